@@ -1,0 +1,184 @@
+// Package dbtest gives each test fresh databases: an SQLite file, and a
+// database of a real PostgreSQL that the test process starts for itself and
+// takes down again. It is used by tests only.
+package dbtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Each runs the test once per engine, with the address of an empty database.
+func Each(t *testing.T, test func(t *testing.T, database string)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { test(t, SQLite(t)) })
+	t.Run("postgres", func(t *testing.T) { test(t, Postgres(t)) })
+}
+
+// SQLite returns the address of a file that does not exist yet.
+func SQLite(t testing.TB) string {
+	return "sqlite:" + filepath.Join(t.TempDir(), "cascada.db")
+}
+
+// Postgres returns the address of an empty database.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	server.once.Do(func() { server.err = server.start() })
+	if server.err != nil {
+		t.Fatalf("start PostgreSQL for the tests (make test installs it): %v", server.err)
+	}
+	name := fmt.Sprintf("t%d", server.databases.Add(1))
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, server.dsn("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, "CREATE DATABASE "+name+" STRATEGY wal_log"); err != nil {
+		t.Fatal(err)
+	}
+	return server.dsn(name)
+}
+
+// Main runs a package's tests and stops the server after them.
+func Main(m *testing.M) {
+	code := m.Run()
+	server.stop()
+	os.Exit(code)
+}
+
+var server instance
+
+// instance is the PostgreSQL server of this test process.
+type instance struct {
+	once      sync.Once
+	err       error
+	dir       string
+	process   *exec.Cmd
+	databases atomic.Int64
+}
+
+func (s *instance) dsn(database string) string {
+	return fmt.Sprintf("postgres:///%s?host=%s&user=app&sslmode=disable", database, s.dir)
+}
+
+func (s *instance) start() (err error) {
+	bin, err := binaries()
+	if err != nil {
+		return err
+	}
+	// Not t.TempDir: its parent belongs to root alone, and a socket's path is
+	// limited to 107 bytes.
+	if s.dir, err = os.MkdirTemp("/tmp", "cascada-pg"); err != nil {
+		return err
+	}
+	attr, err := s.unprivileged()
+	if err != nil {
+		return err
+	}
+	command := func(name string, args ...string) *exec.Cmd {
+		c := exec.Command(filepath.Join(bin, name), args...)
+		c.Dir, c.SysProcAttr = s.dir, attr
+		c.Env = []string{"LC_ALL=C", "PATH=/usr/bin:/bin", "TZ=UTC"}
+		return c
+	}
+	data := filepath.Join(s.dir, "data")
+	initdb := command("initdb", "-D", data, "-U", "app", "-A", "trust", "--no-sync", "--no-instructions", "-E", "UTF8", "--locale=C")
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	log, err := os.Create(filepath.Join(s.dir, "log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	s.process = command("postgres", "-D", data, "-c", "listen_addresses=", "-c", "unix_socket_directories="+s.dir,
+		"-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off",
+		"-c", "max_connections=300", "-c", "shared_buffers=64MB")
+	s.process.Stdout, s.process.Stderr = log, log
+	started := make(chan error)
+	go func() {
+		// The server dies with the thread that started it, so the thread stays.
+		runtime.LockOSThread()
+		started <- s.process.Start()
+		select {}
+	}()
+	if err := <-started; err != nil {
+		return err
+	}
+	return s.awaitReady()
+}
+
+func (s *instance) awaitReady() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for {
+		conn, err := pgx.Connect(ctx, s.dsn("postgres"))
+		if err == nil {
+			return conn.Close(ctx)
+		}
+		if ctx.Err() != nil {
+			return errors.Join(err, ctx.Err())
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// unprivileged makes root run the server as postgres, which refuses root.
+func (s *instance) unprivileged() (*syscall.SysProcAttr, error) {
+	attr := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
+	if os.Geteuid() != 0 {
+		return attr, nil
+	}
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		return nil, err
+	}
+	uid, err := strconv.Atoi(u.Uid)
+	if err != nil {
+		return nil, err
+	}
+	gid, err := strconv.Atoi(u.Gid)
+	if err != nil {
+		return nil, err
+	}
+	attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	return attr, os.Chown(s.dir, uid, gid)
+}
+
+func (s *instance) stop() {
+	if s.process != nil && s.process.Process != nil {
+		_ = s.process.Process.Signal(syscall.SIGQUIT)
+		_ = s.process.Wait()
+	}
+	if s.dir != "" {
+		_ = os.RemoveAll(s.dir)
+	}
+}
+
+// binaries finds initdb and postgres where Debian and others put them.
+func binaries() (string, error) {
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if err == nil && len(found) > 0 {
+		return filepath.Dir(found[len(found)-1]), nil
+	}
+	path, err := exec.LookPath("initdb")
+	if err != nil {
+		return "", err
+	}
+	return filepath.Dir(path), nil
+}

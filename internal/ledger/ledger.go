@@ -1,0 +1,161 @@
+// Package ledger is the double-entry bookkeeping of Cascada: accounts,
+// postings, and transfers whose postings sum to zero.
+//
+// All ledger amounts are USD minor units (cents); the local amount of a
+// payment is a memo on the transfer and never enters a sum. The package is
+// pure: it knows neither the database nor the clock.
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+)
+
+// Account names a place money can be: one of a merchant's in one environment,
+// or one of the service's own, kept per merchant too, so that no payment of
+// one merchant waits for another's lock on a shared balance.
+type Account string
+
+// Accounts that belong to the merchant.
+const (
+	Pending   Account = "pending"   // captured, not yet settled
+	Available Account = "available" // may be withdrawn
+	Frozen    Account = "frozen"    // held against open claims
+	Reserve   Account = "reserve"   // rolling reserve, released later
+	Suspense  Account = "suspense"  // real money with no payment to book it on
+)
+
+// Accounts of the service. They mirror the merchant's: what we may claim from
+// a provider is negative, what we or a provider earned is positive.
+const (
+	Receivable     Account = "receivable"      // what the providers owe for captures
+	PlatformFees   Account = "platform_fees"   // what the operator of Cascada earned
+	ProviderFees   Account = "provider_fees"   // the providers' share of the amount
+	FlatFees       Account = "flat_fees"       // the providers' fixed price per payment
+	NetworkFees    Account = "network_fees"    // what schemes and networks take
+	ChargebackFees Account = "chargeback_fees" // the price of a dispute
+	Refunds        Account = "refunds"         // paid back to shoppers by refunds
+	Chargebacks    Account = "chargebacks"     // paid back to shoppers by disputes
+)
+
+// Accounts lists every account, the merchant's first. A balance row has one
+// column for each.
+func Accounts() []Account {
+	return []Account{
+		Pending, Available, Frozen, Reserve, Suspense,
+		Receivable, PlatformFees, ProviderFees, FlatFees, NetworkFees, ChargebackFees, Refunds, Chargebacks,
+	}
+}
+
+// Balances holds the balance of every account of one merchant in one
+// environment, in USD minor units. An absent account is zero.
+type Balances map[Account]int64
+
+// GrossVolume is all that shoppers ever paid, refunds not taken off.
+func (b Balances) GrossVolume() int64 { return -b[Receivable] }
+
+// Net is what the merchant owns, wherever it is held.
+func (b Balances) Net() int64 {
+	return b[Pending] + b[Available] + b[Frozen] + b[Reserve] + b[Suspense]
+}
+
+// Posting is one signed line of a transfer, in USD minor units. A positive
+// amount adds to the account.
+type Posting struct {
+	Account Account
+	Amount  int64
+}
+
+// Kind says why money moved; it is what a movement is shown as.
+type Kind string
+
+// Kinds of transfers.
+const (
+	Capture        Kind = "capture"         // a payment was completed
+	RefundFreeze   Kind = "refund_freeze"   // a refund opened: funds to frozen
+	RefundPaid     Kind = "refund"          // frozen funds went back to the shopper
+	ChargebackHold Kind = "chargeback_hold" // a dispute opened: available to frozen
+	LateCapture    Kind = "late_capture"    // paid after expiry: receivable to suspense
+)
+
+// Transfer is a set of postings that sums to zero, for one merchant in one
+// environment. Transfers are never changed and never deleted.
+type Transfer struct {
+	ID       string
+	Merchant string
+	Live     bool
+	Kind     Kind
+	Payment  string       // the payment it belongs to, or ""
+	Claim    string       // the claim it belongs to, or ""
+	Local    money.Amount // memo: what the shopper sees
+	At       time.Time
+	Postings []Posting
+}
+
+// Floor is what a balance must keep once a change is applied: the account's
+// balance, in USD minor units, must then be at least Min.
+type Floor struct {
+	Merchant string
+	Live     bool
+	Account  Account
+	Min      int64
+}
+
+// Errors of Check.
+var (
+	ErrUnbalanced = errors.New("postings do not sum to zero")
+	ErrPosting    = errors.New("posting is not valid")
+)
+
+// Check reports whether t may be written: it has at least two postings, names
+// each account once, has no empty posting, and sums to zero.
+func (t Transfer) Check() error {
+	if t.ID == "" || t.Merchant == "" || t.Kind == "" || len(t.Postings) < 2 {
+		return fmt.Errorf("transfer %q (%s): %w: it needs an id, a merchant, a kind and two postings", t.ID, t.Kind, ErrPosting)
+	}
+	var sum int64
+	for i, p := range t.Postings {
+		if p.Amount == 0 || !slices.Contains(Accounts(), p.Account) {
+			return fmt.Errorf("transfer %s: %w: %q has amount %d", t.ID, ErrPosting, p.Account, p.Amount)
+		}
+		same := func(q Posting) bool { return q.Account == p.Account }
+		if slices.ContainsFunc(t.Postings[:i], same) {
+			return fmt.Errorf("transfer %s: %w: %q is named twice", t.ID, ErrPosting, p.Account)
+		}
+		sum += p.Amount
+	}
+	if sum != 0 {
+		return fmt.Errorf("transfer %s (%s): %w: off by %d", t.ID, t.Kind, ErrUnbalanced, sum)
+	}
+	return nil
+}
+
+// Amount returns what t adds to the account, zero when it does not touch it.
+func (t Transfer) Amount(a Account) int64 {
+	for _, p := range t.Postings {
+		if p.Account == a {
+			return p.Amount
+		}
+	}
+	return 0
+}
+
+// Post returns the lines that are not empty.
+func Post(lines ...Posting) []Posting {
+	return slices.DeleteFunc(lines, func(p Posting) bool { return p.Amount == 0 })
+}
+
+// String is the form a failing test prints: one line per posting.
+func (t Transfer) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s", t.Kind, t.ID)
+	for _, p := range t.Postings {
+		fmt.Fprintf(&b, "\n  %-20s %+d", p.Account, p.Amount)
+	}
+	return b.String()
+}

@@ -1,0 +1,128 @@
+package pay
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+)
+
+// Prefixes of ids (contract: Resources).
+const (
+	PaymentPrefix  = "TXN-"
+	ClaimPrefix    = "CLM-"
+	EventPrefix    = "evt_"
+	DeliveryPrefix = "wd_"
+)
+
+// OutcomeKind is how a call to a provider ended.
+type OutcomeKind string
+
+// The outcomes of a call. Unknown is not a failure: the shopper may have been
+// charged, and only the provider can say.
+const (
+	Sending     OutcomeKind = "sending"     // the call is under way, or we died in it
+	Approved    OutcomeKind = "approved"    // the shopper paid
+	Awaiting    OutcomeKind = "pending"     // the shopper has to act
+	Declined    OutcomeKind = "declined"    // refused; nobody was charged
+	Unavailable OutcomeKind = "unavailable" // the provider proved, by refusing the call, that nobody was charged
+	Errored     OutcomeKind = "error"       // the provider answered with an error that proves no charge
+	Unknown     OutcomeKind = "unknown"     // timeout, broken answer: nobody knows
+	Missing     OutcomeKind = "missing"     // a query proved that the provider never had it
+	Lapsed      OutcomeKind = "expired"     // the provider says that the shopper's time is over
+)
+
+// Outcome is a provider's answer in our words.
+type Outcome struct {
+	Kind        OutcomeKind
+	Soft        bool   // of Declined: another provider may approve
+	Code        Code   // of Declined: card_declined, insufficient_funds, …; of Awaiting: three_ds_required or ""
+	Decline     string // the issuer's reason, e.g. do_not_honor
+	Message     string // for people; never the provider's own name
+	ProviderRef string
+	FormURL     string
+	Data        PaymentData
+	Local       money.Amount // what was paid, when the provider says so; else zero
+	CheckAt     time.Time    // when to ask again, when the provider told; else zero
+}
+
+// Attempt is one call to one provider.
+type Attempt struct {
+	Order       int         `json:"order"` // from 1
+	Provider    string      `json:"provider"`
+	Status      OutcomeKind `json:"status"`
+	Code        Code        `json:"code,omitempty"`
+	Decline     string      `json:"decline,omitempty"`
+	Soft        bool        `json:"soft,omitempty"`
+	ProviderRef string      `json:"providerRef,omitempty"`
+	Started     int64       `json:"started"` // microseconds UTC
+	Ended       int64       `json:"ended,omitempty"`
+}
+
+// Reference is what the provider knows an attempt by: ours, unique, made
+// before the call, so that we can ask about a call that never answered.
+func (p Payment) Reference(order int) string { return fmt.Sprintf("%s-%d", p.Suffix(), order) }
+
+// ParseReference returns the payment's id and the attempt's order.
+func ParseReference(ref string) (payment string, order int, ok bool) {
+	suffix, number, found := strings.Cut(ref, "-")
+	order, err := strconv.Atoi(number)
+	if !found || suffix == "" || err != nil || order < 1 {
+		return "", 0, false
+	}
+	return PaymentPrefix + suffix, order, true
+}
+
+// current returns the attempt that is under way or was the last one.
+func (p Payment) current() (Attempt, bool) {
+	if len(p.Attempts) == 0 {
+		return Attempt{}, false
+	}
+	return p.Attempts[len(p.Attempts)-1], true
+}
+
+// Current returns the last attempt. Every payment past its first commit has one,
+// except where no provider served its rail.
+func (p Payment) Current() (Attempt, bool) { return p.current() }
+
+// answered returns the attempts with the outcome noted on the one of the order
+// given. The slice is new: values that were handed out do not change.
+func (p Payment) noted(order int, o Outcome, now time.Time) []Attempt {
+	attempts := make([]Attempt, len(p.Attempts), len(p.Attempts)+1)
+	copy(attempts, p.Attempts)
+	a := &attempts[order-1]
+	a.Status, a.Code, a.Decline, a.Soft = o.Kind, o.Code, o.Decline, o.Soft
+	a.Ended = now.UnixMicro()
+	if o.ProviderRef != "" {
+		a.ProviderRef = o.ProviderRef
+	}
+	return attempts
+}
+
+// Trace is the attempts as a merchant may see them (gaps: contradiction 10).
+func (p Payment) Trace() []AttemptTrace {
+	traces := make([]AttemptTrace, 0, len(p.Attempts))
+	for _, a := range p.Attempts {
+		t := AttemptTrace{Order: a.Order, ReasonCode: a.Decline, Retryable: a.Soft, DurationMs: max(0, a.Ended-a.Started) / 1000}
+		switch a.Status {
+		case Declined:
+			t.Outcome = "declined"
+		case Unavailable:
+			t.Outcome, t.Retryable = "unavailable", true
+		case Unknown, Sending:
+			t.Outcome = "timeout"
+		default:
+			t.Outcome, t.Retryable = "error", true
+		}
+		if t.ReasonCode == "" {
+			t.ReasonCode = string(a.Code)
+		}
+		if t.ReasonCode == "" {
+			t.ReasonCode = string(a.Status)
+		}
+		traces = append(traces, t)
+	}
+	return traces
+}

@@ -1,0 +1,204 @@
+package pay
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+)
+
+// Route is a rail at a provider.
+type Route struct {
+	Provider string
+}
+
+// How long until a payment is looked at again.
+const (
+	// callLease is longer than a provider's call may take: after it, whoever
+	// made the call is dead and the sweep asks the provider.
+	callLease = 45 * time.Second
+	// unknownRetry is the pause between two questions about an unknown outcome.
+	unknownRetry = 30 * time.Second
+	// sweepEvery is the reconciliation sweep's period (contract: What the
+	// service does, 7).
+	sweepEvery = 5 * time.Minute
+)
+
+// Next returns the first route that has not been tried.
+func (p Payment) Next(routes []Route) (Route, bool) {
+	for _, r := range routes {
+		tried := func(a Attempt) bool { return a.Provider == r.Provider }
+		if !slices.ContainsFunc(p.Attempts, tried) {
+			return r, true
+		}
+	}
+	return Route{}, false
+}
+
+// Try is the intent: it opens an attempt at a route. The call follows once the
+// Change is committed; a crash in between leaves the attempt to the sweep.
+func (p Payment) Try(r Route, now time.Time) (Payment, Change) {
+	from := p
+	p = p.try(r, now)
+	p = p.written(from, now)
+	return p, Change{Payments: []Payment{p}}
+}
+
+func (p Payment) try(r Route, now time.Time) Payment {
+	p.Attempts = append(slices.Clip(p.Attempts), Attempt{
+		Order: len(p.Attempts) + 1, Provider: r.Provider, Status: Sending, Started: now.UnixMicro(),
+	})
+	p.DueAt = now.Add(callLease)
+	return p
+}
+
+// Exhaust fails a payment that no provider serves (contract:
+// cascade_exhausted, details.reason).
+func (p Payment) Exhaust(now time.Time) (Payment, Change) {
+	from := p
+	p = p.fail(Failure{Code: string(CodeCascadeExhausted), Message: "no provider takes this payment method now"}, now)
+	return p.finish(from, nil, now)
+}
+
+// Resolve notes what came of the current attempt and decides what follows:
+// completed, pending, failed, the next route (a new attempt, sending), or
+// still unknown.
+//
+// It takes the answers of calls and of queries alike. An unknown outcome is
+// never followed by another attempt: the shopper may have been charged.
+func (p Payment) Resolve(o Outcome, routes []Route, now time.Time) (Payment, Change) {
+	from := p
+	attempt, ok := p.current()
+	if !ok || !p.Status.Open() {
+		panic(fmt.Sprintf("pay: resolve of a %s payment with %d attempts", p.Status, len(p.Attempts)))
+	}
+	p.Attempts = p.noted(attempt.Order, o, now)
+	switch o.Kind {
+	case Approved:
+		p = p.move(Complete, now).answer()
+		return p.finish(from, []ledger.Transfer{p.capture(now)}, now)
+	case Awaiting:
+		p = p.await(o, now)
+	case Lapsed:
+		p = p.lapse(now).answer()
+		return p.finish(from, nil, now)
+	case Unknown, Sending:
+		p = p.wait(o, now).answer()
+	default:
+		if p.Status == Pending && o.Kind != Declined {
+			// The shopper holds a voucher that the provider cannot find now. It
+			// ends when the provider finds it, or when its window does.
+			p.Attempts = from.Attempts
+			p = p.wait(o, now)
+			break
+		}
+		next, more := p.Next(routes)
+		if more && p.Status == Processing && (o.Kind != Declined || o.Soft) {
+			p = p.try(next, now)
+			break
+		}
+		p = p.fail(p.reason(o), now).answer()
+		return p.finish(from, nil, now)
+	}
+	p = p.written(from, now)
+	return p, Change{Payments: []Payment{p}}
+}
+
+// reason says why the payment fails when nothing is left to try.
+func (p Payment) reason(o Outcome) Failure {
+	if o.Kind != Declined {
+		return Failure{Code: string(CodeCascadeExhausted), Message: "no provider could take the payment"}
+	}
+	f := Failure{Code: string(o.Code), Decline: o.Decline, Message: o.Message}
+	if f.Code == "" {
+		f.Code = "declined"
+	}
+	if p.ThreeDS() {
+		f.Code, f.Message = string(CodeThreeDSFailed), "the shopper did not pass the issuer's challenge"
+	}
+	return f
+}
+
+// ThreeDS reports whether the payment waits for a 3-D Secure challenge.
+func (p Payment) ThreeDS() bool {
+	return p.Failure != nil && p.Failure.Code == string(CodeThreeDSRequired)
+}
+
+// await makes the payment pending: the shopper has to act.
+func (p Payment) await(o Outcome, now time.Time) Payment {
+	if p.Status == Pending {
+		return p.wait(o, now)
+	}
+	p = p.move(Await, now)
+	p.FormURL, p.Data = o.FormURL, o.Data
+	p.Times.Expires = now.Add(p.Window)
+	if o.Code == CodeThreeDSRequired {
+		p.Failure = &Failure{Code: string(CodeThreeDSRequired), Message: "the issuer wants the shopper to confirm"}
+	}
+	return p.wait(o, now).answer()
+}
+
+// wait sets the time of the next look.
+func (p Payment) wait(o Outcome, now time.Time) Payment {
+	p.DueAt = now.Add(sweepEvery)
+	if p.Status == Processing {
+		p.DueAt = now.Add(unknownRetry)
+	}
+	if !o.CheckAt.IsZero() {
+		p.DueAt = o.CheckAt
+	}
+	if expires := p.Times.Expires; !expires.IsZero() && expires.Before(p.DueAt) {
+		p.DueAt = expires
+	}
+	return p
+}
+
+// answer notes the status that the create call replies with, once. A payment
+// on which the create call plays a simulation is answered after it.
+func (p Payment) answer() Payment {
+	if p.Answered == "" && !(p.Status == Pending && p.Simulate.Immediate()) {
+		p.Answered = p.Status
+	}
+	return p
+}
+
+func (p Payment) fail(f Failure, now time.Time) Payment {
+	p = p.move(Fail, now)
+	p.Failure = &f
+	return p
+}
+
+// lapse ends a payment whose window is over. One that never became pending
+// fails: expired is for shoppers who did not pay (contract: Transaction
+// statuses).
+func (p Payment) lapse(now time.Time) Payment {
+	f := Failure{Code: "expired", Message: "the shopper did not pay in time"}
+	if p.Status == Processing {
+		return p.fail(f, now)
+	}
+	p = p.move(Expire, now)
+	p.Failure = &f
+	return p
+}
+
+// Expire ends a pending payment whose window has passed, after the provider
+// was asked once more.
+func (p Payment) Expire(now time.Time) (Payment, Change) {
+	from := p
+	p = p.lapse(now).answer()
+	return p.finish(from, nil, now)
+}
+
+// finish writes a payment that reached completed, failed or expired, with the
+// event that says so.
+func (p Payment) finish(from Payment, transfers []ledger.Transfer, now time.Time) (Payment, Change) {
+	kind := PaymentFailed
+	if p.Status == Completed {
+		kind = PaymentCompleted
+		p.Failure = nil
+	}
+	p = p.written(from, now)
+	p, event := p.event(kind, from.Status, now)
+	return p, Change{Payments: []Payment{p}, Transfers: transfers, Events: []Event{event}}
+}

@@ -1,0 +1,35 @@
+package pay
+
+import (
+	"time"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+)
+
+// Change is everything that one decision writes. The store writes all of it or
+// none. Rows with a version are guarded by it: version 1 is inserted, a later
+// one replaces exactly the version before.
+type Change struct {
+	Once          *Once // a key that may be used once; taken means ErrDuplicate
+	Payments      []Payment
+	Claims        []Claim
+	Receipts      []Receipt // each once; known means ErrDuplicate
+	Transfers     []ledger.Transfer
+	Floors        []ledger.Floor // broken means ErrInsufficient
+	Events        []Event        // fan out to deliveries in the same transaction
+	Deliveries    []Delivery     // updates only: they are made by the fan-out
+	Subscriptions []Subscription
+	Merchants     []Merchant
+	Shops         []Shop
+	Keys          []Key
+	Logins        []Login
+}
+
+// Once is a key that guards a request against being run twice (gaps:
+// Idempotency).
+type Once struct {
+	Key    string // environment, shop, route and the caller's key
+	Hash   string // SHA-256 of the canonical body, hex
+	Object string // id of what the request made
+	At     time.Time
+}

@@ -1,0 +1,134 @@
+package pay
+
+import "github.com/cascadapay/cascada/internal/money"
+
+// Code is the stable, machine-readable name of an error (contract: Errors).
+type Code string
+
+// The codes of the contract, and the four that gaps in it made necessary
+// (not_found, method_not_allowed, conflict_state, payload_too_large).
+const (
+	CodeMissingCredentials   Code = "missing_credentials"
+	CodeInvalidAPIKey        Code = "invalid_api_key"
+	CodeInvalidToken         Code = "invalid_token"
+	CodeTokenExpired         Code = "token_expired"
+	CodeProductionKeyRefused Code = "production_key_refused"
+	CodeShopRequired         Code = "shop_required"
+	CodeKeyKindNotAllowed    Code = "key_kind_not_allowed"
+	CodeForbidden            Code = "forbidden"
+
+	CodeContentTypeRequired Code = "content_type_required"
+	CodeInvalidJSON         Code = "invalid_json"
+	CodeInvalidRequest      Code = "invalid_request"
+	CodeMissingField        Code = "missing_field"
+	CodeNotFound            Code = "not_found"
+	CodeMethodNotAllowed    Code = "method_not_allowed"
+	CodePayloadTooLarge     Code = "payload_too_large"
+
+	CodeUnsupportedMethod   Code = "unsupported_method"
+	CodeUnsupportedCountry  Code = "unsupported_country"
+	CodeUnsupportedCurrency Code = "unsupported_currency"
+	CodeAmountInvalid       Code = "amount_invalid"
+	CodeAmountBelowMinimum  Code = "amount_below_minimum"
+	CodeAmountAboveMaximum  Code = "amount_above_maximum"
+	CodeAmountOutOfLimits   Code = "amount_out_of_limits"
+
+	CodeIdempotencyConflict Code = "idempotency_conflict"
+	CodeConflictState       Code = "conflict_state"
+
+	CodeCardDeclined      Code = "card_declined"
+	CodeInsufficientFunds Code = "insufficient_funds"
+	CodeExpiredCard       Code = "expired_card"
+	CodeFraudBlocked      Code = "fraud_blocked"
+	CodeKYCRequired       Code = "kyc_required"
+	CodeThreeDSRequired   Code = "three_ds_required"
+	CodeThreeDSFailed     Code = "three_ds_failed"
+
+	CodeBalanceInsufficient   Code = "balance_insufficient"
+	CodeSettlementAlreadyPaid Code = "settlement_already_paid"
+	CodeClaimAlreadyResolved  Code = "claim_already_resolved"
+	CodeRateLimited           Code = "rate_limited"
+
+	CodeShopNotFound                    Code = "shop_not_found"
+	CodeMerchantNotFound                Code = "merchant_not_found"
+	CodeTransactionNotFound             Code = "transaction_not_found"
+	CodeCheckoutSessionNotFound         Code = "checkout_session_not_found"
+	CodeCheckoutSessionAlreadyCompleted Code = "checkout_session_already_completed"
+	CodeSettlementNotFound              Code = "settlement_not_found"
+	CodeClaimNotFound                   Code = "claim_not_found"
+	CodeWalletNotFound                  Code = "wallet_not_found"
+	CodeWithdrawalNotFound              Code = "withdrawal_not_found"
+	CodeWebhookNotFound                 Code = "webhook_not_found"
+	CodeWebhookDeliveryNotFound         Code = "webhook_delivery_not_found"
+
+	CodeCascadeExhausted   Code = "cascade_exhausted"
+	CodeServiceUnavailable Code = "service_unavailable"
+	CodeInternal           Code = "internal_error"
+)
+
+// Error is an error that is shown to the caller as it is. Everything else is
+// a fault: logged, and shown as internal_error.
+type Error struct {
+	Code    Code
+	Message string
+	Param   string // the offending field, as the caller wrote it
+	Decline string // the card's decline reason
+	Details Details
+	Cause   error // logged, never shown
+}
+
+// Details holds what a client may act on (contract: Envelope). Empty fields
+// are not sent.
+type Details struct {
+	Issues        []Issue
+	MissingFields []string
+	HelpURL       string
+	Limit         *LimitDetail
+	BoundViolated string // "min" or "max"
+	Reason        string
+	ExistingTxID  string
+	TransactionID string
+	RedirectURL   string
+	Attempts      []AttemptTrace
+	From          Status
+	Action        string
+}
+
+// Issue is one thing wrong with a request.
+type Issue struct {
+	Path    string `json:"path" doc:"The field, as the caller wrote it"`
+	Message string `json:"message"`
+}
+
+// LimitDetail is the pair of bounds of which an amount broke one.
+type LimitDetail struct{ Min, Max money.Amount }
+
+// AttemptTrace is what a merchant may know of an attempt: never the
+// provider's name (contract: What the service does, 6).
+type AttemptTrace struct {
+	Order      int    `json:"order"`
+	Outcome    string `json:"outcome" enum:"declined,error,timeout,unavailable,limit,skipped"`
+	ReasonCode string `json:"reasonCode"`
+	Retryable  bool   `json:"retryable"`
+	DurationMs int64  `json:"durationMs"`
+}
+
+// Error makes *Error an error; it is what the log shows.
+func (e *Error) Error() string {
+	s := string(e.Code) + ": " + e.Message
+	if e.Cause != nil {
+		s += ": " + e.Cause.Error()
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// NewError returns an error with a code and a message.
+func NewError(code Code, message string) *Error { return &Error{Code: code, Message: message} }
+
+// FieldError returns an error about one field.
+func FieldError(code Code, param, message string) *Error {
+	return &Error{Code: code, Message: message, Param: param}
+}

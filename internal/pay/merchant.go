@@ -1,0 +1,86 @@
+package pay
+
+import "time"
+
+// Merchant is a tenant (contract: Merchant profile).
+type Merchant struct {
+	ID         string // mer_…
+	Version    int64
+	Name       string
+	Email      string
+	Industry   string
+	Tier       Tier
+	TrustScore int // 0 to 1000
+	CreatedAt  time.Time
+}
+
+// Shop is one of a merchant's shops. Payments, keys and subscriptions belong
+// to a shop, balances to the merchant.
+type Shop struct {
+	ID        string // shp_…
+	Version   int64
+	Merchant  string
+	Name      string
+	Slug      string // in the managed inbox's URL
+	CreatedAt time.Time
+}
+
+// KeyKind says what a key may do (contract: Authentication, 2).
+type KeyKind string
+
+// The two kinds.
+const (
+	Secret      KeyKind = "secret"
+	Publishable KeyKind = "publishable"
+)
+
+// Key is an API key. The key itself is never kept, only its keyed hash.
+type Key struct {
+	ID string // key_…, never sent
+	Scope
+	Version   int64
+	Kind      KeyKind
+	Hash      string
+	Preview   string // masked, for people
+	CreatedAt time.Time
+	RevokedAt time.Time
+}
+
+// KeyPrefix returns what a key of the kind and environment starts with.
+func KeyPrefix(kind KeyKind, live bool) string {
+	prefix := "sk_"
+	if kind == Publishable {
+		prefix = "pk_"
+	}
+	if live {
+		return prefix + "live_"
+	}
+	return prefix + "test_"
+}
+
+// Login is what a refresh token belongs to: all tokens that came from one use
+// of a key pair. Its version counts the rotations, and only the refresh token
+// of the present version is good.
+type Login struct {
+	ID string // lgn_…
+	Scope
+	Version   int64
+	Key       string // id of the secret key
+	ExpiresAt time.Time
+	RevokedAt time.Time
+	CreatedAt time.Time
+}
+
+// Rotate makes the present refresh token stop working and the next one good.
+func (l Login) Rotate(expires time.Time) Login {
+	l.Version++
+	l.ExpiresAt = expires
+	return l
+}
+
+// Revoke ends the login: none of its tokens can be refreshed any more.
+func (l Login) Revoke(now time.Time) Login {
+	l.Version++
+	l.RevokedAt = now
+	return l
+}

@@ -1,0 +1,150 @@
+package pay
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+)
+
+// Notice is a provider's notification in our words. Whether it was signed has
+// been checked.
+type Notice struct {
+	ID        string // the provider's own id of it; the same one is applied once
+	Account   string // the provider account that it came to
+	Reference string // ours
+	Outcome   Outcome
+	Dispute   bool // the issuer takes the money back; Outcome.Message says why
+	Simulated bool // made by the sandbox on the merchant's demand
+	Body      []byte
+}
+
+// Receipt is a notice as it is kept: each once, with what was done about it.
+type Receipt struct {
+	ID      string // account and the provider's id
+	Account string
+	Payment string
+	Verdict Verdict
+	Body    []byte
+	At      time.Time
+}
+
+// Verdict says what was done about a notice.
+type Verdict string
+
+// Verdicts.
+const (
+	Applied    Verdict = "applied"
+	Ignored    Verdict = "ignored"    // it told nothing new
+	Late       Verdict = "late"       // money came after the end: suspense and an inquiry
+	Mismatched Verdict = "mismatched" // other amount or currency: for the operator
+)
+
+// Confirm applies a notice to the payment. The Change always keeps the
+// receipt; whether anything else is in it is the verdict.
+func (p Payment) Confirm(n Notice, routes []Route, claimID string, now time.Time) (Payment, Change) {
+	next, change, verdict := p.confirm(n, routes, claimID, now)
+	change.Receipts = []Receipt{{
+		ID: n.Account + "/" + n.ID, Account: n.Account, Payment: p.ID, Verdict: verdict, Body: n.Body, At: now,
+	}}
+	return next, change
+}
+
+func (p Payment) confirm(n Notice, routes []Route, claimID string, now time.Time) (Payment, Change, Verdict) {
+	_, order, ok := ParseReference(n.Reference)
+	if !ok || order > len(p.Attempts) {
+		return p, Change{}, Mismatched
+	}
+	paid := n.Outcome.Kind == Approved
+	if local := n.Outcome.Local; paid && local.Currency != "" && local != p.Local {
+		return p, Change{}, Mismatched
+	}
+	switch {
+	case n.Dispute:
+		if _, can := p.Status.After(Dispute); !can || p.Disputed {
+			return p, Change{}, Ignored
+		}
+		next, change := p.dispute(n, claimID, now)
+		return next, change, Applied
+	case p.Status.Open() && (order == len(p.Attempts) || paid):
+		next, change := p.resolveNotice(n, order, routes, now)
+		return next, change, Applied
+	case paid && p.Attempts[order-1].Status != Approved:
+		reason := "paid after the payment had ended"
+		if !p.Times.Completed.IsZero() {
+			reason = "paid twice: another attempt had completed the payment"
+		}
+		next, change := p.late(order, n.Outcome, claimID, reason, now)
+		return next, change, Late
+	}
+	return p, Change{}, Ignored
+}
+
+// resolveNotice is Resolve for an attempt that may not be the last one, with
+// the simulator's alias event where it is due.
+func (p Payment) resolveNotice(n Notice, order int, routes []Route, now time.Time) (Payment, Change) {
+	if order != len(p.Attempts) {
+		// An earlier attempt did charge after all. The later one is left as it
+		// is; should it be paid too, that money goes to suspense.
+		from := p
+		p.Attempts = p.noted(order, n.Outcome, now)
+		p = p.move(Complete, now).answer()
+		return p.finish(from, []ledger.Transfer{p.capture(now)}, now)
+	}
+	next, change := p.Resolve(n.Outcome, routes, now)
+	if n.Simulated && next.Status == Completed {
+		aliased, alias := next.event(PaymentCaptured, p.Status, now)
+		change.Payments = []Payment{aliased}
+		change.Events = append(change.Events, alias)
+		next = aliased
+	}
+	return next, change
+}
+
+// Action is what the sandbox plays on demand (contract: Sandbox simulation of
+// transitions; Sandbox-Simulate).
+type Action string
+
+// Actions. SlowPayment is for the header only, SimulateRefunded for the
+// simulate call only.
+const (
+	SimulatePaid       Action = "paid"
+	SimulateFailed     Action = "failed"
+	SimulateExpired    Action = "expired"
+	SimulateRefunded   Action = "refunded"
+	SimulateChargeback Action = "chargeback"
+	SlowPayment        Action = "slow_payment"
+)
+
+// Actions lists what the simulate call takes.
+func Actions() []Action {
+	return []Action{SimulatePaid, SimulateFailed, SimulateExpired, SimulateRefunded, SimulateChargeback}
+}
+
+// HeaderActions lists what the header Sandbox-Simulate takes.
+func HeaderActions() []Action {
+	return []Action{SimulatePaid, SimulateFailed, SimulateExpired, SimulateChargeback, SlowPayment}
+}
+
+// Immediate reports whether the create call plays the action itself.
+func (a Action) Immediate() bool {
+	return a != "" && a != SlowPayment
+}
+
+// CheckSimulate reports conflict_state when the simulation table does not
+// allow the action now.
+func (p Payment) CheckSimulate(a Action) error {
+	from := []Status{Pending}
+	if a == SimulateRefunded || a == SimulateChargeback {
+		from = []Status{Completed}
+	}
+	if slices.Contains(from, p.Status) && !(a == SimulateChargeback && p.Disputed) {
+		return nil
+	}
+	return &Error{
+		Code:    CodeConflictState,
+		Message: fmt.Sprintf("cannot simulate %s: it needs a payment that is %s and has no open dispute", a, from[0]),
+		Details: Details{From: p.Status, Action: string(a)},
+	}
+}

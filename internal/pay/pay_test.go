@@ -1,0 +1,219 @@
+package pay
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/money"
+	"pgregory.net/rapid"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func cardRail() Rail {
+	return Rail{ID: "sbx_card", Key: "sbx_card", Method: "card", Country: "USA", Channel: CreditCard, Sync: true,
+		Limits: []Limit{{money.USD, 1, 100_000_00}}, Fee: Fee{Bps: 290, Flat: 30}, Window: 30 * time.Minute}
+}
+
+func pixRail() Rail {
+	return Rail{ID: "sbx_pix", Key: "sbx_pix", Method: "pix", Country: "BRA", Channel: Online, Document: "CPF",
+		Limits: []Limit{{money.BRL, 100, 1_000_000_00}}, Fee: Fee{Bps: 99}, Window: 24 * time.Hour}
+}
+
+func order(t interface{ Fatal(...any) }, rail Rail, cents int64) Order {
+	rate, err := money.ParseRate("5.4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	usd := money.New(cents, money.USD)
+	o := Order{ID: "TXN-1", Scope: Scope{Merchant: "mer_1", Shop: "shp_1"}, Amount: usd, Rail: rail, Country: rail.Country,
+		Buyer: Buyer{Document: "52998224725"}, Terms: TermsOf(Standard), Rate: rate}
+	if o.Local, err = rate.Convert(usd, rail.Limits[0].Currency, money.HalfEven); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+var routes = []Route{{"one"}, {"two"}, {"three"}}
+
+// sent returns a payment whose first attempt is under way.
+func sent(t interface{ Fatal(...any) }, rail Rail, cents int64) Payment {
+	p, err := Create(order(t, rail, cents), noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ = p.Try(routes[0], noon)
+	return p
+}
+
+func TestApprovedPaymentIsCapturedOnce(t *testing.T) {
+	p := sent(t, cardRail(), 2550)
+	p, change := p.Resolve(Outcome{Kind: Approved}, routes, noon)
+	if p.Status != Completed || len(change.Transfers) != 1 || len(change.Events) != 1 {
+		t.Fatalf("approved payment: %s with %d transfers and %d events", p, len(change.Transfers), len(change.Events))
+	}
+	if err := change.Transfers[0].Check(); err != nil {
+		t.Error(err)
+	}
+	if got := change.Transfers[0].Amount(ledger.Pending); got != p.Net() {
+		t.Errorf("the merchant got %d, want %d", got, p.Net())
+	}
+	again, change := p.Confirm(Notice{ID: "1", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved}}, routes, "CLM-1", noon)
+	if len(change.Transfers) != 0 || change.Receipts[0].Verdict != Ignored || again.Version != p.Version {
+		t.Errorf("a second confirmation: verdict %s, %d transfers; want it ignored", change.Receipts[0].Verdict, len(change.Transfers))
+	}
+}
+
+func TestCascadeMovesOnOnlyWhenNobodyWasCharged(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		outcome Outcome
+		status  Status
+		next    string // provider of the next attempt
+	}{
+		{"soft decline", Outcome{Kind: Declined, Soft: true}, Processing, "two"},
+		{"hard decline", Outcome{Kind: Declined}, Failed, ""},
+		{"unavailable", Outcome{Kind: Unavailable}, Processing, "two"},
+		{"error", Outcome{Kind: Errored}, Processing, "two"},
+		{"proved missing", Outcome{Kind: Missing}, Processing, "two"},
+		{"unknown", Outcome{Kind: Unknown}, Processing, ""},
+		{"pending", Outcome{Kind: Awaiting}, Pending, ""},
+	} {
+		p := sent(t, cardRail(), 2550)
+		p, change := p.Resolve(c.outcome, routes, noon)
+		next := ""
+		if a := p.Attempts[len(p.Attempts)-1]; len(p.Attempts) == 2 {
+			next = a.Provider
+		}
+		if p.Status != c.status || next != c.next || len(change.Transfers) != 0 {
+			t.Errorf("%s: %s, next %q, want %s, next %q", c.name, p, next, c.status, c.next)
+		}
+		if p.Status.Open() && p.DueAt.IsZero() {
+			t.Errorf("%s: an open payment that nobody looks at again", c.name)
+		}
+	}
+}
+
+func TestExhaustedCascadeFails(t *testing.T) {
+	p := sent(t, cardRail(), 2591)
+	for i := range routes {
+		if p.Status != Processing {
+			t.Fatalf("after %d attempts: %s", i, p)
+		}
+		p, _ = p.Resolve(Outcome{Kind: Unavailable}, routes, noon)
+	}
+	if p.Status != Failed || p.Failure.Code != string(CodeCascadeExhausted) || len(p.Trace()) != 3 {
+		t.Errorf("got %s, want it failed as exhausted after three attempts", p)
+	}
+}
+
+func TestMoneyAfterTheEndIsKeptAside(t *testing.T) {
+	p := sent(t, pixRail(), 1000)
+	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon)
+	p, _ = p.Expire(noon.Add(25 * time.Hour))
+	n := Notice{ID: "9", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved, Local: p.Local}}
+	p, change := p.Confirm(n, routes, "CLM-9", noon.Add(26*time.Hour))
+	if p.Status != Expired || change.Receipts[0].Verdict != Late || len(change.Claims) != 1 || change.Claims[0].Kind != Inquiry {
+		t.Fatalf("late money: %s, %+v", p, change.Receipts)
+	}
+	if got := change.Transfers[0].Amount(ledger.Suspense); got != p.Amount.Minor {
+		t.Errorf("suspense got %d, want %d", got, p.Amount.Minor)
+	}
+	n.ID = "10"
+	if _, change := p.Confirm(n, routes, "CLM-10", noon.Add(27*time.Hour)); len(change.Transfers) != 0 {
+		t.Error("the same late money was booked twice")
+	}
+}
+
+func TestConfirmationOfAnotherAmountIsNotApplied(t *testing.T) {
+	p := sent(t, pixRail(), 1000)
+	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon)
+	for _, paid := range []money.Amount{money.New(p.Local.Minor-1, money.BRL), money.New(p.Local.Minor, money.USD)} {
+		next, change := p.Confirm(Notice{ID: "1", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved, Local: paid}}, routes, "CLM-1", noon)
+		if next.Status != Pending || change.Receipts[0].Verdict != Mismatched || len(change.Transfers) != 0 {
+			t.Errorf("paid %s for %s: %s, %s", paid, p.Local, next.Status, change.Receipts[0].Verdict)
+		}
+	}
+}
+
+func TestLimitsNameTheBound(t *testing.T) {
+	rail := pixRail()
+	rail.Limits[0].Min, rail.Limits[0].Max = 1000, 2000
+	for cents, want := range map[int64]string{100: "min", 1000: "max"} {
+		_, err := Create(order(t, rail, cents), noon)
+		var e *Error
+		if !asError(err, &e) || e.Code != CodeAmountOutOfLimits || e.Details.BoundViolated != want {
+			t.Errorf("%d cents: %v, want amount_out_of_limits, %s", cents, err, want)
+		}
+	}
+}
+
+func asError(err error, e **Error) bool {
+	got, ok := err.(*Error)
+	*e = got
+	return ok
+}
+
+// Whatever is refunded in whatever parts, every transfer sums to zero, the
+// books end where they began, and never is more refunded than captured.
+func TestRefundNeverExceedsCapture(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := sent(t, pixRail(), rapid.Int64Range(19, 100_000_00).Draw(t, "cents"))
+		p, change := p.Resolve(Outcome{Kind: Approved}, routes, noon)
+		books := ledger.Balances{}
+		post := func(c Change) {
+			for _, tr := range c.Transfers {
+				if err := tr.Check(); err != nil {
+					t.Fatal(err)
+				}
+				for _, line := range tr.Postings {
+					books[line.Account] += line.Amount
+				}
+			}
+		}
+		post(change)
+		for p.Refundable().IsPositive() {
+			left := p.Refundable().Minor
+			part := rapid.Int64Range(1, left).Draw(t, "part")
+			if len(p.Attempts) > 0 && p.Sequence > 5 {
+				part = left
+			}
+			next, change, err := p.Refund(money.New(part, p.Local.Currency), "", "CLM-"+strings.Repeat("x", int(p.Sequence)), books, noon)
+			if err != nil {
+				t.Fatalf("refund of %d with %v in the books: %v", part, books, err)
+			}
+			post(change)
+			p = next
+		}
+		if _, _, err := p.Refund(money.New(1, p.Local.Currency), "", "CLM-0", books, noon); err == nil {
+			t.Fatal("a refund above the capture went through")
+		}
+		for _, a := range ledger.Accounts() {
+			want := int64(0)
+			switch a {
+			case ledger.Receivable:
+				want = -p.Amount.Minor
+			case ledger.Refunds:
+				want = p.Amount.Minor
+			}
+			if books[a] != want {
+				t.Fatalf("after a full refund of %s, %s holds %d, want %d", p.Amount, a, books[a], want)
+			}
+		}
+	})
+}
+
+// The merchant's part is never negative, whatever the tier, rail and amount.
+func TestFeesNeverExceedTheAmount(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		usd := money.New(rapid.Int64Range(1, 100_000_00).Draw(t, "cents"), money.USD)
+		tier := rapid.SampledFrom(Tiers()).Draw(t, "tier")
+		fee := Fee{Bps: rapid.Int64Range(0, 10_000).Draw(t, "bps"), Flat: rapid.Int64Range(0, 1000).Draw(t, "flat")}
+		fees, reserve := TermsOf(tier).charge(usd, fee)
+		if net := usd.Minor - fees.Total() - reserve; net < 0 || reserve < 0 || min(fees.Platform, fees.Provider, fees.Flat) < 0 {
+			t.Fatalf("%s at %s with %+v: fees %+v, reserve %d, net %d", usd, tier, fee, fees, reserve, net)
+		}
+	})
+}

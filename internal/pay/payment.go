@@ -1,0 +1,255 @@
+package pay
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/money"
+)
+
+// Payment is the contract's Transaction, with what the contract hides: its
+// attempts, its terms and its place in the books. It is a value; a decision
+// returns the next one and the Change that writes it.
+type Payment struct {
+	ID string // TXN-…
+	Scope
+	Version  int64  // 1 when created; each written change adds one
+	Stored   Status // the status of the row this value was read from, "" when new
+	Status   Status
+	Sequence int64 // events so far
+
+	Amount  money.Amount // USD
+	Local   money.Amount // what the shopper pays
+	Rate    money.Rate   // Local for one USD, as used
+	RailID  string
+	Method  string
+	Country string // ISO 3166 alpha-3
+	OrderID string // the merchant's own reference, or ""
+	Buyer   Buyer
+	Fees    Fees
+	Reserve int64 // USD cents held back on capture
+	Delay   time.Duration
+	Sync    bool // the rail answers at once (cards)
+
+	Hosted    bool
+	ReturnURL string
+	FormURL   string // where the shopper pays; empty until a provider took it
+	Data      PaymentData
+
+	Attempts []Attempt
+	Answered Status   // the status that the create call replied with, "" before
+	Simulate Action   // what the create call asked the sandbox to play, or ""
+	Failure  *Failure // why it failed or expired; while pending, what it waits for
+	Refunded int64    // minor units of Local
+	Disputed bool     // a chargeback was opened, real or simulated
+	Times    Times
+	Window   time.Duration // how long the shopper has once a provider took it
+	DueAt    time.Time     // when to look again; zero when there is nothing to wait for
+}
+
+// Times says when a payment reached each status. Zero: never.
+type Times struct {
+	Created    time.Time
+	Updated    time.Time
+	Expires    time.Time // the shopper's deadline
+	Completed  time.Time
+	Failed     time.Time
+	Expired    time.Time
+	Refunded   time.Time
+	Chargeback time.Time
+}
+
+// Buyer is the shopper, as the shop told us.
+type Buyer struct {
+	Email    string `json:"email,omitempty"`
+	Name     string `json:"name,omitempty"`
+	IP       string `json:"ip,omitempty"`
+	Document string `json:"document,omitempty"`
+}
+
+// PaymentData is what the shopper needs to pay on a local rail (gaps:
+// Transaction, paymentData).
+type PaymentData struct {
+	QRCode      string `json:"qrCode,omitempty"`
+	CLABE       string `json:"clabe,omitempty"`
+	Bank        string `json:"bank,omitempty"`
+	Beneficiary string `json:"beneficiary,omitempty"`
+	Reference   string `json:"reference,omitempty"`
+	Barcode     string `json:"barcode,omitempty"`
+}
+
+// Failure says why a payment failed (gaps: Transaction, failure).
+type Failure struct {
+	Code    string `json:"code"` // an error code of the API, or "declined", "expired"
+	Decline string `json:"decline,omitempty"`
+	Message string `json:"message"`
+}
+
+// Order is what a shop asks for, resolved: the rail is known, the amount is
+// converted, the terms are the merchant's.
+type Order struct {
+	ID        string
+	Scope     Scope
+	Amount    money.Amount // USD
+	Local     money.Amount
+	Rate      money.Rate
+	Rail      Rail
+	Country   string
+	OrderID   string
+	Buyer     Buyer
+	Hosted    bool
+	ReturnURL string
+	Terms     Terms
+	Simulate  Action // of the header Sandbox-Simulate, or ""
+}
+
+// maxAmount is the largest payment in USD cents (contract: Limits).
+const maxAmount = 100_000_00
+
+// CheckAmount checks a payment's USD amount (contract: amount_invalid,
+// amount_above_maximum).
+func CheckAmount(usd money.Amount) error {
+	if !usd.IsPositive() {
+		return FieldError(CodeAmountInvalid, "amount", "amount must be greater than zero")
+	}
+	if usd.Minor > maxAmount {
+		return FieldError(CodeAmountAboveMaximum, "amount", "amount must be at most 100000 USD")
+	}
+	return nil
+}
+
+// Create opens a payment. It is not written yet: Try or Exhaust returns the
+// first Change.
+//
+// Errors: amount_invalid, amount_above_maximum, unsupported_currency,
+// amount_out_of_limits, missing_field for a document that the rail needs.
+func Create(o Order, now time.Time) (Payment, error) {
+	if err := CheckAmount(o.Amount); err != nil {
+		return Payment{}, err
+	}
+	limit, ok := o.Rail.LimitIn(o.Local.Currency)
+	if !ok {
+		return Payment{}, FieldError(CodeUnsupportedCurrency, "country",
+			fmt.Sprintf("this payment method does not take %s", o.Local.Currency))
+	}
+	if err := limit.check(o.Local); err != nil {
+		return Payment{}, err
+	}
+	if o.Rail.Document != "" && o.Buyer.Document == "" {
+		return Payment{}, FieldError(CodeMissingField, "documentId",
+			fmt.Sprintf("this payment method needs the buyer's document (%s)", o.Rail.Document))
+	}
+	fees, reserve := o.Terms.charge(o.Amount, o.Rail.Fee)
+	return Payment{
+		ID: o.ID, Scope: o.Scope, Status: Processing,
+		Amount: o.Amount, Local: o.Local, Rate: o.Rate,
+		RailID: o.Rail.ID, Method: o.Rail.Method, Country: o.Country, OrderID: o.OrderID,
+		Buyer: o.Buyer, Fees: fees, Reserve: reserve, Delay: o.Terms.Delay, Sync: o.Rail.Sync,
+		Hosted: o.Hosted, ReturnURL: o.ReturnURL, Window: o.Rail.Window, Simulate: o.Simulate,
+		Times: Times{Created: now, Updated: now},
+	}, nil
+}
+
+// check reports amount_out_of_limits (contract: Codes).
+func (l Limit) check(local money.Amount) error {
+	bound := ""
+	switch {
+	case local.Minor < l.Min:
+		bound = "min"
+	case local.Minor > l.Max:
+		bound = "max"
+	default:
+		return nil
+	}
+	low, high := money.New(l.Min, l.Currency), money.New(l.Max, l.Currency)
+	return &Error{
+		Code: CodeAmountOutOfLimits, Param: "amount",
+		Message: fmt.Sprintf("%s is outside this payment method's limits, %s to %s", local, low, high),
+		Details: Details{Limit: &LimitDetail{Min: low, Max: high}, BoundViolated: bound},
+	}
+}
+
+// Net is what the merchant gets on capture, in USD cents.
+func (p Payment) Net() int64 { return p.Amount.Minor - p.Fees.Total() - p.Reserve }
+
+// Refundable is what may still go back to the shopper, in the local currency.
+func (p Payment) Refundable() money.Amount {
+	if p.Status != Completed && p.Status != Refunded {
+		return money.New(0, p.Local.Currency)
+	}
+	return money.New(p.Local.Minor-p.Refunded, p.Local.Currency)
+}
+
+// Suffix is the id without its prefix; ids of what belongs to the payment are
+// made from it, so that the same thing cannot be written twice.
+func (p Payment) Suffix() string { return strings.TrimPrefix(p.ID, PaymentPrefix) }
+
+// String tells the payment's story in a failing test.
+func (p Payment) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s v%d %s %s (%s) %s", p.ID, p.Version, p.Status, p.Amount, p.Local, p.RailID)
+	for _, a := range p.Attempts {
+		fmt.Fprintf(&b, "\n  attempt %d at %s: %s %s %s", a.Order, a.Provider, a.Status, a.Code, a.Decline)
+	}
+	if p.Failure != nil {
+		fmt.Fprintf(&b, "\n  failed: %s %s", p.Failure.Code, p.Failure.Message)
+	}
+	return b.String()
+}
+
+// move returns p in the status that verb leads to, with the time noted. The
+// caller has checked that the move is allowed; that it is not is our own bug.
+func (p Payment) move(v Verb, now time.Time) Payment {
+	next, ok := p.Status.After(v)
+	if !ok {
+		panic(fmt.Sprintf("pay: %s of a %s payment", v, p.Status))
+	}
+	p.Status = next
+	switch next {
+	case Completed:
+		p.Times.Completed = now
+	case Failed:
+		p.Times.Failed = now
+	case Expired:
+		p.Times.Expired = now
+	case Refunded:
+		p.Times.Refunded = now
+	case Chargeback:
+		p.Times.Chargeback = now
+	}
+	if !next.Open() {
+		p.DueAt = time.Time{}
+	}
+	return p
+}
+
+// written returns p as the version after from.
+func (p Payment) written(from Payment, now time.Time) Payment {
+	p.Version = from.Version + 1
+	p.Stored = ""
+	if from.Version > 0 {
+		p.Stored = from.Status
+	}
+	p.Times.Updated = now
+	return p
+}
+
+// capture is the transfer of a completed payment (design: Ledger). Its id is
+// made from the payment's, so a second capture cannot be written.
+func (p Payment) capture(now time.Time) ledger.Transfer {
+	return ledger.Transfer{
+		ID: "tr_" + p.Suffix() + "-capture", Merchant: p.Merchant, Live: p.Live,
+		Kind: ledger.Capture, Payment: p.ID, Local: p.Local, At: now,
+		Postings: ledger.Post(
+			ledger.Posting{Account: ledger.Receivable, Amount: -p.Amount.Minor},
+			ledger.Posting{Account: ledger.PlatformFees, Amount: p.Fees.Platform},
+			ledger.Posting{Account: ledger.ProviderFees, Amount: p.Fees.Provider},
+			ledger.Posting{Account: ledger.FlatFees, Amount: p.Fees.Flat},
+			ledger.Posting{Account: ledger.NetworkFees, Amount: p.Fees.Network},
+			ledger.Posting{Account: ledger.Reserve, Amount: p.Reserve},
+			ledger.Posting{Account: ledger.Pending, Amount: p.Net()},
+		),
+	}
+}

@@ -1,0 +1,30 @@
+package pay
+
+import "testing"
+
+// The whole life cycle: status × verb (contract: Transaction transitions;
+// gaps: contradictions 2 and 3).
+func TestLifeCycle(t *testing.T) {
+	const no = Status("")
+	want := map[Status][6]Status{
+		//            await    complete   fail    expire   refund    dispute
+		Processing: {Pending, Completed, Failed, no, no, no},
+		Pending:    {no, Completed, Failed, Expired, no, no},
+		Completed:  {no, no, no, no, Refunded, Chargeback},
+		Refunded:   {no, no, no, no, Refunded, Chargeback},
+		Failed:     {},
+		Expired:    {},
+		Chargeback: {},
+	}
+	if len(want) != len(Statuses()) {
+		t.Fatalf("the table has %d statuses, want %d", len(want), len(Statuses()))
+	}
+	for _, s := range Statuses() {
+		for i, v := range Verbs() {
+			got, ok := s.After(v)
+			if got != want[s][i] || ok != (want[s][i] != no) {
+				t.Errorf("%s.After(%s) = %q, %v; want %q", s, v, got, ok, want[s][i])
+			}
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package pay
+
+import (
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+)
+
+// Tier is a merchant's contract with the operator (contract: Merchant profile).
+type Tier string
+
+// The tiers.
+const (
+	Starter  Tier = "starter"
+	Standard Tier = "standard"
+	Premium  Tier = "premium"
+	Trusted  Tier = "trusted"
+)
+
+// Tiers lists all tiers.
+func Tiers() []Tier { return []Tier{Starter, Standard, Premium, Trusted} }
+
+// Terms is what a tier costs and allows.
+type Terms struct {
+	PlatformBps   int64         // of each payment, 1/10,000
+	ReserveBps    int64         // held back from each payment, 1/10,000
+	Delay         time.Duration // from capture to available
+	WithdrawalFee int64         // USD cents
+	TrustScore    int           // 0 to 1000, the score a merchant of this tier starts with
+}
+
+// TermsOf returns the terms of a tier; an unknown one gets the starter's.
+func TermsOf(t Tier) Terms {
+	switch t {
+	case Standard:
+		return Terms{PlatformBps: 120, ReserveBps: 500, Delay: 48 * time.Hour, WithdrawalFee: 300, TrustScore: 600}
+	case Premium:
+		return Terms{PlatformBps: 90, ReserveBps: 300, Delay: 48 * time.Hour, WithdrawalFee: 100, TrustScore: 750}
+	case Trusted:
+		return Terms{PlatformBps: 70, ReserveBps: 0, Delay: 24 * time.Hour, WithdrawalFee: 0, TrustScore: 900}
+	}
+	return Terms{PlatformBps: 150, ReserveBps: 1000, Delay: 48 * time.Hour, WithdrawalFee: 500, TrustScore: 400}
+}
+
+// Fees is the price of a payment by who earns it, in USD cents.
+type Fees struct {
+	Platform int64 `json:"platform"` // the operator of Cascada
+	Provider int64 `json:"provider"` // the provider's share of the amount
+	Flat     int64 `json:"flat"`     // the provider's fixed price
+	Network  int64 `json:"network"`  // schemes and networks
+}
+
+// Total is the sum of all fees.
+func (f Fees) Total() int64 { return f.Platform + f.Provider + f.Flat + f.Network }
+
+// charge works out a payment's fees and its part of the reserve. Shares round
+// half up, as providers bill. No fee takes more than what the others left, so
+// what the merchant gets is never negative.
+func (t Terms) charge(usd money.Amount, rail Fee) (Fees, int64) {
+	left := usd.Minor
+	take := func(want int64) int64 {
+		got := min(want, left)
+		left -= got
+		return got
+	}
+	fees := Fees{
+		Platform: take(usd.Share(t.PlatformBps, money.HalfUp).Minor),
+		Provider: take(usd.Share(rail.Bps, money.HalfUp).Minor),
+		Flat:     take(rail.Flat),
+	}
+	return fees, take(usd.Share(t.ReserveBps, money.HalfUp).Minor)
+}

@@ -1,0 +1,85 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+const balanceColumns = `b.merchant, b.live, b.pending, b.available, b.frozen, b.reserve, b.suspense, b.receivable,
+  b.platform_fees, b.provider_fees, b.flat_fees, b.network_fees, b.chargeback_fees, b.refunds, b.chargebacks`
+
+// balanceRows is the row of deltas: a column per account, in ledger.Accounts'
+// order.
+var balanceRows = parseColumns(balanceSpec)
+
+const balanceSpec = `merchant TEXT, live BOOLEAN, pending BIGINT, available BIGINT, frozen BIGINT, reserve BIGINT, suspense BIGINT,
+  receivable BIGINT, platform_fees BIGINT, provider_fees BIGINT, flat_fees BIGINT, network_fees BIGINT, chargeback_fees BIGINT,
+  refunds BIGINT, chargebacks BIGINT`
+
+// upsertBalances adds the deltas to the balances.
+var upsertBalances = func() string {
+	var names, sets []string
+	for _, c := range balanceRows {
+		names = append(names, c.name)
+		if c.kind == "BIGINT" {
+			sets = append(sets, c.name+" = balances."+c.name+" + excluded."+c.name)
+		}
+	}
+	columns := strings.Join(names, ", ")
+	return "INSERT INTO balances (" + columns + ") SELECT " + columns + " FROM {rows: " + balanceSpec + "} AS r WHERE TRUE" +
+		" ON CONFLICT (merchant, live) DO UPDATE SET " + strings.Join(sets, ", ")
+}()
+
+func scanBalances(r row) (tenant, ledger.Balances, error) {
+	var t tenant
+	accounts := ledger.Accounts()
+	amounts := make([]int64, len(accounts))
+	into := []any{&t.merchant, &t.live}
+	for i := range amounts {
+		into = append(into, &amounts[i])
+	}
+	if err := r.Scan(into...); err != nil {
+		return t, nil, err
+	}
+	b := make(ledger.Balances, len(accounts))
+	for i, a := range accounts {
+		b[a] = amounts[i]
+	}
+	return t, b, nil
+}
+
+const selectBalances = `SELECT ` + balanceColumns + ` FROM balances AS b WHERE b.merchant = $1 AND b.live = $2`
+
+// Balances reads the merchant's balances; all zero before the first transfer.
+func (s *Store) Balances(ctx context.Context, scope pay.Scope) (ledger.Balances, error) {
+	b, err := one(ctx, s, selectBalances, func(r row) (ledger.Balances, error) {
+		_, b, err := scanBalances(r)
+		return b, err
+	}, scope.Merchant, scope.Live)
+	if errors.Is(err, ErrNotFound) {
+		return ledger.Balances{}, nil
+	}
+	return b, err
+}
+
+type claimDoc struct {
+	OrderID  string          `json:"orderId,omitempty"`
+	Fee      int64           `json:"fee,omitempty"`
+	Reason   string          `json:"reason,omitempty"`
+	DueBy    int64           `json:"dueBy,omitempty"`
+	Timeline []pay.ClaimStep `json:"timeline"`
+	Sequence int64           `json:"sequence"`
+	Resolved int64           `json:"resolved,omitempty"`
+}
+
+func claimRow(c pay.Claim) []any {
+	doc := claimDoc{c.OrderID, c.Fee, c.Reason, micros(c.DueBy), c.Timeline, c.Sequence, micros(c.Resolved)}
+	return []any{
+		c.ID, c.Merchant, c.Shop, c.Live, c.Version, string(c.Kind), string(c.Status), c.Payment,
+		c.Local.Minor, string(c.Local.Currency), c.USD, c.Frozen, micros(c.CreatedAt), micros(c.UpdatedAt), encode(doc),
+	}
+}

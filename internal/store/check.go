@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+)
+
+// Broken is an invariant that does not hold.
+type Broken struct {
+	Rule string
+	ID   string // of the row, or the merchant
+	Note string
+}
+
+func (b Broken) String() string { return fmt.Sprintf("%s: %s: %s", b.Rule, b.ID, b.Note) }
+
+// rule is an invariant as a query that returns what breaks it: an id and a
+// note.
+type rule struct{ name, text string }
+
+// rules are the invariants that one query can tell (design: Ledger, check).
+var rules = []rule{
+	{"a transfer sums to zero", `
+SELECT t.id, 'off by ' || sum(CAST(j.value AS BIGINT)) || ' cents' FROM transfers AS t, {each t.postings} AS j
+GROUP BY t.id HAVING sum(CAST(j.value AS BIGINT)) <> 0`},
+	{"a balance is the sum of its postings", `
+SELECT coalesce(b.merchant, s.merchant) || ' ' || coalesce(b.account, s.account),
+  'balance ' || coalesce(b.amount, 0) || ', postings ' || coalesce(s.amount, 0)
+FROM (` + balancesAsRows + `) AS b
+FULL JOIN (
+  SELECT t.merchant, t.live, j.key AS account, sum(CAST(j.value AS BIGINT)) AS amount
+  FROM transfers AS t, {each t.postings} AS j GROUP BY t.merchant, t.live, j.key
+) AS s ON s.merchant = b.merchant AND s.live = b.live AND s.account = b.account
+WHERE coalesce(b.amount, 0) <> coalesce(s.amount, 0)`},
+	{"a completed payment is captured once, with its amount", `
+SELECT p.id, p.status || ' of ' || p.amount || ' cents, captured ' || coalesce(t.postings, 'never')
+FROM payments AS p LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(p.id, 5) || '-capture'
+WHERE p.status IN ('completed', 'refunded', 'chargeback')
+  AND (t.id IS NULL OR t.payment <> p.id OR CAST({json t.postings receivable} AS BIGINT) <> -p.amount)`},
+	{"only a completed payment is captured", `
+SELECT p.id, p.status FROM transfers AS t JOIN payments AS p ON p.id = t.payment
+WHERE t.kind = 'capture' AND p.status NOT IN ('completed', 'refunded', 'chargeback')`},
+	{"refunded is at most captured", `
+SELECT id, refunded || ' of ' || amount_local FROM payments WHERE refunded < 0 OR refunded > amount_local`},
+	{"refund transfers add up to what the payment says", `
+SELECT p.id, p.refunded || ' refunded, transfers of ' || coalesce(sum(t.amount_local), 0)
+FROM payments AS p LEFT JOIN transfers AS t ON t.payment = p.id AND t.kind = 'refund'
+WHERE p.refunded <> 0 GROUP BY p.id, p.refunded HAVING p.refunded <> coalesce(sum(t.amount_local), 0)`},
+	{"an open payment is looked at again, a closed one is not", `
+SELECT id, status || ' due at ' || due_at FROM payments WHERE (status IN ('pending', 'processing')) <> (due_at > 0)`},
+	{"a payment belongs to its shop's merchant", `
+SELECT p.id, p.merchant || ' is not the merchant of ' || p.shop FROM payments AS p LEFT JOIN shops AS s ON s.id = p.shop
+WHERE s.id IS NULL OR s.merchant <> p.merchant`},
+	{"a transfer stays with its payment's merchant and environment", `
+SELECT t.id, t.merchant FROM transfers AS t LEFT JOIN payments AS p ON p.id = t.payment
+WHERE t.payment <> '' AND (p.id IS NULL OR p.merchant <> t.merchant OR p.live <> t.live)`},
+	{"a claim stays with its payment's shop and environment", `
+SELECT c.id, c.merchant FROM claims AS c LEFT JOIN payments AS p ON p.id = c.payment
+WHERE p.id IS NULL OR p.merchant <> c.merchant OR p.shop <> c.shop OR p.live <> c.live`},
+	{"an event stays with its payment's shop and environment", `
+SELECT e.id, e.merchant FROM events AS e JOIN payments AS p ON p.id = e.object
+WHERE p.merchant <> e.merchant OR p.shop <> e.shop OR p.live <> e.live`},
+	{"a payment has all its events", `
+SELECT p.id, p.sequence || ' events, found ' || count(e.id) FROM payments AS p LEFT JOIN events AS e ON e.object = p.id
+GROUP BY p.id, p.sequence HAVING p.sequence <> count(e.id) OR p.sequence <> coalesce(max(e.sequence), 0)`},
+	{"a payment that ended has told so", `
+SELECT p.id, p.status FROM payments AS p WHERE p.status NOT IN ('pending', 'processing') AND p.sequence = 0`},
+	{"a delivery stays with its event's shop and environment", `
+SELECT d.id, d.merchant FROM deliveries AS d LEFT JOIN events AS e ON e.id = d.event LEFT JOIN subscriptions AS s ON s.id = d.subscription
+WHERE e.id IS NULL OR s.id IS NULL OR e.shop <> d.shop OR e.live <> d.live OR s.shop <> d.shop OR s.live <> d.live
+  OR s.merchant <> d.merchant OR e.merchant <> d.merchant`},
+	// A subscription that was made in the same second may have missed the event.
+	{"an event has a delivery for each endpoint that wants it", `
+SELECT e.id, 'nothing for ' || s.id FROM events AS e
+JOIN subscriptions AS s ON s.shop = e.shop AND s.live = e.live AND s.status = 'enabled' AND s.version = 1 AND s.created_at < e.at - 1000000
+  AND (s.events = ',*,' OR s.events LIKE '%,' || e.type || ',%')
+LEFT JOIN deliveries AS d ON d.event = e.id AND d.subscription = s.id
+WHERE d.id IS NULL`},
+	{"counters count the payments", `
+SELECT coalesce(c.shop, p.shop) || ' ' || coalesce(c.rail, p.rail) || ' ' || coalesce(c.status, p.status),
+  coalesce(c.n, 0) || ' counted, found ' || coalesce(p.n, 0)
+FROM counters AS c FULL JOIN (
+  SELECT shop, live, rail, method, country, status, count(*) AS n FROM payments GROUP BY shop, live, rail, method, country, status
+) AS p ON c.shop = p.shop AND c.live = p.live AND c.rail = p.rail AND c.method = p.method AND c.country = p.country AND c.status = p.status
+WHERE coalesce(c.n, 0) <> coalesce(p.n, 0)`},
+}
+
+// balancesAsRows has a row for each account of each balance.
+var balancesAsRows = func() string {
+	var parts []string
+	for _, account := range ledger.Accounts() {
+		parts = append(parts, fmt.Sprintf("SELECT merchant, live, '%[1]s' AS account, %[1]s AS amount FROM balances", account))
+	}
+	return strings.Join(parts, " UNION ALL ")
+}()
+
+func checkQueries() []string {
+	var list []string
+	for _, r := range rules {
+		list = append(list, r.text)
+	}
+	return list
+}
+
+// Check proves the invariants of a live database and returns what is broken,
+// at most a hundred of each rule. It only reads. Each rule is one statement,
+// and so sees one moment of a database that is written to meanwhile.
+func (s *Store) Check(ctx context.Context) ([]Broken, error) {
+	var broken []Broken
+	for _, r := range rules {
+		found := 0
+		err := s.query(ctx, r.text, nil, func(line row) error {
+			b := Broken{Rule: r.name}
+			if err := line.Scan(&b.ID, &b.Note); err != nil {
+				return err
+			}
+			if found++; found <= 100 {
+				broken = append(broken, b)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("check that %s: %w", r.name, err)
+		}
+	}
+	return broken, nil
+}

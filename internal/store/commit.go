@@ -1,0 +1,170 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+const (
+	queueLimit = 4096 // changes waiting; more are refused with ErrBusy
+	batchLimit = 500  // changes in one transaction
+	// commitTimeout is for a database that hangs. A change that is queued is
+	// decided by the store, not by its caller's deadline.
+	commitTimeout = 30 * time.Second
+)
+
+// waiting is a change in the queue.
+type waiting struct {
+	change pay.Change
+	done   chan error // holds one, so that the committer never waits
+}
+
+// stats counts what the group commit does.
+type stats struct{ commits, changes, alone atomic.Int64 }
+
+// Stats is a snapshot of the group commit's counters.
+type Stats struct {
+	Commits int64 // database transactions
+	Changes int64 // changes written by them
+	Alone   int64 // changes that ran alone because their batch had failed
+	Queued  int   // changes waiting now
+}
+
+// Stats returns the counters since the start.
+func (s *Store) Stats() Stats {
+	return Stats{s.stats.commits.Load(), s.stats.changes.Load(), s.stats.alone.Load(), len(s.queue)}
+}
+
+// Commit writes a change, all of it or nothing, and returns when it is
+// durable. It is the only write path.
+//
+// Concurrent changes are written together: a committer takes all that wait,
+// writes them in one transaction, and looks again. There is no timer.
+//
+// Errors: ErrStale, ErrDuplicate, ErrInsufficient when a guard is lost,
+// ErrBusy when the queue is full. After any other error the caller must read
+// to know what was written.
+func (s *Store) Commit(_ context.Context, change pay.Change) error {
+	for _, t := range change.Transfers {
+		if err := t.Check(); err != nil {
+			return err
+		}
+	}
+	w := &waiting{change, make(chan error, 1)}
+	if err := s.enqueue(w); err != nil {
+		return err
+	}
+	return <-w.done
+}
+
+func (s *Store) enqueue(w *waiting) error {
+	s.gate.RLock()
+	defer s.gate.RUnlock()
+	if s.closed {
+		return ErrBusy
+	}
+	select {
+	case s.queue <- w:
+		return nil
+	default:
+		return ErrBusy
+	}
+}
+
+// commitLoop writes batches until the store closes and the queue is empty.
+func (s *Store) commitLoop() {
+	var held []*waiting // met a change of the same row in the last batch
+	for {
+		batch := held
+		if len(batch) == 0 {
+			select {
+			case w := <-s.queue:
+				batch = append(batch, w)
+			case <-s.closing:
+				select {
+				case w := <-s.queue:
+					batch = append(batch, w)
+				default:
+					return
+				}
+			}
+		}
+		batch, held = disjoint(s.fill(batch))
+		s.flush(batch)
+	}
+}
+
+// fill adds what is waiting, without waiting for more.
+func (s *Store) fill(batch []*waiting) []*waiting {
+	for len(batch) < batchLimit {
+		select {
+		case w := <-s.queue:
+			batch = append(batch, w)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// disjoint holds back changes of rows that an earlier change of the batch
+// touches: one statement changes a row once.
+func disjoint(all []*waiting) (batch, held []*waiting) {
+	seen := make(map[string]struct{}, 2*len(all))
+	for _, w := range all {
+		ids := guardedIDs(w.change)
+		clash := false
+		for _, id := range ids {
+			_, known := seen[id]
+			clash = clash || known
+		}
+		// The ids of a held change count too, or a later one would overtake it.
+		for _, id := range ids {
+			seen[id] = struct{}{}
+		}
+		if clash {
+			held = append(held, w)
+		} else {
+			batch = append(batch, w)
+		}
+	}
+	return batch, held
+}
+
+// errRerun says that a change lost a guard after another of its guards had
+// been written: the batch is rolled back and runs again without it.
+var errRerun = errors.New("a change lost a guard")
+
+// flush decides every change of the batch.
+func (s *Store) flush(batch []*waiting) {
+	for len(batch) > 0 {
+		w := newWrite(s, batch)
+		ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
+		err := s.db.transact(ctx, w.guards(), w.decide)
+		cancel()
+		switch {
+		case err == nil:
+			s.stats.commits.Add(1)
+			s.stats.changes.Add(int64(len(w.kept)))
+			w.report()
+			return
+		case errors.Is(err, errRerun):
+			w.reportLost()
+			batch = w.kept
+		case len(batch) == 1:
+			batch[0].done <- err
+			return
+		default:
+			s.stats.alone.Add(int64(len(batch)))
+			s.log.Warn("a batch of changes failed; each runs alone", "changes", len(batch), "error", err)
+			for i := range batch {
+				s.flush(batch[i : i+1])
+			}
+			return
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+const selectMerchant = `SELECT id, version, name, email, industry, tier, trust_score, created_at FROM merchants WHERE id = $1`
+
+// Merchant reads a merchant by id.
+func (s *Store) Merchant(ctx context.Context, id string) (pay.Merchant, error) {
+	return one(ctx, s, selectMerchant, func(r row) (m pay.Merchant, err error) {
+		var created int64
+		err = r.Scan(&m.ID, &m.Version, &m.Name, &m.Email, &m.Industry, &m.Tier, &m.TrustScore, &created)
+		m.CreatedAt = fromMicros(created)
+		return m, err
+	}, id)
+}
+
+const countMerchants = `SELECT count(*) FROM merchants`
+
+// CountMerchants says how many merchants there are.
+func (s *Store) CountMerchants(ctx context.Context) (int64, error) {
+	return one(ctx, s, countMerchants, scanInt)
+}
+
+const (
+	selectShop  = `SELECT id, version, merchant, name, slug, created_at FROM shops WHERE id = $1`
+	selectShops = `SELECT id, version, merchant, name, slug, created_at FROM shops WHERE merchant = $1 ORDER BY id`
+)
+
+func scanShop(r row) (sh pay.Shop, err error) {
+	var created int64
+	err = r.Scan(&sh.ID, &sh.Version, &sh.Merchant, &sh.Name, &sh.Slug, &created)
+	sh.CreatedAt = fromMicros(created)
+	return sh, err
+}
+
+// Shop reads a shop by id.
+func (s *Store) Shop(ctx context.Context, id string) (pay.Shop, error) {
+	return one(ctx, s, selectShop, scanShop, id)
+}
+
+// Shops lists a merchant's shops, oldest first.
+func (s *Store) Shops(ctx context.Context, merchant string) ([]pay.Shop, error) {
+	return many(ctx, s, selectShops, scanShop, merchant)
+}
+
+const (
+	keyColumns      = `id, merchant, shop, live, version, kind, hash, preview, created_at, revoked_at`
+	selectKeyByHash = `SELECT ` + keyColumns + ` FROM keys WHERE hash = $1`
+	selectKey       = `SELECT ` + keyColumns + ` FROM keys WHERE id = $1`
+)
+
+func scanKey(r row) (k pay.Key, err error) {
+	var created, revoked int64
+	err = r.Scan(&k.ID, &k.Merchant, &k.Shop, &k.Live, &k.Version, &k.Kind, &k.Hash, &k.Preview, &created, &revoked)
+	k.CreatedAt, k.RevokedAt = fromMicros(created), fromMicros(revoked)
+	return k, err
+}
+
+// KeyByHash reads a key by its keyed hash.
+func (s *Store) KeyByHash(ctx context.Context, hash string) (pay.Key, error) {
+	return one(ctx, s, selectKeyByHash, scanKey, hash)
+}
+
+// Key reads a key by id.
+func (s *Store) Key(ctx context.Context, id string) (pay.Key, error) {
+	return one(ctx, s, selectKey, scanKey, id)
+}
+
+const selectLogin = `
+SELECT id, merchant, shop, live, version, key_id, expires_at, revoked_at, created_at FROM logins WHERE id = $1`
+
+// Login reads the login that a refresh token belongs to.
+func (s *Store) Login(ctx context.Context, id string) (pay.Login, error) {
+	return one(ctx, s, selectLogin, func(r row) (l pay.Login, err error) {
+		var expires, revoked, created int64
+		err = r.Scan(&l.ID, &l.Merchant, &l.Shop, &l.Live, &l.Version, &l.Key, &expires, &revoked, &created)
+		l.ExpiresAt, l.RevokedAt, l.CreatedAt = fromMicros(expires), fromMicros(revoked), fromMicros(created)
+		return l, err
+	}, id)
+}
+
+// Sealed is a secret of the service, encrypted.
+type Sealed struct{ ID, Text string }
+
+const (
+	selectSecrets = `SELECT id, sealed FROM secrets ORDER BY created_at, id`
+	insertSecret  = `INSERT INTO secrets (id, sealed, created_at) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING`
+)
+
+// Secrets lists the service's secrets, oldest first.
+func (s *Store) Secrets(ctx context.Context) ([]Sealed, error) {
+	return many(ctx, s, selectSecrets, func(r row) (v Sealed, err error) {
+		err = r.Scan(&v.ID, &v.Text)
+		return v, err
+	})
+}
+
+// AddSecret keeps a secret unless its id is taken: of two nodes that start at
+// once one wins, and both read the winner's.
+func (s *Store) AddSecret(ctx context.Context, v Sealed, now time.Time) error {
+	if err := s.db.lease(ctx, s.text(insertSecret), []any{v.ID, v.Text, micros(now)}, nil); err != nil {
+		return fmt.Errorf("add secret: %w", err)
+	}
+	return nil
+}
+
+const (
+	selectRailIDs = `SELECT rail, id FROM rail_ids`
+	// The next number is taken from the table itself, so that an id is given
+	// once even when its rail has left the catalog.
+	insertRailID = `
+INSERT INTO rail_ids (rail, id) SELECT $1, coalesce(max(id), 1000) + 1 FROM rail_ids WHERE TRUE
+ON CONFLICT (rail) DO NOTHING`
+)
+
+// RailIDs returns the paymentMethodId of each rail, giving one to those that
+// have none (contract: paymentMethodId, from 1001, never reused).
+func (s *Store) RailIDs(ctx context.Context, rails []string) (map[string]int64, error) {
+	ids, err := s.railIDs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	added := false
+	for _, rail := range rails {
+		if _, known := ids[rail]; known {
+			continue
+		}
+		added = true
+		if err := s.db.lease(ctx, s.text(insertRailID), []any{rail}, nil); err != nil {
+			return nil, fmt.Errorf("give rail %s an id: %w", rail, err)
+		}
+	}
+	if !added {
+		return ids, nil
+	}
+	return s.railIDs(ctx)
+}
+
+func (s *Store) railIDs(ctx context.Context) (map[string]int64, error) {
+	ids := map[string]int64{}
+	err := s.query(ctx, selectRailIDs, nil, func(r row) error {
+		var rail string
+		var id int64
+		err := r.Scan(&rail, &id)
+		ids[rail] = id
+		return err
+	})
+	return ids, err
+}

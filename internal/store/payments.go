@@ -1,0 +1,251 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+const paymentColumns = `id, merchant, shop, live, version, status, amount, amount_local, currency_local, rate, rail, method, country,
+  order_id, refunded, sequence, due_at, created_at, updated_at, doc`
+
+// paymentDoc is what no query asks for.
+type paymentDoc struct {
+	Buyer     pay.Buyer       `json:"buyer"`
+	Fees      pay.Fees        `json:"fees"`
+	Reserve   int64           `json:"reserve,omitempty"`
+	Delay     time.Duration   `json:"delay"`
+	Window    time.Duration   `json:"window"`
+	Sync      bool            `json:"sync,omitempty"`
+	Hosted    bool            `json:"hosted,omitempty"`
+	ReturnURL string          `json:"returnUrl,omitempty"`
+	FormURL   string          `json:"formUrl,omitempty"`
+	Data      pay.PaymentData `json:"data,omitzero"`
+	Attempts  []pay.Attempt   `json:"attempts,omitempty"`
+	Answered  pay.Status      `json:"answered,omitempty"`
+	Simulate  pay.Action      `json:"simulate,omitempty"`
+	Failure   *pay.Failure    `json:"failure,omitempty"`
+	Disputed  bool            `json:"disputed,omitempty"`
+	// Microseconds UTC.
+	Expires    int64 `json:"expires,omitempty"`
+	Completed  int64 `json:"completed,omitempty"`
+	Failed     int64 `json:"failed,omitempty"`
+	Expired    int64 `json:"expired,omitempty"`
+	RefundedAt int64 `json:"refundedAt,omitempty"`
+	Chargeback int64 `json:"chargeback,omitempty"`
+}
+
+func paymentRow(p pay.Payment) []any {
+	doc := paymentDoc{
+		Buyer: p.Buyer, Fees: p.Fees, Reserve: p.Reserve, Delay: p.Delay, Window: p.Window, Sync: p.Sync,
+		Hosted: p.Hosted, ReturnURL: p.ReturnURL, FormURL: p.FormURL, Data: p.Data,
+		Attempts: p.Attempts, Answered: p.Answered, Simulate: p.Simulate, Failure: p.Failure, Disputed: p.Disputed,
+		Expires: micros(p.Times.Expires), Completed: micros(p.Times.Completed), Failed: micros(p.Times.Failed),
+		Expired: micros(p.Times.Expired), RefundedAt: micros(p.Times.Refunded), Chargeback: micros(p.Times.Chargeback),
+	}
+	return []any{
+		p.ID, p.Merchant, p.Shop, p.Live, p.Version, string(p.Status), p.Amount.Minor, p.Local.Minor, string(p.Local.Currency),
+		p.Rate.Decimal(), p.RailID, p.Method, p.Country, p.OrderID, p.Refunded, p.Sequence,
+		micros(p.DueAt), micros(p.Times.Created), micros(p.Times.Updated), encode(doc),
+	}
+}
+
+func scanPayment(r row) (pay.Payment, error) {
+	var p pay.Payment
+	var rate, currency, text string
+	var due, created, updated int64
+	p.Amount.Currency = money.USD
+	err := r.Scan(&p.ID, &p.Merchant, &p.Shop, &p.Live, &p.Version, &p.Status, &p.Amount.Minor, &p.Local.Minor, &currency,
+		&rate, &p.RailID, &p.Method, &p.Country, &p.OrderID, &p.Refunded, &p.Sequence, &due, &created, &updated, &text)
+	if err != nil {
+		return p, err
+	}
+	var doc paymentDoc
+	if err := json.Unmarshal([]byte(text), &doc); err != nil {
+		return p, fmt.Errorf("payment %s: %w", p.ID, err)
+	}
+	if p.Rate, err = money.ParseRate(rate); err != nil {
+		return p, fmt.Errorf("payment %s: %w", p.ID, err)
+	}
+	if p.Local.Currency, err = money.ParseCurrency(currency); err != nil {
+		return p, fmt.Errorf("payment %s: %w", p.ID, err)
+	}
+	p.Stored = p.Status
+	p.Buyer, p.Fees, p.Reserve, p.Delay, p.Window, p.Sync = doc.Buyer, doc.Fees, doc.Reserve, doc.Delay, doc.Window, doc.Sync
+	p.Hosted, p.ReturnURL, p.FormURL, p.Data = doc.Hosted, doc.ReturnURL, doc.FormURL, doc.Data
+	p.Attempts, p.Answered, p.Simulate, p.Failure, p.Disputed = doc.Attempts, doc.Answered, doc.Simulate, doc.Failure, doc.Disputed
+	p.DueAt = fromMicros(due)
+	p.Times = pay.Times{
+		Created: fromMicros(created), Updated: fromMicros(updated), Expires: fromMicros(doc.Expires),
+		Completed: fromMicros(doc.Completed), Failed: fromMicros(doc.Failed), Expired: fromMicros(doc.Expired),
+		Refunded: fromMicros(doc.RefundedAt), Chargeback: fromMicros(doc.Chargeback),
+	}
+	return p, nil
+}
+
+const selectPayment = `SELECT ` + paymentColumns + ` FROM payments WHERE id = $1 AND shop = $2 AND live = $3`
+
+// Payment reads one payment of a shop. ErrNotFound also where it is another's.
+func (s *Store) Payment(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
+	return one(ctx, s, selectPayment, scanPayment, id, scope.Shop, scope.Live)
+}
+
+const selectAnyPayment = `SELECT ` + paymentColumns + ` FROM payments WHERE id = $1`
+
+// AnyPayment reads a payment of any tenant, for what providers tell us and for
+// our own loops; never for what a merchant asks.
+func (s *Store) AnyPayment(ctx context.Context, id string) (pay.Payment, error) {
+	return one(ctx, s, selectAnyPayment, scanPayment, id)
+}
+
+const leasePayments = `
+UPDATE payments SET due_at = $2 WHERE id IN (
+  SELECT id FROM payments WHERE status IN ('pending', 'processing') AND due_at <= $1 ORDER BY due_at LIMIT $3 {skip locked})
+RETURNING ` + paymentColumns
+
+// LeasePayments takes open payments that are due; nobody else gets them before
+// until. The lease is not a version: whoever decides meanwhile is not stale.
+func (s *Store) LeasePayments(ctx context.Context, now, until time.Time, limit int) ([]pay.Payment, error) {
+	var list []pay.Payment
+	err := s.db.lease(ctx, s.text(leasePayments), []any{micros(now), micros(until), limit}, func(r row) error {
+		p, err := scanPayment(r)
+		list = append(list, p)
+		return err
+	})
+	return list, err
+}
+
+const oldestDue = `
+SELECT 'payments', coalesce(min(due_at), 0) FROM payments WHERE status IN ('pending', 'processing')
+UNION ALL
+SELECT 'deliveries', coalesce(min(due_at), 0) FROM deliveries WHERE status IN ('pending', 'failed')`
+
+// OldestDue returns the earliest due time of each kind of work; zero where
+// nothing waits.
+func (s *Store) OldestDue(ctx context.Context) (map[string]time.Time, error) {
+	due := map[string]time.Time{}
+	err := s.query(ctx, oldestDue, nil, func(r row) error {
+		var kind string
+		var at int64
+		err := r.Scan(&kind, &at)
+		due[kind] = fromMicros(at)
+		return err
+	})
+	return due, err
+}
+
+// Filter selects payments of one shop. Empty fields select all.
+type Filter struct {
+	Status  pay.Status
+	Rail    string
+	Method  string
+	Country string // alpha-3
+	OrderID string
+	From    string // ids from this one on
+	To      string // ids before this one
+	After   string // ids older than this one
+	Limit   int
+	Offset  int
+}
+
+// lastID is above every payment's id.
+const lastID = pay.PaymentPrefix + "ZZZZZZZZZZZZZZZZZZZZZZZZZZ"
+
+// below is the id that all selected ones are below.
+func (f Filter) below() string {
+	id := lastID
+	for _, bound := range []string{f.To, f.After} {
+		if bound != "" {
+			id = min(id, bound)
+		}
+	}
+	return id
+}
+
+// listPayments reads newest first. There is one index, by status; each status
+// gives its newest rows and the best of them are kept.
+var listPayments = func() string {
+	var parts []string
+	for _, status := range pay.Statuses() {
+		parts = append(parts, fmt.Sprintf(`
+  SELECT * FROM (SELECT %s FROM payments
+    WHERE shop = $1 AND live = $2 AND status = '%[2]s' AND ($3 = '' OR $3 = '%[2]s') AND id >= $4 AND id < $5
+      AND ($6 = '' OR rail = $6) AND ($7 = '' OR method = $7) AND ($8 = '' OR country = $8)
+    ORDER BY id DESC LIMIT $9) AS %[2]s`, paymentColumns, status))
+	}
+	return "SELECT " + paymentColumns + " FROM (" + strings.Join(parts, "\n  UNION ALL") + `
+) AS p ORDER BY id DESC LIMIT $10 OFFSET $11`
+}()
+
+const listPaymentsByOrder = `
+SELECT ` + paymentColumns + ` FROM payments
+WHERE shop = $1 AND live = $2 AND order_id = $3 AND order_id <> '' AND ($4 = '' OR status = $4) AND id >= $5 AND id < $6
+  AND ($7 = '' OR rail = $7) AND ($8 = '' OR method = $8) AND ($9 = '' OR country = $9)
+ORDER BY id DESC LIMIT $10 OFFSET $11`
+
+func listQueries() []string { return []string{listPayments, listPaymentsByOrder, countRange} }
+
+// Payments lists a shop's payments, newest first.
+func (s *Store) Payments(ctx context.Context, scope pay.Scope, f Filter) ([]pay.Payment, error) {
+	if f.OrderID != "" {
+		return many(ctx, s, listPaymentsByOrder, scanPayment, scope.Shop, scope.Live, f.OrderID, string(f.Status),
+			f.From, f.below(), f.Rail, f.Method, f.Country, f.Limit, f.Offset)
+	}
+	return many(ctx, s, listPayments, scanPayment, scope.Shop, scope.Live, string(f.Status), f.From, f.below(),
+		f.Rail, f.Method, f.Country, f.Limit+f.Offset, f.Limit, f.Offset)
+}
+
+const (
+	countPayments = `
+SELECT CAST(coalesce(sum(n), 0) AS BIGINT) FROM counters
+WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR rail = $4) AND ($5 = '' OR method = $5)
+  AND ($6 = '' OR country = $6)`
+
+	countByOrder = `
+SELECT count(*) FROM payments
+WHERE shop = $1 AND live = $2 AND order_id = $3 AND order_id <> '' AND ($4 = '' OR status = $4) AND id >= $5 AND id < $6
+  AND ($7 = '' OR rail = $7) AND ($8 = '' OR method = $8) AND ($9 = '' OR country = $9)`
+
+	countRange = `
+SELECT count(*) FROM payments
+WHERE shop = $1 AND live = $2 AND status IN ('processing', 'pending', 'completed', 'failed', 'expired', 'refunded', 'chargeback')
+  AND ($3 = '' OR status = $3) AND id >= $4 AND id < $5
+  AND ($6 = '' OR rail = $6) AND ($7 = '' OR method = $7) AND ($8 = '' OR country = $8)`
+)
+
+// CountPayments counts what the filter selects, leaving After, Limit and
+// Offset aside. Without an order or a time it adds up counters and scans
+// nothing.
+func (s *Store) CountPayments(ctx context.Context, scope pay.Scope, f Filter) (int64, error) {
+	f.After = ""
+	status := string(f.Status)
+	switch {
+	case f.OrderID != "":
+		return one(ctx, s, countByOrder, scanInt, scope.Shop, scope.Live, f.OrderID, status, f.From, f.below(), f.Rail, f.Method, f.Country)
+	case f.From != "" || f.To != "":
+		return one(ctx, s, countRange, scanInt, scope.Shop, scope.Live, status, f.From, f.below(), f.Rail, f.Method, f.Country)
+	}
+	return one(ctx, s, countPayments, scanInt, scope.Shop, scope.Live, status, f.Rail, f.Method, f.Country)
+}
+
+func scanInt(r row) (n int64, err error) {
+	err = r.Scan(&n)
+	return n, err
+}
+
+const selectOnce = `SELECT id, hash, object, at FROM once WHERE id = $1`
+
+// Once reads a key that was used.
+func (s *Store) Once(ctx context.Context, key string) (pay.Once, error) {
+	return one(ctx, s, selectOnce, func(r row) (o pay.Once, err error) {
+		var at int64
+		err = r.Scan(&o.Key, &o.Hash, &o.Object, &at)
+		o.At = fromMicros(at)
+		return o, err
+	}, key)
+}

@@ -1,0 +1,181 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// pg is PostgreSQL. Readers and committers have pools of their own, because
+// their plans differ.
+type pg struct {
+	readers *pgxpool.Pool
+	writers *pgxpool.Pool
+}
+
+const (
+	pgReaders = 8
+	pgWriters = 3 // two committers and a spare
+)
+
+func openPostgres(ctx context.Context, dsn string) (*pg, error) {
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("open postgres: %w", err)
+	}
+	config.ConnConfig.RuntimeParams["application_name"] = "cascada"
+	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	config.MaxConns = pgReaders
+	readers, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open postgres: %w", err)
+	}
+	config = config.Copy()
+	config.MaxConns, config.MinConns = pgWriters, 1
+	// A statement prepared while a table was empty keeps a plan that scans it
+	// when it has grown. A batch only ever wants index lookups.
+	for _, off := range []string{"jit", "enable_seqscan", "enable_hashjoin", "enable_mergejoin"} {
+		config.ConnConfig.RuntimeParams[off] = "off"
+	}
+	writers, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		readers.Close()
+		return nil, fmt.Errorf("open postgres: %w", err)
+	}
+	db := &pg{readers, writers}
+	if err := db.ping(ctx); err != nil {
+		db.close()
+		return nil, fmt.Errorf("open postgres: %w", err)
+	}
+	return db, nil
+}
+
+func (db *pg) dialect() dialect               { return postgres }
+func (db *pg) ping(ctx context.Context) error { return db.readers.Ping(ctx) }
+func (db *pg) close()                         { db.readers.Close(); db.writers.Close() }
+
+func (db *pg) query(ctx context.Context, text string, args []any, each func(row) error) error {
+	result, err := db.readers.Query(ctx, text, args...)
+	if err != nil {
+		return err
+	}
+	return drain(result, each)
+}
+
+func (db *pg) lease(ctx context.Context, text string, args []any, each func(row) error) error {
+	return db.query(ctx, text, args, each)
+}
+
+func drain(result pgx.Rows, each func(row) error) error {
+	defer result.Close()
+	for result.Next() {
+		if each == nil {
+			continue
+		}
+		if err := each(result); err != nil {
+			return err
+		}
+	}
+	return result.Err()
+}
+
+// transact takes two round trips: begin and the guards, then everything else
+// and the commit.
+func (db *pg) transact(ctx context.Context, guards []step, decide func() ([]step, error)) error {
+	conn, err := db.writers.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	begin := make([]step, 0, len(guards)+1)
+	begin = append(begin, step{text: "BEGIN"})
+	begin = append(begin, guards...)
+	if err := send(ctx, conn, begin); err != nil {
+		return errors.Join(err, rollback(ctx, conn))
+	}
+	writes, err := decide()
+	if err != nil {
+		return errors.Join(err, rollback(ctx, conn))
+	}
+	if err := send(ctx, conn, append(writes, step{text: "COMMIT"})); err != nil {
+		return errors.Join(err, rollback(ctx, conn))
+	}
+	return nil
+}
+
+// send runs the steps in one round trip.
+func send(ctx context.Context, conn *pgxpool.Conn, steps []step) (err error) {
+	var batch pgx.Batch
+	for _, s := range steps {
+		batch.Queue(s.text, s.args...)
+	}
+	results := conn.SendBatch(ctx, &batch)
+	defer func() { err = errors.Join(err, results.Close()) }()
+	for _, s := range steps {
+		if s.each == nil {
+			if _, err := results.Exec(); err != nil {
+				return err
+			}
+			continue
+		}
+		result, err := results.Query()
+		if err != nil {
+			return err
+		}
+		if err := drain(result, s.each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rollback leaves the connection usable, or closes it.
+func rollback(ctx context.Context, conn *pgxpool.Conn) error {
+	if conn.Conn().IsClosed() {
+		return nil // the server rolls back by itself
+	}
+	if _, err := conn.Exec(ctx, "ROLLBACK"); err != nil {
+		return errors.Join(fmt.Errorf("rollback: %w", err), conn.Conn().Close(ctx))
+	}
+	return nil
+}
+
+// migrationLock is an arbitrary number that all nodes agree on.
+const migrationLock = 7163290418
+
+func (db *pg) migrate(ctx context.Context, run func(migrator) error) error {
+	return pgx.BeginFunc(ctx, db.readers, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", migrationLock); err != nil {
+			return err
+		}
+		return run(pgMigrator{ctx, tx})
+	})
+}
+
+type pgMigrator struct {
+	ctx context.Context
+	tx  pgx.Tx
+}
+
+func (m pgMigrator) exec(text string) error {
+	_, err := m.tx.Exec(m.ctx, text, pgx.QueryExecModeSimpleProtocol)
+	return err
+}
+
+func (m pgMigrator) version() (v int, err error) {
+	err = m.tx.QueryRow(m.ctx, selectVersion).Scan(&v)
+	return v, err
+}
+
+func (db *pg) prepare(ctx context.Context, text string) error {
+	conn, err := db.readers.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	_, err = conn.Conn().Prepare(ctx, text, text)
+	return err
+}

@@ -1,0 +1,220 @@
+-- The tables of Cascada, one text for both engines: TEXT, BIGINT and BOOLEAN
+-- only, no NULL ('' and 0 say "none"), times in microseconds UTC, money in
+-- minor units, doc a JSON document of what no query asks for.
+--
+-- Migrations are forward only. "-- version N" starts one.
+
+-- version 1
+CREATE TABLE merchants (
+  id TEXT NOT NULL PRIMARY KEY,
+  version BIGINT NOT NULL,
+  name TEXT NOT NULL,
+  email TEXT NOT NULL,
+  industry TEXT NOT NULL,
+  tier TEXT NOT NULL,
+  trust_score BIGINT NOT NULL,
+  created_at BIGINT NOT NULL
+);
+
+CREATE TABLE shops (
+  id TEXT NOT NULL PRIMARY KEY,
+  version BIGINT NOT NULL,
+  merchant TEXT NOT NULL,
+  name TEXT NOT NULL,
+  slug TEXT NOT NULL,
+  created_at BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX shops_slug ON shops (slug);
+CREATE INDEX shops_merchant ON shops (merchant);
+
+CREATE TABLE keys (
+  id TEXT NOT NULL PRIMARY KEY,
+  merchant TEXT NOT NULL,
+  shop TEXT NOT NULL, -- '': a legacy key of the whole merchant
+  live BOOLEAN NOT NULL,
+  version BIGINT NOT NULL,
+  kind TEXT NOT NULL,
+  hash TEXT NOT NULL, -- keyed hash; the key itself is not kept
+  preview TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  revoked_at BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX keys_hash ON keys (hash);
+
+CREATE TABLE logins (
+  id TEXT NOT NULL PRIMARY KEY,
+  merchant TEXT NOT NULL,
+  shop TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  version BIGINT NOT NULL, -- counts rotations
+  key_id TEXT NOT NULL,
+  expires_at BIGINT NOT NULL,
+  revoked_at BIGINT NOT NULL,
+  created_at BIGINT NOT NULL
+);
+
+-- The service's own secrets, encrypted under the master key.
+CREATE TABLE secrets (
+  id TEXT NOT NULL PRIMARY KEY,
+  sealed TEXT NOT NULL,
+  created_at BIGINT NOT NULL
+);
+
+-- The paymentMethodId of each production rail: given once, never reused.
+CREATE TABLE rail_ids (
+  rail TEXT NOT NULL PRIMARY KEY,
+  id BIGINT NOT NULL UNIQUE
+);
+
+CREATE TABLE once (
+  id TEXT NOT NULL PRIMARY KEY,
+  hash TEXT NOT NULL,
+  object TEXT NOT NULL,
+  at BIGINT NOT NULL
+);
+
+CREATE TABLE payments (
+  id TEXT NOT NULL PRIMARY KEY,
+  merchant TEXT NOT NULL,
+  shop TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  version BIGINT NOT NULL,
+  status TEXT NOT NULL,
+  amount BIGINT NOT NULL, -- USD cents
+  amount_local BIGINT NOT NULL,
+  currency_local TEXT NOT NULL,
+  rate TEXT NOT NULL,
+  rail TEXT NOT NULL,
+  method TEXT NOT NULL,
+  country TEXT NOT NULL,
+  order_id TEXT NOT NULL,
+  refunded BIGINT NOT NULL, -- minor units of currency_local
+  sequence BIGINT NOT NULL, -- events so far
+  due_at BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  doc TEXT NOT NULL
+);
+CREATE INDEX payments_list ON payments (shop, live, status, id);
+CREATE INDEX payments_order ON payments (shop, order_id) WHERE order_id <> '';
+CREATE INDEX payments_due ON payments (due_at) WHERE status IN ('pending', 'processing');
+
+CREATE TABLE claims (
+  id TEXT NOT NULL PRIMARY KEY,
+  merchant TEXT NOT NULL,
+  shop TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  version BIGINT NOT NULL,
+  kind TEXT NOT NULL,
+  status TEXT NOT NULL,
+  payment TEXT NOT NULL,
+  amount_local BIGINT NOT NULL,
+  currency_local TEXT NOT NULL,
+  amount BIGINT NOT NULL, -- USD cents
+  frozen BIGINT NOT NULL, -- USD cents
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  doc TEXT NOT NULL
+);
+CREATE INDEX claims_payment ON claims (payment);
+
+-- Notifications of providers: each once, with what was done about it.
+CREATE TABLE receipts (
+  id TEXT NOT NULL PRIMARY KEY,
+  account TEXT NOT NULL,
+  payment TEXT NOT NULL,
+  verdict TEXT NOT NULL,
+  body TEXT NOT NULL,
+  at BIGINT NOT NULL
+);
+
+-- The ledger. postings is {"account": signed USD cents, …} and sums to zero.
+CREATE TABLE transfers (
+  id TEXT NOT NULL PRIMARY KEY,
+  merchant TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  kind TEXT NOT NULL,
+  payment TEXT NOT NULL,
+  claim TEXT NOT NULL,
+  amount_local BIGINT NOT NULL,
+  currency_local TEXT NOT NULL,
+  at BIGINT NOT NULL,
+  postings TEXT NOT NULL
+);
+
+-- One row per merchant and environment: a capture updates one row.
+CREATE TABLE balances (
+  merchant TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  pending BIGINT NOT NULL,
+  available BIGINT NOT NULL,
+  frozen BIGINT NOT NULL,
+  reserve BIGINT NOT NULL,
+  suspense BIGINT NOT NULL,
+  receivable BIGINT NOT NULL,
+  platform_fees BIGINT NOT NULL,
+  provider_fees BIGINT NOT NULL,
+  flat_fees BIGINT NOT NULL,
+  network_fees BIGINT NOT NULL,
+  chargeback_fees BIGINT NOT NULL,
+  refunds BIGINT NOT NULL,
+  chargebacks BIGINT NOT NULL,
+  PRIMARY KEY (merchant, live)
+){hot};
+
+-- How many payments there are of each kind, so that no list total scans.
+CREATE TABLE counters (
+  shop TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  rail TEXT NOT NULL,
+  method TEXT NOT NULL,
+  country TEXT NOT NULL,
+  status TEXT NOT NULL,
+  n BIGINT NOT NULL,
+  PRIMARY KEY (shop, live, rail, method, country, status)
+){hot};
+
+CREATE TABLE events (
+  id TEXT NOT NULL PRIMARY KEY,
+  merchant TEXT NOT NULL,
+  shop TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  type TEXT NOT NULL,
+  object TEXT NOT NULL,
+  sequence BIGINT NOT NULL,
+  at BIGINT NOT NULL,
+  payload TEXT NOT NULL
+);
+
+CREATE TABLE subscriptions (
+  id TEXT NOT NULL PRIMARY KEY,
+  merchant TEXT NOT NULL,
+  shop TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  version BIGINT NOT NULL,
+  status TEXT NOT NULL,
+  events TEXT NOT NULL, -- ",payment.completed,payment.failed," or ",*,"
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  doc TEXT NOT NULL
+);
+CREATE INDEX subscriptions_shop ON subscriptions (shop, live);
+
+CREATE TABLE deliveries (
+  id TEXT NOT NULL PRIMARY KEY,
+  merchant TEXT NOT NULL,
+  shop TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  version BIGINT NOT NULL,
+  event TEXT NOT NULL,
+  type TEXT NOT NULL,
+  subscription TEXT NOT NULL,
+  status TEXT NOT NULL,
+  attempts BIGINT NOT NULL,
+  budget BIGINT NOT NULL,
+  due_at BIGINT NOT NULL, -- while somebody sends it, the end of the lease
+  created_at BIGINT NOT NULL,
+  doc TEXT NOT NULL
+);
+CREATE INDEX deliveries_list ON deliveries (subscription, created_at);
+CREATE INDEX deliveries_due ON deliveries (due_at) WHERE status IN ('pending', 'failed');

@@ -1,0 +1,167 @@
+// Package store is all SQL of Cascada: reads, Commit (the one write path, with
+// group commit), leases of due work, and migrations, on SQLite and on
+// PostgreSQL with one text per query.
+//
+// It decides nothing. Which change is right is the core's business; the store
+// writes a change whole or not at all, and says which guard it lost.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// What the store says of itself; match with errors.Is.
+var (
+	// ErrNotFound: there is no such row, or it is another tenant's.
+	ErrNotFound = errors.New("not found")
+	// ErrStale: somebody changed a row since it was read. Read and decide again.
+	ErrStale = errors.New("changed since it was read")
+	// ErrDuplicate: a key that may be used once is taken.
+	ErrDuplicate = errors.New("already done")
+	// ErrInsufficient: a balance would fall below its floor.
+	ErrInsufficient = errors.New("balance below its floor")
+	// ErrBusy: the queue of changes is full, or the store is closing. Nothing
+	// was written.
+	ErrBusy = errors.New("too busy")
+)
+
+// Options of a Store. The zero value is fit for use.
+type Options struct {
+	Log *slog.Logger
+	// Delivered is told of every delivery that a commit made, with its event's
+	// payload; they are leased to this node already. It must not block. Nil
+	// leaves them to the leases.
+	Delivered func([]Dispatch)
+	// Committers is how many batches are written at a time; 0 means 2 on
+	// PostgreSQL. SQLite has one writer.
+	Committers int
+}
+
+// Store is a database. It is safe for use by many goroutines. Close it when
+// nobody uses it any more.
+type Store struct {
+	db        engine
+	log       *slog.Logger
+	delivered func([]Dispatch)
+	texts     map[string]string // a query's text for the engine
+
+	queue   chan *waiting
+	closing chan struct{}
+	group   sync.WaitGroup
+	stats   stats
+
+	// gate keeps Commit from queueing behind the last batch of Close.
+	gate   sync.RWMutex
+	closed bool
+}
+
+// Open connects to a database (sqlite:PATH or postgres://…) and brings its
+// schema up to date.
+func Open(ctx context.Context, database string, o Options) (*Store, error) {
+	db, err := open(ctx, database)
+	if err != nil {
+		return nil, err
+	}
+	if err := migrate(ctx, db); err != nil {
+		db.close()
+		return nil, err
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Store{
+		db: db, log: o.Log, delivered: o.Delivered,
+		texts: map[string]string{},
+		queue: make(chan *waiting, queueLimit), closing: make(chan struct{}),
+	}
+	for _, text := range queries() {
+		s.texts[text] = db.dialect().sql(text)
+	}
+	committers := max(o.Committers, 1)
+	if o.Committers == 0 && db.dialect() == postgres {
+		committers = 2
+	}
+	if db.dialect() == sqlite {
+		committers = 1
+	}
+	for range committers {
+		s.group.Go(s.commitLoop)
+	}
+	return s, nil
+}
+
+// Close writes what is queued and disconnects.
+func (s *Store) Close() {
+	s.gate.Lock()
+	s.closed = true
+	s.gate.Unlock()
+	close(s.closing)
+	s.group.Wait()
+	s.db.close()
+}
+
+// Ping reports whether the database answers.
+func (s *Store) Ping(ctx context.Context) error { return s.db.ping(ctx) }
+
+// PrepareAll checks every statement of the package against the database.
+func (s *Store) PrepareAll(ctx context.Context) error {
+	for text, translated := range s.texts {
+		if err := s.db.prepare(ctx, translated); err != nil {
+			return fmt.Errorf("%s: %w", text, err)
+		}
+	}
+	return nil
+}
+
+// query runs a reading statement of the package.
+func (s *Store) query(ctx context.Context, text string, args []any, each func(row) error) error {
+	return s.db.query(ctx, s.text(text), args, each)
+}
+
+// text is the statement for the engine. One that is not in queries would
+// escape the test that prepares them all.
+func (s *Store) text(query string) string {
+	text, ok := s.texts[query]
+	if !ok {
+		panic("store: a statement that is not listed in queries: " + query)
+	}
+	return text
+}
+
+// one reads a single row or fails with ErrNotFound.
+func one[T any](ctx context.Context, s *Store, text string, scan func(row) (T, error), args ...any) (T, error) {
+	var got T
+	found := false
+	err := s.query(ctx, text, args, func(r row) (err error) {
+		found = true
+		got, err = scan(r)
+		return err
+	})
+	if err == nil && !found {
+		err = ErrNotFound
+	}
+	return got, err
+}
+
+// many reads all rows.
+func many[T any](ctx context.Context, s *Store, text string, scan func(row) (T, error), args ...any) ([]T, error) {
+	var list []T
+	err := s.query(ctx, text, args, func(r row) error {
+		got, err := scan(r)
+		list = append(list, got)
+		return err
+	})
+	return list, err
+}
+
+// Dispatch is a delivery on its way, with what is sent.
+type Dispatch struct {
+	Delivery pay.Delivery
+	Payload  []byte
+}

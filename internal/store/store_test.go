@@ -1,0 +1,499 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+var (
+	ctx  = context.Background()
+	noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	acme = pay.Scope{Merchant: "mer_acme", Shop: "shp_acme"}
+)
+
+// each runs a test on both engines with a merchant and a shop in place.
+func each(t *testing.T, test func(t *testing.T, s *store.Store)) {
+	t.Helper()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s, err := store.Open(ctx, database, store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.Close)
+		must(t, s.Commit(ctx, pay.Change{
+			Merchants: []pay.Merchant{{ID: acme.Merchant, Version: 1, Name: "Acme", Tier: pay.Standard, CreatedAt: noon}},
+			Shops:     []pay.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}},
+		}))
+		test(t, s)
+		clean(t, s)
+	})
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// clean fails the test when an invariant of the database is broken.
+func clean(t *testing.T, s *store.Store) {
+	t.Helper()
+	broken, err := s.Check(ctx)
+	must(t, err)
+	for _, b := range broken {
+		t.Errorf("broken: %s", b)
+	}
+}
+
+var routes = []pay.Route{{Provider: "one"}, {Provider: "two"}}
+
+func rate(t testing.TB) money.Rate {
+	r, err := money.ParseRate("5.4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// create returns a payment of 25.50 USD whose first attempt is under way, and
+// the change that writes it.
+func create(t testing.TB, id string) (pay.Payment, pay.Change) {
+	t.Helper()
+	p, err := pay.Create(pay.Order{
+		ID: "TXN-" + id, Scope: acme, Amount: money.New(2550, money.USD), Local: money.New(13770, money.BRL), Rate: rate(t),
+		Rail: pay.Rail{ID: "sbx_pix", Method: "pix", Limits: []pay.Limit{{Currency: money.BRL, Min: 1, Max: 1_000_000_00}},
+			Fee: pay.Fee{Bps: 99, Flat: 10}, Window: time.Hour},
+		Country: "BRA", OrderID: "order-" + id, Terms: pay.TermsOf(pay.Standard),
+	}, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Try(routes[0], noon)
+}
+
+// stored writes a payment and returns it.
+func stored(t testing.TB, s *store.Store, id string) pay.Payment {
+	t.Helper()
+	p, change := create(t, id)
+	if err := s.Commit(ctx, change); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func payload(c pay.Change) pay.Change {
+	for i := range c.Events {
+		c.Events[i].Payload = []byte(`{"id":"` + c.Events[i].ID + `"}`)
+	}
+	return c
+}
+
+func balance(t testing.TB, s *store.Store, a ledger.Account) int64 {
+	t.Helper()
+	b, err := s.Balances(ctx, acme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b[a]
+}
+
+func TestEveryStatementIsPreparedOnBothEngines(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) { must(t, s.PrepareAll(ctx)) })
+}
+
+func TestPaymentComesBackAsItWasWritten(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		p := stored(t, s, "A")
+		p, change := p.Resolve(pay.Outcome{Kind: pay.Awaiting, FormURL: "https://x/y?a=\"ü\"", Data: pay.PaymentData{QRCode: "0002"}}, routes, noon.Add(time.Second))
+		must(t, s.Commit(ctx, payload(change)))
+		got, err := s.Payment(ctx, acme, p.ID)
+		must(t, err)
+		p.Stored = p.Status
+		if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", p) {
+			t.Errorf("read\n%+v\nwrote\n%+v", got, p)
+		}
+	})
+}
+
+func TestTenantsDoNotSeeEachOther(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		p := stored(t, s, "A")
+		for _, scope := range []pay.Scope{
+			{Merchant: "mer_other", Shop: "shp_other"},
+			{Merchant: acme.Merchant, Shop: "shp_other"},
+			{Merchant: acme.Merchant, Shop: acme.Shop, Live: true},
+		} {
+			if _, err := s.Payment(ctx, scope, p.ID); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("%+v reads %s: %v, want ErrNotFound", scope, p.ID, err)
+			}
+			list, err := s.Payments(ctx, scope, store.Filter{Limit: 10})
+			must(t, err)
+			if n, err := s.CountPayments(ctx, scope, store.Filter{}); err != nil || len(list) != 0 || n != 0 {
+				t.Errorf("%+v lists %d and counts %d (%v), want none", scope, len(list), n, err)
+			}
+		}
+	})
+}
+
+func TestStaleChangeWritesNothing(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		p := stored(t, s, "A")
+		_, first := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
+		must(t, s.Commit(ctx, payload(first)))
+		before := balance(t, s, ledger.Pending)
+		_, second := p.Resolve(pay.Outcome{Kind: pay.Declined}, routes, noon)
+		if err := s.Commit(ctx, payload(second)); !errors.Is(err, store.ErrStale) {
+			t.Fatalf("second decision on the same version: %v, want ErrStale", err)
+		}
+		got, err := s.Payment(ctx, acme, p.ID)
+		must(t, err)
+		if got.Status != pay.Completed || balance(t, s, ledger.Pending) != before {
+			t.Errorf("after the stale change: %s", got)
+		}
+	})
+}
+
+// Many decide on the same payment at once, with a stranger's changes in the
+// same batches: one wins, everybody gets his own answer.
+func TestRaceForOnePayment(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		p := stored(t, s, "A")
+		_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
+		change = payload(change)
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		answers := map[error]int{}
+		for i := range 50 {
+			wg.Go(func() {
+				err := s.Commit(ctx, change)
+				mu.Lock()
+				answers[err]++
+				mu.Unlock()
+			})
+			_, other := create(t, fmt.Sprintf("B%02d", i))
+			wg.Go(func() {
+				if err := s.Commit(ctx, other); err != nil {
+					t.Errorf("a stranger's payment: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		if answers[nil] != 1 || answers[store.ErrStale] != 49 {
+			t.Errorf("answers %v, want one nil and 49 ErrStale", answers)
+		}
+		if got, want := balance(t, s, ledger.Pending), p.Net(); got != want {
+			t.Errorf("pending %d after 50 captures of one payment, want %d", got, want)
+		}
+	})
+}
+
+func TestOnceKeyIsTakenOnce(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		answers := map[error]int{}
+		for i := range 40 {
+			_, change := create(t, fmt.Sprintf("A%02d", i))
+			change.Once = &pay.Once{Key: "k", Hash: "h", Object: change.Payments[0].ID, At: noon}
+			wg.Go(func() {
+				err := s.Commit(ctx, change)
+				mu.Lock()
+				answers[err]++
+				mu.Unlock()
+			})
+		}
+		wg.Wait()
+		if answers[nil] != 1 || answers[store.ErrDuplicate] != 39 {
+			t.Errorf("answers %v, want one nil and 39 ErrDuplicate", answers)
+		}
+		n, err := s.CountPayments(ctx, acme, store.Filter{})
+		must(t, err)
+		o, err := s.Once(ctx, "k")
+		must(t, err)
+		if _, err := s.Payment(ctx, acme, o.Object); n != 1 || err != nil {
+			t.Errorf("%d payments under one key, the key's own: %v", n, err)
+		}
+	})
+}
+
+func transfer(id string, postings ...ledger.Posting) ledger.Transfer {
+	return ledger.Transfer{ID: id, Merchant: acme.Merchant, Kind: "adjustment", Local: money.New(0, money.USD), At: noon, Postings: postings}
+}
+
+// Twenty withdraw 30 of 100 at once, each with the floor zero: three may.
+func TestFloorHoldsUnderRaces(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		must(t, s.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{
+			transfer("t", ledger.Posting{Account: ledger.Available, Amount: 100}, ledger.Posting{Account: ledger.Receivable, Amount: -100}),
+		}}))
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		answers := map[error]int{}
+		for i := range 20 {
+			wg.Go(func() {
+				err := s.Commit(ctx, pay.Change{
+					Transfers: []ledger.Transfer{transfer(fmt.Sprintf("t%d", i),
+						ledger.Posting{Account: ledger.Available, Amount: -30}, ledger.Posting{Account: ledger.Frozen, Amount: 30})},
+					Floors: []ledger.Floor{{Merchant: acme.Merchant, Account: ledger.Available}},
+				})
+				mu.Lock()
+				answers[err]++
+				mu.Unlock()
+			})
+		}
+		wg.Wait()
+		if answers[nil] != 3 || answers[store.ErrInsufficient] != 17 || balance(t, s, ledger.Available) != 10 {
+			t.Errorf("answers %v, available %d; want 3 done, 17 refused, 10 left", answers, balance(t, s, ledger.Available))
+		}
+	})
+}
+
+// A change that wins its version and breaks a floor leaves nothing behind, and
+// does not take its batch along.
+func TestBrokenFloorUndoesTheOtherGuards(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		p := stored(t, s, "A")
+		next, change := p.Resolve(pay.Outcome{Kind: pay.Awaiting}, routes, noon)
+		change.Floors = []ledger.Floor{{Merchant: acme.Merchant, Account: ledger.Available, Min: 1}}
+		if err := s.Commit(ctx, change); !errors.Is(err, store.ErrInsufficient) {
+			t.Fatalf("floor of 1 on an empty balance: %v, want ErrInsufficient", err)
+		}
+		got, err := s.Payment(ctx, acme, p.ID)
+		must(t, err)
+		if got.Version != p.Version || got.Status != pay.Processing {
+			t.Errorf("after the broken floor: %s, want it as before; %s was not to be written", got, next)
+		}
+	})
+}
+
+// A fault in the middle of a batch: a transfer whose id is taken. Only its own
+// change fails.
+func TestFaultInABatchHitsOnlyItsOwnChange(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		line := func() []ledger.Posting {
+			return []ledger.Posting{{Account: ledger.Available, Amount: 5}, {Account: ledger.Receivable, Amount: -5}}
+		}
+		must(t, s.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{transfer("taken", line()...)}}))
+		var wg sync.WaitGroup
+		for i := range 30 {
+			id, faulty := fmt.Sprintf("t%d", i), i%10 == 3
+			if faulty {
+				id = "taken"
+			}
+			wg.Go(func() {
+				err := s.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{transfer(id, line()...)}})
+				if faulty != (err != nil) {
+					t.Errorf("transfer %s: %v", id, err)
+				}
+			})
+		}
+		wg.Wait()
+		if got := balance(t, s, ledger.Available); got != 5*28 {
+			t.Errorf("available %d, want %d: one transfer and 27 more", got, 5*28)
+		}
+	})
+}
+
+func TestUnbalancedTransferIsRefused(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		err := s.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{
+			transfer("t", ledger.Posting{Account: ledger.Available, Amount: 2}, ledger.Posting{Account: ledger.Receivable, Amount: -1})}})
+		if !errors.Is(err, ledger.ErrUnbalanced) {
+			t.Errorf("Commit() = %v, want ErrUnbalanced", err)
+		}
+	})
+}
+
+func TestListsAreNewestFirstAndTotalsAreExact(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		for i := range 9 {
+			p := stored(t, s, fmt.Sprintf("%026d", i))
+			if i%3 == 0 {
+				_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
+				must(t, s.Commit(ctx, payload(change)))
+			}
+		}
+		id := func(i int) string { return fmt.Sprintf("TXN-%026d", i) }
+		for _, c := range []struct {
+			name   string
+			filter store.Filter
+			total  int64
+			want   []int
+		}{
+			{"all", store.Filter{Limit: 3}, 9, []int{8, 7, 6}},
+			{"a page", store.Filter{Limit: 3, Offset: 7}, 9, []int{1, 0}},
+			{"completed", store.Filter{Status: pay.Completed, Limit: 9}, 3, []int{6, 3, 0}},
+			{"after", store.Filter{After: id(3), Limit: 2}, 9, []int{2, 1}},
+			{"between", store.Filter{From: id(2), To: id(5), Limit: 9}, 3, []int{4, 3, 2}},
+			{"an order", store.Filter{OrderID: "order-" + id(4)[4:], Limit: 9}, 1, []int{4}},
+			{"an order of another status", store.Filter{OrderID: "order-" + id(4)[4:], Status: pay.Completed, Limit: 9}, 0, nil},
+			{"rail and country", store.Filter{Rail: "sbx_pix", Country: "BRA", Limit: 1}, 9, []int{8}},
+			{"another rail", store.Filter{Rail: "sbx_card", Limit: 1}, 0, nil},
+			{"method", store.Filter{Method: "pix", Status: pay.Processing, Limit: 2}, 6, []int{8, 7}},
+		} {
+			list, err := s.Payments(ctx, acme, c.filter)
+			must(t, err)
+			total, err := s.CountPayments(ctx, acme, c.filter)
+			must(t, err)
+			var got, want []string
+			for _, p := range list {
+				got = append(got, p.ID)
+			}
+			for _, i := range c.want {
+				want = append(want, id(i))
+			}
+			if strings.Join(got, " ") != strings.Join(want, " ") || total != c.total {
+				t.Errorf("%s: %v of %d, want %v of %d", c.name, got, total, want, c.total)
+			}
+		}
+	})
+}
+
+func subscribe(t *testing.T, s *store.Store, id string, events ...string) {
+	t.Helper()
+	must(t, s.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{{
+		ID: "wh_" + id, Scope: acme, Version: 1, URL: "https://example.com/" + id, Events: events, Status: pay.Enabled, CreatedAt: noon.Add(-time.Hour),
+	}}}))
+}
+
+func TestEventFansOutToTheEndpointsThatWantIt(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		subscribe(t, s, "all", pay.AllEvents)
+		subscribe(t, s, "completed", string(pay.PaymentRefunded), string(pay.PaymentCompleted))
+		subscribe(t, s, "failed", string(pay.PaymentFailed))
+		p := stored(t, s, "A")
+		_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
+		must(t, s.Commit(ctx, payload(change)))
+
+		due, err := s.LeaseDeliveries(ctx, noon.Add(29*time.Second), noon, 10)
+		must(t, err)
+		if len(due) != 0 {
+			t.Errorf("%d deliveries were free while their maker's lease ran", len(due))
+		}
+		due, err = s.LeaseDeliveries(ctx, noon.Add(time.Minute), noon.Add(2*time.Minute), 10)
+		must(t, err)
+		got := map[string]bool{}
+		for _, d := range due {
+			got[d.Delivery.Subscription] = true
+			if string(d.Payload) != `{"id":"evt_A-1"}` {
+				t.Errorf("payload %s", d.Payload)
+			}
+		}
+		if len(due) != 2 || !got["wh_all"] || !got["wh_completed"] {
+			t.Errorf("deliveries for %v, want wh_all and wh_completed", got)
+		}
+		again, err := s.LeaseDeliveries(ctx, noon.Add(time.Minute), noon.Add(2*time.Minute), 10)
+		must(t, err)
+		if len(again) != 0 {
+			t.Errorf("%d deliveries were leased twice", len(again))
+		}
+		done := due[0].Delivery.Tried(pay.Try{Code: 200}, noon)
+		must(t, s.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{done}}))
+		if err := s.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{done}}); !errors.Is(err, store.ErrStale) {
+			t.Errorf("the outcome of one try written twice: %v, want ErrStale", err)
+		}
+	})
+}
+
+func TestDuePaymentsAreLeasedOnce(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		for i := range 20 {
+			stored(t, s, fmt.Sprint(i))
+		}
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		seen := map[string]int{}
+		for range 4 {
+			wg.Go(func() {
+				list, err := s.LeasePayments(ctx, noon.Add(time.Hour), noon.Add(2*time.Hour), 7)
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				for _, p := range list {
+					seen[p.ID]++
+				}
+			})
+		}
+		wg.Wait()
+		for id, n := range seen {
+			if n != 1 {
+				t.Errorf("%s was leased %d times", id, n)
+			}
+		}
+		if len(seen) < 7 {
+			t.Errorf("%d payments leased, want at least 7", len(seen))
+		}
+	})
+}
+
+func TestRailKeepsItsID(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		first, err := s.RailIDs(ctx, []string{"b", "a"})
+		must(t, err)
+		// "a" leaves the catalog, "c" joins it: its id is new all the same.
+		second, err := s.RailIDs(ctx, []string{"c", "b"})
+		must(t, err)
+		if first["b"] != 1001 || first["a"] != 1002 || second["b"] != 1001 || second["c"] != 1003 {
+			t.Errorf("ids %v, then %v", first, second)
+		}
+	})
+}
+
+func TestSecondStartFindsNothingToMigrate(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				s, err := store.Open(ctx, database, store.Options{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				s.Close()
+			})
+		}
+		wg.Wait()
+	})
+}
+
+func TestClosedStoreRefusesChanges(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s, err := store.Open(ctx, database, store.Options{})
+		must(t, err)
+		s.Close()
+		if err := s.Commit(ctx, pay.Change{}); !errors.Is(err, store.ErrBusy) {
+			t.Errorf("Commit after Close: %v, want ErrBusy", err)
+		}
+	})
+}
+
+// What Check is for: a database that somebody changed behind our back.
+func TestCheckFindsTampering(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s, err := store.Open(ctx, database, store.Options{})
+		must(t, err)
+		defer s.Close()
+		stored(t, s, "A") // its shop does not exist
+		broken, err := s.Check(ctx)
+		must(t, err)
+		if len(broken) != 1 || broken[0].ID != "TXN-A" {
+			t.Errorf("broken: %v, want the payment without a shop", broken)
+		}
+	})
+}

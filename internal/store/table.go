@@ -1,0 +1,90 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// table writes the rows of one type. Its column list is the one place where
+// the columns are named; the statements are made from it.
+//
+// A table with a version column is guarded: version 1 is inserted, a later
+// version replaces exactly the one before, and the statement returns the ids
+// that it did replace.
+type table[T any] struct {
+	columns []column
+	insert  string
+	update  string
+	row     func(T) []any
+	id      func(T) string
+	version func(T) int64
+}
+
+func newTable[T any](name, spec string, id func(T) string, version func(T) int64, row func(T) []any) table[T] {
+	columns := parseColumns(spec)
+	var names, values, sets []string
+	for _, c := range columns {
+		names = append(names, c.name)
+		values = append(values, "r."+c.name)
+		if !c.fixed {
+			sets = append(sets, c.name+" = r."+c.name)
+		}
+	}
+	source := "{rows: " + spec + "}"
+	return table[T]{
+		columns: columns,
+		insert: "INSERT INTO " + name + " (" + strings.Join(names, ", ") + ") SELECT " + strings.Join(values, ", ") +
+			" FROM " + source + " AS r",
+		update: "UPDATE " + name + " SET " + strings.Join(sets, ", ") + " FROM " + source + " AS r" +
+			" WHERE " + name + ".id = r.id AND " + name + ".version = r.version - 1 RETURNING " + name + ".id",
+		row: row, id: id, version: version,
+	}
+}
+
+// onceOnly makes the insert leave out rows that are there already; it returns
+// the ids of the others.
+func (t table[T]) onceOnly() table[T] {
+	t.insert += " WHERE TRUE ON CONFLICT (id) DO NOTHING RETURNING id"
+	return t
+}
+
+// rows returns the rows of the items, sorted by id, so that two committers
+// lock rows in the same order.
+func (t table[T]) rows(d dialect, items []T) *rows {
+	slices.SortFunc(items, func(a, b T) int { return cmp.Compare(t.id(a), t.id(b)) })
+	r := newRows(d, t.columns, len(items))
+	for _, item := range items {
+		r.add(t.row(item)...)
+	}
+	return r
+}
+
+// split separates the items to insert from those to update.
+func (t table[T]) split(items []T) (inserts, updates []T) {
+	for _, item := range items {
+		if t.version(item) == 1 {
+			inserts = append(inserts, item)
+		} else {
+			updates = append(updates, item)
+		}
+	}
+	return inserts, updates
+}
+
+// micros is a time as it is stored: microseconds UTC, 0 for none.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+// fromMicros is the way back.
+func fromMicros(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(us).UTC()
+}

@@ -1,0 +1,156 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+const (
+	// deliveryLease is how long the node that wrote an event has to send it
+	// before another one may: longer than a try may take.
+	deliveryLease = 30 * time.Second
+	// deliveryBudget is how often a delivery is tried (gaps: Webhook
+	// subscriptions and deliveries).
+	deliveryBudget = 11
+)
+
+const subscriptionColumns = `id, merchant, shop, live, version, status, events, created_at, updated_at, doc`
+
+type subscriptionDoc struct {
+	URL            string `json:"url"`
+	Managed        bool   `json:"managed,omitempty"`
+	DisabledReason string `json:"disabledReason,omitempty"`
+	Description    string `json:"description,omitempty"`
+	Secret         []byte `json:"secret"` // sealed
+	SecretPreview  string `json:"secretPreview"`
+	PreviousSecret []byte `json:"previousSecret,omitempty"` // sealed
+	PreviousUntil  int64  `json:"previousUntil,omitempty"`
+}
+
+func subscriptionRow(s pay.Subscription) []any {
+	doc := subscriptionDoc{s.URL, s.Managed, s.DisabledReason, s.Description, s.Secret, s.SecretPreview, s.PreviousSecret, micros(s.PreviousUntil)}
+	return []any{s.ID, s.Merchant, s.Shop, s.Live, s.Version, string(s.Status), list(s.Events), micros(s.CreatedAt), micros(s.UpdatedAt), encode(doc)}
+}
+
+func scanSubscription(r row) (pay.Subscription, error) {
+	var s pay.Subscription
+	var events, text string
+	var created, updated int64
+	if err := r.Scan(&s.ID, &s.Merchant, &s.Shop, &s.Live, &s.Version, &s.Status, &events, &created, &updated, &text); err != nil {
+		return s, err
+	}
+	var doc subscriptionDoc
+	if err := json.Unmarshal([]byte(text), &doc); err != nil {
+		return s, fmt.Errorf("subscription %s: %w", s.ID, err)
+	}
+	s.URL, s.Managed, s.DisabledReason, s.Description = doc.URL, doc.Managed, doc.DisabledReason, doc.Description
+	s.Secret, s.SecretPreview = doc.Secret, doc.SecretPreview
+	s.PreviousSecret, s.PreviousUntil = doc.PreviousSecret, fromMicros(doc.PreviousUntil)
+	s.Events, s.CreatedAt, s.UpdatedAt = unlist(events), fromMicros(created), fromMicros(updated)
+	return s, nil
+}
+
+const (
+	selectSubscription  = `SELECT ` + subscriptionColumns + ` FROM subscriptions WHERE id = $1`
+	selectSubscriptions = `
+SELECT ` + subscriptionColumns + ` FROM subscriptions WHERE shop = $1 AND live = $2 AND status <> 'deleted'
+ORDER BY id DESC LIMIT $3 OFFSET $4`
+	countSubscriptions = `SELECT count(*) FROM subscriptions WHERE shop = $1 AND live = $2 AND status <> 'deleted'`
+)
+
+// Subscription reads a shop's subscription. ErrNotFound also where it is
+// another's or deleted.
+func (s *Store) Subscription(ctx context.Context, scope pay.Scope, id string) (pay.Subscription, error) {
+	sub, err := s.AnySubscription(ctx, id)
+	if err == nil && (sub.Scope != scope || sub.Status == pay.Deleted) {
+		return pay.Subscription{}, ErrNotFound
+	}
+	return sub, err
+}
+
+// AnySubscription reads a subscription of any tenant, for the dispatcher.
+func (s *Store) AnySubscription(ctx context.Context, id string) (pay.Subscription, error) {
+	return one(ctx, s, selectSubscription, scanSubscription, id)
+}
+
+// Subscriptions lists a shop's subscriptions, newest first, and counts them.
+func (s *Store) Subscriptions(ctx context.Context, scope pay.Scope, limit, offset int) ([]pay.Subscription, int64, error) {
+	total, err := one(ctx, s, countSubscriptions, scanInt, scope.Shop, scope.Live)
+	if err != nil {
+		return nil, 0, err
+	}
+	list, err := many(ctx, s, selectSubscriptions, scanSubscription, scope.Shop, scope.Live, limit, offset)
+	return list, total, err
+}
+
+const deliveryColumns = `id, merchant, shop, live, version, event, type, subscription, status, attempts, budget, due_at, created_at, doc`
+
+type deliveryDoc struct {
+	LastAt      int64  `json:"lastAt,omitempty"`
+	DeliveredAt int64  `json:"deliveredAt,omitempty"`
+	LastCode    int    `json:"lastCode,omitempty"`
+	LastError   string `json:"lastError,omitempty"`
+	LastMs      int64  `json:"lastMs,omitempty"`
+	Snippet     string `json:"snippet,omitempty"`
+}
+
+func deliveryRow(d pay.Delivery) []any {
+	doc := deliveryDoc{micros(d.LastAt), micros(d.DeliveredAt), d.LastCode, d.LastError, d.LastMs, d.Snippet}
+	return []any{d.ID, d.Merchant, d.Shop, d.Live, d.Version, d.Event, string(d.EventType), d.Subscription,
+		string(d.Status), int64(d.Attempts), int64(d.Budget), micros(d.DueAt), micros(d.CreatedAt), encode(doc)}
+}
+
+func scanDelivery(r row) (pay.Delivery, error) {
+	d, _, err := scanDispatch(r, false)
+	return d, err
+}
+
+func scanDispatch(r row, payload bool) (pay.Delivery, []byte, error) {
+	var d pay.Delivery
+	var text, body string
+	var due, created int64
+	into := []any{&d.ID, &d.Merchant, &d.Shop, &d.Live, &d.Version, &d.Event, &d.EventType, &d.Subscription,
+		&d.Status, &d.Attempts, &d.Budget, &due, &created, &text}
+	if payload {
+		into = append(into, &body)
+	}
+	if err := r.Scan(into...); err != nil {
+		return d, nil, err
+	}
+	var doc deliveryDoc
+	if err := json.Unmarshal([]byte(text), &doc); err != nil {
+		return d, nil, fmt.Errorf("delivery %s: %w", d.ID, err)
+	}
+	d.DueAt, d.CreatedAt = fromMicros(due), fromMicros(created)
+	d.LastAt, d.DeliveredAt = fromMicros(doc.LastAt), fromMicros(doc.DeliveredAt)
+	d.LastCode, d.LastError, d.LastMs, d.Snippet = doc.LastCode, doc.LastError, doc.LastMs, doc.Snippet
+	return d, []byte(body), nil
+}
+
+const selectDelivery = `SELECT ` + deliveryColumns + ` FROM deliveries WHERE id = $1`
+
+// Delivery reads a delivery of any tenant.
+func (s *Store) Delivery(ctx context.Context, id string) (pay.Delivery, error) {
+	return one(ctx, s, selectDelivery, scanDelivery, id)
+}
+
+const leaseDeliveries = `
+UPDATE deliveries SET due_at = $2 WHERE id IN (
+  SELECT id FROM deliveries WHERE status IN ('pending', 'failed') AND due_at <= $1 ORDER BY due_at LIMIT $3 {skip locked})
+RETURNING ` + deliveryColumns + `, (SELECT payload FROM events WHERE events.id = deliveries.event)`
+
+// LeaseDeliveries takes deliveries that are due; nobody else gets them before
+// until.
+func (s *Store) LeaseDeliveries(ctx context.Context, now, until time.Time, limit int) ([]Dispatch, error) {
+	var list []Dispatch
+	err := s.db.lease(ctx, s.text(leaseDeliveries), []any{micros(now), micros(until), limit}, func(r row) error {
+		d, payload, err := scanDispatch(r, true)
+		list = append(list, Dispatch{d, payload})
+		return err
+	})
+	return list, err
+}

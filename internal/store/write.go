@@ -1,0 +1,396 @@
+package store
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// write is one transaction of the group commit: the guards of all changes in
+// one trip, then what they write in another.
+type write struct {
+	s     *Store
+	batch []*waiting
+	won   map[string]struct{} // ids whose guarded statement changed a row
+	funds map[tenant]ledger.Balances
+
+	kept []*waiting
+	lost map[*waiting]error
+	sent []Dispatch
+}
+
+// tenant is whom a balance belongs to.
+type tenant struct {
+	merchant string
+	live     bool
+}
+
+func newWrite(s *Store, batch []*waiting) *write {
+	return &write{
+		s: s, batch: batch,
+		won:   make(map[string]struct{}, 2*len(batch)),
+		funds: map[tenant]ledger.Balances{},
+		lost:  map[*waiting]error{},
+	}
+}
+
+// guardedIDs lists the rows whose guard a change needs to win.
+func guardedIDs(c pay.Change) []string {
+	ids := make([]string, 0, 4)
+	if c.Once != nil {
+		ids = append(ids, c.Once.Key)
+	}
+	for _, r := range c.Receipts {
+		ids = append(ids, r.ID)
+	}
+	ids = replaced(ids, paymentsTable, c.Payments)
+	ids = replaced(ids, claimsTable, c.Claims)
+	ids = replaced(ids, subscriptionsTable, c.Subscriptions)
+	ids = replaced(ids, deliveriesTable, c.Deliveries)
+	ids = replaced(ids, merchantsTable, c.Merchants)
+	ids = replaced(ids, keysTable, c.Keys)
+	return replaced(ids, loginsTable, c.Logins)
+}
+
+func replaced[T any](ids []string, t table[T], items []T) []string {
+	for _, item := range items {
+		if t.version(item) > 1 {
+			ids = append(ids, t.id(item))
+		}
+	}
+	return ids
+}
+
+// gather collects one kind of row from all changes.
+func gather[T any](batch []*waiting, of func(pay.Change) []T) []T {
+	var items []T
+	for _, w := range batch {
+		items = append(items, of(w.change)...)
+	}
+	return items
+}
+
+func payments(c pay.Change) []pay.Payment           { return c.Payments }
+func claims(c pay.Change) []pay.Claim               { return c.Claims }
+func subscriptions(c pay.Change) []pay.Subscription { return c.Subscriptions }
+func deliveries(c pay.Change) []pay.Delivery        { return c.Deliveries }
+func merchants(c pay.Change) []pay.Merchant         { return c.Merchants }
+func shops(c pay.Change) []pay.Shop                 { return c.Shops }
+func keys(c pay.Change) []pay.Key                   { return c.Keys }
+func logins(c pay.Change) []pay.Login               { return c.Logins }
+func receipts(c pay.Change) []pay.Receipt           { return c.Receipts }
+func events(c pay.Change) []pay.Event               { return c.Events }
+func transfers(c pay.Change) []ledger.Transfer      { return c.Transfers }
+func onces(c pay.Change) []pay.Once {
+	if c.Once == nil {
+		return nil
+	}
+	return []pay.Once{*c.Once}
+}
+
+// guards returns the statements that can be lost. The order of the tables is
+// the order of locks, the same in every transaction.
+func (w *write) guards() []step {
+	steps := make([]step, 0, 4)
+	steps = claim(w, steps, onceTable, gather(w.batch, onces))
+	steps = claim(w, steps, receiptsTable, gather(w.batch, receipts))
+	steps = replace(w, steps, paymentsTable, gather(w.batch, payments))
+	steps = replace(w, steps, claimsTable, gather(w.batch, claims))
+	steps = replace(w, steps, subscriptionsTable, gather(w.batch, subscriptions))
+	steps = replace(w, steps, deliveriesTable, gather(w.batch, deliveries))
+	steps = replace(w, steps, merchantsTable, gather(w.batch, merchants))
+	steps = replace(w, steps, keysTable, gather(w.batch, keys))
+	steps = replace(w, steps, loginsTable, gather(w.batch, logins))
+	return w.lockFloors(steps)
+}
+
+// claim inserts rows that may be there already.
+func claim[T any](w *write, steps []step, t table[T], items []T) []step {
+	return guarded(w, steps, t, t.insert, items)
+}
+
+// replace updates rows that somebody may have updated before.
+func replace[T any](w *write, steps []step, t table[T], items []T) []step {
+	_, updates := t.split(items)
+	return guarded(w, steps, t, t.update, updates)
+}
+
+func guarded[T any](w *write, steps []step, t table[T], text string, items []T) []step {
+	if len(items) == 0 {
+		return steps
+	}
+	rows := t.rows(w.s.db.dialect(), items)
+	return append(steps, step{w.s.text(text), rows.args(), func(r row) error {
+		var id string
+		err := r.Scan(&id)
+		w.won[id] = struct{}{}
+		return err
+	}})
+}
+
+const selectBalancesForUpdate = `
+SELECT ` + balanceColumns + ` FROM balances AS b
+JOIN {rows: merchant TEXT, live BOOLEAN} AS r ON b.merchant = r.merchant AND b.live = r.live
+ORDER BY b.merchant, b.live {for update}`
+
+// lockFloors reads the balances that a floor is about and keeps them from
+// moving until the commit.
+func (w *write) lockFloors(steps []step) []step {
+	for _, c := range w.batch {
+		for _, f := range c.change.Floors {
+			w.funds[tenant{f.Merchant, f.Live}] = ledger.Balances{}
+		}
+	}
+	if len(w.funds) == 0 {
+		return steps
+	}
+	rows := newRows(w.s.db.dialect(), parseColumns("merchant TEXT, live BOOLEAN"), len(w.funds))
+	for _, t := range slices.SortedFunc(maps.Keys(w.funds), compareTenants) {
+		rows.add(t.merchant, t.live)
+	}
+	return append(steps, step{w.s.text(selectBalancesForUpdate), rows.args(), func(r row) error {
+		t, b, err := scanBalances(r)
+		w.funds[t] = b
+		return err
+	}})
+}
+
+func compareTenants(a, b tenant) int {
+	return cmp.Or(cmp.Compare(a.merchant, b.merchant), cmp.Compare(fmt.Sprint(a.live), fmt.Sprint(b.live)))
+}
+
+// decide drops the changes that lost a guard and returns what the others
+// write.
+func (w *write) decide() ([]step, error) {
+	rerun := false
+	for _, c := range w.batch {
+		ids := guardedIDs(c.change)
+		held := 0
+		for _, id := range ids {
+			if _, ok := w.won[id]; ok {
+				held++
+			}
+		}
+		err := error(nil)
+		if held < len(ids) {
+			err = w.lostGuard(c.change)
+		} else if !w.fund(c.change) {
+			err = ErrInsufficient
+		}
+		if err == nil {
+			w.kept = append(w.kept, c)
+			continue
+		}
+		w.lost[c] = err
+		rerun = rerun || held > 0
+	}
+	if rerun {
+		return nil, errRerun
+	}
+	return w.steps(), nil
+}
+
+// lostGuard says which kind of guard a change lost.
+func (w *write) lostGuard(c pay.Change) error {
+	missing := func(id string) bool { _, ok := w.won[id]; return !ok }
+	if c.Once != nil && missing(c.Once.Key) {
+		return ErrDuplicate
+	}
+	for _, r := range c.Receipts {
+		if missing(r.ID) {
+			return ErrDuplicate
+		}
+	}
+	return ErrStale
+}
+
+// fund books the change on the balances that floors are about, and reports
+// whether its own floors hold. A change that breaks one books nothing.
+func (w *write) fund(c pay.Change) bool {
+	if len(w.funds) == 0 {
+		return true
+	}
+	book := func(sign int64) {
+		for _, t := range c.Transfers {
+			balances, watched := w.funds[tenant{t.Merchant, t.Live}]
+			if !watched {
+				continue
+			}
+			for _, p := range t.Postings {
+				balances[p.Account] += sign * p.Amount
+			}
+		}
+	}
+	book(1)
+	for _, f := range c.Floors {
+		if w.funds[tenant{f.Merchant, f.Live}][f.Account] < f.Min {
+			book(-1)
+			return false
+		}
+	}
+	return true
+}
+
+// steps returns the statements that cannot be lost.
+func (w *write) steps() []step {
+	steps := make([]step, 0, 12)
+	steps = insert(w, steps, merchantsTable, gather(w.kept, merchants))
+	steps = insert(w, steps, shopsTable, gather(w.kept, shops))
+	steps = insert(w, steps, keysTable, gather(w.kept, keys))
+	steps = insert(w, steps, loginsTable, gather(w.kept, logins))
+	steps = insert(w, steps, subscriptionsTable, gather(w.kept, subscriptions))
+	steps = insert(w, steps, paymentsTable, gather(w.kept, payments))
+	steps = insert(w, steps, claimsTable, gather(w.kept, claims))
+	steps = insert(w, steps, transfersTable, gather(w.kept, transfers))
+	if list := gather(w.kept, events); len(list) > 0 {
+		steps = insert(w, steps, eventsTable, list)
+		steps = append(steps, w.fanOut(list))
+	}
+	steps = w.addBalances(steps)
+	return w.addCounters(steps)
+}
+
+// insert adds rows that are new.
+func insert[T any](w *write, steps []step, t table[T], items []T) []step {
+	if t.version != nil {
+		items, _ = t.split(items)
+	}
+	if len(items) == 0 {
+		return steps
+	}
+	return append(steps, step{text: w.s.text(t.insert), args: t.rows(w.s.db.dialect(), items).args()})
+}
+
+// fanOutDeliveries makes a delivery for each endpoint that wants an event.
+// They are leased from birth to the node that writes them.
+const fanOutDeliveries = `
+INSERT INTO deliveries (` + deliveryColumns + `)
+SELECT 'wd_' || substr(e.id, 5) || '-' || substr(s.id, 4), e.merchant, e.shop, e.live, 1, e.id, e.type, s.id,
+  'pending', 0, e.budget, e.due_at, e.at, '{}'
+FROM {rows: id TEXT, merchant TEXT, shop TEXT, live BOOLEAN, type TEXT, at BIGINT, due_at BIGINT, budget BIGINT} AS e
+JOIN subscriptions AS s ON s.shop = e.shop AND s.live = e.live AND s.merchant = e.merchant AND s.status = 'enabled'
+  AND (s.events = ',*,' OR s.events LIKE '%,' || e.type || ',%')
+RETURNING ` + deliveryColumns
+
+func (w *write) fanOut(list []pay.Event) step {
+	payloads := make(map[string][]byte, len(list))
+	rows := newRows(w.s.db.dialect(), fanOutColumns, len(list))
+	for _, e := range list {
+		payloads[e.ID] = e.Payload
+		rows.add(e.ID, e.Merchant, e.Shop, e.Live, string(e.Type), micros(e.At),
+			micros(e.At.Add(deliveryLease)), int64(deliveryBudget))
+	}
+	return step{w.s.text(fanOutDeliveries), rows.args(), func(r row) error {
+		d, err := scanDelivery(r)
+		w.sent = append(w.sent, Dispatch{d, payloads[d.Event]})
+		return err
+	}}
+}
+
+var fanOutColumns = parseColumns("id TEXT, merchant TEXT, shop TEXT, live BOOLEAN, type TEXT, at BIGINT, due_at BIGINT, budget BIGINT")
+
+// addBalances books all transfers of the batch, one row per merchant and
+// environment.
+func (w *write) addBalances(steps []step) []step {
+	deltas := map[tenant]ledger.Balances{}
+	for _, t := range gather(w.kept, transfers) {
+		key := tenant{t.Merchant, t.Live}
+		if deltas[key] == nil {
+			deltas[key] = ledger.Balances{}
+		}
+		for _, p := range t.Postings {
+			deltas[key][p.Account] += p.Amount
+		}
+	}
+	if len(deltas) == 0 {
+		return steps
+	}
+	rows := newRows(w.s.db.dialect(), balanceRows, len(deltas))
+	for _, key := range slices.SortedFunc(maps.Keys(deltas), compareTenants) {
+		values := []any{key.merchant, key.live}
+		for _, account := range ledger.Accounts() {
+			values = append(values, deltas[key][account])
+		}
+		rows.add(values...)
+	}
+	return append(steps, step{text: w.s.text(upsertBalances), args: rows.args()})
+}
+
+// upsertCounters adds to the counters of payments.
+const upsertCounters = `
+INSERT INTO counters (shop, live, rail, method, country, status, n)
+SELECT shop, live, rail, method, country, status, n
+FROM {rows: shop TEXT, live BOOLEAN, rail TEXT, method TEXT, country TEXT, status TEXT, n BIGINT} AS r
+WHERE TRUE
+ON CONFLICT (shop, live, rail, method, country, status) DO UPDATE SET n = counters.n + excluded.n`
+
+var counterRows = parseColumns("shop TEXT, live BOOLEAN, rail TEXT, method TEXT, country TEXT, status TEXT, n BIGINT")
+
+// counter is what a list may be filtered by.
+type counter struct {
+	shop                          string
+	live                          bool
+	rail, method, country, status string
+}
+
+func (w *write) addCounters(steps []step) []step {
+	deltas := map[counter]int64{}
+	for _, p := range gather(w.kept, payments) {
+		key := counter{p.Shop, p.Live, p.RailID, p.Method, p.Country, string(p.Status)}
+		deltas[key]++
+		if p.Stored != "" {
+			key.status = string(p.Stored)
+			deltas[key]--
+		}
+	}
+	maps.DeleteFunc(deltas, func(_ counter, n int64) bool { return n == 0 })
+	if len(deltas) == 0 {
+		return steps
+	}
+	rows := newRows(w.s.db.dialect(), counterRows, len(deltas))
+	for _, k := range slices.SortedFunc(maps.Keys(deltas), counter.compare) {
+		rows.add(k.shop, k.live, k.rail, k.method, k.country, k.status, deltas[k])
+	}
+	return append(steps, step{text: w.s.text(upsertCounters), args: rows.args()})
+}
+
+func (k counter) compare(o counter) int {
+	return cmp.Or(strings.Compare(k.shop, o.shop), strings.Compare(k.rail, o.rail), strings.Compare(k.country, o.country),
+		strings.Compare(k.status, o.status), strings.Compare(k.method, o.method), cmp.Compare(fmt.Sprint(k.live), fmt.Sprint(o.live)))
+}
+
+// report answers the callers once the transaction is durable.
+func (w *write) report() {
+	for _, c := range w.kept {
+		c.done <- nil
+	}
+	w.reportLost()
+	if len(w.sent) > 0 && w.s.delivered != nil {
+		w.s.delivered(w.sent)
+	}
+}
+
+func (w *write) reportLost() {
+	for c, err := range w.lost {
+		c.done <- err
+	}
+}
+
+// postings is a transfer's lines as they are stored.
+func postings(t ledger.Transfer) string {
+	lines := make(map[ledger.Account]int64, len(t.Postings))
+	for _, p := range t.Postings {
+		lines[p.Account] = p.Amount
+	}
+	text, err := json.Marshal(lines)
+	if err != nil {
+		panic("store: postings that are no JSON: " + err.Error()) // a map of strings to integers
+	}
+	return string(text)
+}
