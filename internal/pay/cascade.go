@@ -114,15 +114,10 @@ func (p Payment) reason(o Outcome) Failure {
 	if f.Code == "" {
 		f.Code = "declined"
 	}
-	if p.ThreeDS() {
+	if p.Challenged {
 		f.Code, f.Message = string(CodeThreeDSFailed), "the shopper did not pass the issuer's challenge"
 	}
 	return f
-}
-
-// ThreeDS reports whether the payment waits for a 3-D Secure challenge.
-func (p Payment) ThreeDS() bool {
-	return p.Failure != nil && p.Failure.Code == string(CodeThreeDSRequired)
 }
 
 // await makes the payment pending: the shopper has to act.
@@ -133,9 +128,7 @@ func (p Payment) await(o Outcome, now time.Time) Payment {
 	p = p.move(Await, now)
 	p.FormURL, p.Data = o.FormURL, o.Data
 	p.Times.Expires = now.Add(p.Window)
-	if o.Code == CodeThreeDSRequired {
-		p.Failure = &Failure{Code: string(CodeThreeDSRequired), Message: "the issuer wants the shopper to confirm"}
-	}
+	p.Challenged = o.Code == CodeThreeDSRequired
 	return p.wait(o, now).answer()
 }
 
@@ -196,9 +189,46 @@ func (p Payment) finish(from Payment, transfers []ledger.Transfer, now time.Time
 	kind := PaymentFailed
 	if p.Status == Completed {
 		kind = PaymentCompleted
-		p.Failure = nil
 	}
 	p = p.written(from, now)
 	p, event := p.event(kind, from.Status, now)
-	return p, Change{Payments: []Payment{p}, Transfers: transfers, Events: []Event{event}}
+	change := Change{Payments: []Payment{p}, Transfers: transfers, Events: []Event{event}}
+	if p.Status == Completed && p.Simulate != "" {
+		return p.alias(change, from.Status, now)
+	}
+	return p, change
+}
+
+// alias adds payment.captured, which only what the simulator completes emits
+// (contract: Event types).
+func (p Payment) alias(change Change, previous Status, now time.Time) (Payment, Change) {
+	p, event := p.event(PaymentCaptured, previous, now)
+	change.Payments = []Payment{p}
+	change.Events = append(change.Events, event)
+	return p, change
+}
+
+// Refusal is the error that the create call replies with when the shopper
+// cannot go on, or nil (gaps: Status codes, contradiction 8). It tells the same
+// on every replay.
+func (p Payment) Refusal() error {
+	details := Details{TransactionID: p.ID}
+	switch {
+	case p.Answered == Pending && p.Challenged:
+		details.RedirectURL = p.FormURL
+		return &Error{Code: CodeThreeDSRequired, Details: details,
+			Message: "the card's issuer wants the shopper to confirm: send them to details.redirectUrl"}
+	case p.Answered != Failed || p.Failure == nil:
+		return nil
+	case p.Failure.Code == string(CodeCascadeExhausted):
+		details.Attempts = p.Trace()
+		details.Reason = "all_providers_failed"
+		if len(p.Attempts) == 0 {
+			details.Reason = "no_provider_for_method_region"
+		}
+		return &Error{Code: CodeCascadeExhausted, Message: p.Failure.Message, Details: details}
+	case p.Sync:
+		return &Error{Code: Code(p.Failure.Code), Message: p.Failure.Message, Decline: p.Failure.Decline, Details: details}
+	}
+	return nil
 }

@@ -93,11 +93,8 @@ func (p Payment) resolveNotice(n Notice, order int, routes []Route, now time.Tim
 		return p.finish(from, []ledger.Transfer{p.capture(now)}, now)
 	}
 	next, change := p.Resolve(n.Outcome, routes, now)
-	if n.Simulated && next.Status == Completed {
-		aliased, alias := next.event(PaymentCaptured, p.Status, now)
-		change.Payments = []Payment{aliased}
-		change.Events = append(change.Events, alias)
-		next = aliased
+	if n.Simulated && next.Status == Completed && p.Simulate == "" {
+		return next.alias(change, p.Status, now)
 	}
 	return next, change
 }

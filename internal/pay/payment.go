@@ -38,15 +38,16 @@ type Payment struct {
 	FormURL   string // where the shopper pays; empty until a provider took it
 	Data      PaymentData
 
-	Attempts []Attempt
-	Answered Status   // the status that the create call replied with, "" before
-	Simulate Action   // what the create call asked the sandbox to play, or ""
-	Failure  *Failure // why it failed or expired; while pending, what it waits for
-	Refunded int64    // minor units of Local
-	Disputed bool     // a chargeback was opened, real or simulated
-	Times    Times
-	Window   time.Duration // how long the shopper has once a provider took it
-	DueAt    time.Time     // when to look again; zero when there is nothing to wait for
+	Attempts   []Attempt
+	Answered   Status   // the status that the create call replied with, "" before
+	Simulate   Action   // what the create call asked the sandbox to play, or ""
+	Challenged bool     // the issuer wanted a 3-D Secure challenge
+	Failure    *Failure // why it failed or expired
+	Refunded   int64    // minor units of Local
+	Disputed   bool     // a chargeback was opened, real or simulated
+	Times      Times
+	Window     time.Duration // how long the shopper has once a provider took it
+	DueAt      time.Time     // when to look again; zero when there is nothing to wait for
 }
 
 // Times says when a payment reached each status. Zero: never.

@@ -31,6 +31,7 @@ type paymentDoc struct {
 	Simulate  pay.Action      `json:"simulate,omitempty"`
 	Failure   *pay.Failure    `json:"failure,omitempty"`
 	Disputed  bool            `json:"disputed,omitempty"`
+	Challenge bool            `json:"challenge,omitempty"`
 	// Microseconds UTC.
 	Expires    int64 `json:"expires,omitempty"`
 	Completed  int64 `json:"completed,omitempty"`
@@ -44,7 +45,7 @@ func paymentRow(p pay.Payment) []any {
 	doc := paymentDoc{
 		Buyer: p.Buyer, Fees: p.Fees, Reserve: p.Reserve, Delay: p.Delay, Window: p.Window, Sync: p.Sync,
 		Hosted: p.Hosted, ReturnURL: p.ReturnURL, FormURL: p.FormURL, Data: p.Data,
-		Attempts: p.Attempts, Answered: p.Answered, Simulate: p.Simulate, Failure: p.Failure, Disputed: p.Disputed,
+		Attempts: p.Attempts, Answered: p.Answered, Simulate: p.Simulate, Failure: p.Failure, Disputed: p.Disputed, Challenge: p.Challenged,
 		Expires: micros(p.Times.Expires), Completed: micros(p.Times.Completed), Failed: micros(p.Times.Failed),
 		Expired: micros(p.Times.Expired), RefundedAt: micros(p.Times.Refunded), Chargeback: micros(p.Times.Chargeback),
 	}
@@ -79,6 +80,7 @@ func scanPayment(r row) (pay.Payment, error) {
 	p.Buyer, p.Fees, p.Reserve, p.Delay, p.Window, p.Sync = doc.Buyer, doc.Fees, doc.Reserve, doc.Delay, doc.Window, doc.Sync
 	p.Hosted, p.ReturnURL, p.FormURL, p.Data = doc.Hosted, doc.ReturnURL, doc.FormURL, doc.Data
 	p.Attempts, p.Answered, p.Simulate, p.Failure, p.Disputed = doc.Attempts, doc.Answered, doc.Simulate, doc.Failure, doc.Disputed
+	p.Challenged = doc.Challenge
 	p.DueAt = fromMicros(due)
 	p.Times = pay.Times{
 		Created: fromMicros(created), Updated: fromMicros(updated), Expires: fromMicros(doc.Expires),

@@ -1,0 +1,52 @@
+# Two commands do all the set-up: make run, make test.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+GO ?= go
+STATICCHECK := $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+.PHONY: help
+help: ## list what can be done here
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+.PHONY: build
+build: ## build the binary bin/cascada
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/cascada ./cmd/cascada
+
+.PHONY: run
+run: build ## start the service on SQLite with a demo merchant
+	./bin/cascada serve
+
+.PHONY: test
+test: tools lint ## install what tests need, lint, and run everything with the race detector
+	$(GO) test -race -timeout 15m ./...
+
+.PHONY: race
+race: ## run the store's and the service's races again and again
+	$(GO) test -race -count 5 -run 'Race|Once|Floor|Kill' ./internal/... ./cmd/...
+
+.PHONY: fuzz
+fuzz: ## fuzz each parser for half a minute
+	@for target in $$(grep -rhoE 'func (Fuzz\w+)' --include='*_test.go' . | awk '{print $$2}' | sort -u); do \
+	  dir=$$(grep -rlE "func $$target\b" --include='*_test.go' . | xargs -n1 dirname | head -1); \
+	  $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime 30s $$dir || exit 1; done
+
+.PHONY: bench
+bench: build ## measure the service over HTTP on SQLite and on PostgreSQL
+	./docs/bench.sh
+
+.PHONY: lint
+lint: ## gofmt, vet and staticcheck (the arch tests run with the tests)
+	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted: $$unformatted"; exit 1; }
+	$(GO) vet ./...
+	$(STATICCHECK) ./...
+
+.PHONY: migrate
+migrate: build ## bring a database to the newest schema: make migrate DATABASE=postgres://…
+	./bin/cascada migrate $(if $(DATABASE),--database '$(DATABASE)')
+
+# PostgreSQL for the tests: they start a server of their own.
+.PHONY: tools
+tools:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || { \
+	  [ "$$(id -u)" = 0 ] || { echo "the tests need PostgreSQL: install postgresql-15, or run make test as root"; exit 1; }; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql-15; }

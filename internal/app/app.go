@@ -1,0 +1,155 @@
+// Package app holds the use cases: each reads, lets the core decide, and
+// commits. The calls to providers and to merchants' endpoints stand here too,
+// between two commits, never inside one.
+//
+// It knows no HTTP of our own API; internal/api translates.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/fx"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/vault"
+	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/webhook"
+	"github.com/cascadapay/cascada/internal/work"
+)
+
+// Config is what an App is made of.
+type Config struct {
+	Log   *slog.Logger
+	Vault *vault.Vault
+	// Now is the clock, asked once per request or unit of work.
+	Now func() time.Time
+	// NewID makes an id with a prefix.
+	NewID func(prefix string, now time.Time) string
+	// Providers by account. Sandbox and Live list the accounts of each
+	// environment in the cascade's order.
+	Providers map[string]provider.Provider
+	Sandbox   []string
+	Live      []string
+	// CheckoutURL is the address of the pages for shoppers, without a slash at
+	// the end; InboxURL that of managed webhook inboxes.
+	CheckoutURL string
+	InboxURL    string
+	// AccessTTL is an access token's life; 0 means 15 minutes.
+	AccessTTL time.Duration
+	// AllowPrivate lets sandbox webhooks reach loopback and private networks.
+	AllowPrivate bool
+	Sender       *webhook.Sender
+}
+
+// App is the service. It is safe for use by many goroutines.
+type App struct {
+	Config
+	store   *store.Store
+	catalog *catalogIndex
+	rates   fx.Table
+	tokens  *tokens
+	keys    *cache[pay.Key]
+	shops   *cache[tenant]
+	subs    *cache[endpoint]
+	deliver *dispatcher
+}
+
+// Open returns the service over a database. Run its loops with Run and end it
+// with Close.
+func Open(ctx context.Context, database string, c Config) (*App, error) {
+	if c.AccessTTL == 0 {
+		c.AccessTTL = 15 * time.Minute
+	}
+	a := &App{
+		Config: c,
+		keys:   newCache[pay.Key](c.Now), shops: newCache[tenant](c.Now), subs: newCache[endpoint](c.Now),
+	}
+	a.deliver = newDispatcher(a)
+	var err error
+	if a.store, err = store.Open(ctx, database, store.Options{Log: c.Log, Delivered: a.deliver.submit}); err != nil {
+		return nil, err
+	}
+	if err := a.load(ctx); err != nil {
+		a.store.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// load reads what the service needs before its first request.
+func (a *App) load(ctx context.Context) error {
+	var err error
+	if a.rates, err = fx.Reference(); err != nil {
+		return err
+	}
+	if a.tokens, err = a.loadTokens(ctx); err != nil {
+		return err
+	}
+	a.catalog, err = a.loadCatalog(ctx)
+	return err
+}
+
+// Close writes what is queued and disconnects. Its caller has stopped the
+// requests and the loops.
+func (a *App) Close() {
+	a.deliver.drain()
+	a.store.Close()
+}
+
+// Ready reports whether the service can take payments.
+func (a *App) Ready(ctx context.Context) error { return a.store.Ping(ctx) }
+
+// Stats are the counters of the write path.
+func (a *App) Stats() store.Stats { return a.store.Stats() }
+
+// OldestDue returns the earliest due time of each kind of work.
+func (a *App) OldestDue(ctx context.Context) (map[string]time.Time, error) {
+	return a.store.OldestDue(ctx)
+}
+
+// Check proves the invariants of the database.
+func (a *App) Check(ctx context.Context) ([]store.Broken, error) { return a.store.Check(ctx) }
+
+// commit writes a change whose events tell of the cause.
+func (a *App) commit(ctx context.Context, change pay.Change, cause view.Cause) error {
+	for i, e := range change.Events {
+		payload, err := view.NewEvent(e, cause, a.CheckoutURL)
+		if err != nil {
+			return fmt.Errorf("event %s: %w", e.ID, err)
+		}
+		change.Events[i].Payload = payload
+	}
+	err := a.store.Commit(ctx, change)
+	if errors.Is(err, store.ErrBusy) {
+		return &pay.Error{Code: pay.CodeServiceUnavailable, Message: "the service is busy: retry with backoff", Cause: err}
+	}
+	return err
+}
+
+// decisions is how often a use case decides again when the rows it read
+// changed meanwhile.
+const decisions = 8
+
+// again runs a use case until its decision is not stale.
+func again(try func() error) error {
+	var err error
+	for range decisions {
+		if err = try(); !errors.Is(err, store.ErrStale) && !errors.Is(err, store.ErrInsufficient) {
+			return err
+		}
+	}
+	return &pay.Error{Code: pay.CodeServiceUnavailable, Message: "too many changes at once: retry", Cause: err}
+}
+
+// Loops returns the service's loops over due work.
+func (a *App) Loops() []work.Loop {
+	return []work.Loop{
+		{Name: "deliveries", Every: time.Second, Do: a.Dispatch},
+		{Name: "payments", Every: time.Second, Do: a.Sweep},
+	}
+}

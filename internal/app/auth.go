@@ -1,0 +1,371 @@
+package app
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// RefreshTTL is a refresh token's life (contract: Authentication, 5).
+const RefreshTTL = 30 * 24 * time.Hour
+
+const (
+	issuer        = "cascada"
+	refreshPrefix = "rt_"
+	keySecretID   = "jwt/" // prefix of the signing keys among the secrets
+)
+
+// Principal is who makes a request.
+type Principal struct {
+	pay.Scope // Shop is empty for a key of the whole merchant
+	KeyID     string
+	Kind      pay.KeyKind
+	Preview   string // masked key
+}
+
+// tenant is a shop with its merchant.
+type tenant struct {
+	merchant pay.Merchant
+	shop     pay.Shop
+}
+
+// tokens signs and reads access tokens: HS256 with a ring of keys, newest
+// last.
+type tokens struct {
+	ring    map[string][]byte
+	current string
+	parser  *jwt.Parser
+	seen    sync.Map // token → seenToken; bounded by count
+	count   int
+	mu      sync.Mutex // owns count
+}
+
+type seenToken struct {
+	claims  claims
+	expires time.Time
+}
+
+type claims struct {
+	jwt.RegisteredClaims
+	Key string `json:"key"`
+}
+
+// loadTokens reads the signing keys, making the first one on the first start.
+func (a *App) loadTokens(ctx context.Context) (*tokens, error) {
+	t := &tokens{ring: map[string][]byte{}}
+	t.parser = jwt.NewParser(jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuer(issuer),
+		jwt.WithExpirationRequired(), jwt.WithTimeFunc(a.Now))
+	for range 2 {
+		secrets, err := a.store.Secrets(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range secrets {
+			kid, ok := strings.CutPrefix(s.ID, keySecretID)
+			if !ok {
+				continue
+			}
+			sealed, err := base64.StdEncoding.DecodeString(s.Text)
+			if err != nil {
+				return nil, fmt.Errorf("signing key %s: %w", kid, err)
+			}
+			if t.ring[kid], err = a.Vault.Open(s.ID, sealed); err != nil {
+				return nil, fmt.Errorf("the master key does not fit this database: %w", err)
+			}
+			t.current = kid
+		}
+		if t.current != "" {
+			return t, nil
+		}
+		key := make([]byte, 32)
+		_, _ = rand.Read(key) // never fails
+		id := keySecretID + "1"
+		sealed := store.Sealed{ID: id, Text: base64.StdEncoding.EncodeToString(a.Vault.Seal(id, key))}
+		if err := a.store.AddSecret(ctx, sealed, a.Now()); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errors.New("the signing key cannot be kept in the database")
+}
+
+// Tokens is what a login gets.
+type Tokens struct {
+	Access      string
+	Refresh     string
+	AccessTTL   time.Duration
+	RefreshTTL  time.Duration
+	Environment pay.Environment
+	Merchant    pay.Merchant
+}
+
+func refused(code pay.Code, message string) error { return pay.NewError(code, message) }
+
+// Login exchanges a key pair for tokens (contract: POST /auth/token).
+func (a *App) Login(ctx context.Context, apiKey, secretKey string) (Tokens, error) {
+	bad := refused(pay.CodeInvalidAPIKey, "apiKey and secretKey are not a valid pair")
+	publishable, err := a.keyOf(ctx, apiKey)
+	if err != nil {
+		return Tokens{}, orRefuse(err, bad)
+	}
+	secret, err := a.keyOf(ctx, secretKey)
+	if err != nil {
+		return Tokens{}, orRefuse(err, bad)
+	}
+	if publishable.Live != secret.Live {
+		return Tokens{}, refused(pay.CodeInvalidAPIKey, "apiKey and secretKey are of different environments")
+	}
+	if publishable.Kind != pay.Publishable || secret.Kind != pay.Secret || publishable.Scope != secret.Scope {
+		return Tokens{}, bad
+	}
+	now := a.Now()
+	login := pay.Login{
+		ID: a.NewID("lgn_", now), Scope: secret.Scope, Version: 1, Key: secret.ID,
+		ExpiresAt: now.Add(RefreshTTL), CreatedAt: now,
+	}
+	if err := a.store.Commit(ctx, pay.Change{Logins: []pay.Login{login}}); err != nil {
+		return Tokens{}, err
+	}
+	return a.issue(ctx, login, now)
+}
+
+// Refresh rotates both tokens (contract: POST /auth/refresh). A refresh token
+// that was used before is a sign of theft: all tokens of its login end.
+func (a *App) Refresh(ctx context.Context, token string) (Tokens, error) {
+	bad := refused(pay.CodeInvalidToken, "the refresh token is not valid")
+	id, version, ok := a.parseRefresh(token)
+	if !ok {
+		return Tokens{}, bad
+	}
+	login, err := a.store.Login(ctx, id)
+	if err != nil {
+		return Tokens{}, orRefuse(err, bad)
+	}
+	now := a.Now()
+	if !login.RevokedAt.IsZero() || !now.Before(login.ExpiresAt) {
+		return Tokens{}, bad
+	}
+	if version != login.Version {
+		return Tokens{}, a.revoke(ctx, id, bad)
+	}
+	if key, err := a.store.Key(ctx, login.Key); err != nil || !key.RevokedAt.IsZero() {
+		return Tokens{}, orRefuse(err, bad)
+	}
+	login = login.Rotate(now.Add(RefreshTTL))
+	err = a.store.Commit(ctx, pay.Change{Logins: []pay.Login{login}})
+	if errors.Is(err, store.ErrStale) {
+		// The same token at the same time twice: one of the two was not its owner.
+		return Tokens{}, a.revoke(ctx, id, bad)
+	}
+	if err != nil {
+		return Tokens{}, err
+	}
+	return a.issue(ctx, login, now)
+}
+
+// revoke ends a login and returns bad.
+func (a *App) revoke(ctx context.Context, login string, bad error) error {
+	err := again(func() error {
+		l, err := a.store.Login(ctx, login)
+		if err != nil || !l.RevokedAt.IsZero() {
+			return err
+		}
+		a.Log.Warn("a refresh token was used twice; its login is revoked", "login", l.ID, "merchant", l.Merchant)
+		return a.store.Commit(ctx, pay.Change{Logins: []pay.Login{l.Revoke(a.Now())}})
+	})
+	return errors.Join(bad, err)
+}
+
+func (a *App) issue(ctx context.Context, l pay.Login, now time.Time) (Tokens, error) {
+	merchant, err := a.store.Merchant(ctx, l.Merchant)
+	if err != nil {
+		return Tokens{}, err
+	}
+	token := jwt.NewWithClaims(jwt.SigningMethodHS256, claims{
+		RegisteredClaims: jwt.RegisteredClaims{
+			Issuer: issuer, Subject: l.Merchant, Audience: jwt.ClaimStrings{string(l.Environment())},
+			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(a.AccessTTL)),
+			// Two tokens of one second differ.
+			ID: l.ID + "." + strconv.FormatInt(l.Version, 10),
+		},
+		Key: l.Key,
+	})
+	token.Header["kid"] = a.tokens.current
+	access, err := token.SignedString(a.tokens.ring[a.tokens.current])
+	if err != nil {
+		return Tokens{}, fmt.Errorf("sign an access token: %w", err)
+	}
+	return Tokens{
+		Access: access, Refresh: a.refreshToken(l.ID, l.Version), AccessTTL: a.AccessTTL, RefreshTTL: l.ExpiresAt.Sub(now),
+		Environment: l.Environment(), Merchant: merchant,
+	}, nil
+}
+
+// refreshToken is made from the login's id and version, so that a token that
+// was good once can be told from one that never was. Nothing of it is kept.
+func (a *App) refreshToken(login string, version int64) string {
+	body := login + "." + strconv.FormatInt(version, 10)
+	mac := hmac.New(sha256.New, a.Vault.Key("refresh"))
+	mac.Write([]byte(body))
+	return refreshPrefix + body + "." + hex.EncodeToString(mac.Sum(nil))
+}
+
+func (a *App) parseRefresh(token string) (login string, version int64, ok bool) {
+	body, found := strings.CutPrefix(token, refreshPrefix)
+	parts := strings.Split(body, ".")
+	if !found || len(parts) != 3 {
+		return "", 0, false
+	}
+	version, err := strconv.ParseInt(parts[1], 10, 64)
+	if err != nil || !hmac.Equal([]byte(token), []byte(a.refreshToken(parts[0], version))) {
+		return "", 0, false
+	}
+	return parts[0], version, true
+}
+
+// Authenticate reads a bearer credential: an access token, or a raw key
+// (contract: Authentication, 6; gaps: contradiction 11).
+//
+// Errors: invalid_api_key, invalid_token, token_expired.
+func (a *App) Authenticate(ctx context.Context, credential string) (Principal, error) {
+	unknown := refused(pay.CodeInvalidAPIKey, "the key is not known")
+	var key pay.Key
+	var err error
+	switch {
+	case strings.HasPrefix(credential, refreshPrefix):
+		return Principal{}, refused(pay.CodeInvalidAPIKey, "a refresh token is for /auth/refresh only")
+	case strings.HasPrefix(credential, "sk_"), strings.HasPrefix(credential, "pk_"):
+		if key, err = a.keyOf(ctx, credential); err != nil {
+			return Principal{}, orRefuse(err, unknown)
+		}
+	default:
+		c, err := a.tokens.parse(credential, a.Now())
+		if err != nil {
+			return Principal{}, err
+		}
+		if key, err = a.keys.get(c.Key, func() (pay.Key, error) { return a.store.Key(ctx, c.Key) }); err != nil {
+			return Principal{}, orRefuse(err, unknown)
+		}
+	}
+	if !key.RevokedAt.IsZero() {
+		return Principal{}, unknown
+	}
+	return Principal{Scope: key.Scope, KeyID: key.ID, Kind: key.Kind, Preview: key.Preview}, nil
+}
+
+// maxToken bounds what is parsed; ours have about 400 bytes.
+const maxToken = 4096
+
+// parse verifies an access token. Tokens that were verified are remembered
+// until they expire.
+func (t *tokens) parse(text string, now time.Time) (claims, error) {
+	if known, ok := t.seen.Load(text); ok {
+		if s := known.(seenToken); now.Before(s.expires) {
+			return s.claims, nil
+		}
+	}
+	invalid := refused(pay.CodeInvalidToken, "the access token is not valid")
+	if len(text) > maxToken {
+		return claims{}, invalid
+	}
+	var c claims
+	_, err := t.parser.ParseWithClaims(text, &c, func(token *jwt.Token) (any, error) {
+		kid, _ := token.Header["kid"].(string)
+		key, ok := t.ring[kid]
+		if !ok {
+			return nil, jwt.ErrTokenUnverifiable
+		}
+		return key, nil
+	})
+	if errors.Is(err, jwt.ErrTokenExpired) {
+		return claims{}, refused(pay.CodeTokenExpired, "the access token has expired: get a new one from /auth/token or /auth/refresh")
+	}
+	if err != nil || c.Key == "" {
+		return claims{}, invalid
+	}
+	t.remember(text, seenToken{c, c.ExpiresAt.Time})
+	return c, nil
+}
+
+func (t *tokens) remember(text string, s seenToken) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.count++; t.count > cacheLimit {
+		t.seen.Clear()
+		t.count = 1
+	}
+	t.seen.Store(text, s)
+}
+
+// keyOf finds a raw key by its keyed hash.
+func (a *App) keyOf(ctx context.Context, raw string) (pay.Key, error) {
+	hash := a.Vault.Hash(raw)
+	key, err := a.keys.get(hash, func() (pay.Key, error) { return a.store.KeyByHash(ctx, hash) })
+	if err == nil && !key.RevokedAt.IsZero() {
+		err = store.ErrNotFound
+	}
+	return key, err
+}
+
+// orRefuse turns what is not found into the refusal and leaves faults alone.
+func orRefuse(err, refusal error) error {
+	if err == nil || errors.Is(err, store.ErrNotFound) {
+		return refusal
+	}
+	return err
+}
+
+// Tenant reads the merchant and shop of a principal.
+func (a *App) Tenant(ctx context.Context, p Principal) (pay.Merchant, pay.Shop, error) {
+	t, err := a.shops.get(p.Merchant+"/"+p.Shop, func() (t tenant, err error) {
+		if t.merchant, err = a.store.Merchant(ctx, p.Merchant); err != nil {
+			return t, err
+		}
+		if p.Shop != "" {
+			t.shop, err = a.store.Shop(ctx, p.Shop)
+		}
+		return t, err
+	})
+	return t.merchant, t.shop, err
+}
+
+// Narrow returns the scope of a request that may name its merchant and shop
+// in the body.
+//
+// Errors: forbidden for one that the credentials do not cover, shop_required
+// when none is named and the credentials are the whole merchant's.
+func (a *App) Narrow(ctx context.Context, p Principal, merchant, shop string) (pay.Scope, error) {
+	foreign := pay.FieldError(pay.CodeForbidden, "shopId", "these credentials do not cover this shop")
+	if merchant != "" && merchant != p.Merchant {
+		return pay.Scope{}, pay.FieldError(pay.CodeForbidden, "merchantId", "these credentials do not cover this merchant")
+	}
+	if p.Shop != "" {
+		if shop != "" && shop != p.Shop {
+			return pay.Scope{}, foreign
+		}
+		return p.Scope, nil
+	}
+	if shop == "" {
+		return pay.Scope{}, refused(pay.CodeShopRequired, "these credentials are the whole merchant's: name the shop")
+	}
+	found, err := a.store.Shop(ctx, shop)
+	if err != nil {
+		return pay.Scope{}, orRefuse(err, foreign)
+	}
+	if found.Merchant != p.Merchant {
+		return pay.Scope{}, foreign
+	}
+	return pay.Scope{Merchant: p.Merchant, Shop: shop, Live: p.Live}, nil
+}

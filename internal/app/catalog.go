@@ -1,0 +1,192 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/cascadapay/cascada/internal/catalog"
+	"github.com/cascadapay/cascada/internal/geo"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// catalogIndex is the catalog with its ids.
+type catalogIndex struct {
+	sandbox []pay.Rail
+	live    []pay.Rail
+	byID    map[string]pay.Rail // of both
+}
+
+func (a *App) loadCatalog(ctx context.Context) (*catalogIndex, error) {
+	c := &catalogIndex{sandbox: catalog.Sandbox(), live: catalog.Rails(), byID: map[string]pay.Rail{}}
+	var keys []string
+	for _, r := range c.live {
+		keys = append(keys, r.Key)
+	}
+	ids, err := a.store.RailIDs(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range c.live {
+		c.live[i].ID = strconv.FormatInt(ids[r.Key], 10)
+		c.byID[c.live[i].ID] = c.live[i]
+	}
+	for _, r := range c.sandbox {
+		c.byID[r.ID] = r
+	}
+	return c, nil
+}
+
+// MethodFilter selects rails of the catalog; empty fields select all.
+type MethodFilter struct {
+	Country string // alpha-3
+	Channel pay.Channel
+	Method  string
+}
+
+// ListedRail is a rail with the reason why it cannot be charged, "" when it
+// can.
+type ListedRail struct {
+	pay.Rail
+	Unroutable string
+}
+
+// Methods lists the rails of an environment and says how many there are
+// without the filter.
+func (a *App) Methods(live bool, f MethodFilter) (list []ListedRail, total int) {
+	rails := a.catalog.sandbox
+	if live {
+		rails = a.catalog.live
+	}
+	for _, r := range rails {
+		if (f.Country == "" || r.Country == f.Country) && (f.Channel == "" || r.Channel == f.Channel) && (f.Method == "" || r.Method == f.Method) {
+			list = append(list, ListedRail{r, a.unroutable(live, r)})
+		}
+	}
+	return list, len(rails)
+}
+
+// unroutable says why a rail cannot be charged now.
+func (a *App) unroutable(live bool, r pay.Rail) string {
+	if len(a.routes(live)) == 0 {
+		return "no provider is configured for " + r.Name
+	}
+	return ""
+}
+
+// routes returns the cascade of an environment. The simulated providers serve
+// every rail.
+func (a *App) routes(live bool) []pay.Route {
+	accounts := a.Sandbox
+	if live {
+		accounts = a.Live
+	}
+	routes := make([]pay.Route, 0, len(accounts))
+	for _, account := range accounts {
+		routes = append(routes, pay.Route{Provider: account})
+	}
+	return routes
+}
+
+// USD converts a local amount, false where no rate is known.
+func (a *App) USD(local money.Amount, r money.Rounding) (money.Amount, bool) {
+	rate, ok := a.rates.Rate(local.Currency)
+	if !ok {
+		return money.Amount{}, false
+	}
+	usd, err := rate.ConvertBack(local, money.USD, r)
+	return usd, err == nil
+}
+
+// choose finds the rail and country of an order (contract: POST /payments,
+// paymentMethodId, paymentMethod, country).
+//
+// Errors: missing_field, unsupported_method, unsupported_country.
+func (a *App) choose(live bool, id, slug, country string) (pay.Rail, geo.Country, error) {
+	var where geo.Country
+	if country != "" {
+		var ok bool
+		if where, ok = geo.Parse(country); !ok {
+			return pay.Rail{}, where, pay.FieldError(pay.CodeInvalidRequest, "country", "country must be an ISO 3166 code of two or three letters")
+		}
+	}
+	rail, err := a.rail(live, id, slug, where)
+	if err != nil {
+		return pay.Rail{}, where, err
+	}
+	if country == "" {
+		where, _ = geo.Parse(rail.Country)
+	}
+	if live && where.Alpha3 != rail.Country {
+		return pay.Rail{}, where, pay.FieldError(pay.CodeUnsupportedCountry, "country",
+			fmt.Sprintf("%s is not available in %s", rail.Name, where.Name))
+	}
+	return rail, where, nil
+}
+
+func (a *App) rail(live bool, id, slug string, where geo.Country) (pay.Rail, error) {
+	if id != "" {
+		rail, ok := a.catalog.byID[id]
+		test := slices.ContainsFunc(a.catalog.sandbox, func(r pay.Rail) bool { return r.ID == id })
+		if !ok || live && test {
+			return pay.Rail{}, pay.FieldError(pay.CodeUnsupportedMethod, "paymentMethodId",
+				"this paymentMethodId is not in the catalog: read it from /payment-methods")
+		}
+		return rail, nil
+	}
+	if slug == "" {
+		return pay.Rail{}, pay.FieldError(pay.CodeMissingField, "paymentMethodId", "paymentMethodId is required")
+	}
+	if where.Alpha3 == "" {
+		where, _ = geo.Parse("USA") // contract: country, default USA
+	}
+	bySlug := func(r pay.Rail) bool { return r.Method == slug }
+	here := func(r pay.Rail) bool { return r.Method == slug && r.Country == where.Alpha3 }
+	if !live {
+		// Any country and method work in the sandbox: its own rail comes first.
+		for _, try := range []struct {
+			rails []pay.Rail
+			match func(pay.Rail) bool
+		}{{a.catalog.sandbox, bySlug}, {a.catalog.live, here}, {a.catalog.live, bySlug}} {
+			if i := slices.IndexFunc(try.rails, try.match); i >= 0 {
+				return try.rails[i], nil
+			}
+		}
+	}
+	if i := slices.IndexFunc(a.catalog.live, here); live && i >= 0 {
+		return a.catalog.live[i], nil
+	}
+	if live && slices.ContainsFunc(a.catalog.live, bySlug) {
+		return pay.Rail{}, pay.FieldError(pay.CodeUnsupportedCountry, "country", fmt.Sprintf("%s is not available in %s", slug, where.Name))
+	}
+	return pay.Rail{}, pay.FieldError(pay.CodeUnsupportedMethod, "paymentMethod", "this paymentMethod is not known")
+}
+
+// convert returns the local amount of an order, the rate, and the rail with
+// limits in that currency. Shoppers pay in the rail's own currency; a sandbox
+// rail played in another country takes that country's.
+func (a *App) convert(live bool, rail pay.Rail, where geo.Country, usd money.Amount) (money.Amount, money.Rate, pay.Rail, error) {
+	currency := rail.Limits[0].Currency
+	if where.Alpha3 != rail.Country && !live {
+		if _, known := a.rates.Rate(where.Currency); known {
+			currency = where.Currency
+		}
+	}
+	rate, ok := a.rates.Rate(currency)
+	if !ok {
+		return money.Amount{}, rate, rail, pay.FieldError(pay.CodeUnsupportedCurrency, "country", fmt.Sprintf("there is no rate for %s", currency))
+	}
+	if _, ok := rail.LimitIn(currency); !ok {
+		// The sandbox's widest: a cent to the largest payment.
+		low, _ := rate.Convert(money.New(1, money.USD), currency, money.Down)
+		high, err := rate.Convert(money.New(100_000_00, money.USD), currency, money.Up)
+		if err != nil {
+			return money.Amount{}, rate, rail, err
+		}
+		rail.Limits = append(slices.Clip(rail.Limits), pay.Limit{Currency: currency, Min: max(low.Minor, 1), Max: high.Minor})
+	}
+	local, err := rate.Convert(usd, currency, money.HalfEven)
+	return local, rate, rail, err
+}

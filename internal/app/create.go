@@ -1,0 +1,276 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// NewPayment is what a create call asks for (contract: POST /payments). Its
+// strings have been checked for length and form.
+type NewPayment struct {
+	Amount          string // JSON text, USD major units
+	PaymentMethodID string
+	PaymentMethod   string
+	Country         string
+	Buyer           pay.Buyer
+	OrderID         string
+	Hosted          bool
+	ReturnURL       string
+	MerchantID      string
+	ShopID          string
+	Simulate        pay.Action // header Sandbox-Simulate
+	Idempotency     Idempotency
+	RequestID       string
+}
+
+// Idempotency is the key that a request carries; Key is empty without one.
+type Idempotency struct {
+	Route string
+	Key   string
+	Hash  string // SHA-256 of the canonical body
+}
+
+// in returns the once-key of the request in its scope (gaps: Idempotency).
+func (i Idempotency) in(scope pay.Scope) string {
+	return strings.Join([]string{string(scope.Environment()), scope.Shop, i.Route, i.Key}, "|")
+}
+
+const (
+	// callTimeout bounds one call to a provider.
+	callTimeout = 20 * time.Second
+	// replayWait is how long a second request waits for the first one.
+	replayWait = 10 * time.Second
+	replayPoll = 20 * time.Millisecond
+)
+
+// CreatePayment takes a payment through the cascade. replayed says that an
+// earlier request with the same key had made it.
+//
+// The error tells why the shopper cannot go on; the payment may exist all the
+// same (details.transactionId).
+func (a *App) CreatePayment(ctx context.Context, by Principal, n NewPayment) (p pay.Payment, replayed bool, err error) {
+	scope, err := a.Narrow(ctx, by, n.MerchantID, n.ShopID)
+	if err != nil {
+		return pay.Payment{}, false, err
+	}
+	now := a.Now()
+	p, err = a.order(ctx, by, scope, n, now)
+	if err != nil {
+		return pay.Payment{}, false, a.orConflict(ctx, scope, n.Idempotency, err)
+	}
+	cause := view.Cause{RequestID: n.RequestID, IdempotencyKey: n.Idempotency.Key}
+	routes := a.routes(scope.Live)
+	var change pay.Change
+	if first, ok := p.Next(routes); ok {
+		p, change = p.Try(first, now)
+	} else {
+		p, change = p.Exhaust(now)
+	}
+	if n.Idempotency.Key != "" {
+		change.Once = &pay.Once{Key: n.Idempotency.in(scope), Hash: n.Idempotency.Hash, Object: p.ID, At: now}
+	}
+	err = a.commit(ctx, change, cause)
+	if errors.Is(err, store.ErrDuplicate) {
+		p, err = a.replay(ctx, scope, n.Idempotency)
+		return p, true, err
+	}
+	if err != nil {
+		return pay.Payment{}, false, err
+	}
+	// From here the payment is ours to finish, whether the caller waits or not.
+	ctx = context.WithoutCancel(ctx)
+	if p, err = a.drive(ctx, p, routes, cause); err != nil {
+		return p, false, err
+	}
+	if n.Simulate.Immediate() && p.Status == pay.Pending {
+		if p, err = a.play(ctx, p, n.Simulate, cause); err != nil {
+			return p, false, err
+		}
+	}
+	return p, false, nil
+}
+
+// order resolves what was asked for into a payment that is not written yet.
+func (a *App) order(ctx context.Context, by Principal, scope pay.Scope, n NewPayment, now time.Time) (pay.Payment, error) {
+	usd, err := parseUSD(n.Amount)
+	if err != nil {
+		return pay.Payment{}, err
+	}
+	if err := pay.CheckAmount(usd); err != nil {
+		return pay.Payment{}, err
+	}
+	rail, where, err := a.choose(scope.Live, n.PaymentMethodID, n.PaymentMethod, n.Country)
+	if err != nil {
+		return pay.Payment{}, err
+	}
+	local, rate, rail, err := a.convert(scope.Live, rail, where, usd)
+	if err != nil {
+		return pay.Payment{}, err
+	}
+	merchant, _, err := a.Tenant(ctx, by)
+	if err != nil {
+		return pay.Payment{}, err
+	}
+	return pay.Create(pay.Order{
+		ID: a.NewID(pay.PaymentPrefix, now), Scope: scope, Amount: usd, Local: local, Rate: rate, Rail: rail,
+		Country: where.Alpha3, OrderID: n.OrderID, Buyer: n.Buyer, Hosted: n.Hosted, ReturnURL: n.ReturnURL,
+		Terms: pay.TermsOf(merchant.Tier), Simulate: n.Simulate,
+	}, now)
+}
+
+// parseUSD reads an amount from its JSON text (contract: amount_invalid).
+func parseUSD(text string) (money.Amount, error) {
+	if text == "" || text == "null" {
+		return money.Amount{}, pay.FieldError(pay.CodeMissingField, "amount", "amount is required")
+	}
+	usd, err := money.Parse(text, money.USD)
+	switch {
+	case errors.Is(err, money.ErrPrecision):
+		return usd, pay.FieldError(pay.CodeAmountInvalid, "amount", "amount must have at most two decimals")
+	case errors.Is(err, money.ErrRange) && !strings.HasPrefix(text, "-"):
+		return usd, pay.FieldError(pay.CodeAmountAboveMaximum, "amount", "amount must be at most 100000 USD")
+	case err != nil:
+		return usd, pay.FieldError(pay.CodeAmountInvalid, "amount", "amount must be a JSON number in USD")
+	}
+	return usd, nil
+}
+
+// drive calls providers until the payment waits for somebody else. Each call
+// stands between two commits.
+func (a *App) drive(ctx context.Context, p pay.Payment, routes []pay.Route, cause view.Cause) (pay.Payment, error) {
+	for range len(routes) + 1 {
+		attempt, ok := p.Current()
+		if p.Status != pay.Processing || !ok || attempt.Status != pay.Sending {
+			return p, nil
+		}
+		var err error
+		if p, err = a.settle(ctx, p, attempt, a.charge(ctx, p, attempt), routes, cause); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+// charge makes the call of an attempt.
+func (a *App) charge(ctx context.Context, p pay.Payment, attempt pay.Attempt) pay.Outcome {
+	upstream, ok := a.Providers[attempt.Provider]
+	if !ok {
+		return pay.Outcome{Kind: pay.Unavailable, Decline: "not_configured"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return upstream.Charge(ctx, a.request(p, attempt))
+}
+
+func (a *App) request(p pay.Payment, attempt pay.Attempt) provider.Request {
+	return provider.Request{
+		Reference: p.Reference(attempt.Order), ProviderRef: attempt.ProviderRef, Amount: p.Amount, Local: p.Local,
+		RailID: p.RailID, Method: p.Method, Country: p.Country, Sync: p.Sync, Buyer: p.Buyer, ReturnURL: p.ReturnURL,
+		PageURL: view.PageURL(a.CheckoutURL, p.ID), Created: p.Times.Created, Simulate: p.Simulate,
+	}
+}
+
+// settle commits what came of an attempt. Where a notification came first, the
+// answer is read as one more notification: nothing that was told is lost.
+func (a *App) settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, o pay.Outcome, routes []pay.Route, cause view.Cause) (pay.Payment, error) {
+	read := p
+	err := again(func() error {
+		now := a.Now()
+		next, change := read, pay.Change{}
+		current, _ := read.Current()
+		switch {
+		case read.Status.Open() && current.Order == attempt.Order:
+			next, change = read.Resolve(o, routes, now)
+		case o.Kind == pay.Approved:
+			next, change = read.Confirm(pay.Notice{
+				ID: "answer/" + read.Reference(attempt.Order), Account: attempt.Provider,
+				Reference: read.Reference(attempt.Order), Outcome: o,
+			}, routes, a.NewID(pay.ClaimPrefix, now), now)
+		default:
+			p = read
+			return nil
+		}
+		err := a.commit(ctx, change, cause)
+		if err == nil {
+			p = next
+			return nil
+		}
+		if errors.Is(err, store.ErrDuplicate) { // this answer had been told already
+			p = read
+			return nil
+		}
+		if errors.Is(err, store.ErrStale) {
+			if again, readErr := a.store.AnyPayment(ctx, p.ID); readErr == nil {
+				read = again
+			} else {
+				err = readErr
+			}
+		}
+		return err
+	})
+	return p, err
+}
+
+// replay returns what the first request with the key made, waiting for its
+// reply.
+func (a *App) replay(ctx context.Context, scope pay.Scope, i Idempotency) (pay.Payment, error) {
+	once, err := a.store.Once(ctx, i.in(scope))
+	if err != nil {
+		return pay.Payment{}, err
+	}
+	if once.Hash != i.Hash {
+		return pay.Payment{}, keyReused()
+	}
+	ctx, cancel := context.WithTimeout(ctx, replayWait)
+	defer cancel()
+	poll := time.NewTicker(replayPoll)
+	defer poll.Stop()
+	for {
+		p, err := a.store.Payment(ctx, scope, once.Object)
+		if err == nil && p.Answered != "" {
+			return p, nil
+		}
+		if err != nil && ctx.Err() == nil {
+			return pay.Payment{}, err
+		}
+		select {
+		case <-poll.C:
+		case <-ctx.Done():
+			return pay.Payment{}, &pay.Error{
+				Code: pay.CodeIdempotencyConflict, Message: "the first request with this Idempotency-Key still runs: retry later",
+				Details: pay.Details{Reason: "request_in_progress"},
+			}
+		}
+	}
+}
+
+func keyReused() error {
+	return &pay.Error{
+		Code: pay.CodeIdempotencyConflict, Message: "this Idempotency-Key was used with a different body",
+		Details: pay.Details{Reason: "body_differs"},
+	}
+}
+
+// orConflict returns err, or the conflict when the key of the refused request
+// belongs to another one that went through.
+func (a *App) orConflict(ctx context.Context, scope pay.Scope, i Idempotency, err error) error {
+	if i.Key == "" {
+		return err
+	}
+	once, readErr := a.store.Once(ctx, i.in(scope))
+	if readErr == nil && once.Hash != i.Hash {
+		return keyReused()
+	}
+	if readErr != nil && !errors.Is(readErr, store.ErrNotFound) {
+		return readErr
+	}
+	return err
+}

@@ -1,0 +1,72 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// Notify takes a provider's notification. It is applied at most once; what it
+// tells is decided by the same code as the sweep's answers.
+//
+// Errors: not_found for an account that does not exist, missing_credentials or
+// invalid_token when it is not signed by the provider, invalid_request when it
+// cannot be understood.
+func (a *App) Notify(ctx context.Context, account string, header http.Header, body []byte) error {
+	_, _, err := a.notify(ctx, account, header, body, view.Cause{})
+	return err
+}
+
+func (a *App) notify(ctx context.Context, account string, header http.Header, body []byte, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
+	upstream, ok := a.Providers[account]
+	if !ok {
+		return p, nil, pay.NewError(pay.CodeNotFound, "there is no such provider account")
+	}
+	notice, err := upstream.Notice(header, body)
+	if errors.Is(err, provider.ErrUnsigned) {
+		a.Log.Warn("a notification was refused", "account", account, "reason", err)
+		return p, nil, &pay.Error{Code: pay.CodeInvalidToken, Message: "the notification's signature is missing or wrong", Cause: err}
+	}
+	if err != nil {
+		a.Log.Warn("a notification was not understood", "account", account, "reason", err)
+		return p, nil, &pay.Error{Code: pay.CodeInvalidRequest, Message: "the notification cannot be understood", Cause: err}
+	}
+	id, _, ok := pay.ParseReference(notice.Reference)
+	if !ok {
+		return p, nil, pay.NewError(pay.CodeTransactionNotFound, "the notification's reference is not ours")
+	}
+	routes := []pay.Route(nil)
+	err = again(func() error {
+		read, err := a.store.AnyPayment(ctx, id)
+		if errors.Is(err, store.ErrNotFound) {
+			return pay.NewError(pay.CodeTransactionNotFound, "the notification's reference is not ours")
+		}
+		if err != nil {
+			return err
+		}
+		now := a.Now()
+		routes = a.routes(read.Live)
+		next, change := read.Confirm(notice, routes, a.NewID(pay.ClaimPrefix, now), now)
+		err = a.commit(ctx, change, cause)
+		if errors.Is(err, store.ErrDuplicate) { // told before
+			p = read
+			return nil
+		}
+		p, events = next, change.Events
+		if verdict := change.Receipts[0].Verdict; err == nil && (verdict == pay.Mismatched || verdict == pay.Late) {
+			a.Log.Warn("a notification needs the operator", "account", account, "payment", read.ID, "verdict", verdict)
+		}
+		return err
+	})
+	if err != nil {
+		return p, nil, err
+	}
+	// A soft decline opens the next attempt: make its call.
+	p, err = a.drive(context.WithoutCancel(ctx), p, routes, cause)
+	return p, events, err
+}

@@ -1,0 +1,37 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// Payment reads one payment of the shop.
+//
+// Errors: transaction_not_found, also for another shop's.
+func (a *App) Payment(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
+	p, err := a.store.Payment(ctx, scope, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return p, pay.NewError(pay.CodeTransactionNotFound, "there is no such transaction")
+	}
+	return p, err
+}
+
+// Payments lists a shop's payments, newest first, and counts what the filter
+// selects.
+func (a *App) Payments(ctx context.Context, scope pay.Scope, f store.Filter) ([]pay.Payment, int64, error) {
+	list, err := a.store.Payments(ctx, scope, f)
+	if err != nil {
+		return nil, 0, err
+	}
+	total, err := a.store.CountPayments(ctx, scope, f)
+	return list, total, err
+}
+
+// Balances reads a merchant's balances in an environment.
+func (a *App) Balances(ctx context.Context, scope pay.Scope) (ledger.Balances, error) {
+	return a.store.Balances(ctx, scope)
+}

@@ -1,0 +1,118 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// Simulate moves a sandbox payment on the merchant's demand (contract: POST
+// /payments/{id}/simulate) and returns the events that it fired.
+//
+// Errors: production_key_refused, transaction_not_found, conflict_state,
+// balance_insufficient.
+func (a *App) Simulate(ctx context.Context, scope pay.Scope, id string, action pay.Action, cause view.Cause) (pay.Payment, []pay.EventType, error) {
+	if scope.Live {
+		return pay.Payment{}, nil, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only")
+	}
+	before, err := a.Payment(ctx, scope, id)
+	if err != nil {
+		return pay.Payment{}, nil, err
+	}
+	p, events, err := a.simulate(ctx, before, action, cause)
+	if err != nil {
+		return p, nil, err
+	}
+	fired := make([]pay.EventType, 0, len(events))
+	for _, e := range events {
+		fired = append(fired, e.Type)
+	}
+	return p, fired, nil
+}
+
+// play is the header Sandbox-Simulate on a payment that was just created.
+func (a *App) play(ctx context.Context, p pay.Payment, action pay.Action, cause view.Cause) (pay.Payment, error) {
+	if action == pay.SimulateChargeback {
+		paid, _, err := a.simulate(ctx, p, pay.SimulatePaid, cause)
+		if err != nil {
+			return p, err
+		}
+		p = paid
+	}
+	next, _, err := a.simulate(ctx, p, action, cause)
+	return next, err
+}
+
+func (a *App) simulate(ctx context.Context, p pay.Payment, action pay.Action, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
+	if err := p.CheckSimulate(action); err != nil {
+		return p, nil, err
+	}
+	if action == pay.SimulateRefunded {
+		return a.refund(ctx, p, cause)
+	}
+	// The confirmation travels as a real one does: signed, and read by the
+	// provider's own code.
+	attempt, ok := p.Current()
+	upstream, isSandbox := a.Providers[attempt.Provider].(*sandbox.Provider)
+	if !ok || !isSandbox {
+		return p, nil, fmt.Errorf("payment %s was not taken by a sandbox provider", p.ID)
+	}
+	n := sandbox.Notification{
+		ID: a.NewID("ntf_", a.Now()), Reference: p.Reference(attempt.Order), Simulated: true,
+		Amount: p.Local.Decimal(), Currency: string(p.Local.Currency),
+	}
+	switch action {
+	case pay.SimulatePaid:
+		n.Status = "paid"
+	case pay.SimulateFailed:
+		n.Status, n.Reason = "declined", "do_not_honor"
+	case pay.SimulateExpired:
+		n.Status = "expired"
+	case pay.SimulateChargeback:
+		n.Status, n.Reason = "disputed", "fraudulent"
+	default:
+		return p, nil, fmt.Errorf("simulate %q: no such action", action)
+	}
+	header, body := upstream.Sign(n)
+	next, events, err = a.notify(ctx, attempt.Provider, header, body, cause)
+	if err == nil && len(events) == 0 {
+		// Somebody else moved the payment between our read and the notice.
+		err = next.CheckSimulate(action)
+	}
+	return next, events, err
+}
+
+// refund gives all that is left back. Who loses a race for the balance decides
+// again.
+func (a *App) refund(ctx context.Context, p pay.Payment, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
+	err = again(func() error {
+		now := a.Now()
+		balances, err := a.store.Balances(ctx, p.Scope)
+		if err != nil {
+			return err
+		}
+		read, err := a.store.AnyPayment(ctx, p.ID)
+		if err != nil {
+			return err
+		}
+		if err := read.CheckSimulate(pay.SimulateRefunded); err != nil {
+			return err
+		}
+		refunded, change, err := read.Refund(money.New(0, read.Local.Currency), "requested_by_customer", a.NewID(pay.ClaimPrefix, now), balances, now)
+		if err != nil {
+			return err
+		}
+		next, events = refunded, change.Events
+		return a.commit(ctx, change, cause)
+	})
+	var shown *pay.Error
+	if errors.As(err, &shown) {
+		return p, nil, shown
+	}
+	return next, events, err
+}

@@ -1,0 +1,63 @@
+// Package id makes identifiers: a prefix and 26 characters that sort by the
+// time they were made, so that new rows stand together in an index.
+//
+// They are names, not secrets: who may know a bearer secret must not be able
+// to guess one, so those are made by Secret.
+package id
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"time"
+)
+
+// alphabet is Crockford's base 32, whose order is that of its values.
+const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+// New returns a prefix with 48 bits of time (milliseconds) and 80 bits of
+// chance.
+func New(prefix string, now time.Time) string {
+	var b [16]byte
+	putTime(&b, now)
+	// Never fails: crypto/rand ends the program when the system has no chance.
+	_, _ = rand.Read(b[6:])
+	return prefix + encode(b)
+}
+
+// From returns the smallest id of a moment, to compare ids with times.
+func From(prefix string, t time.Time) string {
+	var b [16]byte
+	putTime(&b, t)
+	return prefix + encode(b)
+}
+
+func putTime(b *[16]byte, t time.Time) {
+	ms := uint64(max(0, t.UnixMilli()))
+	for i := range 6 {
+		b[i] = byte(ms >> (8 * (5 - i)))
+	}
+}
+
+// encode writes 128 bits as 26 characters, the first of which holds three bits.
+func encode(b [16]byte) string {
+	var out [26]byte
+	var acc uint32
+	bits, next := 2, 0 // two zero bits in front make 130
+	for _, octet := range b {
+		acc = acc<<8 | uint32(octet)
+		bits += 8
+		for bits >= 5 {
+			bits -= 5
+			out[next] = alphabet[acc>>bits&31]
+			next++
+		}
+	}
+	return string(out[:])
+}
+
+// Secret returns a prefix with 256 bits of chance, safe in a URL.
+func Secret(prefix string) string {
+	var b [32]byte
+	_, _ = rand.Read(b[:])
+	return prefix + base64.RawURLEncoding.EncodeToString(b[:])
+}

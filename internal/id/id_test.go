@@ -1,0 +1,30 @@
+package id_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/id"
+)
+
+func TestIDsSortByTime(t *testing.T) {
+	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for i := range 2000 {
+		now := start.Add(time.Duration(i) * time.Millisecond)
+		a, b := id.New("TXN-", now), id.New("TXN-", now.Add(time.Millisecond))
+		if a >= b || len(a) != 30 {
+			t.Fatalf("%s of %s does not come before %s", a, now, b)
+		}
+		if first := id.From("TXN-", now); first > a || id.From("TXN-", now.Add(time.Millisecond)) <= a {
+			t.Fatalf("%s is not within its millisecond, from %s", a, first)
+		}
+	}
+}
+
+func TestSecretsDiffer(t *testing.T) {
+	a, b := id.Secret("sk_test_"), id.Secret("sk_test_")
+	if a == b || !strings.HasPrefix(a, "sk_test_") || len(a) != 8+43 {
+		t.Errorf("secrets %q and %q", a, b)
+	}
+}

@@ -1,0 +1,49 @@
+// Package provider says what an upstream payment provider has to be able to
+// do. Each provider is a package below this one; all speak of outcomes in the
+// core's words.
+package provider
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// ErrUnsigned says that a notification is not the provider's: no signature, a
+// wrong one, or one that is too old.
+var ErrUnsigned = errors.New("the notification is not signed by the provider")
+
+// Request is one charge: what Charge asks for and what Query asks about.
+type Request struct {
+	Reference   string // ours; the provider's idempotency key
+	ProviderRef string // the provider's, once it is known
+	Amount      money.Amount
+	Local       money.Amount
+	RailID      string
+	Method      string // slug
+	Country     string // alpha-3
+	Sync        bool
+	Buyer       pay.Buyer
+	ReturnURL   string
+	PageURL     string // our own page, for providers that have none
+	Created     time.Time
+	Simulate    pay.Action // sandbox only
+}
+
+// Provider is an account at an upstream. Its methods are safe for use by many
+// goroutines, keep to the context's deadline, and never return an error: what
+// they do not know is pay.Unknown.
+type Provider interface {
+	// Charge asks for the money. Called twice with one reference it charges once.
+	Charge(ctx context.Context, r Request) pay.Outcome
+	// Query asks what became of a charge, under our reference. pay.Missing is
+	// proof that the provider never had it.
+	Query(ctx context.Context, r Request) pay.Outcome
+	// Notice reads a notification. ErrUnsigned when it is not authentic; any
+	// other error when it cannot be understood.
+	Notice(header http.Header, body []byte) (pay.Notice, error)
+}

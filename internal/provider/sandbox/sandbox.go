@@ -1,0 +1,265 @@
+// Package sandbox is the simulated provider behind test keys. It is called
+// like a real one and keeps no state: what it answers follows from the request
+// alone, so that a charge and a later query agree, also after a restart.
+package sandbox
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// Accounts are the three simulated providers, in the cascade's order.
+func Accounts() []string { return []string{"sandbox-1", "sandbox-2", "sandbox-3"} }
+
+// SignatureHeader carries the hex HMAC-SHA-256 of a notification's body.
+const SignatureHeader = "X-Sandbox-Signature"
+
+// SlowAfter is how long a slow_payment takes to complete by itself.
+const SlowAfter = 30 * time.Second
+
+// Fault is a way for a simulated provider to misbehave on a charge.
+type Fault string
+
+// Faults. Timeout charges the shopper and does not answer.
+const (
+	NoFault Fault = ""
+	Decline Fault = "decline" // softly: another provider may approve
+	Error   Fault = "error"
+	Timeout Fault = "timeout"
+	Slow    Fault = "slow"
+	Down    Fault = "unavailable"
+)
+
+// Faults lists all faults.
+func Faults() []Fault { return []Fault{Decline, Error, Timeout, Slow, Down} }
+
+// slowness is how much longer a slow provider takes.
+const slowness = 2 * time.Second
+
+// Provider is one simulated provider.
+type Provider struct {
+	account string
+	secret  []byte
+	now     func() time.Time
+	fault   atomic.Value // of Fault
+}
+
+// New returns a simulated provider that signs its notifications with secret.
+func New(account string, secret []byte, now func() time.Time) *Provider {
+	p := &Provider{account: account, secret: secret, now: now}
+	p.fault.Store(NoFault)
+	return p
+}
+
+// SetFault makes the provider misbehave from now on.
+func (p *Provider) SetFault(f Fault) { p.fault.Store(f) }
+
+// Charge plays the sandbox's rules (gaps: Sandbox).
+func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
+	switch p.fault.Load() {
+	case Decline:
+		return pay.Outcome{Kind: pay.Declined, Soft: true, Code: pay.CodeCardDeclined, Decline: "issuer_unavailable", Message: "declined"}
+	case Error:
+		return pay.Outcome{Kind: pay.Errored, Decline: "processing_error"}
+	case Down:
+		return pay.Outcome{Kind: pay.Unavailable, Decline: "unavailable"}
+	case Timeout:
+		return pay.Outcome{Kind: pay.Unknown, Decline: "timeout"}
+	case Slow:
+		select {
+		case <-time.After(slowness):
+		case <-ctx.Done():
+			return pay.Outcome{Kind: pay.Unknown, Decline: "timeout"}
+		}
+	}
+	o := p.answer(r)
+	if r.Sync && r.Simulate == "" && cents(r.Amount) == 96 {
+		return pay.Outcome{Kind: pay.Unknown, Decline: "timeout"}
+	}
+	return o
+}
+
+// Query tells what Charge did.
+func (p *Provider) Query(_ context.Context, r provider.Request) pay.Outcome {
+	switch p.fault.Load() {
+	case Decline, Error:
+		return pay.Outcome{Kind: pay.Missing}
+	case Down:
+		return pay.Outcome{Kind: pay.Unknown, Decline: "unavailable"}
+	}
+	return p.answer(r)
+}
+
+func cents(usd money.Amount) int64 { return usd.Minor % 100 }
+
+// answer is what became of a charge by now.
+func (p *Provider) answer(r provider.Request) pay.Outcome {
+	if r.Simulate == pay.SlowPayment {
+		due := r.Created.Add(SlowAfter)
+		if !p.now().Before(due) {
+			return pay.Outcome{Kind: pay.Approved, Local: r.Local}
+		}
+		o := p.await(r)
+		o.CheckAt = due
+		return o
+	}
+	if r.Simulate != "" || !r.Sync {
+		return p.await(r)
+	}
+	return p.card(r)
+}
+
+// card answers by the cents of the amount, an ISO 8583 response code.
+func (p *Provider) card(r provider.Request) pay.Outcome {
+	declined := func(code pay.Code, reason, message string) pay.Outcome {
+		return pay.Outcome{Kind: pay.Declined, Code: code, Decline: reason, Message: message, ProviderRef: p.ref(r)}
+	}
+	switch cents(r.Amount) {
+	case 5:
+		return declined(pay.CodeCardDeclined, "do_not_honor", "the card's issuer declined the charge")
+	case 51:
+		return declined(pay.CodeInsufficientFunds, "insufficient_funds", "the card has insufficient funds")
+	case 54:
+		return declined(pay.CodeExpiredCard, "expired_card", "the card has expired")
+	case 59:
+		return declined(pay.CodeFraudBlocked, "fraud_suspected", "the risk engine blocked the charge")
+	case 65:
+		o := p.await(r)
+		o.Code = pay.CodeThreeDSRequired
+		return o
+	case 91:
+		return pay.Outcome{Kind: pay.Unavailable, Decline: "issuer_unavailable"}
+	}
+	return pay.Outcome{Kind: pay.Approved, ProviderRef: p.ref(r), Local: r.Local, FormURL: r.PageURL}
+}
+
+// await is a charge that the shopper still has to pay.
+func (p *Provider) await(r provider.Request) pay.Outcome {
+	return pay.Outcome{Kind: pay.Awaiting, ProviderRef: p.ref(r), FormURL: r.PageURL, Data: data(r)}
+}
+
+func (p *Provider) ref(r provider.Request) string { return p.account + ":" + r.Reference }
+
+// data invents what the shopper needs to pay, the same for the same reference.
+func data(r provider.Request) pay.PaymentData {
+	h := fnv.New64a()
+	h.Write([]byte(r.Reference))
+	number := h.Sum64() % 1e12
+	switch r.Method {
+	case "pix":
+		return pay.PaymentData{QRCode: brCode(r, number)}
+	case "spei":
+		return pay.PaymentData{CLABE: clabe(number), Bank: "STP", Beneficiary: "Cascada Sandbox", Reference: fmt.Sprintf("%07d", number%1e7)}
+	case "cash", "oxxo", "voucher", "boleto":
+		return pay.PaymentData{Reference: fmt.Sprintf("%012d", number), Barcode: fmt.Sprintf("9000%014d", number)}
+	}
+	return pay.PaymentData{}
+}
+
+// clabe is an 18-digit account number of the bank 646 with its check digit
+// (weights 3, 7, 1).
+func clabe(number uint64) string {
+	digits := fmt.Sprintf("64618%012d", number)
+	sum := 0
+	for i, d := range digits {
+		sum += int(d-'0') * []int{3, 7, 1}[i%3] % 10
+	}
+	return digits + fmt.Sprint((10-sum%10)%10)
+}
+
+// brCode is a static PIX payload: EMV fields (tag, length, value) and a CRC-16.
+func brCode(r provider.Request, number uint64) string {
+	field := func(tag, value string) string { return fmt.Sprintf("%s%02d%s", tag, len(value), value) }
+	code := field("00", "01") +
+		field("26", field("00", "br.gov.bcb.pix")+field("01", fmt.Sprintf("sandbox-%012d", number))) +
+		field("52", "0000") + field("53", "986") + field("54", r.Local.Decimal()) + field("58", "BR") +
+		field("59", "CASCADA SANDBOX") + field("60", "SAO PAULO") +
+		field("62", field("05", fmt.Sprintf("SB%012d", number))) + "6304"
+	crc := uint16(0xFFFF) // CRC-16/CCITT-FALSE
+	for i := range len(code) {
+		crc ^= uint16(code[i]) << 8
+		for range 8 {
+			if crc&0x8000 != 0 {
+				crc = crc<<1 ^ 0x1021
+			} else {
+				crc <<= 1
+			}
+		}
+	}
+	return code + fmt.Sprintf("%04X", crc)
+}
+
+// Notification is what a simulated provider sends.
+type Notification struct {
+	ID        string `json:"id"`
+	Reference string `json:"reference"`
+	Status    string `json:"status"` // paid, declined, expired, disputed
+	Amount    string `json:"amount,omitempty"`
+	Currency  string `json:"currency,omitempty"`
+	Reason    string `json:"reason,omitempty"`
+	Simulated bool   `json:"simulated,omitempty"` // the merchant asked for it
+}
+
+// Sign returns the body and header of a notification.
+func (p *Provider) Sign(n Notification) (http.Header, []byte) {
+	body, err := json.Marshal(n)
+	if err != nil {
+		panic("sandbox: " + err.Error()) // strings and a boolean
+	}
+	return http.Header{SignatureHeader: {p.signature(body)}}, body
+}
+
+func (p *Provider) signature(body []byte) string {
+	mac := hmac.New(sha256.New, p.secret)
+	mac.Write(body)
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// Notice reads a simulated notification.
+func (p *Provider) Notice(header http.Header, body []byte) (pay.Notice, error) {
+	if !hmac.Equal([]byte(header.Get(SignatureHeader)), []byte(p.signature(body))) {
+		return pay.Notice{}, provider.ErrUnsigned
+	}
+	var n Notification
+	if err := json.Unmarshal(body, &n); err != nil {
+		return pay.Notice{}, fmt.Errorf("sandbox notification: %w", err)
+	}
+	if n.ID == "" || n.Reference == "" {
+		return pay.Notice{}, errors.New("sandbox notification: no id or no reference")
+	}
+	notice := pay.Notice{ID: n.ID, Account: p.account, Reference: n.Reference, Simulated: n.Simulated, Body: body}
+	switch n.Status {
+	case "paid":
+		currency, err := money.ParseCurrency(n.Currency)
+		if err != nil {
+			return pay.Notice{}, fmt.Errorf("sandbox notification: %w", err)
+		}
+		local, err := money.Parse(n.Amount, currency)
+		if err != nil {
+			return pay.Notice{}, fmt.Errorf("sandbox notification: %w", err)
+		}
+		notice.Outcome = pay.Outcome{Kind: pay.Approved, Local: local}
+	case "declined":
+		notice.Outcome = pay.Outcome{Kind: pay.Declined, Decline: n.Reason, Message: "the provider declined the payment"}
+	case "expired":
+		notice.Outcome = pay.Outcome{Kind: pay.Lapsed}
+	case "disputed":
+		notice.Dispute, notice.Outcome.Message = true, n.Reason
+	default:
+		return pay.Notice{}, fmt.Errorf("sandbox notification: unknown status %q", n.Status)
+	}
+	return notice, nil
+}

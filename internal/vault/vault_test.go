@@ -1,0 +1,53 @@
+package vault_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/vault"
+)
+
+func open(t *testing.T, seed byte) *vault.Vault {
+	t.Helper()
+	v, err := vault.New(bytes.Repeat([]byte{seed}, vault.KeySize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestSealedOpensOnlyWithItsKeyAndUse(t *testing.T) {
+	v := open(t, 1)
+	sealed := v.Seal("wh_1", []byte("secret"))
+	if plain, err := v.Open("wh_1", sealed); err != nil || string(plain) != "secret" {
+		t.Errorf("Open() = %q, %v", plain, err)
+	}
+	if bytes.Equal(sealed, v.Seal("wh_1", []byte("secret"))) {
+		t.Error("the same text sealed twice looks the same")
+	}
+	broken := bytes.Clone(sealed)
+	broken[len(broken)-1] ^= 1
+	for name, open := range map[string]func() ([]byte, error){
+		"another use":    func() ([]byte, error) { return v.Open("wh_2", sealed) },
+		"another master": func() ([]byte, error) { return open(t, 2).Open("wh_1", sealed) },
+		"a flipped bit":  func() ([]byte, error) { return v.Open("wh_1", broken) },
+		"nothing":        func() ([]byte, error) { return v.Open("wh_1", nil) },
+	} {
+		if _, err := open(); !errors.Is(err, vault.ErrSealed) {
+			t.Errorf("%s: %v, want ErrSealed", name, err)
+		}
+	}
+}
+
+func TestHashDependsOnTheMasterKey(t *testing.T) {
+	if a, b := open(t, 1).Hash("sk_test_x"), open(t, 2).Hash("sk_test_x"); a == b || a == open(t, 1).Hash("sk_test_y") {
+		t.Error("keyed hashes do not tell keys or secrets apart")
+	}
+}
+
+func TestMasterKeyOfAnotherLengthIsRefused(t *testing.T) {
+	if _, err := vault.New(make([]byte, 16)); err == nil {
+		t.Error("a master key of 16 bytes was accepted")
+	}
+}

@@ -1,0 +1,71 @@
+package view
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// APIVersion is the version of the API that this program speaks (gaps:
+// Versions).
+const APIVersion = "2026-11-21"
+
+// Event is the body of a webhook delivery (gaps: Events).
+type Event struct {
+	ID          string          `json:"id"`
+	Type        pay.EventType   `json:"type"`
+	APIVersion  string          `json:"apiVersion"`
+	CreatedAt   Time            `json:"createdAt"`
+	Environment pay.Environment `json:"environment"`
+	MerchantID  string          `json:"merchantId"`
+	ShopID      string          `json:"shopId"`
+	Sequence    int64           `json:"sequence" doc:"Counts the object's events from 1"`
+	Request     EventRequest    `json:"request"`
+	Data        EventData       `json:"data"`
+}
+
+// EventRequest is the API call that caused an event; null where none did.
+type EventRequest struct {
+	ID             *string `json:"id"`
+	IdempotencyKey *string `json:"idempotencyKey"`
+}
+
+// EventData is what an event is about.
+type EventData struct {
+	Object   any           `json:"object"`
+	Previous EventPrevious `json:"previous"`
+}
+
+// EventPrevious is what the event changed.
+type EventPrevious struct {
+	Status pay.Status `json:"status,omitempty"`
+}
+
+// Cause is the API call behind a change; the zero value is none.
+type Cause struct{ RequestID, IdempotencyKey string }
+
+// NewEvent returns the body of an event.
+func NewEvent(e pay.Event, cause Cause, checkoutURL string) ([]byte, error) {
+	v := Event{
+		ID: e.ID, Type: e.Type, APIVersion: APIVersion, CreatedAt: Time{e.At}, Environment: e.Environment(),
+		MerchantID: e.Merchant, ShopID: e.Shop, Sequence: e.Sequence,
+		Request: EventRequest{text(cause.RequestID), text(cause.IdempotencyKey)},
+		Data:    EventData{Previous: EventPrevious{e.Previous}},
+	}
+	if e.Claim != nil {
+		c := NewClaim(*e.Claim)
+		c.Transaction = newSummary(e.Payment)
+		v.Data.Object = c
+		return json.Marshal(v)
+	}
+	t := NewTransaction(e.Payment).WithData(e.Payment, checkoutURL)
+	if e.Refund != nil {
+		r := NewRefund(*e.Refund)
+		t.Refund = &r
+	}
+	v.Data.Object = t
+	return json.Marshal(v)
+}
+
+func timeOf(micros int64) time.Time { return time.UnixMicro(micros).UTC() }

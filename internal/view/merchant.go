@@ -1,0 +1,212 @@
+package view
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// Named is an id with its name.
+type Named struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// Profile is a merchant (contract: Merchant profile).
+type Profile struct {
+	ID           string          `json:"id"`
+	Name         string          `json:"name"`
+	Email        string          `json:"email" format:"email"`
+	Industry     string          `json:"industry"`
+	Tier         pay.Tier        `json:"tier" enum:"starter,standard,premium,trusted"`
+	TrustScore   int             `json:"trustScore" doc:"0 to 1000"`
+	Environment  pay.Environment `json:"environment" enum:"sandbox,production"`
+	Capabilities Capabilities    `json:"capabilities"`
+	Balance      Buckets         `json:"balance"`
+}
+
+// Capabilities is what a merchant may use.
+type Capabilities struct {
+	Checkout     bool     `json:"checkout"`
+	DirectCharge bool     `json:"directCharge"`
+	Refunds      bool     `json:"refunds"`
+	Webhooks     bool     `json:"webhooks"`
+	Crypto       []string `json:"crypto"`
+	Methods      []string `json:"methods" doc:"Slugs of the methods that can be charged now"`
+}
+
+// Buckets is where a merchant's money is, in USD.
+type Buckets struct {
+	Available Money `json:"available"`
+	Pending   Money `json:"pending"`
+	Frozen    Money `json:"frozen"`
+	Reserve   Money `json:"reserve"`
+}
+
+// Balance is the contract's Balance resource.
+type Balance struct {
+	MerchantID        string          `json:"merchantId"`
+	Currency          string          `json:"currency" enum:"USD"`
+	Balance           Buckets         `json:"balance"`
+	LedgerWarnings    []LedgerWarning `json:"ledgerWarnings"`
+	Tier              pay.Tier        `json:"tier"`
+	TrustScore        int             `json:"trustScore"`
+	RollingReservePct Rate            `json:"rollingReservePct" doc:"Percent of each payment"`
+	WithdrawalFeeUSD  Money           `json:"withdrawalFeeUsd"`
+	FeeSummary        FeeSummary      `json:"feeSummary"`
+	Movements         []Movement      `json:"movements" doc:"The latest 50"`
+	ReserveSchedule   []Release       `json:"reserveSchedule" doc:"The next three"`
+}
+
+// LedgerWarning is something about the books that a person should see.
+type LedgerWarning struct {
+	Code      string `json:"code" enum:"negative_available,unbalanced_entry,provider_drift,stale_rate,unmatched_confirmation"`
+	Message   string `json:"message"`
+	AmountUSD Money  `json:"amountUsd"`
+	Since     *Time  `json:"since"`
+}
+
+// FeeSummary adds up what payments cost.
+type FeeSummary struct {
+	GrossVolume    Money `json:"grossVolume"`
+	PlatformFees   Money `json:"platformFees"`
+	ProcessingFees Money `json:"processingFees"`
+	FlatFees       Money `json:"flatFees"`
+	ChargebackFees Money `json:"chargebackFees"`
+	TotalFees      Money `json:"totalFees"`
+	NetBalance     Money `json:"netBalance"`
+}
+
+// Movement is one line of a merchant's account.
+type Movement struct {
+	ID            string  `json:"id"`
+	Type          string  `json:"type"`
+	Amount        Money   `json:"amount"`
+	Bucket        string  `json:"bucket"`
+	TransactionID *string `json:"transactionId"`
+	ClaimID       *string `json:"claimId"`
+	Description   string  `json:"description"`
+	CreatedAt     Time    `json:"createdAt"`
+}
+
+// Release is a part of the reserve that becomes available.
+type Release struct {
+	ReleaseAt Time   `json:"releaseAt"`
+	Amount    Money  `json:"amount"`
+	Currency  string `json:"currency"`
+	Percent   Rate   `json:"percent"`
+	Status    string `json:"status"`
+}
+
+// NewBuckets shows balances.
+func NewBuckets(b ledger.Balances) Buckets {
+	return Buckets{USD(b[ledger.Available]), USD(b[ledger.Pending]), USD(b[ledger.Frozen]), USD(b[ledger.Reserve])}
+}
+
+// NewFeeSummary shows the fees of a period: its balances are differences.
+func NewFeeSummary(b ledger.Balances) FeeSummary {
+	processing := b[ledger.ProviderFees] + b[ledger.NetworkFees]
+	return FeeSummary{
+		GrossVolume: USD(b.GrossVolume()), PlatformFees: USD(b[ledger.PlatformFees]), ProcessingFees: USD(processing),
+		FlatFees: USD(b[ledger.FlatFees]), ChargebackFees: USD(b[ledger.ChargebackFees]),
+		TotalFees:  USD(b[ledger.PlatformFees] + processing + b[ledger.FlatFees] + b[ledger.ChargebackFees]),
+		NetBalance: USD(b.Net()),
+	}
+}
+
+// Percent shows basis points as percent, exactly.
+func Percent(bps int64) Rate {
+	rate, err := money.ParseRate(strconv.FormatInt(bps, 10) + "e-2")
+	if err != nil {
+		return Rate{} // zero: no rate is zero
+	}
+	return Rate{rate}
+}
+
+// Limit bounds a method in one currency.
+type Limit struct {
+	Currency money.Currency `json:"currency"`
+	Min      Money          `json:"min"`
+	Max      Money          `json:"max"`
+}
+
+// Method is a catalog row (contract: Payment method entry).
+type Method struct {
+	PaymentMethodID  string           `json:"paymentMethodId"`
+	Method           string           `json:"method"`
+	MethodLabel      string           `json:"methodLabel"`
+	Name             string           `json:"name"`
+	Country          string           `json:"country" doc:"ISO 3166 alpha-2"`
+	CountryISO3      string           `json:"countryIso3" doc:"ISO 3166 alpha-3"`
+	Channel          pay.Channel      `json:"channel" enum:"ONLINE,CASH,CREDIT_CARD"`
+	ImageURL         string           `json:"imageUrl,omitempty"`
+	Currencies       []money.Currency `json:"currencies"`
+	CurrencyLimits   []Limit          `json:"currencyLimits"`
+	MinTxUSD         *Money           `json:"minTxUsd"`
+	MaxTxUSD         *Money           `json:"maxTxUsd"`
+	Fee              MethodFee        `json:"fee"`
+	Enabled          bool             `json:"enabled"`
+	Online           bool             `json:"online"`
+	Routable         bool             `json:"routable" doc:"Whether it can be charged now"`
+	UnroutableReason *string          `json:"unroutableReason"`
+}
+
+// MethodFee is the price of a method.
+type MethodFee struct {
+	Percent  Rate   `json:"percent"`
+	Flat     Money  `json:"flat"`
+	Currency string `json:"currency" enum:"USD"`
+}
+
+// NewMethod shows a rail. reason says why it cannot be charged now, "" when it
+// can. usd converts a local amount, false where no rate is known.
+func NewMethod(r pay.Rail, alpha2, reason string, usd func(money.Amount, money.Rounding) (money.Amount, bool)) Method {
+	m := Method{
+		PaymentMethodID: r.ID, Method: r.Method, MethodLabel: r.Label, Name: r.Name, Country: alpha2, CountryISO3: r.Country,
+		Channel: r.Channel, ImageURL: r.ImageURL, Currencies: []money.Currency{}, CurrencyLimits: []Limit{},
+		Fee:     MethodFee{Percent(r.Fee.Bps), USD(r.Fee.Flat), string(money.USD)},
+		Enabled: r.Enabled, Online: r.Online, Routable: reason == "", UnroutableReason: text(reason),
+	}
+	for _, l := range r.Limits {
+		m.Currencies = append(m.Currencies, l.Currency)
+		m.CurrencyLimits = append(m.CurrencyLimits, Limit{l.Currency, Money{money.New(l.Min, l.Currency)}, Money{money.New(l.Max, l.Currency)}})
+	}
+	first := r.Limits[0]
+	if low, ok := usd(money.New(first.Min, first.Currency), money.Up); ok {
+		m.MinTxUSD = &Money{low}
+	}
+	if high, ok := usd(money.New(first.Max, first.Currency), money.Down); ok {
+		m.MaxTxUSD = &Money{high}
+	}
+	return m
+}
+
+// Subscription is a webhook subscription (gaps: Webhook subscriptions and
+// deliveries).
+type Subscription struct {
+	ID                      string                 `json:"id" example:"wh_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	URL                     string                 `json:"url"`
+	Events                  []string               `json:"events"`
+	Managed                 bool                   `json:"managed"`
+	Status                  pay.SubscriptionStatus `json:"status" enum:"enabled,disabled"`
+	DisabledReason          *string                `json:"disabledReason"`
+	Description             *string                `json:"description"`
+	Secret                  string                 `json:"secret,omitempty" doc:"Shown once, when created or rotated"`
+	SecretPreview           string                 `json:"secretPreview"`
+	PreviousSecretExpiresAt *Time                  `json:"previousSecretExpiresAt"`
+	CreatedAt               Time                   `json:"createdAt"`
+	UpdatedAt               Time                   `json:"updatedAt"`
+	LastDeliveryAt          *Time                  `json:"lastDeliveryAt"`
+}
+
+// NewSubscription shows a subscription, without its secret.
+func NewSubscription(s pay.Subscription) Subscription {
+	return Subscription{
+		ID: s.ID, URL: s.URL, Events: slices.Clone(s.Events), Managed: s.Managed, Status: s.Status,
+		DisabledReason: text(s.DisabledReason), Description: text(s.Description), SecretPreview: s.SecretPreview,
+		PreviousSecretExpiresAt: at(s.PreviousUntil), CreatedAt: Time{s.CreatedAt}, UpdatedAt: Time{s.UpdatedAt},
+	}
+}

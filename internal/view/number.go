@@ -1,0 +1,70 @@
+// Package view is the public shape of Cascada's resources, as the API replies
+// with them and as events carry them: one set of types for both, so that they
+// cannot differ. It turns values of the core into JSON and decides nothing.
+package view
+
+import (
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// Money is an amount in major units as an exact JSON number.
+type Money struct{ money.Amount }
+
+// MarshalJSON writes the shortest exact decimal.
+func (m Money) MarshalJSON() ([]byte, error) {
+	if m.Currency == "" {
+		return []byte("0"), nil
+	}
+	return m.AppendDecimal(make([]byte, 0, 16)), nil
+}
+
+// Schema tells the OpenAPI document what MarshalJSON writes.
+func (Money) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeNumber, Description: "Major units, an exact decimal", Examples: []any{25.5}}
+}
+
+// USD is an amount of USD cents.
+func USD(cents int64) Money { return Money{money.New(cents, money.USD)} }
+
+// Rate is an exchange rate as an exact JSON number.
+type Rate struct{ money.Rate }
+
+// MarshalJSON writes the exact decimal.
+func (r Rate) MarshalJSON() ([]byte, error) { return []byte(r.Decimal()), nil }
+
+// Schema tells the OpenAPI document what MarshalJSON writes.
+func (Rate) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeNumber, Description: "Local currency for one USD", Examples: []any{5.4}}
+}
+
+// Time is a moment in UTC with milliseconds.
+type Time struct{ time.Time }
+
+// MarshalJSON writes ISO 8601.
+func (t Time) MarshalJSON() ([]byte, error) {
+	return t.UTC().AppendFormat(make([]byte, 0, 28), `"2006-01-02T15:04:05.000Z"`), nil
+}
+
+// Schema tells the OpenAPI document what MarshalJSON writes.
+func (Time) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Format: "date-time", Examples: []any{"2026-11-21T12:00:00.000Z"}}
+}
+
+// at returns nil for the zero time.
+func at(t time.Time) *Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &Time{t}
+}
+
+// text returns nil for the empty string.
+func text(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

@@ -1,0 +1,46 @@
+package work_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/work"
+)
+
+func TestLoopLooksAgainAtOnceWhileThereIsWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		start, left := time.Now(), 3
+		var looks []time.Duration
+		wake := make(chan struct{})
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			work.Loop{Name: "test", Every: time.Minute, Wake: wake, Do: func(context.Context) (int, error) {
+				looks = append(looks, time.Since(start))
+				if left == 0 {
+					return 0, errors.New("an error does not end the loop")
+				}
+				left--
+				return 1, nil
+			}}.Run(ctx, slog.New(slog.DiscardHandler))
+		}()
+		synctest.Wait()
+		if len(looks) != 4 {
+			t.Fatalf("%d looks at once for 3 pieces of work, want 4", len(looks))
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		wake <- struct{}{}
+		synctest.Wait()
+		if len(looks) != 6 || looks[4] != time.Minute || looks[5] != time.Minute {
+			t.Errorf("looks at %v, want one after a minute and one when woken", looks)
+		}
+		cancel()
+		<-done
+	})
+}
