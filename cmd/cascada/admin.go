@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// open returns the use cases over the database of a command.
+func (d database) open(ctx context.Context, log *slog.Logger) (*app.App, error) {
+	return daemon.Open(ctx, daemon.Config{Database: d.Database, MasterKey: d.MasterKey, Log: log})
+}
+
+type migrateCmd struct{ database }
+
+func (c *migrateCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.open(ctx, log) // opening migrates
+	if err != nil {
+		return err
+	}
+	a.Close()
+	fmt.Println("the schema is up to date")
+	return nil
+}
+
+type merchantCmd struct {
+	Create merchantCreateCmd `cmd:"" help:"Make a merchant with a shop and keys. Works while the server runs."`
+}
+
+type merchantCreateCmd struct {
+	database
+	Name     string   `required:"" help:"Name of the merchant and its shop."`
+	Email    string   `required:"" help:"Contact address."`
+	Industry string   `help:"What it sells."`
+	Tier     pay.Tier `default:"starter" enum:"starter,standard,premium,trusted" help:"starter, standard, premium or trusted."`
+	JSON     bool     `name:"json" help:"Print JSON."`
+}
+
+// created is the shape of merchant create --json, which others depend on.
+type created struct {
+	Merchant struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	} `json:"merchant"`
+	Shop struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+		Slug string `json:"slug"`
+	} `json:"shop"`
+	Keys struct {
+		Sandbox    app.KeyPair `json:"sandbox"`
+		Production app.KeyPair `json:"production"`
+	} `json:"keys"`
+}
+
+func (c *merchantCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.open(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	o, err := a.CreateMerchant(ctx, app.NewMerchant{Name: c.Name, Email: c.Email, Industry: c.Industry, Tier: c.Tier})
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		var out created
+		out.Merchant.ID, out.Merchant.Name = o.Merchant.ID, o.Merchant.Name
+		out.Shop.ID, out.Shop.Name, out.Shop.Slug = o.Shop.ID, o.Shop.Name, o.Shop.Slug
+		out.Keys.Sandbox, out.Keys.Production = o.Sandbox, o.Live
+		return json.NewEncoder(os.Stdout).Encode(out)
+	}
+	_, err = fmt.Printf("merchant    %s  %s\nshop        %s  %s\nsandbox     %s\n            %s\nproduction  %s\n            %s\nThe keys are shown this once.\n",
+		o.Merchant.ID, o.Merchant.Name, o.Shop.ID, o.Shop.Slug, o.Sandbox.Publishable, o.Sandbox.Secret, o.Live.Publishable, o.Live.Secret)
+	return err
+}
+
+type keyCmd struct {
+	Create keyCreateCmd `cmd:"" help:"Make one more key."`
+	Revoke keyRevokeCmd `cmd:"" help:"End a key; running servers notice within seconds."`
+}
+
+type keyCreateCmd struct {
+	database
+	Merchant    string          `required:"" help:"Merchant's id."`
+	Shop        string          `help:"Shop's id; without it the key is the whole merchant's."`
+	Environment pay.Environment `default:"sandbox" enum:"sandbox,production" help:"sandbox or production."`
+	Kind        pay.KeyKind     `default:"secret" enum:"secret,publishable" help:"secret or publishable."`
+}
+
+func (c *keyCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.open(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	raw, err := a.CreateKey(ctx, pay.Scope{Merchant: c.Merchant, Shop: c.Shop, Live: c.Environment == pay.Production}, c.Kind)
+	if err != nil {
+		return err
+	}
+	fmt.Println(raw)
+	return nil
+}
+
+type keyRevokeCmd struct {
+	database
+	Key string `arg:"" help:"The key itself."`
+}
+
+func (c *keyRevokeCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.open(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	return a.RevokeKey(ctx, c.Key)
+}
+
+type checkCmd struct{ database }
+
+func (c *checkCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.open(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	broken, err := a.Check(ctx)
+	if err != nil {
+		return err
+	}
+	for _, b := range broken {
+		fmt.Println("broken:", b)
+	}
+	if len(broken) > 0 {
+		return fmt.Errorf("%d broken", len(broken))
+	}
+	fmt.Println("every invariant holds")
+	return nil
+}

@@ -1,0 +1,51 @@
+// Command cascada is the service and its tools in one binary: cascada serve
+// runs it, the other commands work on its database or call its API.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime/debug"
+
+	"github.com/alecthomas/kong"
+)
+
+// cli is the command line.
+type cli struct {
+	Serve    serveCmd    `cmd:"" help:"Run the service. Without flags: on an SQLite file, with a demo merchant."`
+	Migrate  migrateCmd  `cmd:"" help:"Bring a database to the newest schema (serve does so too)."`
+	Merchant merchantCmd `cmd:"" help:"Merchants."`
+	Key      keyCmd      `cmd:"" help:"API keys."`
+	Check    checkCmd    `cmd:"" help:"Prove the ledger and the other invariants of a live database; exit 1 when one is broken."`
+	Bench    benchCmd    `cmd:"" help:"Drive a running server over HTTP and print what it does a second."`
+	Version  versionCmd  `cmd:"" help:"Print the version."`
+}
+
+// database is the flag that most commands share.
+type database struct {
+	Database  string `default:"sqlite:cascada.db" env:"CASCADA_DATABASE" placeholder:"URL" help:"sqlite:PATH or postgres://… (${env}, default ${default})."`
+	MasterKey string `env:"CASCADA_MASTER_KEY" placeholder:"BASE64" help:"32 bytes that encrypt secrets (${env}); without it a key file is used."`
+}
+
+type versionCmd struct{}
+
+func (versionCmd) Run() error {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return fmt.Errorf("this binary has no build information")
+	}
+	fmt.Println("cascada", info.Main.Version, info.GoVersion)
+	return nil
+}
+
+func main() {
+	var c cli
+	ctx := context.Background()
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	k := kong.Parse(&c, kong.Name("cascada"),
+		kong.Description("Self-hosted payment orchestration: one API over a cascade of providers."),
+		kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(log))
+	k.FatalIfErrorf(k.Run())
+}

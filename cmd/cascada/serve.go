@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+type serveCmd struct {
+	database
+	Listen    string `default:"127.0.0.1:8080" env:"CASCADA_LISTEN" help:"Address of the API (${env}, default ${default})."`
+	Metrics   string `env:"CASCADA_METRICS" placeholder:"ADDR" help:"Address of /metrics, such as 127.0.0.1:9464; none by default (${env})."`
+	PublicURL string `env:"CASCADA_PUBLIC_URL" placeholder:"URL" help:"Where the service is reached; default http://LISTEN (${env})."`
+	RateLimit string `default:"on" enum:"on,off" env:"CASCADA_RATE_LIMIT" help:"off lifts the rate limits, for load tests (${env})."`
+}
+
+func (c *serveCmd) Run(ctx context.Context, log *slog.Logger) error {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	if c.RateLimit == "off" {
+		log.Warn("rate limits are off: for load tests only")
+	}
+	s, err := daemon.Start(ctx, daemon.Config{
+		Listen: c.Listen, Metrics: c.Metrics, Database: c.Database, MasterKey: c.MasterKey,
+		PublicURL: strings.TrimSuffix(c.PublicURL, "/"), Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	log.Info("cascada is ready", "url", s.URL, "database", kind(c.Database))
+	if err := demo(ctx, s, os.Stdout); err != nil {
+		s.Shutdown()
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		stop() // a second signal ends at once
+		log.Info("draining")
+	case err = <-s.Failed():
+	}
+	s.Shutdown()
+	log.Info("stopped")
+	return err
+}
+
+// kind names a database without its credentials.
+func kind(database string) string {
+	if strings.HasPrefix(database, "sqlite:") {
+		return database
+	}
+	return "postgres"
+}
+
+// demo makes a merchant on an empty database and shows how to use it.
+func demo(ctx context.Context, s *daemon.Service, out io.Writer) error {
+	empty, err := s.App.Empty(ctx)
+	if err != nil || !empty {
+		return err
+	}
+	o, err := s.App.CreateMerchant(ctx, app.NewMerchant{
+		Name: "Demo Shop", Email: "demo@example.com", Industry: "retail", Tier: pay.Standard,
+	})
+	if err != nil {
+		return fmt.Errorf("make a demo merchant: %w", err)
+	}
+	api := s.URL + "/api/v1"
+	_, err = fmt.Fprintf(out, `
+A demo merchant was made. Its sandbox keys, shown this once:
+
+  publishable  %[1]s
+  secret       %[2]s
+
+Paste these lines into another shell to take a payment:
+
+  TOKEN=$(curl -s %[3]s/auth/token -H 'Content-Type: application/json' -d '{"apiKey":"%[1]s","secretKey":"%[2]s"}' | sed 's/.*"accessToken":"\([^"]*\)".*/\1/')
+  ID=$(curl -s %[3]s/payments -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725","merchantOrderId":"order-1"}' | tee /dev/stderr | sed 's/.*"transactionId":"\([^"]*\)".*/\1/')
+  curl -s %[3]s/payments/$ID/simulate -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"action":"paid"}'
+  curl -s %[3]s/me/balance -H "Authorization: Bearer $TOKEN"
+
+`, o.Sandbox.Publishable, o.Sandbox.Secret, api)
+	return err
+}

@@ -1,0 +1,225 @@
+// Package api is the JSON API: routes, credentials, requests and replies, the
+// table of errors, and the OpenAPI document made from the same types.
+//
+// It decides nothing about payments: a handler reads a request, calls one use
+// case of internal/app, and shows what it returned.
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/web"
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+)
+
+// Base is the API's root (contract: Versioning).
+const Base = "/api/v1"
+
+// API serves the contract's endpoints.
+type API struct {
+	app  *app.App
+	log  *slog.Logger
+	huma huma.API
+	mux  *http.ServeMux
+	spec []byte
+}
+
+// New returns the API of a service. baseURL is the public address with Base.
+func New(a *app.App, log *slog.Logger, baseURL string, now func() time.Time, newID func(string, time.Time) string) (http.Handler, error) {
+	adoptErrors()
+	api := &API{app: a, log: log, mux: http.NewServeMux()}
+	config := huma.DefaultConfig("Cascada", view.APIVersion)
+	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil
+	config.AllowAdditionalPropertiesByDefault = true
+	format := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshal}
+	config.Formats = map[string]huma.Format{"application/json": format, "json": format}
+	config.Servers = []*huma.Server{{URL: baseURL}}
+	api.huma = humago.NewWithPrefix(api.mux, Base, config)
+	api.huma.UseMiddleware(api.admit)
+	api.routes()
+	if err := api.publish(); err != nil {
+		return nil, err
+	}
+	api.mux.HandleFunc("POST "+Base+"/providers/{account}/notifications", api.notification)
+	api.mux.Handle("/", web.Unrouted(api.mux,
+		func(w http.ResponseWriter, r *http.Request) {
+			api.writeError(w, r, pay.NewError(pay.CodeNotFound, "there is no such endpoint"))
+		},
+		func(w http.ResponseWriter, r *http.Request) {
+			api.writeError(w, r, pay.NewError(pay.CodeMethodNotAllowed, "this endpoint does not take "+r.Method))
+		}))
+	handler := web.Recover(api.mux, log, func(w http.ResponseWriter, r *http.Request) {
+		api.writeError(w, r, pay.NewError(pay.CodeInternal, "something went wrong on our side: retry with the same Idempotency-Key"))
+	})
+	return web.Identify(versioned(handler), func() string { return newID("req_", now()) }), nil
+}
+
+// versioned tells the API's version on each reply (gaps: Versions).
+func versioned(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["Service-Version"] = []string{view.APIVersion}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// access is what an endpoint asks of the credentials.
+type access string
+
+const (
+	open      access = "none"   // no Authorization header
+	anyKey    access = "any"    // secret or publishable
+	secretKey access = "secret" // secret only
+)
+
+const accessKey = "access" // in an operation's metadata
+
+// Call is who calls, and with which request.
+type Call struct {
+	app.Principal
+	RequestID string
+	ClientIP  string
+}
+
+type callKey struct{}
+
+// handle registers an operation. The handler's errors are shown by the table.
+func handle[I, O any](a *API, op huma.Operation, need access, handler func(context.Context, Call, *I) (*O, error)) {
+	op.Metadata = map[string]any{accessKey: need}
+	if need != open {
+		op.Security = []map[string][]string{{"bearer": {}}}
+	}
+	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
+		call, _ := ctx.Value(callKey{}).(Call)
+		out, err := handler(ctx, call, in)
+		if err != nil {
+			return nil, a.envelope(ctx, err)
+		}
+		return out, nil
+	})
+}
+
+// admit checks what stands before any endpoint: version, credentials, content
+// type.
+func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
+	call := Call{RequestID: web.RequestID(ctx.Context())}
+	r, _ := humago.Unwrap(ctx)
+	call.ClientIP = web.ClientIP(r.Header, r.RemoteAddr)
+	if version := ctx.Header("Service-Version"); version != "" && version != view.APIVersion {
+		a.refuse(ctx, pay.FieldError(pay.CodeInvalidRequest, "Service-Version", "this version is not served; ours is "+view.APIVersion))
+		return
+	}
+	if need, _ := ctx.Operation().Metadata[accessKey].(access); need != open {
+		var err error
+		if call.Principal, err = a.authenticate(ctx, need); err != nil {
+			a.refuse(ctx, err)
+			return
+		}
+	}
+	if ctx.Operation().RequestBody != nil {
+		kind, _, err := mime.ParseMediaType(ctx.Header("Content-Type"))
+		if err != nil || kind != "application/json" {
+			a.refuse(ctx, contentType())
+			return
+		}
+	}
+	next(huma.WithValue(ctx, callKey{}, call))
+}
+
+func (a *API) authenticate(ctx huma.Context, need access) (app.Principal, error) {
+	header := strings.TrimSpace(ctx.Header("Authorization"))
+	if header == "" {
+		return app.Principal{}, pay.NewError(pay.CodeMissingCredentials, "send Authorization: Bearer <access token>")
+	}
+	scheme, credential, _ := strings.Cut(header, " ")
+	credential = strings.TrimSpace(credential)
+	if !strings.EqualFold(scheme, "Bearer") || credential == "" {
+		return app.Principal{}, pay.NewError(pay.CodeMissingCredentials, "send Authorization: Bearer <access token>")
+	}
+	p, err := a.app.Authenticate(ctx.Context(), credential)
+	if err == nil && need == secretKey && p.Kind != pay.Secret {
+		err = pay.NewError(pay.CodeKeyKindNotAllowed, "this endpoint needs a secret key")
+	}
+	return p, err
+}
+
+// refuse replies with an error before the handler.
+func (a *API) refuse(ctx huma.Context, err error) {
+	_, w := humago.Unwrap(ctx)
+	r, _ := humago.Unwrap(ctx)
+	a.writeError(w, r.WithContext(ctx.Context()), err)
+}
+
+// unmarshal reads a body. Huma calls it twice: for validation and for the
+// handler's struct.
+func unmarshal(body []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	if err := decoder.Decode(into); err != nil {
+		if _, ok := into.(*any); ok {
+			return errors.New(jsonMark + "the body is not valid JSON: " + err.Error())
+		}
+		return err
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return errors.New(jsonMark + "the body is not valid JSON: something follows the object")
+	}
+	if bytes.Contains(body, []byte(`\u0000`)) && hasNUL(into) {
+		return errors.New(jsonMark + "text must not contain NUL characters")
+	}
+	return nil
+}
+
+// hasNUL reports whether a text of a decoded body has a NUL character, which
+// PostgreSQL cannot store.
+func hasNUL(v any) bool {
+	switch t := v.(type) {
+	case *any:
+		return hasNUL(*t)
+	case string:
+		return strings.ContainsRune(t, 0)
+	case map[string]any:
+		for k, value := range t {
+			if strings.ContainsRune(k, 0) || hasNUL(value) {
+				return true
+			}
+		}
+	case []any:
+		for _, value := range t {
+			if hasNUL(value) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// maxNotification bounds a provider's notification.
+const maxNotification = 1 << 20
+
+// notification takes a provider's notification: the raw body is checked before
+// anything reads it.
+func (a *API) notification(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxNotification))
+	if err != nil {
+		a.writeError(w, r, pay.NewError(pay.CodePayloadTooLarge, "the body is larger than 1 MiB"))
+		return
+	}
+	if err := a.app.Notify(r.Context(), r.PathValue("account"), r.Header, body); err != nil {
+		a.writeError(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, `{"ok":true}`+"\n") // the provider may be gone
+}

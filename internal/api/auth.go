@@ -1,0 +1,105 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/view"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+type tokenIn struct {
+	Body struct {
+		APIKey    string `json:"apiKey" maxLength:"200" doc:"Publishable key"`
+		SecretKey string `json:"secretKey" maxLength:"200" doc:"Secret key of the same environment"`
+	}
+}
+
+type tokenOut struct {
+	Body struct {
+		AccessToken  string          `json:"accessToken"`
+		RefreshToken string          `json:"refreshToken"`
+		TokenType    string          `json:"tokenType" enum:"Bearer"`
+		ExpiresIn    int64           `json:"expiresIn" doc:"Seconds"`
+		Environment  pay.Environment `json:"environment" enum:"sandbox,production"`
+		Merchant     view.Named      `json:"merchant"`
+	}
+}
+
+type refreshIn struct {
+	Body struct {
+		RefreshToken string `json:"refreshToken" maxLength:"400"`
+	}
+}
+
+type refreshOut struct {
+	Body struct {
+		AccessToken      string          `json:"accessToken"`
+		RefreshToken     string          `json:"refreshToken" doc:"The old one stops working"`
+		TokenType        string          `json:"tokenType" enum:"Bearer"`
+		ExpiresIn        int64           `json:"expiresIn" doc:"Seconds"`
+		RefreshExpiresIn int64           `json:"refreshExpiresIn" doc:"Seconds"`
+		Environment      pay.Environment `json:"environment" enum:"sandbox,production"`
+	}
+}
+
+type pingOut struct {
+	Body struct {
+		OK          bool            `json:"ok"`
+		Environment pay.Environment `json:"environment" enum:"sandbox,production"`
+		KeyKind     pay.KeyKind     `json:"keyKind" enum:"secret,publishable"`
+		KeyID       string          `json:"keyId" doc:"Masked"`
+		APIVersion  string          `json:"apiVersion"`
+		Merchant    view.Named      `json:"merchant"`
+		Timestamp   view.Time       `json:"timestamp"`
+	}
+}
+
+func (a *API) authRoutes() {
+	handle(a, huma.Operation{OperationID: "createToken", Method: http.MethodPost, Path: "/auth/token", Tags: []string{"Authentication"},
+		Summary: "Exchange a key pair for tokens"}, open, a.token)
+	handle(a, huma.Operation{OperationID: "refreshToken", Method: http.MethodPost, Path: "/auth/refresh", Tags: []string{"Authentication"},
+		Summary: "Rotate both tokens"}, open, a.refresh)
+	handle(a, huma.Operation{OperationID: "ping", Method: http.MethodGet, Path: "/ping", Tags: []string{"Merchant"},
+		Summary: "Check credentials and version"}, anyKey, a.ping)
+}
+
+func (a *API) token(ctx context.Context, _ Call, in *tokenIn) (*tokenOut, error) {
+	t, err := a.app.Login(ctx, in.Body.APIKey, in.Body.SecretKey)
+	if err != nil {
+		return nil, err
+	}
+	out := &tokenOut{}
+	out.Body.AccessToken, out.Body.RefreshToken, out.Body.TokenType = t.Access, t.Refresh, "Bearer"
+	out.Body.ExpiresIn, out.Body.Environment = seconds(t.AccessTTL), t.Environment
+	out.Body.Merchant = view.Named{ID: t.Merchant.ID, Name: t.Merchant.Name}
+	return out, nil
+}
+
+func (a *API) refresh(ctx context.Context, _ Call, in *refreshIn) (*refreshOut, error) {
+	t, err := a.app.Refresh(ctx, in.Body.RefreshToken)
+	if err != nil {
+		return nil, err
+	}
+	out := &refreshOut{}
+	out.Body.AccessToken, out.Body.RefreshToken, out.Body.TokenType = t.Access, t.Refresh, "Bearer"
+	out.Body.ExpiresIn, out.Body.RefreshExpiresIn, out.Body.Environment = seconds(t.AccessTTL), seconds(app.RefreshTTL), t.Environment
+	return out, nil
+}
+
+func (a *API) ping(ctx context.Context, call Call, _ *struct{}) (*pingOut, error) {
+	merchant, _, err := a.app.Tenant(ctx, call.Principal)
+	if err != nil {
+		return nil, err
+	}
+	out := &pingOut{}
+	out.Body.OK, out.Body.Environment, out.Body.KeyKind, out.Body.KeyID = true, call.Environment(), call.Kind, call.Preview
+	out.Body.APIVersion, out.Body.Timestamp = view.APIVersion, view.Time{Time: a.app.Now()}
+	out.Body.Merchant = view.Named{ID: merchant.ID, Name: merchant.Name}
+	return out, nil
+}
+
+func seconds(d time.Duration) int64 { return int64(d / time.Second) }

@@ -1,0 +1,275 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/web"
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/validation"
+)
+
+// shown is how a code goes over the wire.
+type shown struct {
+	status int
+	kind   string
+}
+
+// wire is the one table from a code to its HTTP status and type (contract:
+// Codes; gaps: Errors).
+var wire = map[pay.Code]shown{
+	pay.CodeMissingCredentials:   {401, "authentication_error"},
+	pay.CodeInvalidAPIKey:        {401, "authentication_error"},
+	pay.CodeInvalidToken:         {401, "authentication_error"},
+	pay.CodeTokenExpired:         {401, "authentication_error"},
+	pay.CodeShopRequired:         {401, "authentication_error"},
+	pay.CodeProductionKeyRefused: {400, "invalid_request_error"},
+	pay.CodeKeyKindNotAllowed:    {403, "permission_error"},
+	pay.CodeForbidden:            {403, "permission_error"},
+
+	pay.CodeContentTypeRequired: {415, "invalid_request_error"},
+	pay.CodeInvalidJSON:         {400, "invalid_request_error"},
+	pay.CodeInvalidRequest:      {400, "invalid_request_error"},
+	pay.CodeMissingField:        {400, "invalid_request_error"},
+	pay.CodeNotFound:            {404, "invalid_request_error"},
+	pay.CodeMethodNotAllowed:    {405, "invalid_request_error"},
+	pay.CodePayloadTooLarge:     {413, "invalid_request_error"},
+
+	pay.CodeUnsupportedMethod:   {400, "invalid_request_error"},
+	pay.CodeUnsupportedCountry:  {400, "invalid_request_error"},
+	pay.CodeUnsupportedCurrency: {400, "invalid_request_error"},
+	pay.CodeAmountInvalid:       {400, "invalid_request_error"},
+	pay.CodeAmountBelowMinimum:  {400, "invalid_request_error"},
+	pay.CodeAmountAboveMaximum:  {400, "invalid_request_error"},
+	pay.CodeAmountOutOfLimits:   {422, "invalid_request_error"},
+
+	pay.CodeIdempotencyConflict: {409, "idempotency_error"},
+	pay.CodeConflictState:       {409, "conflict_error"},
+
+	pay.CodeCardDeclined:      {402, "card_error"},
+	pay.CodeInsufficientFunds: {402, "card_error"},
+	pay.CodeExpiredCard:       {402, "card_error"},
+	pay.CodeFraudBlocked:      {402, "card_error"},
+	pay.CodeKYCRequired:       {402, "card_error"},
+	pay.CodeThreeDSRequired:   {402, "card_error"},
+	pay.CodeThreeDSFailed:     {402, "card_error"},
+
+	pay.CodeBalanceInsufficient:   {422, "balance_error"},
+	pay.CodeSettlementAlreadyPaid: {409, "conflict_error"},
+	pay.CodeClaimAlreadyResolved:  {409, "conflict_error"},
+	pay.CodeRateLimited:           {429, "rate_limit_error"},
+
+	pay.CodeShopNotFound:                    {404, "invalid_request_error"},
+	pay.CodeMerchantNotFound:                {404, "invalid_request_error"},
+	pay.CodeTransactionNotFound:             {404, "invalid_request_error"},
+	pay.CodeCheckoutSessionNotFound:         {404, "invalid_request_error"},
+	pay.CodeCheckoutSessionAlreadyCompleted: {409, "conflict_error"},
+	pay.CodeSettlementNotFound:              {404, "invalid_request_error"},
+	pay.CodeClaimNotFound:                   {404, "invalid_request_error"},
+	pay.CodeWalletNotFound:                  {404, "invalid_request_error"},
+	pay.CodeWithdrawalNotFound:              {404, "invalid_request_error"},
+	pay.CodeWebhookNotFound:                 {404, "invalid_request_error"},
+	pay.CodeWebhookDeliveryNotFound:         {404, "invalid_request_error"},
+
+	pay.CodeCascadeExhausted:   {422, "routing_error"},
+	pay.CodeServiceUnavailable: {503, "api_error"},
+	pay.CodeInternal:           {500, "api_error"},
+}
+
+// Envelope is the body of every error (contract: Envelope).
+type Envelope struct {
+	status int
+	Err    Problem `json:"error"`
+}
+
+// Problem is an error as a client sees it.
+type Problem struct {
+	Code      pay.Code `json:"code" doc:"Stable; switch on it"`
+	Type      string   `json:"type" enum:"invalid_request_error,authentication_error,permission_error,card_error,routing_error,conflict_error,idempotency_error,balance_error,rate_limit_error,api_error"`
+	Message   string   `json:"message" doc:"For people"`
+	Param     string   `json:"param,omitempty" doc:"The offending field"`
+	Decline   string   `json:"decline_code,omitempty" doc:"The card's decline reason"`
+	RequestID string   `json:"requestId"`
+	Details   *Details `json:"details,omitempty"`
+}
+
+// Details is what a client may act on.
+type Details struct {
+	Issues        []pay.Issue        `json:"issues,omitempty"`
+	MissingFields []string           `json:"missingFields,omitempty"`
+	HelpURL       string             `json:"helpUrl,omitempty"`
+	Limit         *Bounds            `json:"limit,omitempty"`
+	BoundViolated string             `json:"boundViolated,omitempty" enum:"min,max"`
+	Reason        string             `json:"reason,omitempty"`
+	ExistingTxID  string             `json:"existingTxId,omitempty"`
+	TransactionID string             `json:"transactionId,omitempty"`
+	RedirectURL   string             `json:"redirectUrl,omitempty"`
+	Attempts      []pay.AttemptTrace `json:"attempts,omitempty"`
+	From          pay.Status         `json:"from,omitempty"`
+	Action        string             `json:"action,omitempty"`
+}
+
+// Bounds is the pair of limits of which an amount broke one.
+type Bounds struct {
+	Min      view.Money     `json:"min"`
+	Max      view.Money     `json:"max"`
+	Currency money.Currency `json:"currency"`
+}
+
+func (e *Envelope) Error() string { return string(e.Err.Code) + ": " + e.Err.Message }
+
+// GetStatus is for huma.
+func (e *Envelope) GetStatus() int { return e.status }
+
+// ContentType is for huma, which would say application/problem+json.
+func (e *Envelope) ContentType(string) string { return "application/json" }
+
+// envelope shows an error. What is no *pay.Error is a fault: it is logged here,
+// once, and told as internal_error.
+func (a *API) envelope(ctx context.Context, err error) *Envelope {
+	var shownErr *pay.Error
+	if !errors.As(err, &shownErr) {
+		a.log.Error("a request failed", "request", web.RequestID(ctx), "error", err)
+		shownErr = pay.NewError(pay.CodeInternal, "something went wrong on our side: retry with the same Idempotency-Key")
+	}
+	return newEnvelope(ctx, shownErr)
+}
+
+func newEnvelope(ctx context.Context, e *pay.Error) *Envelope {
+	to := wire[e.Code]
+	out := &Envelope{to.status, Problem{
+		Code: e.Code, Type: to.kind, Message: e.Message, Param: e.Param, Decline: e.Decline, RequestID: web.RequestID(ctx),
+	}}
+	d := e.Details
+	details := Details{
+		Issues: d.Issues, MissingFields: d.MissingFields, HelpURL: d.HelpURL, BoundViolated: d.BoundViolated, Reason: d.Reason,
+		ExistingTxID: d.ExistingTxID, TransactionID: d.TransactionID, RedirectURL: d.RedirectURL, Attempts: d.Attempts,
+		From: d.From, Action: d.Action,
+	}
+	if d.Limit != nil {
+		details.Limit = &Bounds{view.Money{Amount: d.Limit.Min}, view.Money{Amount: d.Limit.Max}, d.Limit.Min.Currency}
+	}
+	if text, err := json.Marshal(details); err != nil || string(text) != "{}" {
+		out.Err.Details = &details
+	}
+	return out
+}
+
+// writeError replies with an error outside huma.
+func (a *API) writeError(w http.ResponseWriter, r *http.Request, err error) {
+	e := a.envelope(r.Context(), err)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(e.status)
+	_ = json.NewEncoder(w).Encode(e) // the client may be gone
+}
+
+// Huma flattens errors to text, so what kind they are travels in front of it.
+const (
+	missingMark = "\x00missing:"
+	codeMark    = "\x00code:"
+	jsonMark    = "\x00json:"
+)
+
+// coded is an issue of one field with a code of its own.
+func coded(code pay.Code, path, message string) error {
+	return &huma.ErrorDetail{Location: path, Message: codeMark + string(code) + ":" + message}
+}
+
+// adoptErrors makes huma speak our envelope. Its hooks are global: every API
+// of the process shares them.
+func adoptErrors() {
+	huma.NewErrorWithContext = func(ctx huma.Context, status int, message string, errs ...error) huma.StatusError {
+		return validationError(ctx.Context(), status, message, errs)
+	}
+	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
+		return validationError(context.Background(), status, message, errs)
+	}
+	validation.MsgExpectedRequiredProperty = missingMark + "%s"
+	huma.DefaultArrayNullable = false
+}
+
+// validationError turns what huma found wrong with a request into our error:
+// one thing wrong has its own code, several are listed (gaps: Errors).
+func validationError(ctx context.Context, status int, message string, errs []error) huma.StatusError {
+	switch status {
+	case http.StatusRequestEntityTooLarge:
+		return newEnvelope(ctx, pay.NewError(pay.CodePayloadTooLarge, "the body is larger than 1 MiB"))
+	case http.StatusUnsupportedMediaType:
+		return newEnvelope(ctx, contentType())
+	case http.StatusRequestTimeout:
+		return newEnvelope(ctx, pay.NewError(pay.CodeInvalidRequest, "the body did not arrive in time"))
+	case http.StatusInternalServerError:
+		return newEnvelope(ctx, pay.NewError(pay.CodeInternal, "something went wrong on our side: retry with the same Idempotency-Key"))
+	}
+	e := pay.NewError(pay.CodeInvalidRequest, message)
+	if len(errs) == 0 {
+		// Huma says so of an empty body.
+		e.Code, e.Message = pay.CodeInvalidJSON, "the body is empty: want a JSON object"
+	}
+	codes := map[pay.Code]bool{}
+	for _, err := range errs {
+		var d *huma.ErrorDetail
+		if !errors.As(err, &d) {
+			continue
+		}
+		if text, ok := strings.CutPrefix(d.Message, jsonMark); ok {
+			return newEnvelope(ctx, pay.NewError(pay.CodeInvalidJSON, text))
+		}
+		issue, code := readIssue(d)
+		if slices.ContainsFunc(e.Details.Issues, func(i pay.Issue) bool { return i.Path == issue.Path }) {
+			continue
+		}
+		codes[code] = true
+		if code == pay.CodeMissingField {
+			e.Details.MissingFields = append(e.Details.MissingFields, issue.Path)
+		}
+		e.Details.Issues = append(e.Details.Issues, issue)
+	}
+	if len(e.Details.Issues) > 0 {
+		first := e.Details.Issues[0]
+		e.Param, e.Message = first.Path, first.Message
+	}
+	if len(e.Details.Issues) == 1 {
+		for code := range codes {
+			e.Code = code
+		}
+	}
+	return newEnvelope(ctx, e)
+}
+
+// readIssue reads one finding of huma's.
+func readIssue(d *huma.ErrorDetail) (pay.Issue, pay.Code) {
+	path := d.Location
+	for _, part := range []string{"body", "query", "path", "header"} {
+		if path == part {
+			path = ""
+		}
+		path = strings.TrimPrefix(path, part+".")
+	}
+	if field, ok := strings.CutPrefix(d.Message, missingMark); ok {
+		if path != "" {
+			field = path + "." + field
+		}
+		return pay.Issue{Path: field, Message: field + " is required"}, pay.CodeMissingField
+	}
+	if text, ok := strings.CutPrefix(d.Message, codeMark); ok {
+		code, message, _ := strings.Cut(text, ":")
+		return pay.Issue{Path: path, Message: message}, pay.Code(code)
+	}
+	return pay.Issue{Path: path, Message: d.Message}, pay.CodeInvalidRequest
+}
+
+func contentType() *pay.Error {
+	return pay.NewError(pay.CodeContentTypeRequired, "the body must be sent as application/json")
+}
+
+// codes lists every code, sorted.
+func codes() []pay.Code { return slices.Sorted(maps.Keys(wire)) }

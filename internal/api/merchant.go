@@ -1,0 +1,147 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/geo"
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/view"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+type meOut struct{ Body view.Profile }
+
+type balanceOut struct{ Body view.Balance }
+
+type methodsIn struct {
+	Country string `query:"country" doc:"ISO 3166 alpha-2 or alpha-3"`
+	Channel string `query:"channel" doc:"ONLINE, CASH or CREDIT_CARD"`
+	Method  string `query:"method" doc:"Slug"`
+	filter  app.MethodFilter
+}
+
+// Resolve reads the filter.
+func (in *methodsIn) Resolve(huma.Context) (issues []error) {
+	in.filter = app.MethodFilter{Channel: pay.Channel(in.Channel), Method: in.Method}
+	if in.Country != "" {
+		country, ok := geo.Parse(in.Country)
+		if !ok {
+			issues = append(issues, coded(pay.CodeInvalidRequest, "country", "country must be an ISO 3166 code of two or three letters"))
+		}
+		in.filter.Country = country.Alpha3
+	}
+	if in.Channel != "" && !slices.Contains([]pay.Channel{pay.Online, pay.Cash, pay.CreditCard}, in.filter.Channel) {
+		issues = append(issues, coded(pay.CodeInvalidRequest, "channel", "channel must be ONLINE, CASH or CREDIT_CARD"))
+	}
+	return issues
+}
+
+type methodsOut struct {
+	Body struct {
+		Shop        view.Named      `json:"shop"`
+		Environment pay.Environment `json:"environment" enum:"sandbox,production"`
+		Filters     struct {
+			Country *string `json:"country" doc:"ISO 3166 alpha-3"`
+			Channel *string `json:"channel"`
+			Method  *string `json:"method"`
+		} `json:"filters"`
+		Count          int           `json:"count"`
+		TotalAvailable int           `json:"totalAvailable"`
+		RoutableCount  int           `json:"routableCount"`
+		Methods        []view.Method `json:"methods"`
+	}
+}
+
+func (a *API) merchantRoutes() {
+	tags := []string{"Merchant"}
+	handle(a, huma.Operation{OperationID: "getMe", Method: http.MethodGet, Path: "/me", Tags: tags, Summary: "Read the merchant profile"}, secretKey, a.me)
+	handle(a, huma.Operation{OperationID: "getBalance", Method: http.MethodGet, Path: "/me/balance", Tags: tags, Summary: "Read the balance"}, secretKey, a.balance)
+	handle(a, huma.Operation{OperationID: "listPaymentMethods", Method: http.MethodGet, Path: "/payment-methods", Tags: []string{"Catalog"},
+		Summary: "List the payment methods"}, anyKey, a.methods)
+}
+
+func (a *API) me(ctx context.Context, call Call, _ *struct{}) (*meOut, error) {
+	merchant, _, err := a.app.Tenant(ctx, call.Principal)
+	if err != nil {
+		return nil, err
+	}
+	balances, err := a.app.Balances(ctx, call.Scope)
+	if err != nil {
+		return nil, err
+	}
+	rails, _ := a.app.Methods(call.Live, app.MethodFilter{})
+	methods := []string{}
+	for _, r := range rails {
+		if r.Unroutable == "" && !slices.Contains(methods, r.Method) {
+			methods = append(methods, r.Method)
+		}
+	}
+	return &meOut{view.Profile{
+		ID: merchant.ID, Name: merchant.Name, Email: merchant.Email, Industry: merchant.Industry, Tier: merchant.Tier,
+		TrustScore: merchant.TrustScore, Environment: call.Environment(),
+		Capabilities: view.Capabilities{Checkout: true, DirectCharge: true, Refunds: true, Webhooks: true, Crypto: []string{}, Methods: methods},
+		Balance:      view.NewBuckets(balances),
+	}}, nil
+}
+
+func (a *API) balance(ctx context.Context, call Call, _ *struct{}) (*balanceOut, error) {
+	merchant, _, err := a.app.Tenant(ctx, call.Principal)
+	if err != nil {
+		return nil, err
+	}
+	balances, err := a.app.Balances(ctx, call.Scope)
+	if err != nil {
+		return nil, err
+	}
+	terms := pay.TermsOf(merchant.Tier)
+	out := &balanceOut{view.Balance{
+		MerchantID: merchant.ID, Currency: "USD", Balance: view.NewBuckets(balances), LedgerWarnings: []view.LedgerWarning{},
+		Tier: merchant.Tier, TrustScore: merchant.TrustScore, RollingReservePct: view.Percent(terms.ReserveBps),
+		WithdrawalFeeUSD: view.USD(terms.WithdrawalFee), FeeSummary: view.NewFeeSummary(balances),
+		Movements: []view.Movement{}, ReserveSchedule: []view.Release{},
+	}}
+	if available := balances[ledger.Available]; available < 0 {
+		out.Body.LedgerWarnings = append(out.Body.LedgerWarnings, view.LedgerWarning{
+			Code: "negative_available", Message: "disputes have taken the available balance below zero", AmountUSD: view.USD(available)})
+	}
+	if suspense := balances[ledger.Suspense]; suspense != 0 {
+		out.Body.LedgerWarnings = append(out.Body.LedgerWarnings, view.LedgerWarning{
+			Code: "unmatched_confirmation", Message: "money that came after its payment had ended waits for the operator", AmountUSD: view.USD(suspense)})
+	}
+	return out, nil
+}
+
+func (a *API) methods(ctx context.Context, call Call, in *methodsIn) (*methodsOut, error) {
+	if call.Shop == "" {
+		return nil, pay.NewError(pay.CodeShopRequired, "these credentials are the whole merchant's, not a shop's")
+	}
+	_, shop, err := a.app.Tenant(ctx, call.Principal)
+	if err != nil {
+		return nil, err
+	}
+	rails, total := a.app.Methods(call.Live, in.filter)
+	out := &methodsOut{}
+	b := &out.Body
+	b.Shop, b.Environment = view.Named{ID: shop.ID, Name: shop.Name}, call.Environment()
+	b.Filters.Country, b.Filters.Channel, b.Filters.Method = optional(in.filter.Country), optional(in.Channel), optional(in.Method)
+	b.Count, b.TotalAvailable, b.Methods = len(rails), total, make([]view.Method, 0, len(rails))
+	for _, r := range rails {
+		if r.Unroutable == "" {
+			b.RoutableCount++
+		}
+		country, _ := geo.Parse(r.Country)
+		b.Methods = append(b.Methods, view.NewMethod(r.Rail, country.Alpha2, r.Unroutable, a.app.USD))
+	}
+	return out, nil
+}
+
+func optional(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}

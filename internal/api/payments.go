@@ -1,0 +1,390 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/mail"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/geo"
+	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// Amount is a number as the caller wrote it, so that no float rounds it. Its
+// schema takes anything: what is wrong with it has codes of its own.
+type Amount string
+
+// UnmarshalJSON keeps the text.
+func (a *Amount) UnmarshalJSON(text []byte) error {
+	*a = Amount(text)
+	return nil
+}
+
+// Schema is what requests are validated against; publish shows a number.
+func (Amount) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Description: amountDoc, Examples: []any{25.5}}
+}
+
+const amountDoc = "USD major units, above 0 and at most 100000, two decimals"
+
+// check reports what is wrong with an amount of USD.
+func (a Amount) check(path string) error {
+	text := string(a)
+	if text == "" || text == "null" {
+		return coded(pay.CodeMissingField, path, "amount is required")
+	}
+	usd, err := money.Parse(text, money.USD)
+	switch {
+	case err != nil && strings.HasPrefix(text, `"`):
+		return coded(pay.CodeAmountInvalid, path, "amount must be a JSON number, not text")
+	case err == nil && pay.CheckAmount(usd) == nil:
+		return nil
+	case err == nil && usd.IsPositive():
+		return coded(pay.CodeAmountAboveMaximum, path, "amount must be at most 100000 USD")
+	}
+	// Too large for our type is too large, whatever it is.
+	if n, floatErr := json.Number(text).Float64(); err != nil && floatErr == nil && n > 100_000 {
+		return coded(pay.CodeAmountAboveMaximum, path, "amount must be at most 100000 USD")
+	}
+	return coded(pay.CodeAmountInvalid, path, "amount must be above 0, in USD with at most two decimals")
+}
+
+// PaymentBody is what a shop sends to create a payment (contract: POST
+// /payments).
+type PaymentBody struct {
+	Amount          Amount `json:"amount"`
+	PaymentMethodID string `json:"paymentMethodId,omitempty" maxLength:"40" example:"sbx_card" doc:"From the catalog; required unless paymentMethod is given"`
+	PaymentMethod   string `json:"paymentMethod,omitempty" maxLength:"40" deprecated:"true" doc:"Legacy slug, used when paymentMethodId is absent"`
+	Country         string `json:"country,omitempty" maxLength:"3" doc:"ISO 3166 alpha-2 or alpha-3; the method's by default"`
+	UserEmail       string `json:"userEmail,omitempty" maxLength:"254"`
+	UserName        string `json:"userName,omitempty" maxLength:"120"`
+	UserIP          string `json:"userIp,omitempty" maxLength:"45"`
+	DocumentID      string `json:"documentId,omitempty" maxLength:"40" doc:"The buyer's document, where the method needs one"`
+	MerchantOrderID string `json:"merchantOrderId,omitempty" maxLength:"120"`
+	HostedCheckout  bool   `json:"hostedCheckout,omitempty"`
+	ReturnURL       string `json:"returnUrl,omitempty" maxLength:"2048" doc:"With hostedCheckout only"`
+	MerchantID      string `json:"merchantId,omitempty" maxLength:"40"`
+	ShopID          string `json:"shopId,omitempty" maxLength:"40" doc:"With credentials of the whole merchant"`
+}
+
+// Resolve checks what a schema cannot say.
+func (b *PaymentBody) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues []error) {
+	add := func(err error) {
+		if err != nil {
+			issues = append(issues, err)
+		}
+	}
+	add(b.Amount.check(prefix.With("amount")))
+	if b.PaymentMethodID == "" && b.PaymentMethod == "" {
+		add(coded(pay.CodeMissingField, prefix.With("paymentMethodId"), "paymentMethodId is required"))
+	}
+	if _, ok := geo.Parse(b.Country); b.Country != "" && !ok {
+		add(coded(pay.CodeInvalidRequest, prefix.With("country"), "country must be an ISO 3166 code of two or three letters"))
+	}
+	if at, err := mail.ParseAddress(b.UserEmail); b.UserEmail != "" && (err != nil || at.Address != b.UserEmail) {
+		add(coded(pay.CodeInvalidRequest, prefix.With("userEmail"), "userEmail must be an email address"))
+	}
+	if _, err := netip.ParseAddr(b.UserIP); b.UserIP != "" && err != nil {
+		add(coded(pay.CodeInvalidRequest, prefix.With("userIp"), "userIp must be an IP address"))
+	}
+	if b.ReturnURL != "" && !webURL(b.ReturnURL) {
+		add(coded(pay.CodeInvalidRequest, prefix.With("returnUrl"), "returnUrl must be an absolute http or https URL"))
+	}
+	return issues
+}
+
+func webURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
+}
+
+type createIn struct {
+	IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 255 printable characters; a repeat gets the first reply"`
+	Simulate       string `header:"Sandbox-Simulate" doc:"Sandbox only: paid, failed, expired, chargeback or slow_payment"`
+	RawBody        []byte
+	Body           PaymentBody
+}
+
+// Resolve checks the headers.
+func (in *createIn) Resolve(huma.Context) (issues []error) {
+	if !printable(in.IdempotencyKey) {
+		issues = append(issues, coded(pay.CodeInvalidRequest, "Idempotency-Key", "Idempotency-Key must have 1 to 255 printable characters"))
+	}
+	if in.Simulate != "" && !slices.Contains(pay.HeaderActions(), pay.Action(in.Simulate)) {
+		issues = append(issues, coded(pay.CodeInvalidRequest, "Sandbox-Simulate",
+			"Sandbox-Simulate must be one of paid, failed, expired, chargeback, slow_payment"))
+	}
+	return issues
+}
+
+func printable(key string) bool {
+	return len(key) <= 255 && !strings.ContainsFunc(key, func(r rune) bool { return r < 0x20 || r > 0x7e })
+}
+
+type createOut struct {
+	Replayed string `header:"Idempotency-Replayed" doc:"true on a repeat"`
+	Body     view.Created
+}
+
+// Page is an offset page; values outside are clamped (contract: Limits).
+type Page struct {
+	Limit  int `query:"limit" default:"50" doc:"1 to 100, clamped"`
+	Offset int `query:"offset" default:"0" doc:"From 0, clamped"`
+}
+
+// Resolve clamps.
+func (p *Page) Resolve(huma.Context) []error {
+	p.Limit, p.Offset = min(max(p.Limit, 1), 100), min(max(p.Offset, 0), 1_000_000)
+	return nil
+}
+
+// Pagination tells where a page stands (contract: Pagination envelope).
+type Pagination struct {
+	Total      int64   `json:"total"`
+	Limit      int     `json:"limit"`
+	Offset     int     `json:"offset"`
+	Pages      int64   `json:"pages"`
+	NextCursor *string `json:"nextCursor,omitempty" doc:"With starting_after: the id to go on after"`
+}
+
+func (p Page) of(total int64) Pagination {
+	limit := int64(p.Limit)
+	return Pagination{Total: total, Limit: p.Limit, Offset: p.Offset, Pages: (total + limit - 1) / limit}
+}
+
+type listIn struct {
+	Page
+	Status          string `query:"status" doc:"One of the seven statuses"`
+	PaymentMethodID string `query:"paymentMethodId"`
+	Country         string `query:"country" doc:"ISO 3166 alpha-2 or alpha-3"`
+	MerchantOrderID string `query:"merchantOrderId"`
+	Method          string `query:"method" doc:"Slug"`
+	From            string `query:"from" doc:"Created from: a date or a date-time, UTC where no zone is given"`
+	To              string `query:"to" doc:"Created before"`
+	StartingAfter   string `query:"starting_after" doc:"In place of offset: the last id of the page before"`
+	filter          store.Filter
+}
+
+// Resolve reads the filter.
+func (in *listIn) Resolve(huma.Context) (issues []error) {
+	bad := func(param, message string) {
+		issues = append(issues, coded(pay.CodeInvalidRequest, param, message))
+	}
+	in.filter = store.Filter{
+		Status: pay.Status(in.Status), Rail: in.PaymentMethodID, Method: in.Method, OrderID: in.MerchantOrderID, After: in.StartingAfter,
+	}
+	if in.Status != "" && !in.filter.Status.Valid() {
+		bad("status", "status must be one of pending, processing, completed, failed, expired, refunded, chargeback")
+	}
+	if in.Country != "" {
+		country, ok := geo.Parse(in.Country)
+		if !ok {
+			bad("country", "country must be an ISO 3166 code of two or three letters")
+		}
+		in.filter.Country = country.Alpha3
+	}
+	if in.StartingAfter != "" && !strings.HasPrefix(in.StartingAfter, pay.PaymentPrefix) {
+		bad("starting_after", "starting_after must be a transaction id")
+	}
+	for _, bound := range []struct {
+		param, text string
+		into        *string
+	}{{"from", in.From, &in.filter.From}, {"to", in.To, &in.filter.To}} {
+		if bound.text == "" {
+			continue
+		}
+		at, ok := moment(bound.text)
+		if !ok {
+			bad(bound.param, bound.param+" must be an ISO 8601 date or date-time")
+			continue
+		}
+		*bound.into = id.From(pay.PaymentPrefix, at)
+	}
+	for _, text := range []string{in.PaymentMethodID, in.MerchantOrderID, in.Method, in.StartingAfter} {
+		if strings.ContainsRune(text, 0) {
+			bad("query", "text must not contain NUL characters")
+		}
+	}
+	return issues
+}
+
+// moment reads a date or a date-time, in UTC where no zone is given.
+func moment(text string) (time.Time, bool) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04", "2006-01-02"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}
+
+type listOut struct {
+	Body struct {
+		Data       []view.Transaction `json:"data"`
+		Pagination Pagination         `json:"pagination"`
+	}
+}
+
+type getIn struct {
+	ID string `path:"id" maxLength:"64"`
+}
+
+type getOut struct {
+	Body view.Transaction
+}
+
+type simulateIn struct {
+	ID   string `path:"id" maxLength:"64"`
+	Body struct {
+		Action pay.Action `json:"action" enum:"paid,failed,expired,refunded,chargeback"`
+	}
+}
+
+type simulateOut struct {
+	Body struct {
+		ID          string          `json:"id"`
+		Status      pay.Status      `json:"status"`
+		EventsFired []pay.EventType `json:"eventsFired"`
+	}
+}
+
+// paymentRoutes registers each endpoint under its name and its legacy alias,
+// which behave identically (contract: Versioning, 2).
+func (a *API) paymentRoutes() {
+	for _, alias := range []struct{ path, suffix string }{{"/payments", "Payment"}, {"/transactions", "Transaction"}} {
+		legacy := alias.path == "/transactions"
+		tags := []string{"Payments"}
+		handle(a, huma.Operation{OperationID: "create" + alias.suffix, Method: http.MethodPost, Path: alias.path, Tags: tags, Deprecated: legacy,
+			Summary: "Take a payment", DefaultStatus: http.StatusCreated}, secretKey, a.createPayment)
+		handle(a, huma.Operation{OperationID: "list" + alias.suffix + "s", Method: http.MethodGet, Path: alias.path, Tags: tags, Deprecated: legacy,
+			Summary: "List payments, newest first"}, secretKey, a.listPayments)
+		handle(a, huma.Operation{OperationID: "get" + alias.suffix, Method: http.MethodGet, Path: alias.path + "/{id}", Tags: tags, Deprecated: legacy,
+			Summary: "Read a payment"}, secretKey, a.getPayment)
+		handle(a, huma.Operation{OperationID: "simulate" + alias.suffix, Method: http.MethodPost, Path: alias.path + "/{id}/simulate",
+			Tags: []string{"Sandbox"}, Deprecated: legacy, Summary: "Move a sandbox payment"}, secretKey, a.simulate)
+	}
+}
+
+func (a *API) createPayment(ctx context.Context, call Call, in *createIn) (*createOut, error) {
+	if in.Simulate != "" && call.Live {
+		return nil, pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only")
+	}
+	b := in.Body
+	n := app.NewPayment{
+		Amount: string(b.Amount), PaymentMethodID: b.PaymentMethodID, PaymentMethod: b.PaymentMethod, Country: b.Country,
+		Buyer:   pay.Buyer{Email: b.UserEmail, Name: b.UserName, IP: b.UserIP, Document: strings.TrimSpace(b.DocumentID)},
+		OrderID: b.MerchantOrderID, Hosted: b.HostedCheckout, MerchantID: b.MerchantID, ShopID: b.ShopID,
+		Simulate: pay.Action(in.Simulate), RequestID: call.RequestID,
+	}
+	if n.Buyer.IP == "" {
+		n.Buyer.IP = call.ClientIP
+	}
+	if b.HostedCheckout {
+		n.ReturnURL = b.ReturnURL
+	}
+	if in.IdempotencyKey != "" {
+		// One payment has one route, under whichever name it was called.
+		n.Idempotency = app.Idempotency{Route: "POST /payments", Key: in.IdempotencyKey, Hash: bodyHash(in.RawBody, in.Simulate)}
+	}
+	p, replayed, err := a.app.CreatePayment(ctx, call.Principal, n)
+	if err == nil {
+		err = p.Refusal()
+	}
+	out := &createOut{}
+	if replayed {
+		out.Replayed = "true"
+	}
+	if err != nil {
+		if replayed {
+			return nil, huma.ErrorWithHeaders(a.envelope(ctx, err), http.Header{"Idempotency-Replayed": {"true"}})
+		}
+		return nil, err
+	}
+	out.Body = view.NewCreated(p, a.app.CheckoutURL)
+	return out, nil
+}
+
+// bodyHash is the SHA-256 of the canonical body: keys sorted, no spaces,
+// numbers as they were written. What a header changes counts too.
+func bodyHash(body []byte, simulate string) string {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	var v any
+	canonical := body
+	if decoder.Decode(&v) == nil {
+		if text, err := json.Marshal(v); err == nil {
+			canonical = text
+		}
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s", canonical, simulate))
+	return hex.EncodeToString(sum[:])
+}
+
+func (a *API) listPayments(ctx context.Context, call Call, in *listIn) (*listOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	in.filter.Limit, in.filter.Offset = in.Limit, in.Offset
+	if in.StartingAfter != "" {
+		in.filter.Offset, in.Offset = 0, 0
+	}
+	list, total, err := a.app.Payments(ctx, scope, in.filter)
+	if err != nil {
+		return nil, err
+	}
+	out := &listOut{}
+	out.Body.Data = make([]view.Transaction, 0, len(list))
+	for _, p := range list {
+		out.Body.Data = append(out.Body.Data, view.NewTransaction(p))
+	}
+	out.Body.Pagination = in.of(total)
+	if in.StartingAfter != "" && len(list) == in.Limit {
+		out.Body.Pagination.NextCursor = &list[len(list)-1].ID
+	}
+	return out, nil
+}
+
+func (a *API) getPayment(ctx context.Context, call Call, in *getIn) (*getOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	p, err := a.app.Payment(ctx, scope, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &getOut{view.NewTransaction(p).WithData(p, a.app.CheckoutURL)}, nil
+}
+
+func (a *API) simulate(ctx context.Context, call Call, in *simulateIn) (*simulateOut, error) {
+	if call.Live {
+		return nil, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only")
+	}
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	p, fired, err := a.app.Simulate(ctx, scope, in.ID, in.Body.Action, view.Cause{RequestID: call.RequestID})
+	if err != nil {
+		return nil, err
+	}
+	out := &simulateOut{}
+	out.Body.ID, out.Body.Status, out.Body.EventsFired = p.ID, p.Status, fired
+	return out, nil
+}

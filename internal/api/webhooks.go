@@ -1,0 +1,92 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/view"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+type subscribeIn struct {
+	Body struct {
+		Events      []string `json:"events" maxItems:"50" doc:"Event names, or * for all"`
+		URL         string   `json:"url,omitempty" maxLength:"2048" doc:"Absent: a managed inbox"`
+		Description string   `json:"description,omitempty" maxLength:"200"`
+	}
+}
+
+type subscriptionOut struct{ Body view.Subscription }
+
+type subscriptionsIn struct{ Page }
+
+type subscriptionsOut struct {
+	Body struct {
+		Data       []view.Subscription `json:"data"`
+		Pagination Pagination          `json:"pagination"`
+	}
+}
+
+type unsubscribeOut struct {
+	Body struct {
+		ID      string `json:"id"`
+		Deleted bool   `json:"deleted"`
+	}
+}
+
+func (a *API) webhookRoutes() {
+	tags := []string{"Webhooks"}
+	handle(a, huma.Operation{OperationID: "createWebhook", Method: http.MethodPost, Path: "/webhooks", Tags: tags,
+		Summary: "Subscribe an endpoint to events", DefaultStatus: http.StatusCreated}, secretKey, a.subscribe)
+	handle(a, huma.Operation{OperationID: "listWebhooks", Method: http.MethodGet, Path: "/webhooks", Tags: tags,
+		Summary: "List subscriptions, newest first"}, secretKey, a.subscriptions)
+	handle(a, huma.Operation{OperationID: "deleteWebhook", Method: http.MethodDelete, Path: "/webhooks/{id}", Tags: tags,
+		Summary: "Delete a subscription"}, secretKey, a.unsubscribe)
+}
+
+func (a *API) subscribe(ctx context.Context, call Call, in *subscribeIn) (*subscriptionOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	sub, secret, err := a.app.Subscribe(ctx, call.Principal, scope, app.NewSubscription{
+		URL: in.Body.URL, Events: in.Body.Events, Description: in.Body.Description,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &subscriptionOut{view.NewSubscription(sub)}
+	out.Body.Secret = secret
+	return out, nil
+}
+
+func (a *API) subscriptions(ctx context.Context, call Call, in *subscriptionsIn) (*subscriptionsOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	list, total, err := a.app.Subscriptions(ctx, scope, in.Limit, in.Offset)
+	if err != nil {
+		return nil, err
+	}
+	out := &subscriptionsOut{}
+	out.Body.Data, out.Body.Pagination = make([]view.Subscription, 0, len(list)), in.of(total)
+	for _, s := range list {
+		out.Body.Data = append(out.Body.Data, view.NewSubscription(s))
+	}
+	return out, nil
+}
+
+func (a *API) unsubscribe(ctx context.Context, call Call, in *getIn) (*unsubscribeOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	if err := a.app.Unsubscribe(ctx, scope, in.ID); err != nil {
+		return nil, err
+	}
+	out := &unsubscribeOut{}
+	out.Body.ID, out.Body.Deleted = in.ID, true
+	return out, nil
+}

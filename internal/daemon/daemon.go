@@ -1,0 +1,201 @@
+// Package daemon is the running service: configuration, wiring in one place,
+// start and shutdown.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/api"
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
+	"github.com/cascadapay/cascada/internal/vault"
+	"github.com/cascadapay/cascada/internal/web"
+	"github.com/cascadapay/cascada/internal/webhook"
+)
+
+// Config is how the service runs.
+type Config struct {
+	Listen    string // host:port
+	Metrics   string // host:port of /metrics; empty for none
+	Database  string // sqlite:PATH or postgres://…
+	PublicURL string // where the service is reached; empty: http://Listen
+	MasterKey string // 32 bytes in base64; empty: a key file
+	Log       *slog.Logger
+	Now       func() time.Time // nil: the system's clock
+}
+
+// drainTimeout is how long requests under way may take after SIGTERM.
+const drainTimeout = 25 * time.Second
+
+// Open returns the use cases over a database: what the commands of the CLI
+// need. Close it.
+func Open(ctx context.Context, c Config) (*app.App, error) {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	master, err := masterKey(c)
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := vault.New(master)
+	if err != nil {
+		return nil, err
+	}
+	providers := map[string]provider.Provider{}
+	for _, account := range sandbox.Accounts() {
+		providers[account] = sandbox.New(account, secrets.Key("provider/"+account), c.Now)
+	}
+	private := loopback(c.Listen)
+	return app.Open(ctx, c.Database, app.Config{
+		Log: c.Log, Vault: secrets, Now: c.Now, NewID: id.New,
+		Providers: providers, Sandbox: sandbox.Accounts(),
+		CheckoutURL: c.PublicURL, InboxURL: c.PublicURL + "/inbox", AllowPrivate: private,
+		Sender: webhook.NewSender(webhook.Config{AllowPrivate: private, Now: c.Now}),
+	})
+}
+
+// loopback reports whether the service can only be reached from its own
+// machine: then sandbox webhooks may go there too (gaps: Webhook
+// subscriptions and deliveries).
+func loopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Service is a running service.
+type Service struct {
+	URL string // where it is reached
+	App *app.App
+
+	log      *slog.Logger
+	servers  []*http.Server
+	loops    sync.WaitGroup
+	stop     context.CancelFunc // ends the loops
+	draining atomic.Bool
+	failed   chan error
+}
+
+// Start opens the database and the listener and returns when the service is
+// ready. End it with Shutdown.
+func Start(ctx context.Context, c Config) (*Service, error) {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	listener, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	if c.PublicURL == "" {
+		c.PublicURL = "http://" + listener.Addr().String()
+	}
+	service, err := start(ctx, c, listener)
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	return service, nil
+}
+
+func start(ctx context.Context, c Config, listener net.Listener) (*Service, error) {
+	a, err := Open(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	s := &Service{URL: c.PublicURL, App: a, log: c.Log, failed: make(chan error, 2)}
+	metrics := newMetrics(a)
+	jsonAPI, err := api.New(a, c.Log, c.PublicURL+api.Base, c.Now, id.New)
+	if err != nil {
+		a.Close()
+		return nil, err
+	}
+	s.serve(listener, s.handler(metrics.count(jsonAPI)))
+	if c.Metrics != "" {
+		extra, err := net.Listen("tcp", c.Metrics)
+		if err != nil {
+			s.Shutdown()
+			return nil, fmt.Errorf("listen for metrics: %w", err)
+		}
+		s.serve(extra, metrics.handler())
+	}
+	running, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	for _, loop := range a.Loops() {
+		s.loops.Go(func() { loop.Run(running, c.Log) })
+	}
+	return s, nil
+}
+
+// handler is everything on the public listener.
+func (s *Service) handler(jsonAPI http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+		defer cancel()
+		switch err := s.App.Ready(ctx); {
+		case s.draining.Load():
+			answer(w, http.StatusServiceUnavailable, "draining")
+		case err != nil:
+			s.log.Error("the database does not answer", "error", err)
+			answer(w, http.StatusServiceUnavailable, "the database does not answer")
+		default:
+			answer(w, http.StatusOK, "ready")
+		}
+	})
+	mux.Handle("/", jsonAPI)
+	return mux
+}
+
+func answer(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text + "\n")) // the client may be gone
+}
+
+func (s *Service) serve(l net.Listener, h http.Handler) {
+	server := web.Server(h, s.log)
+	s.servers = append(s.servers, server)
+	go func() {
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			s.failed <- err
+		}
+	}()
+}
+
+// Failed tells of a listener that ended by itself.
+func (s *Service) Failed() <-chan error { return s.failed }
+
+// Shutdown lets the requests under way finish, then the loops and deliveries,
+// then writes what is queued.
+func (s *Service) Shutdown() {
+	s.draining.Store(true)
+	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	defer cancel()
+	for _, server := range s.servers {
+		if err := server.Shutdown(ctx); err != nil {
+			s.log.Warn("requests were cut off", "error", err)
+			server.Close()
+		}
+	}
+	if s.stop != nil {
+		s.stop()
+	}
+	s.loops.Wait()
+	s.App.Close()
+}

@@ -1,0 +1,70 @@
+package daemon
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/vault"
+)
+
+// masterKey is the configured key, or that of the key file, which is made on
+// the first start (design: Bootstrap).
+func masterKey(c Config) ([]byte, error) {
+	if c.MasterKey != "" {
+		return parseMasterKey(c.MasterKey, "CASCADA_MASTER_KEY")
+	}
+	path := "cascada.key"
+	if file, ok := strings.CutPrefix(c.Database, "sqlite:"); ok {
+		path = file + ".key"
+	}
+	key, err := readMasterKey(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	key = make([]byte, vault.KeySize)
+	_, _ = rand.Read(key) // never fails
+	text := base64.StdEncoding.EncodeToString(key)
+	// Linked into place whole: of two processes that start at the same time one
+	// wins, and the other reads the winner's.
+	temporary, err := os.CreateTemp(filepath.Dir(path), ".cascada-key-*")
+	if err != nil {
+		return nil, fmt.Errorf("write a master key: %w", err)
+	}
+	defer os.Remove(temporary.Name())
+	_, writeErr := temporary.WriteString(text + "\n")
+	if err := errors.Join(writeErr, temporary.Sync(), temporary.Close()); err != nil {
+		return nil, fmt.Errorf("write a master key: %w", err)
+	}
+	err = os.Link(temporary.Name(), path)
+	if errors.Is(err, fs.ErrExist) {
+		return readMasterKey(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write the master key: %w", err)
+	}
+	c.Log.Warn("a master key was made: keep a copy of it apart from the database; without it no key or webhook secret can be read",
+		"file", path)
+	return key, nil
+}
+
+func readMasterKey(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the master key: %w", err)
+	}
+	return parseMasterKey(string(text), path)
+}
+
+func parseMasterKey(text, where string) ([]byte, error) {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
+	if err != nil || len(key) != vault.KeySize {
+		return nil, fmt.Errorf("%s: want %d bytes in base64 (openssl rand -base64 32)", where, vault.KeySize)
+	}
+	return key, nil
+}

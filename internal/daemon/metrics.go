@@ -1,0 +1,103 @@
+package daemon
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// metrics is what /metrics tells.
+type metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.HistogramVec
+}
+
+func newMetrics(a *app.App) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "cascada_http_request_seconds", Help: "Time to answer an API request.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
+		}, []string{"method", "status"}),
+	}
+	m.registry.MustRegister(m.requests, storeCollector{a},
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func (m *metrics) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+	return mux
+}
+
+// count measures each request.
+func (m *metrics) count(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		s := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+		next.ServeHTTP(s, r)
+		m.requests.WithLabelValues(r.Method, strconv.Itoa(s.status)).Observe(time.Since(began).Seconds())
+	})
+}
+
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (s *statusWriter) WriteHeader(status int) {
+	s.status = status
+	s.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for http.ResponseController.
+func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// storeCollector reads the write path's counters and the oldest due work when
+// it is asked.
+type storeCollector struct{ app *app.App }
+
+var (
+	commitsDesc = prometheus.NewDesc("cascada_store_commits_total", "Database transactions of the group commit.", nil, nil)
+	changesDesc = prometheus.NewDesc("cascada_store_changes_total", "Changes written by them.", nil, nil)
+	aloneDesc   = prometheus.NewDesc("cascada_store_changes_alone_total", "Changes that ran alone because their batch failed.", nil, nil)
+	queuedDesc  = prometheus.NewDesc("cascada_store_changes_queued", "Changes waiting for a commit.", nil, nil)
+	dueDesc     = prometheus.NewDesc("cascada_work_oldest_due_seconds", "Age of the oldest due work; 0 when none is late.", []string{"work"}, nil)
+)
+
+// Describe is for prometheus.
+func (storeCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{commitsDesc, changesDesc, aloneDesc, queuedDesc, dueDesc} {
+		ch <- d
+	}
+}
+
+// Collect is for prometheus.
+func (c storeCollector) Collect(ch chan<- prometheus.Metric) {
+	s := c.app.Stats()
+	ch <- prometheus.MustNewConstMetric(commitsDesc, prometheus.CounterValue, float64(s.Commits))
+	ch <- prometheus.MustNewConstMetric(changesDesc, prometheus.CounterValue, float64(s.Changes))
+	ch <- prometheus.MustNewConstMetric(aloneDesc, prometheus.CounterValue, float64(s.Alone))
+	ch <- prometheus.MustNewConstMetric(queuedDesc, prometheus.GaugeValue, float64(s.Queued))
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	due, err := c.app.OldestDue(ctx)
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(dueDesc, err)
+		return
+	}
+	for kind, at := range due {
+		late := 0.0
+		if !at.IsZero() {
+			late = max(0, c.app.Now().Sub(at).Seconds())
+		}
+		ch <- prometheus.MustNewConstMetric(dueDesc, prometheus.GaugeValue, late, kind)
+	}
+}

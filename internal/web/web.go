@@ -1,0 +1,124 @@
+// Package web is HTTP plumbing that knows nothing of payments: request ids,
+// panics, unknown routes, graceful shutdown.
+package web
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+type requestKey struct{}
+
+// RequestID returns the id of the request that a context belongs to.
+func RequestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestKey{}).(string)
+	return id
+}
+
+// Identify gives each request an id, which its reply carries as X-Request-Id.
+func Identify(next http.Handler, newID func() string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := newID()
+		w.Header()["X-Request-Id"] = []string{id}
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestKey{}, id)))
+	})
+}
+
+// Recover turns a panic into what fail writes, and logs it. A reply that had
+// begun is cut off, so that the client sees it is not whole.
+func Recover(next http.Handler, log *slog.Logger, fail http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t := &tracker{ResponseWriter: w}
+		defer func() {
+			reason := recover()
+			if reason == nil {
+				return
+			}
+			log.Error("a request panicked", "request", RequestID(r.Context()), "path", r.URL.Path,
+				"panic", fmt.Sprint(reason), "stack", string(debug.Stack()))
+			if t.begun {
+				panic(http.ErrAbortHandler)
+			}
+			fail(w, r)
+		}()
+		next.ServeHTTP(t, r)
+	})
+}
+
+// tracker knows whether the reply has begun.
+type tracker struct {
+	http.ResponseWriter
+	begun bool
+}
+
+func (t *tracker) WriteHeader(status int) {
+	t.begun = true
+	t.ResponseWriter.WriteHeader(status)
+}
+
+func (t *tracker) Write(b []byte) (int, error) {
+	t.begun = true
+	return t.ResponseWriter.Write(b)
+}
+
+// Unwrap is for http.ResponseController.
+func (t *tracker) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+
+// Unrouted answers requests that no route takes: notAllowed with the Allow
+// header set where other methods exist, else notFound. It is to be registered
+// as the mux's "/".
+func Unrouted(mux *http.ServeMux, notFound, notAllowed http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var allowed []string
+		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+			other := r.Clone(r.Context())
+			other.Method = method
+			if _, pattern := mux.Handler(other); pattern != "/" && pattern != "" {
+				allowed = append(allowed, method)
+			}
+		}
+		if len(allowed) == 0 {
+			notFound(w, r)
+			return
+		}
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		notAllowed(w, r)
+	})
+}
+
+// ClientIP is the address of who makes a request: the first hop of
+// X-Forwarded-For, then X-Real-Ip, then the connection's (contract: Selector
+// flow). It is what the client says, good for a risk engine and not for trust.
+func ClientIP(header http.Header, remote string) string {
+	first, _, _ := strings.Cut(header.Get("X-Forwarded-For"), ",")
+	for _, candidate := range []string{first, header.Get("X-Real-Ip")} {
+		if ip, err := netip.ParseAddr(strings.TrimSpace(candidate)); err == nil {
+			return ip.String()
+		}
+	}
+	host, _, err := net.SplitHostPort(remote)
+	if err != nil {
+		return ""
+	}
+	return host
+}
+
+// Server returns a server with the limits that a public one needs.
+func Server(handler http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		WriteTimeout:      60 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+}
