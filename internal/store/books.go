@@ -76,10 +76,9 @@ type claimDoc struct {
 	Resolved int64           `json:"resolved,omitempty"`
 }
 
-func claimRow(c pay.Claim) []any {
+func claimRow(r *rows, c *pay.Claim) {
 	doc := claimDoc{c.OrderID, c.Fee, c.Reason, micros(c.DueBy), c.Timeline, c.Sequence, micros(c.Resolved)}
-	return []any{
-		c.ID, c.Merchant, c.Shop, c.Live, c.Version, string(c.Kind), string(c.Status), c.Payment,
-		c.Local.Minor, string(c.Local.Currency), c.USD, c.Frozen, micros(c.CreatedAt), micros(c.UpdatedAt), encode(doc),
-	}
+	r.text(c.ID, c.Merchant, c.Shop).flag(c.Live).number(c.Version).text(string(c.Kind), string(c.Status), c.Payment).
+		number(c.Local.Minor).text(string(c.Local.Currency)).number(c.USD, c.Frozen, micros(c.CreatedAt), micros(c.UpdatedAt)).
+		text(encode(doc))
 }

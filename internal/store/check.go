@@ -50,9 +50,16 @@ SELECT p.id, p.refunded || ' refunded, transfers of ' || coalesce(sum(t.amount_l
 FROM payments AS p LEFT JOIN transfers AS t ON t.payment = p.id AND t.kind = 'refund'
 WHERE p.refunded <> 0 GROUP BY p.id, p.refunded HAVING p.refunded <> coalesce(sum(t.amount_local), 0)`},
 	{"an open payment is looked at again, a closed one is not", `
-SELECT id, status || ' due at ' || due_at FROM payments WHERE (status IN ('pending', 'processing')) <> (due_at > 0)`},
+SELECT id, status || ' due at ' || due_at FROM (
+  SELECT id, status, due_at FROM payments UNION ALL SELECT id, status, due_at FROM processing) AS p
+WHERE (status IN ('pending', 'processing')) <> (due_at > 0)`},
+	{"a payment is in one place, by its status", `
+SELECT id, status || ' in payments' FROM payments WHERE status = 'processing'
+UNION ALL SELECT id, status || ' in processing' FROM processing WHERE status <> 'processing'
+UNION ALL SELECT p.id, 'in both' FROM payments AS p JOIN processing AS q ON q.id = p.id`},
 	{"a payment belongs to its shop's merchant", `
-SELECT p.id, p.merchant || ' is not the merchant of ' || p.shop FROM payments AS p LEFT JOIN shops AS s ON s.id = p.shop
+SELECT p.id, p.merchant || ' is not the merchant of ' || p.shop 
+FROM (SELECT id, merchant, shop FROM payments UNION ALL SELECT id, merchant, shop FROM processing) AS p LEFT JOIN shops AS s ON s.id = p.shop
 WHERE s.id IS NULL OR s.merchant <> p.merchant`},
 	{"a transfer stays with its payment's merchant and environment", `
 SELECT t.id, t.merchant FROM transfers AS t LEFT JOIN payments AS p ON p.id = t.payment

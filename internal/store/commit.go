@@ -20,6 +20,7 @@ const (
 // waiting is a change in the queue.
 type waiting struct {
 	change pay.Change
+	guards []string   // ids that must be won
 	done   chan error // holds one, so that the committer never waits
 }
 
@@ -54,7 +55,7 @@ func (s *Store) Commit(_ context.Context, change pay.Change) error {
 			return err
 		}
 	}
-	w := &waiting{change, make(chan error, 1)}
+	w := &waiting{change, guardedIDs(&change), make(chan error, 1)}
 	if err := s.enqueue(w); err != nil {
 		return err
 	}
@@ -116,14 +117,13 @@ func (s *Store) fill(batch []*waiting) []*waiting {
 func disjoint(all []*waiting) (batch, held []*waiting) {
 	seen := make(map[string]struct{}, 2*len(all))
 	for _, w := range all {
-		ids := guardedIDs(w.change)
 		clash := false
-		for _, id := range ids {
+		for _, id := range w.guards {
 			_, known := seen[id]
 			clash = clash || known
 		}
 		// The ids of a held change count too, or a later one would overtake it.
-		for _, id := range ids {
+		for _, id := range w.guards {
 			seen[id] = struct{}{}
 		}
 		if clash {

@@ -1,9 +1,9 @@
 package store
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -23,9 +23,9 @@ const (
 
 // sql returns the text for the engine.
 func (d dialect) sql(text string) string {
-	locks := [...]string{"{for update}", "", "{skip locked}", "", "{hot}", ""}
+	locks := [...]string{"{for update}", "", "{skip locked}", "", "{hot}", "", "{for update p}", ""}
 	if d == postgres {
-		locks[1], locks[3] = "FOR UPDATE", "FOR UPDATE SKIP LOCKED"
+		locks[1], locks[3], locks[7] = "FOR UPDATE", "FOR UPDATE SKIP LOCKED", "FOR UPDATE OF p"
 		// Room for new versions of a row on its own page, so that an update
 		// touches no index.
 		locks[5] = " WITH (fillfactor = 40)"
@@ -66,7 +66,7 @@ func (d dialect) rows(columns []column) string {
 	if d == postgres {
 		return "(SELECT * FROM unnest(" + strings.Join(list, ", ") + ") AS u(" + strings.Join(names, ", ") + "))"
 	}
-	return "(SELECT " + strings.Join(list, ", ") + " FROM json_each($1))"
+	return "(SELECT " + strings.Join(list, ", ") + " FROM jsonb_each($1))"
 }
 
 // column is a column of a table or of rows handed in.
@@ -87,21 +87,25 @@ func parseColumns(spec string) []column {
 	return columns
 }
 
-// rows gathers values column by column, in the order of a {rows: …}.
+// rows gathers values row by row, in the order of a {rows: …}: text, number
+// and flag append the next value, next ends the row.
 type rows struct {
-	columns []column
-	n       int
-	texts   [][]string
-	ints    [][]int64
-	bools   [][]bool
-	values  [][]any // SQLite's form
 	dialect dialect
+	columns []column
+	at      int // the next value's column
+	n       int
+	// PostgreSQL: an array per column. SQLite: one JSON text.
+	texts [][]string
+	ints  [][]int64
+	bools [][]bool
+	json  []byte
 }
 
 func newRows(d dialect, columns []column, capacity int) *rows {
-	r := &rows{columns: columns, dialect: d}
+	r := &rows{dialect: d, columns: columns}
 	if d == sqlite {
-		r.values = make([][]any, 0, capacity)
+		r.json = make([]byte, 1, 64+capacity*32*len(columns))
+		r.json[0] = '['
 		return r
 	}
 	r.texts, r.ints, r.bools = make([][]string, len(columns)), make([][]int64, len(columns)), make([][]bool, len(columns))
@@ -120,37 +124,79 @@ func newRows(d dialect, columns []column, capacity int) *rows {
 	return r
 }
 
-// add appends one row. Its values are string, int64 and bool, as the columns
-// say.
-func (r *rows) add(values ...any) {
-	if len(values) != len(r.columns) {
-		panic(fmt.Sprintf("store: %d values for %d columns", len(values), len(r.columns)))
+// value steps to the next column, which must be of the kind.
+func (r *rows) value(kind string) int {
+	at := r.at
+	if at >= len(r.columns) || r.columns[at].kind != kind {
+		panic(fmt.Sprintf("store: a %s as value %d of %v", kind, at, r.columns))
 	}
-	r.n++
+	r.at++
 	if r.dialect == sqlite {
-		r.values = append(r.values, values)
-		return
+		if at == 0 && r.n > 0 {
+			r.json = append(r.json, ',')
+		}
+		r.json = append(r.json, ",["[btoi(at == 0)])
 	}
-	for i, c := range r.columns {
-		switch c.kind {
-		case "TEXT":
-			r.texts[i] = append(r.texts[i], values[i].(string))
-		case "BIGINT":
-			r.ints[i] = append(r.ints[i], values[i].(int64))
-		default:
-			r.bools[i] = append(r.bools[i], values[i].(bool))
+	return at
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (r *rows) text(values ...string) *rows {
+	for _, v := range values {
+		at := r.value("TEXT")
+		if r.dialect == sqlite {
+			r.json = appendJSONText(r.json, v)
+		} else {
+			r.texts[at] = append(r.texts[at], v)
 		}
 	}
+	return r
+}
+
+func (r *rows) number(values ...int64) *rows {
+	for _, v := range values {
+		at := r.value("BIGINT")
+		if r.dialect == sqlite {
+			r.json = strconv.AppendInt(r.json, v, 10)
+		} else {
+			r.ints[at] = append(r.ints[at], v)
+		}
+	}
+	return r
+}
+
+func (r *rows) flag(v bool) *rows {
+	at := r.value("BOOLEAN")
+	if r.dialect == sqlite {
+		r.json = strconv.AppendBool(r.json, v)
+	} else {
+		r.bools[at] = append(r.bools[at], v)
+	}
+	return r
+}
+
+// next ends a row.
+func (r *rows) next() {
+	if r.at != len(r.columns) {
+		panic(fmt.Sprintf("store: %d values for %v", r.at, r.columns))
+	}
+	if r.dialect == sqlite {
+		r.json = append(r.json, ']')
+	}
+	r.at = 0
+	r.n++
 }
 
 // args returns the arguments of the statement.
 func (r *rows) args() []any {
 	if r.dialect == sqlite {
-		text, err := json.Marshal(r.values)
-		if err != nil {
-			panic("store: rows that are no JSON: " + err.Error()) // only strings, integers and booleans
-		}
-		return []any{string(text)}
+		return []any{string(append(r.json, ']'))}
 	}
 	args := make([]any, len(r.columns))
 	for i, c := range r.columns {
@@ -164,4 +210,26 @@ func (r *rows) args() []any {
 		}
 	}
 	return args
+}
+
+// appendJSONText appends a text as JSON. It is valid UTF-8 already: encoding
+// it again for each of many columns would be the dearest step of a write.
+func appendJSONText(b []byte, text string) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := range len(text) {
+		c := text[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		b = append(b, text[start:i]...)
+		start = i + 1
+		if c < ' ' {
+			b = append(b, '\\', 'u', '0', '0', "0123456789abcdef"[c>>4], "0123456789abcdef"[c&15])
+		} else {
+			b = append(b, '\\', c)
+		}
+	}
+	b = append(b, text[start:]...)
+	return append(b, '"')
 }

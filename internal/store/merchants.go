@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -112,34 +113,37 @@ func (s *Store) AddSecret(ctx context.Context, v Sealed, now time.Time) error {
 
 const (
 	selectRailIDs = `SELECT rail, id FROM rail_ids`
-	// The next number is taken from the table itself, so that an id is given
-	// once even when its rail has left the catalog.
-	insertRailID = `
-INSERT INTO rail_ids (rail, id) SELECT $1, coalesce(max(id), 1000) + 1 FROM rail_ids WHERE TRUE
-ON CONFLICT (rail) DO NOTHING`
+	// The next numbers are taken from the table itself, so that an id is given
+	// once even when its rail has left the catalog. Of two nodes that start at
+	// once one may get nothing and tries again.
+	insertRailIDs = `
+INSERT INTO rail_ids (rail, id)
+SELECT r.rail, r.n + (SELECT coalesce(max(id), 1000) FROM rail_ids) FROM {rows: rail TEXT, n BIGINT} AS r
+WHERE TRUE ON CONFLICT DO NOTHING`
 )
 
 // RailIDs returns the paymentMethodId of each rail, giving one to those that
 // have none (contract: paymentMethodId, from 1001, never reused).
 func (s *Store) RailIDs(ctx context.Context, rails []string) (map[string]int64, error) {
-	ids, err := s.railIDs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	added := false
-	for _, rail := range rails {
-		if _, known := ids[rail]; known {
-			continue
+	for range 10 {
+		ids, err := s.railIDs(ctx)
+		if err != nil {
+			return nil, err
 		}
-		added = true
-		if err := s.db.lease(ctx, s.text(insertRailID), []any{rail}, nil); err != nil {
-			return nil, fmt.Errorf("give rail %s an id: %w", rail, err)
+		missing := newRows(s.db.dialect(), parseColumns("rail TEXT, n BIGINT"), 0)
+		for _, rail := range rails {
+			if _, known := ids[rail]; !known {
+				missing.text(rail).number(int64(missing.n + 1)).next()
+			}
+		}
+		if missing.n == 0 {
+			return ids, nil
+		}
+		if err := s.db.lease(ctx, s.text(insertRailIDs), missing.args(), nil); err != nil {
+			return nil, fmt.Errorf("give rails their ids: %w", err)
 		}
 	}
-	if !added {
-		return ids, nil
-	}
-	return s.railIDs(ctx)
+	return nil, errors.New("give rails their ids: other nodes were always first")
 }
 
 func (s *Store) railIDs(ctx context.Context) (map[string]int64, error) {

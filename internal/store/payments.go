@@ -41,7 +41,7 @@ type paymentDoc struct {
 	Chargeback int64 `json:"chargeback,omitempty"`
 }
 
-func paymentRow(p pay.Payment) []any {
+func paymentRow(r *rows, p *pay.Payment) {
 	doc := paymentDoc{
 		Buyer: p.Buyer, Fees: p.Fees, Reserve: p.Reserve, Delay: p.Delay, Window: p.Window, Sync: p.Sync,
 		Hosted: p.Hosted, ReturnURL: p.ReturnURL, FormURL: p.FormURL, Data: p.Data,
@@ -49,11 +49,9 @@ func paymentRow(p pay.Payment) []any {
 		Expires: micros(p.Times.Expires), Completed: micros(p.Times.Completed), Failed: micros(p.Times.Failed),
 		Expired: micros(p.Times.Expired), RefundedAt: micros(p.Times.Refunded), Chargeback: micros(p.Times.Chargeback),
 	}
-	return []any{
-		p.ID, p.Merchant, p.Shop, p.Live, p.Version, string(p.Status), p.Amount.Minor, p.Local.Minor, string(p.Local.Currency),
-		p.Rate.Decimal(), p.RailID, p.Method, p.Country, p.OrderID, p.Refunded, p.Sequence,
-		micros(p.DueAt), micros(p.Times.Created), micros(p.Times.Updated), encode(doc),
-	}
+	r.text(p.ID, p.Merchant, p.Shop).flag(p.Live).number(p.Version).text(string(p.Status)).
+		number(p.Amount.Minor, p.Local.Minor).text(string(p.Local.Currency), p.Rate.Decimal(), p.RailID, p.Method, p.Country, p.OrderID).
+		number(p.Refunded, p.Sequence, micros(p.DueAt), micros(p.Times.Created), micros(p.Times.Updated)).text(encode(&doc))
 }
 
 func scanPayment(r row) (pay.Payment, error) {
@@ -90,14 +88,20 @@ func scanPayment(r row) (pay.Payment, error) {
 	return p, nil
 }
 
-const selectPayment = `SELECT ` + paymentColumns + ` FROM payments WHERE id = $1 AND shop = $2 AND live = $3`
+const selectPayment = `
+SELECT ` + paymentColumns + ` FROM payments WHERE id = $1 AND shop = $2 AND live = $3
+UNION ALL
+SELECT ` + paymentColumns + ` FROM processing WHERE id = $1 AND shop = $2 AND live = $3`
 
 // Payment reads one payment of a shop. ErrNotFound also where it is another's.
 func (s *Store) Payment(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
 	return one(ctx, s, selectPayment, scanPayment, id, scope.Shop, scope.Live)
 }
 
-const selectAnyPayment = `SELECT ` + paymentColumns + ` FROM payments WHERE id = $1`
+const selectAnyPayment = `
+SELECT ` + paymentColumns + ` FROM payments WHERE id = $1
+UNION ALL
+SELECT ` + paymentColumns + ` FROM processing WHERE id = $1`
 
 // AnyPayment reads a payment of any tenant, for what providers tell us and for
 // our own loops; never for what a merchant asks.
@@ -105,25 +109,40 @@ func (s *Store) AnyPayment(ctx context.Context, id string) (pay.Payment, error) 
 	return one(ctx, s, selectAnyPayment, scanPayment, id)
 }
 
-const leasePayments = `
+const (
+	leasePayments = `
 UPDATE payments SET due_at = $2 WHERE id IN (
-  SELECT id FROM payments WHERE status IN ('pending', 'processing') AND due_at <= $1 ORDER BY due_at LIMIT $3 {skip locked})
+  SELECT id FROM payments WHERE status = 'pending' AND due_at <= $1 ORDER BY due_at LIMIT $3 {skip locked})
 RETURNING ` + paymentColumns
 
-// LeasePayments takes open payments that are due; nobody else gets them before
-// until. The lease is not a version: whoever decides meanwhile is not stale.
+	leaseProcessing = `
+UPDATE processing SET due_at = $2 WHERE id IN (
+  SELECT id FROM processing WHERE due_at <= $1 ORDER BY due_at LIMIT $3 {skip locked})
+RETURNING ` + paymentColumns
+)
+
+// LeasePayments takes open payments that are due, at most limit pending and
+// limit processing ones; nobody else gets them before until. The lease is not
+// a version: whoever decides meanwhile is not stale.
 func (s *Store) LeasePayments(ctx context.Context, now, until time.Time, limit int) ([]pay.Payment, error) {
 	var list []pay.Payment
-	err := s.db.lease(ctx, s.text(leasePayments), []any{micros(now), micros(until), limit}, func(r row) error {
-		p, err := scanPayment(r)
-		list = append(list, p)
-		return err
-	})
-	return list, err
+	for _, lease := range []string{leaseProcessing, leasePayments} {
+		err := s.db.lease(ctx, s.text(lease), []any{micros(now), micros(until), limit}, func(r row) error {
+			p, err := scanPayment(r)
+			list = append(list, p)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
 const oldestDue = `
-SELECT 'payments', coalesce(min(due_at), 0) FROM payments WHERE status IN ('pending', 'processing')
+SELECT 'pending payments', coalesce(min(due_at), 0) FROM payments WHERE status = 'pending'
+UNION ALL
+SELECT 'processing payments', coalesce(min(due_at), 0) FROM processing
 UNION ALL
 SELECT 'deliveries', coalesce(min(due_at), 0) FROM deliveries WHERE status IN ('pending', 'failed')`
 
@@ -169,26 +188,49 @@ func (f Filter) below() string {
 	return id
 }
 
+// tableOf is where payments of a status are: those whose outcome is not known
+// have a table of their own, so that taking a card payment writes its row with
+// all the indexes once.
+func tableOf(status pay.Status) string {
+	if status == pay.Processing {
+		return "processing"
+	}
+	return "payments"
+}
+
 // listPayments reads newest first. There is one index, by status; each status
 // gives its newest rows and the best of them are kept.
 var listPayments = func() string {
 	var parts []string
 	for _, status := range pay.Statuses() {
 		parts = append(parts, fmt.Sprintf(`
-  SELECT * FROM (SELECT %s FROM payments
-    WHERE shop = $1 AND live = $2 AND status = '%[2]s' AND ($3 = '' OR $3 = '%[2]s') AND id >= $4 AND id < $5
+  SELECT * FROM (SELECT %s FROM %s
+    WHERE shop = $1 AND live = $2 AND status = '%[3]s' AND ($3 = '' OR $3 = '%[3]s') AND id >= $4 AND id < $5
       AND ($6 = '' OR rail = $6) AND ($7 = '' OR method = $7) AND ($8 = '' OR country = $8)
-    ORDER BY id DESC LIMIT $9) AS %[2]s`, paymentColumns, status))
+    ORDER BY id DESC LIMIT $9) AS of_%[3]s`, paymentColumns, tableOf(status), status))
 	}
 	return "SELECT " + paymentColumns + " FROM (" + strings.Join(parts, "\n  UNION ALL") + `
 ) AS p ORDER BY id DESC LIMIT $10 OFFSET $11`
 }()
 
-const listPaymentsByOrder = `
-SELECT ` + paymentColumns + ` FROM payments
-WHERE shop = $1 AND live = $2 AND order_id = $3 AND order_id <> '' AND ($4 = '' OR status = $4) AND id >= $5 AND id < $6
-  AND ($7 = '' OR rail = $7) AND ($8 = '' OR method = $8) AND ($9 = '' OR country = $9)
-ORDER BY id DESC LIMIT $10 OFFSET $11`
+// matching selects from both tables by an order or a time.
+func matching(columns, where string) string {
+	return "SELECT " + columns + " FROM payments WHERE " + where + "\nUNION ALL SELECT " + columns + " FROM processing WHERE " + where
+}
+
+const (
+	byOrder = `shop = $1 AND live = $2 AND order_id = $3 AND order_id <> '' AND ($4 = '' OR status = $4) AND id >= $5 AND id < $6
+  AND ($7 = '' OR rail = $7) AND ($8 = '' OR method = $8) AND ($9 = '' OR country = $9)`
+	byTime = `shop = $1 AND live = $2 AND status IN ('processing', 'pending', 'completed', 'failed', 'expired', 'refunded', 'chargeback')
+  AND ($3 = '' OR status = $3) AND id >= $4 AND id < $5
+  AND ($6 = '' OR rail = $6) AND ($7 = '' OR method = $7) AND ($8 = '' OR country = $8)`
+)
+
+var (
+	listPaymentsByOrder = "SELECT * FROM (" + matching(paymentColumns, byOrder) + ") AS p ORDER BY id DESC LIMIT $10 OFFSET $11"
+	countByOrder        = "SELECT count(*) FROM (" + matching("id", byOrder) + ") AS p"
+	countRange          = "SELECT count(*) FROM (" + matching("id", byTime) + ") AS p"
+)
 
 func listQueries() []string { return []string{listPayments, listPaymentsByOrder, countRange} }
 
@@ -208,16 +250,11 @@ SELECT CAST(coalesce(sum(n), 0) AS BIGINT) FROM counters
 WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR rail = $4) AND ($5 = '' OR method = $5)
   AND ($6 = '' OR country = $6)`
 
-	countByOrder = `
-SELECT count(*) FROM payments
-WHERE shop = $1 AND live = $2 AND order_id = $3 AND order_id <> '' AND ($4 = '' OR status = $4) AND id >= $5 AND id < $6
-  AND ($7 = '' OR rail = $7) AND ($8 = '' OR method = $8) AND ($9 = '' OR country = $9)`
-
-	countRange = `
-SELECT count(*) FROM payments
-WHERE shop = $1 AND live = $2 AND status IN ('processing', 'pending', 'completed', 'failed', 'expired', 'refunded', 'chargeback')
-  AND ($3 = '' OR status = $3) AND id >= $4 AND id < $5
-  AND ($6 = '' OR rail = $6) AND ($7 = '' OR method = $7) AND ($8 = '' OR country = $8)`
+	// The few whose outcome is not known are counted where they are.
+	countProcessing = `
+SELECT count(*) FROM processing
+WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR rail = $4) AND ($5 = '' OR method = $5)
+  AND ($6 = '' OR country = $6)`
 )
 
 // CountPayments counts what the filter selects, leaving After, Limit and
@@ -232,7 +269,15 @@ func (s *Store) CountPayments(ctx context.Context, scope pay.Scope, f Filter) (i
 	case f.From != "" || f.To != "":
 		return one(ctx, s, countRange, scanInt, scope.Shop, scope.Live, status, f.From, f.below(), f.Rail, f.Method, f.Country)
 	}
-	return one(ctx, s, countPayments, scanInt, scope.Shop, scope.Live, status, f.Rail, f.Method, f.Country)
+	total := int64(0)
+	for _, count := range []string{countPayments, countProcessing} {
+		n, err := one(ctx, s, count, scanInt, scope.Shop, scope.Live, status, f.Rail, f.Method, f.Country)
+		if err != nil {
+			return 0, err
+		}
+		total += n
+	}
+	return total, nil
 }
 
 func scanInt(r row) (n int64, err error) {

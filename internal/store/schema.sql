@@ -97,7 +97,33 @@ CREATE TABLE payments (
 );
 CREATE INDEX payments_list ON payments (shop, live, status, id);
 CREATE INDEX payments_order ON payments (shop, order_id) WHERE order_id <> '';
-CREATE INDEX payments_due ON payments (due_at) WHERE status IN ('pending', 'processing');
+CREATE INDEX payments_due ON payments (due_at) WHERE status = 'pending';
+
+-- Payments whose outcome is not known yet: a call is under way, or nobody
+-- knows how it ended. They move to payments with the first answer.
+CREATE TABLE processing (
+  id TEXT NOT NULL PRIMARY KEY,
+  merchant TEXT NOT NULL,
+  shop TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  version BIGINT NOT NULL,
+  status TEXT NOT NULL,
+  amount BIGINT NOT NULL, -- USD cents
+  amount_local BIGINT NOT NULL,
+  currency_local TEXT NOT NULL,
+  rate TEXT NOT NULL,
+  rail TEXT NOT NULL,
+  method TEXT NOT NULL,
+  country TEXT NOT NULL,
+  order_id TEXT NOT NULL,
+  refunded BIGINT NOT NULL,
+  sequence BIGINT NOT NULL,
+  due_at BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  doc TEXT NOT NULL
+);
+CREATE INDEX processing_due ON processing (due_at);
 
 CREATE TABLE claims (
   id TEXT NOT NULL PRIMARY KEY,
@@ -162,7 +188,8 @@ CREATE TABLE balances (
   PRIMARY KEY (merchant, live)
 ){hot};
 
--- How many payments there are of each kind, so that no list total scans.
+-- How many payments there are of each kind, those of processing left out, so
+-- that no list total scans.
 CREATE TABLE counters (
   shop TEXT NOT NULL,
   live BOOLEAN NOT NULL,

@@ -35,7 +35,10 @@ func openSQLite(ctx context.Context, path string) (*lite, error) {
 		"journal_mode(WAL)", "synchronous(FULL)", "busy_timeout(10000)",
 		// The working set of the write path stays in memory, and a checkpoint
 		// comes once for many commits: measured, half as fast again.
-		"cache_size(-65536)", "wal_autocheckpoint(10000)"))
+		"cache_size(-65536)", "wal_autocheckpoint(10000)",
+		// A statement of many rows can be undone by itself; what that takes need
+		// not go to disk.
+		"temp_store(MEMORY)"))
 	if err != nil {
 		return nil, fmt.Errorf("open sqlite: %w", err)
 	}
@@ -65,6 +68,13 @@ func (db *lite) ping(ctx context.Context) error { return db.readers.PingContext(
 func (db *lite) close() {
 	db.mu.Lock()
 	defer db.mu.Unlock()
+	// A connection whose statements are open does not end, and keeps its files.
+	for _, s := range db.queries {
+		s.Close()
+	}
+	for _, s := range db.prepared {
+		s.Close()
+	}
 	db.readers.Close()
 	// Folds the log into the database file, so that a copy of it is whole. It is
 	// safe without.

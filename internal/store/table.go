@@ -17,12 +17,12 @@ type table[T any] struct {
 	columns []column
 	insert  string
 	update  string
-	row     func(T) []any
-	id      func(T) string
-	version func(T) int64
+	row     func(*rows, *T)
+	id      func(*T) string
+	version func(*T) int64
 }
 
-func newTable[T any](name, spec string, id func(T) string, version func(T) int64, row func(T) []any) table[T] {
+func newTable[T any](name, spec string, id func(*T) string, version func(*T) int64, row func(*rows, *T)) table[T] {
 	columns := parseColumns(spec)
 	var names, values, sets []string
 	for _, c := range columns {
@@ -52,26 +52,18 @@ func (t table[T]) onceOnly() table[T] {
 
 // rows returns the rows of the items, sorted by id, so that two committers
 // lock rows in the same order.
-func (t table[T]) rows(d dialect, items []T) *rows {
-	slices.SortFunc(items, func(a, b T) int { return cmp.Compare(t.id(a), t.id(b)) })
+func (t table[T]) rows(d dialect, items []*T) *rows {
+	slices.SortFunc(items, func(a, b *T) int { return cmp.Compare(t.id(a), t.id(b)) })
 	r := newRows(d, t.columns, len(items))
 	for _, item := range items {
-		r.add(t.row(item)...)
+		t.row(r, item)
+		r.next()
 	}
 	return r
 }
 
-// split separates the items to insert from those to update.
-func (t table[T]) split(items []T) (inserts, updates []T) {
-	for _, item := range items {
-		if t.version(item) == 1 {
-			inserts = append(inserts, item)
-		} else {
-			updates = append(updates, item)
-		}
-	}
-	return inserts, updates
-}
+// isNew reports whether the item is inserted, and not updated.
+func (t table[T]) isNew(item *T) bool { return t.version == nil || t.version(item) == 1 }
 
 // micros is a time as it is stored: microseconds UTC, 0 for none.
 func micros(t time.Time) int64 {

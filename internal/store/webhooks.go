@@ -31,9 +31,10 @@ type subscriptionDoc struct {
 	PreviousUntil  int64  `json:"previousUntil,omitempty"`
 }
 
-func subscriptionRow(s pay.Subscription) []any {
+func subscriptionRow(r *rows, s *pay.Subscription) {
 	doc := subscriptionDoc{s.URL, s.Managed, s.DisabledReason, s.Description, s.Secret, s.SecretPreview, s.PreviousSecret, micros(s.PreviousUntil)}
-	return []any{s.ID, s.Merchant, s.Shop, s.Live, s.Version, string(s.Status), list(s.Events), micros(s.CreatedAt), micros(s.UpdatedAt), encode(doc)}
+	r.text(s.ID, s.Merchant, s.Shop).flag(s.Live).number(s.Version).text(string(s.Status), list(s.Events)).
+		number(micros(s.CreatedAt), micros(s.UpdatedAt)).text(encode(doc))
 }
 
 func scanSubscription(r row) (pay.Subscription, error) {
@@ -98,10 +99,10 @@ type deliveryDoc struct {
 	Snippet     string `json:"snippet,omitempty"`
 }
 
-func deliveryRow(d pay.Delivery) []any {
+func deliveryRow(r *rows, d *pay.Delivery) {
 	doc := deliveryDoc{micros(d.LastAt), micros(d.DeliveredAt), d.LastCode, d.LastError, d.LastMs, d.Snippet}
-	return []any{d.ID, d.Merchant, d.Shop, d.Live, d.Version, d.Event, string(d.EventType), d.Subscription,
-		string(d.Status), int64(d.Attempts), int64(d.Budget), micros(d.DueAt), micros(d.CreatedAt), encode(doc)}
+	r.text(d.ID, d.Merchant, d.Shop).flag(d.Live).number(d.Version).text(d.Event, string(d.EventType), d.Subscription, string(d.Status)).
+		number(int64(d.Attempts), int64(d.Budget), micros(d.DueAt), micros(d.CreatedAt)).text(encode(doc))
 }
 
 func scanDelivery(r row) (pay.Delivery, error) {
