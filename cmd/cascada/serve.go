@@ -17,21 +17,22 @@ import (
 
 type serveCmd struct {
 	database
-	Listen    string `default:"127.0.0.1:8080" env:"CASCADA_LISTEN" help:"Address of the API (${env}, default ${default})."`
-	Metrics   string `env:"CASCADA_METRICS" placeholder:"ADDR" help:"Address of /metrics, such as 127.0.0.1:9464; none by default (${env})."`
-	PublicURL string `env:"CASCADA_PUBLIC_URL" placeholder:"URL" help:"Where the service is reached; default http://LISTEN (${env})."`
-	RateLimit string `default:"on" enum:"on,off" env:"CASCADA_RATE_LIMIT" help:"off lifts the rate limits, for load tests (${env})."`
+	Listen    string            `default:"127.0.0.1:8080" env:"CASCADA_LISTEN" help:"Address of the API (${env}, default ${default})."`
+	Metrics   string            `env:"CASCADA_METRICS" placeholder:"ADDR" help:"Address of /metrics, such as 127.0.0.1:9464; none by default (${env})."`
+	PublicURL string            `env:"CASCADA_PUBLIC_URL" placeholder:"URL" help:"Where the service is reached; default http://LISTEN (${env})."`
+	Fault     map[string]string `name:"sandbox-fault" placeholder:"PROVIDER=FAULT" help:"Make a simulated provider misbehave: sandbox-1, -2 or -3 = decline, error, timeout, slow, unavailable, duplicate, out_of_order, wrong_amount or bad_signature."`
+	RateLimit string            `default:"on" enum:"on,off" env:"CASCADA_RATE_LIMIT" help:"off is for load tests. There are no limits to lift yet (${env})."`
 }
 
 func (c *serveCmd) Run(ctx context.Context, log *slog.Logger) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	if c.RateLimit == "off" {
-		log.Warn("rate limits are off: for load tests only")
+		log.Warn("rate limits are off; there are none to lift yet")
 	}
 	s, err := daemon.Start(ctx, daemon.Config{
 		Listen: c.Listen, Metrics: c.Metrics, Database: c.Database, MasterKey: c.MasterKey,
-		PublicURL: strings.TrimSuffix(c.PublicURL, "/"), Log: log,
+		PublicURL: strings.TrimSuffix(c.PublicURL, "/"), Faults: c.Fault, Log: log,
 	})
 	if err != nil {
 		return err

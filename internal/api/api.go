@@ -10,10 +10,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"mime"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -98,16 +100,18 @@ type callKey struct{}
 // handle registers an operation. The handler's errors are shown by the table.
 func handle[I, O any](a *API, op huma.Operation, need access, handler func(context.Context, Call, *I) (*O, error)) {
 	op.Metadata = map[string]any{accessKey: need}
+	op.MaxBodyBytes = maxBody + 1 // huma refuses a body that reaches it
 	if need != open {
 		op.Security = []map[string][]string{{"bearer": {}}}
 	}
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		call, _ := ctx.Value(callKey{}).(Call)
 		out, err := handler(ctx, call, in)
-		if err != nil {
-			return nil, a.envelope(ctx, err)
+		var envelope *Envelope
+		if err == nil || errors.As(err, &envelope) { // made by the handler, with headers
+			return out, err
 		}
-		return out, nil
+		return nil, a.envelope(ctx, err)
 	})
 }
 
@@ -134,6 +138,8 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 			a.refuse(ctx, contentType())
 			return
 		}
+		// Huma looks the type up as it is written; it has no case.
+		r.Header.Set("Content-Type", kind)
 	}
 	next(huma.WithValue(ctx, callKey{}, call))
 }
@@ -166,52 +172,62 @@ func (a *API) refuse(ctx huma.Context, err error) {
 // handler's struct.
 func unmarshal(body []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(body))
-	if err := decoder.Decode(into); err != nil {
-		if _, ok := into.(*any); ok {
+	err := decoder.Decode(into)
+	if _, ok := into.(*any); ok {
+		if _, large := errors.AsType[*json.UnmarshalTypeError](err); large {
+			// A number beyond float64 is JSON all the same. Its field's check refuses it.
+			decoder = json.NewDecoder(bytes.NewReader(body))
+			decoder.UseNumber()
+			err = decoder.Decode(into)
+		}
+		if err != nil {
 			return errors.New(jsonMark + "the body is not valid JSON: " + err.Error())
 		}
+	}
+	if err != nil {
 		return err
 	}
 	if _, err := decoder.Token(); err != io.EOF {
 		return errors.New(jsonMark + "the body is not valid JSON: something follows the object")
 	}
-	if bytes.Contains(body, []byte(`\u0000`)) && hasNUL(into) {
-		return errors.New(jsonMark + "text must not contain NUL characters")
+	if bytes.Contains(body, []byte(`\u0000`)) {
+		if path, found := findNUL(reflect.ValueOf(into).Elem()); found {
+			return errors.New(nulMark + path)
+		}
 	}
 	return nil
 }
 
-// hasNUL reports whether a text of a decoded body has a NUL character, which
-// PostgreSQL cannot store.
-func hasNUL(v any) bool {
-	switch t := v.(type) {
-	case *any:
-		return hasNUL(*t)
-	case string:
-		return strings.ContainsRune(t, 0)
-	case map[string]any:
-		for k, value := range t {
-			if strings.ContainsRune(k, 0) || hasNUL(value) {
-				return true
+// findNUL returns the path of a text with a NUL character, which PostgreSQL
+// cannot store, in a handler's struct.
+func findNUL(v reflect.Value) (path string, found bool) {
+	switch v.Kind() {
+	case reflect.String:
+		return "", strings.ContainsRune(v.String(), 0)
+	case reflect.Slice:
+		for i := range v.Len() {
+			if _, found := findNUL(v.Index(i)); found {
+				return fmt.Sprintf("[%d]", i), true
 			}
 		}
-	case []any:
-		for _, value := range t {
-			if hasNUL(value) {
-				return true
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if below, found := findNUL(v.Field(i)); found {
+				name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+				return strings.TrimSuffix(name+"."+below, "."), true
 			}
 		}
 	}
-	return false
+	return "", false
 }
 
-// maxNotification bounds a provider's notification.
-const maxNotification = 1 << 20
+// maxBody bounds what is sent to us (gaps: Limits).
+const maxBody = 1 << 20
 
 // notification takes a provider's notification: the raw body is checked before
 // anything reads it.
 func (a *API) notification(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxNotification))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		a.writeError(w, r, pay.NewError(pay.CodePayloadTooLarge, "the body is larger than 1 MiB"))
 		return

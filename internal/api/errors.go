@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -176,6 +177,7 @@ const (
 	missingMark = "\x00missing:"
 	codeMark    = "\x00code:"
 	jsonMark    = "\x00json:"
+	nulMark     = "\x00nul:"
 )
 
 // coded is an issue of one field with a code of its own.
@@ -184,8 +186,8 @@ func coded(code pay.Code, path, message string) error {
 }
 
 // adoptErrors makes huma speak our envelope. Its hooks are global: every API
-// of the process shares them.
-func adoptErrors() {
+// of the process shares them, so they are set once.
+var adoptErrors = sync.OnceFunc(func() {
 	huma.NewErrorWithContext = func(ctx huma.Context, status int, message string, errs ...error) huma.StatusError {
 		return validationError(ctx.Context(), status, message, errs)
 	}
@@ -194,7 +196,7 @@ func adoptErrors() {
 	}
 	validation.MsgExpectedRequiredProperty = missingMark + "%s"
 	huma.DefaultArrayNullable = false
-}
+})
 
 // validationError turns what huma found wrong with a request into our error:
 // one thing wrong has its own code, several are listed (gaps: Errors).
@@ -263,6 +265,9 @@ func readIssue(d *huma.ErrorDetail) (pay.Issue, pay.Code) {
 	if text, ok := strings.CutPrefix(d.Message, codeMark); ok {
 		code, message, _ := strings.Cut(text, ":")
 		return pay.Issue{Path: path, Message: message}, pay.Code(code)
+	}
+	if field, ok := strings.CutPrefix(d.Message, nulMark); ok {
+		return pay.Issue{Path: field, Message: "text must not contain NUL characters"}, pay.CodeInvalidRequest
 	}
 	return pay.Issue{Path: path, Message: d.Message}, pay.CodeInvalidRequest
 }

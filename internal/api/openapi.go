@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
@@ -52,12 +53,32 @@ func (a *API) publish() error {
 
 // eventItem describes one event as a webhook.
 func eventItem(doc *huma.OpenAPI, e pay.EventType) *huma.PathItem {
-	schema := huma.SchemaFromType(doc.Components.Schemas, eventType)
+	registry := doc.Components.Schemas
+	schema := huma.SchemaFromType(registry, reflect.TypeFor[view.Event]())
+	schema.Properties["type"] = &huma.Schema{Type: huma.TypeString, Enum: []any{e}}
+	if object := eventObject(e); object != nil {
+		schema.Properties["data"] = &huma.Schema{Type: huma.TypeObject, Required: []string{"object", "previous"}, Properties: map[string]*huma.Schema{
+			"object":   registry.Schema(object, true, ""),
+			"previous": registry.Schema(reflect.TypeFor[view.EventPrevious](), true, ""),
+		}}
+	}
 	return &huma.PathItem{Post: &huma.Operation{
 		OperationID: "on" + string(e), Summary: string(e), Tags: []string{"Events"},
 		RequestBody: &huma.RequestBody{Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}},
 		Responses:   map[string]*huma.Response{"200": {Description: "Any 2xx within 10 seconds"}},
 	}}
+}
+
+// eventObject is what an event is about, nil where that has no shape yet (gaps:
+// Events, data.object).
+func eventObject(e pay.EventType) reflect.Type {
+	switch subject, _, _ := strings.Cut(string(e), "."); subject {
+	case "payment":
+		return reflect.TypeFor[view.Transaction]()
+	case "claim", "chargeback":
+		return reflect.TypeFor[view.Claim]()
+	}
+	return nil
 }
 
 // polish says in the published document what the validated one cannot.
@@ -68,20 +89,25 @@ func (a *API) polish(tree map[string]any) {
 		for _, operation := range operations {
 			op, _ := operation.(map[string]any)
 			responses, _ := op["responses"].(map[string]any)
-			// Huma lists its own statuses; every error is the one envelope.
+			// Huma lists its own statuses; every error is the one envelope, which
+			// "default" describes.
 			for status := range responses {
-				if status >= "400" {
+				if status >= "400" && status != "default" {
 					delete(responses, status)
 				}
 			}
+			// A handler that wants the raw body takes JSON all the same.
+			body, _ := op["requestBody"].(map[string]any)
+			content, _ := body["content"].(map[string]any)
+			delete(content, "application/octet-stream")
 			for _, p := range list(op["parameters"]) {
 				param, _ := p.(map[string]any)
 				schema, _ := param["schema"].(map[string]any)
 				switch param["name"] {
 				case "limit":
-					schema["minimum"], schema["maximum"] = 1, 100
+					schema["type"], schema["default"], schema["minimum"], schema["maximum"] = "integer", 50, 1, 100
 				case "offset":
-					schema["minimum"] = 0
+					schema["type"], schema["default"], schema["minimum"] = "integer", 0, 0
 				case "status":
 					schema["enum"] = pay.Statuses()
 				case "channel":
@@ -100,6 +126,14 @@ func (a *API) polish(tree map[string]any) {
 			"type": "number", "description": amountDoc, "exclusiveMinimum": 0, "maximum": 100_000, "multipleOf": 0.01, "examples": []any{25.5},
 		}
 	}
+	if body, ok := schemas["SubscribeInBody"].(map[string]any); ok {
+		body["required"] = []string{"events"}
+	}
+	// Huma has no way to say that a reference may be null.
+	if transaction, ok := schemas["Transaction"].(map[string]any); ok {
+		properties, _ := transaction["properties"].(map[string]any)
+		properties["failure"] = map[string]any{"anyOf": []any{properties["failure"], map[string]any{"type": "null"}}}
+	}
 	if problem, ok := schemas["Problem"].(map[string]any); ok {
 		properties, _ := problem["properties"].(map[string]any)
 		if code, ok := properties["code"].(map[string]any); ok {
@@ -112,5 +146,3 @@ func list(v any) []any {
 	items, _ := v.([]any)
 	return items
 }
-
-var eventType = reflect.TypeFor[view.Event]()

@@ -6,14 +6,17 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/mail"
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/geo"
@@ -57,8 +60,9 @@ func (a Amount) check(path string) error {
 	case err == nil && usd.IsPositive():
 		return coded(pay.CodeAmountAboveMaximum, path, "amount must be at most 100000 USD")
 	}
-	// Too large for our type is too large, whatever it is.
-	if n, floatErr := json.Number(text).Float64(); err != nil && floatErr == nil && n > 100_000 {
+	// Too large for our type is too large, whatever it is: beyond float64 n is
+	// infinite, and for what is no number zero.
+	if n, _ := strconv.ParseFloat(text, 64); n > 100_000 {
 		return coded(pay.CodeAmountAboveMaximum, path, "amount must be at most 100000 USD")
 	}
 	return coded(pay.CodeAmountInvalid, path, "amount must be above 0, in USD with at most two decimals")
@@ -141,16 +145,31 @@ type createOut struct {
 	Body     view.Created
 }
 
-// Page is an offset page; values outside are clamped (contract: Limits).
+// Page is an offset page; values outside are clamped (contract: Limits). They
+// are texts here, so that a number too large for our type is clamped too.
 type Page struct {
-	Limit  int `query:"limit" default:"50" doc:"1 to 100, clamped"`
-	Offset int `query:"offset" default:"0" doc:"From 0, clamped"`
+	LimitText  string `query:"limit" doc:"1 to 100, clamped"`
+	OffsetText string `query:"offset" doc:"From 0, clamped"`
+	limit      int
+	offset     int
 }
 
-// Resolve clamps.
-func (p *Page) Resolve(huma.Context) []error {
-	p.Limit, p.Offset = min(max(p.Limit, 1), 100), min(max(p.Offset, 0), 1_000_000)
-	return nil
+// Resolve reads the page. A type that has this one inside and a Resolve of its
+// own calls it.
+func (p *Page) Resolve(huma.Context) (issues []error) {
+	read := func(param, text string, absent, low, high int) int {
+		if text == "" {
+			return absent
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
+			issues = append(issues, coded(pay.CodeInvalidRequest, param, param+" must be an integer"))
+		}
+		return min(max(n, low), high)
+	}
+	p.limit = read("limit", p.LimitText, 50, 1, 100)
+	p.offset = read("offset", p.OffsetText, 0, 0, 1_000_000)
+	return issues
 }
 
 // Pagination tells where a page stands (contract: Pagination envelope).
@@ -163,8 +182,8 @@ type Pagination struct {
 }
 
 func (p Page) of(total int64) Pagination {
-	limit := int64(p.Limit)
-	return Pagination{Total: total, Limit: p.Limit, Offset: p.Offset, Pages: (total + limit - 1) / limit}
+	limit := int64(p.limit)
+	return Pagination{Total: total, Limit: p.limit, Offset: p.offset, Pages: (total + limit - 1) / limit}
 }
 
 type listIn struct {
@@ -181,7 +200,8 @@ type listIn struct {
 }
 
 // Resolve reads the filter.
-func (in *listIn) Resolve(huma.Context) (issues []error) {
+func (in *listIn) Resolve(ctx huma.Context) (issues []error) {
+	issues = in.Page.Resolve(ctx)
 	bad := func(param, message string) {
 		issues = append(issues, coded(pay.CodeInvalidRequest, param, message))
 	}
@@ -215,9 +235,11 @@ func (in *listIn) Resolve(huma.Context) (issues []error) {
 		}
 		*bound.into = id.From(pay.PaymentPrefix, at)
 	}
-	for _, text := range []string{in.PaymentMethodID, in.MerchantOrderID, in.Method, in.StartingAfter} {
-		if strings.ContainsRune(text, 0) {
-			bad("query", "text must not contain NUL characters")
+	for param, text := range map[string]string{
+		"paymentMethodId": in.PaymentMethodID, "merchantOrderId": in.MerchantOrderID, "method": in.Method, "starting_after": in.StartingAfter,
+	} {
+		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+			bad(param, param+" must be UTF-8 without NUL characters")
 		}
 	}
 	return issues
@@ -225,7 +247,7 @@ func (in *listIn) Resolve(huma.Context) (issues []error) {
 
 // moment reads a date or a date-time, in UTC where no zone is given.
 func moment(text string) (time.Time, bool) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04", "2006-01-02"} {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02"} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t, true
 		}
@@ -241,7 +263,7 @@ type listOut struct {
 }
 
 type getIn struct {
-	ID string `path:"id" maxLength:"64"`
+	ID string `path:"id"`
 }
 
 type getOut struct {
@@ -249,7 +271,7 @@ type getOut struct {
 }
 
 type simulateIn struct {
-	ID   string `path:"id" maxLength:"64"`
+	ID   string `path:"id"`
 	Body struct {
 		Action pay.Action `json:"action" enum:"paid,failed,expired,refunded,chargeback"`
 	}
@@ -340,10 +362,10 @@ func (a *API) listPayments(ctx context.Context, call Call, in *listIn) (*listOut
 	if err != nil {
 		return nil, err
 	}
-	in.filter.Limit, in.filter.Offset = in.Limit, in.Offset
 	if in.StartingAfter != "" {
-		in.filter.Offset, in.Offset = 0, 0
+		in.offset = 0
 	}
+	in.filter.Limit, in.filter.Offset = in.limit, in.offset
 	list, total, err := a.app.Payments(ctx, scope, in.filter)
 	if err != nil {
 		return nil, err
@@ -354,7 +376,7 @@ func (a *API) listPayments(ctx context.Context, call Call, in *listIn) (*listOut
 		out.Body.Data = append(out.Body.Data, view.NewTransaction(p))
 	}
 	out.Body.Pagination = in.of(total)
-	if in.StartingAfter != "" && len(list) == in.Limit {
+	if in.StartingAfter != "" && len(list) == in.limit {
 		out.Body.Pagination.NextCursor = &list[len(list)-1].ID
 	}
 	return out, nil

@@ -9,9 +9,11 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
+// Events are required, and the document says so. They are checked with the rest
+// so that all that is wrong is told at once.
 type subscribeIn struct {
 	Body struct {
-		Events      []string `json:"events" maxItems:"50" doc:"Event names, or * for all"`
+		Events      []string `json:"events,omitempty" maxItems:"50" doc:"Event names, or * for all"`
 		URL         string   `json:"url,omitempty" maxLength:"2048" doc:"Absent: a managed inbox"`
 		Description string   `json:"description,omitempty" maxLength:"200"`
 	}
@@ -66,7 +68,7 @@ func (a *API) subscriptions(ctx context.Context, call Call, in *subscriptionsIn)
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Subscriptions(ctx, scope, in.Limit, in.Offset)
+	list, total, err := a.app.Subscriptions(ctx, scope, in.limit, in.offset)
 	if err != nil {
 		return nil, err
 	}

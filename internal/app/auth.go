@@ -67,7 +67,7 @@ type claims struct {
 func (a *App) loadTokens(ctx context.Context) (*tokens, error) {
 	t := &tokens{ring: map[string][]byte{}}
 	t.parser = jwt.NewParser(jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuer(issuer),
-		jwt.WithExpirationRequired(), jwt.WithTimeFunc(a.Now))
+		jwt.WithExpirationRequired(), jwt.WithTimeFunc(a.Now), jwt.WithStrictDecoding())
 	for range 2 {
 		secrets, err := a.store.Secrets(ctx)
 		if err != nil {

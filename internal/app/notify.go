@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -36,8 +37,13 @@ func (a *App) notify(ctx context.Context, account string, header http.Header, bo
 		a.Log.Warn("a notification was not understood", "account", account, "reason", err)
 		return p, nil, &pay.Error{Code: pay.CodeInvalidRequest, Message: "the notification cannot be understood", Cause: err}
 	}
+	if !storable(notice.ID) {
+		return p, nil, pay.NewError(pay.CodeInvalidRequest, "the notification cannot be understood")
+	}
+	// The receipt keeps what a database takes: money must not wait for a letter.
+	notice.Body = bytes.ReplaceAll(bytes.ToValidUTF8(notice.Body, []byte("?")), []byte{0}, []byte("?"))
 	id, _, ok := pay.ParseReference(notice.Reference)
-	if !ok {
+	if !ok || !storable(id) {
 		return p, nil, pay.NewError(pay.CodeTransactionNotFound, "the notification's reference is not ours")
 	}
 	routes := []pay.Route(nil)

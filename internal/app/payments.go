@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"errors"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -13,12 +15,19 @@ import (
 //
 // Errors: transaction_not_found, also for another shop's.
 func (a *App) Payment(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
+	if !storable(id) {
+		return pay.Payment{}, pay.NewError(pay.CodeTransactionNotFound, "there is no such transaction")
+	}
 	p, err := a.store.Payment(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return p, pay.NewError(pay.CodeTransactionNotFound, "there is no such transaction")
 	}
 	return p, err
 }
+
+// storable reports whether a text can be in the database: PostgreSQL fails on
+// any other, so an id that is not is nobody's.
+func storable(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
 
 // Payments lists a shop's payments, newest first, and counts what the filter
 // selects.

@@ -78,9 +78,14 @@ func (a *App) simulate(ctx context.Context, p pay.Payment, action pay.Action, ca
 	default:
 		return p, nil, fmt.Errorf("simulate %q: no such action", action)
 	}
-	header, body := upstream.Sign(n)
-	next, events, err = a.notify(ctx, attempt.Provider, header, body, cause)
-	if err == nil && len(events) == 0 {
+	for _, sent := range upstream.Send(n) {
+		read, told, err := a.notify(ctx, attempt.Provider, sent.Header, sent.Body, cause)
+		if err != nil {
+			return p, nil, err
+		}
+		next, events = read, append(events, told...)
+	}
+	if len(events) == 0 {
 		// Somebody else moved the payment between our read and the notice.
 		err = next.CheckSimulate(action)
 	}

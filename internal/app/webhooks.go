@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -22,23 +23,11 @@ type NewSubscription struct {
 //
 // Errors: missing_field, invalid_request.
 func (a *App) Subscribe(ctx context.Context, by Principal, scope pay.Scope, n NewSubscription) (pay.Subscription, string, error) {
-	if len(n.Events) == 0 {
-		return pay.Subscription{}, "", pay.FieldError(pay.CodeMissingField, "events", "events must name at least one event, or *")
+	if err := a.checkSubscription(scope, n); err != nil {
+		return pay.Subscription{}, "", err
 	}
-	var issues []pay.Issue
-	for i, e := range n.Events {
-		if !pay.ValidEvent(e) {
-			issues = append(issues, pay.Issue{Path: fmt.Sprintf("events[%d]", i), Message: fmt.Sprintf("%q is not an event", e)})
-		}
-	}
-	if n.URL != "" {
-		if err := webhook.CheckURL(n.URL, scope.Live, a.AllowPrivate); err != nil {
-			issues = append(issues, pay.Issue{Path: "url", Message: err.Error()})
-		}
-	}
-	if len(issues) > 0 {
-		return pay.Subscription{}, "", &pay.Error{
-			Code: pay.CodeInvalidRequest, Param: issues[0].Path, Message: issues[0].Message, Details: pay.Details{Issues: issues}}
+	if slices.Contains(n.Events, pay.AllEvents) {
+		n.Events = []string{pay.AllEvents} // which names every other
 	}
 	now := a.Now()
 	secret := id.Secret(webhook.SecretPrefix)
@@ -57,6 +46,37 @@ func (a *App) Subscribe(ctx context.Context, by Principal, scope pay.Scope, n Ne
 	return sub, secret, a.store.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{sub}})
 }
 
+// checkSubscription reports everything that is wrong at once.
+func (a *App) checkSubscription(scope pay.Scope, n NewSubscription) error {
+	bad := pay.Error{Code: pay.CodeInvalidRequest}
+	add := func(path, message string) {
+		bad.Details.Issues = append(bad.Details.Issues, pay.Issue{Path: path, Message: message})
+	}
+	if len(n.Events) == 0 {
+		add("events", "events must name at least one event, or *")
+		bad.Details.MissingFields = []string{"events"}
+	}
+	for i, e := range n.Events {
+		if !pay.ValidEvent(e) {
+			add(fmt.Sprintf("events[%d]", i), fmt.Sprintf("%q is not an event", e))
+		}
+	}
+	if n.URL != "" {
+		if err := webhook.CheckURL(n.URL, scope.Live, a.AllowPrivate); err != nil {
+			add("url", err.Error())
+		}
+	}
+	issues := bad.Details.Issues
+	if len(issues) == 0 {
+		return nil
+	}
+	if len(issues) == len(bad.Details.MissingFields) {
+		bad.Code = pay.CodeMissingField
+	}
+	bad.Param, bad.Message = issues[0].Path, issues[0].Message
+	return &bad
+}
+
 // Subscriptions lists a shop's endpoints, newest first, and counts them.
 func (a *App) Subscriptions(ctx context.Context, scope pay.Scope, limit, offset int) ([]pay.Subscription, int64, error) {
 	return a.store.Subscriptions(ctx, scope, limit, offset)
@@ -66,6 +86,9 @@ func (a *App) Subscriptions(ctx context.Context, scope pay.Scope, limit, offset 
 //
 // Errors: webhook_not_found.
 func (a *App) Unsubscribe(ctx context.Context, scope pay.Scope, subscription string) error {
+	if !storable(subscription) {
+		return pay.NewError(pay.CodeWebhookNotFound, "there is no such webhook")
+	}
 	err := again(func() error {
 		sub, err := a.store.Subscription(ctx, scope, subscription)
 		if err != nil {

@@ -31,7 +31,9 @@ type Config struct {
 	PublicURL string // where the service is reached; empty: http://Listen
 	MasterKey string // 32 bytes in base64; empty: a key file
 	Log       *slog.Logger
-	Now       func() time.Time // nil: the system's clock
+	// Faults makes simulated providers misbehave, by account.
+	Faults map[string]string
+	Now    func() time.Time // nil: the system's clock
 }
 
 // drainTimeout is how long requests under way may take after SIGTERM.
@@ -53,7 +55,16 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 	}
 	providers := map[string]provider.Provider{}
 	for _, account := range sandbox.Accounts() {
-		providers[account] = sandbox.New(account, secrets.Key("provider/"+account), c.Now)
+		simulated := sandbox.New(account, secrets.Key("provider/"+account), c.Now)
+		if err := simulated.SetFault(sandbox.Fault(c.Faults[account])); err != nil {
+			return nil, err
+		}
+		providers[account] = simulated
+	}
+	for account := range c.Faults {
+		if _, ok := providers[account]; !ok {
+			return nil, fmt.Errorf("sandbox fault: there is no provider %q; want one of %v", account, sandbox.Accounts())
+		}
 	}
 	private := loopback(c.Listen)
 	return app.Open(ctx, c.Database, app.Config{

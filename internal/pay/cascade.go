@@ -57,7 +57,7 @@ func (p Payment) try(r Route, now time.Time) Payment {
 // cascade_exhausted, details.reason).
 func (p Payment) Exhaust(now time.Time) (Payment, Change) {
 	from := p
-	p = p.fail(Failure{Code: string(CodeCascadeExhausted), Message: "no provider takes this payment method now"}, now)
+	p = p.fail(Failure{Code: string(CodeCascadeExhausted), Message: "no provider takes this payment method now"}, now).answer()
 	return p.finish(from, nil, now)
 }
 
@@ -76,6 +76,9 @@ func (p Payment) Resolve(o Outcome, routes []Route, now time.Time) (Payment, Cha
 	p.Attempts = p.noted(attempt.Order, o, now)
 	switch o.Kind {
 	case Approved:
+		if p.FormURL == "" { // approved at once: the shopper has seen no other
+			p.FormURL, p.Data = o.FormURL, o.Data
+		}
 		p = p.move(Complete, now).answer()
 		return p.finish(from, []ledger.Transfer{p.capture(now)}, now)
 	case Awaiting:
@@ -105,13 +108,18 @@ func (p Payment) Resolve(o Outcome, routes []Route, now time.Time) (Payment, Cha
 	return p, Change{Payments: []Payment{p}}
 }
 
-// reason says why the payment fails when nothing is left to try.
+// reason says why the payment fails when nothing is left to try. A hard decline
+// is the issuer's word; a soft one that nobody is left to overrule means that
+// all providers declined (contract: cascade_exhausted).
 func (p Payment) reason(o Outcome) Failure {
-	if o.Kind != Declined {
+	if o.Kind != Declined || o.Soft {
 		return Failure{Code: string(CodeCascadeExhausted), Message: "no provider could take the payment"}
 	}
 	f := Failure{Code: string(o.Code), Decline: o.Decline, Message: o.Message}
-	if f.Code == "" {
+	switch {
+	case f.Code == "" && p.Sync:
+		f.Code = string(CodeCardDeclined)
+	case f.Code == "":
 		f.Code = "declined"
 	}
 	if p.Challenged {

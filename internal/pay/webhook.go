@@ -23,6 +23,7 @@ type Subscription struct {
 	PreviousUntil  time.Time // when the previous secret stops signing
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
+	LastDelivery   time.Time // last try of the newest delivery; known in lists only
 }
 
 // SubscriptionStatus says whether events are sent.

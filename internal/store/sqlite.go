@@ -76,9 +76,6 @@ func (db *lite) close() {
 		s.Close()
 	}
 	db.readers.Close()
-	// Folds the log into the database file, so that a copy of it is whole. It is
-	// safe without.
-	_, _ = db.writer.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
 	db.writer.Close()
 	db.writers.Close()
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -39,15 +40,17 @@ func subscriptionRow(r *rows, s *pay.Subscription) {
 
 func scanSubscription(r row) (pay.Subscription, error) {
 	var s pay.Subscription
-	var events, text string
+	var events, text, latest string
 	var created, updated int64
-	if err := r.Scan(&s.ID, &s.Merchant, &s.Shop, &s.Live, &s.Version, &s.Status, &events, &created, &updated, &text); err != nil {
+	if err := r.Scan(&s.ID, &s.Merchant, &s.Shop, &s.Live, &s.Version, &s.Status, &events, &created, &updated, &text, &latest); err != nil {
 		return s, err
 	}
 	var doc subscriptionDoc
-	if err := json.Unmarshal([]byte(text), &doc); err != nil {
+	var delivery deliveryDoc
+	if err := errors.Join(json.Unmarshal([]byte(text), &doc), json.Unmarshal([]byte(latest), &delivery)); err != nil {
 		return s, fmt.Errorf("subscription %s: %w", s.ID, err)
 	}
+	s.LastDelivery = fromMicros(delivery.LastAt)
 	s.URL, s.Managed, s.DisabledReason, s.Description = doc.URL, doc.Managed, doc.DisabledReason, doc.Description
 	s.Secret, s.SecretPreview = doc.Secret, doc.SecretPreview
 	s.PreviousSecret, s.PreviousUntil = doc.PreviousSecret, fromMicros(doc.PreviousUntil)
@@ -56,9 +59,12 @@ func scanSubscription(r row) (pay.Subscription, error) {
 }
 
 const (
-	selectSubscription  = `SELECT ` + subscriptionColumns + ` FROM subscriptions WHERE id = $1`
+	selectSubscription  = `SELECT ` + subscriptionColumns + `, '{}' FROM subscriptions WHERE id = $1`
 	selectSubscriptions = `
-SELECT ` + subscriptionColumns + ` FROM subscriptions WHERE shop = $1 AND live = $2 AND status <> 'deleted'
+SELECT ` + subscriptionColumns + `, coalesce((
+  SELECT d.doc FROM deliveries AS d WHERE d.subscription = subscriptions.id AND d.attempts > 0
+  ORDER BY d.created_at DESC LIMIT 1), '{}')
+FROM subscriptions WHERE shop = $1 AND live = $2 AND status <> 'deleted'
 ORDER BY id DESC LIMIT $3 OFFSET $4`
 	countSubscriptions = `SELECT count(*) FROM subscriptions WHERE shop = $1 AND live = $2 AND status <> 'deleted'`
 )

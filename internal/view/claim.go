@@ -42,12 +42,12 @@ type Claim struct {
 	FeeUSD            Money               `json:"feeUsd"`
 	Reason            *string             `json:"reason"`
 	NetworkReasonCode *string             `json:"networkReasonCode"`
-	EvidenceDueBy     *Time               `json:"evidenceDueBy"`
+	EvidenceDueBy     *Time               `json:"evidenceDueBy" nullable:"true"`
 	Evidence          []struct{}          `json:"evidence"`
 	Timeline          []ClaimStep         `json:"timeline"`
 	CreatedAt         Time                `json:"createdAt"`
 	UpdatedAt         Time                `json:"updatedAt"`
-	ResolvedAt        *Time               `json:"resolvedAt"`
+	ResolvedAt        *Time               `json:"resolvedAt" nullable:"true"`
 	Transaction       *TransactionSummary `json:"transaction,omitempty" doc:"In events"`
 }
 

@@ -66,7 +66,7 @@ type LedgerWarning struct {
 	Code      string `json:"code" enum:"negative_available,unbalanced_entry,provider_drift,stale_rate,unmatched_confirmation"`
 	Message   string `json:"message"`
 	AmountUSD Money  `json:"amountUsd"`
-	Since     *Time  `json:"since"`
+	Since     *Time  `json:"since" nullable:"true"`
 }
 
 // FeeSummary adds up what payments cost.
@@ -145,8 +145,8 @@ type Method struct {
 	ImageURL         string           `json:"imageUrl,omitempty"`
 	Currencies       []money.Currency `json:"currencies"`
 	CurrencyLimits   []Limit          `json:"currencyLimits"`
-	MinTxUSD         *Money           `json:"minTxUsd"`
-	MaxTxUSD         *Money           `json:"maxTxUsd"`
+	MinTxUSD         *Money           `json:"minTxUsd" nullable:"true"`
+	MaxTxUSD         *Money           `json:"maxTxUsd" nullable:"true"`
 	Fee              MethodFee        `json:"fee"`
 	Enabled          bool             `json:"enabled"`
 	Online           bool             `json:"online"`
@@ -196,10 +196,10 @@ type Subscription struct {
 	Description             *string                `json:"description"`
 	Secret                  string                 `json:"secret,omitempty" doc:"Shown once, when created or rotated"`
 	SecretPreview           string                 `json:"secretPreview"`
-	PreviousSecretExpiresAt *Time                  `json:"previousSecretExpiresAt"`
+	PreviousSecretExpiresAt *Time                  `json:"previousSecretExpiresAt" nullable:"true"`
 	CreatedAt               Time                   `json:"createdAt"`
 	UpdatedAt               Time                   `json:"updatedAt"`
-	LastDeliveryAt          *Time                  `json:"lastDeliveryAt"`
+	LastDeliveryAt          *Time                  `json:"lastDeliveryAt" nullable:"true"`
 }
 
 // NewSubscription shows a subscription, without its secret.
@@ -208,5 +208,6 @@ func NewSubscription(s pay.Subscription) Subscription {
 		ID: s.ID, URL: s.URL, Events: slices.Clone(s.Events), Managed: s.Managed, Status: s.Status,
 		DisabledReason: text(s.DisabledReason), Description: text(s.Description), SecretPreview: s.SecretPreview,
 		PreviousSecretExpiresAt: at(s.PreviousUntil), CreatedAt: Time{s.CreatedAt}, UpdatedAt: Time{s.UpdatedAt},
+		LastDeliveryAt: at(s.LastDelivery),
 	}
 }

@@ -109,7 +109,11 @@ type PaymentData struct {
 // NewCreated shows a payment as its create call replied, also on a replay.
 // checkoutURL is the service's own address for shoppers.
 func NewCreated(p pay.Payment, checkoutURL string) Created {
-	expires := p.Times.Expires
+	form, expires := p.FormURL, p.Times.Expires
+	if p.Answered == pay.Processing {
+		// A replay shows what was known then; both may have come since.
+		form, expires = "", time.Time{}
+	}
 	if expires.IsZero() {
 		expires = p.Times.Created.Add(p.Window)
 	}
@@ -118,7 +122,7 @@ func NewCreated(p pay.Payment, checkoutURL string) Created {
 		AmountLocal: Money{p.Local}, CurrencyLocal: p.Local.Currency, FxRate: Rate{p.Rate},
 		PaymentMethodID: p.RailID, PaymentMethod: p.Method, Country: p.Country, Fees: newFees(p.Fees),
 		Settlement:     CreatedSettlement{newSettlement(p), USD(p.Reserve)},
-		PaymentFormURL: text(p.FormURL), MerchantOrderID: text(p.OrderID),
+		PaymentFormURL: text(form), MerchantOrderID: text(p.OrderID),
 		ExpiresAt: Time{expires}, Timestamps: Timestamps{Created: Time{p.Times.Created}, Updated: Time{p.Times.Created}},
 	}
 	if p.Hosted {

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -30,21 +31,31 @@ const SignatureHeader = "X-Sandbox-Signature"
 // SlowAfter is how long a slow_payment takes to complete by itself.
 const SlowAfter = 30 * time.Second
 
-// Fault is a way for a simulated provider to misbehave on a charge.
+// Fault is a way for a simulated provider to misbehave (gaps: Sandbox).
 type Fault string
 
-// Faults. Timeout charges the shopper and does not answer.
+// Faults on a charge.
 const (
 	NoFault Fault = ""
 	Decline Fault = "decline" // softly: another provider may approve
 	Error   Fault = "error"
-	Timeout Fault = "timeout"
+	Timeout Fault = "timeout" // it charges the shopper and does not answer
 	Slow    Fault = "slow"
 	Down    Fault = "unavailable"
 )
 
+// Faults of a confirmation.
+const (
+	Duplicate    Fault = "duplicate"     // it comes twice
+	OutOfOrder   Fault = "out_of_order"  // an older decline comes after it
+	WrongAmount  Fault = "wrong_amount"  // a cent is missing
+	BadSignature Fault = "bad_signature" // somebody else signed it
+)
+
 // Faults lists all faults.
-func Faults() []Fault { return []Fault{Decline, Error, Timeout, Slow, Down} }
+func Faults() []Fault {
+	return []Fault{Decline, Error, Timeout, Slow, Down, Duplicate, OutOfOrder, WrongAmount, BadSignature}
+}
 
 // slowness is how much longer a slow provider takes.
 const slowness = 2 * time.Second
@@ -65,7 +76,13 @@ func New(account string, secret []byte, now func() time.Time) *Provider {
 }
 
 // SetFault makes the provider misbehave from now on.
-func (p *Provider) SetFault(f Fault) { p.fault.Store(f) }
+func (p *Provider) SetFault(f Fault) error {
+	if f != NoFault && !slices.Contains(Faults(), f) {
+		return fmt.Errorf("sandbox fault %q: want one of %v", f, Faults())
+	}
+	p.fault.Store(f)
+	return nil
+}
 
 // Charge plays the sandbox's rules (gaps: Sandbox).
 func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
@@ -213,16 +230,45 @@ type Notification struct {
 	Simulated bool   `json:"simulated,omitempty"` // the merchant asked for it
 }
 
-// Sign returns the body and header of a notification.
-func (p *Provider) Sign(n Notification) (http.Header, []byte) {
+// Signed is a notification on its way.
+type Signed struct {
+	Header http.Header
+	Body   []byte
+}
+
+// Send returns what the provider sends to confirm a payment: one signed
+// notification, or what its fault makes of it.
+func (p *Provider) Send(n Notification) []Signed {
+	switch p.fault.Load() {
+	case Duplicate:
+		return []Signed{p.sign(n), p.sign(n)}
+	case OutOfOrder:
+		older := n
+		older.ID, older.Status = n.ID+"-older", "declined"
+		return []Signed{p.sign(n), p.sign(older)}
+	case WrongAmount:
+		if paid, err := money.Parse(n.Amount, money.Currency(n.Currency)); err == nil {
+			paid.Minor--
+			n.Amount = paid.Decimal()
+		}
+	case BadSignature:
+		s := p.sign(n)
+		s.Header.Set(SignatureHeader, "00"+s.Header.Get(SignatureHeader)[2:])
+		return []Signed{s}
+	}
+	return []Signed{p.sign(n)}
+}
+
+func (p *Provider) sign(n Notification) Signed {
 	body, err := json.Marshal(n)
 	if err != nil {
 		panic("sandbox: " + err.Error()) // strings and a boolean
 	}
-	return http.Header{SignatureHeader: {p.signature(body)}}, body
+	return Signed{http.Header{SignatureHeader: {p.Signature(body)}}, body}
 }
 
-func (p *Provider) signature(body []byte) string {
+// Signature is the header's value for a body.
+func (p *Provider) Signature(body []byte) string {
 	mac := hmac.New(sha256.New, p.secret)
 	mac.Write(body)
 	return hex.EncodeToString(mac.Sum(nil))
@@ -230,7 +276,7 @@ func (p *Provider) signature(body []byte) string {
 
 // Notice reads a simulated notification.
 func (p *Provider) Notice(header http.Header, body []byte) (pay.Notice, error) {
-	if !hmac.Equal([]byte(header.Get(SignatureHeader)), []byte(p.signature(body))) {
+	if !hmac.Equal([]byte(header.Get(SignatureHeader)), []byte(p.Signature(body))) {
 		return pay.Notice{}, provider.ErrUnsigned
 	}
 	var n Notification

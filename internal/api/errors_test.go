@@ -1,0 +1,116 @@
+package api
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// declaredCodes reads the constants of type Code from the core's source, so
+// that one that nobody thought of is found too.
+func declaredCodes(t *testing.T) map[string]pay.Code {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "../pay/error.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := map[string]pay.Code{}
+	for _, decl := range file.Decls {
+		group, ok := decl.(*ast.GenDecl)
+		if !ok || group.Tok != token.CONST {
+			continue
+		}
+		for _, spec := range group.Specs {
+			value := spec.(*ast.ValueSpec)
+			if kind, ok := value.Type.(*ast.Ident); !ok || kind.Name != "Code" {
+				t.Errorf("%s has no type: want Code", value.Names[0].Name)
+				continue
+			}
+			for i, name := range value.Names {
+				literal, ok := value.Values[i].(*ast.BasicLit)
+				if !ok {
+					t.Errorf("%s is not a text", name.Name)
+					continue
+				}
+				text, err := strconv.Unquote(literal.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				codes[name.Name] = pay.Code(text)
+			}
+		}
+	}
+	return codes
+}
+
+func TestEveryCodeIsShown(t *testing.T) {
+	declared := declaredCodes(t)
+	if len(declared) < 40 {
+		t.Fatalf("found %d codes in the core, want all of the contract's", len(declared))
+	}
+	known := map[pay.Code]string{}
+	for name, code := range declared {
+		if twin, ok := known[code]; ok {
+			t.Errorf("%s and %s are both %q", twin, name, code)
+		}
+		known[code] = name
+		row, ok := wire[code]
+		if !ok {
+			t.Errorf("pay.%s (%s) has no row in wire", name, code)
+			continue
+		}
+		if row.status < 400 || row.status > 599 || kinds[row.kind] == nil {
+			t.Errorf("%s is shown as %d %s", code, row.status, row.kind)
+			continue
+		}
+		if !kinds[row.kind][row.status] {
+			t.Errorf("%s is shown as %d, which %s never is (gaps: Errors)", code, row.status, row.kind)
+		}
+	}
+	for code := range wire {
+		if known[code] == "" {
+			t.Errorf("wire has a row for %q, which the core does not declare", code)
+		}
+	}
+}
+
+// kinds are the types of errors with the statuses each may have (gaps: Errors;
+// contract: Codes).
+var kinds = map[string]map[int]bool{
+	"invalid_request_error": {400: true, 404: true, 405: true, 413: true, 415: true, 422: true},
+	"authentication_error":  {401: true},
+	"permission_error":      {403: true},
+	"card_error":            {402: true},
+	"routing_error":         {422: true},
+	"conflict_error":        {409: true},
+	"idempotency_error":     {409: true},
+	"balance_error":         {422: true},
+	"rate_limit_error":      {429: true},
+	"api_error":             {500: true, 503: true},
+}
+
+// The contract's table, as it is written there: clients switch on these.
+func TestCodesKeepTheContractsStatus(t *testing.T) {
+	for code, status := range map[pay.Code]int{
+		"missing_credentials": 401, "invalid_api_key": 401, "invalid_token": 401, "token_expired": 401, "production_key_refused": 400,
+		"shop_required": 401, "key_kind_not_allowed": 403, "forbidden": 403, "content_type_required": 415, "invalid_json": 400,
+		"invalid_request": 400, "missing_field": 400, "unsupported_method": 400, "unsupported_country": 400, "unsupported_currency": 400,
+		"amount_invalid": 400, "amount_below_minimum": 400, "amount_above_maximum": 400, "idempotency_conflict": 409, "card_declined": 402,
+		"insufficient_funds": 402, "expired_card": 402, "fraud_blocked": 402, "kyc_required": 402, "three_ds_required": 402,
+		"three_ds_failed": 402, "amount_out_of_limits": 422, "balance_insufficient": 422, "settlement_already_paid": 409,
+		"claim_already_resolved": 409, "rate_limited": 429, "shop_not_found": 404, "merchant_not_found": 404, "transaction_not_found": 404,
+		"checkout_session_not_found": 404, "checkout_session_already_completed": 409, "settlement_not_found": 404, "claim_not_found": 404,
+		"wallet_not_found": 404, "withdrawal_not_found": 404, "webhook_not_found": 404, "webhook_delivery_not_found": 404,
+		"cascade_exhausted": 422, "service_unavailable": 503, "internal_error": 500,
+		// gaps: Errors
+		"not_found": 404, "method_not_allowed": 405, "conflict_state": 409, "payload_too_large": 413,
+	} {
+		if got := wire[code].status; got != status {
+			t.Errorf("%s is shown as %d, want %d", code, got, status)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package sandbox_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func simulated() *sandbox.Provider {
+	return sandbox.New("sandbox-1", []byte("secret"), func() time.Time { return noon })
+}
+
+func card(cents int64) provider.Request {
+	return provider.Request{Reference: "X-1", Amount: money.New(cents, money.USD), Local: money.New(cents, money.USD), Method: "card", Sync: true, Created: noon}
+}
+
+// The cents of the amount are the ISO 8583 response code (gaps: Sandbox).
+func TestCardAnswersByTheCents(t *testing.T) {
+	for cents, want := range map[int64]pay.Outcome{
+		1000: {Kind: pay.Approved},
+		1005: {Kind: pay.Declined, Code: pay.CodeCardDeclined, Decline: "do_not_honor"},
+		1051: {Kind: pay.Declined, Code: pay.CodeInsufficientFunds},
+		1054: {Kind: pay.Declined, Code: pay.CodeExpiredCard},
+		1059: {Kind: pay.Declined, Code: pay.CodeFraudBlocked},
+		1065: {Kind: pay.Awaiting, Code: pay.CodeThreeDSRequired},
+		1091: {Kind: pay.Unavailable},
+		1096: {Kind: pay.Unknown},
+	} {
+		got := simulated().Charge(context.Background(), card(cents))
+		if got.Kind != want.Kind || got.Code != want.Code || want.Decline != "" && got.Decline != want.Decline {
+			t.Errorf("%d cents: %+v, want %+v", cents, got, want)
+		}
+	}
+}
+
+// A query tells what the charge did, also where the charge did not answer.
+func TestQueryAgreesWithCharge(t *testing.T) {
+	p := simulated()
+	for _, cents := range []int64{1000, 1005, 1051, 1065} {
+		charged, asked := p.Charge(context.Background(), card(cents)), p.Query(context.Background(), card(cents))
+		if charged.Kind != asked.Kind || charged.Code != asked.Code {
+			t.Errorf("%d cents: charged %s %s, asked %s %s", cents, charged.Kind, charged.Code, asked.Kind, asked.Code)
+		}
+	}
+	if asked := p.Query(context.Background(), card(1096)); asked.Kind != pay.Approved {
+		t.Errorf("the charge that did not answer: %s, want approved", asked.Kind)
+	}
+}
+
+func TestOnlyOurOwnNotificationsAreRead(t *testing.T) {
+	p := simulated()
+	n := sandbox.Notification{ID: "n", Reference: "X-1", Status: "paid", Amount: "10", Currency: "USD"}
+	sent := p.Send(n)[0]
+	if notice, err := p.Notice(sent.Header, sent.Body); err != nil || notice.Outcome.Local != money.New(1000, money.USD) {
+		t.Errorf("own notification: %+v, %v", notice, err)
+	}
+	for name, c := range map[string]struct {
+		header http.Header
+		body   []byte
+	}{
+		"unsigned":      {http.Header{}, sent.Body},
+		"altered":       {sent.Header, append([]byte(" "), sent.Body...)},
+		"somebody else": {sandbox.New("sandbox-2", []byte("other"), nil).Send(n)[0].Header, sent.Body},
+	} {
+		if _, err := p.Notice(c.header, c.body); !errors.Is(err, provider.ErrUnsigned) {
+			t.Errorf("%s: %v, want ErrUnsigned", name, err)
+		}
+	}
+}
+
+func TestFaultsDoWhatTheySay(t *testing.T) {
+	p := simulated()
+	n := sandbox.Notification{ID: "n", Reference: "X-1", Status: "paid", Amount: "10", Currency: "USD"}
+	for fault, kind := range map[sandbox.Fault]pay.OutcomeKind{
+		sandbox.Decline: pay.Declined, sandbox.Error: pay.Errored, sandbox.Timeout: pay.Unknown, sandbox.Down: pay.Unavailable,
+	} {
+		if err := p.SetFault(fault); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Charge(context.Background(), card(1000)); got.Kind != kind {
+			t.Errorf("%s: charge %s, want %s", fault, got.Kind, kind)
+		}
+	}
+	for fault, count := range map[sandbox.Fault]int{sandbox.Duplicate: 2, sandbox.OutOfOrder: 2, sandbox.WrongAmount: 1, sandbox.BadSignature: 1} {
+		if err := p.SetFault(fault); err != nil {
+			t.Fatal(err)
+		}
+		sent := p.Send(n)
+		notice, err := p.Notice(sent[0].Header, sent[0].Body)
+		if len(sent) != count || (err != nil) != (fault == sandbox.BadSignature) {
+			t.Errorf("%s: %d notifications, the first %v", fault, len(sent), err)
+		}
+		if fault == sandbox.WrongAmount && notice.Outcome.Local != money.New(999, money.USD) {
+			t.Errorf("%s: %s", fault, notice.Outcome.Local)
+		}
+	}
+	if p.SetFault("nonsense") == nil {
+		t.Error("an unknown fault was taken")
+	}
+}
+
+// No body, however signed, makes the reader fall over.
+func FuzzNotice(f *testing.F) {
+	f.Add([]byte(`{"id":"n","reference":"X-1","status":"paid","amount":"10","currency":"USD"}`))
+	f.Add([]byte(`{"id":"n","reference":"X-1","status":"paid","amount":"10","currency":"XXX"}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		p := simulated()
+		if _, err := p.Notice(http.Header{sandbox.SignatureHeader: {p.Signature(body)}}, body); errors.Is(err, provider.ErrUnsigned) {
+			t.Error("our own signature was refused")
+		}
+	})
+}
