@@ -10,7 +10,7 @@ help: ## list what can be done here
 
 .PHONY: build
 build: ## build the binary bin/cascada
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/cascada ./cmd/cascada
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-X main.version=$$(git describe --always --dirty 2>/dev/null || echo unknown)" -o bin/cascada ./cmd/cascada
 
 .PHONY: run
 run: build ## start the service on SQLite with a demo merchant

@@ -1,5 +1,144 @@
 package main
 
-type benchCmd struct{}
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
 
-func (benchCmd) Run() error { return nil }
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/bench"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/jackc/pgx/v5"
+)
+
+type benchCmd struct {
+	database
+	URL         string        `name:"url" default:"http://127.0.0.1:8080" env:"CASCADA_URL" help:"Address of the running server (${env}, default ${default})."`
+	Merchants   int           `default:"100" help:"New merchants, taken in turn; 1 is one hot merchant (default ${default})."`
+	Connections int           `default:"64" help:"Connections, each with one payment under way (default ${default})."`
+	Duration    time.Duration `default:"10s" help:"How long is measured (default ${default})."`
+	Warmup      time.Duration `default:"2s" help:"How long the same load runs before that (default ${default})."`
+	Method      string        `default:"sbx_card" placeholder:"ID" help:"paymentMethodId (default ${default})."`
+	Amount      string        `default:"25.50" placeholder:"USD" help:"Amount of each payment (default ${default})."`
+	Idempotency bool          `default:"true" negatable:"" help:"Send an Idempotency-Key of its own with each payment (default on)."`
+	Webhooks    bool          `help:"Subscribe every merchant to all events at a sink on 127.0.0.1, and wait up to 30 s for them afterwards."`
+	Auth        bench.Auth    `default:"token" enum:"token,key" help:"token (from /auth/token) or key (the raw secret key)."`
+	ServerPID   int           `name:"server-pid" placeholder:"PID" help:"Process of the server on this machine, to tell its CPU and memory."`
+	JSON        bool          `name:"json" help:"Print JSON."`
+}
+
+// Help is what --help says below the summary.
+func (benchCmd) Help() string {
+	return `Measured is the whole way of a payment over HTTP: credentials, idempotency key, the
+provider's call between two commits, ledger, event. Payments a second are replies 201
+that came within the window; any other reply is an error and told. Latency is from the
+first byte sent to the last one read. Afterwards it compares what it counted with what
+the server lists and, with --webhooks, each payment with its event.
+
+The load is a closed loop: each connection sends its next payment when the last one is
+answered. So latency is that under full load, and not that of payments which arrive by
+themselves at a given rate.
+
+Not measured: the network, TLS, a real provider's time (the sandbox answers at once) and
+the reading endpoints. Server, database and load generator share this machine: the CPU
+that the generator took is told too.
+
+It makes merchants directly in --database, which must be the server's, with the server's
+master key. What it made stays there: use a database that you can throw away.`
+}
+
+func (c *benchCmd) Run(ctx context.Context, log *slog.Logger) error {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	if c.Merchants < 1 {
+		return fmt.Errorf("merchants must be at least 1, got %d", c.Merchants)
+	}
+	shops, err := c.shops(ctx, log)
+	if err != nil {
+		return err
+	}
+	config := bench.Config{
+		URL: c.URL, Shops: shops, Connections: c.Connections, Warmup: c.Warmup, Duration: c.Duration, Method: c.Method,
+		Amount: c.Amount, Idempotency: c.Idempotency, Webhooks: c.Webhooks, Auth: c.Auth, ServerPID: c.ServerPID,
+	}
+	database := kind(c.Database)
+	if !strings.HasPrefix(c.Database, "sqlite:") {
+		conn, err := pgx.Connect(ctx, c.Database)
+		if err != nil {
+			return fmt.Errorf("connect for the figures of the WAL: %w", err)
+		}
+		defer conn.Close(context.WithoutCancel(ctx))
+		if database, err = describe(ctx, conn); err != nil {
+			return err
+		}
+		config.WAL = func(ctx context.Context) (int64, error) { return written(ctx, conn) }
+	}
+	r, err := bench.Run(ctx, config)
+	if r.Settings.URL == "" { // it ended before there was anything to tell
+		return err
+	}
+	r.Settings.Database = database
+	return errors.Join(err, c.print(r))
+}
+
+// shops makes the merchants. Their tier has the highest rate limits.
+func (c *benchCmd) shops(ctx context.Context, log *slog.Logger) ([]bench.Shop, error) {
+	a, err := c.open(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	shops := make([]bench.Shop, 0, c.Merchants)
+	for i := range c.Merchants {
+		o, err := a.CreateMerchant(ctx, app.NewMerchant{
+			Name: fmt.Sprintf("Bench %d", i+1), Email: "bench@example.com", Industry: "load test", Tier: pay.Trusted,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("make merchant %d: %w", i+1, err)
+		}
+		shops = append(shops, bench.Shop{Publishable: o.Sandbox.Publishable, Secret: o.Sandbox.Secret})
+	}
+	return shops, nil
+}
+
+func (c *benchCmd) print(r bench.Result) error {
+	if !c.JSON {
+		if err := r.Write(os.Stdout); err != nil {
+			return err
+		}
+	} else if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
+		return err
+	}
+	if problems := r.Problems(); len(problems) > 0 {
+		return errors.New(strings.Join(problems, "; "))
+	}
+	return nil
+}
+
+const describeSQL = `SELECT current_setting('server_version'), current_setting('fsync'), current_setting('synchronous_commit'),
+	current_setting('full_page_writes'), current_setting('shared_buffers')`
+
+// describe names what makes a PostgreSQL server fast or safe.
+func describe(ctx context.Context, conn *pgx.Conn) (string, error) {
+	var version, fsync, synchronous, fullPages, buffers string
+	if err := conn.QueryRow(ctx, describeSQL).Scan(&version, &fsync, &synchronous, &fullPages, &buffers); err != nil {
+		return "", fmt.Errorf("read the settings of PostgreSQL: %w", err)
+	}
+	return fmt.Sprintf("postgres %s, fsync %s, synchronous_commit %s, full_page_writes %s, shared_buffers %s",
+		version, fsync, synchronous, fullPages, buffers), nil
+}
+
+const writtenSQL = `SELECT (pg_current_wal_lsn() - '0/0')::bigint`
+
+// written is how much the server has written to its WAL, in bytes.
+func written(ctx context.Context, conn *pgx.Conn) (n int64, err error) {
+	err = conn.QueryRow(ctx, writtenSQL).Scan(&n)
+	return n, err
+}

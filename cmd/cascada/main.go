@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime/debug"
+	"runtime"
 
 	"github.com/alecthomas/kong"
 )
@@ -31,12 +31,11 @@ type database struct {
 
 type versionCmd struct{}
 
+// version is set by the Makefile.
+var version = "development"
+
 func (versionCmd) Run() error {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return fmt.Errorf("this binary has no build information")
-	}
-	fmt.Println("cascada", info.Main.Version, info.GoVersion)
+	fmt.Println("cascada", version, runtime.Version())
 	return nil
 }
 

@@ -98,6 +98,7 @@ func (a *App) load(ctx context.Context) error {
 // requests and the loops.
 func (a *App) Close() {
 	a.deliver.drain()
+	a.Sender.Close()
 	a.store.Close()
 }
 

@@ -80,7 +80,7 @@ func (a *App) CreatePayment(ctx context.Context, by Principal, n NewPayment) (p 
 	err = a.commit(ctx, change, cause)
 	if errors.Is(err, store.ErrDuplicate) {
 		p, err = a.replay(ctx, scope, n.Idempotency)
-		return p, true, err
+		return p, err == nil, err
 	}
 	if err != nil {
 		return pay.Payment{}, false, err
@@ -94,8 +94,32 @@ func (a *App) CreatePayment(ctx context.Context, by Principal, n NewPayment) (p 
 		if p, err = a.play(ctx, p, n.Simulate, cause); err != nil {
 			return p, false, err
 		}
+		if p.Answered == "" { // a faulty provider played nothing
+			p, err = a.answer(ctx, p)
+		}
 	}
-	return p, false, nil
+	return p, false, err
+}
+
+// answer notes the reply of a create call, which its replays wait for.
+func (a *App) answer(ctx context.Context, p pay.Payment) (pay.Payment, error) {
+	err := again(func() error {
+		read, err := a.store.AnyPayment(ctx, p.ID)
+		if err != nil {
+			return err
+		}
+		p = read
+		if read.Answered != "" {
+			return nil
+		}
+		next, change := read.Reply(a.Now())
+		if err := a.commit(ctx, change, view.Cause{}); err != nil {
+			return err
+		}
+		p = next
+		return nil
+	})
+	return p, err
 }
 
 // order resolves what was asked for into a payment that is not written yet.

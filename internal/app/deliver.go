@@ -21,6 +21,10 @@ const (
 	// laneLimit is how many wait for one endpoint in memory. Others wait in the
 	// database, leased until their time comes again.
 	laneLimit = 5000
+	// outcomeLimit is how many outcomes of tries are being written at a time. A
+	// lane goes on while they are: waiting for each commit would make an
+	// endpoint's lane slower than the payments of a busy shop.
+	outcomeLimit = 1024
 	// leaseRest is what must be left of a delivery's lease to start a try: a
 	// try takes at most ten seconds.
 	leaseRest = 12 * time.Second
@@ -32,8 +36,9 @@ const (
 // dispatcher sends deliveries, a lane for each endpoint, so that a slow one
 // delays nobody else.
 type dispatcher struct {
-	app     *App
-	workers sync.WaitGroup
+	app      *App
+	workers  sync.WaitGroup
+	outcomes chan struct{} // a slot for each outcome that is being written
 
 	mu     sync.Mutex // owns what follows
 	lanes  map[string]*lane
@@ -49,7 +54,7 @@ type lane struct {
 }
 
 func newDispatcher(a *App) *dispatcher {
-	return &dispatcher{app: a, lanes: map[string]*lane{}}
+	return &dispatcher{app: a, lanes: map[string]*lane{}, outcomes: make(chan struct{}, outcomeLimit)}
 }
 
 // submit takes deliveries that are leased to this node. It never blocks: what
@@ -101,12 +106,24 @@ func (d *dispatcher) work(subscription string, l *lane) {
 		l.queue = l.queue[1:]
 		d.mu.Unlock()
 
-		delivered := d.app.send(context.Background(), next)
-
+		try, tried := d.app.send(context.Background(), next)
 		d.mu.Lock()
-		delete(l.waiting, next.Delivery.ID)
-		l.failing = !delivered
+		l.failing = tried && try.Error != ""
+		if !tried {
+			delete(l.waiting, next.Delivery.ID)
+		}
 		d.mu.Unlock()
+		if !tried {
+			continue
+		}
+		d.outcomes <- struct{}{}
+		d.workers.Go(func() {
+			defer func() { <-d.outcomes }()
+			d.app.tried(context.Background(), next.Delivery, try)
+			d.mu.Lock()
+			delete(l.waiting, next.Delivery.ID)
+			d.mu.Unlock()
+		})
 	}
 }
 
@@ -131,21 +148,19 @@ func (a *App) Dispatch(ctx context.Context) (int, error) {
 	return len(due), nil
 }
 
-// send tries one delivery and writes what came of it. It reports whether the
-// endpoint took it.
-func (a *App) send(ctx context.Context, d store.Dispatch) bool {
-	now := a.Now()
-	if now.Add(leaseRest).After(d.Delivery.DueAt) {
-		return true // the lease is about to end: it comes due again
+// send tries one delivery, whose outcome is to be written. It reports false
+// where it did not try: the delivery comes due again.
+func (a *App) send(ctx context.Context, d store.Dispatch) (pay.Try, bool) {
+	if a.Now().Add(leaseRest).After(d.Delivery.DueAt) {
+		return pay.Try{}, false // the lease is about to end
 	}
 	e, err := a.endpoint(ctx, d.Delivery.Subscription)
 	if err != nil {
 		a.Log.Error("a delivery's endpoint cannot be read; it comes again", "delivery", d.Delivery.ID, "error", err)
-		return false
+		return pay.Try{}, false
 	}
 	if e.sub.Status != pay.Enabled {
-		a.tried(ctx, d.Delivery, pay.Try{Error: "disabled", GiveUp: true})
-		return true
+		return pay.Try{Error: "disabled", GiveUp: true}, true
 	}
 	result := a.Sender.Send(ctx, d.Delivery.Live, webhook.Message{
 		URL: e.sub.URL, Secret: e.secret, PreviousSecret: e.previous, Event: string(d.Delivery.EventType),
@@ -162,8 +177,7 @@ func (a *App) send(ctx context.Context, d store.Dispatch) bool {
 		try.GiveUp = true
 		a.disable(ctx, e.sub, "the endpoint answered 410 Gone")
 	}
-	a.tried(ctx, d.Delivery, try)
-	return result.Delivered()
+	return try, true
 }
 
 // tried writes the outcome of a try. A stale one is dropped: whoever had the

@@ -97,6 +97,7 @@ type Service struct {
 	loops    sync.WaitGroup
 	stop     context.CancelFunc // ends the loops
 	draining atomic.Bool
+	ended    sync.Once
 	failed   chan error
 }
 
@@ -195,7 +196,9 @@ func (s *Service) Failed() <-chan error { return s.failed }
 
 // Shutdown lets the requests under way finish, then the loops and deliveries,
 // then writes what is queued.
-func (s *Service) Shutdown() {
+func (s *Service) Shutdown() { s.ended.Do(s.shutdown) }
+
+func (s *Service) shutdown() {
 	s.draining.Store(true)
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()

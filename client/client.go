@@ -1,0 +1,214 @@
+// Package client is a typed client of Cascada's HTTP API.
+//
+//	shop, err := client.New(client.Config{
+//		URL:            "https://pay.example.com",
+//		PublishableKey: "pk_live_…",
+//		SecretKey:      "sk_live_…",
+//	})
+//	p, err := shop.CreatePayment(ctx, client.NewPayment{
+//		Amount:          "25.50",
+//		PaymentMethodID: "1001",
+//		MerchantOrderID: "order-1",
+//		IdempotencyKey:  "order-1",
+//	})
+//
+// # Credentials
+//
+// With both keys the client exchanges them for an access token at its first
+// call and renews it before it expires. With the secret key alone it sends the
+// key itself, which saves the exchange. A publishable key alone reaches Ping
+// and PaymentMethods only.
+//
+// # Errors
+//
+// What the service refuses is an *Error: switch on its Code, never on its
+// Message. Every other error is of the network or of the context, and leaves
+// open whether the service did what it was asked.
+//
+// # Retries
+//
+// The client repeats nothing by itself, with one exception: a call refused
+// with token_expired or invalid_token is sent once more with a new token, for
+// the service has done nothing then. Who repeats CreatePayment after a network
+// error sends the same IdempotencyKey, and is never charged twice.
+//
+// # Money
+//
+// Amounts are Decimal: the digits of a JSON number, in major units, exact.
+//
+// This package imports nothing of the service and needs nothing but the
+// standard library.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	// basePath is the API's root below the service's address.
+	basePath = "/api/v1"
+	// defaultTimeout bounds a call. The service gives a provider 20 s, and a
+	// cascade may call several.
+	defaultTimeout = 90 * time.Second
+	// idlePerHost is how many connections are kept open between calls.
+	idlePerHost = 64
+	// maxReply bounds a reply; the largest are pages of 100 payments.
+	maxReply = 16 << 20
+)
+
+// Config is what a Client is made of.
+type Config struct {
+	// URL is where the service is reached, such as https://pay.example.com, with
+	// or without /api/v1.
+	URL string
+	// PublishableKey and SecretKey are the credentials; see Credentials above.
+	PublishableKey string
+	SecretKey      string
+	// HTTP makes the requests. Nil means a client of our own, which gives a call
+	// 90 seconds and follows no redirect.
+	HTTP *http.Client
+}
+
+// Client calls the API. It is safe for use by many goroutines; make one and
+// keep it.
+type Client struct {
+	base    string
+	http    *http.Client
+	session *session
+}
+
+// New returns a client. It makes no call.
+func New(c Config) (*Client, error) {
+	base := strings.TrimSuffix(strings.TrimRight(c.URL, "/"), basePath)
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("client: URL must be an absolute http or https address, got %q", c.URL)
+	}
+	if c.PublishableKey == "" && c.SecretKey == "" {
+		return nil, errors.New("client: a SecretKey is needed, a PublishableKey with it, or a PublishableKey alone")
+	}
+	if c.HTTP == nil {
+		c.HTTP = newHTTP()
+	}
+	client := &Client{base: base + basePath, http: c.HTTP}
+	client.session = newSession(client, c.PublishableKey, c.SecretKey)
+	return client, nil
+}
+
+func newHTTP() *http.Client {
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment}
+	if standard, ok := http.DefaultTransport.(*http.Transport); ok {
+		transport = standard.Clone()
+	}
+	transport.MaxIdleConnsPerHost = idlePerHost
+	return &http.Client{
+		Transport: transport, Timeout: defaultTimeout,
+		// The API never redirects: who does is not the API.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// request is one call before it has credentials.
+type request struct {
+	method, path string
+	query        url.Values
+	header       map[string]string // empty values are not sent
+	body         any               // nil for none
+}
+
+// do makes a call with credentials and reads its reply into out, which may be
+// nil.
+func (c *Client) do(ctx context.Context, r request, out any) (http.Header, error) {
+	bearer, err := c.session.bearer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	header, err := c.send(ctx, r, bearer, out)
+	if !staleToken(err) || !c.session.forget(ctx, bearer) {
+		return header, err
+	}
+	if bearer, err = c.session.bearer(ctx); err != nil {
+		return nil, err
+	}
+	return c.send(ctx, r, bearer, out)
+}
+
+// send makes one HTTP request. An empty bearer is not sent.
+func (c *Client) send(ctx context.Context, r request, bearer string, out any) (http.Header, error) {
+	request, err := c.build(ctx, r, bearer)
+	if err != nil {
+		return nil, err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, err // a *url.Error, which names the method and the address
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxReply))
+	if err != nil {
+		return nil, fmt.Errorf("read the reply to %s %s: %w", r.method, r.path, err)
+	}
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		return nil, newError(response, body)
+	}
+	if out == nil {
+		return response.Header, nil
+	}
+	if err := json.Unmarshal(body, out); err != nil {
+		return nil, fmt.Errorf("read the reply to %s %s: %w", r.method, r.path, err)
+	}
+	return response.Header, nil
+}
+
+func (c *Client) build(ctx context.Context, r request, bearer string) (*http.Request, error) {
+	address := c.base + r.path
+	if len(r.query) > 0 {
+		address += "?" + r.query.Encode()
+	}
+	var body io.Reader // stays nil without a body: a typed nil would be sent
+	if r.body != nil {
+		text, err := json.Marshal(r.body)
+		if err != nil {
+			return nil, fmt.Errorf("write the body of %s %s: %w", r.method, r.path, err)
+		}
+		body = bytes.NewReader(text)
+	}
+	request, err := http.NewRequestWithContext(ctx, r.method, address, body)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", r.method, r.path, err)
+	}
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set("User-Agent", "cascada-go")
+	if r.body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if bearer != "" {
+		request.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	for name, value := range r.header {
+		if value != "" {
+			request.Header.Set(name, value)
+		}
+	}
+	return request, nil
+}
+
+// values is a query without its empty parameters.
+func values(pairs map[string]string) url.Values {
+	v := url.Values{}
+	for name, value := range pairs {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	return v
+}

@@ -1,0 +1,186 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// Named is an id with its name.
+type Named struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// Pong is the reply to Ping.
+type Pong struct {
+	OK          bool      `json:"ok"`
+	Environment string    `json:"environment"` // sandbox or production
+	KeyKind     string    `json:"keyKind"`     // secret or publishable
+	KeyID       string    `json:"keyId"`       // masked
+	APIVersion  string    `json:"apiVersion"`
+	Merchant    Named     `json:"merchant"`
+	Timestamp   time.Time `json:"timestamp"`
+}
+
+// Ping checks the credentials.
+func (c *Client) Ping(ctx context.Context) (Pong, error) {
+	var p Pong
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/ping"}, &p)
+	return p, err
+}
+
+// Profile is the merchant.
+type Profile struct {
+	ID           string       `json:"id"`
+	Name         string       `json:"name"`
+	Email        string       `json:"email"`
+	Industry     string       `json:"industry"`
+	Tier         string       `json:"tier"`
+	TrustScore   int          `json:"trustScore"` // 0 to 1000
+	Environment  string       `json:"environment"`
+	Capabilities Capabilities `json:"capabilities"`
+	Balance      Buckets      `json:"balance"`
+}
+
+// Capabilities is what the merchant may use.
+type Capabilities struct {
+	Checkout     bool     `json:"checkout"`
+	DirectCharge bool     `json:"directCharge"`
+	Refunds      bool     `json:"refunds"`
+	Webhooks     bool     `json:"webhooks"`
+	Crypto       []string `json:"crypto"`
+	Methods      []string `json:"methods"`
+}
+
+// Me reads the merchant's profile.
+func (c *Client) Me(ctx context.Context) (Profile, error) {
+	var p Profile
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/me"}, &p)
+	return p, err
+}
+
+// Buckets is where the merchant's money is, in USD.
+type Buckets struct {
+	Available Decimal `json:"available"`
+	Pending   Decimal `json:"pending"` // captured, not settled yet
+	Frozen    Decimal `json:"frozen"`  // held against open claims
+	Reserve   Decimal `json:"reserve"` // rolling reserve
+}
+
+// Balance is the merchant's account.
+type Balance struct {
+	MerchantID        string          `json:"merchantId"`
+	Currency          string          `json:"currency"` // USD
+	Balance           Buckets         `json:"balance"`
+	LedgerWarnings    []LedgerWarning `json:"ledgerWarnings"`
+	Tier              string          `json:"tier"`
+	TrustScore        int             `json:"trustScore"`
+	RollingReservePct Decimal         `json:"rollingReservePct"`
+	WithdrawalFeeUSD  Decimal         `json:"withdrawalFeeUsd"`
+	FeeSummary        FeeSummary      `json:"feeSummary"`
+	Movements         []Movement      `json:"movements"`       // the latest 50
+	ReserveSchedule   []Release       `json:"reserveSchedule"` // the next three
+}
+
+// LedgerWarning is something about the books that a person should see.
+type LedgerWarning struct {
+	Code      string    `json:"code"`
+	Message   string    `json:"message"`
+	AmountUSD Decimal   `json:"amountUsd"`
+	Since     time.Time `json:"since"` // zero where it is not known
+}
+
+// FeeSummary adds up what payments cost, in USD.
+type FeeSummary struct {
+	GrossVolume    Decimal `json:"grossVolume"`
+	PlatformFees   Decimal `json:"platformFees"`
+	ProcessingFees Decimal `json:"processingFees"`
+	FlatFees       Decimal `json:"flatFees"`
+	ChargebackFees Decimal `json:"chargebackFees"`
+	TotalFees      Decimal `json:"totalFees"`
+	NetBalance     Decimal `json:"netBalance"`
+}
+
+// Movement is one line of the account.
+type Movement struct {
+	ID            string    `json:"id"`
+	Type          string    `json:"type"`
+	Amount        Decimal   `json:"amount"` // signed USD
+	Bucket        string    `json:"bucket"`
+	TransactionID string    `json:"transactionId"`
+	ClaimID       string    `json:"claimId"`
+	Description   string    `json:"description"`
+	CreatedAt     time.Time `json:"createdAt"`
+}
+
+// Release is a part of the reserve that becomes available.
+type Release struct {
+	ReleaseAt time.Time `json:"releaseAt"`
+	Amount    Decimal   `json:"amount"`
+	Currency  string    `json:"currency"`
+	Percent   Decimal   `json:"percent"`
+	Status    string    `json:"status"`
+}
+
+// Balance reads the merchant's account.
+func (c *Client) Balance(ctx context.Context) (Balance, error) {
+	var b Balance
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/me/balance"}, &b)
+	return b, err
+}
+
+// MethodFilter selects payment methods; zero fields select all.
+type MethodFilter struct {
+	Country string // ISO 3166 alpha-2 or alpha-3
+	Channel string // ONLINE, CASH or CREDIT_CARD
+	Method  string // slug
+}
+
+// Catalog is the shop's payment methods.
+type Catalog struct {
+	Shop           Named    `json:"shop"`
+	Environment    string   `json:"environment"`
+	Count          int      `json:"count"`          // selected by the filter
+	TotalAvailable int      `json:"totalAvailable"` // without the filter
+	RoutableCount  int      `json:"routableCount"`
+	Methods        []Method `json:"methods"`
+}
+
+// Method is a payment method. Offer those that are Routable.
+type Method struct {
+	PaymentMethodID  string    `json:"paymentMethodId"` // for NewPayment
+	Method           string    `json:"method"`          // slug
+	MethodLabel      string    `json:"methodLabel"`
+	Name             string    `json:"name"`
+	Country          string    `json:"country"`     // ISO 3166 alpha-2
+	CountryISO3      string    `json:"countryIso3"` // ISO 3166 alpha-3
+	Channel          string    `json:"channel"`
+	ImageURL         string    `json:"imageUrl"`
+	Currencies       []string  `json:"currencies"`
+	CurrencyLimits   []Limit   `json:"currencyLimits"`
+	MinTxUSD         Decimal   `json:"minTxUsd"` // "" where it is not known
+	MaxTxUSD         Decimal   `json:"maxTxUsd"`
+	Fee              MethodFee `json:"fee"`
+	Enabled          bool      `json:"enabled"`
+	Online           bool      `json:"online"`
+	Routable         bool      `json:"routable"` // whether it can be charged now
+	UnroutableReason string    `json:"unroutableReason"`
+}
+
+// MethodFee is the price of a method.
+type MethodFee struct {
+	Percent  Decimal `json:"percent"`
+	Flat     Decimal `json:"flat"`
+	Currency string  `json:"currency"`
+}
+
+// PaymentMethods lists the shop's payment methods.
+func (c *Client) PaymentMethods(ctx context.Context, f MethodFilter) (Catalog, error) {
+	var list Catalog
+	_, err := c.do(ctx, request{
+		method: http.MethodGet, path: "/payment-methods",
+		query: values(map[string]string{"country": f.Country, "channel": f.Channel, "method": f.Method}),
+	}, &list)
+	return list, err
+}

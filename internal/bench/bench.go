@@ -1,0 +1,248 @@
+// Package bench measures a running service over HTTP: payments a second, how
+// long each took, what they cost, and whether every event was delivered.
+//
+// The load is a closed loop: each connection sends its next payment when the
+// reply to the last one is in. So the latency is that of a service with as
+// many callers as there are connections, each always waiting; it is not that
+// of payments which arrive whatever the service does. The generator shares the
+// machine with what it measures, so its hot path is a raw connection, prebuilt
+// requests and a reader that skips what nobody looks at; it tells what CPU it
+// took itself.
+//
+// It is not a test of the network, of TLS, or of a provider: the sandbox's
+// providers answer at once.
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cascadapay/cascada/client"
+)
+
+// Shop is the credentials of one shop that payments are taken for. It is to be
+// used for nothing else, or what it lists in the end is not what was counted.
+type Shop struct{ Publishable, Secret string }
+
+// Auth is what a payment's request carries.
+type Auth string
+
+// The ways to authenticate.
+const (
+	Token Auth = "token" // an access token of /auth/token, made before the run
+	Key   Auth = "key"   // the raw secret key
+)
+
+// Config is one run.
+type Config struct {
+	URL         string // the service's address; http only
+	Shops       []Shop // taken in turn by each connection
+	Connections int
+	Warmup      time.Duration // not measured
+	Duration    time.Duration // measured
+	Method      string        // paymentMethodId
+	Amount      string        // USD
+	Idempotency bool          // a key of its own on each request
+	Webhooks    bool          // subscribe every shop, and await the events
+	Auth        Auth
+	ServerPID   int // 0: the server process is not looked at
+	// WAL returns how much the database has written to its log since it was
+	// made, in bytes. Nil where there is none.
+	WAL func(context.Context) (int64, error)
+}
+
+// checked returns the configuration with its URL in the form we use.
+func (c Config) checked() (Config, error) {
+	u, err := url.Parse(c.URL)
+	if err != nil || u.Scheme != "http" || u.Host == "" {
+		return c, fmt.Errorf("the address must be http://host:port, got %q", c.URL)
+	}
+	if u.Port() == "" {
+		u.Host += ":80"
+	}
+	c.URL = "http://" + u.Host
+	switch {
+	case len(c.Shops) == 0:
+		return c, errors.New("a run needs at least one shop")
+	case c.Connections < 1 || c.Connections > maxConnections:
+		return c, fmt.Errorf("connections must be from 1 to %d, got %d", maxConnections, c.Connections)
+	case c.Duration <= 0 || c.Warmup < 0:
+		return c, errors.New("the duration must be above 0, the warm-up not below")
+	}
+	return c, nil
+}
+
+const (
+	maxConnections = 0xffff // four hex digits of an order id
+	// graceTime is how long a request under way may take after the end.
+	graceTime = 30 * time.Second
+	// awaitTime is how long events may take to arrive after the end.
+	awaitTime = 30 * time.Second
+	awaitPoll = 100 * time.Millisecond
+)
+
+// Run drives the service and returns what it measured.
+func Run(ctx context.Context, c Config) (r Result, err error) {
+	if c, err = c.checked(); err != nil {
+		return r, err
+	}
+	shops, pong, err := login(ctx, c)
+	if err != nil {
+		return r, err
+	}
+	var s *sink
+	if c.Webhooks {
+		if s, err = listen(); err != nil {
+			return r, err
+		}
+		defer s.close()
+		// Also after an interrupt: or the server would knock for days at a sink
+		// that is gone.
+		defer func() { err = errors.Join(err, unsubscribe(context.WithoutCancel(ctx), shops)) }()
+		if err := subscribe(ctx, shops, s); err != nil {
+			return r, err
+		}
+	}
+	measured, err := load(ctx, c, shops, s)
+	if err != nil {
+		return r, err
+	}
+	r = measured.result(c)
+	r.Settings = c.settings(pong)
+	if s != nil {
+		r.Webhooks = s.await(ctx, measured)
+	}
+	r.Listed, err = listed(ctx, shops)
+	return r, err
+}
+
+// shop is a shop during a run.
+type shop struct {
+	api     *client.Client
+	bearer  string
+	webhook string // id of its subscription
+}
+
+// login gets each shop's credential for the hot path and checks it.
+func login(ctx context.Context, c Config) ([]*shop, client.Pong, error) {
+	var pong client.Pong
+	shops := make([]*shop, 0, len(c.Shops))
+	for _, keys := range c.Shops {
+		api, err := client.New(client.Config{URL: c.URL, SecretKey: keys.Secret})
+		if err != nil {
+			return nil, pong, err
+		}
+		s := &shop{api: api, bearer: keys.Secret}
+		if c.Auth == Token {
+			if s.bearer, err = token(ctx, c, keys); err != nil {
+				return nil, pong, err
+			}
+		}
+		shops = append(shops, s)
+	}
+	pong, err := shops[0].api.Ping(ctx)
+	return shops, pong, err
+}
+
+// subscribe sends every event of the shops to the sink.
+func subscribe(ctx context.Context, shops []*shop, s *sink) error {
+	for i, shop := range shops {
+		w, err := shop.api.CreateWebhook(ctx, client.NewWebhook{URL: s.url(i), Events: []string{client.AllEvents}, Description: "cascada bench"})
+		if err != nil {
+			return fmt.Errorf("subscribe (a server reaches a sink on loopback only if it listens there itself): %w", err)
+		}
+		shop.webhook = w.ID
+		s.expect(w.Secret)
+	}
+	return nil
+}
+
+// unsubscribe ends the subscriptions that were made.
+func unsubscribe(ctx context.Context, shops []*shop) error {
+	for _, shop := range shops {
+		if shop.webhook == "" {
+			continue
+		}
+		if err := shop.api.DeleteWebhook(ctx, shop.webhook); err != nil {
+			return fmt.Errorf("unsubscribe: %w", err)
+		}
+	}
+	return nil
+}
+
+// listed counts what the service itself says it has taken.
+func listed(ctx context.Context, shops []*shop) (int64, error) {
+	var total int64
+	for _, shop := range shops {
+		page, err := shop.api.Payments(ctx, client.PaymentFilter{Limit: 1})
+		if err != nil {
+			return 0, fmt.Errorf("count what the service lists: %w", err)
+		}
+		total += page.Pagination.Total
+	}
+	return total, nil
+}
+
+// measured is what a run has counted.
+type measured struct {
+	from, until   time.Time // the window that counts
+	workers       []*worker
+	before, after sample
+}
+
+// load runs the connections and takes samples at both ends of the window.
+func load(ctx context.Context, c Config, shops []*shop, s *sink) (*measured, error) {
+	templates := make([]template, 0, len(shops))
+	for _, shop := range shops {
+		templates = append(templates, newTemplate(c, shop.bearer))
+	}
+	began := time.Now()
+	m := &measured{from: began.Add(c.Warmup)}
+	m.until = m.from.Add(c.Duration)
+	if s != nil {
+		s.window(m.from, m.until)
+	}
+	run := runName(began)
+	var working sync.WaitGroup
+	for i := range c.Connections {
+		w := newWorker(i, run, strings.TrimPrefix(c.URL, "http://"), templates, m, c)
+		m.workers = append(m.workers, w)
+		working.Go(func() { w.work(ctx) })
+	}
+	err := m.watch(ctx, c)
+	working.Wait()
+	return m, errors.Join(err, context.Cause(ctx))
+}
+
+// watch takes the samples.
+func (m *measured) watch(ctx context.Context, c Config) (err error) {
+	for _, at := range []struct {
+		time time.Time
+		into *sample
+	}{{m.from, &m.before}, {m.until, &m.after}} {
+		select {
+		case <-time.After(time.Until(at.time)):
+		case <-ctx.Done():
+			return nil // load tells
+		}
+		var sampleErr error
+		*at.into, sampleErr = takeSample(ctx, c)
+		err = errors.Join(err, sampleErr)
+	}
+	return err
+}
+
+func (c Config) settings(pong client.Pong) Settings {
+	return Settings{
+		URL: c.URL, Merchants: len(c.Shops), Connections: c.Connections,
+		Warmup: c.Warmup.String(), Duration: c.Duration.String(), Method: c.Method, Amount: c.Amount,
+		Idempotency: c.Idempotency, Webhooks: c.Webhooks, Auth: c.Auth,
+		APIVersion: pong.APIVersion, ServerBuild: build(c.ServerPID), CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0),
+	}
+}

@@ -1,0 +1,153 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// redialPause is between two tries to connect.
+const redialPause = 50 * time.Millisecond
+
+// expectedRate is how many payments a second room is made for on one
+// connection; beyond it the slice grows.
+const expectedRate = 1000
+
+// worker is one connection: it sends a payment, awaits the reply, and goes on.
+// Only its goroutine touches it until it ends.
+type worker struct {
+	address   string
+	templates []template
+	next      int // template
+	order     []byte
+	requests  uint64
+	keepIDs   bool
+
+	from, until time.Time // the window that counts
+
+	latencies     []uint32 // µs, of payments within the window
+	taken         int64    // payments, also outside the window
+	statuses      map[string]int64
+	failures      map[string]int64 // all else that came back, also outside the window
+	completed     []string         // ids, with keepIDs
+	sent, arrived int64            // bytes within the window
+}
+
+func newWorker(number int, run uint64, address string, templates []template, m *measured, c Config) *worker {
+	return &worker{
+		address: address, templates: templates, next: number % len(templates), order: newOrder(run, number), keepIDs: c.Webhooks,
+		from: m.from, until: m.until, latencies: make([]uint32, 0, int(c.Duration.Seconds()+1)*expectedRate),
+		statuses: map[string]int64{}, failures: map[string]int64{},
+	}
+}
+
+// work drives connections, one after the other, until the window ends.
+func (w *worker) work(ctx context.Context) {
+	dialer := net.Dialer{Timeout: graceTime}
+	for ctx.Err() == nil && time.Now().Before(w.until) {
+		conn, err := dialer.DialContext(ctx, "tcp", w.address)
+		if err != nil {
+			w.fail("connect", err)
+			select {
+			case <-time.After(redialPause):
+			case <-ctx.Done():
+			}
+			continue
+		}
+		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+		if err := w.converse(conn); err != nil && ctx.Err() == nil {
+			w.fail("connection", err)
+		}
+		stop()
+		_ = conn.Close() // nothing is under way on it
+	}
+}
+
+// converse sends payments over a connection until the window ends, the server
+// closes it, or it breaks.
+func (w *worker) converse(conn net.Conn) error {
+	// One deadline for all: setting one for each request costs.
+	if err := conn.SetDeadline(w.until.Add(graceTime)); err != nil {
+		return err
+	}
+	reader := bufio.NewReaderSize(conn, readerSize)
+	scratch := make([]byte, readerSize)
+	var request []byte
+	for began := time.Now(); began.Before(w.until); {
+		w.requests++
+		putHex(w.order[orderRequest:orderLength], w.requests)
+		request = w.templates[w.next].fill(request, w.order)
+		if w.next++; w.next == len(w.templates) {
+			w.next = 0
+		}
+		if _, err := conn.Write(request); err != nil {
+			return err
+		}
+		p, err := readReply(reader, scratch)
+		if err != nil {
+			return err
+		}
+		ended := time.Now()
+		w.note(p, began, ended, len(request))
+		if p.last {
+			return nil
+		}
+		began = ended
+	}
+	return nil
+}
+
+var statusCompleted = []byte("completed")
+
+// note counts a reply.
+func (w *worker) note(p reply, began, ended time.Time, sent int) {
+	inside := !ended.Before(w.from) && ended.Before(w.until)
+	if inside {
+		w.sent += int64(sent)
+		w.arrived += int64(p.size)
+	}
+	if p.status != 201 || p.replayed {
+		reason := strconv.Itoa(p.status) + " " + string(text(p.body, `"code":"`))
+		if p.status == 201 {
+			reason = "201 replayed" // no request is sent twice
+		}
+		w.failures[reason]++
+		return
+	}
+	w.taken++
+	if status := text(p.body, `"status":"`); bytes.Equal(status, statusCompleted) {
+		w.statuses["completed"]++
+		if w.keepIDs {
+			w.completed = append(w.completed, string(text(p.body, `"transactionId":"`)))
+		}
+	} else {
+		w.statuses[string(status)]++
+	}
+	if inside {
+		w.latencies = append(w.latencies, uint32(min(ended.Sub(began).Microseconds(), 1<<32-1)))
+	}
+}
+
+// fail counts what kept a payment's reply from us: whether it was taken is not
+// known.
+func (w *worker) fail(what string, err error) {
+	reason := "failed"
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		reason = "timed out"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		reason = "refused"
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		reason = "closed by the server"
+	case errors.Is(err, errMalformed):
+		reason = "not HTTP as we know it"
+	}
+	w.failures[what+" "+reason]++
+}
