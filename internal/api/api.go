@@ -171,12 +171,11 @@ func (a *API) refuse(ctx huma.Context, err error) {
 // unmarshal reads a body. Huma calls it twice: for validation and for the
 // handler's struct.
 func unmarshal(body []byte, into any) error {
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	err := decoder.Decode(into)
+	err := json.Unmarshal(body, into)
 	if _, ok := into.(*any); ok {
 		if _, large := errors.AsType[*json.UnmarshalTypeError](err); large {
 			// A number beyond float64 is JSON all the same. Its field's check refuses it.
-			decoder = json.NewDecoder(bytes.NewReader(body))
+			decoder := json.NewDecoder(bytes.NewReader(body))
 			decoder.UseNumber()
 			err = decoder.Decode(into)
 		}
@@ -186,9 +185,6 @@ func unmarshal(body []byte, into any) error {
 	}
 	if err != nil {
 		return err
-	}
-	if _, err := decoder.Token(); err != io.EOF {
-		return errors.New(jsonMark + "the body is not valid JSON: something follows the object")
 	}
 	if bytes.Contains(body, []byte(`\u0000`)) {
 		if path, found := findNUL(reflect.ValueOf(into).Elem()); found {

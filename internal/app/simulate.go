@@ -39,8 +39,8 @@ func (a *App) Simulate(ctx context.Context, scope pay.Scope, id string, action p
 func (a *App) play(ctx context.Context, p pay.Payment, action pay.Action, cause view.Cause) (pay.Payment, error) {
 	if action == pay.SimulateChargeback {
 		paid, _, err := a.simulate(ctx, p, pay.SimulatePaid, cause)
-		if err != nil {
-			return p, err
+		if err != nil || paid.Status != pay.Completed { // a faulty provider confirmed nothing
+			return paid, err
 		}
 		p = paid
 	}
@@ -78,8 +78,13 @@ func (a *App) simulate(ctx context.Context, p pay.Payment, action pay.Action, ca
 	default:
 		return p, nil, fmt.Errorf("simulate %q: no such action", action)
 	}
+	next = p
 	for _, sent := range upstream.Send(n) {
 		read, told, err := a.notify(ctx, attempt.Provider, sent.Header, sent.Body, cause)
+		var shown *pay.Error
+		if errors.As(err, &shown) && shown.Code == pay.CodeInvalidToken {
+			continue // its fault: the provider was refused, and the payment stays as it is
+		}
 		if err != nil {
 			return p, nil, err
 		}

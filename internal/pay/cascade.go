@@ -164,6 +164,15 @@ func (p Payment) answer() Payment {
 	return p
 }
 
+// Reply notes the status that the create call replies with where the simulation
+// it waited for came to nothing.
+func (p Payment) Reply(now time.Time) (Payment, Change) {
+	from := p
+	p.Answered = p.Status
+	p = p.written(from, now)
+	return p, Change{Payments: []Payment{p}}
+}
+
 func (p Payment) fail(f Failure, now time.Time) Payment {
 	p = p.move(Fail, now)
 	p.Failure = &f

@@ -1,0 +1,129 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// sandboxMethods are the contract's test methods, charged 25.50 USD on the
+// standard tier (platform 1.2 %, reserve 5 %, rates of fx).
+var sandboxMethods = []struct {
+	id, method, country, document   string
+	status                          string
+	local, currency, rate           string
+	platform, provider, total, held string
+	data                            string // paymentData on get
+}{
+	{"sbx_pix", "pix", "BRA", "52998224725", "pending", "137.7", "BRL", "5.4", "0.31", "0.25", "0.56", "1.28",
+		`{"type":"pix","qrCode":"<text>","qrCodeImageUrl":"<url>","expiresAt":"<time>"}`},
+	{"sbx_spei", "spei", "MEX", "XAXX010101000", "pending", "467.92", "MXN", "18.35", "0.31", "0.5", "0.81", "1.28",
+		`{"type":"spei","clabe":"<digits>","bankName":"<text>","beneficiary":"<text>","reference":"<digits>","expiresAt":"<time>"}`},
+	{"sbx_pse", "bank_transfer", "COL", "", "pending", "105072.75", "COP", "4120.5", "0.31", "0.71", "1.02", "1.28",
+		`{"type":"redirect"}`},
+	{"sbx_card", "card", "USA", "", "completed", "25.5", "USD", "1", "0.31", "1.06", "1.37", "1.28",
+		`{"type":"redirect"}`},
+	{"sbx_cash", "cash", "MEX", "", "pending", "467.92", "MXN", "18.35", "0.31", "0.89", "1.2", "1.28",
+		`{"type":"voucher","reference":"<digits>","barcode":"<digits>","barcodeImageUrl":"<url>","voucherUrl":"<url>","expiresAt":"<time>"}`},
+}
+
+func TestPaymentLooksTheSameOnEveryEndpoint(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		for _, m := range sandboxMethods {
+			body := fmt.Sprintf(`{"amount":25.50,"paymentMethodId":%q,"documentId":%q,"merchantOrderId":"order %s"}`, m.id, m.document, m.id)
+			common := fmt.Sprintf(`"status":%q,"amount":25.5,"currency":"USD","amountLocal":%s,"currencyLocal":%q,
+				"paymentMethodId":%q,"paymentMethod":%q,"country":%q,"merchantOrderId":"order %s",
+				"fees":{"platform":%s,"provider":%s,"network":0,"total":%s}`,
+				m.status, m.local, m.currency, m.id, m.method, m.country, m.id, m.platform, m.provider, m.total)
+			created := fmt.Sprintf(`{"transactionId":"<txn>",%s,"fxRate":%s,
+				"settlement":{"type":"delayed","delay":"48h","status":"pending","reserve":%s},
+				"paymentFormUrl":"<url>","paymentData":{},"expiresAt":"<time>","timestamps":{"created":"<time>","updated":"<time>"}}`,
+				common, m.rate, m.held)
+			refundable, completed := "0", ""
+			if m.status == "completed" {
+				refundable, completed = m.local, `,"completed":"<time>"`
+			}
+			row := fmt.Sprintf(`"id":"<txn>",%s,"settlement":{"type":"delayed","delay":"48h","status":"pending"},
+				"refundedAmountLocal":0,"refundableAmountLocal":%s,"failure":null,
+				"timestamps":{"created":"<time>","updated":"<time>"%s}`, common, refundable, completed)
+			for _, alias := range []string{"/payments", "/transactions"} {
+				r := o.post(t, alias, body)
+				r.is(t, http.StatusCreated, created)
+				id := r.want(t, http.StatusCreated).text(t, "transactionId")
+				for _, read := range []string{"/payments", "/transactions"} {
+					o.get(t, read+"/"+id).is(t, http.StatusOK, fmt.Sprintf(`{%s,"paymentData":%s}`, row, m.data))
+					o.get(t, read+"?limit=1").is(t, http.StatusOK, fmt.Sprintf(`{"data":[{%s}],"pagination":{"total":%s,"limit":1,"offset":0,"pages":%[2]s}}`,
+						row, o.total(t, nil)))
+				}
+			}
+		}
+	})
+}
+
+func TestHostedCheckoutAddsOurOwnURL(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		const back = "https://shop.example/thanks?order=1&lang=es"
+		for _, c := range []struct{ name, fields, query string }{
+			{"with a return URL", `,"hostedCheckout":true,"returnUrl":"` + back + `"`, "?returnUrl=" + url.QueryEscape(back)},
+			{"without", `,"hostedCheckout":true`, ""},
+		} {
+			r := o.post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_pse"`+c.fields+`}`).want(t, http.StatusCreated)
+			want := s.URL + "/c/" + r.text(t, "transactionId") + c.query
+			if got := r.text(t, "checkoutUrl"); got != want {
+				t.Errorf("%s: checkoutUrl is %s, want %s", c.name, got, want)
+			}
+		}
+		r := o.post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_pse","hostedCheckout":false,"returnUrl":"`+back+`"}`)
+		if _, ok := r.want(t, http.StatusCreated).at(t, "checkoutUrl"); ok {
+			t.Errorf("a direct charge has a checkoutUrl: %s", r)
+		}
+	})
+}
+
+func TestPaymentIsAcceptedAtEveryLimit(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		email := strings.Repeat("a", 254-len("@b.example")) + "@b.example"
+		for _, c := range []struct{ name, body, field, want string }{
+			{"an exponent", `{"amount":1e2,"paymentMethodId":"sbx_card"}`, "amount", "100"},
+			{"trailing zeros", `{"amount":25.500,"paymentMethodId":"sbx_card"}`, "amount", "25.5"},
+			{"the smallest amount", `{"amount":0.01,"paymentMethodId":"sbx_card"}`, "amount", "0.01"},
+			{"the largest amount", `{"amount":100000,"paymentMethodId":"sbx_card"}`, "amount", "100000"},
+			{"a cent more than a float can say", `{"amount":90071.99,"paymentMethodId":"sbx_card"}`, "amount", "90071.99"},
+			{"the smallest cash amount", `{"amount":0.55,"paymentMethodId":"sbx_cash"}`, "amountLocal", "10.09"},
+			{"the largest cash amount", `{"amount":544.95,"paymentMethodId":"sbx_cash"}`, "amountLocal", "9999.83"},
+			{"country in lower case", `{"amount":10,"paymentMethodId":"sbx_pse","country":"br"}`, "country", "BRA"},
+			{"country of two letters", `{"amount":10,"paymentMethodId":"sbx_pse","country":"BR"}`, "currencyLocal", "BRL"},
+			{"country of three letters", `{"amount":10,"paymentMethodId":"sbx_pse","country":"BRA"}`, "amountLocal", "54"},
+			{"country of the method", `{"amount":10,"paymentMethodId":"sbx_pse"}`, "country", "COL"},
+			{"a legacy slug", `{"amount":10,"paymentMethod":"bank_transfer"}`, "paymentMethodId", "sbx_pse"},
+			{"a legacy slug beside an id", `{"amount":10,"paymentMethod":"pix","paymentMethodId":"sbx_card"}`, "paymentMethod", "card"},
+			{"a production method with a test key", `{"amount":10,"paymentMethod":"oxxo","country":"MX"}`, "status", "pending"},
+			{"an email of 254 characters", `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"` + email + `"}`, "status", "completed"},
+			{"a name of 120 characters", `{"amount":10,"paymentMethodId":"sbx_card","userName":"` + strings.Repeat("ñ", 120) + `"}`, "status", "completed"},
+			{"an order id of 120 characters", `{"amount":10,"paymentMethodId":"sbx_card","merchantOrderId":"` + strings.Repeat("ñ", 120) + `"}`,
+				"merchantOrderId", strings.Repeat("ñ", 120)},
+			{"unknown fields", `{"amount":10,"paymentMethodId":"sbx_card","colour":{"red":[1,null]},"transactionId":"TXN-1"}`, "status", "completed"},
+			{"null for what may be absent", `{"amount":10,"paymentMethodId":"sbx_card","country":null,"userEmail":null,"userName":null,"userIp":null,` +
+				`"documentId":null,"merchantOrderId":null,"hostedCheckout":null,"returnUrl":null,"merchantId":null,"shopId":null,"paymentMethod":null}`, "country", "USA"},
+			{"its own shop and merchant", `{"amount":10,"paymentMethodId":"sbx_card","shopId":"` + o.Shop.ID + `","merchantId":"` + o.Merchant.ID + `"}`, "status", "completed"},
+			{"a body of 1 MiB", oneMiB(`{"amount":10,"paymentMethodId":"sbx_card"}`), "status", "completed"},
+			{"an escape that is no NUL", `{"amount":10,"paymentMethodId":"sbx_card","userName":"a \\u0000 b"}`, "status", "completed"},
+		} {
+			r := o.post(t, "/payments", c.body)
+			if r.status != http.StatusCreated || r.text(t, c.field) != c.want {
+				t.Errorf("%s: want 201 with %s %q, got %s", c.name, c.field, c.want, r)
+			}
+		}
+		o.post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_card"}`, "Content-Type: Application/JSON; charset=utf-8").want(t, http.StatusCreated)
+		o.post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_card"}`, "Service-Version: 2026-11-21").want(t, http.StatusCreated)
+		o.post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_card"}`, "Idempotency-Key: "+strings.Repeat("k", 255)).want(t, http.StatusCreated)
+	})
+}
+
+// oneMiB is a body filled up with spaces to exactly the limit.
+func oneMiB(body string) string { return body + strings.Repeat(" ", 1<<20-len(body)) }

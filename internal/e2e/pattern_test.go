@@ -1,0 +1,121 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const crockford = `[0-9A-HJKMNP-TV-Z]{26}`
+
+// placeholders stand in a pattern for the texts that a test cannot foretell.
+// "<number>" stands for a number.
+var placeholders = map[string]*regexp.Regexp{
+	"<txn>":    regexp.MustCompile(`^TXN-` + crockford + `$`),
+	"<claim>":  regexp.MustCompile(`^CLM-` + crockford + `$`),
+	"<hook>":   regexp.MustCompile(`^wh_` + crockford + `$`),
+	"<event>":  regexp.MustCompile(`^evt_` + crockford + `-\d+$`),
+	"<req>":    regexp.MustCompile(`^req_` + crockford + `$`),
+	"<time>":   regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`),
+	"<secret>": regexp.MustCompile(`^whsec_[\w-]{43}$`),
+	"<masked>": regexp.MustCompile(`^\w+_…[\w-]{4}$`),
+	"<url>":    regexp.MustCompile(`^http://127\.0\.0\.1:\d+/\S+$`),
+	"<text>":   regexp.MustCompile(`\S`),
+	"<jwt>":    regexp.MustCompile(`^[\w-]+\.[\w-]+\.[\w-]{43}$`),
+	"<digits>": regexp.MustCompile(`^\d+$`),
+}
+
+// compare lists how a JSON value differs from a pattern: the same JSON, with
+// placeholders for texts. No key may be missing and none may be added.
+func compare(path string, want, got any) (differences []string) {
+	name := strings.TrimPrefix(path, ".")
+	if name == "" {
+		name = "the body"
+	}
+	differ := func() []string { return []string{fmt.Sprintf("%s is %s, want %s", name, show(got), show(want))} }
+	switch w := want.(type) {
+	case map[string]any:
+		g, ok := got.(map[string]any)
+		if !ok {
+			return differ()
+		}
+		for _, key := range keys(w, g) {
+			value, there := g[key]
+			expected, known := w[key]
+			switch {
+			case !known:
+				differences = append(differences, fmt.Sprintf("%s has %s: %s, which should not be there", name, key, show(value)))
+			case !there:
+				differences = append(differences, fmt.Sprintf("%s lacks %s", name, key))
+			default:
+				differences = append(differences, compare(path+"."+key, expected, value)...)
+			}
+		}
+		return differences
+	case []any:
+		g, ok := got.([]any)
+		if !ok || len(g) != len(w) {
+			return differ()
+		}
+		for i := range w {
+			differences = append(differences, compare(fmt.Sprintf("%s.%d", path, i), w[i], g[i])...)
+		}
+		return differences
+	case string:
+		if _, isNumber := got.(json.Number); w == "<number>" && isNumber {
+			return nil
+		}
+		text, isText := got.(string)
+		if rule, ok := placeholders[w]; ok && isText && rule.MatchString(text) {
+			return nil
+		}
+	}
+	if want != got {
+		return differ()
+	}
+	return nil
+}
+
+// keys returns the keys of both, sorted.
+func keys(a, b map[string]any) []string {
+	var list []string
+	for _, m := range []map[string]any{a, b} {
+		for key := range m {
+			list = append(list, key)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func show(v any) string {
+	if s, ok := v.(string); ok {
+		return fmt.Sprintf("%q", s)
+	}
+	return fmt.Sprint(v)
+}
+
+func TestPatternSeesEveryDifference(t *testing.T) {
+	for _, c := range []struct {
+		want, got   string
+		differences int
+	}{
+		{`{"a":1,"b":["<txn>"]}`, `{"b":["TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"],"a":1}`, 0},
+		{`{"a":1}`, `{"a":1.0}`, 1},
+		{`{"a":1}`, `{"a":"1"}`, 1},
+		{`{"a":null}`, `{}`, 1},
+		{`{}`, `{"a":null}`, 1},
+		{`{"a":[1]}`, `{"a":[1,2]}`, 1},
+		{`{"a":{"b":"<time>"},"c":1}`, `{"a":{"b":"2026-11-21T12:00:00Z"},"c":2}`, 2},
+		{`{"a":"<digits>"}`, `{"a":5}`, 1},
+		{`{"a":"<number>"}`, `{"a":5}`, 0},
+		{`{"a":"<number>"}`, `{"a":"5"}`, 1},
+	} {
+		if got := compare("", decode(t, []byte(c.want)), decode(t, []byte(c.got))); len(got) != c.differences {
+			t.Errorf("%s against %s: %q, want %d differences", c.got, c.want, got, c.differences)
+		}
+	}
+}

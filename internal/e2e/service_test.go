@@ -1,0 +1,165 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/vault"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+var ctx = context.Background()
+
+// patience is how long a test waits for what happens by itself.
+const patience = 15 * time.Second
+
+// service is a running daemon with a clock that the test moves.
+type service struct {
+	*daemon.Service
+	clock *clock
+	spec  *spec
+	vault *vault.Vault
+	log   *faults
+}
+
+// each runs a test against a new service on each engine, and proves the
+// database and the log after it.
+func each(t *testing.T, test func(t *testing.T, s *service)) {
+	t.Helper()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s := start(t, database)
+		test(t, s)
+	})
+}
+
+func start(t *testing.T, database string) *service {
+	t.Helper()
+	master := bytes.Repeat([]byte{7}, vault.KeySize)
+	secrets, err := vault.New(master)
+	must(t, err)
+	s := &service{clock: &clock{}, vault: secrets, log: &faults{}}
+	s.Service, err = daemon.Start(ctx, daemon.Config{
+		Listen: "127.0.0.1:0", Database: database, MasterKey: base64.StdEncoding.EncodeToString(master),
+		Now: s.clock.now, Log: slog.New(s.log),
+	})
+	must(t, err)
+	t.Cleanup(func() {
+		s.clean(t)
+		s.Shutdown()
+		s.log.report(t)
+	})
+	s.spec = loadSpec(t, s.URL)
+	return s
+}
+
+// clean fails the test when an invariant of the database is broken.
+func (s *service) clean(t *testing.T) {
+	t.Helper()
+	broken, err := s.App.Check(ctx)
+	must(t, err)
+	for _, b := range broken {
+		t.Errorf("broken: %s", b)
+	}
+}
+
+// shop makes a merchant of the standard tier, whose terms the tests' figures
+// follow from, with a shop and keys.
+func (s *service) shop(t *testing.T) shop {
+	t.Helper()
+	o, err := s.App.CreateMerchant(ctx, app.NewMerchant{
+		Name: "Acme", Email: "ops@acme.example", Industry: "retail", Tier: pay.Standard,
+	})
+	must(t, err)
+	return shop{Onboarded: o, service: s, credential: o.Sandbox.Secret}
+}
+
+// sweep lets the reconciliation look at what is due until done says so.
+func (s *service) sweep(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	eventually(t, what, func() bool {
+		_, err := s.App.Sweep(ctx)
+		must(t, err)
+		return done()
+	})
+}
+
+// eventually waits until done says so.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for deadline := time.Now().Add(patience); !done(); <-look.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %s in vain until %s", patience, what)
+		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// clock is the system's clock, moved forward by the test.
+type clock struct{ offset atomic.Int64 }
+
+func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) }
+
+func (c *clock) advance(d time.Duration) { c.offset.Add(int64(d)) }
+
+// faults is a log that keeps what a person on call would be woken by.
+type faults struct {
+	mu    sync.Mutex // owns lines
+	lines []string
+}
+
+func (f *faults) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelError }
+func (f *faults) WithAttrs([]slog.Attr) slog.Handler           { return f }
+func (f *faults) WithGroup(string) slog.Handler                { return f }
+
+func (f *faults) Handle(_ context.Context, r slog.Record) error {
+	var line strings.Builder
+	line.WriteString(r.Message)
+	r.Attrs(func(a slog.Attr) bool {
+		line.WriteString(" " + a.String())
+		return true
+	})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lines = append(f.lines, line.String())
+	return nil
+}
+
+func (f *faults) report(t *testing.T) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, line := range f.lines {
+		t.Errorf("the service logged a fault: %s", line)
+	}
+}
+
+func TestServiceTellsThatItIsUp(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		for path, want := range map[string]string{"/healthz": "ok\n", "/readyz": "ready\n"} {
+			r := s.send(t, request{method: http.MethodGet, path: path})
+			if r.status != http.StatusOK || string(r.body) != want {
+				t.Errorf("want 200 %q, got %s", want, r)
+			}
+		}
+	})
+}

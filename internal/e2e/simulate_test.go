@@ -1,0 +1,236 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// stages are the places a payment can be brought to, with the status it then
+// has.
+var stages = []struct {
+	name, status string
+	bring        func(t *testing.T, o shop) string
+}{
+	{"pending", "pending", func(t *testing.T, o shop) string { return o.create(t, `{"amount":10,"paymentMethodId":"sbx_pse"}`) }},
+	{"processing", "processing", func(t *testing.T, o shop) string { return o.create(t, `{"amount":10.96,"paymentMethodId":"sbx_card"}`) }},
+	{"completed", "completed", func(t *testing.T, o shop) string { return o.create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`) }},
+	{"failed", "failed", func(t *testing.T, o shop) string {
+		return o.create(t, `{"amount":10,"paymentMethodId":"sbx_pse"}`, "Sandbox-Simulate: failed")
+	}},
+	{"exhausted", "failed", func(t *testing.T, o shop) string {
+		return o.post(t, "/payments", `{"amount":10.91,"paymentMethodId":"sbx_card"}`).text(t, "error.details.transactionId")
+	}},
+	{"expired", "expired", func(t *testing.T, o shop) string {
+		return o.create(t, `{"amount":10,"paymentMethodId":"sbx_pse"}`, "Sandbox-Simulate: expired")
+	}},
+	{"refunded", "refunded", func(t *testing.T, o shop) string {
+		id := o.create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`)
+		o.simulate(t, id, "refunded").want(t, http.StatusOK)
+		return id
+	}},
+	{"disputed", "completed", func(t *testing.T, o shop) string {
+		return o.create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`, "Sandbox-Simulate: chargeback")
+	}},
+	{"charged back", "chargeback", func(t *testing.T, o shop) string {
+		id := o.create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`)
+		o.notify(t, "sandbox-1", note(id, `"status":"disputed","reason":"fraudulent"`)).want(t, http.StatusOK)
+		return id
+	}},
+}
+
+// The contract's table: Sandbox simulation of transitions. What is not in it is
+// a conflict.
+func TestSimulationTable(t *testing.T) {
+	allowed := map[string]struct {
+		status string
+		events []string
+	}{
+		"pending paid":         {"completed", []string{"payment.completed", "payment.captured"}},
+		"pending failed":       {"failed", []string{"payment.failed"}},
+		"pending expired":      {"expired", []string{"payment.failed"}},
+		"completed refunded":   {"refunded", []string{"payment.refunded"}},
+		"completed chargeback": {"completed", []string{"chargeback.created", "claim.opened"}},
+		"disputed refunded":    {"refunded", []string{"payment.refunded"}},
+	}
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		o.create(t, `{"amount":5000,"paymentMethodId":"sbx_card"}`) // so that refunds have something to draw on
+		endpoint := s.receive(t)
+		o.subscribe(t, endpoint.URL, `"*"`)
+		for _, stage := range stages {
+			for _, action := range []string{"paid", "failed", "expired", "refunded", "chargeback"} {
+				t.Run(stage.name+" "+action, func(t *testing.T) {
+					id := stage.bring(t, o)
+					if got := o.status(t, id); got != stage.status {
+						t.Fatalf("brought to %s, want %s", got, stage.status)
+					}
+					path := "/payments"
+					if action == "paid" {
+						path = "/transactions" // the alias
+					}
+					r := o.post(t, path+"/"+id+"/simulate", `{"action":"`+action+`"}`)
+					want, ok := allowed[stage.name+" "+action]
+					if !ok {
+						r.is(t, http.StatusConflict, fmt.Sprintf(`{"error":{"code":"conflict_state","type":"conflict_error","message":"<text>",
+							"requestId":"<req>","details":{"from":%q,"action":%q}}}`, stage.status, action))
+						if got := o.status(t, id); got != stage.status {
+							t.Errorf("the payment is %s after a conflict, want %s", got, stage.status)
+						}
+						return
+					}
+					events, err := json.Marshal(want.events)
+					must(t, err)
+					r.is(t, http.StatusOK, fmt.Sprintf(`{"id":%q,"status":%q,"eventsFired":%s}`, id, want.status, events))
+					if got := o.status(t, id); got != want.status {
+						t.Errorf("the payment is %s, want %s", got, want.status)
+					}
+					var told []string
+					all := map[string]int{"completed": 1, "disputed": 4}[stage.name] + len(want.events)
+					for _, d := range endpoint.about(t, id, all) {
+						if d.text("request.id") == r.header.Get("X-Request-Id") {
+							told = append(told, d.text("type"))
+						}
+					}
+					if !slices.Equal(told, want.events) {
+						t.Errorf("the endpoint was told %v, want %v", told, want.events)
+					}
+				})
+			}
+		}
+		pending := stages[0].bring(t, o)
+		for name, c := range map[string]struct{ path, body, want string }{
+			"no action":             {pending, `{}`, "400 missing_field invalid_request_error param=action issues=action missing=action"},
+			"an unknown action":     {pending, `{"action":"slow_payment"}`, "400 invalid_request invalid_request_error param=action issues=action"},
+			"a number":              {pending, `{"action":1}`, "400 invalid_request invalid_request_error param=action issues=action"},
+			"no body":               {pending, ``, "400 invalid_json invalid_request_error"},
+			"broken JSON":           {pending, `{"action":`, "400 invalid_json invalid_request_error"},
+			"an unknown payment":    {"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6", `{"action":"paid"}`, "404 transaction_not_found invalid_request_error"},
+			"no payment's id":       {"x", `{"action":"paid"}`, "404 transaction_not_found invalid_request_error"},
+			"an id with NUL":        {"TXN-%00", `{"action":"paid"}`, "404 transaction_not_found invalid_request_error"},
+			"an id that is no text": {"TXN-%ff", `{"action":"paid"}`, "404 transaction_not_found invalid_request_error"},
+		} {
+			t.Run(name, func(t *testing.T) { o.post(t, "/payments/"+c.path+"/simulate", c.body).refused(t, c.want) })
+		}
+		o.post(t, "/payments/"+pending+"/simulate", `{"action":"paid"}`, "Content-Type: ").refused(t, "415 content_type_required invalid_request_error")
+		o.live().simulate(t, pending, "paid").refused(t, "400 production_key_refused invalid_request_error")
+		if got := o.status(t, pending); got != "pending" {
+			t.Errorf("the payment is %s after refused calls, want pending", got)
+		}
+	})
+}
+
+// The header plays its part inside the create call (gaps: Sandbox).
+func TestSimulationHeader(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		endpoint := s.receive(t)
+		o.subscribe(t, endpoint.URL, `"*"`)
+		const paid, disputed = "payment.completed payment.captured", "payment.completed payment.captured chargeback.created claim.opened"
+		for _, c := range []struct{ header, method, amount, want, status, events string }{
+			{"paid", "sbx_pix", "10", "201", "completed", paid},
+			{"failed", "sbx_pix", "10", "201", "failed", "payment.failed"},
+			{"expired", "sbx_pix", "10", "201", "expired", "payment.failed"},
+			{"chargeback", "sbx_pix", "10", "201", "completed", disputed},
+			{"slow_payment", "sbx_pix", "10", "201", "pending", ""},
+			{"paid", "sbx_card", "10", "201", "completed", paid},
+			{"failed", "sbx_card", "10", "402 card_declined card_error decline=do_not_honor", "failed", "payment.failed"},
+			{"expired", "sbx_card", "10", "201", "expired", "payment.failed"},
+			{"chargeback", "sbx_card", "10", "201", "completed", disputed},
+			{"slow_payment", "sbx_card", "10", "201", "pending", ""},
+			// The header stands above the cents.
+			{"paid", "sbx_card", "10.05", "201", "completed", paid},
+			{"paid", "sbx_card", "10.96", "201", "completed", paid},
+			{"failed", "sbx_card", "10.65", "402 card_declined card_error decline=do_not_honor", "failed", "payment.failed"},
+		} {
+			t.Run(c.header+" "+c.method+" "+c.amount, func(t *testing.T) {
+				r := o.post(t, "/payments", `{"amount":`+c.amount+`,"paymentMethodId":"`+c.method+`","documentId":"1"}`, "Sandbox-Simulate: "+c.header)
+				r.refused(t, c.want)
+				at := "error.details.transactionId"
+				if r.status < 400 {
+					at = "transactionId"
+					if got := r.text(t, "status"); got != c.status {
+						t.Errorf("the reply says %s, want %s: %s", got, c.status, r)
+					}
+				}
+				id := r.text(t, at)
+				if got := o.status(t, id); got != c.status {
+					t.Errorf("the payment is %s, want %s", got, c.status)
+				}
+				list := endpoint.about(t, id, len(strings.Fields(c.events)))
+				if types(list) != c.events {
+					t.Errorf("the endpoint was told %q, want %q", types(list), c.events)
+				}
+				for _, d := range list {
+					if d.text("request.id") != r.header.Get("X-Request-Id") {
+						t.Errorf("%s names the request %s, want the create call's: %s", d.text("type"), d.text("request.id"), r)
+					}
+				}
+			})
+		}
+	})
+}
+
+func TestSlowPaymentCompletesByItself(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		endpoint := s.receive(t)
+		o.subscribe(t, endpoint.URL, `"*"`)
+		for _, method := range []string{"sbx_pix", "sbx_card"} {
+			id := o.create(t, `{"amount":10,"paymentMethodId":"`+method+`","documentId":"1"}`, "Sandbox-Simulate: slow_payment")
+			s.clock.advance(20 * time.Second)
+			_, err := s.App.Sweep(ctx)
+			must(t, err)
+			if got := o.status(t, id); got != "pending" {
+				t.Errorf("a slow payment by %s is %s after 20 s, want pending", method, got)
+			}
+			s.clock.advance(11 * time.Second)
+			s.sweep(t, "30 s have passed", func() bool { return o.status(t, id) == "completed" })
+			list := endpoint.about(t, id, 2)
+			if got := types(list); got != "payment.completed payment.captured" {
+				t.Errorf("the endpoint was told %q", got)
+			}
+			if list[0].text("request.id") != "<nil>" || list[0].text("data.previous.status") != "pending" {
+				t.Errorf("nobody's request completed it from pending, but the event says %s", list[0].body)
+			}
+		}
+	})
+}
+
+func TestPaymentExpiresWhenItsWindowHasPassed(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		endpoint := s.receive(t)
+		o.subscribe(t, endpoint.URL, `"*"`)
+		transfer := o.create(t, `{"amount":10,"paymentMethodId":"sbx_spei","documentId":"1"}`)
+		voucher := o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		s.clock.advance(24*time.Hour - time.Minute)
+		_, err := s.App.Sweep(ctx)
+		must(t, err)
+		if got := o.status(t, transfer); got != "pending" {
+			t.Errorf("the transfer is %s a minute before its window ends, want pending", got)
+		}
+		s.clock.advance(time.Minute)
+		s.sweep(t, "the transfer's day is over", func() bool { return o.status(t, transfer) == "expired" })
+		if got := o.status(t, voucher); got != "pending" {
+			t.Errorf("the voucher is %s after a day, want pending: it has seven", got)
+		}
+		d := endpoint.about(t, transfer, 1)[0]
+		if d.text("type") != "payment.failed" || d.text("data.object.status") != "expired" || d.text("data.object.failure.code") != "expired" {
+			t.Errorf("want payment.failed of an expired payment, got %s", d.body)
+		}
+		r := o.get(t, "/payments/"+transfer)
+		if _, ok := r.at(t, "timestamps.expired"); !ok || r.text(t, "failure.code") != "expired" {
+			t.Errorf("want it to say when and why it ended: %s", r)
+		}
+		s.clock.advance(6 * 24 * time.Hour)
+		s.sweep(t, "the voucher's week is over", func() bool { return o.status(t, voucher) == "expired" })
+		if n := o.total(t, map[string][]string{"status": {"expired"}}); n != "2" {
+			t.Errorf("%s expired payments are listed, want 2", n)
+		}
+	})
+}
