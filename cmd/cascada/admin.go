@@ -143,3 +143,22 @@ func (c *checkCmd) Run(ctx context.Context, log *slog.Logger) error {
 	fmt.Println("every invariant holds")
 	return nil
 }
+
+type storyCmd struct {
+	database
+	Payment string `arg:"" help:"Transaction id, TXN-…"`
+}
+
+func (c *storyCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.open(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	story, err := a.Story(ctx, c.Payment)
+	if err != nil {
+		return err
+	}
+	fmt.Print(story)
+	return nil
+}

@@ -19,6 +19,7 @@ type cli struct {
 	Merchant merchantCmd `cmd:"" help:"Merchants."`
 	Key      keyCmd      `cmd:"" help:"API keys."`
 	Check    checkCmd    `cmd:"" help:"Prove the ledger and the other invariants of a live database; exit 1 when one is broken."`
+	Story    storyCmd    `cmd:"" help:"Tell a payment's whole life: attempts, transfers, claims, events, deliveries."`
 	Bench    benchCmd    `cmd:"" help:"Drive a running server over HTTP and print what it does a second."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 }

@@ -324,20 +324,20 @@ func (a *API) createPayment(ctx context.Context, call Call, in *createIn) (*crea
 		n.Idempotency = app.Idempotency{Route: "POST /payments", Key: in.IdempotencyKey, Hash: bodyHash(in.RawBody, in.Simulate)}
 	}
 	p, replayed, err := a.app.CreatePayment(ctx, call.Principal, n)
-	if err == nil {
-		err = p.Refusal()
+	if err != nil {
+		return nil, err
 	}
-	out := &createOut{}
+	refusal := p.Refusal()
+	if refusal != nil && replayed {
+		return nil, huma.ErrorWithHeaders(a.envelope(ctx, refusal), http.Header{"Idempotency-Replayed": {"true"}})
+	}
+	if refusal != nil {
+		return nil, refusal
+	}
+	out := &createOut{Body: view.NewCreated(p, a.app.CheckoutURL)}
 	if replayed {
 		out.Replayed = "true"
 	}
-	if err != nil {
-		if replayed {
-			return nil, huma.ErrorWithHeaders(a.envelope(ctx, err), http.Header{"Idempotency-Replayed": {"true"}})
-		}
-		return nil, err
-	}
-	out.Body = view.NewCreated(p, a.app.CheckoutURL)
 	return out, nil
 }
 

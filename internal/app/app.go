@@ -116,6 +116,11 @@ func (a *App) OldestDue(ctx context.Context) (map[string]time.Time, error) {
 // Check proves the invariants of the database.
 func (a *App) Check(ctx context.Context) ([]store.Broken, error) { return a.store.Check(ctx) }
 
+// Story tells a payment's whole life for people.
+func (a *App) Story(ctx context.Context, payment string) (string, error) {
+	return a.store.Story(ctx, payment)
+}
+
 // commit writes a change whose events tell of the cause.
 func (a *App) commit(ctx context.Context, change pay.Change, cause view.Cause) error {
 	for i, e := range change.Events {

@@ -54,10 +54,13 @@ func Postgres(t testing.TB) string {
 	return server.dsn(name)
 }
 
-// Main runs a package's tests and stops the server after them.
-func Main(m *testing.M) {
+// Main runs a package's tests, stops the server after them, and cleans up.
+func Main(m *testing.M, cleanup ...func()) {
 	code := m.Run()
 	server.stop()
+	for _, do := range cleanup {
+		do()
+	}
 	os.Exit(code)
 }
 

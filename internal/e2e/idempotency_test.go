@@ -113,7 +113,13 @@ func TestKeyGuardsOneRequestOnly(t *testing.T) {
 			"an amount outside the limits": `{"amount":9999,"paymentMethodId":"sbx_cash"}`,
 			"the document missing":         `{"amount":25.5,"paymentMethodId":"sbx_pix"}`,
 		} {
-			t.Run(name, func(t *testing.T) { o.post(t, "/payments", body, key).refused(t, conflict) })
+			t.Run(name, func(t *testing.T) {
+				r := o.post(t, "/payments", body, key)
+				r.refused(t, conflict)
+				if r.header.Get("Idempotency-Replayed") != "" {
+					t.Errorf("a conflict is no replay: %v %s", r.header, r)
+				}
+			})
 		}
 		o.post(t, "/payments", card, key, "Sandbox-Simulate: paid").refused(t, conflict)
 		if n := o.total(t, nil); n != "1" {

@@ -16,6 +16,7 @@ func TestRefusedPaymentLeavesNothing(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o, stranger := s.shop(t), s.shop(t)
 		long := func(n int) string { return strings.Repeat("é", n) }
+		total := "0"
 		for _, c := range []struct{ name, body, header, want string }{
 			// The body as a whole.
 			{"no content type", card, "Content-Type: ", "415 content_type_required invalid_request_error"},
@@ -115,15 +116,15 @@ func TestRefusedPaymentLeavesNothing(t *testing.T) {
 			{"a key beyond ASCII", card, "Idempotency-Key: ñ", "400 invalid_request invalid_request_error param=Idempotency-Key issues=Idempotency-Key"},
 		} {
 			t.Run(c.name, func(t *testing.T) {
-				before := o.total(t, nil)
 				var header []string
 				if c.header != "" {
 					header = append(header, c.header)
 				}
 				r := o.post(t, "/payments", c.body, header...)
 				r.refused(t, c.want)
-				if after := o.total(t, nil); r.status >= 400 && after != before {
-					t.Errorf("%s payments were left, want %s: %s", after, before, r)
+				before := total
+				if total = o.total(t, nil); r.status >= 400 && total != before {
+					t.Errorf("%s payments were left, want %s: %s", total, before, r)
 				}
 			})
 		}

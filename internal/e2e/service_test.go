@@ -61,7 +61,7 @@ func start(t *testing.T, database string) *service {
 		s.Shutdown()
 		s.log.report(t)
 	})
-	s.spec = loadSpec(t, s.URL)
+	s.spec = readSpec(t, s.URL)
 	return s
 }
 

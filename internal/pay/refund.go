@@ -1,6 +1,7 @@
 package pay
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -41,66 +42,80 @@ func (p Payment) Refund(amount money.Amount, reason, claimID string, have ledger
 		return Payment{}, Change{}, FieldError(CodeInvalidRequest, "amount",
 			"the amount must be above zero and at most what is left, "+left.String())
 	}
-	before, after := p.Refunded, p.Refunded+amount.Minor
-	usd := p.refundedUSD(after) - p.refundedUSD(before)
-	// The merchant's part rounds up, what is over a cent is the platform's.
-	net := p.part(p.Net(), before, after, money.Up)
-	reserve := p.part(p.Reserve, before, after, money.Up)
-	provider := p.part(p.Fees.Provider, before, after, money.Down)
-	flat := p.part(p.Fees.Flat, before, after, money.Down)
-	network := p.part(p.Fees.Network, before, after, money.Down)
-	platform := usd - net - reserve - provider - flat - network
+	back := p.giveBack(p.Refunded, p.Refunded+amount.Minor)
 
-	available := min(net, max(0, have[ledger.Available]))
-	pending := net - available
+	available := min(back.net, max(0, have[ledger.Available]))
+	pending := back.net - available
 	if pending > have[ledger.Pending] {
 		return Payment{}, Change{}, NewError(CodeBalanceInsufficient, "the refund is more than the balance")
 	}
 
 	from := p
 	p = p.move(Refunding, now)
-	p.Refunded = after
+	p.Refunded += amount.Minor
 	p = p.written(from, now)
-	claim := p.claim(claimID, UserDispute, ClaimApproved, amount, usd, reason, "merchant", now)
+	claim := p.claim(claimID, UserDispute, ClaimApproved, amount, back.usd, reason, "merchant", now)
 	claim.Resolved = now
 	p, refunded := p.event(PaymentRefunded, from.Status, now)
 	refunded.Refund = &Refund{claim}
-	freeze := ledger.Transfer{
-		ID: "tr_" + claim.suffix() + "-freeze", Merchant: p.Merchant, Live: p.Live,
-		Kind: ledger.RefundFreeze, Payment: p.ID, Claim: claim.ID, Local: amount, At: now,
-		Postings: ledger.Post(
-			ledger.Posting{Account: ledger.Available, Amount: -available},
-			ledger.Posting{Account: ledger.Pending, Amount: -pending},
-			ledger.Posting{Account: ledger.Frozen, Amount: net},
-		),
+	change := Change{
+		Payments: []Payment{p}, Claims: []Claim{claim}, Events: []Event{refunded},
+		Transfers: back.transfers(claim, available, pending, now),
 	}
-	paid := ledger.Transfer{
-		ID: "tr_" + claim.suffix() + "-refund", Merchant: p.Merchant, Live: p.Live,
-		Kind: ledger.RefundPaid, Payment: p.ID, Claim: claim.ID, Local: amount, At: now,
-		Postings: ledger.Post(
-			ledger.Posting{Account: ledger.Frozen, Amount: -net},
-			ledger.Posting{Account: ledger.Reserve, Amount: -reserve},
-			ledger.Posting{Account: ledger.PlatformFees, Amount: -platform},
-			ledger.Posting{Account: ledger.ProviderFees, Amount: -provider},
-			ledger.Posting{Account: ledger.FlatFees, Amount: -flat},
-			ledger.Posting{Account: ledger.NetworkFees, Amount: -network},
-			ledger.Posting{Account: ledger.Refunds, Amount: usd},
-		),
-	}
-	change := Change{Payments: []Payment{p}, Claims: []Claim{claim}, Events: []Event{refunded}}
-	// A refund of a cent or less may move nothing of the merchant's.
-	for _, t := range []ledger.Transfer{freeze, paid} {
-		if len(t.Postings) > 0 {
-			change.Transfers = append(change.Transfers, t)
-		}
-	}
-	if net > 0 {
+	if back.net > 0 {
 		change.Floors = []ledger.Floor{
 			{Merchant: p.Merchant, Live: p.Live, Account: ledger.Available, Min: min(0, have[ledger.Available])},
 			{Merchant: p.Merchant, Live: p.Live, Account: ledger.Pending},
 		}
 	}
 	return p, change, nil
+}
+
+// portion is a part of a capture on its way back, in USD cents, by who had it.
+type portion struct {
+	usd, net, reserve                 int64
+	platform, provider, flat, network int64
+}
+
+// giveBack takes apart what the local minor units from before to after are.
+// The merchant's part rounds up; what is over a cent is the platform's.
+func (p Payment) giveBack(before, after int64) portion {
+	back := portion{
+		usd:      p.refundedUSD(after) - p.refundedUSD(before),
+		net:      p.part(p.Net(), before, after, money.Up),
+		reserve:  p.part(p.Reserve, before, after, money.Up),
+		provider: p.part(p.Fees.Provider, before, after, money.Down),
+		flat:     p.part(p.Fees.Flat, before, after, money.Down),
+		network:  p.part(p.Fees.Network, before, after, money.Down),
+	}
+	back.platform = back.usd - back.net - back.reserve - back.provider - back.flat - back.network
+	return back
+}
+
+// transfers freezes the merchant's part and pays all parts to the shopper. A
+// refund of less than a cent may move nothing.
+func (back portion) transfers(claim Claim, available, pending int64, now time.Time) []ledger.Transfer {
+	transfer := func(step string, kind ledger.Kind, postings []ledger.Posting) ledger.Transfer {
+		return ledger.Transfer{
+			ID: "tr_" + claim.suffix() + "-" + step, Merchant: claim.Merchant, Live: claim.Live, Kind: kind,
+			Payment: claim.Payment, Claim: claim.ID, Local: claim.Local, At: now, Postings: postings,
+		}
+	}
+	freeze := transfer("freeze", ledger.RefundFreeze, ledger.Post(
+		ledger.Posting{Account: ledger.Available, Amount: -available},
+		ledger.Posting{Account: ledger.Pending, Amount: -pending},
+		ledger.Posting{Account: ledger.Frozen, Amount: back.net},
+	))
+	paid := transfer("refund", ledger.RefundPaid, ledger.Post(
+		ledger.Posting{Account: ledger.Frozen, Amount: -back.net},
+		ledger.Posting{Account: ledger.Reserve, Amount: -back.reserve},
+		ledger.Posting{Account: ledger.PlatformFees, Amount: -back.platform},
+		ledger.Posting{Account: ledger.ProviderFees, Amount: -back.provider},
+		ledger.Posting{Account: ledger.FlatFees, Amount: -back.flat},
+		ledger.Posting{Account: ledger.NetworkFees, Amount: -back.network},
+		ledger.Posting{Account: ledger.Refunds, Amount: back.usd},
+	))
+	return slices.DeleteFunc([]ledger.Transfer{freeze, paid}, func(t ledger.Transfer) bool { return len(t.Postings) == 0 })
 }
 
 func (c Claim) suffix() string { return strings.TrimPrefix(c.ID, ClaimPrefix) }

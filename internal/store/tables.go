@@ -110,6 +110,7 @@ func queries() []string {
 		selectOnce, selectMerchant, selectShop, selectShops, selectKeyByHash, selectKey, selectLogin, countMerchants,
 		selectSecrets, insertSecret, selectRailIDs, insertRailIDs,
 		selectSubscription, selectSubscriptions, countSubscriptions, selectDelivery, leaseDeliveries, oldestDue,
+		storyTransfers, storyClaims, storyEvents, storyDeliveries, storyReceipts,
 	}
 	list = append(list, listQueries()...)
 	return append(list, checkQueries()...)
