@@ -186,7 +186,8 @@ func TestSIGTERMDrains(t *testing.T) {
 	if status := <-replied; status != 201 {
 		t.Errorf("the payment under way got %d, want 201", status)
 	}
-	if code := s.stop(); code != 0 {
+	<-s.ended
+	if code := s.command.ProcessState.ExitCode(); code != 0 {
 		t.Errorf("exit %d:\n%s", code, s.output())
 	}
 	if status, _ := call("GET", s.url+"/healthz", k, "", nil); status != 0 {

@@ -55,6 +55,25 @@ func TestMerchantGetsAmountLessFeesAndReserve(t *testing.T) {
 	})
 }
 
+// Fees never take more than there is, and a refund gives all of it back.
+func TestSmallestPaymentsBalance(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		for _, amount := range []string{"0.01", "0.02", "0.29", "0.3", "0.31", "0.33", "1.99"} {
+			for _, method := range []string{"sbx_card", "sbx_pse"} {
+				body := `{"amount":` + amount + `,"paymentMethodId":"` + method + `"}`
+				r := o.post(t, "/payments", body, "Sandbox-Simulate: paid")
+				if r.status == http.StatusUnprocessableEntity { // below the rail's limit
+					continue
+				}
+				id := r.want(t, http.StatusCreated).text(t, "transactionId")
+				o.simulate(t, id, "refunded").want(t, http.StatusOK)
+				o.get(t, "/me").is(t, http.StatusOK, profile(o, emptyBuckets))
+			}
+		}
+	})
+}
+
 func TestDisputeTakesAvailableBelowZero(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
@@ -86,7 +105,9 @@ func TestDisputeTakesAvailableBelowZero(t *testing.T) {
 		}
 		// A real dispute moves the payment; this one too freezes what it is about.
 		real := o.create(t, `{"amount":40,"paymentMethodId":"sbx_card"}`)
-		s.notify(t, "sandbox-1", note(real, `"status":"disputed","reason":"fraudulent"`)).want(t, http.StatusOK)
+		for range 2 { // told twice, disputed once
+			s.notify(t, "sandbox-1", note(real, `"status":"disputed","reason":"fraudulent"`)).want(t, http.StatusOK)
+		}
 		r := o.get(t, "/payments/"+real)
 		if _, ok := r.at(t, "timestamps.chargeback"); !ok || r.text(t, "status") != "chargeback" || r.text(t, "refundableAmountLocal") != "0" {
 			t.Errorf("want it charged back, with the time: %s", r)

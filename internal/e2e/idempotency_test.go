@@ -180,3 +180,32 @@ func TestOnceUnderManyAtATime(t *testing.T) {
 		}
 	})
 }
+
+func TestOfTwoBodiesOneWins(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		bodies := []string{card, `{"amount":25.51,"paymentMethodId":"sbx_pse"}`}
+		replies := make([]reply, 16)
+		var all sync.WaitGroup
+		for n := range replies {
+			all.Go(func() { replies[n] = o.post(t, "/payments", bodies[n%2], "Idempotency-Key: two") })
+		}
+		all.Wait()
+		made := map[string]int{}
+		for _, r := range replies {
+			if r.status == http.StatusCreated {
+				made[r.text(t, "transactionId")]++
+				continue
+			}
+			r.refused(t, "409 idempotency_conflict idempotency_error reason=body_differs")
+		}
+		if n := o.total(t, nil); n != "1" || len(made) != 1 {
+			t.Errorf("there are %s payments, in the replies %v, want 1", n, made)
+		}
+		for id, n := range made {
+			if n != len(replies)/2 {
+				t.Errorf("%d replies show %s, want the %d of one body", n, id, len(replies)/2)
+			}
+		}
+	})
+}

@@ -251,6 +251,16 @@ func TestLateMoneyIsKeptAside(t *testing.T) {
 		for _, difference := range compare("data.object", decode(t, []byte(want)), object) {
 			t.Errorf("claim.opened: %s: %s", difference, list[1].body)
 		}
+		// So does money for a payment that had failed.
+		failed := o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		s.notify(t, "sandbox-1", note(failed, `"status":"declined"`)).want(t, http.StatusOK)
+		s.notify(t, "sandbox-1", note(failed, paid50)).want(t, http.StatusOK)
+		if got := types(endpoint.about(t, failed, 2)); got != "payment.failed claim.opened" || o.status(t, failed) != "failed" {
+			t.Errorf("the endpoint was told %q of a payment that is %s", got, o.status(t, failed))
+		}
+		if w := o.warnings(t); w != "unmatched_confirmation 20" {
+			t.Errorf("the balance warns of %q, want unmatched_confirmation 20", w)
+		}
 		if n := o.total(t, url.Values{"status": {"expired"}}); n != "1" {
 			t.Errorf("%s expired payments are listed, want 1", n)
 		}

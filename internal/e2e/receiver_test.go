@@ -87,8 +87,8 @@ func (c *receiver) await(t *testing.T, n int) []delivery {
 	return c.deliveries()
 }
 
-// about waits for n deliveries about one payment and returns them in the order
-// of the events. More than n is an error.
+// about waits until everything is sent and returns the deliveries about one
+// payment in the order of the events. Other than n is an error.
 func (c *receiver) about(t *testing.T, payment string, n int) []delivery {
 	t.Helper()
 	find := func() (list []delivery) {
@@ -99,7 +99,9 @@ func (c *receiver) about(t *testing.T, payment string, n int) []delivery {
 		}
 		return list
 	}
-	eventually(t, fmt.Sprintf("%d events of %s have come", n, payment), func() bool { return len(find()) >= n })
+	eventually(t, fmt.Sprintf("%d events of %s have come and nothing waits to be sent", n, payment), func() bool {
+		return len(find()) >= n && c.service.due(t).IsZero()
+	})
 	list := find()
 	slices.SortFunc(list, func(a, b delivery) int {
 		return cmp.Or(cmp.Compare(a.text("createdAt"), b.text("createdAt")),

@@ -33,6 +33,7 @@ type service struct {
 	spec  *spec
 	vault *vault.Vault
 	log   *faults
+	ended sync.Once
 }
 
 // each runs a test against a new service on each engine, and proves the
@@ -40,29 +41,33 @@ type service struct {
 func each(t *testing.T, test func(t *testing.T, s *service)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		s := start(t, database)
-		test(t, s)
+		test(t, start(t, database, &clock{}))
 	})
 }
 
-func start(t *testing.T, database string) *service {
+func start(t *testing.T, database string, c *clock) *service {
 	t.Helper()
 	master := bytes.Repeat([]byte{7}, vault.KeySize)
 	secrets, err := vault.New(master)
 	must(t, err)
-	s := &service{clock: &clock{}, vault: secrets, log: &faults{}}
+	s := &service{clock: c, vault: secrets, log: &faults{}}
 	s.Service, err = daemon.Start(ctx, daemon.Config{
 		Listen: "127.0.0.1:0", Database: database, MasterKey: base64.StdEncoding.EncodeToString(master),
 		Now: s.clock.now, Log: slog.New(s.log),
 	})
 	must(t, err)
-	t.Cleanup(func() {
+	t.Cleanup(func() { s.end(t) })
+	s.spec = readSpec(t, s.URL)
+	return s
+}
+
+// end stops the service, unless the test did so.
+func (s *service) end(t *testing.T) {
+	s.ended.Do(func() {
 		s.clean(t)
 		s.Shutdown()
 		s.log.report(t)
 	})
-	s.spec = readSpec(t, s.URL)
-	return s
 }
 
 // clean fails the test when an invariant of the database is broken.
@@ -151,6 +156,52 @@ func (f *faults) report(t *testing.T) {
 	for _, line := range f.lines {
 		t.Errorf("the service logged a fault: %s", line)
 	}
+}
+
+func TestRestartLosesNothing(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		before := start(t, database, &clock{})
+		o := before.shop(t)
+		endpoint := before.receive(t)
+		endpoint.answers(respond(http.StatusInternalServerError))
+		secret := o.subscribe(t, endpoint.URL, `"*"`).text(t, "secret")
+		token := o.pair(t).text(t, "accessToken")
+		pending := o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		unknown := o.create(t, `{"amount":10.96,"paymentMethodId":"sbx_card"}`)
+		first := o.post(t, "/payments", card, "Idempotency-Key: restart").want(t, http.StatusCreated)
+		methods := o.live().get(t, "/payment-methods")
+		endpoint.await(t, 1)
+		before.end(t)
+
+		after := start(t, database, before.clock)
+		o.service, endpoint.service = after, after
+		same(t, first, o.post(t, "/payments", card, "Idempotency-Key: restart"))
+		o.as(token).get(t, "/payments/"+pending).want(t, http.StatusOK)
+		o.live().get(t, "/payment-methods").is(t, http.StatusOK, string(methods.body)) // ids are for life
+		o.simulate(t, pending, "paid").want(t, http.StatusOK)
+		endpoint.answers(respond(http.StatusOK))
+		after.clock.advance(31 * time.Second)
+		after.sweep(t, "the provider was asked", func() bool { return o.status(t, unknown) == "completed" })
+		eventually(t, "nothing waits to be sent", func() bool {
+			_, err := after.App.Dispatch(ctx)
+			must(t, err)
+			return after.due(t).IsZero()
+		})
+		told := map[string]bool{}
+		for _, d := range endpoint.deliveries() {
+			told[d.text("type")+" "+d.text("data.object.id")] = true
+		}
+		for _, want := range []string{
+			"payment.completed " + first.text(t, "transactionId"), "payment.completed " + unknown,
+			"payment.completed " + pending, "payment.captured " + pending,
+		} {
+			if !told[want] {
+				t.Errorf("the endpoint was not told %s, only %v", want, told)
+			}
+		}
+		list := endpoint.deliveries()
+		list[len(list)-1].verify(t, after, secret)
+	})
 }
 
 func TestServiceTellsThatItIsUp(t *testing.T) {

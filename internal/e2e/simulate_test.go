@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -121,6 +122,33 @@ func TestSimulationTable(t *testing.T) {
 		if got := o.status(t, pending); got != "pending" {
 			t.Errorf("the payment is %s after refused calls, want pending", got)
 		}
+	})
+}
+
+func TestSimulationHappensOnce(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		id := o.create(t, `{"amount":10,"paymentMethodId":"sbx_pse"}`)
+		for _, c := range []struct{ action, from string }{{"paid", "completed"}, {"refunded", "refunded"}} {
+			replies := make([]reply, 8)
+			var all sync.WaitGroup
+			for n := range replies {
+				all.Go(func() { replies[n] = o.simulate(t, id, c.action) })
+			}
+			all.Wait()
+			done := 0
+			for _, r := range replies {
+				if r.status == http.StatusOK {
+					done++
+					continue
+				}
+				r.refused(t, "409 conflict_state conflict_error from="+c.from+" action="+c.action)
+			}
+			if done != 1 {
+				t.Errorf("%d of 8 calls have simulated %s, want 1", done, c.action)
+			}
+		}
+		o.get(t, "/me").is(t, http.StatusOK, profile(o, emptyBuckets))
 	})
 }
 
