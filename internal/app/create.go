@@ -208,7 +208,8 @@ func (a *App) settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, o 
 	read := p
 	err := again(func() error {
 		now := a.Now()
-		next, change := read, pay.Change{}
+		var next pay.Payment
+		var change pay.Change
 		current, _ := read.Current()
 		switch {
 		case read.Status.Open() && current.Order == attempt.Order:

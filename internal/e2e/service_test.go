@@ -41,6 +41,7 @@ type service struct {
 func each(t *testing.T, test func(t *testing.T, s *service)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, database string) {
+		t.Parallel() // the engines wait for different things
 		test(t, start(t, database, &clock{}))
 	})
 }

@@ -131,6 +131,9 @@ func (p Payment) reason(o Outcome) Failure {
 // await makes the payment pending: the shopper has to act.
 func (p Payment) await(o Outcome, now time.Time) Payment {
 	if p.Status == Pending {
+		if p.Answered == "" { // its create call died before it played the simulation
+			p.Answered = p.Status
+		}
 		return p.wait(o, now)
 	}
 	p = p.move(Await, now)

@@ -109,6 +109,40 @@ func TestExhaustedCascadeFails(t *testing.T) {
 	}
 }
 
+func TestCreateCallThatDiedIsAnsweredByTheSweep(t *testing.T) {
+	p := sent(t, pixRail(), 1000)
+	p.Simulate = SimulatePaid
+	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon)
+	if p.Status != Pending || p.Answered != "" {
+		t.Fatalf("before the simulation: %s, answered %q; want pending, not answered", p, p.Answered)
+	}
+	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon.Add(sweepEvery))
+	if p.Answered != Pending {
+		t.Errorf("after the sweep it is answered %q, want pending: its replays wait", p.Answered)
+	}
+}
+
+func TestSoftDeclineOfTheLastProviderExhausts(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		last Outcome
+		code Code
+	}{
+		{"soft", Outcome{Kind: Declined, Soft: true, Code: CodeCardDeclined}, CodeCascadeExhausted},
+		{"hard", Outcome{Kind: Declined, Code: CodeInsufficientFunds}, CodeInsufficientFunds},
+		{"hard without a reason", Outcome{Kind: Declined}, CodeCardDeclined},
+	} {
+		p := sent(t, cardRail(), 1000)
+		for range 2 {
+			p, _ = p.Resolve(Outcome{Kind: Declined, Soft: true, Code: CodeCardDeclined}, routes, noon)
+		}
+		p, _ = p.Resolve(c.last, routes, noon)
+		if p.Status != Failed || p.Failure.Code != string(c.code) || p.Answered != Failed {
+			t.Errorf("%s: %s, want it failed with %s", c.name, p, c.code)
+		}
+	}
+}
+
 func TestMoneyAfterTheEndIsKeptAside(t *testing.T) {
 	p := sent(t, pixRail(), 1000)
 	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon)
