@@ -7,7 +7,6 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/geo"
-	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/danielgtaylor/huma/v2"
@@ -104,14 +103,11 @@ func (a *API) balance(ctx context.Context, call Call, _ *struct{}) (*balanceOut,
 		WithdrawalFeeUSD: view.USD(terms.WithdrawalFee), FeeSummary: view.NewFeeSummary(balances),
 		Movements: []view.Movement{}, ReserveSchedule: []view.Release{},
 	}}
-	if available := balances[ledger.Available]; available < 0 {
-		out.Body.LedgerWarnings = append(out.Body.LedgerWarnings, view.LedgerWarning{
-			Code: "negative_available", Message: "disputes have taken the available balance below zero", AmountUSD: view.USD(available)})
+	mismatched, err := a.app.Mismatched(ctx, call.Scope)
+	if err != nil {
+		return nil, err
 	}
-	if suspense := balances[ledger.Suspense]; suspense != 0 {
-		out.Body.LedgerWarnings = append(out.Body.LedgerWarnings, view.LedgerWarning{
-			Code: "unmatched_confirmation", Message: "money that came after its payment had ended waits for the operator", AmountUSD: view.USD(suspense)})
-	}
+	out.Body.LedgerWarnings = view.NewLedgerWarnings(balances, mismatched.Count, mismatched.USD, mismatched.Since)
 	return out, nil
 }
 

@@ -44,3 +44,9 @@ func (a *App) Payments(ctx context.Context, scope pay.Scope, f store.Filter) ([]
 func (a *App) Balances(ctx context.Context, scope pay.Scope) (ledger.Balances, error) {
 	return a.store.Balances(ctx, scope)
 }
+
+// Mismatched reads the confirmations that did not fit their payments and wait
+// for the operator.
+func (a *App) Mismatched(ctx context.Context, scope pay.Scope) (store.Mismatched, error) {
+	return a.store.Mismatched(ctx, scope)
+}

@@ -10,6 +10,6 @@ import (
 // busy service is a few tens of megabytes. GOGC overrules it.
 func tuneGC() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
+		debug.SetGCPercent(800)
 	}
 }

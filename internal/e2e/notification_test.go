@@ -166,6 +166,9 @@ func TestWrongAmountIsNotApplied(t *testing.T) {
 			}
 		}
 		o.get(t, "/me").is(t, http.StatusOK, profile(o, `{"available":0,"pending":0,"frozen":0,"reserve":0}`))
+		if w := o.warnings(t); w != "unmatched_confirmation 10" {
+			t.Errorf("warnings %q after four confirmations of another amount", w)
+		}
 		s.notify(t, "sandbox-1", note(id, paid50)).want(t, http.StatusOK)
 		if got := types(endpoint.about(t, id, 1)); got != "payment.completed" {
 			t.Errorf("the endpoint was told %q, want payment.completed alone", got)

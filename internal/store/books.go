@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -64,6 +65,29 @@ func (s *Store) Balances(ctx context.Context, scope pay.Scope) (ledger.Balances,
 		return ledger.Balances{}, nil
 	}
 	return b, err
+}
+
+const selectMismatched = `
+SELECT CAST(coalesce(sum(r.n), 0) AS BIGINT), coalesce(min(r.since), 0), CAST(coalesce(sum(p.amount), 0) AS BIGINT)
+FROM (SELECT payment, count(*) AS n, min(at) AS since FROM receipts WHERE verdict = 'mismatched' GROUP BY payment) AS r
+JOIN payments AS p ON p.id = r.payment WHERE p.merchant = $1 AND p.live = $2`
+
+// Mismatched is how many confirmations did not fit their payments, since when,
+// and what those payments are worth in USD cents.
+type Mismatched struct {
+	Count int64
+	Since time.Time
+	USD   int64
+}
+
+// Mismatched reads the merchant's confirmations that wait for the operator.
+func (s *Store) Mismatched(ctx context.Context, scope pay.Scope) (Mismatched, error) {
+	return one(ctx, s, selectMismatched, func(r row) (m Mismatched, err error) {
+		var since int64
+		err = r.Scan(&m.Count, &since, &m.USD)
+		m.Since = fromMicros(since)
+		return m, err
+	}, scope.Merchant, scope.Live)
 }
 
 type claimDoc struct {

@@ -153,6 +153,7 @@ CREATE TABLE receipts (
   body TEXT NOT NULL,
   at BIGINT NOT NULL
 );
+CREATE INDEX receipts_mismatched ON receipts (payment) WHERE verdict = 'mismatched';
 
 -- The ledger. postings is {"account": signed USD cents, …} and sums to zero.
 CREATE TABLE transfers (

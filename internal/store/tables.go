@@ -106,7 +106,7 @@ func queries() []string {
 		processingTable.insert, processingTable.update, takeProcessing,
 		claimsTable.insert, claimsTable.update, subscriptionsTable.insert, subscriptionsTable.update,
 		deliveriesTable.update, fanOutDeliveries, upsertBalances, upsertCounters, selectBalancesForUpdate,
-		selectBalances, selectPayment, selectAnyPayment, leasePayments, leaseProcessing, countPayments, countProcessing, countByOrder,
+		selectBalances, selectMismatched, selectPayment, selectAnyPayment, leasePayments, leaseProcessing, countPayments, countProcessing, countByOrder,
 		selectOnce, selectMerchant, selectShop, selectShops, selectKeyByHash, selectKey, selectLogin, countMerchants,
 		selectSecrets, insertSecret, selectRailIDs, insertRailIDs,
 		selectSubscription, selectSubscriptions, countSubscriptions, selectDelivery, leaseDeliveries, oldestDue,

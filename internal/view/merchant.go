@@ -1,8 +1,10 @@
 package view
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
@@ -67,6 +69,25 @@ type LedgerWarning struct {
 	Message   string `json:"message"`
 	AmountUSD Money  `json:"amountUsd"`
 	Since     *Time  `json:"since" nullable:"true"`
+}
+
+// NewLedgerWarnings says what about the books a person should see: the balances,
+// and count confirmations that did not fit payments worth so many USD cents.
+func NewLedgerWarnings(b ledger.Balances, count, cents int64, since time.Time) []LedgerWarning {
+	warnings := []LedgerWarning{}
+	if available := b[ledger.Available]; available < 0 {
+		warnings = append(warnings, LedgerWarning{Code: "negative_available", AmountUSD: USD(available),
+			Message: "disputes have taken the available balance below zero"})
+	}
+	if suspense := b[ledger.Suspense]; suspense != 0 {
+		warnings = append(warnings, LedgerWarning{Code: "unmatched_confirmation", AmountUSD: USD(suspense),
+			Message: "money that came after its payment had ended waits for the operator"})
+	}
+	if count > 0 {
+		warnings = append(warnings, LedgerWarning{Code: "unmatched_confirmation", AmountUSD: USD(cents), Since: at(since),
+			Message: fmt.Sprintf("%d confirmations of another amount or currency than asked for wait for the operator", count)})
+	}
+	return warnings
 }
 
 // FeeSummary adds up what payments cost.
