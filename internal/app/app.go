@@ -157,5 +157,6 @@ func (a *App) Loops() []work.Loop {
 	return []work.Loop{
 		{Name: "deliveries", Every: time.Second, Do: a.Dispatch},
 		{Name: "payments", Every: time.Second, Do: a.Sweep},
+		{Name: "tidy", Every: 3 * time.Second, Do: func(ctx context.Context) (int, error) { return 0, a.store.Tidy(ctx) }},
 	}
 }

@@ -25,7 +25,10 @@ type waiting struct {
 }
 
 // stats counts what the group commit does.
-type stats struct{ commits, changes, alone atomic.Int64 }
+type stats struct {
+	commits, changes, alone atomic.Int64
+	tidied                  atomic.Int64 // commits at the last Tidy
+}
 
 // Stats is a snapshot of the group commit's counters.
 type Stats struct {
@@ -38,6 +41,16 @@ type Stats struct {
 // Stats returns the counters since the start.
 func (s *Store) Stats() Stats {
 	return Stats{s.stats.commits.Load(), s.stats.changes.Load(), s.stats.alone.Load(), len(s.queue)}
+}
+
+// Tidy frees the room of payments that left the table of those in flight. It
+// does nothing when nothing was written since the last time.
+func (s *Store) Tidy(ctx context.Context) error {
+	commits := s.stats.commits.Load()
+	if s.stats.tidied.Swap(commits) == commits {
+		return nil
+	}
+	return s.db.tidy(ctx)
 }
 
 // Commit writes a change, all of it or nothing, and returns when it is

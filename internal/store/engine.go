@@ -19,6 +19,9 @@ type engine interface {
 	// migrate runs the statements in one transaction that no other process
 	// runs at the same time.
 	migrate(ctx context.Context, run func(migrator) error) error
+	// tidy frees the room of rows that were deleted, where the engine does not do
+	// so at once.
+	tidy(ctx context.Context) error
 	// prepare reports whether the engine accepts a statement.
 	prepare(ctx context.Context, text string) error
 	ping(ctx context.Context) error

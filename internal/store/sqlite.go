@@ -198,6 +198,9 @@ func (m liteMigrator) version() (v int, err error) {
 	return v, err
 }
 
+// tidy has nothing to do: SQLite uses the room of a deleted row at once.
+func (db *lite) tidy(context.Context) error { return nil }
+
 func (db *lite) prepare(ctx context.Context, text string) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()

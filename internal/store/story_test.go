@@ -1,6 +1,10 @@
 package store_test
 
 import (
+	"errors"
+	"flag"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,39 +14,70 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// wantStory is how a failing test or an operator sees a payment.
-const wantStory = `TXN-A v3 refunded 25.50 USD (137.70 BRL) sbx_pix
-  attempt 1 at one: approved  
-created 2026-11-21 12:00:00.000, updated 2026-11-21 12:00:02.000
-notifications:
-transfers:
-  2026-11-21 12:00:01.000  capture tr_A-capture {"receivable":-2550,"platform_fees":31,"provider_fees":25,"flat_fees":10,"reserve":128,"pending":2356}
-  2026-11-21 12:00:02.000  refund_freeze tr_1-freeze {"pending":-2356,"frozen":2356}
-  2026-11-21 12:00:02.000  refund tr_1-refund {"frozen":-2356,"reserve":-128,"platform_fees":-31,"provider_fees":-25,"flat_fees":-10,"refunds":2550}
-claims:
-  2026-11-21 12:00:02.000  user_dispute CLM-1 approved
-events:
-  2026-11-21 12:00:01.000  payment.completed evt_A-1
-  2026-11-21 12:00:02.000  payment.refunded evt_A-2
-deliveries:
-  2026-11-21 12:00:01.000  pending wd_A-1-all after 0 tries
-  2026-11-21 12:00:02.000  pending wd_A-2-all after 0 tries
-`
+var update = flag.Bool("update", false, "write the golden files anew")
 
+// golden compares a text with testdata/NAME; go test -update writes the file.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := "testdata/" + name
+	if *update {
+		must(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	must(t, err)
+	if got != string(want) {
+		t.Errorf("the text is\n%s\nwant, as in %s,\n%s", got, path, want)
+	}
+}
+
+// How a failing test or an operator sees a payment, the same on both engines.
 func TestStoryTellsAPaymentsLife(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		subscribe(t, s, "all", pay.AllEvents)
 		p := stored(t, s, "A")
-		p, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon.Add(time.Second))
+		p, change := p.Resolve(pay.Outcome{Kind: pay.Unavailable, Decline: "unavailable"}, routes, noon.Add(time.Second))
+		must(t, s.Commit(ctx, payload(change)))
+		p, change = p.Resolve(pay.Outcome{Kind: pay.Awaiting, ProviderRef: "their-7"}, routes, noon.Add(2*time.Second))
+		must(t, s.Commit(ctx, payload(change)))
+		pending, err := s.Story(ctx, p.ID)
+		must(t, err)
+		golden(t, "story-pending.txt", pending)
+
+		p, change = p.Confirm(pay.Notice{
+			ID: "ntf_1", Account: "two", Reference: p.Reference(2), Outcome: pay.Outcome{Kind: pay.Approved, Local: p.Local},
+		}, routes, "CLM-0", noon.Add(time.Minute))
 		must(t, s.Commit(ctx, payload(change)))
 		have := ledger.Balances{ledger.Pending: balance(t, s, ledger.Pending)}
-		_, change, err := p.Refund(money.New(0, money.BRL), "", "CLM-1", have, noon.Add(2*time.Second))
+		_, change, err = p.Refund(money.New(5000, money.BRL), "requested_by_customer", "CLM-1", have, noon.Add(time.Hour))
 		must(t, err)
 		must(t, s.Commit(ctx, payload(change)))
-		got, err := s.Story(ctx, p.ID)
+		due, err := s.LeaseDeliveries(ctx, noon.Add(2*time.Hour), noon.Add(3*time.Hour), 1)
 		must(t, err)
-		if got != wantStory {
-			t.Errorf("the story is\n%s\nwant\n%s", got, wantStory)
+		must(t, s.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{
+			due[0].Delivery.Tried(pay.Try{Code: 500, Error: "status", Again: time.Minute}, noon.Add(2*time.Hour)),
+		}}))
+		refunded, err := s.Story(ctx, p.ID)
+		must(t, err)
+		golden(t, "story-refunded.txt", refunded)
+	})
+}
+
+// A story is pasted into tickets and test logs.
+func TestStoryNamesNoShopper(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		p, _ := create(t, "A")
+		p.Buyer = pay.Buyer{Email: "ana@example.com", Name: "Ana", IP: "192.0.2.7", Document: "52998224725"}
+		p.Data.QRCode = "00020126"
+		must(t, s.Commit(ctx, pay.Change{Payments: []pay.Payment{p}}))
+		story, err := s.Story(ctx, p.ID)
+		must(t, err)
+		for _, secret := range []string{p.Buyer.Email, p.Buyer.Name, p.Buyer.IP, p.Buyer.Document, p.Data.QRCode} {
+			if strings.Contains(story, secret) {
+				t.Errorf("the story names %q:\n%s", secret, story)
+			}
+		}
+		if _, err := s.Story(ctx, "TXN-nobody"); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("the story of nobody: %v, want ErrNotFound", err)
 		}
 	})
 }
