@@ -2,6 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 GO ?= go
+FUZZTIME ?= 30s
 STATICCHECK := $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: help
@@ -25,10 +26,10 @@ race: ## run the store's and the service's races again and again
 	$(GO) test -race -count 5 -run 'Race|Once|Floor|Kill' ./internal/... ./cmd/...
 
 .PHONY: fuzz
-fuzz: ## fuzz each parser for half a minute
+fuzz: ## fuzz each parser for half a minute (FUZZTIME=30s)
 	@for target in $$(grep -rhoE 'func (Fuzz\w+)' --include='*_test.go' . | awk '{print $$2}' | sort -u); do \
 	  dir=$$(grep -rlE "func $$target\b" --include='*_test.go' . | xargs -n1 dirname | head -1); \
-	  $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime 30s $$dir || exit 1; done
+	  $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$dir || exit 1; done
 
 .PHONY: bench
 bench: build ## measure the service over HTTP on SQLite and on PostgreSQL

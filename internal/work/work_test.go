@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,12 +17,15 @@ func TestLoopLooksAgainAtOnceWhileThereIsWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		start, left := time.Now(), 3
+		var mu sync.Mutex // owns looks and left
 		var looks []time.Duration
 		wake := make(chan struct{})
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
 			work.Loop{Name: "test", Every: time.Minute, Wake: wake, Do: func(context.Context) (int, error) {
+				mu.Lock()
+				defer mu.Unlock()
 				looks = append(looks, time.Since(start))
 				if left == 0 {
 					return 0, errors.New("an error does not end the loop")
@@ -30,15 +35,20 @@ func TestLoopLooksAgainAtOnceWhileThereIsWork(t *testing.T) {
 			}}.Run(ctx, slog.New(slog.DiscardHandler))
 		}()
 		synctest.Wait()
-		if len(looks) != 4 {
-			t.Fatalf("%d looks at once for 3 pieces of work, want 4", len(looks))
+		seen := func() []time.Duration {
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(looks)
+		}
+		if n := len(seen()); n != 4 {
+			t.Fatalf("%d looks at once for 3 pieces of work, want 4", n)
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		wake <- struct{}{}
 		synctest.Wait()
-		if len(looks) != 6 || looks[4] != time.Minute || looks[5] != time.Minute {
-			t.Errorf("looks at %v, want one after a minute and one when woken", looks)
+		if got := seen(); len(got) != 6 || got[4] != time.Minute || got[5] != time.Minute {
+			t.Errorf("looks at %v, want one after a minute and one when woken", got)
 		}
 		cancel()
 		<-done
