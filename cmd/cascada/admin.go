@@ -17,6 +17,12 @@ func (d database) open(ctx context.Context, log *slog.Logger) (*app.App, error) 
 	return daemon.Open(ctx, daemon.Config{Database: d.Database, MasterKey: d.MasterKey, Log: log})
 }
 
+// existing is open for commands that make nothing on a path that was mistyped:
+// a check of an empty database would find that every invariant holds.
+func (d database) existing(ctx context.Context, log *slog.Logger) (*app.App, error) {
+	return daemon.Open(ctx, daemon.Config{Database: d.Database, MasterKey: d.MasterKey, Log: log, Existing: true})
+}
+
 type migrateCmd struct{ database }
 
 func (c *migrateCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -95,7 +101,7 @@ type keyCreateCmd struct {
 }
 
 func (c *keyCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.open(ctx, log)
+	a, err := c.existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -114,7 +120,7 @@ type keyRevokeCmd struct {
 }
 
 func (c *keyRevokeCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.open(ctx, log)
+	a, err := c.existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -125,7 +131,7 @@ func (c *keyRevokeCmd) Run(ctx context.Context, log *slog.Logger) error {
 type checkCmd struct{ database }
 
 func (c *checkCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.open(ctx, log)
+	a, err := c.existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -150,7 +156,7 @@ type storyCmd struct {
 }
 
 func (c *storyCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.open(ctx, log)
+	a, err := c.existing(ctx, log)
 	if err != nil {
 		return err
 	}

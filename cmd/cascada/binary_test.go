@@ -12,6 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -27,22 +29,42 @@ var binary string
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "cascada-bin")
 	if err != nil {
-		panic(err)
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 	binary = filepath.Join(dir, "cascada")
 	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-		panic(fmt.Sprintf("%v: %s", err, out))
+		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+		os.Exit(1)
 	}
 	dbtest.Main(m, func() { _ = os.RemoveAll(dir) })
 }
 
-// run runs the program in a directory to its end.
-func run(t testing.TB, dir string, args ...string) (stdout, stderr string, code int) {
+// user is somebody at a shell: a directory and an environment.
+type user struct {
+	dir string
+	env []string
+}
+
+// newUser has an empty directory, and nothing of ours in the environment but a
+// port that is free.
+func newUser(t testing.TB) user {
+	ours := func(variable string) bool { return strings.HasPrefix(variable, "CASCADA_") }
+	return user{t.TempDir(), slices.DeleteFunc(os.Environ(), ours)}.with("CASCADA_LISTEN=127.0.0.1:0")
+}
+
+// with returns the user with more variables; the last of a name counts.
+func (u user) with(variables ...string) user {
+	return user{u.dir, append(slices.Clip(u.env), variables...)}
+}
+
+// run runs the program to its end.
+func (u user) run(t testing.TB, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, binary, args...)
-	c.Dir = dir
+	c.Dir, c.Env = u.dir, u.env
 	var out, log bytes.Buffer
 	c.Stdout, c.Stderr = &out, &log
 	err := c.Run()
@@ -53,21 +75,84 @@ func run(t testing.TB, dir string, args ...string) (stdout, stderr string, code 
 	return out.String(), log.String(), c.ProcessState.ExitCode()
 }
 
+// check fails the test when an invariant of the database is broken.
+func (u user) check(t testing.TB, database string) {
+	t.Helper()
+	if out, log, code := u.run(t, "check", "--database", database); code != 0 {
+		t.Errorf("check: exit %d\n%s%s", code, out, log)
+	}
+}
+
+// story tells what the program knows of a payment.
+func (u user) story(t testing.TB, database, transaction string) string {
+	out, log, _ := u.run(t, "story", "--database", database, transaction)
+	return out + log
+}
+
+// keys is what merchant create --json prints.
+type keys struct {
+	Merchant struct{ ID, Name string }
+	Shop     struct{ ID, Name, Slug string }
+	Keys     struct {
+		Sandbox, Production struct{ Publishable, Secret string }
+	}
+}
+
+// merchant makes one and returns its keys.
+func (u user) merchant(t testing.TB, database string) keys {
+	t.Helper()
+	out, log, code := u.run(t, "merchant", "create", "--database", database, "--name", "Acme", "--email", "a@example.com", "--json")
+	var k keys
+	if code != 0 || json.Unmarshal([]byte(out), &k) != nil {
+		t.Fatalf("merchant create: exit %d\n%s%s", code, out, log)
+	}
+	return k
+}
+
 // server is a running cascada serve.
 type server struct {
 	t       testing.TB
 	command *exec.Cmd
+	began   time.Time
 	url     string
-	mu      sync.Mutex
-	out     bytes.Buffer
-	ended   chan struct{}
+	ended   chan struct{} // closed when the process is gone
+
+	mu  sync.Mutex // owns out
+	out bytes.Buffer
 }
 
 // serve starts the program and waits until it is ready.
-func serve(t testing.TB, dir string, env []string, args ...string) *server {
+func (u user) serve(t testing.TB, args ...string) *server {
 	t.Helper()
-	s := &server{t: t, command: exec.Command(binary, append([]string{"serve"}, args...)...), ended: make(chan struct{})}
-	s.command.Dir, s.command.Env = dir, append(os.Environ(), env...)
+	s := u.start(t, args...)
+	s.ready()
+	return s
+}
+
+// ready waits until the program says so, and learns where it is reached.
+func (s *server) ready() {
+	s.t.Helper()
+	await(s.t, "cascada serve to be ready", func() bool {
+		line := readyLine.FindStringSubmatch(s.output())
+		if line != nil {
+			s.url = line[1]
+		}
+		return line != nil || s.gone()
+	})
+	if s.url == "" {
+		s.t.Fatal("cascada serve ended by itself")
+	}
+	s.t.Logf("ready %s after the start", time.Since(s.began).Round(time.Millisecond))
+}
+
+var readyLine = regexp.MustCompile(`msg="cascada is ready" url=(\S+)`)
+
+// start starts the program and waits for nothing. A failed test shows what it
+// printed.
+func (u user) start(t testing.TB, args ...string) *server {
+	t.Helper()
+	s := &server{t: t, command: exec.Command(binary, append([]string{"serve"}, args...)...), began: time.Now(), ended: make(chan struct{})}
+	s.command.Dir, s.command.Env = u.dir, u.env
 	s.command.Stdout = s
 	log, err := s.command.StderrPipe()
 	if err != nil {
@@ -76,28 +161,20 @@ func serve(t testing.TB, dir string, env []string, args ...string) *server {
 	if err := s.command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.kill)
-	ready := make(chan string, 1)
+	t.Cleanup(func() {
+		s.kill()
+		if t.Failed() {
+			t.Logf("cascada serve printed\n%s", s.output())
+		}
+	})
 	go func() {
 		defer close(s.ended)
 		lines := bufio.NewScanner(log)
 		for lines.Scan() {
-			line := lines.Text()
-			if _, rest, ok := strings.Cut(line, `msg="cascada is ready" url=`); ok {
-				url, _, _ := strings.Cut(rest, " ")
-				ready <- url
-			}
-			_, _ = s.Write([]byte(line + "\n"))
+			_, _ = s.Write([]byte(lines.Text() + "\n"))
 		}
-		_ = s.command.Wait()
+		_ = s.command.Wait() // its exit code is asked for
 	}()
-	select {
-	case s.url = <-ready:
-	case <-s.ended:
-		t.Fatalf("cascada serve ended:\n%s", s.output())
-	case <-time.After(30 * time.Second):
-		t.Fatalf("cascada serve is not ready:\n%s", s.output())
-	}
 	return s
 }
 
@@ -114,43 +191,60 @@ func (s *server) output() string {
 	return s.out.String()
 }
 
+// gone reports whether the process has ended.
+func (s *server) gone() bool {
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return false
+	}
+}
+
 // kill ends the program with no warning.
 func (s *server) kill() {
-	_ = s.command.Process.Kill()
+	_ = s.command.Process.Signal(syscall.SIGKILL) // it may have ended by itself
 	<-s.ended
 }
 
-// stop ends it politely and returns its exit code.
-func (s *server) stop() int {
-	_ = s.command.Process.Signal(syscall.SIGTERM)
-	<-s.ended
-	return s.command.ProcessState.ExitCode()
-}
-
-// keys is what merchant create --json prints.
-type keys struct {
-	Merchant struct{ ID, Name string }
-	Shop     struct{ ID, Name, Slug string }
-	Keys     struct {
-		Sandbox, Production struct{ Publishable, Secret string }
+// terminate asks it to end.
+func (s *server) terminate() {
+	if err := s.command.Process.Signal(syscall.SIGTERM); err != nil {
+		s.t.Fatal(err)
 	}
 }
 
-func merchant(t testing.TB, dir, database string) keys {
-	t.Helper()
-	out, log, code := run(t, dir, "merchant", "create", "--database", database, "--name", "Acme", "--email", "a@example.com", "--json")
-	var k keys
-	if code != 0 || json.Unmarshal([]byte(out), &k) != nil {
-		t.Fatalf("merchant create: exit %d\n%s%s", code, out, log)
+// stop ends it politely and fails the test when it does not end well.
+func (s *server) stop() {
+	s.t.Helper()
+	s.terminate()
+	await(s.t, "cascada serve to end after SIGTERM", s.gone)
+	if code := s.command.ProcessState.ExitCode(); code != 0 {
+		s.t.Errorf("exit %d after SIGTERM, want 0", code)
 	}
-	return k
+	s.faultless()
 }
 
-// call sends one request and decodes the reply. Status 0: no reply.
-func call(method, url, key, body string, header http.Header) (int, map[string]any) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+// faultless fails the test when the program logged what somebody on call would
+// be woken by.
+func (s *server) faultless() {
+	s.t.Helper()
+	for line := range strings.Lines(s.output()) {
+		if strings.Contains(line, "level=ERROR") || strings.Contains(line, "panic:") {
+			s.t.Errorf("the server logged a fault: %s", line)
+		}
+	}
+}
+
+// connections keeps enough of them open for the tests' load.
+var connections = &http.Client{
+	Transport: &http.Transport{MaxIdleConnsPerHost: 64},
+	Timeout:   20 * time.Second,
+}
+
+// call sends one request and decodes the reply. Status 0: no reply came.
+func (s *server) call(method, path, key, body string, header http.Header) (int, map[string]any) {
+	r, err := http.NewRequest(method, s.url+"/api/v1"+path, strings.NewReader(body))
 	if err != nil {
 		return 0, nil
 	}
@@ -161,30 +255,49 @@ func call(method, url, key, body string, header http.Header) (int, map[string]an
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	reply, err := http.DefaultClient.Do(r)
+	reply, err := connections.Do(r)
 	if err != nil {
 		return 0, nil
 	}
 	defer reply.Body.Close()
 	text, err := io.ReadAll(reply.Body)
-	if err != nil {
-		return 0, nil
-	}
 	var v map[string]any
-	if json.Unmarshal(text, &v) != nil {
+	if err != nil || json.Unmarshal(text, &v) != nil {
 		return 0, nil
 	}
 	return reply.StatusCode, v
 }
 
+// total counts the payments that a query selects; -1 when no reply came.
+func (s *server) total(key, query string) int {
+	_, list := s.call("GET", "/payments?limit=1&"+query, key, "", nil)
+	page, _ := list["pagination"].(map[string]any)
+	if total, ok := page["total"].(float64); ok {
+		return int(total)
+	}
+	return -1
+}
+
+// text returns a string of a reply, at a path of its keys, or "".
+func text(reply map[string]any, path ...string) string {
+	for _, key := range path[:len(path)-1] {
+		reply, _ = reply[key].(map[string]any)
+	}
+	value, _ := reply[path[len(path)-1]].(string)
+	return value
+}
+
+// patience is for a test whose payments are leased by a dead process for 45 s.
+const patience = 75 * time.Second
+
 // await polls until something is so.
 func await(t testing.TB, what string, so func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(90 * time.Second)
-	for !so() {
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for deadline := time.Now().Add(patience); !so(); <-look.C {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
+			t.Fatalf("waited %s in vain for %s", patience, what)
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 }

@@ -1,199 +1,218 @@
 package main_test
 
 import (
-	"database/sql"
+	"encoding/json"
+	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/dbtest"
-	_ "modernc.org/sqlite"
 )
 
-// What a newcomer does: start it, paste what it prints, see the money.
-func TestPrintedLinesTakeAPayment(t *testing.T) {
-	dir := t.TempDir()
-	s := serve(t, dir, nil, "--listen", "127.0.0.1:0")
-	await(t, "the lines to paste", func() bool { return strings.Contains(s.output(), "/me/balance") })
-	var script strings.Builder
-	for line := range strings.Lines(s.output()) {
-		if line = strings.TrimSpace(line); strings.HasPrefix(line, "TOKEN=") || strings.HasPrefix(line, "ID=") || strings.HasPrefix(line, "curl ") {
-			script.WriteString(line + "\n")
-		}
-	}
-	if strings.Count(script.String(), "\n") != 4 {
-		t.Fatalf("want four lines to paste, got:\n%s", s.output())
-	}
-	out, err := exec.Command("bash", "-c", script.String()).CombinedOutput()
-	if err != nil || !strings.Contains(string(out), `"status":"completed"`) || !strings.Contains(string(out), `"pending":23.66`) {
-		t.Errorf("the pasted lines gave %v:\n%s", err, out)
-	}
-	info, err := os.Stat(filepath.Join(dir, "cascada.db.key"))
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("key file: %v, %v; want mode 0600", info, err)
-	}
-	if code := s.stop(); code != 0 {
-		t.Errorf("exit %d after SIGTERM:\n%s", code, s.output())
-	}
-	if out, log, code := run(t, dir, "check"); code != 0 {
-		t.Errorf("check: exit %d\n%s%s", code, out, log)
-	}
-	again := serve(t, dir, nil, "--listen", "127.0.0.1:0")
-	if strings.Contains(again.output(), "sk_test_") {
-		t.Error("a second start made another demo merchant")
-	}
-}
+// otherKey is a master key that no test's database was made with.
+const otherKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
-func TestMerchantsAreMadeWhileTheServerRuns(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, database string) {
-		dir := t.TempDir()
-		s := serve(t, dir, nil, "--listen", "127.0.0.1:0", "--database", database)
-		k := merchant(t, dir, database)
-		if !strings.HasPrefix(k.Merchant.ID, "mer_") || !strings.HasPrefix(k.Shop.ID, "shp_") || k.Shop.Slug == "" || k.Merchant.Name != "Acme" {
-			t.Errorf("merchant create --json: %+v", k)
+func TestHelpKnowsEveryCommand(t *testing.T) {
+	u := newUser(t)
+	help, _, code := u.run(t, "--help")
+	commands := regexp.MustCompile(`(?m)^  ([a-z]+(?: [a-z]+)*)(?: <\w+>| --\w+=\w+)*(?: \[flags\])?$`).FindAllStringSubmatch(help, -1)
+	if code != 0 || len(commands) < 8 {
+		t.Fatalf("--help: exit %d, commands %v:\n%s", code, commands, help)
+	}
+	known := map[string]bool{}
+	for _, c := range commands {
+		known[c[1]] = true
+		out, log, code := u.run(t, append(strings.Fields(c[1]), "--help")...)
+		summary, _, _ := strings.Cut(strings.TrimPrefix(out, "Usage: cascada "+c[1]), "Flags:")
+		if code != 0 || !strings.HasPrefix(out, "Usage: cascada "+c[1]) || len(strings.Fields(summary)) < 3 {
+			t.Errorf("%s --help: exit %d, want what it does:\n%s%s", c[1], code, out, log)
 		}
-		for prefix, key := range map[string]string{
-			"sk_test_": k.Keys.Sandbox.Secret, "pk_test_": k.Keys.Sandbox.Publishable,
-			"sk_live_": k.Keys.Production.Secret, "pk_live_": k.Keys.Production.Publishable,
-		} {
-			if status, reply := call("GET", s.url+"/api/v1/ping", key, "", nil); status != 200 || !strings.HasPrefix(key, prefix) {
-				t.Errorf("ping with %s…: %d %v", prefix, status, reply)
+		// A flag is told with what it is for, on its line or the next.
+		for _, flag := range regexp.MustCompile(`(?m)^ +(--\S+)\n? *([^ \n]*)`).FindAllStringSubmatch(out, -1) {
+			if flag[2] == "" {
+				t.Errorf("%s --help does not say what %s is for", c[1], flag[1])
 			}
 		}
-		out, log, code := run(t, dir, "key", "create", "--database", database, "--merchant", k.Merchant.ID, "--shop", k.Shop.ID)
-		if status, _ := call("GET", s.url+"/api/v1/me", strings.TrimSpace(out), "", nil); code != 0 || status != 200 {
-			t.Errorf("key create: exit %d, /me %d\n%s", code, status, log)
+	}
+	for _, want := range []string{"serve", "migrate", "merchant create", "key create", "key revoke", "check", "story", "bench", "version"} {
+		if !known[want] {
+			t.Errorf("--help does not name %q:\n%s", want, help)
 		}
-	})
-}
-
-func TestFlagsMayBeGivenByEnvironment(t *testing.T) {
-	dir := t.TempDir()
-	s := serve(t, dir, []string{
-		"CASCADA_LISTEN=127.0.0.1:0", "CASCADA_DATABASE=sqlite:other.db", "CASCADA_PUBLIC_URL=https://pay.example.com/",
-		"CASCADA_MASTER_KEY=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
-	})
-	if s.url != "https://pay.example.com" {
-		t.Errorf("public URL %s", s.url)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "other.db")); err != nil {
-		t.Error(err)
-	}
-	if _, err := os.Stat(filepath.Join(dir, "other.db.key")); err == nil {
-		t.Error("a key file was made beside a configured master key")
-	}
-}
-
-func TestAnotherMasterKeyIsRefused(t *testing.T) {
-	dir := t.TempDir()
-	serve(t, dir, nil, "--listen", "127.0.0.1:0").stop()
-	out, log, code := run(t, dir, "check", "--master-key", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
-	if code == 0 || !strings.Contains(log, "master key does not fit") {
-		t.Errorf("exit %d\n%s%s", code, out, log)
-	}
-}
-
-func TestCheckNamesWhatIsBroken(t *testing.T) {
-	dir := t.TempDir()
-	s := serve(t, dir, nil, "--listen", "127.0.0.1:0")
-	k := merchant(t, dir, "sqlite:cascada.db")
-	if status, reply := call("POST", s.url+"/api/v1/payments", k.Keys.Sandbox.Secret, `{"amount":10,"paymentMethodId":"sbx_card"}`, nil); status != 201 {
-		t.Fatalf("create: %d %v", status, reply)
-	}
-	s.stop()
-	db, err := sql.Open("sqlite", filepath.Join(dir, "cascada.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec("UPDATE balances SET available = available + 1"); err != nil {
-		t.Fatal(err)
-	}
-	db.Close()
-	out, log, code := run(t, dir, "check")
-	if code != 1 || !strings.Contains(out, k.Merchant.ID+" available") || !strings.Contains(out, "balance 1, postings 0") {
-		t.Errorf("exit %d, want 1 and the balance named:\n%s%s", code, out, log)
+	if entries, err := os.ReadDir(u.dir); err != nil || len(entries) > 0 {
+		t.Errorf("asking for help left %v in the directory (%v)", entries, err)
 	}
 }
 
 func TestMistakesOnTheCommandLineAreNamed(t *testing.T) {
-	dir := t.TempDir()
-	s := serve(t, dir, nil, "--listen", "127.0.0.1:0")
+	u := newUser(t)
+	taken := strings.TrimPrefix(u.serve(t).url, "http://")
+	acme, other := u.merchant(t, "sqlite:cascada.db"), u.merchant(t, "sqlite:cascada.db")
 	for name, c := range map[string]struct {
 		args []string
 		want string
 	}{
-		"port taken":       {[]string{"serve", "--listen", strings.TrimPrefix(s.url, "http://"), "--database", "sqlite:b.db"}, "address already in use"},
-		"unknown flag":     {[]string{"serve", "--nonsense"}, "--nonsense"},
-		"unknown command":  {[]string{"nonsense"}, "nonsense"},
-		"unknown database": {[]string{"check", "--database", "mysql://x"}, "want sqlite:PATH or postgres://"},
-		"bad master key":   {[]string{"check", "--master-key", "abc"}, "want 32 bytes in base64"},
-		"no name":          {[]string{"merchant", "create", "--email", "a@b.co"}, "--name"},
-		"no email":         {[]string{"merchant", "create", "--name", "A", "--email", "nonsense"}, "email"},
-		"unknown fault":    {[]string{"serve", "--database", "sqlite:c.db", "--listen", "127.0.0.1:0", "--sandbox-fault", "sandbox-1=nonsense"}, "nonsense"},
+		"port taken":          {[]string{"serve", "--listen", taken, "--database", "sqlite:b.db"}, "address already in use"},
+		"unknown flag":        {[]string{"serve", "--nonsense"}, "unknown flag --nonsense"},
+		"unknown command":     {[]string{"nonsense"}, "nonsense"},
+		"no command":          {nil, "expected one of"},
+		"unknown database":    {[]string{"check", "--database", "mysql://x", "--master-key", otherKey}, "want sqlite:PATH or postgres://"},
+		"database is nowhere": {[]string{"check", "--database", "postgres://127.0.0.1:1/x", "--master-key", otherKey}, "127.0.0.1"},
+		"no directory":        {[]string{"check", "--database", "sqlite:nowhere/a.db", "--master-key", otherKey}, "nowhere"},
+		"bad master key":      {[]string{"check", "--master-key", "abc"}, "want 32 bytes in base64"},
+		"other master key":    {[]string{"check", "--master-key", otherKey}, "master key does not fit"},
+		"no name":             {[]string{"merchant", "create", "--email", "a@b.co"}, "--name"},
+		"no email":            {[]string{"merchant", "create", "--name", "A", "--email", "nonsense"}, "email"},
+		"unknown tier":        {[]string{"merchant", "create", "--name", "A", "--email", "a@b.co", "--tier", "gold"}, "--tier"},
+		"unknown fault":       {[]string{"serve", "--database", "sqlite:c.db", "--sandbox-fault", "sandbox-1=nonsense"}, "nonsense"},
+		"nobody's key":        {[]string{"key", "create", "--merchant", "mer_nobody"}, "mer_nobody: not found"},
+		"no such shop":        {[]string{"key", "create", "--merchant", acme.Merchant.ID, "--shop", "shp_nobody"}, "shp_nobody: not found"},
+		"another's shop":      {[]string{"key", "create", "--merchant", acme.Merchant.ID, "--shop", other.Shop.ID}, other.Shop.ID + ": not found"},
+		"no such key":         {[]string{"key", "revoke", "sk_test_nobody"}, "key: not found"},
+		"check of nothing":    {[]string{"check", "--database", "sqlite:typo.db"}, "there is no database at typo.db"},
+		"story of nothing":    {[]string{"story", "--database", "sqlite:typo.db", "TXN-A"}, "there is no database at typo.db"},
+		"key in nothing":      {[]string{"key", "create", "--database", "sqlite:typo.db", "--merchant", "mer_a"}, "there is no database at typo.db"},
+		"nobody's story":      {[]string{"story", "TXN-NOBODY"}, "TXN-NOBODY: not found"},
 	} {
-		out, log, code := run(t, dir, c.args...)
-		if code == 0 || !strings.Contains(out+log, c.want) {
-			t.Errorf("%s: exit %d, want %q in\n%s%s", name, code, c.want, out, log)
+		out, log, code := u.run(t, c.args...)
+		if code == 0 || !strings.Contains(log, c.want) {
+			t.Errorf("%s: exit %d, want an error that says %q:\n%s%s", name, code, c.want, out, log)
 		}
 	}
-	if out, _, code := run(t, dir, "--help"); code != 0 || !strings.Contains(out, "serve") || !strings.Contains(out, "check") {
-		t.Errorf("--help: exit %d\n%s", code, out)
+	if files, err := filepath.Glob(filepath.Join(u.dir, "typo*")); err != nil || len(files) > 0 {
+		t.Errorf("a mistyped path left %v (%v)", files, err)
 	}
 }
 
-// Two nodes on one database: what one wrote the other reads.
-func TestNodesAreEqual(t *testing.T) {
-	dir, database := t.TempDir(), dbtest.Postgres(t)
-	one := serve(t, dir, nil, "--listen", "127.0.0.1:0", "--database", database)
-	two := serve(t, dir, nil, "--listen", "127.0.0.1:0", "--database", database)
-	k := merchant(t, dir, database)
-	header := http.Header{"Idempotency-Key": {"k"}}
-	_, first := call("POST", one.url+"/api/v1/payments", k.Keys.Sandbox.Secret, `{"amount":10,"paymentMethodId":"sbx_card"}`, header)
-	status, second := call("POST", two.url+"/api/v1/payments", k.Keys.Sandbox.Secret, `{"amount":10,"paymentMethodId":"sbx_card"}`, header)
-	if status != 201 || first["transactionId"] != second["transactionId"] {
-		t.Errorf("one key on two nodes: %v and %v", first["transactionId"], second["transactionId"])
-	}
-	if status, reply := call("GET", two.url+"/api/v1/payments/"+first["transactionId"].(string), k.Keys.Sandbox.Secret, "", nil); status != 200 {
-		t.Errorf("the other node's payment: %d %v", status, reply)
-	}
-	if out, log, code := run(t, dir, "check", "--database", database); code != 0 {
-		t.Errorf("check: exit %d\n%s%s", code, out, log)
-	}
-}
+// createdJSON is the shape that scripts depend on (design: Bootstrap).
+var createdJSON = regexp.MustCompile(`^\{"merchant":\{"id":"mer_\w+","name":"Acme"\},` +
+	`"shop":\{"id":"shp_\w+","name":"Acme","slug":"acme[\w-]*"\},` +
+	`"keys":\{"sandbox":\{"publishable":"pk_test_[\w-]+","secret":"sk_test_[\w-]+"\},` +
+	`"production":\{"publishable":"pk_live_[\w-]+","secret":"sk_live_[\w-]+"\}\}\}\n$`)
 
-// A deploy: what is under way ends well, nothing new is taken.
-func TestSIGTERMDrains(t *testing.T) {
-	dir := t.TempDir()
-	s := serve(t, dir, nil, "--listen", "127.0.0.1:0", "--sandbox-fault", "sandbox-1=slow")
-	k := merchant(t, dir, "sqlite:cascada.db").Keys.Sandbox.Secret
-	replied := make(chan int)
-	go func() {
-		status, _ := call("POST", s.url+"/api/v1/payments", k, `{"amount":10,"paymentMethodId":"sbx_card"}`, nil)
-		replied <- status
-	}()
-	await(t, "the provider's call", func() bool {
-		_, list := call("GET", s.url+"/api/v1/payments?status=processing", k, "", nil)
-		page, _ := list["pagination"].(map[string]any)
-		return page["total"] == 1.0
+func TestMerchantsAreMadeWhileTheServerRuns(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		u := newUser(t)
+		s := u.serve(t, "--database", database)
+		out, log, code := u.run(t, "merchant", "create", "--database", database, "--name", "Acme", "--email", "a@example.com", "--tier", "premium", "--json")
+		if code != 0 || !createdJSON.MatchString(out) {
+			t.Errorf("merchant create --json: exit %d, want %s:\n%s%s", code, createdJSON, out, log)
+		}
+		var k keys
+		if err := json.Unmarshal([]byte(out), &k); err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range []string{k.Keys.Sandbox.Secret, k.Keys.Sandbox.Publishable, k.Keys.Production.Secret, k.Keys.Production.Publishable} {
+			if status, reply := s.call("GET", "/ping", key, "", nil); status != http.StatusOK {
+				t.Errorf("ping with %s…: %d %v", key[:8], status, reply)
+			}
+		}
+		if status, me := s.call("GET", "/me", k.Keys.Sandbox.Secret, "", nil); status != http.StatusOK || text(me, "id") != k.Merchant.ID || text(me, "tier") != "premium" {
+			t.Errorf("/me: %d %v", status, me)
+		}
+
+		out, log, code = u.run(t, "key", "create", "--database", database, "--merchant", k.Merchant.ID, "--shop", k.Shop.ID)
+		key := strings.TrimSpace(out)
+		if status, reply := s.call("GET", "/me", key, "", nil); code != 0 || status != http.StatusOK {
+			t.Fatalf("key create: exit %d, /me %d %v\n%s%s", code, status, reply, out, log)
+		}
+		if out, log, code := u.run(t, "key", "revoke", "--database", database, key); code != 0 {
+			t.Errorf("key revoke: exit %d\n%s%s", code, out, log)
+		}
+		await(t, "the revoked key to be refused", func() bool {
+			status, _ := s.call("GET", "/me", key, "", nil)
+			return status == http.StatusUnauthorized
+		})
 	})
-	if err := s.command.Process.Signal(syscall.SIGTERM); err != nil {
+}
+
+func TestFlagsMayBeGivenByEnvironment(t *testing.T) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if status := <-replied; status != 201 {
-		t.Errorf("the payment under way got %d, want 201", status)
+	listen := free.Addr().String()
+	free.Close()
+	u := newUser(t).with("CASCADA_LISTEN="+listen, "CASCADA_DATABASE=sqlite:other.db",
+		"CASCADA_PUBLIC_URL=https://pay.example.com/", "CASCADA_MASTER_KEY="+otherKey)
+	s := u.serve(t)
+	if s.url != "https://pay.example.com" {
+		t.Errorf("public URL %s", s.url)
 	}
-	<-s.ended
-	if code := s.command.ProcessState.ExitCode(); code != 0 {
-		t.Errorf("exit %d:\n%s", code, s.output())
+	s.url = "http://" + listen // where it really is
+	k := u.merchant(t, "sqlite:other.db").Keys.Sandbox.Secret
+	status, reply := s.call("POST", "/payments", k, `{"amount":10,"paymentMethodId":"sbx_card"}`, nil)
+	if status != http.StatusCreated || !strings.HasPrefix(text(reply, "paymentFormUrl"), "https://pay.example.com/") {
+		t.Errorf("create: %d, want the public URL in %v", status, reply)
 	}
-	if status, _ := call("GET", s.url+"/healthz", k, "", nil); status != 0 {
-		t.Errorf("a stopped server replied %d", status)
-	}
-	if out, log, code := run(t, dir, "check"); code != 0 {
+	if out, log, code := u.run(t, "check"); code != 0 { // it takes the same variables
 		t.Errorf("check: exit %d\n%s%s", code, out, log)
 	}
+	if files, err := filepath.Glob(filepath.Join(u.dir, "*.key")); err != nil || len(files) > 0 {
+		t.Errorf("%v were made beside a configured master key (%v)", files, err)
+	}
+	// A flag says more than a variable.
+	u.serve(t, "--listen", "127.0.0.1:0", "--database", "sqlite:third.db", "--public-url", "").stop()
+	if _, err := os.Stat(filepath.Join(u.dir, "third.db")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMasterKeyFileIsForItsOwnerAlone(t *testing.T) {
+	for database, file := range map[string]string{"sqlite:a.db": "a.db.key", dbtest.Postgres(t): "cascada.key"} {
+		u := newUser(t)
+		s := u.serve(t, "--database", database)
+		path := filepath.Join(u.dir, file)
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v; want mode 0600", file, info, err)
+		}
+		if !strings.Contains(s.output(), "level=WARN") || !strings.Contains(s.output(), file) {
+			t.Errorf("want a warning that names %s:\n%s", file, s.output())
+		}
+		s.stop()
+		// Lost or mixed up, it is refused before anything is written under it.
+		if err := os.WriteFile(path, []byte(otherKey), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"serve"}, {"check"}, {"merchant", "create", "--name", "A", "--email", "a@example.com"}} {
+			out, log, code := u.run(t, append(args, "--database", database)...)
+			if code == 0 || !strings.Contains(log, "master key does not fit") {
+				t.Errorf("%s under another master key: exit %d\n%s%s", args[0], code, out, log)
+			}
+		}
+	}
+}
+
+func TestCheckNamesWhatIsBroken(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		u := newUser(t)
+		s := u.serve(t, "--database", database)
+		k := u.merchant(t, database)
+		status, reply := s.call("POST", "/payments", k.Keys.Sandbox.Secret, `{"amount":10,"paymentMethodId":"sbx_card"}`, nil)
+		if status != http.StatusCreated {
+			t.Fatalf("create: %d %v", status, reply)
+		}
+		u.check(t, database)
+		s.stop()
+		u.check(t, database)
+		if _, err := openDatabase(t, database).Exec("UPDATE balances SET available = available + 1"); err != nil {
+			t.Fatal(err)
+		}
+		out, log, code := u.run(t, "check", "--database", database)
+		if code != 1 || !strings.Contains(out, k.Merchant.ID+" available") || !strings.Contains(out, "balance 1, postings 0") || !strings.Contains(log, "1 broken") {
+			t.Errorf("exit %d, want 1 and the balance named:\n%s%s", code, out, log)
+		}
+		// The story still tells what should be there.
+		story := u.story(t, database, text(reply, "transactionId"))
+		for _, want := range []string{"completed", "attempts:", "1 at sandbox-1: approved", "capture tr_", "pending               8.25 USD", "payment.completed evt_"} {
+			if !strings.Contains(story, want) {
+				t.Errorf("the story does not tell %q:\n%s", want, story)
+			}
+		}
+	})
 }

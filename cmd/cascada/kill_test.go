@@ -1,181 +1,315 @@
 package main_test
 
 import (
-	"encoding/json"
+	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dbtest"
-	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 const (
-	killRounds  = 4
-	killClients = 12
+	killRounds  = 5
+	killClients = 16
+	// killFailures is how many failing payments are named, and killStories how
+	// many of them are told in full.
+	killFailures = 20
+	killStories  = 3
 )
 
-// inbox is a receiver that remembers what it was told.
-type inbox struct {
-	mu     sync.Mutex
-	secret string
-	seen   map[string]map[string]bool // transaction → types of its events
-	bad    int
-}
+var killSeed = flag.Uint64("kill.seed", 0, "the moments at which TestKill… kills; 0 draws them anew")
 
-func (in *inbox) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	var e struct {
-		Type string
-		Data struct{ Object struct{ ID string } }
+// moments draws when to kill. The same seed draws the same moments; what the
+// process is doing then is its own.
+func moments(t *testing.T) *rand.Rand {
+	seed := *killSeed
+	if seed == 0 {
+		seed = rand.Uint64()
 	}
-	if err != nil || json.Unmarshal(body, &e) != nil ||
-		webhook.Verify(r.Header.Get(webhook.SignatureHeader), body, in.secret, time.Now(), webhook.Tolerance) != nil {
-		in.bad++
-		return
-	}
-	if in.seen[e.Data.Object.ID] == nil {
-		in.seen[e.Data.Object.ID] = map[string]bool{}
-	}
-	in.seen[e.Data.Object.ID][e.Type] = true
-}
-
-func (in *inbox) has(transaction, event string) bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.seen[transaction][event]
-}
-
-// request is one create call and what its caller knows of it.
-type request struct {
-	key, body   string
-	transaction string // "" when no reply came
-	status      string
+	t.Logf("go test -run %s -kill.seed=%d kills at the same moments", t.Name(), seed)
+	return rand.New(rand.NewPCG(seed, 0))
 }
 
 // The service is killed again and again under load. What it had acknowledged
 // is there, what it had not comes out once under its key, the books hold, and
 // every event arrives.
 func TestKillAtAnyMomentLosesNothing(t *testing.T) {
+	rounds := killRounds
+	if testing.Short() {
+		rounds = 1
+	}
+	random := moments(t)
 	dbtest.Each(t, func(t *testing.T, database string) {
+		var pauses []time.Duration
+		for range rounds {
+			pauses = append(pauses, 500*time.Millisecond+time.Duration(random.Int64N(int64(time.Second))))
+		}
 		t.Parallel()
-		dir := t.TempDir()
-		listen := "127.0.0.1:0"
-		s := serve(t, dir, nil, "--listen", listen, "--database", database)
-		listen = strings.TrimPrefix(s.url, "http://") // the same one after each kill
-		k := merchant(t, dir, database).Keys.Sandbox.Secret
-		in := &inbox{seen: map[string]map[string]bool{}}
-		receiver := httptest.NewServer(in)
-		defer receiver.Close()
-		_, sub := call("POST", s.url+"/api/v1/webhooks", k, `{"events":["*"],"url":"`+receiver.URL+`"}`, nil)
-		in.secret, _ = sub["secret"].(string)
-
-		var requests []request
-		for round := range killRounds {
-			requests = append(requests, s.killUnderLoad(k, round)...)
-			s = serve(t, dir, nil, "--listen", listen, "--database", database)
+		k := &killing{t: t, user: newUser(t), database: database}
+		k.server = k.user.serve(t, "--database", database)
+		k.key = k.user.merchant(t, database).Keys.Sandbox.Secret
+		in := k.server.subscribe(k.key)
+		for round, pause := range pauses {
+			k.load(round, pause)
+			k.user.check(t, database) // as the dead process left it
+			k.server = k.user.serve(t, "--database", database)
 		}
-		// Whoever got no reply asks again with his key.
-		acknowledged := 0
-		for i := range requests {
-			if requests[i].transaction != "" {
-				acknowledged++
-			}
-			r := &requests[i]
-			await(t, "a reply to "+r.key, func() bool { return r.send(s.url, k) })
-		}
-		t.Logf("%d requests, %d of them acknowledged before a kill", len(requests), acknowledged)
-		await(t, "payments to leave processing", func() bool {
-			_, list := call("GET", s.url+"/api/v1/payments?status=processing", k, "", nil)
-			page, _ := list["pagination"].(map[string]any)
-			return page["total"] == 0.0
-		})
-		for _, r := range requests {
-			if !s.verify(t, k, r, in) {
-				story, _, _ := run(t, dir, "story", "--database", database, r.transaction)
-				t.Fatal(story)
+		began := time.Now()
+		await(t, "the dead processes' payments to be resolved", func() bool { return k.server.total(k.key, "status=processing") == 0 })
+		t.Logf("they were %s after the last start", time.Since(began).Round(time.Second))
+		k.each((*killing).retry)
+		k.each((*killing).verify)
+		k.books()
+		k.attempts()
+		in.settle(t, database)
+		for _, o := range k.orders {
+			if o.status == "completed" && !in.told("payment.completed", o.transaction) {
+				k.fail(o, "the endpoint was not told payment.completed")
 			}
 		}
-		if in.bad > 0 {
-			t.Errorf("%d deliveries were not signed by us", in.bad)
-		}
-		_, list := call("GET", s.url+"/api/v1/payments?limit=1", k, "", nil)
-		if page, _ := list["pagination"].(map[string]any); page["total"] != float64(len(requests)) {
-			t.Errorf("%v payments for %d keys", page["total"], len(requests))
-		}
-		if out, log, code := run(t, dir, "check", "--database", database); code != 0 {
-			t.Errorf("check: exit %d\n%s%s", code, out, log)
-		}
+		k.user.check(t, database)
+		k.server.stop()
 	})
 }
 
-// killUnderLoad drives the server and kills it at a random moment.
-func (s *server) killUnderLoad(key string, round int) []request {
-	var clients sync.WaitGroup
-	var mu sync.Mutex
-	var all []request
+// killing is a test under way: a shop whose server dies again and again.
+type killing struct {
+	t        *testing.T
+	user     user
+	database string
+	server   *server
+	key      string
+
+	mu       sync.Mutex // owns what follows while clients run
+	orders   []*order
+	failures int
+}
+
+// order is one create call under a key of its own, perhaps followed by the
+// shopper's payment, and what its caller was told.
+type order struct {
+	key, body string
+	cents     int64
+	pays      bool // the shopper pays the PIX
+	// acknowledged is the last status that a reply told, "" without a reply.
+	acknowledged        string
+	transaction, status string
+}
+
+// newOrder is a good card, a bad one, a PIX that is paid or one that is not.
+func newOrder(key string, n int) *order {
+	o := &order{key: key, cents: int64(100*(1+n%50) + 50)}
+	rail := `"sbx_card"`
+	switch n % 8 {
+	case 3:
+		o.cents = int64(100*(1+n%50) + 5) // do not honor
+	case 4, 5, 6:
+		rail = `"sbx_pix","documentId":"52998224725"`
+		o.pays = n%8 != 6
+	}
+	o.body = fmt.Sprintf(`{"amount":%d.%02d,"paymentMethodId":%s,"merchantOrderId":"%s"}`, o.cents/100, o.cents%100, rail, key)
+	return o
+}
+
+// load takes orders from many clients and kills the server under them.
+func (k *killing) load(round int, pause time.Duration) {
+	before := len(k.orders)
 	var dead atomic.Bool
+	var clients sync.WaitGroup
 	for c := range killClients {
 		clients.Go(func() {
-			for i := 0; !dead.Load(); i++ {
-				r := request{key: fmt.Sprintf("k-%d-%d-%d", round, c, i)}
-				r.body = fmt.Sprintf(`{"amount":%d.50,"paymentMethodId":"sbx_card","merchantOrderId":"%s"}`, 1+i%50, r.key)
-				if i%4 == 3 {
-					r.body = fmt.Sprintf(`{"amount":%d,"paymentMethodId":"sbx_pix","documentId":"52998224725","merchantOrderId":"%s"}`, 1+i%50, r.key)
-				}
-				r.send(s.url, key)
-				mu.Lock()
-				all = append(all, r)
-				mu.Unlock()
+			for n := 0; !dead.Load(); n++ {
+				o := newOrder(fmt.Sprintf("k-%d-%d-%d", round, c, n), n+c)
+				k.mu.Lock()
+				k.orders = append(k.orders, o)
+				k.mu.Unlock()
+				k.place(o)
 			}
 		})
 	}
-	time.Sleep(300*time.Millisecond + rand.N(500*time.Millisecond)) // the moment is what is random here
-	_ = s.command.Process.Signal(syscall.SIGKILL)
+	time.Sleep(pause) // the moment is what the test is about
+	k.server.kill()
 	dead.Store(true)
 	clients.Wait()
-	<-s.ended
-	return all
+	k.server.faultless()
+	acknowledged := 0
+	for _, o := range k.orders[before:] {
+		if o.acknowledged != "" {
+			acknowledged++
+		}
+	}
+	k.t.Logf("round %d: killed after %s, %d of %d orders acknowledged", round, pause.Round(time.Millisecond), acknowledged, len(k.orders)-before)
 }
 
-// send makes the call and notes the reply; false when there was none.
-func (r *request) send(url, key string) bool {
-	status, reply := call("POST", url+"/api/v1/payments", key, r.body, http.Header{"Idempotency-Key": {r.key}})
-	if status != http.StatusCreated {
+// place sends an order, and its payment, and notes what was replied. It returns
+// false where a reply did not come.
+func (k *killing) place(o *order) bool {
+	status, reply := k.server.call("POST", "/payments", k.key, o.body, http.Header{"Idempotency-Key": {o.key}})
+	transaction, now := text(reply, "transactionId"), text(reply, "status")
+	switch status {
+	case 0:
 		return false
-	}
-	transaction, _ := reply["transactionId"].(string)
-	if r.transaction != "" && r.transaction != transaction {
-		r.status = "replied with " + r.transaction + " and with " + transaction
+	case http.StatusCreated:
+	case http.StatusPaymentRequired:
+		transaction, now = text(reply, "error", "details", "transactionId"), "failed"
+	default:
+		k.fail(o, "the create call replied %d %v", status, reply)
 		return true
 	}
-	r.transaction = transaction
-	r.status, _ = reply["status"].(string)
+	if o.transaction != "" && o.transaction != transaction {
+		k.fail(o, "one key replied with %s and with %s", o.transaction, transaction)
+	}
+	if o.transaction == "" {
+		o.transaction, o.acknowledged = transaction, now
+	}
+	if !o.pays || o.acknowledged != "pending" {
+		return true
+	}
+	status, reply = k.server.call("POST", "/payments/"+transaction+"/simulate", k.key, `{"action":"paid"}`, nil)
+	switch status {
+	case 0:
+		return false
+	case http.StatusOK:
+		o.acknowledged = "completed"
+	case http.StatusConflict: // an earlier try got through before the kill
+	default:
+		k.fail(o, "the shopper's payment was replied %d %v", status, reply)
+	}
 	return true
+}
+
+// each does something to every order, a few at a time.
+func (k *killing) each(do func(*killing, *order)) {
+	var clients sync.WaitGroup
+	var next atomic.Int64
+	for range killClients {
+		clients.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(k.orders)); i = next.Add(1) - 1 {
+				do(k, k.orders[i])
+			}
+		})
+	}
+	clients.Wait()
+}
+
+// retry sends an order again, whether it was acknowledged or not, as a caller
+// does who lost his notes.
+func (k *killing) retry(o *order) {
+	if !k.place(o) {
+		k.fail(o, "no reply to the retry")
+	}
+}
+
+// later is what may become of a payment once its caller was told a status.
+var later = map[string][]string{
+	"processing": {"pending", "completed", "failed"},
+	"pending":    {"pending", "completed"},
+	"completed":  {"completed"},
+	"failed":     {"failed"},
 }
 
 // verify compares what the caller was told with what the service knows.
-func (s *server) verify(t *testing.T, key string, r request, in *inbox) bool {
-	t.Helper()
-	status, got := call("GET", s.url+"/api/v1/payments/"+r.transaction, key, "", nil)
-	_, list := call("GET", s.url+"/api/v1/payments?merchantOrderId="+r.key, key, "", nil)
-	page, _ := list["pagination"].(map[string]any)
-	if status != http.StatusOK || got["status"] != r.status && r.status != "processing" || page["total"] != 1.0 {
-		t.Errorf("%s: acknowledged as %s %s, found %d %v, %v payments of the order", r.key, r.transaction, r.status, status, got["status"], page["total"])
-		return false
+func (k *killing) verify(o *order) {
+	status, found := k.server.call("GET", "/payments/"+o.transaction, k.key, "", nil)
+	o.status = text(found, "status")
+	if status != http.StatusOK || !slices.Contains(later[o.acknowledged], o.status) {
+		k.fail(o, "acknowledged as %s, found as %d %s", o.acknowledged, status, o.status)
 	}
-	if got["status"] == "completed" {
-		await(t, "payment.completed of "+r.transaction, func() bool { return in.has(r.transaction, "payment.completed") })
+	want := "completed"
+	switch {
+	case strings.Contains(o.body, ".05"):
+		want = "failed"
+	case strings.Contains(o.body, "sbx_pix") && !o.pays:
+		want = "pending"
 	}
-	return true
+	if o.status != want {
+		k.fail(o, "it is %s, want %s", o.status, want)
+	}
+	if n := k.server.total(k.key, "merchantOrderId="+o.key); n != 1 {
+		k.fail(o, "%d payments of one order", n)
+	}
+}
+
+// books fails the test when a shopper was charged twice or not at all.
+func (k *killing) books() {
+	var cents int64
+	for _, o := range k.orders {
+		if o.status == "completed" {
+			cents += o.cents
+		}
+	}
+	_, balance := k.server.call("GET", "/me/balance", k.key, "", nil)
+	fees, _ := balance["feeSummary"].(map[string]any)
+	if got := fmt.Sprintf("%.2f", fees["grossVolume"]); got != fmt.Sprintf("%d.%02d", cents/100, cents%100) {
+		k.t.Errorf("shoppers were charged %s in all, want %d cents", got, cents)
+	}
+	if n := k.server.total(k.key, ""); n != len(k.orders) {
+		k.t.Errorf("%d payments for %d keys", n, len(k.orders))
+	}
+}
+
+// attempts fails the test when a payment whose outcome nobody knew went on to
+// another provider: the first one approves whatever it is asked to, so the
+// shopper would have been charged twice.
+func (k *killing) attempts() {
+	rows, err := openDatabase(k.t, k.database).Query(`SELECT id FROM payments WHERE doc LIKE '%"attempts":[{%},{%}]%'`)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		o := &order{}
+		if err := rows.Scan(&o.transaction); err != nil {
+			k.t.Fatal(err)
+		}
+		k.fail(o, "it was tried at two providers")
+	}
+	if err := rows.Err(); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// fail tells what is wrong with an order, and the whole story of the first few.
+func (k *killing) fail(o *order, format string, args ...any) {
+	k.mu.Lock()
+	k.failures++
+	n := k.failures
+	k.mu.Unlock()
+	if n > killFailures {
+		return // the test has failed already
+	}
+	story := ""
+	if n <= killStories && o.transaction != "" {
+		story = "\n" + k.user.story(k.t, k.database, o.transaction)
+	}
+	k.t.Errorf("order %s %s: %s%s", o.key, o.transaction, fmt.Sprintf(format, args...), story)
+}
+
+// A first start that is killed at any moment leaves a database and a key that
+// the next one takes.
+func TestKillWhileStartingHarmsNothing(t *testing.T) {
+	random := moments(t)
+	dbtest.Each(t, func(t *testing.T, database string) {
+		u := newUser(t)
+		for range 8 {
+			s := u.start(t, "--database", database)
+			time.Sleep(time.Duration(random.Int64N(int64(120 * time.Millisecond)))) // the moment is what the test is about
+			s.kill()
+			s.faultless()
+		}
+		s := u.serve(t, "--database", database)
+		k := u.merchant(t, database).Keys.Sandbox.Secret
+		if status, reply := s.call("POST", "/payments", k, `{"amount":10,"paymentMethodId":"sbx_card"}`, nil); status != http.StatusCreated {
+			t.Errorf("create: %d %v", status, reply)
+		}
+		u.check(t, database)
+		s.stop()
+	})
 }

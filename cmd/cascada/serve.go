@@ -34,11 +34,15 @@ func (c *serveCmd) Run(ctx context.Context, log *slog.Logger) error {
 		Listen: c.Listen, Metrics: c.Metrics, Database: c.Database, MasterKey: c.MasterKey,
 		PublicURL: strings.TrimSuffix(c.PublicURL, "/"), Faults: c.Fault, Log: log,
 	})
+	if err != nil && ctx.Err() != nil { // it failed because it was told to end
+		log.Info("stopped before it was ready", "error", err)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	log.Info("cascada is ready", "url", s.URL, "database", kind(c.Database))
-	if err := demo(ctx, s, os.Stdout); err != nil {
+	if err := demo(ctx, s, os.Stdout); err != nil && ctx.Err() == nil {
 		s.Shutdown()
 		return err
 	}
@@ -63,15 +67,14 @@ func kind(database string) string {
 
 // demo makes a merchant on an empty database and shows how to use it.
 func demo(ctx context.Context, s *daemon.Service, out io.Writer) error {
-	empty, err := s.App.Empty(ctx)
-	if err != nil || !empty {
-		return err
-	}
-	o, err := s.App.CreateMerchant(ctx, app.NewMerchant{
+	o, made, err := s.App.CreateDemo(ctx, app.NewMerchant{
 		Name: "Demo Shop", Email: "demo@example.com", Industry: "retail", Tier: pay.Standard,
 	})
 	if err != nil {
 		return fmt.Errorf("make a demo merchant: %w", err)
+	}
+	if !made {
+		return nil
 	}
 	api := s.URL + "/api/v1"
 	_, err = fmt.Fprintf(out, `

@@ -2,12 +2,14 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
 )
 
 // NewMerchant is what a merchant is created from.
@@ -36,10 +38,38 @@ type Onboarded struct {
 // CreateMerchant makes a merchant with one shop and a key pair for each
 // environment.
 func (a *App) CreateMerchant(ctx context.Context, n NewMerchant) (Onboarded, error) {
+	o, change, err := a.onboard(n, a.Now())
+	if err != nil {
+		return o, err
+	}
+	return o, a.store.Commit(ctx, change)
+}
+
+// CreateDemo makes a merchant on a database that has none, and reports whether
+// it did: of several nodes that start at once one does.
+func (a *App) CreateDemo(ctx context.Context, n NewMerchant) (Onboarded, bool, error) {
+	count, err := a.store.CountMerchants(ctx)
+	if err != nil || count > 0 {
+		return Onboarded{}, false, err
+	}
 	now := a.Now()
+	o, change, err := a.onboard(n, now)
+	if err != nil {
+		return o, false, err
+	}
+	change.Once = &pay.Once{Key: "demo merchant", Object: o.Merchant.ID, At: now}
+	err = a.store.Commit(ctx, change)
+	if errors.Is(err, store.ErrDuplicate) {
+		return Onboarded{}, false, nil
+	}
+	return o, err == nil, err
+}
+
+// onboard returns a merchant that is not written yet.
+func (a *App) onboard(n NewMerchant, now time.Time) (Onboarded, pay.Change, error) {
 	name := strings.TrimSpace(n.Name)
 	if name == "" || !strings.Contains(n.Email, "@") {
-		return Onboarded{}, fmt.Errorf("a merchant needs a name and an email, got %q and %q", n.Name, n.Email)
+		return Onboarded{}, pay.Change{}, fmt.Errorf("a merchant needs a name and an email, got %q and %q", n.Name, n.Email)
 	}
 	if n.Tier == "" {
 		n.Tier = pay.Starter
@@ -65,12 +95,27 @@ func (a *App) CreateMerchant(ctx context.Context, n NewMerchant) (Onboarded, err
 		pair.Secret, keys[1] = a.newKey(scope, pay.Secret, now)
 		change.Keys = append(change.Keys, keys[:]...)
 	}
-	return o, a.store.Commit(ctx, change)
+	return o, change, nil
 }
 
 // CreateKey adds a key. A scope without a shop makes a legacy key of the whole
 // merchant.
+//
+// Errors: store.ErrNotFound where there is no such merchant, or the shop is not
+// the merchant's.
 func (a *App) CreateKey(ctx context.Context, scope pay.Scope, kind pay.KeyKind) (string, error) {
+	if _, err := a.store.Merchant(ctx, scope.Merchant); err != nil {
+		return "", fmt.Errorf("merchant %s: %w", scope.Merchant, err)
+	}
+	if scope.Shop != "" {
+		shop, err := a.store.Shop(ctx, scope.Shop)
+		if err == nil && shop.Merchant != scope.Merchant {
+			err = store.ErrNotFound
+		}
+		if err != nil {
+			return "", fmt.Errorf("shop %s: %w", scope.Shop, err)
+		}
+	}
 	raw, key := a.newKey(scope, kind, a.Now())
 	return raw, a.store.Commit(ctx, pay.Change{Keys: []pay.Key{key}})
 }
@@ -79,7 +124,7 @@ func (a *App) CreateKey(ctx context.Context, scope pay.Scope, kind pay.KeyKind) 
 func (a *App) RevokeKey(ctx context.Context, raw string) error {
 	key, err := a.store.KeyByHash(ctx, a.Vault.Hash(raw))
 	if err != nil {
-		return err
+		return fmt.Errorf("key: %w", err) // the key itself is a secret
 	}
 	key.Version++
 	key.RevokedAt = a.Now()
@@ -98,12 +143,6 @@ func (a *App) newKey(scope pay.Scope, kind pay.KeyKind, now time.Time) (string, 
 		ID: a.NewID("key_", now), Scope: scope, Version: 1, Kind: kind,
 		Hash: a.Vault.Hash(raw), Preview: prefix + "…" + raw[len(raw)-4:], CreatedAt: now,
 	}
-}
-
-// Empty reports whether the database has no merchant yet.
-func (a *App) Empty(ctx context.Context) (bool, error) {
-	n, err := a.store.CountMerchants(ctx)
-	return n == 0, err
 }
 
 // slug is a name as it may stand in a URL.

@@ -34,7 +34,7 @@ func started(t *testing.T, merchants int) (*daemon.Service, Config) {
 		t.Fatal(err)
 	}
 	c := Config{
-		URL: s.URL, Connections: 4, Warmup: 50 * time.Millisecond, Duration: 250 * time.Millisecond,
+		URL: s.URL, Connections: 4, Warmup: 50 * time.Millisecond, Duration: 2 * time.Second,
 		Method: "sbx_card", Amount: "25.50", Idempotency: true, Auth: Token,
 	}
 	for range merchants {

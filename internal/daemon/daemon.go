@@ -30,6 +30,7 @@ type Config struct {
 	Database  string // sqlite:PATH or postgres://…
 	PublicURL string // where the service is reached; empty: http://Listen
 	MasterKey string // 32 bytes in base64; empty: a key file
+	Existing  bool   // make neither a database file nor a key file
 	Log       *slog.Logger
 	// Faults makes simulated providers misbehave, by account.
 	Faults map[string]string

@@ -16,14 +16,23 @@ import (
 // masterKey is the configured key, or that of the key file, which is made on
 // the first start (design: Bootstrap).
 func masterKey(c Config) ([]byte, error) {
+	file, isSQLite := strings.CutPrefix(c.Database, "sqlite:")
+	if isSQLite && c.Existing {
+		if _, err := os.Stat(file); err != nil {
+			return nil, fmt.Errorf("there is no database at %s: %w", file, err)
+		}
+	}
 	if c.MasterKey != "" {
 		return parseMasterKey(c.MasterKey, "CASCADA_MASTER_KEY")
 	}
 	path := "cascada.key"
-	if file, ok := strings.CutPrefix(c.Database, "sqlite:"); ok {
+	if isSQLite {
 		path = file + ".key"
 	}
 	key, err := readMasterKey(path)
+	if errors.Is(err, fs.ErrNotExist) && c.Existing {
+		return nil, fmt.Errorf("%w: run it where the server keeps its key, or set CASCADA_MASTER_KEY", err)
+	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return key, err
 	}

@@ -1,0 +1,173 @@
+package main_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+)
+
+// What a newcomer does: start it, paste what it prints, see the money.
+func TestPrintedLinesTakeAPayment(t *testing.T) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Fatal("this test pastes curl lines into bash: install curl")
+	}
+	u := newUser(t)
+	s := u.serve(t)
+	await(t, "the lines to paste", func() bool { return strings.Contains(s.output(), "/me/balance") })
+	var script strings.Builder
+	for line := range strings.Lines(s.output()) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "TOKEN=") || strings.HasPrefix(line, "ID=") || strings.HasPrefix(line, "curl ") {
+			script.WriteString(line + "\n")
+		}
+	}
+	if strings.Count(script.String(), "\n") != 4 {
+		t.Fatalf("want four lines to paste, got:\n%s", s.output())
+	}
+	shell := exec.Command("bash", "-c", script.String())
+	shell.Dir, shell.Env = u.dir, u.env
+	out, err := shell.CombinedOutput()
+	for _, want := range []string{`"status":"pending"`, `"status":"completed"`, `"pending":23.66`, `"grossVolume":25.5`} {
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("the pasted lines gave %v, want %s in\n%s", err, want, out)
+		}
+	}
+	s.stop()
+	u.check(t, "sqlite:cascada.db")
+	again := u.serve(t)
+	again.stop()
+	if strings.Contains(again.output(), "sk_test_") {
+		t.Error("a second start made another demo merchant")
+	}
+}
+
+// A deploy: what is under way ends well, nothing new is taken.
+func TestSIGTERMDrains(t *testing.T) {
+	const underWay = 8
+	u := newUser(t)
+	s := u.serve(t, "--sandbox-fault", "sandbox-1=slow") // two seconds a call
+	k := u.merchant(t, "sqlite:cascada.db").Keys.Sandbox.Secret
+	in := s.subscribe(k)
+	type reply struct {
+		status      int
+		transaction string
+		at          time.Time
+	}
+	replies := make(chan reply, underWay)
+	for range underWay {
+		go func() {
+			status, body := s.call("POST", "/payments", k, `{"amount":10,"paymentMethodId":"sbx_card"}`, nil)
+			replies <- reply{status, text(body, "transactionId"), time.Now()}
+		}()
+	}
+	await(t, "the provider's calls", func() bool { return s.total(k, "status=processing") == underWay })
+	s.terminate()
+	await(t, "new connections to be refused", func() bool {
+		c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		if err == nil {
+			c.Close()
+		}
+		return errors.Is(err, syscall.ECONNREFUSED)
+	})
+	refused := time.Now()
+	for range underWay {
+		r := <-replies
+		if r.status != http.StatusCreated || r.at.Before(refused) {
+			t.Errorf("a payment under way got %d, %s after new connections were refused; want 201, later", r.status, r.at.Sub(refused))
+		}
+	}
+	await(t, "the process to end", s.gone)
+	if code := s.command.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit %d after SIGTERM, want 0", code)
+	}
+	s.faultless()
+	u.check(t, "sqlite:cascada.db")
+	// What it had no time to send is sent by the next one.
+	next := u.serve(t)
+	in.settle(t, "sqlite:"+u.dir+"/cascada.db")
+	next.stop()
+}
+
+// Whoever deploys twice in a row ends it before it is ready.
+func TestSIGTERMWhileStartingEndsWell(t *testing.T) {
+	for moment := range 10 {
+		u := newUser(t)
+		s := u.start(t)
+		time.Sleep(time.Duration(moment) * 10 * time.Millisecond) // the moment is what the test is about
+		s.terminate()
+		await(t, "the process to end", s.gone)
+		// Before the program listens to signals it ends by this one, without a code.
+		by := s.command.ProcessState.Sys().(syscall.WaitStatus)
+		if code := by.ExitStatus(); code != 0 && by.Signal() != syscall.SIGTERM {
+			t.Errorf("SIGTERM after %d ms: exit %d, want 0", 10*moment, code)
+		}
+		s.faultless()
+	}
+}
+
+// Two nodes on one database are one service.
+func TestNodesAreEqual(t *testing.T) {
+	const clients, each = 8, 25
+	u, database := newUser(t), dbtest.Postgres(t)
+	nodes := []*server{u.start(t, "--database", database), u.start(t, "--database", database)} // at once: one migrates
+	for _, s := range nodes {
+		s.ready()
+	}
+	one, two := nodes[0], nodes[1]
+	k := u.merchant(t, database).Keys.Sandbox.Secret
+	in := one.subscribe(k)
+
+	var load sync.WaitGroup
+	for c := range clients {
+		load.Go(func() {
+			for i := range each {
+				key := fmt.Sprintf("k-%d-%d", c, i)
+				body := fmt.Sprintf(`{"amount":%d,"paymentMethodId":"sbx_card","merchantOrderId":%q}`, 1+i, key)
+				header := http.Header{"Idempotency-Key": {key}}
+				here, there := nodes[i%2], nodes[1-i%2]
+				status, first := here.call("POST", "/payments", k, body, header)
+				again, second := there.call("POST", "/payments", k, body, header)
+				if status != http.StatusCreated || again != http.StatusCreated || text(first, "transactionId") != text(second, "transactionId") {
+					t.Errorf("one key on two nodes: %d %v and %d %v", status, first, again, second)
+				}
+				id := text(first, "transactionId")
+				if status, read := there.call("GET", "/payments/"+id, k, "", nil); status != http.StatusOK || text(read, "status") != "completed" {
+					t.Errorf("the other node's payment: %d %v", status, read)
+				}
+			}
+		})
+	}
+	load.Wait()
+	for i, s := range nodes {
+		if n := s.total(k, ""); n != clients*each {
+			t.Errorf("node %d counts %d payments, want %d", i, n, clients*each)
+		}
+	}
+	in.settle(t, database)
+
+	// One is taken away; the other goes on with what it left.
+	_, pix := one.call("POST", "/payments", k, `{"amount":10,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`, nil)
+	one.stop()
+	id := text(pix, "transactionId")
+	if status, reply := two.call("POST", "/payments/"+id+"/simulate", k, `{"action":"paid"}`, nil); status != http.StatusOK {
+		t.Errorf("the node that is left: %d %v", status, reply)
+	}
+	in.settle(t, database)
+	if !in.told("payment.completed", id) {
+		t.Error("the endpoint was not told what the second node did with the first one's payment")
+	}
+	u.check(t, database)
+	two.stop()
+	var merchants int
+	if err := openDatabase(t, database).QueryRow("SELECT count(*) FROM merchants").Scan(&merchants); err != nil || merchants != 2 {
+		t.Errorf("%d merchants (%v), want the demo and ours: two nodes that start at once make one demo", merchants, err)
+	}
+}
