@@ -35,6 +35,7 @@ func TestMain(m *testing.M) {
 	binary = filepath.Join(dir, "cascada")
 	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+		_ = os.RemoveAll(dir) // nothing was built
 		os.Exit(1)
 	}
 	dbtest.Main(m, func() { _ = os.RemoveAll(dir) })
