@@ -185,7 +185,10 @@ func (a *App) revoke(ctx context.Context, login string, bad error) error {
 		a.Log.Warn("a refresh token was used twice; its login is revoked", "login", l.ID, "merchant", l.Merchant)
 		return a.store.Commit(ctx, pay.Change{Logins: []pay.Login{l.Revoke(a.Now())}})
 	})
-	return errors.Join(bad, err)
+	if err != nil {
+		return fmt.Errorf("revoke a login: %w", err) // not a refusal: the tokens still live
+	}
+	return bad
 }
 
 func (a *App) issue(ctx context.Context, l pay.Login, now time.Time) (Tokens, error) {

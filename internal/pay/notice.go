@@ -114,11 +114,6 @@ const (
 	SlowPayment        Action = "slow_payment"
 )
 
-// Actions lists what the simulate call takes.
-func Actions() []Action {
-	return []Action{SimulatePaid, SimulateFailed, SimulateExpired, SimulateRefunded, SimulateChargeback}
-}
-
 // HeaderActions lists what the header Sandbox-Simulate takes.
 func HeaderActions() []Action {
 	return []Action{SimulatePaid, SimulateFailed, SimulateExpired, SimulateChargeback, SlowPayment}

@@ -61,6 +61,9 @@ UNION ALL SELECT p.id, 'in both' FROM payments AS p JOIN processing AS q ON q.id
 SELECT p.id, p.merchant || ' is not the merchant of ' || p.shop 
 FROM (SELECT id, merchant, shop FROM payments UNION ALL SELECT id, merchant, shop FROM processing) AS p LEFT JOIN shops AS s ON s.id = p.shop
 WHERE s.id IS NULL OR s.merchant <> p.merchant`},
+	{"a key belongs to its shop's merchant", `
+SELECT k.id, k.merchant || ' is not the merchant of ' || k.shop FROM keys AS k LEFT JOIN shops AS s ON s.id = k.shop
+WHERE k.shop <> '' AND (s.id IS NULL OR s.merchant <> k.merchant)`},
 	{"a transfer stays with its payment's merchant and environment", `
 SELECT t.id, t.merchant FROM transfers AS t LEFT JOIN payments AS p ON p.id = t.payment
 WHERE t.payment <> '' AND (p.id IS NULL OR p.merchant <> t.merchant OR p.live <> t.live)`},
