@@ -17,6 +17,7 @@ func (a *API) routes() {
 	a.merchantRoutes()
 	a.paymentRoutes()
 	a.webhookRoutes()
+	a.clockRoutes()
 }
 
 // publish makes the OpenAPI document once and serves it (contract: Versioning,

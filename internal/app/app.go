@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/fx"
@@ -57,6 +58,7 @@ type App struct {
 	shops   *cache[tenant]
 	subs    *cache[endpoint]
 	deliver *dispatcher
+	clocks  atomic.Pointer[map[string]time.Duration] // of merchants who moved theirs
 }
 
 // Open returns the service over a database. Run its loops with Run and end it
@@ -90,8 +92,10 @@ func (a *App) load(ctx context.Context) error {
 	if a.tokens, err = a.loadTokens(ctx); err != nil {
 		return err
 	}
-	a.catalog, err = a.loadCatalog(ctx)
-	return err
+	if a.catalog, err = a.loadCatalog(ctx); err != nil {
+		return err
+	}
+	return a.readClocks(ctx)
 }
 
 // Close writes what is queued and disconnects. Its caller has stopped the
@@ -157,6 +161,7 @@ func (a *App) Loops() []work.Loop {
 	return []work.Loop{
 		{Name: "deliveries", Every: time.Second, Do: a.Dispatch},
 		{Name: "payments", Every: time.Second, Do: a.Sweep},
+		{Name: "clocks", Every: time.Second, Do: func(ctx context.Context) (int, error) { return 0, a.readClocks(ctx) }},
 		{Name: "tidy", Every: 3 * time.Second, Do: func(ctx context.Context) (int, error) { return 0, a.store.Tidy(ctx) }},
 	}
 }

@@ -31,18 +31,6 @@ type NewPayment struct {
 	RequestID       string
 }
 
-// Idempotency is the key that a request carries; Key is empty without one.
-type Idempotency struct {
-	Route string
-	Key   string
-	Hash  string // SHA-256 of the canonical body
-}
-
-// in returns the once-key of the request in its scope (gaps: Idempotency).
-func (i Idempotency) in(scope pay.Scope) string {
-	return strings.Join([]string{string(scope.Environment()), scope.Shop, i.Route, i.Key}, "|")
-}
-
 const (
 	// callTimeout bounds one call to a provider.
 	callTimeout = 20 * time.Second
@@ -61,7 +49,7 @@ func (a *App) CreatePayment(ctx context.Context, by Principal, n NewPayment) (p 
 	if err != nil {
 		return pay.Payment{}, false, err
 	}
-	now := a.Now()
+	now := a.now(scope)
 	p, err = a.order(ctx, by, scope, n, now)
 	if err != nil {
 		return pay.Payment{}, false, a.orConflict(ctx, scope, n.Idempotency, err)
@@ -74,9 +62,7 @@ func (a *App) CreatePayment(ctx context.Context, by Principal, n NewPayment) (p 
 	} else {
 		p, change = p.Exhaust(now)
 	}
-	if n.Idempotency.Key != "" {
-		change.Once = &pay.Once{Key: n.Idempotency.in(scope), Hash: n.Idempotency.Hash, Object: p.ID, At: now}
-	}
+	change.Once = n.Idempotency.once(scope, p.ID, now)
 	err = a.commit(ctx, change, cause)
 	if errors.Is(err, store.ErrDuplicate) {
 		p, err = a.replay(ctx, scope, n.Idempotency)
@@ -112,7 +98,7 @@ func (a *App) answer(ctx context.Context, p pay.Payment) (pay.Payment, error) {
 		if read.Answered != "" {
 			return nil
 		}
-		next, change := read.Reply(a.Now())
+		next, change := read.Reply(a.now(read.Scope))
 		if err := a.commit(ctx, change, view.Cause{}); err != nil {
 			return err
 		}
@@ -198,7 +184,7 @@ func (a *App) request(p pay.Payment, attempt pay.Attempt) provider.Request {
 	return provider.Request{
 		Reference: p.Reference(attempt.Order), ProviderRef: attempt.ProviderRef, Amount: p.Amount, Local: p.Local,
 		RailID: p.RailID, Method: p.Method, Country: p.Country, Sync: p.Sync, Buyer: p.Buyer, ReturnURL: p.ReturnURL,
-		PageURL: view.PageURL(a.CheckoutURL, p.ID), Created: p.Times.Created, Simulate: p.Simulate,
+		PageURL: view.PageURL(a.CheckoutURL, p.ID), Created: p.Times.Created, Now: a.now(p.Scope), Simulate: p.Simulate,
 	}
 }
 
@@ -207,7 +193,7 @@ func (a *App) request(p pay.Payment, attempt pay.Attempt) provider.Request {
 func (a *App) settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, o pay.Outcome, routes []pay.Route, cause view.Cause) (pay.Payment, error) {
 	read := p
 	err := again(func() error {
-		now := a.Now()
+		now := a.now(read.Scope)
 		var next pay.Payment
 		var change pay.Change
 		current, _ := read.Current()
@@ -275,27 +261,4 @@ func (a *App) replay(ctx context.Context, scope pay.Scope, i Idempotency) (pay.P
 			}
 		}
 	}
-}
-
-func keyReused() error {
-	return &pay.Error{
-		Code: pay.CodeIdempotencyConflict, Message: "this Idempotency-Key was used with a different body",
-		Details: pay.Details{Reason: "body_differs"},
-	}
-}
-
-// orConflict returns err, or the conflict when the key of the refused request
-// belongs to another one that went through.
-func (a *App) orConflict(ctx context.Context, scope pay.Scope, i Idempotency, err error) error {
-	if i.Key == "" {
-		return err
-	}
-	once, readErr := a.store.Once(ctx, i.in(scope))
-	if readErr == nil && once.Hash != i.Hash {
-		return keyReused()
-	}
-	if readErr != nil && !errors.Is(readErr, store.ErrNotFound) {
-		return readErr
-	}
-	return err
 }

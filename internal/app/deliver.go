@@ -151,7 +151,7 @@ func (a *App) Dispatch(ctx context.Context) (int, error) {
 // send tries one delivery, whose outcome is to be written. It reports false
 // where it did not try: the delivery comes due again.
 func (a *App) send(ctx context.Context, d store.Dispatch) (pay.Try, bool) {
-	if a.Now().Add(leaseRest).After(d.Delivery.DueAt) {
+	if a.now(d.Delivery.Scope).Add(leaseRest).After(d.Delivery.DueAt) {
 		return pay.Try{}, false // the lease is about to end
 	}
 	e, err := a.endpoint(ctx, d.Delivery.Subscription)
@@ -183,7 +183,7 @@ func (a *App) send(ctx context.Context, d store.Dispatch) (pay.Try, bool) {
 // tried writes the outcome of a try. A stale one is dropped: whoever had the
 // delivery meanwhile has written his.
 func (a *App) tried(ctx context.Context, d pay.Delivery, t pay.Try) {
-	err := a.store.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{d.Tried(t, a.Now())}})
+	err := a.store.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{d.Tried(t, a.now(d.Scope))}})
 	if err != nil && !errors.Is(err, store.ErrStale) {
 		a.Log.Error("the outcome of a delivery is not written; it comes again", "delivery", d.ID, "error", err)
 	}
@@ -191,7 +191,7 @@ func (a *App) tried(ctx context.Context, d pay.Delivery, t pay.Try) {
 
 // disable stops an endpoint that does not want to be called again.
 func (a *App) disable(ctx context.Context, sub pay.Subscription, reason string) {
-	err := a.store.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{sub.Disable(reason, a.Now())}})
+	err := a.store.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{sub.Disable(reason, a.now(sub.Scope))}})
 	if err != nil && !errors.Is(err, store.ErrStale) {
 		a.Log.Error("an endpoint is not disabled", "subscription", sub.ID, "error", err)
 	}

@@ -55,7 +55,7 @@ func (a *App) notify(ctx context.Context, account string, header http.Header, bo
 		if err != nil {
 			return err
 		}
-		now := a.Now()
+		now := a.now(read.Scope)
 		routes = a.routes(read.Live)
 		next, change := read.Confirm(notice, routes, a.NewID(pay.ClaimPrefix, now), now)
 		err = a.commit(ctx, change, cause)

@@ -63,7 +63,7 @@ func (a *App) simulate(ctx context.Context, p pay.Payment, action pay.Action, ca
 		return p, nil, fmt.Errorf("payment %s was not taken by a sandbox provider", p.ID)
 	}
 	n := sandbox.Notification{
-		ID: a.NewID("ntf_", a.Now()), Reference: p.Reference(attempt.Order), Simulated: true,
+		ID: a.NewID("ntf_", a.now(p.Scope)), Reference: p.Reference(attempt.Order), Simulated: true,
 		Amount: p.Local.Decimal(), Currency: string(p.Local.Currency),
 	}
 	switch action {
@@ -101,7 +101,7 @@ func (a *App) simulate(ctx context.Context, p pay.Payment, action pay.Action, ca
 // again.
 func (a *App) refund(ctx context.Context, p pay.Payment, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
 	err = again(func() error {
-		now := a.Now()
+		now := a.now(p.Scope)
 		balances, err := a.store.Balances(ctx, p.Scope)
 		if err != nil {
 			return err

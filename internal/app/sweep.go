@@ -55,9 +55,9 @@ func (a *App) reconcile(ctx context.Context, p pay.Payment) error {
 		o = upstream.Query(asking, a.request(p, attempt))
 		cancel()
 	}
-	expired := p.Status == pay.Pending && !p.Times.Expires.IsZero() && !a.Now().Before(p.Times.Expires)
+	expired := p.Status == pay.Pending && !p.Times.Expires.IsZero() && !a.now(p.Scope).Before(p.Times.Expires)
 	if expired && o.Kind != pay.Approved && o.Kind != pay.Declined {
-		_, change := p.Expire(a.Now())
+		_, change := p.Expire(a.now(p.Scope))
 		err := a.commit(ctx, change, view.Cause{})
 		if errors.Is(err, store.ErrStale) { // it moved by itself meanwhile
 			return nil

@@ -29,7 +29,7 @@ func (a *App) Subscribe(ctx context.Context, by Principal, scope pay.Scope, n Ne
 	if slices.Contains(n.Events, pay.AllEvents) {
 		n.Events = []string{pay.AllEvents} // which names every other
 	}
-	now := a.Now()
+	now := a.now(scope)
 	secret := id.Secret(webhook.SecretPrefix)
 	sub := pay.Subscription{
 		ID: a.NewID("wh_", now), Scope: scope, Version: 1, URL: n.URL, Events: n.Events, Status: pay.Enabled,
@@ -94,7 +94,7 @@ func (a *App) Unsubscribe(ctx context.Context, scope pay.Scope, subscription str
 		if err != nil {
 			return err
 		}
-		return a.store.Commit(ctx, sub.Delete(a.Now()))
+		return a.store.Commit(ctx, sub.Delete(a.now(scope)))
 	})
 	if errors.Is(err, store.ErrNotFound) {
 		return pay.NewError(pay.CodeWebhookNotFound, "there is no such webhook")
@@ -120,7 +120,7 @@ func (a *App) endpoint(ctx context.Context, subscription string) (endpoint, erro
 			return e, err
 		}
 		e.secret = string(secret)
-		if len(e.sub.PreviousSecret) > 0 && a.Now().Before(e.sub.PreviousUntil) {
+		if len(e.sub.PreviousSecret) > 0 && a.now(e.sub.Scope).Before(e.sub.PreviousUntil) {
 			previous, err := a.Vault.Open(e.sub.ID, e.sub.PreviousSecret)
 			if err != nil {
 				return e, err

@@ -56,7 +56,7 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 	}
 	providers := map[string]provider.Provider{}
 	for _, account := range sandbox.Accounts() {
-		simulated := sandbox.New(account, secrets.Key("provider/"+account), c.Now)
+		simulated := sandbox.New(account, secrets.Key("provider/"+account))
 		if err := simulated.SetFault(sandbox.Fault(c.Faults[account])); err != nil {
 			return nil, err
 		}

@@ -23,6 +23,7 @@ type Change struct {
 	Shops         []Shop
 	Keys          []Key
 	Logins        []Login
+	Clocks        []Clock
 }
 
 // Once is a key that guards a request against being run twice (gaps:

@@ -31,6 +31,7 @@ type Request struct {
 	ReturnURL   string
 	PageURL     string // our own page, for providers that have none
 	Created     time.Time
+	Now         time.Time  // in the merchant's clock
 	Simulate    pay.Action // sandbox only
 }
 

@@ -10,7 +10,7 @@ import (
 // dialect is all that differs between the two engines in SQL text.
 //
 //	{rows: id TEXT, n BIGINT}   a table of rows handed in as arguments from $1
-//	{for update} {skip locked}  row locks; SQLite has one writer and needs none
+//	{for update} {skip locked d}  row locks; SQLite has one writer and needs none
 //	{hot}                       storage of small rows that are updated all the time
 //	{json doc key}              the text of a key of a JSON column
 //	{each doc}                  the keys and values of a JSON column as rows
@@ -23,9 +23,9 @@ const (
 
 // sql returns the text for the engine.
 func (d dialect) sql(text string) string {
-	locks := [...]string{"{for update}", "", "{skip locked}", "", "{hot}", "", "{for update p}", ""}
+	locks := [...]string{"{for update}", "", "{skip locked d}", "", "{hot}", "", "{for update p}", ""}
 	if d == postgres {
-		locks[1], locks[3], locks[7] = "FOR UPDATE", "FOR UPDATE SKIP LOCKED", "FOR UPDATE OF p"
+		locks[1], locks[3], locks[7] = "FOR UPDATE", "FOR UPDATE OF d SKIP LOCKED", "FOR UPDATE OF p"
 		// Room for new versions of a row on its own page, so that an update
 		// touches no index.
 		locks[5] = " WITH (fillfactor = 40)"

@@ -109,25 +109,13 @@ func (s *Store) AnyPayment(ctx context.Context, id string) (pay.Payment, error) 
 	return one(ctx, s, selectAnyPayment, scanPayment, id)
 }
 
-const (
-	leasePayments = `
-UPDATE payments SET due_at = $2 WHERE id IN (
-  SELECT id FROM payments WHERE status = 'pending' AND due_at <= $1 ORDER BY due_at LIMIT $3 {skip locked})
-RETURNING ` + paymentColumns
-
-	leaseProcessing = `
-UPDATE processing SET due_at = $2 WHERE id IN (
-  SELECT id FROM processing WHERE due_at <= $1 ORDER BY due_at LIMIT $3 {skip locked})
-RETURNING ` + paymentColumns
-)
-
 // LeasePayments takes open payments that are due, at most limit pending and
 // limit processing ones; nobody else gets them before until. The lease is not
 // a version: whoever decides meanwhile is not stale.
 func (s *Store) LeasePayments(ctx context.Context, now, until time.Time, limit int) ([]pay.Payment, error) {
 	var list []pay.Payment
-	for _, lease := range []string{leaseProcessing, leasePayments} {
-		err := s.db.lease(ctx, s.text(lease), []any{micros(now), micros(until), limit}, func(r row) error {
+	for _, duty := range []duty{processingDuty, pendingDuty} {
+		err := s.lease(ctx, duty, now, until, limit, func(r row) error {
 			p, err := scanPayment(r)
 			list = append(list, p)
 			return err
@@ -137,27 +125,6 @@ func (s *Store) LeasePayments(ctx context.Context, now, until time.Time, limit i
 		}
 	}
 	return list, nil
-}
-
-const oldestDue = `
-SELECT 'pending payments', coalesce(min(due_at), 0) FROM payments WHERE status = 'pending'
-UNION ALL
-SELECT 'processing payments', coalesce(min(due_at), 0) FROM processing
-UNION ALL
-SELECT 'deliveries', coalesce(min(due_at), 0) FROM deliveries WHERE status IN ('pending', 'failed')`
-
-// OldestDue returns the earliest due time of each kind of work; zero where
-// nothing waits.
-func (s *Store) OldestDue(ctx context.Context) (map[string]time.Time, error) {
-	due := map[string]time.Time{}
-	err := s.query(ctx, oldestDue, nil, func(r row) error {
-		var kind string
-		var at int64
-		err := r.Scan(&kind, &at)
-		due[kind] = fromMicros(at)
-		return err
-	})
-	return due, err
 }
 
 // Filter selects payments of one shop. Empty fields select all.

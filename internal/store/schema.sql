@@ -246,3 +246,13 @@ CREATE TABLE deliveries (
 );
 CREATE INDEX deliveries_list ON deliveries (subscription, created_at);
 CREATE INDEX deliveries_due ON deliveries (due_at) WHERE status IN ('pending', 'failed');
+
+-- version 2
+-- Test clocks: how far a merchant's sandbox is ahead, in microseconds. All
+-- times of its sandbox rows, due_at too, are in that clock.
+CREATE TABLE clocks (
+  id TEXT NOT NULL PRIMARY KEY, -- the merchant
+  version BIGINT NOT NULL,
+  advance BIGINT NOT NULL
+);
+CREATE INDEX payments_clock ON payments (merchant, due_at) WHERE status = 'pending' AND NOT live;

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cascadapay/cascada/internal/pay"
 )
@@ -55,6 +56,7 @@ type Store struct {
 	closing chan struct{}
 	group   sync.WaitGroup
 	stats   stats
+	clocked atomic.Bool // some test clock was moved
 
 	// gate keeps Commit from queueing behind the last batch of Close.
 	gate   sync.RWMutex

@@ -66,6 +66,10 @@ var (
 				number(micros(l.ExpiresAt), micros(l.RevokedAt), micros(l.CreatedAt))
 		})
 
+	clocksTable = newTable("clocks", "id TEXT!, version BIGINT, advance BIGINT",
+		func(c *pay.Clock) string { return c.Merchant }, func(c *pay.Clock) int64 { return c.Version },
+		func(r *rows, c *pay.Clock) { r.text(c.Merchant).number(c.Version, c.Advance.Microseconds()) })
+
 	paymentsTable   = newTable("payments", paymentSpec, paymentID, paymentVersion, paymentRow)
 	processingTable = newTable("processing", paymentSpec, paymentID, paymentVersion, paymentRow)
 
@@ -106,12 +110,14 @@ func queries() []string {
 		processingTable.insert, processingTable.update, takeProcessing,
 		claimsTable.insert, claimsTable.update, subscriptionsTable.insert, subscriptionsTable.update,
 		deliveriesTable.update, fanOutDeliveries, upsertBalances, upsertCounters, selectBalancesForUpdate,
-		selectBalances, selectMismatched, selectPayment, selectAnyPayment, leasePayments, leaseProcessing, countPayments, countProcessing, countByOrder,
+		selectBalances, selectMismatched, selectPayment, selectAnyPayment, countPayments, countProcessing, countByOrder,
 		selectOnce, selectMerchant, selectShop, selectShops, selectKeyByHash, selectKey, selectLogin, countMerchants,
 		selectSecrets, insertSecret, selectRailIDs, insertRailIDs,
-		selectSubscription, selectSubscriptions, countSubscriptions, selectDelivery, leaseDeliveries, oldestDue,
+		selectSubscription, selectSubscriptions, countSubscriptions, selectDelivery,
 		storyTransfers, storyClaims, storyEvents, storyDeliveries, storyReceipts,
 	}
+	list = append(list, clocksTable.insert, clocksTable.update, selectClocks, selectClock)
+	list = append(list, dutyQueries()...)
 	list = append(list, listQueries()...)
 	return append(list, checkQueries()...)
 }

@@ -145,16 +145,11 @@ func (s *Store) Delivery(ctx context.Context, id string) (pay.Delivery, error) {
 	return one(ctx, s, selectDelivery, scanDelivery, id)
 }
 
-const leaseDeliveries = `
-UPDATE deliveries SET due_at = $2 WHERE id IN (
-  SELECT id FROM deliveries WHERE status IN ('pending', 'failed') AND due_at <= $1 ORDER BY due_at LIMIT $3 {skip locked})
-RETURNING ` + deliveryColumns + `, (SELECT payload FROM events WHERE events.id = deliveries.event)`
-
 // LeaseDeliveries takes deliveries that are due; nobody else gets them before
 // until.
 func (s *Store) LeaseDeliveries(ctx context.Context, now, until time.Time, limit int) ([]Dispatch, error) {
 	var list []Dispatch
-	err := s.db.lease(ctx, s.text(leaseDeliveries), []any{micros(now), micros(until), limit}, func(r row) error {
+	err := s.lease(ctx, deliveryDuty, now, until, limit, func(r row) error {
 		d, payload, err := scanDispatch(r, true)
 		list = append(list, Dispatch{d, payload})
 		return err

@@ -64,13 +64,12 @@ const slowness = 2 * time.Second
 type Provider struct {
 	account string
 	secret  []byte
-	now     func() time.Time
 	fault   atomic.Value // of Fault
 }
 
 // New returns a simulated provider that signs its notifications with secret.
-func New(account string, secret []byte, now func() time.Time) *Provider {
-	p := &Provider{account: account, secret: secret, now: now}
+func New(account string, secret []byte) *Provider {
+	p := &Provider{account: account, secret: secret}
 	p.fault.Store(NoFault)
 	return p
 }
@@ -126,7 +125,7 @@ func cents(usd money.Amount) int64 { return usd.Minor % 100 }
 func (p *Provider) answer(r provider.Request) pay.Outcome {
 	if r.Simulate == pay.SlowPayment {
 		due := r.Created.Add(SlowAfter)
-		if !p.now().Before(due) {
+		if !r.Now.Before(due) {
 			return pay.Outcome{Kind: pay.Approved, Local: r.Local}
 		}
 		o := p.await(r)

@@ -16,11 +16,11 @@ import (
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func simulated() *sandbox.Provider {
-	return sandbox.New("sandbox-1", []byte("secret"), func() time.Time { return noon })
+	return sandbox.New("sandbox-1", []byte("secret"))
 }
 
 func card(cents int64) provider.Request {
-	return provider.Request{Reference: "X-1", Amount: money.New(cents, money.USD), Local: money.New(cents, money.USD), Method: "card", Sync: true, Created: noon}
+	return provider.Request{Reference: "X-1", Amount: money.New(cents, money.USD), Local: money.New(cents, money.USD), Method: "card", Sync: true, Created: noon, Now: noon}
 }
 
 // The cents of the amount are the ISO 8583 response code (gaps: Sandbox).
@@ -69,7 +69,7 @@ func TestOnlyOurOwnNotificationsAreRead(t *testing.T) {
 	}{
 		"unsigned":      {http.Header{}, sent.Body},
 		"altered":       {sent.Header, append([]byte(" "), sent.Body...)},
-		"somebody else": {sandbox.New("sandbox-2", []byte("other"), nil).Send(n)[0].Header, sent.Body},
+		"somebody else": {sandbox.New("sandbox-2", []byte("other")).Send(n)[0].Header, sent.Body},
 	} {
 		if _, err := p.Notice(c.header, c.body); !errors.Is(err, provider.ErrUnsigned) {
 			t.Errorf("%s: %v, want ErrUnsigned", name, err)

@@ -1,0 +1,95 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// now is the time of whatever belongs to the scope: the service's clock, or
+// the test clock of a sandbox merchant who moved it (gaps: Sandbox). Every
+// time that is stored with a merchant's rows is this one. Credentials and
+// signatures keep to the service's clock.
+func (a *App) now(scope pay.Scope) time.Time {
+	now := a.Now()
+	if scope.Live {
+		return now
+	}
+	if clocks := a.clocks.Load(); clocks != nil {
+		now = now.Add((*clocks)[scope.Merchant])
+	}
+	return now
+}
+
+// readClocks learns of the test clocks that were moved, also on other nodes.
+func (a *App) readClocks(ctx context.Context) error {
+	list, err := a.store.Clocks(ctx)
+	if err != nil {
+		return err
+	}
+	clocks := make(map[string]time.Duration, len(list))
+	for _, c := range list {
+		clocks[c.Merchant] = c.Advance
+	}
+	a.clocks.Store(&clocks)
+	return nil
+}
+
+// Clock reads a merchant's test clock, and the time that it shows.
+func (a *App) Clock(ctx context.Context, scope pay.Scope) (pay.Clock, time.Time, error) {
+	if err := sandboxOnly(scope); err != nil {
+		return pay.Clock{}, time.Time{}, err
+	}
+	c, err := a.clock(ctx, scope.Merchant)
+	return c, a.Now().Add(c.Advance), err
+}
+
+func (a *App) clock(ctx context.Context, merchant string) (pay.Clock, error) {
+	c, err := a.store.Clock(ctx, merchant)
+	if errors.Is(err, store.ErrNotFound) {
+		return pay.Clock{Merchant: merchant}, nil
+	}
+	return c, err
+}
+
+// MoveClock puts a merchant's test clock forward. What comes due by it is done
+// by the loops, within moments.
+func (a *App) MoveClock(ctx context.Context, scope pay.Scope, by time.Duration) (pay.Clock, time.Time, error) {
+	if err := sandboxOnly(scope); err != nil {
+		return pay.Clock{}, time.Time{}, err
+	}
+	var moved pay.Clock
+	err := again(func() error {
+		c, err := a.clock(ctx, scope.Merchant)
+		if err != nil {
+			return err
+		}
+		next, change, err := c.Move(by)
+		if err != nil {
+			return err
+		}
+		if err = a.store.Commit(ctx, change); err == nil {
+			moved = next
+			return nil
+		}
+		// Two first moves at once make the row twice; the second fails.
+		if read, readErr := a.clock(ctx, scope.Merchant); readErr == nil && read.Version != c.Version {
+			return store.ErrStale
+		}
+		return err
+	})
+	if err != nil {
+		return pay.Clock{}, time.Time{}, err
+	}
+	return moved, a.Now().Add(moved.Advance), a.readClocks(ctx)
+}
+
+func sandboxOnly(scope pay.Scope) error {
+	if scope.Live {
+		return pay.NewError(pay.CodeProductionKeyRefused, "the test clock is the sandbox's: use a test key")
+	}
+	return nil
+}

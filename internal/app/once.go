@@ -1,0 +1,65 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// Idempotency is the key that a request carries; Key is empty without one.
+type Idempotency struct {
+	Route string
+	Key   string
+	Hash  string // SHA-256 of the canonical body
+}
+
+// in returns the once-key of the request in its scope (gaps: Idempotency).
+func (i Idempotency) in(scope pay.Scope) string {
+	return strings.Join([]string{string(scope.Environment()), scope.Shop, i.Route, i.Key}, "|")
+}
+
+// once is the guard of a change that makes object; nil without a key.
+func (i Idempotency) once(scope pay.Scope, object string, now time.Time) *pay.Once {
+	if i.Key == "" {
+		return nil
+	}
+	return &pay.Once{Key: i.in(scope), Hash: i.Hash, Object: object, At: now}
+}
+
+// earlier returns the id of what an earlier request with the same key and body
+// made. The conflict where the body was another one.
+func (a *App) earlier(ctx context.Context, scope pay.Scope, i Idempotency) (object string, found bool, err error) {
+	if i.Key == "" {
+		return "", false, nil
+	}
+	once, err := a.store.Once(ctx, i.in(scope))
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return "", false, nil
+	case err != nil:
+		return "", false, err
+	case once.Hash != i.Hash:
+		return "", false, keyReused()
+	}
+	return once.Object, true, nil
+}
+
+func keyReused() error {
+	return &pay.Error{
+		Code: pay.CodeIdempotencyConflict, Message: "this Idempotency-Key was used with a different body",
+		Details: pay.Details{Reason: "body_differs"},
+	}
+}
+
+// orConflict returns err, or the conflict when the key of the refused request
+// belongs to another one that went through.
+func (a *App) orConflict(ctx context.Context, scope pay.Scope, i Idempotency, err error) error {
+	if _, _, other := a.earlier(ctx, scope, i); other != nil {
+		return other
+	}
+	return err
+}

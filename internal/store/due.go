@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// duty is a table of work that comes due. Its rows have id, merchant, live and
+// due_at; the times of a sandbox merchant whose test clock was moved are in
+// that clock (gaps: Sandbox), so they are leased by statements of their own.
+type duty struct {
+	name    string // as a gauge calls it
+	plain   string // leases what the service's clock makes due
+	clocked string // leases what a test clock makes due
+	oldest  string
+}
+
+// onClock tells the rows whose due time is in a merchant's test clock.
+const onClock = `(NOT d.live AND d.merchant IN (SELECT id FROM clocks))`
+
+// newDuty makes the statements. open selects the rows that wait, from d.
+func newDuty(name, table, open, columns string) duty {
+	return duty{
+		name: name,
+		plain: `UPDATE ` + table + ` SET due_at = $2 WHERE id IN (
+  SELECT d.id FROM ` + table + ` AS d WHERE ` + open + ` AND d.due_at <= $1 AND NOT ` + onClock + `
+  ORDER BY d.due_at LIMIT $3 {skip locked d})
+RETURNING ` + columns,
+		clocked: `UPDATE ` + table + ` SET due_at = $2 + coalesce((SELECT c.advance FROM clocks AS c WHERE c.id = ` + table + `.merchant), 0)
+WHERE id IN (
+  SELECT d.id FROM clocks AS c JOIN ` + table + ` AS d ON d.merchant = c.id AND NOT d.live
+  WHERE ` + open + ` AND d.due_at <= $1 + c.advance
+  ORDER BY d.due_at LIMIT $3 {skip locked d})
+RETURNING ` + columns,
+		oldest: `SELECT '` + name + `', coalesce(min(d.due_at), 0) FROM ` + table + ` AS d WHERE ` + open + ` AND NOT ` + onClock,
+	}
+}
+
+// The tables of due work. One that is not in duties has no gauge, and its
+// statements are not known to the store.
+var (
+	pendingDuty    = newDuty("pending payments", "payments", "d.status = 'pending'", paymentColumns)
+	processingDuty = newDuty("processing payments", "processing", "d.due_at > 0", paymentColumns)
+	deliveryDuty   = newDuty("deliveries", "deliveries", "d.status IN ('pending', 'failed')",
+		deliveryColumns+`, (SELECT payload FROM events WHERE events.id = deliveries.event)`)
+)
+
+func duties() []duty { return []duty{pendingDuty, processingDuty, deliveryDuty} }
+
+func dutyQueries() []string {
+	list := []string{oldestDue}
+	for _, d := range duties() {
+		list = append(list, d.plain, d.clocked)
+	}
+	return list
+}
+
+// lease takes at most limit rows that are due, and as many that a test clock
+// makes due; nobody else gets them before until, in the row's clock.
+func (s *Store) lease(ctx context.Context, d duty, now, until time.Time, limit int, each func(row) error) error {
+	args := []any{micros(now), micros(until), limit}
+	if err := s.db.lease(ctx, s.text(d.plain), args, each); err != nil || !s.clocked.Load() {
+		return err
+	}
+	return s.db.lease(ctx, s.text(d.clocked), args, each)
+}
+
+var oldestDue = func() string {
+	var parts []string
+	for _, d := range duties() {
+		parts = append(parts, d.oldest)
+	}
+	return strings.Join(parts, "\nUNION ALL\n")
+}()
+
+// OldestDue returns the earliest due time of each kind of work; zero where
+// nothing waits. What waits for a test clock is left out.
+func (s *Store) OldestDue(ctx context.Context) (map[string]time.Time, error) {
+	due := map[string]time.Time{}
+	err := s.query(ctx, oldestDue, nil, func(r row) error {
+		var kind string
+		var at int64
+		err := r.Scan(&kind, &at)
+		due[kind] = fromMicros(at)
+		return err
+	})
+	return due, err
+}
+
+const (
+	selectClocks = `SELECT id, version, advance FROM clocks`
+	selectClock  = selectClocks + ` WHERE id = $1`
+)
+
+func scanClock(r row) (c pay.Clock, err error) {
+	var advance int64
+	err = r.Scan(&c.Merchant, &c.Version, &advance)
+	c.Advance = time.Duration(advance) * time.Microsecond
+	return c, err
+}
+
+// Clock reads a merchant's test clock. ErrNotFound where it was never moved.
+func (s *Store) Clock(ctx context.Context, merchant string) (pay.Clock, error) {
+	return one(ctx, s, selectClock, scanClock, merchant)
+}
+
+// Clocks reads the test clocks that were moved. Leases heed them from then on.
+func (s *Store) Clocks(ctx context.Context) ([]pay.Clock, error) {
+	list, err := many(ctx, s, selectClocks, scanClock)
+	if err == nil {
+		s.clocked.Store(len(list) > 0)
+	}
+	return list, err
+}

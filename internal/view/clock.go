@@ -1,0 +1,18 @@
+package view
+
+import (
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// Clock is the test clock of a merchant's sandbox (gaps: Sandbox).
+type Clock struct {
+	Now            Time  `json:"now" doc:"The time in the sandbox"`
+	AdvanceSeconds int64 `json:"advanceSeconds" doc:"How far it is ahead of the service's clock, in whole seconds"`
+}
+
+// NewClock shows a clock and the time on it.
+func NewClock(c pay.Clock, now time.Time) Clock {
+	return Clock{Time{now}, int64(c.Advance / time.Second)}
+}
