@@ -55,17 +55,7 @@ func (a *App) simulate(ctx context.Context, p pay.Payment, action pay.Action, ca
 	if action == pay.SimulateRefunded {
 		return a.refund(ctx, p, cause)
 	}
-	// The confirmation travels as a real one does: signed, and read by the
-	// provider's own code.
-	attempt, ok := p.Current()
-	upstream, isSandbox := a.Providers[attempt.Provider].(*sandbox.Provider)
-	if !ok || !isSandbox {
-		return p, nil, fmt.Errorf("payment %s was not taken by a sandbox provider", p.ID)
-	}
-	n := sandbox.Notification{
-		ID: a.NewID("ntf_", a.now(p.Scope)), Reference: p.Reference(attempt.Order), Simulated: true,
-		Amount: p.Local.Decimal(), Currency: string(p.Local.Currency),
-	}
+	n := sandbox.Notification{Amount: p.Local.Decimal(), Currency: string(p.Local.Currency)}
 	switch action {
 	case pay.SimulatePaid:
 		n.Status = "paid"
@@ -78,6 +68,23 @@ func (a *App) simulate(ctx context.Context, p pay.Payment, action pay.Action, ca
 	default:
 		return p, nil, fmt.Errorf("simulate %q: no such action", action)
 	}
+	next, events, err = a.tell(ctx, p, n, cause)
+	if err == nil && len(events) == 0 {
+		// Somebody else moved the payment between our read and the notice.
+		err = next.CheckSimulate(action)
+	}
+	return next, events, err
+}
+
+// tell lets the simulated provider of a payment notify us. The confirmation
+// travels as a real one does: signed, and read by the provider's own code.
+func (a *App) tell(ctx context.Context, p pay.Payment, n sandbox.Notification, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
+	attempt, ok := p.Current()
+	upstream, isSandbox := a.Providers[attempt.Provider].(*sandbox.Provider)
+	if !ok || !isSandbox {
+		return p, nil, fmt.Errorf("payment %s was not taken by a sandbox provider", p.ID)
+	}
+	n.ID, n.Reference, n.Simulated = a.NewID("ntf_", a.now(p.Scope)), p.Reference(attempt.Order), true
 	next = p
 	for _, sent := range upstream.Send(n) {
 		read, told, err := a.notify(ctx, attempt.Provider, sent.Header, sent.Body, cause)
@@ -90,11 +97,7 @@ func (a *App) simulate(ctx context.Context, p pay.Payment, action pay.Action, ca
 		}
 		next, events = read, append(events, told...)
 	}
-	if len(events) == 0 {
-		// Somebody else moved the payment between our read and the notice.
-		err = next.CheckSimulate(action)
-	}
-	return next, events, err
+	return next, events, nil
 }
 
 // refund gives all that is left back. Who loses a race for the balance decides

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/api"
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/checkout"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
@@ -138,7 +139,12 @@ func start(ctx context.Context, c Config, listener net.Listener) (*Service, erro
 		a.Close()
 		return nil, err
 	}
-	s.serve(listener, s.handler(metrics.count(jsonAPI)))
+	pages, err := checkout.New(a, c.Log, c.PublicURL)
+	if err != nil {
+		a.Close()
+		return nil, err
+	}
+	s.serve(listener, s.handler(metrics.count(jsonAPI), pages))
 	if c.Metrics != "" {
 		extra, err := net.Listen("tcp", c.Metrics)
 		if err != nil {
@@ -156,8 +162,9 @@ func start(ctx context.Context, c Config, listener net.Listener) (*Service, erro
 }
 
 // handler is everything on the public listener.
-func (s *Service) handler(jsonAPI http.Handler) http.Handler {
+func (s *Service) handler(jsonAPI http.Handler, pages *checkout.Pages) http.Handler {
 	mux := http.NewServeMux()
+	pages.Register(mux)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)

@@ -1,0 +1,52 @@
+package checkout
+
+import (
+	"net/http"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
+	views "github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/web"
+)
+
+// bankView is the page of a simulated bank.
+type bankView struct {
+	paymentView
+	Actions []app.BankAction
+	PayURL  string
+}
+
+// bank shows the simulated bank of a sandbox payment. A production payment has
+// none.
+func (p *Pages) bank(w http.ResponseWriter, r *http.Request) error {
+	shown, err := p.app.Shown(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if shown.Live {
+		return pay.NewError(pay.CodeTransactionNotFound, "this payment has no simulated bank")
+	}
+	v := bankView{paymentView: p.paymentView(r, shown)}
+	v.PayURL = p.root + "/pay/" + shown.ID + "?lang=" + v.Lang
+	v.Title = v.T("bank_title")
+	if v.State == "waiting" {
+		v.Actions = []app.BankAction{app.BankPay, app.BankDecline, app.BankTimeout, app.BankLate, app.BankMismatch}
+	}
+	p.render(w, http.StatusOK, "bank", v)
+	return nil
+}
+
+// decide plays what was chosen and goes back to the payment's page.
+func (p *Pages) decide(w http.ResponseWriter, r *http.Request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
+	if err := r.ParseForm(); err != nil {
+		return pay.NewError(pay.CodeInvalidRequest, "the form cannot be read")
+	}
+	id := r.PathValue("id")
+	cause := views.Cause{RequestID: web.RequestID(r.Context())}
+	if _, err := p.app.AtBank(r.Context(), id, app.BankAction(r.PostForm.Get("action")), cause); err != nil {
+		return err
+	}
+	http.Redirect(w, r, p.root+"/pay/"+id+"?lang="+languageOf(r, ""), http.StatusSeeOther)
+	return nil
+}

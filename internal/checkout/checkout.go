@@ -1,0 +1,171 @@
+// Package checkout is the pages that a shopper sees: how to pay a payment
+// (its QR code, account, voucher or bank), what became of it, and the pages of
+// the simulated banks behind sandbox payments.
+//
+// Pages are made on the server and work without JavaScript; a small script adds
+// copy buttons, the countdown and live status. Nothing is loaded from elsewhere
+// and nothing of the upstream provider is shown but the form it redirects to.
+// The package decides nothing: it calls the use cases of internal/app.
+package checkout
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/web"
+)
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+//go:embed assets
+var assetFiles embed.FS
+
+// Pages serves the shopper's pages.
+type Pages struct {
+	app       *app.App
+	log       *slog.Logger
+	base      string // the service's own address: no header changes it
+	root      string // the path of base, before every link
+	texts     map[string]text
+	templates map[string]*template.Template
+	assets    map[string]asset
+	live      chan struct{} // a slot for each shopper who watches a status
+}
+
+// asset is a file with its name in pages, which changes with what is in it.
+type asset struct {
+	path string
+	kind string
+	body []byte
+}
+
+// liveLimit bounds the shoppers who watch a status at a time. Others see it
+// when they load the page again.
+const liveLimit = 2000
+
+// New returns the pages of a service whose public address is base.
+func New(a *app.App, log *slog.Logger, base string) (*Pages, error) {
+	address, err := url.Parse(base)
+	if err != nil {
+		return nil, err
+	}
+	p := &Pages{
+		app: a, log: log, base: base, root: strings.TrimSuffix(address.Path, "/"), templates: map[string]*template.Template{},
+		assets: map[string]asset{}, live: make(chan struct{}, liveLimit),
+	}
+	if p.texts, err = readTexts(); err != nil {
+		return nil, err
+	}
+	for name, kind := range map[string]string{"checkout.css": "text/css; charset=utf-8", "checkout.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"} {
+		body, err := assetFiles.ReadFile("assets/" + name)
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(body)
+		p.assets[name] = asset{"/checkout/assets/" + hex.EncodeToString(sum[:6]) + "-" + name, kind, body}
+	}
+	for _, name := range []string{"payment", "bank", "problem"} {
+		t, err := template.New("page.html").Funcs(template.FuncMap{"field": newField}).ParseFS(templateFiles, "templates/page.html", "templates/"+name+".html")
+		if err != nil {
+			return nil, fmt.Errorf("checkout page %s: %w", name, err)
+		}
+		p.templates[name] = t
+	}
+	return p, nil
+}
+
+// Register adds the pages to the public listener.
+func (p *Pages) Register(mux *http.ServeMux) {
+	route := func(pattern string, serve func(http.ResponseWriter, *http.Request) error) {
+		mux.Handle(pattern, p.guard(serve))
+	}
+	route("GET /c/{id}", p.form)
+	route("GET /pay/{id}", p.payment)
+	route("GET /pay/{id}/live", p.watch)
+	route("GET /pay/{id}/qr.svg", p.qr)
+	route("GET /pay/{id}/barcode.svg", p.barcode)
+	route("GET /sandbox/bank/{id}", p.bank)
+	route("POST /sandbox/bank/{id}", p.decide)
+	for _, a := range p.assets {
+		mux.HandleFunc("GET "+a.path, func(w http.ResponseWriter, r *http.Request) {
+			h := w.Header()
+			h.Set("Content-Type", a.kind)
+			h.Set("Cache-Control", "public, max-age=31536000, immutable")
+			h.Set("X-Content-Type-Options", "nosniff")
+			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(a.body))
+		})
+	}
+}
+
+// policy is the content security policy of every page: our own files only, and
+// no framing.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// guard sets what every reply of a page carries and shows errors as pages.
+func (p *Pages) guard(serve func(http.ResponseWriter, *http.Request) error) http.Handler {
+	return web.Recover(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-store")
+		if err := serve(w, r); err != nil {
+			p.problem(w, r, err)
+		}
+	}), p.log, func(w http.ResponseWriter, r *http.Request) { p.problem(w, r, errors.New("panic")) })
+}
+
+// problem shows what went wrong and what to do next.
+func (p *Pages) problem(w http.ResponseWriter, r *http.Request, err error) {
+	var shown *pay.Error
+	status, kind := http.StatusInternalServerError, "fault"
+	if errors.As(err, &shown) {
+		switch shown.Code {
+		case pay.CodeTransactionNotFound:
+			status, kind = http.StatusNotFound, "unknown"
+		case pay.CodeConflictState:
+			status, kind = http.StatusConflict, "moved"
+		case pay.CodeInvalidRequest:
+			status, kind = http.StatusBadRequest, "bad"
+		case pay.CodeServiceUnavailable:
+			status, kind = http.StatusServiceUnavailable, "busy"
+		}
+	}
+	if kind == "fault" {
+		p.log.Error("a checkout page failed", "path", r.Pattern, "error", err)
+	}
+	v := p.view(r, "")
+	v.Title = v.T("problem_" + kind + "_title")
+	p.render(w, status, "problem", struct {
+		view
+		Kind string
+	}{v, kind})
+}
+
+// render writes a page whole or not at all.
+func (p *Pages) render(w http.ResponseWriter, status int, name string, data any) {
+	var page bytes.Buffer
+	if err := p.templates[name].Execute(&page, data); err != nil {
+		p.log.Error("a checkout page cannot be made", "page", name, "error", err)
+		http.Error(w, "something went wrong", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = page.WriteTo(w) // the shopper may be gone
+}

@@ -1,0 +1,102 @@
+package checkout
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/boombuler/barcode"
+	"github.com/boombuler/barcode/code128"
+	"github.com/boombuler/barcode/twooffive"
+	"github.com/cascadapay/cascada/internal/pay"
+	"rsc.io/qr"
+)
+
+// quiet is the blank border that scanners need, in modules: four around a QR
+// code (ISO 18004), ten beside a barcode (ISO 15417).
+const (
+	quietQR  = 4
+	quietBar = 10
+)
+
+// qr draws what the shopper's app scans.
+func (p *Pages) qr(w http.ResponseWriter, r *http.Request) error {
+	shown, err := p.app.Shown(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if shown.Data.QRCode == "" {
+		return pay.NewError(pay.CodeTransactionNotFound, "this payment has no QR code")
+	}
+	code, err := qr.Encode(shown.Data.QRCode, qr.M)
+	if err != nil {
+		return fmt.Errorf("QR code of %s: %w", shown.ID, err)
+	}
+	var path strings.Builder
+	for y := range code.Size {
+		run := 0
+		for x := range code.Size + 1 {
+			if x < code.Size && code.Black(x, y) {
+				run++
+				continue
+			}
+			if run > 0 {
+				fmt.Fprintf(&path, "M%d %dh%dv1h-%dz", x-run+quietQR, y+quietQR, run, run)
+			}
+			run = 0
+		}
+	}
+	side := code.Size + 2*quietQR
+	drawing(w, side, side, 8, path.String())
+	return nil
+}
+
+// barHeight is a barcode's height in modules of its width: tall enough for a
+// hand scanner.
+const barHeight = 60
+
+// barcode draws what a shop's till scans: interleaved 2 of 5 for the 44 digits
+// of a boleto, Code 128 for everything else.
+func (p *Pages) barcode(w http.ResponseWriter, r *http.Request) error {
+	shown, err := p.app.Shown(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	digits := shown.Data.Barcode
+	if digits == "" {
+		return pay.NewError(pay.CodeTransactionNotFound, "this payment has no barcode")
+	}
+	var code barcode.Barcode
+	if shown.Method == "boleto" && len(digits) == 44 {
+		code, err = twooffive.Encode(digits, true)
+	} else {
+		code, err = code128.Encode(digits)
+	}
+	if err != nil {
+		return fmt.Errorf("barcode of %s: %w", shown.ID, err)
+	}
+	var path strings.Builder
+	width, run := code.Bounds().Dx(), 0
+	for x := range width + 1 {
+		if x < width {
+			if black, _, _, _ := code.At(x, 0).RGBA(); black == 0 {
+				run++
+				continue
+			}
+		}
+		if run > 0 {
+			fmt.Fprintf(&path, "M%d 0h%dv%dh-%dz", x-run+quietBar, run, barHeight, run)
+		}
+		run = 0
+	}
+	drawing(w, width+2*quietBar, barHeight, 2, path.String())
+	return nil
+}
+
+// drawing writes black shapes on white, also in dark mode: scanners want it so.
+// A module is scale pixels wide where there is room.
+func drawing(w http.ResponseWriter, width, height, scale int, path string) {
+	w.Header().Set("Content-Type", "image/svg+xml")
+	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[2]d" width="%[3]d" height="%[4]d" preserveAspectRatio="none">`+
+		`<rect width="%[1]d" height="%[2]d" fill="#fff"/><path d="%[5]s"/></svg>`, width, height, scale*width, scale*height, path)
+}

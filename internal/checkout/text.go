@@ -1,0 +1,146 @@
+package checkout
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	_ "time/tzdata" // deadlines are told in the shopper's time, also where the system has no zones
+
+	"github.com/cascadapay/cascada/internal/money"
+	"golang.org/x/text/language"
+)
+
+//go:embed text/*.json
+var textFiles embed.FS
+
+// text is every sentence of the pages in one language, by key.
+type text map[string]string
+
+// languages are those that the pages speak, the fallback first.
+var languages = []string{"en", "es", "pt"}
+
+var matcher = language.NewMatcher([]language.Tag{language.English, language.Spanish, language.Portuguese})
+
+func readTexts() (map[string]text, error) {
+	all := map[string]text{}
+	for _, name := range languages {
+		body, err := textFiles.ReadFile("text/" + name + ".json")
+		if err != nil {
+			return nil, err
+		}
+		var t text
+		if err := json.Unmarshal(body, &t); err != nil {
+			return nil, fmt.Errorf("checkout texts %s: %w", name, err)
+		}
+		all[name] = t
+	}
+	return all, nil
+}
+
+// languageOf is the language for a request: the one it asks for, the browser's
+// where we speak it, else the country's.
+func languageOf(r *http.Request, country string) string {
+	if wanted := r.URL.Query().Get("lang"); slices.Contains(languages, wanted) {
+		return wanted
+	}
+	if tags, _, err := language.ParseAcceptLanguage(r.Header.Get("Accept-Language")); err == nil && len(tags) > 0 {
+		if _, i, sure := matcher.Match(tags...); sure != language.No {
+			return languages[i]
+		}
+	}
+	switch country {
+	case "":
+		return "en"
+	case "BRA", "PRT":
+		return "pt"
+	}
+	if place, known := places[country]; known && place.spanish {
+		return "es"
+	}
+	return "en"
+}
+
+// place is what a country's people are used to.
+type place struct {
+	zone    string // IANA name of the time most of them live in
+	spanish bool
+}
+
+var places = map[string]place{
+	"ARG": {"America/Argentina/Buenos_Aires", true}, "BOL": {"America/La_Paz", true}, "BRA": {"America/Sao_Paulo", false},
+	"CHL": {"America/Santiago", true}, "COL": {"America/Bogota", true}, "CRI": {"America/Costa_Rica", true},
+	"DOM": {"America/Santo_Domingo", true}, "ECU": {"America/Guayaquil", true}, "ESP": {"Europe/Madrid", true},
+	"GTM": {"America/Guatemala", true}, "HND": {"America/Tegucigalpa", true}, "MEX": {"America/Mexico_City", true},
+	"NIC": {"America/Managua", true}, "PAN": {"America/Panama", true}, "PER": {"America/Lima", true},
+	"PRY": {"America/Asuncion", true}, "SLV": {"America/El_Salvador", true}, "URY": {"America/Montevideo", true},
+	"VEN": {"America/Caracas", true},
+}
+
+// symbols are how a currency is written in its own country.
+var symbols = map[money.Currency]string{
+	"ARS": "$", "BOB": "Bs", "BRL": "R$", "CLP": "$", "COP": "$", "CRC": "₡", "DOP": "RD$", "GTQ": "Q", "HNL": "L",
+	"MXN": "$", "NIO": "C$", "PAB": "B/.", "PEN": "S/", "PYG": "₲", "USD": "US$", "UYU": "$U", "VES": "Bs.",
+}
+
+// dotted are the countries whose people write 1.234,50.
+var dotted = []string{"ARG", "BOL", "BRA", "CHL", "COL", "CRI", "ECU", "ESP", "PRY", "URY", "VEN"}
+
+// amount writes money as the people of a country do, with the currency's code
+// where its sign alone could be another country's.
+func amount(a money.Amount, country string) string {
+	number := a.Decimal()
+	whole, cents, _ := strings.Cut(number, ".")
+	group, point := ",", "."
+	if slices.Contains(dotted, country) {
+		group, point = ".", ","
+	}
+	var b strings.Builder
+	for i, digit := range whole {
+		if i > 0 && (len(whole)-i)%3 == 0 {
+			b.WriteString(group)
+		}
+		b.WriteRune(digit)
+	}
+	if exponent := a.Currency.Exponent(); exponent > 0 {
+		b.WriteString(point + (cents + "000")[:exponent])
+	}
+	sign, known := symbols[a.Currency]
+	switch {
+	case !known:
+		return string(a.Currency) + "\u00a0" + b.String()
+	case sign == "$":
+		return sign + b.String() + "\u00a0" + string(a.Currency)
+	}
+	return sign + "\u00a0" + b.String()
+}
+
+var months = map[string][]string{
+	"en": {"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"},
+	"es": {"enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre", "octubre", "noviembre", "diciembre"},
+	"pt": {"janeiro", "fevereiro", "março", "abril", "maio", "junho", "julho", "agosto", "setembro", "outubro", "novembro", "dezembro"},
+}
+
+// moment writes a time in a country's own zone and a language's form.
+func moment(t time.Time, lang, country string) string {
+	zone := time.UTC
+	suffix := " UTC"
+	if place, known := places[country]; known {
+		if z, err := time.LoadLocation(place.zone); err == nil {
+			zone, suffix = z, ""
+		}
+	}
+	t = t.In(zone)
+	month, clock := months[lang][t.Month()-1], t.Format("15:04")
+	switch lang {
+	case "es":
+		return fmt.Sprintf("%d de %s, %s%s", t.Day(), month, clock, suffix)
+	case "pt":
+		return fmt.Sprintf("%d de %s, %s%s", t.Day(), month, clock, suffix)
+	}
+	return month + " " + strconv.Itoa(t.Day()) + ", " + clock + suffix
+}
