@@ -19,7 +19,13 @@ import (
 	"github.com/cascadapay/cascada/internal/vault"
 )
 
-func TestMain(m *testing.M) { dbtest.Main(m) }
+func TestMain(m *testing.M) {
+	dbtest.Main(m, func() {
+		if chromium.end != nil {
+			chromium.end()
+		}
+	})
+}
 
 var ctx = context.Background()
 

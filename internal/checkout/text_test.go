@@ -1,0 +1,98 @@
+package checkout
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+)
+
+// No sentence is left in one language only, and none is asked for that is not
+// there.
+func TestEverySentenceIsInEveryLanguage(t *testing.T) {
+	texts, err := readTexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := slices.Sorted(maps.Keys(texts["en"]))
+	hole := regexp.MustCompile(`\{\w+\}`)
+	for _, lang := range languages {
+		if got := slices.Sorted(maps.Keys(texts[lang])); !slices.Equal(got, keys) {
+			t.Errorf("%s has other keys than en: %v, want %v", lang, got, keys)
+		}
+		for key, sentence := range texts[lang] {
+			want := slices.Sorted(slices.Values(hole.FindAllString(texts["en"][key], -1)))
+			if got := slices.Sorted(slices.Values(hole.FindAllString(sentence, -1))); !slices.Equal(got, want) || strings.TrimSpace(sentence) == "" {
+				t.Errorf("%s %s is %q, with %v for values, want %v", lang, key, sentence, got, want)
+			}
+		}
+	}
+	asked := regexp.MustCompile(`\.T "(\w+)"|v\.T\("(\w+)"|"(declined_\w+|clabe|reference|beneficiary)"`)
+	sources := os.DirFS(".")
+	for _, pattern := range []string{"templates/*.html", "*.go"} {
+		files, err := fs.Glob(sources, pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := fs.ReadFile(sources, file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, found := range asked.FindAllStringSubmatch(string(text), -1) {
+				key := found[1] + found[2] + found[3]
+				if _, known := texts["en"][key]; !known && !strings.HasSuffix(key, "_") {
+					t.Errorf("%s asks for %q, which no language has", file, key)
+				}
+			}
+		}
+	}
+}
+
+// Money is written as people there write it.
+func TestAmountsAreWrittenAsInTheirCountry(t *testing.T) {
+	for _, c := range []struct {
+		amount  money.Amount
+		country string
+		want    string
+	}{
+		{money.New(13770, money.BRL), "BRA", "R$\u00a0137,70"},
+		{money.New(123456789, money.BRL), "BRA", "R$\u00a01.234.567,89"},
+		{money.New(459668, money.MXN), "MEX", "$4,596.68\u00a0MXN"},
+		{money.New(18748275, money.COP), "COL", "$187.482,75\u00a0COP"},
+		{money.New(45000, money.CLP), "CHL", "$45.000\u00a0CLP"},
+		{money.New(500, money.CLP), "CHL", "$500\u00a0CLP"},
+		{money.New(9950, money.USD), "USA", "US$\u00a099.50"},
+		{money.New(5, money.USD), "USA", "US$\u00a00.05"},
+		{money.New(1234567, "PEN"), "PER", "S/\u00a012,345.67"},
+		{money.New(1234, "EUR"), "ESP", "EUR\u00a012,34"},
+	} {
+		if got := amount(c.amount, c.country); got != c.want {
+			t.Errorf("%v in %s is %q, want %q", c.amount, c.country, got, c.want)
+		}
+	}
+}
+
+// A deadline is told in the shopper's own time.
+func TestDeadlinesAreInTheShoppersTime(t *testing.T) {
+	at := time.Date(2026, 11, 22, 12, 5, 0, 0, time.UTC)
+	for _, c := range [][3]string{
+		{"pt", "BRA", "22 de novembro, 09:05"}, {"es", "MEX", "22 de noviembre, 06:05"},
+		{"en", "COL", "November 22, 07:05"}, {"en", "FRA", "November 22, 12:05 UTC"},
+	} {
+		if got := moment(at, c[0], c[1]); got != c[2] {
+			t.Errorf("%s in %s: %q, want %q", c[0], c[1], got, c[2])
+		}
+	}
+	for country, place := range places {
+		if _, err := time.LoadLocation(place.zone); err != nil {
+			t.Errorf("%s: %v", country, err)
+		}
+	}
+}

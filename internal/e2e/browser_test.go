@@ -1,0 +1,163 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// chromium is the one browser of the tests; every test has tabs of its own.
+var chromium struct {
+	once sync.Once
+	ctx  context.Context
+	end  context.CancelFunc
+	err  error
+}
+
+// browser returns a new tab with nothing in it from others. Outside hosts do
+// not resolve there.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	chromium.once.Do(func() {
+		options := append(chromedp.DefaultExecAllocatorOptions[:],
+			chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
+			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("no-first-run", true),
+			chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("force-prefers-reduced-motion", true),
+			chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"),
+			chromedp.WSURLReadTimeout(time.Minute))
+		parent, stop := chromedp.NewExecAllocator(context.Background(), options...)
+		chromium.ctx, chromium.end = chromedp.NewContext(parent)
+		chromium.err = chromedp.Do(chromium.ctx, chromedp.Navigate("about:blank"))
+		end := chromium.end
+		chromium.end = func() { end(); stop() }
+	})
+	if chromium.err != nil {
+		t.Fatalf("start Chromium for the tests (make test installs it): %v", chromium.err)
+	}
+	tab, close := chromedp.NewContext(chromium.ctx, chromedp.WithNewBrowserContext())
+	t.Cleanup(close)
+	tab, cancel := context.WithTimeout(tab, time.Minute)
+	t.Cleanup(cancel)
+	return tab
+}
+
+// screen is a device that shoppers have.
+type screen struct {
+	name          string
+	width, height int64
+	scale         float64
+	phone         bool
+}
+
+var screens = []screen{{"phone", 360, 740, 3, true}, {"desktop", 1280, 900, 1, false}}
+
+// shoot keeps a picture of the whole page. ARTIFACTS names a directory to keep
+// them in for people to look at.
+func shoot(t *testing.T, tab context.Context, name string) string {
+	t.Helper()
+	png, err := chromedp.Run(tab, chromedp.FullScreenshot(100))
+	must(t, err)
+	dir := os.Getenv("ARTIFACTS")
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	must(t, os.MkdirAll(dir, 0o755))
+	path := filepath.Join(dir, name+".png")
+	must(t, os.WriteFile(path, png, 0o644))
+	return path
+}
+
+// scan reads the codes in a picture as a till or a phone does.
+func scan(t *testing.T, picture string) string {
+	t.Helper()
+	out, err := exec.Command("zbarimg", "--quiet", "--raw", picture).Output()
+	if err != nil {
+		t.Fatalf("zbarimg reads nothing in %s (make test installs it): %v", picture, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// A shopper pays by every method to the end, in every language, on a phone and
+// at a desk; what the page shows as a code is what the payment says.
+func TestShopperPaysInTheBrowser(t *testing.T) {
+	s := start(t, dbtest.SQLite(t), &clock{})
+	o := s.shop(t)
+	for method, c := range map[string]struct{ body, code string }{
+		"pix":  {`{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`, "paymentData.qrCode"},
+		"cash": {`{"amount":25.5,"paymentMethodId":"sbx_cash"}`, "paymentData.barcode"},
+		"spei": {`{"amount":25.5,"paymentMethodId":"sbx_spei","documentId":"XAXX010101000"}`, ""},
+		"pse":  {`{"amount":25.5,"paymentMethodId":"sbx_pse"}`, ""},
+		"card": {`{"amount":25.65,"paymentMethodId":"sbx_card"}`, ""},
+	} {
+		for lang, paid := range map[string]string{"en": "Payment received", "es": "Pago recibido", "pt": "Pagamento recebido"} {
+			for _, sc := range screens {
+				t.Run(fmt.Sprintf("%s-%s-%s", method, lang, sc.name), func(t *testing.T) {
+					r := o.post(t, "/payments", c.body)
+					id := ""
+					if r.status == http.StatusCreated {
+						id = r.text(t, "transactionId")
+					} else {
+						id = r.text(t, "error.details.transactionId") // the issuer's challenge
+					}
+					tab := browser(t)
+					must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.width, sc.height, chromedp.EmulateScale(sc.scale)),
+						chromedp.Navigate(s.URL+"/pay/"+id+"?lang="+lang)))
+					picture := shoot(t, tab, t.Name()[strings.LastIndex(t.Name(), "/")+1:]+"-waiting")
+					if c.code != "" {
+						if got, want := scan(t, picture), o.get(t, "/payments/"+id).text(t, c.code); got != want {
+							t.Errorf("the picture's code reads %q, want %q", got, want)
+						}
+					}
+					noOverflow(t, tab)
+					must(t, chromedp.Do(tab, chromedp.Click(`a[href*="/sandbox/bank/"]`), chromedp.WaitVisible(`button[value="pay"]`),
+						chromedp.Click(`button[value="pay"]`), chromedp.WaitVisible(`.paid`)))
+					if text, err := chromedp.Run(tab, chromedp.Text("h1")); err != nil || !strings.Contains(text, paid) {
+						t.Errorf("at the end the page says %q (%v), want %q", text, err, paid)
+					}
+					shoot(t, tab, t.Name()[strings.LastIndex(t.Name(), "/")+1:]+"-paid")
+					if got := o.status(t, id); got != "completed" {
+						t.Errorf("the payment is %s, want completed", got)
+					}
+				})
+			}
+		}
+	}
+}
+
+// noOverflow proves that nobody has to scroll sideways.
+func noOverflow(t *testing.T, tab context.Context) {
+	t.Helper()
+	wider, err := chromedp.Run(tab, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > document.documentElement.clientWidth`))
+	if must(t, err); wider {
+		t.Error("the page is wider than the screen")
+	}
+}
+
+// The page that waits shows the end by itself, and works without a script.
+func TestPageShowsTheEndByItself(t *testing.T) {
+	s := start(t, dbtest.SQLite(t), &clock{})
+	o := s.shop(t)
+	id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`)
+	tab := browser(t)
+	must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/pay/"+id+"?lang=en"), chromedp.WaitVisible(".waiting")))
+	o.simulate(t, id, "paid").want(t, 200)
+	must(t, chromedp.Do(tab, chromedp.WaitVisible(".paid")))
+
+	id = o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
+	tab = browser(t)
+	_, err := chromedp.Call(tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	must(t, err)
+	must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/pay/"+id+"?lang=en"),
+		chromedp.Click(`a.primary`), chromedp.WaitVisible(`button[value="decline"]`), chromedp.Click(`button[value="decline"]`), chromedp.WaitVisible(".failed")))
+}

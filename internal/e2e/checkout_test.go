@@ -1,0 +1,194 @@
+package e2e
+
+import (
+	"bufio"
+	"html"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// visit loads a page as a shopper's browser does and proves what holds for
+// every page.
+func (s *service) visit(t *testing.T, path string, header ...string) (status int, page string, h http.Header) {
+	t.Helper()
+	return s.browse(t, http.MethodGet, path, "", header...)
+}
+
+// sentence is a key that no language has: pages must not show one.
+var sentence = regexp.MustCompile(`\b(state|text|bank|problem|declined|voucher|spei|pix)_[a-z0-9_]+\b`)
+
+func (s *service) browse(t *testing.T, method, path, form string, header ...string) (status int, page string, h http.Header) {
+	t.Helper()
+	req, err := http.NewRequest(method, s.URL+path, strings.NewReader(form))
+	must(t, err)
+	if form != "" {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for _, line := range header {
+		name, value, _ := strings.Cut(line, ": ")
+		req.Header.Set(name, value)
+		if name == "Host" {
+			req.Host = value
+		}
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	must(t, err)
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	must(t, err)
+	for name, want := range map[string]string{
+		"Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Cache-Control": "no-store",
+	} {
+		if got := res.Header.Get(name); got != want {
+			t.Errorf("%s %s: %s is %q, want %q", method, path, name, got, want)
+		}
+	}
+	policy := res.Header.Get("Content-Security-Policy")
+	if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
+		t.Errorf("%s %s: the content security policy is %q", method, path, policy)
+	}
+	page = html.UnescapeString(string(body))
+	if found := upstream.FindString(page); found != "" {
+		t.Errorf("%s %s tells of a provider (%s)", method, path, found)
+	}
+	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") && res.StatusCode != http.StatusTemporaryRedirect {
+		body, _, _ := strings.Cut(page, "<footer>")
+		if found := sentence.FindString(regexp.MustCompile(`"[^"]*"`).ReplaceAllString(body, "")); found != "" {
+			t.Errorf("%s %s shows the key %s", method, path, found)
+		}
+	}
+	return res.StatusCode, page, res.Header
+}
+
+// The link that a shop hands out leads to the page, on the service's own host
+// whatever the request says (contract: Checkout session; Selector flow, 4).
+func TestCheckoutLinkLeadsToTheForm(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725","hostedCheckout":true,"returnUrl":"https://shop.example/thanks?a=1"}`)
+		status, _, h := s.visit(t, "/c/"+id, "Host: evil.example", "X-Forwarded-Host: evil.example")
+		if want := s.URL + "/pay/" + id; status != http.StatusTemporaryRedirect || h.Get("Location") != want {
+			t.Errorf("/c/ answers %d to %q, want 307 to %q", status, h.Get("Location"), want)
+		}
+		for _, path := range []string{"/c/TXN-NONE", "/pay/TXN-NONE", "/pay/%00", "/pay/%ff", "/pay/TXN-NONE/qr.svg", "/pay/TXN-NONE/live", "/sandbox/bank/TXN-NONE"} {
+			if status, page, _ := s.visit(t, path, "Accept-Language: pt-BR"); status != http.StatusNotFound || !strings.Contains(page, "Não encontramos este pagamento") {
+				t.Errorf("GET %s answers %d %.200s", path, status, page)
+			}
+		}
+	})
+}
+
+// Each method's page has what its shopper needs, in the shopper's language.
+func TestPagesTellHowToPay(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		for body, wants := range map[string]map[string][]string{
+			`{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725","merchantOrderId":"A-<b>1"}`: {
+				"pt": {"Aguardando o seu pagamento", "R$\u00a0137,70", "br.gov.bcb.pix", "Copiar o código", "Pedido A-<b>1"},
+				"es": {"Esperando tu pago", "R$\u00a0137,70"}, "en": {"Waiting for your payment"},
+			},
+			`{"amount":25.5,"paymentMethodId":"sbx_spei","documentId":"XAXX010101000"}`: {"es": {"CLABE", "646", "STP", "Cascada Sandbox", "MXN"}},
+			`{"amount":25.5,"paymentMethodId":"sbx_cash"}`:                              {"es": {"barcode.svg", "Imprimir", "9000"}},
+			`{"amount":25.5,"paymentMethodId":"sbx_pse"}`:                               {"es": {"Continuar a tu banco", "/sandbox/bank/"}},
+		} {
+			id := o.create(t, body)
+			for lang, sentences := range wants {
+				status, page, _ := s.visit(t, "/pay/"+id, "Accept-Language: "+lang)
+				for _, want := range sentences {
+					if status != http.StatusOK || !strings.Contains(page, want) {
+						t.Errorf("%s in %s: %d without %q: %s", body, lang, status, want, page)
+					}
+				}
+			}
+			// Without a browser's word, the country decides.
+			if _, page, _ := s.visit(t, "/pay/"+id); !strings.Contains(page, `<html lang="`) || strings.Contains(page, `<html lang="en"`) {
+				t.Errorf("%s: a Latin American payment's page is in English by default", body)
+			}
+		}
+	})
+}
+
+// What a shop or a shopper sends is shown as text.
+func TestPagesEscapeWhatTheyShow(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse","merchantOrderId":"<script>alert(1)</script>","hostedCheckout":true,"returnUrl":"https://shop.example/?q=\"><script>"}`)
+		res, err := http.Get(s.URL + "/pay/" + id)
+		must(t, err)
+		defer res.Body.Close()
+		page, err := io.ReadAll(res.Body)
+		must(t, err)
+		if strings.Contains(string(page), "<script>alert") || strings.Contains(string(page), `"><script>`) {
+			t.Errorf("the page runs what the shop sent: %s", page)
+		}
+	})
+}
+
+// A tester plays each ending by hand, and the page tells it.
+func TestEveryEndingCanBePlayedAtTheBank(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		for action, want := range map[string]struct{ status, sentence string }{
+			"pay":          {"completed", "Payment received"},
+			"decline":      {"failed", "Your bank declined the payment."},
+			"timeout":      {"expired", "The time to pay is over"},
+			"late":         {"expired", "The time to pay is over"},
+			"wrong_amount": {"pending", "Waiting for your payment"},
+		} {
+			id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse","hostedCheckout":true,"returnUrl":"https://shop.example/thanks?a=1"}`)
+			if _, page, _ := s.visit(t, "/sandbox/bank/"+id); !strings.Contains(page, `value="`+action+`"`) {
+				t.Errorf("the bank's page does not offer %s", action)
+			}
+			status, _, h := s.browse(t, http.MethodPost, "/sandbox/bank/"+id, url.Values{"action": {action}}.Encode())
+			if status != http.StatusSeeOther || !strings.HasPrefix(h.Get("Location"), "/pay/"+id) {
+				t.Errorf("%s answers %d to %q, want 303 to the payment", action, status, h.Get("Location"))
+			}
+			if got := o.status(t, id); got != want.status {
+				t.Errorf("after %s the payment is %s, want %s", action, got, want.status)
+			}
+			_, page, _ := s.visit(t, "/pay/"+id+"?lang=en")
+			if back := "https://shop.example/thanks?a=1&status=" + want.status + "&transactionId=" + id; !strings.Contains(page, want.sentence) || !strings.Contains(page, back) {
+				t.Errorf("after %s the page has no %q or no way back to %s: %s", action, want.sentence, back, page)
+			}
+		}
+		id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
+		for form, want := range map[string]int{"action=rob": 400, "": 400, "action=pay": 303} {
+			if form == "action=pay" {
+				continue
+			}
+			if status, _, _ := s.browse(t, http.MethodPost, "/sandbox/bank/"+id, form); status != want {
+				t.Errorf("the form %q answers %d, want %d", form, status, want)
+			}
+		}
+		s.browse(t, http.MethodPost, "/sandbox/bank/"+id, "action=pay")
+		if status, page, _ := s.browse(t, http.MethodPost, "/sandbox/bank/"+id, "action=decline"); status != http.StatusConflict || !strings.Contains(page, "over already") {
+			t.Errorf("declining a paid payment answers %d %s", status, page)
+		}
+	})
+}
+
+// A page that waits is told when the payment moves.
+func TestWatchedPaymentTellsWhenItMoves(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
+		res, err := http.Get(s.URL + "/pay/" + id + "/live?status=pending")
+		must(t, err)
+		defer res.Body.Close()
+		if got := res.Header.Get("Content-Type"); got != "text/event-stream" {
+			t.Errorf("Content-Type is %q, want text/event-stream", got)
+		}
+		o.simulate(t, id, "paid").want(t, http.StatusOK)
+		told := ""
+		for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+			told += lines.Text() + "\n"
+		}
+		if !strings.Contains(told, "event: status\ndata: completed\n") {
+			t.Errorf("the page was told %q, want the status completed", told)
+		}
+	})
+}
