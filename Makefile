@@ -45,9 +45,13 @@ lint: ## gofmt, vet and staticcheck (the arch tests run with the tests)
 migrate: build ## bring a database to the newest schema: make migrate DATABASE=postgres://…
 	./bin/cascada migrate $(if $(DATABASE),--database '$(DATABASE)')
 
-# PostgreSQL for the tests: they start a server of their own.
+# What the tests start for themselves, from Debian's packages.
 .PHONY: tools
 tools:
-	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || { \
-	  [ "$$(id -u)" = 0 ] || { echo "the tests need PostgreSQL: install postgresql-15, or run make test as root"; exit 1; }; \
-	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql-15; }
+	@want=; \
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || want="$$want postgresql-15"; \
+	command -v chromium >/dev/null || want="$$want chromium"; \
+	command -v zbarimg >/dev/null || want="$$want zbar-tools"; \
+	[ -z "$$want" ] || { \
+	  [ "$$(id -u)" = 0 ] || { echo "the tests need$$want: install them, or run make test as root"; exit 1; }; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$want; }

@@ -18,6 +18,7 @@ type cli struct {
 	Migrate  migrateCmd  `cmd:"" help:"Bring a database to the newest schema (serve does so too)."`
 	Merchant merchantCmd `cmd:"" help:"Merchants."`
 	Key      keyCmd      `cmd:"" help:"API keys."`
+	Shop     shopCmd     `cmd:"" help:"Shops."`
 	Check    checkCmd    `cmd:"" help:"Prove the ledger and the other invariants of a live database; exit 1 when one is broken."`
 	Story    storyCmd    `cmd:"" help:"Tell a payment's whole life: attempts, transfers, claims, events, deliveries."`
 	Bench    benchCmd    `cmd:"" help:"Drive a running server over HTTP and print what it does a second."`

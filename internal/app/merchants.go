@@ -78,12 +78,16 @@ func (a *App) onboard(n NewMerchant, now time.Time) (Onboarded, pay.Change, erro
 		ID: a.NewID("mer_", now), Version: 1, Name: name, Email: n.Email, Industry: n.Industry,
 		Tier: n.Tier, TrustScore: pay.TermsOf(n.Tier).TrustScore, CreatedAt: now,
 	}}
+	change := a.openShop(&o, name, now)
+	change.Merchants = []pay.Merchant{o.Merchant}
+	return o, change, nil
+}
+
+// openShop gives the merchant of o a shop and its keys.
+func (a *App) openShop(o *Onboarded, name string, now time.Time) pay.Change {
 	shopID := a.NewID("shp_", now)
-	o.Shop = pay.Shop{
-		ID: shopID, Version: 1, Merchant: o.Merchant.ID, Name: name,
-		Slug: slug(name) + "-" + strings.ToLower(shopID[len(shopID)-6:]), CreatedAt: now,
-	}
-	change := pay.Change{Merchants: []pay.Merchant{o.Merchant}, Shops: []pay.Shop{o.Shop}}
+	shop, change := pay.NewShop(shopID, o.Merchant.ID, name, slug(name)+"-"+strings.ToLower(shopID[len(shopID)-6:]), now)
+	o.Shop = shop
 	for _, live := range []bool{false, true} {
 		scope := pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: live}
 		pair := &o.Sandbox
@@ -95,7 +99,7 @@ func (a *App) onboard(n NewMerchant, now time.Time) (Onboarded, pay.Change, erro
 		pair.Secret, keys[1] = a.newKey(scope, pay.Secret, now)
 		change.Keys = append(change.Keys, keys[:]...)
 	}
-	return o, change, nil
+	return change
 }
 
 // CreateKey adds a key. A scope without a shop makes a legacy key of the whole

@@ -97,6 +97,8 @@ func (p *Pages) Register(mux *http.ServeMux) {
 	route("GET /pay/{id}/live", p.watch)
 	route("GET /pay/{id}/qr.svg", p.qr)
 	route("GET /pay/{id}/barcode.svg", p.barcode)
+	route("GET /checkout/brand/{style}", p.style)
+	route("GET /checkout/logos/{id}", p.logo)
 	route("GET /sandbox/bank/{id}", p.bank)
 	route("POST /sandbox/bank/{id}", p.decide)
 	for _, a := range p.assets {
@@ -111,15 +113,15 @@ func (p *Pages) Register(mux *http.ServeMux) {
 }
 
 // policy is the content security policy of every page: our own files only, and
-// no framing.
+// no framing but where a shop's origins are added.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
-	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	"form-action 'self'; base-uri 'none'; frame-ancestors "
 
 // guard sets what every reply of a page carries and shows errors as pages.
 func (p *Pages) guard(serve func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return web.Recover(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
+		h.Set("Content-Security-Policy", policy+"'none'")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "no-referrer")
@@ -136,7 +138,7 @@ func (p *Pages) problem(w http.ResponseWriter, r *http.Request, err error) {
 	status, kind := http.StatusInternalServerError, "fault"
 	if errors.As(err, &shown) {
 		switch shown.Code {
-		case pay.CodeTransactionNotFound:
+		case pay.CodeTransactionNotFound, pay.CodeNotFound:
 			status, kind = http.StatusNotFound, "unknown"
 		case pay.CodeConflictState:
 			status, kind = http.StatusConflict, "moved"

@@ -18,6 +18,8 @@ type view struct {
 	CSS, JS   string
 	Icon      string
 	Shop      string
+	Brand     string // address of the shop's own style, or ""
+	Logo      string
 	Languages []link
 	text      text
 }
@@ -39,6 +41,17 @@ func (p *Pages) view(r *http.Request, country string) view {
 		}
 	}
 	return v
+}
+
+// brand makes the page look like the shop.
+func (v *view) brand(p *Pages, s pay.Shop) {
+	v.Shop = s.Name
+	if s.Brand.Color != "" {
+		v.Brand = p.root + "/checkout/brand/" + s.Brand.Color[1:] + ".css"
+	}
+	if s.Brand.Logo != "" {
+		v.Logo = p.root + "/checkout/logos/" + s.Brand.Logo
+	}
 }
 
 // T is a sentence in the page's language, with {name} replaced by each pair of
@@ -98,8 +111,18 @@ func (p *Pages) payment(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	frame(w, shown.Shop.Brand)
 	p.render(w, http.StatusOK, "payment", p.paymentView(r, shown))
 	return nil
+}
+
+// frame lets the shop's own origins embed the page.
+func frame(w http.ResponseWriter, b pay.Brand) {
+	if len(b.Frames) == 0 {
+		return
+	}
+	w.Header().Set("Content-Security-Policy", policy+strings.Join(b.Frames, " "))
+	w.Header().Del("X-Frame-Options") // it knows no list
 }
 
 func (p *Pages) paymentView(r *http.Request, s app.Shown) paymentView {
@@ -108,7 +131,7 @@ func (p *Pages) paymentView(r *http.Request, s app.Shown) paymentView {
 		Amount: amount(s.Local, s.Country), Data: s.Data, Sandbox: !s.Live,
 		LiveURL: p.root + "/pay/" + s.ID + "/live?status=" + string(s.Status),
 	}
-	v.view.Shop = s.Shop.Name
+	v.brand(p, s.Shop)
 	v.Title = v.T("state_"+v.State) + " · " + s.Shop.Name
 	if s.Local.Currency != s.Amount.Currency {
 		v.USD = amount(s.Amount, "USA")

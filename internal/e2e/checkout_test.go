@@ -2,13 +2,20 @@ package e2e
 
 import (
 	"bufio"
+	"bytes"
 	"html"
+	"image"
+	"image/png"
 	"io"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/pay"
 )
 
 // visit loads a page as a shopper's browser does and proves what holds for
@@ -191,4 +198,91 @@ func TestWatchedPaymentTellsWhenItMoves(t *testing.T) {
 			t.Errorf("the page was told %q, want the status completed", told)
 		}
 	})
+}
+
+// A shop's pages look like the shop, and only its own site may embed them.
+func TestPagesLookLikeTheShop(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o, other := s.shop(t), s.shop(t)
+		var picture bytes.Buffer
+		must(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 120, 40))))
+		logo, err := app.ReadLogo(picture.Bytes())
+		must(t, err)
+		_, err = s.App.Rebrand(ctx, o.Shop.ID, func(pay.Brand) pay.Brand {
+			return pay.Brand{Color: "#FFD700", Frames: []string{"https://shop.example"}}
+		}, &logo)
+		must(t, err)
+		id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
+		req, err := http.NewRequest(http.MethodGet, s.URL+"/pay/"+id, nil)
+		must(t, err)
+		res, err := http.DefaultTransport.RoundTrip(req)
+		must(t, err)
+		defer res.Body.Close()
+		page, err := io.ReadAll(res.Body)
+		must(t, err)
+		if policy := res.Header.Get("Content-Security-Policy"); !strings.HasSuffix(policy, "frame-ancestors https://shop.example") || res.Header.Get("X-Frame-Options") != "" {
+			t.Errorf("the shop cannot embed its page: %s", policy)
+		}
+		for _, want := range []string{"/checkout/brand/ffd700.css", "/checkout/logos/" + logo.ID} {
+			if !strings.Contains(string(page), want) {
+				t.Errorf("the page has no %s: %s", want, page)
+			}
+		}
+		for path, want := range map[string]string{
+			"/checkout/brand/ffd700.css": "--on-brand: #000000; --edge: var(--ink)", "/checkout/brand/0a2540.css": "--on-brand: #ffffff; --edge: #0a2540",
+			"/checkout/logos/" + logo.ID: picture.String(),
+		} {
+			res, err := http.Get(s.URL + path)
+			must(t, err)
+			body, err := io.ReadAll(res.Body)
+			must(t, err)
+			res.Body.Close()
+			if res.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
+				t.Errorf("GET %s answers %d %q, want %q in it", path, res.StatusCode, body, want)
+			}
+		}
+		for _, path := range []string{"/checkout/brand/red.css", "/checkout/brand/ffd700", "/checkout/brand/ffd7%3B0.css", "/checkout/logos/0", "/checkout/logos/%00"} {
+			if status, _, _ := s.visit(t, path); status != http.StatusNotFound {
+				t.Errorf("GET %s answers %d, want 404", path, status)
+			}
+		}
+		s.visit(t, "/pay/"+other.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)) // proves that nobody may frame another's
+
+		if _, err := app.ReadLogo([]byte("<svg onload=alert(1)>")); err == nil {
+			t.Error("a drawing with a script is taken as a logo")
+		}
+		if _, err := app.ReadLogo(append(picture.Bytes(), make([]byte, 25<<10)...)); err == nil {
+			t.Error("a heavy logo is taken")
+		}
+	})
+}
+
+// A page is under 60 KB in all, and asks nobody else for anything.
+func TestPagesAreLight(t *testing.T) {
+	s := start(t, dbtest.SQLite(t), &clock{})
+	o := s.shop(t)
+	asked := regexp.MustCompile(`(?:src|href|action)="([^"]+)"`)
+	for _, method := range []string{`"sbx_pix","documentId":"52998224725"`, `"sbx_spei","documentId":"X"`, `"sbx_cash"`, `"sbx_pse"`} {
+		id := o.create(t, `{"amount":25.5,"paymentMethodId":`+method+`}`)
+		_, page, _ := s.visit(t, "/pay/"+id)
+		weight, requests := len(page), 1
+		for _, found := range asked.FindAllStringSubmatch(page, -1) {
+			if strings.HasPrefix(found[1], "http") {
+				t.Errorf("the page of %s asks for %s", method, found[1])
+			}
+			if !strings.Contains(found[1], ".") || strings.Contains(found[1], "?") {
+				continue // a link, and no part of the page
+			}
+			res, err := http.Get(s.URL + found[1])
+			must(t, err)
+			part, err := io.ReadAll(res.Body)
+			must(t, err)
+			res.Body.Close()
+			weight, requests = weight+len(part), requests+1
+		}
+		t.Logf("%s: %d bytes in %d requests", method, weight, requests)
+		if weight > 60<<10-24<<10 { // a logo may have 24 KB
+			t.Errorf("the page of %s weighs %d bytes without a logo", method, weight)
+		}
+	}
 }

@@ -24,6 +24,7 @@ type Change struct {
 	Keys          []Key
 	Logins        []Login
 	Clocks        []Clock
+	Logos         []Logo // each kept once
 }
 
 // Once is a key that guards a request against being run twice (gaps:

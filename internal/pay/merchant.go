@@ -22,6 +22,7 @@ type Shop struct {
 	Merchant  string
 	Name      string
 	Slug      string // in the managed inbox's URL
+	Brand     Brand
 	CreatedAt time.Time
 }
 

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -29,15 +31,32 @@ func (s *Store) CountMerchants(ctx context.Context) (int64, error) {
 }
 
 const (
-	selectShop  = `SELECT id, version, merchant, name, slug, created_at FROM shops WHERE id = $1`
-	selectShops = `SELECT id, version, merchant, name, slug, created_at FROM shops WHERE merchant = $1 ORDER BY id`
+	selectShop  = `SELECT id, version, merchant, name, slug, created_at, brand FROM shops WHERE id = $1`
+	selectShops = `SELECT id, version, merchant, name, slug, created_at, brand FROM shops WHERE merchant = $1 ORDER BY id`
 )
 
 func scanShop(r row) (sh pay.Shop, err error) {
 	var created int64
-	err = r.Scan(&sh.ID, &sh.Version, &sh.Merchant, &sh.Name, &sh.Slug, &created)
+	var brand string
+	if err = r.Scan(&sh.ID, &sh.Version, &sh.Merchant, &sh.Name, &sh.Slug, &created, &brand); err != nil {
+		return sh, err
+	}
 	sh.CreatedAt = fromMicros(created)
-	return sh, err
+	return sh, json.Unmarshal([]byte(brand), &sh.Brand)
+}
+
+const selectLogo = `SELECT id, kind, body FROM logos WHERE id = $1`
+
+// Logo reads a shop's picture.
+func (s *Store) Logo(ctx context.Context, id string) (pay.Logo, error) {
+	return one(ctx, s, selectLogo, func(r row) (l pay.Logo, err error) {
+		var body string
+		if err = r.Scan(&l.ID, &l.Kind, &body); err != nil {
+			return l, err
+		}
+		l.Body, err = base64.StdEncoding.DecodeString(body)
+		return l, err
+	}, id)
 }
 
 // Shop reads a shop by id.

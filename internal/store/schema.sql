@@ -256,3 +256,12 @@ CREATE TABLE clocks (
   advance BIGINT NOT NULL
 );
 CREATE INDEX payments_clock ON payments (merchant, due_at) WHERE status = 'pending' AND NOT live;
+
+-- version 3
+-- How shops look to their shoppers.
+ALTER TABLE shops ADD COLUMN brand TEXT NOT NULL DEFAULT '{}';
+CREATE TABLE logos (
+  id TEXT NOT NULL PRIMARY KEY, -- SHA-256 of the picture
+  kind TEXT NOT NULL,
+  body TEXT NOT NULL -- base64
+);

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"strings"
 
@@ -36,10 +37,10 @@ var (
 				text(string(e.Payload))
 		})
 
-	shopsTable = newTable("shops", "id TEXT!, version BIGINT, merchant TEXT!, name TEXT, slug TEXT, created_at BIGINT!",
+	shopsTable = newTable("shops", "id TEXT!, version BIGINT, merchant TEXT!, name TEXT, slug TEXT, created_at BIGINT!, brand TEXT",
 		func(s *pay.Shop) string { return s.ID }, func(s *pay.Shop) int64 { return s.Version },
 		func(r *rows, s *pay.Shop) {
-			r.text(s.ID).number(s.Version).text(s.Merchant, s.Name, s.Slug).number(micros(s.CreatedAt))
+			r.text(s.ID).number(s.Version).text(s.Merchant, s.Name, s.Slug).number(micros(s.CreatedAt)).text(encode(s.Brand))
 		})
 
 	merchantsTable = newTable("merchants", "id TEXT!, version BIGINT, name TEXT, email TEXT, industry TEXT, tier TEXT, "+
@@ -69,6 +70,10 @@ var (
 	clocksTable = newTable("clocks", "id TEXT!, version BIGINT, advance BIGINT",
 		func(c *pay.Clock) string { return c.Merchant }, func(c *pay.Clock) int64 { return c.Version },
 		func(r *rows, c *pay.Clock) { r.text(c.Merchant).number(c.Version, c.Advance.Microseconds()) })
+
+	logosTable = newTable("logos", "id TEXT!, kind TEXT!, body TEXT!",
+		func(l *pay.Logo) string { return l.ID }, nil,
+		func(r *rows, l *pay.Logo) { r.text(l.ID, l.Kind, base64.StdEncoding.EncodeToString(l.Body)) }).onceOnly()
 
 	paymentsTable   = newTable("payments", paymentSpec, paymentID, paymentVersion, paymentRow)
 	processingTable = newTable("processing", paymentSpec, paymentID, paymentVersion, paymentRow)
@@ -105,7 +110,7 @@ RETURNING id`
 func queries() []string {
 	list := []string{
 		onceTable.insert, receiptsTable.insert, transfersTable.insert, eventsTable.insert,
-		shopsTable.insert, merchantsTable.insert, merchantsTable.update, keysTable.insert, keysTable.update,
+		shopsTable.insert, shopsTable.update, merchantsTable.insert, merchantsTable.update, keysTable.insert, keysTable.update,
 		loginsTable.insert, loginsTable.update, paymentsTable.insert, paymentsTable.update,
 		processingTable.insert, processingTable.update, takeProcessing,
 		claimsTable.insert, claimsTable.update, subscriptionsTable.insert, subscriptionsTable.update,
@@ -116,7 +121,7 @@ func queries() []string {
 		selectSubscription, selectSubscriptions, countSubscriptions, selectDelivery,
 		storyTransfers, storyClaims, storyEvents, storyDeliveries, storyReceipts,
 	}
-	list = append(list, clocksTable.insert, clocksTable.update, selectClocks, selectClock)
+	list = append(list, clocksTable.insert, clocksTable.update, selectClocks, selectClock, logosTable.insert, selectLogo)
 	list = append(list, dutyQueries()...)
 	list = append(list, listQueries()...)
 	return append(list, checkQueries()...)

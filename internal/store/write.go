@@ -54,6 +54,7 @@ func guardedIDs(c *pay.Change) []string {
 	ids = replaced(ids, deliveriesTable, c.Deliveries)
 	ids = replaced(ids, merchantsTable, c.Merchants)
 	ids = replaced(ids, keysTable, c.Keys)
+	ids = replaced(ids, shopsTable, c.Shops)
 	ids = replaced(ids, clocksTable, c.Clocks)
 	return replaced(ids, loginsTable, c.Logins)
 }
@@ -89,6 +90,7 @@ func merchants(c *pay.Change) []pay.Merchant         { return c.Merchants }
 func shops(c *pay.Change) []pay.Shop                 { return c.Shops }
 func keys(c *pay.Change) []pay.Key                   { return c.Keys }
 func logins(c *pay.Change) []pay.Login               { return c.Logins }
+func logos(c *pay.Change) []pay.Logo                 { return c.Logos }
 func clocks(c *pay.Change) []pay.Clock               { return c.Clocks }
 func receipts(c *pay.Change) []pay.Receipt           { return c.Receipts }
 func events(c *pay.Change) []pay.Event               { return c.Events }
@@ -131,6 +133,7 @@ func (w *write) guards() []step {
 	steps = replace(w, steps, subscriptionsTable, subscriptions)
 	steps = replace(w, steps, deliveriesTable, deliveries)
 	steps = replace(w, steps, merchantsTable, merchants)
+	steps = replace(w, steps, shopsTable, shops)
 	steps = replace(w, steps, keysTable, keys)
 	steps = replace(w, steps, loginsTable, logins)
 	steps = replace(w, steps, clocksTable, clocks)
@@ -284,6 +287,7 @@ func (w *write) steps() []step {
 	steps = insert(w, steps, keysTable, keys)
 	steps = insert(w, steps, loginsTable, logins)
 	steps = insert(w, steps, clocksTable, clocks)
+	steps = put(w, steps, logosTable, gather(w.kept, logos, nil))
 	steps = insert(w, steps, subscriptionsTable, subscriptions)
 	steps = put(w, steps, processingTable, gather(w.kept, payments, startsProcessing))
 	steps = put(w, steps, paymentsTable, gather(w.kept, payments, entersPayments))

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+type shopCmd struct {
+	Create shopCreateCmd `cmd:"" help:"Make one more shop of a merchant, with its keys."`
+	Brand  shopBrandCmd  `cmd:"" help:"Say how a shop looks to its shoppers, and who may embed its pages."`
+}
+
+type shopCreateCmd struct {
+	database
+	Merchant string `required:"" help:"Merchant's id."`
+	Name     string `required:"" help:"Name that shoppers see."`
+}
+
+func (c *shopCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	o, err := a.CreateShop(ctx, c.Merchant, c.Name)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Printf("shop        %s  %s\nsandbox     %s\n            %s\nproduction  %s\n            %s\nThe keys are shown this once.\n",
+		o.Shop.ID, o.Shop.Slug, o.Sandbox.Publishable, o.Sandbox.Secret, o.Live.Publishable, o.Live.Secret)
+	return err
+}
+
+type shopBrandCmd struct {
+	database
+	Shop   string   `arg:"" help:"Shop's id."`
+	Color  *string  `placeholder:"#RRGGBB" help:"Colour of the main button; empty for the default."`
+	Logo   *string  `type:"existingfile" help:"PNG or JPEG, at most 24 KB and 1024 pixels a side."`
+	NoLogo bool     `help:"Show the shop's name and no picture."`
+	Frame  []string `placeholder:"ORIGIN" help:"Origin that may embed the pages, such as https://shop.example; replaces the list."`
+}
+
+func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
+	var logo *pay.Logo
+	if c.Logo != nil {
+		body, err := os.ReadFile(*c.Logo)
+		if err != nil {
+			return err
+		}
+		read, err := app.ReadLogo(body)
+		if err != nil {
+			return err
+		}
+		logo = &read
+	}
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	shop, err := a.Rebrand(ctx, c.Shop, func(b pay.Brand) pay.Brand {
+		if c.Color != nil {
+			b.Color = *c.Color
+		}
+		if c.NoLogo {
+			b.Logo = ""
+		}
+		if len(c.Frame) > 0 {
+			b.Frames = c.Frame
+		}
+		return b
+	}, logo)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s: colour %q, logo %q, embedded by %v\n", shop.Name, shop.Brand.Color, shop.Brand.Logo, shop.Brand.Frames)
+	return nil
+}

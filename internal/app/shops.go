@@ -1,0 +1,99 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"image"
+	_ "image/jpeg" // a logo may be one
+	_ "image/png"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+const (
+	// maxLogo keeps a shopper's page light: it is most of what is loaded.
+	maxLogo     = 24 << 10
+	maxLogoSide = 1024
+)
+
+// CreateShop adds a shop to a merchant, with a key pair for each environment.
+//
+// Errors: store.ErrNotFound where there is no such merchant.
+func (a *App) CreateShop(ctx context.Context, merchant, name string) (Onboarded, error) {
+	m, err := a.store.Merchant(ctx, merchant)
+	if err != nil {
+		return Onboarded{}, fmt.Errorf("merchant %s: %w", merchant, err)
+	}
+	name = strings.TrimSpace(name)
+	if name == "" {
+		return Onboarded{}, errors.New("a shop needs a name")
+	}
+	o := Onboarded{Merchant: m}
+	change := a.openShop(&o, name, a.Now())
+	return o, a.store.Commit(ctx, change)
+}
+
+// ReadLogo checks a picture for what a shopper's page can take: PNG or JPEG, at
+// most 24 KB and 1024 pixels a side.
+func ReadLogo(body []byte) (pay.Logo, error) {
+	refuse := func(why string) (pay.Logo, error) {
+		return pay.Logo{}, pay.FieldError(pay.CodeInvalidRequest, "logo", "the logo must be a PNG or JPEG picture of at most 24 KB and 1024 pixels a side: "+why)
+	}
+	if len(body) > maxLogo {
+		return refuse(fmt.Sprintf("it has %d bytes", len(body)))
+	}
+	config, kind, err := image.DecodeConfig(bytes.NewReader(body))
+	if err != nil {
+		return refuse("it is no such picture")
+	}
+	if config.Width > maxLogoSide || config.Height > maxLogoSide {
+		return refuse(fmt.Sprintf("it is %d by %d pixels", config.Width, config.Height))
+	}
+	sum := sha256.Sum256(body)
+	return pay.Logo{ID: hex.EncodeToString(sum[:]), Kind: "image/" + kind, Body: body}, nil
+}
+
+// Rebrand changes how a shop looks to its shoppers; logo may be nil. Running
+// servers notice within seconds.
+//
+// Errors: store.ErrNotFound, invalid_request.
+func (a *App) Rebrand(ctx context.Context, shop string, change func(pay.Brand) pay.Brand, logo *pay.Logo) (pay.Shop, error) {
+	var done pay.Shop
+	err := again(func() error {
+		s, err := a.store.Shop(ctx, shop)
+		if err != nil {
+			return fmt.Errorf("shop %s: %w", shop, err)
+		}
+		next, write, err := s.Rebrand(change(s.Brand), logo)
+		if err != nil {
+			return err
+		}
+		done = next
+		return a.store.Commit(ctx, write)
+	})
+	if err == nil {
+		a.shops.forget(done.Merchant + "/" + done.ID)
+	}
+	return done, err
+}
+
+// Logo reads a shop's picture.
+//
+// Errors: not_found.
+func (a *App) Logo(ctx context.Context, id string) (pay.Logo, error) {
+	missing := pay.NewError(pay.CodeNotFound, "there is no such picture")
+	if !storable(id) {
+		return pay.Logo{}, missing
+	}
+	logo, err := a.store.Logo(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return pay.Logo{}, missing
+	}
+	return logo, err
+}

@@ -1,0 +1,53 @@
+package checkout
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// forever lets a browser keep what its address names by what is in it.
+const forever = "public, max-age=31536000, immutable"
+
+// The colours of the pages' cards, which a button must stand out from.
+const (
+	lightCard = "#ffffff"
+	darkCard  = "#1a1d23"
+)
+
+// style is a shop's colour as a stylesheet. The colour is all that it depends
+// on, so that no shop needs to be known.
+func (p *Pages) style(w http.ResponseWriter, r *http.Request) error {
+	hex, found := strings.CutSuffix(r.PathValue("style"), ".css")
+	brand := pay.Brand{Color: "#" + hex}
+	if !found || brand.Check() != nil {
+		return pay.NewError(pay.CodeNotFound, "there is no such style")
+	}
+	// Where the colour is too near to the card's, the button's edge shows where
+	// it is (WCAG 2.2, 1.4.11: 3 to 1).
+	edge := func(card string) string {
+		if pay.Contrast(brand.Color, card) >= 3 {
+			return brand.Color
+		}
+		return "var(--ink)"
+	}
+	w.Header().Set("Content-Type", "text/css; charset=utf-8")
+	w.Header().Set("Cache-Control", forever)
+	fmt.Fprintf(w, ":root { --brand: %s; --on-brand: %s; --edge: %s; }\n@media (prefers-color-scheme: dark) { :root { --brand: %[1]s; --on-brand: %[2]s; --edge: %[4]s; } }\n",
+		brand.Color, brand.Ink(), edge(lightCard), edge(darkCard))
+	return nil
+}
+
+// logo is a shop's picture. It was checked to be one when it was given.
+func (p *Pages) logo(w http.ResponseWriter, r *http.Request) error {
+	logo, err := p.app.Logo(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", logo.Kind)
+	w.Header().Set("Cache-Control", forever)
+	_, _ = w.Write(logo.Body) // the shopper may be gone
+	return nil
+}
