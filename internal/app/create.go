@@ -56,12 +56,7 @@ func (a *App) CreatePayment(ctx context.Context, by Principal, n NewPayment) (p 
 	}
 	cause := view.Cause{RequestID: n.RequestID, IdempotencyKey: n.Idempotency.Key}
 	routes := a.routes(scope.Live)
-	var change pay.Change
-	if first, ok := p.Next(routes); ok {
-		p, change = p.Try(first, now)
-	} else {
-		p, change = p.Exhaust(now)
-	}
+	p, change := begin(p, routes, now)
 	change.Once = n.Idempotency.once(scope, p.ID, now)
 	err = a.commit(ctx, change, cause)
 	if errors.Is(err, store.ErrDuplicate) {
@@ -85,6 +80,15 @@ func (a *App) CreatePayment(ctx context.Context, by Principal, n NewPayment) (p 
 		}
 	}
 	return p, false, err
+}
+
+// begin returns the change that makes a payment: with its first attempt, or
+// failed where no provider serves it.
+func begin(p pay.Payment, routes []pay.Route, now time.Time) (pay.Payment, pay.Change) {
+	if first, ok := p.Next(routes); ok {
+		return p.Try(first, now)
+	}
+	return p.Exhaust(now)
 }
 
 // answer notes the reply of a create call, which its replays wait for.

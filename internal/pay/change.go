@@ -19,6 +19,7 @@ type Change struct {
 	Events        []Event        // fan out to deliveries in the same transaction
 	Deliveries    []Delivery     // updates only: they are made by the fan-out
 	Subscriptions []Subscription
+	Sessions      []Session
 	Merchants     []Merchant
 	Shops         []Shop
 	Keys          []Key

@@ -66,6 +66,7 @@ type Times struct {
 type Buyer struct {
 	Email    string `json:"email,omitempty"`
 	Name     string `json:"name,omitempty"`
+	Phone    string `json:"phone,omitempty"`
 	IP       string `json:"ip,omitempty"`
 	Document string `json:"document,omitempty"`
 }

@@ -89,6 +89,16 @@ JOIN subscriptions AS s ON s.shop = e.shop AND s.live = e.live AND s.status = 'e
   AND (s.events = ',*,' OR s.events LIKE '%,' || e.type || ',%')
 LEFT JOIN deliveries AS d ON d.event = e.id AND d.subscription = s.id
 WHERE d.id IS NULL`},
+	{"a completed session has its payment, in its own shop and environment, of its amount", `
+SELECT s.id, coalesce(p.id, 'no payment ' || s.payment) FROM sessions AS s LEFT JOIN (
+  SELECT id, merchant, shop, live, amount FROM payments UNION ALL SELECT id, merchant, shop, live, amount FROM processing
+) AS p ON p.id = s.payment
+WHERE s.payment <> '' AND (p.id IS NULL OR p.merchant <> s.merchant OR p.shop <> s.shop OR p.live <> s.live OR p.amount <> s.amount)`},
+	{"a payment has at most one session", `
+SELECT payment, 'of ' || count(*) || ' sessions' FROM sessions WHERE payment <> '' GROUP BY payment HAVING count(*) > 1`},
+	{"a session belongs to its shop's merchant", `
+SELECT e.id, e.merchant || ' is not the merchant of ' || e.shop FROM sessions AS e LEFT JOIN shops AS s ON s.id = e.shop
+WHERE s.id IS NULL OR s.merchant <> e.merchant`},
 	{"counters count the payments", `
 SELECT coalesce(c.shop, p.shop) || ' ' || coalesce(c.rail, p.rail) || ' ' || coalesce(c.status, p.status),
   coalesce(c.n, 0) || ' counted, found ' || coalesce(p.n, 0)

@@ -265,3 +265,27 @@ CREATE TABLE logos (
   kind TEXT NOT NULL,
   body TEXT NOT NULL -- base64
 );
+
+-- version 4
+-- Hosted checkouts whose customer chooses the method. The token is not kept,
+-- only its keyed hash; amount is amount_asked at rate.
+CREATE TABLE sessions (
+  id TEXT NOT NULL PRIMARY KEY,
+  merchant TEXT NOT NULL,
+  shop TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  version BIGINT NOT NULL,
+  hash TEXT NOT NULL,
+  amount BIGINT NOT NULL, -- USD cents
+  amount_asked BIGINT NOT NULL, -- minor units of currency_asked
+  currency_asked TEXT NOT NULL,
+  rate TEXT NOT NULL,
+  country TEXT NOT NULL, -- '' for any
+  order_id TEXT NOT NULL,
+  payment TEXT NOT NULL, -- '' until a method is chosen
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  doc TEXT NOT NULL
+);
+CREATE UNIQUE INDEX sessions_hash ON sessions (hash);
+CREATE UNIQUE INDEX sessions_payment ON sessions (payment) WHERE payment <> '';

@@ -123,6 +123,7 @@ func queries() []string {
 	}
 	list = append(list, clocksTable.insert, clocksTable.update, selectClocks, selectClock, logosTable.insert, selectLogo)
 	list = append(list, dutyQueries()...)
+	list = append(list, sessionQueries()...)
 	list = append(list, listQueries()...)
 	return append(list, checkQueries()...)
 }

@@ -52,6 +52,7 @@ func guardedIDs(c *pay.Change) []string {
 	ids = replaced(ids, claimsTable, c.Claims)
 	ids = replaced(ids, subscriptionsTable, c.Subscriptions)
 	ids = replaced(ids, deliveriesTable, c.Deliveries)
+	ids = replaced(ids, sessionsTable, c.Sessions)
 	ids = replaced(ids, merchantsTable, c.Merchants)
 	ids = replaced(ids, keysTable, c.Keys)
 	ids = replaced(ids, shopsTable, c.Shops)
@@ -86,6 +87,7 @@ func payments(c *pay.Change) []pay.Payment           { return c.Payments }
 func claims(c *pay.Change) []pay.Claim               { return c.Claims }
 func subscriptions(c *pay.Change) []pay.Subscription { return c.Subscriptions }
 func deliveries(c *pay.Change) []pay.Delivery        { return c.Deliveries }
+func sessions(c *pay.Change) []pay.Session           { return c.Sessions }
 func merchants(c *pay.Change) []pay.Merchant         { return c.Merchants }
 func shops(c *pay.Change) []pay.Shop                 { return c.Shops }
 func keys(c *pay.Change) []pay.Key                   { return c.Keys }
@@ -132,6 +134,7 @@ func (w *write) guards() []step {
 	steps = replace(w, steps, claimsTable, claims)
 	steps = replace(w, steps, subscriptionsTable, subscriptions)
 	steps = replace(w, steps, deliveriesTable, deliveries)
+	steps = replace(w, steps, sessionsTable, sessions)
 	steps = replace(w, steps, merchantsTable, merchants)
 	steps = replace(w, steps, shopsTable, shops)
 	steps = replace(w, steps, keysTable, keys)
@@ -289,6 +292,7 @@ func (w *write) steps() []step {
 	steps = insert(w, steps, clocksTable, clocks)
 	steps = put(w, steps, logosTable, gather(w.kept, logos, nil))
 	steps = insert(w, steps, subscriptionsTable, subscriptions)
+	steps = insert(w, steps, sessionsTable, sessions)
 	steps = put(w, steps, processingTable, gather(w.kept, payments, startsProcessing))
 	steps = put(w, steps, paymentsTable, gather(w.kept, payments, entersPayments))
 	steps = insert(w, steps, claimsTable, claims)

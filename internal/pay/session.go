@@ -1,0 +1,171 @@
+package pay
+
+import (
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+)
+
+// A session's token begins with SessionTokenPrefix, the id of its row, which is
+// never sent, with SessionPrefix.
+const (
+	SessionPrefix      = "ses_"
+	SessionTokenPrefix = "cs_"
+)
+
+// SessionLife is how long a session's token resolves, completed or not
+// (contract: Checkout session states).
+const SessionLife = 24 * time.Hour
+
+// SessionStatus is where a session stands (contract: Checkout session).
+type SessionStatus string
+
+// The two states. SessionPending says that there is a transaction, not how it
+// stands.
+const (
+	AwaitingMethod SessionStatus = "awaiting_method"
+	SessionPending SessionStatus = "pending"
+)
+
+// Session is a hosted checkout in selector mode: an amount and a customer whose
+// method is still to be chosen, by the customer. Whoever holds its token may
+// read it and choose, once.
+type Session struct {
+	ID string // ses_…
+	Scope
+	Version int64
+	Hash    string // keyed hash of the token, which is not kept
+
+	Asked     money.Amount // in the shop's currency
+	Amount    money.Amount // USD: Asked at Rate
+	Rate      money.Rate   // Asked's currency for one USD, as used
+	Country   string       // alpha-3; "" offers the methods of every country
+	Customer  Customer
+	IP        string // of the customer's latest request before the choice, or ""
+	OrderID   string
+	ReturnURL string
+	Payment   string // what it is locked to; "" until a method is chosen
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// Customer is the shopper of a session, as the shop told us.
+type Customer struct {
+	FirstName string `json:"firstName"`
+	LastName  string `json:"lastName"`
+	Email     string `json:"email"`
+	Phone     string `json:"phone"`
+	Document  string `json:"document,omitempty"`
+}
+
+// NoSession is what a token that does not resolve gets: unknown, too old,
+// and another service's alike.
+func NoSession() error {
+	return NewError(CodeCheckoutSessionNotFound, "there is no such checkout session, or it is older than 24 hours")
+}
+
+// Open makes a session of what was asked for: everything but the USD amount,
+// the version and the times is set.
+//
+// Errors: amount_invalid, amount_above_maximum.
+func (s Session) Open(now time.Time) (Session, Change, error) {
+	usd, err := s.Rate.ConvertBack(s.Asked, money.USD, money.HalfEven)
+	if err != nil { // beyond every amount
+		usd = money.New(maxAmount+1, money.USD)
+	}
+	if err := CheckAmount(usd); err != nil {
+		return Session{}, Change{}, err
+	}
+	s.Amount, s.Version, s.CreatedAt, s.UpdatedAt = usd, 1, now, now
+	return s, Change{Sessions: []Session{s}}, nil
+}
+
+// ExpiresAt is when the token stops resolving.
+func (s Session) ExpiresAt() time.Time { return s.CreatedAt.Add(SessionLife) }
+
+// Status is where the session stands.
+func (s Session) Status() SessionStatus {
+	if s.Payment != "" {
+		return SessionPending
+	}
+	return AwaitingMethod
+}
+
+// Resolve says whether the token still resolves.
+//
+// Errors: checkout_session_not_found.
+func (s Session) Resolve(now time.Time) error {
+	if !now.Before(s.ExpiresAt()) {
+		return NoSession()
+	}
+	return nil
+}
+
+// Visit notes the customer's address, and reports whether that is new. Once a
+// method is chosen it stays what the provider was told.
+func (s Session) Visit(ip string, now time.Time) (Session, Change, bool) {
+	if s.Payment != "" || ip == "" || ip == s.IP {
+		return s, Change{}, false
+	}
+	s.IP = ip
+	s = s.written(now)
+	return s, Change{Sessions: []Session{s}}, true
+}
+
+// Choosable says whether a method may be chosen.
+//
+// Errors: checkout_session_not_found, checkout_session_already_completed.
+func (s Session) Choosable(now time.Time) error {
+	if err := s.Resolve(now); err != nil {
+		return err
+	}
+	if s.Payment != "" {
+		return &Error{Code: CodeCheckoutSessionAlreadyCompleted, Message: "a method was chosen already: send the customer to details.existingTxId",
+			Details: Details{ExistingTxID: s.Payment}}
+	}
+	return nil
+}
+
+// Buyer is whom the payment's provider is told of. What the customer typed on
+// the way replaces what the shop told; empty fields do not.
+func (s Session) Buyer(typed Buyer) Buyer {
+	first := func(a, b string) string {
+		if a != "" {
+			return a
+		}
+		return b
+	}
+	return Buyer{
+		Email: first(typed.Email, s.Customer.Email), Name: first(typed.Name, strings.TrimSpace(s.Customer.FirstName+" "+s.Customer.LastName)),
+		Phone: s.Customer.Phone, Document: first(typed.Document, s.Customer.Document), IP: first(typed.IP, s.IP),
+	}
+}
+
+// Lock adds the session to the change that creates its payment: of any number
+// who choose at once, the one whose change wins the session's version makes a
+// payment, and there is no moment with the one and not the other. The session
+// must be Choosable.
+func (s Session) Lock(p Payment, change Change, now time.Time) (Session, Change) {
+	s.Payment, s.IP = p.ID, p.Buyer.IP
+	s = s.written(now)
+	change.Sessions = append(change.Sessions, s)
+	return s, change
+}
+
+func (s Session) written(now time.Time) Session {
+	s.Version++
+	s.UpdatedAt = now
+	return s
+}
+
+// Session is the session of a payment that its shop made for hosted checkout
+// with the method chosen (one-shot mode): its token is the payment's id, and it
+// is completed from the start. It tells nothing of the shopper, for the id is
+// no secret. False for a direct charge.
+func (p Payment) Session() (Session, bool) {
+	return Session{
+		ID: p.ID, Scope: p.Scope, Asked: p.Amount, Amount: p.Amount, Country: p.Country, OrderID: p.OrderID,
+		ReturnURL: p.ReturnURL, Payment: p.ID, CreatedAt: p.Times.Created, UpdatedAt: p.Times.Created,
+	}, p.Hosted
+}

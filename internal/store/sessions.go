@@ -1,0 +1,92 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+var sessionsTable = newTable("sessions", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, hash TEXT!, "+
+	"amount BIGINT!, amount_asked BIGINT!, currency_asked TEXT!, rate TEXT!, country TEXT!, order_id TEXT!, payment TEXT, "+
+	"created_at BIGINT!, updated_at BIGINT, doc TEXT",
+	func(s *pay.Session) string { return s.ID }, func(s *pay.Session) int64 { return s.Version }, sessionRow)
+
+const sessionColumns = `id, merchant, shop, live, version, hash, amount, amount_asked, currency_asked, rate, country, order_id, payment,
+  created_at, updated_at, doc`
+
+type sessionDoc struct {
+	Customer  pay.Customer `json:"customer"`
+	IP        string       `json:"ip,omitempty"`
+	ReturnURL string       `json:"returnUrl,omitempty"`
+}
+
+func sessionRow(r *rows, s *pay.Session) {
+	r.text(s.ID, s.Merchant, s.Shop).flag(s.Live).number(s.Version).text(s.Hash).
+		number(s.Amount.Minor, s.Asked.Minor).text(string(s.Asked.Currency), s.Rate.Decimal(), s.Country, s.OrderID, s.Payment).
+		number(micros(s.CreatedAt), micros(s.UpdatedAt)).text(encode(sessionDoc{s.Customer, s.IP, s.ReturnURL}))
+}
+
+func scanSession(r row) (pay.Session, error) {
+	var s pay.Session
+	var currency, rate, text string
+	var created, updated int64
+	err := r.Scan(&s.ID, &s.Merchant, &s.Shop, &s.Live, &s.Version, &s.Hash, &s.Amount.Minor, &s.Asked.Minor, &currency, &rate,
+		&s.Country, &s.OrderID, &s.Payment, &created, &updated, &text)
+	if err != nil {
+		return s, err
+	}
+	var doc sessionDoc
+	if err := json.Unmarshal([]byte(text), &doc); err != nil {
+		return s, fmt.Errorf("session %s: %w", s.ID, err)
+	}
+	s.Amount.Currency = money.USD
+	if s.Asked.Currency, err = money.ParseCurrency(currency); err != nil {
+		return s, fmt.Errorf("session %s: %w", s.ID, err)
+	}
+	if s.Rate, err = money.ParseRate(rate); err != nil {
+		return s, fmt.Errorf("session %s: %w", s.ID, err)
+	}
+	s.Customer, s.IP, s.ReturnURL = doc.Customer, doc.IP, doc.ReturnURL
+	s.CreatedAt, s.UpdatedAt = fromMicros(created), fromMicros(updated)
+	return s, nil
+}
+
+const (
+	selectSessionByHash = `SELECT ` + sessionColumns + ` FROM sessions WHERE hash = $1`
+	selectSession       = `SELECT ` + sessionColumns + ` FROM sessions WHERE id = $1 AND shop = $2 AND live = $3`
+)
+
+// SessionByHash reads a session by the keyed hash of its token, which is the
+// credential: whose session it is follows from the row.
+func (s *Store) SessionByHash(ctx context.Context, hash string) (pay.Session, error) {
+	return one(ctx, s, selectSessionByHash, scanSession, hash)
+}
+
+// Session reads a shop's session. ErrNotFound also where it is another's.
+func (s *Store) Session(ctx context.Context, scope pay.Scope, id string) (pay.Session, error) {
+	return one(ctx, s, selectSession, scanSession, id, scope.Shop, scope.Live)
+}
+
+// Ids begin with their time, so the oldest are the first of the primary key.
+const purgeSessions = `
+DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE id < $1 ORDER BY id LIMIT $2 {skip locked})
+RETURNING id`
+
+func sessionQueries() []string {
+	return []string{sessionsTable.insert, sessionsTable.update, selectSession, selectSessionByHash, purgeSessions}
+}
+
+// PurgeSessions deletes at most limit sessions whose ids are below one, which
+// is the smallest id of a moment, and returns how many.
+func (s *Store) PurgeSessions(ctx context.Context, below string, limit int) (int, error) {
+	n := 0
+	err := s.db.lease(ctx, s.text(purgeSessions), []any{below, limit}, func(r row) error {
+		n++
+		var id string
+		return r.Scan(&id)
+	})
+	return n, err
+}
