@@ -37,12 +37,14 @@ type API struct {
 	huma huma.API
 	mux  *http.ServeMux
 	spec []byte
+	help string // where the fields of a checkout's customer are described
 }
 
 // New returns the API of a service. baseURL is the public address with Base.
 func New(a *app.App, log *slog.Logger, baseURL string, now func() time.Time, newID func(string, time.Time) string) (http.Handler, error) {
 	adoptErrors()
 	api := &API{app: a, log: log, mux: http.NewServeMux()}
+	api.help = strings.TrimSuffix(baseURL, Base) + "/api/openapi.json#/components/schemas/CustomerBody"
 	config := huma.DefaultConfig("Cascada", view.APIVersion)
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil
 	config.AllowAdditionalPropertiesByDefault = true
@@ -93,6 +95,7 @@ type Call struct {
 	app.Principal
 	RequestID string
 	ClientIP  string
+	HelpURL   string // for what is wrong with a checkout's customer
 }
 
 type callKey struct{}
@@ -118,7 +121,7 @@ func handle[I, O any](a *API, op huma.Operation, need access, handler func(conte
 // admit checks what stands before any endpoint: version, credentials, content
 // type.
 func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
-	call := Call{RequestID: web.RequestID(ctx.Context())}
+	call := Call{RequestID: web.RequestID(ctx.Context()), HelpURL: a.help}
 	r, _ := humago.Unwrap(ctx)
 	call.ClientIP = web.ClientIP(r.Header, r.RemoteAddr)
 	if version := ctx.Header("Service-Version"); version != "" && version != view.APIVersion {
@@ -210,7 +213,7 @@ func findNUL(v reflect.Value) (path string, found bool) {
 		for i := range v.NumField() {
 			if below, found := findNUL(v.Field(i)); found {
 				name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-				return strings.TrimSuffix(name+"."+below, "."), true
+				return strings.Trim(name+"."+below, "."), true
 			}
 		}
 	}

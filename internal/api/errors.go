@@ -244,6 +244,10 @@ func validationError(ctx context.Context, status int, message string, errs []err
 			e.Code = code
 		}
 	}
+	if slices.ContainsFunc(e.Details.Issues, aboutCustomer) {
+		call, _ := ctx.Value(callKey{}).(Call)
+		e.Code, e.Details.HelpURL = pay.CodeInvalidRequest, call.HelpURL
+	}
 	return newEnvelope(ctx, e)
 }
 

@@ -16,6 +16,7 @@ func (a *API) routes() {
 	a.authRoutes()
 	a.merchantRoutes()
 	a.paymentRoutes()
+	a.sessionRoutes()
 	a.webhookRoutes()
 	a.clockRoutes()
 }
@@ -127,6 +128,7 @@ func (a *API) polish(tree map[string]any) {
 			"type": "number", "description": amountDoc, "exclusiveMinimum": 0, "maximum": 100_000, "multipleOf": 0.01, "examples": []any{25.5},
 		}
 	}
+	publishSessions(schemas)
 	if body, ok := schemas["SubscribeInBody"].(map[string]any); ok {
 		body["required"] = []string{"events"}
 	}

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/mail"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -100,7 +99,7 @@ func (b *PaymentBody) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues [
 	if _, ok := geo.Parse(b.Country); b.Country != "" && !ok {
 		add(coded(pay.CodeInvalidRequest, prefix.With("country"), "country must be an ISO 3166 code of two or three letters"))
 	}
-	if at, err := mail.ParseAddress(b.UserEmail); b.UserEmail != "" && (err != nil || at.Address != b.UserEmail) {
+	if b.UserEmail != "" && !isEmail(b.UserEmail) {
 		add(coded(pay.CodeInvalidRequest, prefix.With("userEmail"), "userEmail must be an email address"))
 	}
 	if _, err := netip.ParseAddr(b.UserIP); b.UserIP != "" && err != nil {
@@ -117,15 +116,20 @@ func webURL(text string) bool {
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
 }
 
-type createIn struct {
+// CreateHeader is what a request that makes a payment may carry.
+type CreateHeader struct {
 	IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 255 printable characters; a repeat gets the first reply"`
 	Simulate       string `header:"Sandbox-Simulate" doc:"Sandbox only: paid, failed, expired, chargeback or slow_payment"`
-	RawBody        []byte
-	Body           PaymentBody
+}
+
+type createIn struct {
+	CreateHeader
+	RawBody []byte
+	Body    PaymentBody
 }
 
 // Resolve checks the headers.
-func (in *createIn) Resolve(huma.Context) (issues []error) {
+func (in *CreateHeader) Resolve(huma.Context) (issues []error) {
 	if !printable(in.IdempotencyKey) {
 		issues = append(issues, coded(pay.CodeInvalidRequest, "Idempotency-Key", "Idempotency-Key must have 1 to 255 printable characters"))
 	}
@@ -303,42 +307,57 @@ func (a *API) paymentRoutes() {
 }
 
 func (a *API) createPayment(ctx context.Context, call Call, in *createIn) (*createOut, error) {
-	if in.Simulate != "" && call.Live {
-		return nil, pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only")
+	// One payment has one route, under whichever name it was called.
+	p, replayed, err := a.take(ctx, call, "POST /payments", in.CreateHeader, in.RawBody, &in.Body)
+	if err != nil {
+		return nil, err
 	}
-	b := in.Body
+	return &createOut{replayed, view.NewCreated(p, a.app.CheckoutURL)}, nil
+}
+
+// take makes a payment. replayed is the header of that name; the error is the
+// refusal where the shopper cannot go on.
+func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader, raw []byte, b *PaymentBody) (p pay.Payment, replayed string, err error) {
+	if in.Simulate != "" && call.Live {
+		return p, "", pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only")
+	}
 	n := app.NewPayment{
 		Amount: string(b.Amount), PaymentMethodID: b.PaymentMethodID, PaymentMethod: b.PaymentMethod, Country: b.Country,
 		Buyer:   pay.Buyer{Email: b.UserEmail, Name: b.UserName, IP: b.UserIP, Document: strings.TrimSpace(b.DocumentID)},
 		OrderID: b.MerchantOrderID, Hosted: b.HostedCheckout, MerchantID: b.MerchantID, ShopID: b.ShopID,
-		Simulate: pay.Action(in.Simulate), RequestID: call.RequestID,
-	}
-	if n.Buyer.IP == "" {
-		n.Buyer.IP = call.ClientIP
+		Simulate: pay.Action(in.Simulate), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,
 	}
 	if b.HostedCheckout {
+		// Who calls is the shop's server, which is not the shopper (contract:
+		// Selector flow).
 		n.ReturnURL = b.ReturnURL
+	} else if n.Buyer.IP == "" {
+		n.Buyer.IP = call.ClientIP
 	}
-	if in.IdempotencyKey != "" {
-		// One payment has one route, under whichever name it was called.
-		n.Idempotency = app.Idempotency{Route: "POST /payments", Key: in.IdempotencyKey, Hash: bodyHash(in.RawBody, in.Simulate)}
-	}
-	p, replayed, err := a.app.CreatePayment(ctx, call.Principal, n)
+	p, again, err := a.app.CreatePayment(ctx, call.Principal, n)
 	if err != nil {
-		return nil, err
+		return p, "", err
 	}
 	refusal := p.Refusal()
-	if refusal != nil && replayed {
-		return nil, huma.ErrorWithHeaders(a.envelope(ctx, refusal), http.Header{"Idempotency-Replayed": {"true"}})
+	if refusal != nil && again {
+		refusal = huma.ErrorWithHeaders(a.envelope(ctx, refusal), http.Header{"Idempotency-Replayed": {"true"}})
 	}
-	if refusal != nil {
-		return nil, refusal
-	}
-	out := &createOut{Body: view.NewCreated(p, a.app.CheckoutURL)}
+	return p, repeated(again), refusal
+}
+
+// repeated is the header of a replay.
+func repeated(replayed bool) string {
 	if replayed {
-		out.Replayed = "true"
+		return "true"
 	}
-	return out, nil
+	return ""
+}
+
+func (in CreateHeader) idempotency(route string, raw []byte) app.Idempotency {
+	if in.IdempotencyKey == "" {
+		return app.Idempotency{}
+	}
+	return app.Idempotency{Route: route, Key: in.IdempotencyKey, Hash: bodyHash(raw, in.Simulate)}
 }
 
 // bodyHash is the SHA-256 of the canonical body: keys sorted, no spaces,

@@ -162,6 +162,7 @@ func (a *App) Loops() []work.Loop {
 		{Name: "deliveries", Every: time.Second, Do: a.Dispatch},
 		{Name: "payments", Every: time.Second, Do: a.Sweep},
 		{Name: "clocks", Every: time.Second, Do: func(ctx context.Context) (int, error) { return 0, a.readClocks(ctx) }},
+		{Name: "sessions", Every: time.Hour, Do: a.PurgeSessions},
 		{Name: "tidy", Every: 3 * time.Second, Do: func(ctx context.Context) (int, error) { return 0, a.store.Tidy(ctx) }},
 	}
 }

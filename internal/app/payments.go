@@ -16,13 +16,17 @@ import (
 // Errors: transaction_not_found, also for another shop's.
 func (a *App) Payment(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
 	if !storable(id) {
-		return pay.Payment{}, pay.NewError(pay.CodeTransactionNotFound, "there is no such transaction")
+		return pay.Payment{}, noTransaction()
 	}
 	p, err := a.store.Payment(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return p, pay.NewError(pay.CodeTransactionNotFound, "there is no such transaction")
+		return p, noTransaction()
 	}
 	return p, err
+}
+
+func noTransaction() error {
+	return pay.NewError(pay.CodeTransactionNotFound, "there is no such transaction")
 }
 
 // storable reports whether a text can be in the database: PostgreSQL fails on

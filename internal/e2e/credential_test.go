@@ -28,6 +28,7 @@ func endpoints(payment, hook string) []endpoint {
 		{http.MethodGet, "/payments/" + payment, "", false},
 		{http.MethodPost, "/payments/" + payment + "/simulate", `{"action":"paid"}`, false},
 		{http.MethodPost, "/transactions", card, false},
+		{http.MethodPost, "/checkout/sessions", checkout, false},
 		{http.MethodGet, "/transactions", "", false},
 		{http.MethodGet, "/transactions/" + payment, "", false},
 		{http.MethodPost, "/transactions/" + payment + "/simulate", `{"action":"paid"}`, false},

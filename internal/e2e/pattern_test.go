@@ -24,6 +24,7 @@ var placeholders = map[string]*regexp.Regexp{
 	"<masked>": regexp.MustCompile(`^\w+_…[\w-]{4}$`),
 	"<url>":    regexp.MustCompile(`^http://127\.0\.0\.1:\d+/\S+$`),
 	"<text>":   regexp.MustCompile(`\S`),
+	"<token>":  regexp.MustCompile(`^cs_[\w-]{43}$`),
 	"<jwt>":    regexp.MustCompile(`^[\w-]+\.[\w-]+\.[\w-]{43}$`),
 	"<digits>": regexp.MustCompile(`^\d+$`),
 }

@@ -18,6 +18,7 @@ func TestUnknownRoutesAndMethodsAreTold(t *testing.T) {
 			"/auth/token": "POST", "/auth/refresh": "POST", "/ping": "GET", "/me": "GET", "/me/balance": "GET", "/payment-methods": "GET",
 			"/payments": "GET, POST", "/transactions": "GET, POST", "/payments/TXN-1": "GET", "/transactions/TXN-1": "GET",
 			"/payments/TXN-1/simulate": "POST", "/transactions/TXN-1/simulate": "POST", "/webhooks": "GET, POST", "/webhooks/wh_1": "DELETE",
+			"/checkout/sessions": "POST", "/checkout/sessions/cs_1": "GET", "/checkout/sessions/cs_1/select": "POST",
 			"/providers/sandbox-1/notifications": "POST",
 		} {
 			for _, method := range []string{http.MethodPut, http.MethodPatch, http.MethodOptions} {

@@ -96,6 +96,7 @@ type request struct {
 	path   string // with the query
 	body   string
 	header http.Header
+	host   string // the Host header; empty: the service's own
 }
 
 // upstream is a provider's name where no merchant may see it. A PIX code holds
@@ -110,6 +111,7 @@ func (s *service) send(t *testing.T, q request) reply {
 	if q.header != nil {
 		req.Header = q.header
 	}
+	req.Host = q.host
 	res, err := http.DefaultTransport.RoundTrip(req)
 	if err != nil {
 		t.Fatalf("%s %s: %v", q.method, q.path, err)

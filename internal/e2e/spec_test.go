@@ -205,6 +205,7 @@ func TestDocumentListsEveryEndpointAndEvent(t *testing.T) {
 		want := []string{
 			"DELETE /webhooks/{id}", "GET /me", "GET /me/balance", "GET /payment-methods", "GET /payments", "GET /payments/{id}",
 			"GET /ping", "GET /transactions", "GET /transactions/{id}", "GET /webhooks",
+			"GET /checkout/sessions/{token}", "POST /checkout/sessions", "POST /checkout/sessions/{token}/select",
 			"POST /auth/refresh", "POST /auth/token", "POST /payments", "POST /payments/{id}/simulate",
 			"POST /transactions", "POST /transactions/{id}/simulate", "POST /webhooks",
 		}

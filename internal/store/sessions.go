@@ -72,7 +72,7 @@ func (s *Store) Session(ctx context.Context, scope pay.Scope, id string) (pay.Se
 
 // Ids begin with their time, so the oldest are the first of the primary key.
 const purgeSessions = `
-DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE id < $1 ORDER BY id LIMIT $2 {skip locked})
+DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE id < $1 ORDER BY id LIMIT $2 {for update})
 RETURNING id`
 
 func sessionQueries() []string {

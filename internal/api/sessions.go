@@ -1,0 +1,304 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/mail"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/geo"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/view"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// CustomerBody is the shopper of a session. Its texts are trimmed before they
+// are checked, so the schema that requests are validated against is looser than
+// the published one.
+type CustomerBody struct {
+	FirstName  string `json:"firstName,omitempty"`
+	LastName   string `json:"lastName,omitempty"`
+	Email      string `json:"email,omitempty"`
+	Phone      string `json:"phone,omitempty" doc:"With the country code" example:"+5511987654321"`
+	DocumentID string `json:"documentId,omitempty" doc:"Where the method needs one"`
+}
+
+// field is a text of a customer with its limit in characters.
+type field struct {
+	name     string
+	text     *string
+	max      int
+	required bool
+}
+
+func (c *CustomerBody) fields() []field {
+	return []field{
+		{"firstName", &c.FirstName, 60, true}, {"lastName", &c.LastName, 60, true}, {"email", &c.Email, 254, true},
+		{"phone", &c.Phone, 40, true}, {"documentId", &c.DocumentID, 40, false},
+	}
+}
+
+// checkCustomer trims the fields of a customer, which stands at path, and
+// reports what is wrong.
+func checkCustomer(path string, fields []field) (issues []error) {
+	for _, f := range fields {
+		bad := func(code pay.Code, what string) {
+			issues = append(issues, coded(code, path+"."+f.name, "customer."+f.name+" "+what))
+		}
+		*f.text = strings.TrimSpace(*f.text)
+		switch n := utf8.RuneCountInString(*f.text); {
+		case n == 0 && f.required:
+			bad(pay.CodeMissingField, "is required")
+		case n > f.max:
+			bad(pay.CodeInvalidRequest, fmt.Sprintf("must have at most %d characters", f.max))
+		case n > 0 && f.name == "email" && !isEmail(*f.text):
+			bad(pay.CodeInvalidRequest, "must be an email address")
+		}
+	}
+	return issues
+}
+
+func isEmail(text string) bool {
+	at, err := mail.ParseAddress(text)
+	return err == nil && at.Address == text
+}
+
+// SessionBody is what a shop sends to open a checkout (contract: POST
+// /checkout/sessions): with a paymentMethodId the body of a payment, without
+// one an amount and a customer.
+type SessionBody struct {
+	PaymentBody
+	Currency string       `json:"currency,omitempty" maxLength:"3" example:"USD" doc:"ISO 4217, USD by default. With a paymentMethodId the amount is in USD"`
+	Customer CustomerBody `json:"customer,omitempty" doc:"Required unless paymentMethodId is given"`
+	amount   money.Amount
+}
+
+// Resolve checks what a schema cannot say.
+func (b *SessionBody) Resolve(ctx huma.Context, prefix *huma.PathBuffer) (issues []error) {
+	add := func(err error) {
+		if err != nil {
+			issues = append(issues, err)
+		}
+	}
+	b.Currency = strings.ToUpper(b.Currency)
+	if b.PaymentMethodID != "" {
+		issues = b.PaymentBody.Resolve(ctx, prefix)
+		if b.Currency != "" && b.Currency != string(money.USD) {
+			// Read as a payment's body it would be taken for as many dollars.
+			add(coded(pay.CodeUnsupportedCurrency, prefix.With("currency"), "with a paymentMethodId the amount is in USD"))
+		}
+		return issues
+	}
+	currency, err := money.USD, error(nil)
+	if b.Currency != "" {
+		currency, err = money.ParseCurrency(b.Currency)
+	}
+	if err != nil {
+		add(coded(pay.CodeInvalidRequest, prefix.With("currency"), "currency must be an ISO 4217 code of three letters"))
+	} else {
+		b.amount, err = b.Amount.in(prefix.With("amount"), currency)
+		add(err)
+	}
+	if _, ok := geo.Parse(b.Country); b.Country != "" && !ok {
+		add(coded(pay.CodeInvalidRequest, prefix.With("country"), "country must be an ISO 3166 code of two or three letters"))
+	}
+	if b.ReturnURL != "" && !webURL(b.ReturnURL) {
+		add(coded(pay.CodeInvalidRequest, prefix.With("returnUrl"), "returnUrl must be an absolute http or https URL"))
+	}
+	return append(issues, checkCustomer(prefix.With("customer"), b.Customer.fields())...)
+}
+
+// in reads an amount of a currency. What it is in USD, and whether that is too
+// much, is known once it is converted.
+func (a Amount) in(path string, c money.Currency) (money.Amount, error) {
+	text := string(a)
+	amount, err := money.Parse(text, c)
+	switch {
+	case c == money.USD:
+		return amount, a.check(path)
+	case text == "" || text == "null":
+		return amount, coded(pay.CodeMissingField, path, "amount is required")
+	case errors.Is(err, money.ErrRange) && text[0] != '-':
+		return amount, coded(pay.CodeAmountAboveMaximum, path, "amount must be worth at most 100000 USD")
+	case err != nil || !amount.IsPositive():
+		return amount, coded(pay.CodeAmountInvalid, path,
+			fmt.Sprintf("amount must be a JSON number above 0 with at most %d decimals, for that is what %s has", c.Exponent(), c))
+	}
+	return amount, nil
+}
+
+type sessionIn struct {
+	CreateHeader
+	RawBody []byte
+	Body    SessionBody
+}
+
+type sessionOut struct {
+	Replayed string `header:"Idempotency-Replayed" doc:"true on a repeat"`
+	Body     view.SessionCreated
+}
+
+// TokenPath is the token of a session in a path.
+type TokenPath struct {
+	Token string `path:"token" doc:"The sessionId"`
+}
+
+type readSessionOut struct{ Body view.Session }
+
+// SelectBody is a customer's choice (contract: POST
+// /checkout/sessions/{token}/select).
+type SelectBody struct {
+	PaymentMethodID string             `json:"paymentMethodId,omitempty" maxLength:"40" example:"sbx_card" doc:"A routable method of the catalog"`
+	Customer        SelectCustomerBody `json:"customer,omitempty" doc:"What the customer corrected; what is absent is the session's"`
+}
+
+// SelectCustomerBody is what a customer corrected on the way.
+type SelectCustomerBody struct {
+	Email      string `json:"email,omitempty"`
+	FullName   string `json:"fullName,omitempty"`
+	DocumentID string `json:"documentId,omitempty" doc:"Where the method needs one and the session has none"`
+}
+
+func (c *SelectCustomerBody) fields() []field {
+	return []field{{"email", &c.Email, 254, false}, {"fullName", &c.FullName, 120, false}, {"documentId", &c.DocumentID, 40, false}}
+}
+
+// Resolve checks what a schema cannot say.
+func (b *SelectBody) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues []error) {
+	if b.PaymentMethodID == "" {
+		issues = append(issues, coded(pay.CodeMissingField, prefix.With("paymentMethodId"), "paymentMethodId is required"))
+	}
+	return append(issues, checkCustomer(prefix.With("customer"), b.Customer.fields())...)
+}
+
+type selectIn struct {
+	TokenPath
+	Body SelectBody
+}
+
+type selectOut struct{ Body view.Selected }
+
+func (a *API) sessionRoutes() {
+	tags := []string{"Checkout"}
+	handle(a, huma.Operation{OperationID: "createCheckoutSession", Method: http.MethodPost, Path: "/checkout/sessions", Tags: tags,
+		Summary: "Open a hosted checkout", DefaultStatus: http.StatusCreated,
+		Description: "Without a paymentMethodId the customer chooses the method on our page (selector mode). With one this is POST /payments with hostedCheckout (one-shot mode)."},
+		secretKey, a.createSession)
+	handle(a, huma.Operation{OperationID: "getCheckoutSession", Method: http.MethodGet, Path: "/checkout/sessions/{token}", Tags: tags,
+		Summary: "Read a checkout session", Description: "The token is the credential."}, open, a.readSession)
+	handle(a, huma.Operation{OperationID: "selectCheckoutMethod", Method: http.MethodPost, Path: "/checkout/sessions/{token}/select", Tags: tags,
+		Summary: "Choose the method of a checkout session, once", DefaultStatus: http.StatusCreated, Description: "The token is the credential."},
+		open, a.selectMethod)
+}
+
+// sessionRoute is part of the idempotency key, in both modes.
+const sessionRoute = "POST /checkout/sessions"
+
+func (a *API) createSession(ctx context.Context, call Call, in *sessionIn) (*sessionOut, error) {
+	b := &in.Body
+	if b.PaymentMethodID != "" {
+		b.HostedCheckout = true
+		p, replayed, err := a.take(ctx, call, sessionRoute, in.CreateHeader, in.RawBody, &b.PaymentBody)
+		if err != nil {
+			return nil, err
+		}
+		return &sessionOut{replayed, view.NewOneShot(p, a.app.CheckoutURL)}, nil
+	}
+	country, _ := geo.Parse(b.Country)
+	s, token, replayed, err := a.app.CreateSession(ctx, call.Principal, app.NewSession{
+		Amount: b.amount, Country: country.Alpha3, OrderID: b.MerchantOrderID, ReturnURL: b.ReturnURL,
+		Customer: pay.Customer{
+			FirstName: b.Customer.FirstName, LastName: b.Customer.LastName, Email: b.Customer.Email,
+			Phone: b.Customer.Phone, Document: b.Customer.DocumentID,
+		},
+		MerchantID: b.MerchantID, ShopID: b.ShopID, Idempotency: in.idempotency(sessionRoute, in.RawBody),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &sessionOut{repeated(replayed), view.NewSessionCreated(s, token, a.app.CheckoutURL)}, nil
+}
+
+func (a *API) readSession(ctx context.Context, call Call, in *TokenPath) (*readSessionOut, error) {
+	s, err := a.app.VisitSession(ctx, in.Token, call.ClientIP)
+	if err != nil {
+		return nil, err
+	}
+	return &readSessionOut{view.NewSession(s, in.Token)}, nil
+}
+
+func (a *API) selectMethod(ctx context.Context, call Call, in *selectIn) (*selectOut, error) {
+	c := in.Body.Customer
+	_, p, err := a.app.SelectMethod(ctx, in.Token, app.Choice{
+		PaymentMethodID: in.Body.PaymentMethodID, RequestID: call.RequestID,
+		Typed: pay.Buyer{Email: c.Email, Name: c.FullName, Document: c.DocumentID, IP: call.ClientIP},
+	})
+	if needed, ok := errors.AsType[*pay.Error](err); ok && needed.Param == "documentId" {
+		return nil, customerLacks("customer.documentId", needed.Message, call.HelpURL)
+	}
+	if err != nil {
+		return nil, err
+	}
+	// A challenge is no refusal here: the page that the customer goes to next
+	// leads there.
+	if refusal := p.Refusal(); refusal != nil && p.Answered == pay.Failed {
+		return nil, refusal
+	}
+	return &selectOut{view.NewSelected(p, in.Token, a.app.CheckoutURL)}, nil
+}
+
+// customerLacks is the error of a customer's field (contract: POST
+// /checkout/sessions).
+func customerLacks(path, message, help string) error {
+	return &pay.Error{Code: pay.CodeInvalidRequest, Param: path, Message: message, Details: pay.Details{
+		Issues: []pay.Issue{{Path: path, Message: message}}, MissingFields: []string{path}, HelpURL: help,
+	}}
+}
+
+// aboutCustomer reports whether an issue is about the customer of a session:
+// those are always invalid_request, with a page that helps (gaps: Errors).
+func aboutCustomer(i pay.Issue) bool {
+	return i.Path == "customer" || strings.HasPrefix(i.Path, "customer.")
+}
+
+// publishSessions says in the published document what the validated one
+// cannot.
+func publishSessions(schemas map[string]any) {
+	body, _ := schemas["SessionBody"].(map[string]any)
+	body["anyOf"] = []any{map[string]any{"required": []string{"paymentMethodId"}}, map[string]any{"required": []string{"customer"}}}
+	properties, _ := body["properties"].(map[string]any)
+	properties["amount"] = map[string]any{
+		"type": "number", "description": "Major units of currency, worth at most 100000 USD", "exclusiveMinimum": 0, "examples": []any{25.5},
+	}
+	for name, fields := range map[string][]field{"CustomerBody": new(CustomerBody).fields(), "SelectCustomerBody": new(SelectCustomerBody).fields()} {
+		customer, _ := schemas[name].(map[string]any)
+		properties, _ := customer["properties"].(map[string]any)
+		required := []string{}
+		for _, f := range fields {
+			property, _ := properties[f.name].(map[string]any)
+			property["maxLength"] = f.max
+			if f.name == "email" {
+				property["format"] = "email"
+			}
+			if f.required {
+				property["minLength"] = 1
+				required = append(required, f.name)
+			}
+		}
+		if len(required) > 0 {
+			customer["required"] = required
+		}
+	}
+	if choice, ok := schemas["SelectBody"].(map[string]any); ok {
+		choice["required"] = []string{"paymentMethodId"}
+	}
+	if session, ok := schemas["Session"].(map[string]any); ok {
+		properties, _ := session["properties"].(map[string]any)
+		properties["customer"] = map[string]any{"anyOf": []any{properties["customer"], map[string]any{"type": "null"}}}
+	}
+}

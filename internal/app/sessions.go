@@ -1,0 +1,285 @@
+package app
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// NewSession is what a checkout session is made from (contract: POST
+// /checkout/sessions, selector mode). Its strings have been checked.
+type NewSession struct {
+	Amount      money.Amount // in the shop's currency
+	Country     string       // alpha-3, or "" for the methods of every country
+	Customer    pay.Customer
+	OrderID     string
+	ReturnURL   string
+	MerchantID  string
+	ShopID      string
+	Idempotency Idempotency
+}
+
+// CreateSession opens a checkout session and returns its token. replayed says
+// that an earlier request with the same key had made it.
+//
+// Errors: unsupported_currency where no rate is known, amount_invalid,
+// amount_above_maximum.
+func (a *App) CreateSession(ctx context.Context, by Principal, n NewSession) (s pay.Session, token string, replayed bool, err error) {
+	scope, err := a.Narrow(ctx, by, n.MerchantID, n.ShopID)
+	if err != nil {
+		return s, "", false, err
+	}
+	if s, found, err := a.earlierSession(ctx, scope, n.Idempotency); err != nil || found {
+		return s, a.sessionToken(s.ID), found, err
+	}
+	rate, ok := a.rates.Rate(n.Amount.Currency)
+	if !ok {
+		return s, "", false, pay.FieldError(pay.CodeUnsupportedCurrency, "currency", fmt.Sprintf("there is no rate for %s", n.Amount.Currency))
+	}
+	now := a.now(scope)
+	s = pay.Session{
+		ID: a.NewID(pay.SessionPrefix, now), Scope: scope, Asked: n.Amount, Rate: rate, Country: n.Country,
+		Customer: n.Customer, OrderID: n.OrderID, ReturnURL: n.ReturnURL,
+	}
+	token = a.sessionToken(s.ID)
+	s.Hash = a.Vault.Hash(token)
+	s, change, err := s.Open(now)
+	if err != nil {
+		return s, "", false, err
+	}
+	change.Once = n.Idempotency.once(scope, s.ID, now)
+	err = a.commit(ctx, change, view.Cause{})
+	if errors.Is(err, store.ErrDuplicate) { // the same request at the same time
+		s, found, err := a.earlierSession(ctx, scope, n.Idempotency)
+		return s, a.sessionToken(s.ID), found, err
+	}
+	return s, token, false, err
+}
+
+// earlierSession returns what an earlier request with the same key made.
+func (a *App) earlierSession(ctx context.Context, scope pay.Scope, i Idempotency) (s pay.Session, found bool, err error) {
+	object, found, err := a.earlier(ctx, scope, i)
+	if err != nil || !found {
+		return s, false, err
+	}
+	if s, err = a.store.Session(ctx, scope, object); err != nil { // past its retention
+		return s, false, orRefuse(err, pay.NoSession())
+	}
+	return s, true, nil
+}
+
+// sessionToken is made from the session's id, so that a repeat of the request
+// shows it again and nothing of it is kept but its hash. It is 32 bytes that
+// nobody can tell from chance without the master key.
+func (a *App) sessionToken(session string) string {
+	mac := hmac.New(sha256.New, a.Vault.Key("checkout session"))
+	mac.Write([]byte(session))
+	return pay.SessionTokenPrefix + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// session reads what a token is good for: a session, or the hosted payment
+// whose id it is.
+//
+// Errors: checkout_session_not_found.
+func (a *App) session(ctx context.Context, token string) (s pay.Session, err error) {
+	switch {
+	case strings.HasPrefix(token, pay.SessionTokenPrefix):
+		s, err = a.store.SessionByHash(ctx, a.Vault.Hash(token))
+	case strings.HasPrefix(token, pay.PaymentPrefix) && storable(token):
+		var p pay.Payment
+		if p, err = a.store.AnyPayment(ctx, token); err == nil {
+			var hosted bool
+			if s, hosted = p.Session(); !hosted {
+				err = store.ErrNotFound
+			}
+		}
+	default:
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return s, orRefuse(err, pay.NoSession())
+	}
+	return s, s.Resolve(a.now(s.Scope))
+}
+
+// VisitSession reads a session for its customer and notes the address that the
+// request came from (contract: Selector flow).
+//
+// Errors: checkout_session_not_found.
+func (a *App) VisitSession(ctx context.Context, token, ip string) (s pay.Session, err error) {
+	err = again(func() error {
+		read, err := a.session(ctx, token)
+		if err != nil {
+			return err
+		}
+		next, change, news := read.Visit(ip, a.now(read.Scope))
+		if s = next; !news {
+			return nil
+		}
+		return a.commit(ctx, change, view.Cause{})
+	})
+	return s, err
+}
+
+// SessionMethods lists what a session's customer may choose from: the routable
+// rails of its country, or of all. In the sandbox every method works in every
+// country, so one without test methods of its own offers all.
+func (a *App) SessionMethods(s pay.Session) []pay.Rail {
+	list, _ := a.Methods(s.Live, MethodFilter{Country: s.Country})
+	if len(list) == 0 && !s.Live {
+		list, _ = a.Methods(s.Live, MethodFilter{})
+	}
+	rails := make([]pay.Rail, 0, len(list))
+	for _, r := range list {
+		if r.Unroutable == "" {
+			rails = append(rails, r.Rail)
+		}
+	}
+	return rails
+}
+
+// SessionAmount is what a session's customer would pay over a rail, and whether
+// the rail's limits allow it.
+func (a *App) SessionAmount(s pay.Session, rail pay.Rail) (local money.Amount, allowed bool) {
+	q, err := a.quote(s, rail.ID)
+	if err != nil {
+		return q.local, false
+	}
+	limit, ok := q.rail.LimitIn(q.local.Currency)
+	return q.local, ok && limit.Min <= q.local.Minor && q.local.Minor <= limit.Max
+}
+
+// quote is a session's amount over a rail.
+type quote struct {
+	rail    pay.Rail
+	country string // alpha-3
+	local   money.Amount
+	rate    money.Rate
+}
+
+// quote converts a session's amount. A customer who pays in the currency that
+// the shop asked in pays exactly what it asked, not that sum to USD and back.
+func (a *App) quote(s pay.Session, method string) (quote, error) {
+	rail, where, err := a.choose(s.Live, method, "", s.Country)
+	if err != nil {
+		return quote{}, err
+	}
+	local, rate, rail, err := a.convert(s.Live, rail, where, s.Amount)
+	if err != nil {
+		return quote{}, err
+	}
+	if local.Currency == s.Asked.Currency {
+		local, rate = s.Asked, s.Rate
+	}
+	return quote{rail, where.Alpha3, local, rate}, nil
+}
+
+// Choice is a customer's choice of a method (contract: POST
+// /checkout/sessions/{token}/select).
+type Choice struct {
+	PaymentMethodID string
+	Typed           pay.Buyer // what the customer typed, and the request's address
+	RequestID       string
+}
+
+// SelectMethod takes the payment that a session's customer chose. Of any number
+// who choose at once, one makes a payment, and the session is locked to it in
+// the same commit; a payment that fails after that leaves it locked (contract:
+// Checkout session states). Whatever is refused before leaves it open.
+//
+// Errors: checkout_session_not_found, checkout_session_already_completed, and
+// those of CreatePayment.
+func (a *App) SelectMethod(ctx context.Context, token string, c Choice) (pay.Session, pay.Payment, error) {
+	var s pay.Session
+	var p pay.Payment
+	var routes []pay.Route
+	cause := view.Cause{RequestID: c.RequestID}
+	err := again(func() error {
+		read, err := a.session(ctx, token)
+		if err != nil {
+			return err
+		}
+		now := a.now(read.Scope)
+		if err := read.Choosable(now); err != nil {
+			return err
+		}
+		order, err := a.sessionOrder(ctx, read, c, now)
+		if err != nil {
+			return err
+		}
+		created, err := pay.Create(order, now)
+		if err != nil {
+			return err
+		}
+		routes = a.routes(read.Live)
+		created, change := begin(created, routes, now)
+		locked, change := read.Lock(created, change, now)
+		if err := a.commit(ctx, change, cause); err != nil {
+			return err
+		}
+		s, p = locked, created
+		return nil
+	})
+	if err != nil {
+		return s, p, err
+	}
+	// From here the payment is ours to finish, whether the customer waits or not.
+	p, err = a.drive(context.WithoutCancel(ctx), p, routes, cause)
+	return s, p, err
+}
+
+// sessionOrder is the order of the method that was chosen.
+func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now time.Time) (pay.Order, error) {
+	q, err := a.quote(s, c.PaymentMethodID)
+	if err != nil {
+		return pay.Order{}, err
+	}
+	merchant, _, err := a.Tenant(ctx, Principal{Scope: s.Scope})
+	if err != nil {
+		return pay.Order{}, err
+	}
+	return pay.Order{
+		ID: a.NewID(pay.PaymentPrefix, now), Scope: s.Scope, Amount: s.Amount, Local: q.local, Rate: q.rate, Rail: q.rail,
+		Country: q.country, OrderID: s.OrderID, Buyer: s.Buyer(c.Typed), Hosted: true, ReturnURL: s.ReturnURL,
+		Terms: pay.TermsOf(merchant.Tier),
+	}, nil
+}
+
+// ShopperPayment reads a payment for its shopper, who knows its id and nothing
+// else. Only pages that show nothing but what the shopper needs may use it.
+//
+// Errors: transaction_not_found.
+func (a *App) ShopperPayment(ctx context.Context, payment string) (pay.Payment, error) {
+	if !storable(payment) {
+		return pay.Payment{}, noTransaction()
+	}
+	p, err := a.store.AnyPayment(ctx, payment)
+	if err != nil {
+		return p, orRefuse(err, noTransaction())
+	}
+	return p, nil
+}
+
+const (
+	// sessionRetention is how long a session and its customer's data are kept. It
+	// is longer than an Idempotency-Key may be repeated.
+	sessionRetention = 30 * 24 * time.Hour
+	purgeBatch       = 500
+)
+
+// PurgeSessions deletes sessions that are past their retention. What came of
+// them stays in their payments.
+func (a *App) PurgeSessions(ctx context.Context) (int, error) {
+	return a.store.PurgeSessions(ctx, id.From(pay.SessionPrefix, a.Now().Add(-sessionRetention)), purgeBatch)
+}

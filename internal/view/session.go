@@ -1,0 +1,97 @@
+package view
+
+import (
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// SessionCreated is the reply to POST /checkout/sessions, in both modes.
+type SessionCreated struct {
+	SessionID         string            `json:"sessionId" example:"cs_pJ8cX0aGmQ3vWbq1n7o2d9rYtKfE5hLzUiSxRwBvN4M" doc:"The token; in one-shot mode the transaction's id"`
+	CheckoutURL       string            `json:"checkoutUrl" doc:"Send the customer there"`
+	PaymentMethodID   *string           `json:"paymentMethodId" doc:"null in selector mode"`
+	Status            pay.SessionStatus `json:"status" enum:"awaiting_method,pending" doc:"Of the session: pending says that there is a transaction"`
+	TransactionStatus pay.Status        `json:"transactionStatus,omitempty" enum:"pending,processing,completed,failed,expired,refunded,chargeback" doc:"One-shot mode only"`
+	Amount            Money             `json:"amount"`
+	Currency          money.Currency    `json:"currency"`
+	Country           *string           `json:"country" doc:"ISO 3166 alpha-3"`
+	AmountLocal       *Money            `json:"amountLocal,omitempty" doc:"One-shot mode only"`
+	CurrencyLocal     money.Currency    `json:"currencyLocal,omitempty" doc:"One-shot mode only"`
+	FxRate            *Rate             `json:"fxRate,omitempty" doc:"One-shot mode only"`
+	ExpiresAt         Time              `json:"expiresAt"`
+}
+
+// Session is a checkout session as its token shows it (contract: GET
+// /checkout/sessions/{token}).
+type Session struct {
+	Token         string            `json:"token"`
+	Status        pay.SessionStatus `json:"status" enum:"awaiting_method,pending"`
+	Amount        Money             `json:"amount"`
+	Currency      money.Currency    `json:"currency"`
+	Country       *string           `json:"country" doc:"ISO 3166 alpha-3; null offers the methods of every country"`
+	Customer      *SessionCustomer  `json:"customer" doc:"null for the session of a transaction"`
+	CustomerIP    *string           `json:"customerIp" doc:"Of the customer's latest request before the choice"`
+	ReturnURL     *string           `json:"returnUrl"`
+	ExpiresAt     Time              `json:"expiresAt"`
+	CompletedTxID *string           `json:"completedTxId" doc:"null until a method is chosen"`
+}
+
+// SessionCustomer is the customer of a session.
+type SessionCustomer struct {
+	FirstName  string `json:"firstName"`
+	LastName   string `json:"lastName"`
+	Email      string `json:"email"`
+	Phone      string `json:"phone"`
+	DocumentID string `json:"documentId,omitempty"`
+}
+
+// Selected is the reply to POST /checkout/sessions/{token}/select.
+type Selected struct {
+	SessionID         string            `json:"sessionId" doc:"The token"`
+	TransactionID     string            `json:"transactionId"`
+	CheckoutURL       string            `json:"checkoutUrl" doc:"Send the customer there"`
+	Status            pay.SessionStatus `json:"status" enum:"pending"`
+	TransactionStatus pay.Status        `json:"transactionStatus" enum:"pending,processing,completed"`
+}
+
+// NewSessionCreated shows a session that was just made. checkoutURL is the
+// service's own address for shoppers.
+func NewSessionCreated(s pay.Session, token, checkoutURL string) SessionCreated {
+	return SessionCreated{
+		SessionID: token, CheckoutURL: SessionURL(checkoutURL, token), Status: pay.AwaitingMethod,
+		Amount: Money{s.Asked}, Currency: s.Asked.Currency, Country: text(s.Country), ExpiresAt: Time{s.ExpiresAt()},
+	}
+}
+
+// NewOneShot shows a hosted payment as the session that it is.
+func NewOneShot(p pay.Payment, checkoutURL string) SessionCreated {
+	c := NewCreated(p, checkoutURL)
+	return SessionCreated{
+		SessionID: c.TransactionID, CheckoutURL: c.CheckoutURL, PaymentMethodID: &c.PaymentMethodID,
+		Status: pay.SessionPending, TransactionStatus: c.Status, Amount: c.Amount, Currency: c.Amount.Currency, Country: &c.Country,
+		AmountLocal: &c.AmountLocal, CurrencyLocal: c.CurrencyLocal, FxRate: &c.FxRate, ExpiresAt: c.ExpiresAt,
+	}
+}
+
+// NewSession shows a session to whoever has its token.
+func NewSession(s pay.Session, token string) Session {
+	v := Session{
+		Token: token, Status: s.Status(), Amount: Money{s.Asked}, Currency: s.Asked.Currency, Country: text(s.Country),
+		CustomerIP: text(s.IP), ReturnURL: text(s.ReturnURL), ExpiresAt: Time{s.ExpiresAt()}, CompletedTxID: text(s.Payment),
+	}
+	if c := s.Customer; c != (pay.Customer{}) {
+		v.Customer = &SessionCustomer{c.FirstName, c.LastName, c.Email, c.Phone, c.Document}
+	}
+	return v
+}
+
+// NewSelected shows the choice of a method.
+func NewSelected(p pay.Payment, token, checkoutURL string) Selected {
+	return Selected{
+		SessionID: token, TransactionID: p.ID, CheckoutURL: CheckoutURL(checkoutURL, p),
+		Status: pay.SessionPending, TransactionStatus: p.Status,
+	}
+}
+
+// SessionURL is the page where a session's customer chooses a method.
+func SessionURL(base, token string) string { return base + "/checkout/" + token }
