@@ -1,0 +1,212 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+func TestOneShotRefusesWhatAPaymentRefuses(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o, live := s.shop(t), s.shop(t).live()
+		for name, c := range map[string]struct {
+			by           shop
+			body, header string
+		}{
+			"no amount":               {o, `{"paymentMethodId":"sbx_card"}`, ""},
+			"amount 0":                {o, `{"amount":0,"paymentMethodId":"sbx_card"}`, ""},
+			"above the maximum":       {o, `{"amount":100000.01,"paymentMethodId":"sbx_card"}`, ""},
+			"an unknown method":       {o, `{"amount":25.5,"paymentMethodId":"9999"}`, ""},
+			"an unknown country":      {o, with(`"country":"xx"`), ""},
+			"no document":             {o, `{"amount":25.5,"paymentMethodId":"sbx_pix"}`, ""},
+			"outside the limits":      {o, `{"amount":0.54,"paymentMethodId":"sbx_cash"}`, ""},
+			"a long name":             {o, with(`"userName":"` + strings.Repeat("é", 121) + `"`), ""},
+			"a bad email":             {o, with(`"userEmail":"ana"`), ""},
+			"a NUL":                   {o, with(`"userName":"a\u0000b"`), ""},
+			"a script to return to":   {o, with(`"returnUrl":"javascript:alert(1)"`), ""},
+			"a foreign shop":          {o, with(`"shopId":"` + live.Shop.ID + `"`), ""},
+			"a declined card":         {o, `{"amount":10.05,"paymentMethodId":"sbx_card"}`, ""},
+			"a challenge":             {o, `{"amount":10.65,"paymentMethodId":"sbx_card"}`, ""},
+			"an exhausted cascade":    {o, `{"amount":10.91,"paymentMethodId":"sbx_card"}`, ""},
+			"an unknown simulation":   {o, card, "Sandbox-Simulate: gold"},
+			"a simulated production":  {live, card, "Sandbox-Simulate: paid"},
+			"a test method live":      {live, card, ""},
+			"no provider":             {live, `{"amount":25.5,"documentId":"1","paymentMethodId":"` + live.method(t, "BRA", "pix") + `"}`, ""},
+			"several things at once":  {o, `{"amount":-1,"paymentMethodId":"sbx_card","country":"xx","userEmail":"ana"}`, ""},
+			"a payment's own content": {o, card, "Content-Type: text/plain"},
+		} {
+			t.Run(name, func(t *testing.T) {
+				var header []string
+				if c.header != "" {
+					header = append(header, c.header)
+				}
+				want := c.by.post(t, "/payments", c.body, header...).problem(t)
+				if strings.HasPrefix(want, "2") {
+					t.Fatalf("a payment is taken: %s", want)
+				}
+				c.by.post(t, "/checkout/sessions", c.body, header...).refused(t, want)
+			})
+		}
+		// As dollars it would be another sum.
+		o.post(t, "/checkout/sessions", with(`"currency":"BRL"`)).refused(t, "400 unsupported_currency invalid_request_error param=currency issues=currency")
+	})
+}
+
+func TestSessionIsRefusedWithEveryIssueAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o, stranger := s.shop(t), s.shop(t)
+		who := func(fields string) string { return `{"amount":25.5,"customer":{` + fields + `}}` }
+		full := `"firstName":"Ana","lastName":"Souza","email":"ana@b.example","phone":"1"`
+		more := func(fields string) string { return `{"amount":25.5,` + ana + `,` + fields + `}` }
+		long := func(n int) string { return strings.Repeat("é", n) }
+		const bad, all = "400 invalid_request invalid_request_error ", "customer.firstName,customer.lastName,customer.email,customer.phone"
+		for _, c := range []struct{ name, body, header, want string }{
+			{"no customer", `{"amount":25.5}`, "", bad + "param=customer.firstName issues=" + all + " missing=" + all},
+			{"customer null", `{"amount":25.5,"customer":null}`, "", bad + "param=customer.firstName issues=" + all + " missing=" + all},
+			{"an empty customer", who(``), "", bad + "param=customer.firstName issues=" + all + " missing=" + all},
+			{"customer as text", `{"amount":25.5,"customer":"Ana"}`, "", bad + "param=customer issues=customer," + all + " missing=" + all},
+			{"nothing", `{}`, "", bad + "param=amount issues=amount," + all + " missing=amount," + all},
+			{"one field missing", who(`"firstName":"Ana","lastName":"Souza","phone":"1"`), "", bad + "param=customer.email issues=customer.email missing=customer.email"},
+			{"blank fields", who(`"firstName":" ","lastName":"\t","email":" ","phone":"\n"`), "", bad + "param=customer.firstName issues=" + all + " missing=" + all},
+			{"null fields", who(`"firstName":null,"lastName":"S","email":"a@b.example","phone":"1"`), "", bad + "param=customer.firstName issues=customer.firstName missing=customer.firstName"},
+			{"a bad email", strings.Replace(who(full), "ana@b.example", "ana", 1), "", bad + "param=customer.email issues=customer.email"},
+			{"an email with a name", strings.Replace(who(full), "ana@b.example", "Ana <ana@b.example>", 1), "", bad + "param=customer.email issues=customer.email"},
+			{"an email of 255 characters", strings.Replace(who(full), "ana@", strings.Repeat("a", 255-len("@b.example"))+"@", 1), "", bad + "param=customer.email issues=customer.email"},
+			{"an email as a number", strings.Replace(who(full), `"ana@b.example"`, `5`, 1), "", bad + "param=customer.email issues=customer.email"},
+			{"a first name of 61 characters", strings.Replace(who(full), "Ana", long(61), 1), "", bad + "param=customer.firstName issues=customer.firstName"},
+			{"a last name of 61 characters", strings.Replace(who(full), "Souza", long(61), 1), "", bad + "param=customer.lastName issues=customer.lastName"},
+			{"a phone of 41 characters", strings.Replace(who(full), `"1"`, `"`+long(41)+`"`, 1), "", bad + "param=customer.phone issues=customer.phone"},
+			{"a document of 41 characters", who(full + `,"documentId":"` + long(41) + `"`), "", bad + "param=customer.documentId issues=customer.documentId"},
+			{"a NUL in a name", strings.Replace(who(full), "Ana", `A\u0000`, 1), "", bad + "param=customer.firstName issues=customer.firstName"},
+			{"a NUL in an order id", more(`"merchantOrderId":"a\u0000"`), "", bad + "param=merchantOrderId issues=merchantOrderId"},
+			{"everything", `{"amount":-1,"country":"xx","returnUrl":"x","merchantOrderId":"` + long(121) + `","customer":{"firstName":"A","lastName":"B","phone":"1","email":"x"}}`,
+				"Sandbox-Simulate: gold", bad + "param=merchantOrderId issues=merchantOrderId,Sandbox-Simulate,amount,country,returnUrl,customer.email"},
+
+			{"no amount", `{` + ana + `}`, "", "400 missing_field invalid_request_error param=amount issues=amount missing=amount"},
+			{"amount 0", `{"amount":0,` + ana + `}`, "", "400 amount_invalid invalid_request_error param=amount issues=amount"},
+			{"amount as text", `{"amount":"5",` + ana + `}`, "", "400 amount_invalid invalid_request_error param=amount issues=amount"},
+			{"a tenth of a cent", `{"amount":0.001,` + ana + `}`, "", "400 amount_invalid invalid_request_error param=amount issues=amount"},
+			{"above the maximum", `{"amount":100000.01,` + ana + `}`, "", "400 amount_above_maximum invalid_request_error param=amount issues=amount"},
+			{"above every int64", `{"amount":1e30,` + ana + `}`, "", "400 amount_above_maximum invalid_request_error param=amount issues=amount"},
+			{"half a cent in another currency", `{"amount":0.01,"currency":"ARS",` + ana + `}`, "", "400 amount_invalid invalid_request_error param=amount"},
+			{"above the maximum in another currency", `{"amount":540000.06,"currency":"BRL",` + ana + `}`, "", "400 amount_above_maximum invalid_request_error param=amount"},
+			{"far above it", `{"amount":1e30,"currency":"BRL",` + ana + `}`, "", "400 amount_above_maximum invalid_request_error param=amount issues=amount"},
+			{"negative in another currency", `{"amount":-1e30,"currency":"BRL",` + ana + `}`, "", "400 amount_invalid invalid_request_error param=amount issues=amount"},
+			{"missing in another currency", `{"currency":"BRL",` + ana + `}`, "", "400 missing_field invalid_request_error param=amount issues=amount missing=amount"},
+			{"decimals that the currency lacks", `{"amount":1000.5,"currency":"CLP",` + ana + `}`, "", "400 amount_invalid invalid_request_error param=amount issues=amount"},
+			{"no such currency", more(`"currency":"AAA"`), "", bad + "param=currency issues=currency"},
+			{"a currency's name", more(`"currency":"dollars"`), "", bad + "param=currency issues=currency"},
+			{"a currency without a rate", more(`"currency":"KWD"`), "", "400 unsupported_currency invalid_request_error param=currency"},
+			{"an unknown country", more(`"country":"xx"`), "", bad + "param=country issues=country"},
+			{"an order id of 121 characters", more(`"merchantOrderId":"` + long(121) + `"`), "", bad + "param=merchantOrderId issues=merchantOrderId"},
+			{"a script to return to", more(`"returnUrl":"javascript:alert(1)"`), "", bad + "param=returnUrl issues=returnUrl"},
+			{"a path to return to", more(`"returnUrl":"/thanks"`), "", bad + "param=returnUrl issues=returnUrl"},
+			{"another merchant's shop", more(`"shopId":"` + stranger.Shop.ID + `"`), "", "403 forbidden permission_error param=shopId"},
+			{"another merchant", more(`"merchantId":"` + stranger.Merchant.ID + `"`), "", "403 forbidden permission_error param=merchantId"},
+			{"text", checkout, "Content-Type: text/plain", "415 content_type_required invalid_request_error"},
+			{"a key with a tab", checkout, "Idempotency-Key: a\tb", bad + "param=Idempotency-Key issues=Idempotency-Key"},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				header := "Idempotency-Key: refused"
+				if c.header != "" {
+					header = c.header
+				}
+				r := o.post(t, "/checkout/sessions", c.body, header)
+				r.refused(t, c.want)
+				help, ok := r.at(t, "error.details.helpUrl")
+				if about := strings.Contains(c.want, "customer"); about != ok {
+					t.Errorf("helpUrl is %v, want one with the customer's issues only: %s", help, r)
+				}
+			})
+		}
+		// None of them has used the key.
+		if r := o.post(t, "/checkout/sessions", checkout, "Idempotency-Key: refused").want(t, http.StatusCreated); r.header.Get("Idempotency-Replayed") != "" {
+			t.Errorf("a refused request used the key: %s", r)
+		}
+		r := o.post(t, "/checkout/sessions", `{"amount":25.5}`)
+		if got, want := r.text(t, "error.details.helpUrl"), s.URL+"/api/openapi.json#/components/schemas/CustomerBody"; got != want {
+			t.Errorf("helpUrl is %s, want %s", got, want)
+		}
+		if _, ok := at(decode(t, s.spec.text), "components.schemas.CustomerBody.properties.email.maxLength"); !ok {
+			t.Error("helpUrl leads to nothing")
+		}
+	})
+}
+
+func TestCustomerIsTrimmedBeforeItIsChecked(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		wide := strings.Repeat("é", 60)
+		token := o.session(t, fmt.Sprintf(`{"amount":1,"customer":{"firstName":"  %s  ","lastName":"\t%[1]s","email":" ana@b.example ","phone":" %s\n","documentId":"  "}}`,
+			wide, strings.Repeat("1", 40)))
+		r := o.shopper(token).read(t).want(t, http.StatusOK)
+		got, _ := r.at(t, "customer")
+		want := decode(t, fmt.Appendf(nil, `{"firstName":%q,"lastName":%[1]q,"email":"ana@b.example","phone":%q}`, wide, strings.Repeat("1", 40)))
+		for _, difference := range compare("customer", want, got) {
+			t.Error(difference)
+		}
+	})
+}
+
+func TestUnknownTokensAreNotFound(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		token := o.session(t, checkout)
+		other := "A"
+		if strings.HasSuffix(token, other) {
+			other = "B"
+		}
+		for _, token := range []string{
+			"x", "cs_", "cs_" + strings.Repeat("A", 43), token[:len(token)-1] + other, token + "A", strings.ToUpper(token), token[3:], "%00", "cs_%00", "TXN-%00",
+			"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6", "ses_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6", strings.Repeat("x", 8000), "%F0%28", "cs_'%20OR%201=1",
+		} {
+			c := o.shopper(token)
+			c.read(t).refused(t, "404 checkout_session_not_found invalid_request_error")
+			c.choose(t, choice("sbx_card")).refused(t, "404 checkout_session_not_found invalid_request_error")
+		}
+		if n := o.total(t, nil); n != "0" {
+			t.Errorf("there are %s transactions", n)
+		}
+	})
+}
+
+func TestRefusedChoiceLeavesTheSessionOpen(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		c := o.shopper(o.session(t, `{"amount":0.54,"customer":{"firstName":"Ana","lastName":"Souza","email":"ana@b.example","phone":"1"}}`))
+		long := strings.Repeat("é", 121)
+		for _, choice := range []struct{ name, body, header, want string }{
+			{"outside the limits", choice("sbx_cash"), "", "422 amount_out_of_limits invalid_request_error param=amount boundViolated=min"},
+			{"no method", `{}`, "", "400 missing_field invalid_request_error param=paymentMethodId issues=paymentMethodId missing=paymentMethodId"},
+			{"an unknown method", choice("sbx_gold"), "", "400 unsupported_method invalid_request_error param=paymentMethodId"},
+			{"a number as the method", `{"paymentMethodId":1001}`, "", "400 invalid_request invalid_request_error param=paymentMethodId issues=paymentMethodId"},
+			{"no document", choice("sbx_pix"), "", "400 invalid_request invalid_request_error param=customer.documentId issues=customer.documentId missing=customer.documentId"},
+			{"a bad email", `{"paymentMethodId":"sbx_card","customer":{"email":"ana"}}`, "", "400 invalid_request invalid_request_error param=customer.email issues=customer.email"},
+			{"a long name", `{"paymentMethodId":"sbx_card","customer":{"fullName":"` + long + `"}}`, "", "400 invalid_request invalid_request_error param=customer.fullName issues=customer.fullName"},
+			{"a long document", `{"paymentMethodId":"sbx_pix","customer":{"documentId":"` + long + `"}}`, "", "400 invalid_request invalid_request_error param=customer.documentId issues=customer.documentId"},
+			{"a NUL", `{"paymentMethodId":"sbx_pix","customer":{"documentId":"1\u0000"}}`, "", "400 invalid_request invalid_request_error param=customer.documentId issues=customer.documentId"},
+			{"no JSON", `method=sbx_card`, "", "400 invalid_json invalid_request_error"},
+			{"a form", `paymentMethodId=sbx_card`, "Content-Type: application/x-www-form-urlencoded", "415 content_type_required invalid_request_error"},
+		} {
+			t.Run(choice.name, func(t *testing.T) {
+				var header []string
+				if choice.header != "" {
+					header = append(header, choice.header)
+				}
+				c.choose(t, choice.body, header...).refused(t, choice.want)
+				if r := c.read(t); r.text(t, "status") != "awaiting_method" || o.total(t, nil) != "0" {
+					t.Errorf("there are %s transactions and the session is %s", o.total(t, nil), r)
+				}
+			})
+		}
+		r := c.choose(t, `{"paymentMethodId":"sbx_pix","customer":{"email":" eva@b.example ","fullName":" Eva Lima ","documentId":" 529 "}}`)
+		p, err := s.App.Payment(ctx, o.scope(), r.want(t, http.StatusCreated).text(t, "transactionId"))
+		must(t, err)
+		if want := (pay.Buyer{Email: "eva@b.example", Name: "Eva Lima", Phone: "1", IP: "127.0.0.1", Document: "529"}); p.Buyer != want {
+			t.Errorf("the provider was told of %+v, want %+v", p.Buyer, want)
+		}
+	})
+}
