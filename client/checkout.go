@@ -1,0 +1,108 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// NewCheckout is what a checkout is made from whose customer chooses the
+// method. To choose it yourself call CreatePayment with HostedCheckout.
+type NewCheckout struct {
+	Amount          Decimal  `json:"amount"`             // in Currency
+	Currency        string   `json:"currency,omitempty"` // ISO 4217, "" for USD
+	Country         string   `json:"country,omitempty"`  // "" offers the methods of every country
+	Customer        Customer `json:"customer"`
+	MerchantOrderID string   `json:"merchantOrderId,omitempty"`
+	ReturnURL       string   `json:"returnUrl,omitempty"` // where the customer goes in the end
+	MerchantID      string   `json:"merchantId,omitempty"`
+	ShopID          string   `json:"shopId,omitempty"` // with credentials of several
+
+	// IdempotencyKey makes it safe to send the same checkout again: a repeat gets
+	// the first reply, with the same token.
+	IdempotencyKey string `json:"-"`
+}
+
+// Customer is who pays. All but the document is needed.
+type Customer struct {
+	FirstName  string `json:"firstName"`
+	LastName   string `json:"lastName"`
+	Email      string `json:"email"`
+	Phone      string `json:"phone"` // with the country code
+	DocumentID string `json:"documentId,omitempty"`
+}
+
+// Checkout is a session that was opened. Send the customer to CheckoutURL. The
+// SessionID is a secret: whoever has it may read the session and choose.
+type Checkout struct {
+	SessionID   string    `json:"sessionId"` // cs_…
+	CheckoutURL string    `json:"checkoutUrl"`
+	Status      string    `json:"status"` // awaiting_method
+	Amount      Decimal   `json:"amount"`
+	Currency    string    `json:"currency"`
+	Country     string    `json:"country"`
+	ExpiresAt   time.Time `json:"expiresAt"`
+	Replayed    bool      `json:"-"` // an earlier request with the same key made it
+}
+
+// CheckoutSession is what a token shows.
+type CheckoutSession struct {
+	Token         string    `json:"token"`
+	Status        string    `json:"status"` // awaiting_method or pending
+	Amount        Decimal   `json:"amount"`
+	Currency      string    `json:"currency"`
+	Country       string    `json:"country"`
+	Customer      Customer  `json:"customer"`
+	CustomerIP    string    `json:"customerIp"`
+	ReturnURL     string    `json:"returnUrl"`
+	ExpiresAt     time.Time `json:"expiresAt"`
+	CompletedTxID string    `json:"completedTxId"` // "" until a method is chosen
+}
+
+// Choice is a customer's choice of a method. What is empty is the session's.
+type Choice struct {
+	PaymentMethodID string `json:"paymentMethodId"`
+	Customer        struct {
+		Email      string `json:"email,omitempty"`
+		FullName   string `json:"fullName,omitempty"`
+		DocumentID string `json:"documentId,omitempty"`
+	} `json:"customer"`
+}
+
+// Chosen is the transaction that a choice made. Send the customer to
+// CheckoutURL.
+type Chosen struct {
+	SessionID         string `json:"sessionId"`
+	TransactionID     string `json:"transactionId"`
+	CheckoutURL       string `json:"checkoutUrl"`
+	Status            string `json:"status"` // of the session
+	TransactionStatus Status `json:"transactionStatus"`
+}
+
+// CreateCheckout opens a hosted checkout.
+func (c *Client) CreateCheckout(ctx context.Context, n NewCheckout) (Checkout, error) {
+	var s Checkout
+	header, err := c.do(ctx, request{
+		method: http.MethodPost, path: "/checkout/sessions", body: n,
+		header: map[string]string{"Idempotency-Key": n.IdempotencyKey},
+	}, &s)
+	s.Replayed = header.Get(replayedHeader) == "true"
+	return s, err
+}
+
+// CheckoutSession reads a session. Its token is the credential: call this for
+// the customer, whose address the service takes it for.
+func (c *Client) CheckoutSession(ctx context.Context, token string) (CheckoutSession, error) {
+	var s CheckoutSession
+	_, err := c.send(ctx, request{method: http.MethodGet, path: "/checkout/sessions/" + url.PathEscape(token)}, "", &s)
+	return s, err
+}
+
+// SelectMethod chooses the method of a session, once. A second choice is an
+// *Error whose Details.ExistingTxID is what the first one made.
+func (c *Client) SelectMethod(ctx context.Context, token string, choice Choice) (Chosen, error) {
+	var made Chosen
+	_, err := c.send(ctx, request{method: http.MethodPost, path: "/checkout/sessions/" + url.PathEscape(token) + "/select", body: choice}, "", &made)
+	return made, err
+}
