@@ -319,7 +319,7 @@ func (a *API) createPayment(ctx context.Context, call Call, in *createIn) (*crea
 // refusal where the shopper cannot go on.
 func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader, raw []byte, b *PaymentBody) (p pay.Payment, replayed string, err error) {
 	if in.Simulate != "" && call.Live {
-		return p, "", pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only")
+		return p, "", simulationRefused()
 	}
 	n := app.NewPayment{
 		Amount: string(b.Amount), PaymentMethodID: b.PaymentMethodID, PaymentMethod: b.PaymentMethod, Country: b.Country,
@@ -343,6 +343,10 @@ func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader
 		refusal = huma.ErrorWithHeaders(a.envelope(ctx, refusal), http.Header{"Idempotency-Replayed": {"true"}})
 	}
 	return p, repeated(again), refusal
+}
+
+func simulationRefused() error {
+	return pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only")
 }
 
 // repeated is the header of a replay.

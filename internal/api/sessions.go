@@ -209,6 +209,9 @@ func (a *API) createSession(ctx context.Context, call Call, in *sessionIn) (*ses
 		}
 		return &sessionOut{replayed, view.NewOneShot(p, a.app.CheckoutURL)}, nil
 	}
+	if in.Simulate != "" && call.Live {
+		return nil, simulationRefused()
+	}
 	country, _ := geo.Parse(b.Country)
 	s, token, replayed, err := a.app.CreateSession(ctx, call.Principal, app.NewSession{
 		Amount: b.amount, Country: country.Alpha3, OrderID: b.MerchantOrderID, ReturnURL: b.ReturnURL,
@@ -274,6 +277,9 @@ func publishSessions(schemas map[string]any) {
 	properties, _ := body["properties"].(map[string]any)
 	properties["amount"] = map[string]any{
 		"type": "number", "description": "Major units of currency, worth at most 100000 USD", "exclusiveMinimum": 0, "examples": []any{25.5},
+	}
+	if method, ok := properties["paymentMethodId"].(map[string]any); ok {
+		method["description"] = "From the catalog, for one-shot mode; absent, the customer chooses"
 	}
 	for name, fields := range map[string][]field{"CustomerBody": new(CustomerBody).fields(), "SelectCustomerBody": new(SelectCustomerBody).fields()} {
 		customer, _ := schemas[name].(map[string]any)

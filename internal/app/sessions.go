@@ -117,18 +117,19 @@ func (a *App) session(ctx context.Context, token string) (s pay.Session, err err
 // request came from (contract: Selector flow).
 //
 // Errors: checkout_session_not_found.
-func (a *App) VisitSession(ctx context.Context, token, ip string) (s pay.Session, err error) {
-	err = again(func() error {
-		read, err := a.session(ctx, token)
-		if err != nil {
-			return err
-		}
-		next, change, news := read.Visit(ip, a.now(read.Scope))
-		if s = next; !news {
-			return nil
-		}
-		return a.commit(ctx, change, view.Cause{})
-	})
+func (a *App) VisitSession(ctx context.Context, token, ip string) (pay.Session, error) {
+	read, err := a.session(ctx, token)
+	if err != nil {
+		return read, err
+	}
+	s, change, news := read.Visit(ip, a.now(read.Scope))
+	if !news {
+		return s, nil
+	}
+	err = a.commit(ctx, change, view.Cause{})
+	if errors.Is(err, store.ErrStale) { // another visit, as recent as this one, or the choice
+		return a.session(ctx, token)
+	}
 	return s, err
 }
 

@@ -351,6 +351,7 @@ func TestSessionBelongsToItsShop(t *testing.T) {
 		}
 		// The environment is the key's, whoever chooses.
 		live := o.live()
+		live.post(t, "/checkout/sessions", checkout, "Sandbox-Simulate: paid").refused(t, "400 production_key_refused invalid_request_error param=Sandbox-Simulate")
 		session := o.shopper(live.session(t, `{"amount":25.5,"country":"BRA",`+ana+`}`))
 		session.choose(t, choice("sbx_pix")).refused(t, "400 unsupported_method invalid_request_error param=paymentMethodId")
 		session.choose(t, choice(live.method(t, "MEX", "spei"))).refused(t, "400 unsupported_country invalid_request_error param=country")
