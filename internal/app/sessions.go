@@ -257,21 +257,6 @@ func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now tim
 	}, nil
 }
 
-// ShopperPayment reads a payment for its shopper, who knows its id and nothing
-// else. Only pages that show nothing but what the shopper needs may use it.
-//
-// Errors: transaction_not_found.
-func (a *App) ShopperPayment(ctx context.Context, payment string) (pay.Payment, error) {
-	if !storable(payment) {
-		return pay.Payment{}, noTransaction()
-	}
-	p, err := a.store.AnyPayment(ctx, payment)
-	if err != nil {
-		return p, orRefuse(err, noTransaction())
-	}
-	return p, nil
-}
-
 const (
 	// sessionRetention is how long a session and its customer's data are kept. It
 	// is longer than an Idempotency-Key may be repeated.
