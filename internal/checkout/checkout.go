@@ -1,5 +1,5 @@
-// Package checkout is the pages that a shopper sees: how to pay a payment
-// (its QR code, account, voucher or bank), what became of it, and the pages of
+// Package checkout is the pages that a shopper sees: the choice of a method, how
+// to pay a payment (its QR code, account, voucher or bank), what became of it, and the pages of
 // the simulated banks behind sandbox payments.
 //
 // Pages are made on the server and work without JavaScript; a small script adds
@@ -77,7 +77,7 @@ func New(a *app.App, log *slog.Logger, base string) (*Pages, error) {
 		sum := sha256.Sum256(body)
 		p.assets[name] = asset{"/checkout/assets/" + hex.EncodeToString(sum[:6]) + "-" + name, kind, body}
 	}
-	for _, name := range []string{"payment", "bank", "problem"} {
+	for _, name := range []string{"payment", "bank", "selector", "problem"} {
 		t, err := template.New("page.html").Funcs(template.FuncMap{"field": newField}).ParseFS(templateFiles, "templates/page.html", "templates/"+name+".html")
 		if err != nil {
 			return nil, fmt.Errorf("checkout page %s: %w", name, err)
@@ -92,6 +92,8 @@ func (p *Pages) Register(mux *http.ServeMux) {
 	route := func(pattern string, serve func(http.ResponseWriter, *http.Request) error) {
 		mux.Handle(pattern, p.guard(serve))
 	}
+	route("GET /checkout/{token}", p.choose)
+	route("POST /checkout/{token}", p.take)
 	route("GET /c/{id}", p.form)
 	route("GET /pay/{id}", p.payment)
 	route("GET /pay/{id}/live", p.watch)
@@ -112,18 +114,31 @@ func (p *Pages) Register(mux *http.ServeMux) {
 	}
 }
 
-// policy is the content security policy of every page: our own files only, and
-// no framing but where a shop's origins are added.
+// policy is the content security policy of every page: our own files only.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
-	"form-action 'self'; base-uri 'none'; frame-ancestors "
+	"base-uri 'none'; form-action 'self'"
+
+// leaving is the policy of the page whose form ends at the provider: browsers
+// hold redirects against form-action too.
+const leaving = policy + " https:"
+
+// secure sets a policy, and lets the shop's own origins embed the page.
+func secure(w http.ResponseWriter, policy string, b pay.Brand) {
+	h, frames := w.Header(), "'none'"
+	h.Set("X-Frame-Options", "DENY")
+	if len(b.Frames) > 0 {
+		frames = strings.Join(b.Frames, " ")
+		h.Del("X-Frame-Options") // it knows no list
+	}
+	h.Set("Content-Security-Policy", policy+"; frame-ancestors "+frames)
+}
 
 // guard sets what every reply of a page carries and shows errors as pages.
 func (p *Pages) guard(serve func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return web.Recover(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", policy+"'none'")
+		secure(w, policy, pay.Brand{})
 		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cache-Control", "no-store")
 		if err := serve(w, r); err != nil {
@@ -140,6 +155,8 @@ func (p *Pages) problem(w http.ResponseWriter, r *http.Request, err error) {
 		switch shown.Code {
 		case pay.CodeTransactionNotFound, pay.CodeNotFound:
 			status, kind = http.StatusNotFound, "unknown"
+		case pay.CodeCheckoutSessionNotFound:
+			status, kind = http.StatusNotFound, "session"
 		case pay.CodeConflictState:
 			status, kind = http.StatusConflict, "moved"
 		case pay.CodeInvalidRequest:

@@ -111,18 +111,9 @@ func (p *Pages) payment(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	frame(w, shown.Shop.Brand)
+	secure(w, policy, shown.Shop.Brand)
 	p.render(w, http.StatusOK, "payment", p.paymentView(r, shown))
 	return nil
-}
-
-// frame lets the shop's own origins embed the page.
-func frame(w http.ResponseWriter, b pay.Brand) {
-	if len(b.Frames) == 0 {
-		return
-	}
-	w.Header().Set("Content-Security-Policy", policy+strings.Join(b.Frames, " "))
-	w.Header().Del("X-Frame-Options") // it knows no list
 }
 
 func (p *Pages) paymentView(r *http.Request, s app.Shown) paymentView {

@@ -161,3 +161,28 @@ func TestPageShowsTheEndByItself(t *testing.T) {
 	must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/pay/"+id+"?lang=en"),
 		chromedp.Click(`a.primary`), chromedp.WaitVisible(`button[value="decline"]`), chromedp.Click(`button[value="decline"]`), chromedp.WaitVisible(".failed")))
 }
+
+// From the link that the shop hands out to the thanks: choose, give the
+// document, pay, and go back.
+func TestShopperGoesFromTheLinkToTheThanks(t *testing.T) {
+	s := start(t, dbtest.SQLite(t), &clock{})
+	o := s.shop(t)
+	for _, sc := range screens {
+		for _, lang := range []string{"en", "es", "pt"} {
+			tab := browser(t)
+			must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.width, sc.height, chromedp.EmulateScale(sc.scale)),
+				chromedp.Navigate(s.URL+o.selector(t, "")+"?lang="+lang)))
+			shoot(t, tab, "selector-"+lang+"-"+sc.name)
+			noOverflow(t, tab)
+			must(t, chromedp.Do(tab, chromedp.Click(`label[for="m-sbx_pix"]`), chromedp.WaitVisible(`#d-sbx_pix`),
+				chromedp.SendKeys(`#d-sbx_pix`, "529.982.247-26"), chromedp.Click(`.methods button.primary`), chromedp.WaitVisible(`#problem`)))
+			shoot(t, tab, "selector-wrong-"+lang+"-"+sc.name)
+			must(t, chromedp.Do(tab, chromedp.WaitVisible(`#d-sbx_pix`), chromedp.SetValue(`#d-sbx_pix`, "529.982.247-25"),
+				chromedp.Click(`.methods button.primary`), chromedp.WaitVisible(`.qr`), chromedp.Click(`a[href*="/sandbox/bank/"]`),
+				chromedp.Click(`button[value="pay"]`), chromedp.WaitVisible(`.paid`), chromedp.WaitVisible(`a[href^="https://shop.example/thanks?"]`)))
+		}
+	}
+	if n := o.total(t, nil); n != "6" {
+		t.Errorf("six shoppers made %s payments", n)
+	}
+}

@@ -286,3 +286,97 @@ func TestPagesAreLight(t *testing.T) {
 		}
 	}
 }
+
+// selector opens a checkout session and returns the path of its page.
+func (o shop) selector(t *testing.T, more string) string {
+	t.Helper()
+	r := o.post(t, "/checkout/sessions", `{"amount":25.5,"merchantOrderId":"A-1","returnUrl":"https://shop.example/thanks","customer":{"firstName":"Ana","lastName":"Souza","email":"ana@example.com","phone":"+5511999990000"}`+more+`}`)
+	return strings.TrimPrefix(r.want(t, http.StatusCreated).text(t, "checkoutUrl"), o.URL)
+}
+
+// The shopper sees the methods with what they cost, and why one cannot be
+// chosen (contract: Selector flow, 2).
+func TestSelectorShowsTheMethods(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		_, page, _ := s.visit(t, o.selector(t, ""), "Accept-Language: en-US")
+		for _, want := range []string{"Card (test)", "PIX (test)", "SPEI (test)", "PSE (test)", "Cash (test)", "US$\u00a025.50", "R$\u00a0137,70", "$467.92\u00a0MXN", "Fee included: 2.99\u00a0%", "Mexico"} {
+			if !strings.Contains(page, want) {
+				t.Errorf("the page has no %q: %s", want, page)
+			}
+		}
+		if card, pix := strings.Index(page, "Card (test)"), strings.Index(page, "PIX (test)"); card > pix {
+			t.Error("the methods of the shopper's own country do not stand first")
+		}
+		_, page, _ = s.visit(t, o.selector(t, ""), "Accept-Language: pt-BR")
+		if card, pix := strings.Index(page, "Card (test)"), strings.Index(page, "PIX (test)"); pix > card || !strings.Contains(page, "≈ R$\u00a0137,70") {
+			t.Errorf("a Brazilian shopper does not see PIX first and reais: %s", page)
+		}
+		_, page, _ = s.visit(t, o.selector(t, "")+"?country=MEX", "Accept-Language: es")
+		if strings.Contains(page, "PIX (test)") || !strings.Contains(page, "SPEI (test)") {
+			t.Error("the country that the shopper picked does not filter")
+		}
+		_, page, _ = s.visit(t, o.selector(t, `,"country":"MX","amount":10000`), "Accept-Language: es")
+		if strings.Contains(page, "PIX (test)") || !strings.Contains(page, "No disponible para este monto. De $10.00\u00a0MXN a $10,000.00\u00a0MXN") {
+			t.Errorf("a method that cannot take the amount does not say why: %s", page)
+		}
+	})
+}
+
+// A choice is made once, and what is wrong with it is told in place.
+func TestSelectorTakesOneChoice(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		path := o.selector(t, `,"country":"BRA"`)
+		for form, want := range map[string]string{
+			"":                                        "Escolha uma das formas de pagamento.",
+			"method=sbx_spei":                         "Escolha uma das formas de pagamento.",
+			"method=sbx_pix":                          "Este CPF não é válido.",
+			"method=sbx_pix&document-sbx_pix=1":       "Este CPF não é válido.",
+			"method=sbx_pix&document-sbx_pix=%3Cb%3E": "Este CPF não é válido.",
+		} {
+			status, page, _ := s.browse(t, http.MethodPost, path, form, "Accept-Language: pt")
+			if status != http.StatusUnprocessableEntity || !strings.Contains(page, want) {
+				t.Errorf("the form %q answers %d without %q: %s", form, status, want, page)
+			}
+		}
+		if n := o.total(t, nil); n != "0" {
+			t.Errorf("wrong choices made %s payments", n)
+		}
+		status, _, h := s.browse(t, http.MethodPost, path, "method=sbx_pix&document-sbx_pix=529.982.247-25", "X-Forwarded-For: 200.1.2.3")
+		link := h.Get("Location")
+		if status != http.StatusSeeOther || !strings.HasPrefix(link, "/c/TXN-") {
+			t.Fatalf("the choice answers %d to %q", status, link)
+		}
+		id := strings.TrimPrefix(link, "/c/")
+		p, err := s.App.Shown(ctx, id)
+		must(t, err)
+		if p.Buyer.Document != "52998224725" || p.Buyer.IP != "200.1.2.3" || p.OrderID != "A-1" {
+			t.Errorf("the payment's buyer is %+v, order %q", p.Buyer, p.OrderID)
+		}
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			if status, _, h := s.browse(t, method, path, "method=sbx_pix&document-sbx_pix=529.982.247-25"); status != http.StatusSeeOther || h.Get("Location") != link {
+				t.Errorf("%s again answers %d to %q, want 303 to %q", method, status, h.Get("Location"), link)
+			}
+		}
+		if n := o.total(t, nil); n != "1" {
+			t.Errorf("one choice, pressed twice, made %s payments", n)
+		}
+		o.post(t, "/sandbox/clock", `{"advance":"25h"}`).want(t, http.StatusOK)
+		for _, path := range []string{path, "/checkout/cs_unknown", "/checkout/%00", "/checkout/x"} {
+			if status, page, _ := s.visit(t, path, "Accept-Language: es"); status != http.StatusNotFound || !strings.Contains(page, "Este enlace de pago ya no es válido") {
+				t.Errorf("%s answers %d %.300s", path, status, page)
+			}
+		}
+	})
+}
+
+// A form may lead to a provider's own page, and still to no inline script.
+func TestSelectorMayLeaveForTheProvider(t *testing.T) {
+	s := start(t, dbtest.SQLite(t), &clock{})
+	o := s.shop(t)
+	_, _, h := s.visit(t, o.selector(t, ""))
+	if policy := h.Get("Content-Security-Policy"); !strings.Contains(policy, "form-action 'self' https:;") {
+		t.Errorf("the selector's policy is %q", policy)
+	}
+}

@@ -21,6 +21,9 @@ for (const button of document.querySelectorAll("[data-copy]")) {
 for (const button of document.querySelectorAll("[data-print]")) {
   button.addEventListener("click", () => print());
 }
+for (const list of document.querySelectorAll("[data-submit]")) {
+  list.addEventListener("change", () => list.form.submit());
+}
 const left = document.querySelector("[data-left]");
 if (left) {
   const end = performance.now() + 1000 * left.dataset.left;

@@ -1,0 +1,224 @@
+// Package document checks the numbers by which people and companies of Latin
+// America are known to their tax offices: length, form and check digits.
+//
+// It finds what was mistyped. Whether the number was ever given to anybody, or
+// to the shopper, only the tax office and the provider know.
+package document
+
+import (
+	"regexp"
+	"strings"
+)
+
+// rule checks a number without its punctuation, in upper case.
+type rule func(number string) bool
+
+// rules is by country (ISO alpha-3) and kind, as the catalog's rails name it. A
+// rail that wants a person's number takes the company's too where the country
+// has one for both.
+var rules = map[string]rule{
+	"ARG CUIT": cuit,
+	"ARG DNI":  either(digits(7, 8), cuit),
+	"BOL CI":   pattern(`^\d{5,10}[A-Z0-9]{0,2}$`), // the complement of a duplicate number
+	"BRA CPF":  either(cpf, cnpj),
+	"CHL RUT":  rut,
+	"COL CC":   either(digits(5, 10), nit),
+	"CRI CI":   pattern(`^[1-9]\d{8,11}$`), // 9 digits, a foreigner's DIMEX 11 or 12
+	"ECU CI":   either(cedulaEcuador, rucEcuador),
+	"MEX RFC":  either(rfc, curp),
+	"PER DNI":  either(digits(8, 8), rucPeru),
+	"PRY CI":   pattern(`^\d{5,9}$`),
+	"SLV DUI":  dui,
+	"URY CI":   cedulaUruguay,
+}
+
+// examples are numbers that pass, for a test payment's hint.
+var examples = map[string]string{
+	"ARG CUIT": "20-12345678-6", "ARG DNI": "12.345.678", "BOL CI": "1234567", "BRA CPF": "529.982.247-25",
+	"CHL RUT": "12.345.678-5", "COL CC": "1020304050", "CRI CI": "101230456", "ECU CI": "1710034065", "MEX RFC": "GODE561231GR8",
+	"PER DNI": "12345678", "PRY CI": "1234567", "SLV DUI": "00016297-5", "URY CI": "1.234.567-2",
+}
+
+// Example returns a number of a kind that Check takes, "" for a kind that is
+// not known.
+func Example(country, kind string) string { return examples[country+" "+kind] }
+
+// Check returns a number without its punctuation, and whether it can be one of
+// the kind. Kinds that are not known take any 4 to 20 letters and digits.
+func Check(country, kind, text string) (number string, ok bool) {
+	number = plain.ReplaceAllString(strings.ToUpper(strings.TrimSpace(text)), "")
+	check, known := rules[country+" "+kind]
+	if !known {
+		check = pattern(`^[A-Z0-9Ñ&]{4,20}$`)
+	}
+	return number, check(number)
+}
+
+var plain = regexp.MustCompile(`[\s./-]`)
+
+func pattern(expression string) rule { return regexp.MustCompile(expression).MatchString }
+
+func digits(low, high int) rule {
+	return func(s string) bool { return len(s) >= low && len(s) <= high && allDigits(s) }
+}
+
+func either(a, b rule) rule { return func(s string) bool { return a(s) || b(s) } }
+
+func allDigits(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) < 0
+}
+
+// same tells numbers like 111.111.111-11, whose check digits are right and
+// which nobody has.
+func same(s string) bool { return strings.Count(s, s[:1]) == len(s) }
+
+// sum adds the digits (or ASCII codes less 48) times their weights.
+func sum(s string, weights ...int) int {
+	total := 0
+	for i, w := range weights {
+		total += int(s[i]-'0') * w
+	}
+	return total
+}
+
+// eleven is 11 less the rest by 11, where 10 and 11 stand for zero.
+func eleven(total int) byte {
+	if rest := total % 11; rest >= 2 {
+		return byte('0' + 11 - rest)
+	}
+	return '0'
+}
+
+func cpf(s string) bool {
+	return len(s) == 11 && allDigits(s) && !same(s) &&
+		s[9] == eleven(sum(s, 10, 9, 8, 7, 6, 5, 4, 3, 2)) && s[10] == eleven(sum(s, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2))
+}
+
+var cnpjForm = regexp.MustCompile(`^[A-Z0-9]{12}\d{2}$`) // with letters since July 2026
+
+func cnpj(s string) bool {
+	return cnpjForm.MatchString(s) && !same(s) &&
+		s[12] == eleven(sum(s, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2)) && s[13] == eleven(sum(s, 6, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2))
+}
+
+func cuit(s string) bool {
+	if len(s) != 11 || !allDigits(s) {
+		return false
+	}
+	rest := 11 - sum(s, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2)%11
+	return rest != 10 && int(s[10]-'0') == rest%11
+}
+
+var rutForm = regexp.MustCompile(`^\d{7,8}[\dK]$`)
+
+func rut(s string) bool {
+	if !rutForm.MatchString(s) {
+		return false
+	}
+	body, total := s[:len(s)-1], 0
+	for i := range len(body) {
+		total += int(body[len(body)-1-i]-'0') * (2 + i%6)
+	}
+	return s[len(s)-1] == "0K987654321"[total%11]
+}
+
+func nit(s string) bool {
+	return len(s) == 10 && allDigits(s) && nitDigit(s)
+}
+
+func nitDigit(s string) bool {
+	rest := sum(s, 41, 37, 29, 23, 19, 17, 13, 7, 3) % 11
+	if rest >= 2 {
+		rest = 11 - rest
+	}
+	return int(s[9]-'0') == rest
+}
+
+// doubling adds digits of which every other is doubled and cast out by nines.
+func doubling(s string) int {
+	total := 0
+	for i := range len(s) {
+		d := int(s[i] - '0')
+		if i%2 == 0 {
+			if d *= 2; d > 9 {
+				d -= 9
+			}
+		}
+		total += d
+	}
+	return total
+}
+
+func cedulaEcuador(s string) bool {
+	return len(s) == 10 && allDigits(s) && s[:2] <= "24" && s[:2] != "00" && s[2] < '6' && (doubling(s[:9])+int(s[9]-'0'))%10 == 0
+}
+
+func rucEcuador(s string) bool {
+	return len(s) == 13 && allDigits(s) && strings.HasSuffix(s, "001") && s[:2] <= "24" && s[:2] != "00" &&
+		(s[2] == '9' || s[2] == '6' || cedulaEcuador(s[:10]))
+}
+
+func rucPeru(s string) bool {
+	if len(s) != 11 || !allDigits(s) {
+		return false
+	}
+	rest := 11 - sum(s, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2)%11
+	return int(s[10]-'0') == rest%10
+}
+
+func dui(s string) bool {
+	return len(s) == 9 && allDigits(s) && int(s[8]-'0') == (10-sum(s, 9, 8, 7, 6, 5, 4, 3, 2)%10)%10
+}
+
+func cedulaUruguay(s string) bool {
+	if len(s) != 7 && len(s) != 8 || !allDigits(s) {
+		return false
+	}
+	s = strings.Repeat("0", 8-len(s)) + s
+	return int(s[7]-'0') == (10-sum(s, 2, 9, 8, 7, 6, 3, 4)%10)%10
+}
+
+var rfcForm = regexp.MustCompile(`^[A-ZÑ&]{3,4}\d{6}[A-Z0-9]{2}[0-9A]$`)
+
+// rfc checks a taxpayer's number. The two that the tax office gives to the
+// general public and to foreigners follow no check digit.
+func rfc(s string) bool {
+	if s == "XAXX010101000" || s == "XEXX010101000" {
+		return true
+	}
+	const order = "0123456789ABCDEFGHIJKLMN&OPQRSTUVWXYZ Ñ"
+	if !rfcForm.MatchString(s) {
+		return false
+	}
+	letters := []rune(s)
+	if len(letters) == 12 { // a company
+		letters = append([]rune{' '}, letters...)
+	}
+	values, total := []rune(order), 0
+	for i, letter := range letters[:12] {
+		for value, l := range values {
+			if l == letter {
+				total += value * (13 - i)
+			}
+		}
+	}
+	return letters[12] == rune("0A987654321"[total%11])
+}
+
+var curpForm = regexp.MustCompile(`^[A-Z]{4}\d{6}[HMX][A-Z]{5}[A-Z0-9]\d$`)
+
+func curp(s string) bool {
+	const order = "0123456789ABCDEFGHIJKLMNÑOPQRSTUVWXYZ"
+	if !curpForm.MatchString(s) {
+		return false
+	}
+	values, total := []rune(order), 0
+	for i, letter := range s[:17] {
+		for value, l := range values {
+			if l == letter {
+				total += value * (18 - i)
+			}
+		}
+	}
+	return int(s[17]-'0') == (10-total%10)%10
+}
