@@ -12,6 +12,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -76,6 +77,14 @@ func demo(ctx context.Context, s *daemon.Service, out io.Writer) error {
 	if !made {
 		return nil
 	}
+	scope := pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
+	_, token, _, err := s.App.CreateSession(ctx, app.Principal{Scope: scope, Kind: pay.Secret}, app.NewSession{
+		Amount: money.New(25_50, money.USD), OrderID: "demo-1",
+		Customer: pay.Customer{FirstName: "Ana", LastName: "Souza", Email: "ana@example.com", Phone: "+55 11 99999 0000"},
+	})
+	if err != nil {
+		return fmt.Errorf("open a demo checkout: %w", err)
+	}
 	api := s.URL + "/api/v1"
 	_, err = fmt.Fprintf(out, `
 A demo merchant was made. Its sandbox keys, shown this once:
@@ -90,6 +99,10 @@ Paste these lines into another shell to take a payment:
   curl -s %[3]s/payments/$ID/simulate -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"action":"paid"}'
   curl -s %[3]s/me/balance -H "Authorization: Bearer $TOKEN"
 
-`, o.Sandbox.Publishable, o.Sandbox.Secret, api)
+Or open this page and pay as a shopper does (good once, for 24 hours):
+
+  %[4]s/checkout/%[5]s
+
+`, o.Sandbox.Publishable, o.Sandbox.Secret, api, s.URL, token)
 	return err
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"io"
+	"regexp"
 )
 
 // What a newcomer does: start it, paste what it prints, see the money.
@@ -39,6 +41,16 @@ func TestPrintedLinesTakeAPayment(t *testing.T) {
 		if err != nil || !strings.Contains(string(out), want) {
 			t.Errorf("the pasted lines gave %v, want %s in\n%s", err, want, out)
 		}
+	}
+	link := regexp.MustCompile(`http://\S+/checkout/cs_\S+`).FindString(s.output())
+	page, err := http.Get(link)
+	if err != nil {
+		t.Fatalf("the printed link %q: %v", link, err)
+	}
+	body, err := io.ReadAll(page.Body)
+	page.Body.Close()
+	if err != nil || page.StatusCode != http.StatusOK || !strings.Contains(string(body), "PIX") {
+		t.Errorf("the printed link answers %s (%v): %s", page.Status, err, body)
 	}
 	s.stop()
 	u.check(t, "sqlite:cascada.db")
