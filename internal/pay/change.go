@@ -24,6 +24,7 @@ type Change struct {
 	Shops         []Shop
 	Keys          []Key
 	Logins        []Login
+	Audit         []AuditEntry // new ones only
 	Clocks        []Clock
 	Logos         []Logo // each kept once
 }

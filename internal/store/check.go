@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/ledger"
@@ -119,7 +120,7 @@ var balancesAsRows = func() string {
 
 func checkQueries() []string {
 	var list []string
-	for _, r := range rules {
+	for _, r := range slices.Concat(rules, sealRules) {
 		list = append(list, r.text)
 	}
 	return list
@@ -128,23 +129,42 @@ func checkQueries() []string {
 // Check proves the invariants of a live database and returns what is broken,
 // at most a hundred of each rule. It only reads. Each rule is one statement,
 // and so sees one moment of a database that is written to meanwhile.
+//
+// The seals come first, as they name the row whatever was done to it; a rule may
+// fail on a document that is none any more. With an error what was found until
+// then is returned.
 func (s *Store) Check(ctx context.Context) ([]Broken, error) {
-	var broken []Broken
-	for _, r := range rules {
-		found := 0
+	broken, err := s.checkSeals(ctx)
+	if err != nil {
+		return broken, err
+	}
+	for _, r := range slices.Concat(rules, sealRules) {
+		var f findings
 		err := s.query(ctx, r.text, nil, func(line row) error {
-			b := Broken{Rule: r.name}
-			if err := line.Scan(&b.ID, &b.Note); err != nil {
-				return err
-			}
-			if found++; found <= 100 {
-				broken = append(broken, b)
-			}
-			return nil
+			var id, note string
+			err := line.Scan(&id, &note)
+			f.add(r.name, id, note)
+			return err
 		})
+		broken = append(broken, f.broken...)
 		if err != nil {
-			return nil, fmt.Errorf("check that %s: %w", r.name, err)
+			return broken, fmt.Errorf("check that %s: %w", r.name, err)
 		}
 	}
 	return broken, nil
+}
+
+// findings are what is broken, at most a hundred of each rule.
+type findings struct {
+	broken []Broken
+	count  map[string]int
+}
+
+func (f *findings) add(rule, id, note string) {
+	if f.count == nil {
+		f.count = map[string]int{}
+	}
+	if f.count[rule]++; f.count[rule] <= 100 {
+		f.broken = append(f.broken, Broken{rule, id, note})
+	}
 }

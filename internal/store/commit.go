@@ -43,7 +43,7 @@ func (s *Store) Stats() Stats {
 	return Stats{s.stats.commits.Load(), s.stats.changes.Load(), s.stats.alone.Load(), len(s.queue)}
 }
 
-// Tidy frees the room of payments that left the table of those in flight. It
+// Tidy frees the room of rows that left the tables they only pass through. It
 // does nothing when nothing was written since the last time.
 func (s *Store) Tidy(ctx context.Context) error {
 	commits := s.stats.commits.Load()

@@ -14,6 +14,8 @@ import (
 //	{hot}                       storage of small rows that are updated all the time
 //	{json doc key}              the text of a key of a JSON column
 //	{each doc}                  the keys and values of a JSON column as rows
+//	{now}                       the database's clock, microseconds UTC
+//	{append only t}             triggers that refuse to change or delete rows of t
 type dialect int
 
 const (
@@ -23,9 +25,11 @@ const (
 
 // sql returns the text for the engine.
 func (d dialect) sql(text string) string {
-	locks := [...]string{"{for update}", "", "{skip locked d}", "", "{hot}", "", "{for update p}", ""}
+	locks := [...]string{"{for update}", "", "{skip locked d}", "", "{hot}", "", "{for update p}", "", "{skip locked u}", "",
+		"{now}", "CAST(unixepoch('subsec') * 1000000 AS INTEGER)"}
 	if d == postgres {
 		locks[1], locks[3], locks[7] = "FOR UPDATE", "FOR UPDATE OF d SKIP LOCKED", "FOR UPDATE OF p"
+		locks[9], locks[11] = "FOR UPDATE OF u SKIP LOCKED", "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"
 		// Room for new versions of a row on its own page, so that an update
 		// touches no index.
 		locks[5] = " WITH (fillfactor = 40)"
@@ -34,9 +38,11 @@ func (d dialect) sql(text string) string {
 	if d == postgres {
 		text = jsonKey.ReplaceAllString(text, "($1::json ->> '$2')")
 		text = jsonEach.ReplaceAllString(text, "json_each_text($1::json)")
+		text = appendOnly.ReplaceAllString(text, postgresAppendOnly)
 	} else {
 		text = jsonKey.ReplaceAllString(text, "($1 ->> '$2')")
 		text = jsonEach.ReplaceAllString(text, "json_each($1)")
+		text = appendOnly.ReplaceAllString(text, sqliteAppendOnly)
 	}
 	before, rest, found := strings.Cut(text, "{rows:")
 	if !found {
@@ -49,6 +55,18 @@ func (d dialect) sql(text string) string {
 var (
 	jsonKey  = regexp.MustCompile(`\{json (\S+) (\w+)\}`)
 	jsonEach = regexp.MustCompile(`\{each (\S+)\}`)
+
+	appendOnly = regexp.MustCompile(`\{append only (\w+)\}`)
+)
+
+// Triggers of a table that is only inserted into. They stop our own mistakes
+// and everybody who is not the tables' owner; the seals tell of the others.
+const (
+	sqliteAppendOnly = `CREATE TRIGGER ${1}_no_update BEFORE UPDATE ON ${1} BEGIN SELECT RAISE(ABORT, '${1} is append-only'); END;
+CREATE TRIGGER ${1}_no_delete BEFORE DELETE ON ${1} BEGIN SELECT RAISE(ABORT, '${1} is append-only'); END;`
+	postgresAppendOnly = `CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS
+  $$$$ BEGIN RAISE EXCEPTION '% is append-only', TG_TABLE_NAME; END $$$$;
+CREATE TRIGGER ${1}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ${1} FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();`
 )
 
 // rows returns the table expression of the columns. PostgreSQL takes one array

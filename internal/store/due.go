@@ -73,6 +73,7 @@ var oldestDue = func() string {
 	for _, d := range duties() {
 		parts = append(parts, d.oldest)
 	}
+	parts = append(parts, oldestMark)
 	return strings.Join(parts, "\nUNION ALL\n")
 }()
 

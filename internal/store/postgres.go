@@ -28,6 +28,9 @@ func openPostgres(ctx context.Context, dsn string) (*pg, error) {
 	}
 	config.ConnConfig.RuntimeParams["application_name"] = "cascada"
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	// Compiling a statement takes longer than any of ours runs; the planner, which
+	// guesses that JSON has many keys, would do so even over empty tables.
+	config.ConnConfig.RuntimeParams["jit"] = "off"
 	config.MaxConns = pgReaders
 	readers, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
@@ -37,7 +40,7 @@ func openPostgres(ctx context.Context, dsn string) (*pg, error) {
 	config.MaxConns, config.MinConns = pgWriters, 1
 	// A statement prepared while a table was empty keeps a plan that scans it
 	// when it has grown. A batch only ever wants index lookups.
-	for _, off := range []string{"jit", "enable_seqscan", "enable_hashjoin", "enable_mergejoin"} {
+	for _, off := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin"} {
 		config.ConnConfig.RuntimeParams[off] = "off"
 	}
 	writers, err := pgxpool.NewWithConfig(ctx, config)
@@ -170,11 +173,12 @@ func (m pgMigrator) version() (v int, err error) {
 	return v, err
 }
 
-// tidy vacuums the table of payments in flight. A busy service leaves thousands
-// of dead rows a second in it, and autovacuum looks once a minute: by then
-// every look at the table costs a hundred times what it should.
+// tidy vacuums the tables that rows only pass through: payments in flight and
+// what waits to be sealed. A busy service leaves thousands of dead rows a second
+// in them, and autovacuum looks once a minute: by then every look at the table
+// costs a hundred times what it should.
 func (db *pg) tidy(ctx context.Context) error {
-	_, err := db.readers.Exec(ctx, "VACUUM (SKIP_LOCKED, TRUNCATE FALSE) processing", pgx.QueryExecModeSimpleProtocol)
+	_, err := db.readers.Exec(ctx, "VACUUM (SKIP_LOCKED, TRUNCATE FALSE) processing, unsealed", pgx.QueryExecModeSimpleProtocol)
 	return err
 }
 

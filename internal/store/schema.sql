@@ -289,3 +289,47 @@ CREATE TABLE sessions (
 );
 CREATE UNIQUE INDEX sessions_hash ON sessions (hash);
 CREATE UNIQUE INDEX sessions_payment ON sessions (payment) WHERE payment <> '';
+
+-- version 5
+-- Who did what. Entries are never changed.
+CREATE TABLE audit (
+  id TEXT NOT NULL PRIMARY KEY,
+  merchant TEXT NOT NULL,
+  shop TEXT NOT NULL, -- '': about the whole merchant
+  live BOOLEAN NOT NULL,
+  actor_kind TEXT NOT NULL,
+  actor TEXT NOT NULL,
+  ip TEXT NOT NULL,
+  request TEXT NOT NULL,
+  act TEXT NOT NULL,
+  object TEXT NOT NULL,
+  at BIGINT NOT NULL,
+  doc TEXT NOT NULL
+);
+
+-- Seals: blocks of the hashes of rows of transfers and audit, a chain per
+-- merchant and environment. A column that is added to a sealed table must be
+-- '', 0 or false in the rows that are there, or their hashes change.
+CREATE TABLE blocks (
+  merchant TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  n BIGINT NOT NULL, -- from 1
+  at BIGINT NOT NULL,
+  previous TEXT NOT NULL, -- hash of block n-1
+  hash TEXT NOT NULL,
+  doc TEXT NOT NULL, -- {"row's id": "row's hash", …}
+  PRIMARY KEY (merchant, live, n)
+);
+
+-- What commits wrote and no block holds yet: a row a commit.
+CREATE TABLE unsealed (
+  at BIGINT NOT NULL, -- the database's clock
+  id TEXT NOT NULL,
+  doc TEXT NOT NULL, -- {"merchant environment": {"row's id": "row's hash", …}, …}
+  mac TEXT NOT NULL,
+  PRIMARY KEY (at, id)
+);
+
+{append only transfers}
+{append only audit}
+{append only blocks}

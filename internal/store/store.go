@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/seal"
 )
 
 // What the store says of itself; match with errors.Is.
@@ -42,6 +43,9 @@ type Options struct {
 	// Committers is how many batches are written at a time; 0 means 2 on
 	// PostgreSQL. SQLite has one writer.
 	Committers int
+	// SealKey proves that rows are what the service wrote; nil is a key too, which
+	// everybody knows.
+	SealKey []byte
 }
 
 // Store is a database. It is safe for use by many goroutines. Close it when
@@ -56,7 +60,11 @@ type Store struct {
 	closing chan struct{}
 	group   sync.WaitGroup
 	stats   stats
-	clocked atomic.Bool // some test clock was moved
+
+	sealKey []byte
+	sealing sync.Mutex           // held by Seal; owns heights
+	heights map[tenant]seal.Head // of the chains, as they were last seen
+	clocked atomic.Bool          // some test clock was moved
 
 	// gate keeps Commit from queueing behind the last batch of Close.
 	gate   sync.RWMutex
@@ -79,7 +87,7 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	}
 	s := &Store{
 		db: db, log: o.Log, delivered: o.Delivered,
-		texts: map[string]string{},
+		texts: map[string]string{}, sealKey: o.SealKey, heights: map[tenant]seal.Head{},
 		queue: make(chan *waiting, queueLimit), closing: make(chan struct{}),
 	}
 	for _, text := range queries() {

@@ -14,6 +14,7 @@ import (
 // version replaces exactly the one before, and the statement returns the ids
 // that it did replace.
 type table[T any] struct {
+	name    string
 	columns []column
 	insert  string
 	update  string
@@ -34,7 +35,7 @@ func newTable[T any](name, spec string, id func(*T) string, version func(*T) int
 	}
 	source := "{rows: " + spec + "}"
 	return table[T]{
-		columns: columns,
+		name: name, columns: columns,
 		insert: "INSERT INTO " + name + " (" + strings.Join(names, ", ") + ") SELECT " + strings.Join(values, ", ") +
 			" FROM " + source + " AS r",
 		update: "UPDATE " + name + " SET " + strings.Join(sets, ", ") + " FROM " + source + " AS r" +

@@ -122,6 +122,8 @@ func queries() []string {
 		storyTransfers, storyClaims, storyEvents, storyDeliveries, storyReceipts,
 	}
 	list = append(list, clocksTable.insert, clocksTable.update, selectClocks, selectClock, logosTable.insert, selectLogo)
+	list = append(list, auditTable.insert, selectAudit)
+	list = append(list, sealQueries()...)
 	list = append(list, dutyQueries()...)
 	list = append(list, sessionQueries()...)
 	list = append(list, listQueries()...)

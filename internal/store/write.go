@@ -291,6 +291,7 @@ func (w *write) steps() []step {
 	steps = insert(w, steps, loginsTable, logins)
 	steps = insert(w, steps, clocksTable, clocks)
 	steps = put(w, steps, logosTable, gather(w.kept, logos, nil))
+	steps = insert(w, steps, auditTable, audits)
 	steps = insert(w, steps, subscriptionsTable, subscriptions)
 	steps = insert(w, steps, sessionsTable, sessions)
 	steps = put(w, steps, processingTable, gather(w.kept, payments, startsProcessing))
@@ -301,7 +302,8 @@ func (w *write) steps() []step {
 		steps = append(put(w, steps, eventsTable, list), w.fanOut(list))
 	}
 	steps = w.addBalances(steps)
-	return w.addCounters(steps)
+	steps = w.addCounters(steps)
+	return w.mark(steps)
 }
 
 // insert adds the rows that are new.

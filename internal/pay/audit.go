@@ -1,0 +1,55 @@
+package pay
+
+import "time"
+
+// AuditPrefix begins the id of an audit entry.
+const AuditPrefix = "aud_"
+
+// AuditEntry says who did what. It is written with what it tells of, in the
+// same Change, and never changed. It holds no secret.
+type AuditEntry struct {
+	ID string // aud_…, ordered by time
+	// Scope is whose it is. Shop is empty where it is about the whole merchant;
+	// what is about both environments stands with production's.
+	Scope
+	By      Actor
+	Act     Act
+	Object  string // id of what it was done to
+	Details map[string]string
+	// At is the service's clock, also in a sandbox whose test clock was moved:
+	// it says when somebody did it.
+	At time.Time
+}
+
+// Actor is who did something, and from where.
+type Actor struct {
+	Kind    ActorKind
+	ID      string // the key's id, the operator's user and host, the provider's account
+	IP      string // of the request, "" without one
+	Request string // req_…, "" without one
+}
+
+// ActorKind says what an actor is.
+type ActorKind string
+
+// Kinds of actors.
+const (
+	ByKey      ActorKind = "key"      // a merchant's program, with an API key
+	ByOperator ActorKind = "operator" // a person at the command line
+	BySystem   ActorKind = "system"   // the service by itself
+	ByProvider ActorKind = "provider" // a notification or an answer
+)
+
+// Act names what was done: object.verb.
+type Act string
+
+// The acts of the audit log.
+const (
+	MerchantCreated Act = "merchant.created"
+	KeyCreated      Act = "key.created"
+	KeyRevoked      Act = "key.revoked"
+	LoginRevoked    Act = "login.revoked" // a refresh token was used twice
+	WebhookCreated  Act = "webhook.created"
+	WebhookDeleted  Act = "webhook.deleted"
+	WebhookDisabled Act = "webhook.disabled"
+)

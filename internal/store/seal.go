@@ -1,0 +1,320 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/seal"
+)
+
+// sealed is a table whose rows are hashed when they are written, and proved by
+// Check: only ever inserted into.
+type sealed struct {
+	name    string
+	columns []column
+	order   []int // of the columns, by name: a hash does not hang on where a column stands
+	read    string
+	// Where the columns stand that every sealed table has.
+	id, merchant, live int
+}
+
+func newSealed[T any](t table[T]) sealed {
+	s := sealed{name: t.name, columns: t.columns}
+	var names []string
+	for i, c := range t.columns {
+		names = append(names, c.name)
+		s.order = append(s.order, i)
+	}
+	slices.SortFunc(s.order, func(a, b int) int { return strings.Compare(names[a], names[b]) })
+	s.id, s.merchant, s.live = slices.Index(names, "id"), slices.Index(names, "merchant"), slices.Index(names, "live")
+	s.read = "SELECT " + strings.Join(names, ", ") + " FROM " + t.name + " WHERE id IN (SELECT id FROM {rows: id TEXT} AS r)"
+	return s
+}
+
+// The sealed tables. An id says which one its row is in.
+var (
+	sealedTransfers = newSealed(transfersTable)
+	sealedAudit     = newSealed(auditTable)
+)
+
+func sealedOf(id string) sealed {
+	if strings.HasPrefix(id, pay.AuditPrefix) {
+		return sealedAudit
+	}
+	return sealedTransfers
+}
+
+// hash returns the hash of one of the rows, which are in PostgreSQL's form.
+func (t sealed) hash(h *seal.Hasher, r *rows, at int) string {
+	h.Row(t.name)
+	for _, c := range t.order {
+		switch name := t.columns[c].name; t.columns[c].kind {
+		case "TEXT":
+			h.Text(name, r.texts[c][at])
+		case "BIGINT":
+			h.Number(name, r.ints[c][at])
+		default:
+			h.Flag(name, r.bools[c][at])
+		}
+	}
+	return h.RowSum()
+}
+
+// chains holds rows that wait for a block: their ids and hashes by whose they
+// are.
+type chains map[tenant]map[string]string
+
+func (c chains) add(of tenant, id, hash string) {
+	if c[of] == nil {
+		c[of] = map[string]string{}
+	}
+	c[of][id] = hash
+}
+
+// doc is the chains as a mark holds them: {"mer_A production":{"tr_1":"…"}}.
+func (c chains) doc() string {
+	b := []byte{'{'}
+	for i, of := range slices.SortedFunc(maps.Keys(c), tenant.compare) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendJSONText(b, seal.Chain(of.merchant, of.live)), ':')
+		b = append(b, hashes(c[of])...)
+	}
+	return string(append(b, '}'))
+}
+
+// hashes is the rows of a block as they are stored: {"tr_1":"…",…}.
+func hashes(rows map[string]string) string {
+	b := []byte{'{'}
+	for i, id := range slices.Sorted(maps.Keys(rows)) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendJSONText(b, id), ':')
+		b = appendJSONText(b, rows[id])
+	}
+	return string(append(b, '}'))
+}
+
+const insertMark = `INSERT INTO unsealed (at, id, doc, mac) VALUES ({now}, $1, $2, $3)`
+
+// mark notes the hashes of the batch's sealed rows, in one row for all of
+// them: the rows wait for a block from the moment they exist, however late
+// their commit came and whatever clock their times are in.
+func (w *write) mark(steps []step) []step {
+	written := chains{}
+	h := seal.New(w.s.sealKey)
+	markRows(h, written, sealedTransfers, transfersTable, gather(w.kept, transfers, nil))
+	markRows(h, written, sealedAudit, auditTable, gather(w.kept, audits, nil))
+	if len(written) == 0 {
+		return steps
+	}
+	// The id of a row that is written once names a mark that is made once.
+	id := ""
+	for _, rows := range written {
+		for row := range rows {
+			if id == "" || row < id {
+				id = row
+			}
+		}
+	}
+	doc := written.doc()
+	return append(steps, step{text: w.s.text(insertMark), args: []any{id, doc, h.Mark(id, doc)}})
+}
+
+func markRows[T any](h *seal.Hasher, into chains, s sealed, t table[T], items []*T) {
+	r := t.rows(postgres, items)
+	for i := range items {
+		into.add(tenant{r.texts[s.merchant][i], r.bools[s.live][i]}, r.texts[s.id][i], s.hash(h, r, i))
+	}
+}
+
+// markRow is what a commit wrote and no block holds yet.
+type markRow struct {
+	at           int64
+	id, doc, mac string
+}
+
+const (
+	markColumns = `at, id, doc, mac`
+	selectMarks = `SELECT ` + markColumns + ` FROM unsealed ORDER BY at, id LIMIT $1`
+	takeMarks   = `
+DELETE FROM unsealed WHERE (at, id) IN (
+  SELECT u.at, u.id FROM unsealed AS u WHERE (u.at, u.id) IN (SELECT r.at, r.id FROM {rows: at BIGINT, id TEXT} AS r) {skip locked u})
+RETURNING id`
+	selectHeads = `
+SELECT b.merchant, b.live, b.n, b.hash FROM {rows: merchant TEXT, live BOOLEAN} AS r
+JOIN blocks AS b ON b.merchant = r.merchant AND b.live = r.live
+WHERE b.n = (SELECT max(n) FROM blocks AS m WHERE m.merchant = r.merchant AND m.live = r.live)`
+	insertBlocks = `
+INSERT INTO blocks (` + blockColumns + `) SELECT ` + blockColumns + ` FROM {rows: ` + blockSpec + `} AS r
+WHERE TRUE ON CONFLICT (merchant, live, n) DO NOTHING RETURNING n`
+	blockSpec    = "merchant TEXT, live BOOLEAN, n BIGINT, at BIGINT, previous TEXT, hash TEXT, doc TEXT"
+	blockColumns = "merchant, live, n, at, previous, hash, doc"
+)
+
+func scanMark(r row) (m markRow, err error) {
+	err = r.Scan(&m.at, &m.id, &m.doc, &m.mac)
+	return m, err
+}
+
+// read adds the rows that a mark tells of. It fails where the service did not
+// make the mark.
+func (m markRow) read(h *seal.Hasher, into chains) error {
+	if m.mac != h.Mark(m.id, m.doc) {
+		return fmt.Errorf("mark %s was not made with our key", m.id)
+	}
+	var doc map[string]map[string]string
+	if err := json.Unmarshal([]byte(m.doc), &doc); err != nil {
+		return fmt.Errorf("mark %s: %w", m.id, err)
+	}
+	for chain, rows := range doc {
+		merchant, live, ok := seal.ParseChain(chain)
+		if !ok {
+			return fmt.Errorf("mark %s: %q is no chain", m.id, chain)
+		}
+		for id, hash := range rows {
+			into.add(tenant{merchant, live}, id, hash)
+		}
+	}
+	return nil
+}
+
+const (
+	// sealMarks bounds one step of sealing, so that catching up after a long
+	// stop takes many small transactions; a mark tells of at most a batch.
+	sealMarks = 200
+	// blockRows bounds a block, and with it what Check holds in memory.
+	blockRows = 1000
+)
+
+// errOutrun says that another node sealed the same rows first.
+var errOutrun = errors.New("another node was first")
+
+// Seal puts what commits wrote since into blocks, each with the hash of the
+// one before, and reports whether more waits. Every node may call it: the
+// marks are taken and the blocks numbered in one transaction, so of two that
+// seal the same rows one does.
+func (s *Store) Seal(ctx context.Context, now time.Time) (more bool, err error) {
+	s.sealing.Lock()
+	defer s.sealing.Unlock()
+	marks, err := many(ctx, s, selectMarks, scanMark, sealMarks)
+	if err != nil || len(marks) == 0 {
+		return false, err
+	}
+	h := seal.New(s.sealKey)
+	waiting := chains{}
+	taken := newRows(s.db.dialect(), parseColumns("at BIGINT, id TEXT"), len(marks))
+	for _, m := range marks {
+		if err := m.read(h, waiting); err != nil {
+			// It stays, for Check to name; whoever put it there wanted it sealed.
+			s.log.Error("rows that the service did not write wait to be sealed", "error", err)
+			continue
+		}
+		taken.number(m.at).text(m.id).next()
+	}
+	if taken.n == 0 {
+		return false, nil
+	}
+	blocks, err := s.nextBlocks(ctx, h, waiting, now)
+	if err != nil {
+		return false, err
+	}
+	won, numbered := 0, 0
+	count := func(n *int) func(row) error { return func(row) error { *n++; return nil } }
+	err = s.db.transact(ctx, []step{
+		{s.text(takeMarks), taken.args(), count(&won)},
+		{s.text(insertBlocks), blockArgs(s.db.dialect(), blocks), count(&numbered)},
+	}, func() ([]step, error) {
+		if won < taken.n || numbered < len(blocks) {
+			return nil, errOutrun
+		}
+		return nil, nil
+	})
+	if errors.Is(err, errOutrun) {
+		return false, nil // it does the rest, too
+	}
+	if err != nil {
+		return false, fmt.Errorf("seal %d rows: %w", taken.n, err)
+	}
+	return len(marks) == sealMarks, nil
+}
+
+// nextBlocks makes the blocks that follow the chains' heads, in the order in
+// which every node numbers them.
+func (s *Store) nextBlocks(ctx context.Context, h *seal.Hasher, waiting chains, now time.Time) ([]seal.Block, error) {
+	heads, err := s.heads(ctx, slices.SortedFunc(maps.Keys(waiting), tenant.compare))
+	if err != nil {
+		return nil, err
+	}
+	var blocks []seal.Block
+	for _, of := range slices.SortedFunc(maps.Keys(waiting), tenant.compare) {
+		head := heads[of]
+		for ids := range slices.Chunk(slices.Sorted(maps.Keys(waiting[of])), blockRows) {
+			b := seal.Block{Merchant: of.merchant, Live: of.live, N: head.N + 1, At: micros(now), Previous: head.Hash, Rows: map[string]string{}}
+			for _, id := range ids {
+				b.Rows[id] = waiting[of][id]
+			}
+			b.Hash = h.Sum(b)
+			head = seal.Head{N: b.N, Hash: b.Hash}
+			blocks = append(blocks, b)
+		}
+	}
+	return blocks, nil
+}
+
+// heads reads the newest blocks of chains. It tells when one is gone that this
+// process has seen: somebody cut the chain, or put back a backup.
+func (s *Store) heads(ctx context.Context, of []tenant) (map[tenant]seal.Head, error) {
+	asked := newRows(s.db.dialect(), parseColumns("merchant TEXT, live BOOLEAN"), len(of))
+	for _, t := range of {
+		asked.text(t.merchant).flag(t.live).next()
+	}
+	list, err := many(ctx, s, selectHeads, scanHead, asked.args()...)
+	if err != nil {
+		return nil, fmt.Errorf("read the heads of chains: %w", err)
+	}
+	heads := make(map[tenant]seal.Head, len(list))
+	for _, head := range list {
+		heads[tenant{head.Merchant, head.Live}] = head
+	}
+	for _, t := range of {
+		if seen, is := s.heights[t], heads[t]; is.N < seen.N || is.N == seen.N && is.Hash != seen.Hash {
+			s.log.Error("sealed blocks are gone or others: the database was tampered with, or an older one put back",
+				"chain", seal.Chain(t.merchant, t.live), "was", seen.N, "is", is.N)
+		}
+		s.heights[t] = heads[t]
+	}
+	return heads, nil
+}
+
+func scanHead(r row) (h seal.Head, err error) {
+	err = r.Scan(&h.Merchant, &h.Live, &h.N, &h.Hash)
+	return h, err
+}
+
+func blockArgs(d dialect, blocks []seal.Block) []any {
+	r := newRows(d, parseColumns(blockSpec), len(blocks))
+	for _, b := range blocks {
+		r.text(b.Merchant).flag(b.Live).number(b.N, b.At).text(b.Previous, b.Hash, hashes(b.Rows)).next()
+	}
+	return r.args()
+}
+
+// oldestMark is a gauge among the due work: since when rows wait for a block.
+const oldestMark = `SELECT 'seals', coalesce(min(at), 0) FROM unsealed`
+
+func sealQueries() []string {
+	return append([]string{
+		insertMark, selectMarks, takeMarks, selectHeads, insertBlocks,
+		sealedTransfers.read, sealedAudit.read,
+	}, sealCheckQueries()...)
+}
