@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -14,13 +15,13 @@ import (
 
 // open returns the use cases over the database of a command.
 func (d database) open(ctx context.Context, log *slog.Logger) (*app.App, error) {
-	return daemon.Open(ctx, daemon.Config{Database: d.Database, MasterKey: d.MasterKey, Log: log})
+	return daemon.Open(ctx, daemon.Config{Database: d.Database, MasterKey: d.MasterKey, Log: log, Operator: operator()})
 }
 
 // existing is open for commands that make nothing on a path that was mistyped:
 // a check of an empty database would find that every invariant holds.
 func (d database) existing(ctx context.Context, log *slog.Logger) (*app.App, error) {
-	return daemon.Open(ctx, daemon.Config{Database: d.Database, MasterKey: d.MasterKey, Log: log, Existing: true})
+	return daemon.Open(ctx, daemon.Config{Database: d.Database, MasterKey: d.MasterKey, Log: log, Existing: true, Operator: operator()})
 }
 
 type migrateCmd struct{ database }
@@ -128,7 +129,10 @@ func (c *keyRevokeCmd) Run(ctx context.Context, log *slog.Logger) error {
 	return a.RevokeKey(ctx, c.Key)
 }
 
-type checkCmd struct{ database }
+type checkCmd struct {
+	database
+	Heads string `type:"existingfile" placeholder:"FILE" help:"What cascada seal head printed before: prove that no chain of seals was cut since."`
+}
 
 func (c *checkCmd) Run(ctx context.Context, log *slog.Logger) error {
 	a, err := c.existing(ctx, log)
@@ -136,12 +140,20 @@ func (c *checkCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	broken, err := a.Check(ctx)
-	if err != nil {
-		return err
+	found, err := a.Check(ctx)
+	var broken []string
+	for _, b := range found {
+		broken = append(broken, b.String())
+	}
+	if c.Heads != "" {
+		cut, headErr := checkHeads(ctx, a, c.Heads)
+		broken, err = append(broken, cut...), errors.Join(err, headErr)
 	}
 	for _, b := range broken {
 		fmt.Println("broken:", b)
+	}
+	if err != nil {
+		return err
 	}
 	if len(broken) > 0 {
 		return fmt.Errorf("%d broken", len(broken))

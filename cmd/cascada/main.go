@@ -20,6 +20,8 @@ type cli struct {
 	Key      keyCmd      `cmd:"" help:"API keys."`
 	Shop     shopCmd     `cmd:"" help:"Shops."`
 	Check    checkCmd    `cmd:"" help:"Prove the ledger and the other invariants of a live database; exit 1 when one is broken."`
+	Seal     sealCmd     `cmd:"" help:"Seals of the ledger and the audit log."`
+	Audit    auditCmd    `cmd:"" help:"Who did what."`
 	Story    storyCmd    `cmd:"" help:"Tell a payment's whole life: attempts, transfers, claims, events, deliveries."`
 	Bench    benchCmd    `cmd:"" help:"Drive a running server over HTTP and print what it does a second."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`

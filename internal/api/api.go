@@ -93,9 +93,7 @@ const accessKey = "access" // in an operation's metadata
 // Call is who calls, and with which request.
 type Call struct {
 	app.Principal
-	RequestID string
-	ClientIP  string
-	HelpURL   string // for what is wrong with a checkout's customer
+	HelpURL string // for what is wrong with a checkout's customer
 }
 
 type callKey struct{}
@@ -121,7 +119,8 @@ func handle[I, O any](a *API, op huma.Operation, need access, handler func(conte
 // admit checks what stands before any endpoint: version, credentials, content
 // type.
 func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
-	call := Call{RequestID: web.RequestID(ctx.Context()), HelpURL: a.help}
+	call := Call{HelpURL: a.help}
+	call.RequestID = web.RequestID(ctx.Context())
 	r, _ := humago.Unwrap(ctx)
 	call.ClientIP = web.ClientIP(r.Header, r.RemoteAddr)
 	if version := ctx.Header("Service-Version"); version != "" && version != view.APIVersion {
@@ -129,11 +128,13 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	if need, _ := ctx.Operation().Metadata[accessKey].(access); need != open {
-		var err error
-		if call.Principal, err = a.authenticate(ctx, need); err != nil {
+		principal, err := a.authenticate(ctx, need)
+		if err != nil {
 			a.refuse(ctx, err)
 			return
 		}
+		principal.RequestID, principal.ClientIP = call.RequestID, call.ClientIP
+		call.Principal = principal
 	}
 	if ctx.Operation().RequestBody != nil {
 		kind, _, err := mime.ParseMediaType(ctx.Header("Content-Type"))

@@ -79,8 +79,8 @@ func (a *API) token(ctx context.Context, _ Call, in *tokenIn) (*tokenOut, error)
 	return out, nil
 }
 
-func (a *API) refresh(ctx context.Context, _ Call, in *refreshIn) (*refreshOut, error) {
-	t, err := a.app.Refresh(ctx, in.Body.RefreshToken)
+func (a *API) refresh(ctx context.Context, call Call, in *refreshIn) (*refreshOut, error) {
+	t, err := a.app.Refresh(ctx, call.Principal, in.Body.RefreshToken)
 	if err != nil {
 		return nil, err
 	}

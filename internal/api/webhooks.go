@@ -85,7 +85,7 @@ func (a *API) unsubscribe(ctx context.Context, call Call, in *getIn) (*unsubscri
 	if err != nil {
 		return nil, err
 	}
-	if err := a.app.Unsubscribe(ctx, scope, in.ID); err != nil {
+	if err := a.app.Unsubscribe(ctx, call.Principal, scope, in.ID); err != nil {
 		return nil, err
 	}
 	out := &unsubscribeOut{}

@@ -45,6 +45,9 @@ type Config struct {
 	// AllowPrivate lets sandbox webhooks reach loopback and private networks.
 	AllowPrivate bool
 	Sender       *webhook.Sender
+	// Operator is the person who runs this process, for the audit log, user@host;
+	// "" where it serves and acts by itself.
+	Operator string
 }
 
 // App is the service. It is safe for use by many goroutines.
@@ -73,7 +76,9 @@ func Open(ctx context.Context, database string, c Config) (*App, error) {
 	}
 	a.deliver = newDispatcher(a)
 	var err error
-	if a.store, err = store.Open(ctx, database, store.Options{Log: c.Log, Delivered: a.deliver.submit}); err != nil {
+	if a.store, err = store.Open(ctx, database, store.Options{
+		Log: c.Log, Delivered: a.deliver.submit, SealKey: c.Vault.Key("blocks"),
+	}); err != nil {
 		return nil, err
 	}
 	if err := a.load(ctx); err != nil {
@@ -156,6 +161,10 @@ func again(try func() error) error {
 	return &pay.Error{Code: pay.CodeServiceUnavailable, Message: "too many changes at once: retry", Cause: err}
 }
 
+// sealEvery is how long rows wait for a block, which gathers them: a merchant
+// with a payment now and then has a block for each.
+const sealEvery = 5 * time.Second
+
 // Loops returns the service's loops over due work.
 func (a *App) Loops() []work.Loop {
 	return []work.Loop{
@@ -163,6 +172,7 @@ func (a *App) Loops() []work.Loop {
 		{Name: "payments", Every: time.Second, Do: a.Sweep},
 		{Name: "clocks", Every: time.Second, Do: func(ctx context.Context) (int, error) { return 0, a.readClocks(ctx) }},
 		{Name: "sessions", Every: time.Hour, Do: a.PurgeSessions},
+		{Name: "seals", Every: sealEvery, Do: a.Seal},
 		{Name: "tidy", Every: 3 * time.Second, Do: func(ctx context.Context) (int, error) { return 0, a.store.Tidy(ctx) }},
 	}
 }

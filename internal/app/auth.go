@@ -28,12 +28,14 @@ const (
 	keySecretID   = "jwt/" // prefix of the signing keys among the secrets
 )
 
-// Principal is who makes a request.
+// Principal is who makes a request, and with which one.
 type Principal struct {
 	pay.Scope // Shop is empty for a key of the whole merchant
 	KeyID     string
 	Kind      pay.KeyKind
 	Preview   string // masked key
+	RequestID string
+	ClientIP  string
 }
 
 // tenant is a shop with its merchant.
@@ -142,8 +144,9 @@ func (a *App) Login(ctx context.Context, apiKey, secretKey string) (Tokens, erro
 }
 
 // Refresh rotates both tokens (contract: POST /auth/refresh). A refresh token
-// that was used before is a sign of theft: all tokens of its login end.
-func (a *App) Refresh(ctx context.Context, token string) (Tokens, error) {
+// that was used before is a sign of theft: all tokens of its login end. by says
+// from where it was sent; it has no key.
+func (a *App) Refresh(ctx context.Context, by Principal, token string) (Tokens, error) {
 	bad := refused(pay.CodeInvalidToken, "the refresh token is not valid")
 	id, version, ok := a.parseRefresh(token)
 	if !ok {
@@ -158,7 +161,7 @@ func (a *App) Refresh(ctx context.Context, token string) (Tokens, error) {
 		return Tokens{}, bad
 	}
 	if version != login.Version {
-		return Tokens{}, a.revoke(ctx, id, bad)
+		return Tokens{}, a.revoke(ctx, by, id, bad)
 	}
 	if key, err := a.store.Key(ctx, login.Key); err != nil || !key.RevokedAt.IsZero() {
 		return Tokens{}, orRefuse(err, bad)
@@ -167,7 +170,7 @@ func (a *App) Refresh(ctx context.Context, token string) (Tokens, error) {
 	err = a.store.Commit(ctx, pay.Change{Logins: []pay.Login{login}})
 	if errors.Is(err, store.ErrStale) {
 		// The same token at the same time twice: one of the two was not its owner.
-		return Tokens{}, a.revoke(ctx, id, bad)
+		return Tokens{}, a.revoke(ctx, by, id, bad)
 	}
 	if err != nil {
 		return Tokens{}, err
@@ -176,14 +179,18 @@ func (a *App) Refresh(ctx context.Context, token string) (Tokens, error) {
 }
 
 // revoke ends a login and returns bad.
-func (a *App) revoke(ctx context.Context, login string, bad error) error {
+func (a *App) revoke(ctx context.Context, by Principal, login string, bad error) error {
+	actor := pay.Actor{Kind: pay.BySystem, IP: by.ClientIP, Request: by.RequestID}
 	err := again(func() error {
 		l, err := a.store.Login(ctx, login)
 		if err != nil || !l.RevokedAt.IsZero() {
 			return err
 		}
 		a.Log.Warn("a refresh token was used twice; its login is revoked", "login", l.ID, "merchant", l.Merchant)
-		return a.store.Commit(ctx, pay.Change{Logins: []pay.Login{l.Revoke(a.Now())}})
+		return a.store.Commit(ctx, pay.Change{
+			Logins: []pay.Login{l.Revoke(a.Now())},
+			Audit:  a.audit(actor, l.Scope, pay.LoginRevoked, l.ID, map[string]string{"key": l.Key, "reason": "a refresh token was used twice"}),
+		})
 	})
 	if err != nil {
 		return fmt.Errorf("revoke a login: %w", err) // not a refusal: the tokens still live

@@ -191,7 +191,10 @@ func (a *App) tried(ctx context.Context, d pay.Delivery, t pay.Try) {
 
 // disable stops an endpoint that does not want to be called again.
 func (a *App) disable(ctx context.Context, sub pay.Subscription, reason string) {
-	err := a.store.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{sub.Disable(reason, a.now(sub.Scope))}})
+	err := a.store.Commit(ctx, pay.Change{
+		Subscriptions: []pay.Subscription{sub.Disable(reason, a.now(sub.Scope))},
+		Audit:         a.audit(pay.Actor{Kind: pay.BySystem}, sub.Scope, pay.WebhookDisabled, sub.ID, map[string]string{"reason": reason}),
+	})
 	if err != nil && !errors.Is(err, store.ErrStale) {
 		a.Log.Error("an endpoint is not disabled", "subscription", sub.ID, "error", err)
 	}

@@ -80,6 +80,8 @@ func (a *App) onboard(n NewMerchant, now time.Time) (Onboarded, pay.Change, erro
 	}}
 	change := a.openShop(&o, name, now)
 	change.Merchants = []pay.Merchant{o.Merchant}
+	change.Audit = append(change.Audit, a.audit(a.self(), pay.Scope{Merchant: o.Merchant.ID, Live: true}, pay.MerchantCreated, o.Merchant.ID,
+		map[string]string{"name": o.Merchant.Name, "tier": string(o.Merchant.Tier)})...)
 	return o, change, nil
 }
 
@@ -98,6 +100,9 @@ func (a *App) openShop(o *Onboarded, name string, now time.Time) pay.Change {
 		pair.Publishable, keys[0] = a.newKey(scope, pay.Publishable, now)
 		pair.Secret, keys[1] = a.newKey(scope, pay.Secret, now)
 		change.Keys = append(change.Keys, keys[:]...)
+		for _, key := range keys {
+			change.Audit = append(change.Audit, a.auditKey(pay.KeyCreated, key)...)
+		}
 	}
 	return change
 }
@@ -121,7 +126,7 @@ func (a *App) CreateKey(ctx context.Context, scope pay.Scope, kind pay.KeyKind) 
 		}
 	}
 	raw, key := a.newKey(scope, kind, a.Now())
-	return raw, a.store.Commit(ctx, pay.Change{Keys: []pay.Key{key}})
+	return raw, a.store.Commit(ctx, pay.Change{Keys: []pay.Key{key}, Audit: a.auditKey(pay.KeyCreated, key)})
 }
 
 // RevokeKey ends a key; other nodes notice within seconds.
@@ -132,12 +137,16 @@ func (a *App) RevokeKey(ctx context.Context, raw string) error {
 	}
 	key.Version++
 	key.RevokedAt = a.Now()
-	if err := a.store.Commit(ctx, pay.Change{Keys: []pay.Key{key}}); err != nil {
+	if err := a.store.Commit(ctx, pay.Change{Keys: []pay.Key{key}, Audit: a.auditKey(pay.KeyRevoked, key)}); err != nil {
 		return err
 	}
 	a.keys.forget(key.Hash)
 	a.keys.forget(key.ID)
 	return nil
+}
+
+func (a *App) auditKey(act pay.Act, key pay.Key) []pay.AuditEntry {
+	return a.audit(a.self(), key.Scope, act, key.ID, map[string]string{"kind": string(key.Kind), "preview": key.Preview})
 }
 
 func (a *App) newKey(scope pay.Scope, kind pay.KeyKind, now time.Time) (string, pay.Key) {

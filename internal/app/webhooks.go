@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -43,7 +45,11 @@ func (a *App) Subscribe(ctx context.Context, by Principal, scope pay.Scope, n Ne
 		}
 		sub.Managed, sub.URL = true, a.InboxURL+"/"+shop.Slug
 	}
-	return sub, secret, a.store.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{sub}})
+	return sub, secret, a.store.Commit(ctx, pay.Change{
+		Subscriptions: []pay.Subscription{sub},
+		Audit: a.audit(by.Actor(), scope, pay.WebhookCreated, sub.ID,
+			map[string]string{"url": origin(sub.URL), "events": strings.Join(sub.Events, ",")}),
+	})
 }
 
 // checkSubscription reports everything that is wrong at once.
@@ -85,7 +91,7 @@ func (a *App) Subscriptions(ctx context.Context, scope pay.Scope, limit, offset 
 // Unsubscribe deletes an endpoint. What is still on its way to it is dropped.
 //
 // Errors: webhook_not_found.
-func (a *App) Unsubscribe(ctx context.Context, scope pay.Scope, subscription string) error {
+func (a *App) Unsubscribe(ctx context.Context, by Principal, scope pay.Scope, subscription string) error {
 	if !storable(subscription) {
 		return pay.NewError(pay.CodeWebhookNotFound, "there is no such webhook")
 	}
@@ -94,13 +100,25 @@ func (a *App) Unsubscribe(ctx context.Context, scope pay.Scope, subscription str
 		if err != nil {
 			return err
 		}
-		return a.store.Commit(ctx, sub.Delete(a.now(scope)))
+		change := sub.Delete(a.now(scope))
+		change.Audit = a.audit(by.Actor(), scope, pay.WebhookDeleted, sub.ID, map[string]string{"url": origin(sub.URL)})
+		return a.store.Commit(ctx, change)
 	})
 	if errors.Is(err, store.ErrNotFound) {
 		return pay.NewError(pay.CodeWebhookNotFound, "there is no such webhook")
 	}
 	a.subs.forget(subscription)
 	return err
+}
+
+// origin is what the audit log tells of an endpoint's URL: the rest of it may
+// hold a password or a token.
+func origin(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
 }
 
 // endpoint is a subscription with its secrets open.

@@ -32,6 +32,7 @@ type Config struct {
 	PublicURL string // where the service is reached; empty: http://Listen
 	MasterKey string // 32 bytes in base64; empty: a key file
 	Existing  bool   // make neither a database file nor a key file
+	Operator  string // who runs a command, for the audit log; empty for a service
 	Log       *slog.Logger
 	// Faults makes simulated providers misbehave, by account.
 	Faults map[string]string
@@ -73,7 +74,7 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 		Log: c.Log, Vault: secrets, Now: c.Now, NewID: id.New,
 		Providers: providers, Sandbox: sandbox.Accounts(),
 		CheckoutURL: c.PublicURL, InboxURL: c.PublicURL + "/inbox", AllowPrivate: private,
-		Sender: webhook.NewSender(webhook.Config{AllowPrivate: private, Now: c.Now}),
+		Operator: c.Operator, Sender: webhook.NewSender(webhook.Config{AllowPrivate: private, Now: c.Now}),
 	})
 }
 

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"os/user"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// operator is who runs the command, for the audit log: user@host, and who that
+// was before sudo.
+func operator() string {
+	name := "uid " + strconv.Itoa(os.Getuid())
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if before := os.Getenv("SUDO_USER"); before != "" && before != name {
+		name = before + " as " + name
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return name + "@" + host
+}
+
+type auditCmd struct {
+	List auditListCmd `cmd:"" help:"List who did what, oldest first."`
+}
+
+type auditListCmd struct {
+	database
+	Merchant string    `help:"Only this merchant's."`
+	Since    time.Time `format:"2006-01-02" placeholder:"DATE" help:"Only from this day on, such as 2026-11-21 (UTC)."`
+	JSON     bool      `name:"json" help:"Print an object a line."`
+}
+
+// auditLine is the shape of audit list --json.
+type auditLine struct {
+	ID          string            `json:"id"`
+	At          string            `json:"at"`
+	Merchant    string            `json:"merchantId,omitempty"`
+	Shop        string            `json:"shopId,omitempty"`
+	Environment pay.Environment   `json:"environment"`
+	Actor       auditActor        `json:"actor"`
+	Action      pay.Act           `json:"action"`
+	Object      string            `json:"object"`
+	Details     map[string]string `json:"details,omitempty"`
+}
+
+type auditActor struct {
+	Kind    pay.ActorKind `json:"kind"`
+	ID      string        `json:"id,omitempty"`
+	IP      string        `json:"ip,omitempty"`
+	Request string        `json:"requestId,omitempty"`
+}
+
+// auditPage is how many entries are read at a time.
+const auditPage = 1000
+
+func (c *auditListCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	out := bufio.NewWriter(os.Stdout)
+	after := ""
+	for {
+		page, err := a.Audit(ctx, c.Merchant, after, c.Since, auditPage)
+		if err != nil {
+			return err
+		}
+		for _, e := range page {
+			if err := c.print(out, e); err != nil {
+				return err
+			}
+			after = e.ID
+		}
+		if len(page) < auditPage {
+			return out.Flush()
+		}
+	}
+}
+
+func (c *auditListCmd) print(out io.Writer, e pay.AuditEntry) error {
+	at := e.At.Format("2006-01-02T15:04:05.000Z")
+	if c.JSON {
+		return json.NewEncoder(out).Encode(auditLine{
+			ID: e.ID, At: at, Merchant: e.Merchant, Shop: e.Shop, Environment: e.Environment(),
+			Actor:  auditActor{e.By.Kind, e.By.ID, e.By.IP, e.By.Request},
+			Action: e.Act, Object: e.Object, Details: e.Details,
+		})
+	}
+	words := []string{at, e.Merchant, string(e.Environment()), string(e.Act), e.Object, "by", string(e.By.Kind)}
+	words = append(words, e.By.ID, e.By.IP, e.By.Request)
+	for _, name := range slices.Sorted(maps.Keys(e.Details)) {
+		words = append(words, fmt.Sprintf("%s=%q", name, e.Details[name]))
+	}
+	words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
+	_, err := fmt.Fprintln(out, strings.Join(words, " "))
+	return err
+}
+
+type sealCmd struct {
+	Head sealHeadCmd `cmd:"" help:"Print the newest seal of each merchant and environment: keep it elsewhere, for check --heads."`
+}
+
+type sealHeadCmd struct{ database }
+
+func (c *sealHeadCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	return a.Heads(ctx, func(head string) error {
+		_, err := fmt.Println(head)
+		return err
+	})
+}
+
+// checkHeads proves that the chains go on from the heads in a file, and returns
+// what to tell of those that do not.
+func checkHeads(ctx context.Context, a *app.App, path string) (broken []string, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	heads := 0
+	for lines := bufio.NewScanner(file); lines.Scan(); heads++ {
+		cut, err := a.CheckHead(ctx, lines.Text())
+		if err != nil {
+			return broken, fmt.Errorf("%s: %w", path, err)
+		}
+		for _, b := range cut {
+			broken = append(broken, b.String())
+		}
+	}
+	if heads == 0 { // or it would prove nothing, and not say so
+		return nil, fmt.Errorf("%s holds no head", path)
+	}
+	return broken, nil
+}

@@ -1,0 +1,71 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/seal"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// audit returns the entry that says who did what, for the Change that does it:
+//
+//	Audit: a.audit(by.Actor(), sub.Scope, pay.WebhookDeleted, sub.ID, nil)
+//
+// Details are for people, and never hold a secret.
+func (a *App) audit(by pay.Actor, scope pay.Scope, act pay.Act, object string, details map[string]string) []pay.AuditEntry {
+	now := a.Now()
+	return []pay.AuditEntry{{
+		ID: a.NewID(pay.AuditPrefix, now), Scope: scope, By: by, Act: act, Object: object, Details: details, At: now,
+	}}
+}
+
+// Actor is the principal as the audit log knows him.
+func (p Principal) Actor() pay.Actor {
+	return pay.Actor{Kind: pay.ByKey, ID: p.KeyID, IP: p.ClientIP, Request: p.RequestID}
+}
+
+// self is who acts when nobody asked through the API: the operator at the
+// command line, or the service.
+func (a *App) self() pay.Actor {
+	if a.Operator != "" {
+		return pay.Actor{Kind: pay.ByOperator, ID: a.Operator}
+	}
+	return pay.Actor{Kind: pay.BySystem}
+}
+
+// Audit lists what was done since a moment, oldest first, from behind the entry
+// after; all merchants' where merchant is empty. It is for the operator.
+func (a *App) Audit(ctx context.Context, merchant, after string, since time.Time, limit int) ([]pay.AuditEntry, error) {
+	if !since.IsZero() {
+		after = max(after, id.From(pay.AuditPrefix, since))
+	}
+	return a.store.Audit(ctx, merchant, after, limit)
+}
+
+// Seal puts what was written since into blocks (design: Ledger). It returns
+// above zero when more waits.
+func (a *App) Seal(ctx context.Context) (int, error) {
+	more, err := a.store.Seal(ctx, a.Now())
+	if more {
+		return 1, err
+	}
+	return 0, err
+}
+
+// Heads calls each with the newest block of each chain, a line of text. Kept
+// outside of the database they prove later that no chain was cut.
+func (a *App) Heads(ctx context.Context, each func(head string) error) error {
+	return a.store.Heads(ctx, func(h seal.Head) error { return each(h.String()) })
+}
+
+// CheckHead proves that a chain goes on from a head that was kept.
+func (a *App) CheckHead(ctx context.Context, line string) ([]store.Broken, error) {
+	head, err := seal.ParseHead(line)
+	if err != nil {
+		return nil, err
+	}
+	return a.store.CheckHead(ctx, head)
+}
