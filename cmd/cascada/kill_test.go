@@ -74,6 +74,7 @@ func TestKillAtAnyMomentLosesNothing(t *testing.T) {
 				k.fail(o, "the endpoint was not told payment.completed")
 			}
 		}
+		k.sealed()
 		k.user.check(t, database)
 		k.server.stop()
 	})
@@ -252,6 +253,22 @@ func (k *killing) books() {
 	}
 	if n := k.server.total(k.key, ""); n != len(k.orders) {
 		k.t.Errorf("%d payments for %d keys", n, len(k.orders))
+	}
+}
+
+// sealed waits until every row of the ledger and the audit log is in a block:
+// what the dead processes wrote, too. The check then proves the chains.
+func (k *killing) sealed() {
+	db := openDatabase(k.t, k.database)
+	waits, blocks := 0, 0
+	await(k.t, "the ledger to be sealed", func() bool {
+		if err := db.QueryRow("SELECT (SELECT count(*) FROM unsealed), (SELECT count(*) FROM blocks)").Scan(&waits, &blocks); err != nil {
+			k.t.Fatal(err)
+		}
+		return waits == 0
+	})
+	if blocks < killRounds && !testing.Short() {
+		k.t.Errorf("the ledger is sealed in %d blocks", blocks)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -54,6 +55,45 @@ func BenchmarkPayment(b *testing.B) {
 			b.ReportMetric(float64(stats.Changes)/float64(stats.Commits), "changes/commit")
 		})
 	}
+}
+
+// BenchmarkSeal puts rows of the ledger into blocks and proves them. Each is told
+// in rows a second.
+func BenchmarkSeal(b *testing.B) {
+	database := os.Getenv("CASCADA_BENCH_DATABASE")
+	if database == "" {
+		database = "sqlite:" + b.TempDir() + "/bench.db"
+	}
+	s, err := store.Open(ctx, database, store.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	for written := 0; written < b.N; {
+		var change pay.Change
+		for range min(30, b.N-written) { // as many as a busy commit has
+			t := transfer(id.New("tr_", noon)+"-capture", ledger.Posting{Account: ledger.Pending, Amount: 2000},
+				ledger.Posting{Account: ledger.PlatformFees, Amount: 550}, ledger.Posting{Account: ledger.Receivable, Amount: -2550})
+			t.Merchant = fmt.Sprintf("mer_%d", written%20)
+			change.Transfers = append(change.Transfers, t)
+			written++
+		}
+		if err := s.Commit(ctx, change); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ResetTimer()
+	for more := true; more; {
+		if more, err = s.Seal(ctx, noon); err != nil {
+			b.Fatal(err)
+		}
+	}
+	sealed := b.Elapsed()
+	if broken, err := s.Check(ctx); err != nil || len(broken) > 0 {
+		b.Fatal(err, broken)
+	}
+	b.ReportMetric(float64(b.N)/sealed.Seconds(), "sealed/s")
+	b.ReportMetric(float64(b.N)/(b.Elapsed()-sealed).Seconds(), "checked/s")
 }
 
 // benchPayload is about as large as an event.

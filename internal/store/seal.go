@@ -110,13 +110,14 @@ const insertMark = `INSERT INTO unsealed (at, id, doc, mac) VALUES ({now}, $1, $
 // them: the rows wait for a block from the moment they exist, however late
 // their commit came and whatever clock their times are in.
 func (w *write) mark(steps []step) []step {
-	written := chains{}
-	h := seal.New(w.s.sealKey)
-	markRows(h, written, sealedTransfers, transfersTable, gather(w.kept, transfers, nil))
-	markRows(h, written, sealedAudit, auditTable, gather(w.kept, audits, nil))
-	if len(written) == 0 {
+	money, acts := gather(w.kept, transfers, nil), gather(w.kept, audits, nil)
+	if len(money)+len(acts) == 0 {
 		return steps
 	}
+	written := chains{}
+	h := seal.New(w.s.sealKey)
+	markRows(h, written, sealedTransfers, transfersTable, money)
+	markRows(h, written, sealedAudit, auditTable, acts)
 	// The id of a row that is written once names a mark that is made once.
 	id := ""
 	for _, rows := range written {
@@ -131,6 +132,9 @@ func (w *write) mark(steps []step) []step {
 }
 
 func markRows[T any](h *seal.Hasher, into chains, s sealed, t table[T], items []*T) {
+	if len(items) == 0 {
+		return
+	}
 	r := t.rows(postgres, items)
 	for i := range items {
 		into.add(tenant{r.texts[s.merchant][i], r.bools[s.live][i]}, r.texts[s.id][i], s.hash(h, r, i))
