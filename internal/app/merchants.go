@@ -90,6 +90,8 @@ func (a *App) openShop(o *Onboarded, name string, now time.Time) pay.Change {
 	shopID := a.NewID("shp_", now)
 	shop, change := pay.NewShop(shopID, o.Merchant.ID, name, slug(name)+"-"+strings.ToLower(shopID[len(shopID)-6:]), now)
 	o.Shop = shop
+	change.Audit = a.audit(a.self(), pay.Scope{Merchant: shop.Merchant, Shop: shop.ID, Live: true}, pay.ShopCreated, shop.ID,
+		map[string]string{"name": shop.Name})
 	for _, live := range []bool{false, true} {
 		scope := pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: live}
 		pair := &o.Sandbox

@@ -89,6 +89,17 @@ func TestAuditLogSaysWhoDidWhat(t *testing.T) {
 			t.Errorf("disabled: %+v", e)
 		}
 
+		shop, err := s.App.CreateShop(ctx, o.Merchant.ID, "Second")
+		must(t, err)
+		_, err = s.App.Rebrand(ctx, shop.Shop.ID, func(b pay.Brand) pay.Brand { b.Color = "#1a2b3c"; return b }, nil)
+		must(t, err)
+		if e := o.act(t, pay.ShopCreated, shop.Shop.ID); e.Details["name"] != "Second" {
+			t.Errorf("a shop was made: %+v", e)
+		}
+		if e := o.act(t, pay.ShopRebranded, shop.Shop.ID); e.Details["color"] != "#1a2b3c" {
+			t.Errorf("a shop was given a colour: %+v", e)
+		}
+
 		raw, err := s.App.CreateKey(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, pay.Secret)
 		must(t, err)
 		must(t, s.App.RevokeKey(ctx, raw))

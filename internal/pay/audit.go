@@ -46,6 +46,8 @@ type Act string
 // The acts of the audit log.
 const (
 	MerchantCreated Act = "merchant.created"
+	ShopCreated     Act = "shop.created"
+	ShopRebranded   Act = "shop.rebranded"
 	KeyCreated      Act = "key.created"
 	KeyRevoked      Act = "key.revoked"
 	LoginRevoked    Act = "login.revoked" // a refresh token was used twice
