@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
 	"fmt"
 	"log/slog"
@@ -399,6 +400,25 @@ func TestRaceOfSealersSealsEachRowOnce(t *testing.T) {
 		if !due["seals"].IsZero() {
 			t.Errorf("rows wait since %s", due["seals"])
 		}
+	})
+}
+
+// A server that is told to end while it seals writes what is queued all the
+// same.
+func TestInterruptedSealHarmsNothing(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s := openSealed(t, database, store.Options{})
+		for i := range 60 {
+			written(t, s, fmt.Sprint(i))
+			interrupted, cancel := context.WithCancel(ctx)
+			time.AfterFunc(time.Duration(i)*20*time.Microsecond, cancel)
+			if _, err := s.Seal(interrupted, noon); err != nil && interrupted.Err() == nil {
+				t.Error(err)
+			}
+			cancel()
+		}
+		sealAll(t, s)
+		clean(t, s)
 	})
 }
 

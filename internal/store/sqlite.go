@@ -166,15 +166,21 @@ func (db *lite) transact(ctx context.Context, guards []step, decide func() ([]st
 func (db *lite) inTransaction(ctx context.Context, do func() error) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	if err := db.write(ctx, step{text: "BEGIN IMMEDIATE"}); err != nil {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	// Interrupted, these three would leave the one writer inside a transaction,
+	// and nothing could be written any more. What stands between may be.
+	whole := context.WithoutCancel(ctx)
+	if err := db.write(whole, step{text: "BEGIN IMMEDIATE"}); err != nil {
 		return err
 	}
 	err := do()
 	if err == nil {
-		err = db.write(ctx, step{text: "COMMIT"})
+		err = db.write(whole, step{text: "COMMIT"})
 	}
 	if err != nil {
-		return errors.Join(err, db.write(ctx, step{text: "ROLLBACK"}))
+		return errors.Join(err, db.write(whole, step{text: "ROLLBACK"}))
 	}
 	return nil
 }
