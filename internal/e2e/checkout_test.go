@@ -329,10 +329,10 @@ func TestSelectorTakesOneChoice(t *testing.T) {
 		o := s.shop(t)
 		path := o.selector(t, `,"country":"BRA"`)
 		for form, want := range map[string]string{
-			"":                                        "Escolha uma das formas de pagamento.",
-			"method=sbx_spei":                         "Escolha uma das formas de pagamento.",
-			"method=sbx_pix":                          "Este CPF não é válido.",
-			"method=sbx_pix&document-sbx_pix=1":       "Este CPF não é válido.",
+			"":                                  "Escolha uma das formas de pagamento.",
+			"method=sbx_spei":                   "Escolha uma das formas de pagamento.",
+			"method=sbx_pix":                    "Este CPF não é válido.",
+			"method=sbx_pix&document-sbx_pix=1": "Este CPF não é válido.",
 			"method=sbx_pix&document-sbx_pix=%3Cb%3E": "Este CPF não é válido.",
 		} {
 			status, page, _ := s.browse(t, http.MethodPost, path, form, "Accept-Language: pt")
