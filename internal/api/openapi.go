@@ -112,6 +112,11 @@ func (a *API) polish(tree map[string]any) {
 					schema["type"], schema["default"], schema["minimum"] = "integer", 0, 0
 				case "status":
 					schema["enum"] = pay.Statuses()
+					if op["operationId"] == "listDeliveries" {
+						schema["enum"] = pay.DeliveryStatuses()
+					}
+				case "event":
+					schema["enum"] = pay.EventTypes()
 				case "channel":
 					schema["enum"] = []pay.Channel{pay.Online, pay.Cash, pay.CreditCard}
 				case "Sandbox-Simulate":

@@ -168,7 +168,8 @@ const sealEvery = 5 * time.Second
 // Loops returns the service's loops over due work.
 func (a *App) Loops() []work.Loop {
 	return []work.Loop{
-		{Name: "deliveries", Every: time.Second, Do: a.Dispatch},
+		{Name: "deliveries", Every: time.Second, Do: a.Dispatch, Wake: a.deliver.wake},
+		{Name: "inboxes", Every: trimEvery, Do: a.TrimInboxes},
 		{Name: "payments", Every: time.Second, Do: a.Sweep},
 		{Name: "clocks", Every: time.Second, Do: func(ctx context.Context) (int, error) { return 0, a.readClocks(ctx) }},
 		{Name: "sessions", Every: time.Hour, Do: a.PurgeSessions},

@@ -208,6 +208,8 @@ func TestDocumentListsEveryEndpointAndEvent(t *testing.T) {
 			"GET /checkout/sessions/{token}", "POST /checkout/sessions", "POST /checkout/sessions/{token}/select",
 			"POST /auth/refresh", "POST /auth/token", "POST /payments", "POST /payments/{id}/simulate",
 			"POST /transactions", "POST /transactions/{id}/simulate", "POST /webhooks",
+			"GET /webhooks/{id}", "PATCH /webhooks/{id}", "POST /webhooks/{id}/rotate-secret", "GET /webhooks/{id}/deliveries",
+			"GET /webhooks/{id}/deliveries/{deliveryId}", "POST /webhooks/{id}/deliveries/{deliveryId}/replay", "GET /webhooks/{id}/inbox",
 		}
 		for _, endpoint := range want {
 			if !slices.Contains(endpoints, endpoint) {

@@ -54,4 +54,8 @@ const (
 	WebhookCreated  Act = "webhook.created"
 	WebhookDeleted  Act = "webhook.deleted"
 	WebhookDisabled Act = "webhook.disabled"
+
+	WebhookUpdated   Act = "webhook.updated"
+	WebhookRotated   Act = "webhook.rotated"
+	DeliveryReplayed Act = "delivery.replayed"
 )

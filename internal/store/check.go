@@ -83,10 +83,11 @@ SELECT p.id, p.status FROM payments AS p WHERE p.status NOT IN ('pending', 'proc
 SELECT d.id, d.merchant FROM deliveries AS d LEFT JOIN events AS e ON e.id = d.event LEFT JOIN subscriptions AS s ON s.id = d.subscription
 WHERE e.id IS NULL OR s.id IS NULL OR e.shop <> d.shop OR e.live <> d.live OR s.shop <> d.shop OR s.live <> d.live
   OR s.merchant <> d.merchant OR e.merchant <> d.merchant`},
-	// A subscription that was made in the same second may have missed the event.
+	// A subscription that was made or changed in the same second may have missed
+	// the event.
 	{"an event has a delivery for each endpoint that wants it", `
 SELECT e.id, 'nothing for ' || s.id FROM events AS e
-JOIN subscriptions AS s ON s.shop = e.shop AND s.live = e.live AND s.status = 'enabled' AND s.version = 1 AND s.created_at < e.at - 1000000
+JOIN subscriptions AS s ON s.shop = e.shop AND s.live = e.live AND s.status = 'enabled' AND s.updated_at < e.at - 1000000
   AND (s.events = ',*,' OR s.events LIKE '%,' || e.type || ',%')
 LEFT JOIN deliveries AS d ON d.event = e.id AND d.subscription = s.id
 WHERE d.id IS NULL`},
@@ -100,6 +101,19 @@ SELECT payment, 'of ' || count(*) || ' sessions' FROM sessions WHERE payment <> 
 	{"a session belongs to its shop's merchant", `
 SELECT e.id, e.merchant || ' is not the merchant of ' || e.shop FROM sessions AS e LEFT JOIN shops AS s ON s.id = e.shop
 WHERE s.id IS NULL OR s.merchant <> e.merchant`},
+	{"a delivery that waits has a time or is parked, another has neither", `
+SELECT id, status || ' due at ' || due_at FROM deliveries
+WHERE (status IN ('pending', 'failed')) <> (due_at > 0) OR parked AND status NOT IN ('pending', 'failed')`},
+	{"counters count the deliveries", `
+SELECT coalesce(c.subscription, d.subscription) || ' ' || coalesce(c.status, d.status) || ' ' || coalesce(c.type, d.type),
+  coalesce(c.n, 0) || ' counted, found ' || coalesce(d.n, 0)
+FROM delivery_counters AS c FULL JOIN (
+  SELECT subscription, status, type, count(*) AS n FROM deliveries WHERE status <> 'pending' GROUP BY subscription, status, type
+) AS d ON c.subscription = d.subscription AND c.status = d.status AND c.type = d.type
+WHERE coalesce(c.n, 0) <> coalesce(d.n, 0)`},
+	{"what an inbox got stays with its subscription's shop and environment", `
+SELECT i.id, i.merchant FROM inbox AS i LEFT JOIN subscriptions AS s ON s.id = i.subscription
+WHERE s.id IS NULL OR s.merchant <> i.merchant OR s.shop <> i.shop OR s.live <> i.live`},
 	{"counters count the payments", `
 SELECT coalesce(c.shop, p.shop) || ' ' || coalesce(c.rail, p.rail) || ' ' || coalesce(c.status, p.status),
   coalesce(c.n, 0) || ' counted, found ' || coalesce(p.n, 0)

@@ -44,7 +44,7 @@ RETURNING ` + columns,
 var (
 	pendingDuty    = newDuty("pending payments", "payments", "d.status = 'pending'", paymentColumns)
 	processingDuty = newDuty("processing payments", "processing", "d.due_at > 0", paymentColumns)
-	deliveryDuty   = newDuty("deliveries", "deliveries", "d.status IN ('pending', 'failed')",
+	deliveryDuty   = newDuty("deliveries", "deliveries", "d.status IN ('pending', 'failed') AND NOT d.parked",
 		deliveryColumns+`, (SELECT payload FROM events WHERE events.id = deliveries.event)`)
 )
 

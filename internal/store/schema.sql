@@ -333,3 +333,46 @@ CREATE TABLE unsealed (
 {append only transfers}
 {append only audit}
 {append only blocks}
+
+-- version 6
+-- A circuit that is open keeps the endpoint's deliveries from being sent; those
+-- that wait for their endpoint and not for a time are parked.
+ALTER TABLE subscriptions ADD COLUMN paused BOOLEAN NOT NULL DEFAULT FALSE;
+CREATE INDEX subscriptions_paused ON subscriptions (id) WHERE paused;
+
+ALTER TABLE deliveries ADD COLUMN parked BOOLEAN NOT NULL DEFAULT FALSE;
+DROP INDEX deliveries_due;
+CREATE INDEX deliveries_due ON deliveries (due_at) WHERE status IN ('pending', 'failed') AND NOT parked;
+CREATE INDEX deliveries_parked ON deliveries (subscription, due_at) WHERE parked;
+DROP INDEX deliveries_list;
+CREATE INDEX deliveries_list ON deliveries (subscription, status, type, created_at);
+
+-- How many deliveries there are of each kind, so that no list total scans.
+-- Pending ones are not counted: they are made in bulk and are few.
+CREATE TABLE delivery_counters (
+  subscription TEXT NOT NULL,
+  status TEXT NOT NULL,
+  type TEXT NOT NULL,
+  n BIGINT NOT NULL,
+  last_at BIGINT NOT NULL, -- the last try
+  PRIMARY KEY (subscription, status, type)
+){hot};
+INSERT INTO delivery_counters (subscription, status, type, n, last_at)
+SELECT subscription, status, type, count(*), max(created_at) FROM deliveries WHERE status <> 'pending'
+GROUP BY subscription, status, type;
+
+-- What managed inboxes got.
+CREATE TABLE inbox (
+  id TEXT NOT NULL PRIMARY KEY,
+  merchant TEXT NOT NULL,
+  shop TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  subscription TEXT NOT NULL,
+  delivery TEXT NOT NULL,
+  event TEXT NOT NULL,
+  type TEXT NOT NULL,
+  received_at BIGINT NOT NULL,
+  header TEXT NOT NULL,
+  body TEXT NOT NULL
+);
+CREATE INDEX inbox_list ON inbox (subscription, id);

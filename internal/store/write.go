@@ -297,11 +297,13 @@ func (w *write) steps() []step {
 	steps = put(w, steps, processingTable, gather(w.kept, payments, startsProcessing))
 	steps = put(w, steps, paymentsTable, gather(w.kept, payments, entersPayments))
 	steps = insert(w, steps, claimsTable, claims)
+	steps = insert(w, steps, inboxTable, received)
 	steps = insert(w, steps, transfersTable, transfers)
 	if list := gather(w.kept, events, nil); len(list) > 0 {
 		steps = append(put(w, steps, eventsTable, list), w.fanOut(list))
 	}
 	steps = w.addBalances(steps)
+	steps = w.addDeliveryCounters(steps)
 	steps = w.addCounters(steps)
 	return w.mark(steps)
 }
@@ -320,11 +322,12 @@ func put[T any](w *write, steps []step, t table[T], items []*T) []step {
 }
 
 // fanOutDeliveries makes a delivery for each endpoint that wants an event.
-// They are leased from birth to the node that writes them.
+// They are leased from birth to the node that writes them; where the endpoint's
+// circuit is open they wait for it.
 const fanOutDeliveries = `
 INSERT INTO deliveries (` + deliveryColumns + `)
 SELECT 'wd_' || substr(e.id, 5) || '-' || substr(s.id, 4), e.merchant, e.shop, e.live, 1, e.id, e.type, s.id,
-  'pending', 0, e.budget, e.due_at, e.at, '{}'
+  'pending', 0, e.budget, e.due_at, s.paused, e.at, '{}'
 FROM {rows: id TEXT, merchant TEXT, shop TEXT, live BOOLEAN, type TEXT, at BIGINT, due_at BIGINT, budget BIGINT} AS e
 JOIN subscriptions AS s ON s.shop = e.shop AND s.live = e.live AND s.merchant = e.merchant AND s.status = 'enabled'
   AND (s.events = ',*,' OR s.events LIKE '%,' || e.type || ',%')
@@ -336,7 +339,7 @@ func (w *write) fanOut(list []*pay.Event) step {
 	for _, e := range list {
 		payloads[e.ID] = e.Payload
 		rows.text(e.ID, e.Merchant, e.Shop).flag(e.Live).text(string(e.Type)).
-			number(micros(e.At), micros(e.At.Add(deliveryLease)), deliveryBudget).next()
+			number(micros(e.At), micros(e.At.Add(deliveryLease)), pay.DeliveryTries).next()
 	}
 	return step{w.s.text(fanOutDeliveries), rows.args(), func(r row) error {
 		d, err := scanDelivery(r)
