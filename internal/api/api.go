@@ -204,6 +204,10 @@ func findNUL(v reflect.Value) (path string, found bool) {
 	switch v.Kind() {
 	case reflect.String:
 		return "", strings.ContainsRune(v.String(), 0)
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return findNUL(v.Elem())
+		}
 	case reflect.Slice:
 		for i := range v.Len() {
 			if _, found := findNUL(v.Index(i)); found {

@@ -26,6 +26,8 @@ var placeholders = map[string]*regexp.Regexp{
 	"<text>":   regexp.MustCompile(`\S`),
 	"<token>":  regexp.MustCompile(`^cs_[\w-]{43}$`),
 	"<jwt>":    regexp.MustCompile(`^[\w-]+\.[\w-]+\.[\w-]{43}$`),
+	"<wd>":     regexp.MustCompile(`^wd_` + crockford + `-\d+-` + crockford + `$`),
+	"<inb>":    regexp.MustCompile(`^inb_` + crockford + `$`),
 	"<digits>": regexp.MustCompile(`^\d+$`),
 }
 

@@ -54,17 +54,21 @@ func each(t *testing.T, test func(t *testing.T, s *service)) {
 
 func start(t *testing.T, database string, c *clock) *service {
 	t.Helper()
+	return startWith(t, c, daemon.Config{Listen: "127.0.0.1:0", Database: database})
+}
+
+// startWith starts a service that is configured otherwise.
+func startWith(t *testing.T, c *clock, config daemon.Config) *service {
+	t.Helper()
 	master := bytes.Repeat([]byte{7}, vault.KeySize)
 	secrets, err := vault.New(master)
 	must(t, err)
 	s := &service{clock: c, vault: secrets, log: &faults{}}
-	s.Service, err = daemon.Start(ctx, daemon.Config{
-		Listen: "127.0.0.1:0", Database: database, MasterKey: base64.StdEncoding.EncodeToString(master),
-		Now: s.clock.now, Log: slog.New(s.log),
-	})
+	config.MasterKey, config.Now, config.Log = base64.StdEncoding.EncodeToString(master), s.clock.now, slog.New(s.log)
+	s.Service, err = daemon.Start(ctx, config)
 	must(t, err)
 	t.Cleanup(func() { s.end(t) })
-	s.spec = readSpec(t, s.URL)
+	s.spec = readSpec(t, strings.Replace(s.URL, "[::]", "127.0.0.1", 1))
 	return s
 }
 

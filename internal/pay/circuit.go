@@ -2,13 +2,13 @@ package pay
 
 import "time"
 
+// The rhythm of a circuit (gaps: Webhook subscriptions and deliveries).
 const (
-	// CircuitAfter is how many failures in a row open an endpoint's circuit,
-	// ProbePause how often an endpoint whose circuit is open is tried, and
-	// HopelessAfter how long it may go without a success (gaps: Webhook
-	// subscriptions and deliveries).
-	CircuitAfter  = 10
-	ProbePause    = time.Minute
+	// CircuitAfter is how many failures in a row open it.
+	CircuitAfter = 10
+	// ProbePause is how often an endpoint is tried while it is open.
+	ProbePause = time.Minute
+	// HopelessAfter is how long an endpoint may go without a success.
 	HopelessAfter = 7 * 24 * time.Hour
 )
 

@@ -147,7 +147,8 @@ type Received struct {
 const (
 	// InboxPrefix starts the id of what an inbox got.
 	InboxPrefix = "inb_"
-	// InboxKept is how many deliveries an inbox keeps, InboxAge for how long.
+	// InboxKept is how many deliveries an inbox keeps.
 	InboxKept = 1000
-	InboxAge  = 30 * 24 * time.Hour
+	// InboxAge is for how long it keeps them.
+	InboxAge = 30 * 24 * time.Hour
 )

@@ -51,7 +51,7 @@ type Delivery struct {
 	NextAttemptAt       *Time              `json:"nextAttemptAt" nullable:"true"`
 	LastAttemptAt       *Time              `json:"lastAttemptAt" nullable:"true"`
 	LastStatusCode      *int               `json:"lastStatusCode" doc:"Null when there was no answer"`
-	LastError           *string            `json:"lastError" enum:"timeout,dns,tls,refused,http_status,blocked_address"`
+	LastError           DeliveryError      `json:"lastError"`
 	LastResponseSnippet *string            `json:"lastResponseSnippet" doc:"The start of the answer, at most 1 KB"`
 	LastDurationMs      *int64             `json:"lastDurationMs"`
 	CreatedAt           Time               `json:"createdAt"`
@@ -75,6 +75,20 @@ func NewDelivery(d pay.Delivery, s pay.Subscription) Delivery {
 	return v
 }
 
+// DeliveryError is why a try failed, null when it did not.
+type DeliveryError string
+
+// MarshalJSON writes the word or null.
+func (e DeliveryError) MarshalJSON() ([]byte, error) { return json.Marshal(text(string(e))) }
+
+// Schema tells the OpenAPI document what MarshalJSON writes.
+func (DeliveryError) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{
+		Type: huma.TypeString, Nullable: true, Description: "Why the try failed",
+		Enum: []any{"timeout", "dns", "tls", "refused", "http_status", "blocked_address", nil},
+	}
+}
+
 // DeliveryDetail is a delivery with what is sent and how each try went.
 type DeliveryDetail struct {
 	Delivery
@@ -84,15 +98,15 @@ type DeliveryDetail struct {
 
 // Attempt is one try of a delivery.
 type Attempt struct {
-	At              Time    `json:"at"`
-	StatusCode      *int    `json:"statusCode" doc:"Null when there was no answer"`
-	Error           *string `json:"error" enum:"timeout,dns,tls,refused,http_status,blocked_address"`
-	DurationMs      int64   `json:"durationMs"`
-	ResponseSnippet *string `json:"responseSnippet" doc:"The start of the answer; 256 bytes of all but the last"`
+	At              Time          `json:"at"`
+	StatusCode      *int          `json:"statusCode" doc:"Null when there was no answer"`
+	Error           DeliveryError `json:"error"`
+	DurationMs      int64         `json:"durationMs"`
+	ResponseSnippet *string       `json:"responseSnippet" doc:"The start of the answer; 256 bytes of all but the last"`
 }
 
 func newAttempt(a pay.Attempted) Attempt {
-	v := Attempt{At: Time{timeOf(a.At)}, Error: text(a.Error), DurationMs: a.Ms, ResponseSnippet: text(a.Snippet)}
+	v := Attempt{At: Time{timeOf(a.At)}, Error: DeliveryError(a.Error), DurationMs: a.Ms, ResponseSnippet: text(a.Snippet)}
 	if a.Code != 0 {
 		v.StatusCode = &a.Code
 	}
