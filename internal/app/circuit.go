@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -143,9 +144,11 @@ func (a *App) unstall(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	taken := 0
+	var failed error // of one endpoint; the others go on
 	for _, s := range stalled {
 		now := a.now(s.Scope)
 		var list []store.Dispatch
+		var err error
 		switch {
 		case s.Hopeless(now):
 			a.disable(ctx, s.ID, s.URL, "no delivery succeeded for seven days")
@@ -162,12 +165,10 @@ func (a *App) unstall(ctx context.Context) (int, error) {
 				a.deliver.submit(list)
 			}
 		}
-		if err != nil {
-			return taken, err
-		}
+		failed = errors.Join(failed, err)
 		taken += len(list)
 	}
-	return taken, nil
+	return taken, failed
 }
 
 // probe tries one of the deliveries that wait for an endpoint whose circuit is
@@ -188,11 +189,16 @@ func (a *App) probe(ctx context.Context, sub pay.Subscription, now time.Time) ([
 // abandon makes dead letters of deliveries whose endpoint is disabled or
 // deleted. One that moved meanwhile is somebody else's.
 func (a *App) abandon(ctx context.Context, list []store.Dispatch) error {
-	for _, next := range list {
-		err := a.store.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{next.Delivery.Abandon()}})
-		if err != nil && !errors.Is(err, store.ErrStale) {
-			return err
-		}
+	errs := make([]error, len(list))
+	var group sync.WaitGroup // the store writes them together
+	for i, next := range list {
+		group.Go(func() {
+			err := a.store.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{next.Delivery.Abandon()}})
+			if !errors.Is(err, store.ErrStale) {
+				errs[i] = err
+			}
+		})
 	}
-	return nil
+	group.Wait()
+	return errors.Join(errs...)
 }

@@ -3,8 +3,9 @@ package e2e
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -193,18 +194,20 @@ func TestCircuitCountsFailuresInARow(t *testing.T) {
 		o := s.shop(t)
 		endpoint := s.receive(t)
 		h := o.hook(t, endpoint.URL, `"*"`)
-		calls := 0
-		for range 2 {
-			for _, status := range append(slices.Repeat([]int{http.StatusBadGateway}, openAfter-1), http.StatusOK) {
-				endpoint.answers(respond(status))
-				o.create(t, card)
-				calls++
-				endpoint.await(t, calls)
-				want := "failed"
-				if status == http.StatusOK {
-					want = "delivered"
+		for round := range 2 {
+			var calls atomic.Int64
+			endpoint.answers(func(w http.ResponseWriter, _ *http.Request) {
+				if calls.Add(1) < openAfter {
+					w.WriteHeader(http.StatusBadGateway)
 				}
-				h.last(t, want)
+			})
+			for range openAfter - 1 {
+				o.create(t, card)
+			}
+			eventually(t, "nine tries have failed", func() bool { return calls.Load() >= openAfter-1 })
+			o.create(t, card)
+			if d := h.last(t, "delivered"); d.text(t, "attempts") != "1" {
+				t.Errorf("round %d: the tenth was not taken at once: %s", round, d)
 			}
 		}
 	})
@@ -240,6 +243,43 @@ func TestDeadEndpointsDelayNobodyElse(t *testing.T) {
 			if n := len(c.deliveries()); n == 0 || n > 32 {
 				t.Errorf("a slow endpoint has %d deliveries under way, want 1 to 32", n)
 			}
+		}
+	})
+}
+
+// More waits for a slow endpoint than memory holds. Each is sent once all the
+// same, and as soon as the endpoint is quick again.
+func TestWhatASlowEndpointHasNoRoomForIsSentOnce(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		endpoint := s.receive(t)
+		h := o.hook(t, endpoint.URL, `"payment.completed"`)
+		hold := func() (release func()) {
+			held := make(chan struct{})
+			endpoint.answers(func(w http.ResponseWriter, _ *http.Request) { <-held; w.WriteHeader(http.StatusOK) })
+			return sync.OnceFunc(func() { close(held) })
+		}
+		release := hold()
+		o.create(t, card)
+		endpoint.await(t, 1)
+		s.clock.advance(9 * time.Second) // which the first try takes
+		release()
+		h.last(t, "delivered")
+
+		release = hold()
+		defer release()
+		const payments = 100 // 32 are under way at a time, about as many wait in memory
+		for range payments {
+			o.create(t, card)
+		}
+		endpoint.await(t, 1+32)
+		endpoint.answers(respond(http.StatusOK))
+		release()
+		eventually(t, "everything is delivered", func() bool {
+			return h.log(t, "?status=delivered").text(t, "pagination.total") == fmt.Sprint(1+payments)
+		})
+		if n := len(endpoint.deliveries()); n != 1+payments {
+			t.Errorf("the endpoint was called %d times for %d events", n, 1+payments)
 		}
 	})
 }
