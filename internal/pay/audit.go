@@ -54,4 +54,9 @@ const (
 	WebhookCreated  Act = "webhook.created"
 	WebhookDeleted  Act = "webhook.deleted"
 	WebhookDisabled Act = "webhook.disabled"
+
+	RefundOpened      Act = "refund.opened"
+	EvidenceSubmitted Act = "claim.evidence_submitted"
+	ClaimAccepted     Act = "claim.accepted" // the merchant gave in
+	ClaimRuled        Act = "claim.ruled"    // the operator's word
 )
