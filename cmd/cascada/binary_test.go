@@ -270,8 +270,13 @@ func (s *server) call(method, path, key, body string, header http.Header) (int, 
 }
 
 // total counts the payments that a query selects; -1 when no reply came.
-func (s *server) total(key, query string) int {
-	_, list := s.call("GET", "/payments?limit=1&"+query, key, "", nil)
+func (s *server) total(key, query string) int { return s.count("/payments", key, query) }
+
+// claims counts the claims that a query selects.
+func (s *server) claims(key, query string) int { return s.count("/claims", key, query) }
+
+func (s *server) count(path, key, query string) int {
+	_, list := s.call("GET", path+"?limit=1&"+query, key, "", nil)
 	page, _ := list["pagination"].(map[string]any)
 	if total, ok := page["total"].(float64); ok {
 		return int(total)

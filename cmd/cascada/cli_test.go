@@ -38,7 +38,7 @@ func TestHelpKnowsEveryCommand(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"serve", "migrate", "merchant create", "key create", "key revoke", "check", "story", "bench", "version"} {
+	for _, want := range []string{"serve", "migrate", "merchant create", "key create", "key revoke", "claim list", "claim show", "claim ask", "claim resolve", "check", "story", "bench", "version"} {
 		if !known[want] {
 			t.Errorf("--help does not name %q:\n%s", want, help)
 		}
@@ -76,6 +76,10 @@ func TestMistakesOnTheCommandLineAreNamed(t *testing.T) {
 		"check of nothing":    {[]string{"check", "--database", "sqlite:typo.db"}, "there is no database at typo.db"},
 		"story of nothing":    {[]string{"story", "--database", "sqlite:typo.db", "TXN-A"}, "there is no database at typo.db"},
 		"key in nothing":      {[]string{"key", "create", "--database", "sqlite:typo.db", "--merchant", "mer_a"}, "there is no database at typo.db"},
+		"nobody's claim":      {[]string{"claim", "show", "CLM-NOBODY"}, "claim_not_found"},
+		"claims of nothing":   {[]string{"claim", "list", "--database", "sqlite:typo.db"}, "there is no database at typo.db"},
+		"half an outcome":     {[]string{"claim", "resolve", "CLM-A", "--outcome", "maybe", "--note", "x"}, "approved"},
+		"a claim without why": {[]string{"claim", "resolve", "CLM-A", "--outcome", "approved"}, "--note"},
 		"nobody's story":      {[]string{"story", "TXN-NOBODY"}, "TXN-NOBODY: not found"},
 	} {
 		out, log, code := u.run(t, c.args...)

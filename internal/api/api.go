@@ -101,7 +101,10 @@ type callKey struct{}
 // handle registers an operation. The handler's errors are shown by the table.
 func handle[I, O any](a *API, op huma.Operation, need access, handler func(context.Context, Call, *I) (*O, error)) {
 	op.Metadata = map[string]any{accessKey: need}
-	op.MaxBodyBytes = maxBody + 1 // huma refuses a body that reaches it
+	if op.MaxBodyBytes == 0 {
+		op.MaxBodyBytes = maxBody
+	}
+	op.MaxBodyBytes++ // huma refuses a body that reaches it
 	if need != open {
 		op.Security = []map[string][]string{{"bearer": {}}}
 	}
@@ -136,7 +139,7 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 		principal.RequestID, principal.ClientIP = call.RequestID, call.ClientIP
 		call.Principal = principal
 	}
-	if ctx.Operation().RequestBody != nil {
+	if body := ctx.Operation().RequestBody; body != nil && (body.Required || r.ContentLength != 0) {
 		kind, _, err := mime.ParseMediaType(ctx.Header("Content-Type"))
 		if err != nil || kind != "application/json" {
 			a.refuse(ctx, contentType())

@@ -203,7 +203,7 @@ var adoptErrors = sync.OnceFunc(func() {
 func validationError(ctx context.Context, status int, message string, errs []error) huma.StatusError {
 	switch status {
 	case http.StatusRequestEntityTooLarge:
-		return newEnvelope(ctx, pay.NewError(pay.CodePayloadTooLarge, "the body is larger than 1 MiB"))
+		return newEnvelope(ctx, pay.NewError(pay.CodePayloadTooLarge, "the body is larger than this endpoint takes"))
 	case http.StatusUnsupportedMediaType:
 		return newEnvelope(ctx, contentType())
 	case http.StatusRequestTimeout:

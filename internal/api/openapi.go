@@ -19,6 +19,8 @@ func (a *API) routes() {
 	a.sessionRoutes()
 	a.webhookRoutes()
 	a.clockRoutes()
+	a.refundRoutes()
+	a.claimRoutes()
 }
 
 // publish makes the OpenAPI document once and serves it (contract: Versioning,
@@ -111,9 +113,11 @@ func (a *API) polish(tree map[string]any) {
 				case "offset":
 					schema["type"], schema["default"], schema["minimum"] = "integer", 0, 0
 				case "status":
-					schema["enum"] = pay.Statuses()
-					if op["operationId"] == "listDeliveries" {
+					switch {
+					case op["operationId"] == "listDeliveries":
 						schema["enum"] = pay.DeliveryStatuses()
+					case schema["enum"] == nil: // of payments
+						schema["enum"] = pay.Statuses()
 					}
 				case "event":
 					schema["enum"] = pay.EventTypes()
@@ -142,6 +146,7 @@ func (a *API) polish(tree map[string]any) {
 		properties, _ := transaction["properties"].(map[string]any)
 		properties["failure"] = map[string]any{"anyOf": []any{properties["failure"], map[string]any{"type": "null"}}}
 	}
+	publishClaims(schemas)
 	if problem, ok := schemas["Problem"].(map[string]any); ok {
 		properties, _ := problem["properties"].(map[string]any)
 		if code, ok := properties["code"].(map[string]any); ok {

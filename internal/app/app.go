@@ -61,6 +61,7 @@ type App struct {
 	shops   *cache[tenant]
 	subs    *cache[endpoint]
 	deliver *dispatcher
+	turns   turns
 	clocks  atomic.Pointer[map[string]time.Duration] // of merchants who moved theirs
 }
 
@@ -73,6 +74,7 @@ func Open(ctx context.Context, database string, c Config) (*App, error) {
 	a := &App{
 		Config: c,
 		keys:   newCache[pay.Key](c.Now), shops: newCache[tenant](c.Now), subs: newCache[endpoint](c.Now),
+		turns: turns{waiting: map[string]*turn{}},
 	}
 	a.deliver = newDispatcher(a)
 	var err error
@@ -171,6 +173,7 @@ func (a *App) Loops() []work.Loop {
 		{Name: "deliveries", Every: time.Second, Do: a.Dispatch, Wake: a.deliver.wake},
 		{Name: "inboxes", Every: trimEvery, Do: a.TrimInboxes},
 		{Name: "payments", Every: time.Second, Do: a.Sweep},
+		{Name: "claims", Every: time.Second, Do: a.SweepClaims},
 		{Name: "clocks", Every: time.Second, Do: func(ctx context.Context) (int, error) { return 0, a.readClocks(ctx) }},
 		{Name: "sessions", Every: time.Hour, Do: a.PurgeSessions},
 		{Name: "seals", Every: sealEvery, Do: a.Seal},

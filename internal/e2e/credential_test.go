@@ -35,6 +35,13 @@ func endpoints(payment, hook string) []endpoint {
 		{http.MethodPost, "/webhooks", `{"events":["*"]}`, false},
 		{http.MethodGet, "/webhooks", "", false},
 		{http.MethodDelete, "/webhooks/" + hook, "", false},
+		{http.MethodPost, "/payments/" + payment + "/refund", `{}`, false},
+		{http.MethodPost, "/transactions/" + payment + "/refund", `{}`, false},
+		{http.MethodGet, "/claims", "", false},
+		{http.MethodGet, "/claims/CLM-1", "", false},
+		{http.MethodPost, "/claims/CLM-1/evidence", `{"kind":"other","text":"x"}`, false},
+		{http.MethodPost, "/claims/CLM-1/accept", "", false},
+		{http.MethodGet, "/claims/CLM-1/evidence/ev_1/file", "", false},
 	}
 }
 

@@ -203,6 +203,8 @@ func TestDocumentListsEveryEndpointAndEvent(t *testing.T) {
 		}
 		slices.Sort(endpoints)
 		want := []string{
+			"POST /payments/{id}/refund", "POST /transactions/{id}/refund", "GET /claims", "GET /claims/{id}", "POST /claims/{id}/evidence",
+			"POST /claims/{id}/accept", "GET /claims/{id}/evidence/{evidenceId}/file",
 			"DELETE /webhooks/{id}", "GET /me", "GET /me/balance", "GET /payment-methods", "GET /payments", "GET /payments/{id}",
 			"GET /ping", "GET /transactions", "GET /transactions/{id}", "GET /webhooks",
 			"GET /checkout/sessions/{token}", "POST /checkout/sessions", "POST /checkout/sessions/{token}/select",

@@ -76,11 +76,17 @@ type Kind string
 
 // Kinds of transfers.
 const (
-	Capture        Kind = "capture"         // a payment was completed
-	RefundFreeze   Kind = "refund_freeze"   // a refund opened: funds to frozen
-	RefundPaid     Kind = "refund"          // frozen funds went back to the shopper
-	ChargebackHold Kind = "chargeback_hold" // a dispute opened: available to frozen
-	LateCapture    Kind = "late_capture"    // paid after expiry: receivable to suspense
+	Capture           Kind = "capture"            // a payment was completed
+	RefundFreeze      Kind = "refund_freeze"      // a refund opened: available, then pending, and reserve to frozen
+	RefundPaid        Kind = "refund"             // frozen and fees went back to the shopper
+	RefundRelease     Kind = "refund_release"     // a refund came to nothing: frozen to available and reserve
+	ChargebackHold    Kind = "chargeback_hold"    // a dispute opened: available to frozen
+	ChargebackFee     Kind = "chargeback_fee"     // the price of a dispute, from available
+	ChargebackPaid    Kind = "chargeback"         // a dispute was lost: frozen went back to the shopper
+	ChargebackRelease Kind = "chargeback_release" // a dispute was won: frozen to available
+	LateCapture       Kind = "late_capture"       // paid after the end: receivable to suspense
+	LateRefund        Kind = "late_refund"        // late money went back to the shopper, from suspense
+	LateAccepted      Kind = "late_accepted"      // late money is the merchant's: suspense to available
 )
 
 // Transfer is a set of postings that sums to zero, for one merchant in one

@@ -55,7 +55,11 @@ const (
 	WebhookDeleted  Act = "webhook.deleted"
 	WebhookDisabled Act = "webhook.disabled"
 
-	WebhookUpdated   Act = "webhook.updated"
-	WebhookRotated   Act = "webhook.rotated"
-	DeliveryReplayed Act = "delivery.replayed"
+	WebhookUpdated    Act = "webhook.updated"
+	WebhookRotated    Act = "webhook.rotated"
+	DeliveryReplayed  Act = "delivery.replayed"
+	RefundOpened      Act = "refund.opened"
+	EvidenceSubmitted Act = "claim.evidence_submitted"
+	ClaimAccepted     Act = "claim.accepted" // the merchant gave in
+	ClaimRuled        Act = "claim.ruled"    // the operator's word
 )

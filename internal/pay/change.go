@@ -13,6 +13,7 @@ type Change struct {
 	Once          *Once // a key that may be used once; taken means ErrDuplicate
 	Payments      []Payment
 	Claims        []Claim
+	Files         []File
 	Receipts      []Receipt // each once; known means ErrDuplicate
 	Transfers     []ledger.Transfer
 	Floors        []ledger.Floor // broken means ErrInsufficient

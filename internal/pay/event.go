@@ -42,7 +42,7 @@ type Event struct {
 	Object   string // id of the payment or claim
 	Sequence int64  // counts the object's events from 1
 	At       time.Time
-	Previous Status // the payment's status before, or ""
+	Previous Status // the status before, of the payment or the claim, or ""
 
 	// The snapshot that the payload is made from.
 	Payment Payment

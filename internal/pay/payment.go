@@ -43,11 +43,16 @@ type Payment struct {
 	Simulate   Action   // what the create call asked the sandbox to play, or ""
 	Challenged bool     // the issuer wanted a 3-D Secure challenge
 	Failure    *Failure // why it failed or expired
-	Refunded   int64    // minor units of Local
+	Captured   int      // order of the attempt that completed it
+	Refunded   int64    // minor units of Local, of all refunds that stand
+	Given      Parts    // what they give back, in USD
 	Disputed   bool     // a chargeback was opened, real or simulated
-	Times      Times
-	Window     time.Duration // how long the shopper has once a provider took it
-	DueAt      time.Time     // when to look again; zero when there is nothing to wait for
+
+	OpenDispute string // id of the chargeback claim that is not resolved, or ""
+	DisputeFee  int64  // USD cents of a dispute, as agreed when it was made
+	Times       Times
+	Window      time.Duration // how long the shopper has once a provider took it
+	DueAt       time.Time     // when to look again; zero when there is nothing to wait for
 }
 
 // Times says when a payment reached each status. Zero: never.
@@ -148,7 +153,7 @@ func Create(o Order, now time.Time) (Payment, error) {
 		ID: o.ID, Scope: o.Scope, Status: Processing,
 		Amount: o.Amount, Local: o.Local, Rate: o.Rate,
 		RailID: o.Rail.ID, Method: o.Rail.Method, Country: o.Country, OrderID: o.OrderID,
-		Buyer: o.Buyer, Fees: fees, Reserve: reserve, Delay: o.Terms.Delay, Sync: o.Rail.Sync,
+		Buyer: o.Buyer, Fees: fees, Reserve: reserve, Delay: o.Terms.Delay, DisputeFee: o.Terms.ChargebackFee, Sync: o.Rail.Sync,
 		Hosted: o.Hosted, ReturnURL: o.ReturnURL, Window: o.Rail.Window, Simulate: o.Simulate,
 		Times: Times{Created: now, Updated: now},
 	}, nil
@@ -176,9 +181,19 @@ func (l Limit) check(local money.Amount) error {
 // Net is what the merchant gets on capture, in USD cents.
 func (p Payment) Net() int64 { return p.Amount.Minor - p.Fees.Total() - p.Reserve }
 
-// Refundable is what may still go back to the shopper, in the local currency.
+// Refundable is what a refund may still give back to the shopper, in the local
+// currency: nothing while the payment is disputed.
 func (p Payment) Refundable() money.Amount {
-	if p.Status != Completed && p.Status != Refunded {
+	if p.OpenDispute != "" {
+		return money.New(0, p.Local.Currency)
+	}
+	return p.unrefunded()
+}
+
+// unrefunded is what the shopper has not got back, of a payment that can be
+// refunded at all.
+func (p Payment) unrefunded() money.Amount {
+	if _, ok := p.Status.After(Refunding); !ok {
 		return money.New(0, p.Local.Currency)
 	}
 	return money.New(p.Local.Minor-p.Refunded, p.Local.Currency)

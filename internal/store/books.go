@@ -89,20 +89,3 @@ func (s *Store) Mismatched(ctx context.Context, scope pay.Scope) (Mismatched, er
 		return m, err
 	}, scope.Merchant, scope.Live)
 }
-
-type claimDoc struct {
-	OrderID  string          `json:"orderId,omitempty"`
-	Fee      int64           `json:"fee,omitempty"`
-	Reason   string          `json:"reason,omitempty"`
-	DueBy    int64           `json:"dueBy,omitempty"`
-	Timeline []pay.ClaimStep `json:"timeline"`
-	Sequence int64           `json:"sequence"`
-	Resolved int64           `json:"resolved,omitempty"`
-}
-
-func claimRow(r *rows, c *pay.Claim) {
-	doc := claimDoc{c.OrderID, c.Fee, c.Reason, micros(c.DueBy), c.Timeline, c.Sequence, micros(c.Resolved)}
-	r.text(c.ID, c.Merchant, c.Shop).flag(c.Live).number(c.Version).text(string(c.Kind), string(c.Status), c.Payment).
-		number(c.Local.Minor).text(string(c.Local.Currency)).number(c.USD, c.Frozen, micros(c.CreatedAt), micros(c.UpdatedAt)).
-		text(encode(doc))
-}

@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// completed stores a payment whose event fans out.
-func completed(t *testing.T, s *store.Store, name string, at time.Time) {
+// completedAt stores a payment whose event fans out.
+func completedAt(t *testing.T, s *store.Store, name string, at time.Time) {
 	t.Helper()
 	p := stored(t, s, name)
 	_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, at)
@@ -25,7 +25,7 @@ func TestParkedDeliveryWaitsForItsEndpointAlone(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		subscribe(t, s, "dead", pay.AllEvents)
 		subscribe(t, s, "well", pay.AllEvents)
-		completed(t, s, "A", noon)
+		completedAt(t, s, "A", noon)
 		late := noon.Add(time.Hour)
 		due, err := s.LeaseDeliveries(ctx, late, late.Add(time.Minute), 10)
 		must(t, err)
@@ -50,7 +50,7 @@ func TestParkedDeliveryWaitsForItsEndpointAlone(t *testing.T) {
 		paused := stalled[0].Subscription
 		paused, _ = paused.Heard(false, pay.CircuitAfter, noon)
 		must(t, s.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{paused}}))
-		completed(t, s, "B", noon)
+		completedAt(t, s, "B", noon)
 		clean(t, s)
 
 		var mu sync.Mutex // owns taken
@@ -93,7 +93,7 @@ func TestDeliveryCountersFollowEveryMove(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		subscribe(t, s, "all", pay.AllEvents)
 		for i := range 4 {
-			completed(t, s, string(rune('A'+i)), noon)
+			completedAt(t, s, string(rune('A'+i)), noon)
 		}
 		count := func(status pay.DeliveryStatus) int64 {
 			t.Helper()

@@ -48,7 +48,7 @@ var (
 		deliveryColumns+`, (SELECT payload FROM events WHERE events.id = deliveries.event)`)
 )
 
-func duties() []duty { return []duty{pendingDuty, processingDuty, deliveryDuty} }
+func duties() []duty { return []duty{pendingDuty, processingDuty, deliveryDuty, claimDuty} }
 
 func dutyQueries() []string {
 	list := []string{oldestDue}

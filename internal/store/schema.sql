@@ -376,3 +376,26 @@ CREATE TABLE inbox (
   body TEXT NOT NULL
 );
 CREATE INDEX inbox_list ON inbox (subscription, id);
+
+-- version 7
+-- Claims come due: a refund at its provider that is to be asked about, or a
+-- deadline for evidence.
+ALTER TABLE claims ADD COLUMN due_at BIGINT NOT NULL DEFAULT 0;
+UPDATE claims SET due_at = CAST({json doc dueBy} AS BIGINT) WHERE status = 'needs_evidence';
+CREATE INDEX claims_due ON claims (due_at) WHERE due_at > 0;
+CREATE INDEX claims_clock ON claims (merchant, due_at) WHERE due_at > 0 AND NOT live;
+CREATE INDEX claims_list ON claims (shop, live, id);
+
+-- The files of claims' evidence.
+CREATE TABLE files (
+  id TEXT NOT NULL PRIMARY KEY, -- of the evidence
+  merchant TEXT NOT NULL,
+  shop TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  claim TEXT NOT NULL,
+  name TEXT NOT NULL,
+  type TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  content TEXT NOT NULL -- base64
+);
+CREATE INDEX files_claim ON files (claim);

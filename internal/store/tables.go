@@ -79,7 +79,7 @@ var (
 	processingTable = newTable("processing", paymentSpec, paymentID, paymentVersion, paymentRow)
 
 	claimsTable = newTable("claims", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, kind TEXT!, status TEXT, "+
-		"payment TEXT!, amount_local BIGINT!, currency_local TEXT!, amount BIGINT!, frozen BIGINT, "+
+		"payment TEXT!, amount_local BIGINT!, currency_local TEXT!, amount BIGINT!, frozen BIGINT, due_at BIGINT, "+
 		"created_at BIGINT!, updated_at BIGINT, doc TEXT",
 		func(c *pay.Claim) string { return c.ID }, func(c *pay.Claim) int64 { return c.Version }, claimRow)
 
@@ -123,6 +123,7 @@ func queries() []string {
 	list = append(list, clocksTable.insert, clocksTable.update, selectClocks, selectClock, logosTable.insert, selectLogo)
 	list = append(list, auditTable.insert, selectAudit)
 	list = append(list, sealQueries()...)
+	list = append(list, claimQueries()...)
 	list = append(list, dutyQueries()...)
 	list = append(list, sessionQueries()...)
 	list = append(list, subscriptionQueries()...)

@@ -85,6 +85,7 @@ func gather[T any](batch []*waiting, of func(*pay.Change) []T, want func(*T) boo
 
 func payments(c *pay.Change) []pay.Payment           { return c.Payments }
 func claims(c *pay.Change) []pay.Claim               { return c.Claims }
+func files(c *pay.Change) []pay.File                 { return c.Files }
 func subscriptions(c *pay.Change) []pay.Subscription { return c.Subscriptions }
 func deliveries(c *pay.Change) []pay.Delivery        { return c.Deliveries }
 func sessions(c *pay.Change) []pay.Session           { return c.Sessions }
@@ -298,6 +299,7 @@ func (w *write) steps() []step {
 	steps = put(w, steps, paymentsTable, gather(w.kept, payments, entersPayments))
 	steps = insert(w, steps, claimsTable, claims)
 	steps = insert(w, steps, inboxTable, received)
+	steps = insert(w, steps, filesTable, files)
 	steps = insert(w, steps, transfersTable, transfers)
 	if list := gather(w.kept, events, nil); len(list) > 0 {
 		steps = append(put(w, steps, eventsTable, list), w.fanOut(list))
