@@ -42,6 +42,7 @@ var layers = map[string]layer{
 	"internal/webhook":          {"", "the sender takes bytes to an address and knows no domain"},
 	"internal/work":             {"", "a loop knows no domain"},
 	"internal/seal":             {"", "a seal is made of names and values, whatever they mean"},
+	"internal/limit":            {"", "buckets know no merchants and no HTTP"},
 	"internal/web":              {"", "HTTP plumbing knows nothing of payments"},
 	"internal/provider":         {"money pay", "a provider answers in the core's words and never sees the database"},
 	"internal/provider/sandbox": {"money pay provider", "a simulated provider knows no more than a real one"},
@@ -71,6 +72,7 @@ var dependencies = map[string]string{
 	"github.com/prometheus/client_golang": "internal/daemon",
 	"github.com/boombuler/barcode":        "internal/checkout",
 	"golang.org/x/text":                   "internal/checkout",
+	"github.com/redis/go-redis":           "internal/limit",
 	"modernc.org/sqlite":                  "internal/store",
 	"rsc.io/qr":                           "internal/checkout",
 }
