@@ -59,6 +59,7 @@ type App struct {
 	tokens  *tokens
 	keys    *cache[pay.Key]
 	shops   *cache[tenant]
+	tiers   *cache[pay.Tier]
 	subs    *cache[endpoint]
 	deliver *dispatcher
 	clocks  atomic.Pointer[map[string]time.Duration] // of merchants who moved theirs
@@ -72,7 +73,7 @@ func Open(ctx context.Context, database string, c Config) (*App, error) {
 	}
 	a := &App{
 		Config: c,
-		keys:   newCache[pay.Key](c.Now), shops: newCache[tenant](c.Now), subs: newCache[endpoint](c.Now),
+		keys:   newCache[pay.Key](c.Now), shops: newCache[tenant](c.Now), tiers: newCache[pay.Tier](c.Now), subs: newCache[endpoint](c.Now),
 	}
 	a.deliver = newDispatcher(a)
 	var err error

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -30,6 +31,21 @@ func newMetrics(a *app.App) *metrics {
 	m.registry.MustRegister(m.requests, storeCollector{a},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// watch tells whether the Redis of the limits answers, where there is one.
+func (m *metrics) watch(redis *limit.Redis) {
+	if redis == nil {
+		return
+	}
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "cascada_limit_redis_up", Help: "1 while the nodes share their limits; 0 while this one counts by itself.",
+	}, func() float64 {
+		if redis.Up() {
+			return 1
+		}
+		return 0
+	}))
 }
 
 func (m *metrics) handler() http.Handler {

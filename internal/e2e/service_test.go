@@ -54,14 +54,22 @@ func each(t *testing.T, test func(t *testing.T, s *service)) {
 
 func start(t *testing.T, database string, c *clock) *service {
 	t.Helper()
+	return startWith(t, database, c, func(*daemon.Config) {})
+}
+
+// startWith starts a service with another configuration.
+func startWith(t *testing.T, database string, c *clock, configure func(*daemon.Config)) *service {
+	t.Helper()
 	master := bytes.Repeat([]byte{7}, vault.KeySize)
 	secrets, err := vault.New(master)
 	must(t, err)
 	s := &service{clock: c, vault: secrets, log: &faults{}}
-	s.Service, err = daemon.Start(ctx, daemon.Config{
+	config := daemon.Config{
 		Listen: "127.0.0.1:0", Database: database, MasterKey: base64.StdEncoding.EncodeToString(master),
 		Now: s.clock.now, Log: slog.New(s.log),
-	})
+	}
+	configure(&config)
+	s.Service, err = daemon.Start(ctx, config)
 	must(t, err)
 	t.Cleanup(func() { s.end(t) })
 	s.spec = readSpec(t, s.URL)
@@ -128,9 +136,21 @@ func must(t *testing.T, err error) {
 }
 
 // clock is the system's clock, moved forward by the test.
-type clock struct{ offset atomic.Int64 }
+type clock struct {
+	offset atomic.Int64
+	frozen atomic.Int64 // nanoseconds since 1970 when it stands still, else 0
+}
 
-func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) }
+func (c *clock) now() time.Time {
+	at := time.Now()
+	if still := c.frozen.Load(); still != 0 {
+		at = time.Unix(0, still)
+	}
+	return at.Add(time.Duration(c.offset.Load()))
+}
+
+// freeze stops the clock, so that it moves by the test alone.
+func (c *clock) freeze() { c.frozen.Store(time.Now().UnixNano()) }
 
 func (c *clock) advance(d time.Duration) { c.offset.Add(int64(d)) }
 

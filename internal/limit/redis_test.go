@@ -106,7 +106,9 @@ func TestRedisRefills(t *testing.T) {
 }
 
 func TestRedisThatFailsIsReplacedByTheNodeItself(t *testing.T) {
-	for name, c := range map[string]struct{ fail, mend func(*dbtest.RedisServer, testing.TB) }{
+	for name, c := range map[string]struct {
+		fail, mend func(*dbtest.RedisServer, testing.TB)
+	}{
 		"killed": {(*dbtest.RedisServer).Kill, (*dbtest.RedisServer).Start},
 		"hangs":  {(*dbtest.RedisServer).Freeze, (*dbtest.RedisServer).Thaw},
 	} {
