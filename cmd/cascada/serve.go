@@ -23,6 +23,7 @@ type serveCmd struct {
 	PublicURL string            `env:"CASCADA_PUBLIC_URL" placeholder:"URL" help:"Where the service is reached; default http://LISTEN (${env})."`
 	Fault     map[string]string `name:"sandbox-fault" placeholder:"PROVIDER=FAULT" help:"Make a simulated provider misbehave: sandbox-1, -2 or -3 = decline, error, timeout, slow, unavailable, duplicate, out_of_order, wrong_amount or bad_signature."`
 	limitFlags
+	feedFlags
 }
 
 func (c *serveCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -34,7 +35,7 @@ func (c *serveCmd) Run(ctx context.Context, log *slog.Logger) error {
 	s, err := daemon.Start(ctx, daemon.Config{
 		Listen: c.Listen, Metrics: c.Metrics, Database: c.Database, MasterKey: c.MasterKey,
 		PublicURL: strings.TrimSuffix(c.PublicURL, "/"), Faults: c.Fault, Log: log,
-		Limits: c.limits(),
+		Limits: c.limits(), FX: c.feedFlags.config(),
 	})
 	if err != nil && ctx.Err() != nil { // it failed because it was told to end
 		log.Info("stopped before it was ready", "error", err)

@@ -38,6 +38,7 @@ type Config struct {
 	Log       *slog.Logger
 	// Faults makes simulated providers misbehave, by account.
 	Faults map[string]string
+	FX     FX
 	Now    func() time.Time // nil: the system's clock
 }
 
@@ -71,12 +72,16 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 			return nil, fmt.Errorf("sandbox fault: there is no provider %q; want one of %v", account, sandbox.Accounts())
 		}
 	}
+	rates, err := c.FX.open()
+	if err != nil {
+		return nil, err
+	}
 	private := loopback(c.Listen)
 	return app.Open(ctx, c.Database, app.Config{
 		Log: c.Log, Vault: secrets, Now: c.Now, NewID: id.New,
 		Providers: providers, Sandbox: sandbox.Accounts(),
 		CheckoutURL: c.PublicURL, InboxURL: c.PublicURL + "/inbox", AllowPrivate: private,
-		Operator: c.Operator, Sender: webhook.NewSender(webhook.Config{AllowPrivate: private, Now: c.Now}),
+		Operator: c.Operator, FX: rates, Sender: webhook.NewSender(webhook.Config{AllowPrivate: private, Now: c.Now}),
 	})
 }
 

@@ -1,6 +1,7 @@
 package dbtest
 
 import (
+	"context"
 	"net"
 	"os"
 	"os/exec"
@@ -44,15 +45,18 @@ func (r *RedisServer) Start(t testing.TB) {
 	if err := r.process.Start(); err != nil {
 		t.Fatalf("start Redis for the tests (make test installs it): %v", err)
 	}
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for {
 		c, err := net.Dial("unix", r.socket)
 		if err == nil {
 			_ = c.Close()
 			return
 		}
-		if time.Now().After(deadline) {
+		if ctx.Err() != nil {
 			t.Fatalf("Redis does not answer: %v", err)
 		}
+		time.Sleep(5 * time.Millisecond)
 	}
 }
 

@@ -94,8 +94,8 @@ func TestTiersEnvironmentsAndMerchantsAreLimitedApart(t *testing.T) {
 		}{{pay.Starter, 2, 6}, {pay.Standard, 4, 6}, {pay.Premium, 8, 8}, {pay.Trusted, 16, 16}} {
 			o := s.of(t, c.tier)
 			for range 2 { // another merchant of the tier has its own
-				for who, want := range map[shop]int{o: c.test, o.live(): c.live} {
-					taken := 0
+				for i, who := range []shop{o, o.live()} {
+					taken, want := 0, []int{c.test, c.live}[i]
 					for who.get(t, "/me").status == http.StatusOK {
 						taken++
 					}

@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/vault"
 )
@@ -54,7 +55,27 @@ func each(t *testing.T, test func(t *testing.T, s *service)) {
 
 func start(t *testing.T, database string, c *clock) *service {
 	t.Helper()
-	return startWith(t, database, c, func(*daemon.Config) {})
+	s := startWith(t, database, c, func(config *daemon.Config) {
+		config.FX = daemon.FX{StaleAfter: century, MaxAge: century} // tests move the clock
+	})
+	s.rate(t, "BRL 5.4", "MXN 18.35", "COP 4120.5", "CLP 945", "PEN 3.38", "ARS 1435") // which production needs
+	return s
+}
+
+const century = 100 * 365 * 24 * time.Hour
+
+// rate sets exchange rates as the operator does.
+func (s *service) rate(t *testing.T, rates ...string) {
+	t.Helper()
+	var readings []pay.Reading
+	for _, r := range rates {
+		currency, text, _ := strings.Cut(r, " ")
+		rate, err := money.ParseRate(text)
+		must(t, err)
+		readings = append(readings, pay.Reading{Currency: money.Currency(currency), Rate: rate, Source: "a test", At: s.clock.now()})
+	}
+	_, err := s.App.SetRates(ctx, readings, true)
+	must(t, err)
 }
 
 // startWith starts a service with another configuration.

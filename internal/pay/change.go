@@ -26,7 +26,8 @@ type Change struct {
 	Logins        []Login
 	Audit         []AuditEntry // new ones only
 	Clocks        []Clock
-	Logos         []Logo // each kept once
+	Logos         []Logo  // each kept once
+	Quotes        []Quote // with their history
 }
 
 // Once is a key that guards a request against being run twice (gaps:

@@ -118,9 +118,12 @@ var balancesAsRows = func() string {
 	return strings.Join(parts, " UNION ALL ")
 }()
 
+// allRules are those of every file.
+func allRules() []rule { return slices.Concat(rules, rateRules, sealRules) }
+
 func checkQueries() []string {
 	var list []string
-	for _, r := range slices.Concat(rules, sealRules) {
+	for _, r := range allRules() {
 		list = append(list, r.text)
 	}
 	return list
@@ -138,7 +141,7 @@ func (s *Store) Check(ctx context.Context) ([]Broken, error) {
 	if err != nil {
 		return broken, err
 	}
-	for _, r := range slices.Concat(rules, sealRules) {
+	for _, r := range allRules() {
 		var f findings
 		err := s.query(ctx, r.text, nil, func(line row) error {
 			var id, note string

@@ -32,6 +32,8 @@ type paymentDoc struct {
 	Failure   *pay.Failure    `json:"failure,omitempty"`
 	Disputed  bool            `json:"disputed,omitempty"`
 	Challenge bool            `json:"challenge,omitempty"`
+	RateFrom  string          `json:"rateFrom,omitempty"`
+	RateAt    int64           `json:"rateAt,omitempty"`
 	// Microseconds UTC.
 	Expires    int64 `json:"expires,omitempty"`
 	Completed  int64 `json:"completed,omitempty"`
@@ -46,6 +48,7 @@ func paymentRow(r *rows, p *pay.Payment) {
 		Buyer: p.Buyer, Fees: p.Fees, Reserve: p.Reserve, Delay: p.Delay, Window: p.Window, Sync: p.Sync,
 		Hosted: p.Hosted, ReturnURL: p.ReturnURL, FormURL: p.FormURL, Data: p.Data,
 		Attempts: p.Attempts, Answered: p.Answered, Simulate: p.Simulate, Failure: p.Failure, Disputed: p.Disputed, Challenge: p.Challenged,
+		RateFrom: p.RateSource, RateAt: micros(p.RateAt),
 		Expires: micros(p.Times.Expires), Completed: micros(p.Times.Completed), Failed: micros(p.Times.Failed),
 		Expired: micros(p.Times.Expired), RefundedAt: micros(p.Times.Refunded), Chargeback: micros(p.Times.Chargeback),
 	}
@@ -79,6 +82,7 @@ func scanPayment(r row) (pay.Payment, error) {
 	p.Hosted, p.ReturnURL, p.FormURL, p.Data = doc.Hosted, doc.ReturnURL, doc.FormURL, doc.Data
 	p.Attempts, p.Answered, p.Simulate, p.Failure, p.Disputed = doc.Attempts, doc.Answered, doc.Simulate, doc.Failure, doc.Disputed
 	p.Challenged = doc.Challenge
+	p.RateSource, p.RateAt = doc.RateFrom, fromMicros(doc.RateAt)
 	p.DueAt = fromMicros(due)
 	p.Times = pay.Times{
 		Created: fromMicros(created), Updated: fromMicros(updated), Expires: fromMicros(doc.Expires),
