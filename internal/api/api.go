@@ -34,7 +34,7 @@ const Base = "/api/v1"
 type API struct {
 	app  *app.App
 	log  *slog.Logger
-	gate *gate
+	gate *Gate
 	huma huma.API
 	mux  *http.ServeMux
 	spec []byte
@@ -42,10 +42,10 @@ type API struct {
 }
 
 // New returns the API of a service. baseURL is the public address with Base;
-// without limits every request is taken.
-func New(a *app.App, log *slog.Logger, baseURL string, limits *Limits, now func() time.Time, newID func(string, time.Time) string) (http.Handler, error) {
+// without a gate every request is taken.
+func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate, now func() time.Time, newID func(string, time.Time) string) (http.Handler, error) {
 	adoptErrors()
-	api := &API{app: a, log: log, gate: newGate(limits, a, log, now), mux: http.NewServeMux()}
+	api := &API{app: a, log: log, gate: gate, mux: http.NewServeMux()}
 	api.help = strings.TrimSuffix(baseURL, Base) + "/api/openapi.json#/components/schemas/CustomerBody"
 	config := huma.DefaultConfig("Cascada", view.APIVersion)
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil

@@ -44,6 +44,9 @@ const (
 	tenantBurst  = 2
 	addressBurst = 5
 	pollBurst    = 5 // reads
+	// pageShare is how many requests a shopper's page makes where an API's client
+	// makes one; and many shoppers share the address of their carrier.
+	pageShare = 5
 )
 
 // The kinds of buckets. Production's are apart from the sandbox's.
@@ -52,15 +55,17 @@ const (
 	pollLive, pollTest     = "payment/production", "payment/sandbox"
 	loginKey, loginAddress = "login/key", "login/address"
 	openAddress            = "open/address"
+	pageAddress            = "page/address"
 	refusedAddress         = "refused/address"
 )
 
-// gate keeps the limits. A nil one keeps none.
-type gate struct {
+// Gate keeps the limits. A nil one keeps none.
+type Gate struct {
 	limits              Limits
 	live, test          map[pay.Tier]limit.Rule
 	login, poll         limit.Rule
-	open, refused       limit.Rule
+	open, pages         limit.Rule
+	refused             limit.Rule
 	now                 func() time.Time
 	log                 *slog.Logger
 	toldOfForwarded     atomic.Bool
@@ -68,14 +73,15 @@ type gate struct {
 	recognisesRawSecret func(string) bool
 }
 
-func newGate(l *Limits, a *app.App, log *slog.Logger, now func() time.Time) *gate {
+// NewGate returns what keeps the limits; without any it is nil.
+func NewGate(l *Limits, a *app.App, log *slog.Logger, now func() time.Time) *Gate {
 	if l == nil {
 		return nil
 	}
-	g := &gate{
+	g := &Gate{
 		limits: *l, live: map[pay.Tier]limit.Rule{}, test: map[pay.Tier]limit.Rule{}, login: limit.PerMinute(l.Logins),
 		poll: limit.Rule{Every: l.Poll, Burst: pollBurst},
-		open: limit.PerSecond(l.Open, addressBurst*l.Open), refused: limit.PerSecond(l.Refused, addressBurst*l.Refused),
+		open: limit.PerSecond(l.Open, addressBurst*l.Open), pages: limit.PerSecond(pageShare*l.Open, pageShare*addressBurst*l.Open), refused: limit.PerSecond(l.Refused, addressBurst*l.Refused),
 		now: now, log: log, tier: a.Tier, recognisesRawSecret: a.Recognises,
 	}
 	for _, tier := range pay.Tiers() {
@@ -90,7 +96,7 @@ func newGate(l *Limits, a *app.App, log *slog.Logger, now func() time.Time) *gat
 // tenant counts a request of a merchant and tells the merchant how it stands.
 //
 // Errors: rate_limited.
-func (g *gate) tenant(ctx context.Context, reply http.Header, p app.Principal) error {
+func (g *Gate) tenant(ctx context.Context, reply http.Header, p app.Principal) error {
 	if g == nil {
 		return nil
 	}
@@ -121,7 +127,7 @@ const longestID = 64
 // read counts a read of one payment (contract: Polling guidance).
 //
 // Errors: rate_limited.
-func (g *gate) read(reply http.Header, p app.Principal, payment string) error {
+func (g *Gate) read(reply http.Header, p app.Principal, payment string) error {
 	if g == nil || len(payment) > longestID {
 		return nil
 	}
@@ -140,11 +146,25 @@ func (g *gate) read(reply http.Header, p app.Principal, payment string) error {
 // stranger counts a request to a route that asks for no credentials.
 //
 // Errors: rate_limited.
-func (g *gate) stranger(reply http.Header, r *http.Request) error {
+func (g *Gate) stranger(reply http.Header, r *http.Request) error {
 	if g == nil {
 		return nil
 	}
 	return g.ofAddress(reply, openAddress, g.address(r), g.open, g.limits.Limiter.Take)
+}
+
+// Pages counts the requests of shoppers' browsers by address.
+func (g *Gate) Pages(next http.Handler) http.Handler {
+	if g == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if g.ofAddress(w.Header(), pageAddress, g.address(r), g.pages, g.limits.Limiter.Take) != nil {
+			http.Error(w, "Too many requests. Wait a moment and load the page again.", http.StatusTooManyRequests)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // suspect refuses a raw key that would have to be looked up, when it comes from
@@ -152,7 +172,7 @@ func (g *gate) stranger(reply http.Header, r *http.Request) error {
 // pass: they may share the address with somebody else.
 //
 // Errors: rate_limited.
-func (g *gate) suspect(reply http.Header, r *http.Request, credential string) error {
+func (g *Gate) suspect(reply http.Header, r *http.Request, credential string) error {
 	if g == nil || !app.RawKey(credential) {
 		return nil
 	}
@@ -166,7 +186,7 @@ func (g *gate) suspect(reply http.Header, r *http.Request, credential string) er
 // refuse counts credentials that were refused, and returns what to reply: the
 // refusal itself, or rate_limited where the address has used up its own. Other
 // errors are not counted.
-func (g *gate) refuse(reply http.Header, r *http.Request, refusal error) error {
+func (g *Gate) refuse(reply http.Header, r *http.Request, refusal error) error {
 	if g == nil || !unauthorized(refusal) {
 		return refusal
 	}
@@ -180,7 +200,7 @@ func (g *gate) refuse(reply http.Header, r *http.Request, refusal error) error {
 // of the key. An address that has used up its own is not let in before they
 // come back. A key is: its publishable half is no secret, and anybody could
 // lock its owner out. There, failures are told as rate_limited.
-func (g *gate) try(call Call, apiKey string, login func() error) error {
+func (g *Gate) try(call Call, apiKey string, login func() error) error {
 	if g == nil {
 		return login()
 	}
@@ -203,7 +223,7 @@ func (g *gate) try(call Call, apiKey string, login func() error) error {
 
 // ofAddress asks a bucket of somebody who is not a known merchant. The reply
 // tells of it only when it is empty.
-func (g *gate) ofAddress(reply http.Header, kind, owner string, rule limit.Rule, ask func(limit.Key, limit.Rule, time.Time) limit.State) error {
+func (g *Gate) ofAddress(reply http.Header, kind, owner string, rule limit.Rule, ask func(limit.Key, limit.Rule, time.Time) limit.State) error {
 	s := ask(limit.Key{Kind: kind, Owner: owner}, rule, g.now())
 	if s.OK {
 		return nil
@@ -214,7 +234,7 @@ func (g *gate) ofAddress(reply http.Header, kind, owner string, rule limit.Rule,
 
 // address is whom a request without a known merchant is counted under. Of
 // version 6 a subscriber has a whole /64.
-func (g *gate) address(r *http.Request) string {
+func (g *Gate) address(r *http.Request) string {
 	peer := web.Peer(r, g.limits.Proxies)
 	if len(g.limits.Proxies) == 0 && r.Header["X-Forwarded-For"] != nil && g.toldOfForwarded.CompareAndSwap(false, true) {
 		g.log.Warn("a request was forwarded, and no proxy is trusted: if this service stands behind one, name it with --trusted-proxies, "+

@@ -155,7 +155,8 @@ func start(ctx context.Context, c Config, listener net.Listener) (*Service, erro
 	s.redis = redis
 	metrics := newMetrics(a)
 	metrics.watch(redis)
-	jsonAPI, err := api.New(a, c.Log, c.PublicURL+api.Base, limits, c.Now, id.New)
+	gate := api.NewGate(limits, a, c.Log, c.Now)
+	jsonAPI, err := api.New(a, c.Log, c.PublicURL+api.Base, gate, c.Now, id.New)
 	if err != nil {
 		s.Shutdown()
 		return nil, err
@@ -165,7 +166,7 @@ func start(ctx context.Context, c Config, listener net.Listener) (*Service, erro
 		s.Shutdown()
 		return nil, err
 	}
-	s.serve(listener, s.handler(metrics.count(jsonAPI), pages))
+	s.serve(listener, s.handler(metrics.count(jsonAPI), pages, gate))
 	if c.Metrics != "" {
 		extra, err := net.Listen("tcp", c.Metrics)
 		if err != nil {
@@ -183,9 +184,9 @@ func start(ctx context.Context, c Config, listener net.Listener) (*Service, erro
 }
 
 // handler is everything on the public listener.
-func (s *Service) handler(jsonAPI http.Handler, pages *checkout.Pages) http.Handler {
+func (s *Service) handler(jsonAPI http.Handler, pages *checkout.Pages, gate *api.Gate) http.Handler {
 	mux := http.NewServeMux()
-	pages.Register(mux)
+	pages.Register(mux, gate.Pages)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
 	for _, path := range []string{"/healthz", "/readyz"} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {

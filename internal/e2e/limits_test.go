@@ -304,6 +304,22 @@ func TestOpenRoutesAreLimitedByAddress(t *testing.T) {
 		o.get(t, "/ping").want(t, http.StatusOK)
 		s.clock.advance(500 * time.Millisecond)
 		o.post(t, "/auth/token", good).want(t, http.StatusOK)
+		// A session's token is no name to be counted under, and its pages have more.
+		token := o.session(t, checkout)
+		nobody := shop{service: s}
+		nobody.get(t, "/checkout/sessions/"+token).stands(t, http.StatusTooManyRequests, "10 0 5 1")
+		nobody.post(t, "/checkout/sessions/"+token+"/select", `{"paymentMethodId":"sbx_card"}`).stands(t, http.StatusTooManyRequests, "10 0 5 1")
+		for range 50 {
+			if res, _ := s.raw(t, http.MethodGet, "/checkout/"+token, "", nil); res.StatusCode != http.StatusOK {
+				t.Errorf("the page answers %d", res.StatusCode)
+			}
+		}
+		if res, _ := s.raw(t, http.MethodPost, "/checkout/"+token, "", nil); res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") != "1" {
+			t.Errorf("the page answers %d %v, want 429", res.StatusCode, res.Header)
+		}
+		if n := o.total(t, nil); n != "0" {
+			t.Errorf("%s payments were made, want none", n)
+		}
 	})
 }
 

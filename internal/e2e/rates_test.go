@@ -45,6 +45,8 @@ func TestProductionTakesNoBuiltInRate(t *testing.T) {
 		body := func(id string) string { return `{"amount":10,"documentId":"1","paymentMethodId":"` + id + `"}` }
 		live.post(t, "/payments", body(pix), "Idempotency-Key: rate").refused(t, noRate)
 		live.post(t, "/payments", `{"amount":10,"documentId":"1","paymentMethod":"pix","country":"BR"}`).refused(t, noRate)
+		session := `{"amount":54,"currency":"BRL",` + ana + `}`
+		live.post(t, "/checkout/sessions", session).refused(t, noRate)
 		if n := live.total(t, nil); n != "0" {
 			t.Errorf("%s payments were left, want none", n)
 		}
@@ -56,6 +58,7 @@ func TestProductionTakesNoBuiltInRate(t *testing.T) {
 			t.Errorf("the sandbox charges %s, want 54 5.4 by the built-in rate", got)
 		}
 		s.rate(t, "BRL 5.5")
+		live.session(t, session)
 		// No provider serves production here, but now the payment is converted and told of.
 		live.post(t, "/payments", body(pix), "Idempotency-Key: rate").refused(t, "422 cascade_exhausted routing_error reason=no_provider_for_method_region")
 		live.post(t, "/payments", body(spei)).refused(t, noRate)
@@ -86,6 +89,7 @@ func TestPaymentKeepsItsRateWithTimeAndSource(t *testing.T) {
 			t.Errorf("want 54.38 at 5.432198765: %s", first)
 		}
 		id := first.text(t, "transactionId")
+		asked := o.session(t, `{"amount":54.32,"currency":"BRL",`+ana+`}`)
 		then := at
 		at = at.Add(time.Minute)
 		set("6", "the desk")
@@ -105,6 +109,14 @@ func TestPaymentKeepsItsRateWithTimeAndSource(t *testing.T) {
 		}
 		if strings.Contains(string(r.body), "Banco") || strings.Contains(string(first.body), "Banco") {
 			t.Errorf("the merchant is told of the operator's source: %s", r)
+		}
+		// A session keeps the rate that it was opened at, for a customer who pays what was asked.
+		chosen := o.shopper(asked).choose(t, choice("sbx_pix")).want(t, http.StatusCreated).text(t, "transactionId")
+		if r := o.get(t, "/payments/"+chosen); r.text(t, "amountLocal") != "54.32" {
+			t.Errorf("want 54.32 BRL as the session asked: %s", r)
+		}
+		if story, err := s.App.Story(ctx, chosen); err != nil || !strings.Contains(story, "at 5.432198765") || !strings.Contains(story, "of Banco Central") {
+			t.Errorf("want the session's rate and its source (%v):\n%s", err, story)
 		}
 		card := o.create(t, card)
 		if story, err := s.App.Story(ctx, card); err != nil || strings.Contains(story, "  rate ") {
