@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -48,7 +49,7 @@ type fxCmd struct {
 
 // over returns the use cases over a database, with these flags.
 func (f rateFlags) over(ctx context.Context, d database, log *slog.Logger) (*app.App, error) {
-	return daemon.Open(ctx, daemon.Config{Database: d.Database, MasterKey: d.MasterKey, Log: log, Existing: true, FX: f.config()})
+	return daemon.Open(ctx, daemon.Config{Database: d.Database, MasterKey: d.MasterKey, Log: log, Existing: true, Operator: operator(), FX: f.config()})
 }
 
 type fxListCmd struct {
@@ -110,9 +111,9 @@ func (c *fxListCmd) history(ctx context.Context, a *app.App, out io.Writer) erro
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "TAKEN\tFOR 1 USD\tSOURCE\tOBSERVED\tVERDICT")
+	fmt.Fprintln(out, "TAKEN\tFOR 1 USD\tSOURCE\tOBSERVED\tVERDICT\tBY")
 	for _, r := range list {
-		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", moment(r.Taken), text(r.Rate), r.Source, moment(r.At), r.Verdict)
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", moment(r.Taken), text(r.Rate), r.Source, moment(r.At), r.Verdict, cmp.Or(r.By, "the service"))
 	}
 	return nil
 }

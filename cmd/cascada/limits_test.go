@@ -157,7 +157,7 @@ func TestOperatorSetsRatesWhileTheServerRuns(t *testing.T) {
 				t.Errorf("fx list lacks %s:\n%s", want, out)
 			}
 		}
-		if out, _, _ := u.run(t, "fx", "list", "BRL"); strings.Count(out, "applied") != 2 || !strings.Contains(out, "Banco Central") {
+		if out, _, _ := u.run(t, "fx", "list", "BRL"); strings.Count(out, "applied") != 2 || !strings.Contains(out, "Banco Central") || strings.Count(out, "@") != 2 {
 			t.Errorf("the history of BRL is\n%s", out)
 		}
 		await(t, "the server to see that the rate has expired", func() bool { return rate() == "0" })

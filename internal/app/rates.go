@@ -148,6 +148,7 @@ func (a *App) takeRates(ctx context.Context, readings []pay.Reading, force, whol
 				jumps = append(jumps, fmt.Sprintf("%s %s", r.Currency, r.Rate.Decimal()))
 			}
 			if next.Version != q.Version {
+				next.By = a.Operator
 				change.Quotes = append(change.Quotes, next)
 			}
 			changes = append(changes, RateChange{r, q.Rate, verdict})

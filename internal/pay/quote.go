@@ -27,6 +27,7 @@ type Quote struct {
 	// What the last change was about; it goes into the history.
 	Last    Reading
 	Verdict RateVerdict
+	By      string // the operator's user and host, "" for the service itself
 }
 
 // RateVerdict says what was done with a reading.

@@ -20,11 +20,11 @@ var (
 		}).onceOnly()
 
 	rateHistoryTable = newTable("rate_history", "id TEXT!, currency TEXT!, version BIGINT!, rate TEXT!, source TEXT!, observed_at BIGINT!, "+
-		"verdict TEXT!, at BIGINT!",
+		"verdict TEXT!, actor TEXT!, at BIGINT!",
 		func(q *pay.Quote) string { return fmt.Sprintf("%s-%d", q.Last.Currency, q.Version) }, nil,
 		func(r *rows, q *pay.Quote) {
 			r.text(fmt.Sprintf("%s-%d", q.Last.Currency, q.Version), string(q.Last.Currency)).number(q.Version).
-				text(rateText(q.Last.Rate), q.Last.Source).number(micros(q.Last.At)).text(string(q.Verdict)).number(micros(q.UpdatedAt))
+				text(rateText(q.Last.Rate), q.Last.Source).number(micros(q.Last.At)).text(string(q.Verdict), q.By).number(micros(q.UpdatedAt))
 		})
 )
 
@@ -69,12 +69,13 @@ func (s *Store) Rates(ctx context.Context) ([]pay.Quote, error) {
 }
 
 const selectRateHistory = `
-SELECT rate, source, observed_at, verdict, at FROM rate_history WHERE currency = $1 ORDER BY version DESC LIMIT $2`
+SELECT rate, source, observed_at, verdict, actor, at FROM rate_history WHERE currency = $1 ORDER BY version DESC LIMIT $2`
 
 // PastReading is a reading with what was done with it, and when.
 type PastReading struct {
 	pay.Reading
 	Verdict pay.RateVerdict
+	By      string // the operator, "" for the service itself
 	Taken   time.Time
 }
 
@@ -83,7 +84,7 @@ func (s *Store) RateHistory(ctx context.Context, c money.Currency, limit int) ([
 	return many(ctx, s, selectRateHistory, func(r row) (p PastReading, err error) {
 		var rate string
 		var at, taken int64
-		if err := r.Scan(&rate, &p.Source, &at, &p.Verdict, &taken); err != nil {
+		if err := r.Scan(&rate, &p.Source, &at, &p.Verdict, &p.By, &taken); err != nil {
 			return p, err
 		}
 		p.Currency, p.At, p.Taken = c, fromMicros(at), fromMicros(taken)

@@ -359,6 +359,7 @@ CREATE TABLE rate_history (
   source TEXT NOT NULL,
   observed_at BIGINT NOT NULL,
   verdict TEXT NOT NULL,
+  actor TEXT NOT NULL, -- the operator's user and host, '' for the service
   at BIGINT NOT NULL
 );
 CREATE UNIQUE INDEX rate_history_currency ON rate_history (currency, version);
