@@ -48,10 +48,10 @@ type user struct {
 }
 
 // newUser has an empty directory, and nothing of ours in the environment but a
-// port that is free.
+// port that is free and no rate limits, since tests poll.
 func newUser(t testing.TB) user {
 	ours := func(variable string) bool { return strings.HasPrefix(variable, "CASCADA_") }
-	return user{t.TempDir(), slices.DeleteFunc(os.Environ(), ours)}.with("CASCADA_LISTEN=127.0.0.1:0")
+	return user{t.TempDir(), slices.DeleteFunc(os.Environ(), ours)}.with("CASCADA_LISTEN=127.0.0.1:0", "CASCADA_RATE_LIMIT=off")
 }
 
 // with returns the user with more variables; the last of a name counts.

@@ -19,7 +19,7 @@ const otherKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 func TestHelpKnowsEveryCommand(t *testing.T) {
 	u := newUser(t)
 	help, _, code := u.run(t, "--help")
-	commands := regexp.MustCompile(`(?m)^  ([a-z]+(?: [a-z]+)*)(?: <\w+>| --\w+=\w+)*(?: \[flags\])?$`).FindAllStringSubmatch(help, -1)
+	commands := regexp.MustCompile(`(?m)^  ([a-z]+(?: [a-z]+)*)(?: \[?<\w+>\]?| --\w+=\w+)*(?: \[flags\])?$`).FindAllStringSubmatch(help, -1)
 	if code != 0 || len(commands) < 8 {
 		t.Fatalf("--help: exit %d, commands %v:\n%s", code, commands, help)
 	}
@@ -38,7 +38,7 @@ func TestHelpKnowsEveryCommand(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"serve", "migrate", "merchant create", "key create", "key revoke", "claim list", "claim show", "claim ask", "claim resolve", "check", "story", "bench", "version"} {
+	for _, want := range []string{"serve", "migrate", "merchant create", "key create", "key revoke", "claim list", "claim show", "claim ask", "claim resolve", "fx list", "fx set", "fx import", "check", "story", "bench", "version"} {
 		if !known[want] {
 			t.Errorf("--help does not name %q:\n%s", want, help)
 		}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -48,6 +49,7 @@ type Config struct {
 	// Operator is the person who runs this process, for the audit log, user@host;
 	// "" where it serves and acts by itself.
 	Operator string
+	FX       FX
 }
 
 // App is the service. It is safe for use by many goroutines.
@@ -55,14 +57,17 @@ type App struct {
 	Config
 	store   *store.Store
 	catalog *catalogIndex
-	rates   fx.Table
-	tokens  *tokens
-	keys    *cache[pay.Key]
-	shops   *cache[tenant]
-	subs    *cache[endpoint]
-	deliver *dispatcher
-	turns   turns
-	clocks  atomic.Pointer[map[string]time.Duration] // of merchants who moved theirs
+	rates   atomic.Pointer[fx.Table]
+	// readingRates is held while rates are read anew.
+	readingRates sync.Mutex
+	tokens       *tokens
+	keys         *cache[pay.Key]
+	shops        *cache[tenant]
+	tiers        *cache[pay.Tier]
+	subs         *cache[endpoint]
+	deliver      *dispatcher
+	turns        turns
+	clocks       atomic.Pointer[map[string]time.Duration] // of merchants who moved theirs
 }
 
 // Open returns the service over a database. Run its loops with Run and end it
@@ -73,10 +78,13 @@ func Open(ctx context.Context, database string, c Config) (*App, error) {
 	}
 	a := &App{
 		Config: c,
-		keys:   newCache[pay.Key](c.Now), shops: newCache[tenant](c.Now), subs: newCache[endpoint](c.Now),
-		turns: turns{waiting: map[string]*turn{}},
+		turns:  turns{waiting: map[string]*turn{}},
+		keys:   newCache[pay.Key](c.Now), shops: newCache[tenant](c.Now), tiers: newCache[pay.Tier](c.Now), subs: newCache[endpoint](c.Now),
 	}
 	a.deliver = newDispatcher(a)
+	if err := a.FX.check(); err != nil {
+		return nil, err
+	}
 	var err error
 	if a.store, err = store.Open(ctx, database, store.Options{
 		Log: c.Log, Delivered: a.deliver.submit, SealKey: c.Vault.Key("blocks"),
@@ -93,7 +101,7 @@ func Open(ctx context.Context, database string, c Config) (*App, error) {
 // load reads what the service needs before its first request.
 func (a *App) load(ctx context.Context) error {
 	var err error
-	if a.rates, err = fx.Reference(); err != nil {
+	if err = a.loadRates(ctx); err != nil {
 		return err
 	}
 	if a.tokens, err = a.loadTokens(ctx); err != nil {
@@ -169,7 +177,7 @@ const sealEvery = 5 * time.Second
 
 // Loops returns the service's loops over due work.
 func (a *App) Loops() []work.Loop {
-	return []work.Loop{
+	loops := []work.Loop{
 		{Name: "deliveries", Every: time.Second, Do: a.Dispatch, Wake: a.deliver.wake},
 		{Name: "inboxes", Every: trimEvery, Do: a.TrimInboxes},
 		{Name: "payments", Every: time.Second, Do: a.Sweep},
@@ -177,6 +185,11 @@ func (a *App) Loops() []work.Loop {
 		{Name: "clocks", Every: time.Second, Do: func(ctx context.Context) (int, error) { return 0, a.readClocks(ctx) }},
 		{Name: "sessions", Every: time.Hour, Do: a.PurgeSessions},
 		{Name: "seals", Every: sealEvery, Do: a.Seal},
+		{Name: "rates", Every: ratesEvery, Do: func(ctx context.Context) (int, error) { return 0, a.readRates(ctx) }},
 		{Name: "tidy", Every: 3 * time.Second, Do: func(ctx context.Context) (int, error) { return 0, a.store.Tidy(ctx) }},
 	}
+	if a.FX.Feed != nil {
+		loops = append(loops, work.Loop{Name: "feed of rates", Every: ratesEvery, Do: func(ctx context.Context) (int, error) { return 0, a.ReadFeed(ctx) }})
+	}
+	return loops
 }

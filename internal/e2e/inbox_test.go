@@ -167,7 +167,7 @@ func TestInboxTakesARotatedSecret(t *testing.T) {
 // Its own inbox works all the same.
 func TestInboxWorksWhereLoopbackIsRefused(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
-		s := startWith(t, &clock{}, daemon.Config{Listen: "0.0.0.0:0", Database: database})
+		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Listen = "0.0.0.0:0" })
 		s.URL = strings.Replace(s.URL, "0.0.0.0", "127.0.0.1", 1)
 		s.URL = strings.Replace(s.URL, "[::]", "127.0.0.1", 1)
 		o := s.shop(t)

@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/vault"
 )
@@ -54,17 +55,41 @@ func each(t *testing.T, test func(t *testing.T, s *service)) {
 
 func start(t *testing.T, database string, c *clock) *service {
 	t.Helper()
-	return startWith(t, c, daemon.Config{Listen: "127.0.0.1:0", Database: database})
+	s := startWith(t, database, c, func(config *daemon.Config) {
+		config.FX = daemon.FX{StaleAfter: century, MaxAge: century} // tests move the clock
+	})
+	s.rate(t, "BRL 5.4", "MXN 18.35", "COP 4120.5", "CLP 945", "PEN 3.38", "ARS 1435") // which production needs
+	return s
 }
 
-// startWith starts a service that is configured otherwise.
-func startWith(t *testing.T, c *clock, config daemon.Config) *service {
+const century = 100 * 365 * 24 * time.Hour
+
+// rate sets exchange rates as the operator does.
+func (s *service) rate(t *testing.T, rates ...string) {
+	t.Helper()
+	var readings []pay.Reading
+	for _, r := range rates {
+		currency, text, _ := strings.Cut(r, " ")
+		rate, err := money.ParseRate(text)
+		must(t, err)
+		readings = append(readings, pay.Reading{Currency: money.Currency(currency), Rate: rate, Source: "a test", At: s.clock.now()})
+	}
+	_, err := s.App.SetRates(ctx, readings, true)
+	must(t, err)
+}
+
+// startWith starts a service with another configuration.
+func startWith(t *testing.T, database string, c *clock, configure func(*daemon.Config)) *service {
 	t.Helper()
 	master := bytes.Repeat([]byte{7}, vault.KeySize)
 	secrets, err := vault.New(master)
 	must(t, err)
 	s := &service{clock: c, vault: secrets, log: &faults{}}
-	config.MasterKey, config.Now, config.Log = base64.StdEncoding.EncodeToString(master), s.clock.now, slog.New(s.log)
+	config := daemon.Config{
+		Listen: "127.0.0.1:0", Database: database, MasterKey: base64.StdEncoding.EncodeToString(master),
+		Now: s.clock.now, Log: slog.New(s.log),
+	}
+	configure(&config)
 	s.Service, err = daemon.Start(ctx, config)
 	must(t, err)
 	t.Cleanup(func() { s.end(t) })
@@ -132,9 +157,21 @@ func must(t *testing.T, err error) {
 }
 
 // clock is the system's clock, moved forward by the test.
-type clock struct{ offset atomic.Int64 }
+type clock struct {
+	offset atomic.Int64
+	frozen atomic.Int64 // nanoseconds since 1970 when it stands still, else 0
+}
 
-func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) }
+func (c *clock) now() time.Time {
+	at := time.Now()
+	if still := c.frozen.Load(); still != 0 {
+		at = time.Unix(0, still)
+	}
+	return at.Add(time.Duration(c.offset.Load()))
+}
+
+// freeze stops the clock, so that it moves by the test alone.
+func (c *clock) freeze() { c.frozen.Store(time.Now().UnixNano()) }
 
 func (c *clock) advance(d time.Duration) { c.offset.Add(int64(d)) }
 

@@ -29,6 +29,7 @@ type Change struct {
 	Clocks        []Clock
 	Logos         []Logo     // each kept once
 	Inbox         []Received // what managed inboxes got
+	Quotes        []Quote    // with their history
 }
 
 // Once is a key that guards a request against being run twice (gaps:

@@ -20,18 +20,21 @@ type Payment struct {
 	Status   Status
 	Sequence int64 // events so far
 
-	Amount  money.Amount // USD
-	Local   money.Amount // what the shopper pays
-	Rate    money.Rate   // Local for one USD, as used
-	RailID  string
-	Method  string
-	Country string // ISO 3166 alpha-3
-	OrderID string // the merchant's own reference, or ""
-	Buyer   Buyer
-	Fees    Fees
-	Reserve int64 // USD cents held back on capture
-	Delay   time.Duration
-	Sync    bool // the rail answers at once (cards)
+	Amount money.Amount // USD
+	Local  money.Amount // what the shopper pays
+	Rate   money.Rate   // Local for one USD, as used
+	// Who told the rate, and of when; "" and zero for US dollars.
+	RateSource string
+	RateAt     time.Time
+	RailID     string
+	Method     string
+	Country    string // ISO 3166 alpha-3
+	OrderID    string // the merchant's own reference, or ""
+	Buyer      Buyer
+	Fees       Fees
+	Reserve    int64 // USD cents held back on capture
+	Delay      time.Duration
+	Sync       bool // the rail answers at once (cards)
 
 	Hosted    bool
 	ReturnURL string
@@ -97,19 +100,22 @@ type Failure struct {
 // Order is what a shop asks for, resolved: the rail is known, the amount is
 // converted, the terms are the merchant's.
 type Order struct {
-	ID        string
-	Scope     Scope
-	Amount    money.Amount // USD
-	Local     money.Amount
-	Rate      money.Rate
-	Rail      Rail
-	Country   string
-	OrderID   string
-	Buyer     Buyer
-	Hosted    bool
-	ReturnURL string
-	Terms     Terms
-	Simulate  Action // of the header Sandbox-Simulate, or ""
+	ID     string
+	Scope  Scope
+	Amount money.Amount // USD
+	Local  money.Amount
+	Rate   money.Rate
+	// Who told the rate, and of when; "" and zero for US dollars.
+	RateSource string
+	RateAt     time.Time
+	Rail       Rail
+	Country    string
+	OrderID    string
+	Buyer      Buyer
+	Hosted     bool
+	ReturnURL  string
+	Terms      Terms
+	Simulate   Action // of the header Sandbox-Simulate, or ""
 }
 
 // maxAmount is the largest payment in USD cents (contract: Limits).
@@ -151,7 +157,7 @@ func Create(o Order, now time.Time) (Payment, error) {
 	fees, reserve := o.Terms.charge(o.Amount, o.Rail.Fee)
 	return Payment{
 		ID: o.ID, Scope: o.Scope, Status: Processing,
-		Amount: o.Amount, Local: o.Local, Rate: o.Rate,
+		Amount: o.Amount, Local: o.Local, Rate: o.Rate, RateSource: o.RateSource, RateAt: o.RateAt,
 		RailID: o.Rail.ID, Method: o.Rail.Method, Country: o.Country, OrderID: o.OrderID,
 		Buyer: o.Buyer, Fees: fees, Reserve: reserve, Delay: o.Terms.Delay, DisputeFee: o.Terms.ChargebackFee, Sync: o.Rail.Sync,
 		Hosted: o.Hosted, ReturnURL: o.ReturnURL, Window: o.Rail.Window, Simulate: o.Simulate,

@@ -399,3 +399,42 @@ CREATE TABLE files (
   content TEXT NOT NULL -- base64
 );
 CREATE INDEX files_claim ON files (claim);
+
+-- version 8
+-- Exchange rates, a row per currency: units of it that one US dollar buys, as
+-- an exact decimal; '' where none was applied yet. held_rate waits for the
+-- operator.
+CREATE TABLE rates (
+  id TEXT NOT NULL PRIMARY KEY, -- the currency
+  version BIGINT NOT NULL,
+  rate TEXT NOT NULL,
+  source TEXT NOT NULL,
+  observed_at BIGINT NOT NULL,
+  held_rate TEXT NOT NULL,
+  held_source TEXT NOT NULL,
+  held_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL
+);
+
+-- What each version of a rate was written for.
+CREATE TABLE rate_history (
+  id TEXT NOT NULL PRIMARY KEY, -- the currency and its version
+  currency TEXT NOT NULL,
+  version BIGINT NOT NULL,
+  rate TEXT NOT NULL,
+  source TEXT NOT NULL,
+  observed_at BIGINT NOT NULL,
+  verdict TEXT NOT NULL,
+  actor TEXT NOT NULL, -- the operator's user and host, '' for the service
+  at BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX rate_history_currency ON rate_history (currency, version);
+
+-- Where rates are read from, so that one node does it at a time. The address,
+-- which may hold a key, is not kept.
+CREATE TABLE rate_feeds (
+  id TEXT NOT NULL PRIMARY KEY, -- a hash of the address
+  due_at BIGINT NOT NULL
+);
+
+{append only rate_history}

@@ -124,6 +124,7 @@ func queries() []string {
 	list = append(list, auditTable.insert, selectAudit)
 	list = append(list, sealQueries()...)
 	list = append(list, claimQueries()...)
+	list = append(list, rateQueries()...)
 	list = append(list, dutyQueries()...)
 	list = append(list, sessionQueries()...)
 	list = append(list, subscriptionQueries()...)

@@ -57,6 +57,9 @@ func guardedIDs(c *pay.Change) []string {
 	ids = replaced(ids, keysTable, c.Keys)
 	ids = replaced(ids, shopsTable, c.Shops)
 	ids = replaced(ids, clocksTable, c.Clocks)
+	for i := range c.Quotes { // the first ones too
+		ids = append(ids, ratesTable.id(&c.Quotes[i]))
+	}
 	return replaced(ids, loginsTable, c.Logins)
 }
 
@@ -141,6 +144,8 @@ func (w *write) guards() []step {
 	steps = replace(w, steps, keysTable, keys)
 	steps = replace(w, steps, loginsTable, logins)
 	steps = replace(w, steps, clocksTable, clocks)
+	steps = guarded(w, steps, ratesTable, ratesTable.insert, gather(w.batch, quotes, ratesTable.isNew))
+	steps = replace(w, steps, ratesTable, quotes)
 	return w.lockFloors(steps)
 }
 
@@ -293,6 +298,7 @@ func (w *write) steps() []step {
 	steps = insert(w, steps, clocksTable, clocks)
 	steps = put(w, steps, logosTable, gather(w.kept, logos, nil))
 	steps = insert(w, steps, auditTable, audits)
+	steps = put(w, steps, rateHistoryTable, gather(w.kept, quotes, nil))
 	steps = insert(w, steps, subscriptionsTable, subscriptions)
 	steps = insert(w, steps, sessionsTable, sessions)
 	steps = put(w, steps, processingTable, gather(w.kept, payments, startsProcessing))
