@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"net/http"
@@ -8,9 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"crypto/hmac"
-	"crypto/sha256"
-
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
@@ -226,6 +226,32 @@ func TestStandardWebhooksLibrariesVerifyWithTheSecret(t *testing.T) {
 		secret := o.subscribe(t, endpoint.URL, `"*"`).text(t, "secret")
 		if d := endpoint.about(t, o.create(t, card), 1)[0]; !d.standard(t, secret) {
 			t.Errorf("%v does not verify with %s", d.header, secret)
+		}
+	})
+}
+
+func TestChangesRotationsAndReplaysAreInTheAuditLog(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		endpoint := s.receive(t)
+		endpoint.answers(respond(http.StatusInternalServerError))
+		h := o.hook(t, endpoint.URL+"/path?token=hush", `"*"`)
+		o.create(t, card)
+		delivery := h.last(t, "failed").text(t, "id")
+
+		o.patch(t, h.path(""), `{}`).want(t, http.StatusOK) // changes nothing
+		o.patch(t, h.path(""), `{"url":"/hooks"}`).want(t, http.StatusBadRequest)
+		changed := o.patch(t, h.path(""), `{"description":"mine"}`).want(t, http.StatusOK)
+		e := o.act(t, pay.WebhookUpdated, h.id)
+		o.byRequest(t, e, changed)
+		rotated := o.post(t, h.path("/rotate-secret"), "").want(t, http.StatusOK)
+		o.byRequest(t, o.act(t, pay.WebhookRotated, h.id), rotated)
+		replayed := o.post(t, h.path("/deliveries/"+delivery+"/replay"), "").want(t, http.StatusOK)
+		o.byRequest(t, o.act(t, pay.DeliveryReplayed, delivery), replayed)
+		for _, e := range o.acts(t) {
+			if told := fmt.Sprint(e.Details); strings.Contains(told, "hush") || strings.Contains(told, "whsec_") {
+				t.Errorf("the audit log tells a secret: %+v", e)
+			}
 		}
 	})
 }
