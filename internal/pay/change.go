@@ -28,6 +28,9 @@ type Change struct {
 	Clocks        []Clock
 	Logos         []Logo     // each kept once
 	Inbox         []Received // what managed inboxes got
+	Wallets       []Wallet   // a new one whose destination, or default, is taken means ErrDuplicate
+	Withdrawals   []Withdrawal
+	Verifications []Verification // a new one while one is open means ErrDuplicate
 }
 
 // Once is a key that guards a request against being run twice (gaps:
