@@ -19,6 +19,7 @@ type cli struct {
 	Merchant merchantCmd `cmd:"" help:"Merchants."`
 	Key      keyCmd      `cmd:"" help:"API keys."`
 	Shop     shopCmd     `cmd:"" help:"Shops."`
+	KYC      kycCmd      `cmd:"" name:"kyc" help:"Verifications of merchants."`
 	Check    checkCmd    `cmd:"" help:"Prove the ledger and the other invariants of a live database; exit 1 when one is broken."`
 	Seal     sealCmd     `cmd:"" help:"Seals of the ledger and the audit log."`
 	Audit    auditCmd    `cmd:"" help:"Who did what."`

@@ -18,6 +18,9 @@ func (a *API) routes() {
 	a.paymentRoutes()
 	a.sessionRoutes()
 	a.webhookRoutes()
+	a.walletRoutes()
+	a.withdrawalRoutes()
+	a.kycRoutes()
 	a.clockRoutes()
 }
 
@@ -77,6 +80,8 @@ func eventObject(e pay.EventType) reflect.Type {
 	switch subject, _, _ := strings.Cut(string(e), "."); subject {
 	case "payment":
 		return reflect.TypeFor[view.Transaction]()
+	case "withdrawal":
+		return reflect.TypeFor[view.Withdrawal]()
 	case "claim", "chargeback":
 		return reflect.TypeFor[view.Claim]()
 	}
@@ -105,6 +110,9 @@ func (a *API) polish(tree map[string]any) {
 			for _, p := range list(op["parameters"]) {
 				param, _ := p.(map[string]any)
 				schema, _ := param["schema"].(map[string]any)
+				if _, said := schema["enum"]; said {
+					continue
+				}
 				switch param["name"] {
 				case "limit":
 					schema["type"], schema["default"], schema["minimum"], schema["maximum"] = "integer", 50, 1, 100
@@ -137,6 +145,23 @@ func (a *API) polish(tree map[string]any) {
 	if body, ok := schemas["SubscribeInBody"].(map[string]any); ok {
 		body["required"] = []string{"events"}
 	}
+	if body, ok := schemas["WithdrawInBody"].(map[string]any); ok {
+		properties, _ := body["properties"].(map[string]any)
+		properties["amount"] = map[string]any{
+			"type": "number", "description": withdrawalDoc, "exclusiveMinimum": 0, "multipleOf": 0.01, "examples": []any{250.0},
+		}
+		body["required"] = []string{"amount"}
+	}
+	if body, ok := schemas["AddWalletInBody"].(map[string]any); ok {
+		body["required"] = []string{"type", "currency", "destination"}
+	}
+	// A verification that was open already is told by its status code alone.
+	if created, ok := dig(paths, "/kyc/init", "post", "responses"); ok {
+		created["200"] = created["201"]
+	}
+	if verification, ok := dig(schemas, "Verification", "properties"); ok {
+		verification["lastError"] = map[string]any{"anyOf": []any{verification["lastError"], map[string]any{"type": "null"}}}
+	}
 	// Huma has no way to say that a reference may be null.
 	if transaction, ok := schemas["Transaction"].(map[string]any); ok {
 		properties, _ := transaction["properties"].(map[string]any)
@@ -148,6 +173,18 @@ func (a *API) polish(tree map[string]any) {
 			code["enum"] = codes()
 		}
 	}
+}
+
+// dig returns the object at a path of keys.
+func dig(tree map[string]any, path ...string) (map[string]any, bool) {
+	for _, key := range path {
+		next, ok := tree[key].(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		tree = next
+	}
+	return tree, true
 }
 
 func list(v any) []any {

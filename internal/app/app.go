@@ -15,6 +15,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/fx"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/vault"
@@ -36,6 +37,13 @@ type Config struct {
 	Providers map[string]provider.Provider
 	Sandbox   []string
 	Live      []string
+	// SandboxPayout and LivePayout pay the withdrawals of each environment; nil:
+	// they are refused.
+	SandboxPayout payout.Provider
+	LivePayout    payout.Provider
+	// WalletCoolDown is how long a new production wallet cannot be paid to; 0
+	// means pay.WalletCoolDown.
+	WalletCoolDown time.Duration
 	// CheckoutURL is the address of the pages for shoppers, without a slash at
 	// the end; InboxURL that of managed webhook inboxes.
 	CheckoutURL string
@@ -69,6 +77,9 @@ type App struct {
 func Open(ctx context.Context, database string, c Config) (*App, error) {
 	if c.AccessTTL == 0 {
 		c.AccessTTL = 15 * time.Minute
+	}
+	if c.WalletCoolDown == 0 {
+		c.WalletCoolDown = pay.WalletCoolDown
 	}
 	a := &App{
 		Config: c,
@@ -171,6 +182,9 @@ func (a *App) Loops() []work.Loop {
 		{Name: "deliveries", Every: time.Second, Do: a.Dispatch, Wake: a.deliver.wake},
 		{Name: "inboxes", Every: trimEvery, Do: a.TrimInboxes},
 		{Name: "payments", Every: time.Second, Do: a.Sweep},
+		{Name: "wallets", Every: time.Second, Do: a.ActivateWallets},
+		{Name: "withdrawals", Every: time.Second, Do: a.PayOut},
+		{Name: "verifications", Every: time.Second, Do: a.ExpireVerifications},
 		{Name: "clocks", Every: time.Second, Do: func(ctx context.Context) (int, error) { return 0, a.readClocks(ctx) }},
 		{Name: "sessions", Every: time.Hour, Do: a.PurgeSessions},
 		{Name: "seals", Every: sealEvery, Do: a.Seal},

@@ -35,11 +35,12 @@ const patience = 15 * time.Second
 // service is a running daemon with a clock that the test moves.
 type service struct {
 	*daemon.Service
-	clock *clock
-	spec  *spec
-	vault *vault.Vault
-	log   *faults
-	ended sync.Once
+	clock    *clock
+	spec     *spec
+	vault    *vault.Vault
+	log      *faults
+	database string
+	ended    sync.Once
 }
 
 // each runs a test against a new service on each engine, and proves the
@@ -63,7 +64,7 @@ func startWith(t *testing.T, c *clock, config daemon.Config) *service {
 	master := bytes.Repeat([]byte{7}, vault.KeySize)
 	secrets, err := vault.New(master)
 	must(t, err)
-	s := &service{clock: c, vault: secrets, log: &faults{}}
+	s := &service{clock: c, vault: secrets, log: &faults{}, database: config.Database}
 	config.MasterKey, config.Now, config.Log = base64.StdEncoding.EncodeToString(master), s.clock.now, slog.New(s.log)
 	s.Service, err = daemon.Start(ctx, config)
 	must(t, err)

@@ -82,7 +82,9 @@ func (v Verification) Start(now time.Time) (Verification, Change) {
 func (v Verification) Move(to VerificationStatus, code, message string, now time.Time) (Verification, Change, error) {
 	ok := false
 	switch to {
-	case KYCProcessing, KYCExpired:
+	case KYCProcessing:
+		ok = v.Status == KYCRequiresInput && now.Before(v.ExpiresAt)
+	case KYCExpired:
 		ok = v.Status == KYCRequiresInput
 	case KYCVerified, KYCRejected:
 		ok = v.Open()

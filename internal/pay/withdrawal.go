@@ -146,6 +146,13 @@ func (w Wallet) Withdraw(id string, amount money.Amount, fee int64, have ledger.
 	}, nil
 }
 
+// Created is the withdrawal as the reply to its creation showed it.
+func (w Withdrawal) Created() Withdrawal {
+	w.Status, w.FailureCode, w.FailureMessage = WithdrawalPending, "", ""
+	w.CompletedAt, w.FailedAt = time.Time{}, time.Time{}
+	return w
+}
+
 // Cancel gives a withdrawal back that was not sent yet.
 //
 // Errors: conflict_state.

@@ -132,9 +132,11 @@ var balancesAsRows = func() string {
 	return strings.Join(parts, " UNION ALL ")
 }()
 
+func allRules() []rule { return slices.Concat(rules, sealRules, payoutRules) }
+
 func checkQueries() []string {
 	var list []string
-	for _, r := range slices.Concat(rules, sealRules) {
+	for _, r := range allRules() {
 		list = append(list, r.text)
 	}
 	return list
@@ -152,7 +154,7 @@ func (s *Store) Check(ctx context.Context) ([]Broken, error) {
 	if err != nil {
 		return broken, err
 	}
-	for _, r := range slices.Concat(rules, sealRules) {
+	for _, r := range allRules() {
 		var f findings
 		err := s.query(ctx, r.text, nil, func(line row) error {
 			var id, note string
