@@ -19,9 +19,9 @@ type startKYCIn struct {
 }
 
 // Resolve checks what a schema cannot say.
-func (in *startKYCIn) Resolve(_ huma.Context, prefix *huma.PathBuffer) []error {
+func (in *startKYCIn) Resolve(huma.Context) []error {
 	if in.Body.ReturnURL != "" && !webURL(in.Body.ReturnURL) {
-		return []error{coded(pay.CodeInvalidRequest, prefix.With("body.returnUrl"), "returnUrl must be an absolute http or https URL")}
+		return []error{coded(pay.CodeInvalidRequest, "returnUrl", "returnUrl must be an absolute http or https URL")}
 	}
 	return nil
 }

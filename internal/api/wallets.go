@@ -26,7 +26,7 @@ type addWalletIn struct {
 }
 
 // Resolve reads the destination.
-func (in *addWalletIn) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues []error) {
+func (in *addWalletIn) Resolve(huma.Context) (issues []error) {
 	b := in.Body
 	place, problems := destination.Parse(b.Type, b.Network, b.Currency, b.Destination)
 	for _, p := range problems {
@@ -37,7 +37,7 @@ func (in *addWalletIn) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues 
 		case p.Field == destination.Currency:
 			code = pay.CodeUnsupportedCurrency
 		}
-		issues = append(issues, coded(code, prefix.With("body."+string(p.Field)), p.Message))
+		issues = append(issues, coded(code, string(p.Field), p.Message))
 	}
 	in.place = place
 	return issues

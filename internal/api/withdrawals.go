@@ -29,11 +29,11 @@ type withdrawIn struct {
 }
 
 // Resolve reads the amount and checks the header.
-func (in *withdrawIn) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues []error) {
+func (in *withdrawIn) Resolve(huma.Context) (issues []error) {
 	if !printable(in.IdempotencyKey) {
 		issues = append(issues, coded(pay.CodeInvalidRequest, "Idempotency-Key", "Idempotency-Key must have 1 to 255 printable characters"))
 	}
-	text, path := string(in.Body.Amount), prefix.With("body.amount")
+	text, path := string(in.Body.Amount), "amount"
 	usd, err := money.Parse(text, money.USD)
 	switch {
 	case text == "" || text == "null":

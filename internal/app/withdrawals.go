@@ -1,9 +1,11 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -44,17 +46,13 @@ func (a *App) Withdraw(ctx context.Context, by Principal, scope pay.Scope, n New
 			w = made.Created()
 			return err
 		}
-		wallet, err := a.payee(ctx, scope, n.Wallet)
-		if err != nil {
-			return err
-		}
-		balances, err := a.store.Balances(ctx, scope)
-		if err != nil {
-			return err
-		}
 		now := a.now(scope)
-		made, change, err := wallet.Withdraw(a.NewID(pay.WithdrawalPrefix, now), n.Amount, fee, balances, now)
+		made, change, err := a.decideWithdrawal(ctx, scope, n, fee, now)
 		if err != nil {
+			// The same request may have been first meanwhile, and be the reason.
+			if _, found, other := a.earlier(ctx, scope, n.Idempotency); found || other != nil {
+				return cmp.Or(other, store.ErrStale)
+			}
 			return err
 		}
 		change.Once = n.Idempotency.once(scope, made.ID, now)
@@ -66,6 +64,19 @@ func (a *App) Withdraw(ctx context.Context, by Principal, scope pay.Scope, n New
 		return err
 	})
 	return w, replayed, err
+}
+
+// decideWithdrawal reads what a withdrawal depends on and decides.
+func (a *App) decideWithdrawal(ctx context.Context, scope pay.Scope, n NewWithdrawal, fee int64, now time.Time) (pay.Withdrawal, pay.Change, error) {
+	wallet, err := a.payee(ctx, scope, n.Wallet)
+	if err != nil {
+		return pay.Withdrawal{}, pay.Change{}, err
+	}
+	balances, err := a.store.Balances(ctx, scope)
+	if err != nil {
+		return pay.Withdrawal{}, pay.Change{}, err
+	}
+	return wallet.Withdraw(a.NewID(pay.WithdrawalPrefix, now), n.Amount, fee, balances, now)
 }
 
 // payee is the wallet that a withdrawal may go to.

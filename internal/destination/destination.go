@@ -93,9 +93,6 @@ func Parse(kind, networkName, currency, account string) (Destination, []Problem)
 		problems = append(problems, Problem{f, absent, message})
 	}
 	currency, account = strings.ToUpper(strings.TrimSpace(currency)), strings.TrimSpace(account)
-	if account == "" {
-		refuse(Account, true, "destination is required")
-	}
 	var usable []network
 	switch {
 	case kind == "":
@@ -109,6 +106,9 @@ func Parse(kind, networkName, currency, account string) (Destination, []Problem)
 		if usable, problem = choose(kind, networkName, currency); problem != nil {
 			problems = append(problems, *problem)
 		}
+	}
+	if account == "" {
+		refuse(Account, true, "destination is required")
 	}
 	if len(problems) > 0 {
 		return Destination{}, problems

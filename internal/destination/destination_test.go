@@ -44,7 +44,7 @@ func TestGoodDestinationsAreTakenInOneSpelling(t *testing.T) {
 
 func TestBadDestinationsAreNamed(t *testing.T) {
 	for _, c := range []struct{ name, kind, network, currency, account, want string }{
-		{"nothing", "", "", "", "", "destination type"},
+		{"nothing", "", "", "", "", "type destination"},
 		{"an unknown type", "cash", "", "USD", "12345", "type"},
 		{"no currency", "bank_account", "", "", "12345", "currency"},
 		{"an unknown currency", "bank_account", "", "XYZ", "12345", "currency"},
