@@ -38,7 +38,7 @@ func TestHelpKnowsEveryCommand(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"serve", "migrate", "merchant create", "key create", "key revoke", "check", "story", "bench", "version"} {
+	for _, want := range []string{"serve", "migrate", "merchant create", "key create", "key revoke", "kyc list", "kyc approve", "kyc reject", "check", "story", "bench", "version"} {
 		if !known[want] {
 			t.Errorf("--help does not name %q:\n%s", want, help)
 		}
