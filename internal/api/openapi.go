@@ -145,23 +145,7 @@ func (a *API) polish(tree map[string]any) {
 	if body, ok := schemas["SubscribeInBody"].(map[string]any); ok {
 		body["required"] = []string{"events"}
 	}
-	if body, ok := schemas["WithdrawInBody"].(map[string]any); ok {
-		properties, _ := body["properties"].(map[string]any)
-		properties["amount"] = map[string]any{
-			"type": "number", "description": withdrawalDoc, "exclusiveMinimum": 0, "multipleOf": 0.01, "examples": []any{250.0},
-		}
-		body["required"] = []string{"amount"}
-	}
-	if body, ok := schemas["AddWalletInBody"].(map[string]any); ok {
-		body["required"] = []string{"type", "currency", "destination"}
-	}
-	// A verification that was open already is told by its status code alone.
-	if created, ok := dig(paths, "/kyc/init", "post", "responses"); ok {
-		created["200"] = created["201"]
-	}
-	if verification, ok := dig(schemas, "Verification", "properties"); ok {
-		verification["lastError"] = map[string]any{"anyOf": []any{verification["lastError"], map[string]any{"type": "null"}}}
-	}
+	publishPayouts(paths, schemas)
 	// Huma has no way to say that a reference may be null.
 	if transaction, ok := schemas["Transaction"].(map[string]any); ok {
 		properties, _ := transaction["properties"].(map[string]any)
@@ -173,18 +157,6 @@ func (a *API) polish(tree map[string]any) {
 			code["enum"] = codes()
 		}
 	}
-}
-
-// dig returns the object at a path of keys.
-func dig(tree map[string]any, path ...string) (map[string]any, bool) {
-	for _, key := range path {
-		next, ok := tree[key].(map[string]any)
-		if !ok {
-			return nil, false
-		}
-		tree = next
-	}
-	return tree, true
 }
 
 func list(v any) []any {

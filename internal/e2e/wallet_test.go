@@ -157,7 +157,7 @@ func TestShopHasOneDefaultWallet(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
 		var all sync.WaitGroup
-		for i := range 8 {
+		for i := range 4 {
 			all.Go(func() {
 				o.post(t, "/wallets", fmt.Sprintf(`{"type":"bank_account","currency":"USD","destination":"ACCOUNT%d","isDefault":true}`, i)).want(t, http.StatusCreated)
 			})
@@ -170,8 +170,8 @@ func TestShopHasOneDefaultWallet(t *testing.T) {
 				usual++
 			}
 		}
-		if n := len(rows.([]any)); n != 8 || usual != 1 {
-			t.Errorf("of %d wallets %d are the default, want 1 of 8", n, usual)
+		if n := len(rows.([]any)); n != 4 || usual != 1 {
+			t.Errorf("of %d wallets %d are the default, want 1 of 4", n, usual)
 		}
 		last := o.wallet(t, `{"type":"bank_account","currency":"USD","destination":"ACCOUNT9","isDefault":true}`)
 		o.fund(t, false, 100_00)

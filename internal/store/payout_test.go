@@ -14,8 +14,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// opened is a wallet of the test's shop and the change that writes it.
-func opened(id, fingerprint string, coolDown time.Duration, before *pay.Wallet) (pay.Wallet, pay.Change) {
+// openedWallet is a wallet of the test's shop and the change that writes it.
+func openedWallet(id, fingerprint string, coolDown time.Duration, before *pay.Wallet) (pay.Wallet, pay.Change) {
 	return pay.Wallet{
 		ID: "wal_" + id, Scope: acme, Label: "Main", Type: pay.BankAccount, Currency: "MXN", Network: "spei",
 		Sealed: []byte{1, 2, 3}, Masked: "032****9719", Fingerprint: fingerprint,
@@ -33,7 +33,7 @@ func funded(t *testing.T, s *store.Store, cents int64) {
 
 func TestPayoutRowsComeBackAsTheyWereWritten(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
-		w, change := opened("A", "one", time.Hour, nil)
+		w, change := openedWallet("A", "one", time.Hour, nil)
 		must(t, s.Commit(ctx, change))
 		if got, err := s.Wallet(ctx, acme, w.ID); err != nil || !reflect.DeepEqual(got, w) {
 			t.Errorf("the wallet reads as %+v (%v), want %+v", got, err, w)
@@ -73,13 +73,13 @@ func TestPayoutRowsComeBackAsTheyWereWritten(t *testing.T) {
 
 func TestWhatOnlyOneMayHaveIsTakenOnce(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
-		first, change := opened("A", "one", 0, nil)
+		first, change := openedWallet("A", "one", 0, nil)
 		must(t, s.Commit(ctx, change))
-		_, change = opened("B", "one", 0, &first)
+		_, change = openedWallet("B", "one", 0, &first)
 		if err := s.Commit(ctx, change); !errors.Is(err, store.ErrDuplicate) {
 			t.Errorf("a second wallet with the destination: %v, want ErrDuplicate", err)
 		}
-		_, change = opened("C", "two", 0, nil) // says that the shop has no default
+		_, change = openedWallet("C", "two", 0, nil) // says that the shop has no default
 		if err := s.Commit(ctx, change); !errors.Is(err, store.ErrDuplicate) {
 			t.Errorf("a second default wallet: %v, want ErrDuplicate", err)
 		}
@@ -99,7 +99,7 @@ func TestWhatOnlyOneMayHaveIsTakenOnce(t *testing.T) {
 
 func TestDueWithdrawalsAreLeasedOnce(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
-		w, change := opened("A", "one", 0, nil)
+		w, change := openedWallet("A", "one", 0, nil)
 		must(t, s.Commit(ctx, change))
 		funded(t, s, 100_00)
 		have, err := s.Balances(ctx, acme)
@@ -135,7 +135,7 @@ func TestCheckFindsBrokenWithdrawals(t *testing.T) {
 			Merchants: []pay.Merchant{{ID: acme.Merchant, Version: 1, CreatedAt: noon}},
 			Shops:     []pay.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Slug: "acme", CreatedAt: noon}},
 		}))
-		w, change := opened("A", "one", 0, nil)
+		w, change := openedWallet("A", "one", 0, nil)
 		must(t, s.Commit(ctx, change))
 		row := func(id string, status pay.WithdrawalStatus, due time.Time) pay.Withdrawal {
 			return pay.Withdrawal{ID: "wdr_" + id, Scope: acme, Version: 1, Wallet: w.ID, Status: status, Amount: 500, Fee: 100, DueAt: due, CreatedAt: noon}
