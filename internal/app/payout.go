@@ -100,7 +100,7 @@ func (a *App) resolvePayout(ctx context.Context, w pay.Withdrawal, o pay.PayoutO
 			w = read
 			return err
 		}
-		if err == nil && next.Status == pay.WithdrawalRefused {
+		if err == nil && next.Status == pay.WithdrawalRefused && next.Live {
 			a.Log.Warn("a withdrawal failed", "withdrawal", w.ID, "code", next.FailureCode)
 		}
 		return err
