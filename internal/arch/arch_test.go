@@ -47,7 +47,7 @@ var layers = map[string]layer{
 	"internal/provider/sandbox": {"money pay provider", "a simulated provider knows no more than a real one"},
 	"internal/store":            {"money ledger pay seal", "the store writes what the core decided, and decides nothing"},
 	"internal/view":             {"money ledger pay", "the public shape is made of the core's values, not of rows or requests"},
-	"internal/destination":      {"money", "where money goes is text with check digits, whoever sends it"},
+	"internal/destination":      {"money document", "where money goes is text with check digits, whoever sends it"},
 	"internal/payout":           {"money pay", "a payout provider answers in the core's words and never sees the database"},
 	"internal/payout/simulated": {"money pay payout", "a simulated payout provider knows no more than a real one"},
 	"internal/app":              {"money ledger pay geo fx id catalog vault destination seal payout provider provider/sandbox store webhook view work", "a use case knows nothing of HTTP or of how it is started"},

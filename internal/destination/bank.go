@@ -3,6 +3,8 @@ package destination
 import (
 	"net/mail"
 	"strings"
+
+	"github.com/cascadapay/cascada/internal/document"
 )
 
 // compact removes what people put between the digits of an account.
@@ -51,7 +53,7 @@ func parseCBU(text string) (normal, masked, wrong string) {
 // email address or a random key. A telephone number needs its +55: eleven plain
 // digits are a CPF.
 func parsePIX(text string) (normal, masked, wrong string) {
-	plain := strings.ToUpper(strings.NewReplacer(".", "", "-", "", "/", "", " ", "").Replace(text))
+	tax, isTax := document.Check("BRA", "CPF", text) // a company's CNPJ too
 	phone := strings.NewReplacer(" ", "", "-", "", "(", "", ")", "").Replace(text)
 	lower := strings.ToLower(text)
 	switch {
@@ -67,8 +69,8 @@ func parsePIX(text string) (normal, masked, wrong string) {
 		if uuid(lower) {
 			return lower, tail(lower), ""
 		}
-	case cpf(plain), cnpj(plain):
-		return plain, tail(plain), ""
+	case isTax:
+		return tax, tail(tax), ""
 	}
 	return "", "", "a PIX key: a CPF, a CNPJ, +55 and a telephone number, an email address or a random key"
 }
@@ -86,40 +88,6 @@ func uuid(s string) bool {
 		}
 	}
 	return true
-}
-
-// cpf reports whether s is a person's tax number: eleven digits, two of which
-// check the others, and not all the same.
-func cpf(s string) bool {
-	return len(s) == 11 && digits(s) && strings.Count(s, s[:1]) < 11 &&
-		mod11(s[:9], 11) == s[9] && mod11(s[:10], 11) == s[10]
-}
-
-// cnpj reports whether s is a company's tax number: twelve letters or digits
-// (letters since 2026) and two digits that check them.
-func cnpj(s string) bool {
-	if len(s) != 14 || !digits(s[12:]) || strings.Count(s, s[:1]) == 14 {
-		return false
-	}
-	for i := range 12 {
-		if !strings.Contains("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", s[i:i+1]) {
-			return false
-		}
-	}
-	return mod11(s[:12], 9) == s[12] && mod11(s[:13], 9) == s[13]
-}
-
-// mod11 is the check digit with the weights 2, 3, … from the right, which begin
-// again after the highest. A character counts its distance from '0'.
-func mod11(s string, highest int) byte {
-	sum := 0
-	for i := range len(s) {
-		sum += int(s[len(s)-1-i]-'0') * (2 + i%(highest-1))
-	}
-	if rest := sum % 11; rest > 1 {
-		return byte('0' + 11 - rest)
-	}
-	return '0'
 }
 
 // parseIBAN reads an international account number (ISO 13616): its length
