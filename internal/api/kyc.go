@@ -53,7 +53,7 @@ func (a *API) kycRoutes() {
 // The merchant is verified, whichever of its shops asks: legacy credentials of
 // the whole merchant may.
 func (a *API) startKYC(ctx context.Context, call Call, in *startKYCIn) (*startKYCOut, error) {
-	v, made, err := a.app.StartVerification(ctx, call.Scope, app.NewVerification{
+	v, made, err := a.app.StartVerification(ctx, call.Principal, app.NewVerification{
 		Level: in.Body.Level, Subject: in.Body.SubjectType, ReturnURL: in.Body.ReturnURL,
 	})
 	out := &startKYCOut{http.StatusOK, a.viewKYC(v)}
@@ -69,7 +69,7 @@ func (a *API) kyc(ctx context.Context, call Call, in *getIn) (*kycOut, error) {
 }
 
 func (a *API) simulateKYC(ctx context.Context, call Call, in *simulateKYCIn) (*kycOut, error) {
-	v, err := a.app.SimulateVerification(ctx, call.Scope, in.ID, in.Body.Status)
+	v, err := a.app.SimulateVerification(ctx, call.Principal, in.ID, in.Body.Status)
 	return &kycOut{a.viewKYC(v)}, err
 }
 

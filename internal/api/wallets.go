@@ -84,7 +84,7 @@ func (a *API) addWallet(ctx context.Context, call Call, in *addWalletIn) (*walle
 	if in.Simulate != "" && call.Live {
 		return nil, pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only")
 	}
-	w, err := a.app.AddWallet(ctx, scope, app.NewWallet{
+	w, err := a.app.AddWallet(ctx, call.Principal, scope, app.NewWallet{
 		Destination: in.place, Label: in.Body.Label, Default: in.Body.IsDefault, CoolDown: in.Simulate != "",
 	})
 	return &walletOut{view.NewWallet(w)}, err
@@ -121,7 +121,7 @@ func (a *API) deleteWallet(ctx context.Context, call Call, in *getIn) (*deletedO
 	if err != nil {
 		return nil, err
 	}
-	if err := a.app.DeleteWallet(ctx, scope, in.ID); err != nil {
+	if err := a.app.DeleteWallet(ctx, call.Principal, scope, in.ID); err != nil {
 		return nil, err
 	}
 	out := &deletedOut{}

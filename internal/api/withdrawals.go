@@ -156,6 +156,6 @@ func (a *API) cancelWithdrawal(ctx context.Context, call Call, in *getIn) (*with
 	if err != nil {
 		return nil, err
 	}
-	w, err := a.app.CancelWithdrawal(ctx, scope, in.ID, view.Cause{RequestID: call.RequestID})
+	w, err := a.app.CancelWithdrawal(ctx, call.Principal, scope, in.ID)
 	return &withdrawalOut{view.NewWithdrawal(w)}, err
 }

@@ -19,7 +19,8 @@ type NewVerification struct {
 
 // StartVerification begins to verify a merchant in an environment, or returns
 // the verification that is open; made tells which.
-func (a *App) StartVerification(ctx context.Context, scope pay.Scope, n NewVerification) (v pay.Verification, made bool, err error) {
+func (a *App) StartVerification(ctx context.Context, by Principal, n NewVerification) (v pay.Verification, made bool, err error) {
+	scope := pay.Scope{Merchant: by.Merchant, Live: by.Live}
 	err = again(func() error {
 		open, err := a.store.OpenVerification(ctx, scope)
 		now := a.now(scope)
@@ -28,7 +29,7 @@ func (a *App) StartVerification(ctx context.Context, scope pay.Scope, n NewVerif
 			return nil
 		}
 		if err == nil { // nobody has written down yet that it has expired
-			if err := a.move(ctx, open, pay.KYCExpired, "", ""); err != nil {
+			if err := a.move(ctx, a.self(), open, pay.KYCExpired, "", ""); err != nil {
 				return err
 			}
 			return store.ErrStale
@@ -41,6 +42,7 @@ func (a *App) StartVerification(ctx context.Context, scope pay.Scope, n NewVerif
 		}
 		var change pay.Change
 		v, change = next.Start(now)
+		change.Audit = a.audit(by.Actor(), scope, pay.VerificationStarted, v.ID, map[string]string{"level": string(n.Level)})
 		made = true
 		err = a.store.Commit(ctx, change)
 		if errors.Is(err, store.ErrDuplicate) {
@@ -69,20 +71,20 @@ func (a *App) Verification(ctx context.Context, scope pay.Scope, id string) (pay
 // SimulateVerification moves a sandbox verification on the merchant's demand.
 //
 // Errors: production_key_refused, not_found, conflict_state.
-func (a *App) SimulateVerification(ctx context.Context, scope pay.Scope, id string, to pay.VerificationStatus) (pay.Verification, error) {
-	if scope.Live {
+func (a *App) SimulateVerification(ctx context.Context, by Principal, id string, to pay.VerificationStatus) (pay.Verification, error) {
+	if by.Live {
 		return pay.Verification{}, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only")
 	}
 	var v pay.Verification
 	err := again(func() error {
-		read, err := a.Verification(ctx, scope, id)
+		read, err := a.Verification(ctx, by.Scope, id)
 		if err != nil {
 			return err
 		}
-		if err := a.move(ctx, read, to, "document_unreadable", "simulated: a document cannot be read"); err != nil {
+		if err := a.move(ctx, by.Actor(), read, to, "document_unreadable", "simulated: a document cannot be read"); err != nil {
 			return err
 		}
-		v, err = a.Verification(ctx, scope, id)
+		v, err = a.Verification(ctx, by.Scope, id)
 		return err
 	})
 	return v, err
@@ -114,7 +116,7 @@ func (a *App) HandIn(ctx context.Context, id, token string) (pay.Verification, e
 		if v, err = a.PageVerification(ctx, id, token); err != nil {
 			return err
 		}
-		return a.move(ctx, v, pay.KYCProcessing, "", "")
+		return a.move(ctx, a.self(), v, pay.KYCProcessing, "", "")
 	})
 	return v, err
 }
@@ -127,7 +129,7 @@ func (a *App) DecideVerification(ctx context.Context, id string, to pay.Verifica
 		if err != nil {
 			return fmt.Errorf("verification %s: %w", id, err)
 		}
-		return a.move(ctx, v, to, code, message)
+		return a.move(ctx, a.self(), v, to, code, message)
 	})
 }
 
@@ -136,11 +138,12 @@ func (a *App) Verifications(ctx context.Context, status pay.VerificationStatus, 
 	return a.store.Verifications(ctx, status, merchant, limit)
 }
 
-func (a *App) move(ctx context.Context, v pay.Verification, to pay.VerificationStatus, code, message string) error {
+func (a *App) move(ctx context.Context, by pay.Actor, v pay.Verification, to pay.VerificationStatus, code, message string) error {
 	_, change, err := v.Move(to, code, message, a.now(v.Scope))
 	if err != nil {
 		return err
 	}
+	change.Audit = a.audit(by, v.Scope, pay.VerificationMoved, v.ID, map[string]string{"from": string(v.Status), "to": string(to)})
 	return a.store.Commit(ctx, change)
 }
 
@@ -154,7 +157,7 @@ func (a *App) ExpireVerifications(ctx context.Context) (int, error) {
 	}
 	for _, v := range due {
 		// Stale: it was handed in meanwhile.
-		if err := a.move(ctx, v, pay.KYCExpired, "", ""); err != nil && !errors.Is(err, store.ErrStale) {
+		if err := a.move(ctx, a.self(), v, pay.KYCExpired, "", ""); err != nil && !errors.Is(err, store.ErrStale) {
 			return len(due), fmt.Errorf("expire verification %s: %w", v.ID, err)
 		}
 	}

@@ -21,7 +21,7 @@ type NewWallet struct {
 // AddWallet adds a wallet to a shop.
 //
 // Errors: conflict_state when the shop has a wallet with this destination.
-func (a *App) AddWallet(ctx context.Context, scope pay.Scope, n NewWallet) (pay.Wallet, error) {
+func (a *App) AddWallet(ctx context.Context, by Principal, scope pay.Scope, n NewWallet) (pay.Wallet, error) {
 	fingerprint := a.Vault.Hash("wallet/" + n.Network + ":" + n.Currency + ":" + n.Account)
 	coolDown := a.WalletCoolDown
 	if !scope.Live && !n.CoolDown {
@@ -48,6 +48,8 @@ func (a *App) AddWallet(ctx context.Context, scope pay.Scope, n NewWallet) (pay.
 		}
 		wallet.Sealed = a.Vault.Seal(wallet.Secret(), []byte(n.Account))
 		wallet, change := wallet.Open(coolDown, before, now)
+		change.Audit = a.audit(by.Actor(), scope, pay.WalletCreated, wallet.ID,
+			map[string]string{"network": n.Network, "currency": n.Currency, "destination": n.Masked})
 		added = wallet
 		err = a.store.Commit(ctx, change)
 		if errors.Is(err, store.ErrDuplicate) { // somebody was first with the destination or the default
@@ -94,7 +96,7 @@ func (a *App) Wallets(ctx context.Context, scope pay.Scope, status pay.WalletSta
 // they come due; its history stays. Deleting it twice is harmless.
 //
 // Errors: wallet_not_found.
-func (a *App) DeleteWallet(ctx context.Context, scope pay.Scope, id string) error {
+func (a *App) DeleteWallet(ctx context.Context, by Principal, scope pay.Scope, id string) error {
 	return again(func() error {
 		w, err := a.Wallet(ctx, scope, id)
 		if err != nil {
@@ -104,6 +106,7 @@ func (a *App) DeleteWallet(ctx context.Context, scope pay.Scope, id string) erro
 		if !ok {
 			return nil
 		}
+		change.Audit = a.audit(by.Actor(), scope, pay.WalletDeleted, w.ID, map[string]string{"destination": w.Masked})
 		return a.store.Commit(ctx, change)
 	})
 }

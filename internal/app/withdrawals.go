@@ -55,6 +55,8 @@ func (a *App) Withdraw(ctx context.Context, by Principal, scope pay.Scope, n New
 			}
 			return err
 		}
+		change.Audit = a.audit(by.Actor(), scope, pay.WithdrawalCreated, made.ID,
+			map[string]string{"amount": n.Amount.String(), "wallet": made.Wallet})
 		change.Once = n.Idempotency.once(scope, made.ID, now)
 		err = a.commit(ctx, change, view.Cause{RequestID: n.RequestID, IdempotencyKey: n.Idempotency.Key})
 		if errors.Is(err, store.ErrDuplicate) {
@@ -156,7 +158,7 @@ func (a *App) Withdrawals(ctx context.Context, scope pay.Scope, f store.Withdraw
 // CancelWithdrawal gives back a withdrawal that was not sent yet.
 //
 // Errors: withdrawal_not_found, conflict_state.
-func (a *App) CancelWithdrawal(ctx context.Context, scope pay.Scope, id string, cause view.Cause) (pay.Withdrawal, error) {
+func (a *App) CancelWithdrawal(ctx context.Context, by Principal, scope pay.Scope, id string) (pay.Withdrawal, error) {
 	var canceled pay.Withdrawal
 	err := again(func() error {
 		w, err := a.Withdrawal(ctx, scope, id)
@@ -167,8 +169,9 @@ func (a *App) CancelWithdrawal(ctx context.Context, scope pay.Scope, id string, 
 		if err != nil {
 			return err
 		}
+		change.Audit = a.audit(by.Actor(), scope, pay.WithdrawalGivenUp, w.ID, nil)
 		canceled = next
-		return a.commit(ctx, change, cause)
+		return a.store.Commit(ctx, change)
 	})
 	return canceled, err
 }

@@ -26,7 +26,7 @@ const (
 // operator would do, or what would take days.
 func (s *service) behind(t *testing.T, change pay.Change) {
 	t.Helper()
-	db, err := store.Open(ctx, s.database, store.Options{})
+	db, err := store.Open(ctx, s.database, store.Options{SealKey: s.vault.Key("blocks")})
 	must(t, err)
 	defer db.Close()
 	must(t, db.Commit(ctx, change))
@@ -46,13 +46,10 @@ func (o shop) fund(t *testing.T, live bool, cents int64) {
 // sibling is another shop of the same merchant, with its sandbox key.
 func (o shop) sibling(t *testing.T) shop {
 	t.Helper()
-	now := o.clock.now()
-	other := pay.Shop{ID: o.Shop.ID[:len(o.Shop.ID)-4] + "TWIN", Version: 1, Merchant: o.Merchant.ID, Name: "Twin", Slug: o.Shop.Slug + "-twin", CreatedAt: now}
-	o.behind(t, pay.Change{Shops: []pay.Shop{other}})
-	key, err := o.App.CreateKey(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: other.ID}, pay.Secret)
+	made, err := o.App.CreateShop(ctx, o.Merchant.ID, "Twin")
 	must(t, err)
-	o.Shop = other
-	return o.as(key)
+	o.Shop = made.Shop
+	return o.as(made.Sandbox.Secret)
 }
 
 // wallet adds one with the CLABE of the tests, unless a body is given.
@@ -155,7 +152,7 @@ func eachBank(t *testing.T, test func(t *testing.T, o shop, b *bank)) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		t.Parallel()
 		b := newBank()
-		s := start(t, database, &clock{}, func(c *daemon.Config) { c.Payout, c.WalletCoolDown = b, time.Millisecond })
+		s := startWith(t, &clock{}, daemon.Config{Listen: "127.0.0.1:0", Database: database, Payout: b, WalletCoolDown: time.Millisecond})
 		o := s.shop(t).live()
 		v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
 		must(t, s.App.DecideVerification(ctx, v, pay.KYCVerified, "", ""))

@@ -58,4 +58,11 @@ const (
 	WebhookUpdated   Act = "webhook.updated"
 	WebhookRotated   Act = "webhook.rotated"
 	DeliveryReplayed Act = "delivery.replayed"
+
+	WalletCreated       Act = "wallet.created"
+	WalletDeleted       Act = "wallet.deleted"
+	WithdrawalCreated   Act = "withdrawal.created"
+	WithdrawalGivenUp   Act = "withdrawal.canceled"
+	VerificationStarted Act = "verification.started"
+	VerificationMoved   Act = "verification.moved" // decided, or played in the sandbox
 )
