@@ -128,6 +128,11 @@ var balancesAsRows = func() string {
 	return strings.Join(parts, " UNION ALL ")
 }()
 
+// allRules gathers the rules of all parts.
+func allRules() []rule {
+	return slices.Concat(rules, sealRules, payoutRules, claimRules, rateRules)
+}
+
 func checkQueries() []string {
 	var list []string
 	for _, r := range allRules() {
@@ -135,9 +140,6 @@ func checkQueries() []string {
 	}
 	return list
 }
-
-// allRules gathers the rules of all parts.
-func allRules() []rule { return slices.Concat(rules, sealRules, claimRules, rateRules) }
 
 // Check proves the invariants of a live database and returns what is broken,
 // at most a hundred of each rule. It only reads. Each rule is one statement,
