@@ -43,7 +43,7 @@ type EvidenceBody struct {
 type EvidenceUpload struct {
 	Name        string `json:"name" minLength:"1" maxLength:"200" example:"receipt.pdf" doc:"Without a path"`
 	ContentType string `json:"contentType" enum:"application/pdf,image/png,image/jpeg,text/plain" doc:"The content must be of it"`
-	Content     string `json:"content" minLength:"1" encoding:"base64" doc:"Base64, at most 10 MiB when decoded"`
+	Content     string `json:"content" minLength:"1" doc:"Base64, at most 10 MiB when decoded"`
 	content     []byte
 }
 

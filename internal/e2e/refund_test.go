@@ -422,3 +422,23 @@ func TestRefundGoesByTheProvidersWord(t *testing.T) {
 		}
 	})
 }
+
+// A merchant's test clock brings deadlines and questions about (gaps: Sandbox).
+func TestTestClockMovesClaims(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o, stranger := s.shop(t), s.shop(t)
+		o.create(t, `{"amount":5000,"paymentMethodId":"sbx_card"}`)
+		_, disputed := o.dispute(t, false)
+		_, others := stranger.dispute(t, false)
+		s.upstream(t, sandbox.RefundTimeout, sandbox.NoFault, sandbox.NoFault)
+		refund := o.refund(t, o.create(t, card), `{}`).want(t, http.StatusOK).text(t, "refundId")
+		s.upstream(t, sandbox.NoFault, sandbox.NoFault, sandbox.NoFault)
+		o.post(t, "/sandbox/clock", `{"advance":"8d"}`).want(t, http.StatusOK)
+		s.lookAtClaims(t, "the deadline has passed and the provider was asked", func() bool {
+			return o.claimStatus(t, disputed) == "expired" && o.claimStatus(t, refund) == "approved"
+		})
+		if got := stranger.claimStatus(t, others); got != "needs_evidence" {
+			t.Errorf("the clock of one merchant made another's claim %s", got)
+		}
+	})
+}
