@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/daemon"
@@ -22,6 +23,7 @@ type serveCmd struct {
 	Metrics   string            `env:"CASCADA_METRICS" placeholder:"ADDR" help:"Address of /metrics, such as 127.0.0.1:9464; none by default (${env})."`
 	PublicURL string            `env:"CASCADA_PUBLIC_URL" placeholder:"URL" help:"Where the service is reached; default http://LISTEN (${env})."`
 	Fault     map[string]string `name:"sandbox-fault" placeholder:"PROVIDER=FAULT" help:"Make a simulated provider misbehave: sandbox-1, -2 or -3 = decline, error, timeout, slow, unavailable, duplicate, out_of_order, wrong_amount, bad_signature, refund_decline, refund_error, refund_timeout or refund_pending."`
+	CoolDown  time.Duration     `name:"wallet-cool-down" default:"24h" env:"CASCADA_WALLET_COOL_DOWN" placeholder:"DURATION" help:"How long a new production wallet cannot be withdrawn to (${env}, default ${default})."`
 	limitFlags
 	feedFlags
 }
@@ -34,7 +36,7 @@ func (c *serveCmd) Run(ctx context.Context, log *slog.Logger) error {
 	}
 	s, err := daemon.Start(ctx, daemon.Config{
 		Listen: c.Listen, Metrics: c.Metrics, Database: c.Database, MasterKey: c.MasterKey,
-		PublicURL: strings.TrimSuffix(c.PublicURL, "/"), Faults: c.Fault, Log: log,
+		PublicURL: strings.TrimSuffix(c.PublicURL, "/"), Faults: c.Fault, WalletCoolDown: c.CoolDown, Log: log,
 		Limits: c.limits(), FX: c.feedFlags.config(),
 	})
 	if err != nil && ctx.Err() != nil { // it failed because it was told to end

@@ -18,6 +18,9 @@ func (a *API) routes() {
 	a.paymentRoutes()
 	a.sessionRoutes()
 	a.webhookRoutes()
+	a.walletRoutes()
+	a.withdrawalRoutes()
+	a.kycRoutes()
 	a.clockRoutes()
 	a.refundRoutes()
 	a.claimRoutes()
@@ -79,6 +82,8 @@ func eventObject(e pay.EventType) reflect.Type {
 	switch subject, _, _ := strings.Cut(string(e), "."); subject {
 	case "payment":
 		return reflect.TypeFor[view.Transaction]()
+	case "withdrawal":
+		return reflect.TypeFor[view.Withdrawal]()
 	case "claim", "chargeback":
 		return reflect.TypeFor[view.Claim]()
 	}
@@ -107,17 +112,18 @@ func (a *API) polish(tree map[string]any) {
 			for _, p := range list(op["parameters"]) {
 				param, _ := p.(map[string]any)
 				schema, _ := param["schema"].(map[string]any)
+				if _, said := schema["enum"]; said {
+					continue
+				}
 				switch param["name"] {
 				case "limit":
 					schema["type"], schema["default"], schema["minimum"], schema["maximum"] = "integer", 50, 1, 100
 				case "offset":
 					schema["type"], schema["default"], schema["minimum"] = "integer", 0, 0
 				case "status":
-					switch {
-					case op["operationId"] == "listDeliveries":
+					schema["enum"] = pay.Statuses() // of payments
+					if op["operationId"] == "listDeliveries" {
 						schema["enum"] = pay.DeliveryStatuses()
-					case schema["enum"] == nil: // of payments
-						schema["enum"] = pay.Statuses()
 					}
 				case "event":
 					schema["enum"] = pay.EventTypes()
@@ -141,6 +147,7 @@ func (a *API) polish(tree map[string]any) {
 	if body, ok := schemas["SubscribeInBody"].(map[string]any); ok {
 		body["required"] = []string{"events"}
 	}
+	publishPayouts(paths, schemas)
 	// Huma has no way to say that a reference may be null.
 	if transaction, ok := schemas["Transaction"].(map[string]any); ok {
 		properties, _ := transaction["properties"].(map[string]any)

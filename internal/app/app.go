@@ -16,6 +16,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/fx"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/vault"
@@ -37,6 +38,13 @@ type Config struct {
 	Providers map[string]provider.Provider
 	Sandbox   []string
 	Live      []string
+	// SandboxPayout and LivePayout pay the withdrawals of each environment; nil:
+	// they are refused.
+	SandboxPayout payout.Provider
+	LivePayout    payout.Provider
+	// WalletCoolDown is how long a new production wallet cannot be paid to; 0
+	// means pay.WalletCoolDown.
+	WalletCoolDown time.Duration
 	// CheckoutURL is the address of the pages for shoppers, without a slash at
 	// the end; InboxURL that of managed webhook inboxes.
 	CheckoutURL string
@@ -75,6 +83,9 @@ type App struct {
 func Open(ctx context.Context, database string, c Config) (*App, error) {
 	if c.AccessTTL == 0 {
 		c.AccessTTL = 15 * time.Minute
+	}
+	if c.WalletCoolDown == 0 {
+		c.WalletCoolDown = pay.WalletCoolDown
 	}
 	a := &App{
 		Config: c,
@@ -182,6 +193,9 @@ func (a *App) Loops() []work.Loop {
 		{Name: "inboxes", Every: trimEvery, Do: a.TrimInboxes},
 		{Name: "payments", Every: time.Second, Do: a.Sweep},
 		{Name: "claims", Every: time.Second, Do: a.SweepClaims},
+		{Name: "wallets", Every: time.Second, Do: a.ActivateWallets},
+		{Name: "withdrawals", Every: time.Second, Do: a.PayOut},
+		{Name: "verifications", Every: time.Second, Do: a.ExpireVerifications},
 		{Name: "clocks", Every: time.Second, Do: func(ctx context.Context) (int, error) { return 0, a.readClocks(ctx) }},
 		{Name: "sessions", Every: time.Hour, Do: a.PurgeSessions},
 		{Name: "seals", Every: sealEvery, Do: a.Seal},

@@ -18,9 +18,12 @@ import (
 	"github.com/cascadapay/cascada/internal/checkout"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/limit"
+	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/payout/simulated"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/vault"
+	"github.com/cascadapay/cascada/internal/verify"
 	"github.com/cascadapay/cascada/internal/web"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
@@ -36,6 +39,11 @@ type Config struct {
 	Operator  string  // who runs a command, for the audit log; empty for a service
 	Limits    *Limits // how many requests are taken; nil: all
 	Log       *slog.Logger
+	// Payout pays production withdrawals; nil: they are refused.
+	Payout payout.Provider
+	// WalletCoolDown is how long a new production wallet cannot be paid to; 0
+	// means a day.
+	WalletCoolDown time.Duration
 	// Faults makes simulated providers misbehave, by account.
 	Faults map[string]string
 	FX     FX
@@ -80,6 +88,7 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 	return app.Open(ctx, c.Database, app.Config{
 		Log: c.Log, Vault: secrets, Now: c.Now, NewID: id.New,
 		Providers: providers, Sandbox: sandbox.Accounts(),
+		SandboxPayout: simulated.Provider{}, LivePayout: c.Payout, WalletCoolDown: c.WalletCoolDown,
 		CheckoutURL: c.PublicURL, InboxURL: c.PublicURL + "/inbox", AllowPrivate: private,
 		Operator: c.Operator, FX: rates, Sender: webhook.NewSender(webhook.Config{AllowPrivate: private, Now: c.Now}),
 	})
@@ -102,14 +111,15 @@ type Service struct {
 	URL string // where it is reached
 	App *app.App
 
-	log      *slog.Logger
-	servers  []*http.Server
-	redis    *limit.Redis // of the limits; nil without one
-	loops    sync.WaitGroup
-	stop     context.CancelFunc // ends the loops
-	draining atomic.Bool
-	ended    sync.Once
-	failed   chan error
+	log          *slog.Logger
+	verification http.Handler
+	servers      []*http.Server
+	redis        *limit.Redis // of the limits; nil without one
+	loops        sync.WaitGroup
+	stop         context.CancelFunc // ends the loops
+	draining     atomic.Bool
+	ended        sync.Once
+	failed       chan error
 }
 
 // Start opens the database and the listener and returns when the service is
@@ -146,7 +156,7 @@ func start(ctx context.Context, c Config, listener net.Listener) (*Service, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{URL: c.PublicURL, App: a, log: c.Log, failed: make(chan error, 2)}
+	s := &Service{URL: c.PublicURL, App: a, log: c.Log, failed: make(chan error, 2), verification: verify.New(a, c.Log)}
 	limits, redis, err := openLimits(context.WithoutCancel(ctx), c.Limits, c.Log)
 	if err != nil {
 		a.Close()
@@ -207,6 +217,8 @@ func (s *Service) handler(jsonAPI http.Handler, pages *checkout.Pages, gate *api
 			answer(w, http.StatusOK, "ready")
 		}
 	})
+	mux.Handle("/kyc", s.verification)
+	mux.Handle("/kyc/", s.verification)
 	mux.Handle("/", jsonAPI)
 	return mux
 }

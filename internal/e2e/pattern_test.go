@@ -16,6 +16,10 @@ const crockford = `[0-9A-HJKMNP-TV-Z]{26}`
 var placeholders = map[string]*regexp.Regexp{
 	"<txn>":    regexp.MustCompile(`^TXN-` + crockford + `$`),
 	"<claim>":  regexp.MustCompile(`^CLM-` + crockford + `$`),
+	"<wallet>": regexp.MustCompile(`^wal_` + crockford + `$`),
+	"<wdr>":    regexp.MustCompile(`^wdr_` + crockford + `$`),
+	"<kyc>":    regexp.MustCompile(`^kyc_` + crockford + `$`),
+	"<suffix>": regexp.MustCompile(`^` + crockford + `$`),
 	"<hook>":   regexp.MustCompile(`^wh_` + crockford + `$`),
 	"<event>":  regexp.MustCompile(`^evt_` + crockford + `-\d+$`),
 	"<req>":    regexp.MustCompile(`^req_` + crockford + `$`),

@@ -36,11 +36,12 @@ const patience = 15 * time.Second
 // service is a running daemon with a clock that the test moves.
 type service struct {
 	*daemon.Service
-	clock *clock
-	spec  *spec
-	vault *vault.Vault
-	log   *faults
-	ended sync.Once
+	clock    *clock
+	spec     *spec
+	vault    *vault.Vault
+	log      *faults
+	database string
+	ended    sync.Once
 }
 
 // each runs a test against a new service on each engine, and proves the
@@ -84,7 +85,7 @@ func startWith(t *testing.T, database string, c *clock, configure func(*daemon.C
 	master := bytes.Repeat([]byte{7}, vault.KeySize)
 	secrets, err := vault.New(master)
 	must(t, err)
-	s := &service{clock: c, vault: secrets, log: &faults{}}
+	s := &service{clock: c, vault: secrets, log: &faults{}, database: database}
 	config := daemon.Config{
 		Listen: "127.0.0.1:0", Database: database, MasterKey: base64.StdEncoding.EncodeToString(master),
 		Now: s.clock.now, Log: slog.New(s.log),

@@ -30,6 +30,9 @@ type Change struct {
 	Logos         []Logo     // each kept once
 	Inbox         []Received // what managed inboxes got
 	Quotes        []Quote    // with their history
+	Wallets       []Wallet   // a new one whose destination, or default, is taken means ErrDuplicate
+	Withdrawals   []Withdrawal
+	Verifications []Verification // a new one while one is open means ErrDuplicate
 }
 
 // Once is a key that guards a request against being run twice (gaps:

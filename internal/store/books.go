@@ -11,7 +11,8 @@ import (
 )
 
 const balanceColumns = `b.merchant, b.live, b.pending, b.available, b.frozen, b.reserve, b.suspense, b.receivable,
-  b.platform_fees, b.provider_fees, b.flat_fees, b.network_fees, b.chargeback_fees, b.refunds, b.chargebacks`
+  b.platform_fees, b.provider_fees, b.flat_fees, b.network_fees, b.chargeback_fees, b.refunds, b.chargebacks,
+  b.in_transit, b.paid_out, b.withdrawal_fees`
 
 // balanceRows is the row of deltas: a column per account, in ledger.Accounts'
 // order.
@@ -19,7 +20,7 @@ var balanceRows = parseColumns(balanceSpec)
 
 const balanceSpec = `merchant TEXT, live BOOLEAN, pending BIGINT, available BIGINT, frozen BIGINT, reserve BIGINT, suspense BIGINT,
   receivable BIGINT, platform_fees BIGINT, provider_fees BIGINT, flat_fees BIGINT, network_fees BIGINT, chargeback_fees BIGINT,
-  refunds BIGINT, chargebacks BIGINT`
+  refunds BIGINT, chargebacks BIGINT, in_transit BIGINT, paid_out BIGINT, withdrawal_fees BIGINT`
 
 // upsertBalances adds the deltas to the balances.
 var upsertBalances = func() string {

@@ -438,3 +438,67 @@ CREATE TABLE rate_feeds (
 );
 
 {append only rate_history}
+
+-- version 9
+ALTER TABLE balances ADD COLUMN in_transit BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE balances ADD COLUMN paid_out BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE balances ADD COLUMN withdrawal_fees BIGINT NOT NULL DEFAULT 0;
+
+-- Where withdrawals are paid to. A destination belongs to one wallet of a shop
+-- that is not disabled, and a shop has one default.
+CREATE TABLE wallets (
+  id TEXT NOT NULL PRIMARY KEY,
+  merchant TEXT NOT NULL,
+  shop TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  version BIGINT NOT NULL,
+  status TEXT NOT NULL,
+  fingerprint TEXT NOT NULL, -- keyed hash of network and destination
+  is_default BOOLEAN NOT NULL,
+  due_at BIGINT NOT NULL, -- when the cool-down ends, or a lease on that; 0 afterwards
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  doc TEXT NOT NULL -- holds the destination, encrypted
+);
+CREATE UNIQUE INDEX wallets_destination ON wallets (shop, live, fingerprint) WHERE status <> 'disabled';
+CREATE UNIQUE INDEX wallets_default ON wallets (shop, live) WHERE is_default;
+CREATE INDEX wallets_list ON wallets (shop, live, id);
+CREATE INDEX wallets_due ON wallets (due_at) WHERE due_at > 0;
+CREATE INDEX wallets_clock ON wallets (merchant, due_at) WHERE due_at > 0 AND NOT live;
+
+CREATE TABLE withdrawals (
+  id TEXT NOT NULL PRIMARY KEY,
+  merchant TEXT NOT NULL,
+  shop TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  version BIGINT NOT NULL,
+  wallet TEXT NOT NULL,
+  status TEXT NOT NULL,
+  amount BIGINT NOT NULL, -- USD cents, the fee included
+  fee BIGINT NOT NULL, -- USD cents
+  sequence BIGINT NOT NULL, -- events so far
+  due_at BIGINT NOT NULL, -- while somebody works on it, the end of the lease
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  doc TEXT NOT NULL
+);
+CREATE INDEX withdrawals_list ON withdrawals (shop, live, id);
+CREATE INDEX withdrawals_due ON withdrawals (due_at) WHERE due_at > 0;
+CREATE INDEX withdrawals_clock ON withdrawals (merchant, due_at) WHERE due_at > 0 AND NOT live;
+
+-- Who a merchant is, as far as it has been verified. One is open at a time.
+CREATE TABLE verifications (
+  id TEXT NOT NULL PRIMARY KEY,
+  merchant TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  version BIGINT NOT NULL,
+  level TEXT NOT NULL,
+  status TEXT NOT NULL,
+  due_at BIGINT NOT NULL, -- when it expires, or a lease on that; 0 unless it waits for input
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  doc TEXT NOT NULL
+);
+CREATE UNIQUE INDEX verifications_open ON verifications (merchant, live) WHERE status IN ('requires_input', 'processing');
+CREATE INDEX verifications_merchant ON verifications (merchant, live);
+CREATE INDEX verifications_due ON verifications (due_at) WHERE due_at > 0;

@@ -130,6 +130,7 @@ func queries() []string {
 	list = append(list, subscriptionQueries()...)
 	list = append(list, deliveryQueries()...)
 	list = append(list, inboxQueries()...)
+	list = append(list, payoutQueries()...)
 	list = append(list, listQueries()...)
 	return append(list, checkQueries()...)
 }

@@ -56,6 +56,9 @@ func guardedIDs(c *pay.Change) []string {
 	ids = replaced(ids, merchantsTable, c.Merchants)
 	ids = replaced(ids, keysTable, c.Keys)
 	ids = replaced(ids, shopsTable, c.Shops)
+	ids = replaced(ids, walletsTable, c.Wallets)
+	ids = replaced(ids, withdrawalsTable, c.Withdrawals)
+	ids = replaced(ids, verificationsTable, c.Verifications)
 	ids = replaced(ids, clocksTable, c.Clocks)
 	for i := range c.Quotes { // the first ones too
 		ids = append(ids, ratesTable.id(&c.Quotes[i]))
@@ -65,7 +68,7 @@ func guardedIDs(c *pay.Change) []string {
 
 func replaced[T any](ids []string, t table[T], items []T) []string {
 	for i := range items {
-		if !t.isNew(&items[i]) {
+		if t.unique || !t.isNew(&items[i]) {
 			ids = append(ids, t.id(&items[i]))
 		}
 	}
@@ -101,6 +104,9 @@ func clocks(c *pay.Change) []pay.Clock               { return c.Clocks }
 func receipts(c *pay.Change) []pay.Receipt           { return c.Receipts }
 func events(c *pay.Change) []pay.Event               { return c.Events }
 func transfers(c *pay.Change) []ledger.Transfer      { return c.Transfers }
+func wallets(c *pay.Change) []pay.Wallet             { return c.Wallets }
+func withdrawals(c *pay.Change) []pay.Withdrawal     { return c.Withdrawals }
+func verifications(c *pay.Change) []pay.Verification { return c.Verifications }
 
 func onces(batch []*waiting) []*pay.Once {
 	var items []*pay.Once
@@ -146,6 +152,12 @@ func (w *write) guards() []step {
 	steps = replace(w, steps, clocksTable, clocks)
 	steps = guarded(w, steps, ratesTable, ratesTable.insert, gather(w.batch, quotes, ratesTable.isNew))
 	steps = replace(w, steps, ratesTable, quotes)
+	// The old default gives way before the new one comes.
+	steps = replace(w, steps, walletsTable, wallets)
+	steps = guarded(w, steps, walletsTable, walletsTable.insert, gather(w.batch, wallets, walletsTable.isNew))
+	steps = replace(w, steps, withdrawalsTable, withdrawals)
+	steps = replace(w, steps, verificationsTable, verifications)
+	steps = guarded(w, steps, verificationsTable, verificationsTable.insert, gather(w.batch, verifications, verificationsTable.isNew))
 	return w.lockFloors(steps)
 }
 
@@ -258,6 +270,16 @@ func (w *write) lostGuard(c *pay.Change) error {
 			return ErrDuplicate
 		}
 	}
+	for _, v := range c.Wallets {
+		if walletsTable.isNew(&v) && missing(v.ID) {
+			return ErrDuplicate
+		}
+	}
+	for _, v := range c.Verifications {
+		if verificationsTable.isNew(&v) && missing(v.ID) {
+			return ErrDuplicate
+		}
+	}
 	return ErrStale
 }
 
@@ -306,6 +328,7 @@ func (w *write) steps() []step {
 	steps = insert(w, steps, claimsTable, claims)
 	steps = insert(w, steps, inboxTable, received)
 	steps = insert(w, steps, filesTable, files)
+	steps = insert(w, steps, withdrawalsTable, withdrawals)
 	steps = insert(w, steps, transfersTable, transfers)
 	if list := gather(w.kept, events, nil); len(list) > 0 {
 		steps = append(put(w, steps, eventsTable, list), w.fanOut(list))
