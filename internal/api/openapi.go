@@ -121,11 +121,9 @@ func (a *API) polish(tree map[string]any) {
 				case "offset":
 					schema["type"], schema["default"], schema["minimum"] = "integer", 0, 0
 				case "status":
-					switch {
-					case op["operationId"] == "listDeliveries":
+					schema["enum"] = pay.Statuses() // of payments
+					if op["operationId"] == "listDeliveries" {
 						schema["enum"] = pay.DeliveryStatuses()
-					case schema["enum"] == nil: // of payments
-						schema["enum"] = pay.Statuses()
 					}
 				case "event":
 					schema["enum"] = pay.EventTypes()
