@@ -48,11 +48,12 @@ var layers = map[string]layer{
 	"internal/provider/sandbox": {"money pay provider", "a simulated provider knows no more than a real one"},
 	"internal/store":            {"money ledger pay seal", "the store writes what the core decided, and decides nothing"},
 	"internal/view":             {"money ledger pay", "the public shape is made of the core's values, not of rows or requests"},
-	"internal/app":              {"money ledger pay geo fx id catalog vault seal provider provider/sandbox store webhook view work", "a use case knows nothing of HTTP or of how it is started"},
-	"internal/api":              {"money ledger pay geo id limit store view app web", "the API calls use cases; it neither calls providers nor sends webhooks"},
+	"internal/app":              {"money ledger pay geo fx id catalog vault seal provider provider/sandbox store webhook view statement work", "a use case knows nothing of HTTP or of how it is started"},
+	"internal/api":              {"money ledger pay geo id limit store view statement app web", "the API calls use cases; it neither calls providers nor sends webhooks"},
 	"internal/document":         {"", "a check digit depends on nothing but the number"},
 	"internal/checkout":         {"money pay geo document view app web", "a page shows what use cases return; it decides nothing"},
 	"internal/daemon":           {"pay fx id limit vault provider provider/sandbox webhook app web api checkout", "the daemon wires and does nothing else"},
+	"internal/statement":        {"money ledger pay", "a receipt is drawn from the core's values, whoever sends it"},
 	"client":                    {"", "the client speaks HTTP, as a stranger's program does"},
 	"internal/bench":            {"webhook client", "the measure looks at the service from outside"},
 	"internal/arch":             {"", "the rules look at the sources alone"},
@@ -65,6 +66,7 @@ var layers = map[string]layer{
 // that leaving it again stays a change of one package.
 var dependencies = map[string]string{
 	"code.dny.dev/ssrf":                   "internal/webhook",
+	"codeberg.org/go-pdf/fpdf":            "internal/statement",
 	"github.com/alecthomas/kong":          "cmd/cascada",
 	"github.com/danielgtaylor/huma":       "internal/api internal/view",
 	"github.com/golang-jwt/jwt":           "internal/app",

@@ -62,4 +62,5 @@ const (
 	EvidenceSubmitted Act = "claim.evidence_submitted"
 	ClaimAccepted     Act = "claim.accepted" // the merchant gave in
 	ClaimRuled        Act = "claim.ruled"    // the operator's word
+	SettlementPaid    Act = "settlement.paid"
 )

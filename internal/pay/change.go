@@ -30,6 +30,10 @@ type Change struct {
 	Logos         []Logo     // each kept once
 	Inbox         []Received // what managed inboxes got
 	Quotes        []Quote    // with their history
+	Settlements   []Settlement
+	Lines         []SettlementLine // of settlements; a transfer has one at most
+	Reserves      []Reserve
+	Documents     []Document // new ones only
 }
 
 // Once is a key that guards a request against being run twice (gaps:

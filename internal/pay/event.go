@@ -49,6 +49,8 @@ type Event struct {
 	Claim   *Claim  // of claim.* and chargeback.created
 	Refund  *Refund // of payment.refunded
 
+	Settlement *Settlement // of settlement.*
+
 	Payload []byte // the body that is sent; made before the commit
 }
 

@@ -14,12 +14,12 @@ const balanceColumns = `b.merchant, b.live, b.pending, b.available, b.frozen, b.
   b.platform_fees, b.provider_fees, b.flat_fees, b.network_fees, b.chargeback_fees, b.refunds, b.chargebacks`
 
 // balanceRows is the row of deltas: a column per account, in ledger.Accounts'
-// order.
+// order, and how many movements they are.
 var balanceRows = parseColumns(balanceSpec)
 
 const balanceSpec = `merchant TEXT, live BOOLEAN, pending BIGINT, available BIGINT, frozen BIGINT, reserve BIGINT, suspense BIGINT,
   receivable BIGINT, platform_fees BIGINT, provider_fees BIGINT, flat_fees BIGINT, network_fees BIGINT, chargeback_fees BIGINT,
-  refunds BIGINT, chargebacks BIGINT`
+  refunds BIGINT, chargebacks BIGINT, movements BIGINT`
 
 // upsertBalances adds the deltas to the balances.
 var upsertBalances = func() string {

@@ -137,7 +137,9 @@ func checkQueries() []string {
 }
 
 // allRules gathers the rules of all parts.
-func allRules() []rule { return slices.Concat(rules, sealRules, claimRules, rateRules) }
+func allRules() []rule {
+	return slices.Concat(rules, sealRules, claimRules, rateRules, settlementRules)
+}
 
 // Check proves the invariants of a live database and returns what is broken,
 // at most a hundred of each rule. It only reads. Each rule is one statement,

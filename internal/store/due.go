@@ -48,7 +48,9 @@ var (
 		deliveryColumns+`, (SELECT payload FROM events WHERE events.id = deliveries.event)`)
 )
 
-func duties() []duty { return []duty{pendingDuty, processingDuty, deliveryDuty, claimDuty} }
+func duties() []duty {
+	return []duty{pendingDuty, processingDuty, deliveryDuty, claimDuty, settlementDuty, receiptDuty, reserveDuty}
+}
 
 func dutyQueries() []string {
 	list := []string{oldestDue}
