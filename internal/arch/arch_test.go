@@ -51,12 +51,13 @@ var layers = map[string]layer{
 	"internal/destination":      {"money document", "where money goes is text with check digits, whoever sends it"},
 	"internal/payout":           {"money pay", "a payout provider answers in the core's words and never sees the database"},
 	"internal/payout/simulated": {"money pay payout", "a simulated payout provider knows no more than a real one"},
-	"internal/app":              {"money ledger pay geo fx id catalog vault destination seal payout provider provider/sandbox store webhook view work", "a use case knows nothing of HTTP or of how it is started"},
-	"internal/api":              {"money ledger pay geo id limit destination store view app web", "the API calls use cases; it neither calls providers nor sends webhooks"},
+	"internal/app":              {"money ledger pay geo fx id catalog vault destination seal payout provider provider/sandbox store webhook view work statement", "a use case knows nothing of HTTP or of how it is started"},
+	"internal/api":              {"money ledger pay geo id limit destination store view app web statement", "the API calls use cases; it neither calls providers nor sends webhooks"},
 	"internal/document":         {"", "a check digit depends on nothing but the number"},
 	"internal/checkout":         {"money pay geo document view app web", "a page shows what use cases return; it decides nothing"},
 	"internal/verify":           {"pay app", "the page shows a verification and hands it in; the use case decides"},
 	"internal/daemon":           {"pay fx id limit vault payout payout/simulated provider provider/sandbox webhook app web api checkout verify", "the daemon wires and does nothing else"},
+	"internal/statement":        {"money ledger pay", "a receipt is drawn from the core's values, whoever sends it"},
 	"client":                    {"", "the client speaks HTTP, as a stranger's program does"},
 	"internal/bench":            {"webhook client", "the measure looks at the service from outside"},
 	"internal/arch":             {"", "the rules look at the sources alone"},
@@ -69,6 +70,7 @@ var layers = map[string]layer{
 // that leaving it again stays a change of one package.
 var dependencies = map[string]string{
 	"code.dny.dev/ssrf":                   "internal/webhook",
+	"codeberg.org/go-pdf/fpdf":            "internal/statement",
 	"github.com/alecthomas/kong":          "cmd/cascada",
 	"github.com/danielgtaylor/huma":       "internal/api internal/view",
 	"github.com/golang-jwt/jwt":           "internal/app",

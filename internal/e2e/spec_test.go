@@ -205,9 +205,10 @@ func TestDocumentListsEveryEndpointAndEvent(t *testing.T) {
 		want := []string{
 			"POST /payments/{id}/refund", "POST /transactions/{id}/refund", "GET /claims", "GET /claims/{id}", "POST /claims/{id}/evidence",
 			"POST /claims/{id}/accept", "GET /claims/{id}/evidence/{evidenceId}/file",
-			"DELETE /webhooks/{id}", "GET /me", "GET /me/balance", "GET /payment-methods", "GET /payments", "GET /payments/{id}",
+			"DELETE /webhooks/{id}", "GET /me", "GET /me/balance", "GET /me/balance/movements", "GET /payment-methods", "GET /payments", "GET /payments/{id}",
 			"GET /ping", "GET /transactions", "GET /transactions/{id}", "GET /webhooks",
 			"GET /checkout/sessions/{token}", "POST /checkout/sessions", "POST /checkout/sessions/{token}/select",
+			"GET /settlements", "GET /settlements/{id}", "GET /settlements/{id}/report", "GET /settlements/{id}/transactions", "POST /settlements/{id}/simulate",
 			"POST /auth/refresh", "POST /auth/token", "POST /payments", "POST /payments/{id}/simulate",
 			"POST /transactions", "POST /transactions/{id}/simulate", "POST /webhooks",
 			"GET /webhooks/{id}", "PATCH /webhooks/{id}", "POST /webhooks/{id}/rotate-secret", "GET /webhooks/{id}/deliveries",
