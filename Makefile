@@ -19,7 +19,7 @@ run: build ## start the service on SQLite with a demo merchant
 
 .PHONY: test
 test: tools lint ## install what tests need, lint, and run everything with the race detector
-	$(GO) test -race -timeout 15m ./...
+	$(GO) test -race -timeout 25m ./...
 
 .PHONY: race
 race: ## run the store's and the service's races again and again
