@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 var ctx = context.Background()
 
 // patience is how long a test waits for what happens by itself.
-const patience = 15 * time.Second
+const patience = time.Minute
 
 // service is a running daemon with a clock that the test moves.
 type service struct {
