@@ -15,14 +15,16 @@ import (
 // failures when the lane comes to rest: an endpoint that fails now and then
 // under load costs nothing.
 type heartbeat struct {
-	known     int  // failures in a row that the row tells of, or told of
-	success   bool // since the last report
-	failures  int  // since the last report and the last success
+	known     int       // failures in a row that the row tells of, or told of
+	success   bool      // since the last report
+	failures  int       // since the last report and the last success
+	at        time.Time // of the last answer
 	reporting bool
 }
 
 // beat notes an answer.
-func (h *heartbeat) beat(success bool) {
+func (h *heartbeat) beat(success bool, at time.Time) {
+	h.at = at
 	if !success {
 		h.failures++
 		return
@@ -52,19 +54,20 @@ func (d *dispatcher) report(l *lane) {
 			d.mu.Unlock()
 			return
 		}
-		success, failures := l.health.success, l.health.failures
+		success, failures, at := l.health.success, l.health.failures, l.health.at
 		l.health.success, l.health.failures, l.health.reporting = false, 0, true
 		d.mu.Unlock()
 
-		known := d.app.heard(context.Background(), l.subscription, success, failures)
+		known := d.app.heard(context.Background(), l.subscription, success, failures, at)
 		d.mu.Lock()
 		l.health.known, l.health.reporting = known, false
 		d.mu.Unlock()
 	}
 }
 
-// heard writes how an endpoint answered and returns its failures in a row.
-func (a *App) heard(ctx context.Context, subscription string, success bool, failures int) int {
+// heard writes how an endpoint answered, last at the given time, and returns its
+// failures in a row.
+func (a *App) heard(ctx context.Context, subscription string, success bool, failures int, at time.Time) int {
 	var before, after pay.Circuit
 	err := again(func() error {
 		sub, err := a.store.AnySubscription(ctx, subscription)
@@ -72,7 +75,7 @@ func (a *App) heard(ctx context.Context, subscription string, success bool, fail
 			return err
 		}
 		before, after = sub.Circuit, sub.Circuit
-		next, changed := sub.Heard(success, failures, a.now(sub.Scope))
+		next, changed := sub.Heard(success, failures, at)
 		if !changed || sub.Status != pay.Enabled {
 			return nil
 		}

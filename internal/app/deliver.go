@@ -66,7 +66,8 @@ const (
 // outcome is a try with what was known of the endpoint before.
 type outcome struct {
 	pay.Try
-	failures int // in a row
+	at       time.Time // it ended
+	failures int       // in a row
 }
 
 // send tries one delivery.
@@ -104,7 +105,7 @@ func (a *App) send(ctx context.Context, it item) (outcome, fate) {
 		try.GiveUp = true
 		a.disable(ctx, e.sub.ID, e.sub.URL, "the endpoint answered 410 Gone")
 	}
-	return outcome{try, e.sub.Circuit.Failures}, tried
+	return outcome{try, a.now(d.Scope), e.sub.Circuit.Failures}, tried
 }
 
 // sentPrefix starts a delivery's id on the wire (gaps: Contradictions, 1).
@@ -131,15 +132,15 @@ func (a *App) post(ctx context.Context, e endpoint, live bool, m webhook.Message
 
 // tried writes the outcome of a try. A stale one is dropped: whoever had the
 // delivery meanwhile has written his. Only a replay leaves it something to say.
-func (a *App) tried(ctx context.Context, d pay.Delivery, t pay.Try) {
-	err := a.store.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{d.Tried(t, a.now(d.Scope))}})
+func (a *App) tried(ctx context.Context, d pay.Delivery, t outcome) {
+	err := a.store.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{d.Tried(t.Try, t.at)}})
 	if errors.Is(err, store.ErrStale) {
 		err = again(func() error {
 			read, err := a.store.AnyDelivery(ctx, d.ID)
 			if err != nil {
 				return err
 			}
-			next, changed := read.Overtaken(t, a.now(d.Scope))
+			next, changed := read.Overtaken(t.Try, t.at)
 			if !changed {
 				return nil
 			}

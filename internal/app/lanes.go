@@ -193,7 +193,7 @@ func (d *dispatcher) work(l *lane) {
 			l.health.known = max(l.health.known, try.failures)
 			d.staff(l)
 			d.mu.Unlock()
-			d.note(l, first, it.Delivery, try.Try)
+			d.note(l, first, it.Delivery, try)
 			continue
 		}
 		if fate == parked {
@@ -205,13 +205,13 @@ func (d *dispatcher) work(l *lane) {
 }
 
 // note writes the outcome of a try while the lane goes on.
-func (d *dispatcher) note(l *lane, it *item, sent pay.Delivery, try pay.Try) {
+func (d *dispatcher) note(l *lane, it *item, sent pay.Delivery, try outcome) {
 	d.outcomes <- struct{}{}
 	d.workers.Go(func() {
 		defer func() { <-d.outcomes }()
 		d.app.tried(context.Background(), sent, try)
 		d.mu.Lock()
-		l.health.beat(try.Error == "")
+		l.health.beat(try.Error == "", try.at)
 		d.forget(l, it)
 		d.mu.Unlock()
 		d.report(l)

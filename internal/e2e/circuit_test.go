@@ -165,7 +165,9 @@ func TestEndpointWithoutASuccessForSevenDaysIsDisabled(t *testing.T) {
 		if reason := r.text(t, "disabledReason"); !strings.Contains(reason, "seven days") {
 			t.Errorf("the reason is %q", reason)
 		}
-		// What waited is dead letters, not lost and with no try more.
+		// What waited is dead letters, not lost and with no try more. A probe may
+		// have been under way.
+		s.rest(t)
 		called := len(endpoint.deliveries())
 		total := h.log(t, "").text(t, "pagination.total")
 		eventually(t, "what waited is dead letters", func() bool {

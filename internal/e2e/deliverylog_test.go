@@ -158,7 +158,7 @@ func TestDeliveriesAreFilteredAndPaged(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
 		endpoint := s.receive(t)
-		h := o.hook(t, endpoint.URL, `"*"`)
+		h := o.hook(t, endpoint.URL, `"payment.completed","payment.failed"`)
 		var all []string // newest first
 		var moments []time.Time
 		for i := range 6 {
@@ -232,7 +232,7 @@ func TestDeadLetterIsReplayedInTheSameRowWithAFreshBudget(t *testing.T) {
 		o := s.shop(t)
 		endpoint := s.receive(t)
 		endpoint.answers(respond(http.StatusInternalServerError))
-		h := o.hook(t, endpoint.URL, `"*"`)
+		h := o.hook(t, endpoint.URL, `"payment.completed"`)
 		o.create(t, card)
 		letter := h.dead(t)
 		id := letter.text(t, "id")
