@@ -18,8 +18,12 @@ run: build ## start the service on SQLite with a demo merchant
 	./bin/cascada serve
 
 .PHONY: test
-test: tools lint ## install what tests need, lint, and run everything with the race detector
+test: tools lint spec ## install what tests need, lint, and run everything with the race detector
 	$(GO) test -race -timeout 15m ./...
+
+.PHONY: spec
+spec: build ## lint the published OpenAPI document and compile a TypeScript client made from it
+	./spec/check.sh
 
 .PHONY: race
 race: ## run the store's and the service's races again and again

@@ -38,12 +38,14 @@ type API struct {
 	mux  *http.ServeMux
 	spec []byte
 	help string // where the fields of a checkout's customer are described
+
+	needs map[string]access // by operation id
 }
 
 // New returns the API of a service. baseURL is the public address with Base.
 func New(a *app.App, log *slog.Logger, baseURL string, now func() time.Time, newID func(string, time.Time) string) (http.Handler, error) {
 	adoptErrors()
-	api := &API{app: a, log: log, mux: http.NewServeMux()}
+	api := &API{app: a, log: log, mux: http.NewServeMux(), needs: map[string]access{}}
 	api.help = strings.TrimSuffix(baseURL, Base) + "/api/openapi.json#/components/schemas/CustomerBody"
 	config := huma.DefaultConfig("Cascada", view.APIVersion)
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil
@@ -101,6 +103,7 @@ type callKey struct{}
 // handle registers an operation. The handler's errors are shown by the table.
 func handle[I, O any](a *API, op huma.Operation, need access, handler func(context.Context, Call, *I) (*O, error)) {
 	op.Metadata = map[string]any{accessKey: need}
+	a.needs[op.OperationID] = need
 	op.MaxBodyBytes = maxBody + 1 // huma refuses a body that reaches it
 	if need != open {
 		op.Security = []map[string][]string{{"bearer": {}}}

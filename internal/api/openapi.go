@@ -26,10 +26,6 @@ func (a *API) routes() {
 // because clamped and coded values must pass it.
 func (a *API) publish() error {
 	doc := a.huma.OpenAPI()
-	doc.Info.Description = "Payment orchestration: one API over a cascade of providers."
-	doc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"bearer": {Type: "http", Scheme: "bearer", Description: "An access token from /auth/token, or a raw key"},
-	}
 	doc.Webhooks = map[string]*huma.PathItem{}
 	for _, e := range pay.EventTypes() {
 		doc.Webhooks[string(e)] = eventItem(doc, e)
@@ -38,12 +34,12 @@ func (a *API) publish() error {
 	if err != nil {
 		return fmt.Errorf("openapi document: %w", err)
 	}
-	var tree map[string]any
-	if err := json.Unmarshal(text, &tree); err != nil {
+	d := document{registry: doc.Components.Schemas, need: a.needs}
+	if err := json.Unmarshal(text, &d.tree); err != nil {
 		return fmt.Errorf("openapi document: %w", err)
 	}
-	a.polish(tree)
-	if a.spec, err = json.MarshalIndent(tree, "", " "); err != nil {
+	d.complete()
+	if a.spec, err = json.Marshal(d.tree); err != nil {
 		return fmt.Errorf("openapi document: %w", err)
 	}
 	a.mux.HandleFunc("GET /api/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
@@ -65,9 +61,9 @@ func eventItem(doc *huma.OpenAPI, e pay.EventType) *huma.PathItem {
 		}}
 	}
 	return &huma.PathItem{Post: &huma.Operation{
-		OperationID: "on" + string(e), Summary: string(e), Tags: []string{"Events"},
-		RequestBody: &huma.RequestBody{Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}},
-		Responses:   map[string]*huma.Response{"200": {Description: "Any 2xx within 10 seconds"}},
+		OperationID: "on" + camel(strings.NewReplacer(".", "_").Replace(string(e))), Summary: string(e), Tags: []string{"Events"},
+		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}},
+		Responses:   map[string]*huma.Response{"2XX": {Description: "Received. Any 2xx within 10 seconds will do."}},
 	}}
 }
 
@@ -83,69 +79,13 @@ func eventObject(e pay.EventType) reflect.Type {
 	return nil
 }
 
-// polish says in the published document what the validated one cannot.
-func (a *API) polish(tree map[string]any) {
-	paths, _ := tree["paths"].(map[string]any)
-	for _, item := range paths {
-		operations, _ := item.(map[string]any)
-		for _, operation := range operations {
-			op, _ := operation.(map[string]any)
-			responses, _ := op["responses"].(map[string]any)
-			// Huma lists its own statuses; every error is the one envelope, which
-			// "default" describes.
-			for status := range responses {
-				if status >= "400" && status != "default" {
-					delete(responses, status)
-				}
-			}
-			// A handler that wants the raw body takes JSON all the same.
-			body, _ := op["requestBody"].(map[string]any)
-			content, _ := body["content"].(map[string]any)
-			delete(content, "application/octet-stream")
-			for _, p := range list(op["parameters"]) {
-				param, _ := p.(map[string]any)
-				schema, _ := param["schema"].(map[string]any)
-				switch param["name"] {
-				case "limit":
-					schema["type"], schema["default"], schema["minimum"], schema["maximum"] = "integer", 50, 1, 100
-				case "offset":
-					schema["type"], schema["default"], schema["minimum"] = "integer", 0, 0
-				case "status":
-					schema["enum"] = pay.Statuses()
-				case "channel":
-					schema["enum"] = []pay.Channel{pay.Online, pay.Cash, pay.CreditCard}
-				case "Sandbox-Simulate":
-					schema["enum"] = pay.HeaderActions()
-				}
-			}
+// camel is a name_with_underscores as a NameWithout.
+func camel(name string) string {
+	var b strings.Builder
+	for part := range strings.SplitSeq(name, "_") {
+		if part != "" {
+			b.WriteString(strings.ToUpper(part[:1]) + part[1:])
 		}
 	}
-	components, _ := tree["components"].(map[string]any)
-	schemas, _ := components["schemas"].(map[string]any)
-	if body, ok := schemas["PaymentBody"].(map[string]any); ok {
-		properties, _ := body["properties"].(map[string]any)
-		properties["amount"] = map[string]any{
-			"type": "number", "description": amountDoc, "exclusiveMinimum": 0, "maximum": 100_000, "multipleOf": 0.01, "examples": []any{25.5},
-		}
-	}
-	publishSessions(schemas)
-	if body, ok := schemas["SubscribeInBody"].(map[string]any); ok {
-		body["required"] = []string{"events"}
-	}
-	// Huma has no way to say that a reference may be null.
-	if transaction, ok := schemas["Transaction"].(map[string]any); ok {
-		properties, _ := transaction["properties"].(map[string]any)
-		properties["failure"] = map[string]any{"anyOf": []any{properties["failure"], map[string]any{"type": "null"}}}
-	}
-	if problem, ok := schemas["Problem"].(map[string]any); ok {
-		properties, _ := problem["properties"].(map[string]any)
-		if code, ok := properties["code"].(map[string]any); ok {
-			code["enum"] = codes()
-		}
-	}
-}
-
-func list(v any) []any {
-	items, _ := v.([]any)
-	return items
+	return b.String()
 }

@@ -20,7 +20,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	dbtest.Main(m, func() {
+	dbtest.Main(suite{m}, func() {
 		if chromium.end != nil {
 			chromium.end()
 		}

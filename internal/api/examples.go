@@ -1,0 +1,255 @@
+package api
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// Examples of replies and events are composed from their schemas, so that each
+// has exactly the fields that the document promises: a property is what
+// samples has under "Schema.property" or "property", else the example, the
+// first value of the enumeration or a value of the type in its schema. Optional
+// properties are left out unless samples has them under "Schema.property".
+
+// parse reads a JSON literal of this package.
+func parse(text string) any {
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		panic("api: an example that is no JSON: " + err.Error() + ": " + text) // our own text
+	}
+	return v
+}
+
+// compose returns an example of a schema. parent and name say which property
+// of which component it is of; both are empty for a whole body.
+func (d document) compose(schema object, parent, name string) any {
+	if ref, ok := schema["$ref"].(string); ok {
+		component := strings.TrimPrefix(ref, "#/components/schemas/")
+		return d.compose(d.schema(component), component, "")
+	}
+	if schema["anyOf"] != nil && schema["properties"] == nil { // a reference or null
+		return nil
+	}
+	switch kind := typeOf(schema); kind {
+	case "object":
+		return d.composeObject(schema, parent)
+	case "":
+		if len(schema) == 0 { // anything
+			return object{}
+		}
+	case "array":
+		items, _ := schema["items"].(object)
+		if items == nil {
+			return []any{}
+		}
+		return []any{d.property(items, parent, name)}
+	}
+	if examples := list(schema["examples"]); len(examples) > 0 {
+		return examples[0]
+	}
+	if values := list(schema["enum"]); len(values) > 0 {
+		return values[0]
+	}
+	if nullable(schema) {
+		return nil
+	}
+	switch typeOf(schema) {
+	case "integer", "number":
+		return 1
+	case "boolean":
+		return true
+	}
+	return "text"
+}
+
+func (d document) composeObject(schema object, component string) object {
+	example := object{}
+	required := list(schema["required"])
+	for name, p := range under(schema, "properties") {
+		property, _ := p.(object)
+		if _, wanted := samples[component+"."+name]; wanted || slices.Contains(required, any(name)) {
+			example[name] = d.property(property, component, name)
+		}
+	}
+	return example
+}
+
+// property is the example of one property.
+func (d document) property(schema object, component, name string) any {
+	for _, key := range []string{component + "." + name, name} {
+		if sample, ok := samples[key]; ok && fits(sample, schema) {
+			return sample
+		}
+	}
+	return d.compose(schema, component, name)
+}
+
+// fits reports whether a sample may stand for a property: the same word may
+// name things of different types.
+func fits(sample any, schema object) bool {
+	if values := list(schema["enum"]); len(values) > 0 && sample != nil {
+		return slices.Contains(values, sample)
+	}
+	if sample == nil {
+		return nullable(schema) || schema["anyOf"] != nil
+	}
+	switch kind := typeOf(schema); sample.(type) {
+	case string:
+		return kind == "string"
+	case bool:
+		return kind == "boolean"
+	case int, float64:
+		return kind == "number" || kind == "integer"
+	case []any:
+		return kind == "array"
+	case object:
+		return kind == "object" || schema["$ref"] != nil || schema["anyOf"] != nil
+	}
+	return false
+}
+
+func typeOf(schema object) string {
+	switch t := schema["type"].(type) {
+	case string:
+		return t
+	case []any:
+		for _, kind := range t {
+			if kind != "null" {
+				text, _ := kind.(string)
+				return text
+			}
+		}
+	}
+	if schema["properties"] != nil {
+		return "object"
+	}
+	return ""
+}
+
+func nullable(schema object) bool { return slices.Contains(list(schema["type"]), any("null")) }
+
+// set changes a value at a dotted path of an example.
+func set(example object, path string, value any) {
+	for {
+		key, rest, deeper := strings.Cut(path, ".")
+		if !deeper {
+			example[key] = value
+			return
+		}
+		example, path = under(example, key), rest
+	}
+}
+
+const (
+	sampleTime = "2026-11-21T12:00:00.000Z"
+	suffix     = "01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"
+)
+
+// samples are the values of examples: one PIX payment of 25.50 USD, and what
+// came of it.
+var samples = map[string]any{
+	"id": "TXN-" + suffix, "transactionId": "TXN-" + suffix, "merchantId": "mer_" + suffix, "shopId": "shp_" + suffix,
+	"subscriptionId": "wh_" + suffix, "eventId": "evt_" + suffix + "-1", "claimId": "CLM-" + suffix, "refundId": "CLM-" + suffix,
+	"deliveryId": "wd_" + suffix, "settlementId": "STL-" + suffix, "walletId": "wal_" + suffix, "withdrawalId": "wdr_" + suffix,
+	"verificationId": "kyc_" + suffix, "sessionId": "cs_example-not-a-real-token", "token": "cs_example-not-a-real-token",
+	"requestId": "req_" + suffix, "completedTxId": nil, "existingTxId": "TXN-" + suffix,
+	"Named.id": "mer_" + suffix, "Named.name": "Acme", "Profile.id": "mer_" + suffix, "Profile.name": "Acme",
+	"Claim.id": "CLM-" + suffix, "Subscription.id": "wh_" + suffix, "UnsubscribeOutBody.id": "wh_" + suffix,
+	"Event.id": "evt_" + suffix + "-1", "EventRequest.id": "req_" + suffix, "Delivery.id": "wd_" + suffix,
+	"Movement.id": "mov_" + suffix, "Settlement.id": "STL-" + suffix, "Wallet.id": "wal_" + suffix, "Withdrawal.id": "wdr_" + suffix,
+	"Evidence.id": "ev_" + suffix,
+
+	"amountLocal": 137.7, "currencyLocal": "BRL", "fxRate": 5.4, "Refund.amount": 137.7, "Refund.currency": "BRL",
+	"Claim.amount": 137.7, "Claim.currency": "BRL", "amountUsd": 25.5, "Claim.frozenUsd": 25.5, "Claim.feeUsd": 0,
+	"refundedAmountLocal": 0, "refundableAmountLocal": 137.7, "currency": "USD",
+	"Fees.platform": 0.31, "Fees.provider": 0.25, "Fees.network": 0, "Fees.total": 0.56, "CreatedSettlement.reserve": 1.28,
+	"Settlement.type": "delayed", "CreatedSettlement.type": "delayed", "delay": "48h",
+	"Transaction.status": "completed", "Created.status": "pending", "TransactionSummary.status": "completed",
+	"paymentMethodId": "sbx_pix", "paymentMethod": "pix", "method": "pix", "country": "BRA", "merchantOrderId": "order-1001",
+	"paymentFormUrl": "https://pay.example.com/pay/TXN-" + suffix, "Created.expiresAt": "2026-11-22T12:00:00.000Z",
+	"Timestamps.completed": "2026-11-21T12:03:10.000Z", "Timestamps.updated": "2026-11-21T12:03:10.000Z",
+	"failure": nil, "PaymentData.type": "pix", "qrCodeImageUrl": "https://pay.example.com/pay/TXN-" + suffix + "/qr.svg",
+	"eventsFired": []any{"payment.completed", "payment.captured"}, "SimulateOutBody.status": "completed",
+
+	"Method.paymentMethodId": "1001", "methodLabel": "PIX", "Method.name": "PIX", "Method.country": "BR", "countryIso3": "BRA",
+	"channel": "ONLINE", "currencies": []any{"BRL"}, "Limit.currency": "BRL", "Limit.min": 1, "Limit.max": 50000,
+	"minTxUsd": 0.19, "maxTxUsd": 9259.25, "MethodFee.percent": 0.99, "MethodFee.flat": 0, "unroutableReason": nil,
+	"count": 1, "totalAvailable": 5, "routableCount": 1, "FiltersStruct.country": "BRA", "FiltersStruct.channel": nil, "FiltersStruct.method": "pix",
+
+	"email": "ops@acme.example", "industry": "retail", "tier": "standard", "trustScore": 600,
+	"crypto": []any{}, "methods": nil, "Capabilities.methods": []any{"pix", "spei", "bank_transfer", "card", "cash"},
+	"Buckets.available": 1250.75, "Buckets.pending": 310.2, "Buckets.frozen": 25.5, "Buckets.reserve": 81.4,
+	"rollingReservePct": 5, "withdrawalFeeUsd": 2.5, "ledgerWarnings": []any{},
+	"grossVolume": 1710.05, "platformFees": 20.52, "processingFees": 16.93, "flatFees": 4.75, "chargebackFees": 0, "totalFees": 42.2, "netBalance": 1667.85,
+	"Movement.type": "charge", "Movement.amount": 23.66, "bucket": "pending", "balanceAfter": 310.2, "description": "PIX payment order-1001",
+	"Release.amount": 1.28, "Release.percent": 5, "Release.status": "scheduled", "releaseAt": "2027-05-20T00:00:00.000Z",
+
+	"accessToken": "eyJhbGciOiJIUzI1NiJ9.example.not-a-real-token", "refreshToken": "rt_example-not-a-real-token", "tokenType": "Bearer",
+	"expiresIn": 900, "refreshExpiresIn": 2592000, "keyKind": "secret", "keyId": "sk_test_…yQl8", "apiVersion": "2026-11-21",
+	"environment": "sandbox",
+
+	"url": "https://shop.example/hooks", "events": []any{"payment.completed", "payment.failed"}, "managed": false, "Subscription.status": "enabled",
+	"disabledReason": nil, "Subscription.description": "orders", "secretPreview": "whsec_…3fGh", "previousSecretExpiresAt": nil,
+	"lastDeliveryAt": sampleTime, "deleted": true,
+
+	"Claim.type": "user_dispute", "Claim.status": "pending", "Refund.status": "pending", "outcome": nil, "reason": "requested_by_customer",
+	"networkReasonCode": nil, "evidenceDueBy": nil, "evidence": []any{}, "resolvedAt": nil, "actor": "merchant", "note": nil,
+	"ClaimStep.status": "pending",
+
+	"total": 1, "limit": 50, "offset": 0, "pages": 1, "sequence": 1, "idempotencyKey": nil, "Event.data.previous": nil,
+	"EventPrevious.status": "pending",
+}
+
+// eventOrder is the order of an event's fields (gaps: Events).
+var eventOrder = []any{"id", "type", "apiVersion", "createdAt", "environment", "merchantId", "shopId", "sequence", "request", "data"}
+
+// eventSamples is how the events' examples differ.
+var eventSamples = map[pay.EventType]object{
+	pay.PaymentFailed: {
+		"data.object.status": "failed", "data.object.refundableAmountLocal": 0,
+		"data.object.failure":    object{"code": "cascade_exhausted", "declineCode": nil, "message": "no provider took the payment"},
+		"data.object.timestamps": object{"created": sampleTime, "updated": sampleTime, "failed": sampleTime},
+	},
+	pay.PaymentRefunded: {
+		"sequence": 2, "data.previous.status": "completed", "data.object.status": "refunded",
+		"data.object.refundedAmountLocal": 137.7, "data.object.refundableAmountLocal": 0,
+		"data.object.refund": object{"refundId": "CLM-" + suffix, "transactionId": "TXN-" + suffix, "amount": 137.7, "amountUsd": 25.5,
+			"currency": "BRL", "status": "pending", "reason": "requested_by_customer", "createdAt": sampleTime},
+	},
+	pay.ChargebackCreated: {"data.object.type": "chargeback", "data.object.status": "needs_evidence", "data.previous": object{}},
+	pay.ClaimOpened:       {"data.previous": object{}},
+	pay.ClaimResolved: {
+		"sequence": 2, "data.object.status": "approved", "data.object.outcome": "approved", "data.object.frozenUsd": 0,
+		"data.object.resolvedAt": sampleTime, "data.previous": object{"status": "pending"},
+	},
+}
+
+// parameterExample is what a path or query parameter looks like.
+func parameterExample(o operation, name string) (any, bool) {
+	if name == "id" {
+		for prefix, id := range map[string]string{
+			"/payments": "TXN-", "/transactions": "TXN-", "/webhooks": "wh_", "/claims": "CLM-", "/settlements": "STL-",
+			"/wallets": "wal_", "/withdrawals": "wdr_", "/kyc": "kyc_",
+		} {
+			if strings.HasPrefix(o.path, prefix+"/") {
+				return id + suffix, true
+			}
+		}
+	}
+	switch name {
+	case "from":
+		return "2026-11-01", true
+	case "to":
+		return "2026-12-01", true
+	case "starting_after":
+		return "TXN-" + suffix, true
+	case "Idempotency-Key":
+		return "order-1001", true
+	case "transactionId", "deliveryId", "token", "merchantOrderId", "paymentMethodId", "country", "method":
+		return samples[name], true
+	}
+	return nil, false
+}
