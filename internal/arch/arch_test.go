@@ -389,8 +389,8 @@ func TestNothingNamesOneMachine(t *testing.T) {
 	hosts := []string{"artifactory", "jfrog", "verdaccio", "codeartifact", "sonatype", "nexus3"}
 	hosts = append(hosts, privateProxies(t)...)
 	walk(t, func(path string) error {
-		if path == "internal/arch/arch_test.go" {
-			return nil // it names them all
+		if path == "internal/arch/arch_test.go" || path == ".git" { // of a worktree
+			return nil // the first names them all
 		}
 		text, err := os.ReadFile(filepath.Join(root, path))
 		if err != nil || bytes.IndexByte(text, 0) >= 0 {

@@ -40,6 +40,8 @@ type service struct {
 	vault *vault.Vault
 	log   *faults
 	ended sync.Once
+
+	database string // its address
 }
 
 // each runs a test against a new service on each engine, and proves the
@@ -57,7 +59,7 @@ func start(t *testing.T, database string, c *clock) *service {
 	master := bytes.Repeat([]byte{7}, vault.KeySize)
 	secrets, err := vault.New(master)
 	must(t, err)
-	s := &service{clock: c, vault: secrets, log: &faults{}}
+	s := &service{clock: c, vault: secrets, log: &faults{}, database: database}
 	s.Service, err = daemon.Start(ctx, daemon.Config{
 		Listen: "127.0.0.1:0", Database: database, MasterKey: base64.StdEncoding.EncodeToString(master),
 		Now: s.clock.now, Log: slog.New(s.log),
