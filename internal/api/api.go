@@ -40,10 +40,18 @@ type API struct {
 	help string // where the fields of a checkout's customer are described
 
 	needs map[string]access // by operation id
+
+	handler http.Handler
 }
 
+// ServeHTTP is for http.Handler.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
+
+// Document is the OpenAPI document as it is published.
+func (a *API) Document() []byte { return a.spec }
+
 // New returns the API of a service. baseURL is the public address with Base.
-func New(a *app.App, log *slog.Logger, baseURL string, now func() time.Time, newID func(string, time.Time) string) (http.Handler, error) {
+func New(a *app.App, log *slog.Logger, baseURL string, now func() time.Time, newID func(string, time.Time) string) (*API, error) {
 	adoptErrors()
 	api := &API{app: a, log: log, mux: http.NewServeMux(), needs: map[string]access{}}
 	api.help = strings.TrimSuffix(baseURL, Base) + "/api/openapi.json#/components/schemas/CustomerBody"
@@ -70,7 +78,8 @@ func New(a *app.App, log *slog.Logger, baseURL string, now func() time.Time, new
 	handler := web.Recover(api.mux, log, func(w http.ResponseWriter, r *http.Request) {
 		api.writeError(w, r, pay.NewError(pay.CodeInternal, "something went wrong on our side: retry with the same Idempotency-Key"))
 	})
-	return web.Identify(versioned(handler), func() string { return newID("req_", now()) }), nil
+	api.handler = web.Identify(versioned(handler), func() string { return newID("req_", now()) })
+	return api, nil
 }
 
 // versioned tells the API's version on each reply (gaps: Versions).

@@ -177,6 +177,7 @@ var samples = map[string]any{
 	"Method.paymentMethodId": "1001", "methodLabel": "PIX", "Method.name": "PIX", "Method.country": "BR", "countryIso3": "BRA",
 	"channel": "ONLINE", "currencies": []any{"BRL"}, "Limit.currency": "BRL", "Limit.min": 1, "Limit.max": 50000,
 	"minTxUsd": 0.19, "maxTxUsd": 9259.25, "MethodFee.percent": 0.99, "MethodFee.flat": 0, "unroutableReason": nil,
+	"MethodsOutBody.shop": object{"id": "shp_" + suffix, "name": "Acme"}, "advanceSeconds": 172800,
 	"count": 1, "totalAvailable": 5, "routableCount": 1, "FiltersStruct.country": "BRA", "FiltersStruct.channel": nil, "FiltersStruct.method": "pix",
 
 	"email": "ops@acme.example", "industry": "retail", "tier": "standard", "trustScore": 600,

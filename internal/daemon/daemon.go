@@ -19,6 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
+	"github.com/cascadapay/cascada/internal/reference"
 	"github.com/cascadapay/cascada/internal/vault"
 	"github.com/cascadapay/cascada/internal/web"
 	"github.com/cascadapay/cascada/internal/webhook"
@@ -140,12 +141,17 @@ func start(ctx context.Context, c Config, listener net.Listener) (*Service, erro
 		a.Close()
 		return nil, err
 	}
+	page, err := reference.New(jsonAPI.Document())
+	if err != nil {
+		a.Close()
+		return nil, err
+	}
 	pages, err := checkout.New(a, c.Log, c.PublicURL)
 	if err != nil {
 		a.Close()
 		return nil, err
 	}
-	s.serve(listener, s.handler(metrics.count(jsonAPI), pages))
+	s.serve(listener, s.handler(metrics.count(jsonAPI), page, pages))
 	if c.Metrics != "" {
 		extra, err := net.Listen("tcp", c.Metrics)
 		if err != nil {
@@ -163,7 +169,7 @@ func start(ctx context.Context, c Config, listener net.Listener) (*Service, erro
 }
 
 // handler is everything on the public listener.
-func (s *Service) handler(jsonAPI http.Handler, pages *checkout.Pages) http.Handler {
+func (s *Service) handler(jsonAPI, page http.Handler, pages *checkout.Pages) http.Handler {
 	mux := http.NewServeMux()
 	pages.Register(mux)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
@@ -180,6 +186,8 @@ func (s *Service) handler(jsonAPI http.Handler, pages *checkout.Pages) http.Hand
 			answer(w, http.StatusOK, "ready")
 		}
 	})
+	mux.Handle("/docs", page)
+	mux.Handle("/docs/", page)
 	mux.Handle("/", jsonAPI)
 	return mux
 }
