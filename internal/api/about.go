@@ -87,6 +87,25 @@ var abouts = map[string]about{
 		codes: []pay.Code{pay.CodeConflictState, pay.CodeProductionKeyRefused},
 		body:  body(`{"action":"paid"}`),
 	},
+	"POST /checkout/sessions": {
+		text: "Opens a page of ours for the shopper. Without `paymentMethodId` the shopper chooses the method there (`awaiting_method`); " +
+			"with it the payment is made at once, as by `POST /payments` with `hostedCheckout`. Redirect the shopper to `checkoutUrl`. " +
+			"A session lives 24 hours and makes one payment.",
+		codes: append([]pay.Code{pay.CodeUnsupportedCurrency, pay.CodeCheckoutSessionNotFound}, chargeCodes...),
+		body: []sample{
+			{"selector", "The shopper chooses", `{"amount":25.5,"country":"BR","customer":{"firstName":"Ana","lastName":"Souza","email":"ana@example.com","phone":"+55 11 91234-5678"},"merchantOrderId":"order-1001","returnUrl":"https://shop.example/thanks"}`},
+			{"one-shot", "With the method", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725","returnUrl":"https://shop.example/thanks"}`},
+		},
+	},
+	"GET /checkout/sessions/{token}": {text: "What the page shows. The token is the credential."},
+	"POST /checkout/sessions/{token}/select": {
+		text: "Chooses the method and makes the payment, once. The token is the credential. The browser then goes to `checkoutUrl`.",
+		codes: []pay.Code{
+			pay.CodeCheckoutSessionAlreadyCompleted, pay.CodeUnsupportedMethod, pay.CodeUnsupportedCountry, pay.CodeAmountOutOfLimits,
+			pay.CodeCardDeclined, pay.CodeInsufficientFunds, pay.CodeExpiredCard, pay.CodeFraudBlocked, pay.CodeThreeDSRequired, pay.CodeCascadeExhausted,
+		},
+		body: body(`{"paymentMethodId":"sbx_pix","customer":{"email":"ana@example.com","fullName":"Ana Souza","documentId":"52998224725"}}`),
+	},
 	"POST /webhooks": {
 		text: "Subscribes an endpoint to events. The `secret` that signs its deliveries is in this reply and nowhere else. " +
 			"Without `url` a managed inbox is made.",

@@ -171,6 +171,9 @@ var samples = map[string]any{
 	"paymentMethodId": "sbx_pix", "paymentMethod": "pix", "method": "pix", "country": "BRA", "merchantOrderId": "order-1001",
 	"paymentFormUrl": "https://pay.example.com/pay/TXN-" + suffix, "Created.expiresAt": "2026-11-22T12:00:00.000Z",
 	"Timestamps.completed": "2026-11-21T12:03:10.000Z", "Timestamps.updated": "2026-11-21T12:03:10.000Z",
+	"checkoutUrl": "https://pay.example.com/c/TXN-" + suffix, "SessionCreated.checkoutUrl": "https://pay.example.com/checkout/cs_example-not-a-real-token",
+	"SessionCreated.paymentMethodId": nil, "returnUrl": "https://shop.example/thanks", "customerIp": "203.0.113.7", "firstName": "Ana", "lastName": "Souza",
+	"phone": "+55 11 91234-5678", "fullName": "Ana Souza",
 	"failure": nil, "PaymentData.type": "pix", "qrCodeImageUrl": "https://pay.example.com/pay/TXN-" + suffix + "/qr.svg",
 	"eventsFired": []any{"payment.completed", "payment.captured"}, "SimulateOutBody.status": "completed",
 

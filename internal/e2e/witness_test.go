@@ -72,6 +72,9 @@ var shared = []string{
 	"missing_credentials", "invalid_api_key", "invalid_token", "token_expired", "shop_required", "key_kind_not_allowed",
 	"invalid_request", "invalid_json", "missing_field", "payload_too_large", "content_type_required", "idempotency_conflict",
 	"rate_limited", "internal_error", "service_unavailable",
+	// The same whichever operation takes the payment.
+	"amount_invalid", "amount_above_maximum", "amount_out_of_limits", "unsupported_method", "unsupported_country", "production_key_refused",
+	"forbidden", "card_declined", "insufficient_funds", "expired_card", "fraud_blocked", "three_ds_required", "cascade_exhausted",
 }
 
 // unseen are the promises that no test of this package can see, with the
