@@ -52,7 +52,7 @@ const year = 365 * 24 * time.Hour
 
 // BenchmarkLists measures GET /payments of a merchant with a million payments
 // (CASCADA_BENCH_PAYMENTS says another number) over HTTP on PostgreSQL: the
-// 50th and 99th percentile of each query, one after another.
+// least, the 50th and the 99th percentile of each query, one after another.
 //
 //	go test ./internal/e2e -run '^$' -bench Lists -benchtime 1000x
 func BenchmarkLists(b *testing.B) {
@@ -111,6 +111,7 @@ func BenchmarkLists(b *testing.B) {
 			}
 			slices.Sort(took)
 			ms := func(p float64) float64 { return took[int(p*float64(len(took)-1))].Seconds() * 1000 }
+			b.ReportMetric(ms(0), "ms-min")
 			b.ReportMetric(ms(0.5), "ms-p50")
 			b.ReportMetric(ms(0.99), "ms-p99")
 			b.ReportMetric(0, "ns/op") // the warm-up is in it
@@ -185,6 +186,8 @@ func load(b *testing.B, database string, o app.Onboarded, now time.Time, n int) 
 
 // benchCounters counts what was loaded, as Commit would have.
 var benchCounters = []string{
-	`INSERT INTO counters (shop, live, rail, method, country, status, n)
-	 SELECT shop, live, rail, method, country, status, count(*) FROM payments GROUP BY 1, 2, 3, 4, 5, 6`,
+	`INSERT INTO counters (shop, live, day, rail, country, status, method, n)
+	 SELECT shop, live, -1, rail, country, status, method, count(*) FROM payments GROUP BY 1, 2, 4, 5, 6, 7`,
+	`INSERT INTO counters (shop, live, day, rail, country, status, method, n)
+	 SELECT shop, live, created_at / 86400000000, rail, country, status, method, count(*) FROM payments GROUP BY 1, 2, 3, 4, 5, 6, 7`,
 }

@@ -100,12 +100,15 @@ SELECT payment, 'of ' || count(*) || ' sessions' FROM sessions WHERE payment <> 
 	{"a session belongs to its shop's merchant", `
 SELECT e.id, e.merchant || ' is not the merchant of ' || e.shop FROM sessions AS e LEFT JOIN shops AS s ON s.id = e.shop
 WHERE s.id IS NULL OR s.merchant <> e.merchant`},
-	{"counters count the payments", `
-SELECT coalesce(c.shop, p.shop) || ' ' || coalesce(c.rail, p.rail) || ' ' || coalesce(c.status, p.status),
+	{"counters count the payments, in all and day by day", `
+SELECT coalesce(c.shop, p.shop) || ' ' || coalesce(c.day, p.day) || ' ' || coalesce(c.rail, p.rail) || ' ' || coalesce(c.status, p.status),
   coalesce(c.n, 0) || ' counted, found ' || coalesce(p.n, 0)
 FROM counters AS c FULL JOIN (
-  SELECT shop, live, rail, method, country, status, count(*) AS n FROM payments GROUP BY shop, live, rail, method, country, status
-) AS p ON c.shop = p.shop AND c.live = p.live AND c.rail = p.rail AND c.method = p.method AND c.country = p.country AND c.status = p.status
+  SELECT shop, live, -1 AS day, rail, method, country, status, count(*) AS n FROM payments GROUP BY shop, live, rail, method, country, status
+  UNION ALL
+  SELECT shop, live, created_at / 86400000000, rail, method, country, status, count(*) FROM payments
+  GROUP BY shop, live, created_at / 86400000000, rail, method, country, status
+) AS p ON c.shop = p.shop AND c.live = p.live AND c.day = p.day AND c.rail = p.rail AND c.method = p.method AND c.country = p.country AND c.status = p.status
 WHERE coalesce(c.n, 0) <> coalesce(p.n, 0)`},
 }
 

@@ -333,3 +333,26 @@ CREATE TABLE unsealed (
 {append only transfers}
 {append only audit}
 {append only blocks}
+
+-- version 6
+-- Each payment is counted twice: in the day it was created (days since 1970,
+-- UTC), and in day -1, which is all days.
+CREATE TABLE tallies (
+  shop TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  day BIGINT NOT NULL,
+  rail TEXT NOT NULL,
+  country TEXT NOT NULL,
+  status TEXT NOT NULL,
+  method TEXT NOT NULL,
+  n BIGINT NOT NULL,
+  PRIMARY KEY (shop, live, day, rail, country, status, method)
+){hot};
+INSERT INTO tallies (shop, live, day, rail, country, status, method, n)
+SELECT shop, live, -1, rail, country, status, method, n FROM counters;
+INSERT INTO tallies (shop, live, day, rail, country, status, method, n)
+SELECT shop, live, created_at / 86400000000, rail, country, status, method, count(*) FROM payments
+GROUP BY shop, live, created_at / 86400000000, rail, country, status, method;
+DROP TABLE counters;
+ALTER TABLE tallies RENAME TO counters;
+CREATE INDEX payments_kind ON payments (shop, live, rail, country, status, id);

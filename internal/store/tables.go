@@ -115,7 +115,7 @@ func queries() []string {
 		processingTable.insert, processingTable.update, takeProcessing,
 		claimsTable.insert, claimsTable.update, subscriptionsTable.insert, subscriptionsTable.update,
 		deliveriesTable.update, fanOutDeliveries, upsertBalances, upsertCounters, selectBalancesForUpdate,
-		selectBalances, selectMismatched, selectPayment, selectAnyPayment, countPayments, countProcessing, countByOrder,
+		selectBalances, selectMismatched, selectPayment, selectAnyPayment,
 		selectOnce, selectMerchant, selectShop, selectShops, selectKeyByHash, selectKey, selectLogin, countMerchants,
 		selectSecrets, insertSecret, selectRailIDs, insertRailIDs,
 		selectSubscription, selectSubscriptions, countSubscriptions, selectDelivery,
