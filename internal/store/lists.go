@@ -57,25 +57,22 @@ func tableOf(status pay.Status) string {
 }
 
 // listPayments reads newest first by an index of statuses: each gives its
-// newest rows and the best of them are kept.
+// newest ids, and the best of them are read.
 var listPayments = func() string {
 	var parts []string
 	for _, status := range pay.Statuses() {
 		parts = append(parts, fmt.Sprintf(`
-  SELECT * FROM (SELECT %s FROM %s
-    WHERE shop = $1 AND live = $2 AND status = '%[3]s' AND ($3 = '' OR $3 = '%[3]s') AND id >= $4 AND id < $5
-    ORDER BY id DESC LIMIT $6) AS of_%[3]s`, paymentColumns, tableOf(status), status))
+    SELECT id FROM (SELECT id FROM %s
+      WHERE shop = $1 AND live = $2 AND status = '%[2]s' AND ($3 = '' OR $3 = '%[2]s') AND id >= $4 AND id < $5
+      ORDER BY id DESC LIMIT $6) AS of_%[2]s`, tableOf(status), status))
 	}
-	return "SELECT " + paymentColumns + " FROM (" + strings.Join(parts, "\n  UNION ALL") + `
-) AS p ORDER BY id DESC LIMIT $7 OFFSET $8`
+	return paged(strings.Join(parts, "\n    UNION ALL"), "LIMIT $7 OFFSET $8")
 }()
 
 // listPaymentsOfKind reads newest first by an index of kinds: the counters say
 // which kinds the shop has, each gives its newest ids, and the best of them
 // are read. However rare or long ago a kind is, nothing else is looked at.
-const listPaymentsOfKind = `
-WITH page AS (
-  SELECT id FROM (
+var listPaymentsOfKind = paged(`
     SELECT ids.value AS id FROM counters AS k CROSS JOIN {ids
       SELECT p.id FROM payments AS p
       WHERE p.shop = $1 AND p.live = $2 AND p.rail = k.rail AND p.country = k.country AND p.status = k.status AND p.id >= $4 AND p.id < $5
@@ -85,12 +82,16 @@ WITH page AS (
     UNION ALL
     SELECT id FROM processing
     WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND id >= $4 AND id < $5
-      AND ($6 = '' OR rail = $6) AND ($7 = '' OR method = $7) AND ($8 = '' OR country = $8)
-  ) AS f ORDER BY id DESC LIMIT $10 OFFSET $11)
+      AND ($6 = '' OR rail = $6) AND ($7 = '' OR method = $7) AND ($8 = '' OR country = $8)`, "LIMIT $10 OFFSET $11")
+
+// paged reads the payments of a page of ids: only these are read whole.
+func paged(ids, page string) string {
+	return "WITH page AS (\n  SELECT id FROM (" + ids + "\n  ) AS found ORDER BY id DESC " + page + `)
 SELECT ` + paymentColumns + ` FROM payments WHERE id {in SELECT id FROM page}
 UNION ALL
 SELECT ` + paymentColumns + ` FROM processing WHERE id {in SELECT id FROM page}
 ORDER BY id DESC`
+}
 
 // matching selects from both tables by an order or a time.
 func matching(columns, where string) string {
