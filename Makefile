@@ -56,6 +56,7 @@ tools:
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || want="$$want postgresql-15"; \
 	command -v chromium >/dev/null || want="$$want chromium"; \
 	command -v zbarimg >/dev/null || want="$$want zbar-tools"; \
+	command -v redis-server >/dev/null || want="$$want redis-server"; \
 	[ -z "$$want" ] || { \
 	  [ "$$(id -u)" = 0 ] || { echo "the tests need$$want: install them, or run make test as root"; exit 1; }; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$want; }

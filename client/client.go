@@ -163,6 +163,10 @@ func (c *Client) send(ctx context.Context, r request, bearer string, out any) (h
 	if out == nil {
 		return response.Header, nil
 	}
+	if raw, ok := out.(*[]byte); ok { // a file
+		*raw = body
+		return response.Header, nil
+	}
 	if err := json.Unmarshal(body, out); err != nil {
 		return nil, fmt.Errorf("read the reply to %s %s: %w", r.method, r.path, err)
 	}

@@ -26,7 +26,7 @@ type Webhook struct {
 	Status                  string    `json:"status"`  // enabled or disabled
 	DisabledReason          string    `json:"disabledReason"`
 	Description             string    `json:"description"`
-	Secret                  string    `json:"secret"` // whsec_…; only CreateWebhook shows it
+	Secret                  string    `json:"secret"` // whsec_…; only CreateWebhook and RotateWebhookSecret show one
 	SecretPreview           string    `json:"secretPreview"`
 	PreviousSecretExpiresAt time.Time `json:"previousSecretExpiresAt"` // zero unless a rotation is under way
 	CreatedAt               time.Time `json:"createdAt"`
@@ -57,8 +57,46 @@ func (c *Client) Webhooks(ctx context.Context, limit, offset int) (WebhookPage, 
 	return page, err
 }
 
+// Webhook reads a subscription.
+func (c *Client) Webhook(ctx context.Context, id string) (Webhook, error) {
+	var w Webhook
+	_, err := c.do(ctx, request{method: http.MethodGet, path: webhookPath(id)}, &w)
+	return w, err
+}
+
+// WebhookChange is what UpdateWebhook changes; nil keeps what is.
+type WebhookChange struct {
+	URL         *string  `json:"url,omitempty"`
+	Events      []string `json:"events,omitempty"`
+	Description *string  `json:"description,omitempty"`
+	Status      *string  `json:"status,omitempty"` // enabled or disabled
+}
+
+// UpdateWebhook changes a subscription. Its secret stays.
+func (c *Client) UpdateWebhook(ctx context.Context, id string, change WebhookChange) (Webhook, error) {
+	var w Webhook
+	_, err := c.do(ctx, request{method: http.MethodPatch, path: webhookPath(id), body: change}, &w)
+	return w, err
+}
+
+// RotatedSecret is a subscription's new secret, shown this once.
+type RotatedSecret struct {
+	ID                      string    `json:"id"`
+	Secret                  string    `json:"secret"`
+	PreviousSecretExpiresAt time.Time `json:"previousSecretExpiresAt"` // until then the one before signs too
+}
+
+// RotateWebhookSecret gives a subscription a new secret.
+func (c *Client) RotateWebhookSecret(ctx context.Context, id string) (RotatedSecret, error) {
+	var r RotatedSecret
+	_, err := c.do(ctx, request{method: http.MethodPost, path: webhookPath(id) + "/rotate-secret"}, &r)
+	return r, err
+}
+
 // DeleteWebhook ends a subscription.
 func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
-	_, err := c.do(ctx, request{method: http.MethodDelete, path: "/webhooks/" + url.PathEscape(id)}, nil)
+	_, err := c.do(ctx, request{method: http.MethodDelete, path: webhookPath(id)}, nil)
 	return err
 }
+
+func webhookPath(id string) string { return "/webhooks/" + url.PathEscape(id) }

@@ -5,6 +5,7 @@
 #
 #   docs/bench.sh [flags of cascada bench]      such as --webhooks --duration 30s
 #   ENGINES="sqlite" docs/bench.sh              one engine only; default "sqlite postgres"
+#   MERCHANTS="100" docs/bench.sh               so many merchants; default "100 1", which is one hot one
 #   BENCH_DIR=/mnt/ssd docs/bench.sh            where the data goes; default $TMPDIR or /tmp
 #
 # Everything is made in temporary directories and taken away again. The
@@ -16,6 +17,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cascada=$root/bin/cascada
 engines=${ENGINES:-sqlite postgres}
+merchants=${MERCHANTS:-100 1}
 failed=0
 server=
 postgres=
@@ -78,7 +80,8 @@ start_postgres() {
 
 # start_server sets url to the address of a server on a port that was free.
 start_server() {
-  "$cascada" serve --listen 127.0.0.1:0 --database "$database" --rate-limit off >"$work/serve.log" 2>&1 &
+  : >"$work/serve.log" # or the address of the server before is found in it
+  "$cascada" serve --listen 127.0.0.1:0 --database "$database" --rate-limit off >>"$work/serve.log" 2>&1 &
   server=$!
   until url=$(sed -n 's/.*msg="cascada is ready" url=\([^ ]*\).*/\1/p' "$work/serve.log") && [ -n "$url" ]; do
     kill -0 "$server" 2>/dev/null || die "the server ended: $(cat "$work/serve.log")"
@@ -102,8 +105,10 @@ engine() { # name, flags of cascada bench
     *) die "there is no engine $name" ;;
   esac
   start_server
-  measure "$name, many merchants" --merchants 100 "$@"
-  measure "$name, one hot merchant" --merchants 1 "$@"
+  local n
+  for n in $merchants; do
+    measure "$name, $n merchants" --merchants "$n" "$@"
+  done
   echo
   echo "== $name, cascada check"
   "$cascada" check --database "$database" || failed=1

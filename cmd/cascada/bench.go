@@ -29,6 +29,9 @@ type benchCmd struct {
 	Amount      string        `default:"25.50" placeholder:"USD" help:"Amount of each payment (default ${default})."`
 	Idempotency bool          `default:"true" negatable:"" help:"Send an Idempotency-Key of its own with each payment (default on)."`
 	Webhooks    bool          `help:"Subscribe every merchant to all events at a sink on 127.0.0.1, and wait up to 30 s for them afterwards."`
+	Rate        float64       `placeholder:"N" help:"Payments a second, sent at even times; by default as many as the connections take."`
+	Dead        int           `name:"dead-endpoints" placeholder:"PERCENT" help:"With --webhooks: so many of the endpoints are dead; half refuse, half never answer."`
+	Slow        int           `name:"slow-endpoints" placeholder:"PERCENT" help:"With --webhooks: so many of the endpoints answer after 9 s."`
 	Auth        bench.Auth    `default:"token" enum:"token,key" help:"token (from /auth/token) or key (the raw secret key)."`
 	ServerPID   int           `name:"server-pid" placeholder:"PID" help:"Process of the server on this machine, to tell its CPU and memory."`
 	JSON        bool          `name:"json" help:"Print JSON."`
@@ -42,9 +45,12 @@ that came within the window; any other reply is an error and told. Latency is fr
 first byte sent to the last one read. Afterwards it compares what it counted with what
 the server lists and, with --webhooks, each payment with its event.
 
-The load is a closed loop: each connection sends its next payment when the last one is
-answered. So latency is that under full load, and not that of payments which arrive by
-themselves at a given rate.
+Without --rate the load is a closed loop: each connection sends its next payment when
+the last one is answered. So latency is that under full load. With --rate payments are
+sent at even times, and latency counts from when one should have been sent.
+
+With --dead-endpoints and --slow-endpoints some merchants' endpoints get in the way; what
+is told of webhooks is of the others.
 
 Not measured: the network, TLS, a real provider's time (the sandbox answers at once) and
 the reading endpoints. Server, database and load generator share this machine: the CPU
@@ -67,6 +73,7 @@ func (c *benchCmd) Run(ctx context.Context, log *slog.Logger) error {
 	config := bench.Config{
 		URL: c.URL, Shops: shops, Connections: c.Connections, Warmup: c.Warmup, Duration: c.Duration, Method: c.Method,
 		Amount: c.Amount, Idempotency: c.Idempotency, Webhooks: c.Webhooks, Auth: c.Auth, ServerPID: c.ServerPID,
+		Rate: c.Rate, DeadPercent: c.Dead, SlowPercent: c.Slow,
 	}
 	database := kind(c.Database)
 	if !strings.HasPrefix(c.Database, "sqlite:") {

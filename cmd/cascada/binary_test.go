@@ -48,10 +48,10 @@ type user struct {
 }
 
 // newUser has an empty directory, and nothing of ours in the environment but a
-// port that is free.
+// port that is free and no rate limits, since tests poll.
 func newUser(t testing.TB) user {
 	ours := func(variable string) bool { return strings.HasPrefix(variable, "CASCADA_") }
-	return user{t.TempDir(), slices.DeleteFunc(os.Environ(), ours)}.with("CASCADA_LISTEN=127.0.0.1:0")
+	return user{t.TempDir(), slices.DeleteFunc(os.Environ(), ours)}.with("CASCADA_LISTEN=127.0.0.1:0", "CASCADA_RATE_LIMIT=off")
 }
 
 // with returns the user with more variables; the last of a name counts.
@@ -270,8 +270,13 @@ func (s *server) call(method, path, key, body string, header http.Header) (int, 
 }
 
 // total counts the payments that a query selects; -1 when no reply came.
-func (s *server) total(key, query string) int {
-	_, list := s.call("GET", "/payments?limit=1&"+query, key, "", nil)
+func (s *server) total(key, query string) int { return s.count("/payments", key, query) }
+
+// claims counts the claims that a query selects.
+func (s *server) claims(key, query string) int { return s.count("/claims", key, query) }
+
+func (s *server) count(path, key, query string) int {
+	_, list := s.call("GET", path+"?limit=1&"+query, key, "", nil)
 	page, _ := list["pagination"].(map[string]any)
 	if total, ok := page["total"].(float64); ok {
 		return int(total)

@@ -19,7 +19,7 @@ const otherKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 func TestHelpKnowsEveryCommand(t *testing.T) {
 	u := newUser(t)
 	help, _, code := u.run(t, "--help")
-	commands := regexp.MustCompile(`(?m)^  ([a-z]+(?: [a-z]+)*)(?: <\w+>| --\w+=\w+)*(?: \[flags\])?$`).FindAllStringSubmatch(help, -1)
+	commands := regexp.MustCompile(`(?m)^  ([a-z]+(?: [a-z]+)*)(?: \[?<\w+>\]?| --\w+=\w+)*(?: \[flags\])?$`).FindAllStringSubmatch(help, -1)
 	if code != 0 || len(commands) < 8 {
 		t.Fatalf("--help: exit %d, commands %v:\n%s", code, commands, help)
 	}
@@ -38,7 +38,7 @@ func TestHelpKnowsEveryCommand(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"serve", "migrate", "merchant create", "key create", "key revoke", "check", "story", "bench", "version"} {
+	for _, want := range []string{"serve", "migrate", "merchant create", "key create", "key revoke", "claim list", "claim show", "claim ask", "claim resolve", "fx list", "fx set", "fx import", "kyc list", "kyc approve", "kyc reject", "check", "story", "bench", "version"} {
 		if !known[want] {
 			t.Errorf("--help does not name %q:\n%s", want, help)
 		}
@@ -76,6 +76,10 @@ func TestMistakesOnTheCommandLineAreNamed(t *testing.T) {
 		"check of nothing":    {[]string{"check", "--database", "sqlite:typo.db"}, "there is no database at typo.db"},
 		"story of nothing":    {[]string{"story", "--database", "sqlite:typo.db", "TXN-A"}, "there is no database at typo.db"},
 		"key in nothing":      {[]string{"key", "create", "--database", "sqlite:typo.db", "--merchant", "mer_a"}, "there is no database at typo.db"},
+		"nobody's claim":      {[]string{"claim", "show", "CLM-NOBODY"}, "claim_not_found"},
+		"claims of nothing":   {[]string{"claim", "list", "--database", "sqlite:typo.db"}, "there is no database at typo.db"},
+		"half an outcome":     {[]string{"claim", "resolve", "CLM-A", "--outcome", "maybe", "--note", "x"}, "approved"},
+		"a claim without why": {[]string{"claim", "resolve", "CLM-A", "--outcome", "approved"}, "--note"},
 		"nobody's story":      {[]string{"story", "TXN-NOBODY"}, "TXN-NOBODY: not found"},
 	} {
 		out, log, code := u.run(t, c.args...)

@@ -62,7 +62,9 @@ func TestKillAtAnyMomentLosesNothing(t *testing.T) {
 			k.server = k.user.serve(t, "--database", database)
 		}
 		began := time.Now()
-		await(t, "the dead processes' payments to be resolved", func() bool { return k.server.total(k.key, "status=processing") == 0 })
+		await(t, "the dead processes' payments and refunds to be resolved", func() bool {
+			return k.server.total(k.key, "status=processing") == 0 && k.server.claims(k.key, "status=pending") == 0
+		})
 		t.Logf("they were %s after the last start", time.Since(began).Round(time.Second))
 		k.each((*killing).retry)
 		k.each((*killing).verify)
@@ -72,6 +74,9 @@ func TestKillAtAnyMomentLosesNothing(t *testing.T) {
 		for _, o := range k.orders {
 			if o.status == "completed" && !in.told("payment.completed", o.transaction) {
 				k.fail(o, "the endpoint was not told payment.completed")
+			}
+			if o.refunds && !(in.told("payment.refunded", o.transaction) && in.told("claim.opened", o.refund) && in.told("claim.resolved", o.refund)) {
+				k.fail(o, "the endpoint was not told all of the refund %s", o.refund)
 			}
 		}
 		k.sealed()
@@ -99,9 +104,11 @@ type order struct {
 	key, body string
 	cents     int64
 	pays      bool // the shopper pays the PIX
+	refunds   bool // and gets it back
 	// acknowledged is the last status that a reply told, "" without a reply.
 	acknowledged        string
 	transaction, status string
+	refund              string // its claim
 }
 
 // newOrder is a good card, a bad one, a PIX that is paid or one that is not.
@@ -109,6 +116,8 @@ func newOrder(key string, n int) *order {
 	o := &order{key: key, cents: int64(100*(1+n%50) + 50)}
 	rail := `"sbx_card"`
 	switch n % 8 {
+	case 1:
+		o.refunds = true
 	case 3:
 		o.cents = int64(100*(1+n%50) + 5) // do not honor
 	case 4, 5, 6:
@@ -170,6 +179,9 @@ func (k *killing) place(o *order) bool {
 	if o.transaction == "" {
 		o.transaction, o.acknowledged = transaction, now
 	}
+	if o.refunds && !k.giveBack(o) {
+		return false
+	}
 	if !o.pays || o.acknowledged != "pending" {
 		return true
 	}
@@ -183,6 +195,23 @@ func (k *killing) place(o *order) bool {
 	default:
 		k.fail(o, "the shopper's payment was replied %d %v", status, reply)
 	}
+	return true
+}
+
+// giveBack refunds an order under its key. It returns false where a reply did
+// not come. A payment whose outcome is not known yet is refunded on the retry.
+func (k *killing) giveBack(o *order) bool {
+	status, reply := k.server.call("POST", "/payments/"+o.transaction+"/refund", k.key, `{}`, http.Header{"Idempotency-Key": {o.key}})
+	refund := text(reply, "refundId")
+	switch {
+	case status == 0:
+		return false
+	case status != http.StatusOK || text(reply, "status") != "pending":
+		k.fail(o, "the refund replied %d %v", status, reply)
+	case o.refund != "" && o.refund != refund:
+		k.fail(o, "one key replied with the refunds %s and %s", o.refund, refund)
+	}
+	o.refund = refund
 	return true
 }
 
@@ -212,7 +241,7 @@ func (k *killing) retry(o *order) {
 var later = map[string][]string{
 	"processing": {"pending", "completed", "failed"},
 	"pending":    {"pending", "completed"},
-	"completed":  {"completed"},
+	"completed":  {"completed", "refunded"},
 	"failed":     {"failed"},
 }
 
@@ -225,6 +254,14 @@ func (k *killing) verify(o *order) {
 	}
 	want := "completed"
 	switch {
+	case o.refunds:
+		want = "refunded"
+		if n := k.server.claims(k.key, "transactionId="+o.transaction); n != 1 {
+			k.fail(o, "%d refunds of one key", n)
+		}
+		if _, claim := k.server.call("GET", "/claims/"+o.refund, k.key, "", nil); text(claim, "status") != "approved" {
+			k.fail(o, "its refund is %v", claim)
+		}
 	case strings.Contains(o.body, ".05"):
 		want = "failed"
 	case strings.Contains(o.body, "sbx_pix") && !o.pays:
@@ -242,7 +279,7 @@ func (k *killing) verify(o *order) {
 func (k *killing) books() {
 	var cents int64
 	for _, o := range k.orders {
-		if o.status == "completed" {
+		if o.status == "completed" || o.refunds {
 			cents += o.cents
 		}
 	}

@@ -19,6 +19,9 @@ type cli struct {
 	Merchant merchantCmd `cmd:"" help:"Merchants."`
 	Key      keyCmd      `cmd:"" help:"API keys."`
 	Shop     shopCmd     `cmd:"" help:"Shops."`
+	Claim    claimCmd    `cmd:"" help:"Refunds, chargebacks and inquiries, as the operator sees and ends them."`
+	FX       fxCmd       `cmd:"" name:"fx" help:"Exchange rates."`
+	KYC      kycCmd      `cmd:"" name:"kyc" help:"Verifications of merchants."`
 	Check    checkCmd    `cmd:"" help:"Prove the ledger and the other invariants of a live database; exit 1 when one is broken."`
 	Seal     sealCmd     `cmd:"" help:"Seals of the ledger and the audit log."`
 	Audit    auditCmd    `cmd:"" help:"Who did what."`

@@ -84,8 +84,68 @@ var abouts = map[string]about{
 	"POST /payments/{id}/simulate": {
 		text: "Plays the provider: `paid`, `failed` and `expired` move a pending payment, `refunded` and `chargeback` a completed one. " +
 			"Anything else is a conflict.",
-		codes: []pay.Code{pay.CodeConflictState, pay.CodeProductionKeyRefused},
+		codes: []pay.Code{pay.CodeConflictState, pay.CodeProductionKeyRefused, pay.CodeBalanceInsufficient},
 		body:  body(`{"action":"paid"}`),
+	},
+	"POST /payments/{id}/refund": {
+		text: "Gives a captured payment back, in whole or in part; more than once while something remains. It opens a claim of type `user_dispute`, " +
+			"whose id is `refundId`, and is drawn from the available balance, then from the pending one.",
+		codes: []pay.Code{pay.CodeAmountInvalid, pay.CodeAmountAboveMaximum, pay.CodeConflictState, pay.CodeBalanceInsufficient},
+		body:  []sample{{"part", "In part", `{"amount":50,"reason":"requested_by_customer"}`}, {"whole", "All that remains", `{}`}},
+	},
+	"GET /claims":      {text: "The shop's refunds, disputes and inquiries, newest first."},
+	"GET /claims/{id}": {text: "One claim, with its evidence and its history."},
+	"POST /claims/{id}/evidence": {
+		text:  "Answers a dispute with a text, a file, or both. The claim is then under review.",
+		codes: []pay.Code{pay.CodeConflictState, pay.CodeClaimAlreadyResolved},
+		body:  body(`{"kind":"delivery_proof","text":"Signed for by the customer on 12 November."}`),
+	},
+	"POST /claims/{id}/accept": {
+		text:  "Gives in to a dispute or an inquiry: the shopper is paid and the claim is resolved.",
+		codes: []pay.Code{pay.CodeConflictState, pay.CodeClaimAlreadyResolved},
+	},
+	"GET /claims/{id}/evidence/{evidenceId}/file": {
+		text:  "The file as it was sent, with its content type.",
+		codes: []pay.Code{pay.CodeNotFound}, replies: "The file.",
+	},
+	"POST /wallets": {
+		text: "Adds where withdrawals go: a bank account or an address. The destination is checked, kept encrypted and only ever shown masked. " +
+			"In production a new wallet waits before it can be used.",
+		codes: []pay.Code{pay.CodeUnsupportedCurrency, pay.CodeProductionKeyRefused, pay.CodeConflictState},
+		body: []sample{
+			{"bank", "A bank account in Mexico", `{"label":"Main","type":"bank_account","currency":"MXN","network":"spei","destination":"032180000118359719"}`},
+			{"crypto", "A USDT address", `{"label":"Treasury","type":"crypto","currency":"USDT","network":"tron","destination":"TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"}`},
+		},
+	},
+	"GET /wallets":         {text: "The shop's wallets, newest first."},
+	"GET /wallets/{id}":    {text: "One wallet. The destination is masked."},
+	"DELETE /wallets/{id}": {text: "Disables a wallet. What is on its way there still arrives."},
+	"POST /withdrawals": {
+		text: "Takes money out of the available balance to a wallet. The funds leave the balance at once and come back when the withdrawal fails or " +
+			"is canceled. In production the merchant must be verified first.",
+		codes: []pay.Code{
+			pay.CodeAmountInvalid, pay.CodeAmountAboveMaximum, pay.CodeAmountBelowMinimum, pay.CodeBalanceInsufficient, pay.CodeKYCRequired,
+			pay.CodeWalletNotFound, pay.CodeConflictState,
+		},
+		body: body(`{"amount":250,"walletId":"wal_` + suffix + `"}`),
+	},
+	"GET /withdrawals":      {text: "The shop's withdrawals, newest first."},
+	"GET /withdrawals/{id}": {text: "One withdrawal."},
+	"POST /withdrawals/{id}/cancel": {
+		text:  "Cancels a withdrawal while it is pending. The funds are back at once.",
+		codes: []pay.Code{pay.CodeConflictState},
+	},
+	"POST /kyc/init": {
+		anyShop: true,
+		text:    "Begins to verify the merchant: send a person to `url`. While a verification is open this answers 200 with it.",
+		body:    body(`{"level":"basic","subjectType":"company","returnUrl":"https://shop.example/verified"}`),
+	},
+	"GET /kyc/{id}": {text: "One verification. It is the merchant's, whichever shop asks.", anyShop: true},
+	"POST /sandbox/kyc/{id}": {
+		anyShop: true,
+		text:    "Plays the reviewer.",
+		codes:   []pay.Code{pay.CodeConflictState, pay.CodeProductionKeyRefused},
+		body:    body(`{"status":"verified"}`),
 	},
 	"POST /checkout/sessions": {
 		text: "Opens a page of ours for the shopper. Without `paymentMethodId` the shopper chooses the method there (`awaiting_method`); " +
@@ -116,6 +176,24 @@ var abouts = map[string]about{
 	},
 	"GET /webhooks":         {text: "The shop's subscriptions, newest first, without their secrets."},
 	"DELETE /webhooks/{id}": {text: "Ends a subscription. What was still on its way to it is dropped."},
+	"GET /webhooks/{id}":    {text: "One subscription, without its secret."},
+	"PATCH /webhooks/{id}": {
+		text: "Changes what is given; the secret is kept. `status` enables a subscription that was disabled.",
+		body: body(`{"events":["*"],"url":"https://shop.example/hooks"}`),
+	},
+	"POST /webhooks/{id}/rotate-secret": {
+		text: "Gives the subscription a new secret, shown here and nowhere else. For 24 hours deliveries are signed with both: `v1` is the new one, " +
+			"`v0` the old one.",
+	},
+	"GET /webhooks/{id}/deliveries": {text: "What was sent to the endpoint and what came of it, newest first."},
+	"GET /webhooks/{id}/deliveries/{deliveryId}": {
+		text: "One delivery with its payload and every try.",
+	},
+	"POST /webhooks/{id}/deliveries/{deliveryId}/replay": {
+		text:  "Sends a failed delivery again, the same one: it keeps its id and counts its tries on. It leaves within five seconds.",
+		codes: []pay.Code{pay.CodeConflictState},
+	},
+	"GET /webhooks/{id}/inbox": {text: "What a managed inbox received, its signature checked, newest first."},
 	"GET /sandbox/clock": {
 		text:  "The merchant's own sandbox time.",
 		codes: []pay.Code{pay.CodeProductionKeyRefused}, anyShop: true,
@@ -138,8 +216,7 @@ var tagTexts = []struct{ name, text string }{
 	{"Checkout", "Payment pages that we host."},
 	{"Claims", "Refunds, disputes and inquiries."},
 	{"Settlements", "What became available, batch by batch."},
-	{"Wallets", "Where withdrawals go."},
-	{"Withdrawals", "Take your money out."},
+	{"Payouts", "Where withdrawals go, and taking your money out."},
 	{"Verification", "Show who you are."},
 	{"Webhooks", "Subscribe to events, and see what was delivered."},
 	{"Sandbox", "Play every part without real money. Test keys only."},

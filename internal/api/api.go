@@ -34,6 +34,7 @@ const Base = "/api/v1"
 type API struct {
 	app  *app.App
 	log  *slog.Logger
+	gate *Gate
 	huma huma.API
 	mux  *http.ServeMux
 	spec []byte
@@ -50,10 +51,11 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.Serv
 // Document is the OpenAPI document as it is published.
 func (a *API) Document() []byte { return a.spec }
 
-// New returns the API of a service. baseURL is the public address with Base.
-func New(a *app.App, log *slog.Logger, baseURL string, now func() time.Time, newID func(string, time.Time) string) (*API, error) {
+// New returns the API of a service. baseURL is the public address with Base;
+// without a gate every request is taken.
+func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate, now func() time.Time, newID func(string, time.Time) string) (*API, error) {
 	adoptErrors()
-	api := &API{app: a, log: log, mux: http.NewServeMux(), needs: map[string]access{}}
+	api := &API{app: a, log: log, gate: gate, mux: http.NewServeMux(), needs: map[string]access{}}
 	api.help = strings.TrimSuffix(baseURL, Base) + "/api/openapi.json#/components/schemas/CustomerBody"
 	config := huma.DefaultConfig("Cascada", view.APIVersion)
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil
@@ -99,21 +101,33 @@ const (
 	secretKey access = "secret" // secret only
 )
 
-const accessKey = "access" // in an operation's metadata
+// In an operation's metadata.
+const (
+	accessKey = "access"
+	readKey   = "read" // true: reads of one object are limited (contract: Polling guidance)
+)
 
 // Call is who calls, and with which request.
 type Call struct {
 	app.Principal
 	HelpURL string // for what is wrong with a checkout's customer
+	request *http.Request
+	reply   http.Header
 }
 
 type callKey struct{}
 
 // handle registers an operation. The handler's errors are shown by the table.
 func handle[I, O any](a *API, op huma.Operation, need access, handler func(context.Context, Call, *I) (*O, error)) {
-	op.Metadata = map[string]any{accessKey: need}
+	if op.MaxBodyBytes == 0 {
+		op.MaxBodyBytes = maxBody
+	}
+	op.MaxBodyBytes++ // huma refuses a body that reaches it
+	if op.Metadata == nil {
+		op.Metadata = map[string]any{}
+	}
+	op.Metadata[accessKey] = need
 	a.needs[op.OperationID] = need
-	op.MaxBodyBytes = maxBody + 1 // huma refuses a body that reaches it
 	if need != open {
 		op.Security = []map[string][]string{{"bearer": {}}}
 	}
@@ -128,27 +142,22 @@ func handle[I, O any](a *API, op huma.Operation, need access, handler func(conte
 	})
 }
 
-// admit checks what stands before any endpoint: version, credentials, content
-// type.
+// admit checks what stands before any endpoint: version, credentials, limits,
+// content type.
 func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
-	call := Call{HelpURL: a.help}
+	r, w := humago.Unwrap(ctx)
+	call := Call{HelpURL: a.help, request: r, reply: w.Header()}
 	call.RequestID = web.RequestID(ctx.Context())
-	r, _ := humago.Unwrap(ctx)
 	call.ClientIP = web.ClientIP(r.Header, r.RemoteAddr)
 	if version := ctx.Header("Service-Version"); version != "" && version != view.APIVersion {
 		a.refuse(ctx, pay.FieldError(pay.CodeInvalidRequest, "Service-Version", "this version is not served; ours is "+view.APIVersion))
 		return
 	}
-	if need, _ := ctx.Operation().Metadata[accessKey].(access); need != open {
-		principal, err := a.authenticate(ctx, need)
-		if err != nil {
-			a.refuse(ctx, err)
-			return
-		}
-		principal.RequestID, principal.ClientIP = call.RequestID, call.ClientIP
-		call.Principal = principal
+	if err := a.identify(ctx, &call); err != nil {
+		a.refuse(ctx, err)
+		return
 	}
-	if ctx.Operation().RequestBody != nil {
+	if body := ctx.Operation().RequestBody; body != nil && (body.Required || r.ContentLength != 0) {
 		kind, _, err := mime.ParseMediaType(ctx.Header("Content-Type"))
 		if err != nil || kind != "application/json" {
 			a.refuse(ctx, contentType())
@@ -160,21 +169,42 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	next(huma.WithValue(ctx, callKey{}, call))
 }
 
-func (a *API) authenticate(ctx huma.Context, need access) (app.Principal, error) {
-	header := strings.TrimSpace(ctx.Header("Authorization"))
-	if header == "" {
-		return app.Principal{}, pay.NewError(pay.CodeMissingCredentials, "send Authorization: Bearer <access token>")
+// identify finds out who calls, and counts the call.
+func (a *API) identify(ctx huma.Context, call *Call) error {
+	op := ctx.Operation()
+	need, _ := op.Metadata[accessKey].(access)
+	if need == open {
+		return a.gate.stranger(call.reply, call.request)
 	}
+	principal, err := a.authenticate(ctx, call)
+	if err != nil {
+		return a.gate.refuse(call.reply, call.request, err)
+	}
+	principal.RequestID, principal.ClientIP = call.RequestID, call.ClientIP
+	call.Principal = principal
+	if err := a.gate.tenant(ctx.Context(), call.reply, call.Principal); err != nil {
+		return err
+	}
+	if need == secretKey && call.Kind != pay.Secret {
+		return pay.NewError(pay.CodeKeyKindNotAllowed, "this endpoint needs a secret key")
+	}
+	if op.Metadata[readKey] == true {
+		return a.gate.read(call.reply, call.Principal, ctx.Param("id"))
+	}
+	return nil
+}
+
+func (a *API) authenticate(ctx huma.Context, call *Call) (app.Principal, error) {
+	header := strings.TrimSpace(ctx.Header("Authorization"))
 	scheme, credential, _ := strings.Cut(header, " ")
 	credential = strings.TrimSpace(credential)
 	if !strings.EqualFold(scheme, "Bearer") || credential == "" {
 		return app.Principal{}, pay.NewError(pay.CodeMissingCredentials, "send Authorization: Bearer <access token>")
 	}
-	p, err := a.app.Authenticate(ctx.Context(), credential)
-	if err == nil && need == secretKey && p.Kind != pay.Secret {
-		err = pay.NewError(pay.CodeKeyKindNotAllowed, "this endpoint needs a secret key")
+	if err := a.gate.suspect(call.reply, call.request, credential); err != nil {
+		return app.Principal{}, err
 	}
-	return p, err
+	return a.app.Authenticate(ctx.Context(), credential)
 }
 
 // refuse replies with an error before the handler.
@@ -216,6 +246,10 @@ func findNUL(v reflect.Value) (path string, found bool) {
 	switch v.Kind() {
 	case reflect.String:
 		return "", strings.ContainsRune(v.String(), 0)
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return findNUL(v.Elem())
+		}
 	case reflect.Slice:
 		for i := range v.Len() {
 			if _, found := findNUL(v.Index(i)); found {

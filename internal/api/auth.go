@@ -67,8 +67,12 @@ func (a *API) authRoutes() {
 		Summary: "Check credentials and version"}, anyKey, a.ping)
 }
 
-func (a *API) token(ctx context.Context, _ Call, in *tokenIn) (*tokenOut, error) {
-	t, err := a.app.Login(ctx, in.Body.APIKey, in.Body.SecretKey)
+func (a *API) token(ctx context.Context, call Call, in *tokenIn) (*tokenOut, error) {
+	var t app.Tokens
+	err := a.gate.try(call, in.Body.APIKey, func() (err error) {
+		t, err = a.app.Login(ctx, in.Body.APIKey, in.Body.SecretKey)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +86,7 @@ func (a *API) token(ctx context.Context, _ Call, in *tokenIn) (*tokenOut, error)
 func (a *API) refresh(ctx context.Context, call Call, in *refreshIn) (*refreshOut, error) {
 	t, err := a.app.Refresh(ctx, call.Principal, in.Body.RefreshToken)
 	if err != nil {
-		return nil, err
+		return nil, a.gate.refuse(call.reply, call.request, err)
 	}
 	out := &refreshOut{}
 	out.Body.AccessToken, out.Body.RefreshToken, out.Body.TokenType = t.Access, t.Refresh, "Bearer"

@@ -185,7 +185,7 @@ func (d document) schemas() {
 			if base.Kind() == reflect.Pointer {
 				base = base.Elem()
 			}
-			if list := enumerations[base]; list != nil && target["enum"] == nil {
+			if list := enumerations[base]; list != nil && target["enum"] == nil && name != "Details" { // whose states are of any object
 				target["enum"] = list
 			}
 			if base == reflect.TypeFor[money.Currency]() {
@@ -213,6 +213,8 @@ func (d document) loosened() {
 		body["required"] = []any{"amount"}
 	}
 	publishSessions(d.components("schemas"))
+	publishPayouts(under(d.tree, "paths"), d.components("schemas"))
+	publishClaims(d.components("schemas"))
 	for name, field := range map[string]string{"SubscribeInBody": "events", "MoveClockInBody": "advance"} {
 		if body := d.schema(name); body != nil {
 			body["required"] = []any{field}
@@ -228,18 +230,25 @@ func (d document) parameters(o operation) {
 		schema := under(param, "schema")
 		delete(schema, "description") // the parameter has it
 		switch param["name"] {
+		case "event":
+			schema["enum"] = enumerations[reflect.TypeFor[pay.EventType]()]
 		case "limit":
 			schema["type"], schema["default"], schema["minimum"], schema["maximum"] = "integer", 50, 1, 100
 		case "offset":
 			schema["type"], schema["default"], schema["minimum"] = "integer", 0, 0
 		case "status":
-			if strings.HasPrefix(o.path, "/payments") || strings.HasPrefix(o.path, "/transactions") {
+			switch {
+			case o.path == "/payments" || o.path == "/transactions":
 				schema["enum"] = enumerations[reflect.TypeFor[pay.Status]()]
+			case strings.HasSuffix(o.path, "/deliveries"):
+				schema["enum"] = values(pay.DeliveryStatuses()...)
 			}
 		case "channel":
 			schema["enum"] = enumerations[reflect.TypeFor[pay.Channel]()]
 		case "Sandbox-Simulate":
-			schema["enum"] = values(pay.HeaderActions()...)
+			if schema["enum"] == nil { // of a payment
+				schema["enum"] = values(pay.HeaderActions()...)
+			}
 		case "Idempotency-Key":
 			schema["minLength"], schema["maxLength"], schema["pattern"] = 1, 255, "^[ -~]+$"
 		}

@@ -138,7 +138,7 @@ func (e *Envelope) ContentType(string) string { return "application/json" }
 func (a *API) envelope(ctx context.Context, err error) *Envelope {
 	var shownErr *pay.Error
 	if !errors.As(err, &shownErr) {
-		a.log.Error("a request failed", "request", web.RequestID(ctx), "error", err)
+		a.log.Error("a request failed", "request", web.RequestID(ctx), "caller_request", web.CallerID(ctx), "error", err)
 		shownErr = pay.NewError(pay.CodeInternal, "something went wrong on our side: retry with the same Idempotency-Key")
 	}
 	return newEnvelope(ctx, shownErr)
@@ -203,7 +203,7 @@ var adoptErrors = sync.OnceFunc(func() {
 func validationError(ctx context.Context, status int, message string, errs []error) huma.StatusError {
 	switch status {
 	case http.StatusRequestEntityTooLarge:
-		return newEnvelope(ctx, pay.NewError(pay.CodePayloadTooLarge, "the body is larger than 1 MiB"))
+		return newEnvelope(ctx, pay.NewError(pay.CodePayloadTooLarge, "the body is larger than this endpoint takes"))
 	case http.StatusUnsupportedMediaType:
 		return newEnvelope(ctx, contentType())
 	case http.StatusRequestTimeout:

@@ -68,7 +68,8 @@ func (d document) compose(schema object, parent, name string) any {
 func (d document) composeObject(schema object, component string) object {
 	example := object{}
 	required := list(schema["required"])
-	for name, p := range under(schema, "properties") {
+	properties, _ := schema["properties"].(object)
+	for name, p := range properties {
 		property, _ := p.(object)
 		if _, wanted := samples[component+"."+name]; wanted || slices.Contains(required, any(name)) {
 			example[name] = d.property(property, component, name)
@@ -79,10 +80,17 @@ func (d document) composeObject(schema object, component string) object {
 
 // property is the example of one property.
 func (d document) property(schema object, component, name string) any {
-	for _, key := range []string{component + "." + name, name} {
-		if sample, ok := samples[key]; ok && fits(sample, schema) {
-			return sample
-		}
+	if sample, ok := samples[component+"."+name]; ok && fits(sample, schema) {
+		return sample
+	}
+	if examples := list(schema["examples"]); len(examples) > 0 && typeOf(schema) == "string" && schema["format"] == nil {
+		return examples[0] // of this property, where that of a number is of every amount
+	}
+	if sample, ok := samples[name]; ok && fits(sample, schema) {
+		return sample
+	}
+	if nullable(schema) && schema["format"] != nil {
+		return nil
 	}
 	return d.compose(schema, component, name)
 }
@@ -153,14 +161,13 @@ const (
 var samples = map[string]any{
 	"id": "TXN-" + suffix, "transactionId": "TXN-" + suffix, "merchantId": "mer_" + suffix, "shopId": "shp_" + suffix,
 	"subscriptionId": "wh_" + suffix, "eventId": "evt_" + suffix + "-1", "claimId": "CLM-" + suffix, "refundId": "CLM-" + suffix,
-	"deliveryId": "wd_" + suffix, "settlementId": "STL-" + suffix, "walletId": "wal_" + suffix, "withdrawalId": "wdr_" + suffix,
+	"deliveryId": "wd_" + suffix + "-1-" + suffix, "settlementId": "STL-" + suffix, "walletId": "wal_" + suffix, "withdrawalId": "wdr_" + suffix,
 	"verificationId": "kyc_" + suffix, "sessionId": "cs_example-not-a-real-token", "token": "cs_example-not-a-real-token",
 	"requestId": "req_" + suffix, "completedTxId": nil, "existingTxId": "TXN-" + suffix,
 	"Named.id": "mer_" + suffix, "Named.name": "Acme", "Profile.id": "mer_" + suffix, "Profile.name": "Acme",
 	"Claim.id": "CLM-" + suffix, "Subscription.id": "wh_" + suffix, "UnsubscribeOutBody.id": "wh_" + suffix,
-	"Event.id": "evt_" + suffix + "-1", "EventRequest.id": "req_" + suffix, "Delivery.id": "wd_" + suffix,
-	"Movement.id": "mov_" + suffix, "Settlement.id": "STL-" + suffix, "Wallet.id": "wal_" + suffix, "Withdrawal.id": "wdr_" + suffix,
-	"Evidence.id": "ev_" + suffix,
+	"Event.id": "evt_" + suffix + "-1", "EventRequest.id": "req_" + suffix, "RotateOutBody.id": "wh_" + suffix,
+	"Movement.id": "mov_" + suffix, "DeletedOutBody.id": "wal_" + suffix, "evidenceId": "ev_" + suffix,
 
 	"amountLocal": 137.7, "currencyLocal": "BRL", "fxRate": 5.4, "Refund.amount": 137.7, "Refund.currency": "BRL",
 	"Claim.amount": 137.7, "Claim.currency": "BRL", "amountUsd": 25.5, "Claim.frozenUsd": 25.5, "Claim.feeUsd": 0,
@@ -197,10 +204,20 @@ var samples = map[string]any{
 
 	"url": "https://shop.example/hooks", "events": []any{"payment.completed", "payment.failed"}, "managed": false, "Subscription.status": "enabled",
 	"disabledReason": nil, "Subscription.description": "orders", "secretPreview": "whsec_…3fGh", "previousSecretExpiresAt": nil,
-	"lastDeliveryAt": sampleTime, "deleted": true,
+	"lastDeliveryAt": sampleTime, "deleted": true, "secret": "whsec_example-not-a-real-secret", "attempts": 1, "maxAttempts": 11,
+	"Delivery.status": "delivered", "DeliveryDetail.status": "delivered", "lastStatusCode": 204, "lastDurationMs": 83, "lastAttemptAt": sampleTime, "deliveredAt": sampleTime,
+	"Attempt.statusCode": 204, "Attempt.durationMs": 83, "lastError": nil, "lastResponseSnippet": nil,
+	"Replay.previousStatus": "dead_letter", "note": "the dispatcher sends it within five seconds",
+	"ReceivedHeaders.X-Service-Delivery": "dlv_" + suffix + "-1-" + suffix, "ReceivedHeaders.X-Service-Event": "payment.completed",
+	"ReceivedHeaders.X-Service-Signature": "t=1763726400,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd",
+	"ReceivedHeaders.webhook-id":          "evt_" + suffix + "-1", "ReceivedHeaders.webhook-timestamp": "1763726400",
+	"ReceivedHeaders.webhook-signature": "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+
+	"Withdrawal.amount": 250, "Withdrawal.feeUsd": 2.5, "Withdrawal.netAmount": 247.5, "Withdrawal.reference": "CSC-Q6P5R3N2", "label": "Main",
+	"requiredDocuments": []any{"company_registration", "identity_document"}, "Verification.url": "https://pay.example.com/kyc/kyc_" + suffix,
 
 	"Claim.type": "user_dispute", "Claim.status": "pending", "Refund.status": "pending", "outcome": nil, "reason": "requested_by_customer",
-	"networkReasonCode": nil, "evidenceDueBy": nil, "evidence": []any{}, "resolvedAt": nil, "actor": "merchant", "note": nil,
+	"networkReasonCode": nil, "evidenceDueBy": nil, "evidence": []any{}, "resolvedAt": nil, "actor": "merchant", "ClaimStep.note": nil,
 	"ClaimStep.status": "pending",
 
 	"total": 1, "limit": 50, "offset": 0, "pages": 1, "sequence": 1, "idempotencyKey": nil, "Event.data.previous": nil,
@@ -223,8 +240,13 @@ var eventSamples = map[pay.EventType]object{
 		"data.object.refund": object{"refundId": "CLM-" + suffix, "transactionId": "TXN-" + suffix, "amount": 137.7, "amountUsd": 25.5,
 			"currency": "BRL", "status": "pending", "reason": "requested_by_customer", "createdAt": sampleTime},
 	},
-	pay.ChargebackCreated: {"data.object.type": "chargeback", "data.object.status": "needs_evidence", "data.previous": object{}},
-	pay.ClaimOpened:       {"data.previous": object{}},
+	pay.ChargebackCreated:   {"data.object.type": "chargeback", "data.object.status": "needs_evidence", "data.previous": object{}},
+	pay.ClaimOpened:         {"data.previous": object{}},
+	pay.WithdrawalCompleted: {"sequence": 2, "data.object.status": "completed", "data.object.completedAt": sampleTime, "data.previous": object{"status": "processing"}},
+	pay.WithdrawalFailed: {
+		"sequence": 2, "data.object.status": "failed", "data.object.failedAt": sampleTime, "data.previous": object{"status": "processing"},
+		"data.object.failureCode": "account_closed", "data.object.failureMessage": "the bank account is closed",
+	},
 	pay.ClaimResolved: {
 		"sequence": 2, "data.object.status": "approved", "data.object.outcome": "approved", "data.object.frozenUsd": 0,
 		"data.object.resolvedAt": sampleTime, "data.previous": object{"status": "pending"},

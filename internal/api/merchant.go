@@ -108,6 +108,11 @@ func (a *API) balance(ctx context.Context, call Call, _ *struct{}) (*balanceOut,
 		return nil, err
 	}
 	out.Body.LedgerWarnings = view.NewLedgerWarnings(balances, mismatched.Count, mismatched.USD, mismatched.Since)
+	stale, err := a.app.StaleRates(ctx, call.Scope)
+	if err != nil {
+		return nil, err
+	}
+	out.Body.LedgerWarnings = append(out.Body.LedgerWarnings, view.NewStaleRates(stale, a.app.FX.Terms)...)
 	return out, nil
 }
 
@@ -125,12 +130,13 @@ func (a *API) methods(ctx context.Context, call Call, in *methodsIn) (*methodsOu
 	b.Shop, b.Environment = view.Named{ID: shop.ID, Name: shop.Name}, call.Environment()
 	b.Filters.Country, b.Filters.Channel, b.Filters.Method = optional(in.filter.Country), optional(in.Channel), optional(in.Method)
 	b.Count, b.TotalAvailable, b.Methods = len(rails), total, make([]view.Method, 0, len(rails))
+	usd := a.app.USD(call.Live)
 	for _, r := range rails {
 		if r.Unroutable == "" {
 			b.RoutableCount++
 		}
 		country, _ := geo.Parse(r.Country)
-		b.Methods = append(b.Methods, view.NewMethod(r.Rail, country.Alpha2, r.Unroutable, a.app.USD))
+		b.Methods = append(b.Methods, view.NewMethod(r.Rail, country.Alpha2, r.Unroutable, usd))
 	}
 	return out, nil
 }

@@ -18,7 +18,12 @@ func (a *API) routes() {
 	a.paymentRoutes()
 	a.sessionRoutes()
 	a.webhookRoutes()
+	a.walletRoutes()
+	a.withdrawalRoutes()
+	a.kycRoutes()
 	a.clockRoutes()
+	a.refundRoutes()
+	a.claimRoutes()
 }
 
 // publish makes the OpenAPI document once and serves it (contract: Versioning,
@@ -73,6 +78,8 @@ func eventObject(e pay.EventType) reflect.Type {
 	switch subject, _, _ := strings.Cut(string(e), "."); subject {
 	case "payment":
 		return reflect.TypeFor[view.Transaction]()
+	case "withdrawal":
+		return reflect.TypeFor[view.Withdrawal]()
 	case "claim", "chargeback":
 		return reflect.TypeFor[view.Claim]()
 	}

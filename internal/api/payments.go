@@ -301,7 +301,7 @@ func (a *API) paymentRoutes() {
 		handle(a, huma.Operation{OperationID: "list" + alias.suffix + "s", Method: http.MethodGet, Path: alias.path, Tags: tags, Deprecated: legacy,
 			Summary: "List payments, newest first"}, secretKey, a.listPayments)
 		handle(a, huma.Operation{OperationID: "get" + alias.suffix, Method: http.MethodGet, Path: alias.path + "/{id}", Tags: tags, Deprecated: legacy,
-			Summary: "Read a payment"}, secretKey, a.getPayment)
+			Summary: "Read a payment", Metadata: map[string]any{readKey: true}}, secretKey, a.getPayment)
 		handle(a, huma.Operation{OperationID: "simulate" + alias.suffix, Method: http.MethodPost, Path: alias.path + "/{id}/simulate",
 			Tags: []string{"Sandbox"}, Deprecated: legacy, Summary: "Move a sandbox payment"}, secretKey, a.simulate)
 	}

@@ -71,6 +71,7 @@ var resources = []struct {
 	{"/wallets/{", pay.CodeWalletNotFound},
 	{"/withdrawals/{", pay.CodeWithdrawalNotFound},
 	{"/kyc/{", pay.CodeNotFound},
+	{"/sandbox/kyc/{", pay.CodeNotFound},
 }
 
 // errors adds the errors of an operation, one response a status.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -20,6 +21,25 @@ type subscribeIn struct {
 }
 
 type subscriptionOut struct{ Body view.Subscription }
+
+// Fields that are absent or null stay as they are.
+type editIn struct {
+	ID   string `path:"id"`
+	Body struct {
+		URL         *string                 `json:"url,omitempty" maxLength:"2048" doc:"A managed inbox becomes an endpoint of your own"`
+		Events      []string                `json:"events,omitempty" maxItems:"50" doc:"Event names, or * for all"`
+		Description *string                 `json:"description,omitempty" maxLength:"200"`
+		Status      *pay.SubscriptionStatus `json:"status,omitempty" enum:"enabled,disabled" doc:"enabled also ends the pauses after failures"`
+	}
+}
+
+type rotateOut struct {
+	Body struct {
+		ID                      string    `json:"id"`
+		Secret                  string    `json:"secret" doc:"Shown once"`
+		PreviousSecretExpiresAt view.Time `json:"previousSecretExpiresAt" doc:"Until then the secret before signs too"`
+	}
+}
 
 type subscriptionsIn struct{ Page }
 
@@ -43,8 +63,15 @@ func (a *API) webhookRoutes() {
 		Summary: "Subscribe an endpoint to events", DefaultStatus: http.StatusCreated}, secretKey, a.subscribe)
 	handle(a, huma.Operation{OperationID: "listWebhooks", Method: http.MethodGet, Path: "/webhooks", Tags: tags,
 		Summary: "List subscriptions, newest first"}, secretKey, a.subscriptions)
+	handle(a, huma.Operation{OperationID: "getWebhook", Method: http.MethodGet, Path: "/webhooks/{id}", Tags: tags,
+		Summary: "Read a subscription"}, secretKey, a.subscription)
+	handle(a, huma.Operation{OperationID: "updateWebhook", Method: http.MethodPatch, Path: "/webhooks/{id}", Tags: tags,
+		Summary: "Change a subscription; its secret is kept"}, secretKey, a.editSubscription)
+	handle(a, huma.Operation{OperationID: "rotateWebhookSecret", Method: http.MethodPost, Path: "/webhooks/{id}/rotate-secret", Tags: tags,
+		Summary: "Give a subscription a new secret"}, secretKey, a.rotateSecret)
 	handle(a, huma.Operation{OperationID: "deleteWebhook", Method: http.MethodDelete, Path: "/webhooks/{id}", Tags: tags,
 		Summary: "Delete a subscription"}, secretKey, a.unsubscribe)
+	a.deliveryRoutes(tags)
 }
 
 func (a *API) subscribe(ctx context.Context, call Call, in *subscribeIn) (*subscriptionOut, error) {
@@ -77,6 +104,46 @@ func (a *API) subscriptions(ctx context.Context, call Call, in *subscriptionsIn)
 	for _, s := range list {
 		out.Body.Data = append(out.Body.Data, view.NewSubscription(s))
 	}
+	return out, nil
+}
+
+func (a *API) subscription(ctx context.Context, call Call, in *getIn) (*subscriptionOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	sub, err := a.app.Subscription(ctx, scope, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &subscriptionOut{view.NewSubscription(sub)}, nil
+}
+
+func (a *API) editSubscription(ctx context.Context, call Call, in *editIn) (*subscriptionOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	sub, err := a.app.EditSubscription(ctx, call.Principal, scope, in.ID, pay.SubscriptionEdit{
+		URL: in.Body.URL, Events: in.Body.Events, Description: in.Body.Description, Status: in.Body.Status,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &subscriptionOut{view.NewSubscription(sub)}, nil
+}
+
+func (a *API) rotateSecret(ctx context.Context, call Call, in *getIn) (*rotateOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	sub, secret, err := a.app.RotateSecret(ctx, call.Principal, scope, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := &rotateOut{}
+	out.Body.ID, out.Body.Secret, out.Body.PreviousSecretExpiresAt = sub.ID, secret, view.Time{Time: sub.PreviousUntil}
 	return out, nil
 }
 

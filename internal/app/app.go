@@ -10,11 +10,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/fx"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/vault"
@@ -36,6 +38,13 @@ type Config struct {
 	Providers map[string]provider.Provider
 	Sandbox   []string
 	Live      []string
+	// SandboxPayout and LivePayout pay the withdrawals of each environment; nil:
+	// they are refused.
+	SandboxPayout payout.Provider
+	LivePayout    payout.Provider
+	// WalletCoolDown is how long a new production wallet cannot be paid to; 0
+	// means pay.WalletCoolDown.
+	WalletCoolDown time.Duration
 	// CheckoutURL is the address of the pages for shoppers, without a slash at
 	// the end; InboxURL that of managed webhook inboxes.
 	CheckoutURL string
@@ -48,6 +57,7 @@ type Config struct {
 	// Operator is the person who runs this process, for the audit log, user@host;
 	// "" where it serves and acts by itself.
 	Operator string
+	FX       FX
 }
 
 // App is the service. It is safe for use by many goroutines.
@@ -55,13 +65,17 @@ type App struct {
 	Config
 	store   *store.Store
 	catalog *catalogIndex
-	rates   fx.Table
-	tokens  *tokens
-	keys    *cache[pay.Key]
-	shops   *cache[tenant]
-	subs    *cache[endpoint]
-	deliver *dispatcher
-	clocks  atomic.Pointer[map[string]time.Duration] // of merchants who moved theirs
+	rates   atomic.Pointer[fx.Table]
+	// readingRates is held while rates are read anew.
+	readingRates sync.Mutex
+	tokens       *tokens
+	keys         *cache[pay.Key]
+	shops        *cache[tenant]
+	tiers        *cache[pay.Tier]
+	subs         *cache[endpoint]
+	deliver      *dispatcher
+	turns        turns
+	clocks       atomic.Pointer[map[string]time.Duration] // of merchants who moved theirs
 }
 
 // Open returns the service over a database. Run its loops with Run and end it
@@ -70,11 +84,18 @@ func Open(ctx context.Context, database string, c Config) (*App, error) {
 	if c.AccessTTL == 0 {
 		c.AccessTTL = 15 * time.Minute
 	}
+	if c.WalletCoolDown == 0 {
+		c.WalletCoolDown = pay.WalletCoolDown
+	}
 	a := &App{
 		Config: c,
-		keys:   newCache[pay.Key](c.Now), shops: newCache[tenant](c.Now), subs: newCache[endpoint](c.Now),
+		turns:  turns{waiting: map[string]*turn{}},
+		keys:   newCache[pay.Key](c.Now), shops: newCache[tenant](c.Now), tiers: newCache[pay.Tier](c.Now), subs: newCache[endpoint](c.Now),
 	}
 	a.deliver = newDispatcher(a)
+	if err := a.FX.check(); err != nil {
+		return nil, err
+	}
 	var err error
 	if a.store, err = store.Open(ctx, database, store.Options{
 		Log: c.Log, Delivered: a.deliver.submit, SealKey: c.Vault.Key("blocks"),
@@ -91,7 +112,7 @@ func Open(ctx context.Context, database string, c Config) (*App, error) {
 // load reads what the service needs before its first request.
 func (a *App) load(ctx context.Context) error {
 	var err error
-	if a.rates, err = fx.Reference(); err != nil {
+	if err = a.loadRates(ctx); err != nil {
 		return err
 	}
 	if a.tokens, err = a.loadTokens(ctx); err != nil {
@@ -167,12 +188,22 @@ const sealEvery = 5 * time.Second
 
 // Loops returns the service's loops over due work.
 func (a *App) Loops() []work.Loop {
-	return []work.Loop{
-		{Name: "deliveries", Every: time.Second, Do: a.Dispatch},
+	loops := []work.Loop{
+		{Name: "deliveries", Every: time.Second, Do: a.Dispatch, Wake: a.deliver.wake},
+		{Name: "inboxes", Every: trimEvery, Do: a.TrimInboxes},
 		{Name: "payments", Every: time.Second, Do: a.Sweep},
+		{Name: "claims", Every: time.Second, Do: a.SweepClaims},
+		{Name: "wallets", Every: time.Second, Do: a.ActivateWallets},
+		{Name: "withdrawals", Every: time.Second, Do: a.PayOut},
+		{Name: "verifications", Every: time.Second, Do: a.ExpireVerifications},
 		{Name: "clocks", Every: time.Second, Do: func(ctx context.Context) (int, error) { return 0, a.readClocks(ctx) }},
 		{Name: "sessions", Every: time.Hour, Do: a.PurgeSessions},
 		{Name: "seals", Every: sealEvery, Do: a.Seal},
+		{Name: "rates", Every: ratesEvery, Do: func(ctx context.Context) (int, error) { return 0, a.readRates(ctx) }},
 		{Name: "tidy", Every: 3 * time.Second, Do: func(ctx context.Context) (int, error) { return 0, a.store.Tidy(ctx) }},
 	}
+	if a.FX.Feed != nil {
+		loops = append(loops, work.Loop{Name: "feed of rates", Every: ratesEvery, Do: func(ctx context.Context) (int, error) { return 0, a.ReadFeed(ctx) }})
+	}
+	return loops
 }

@@ -256,7 +256,7 @@ func (a *App) Authenticate(ctx context.Context, credential string) (Principal, e
 	switch {
 	case strings.HasPrefix(credential, refreshPrefix):
 		return Principal{}, refused(pay.CodeInvalidAPIKey, "a refresh token is for /auth/refresh only")
-	case strings.HasPrefix(credential, "sk_"), strings.HasPrefix(credential, "pk_"):
+	case RawKey(credential):
 		if key, err = a.keyOf(ctx, credential); err != nil {
 			return Principal{}, orRefuse(err, unknown)
 		}
@@ -273,6 +273,22 @@ func (a *App) Authenticate(ctx context.Context, credential string) (Principal, e
 		return Principal{}, unknown
 	}
 	return Principal{Scope: key.Scope, KeyID: key.ID, Kind: key.Kind, Preview: key.Preview}, nil
+}
+
+// RawKey reports whether a credential is a key itself, and no token.
+func RawKey(credential string) bool {
+	return strings.HasPrefix(credential, "sk_") || strings.HasPrefix(credential, "pk_")
+}
+
+// Recognises reports whether this node has seen a raw key good not long ago.
+func (a *App) Recognises(rawKey string) bool { return a.keys.has(a.Vault.Hash(rawKey)) }
+
+// Tier reads a merchant's tier, a few seconds old at most.
+func (a *App) Tier(ctx context.Context, merchant string) (pay.Tier, error) {
+	return a.tiers.get(merchant, func() (pay.Tier, error) {
+		m, err := a.store.Merchant(ctx, merchant)
+		return m.Tier, err
+	})
 }
 
 // maxToken bounds what is parsed; ours have about 400 bytes.

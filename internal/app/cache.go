@@ -51,6 +51,14 @@ func (c *cache[T]) get(key string, load func() (T, error)) (T, error) {
 	return value, nil
 }
 
+// has reports whether a key's value is known, be it an old one.
+func (c *cache[T]) has(key string) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	_, ok := c.entries[key]
+	return ok
+}
+
 // forget drops a key that this node has just changed.
 func (c *cache[T]) forget(key string) {
 	c.mu.Lock()

@@ -73,6 +73,9 @@ func (a *App) unroutable(live bool, r pay.Rail) string {
 	if len(a.routes(live)) == 0 {
 		return "no provider is configured for " + r.Name
 	}
+	if _, err := a.reading(live, r.Limits[0].Currency); err != nil {
+		return "there is no current exchange rate of " + string(r.Limits[0].Currency)
+	}
 	return ""
 }
 
@@ -88,16 +91,6 @@ func (a *App) routes(live bool) []pay.Route {
 		routes = append(routes, pay.Route{Provider: account})
 	}
 	return routes
-}
-
-// USD converts a local amount, false where no rate is known.
-func (a *App) USD(local money.Amount, r money.Rounding) (money.Amount, bool) {
-	rate, ok := a.rates.Rate(local.Currency)
-	if !ok {
-		return money.Amount{}, false
-	}
-	usd, err := rate.ConvertBack(local, money.USD, r)
-	return usd, err == nil
 }
 
 // choose finds the rail and country of an order (contract: POST /payments,
@@ -165,28 +158,24 @@ func (a *App) rail(live bool, id, slug string, where geo.Country) (pay.Rail, err
 }
 
 // convert returns the local amount of an order, the rate, and the rail with
-// limits in that currency. Shoppers pay in the rail's own currency; a sandbox
-// rail played in another country takes that country's.
-func (a *App) convert(live bool, rail pay.Rail, where geo.Country, usd money.Amount) (money.Amount, money.Rate, pay.Rail, error) {
-	currency := rail.Limits[0].Currency
-	if where.Alpha3 != rail.Country && !live {
-		if _, known := a.rates.Rate(where.Currency); known {
-			currency = where.Currency
-		}
-	}
-	rate, ok := a.rates.Rate(currency)
-	if !ok {
-		return money.Amount{}, rate, rail, pay.FieldError(pay.CodeUnsupportedCurrency, "country", fmt.Sprintf("there is no rate for %s", currency))
+// limits in that currency.
+//
+// Errors: service_unavailable where there is no rate to rely on.
+func (a *App) convert(live bool, rail pay.Rail, where geo.Country, usd money.Amount) (money.Amount, pay.Reading, pay.Rail, error) {
+	currency := a.currency(live, rail, where)
+	rate, err := a.reading(live, currency)
+	if err != nil {
+		return money.Amount{}, rate, rail, err
 	}
 	if _, ok := rail.LimitIn(currency); !ok {
 		// The sandbox's widest: a cent to the largest payment.
-		low, _ := rate.Convert(money.New(1, money.USD), currency, money.Down)
-		high, err := rate.Convert(money.New(100_000_00, money.USD), currency, money.Up)
+		low, _ := rate.Rate.Convert(money.New(1, money.USD), currency, money.Down)
+		high, err := rate.Rate.Convert(money.New(100_000_00, money.USD), currency, money.Up)
 		if err != nil {
 			return money.Amount{}, rate, rail, err
 		}
 		rail.Limits = append(slices.Clip(rail.Limits), pay.Limit{Currency: currency, Min: max(low.Minor, 1), Max: high.Minor})
 	}
-	local, err := rate.Convert(usd, currency, money.HalfEven)
+	local, err := rate.Rate.Convert(usd, currency, money.HalfEven)
 	return local, rate, rail, err
 }

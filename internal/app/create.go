@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -52,7 +53,12 @@ func (a *App) CreatePayment(ctx context.Context, by Principal, n NewPayment) (p 
 	now := a.now(scope)
 	p, err = a.order(ctx, by, scope, n, now)
 	if err != nil {
-		return pay.Payment{}, false, a.orConflict(ctx, scope, n.Idempotency, err)
+		// What was taken once is told again, though a rate or a limit has changed.
+		if _, found, other := a.earlier(ctx, scope, n.Idempotency); other != nil || !found {
+			return pay.Payment{}, false, cmp.Or(other, err)
+		}
+		p, err = a.replay(ctx, scope, n.Idempotency)
+		return p, err == nil, err
 	}
 	cause := view.Cause{RequestID: n.RequestID, IdempotencyKey: n.Idempotency.Key}
 	routes := a.routes(scope.Live)
@@ -134,7 +140,7 @@ func (a *App) order(ctx context.Context, by Principal, scope pay.Scope, n NewPay
 		return pay.Payment{}, err
 	}
 	return pay.Create(pay.Order{
-		ID: a.NewID(pay.PaymentPrefix, now), Scope: scope, Amount: usd, Local: local, Rate: rate, Rail: rail,
+		ID: a.NewID(pay.PaymentPrefix, now), Scope: scope, Amount: usd, Local: local, Rate: rate.Rate, RateSource: rate.Source, RateAt: rate.At, Rail: rail,
 		Country: where.Alpha3, OrderID: n.OrderID, Buyer: n.Buyer, Hosted: n.Hosted, ReturnURL: n.ReturnURL,
 		Terms: pay.TermsOf(merchant.Tier), Simulate: n.Simulate,
 	}, now)

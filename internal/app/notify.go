@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -57,7 +58,10 @@ func (a *App) notify(ctx context.Context, account string, header http.Header, bo
 		}
 		now := a.now(read.Scope)
 		routes = a.routes(read.Live)
-		next, change := read.Confirm(notice, routes, a.NewID(pay.ClaimPrefix, now), now)
+		next, change, err := a.apply(ctx, read, notice, routes, now)
+		if err != nil {
+			return err
+		}
 		err = a.commit(ctx, change, cause)
 		if errors.Is(err, store.ErrDuplicate) { // told before
 			p = read
@@ -75,4 +79,22 @@ func (a *App) notify(ctx context.Context, account string, header http.Header, bo
 	// A soft decline opens the next attempt: make its call.
 	p, err = a.drive(context.WithoutCancel(ctx), p, routes, cause)
 	return p, events, err
+}
+
+// apply decides what a notice does: to the claim of an open dispute where it
+// rules on that, else to the payment.
+func (a *App) apply(ctx context.Context, p pay.Payment, n pay.Notice, routes []pay.Route, now time.Time) (pay.Payment, pay.Change, error) {
+	if n.Ruling == "" || p.OpenDispute == "" {
+		next, change := p.Confirm(n, routes, a.NewID(pay.ClaimPrefix, now), now)
+		return next, change, nil
+	}
+	claim, err := a.store.AnyClaim(ctx, p.OpenDispute)
+	if err != nil {
+		return p, pay.Change{}, err
+	}
+	_, change := claim.Rule(p, n, now)
+	if len(change.Payments) > 0 {
+		p = change.Payments[0]
+	}
+	return p, change, nil
 }

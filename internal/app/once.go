@@ -54,12 +54,3 @@ func keyReused() error {
 		Details: pay.Details{Reason: "body_differs"},
 	}
 }
-
-// orConflict returns err, or the conflict when the key of the refused request
-// belongs to another one that went through.
-func (a *App) orConflict(ctx context.Context, scope pay.Scope, i Idempotency, err error) error {
-	if _, _, other := a.earlier(ctx, scope, i); other != nil {
-		return other
-	}
-	return err
-}

@@ -33,8 +33,8 @@ type NewSession struct {
 // CreateSession opens a checkout session and returns its token. replayed says
 // that an earlier request with the same key had made it.
 //
-// Errors: unsupported_currency where no rate is known, amount_invalid,
-// amount_above_maximum.
+// Errors: unsupported_currency where no rate is known, service_unavailable
+// where none can be relied on, amount_invalid, amount_above_maximum.
 func (a *App) CreateSession(ctx context.Context, by Principal, n NewSession) (s pay.Session, token string, replayed bool, err error) {
 	scope, err := a.Narrow(ctx, by, n.MerchantID, n.ShopID)
 	if err != nil {
@@ -43,13 +43,17 @@ func (a *App) CreateSession(ctx context.Context, by Principal, n NewSession) (s 
 	if s, found, err := a.earlierSession(ctx, scope, n.Idempotency); err != nil || found {
 		return s, a.sessionToken(s.ID), found, err
 	}
-	rate, ok := a.rates.Rate(n.Amount.Currency)
-	if !ok {
+	if !a.rates.Load().Knows(n.Amount.Currency) {
 		return s, "", false, pay.FieldError(pay.CodeUnsupportedCurrency, "currency", fmt.Sprintf("there is no rate for %s", n.Amount.Currency))
+	}
+	rate, err := a.reading(scope.Live, n.Amount.Currency)
+	if err != nil {
+		return s, "", false, err
 	}
 	now := a.now(scope)
 	s = pay.Session{
-		ID: a.NewID(pay.SessionPrefix, now), Scope: scope, Asked: n.Amount, Rate: rate, Country: n.Country,
+		ID: a.NewID(pay.SessionPrefix, now), Scope: scope, Asked: n.Amount, Country: n.Country,
+		Rate: rate.Rate, RateSource: rate.Source, RateAt: rate.At,
 		Customer: n.Customer, OrderID: n.OrderID, ReturnURL: n.ReturnURL,
 	}
 	token = a.sessionToken(s.ID)
@@ -166,7 +170,7 @@ type quote struct {
 	rail    pay.Rail
 	country string // alpha-3
 	local   money.Amount
-	rate    money.Rate
+	rate    pay.Reading
 }
 
 // quote converts a session's amount. A customer who pays in the currency that
@@ -181,7 +185,8 @@ func (a *App) quote(s pay.Session, method string) (quote, error) {
 		return quote{}, err
 	}
 	if local.Currency == s.Asked.Currency {
-		local, rate = s.Asked, s.Rate
+		local = s.Asked
+		rate.Rate, rate.Source, rate.At = s.Rate, s.RateSource, s.RateAt
 	}
 	return quote{rail, where.Alpha3, local, rate}, nil
 }
@@ -251,7 +256,8 @@ func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now tim
 		return pay.Order{}, err
 	}
 	return pay.Order{
-		ID: a.NewID(pay.PaymentPrefix, now), Scope: s.Scope, Amount: s.Amount, Local: q.local, Rate: q.rate, Rail: q.rail,
+		ID: a.NewID(pay.PaymentPrefix, now), Scope: s.Scope, Amount: s.Amount, Local: q.local, Rail: q.rail,
+		Rate: q.rate.Rate, RateSource: q.rate.Source, RateAt: q.rate.At,
 		Country: q.country, OrderID: s.OrderID, Buyer: s.Buyer(c.Typed), Hosted: true, ReturnURL: s.ReturnURL,
 		Terms: pay.TermsOf(merchant.Tier),
 	}, nil

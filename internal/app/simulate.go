@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/view"
@@ -100,32 +99,13 @@ func (a *App) tell(ctx context.Context, p pay.Payment, n sandbox.Notification, c
 	return next, events, nil
 }
 
-// refund gives all that is left back. Who loses a race for the balance decides
-// again.
+// refund gives all that is left back, by the code of a refund call.
 func (a *App) refund(ctx context.Context, p pay.Payment, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
-	err = again(func() error {
-		now := a.now(p.Scope)
-		balances, err := a.store.Balances(ctx, p.Scope)
-		if err != nil {
-			return err
-		}
-		read, err := a.store.AnyPayment(ctx, p.ID)
-		if err != nil {
-			return err
-		}
-		if err := read.CheckSimulate(pay.SimulateRefunded); err != nil {
-			return err
-		}
-		refunded, change, err := read.Refund(money.New(0, read.Local.Currency), "requested_by_customer", a.NewID(pay.ClaimPrefix, now), balances, now)
-		if err != nil {
-			return err
-		}
-		next, events = refunded, change.Events
-		return a.commit(ctx, change, cause)
-	})
-	var shown *pay.Error
-	if errors.As(err, &shown) {
-		return p, nil, shown
+	next, claim, events, err := a.openRefund(ctx, p, pay.NewRefund{Reason: "requested_by_customer", Simulated: true},
+		pay.Actor{}, Idempotency{}, cause)
+	if err != nil {
+		return p, nil, err
 	}
+	_, err = a.makeRefund(context.WithoutCancel(ctx), claim, cause)
 	return next, events, err
 }

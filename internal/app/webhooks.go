@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/webhook"
@@ -25,19 +24,21 @@ type NewSubscription struct {
 //
 // Errors: missing_field, invalid_request.
 func (a *App) Subscribe(ctx context.Context, by Principal, scope pay.Scope, n NewSubscription) (pay.Subscription, string, error) {
-	if err := a.checkSubscription(scope, n); err != nil {
+	var bad problems
+	bad.events(n.Events)
+	if n.URL != "" {
+		bad.url(n.URL, scope, a.AllowPrivate)
+	}
+	if err := bad.err(); err != nil {
 		return pay.Subscription{}, "", err
 	}
-	if slices.Contains(n.Events, pay.AllEvents) {
-		n.Events = []string{pay.AllEvents} // which names every other
-	}
 	now := a.now(scope)
-	secret := id.Secret(webhook.SecretPrefix)
 	sub := pay.Subscription{
-		ID: a.NewID("wh_", now), Scope: scope, Version: 1, URL: n.URL, Events: n.Events, Status: pay.Enabled,
-		Description: n.Description, SecretPreview: webhook.SecretPrefix + "…" + secret[len(secret)-4:], CreatedAt: now, UpdatedAt: now,
+		ID: a.NewID("wh_", now), Scope: scope, Version: 1, URL: n.URL, Events: allIfAny(n.Events), Status: pay.Enabled,
+		Description: n.Description, CreatedAt: now, UpdatedAt: now,
 	}
-	sub.Secret = a.Vault.Seal(sub.ID, []byte(secret))
+	var secret string
+	secret, sub.Secret, sub.SecretPreview = a.newSecret(sub.ID)
 	if n.URL == "" {
 		_, shop, err := a.Tenant(ctx, by)
 		if err != nil {
@@ -52,61 +53,159 @@ func (a *App) Subscribe(ctx context.Context, by Principal, scope pay.Scope, n Ne
 	})
 }
 
-// checkSubscription reports everything that is wrong at once.
-func (a *App) checkSubscription(scope pay.Scope, n NewSubscription) error {
-	bad := pay.Error{Code: pay.CodeInvalidRequest}
-	add := func(path, message string) {
-		bad.Details.Issues = append(bad.Details.Issues, pay.Issue{Path: path, Message: message})
+// newSecret makes a subscription's secret: as it is shown, sealed, and as it is
+// previewed.
+func (a *App) newSecret(subscription string) (secret string, sealed []byte, preview string) {
+	secret = webhook.NewSecret()
+	return secret, a.Vault.Seal(subscription, []byte(secret)), webhook.SecretPrefix + "…" + secret[len(secret)-4:]
+}
+
+// allIfAny is all events alone, where they are among the named: they name every
+// other.
+func allIfAny(events []string) []string {
+	if slices.Contains(events, pay.AllEvents) {
+		return []string{pay.AllEvents}
 	}
-	if len(n.Events) == 0 {
-		add("events", "events must name at least one event, or *")
-		bad.Details.MissingFields = []string{"events"}
+	return events
+}
+
+// problems gathers everything that is wrong with a subscription.
+type problems struct {
+	issues  []pay.Issue
+	missing []string
+}
+
+func (b *problems) events(events []string) {
+	if len(events) == 0 {
+		b.issues = append(b.issues, pay.Issue{Path: "events", Message: "events must name at least one event, or *"})
+		b.missing = []string{"events"}
 	}
-	for i, e := range n.Events {
+	for i, e := range events {
 		if !pay.ValidEvent(e) {
-			add(fmt.Sprintf("events[%d]", i), fmt.Sprintf("%q is not an event", e))
+			b.issues = append(b.issues, pay.Issue{Path: fmt.Sprintf("events[%d]", i), Message: fmt.Sprintf("%q is not an event", e)})
 		}
 	}
-	if n.URL != "" {
-		if err := webhook.CheckURL(n.URL, scope.Live, a.AllowPrivate); err != nil {
-			add("url", err.Error())
-		}
+}
+
+func (b *problems) url(url string, scope pay.Scope, allowPrivate bool) {
+	if err := webhook.CheckURL(url, scope.Live, allowPrivate); err != nil {
+		b.issues = append(b.issues, pay.Issue{Path: "url", Message: err.Error()})
 	}
-	issues := bad.Details.Issues
-	if len(issues) == 0 {
+}
+
+// err is the error that tells them all, nil without any.
+func (b *problems) err() error {
+	if len(b.issues) == 0 {
 		return nil
 	}
-	if len(issues) == len(bad.Details.MissingFields) {
-		bad.Code = pay.CodeMissingField
+	code := pay.CodeInvalidRequest
+	if len(b.issues) == len(b.missing) {
+		code = pay.CodeMissingField
 	}
-	bad.Param, bad.Message = issues[0].Path, issues[0].Message
-	return &bad
+	return &pay.Error{
+		Code: code, Param: b.issues[0].Path, Message: b.issues[0].Message,
+		Details: pay.Details{Issues: b.issues, MissingFields: b.missing},
+	}
+}
+
+// Subscription reads one of a shop's endpoints.
+//
+// Errors: webhook_not_found.
+func (a *App) Subscription(ctx context.Context, scope pay.Scope, subscription string) (pay.Subscription, error) {
+	missing := pay.NewError(pay.CodeWebhookNotFound, "there is no such webhook")
+	if !storable(subscription) {
+		return pay.Subscription{}, missing
+	}
+	sub, err := a.store.Subscription(ctx, scope, subscription)
+	if errors.Is(err, store.ErrNotFound) {
+		return sub, missing
+	}
+	return sub.At(a.now(scope)), err
 }
 
 // Subscriptions lists a shop's endpoints, newest first, and counts them.
 func (a *App) Subscriptions(ctx context.Context, scope pay.Scope, limit, offset int) ([]pay.Subscription, int64, error) {
-	return a.store.Subscriptions(ctx, scope, limit, offset)
+	list, total, err := a.store.Subscriptions(ctx, scope, limit, offset)
+	for i := range list {
+		list[i] = list[i].At(a.now(scope))
+	}
+	return list, total, err
+}
+
+// EditSubscription changes what the edit names. The secret is kept.
+//
+// Errors: webhook_not_found, missing_field, invalid_request.
+func (a *App) EditSubscription(ctx context.Context, by Principal, scope pay.Scope, subscription string, e pay.SubscriptionEdit) (sub pay.Subscription, err error) {
+	var bad problems
+	if e.Events != nil {
+		bad.events(e.Events)
+		e.Events = allIfAny(e.Events)
+	}
+	err = a.change(ctx, scope, subscription, func(read pay.Subscription) (pay.Change, error) {
+		bad := bad // decided anew each time
+		// Its own address may be given back to a managed one.
+		if e.URL != nil && !(read.Managed && *e.URL == read.URL) {
+			bad.url(*e.URL, scope, a.AllowPrivate)
+		}
+		if err := bad.err(); err != nil {
+			return pay.Change{}, err
+		}
+		var change pay.Change
+		sub, change = read.Edit(e, a.now(scope))
+		change.Audit = a.audit(by.Actor(), scope, pay.WebhookUpdated, sub.ID, map[string]string{
+			"url": origin(sub.URL), "events": strings.Join(sub.Events, ","), "status": string(sub.Status),
+		})
+		return change, nil
+	})
+	a.deliver.look() // what waited may go
+	return sub, err
+}
+
+// RotateSecret gives an endpoint a new secret, which is shown once. The one
+// before signs beside it for a day.
+//
+// Errors: webhook_not_found.
+func (a *App) RotateSecret(ctx context.Context, by Principal, scope pay.Scope, subscription string) (sub pay.Subscription, secret string, err error) {
+	err = a.change(ctx, scope, subscription, func(read pay.Subscription) (change pay.Change, err error) {
+		var sealed []byte
+		var preview string
+		secret, sealed, preview = a.newSecret(read.ID)
+		sub, change = read.Rotate(sealed, preview, a.now(scope))
+		change.Audit = a.audit(by.Actor(), scope, pay.WebhookRotated, sub.ID, nil)
+		return change, nil
+	})
+	if err != nil {
+		return sub, "", err
+	}
+	return sub, secret, nil
 }
 
 // Unsubscribe deletes an endpoint. What is still on its way to it is dropped.
 //
 // Errors: webhook_not_found.
 func (a *App) Unsubscribe(ctx context.Context, by Principal, scope pay.Scope, subscription string) error {
-	if !storable(subscription) {
-		return pay.NewError(pay.CodeWebhookNotFound, "there is no such webhook")
-	}
+	return a.change(ctx, scope, subscription, func(read pay.Subscription) (pay.Change, error) {
+		change := read.Delete(a.now(scope))
+		change.Audit = a.audit(by.Actor(), scope, pay.WebhookDeleted, read.ID, map[string]string{"url": origin(read.URL)})
+		return change, nil
+	})
+}
+
+// change decides about an endpoint until the decision is not stale.
+//
+// Errors: webhook_not_found.
+func (a *App) change(ctx context.Context, scope pay.Scope, subscription string, decide func(pay.Subscription) (pay.Change, error)) error {
 	err := again(func() error {
-		sub, err := a.store.Subscription(ctx, scope, subscription)
+		read, err := a.Subscription(ctx, scope, subscription)
 		if err != nil {
 			return err
 		}
-		change := sub.Delete(a.now(scope))
-		change.Audit = a.audit(by.Actor(), scope, pay.WebhookDeleted, sub.ID, map[string]string{"url": origin(sub.URL)})
+		change, err := decide(read)
+		if err != nil || len(change.Subscriptions) == 0 {
+			return err
+		}
 		return a.store.Commit(ctx, change)
 	})
-	if errors.Is(err, store.ErrNotFound) {
-		return pay.NewError(pay.CodeWebhookNotFound, "there is no such webhook")
-	}
 	a.subs.forget(subscription)
 	return err
 }
@@ -138,7 +237,7 @@ func (a *App) endpoint(ctx context.Context, subscription string) (endpoint, erro
 			return e, err
 		}
 		e.secret = string(secret)
-		if len(e.sub.PreviousSecret) > 0 && a.now(e.sub.Scope).Before(e.sub.PreviousUntil) {
+		if e.sub = e.sub.At(a.now(e.sub.Scope)); len(e.sub.PreviousSecret) > 0 {
 			previous, err := a.Vault.Open(e.sub.ID, e.sub.PreviousSecret)
 			if err != nil {
 				return e, err

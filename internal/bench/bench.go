@@ -1,8 +1,8 @@
 // Package bench measures a running service over HTTP: payments a second, how
 // long each took, what they cost, and whether every event was delivered.
 //
-// The load is a closed loop: each connection sends its next payment when the
-// reply to the last one is in. So the latency is that of a service with as
+// The load is a closed loop unless a rate is given: each connection sends its
+// next payment when the reply to the last one is in. So the latency is that of a service with as
 // many callers as there are connections, each always waiting; it is not that
 // of payments which arrive whatever the service does. The generator shares the
 // machine with what it measures, so its hot path is a raw connection, prebuilt
@@ -49,7 +49,10 @@ type Config struct {
 	Method      string        // paymentMethodId
 	Amount      string        // USD
 	Idempotency bool          // a key of its own on each request
+	Rate        float64       // payments a second, at even times; 0: as many as the connections take
 	Webhooks    bool          // subscribe every shop, and await the events
+	DeadPercent int           // of the endpoints: half refuse, half never answer
+	SlowPercent int           // of the endpoints: they answer after 9 s
 	Auth        Auth
 	ServerPID   int // 0: the server process is not looked at
 	// WAL returns how much the database has written to its log since it was
@@ -72,6 +75,12 @@ func (c Config) checked() (Config, error) {
 		return c, errors.New("a run needs at least one shop")
 	case c.Connections < 1 || c.Connections > maxConnections:
 		return c, fmt.Errorf("connections must be from 1 to %d, got %d", maxConnections, c.Connections)
+	case c.Rate < 0:
+		return c, errors.New("the rate must not be below 0")
+	case c.DeadPercent < 0 || c.SlowPercent < 0 || c.DeadPercent+c.SlowPercent > 90:
+		return c, errors.New("of the endpoints at most 90 % can be dead or slow")
+	case c.DeadPercent+c.SlowPercent > 0 && (!c.Webhooks || len(c.Shops) < 3):
+		return c, errors.New("dead and slow endpoints need webhooks, and at least 3 merchants")
 	case c.Duration <= 0 || c.Warmup < 0:
 		return c, errors.New("the duration must be above 0, the warm-up not below")
 	}
@@ -98,7 +107,7 @@ func Run(ctx context.Context, c Config) (r Result, err error) {
 	}
 	var s *sink
 	if c.Webhooks {
-		if s, err = listen(); err != nil {
+		if s, err = listen(c.kinds()); err != nil {
 			return r, err
 		}
 		defer s.close()
@@ -212,6 +221,7 @@ func load(ctx context.Context, c Config, shops []*shop, s *sink) (*measured, err
 	var working sync.WaitGroup
 	for i := range c.Connections {
 		w := newWorker(i, run, strings.TrimPrefix(c.URL, "http://"), templates, m, c)
+		w.pace = newPace(c, i, began)
 		m.workers = append(m.workers, w)
 		working.Go(func() { w.work(ctx) })
 	}
@@ -242,7 +252,7 @@ func (c Config) settings(pong client.Pong) Settings {
 	return Settings{
 		URL: c.URL, Merchants: len(c.Shops), Connections: c.Connections,
 		Warmup: c.Warmup.String(), Duration: c.Duration.String(), Method: c.Method, Amount: c.Amount,
-		Idempotency: c.Idempotency, Webhooks: c.Webhooks, Auth: c.Auth,
+		Idempotency: c.Idempotency, Webhooks: c.Webhooks, Auth: c.Auth, Rate: c.Rate, DeadPercent: c.DeadPercent, SlowPercent: c.SlowPercent,
 		APIVersion: pong.APIVersion, ServerBuild: build(c.ServerPID), CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0),
 	}
 }

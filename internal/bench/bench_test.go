@@ -144,6 +144,26 @@ func TestWhatIsNotTakenIsAnError(t *testing.T) {
 	}
 }
 
+func TestDeadAndSlowEndpointsAreInTheWayAndNotCounted(t *testing.T) {
+	_, c := running(t, 10)
+	c.Webhooks, c.Rate, c.DeadPercent, c.SlowPercent = true, 200, 20, 10
+	r, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := r.Webhooks
+	if w.Delivered == 0 || w.Missing != 0 || w.Unexpected != 0 || w.SignaturesBad != 0 || w.Troubled == 0 || len(r.Problems()) > 0 {
+		t.Errorf("the webhooks are %+v, problems %q", w, r.Problems())
+	}
+	// Three of ten merchants' events are not counted.
+	if w.Delivered*10 > r.Taken*8 || w.Delivered*10 < r.Taken*6 {
+		t.Errorf("%d of %d payments were told, want seven tenths", w.Delivered, r.Taken)
+	}
+	if r.Payments > 200*2+4 {
+		t.Errorf("%d payments in two seconds at 200 a second", r.Payments)
+	}
+}
+
 func TestAServerThatGoesAwayIsTold(t *testing.T) {
 	s, c := started(t, 1)
 	c.Duration = 400 * time.Millisecond
@@ -188,6 +208,9 @@ func TestARunThatCannotBeRightIsRefused(t *testing.T) {
 		{"no connection", func(c *Config) { c.Connections = 0 }},
 		{"too many connections", func(c *Config) { c.Connections = 1 << 16 }},
 		{"no time", func(c *Config) { c.Duration = 0 }},
+		{"a negative rate", func(c *Config) { c.Rate = -1 }},
+		{"dead endpoints without webhooks", func(c *Config) { c.DeadPercent = 5 }},
+		{"only dead endpoints", func(c *Config) { c.Webhooks, c.DeadPercent, c.SlowPercent = true, 50, 50 }},
 		{"keys that are none", func(c *Config) { c.Shops = []Shop{{"pk_test_x", "sk_test_x"}} }},
 		{"a run longer than a token lives", func(c *Config) { c.Duration = time.Hour }},
 	}

@@ -11,21 +11,24 @@ import (
 
 // Settings is how a run was made, so that its figures can be compared.
 type Settings struct {
-	URL         string `json:"url"`
-	Merchants   int    `json:"merchants"`
-	Connections int    `json:"connections"`
-	Warmup      string `json:"warmup"`
-	Duration    string `json:"duration"`
-	Method      string `json:"method"`
-	Amount      string `json:"amount"`
-	Idempotency bool   `json:"idempotency"`
-	Webhooks    bool   `json:"webhooks"`
-	Auth        Auth   `json:"auth"`
-	APIVersion  string `json:"apiVersion"`
-	ServerBuild string `json:"serverBuild"` // "" unless its process was given
-	Database    string `json:"database"`    // the caller fills it in
-	CPUs        int    `json:"cpus"`
-	GOMAXPROCS  int    `json:"gomaxprocs"` // the generator's
+	URL         string  `json:"url"`
+	Merchants   int     `json:"merchants"`
+	Connections int     `json:"connections"`
+	Warmup      string  `json:"warmup"`
+	Duration    string  `json:"duration"`
+	Method      string  `json:"method"`
+	Amount      string  `json:"amount"`
+	Idempotency bool    `json:"idempotency"`
+	Rate        float64 `json:"rate"` // 0: closed loop
+	Webhooks    bool    `json:"webhooks"`
+	DeadPercent int     `json:"deadPercent"` // of the endpoints
+	SlowPercent int     `json:"slowPercent"`
+	Auth        Auth    `json:"auth"`
+	APIVersion  string  `json:"apiVersion"`
+	ServerBuild string  `json:"serverBuild"` // "" unless its process was given
+	Database    string  `json:"database"`    // the caller fills it in
+	CPUs        int     `json:"cpus"`
+	GOMAXPROCS  int     `json:"gomaxprocs"` // the generator's
 }
 
 // Result is what a run measured.
@@ -77,6 +80,7 @@ type Webhooks struct {
 	SignaturesChecked int64   `json:"signaturesChecked"`
 	SignaturesBad     int64   `json:"signaturesBad"`
 	Malformed         int64   `json:"malformed"`
+	Troubled          int64   `json:"troubled"` // deliveries that silent and slow endpoints got
 }
 
 // result adds up what the connections counted.
@@ -156,8 +160,11 @@ func (r Result) Write(out io.Writer) error {
 	s := r.Settings
 	line("server", "%s, API %s%s", s.URL, s.APIVersion, optional(", build ", s.ServerBuild))
 	line("database", "%s", s.Database)
-	line("load", "%d connections, closed loop; %s; %s %s USD", s.Connections, merchants(s.Merchants), s.Method, s.Amount)
+	line("load", "%d connections, %s; %s; %s %s USD", s.Connections, arrival(s.Rate), merchants(s.Merchants), s.Method, s.Amount)
 	line("requests", "auth %s, idempotency keys %s, webhooks %s", s.Auth, onOff(s.Idempotency), onOff(s.Webhooks))
+	if s.DeadPercent+s.SlowPercent > 0 {
+		line("endpoints", "%d %% dead (half refuse, half never answer), %d %% answer after %s; what follows is of the others", s.DeadPercent, s.SlowPercent, slowAnswer)
+	}
 	line("time", "%s measured after %s of warm-up", s.Duration, s.Warmup)
 	line("machine", "%d CPUs, shared by server, database and load generator (GOMAXPROCS %d)", s.CPUs, s.GOMAXPROCS)
 	line("", "")
@@ -178,6 +185,9 @@ func (r Result) Write(out io.Writer) error {
 		line("delay ms", "p50 %.1f   p99 %.1f   max %.1f   from createdAt (before the commit) to arrival", w.DelayP50Ms, w.DelayP99Ms, w.DelayMaxMs)
 		line("events", "%d delivered, the last %.1f s after the end; %d missing, %d duplicates, %d unexpected, %d of other types",
 			w.Delivered, w.LastAfterSeconds, w.Missing, w.Duplicates, w.Unexpected, w.OtherEvents)
+		if s.DeadPercent+s.SlowPercent > 0 {
+			line("in the way", "%d deliveries to endpoints that are silent or slow", w.Troubled)
+		}
 		line("signatures", "%d checked, %d bad; %d malformed requests", w.SignaturesChecked, w.SignaturesBad, w.Malformed)
 	}
 	for _, p := range r.Problems() {
@@ -192,6 +202,13 @@ func ratio(a, b int64) float64 {
 		return 0
 	}
 	return float64(a) / float64(b)
+}
+
+func arrival(rate float64) string {
+	if rate == 0 {
+		return "closed loop"
+	}
+	return fmt.Sprintf("%.0f payments a second at even times", rate)
 }
 
 func merchants(n int) string {

@@ -25,6 +25,8 @@ const verifyEach = 64
 type sink struct {
 	listener net.Listener
 	serving  sync.WaitGroup
+	kinds    []kind        // by shop
+	ending   chan struct{} // closed when the sink closes
 
 	mu          sync.Mutex // owns what follows
 	conns       map[net.Conn]struct{}
@@ -45,22 +47,36 @@ type tally struct {
 	checked    int64 // signatures
 	bad        int64 // signatures
 	malformed  int64 // requests that are no delivery, and connections that failed
+	troubled   int64 // deliveries to endpoints that are silent or slow
 	lastAt     time.Time
 }
 
-// listen starts a sink. Close it.
-func listen() (*sink, error) {
+// listen starts a sink whose endpoints behave as they are told. Close it.
+func listen(kinds []kind) (*sink, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listen for webhooks: %w", err)
 	}
-	s := &sink{listener: l, conns: map[net.Conn]struct{}{}, got: tally{completed: map[string]struct{}{}}}
+	s := &sink{listener: l, kinds: kinds, ending: make(chan struct{}), conns: map[net.Conn]struct{}{}, got: tally{completed: map[string]struct{}{}}}
 	s.serving.Go(s.accept)
 	return s, nil
 }
 
 // url is the endpoint of a shop.
-func (s *sink) url(shop int) string { return fmt.Sprintf("http://%s/%d", s.listener.Addr(), shop) }
+func (s *sink) url(shop int) string {
+	if s.kind(shop) == refused {
+		return refusedURL
+	}
+	return fmt.Sprintf("http://%s/%d", s.listener.Addr(), shop)
+}
+
+// kind is how a shop's endpoint behaves; one that was not told is well.
+func (s *sink) kind(shop int) kind {
+	if shop < 0 || shop >= len(s.kinds) {
+		return well
+	}
+	return s.kinds[shop]
+}
 
 // expect adds the secret of the next shop.
 func (s *sink) expect(secret string) {
@@ -101,6 +117,7 @@ func (s *sink) accept() {
 // close ends the sink and waits for its goroutines.
 func (s *sink) close() {
 	_ = s.listener.Close()
+	close(s.ending)
 	s.mu.Lock()
 	s.closed = true
 	for conn := range s.conns {
@@ -118,8 +135,12 @@ func (s *sink) serve(conn net.Conn) {
 	var d delivery
 	for {
 		err := d.read(reader)
-		if err == nil {
+		if err == nil && s.kind(d.shop) == well {
 			s.take(d)
+		} else if err == nil {
+			s.hold(d.shop)
+		}
+		if err == nil {
 			_, err = conn.Write(thanks)
 		}
 		if err != nil {
@@ -132,6 +153,23 @@ func (s *sink) serve(conn net.Conn) {
 			_ = conn.Close()
 			return
 		}
+	}
+}
+
+// hold lets a delivery wait at an endpoint that is silent or slow.
+func (s *sink) hold(shop int) {
+	s.mu.Lock()
+	s.got.troubled++
+	s.mu.Unlock()
+	var answer <-chan time.Time // never, for a silent one
+	if s.kind(shop) == slow {
+		timer := time.NewTimer(slowAnswer)
+		defer timer.Stop()
+		answer = timer.C
+	}
+	select {
+	case <-answer:
+	case <-s.ending:
 	}
 }
 
@@ -273,6 +311,6 @@ func (s *sink) report(m *measured, missing int64, made int) *Webhooks {
 		DelayP50Ms: percentile(s.got.delays, 50), DelayP99Ms: percentile(s.got.delays, 99), DelayMaxMs: percentile(s.got.delays, 100),
 		LastAfterSeconds: max(0, late), Missing: missing,
 		Unexpected: int64(len(s.got.completed)-made) + missing, Duplicates: s.got.duplicates,
-		OtherEvents: s.got.others, SignaturesChecked: s.got.checked, SignaturesBad: s.got.bad, Malformed: s.got.malformed,
+		OtherEvents: s.got.others, Troubled: s.got.troubled, SignaturesChecked: s.got.checked, SignaturesBad: s.got.bad, Malformed: s.got.malformed,
 	}
 }

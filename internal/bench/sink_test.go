@@ -32,7 +32,7 @@ func event(kind, payment string, created time.Time) string {
 }
 
 func TestTheSinkTellsPaymentsApart(t *testing.T) {
-	s, err := listen()
+	s, err := listen(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

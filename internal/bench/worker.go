@@ -28,7 +28,8 @@ type worker struct {
 	next      int // template
 	order     []byte
 	requests  uint64
-	keepIDs   bool
+	keep      []bool // by template: whether its payments' ids are kept, to compare with the events
+	pace      pace
 
 	from, until time.Time // the window that counts
 
@@ -41,11 +42,15 @@ type worker struct {
 }
 
 func newWorker(number int, run uint64, address string, templates []template, m *measured, c Config) *worker {
-	return &worker{
-		address: address, templates: templates, next: number % len(templates), order: newOrder(run, number), keepIDs: c.Webhooks,
+	w := &worker{
+		address: address, templates: templates, next: number % len(templates), order: newOrder(run, number), keep: make([]bool, len(templates)),
 		from: m.from, until: m.until, latencies: make([]uint32, 0, int(c.Duration.Seconds()+1)*expectedRate),
 		statuses: map[string]int64{}, failures: map[string]int64{},
 	}
+	for i, k := range c.kinds() {
+		w.keep[i] = c.Webhooks && k == well
+	}
+	return w
 }
 
 // work drives connections, one after the other, until the window ends.
@@ -80,8 +85,9 @@ func (w *worker) converse(conn net.Conn) error {
 	reader := bufio.NewReaderSize(conn, readerSize)
 	scratch := make([]byte, readerSize)
 	var request []byte
-	for began := time.Now(); began.Before(w.until); {
+	for began := w.pace.wait(time.Now(), w.until); began.Before(w.until); {
 		w.requests++
+		shop := w.next
 		putHex(w.order[orderRequest:orderLength], w.requests)
 		request = w.templates[w.next].fill(request, w.order)
 		if w.next++; w.next == len(w.templates) {
@@ -95,19 +101,19 @@ func (w *worker) converse(conn net.Conn) error {
 			return err
 		}
 		ended := time.Now()
-		w.note(p, began, ended, len(request))
+		w.note(p, shop, began, ended, len(request))
 		if p.last {
 			return nil
 		}
-		began = ended
+		began = w.pace.wait(ended, w.until)
 	}
 	return nil
 }
 
 var statusCompleted = []byte("completed")
 
-// note counts a reply.
-func (w *worker) note(p reply, began, ended time.Time, sent int) {
+// note counts a reply to a shop's payment.
+func (w *worker) note(p reply, shop int, began, ended time.Time, sent int) {
 	inside := !ended.Before(w.from) && ended.Before(w.until)
 	if inside {
 		w.sent += int64(sent)
@@ -124,7 +130,7 @@ func (w *worker) note(p reply, began, ended time.Time, sent int) {
 	w.taken++
 	if status := text(p.body, `"status":"`); bytes.Equal(status, statusCompleted) {
 		w.statuses["completed"]++
-		if w.keepIDs {
+		if w.keep[shop] {
 			w.completed = append(w.completed, string(text(p.body, `"transactionId":"`)))
 		}
 	} else {

@@ -87,10 +87,11 @@ func New(a *app.App, log *slog.Logger, base string) (*Pages, error) {
 	return p, nil
 }
 
-// Register adds the pages to the public listener.
-func (p *Pages) Register(mux *http.ServeMux) {
+// Register adds the pages to the public listener. limit stands before those that
+// ask the database.
+func (p *Pages) Register(mux *http.ServeMux, limit func(http.Handler) http.Handler) {
 	route := func(pattern string, serve func(http.ResponseWriter, *http.Request) error) {
-		mux.Handle(pattern, p.guard(serve))
+		mux.Handle(pattern, limit(p.guard(serve)))
 	}
 	route("GET /checkout/{token}", p.choose)
 	route("POST /checkout/{token}", p.take)

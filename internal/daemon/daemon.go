@@ -17,26 +17,37 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/checkout"
 	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/limit"
+	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/payout/simulated"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/reference"
 	"github.com/cascadapay/cascada/internal/vault"
+	"github.com/cascadapay/cascada/internal/verify"
 	"github.com/cascadapay/cascada/internal/web"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 // Config is how the service runs.
 type Config struct {
-	Listen    string // host:port
-	Metrics   string // host:port of /metrics; empty for none
-	Database  string // sqlite:PATH or postgres://…
-	PublicURL string // where the service is reached; empty: http://Listen
-	MasterKey string // 32 bytes in base64; empty: a key file
-	Existing  bool   // make neither a database file nor a key file
-	Operator  string // who runs a command, for the audit log; empty for a service
+	Listen    string  // host:port
+	Metrics   string  // host:port of /metrics; empty for none
+	Database  string  // sqlite:PATH or postgres://…
+	PublicURL string  // where the service is reached; empty: http://Listen
+	MasterKey string  // 32 bytes in base64; empty: a key file
+	Existing  bool    // make neither a database file nor a key file
+	Operator  string  // who runs a command, for the audit log; empty for a service
+	Limits    *Limits // how many requests are taken; nil: all
 	Log       *slog.Logger
+	// Payout pays production withdrawals; nil: they are refused.
+	Payout payout.Provider
+	// WalletCoolDown is how long a new production wallet cannot be paid to; 0
+	// means a day.
+	WalletCoolDown time.Duration
 	// Faults makes simulated providers misbehave, by account.
 	Faults map[string]string
+	FX     FX
 	Now    func() time.Time // nil: the system's clock
 }
 
@@ -70,12 +81,17 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 			return nil, fmt.Errorf("sandbox fault: there is no provider %q; want one of %v", account, sandbox.Accounts())
 		}
 	}
+	rates, err := c.FX.open()
+	if err != nil {
+		return nil, err
+	}
 	private := loopback(c.Listen)
 	return app.Open(ctx, c.Database, app.Config{
 		Log: c.Log, Vault: secrets, Now: c.Now, NewID: id.New,
 		Providers: providers, Sandbox: sandbox.Accounts(),
+		SandboxPayout: simulated.Provider{}, LivePayout: c.Payout, WalletCoolDown: c.WalletCoolDown,
 		CheckoutURL: c.PublicURL, InboxURL: c.PublicURL + "/inbox", AllowPrivate: private,
-		Operator: c.Operator, Sender: webhook.NewSender(webhook.Config{AllowPrivate: private, Now: c.Now}),
+		Operator: c.Operator, FX: rates, Sender: webhook.NewSender(webhook.Config{AllowPrivate: private, Now: c.Now}),
 	})
 }
 
@@ -96,13 +112,15 @@ type Service struct {
 	URL string // where it is reached
 	App *app.App
 
-	log      *slog.Logger
-	servers  []*http.Server
-	loops    sync.WaitGroup
-	stop     context.CancelFunc // ends the loops
-	draining atomic.Bool
-	ended    sync.Once
-	failed   chan error
+	log          *slog.Logger
+	verification http.Handler
+	servers      []*http.Server
+	redis        *limit.Redis // of the limits; nil without one
+	loops        sync.WaitGroup
+	stop         context.CancelFunc // ends the loops
+	draining     atomic.Bool
+	ended        sync.Once
+	failed       chan error
 }
 
 // Start opens the database and the listener and returns when the service is
@@ -114,6 +132,11 @@ func Start(ctx context.Context, c Config) (*Service, error) {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Limits != nil {
+		if err := c.Limits.check(); err != nil {
+			return nil, err
+		}
 	}
 	listener, err := net.Listen("tcp", c.Listen)
 	if err != nil {
@@ -134,24 +157,32 @@ func start(ctx context.Context, c Config, listener net.Listener) (*Service, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{URL: c.PublicURL, App: a, log: c.Log, failed: make(chan error, 2)}
-	metrics := newMetrics(a)
-	jsonAPI, err := api.New(a, c.Log, c.PublicURL+api.Base, c.Now, id.New)
+	s := &Service{URL: c.PublicURL, App: a, log: c.Log, failed: make(chan error, 2), verification: verify.New(a, c.Log)}
+	limits, redis, err := openLimits(context.WithoutCancel(ctx), c.Limits, c.Log)
 	if err != nil {
 		a.Close()
+		return nil, err
+	}
+	s.redis = redis
+	metrics := newMetrics(a)
+	metrics.watch(redis)
+	gate := api.NewGate(limits, a, c.Log, c.Now)
+	jsonAPI, err := api.New(a, c.Log, c.PublicURL+api.Base, gate, c.Now, id.New)
+	if err != nil {
+		s.Shutdown()
 		return nil, err
 	}
 	page, err := reference.New(jsonAPI.Document())
 	if err != nil {
-		a.Close()
+		s.Shutdown()
 		return nil, err
 	}
 	pages, err := checkout.New(a, c.Log, c.PublicURL)
 	if err != nil {
-		a.Close()
+		s.Shutdown()
 		return nil, err
 	}
-	s.serve(listener, s.handler(metrics.count(jsonAPI), page, pages))
+	s.serve(listener, s.handler(metrics.count(jsonAPI), page, pages, gate))
 	if c.Metrics != "" {
 		extra, err := net.Listen("tcp", c.Metrics)
 		if err != nil {
@@ -169,10 +200,16 @@ func start(ctx context.Context, c Config, listener net.Listener) (*Service, erro
 }
 
 // handler is everything on the public listener.
-func (s *Service) handler(jsonAPI, page http.Handler, pages *checkout.Pages) http.Handler {
+func (s *Service) handler(jsonAPI, page http.Handler, pages *checkout.Pages, gate *api.Gate) http.Handler {
 	mux := http.NewServeMux()
-	pages.Register(mux)
+	pages.Register(mux, gate.Pages)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
+	for _, path := range []string{"/healthz", "/readyz"} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Allow", "GET, HEAD")
+			answer(w, http.StatusMethodNotAllowed, "this takes GET alone")
+		})
+	}
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 		defer cancel()
@@ -188,6 +225,8 @@ func (s *Service) handler(jsonAPI, page http.Handler, pages *checkout.Pages) htt
 	})
 	mux.Handle("/docs", page)
 	mux.Handle("/docs/", page)
+	mux.Handle("/kyc", s.verification)
+	mux.Handle("/kyc/", s.verification)
 	mux.Handle("/", jsonAPI)
 	return mux
 }
@@ -230,4 +269,9 @@ func (s *Service) shutdown() {
 	}
 	s.loops.Wait()
 	s.App.Close()
+	if s.redis != nil {
+		if err := s.redis.Close(); err != nil {
+			s.log.Warn("redis was not left in good order", "error", err)
+		}
+	}
 }

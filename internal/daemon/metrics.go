@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -30,6 +31,21 @@ func newMetrics(a *app.App) *metrics {
 	m.registry.MustRegister(m.requests, storeCollector{a},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// watch tells whether the Redis of the limits answers, where there is one.
+func (m *metrics) watch(redis *limit.Redis) {
+	if redis == nil {
+		return
+	}
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "cascada_limit_redis_up", Help: "1 while the nodes share their limits; 0 while this one counts by itself.",
+	}, func() float64 {
+		if redis.Up() {
+			return 1
+		}
+		return 0
+	}))
 }
 
 func (m *metrics) handler() http.Handler {
@@ -72,12 +88,14 @@ var (
 	changesDesc = prometheus.NewDesc("cascada_store_changes_total", "Changes written by them.", nil, nil)
 	aloneDesc   = prometheus.NewDesc("cascada_store_changes_alone_total", "Changes that ran alone because their batch failed.", nil, nil)
 	queuedDesc  = prometheus.NewDesc("cascada_store_changes_queued", "Changes waiting for a commit.", nil, nil)
+	rateAgeDesc = prometheus.NewDesc("cascada_fx_oldest_rate_seconds", "Age of the oldest exchange rate that was set or fetched; absent while there is none.", nil, nil)
+	ratesHeld   = prometheus.NewDesc("cascada_fx_rates_held", "Exchange rates that jump and wait for the operator.", nil, nil)
 	dueDesc     = prometheus.NewDesc("cascada_work_oldest_due_seconds", "Age of the oldest due work; 0 when none is late.", []string{"work"}, nil)
 )
 
 // Describe is for prometheus.
 func (storeCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{commitsDesc, changesDesc, aloneDesc, queuedDesc, dueDesc} {
+	for _, d := range []*prometheus.Desc{commitsDesc, changesDesc, aloneDesc, queuedDesc, dueDesc, rateAgeDesc, ratesHeld} {
 		ch <- d
 	}
 }
@@ -89,6 +107,11 @@ func (c storeCollector) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(changesDesc, prometheus.CounterValue, float64(s.Changes))
 	ch <- prometheus.MustNewConstMetric(aloneDesc, prometheus.CounterValue, float64(s.Alone))
 	ch <- prometheus.MustNewConstMetric(queuedDesc, prometheus.GaugeValue, float64(s.Queued))
+	oldest, known, held := c.app.RateAges()
+	if known {
+		ch <- prometheus.MustNewConstMetric(rateAgeDesc, prometheus.GaugeValue, oldest.Seconds())
+	}
+	ch <- prometheus.MustNewConstMetric(ratesHeld, prometheus.GaugeValue, float64(held))
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	due, err := c.app.OldestDue(ctx)

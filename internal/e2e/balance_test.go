@@ -82,15 +82,15 @@ func TestDisputeTakesAvailableBelowZero(t *testing.T) {
 		id := o.create(t, `{"amount":100,"paymentMethodId":"sbx_card","merchantOrderId":"disputed"}`)
 		o.simulate(t, id, "chargeback").is(t, http.StatusOK,
 			fmt.Sprintf(`{"id":%q,"status":"completed","eventsFired":["chargeback.created","claim.opened"]}`, id))
-		o.get(t, "/me/balance").is(t, http.StatusOK, balance(o, `{"available":-100,"pending":90.51,"frozen":100,"reserve":5}`,
-			`[{"code":"negative_available","message":"<text>","amountUsd":-100,"since":null}]`,
-			`{"grossVolume":100,"platformFees":1.2,"processingFees":2.99,"flatFees":0.3,"chargebackFees":0,"totalFees":4.49,"netBalance":95.51}`))
+		o.get(t, "/me/balance").is(t, http.StatusOK, balance(o, `{"available":-120,"pending":90.51,"frozen":100,"reserve":5}`,
+			`[{"code":"negative_available","message":"<text>","amountUsd":-120,"since":null}]`, // what is disputed and the fee
+			`{"grossVolume":100,"platformFees":1.2,"processingFees":2.99,"flatFees":0.3,"chargebackFees":20,"totalFees":24.49,"netBalance":75.51}`))
 		list := endpoint.about(t, id, 3)
 		if got := types(list); got != "payment.completed chargeback.created claim.opened" {
 			t.Fatalf("the endpoint was told %q", got)
 		}
 		want := fmt.Sprintf(`{"id":"<claim>","type":"chargeback","status":"needs_evidence","outcome":null,"transactionId":%q,"merchantOrderId":"disputed",
-			"amount":100,"currency":"USD","amountUsd":100,"frozenUsd":100,"feeUsd":0,"reason":"<text>","networkReasonCode":null,"evidenceDueBy":"<time>",
+			"amount":100,"currency":"USD","amountUsd":100,"frozenUsd":100,"feeUsd":20,"reason":"<text>","networkReasonCode":null,"evidenceDueBy":"<time>",
 			"evidence":[],"timeline":[{"status":"needs_evidence","at":"<time>","actor":"issuer","note":null}],"createdAt":"<time>","updatedAt":"<time>",
 			"resolvedAt":null,"transaction":{"id":%[1]q,"status":"completed","amount":100,"currency":"USD","amountLocal":100,"currencyLocal":"USD",
 			"paymentMethodId":"sbx_card","country":"USA","merchantOrderId":"disputed"}}`, id)
@@ -115,8 +115,8 @@ func TestDisputeTakesAvailableBelowZero(t *testing.T) {
 		if got := types(endpoint.about(t, real, 3)); got != "payment.completed chargeback.created claim.opened" {
 			t.Errorf("the endpoint was told %q", got)
 		}
-		if w := o.warnings(t); w != "negative_available -140" {
-			t.Errorf("the balance warns of %q, want negative_available -140", w)
+		if w := o.warnings(t); w != "negative_available -180" {
+			t.Errorf("the balance warns of %q, want negative_available -180", w)
 		}
 	})
 }

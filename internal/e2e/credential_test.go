@@ -35,6 +35,24 @@ func endpoints(payment, hook string) []endpoint {
 		{http.MethodPost, "/webhooks", `{"events":["*"]}`, false},
 		{http.MethodGet, "/webhooks", "", false},
 		{http.MethodDelete, "/webhooks/" + hook, "", false},
+		{http.MethodPost, "/payments/" + payment + "/refund", `{}`, false},
+		{http.MethodPost, "/transactions/" + payment + "/refund", `{}`, false},
+		{http.MethodGet, "/claims", "", false},
+		{http.MethodGet, "/claims/CLM-1", "", false},
+		{http.MethodPost, "/claims/CLM-1/evidence", `{"kind":"other","text":"x"}`, false},
+		{http.MethodPost, "/claims/CLM-1/accept", "", false},
+		{http.MethodGet, "/claims/CLM-1/evidence/ev_1/file", "", false},
+		{http.MethodPost, "/wallets", `{"type":"bank_account","currency":"USD","destination":"12345"}`, false},
+		{http.MethodGet, "/wallets", "", false},
+		{http.MethodGet, "/wallets/wal_1", "", false},
+		{http.MethodDelete, "/wallets/wal_1", "", false},
+		{http.MethodPost, "/withdrawals", `{"amount":1}`, false},
+		{http.MethodGet, "/withdrawals", "", false},
+		{http.MethodGet, "/withdrawals/wdr_1", "", false},
+		{http.MethodPost, "/withdrawals/wdr_1/cancel", "", false},
+		{http.MethodPost, "/kyc/init", `{"level":"basic","subjectType":"company"}`, false},
+		{http.MethodGet, "/kyc/kyc_1", "", false},
+		{http.MethodPost, "/sandbox/kyc/kyc_1", `{"status":"verified"}`, false},
 	}
 }
 
@@ -189,6 +207,10 @@ func TestMerchantsKeyNamesTheShop(t *testing.T) {
 			switch r := whole.call(t, e.method, e.path, e.body); e.path {
 			case "/ping", "/me", "/me/balance":
 				r.want(t, http.StatusOK)
+			case "/kyc/init": // the merchant is verified, not a shop
+				r.want(t, http.StatusCreated)
+			case "/kyc/kyc_1", "/sandbox/kyc/kyc_1":
+				r.refused(t, "404 not_found invalid_request_error")
 			default:
 				r.refused(t, want)
 			}

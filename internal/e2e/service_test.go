@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/vault"
 )
@@ -35,13 +36,12 @@ const patience = 15 * time.Second
 // service is a running daemon with a clock that the test moves.
 type service struct {
 	*daemon.Service
-	clock *clock
-	spec  *spec
-	vault *vault.Vault
-	log   *faults
-	ended sync.Once
-
-	database string // its address
+	clock    *clock
+	spec     *spec
+	vault    *vault.Vault
+	log      *faults
+	database string
+	ended    sync.Once
 }
 
 // each runs a test against a new service on each engine, and proves the
@@ -56,17 +56,45 @@ func each(t *testing.T, test func(t *testing.T, s *service)) {
 
 func start(t *testing.T, database string, c *clock) *service {
 	t.Helper()
+	s := startWith(t, database, c, func(config *daemon.Config) {
+		config.FX = daemon.FX{StaleAfter: century, MaxAge: century} // tests move the clock
+	})
+	s.rate(t, "BRL 5.4", "MXN 18.35", "COP 4120.5", "CLP 945", "PEN 3.38", "ARS 1435") // which production needs
+	return s
+}
+
+const century = 100 * 365 * 24 * time.Hour
+
+// rate sets exchange rates as the operator does.
+func (s *service) rate(t *testing.T, rates ...string) {
+	t.Helper()
+	var readings []pay.Reading
+	for _, r := range rates {
+		currency, text, _ := strings.Cut(r, " ")
+		rate, err := money.ParseRate(text)
+		must(t, err)
+		readings = append(readings, pay.Reading{Currency: money.Currency(currency), Rate: rate, Source: "a test", At: s.clock.now()})
+	}
+	_, err := s.App.SetRates(ctx, readings, true)
+	must(t, err)
+}
+
+// startWith starts a service with another configuration.
+func startWith(t *testing.T, database string, c *clock, configure func(*daemon.Config)) *service {
+	t.Helper()
 	master := bytes.Repeat([]byte{7}, vault.KeySize)
 	secrets, err := vault.New(master)
 	must(t, err)
 	s := &service{clock: c, vault: secrets, log: &faults{}, database: database}
-	s.Service, err = daemon.Start(ctx, daemon.Config{
+	config := daemon.Config{
 		Listen: "127.0.0.1:0", Database: database, MasterKey: base64.StdEncoding.EncodeToString(master),
 		Now: s.clock.now, Log: slog.New(s.log),
-	})
+	}
+	configure(&config)
+	s.Service, err = daemon.Start(ctx, config)
 	must(t, err)
 	t.Cleanup(func() { s.end(t) })
-	s.spec = readSpec(t, s.URL)
+	s.spec = readSpec(t, strings.Replace(s.URL, "[::]", "127.0.0.1", 1))
 	return s
 }
 
@@ -130,9 +158,21 @@ func must(t *testing.T, err error) {
 }
 
 // clock is the system's clock, moved forward by the test.
-type clock struct{ offset atomic.Int64 }
+type clock struct {
+	offset atomic.Int64
+	frozen atomic.Int64 // nanoseconds since 1970 when it stands still, else 0
+}
 
-func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) }
+func (c *clock) now() time.Time {
+	at := time.Now()
+	if still := c.frozen.Load(); still != 0 {
+		at = time.Unix(0, still)
+	}
+	return at.Add(time.Duration(c.offset.Load()))
+}
+
+// freeze stops the clock, so that it moves by the test alone.
+func (c *clock) freeze() { c.frozen.Store(time.Now().UnixNano()) }
 
 func (c *clock) advance(d time.Duration) { c.offset.Add(int64(d)) }
 

@@ -105,6 +105,9 @@ func (s *spec) validate(r reply) error {
 	template := s.find(path)
 	method := strings.ToLower(r.request.method)
 	status := strconv.Itoa(r.status)
+	if method == "head" { // a GET without its body
+		return nil
+	}
 	if _, ok := at(s.paths[template], method); !ok {
 		if r.status != http.StatusNotFound && r.status != http.StatusMethodNotAllowed && !strings.HasPrefix(path, "/providers/") {
 			return fmt.Errorf("%s %s is not in it", r.request.method, path)
@@ -300,6 +303,10 @@ func TestDocumentListsEveryEndpointAndEvent(t *testing.T) {
 
 // contractEndpoints are the operations that the specification names.
 var contractEndpoints = []string{
+	"POST /payments/{id}/refund", "POST /transactions/{id}/refund", "GET /claims", "GET /claims/{id}", "POST /claims/{id}/evidence",
+	"POST /claims/{id}/accept", "GET /claims/{id}/evidence/{evidenceId}/file",
+	"GET /webhooks/{id}", "PATCH /webhooks/{id}", "POST /webhooks/{id}/rotate-secret", "GET /webhooks/{id}/deliveries",
+	"GET /webhooks/{id}/deliveries/{deliveryId}", "POST /webhooks/{id}/deliveries/{deliveryId}/replay", "GET /webhooks/{id}/inbox",
 	"DELETE /webhooks/{id}", "GET /me", "GET /me/balance", "GET /payment-methods", "GET /payments", "GET /payments/{id}",
 	"GET /checkout/sessions/{token}", "POST /checkout/sessions", "POST /checkout/sessions/{token}/select",
 	"GET /ping", "GET /sandbox/clock", "GET /transactions", "GET /transactions/{id}", "GET /webhooks",

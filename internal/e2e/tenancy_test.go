@@ -26,9 +26,36 @@ var fixtures = map[string]struct {
 	"/payments/{id}": {code: "transaction_not_found", make: func(t *testing.T, o shop, _ map[string]string) string {
 		return o.create(t, `{"amount":10,"paymentMethodId":"sbx_pse","merchantOrderId":"order of `+o.Shop.ID+`","userEmail":"shopper@victim.example"}`)
 	}},
+	"/claims/{id}": {code: "claim_not_found", make: func(t *testing.T, o shop, _ map[string]string) string {
+		_, claim := o.dispute(t, false)
+		return claim
+	}},
+	"/claims/{id}/evidence/{evidenceId}": {code: "not_found", make: func(t *testing.T, o shop, ids map[string]string) string {
+		body := `{"kind":"delivery_proof","text":"words of ` + o.Shop.ID + `","file":{"name":"a.txt","contentType":"text/plain","content":"c2VjcmV0"}}`
+		return o.post(t, "/claims/"+ids["/claims/{id}"]+"/evidence", body).want(t, http.StatusCreated).text(t, "evidence.0.id")
+	}},
+	"/wallets/{id}": {code: "wallet_not_found", make: func(t *testing.T, o shop, _ map[string]string) string { return o.wallet(t) }},
+	"/withdrawals/{id}": {code: "withdrawal_not_found", make: func(t *testing.T, o shop, _ map[string]string) string {
+		o.fund(t, false, 100_00)
+		id := o.withdraw(t, "50")
+		o.payOut(t, id, "completed")
+		return id
+	}},
+	"/kyc/{id}":         {code: "not_found", wide: true, make: verified},
+	"/sandbox/kyc/{id}": {code: "not_found", wide: true, make: verified},
 	"/webhooks/{id}": {code: "webhook_not_found", make: func(t *testing.T, o shop, _ map[string]string) string {
 		return o.post(t, "/webhooks", `{"events":["payment.refunded"],"description":"hook of `+o.Shop.ID+`"}`).want(t, http.StatusCreated).text(t, "id")
 	}},
+	"/webhooks/{id}/deliveries/{deliveryId}": {code: "webhook_delivery_not_found", make: func(t *testing.T, o shop, ids map[string]string) string {
+		o.fund(t, false, 100_00)
+		o.simulate(t, o.create(t, card), "refunded").want(t, http.StatusOK)
+		return hook{shop: o, id: ids["/webhooks/{id}"]}.last(t, "delivered").text(t, "id")
+	}},
+}
+
+// verified begins the merchant's verification, or returns the one that is open.
+func verified(t *testing.T, o shop, _ map[string]string) string {
+	return o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).text(t, "verificationId")
 }
 
 // anyKey and noKey are the operations that a secret key is not asked for
@@ -114,6 +141,8 @@ func (s *spec) query(p step, ids map[string]string, o shop) string {
 			values.Set("merchantOrderId", "order of "+o.Shop.ID)
 		case "transactionId":
 			values.Set("transactionId", ids["/payments/{id}"])
+		case "walletId":
+			values.Set("walletId", ids["/wallets/{id}"])
 		}
 	}
 	if len(values) == 0 {
@@ -162,7 +191,7 @@ func newWalk(t *testing.T, s *service) *walk {
 	for _, path := range slices.Sorted(maps.Keys(fixtures)) { // a parent comes before its children
 		w.ids[path] = fixtures[path].make(t, w.victim, w.ids)
 	}
-	w.secrets = append(slices.Collect(maps.Values(w.ids)), "order of "+o.Shop.ID, "hook of "+o.Shop.ID, o.Shop.ID, o.Shop.Slug)
+	w.secrets = append(slices.Collect(maps.Values(w.ids)), "order of "+o.Shop.ID, "hook of "+o.Shop.ID, "words of "+o.Shop.ID, o.Shop.ID, o.Shop.Slug)
 	for _, p := range s.spec.steps(t) {
 		for _, fixture := range p.params {
 			if _, ok := fixtures[fixture]; !ok && !slices.Contains(noKey, p.name) {
@@ -178,7 +207,14 @@ func newWalk(t *testing.T, s *service) *walk {
 func (w *walk) try(t *testing.T, who string, caller shop, p step, ids map[string]string, want string) {
 	t.Helper()
 	path, body := p.path(ids)+p.search, p.text(t)
-	r := caller.call(t, p.method, path, body, w.header(caller)...)
+	var header []string
+	if p.body != nil {
+		header = append(header, "Content-Type: application/json")
+	}
+	if caller.credential == "" {
+		header = append(header, "Authorization: ")
+	}
+	r := caller.call(t, p.method, path, body, header...)
 	if want != "" && (r.status < 400 || !strings.HasPrefix(r.problem(t), want+" ")) {
 		t.Errorf("%s by %s: want %s, got %s", p.name, who, want, r)
 	}
@@ -187,13 +223,6 @@ func (w *walk) try(t *testing.T, who string, caller shop, p step, ids map[string
 			t.Errorf("%s by %s tells of %q: %s", p.name, who, secret, r)
 		}
 	}
-}
-
-func (w *walk) header(caller shop) []string {
-	if caller.credential == "" {
-		return []string{"Authorization: "}
-	}
-	return nil
 }
 
 // notFound is the error of a step whose first id is not the caller's.
@@ -247,7 +276,11 @@ func TestWalkWithAnotherTenantsIDs(t *testing.T) {
 							continue
 						}
 						p.body[property] = w.ids[bodyIDs[property]]
-						w.try(t, by.who, by.caller, p, w.ids, "404 "+fixture.code)
+						want := "404 " + fixture.code
+						if by.caller.isLive() {
+							want = "" // production may ask for more before it looks
+						}
+						w.try(t, by.who, by.caller, p, w.ids, want)
 					}
 				case !by.merchant:
 					w.try(t, by.who, by.caller, p, w.ids, "")

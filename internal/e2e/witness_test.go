@@ -82,10 +82,7 @@ var shared = []string{
 var unseen = map[string]string{
 	"internal_error":      "no request is known that leads to one (TestFaultTellsNothingOfTheInside)",
 	"service_unavailable": "the queue of changes is longer than a test can fill",
-	"rate_limited":        "limits are lifted here",
-	"claim.resolved":      "no claim is resolved here",
 	"settlement.closed":   "no settlement is closed here", "settlement.pdf_ready": "no settlement is closed here",
-	"withdrawal.completed": "no money is withdrawn here", "withdrawal.failed": "no money is withdrawn here",
 }
 
 // missing lists what the document promises and nobody saw.

@@ -1,19 +1,28 @@
-// Package fx holds the exchange rates that payments are converted with.
+// Package fx holds the exchange rates that payments are converted with, and
+// reads them from what others publish: files and JSON endpoints.
 //
-// Rates are reference values built into the program: good enough for the
-// sandbox, and for production until the operator's own source of rates is
-// connected. They say how many units of a currency one US dollar buys.
+// Rates say how many units of a currency one US dollar buys. Those built into
+// the program are for the sandbox; production takes only what the operator set
+// or had fetched. Which reading is believed is decided in internal/pay, and the
+// database keeps them.
 package fx
 
 import (
+	"time"
+
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
 )
 
 // Table is a set of rates to the US dollar. It is read-only and safe for use
 // by many goroutines.
 type Table struct {
-	rates map[money.Currency]money.Rate
+	quotes  map[money.Currency]pay.Quote
+	builtIn map[money.Currency]pay.Reading
 }
+
+// BuiltIn is the source of the rates that are built into the program.
+const BuiltIn = "built-in"
 
 // reference are mid-market rates of November 2026, rounded.
 var reference = map[money.Currency]string{
@@ -22,21 +31,57 @@ var reference = map[money.Currency]string{
 	"USD": "1", "UYU": "39.8",
 }
 
+// referenceAt is when they were noted.
+var referenceAt = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+
 // Reference returns the built-in rates.
 func Reference() (Table, error) {
-	t := Table{rates: make(map[money.Currency]money.Rate, len(reference))}
+	t := Table{builtIn: make(map[money.Currency]pay.Reading, len(reference))}
 	for code, text := range reference {
 		rate, err := money.ParseRate(text)
 		if err != nil {
 			return Table{}, err
 		}
-		t.rates[code] = rate
+		t.builtIn[code] = pay.Reading{Currency: code, Rate: rate, Source: BuiltIn, At: referenceAt}
+		if code == money.USD {
+			t.builtIn[code] = pay.Reading{Currency: code, Rate: rate}
+		}
 	}
 	return t, nil
 }
 
-// Rate returns how many units of c one US dollar buys, and whether it is known.
-func (t Table) Rate(c money.Currency) (money.Rate, bool) {
-	r, ok := t.rates[c]
-	return r, ok
+// With returns the table with other quotes.
+func (t Table) With(quotes []pay.Quote) Table {
+	t.quotes = make(map[money.Currency]pay.Quote, len(quotes))
+	for _, q := range quotes {
+		t.quotes[q.Currency] = q
+	}
+	return t
+}
+
+// Quote returns what the operator set, or had fetched, for a currency; it has no
+// rate where nothing was.
+func (t Table) Quote(c money.Currency) pay.Quote { return t.quotes[c] }
+
+// BuiltIn returns the built-in rate of a currency; it has no rate for one that
+// is not built in. The dollar's has neither a source nor a time.
+func (t Table) BuiltIn(c money.Currency) pay.Reading { return t.builtIn[c] }
+
+// BuiltIns calls each for every built-in rate, in no order.
+func (t Table) BuiltIns(each func(pay.Reading)) {
+	for _, r := range t.builtIn {
+		each(r)
+	}
+}
+
+// Knows reports whether there is any rate of a currency.
+func (t Table) Knows(c money.Currency) bool {
+	return !t.quotes[c].Rate.IsZero() || !t.builtIn[c].Rate.IsZero()
+}
+
+// Quotes calls each for every quote, in no order.
+func (t Table) Quotes(each func(pay.Quote)) {
+	for _, q := range t.quotes {
+		each(q)
+	}
 }

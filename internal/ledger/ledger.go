@@ -23,11 +23,12 @@ type Account string
 
 // Accounts that belong to the merchant.
 const (
-	Pending   Account = "pending"   // captured, not yet settled
-	Available Account = "available" // may be withdrawn
-	Frozen    Account = "frozen"    // held against open claims
-	Reserve   Account = "reserve"   // rolling reserve, released later
-	Suspense  Account = "suspense"  // real money with no payment to book it on
+	Pending   Account = "pending"    // captured, not yet settled
+	Available Account = "available"  // may be withdrawn
+	Frozen    Account = "frozen"     // held against open claims
+	Reserve   Account = "reserve"    // rolling reserve, released later
+	Suspense  Account = "suspense"   // real money with no payment to book it on
+	InTransit Account = "in_transit" // withdrawn and not known to have arrived: still the merchant's
 )
 
 // Accounts of the service. They mirror the merchant's: what we may claim from
@@ -41,14 +42,17 @@ const (
 	ChargebackFees Account = "chargeback_fees" // the price of a dispute
 	Refunds        Account = "refunds"         // paid back to shoppers by refunds
 	Chargebacks    Account = "chargebacks"     // paid back to shoppers by disputes
+	PaidOut        Account = "paid_out"        // arrived at the merchant's wallets
+	WithdrawalFees Account = "withdrawal_fees" // the price of withdrawals
 )
 
-// Accounts lists every account, the merchant's first. A balance row has one
-// column for each.
+// Accounts lists every account. A balance row has one column for each, in this
+// order.
 func Accounts() []Account {
 	return []Account{
 		Pending, Available, Frozen, Reserve, Suspense,
 		Receivable, PlatformFees, ProviderFees, FlatFees, NetworkFees, ChargebackFees, Refunds, Chargebacks,
+		InTransit, PaidOut, WithdrawalFees,
 	}
 }
 
@@ -61,7 +65,7 @@ func (b Balances) GrossVolume() int64 { return -b[Receivable] }
 
 // Net is what the merchant owns, wherever it is held.
 func (b Balances) Net() int64 {
-	return b[Pending] + b[Available] + b[Frozen] + b[Reserve] + b[Suspense]
+	return b[Pending] + b[Available] + b[Frozen] + b[Reserve] + b[Suspense] + b[InTransit]
 }
 
 // Posting is one signed line of a transfer, in USD minor units. A positive
@@ -76,11 +80,21 @@ type Kind string
 
 // Kinds of transfers.
 const (
-	Capture        Kind = "capture"         // a payment was completed
-	RefundFreeze   Kind = "refund_freeze"   // a refund opened: funds to frozen
-	RefundPaid     Kind = "refund"          // frozen funds went back to the shopper
-	ChargebackHold Kind = "chargeback_hold" // a dispute opened: available to frozen
-	LateCapture    Kind = "late_capture"    // paid after expiry: receivable to suspense
+	Capture           Kind = "capture"            // a payment was completed
+	RefundFreeze      Kind = "refund_freeze"      // a refund opened: available, then pending, and reserve to frozen
+	RefundPaid        Kind = "refund"             // frozen and fees went back to the shopper
+	RefundRelease     Kind = "refund_release"     // a refund came to nothing: frozen to available and reserve
+	ChargebackHold    Kind = "chargeback_hold"    // a dispute opened: available to frozen
+	ChargebackFee     Kind = "chargeback_fee"     // the price of a dispute, from available
+	ChargebackPaid    Kind = "chargeback"         // a dispute was lost: frozen went back to the shopper
+	ChargebackRelease Kind = "chargeback_release" // a dispute was won: frozen to available
+	LateCapture       Kind = "late_capture"       // paid after the end: receivable to suspense
+	LateRefund        Kind = "late_refund"        // late money went back to the shopper, from suspense
+	LateAccepted      Kind = "late_accepted"      // late money is the merchant's: suspense to available
+
+	WithdrawalOpened   Kind = "withdrawal"          // available to in transit
+	WithdrawalPaid     Kind = "withdrawal_paid"     // it arrived: in transit to paid out and fees
+	WithdrawalReversal Kind = "withdrawal_reversal" // it failed or was cancelled: in transit to available
 )
 
 // Transfer is a set of postings that sums to zero, for one merchant in one

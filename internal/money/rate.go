@@ -88,6 +88,17 @@ func (r Rate) String() string { return r.Decimal() }
 // IsZero says whether r is the zero value, that is: no rate was set.
 func (r Rate) IsZero() bool { return r.coef == 0 }
 
+// Differs says whether r is more than bps 1/10,000 of o away from o. It panics
+// when either is zero.
+func (r Rate) Differs(o Rate, bps int64) bool {
+	r.mustBeSet()
+	o.mustBeSet()
+	mine, other := bigScaled(r.coef, int(o.places)), bigScaled(o.coef, int(r.places)) // at the same scale
+	step := new(big.Int).Sub(mine, other)
+	step.Abs(step).Mul(step, big.NewInt(10_000))
+	return step.Cmp(other.Mul(other, big.NewInt(bps))) > 0
+}
+
 func (r Rate) mustBeSet() {
 	if r.IsZero() {
 		panic("money: converting with a zero rate")

@@ -206,3 +206,32 @@ func BenchmarkParseRate(b *testing.B) {
 		_, _ = ParseRate("4123.1275")
 	}
 }
+
+func TestRateDiffersByMoreThanItsShare(t *testing.T) {
+	for _, c := range []struct {
+		rate, from string
+		bps        int64
+		want       bool
+	}{
+		{"5.4", "5.4", 0, false},
+		{"5.4000000000000001", "5.4", 0, true},
+		{"6.48", "5.4", 2000, false}, // a fifth more, exactly
+		{"6.4800001", "5.4", 2000, true},
+		{"4.32", "5.4", 2000, false},
+		{"4.3199999", "5.4", 2000, true},
+		{"0.185", "5.4", 2000, true}, // inverted
+		{"54", "5.4", 2000, true},    // a slipped point
+		{"4120.5", "4e3", 2000, false},
+		{"1e17", "1e-18", 10000, true},
+		{"1e-18", "1e17", 10000, false},
+	} {
+		r, err := ParseRate(c.rate)
+		from, fromErr := ParseRate(c.from)
+		if err != nil || fromErr != nil {
+			t.Fatal(err, fromErr)
+		}
+		if got := r.Differs(from, c.bps); got != c.want {
+			t.Errorf("%s differs from %s by more than %d: %v, want %v", c.rate, c.from, c.bps, got, c.want)
+		}
+	}
+}

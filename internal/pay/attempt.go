@@ -15,6 +15,7 @@ const (
 	ClaimPrefix    = "CLM-"
 	EventPrefix    = "evt_"
 	DeliveryPrefix = "wd_"
+	EvidencePrefix = "ev_"
 )
 
 // OutcomeKind is how a call to a provider ended.

@@ -54,4 +54,19 @@ const (
 	WebhookCreated  Act = "webhook.created"
 	WebhookDeleted  Act = "webhook.deleted"
 	WebhookDisabled Act = "webhook.disabled"
+
+	WebhookUpdated    Act = "webhook.updated"
+	WebhookRotated    Act = "webhook.rotated"
+	DeliveryReplayed  Act = "delivery.replayed"
+	RefundOpened      Act = "refund.opened"
+	EvidenceSubmitted Act = "claim.evidence_submitted"
+	ClaimAccepted     Act = "claim.accepted" // the merchant gave in
+	ClaimRuled        Act = "claim.ruled"    // the operator's word
+
+	WalletCreated       Act = "wallet.created"
+	WalletDeleted       Act = "wallet.deleted"
+	WithdrawalCreated   Act = "withdrawal.created"
+	WithdrawalGivenUp   Act = "withdrawal.canceled"
+	VerificationStarted Act = "verification.started"
+	VerificationMoved   Act = "verification.moved" // decided, or played in the sandbox
 )

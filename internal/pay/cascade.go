@@ -79,6 +79,7 @@ func (p Payment) Resolve(o Outcome, routes []Route, now time.Time) (Payment, Cha
 		if p.FormURL == "" { // approved at once: the shopper has seen no other
 			p.FormURL, p.Data = o.FormURL, o.Data
 		}
+		p.Captured = attempt.Order
 		p = p.move(Complete, now).answer()
 		return p.finish(from, []ledger.Transfer{p.capture(now)}, now)
 	case Awaiting:

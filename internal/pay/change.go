@@ -13,6 +13,7 @@ type Change struct {
 	Once          *Once // a key that may be used once; taken means ErrDuplicate
 	Payments      []Payment
 	Claims        []Claim
+	Files         []File
 	Receipts      []Receipt // each once; known means ErrDuplicate
 	Transfers     []ledger.Transfer
 	Floors        []ledger.Floor // broken means ErrInsufficient
@@ -26,7 +27,12 @@ type Change struct {
 	Logins        []Login
 	Audit         []AuditEntry // new ones only
 	Clocks        []Clock
-	Logos         []Logo // each kept once
+	Logos         []Logo     // each kept once
+	Inbox         []Received // what managed inboxes got
+	Quotes        []Quote    // with their history
+	Wallets       []Wallet   // a new one whose destination, or default, is taken means ErrDuplicate
+	Withdrawals   []Withdrawal
+	Verifications []Verification // a new one while one is open means ErrDuplicate
 }
 
 // Once is a key that guards a request against being run twice (gaps:

@@ -1,6 +1,9 @@
 package pay
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
@@ -17,6 +20,9 @@ const (
 	Inquiry         ClaimKind = "inquiry"      // money that fits no payment, for the operator
 )
 
+// ClaimKinds lists all kinds.
+func ClaimKinds() []ClaimKind { return []ClaimKind{UserDispute, ChargebackClaim, Inquiry} }
+
 // ClaimStatus is where a claim stands (gaps: Claims, States).
 type ClaimStatus string
 
@@ -25,11 +31,82 @@ const (
 	ClaimPending       ClaimStatus = "pending"
 	ClaimNeedsEvidence ClaimStatus = "needs_evidence"
 	ClaimUnderReview   ClaimStatus = "under_review"
-	ClaimApproved      ClaimStatus = "approved" // the shopper is paid
-	ClaimRejected      ClaimStatus = "rejected" // the merchant keeps it
-	ClaimExpired       ClaimStatus = "expired"
-	ClaimWithdrawn     ClaimStatus = "withdrawn"
+	ClaimApproved      ClaimStatus = "approved"  // the shopper is paid
+	ClaimRejected      ClaimStatus = "rejected"  // the merchant keeps it
+	ClaimExpired       ClaimStatus = "expired"   // no evidence came in time; counts as approved
+	ClaimWithdrawn     ClaimStatus = "withdrawn" // who claimed it gave up; the merchant keeps it
 )
+
+// ClaimStatuses lists all states in the order of a claim's life.
+func ClaimStatuses() []ClaimStatus {
+	return []ClaimStatus{ClaimPending, ClaimNeedsEvidence, ClaimUnderReview, ClaimApproved, ClaimRejected, ClaimExpired, ClaimWithdrawn}
+}
+
+// Terminal reports whether the claim is resolved.
+func (s ClaimStatus) Terminal() bool { return s.Valid() && len(claimMoves[s]) == 0 }
+
+// Valid reports whether s is one of the seven.
+func (s ClaimStatus) Valid() bool { _, ok := claimMoves[s]; return ok }
+
+// Pays reports whether the shopper gets the money; false where the merchant
+// keeps it, and while nobody knows.
+func (s ClaimStatus) Pays() bool { return s == ClaimApproved || s == ClaimExpired }
+
+// ClaimVerb is something that happens to a claim.
+type ClaimVerb string
+
+// The verbs of a claim's life.
+const (
+	AskEvidence ClaimVerb = "ask"      // the operator wants the merchant's word on an inquiry
+	Submit      ClaimVerb = "evidence" // the merchant answers
+	Accept      ClaimVerb = "accept"   // the merchant gives in
+	Approve     ClaimVerb = "approve"  // the provider, the issuer or the operator: pay the shopper
+	Reject      ClaimVerb = "reject"   // they: the merchant keeps it
+	Withdraw    ClaimVerb = "withdraw" // whoever claimed it gives up
+	Lapse       ClaimVerb = "lapse"    // the deadline for evidence has passed
+)
+
+// ClaimVerbs lists all verbs.
+func ClaimVerbs() []ClaimVerb {
+	return []ClaimVerb{AskEvidence, Submit, Accept, Approve, Reject, Withdraw, Lapse}
+}
+
+// claimMoves is the life cycle: status × verb → the next status. What is not in
+// it is not allowed.
+var claimMoves = map[ClaimStatus]map[ClaimVerb]ClaimStatus{
+	ClaimPending: {AskEvidence: ClaimNeedsEvidence, Approve: ClaimApproved, Reject: ClaimRejected, Withdraw: ClaimWithdrawn},
+	ClaimNeedsEvidence: {Submit: ClaimUnderReview, Accept: ClaimApproved, Approve: ClaimApproved, Reject: ClaimRejected,
+		Withdraw: ClaimWithdrawn, Lapse: ClaimExpired},
+	ClaimUnderReview: {Submit: ClaimUnderReview, Accept: ClaimApproved, Approve: ClaimApproved, Reject: ClaimRejected, Withdraw: ClaimWithdrawn},
+	ClaimApproved:    {},
+	ClaimRejected:    {},
+	ClaimExpired:     {},
+	ClaimWithdrawn:   {},
+}
+
+// verbsOf are the verbs that a kind of claim knows at all: a refund is decided
+// by its provider alone, and nobody can withdraw money that came.
+var verbsOf = map[ClaimKind][]ClaimVerb{
+	UserDispute:     {Approve, Reject, Withdraw},
+	ChargebackClaim: {Submit, Accept, Approve, Reject, Withdraw, Lapse},
+	Inquiry:         {AskEvidence, Submit, Accept, Approve, Reject, Lapse},
+}
+
+// After returns the status that verb leads to from c's, or why it does not:
+// claim_already_resolved, conflict_state.
+func (c Claim) After(v ClaimVerb) (ClaimStatus, error) {
+	if c.Status.Terminal() {
+		return "", &Error{Code: CodeClaimAlreadyResolved, Message: fmt.Sprintf("the claim is %s: nothing can change it any more", c.Status),
+			Details: Details{From: Status(c.Status), Action: string(v)}}
+	}
+	next, ok := claimMoves[c.Status][v]
+	// While its refund is under way, a provider has the word and nobody else.
+	if ok && slices.Contains(verbsOf[c.Kind], v) && (c.Kind == UserDispute || !c.Calling()) {
+		return next, nil
+	}
+	return "", &Error{Code: CodeConflictState, Message: fmt.Sprintf("a claim of type %s that is %s does not take %s now", c.Kind, c.Status, v),
+		Details: Details{From: Status(c.Status), Action: string(v)}}
+}
 
 // Claim is a demand to give a payment's money back.
 type Claim struct {
@@ -45,7 +122,14 @@ type Claim struct {
 	Frozen    int64 // USD cents held now
 	Fee       int64 // USD cents
 	Reason    string
-	DueBy     time.Time // for the merchant's evidence; zero when none is wanted
+	Network   string     // the card network's code of the reason, or ""
+	Attempt   int        // order of the attempt that took the money
+	Parts     Parts      // of a refund: who gives what back
+	Call      RefundCall // the refund at the provider, where there is one
+	Silent    bool       // opened by the simulator, whose one event is payment.refunded
+	DueBy     time.Time  // for the merchant's evidence; zero when none is wanted
+	DueAt     time.Time  // when to look again; zero when there is nothing to wait for
+	Evidence  []Evidence
 	Timeline  []ClaimStep
 	Sequence  int64
 	CreatedAt time.Time
@@ -61,74 +145,163 @@ type ClaimStep struct {
 	Note   string      `json:"note,omitempty"`
 }
 
-// Refund is the contract's Refund resource: a claim seen by who asked for it.
-type Refund struct {
-	Claim
-}
+// Who moves claims, as their timeline names them.
+const (
+	PartyMerchant = "merchant"
+	PartyIssuer   = "issuer"
+	PartyProvider = "provider"
+	PartyOperator = "operator"
+	PartySystem   = "system" // a deadline
+)
 
-// evidenceWindow is how long a merchant has to answer a dispute.
+// evidenceWindow is how long a merchant has to answer, where the provider sets
+// no date.
 const evidenceWindow = 7 * 24 * time.Hour
 
-func (p Payment) claim(id string, kind ClaimKind, status ClaimStatus, local money.Amount, usd int64, reason, actor string, now time.Time) Claim {
+// claim returns a claim on the payment that is not written yet.
+func (p Payment) claim(id string, kind ClaimKind, status ClaimStatus, local money.Amount, usd int64, actor string, now time.Time) Claim {
 	return Claim{
 		ID: id, Scope: p.Scope, Version: 1, Kind: kind, Status: status,
-		Payment: p.ID, OrderID: p.OrderID, Local: local, USD: usd, Reason: reason,
+		Payment: p.ID, OrderID: p.OrderID, Local: local, USD: usd,
 		Timeline:  []ClaimStep{{Status: status, At: now.UnixMicro(), Actor: actor}},
 		CreatedAt: now, UpdatedAt: now,
 	}
 }
 
-// dispute opens a chargeback claim and freezes what the shopper paid. It may
-// take available below zero (gaps: Claims). A dispute that the simulator made
-// leaves the payment completed; a real one moves it to chargeback (gaps:
-// contradiction 3).
-func (p Payment) dispute(n Notice, claimID string, now time.Time) (Payment, Change) {
-	from := p
-	if !n.Simulated {
-		p = p.move(Dispute, now)
-	}
-	p.Disputed = true
-	p = p.written(from, now)
-	left := money.New(p.Local.Minor-p.Refunded, p.Local.Currency)
-	usd := p.Amount.Minor - p.refundedUSD(p.Refunded)
-	claim := p.claim(claimID, ChargebackClaim, ClaimNeedsEvidence, left, usd, n.Outcome.Message, "issuer", now)
-	claim.Frozen, claim.DueBy = usd, now.Add(evidenceWindow)
-	claim, created := claim.event(ChargebackCreated, p, now)
-	claim, opened := claim.event(ClaimOpened, p, now)
-	change := Change{Payments: []Payment{p}, Claims: []Claim{claim}, Events: []Event{created, opened}}
-	if usd == 0 {
-		return p, change // all of it had been refunded
-	}
-	change.Transfers = []ledger.Transfer{{
-		ID: "tr_" + claim.suffix() + "-hold", Merchant: p.Merchant, Live: p.Live,
-		Kind: ledger.ChargebackHold, Payment: p.ID, Claim: claim.ID, Local: left, At: now,
-		Postings: ledger.Post(
-			ledger.Posting{Account: ledger.Available, Amount: -usd},
-			ledger.Posting{Account: ledger.Frozen, Amount: usd},
-		),
-	}}
-	return p, change
+func (c Claim) suffix() string { return strings.TrimPrefix(c.ID, ClaimPrefix) }
+
+// written returns c as the version after it.
+func (c Claim) written(now time.Time) Claim {
+	c.Version++
+	c.UpdatedAt = now
+	return c
 }
 
-// late books money that came after the payment had ended: it is real, so it is
-// kept in suspense and an inquiry asks the operator what to do with it (gaps:
-// Transaction).
-func (p Payment) late(order int, o Outcome, claimID, reason string, now time.Time) (Payment, Change) {
-	from := p
-	p.Attempts = p.noted(order, o, now)
-	p = p.written(from, now)
-	claim := p.claim(claimID, Inquiry, ClaimPending, p.Local, p.Amount.Minor, reason, "provider", now)
-	claim, opened := claim.event(ClaimOpened, p, now)
-	capture := ledger.Transfer{
-		ID: "tr_" + p.Reference(order) + "-late", Merchant: p.Merchant, Live: p.Live,
-		Kind: ledger.LateCapture, Payment: p.ID, Claim: claim.ID, Local: p.Local, At: now,
-		Postings: ledger.Post(
-			ledger.Posting{Account: ledger.Receivable, Amount: -p.Amount.Minor},
-			ledger.Posting{Account: ledger.Suspense, Amount: p.Amount.Minor},
-		),
+// step adds a line to the history. The slice is new: values that were handed
+// out do not change.
+func (c Claim) step(actor, note string, now time.Time) Claim {
+	c.Timeline = append(slices.Clip(c.Timeline), ClaimStep{Status: c.Status, At: now.UnixMicro(), Actor: actor, Note: note})
+	return c
+}
+
+// transfer is a step of the claim in the books. Its id is made from the
+// claim's, so that the same step cannot be written twice.
+func (c Claim) transfer(step string, kind ledger.Kind, now time.Time, lines ...ledger.Posting) ledger.Transfer {
+	return ledger.Transfer{
+		ID: "tr_" + c.suffix() + "-" + step, Merchant: c.Merchant, Live: c.Live, Kind: kind,
+		Payment: c.Payment, Claim: c.ID, Local: c.Local, At: now, Postings: ledger.Post(lines...),
 	}
-	return p, Change{
-		Payments: []Payment{p}, Claims: []Claim{claim},
-		Transfers: []ledger.Transfer{capture}, Events: []Event{opened},
+}
+
+// moving leaves out transfers that move nothing: what is worth less than a cent
+// has no line.
+func moving(transfers ...ledger.Transfer) []ledger.Transfer {
+	return slices.DeleteFunc(transfers, func(t ledger.Transfer) bool { return len(t.Postings) == 0 })
+}
+
+// resolve ends the claim in the status to, releases what it held, and tells so.
+// The caller has checked that the move is allowed.
+func (c Claim) resolve(p Payment, to ClaimStatus, actor, note string, now time.Time) (Claim, Change) {
+	from := c.Status
+	var change Change
+	switch c.Kind {
+	case UserDispute:
+		p, change = c.endRefund(p, to, now)
+	case ChargebackClaim:
+		p, change = c.endDispute(p, to, now)
+	case Inquiry:
+		change = c.endInquiry(to, now)
 	}
+	c = c.written(now)
+	c.Status, c.Frozen, c.Resolved, c.DueAt = to, 0, now, time.Time{}
+	c = c.step(actor, note, now)
+	if !c.Silent || !to.Pays() {
+		var event Event
+		c, event = c.event(ClaimResolved, p, now)
+		event.Previous = Status(from)
+		change.Events = append(change.Events, event)
+	}
+	change.Claims = []Claim{c}
+	return c, change
+}
+
+// Resolve is the word of the issuer, the provider or the operator. An inquiry
+// that is approved waits for the refund at the provider: Call says so.
+//
+// Errors: claim_already_resolved, conflict_state.
+func (c Claim) Resolve(p Payment, v ClaimVerb, actor, note string, now time.Time) (Claim, Change, error) {
+	to, err := c.After(v)
+	if err != nil {
+		return c, Change{}, err
+	}
+	if c.Kind == Inquiry && to.Pays() {
+		c, change := c.send(to, actor, note, now)
+		return c, change, nil
+	}
+	c, change := c.resolve(p, to, actor, note, now)
+	return c, change, nil
+}
+
+// Ask wants the merchant's word on an inquiry, by a date.
+//
+// Errors: claim_already_resolved, conflict_state.
+func (c Claim) Ask(note string, now time.Time) (Claim, Change, error) {
+	to, err := c.After(AskEvidence)
+	if err != nil {
+		return c, Change{}, err
+	}
+	c = c.written(now)
+	c.Status, c.DueBy = to, now.Add(evidenceWindow)
+	c.DueAt = c.DueBy
+	c = c.step(PartyOperator, note, now)
+	return c, Change{Claims: []Claim{c}}, nil
+}
+
+// Overdue reports whether the deadline for evidence has passed.
+func (c Claim) Overdue(now time.Time) bool {
+	return c.Status == ClaimNeedsEvidence && !c.Calling() && !now.Before(c.DueBy)
+}
+
+// Dollars is what the claim is about, in USD.
+func (c Claim) Dollars() money.Amount { return money.New(c.USD, money.USD) }
+
+// String tells the claim's story to the operator and in a failing test. It
+// names no shopper.
+func (c Claim) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s %s, version %d\n  %s (%s) of %s, %s of %s, %s", c.ID, c.Kind, c.Status, c.Version,
+		c.Local, c.Dollars(), c.Payment, c.Shop, c.Merchant, c.Environment())
+	if c.Frozen != 0 {
+		fmt.Fprintf(&b, "\n  frozen %s", money.New(c.Frozen, money.USD))
+	}
+	for _, fact := range []struct{ name, value string }{{"reason", c.Reason}, {"network", c.Network}} {
+		if fact.value != "" {
+			fmt.Fprintf(&b, "\n  %s %s", fact.name, fact.value)
+		}
+	}
+	if c.Call.State != "" {
+		fmt.Fprintf(&b, "\n  refund %s at the provider: %s after %d tries", c.Reference(), c.Call.State, c.Call.Tries)
+	}
+	for _, due := range []struct {
+		name string
+		at   time.Time
+	}{{"evidence by", c.DueBy}, {"looked at", c.DueAt}} {
+		if !due.at.IsZero() {
+			fmt.Fprintf(&b, "\n  %s %s", due.name, due.at.UTC().Format(time.DateTime))
+		}
+	}
+	for _, s := range c.Timeline {
+		line := fmt.Sprintf("\n  %s  %s by the %s", time.UnixMicro(s.At).UTC().Format(time.DateTime), s.Status, s.Actor)
+		if s.Note != "" {
+			line += ": " + s.Note
+		}
+		b.WriteString(line)
+	}
+	for _, e := range c.Evidence {
+		fmt.Fprintf(&b, "\n  evidence %s %s: %q", e.ID, e.Kind, e.Text)
+		if f := e.File; f != nil {
+			fmt.Fprintf(&b, " with %q, %s, %d bytes, SHA-256 %s", f.Name, f.Type, f.Size, f.SHA256)
+		}
+	}
+	return b.String()
 }

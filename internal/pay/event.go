@@ -39,15 +39,16 @@ type Event struct {
 	ID   string // evt_…, the same for all endpoints, tries and replays
 	Type EventType
 	Scope
-	Object   string // id of the payment or claim
+	Object   string // id of the payment, claim or withdrawal
 	Sequence int64  // counts the object's events from 1
 	At       time.Time
-	Previous Status // the payment's status before, or ""
+	Previous Status // the object's status before, or ""
 
 	// The snapshot that the payload is made from.
-	Payment Payment
-	Claim   *Claim  // of claim.* and chargeback.created
-	Refund  *Refund // of payment.refunded
+	Payment    Payment
+	Claim      *Claim      // of claim.* and chargeback.created
+	Refund     *Refund     // of payment.refunded
+	Withdrawal *Withdrawal // of withdrawal.*
 
 	Payload []byte // the body that is sent; made before the commit
 }

@@ -2,6 +2,8 @@ package pay
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,6 +19,8 @@ type life struct {
 	books   ledger.Balances
 	written map[string]bool // transfers
 	paid    map[int]bool    // attempts that took the shopper's money
+	claims  map[string]Claim
+	told    map[string]int64 // events of each claim
 	events  int64
 	ids     int
 }
@@ -42,7 +46,17 @@ func (l *life) apply(t *rapid.T, next Payment, c Change) {
 			if l.events++; e.Sequence != l.events {
 				t.Fatalf("event %s is number %d, want %d", e.ID, e.Sequence, l.events)
 			}
+			continue
 		}
+		if l.told[e.Object]++; e.Sequence != l.told[e.Object] {
+			t.Fatalf("event %s is number %d, want %d", e.ID, e.Sequence, l.told[e.Object])
+		}
+	}
+	for _, claim := range c.Claims {
+		if claim.Version != l.claims[claim.ID].Version+1 {
+			t.Fatalf("claim %s has version %d after %d", claim.ID, claim.Version, l.claims[claim.ID].Version)
+		}
+		l.claims[claim.ID] = claim
 	}
 	if len(c.Payments) == 0 {
 		return
@@ -66,7 +80,8 @@ func TestBooksHoldThroughAnyLife(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := &life{now: noon, books: ledger.Balances{}, written: map[string]bool{}, paid: map[int]bool{}}
+		l := &life{now: noon, books: ledger.Balances{}, written: map[string]bool{}, paid: map[int]bool{},
+			claims: map[string]Claim{}, told: map[string]int64{}}
 		p, _ = p.Try(routes[0], noon)
 		l.p = p
 		for range rapid.IntRange(1, 25).Draw(t, "steps") {
@@ -79,7 +94,7 @@ func TestBooksHoldThroughAnyLife(t *testing.T) {
 
 func (l *life) step(t *rapid.T) {
 	kinds := []OutcomeKind{Approved, Awaiting, Declined, Unavailable, Errored, Unknown, Missing, Lapsed}
-	switch rapid.SampledFrom([]string{"answer", "notice", "expire", "refund", "dispute"}).Draw(t, "step") {
+	switch rapid.SampledFrom([]string{"answer", "notice", "expire", "refund", "dispute", "claim", "claim"}).Draw(t, "step") {
 	case "answer":
 		if l.p.Status.Open() {
 			o := Outcome{Kind: rapid.SampledFrom(kinds).Draw(t, "kind"), Soft: rapid.Bool().Draw(t, "soft")}
@@ -108,12 +123,16 @@ func (l *life) step(t *rapid.T) {
 			l.apply(t, next, change)
 		}
 	case "refund":
+		simulated := rapid.Bool().Draw(t, "simulated refund")
 		left := l.p.Refundable()
+		if simulated {
+			left = l.p.unrefunded()
+		}
 		if !left.IsPositive() {
 			return
 		}
 		part := money.New(rapid.Int64Range(1, left.Minor).Draw(t, "part"), left.Currency)
-		next, change, err := l.p.Refund(part, "", l.id(), l.books, l.now)
+		next, _, change, err := l.p.Refund(NewRefund{ID: l.id(), Amount: part, Simulated: simulated}, l.books, l.now)
 		if e, ok := err.(*Error); ok && e.Code == CodeBalanceInsufficient {
 			return // a dispute took the balance
 		}
@@ -121,6 +140,8 @@ func (l *life) step(t *rapid.T) {
 			t.Fatal(err)
 		}
 		l.apply(t, next, change)
+	case "claim":
+		l.stepClaim(t)
 	case "dispute":
 		l.ids++
 		n := Notice{ID: fmt.Sprint(l.ids), Account: "one", Reference: l.p.Reference(1), Dispute: true, Simulated: rapid.Bool().Draw(t, "simulated")}
@@ -129,7 +150,66 @@ func (l *life) step(t *rapid.T) {
 	}
 }
 
+// stepClaim lets something happen to one of the claims.
+func (l *life) stepClaim(t *rapid.T) {
+	if len(l.claims) == 0 {
+		return
+	}
+	c := l.claims[rapid.SampledFrom(slices.Sorted(maps.Keys(l.claims))).Draw(t, "claim")]
+	if c.Calling() && rapid.Bool().Draw(t, "the provider answers") {
+		kinds := []OutcomeKind{Approved, Approved, Declined, Awaiting, Unknown, Missing, Errored, Unavailable}
+		_, change := c.Called(l.p, Outcome{Kind: rapid.SampledFrom(kinds).Draw(t, "refund")}, l.now)
+		l.apply(t, l.p, change)
+		return
+	}
+	v := rapid.SampledFrom(ClaimVerbs()).Draw(t, "verb")
+	var change Change
+	var err error
+	switch v {
+	case Submit:
+		_, change, err = c.Submit(Evidence{ID: l.id()}, nil, l.now)
+	case AskEvidence:
+		_, change, err = c.Ask("", l.now)
+	default:
+		_, change, err = c.Resolve(l.p, v, PartyOperator, "", l.now)
+	}
+	if _, want := c.After(v); (err == nil) != (want == nil) {
+		t.Fatalf("%s of a %s %s: %v, want %v", v, c.Status, c.Kind, err, want)
+	}
+	l.apply(t, l.p, change)
+}
+
+// checkClaims proves what the claims and the books owe each other.
+func (l *life) checkClaims(t *rapid.T) {
+	frozen, suspense, refunded := int64(0), int64(0), int64(0)
+	for _, c := range l.claims {
+		frozen += c.Frozen
+		if c.Kind == Inquiry && !c.Status.Terminal() {
+			suspense += c.USD
+		}
+		if c.Kind == UserDispute && (!c.Status.Terminal() || c.Status.Pays()) {
+			refunded += c.Local.Minor
+		}
+		if c.Status.Terminal() && (c.Frozen != 0 || !c.DueAt.IsZero() || c.Resolved.IsZero()) {
+			t.Fatalf("claim %s is %s and holds %d until %v", c.ID, c.Status, c.Frozen, c.DueAt)
+		}
+		if waits := c.Calling() || c.Status == ClaimNeedsEvidence; !c.Status.Terminal() && waits == c.DueAt.IsZero() {
+			t.Fatalf("claim %s is %s, calling %v, due at %v", c.ID, c.Status, c.Calling(), c.DueAt)
+		}
+	}
+	if l.books[ledger.Frozen] != frozen || l.books[ledger.Suspense] != suspense || l.p.Refunded != refunded {
+		t.Fatalf("frozen %d, want %d; suspense %d, want %d; refunded %d, want %d:\n%s",
+			l.books[ledger.Frozen], frozen, l.books[ledger.Suspense], suspense, l.p.Refunded, refunded, l.p)
+	}
+	// All that reached shoppers: at most what they paid.
+	if out := l.books[ledger.Refunds] + l.books[ledger.Chargebacks]; out > -l.books[ledger.Receivable] {
+		t.Fatalf("%d went back of %d:\n%s", out, -l.books[ledger.Receivable], l.p)
+	}
+}
+
 func (l *life) check(t *rapid.T) {
+	l.checkClaims(t)
+
 	p := l.p
 	if p.Status.Open() == p.DueAt.IsZero() {
 		t.Fatalf("due at %v:\n%s", p.DueAt, p)

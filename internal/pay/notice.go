@@ -15,8 +15,11 @@ type Notice struct {
 	Account   string // the provider account that it came to
 	Reference string // ours
 	Outcome   Outcome
-	Dispute   bool // the issuer takes the money back; Outcome.Message says why
-	Simulated bool // made by the sandbox on the merchant's demand
+	Dispute   bool      // the issuer takes the money back; Outcome.Message says why
+	Network   string    // of a dispute: the card network's code of the reason
+	RespondBy time.Time // of a dispute: until when evidence counts; zero for our own time
+	Ruling    Ruling    // how the dispute ended; "" when the notice is about something else
+	Simulated bool      // made by the sandbox on the merchant's demand
 	Body      []byte
 }
 
@@ -45,10 +48,12 @@ const (
 // receipt; whether anything else is in it is the verdict.
 func (p Payment) Confirm(n Notice, routes []Route, claimID string, now time.Time) (Payment, Change) {
 	next, change, verdict := p.confirm(n, routes, claimID, now)
-	change.Receipts = []Receipt{{
-		ID: n.Account + "/" + n.ID, Account: n.Account, Payment: p.ID, Verdict: verdict, Body: n.Body, At: now,
-	}}
+	change.Receipts = []Receipt{n.receipt(p.ID, verdict, now)}
 	return next, change
+}
+
+func (n Notice) receipt(payment string, verdict Verdict, now time.Time) Receipt {
+	return Receipt{ID: n.Account + "/" + n.ID, Account: n.Account, Payment: payment, Verdict: verdict, Body: n.Body, At: now}
 }
 
 func (p Payment) confirm(n Notice, routes []Route, claimID string, now time.Time) (Payment, Change, Verdict) {
@@ -61,6 +66,8 @@ func (p Payment) confirm(n Notice, routes []Route, claimID string, now time.Time
 		return p, Change{}, Mismatched
 	}
 	switch {
+	case n.Ruling != "": // on a dispute that is not open any more, or never was
+		return p, Change{}, Ignored
 	case n.Dispute:
 		if _, can := p.Status.After(Dispute); !can || p.Disputed {
 			return p, Change{}, Ignored
@@ -89,6 +96,7 @@ func (p Payment) resolveNotice(n Notice, order int, routes []Route, now time.Tim
 		// is; should it be paid too, that money goes to suspense.
 		from := p
 		p.Attempts = p.noted(order, n.Outcome, now)
+		p.Captured = order
 		p = p.move(Complete, now).answer()
 		return p.finish(from, []ledger.Transfer{p.capture(now)}, now)
 	}

@@ -20,18 +20,21 @@ type Payment struct {
 	Status   Status
 	Sequence int64 // events so far
 
-	Amount  money.Amount // USD
-	Local   money.Amount // what the shopper pays
-	Rate    money.Rate   // Local for one USD, as used
-	RailID  string
-	Method  string
-	Country string // ISO 3166 alpha-3
-	OrderID string // the merchant's own reference, or ""
-	Buyer   Buyer
-	Fees    Fees
-	Reserve int64 // USD cents held back on capture
-	Delay   time.Duration
-	Sync    bool // the rail answers at once (cards)
+	Amount money.Amount // USD
+	Local  money.Amount // what the shopper pays
+	Rate   money.Rate   // Local for one USD, as used
+	// Who told the rate, and of when; "" and zero for US dollars.
+	RateSource string
+	RateAt     time.Time
+	RailID     string
+	Method     string
+	Country    string // ISO 3166 alpha-3
+	OrderID    string // the merchant's own reference, or ""
+	Buyer      Buyer
+	Fees       Fees
+	Reserve    int64 // USD cents held back on capture
+	Delay      time.Duration
+	Sync       bool // the rail answers at once (cards)
 
 	Hosted    bool
 	ReturnURL string
@@ -43,11 +46,16 @@ type Payment struct {
 	Simulate   Action   // what the create call asked the sandbox to play, or ""
 	Challenged bool     // the issuer wanted a 3-D Secure challenge
 	Failure    *Failure // why it failed or expired
-	Refunded   int64    // minor units of Local
+	Captured   int      // order of the attempt that completed it
+	Refunded   int64    // minor units of Local, of all refunds that stand
+	Given      Parts    // what they give back, in USD
 	Disputed   bool     // a chargeback was opened, real or simulated
-	Times      Times
-	Window     time.Duration // how long the shopper has once a provider took it
-	DueAt      time.Time     // when to look again; zero when there is nothing to wait for
+
+	OpenDispute string // id of the chargeback claim that is not resolved, or ""
+	DisputeFee  int64  // USD cents of a dispute, as agreed when it was made
+	Times       Times
+	Window      time.Duration // how long the shopper has once a provider took it
+	DueAt       time.Time     // when to look again; zero when there is nothing to wait for
 }
 
 // Times says when a payment reached each status. Zero: never.
@@ -92,19 +100,22 @@ type Failure struct {
 // Order is what a shop asks for, resolved: the rail is known, the amount is
 // converted, the terms are the merchant's.
 type Order struct {
-	ID        string
-	Scope     Scope
-	Amount    money.Amount // USD
-	Local     money.Amount
-	Rate      money.Rate
-	Rail      Rail
-	Country   string
-	OrderID   string
-	Buyer     Buyer
-	Hosted    bool
-	ReturnURL string
-	Terms     Terms
-	Simulate  Action // of the header Sandbox-Simulate, or ""
+	ID     string
+	Scope  Scope
+	Amount money.Amount // USD
+	Local  money.Amount
+	Rate   money.Rate
+	// Who told the rate, and of when; "" and zero for US dollars.
+	RateSource string
+	RateAt     time.Time
+	Rail       Rail
+	Country    string
+	OrderID    string
+	Buyer      Buyer
+	Hosted     bool
+	ReturnURL  string
+	Terms      Terms
+	Simulate   Action // of the header Sandbox-Simulate, or ""
 }
 
 // maxAmount is the largest payment in USD cents (contract: Limits).
@@ -146,9 +157,9 @@ func Create(o Order, now time.Time) (Payment, error) {
 	fees, reserve := o.Terms.charge(o.Amount, o.Rail.Fee)
 	return Payment{
 		ID: o.ID, Scope: o.Scope, Status: Processing,
-		Amount: o.Amount, Local: o.Local, Rate: o.Rate,
+		Amount: o.Amount, Local: o.Local, Rate: o.Rate, RateSource: o.RateSource, RateAt: o.RateAt,
 		RailID: o.Rail.ID, Method: o.Rail.Method, Country: o.Country, OrderID: o.OrderID,
-		Buyer: o.Buyer, Fees: fees, Reserve: reserve, Delay: o.Terms.Delay, Sync: o.Rail.Sync,
+		Buyer: o.Buyer, Fees: fees, Reserve: reserve, Delay: o.Terms.Delay, DisputeFee: o.Terms.ChargebackFee, Sync: o.Rail.Sync,
 		Hosted: o.Hosted, ReturnURL: o.ReturnURL, Window: o.Rail.Window, Simulate: o.Simulate,
 		Times: Times{Created: now, Updated: now},
 	}, nil
@@ -176,9 +187,19 @@ func (l Limit) check(local money.Amount) error {
 // Net is what the merchant gets on capture, in USD cents.
 func (p Payment) Net() int64 { return p.Amount.Minor - p.Fees.Total() - p.Reserve }
 
-// Refundable is what may still go back to the shopper, in the local currency.
+// Refundable is what a refund may still give back to the shopper, in the local
+// currency: nothing while the payment is disputed.
 func (p Payment) Refundable() money.Amount {
-	if p.Status != Completed && p.Status != Refunded {
+	if p.OpenDispute != "" {
+		return money.New(0, p.Local.Currency)
+	}
+	return p.unrefunded()
+}
+
+// unrefunded is what the shopper has not got back, of a payment that can be
+// refunded at all.
+func (p Payment) unrefunded() money.Amount {
+	if _, ok := p.Status.After(Refunding); !ok {
 		return money.New(0, p.Local.Currency)
 	}
 	return money.New(p.Local.Minor-p.Refunded, p.Local.Currency)

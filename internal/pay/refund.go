@@ -2,120 +2,195 @@ package pay
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// refundedUSD is the USD value of the first local minor units of the payment.
-// Parts of it are differences of two such values, so that partial refunds add
-// up to the whole exactly.
-func (p Payment) refundedUSD(local int64) int64 {
-	return p.Amount.Fraction(local, p.Local.Minor, money.Down).Minor
+// Refund is the contract's Refund resource: a claim seen by who asked for it.
+type Refund struct {
+	Claim
 }
 
-// part is what the local minor units from a to b are of a USD amount.
-func (p Payment) part(usd, a, b int64, r money.Rounding) int64 {
-	of := func(n int64) int64 { return money.New(usd, money.USD).Fraction(n, p.Local.Minor, r).Minor }
-	return of(b) - of(a)
+// Opened is the refund as the call that opened it told it (contract: status
+// pending on creation), whatever has become of it since.
+func (c Claim) Opened() Refund {
+	c.Status = ClaimPending
+	return Refund{c}
 }
 
-// Refund gives an amount back to the shopper (local currency; zero means all
-// that is left). The merchant gives back what it got of the amount, drawn from
-// available and then from pending; fees and reserve give back their part.
-// The claim is approved at once: who calls has the provider's word.
+// NewRefund is what a refund is opened from.
+type NewRefund struct {
+	ID        string       // of its claim
+	Amount    money.Amount // local currency; zero means all that is left
+	Reason    string
+	Simulated bool // by the simulate call, which tells payment.refunded alone
+}
+
+// Refund opens a claim to give an amount back to the shopper (contract: POST
+// /payments/{id}/refund) and freezes the merchant's part of it, drawn from
+// available and then from pending, and the reserve's. Nothing is paid yet: the claim's Call is
+// the intent of the provider's refund, which follows once the Change is
+// committed.
 //
-// Errors: conflict_state when the payment was never completed,
-// invalid_request for an amount above what is left, balance_insufficient.
-func (p Payment) Refund(amount money.Amount, reason, claimID string, have ledger.Balances, now time.Time) (Payment, Change, error) {
-	if _, ok := p.Status.After(Refunding); !ok {
-		return Payment{}, Change{}, &Error{Code: CodeConflictState,
-			Message: "only a completed payment can be refunded", Details: Details{From: p.Status, Action: string(SimulateRefunded)}}
+// Errors: conflict_state when the payment was never completed, has nothing
+// left or is disputed; amount_invalid; amount_above_maximum above what is
+// left; balance_insufficient.
+func (p Payment) Refund(n NewRefund, have ledger.Balances, now time.Time) (Payment, Claim, Change, error) {
+	fail := func(err error) (Payment, Claim, Change, error) { return p, Claim{}, Change{}, err }
+	left := p.unrefunded()
+	if err := p.checkRefund(n, left); err != nil {
+		return fail(err)
 	}
-	left := p.Refundable()
-	if amount.IsZero() {
-		amount = left
+	if n.Amount.IsZero() {
+		n.Amount = left
 	}
-	if amount.Currency != left.Currency || !amount.IsPositive() || amount.Cmp(left) > 0 {
-		return Payment{}, Change{}, FieldError(CodeInvalidRequest, "amount",
-			"the amount must be above zero and at most what is left, "+left.String())
-	}
-	back := p.giveBack(p.Refunded, p.Refunded+amount.Minor)
-
-	available := min(back.net, max(0, have[ledger.Available]))
-	pending := back.net - available
-	if pending > have[ledger.Pending] {
-		return Payment{}, Change{}, NewError(CodeBalanceInsufficient, "the refund is more than the balance")
+	parts := p.partsOf(n.Amount.Minor)
+	// What a dispute took below zero is owed already: pending stands for it.
+	available := min(parts.Net, max(0, have[ledger.Available]))
+	pending, owed := parts.Net-available, max(0, -have[ledger.Available])
+	if pending > 0 && pending > have[ledger.Pending]-owed {
+		return fail(NewError(CodeBalanceInsufficient, "the refund is more than the balance"))
 	}
 
 	from := p
 	p = p.move(Refunding, now)
-	p.Refunded += amount.Minor
+	p.Given = p.given().add(parts, 1)
+	p.Refunded += n.Amount.Minor
 	p = p.written(from, now)
-	claim := p.claim(claimID, UserDispute, ClaimApproved, amount, back.usd, reason, "merchant", now)
-	claim.Resolved = now
-	p, refunded := p.event(PaymentRefunded, from.Status, now)
-	refunded.Refund = &Refund{claim}
-	change := Change{
-		Payments: []Payment{p}, Claims: []Claim{claim}, Events: []Event{refunded},
-		Transfers: back.transfers(claim, available, pending, now),
-	}
-	if back.net > 0 {
-		change.Floors = []ledger.Floor{
-			{Merchant: p.Merchant, Live: p.Live, Account: ledger.Available, Min: min(0, have[ledger.Available])},
-			{Merchant: p.Merchant, Live: p.Live, Account: ledger.Pending},
-		}
-	}
-	return p, change, nil
-}
-
-// portion is a part of a capture on its way back, in USD cents, by who had it.
-type portion struct {
-	usd, net, reserve                 int64
-	platform, provider, flat, network int64
-}
-
-// giveBack takes apart what the local minor units from before to after are.
-// The merchant's part rounds up; what is over a cent is the platform's.
-func (p Payment) giveBack(before, after int64) portion {
-	back := portion{
-		usd:      p.refundedUSD(after) - p.refundedUSD(before),
-		net:      p.part(p.Net(), before, after, money.Up),
-		reserve:  p.part(p.Reserve, before, after, money.Up),
-		provider: p.part(p.Fees.Provider, before, after, money.Down),
-		flat:     p.part(p.Fees.Flat, before, after, money.Down),
-		network:  p.part(p.Fees.Network, before, after, money.Down),
-	}
-	back.platform = back.usd - back.net - back.reserve - back.provider - back.flat - back.network
-	return back
-}
-
-// transfers freezes the merchant's part and pays all parts to the shopper. A
-// refund of less than a cent may move nothing.
-func (back portion) transfers(claim Claim, available, pending int64, now time.Time) []ledger.Transfer {
-	transfer := func(step string, kind ledger.Kind, postings []ledger.Posting) ledger.Transfer {
-		return ledger.Transfer{
-			ID: "tr_" + claim.suffix() + "-" + step, Merchant: claim.Merchant, Live: claim.Live, Kind: kind,
-			Payment: claim.Payment, Claim: claim.ID, Local: claim.Local, At: now, Postings: postings,
-		}
-	}
-	freeze := transfer("freeze", ledger.RefundFreeze, ledger.Post(
+	claim := p.claim(n.ID, UserDispute, ClaimPending, n.Amount, parts.USD, PartyMerchant, now)
+	claim.Reason, claim.Silent, claim.Parts, claim.Frozen, claim.Attempt = n.Reason, n.Simulated, parts, parts.held(), p.captured()
+	claim.Call = RefundCall{State: Sending, Round: 1, Tries: 1, To: ClaimApproved}
+	claim.DueAt = now.Add(callLease)
+	change := Change{Transfers: moving(claim.transfer("freeze", ledger.RefundFreeze, now,
 		ledger.Posting{Account: ledger.Available, Amount: -available},
 		ledger.Posting{Account: ledger.Pending, Amount: -pending},
-		ledger.Posting{Account: ledger.Frozen, Amount: back.net},
-	))
-	paid := transfer("refund", ledger.RefundPaid, ledger.Post(
-		ledger.Posting{Account: ledger.Frozen, Amount: -back.net},
-		ledger.Posting{Account: ledger.Reserve, Amount: -back.reserve},
-		ledger.Posting{Account: ledger.PlatformFees, Amount: -back.platform},
-		ledger.Posting{Account: ledger.ProviderFees, Amount: -back.provider},
-		ledger.Posting{Account: ledger.FlatFees, Amount: -back.flat},
-		ledger.Posting{Account: ledger.NetworkFees, Amount: -back.network},
-		ledger.Posting{Account: ledger.Refunds, Amount: back.usd},
-	))
-	return slices.DeleteFunc([]ledger.Transfer{freeze, paid}, func(t ledger.Transfer) bool { return len(t.Postings) == 0 })
+		ledger.Posting{Account: ledger.Reserve, Amount: -parts.Reserve}, // or it might be released meanwhile
+		ledger.Posting{Account: ledger.Frozen, Amount: parts.held()}))}
+	if !n.Simulated {
+		var opened Event
+		claim, opened = claim.event(ClaimOpened, p, now)
+		change.Events = append(change.Events, opened)
+	}
+	p, refunded := p.event(PaymentRefunded, from.Status, now)
+	opened := claim.Opened()
+	refunded.Refund = &opened
+	change.Events = append(change.Events, refunded)
+	change.Payments, change.Claims = []Payment{p}, []Claim{claim}
+	if parts.Net > 0 {
+		change.Floors = []ledger.Floor{
+			{Merchant: p.Merchant, Live: p.Live, Account: ledger.Available, Min: min(0, have[ledger.Available])},
+			{Merchant: p.Merchant, Live: p.Live, Account: ledger.Pending, Min: min(owed, have[ledger.Pending]-pending)},
+		}
+	}
+	return p, claim, change, nil
 }
 
-func (c Claim) suffix() string { return strings.TrimPrefix(c.ID, ClaimPrefix) }
+// checkRefund says why a refund is not possible.
+func (p Payment) checkRefund(n NewRefund, left money.Amount) error {
+	conflict := func(reason, message string) error {
+		return &Error{Code: CodeConflictState, Message: message, Details: Details{From: p.Status, Action: "refund", Reason: reason}}
+	}
+	if _, ok := p.Status.After(Refunding); !ok {
+		return conflict("", "only a completed payment can be refunded")
+	}
+	if p.OpenDispute != "" && !n.Simulated {
+		return conflict("open_dispute", "the payment is disputed: a refund would pay the shopper twice. Answer claim "+p.OpenDispute+" or accept it")
+	}
+	if !left.IsPositive() {
+		return conflict("fully_refunded", "nothing of the payment is left to refund")
+	}
+	if n.Amount.IsNegative() {
+		return FieldError(CodeAmountInvalid, "amount", "the amount must be above zero")
+	}
+	if !n.Amount.IsZero() && n.Amount.Cmp(left) > 0 {
+		return &Error{Code: CodeAmountAboveMaximum, Param: "amount", Message: "the amount must be at most what is left, " + left.String(),
+			Details: Details{Limit: &LimitDetail{Min: money.New(1, left.Currency), Max: left}, BoundViolated: "max"}}
+	}
+	return nil
+}
+
+// Parts is a part of a capture on its way back, in USD cents, by who had it.
+// What USD is more than the others is the platform's.
+type Parts struct {
+	USD      int64 `json:"usd,omitempty"` // what the shopper gets
+	Net      int64 `json:"net,omitempty"` // the merchant's
+	Reserve  int64 `json:"reserve,omitempty"`
+	Provider int64 `json:"provider,omitempty"`
+	Flat     int64 `json:"flat,omitempty"`
+	Network  int64 `json:"network,omitempty"`
+}
+
+// held is what stands in the merchant's own accounts, and is frozen.
+func (a Parts) held() int64 { return a.Net + a.Reserve }
+
+func (a Parts) platform() int64 { return a.USD - a.Net - a.Reserve - a.Provider - a.Flat - a.Network }
+
+func (a Parts) add(b Parts, sign int64) Parts {
+	return Parts{a.USD + sign*b.USD, a.Net + sign*b.Net, a.Reserve + sign*b.Reserve,
+		a.Provider + sign*b.Provider, a.Flat + sign*b.Flat, a.Network + sign*b.Network}
+}
+
+// share takes the first local minor units of the payment apart. The merchant's
+// part rounds up.
+func (p Payment) share(local int64) Parts {
+	of := func(usd int64, r money.Rounding) int64 {
+		return money.New(usd, money.USD).Fraction(local, p.Local.Minor, r).Minor
+	}
+	return Parts{
+		USD: of(p.Amount.Minor, money.Down), Net: of(p.Net(), money.Up), Reserve: of(p.Reserve, money.Up),
+		Provider: of(p.Fees.Provider, money.Down), Flat: of(p.Fees.Flat, money.Down), Network: of(p.Fees.Network, money.Down),
+	}
+}
+
+// given is what all refunds that stand give back. Rows from before it was kept
+// had none that failed.
+func (p Payment) given() Parts {
+	if p.Given == (Parts{}) {
+		return p.share(p.Refunded)
+	}
+	return p.Given
+}
+
+// partsOf takes the next local minor units apart: the share of all that is
+// refunded then, less what was given. So partial refunds add up to the whole
+// exactly, also where one in between came to nothing.
+func (p Payment) partsOf(local int64) Parts {
+	next, given := p.share(p.Refunded+local), p.given()
+	return Parts{
+		USD: max(0, next.USD-given.USD), Net: max(0, next.Net-given.Net), Reserve: max(0, next.Reserve-given.Reserve),
+		Provider: max(0, next.Provider-given.Provider), Flat: max(0, next.Flat-given.Flat), Network: max(0, next.Network-given.Network),
+	}
+}
+
+// captured is the order of the attempt whose money completed the payment.
+func (p Payment) captured() int {
+	if p.Captured > 0 {
+		return p.Captured
+	}
+	return 1 + slices.IndexFunc(p.Attempts, func(a Attempt) bool { return a.Status == Approved })
+}
+
+// endRefund pays the shopper, or gives the merchant back what was frozen and
+// the payment what can be refunded. Its status stays refunded, which is
+// terminal (contract: Transaction statuses): the amounts tell.
+func (c Claim) endRefund(p Payment, to ClaimStatus, now time.Time) (Payment, Change) {
+	if to.Pays() {
+		return p, Change{Transfers: moving(c.transfer("refund", ledger.RefundPaid, now,
+			ledger.Posting{Account: ledger.Frozen, Amount: -c.Parts.held()},
+			ledger.Posting{Account: ledger.PlatformFees, Amount: -c.Parts.platform()},
+			ledger.Posting{Account: ledger.ProviderFees, Amount: -c.Parts.Provider},
+			ledger.Posting{Account: ledger.FlatFees, Amount: -c.Parts.Flat},
+			ledger.Posting{Account: ledger.NetworkFees, Amount: -c.Parts.Network},
+			ledger.Posting{Account: ledger.Refunds, Amount: c.Parts.USD}))}
+	}
+	from := p
+	p.Given = p.given().add(c.Parts, -1)
+	p.Refunded -= c.Local.Minor
+	p = p.written(from, now)
+	return p, Change{Payments: []Payment{p}, Transfers: moving(c.transfer("release", ledger.RefundRelease, now,
+		ledger.Posting{Account: ledger.Frozen, Amount: -c.Parts.held()},
+		ledger.Posting{Account: ledger.Available, Amount: c.Parts.Net},
+		ledger.Posting{Account: ledger.Reserve, Amount: c.Parts.Reserve}))}
+}

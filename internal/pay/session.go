@@ -37,17 +37,20 @@ type Session struct {
 	Version int64
 	Hash    string // keyed hash of the token, which is not kept
 
-	Asked     money.Amount // in the shop's currency
-	Amount    money.Amount // USD: Asked at Rate
-	Rate      money.Rate   // Asked's currency for one USD, as used
-	Country   string       // alpha-3; "" offers the methods of every country
-	Customer  Customer
-	IP        string // of the customer's latest request before the choice, or ""
-	OrderID   string
-	ReturnURL string
-	Payment   string // what it is locked to; "" until a method is chosen
-	CreatedAt time.Time
-	UpdatedAt time.Time
+	Asked  money.Amount // in the shop's currency
+	Amount money.Amount // USD: Asked at Rate
+	Rate   money.Rate   // Asked's currency for one USD, as used
+	// Who told the rate, and of when; "" and zero for US dollars.
+	RateSource string
+	RateAt     time.Time
+	Country    string // alpha-3; "" offers the methods of every country
+	Customer   Customer
+	IP         string // of the customer's latest request before the choice, or ""
+	OrderID    string
+	ReturnURL  string
+	Payment    string // what it is locked to; "" until a method is chosen
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
 }
 
 // Customer is the shopper of a session, as the shop told us.

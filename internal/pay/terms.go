@@ -26,6 +26,7 @@ type Terms struct {
 	ReserveBps    int64         // held back from each payment, 1/10,000
 	Delay         time.Duration // from capture to available
 	WithdrawalFee int64         // USD cents
+	ChargebackFee int64         // USD cents, for each dispute, whatever comes of it
 	TrustScore    int           // 0 to 1000, the score a merchant of this tier starts with
 }
 
@@ -33,13 +34,13 @@ type Terms struct {
 func TermsOf(t Tier) Terms {
 	switch t {
 	case Standard:
-		return Terms{PlatformBps: 120, ReserveBps: 500, Delay: 48 * time.Hour, WithdrawalFee: 300, TrustScore: 600}
+		return Terms{PlatformBps: 120, ReserveBps: 500, Delay: 48 * time.Hour, WithdrawalFee: 300, ChargebackFee: 2000, TrustScore: 600}
 	case Premium:
-		return Terms{PlatformBps: 90, ReserveBps: 300, Delay: 48 * time.Hour, WithdrawalFee: 100, TrustScore: 750}
+		return Terms{PlatformBps: 90, ReserveBps: 300, Delay: 48 * time.Hour, WithdrawalFee: 100, ChargebackFee: 1500, TrustScore: 750}
 	case Trusted:
-		return Terms{PlatformBps: 70, ReserveBps: 0, Delay: 24 * time.Hour, WithdrawalFee: 0, TrustScore: 900}
+		return Terms{PlatformBps: 70, ReserveBps: 0, Delay: 24 * time.Hour, WithdrawalFee: 0, ChargebackFee: 1500, TrustScore: 900}
 	}
-	return Terms{PlatformBps: 150, ReserveBps: 1000, Delay: 48 * time.Hour, WithdrawalFee: 500, TrustScore: 400}
+	return Terms{PlatformBps: 150, ReserveBps: 1000, Delay: 48 * time.Hour, WithdrawalFee: 500, ChargebackFee: 2500, TrustScore: 400}
 }
 
 // Fees is the price of a payment by who earns it, in USD cents.

@@ -21,9 +21,10 @@ type Subscription struct {
 	SecretPreview  string
 	PreviousSecret []byte    // sealed; empty unless a rotation is under way
 	PreviousUntil  time.Time // when the previous secret stops signing
+	Circuit        Circuit
 	CreatedAt      time.Time
-	UpdatedAt      time.Time
-	LastDelivery   time.Time // last try of the newest delivery; known in lists only
+	UpdatedAt      time.Time // by its owner, or disabled; the circuit is not told here
+	LastDelivery   time.Time // the last try to it; known in what its owner reads only
 }
 
 // SubscriptionStatus says whether events are sent.
@@ -36,86 +37,118 @@ const (
 	Deleted  SubscriptionStatus = "deleted"
 )
 
-// AllEvents subscribes to every event.
-const AllEvents = "*"
+const (
+	// AllEvents subscribes to every event.
+	AllEvents = "*"
+	// RotationGrace is how long the previous secret still signs after a
+	// rotation (contract: Limits).
+	RotationGrace = 24 * time.Hour
+)
 
 // ValidEvent reports whether s may stand in a subscription's events.
 func ValidEvent(s string) bool {
 	return s == AllEvents || slices.Contains(EventTypes(), EventType(s))
 }
 
-// Delete ends a subscription.
-func (s Subscription) Delete(now time.Time) Change {
-	s.Status = Deleted
-	s.Version++
-	s.UpdatedAt = now
-	return Change{Subscriptions: []Subscription{s}}
+// SubscriptionEdit is what the owner changes; nil keeps what is.
+type SubscriptionEdit struct {
+	URL         *string
+	Events      []string
+	Description *string
+	Status      *SubscriptionStatus
 }
 
-// Disable stops a subscription, with the reason that its owner sees.
-func (s Subscription) Disable(reason string, now time.Time) Subscription {
-	s.Status, s.DisabledReason = Disabled, reason
-	s.Version++
-	s.UpdatedAt = now
+// Edit changes a subscription. A managed one that is given a URL is the
+// owner's own from then on. A new URL, and being enabled, begin with a closed
+// circuit. An edit that says nothing new changes nothing.
+func (s Subscription) Edit(e SubscriptionEdit, now time.Time) (Subscription, Change) {
+	next := s
+	if e.URL != nil {
+		next.Managed = next.Managed && *e.URL == next.URL
+		next.URL = *e.URL
+	}
+	if e.Events != nil {
+		next.Events = e.Events
+	}
+	if e.Description != nil {
+		next.Description = *e.Description
+	}
+	if e.Status != nil {
+		next.Status, next.DisabledReason = *e.Status, ""
+		if *e.Status == Disabled {
+			next.DisabledReason = "disabled by its owner"
+		}
+	}
+	if next.URL != s.URL || e.Status != nil && *e.Status == Enabled {
+		next.Circuit = Circuit{}
+	}
+	if next.URL == s.URL && next.Managed == s.Managed && slices.Equal(next.Events, s.Events) && next.Description == s.Description &&
+		next.Status == s.Status && next.DisabledReason == s.DisabledReason && next.Circuit == s.Circuit {
+		return s, Change{}
+	}
+	return next.written(now)
+}
+
+// Rotate gives a subscription a new secret. The one before signs beside it for
+// a day; of two rotations in a day the newest two secrets sign.
+func (s Subscription) Rotate(sealed []byte, preview string, now time.Time) (Subscription, Change) {
+	s.PreviousSecret, s.PreviousUntil = s.Secret, now.Add(RotationGrace)
+	s.Secret, s.SecretPreview = sealed, preview
+	return s.written(now)
+}
+
+// At is the subscription as it is at a moment: a previous secret whose grace
+// is over is gone.
+func (s Subscription) At(now time.Time) Subscription {
+	if !now.Before(s.PreviousUntil) {
+		s.PreviousSecret, s.PreviousUntil = nil, time.Time{}
+	}
 	return s
 }
 
-// Delivery is one event on its way to one endpoint. The row is made by Commit
-// with the event, and the same row is used for every try and replay.
-type Delivery struct {
-	ID string // wd_…
+// Delete ends a subscription.
+func (s Subscription) Delete(now time.Time) Change {
+	s.Status = Deleted
+	_, change := s.written(now)
+	return change
+}
+
+// Disable stops a subscription, with the reason that its owner sees. One that
+// is not enabled stays as it is.
+func (s Subscription) Disable(reason string, now time.Time) Change {
+	if s.Status != Enabled {
+		return Change{}
+	}
+	s.Status, s.DisabledReason = Disabled, reason
+	_, change := s.written(now)
+	return change
+}
+
+// written is a version that the owner sees.
+func (s Subscription) written(now time.Time) (Subscription, Change) {
+	s.Version++
+	s.UpdatedAt = now
+	return s, Change{Subscriptions: []Subscription{s}}
+}
+
+// Received is a delivery that a managed inbox took.
+type Received struct {
+	ID string // inb_…
 	Scope
-	Version      int64
+	Subscription string
+	Delivery     string // wd_…
 	Event        string
 	EventType    EventType
-	Subscription string
-	Status       DeliveryStatus
-	Attempts     int       // tries so far, replays included
-	Budget       int       // tries after which it is a dead letter; a replay adds to it
-	DueAt        time.Time // next try; while leased, the end of the lease
-	LastAt       time.Time
-	DeliveredAt  time.Time
-	LastCode     int    // HTTP status, 0 when there was no answer
-	LastError    string // webhook.Reason
-	LastMs       int64
-	Snippet      string
-	CreatedAt    time.Time
+	At           time.Time
+	Header       map[string]string // what the signature is checked with
+	Body         []byte
 }
 
-// DeliveryStatus is where a delivery stands (gaps).
-type DeliveryStatus string
-
-// States of a delivery. A failed one will be tried again.
 const (
-	DeliveryPending   DeliveryStatus = "pending"
-	DeliveryDelivered DeliveryStatus = "delivered"
-	DeliveryFailed    DeliveryStatus = "failed"
-	DeadLetter        DeliveryStatus = "dead_letter"
+	// InboxPrefix starts the id of what an inbox got.
+	InboxPrefix = "inb_"
+	// InboxKept is how many deliveries an inbox keeps.
+	InboxKept = 1000
+	// InboxAge is for how long it keeps them.
+	InboxAge = 30 * 24 * time.Hour
 )
-
-// Try is what came of sending a delivery once.
-type Try struct {
-	Code     int // HTTP status, 0 when there was no answer
-	Error    string
-	Snippet  string
-	Duration time.Duration
-	Again    time.Duration // until the next try
-	GiveUp   bool          // no next try
-}
-
-// Tried notes a try.
-func (d Delivery) Tried(t Try, now time.Time) Delivery {
-	d.Version++
-	d.Attempts++
-	d.LastAt, d.LastCode, d.LastError = now, t.Code, t.Error
-	d.LastMs, d.Snippet = t.Duration.Milliseconds(), t.Snippet
-	switch {
-	case t.Error == "":
-		d.Status, d.DeliveredAt, d.DueAt = DeliveryDelivered, now, time.Time{}
-	case t.GiveUp:
-		d.Status, d.DueAt = DeadLetter, time.Time{}
-	default:
-		d.Status, d.DueAt = DeliveryFailed, now.Add(t.Again)
-	}
-	return d
-}

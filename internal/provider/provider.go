@@ -35,6 +35,16 @@ type Request struct {
 	Simulate    pay.Action // sandbox only
 }
 
+// RefundRequest is one refund: what Refund asks for and what QueryRefund asks
+// about.
+type RefundRequest struct {
+	Reference string       // ours; the provider's idempotency key
+	RefundRef string       // the provider's, once it is known
+	Charge    Request      // what it gives back, in full or in part
+	Local     money.Amount // how much of it
+	Reason    string
+}
+
 // Provider is an account at an upstream. Its methods are safe for use by many
 // goroutines, keep to the context's deadline, and never return an error: what
 // they do not know is pay.Unknown.
@@ -44,6 +54,14 @@ type Provider interface {
 	// Query asks what became of a charge, under our reference. pay.Missing is
 	// proof that the provider never had it.
 	Query(ctx context.Context, r Request) pay.Outcome
+	// Refund gives money of a charge back. Called twice with one reference it
+	// refunds once. Approved: the shopper has it, or will have it for certain;
+	// Awaiting: the provider took it and will tell; Declined: it will not be;
+	// Errored and Unavailable prove that it was not done this time.
+	Refund(ctx context.Context, r RefundRequest) pay.Outcome
+	// QueryRefund asks what became of a refund, under our reference. pay.Missing
+	// is proof that the provider never had it.
+	QueryRefund(ctx context.Context, r RefundRequest) pay.Outcome
 	// Notice reads a notification. ErrUnsigned when it is not authentic; any
 	// other error when it cannot be understood.
 	Notice(header http.Header, body []byte) (pay.Notice, error)

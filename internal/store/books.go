@@ -11,7 +11,8 @@ import (
 )
 
 const balanceColumns = `b.merchant, b.live, b.pending, b.available, b.frozen, b.reserve, b.suspense, b.receivable,
-  b.platform_fees, b.provider_fees, b.flat_fees, b.network_fees, b.chargeback_fees, b.refunds, b.chargebacks`
+  b.platform_fees, b.provider_fees, b.flat_fees, b.network_fees, b.chargeback_fees, b.refunds, b.chargebacks,
+  b.in_transit, b.paid_out, b.withdrawal_fees`
 
 // balanceRows is the row of deltas: a column per account, in ledger.Accounts'
 // order.
@@ -19,7 +20,7 @@ var balanceRows = parseColumns(balanceSpec)
 
 const balanceSpec = `merchant TEXT, live BOOLEAN, pending BIGINT, available BIGINT, frozen BIGINT, reserve BIGINT, suspense BIGINT,
   receivable BIGINT, platform_fees BIGINT, provider_fees BIGINT, flat_fees BIGINT, network_fees BIGINT, chargeback_fees BIGINT,
-  refunds BIGINT, chargebacks BIGINT`
+  refunds BIGINT, chargebacks BIGINT, in_transit BIGINT, paid_out BIGINT, withdrawal_fees BIGINT`
 
 // upsertBalances adds the deltas to the balances.
 var upsertBalances = func() string {
@@ -88,21 +89,4 @@ func (s *Store) Mismatched(ctx context.Context, scope pay.Scope) (Mismatched, er
 		m.Since = fromMicros(since)
 		return m, err
 	}, scope.Merchant, scope.Live)
-}
-
-type claimDoc struct {
-	OrderID  string          `json:"orderId,omitempty"`
-	Fee      int64           `json:"fee,omitempty"`
-	Reason   string          `json:"reason,omitempty"`
-	DueBy    int64           `json:"dueBy,omitempty"`
-	Timeline []pay.ClaimStep `json:"timeline"`
-	Sequence int64           `json:"sequence"`
-	Resolved int64           `json:"resolved,omitempty"`
-}
-
-func claimRow(r *rows, c *pay.Claim) {
-	doc := claimDoc{c.OrderID, c.Fee, c.Reason, micros(c.DueBy), c.Timeline, c.Sequence, micros(c.Resolved)}
-	r.text(c.ID, c.Merchant, c.Shop).flag(c.Live).number(c.Version).text(string(c.Kind), string(c.Status), c.Payment).
-		number(c.Local.Minor).text(string(c.Local.Currency)).number(c.USD, c.Frozen, micros(c.CreatedAt), micros(c.UpdatedAt)).
-		text(encode(doc))
 }

@@ -44,11 +44,16 @@ RETURNING ` + columns,
 var (
 	pendingDuty    = newDuty("pending payments", "payments", "d.status = 'pending'", paymentColumns)
 	processingDuty = newDuty("processing payments", "processing", "d.due_at > 0", paymentColumns)
-	deliveryDuty   = newDuty("deliveries", "deliveries", "d.status IN ('pending', 'failed')",
+	deliveryDuty   = newDuty("deliveries", "deliveries", "d.status IN ('pending', 'failed') AND NOT d.parked",
 		deliveryColumns+`, (SELECT payload FROM events WHERE events.id = deliveries.event)`)
+	walletDuty       = newDuty("wallets", "wallets", "d.due_at > 0", walletColumns)
+	withdrawalDuty   = newDuty("withdrawals", "withdrawals", "d.due_at > 0", withdrawalColumns)
+	verificationDuty = newDuty("verifications", "verifications", "d.due_at > 0", verificationColumns)
 )
 
-func duties() []duty { return []duty{pendingDuty, processingDuty, deliveryDuty} }
+func duties() []duty {
+	return []duty{pendingDuty, processingDuty, deliveryDuty, claimDuty, walletDuty, withdrawalDuty, verificationDuty}
+}
 
 func dutyQueries() []string {
 	list := []string{oldestDue}

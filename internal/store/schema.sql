@@ -335,6 +335,175 @@ CREATE TABLE unsealed (
 {append only blocks}
 
 -- version 6
+-- A circuit that is open keeps the endpoint's deliveries from being sent; those
+-- that wait for their endpoint and not for a time are parked.
+ALTER TABLE subscriptions ADD COLUMN paused BOOLEAN NOT NULL DEFAULT FALSE;
+CREATE INDEX subscriptions_paused ON subscriptions (id) WHERE paused;
+
+ALTER TABLE deliveries ADD COLUMN parked BOOLEAN NOT NULL DEFAULT FALSE;
+DROP INDEX deliveries_due;
+CREATE INDEX deliveries_due ON deliveries (due_at) WHERE status IN ('pending', 'failed') AND NOT parked;
+CREATE INDEX deliveries_parked ON deliveries (subscription, due_at) WHERE parked;
+DROP INDEX deliveries_list;
+CREATE INDEX deliveries_list ON deliveries (subscription, status, type, created_at);
+
+-- How many deliveries there are of each kind, so that no list total scans.
+-- Pending ones are not counted: they are made in bulk and are few.
+CREATE TABLE delivery_counters (
+  subscription TEXT NOT NULL,
+  status TEXT NOT NULL,
+  type TEXT NOT NULL,
+  n BIGINT NOT NULL,
+  last_at BIGINT NOT NULL, -- the last try
+  PRIMARY KEY (subscription, status, type)
+){hot};
+INSERT INTO delivery_counters (subscription, status, type, n, last_at)
+SELECT subscription, status, type, count(*), max(created_at) FROM deliveries WHERE status <> 'pending'
+GROUP BY subscription, status, type;
+
+-- What managed inboxes got.
+CREATE TABLE inbox (
+  id TEXT NOT NULL PRIMARY KEY,
+  merchant TEXT NOT NULL,
+  shop TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  subscription TEXT NOT NULL,
+  delivery TEXT NOT NULL,
+  event TEXT NOT NULL,
+  type TEXT NOT NULL,
+  received_at BIGINT NOT NULL,
+  header TEXT NOT NULL,
+  body TEXT NOT NULL
+);
+CREATE INDEX inbox_list ON inbox (subscription, id);
+
+-- version 7
+-- Claims come due: a refund at its provider that is to be asked about, or a
+-- deadline for evidence.
+ALTER TABLE claims ADD COLUMN due_at BIGINT NOT NULL DEFAULT 0;
+UPDATE claims SET due_at = CAST({json doc dueBy} AS BIGINT) WHERE status = 'needs_evidence';
+CREATE INDEX claims_due ON claims (due_at) WHERE due_at > 0;
+CREATE INDEX claims_clock ON claims (merchant, due_at) WHERE due_at > 0 AND NOT live;
+CREATE INDEX claims_list ON claims (shop, live, id);
+
+-- The files of claims' evidence.
+CREATE TABLE files (
+  id TEXT NOT NULL PRIMARY KEY, -- of the evidence
+  merchant TEXT NOT NULL,
+  shop TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  claim TEXT NOT NULL,
+  name TEXT NOT NULL,
+  type TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  content TEXT NOT NULL -- base64
+);
+CREATE INDEX files_claim ON files (claim);
+
+-- version 8
+-- Exchange rates, a row per currency: units of it that one US dollar buys, as
+-- an exact decimal; '' where none was applied yet. held_rate waits for the
+-- operator.
+CREATE TABLE rates (
+  id TEXT NOT NULL PRIMARY KEY, -- the currency
+  version BIGINT NOT NULL,
+  rate TEXT NOT NULL,
+  source TEXT NOT NULL,
+  observed_at BIGINT NOT NULL,
+  held_rate TEXT NOT NULL,
+  held_source TEXT NOT NULL,
+  held_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL
+);
+
+-- What each version of a rate was written for.
+CREATE TABLE rate_history (
+  id TEXT NOT NULL PRIMARY KEY, -- the currency and its version
+  currency TEXT NOT NULL,
+  version BIGINT NOT NULL,
+  rate TEXT NOT NULL,
+  source TEXT NOT NULL,
+  observed_at BIGINT NOT NULL,
+  verdict TEXT NOT NULL,
+  actor TEXT NOT NULL, -- the operator's user and host, '' for the service
+  at BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX rate_history_currency ON rate_history (currency, version);
+
+-- Where rates are read from, so that one node does it at a time. The address,
+-- which may hold a key, is not kept.
+CREATE TABLE rate_feeds (
+  id TEXT NOT NULL PRIMARY KEY, -- a hash of the address
+  due_at BIGINT NOT NULL
+);
+
+{append only rate_history}
+
+-- version 9
+ALTER TABLE balances ADD COLUMN in_transit BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE balances ADD COLUMN paid_out BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE balances ADD COLUMN withdrawal_fees BIGINT NOT NULL DEFAULT 0;
+
+-- Where withdrawals are paid to. A destination belongs to one wallet of a shop
+-- that is not disabled, and a shop has one default.
+CREATE TABLE wallets (
+  id TEXT NOT NULL PRIMARY KEY,
+  merchant TEXT NOT NULL,
+  shop TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  version BIGINT NOT NULL,
+  status TEXT NOT NULL,
+  fingerprint TEXT NOT NULL, -- keyed hash of network and destination
+  is_default BOOLEAN NOT NULL,
+  due_at BIGINT NOT NULL, -- when the cool-down ends, or a lease on that; 0 afterwards
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  doc TEXT NOT NULL -- holds the destination, encrypted
+);
+CREATE UNIQUE INDEX wallets_destination ON wallets (shop, live, fingerprint) WHERE status <> 'disabled';
+CREATE UNIQUE INDEX wallets_default ON wallets (shop, live) WHERE is_default;
+CREATE INDEX wallets_list ON wallets (shop, live, id);
+CREATE INDEX wallets_due ON wallets (due_at) WHERE due_at > 0;
+CREATE INDEX wallets_clock ON wallets (merchant, due_at) WHERE due_at > 0 AND NOT live;
+
+CREATE TABLE withdrawals (
+  id TEXT NOT NULL PRIMARY KEY,
+  merchant TEXT NOT NULL,
+  shop TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  version BIGINT NOT NULL,
+  wallet TEXT NOT NULL,
+  status TEXT NOT NULL,
+  amount BIGINT NOT NULL, -- USD cents, the fee included
+  fee BIGINT NOT NULL, -- USD cents
+  sequence BIGINT NOT NULL, -- events so far
+  due_at BIGINT NOT NULL, -- while somebody works on it, the end of the lease
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  doc TEXT NOT NULL
+);
+CREATE INDEX withdrawals_list ON withdrawals (shop, live, id);
+CREATE INDEX withdrawals_due ON withdrawals (due_at) WHERE due_at > 0;
+CREATE INDEX withdrawals_clock ON withdrawals (merchant, due_at) WHERE due_at > 0 AND NOT live;
+
+-- Who a merchant is, as far as it has been verified. One is open at a time.
+CREATE TABLE verifications (
+  id TEXT NOT NULL PRIMARY KEY,
+  merchant TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  version BIGINT NOT NULL,
+  level TEXT NOT NULL,
+  status TEXT NOT NULL,
+  due_at BIGINT NOT NULL, -- when it expires, or a lease on that; 0 unless it waits for input
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  doc TEXT NOT NULL
+);
+CREATE UNIQUE INDEX verifications_open ON verifications (merchant, live) WHERE status IN ('requires_input', 'processing');
+CREATE INDEX verifications_merchant ON verifications (merchant, live);
+CREATE INDEX verifications_due ON verifications (due_at) WHERE due_at > 0;
+
+-- version 10
 -- Each payment is counted twice: in the day it was created (days since 1970,
 -- UTC), and in day -1, which is all days.
 CREATE TABLE tallies (

@@ -21,12 +21,14 @@ type sessionDoc struct {
 	Customer  pay.Customer `json:"customer"`
 	IP        string       `json:"ip,omitempty"`
 	ReturnURL string       `json:"returnUrl,omitempty"`
+	RateFrom  string       `json:"rateFrom,omitempty"`
+	RateAt    int64        `json:"rateAt,omitempty"`
 }
 
 func sessionRow(r *rows, s *pay.Session) {
 	r.text(s.ID, s.Merchant, s.Shop).flag(s.Live).number(s.Version).text(s.Hash).
 		number(s.Amount.Minor, s.Asked.Minor).text(string(s.Asked.Currency), s.Rate.Decimal(), s.Country, s.OrderID, s.Payment).
-		number(micros(s.CreatedAt), micros(s.UpdatedAt)).text(encode(sessionDoc{s.Customer, s.IP, s.ReturnURL}))
+		number(micros(s.CreatedAt), micros(s.UpdatedAt)).text(encode(sessionDoc{s.Customer, s.IP, s.ReturnURL, s.RateSource, micros(s.RateAt)}))
 }
 
 func scanSession(r row) (pay.Session, error) {
@@ -50,6 +52,7 @@ func scanSession(r row) (pay.Session, error) {
 		return s, fmt.Errorf("session %s: %w", s.ID, err)
 	}
 	s.Customer, s.IP, s.ReturnURL = doc.Customer, doc.IP, doc.ReturnURL
+	s.RateSource, s.RateAt = doc.RateFrom, fromMicros(doc.RateAt)
 	s.CreatedAt, s.UpdatedAt = fromMicros(created), fromMicros(updated)
 	return s, nil
 }

@@ -247,7 +247,7 @@ func TestFloorHoldsUnderRaces(t *testing.T) {
 			wg.Go(func() {
 				err := s.Commit(ctx, pay.Change{
 					Transfers: []ledger.Transfer{transfer(fmt.Sprintf("t%d", i),
-						ledger.Posting{Account: ledger.Available, Amount: -30}, ledger.Posting{Account: ledger.Frozen, Amount: 30})},
+						ledger.Posting{Account: ledger.Available, Amount: -30}, ledger.Posting{Account: ledger.PlatformFees, Amount: 30})},
 					Floors: []ledger.Floor{{Merchant: acme.Merchant, Account: ledger.Available}},
 				})
 				mu.Lock()

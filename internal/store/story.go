@@ -71,6 +71,9 @@ func tellPayment(b *strings.Builder, p pay.Payment) {
 		}
 	}
 	fact("amount", fmt.Sprintf("%s, %s at %s", p.Amount, p.Local, p.Rate.Decimal()))
+	if p.RateSource != "" {
+		fact("rate", strings.TrimSpace("of "+p.RateSource+" "+moment(p.RateAt)))
+	}
 	if p.Refunded != 0 {
 		fact("refunded", money.New(p.Refunded, p.Local.Currency).String())
 	}

@@ -48,8 +48,10 @@ func TestStoryTellsAPaymentsLife(t *testing.T) {
 		}, routes, "CLM-0", noon.Add(time.Minute))
 		must(t, s.Commit(ctx, payload(change)))
 		have := ledger.Balances{ledger.Pending: balance(t, s, ledger.Pending)}
-		_, change, err = p.Refund(money.New(5000, money.BRL), "requested_by_customer", "CLM-1", have, noon.Add(time.Hour))
+		p, claim, change, err := p.Refund(pay.NewRefund{ID: "CLM-1", Amount: money.New(5000, money.BRL), Reason: "requested_by_customer"}, have, noon.Add(time.Hour))
 		must(t, err)
+		must(t, s.Commit(ctx, payload(change)))
+		_, change = claim.Called(p, pay.Outcome{Kind: pay.Approved}, noon.Add(time.Hour))
 		must(t, s.Commit(ctx, payload(change)))
 		due, err := s.LeaseDeliveries(ctx, noon.Add(2*time.Hour), noon.Add(3*time.Hour), 1)
 		must(t, err)

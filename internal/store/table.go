@@ -21,6 +21,7 @@ type table[T any] struct {
 	row     func(*rows, *T)
 	id      func(*T) string
 	version func(*T) int64
+	unique  bool // a new row can lose too: to one that has what only one may have
 }
 
 func newTable[T any](name, spec string, id func(*T) string, version func(*T) int64, row func(*rows, *T)) table[T] {
@@ -48,6 +49,14 @@ func newTable[T any](name, spec string, id func(*T) string, version func(*T) int
 // the ids of the others.
 func (t table[T]) onceOnly() table[T] {
 	t.insert += " WHERE TRUE ON CONFLICT (id) DO NOTHING RETURNING id"
+	return t
+}
+
+// uniqueRows makes the insert leave out rows that break a unique index, and
+// guards new rows by it: who loses to another row gets ErrDuplicate.
+func (t table[T]) uniqueRows() table[T] {
+	t.insert += " WHERE TRUE ON CONFLICT DO NOTHING RETURNING id"
+	t.unique = true
 	return t
 }
 

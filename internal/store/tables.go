@@ -79,16 +79,16 @@ var (
 	processingTable = newTable("processing", paymentSpec, paymentID, paymentVersion, paymentRow)
 
 	claimsTable = newTable("claims", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, kind TEXT!, status TEXT, "+
-		"payment TEXT!, amount_local BIGINT!, currency_local TEXT!, amount BIGINT!, frozen BIGINT, "+
+		"payment TEXT!, amount_local BIGINT!, currency_local TEXT!, amount BIGINT!, frozen BIGINT, due_at BIGINT, "+
 		"created_at BIGINT!, updated_at BIGINT, doc TEXT",
 		func(c *pay.Claim) string { return c.ID }, func(c *pay.Claim) int64 { return c.Version }, claimRow)
 
 	subscriptionsTable = newTable("subscriptions", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, "+
-		"status TEXT, events TEXT, created_at BIGINT!, updated_at BIGINT, doc TEXT",
+		"status TEXT, events TEXT, paused BOOLEAN, created_at BIGINT!, updated_at BIGINT, doc TEXT",
 		func(s *pay.Subscription) string { return s.ID }, func(s *pay.Subscription) int64 { return s.Version }, subscriptionRow)
 
 	deliveriesTable = newTable("deliveries", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, event TEXT!, "+
-		"type TEXT!, subscription TEXT!, status TEXT, attempts BIGINT, budget BIGINT, due_at BIGINT, created_at BIGINT!, doc TEXT",
+		"type TEXT!, subscription TEXT!, status TEXT, attempts BIGINT, budget BIGINT, due_at BIGINT, parked BOOLEAN, created_at BIGINT!, doc TEXT",
 		func(d *pay.Delivery) string { return d.ID }, func(d *pay.Delivery) int64 { return d.Version }, deliveryRow)
 )
 
@@ -114,18 +114,23 @@ func queries() []string {
 		loginsTable.insert, loginsTable.update, paymentsTable.insert, paymentsTable.update,
 		processingTable.insert, processingTable.update, takeProcessing,
 		claimsTable.insert, claimsTable.update, subscriptionsTable.insert, subscriptionsTable.update,
-		deliveriesTable.update, fanOutDeliveries, upsertBalances, upsertCounters, selectBalancesForUpdate,
+		upsertBalances, upsertCounters, selectBalancesForUpdate,
 		selectBalances, selectMismatched, selectPayment, selectAnyPayment,
 		selectOnce, selectMerchant, selectShop, selectShops, selectKeyByHash, selectKey, selectLogin, countMerchants,
 		selectSecrets, insertSecret, selectRailIDs, insertRailIDs,
-		selectSubscription, selectSubscriptions, countSubscriptions, selectDelivery,
 		storyTransfers, storyClaims, storyEvents, storyDeliveries, storyReceipts,
 	}
 	list = append(list, clocksTable.insert, clocksTable.update, selectClocks, selectClock, logosTable.insert, selectLogo)
 	list = append(list, auditTable.insert, selectAudit)
 	list = append(list, sealQueries()...)
+	list = append(list, claimQueries()...)
+	list = append(list, rateQueries()...)
 	list = append(list, dutyQueries()...)
 	list = append(list, sessionQueries()...)
+	list = append(list, subscriptionQueries()...)
+	list = append(list, deliveryQueries()...)
+	list = append(list, inboxQueries()...)
+	list = append(list, payoutQueries()...)
 	list = append(list, listQueries()...)
 	return append(list, checkQueries()...)
 }

@@ -56,13 +56,19 @@ func guardedIDs(c *pay.Change) []string {
 	ids = replaced(ids, merchantsTable, c.Merchants)
 	ids = replaced(ids, keysTable, c.Keys)
 	ids = replaced(ids, shopsTable, c.Shops)
+	ids = replaced(ids, walletsTable, c.Wallets)
+	ids = replaced(ids, withdrawalsTable, c.Withdrawals)
+	ids = replaced(ids, verificationsTable, c.Verifications)
 	ids = replaced(ids, clocksTable, c.Clocks)
+	for i := range c.Quotes { // the first ones too
+		ids = append(ids, ratesTable.id(&c.Quotes[i]))
+	}
 	return replaced(ids, loginsTable, c.Logins)
 }
 
 func replaced[T any](ids []string, t table[T], items []T) []string {
 	for i := range items {
-		if !t.isNew(&items[i]) {
+		if t.unique || !t.isNew(&items[i]) {
 			ids = append(ids, t.id(&items[i]))
 		}
 	}
@@ -85,6 +91,7 @@ func gather[T any](batch []*waiting, of func(*pay.Change) []T, want func(*T) boo
 
 func payments(c *pay.Change) []pay.Payment           { return c.Payments }
 func claims(c *pay.Change) []pay.Claim               { return c.Claims }
+func files(c *pay.Change) []pay.File                 { return c.Files }
 func subscriptions(c *pay.Change) []pay.Subscription { return c.Subscriptions }
 func deliveries(c *pay.Change) []pay.Delivery        { return c.Deliveries }
 func sessions(c *pay.Change) []pay.Session           { return c.Sessions }
@@ -97,6 +104,9 @@ func clocks(c *pay.Change) []pay.Clock               { return c.Clocks }
 func receipts(c *pay.Change) []pay.Receipt           { return c.Receipts }
 func events(c *pay.Change) []pay.Event               { return c.Events }
 func transfers(c *pay.Change) []ledger.Transfer      { return c.Transfers }
+func wallets(c *pay.Change) []pay.Wallet             { return c.Wallets }
+func withdrawals(c *pay.Change) []pay.Withdrawal     { return c.Withdrawals }
+func verifications(c *pay.Change) []pay.Verification { return c.Verifications }
 
 func onces(batch []*waiting) []*pay.Once {
 	var items []*pay.Once
@@ -140,6 +150,14 @@ func (w *write) guards() []step {
 	steps = replace(w, steps, keysTable, keys)
 	steps = replace(w, steps, loginsTable, logins)
 	steps = replace(w, steps, clocksTable, clocks)
+	steps = guarded(w, steps, ratesTable, ratesTable.insert, gather(w.batch, quotes, ratesTable.isNew))
+	steps = replace(w, steps, ratesTable, quotes)
+	// The old default gives way before the new one comes.
+	steps = replace(w, steps, walletsTable, wallets)
+	steps = guarded(w, steps, walletsTable, walletsTable.insert, gather(w.batch, wallets, walletsTable.isNew))
+	steps = replace(w, steps, withdrawalsTable, withdrawals)
+	steps = replace(w, steps, verificationsTable, verifications)
+	steps = guarded(w, steps, verificationsTable, verificationsTable.insert, gather(w.batch, verifications, verificationsTable.isNew))
 	return w.lockFloors(steps)
 }
 
@@ -252,6 +270,16 @@ func (w *write) lostGuard(c *pay.Change) error {
 			return ErrDuplicate
 		}
 	}
+	for _, v := range c.Wallets {
+		if walletsTable.isNew(&v) && missing(v.ID) {
+			return ErrDuplicate
+		}
+	}
+	for _, v := range c.Verifications {
+		if verificationsTable.isNew(&v) && missing(v.ID) {
+			return ErrDuplicate
+		}
+	}
 	return ErrStale
 }
 
@@ -292,16 +320,21 @@ func (w *write) steps() []step {
 	steps = insert(w, steps, clocksTable, clocks)
 	steps = put(w, steps, logosTable, gather(w.kept, logos, nil))
 	steps = insert(w, steps, auditTable, audits)
+	steps = put(w, steps, rateHistoryTable, gather(w.kept, quotes, nil))
 	steps = insert(w, steps, subscriptionsTable, subscriptions)
 	steps = insert(w, steps, sessionsTable, sessions)
 	steps = put(w, steps, processingTable, gather(w.kept, payments, startsProcessing))
 	steps = put(w, steps, paymentsTable, gather(w.kept, payments, entersPayments))
 	steps = insert(w, steps, claimsTable, claims)
+	steps = insert(w, steps, inboxTable, received)
+	steps = insert(w, steps, filesTable, files)
+	steps = insert(w, steps, withdrawalsTable, withdrawals)
 	steps = insert(w, steps, transfersTable, transfers)
 	if list := gather(w.kept, events, nil); len(list) > 0 {
 		steps = append(put(w, steps, eventsTable, list), w.fanOut(list))
 	}
 	steps = w.addBalances(steps)
+	steps = w.addDeliveryCounters(steps)
 	steps = w.addCounters(steps)
 	return w.mark(steps)
 }
@@ -320,11 +353,12 @@ func put[T any](w *write, steps []step, t table[T], items []*T) []step {
 }
 
 // fanOutDeliveries makes a delivery for each endpoint that wants an event.
-// They are leased from birth to the node that writes them.
+// They are leased from birth to the node that writes them; where the endpoint's
+// circuit is open they wait for it.
 const fanOutDeliveries = `
 INSERT INTO deliveries (` + deliveryColumns + `)
 SELECT 'wd_' || substr(e.id, 5) || '-' || substr(s.id, 4), e.merchant, e.shop, e.live, 1, e.id, e.type, s.id,
-  'pending', 0, e.budget, e.due_at, e.at, '{}'
+  'pending', 0, e.budget, e.due_at, s.paused, e.at, '{}'
 FROM {rows: id TEXT, merchant TEXT, shop TEXT, live BOOLEAN, type TEXT, at BIGINT, due_at BIGINT, budget BIGINT} AS e
 JOIN subscriptions AS s ON s.shop = e.shop AND s.live = e.live AND s.merchant = e.merchant AND s.status = 'enabled'
   AND (s.events = ',*,' OR s.events LIKE '%,' || e.type || ',%')
@@ -336,7 +370,7 @@ func (w *write) fanOut(list []*pay.Event) step {
 	for _, e := range list {
 		payloads[e.ID] = e.Payload
 		rows.text(e.ID, e.Merchant, e.Shop).flag(e.Live).text(string(e.Type)).
-			number(micros(e.At), micros(e.At.Add(deliveryLease)), deliveryBudget).next()
+			number(micros(e.At), micros(e.At.Add(deliveryLease)), pay.DeliveryTries).next()
 	}
 	return step{w.s.text(fanOutDeliveries), rows.args(), func(r row) error {
 		d, err := scanDelivery(r)

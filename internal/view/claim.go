@@ -9,12 +9,12 @@ import (
 
 // Refund is a refund's claim as the refund call shows it (contract: Refund).
 type Refund struct {
-	RefundID      string          `json:"refundId"`
+	RefundID      string          `json:"refundId" example:"CLM-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6" doc:"Id of its claim: GET /claims/{id} tells what becomes of it"`
 	TransactionID string          `json:"transactionId"`
 	Amount        Money           `json:"amount" doc:"Local currency"`
 	AmountUSD     Money           `json:"amountUsd"`
-	Currency      money.Currency  `json:"currency"`
-	Status        pay.ClaimStatus `json:"status"`
+	Currency      money.Currency  `json:"currency" doc:"The local currency of the transaction"`
+	Status        pay.ClaimStatus `json:"status" enum:"pending" doc:"pending on creation; claim.resolved tells the outcome"`
 	Reason        *string         `json:"reason"`
 	CreatedAt     Time            `json:"createdAt"`
 }
@@ -29,21 +29,21 @@ func NewRefund(r pay.Refund) Refund {
 
 // Claim is a demand to give money back (gaps: Claims).
 type Claim struct {
-	ID                string              `json:"id"`
-	Type              pay.ClaimKind       `json:"type" enum:"user_dispute,chargeback,inquiry"`
+	ID                string              `json:"id" example:"CLM-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	Type              pay.ClaimKind       `json:"type" enum:"user_dispute,chargeback,inquiry" doc:"user_dispute is a refund; inquiry is money that came after its transaction had ended"`
 	Status            pay.ClaimStatus     `json:"status" enum:"pending,needs_evidence,under_review,approved,rejected,expired,withdrawn"`
-	Outcome           *string             `json:"outcome"`
+	Outcome           *string             `json:"outcome" doc:"null until resolved; approved: the shopper is paid, also where the claim expired"`
 	TransactionID     string              `json:"transactionId"`
 	MerchantOrderID   *string             `json:"merchantOrderId"`
 	Amount            Money               `json:"amount" doc:"Local currency"`
 	Currency          money.Currency      `json:"currency"`
 	AmountUSD         Money               `json:"amountUsd"`
-	FrozenUSD         Money               `json:"frozenUsd"`
-	FeeUSD            Money               `json:"feeUsd"`
+	FrozenUSD         Money               `json:"frozenUsd" doc:"Held of the balance now"`
+	FeeUSD            Money               `json:"feeUsd" doc:"The price of a chargeback, whatever comes of it"`
 	Reason            *string             `json:"reason"`
 	NetworkReasonCode *string             `json:"networkReasonCode"`
-	EvidenceDueBy     *Time               `json:"evidenceDueBy" nullable:"true"`
-	Evidence          []struct{}          `json:"evidence"`
+	EvidenceDueBy     *Time               `json:"evidenceDueBy" nullable:"true" doc:"Without evidence by then the claim expires"`
+	Evidence          []Evidence          `json:"evidence"`
 	Timeline          []ClaimStep         `json:"timeline"`
 	CreatedAt         Time                `json:"createdAt"`
 	UpdatedAt         Time                `json:"updatedAt"`
@@ -51,11 +51,28 @@ type Claim struct {
 	Transaction       *TransactionSummary `json:"transaction,omitempty" doc:"In events"`
 }
 
+// Evidence is what the merchant said against a claim.
+type Evidence struct {
+	ID          string        `json:"id" example:"ev_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	Kind        string        `json:"kind"`
+	Text        *string       `json:"text"`
+	File        *EvidenceFile `json:"file"`
+	SubmittedAt Time          `json:"submittedAt"`
+}
+
+// EvidenceFile tells of a file; its content has an endpoint of its own.
+type EvidenceFile struct {
+	Name        string `json:"name"`
+	ContentType string `json:"contentType"`
+	Size        int64  `json:"size" doc:"Bytes"`
+	SHA256      string `json:"sha256" doc:"Hex"`
+}
+
 // ClaimStep is one line of a claim's history.
 type ClaimStep struct {
-	Status pay.ClaimStatus `json:"status"`
+	Status pay.ClaimStatus `json:"status" enum:"pending,needs_evidence,under_review,approved,rejected,expired,withdrawn"`
 	At     Time            `json:"at"`
-	Actor  string          `json:"actor"`
+	Actor  string          `json:"actor" enum:"merchant,issuer,provider,operator,system"`
 	Note   *string         `json:"note"`
 }
 
@@ -77,8 +94,23 @@ func NewClaim(c pay.Claim) Claim {
 	v := Claim{
 		ID: c.ID, Type: c.Kind, Status: c.Status, TransactionID: c.Payment, MerchantOrderID: text(c.OrderID),
 		Amount: Money{c.Local}, Currency: c.Local.Currency, AmountUSD: USD(c.USD), FrozenUSD: USD(c.Frozen), FeeUSD: USD(c.Fee),
-		Reason: text(c.Reason), EvidenceDueBy: at(c.DueBy), Evidence: []struct{}{}, Timeline: []ClaimStep{},
+		Reason: text(c.Reason), NetworkReasonCode: text(c.Network), EvidenceDueBy: at(c.DueBy),
+		Evidence: make([]Evidence, 0, len(c.Evidence)), Timeline: make([]ClaimStep, 0, len(c.Timeline)),
 		CreatedAt: Time{c.CreatedAt}, UpdatedAt: Time{c.UpdatedAt}, ResolvedAt: at(c.Resolved),
+	}
+	if c.Status.Terminal() {
+		outcome := pay.ClaimApproved
+		if !c.Status.Pays() {
+			outcome = c.Status
+		}
+		v.Outcome = text(string(outcome))
+	}
+	for _, e := range c.Evidence {
+		item := Evidence{ID: e.ID, Kind: e.Kind, Text: text(e.Text), SubmittedAt: Time{timeOf(e.At)}}
+		if f := e.File; f != nil {
+			item.File = &EvidenceFile{Name: f.Name, ContentType: f.Type, Size: f.Size, SHA256: f.SHA256}
+		}
+		v.Evidence = append(v.Evidence, item)
 	}
 	for _, s := range c.Timeline {
 		v.Timeline = append(v.Timeline, ClaimStep{s.Status, Time{timeOf(s.At)}, s.Actor, text(s.Note)})

@@ -59,6 +59,10 @@ func NewEvent(e pay.Event, cause Cause, checkoutURL string) ([]byte, error) {
 		v.Data.Object = c
 		return json.Marshal(v)
 	}
+	if e.Withdrawal != nil {
+		v.Data.Object = NewWithdrawal(*e.Withdrawal)
+		return json.Marshal(v)
+	}
 	t := NewTransaction(e.Payment).WithData(e.Payment, checkoutURL)
 	if e.Refund != nil {
 		r := NewRefund(*e.Refund)

@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -203,32 +202,4 @@ func NewMethod(r pay.Rail, alpha2, reason string, usd func(money.Amount, money.R
 		m.MaxTxUSD = &Money{high}
 	}
 	return m
-}
-
-// Subscription is a webhook subscription (gaps: Webhook subscriptions and
-// deliveries).
-type Subscription struct {
-	ID                      string                 `json:"id" example:"wh_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
-	URL                     string                 `json:"url"`
-	Events                  []string               `json:"events"`
-	Managed                 bool                   `json:"managed"`
-	Status                  pay.SubscriptionStatus `json:"status" enum:"enabled,disabled"`
-	DisabledReason          *string                `json:"disabledReason"`
-	Description             *string                `json:"description"`
-	Secret                  string                 `json:"secret,omitempty" doc:"Shown once, when created or rotated"`
-	SecretPreview           string                 `json:"secretPreview"`
-	PreviousSecretExpiresAt *Time                  `json:"previousSecretExpiresAt" nullable:"true"`
-	CreatedAt               Time                   `json:"createdAt"`
-	UpdatedAt               Time                   `json:"updatedAt"`
-	LastDeliveryAt          *Time                  `json:"lastDeliveryAt" nullable:"true"`
-}
-
-// NewSubscription shows a subscription, without its secret.
-func NewSubscription(s pay.Subscription) Subscription {
-	return Subscription{
-		ID: s.ID, URL: s.URL, Events: slices.Clone(s.Events), Managed: s.Managed, Status: s.Status,
-		DisabledReason: text(s.DisabledReason), Description: text(s.Description), SecretPreview: s.SecretPreview,
-		PreviousSecretExpiresAt: at(s.PreviousUntil), CreatedAt: Time{s.CreatedAt}, UpdatedAt: Time{s.UpdatedAt},
-		LastDeliveryAt: at(s.LastDelivery),
-	}
 }

@@ -136,6 +136,14 @@ func (s *Sender) Send(ctx context.Context, live bool, m Message) Result {
 	return result
 }
 
+// Header returns the headers of a delivery that is handed over within the
+// process: signed now, as Send signs.
+func (s *Sender) Header(m Message) http.Header {
+	h := s.header(m, s.now())
+	h.Del("Idempotency-Key")
+	return h
+}
+
 // header returns the headers of a delivery signed at t.
 func (s *Sender) header(m Message, t time.Time) http.Header {
 	// One array rather than six slices: this runs thousands of times a second.

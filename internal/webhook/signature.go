@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -27,6 +28,19 @@ var (
 	// ErrStale means that the signature is genuine but its time is too far off.
 	ErrStale = errors.New("webhook: signature is outside the time tolerance")
 )
+
+// secretSize is how many random bytes a secret has: a multiple of three, so
+// that its base64 needs no padding, and between the 24 and 64 that Standard
+// Webhooks asks for.
+const secretSize = 33
+
+// NewSecret makes a subscription's secret: whsec_ and standard base64, which
+// Standard Webhooks libraries decode.
+func NewSecret() string {
+	var b [secretSize]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return SecretPrefix + base64.StdEncoding.EncodeToString(b[:])
+}
 
 // Sign returns the X-Service-Signature value, "t=<unix seconds>,v1=<hex>". While
 // a rotation is under way it ends in ",v0=<hex>", made with the previous secret.

@@ -16,6 +16,8 @@ type Loop struct {
 	// is leased, so that every node may run the loop, and doing one twice is
 	// harmless.
 	Do func(context.Context) (int, error)
+	// Wake makes the loop look at once; nil never does.
+	Wake <-chan struct{}
 }
 
 // Run looks for work until ctx ends. After a look that found something it
@@ -28,6 +30,7 @@ func (l Loop) Run(ctx context.Context, log *slog.Logger) {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
+		case <-l.Wake:
 		}
 		wait := l.Every
 		n, err := l.Do(ctx)

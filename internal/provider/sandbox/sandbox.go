@@ -14,6 +14,7 @@ import (
 	"hash/fnv"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -54,7 +55,7 @@ const (
 
 // Faults lists all faults.
 func Faults() []Fault {
-	return []Fault{Decline, Error, Timeout, Slow, Down, Duplicate, OutOfOrder, WrongAmount, BadSignature}
+	return append([]Fault{Decline, Error, Timeout, Slow, Down, Duplicate, OutOfOrder, WrongAmount, BadSignature}, refundFaults()...)
 }
 
 // slowness is how much longer a slow provider takes.
@@ -222,11 +223,13 @@ func brCode(r provider.Request, number uint64) string {
 type Notification struct {
 	ID        string `json:"id"`
 	Reference string `json:"reference"`
-	Status    string `json:"status"` // paid, declined, expired, disputed
+	Status    string `json:"status"` // paid, declined, expired, disputed, dispute_won, dispute_lost, dispute_withdrawn
 	Amount    string `json:"amount,omitempty"`
 	Currency  string `json:"currency,omitempty"`
 	Reason    string `json:"reason,omitempty"`
-	Simulated bool   `json:"simulated,omitempty"` // the merchant asked for it
+	Code      string `json:"networkReasonCode,omitempty"` // of disputed
+	RespondBy string `json:"respondBy,omitempty"`         // of disputed, RFC 3339
+	Simulated bool   `json:"simulated,omitempty"`         // the merchant asked for it
 }
 
 // Signed is a notification on its way.
@@ -302,7 +305,15 @@ func (p *Provider) Notice(header http.Header, body []byte) (pay.Notice, error) {
 	case "expired":
 		notice.Outcome = pay.Outcome{Kind: pay.Lapsed}
 	case "disputed":
-		notice.Dispute, notice.Outcome.Message = true, n.Reason
+		notice.Dispute, notice.Outcome.Message, notice.Network = true, n.Reason, n.Code
+		if n.RespondBy != "" {
+			var err error
+			if notice.RespondBy, err = time.Parse(time.RFC3339, n.RespondBy); err != nil {
+				return pay.Notice{}, fmt.Errorf("sandbox notification: respondBy: %w", err)
+			}
+		}
+	case "dispute_won", "dispute_lost", "dispute_withdrawn":
+		notice.Ruling, notice.Outcome.Message = pay.Ruling(strings.TrimPrefix(n.Status, "dispute_")), n.Reason
 	default:
 		return pay.Notice{}, fmt.Errorf("sandbox notification: unknown status %q", n.Status)
 	}

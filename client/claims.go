@@ -1,0 +1,213 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// NewRefund is what a refund is made from. The zero value refunds all that is
+// left.
+type NewRefund struct {
+	Amount Decimal `json:"amount,omitempty"` // the payment's local currency; "" for all that is left
+	Reason string  `json:"reason,omitempty"`
+
+	// IdempotencyKey makes it safe to send the same refund again: a repeat gets
+	// the first reply, with Replayed set.
+	IdempotencyKey string `json:"-"`
+}
+
+// Refund is a refund as it was opened. Its claim tells what becomes of it: the
+// event claim.resolved, or Claim with its ID.
+type Refund struct {
+	ID            string    `json:"refundId"` // CLM-…, also of the claim
+	TransactionID string    `json:"transactionId"`
+	Amount        Decimal   `json:"amount"` // local currency
+	AmountUSD     Decimal   `json:"amountUsd"`
+	Currency      string    `json:"currency"`
+	Status        string    `json:"status"` // pending
+	Reason        string    `json:"reason"`
+	CreatedAt     time.Time `json:"createdAt"`
+
+	Replayed bool `json:"-"` // an earlier request with the key had opened it
+}
+
+// Refund gives a payment's money back, in full or in part.
+func (c *Client) Refund(ctx context.Context, payment string, n NewRefund) (Refund, error) {
+	var r Refund
+	header, err := c.do(ctx, request{
+		method: http.MethodPost, path: "/payments/" + url.PathEscape(payment) + "/refund", body: n,
+		header: map[string]string{"Idempotency-Key": n.IdempotencyKey},
+	}, &r)
+	r.Replayed = header.Get(replayedHeader) == "true"
+	return r, err
+}
+
+// ClaimType says who wants the money back.
+type ClaimType string
+
+// The types of claims.
+const (
+	UserDispute     ClaimType = "user_dispute" // a refund
+	ChargebackClaim ClaimType = "chargeback"   // the card's issuer
+	Inquiry         ClaimType = "inquiry"      // money that came after its payment had ended
+)
+
+// ClaimStatus is where a claim stands.
+type ClaimStatus string
+
+// The statuses. The last four are terminal; expired counts as approved.
+const (
+	ClaimPending       ClaimStatus = "pending"
+	ClaimNeedsEvidence ClaimStatus = "needs_evidence"
+	ClaimUnderReview   ClaimStatus = "under_review"
+	ClaimApproved      ClaimStatus = "approved" // the shopper is paid
+	ClaimRejected      ClaimStatus = "rejected" // the money stays with the merchant
+	ClaimExpired       ClaimStatus = "expired"
+	ClaimWithdrawn     ClaimStatus = "withdrawn"
+)
+
+// Claim is a demand to give a payment's money back.
+type Claim struct {
+	ID                string      `json:"id"` // CLM-…
+	Type              ClaimType   `json:"type"`
+	Status            ClaimStatus `json:"status"`
+	Outcome           ClaimStatus `json:"outcome"` // approved, rejected or withdrawn; "" until resolved
+	TransactionID     string      `json:"transactionId"`
+	MerchantOrderID   string      `json:"merchantOrderId"`
+	Amount            Decimal     `json:"amount"` // local currency
+	Currency          string      `json:"currency"`
+	AmountUSD         Decimal     `json:"amountUsd"`
+	FrozenUSD         Decimal     `json:"frozenUsd"` // held of the balance now
+	FeeUSD            Decimal     `json:"feeUsd"`
+	Reason            string      `json:"reason"`
+	NetworkReasonCode string      `json:"networkReasonCode"`
+	EvidenceDueBy     time.Time   `json:"evidenceDueBy"` // zero where none is wanted
+	Evidence          []Evidence  `json:"evidence"`
+	Timeline          []ClaimStep `json:"timeline"`
+	CreatedAt         time.Time   `json:"createdAt"`
+	UpdatedAt         time.Time   `json:"updatedAt"`
+	ResolvedAt        time.Time   `json:"resolvedAt"` // zero until then
+}
+
+// ClaimStep is one line of a claim's history.
+type ClaimStep struct {
+	Status ClaimStatus `json:"status"`
+	At     time.Time   `json:"at"`
+	Actor  string      `json:"actor"` // merchant, issuer, provider, operator or system
+	Note   string      `json:"note"`
+}
+
+// Evidence is what the merchant said against a claim. File is nil where it is
+// a text alone.
+type Evidence struct {
+	ID          string        `json:"id"` // ev_…
+	Kind        string        `json:"kind"`
+	Text        string        `json:"text"`
+	File        *EvidenceFile `json:"file"`
+	SubmittedAt time.Time     `json:"submittedAt"`
+}
+
+// EvidenceFile tells of a file; DownloadEvidence reads it.
+type EvidenceFile struct {
+	Name        string `json:"name"`
+	ContentType string `json:"contentType"`
+	Size        int64  `json:"size"`
+	SHA256      string `json:"sha256"` // hex
+}
+
+// Claim reads a claim.
+func (c *Client) Claim(ctx context.Context, id string) (Claim, error) {
+	var claim Claim
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/claims/" + url.PathEscape(id)}, &claim)
+	return claim, err
+}
+
+// ClaimFilter selects claims; zero fields select all.
+type ClaimFilter struct {
+	Status        ClaimStatus
+	Type          ClaimType
+	TransactionID string
+
+	Limit  int // rows of a page, 1 to 100; 0 means 50
+	Offset int // rows to skip
+}
+
+// ClaimPage is one page of claims.
+type ClaimPage struct {
+	Data       []Claim    `json:"data"`
+	Pagination Pagination `json:"pagination"`
+}
+
+// Claims lists claims, newest first.
+func (c *Client) Claims(ctx context.Context, f ClaimFilter) (ClaimPage, error) {
+	v := map[string]string{"status": string(f.Status), "type": string(f.Type), "transactionId": f.TransactionID}
+	addPage(v, f.Limit, f.Offset)
+	var page ClaimPage
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/claims", query: values(v)}, &page)
+	return page, err
+}
+
+// AllClaims goes through all claims that the filter selects, newest first,
+// asking for a page at a time. A claim that is opened meanwhile may make one
+// come twice. It ends after the first error.
+func (c *Client) AllClaims(ctx context.Context, f ClaimFilter) iter.Seq2[Claim, error] {
+	return func(yield func(Claim, error) bool) {
+		for {
+			page, err := c.Claims(ctx, f)
+			if err != nil {
+				yield(Claim{}, err)
+				return
+			}
+			for _, claim := range page.Data {
+				if !yield(claim, nil) {
+					return
+				}
+			}
+			f.Offset += len(page.Data)
+			if len(page.Data) == 0 || int64(f.Offset) >= page.Pagination.Total {
+				return
+			}
+		}
+	}
+}
+
+// AcceptClaim gives in: the shopper is paid.
+func (c *Client) AcceptClaim(ctx context.Context, id string) (Claim, error) {
+	var claim Claim
+	_, err := c.do(ctx, request{method: http.MethodPost, path: "/claims/" + url.PathEscape(id) + "/accept"}, &claim)
+	return claim, err
+}
+
+// NewEvidence is a text, a file or both.
+type NewEvidence struct {
+	Kind string           `json:"kind"` // such as receipt or delivery_proof
+	Text string           `json:"text,omitempty"`
+	File *NewEvidenceFile `json:"file,omitempty"`
+}
+
+// NewEvidenceFile is a file of at most 10 MiB: application/pdf, image/png,
+// image/jpeg or text/plain.
+type NewEvidenceFile struct {
+	Name        string `json:"name"`
+	ContentType string `json:"contentType"`
+	Content     []byte `json:"content"`
+}
+
+// SubmitEvidence answers a claim and returns it.
+func (c *Client) SubmitEvidence(ctx context.Context, id string, n NewEvidence) (Claim, error) {
+	var claim Claim
+	_, err := c.do(ctx, request{method: http.MethodPost, path: "/claims/" + url.PathEscape(id) + "/evidence", body: n}, &claim)
+	return claim, err
+}
+
+// DownloadEvidence reads the file of a piece of evidence.
+func (c *Client) DownloadEvidence(ctx context.Context, claim, evidence string) ([]byte, error) {
+	var content []byte
+	_, err := c.do(ctx, request{
+		method: http.MethodGet, path: "/claims/" + url.PathEscape(claim) + "/evidence/" + url.PathEscape(evidence) + "/file",
+	}, &content)
+	return content, err
+}

@@ -1,0 +1,202 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// NewWallet is what a wallet is made from.
+type NewWallet struct {
+	Label       string `json:"label,omitempty"`
+	Type        string `json:"type"`              // bank_account or crypto
+	Currency    string `json:"currency"`          // ISO 4217, or a token such as USDT
+	Network     string `json:"network,omitempty"` // only needed where the currency has several
+	Destination string `json:"destination"`       // account, key or address; never shown again
+	IsDefault   bool   `json:"isDefault,omitempty"`
+
+	// CoolDown plays production's cool-down in the sandbox.
+	CoolDown bool `json:"-"`
+}
+
+// Wallet is where withdrawals are paid to.
+type Wallet struct {
+	ID                string    `json:"id"` // wal_…
+	Label             string    `json:"label"`
+	Type              string    `json:"type"`
+	Currency          string    `json:"currency"`
+	Network           string    `json:"network"`
+	DestinationMasked string    `json:"destinationMasked"`
+	Status            string    `json:"status"`    // pending_verification, active or disabled
+	IsDefault         bool      `json:"isDefault"` // where withdrawals go that name no wallet
+	CreatedAt         time.Time `json:"createdAt"`
+}
+
+// CreateWallet adds a wallet. A production one can be withdrawn to once its
+// cool-down is over.
+func (c *Client) CreateWallet(ctx context.Context, n NewWallet) (Wallet, error) {
+	simulate := ""
+	if n.CoolDown {
+		simulate = "cool_down"
+	}
+	var w Wallet
+	_, err := c.do(ctx, request{
+		method: http.MethodPost, path: "/wallets", body: n, header: map[string]string{"Sandbox-Simulate": simulate},
+	}, &w)
+	return w, err
+}
+
+// Wallet reads a wallet, a disabled one too.
+func (c *Client) Wallet(ctx context.Context, id string) (Wallet, error) {
+	var w Wallet
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/wallets/" + url.PathEscape(id)}, &w)
+	return w, err
+}
+
+// WalletPage is one page of wallets.
+type WalletPage struct {
+	Data       []Wallet   `json:"data"`
+	Pagination Pagination `json:"pagination"`
+}
+
+// Wallets lists wallets, newest first; status "" selects all. Limit 0 means 50.
+func (c *Client) Wallets(ctx context.Context, status string, limit, offset int) (WalletPage, error) {
+	query := map[string]string{"status": status}
+	addPage(query, limit, offset)
+	var page WalletPage
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/wallets", query: values(query)}, &page)
+	return page, err
+}
+
+// DeleteWallet disables a wallet. Withdrawals to it that were not sent yet fail.
+func (c *Client) DeleteWallet(ctx context.Context, id string) error {
+	_, err := c.do(ctx, request{method: http.MethodDelete, path: "/wallets/" + url.PathEscape(id)}, nil)
+	return err
+}
+
+// NewWithdrawal is what a withdrawal is made from.
+type NewWithdrawal struct {
+	WalletID string  `json:"walletId,omitempty"` // "" for the default wallet
+	Amount   Decimal `json:"amount"`             // USD, the fee included
+
+	// IdempotencyKey makes it safe to send the same withdrawal again.
+	IdempotencyKey string `json:"-"`
+}
+
+// Withdrawal is money on its way from the available balance to a wallet.
+type Withdrawal struct {
+	ID             string    `json:"id"` // wdr_…
+	WalletID       string    `json:"walletId"`
+	Amount         Decimal   `json:"amount"`
+	Currency       string    `json:"currency"` // USD
+	FeeUSD         Decimal   `json:"feeUsd"`
+	NetAmount      Decimal   `json:"netAmount"` // Amount less FeeUSD
+	Status         string    `json:"status"`    // pending, processing, completed, failed or canceled
+	FailureCode    string    `json:"failureCode"`
+	FailureMessage string    `json:"failureMessage"`
+	Reference      string    `json:"reference"`
+	CreatedAt      time.Time `json:"createdAt"`
+	CompletedAt    time.Time `json:"completedAt"` // zero unless it completed
+	FailedAt       time.Time `json:"failedAt"`    // zero unless it failed
+	Replayed       bool      `json:"-"`           // an earlier request with the same key made it
+}
+
+// CreateWithdrawal takes money out of the available balance.
+func (c *Client) CreateWithdrawal(ctx context.Context, n NewWithdrawal) (Withdrawal, error) {
+	var w Withdrawal
+	header, err := c.do(ctx, request{
+		method: http.MethodPost, path: "/withdrawals", body: n, header: map[string]string{"Idempotency-Key": n.IdempotencyKey},
+	}, &w)
+	w.Replayed = header.Get(replayedHeader) == "true"
+	return w, err
+}
+
+// Withdrawal reads a withdrawal.
+func (c *Client) Withdrawal(ctx context.Context, id string) (Withdrawal, error) {
+	var w Withdrawal
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/withdrawals/" + url.PathEscape(id)}, &w)
+	return w, err
+}
+
+// CancelWithdrawal gives a pending withdrawal back to the balance.
+func (c *Client) CancelWithdrawal(ctx context.Context, id string) (Withdrawal, error) {
+	var w Withdrawal
+	_, err := c.do(ctx, request{method: http.MethodPost, path: "/withdrawals/" + url.PathEscape(id) + "/cancel"}, &w)
+	return w, err
+}
+
+// WithdrawalFilter selects withdrawals; zero fields select all.
+type WithdrawalFilter struct {
+	Status   string
+	WalletID string
+	From, To time.Time // created at From or later, and before To
+
+	Limit  int // rows of a page, 1 to 100; 0 means 50
+	Offset int // rows to skip
+}
+
+// WithdrawalPage is one page of withdrawals.
+type WithdrawalPage struct {
+	Data       []Withdrawal `json:"data"`
+	Pagination Pagination   `json:"pagination"`
+}
+
+// Withdrawals lists withdrawals, newest first.
+func (c *Client) Withdrawals(ctx context.Context, f WithdrawalFilter) (WithdrawalPage, error) {
+	query := map[string]string{"status": f.Status, "walletId": f.WalletID, "from": moment(f.From), "to": moment(f.To)}
+	addPage(query, f.Limit, f.Offset)
+	var page WithdrawalPage
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/withdrawals", query: values(query)}, &page)
+	return page, err
+}
+
+// NewVerification is what a verification is made from.
+type NewVerification struct {
+	Level       string `json:"level"`       // basic or enhanced
+	SubjectType string `json:"subjectType"` // individual or company
+	ReturnURL   string `json:"returnUrl,omitempty"`
+}
+
+// Verification is an attempt to verify the merchant.
+type Verification struct {
+	ID                string             `json:"verificationId"` // kyc_…
+	Level             string             `json:"level"`
+	Status            string             `json:"status"` // requires_input, processing, verified, rejected or expired
+	URL               string             `json:"url"`    // where the merchant goes on
+	ExpiresAt         time.Time          `json:"expiresAt"`
+	RequiredDocuments []string           `json:"requiredDocuments"`
+	LastError         *VerificationError `json:"lastError"` // nil unless it was rejected
+	CreatedAt         time.Time          `json:"createdAt"`
+}
+
+// VerificationError says why a verification was rejected.
+type VerificationError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// StartVerification begins to verify the merchant, or returns the verification
+// that is open.
+func (c *Client) StartVerification(ctx context.Context, n NewVerification) (Verification, error) {
+	var v Verification
+	_, err := c.do(ctx, request{method: http.MethodPost, path: "/kyc/init", body: n}, &v)
+	return v, err
+}
+
+// Verification reads a verification.
+func (c *Client) Verification(ctx context.Context, id string) (Verification, error) {
+	var v Verification
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/kyc/" + url.PathEscape(id)}, &v)
+	return v, err
+}
+
+// SimulateVerification moves a sandbox verification to processing, verified,
+// rejected or expired.
+func (c *Client) SimulateVerification(ctx context.Context, id, status string) (Verification, error) {
+	var v Verification
+	_, err := c.do(ctx, request{
+		method: http.MethodPost, path: "/sandbox/kyc/" + url.PathEscape(id), body: map[string]string{"status": status},
+	}, &v)
+	return v, err
+}

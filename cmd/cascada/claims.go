@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"text/tabwriter"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+type claimCmd struct {
+	List    claimListCmd    `cmd:"" help:"List refunds and claims of all merchants, newest first."`
+	Show    claimShowCmd    `cmd:"" help:"Tell a claim's history and evidence."`
+	Ask     claimAskCmd     `cmd:"" help:"Ask a merchant for evidence on an inquiry; he has seven days."`
+	Resolve claimResolveCmd `cmd:"" help:"End a claim by the word of the bank, the provider or yourself. Works while the server runs."`
+}
+
+type claimListCmd struct {
+	database
+	Status pay.ClaimStatus `default:"" enum:",pending,needs_evidence,under_review,approved,rejected,expired,withdrawn" help:"Only claims of this status."`
+	Type   pay.ClaimKind   `default:"" enum:",user_dispute,chargeback,inquiry" help:"Only claims of this type: user_dispute is a refund, inquiry is money that came after the end."`
+	Limit  int             `default:"50" help:"At most so many."`
+}
+
+func (c *claimListCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	list, err := a.AnyClaims(ctx, c.Status, c.Type, c.Limit)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CLAIM\tTYPE\tSTATUS\tAMOUNT\tUSD\tENVIRONMENT\tTRANSACTION\tDUE")
+	for _, claim := range list {
+		due := ""
+		if !claim.DueAt.IsZero() {
+			due = claim.DueAt.UTC().Format("2006-01-02 15:04")
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", claim.ID, claim.Kind, claim.Status, claim.Local,
+			claim.Dollars(), claim.Environment(), claim.Payment, due)
+	}
+	return w.Flush()
+}
+
+type claimShowCmd struct {
+	database
+	Claim string `arg:"" help:"Claim id, CLM-…"`
+}
+
+func (c *claimShowCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	claim, err := a.AnyClaim(ctx, c.Claim)
+	if err != nil {
+		return err
+	}
+	fmt.Println(claim)
+	return nil
+}
+
+type claimAskCmd struct {
+	database
+	Claim string `arg:"" help:"Claim id, CLM-…"`
+	Note  string `required:"" help:"What you want to know; the merchant reads it."`
+}
+
+func (c *claimAskCmd) Run(ctx context.Context, log *slog.Logger) error {
+	return c.rule(ctx, log, c.Claim, pay.AskEvidence, c.Note)
+}
+
+type claimResolveCmd struct {
+	database
+	Claim   string          `arg:"" help:"Claim id, CLM-…"`
+	Outcome pay.ClaimStatus `required:"" enum:"approved,rejected,withdrawn" placeholder:"OUTCOME" help:"approved pays the shopper; rejected and withdrawn leave the money to the merchant."`
+	Note    string          `required:"" help:"Why; the merchant reads it."`
+}
+
+func (c *claimResolveCmd) Run(ctx context.Context, log *slog.Logger) error {
+	verbs := map[pay.ClaimStatus]pay.ClaimVerb{pay.ClaimApproved: pay.Approve, pay.ClaimRejected: pay.Reject, pay.ClaimWithdrawn: pay.Withdraw}
+	return c.rule(ctx, log, c.Claim, verbs[c.Outcome], c.Note)
+}
+
+// rule applies the operator's word and shows the claim after it.
+func (d database) rule(ctx context.Context, log *slog.Logger, id string, v pay.ClaimVerb, note string) error {
+	a, err := d.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	claim, err := a.RuleClaim(ctx, id, v, note)
+	if err != nil {
+		return err
+	}
+	fmt.Println(claim)
+	if claim.Calling() {
+		fmt.Println("the provider has not confirmed the refund yet; a running server asks it again")
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package main_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+)
+
+// The operator ends claims while the server runs, and the shop is told.
+func TestOperatorResolvesClaims(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		u := newUser(t)
+		s := u.serve(t, "--database", database)
+		key := u.merchant(t, database).Keys.Sandbox.Secret
+		in := s.subscribe(key)
+		status, reply := s.call("POST", "/payments", key, `{"amount":55,"paymentMethodId":"sbx_card"}`, http.Header{"Sandbox-Simulate": {"chargeback"}})
+		if status != http.StatusCreated {
+			t.Fatalf("create: %d %v", status, reply)
+		}
+		payment := text(reply, "transactionId")
+		list, log, code := u.run(t, "claim", "list", "--database", database, "--type", "chargeback", "--status", "needs_evidence")
+		fields := strings.Fields(list)
+		at := len(strings.Fields("CLAIM TYPE STATUS AMOUNT USD ENVIRONMENT TRANSACTION DUE"))
+		if code != 0 || len(fields) < at+8 || !strings.Contains(list, payment) || !strings.Contains(list, "55.00 USD") {
+			t.Fatalf("claim list: exit %d\n%s%s", code, list, log)
+		}
+		claim := fields[at]
+		if out, log, code := u.run(t, "claim", "ask", "--database", database, claim, "--note", "why?"); code == 0 || !strings.Contains(log, "conflict_state") {
+			t.Errorf("a chargeback was asked about: exit %d\n%s%s", code, out, log)
+		}
+		out, log, code := u.run(t, "claim", "resolve", "--database", database, claim, "--outcome", "rejected", "--note", "the bank's letter 7")
+		if code != 0 || !strings.Contains(out, "rejected by the operator: the bank's letter 7") {
+			t.Errorf("claim resolve: exit %d\n%s%s", code, out, log)
+		}
+		if again, log, code := u.run(t, "claim", "resolve", "--database", database, claim, "--outcome", "approved", "--note", "no"); code == 0 || !strings.Contains(log, "claim_already_resolved") {
+			t.Errorf("resolved twice: exit %d\n%s%s", code, again, log)
+		}
+		if shown, log, code := u.run(t, "claim", "show", "--database", database, claim); code != 0 || shown != out {
+			t.Errorf("claim show: exit %d, want what resolve printed\n%s%s", code, shown, log)
+		}
+		if status, reply := s.call("GET", "/claims/"+claim, key, "", nil); status != http.StatusOK || text(reply, "status") != "rejected" {
+			t.Errorf("the API shows %d %v", status, reply)
+		}
+		in.settle(t, database)
+		if !in.told("claim.resolved", claim) {
+			t.Error("the shop was not told claim.resolved")
+		}
+		u.check(t, database)
+		s.stop()
+	})
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"text/tabwriter"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+type kycCmd struct {
+	List    kycListCmd    `cmd:"" help:"List verifications, newest first."`
+	Approve kycApproveCmd `cmd:"" help:"Verify a merchant: it may withdraw from then on."`
+	Reject  kycRejectCmd  `cmd:"" help:"Reject a verification; the merchant may begin a new one."`
+}
+
+type kycListCmd struct {
+	database
+	Status   pay.VerificationStatus `enum:",requires_input,processing,verified,rejected,expired" default:"" help:"Only those that are requires_input, processing, verified, rejected or expired."`
+	Merchant string                 `help:"Only this merchant's."`
+	Limit    int                    `default:"100" help:"How many at most."`
+}
+
+func (c *kycListCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	list, err := a.Verifications(ctx, c.Status, c.Merchant, c.Limit)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tMERCHANT\tENVIRONMENT\tLEVEL\tSUBJECT\tSTATUS\tCREATED")
+	for _, v := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.ID, v.Merchant, v.Environment(), v.Level, v.Subject, v.Status,
+			v.CreatedAt.UTC().Format("2006-01-02 15:04:05"))
+	}
+	return w.Flush()
+}
+
+type kycApproveCmd struct {
+	database
+	ID string `arg:"" help:"Verification's id, kyc_…"`
+}
+
+func (c *kycApproveCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	return a.DecideVerification(ctx, c.ID, pay.KYCVerified, "", "")
+}
+
+type kycRejectCmd struct {
+	database
+	ID      string `arg:"" help:"Verification's id, kyc_…"`
+	Code    string `default:"document_unreadable" help:"Why, in one word (lastError.code)."`
+	Message string `default:"A document cannot be read." help:"Why, for people (lastError.message)."`
+}
+
+func (c *kycRejectCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	return a.DecideVerification(ctx, c.ID, pay.KYCRejected, c.Code, c.Message)
+}

@@ -1,0 +1,188 @@
+package api
+
+import (
+	"context"
+	"mime"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+type claimsIn struct {
+	Page
+	Status        pay.ClaimStatus `query:"status" enum:"pending,needs_evidence,under_review,approved,rejected,expired,withdrawn"`
+	Type          pay.ClaimKind   `query:"type" enum:"user_dispute,chargeback,inquiry"`
+	TransactionID string          `query:"transactionId"`
+}
+
+// Resolve checks the filter.
+func (in *claimsIn) Resolve(ctx huma.Context) []error {
+	issues := in.Page.Resolve(ctx)
+	if !utf8.ValidString(in.TransactionID) || hasNUL(in.TransactionID) {
+		issues = append(issues, coded(pay.CodeInvalidRequest, "transactionId", "transactionId must be UTF-8 without NUL characters"))
+	}
+	return issues
+}
+
+type claimsOut struct {
+	Body struct {
+		Data       []view.Claim `json:"data"`
+		Pagination Pagination   `json:"pagination"`
+	}
+}
+
+type claimOut struct{ Body view.Claim }
+
+type fileIn struct {
+	ID         string `path:"id"`
+	EvidenceID string `path:"evidenceId"`
+}
+
+// fileOut is a file for download: a browser neither shows nor runs it.
+type fileOut struct {
+	ContentType  string `header:"Content-Type"`
+	Disposition  string `header:"Content-Disposition"`
+	NoSniff      string `header:"X-Content-Type-Options"`
+	Policy       string `header:"Content-Security-Policy"`
+	CacheControl string `header:"Cache-Control"`
+	Body         []byte
+}
+
+// maxUploads is how many pieces of evidence a node reads at a time: each may
+// take some 40 MB while it is checked.
+const maxUploads = 8
+
+// atMost lets so many requests of an endpoint run at a time; others are told to
+// come again.
+func (a *API) atMost(n int) func(huma.Context, func(huma.Context)) {
+	slots := make(chan struct{}, n)
+	return func(ctx huma.Context, next func(huma.Context)) {
+		select {
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
+			next(ctx)
+		default:
+			a.refuse(ctx, pay.NewError(pay.CodeServiceUnavailable, "too many uploads at once: retry with backoff"))
+		}
+	}
+}
+
+// evidenceTimeout is how long the largest piece of evidence may take to come.
+const evidenceTimeout = 50 * time.Second
+
+func (a *API) claimRoutes() {
+	tags := []string{"Claims"}
+	handle(a, huma.Operation{OperationID: "listClaims", Method: http.MethodGet, Path: "/claims", Tags: tags,
+		Summary: "List refunds and claims, newest first"}, secretKey, a.claims)
+	handle(a, huma.Operation{OperationID: "getClaim", Method: http.MethodGet, Path: "/claims/{id}", Tags: tags,
+		Summary: "Read a claim"}, secretKey, a.claim)
+	handle(a, huma.Operation{OperationID: "submitEvidence", Method: http.MethodPost, Path: "/claims/{id}/evidence", Tags: tags,
+		Summary: "Answer a claim with a text, a file or both", DefaultStatus: http.StatusCreated,
+		MaxBodyBytes: maxEvidenceBody, BodyReadTimeout: evidenceTimeout, Middlewares: huma.Middlewares{a.atMost(maxUploads)},
+	}, secretKey, a.submitEvidence)
+	handle(a, huma.Operation{OperationID: "acceptClaim", Method: http.MethodPost, Path: "/claims/{id}/accept", Tags: tags,
+		Summary: "Give in: the shopper is paid", DefaultStatus: http.StatusOK}, secretKey, a.acceptClaim)
+	files := map[string]*huma.MediaType{}
+	for kind := range evidenceTypes {
+		files[kind] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+	}
+	handle(a, huma.Operation{OperationID: "getEvidenceFile", Method: http.MethodGet, Path: "/claims/{id}/evidence/{evidenceId}/file", Tags: tags,
+		Summary: "Download the file of a piece of evidence", Responses: map[string]*huma.Response{"200": {Description: "The file", Content: files}},
+	}, secretKey, a.evidenceFile)
+}
+
+func (a *API) claims(ctx context.Context, call Call, in *claimsIn) (*claimsOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	list, total, err := a.app.Claims(ctx, scope, store.ClaimFilter{
+		Status: in.Status, Kind: in.Type, Payment: in.TransactionID, Limit: in.limit, Offset: in.offset,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &claimsOut{}
+	out.Body.Data, out.Body.Pagination = make([]view.Claim, 0, len(list)), in.of(total)
+	for _, c := range list {
+		out.Body.Data = append(out.Body.Data, view.NewClaim(c))
+	}
+	return out, nil
+}
+
+func (a *API) claim(ctx context.Context, call Call, in *getIn) (*claimOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.app.Claim(ctx, scope, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &claimOut{view.NewClaim(c)}, nil
+}
+
+func (a *API) submitEvidence(ctx context.Context, call Call, in *evidenceIn) (*claimOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	n := app.NewEvidence{Kind: in.Body.Kind, Text: in.Body.Text, By: call.Actor()}
+	if f := in.Body.File; f != nil {
+		n.File, n.Content = f.described(), f.content
+	}
+	c, err := a.app.SubmitEvidence(ctx, scope, in.ID, n)
+	if err != nil {
+		return nil, err
+	}
+	return &claimOut{view.NewClaim(c)}, nil
+}
+
+func (a *API) acceptClaim(ctx context.Context, call Call, in *getIn) (*claimOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.app.AcceptClaim(ctx, scope, in.ID, call.Actor())
+	if err != nil {
+		return nil, err
+	}
+	return &claimOut{view.NewClaim(c)}, nil
+}
+
+func (a *API) evidenceFile(ctx context.Context, call Call, in *fileIn) (*fileOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	f, err := a.app.EvidenceFile(ctx, scope, in.ID, in.EvidenceID)
+	if err != nil {
+		return nil, err
+	}
+	return &fileOut{
+		ContentType: f.Type, Disposition: mime.FormatMediaType("attachment", map[string]string{"filename": f.Name}),
+		NoSniff: "nosniff", Policy: "default-src 'none'; sandbox", CacheControl: "private, no-store", Body: f.Content,
+	}, nil
+}
+
+// publishClaims says in the published document what the validated one cannot.
+func publishClaims(schemas map[string]any) {
+	property := func(schema, name string) (of, value map[string]any) {
+		described, _ := schemas[schema].(map[string]any)
+		of, _ = described["properties"].(map[string]any)
+		value, _ = of[name].(map[string]any)
+		return of, value
+	}
+	refund, _ := property("RefundBody", "amount")
+	refund["amount"] = map[string]any{"type": "number", "description": refundAmountDoc, "exclusiveMinimum": 0, "examples": []any{25.5}}
+	_, content := property("EvidenceUpload", "content")
+	content["contentEncoding"] = "base64" // huma would match every byte against a pattern
+	_, outcome := property("Claim", "outcome")
+	outcome["enum"] = []any{pay.ClaimApproved, pay.ClaimRejected, pay.ClaimWithdrawn, nil}
+}

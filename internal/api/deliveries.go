@@ -1,0 +1,166 @@
+package api
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+type deliveriesIn struct {
+	Page
+	ID     string `path:"id"`
+	Status string `query:"status" doc:"pending, delivered, failed or dead_letter"`
+	Event  string `query:"event" doc:"Event name"`
+	From   string `query:"from" doc:"Created from: a date or a date-time, UTC where no zone is given"`
+	To     string `query:"to" doc:"Created before"`
+	filter store.DeliveryFilter
+}
+
+// Resolve reads the filter.
+func (in *deliveriesIn) Resolve(ctx huma.Context) (issues []error) {
+	issues = in.Page.Resolve(ctx)
+	bad := func(param, message string) {
+		issues = append(issues, coded(pay.CodeInvalidRequest, param, message))
+	}
+	in.filter = store.DeliveryFilter{Status: pay.DeliveryStatus(in.Status), Type: pay.EventType(in.Event), Limit: in.limit, Offset: in.offset}
+	if in.Status != "" && !slices.Contains(pay.DeliveryStatuses(), in.filter.Status) {
+		bad("status", "status must be one of pending, delivered, failed, dead_letter")
+	}
+	if in.Event != "" && !slices.Contains(pay.EventTypes(), in.filter.Type) {
+		bad("event", "event must be the name of an event")
+	}
+	for _, bound := range []struct {
+		param, text string
+		into        *time.Time
+	}{{"from", in.From, &in.filter.From}, {"to", in.To, &in.filter.To}} {
+		if bound.text == "" {
+			continue
+		}
+		var ok bool
+		if *bound.into, ok = moment(bound.text); !ok {
+			bad(bound.param, bound.param+" must be an ISO 8601 date or date-time")
+		}
+	}
+	return issues
+}
+
+type deliveriesOut struct {
+	Body struct {
+		Data       []view.Delivery `json:"data"`
+		Pagination Pagination      `json:"pagination"`
+	}
+}
+
+type deliveryIn struct {
+	ID         string `path:"id"`
+	DeliveryID string `path:"deliveryId" doc:"wd_…, or dlv_… as the header has it"`
+}
+
+type deliveryOut struct{ Body view.DeliveryDetail }
+
+type replayOut struct{ Body view.Replay }
+
+type inboxIn struct {
+	Page
+	ID string `path:"id"`
+}
+
+type inboxOut struct {
+	Body struct {
+		Data       []view.Received `json:"data" doc:"The newest 1000 of the last 30 days"`
+		Pagination Pagination      `json:"pagination"`
+	}
+}
+
+func (a *API) deliveryRoutes(tags []string) {
+	handle(a, huma.Operation{OperationID: "listDeliveries", Method: http.MethodGet, Path: "/webhooks/{id}/deliveries", Tags: tags,
+		Summary: "List deliveries, newest first"}, secretKey, a.deliveries)
+	handle(a, huma.Operation{OperationID: "getDelivery", Method: http.MethodGet, Path: "/webhooks/{id}/deliveries/{deliveryId}", Tags: tags,
+		Summary: "Read a delivery, its payload and its tries"}, secretKey, a.delivery)
+	handle(a, huma.Operation{OperationID: "replayDelivery", Method: http.MethodPost, Path: "/webhooks/{id}/deliveries/{deliveryId}/replay", Tags: tags,
+		Summary: "Send a failed delivery again"}, secretKey, a.replayDelivery)
+	handle(a, huma.Operation{OperationID: "listInbox", Method: http.MethodGet, Path: "/webhooks/{id}/inbox", Tags: tags,
+		Summary: "List what the managed inbox received, newest first"}, secretKey, a.listInbox)
+	a.mux.HandleFunc("POST /inbox/{slug}", a.receive)
+}
+
+func (a *API) deliveries(ctx context.Context, call Call, in *deliveriesIn) (*deliveriesOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	log, err := a.app.Deliveries(ctx, scope, in.ID, in.filter)
+	if err != nil {
+		return nil, err
+	}
+	out := &deliveriesOut{}
+	out.Body.Data, out.Body.Pagination = make([]view.Delivery, 0, len(log.Deliveries)), in.of(log.Total)
+	for _, d := range log.Deliveries {
+		out.Body.Data = append(out.Body.Data, view.NewDelivery(d, log.Subscription))
+	}
+	return out, nil
+}
+
+func (a *API) delivery(ctx context.Context, call Call, in *deliveryIn) (*deliveryOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	sub, d, err := a.app.Delivery(ctx, scope, in.ID, in.DeliveryID)
+	if err != nil {
+		return nil, err
+	}
+	return &deliveryOut{view.NewDeliveryDetail(d.Delivery, sub, d.Payload)}, nil
+}
+
+func (a *API) replayDelivery(ctx context.Context, call Call, in *deliveryIn) (*replayOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	r, err := a.app.Replay(ctx, call.Principal, scope, in.ID, in.DeliveryID)
+	if err != nil {
+		return nil, err
+	}
+	return &replayOut{view.NewReplay(r.Delivery, r.Previous, r.Status, r.Next)}, nil
+}
+
+func (a *API) listInbox(ctx context.Context, call Call, in *inboxIn) (*inboxOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	list, total, err := a.app.Inbox(ctx, scope, in.ID, in.limit, in.offset)
+	if err != nil {
+		return nil, err
+	}
+	out := &inboxOut{}
+	out.Body.Data, out.Body.Pagination = make([]view.Received, 0, len(list)), in.of(total)
+	for _, r := range list {
+		out.Body.Data = append(out.Body.Data, view.NewReceived(r))
+	}
+	return out, nil
+}
+
+// receive takes a delivery to a managed inbox. The signature over the raw body
+// stands in for credentials.
+func (a *API) receive(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		a.writeError(w, r, pay.NewError(pay.CodePayloadTooLarge, "the body is larger than 1 MiB"))
+		return
+	}
+	if err := a.app.Receive(r.Context(), r.PathValue("slug"), r.Header, body); err != nil {
+		a.writeError(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, `{"ok":true}`+"\n") // the sender may be gone
+}

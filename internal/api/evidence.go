@@ -1,0 +1,92 @@
+package api
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// maxEvidenceBody bounds the body of evidence: the largest file in base64, and
+// as much beside it as any other body may have.
+const maxEvidenceBody = int64(pay.MaxEvidenceFile+2)/3*4 + maxBody
+
+// evidenceTypes are the types of files that are taken, each with how its
+// content tells it: a file is kept only as what it is.
+var evidenceTypes = map[string]func([]byte) bool{
+	"application/pdf": func(b []byte) bool { return bytes.HasPrefix(b, []byte("%PDF-")) },
+	"image/png":       func(b []byte) bool { return bytes.HasPrefix(b, []byte("\x89PNG\r\n\x1a\n")) },
+	"image/jpeg":      func(b []byte) bool { return bytes.HasPrefix(b, []byte("\xff\xd8\xff")) },
+	"text/plain":      plainText,
+}
+
+// plainText reports whether a content is text and nothing else.
+func plainText(content []byte) bool {
+	control := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\t\n\f\r", r) }
+	return utf8.Valid(content) && bytes.IndexFunc(content, control) < 0
+}
+
+// EvidenceBody is what a shop sends against a claim.
+type EvidenceBody struct {
+	Kind string          `json:"kind" minLength:"1" maxLength:"60" example:"delivery_proof" doc:"What it shows, such as receipt, delivery_proof, customer_communication, refund_policy or other"`
+	Text string          `json:"text,omitempty" maxLength:"20000" doc:"Required without a file"`
+	File *EvidenceUpload `json:"file,omitempty"`
+}
+
+// EvidenceUpload is a file of evidence as it is sent.
+type EvidenceUpload struct {
+	Name        string `json:"name" minLength:"1" maxLength:"200" example:"receipt.pdf" doc:"Without a path"`
+	ContentType string `json:"contentType" enum:"application/pdf,image/png,image/jpeg,text/plain" doc:"The content must be of it"`
+	Content     string `json:"content" minLength:"1" doc:"Base64, at most 10 MiB when decoded"`
+	content     []byte
+}
+
+// Resolve checks what a schema cannot say.
+func (b *EvidenceBody) Resolve(_ huma.Context, prefix *huma.PathBuffer) []error {
+	if b.File != nil {
+		return b.File.check(prefix.With("file"))
+	}
+	if strings.TrimSpace(b.Text) == "" {
+		return []error{coded(pay.CodeMissingField, prefix.With("text"), "text is required without a file")}
+	}
+	return nil
+}
+
+// check reads the file and reports what is wrong with it.
+func (f *EvidenceUpload) check(path string) (issues []error) {
+	if strings.ContainsAny(f.Name, `/\`) || strings.ContainsFunc(f.Name, unicode.IsControl) {
+		issues = append(issues, coded(pay.CodeInvalidRequest, path+".name", "name must be a file's name, without a path or control characters"))
+	}
+	if f.Content == "" {
+		return issues // the schema says so
+	}
+	var err error
+	if f.content, err = base64.StdEncoding.DecodeString(f.Content); err != nil {
+		return append(issues, coded(pay.CodeInvalidRequest, path+".content", "content must be base64"))
+	}
+	if len(f.content) > pay.MaxEvidenceFile {
+		return append(issues, coded(pay.CodePayloadTooLarge, path+".content", "the file must be at most 10 MiB"))
+	}
+	if is := evidenceTypes[f.ContentType]; is != nil && !is(f.content) {
+		issues = append(issues, coded(pay.CodeInvalidRequest, path+".contentType", "the content is not "+f.ContentType))
+	}
+	return issues
+}
+
+func (f *EvidenceUpload) described() *pay.EvidenceFile {
+	sum := sha256.Sum256(f.content)
+	return &pay.EvidenceFile{Name: f.Name, Type: f.ContentType, Size: int64(len(f.content)), SHA256: hex.EncodeToString(sum[:])}
+}
+
+type evidenceIn struct {
+	ID   string `path:"id"`
+	Body EvidenceBody
+}
+
+func hasNUL(text string) bool { return strings.ContainsRune(text, 0) }

@@ -1,0 +1,78 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/view"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+type startKYCIn struct {
+	Body struct {
+		Level       pay.KYCLevel   `json:"level" enum:"basic,enhanced" doc:"Withdrawals in production need basic"`
+		SubjectType pay.KYCSubject `json:"subjectType" enum:"individual,company"`
+		ReturnURL   string         `json:"returnUrl,omitempty" maxLength:"2048" doc:"Where the page leads back to"`
+	}
+}
+
+// Resolve checks what a schema cannot say.
+func (in *startKYCIn) Resolve(huma.Context) []error {
+	if in.Body.ReturnURL != "" && !webURL(in.Body.ReturnURL) {
+		return []error{coded(pay.CodeInvalidRequest, "returnUrl", "returnUrl must be an absolute http or https URL")}
+	}
+	return nil
+}
+
+type startKYCOut struct {
+	Status int
+	Body   view.Verification
+}
+
+type kycOut struct{ Body view.Verification }
+
+type simulateKYCIn struct {
+	ID   string `path:"id"`
+	Body struct {
+		Status pay.VerificationStatus `json:"status" enum:"processing,verified,rejected,expired"`
+	}
+}
+
+func (a *API) kycRoutes() {
+	tags := []string{"Verification"}
+	handle(a, huma.Operation{OperationID: "startVerification", Method: http.MethodPost, Path: "/kyc/init", Tags: tags,
+		Summary: "Begin to verify the merchant; 200 with the open verification where there is one", DefaultStatus: http.StatusCreated}, secretKey, a.startKYC)
+	handle(a, huma.Operation{OperationID: "getVerification", Method: http.MethodGet, Path: "/kyc/{id}", Tags: tags,
+		Summary: "Read a verification"}, secretKey, a.kyc)
+	handle(a, huma.Operation{OperationID: "simulateVerification", Method: http.MethodPost, Path: "/sandbox/kyc/{id}", Tags: []string{"Sandbox"},
+		Summary: "Move a sandbox verification", DefaultStatus: http.StatusOK}, secretKey, a.simulateKYC)
+}
+
+// The merchant is verified, whichever of its shops asks: legacy credentials of
+// the whole merchant may.
+func (a *API) startKYC(ctx context.Context, call Call, in *startKYCIn) (*startKYCOut, error) {
+	v, made, err := a.app.StartVerification(ctx, call.Principal, app.NewVerification{
+		Level: in.Body.Level, Subject: in.Body.SubjectType, ReturnURL: in.Body.ReturnURL,
+	})
+	out := &startKYCOut{http.StatusOK, a.viewKYC(v)}
+	if made {
+		out.Status = http.StatusCreated
+	}
+	return out, err
+}
+
+func (a *API) kyc(ctx context.Context, call Call, in *getIn) (*kycOut, error) {
+	v, err := a.app.Verification(ctx, call.Scope, in.ID)
+	return &kycOut{a.viewKYC(v)}, err
+}
+
+func (a *API) simulateKYC(ctx context.Context, call Call, in *simulateKYCIn) (*kycOut, error) {
+	v, err := a.app.SimulateVerification(ctx, call.Principal, in.ID, in.Body.Status)
+	return &kycOut{a.viewKYC(v)}, err
+}
+
+func (a *API) viewKYC(v pay.Verification) view.Verification {
+	return view.NewVerification(v, a.app.VerificationURL(v.ID))
+}

@@ -1,0 +1,272 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/limit"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/web"
+)
+
+// Limiter counts requests: in this process, or in a Redis that all nodes share.
+// It never fails.
+type Limiter interface {
+	// Take takes a token of a bucket, if one is there. Peek only looks.
+	Take(limit.Key, limit.Rule, time.Time) limit.State
+	Peek(limit.Key, limit.Rule, time.Time) limit.State
+}
+
+// Limits is how many requests are taken, and of whom (gaps: Limits; contract:
+// Polling guidance). docs/decisions/limits.md says why they are counted so.
+type Limits struct {
+	Limiter Limiter
+	Tiers   map[pay.Tier]int // requests a second of a merchant in an environment; twice that at once
+	Sandbox int              // what every merchant has in the sandbox at least
+	Logins  int              // failed logins a minute, of a key and of an address
+	Poll    time.Duration    // between two reads of one payment; pollBurst at once
+	Open    int              // requests a second of an address to routes that ask for no credentials
+	Refused int              // requests a second of an address whose credentials are refused
+	Proxies []netip.Prefix   // whose X-Forwarded-For is believed
+}
+
+// Bursts, as multiples of a second's requests where it is not said otherwise.
+const (
+	tenantBurst  = 2
+	addressBurst = 5
+	pollBurst    = 5 // reads
+	// pageShare is how many requests a shopper's page makes where an API's client
+	// makes one; and many shoppers share the address of their carrier.
+	pageShare = 5
+)
+
+// The kinds of buckets. Production's are apart from the sandbox's.
+const (
+	tenantLive, tenantTest = "tenant/production", "tenant/sandbox"
+	pollLive, pollTest     = "payment/production", "payment/sandbox"
+	loginKey, loginAddress = "login/key", "login/address"
+	openAddress            = "open/address"
+	pageAddress            = "page/address"
+	refusedAddress         = "refused/address"
+)
+
+// Gate keeps the limits. A nil one keeps none.
+type Gate struct {
+	limits              Limits
+	live, test          map[pay.Tier]limit.Rule
+	login, poll         limit.Rule
+	open, pages         limit.Rule
+	refused             limit.Rule
+	now                 func() time.Time
+	log                 *slog.Logger
+	toldOfForwarded     atomic.Bool
+	tier                func(context.Context, string) (pay.Tier, error)
+	recognisesRawSecret func(string) bool
+}
+
+// NewGate returns what keeps the limits; without any it is nil.
+func NewGate(l *Limits, a *app.App, log *slog.Logger, now func() time.Time) *Gate {
+	if l == nil {
+		return nil
+	}
+	g := &Gate{
+		limits: *l, live: map[pay.Tier]limit.Rule{}, test: map[pay.Tier]limit.Rule{}, login: limit.PerMinute(l.Logins),
+		poll: limit.Rule{Every: l.Poll, Burst: pollBurst},
+		open: limit.PerSecond(l.Open, addressBurst*l.Open), pages: limit.PerSecond(pageShare*l.Open, pageShare*addressBurst*l.Open), refused: limit.PerSecond(l.Refused, addressBurst*l.Refused),
+		now: now, log: log, tier: a.Tier, recognisesRawSecret: a.Recognises,
+	}
+	for _, tier := range pay.Tiers() {
+		n := l.Tiers[tier]
+		g.live[tier] = limit.PerSecond(n, tenantBurst*n)
+		n = max(n, l.Sandbox)
+		g.test[tier] = limit.PerSecond(n, tenantBurst*n)
+	}
+	return g
+}
+
+// tenant counts a request of a merchant and tells the merchant how it stands.
+//
+// Errors: rate_limited.
+func (g *Gate) tenant(ctx context.Context, reply http.Header, p app.Principal) error {
+	if g == nil {
+		return nil
+	}
+	tier, err := g.tier(ctx, p.Merchant)
+	if err != nil {
+		return err
+	}
+	kind, rules := tenantTest, g.test
+	if p.Live {
+		kind, rules = tenantLive, g.live
+	}
+	rule, known := rules[tier]
+	if !known {
+		rule = rules[pay.Starter]
+	}
+	s := g.limits.Limiter.Take(limit.Key{Kind: kind, Owner: p.Merchant}, rule, g.now())
+	tell(reply, s)
+	if !s.OK {
+		return limited("too many requests: wait as long as Retry-After says, and back off with jitter")
+	}
+	return nil
+}
+
+// longestID is longer than any id of ours: what is longer is nobody's payment
+// and needs no bucket.
+const longestID = 64
+
+// read counts a read of one payment (contract: Polling guidance).
+//
+// Errors: rate_limited.
+func (g *Gate) read(reply http.Header, p app.Principal, payment string) error {
+	if g == nil || len(payment) > longestID {
+		return nil
+	}
+	kind := pollTest
+	if p.Live {
+		kind = pollLive
+	}
+	s := g.limits.Limiter.Take(limit.Key{Kind: kind, Owner: p.Merchant, Object: payment}, g.poll, g.now())
+	if !s.OK {
+		tell(reply, s)
+		return limited("this payment is read too often: rely on webhooks, and poll no faster than every 5 seconds")
+	}
+	return nil
+}
+
+// stranger counts a request to a route that asks for no credentials.
+//
+// Errors: rate_limited.
+func (g *Gate) stranger(reply http.Header, r *http.Request) error {
+	if g == nil {
+		return nil
+	}
+	return g.ofAddress(reply, openAddress, g.address(r), g.open, g.limits.Limiter.Take)
+}
+
+// Pages counts the requests of shoppers' browsers by address.
+func (g *Gate) Pages(next http.Handler) http.Handler {
+	if g == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if g.ofAddress(w.Header(), pageAddress, g.address(r), g.pages, g.limits.Limiter.Take) != nil {
+			http.Error(w, "Too many requests. Wait a moment and load the page again.", http.StatusTooManyRequests)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// suspect refuses a raw key that would have to be looked up, when it comes from
+// an address that has sent too many bad ones. Keys that this node has seen good
+// pass: they may share the address with somebody else.
+//
+// Errors: rate_limited.
+func (g *Gate) suspect(reply http.Header, r *http.Request, credential string) error {
+	if g == nil || !app.RawKey(credential) {
+		return nil
+	}
+	address := g.address(r)
+	if g.limits.Limiter.Peek(limit.Key{Kind: refusedAddress, Owner: address}, g.refused, g.now()).OK || g.recognisesRawSecret(credential) {
+		return nil
+	}
+	return g.ofAddress(reply, refusedAddress, address, g.refused, g.limits.Limiter.Peek)
+}
+
+// refuse counts credentials that were refused, and returns what to reply: the
+// refusal itself, or rate_limited where the address has used up its own. Other
+// errors are not counted.
+func (g *Gate) refuse(reply http.Header, r *http.Request, refusal error) error {
+	if g == nil || !unauthorized(refusal) {
+		return refusal
+	}
+	if err := g.ofAddress(reply, refusedAddress, g.address(r), g.refused, g.limits.Limiter.Take); err != nil {
+		return err
+	}
+	return refusal
+}
+
+// try makes an attempt to log in. Only failures are counted, of the address and
+// of the key. An address that has used up its own is not let in before they
+// come back. A key is: its publishable half is no secret, and anybody could
+// lock its owner out. There, failures are told as rate_limited.
+func (g *Gate) try(call Call, apiKey string, login func() error) error {
+	if g == nil {
+		return login()
+	}
+	address := g.address(call.request)
+	if err := g.ofAddress(call.reply, loginAddress, address, g.login, g.limits.Limiter.Peek); err != nil {
+		return err
+	}
+	refusal := login()
+	if !unauthorized(refusal) {
+		return refusal
+	}
+	sum := sha256.Sum256([]byte(apiKey)) // it may be long, and a secret by mistake
+	byKey := g.ofAddress(call.reply, loginKey, hex.EncodeToString(sum[:16]), g.login, g.limits.Limiter.Take)
+	byAddress := g.ofAddress(call.reply, loginAddress, address, g.login, g.limits.Limiter.Take)
+	if err := errors.Join(byAddress, byKey); err != nil {
+		return limited("too many failed logins: wait as long as Retry-After says")
+	}
+	return refusal
+}
+
+// ofAddress asks a bucket of somebody who is not a known merchant. The reply
+// tells of it only when it is empty.
+func (g *Gate) ofAddress(reply http.Header, kind, owner string, rule limit.Rule, ask func(limit.Key, limit.Rule, time.Time) limit.State) error {
+	s := ask(limit.Key{Kind: kind, Owner: owner}, rule, g.now())
+	if s.OK {
+		return nil
+	}
+	tell(reply, s)
+	return limited("too many requests from this address: wait as long as Retry-After says")
+}
+
+// address is whom a request without a known merchant is counted under. Of
+// version 6 a subscriber has a whole /64.
+func (g *Gate) address(r *http.Request) string {
+	peer := web.Peer(r, g.limits.Proxies)
+	if len(g.limits.Proxies) == 0 && r.Header["X-Forwarded-For"] != nil && g.toldOfForwarded.CompareAndSwap(false, true) {
+		g.log.Warn("a request was forwarded, and no proxy is trusted: if this service stands behind one, name it with --trusted-proxies, "+
+			"or all its clients share the limits of one address", "address", peer)
+	}
+	if peer.Is6() {
+		if net, err := peer.Prefix(64); err == nil {
+			return net.String()
+		}
+	}
+	return peer.String()
+}
+
+// tell writes how a bucket stands. The names are kept as they are documented,
+// not as net/http would spell them; they have no case.
+func tell(reply http.Header, s limit.State) {
+	v := []string{strconv.Itoa(s.Limit), strconv.Itoa(s.Left), wholeSeconds(s.Full)}
+	reply["RateLimit-Limit"], reply["RateLimit-Remaining"], reply["RateLimit-Reset"] = v[0:1:1], v[1:2:2], v[2:3:3]
+	if !s.OK {
+		reply["Retry-After"] = []string{wholeSeconds(s.Retry)}
+	}
+}
+
+// wholeSeconds rounds up: whoever waits so long finds what was promised.
+func wholeSeconds(d time.Duration) string {
+	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
+}
+
+func limited(message string) error { return pay.NewError(pay.CodeRateLimited, message) }
+
+// unauthorized reports whether credentials were refused.
+func unauthorized(err error) bool {
+	var shown *pay.Error
+	return errors.As(err, &shown) && wire[shown.Code].status == http.StatusUnauthorized
+}

@@ -1,0 +1,96 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/view"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// RefundBody is what a shop sends to refund a payment (contract: POST
+// /payments/{id}/refund). No body at all asks for all that is left.
+type RefundBody struct {
+	Amount Amount `json:"amount,omitempty"`
+	Reason string `json:"reason,omitempty" maxLength:"500" example:"requested_by_customer" doc:"Free; suggested: requested_by_customer, duplicate, fraudulent, other"`
+}
+
+const refundAmountDoc = "Local currency of the transaction, major units, above 0 and at most what is left; all of it by default"
+
+// Resolve checks what of the amount can be told without its currency. Null is
+// refused: who sends it did not mean to refund everything.
+func (b *RefundBody) Resolve(_ huma.Context, prefix *huma.PathBuffer) []error {
+	text := string(b.Amount)
+	if text == "" {
+		return nil
+	}
+	// Beyond float64 it is infinite, and too large all the same.
+	n, err := strconv.ParseFloat(text, 64)
+	if strings.Trim(text[:1], "-0123456789") != "" || n <= 0 || err != nil && n == 0 {
+		return []error{coded(pay.CodeAmountInvalid, prefix.With("amount"), "amount must be a JSON number above zero")}
+	}
+	return nil
+}
+
+type refundIn struct {
+	ID             string `path:"id"`
+	IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 255 printable characters; a repeat gets the first reply"`
+	RawBody        []byte
+	Body           *RefundBody
+}
+
+// Resolve checks the header.
+func (in *refundIn) Resolve(huma.Context) []error {
+	if !printable(in.IdempotencyKey) {
+		return []error{coded(pay.CodeInvalidRequest, "Idempotency-Key", "Idempotency-Key must have 1 to 255 printable characters")}
+	}
+	return nil
+}
+
+type refundOut struct {
+	Replayed string `header:"Idempotency-Replayed" doc:"true on a repeat"`
+	Body     view.Refund
+}
+
+func (a *API) refundRoutes() {
+	for _, alias := range []struct{ path, suffix string }{{"/payments", "Payment"}, {"/transactions", "Transaction"}} {
+		body := &huma.RequestBody{}
+		handle(a, huma.Operation{OperationID: "refund" + alias.suffix, Method: http.MethodPost, Path: alias.path + "/{id}/refund",
+			Tags: []string{"Payments"}, Deprecated: alias.path == "/transactions", Summary: "Refund a payment, in full or in part",
+			DefaultStatus: http.StatusOK, RequestBody: body}, secretKey, a.refund)
+		body.Required = false // huma wants one because the handler reads it raw
+	}
+}
+
+func (a *API) refund(ctx context.Context, call Call, in *refundIn) (*refundOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	n := app.NewRefund{Payment: in.ID, By: call.Actor()}
+	if in.Body != nil {
+		n.Amount, n.Reason = string(in.Body.Amount), in.Body.Reason
+	}
+	if in.IdempotencyKey != "" {
+		body := in.RawBody
+		if len(body) == 0 {
+			body = []byte("{}") // asks for the same
+		}
+		// The route names the payment: a key stands for one refund of one payment,
+		// under whichever alias it was called.
+		n.Idempotency = app.Idempotency{Route: "POST /payments/" + in.ID + "/refund", Key: in.IdempotencyKey, Hash: bodyHash(body, "")}
+	}
+	r, replayed, err := a.app.Refund(ctx, scope, n)
+	if err != nil {
+		return nil, err
+	}
+	out := &refundOut{Body: view.NewRefund(r)}
+	if replayed {
+		out.Replayed = "true"
+	}
+	return out, nil
+}

@@ -1,0 +1,130 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/destination"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/view"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// What is required is checked with the rest, and the document says so.
+type addWalletIn struct {
+	Simulate string `header:"Sandbox-Simulate" enum:"cool_down" doc:"Sandbox only: cool_down plays production's cool-down, which the test clock passes"`
+	Body     struct {
+		Label       string `json:"label,omitempty" maxLength:"60"`
+		Type        string `json:"type,omitempty" maxLength:"40" example:"bank_account" doc:"bank_account or crypto"`
+		Currency    string `json:"currency,omitempty" maxLength:"10" example:"MXN" doc:"What arrives: ISO 4217, or a token such as USDT"`
+		Network     string `json:"network,omitempty" maxLength:"40" example:"spei" doc:"spei, pix, cbu, iban or account; tron, ethereum or bitcoin. Only needed where the currency has several"`
+		Destination string `json:"destination,omitempty" maxLength:"200" example:"032180000118359719" doc:"CLABE, PIX key, CBU or CVU, IBAN, account number, or address. Kept encrypted and never shown again"`
+		IsDefault   bool   `json:"isDefault,omitempty" doc:"Where withdrawals go that name no wallet; a shop's first wallet is"`
+	}
+	place destination.Destination
+}
+
+// Resolve reads the destination.
+func (in *addWalletIn) Resolve(huma.Context) (issues []error) {
+	b := in.Body
+	place, problems := destination.Parse(b.Type, b.Network, b.Currency, b.Destination)
+	for _, p := range problems {
+		code := pay.CodeInvalidRequest
+		switch {
+		case p.Absent:
+			code = pay.CodeMissingField
+		case p.Field == destination.Currency:
+			code = pay.CodeUnsupportedCurrency
+		}
+		issues = append(issues, coded(code, string(p.Field), p.Message))
+	}
+	in.place = place
+	return issues
+}
+
+type walletOut struct{ Body view.Wallet }
+
+type walletsIn struct {
+	Page
+	Status string `query:"status" enum:"pending_verification,active,disabled"`
+}
+
+type walletsOut struct {
+	Body struct {
+		Data       []view.Wallet `json:"data"`
+		Pagination Pagination    `json:"pagination"`
+	}
+}
+
+type deletedOut struct {
+	Body struct {
+		ID      string `json:"id"`
+		Deleted bool   `json:"deleted"`
+	}
+}
+
+func (a *API) walletRoutes() {
+	tags := []string{"Payouts"}
+	handle(a, huma.Operation{OperationID: "createWallet", Method: http.MethodPost, Path: "/wallets", Tags: tags,
+		Summary: "Add a wallet for withdrawals", DefaultStatus: http.StatusCreated}, secretKey, a.addWallet)
+	handle(a, huma.Operation{OperationID: "listWallets", Method: http.MethodGet, Path: "/wallets", Tags: tags,
+		Summary: "List wallets, newest first"}, secretKey, a.wallets)
+	handle(a, huma.Operation{OperationID: "getWallet", Method: http.MethodGet, Path: "/wallets/{id}", Tags: tags,
+		Summary: "Read a wallet"}, secretKey, a.wallet)
+	handle(a, huma.Operation{OperationID: "deleteWallet", Method: http.MethodDelete, Path: "/wallets/{id}", Tags: tags,
+		Summary: "Disable a wallet"}, secretKey, a.deleteWallet)
+}
+
+func (a *API) addWallet(ctx context.Context, call Call, in *addWalletIn) (*walletOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	if in.Simulate != "" && call.Live {
+		return nil, pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only")
+	}
+	w, err := a.app.AddWallet(ctx, call.Principal, scope, app.NewWallet{
+		Destination: in.place, Label: in.Body.Label, Default: in.Body.IsDefault, CoolDown: in.Simulate != "",
+	})
+	return &walletOut{view.NewWallet(w)}, err
+}
+
+func (a *API) wallets(ctx context.Context, call Call, in *walletsIn) (*walletsOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	list, total, err := a.app.Wallets(ctx, scope, pay.WalletStatus(in.Status), in.limit, in.offset)
+	if err != nil {
+		return nil, err
+	}
+	out := &walletsOut{}
+	out.Body.Data, out.Body.Pagination = make([]view.Wallet, 0, len(list)), in.of(total)
+	for _, w := range list {
+		out.Body.Data = append(out.Body.Data, view.NewWallet(w))
+	}
+	return out, nil
+}
+
+func (a *API) wallet(ctx context.Context, call Call, in *getIn) (*walletOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	w, err := a.app.Wallet(ctx, scope, in.ID)
+	return &walletOut{view.NewWallet(w)}, err
+}
+
+func (a *API) deleteWallet(ctx context.Context, call Call, in *getIn) (*deletedOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	if err := a.app.DeleteWallet(ctx, call.Principal, scope, in.ID); err != nil {
+		return nil, err
+	}
+	out := &deletedOut{}
+	out.Body.ID, out.Body.Deleted = in.ID, true
+	return out, nil
+}

@@ -1,0 +1,161 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+const withdrawalDoc = "USD major units, two decimals, the fee included; more than the fee and at most the available balance"
+
+type withdrawIn struct {
+	IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 255 printable characters; a repeat gets the first reply"`
+	RawBody        []byte
+	Body           struct {
+		WalletID string `json:"walletId,omitempty" maxLength:"40" doc:"The default wallet when absent"`
+		Amount   Amount `json:"amount"`
+	}
+	amount money.Amount
+}
+
+// Resolve reads the amount and checks the header.
+func (in *withdrawIn) Resolve(huma.Context) (issues []error) {
+	if !printable(in.IdempotencyKey) {
+		issues = append(issues, coded(pay.CodeInvalidRequest, "Idempotency-Key", "Idempotency-Key must have 1 to 255 printable characters"))
+	}
+	text, path := string(in.Body.Amount), "amount"
+	usd, err := money.Parse(text, money.USD)
+	switch {
+	case text == "" || text == "null":
+		issues = append(issues, coded(pay.CodeMissingField, path, "amount is required"))
+	case errors.Is(err, money.ErrRange) && !strings.HasPrefix(text, "-"):
+		issues = append(issues, coded(pay.CodeAmountAboveMaximum, path, "amount is more than there can be"))
+	case err != nil || !usd.IsPositive():
+		issues = append(issues, coded(pay.CodeAmountInvalid, path, "amount must be a JSON number above 0, in USD with at most two decimals"))
+	}
+	in.amount = usd
+	return issues
+}
+
+type withdrawOut struct {
+	Replayed string `header:"Idempotency-Replayed" doc:"true on a repeat"`
+	Body     view.Withdrawal
+}
+
+type withdrawalOut struct{ Body view.Withdrawal }
+
+type withdrawalsIn struct {
+	Page
+	Status   string `query:"status" enum:"pending,processing,completed,failed,canceled"`
+	WalletID string `query:"walletId"`
+	From     string `query:"from" doc:"Created from: a date or a date-time, UTC where no zone is given"`
+	To       string `query:"to" doc:"Created before"`
+	filter   store.WithdrawalFilter
+}
+
+// Resolve reads the filter.
+func (in *withdrawalsIn) Resolve(ctx huma.Context) (issues []error) {
+	issues = in.Page.Resolve(ctx)
+	in.filter = store.WithdrawalFilter{Status: pay.WithdrawalStatus(in.Status), Wallet: in.WalletID, Limit: in.limit, Offset: in.offset}
+	if !utf8.ValidString(in.WalletID) || strings.ContainsRune(in.WalletID, 0) {
+		issues = append(issues, coded(pay.CodeInvalidRequest, "walletId", "walletId must be UTF-8 without NUL characters"))
+	}
+	for _, bound := range []struct {
+		param, text string
+		into        *time.Time
+	}{{"from", in.From, &in.filter.From}, {"to", in.To, &in.filter.To}} {
+		if bound.text == "" {
+			continue
+		}
+		at, ok := moment(bound.text)
+		if !ok {
+			issues = append(issues, coded(pay.CodeInvalidRequest, bound.param, bound.param+" must be an ISO 8601 date or date-time"))
+		}
+		*bound.into = at
+	}
+	return issues
+}
+
+type withdrawalsOut struct {
+	Body struct {
+		Data       []view.Withdrawal `json:"data"`
+		Pagination Pagination        `json:"pagination"`
+	}
+}
+
+func (a *API) withdrawalRoutes() {
+	tags := []string{"Payouts"}
+	handle(a, huma.Operation{OperationID: "createWithdrawal", Method: http.MethodPost, Path: "/withdrawals", Tags: tags,
+		Summary: "Withdraw from the available balance", DefaultStatus: http.StatusCreated}, secretKey, a.withdraw)
+	handle(a, huma.Operation{OperationID: "listWithdrawals", Method: http.MethodGet, Path: "/withdrawals", Tags: tags,
+		Summary: "List withdrawals, newest first"}, secretKey, a.withdrawals)
+	handle(a, huma.Operation{OperationID: "getWithdrawal", Method: http.MethodGet, Path: "/withdrawals/{id}", Tags: tags,
+		Summary: "Read a withdrawal"}, secretKey, a.withdrawal)
+	handle(a, huma.Operation{OperationID: "cancelWithdrawal", Method: http.MethodPost, Path: "/withdrawals/{id}/cancel", Tags: tags,
+		Summary: "Cancel a pending withdrawal", DefaultStatus: http.StatusOK}, secretKey, a.cancelWithdrawal)
+}
+
+func (a *API) withdraw(ctx context.Context, call Call, in *withdrawIn) (*withdrawOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	n := app.NewWithdrawal{Wallet: in.Body.WalletID, Amount: in.amount, RequestID: call.RequestID}
+	if in.IdempotencyKey != "" {
+		n.Idempotency = app.Idempotency{Route: "POST /withdrawals", Key: in.IdempotencyKey, Hash: bodyHash(in.RawBody, "")}
+	}
+	w, replayed, err := a.app.Withdraw(ctx, call.Principal, scope, n)
+	if err != nil {
+		return nil, err
+	}
+	out := &withdrawOut{Body: view.NewWithdrawal(w)}
+	if replayed {
+		out.Replayed = "true"
+	}
+	return out, nil
+}
+
+func (a *API) withdrawals(ctx context.Context, call Call, in *withdrawalsIn) (*withdrawalsOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	list, total, err := a.app.Withdrawals(ctx, scope, in.filter)
+	if err != nil {
+		return nil, err
+	}
+	out := &withdrawalsOut{}
+	out.Body.Data, out.Body.Pagination = make([]view.Withdrawal, 0, len(list)), in.of(total)
+	for _, w := range list {
+		out.Body.Data = append(out.Body.Data, view.NewWithdrawal(w))
+	}
+	return out, nil
+}
+
+func (a *API) withdrawal(ctx context.Context, call Call, in *getIn) (*withdrawalOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	w, err := a.app.Withdrawal(ctx, scope, in.ID)
+	return &withdrawalOut{view.NewWithdrawal(w)}, err
+}
+
+func (a *API) cancelWithdrawal(ctx context.Context, call Call, in *getIn) (*withdrawalOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	w, err := a.app.CancelWithdrawal(ctx, call.Principal, scope, in.ID)
+	return &withdrawalOut{view.NewWithdrawal(w)}, err
+}

@@ -1,0 +1,204 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// heartbeat is how an endpoint answers this node. Its circuit is in the
+// subscription's row, which is written when the circuit turns, and with few
+// failures when the lane comes to rest: an endpoint that fails now and then
+// under load costs nothing.
+type heartbeat struct {
+	known     int  // failures in a row that the row tells of, or told of
+	success   bool // since the last report
+	failures  int  // since the last report and the last success
+	reporting bool
+}
+
+// beat notes an answer.
+func (h *heartbeat) beat(success bool) {
+	if !success {
+		h.failures++
+		return
+	}
+	h.failures = 0
+	h.success = h.success || h.known > 0
+}
+
+// due reports whether the row is to be written. idle: nothing follows soon.
+func (h *heartbeat) due(idle bool) bool {
+	if h.reporting {
+		return false
+	}
+	return h.success || h.failures > 0 && (idle || h.known+h.failures >= pay.CircuitAfter)
+}
+
+// quiet reports whether nothing is left to report.
+func (h *heartbeat) quiet() bool { return !h.reporting && !h.success && h.failures == 0 }
+
+// report writes how an endpoint answered, where that is due. One report of a
+// lane is written at a time; what is heard meanwhile goes into the next.
+func (d *dispatcher) report(l *lane) {
+	for {
+		d.mu.Lock()
+		if !l.health.due(d.idle(l)) {
+			d.leave(l)
+			d.mu.Unlock()
+			return
+		}
+		success, failures := l.health.success, l.health.failures
+		l.health.success, l.health.failures, l.health.reporting = false, 0, true
+		d.mu.Unlock()
+
+		known := d.app.heard(context.Background(), l.subscription, success, failures)
+		d.mu.Lock()
+		l.health.known, l.health.reporting = known, false
+		d.mu.Unlock()
+	}
+}
+
+// heard writes how an endpoint answered and returns its failures in a row.
+func (a *App) heard(ctx context.Context, subscription string, success bool, failures int) int {
+	var before, after pay.Circuit
+	err := again(func() error {
+		sub, err := a.store.AnySubscription(ctx, subscription)
+		if err != nil {
+			return err
+		}
+		before, after = sub.Circuit, sub.Circuit
+		next, changed := sub.Heard(success, failures, a.now(sub.Scope))
+		if !changed || sub.Status != pay.Enabled {
+			return nil
+		}
+		after = next.Circuit
+		return a.store.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{next}})
+	})
+	if err != nil {
+		a.Log.Error("how an endpoint answered is not written; its circuit is as it was", "subscription", subscription, "error", err)
+		return 0
+	}
+	a.subs.forget(subscription)
+	if before.Open != after.Open {
+		a.Log.Info("an endpoint's circuit turned", "subscription", subscription, "open", after.Open, "failures", after.Failures)
+		a.deliver.look()
+	}
+	return after.Failures
+}
+
+// claim takes the next try at an endpoint whose circuit is open; false when it
+// is not time, or somebody else took it.
+func (a *App) claim(ctx context.Context, subscription string) bool {
+	sub, err := a.store.AnySubscription(ctx, subscription)
+	if err == nil && !sub.Circuit.Open {
+		a.subs.forget(subscription)
+		return true // it closed meanwhile
+	}
+	if err == nil {
+		next, ok := sub.Probe(a.now(sub.Scope))
+		if !ok {
+			return false
+		}
+		err = a.store.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{next}})
+	}
+	if err != nil && !errors.Is(err, store.ErrStale) {
+		a.Log.Error("an endpoint cannot be probed; its deliveries wait", "subscription", subscription, "error", err)
+	}
+	a.subs.forget(subscription)
+	return err == nil
+}
+
+// disable stops an endpoint that does not want to be called again, or failed
+// for too long. at is the URL that said so: a new one has not.
+func (a *App) disable(ctx context.Context, subscription, at, reason string) {
+	err := again(func() error {
+		sub, err := a.store.AnySubscription(ctx, subscription)
+		if err != nil || sub.URL != at {
+			return err
+		}
+		change := sub.Disable(reason, a.now(sub.Scope))
+		if len(change.Subscriptions) == 0 {
+			return nil
+		}
+		change.Audit = a.audit(pay.Actor{Kind: pay.BySystem}, sub.Scope, pay.WebhookDisabled, sub.ID, map[string]string{"reason": reason})
+		return a.store.Commit(ctx, change)
+	})
+	if err != nil {
+		a.Log.Error("an endpoint is not disabled", "subscription", subscription, "error", err)
+	}
+	a.subs.forget(subscription)
+	a.deliver.look()
+}
+
+// unstall goes on with endpoints whose deliveries wait for them: it disables
+// the hopeless, probes those whose time has come, and sends what waited for one
+// that is well again. It returns how many deliveries it took.
+func (a *App) unstall(ctx context.Context) (int, error) {
+	stalled, err := a.store.Stalled(ctx)
+	if err != nil {
+		return 0, err
+	}
+	taken := 0
+	var failed error // of one endpoint; the others go on
+	for _, s := range stalled {
+		now := a.now(s.Scope)
+		var list []store.Dispatch
+		var err error
+		switch {
+		case s.Hopeless(now):
+			a.disable(ctx, s.ID, s.URL, "no delivery succeeded for seven days")
+		case !s.Parked:
+		case s.Status != pay.Enabled:
+			if list, err = a.store.Unpark(ctx, s.ID, now.Add(dispatchLease), dispatchBatch); err == nil {
+				err = a.abandon(ctx, list)
+			}
+		case s.Circuit.Open:
+			list, err = a.probe(ctx, s.Subscription, now)
+		default:
+			if room := min(a.deliver.room(s.ID), dispatchBatch); room > 0 {
+				list, err = a.store.Unpark(ctx, s.ID, now.Add(dispatchLease), room)
+				a.deliver.submit(list)
+			}
+		}
+		failed = errors.Join(failed, err)
+		taken += len(list)
+	}
+	return taken, failed
+}
+
+// probe tries one of the deliveries that wait for an endpoint whose circuit is
+// open, when it is time.
+func (a *App) probe(ctx context.Context, sub pay.Subscription, now time.Time) ([]store.Dispatch, error) {
+	if now.Before(sub.Circuit.ProbeAt) || !a.claim(ctx, sub.ID) {
+		return nil, nil
+	}
+	list, err := a.store.Unpark(ctx, sub.ID, now.Add(dispatchLease), 1)
+	a.deliver.mu.Lock()
+	defer a.deliver.mu.Unlock()
+	for _, next := range list {
+		a.deliver.add(&item{Dispatch: next, probe: true})
+	}
+	return list, err
+}
+
+// abandon makes dead letters of deliveries whose endpoint is disabled or
+// deleted. One that moved meanwhile is somebody else's.
+func (a *App) abandon(ctx context.Context, list []store.Dispatch) error {
+	errs := make([]error, len(list))
+	var group sync.WaitGroup // the store writes them together
+	for i, next := range list {
+		group.Go(func() {
+			err := a.store.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{next.Delivery.Abandon()}})
+			if !errors.Is(err, store.ErrStale) {
+				errs[i] = err
+			}
+		})
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,242 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// Claim reads one claim of the shop.
+//
+// Errors: claim_not_found, also for another shop's.
+func (a *App) Claim(ctx context.Context, scope pay.Scope, id string) (pay.Claim, error) {
+	if !storable(id) {
+		return pay.Claim{}, noClaim()
+	}
+	c, err := a.store.Claim(ctx, scope, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return c, noClaim()
+	}
+	return c, err
+}
+
+func noClaim() error { return pay.NewError(pay.CodeClaimNotFound, "there is no such claim") }
+
+// Claims lists a shop's claims, newest first, and counts what the filter
+// selects.
+func (a *App) Claims(ctx context.Context, scope pay.Scope, f store.ClaimFilter) ([]pay.Claim, int64, error) {
+	return a.store.Claims(ctx, scope, f)
+}
+
+// AcceptClaim is the merchant giving in: the shopper is paid.
+//
+// Errors: claim_not_found, claim_already_resolved, conflict_state.
+func (a *App) AcceptClaim(ctx context.Context, scope pay.Scope, id string, by pay.Actor) (pay.Claim, error) {
+	c, err := a.Claim(ctx, scope, id)
+	if err != nil {
+		return c, err
+	}
+	said := a.audit(by, c.Scope, pay.ClaimAccepted, c.ID, map[string]string{"payment": c.Payment})
+	return a.resolveClaim(ctx, c, pay.Accept, pay.PartyMerchant, "", said, view.Cause{RequestID: by.Request})
+}
+
+// NewEvidence is what a merchant sends against a claim; File is nil without
+// one. Its parts have been checked.
+type NewEvidence struct {
+	Kind    string
+	Text    string
+	File    *pay.EvidenceFile
+	Content []byte
+	By      pay.Actor
+}
+
+// SubmitEvidence adds evidence to a claim.
+//
+// Errors: claim_not_found, claim_already_resolved, conflict_state,
+// invalid_request.
+func (a *App) SubmitEvidence(ctx context.Context, scope pay.Scope, id string, n NewEvidence) (pay.Claim, error) {
+	c, err := a.Claim(ctx, scope, id)
+	if err != nil {
+		return c, err
+	}
+	return a.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
+		now := a.now(c.Scope)
+		e := pay.Evidence{ID: a.NewID(pay.EvidencePrefix, now), Kind: n.Kind, Text: n.Text, File: n.File}
+		next, change, err := c.Submit(e, n.Content, now)
+		change.Audit = a.audit(n.By, c.Scope, pay.EvidenceSubmitted, c.ID, map[string]string{"evidence": e.ID})
+		return next, change, err
+	})
+}
+
+// EvidenceFile reads the file of a piece of evidence.
+//
+// Errors: claim_not_found, not_found where the claim has no such file.
+func (a *App) EvidenceFile(ctx context.Context, scope pay.Scope, claim, evidence string) (pay.File, error) {
+	if _, err := a.Claim(ctx, scope, claim); err != nil {
+		return pay.File{}, err
+	}
+	if storable(evidence) {
+		f, err := a.store.File(ctx, scope, claim, evidence)
+		if !errors.Is(err, store.ErrNotFound) {
+			return f, err
+		}
+	}
+	return pay.File{}, pay.NewError(pay.CodeNotFound, "the claim has no such file")
+}
+
+// AnyClaim reads a claim of any tenant, for the operator.
+//
+// Errors: claim_not_found.
+func (a *App) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
+	c, err := a.store.AnyClaim(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return c, noClaim()
+	}
+	return c, err
+}
+
+// AnyClaims lists claims of all tenants, newest first, for the operator. An
+// empty status or kind selects all.
+func (a *App) AnyClaims(ctx context.Context, status pay.ClaimStatus, kind pay.ClaimKind, limit int) ([]pay.Claim, error) {
+	return a.store.AnyClaims(ctx, store.ClaimFilter{Status: status, Kind: kind, Limit: limit})
+}
+
+// RuleClaim is the operator's word on a claim: approve, reject, withdraw, or
+// ask for evidence. A refund that is under way is asked about first: what the
+// provider says counts more.
+//
+// Errors: claim_not_found, claim_already_resolved, conflict_state.
+func (a *App) RuleClaim(ctx context.Context, id string, v pay.ClaimVerb, note string) (pay.Claim, error) {
+	c, err := a.AnyClaim(ctx, id)
+	if err != nil {
+		return c, err
+	}
+	said := a.audit(a.self(), c.Scope, pay.ClaimRuled, c.ID, map[string]string{"payment": c.Payment, "word": string(v), "note": note})
+	if v == pay.AskEvidence {
+		return a.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
+			next, change, err := c.Ask(note, a.now(c.Scope))
+			change.Audit = said
+			return next, change, err
+		})
+	}
+	if c.Calling() && c.Unanswered() {
+		if c, err = a.askRefund(ctx, c); err != nil {
+			return c, err
+		}
+	}
+	return a.resolveClaim(ctx, c, v, pay.PartyOperator, note, said, view.Cause{})
+}
+
+// resolveClaim decides a claim; said is who said so, where that was a person.
+// Where that is a refund to be made, it makes it: who decided does not wait for
+// the loop.
+func (a *App) resolveClaim(ctx context.Context, c pay.Claim, v pay.ClaimVerb, actor, note string, said []pay.AuditEntry, cause view.Cause) (pay.Claim, error) {
+	c, err := a.onClaim(ctx, c.ID, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+		next, change, err := c.Resolve(p, v, actor, note, a.now(c.Scope))
+		change.Audit = said
+		return next, change, err
+	})
+	if err != nil || !c.Calling() {
+		return c, err
+	}
+	return a.makeRefund(context.WithoutCancel(ctx), c, cause)
+}
+
+// onClaim reads a claim with its payment, lets decide decide, and commits. An
+// empty Change writes nothing.
+func (a *App) onClaim(ctx context.Context, id string, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (c pay.Claim, err error) {
+	err = again(func() error {
+		read, err := a.store.AnyClaim(ctx, id)
+		if err != nil {
+			return err
+		}
+		p, err := a.store.AnyPayment(ctx, read.Payment)
+		if err != nil {
+			return err
+		}
+		next, change, err := decide(read, p)
+		if err != nil {
+			return err
+		}
+		c = next
+		if len(change.Claims) == 0 {
+			return nil
+		}
+		return a.commit(ctx, change, cause)
+	})
+	return c, err
+}
+
+// SweepClaims looks at claims that are due: refunds whose outcome is not known,
+// and deadlines that have passed. It returns how many it took; doing one twice
+// is harmless.
+func (a *App) SweepClaims(ctx context.Context) (int, error) {
+	now := a.Now()
+	due, err := a.store.LeaseClaims(ctx, now, now.Add(sweepLease), sweepBatch)
+	if err != nil {
+		return 0, err
+	}
+	var lanes sync.WaitGroup
+	slots := make(chan struct{}, sweepLanes)
+	for _, c := range due {
+		slots <- struct{}{}
+		lanes.Go(func() {
+			defer func() { <-slots }()
+			if err := a.lookAtClaim(ctx, c); err != nil {
+				a.Log.Error("a due claim could not be looked at; it comes again", "claim", c.ID, "error", err)
+			}
+		})
+	}
+	lanes.Wait()
+	return len(due), nil
+}
+
+// lookAtClaim asks the provider about a refund, tells it again where it proved
+// that it had done nothing, or ends a claim whose deadline has passed.
+func (a *App) lookAtClaim(ctx context.Context, c pay.Claim) (err error) {
+	if c.Calling() && c.Unanswered() {
+		if c, err = a.askRefund(ctx, c); err != nil {
+			return err
+		}
+		if c.Calling() && c.Call.State != pay.Missing {
+			return nil // still not known; or refused this time, to be told again later
+		}
+	}
+	if c.Calling() {
+		c, err = a.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
+			if !c.Calling() || c.Unanswered() {
+				return c, pay.Change{}, nil // somebody else was here
+			}
+			next, change := c.Resend(a.now(c.Scope))
+			return next, change, nil
+		})
+		if err != nil || !c.Calling() || c.Call.State != pay.Sending {
+			return err
+		}
+		_, err = a.makeRefund(ctx, c, view.Cause{})
+		return err
+	}
+	if !c.Overdue(a.now(c.Scope)) {
+		return nil
+	}
+	_, err = a.resolveClaim(ctx, c, pay.Lapse, pay.PartySystem, "no evidence came in time", nil, view.Cause{})
+	var moved *pay.Error
+	if errors.As(err, &moved) && (moved.Code == pay.CodeClaimAlreadyResolved || moved.Code == pay.CodeConflictState) {
+		return nil // evidence or a ruling came at the last moment
+	}
+	return err
+}
+
+// askRefund asks the provider what became of a refund and commits the answer.
+func (a *App) askRefund(ctx context.Context, c pay.Claim) (pay.Claim, error) {
+	o, err := a.refundAt(ctx, c, provider.Provider.QueryRefund)
+	if err != nil {
+		return c, err
+	}
+	return a.called(ctx, c, o, view.Cause{})
+}

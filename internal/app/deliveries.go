@@ -1,0 +1,91 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// DeliveryLog is a page of what was or is to be sent to an endpoint.
+type DeliveryLog struct {
+	Subscription pay.Subscription
+	Deliveries   []pay.Delivery
+	Total        int64
+}
+
+// Deliveries lists an endpoint's deliveries, newest first, and counts what the
+// filter selects.
+//
+// Errors: webhook_not_found.
+func (a *App) Deliveries(ctx context.Context, scope pay.Scope, subscription string, f store.DeliveryFilter) (log DeliveryLog, err error) {
+	if log.Subscription, err = a.Subscription(ctx, scope, subscription); err != nil {
+		return log, err
+	}
+	if log.Deliveries, err = a.store.Deliveries(ctx, scope, subscription, f); err != nil {
+		return log, err
+	}
+	log.Total, err = a.store.CountDeliveries(ctx, subscription, f)
+	return log, err
+}
+
+// Delivery reads one delivery, under either of its ids, with what is sent.
+//
+// Errors: webhook_not_found, webhook_delivery_not_found.
+func (a *App) Delivery(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Subscription, store.Dispatch, error) {
+	sub, err := a.Subscription(ctx, scope, subscription)
+	if err != nil {
+		return sub, store.Dispatch{}, err
+	}
+	missing := pay.NewError(pay.CodeWebhookDeliveryNotFound, "there is no such delivery to this webhook")
+	if !storable(id) {
+		return sub, store.Dispatch{}, missing
+	}
+	d, err := a.store.Delivery(ctx, scope, sub.ID, storedID(id))
+	if errors.Is(err, store.ErrNotFound) {
+		return sub, d, missing
+	}
+	return sub, d, err
+}
+
+// Replayed is what a replay did.
+type Replayed struct {
+	Delivery string
+	Previous pay.DeliveryStatus
+	Status   pay.DeliveryStatus
+	Next     time.Time
+}
+
+// Replay sends a failed or dead delivery again, at once, whatever its
+// endpoint's circuit says.
+//
+// Errors: webhook_not_found, webhook_delivery_not_found, conflict_state for a
+// delivery in another state and for an endpoint that is disabled.
+func (a *App) Replay(ctx context.Context, by Principal, scope pay.Scope, subscription, id string) (done Replayed, err error) {
+	err = again(func() error {
+		sub, d, err := a.Delivery(ctx, scope, subscription, id)
+		if err != nil {
+			return err
+		}
+		if sub.Status != pay.Enabled {
+			return &pay.Error{
+				Code: pay.CodeConflictState, Message: "the webhook is disabled: enable it first",
+				Details: pay.Details{Reason: "webhook_disabled", Action: "replay"},
+			}
+		}
+		next, change, err := d.Delivery.Replay(a.now(scope))
+		if err != nil {
+			return err
+		}
+		change.Audit = a.audit(by.Actor(), scope, pay.DeliveryReplayed, next.ID, map[string]string{"webhook": sub.ID})
+		done = Replayed{next.ID, d.Delivery.Status, next.Status, next.DueAt}
+		return a.store.Commit(ctx, change)
+	})
+	if err != nil {
+		return Replayed{}, err
+	}
+	a.deliver.look()
+	return done, nil
+}

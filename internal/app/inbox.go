@@ -1,0 +1,127 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/webhook"
+)
+
+const (
+	// trimEvery is between two looks at what inboxes need not keep, trimBatch
+	// how much is deleted at a time.
+	trimEvery = time.Minute
+	trimBatch = 1000
+)
+
+// kept are the headers that an inbox keeps: those a receiver looks at, by the
+// names that it knows.
+var kept = [...]string{
+	webhook.SignatureHeader, webhook.EventHeader, webhook.DeliveryHeader,
+	"webhook-id", "webhook-timestamp", "webhook-signature",
+}
+
+// postInbox hands a delivery to the managed inbox that it is for, signed and
+// checked as one that comes over the network.
+func (a *App) postInbox(ctx context.Context, sub pay.Subscription, m webhook.Message) webhook.Result {
+	began := a.Now()
+	slug := sub.URL[strings.LastIndexByte(sub.URL, '/')+1:]
+	err := a.Receive(ctx, slug, a.Sender.Header(m), m.Body)
+	result := webhook.Result{StatusCode: http.StatusOK, Duration: a.Now().Sub(began)}
+	if err == nil {
+		return result
+	}
+	result.StatusCode, result.Err = http.StatusServiceUnavailable, webhook.HTTPStatus
+	var shown *pay.Error
+	if errors.As(err, &shown) && shown.Code == pay.CodeInvalidToken {
+		result.StatusCode = http.StatusUnauthorized
+	}
+	a.Log.Error("a managed inbox did not take a delivery; it comes again", "subscription", sub.ID, "error", err)
+	return result
+}
+
+// Receive takes a delivery to a shop's managed inbox. The delivery names the
+// subscription whose secret must have signed it, and with it the environment:
+// a shop's two environments have one address and never mix.
+//
+// Errors: invalid_token unless it is signed for this inbox, invalid_request for
+// a body that is no JSON.
+func (a *App) Receive(ctx context.Context, slug string, header http.Header, body []byte) error {
+	unsigned := pay.NewError(pay.CodeInvalidToken, "the delivery's signature is missing or wrong")
+	sent := header.Get(webhook.DeliveryHeader)
+	if !strings.HasPrefix(sent, sentPrefix) || !storable(sent) {
+		return unsigned
+	}
+	d, err := a.store.AnyDelivery(ctx, storedID(sent))
+	if errors.Is(err, store.ErrNotFound) {
+		return unsigned
+	}
+	if err != nil {
+		return err
+	}
+	e, err := a.endpoint(ctx, d.Subscription)
+	if err != nil {
+		return err
+	}
+	_, shop, err := a.Tenant(ctx, Principal{Scope: e.sub.Scope})
+	if err != nil {
+		return err
+	}
+	if !e.sub.Managed || e.sub.Status == pay.Deleted || shop.Slug != slug {
+		return unsigned
+	}
+	signature := header.Get(webhook.SignatureHeader)
+	if err := webhook.Verify(signature, body, e.secret, a.Now(), webhook.Tolerance); err != nil {
+		return &pay.Error{Code: unsigned.Code, Message: unsigned.Message, Cause: err}
+	}
+	if !json.Valid(body) || !storable(string(body)) {
+		return pay.NewError(pay.CodeInvalidRequest, "the delivery is not JSON")
+	}
+	now := a.now(e.sub.Scope)
+	got := pay.Received{
+		ID: a.NewID(pay.InboxPrefix, now), Scope: e.sub.Scope, Subscription: e.sub.ID, Delivery: d.ID, Event: d.Event,
+		EventType: d.EventType, At: now, Header: map[string]string{}, Body: body,
+	}
+	for _, name := range kept {
+		if value := header.Get(name); storable(value) {
+			got.Header[name] = value
+		}
+	}
+	return a.store.Commit(ctx, pay.Change{Inbox: []pay.Received{got}})
+}
+
+// Inbox lists what a shop's managed inbox got, newest first, and counts it.
+//
+// Errors: webhook_not_found.
+func (a *App) Inbox(ctx context.Context, scope pay.Scope, subscription string, limit, offset int) ([]pay.Received, int64, error) {
+	sub, err := a.Subscription(ctx, scope, subscription)
+	if err != nil {
+		return nil, 0, err
+	}
+	return a.store.Inbox(ctx, scope, sub.ID, limit, offset)
+}
+
+// TrimInboxes deletes what inboxes need not keep, and returns how much.
+func (a *App) TrimInboxes(ctx context.Context) (int, error) {
+	list, err := a.store.Inboxes(ctx)
+	if err != nil {
+		return 0, err
+	}
+	deleted := 0
+	for _, sub := range list {
+		oldest := id.From(pay.InboxPrefix, a.now(sub.Scope).Add(-pay.InboxAge))
+		n, err := a.store.TrimInbox(ctx, sub.ID, oldest, trimBatch)
+		if err != nil {
+			return deleted, err
+		}
+		deleted += n
+	}
+	return deleted, nil
+}

@@ -1,0 +1,120 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// PayOut looks at withdrawals that are due: it sends pending ones to the payout
+// provider, and asks it what became of the others. It returns how many it took;
+// doing one twice is harmless.
+func (a *App) PayOut(ctx context.Context) (int, error) {
+	now := a.Now()
+	due, err := a.store.LeaseWithdrawals(ctx, now, now.Add(sweepLease), sweepBatch)
+	if err != nil {
+		return 0, err
+	}
+	var lanes sync.WaitGroup
+	slots := make(chan struct{}, sweepLanes)
+	for _, w := range due {
+		slots <- struct{}{}
+		lanes.Go(func() {
+			defer func() { <-slots }()
+			err := a.forward(ctx, w)
+			if err != nil && !errors.Is(err, store.ErrStale) { // stale: it was cancelled, or another node was faster
+				a.Log.Error("a due withdrawal could not be looked at; it comes again", "withdrawal", w.ID, "error", err)
+			}
+		})
+	}
+	lanes.Wait()
+	return len(due), nil
+}
+
+// forward takes one step with a withdrawal.
+func (a *App) forward(ctx context.Context, w pay.Withdrawal) error {
+	wallet, err := a.store.Wallet(ctx, w.Scope, w.Wallet)
+	if err != nil {
+		return fmt.Errorf("wallet %s: %w", w.Wallet, err)
+	}
+	provider := a.payouts(w.Live)
+	if provider == nil || w.Provider != "" && w.Provider != provider.Name() {
+		return fmt.Errorf("payout provider %q is not configured", w.Provider)
+	}
+	request, err := a.payoutRequest(w, wallet)
+	if err != nil {
+		return err
+	}
+	if w.Status == pay.WithdrawalPending {
+		if wallet.Status == pay.WalletDisabled {
+			_, change := w.Refuse("wallet_disabled", "the wallet was deleted before the withdrawal was sent", a.now(w.Scope))
+			return a.commit(ctx, change, view.Cause{})
+		}
+		return a.sendPayout(ctx, w, provider, request)
+	}
+	asking, cancel := context.WithTimeout(ctx, callTimeout)
+	o := provider.Query(asking, request)
+	cancel()
+	if o.Kind == pay.PayoutMissing {
+		// It never arrived there, so it is sent again, under the same reference.
+		return a.sendPayout(ctx, w, provider, request)
+	}
+	return a.resolvePayout(ctx, w, o)
+}
+
+// sendPayout writes down that the provider is about to be called, which makes the
+// call this node's, calls it, and commits what it said.
+func (a *App) sendPayout(ctx context.Context, w pay.Withdrawal, provider payout.Provider, request payout.Request) error {
+	sent, change := w.Send(provider.Name(), a.now(w.Scope))
+	if err := a.commit(ctx, change, view.Cause{}); err != nil {
+		return err
+	}
+	// From here the money may leave: the call is ours to finish.
+	ctx = context.WithoutCancel(ctx)
+	request.Sent = sent.SentAt
+	calling, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return a.resolvePayout(ctx, sent, provider.Send(calling, request))
+}
+
+// resolvePayout commits what the provider said.
+func (a *App) resolvePayout(ctx context.Context, w pay.Withdrawal, o pay.PayoutOutcome) error {
+	return again(func() error {
+		next, change, ok := w.Resolve(o, a.now(w.Scope))
+		if !ok {
+			return nil
+		}
+		err := a.commit(ctx, change, view.Cause{})
+		if errors.Is(err, store.ErrStale) {
+			read, readErr := a.store.Withdrawal(ctx, w.Scope, w.ID)
+			if readErr != nil {
+				return readErr
+			}
+			w = read
+			return err
+		}
+		if err == nil && next.Status == pay.WithdrawalRefused && next.Live {
+			a.Log.Warn("a withdrawal failed", "withdrawal", w.ID, "code", next.FailureCode)
+		}
+		return err
+	})
+}
+
+func (a *App) payoutRequest(w pay.Withdrawal, wallet pay.Wallet) (payout.Request, error) {
+	account, err := a.Vault.Open(wallet.Secret(), wallet.Sealed)
+	if err != nil {
+		return payout.Request{}, fmt.Errorf("destination of wallet %s: %w", wallet.ID, err)
+	}
+	return payout.Request{
+		Reference: w.Reference(), ProviderRef: w.ProviderRef, Amount: money.New(w.Amount, money.USD), Net: money.New(w.Net(), money.USD),
+		Type: wallet.Type, Network: wallet.Network, Currency: wallet.Currency, Destination: string(account),
+		Sent: w.SentAt, Now: a.now(w.Scope),
+	}, nil
+}

@@ -1,0 +1,338 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/fx"
+	"github.com/cascadapay/cascada/internal/geo"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// FX is where exchange rates come from and how long they are trusted.
+type FX struct {
+	Feed  *fx.Feed      // a JSON endpoint; nil for none
+	Every time.Duration // between two looks at it
+	Terms pay.RateTerms // zero: those of DefaultFX
+}
+
+// DefaultFX is what the documentation tells.
+func DefaultFX() FX {
+	return FX{Every: time.Hour, Terms: pay.RateTerms{StaleAfter: 24 * time.Hour, MaxAge: 7 * 24 * time.Hour, MaxJumpBps: 20_00}}
+}
+
+const (
+	// ratesEvery is how soon a node learns of a rate that another one wrote.
+	ratesEvery = 2 * time.Second
+	// feedRetry is when a feed that could not be read is asked again; it is longer
+	// than the question may take.
+	feedRetry = time.Minute
+)
+
+// reading returns the rate that a payment is converted with. The sandbox makes
+// do with the built-in one where the operator set none; production does not.
+// Rates belong to no merchant: their age is told by the service's own clock.
+//
+// Errors: service_unavailable with the reason no_rate, or stale_rate where the
+// rate is older than what is trusted.
+func (a *App) reading(live bool, c money.Currency) (pay.Reading, error) {
+	table := a.rates.Load()
+	if c == money.USD {
+		return table.BuiltIn(c), nil
+	}
+	q := table.Quote(c)
+	switch {
+	case q.Expired(a.FX.Terms, a.Now()):
+		return pay.Reading{}, noRate(c, "stale_rate")
+	case !q.Rate.IsZero():
+		return q.Reading, nil
+	case live || table.BuiltIn(c).Rate.IsZero():
+		return pay.Reading{}, noRate(c, "no_rate")
+	}
+	return table.BuiltIn(c), nil
+}
+
+func noRate(c money.Currency, reason string) error {
+	return &pay.Error{
+		Code:    pay.CodeServiceUnavailable,
+		Message: fmt.Sprintf("payments in %s are not taken now: its exchange rate is not known well enough; retry later", c),
+		Details: pay.Details{Reason: reason},
+	}
+}
+
+// USD returns what converts local amounts of an environment, false where no
+// rate is known.
+func (a *App) USD(live bool) func(money.Amount, money.Rounding) (money.Amount, bool) {
+	return func(local money.Amount, r money.Rounding) (money.Amount, bool) {
+		rate, err := a.reading(live, local.Currency)
+		if err != nil {
+			return money.Amount{}, false
+		}
+		usd, err := rate.Rate.ConvertBack(local, money.USD, r)
+		return usd, err == nil
+	}
+}
+
+// currency is what a shopper pays in: the rail's own; a sandbox rail that is
+// played in another country takes that country's.
+func (a *App) currency(live bool, rail pay.Rail, where geo.Country) money.Currency {
+	if !live && where.Alpha3 != rail.Country && a.rates.Load().Knows(where.Currency) {
+		return where.Currency
+	}
+	return rail.Limits[0].Currency
+}
+
+// readRates learns of the rates in the database.
+func (a *App) readRates(ctx context.Context) error {
+	a.readingRates.Lock() // a slow read must not undo what a later one found
+	defer a.readingRates.Unlock()
+	quotes, err := a.store.Rates(ctx)
+	if err != nil {
+		return err
+	}
+	table := a.rates.Load().With(quotes)
+	a.rates.Store(&table)
+	return nil
+}
+
+// RateChange is what was done with one reading.
+type RateChange struct {
+	pay.Reading
+	Before  money.Rate // zero: there was none
+	Verdict pay.RateVerdict
+}
+
+// SetRates takes the operator's rates, all or none. force also takes those that
+// jump and those that are older than what is in use.
+//
+// Errors: what is wrong with a rate, or which of them jump; then nothing was
+// written.
+func (a *App) SetRates(ctx context.Context, readings []pay.Reading, force bool) ([]RateChange, error) {
+	return a.takeRates(ctx, readings, force, true)
+}
+
+// ImportRates takes the rates of a file (fx.ParseFile).
+func (a *App) ImportRates(ctx context.Context, file []byte, source string, force bool) ([]RateChange, error) {
+	readings, err := fx.ParseFile(file, source, a.Now())
+	if err != nil {
+		return nil, err
+	}
+	return a.SetRates(ctx, readings, force)
+}
+
+// takeRates decides about readings and writes what came of them. With whole, a
+// reading that jumps refuses them all.
+func (a *App) takeRates(ctx context.Context, readings []pay.Reading, force, whole bool) (changes []RateChange, err error) {
+	err = again(func() error {
+		quotes, err := a.store.Rates(ctx)
+		if err != nil {
+			return err
+		}
+		table := a.rates.Load().With(quotes)
+		var change pay.Change
+		changes = changes[:0]
+		var jumps []string
+		for _, r := range readings {
+			q := table.Quote(r.Currency)
+			next, verdict, err := q.Take(r, table.BuiltIn(r.Currency).Rate, a.FX.Terms, force, a.Now())
+			if err != nil {
+				return err
+			}
+			if verdict == pay.RateHeld {
+				jumps = append(jumps, fmt.Sprintf("%s %s", r.Currency, r.Rate.Decimal()))
+			}
+			if next.Version != q.Version {
+				next.By = a.Operator
+				change.Quotes = append(change.Quotes, next)
+			}
+			changes = append(changes, RateChange{r, q.Rate, verdict})
+		}
+		if whole && len(jumps) > 0 {
+			return fmt.Errorf("%s: more than %d%% away from the rate in use, or the built-in one; nothing was changed: --force takes them all the same",
+				strings.Join(jumps, ", "), a.FX.Terms.MaxJumpBps/100)
+		}
+		if len(change.Quotes) == 0 {
+			return nil
+		}
+		return a.store.Commit(ctx, change)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return changes, a.readRates(ctx)
+}
+
+// ReadFeed reads the feed of rates when it is due; one node does it for all.
+func (a *App) ReadFeed(ctx context.Context) error {
+	now := a.Now()
+	leased, err := a.store.LeaseFeed(ctx, a.FX.Feed.ID(), now, now.Add(feedRetry))
+	if err != nil || !leased {
+		return err
+	}
+	readings, refused, err := a.FX.Feed.Read(ctx, a.Now)
+	if err != nil {
+		if ctx.Err() == nil {
+			a.Log.Warn("the exchange rates could not be read; the ones in use stay", "error", err)
+		}
+		return nil // it is due again in a minute
+	}
+	ours := a.currencies()
+	readings = slices.DeleteFunc(readings, func(r pay.Reading) bool { return !ours[r.Currency] })
+	for _, r := range refused {
+		if ours[r.Currency] {
+			a.Log.Warn("a published exchange rate is no rate; the one in use stays", "currency", r.Currency, "source", a.FX.Feed.Source(), "error", r.Err)
+		}
+	}
+	changes, err := a.takeRates(ctx, readings, false, false)
+	if err != nil {
+		return fmt.Errorf("take the rates of %s: %w", a.FX.Feed.Source(), err)
+	}
+	for _, c := range changes {
+		if c.Verdict == pay.RateHeld {
+			a.Log.Warn("a published exchange rate jumps and is not applied: set it with cascada fx set --force, or wait for the next",
+				"currency", c.Currency, "published", c.Rate, "source", c.Source)
+		}
+	}
+	return a.store.SettleFeed(ctx, a.FX.Feed.ID(), now.Add(a.FX.Every))
+}
+
+// currencies are those that rates are kept of: the built-in ones, the
+// catalog's, and what the operator set.
+func (a *App) currencies() map[money.Currency]bool {
+	ours := map[money.Currency]bool{}
+	table := a.rates.Load()
+	table.BuiltIns(func(r pay.Reading) { ours[r.Currency] = true })
+	table.Quotes(func(q pay.Quote) { ours[q.Currency] = true })
+	for _, r := range a.catalog.byID {
+		for _, l := range r.Limits {
+			ours[l.Currency] = true
+		}
+	}
+	return ours
+}
+
+// StaleRates lists the rates that are old enough to be warned of, among those
+// of the currencies that the merchant has taken payments in.
+func (a *App) StaleRates(ctx context.Context, scope pay.Scope) ([]pay.Quote, error) {
+	stale := map[money.Currency]pay.Quote{}
+	now := a.Now()
+	a.rates.Load().Quotes(func(q pay.Quote) {
+		if q.Stale(a.FX.Terms, now) {
+			stale[q.Currency] = q
+		}
+	})
+	if len(stale) == 0 { // as on any good day: nothing is read
+		return nil, nil
+	}
+	used, err := a.store.RailsUsed(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	var list []pay.Quote
+	for _, u := range used {
+		rail, ok := a.catalog.byID[u.Rail]
+		if !ok {
+			continue
+		}
+		where, _ := geo.Parse(u.Country)
+		currency := a.currency(scope.Live, rail, where)
+		if q, ok := stale[currency]; ok {
+			list = append(list, q)
+			delete(stale, currency)
+		}
+	}
+	slices.SortFunc(list, func(a, b pay.Quote) int { return strings.Compare(string(a.Currency), string(b.Currency)) })
+	return list, nil
+}
+
+// RateStatus is a currency's rate for the operator.
+type RateStatus struct {
+	pay.Quote
+	BuiltIn pay.Reading // what the sandbox falls back to; no rate for none
+	State   string      // built-in, fresh, stale or expired
+}
+
+// Rates lists the rates for the operator, by currency.
+func (a *App) Rates(ctx context.Context) ([]RateStatus, error) {
+	if err := a.readRates(ctx); err != nil {
+		return nil, err
+	}
+	now := a.Now()
+	table := a.rates.Load()
+	var list []RateStatus
+	for currency := range a.currencies() {
+		q := table.Quote(currency)
+		s := RateStatus{Quote: q, BuiltIn: table.BuiltIn(currency), State: "fresh"}
+		s.Currency = currency
+		switch {
+		case currency == money.USD:
+			continue
+		case q.Rate.IsZero() && s.BuiltIn.Rate.IsZero():
+			s.State = "none"
+		case q.Rate.IsZero():
+			s.State = "built-in"
+		case q.Expired(a.FX.Terms, now):
+			s.State = "expired"
+		case q.Stale(a.FX.Terms, now):
+			s.State = "stale"
+		}
+		list = append(list, s)
+	}
+	slices.SortFunc(list, func(a, b RateStatus) int { return strings.Compare(string(a.Currency), string(b.Currency)) })
+	return list, nil
+}
+
+// RateHistory lists the latest readings of a currency, newest first.
+func (a *App) RateHistory(ctx context.Context, c money.Currency) ([]store.PastReading, error) {
+	const latest = 100
+	return a.store.RateHistory(ctx, c, latest)
+}
+
+// RateAges tells how old the oldest rate in use is, false where only built-in
+// ones are, and how many wait for the operator.
+func (a *App) RateAges() (oldest time.Duration, known bool, held int) {
+	now := a.Now()
+	a.rates.Load().Quotes(func(q pay.Quote) {
+		if !q.Held.Rate.IsZero() {
+			held++
+		}
+		if !q.Rate.IsZero() {
+			oldest, known = max(oldest, now.Sub(q.At)), true
+		}
+	})
+	return oldest, known, held
+}
+
+// loadRates reads the rates before the first request.
+func (a *App) loadRates(ctx context.Context) error {
+	table, err := fx.Reference()
+	if err != nil {
+		return err
+	}
+	a.rates.Store(&table)
+	return a.readRates(ctx)
+}
+
+var errNoTerms = errors.New("exchange rates: --fx-stale-after, --fx-max-age and --fx-max-jump must be above zero, and rates must be warned of before they are refused")
+
+// check fills what is not set and refuses what makes no sense.
+func (f *FX) check() error {
+	defaults := DefaultFX()
+	if f.Terms == (pay.RateTerms{}) {
+		f.Terms = defaults.Terms
+	}
+	if f.Every == 0 {
+		f.Every = defaults.Every
+	}
+	t := f.Terms
+	if t.StaleAfter <= 0 || t.MaxAge < t.StaleAfter || t.MaxJumpBps <= 0 || f.Every < time.Second {
+		return errNoTerms
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// NewRefund is what a refund call asks for (contract: POST
+// /payments/{id}/refund).
+type NewRefund struct {
+	Payment     string
+	Amount      string // JSON text, local major units; empty: all that is left
+	Reason      string
+	Idempotency Idempotency
+	By          pay.Actor
+}
+
+// Refund opens a refund and makes it at the provider. The reply shows it as it
+// was opened, pending: its claim tells what becomes of it, and a repeat gets
+// the same. replayed says that an earlier request with the same key had
+// opened it.
+//
+// Errors: transaction_not_found, idempotency_conflict, and those of
+// pay.Payment.Refund.
+func (a *App) Refund(ctx context.Context, scope pay.Scope, n NewRefund) (r pay.Refund, replayed bool, err error) {
+	if r, found, err := a.refundBefore(ctx, scope, n.Idempotency); found || err != nil {
+		return r, found, err
+	}
+	p, err := a.Payment(ctx, scope, n.Payment)
+	if err != nil {
+		return r, false, err
+	}
+	amount, err := parseLocal(n.Amount, p.Local.Currency)
+	if err != nil {
+		return r, false, err
+	}
+	cause := view.Cause{RequestID: n.By.Request, IdempotencyKey: n.Idempotency.Key}
+	asked := pay.NewRefund{Amount: amount, Reason: n.Reason}
+	_, claim, _, err := a.openRefund(ctx, p, asked, n.By, n.Idempotency, cause)
+	if errors.Is(err, store.ErrDuplicate) { // by a request at the same time
+		return a.refundBefore(ctx, scope, n.Idempotency)
+	}
+	if err != nil {
+		return r, false, err
+	}
+	// From here the refund is ours to finish, whether the caller waits or not.
+	if _, err := a.makeRefund(context.WithoutCancel(ctx), claim, cause); err != nil {
+		a.Log.Error("a refund's outcome is not written; it is asked about again", "claim", claim.ID, "error", err)
+	}
+	return claim.Opened(), false, nil
+}
+
+// refundBefore returns what an earlier request with the key opened.
+func (a *App) refundBefore(ctx context.Context, scope pay.Scope, i Idempotency) (r pay.Refund, found bool, err error) {
+	id, found, err := a.earlier(ctx, scope, i)
+	if err != nil || !found {
+		return r, false, err
+	}
+	claim, err := a.store.Claim(ctx, scope, id)
+	return claim.Opened(), err == nil, err
+}
+
+// parseLocal reads a refund's amount from its JSON text (contract:
+// amount_invalid); zero for none.
+func parseLocal(text string, currency money.Currency) (money.Amount, error) {
+	if text == "" {
+		return money.New(0, currency), nil
+	}
+	amount, err := money.Parse(text, currency)
+	switch {
+	case errors.Is(err, money.ErrPrecision):
+		return amount, pay.FieldError(pay.CodeAmountInvalid, "amount", "amount has more decimals than "+string(currency))
+	case errors.Is(err, money.ErrRange) && !strings.HasPrefix(text, "-"):
+		return amount, pay.FieldError(pay.CodeAmountAboveMaximum, "amount", "amount must be at most what is left to refund")
+	case err != nil || !amount.IsPositive():
+		return amount, pay.FieldError(pay.CodeAmountInvalid, "amount", "amount must be a JSON number above zero in "+string(currency))
+	}
+	return amount, nil
+}
+
+// openRefund commits the intent of a refund. Who loses a race for the payment
+// or the balance decides again; ErrDuplicate when the key was taken.
+func (a *App) openRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, by pay.Actor, i Idempotency, cause view.Cause) (next pay.Payment, claim pay.Claim, events []pay.Event, err error) {
+	defer a.turns.take(p.ID)()
+	err = again(func() error {
+		now := a.now(p.Scope)
+		balances, err := a.store.Balances(ctx, p.Scope)
+		if err != nil {
+			return err
+		}
+		read, err := a.store.AnyPayment(ctx, p.ID)
+		if err != nil {
+			return err
+		}
+		if n.Simulated {
+			if err := read.CheckSimulate(pay.SimulateRefunded); err != nil {
+				return err
+			}
+		}
+		n.ID = a.NewID(pay.ClaimPrefix, now)
+		var change pay.Change
+		if next, claim, change, err = read.Refund(n, balances, now); err != nil {
+			return err
+		}
+		change.Once = i.once(p.Scope, claim.ID, now)
+		if !n.Simulated { // a play, not an act
+			change.Audit = a.audit(by, p.Scope, pay.RefundOpened, claim.ID, map[string]string{"payment": p.ID, "amount": claim.Local.String()})
+		}
+		events = change.Events
+		return a.commit(ctx, change, cause)
+	})
+	return next, claim, events, err
+}
+
+// makeRefund tells the provider to make a refund whose intent is committed, and
+// commits what came of it.
+func (a *App) makeRefund(ctx context.Context, c pay.Claim, cause view.Cause) (pay.Claim, error) {
+	o, err := a.refundAt(ctx, c, provider.Provider.Refund)
+	if err != nil {
+		return c, err
+	}
+	return a.called(ctx, c, o, cause)
+}
+
+// refundAt calls a claim's provider about its refund.
+func (a *App) refundAt(ctx context.Context, c pay.Claim, call func(provider.Provider, context.Context, provider.RefundRequest) pay.Outcome) (pay.Outcome, error) {
+	p, err := a.store.AnyPayment(ctx, c.Payment)
+	if err != nil {
+		return pay.Outcome{}, err
+	}
+	attempt, ok := p.Taker(c)
+	upstream, configured := a.Providers[attempt.Provider]
+	if !ok || !configured {
+		a.Log.Warn("a refund waits for a provider that is not configured", "claim", c.ID, "account", attempt.Provider)
+		return pay.Outcome{Kind: c.Call.State}, nil // nothing was asked, so nothing is known anew
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return call(upstream, ctx, provider.RefundRequest{
+		Reference: c.Reference(), RefundRef: c.Call.Ref, Charge: a.request(p, attempt), Local: c.Local, Reason: c.Reason,
+	}), nil
+}
+
+// called commits what came of a refund at the provider.
+func (a *App) called(ctx context.Context, c pay.Claim, o pay.Outcome, cause view.Cause) (pay.Claim, error) {
+	return a.onClaim(ctx, c.ID, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+		next, change := c.Called(p, o, a.now(c.Scope))
+		return next, change, nil
+	})
+}

@@ -1,0 +1,173 @@
+package app
+
+import (
+	"context"
+	"crypto/hmac"
+	"errors"
+	"fmt"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// NewVerification is what a verification is made from.
+type NewVerification struct {
+	Level     pay.KYCLevel
+	Subject   pay.KYCSubject
+	ReturnURL string
+}
+
+// StartVerification begins to verify a merchant in an environment, or returns
+// the verification that is open; made tells which.
+func (a *App) StartVerification(ctx context.Context, by Principal, n NewVerification) (v pay.Verification, made bool, err error) {
+	scope := pay.Scope{Merchant: by.Merchant, Live: by.Live}
+	err = again(func() error {
+		open, err := a.store.OpenVerification(ctx, scope)
+		now := a.now(scope)
+		if err == nil && (open.Status != pay.KYCRequiresInput || now.Before(open.ExpiresAt)) {
+			v, made = open, false
+			return nil
+		}
+		if err == nil { // nobody has written down yet that it has expired
+			if err := a.move(ctx, a.self(), open, pay.KYCExpired, "", ""); err != nil {
+				return err
+			}
+			return store.ErrStale
+		}
+		if !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		next := pay.Verification{
+			ID: a.NewID(pay.VerificationPrefix, now), Scope: scope, Level: n.Level, Subject: n.Subject, ReturnURL: n.ReturnURL,
+		}
+		var change pay.Change
+		v, change = next.Start(now)
+		change.Audit = a.audit(by.Actor(), scope, pay.VerificationStarted, v.ID, map[string]string{"level": string(n.Level)})
+		made = true
+		err = a.store.Commit(ctx, change)
+		if errors.Is(err, store.ErrDuplicate) {
+			return store.ErrStale // another request was first: read what it made
+		}
+		return err
+	})
+	return v, made, err
+}
+
+// Verification reads a verification of the merchant.
+//
+// Errors: not_found, also for another merchant's.
+func (a *App) Verification(ctx context.Context, scope pay.Scope, id string) (pay.Verification, error) {
+	missing := pay.NewError(pay.CodeNotFound, "there is no such verification")
+	if !storable(id) {
+		return pay.Verification{}, missing
+	}
+	v, err := a.store.Verification(ctx, scope, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return v, missing
+	}
+	return v, err
+}
+
+// SimulateVerification moves a sandbox verification on the merchant's demand.
+//
+// Errors: production_key_refused, not_found, conflict_state.
+func (a *App) SimulateVerification(ctx context.Context, by Principal, id string, to pay.VerificationStatus) (pay.Verification, error) {
+	if by.Live {
+		return pay.Verification{}, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only")
+	}
+	var v pay.Verification
+	err := again(func() error {
+		read, err := a.Verification(ctx, by.Scope, id)
+		if err != nil {
+			return err
+		}
+		if err := a.move(ctx, by.Actor(), read, to, "document_unreadable", "simulated: a document cannot be read"); err != nil {
+			return err
+		}
+		v, err = a.Verification(ctx, by.Scope, id)
+		return err
+	})
+	return v, err
+}
+
+// PageVerification reads the verification of a page: who has its address may
+// see it and hand it in.
+//
+// Errors: not_found, also for a wrong token.
+func (a *App) PageVerification(ctx context.Context, id, token string) (pay.Verification, error) {
+	missing := pay.NewError(pay.CodeNotFound, "there is no such verification")
+	if !storable(id) || !hmac.Equal([]byte(token), []byte(a.pageToken(id))) {
+		return pay.Verification{}, missing
+	}
+	v, err := a.store.AnyVerification(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return v, missing
+	}
+	return v, err
+}
+
+// HandIn notes that the merchant has sent its documents.
+//
+// Errors: as PageVerification; conflict_state.
+func (a *App) HandIn(ctx context.Context, id, token string) (pay.Verification, error) {
+	var v pay.Verification
+	err := again(func() error {
+		var err error
+		if v, err = a.PageVerification(ctx, id, token); err != nil {
+			return err
+		}
+		return a.move(ctx, a.self(), v, pay.KYCProcessing, "", "")
+	})
+	return v, err
+}
+
+// DecideVerification is the operator's word: verified or rejected, with the
+// reason that the merchant sees.
+func (a *App) DecideVerification(ctx context.Context, id string, to pay.VerificationStatus, code, message string) error {
+	return again(func() error {
+		v, err := a.store.AnyVerification(ctx, id)
+		if err != nil {
+			return fmt.Errorf("verification %s: %w", id, err)
+		}
+		return a.move(ctx, a.self(), v, to, code, message)
+	})
+}
+
+// Verifications lists the newest of all merchants for the operator.
+func (a *App) Verifications(ctx context.Context, status pay.VerificationStatus, merchant string, limit int) ([]pay.Verification, error) {
+	return a.store.Verifications(ctx, status, merchant, limit)
+}
+
+func (a *App) move(ctx context.Context, by pay.Actor, v pay.Verification, to pay.VerificationStatus, code, message string) error {
+	_, change, err := v.Move(to, code, message, a.now(v.Scope))
+	if err != nil {
+		return err
+	}
+	change.Audit = a.audit(by, v.Scope, pay.VerificationMoved, v.ID, map[string]string{"from": string(v.Status), "to": string(to)})
+	return a.store.Commit(ctx, change)
+}
+
+// ExpireVerifications ends those that nobody handed in. It returns how many it
+// took; doing one twice is harmless.
+func (a *App) ExpireVerifications(ctx context.Context) (int, error) {
+	now := a.Now()
+	due, err := a.store.LeaseVerifications(ctx, now, now.Add(sweepLease), sweepBatch)
+	if err != nil {
+		return 0, err
+	}
+	for _, v := range due {
+		// Stale: it was handed in meanwhile.
+		if err := a.move(ctx, a.self(), v, pay.KYCExpired, "", ""); err != nil && !errors.Is(err, store.ErrStale) {
+			return len(due), fmt.Errorf("expire verification %s: %w", v.ID, err)
+		}
+	}
+	return len(due), nil
+}
+
+// VerificationURL is the address of a verification's page. It holds a token,
+// so that nobody can guess it.
+func (a *App) VerificationURL(id string) string {
+	return a.CheckoutURL + "/kyc/" + id + "?token=" + a.pageToken(id)
+}
+
+func (a *App) pageToken(id string) string { return a.Vault.Hash("verification page/" + id)[:32] }

@@ -1,0 +1,133 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cascadapay/cascada/internal/destination"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// NewWallet is what a wallet is made from.
+type NewWallet struct {
+	destination.Destination
+	Label    string
+	Default  bool
+	CoolDown bool // sandbox: play production's cool-down
+}
+
+// AddWallet adds a wallet to a shop.
+//
+// Errors: conflict_state when the shop has a wallet with this destination.
+func (a *App) AddWallet(ctx context.Context, by Principal, scope pay.Scope, n NewWallet) (pay.Wallet, error) {
+	fingerprint := a.Vault.Hash("wallet/" + n.Network + ":" + n.Currency + ":" + n.Account)
+	coolDown := a.WalletCoolDown
+	if !scope.Live && !n.CoolDown {
+		coolDown = 0
+	}
+	var added pay.Wallet
+	err := again(func() error {
+		taken, err := a.store.WalletFor(ctx, scope, fingerprint)
+		if err == nil {
+			return &pay.Error{Code: pay.CodeConflictState, Param: "destination", Message: "the wallet " + taken.ID + " has this destination",
+				Details: pay.Details{Reason: "duplicate_destination", From: pay.Status(taken.Status), Action: "create"}}
+		}
+		if !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		before, err := a.defaultWallet(ctx, scope)
+		if err != nil {
+			return err
+		}
+		now := a.now(scope)
+		wallet := pay.Wallet{
+			ID: a.NewID(pay.WalletPrefix, now), Scope: scope, Label: n.Label, Type: pay.WalletType(n.Type), Currency: n.Currency,
+			Network: n.Network, Masked: n.Masked, Fingerprint: fingerprint, Default: n.Default,
+		}
+		wallet.Sealed = a.Vault.Seal(wallet.Secret(), []byte(n.Account))
+		wallet, change := wallet.Open(coolDown, before, now)
+		change.Audit = a.audit(by.Actor(), scope, pay.WalletCreated, wallet.ID,
+			map[string]string{"network": n.Network, "currency": n.Currency, "destination": n.Masked})
+		added = wallet
+		err = a.store.Commit(ctx, change)
+		if errors.Is(err, store.ErrDuplicate) { // somebody was first with the destination or the default
+			return fmt.Errorf("%w: %w", store.ErrStale, err)
+		}
+		return err
+	})
+	if err != nil {
+		return pay.Wallet{}, err
+	}
+	return added, nil
+}
+
+// defaultWallet reads a shop's default wallet, nil where it has none.
+func (a *App) defaultWallet(ctx context.Context, scope pay.Scope) (*pay.Wallet, error) {
+	w, err := a.store.DefaultWallet(ctx, scope)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	return &w, err
+}
+
+// Wallet reads one wallet of the shop, a disabled one too.
+//
+// Errors: wallet_not_found, also for another shop's.
+func (a *App) Wallet(ctx context.Context, scope pay.Scope, id string) (pay.Wallet, error) {
+	missing := pay.NewError(pay.CodeWalletNotFound, "there is no such wallet")
+	if !storable(id) {
+		return pay.Wallet{}, missing
+	}
+	w, err := a.store.Wallet(ctx, scope, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return w, missing
+	}
+	return w, err
+}
+
+// Wallets lists a shop's wallets, newest first, and counts them.
+func (a *App) Wallets(ctx context.Context, scope pay.Scope, status pay.WalletStatus, limit, offset int) ([]pay.Wallet, int64, error) {
+	return a.store.Wallets(ctx, scope, status, limit, offset)
+}
+
+// DeleteWallet disables a wallet. Withdrawals that were not sent yet fail when
+// they come due; its history stays. Deleting it twice is harmless.
+//
+// Errors: wallet_not_found.
+func (a *App) DeleteWallet(ctx context.Context, by Principal, scope pay.Scope, id string) error {
+	return again(func() error {
+		w, err := a.Wallet(ctx, scope, id)
+		if err != nil {
+			return err
+		}
+		change, ok := w.Disable(a.now(scope))
+		if !ok {
+			return nil
+		}
+		change.Audit = a.audit(by.Actor(), scope, pay.WalletDeleted, w.ID, map[string]string{"destination": w.Masked})
+		return a.store.Commit(ctx, change)
+	})
+}
+
+// ActivateWallets ends cool-downs that are over. It returns how many it took;
+// doing one twice is harmless.
+func (a *App) ActivateWallets(ctx context.Context) (int, error) {
+	now := a.Now()
+	due, err := a.store.LeaseWallets(ctx, now, now.Add(sweepLease), sweepBatch)
+	if err != nil {
+		return 0, err
+	}
+	for _, w := range due {
+		change, ok := w.Activate(a.now(w.Scope))
+		if !ok {
+			continue
+		}
+		// Stale: it was deleted meanwhile.
+		if err := a.store.Commit(ctx, change); err != nil && !errors.Is(err, store.ErrStale) {
+			return len(due), fmt.Errorf("activate wallet %s: %w", w.ID, err)
+		}
+	}
+	return len(due), nil
+}

@@ -1,0 +1,177 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// NewWithdrawal is what a withdrawal is made from.
+type NewWithdrawal struct {
+	Wallet      string // "" for the shop's default wallet
+	Amount      money.Amount
+	Idempotency Idempotency
+	RequestID   string
+}
+
+// Withdraw takes money out of the available balance and puts it on its way to
+// a wallet. replayed says that an earlier request with the same key had made
+// the withdrawal; it is then shown as that one's reply did.
+//
+// Errors: kyc_required in production, wallet_not_found, missing_field when no
+// wallet is named and none is the default, conflict_state for a wallet that
+// cannot be paid to, service_unavailable when no payout provider is configured,
+// amount_below_minimum, balance_insufficient, idempotency_conflict.
+func (a *App) Withdraw(ctx context.Context, by Principal, scope pay.Scope, n NewWithdrawal) (w pay.Withdrawal, replayed bool, err error) {
+	merchant, _, err := a.Tenant(ctx, by)
+	if err != nil {
+		return w, false, err
+	}
+	fee := pay.TermsOf(merchant.Tier).WithdrawalFee
+	err = again(func() error {
+		object, found, err := a.earlier(ctx, scope, n.Idempotency)
+		if err != nil {
+			return err
+		}
+		if replayed = found; found {
+			made, err := a.store.Withdrawal(ctx, scope, object)
+			w = made.Created()
+			return err
+		}
+		now := a.now(scope)
+		made, change, err := a.decideWithdrawal(ctx, scope, n, fee, now)
+		if err != nil {
+			// The same request may have been first meanwhile, and be the reason.
+			if _, found, other := a.earlier(ctx, scope, n.Idempotency); found || other != nil {
+				return cmp.Or(other, store.ErrStale)
+			}
+			return err
+		}
+		change.Audit = a.audit(by.Actor(), scope, pay.WithdrawalCreated, made.ID,
+			map[string]string{"amount": n.Amount.String(), "wallet": made.Wallet})
+		change.Once = n.Idempotency.once(scope, made.ID, now)
+		err = a.commit(ctx, change, view.Cause{RequestID: n.RequestID, IdempotencyKey: n.Idempotency.Key})
+		if errors.Is(err, store.ErrDuplicate) {
+			return store.ErrStale // the same request was first: read what it made
+		}
+		w = made
+		return err
+	})
+	return w, replayed, err
+}
+
+// decideWithdrawal reads what a withdrawal depends on and decides.
+func (a *App) decideWithdrawal(ctx context.Context, scope pay.Scope, n NewWithdrawal, fee int64, now time.Time) (pay.Withdrawal, pay.Change, error) {
+	wallet, err := a.payee(ctx, scope, n.Wallet)
+	if err != nil {
+		return pay.Withdrawal{}, pay.Change{}, err
+	}
+	balances, err := a.store.Balances(ctx, scope)
+	if err != nil {
+		return pay.Withdrawal{}, pay.Change{}, err
+	}
+	return wallet.Withdraw(a.NewID(pay.WithdrawalPrefix, now), n.Amount, fee, balances, now)
+}
+
+// payee is the wallet that a withdrawal may go to.
+func (a *App) payee(ctx context.Context, scope pay.Scope, id string) (pay.Wallet, error) {
+	if err := a.requireKYC(ctx, scope, pay.KYCBasic); err != nil {
+		return pay.Wallet{}, err
+	}
+	var wallet pay.Wallet
+	if id == "" {
+		usual, err := a.defaultWallet(ctx, scope)
+		if err != nil {
+			return pay.Wallet{}, err
+		}
+		if usual == nil {
+			return pay.Wallet{}, &pay.Error{Code: pay.CodeMissingField, Param: "walletId", Message: "walletId is required: no wallet is the default",
+				Details: pay.Details{MissingFields: []string{"walletId"}}}
+		}
+		wallet = *usual
+	} else {
+		var err error
+		if wallet, err = a.Wallet(ctx, scope, id); err != nil {
+			return wallet, err
+		}
+	}
+	if a.payouts(scope.Live) == nil {
+		return wallet, pay.NewError(pay.CodeServiceUnavailable, "withdrawals are not available: the operator has configured no payout provider")
+	}
+	return wallet, nil
+}
+
+// payouts is the provider that pays an environment's withdrawals, nil where
+// there is none.
+func (a *App) payouts(live bool) payout.Provider {
+	if live {
+		return a.LivePayout
+	}
+	return a.SandboxPayout
+}
+
+// requireKYC refuses production merchants who have not been verified.
+func (a *App) requireKYC(ctx context.Context, scope pay.Scope, need pay.KYCLevel) error {
+	if !scope.Live {
+		return nil
+	}
+	levels, err := a.store.Levels(ctx, scope)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(levels, func(l pay.KYCLevel) bool { return l.Covers(need) }) {
+		return nil
+	}
+	return &pay.Error{Code: pay.CodeKYCRequired, Message: "withdrawals need a verification of level " + string(need) + ": begin with POST /kyc/init",
+		Details: pay.Details{HelpURL: a.CheckoutURL + "/kyc"}}
+}
+
+// Withdrawal reads one withdrawal of the shop.
+//
+// Errors: withdrawal_not_found, also for another shop's.
+func (a *App) Withdrawal(ctx context.Context, scope pay.Scope, id string) (pay.Withdrawal, error) {
+	missing := pay.NewError(pay.CodeWithdrawalNotFound, "there is no such withdrawal")
+	if !storable(id) {
+		return pay.Withdrawal{}, missing
+	}
+	w, err := a.store.Withdrawal(ctx, scope, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return w, missing
+	}
+	return w, err
+}
+
+// Withdrawals lists a shop's withdrawals, newest first, and counts what the
+// filter selects.
+func (a *App) Withdrawals(ctx context.Context, scope pay.Scope, f store.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
+	return a.store.Withdrawals(ctx, scope, f)
+}
+
+// CancelWithdrawal gives back a withdrawal that was not sent yet.
+//
+// Errors: withdrawal_not_found, conflict_state.
+func (a *App) CancelWithdrawal(ctx context.Context, by Principal, scope pay.Scope, id string) (pay.Withdrawal, error) {
+	var canceled pay.Withdrawal
+	err := again(func() error {
+		w, err := a.Withdrawal(ctx, scope, id)
+		if err != nil {
+			return err
+		}
+		next, change, err := w.Cancel(a.now(scope))
+		if err != nil {
+			return err
+		}
+		change.Audit = a.audit(by.Actor(), scope, pay.WithdrawalGivenUp, w.ID, nil)
+		canceled = next
+		return a.store.Commit(ctx, change)
+	})
+	return canceled, err
+}

@@ -1,0 +1,42 @@
+package daemon
+
+import (
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/fx"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// FX is where exchange rates come from and how long they are trusted. What is
+// zero is as the documentation tells.
+type FX struct {
+	URL        string // of a JSON endpoint; empty for none
+	Every      time.Duration
+	StaleAfter time.Duration // older rates are warned of
+	MaxAge     time.Duration // older rates take no new charges
+	MaxJump    int           // percent; a larger step waits for the operator
+}
+
+func (f FX) open() (app.FX, error) {
+	o := app.DefaultFX()
+	if f.Every != 0 {
+		o.Every = f.Every
+	}
+	set := pay.RateTerms{StaleAfter: f.StaleAfter, MaxAge: f.MaxAge, MaxJumpBps: int64(f.MaxJump) * 100}
+	if set.StaleAfter != 0 {
+		o.Terms.StaleAfter = set.StaleAfter
+	}
+	if set.MaxAge != 0 {
+		o.Terms.MaxAge = set.MaxAge
+	}
+	if set.MaxJumpBps != 0 {
+		o.Terms.MaxJumpBps = set.MaxJumpBps
+	}
+	if f.URL == "" {
+		return o, nil
+	}
+	var err error
+	o.Feed, err = fx.NewFeed(f.URL)
+	return o, err
+}

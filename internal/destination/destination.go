@@ -1,0 +1,157 @@
+// Package destination reads where a payout goes: bank accounts of the networks
+// that withdrawals use, and addresses of blockchains. What has check digits is
+// checked, because a payout to a mistyped account does not come back.
+//
+// It is pure: it knows no wallet, no tenant and no encryption. A valid
+// destination may still not exist; only the payout provider can tell.
+package destination
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/money"
+)
+
+// Destination is a place that money can be sent to, in its normal form: two
+// spellings of one account are equal.
+type Destination struct {
+	Type     string // bank_account or crypto
+	Network  string
+	Currency string // ISO 4217, or a token such as USDT
+	Account  string // secret
+	Masked   string // what may be shown of Account
+}
+
+// Field is the part of a destination that a Problem is about.
+type Field string
+
+// The parts, by the names that callers write them under.
+const (
+	Type     Field = "type"
+	Network  Field = "network"
+	Currency Field = "currency"
+	Account  Field = "destination"
+)
+
+// Problem says what is wrong with a destination. Its message never repeats the
+// account.
+type Problem struct {
+	Field   Field
+	Absent  bool // the field is needed and is not there
+	Message string
+}
+
+// Error makes a Problem an error.
+func (p Problem) Error() string { return string(p.Field) + ": " + p.Message }
+
+// The types of destinations.
+const (
+	bankAccount = "bank_account"
+	crypto      = "crypto"
+)
+
+// network is a way for money to reach an account.
+type network struct {
+	name, kind string
+	aliases    []string
+	currencies []string // none: every ISO 4217 currency that no other bank network has to itself
+	// parse returns the normal form and the masked one, or why it is none.
+	parse func(account string) (normal, masked, wrong string)
+}
+
+// networks lists what withdrawals can use.
+func networks() []network {
+	return []network{
+		{"spei", bankAccount, []string{"clabe"}, []string{"MXN"}, parseCLABE},
+		{"pix", bankAccount, nil, []string{"BRL"}, parsePIX},
+		{"cbu", bankAccount, []string{"cvu"}, []string{"ARS"}, parseCBU},
+		{"iban", bankAccount, []string{"sepa"}, []string{"EUR", "GBP", "CHF", "CRC", "DOP", "GTQ"}, parseIBAN},
+		{"account", bankAccount, []string{"bank"}, nil, parseAccount},
+		{"tron", crypto, []string{"trc20"}, []string{"USDT", "TRX"}, parseTron},
+		{"ethereum", crypto, []string{"erc20"}, []string{"USDC", "USDT", "ETH"}, parseEthereum},
+		{"bitcoin", crypto, nil, []string{"BTC"}, parseBitcoin},
+	}
+}
+
+// exclusive are the currencies whose local network every account is on, so that
+// no account in them goes unchecked.
+var exclusive = []string{"MXN", "BRL", "ARS"}
+
+func (n network) takes(currency string) bool {
+	if n.currencies != nil {
+		return slices.Contains(n.currencies, currency)
+	}
+	return money.Currency(currency).Valid() && !slices.Contains(exclusive, currency)
+}
+
+// Parse reads a destination. An empty network is taken from the currency where
+// only one can be meant. It returns all that is wrong.
+func Parse(kind, networkName, currency, account string) (Destination, []Problem) {
+	var problems []Problem
+	refuse := func(f Field, absent bool, message string) {
+		problems = append(problems, Problem{f, absent, message})
+	}
+	currency, account = strings.ToUpper(strings.TrimSpace(currency)), strings.TrimSpace(account)
+	var usable []network
+	switch {
+	case kind == "":
+		refuse(Type, true, "type is required")
+	case kind != bankAccount && kind != crypto:
+		refuse(Type, false, "type must be bank_account or crypto")
+	case currency == "":
+		refuse(Currency, true, "currency is required")
+	default:
+		var problem *Problem
+		if usable, problem = choose(kind, networkName, currency); problem != nil {
+			problems = append(problems, *problem)
+		}
+	}
+	if account == "" {
+		refuse(Account, true, "destination is required")
+	}
+	if len(problems) > 0 {
+		return Destination{}, problems
+	}
+	n := usable[0]
+	normal, masked, wrong := n.parse(account)
+	if wrong != "" {
+		return Destination{}, []Problem{{Account, false, "destination must be " + wrong}}
+	}
+	return Destination{Type: n.kind, Network: n.name, Currency: currency, Account: normal, Masked: masked}, nil
+}
+
+// choose finds the network, or says why there is none.
+func choose(kind, name, currency string) ([]network, *Problem) {
+	name = strings.ToLower(strings.TrimSpace(name))
+	var known []string
+	var usable []network
+	found := false
+	for _, n := range networks() {
+		if n.kind != kind {
+			continue
+		}
+		known = append(known, n.name)
+		named := name == n.name || slices.Contains(n.aliases, name)
+		found = found || named
+		if n.takes(currency) && (named || name == "") {
+			usable = append(usable, n)
+		}
+	}
+	switch {
+	case name != "" && !found:
+		return nil, &Problem{Network, false, "network must be one of " + strings.Join(known, ", ") + " for a wallet of type " + kind}
+	case len(usable) == 0 && name != "":
+		return nil, &Problem{Currency, false, "the network " + name + " does not pay out in this currency"}
+	case len(usable) == 0:
+		return nil, &Problem{Currency, false, "no network pays out in this currency to a wallet of type " + kind}
+	case len(usable) > 1 && usable[1].currencies != nil: // "account" stands for what no other network has
+		return nil, &Problem{Network, true, "network is required: " + currency + " exists on several"}
+	}
+	return usable, nil
+}
+
+// tail masks all but the last few characters, at most a third of them.
+func tail(account string) string {
+	return "****" + account[len(account)-min(4, len(account)/3):]
+}

@@ -1,0 +1,178 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+func verification(level, status, documents, problem string) string {
+	return fmt.Sprintf(`{"verificationId":"<kyc>","level":%q,"status":%q,"url":"<url>","expiresAt":"<time>","requiredDocuments":%s,"lastError":%s,"createdAt":"<time>"}`,
+		level, status, documents, problem)
+}
+
+const basicIndividual = `["identity_document","proof_of_address"]`
+
+func TestMerchantHasOneOpenVerification(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		const body = `{"level":"basic","subjectType":"individual","returnUrl":"https://shop.example/back"}`
+		replies := make([]reply, 16)
+		var all sync.WaitGroup
+		for i := range replies {
+			all.Go(func() { replies[i] = o.post(t, "/kyc/init", body) })
+		}
+		all.Wait()
+		made, id := 0, ""
+		for _, r := range replies {
+			if r.status == http.StatusCreated {
+				made++
+			}
+			r.is(t, r.status, verification("basic", "requires_input", basicIndividual, "null"))
+			if got := r.text(t, "verificationId"); id != "" && got != id || r.status > http.StatusCreated {
+				t.Errorf("want %s again: %s", id, r)
+			} else {
+				id = got
+			}
+		}
+		if made != 1 {
+			t.Errorf("16 requests made %d verifications, want one", made)
+		}
+		// It is the merchant's, whichever shop or credential asks.
+		for _, who := range []shop{o, o.sibling(t), o.whole(t, false)} {
+			who.get(t, "/kyc/"+id).is(t, http.StatusOK, verification("basic", "requires_input", basicIndividual, "null"))
+			if got := who.post(t, "/kyc/init", `{"level":"enhanced","subjectType":"company"}`).want(t, http.StatusOK).text(t, "verificationId"); got != id {
+				t.Errorf("while %s is open, %s was begun", id, got)
+			}
+		}
+		for _, who := range []shop{s.shop(t), o.live()} {
+			who.get(t, "/kyc/"+id).refused(t, "404 not_found invalid_request_error")
+		}
+		for _, unknown := range []string{"kyc_1", "x", "%00", "%ff"} {
+			o.get(t, "/kyc/"+unknown).refused(t, "404 not_found invalid_request_error")
+		}
+		s.shop(t).post(t, "/sandbox/kyc/"+id, `{"status":"verified"}`).refused(t, "404 not_found invalid_request_error")
+	})
+}
+
+func TestVerificationIsChecked(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		for body, want := range map[string]string{
+			`{}`:                        "400 invalid_request invalid_request_error param=level issues=level,subjectType missing=level,subjectType",
+			`{"subjectType":"company"}`: "400 missing_field invalid_request_error param=level issues=level missing=level",
+			`{"level":"basic"}`:         "400 missing_field invalid_request_error param=subjectType issues=subjectType missing=subjectType",
+			`{"level":"gold","subjectType":"company"}`:                                 "400 invalid_request invalid_request_error param=level issues=level",
+			`{"level":"basic","subjectType":"cat"}`:                                    "400 invalid_request invalid_request_error param=subjectType issues=subjectType",
+			`{"level":"basic","subjectType":"company","returnUrl":"/back"}`:            "400 invalid_request invalid_request_error param=returnUrl issues=returnUrl",
+			`{"level":"basic","subjectType":"company","returnUrl":"javascript:a"}`:     "400 invalid_request invalid_request_error param=returnUrl issues=returnUrl",
+			`{"level":"basic","subjectType":"company","returnUrl":"https://a\u0000b"}`: "400 invalid_request invalid_request_error param=returnUrl issues=returnUrl",
+		} {
+			o.post(t, "/kyc/init", body).refused(t, want)
+		}
+		o.post(t, "/kyc/init", `{"level":"enhanced","subjectType":"company"}`).is(t, http.StatusCreated, verification("enhanced", "requires_input",
+			`["registration_certificate","tax_registration","representative_identity_document","beneficial_owners","proof_of_address","source_of_funds"]`, "null"))
+	})
+}
+
+func TestSandboxVerificationIsPlayed(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		begin := func() string {
+			return o.post(t, "/kyc/init", `{"level":"basic","subjectType":"individual"}`).want(t, http.StatusCreated).text(t, "verificationId")
+		}
+		move := func(id, status string) reply {
+			return o.post(t, "/sandbox/kyc/"+id, `{"status":"`+status+`"}`)
+		}
+		rejected := begin()
+		move(rejected, "processing").is(t, http.StatusOK, verification("basic", "processing", basicIndividual, "null"))
+		move(rejected, "expired").refused(t, "409 conflict_state conflict_error from=processing action=expired")
+		move(rejected, "rejected").is(t, http.StatusOK, verification("basic", "rejected", basicIndividual, `{"code":"document_unreadable","message":"<text>"}`))
+		for _, status := range []string{"processing", "verified", "rejected", "expired"} {
+			move(rejected, status).refused(t, "409 conflict_state conflict_error from=rejected action="+status)
+		}
+		move(rejected, "requires_input").refused(t, "400 invalid_request invalid_request_error param=status issues=status")
+		verified := begin()
+		move(verified, "verified").is(t, http.StatusOK, verification("basic", "verified", basicIndividual, "null"))
+
+		// By itself it expires, in the merchant's clock.
+		late := begin()
+		o.post(t, "/sandbox/clock", `{"advance":"7d"}`).want(t, http.StatusOK)
+		eventually(t, "it has expired", func() bool {
+			_, err := s.App.ExpireVerifications(ctx)
+			must(t, err)
+			return o.get(t, "/kyc/"+late).text(t, "status") == "expired"
+		})
+		begin()
+		live := o.live()
+		id := live.post(t, "/kyc/init", `{"level":"basic","subjectType":"individual"}`).want(t, http.StatusCreated).text(t, "verificationId")
+		live.post(t, "/sandbox/kyc/"+id, `{"status":"verified"}`).refused(t, "400 production_key_refused invalid_request_error")
+	})
+}
+
+func TestVerificationPageHandsIn(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t).live()
+		r := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"individual","returnUrl":"https://shop.example/back?a=1&b=2"}`).want(t, http.StatusCreated)
+		id := r.text(t, "verificationId")
+		address, err := url.Parse(r.text(t, "url"))
+		must(t, err)
+		path := address.RequestURI()
+		page := func(method string, status int, want string) {
+			t.Helper()
+			got := s.send(t, request{method: method, path: path})
+			if got.status != status || !strings.Contains(string(got.body), want) {
+				t.Errorf("want %d with %q: %s", status, want, got)
+			}
+			if status == http.StatusOK && (got.header.Get("Referrer-Policy") != "no-referrer" || !strings.Contains(got.header.Get("Content-Security-Policy"), "default-src 'none'")) {
+				t.Errorf("the page is served with %v", got.header)
+			}
+		}
+		page(http.MethodGet, http.StatusOK, "proof of address")
+		page(http.MethodGet, http.StatusOK, `href="https://shop.example/back?a=1&amp;b=2"`)
+		page(http.MethodPost, http.StatusSeeOther, "")
+		if got := o.get(t, "/kyc/"+id).text(t, "status"); got != "processing" {
+			t.Errorf("after it was handed in it is %s", got)
+		}
+		page(http.MethodPost, http.StatusSeeOther, "") // twice is harmless
+		must(t, s.App.DecideVerification(ctx, id, pay.KYCRejected, "name_mismatch", "The names <differ>."))
+		page(http.MethodGet, http.StatusOK, "The names &lt;differ&gt;.")
+		o.get(t, "/kyc/"+id).is(t, http.StatusOK, verification("basic", "rejected", basicIndividual, `{"code":"name_mismatch","message":"The names <differ>."}`))
+		if err := s.App.DecideVerification(ctx, id, pay.KYCVerified, "", ""); err == nil {
+			t.Error("a rejected verification was approved")
+		}
+		// Nobody guesses it, and another's token opens nothing.
+		second := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"individual"}`).want(t, http.StatusCreated).text(t, "url")
+		token := second[strings.Index(second, "token="):]
+		for _, wrong := range []string{"/kyc/" + id, "/kyc/" + id + "?token=", "/kyc/" + id + "?" + token, "/kyc/kyc_1?" + token, "/kyc/%00?" + token} {
+			path = wrong
+			page(http.MethodGet, http.StatusNotFound, "not found")
+			page(http.MethodPost, http.StatusNotFound, "not found")
+		}
+	})
+}
+
+func TestDueWorkOfPayoutsIsGauged(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t).live()
+		o.wallet(t)
+		o.post(t, "/kyc/init", `{"level":"basic","subjectType":"individual"}`).want(t, http.StatusCreated)
+		due, err := s.App.OldestDue(ctx)
+		must(t, err)
+		now := s.clock.now()
+		for work, want := range map[string]time.Duration{"wallets": 24 * time.Hour, "verifications": 7 * 24 * time.Hour} {
+			if got := due[work].Sub(now); (got - want).Abs() > time.Minute {
+				t.Errorf("the oldest of %s is due in %s, want %s", work, got, want)
+			}
+		}
+		if at, ok := due["withdrawals"]; !ok || !at.IsZero() {
+			t.Errorf("withdrawals are due at %v, want a gauge that shows none", due)
+		}
+	})
+}

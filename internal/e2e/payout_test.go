@@ -1,0 +1,166 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+const (
+	clabe = "032180000118359719"
+	tron  = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
+)
+
+// behind commits a change to the service's database past its API: what an
+// operator would do, or what would take days.
+func (s *service) behind(t *testing.T, change pay.Change) {
+	t.Helper()
+	db, err := store.Open(ctx, s.database, store.Options{SealKey: s.vault.Key("blocks")})
+	must(t, err)
+	defer db.Close()
+	must(t, db.Commit(ctx, change))
+}
+
+// fund gives the merchant an available balance of USD cents.
+func (o shop) fund(t *testing.T, live bool, cents int64) {
+	t.Helper()
+	now := o.clock.now()
+	o.behind(t, pay.Change{Transfers: []ledger.Transfer{{
+		ID: fmt.Sprintf("tr_fund-%s-%d", o.Merchant.ID, now.UnixNano()), Merchant: o.Merchant.ID, Live: live, Kind: "adjustment",
+		Local: money.New(cents, money.USD), At: now,
+		Postings: []ledger.Posting{{Account: ledger.Receivable, Amount: -cents}, {Account: ledger.Available, Amount: cents}},
+	}}})
+}
+
+// sibling is another shop of the same merchant, with its sandbox key.
+func (o shop) sibling(t *testing.T) shop {
+	t.Helper()
+	made, err := o.App.CreateShop(ctx, o.Merchant.ID, "Twin")
+	must(t, err)
+	o.Shop = made.Shop
+	return o.as(made.Sandbox.Secret)
+}
+
+// wallet adds one with the CLABE of the tests, unless a body is given.
+func (o shop) wallet(t *testing.T, body ...string) string {
+	t.Helper()
+	body = append(body, `{"type":"bank_account","currency":"MXN","destination":"`+clabe+`"}`)
+	return o.post(t, "/wallets", body[0]).want(t, http.StatusCreated).text(t, "id")
+}
+
+// withdraw takes an amount that must be accepted and returns the id.
+func (o shop) withdraw(t *testing.T, amount string, header ...string) string {
+	t.Helper()
+	return o.post(t, "/withdrawals", `{"amount":`+amount+`}`, header...).want(t, http.StatusCreated).text(t, "id")
+}
+
+// payOut lets the loop look at what is due until the withdrawal stands so.
+func (o shop) payOut(t *testing.T, withdrawal, status string) reply {
+	t.Helper()
+	var r reply
+	eventually(t, withdrawal+" is "+status, func() bool {
+		_, err := o.App.PayOut(ctx)
+		must(t, err)
+		r = o.get(t, "/withdrawals/"+withdrawal).want(t, http.StatusOK)
+		return r.text(t, "status") == status
+	})
+	return r
+}
+
+func (o shop) available(t *testing.T) string {
+	t.Helper()
+	return o.get(t, "/me/balance").want(t, http.StatusOK).text(t, "balance.available")
+}
+
+// payoutBank is a payout provider that keeps what it was told, as a real one does. It
+// pays once for a reference.
+type payoutBank struct {
+	mu    sync.Mutex // owns what follows
+	sends map[string]int
+	paid  map[string]payout.Request
+	send  func(b *payoutBank, r payout.Request) pay.PayoutOutcome // nil: pay
+	query func(b *payoutBank, r payout.Request) pay.PayoutOutcome // nil: the truth
+}
+
+func newBank() *payoutBank {
+	return &payoutBank{sends: map[string]int{}, paid: map[string]payout.Request{}}
+}
+
+func (*payoutBank) Name() string { return "bank" }
+
+func (b *payoutBank) Send(_ context.Context, r payout.Request) pay.PayoutOutcome {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sends[r.Reference]++
+	if b.send != nil {
+		return b.send(b, r)
+	}
+	return b.pay(r)
+}
+
+func (b *payoutBank) Query(_ context.Context, r payout.Request) pay.PayoutOutcome {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.query != nil {
+		return b.query(b, r)
+	}
+	return b.truth(r)
+}
+
+func (b *payoutBank) pay(r payout.Request) pay.PayoutOutcome {
+	b.paid[r.Reference] = r
+	return pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: "bank-" + r.Reference}
+}
+
+func (b *payoutBank) truth(r payout.Request) pay.PayoutOutcome {
+	if _, ok := b.paid[r.Reference]; ok {
+		return pay.PayoutOutcome{Kind: pay.PayoutPaid}
+	}
+	return pay.PayoutOutcome{Kind: pay.PayoutMissing}
+}
+
+// behave changes how the bank answers.
+func (b *payoutBank) behave(send, query func(*payoutBank, payout.Request) pay.PayoutOutcome) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.send, b.query = send, query
+}
+
+// told returns how often the bank was asked to pay a withdrawal, and whether
+// it did.
+func (b *payoutBank) told(withdrawal string) (sends int, paid payout.Request, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	reference := withdrawal[len(pay.WithdrawalPrefix):]
+	paid, ok = b.paid[reference]
+	return b.sends[reference], paid, ok
+}
+
+// eachBank runs a test against services whose production withdrawals a bank
+// pays, with a verified and funded merchant's live key and its active wallet.
+func eachBank(t *testing.T, test func(t *testing.T, o shop, b *payoutBank)) {
+	t.Helper()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		t.Parallel()
+		b := newBank()
+		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Payout, c.WalletCoolDown = b, time.Millisecond })
+		o := s.shop(t).live()
+		v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
+		must(t, s.App.DecideVerification(ctx, v, pay.KYCVerified, "", ""))
+		o.fund(t, true, 1_000_00)
+		o.wallet(t)
+		s.clock.advance(time.Second)
+		test(t, o, b)
+	})
+}

@@ -1,0 +1,230 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/vault"
+	"github.com/cascadapay/cascada/internal/webhook"
+)
+
+// bank is a provider that keeps what it paid back, by reference, as a real one
+// does. What it answers is up to the test.
+type bank struct {
+	*sandbox.Provider
+	answer func(r provider.RefundRequest, known bool) (does bool, o pay.Outcome)
+	query  func(known bool) pay.Outcome
+
+	mu    sync.Mutex // owns what follows
+	paid  map[string]int64
+	calls int
+}
+
+func (b *bank) Refund(_ context.Context, r provider.RefundRequest) pay.Outcome {
+	b.mu.Lock()
+	b.calls++
+	_, known := b.paid[r.Reference]
+	b.mu.Unlock()
+	does, o := b.answer(r, known)
+	if does {
+		b.pay(r)
+	}
+	return o
+}
+
+// pay pays once, however often it is asked.
+func (b *bank) pay(r provider.RefundRequest) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.paid[r.Reference] = r.Local.Minor
+}
+
+func (b *bank) QueryRefund(_ context.Context, r provider.RefundRequest) pay.Outcome {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, known := b.paid[r.Reference]
+	return b.query(known)
+}
+
+func (b *bank) total() (sum int64, refunds, calls int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, n := range b.paid {
+		sum += n
+	}
+	return sum, len(b.paid), b.calls
+}
+
+// honest answers a question with what was done.
+func honest(known bool) pay.Outcome {
+	if known {
+		return pay.Outcome{Kind: pay.Approved}
+	}
+	return pay.Outcome{Kind: pay.Missing}
+}
+
+// node is one of the service's nodes on a database, without its listener and
+// loops, with the bank as its only provider.
+func node(t *testing.T, database string, c *clock, b *bank, log *faults) *app.App {
+	t.Helper()
+	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
+	must(t, err)
+	a, err := app.Open(ctx, database, app.Config{
+		Log: slog.New(log), Vault: secrets, Now: c.now, NewID: id.New, Providers: map[string]provider.Provider{"sandbox-1": b},
+		Sandbox: []string{"sandbox-1"}, CheckoutURL: "http://127.0.0.1", InboxURL: "http://127.0.0.1/inbox",
+		Sender: webhook.NewSender(webhook.Config{Now: c.now}),
+	})
+	must(t, err)
+	t.Cleanup(a.Close)
+	return a
+}
+
+// paidCard takes a card payment of 25.50 for a new merchant.
+func paidCard(t *testing.T, a *app.App) (pay.Scope, string) {
+	t.Helper()
+	o, err := a.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard})
+	must(t, err)
+	who, err := a.Authenticate(ctx, o.Sandbox.Secret)
+	must(t, err)
+	p, _, err := a.CreatePayment(ctx, who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+	must(t, err)
+	return p.Scope, p.ID
+}
+
+// Whatever a call and the questions after it come to, the shopper gets the
+// money once.
+func TestShopperIsRefundedOnce(t *testing.T) {
+	lost := pay.Outcome{Kind: pay.Unknown}
+	done := pay.Outcome{Kind: pay.Approved}
+	for name, c := range map[string]struct {
+		calls     []bool // whether the provider does it, call by call; it answers the last one alone
+		unhelpful int    // questions that it does not answer
+	}{
+		"answered":                             {[]bool{true}, 0},
+		"done and not answered":                {[]bool{true, true}, 0},
+		"done and not answered, nor the query": {[]bool{true, true}, 3},
+		"never arrived":                        {[]bool{false, true}, 0},
+		"never arrived, twice":                 {[]bool{false, false, true}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, database string) {
+				clock, log := &clock{}, &faults{}
+				b := &bank{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}}
+				call, question := 0, 0
+				b.answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) {
+					does, last := c.calls[call], call == len(c.calls)-1
+					call++
+					if last {
+						return does, done
+					}
+					return does, lost
+				}
+				b.query = func(known bool) pay.Outcome {
+					if question++; question <= c.unhelpful {
+						return lost
+					}
+					return honest(known)
+				}
+				a := node(t, database, clock, b, log)
+				scope, payment := paidCard(t, a)
+				r, _, err := a.Refund(ctx, scope, app.NewRefund{Payment: payment, Amount: "20"})
+				must(t, err)
+				eventually(t, "the refund is approved", func() bool {
+					clock.advance(2 * time.Hour)
+					_, err := a.SweepClaims(ctx)
+					must(t, err)
+					got, err := a.Claim(ctx, scope, r.ID)
+					must(t, err)
+					return got.Status == pay.ClaimApproved
+				})
+				if sum, n, _ := b.total(); sum != 2000 || n != 1 {
+					t.Errorf("the bank paid %d in %d refunds, want 2000 in one", sum, n)
+				}
+				sound(t, a, log)
+			})
+		})
+	}
+}
+
+func sound(t *testing.T, a *app.App, log *faults) {
+	t.Helper()
+	broken, err := a.Check(ctx)
+	must(t, err)
+	for _, b := range broken {
+		t.Errorf("broken: %s", b)
+	}
+	log.report(t)
+}
+
+// A node that dies in the provider's call leaves an intent. Another one finds
+// out what came of it once the lease has ended, and not before.
+func TestRefundOfADeadNodeIsFinishedByAnother(t *testing.T) {
+	for _, reached := range []bool{true, false} {
+		dbtest.Each(t, func(t *testing.T, database string) {
+			clock, log := &clock{}, &faults{}
+			b := &bank{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}, query: honest}
+			called, died := make(chan struct{}), make(chan struct{})
+			b.answer = func(r provider.RefundRequest, _ bool) (bool, pay.Outcome) {
+				if _, _, calls := b.total(); calls > 1 {
+					return true, pay.Outcome{Kind: pay.Approved}
+				}
+				if reached {
+					b.pay(r)
+				}
+				close(called)
+				<-died // the other node goes on meanwhile
+				return reached, pay.Outcome{Kind: pay.Approved}
+			}
+			first, second := node(t, database, clock, b, log), node(t, database, clock, b, log)
+			scope, payment := paidCard(t, first)
+			var all sync.WaitGroup
+			all.Go(func() {
+				if _, _, err := first.Refund(ctx, scope, app.NewRefund{Payment: payment}); err != nil {
+					t.Error(err)
+				}
+			})
+			<-called
+			list, _, err := second.Claims(ctx, scope, claimsOf(payment))
+			must(t, err)
+			if len(list) != 1 || list[0].Status != pay.ClaimPending || list[0].Call.State != pay.Sending {
+				t.Fatalf("in the middle of the call: %+v", list)
+			}
+			clock.advance(44 * time.Second)
+			if n, err := second.SweepClaims(ctx); n != 0 || err != nil {
+				t.Errorf("%d claims were taken from a node that may be alive (%v)", n, err)
+			}
+			clock.advance(2 * time.Second)
+			eventually(t, "the other node has finished it", func() bool {
+				clock.advance(time.Minute)
+				_, err := second.SweepClaims(ctx)
+				must(t, err)
+				c, err := second.Claim(ctx, scope, list[0].ID)
+				must(t, err)
+				return c.Status == pay.ClaimApproved
+			})
+			close(died) // and now the first one's call returns after all
+			all.Wait()
+			c, err := second.Claim(ctx, scope, list[0].ID)
+			must(t, err)
+			if sum, n, _ := b.total(); c.Status != pay.ClaimApproved || sum != 2550 || n != 1 {
+				t.Errorf("the claim is %s, the bank paid %d in %d refunds, want 2550 in one", c.Status, sum, n)
+			}
+			sound(t, second, log)
+		})
+	}
+}
+
+func claimsOf(payment string) store.ClaimFilter {
+	return store.ClaimFilter{Payment: payment, Limit: 10}
+}

@@ -1,0 +1,178 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+const (
+	// redisTimeout bounds one question to Redis: a limit must cost less than
+	// what it protects.
+	redisTimeout = 100 * time.Millisecond
+	// redisProbe is how often a Redis that does not answer is asked again.
+	redisProbe = time.Second
+	keyPrefix  = "cascada:limit:"
+)
+
+// script is Rule.take in Redis, by Redis' own clock, so that the nodes' clocks
+// need not agree. Times are in microseconds, which a Lua number holds exactly.
+// It returns whether a token was there, and how long the bucket needs to be
+// full.
+var script = redis.NewScript(`
+local t = redis.call('TIME')
+local now = t[1] * 1000000 + t[2]
+local every, burst = tonumber(ARGV[1]), tonumber(ARGV[2])
+local full = math.max(0, tonumber(redis.call('GET', KEYS[1]) or 0) - now)
+if full + every > every * burst then
+  return {0, full}
+end
+full = full + every
+if ARGV[3] == '1' then
+  redis.call('SET', KEYS[1], string.format('%.0f', now + full), 'PX', math.ceil(full / 1000))
+end
+return {1, full}`)
+
+// Redis keeps buckets that several nodes share. It never fails: while Redis
+// does not answer, this node counts by itself, and it goes back when Redis
+// does. Close it.
+type Redis struct {
+	client *redis.Client
+	local  *Local // while Redis does not answer
+	log    *slog.Logger
+	down   atomic.Bool
+	lost   chan struct{} // wakes the probe
+	stop   context.CancelFunc
+	probe  sync.WaitGroup
+}
+
+// quiet keeps the client from writing to the process's log by itself. It is
+// the client library's global, so it is set once.
+var quiet = sync.OnceFunc(logging.Disable)
+
+// OpenRedis returns buckets in the Redis at redis://[user:password@]host:port/db,
+// or rediss:// for TLS. A Redis that cannot be reached is no error: it may come.
+func OpenRedis(ctx context.Context, url string, log *slog.Logger) (*Redis, error) {
+	o, err := redis.ParseURL(url)
+	if err != nil {
+		// The library's error may quote the address with its password.
+		return nil, errors.New("redis: want redis://[user:password@]host:port[/db], or rediss://…")
+	}
+	quiet()
+	o.MaxRetries, o.DialerRetries = -1, 1
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = redisTimeout, redisTimeout, redisTimeout, redisTimeout
+	o.DisableIdentity = true
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	ctx, stop := context.WithCancel(ctx)
+	r := &Redis{client: redis.NewClient(o), local: NewLocal(), log: log, lost: make(chan struct{}, 1), stop: stop}
+	if _, err := r.run(Key{Kind: "probe"}, Rule{Every: time.Second, Burst: 1}, true); err != nil {
+		r.lose(err)
+	}
+	r.probe.Go(func() { r.watch(ctx) })
+	return r, nil
+}
+
+// Close ends the connection.
+func (r *Redis) Close() error {
+	r.stop()
+	r.probe.Wait()
+	if err := r.client.Close(); err != nil {
+		return fmt.Errorf("close redis: %w", err)
+	}
+	return nil
+}
+
+// Up reports whether Redis answers.
+func (r *Redis) Up() bool { return !r.down.Load() }
+
+// Take takes a token of a bucket, if one is there. now is the clock of the
+// buckets that this node keeps while Redis does not answer.
+func (r *Redis) Take(k Key, rule Rule, now time.Time) State { return r.ask(k, rule, now, true) }
+
+// Peek tells what Take would say, and takes nothing.
+func (r *Redis) Peek(k Key, rule Rule, now time.Time) State { return r.ask(k, rule, now, false) }
+
+func (r *Redis) ask(k Key, rule Rule, now time.Time, keep bool) State {
+	if !r.down.Load() {
+		s, err := r.run(k, rule, keep)
+		if err == nil {
+			return s
+		}
+		r.lose(err)
+	}
+	return r.local.ask(k, rule, now, keep)
+}
+
+// run asks Redis.
+func (r *Redis) run(k Key, rule Rule, keep bool) (State, error) {
+	rule.Every = max(rule.Every.Truncate(time.Microsecond), time.Microsecond)
+	// Not the request's: a client that goes away is no failure of Redis. The
+	// connection's own timeouts bound the call.
+	got, err := script.Run(context.Background(), r.client, []string{keyPrefix + k.Kind + ":" + k.Owner + ":" + k.Object},
+		rule.Every.Microseconds(), rule.Burst, btoi(keep)).Int64Slice()
+	if err != nil {
+		return State{}, err
+	}
+	if len(got) != 2 {
+		return State{}, fmt.Errorf("redis answered %v", got)
+	}
+	full := time.Duration(got[1]) * time.Microsecond
+	if got[0] == 1 {
+		full -= rule.Every // as it was before
+	}
+	_, s := rule.take(full)
+	s.OK = got[0] == 1
+	return s, nil
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// lose turns to the local buckets, and says so once.
+func (r *Redis) lose(err error) {
+	if !r.down.CompareAndSwap(false, true) {
+		return
+	}
+	r.log.Warn("redis does not answer: this node limits by itself until it does", "error", err)
+	select {
+	case r.lost <- struct{}{}:
+	default:
+	}
+}
+
+// watch asks a Redis that was lost until it answers. It asks for what a limit
+// asks: a Redis that takes no writes is of no use.
+func (r *Redis) watch(ctx context.Context) {
+	tick := time.NewTicker(redisProbe)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.lost:
+		}
+		for r.down.Load() {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if _, err := r.run(Key{Kind: "probe"}, Rule{Every: time.Second, Burst: 1}, true); err == nil {
+				r.down.Store(false)
+				r.log.Info("redis answers again: the nodes share their limits")
+			}
+		}
+	}
+}

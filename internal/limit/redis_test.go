@@ -1,0 +1,163 @@
+package limit_test
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/limit"
+)
+
+// slow is a rule whose tokens do not come back while a test runs.
+var slow = limit.Rule{Every: time.Hour, Burst: 20}
+
+// journal is a log that a test reads.
+type journal struct {
+	mu sync.Mutex // owns text
+	b  bytes.Buffer
+}
+
+func (j *journal) Write(b []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.b.Write(b)
+}
+
+func (j *journal) count(text string) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return strings.Count(j.b.String(), text)
+}
+
+func node(t *testing.T, url string) (*limit.Redis, *journal) {
+	t.Helper()
+	j := &journal{}
+	r, err := limit.OpenRedis(t.Context(), url, slog.New(slog.NewTextHandler(j, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r, j
+}
+
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for deadline := time.Now().Add(15 * time.Second); !done(); <-look.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
+func TestNodesShareTheirBucketsInRedis(t *testing.T) {
+	server := dbtest.Redis(t)
+	a, _ := node(t, server.URL)
+	b, _ := node(t, server.URL)
+	var taken atomic.Int64
+	var all sync.WaitGroup
+	for _, n := range []*limit.Redis{a, b, a, b} {
+		all.Go(func() {
+			for range 20 {
+				if n.Take(acme, slow, epoch).OK {
+					taken.Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if got := taken.Load(); got != 20 {
+		t.Errorf("two nodes took %d tokens of 20", got)
+	}
+	if !a.Up() || !b.Up() {
+		t.Error("a node has lost Redis")
+	}
+	other := limit.Key{Kind: "tenant", Owner: "mer_other"}
+	for left := 19; left >= 17; left-- {
+		peek, got := b.Peek(other, slow, epoch), a.Take(other, slow, epoch)
+		if !got.OK || got.Limit != 20 || got.Left != left || peek.Left != left || got.Retry != 0 {
+			t.Errorf("want %d of 20 left, got %+v after %+v", left, got, peek)
+		}
+	}
+	refused := a.Take(acme, slow, epoch)
+	if refused.OK || refused.Left != 0 || refused.Retry <= 50*time.Minute || refused.Retry > time.Hour || refused.Full <= 19*time.Hour || refused.Full > 20*time.Hour {
+		t.Errorf("a token of an empty bucket: %+v", refused)
+	}
+}
+
+func TestRedisRefills(t *testing.T) {
+	server := dbtest.Redis(t)
+	a, _ := node(t, server.URL)
+	quick := limit.Rule{Every: 50 * time.Millisecond, Burst: 1}
+	if !a.Take(acme, quick, epoch).OK {
+		t.Error("a new bucket is empty")
+	}
+	eventually(t, "a token has come back", func() bool { return a.Take(acme, quick, epoch).OK })
+}
+
+func TestRedisThatFailsIsReplacedByTheNodeItself(t *testing.T) {
+	for name, c := range map[string]struct {
+		fail, mend func(*dbtest.RedisServer, testing.TB)
+	}{
+		"killed": {(*dbtest.RedisServer).Kill, (*dbtest.RedisServer).Start},
+		"hangs":  {(*dbtest.RedisServer).Freeze, (*dbtest.RedisServer).Thaw},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := dbtest.Redis(t)
+			a, log := node(t, server.URL)
+			if !a.Take(acme, slow, epoch).OK {
+				t.Fatal("a new bucket is empty")
+			}
+			c.fail(server, t)
+			taken := 0
+			for range 50 {
+				if a.Take(acme, slow, epoch).OK {
+					taken++
+				}
+			}
+			if taken != 20 || a.Up() {
+				t.Errorf("without Redis the node gave %d tokens, want 20 of its own (up: %v)", taken, a.Up())
+			}
+			c.mend(server, t)
+			eventually(t, "the node has found Redis again", a.Up)
+			if !a.Take(acme, slow, epoch).OK {
+				t.Error("Redis has tokens, and the node gives none")
+			}
+			if lost, found := log.count("redis does not answer"), log.count("redis answers again"); lost != 1 || found != 1 {
+				t.Errorf("the log tells %d times that Redis is gone and %d that it is back, want once each", lost, found)
+			}
+		})
+	}
+}
+
+func TestRedisMayComeLater(t *testing.T) {
+	server := dbtest.Redis(t)
+	server.Kill(t)
+	a, log := node(t, server.URL)
+	if a.Up() || !a.Take(acme, slow, epoch).OK || log.count("redis does not answer") != 1 {
+		t.Error("want a node that starts without Redis, limits by itself, and says so")
+	}
+	server.Start(t)
+	eventually(t, "the node has found Redis", a.Up)
+}
+
+func TestBadRedisAddressIsRefusedWithoutItsPassword(t *testing.T) {
+	for _, url := range []string{"", "localhost:6379", "http://user:hunter2@localhost", "redis://user:hunter2@local host:x"} {
+		if r, err := limit.OpenRedis(t.Context(), url, slog.New(slog.DiscardHandler)); err == nil {
+			t.Errorf("%q was taken", url)
+			_ = r.Close()
+		} else if strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("the error tells the password: %v", err)
+		}
+	}
+}

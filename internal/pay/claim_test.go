@@ -1,0 +1,306 @@
+package pay
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+)
+
+// paidClaim returns a completed payment with a claim of a kind on it.
+func paidClaim(t *testing.T, kind ClaimKind) (Payment, Claim) {
+	t.Helper()
+	p := sent(t, cardRail(), 10000)
+	p, _ = p.Resolve(Outcome{Kind: Approved}, routes, noon)
+	var change Change
+	switch kind {
+	case UserDispute:
+		var err error
+		p, _, change, err = p.Refund(NewRefund{ID: "CLM-1"}, ledger.Balances{ledger.Pending: p.Net()}, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+	case ChargebackClaim:
+		p, change = p.dispute(Notice{Simulated: true, Outcome: Outcome{Message: "fraudulent"}}, "CLM-1", noon)
+	case Inquiry:
+		p, change = p.late(1, Outcome{Kind: Approved}, "CLM-1", "late", noon)
+	}
+	return p, change.Claims[0]
+}
+
+// Status × verb × kind, whole: what is not here is refused, and leaves the
+// claim as it was.
+func TestClaimMatrix(t *testing.T) {
+	const resolved, conflict = "claim_already_resolved", "conflict_state"
+	always := map[ClaimStatus]map[ClaimVerb]string{}
+	for _, s := range []ClaimStatus{ClaimApproved, ClaimRejected, ClaimExpired, ClaimWithdrawn} {
+		always[s] = map[ClaimVerb]string{}
+		for _, v := range ClaimVerbs() {
+			always[s][v] = resolved
+		}
+	}
+	table := map[ClaimKind]map[ClaimStatus]map[ClaimVerb]string{
+		UserDispute: {
+			ClaimPending:       {Approve: "approved", Reject: "rejected", Withdraw: "withdrawn"},
+			ClaimNeedsEvidence: {Approve: "approved", Reject: "rejected", Withdraw: "withdrawn"},
+			ClaimUnderReview:   {Approve: "approved", Reject: "rejected", Withdraw: "withdrawn"},
+		},
+		ChargebackClaim: {
+			ClaimPending: {Approve: "approved", Reject: "rejected", Withdraw: "withdrawn"},
+			ClaimNeedsEvidence: {Submit: "under_review", Accept: "approved", Approve: "approved", Reject: "rejected",
+				Withdraw: "withdrawn", Lapse: "expired"},
+			ClaimUnderReview: {Submit: "under_review", Accept: "approved", Approve: "approved", Reject: "rejected", Withdraw: "withdrawn"},
+		},
+		Inquiry: {
+			ClaimPending:       {AskEvidence: "needs_evidence", Approve: "approved", Reject: "rejected"},
+			ClaimNeedsEvidence: {Submit: "under_review", Accept: "approved", Approve: "approved", Reject: "rejected", Lapse: "expired"},
+			ClaimUnderReview:   {Submit: "under_review", Accept: "approved", Approve: "approved", Reject: "rejected"},
+		},
+	}
+	for _, kind := range ClaimKinds() {
+		for _, status := range ClaimStatuses() {
+			for _, v := range ClaimVerbs() {
+				t.Run(fmt.Sprintf("%s %s %s", kind, status, v), func(t *testing.T) {
+					p, c := paidClaim(t, kind)
+					c.Status = status
+					want, ok := table[kind][status][v]
+					if always[status] != nil {
+						want = always[status][v]
+					} else if !ok {
+						want = conflict
+					}
+					next, change, err := move(c, p, v)
+					got := string(next.Status)
+					if e, ok := err.(*Error); ok {
+						got = string(e.Code)
+						if len(change.Claims)+len(change.Payments)+len(change.Transfers)+len(change.Events) > 0 || next.Version != c.Version {
+							t.Errorf("a refused %s writes %+v", v, change)
+						}
+						if e.Details.From != Status(status) || e.Details.Action != string(v) {
+							t.Errorf("the conflict tells from %q and action %q", e.Details.From, e.Details.Action)
+						}
+					}
+					if got != want {
+						t.Errorf("%s of a %s that is %s gives %s, want %s", v, kind, status, got, want)
+					}
+					if err == nil && next.Status.Terminal() {
+						checkResolved(t, c, next, change)
+					}
+				})
+			}
+		}
+	}
+}
+
+// move makes v happen, with the provider's word where that is needed.
+func move(c Claim, p Payment, v ClaimVerb) (next Claim, change Change, err error) {
+	switch v {
+	case Submit:
+		return c.Submit(Evidence{ID: "ev_1"}, nil, noon)
+	case AskEvidence:
+		return c.Ask("why so late?", noon)
+	}
+	next, change, err = c.Resolve(p, v, PartyOperator, "a note", noon)
+	if err == nil && next.Calling() {
+		next, change = next.Called(p, Outcome{Kind: Approved}, noon)
+	}
+	return next, change, err
+}
+
+// checkResolved proves that a resolution releases what was held, pays the
+// shopper what it says, and tells so once.
+func checkResolved(t *testing.T, before, after Claim, change Change) {
+	t.Helper()
+	held, paid, back := int64(0), int64(0), int64(0)
+	for _, tr := range change.Transfers {
+		if err := tr.Check(); err != nil {
+			t.Error(err)
+		}
+		held -= tr.Amount(ledger.Frozen) + tr.Amount(ledger.Suspense)
+		paid += tr.Amount(ledger.Refunds) + tr.Amount(ledger.Chargebacks)
+		back += tr.Amount(ledger.Available) + tr.Amount(ledger.Reserve)
+	}
+	want := before.Frozen
+	if before.Kind == Inquiry {
+		want = before.USD
+	}
+	if held != want || after.Frozen != 0 || !after.DueAt.IsZero() || after.Resolved != noon {
+		t.Errorf("released %d of %d; after it: frozen %d, due %v, resolved %v", held, want, after.Frozen, after.DueAt, after.Resolved)
+	}
+	if after.Status.Pays() && (paid != before.USD || back != 0) || !after.Status.Pays() && (paid != 0 || back != want) {
+		t.Errorf("%s: the shopper got %d of %d, the merchant %d", after.Status, paid, before.USD, back)
+	}
+	var told []EventType
+	for _, e := range change.Events {
+		told = append(told, e.Type)
+	}
+	if fmt.Sprint(told) != "[claim.resolved]" {
+		t.Errorf("told %v, want claim.resolved once", told)
+	}
+}
+
+func TestChargebackThatIsLostTakesThePaymentAlong(t *testing.T) {
+	for _, c := range []struct {
+		verb ClaimVerb
+		want Status
+	}{{Approve, Chargeback}, {Accept, Chargeback}, {Lapse, Chargeback}, {Reject, Completed}, {Withdraw, Completed}} {
+		p, claim := paidClaim(t, ChargebackClaim)
+		if left := p.Refundable(); !left.IsZero() {
+			t.Errorf("%s can be refunded while it is disputed", left)
+		}
+		_, change, err := claim.Resolve(p, c.verb, PartyIssuer, "", noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p = change.Payments[0]
+		if p.Status != c.want || p.OpenDispute != "" || p.Refundable().IsPositive() != (c.want == Completed) {
+			t.Errorf("after %s the payment is %s, %s refundable, want %s", c.verb, p.Status, p.Refundable(), c.want)
+		}
+	}
+}
+
+func TestRefundIsRefusedWhileDisputed(t *testing.T) {
+	p, _ := paidClaim(t, ChargebackClaim)
+	_, _, change, err := p.Refund(NewRefund{ID: "CLM-2"}, ledger.Balances{ledger.Available: 1_000_000}, noon)
+	e, ok := err.(*Error)
+	if !ok || e.Code != CodeConflictState || e.Details.Reason != "open_dispute" || len(change.Claims) != 0 {
+		t.Errorf("refund under dispute: %v, %d claims; want conflict_state, open_dispute", err, len(change.Claims))
+	}
+	// The simulator's table knows no disputes; nobody is paid twice all the same.
+	p, refund, _, err := p.Refund(NewRefund{ID: "CLM-2", Simulated: true}, ledger.Balances{ledger.Available: 1_000_000}, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, paid := refund.Called(p, Outcome{Kind: Approved}, noon)
+	_, dispute := paidClaim(t, ChargebackClaim)
+	_, change, err = dispute.Resolve(p, Approve, PartyIssuer, "", noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := int64(0)
+	for _, tr := range append(paid.Transfers, change.Transfers...) {
+		out += tr.Amount(ledger.Refunds) + tr.Amount(ledger.Chargebacks)
+	}
+	if out != p.Amount.Minor {
+		t.Errorf("a refund and a lost dispute gave %d back of %d", out, p.Amount.Minor)
+	}
+}
+
+// A refund never goes without the provider's word, and is never asked for twice.
+func TestUnknownRefundIsAskedAboutNotRepeated(t *testing.T) {
+	p, c := paidClaim(t, UserDispute)
+	if c.Reference() != "1-1" || !c.Unanswered() || c.DueAt != noon.Add(callLease) {
+		t.Fatalf("the intent: reference %s, state %s, due %v", c.Reference(), c.Call.State, c.DueAt)
+	}
+	now := noon
+	for _, step := range []struct {
+		kind  OutcomeKind
+		ask   bool // next, not tell
+		pause time.Duration
+	}{
+		{Unknown, true, 30 * time.Second},
+		{Unknown, true, time.Minute},
+		{Awaiting, true, 5 * time.Minute},
+		{Missing, false, 0},
+		{Errored, false, 8 * time.Minute},
+		{Unavailable, false, 16 * time.Minute},
+		{Unknown, true, 32 * time.Minute},
+		{Unknown, true, time.Hour},
+		{Unknown, true, time.Hour},
+	} {
+		c, _ = c.Called(p, Outcome{Kind: step.kind, ProviderRef: "theirs"}, now)
+		if c.Status != ClaimPending || c.Unanswered() != step.ask || c.DueAt.Sub(now) != step.pause || c.Reference() != "1-1" || c.Call.Ref != "theirs" {
+			t.Errorf("after %s: %s, ask %v, in %s as %s", step.kind, c.Status, c.Unanswered(), c.DueAt.Sub(now), c.Reference())
+		}
+		if now = now.Add(step.pause); !step.ask {
+			var change Change
+			if c, change = c.Resend(now); !c.Unanswered() || len(change.Claims) != 1 {
+				t.Errorf("resend leaves %s", c.Call.State)
+			}
+		}
+	}
+	c, change := c.Called(p, Outcome{Kind: Approved}, now)
+	if c.Status != ClaimApproved || len(change.Events) != 1 {
+		t.Errorf("confirmed: %s with %d events", c.Status, len(change.Events))
+	}
+	if again, change := c.Called(p, Outcome{Kind: Declined}, now); again.Status != ClaimApproved || len(change.Claims) != 0 {
+		t.Errorf("an answer after the end: %s, %+v", again.Status, change)
+	}
+}
+
+// A refund that the provider refuses gives back what it took, to the merchant
+// and to what can be refunded. The status is terminal and stays.
+func TestRefusedRefundCanBeAskedForAgain(t *testing.T) {
+	p, c := paidClaim(t, UserDispute)
+	c, change := c.Called(p, Outcome{Kind: Declined, Message: "account closed"}, noon)
+	p = change.Payments[0]
+	if c.Status != ClaimRejected || p.Status != Refunded || p.Refunded != 0 || p.Refundable() != p.Local || p.Given != (Parts{}) {
+		t.Errorf("refused: claim %s, payment %s with %d refunded, %+v", c.Status, p.Status, p.Refunded, p.Given)
+	}
+	if last := c.Timeline[len(c.Timeline)-1]; last.Actor != PartyProvider || last.Note != "account closed" {
+		t.Errorf("the timeline says %+v", last)
+	}
+	if _, _, _, err := p.Refund(NewRefund{ID: "CLM-2"}, ledger.Balances{ledger.Available: p.Net()}, noon); err != nil {
+		t.Errorf("the second refund: %v", err)
+	}
+}
+
+// Late money that a provider will not send back stays where it is, and the
+// operator may try again: to the provider that is another refund.
+func TestRefusedRefundOfLateMoneyGoesBackToTheOperator(t *testing.T) {
+	p, c := paidClaim(t, Inquiry)
+	for round := 1; round <= 2; round++ {
+		next, change, err := c.Resolve(p, Approve, PartyOperator, "send it back", noon)
+		if err != nil || next.Status != ClaimPending || !next.Calling() || next.Reference() != fmt.Sprintf("1-%d", round) || len(change.Transfers) != 0 {
+			t.Fatalf("round %d: %v, %s %s, %d transfers", round, err, next.Status, next.Reference(), len(change.Transfers))
+		}
+		if _, _, err := next.Resolve(p, Reject, PartyOperator, "", noon); err == nil {
+			t.Error("the money was given to the merchant while the provider was sending it back")
+		}
+		c, change = next.Called(p, Outcome{Kind: Declined}, noon)
+		if c.Status != ClaimPending || c.Calling() || !c.DueAt.IsZero() || len(change.Transfers)+len(change.Events) != 0 {
+			t.Errorf("refused: %s, calling %v, due %v", c.Status, c.Calling(), c.DueAt)
+		}
+	}
+}
+
+func TestRefundDrawsOnAvailableThenOnPending(t *testing.T) {
+	for _, c := range []struct {
+		available, pending int64 // of a refund of 9060 cents net
+		fromAvailable      int64
+		insufficient       bool
+	}{
+		{20000, 0, 9060, false},
+		{9060, 0, 9060, false},
+		{9059, 1, 9059, false},
+		{0, 9060, 0, false},
+		{9059, 0, 0, true},
+		{0, 9059, 0, true},
+		{-1, 9061, 0, false},
+		{-1, 9060, 0, true}, // that cent is owed already
+		{-9060, 9060, 0, true},
+	} {
+		p := sent(t, cardRail(), 10000)
+		p, _ = p.Resolve(Outcome{Kind: Approved}, routes, noon)
+		if p.Net() != 9060 {
+			t.Fatalf("the net is %d", p.Net())
+		}
+		_, _, change, err := p.Refund(NewRefund{ID: "CLM-1"},
+			ledger.Balances{ledger.Available: c.available, ledger.Pending: c.pending}, noon)
+		e, refused := err.(*Error)
+		if refused != c.insufficient || refused && e.Code != CodeBalanceInsufficient {
+			t.Errorf("%+v: %v", c, err)
+			continue
+		}
+		if !refused && (-change.Transfers[0].Amount(ledger.Available) != c.fromAvailable || -change.Transfers[0].Amount(ledger.Pending) != 9060-c.fromAvailable) {
+			t.Errorf("%+v: %s", c, change.Transfers[0])
+		}
+		for _, f := range change.Floors {
+			have := map[ledger.Account]int64{ledger.Available: c.available, ledger.Pending: c.pending}[f.Account]
+			if after := have + change.Transfers[0].Amount(f.Account); after < f.Min {
+				t.Errorf("%+v: the floor of %s is %d, it would hold %d", c, f.Account, f.Min, after)
+			}
+		}
+	}
+}

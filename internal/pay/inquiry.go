@@ -1,0 +1,39 @@
+package pay
+
+import (
+	"time"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+)
+
+// late books money that came after the payment had ended: it is real, so it is
+// kept in suspense and an inquiry asks the operator what to do with it (gaps:
+// Transaction).
+func (p Payment) late(order int, o Outcome, claimID, reason string, now time.Time) (Payment, Change) {
+	from := p
+	p.Attempts = p.noted(order, o, now)
+	p = p.written(from, now)
+	claim := p.claim(claimID, Inquiry, ClaimPending, p.Local, p.Amount.Minor, PartyProvider, now)
+	claim.Reason, claim.Attempt = reason, order
+	claim, opened := claim.event(ClaimOpened, p, now)
+	capture := claim.transfer("late", ledger.LateCapture, now,
+		ledger.Posting{Account: ledger.Receivable, Amount: -p.Amount.Minor},
+		ledger.Posting{Account: ledger.Suspense, Amount: p.Amount.Minor})
+	capture.ID = "tr_" + p.Reference(order) + "-late" // once for the attempt, whatever the claim
+	return p, Change{
+		Payments: []Payment{p}, Claims: []Claim{claim},
+		Transfers: []ledger.Transfer{capture}, Events: []Event{opened},
+	}
+}
+
+// endInquiry gives late money to the shopper or to the merchant. The merchant
+// gets all of it: no fee was agreed on for a payment that had ended.
+func (c Claim) endInquiry(to ClaimStatus, now time.Time) Change {
+	suspense := ledger.Posting{Account: ledger.Suspense, Amount: -c.USD}
+	if to.Pays() {
+		return Change{Transfers: moving(c.transfer("refund", ledger.LateRefund, now, suspense,
+			ledger.Posting{Account: ledger.Refunds, Amount: c.USD}))}
+	}
+	return Change{Transfers: moving(c.transfer("accept", ledger.LateAccepted, now, suspense,
+		ledger.Posting{Account: ledger.Available, Amount: c.USD}))}
+}

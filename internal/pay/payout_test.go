@@ -1,0 +1,169 @@
+package pay_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+var payday = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// taken is a withdrawal of 100 USD with a fee of 3.
+func taken(t *testing.T) (pay.Withdrawal, pay.Change) {
+	t.Helper()
+	w, _ := pay.Wallet{ID: "wal_A", Scope: pay.Scope{Merchant: "mer_1", Shop: "shp_1"}}.Open(0, nil, payday)
+	out, change, err := w.Withdraw("wdr_A", money.New(100_00, money.USD), 300, ledger.Balances{ledger.Available: 100_00}, payday)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out, change
+}
+
+// Wherever a withdrawal ends, its money is in one place and none is left in
+// transit.
+func TestWithdrawalBalancesHoweverItEnds(t *testing.T) {
+	at := payday.Add(time.Minute)
+	for _, c := range []struct {
+		name  string
+		end   func(pay.Withdrawal) (pay.Withdrawal, []pay.Change)
+		want  pay.WithdrawalStatus
+		books ledger.Balances
+	}{
+		{"cancelled", func(w pay.Withdrawal) (pay.Withdrawal, []pay.Change) {
+			w, c, err := w.Cancel(at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w, []pay.Change{c}
+		}, pay.WithdrawalCanceled, ledger.Balances{}},
+		{"refused", func(w pay.Withdrawal) (pay.Withdrawal, []pay.Change) {
+			w, c := w.Refuse("wallet_disabled", "", at)
+			return w, []pay.Change{c}
+		}, pay.WithdrawalRefused, ledger.Balances{}},
+		{"rejected", func(w pay.Withdrawal) (pay.Withdrawal, []pay.Change) {
+			w, sent := w.Send("bank", at)
+			w, c, _ := w.Resolve(pay.PayoutOutcome{Kind: pay.PayoutRejected}, at)
+			return w, []pay.Change{sent, c}
+		}, pay.WithdrawalRefused, ledger.Balances{}},
+		{"paid", func(w pay.Withdrawal) (pay.Withdrawal, []pay.Change) {
+			w, sent := w.Send("bank", at)
+			w, unknown, _ := w.Resolve(pay.PayoutOutcome{Kind: pay.PayoutUnknown}, at)
+			w, c, _ := w.Resolve(pay.PayoutOutcome{Kind: pay.PayoutPaid}, at)
+			return w, []pay.Change{sent, unknown, c}
+		}, pay.WithdrawalDone, ledger.Balances{ledger.Available: -100_00, ledger.PaidOut: 97_00, ledger.WithdrawalFees: 300}},
+	} {
+		w, opened := taken(t)
+		w, changes := c.end(w)
+		books := ledger.Balances{}
+		events := 0
+		for _, change := range append([]pay.Change{opened}, changes...) {
+			events += len(change.Events)
+			for _, transfer := range change.Transfers {
+				if err := transfer.Check(); err != nil {
+					t.Errorf("%s: %v", c.name, err)
+				}
+				if id, ok := pay.WithdrawalOf(transfer); !ok || id != w.ID {
+					t.Errorf("%s: %s belongs to %q", c.name, transfer, id)
+				}
+				for _, p := range transfer.Postings {
+					books[p.Account] += p.Amount
+				}
+			}
+		}
+		for _, account := range ledger.Accounts() {
+			if books[account] != c.books[account] {
+				t.Errorf("%s: %s holds %d, want %d", c.name, account, books[account], c.books[account])
+			}
+		}
+		if wantEvents := 1; w.Status != c.want || !w.DueAt.IsZero() || (c.want != pay.WithdrawalCanceled && events != wantEvents) || events != int(w.Sequence) {
+			t.Errorf("%s: %s with %d events, due %v, want %s", c.name, w, events, w.DueAt, c.want)
+		}
+		// What has ended cannot end again.
+		if _, _, ok := w.Resolve(pay.PayoutOutcome{Kind: pay.PayoutPaid}, at); ok {
+			t.Errorf("%s: it was paid after its end", c.name)
+		}
+		if _, _, err := w.Cancel(at); err == nil {
+			t.Errorf("%s: it was cancelled after its end", c.name)
+		}
+	}
+}
+
+// Only the provider's word ends a withdrawal that was sent.
+func TestUnknownPayoutIsAskedAbout(t *testing.T) {
+	w, _ := taken(t)
+	w, _ = w.Send("bank", payday)
+	if _, _, err := w.Cancel(payday); err == nil {
+		t.Error("a withdrawal that was sent was cancelled")
+	}
+	now := payday
+	for i, kind := range slices.Repeat([]pay.PayoutKind{pay.PayoutUnknown, pay.PayoutAccepted, pay.PayoutMissing}, 20) {
+		next, change, ok := w.Resolve(pay.PayoutOutcome{Kind: kind}, now)
+		wait := next.DueAt.Sub(now)
+		if !ok || next.Status != pay.WithdrawalProcessing || len(change.Transfers)+len(change.Events) != 0 || wait < 15*time.Second || wait > 5*time.Minute {
+			t.Fatalf("answer %d, %s: %s, again in %s, %d transfers", i, kind, next, wait, len(change.Transfers))
+		}
+		w, now = next, next.DueAt
+	}
+	if next, _, _ := w.Resolve(pay.PayoutOutcome{Kind: pay.PayoutAccepted, CheckAt: now.Add(time.Second)}, now); !next.DueAt.Equal(now.Add(time.Second)) {
+		t.Errorf("the provider knows more in a second, it is asked at %s", next.DueAt)
+	}
+}
+
+func TestWithdrawalNeedsAWalletAndFunds(t *testing.T) {
+	w, _ := pay.Wallet{ID: "wal_A"}.Open(time.Hour, nil, payday)
+	disabled, _ := w.Disable(payday)
+	later := payday.Add(time.Hour)
+	for _, c := range []struct {
+		name      string
+		wallet    pay.Wallet
+		amount    int64
+		available int64
+		now       time.Time
+		want      pay.Code
+	}{
+		{"all of it", w, 100, 100, later, ""},
+		{"a cent above the fee", w, 4, 100, later, ""},
+		{"in the cool-down", w, 100, 100, later.Add(-time.Microsecond), pay.CodeConflictState},
+		{"a disabled wallet", disabled.Wallets[0], 100, 100, later, pay.CodeConflictState},
+		{"the fee alone", w, 3, 100, later, pay.CodeAmountBelowMinimum},
+		{"a cent too much", w, 101, 100, later, pay.CodeBalanceInsufficient},
+		{"a negative balance", w, 4, -1, later, pay.CodeBalanceInsufficient},
+	} {
+		_, change, err := c.wallet.Withdraw("wdr_A", money.New(c.amount, money.USD), 3, ledger.Balances{ledger.Available: c.available}, c.now)
+		var e *pay.Error
+		errors.As(err, &e)
+		if c.want == "" && (err != nil || len(change.Floors) != 1) || c.want != "" && (e == nil || e.Code != c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestVerificationLifeCycle(t *testing.T) {
+	all := []pay.VerificationStatus{pay.KYCRequiresInput, pay.KYCProcessing, pay.KYCVerified, pay.KYCRejected, pay.KYCExpired}
+	allowed := map[pay.VerificationStatus][]pay.VerificationStatus{
+		pay.KYCRequiresInput: {pay.KYCProcessing, pay.KYCVerified, pay.KYCRejected, pay.KYCExpired},
+		pay.KYCProcessing:    {pay.KYCVerified, pay.KYCRejected},
+	}
+	for _, from := range all {
+		for _, to := range all {
+			v, _ := pay.Verification{ID: "kyc_A"}.Start(payday)
+			v.Status = from
+			next, _, err := v.Move(to, "code", "message", payday)
+			if ok := slices.Contains(allowed[from], to); ok != (err == nil) || ok && (next.Status != to || !next.DueAt.IsZero() || next.Version != 2) {
+				t.Errorf("%s to %s: %v, allowed %v", from, to, err, ok)
+			}
+		}
+	}
+	v, _ := pay.Verification{ID: "kyc_A"}.Start(payday)
+	if _, _, err := v.Move(pay.KYCProcessing, "", "", v.ExpiresAt); err == nil {
+		t.Error("documents were handed in after the deadline")
+	}
+	if !pay.KYCEnhanced.Covers(pay.KYCBasic) || pay.KYCBasic.Covers(pay.KYCEnhanced) {
+		t.Error("enhanced includes basic, and not the reverse")
+	}
+}

@@ -1,0 +1,93 @@
+package pay_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+func rateOf(t *testing.T, text string) money.Rate {
+	t.Helper()
+	r, err := money.ParseRate(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+var rateTerms = pay.RateTerms{StaleAfter: 24 * time.Hour, MaxAge: 7 * 24 * time.Hour, MaxJumpBps: 2000}
+
+func TestNewerReadingReplacesTheRateUnlessItJumps(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	var q pay.Quote
+	for i, c := range []struct {
+		rate, source string
+		age          time.Duration
+		force        bool
+		want         pay.RateVerdict
+		rateAfter    string // in use
+		heldAfter    string
+		version      int64
+	}{
+		{"54", "feed", 0, false, pay.RateHeld, "", "54", 1}, // against the built-in 5.4
+		{"54", "feed", 0, false, pay.RateHeld, "", "54", 1}, // again: nothing new
+		{"5.5", "feed", 2 * time.Hour, false, pay.RateApplied, "5.5", "", 2},
+		{"5.5", "feed", 2 * time.Hour, false, pay.RateKnown, "5.5", "", 2},
+		{"5.6", "feed", 3 * time.Hour, false, pay.RateKnown, "5.5", "", 2},     // older
+		{"5.51", "feed", 2 * time.Hour, false, pay.RateApplied, "5.51", "", 3}, // a correction
+		{"5.51", "feed", time.Hour, false, pay.RateApplied, "5.51", "", 4},     // as good as new
+		{"6.612", "feed", 0, false, pay.RateApplied, "6.612", "", 5},           // a fifth more, no more
+		{"5", "feed", 0, false, pay.RateHeld, "6.612", "5", 6},
+		{"5.1", "feed", 0, false, pay.RateHeld, "6.612", "5.1", 7},
+		{"6.7", "feed", -time.Microsecond, true, "", "6.612", "5.1", 7}, // of a time that has not come
+		{"5.1", "operator", 0, true, pay.RateApplied, "5.1", "", 8},
+		{"5.2", "operator", time.Hour, true, pay.RateApplied, "5.2", "", 9}, // the operator may go back
+	} {
+		r := pay.Reading{Currency: money.BRL, Rate: rateOf(t, c.rate), Source: c.source, At: now.Add(-c.age)}
+		next, verdict, err := q.Take(r, rateOf(t, "5.4"), rateTerms, c.force, now)
+		if verdict != c.want || (err != nil) != (c.want == "") {
+			t.Errorf("%d: %s is %q (%v), want %q", i, c.rate, verdict, err, c.want)
+		}
+		text := func(r money.Rate) string {
+			if r.IsZero() {
+				return ""
+			}
+			return r.Decimal()
+		}
+		if text(next.Rate) != c.rateAfter || text(next.Held.Rate) != c.heldAfter || next.Version != c.version {
+			t.Errorf("%d: after %s the quote is %+v, want %q in use, %q held, version %d", i, c.rate, next, c.rateAfter, c.heldAfter, c.version)
+		}
+		q = next
+	}
+	if _, _, err := q.Take(pay.Reading{Currency: money.USD, Rate: rateOf(t, "2"), At: now}, money.Rate{}, rateTerms, true, now); err == nil {
+		t.Error("a US dollar was worth two")
+	} else if shown := new(pay.Error); !errors.As(err, &shown) || shown.Code != pay.CodeInvalidRequest {
+		t.Errorf("USD: %v", err)
+	}
+	if _, verdict, err := (pay.Quote{}).Take(pay.Reading{Currency: "EUR", Rate: rateOf(t, "0.9"), At: now}, money.Rate{}, rateTerms, false, now); verdict != pay.RateApplied || err != nil {
+		t.Errorf("a currency without a built-in rate has nothing to jump from: %q, %v", verdict, err)
+	}
+}
+
+func TestRateAges(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for age, want := range map[time.Duration][2]bool{
+		24 * time.Hour:        {false, false},
+		24*time.Hour + 1:      {true, false},
+		7 * 24 * time.Hour:    {true, false},
+		7*24*time.Hour + 1:    {true, true},
+		100 * 365 * time.Hour: {true, true},
+		-time.Hour:            {false, false},
+	} {
+		q := pay.Quote{Reading: pay.Reading{Currency: money.BRL, Rate: rateOf(t, "5.4"), At: now.Add(-age)}}
+		if got := [2]bool{q.Stale(rateTerms, now), q.Expired(rateTerms, now)}; got != want {
+			t.Errorf("at %s: stale, expired are %v, want %v", age, got, want)
+		}
+	}
+	if (pay.Quote{}).Stale(rateTerms, now) || (pay.Quote{}).Expired(rateTerms, now) {
+		t.Error("a currency without a rate has no age")
+	}
+}

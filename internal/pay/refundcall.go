@@ -1,0 +1,129 @@
+package pay
+
+import (
+	"fmt"
+	"time"
+)
+
+// RefundCall is a claim's refund at the provider. The zero value is none.
+type RefundCall struct {
+	State OutcomeKind `json:"state,omitempty"` // of the last call or question
+	Round int         `json:"round,omitempty"` // counts refusals: a new round is a new refund to the provider
+	Tries int         `json:"tries,omitempty"` // calls and questions so far, of this round
+	Ref   string      `json:"ref,omitempty"`   // the provider's id of the refund
+	To    ClaimStatus `json:"to,omitempty"`    // what the claim becomes once the provider confirms
+}
+
+// maxRefundPause is the longest time between two questions about a refund.
+const maxRefundPause = time.Hour
+
+// Calling reports whether a refund at the provider is under way.
+func (c Claim) Calling() bool { return c.Call.State != "" && !c.Status.Terminal() }
+
+// Unanswered reports whether the provider may have made the refund: then it is
+// asked, and not told again.
+func (c Claim) Unanswered() bool {
+	switch c.Call.State {
+	case Sending, Unknown, Awaiting:
+		return true
+	}
+	return false
+}
+
+// Reference is what the provider knows the refund by: ours, unique, made before
+// the call. Called twice with it, a provider refunds once.
+func (c Claim) Reference() string { return fmt.Sprintf("%s-%d", c.suffix(), c.Call.Round) }
+
+// send is the intent to refund an inquiry's money. The claim becomes to when
+// the provider confirms.
+func (c Claim) send(to ClaimStatus, actor, note string, now time.Time) (Claim, Change) {
+	c = c.written(now)
+	c.Call = RefundCall{State: Sending, Round: c.Call.Round + 1, Tries: 1, To: to}
+	c.DueAt = now.Add(callLease)
+	c = c.step(actor, note, now)
+	return c, Change{Claims: []Claim{c}}
+}
+
+// Resend is the intent to tell the provider again, under the same reference:
+// it has proved that it did not do it.
+func (c Claim) Resend(now time.Time) (Claim, Change) {
+	c = c.written(now)
+	c.Call.State = Sending
+	c.DueAt = now.Add(callLease)
+	return c, Change{Claims: []Claim{c}}
+}
+
+// Called notes what came of the refund at the provider, by a call or by a
+// question, and decides what follows: the claim is resolved, or looked at
+// again. A claim whose call is over ignores it.
+func (c Claim) Called(p Payment, o Outcome, now time.Time) (Claim, Change) {
+	if !c.Calling() {
+		return c, Change{}
+	}
+	pause := c.Call.pause()
+	c.Call.State = o.Kind
+	c.Call.Tries++
+	if o.ProviderRef != "" {
+		c.Call.Ref = o.ProviderRef
+	}
+	switch o.Kind {
+	case Approved:
+		return c.resolve(p, c.Call.To, PartyProvider, "", now)
+	case Declined:
+		return c.refused(p, o, now)
+	case Missing:
+		pause = 0 // told again at once, and then with the pause
+	case Awaiting:
+		pause = max(pause, sweepEvery)
+	}
+	c = c.written(now)
+	c.DueAt = now.Add(pause)
+	if o.CheckAt.After(now) {
+		c.DueAt = o.CheckAt
+	}
+	return c, Change{Claims: []Claim{c}}
+}
+
+// refused is a refund that the provider will not make: the merchant keeps the
+// money, or, of late money, the operator has to find another way.
+func (c Claim) refused(p Payment, o Outcome, now time.Time) (Claim, Change) {
+	note := o.Message
+	if note == "" {
+		note = "the provider refused the refund"
+	}
+	if c.Kind == UserDispute {
+		return c.resolve(p, ClaimRejected, PartyProvider, note, now)
+	}
+	c.Call = RefundCall{Round: c.Call.Round}
+	c = c.written(now)
+	if c.DueAt = (time.Time{}); c.Status == ClaimNeedsEvidence {
+		// Its deadline may have passed: the operator decides from here.
+		c.Status = ClaimUnderReview
+	}
+	c = c.step(PartyProvider, note, now)
+	return c, Change{Claims: []Claim{c}}
+}
+
+// pause is how long to wait before the next question: half a minute at first,
+// twice as long each time, an hour at most.
+func (r RefundCall) pause() time.Duration {
+	pause := unknownRetry
+	for range r.Tries - 1 {
+		if pause *= 2; pause >= maxRefundPause {
+			return maxRefundPause
+		}
+	}
+	return pause
+}
+
+// Taker returns the attempt that took the money which a claim is about.
+func (p Payment) Taker(c Claim) (Attempt, bool) {
+	order := c.Attempt
+	if order == 0 { // from before it was kept
+		order = p.captured()
+	}
+	if order < 1 || order > len(p.Attempts) {
+		return Attempt{}, false
+	}
+	return p.Attempts[order-1], true
+}

@@ -1,0 +1,114 @@
+package pay
+
+import "time"
+
+// WalletPrefix begins the id of every wallet.
+const WalletPrefix = "wal_"
+
+// WalletType says what a wallet's destination is.
+type WalletType string
+
+// The two types (gaps: Settlements, wallets, withdrawals).
+const (
+	BankAccount WalletType = "bank_account"
+	Crypto      WalletType = "crypto"
+)
+
+// WalletStatus says whether a wallet can be paid to.
+type WalletStatus string
+
+// States of a wallet. A deleted one is disabled: its history stays.
+const (
+	WalletPending  WalletStatus = "pending_verification"
+	WalletActive   WalletStatus = "active"
+	WalletDisabled WalletStatus = "disabled"
+)
+
+// WalletStatuses lists all states.
+func WalletStatuses() []WalletStatus {
+	return []WalletStatus{WalletPending, WalletActive, WalletDisabled}
+}
+
+// WalletCoolDown is how long a new wallet cannot be paid to, so that who stole
+// a key cannot empty the balance before its owner notices the new wallet.
+const WalletCoolDown = 24 * time.Hour
+
+// Wallet is where a merchant's withdrawals are paid to. Its destination never
+// changes and is kept encrypted.
+type Wallet struct {
+	ID string // wal_…
+	Scope
+	Version     int64
+	Label       string
+	Type        WalletType
+	Currency    string // ISO 4217, or a token such as USDT
+	Network     string
+	Sealed      []byte // the destination, bound to Secret
+	Masked      string // what is shown of it
+	Fingerprint string // keyed hash of network and destination
+	Default     bool   // where a withdrawal goes that names no wallet
+	Status      WalletStatus
+	ActiveAt    time.Time // the end of the cool-down
+	DueAt       time.Time // when somebody has to end it; zero once it has ended
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+// Secret names what the sealed destination belongs to: moved to another row or
+// tenant it does not open.
+func (w Wallet) Secret() string {
+	return "wallet/" + w.Merchant + "/" + w.Shop + "/" + string(w.Environment()) + "/" + w.ID
+}
+
+// Open adds a new wallet, which is active after a cool-down; none makes it so
+// at once. A default one takes the place of the one before.
+func (w Wallet) Open(coolDown time.Duration, before *Wallet, now time.Time) (Wallet, Change) {
+	w.Version, w.CreatedAt, w.UpdatedAt = 1, now, now
+	w.Status, w.ActiveAt = WalletActive, now.Add(coolDown)
+	if coolDown > 0 {
+		w.Status, w.DueAt = WalletPending, w.ActiveAt
+	}
+	var change Change
+	if before == nil {
+		w.Default = true // a shop's only wallet
+	} else if w.Default {
+		other := before.next(now)
+		other.Default = false
+		change.Wallets = append(change.Wallets, other)
+	}
+	change.Wallets = append(change.Wallets, w)
+	return w, change
+}
+
+// Usable reports whether withdrawals may go to the wallet. One whose cool-down
+// has passed is, whether or not somebody has written so yet.
+func (w Wallet) Usable(now time.Time) bool {
+	return w.Status == WalletActive || w.Status == WalletPending && !now.Before(w.ActiveAt)
+}
+
+// Activate ends the cool-down. It reports whether there was one to end.
+func (w Wallet) Activate(now time.Time) (Change, bool) {
+	if w.Status != WalletPending {
+		return Change{}, false
+	}
+	w = w.next(now)
+	w.Status, w.DueAt = WalletActive, time.Time{}
+	return Change{Wallets: []Wallet{w}}, true
+}
+
+// Disable ends a wallet for good; its row stays. It reports whether there was
+// something to end.
+func (w Wallet) Disable(now time.Time) (Change, bool) {
+	if w.Status == WalletDisabled {
+		return Change{}, false
+	}
+	w = w.next(now)
+	w.Status, w.Default, w.DueAt = WalletDisabled, false, time.Time{}
+	return Change{Wallets: []Wallet{w}}, true
+}
+
+func (w Wallet) next(now time.Time) Wallet {
+	w.Version++
+	w.UpdatedAt = now
+	return w
+}

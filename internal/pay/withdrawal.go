@@ -1,0 +1,281 @@
+package pay
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/money"
+)
+
+// WithdrawalPrefix begins the id of every withdrawal.
+const WithdrawalPrefix = "wdr_"
+
+// WithdrawalStatus is where a withdrawal stands.
+type WithdrawalStatus string
+
+// States of a withdrawal (gaps: Settlements, wallets, withdrawals).
+const (
+	WithdrawalPending    WithdrawalStatus = "pending"    // may be cancelled
+	WithdrawalProcessing WithdrawalStatus = "processing" // the payout provider has it, or nobody knows
+	WithdrawalDone       WithdrawalStatus = "completed"
+	WithdrawalRefused    WithdrawalStatus = "failed"
+	WithdrawalCanceled   WithdrawalStatus = "canceled"
+)
+
+// WithdrawalStatuses lists all states.
+func WithdrawalStatuses() []WithdrawalStatus {
+	return []WithdrawalStatus{WithdrawalPending, WithdrawalProcessing, WithdrawalDone, WithdrawalRefused, WithdrawalCanceled}
+}
+
+// WithdrawalHold is how long a withdrawal stays pending, and can be cancelled,
+// before it is sent.
+func WithdrawalHold(live bool) time.Duration {
+	if live {
+		return 10 * time.Minute
+	}
+	return 5 * time.Second
+}
+
+// sendingLease is how long the call to the payout provider has before somebody
+// else asks what became of it: longer than the call may take.
+const sendingLease = time.Minute
+
+// Withdrawal is money on its way from a merchant's available balance to one of
+// its wallets.
+type Withdrawal struct {
+	ID string // wdr_…
+	Scope
+	Version        int64
+	Wallet         string
+	Status         WithdrawalStatus
+	Amount         int64 // USD cents that left available, the fee included
+	Fee            int64 // USD cents
+	Provider       string
+	ProviderRef    string
+	Checks         int // how often the provider was asked since it was sent
+	FailureCode    string
+	FailureMessage string
+	Sequence       int64 // events so far
+	DueAt          time.Time
+	SentAt         time.Time
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
+	CompletedAt    time.Time
+	FailedAt       time.Time
+}
+
+// Net is what arrives, in USD cents.
+func (w Withdrawal) Net() int64 { return w.Amount - w.Fee }
+
+// Open reports whether its money is in transit.
+func (w Withdrawal) Open() bool {
+	return w.Status == WithdrawalPending || w.Status == WithdrawalProcessing
+}
+
+// Reference is what the payout provider knows the withdrawal by, and its
+// idempotency key: one withdrawal has one, however often it is sent.
+func (w Withdrawal) Reference() string { return strings.TrimPrefix(w.ID, WithdrawalPrefix) }
+
+// WithdrawalOf returns the withdrawal that a transfer belongs to.
+func WithdrawalOf(t ledger.Transfer) (id string, ok bool) {
+	switch t.Kind {
+	case ledger.WithdrawalOpened, ledger.WithdrawalPaid, ledger.WithdrawalReversal:
+		suffix, _, ok := strings.Cut(strings.TrimPrefix(t.ID, "tr_"), "-")
+		return WithdrawalPrefix + suffix, ok
+	}
+	return "", false
+}
+
+// PayoutKind is what a payout provider says of a withdrawal.
+type PayoutKind string
+
+// Kinds of outcomes.
+const (
+	PayoutPaid     PayoutKind = "paid"     // the money has arrived
+	PayoutRejected PayoutKind = "rejected" // it has not and will not
+	PayoutAccepted PayoutKind = "accepted" // on its way
+	PayoutUnknown  PayoutKind = "unknown"  // no answer, or none we understand
+	PayoutMissing  PayoutKind = "missing"  // proof that the provider never had it
+)
+
+// PayoutOutcome is an answer of a payout provider.
+type PayoutOutcome struct {
+	Kind        PayoutKind
+	ProviderRef string
+	Code        string    // why it was rejected, in our words
+	Message     string    // the same for people
+	CheckAt     time.Time // when the provider will know more; zero: no idea
+}
+
+// Withdraw takes an amount of USD, fee included, out of available and puts it
+// in transit. id is the new withdrawal's.
+//
+// Errors: conflict_state for a wallet that cannot be paid to,
+// amount_below_minimum for an amount that the fee uses up, balance_insufficient.
+func (w Wallet) Withdraw(id string, amount money.Amount, fee int64, have ledger.Balances, now time.Time) (Withdrawal, Change, error) {
+	if !w.Usable(now) {
+		e := &Error{Code: CodeConflictState, Param: "walletId", Message: "the wallet was deleted",
+			Details: Details{From: Status(w.Status), Action: "withdraw"}}
+		if w.Status == WalletPending {
+			e.Message = "the wallet is in its cool-down until " + w.ActiveAt.UTC().Format(time.RFC3339)
+		}
+		return Withdrawal{}, Change{}, e
+	}
+	if amount.Minor <= fee {
+		least := money.New(fee+1, money.USD)
+		return Withdrawal{}, Change{}, FieldError(CodeAmountBelowMinimum, "amount",
+			fmt.Sprintf("the amount must be at least %s: the fee is part of it", least))
+	}
+	if amount.Minor > have[ledger.Available] {
+		return Withdrawal{}, Change{}, FieldError(CodeBalanceInsufficient, "amount",
+			fmt.Sprintf("the amount is more than the available %s", money.New(have[ledger.Available], money.USD)))
+	}
+	out := Withdrawal{
+		ID: id, Scope: w.Scope, Version: 1, Wallet: w.ID, Status: WithdrawalPending, Amount: amount.Minor, Fee: fee,
+		DueAt: now.Add(WithdrawalHold(w.Live)), CreatedAt: now, UpdatedAt: now,
+	}
+	return out, Change{
+		Withdrawals: []Withdrawal{out},
+		Transfers: []ledger.Transfer{out.transfer("out", ledger.WithdrawalOpened, now,
+			ledger.Posting{Account: ledger.Available, Amount: -out.Amount},
+			ledger.Posting{Account: ledger.InTransit, Amount: out.Amount},
+		)},
+		Floors: []ledger.Floor{{Merchant: w.Merchant, Live: w.Live, Account: ledger.Available}},
+	}, nil
+}
+
+// Created is the withdrawal as the reply to its creation showed it.
+func (w Withdrawal) Created() Withdrawal {
+	w.Status, w.FailureCode, w.FailureMessage = WithdrawalPending, "", ""
+	w.CompletedAt, w.FailedAt = time.Time{}, time.Time{}
+	return w
+}
+
+// Cancel gives a withdrawal back that was not sent yet.
+//
+// Errors: conflict_state.
+func (w Withdrawal) Cancel(now time.Time) (Withdrawal, Change, error) {
+	if w.Status != WithdrawalPending {
+		return w, Change{}, &Error{Code: CodeConflictState, Message: "only a pending withdrawal can be cancelled",
+			Details: Details{From: Status(w.Status), Action: "cancel"}}
+	}
+	w = w.next(now)
+	w.Status, w.DueAt = WithdrawalCanceled, time.Time{}
+	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: []ledger.Transfer{w.giveBack(now)}}, nil
+}
+
+// Send notes that the provider is about to be called. From here the money may
+// have left, whatever we see of it: only the provider's word ends it.
+func (w Withdrawal) Send(provider string, now time.Time) (Withdrawal, Change) {
+	w = w.next(now)
+	w.Status, w.Provider, w.SentAt, w.DueAt = WithdrawalProcessing, provider, now, now.Add(sendingLease)
+	return w, Change{Withdrawals: []Withdrawal{w}}
+}
+
+// Refuse ends a withdrawal that was not sent, for a reason of our own.
+func (w Withdrawal) Refuse(code, message string, now time.Time) (Withdrawal, Change) {
+	return w.fail(PayoutOutcome{Code: code, Message: message}, now)
+}
+
+// Resolve applies what the provider says of a withdrawal that was sent. It
+// reports whether there was something to apply: a withdrawal that has ended
+// stays as it is.
+func (w Withdrawal) Resolve(o PayoutOutcome, now time.Time) (Withdrawal, Change, bool) {
+	if w.Status != WithdrawalProcessing {
+		return w, Change{}, false
+	}
+	if o.ProviderRef != "" {
+		w.ProviderRef = o.ProviderRef
+	}
+	switch o.Kind {
+	case PayoutPaid:
+		next, change := w.complete(now)
+		return next, change, true
+	case PayoutRejected:
+		next, change := w.fail(o, now)
+		return next, change, true
+	}
+	w = w.next(now)
+	w.Checks++
+	w.DueAt = now.Add(pause(w.Checks))
+	if o.CheckAt.After(now) && o.CheckAt.Before(w.DueAt) {
+		w.DueAt = o.CheckAt
+	}
+	return w, Change{Withdrawals: []Withdrawal{w}}, true
+}
+
+// pause is how long to wait before the provider is asked again: 15 seconds at
+// first, twice as long each time, five minutes at most.
+func pause(checks int) time.Duration {
+	return min(15*time.Second<<min(checks-1, 10), 5*time.Minute)
+}
+
+func (w Withdrawal) complete(now time.Time) (Withdrawal, Change) {
+	before := w.Status
+	w = w.next(now)
+	w.Status, w.DueAt, w.CompletedAt = WithdrawalDone, time.Time{}, now
+	paid := w.transfer("paid", ledger.WithdrawalPaid, now,
+		ledger.Posting{Account: ledger.InTransit, Amount: -w.Amount},
+		ledger.Posting{Account: ledger.PaidOut, Amount: w.Net()},
+		ledger.Posting{Account: ledger.WithdrawalFees, Amount: w.Fee},
+	)
+	w, told := w.event(WithdrawalCompleted, before, now)
+	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: []ledger.Transfer{paid}, Events: []Event{told}}
+}
+
+func (w Withdrawal) fail(o PayoutOutcome, now time.Time) (Withdrawal, Change) {
+	before := w.Status
+	w = w.next(now)
+	w.Status, w.DueAt, w.FailedAt = WithdrawalRefused, time.Time{}, now
+	w.FailureCode, w.FailureMessage = o.Code, o.Message
+	if w.FailureCode == "" {
+		w.FailureCode = "rejected"
+	}
+	if w.FailureMessage == "" {
+		w.FailureMessage = "the payout was rejected"
+	}
+	back := w.giveBack(now)
+	w, told := w.event(WithdrawalFailed, before, now)
+	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: []ledger.Transfer{back}, Events: []Event{told}}
+}
+
+// giveBack returns all of it, the fee too.
+func (w Withdrawal) giveBack(now time.Time) ledger.Transfer {
+	return w.transfer("back", ledger.WithdrawalReversal, now,
+		ledger.Posting{Account: ledger.InTransit, Amount: -w.Amount},
+		ledger.Posting{Account: ledger.Available, Amount: w.Amount},
+	)
+}
+
+// transfer has an id made from the withdrawal's, so that no step can be booked
+// twice.
+func (w Withdrawal) transfer(step string, kind ledger.Kind, now time.Time, lines ...ledger.Posting) ledger.Transfer {
+	return ledger.Transfer{
+		ID: "tr_" + w.Reference() + "-" + step, Merchant: w.Merchant, Live: w.Live, Kind: kind,
+		Local: money.New(w.Amount, money.USD), At: now, Postings: ledger.Post(lines...),
+	}
+}
+
+func (w Withdrawal) next(now time.Time) Withdrawal {
+	w.Version++
+	w.UpdatedAt = now
+	return w
+}
+
+// event returns the withdrawal's next event, and w with the event counted.
+func (w Withdrawal) event(t EventType, before WithdrawalStatus, now time.Time) (Withdrawal, Event) {
+	w.Sequence++
+	snapshot := w
+	return w, Event{
+		ID: fmt.Sprintf("%s%s-%d", EventPrefix, w.Reference(), w.Sequence), Type: t, Scope: w.Scope,
+		Object: w.ID, Sequence: w.Sequence, At: now, Previous: Status(before), Withdrawal: &snapshot,
+	}
+}
+
+// String tells the withdrawal in a failing test.
+func (w Withdrawal) String() string {
+	return fmt.Sprintf("%s v%d %s %s (fee %s) to %s %s", w.ID, w.Version, w.Status, money.New(w.Amount, money.USD),
+		money.New(w.Fee, money.USD), w.Wallet, w.FailureCode)
+}

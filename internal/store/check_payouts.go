@@ -1,0 +1,57 @@
+package store
+
+// payoutRules are the invariants of wallets, withdrawals and verifications.
+var payoutRules = []rule{
+	{"a withdrawal took its amount from available once", `
+SELECT w.id, w.status || ' of ' || w.amount || ' cents, taken ' || coalesce(t.postings, 'never')
+FROM withdrawals AS w LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(w.id, 5) || '-out' AND t.kind = 'withdrawal'
+WHERE t.id IS NULL OR t.merchant <> w.merchant OR t.live <> w.live
+  OR coalesce(CAST({json t.postings available} AS BIGINT), 0) <> -w.amount
+  OR coalesce(CAST({json t.postings in_transit} AS BIGINT), 0) <> w.amount`},
+	{"a withdrawal was paid out once if it is completed, and never otherwise", `
+SELECT w.id, w.status || ' of ' || w.amount || ' cents, paid ' || coalesce(t.postings, 'never')
+FROM withdrawals AS w LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(w.id, 5) || '-paid' AND t.kind = 'withdrawal_paid'
+WHERE (w.status = 'completed') <> (t.id IS NOT NULL)
+  OR t.id IS NOT NULL AND (t.merchant <> w.merchant OR t.live <> w.live
+    OR coalesce(CAST({json t.postings paid_out} AS BIGINT), 0) <> w.amount - w.fee
+    OR coalesce(CAST({json t.postings withdrawal_fees} AS BIGINT), 0) <> w.fee)`},
+	{"a withdrawal that failed or was cancelled gave everything back, and no other did", `
+SELECT w.id, w.status || ' of ' || w.amount || ' cents, given back ' || coalesce(t.postings, 'never')
+FROM withdrawals AS w LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(w.id, 5) || '-back' AND t.kind = 'withdrawal_reversal'
+WHERE (w.status IN ('failed', 'canceled')) <> (t.id IS NOT NULL)
+  OR t.id IS NOT NULL AND (t.merchant <> w.merchant OR t.live <> w.live
+    OR coalesce(CAST({json t.postings available} AS BIGINT), 0) <> w.amount)`},
+	{"a transfer of a withdrawal has its withdrawal", `
+SELECT t.id, t.kind FROM transfers AS t
+LEFT JOIN withdrawals AS w ON w.id = 'wdr_' || substr(t.id, 4, length(t.id) - CASE t.kind WHEN 'withdrawal' THEN 7 ELSE 8 END)
+WHERE t.kind IN ('withdrawal', 'withdrawal_paid', 'withdrawal_reversal') AND w.id IS NULL`},
+	{"in transit is the sum of the open withdrawals", `
+SELECT coalesce(b.merchant, w.merchant), coalesce(b.in_transit, 0) || ' in transit, withdrawals of ' || coalesce(w.amount, 0)
+FROM balances AS b FULL JOIN (
+  SELECT merchant, live, sum(amount) AS amount FROM withdrawals WHERE status IN ('pending', 'processing') GROUP BY merchant, live
+) AS w ON w.merchant = b.merchant AND w.live = b.live
+WHERE coalesce(b.in_transit, 0) <> coalesce(w.amount, 0)`},
+	{"an open withdrawal is looked at again, a closed one is not", `
+SELECT id, status || ' due at ' || due_at FROM withdrawals WHERE (status IN ('pending', 'processing')) <> (due_at > 0)`},
+	{"a withdrawal costs less than its amount", `
+SELECT id, fee || ' of ' || amount FROM withdrawals WHERE fee < 0 OR fee >= amount`},
+	{"a withdrawal stays with its wallet's shop and environment", `
+SELECT d.id, d.merchant FROM withdrawals AS d LEFT JOIN wallets AS w ON w.id = d.wallet
+WHERE w.id IS NULL OR w.merchant <> d.merchant OR w.shop <> d.shop OR w.live <> d.live`},
+	{"a withdrawal that completed or failed has told so, and no other has", `
+SELECT w.id, w.status || ' with ' || w.sequence || ' events, found ' || count(e.id) FROM withdrawals AS w
+LEFT JOIN events AS e ON e.object = w.id AND e.shop = w.shop AND e.live = w.live AND e.type = 'withdrawal.' || w.status
+GROUP BY w.id, w.status, w.sequence
+HAVING w.sequence <> count(e.id) OR (w.status IN ('completed', 'failed')) <> (w.sequence = 1)`},
+	{"a wallet belongs to its shop's merchant", `
+SELECT w.id, w.merchant || ' is not the merchant of ' || w.shop FROM wallets AS w LEFT JOIN shops AS s ON s.id = w.shop
+WHERE s.id IS NULL OR s.merchant <> w.merchant`},
+	{"a wallet in its cool-down is looked at again, another one is not", `
+SELECT id, status || ' due at ' || due_at FROM wallets WHERE (status = 'pending_verification') <> (due_at > 0)`},
+	{"a disabled wallet is not the default", `
+SELECT id, status FROM wallets WHERE is_default AND status = 'disabled'`},
+	{"a verification that waits for input expires, another one does not", `
+SELECT id, status || ' due at ' || due_at FROM verifications WHERE (status = 'requires_input') <> (due_at > 0)`},
+	{"a verification belongs to a merchant", `
+SELECT v.id, v.merchant FROM verifications AS v LEFT JOIN merchants AS m ON m.id = v.merchant WHERE m.id IS NULL`},
+}

@@ -1,0 +1,69 @@
+package store
+
+const resolved = `('approved', 'rejected', 'expired', 'withdrawn')`
+
+// claimRules are the invariants of refunds and claims.
+var claimRules = []rule{
+	{"frozen is what open claims hold", `
+SELECT coalesce(b.merchant, c.merchant), 'frozen ' || coalesce(b.frozen, 0) || ', claims hold ' || coalesce(c.frozen, 0)
+FROM balances AS b
+FULL JOIN (SELECT merchant, live, CAST(sum(frozen) AS BIGINT) AS frozen FROM claims GROUP BY merchant, live) AS c
+  ON c.merchant = b.merchant AND c.live = b.live
+WHERE coalesce(b.frozen, 0) <> coalesce(c.frozen, 0)`},
+	{"suspense is what open inquiries are about", `
+SELECT coalesce(b.merchant, c.merchant), 'suspense ' || coalesce(b.suspense, 0) || ', inquiries about ' || coalesce(c.amount, 0)
+FROM balances AS b
+FULL JOIN (SELECT merchant, live, CAST(sum(amount) AS BIGINT) AS amount FROM claims
+  WHERE kind = 'inquiry' AND status NOT IN ` + resolved + ` GROUP BY merchant, live) AS c
+  ON c.merchant = b.merchant AND c.live = b.live
+WHERE coalesce(b.suspense, 0) <> coalesce(c.amount, 0)`},
+	{"a resolved claim holds nothing and waits for nothing", `
+SELECT id, status || ', frozen ' || frozen || ', due at ' || due_at FROM claims WHERE status IN ` + resolved + ` AND (frozen <> 0 OR due_at <> 0)`},
+	{"an open claim that something has to happen to is looked at again", `
+SELECT id, kind || ' ' || status FROM claims
+WHERE due_at = 0 AND (status = 'needs_evidence' OR kind = 'user_dispute' AND status NOT IN ` + resolved + `)`},
+	// The simulator's refund tells payment.refunded alone (contract: Sandbox
+	// simulation of transitions): its claim has no events, unless it failed.
+	{"a claim has told that it was opened, and once that it was resolved", `
+SELECT c.id, c.kind || ' ' || c.status || ': opened told ' || coalesce(e.opened, 0) || ' times, resolved ' || coalesce(e.resolved, 0)
+FROM claims AS c LEFT JOIN (
+  SELECT object, sum(CASE WHEN type = 'claim.opened' THEN 1 ELSE 0 END) AS opened,
+    sum(CASE WHEN type = 'claim.resolved' THEN 1 ELSE 0 END) AS resolved
+  FROM events GROUP BY object) AS e ON e.object = c.id
+WHERE (coalesce(e.opened, 0) <> 1 OR coalesce(e.resolved, 0) <> CASE WHEN c.status IN ` + resolved + ` THEN 1 ELSE 0 END)
+  AND NOT (coalesce(e.opened, 0) = 0 AND c.kind = 'user_dispute' AND NOT c.live)`},
+	{"a claim has all its events", `
+SELECT c.id, {json c.doc sequence} || ' events, found ' || count(e.id) FROM claims AS c LEFT JOIN events AS e ON e.object = c.id
+GROUP BY c.id, c.doc HAVING CAST({json c.doc sequence} AS BIGINT) <> count(e.id) OR CAST({json c.doc sequence} AS BIGINT) <> coalesce(max(e.sequence), 0)`},
+	{"an event stays with its claim's shop and environment", `
+SELECT e.id, e.merchant FROM events AS e JOIN claims AS c ON c.id = e.object
+WHERE c.merchant <> e.merchant OR c.shop <> e.shop OR c.live <> e.live`},
+	{"refunds that stand add up to what the payment says", `
+SELECT p.id, p.refunded || ' refunded, claims of ' || coalesce(sum(c.amount_local), 0)
+FROM payments AS p LEFT JOIN claims AS c ON c.payment = p.id AND c.kind = 'user_dispute' AND c.status NOT IN ('rejected', 'withdrawn')
+GROUP BY p.id, p.refunded HAVING p.refunded <> coalesce(sum(c.amount_local), 0)`},
+	{"an approved claim has paid the shopper what it says, another one nothing", `
+SELECT c.id, c.kind || ' ' || c.status || ' of ' || c.amount || ' cents, paid ' || coalesce(t.paid, 0)
+FROM claims AS c LEFT JOIN (
+  SELECT claim, sum(coalesce(CAST({json transfers.postings refunds} AS BIGINT), 0) + coalesce(CAST({json transfers.postings chargebacks} AS BIGINT), 0)) AS paid
+  FROM transfers WHERE claim <> '' GROUP BY claim) AS t ON t.claim = c.id
+WHERE coalesce(t.paid, 0) <> CASE WHEN c.status IN ('approved', 'expired') THEN c.amount ELSE 0 END
+  AND NOT (c.kind = 'chargeback' AND NOT c.live AND c.status IN ('approved', 'expired') AND coalesce(t.paid, 0) BETWEEN 0 AND c.amount)`},
+	{"a shopper gets back at most what he paid", `
+SELECT p.id, 'of ' || p.amount || ' cents, paid back ' || t.paid FROM payments AS p JOIN (
+  SELECT payment, sum(coalesce(CAST({json transfers.postings refunds} AS BIGINT), 0) + coalesce(CAST({json transfers.postings chargebacks} AS BIGINT), 0)) AS paid
+  FROM transfers WHERE kind IN ('refund', 'chargeback') GROUP BY payment) AS t ON t.payment = p.id
+WHERE t.paid > p.amount`},
+	{"an inquiry's money came in once", `
+SELECT c.id, c.amount || ' cents, came in ' || coalesce(-sum(CAST({json t.postings receivable} AS BIGINT)), 0)
+FROM claims AS c LEFT JOIN transfers AS t ON t.claim = c.id AND t.kind = 'late_capture'
+WHERE c.kind = 'inquiry' GROUP BY c.id, c.amount HAVING c.amount <> coalesce(-sum(CAST({json t.postings receivable} AS BIGINT)), 0)`},
+	{"a dispute that is open on a payment is an open claim of it", `
+SELECT p.id, {json p.doc dispute} FROM payments AS p LEFT JOIN claims AS c ON c.id = {json p.doc dispute}
+WHERE coalesce({json p.doc dispute}, '') <> '' AND (c.id IS NULL OR c.payment <> p.id OR c.kind <> 'chargeback' OR c.status IN ` + resolved + `)
+UNION ALL SELECT c.id, 'not known to ' || c.payment FROM claims AS c JOIN payments AS p ON p.id = c.payment
+WHERE c.kind = 'chargeback' AND c.status NOT IN ` + resolved + ` AND coalesce({json p.doc dispute}, '') <> c.id`},
+	{"a file belongs to evidence of its shop's claim", `
+SELECT f.id, f.claim FROM files AS f LEFT JOIN claims AS c ON c.id = f.claim
+WHERE c.id IS NULL OR c.merchant <> f.merchant OR c.shop <> f.shop OR c.live <> f.live OR c.doc NOT LIKE '%"' || f.id || '"%'`},
+}

@@ -1,0 +1,202 @@
+package store_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// completed writes a payment of 25.50 USD that was captured.
+func completed(t *testing.T, s *store.Store, id string) pay.Payment {
+	t.Helper()
+	p, change := stored(t, s, id).Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
+	must(t, s.Commit(ctx, payload(change)))
+	return p
+}
+
+// refund opens a refund of so many centavos.
+func refund(t *testing.T, s *store.Store, p pay.Payment, id string, centavos int64) (pay.Payment, pay.Claim, pay.Change) {
+	t.Helper()
+	have, err := s.Balances(ctx, acme)
+	must(t, err)
+	p, claim, change, err := p.Refund(pay.NewRefund{ID: id, Amount: money.New(centavos, money.BRL), Reason: "ünï \"x\""}, have, noon)
+	must(t, err)
+	return p, claim, payload(change)
+}
+
+func TestClaimComesBackAsItWasWritten(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		p := completed(t, s, "A")
+		p, claim, change := refund(t, s, p, "CLM-1", 5000)
+		must(t, s.Commit(ctx, change))
+		claim, change = claim.Called(p, pay.Outcome{Kind: pay.Unknown, ProviderRef: "their-1"}, noon.Add(time.Second))
+		must(t, s.Commit(ctx, payload(change)))
+		got, err := s.Claim(ctx, acme, claim.ID)
+		must(t, err)
+		if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", claim) {
+			t.Errorf("read\n%+v\nwrote\n%+v", got, claim)
+		}
+		read, err := s.Payment(ctx, acme, p.ID)
+		must(t, err)
+		if read.Given != p.Given || read.Captured != 1 || read.DisputeFee != pay.TermsOf(pay.Standard).ChargebackFee {
+			t.Errorf("read %+v, captured by %d, fee %d", read.Given, read.Captured, read.DisputeFee)
+		}
+		for _, scope := range []pay.Scope{{Merchant: acme.Merchant, Shop: "shp_other"}, {Merchant: acme.Merchant, Shop: acme.Shop, Live: true}} {
+			if _, err := s.Claim(ctx, scope, claim.ID); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("%+v reads it: %v", scope, err)
+			}
+		}
+		if err := s.Commit(ctx, payload(change)); !errors.Is(err, store.ErrStale) {
+			t.Errorf("the same version twice: %v, want ErrStale", err)
+		}
+	})
+}
+
+func TestEvidenceFileComesBackToItsShop(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		p := completed(t, s, "A")
+		n := pay.Notice{ID: "1", Account: "one", Reference: p.Reference(1), Dispute: true, Simulated: true}
+		_, change := p.Confirm(n, routes, "CLM-1", noon)
+		must(t, s.Commit(ctx, payload(change)))
+		content := bytes.Repeat([]byte{0, 0xff, '"', '\n'}, pay.MaxEvidenceFile/4)
+		_, change, err := change.Claims[0].Submit(pay.Evidence{ID: "ev_1", Kind: "receipt", File: &pay.EvidenceFile{Name: "ü", Type: "image/png"}}, content, noon)
+		must(t, err)
+		must(t, s.Commit(ctx, change))
+		f, err := s.File(ctx, acme, "CLM-1", "ev_1")
+		must(t, err)
+		if !bytes.Equal(f.Content, content) || f.Name != "ü" || f.Type != "image/png" || f.Scope != acme || !f.At.Equal(noon) {
+			t.Errorf("read %d bytes of %q %q of %+v at %v", len(f.Content), f.Name, f.Type, f.Scope, f.At)
+		}
+		other := acme
+		other.Shop = "shp_other"
+		for _, err := range []error{second(s.File(ctx, other, "CLM-1", "ev_1")), second(s.File(ctx, acme, "CLM-2", "ev_1")), second(s.File(ctx, acme, "CLM-1", "ev_2"))} {
+			if !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("somebody else's file: %v, want ErrNotFound", err)
+			}
+		}
+	})
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestDueClaimsAreLeasedOnce(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		p := completed(t, s, "A")
+		var change pay.Change
+		for n := range 4 {
+			p, _, change = refund(t, s, p, fmt.Sprint("CLM-", n), 100)
+			must(t, s.Commit(ctx, change))
+			p.Stored = p.Status
+		}
+		due, err := s.OldestDue(ctx)
+		must(t, err)
+		if !due["claims"].Equal(noon.Add(45 * time.Second)) {
+			t.Errorf("the oldest is due at %v", due["claims"])
+		}
+		if early, err := s.LeaseClaims(ctx, noon.Add(44*time.Second), noon.Add(time.Hour), 10); len(early) != 0 || err != nil {
+			t.Errorf("%d claims were taken in the middle of their calls (%v)", len(early), err)
+		}
+		seen := map[string]bool{}
+		for range 3 {
+			list, err := s.LeaseClaims(ctx, noon.Add(time.Minute), noon.Add(time.Hour), 3)
+			must(t, err)
+			for _, c := range list {
+				if seen[c.ID] {
+					t.Errorf("%s was leased twice", c.ID)
+				}
+				seen[c.ID] = true
+			}
+		}
+		if len(seen) != 4 {
+			t.Errorf("%d of 4 claims were leased", len(seen))
+		}
+	})
+}
+
+// Each rule of claims finds what it is for.
+func TestCheckFindsBrokenClaims(t *testing.T) {
+	step := []pay.ClaimStep{{Status: pay.ClaimPending}}
+	of := func(p pay.Payment, kind pay.ClaimKind, status pay.ClaimStatus) pay.Claim {
+		return pay.Claim{ID: "CLM-" + p.Suffix(), Scope: acme, Version: 1, Kind: kind, Status: status, Payment: p.ID, Local: money.New(100, money.BRL), USD: 19, Timeline: step}
+	}
+	paid := func(p pay.Payment, cents int64) ledger.Transfer {
+		return ledger.Transfer{ID: "tr_" + p.Suffix(), Merchant: acme.Merchant, Kind: ledger.RefundPaid, Payment: p.ID, Claim: "CLM-" + p.Suffix(), Local: money.New(100, money.BRL), At: noon,
+			Postings: []ledger.Posting{{Account: ledger.Pending, Amount: -cents}, {Account: ledger.Refunds, Amount: cents}}}
+	}
+	rules := map[string]func(p pay.Payment) pay.Change{
+		"frozen is what open claims hold": func(p pay.Payment) pay.Change {
+			c := of(p, pay.ChargebackClaim, pay.ClaimUnderReview)
+			c.Frozen = 19
+			return pay.Change{Claims: []pay.Claim{c}}
+		},
+		"suspense is what open inquiries are about": func(p pay.Payment) pay.Change {
+			return pay.Change{Claims: []pay.Claim{of(p, pay.Inquiry, pay.ClaimPending)}}
+		},
+		"a resolved claim holds nothing and waits for nothing": func(p pay.Payment) pay.Change {
+			c := of(p, pay.ChargebackClaim, pay.ClaimRejected)
+			c.DueAt = noon
+			return pay.Change{Claims: []pay.Claim{c}}
+		},
+		"an open claim that something has to happen to is looked at again": func(p pay.Payment) pay.Change {
+			return pay.Change{Claims: []pay.Claim{of(p, pay.UserDispute, pay.ClaimPending)}}
+		},
+		"a claim has told that it was opened, and once that it was resolved": func(p pay.Payment) pay.Change {
+			return pay.Change{Claims: []pay.Claim{of(p, pay.ChargebackClaim, pay.ClaimRejected)}}
+		},
+		"a claim has all its events": func(p pay.Payment) pay.Change {
+			c := of(p, pay.ChargebackClaim, pay.ClaimRejected)
+			c.Sequence = 2
+			return pay.Change{Claims: []pay.Claim{c}}
+		},
+		"an event stays with its claim's shop and environment": func(p pay.Payment) pay.Change {
+			e := pay.Event{ID: "evt_" + p.Suffix() + "-9", Type: pay.ClaimOpened, Scope: acme, Object: "CLM-" + p.Suffix(), Sequence: 1, At: noon, Payload: []byte("{}")}
+			e.Live = true
+			return pay.Change{Claims: []pay.Claim{of(p, pay.ChargebackClaim, pay.ClaimRejected)}, Events: []pay.Event{e}}
+		},
+		"refunds that stand add up to what the payment says": func(p pay.Payment) pay.Change {
+			return pay.Change{Claims: []pay.Claim{of(p, pay.UserDispute, pay.ClaimApproved)}}
+		},
+		"an approved claim has paid the shopper what it says, another one nothing": func(p pay.Payment) pay.Change {
+			return pay.Change{Claims: []pay.Claim{of(p, pay.UserDispute, pay.ClaimRejected)}, Transfers: []ledger.Transfer{paid(p, 19)}}
+		},
+		"a shopper gets back at most what he paid": func(p pay.Payment) pay.Change {
+			return pay.Change{Transfers: []ledger.Transfer{paid(p, 2551)}}
+		},
+		"an inquiry's money came in once": func(p pay.Payment) pay.Change {
+			return pay.Change{Claims: []pay.Claim{of(p, pay.Inquiry, pay.ClaimRejected)}}
+		},
+		"a dispute that is open on a payment is an open claim of it": func(p pay.Payment) pay.Change {
+			return pay.Change{Claims: []pay.Claim{of(p, pay.ChargebackClaim, pay.ClaimUnderReview)}}
+		},
+		"a file belongs to evidence of its shop's claim": func(p pay.Payment) pay.Change {
+			return pay.Change{Claims: []pay.Claim{of(p, pay.ChargebackClaim, pay.ClaimRejected)}, Files: []pay.File{{ID: "ev_1", Scope: acme, Claim: "CLM-" + p.Suffix()}}}
+		},
+	}
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s, err := store.Open(ctx, database, store.Options{})
+		must(t, err)
+		defer s.Close()
+		found := func(rule string) []store.Broken {
+			broken, err := s.Check(ctx)
+			must(t, err)
+			return slices.DeleteFunc(broken, func(b store.Broken) bool { return b.Rule != rule })
+		}
+		for n, rule := range slices.Sorted(maps.Keys(rules)) {
+			before := found(rule)
+			must(t, s.Commit(ctx, rules[rule](completed(t, s, fmt.Sprint("A", n)))))
+			if after := found(rule); slices.Equal(after, before) {
+				t.Errorf("%q does not find it", rule)
+			}
+		}
+	})
+}

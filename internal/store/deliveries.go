@@ -1,0 +1,286 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// deliveryLease is how long the node that wrote an event has to send it before
+// another one may: longer than a try may take.
+const deliveryLease = 30 * time.Second
+
+const deliveryColumns = `id, merchant, shop, live, version, event, type, subscription, status, attempts, budget, due_at, parked, created_at, doc`
+
+type deliveryDoc struct {
+	LastAt      int64           `json:"lastAt,omitempty"`
+	DeliveredAt int64           `json:"deliveredAt,omitempty"`
+	LastCode    int             `json:"lastCode,omitempty"`
+	LastError   string          `json:"lastError,omitempty"`
+	LastMs      int64           `json:"lastMs,omitempty"`
+	Snippet     string          `json:"snippet,omitempty"`
+	Earlier     []pay.Attempted `json:"earlier,omitempty"`
+	Urgent      bool            `json:"urgent,omitempty"`
+}
+
+func deliveryRow(r *rows, d *pay.Delivery) {
+	doc := deliveryDoc{micros(d.LastAt), micros(d.DeliveredAt), d.LastCode, d.LastError, d.LastMs, d.Snippet, d.Earlier, d.Urgent}
+	r.text(d.ID, d.Merchant, d.Shop).flag(d.Live).number(d.Version).text(d.Event, string(d.EventType), d.Subscription, string(d.Status)).
+		number(int64(d.Attempts), int64(d.Budget), micros(d.DueAt)).flag(d.Parked).number(micros(d.CreatedAt)).text(encode(doc))
+}
+
+func scanDelivery(r row) (pay.Delivery, error) {
+	d, _, err := scanDispatch(r, false)
+	return d, err
+}
+
+func scanDispatch(r row, payload bool) (pay.Delivery, []byte, error) {
+	var d pay.Delivery
+	var text, body string
+	var due, created int64
+	into := []any{&d.ID, &d.Merchant, &d.Shop, &d.Live, &d.Version, &d.Event, &d.EventType, &d.Subscription,
+		&d.Status, &d.Attempts, &d.Budget, &due, &d.Parked, &created, &text}
+	if payload {
+		into = append(into, &body)
+	}
+	if err := r.Scan(into...); err != nil {
+		return d, nil, err
+	}
+	d.Stored = d.Status
+	var doc deliveryDoc
+	if err := json.Unmarshal([]byte(text), &doc); err != nil {
+		return d, nil, fmt.Errorf("delivery %s: %w", d.ID, err)
+	}
+	d.DueAt, d.CreatedAt = fromMicros(due), fromMicros(created)
+	d.LastAt, d.DeliveredAt = fromMicros(doc.LastAt), fromMicros(doc.DeliveredAt)
+	d.LastCode, d.LastError, d.LastMs, d.Snippet = doc.LastCode, doc.LastError, doc.LastMs, doc.Snippet
+	d.Earlier, d.Urgent = doc.Earlier, doc.Urgent
+	return d, []byte(body), nil
+}
+
+const (
+	selectAnyDelivery = `SELECT ` + deliveryColumns + ` FROM deliveries WHERE id = $1`
+	selectDelivery    = `
+SELECT ` + deliveryColumns + `, (SELECT payload FROM events WHERE events.id = deliveries.event) FROM deliveries
+WHERE id = $1 AND subscription = $2 AND merchant = $3 AND shop = $4 AND live = $5`
+)
+
+// AnyDelivery reads a delivery of any tenant, for the dispatcher.
+func (s *Store) AnyDelivery(ctx context.Context, id string) (pay.Delivery, error) {
+	return one(ctx, s, selectAnyDelivery, scanDelivery, id)
+}
+
+// Delivery reads a delivery of a shop's subscription with what is sent.
+// ErrNotFound also where it is another's.
+func (s *Store) Delivery(ctx context.Context, scope pay.Scope, subscription, id string) (Dispatch, error) {
+	return one(ctx, s, selectDelivery, func(r row) (Dispatch, error) {
+		d, payload, err := scanDispatch(r, true)
+		return Dispatch{d, payload}, err
+	}, id, subscription, scope.Merchant, scope.Shop, scope.Live)
+}
+
+// LeaseDeliveries takes deliveries that are due; nobody else gets them before
+// until.
+func (s *Store) LeaseDeliveries(ctx context.Context, now, until time.Time, limit int) ([]Dispatch, error) {
+	var list []Dispatch
+	err := s.lease(ctx, deliveryDuty, now, until, limit, func(r row) error {
+		d, payload, err := scanDispatch(r, true)
+		list = append(list, Dispatch{d, payload})
+		return err
+	})
+	return list, err
+}
+
+const (
+	parkDeliveries = `
+UPDATE deliveries SET parked = TRUE FROM {rows: id TEXT, version BIGINT} AS r
+WHERE deliveries.id = r.id AND deliveries.version = r.version AND deliveries.status IN ('pending', 'failed')`
+
+	unparkDeliveries = `
+UPDATE deliveries SET parked = FALSE, due_at = $3 WHERE id IN (
+  SELECT d.id FROM deliveries AS d WHERE d.parked AND d.subscription = $1 ORDER BY d.due_at LIMIT $2 {skip locked d})
+RETURNING ` + deliveryColumns + `, (SELECT payload FROM events WHERE events.id = deliveries.event)`
+)
+
+// Parking is a delivery that is to wait for its endpoint.
+type Parking struct {
+	ID      string
+	Version int64
+}
+
+// Park lets deliveries wait for their endpoint: they do not come due. Like a
+// lease it is no version; one that moved meanwhile stays as it is.
+func (s *Store) Park(ctx context.Context, list []Parking) error {
+	rows := newRows(s.db.dialect(), parkRows, len(list))
+	for _, p := range list {
+		rows.text(p.ID).number(p.Version).next()
+	}
+	return s.db.lease(ctx, s.text(parkDeliveries), rows.args(), nil)
+}
+
+var parkRows = parseColumns("id TEXT, version BIGINT")
+
+// Unpark takes parked deliveries of one endpoint, those that came due first;
+// nobody else gets them before until.
+func (s *Store) Unpark(ctx context.Context, subscription string, until time.Time, limit int) ([]Dispatch, error) {
+	var list []Dispatch
+	err := s.db.lease(ctx, s.text(unparkDeliveries), []any{subscription, limit, micros(until)}, func(r row) error {
+		d, payload, err := scanDispatch(r, true)
+		list = append(list, Dispatch{d, payload})
+		return err
+	})
+	slices.SortStableFunc(list, func(a, b Dispatch) int { return a.Delivery.CreatedAt.Compare(b.Delivery.CreatedAt) })
+	return list, err
+}
+
+// DeliveryFilter selects deliveries of one subscription. Empty fields select
+// all.
+type DeliveryFilter struct {
+	Status pay.DeliveryStatus
+	Type   pay.EventType
+	From   time.Time // created from
+	To     time.Time // created before
+	Limit  int
+	Offset int
+}
+
+// beyond is after every time that is stored: in the year 9999.
+const beyond = 253402300799_000000
+
+func (f DeliveryFilter) bounds() (from, to int64) {
+	if to = micros(f.To); f.To.IsZero() {
+		to = beyond
+	}
+	return micros(f.From), to
+}
+
+// listDeliveries reads newest first. There is one index, by status and event;
+// each kind gives its newest rows and the best of them are kept, so that a rare
+// kind is found without looking at the others.
+var listDeliveries = func() string {
+	var parts []string
+	for _, status := range pay.DeliveryStatuses() {
+		for _, kind := range pay.EventTypes() {
+			parts = append(parts, fmt.Sprintf(`
+  SELECT * FROM (SELECT %s FROM deliveries
+    WHERE subscription = $1 AND status = '%[2]s' AND type = '%[3]s' AND shop = $2 AND live = $3
+      AND ($4 = '' OR $4 = '%[2]s') AND ($5 = '' OR $5 = '%[3]s') AND created_at >= $6 AND created_at < $7
+    ORDER BY created_at DESC, id DESC LIMIT $8) AS kind%[4]d`, deliveryColumns, status, kind, len(parts)))
+		}
+	}
+	return "SELECT " + deliveryColumns + " FROM (" + strings.Join(parts, "\n  UNION ALL") + `
+) AS d ORDER BY created_at DESC, id DESC LIMIT $9 OFFSET $10`
+}()
+
+// Deliveries lists what was or is to be sent to a shop's endpoint, newest
+// first.
+func (s *Store) Deliveries(ctx context.Context, scope pay.Scope, subscription string, f DeliveryFilter) ([]pay.Delivery, error) {
+	from, to := f.bounds()
+	return many(ctx, s, listDeliveries, scanDelivery, subscription, scope.Shop, scope.Live, string(f.Status), string(f.Type), from, to,
+		f.Limit+f.Offset, f.Limit, f.Offset)
+}
+
+// kinds are all events, so that a count by status can use the index.
+var kinds = func() string {
+	var quoted []string
+	for _, kind := range pay.EventTypes() {
+		quoted = append(quoted, "'"+string(kind)+"'")
+	}
+	return strings.Join(quoted, ", ")
+}()
+
+var (
+	countDeliveries = `
+SELECT CAST(coalesce(sum(n), 0) AS BIGINT) FROM delivery_counters
+WHERE subscription = $1 AND ($2 = '' OR status = $2) AND ($3 = '' OR type = $3)`
+
+	countPendingDeliveries = `
+SELECT count(*) FROM deliveries WHERE subscription = $1 AND status = 'pending' AND ($2 = '' OR $2 = 'pending') AND type IN (` + kinds + `)
+  AND ($3 = '' OR type = $3)`
+
+	countDeliveryRange = `
+SELECT count(*) FROM deliveries
+WHERE subscription = $1 AND status IN ('pending', 'delivered', 'failed', 'dead_letter') AND type IN (` + kinds + `)
+  AND ($2 = '' OR status = $2) AND ($3 = '' OR type = $3) AND created_at >= $4 AND created_at < $5`
+)
+
+// CountDeliveries counts what the filter selects, leaving Limit and Offset
+// aside. Without a time it adds up counters, and the pending ones.
+func (s *Store) CountDeliveries(ctx context.Context, subscription string, f DeliveryFilter) (int64, error) {
+	status, kind := string(f.Status), string(f.Type)
+	if !f.From.IsZero() || !f.To.IsZero() {
+		from, to := f.bounds()
+		return one(ctx, s, countDeliveryRange, scanInt, subscription, status, kind, from, to)
+	}
+	total := int64(0)
+	for _, count := range []string{countDeliveries, countPendingDeliveries} {
+		n, err := one(ctx, s, count, scanInt, subscription, status, kind)
+		if err != nil {
+			return 0, err
+		}
+		total += n
+	}
+	return total, nil
+}
+
+func deliveryQueries() []string {
+	return []string{
+		deliveriesTable.update, fanOutDeliveries, selectAnyDelivery, selectDelivery, parkDeliveries, unparkDeliveries,
+		listDeliveries, countDeliveries, countPendingDeliveries, countDeliveryRange, upsertDeliveryCounters,
+	}
+}
+
+// upsertDeliveryCounters adds to the counters of deliveries.
+const upsertDeliveryCounters = `
+INSERT INTO delivery_counters (subscription, status, type, n, last_at)
+SELECT subscription, status, type, n, last_at
+FROM {rows: subscription TEXT, status TEXT, type TEXT, n BIGINT, last_at BIGINT} AS r
+WHERE TRUE
+ON CONFLICT (subscription, status, type) DO UPDATE SET n = delivery_counters.n + excluded.n,
+  last_at = CASE WHEN excluded.last_at > delivery_counters.last_at THEN excluded.last_at ELSE delivery_counters.last_at END`
+
+var deliveryCounterRows = parseColumns("subscription TEXT, status TEXT, type TEXT, n BIGINT, last_at BIGINT")
+
+// deliveryKind is what a list of deliveries may be filtered by.
+type deliveryKind struct{ subscription, status, kind string }
+
+func (k deliveryKind) compare(o deliveryKind) int {
+	return cmp.Or(strings.Compare(k.subscription, o.subscription), strings.Compare(k.status, o.status), strings.Compare(k.kind, o.kind))
+}
+
+// addDeliveryCounters counts what became of deliveries. Pending ones have no
+// counter.
+func (w *write) addDeliveryCounters(steps []step) []step {
+	type tally struct{ n, last int64 }
+	deltas := map[deliveryKind]*tally{}
+	add := func(d *pay.Delivery, status pay.DeliveryStatus, n int64) {
+		if status == pay.DeliveryPending {
+			return
+		}
+		key := deliveryKind{d.Subscription, string(status), string(d.EventType)}
+		if deltas[key] == nil {
+			deltas[key] = &tally{}
+		}
+		deltas[key].n += n
+		deltas[key].last = max(deltas[key].last, micros(d.LastAt))
+	}
+	for _, d := range gather(w.kept, deliveries, nil) {
+		add(d, d.Stored, -1)
+		add(d, d.Status, 1)
+	}
+	if len(deltas) == 0 {
+		return steps
+	}
+	rows := newRows(w.s.db.dialect(), deliveryCounterRows, len(deltas))
+	for _, k := range slices.SortedFunc(maps.Keys(deltas), deliveryKind.compare) {
+		rows.text(k.subscription, k.status, k.kind).number(deltas[k].n, deltas[k].last).next()
+	}
+	return append(steps, step{text: w.s.text(upsertDeliveryCounters), args: rows.args()})
+}

@@ -1,0 +1,154 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+var (
+	// A currency's first rate is guarded too: two nodes may bring one at once.
+	ratesTable = newTable("rates", "id TEXT!, version BIGINT, rate TEXT, source TEXT, observed_at BIGINT, "+
+		"held_rate TEXT, held_source TEXT, held_at BIGINT, updated_at BIGINT",
+		func(q *pay.Quote) string { return string(q.Currency) }, func(q *pay.Quote) int64 { return q.Version },
+		func(r *rows, q *pay.Quote) {
+			r.text(string(q.Currency)).number(q.Version).text(rateText(q.Rate), q.Source).number(micros(q.At)).
+				text(rateText(q.Held.Rate), q.Held.Source).number(micros(q.Held.At), micros(q.UpdatedAt))
+		}).onceOnly()
+
+	rateHistoryTable = newTable("rate_history", "id TEXT!, currency TEXT!, version BIGINT!, rate TEXT!, source TEXT!, observed_at BIGINT!, "+
+		"verdict TEXT!, actor TEXT!, at BIGINT!",
+		func(q *pay.Quote) string { return fmt.Sprintf("%s-%d", q.Last.Currency, q.Version) }, nil,
+		func(r *rows, q *pay.Quote) {
+			r.text(fmt.Sprintf("%s-%d", q.Last.Currency, q.Version), string(q.Last.Currency)).number(q.Version).
+				text(rateText(q.Last.Rate), q.Last.Source).number(micros(q.Last.At)).text(string(q.Verdict), q.By).number(micros(q.UpdatedAt))
+		})
+)
+
+func quotes(c *pay.Change) []pay.Quote { return c.Quotes }
+
+// rateText is a rate as it is stored, ” for none.
+func rateText(r money.Rate) string {
+	if r.IsZero() {
+		return ""
+	}
+	return r.Decimal()
+}
+
+func parseRate(text string) (money.Rate, error) {
+	if text == "" {
+		return money.Rate{}, nil
+	}
+	return money.ParseRate(text)
+}
+
+const selectRates = `
+SELECT id, version, rate, source, observed_at, held_rate, held_source, held_at, updated_at FROM rates ORDER BY id`
+
+// Rates reads what is known of each currency's rate.
+func (s *Store) Rates(ctx context.Context) ([]pay.Quote, error) {
+	return many(ctx, s, selectRates, func(r row) (q pay.Quote, err error) {
+		var rate, held string
+		var at, heldAt, updated int64
+		if err := r.Scan(&q.Currency, &q.Version, &rate, &q.Source, &at, &held, &q.Held.Source, &heldAt, &updated); err != nil {
+			return q, err
+		}
+		q.At, q.Held.At, q.UpdatedAt = fromMicros(at), fromMicros(heldAt), fromMicros(updated)
+		q.Held.Currency = q.Currency
+		if q.Rate, err = parseRate(rate); err == nil {
+			q.Held.Rate, err = parseRate(held)
+		}
+		if err != nil {
+			return q, fmt.Errorf("rate of %s: %w", q.Currency, err)
+		}
+		return q, nil
+	})
+}
+
+const selectRateHistory = `
+SELECT rate, source, observed_at, verdict, actor, at FROM rate_history WHERE currency = $1 ORDER BY version DESC LIMIT $2`
+
+// PastReading is a reading with what was done with it, and when.
+type PastReading struct {
+	pay.Reading
+	Verdict pay.RateVerdict
+	By      string // the operator, "" for the service itself
+	Taken   time.Time
+}
+
+// RateHistory lists what was read of a currency, newest first.
+func (s *Store) RateHistory(ctx context.Context, c money.Currency, limit int) ([]PastReading, error) {
+	return many(ctx, s, selectRateHistory, func(r row) (p PastReading, err error) {
+		var rate string
+		var at, taken int64
+		if err := r.Scan(&rate, &p.Source, &at, &p.Verdict, &p.By, &taken); err != nil {
+			return p, err
+		}
+		p.Currency, p.At, p.Taken = c, fromMicros(at), fromMicros(taken)
+		p.Rate, err = parseRate(rate)
+		return p, err
+	}, string(c), limit)
+}
+
+const selectRailsUsed = `
+SELECT DISTINCT c.rail, c.country FROM shops AS s JOIN counters AS c ON c.shop = s.id WHERE s.merchant = $1 AND c.live = $2`
+
+// RailUse is a rail that a merchant has taken payments by, and in which country.
+type RailUse struct{ Rail, Country string }
+
+// RailsUsed lists what a merchant has taken payments by, from the counters: it
+// scans no payments.
+func (s *Store) RailsUsed(ctx context.Context, scope pay.Scope) ([]RailUse, error) {
+	return many(ctx, s, selectRailsUsed, func(r row) (u RailUse, err error) {
+		err = r.Scan(&u.Rail, &u.Country)
+		return u, err
+	}, scope.Merchant, scope.Live)
+}
+
+const (
+	leaseFeed = `
+INSERT INTO rate_feeds (id, due_at) VALUES ($1, $3)
+ON CONFLICT (id) DO UPDATE SET due_at = excluded.due_at WHERE rate_feeds.due_at <= $2
+RETURNING id`
+	settleFeed = `UPDATE rate_feeds SET due_at = $2 WHERE id = $1`
+)
+
+// LeaseFeed reports whether the feed of rates is due and this node's to read,
+// until the time. A feed that nobody read before is due.
+func (s *Store) LeaseFeed(ctx context.Context, feed string, now, until time.Time) (leased bool, err error) {
+	err = s.db.lease(ctx, s.text(leaseFeed), []any{feed, micros(now), micros(until)}, func(row) error {
+		leased = true
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("lease the feed of rates: %w", err)
+	}
+	return leased, nil
+}
+
+// SettleFeed says when the feed is due again.
+func (s *Store) SettleFeed(ctx context.Context, feed string, due time.Time) error {
+	if err := s.db.lease(ctx, s.text(settleFeed), []any{feed, micros(due)}, nil); err != nil {
+		return fmt.Errorf("settle the feed of rates: %w", err)
+	}
+	return nil
+}
+
+func rateQueries() []string {
+	return []string{ratesTable.insert, ratesTable.update, rateHistoryTable.insert, selectRates, selectRateHistory, selectRailsUsed, leaseFeed, settleFeed}
+}
+
+// rateRules are the invariants of the rates (check.go).
+var rateRules = []rule{
+	{"a rate has a history of all its versions", `
+SELECT r.id, 'version ' || r.version || ', history of ' || count(h.id) FROM rates AS r LEFT JOIN rate_history AS h ON h.currency = r.id
+GROUP BY r.id, r.version HAVING r.version <> count(h.id) OR r.version <> coalesce(max(h.version), 0)`},
+	{"a rate in use is the one that was applied last", `
+SELECT r.id, r.rate || ' of ' || r.source FROM rates AS r
+LEFT JOIN rate_history AS h ON h.id = r.id || '-' || (
+  SELECT max(l.version) FROM rate_history AS l WHERE l.currency = r.id AND l.verdict = 'applied')
+WHERE r.rate <> coalesce(h.rate, '') OR r.source <> coalesce(h.source, '') OR r.observed_at <> coalesce(h.observed_at, 0)`},
+}

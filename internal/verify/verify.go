@@ -1,0 +1,110 @@
+// Package verify is the page where a merchant's verification goes on: what has
+// to be handed in, and where it stands. Who has its address may see it; the
+// address comes from POST /kyc/init and holds a token.
+//
+// It takes no documents: those go to the operator, who decides with the
+// command cascada kyc.
+package verify
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+//go:embed page.html
+var source string
+
+var page = template.Must(template.New("page").Parse(source))
+
+// content is what the page shows. A page without an id is the one that helps.
+type content struct {
+	Title     string
+	ID        string
+	Level     pay.KYCLevel
+	Status    pay.VerificationStatus
+	Documents []string
+	Error     string
+	Expires   string
+	Sandbox   bool
+	Return    string
+	Missing   bool
+}
+
+type pages struct {
+	app *app.App
+	log *slog.Logger
+}
+
+// New returns the pages below /kyc.
+func New(a *app.App, log *slog.Logger) http.Handler {
+	p := &pages{a, log}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /kyc", func(w http.ResponseWriter, _ *http.Request) {
+		p.show(w, http.StatusOK, content{Title: "Verification"})
+	})
+	mux.HandleFunc("GET /kyc/{id}", func(w http.ResponseWriter, r *http.Request) {
+		v, err := a.PageVerification(r.Context(), r.PathValue("id"), r.URL.Query().Get("token"))
+		p.verification(w, r, v, err)
+	})
+	mux.HandleFunc("POST /kyc/{id}", p.handIn)
+	return mux
+}
+
+// handIn notes that the merchant has sent its documents. Doing so twice shows
+// the page again.
+func (p *pages) handIn(w http.ResponseWriter, r *http.Request) {
+	token := r.URL.Query().Get("token")
+	_, err := p.app.HandIn(r.Context(), r.PathValue("id"), token)
+	var shown *pay.Error
+	if err == nil || errors.As(err, &shown) && shown.Code == pay.CodeConflictState {
+		// The page is read again, so that reloading it sends nothing twice.
+		http.Redirect(w, r, r.URL.Path+"?token="+token, http.StatusSeeOther)
+		return
+	}
+	p.verification(w, r, pay.Verification{}, err)
+}
+
+func (p *pages) verification(w http.ResponseWriter, r *http.Request, v pay.Verification, err error) {
+	var shown *pay.Error
+	switch {
+	case errors.As(err, &shown):
+		p.show(w, http.StatusNotFound, content{Title: "Verification not found", Missing: true})
+	case err != nil:
+		p.log.Error("a verification's page failed", "path", r.URL.Path, "error", err)
+		http.Error(w, "something went wrong on our side: try again", http.StatusInternalServerError)
+	default:
+		c := content{
+			Title: "Verification", ID: v.ID, Level: v.Level, Status: v.Status, Error: v.ErrorMessage, Sandbox: !v.Live, Return: v.ReturnURL,
+			Expires: v.ExpiresAt.UTC().Format("2006-01-02 15:04 UTC"),
+		}
+		for _, d := range v.Documents() {
+			c.Documents = append(c.Documents, strings.ReplaceAll(d, "_", " "))
+		}
+		p.show(w, http.StatusOK, c)
+	}
+}
+
+func (p *pages) show(w http.ResponseWriter, status int, c content) {
+	var text bytes.Buffer
+	if err := page.Execute(&text, c); err != nil {
+		p.log.Error("a verification's page failed", "error", err)
+		http.Error(w, "something went wrong on our side: try again", http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("Referrer-Policy", "no-referrer") // the address holds the token
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(text.Bytes()) // the browser may be gone
+}

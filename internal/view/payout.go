@@ -1,0 +1,85 @@
+package view
+
+import (
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// Wallet is where withdrawals are paid to (gaps: Settlements, wallets,
+// withdrawals). The destination itself is never shown.
+type Wallet struct {
+	ID                string           `json:"id" example:"wal_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	Label             *string          `json:"label"`
+	Type              pay.WalletType   `json:"type" enum:"bank_account,crypto"`
+	Currency          string           `json:"currency" doc:"ISO 4217, or a token such as USDT" example:"MXN"`
+	Network           string           `json:"network" enum:"spei,pix,cbu,iban,account,tron,ethereum,bitcoin"`
+	DestinationMasked string           `json:"destinationMasked" example:"032****9719"`
+	Status            pay.WalletStatus `json:"status" enum:"pending_verification,active,disabled"`
+	IsDefault         bool             `json:"isDefault" doc:"Where withdrawals go that name no wallet"`
+	CreatedAt         Time             `json:"createdAt"`
+}
+
+// NewWallet shows a wallet.
+func NewWallet(w pay.Wallet) Wallet {
+	return Wallet{
+		ID: w.ID, Label: text(w.Label), Type: w.Type, Currency: w.Currency, Network: w.Network,
+		DestinationMasked: w.Masked, Status: w.Status, IsDefault: w.Default, CreatedAt: Time{w.CreatedAt},
+	}
+}
+
+// Withdrawal is money on its way to a wallet (gaps: Settlements, wallets,
+// withdrawals).
+type Withdrawal struct {
+	ID             string               `json:"id" example:"wdr_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	WalletID       string               `json:"walletId"`
+	Amount         Money                `json:"amount" doc:"What left the available balance, the fee included"`
+	Currency       string               `json:"currency" enum:"USD"`
+	FeeUSD         Money                `json:"feeUsd"`
+	NetAmount      Money                `json:"netAmount" doc:"amount less feeUsd: what is paid out"`
+	Status         pay.WithdrawalStatus `json:"status" enum:"pending,processing,completed,failed,canceled"`
+	FailureCode    *string              `json:"failureCode"`
+	FailureMessage *string              `json:"failureMessage"`
+	Reference      string               `json:"reference" doc:"Names the payout at the bank or network"`
+	CreatedAt      Time                 `json:"createdAt"`
+	CompletedAt    *Time                `json:"completedAt" nullable:"true"`
+	FailedAt       *Time                `json:"failedAt" nullable:"true"`
+}
+
+// NewWithdrawal shows a withdrawal.
+func NewWithdrawal(w pay.Withdrawal) Withdrawal {
+	return Withdrawal{
+		ID: w.ID, WalletID: w.Wallet, Amount: USD(w.Amount), Currency: string(money.USD), FeeUSD: USD(w.Fee), NetAmount: USD(w.Net()),
+		Status: w.Status, FailureCode: text(w.FailureCode), FailureMessage: text(w.FailureMessage), Reference: w.Reference(),
+		CreatedAt: Time{w.CreatedAt}, CompletedAt: at(w.CompletedAt), FailedAt: at(w.FailedAt),
+	}
+}
+
+// Verification is an attempt to verify a merchant (gaps: Verification).
+type Verification struct {
+	VerificationID    string                 `json:"verificationId" example:"kyc_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	Level             pay.KYCLevel           `json:"level" enum:"basic,enhanced"`
+	Status            pay.VerificationStatus `json:"status" enum:"requires_input,processing,verified,rejected,expired"`
+	URL               string                 `json:"url" doc:"The page where the merchant goes on; keep it to yourself"`
+	ExpiresAt         Time                   `json:"expiresAt"`
+	RequiredDocuments []string               `json:"requiredDocuments"`
+	LastError         *VerificationError     `json:"lastError"`
+	CreatedAt         Time                   `json:"createdAt"`
+}
+
+// VerificationError says why a verification was rejected.
+type VerificationError struct {
+	Code    string `json:"code" example:"document_unreadable"`
+	Message string `json:"message"`
+}
+
+// NewVerification shows a verification whose page is at url.
+func NewVerification(v pay.Verification, url string) Verification {
+	out := Verification{
+		VerificationID: v.ID, Level: v.Level, Status: v.Status, URL: url, ExpiresAt: Time{v.ExpiresAt},
+		RequiredDocuments: v.Documents(), CreatedAt: Time{v.CreatedAt},
+	}
+	if v.ErrorCode != "" {
+		out.LastError = &VerificationError{v.ErrorCode, v.ErrorMessage}
+	}
+	return out
+}

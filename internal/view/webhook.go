@@ -1,0 +1,187 @@
+package view
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// Subscription is a webhook subscription (gaps: Webhook subscriptions and
+// deliveries).
+type Subscription struct {
+	ID                      string                 `json:"id" example:"wh_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	URL                     string                 `json:"url"`
+	Events                  []string               `json:"events" doc:"Event names, or * for all"`
+	Managed                 bool                   `json:"managed" doc:"The URL is an inbox at the service"`
+	Status                  pay.SubscriptionStatus `json:"status" enum:"enabled,disabled"`
+	DisabledReason          *string                `json:"disabledReason"`
+	Description             *string                `json:"description"`
+	Secret                  string                 `json:"secret,omitempty" doc:"Shown once, when created or rotated"`
+	SecretPreview           string                 `json:"secretPreview"`
+	PreviousSecretExpiresAt *Time                  `json:"previousSecretExpiresAt" nullable:"true" doc:"Until then the secret before signs too"`
+	CreatedAt               Time                   `json:"createdAt"`
+	UpdatedAt               Time                   `json:"updatedAt"`
+	LastDeliveryAt          *Time                  `json:"lastDeliveryAt" nullable:"true" doc:"The last try"`
+}
+
+// NewSubscription shows a subscription, without its secret.
+func NewSubscription(s pay.Subscription) Subscription {
+	return Subscription{
+		ID: s.ID, URL: s.URL, Events: slices.Clone(s.Events), Managed: s.Managed, Status: s.Status,
+		DisabledReason: text(s.DisabledReason), Description: text(s.Description), SecretPreview: s.SecretPreview,
+		PreviousSecretExpiresAt: at(s.PreviousUntil), CreatedAt: Time{s.CreatedAt}, UpdatedAt: Time{s.UpdatedAt},
+		LastDeliveryAt: at(s.LastDelivery),
+	}
+}
+
+// Delivery is one event on its way to one endpoint, as lists show it (gaps:
+// Webhook subscriptions and deliveries).
+type Delivery struct {
+	ID                  string             `json:"id" example:"wd_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6-1-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6" doc:"The header X-Service-Delivery has the same with dlv_"`
+	SubscriptionID      string             `json:"subscriptionId"`
+	EventID             string             `json:"eventId"`
+	Event               pay.EventType      `json:"event"`
+	URL                 string             `json:"url" doc:"Where the subscription points now"`
+	Status              pay.DeliveryStatus `json:"status" enum:"pending,delivered,failed,dead_letter"`
+	Attempts            int                `json:"attempts" doc:"Tries so far; a replay goes on counting"`
+	MaxAttempts         int                `json:"maxAttempts" doc:"Tries after which it is a dead letter; a replay adds to them"`
+	NextAttemptAt       *Time              `json:"nextAttemptAt" nullable:"true"`
+	LastAttemptAt       *Time              `json:"lastAttemptAt" nullable:"true"`
+	LastStatusCode      *int               `json:"lastStatusCode" doc:"Null when there was no answer"`
+	LastError           DeliveryError      `json:"lastError"`
+	LastResponseSnippet *string            `json:"lastResponseSnippet" doc:"The start of the answer, at most 1 KB"`
+	LastDurationMs      *int64             `json:"lastDurationMs"`
+	CreatedAt           Time               `json:"createdAt"`
+	DeliveredAt         *Time              `json:"deliveredAt" nullable:"true"`
+}
+
+// NewDelivery shows a delivery to a subscription.
+func NewDelivery(d pay.Delivery, s pay.Subscription) Delivery {
+	v := Delivery{
+		ID: d.ID, SubscriptionID: d.Subscription, EventID: d.Event, Event: d.EventType, URL: s.URL, Status: d.Status,
+		Attempts: d.Attempts, MaxAttempts: d.Budget, NextAttemptAt: at(d.DueAt), CreatedAt: Time{d.CreatedAt}, DeliveredAt: at(d.DeliveredAt),
+	}
+	if d.Parked && s.Circuit.Open && s.Circuit.ProbeAt.After(d.DueAt) {
+		v.NextAttemptAt = at(s.Circuit.ProbeAt)
+	}
+	if log := d.Log(); len(log) > 0 {
+		last := newAttempt(log[len(log)-1])
+		v.LastAttemptAt, v.LastStatusCode, v.LastError = &last.At, last.StatusCode, last.Error
+		v.LastResponseSnippet, v.LastDurationMs = last.ResponseSnippet, &last.DurationMs
+	}
+	return v
+}
+
+// DeliveryError is why a try failed, null when it did not.
+type DeliveryError string
+
+// MarshalJSON writes the word or null.
+func (e DeliveryError) MarshalJSON() ([]byte, error) { return json.Marshal(text(string(e))) }
+
+// Schema tells the OpenAPI document what MarshalJSON writes.
+func (DeliveryError) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{
+		Type: huma.TypeString, Nullable: true, Description: "Why the try failed",
+		Enum: []any{"timeout", "dns", "tls", "refused", "http_status", "blocked_address", nil},
+	}
+}
+
+// DeliveryDetail is a delivery with what is sent and how each try went.
+type DeliveryDetail struct {
+	Delivery
+	Payload    Payload   `json:"payload"`
+	AttemptLog []Attempt `json:"attemptLog" doc:"The last 20 tries, oldest first"`
+}
+
+// Attempt is one try of a delivery.
+type Attempt struct {
+	At              Time          `json:"at"`
+	StatusCode      *int          `json:"statusCode" doc:"Null when there was no answer"`
+	Error           DeliveryError `json:"error"`
+	DurationMs      int64         `json:"durationMs"`
+	ResponseSnippet *string       `json:"responseSnippet" doc:"The start of the answer; 256 bytes of all but the last"`
+}
+
+func newAttempt(a pay.Attempted) Attempt {
+	v := Attempt{At: Time{timeOf(a.At)}, Error: DeliveryError(a.Error), DurationMs: a.Ms, ResponseSnippet: text(a.Snippet)}
+	if a.Code != 0 {
+		v.StatusCode = &a.Code
+	}
+	return v
+}
+
+// NewDeliveryDetail shows one delivery with everything about it.
+func NewDeliveryDetail(d pay.Delivery, s pay.Subscription, payload []byte) DeliveryDetail {
+	v := DeliveryDetail{Delivery: NewDelivery(d, s), Payload: payload, AttemptLog: []Attempt{}}
+	for _, a := range d.Log() {
+		v.AttemptLog = append(v.AttemptLog, newAttempt(a))
+	}
+	return v
+}
+
+// Payload is an event's body, byte for byte as it was signed.
+type Payload json.RawMessage
+
+// MarshalJSON writes the body.
+func (p Payload) MarshalJSON() ([]byte, error) { return p, nil }
+
+// Schema tells the OpenAPI document what MarshalJSON writes.
+func (Payload) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, Description: "The event as it is sent", AdditionalProperties: true}
+}
+
+// Replay is the answer to a replay (contract: POST
+// /webhooks/{id}/deliveries/{deliveryId}/replay).
+type Replay struct {
+	OK             bool               `json:"ok"`
+	DeliveryID     string             `json:"deliveryId"`
+	PreviousStatus pay.DeliveryStatus `json:"previousStatus" enum:"failed,dead_letter"`
+	NewStatus      pay.DeliveryStatus `json:"newStatus" enum:"pending"`
+	NextAttemptAt  Time               `json:"nextAttemptAt"`
+	Note           string             `json:"note"`
+}
+
+// NewReplay shows a replay.
+func NewReplay(delivery string, previous, status pay.DeliveryStatus, next time.Time) Replay {
+	return Replay{
+		OK: true, DeliveryID: delivery, PreviousStatus: previous, NewStatus: status, NextAttemptAt: Time{next},
+		Note: "The delivery is sent again within 5 seconds, with a fresh set of tries. Its id and its event's id stay the same.",
+	}
+}
+
+// Received is a delivery that a managed inbox took (gaps: Managed inbox).
+type Received struct {
+	ID         string          `json:"id" example:"inb_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	DeliveryID string          `json:"deliveryId"`
+	EventID    string          `json:"eventId"`
+	Event      pay.EventType   `json:"event"`
+	ReceivedAt Time            `json:"receivedAt"`
+	Headers    ReceivedHeaders `json:"headers" doc:"As an endpoint of your own would get them"`
+	Payload    Payload         `json:"payload"`
+}
+
+// ReceivedHeaders are the headers of a delivery that a receiver looks at.
+type ReceivedHeaders struct {
+	Signature         string `json:"X-Service-Signature"`
+	Event             string `json:"X-Service-Event"`
+	Delivery          string `json:"X-Service-Delivery"`
+	StandardID        string `json:"webhook-id"`
+	StandardTimestamp string `json:"webhook-timestamp"`
+	StandardSignature string `json:"webhook-signature"`
+}
+
+// NewReceived shows what an inbox got.
+func NewReceived(r pay.Received) Received {
+	h := r.Header
+	return Received{
+		ID: r.ID, DeliveryID: r.Delivery, EventID: r.Event, Event: r.EventType, ReceivedAt: Time{r.At},
+		Headers: ReceivedHeaders{
+			h["X-Service-Signature"], h["X-Service-Event"], h["X-Service-Delivery"],
+			h["webhook-id"], h["webhook-timestamp"], h["webhook-signature"],
+		},
+		Payload: r.Body,
+	}
+}

@@ -1,0 +1,107 @@
+package webhook_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/webhook"
+)
+
+// signatures are the two headers that a vector gives.
+type signatures struct {
+	Service  string `json:"X-Service-Signature"`
+	Standard string `json:"webhook-signature"`
+}
+
+// vectors are the published ones.
+type vectors struct {
+	Secret         string
+	PreviousSecret string
+	Timestamp      int64
+	EventID        string
+	Body           string
+	signatures
+	Rotation signatures `json:"during a rotation"`
+	Refused  map[string]struct {
+		Secret string
+		Body   *string
+		Header string `json:"X-Service-Signature"`
+		Now    int64
+	} `json:"must be refused"`
+}
+
+// Receivers copy the vectors of the documentation into their own tests.
+func TestTheDocumentedVectorsAreOurs(t *testing.T) {
+	text, err := os.ReadFile("../../docs/WEBHOOKS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(string(text), "### Test vectors")
+	_, after, fenced := strings.Cut(after, "```json\n")
+	block, _, closed := strings.Cut(after, "```")
+	if !found || !fenced || !closed {
+		t.Fatal("docs/WEBHOOKS.md has no test vectors")
+	}
+	var v vectors
+	decoder := json.NewDecoder(strings.NewReader(block))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	// The embedded type is not exported, and so not read by the decoder.
+	if err := json.Unmarshal([]byte(block), &v.signatures); err != nil {
+		t.Fatal(err)
+	}
+	at, body := time.Unix(v.Timestamp, 0), []byte(v.Body)
+	for what, pair := range map[string][2]string{
+		"X-Service-Signature":             {webhook.Sign(at, body, v.Secret, ""), v.Service},
+		"webhook-signature":               {webhook.SignStandard(v.EventID, at, body, v.Secret, ""), v.Standard},
+		"X-Service-Signature, a rotation": {webhook.Sign(at, body, v.Secret, v.PreviousSecret), v.Rotation.Service},
+		"webhook-signature, a rotation":   {webhook.SignStandard(v.EventID, at, body, v.Secret, v.PreviousSecret), v.Rotation.Standard},
+	} {
+		if pair[0] != pair[1] {
+			t.Errorf("%s is %q, the page says %q", what, pair[0], pair[1])
+		}
+	}
+	for _, secret := range []string{v.Secret, v.PreviousSecret} {
+		if err := webhook.Verify(v.Rotation.Service, body, secret, at, webhook.Tolerance); err != nil {
+			t.Errorf("during the rotation %s does not verify: %v", secret, err)
+		}
+	}
+	if len(v.Refused) != 4 {
+		t.Errorf("the page has %d deliveries to refuse, want 4", len(v.Refused))
+	}
+	for what, change := range v.Refused {
+		secret, header, sent, now := v.Secret, v.Service, body, at
+		if change.Secret != "" {
+			secret = change.Secret
+		}
+		if change.Header != "" {
+			header = change.Header
+		}
+		if change.Body != nil {
+			sent = []byte(*change.Body)
+		}
+		if change.Now != 0 {
+			now = time.Unix(change.Now, 0)
+		}
+		if webhook.Verify(header, sent, secret, now, webhook.Tolerance) == nil {
+			t.Errorf("%s is not refused", what)
+		}
+	}
+}
+
+func TestNewSecretsAreOfStandardWebhooks(t *testing.T) {
+	seen := map[string]bool{}
+	for range 100 {
+		secret := webhook.NewSecret()
+		key, ok := strings.CutPrefix(secret, webhook.SecretPrefix)
+		if !ok || len(key) != 44 || strings.ContainsAny(key, "-_=") || seen[secret] {
+			t.Fatalf("%q is not whsec_ and 33 bytes of chance in standard base64", secret)
+		}
+		seen[secret] = true
+	}
+}
