@@ -42,11 +42,12 @@ type merchantCmd struct {
 
 type merchantCreateCmd struct {
 	database
-	Name     string   `required:"" help:"Name of the merchant and its shop."`
-	Email    string   `required:"" help:"Contact address."`
-	Industry string   `help:"What it sells."`
-	Tier     pay.Tier `default:"starter" enum:"starter,standard,premium,trusted" help:"starter, standard, premium or trusted."`
-	JSON     bool     `name:"json" help:"Print JSON."`
+	Name     string       `required:"" help:"Name of the merchant and its shop."`
+	Email    string       `required:"" help:"Contact address."`
+	Industry string       `help:"What it sells."`
+	Tier     pay.Tier     `default:"starter" enum:"starter,standard,premium,trusted" help:"starter, standard, premium or trusted."`
+	Language pay.Language `default:"en" enum:"es,pt,en" help:"Language of receipts and reports: es, pt or en."`
+	JSON     bool         `name:"json" help:"Print JSON."`
 }
 
 // created is the shape of merchant create --json, which others depend on.
@@ -72,7 +73,7 @@ func (c *merchantCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	o, err := a.CreateMerchant(ctx, app.NewMerchant{Name: c.Name, Email: c.Email, Industry: c.Industry, Tier: c.Tier})
+	o, err := a.CreateMerchant(ctx, app.NewMerchant{Name: c.Name, Email: c.Email, Industry: c.Industry, Tier: c.Tier, Language: c.Language})
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ const otherKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 func TestHelpKnowsEveryCommand(t *testing.T) {
 	u := newUser(t)
 	help, _, code := u.run(t, "--help")
-	commands := regexp.MustCompile(`(?m)^  ([a-z]+(?: [a-z]+)*)(?: \[?<\w+>\]?| --\w+=\w+)*(?: \[flags\])?$`).FindAllStringSubmatch(help, -1)
+	commands := regexp.MustCompile(`(?m)^  ([a-z]+(?: [a-z]+)*)(?: \[?<\w+>\]?(?: \.\.\.)?| --\w+=\w+)*(?: \[flags\])?$`).FindAllStringSubmatch(help, -1)
 	if code != 0 || len(commands) < 8 {
 		t.Fatalf("--help: exit %d, commands %v:\n%s", code, commands, help)
 	}
@@ -38,7 +38,7 @@ func TestHelpKnowsEveryCommand(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"serve", "migrate", "merchant create", "key create", "key revoke", "claim list", "claim show", "claim ask", "claim resolve", "fx list", "fx set", "fx import", "kyc list", "kyc approve", "kyc reject", "check", "story", "bench", "version"} {
+	for _, want := range []string{"serve", "migrate", "merchant create", "key create", "key revoke", "claim list", "claim show", "claim ask", "claim resolve", "fx list", "fx set", "fx import", "kyc list", "kyc approve", "kyc reject", "settlement list", "settlement show", "settlement pay", "check", "story", "bench", "version"} {
 		if !known[want] {
 			t.Errorf("--help does not name %q:\n%s", want, help)
 		}
@@ -68,6 +68,10 @@ func TestMistakesOnTheCommandLineAreNamed(t *testing.T) {
 		"no name":             {[]string{"merchant", "create", "--email", "a@b.co"}, "--name"},
 		"no email":            {[]string{"merchant", "create", "--name", "A", "--email", "nonsense"}, "email"},
 		"unknown tier":        {[]string{"merchant", "create", "--name", "A", "--email", "a@b.co", "--tier", "gold"}, "--tier"},
+		"unknown language":    {[]string{"merchant", "create", "--name", "A", "--email", "a@b.co", "--language", "fr"}, "--language"},
+		"no settlement":       {[]string{"settlement", "show", "STL-NOBODY"}, "STL-NOBODY: settlement_not_found"},
+		"nobody is paid":      {[]string{"settlement", "pay", "STL-NOBODY"}, "STL-NOBODY: settlement_not_found"},
+		"pay in nothing":      {[]string{"settlement", "pay", "--database", "sqlite:typo.db", "STL-A"}, "there is no database at typo.db"},
 		"unknown fault":       {[]string{"serve", "--database", "sqlite:c.db", "--sandbox-fault", "sandbox-1=nonsense"}, "nonsense"},
 		"nobody's key":        {[]string{"key", "create", "--merchant", "mer_nobody"}, "mer_nobody: not found"},
 		"no such shop":        {[]string{"key", "create", "--merchant", acme.Merchant.ID, "--shop", "shp_nobody"}, "shp_nobody: not found"},

@@ -14,20 +14,21 @@ import (
 
 // cli is the command line.
 type cli struct {
-	Serve    serveCmd    `cmd:"" help:"Run the service. Without flags: on an SQLite file, with a demo merchant."`
-	Migrate  migrateCmd  `cmd:"" help:"Bring a database to the newest schema (serve does so too)."`
-	Merchant merchantCmd `cmd:"" help:"Merchants."`
-	Key      keyCmd      `cmd:"" help:"API keys."`
-	Shop     shopCmd     `cmd:"" help:"Shops."`
-	Claim    claimCmd    `cmd:"" help:"Refunds, chargebacks and inquiries, as the operator sees and ends them."`
-	FX       fxCmd       `cmd:"" name:"fx" help:"Exchange rates."`
-	KYC      kycCmd      `cmd:"" name:"kyc" help:"Verifications of merchants."`
-	Check    checkCmd    `cmd:"" help:"Prove the ledger and the other invariants of a live database; exit 1 when one is broken."`
-	Seal     sealCmd     `cmd:"" help:"Seals of the ledger and the audit log."`
-	Audit    auditCmd    `cmd:"" help:"Who did what."`
-	Story    storyCmd    `cmd:"" help:"Tell a payment's whole life: attempts, transfers, claims, events, deliveries."`
-	Bench    benchCmd    `cmd:"" help:"Drive a running server over HTTP and print what it does a second."`
-	Version  versionCmd  `cmd:"" help:"Print the version."`
+	Serve      serveCmd      `cmd:"" help:"Run the service. Without flags: on an SQLite file, with a demo merchant."`
+	Migrate    migrateCmd    `cmd:"" help:"Bring a database to the newest schema (serve does so too)."`
+	Merchant   merchantCmd   `cmd:"" help:"Merchants."`
+	Key        keyCmd        `cmd:"" help:"API keys."`
+	Shop       shopCmd       `cmd:"" help:"Shops."`
+	Claim      claimCmd      `cmd:"" help:"Refunds, chargebacks and inquiries, as the operator sees and ends them."`
+	FX         fxCmd         `cmd:"" name:"fx" help:"Exchange rates."`
+	KYC        kycCmd        `cmd:"" name:"kyc" help:"Verifications of merchants."`
+	Settlement settlementCmd `cmd:"" help:"Settlements, for the operator."`
+	Check      checkCmd      `cmd:"" help:"Prove the ledger and the other invariants of a live database; exit 1 when one is broken."`
+	Seal       sealCmd       `cmd:"" help:"Seals of the ledger and the audit log."`
+	Audit      auditCmd      `cmd:"" help:"Who did what."`
+	Story      storyCmd      `cmd:"" help:"Tell a payment's whole life: attempts, transfers, claims, events, deliveries."`
+	Bench      benchCmd      `cmd:"" help:"Drive a running server over HTTP and print what it does a second."`
+	Version    versionCmd    `cmd:"" help:"Print the version."`
 }
 
 // database is the flag that most commands share.

@@ -23,7 +23,9 @@ type sample struct{ name, summary, json string }
 func body(text string) []sample { return []sample{{"example", "Example", text}} }
 
 func aboutOf(method, path string) about {
-	path = strings.Replace(path, "/transactions", "/payments", 1) // an alias behaves identically
+	if rest, ok := strings.CutPrefix(path, "/transactions"); ok {
+		path = "/payments" + rest // an alias behaves identically
+	}
 	return abouts[strings.ToUpper(method)+" "+path]
 }
 
@@ -146,6 +148,21 @@ var abouts = map[string]about{
 		text:    "Plays the reviewer.",
 		codes:   []pay.Code{pay.CodeConflictState, pay.CodeProductionKeyRefused},
 		body:    body(`{"status":"verified"}`),
+	},
+	"GET /settlements": {text: "The merchant's batches, newest first. The first one is open: it still grows.", anyShop: true},
+	"GET /settlements/{id}": {
+		text: "One batch, with its sums. A closed one never changes; what comes later goes into the next.", anyShop: true,
+	},
+	"GET /settlements/{id}/transactions": {text: "The lines of a batch: payments, refunds, chargebacks, releases.", anyShop: true},
+	"GET /settlements/{id}/report": {
+		text:    "The receipt as PDF, or every line as CSV or JSON. The PDF is made when the batch is closed.",
+		replies: "The report.", anyShop: true,
+	},
+	"POST /settlements/{id}/simulate": {
+		text:    "Plays the bank: the payout of a closed sandbox batch is confirmed.",
+		codes:   []pay.Code{pay.CodeSettlementAlreadyPaid, pay.CodeConflictState, pay.CodeProductionKeyRefused},
+		body:    body(`{"action":"paid"}`),
+		anyShop: true,
 	},
 	"POST /checkout/sessions": {
 		text: "Opens a page of ours for the shopper. Without `paymentMethodId` the shopper chooses the method there (`awaiting_method`); " +

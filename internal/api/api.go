@@ -28,7 +28,7 @@ import (
 )
 
 // Base is the API's root (contract: Versioning).
-const Base = "/api/v1"
+const Base = view.Base
 
 // API serves the contract's endpoints.
 type API struct {

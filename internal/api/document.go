@@ -185,7 +185,7 @@ func (d document) schemas() {
 			if base.Kind() == reflect.Pointer {
 				base = base.Elem()
 			}
-			if list := enumerations[base]; list != nil && target["enum"] == nil && name != "Details" { // whose states are of any object
+			if list := enumerations[base]; list != nil && target["enum"] == nil && name != "Details" && name != "EventPrevious" { // whose states are of any object
 				target["enum"] = list
 			}
 			if base == reflect.TypeFor[money.Currency]() {

@@ -161,13 +161,13 @@ const (
 var samples = map[string]any{
 	"id": "TXN-" + suffix, "transactionId": "TXN-" + suffix, "merchantId": "mer_" + suffix, "shopId": "shp_" + suffix,
 	"subscriptionId": "wh_" + suffix, "eventId": "evt_" + suffix + "-1", "claimId": "CLM-" + suffix, "refundId": "CLM-" + suffix,
-	"deliveryId": "wd_" + suffix + "-1-" + suffix, "settlementId": "STL-" + suffix, "walletId": "wal_" + suffix, "withdrawalId": "wdr_" + suffix,
+	"deliveryId": "wd_" + suffix + "-1-" + suffix, "walletId": "wal_" + suffix, "withdrawalId": "wdr_" + suffix,
 	"verificationId": "kyc_" + suffix, "sessionId": "cs_example-not-a-real-token", "token": "cs_example-not-a-real-token",
 	"requestId": "req_" + suffix, "completedTxId": nil, "existingTxId": "TXN-" + suffix,
 	"Named.id": "mer_" + suffix, "Named.name": "Acme", "Profile.id": "mer_" + suffix, "Profile.name": "Acme",
 	"Claim.id": "CLM-" + suffix, "Subscription.id": "wh_" + suffix, "UnsubscribeOutBody.id": "wh_" + suffix,
 	"Event.id": "evt_" + suffix + "-1", "EventRequest.id": "req_" + suffix, "RotateOutBody.id": "wh_" + suffix,
-	"Movement.id": "mov_" + suffix, "DeletedOutBody.id": "wal_" + suffix, "evidenceId": "ev_" + suffix,
+	"DeletedOutBody.id": "wal_" + suffix, "evidenceId": "ev_" + suffix,
 
 	"amountLocal": 137.7, "currencyLocal": "BRL", "fxRate": 5.4, "Refund.amount": 137.7, "Refund.currency": "BRL",
 	"Claim.amount": 137.7, "Claim.currency": "BRL", "amountUsd": 25.5, "Claim.frozenUsd": 25.5, "Claim.feeUsd": 0,
@@ -195,7 +195,7 @@ var samples = map[string]any{
 	"Buckets.available": 1250.75, "Buckets.pending": 310.2, "Buckets.frozen": 25.5, "Buckets.reserve": 81.4,
 	"rollingReservePct": 5, "withdrawalFeeUsd": 2.5, "ledgerWarnings": []any{},
 	"grossVolume": 1710.05, "platformFees": 20.52, "processingFees": 16.93, "flatFees": 4.75, "chargebackFees": 0, "totalFees": 42.2, "netBalance": 1667.85,
-	"Movement.type": "charge", "Movement.amount": 23.66, "bucket": "pending", "balanceAfter": 310.2, "description": "PIX payment order-1001",
+	"Movement.amount": 24.94, "bucket": "pending", "settlementId": nil, "Movement.claimId": nil, "Movement.withdrawalId": nil, "balanceAfter": 310.2, "description": "PIX payment order-1001",
 	"Release.amount": 1.28, "Release.percent": 5, "Release.status": "scheduled", "releaseAt": "2027-05-20T00:00:00.000Z",
 
 	"accessToken": "eyJhbGciOiJIUzI1NiJ9.example.not-a-real-token", "refreshToken": "rt_example-not-a-real-token", "tokenType": "Bearer",
@@ -212,6 +212,13 @@ var samples = map[string]any{
 	"ReceivedHeaders.X-Service-Signature": "t=1763726400,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd",
 	"ReceivedHeaders.webhook-id":          "evt_" + suffix + "-1", "ReceivedHeaders.webhook-timestamp": "1763726400",
 	"ReceivedHeaders.webhook-signature": "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+
+	"Settlement.status": "closed", "Settlement.transactionCount": 42, "Settlement.grossVolume": 1710.05, "Settlement.refunds": 25.5, "chargebacks": 0,
+	"Settlement.chargebackFees": 0, "reserveHeld": 85.5, "reserveReleased": 0, "adjustments": 0, "netAmount": 1556.85,
+	"periodEnd": sampleTime, "closedAt": sampleTime, "paidAt": nil,
+	"pdfUrl":                 "https://pay.example.com/api/v1/settlements/STL-" + suffix + "/report?format=pdf",
+	"csvUrl":                 "https://pay.example.com/api/v1/settlements/STL-" + suffix + "/report?format=csv",
+	"SettlementLine.claimId": nil, "SettlementLine.amount": 25.5, "SettlementLine.reserve": -1.28, "SettlementLine.net": 23.66, "SettlementLine.netAmount": 23.66,
 
 	"Withdrawal.amount": 250, "Withdrawal.feeUsd": 2.5, "Withdrawal.netAmount": 247.5, "Withdrawal.reference": "CSC-Q6P5R3N2", "label": "Main",
 	"requiredDocuments": []any{"company_registration", "identity_document"}, "Verification.url": "https://pay.example.com/kyc/kyc_" + suffix,
@@ -242,6 +249,8 @@ var eventSamples = map[pay.EventType]object{
 	},
 	pay.ChargebackCreated:   {"data.object.type": "chargeback", "data.object.status": "needs_evidence", "data.previous": object{}},
 	pay.ClaimOpened:         {"data.previous": object{}},
+	pay.SettlementClosed:    {"data.previous": object{"status": "open"}, "data.object.pdfUrl": nil},
+	pay.SettlementPDFReady:  {"sequence": 2, "data.previous": object{}},
 	pay.WithdrawalCompleted: {"sequence": 2, "data.object.status": "completed", "data.object.completedAt": sampleTime, "data.previous": object{"status": "processing"}},
 	pay.WithdrawalFailed: {
 		"sequence": 2, "data.object.status": "failed", "data.object.failedAt": sampleTime, "data.previous": object{"status": "processing"},

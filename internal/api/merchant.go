@@ -92,28 +92,23 @@ func (a *API) balance(ctx context.Context, call Call, _ *struct{}) (*balanceOut,
 	if err != nil {
 		return nil, err
 	}
-	balances, err := a.app.Balances(ctx, call.Scope)
+	account, err := a.app.Account(ctx, call.Scope)
 	if err != nil {
 		return nil, err
 	}
 	terms := pay.TermsOf(merchant.Tier)
-	out := &balanceOut{view.Balance{
-		MerchantID: merchant.ID, Currency: "USD", Balance: view.NewBuckets(balances), LedgerWarnings: []view.LedgerWarning{},
-		Tier: merchant.Tier, TrustScore: merchant.TrustScore, RollingReservePct: view.Percent(terms.ReserveBps),
-		WithdrawalFeeUSD: view.USD(terms.WithdrawalFee), FeeSummary: view.NewFeeSummary(balances),
-		Movements: []view.Movement{}, ReserveSchedule: []view.Release{},
-	}}
-	mismatched, err := a.app.Mismatched(ctx, call.Scope)
-	if err != nil {
-		return nil, err
-	}
-	out.Body.LedgerWarnings = view.NewLedgerWarnings(balances, mismatched.Count, mismatched.USD, mismatched.Since)
+	warnings := view.NewLedgerWarnings(account.Balances, account.Mismatched.Count, account.Mismatched.USD, account.Mismatched.Since)
 	stale, err := a.app.StaleRates(ctx, call.Scope)
 	if err != nil {
 		return nil, err
 	}
-	out.Body.LedgerWarnings = append(out.Body.LedgerWarnings, view.NewStaleRates(stale, a.app.FX.Terms)...)
-	return out, nil
+	warnings = append(warnings, view.NewStaleRates(stale, a.app.FX.Terms)...)
+	return &balanceOut{view.Balance{
+		MerchantID: merchant.ID, Currency: "USD", Balance: view.NewBuckets(account.Balances), LedgerWarnings: warnings,
+		Tier: merchant.Tier, TrustScore: merchant.TrustScore, RollingReservePct: view.Percent(terms.ReserveBps),
+		WithdrawalFeeUSD: view.USD(terms.WithdrawalFee), FeeSummary: view.NewFeeSummary(account.Period),
+		Movements: view.NewMovements(account.Movements), ReserveSchedule: view.NewReleases(account.Releases, terms.ReserveBps, account.Now),
+	}}, nil
 }
 
 func (a *API) methods(ctx context.Context, call Call, in *methodsIn) (*methodsOut, error) {

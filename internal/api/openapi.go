@@ -24,6 +24,7 @@ func (a *API) routes() {
 	a.clockRoutes()
 	a.refundRoutes()
 	a.claimRoutes()
+	a.settlementRoutes()
 }
 
 // publish makes the OpenAPI document once and serves it (contract: Versioning,
@@ -82,6 +83,8 @@ func eventObject(e pay.EventType) reflect.Type {
 		return reflect.TypeFor[view.Withdrawal]()
 	case "claim", "chargeback":
 		return reflect.TypeFor[view.Claim]()
+	case "settlement":
+		return reflect.TypeFor[view.Settlement]()
 	}
 	return nil
 }

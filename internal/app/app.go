@@ -154,6 +154,13 @@ func (a *App) Story(ctx context.Context, payment string) (string, error) {
 // commit writes a change whose events tell of the cause.
 func (a *App) commit(ctx context.Context, change pay.Change, cause view.Cause) error {
 	for i, e := range change.Events {
+		if e.Type == pay.PaymentRefunded { // no other comes after the capture is settled
+			one := []pay.Payment{e.Payment}
+			if err := a.settledAs(ctx, one); err != nil {
+				return fmt.Errorf("event %s: %w", e.ID, err)
+			}
+			e.Payment = one[0]
+		}
 		payload, err := view.NewEvent(e, cause, a.CheckoutURL)
 		if err != nil {
 			return fmt.Errorf("event %s: %w", e.ID, err)
@@ -200,6 +207,10 @@ func (a *App) Loops() []work.Loop {
 		{Name: "sessions", Every: time.Hour, Do: a.PurgeSessions},
 		{Name: "seals", Every: sealEvery, Do: a.Seal},
 		{Name: "rates", Every: ratesEvery, Do: func(ctx context.Context) (int, error) { return 0, a.readRates(ctx) }},
+		{Name: "opening settlements", Every: 2 * time.Second, Do: a.OpenSettlements},
+		{Name: "settlements", Every: time.Second, Do: a.CloseSettlements},
+		{Name: "settlement receipts", Every: time.Second, Do: a.Receipts},
+		{Name: "reserve releases", Every: time.Second, Do: a.ReleaseReserves},
 		{Name: "tidy", Every: 3 * time.Second, Do: func(ctx context.Context) (int, error) { return 0, a.store.Tidy(ctx) }},
 	}
 	if a.FX.Feed != nil {

@@ -18,6 +18,7 @@ type NewMerchant struct {
 	Email    string
 	Industry string
 	Tier     pay.Tier
+	Language pay.Language // empty: English
 }
 
 // KeyPair is the two halves of an environment's credentials. They are shown
@@ -74,9 +75,12 @@ func (a *App) onboard(n NewMerchant, now time.Time) (Onboarded, pay.Change, erro
 	if n.Tier == "" {
 		n.Tier = pay.Starter
 	}
+	if n.Language == "" {
+		n.Language = pay.English
+	}
 	o := Onboarded{Merchant: pay.Merchant{
 		ID: a.NewID("mer_", now), Version: 1, Name: name, Email: n.Email, Industry: n.Industry,
-		Tier: n.Tier, TrustScore: pay.TermsOf(n.Tier).TrustScore, CreatedAt: now,
+		Tier: n.Tier, TrustScore: pay.TermsOf(n.Tier).TrustScore, Language: n.Language, CreatedAt: now,
 	}}
 	change := a.openShop(&o, name, now)
 	change.Merchants = []pay.Merchant{o.Merchant}

@@ -22,7 +22,12 @@ func (a *App) Payment(ctx context.Context, scope pay.Scope, id string) (pay.Paym
 	if errors.Is(err, store.ErrNotFound) {
 		return p, noTransaction()
 	}
-	return p, err
+	if err != nil {
+		return p, err
+	}
+	one := []pay.Payment{p}
+	err = a.settledAs(ctx, one)
+	return one[0], err
 }
 
 func noTransaction() error {
@@ -40,6 +45,9 @@ func (a *App) Payments(ctx context.Context, scope pay.Scope, f store.Filter) ([]
 	if err != nil {
 		return nil, 0, err
 	}
+	if err := a.settledAs(ctx, list); err != nil {
+		return nil, 0, err
+	}
 	total, err := a.store.CountPayments(ctx, scope, f)
 	return list, total, err
 }
@@ -47,10 +55,4 @@ func (a *App) Payments(ctx context.Context, scope pay.Scope, f store.Filter) ([]
 // Balances reads a merchant's balances in an environment.
 func (a *App) Balances(ctx context.Context, scope pay.Scope) (ledger.Balances, error) {
 	return a.store.Balances(ctx, scope)
-}
-
-// Mismatched reads the confirmations that did not fit their payments and wait
-// for the operator.
-func (a *App) Mismatched(ctx context.Context, scope pay.Scope) (store.Mismatched, error) {
-	return a.store.Mismatched(ctx, scope)
 }

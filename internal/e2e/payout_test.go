@@ -83,23 +83,21 @@ func (o shop) available(t *testing.T) string {
 	return o.get(t, "/me/balance").want(t, http.StatusOK).text(t, "balance.available")
 }
 
-// payoutBank is a payout provider that keeps what it was told, as a real one does. It
+// payer is a payout provider that keeps what it was told, as a real one does. It
 // pays once for a reference.
-type payoutBank struct {
+type payer struct {
 	mu    sync.Mutex // owns what follows
 	sends map[string]int
 	paid  map[string]payout.Request
-	send  func(b *payoutBank, r payout.Request) pay.PayoutOutcome // nil: pay
-	query func(b *payoutBank, r payout.Request) pay.PayoutOutcome // nil: the truth
+	send  func(b *payer, r payout.Request) pay.PayoutOutcome // nil: pay
+	query func(b *payer, r payout.Request) pay.PayoutOutcome // nil: the truth
 }
 
-func newBank() *payoutBank {
-	return &payoutBank{sends: map[string]int{}, paid: map[string]payout.Request{}}
-}
+func newPayer() *payer { return &payer{sends: map[string]int{}, paid: map[string]payout.Request{}} }
 
-func (*payoutBank) Name() string { return "bank" }
+func (*payer) Name() string { return "bank" }
 
-func (b *payoutBank) Send(_ context.Context, r payout.Request) pay.PayoutOutcome {
+func (b *payer) Send(_ context.Context, r payout.Request) pay.PayoutOutcome {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.sends[r.Reference]++
@@ -109,7 +107,7 @@ func (b *payoutBank) Send(_ context.Context, r payout.Request) pay.PayoutOutcome
 	return b.pay(r)
 }
 
-func (b *payoutBank) Query(_ context.Context, r payout.Request) pay.PayoutOutcome {
+func (b *payer) Query(_ context.Context, r payout.Request) pay.PayoutOutcome {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.query != nil {
@@ -118,12 +116,12 @@ func (b *payoutBank) Query(_ context.Context, r payout.Request) pay.PayoutOutcom
 	return b.truth(r)
 }
 
-func (b *payoutBank) pay(r payout.Request) pay.PayoutOutcome {
+func (b *payer) pay(r payout.Request) pay.PayoutOutcome {
 	b.paid[r.Reference] = r
 	return pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: "bank-" + r.Reference}
 }
 
-func (b *payoutBank) truth(r payout.Request) pay.PayoutOutcome {
+func (b *payer) truth(r payout.Request) pay.PayoutOutcome {
 	if _, ok := b.paid[r.Reference]; ok {
 		return pay.PayoutOutcome{Kind: pay.PayoutPaid}
 	}
@@ -131,7 +129,7 @@ func (b *payoutBank) truth(r payout.Request) pay.PayoutOutcome {
 }
 
 // behave changes how the bank answers.
-func (b *payoutBank) behave(send, query func(*payoutBank, payout.Request) pay.PayoutOutcome) {
+func (b *payer) behave(send, query func(*payer, payout.Request) pay.PayoutOutcome) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.send, b.query = send, query
@@ -139,7 +137,7 @@ func (b *payoutBank) behave(send, query func(*payoutBank, payout.Request) pay.Pa
 
 // told returns how often the bank was asked to pay a withdrawal, and whether
 // it did.
-func (b *payoutBank) told(withdrawal string) (sends int, paid payout.Request, ok bool) {
+func (b *payer) told(withdrawal string) (sends int, paid payout.Request, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	reference := withdrawal[len(pay.WithdrawalPrefix):]
@@ -147,13 +145,13 @@ func (b *payoutBank) told(withdrawal string) (sends int, paid payout.Request, ok
 	return b.sends[reference], paid, ok
 }
 
-// eachBank runs a test against services whose production withdrawals a bank
+// eachPayer runs a test against services whose production withdrawals a bank
 // pays, with a verified and funded merchant's live key and its active wallet.
-func eachBank(t *testing.T, test func(t *testing.T, o shop, b *payoutBank)) {
+func eachPayer(t *testing.T, test func(t *testing.T, o shop, b *payer)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, database string) {
 		t.Parallel()
-		b := newBank()
+		b := newPayer()
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Payout, c.WalletCoolDown = b, time.Millisecond })
 		o := s.shop(t).live()
 		v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")

@@ -303,6 +303,9 @@ func TestDocumentListsEveryEndpointAndEvent(t *testing.T) {
 
 // contractEndpoints are the operations that the specification names.
 var contractEndpoints = []string{
+	"GET /settlements", "GET /settlements/{id}", "GET /settlements/{id}/report", "GET /settlements/{id}/transactions", "GET /me/balance/movements",
+	"GET /wallets", "POST /wallets", "GET /wallets/{id}", "DELETE /wallets/{id}", "GET /withdrawals", "POST /withdrawals", "GET /withdrawals/{id}",
+	"POST /withdrawals/{id}/cancel", "POST /kyc/init", "GET /kyc/{id}",
 	"POST /payments/{id}/refund", "POST /transactions/{id}/refund", "GET /claims", "GET /claims/{id}", "POST /claims/{id}/evidence",
 	"POST /claims/{id}/accept", "GET /claims/{id}/evidence/{evidenceId}/file",
 	"GET /webhooks/{id}", "PATCH /webhooks/{id}", "POST /webhooks/{id}/rotate-secret", "GET /webhooks/{id}/deliveries",

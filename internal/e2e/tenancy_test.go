@@ -34,6 +34,16 @@ var fixtures = map[string]struct {
 		body := `{"kind":"delivery_proof","text":"words of ` + o.Shop.ID + `","file":{"name":"a.txt","contentType":"text/plain","content":"c2VjcmV0"}}`
 		return o.post(t, "/claims/"+ids["/claims/{id}"]+"/evidence", body).want(t, http.StatusCreated).text(t, "evidence.0.id")
 	}},
+	"/settlements/{id}": {code: "settlement_not_found", wide: true, make: func(t *testing.T, o shop, _ map[string]string) string {
+		id := ""
+		o.settle(t, "a settlement is open", func() bool {
+			r := o.get(t, "/settlements?status=open").want(t, http.StatusOK)
+			found, ok := r.at(t, "data.0.id")
+			id = fmt.Sprint(found)
+			return ok
+		})
+		return id
+	}},
 	"/wallets/{id}": {code: "wallet_not_found", make: func(t *testing.T, o shop, _ map[string]string) string { return o.wallet(t) }},
 	"/withdrawals/{id}": {code: "withdrawal_not_found", make: func(t *testing.T, o shop, _ map[string]string) string {
 		o.fund(t, false, 100_00)
@@ -65,6 +75,10 @@ var (
 	noKey  = []string{"POST /auth/token", "POST /auth/refresh", "GET /checkout/sessions/{token}", "POST /checkout/sessions/{token}/select"}
 )
 
+// merchantWide are the lists of what the shops of a merchant share: the balance
+// and what becomes of it.
+var merchantWide = []string{"GET /me/balance", "GET /me/balance/movements", "GET /settlements"}
+
 // ownIDs are properties of bodies that name nothing of a tenant's; those in
 // bodyIDs name what the fixture of a path makes, and what names anything else
 // fails the walk.
@@ -94,7 +108,7 @@ func (s *spec) steps(t *testing.T) (all []step) {
 		for _, method := range slices.Sorted(maps.Keys(item)) {
 			p := step{name: strings.ToUpper(method) + " " + template, method: strings.ToUpper(method), template: template}
 			for _, at := range pathParam.FindAllStringIndex(template, -1) {
-				p.params = append(p.params, strings.Replace(template[:at[1]], "/transactions", "/payments", 1))
+				p.params = append(p.params, canonical(template[:at[1]]))
 			}
 			if body, ok := at(item[method], "requestBody.content"); ok {
 				m := media{node: body.(map[string]any)["application/json"].(map[string]any)}
@@ -267,6 +281,7 @@ func TestWalkWithAnotherTenantsIDs(t *testing.T) {
 						mixed := map[string]string{p.params[0]: own[p.params[0]], p.params[1]: w.ids[p.params[1]]}
 						w.try(t, by.who+", under his own", by.caller, p, mixed, p.notFound(1))
 					}
+				case wide && slices.Contains(merchantWide, p.name):
 				case len(p.params) == 0 && p.method == http.MethodGet:
 					w.tryList(t, by.who, by.caller, p, by.merchant)
 				case len(p.bodyIDs) > 0:

@@ -216,7 +216,7 @@ func TestWithdrawalIsMadeOnce(t *testing.T) {
 }
 
 func TestCanceledWithdrawalComesBack(t *testing.T) {
-	eachBank(t, func(t *testing.T, o shop, b *payoutBank) {
+	eachPayer(t, func(t *testing.T, o shop, b *payer) {
 		id := o.withdraw(t, "100")
 		w := o.get(t, "/withdrawals/"+id).text(t, "walletId")
 		statuses := make([]int, 8)
@@ -245,7 +245,7 @@ func TestCanceledWithdrawalComesBack(t *testing.T) {
 }
 
 func TestWithdrawalToADeletedWalletIsNotSent(t *testing.T) {
-	eachBank(t, func(t *testing.T, o shop, b *payoutBank) {
+	eachPayer(t, func(t *testing.T, o shop, b *payer) {
 		id := o.withdraw(t, "100")
 		w := o.get(t, "/withdrawals/"+id).text(t, "walletId")
 		o.delete(t, "/wallets/"+w).want(t, http.StatusOK)
@@ -258,7 +258,7 @@ func TestWithdrawalToADeletedWalletIsNotSent(t *testing.T) {
 }
 
 func TestProductionWithdrawalIsPaidToItsDestination(t *testing.T) {
-	eachBank(t, func(t *testing.T, o shop, b *payoutBank) {
+	eachPayer(t, func(t *testing.T, o shop, b *payer) {
 		id := o.withdraw(t, "100")
 		_, err := o.App.PayOut(ctx)
 		must(t, err)
@@ -279,9 +279,9 @@ func TestProductionWithdrawalIsPaidToItsDestination(t *testing.T) {
 // for, and the money leaves once.
 func TestWithdrawalIsNeverPaidTwice(t *testing.T) {
 	unknown := pay.PayoutOutcome{Kind: pay.PayoutUnknown}
-	type answer = func(*payoutBank, payout.Request) pay.PayoutOutcome
-	lost := answer(func(*payoutBank, payout.Request) pay.PayoutOutcome { return unknown })
-	silent := answer(func(b *payoutBank, r payout.Request) pay.PayoutOutcome {
+	type answer = func(*payer, payout.Request) pay.PayoutOutcome
+	lost := answer(func(*payer, payout.Request) pay.PayoutOutcome { return unknown })
+	silent := answer(func(b *payer, r payout.Request) pay.PayoutOutcome {
 		b.pay(r)
 		return unknown
 	})
@@ -294,7 +294,7 @@ func TestWithdrawalIsNeverPaidTwice(t *testing.T) {
 		{"it pays and does not answer", silent, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			eachBank(t, func(t *testing.T, o shop, b *payoutBank) {
+			eachPayer(t, func(t *testing.T, o shop, b *payer) {
 				b.behave(c.send, lost)
 				id := o.withdraw(t, "100")
 				o.clock.advance(pay.WithdrawalHold(true))
@@ -334,7 +334,7 @@ func TestWithdrawalIsNeverPaidTwice(t *testing.T) {
 }
 
 func TestCancelingRacesWithSending(t *testing.T) {
-	eachBank(t, func(t *testing.T, o shop, b *payoutBank) {
+	eachPayer(t, func(t *testing.T, o shop, b *payer) {
 		for range 10 {
 			id := o.withdraw(t, "100")
 			o.clock.advance(pay.WithdrawalHold(true))
@@ -386,7 +386,7 @@ func TestProductionWithdrawalsNeedMore(t *testing.T) {
 }
 
 func TestWithdrawalsAreListed(t *testing.T) {
-	eachBank(t, func(t *testing.T, o shop, _ *payoutBank) { // held long enough to list them
+	eachPayer(t, func(t *testing.T, o shop, _ *payer) { // held long enough to list them
 		first := ids(t, o.get(t, "/wallets"))[0]
 		second := o.wallet(t, `{"type":"crypto","currency":"BTC","destination":"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"}`)
 		o.clock.advance(time.Second)

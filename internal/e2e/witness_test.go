@@ -63,7 +63,15 @@ func (w *witness) event(kind string) {
 
 // sight names what was seen. An alias is what it stands for.
 func sight(method, template, status, code string) string {
-	return strings.TrimSpace(strings.Join([]string{method, strings.Replace(template, "/transactions", "/payments", 1), status, code}, " "))
+	return strings.TrimSpace(strings.Join([]string{method, canonical(template), status, code}, " "))
+}
+
+// canonical is the name that a legacy alias stands for.
+func canonical(template string) string {
+	if rest, ok := strings.CutPrefix(template, "/transactions"); ok {
+		return "/payments" + rest
+	}
+	return template
 }
 
 // shared are the codes that any operation answers alike; one that answers is
@@ -82,7 +90,6 @@ var shared = []string{
 var unseen = map[string]string{
 	"internal_error":      "no request is known that leads to one (TestFaultTellsNothingOfTheInside)",
 	"service_unavailable": "the queue of changes is longer than a test can fill",
-	"settlement.closed":   "no settlement is closed here", "settlement.pdf_ready": "no settlement is closed here",
 }
 
 // missing lists what the document promises and nobody saw.

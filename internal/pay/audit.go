@@ -69,4 +69,5 @@ const (
 	WithdrawalGivenUp   Act = "withdrawal.canceled"
 	VerificationStarted Act = "verification.started"
 	VerificationMoved   Act = "verification.moved" // decided, or played in the sandbox
+	SettlementPaid      Act = "settlement.paid"
 )

@@ -33,6 +33,10 @@ type Change struct {
 	Wallets       []Wallet   // a new one whose destination, or default, is taken means ErrDuplicate
 	Withdrawals   []Withdrawal
 	Verifications []Verification // a new one while one is open means ErrDuplicate
+	Settlements   []Settlement
+	Lines         []SettlementLine // of settlements; a transfer has one at most
+	Reserves      []Reserve
+	Documents     []Document // new ones only
 }
 
 // Once is a key that guards a request against being run twice (gaps:

@@ -50,6 +50,8 @@ type Event struct {
 	Refund     *Refund     // of payment.refunded
 	Withdrawal *Withdrawal // of withdrawal.*
 
+	Settlement *Settlement // of settlement.*
+
 	Payload []byte // the body that is sent; made before the commit
 }
 

@@ -11,8 +11,22 @@ type Merchant struct {
 	Industry   string
 	Tier       Tier
 	TrustScore int // 0 to 1000
+	Language   Language
 	CreatedAt  time.Time
 }
+
+// Language is what a merchant's receipts and reports are written in.
+type Language string
+
+// The languages.
+const (
+	English    Language = "en"
+	Spanish    Language = "es"
+	Portuguese Language = "pt"
+)
+
+// Languages lists all languages.
+func Languages() []Language { return []Language{English, Spanish, Portuguese} }
 
 // Shop is one of a merchant's shops. Payments, keys and subscriptions belong
 // to a shop, balances to the merchant.

@@ -56,6 +56,11 @@ type Payment struct {
 	Times       Times
 	Window      time.Duration // how long the shopper has once a provider took it
 	DueAt       time.Time     // when to look again; zero when there is nothing to wait for
+
+	// Settlement is where the batch stands that claimed the capture, "" where
+	// none has. It is known where a merchant reads the payment, and not stored
+	// with it.
+	Settlement SettlementStatus
 }
 
 // Times says when a payment reached each status. Zero: never.

@@ -47,6 +47,9 @@ func (p Payment) Refund(n NewRefund, have ledger.Balances, now time.Time) (Payme
 		n.Amount = left
 	}
 	parts := p.partsOf(n.Amount.Minor)
+	if p.reserveFree(now) {
+		parts.Net, parts.Reserve = parts.held(), 0
+	}
 	// What a dispute took below zero is owed already: pending stands for it.
 	available := min(parts.Net, max(0, have[ledger.Available]))
 	pending, owed := parts.Net-available, max(0, -have[ledger.Available])

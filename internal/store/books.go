@@ -15,12 +15,12 @@ const balanceColumns = `b.merchant, b.live, b.pending, b.available, b.frozen, b.
   b.in_transit, b.paid_out, b.withdrawal_fees`
 
 // balanceRows is the row of deltas: a column per account, in ledger.Accounts'
-// order.
+// order, and how many movements they are.
 var balanceRows = parseColumns(balanceSpec)
 
 const balanceSpec = `merchant TEXT, live BOOLEAN, pending BIGINT, available BIGINT, frozen BIGINT, reserve BIGINT, suspense BIGINT,
   receivable BIGINT, platform_fees BIGINT, provider_fees BIGINT, flat_fees BIGINT, network_fees BIGINT, chargeback_fees BIGINT,
-  refunds BIGINT, chargebacks BIGINT, in_transit BIGINT, paid_out BIGINT, withdrawal_fees BIGINT`
+  refunds BIGINT, chargebacks BIGINT, in_transit BIGINT, paid_out BIGINT, withdrawal_fees BIGINT, movements BIGINT`
 
 // upsertBalances adds the deltas to the balances.
 var upsertBalances = func() string {

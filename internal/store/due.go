@@ -52,7 +52,10 @@ var (
 )
 
 func duties() []duty {
-	return []duty{pendingDuty, processingDuty, deliveryDuty, claimDuty, walletDuty, withdrawalDuty, verificationDuty}
+	return []duty{
+		pendingDuty, processingDuty, deliveryDuty, claimDuty, walletDuty, withdrawalDuty, verificationDuty,
+		settlementDuty, receiptDuty, reserveDuty,
+	}
 }
 
 func dutyQueries() []string {

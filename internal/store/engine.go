@@ -11,6 +11,9 @@ type engine interface {
 	dialect() dialect
 	// query runs one statement for reading and calls each for every row.
 	query(ctx context.Context, text string, args []any, each func(row) error) error
+	// walk is query for what is found by an index, in its order: no plan that
+	// was made while a table was small may scan it when it has grown.
+	walk(ctx context.Context, text string, args []any, each func(row) error) error
 	// lease runs one writing statement by itself, outside the group commit.
 	lease(ctx context.Context, text string, args []any, each func(row) error) error
 	// transact runs the guards, then what decide returns after it saw their

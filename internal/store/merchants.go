@@ -11,16 +11,23 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-const selectMerchant = `SELECT id, version, name, email, industry, tier, trust_score, created_at FROM merchants WHERE id = $1`
+const (
+	merchantColumns = `m.id, m.version, m.name, m.email, m.industry, m.tier, m.trust_score, m.language, m.created_at`
+	selectMerchant  = `SELECT ` + merchantColumns + ` FROM merchants AS m WHERE m.id = $1`
+)
+
+// scanMerchant reads a merchant and what a query adds to it.
+func scanMerchant(r row, more ...any) (m pay.Merchant, err error) {
+	var created int64
+	into := []any{&m.ID, &m.Version, &m.Name, &m.Email, &m.Industry, &m.Tier, &m.TrustScore, &m.Language, &created}
+	err = r.Scan(append(into, more...)...)
+	m.CreatedAt = fromMicros(created)
+	return m, err
+}
 
 // Merchant reads a merchant by id.
 func (s *Store) Merchant(ctx context.Context, id string) (pay.Merchant, error) {
-	return one(ctx, s, selectMerchant, func(r row) (m pay.Merchant, err error) {
-		var created int64
-		err = r.Scan(&m.ID, &m.Version, &m.Name, &m.Email, &m.Industry, &m.Tier, &m.TrustScore, &created)
-		m.CreatedAt = fromMicros(created)
-		return m, err
-	}, id)
+	return one(ctx, s, selectMerchant, func(r row) (pay.Merchant, error) { return scanMerchant(r) }, id)
 }
 
 const countMerchants = `SELECT count(*) FROM merchants`

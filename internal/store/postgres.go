@@ -68,6 +68,15 @@ func (db *pg) query(ctx context.Context, text string, args []any, each func(row)
 	return drain(result, each)
 }
 
+// walk uses the writers' connections, whose plans only look things up.
+func (db *pg) walk(ctx context.Context, text string, args []any, each func(row) error) error {
+	result, err := db.writers.Query(ctx, text, args...)
+	if err != nil {
+		return err
+	}
+	return drain(result, each)
+}
+
 func (db *pg) lease(ctx context.Context, text string, args []any, each func(row) error) error {
 	return db.query(ctx, text, args, each)
 }

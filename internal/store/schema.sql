@@ -504,6 +504,111 @@ CREATE INDEX verifications_merchant ON verifications (merchant, live);
 CREATE INDEX verifications_due ON verifications (due_at) WHERE due_at > 0;
 
 -- version 10
+ALTER TABLE merchants ADD COLUMN language TEXT NOT NULL DEFAULT 'en';
+
+-- Batches of what a merchant earned. One is open at a time. Sums are USD cents.
+CREATE TABLE settlements (
+  id TEXT NOT NULL PRIMARY KEY,
+  merchant TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  version BIGINT NOT NULL,
+  number BIGINT NOT NULL,
+  status TEXT NOT NULL,
+  period_start BIGINT NOT NULL,
+  period_end BIGINT NOT NULL,
+  last_at BIGINT NOT NULL, -- of the newest line
+  lines BIGINT NOT NULL,
+  gross BIGINT NOT NULL,
+  platform BIGINT NOT NULL,
+  provider BIGINT NOT NULL,
+  network BIGINT NOT NULL,
+  refunds BIGINT NOT NULL,
+  chargebacks BIGINT NOT NULL,
+  chargeback_fees BIGINT NOT NULL,
+  held BIGINT NOT NULL,
+  released BIGINT NOT NULL,
+  adjustments BIGINT NOT NULL,
+  net BIGINT NOT NULL,
+  pending BIGINT NOT NULL, -- what the lines add to pending
+  moved BIGINT NOT NULL, -- from pending to available
+  carry BIGINT NOT NULL, -- of pending, from the batches before
+  due_at BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  doc TEXT NOT NULL
+);
+CREATE UNIQUE INDEX settlements_list ON settlements (merchant, live, number);
+CREATE UNIQUE INDEX settlements_open ON settlements (merchant, live) WHERE status = 'open';
+CREATE INDEX settlements_due ON settlements (due_at) WHERE due_at > 0;
+
+-- The transfers that settlements have claimed, each once.
+CREATE TABLE settlement_lines (
+  id TEXT NOT NULL PRIMARY KEY, -- of the transfer
+  settlement TEXT NOT NULL,
+  merchant TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  number BIGINT NOT NULL, -- from 1; 0: claimed and not listed
+  type TEXT NOT NULL,
+  payment TEXT NOT NULL,
+  claim TEXT NOT NULL,
+  amount_local BIGINT NOT NULL,
+  currency_local TEXT NOT NULL,
+  at BIGINT NOT NULL,
+  day BIGINT NOT NULL, -- of the reserve it is part of
+  gross BIGINT NOT NULL,
+  platform BIGINT NOT NULL,
+  provider BIGINT NOT NULL,
+  network BIGINT NOT NULL,
+  refund BIGINT NOT NULL,
+  chargeback BIGINT NOT NULL,
+  chargeback_fee BIGINT NOT NULL,
+  reserve BIGINT NOT NULL,
+  adjustment BIGINT NOT NULL,
+  net BIGINT NOT NULL,
+  pending BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX settlement_lines_list ON settlement_lines (settlement, number) WHERE number > 0;
+
+-- The rolling reserve of a merchant's payments of one day.
+CREATE TABLE reserves (
+  id TEXT NOT NULL PRIMARY KEY,
+  merchant TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  version BIGINT NOT NULL,
+  day BIGINT NOT NULL,
+  release_at BIGINT NOT NULL,
+  held BIGINT NOT NULL,
+  released BIGINT NOT NULL,
+  due_at BIGINT NOT NULL, -- 0 while nothing is left
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL
+);
+CREATE INDEX reserves_list ON reserves (merchant, live, release_at) WHERE due_at > 0;
+CREATE INDEX reserves_due ON reserves (due_at) WHERE due_at > 0;
+
+-- Receipts as they were first made, in base64.
+CREATE TABLE documents (
+  id TEXT NOT NULL PRIMARY KEY, -- of what it is about
+  merchant TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  body TEXT NOT NULL
+);
+
+-- A merchant's transfers in order of time: of each kind for what is not
+-- settled, of all kinds for its movements.
+CREATE INDEX transfers_list ON transfers (merchant, live, kind, at);
+
+-- How many movements the transfers have (pay.Movements).
+ALTER TABLE balances ADD COLUMN movements BIGINT NOT NULL DEFAULT 0;
+UPDATE balances SET movements = coalesce((
+  SELECT sum(m.n) FROM (
+    SELECT t.merchant, t.live, CASE WHEN t.kind = 'capture'
+      THEN 1 + max(CASE WHEN j.key LIKE '%fees' THEN 1 ELSE 0 END) + max(CASE WHEN j.key = 'reserve' THEN 2 ELSE 0 END)
+      ELSE sum(CASE WHEN j.key IN ('pending', 'available', 'frozen', 'reserve') THEN 1 ELSE 0 END) END AS n
+    FROM transfers AS t, {each t.postings} AS j GROUP BY t.id, t.merchant, t.live, t.kind) AS m
+  WHERE m.merchant = balances.merchant AND m.live = balances.live), 0);
+
+-- version 11
 -- Each payment is counted twice: in the day it was created (days since 1970,
 -- UTC), and in day -1, which is all days.
 CREATE TABLE tallies (

@@ -88,6 +88,10 @@ func (db *lite) query(ctx context.Context, text string, args []any, each func(ro
 	return drainSQL(ctx, s, args, each)
 }
 
+func (db *lite) walk(ctx context.Context, text string, args []any, each func(row) error) error {
+	return db.query(ctx, text, args, each)
+}
+
 func (db *lite) readStmt(ctx context.Context, text string) (*sql.Stmt, error) {
 	db.reading.Lock()
 	defer db.reading.Unlock()

@@ -44,11 +44,11 @@ var (
 		})
 
 	merchantsTable = newTable("merchants", "id TEXT!, version BIGINT, name TEXT, email TEXT, industry TEXT, tier TEXT, "+
-		"trust_score BIGINT, created_at BIGINT!",
+		"trust_score BIGINT, language TEXT, created_at BIGINT!",
 		func(m *pay.Merchant) string { return m.ID }, func(m *pay.Merchant) int64 { return m.Version },
 		func(r *rows, m *pay.Merchant) {
 			r.text(m.ID).number(m.Version).text(m.Name, m.Email, m.Industry, string(m.Tier)).
-				number(int64(m.TrustScore), micros(m.CreatedAt))
+				number(int64(m.TrustScore)).text(string(m.Language)).number(micros(m.CreatedAt))
 		})
 
 	keysTable = newTable("keys", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, kind TEXT!, hash TEXT!, "+
@@ -74,6 +74,15 @@ var (
 	logosTable = newTable("logos", "id TEXT!, kind TEXT!, body TEXT!",
 		func(l *pay.Logo) string { return l.ID }, nil,
 		func(r *rows, l *pay.Logo) { r.text(l.ID, l.Kind, base64.StdEncoding.EncodeToString(l.Body)) }).onceOnly()
+	settlementsTable = newTable("settlements", settlementSpec,
+		func(s *pay.Settlement) string { return s.ID }, func(s *pay.Settlement) int64 { return s.Version }, settlementRow)
+	linesTable = newTable("settlement_lines", lineSpec, func(l *pay.SettlementLine) string { return l.Transfer }, nil, lineRow)
+
+	reservesTable = newTable("reserves", reserveSpec,
+		func(v *pay.Reserve) string { return v.ID }, func(v *pay.Reserve) int64 { return v.Version }, reserveRow)
+
+	documentsTable = newTable("documents", "id TEXT!, merchant TEXT!, live BOOLEAN!, body TEXT!",
+		func(d *pay.Document) string { return d.ID }, nil, documentRow)
 
 	paymentsTable   = newTable("payments", paymentSpec, paymentID, paymentVersion, paymentRow)
 	processingTable = newTable("processing", paymentSpec, paymentID, paymentVersion, paymentRow)
@@ -125,6 +134,7 @@ func queries() []string {
 	list = append(list, sealQueries()...)
 	list = append(list, claimQueries()...)
 	list = append(list, rateQueries()...)
+	list = append(list, settlementQueries()...)
 	list = append(list, dutyQueries()...)
 	list = append(list, sessionQueries()...)
 	list = append(list, subscriptionQueries()...)

@@ -63,6 +63,8 @@ func guardedIDs(c *pay.Change) []string {
 	for i := range c.Quotes { // the first ones too
 		ids = append(ids, ratesTable.id(&c.Quotes[i]))
 	}
+	ids = replaced(ids, settlementsTable, c.Settlements)
+	ids = replaced(ids, reservesTable, c.Reserves)
 	return replaced(ids, loginsTable, c.Logins)
 }
 
@@ -101,6 +103,10 @@ func keys(c *pay.Change) []pay.Key                   { return c.Keys }
 func logins(c *pay.Change) []pay.Login               { return c.Logins }
 func logos(c *pay.Change) []pay.Logo                 { return c.Logos }
 func clocks(c *pay.Change) []pay.Clock               { return c.Clocks }
+func settlements(c *pay.Change) []pay.Settlement     { return c.Settlements }
+func lines(c *pay.Change) []pay.SettlementLine       { return c.Lines }
+func reserves(c *pay.Change) []pay.Reserve           { return c.Reserves }
+func documents(c *pay.Change) []pay.Document         { return c.Documents }
 func receipts(c *pay.Change) []pay.Receipt           { return c.Receipts }
 func events(c *pay.Change) []pay.Event               { return c.Events }
 func transfers(c *pay.Change) []ledger.Transfer      { return c.Transfers }
@@ -158,6 +164,8 @@ func (w *write) guards() []step {
 	steps = replace(w, steps, withdrawalsTable, withdrawals)
 	steps = replace(w, steps, verificationsTable, verifications)
 	steps = guarded(w, steps, verificationsTable, verificationsTable.insert, gather(w.batch, verifications, verificationsTable.isNew))
+	steps = replace(w, steps, settlementsTable, settlements)
+	steps = replace(w, steps, reservesTable, reserves)
 	return w.lockFloors(steps)
 }
 
@@ -321,6 +329,10 @@ func (w *write) steps() []step {
 	steps = put(w, steps, logosTable, gather(w.kept, logos, nil))
 	steps = insert(w, steps, auditTable, audits)
 	steps = put(w, steps, rateHistoryTable, gather(w.kept, quotes, nil))
+	steps = insert(w, steps, settlementsTable, settlements)
+	steps = insert(w, steps, linesTable, lines)
+	steps = insert(w, steps, reservesTable, reserves)
+	steps = insert(w, steps, documentsTable, documents)
 	steps = insert(w, steps, subscriptionsTable, subscriptions)
 	steps = insert(w, steps, sessionsTable, sessions)
 	steps = put(w, steps, processingTable, gather(w.kept, payments, startsProcessing))
@@ -385,8 +397,10 @@ var fanOutColumns = parseColumns("id TEXT, merchant TEXT, shop TEXT, live BOOLEA
 // environment.
 func (w *write) addBalances(steps []step) []step {
 	deltas := map[tenant]ledger.Balances{}
+	movements := map[tenant]int64{}
 	for _, t := range gather(w.kept, transfers, nil) {
 		key := tenant{t.Merchant, t.Live}
+		movements[key] += pay.MovementCount(*t)
 		if deltas[key] == nil {
 			deltas[key] = make(ledger.Balances, len(t.Postings))
 		}
@@ -403,7 +417,7 @@ func (w *write) addBalances(steps []step) []step {
 		for _, account := range ledger.Accounts() {
 			rows.number(deltas[key][account])
 		}
-		rows.next()
+		rows.number(movements[key]).next()
 	}
 	return append(steps, step{text: w.s.text(upsertBalances), args: rows.args()})
 }

@@ -39,7 +39,7 @@ type EventData struct {
 
 // EventPrevious is what the event changed.
 type EventPrevious struct {
-	Status pay.Status `json:"status,omitempty"`
+	Status pay.Status `json:"status,omitempty" doc:"Of the object, before"`
 }
 
 // Cause is the API call behind a change; the zero value is none.
@@ -52,6 +52,10 @@ func NewEvent(e pay.Event, cause Cause, checkoutURL string) ([]byte, error) {
 		MerchantID: e.Merchant, ShopID: e.Shop, Sequence: e.Sequence,
 		Request: EventRequest{text(cause.RequestID), text(cause.IdempotencyKey)},
 		Data:    EventData{Previous: EventPrevious{e.Previous}},
+	}
+	if e.Settlement != nil {
+		v.Data.Object = NewSettlement(*e.Settlement, checkoutURL)
+		return json.Marshal(v)
 	}
 	if e.Claim != nil {
 		c := NewClaim(*e.Claim)

@@ -57,9 +57,9 @@ type Balance struct {
 	TrustScore        int             `json:"trustScore"`
 	RollingReservePct Rate            `json:"rollingReservePct" doc:"Percent of each payment"`
 	WithdrawalFeeUSD  Money           `json:"withdrawalFeeUsd"`
-	FeeSummary        FeeSummary      `json:"feeSummary"`
-	Movements         []Movement      `json:"movements" doc:"The latest 50"`
-	ReserveSchedule   []Release       `json:"reserveSchedule" doc:"The next three"`
+	FeeSummary        FeeSummary      `json:"feeSummary" doc:"Of the last 90 days"`
+	Movements         []Movement      `json:"movements" doc:"The latest 50; all at /me/balance/movements"`
+	ReserveSchedule   []Release       `json:"reserveSchedule" doc:"The next three days on which reserve is released"`
 }
 
 // LedgerWarning is something about the books that a person should see.
@@ -89,7 +89,7 @@ func NewLedgerWarnings(b ledger.Balances, count, cents int64, since time.Time) [
 	return warnings
 }
 
-// FeeSummary adds up what payments cost.
+// FeeSummary adds up what the payments of the last 90 days cost.
 type FeeSummary struct {
 	GrossVolume    Money `json:"grossVolume"`
 	PlatformFees   Money `json:"platformFees"`
@@ -100,40 +100,21 @@ type FeeSummary struct {
 	NetBalance     Money `json:"netBalance"`
 }
 
-// Movement is one line of a merchant's account.
-type Movement struct {
-	ID            string  `json:"id"`
-	Type          string  `json:"type"`
-	Amount        Money   `json:"amount"`
-	Bucket        string  `json:"bucket"`
-	TransactionID *string `json:"transactionId"`
-	ClaimID       *string `json:"claimId"`
-	Description   string  `json:"description"`
-	CreatedAt     Time    `json:"createdAt"`
-}
-
-// Release is a part of the reserve that becomes available.
-type Release struct {
-	ReleaseAt Time   `json:"releaseAt"`
-	Amount    Money  `json:"amount"`
-	Currency  string `json:"currency"`
-	Percent   Rate   `json:"percent"`
-	Status    string `json:"status"`
-}
-
 // NewBuckets shows balances.
 func NewBuckets(b ledger.Balances) Buckets {
 	return Buckets{USD(b[ledger.Available]), USD(b[ledger.Pending]), USD(b[ledger.Frozen]), USD(b[ledger.Reserve])}
 }
 
-// NewFeeSummary shows the fees of a period: its balances are differences.
+// NewFeeSummary shows the fees of a period, given what it added to each
+// account. netBalance is what the payments, refunds and disputes of the period
+// left to the merchant.
 func NewFeeSummary(b ledger.Balances) FeeSummary {
 	processing := b[ledger.ProviderFees] + b[ledger.NetworkFees]
+	total := b[ledger.PlatformFees] + processing + b[ledger.FlatFees] + b[ledger.ChargebackFees]
 	return FeeSummary{
 		GrossVolume: USD(b.GrossVolume()), PlatformFees: USD(b[ledger.PlatformFees]), ProcessingFees: USD(processing),
-		FlatFees: USD(b[ledger.FlatFees]), ChargebackFees: USD(b[ledger.ChargebackFees]),
-		TotalFees:  USD(b[ledger.PlatformFees] + processing + b[ledger.FlatFees] + b[ledger.ChargebackFees]),
-		NetBalance: USD(b.Net()),
+		FlatFees: USD(b[ledger.FlatFees]), ChargebackFees: USD(b[ledger.ChargebackFees]), TotalFees: USD(total),
+		NetBalance: USD(b.GrossVolume() - total - b[ledger.Refunds] - b[ledger.Chargebacks]),
 	}
 }
 

@@ -42,7 +42,7 @@ type Transaction struct {
 	PaymentMethod         string         `json:"paymentMethod"`
 	Country               string         `json:"country" doc:"ISO 3166 alpha-3"`
 	Fees                  Fees           `json:"fees"`
-	Settlement            Settlement     `json:"settlement"`
+	Settlement            Settling       `json:"settlement"`
 	PaymentData           *PaymentData   `json:"paymentData,omitempty" doc:"What the shopper needs to pay; not in lists"`
 	RefundedAmountLocal   Money          `json:"refundedAmountLocal"`
 	RefundableAmountLocal Money          `json:"refundableAmountLocal"`
@@ -60,16 +60,16 @@ type Fees struct {
 	Total    Money `json:"total"`
 }
 
-// Settlement is how and when the money becomes available.
-type Settlement struct {
+// Settling is how and when a payment's money becomes available.
+type Settling struct {
 	Type   string `json:"type" enum:"delayed"`
 	Delay  string `json:"delay" example:"48h"`
-	Status string `json:"status" example:"pending"`
+	Status string `json:"status" enum:"pending,settled,paid" doc:"settled: its settlement has closed and the money is available; paid: its payout is confirmed"`
 }
 
-// CreatedSettlement is Settlement with the reserve.
+// CreatedSettlement is Settling with the reserve.
 type CreatedSettlement struct {
-	Settlement
+	Settling
 	Reserve Money `json:"reserve" doc:"USD held back"`
 }
 
@@ -121,7 +121,7 @@ func NewCreated(p pay.Payment, checkoutURL string) Created {
 		TransactionID: p.ID, Status: p.Answered, Amount: Money{p.Amount}, Currency: string(p.Amount.Currency),
 		AmountLocal: Money{p.Local}, CurrencyLocal: p.Local.Currency, FxRate: Rate{p.Rate},
 		PaymentMethodID: p.RailID, PaymentMethod: p.Method, Country: p.Country, Fees: newFees(p.Fees),
-		Settlement:     CreatedSettlement{newSettlement(p), USD(p.Reserve)},
+		Settlement:     CreatedSettlement{newSettling(pay.Payment{Delay: p.Delay}), USD(p.Reserve)},
 		PaymentFormURL: text(form), MerchantOrderID: text(p.OrderID),
 		ExpiresAt: Time{expires}, Timestamps: Timestamps{Created: Time{p.Times.Created}, Updated: Time{p.Times.Created}},
 	}
@@ -136,7 +136,7 @@ func NewTransaction(p pay.Payment) Transaction {
 	t := Transaction{
 		ID: p.ID, Status: p.Status, Amount: Money{p.Amount}, Currency: string(p.Amount.Currency),
 		AmountLocal: Money{p.Local}, CurrencyLocal: p.Local.Currency,
-		PaymentMethodID: p.RailID, PaymentMethod: p.Method, Country: p.Country, Fees: newFees(p.Fees), Settlement: newSettlement(p),
+		PaymentMethodID: p.RailID, PaymentMethod: p.Method, Country: p.Country, Fees: newFees(p.Fees), Settlement: newSettling(p),
 		RefundedAmountLocal: Money{money.New(p.Refunded, p.Local.Currency)}, RefundableAmountLocal: Money{p.Refundable()},
 		Timestamps: newTimestamps(p.Times), MerchantOrderID: text(p.OrderID),
 	}
@@ -172,8 +172,15 @@ func newFees(f pay.Fees) Fees {
 	return Fees{USD(f.Platform), USD(f.Provider + f.Flat), USD(f.Network), USD(f.Total())}
 }
 
-func newSettlement(p pay.Payment) Settlement {
-	return Settlement{Type: "delayed", Delay: duration(p.Delay), Status: "pending"}
+func newSettling(p pay.Payment) Settling {
+	s := Settling{Type: "delayed", Delay: duration(p.Delay), Status: "pending"}
+	switch p.Settlement {
+	case pay.BatchClosed:
+		s.Status = "settled"
+	case pay.BatchPaid:
+		s.Status = "paid"
+	}
+	return s
 }
 
 func newTimestamps(t pay.Times) Timestamps {

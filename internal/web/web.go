@@ -59,6 +59,9 @@ func Recover(next http.Handler, log *slog.Logger, fail http.HandlerFunc) http.Ha
 			if reason == nil {
 				return
 			}
+			if reason == http.ErrAbortHandler { // cut off on purpose by who has logged why
+				panic(reason)
+			}
 			log.Error("a request panicked", "request", RequestID(r.Context()), "caller_request", CallerID(r.Context()), "path", r.URL.Path,
 				"panic", fmt.Sprint(reason), "stack", string(debug.Stack()))
 			if t.begun {

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+type settlementCmd struct {
+	List settlementListCmd `cmd:"" help:"List settlements of all merchants, newest first."`
+	Show settlementShowCmd `cmd:"" help:"Show a settlement's totals and first lines."`
+	Pay  settlementPayCmd  `cmd:"" help:"Note that the payouts behind closed settlements are confirmed. Moves no money."`
+}
+
+type settlementListCmd struct {
+	database
+	Merchant string               `help:"Of this merchant alone, by id."`
+	Status   pay.SettlementStatus `enum:",open,closed,paid" default:"" help:"Only those that are open, closed or paid."`
+	Limit    int                  `default:"50" help:"How many at most."`
+}
+
+func (c *settlementListCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	list, err := a.AnySettlements(ctx, c.Merchant, c.Status, c.Limit)
+	if err != nil {
+		return err
+	}
+	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	for _, s := range list {
+		closed := "-"
+		if !s.ClosedAt.IsZero() {
+			closed = s.ClosedAt.Format(time.RFC3339)
+		}
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%d lines\t%s\n", s.ID, s.Merchant, s.Environment(), s.Status, closed, s.Lines, usd(s.Net))
+	}
+	return out.Flush()
+}
+
+type settlementShowCmd struct {
+	database
+	Settlement string `arg:"" help:"Settlement id, STL-…"`
+	Lines      int    `default:"20" help:"How many lines to show."`
+}
+
+func (c *settlementShowCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	s, lines, err := a.AnySettlement(ctx, c.Settlement, c.Lines)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Settlement, err)
+	}
+	fmt.Printf("%s of %s, %s, %s\n", s.ID, s.Merchant, s.Environment(), s.Status)
+	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	for _, fact := range []struct {
+		name string
+		at   time.Time
+	}{{"period from", s.PeriodStart}, {"period to", s.PeriodEnd}, {"closed", s.ClosedAt}, {"receipt", s.PDFAt}, {"paid", s.PaidAt}, {"due", s.DueAt}} {
+		if !fact.at.IsZero() {
+			fmt.Fprintf(out, "  %s\t%s\n", fact.name, fact.at.Format(time.RFC3339))
+		}
+	}
+	for _, total := range []struct {
+		name  string
+		cents int64
+	}{
+		{"gross", s.Gross}, {"fees", -s.Fees().Total()}, {"refunds", -s.Refunds}, {"chargebacks", -s.Chargebacks},
+		{"chargeback fees", -s.ChargebackFees}, {"reserve held", -s.Held}, {"reserve released", s.Released},
+		{"adjustments", s.Adjustments}, {"net", s.Net}, {"moved to available", s.Moved},
+	} {
+		fmt.Fprintf(out, "  %s\t%s\n", total.name, usd(total.cents))
+	}
+	fmt.Fprintf(out, "  lines\t%d\n", s.Lines)
+	for _, l := range lines {
+		fmt.Fprintf(out, "  %d\t%s\t%s\t%s\t%s\n", l.Number, l.At.Format(time.RFC3339), l.Type, l.Payment, usd(l.Net))
+	}
+	return out.Flush()
+}
+
+func usd(cents int64) string { return money.New(cents, money.USD).String() }
+
+type settlementPayCmd struct {
+	database
+	Settlements []string `arg:"" help:"Settlement ids, STL-…"`
+}
+
+// Run pays what it can, and fails for the others.
+func (c *settlementPayCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	var failed []error
+	for _, id := range c.Settlements {
+		s, err := a.PaySettlement(ctx, id)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", id, err))
+			continue
+		}
+		fmt.Println(s.ID, "is paid")
+	}
+	return errors.Join(failed...)
+}

@@ -1,0 +1,241 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/statement"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+type settlementsIn struct {
+	Page
+	Status string `query:"status" enum:"open,closed,paid"`
+	From   string `query:"from" doc:"Created from: a date or a date-time, UTC where no zone is given"`
+	To     string `query:"to" doc:"Created before"`
+	filter store.SettlementFilter
+}
+
+// Resolve reads the filter.
+func (in *settlementsIn) Resolve(ctx huma.Context) (issues []error) {
+	issues = in.Page.Resolve(ctx)
+	in.filter = store.SettlementFilter{Status: pay.SettlementStatus(in.Status), Limit: in.limit, Offset: in.offset}
+	for _, bound := range []struct {
+		param, text string
+		into        *time.Time
+	}{{"from", in.From, &in.filter.From}, {"to", in.To, &in.filter.To}} {
+		at, ok := moment(bound.text)
+		if bound.text != "" && !ok {
+			issues = append(issues, coded(pay.CodeInvalidRequest, bound.param, bound.param+" must be an ISO 8601 date or date-time"))
+		}
+		*bound.into = at
+	}
+	return issues
+}
+
+type settlementsOut struct {
+	Body struct {
+		Data       []view.Settlement `json:"data"`
+		Pagination Pagination        `json:"pagination"`
+	}
+}
+
+type settlementOut struct{ Body view.Settlement }
+
+type settlementLinesIn struct {
+	Page
+	ID string `path:"id"`
+}
+
+type settlementLinesOut struct {
+	Body struct {
+		Data       []view.SettlementLine `json:"data"`
+		Pagination Pagination            `json:"pagination"`
+	}
+}
+
+type settlementReportIn struct {
+	ID     string `path:"id"`
+	Format string `query:"format" enum:"pdf,csv,json" default:"pdf"`
+}
+
+type settlementReport struct {
+	Settlement   view.Settlement       `json:"settlement"`
+	Transactions []view.SettlementLine `json:"transactions"`
+}
+
+type simulatePayoutIn struct {
+	ID   string `path:"id"`
+	Body struct {
+		Action string `json:"action" enum:"paid" doc:"paid: the bank confirms the payout"`
+	}
+}
+
+type movementsIn struct{ Page }
+
+type movementsOut struct {
+	Body struct {
+		Data       []view.Movement `json:"data"`
+		Pagination Pagination      `json:"pagination"`
+	}
+}
+
+func (a *API) settlementRoutes() {
+	tags := []string{"Settlements"}
+	handle(a, huma.Operation{OperationID: "listMovements", Method: http.MethodGet, Path: "/me/balance/movements", Tags: []string{"Merchant"},
+		Summary: "List what moved the balance, newest first"}, secretKey, a.movements)
+	handle(a, huma.Operation{OperationID: "listSettlements", Method: http.MethodGet, Path: "/settlements", Tags: tags,
+		Summary: "List settlements, newest first"}, secretKey, a.settlements)
+	handle(a, huma.Operation{OperationID: "getSettlement", Method: http.MethodGet, Path: "/settlements/{id}", Tags: tags,
+		Summary: "Read a settlement"}, secretKey, a.settlement)
+	handle(a, huma.Operation{OperationID: "listSettlementTransactions", Method: http.MethodGet, Path: "/settlements/{id}/transactions", Tags: tags,
+		Summary: "List a settlement's lines in their order"}, secretKey, a.settlementLines)
+	file := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+	report := a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[settlementReport](), true, "SettlementReport")
+	handle(a, huma.Operation{OperationID: "getSettlementReport", Method: http.MethodGet, Path: "/settlements/{id}/report", Tags: tags,
+		Summary: "Download the PDF receipt, or all lines as CSV or JSON, in the merchant's language",
+		Responses: map[string]*huma.Response{"200": {Description: "A file", Content: map[string]*huma.MediaType{
+			"application/pdf": file, "text/csv": file, "application/json": {Schema: report},
+		}}}}, secretKey, a.settlementReport)
+	handle(a, huma.Operation{OperationID: "simulateSettlement", Method: http.MethodPost, Path: "/settlements/{id}/simulate", Tags: tags,
+		Summary: "Pay a sandbox settlement", DefaultStatus: http.StatusOK}, secretKey, a.simulatePayout)
+}
+
+func (a *API) movements(ctx context.Context, call Call, in *movementsIn) (*movementsOut, error) {
+	list, total, err := a.app.Movements(ctx, call.Scope, in.limit, in.offset)
+	if err != nil {
+		return nil, err
+	}
+	out := &movementsOut{}
+	out.Body.Data, out.Body.Pagination = view.NewMovements(list), in.of(total)
+	return out, nil
+}
+
+func (a *API) settlements(ctx context.Context, call Call, in *settlementsIn) (*settlementsOut, error) {
+	list, total, err := a.app.Settlements(ctx, call.Scope, in.filter)
+	if err != nil {
+		return nil, err
+	}
+	out := &settlementsOut{}
+	out.Body.Data, out.Body.Pagination = make([]view.Settlement, 0, len(list)), in.of(total)
+	for _, s := range list {
+		out.Body.Data = append(out.Body.Data, view.NewSettlement(s, a.app.CheckoutURL))
+	}
+	return out, nil
+}
+
+func (a *API) settlement(ctx context.Context, call Call, in *getIn) (*settlementOut, error) {
+	s, err := a.app.Settlement(ctx, call.Scope, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &settlementOut{view.NewSettlement(s, a.app.CheckoutURL)}, nil
+}
+
+func (a *API) settlementLines(ctx context.Context, call Call, in *settlementLinesIn) (*settlementLinesOut, error) {
+	s, err := a.app.Settlement(ctx, call.Scope, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	list, err := a.app.SettlementLines(ctx, s, in.limit, in.offset)
+	if err != nil {
+		return nil, err
+	}
+	out := &settlementLinesOut{}
+	out.Body.Data, out.Body.Pagination = make([]view.SettlementLine, 0, len(list)), in.of(s.Lines)
+	for _, l := range list {
+		out.Body.Data = append(out.Body.Data, view.NewSettlementLine(l))
+	}
+	return out, nil
+}
+
+func (a *API) simulatePayout(ctx context.Context, call Call, in *simulatePayoutIn) (*settlementOut, error) {
+	s, err := a.app.SimulatePayout(ctx, call.Principal, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &settlementOut{view.NewSettlement(s, a.app.CheckoutURL)}, nil
+}
+
+// settlementReport sends a file. What can fail before the first byte is told
+// as any error; after it the reply is cut off, so that nobody takes a part for
+// the whole.
+func (a *API) settlementReport(ctx context.Context, call Call, in *settlementReportIn) (*huma.StreamResponse, error) {
+	s, err := a.app.Settlement(ctx, call.Scope, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	language, err := a.app.Language(ctx, s.Merchant)
+	if err != nil {
+		return nil, err
+	}
+	kind := map[string]string{"pdf": "application/pdf", "csv": "text/csv; charset=utf-8", "json": "application/json"}[in.Format]
+	write := func(w io.Writer) error { return a.writeLines(ctx, w, s) }
+	switch in.Format {
+	case "pdf":
+		pdf, err := a.app.ReceiptOf(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		write = func(w io.Writer) error {
+			_, _ = w.Write(pdf) // the client may be gone
+			return nil
+		}
+	case "csv":
+		write = func(w io.Writer) error {
+			report, err := statement.NewReport(w, language)
+			if err != nil {
+				return err
+			}
+			if err := a.app.EachLine(ctx, s, report.Line); err != nil {
+				return err
+			}
+			return report.Close()
+		}
+	}
+	return &huma.StreamResponse{Body: func(to huma.Context) {
+		to.SetHeader("Content-Type", kind)
+		to.SetHeader("Content-Disposition", fmt.Sprintf(`attachment; filename="%s.%s"`, s.ID, in.Format))
+		to.SetStatus(http.StatusOK)
+		if err := write(to.BodyWriter()); err != nil {
+			if ctx.Err() == nil {
+				a.log.Error("a settlement's report broke off", "settlement", s.ID, "request", call.RequestID, "error", err)
+			}
+			panic(http.ErrAbortHandler)
+		}
+	}}, nil
+}
+
+// writeLines writes a settlement with all its lines as JSON.
+func (a *API) writeLines(ctx context.Context, w io.Writer, s pay.Settlement) error {
+	head, err := json.Marshal(view.NewSettlement(s, a.app.CheckoutURL))
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(w, `{"settlement":%s,"transactions":[`, head); err != nil {
+		return err
+	}
+	separator := ""
+	err = a.app.EachLine(ctx, s, func(l pay.SettlementLine) error {
+		line, err := json.Marshal(view.NewSettlementLine(l))
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(w, "%s%s", separator, line)
+		separator = ","
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, "]}")
+	return err
+}

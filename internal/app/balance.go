@@ -1,0 +1,108 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+const (
+	// movementsShown is how many movements the balance shows, releasesShown how
+	// many days of the reserve (gaps and contract: Balance).
+	movementsShown = 50
+	releasesShown  = 3
+	// feePeriod is what a fee summary is about.
+	feePeriod = 90 * 24 * time.Hour
+)
+
+// Account is all that the balance resource shows (contract: Balance).
+type Account struct {
+	Balances   ledger.Balances
+	Period     ledger.Balances // what the last 90 days added to each account
+	Movements  []pay.Movement
+	Releases   []pay.Reserve // the next days of the reserve, each with what is left of it
+	Mismatched store.Mismatched
+	Now        time.Time // the merchant's
+}
+
+// Account reads a merchant's account in an environment.
+func (a *App) Account(ctx context.Context, scope pay.Scope) (acc Account, err error) {
+	acc.Now = a.now(scope)
+	if acc.Balances, err = a.store.Balances(ctx, scope); err != nil {
+		return acc, err
+	}
+	if acc.Period, err = a.period(ctx, scope, acc.Balances, acc.Now); err != nil {
+		return acc, err
+	}
+	if acc.Movements, _, err = a.store.Movements(ctx, scope, movementsShown, 0); err != nil {
+		return acc, err
+	}
+	if acc.Releases, err = a.releases(ctx, scope, acc.Balances[ledger.Reserve]); err != nil {
+		return acc, err
+	}
+	acc.Mismatched, err = a.store.Mismatched(ctx, scope)
+	return acc, err
+}
+
+// period is what the last 90 days added to each account: the balances less
+// what the settlements before that time had claimed.
+func (a *App) period(ctx context.Context, scope pay.Scope, have ledger.Balances, now time.Time) (ledger.Balances, error) {
+	period := maps.Clone(have)
+	old, err := a.store.SettledBefore(ctx, scope, now.Add(-feePeriod))
+	if errors.Is(err, store.ErrNotFound) {
+		return period, nil
+	}
+	for account, amount := range old.Sums {
+		period[account] -= amount
+	}
+	return period, err
+}
+
+// releases are the next days whose reserve is released, and what is left of
+// each once the refunds that no settlement has claimed are taken off.
+func (a *App) releases(ctx context.Context, scope pay.Scope, reserve int64) ([]pay.Reserve, error) {
+	if reserve == 0 {
+		return nil, nil
+	}
+	// More are read than shown: refunds may have taken a day altogether, and
+	// the newest day may be settled in part.
+	const read = releasesShown + 7
+	list, err := a.store.NextReserves(ctx, scope, read)
+	if err != nil {
+		return nil, err
+	}
+	open, err := a.store.OpenSettlement(ctx, scope)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	since := time.Time{}
+	if open.Number > 1 {
+		since = open.PeriodStart.Add(-time.Minute)
+	}
+	unsettled, err := a.store.UnsettledReserve(ctx, scope, since, len(list) < read)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		list[i].Held += unsettled[list[i].Day]
+		delete(unsettled, list[i].Day)
+	}
+	for day, amount := range unsettled {
+		list = append(list, pay.Reserve{Day: day, ReleaseAt: pay.ReleaseOf(day), Held: amount})
+	}
+	list = slices.DeleteFunc(list, func(v pay.Reserve) bool { return v.Left() <= 0 })
+	slices.SortFunc(list, func(a, b pay.Reserve) int { return a.ReleaseAt.Compare(b.ReleaseAt) })
+	return list[:min(len(list), releasesShown)], nil
+}
+
+// Movements lists what moved a merchant's balances, newest first, and counts
+// all there is.
+func (a *App) Movements(ctx context.Context, scope pay.Scope, limit, offset int) ([]pay.Movement, int64, error) {
+	return a.store.Movements(ctx, scope, limit, offset)
+}

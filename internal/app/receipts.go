@@ -1,0 +1,221 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/statement"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+const (
+	// receiptLines is how many lines a receipt lists; the report has all.
+	receiptLines = 500
+	reportPage   = 1000
+)
+
+// Receipts does what is due of settlements that are closed: the PDF first; in
+// the sandbox the payout, which in production the operator confirms.
+func (a *App) Receipts(ctx context.Context) (int, error) {
+	now := a.Now()
+	due, err := a.store.LeaseReceipts(ctx, now, now.Add(settleLease), settleBatch)
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range due {
+		if err := unlessStale(a.receipt(ctx, s)); err != nil {
+			a.Log.Error("a settlement's receipt is not made; it comes again", "settlement", s.ID, "error", err)
+		}
+	}
+	return len(due), nil
+}
+
+func (a *App) receipt(ctx context.Context, s pay.Settlement) error {
+	if !s.PDFAt.IsZero() {
+		_, err := a.pay(ctx, s, a.self())
+		return err
+	}
+	pdf, err := a.drawReceipt(ctx, s)
+	if err != nil {
+		return err
+	}
+	shops, err := a.store.Shops(ctx, s.Merchant)
+	if err != nil {
+		return err
+	}
+	return a.commit(ctx, s.Receipt(pdf, shops, a.now(s.Scope)), view.Cause{})
+}
+
+func (a *App) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, error) {
+	merchant, err := a.store.Merchant(ctx, s.Merchant)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := a.store.SettlementLines(ctx, s.ID, 0, receiptLines)
+	if err != nil {
+		return nil, err
+	}
+	return statement.PDF(statement.Statement{Settlement: s, Merchant: merchant, Lines: lines})
+}
+
+// Settlements lists a merchant's settlements, newest first, and counts what
+// the filter selects. Like the balance they are the merchant's, whichever of
+// its shops asks.
+func (a *App) Settlements(ctx context.Context, scope pay.Scope, f store.SettlementFilter) ([]pay.Settlement, int64, error) {
+	return a.store.Settlements(ctx, scope, f)
+}
+
+// Settlement reads one settlement of the merchant.
+//
+// Errors: settlement_not_found, also for another merchant's.
+func (a *App) Settlement(ctx context.Context, scope pay.Scope, id string) (pay.Settlement, error) {
+	if !storable(id) {
+		return pay.Settlement{}, noSettlement()
+	}
+	s, err := a.store.Settlement(ctx, scope, id)
+	return s, orNoSettlement(err)
+}
+
+func noSettlement() error {
+	return pay.NewError(pay.CodeSettlementNotFound, "there is no such settlement")
+}
+
+func orNoSettlement(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return noSettlement()
+	}
+	return err
+}
+
+// SettlementLines reads a page of a settlement's lines.
+func (a *App) SettlementLines(ctx context.Context, s pay.Settlement, limit, offset int) ([]pay.SettlementLine, error) {
+	return a.store.SettlementLines(ctx, s.ID, int64(offset), limit)
+}
+
+// EachLine hands all lines of a settlement to each, in order.
+func (a *App) EachLine(ctx context.Context, s pay.Settlement, each func(pay.SettlementLine) error) error {
+	for after := int64(0); after < s.Lines; {
+		page, err := a.store.SettlementLines(ctx, s.ID, after, reportPage)
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			return fmt.Errorf("settlement %s: %d of its %d lines found", s.ID, after, s.Lines)
+		}
+		for _, l := range page {
+			if err := each(l); err != nil {
+				return err
+			}
+		}
+		after = page[len(page)-1].Number
+	}
+	return nil
+}
+
+// ReceiptOf returns the PDF of a settlement that is closed: the one that is
+// kept, or, in the moment before it is, the same drawn now.
+//
+// Errors: conflict_state while the settlement is open.
+func (a *App) ReceiptOf(ctx context.Context, s pay.Settlement) ([]byte, error) {
+	if s.Status == pay.BatchOpen {
+		return nil, &pay.Error{Code: pay.CodeConflictState, Message: "the settlement is open: its receipt is made when it closes",
+			Details: pay.Details{From: pay.Status(s.Status), Action: "report"}}
+	}
+	if s.PDFAt.IsZero() {
+		return a.drawReceipt(ctx, s)
+	}
+	d, err := a.store.Document(ctx, s.Scope, s.ID)
+	return d.Body, err
+}
+
+// Language is what a merchant's reports are written in.
+func (a *App) Language(ctx context.Context, merchant string) (pay.Language, error) {
+	m, err := a.store.Merchant(ctx, merchant)
+	return m.Language, err
+}
+
+// SimulatePayout pays a sandbox settlement on the merchant's demand.
+//
+// Errors: production_key_refused, settlement_not_found, conflict_state,
+// settlement_already_paid.
+func (a *App) SimulatePayout(ctx context.Context, by Principal, id string) (pay.Settlement, error) {
+	if by.Live {
+		return pay.Settlement{}, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only")
+	}
+	s, err := a.Settlement(ctx, by.Scope, id)
+	if err != nil {
+		return s, err
+	}
+	return a.paySettlement(ctx, s.ID, by.Actor())
+}
+
+// PaySettlement notes for the operator that the payout behind a settlement is
+// confirmed.
+//
+// Errors: settlement_not_found, conflict_state, settlement_already_paid.
+func (a *App) PaySettlement(ctx context.Context, id string) (pay.Settlement, error) {
+	return a.paySettlement(ctx, id, a.self())
+}
+
+func (a *App) paySettlement(ctx context.Context, id string, by pay.Actor) (paid pay.Settlement, err error) {
+	err = again(func() error {
+		s, err := a.store.AnySettlement(ctx, id)
+		if err != nil {
+			return orNoSettlement(err)
+		}
+		paid, err = a.pay(ctx, s, by)
+		return err
+	})
+	return paid, err
+}
+
+func (a *App) pay(ctx context.Context, s pay.Settlement, by pay.Actor) (pay.Settlement, error) {
+	next, change, err := s.Pay(a.now(s.Scope))
+	if err != nil {
+		return s, err
+	}
+	change.Audit = a.audit(by, s.Scope, pay.SettlementPaid, s.ID, map[string]string{"netAmount": money.New(s.Net, money.USD).String()})
+	return next, a.store.Commit(ctx, change)
+}
+
+// AnySettlements lists settlements of every merchant for the operator, newest
+// first.
+func (a *App) AnySettlements(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
+	return a.store.AllSettlements(ctx, merchant, status, limit)
+}
+
+// AnySettlement reads a settlement of any merchant, with its first lines, for
+// the operator.
+func (a *App) AnySettlement(ctx context.Context, id string, limit int) (pay.Settlement, []pay.SettlementLine, error) {
+	s, err := a.store.AnySettlement(ctx, id)
+	if err != nil {
+		return s, nil, orNoSettlement(err)
+	}
+	lines, err := a.store.SettlementLines(ctx, id, 0, limit)
+	return s, lines, err
+}
+
+// settledAs fills in where the settlements of captured payments stand.
+func (a *App) settledAs(ctx context.Context, list []pay.Payment) error {
+	var captured []string
+	for _, p := range list {
+		if !p.Times.Completed.IsZero() {
+			captured = append(captured, p.ID)
+		}
+	}
+	if len(captured) == 0 {
+		return nil
+	}
+	settled, err := a.store.SettledAs(ctx, captured)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		list[i].Settlement = settled[list[i].ID]
+	}
+	return nil
+}

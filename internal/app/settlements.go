@@ -1,0 +1,225 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+const (
+	// claimLimit is how many transfers one Change of a settlement claims: few
+	// enough that payments which wait for the same committer do not notice.
+	claimLimit = 1000
+	// settleBatch is how many settlements or reserves are leased at a time.
+	settleBatch = 20
+	settleLease = time.Minute
+	openBatch   = 500
+	// settleSlack is how far back of what is settled the next settlement looks
+	// for transfers that were stamped before and written after: much longer than
+	// any commit waits. A sandbox, whose clock may jump, is looked at whole.
+	settleSlack = 24 * time.Hour
+)
+
+// OpenSettlements opens the first settlement of merchants who have earned
+// something; each later one is opened by the closing of the one before.
+func (a *App) OpenSettlements(ctx context.Context) (int, error) {
+	list, err := a.store.Unopened(ctx, openBatch)
+	if err != nil {
+		return 0, err
+	}
+	opened := 0
+	for _, m := range list {
+		scope := pay.Scope{Merchant: m.ID, Live: m.Live}
+		err := a.store.Commit(ctx, pay.OpenSettlement(m.Merchant, m.Live, a.now(scope)))
+		if err != nil && !errors.Is(err, store.ErrDuplicate) {
+			return opened, fmt.Errorf("open a settlement of %s: %w", m.ID, err)
+		}
+		opened++
+	}
+	return opened, nil
+}
+
+// CloseSettlements looks at open settlements that are due and closes those
+// whose lines are old enough. Doing one twice is harmless.
+func (a *App) CloseSettlements(ctx context.Context) (int, error) {
+	now := a.Now()
+	due, err := a.store.LeaseSettlements(ctx, now, now.Add(settleLease), settleBatch)
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range due {
+		if err := a.closeSettlement(ctx, s); err != nil {
+			a.Log.Error("a settlement is not closed; it comes again", "settlement", s.ID, "error", err)
+		}
+	}
+	return len(due), nil
+}
+
+// closeSettlement looks at an open settlement, and claims what is old enough in
+// as many Changes as it takes. Whoever finds that somebody else has it leaves
+// it to them.
+func (a *App) closeSettlement(ctx context.Context, s pay.Settlement) error {
+	merchant, err := a.store.Merchant(ctx, s.Merchant)
+	if err != nil {
+		return err
+	}
+	terms := pay.TermsOf(merchant.Tier)
+	now := a.now(s.Scope)
+	first, err := a.store.FirstUnsettled(ctx, s.Scope, lookFrom(s))
+	if err != nil {
+		return err
+	}
+	s, closing := s.Look(first, terms.Delay, now)
+	if !closing {
+		return unlessStale(a.store.Commit(ctx, pay.Change{Settlements: []pay.Settlement{s}}))
+	}
+	for {
+		next, done, err := a.claimNext(ctx, s, terms)
+		if err != nil || done {
+			return unlessStale(err)
+		}
+		s = next
+	}
+}
+
+// lookFrom is the time before which a settlement need not look for transfers
+// that are not claimed.
+func lookFrom(s pay.Settlement) time.Time {
+	if !s.Live || s.Number == 1 {
+		return time.Time{}
+	}
+	return s.PeriodStart.Add(-settleSlack)
+}
+
+// claimNext writes the next lines of a settlement that is closing. It reports true
+// when these were the last.
+func (a *App) claimNext(ctx context.Context, s pay.Settlement, terms pay.Terms) (next pay.Settlement, done bool, err error) {
+	list, at, err := a.unsettled(ctx, s)
+	if err != nil {
+		return s, false, err
+	}
+	gathered, lines := s.Gather(list, at)
+	err = again(func() error {
+		change := pay.Change{}
+		if next, change, err = a.gathered(ctx, gathered, lines, terms); err != nil {
+			return err
+		}
+		err := a.commit(ctx, change, view.Cause{})
+		if !errors.Is(err, store.ErrStale) {
+			return err
+		}
+		// A day's reserve was released beside us, or somebody else closes the
+		// settlement.
+		read, readErr := a.store.AnySettlement(ctx, s.ID)
+		if readErr != nil {
+			return readErr
+		}
+		if read.Version != s.Version {
+			return errOthers
+		}
+		return err
+	})
+	return next, at.Done(), err
+}
+
+// gathered decides what becomes of a settlement with the lines it has claimed.
+func (a *App) gathered(ctx context.Context, s pay.Settlement, lines []pay.SettlementLine, terms pay.Terms) (pay.Settlement, pay.Change, error) {
+	held, err := a.reservesOf(ctx, s.Scope, lines)
+	if err != nil {
+		return s, pay.Change{}, err
+	}
+	now := a.now(s.Scope)
+	if !s.At.Done() {
+		next, change := s.Continue(lines, held, now.Add(settleLease), now)
+		return next, change, nil
+	}
+	if s.Lines == 0 {
+		return s, s.Rest(lines, held, terms.Delay, now), nil
+	}
+	shops, err := a.store.Shops(ctx, s.Merchant)
+	if err != nil {
+		return s, pay.Change{}, err
+	}
+	have, err := a.store.Balances(ctx, s.Scope)
+	if err != nil {
+		return s, pay.Change{}, err
+	}
+	next, change := s.Close(lines, held, have, shops, now)
+	return next, change, nil
+}
+
+// errOthers says that somebody else has done the work meanwhile.
+var errOthers = errors.New("done by somebody else")
+
+func unlessStale(err error) error {
+	if errors.Is(err, store.ErrStale) || errors.Is(err, errOthers) {
+		return nil
+	}
+	return err
+}
+
+// unsettled reads the next transfers that the settlement claims, over the
+// kinds, and says how far it has come.
+func (a *App) unsettled(ctx context.Context, s pay.Settlement) ([]pay.Unsettled, pay.Cursor, error) {
+	at := s.At
+	var list []pay.Unsettled
+	for !at.Done() && len(list) < claimLimit {
+		if at.At.IsZero() {
+			at.At = lookFrom(s)
+		}
+		room := claimLimit - len(list)
+		more, err := a.store.Unsettled(ctx, s.Scope, at, s.PeriodEnd, room)
+		if err != nil {
+			return nil, at, err
+		}
+		list = append(list, more...)
+		if len(more) < room {
+			at = at.Next()
+			continue
+		}
+		at.At = more[len(more)-1].At
+	}
+	return list, at, nil
+}
+
+// reservesOf reads the reserves of the days that the lines name.
+func (a *App) reservesOf(ctx context.Context, scope pay.Scope, lines []pay.SettlementLine) (map[string]pay.Reserve, error) {
+	var ids []string
+	for _, l := range lines {
+		if l.Day.IsZero() {
+			continue
+		}
+		if id := pay.ReserveID(scope, l.Day); !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return a.store.Reserves(ctx, ids)
+}
+
+// ReleaseReserves frees the reserves of days that are due.
+func (a *App) ReleaseReserves(ctx context.Context) (int, error) {
+	now := a.Now()
+	due, err := a.store.LeaseReserves(ctx, now, now.Add(settleLease), settleBatch)
+	if err != nil {
+		return 0, err
+	}
+	for _, v := range due {
+		given, err := a.store.GivenBack(ctx, v)
+		if err == nil {
+			err = unlessStale(a.store.Commit(ctx, v.Release(given, a.now(v.Scope))))
+		}
+		if err != nil {
+			a.Log.Error("a reserve is not released; it comes again", "reserve", v.ID, "error", err)
+		}
+	}
+	return len(due), nil
+}

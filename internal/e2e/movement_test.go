@@ -1,0 +1,184 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// moves shows movements in one line each: what, where, how much, what is left.
+func moves(t *testing.T, r reply) (list []string) {
+	t.Helper()
+	data, _ := r.at(t, "data")
+	if data == nil {
+		data, _ = r.at(t, "movements")
+	}
+	for _, item := range data.([]any) {
+		m := item.(map[string]any)
+		list = append(list, fmt.Sprintf("%v %v %v %v", m["type"], m["bucket"], m["amount"], m["balanceAfter"]))
+	}
+	return list
+}
+
+func TestMovementsTellWhatMovedTheBalance(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		o.get(t, "/me/balance/movements").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0}}`)
+		card := o.create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		pix := o.create(t, `{"amount":50,"paymentMethodId":"sbx_pix","documentId":"1"}`)
+		o.simulate(t, pix, "paid").want(t, http.StatusOK)
+		o.forward(t, "48h")
+		id := o.closed(t, 1).text(t, "data.0.id")
+
+		want := []string{
+			"settlement available 136.91 136.91", "settlement pending -136.91 0",
+			"reserve_hold reserve 2.5 7.5", "reserve_hold pending -2.5 136.91", "fee pending -1.1 139.41", "charge pending 50 140.51",
+			"reserve_hold reserve 5 5", "reserve_hold pending -5 90.51", "fee pending -4.49 95.51", "charge pending 100 100",
+		}
+		all := o.get(t, "/me/balance/movements").want(t, http.StatusOK)
+		if got := moves(t, all); strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Errorf("the movements are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		if got := all.text(t, "pagination.total"); got != "10" {
+			t.Errorf("there are %s movements, want 10", got)
+		}
+		if got := moves(t, o.get(t, "/me/balance")); strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Errorf("the balance shows other movements:\n%s", strings.Join(got, "\n"))
+		}
+		if got := all.text(t, "data.0.settlementId"); got != id {
+			t.Errorf("the settlement's movement names %s, want %s", got, id)
+		}
+		if got := all.text(t, "data.9.transactionId") + " " + all.text(t, "data.5.transactionId"); got != card+" "+pix {
+			t.Errorf("the charges name %s, want %s %s", got, card, pix)
+		}
+		// Pages, the last one too, show the same rows with the same ids.
+		seen := map[string]bool{}
+		for offset := range 12 {
+			page := o.get(t, fmt.Sprintf("/me/balance/movements?limit=1&offset=%d", offset)).want(t, http.StatusOK)
+			if offset > 9 {
+				page.is(t, http.StatusOK, fmt.Sprintf(`{"data":[],"pagination":{"total":10,"limit":1,"offset":%d,"pages":10}}`, offset))
+				continue
+			}
+			got, key := moves(t, page)[0], page.text(t, "data.0.id")
+			if got != want[offset] || seen[key] || key != all.text(t, fmt.Sprintf("data.%d.id", offset)) {
+				t.Errorf("movement %d is %s %s, want %s", offset, key, got, want[offset])
+			}
+			seen[key] = true
+		}
+		// Other merchants and production have their own.
+		for _, other := range []shop{s.shop(t), o.live()} {
+			other.get(t, "/me/balance/movements").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0}}`)
+		}
+		o.as(o.Sandbox.Publishable).get(t, "/me/balance/movements").refused(t, "403 key_kind_not_allowed permission_error")
+	})
+}
+
+func TestBalanceShowsTheLatestFiftyMovements(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		for range 13 { // four movements each
+			o.create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`)
+		}
+		if got := len(moves(t, o.get(t, "/me/balance"))); got != 50 {
+			t.Errorf("the balance shows %d movements of 52, want 50", got)
+		}
+		last := o.get(t, "/me/balance/movements?limit=2&offset=50").want(t, http.StatusOK)
+		if got := strings.Join(moves(t, last), ", "); got != "fee pending -0.72 9.28, charge pending 10 10" {
+			t.Errorf("the oldest two are %s", got)
+		}
+	})
+}
+
+// The reserve of a day comes free after 90 whole days, less what refunds gave
+// back, and the next settlement tells of it.
+func TestReserveIsReleasedAfterItsPeriod(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		// Days begin at midnight; this test keeps away from it.
+		s.clock.advance(s.clock.now().Truncate(24 * time.Hour).Add(36 * time.Hour).Sub(s.clock.now()))
+		o := s.shop(t)
+		first := o.create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		schedule := func() (list []string) {
+			rows, _ := o.get(t, "/me/balance").want(t, http.StatusOK).at(t, "reserveSchedule")
+			for _, row := range rows.([]any) {
+				r := row.(map[string]any)
+				list = append(list, fmt.Sprintf("%v %v%% %v %v", r["amount"], r["percent"], r["currency"], r["status"]))
+			}
+			return list
+		}
+		wants := func(when string, want ...string) {
+			t.Helper()
+			if got := schedule(); strings.Join(got, ", ") != strings.Join(want, ", ") {
+				t.Errorf("%s the schedule is %v, want %v", when, got, want)
+			}
+		}
+		wants("at first", "5 5% USD scheduled")
+		for range 3 {
+			o.forward(t, "24h")
+			o.create(t, `{"amount":200,"paymentMethodId":"sbx_card"}`)
+		}
+		wants("after four days, before any settlement,", "5 5% USD scheduled", "10 5% USD scheduled", "10 5% USD scheduled")
+		o.forward(t, "48h")
+		o.closed(t, 1)
+		wants("once all is settled", "5 5% USD scheduled", "10 5% USD scheduled", "10 5% USD scheduled")
+		o.post(t, "/payments/"+first+"/simulate", `{"action":"refunded"}`).want(t, http.StatusOK)
+		wants("with the first refunded, not settled,", "10 5% USD scheduled", "10 5% USD scheduled", "10 5% USD scheduled")
+		at := o.get(t, "/me/balance").text(t, "reserveSchedule.0.releaseAt")
+		if !strings.HasSuffix(at, "T00:00:00.000Z") {
+			t.Errorf("the release is at %s, want the beginning of a day", at)
+		}
+
+		// 5 of 91 days have passed: the day of the first payment has nothing left,
+		// the next two come free.
+		o.forward(t, "88d")
+		o.settle(t, "two days are released", func() bool { return o.get(t, "/me").text(t, "balance.reserve") == "10" })
+		wants("then", "10 5% USD scheduled")
+		o.forward(t, "30d")
+		o.settle(t, "the last is released", func() bool { return o.get(t, "/me").text(t, "balance.reserve") == "0" })
+		wants("at last")
+		o.forward(t, "72h")
+		o.settle(t, "all is settled", func() bool {
+			r := o.get(t, "/settlements").want(t, http.StatusOK)
+			held, released := 0.0, 0.0
+			rows, _ := r.at(t, "data")
+			for i := range rows.([]any) {
+				var h, f float64
+				_, err := fmt.Sscan(r.text(t, fmt.Sprintf("data.%d.reserveHeld", i))+" "+r.text(t, fmt.Sprintf("data.%d.reserveReleased", i)), &h, &f)
+				must(t, err)
+				held, released = held+h, released+f
+			}
+			return held == 35 && released == 35
+		})
+		o.get(t, "/me").is(t, http.StatusOK, profile(o, `{"available":573.96,"pending":0,"frozen":0,"reserve":0}`))
+	})
+}
+
+// What is older than 90 days leaves the fee summary.
+func TestFeeSummaryForgetsAfterNinetyDays(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		summary := func(when, want string) {
+			t.Helper()
+			r := o.get(t, "/me/balance").want(t, http.StatusOK)
+			got, _ := r.at(t, "feeSummary")
+			for _, difference := range compare("feeSummary", decode(t, []byte(want)), got) {
+				t.Errorf("%s %s: %s", when, difference, r)
+			}
+		}
+		o.create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		o.forward(t, "48h")
+		o.closed(t, 1)
+		o.forward(t, "60d")
+		o.create(t, `{"amount":200,"paymentMethodId":"sbx_card"}`)
+		both := `{"grossVolume":300,"platformFees":3.6,"processingFees":8.97,"flatFees":0.6,"chargebackFees":0,"totalFees":13.17,"netBalance":286.83}`
+		summary("with both", both)
+		o.forward(t, "48h")
+		o.settle(t, "the second is settled", func() bool { return o.get(t, "/me").text(t, "balance.pending") == "0" })
+		summary("with both settled", both)
+		o.forward(t, "29d")
+		summary("without the first", `{"grossVolume":200,"platformFees":2.4,"processingFees":5.98,"flatFees":0.3,"chargebackFees":0,"totalFees":8.68,"netBalance":191.32}`)
+		o.forward(t, "60d")
+		summary("without both", noFees)
+	})
+}

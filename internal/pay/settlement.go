@@ -1,0 +1,309 @@
+package pay
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/money"
+)
+
+// SettlementPrefix starts a settlement's id.
+const SettlementPrefix = "STL-"
+
+// SettlementStatus is where a settlement stands (gaps: Settlements).
+type SettlementStatus string
+
+// States of a settlement.
+const (
+	BatchOpen   SettlementStatus = "open"   // it waits for its lines to be old enough
+	BatchClosed SettlementStatus = "closed" // its lines and totals are fixed, its money is available
+	BatchPaid   SettlementStatus = "paid"   // the payout behind it has been confirmed
+)
+
+// SettlementStatuses lists the states in order.
+func SettlementStatuses() []SettlementStatus {
+	return []SettlementStatus{BatchOpen, BatchClosed, BatchPaid}
+}
+
+const (
+	// settlementGap is the least time between two closings: a merchant gets one
+	// batch a day, however many payments come of age meanwhile.
+	settlementGap = day
+	// payoutTime is how long the sandbox's bank takes: then a closed batch is
+	// paid. In production the operator says so.
+	payoutTime = day
+)
+
+// Settlement is a batch of a merchant's lines in one environment. There is one
+// open batch at a time: it is made once, and closing it opens the next.
+//
+// A batch that is due claims lines, at most so many in one Change, until none
+// is left to claim; the last of these Changes closes it. A transfer is claimed
+// by at most one batch, whatever its time says, and a closed batch never
+// changes.
+type Settlement struct {
+	ID          string // STL-…, made from the merchant, the environment and the number
+	Scope              // without a shop: like the balance, it is the merchant's
+	Version     int64
+	Number      int64 // counts the merchant's batches from 1
+	Status      SettlementStatus
+	PeriodStart time.Time
+	PeriodEnd   time.Time // captures up to here; zero until it begins to close
+	LastAt      time.Time // of its newest line
+	Totals
+	// What the lines add to pending, listed or not, and what was moved from
+	// pending to available for it, in USD cents. Carry is what the batches
+	// before left of the former: it is moved as soon as there is as much.
+	Pending, Moved, Carry int64
+	// Sums holds what all claimed transfers up to this batch's add to each
+	// account: a fee summary is the balances less those of an old batch.
+	Sums      ledger.Balances
+	At        Cursor // how far the claiming has come
+	Sequence  int64  // events so far
+	PDFAt     time.Time
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	ClosedAt  time.Time
+	PaidAt    time.Time
+	DueAt     time.Time // open: when to look; then: the receipt, the sandbox's payout; zero when all is done
+}
+
+// Cursor is a place in the order in which lines are claimed: by kind and time.
+// At the time itself some may be claimed already, and others not.
+type Cursor struct {
+	Kind int // index of SettledKinds; after the last one, nothing is left
+	At   time.Time
+}
+
+// Done reports whether all kinds have been looked through.
+func (c Cursor) Done() bool { return c.Kind >= len(SettledKinds()) }
+
+// Next is the place at the beginning of the next kind.
+func (c Cursor) Next() Cursor { return Cursor{Kind: c.Kind + 1} }
+
+// OpenSettlement returns the first batch of a merchant; it is looked at once.
+// The Once of the Change keeps it from being opened twice.
+func OpenSettlement(m Merchant, live bool, now time.Time) Change {
+	scope := Scope{Merchant: m.ID, Live: live}
+	s := newSettlement(scope, 1, m.CreatedAt, now)
+	s.DueAt = now
+	return Change{
+		Once:        &Once{Key: "settlement|" + s.ID, Object: s.ID, At: now},
+		Settlements: []Settlement{s},
+	}
+}
+
+func newSettlement(scope Scope, number int64, start, now time.Time) Settlement {
+	return Settlement{
+		ID:    derivedID(SettlementPrefix, start, scope.Merchant, string(scope.Environment()), fmt.Sprint(number)),
+		Scope: scope, Version: 1, Number: number, Status: BatchOpen,
+		PeriodStart: start, CreatedAt: now, UpdatedAt: now,
+	}
+}
+
+// derivedID is an id that anybody makes alike from the same words: 48 bits of
+// time and 80 of a hash, in Crockford's base 32.
+func derivedID(prefix string, at time.Time, words ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(words, "|")))
+	var b [16]byte
+	ms := uint64(max(0, at.UnixMilli()))
+	for i := range 6 {
+		b[i] = byte(ms >> (8 * (5 - i)))
+	}
+	copy(b[6:], sum[:])
+	return prefix + base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding).EncodeToString(b[:])
+}
+
+// Suffix is the id without its prefix; ids of what belongs to the settlement
+// are made from it.
+func (s Settlement) Suffix() string { return strings.TrimPrefix(s.ID, SettlementPrefix) }
+
+// Look decides what to do with an open batch that is due. first is the time
+// of the oldest transfer that no batch has claimed, zero where there is none;
+// delay is the merchant's. The batch begins to close when that line is old
+// enough and the last closing is long enough ago; otherwise it is looked at
+// again when that may be so.
+func (s Settlement) Look(first time.Time, delay time.Duration, now time.Time) (next Settlement, closing bool) {
+	if !s.PeriodEnd.IsZero() { // it was closing when somebody died
+		return s, true
+	}
+	due := now.Add(delay) // what comes after this look is not old enough before
+	if !first.IsZero() {
+		due = first.Add(delay)
+	}
+	if s.Number > 1 && due.Before(s.CreatedAt.Add(settlementGap)) {
+		due = s.CreatedAt.Add(settlementGap)
+	}
+	if due.After(now) {
+		s = s.written(now)
+		s.DueAt = due
+		return s, false
+	}
+	s.PeriodEnd = now.Add(-delay)
+	return s, true
+}
+
+func (s Settlement) written(now time.Time) Settlement {
+	s.Version++
+	s.UpdatedAt = now
+	return s
+}
+
+// Gather claims transfers for the batch and returns their lines. to is how far
+// the claiming has come with them.
+func (s Settlement) Gather(list []Unsettled, to Cursor) (Settlement, []SettlementLine) {
+	sums := make(ledger.Balances, len(s.Sums))
+	for account, amount := range s.Sums {
+		sums[account] = amount
+	}
+	lines := make([]SettlementLine, 0, len(list))
+	for _, u := range list {
+		l := u.line(s)
+		if l.listed() {
+			s.Totals = s.Totals.add(l)
+			l.Number = s.Lines
+			if l.At.After(s.LastAt) {
+				s.LastAt = l.At
+			}
+		}
+		s.Pending += l.Pending
+		for _, p := range u.Postings {
+			sums[p.Account] += p.Amount
+		}
+		lines = append(lines, l)
+	}
+	s.Sums, s.At = sums, to
+	return s, lines
+}
+
+// Continue writes lines of a batch that has more to claim. held are the
+// reserves of the days that the lines name, as they are.
+func (s Settlement) Continue(lines []SettlementLine, held map[string]Reserve, lease, now time.Time) (Settlement, Change) {
+	s = s.written(now)
+	s.DueAt = lease
+	return s, Change{Settlements: []Settlement{s}, Lines: lines, Reserves: holding(s.Scope, lines, held, now)}
+}
+
+// Rest keeps a batch open in which nothing is listed: there is nothing yet to
+// tell the merchant. What it claimed stays with it.
+func (s Settlement) Rest(lines []SettlementLine, held map[string]Reserve, delay time.Duration, now time.Time) Change {
+	s = s.written(now)
+	s.PeriodEnd, s.At = time.Time{}, Cursor{}
+	s.DueAt = now.Add(delay)
+	return Change{Settlements: []Settlement{s}, Lines: lines, Reserves: holding(s.Scope, lines, held, now)}
+}
+
+// Close fixes the batch with its last lines, makes its money available, tells
+// the merchant's shops, and opens the next batch.
+//
+// Refunds draw on available first and then on pending, so what is moved is
+// what the lines left of pending, at most what is there: a refund that was
+// frozen while the batch closed is claimed by the next one, and the rest of
+// the sum is carried there with it.
+func (s Settlement) Close(lines []SettlementLine, held map[string]Reserve, have ledger.Balances, shops []Shop, now time.Time) (Settlement, Change) {
+	s = s.written(now)
+	s.Status, s.ClosedAt, s.DueAt = BatchClosed, now, now
+	s.Moved = max(0, min(s.Carry+s.Pending, have[ledger.Pending]))
+	next := newSettlement(s.Scope, s.Number+1, s.PeriodEnd, now)
+	next.Carry, next.Sums, next.DueAt = s.Carry+s.Pending-s.Moved, s.Sums, now.Add(settlementGap)
+	s, events := s.tell(SettlementClosed, BatchOpen, shops, now)
+	change := Change{
+		Settlements: []Settlement{s, next}, Lines: lines, Reserves: holding(s.Scope, lines, held, now), Events: events,
+	}
+	if s.Moved > 0 {
+		change.Transfers = []ledger.Transfer{{
+			ID: "tr_" + s.Suffix() + "-settlement", Merchant: s.Merchant, Live: s.Live, Kind: ledger.Settled,
+			Local: money.New(s.Moved, money.USD), At: now,
+			Postings: []ledger.Posting{{Account: ledger.Pending, Amount: -s.Moved}, {Account: ledger.Available, Amount: s.Moved}},
+		}}
+		change.Floors = []ledger.Floor{{Merchant: s.Merchant, Live: s.Live, Account: ledger.Pending}}
+	}
+	return s, change
+}
+
+// tell makes an event for each shop of the merchant: endpoints belong to
+// shops, a settlement to all of them.
+func (s Settlement) tell(t EventType, previous SettlementStatus, shops []Shop, now time.Time) (Settlement, []Event) {
+	s.Sequence++
+	snapshot := s
+	var events []Event
+	for _, shop := range shops {
+		events = append(events, Event{
+			ID:   fmt.Sprintf("%s%s-%d-%s", EventPrefix, s.Suffix(), s.Sequence, strings.TrimPrefix(shop.ID, "shp_")),
+			Type: t, Scope: Scope{Merchant: s.Merchant, Shop: shop.ID, Live: s.Live},
+			Object: s.ID, Sequence: s.Sequence, At: now, Previous: Status(previous), Settlement: &snapshot,
+		})
+	}
+	return s, events
+}
+
+// Receipt keeps the PDF of a closed batch and tells that it is ready.
+func (s Settlement) Receipt(pdf []byte, shops []Shop, now time.Time) Change {
+	s = s.written(now)
+	s.PDFAt = now
+	s = s.wait()
+	s, events := s.tell(SettlementPDFReady, "", shops, now)
+	return Change{
+		Settlements: []Settlement{s}, Events: events,
+		Documents: []Document{{ID: s.ID, Merchant: s.Merchant, Live: s.Live, Body: pdf}},
+	}
+}
+
+// wait sets when a batch that is not open is due again.
+func (s Settlement) wait() Settlement {
+	switch {
+	case s.PDFAt.IsZero():
+	case s.Status == BatchClosed && !s.Live:
+		s.DueAt = s.ClosedAt.Add(payoutTime)
+	default:
+		s.DueAt = time.Time{}
+	}
+	return s
+}
+
+// Pay notes that the payout behind a closed batch has been confirmed. It moves
+// no money: that has been available since the batch closed.
+//
+// Errors: conflict_state while it is open, settlement_already_paid.
+func (s Settlement) Pay(now time.Time) (Settlement, Change, error) {
+	switch s.Status {
+	case BatchOpen:
+		return s, Change{}, &Error{Code: CodeConflictState, Message: "the settlement is open: it can be paid once it is closed",
+			Details: Details{From: Status(s.Status), Action: string(BatchPaid)}}
+	case BatchPaid:
+		return s, Change{}, NewError(CodeSettlementAlreadyPaid, "the settlement was paid at "+s.PaidAt.Format(time.RFC3339))
+	}
+	s = s.written(now)
+	s.Status, s.PaidAt = BatchPaid, now
+	s = s.wait()
+	return s, Change{Settlements: []Settlement{s}}, nil
+}
+
+// Document is a file that is kept as it was first made.
+type Document struct {
+	ID       string // of what it is about
+	Merchant string
+	Live     bool
+	Body     []byte
+}
+
+// holding is the reserves of the days that the lines name, with the lines.
+func holding(s Scope, lines []SettlementLine, held map[string]Reserve, now time.Time) []Reserve {
+	amounts := map[time.Time]int64{}
+	for _, l := range lines {
+		if !l.Day.IsZero() {
+			amounts[l.Day] += l.Reserve
+		}
+	}
+	var list []Reserve
+	for at, amount := range amounts {
+		list = append(list, held[ReserveID(s, at)].hold(s, at, amount, now))
+	}
+	slices.SortFunc(list, func(a, b Reserve) int { return a.Day.Compare(b.Day) })
+	return list
+}

@@ -1,0 +1,416 @@
+package pay
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/money"
+	"pgregory.net/rapid"
+)
+
+// books are a merchant's transfers, balances, settlements and reserves, as a
+// store would keep them.
+type books struct {
+	t         *rapid.T
+	now       time.Time
+	balances  ledger.Balances
+	transfers []Unsettled
+	claimed   map[string]string // transfer → settlement
+	batch     Settlement        // the open one
+	closed    []Settlement
+	lines     map[string][]SettlementLine
+	reserves  map[string]Reserve
+	captured  map[string]time.Time
+	withdrawn int64
+	meanwhile func() // happens while a batch closes, once
+}
+
+func newBooks(t *rapid.T) *books {
+	m := Merchant{ID: "mer_1", Tier: Standard, CreatedAt: noon}
+	return &books{
+		t: t, now: noon, balances: ledger.Balances{}, claimed: map[string]string{}, lines: map[string][]SettlementLine{},
+		reserves: map[string]Reserve{}, captured: map[string]time.Time{}, batch: OpenSettlement(m, false, noon).Settlements[0],
+	}
+}
+
+// apply books a change, as Commit would.
+func (b *books) apply(c Change) {
+	for _, transfer := range c.Transfers {
+		if err := transfer.Check(); err != nil {
+			b.t.Fatal(err)
+		}
+		if transfer.Kind == ledger.Capture {
+			b.captured[transfer.Payment] = transfer.At
+		}
+		for _, p := range transfer.Postings {
+			b.balances[p.Account] += p.Amount
+		}
+		b.transfers = append(b.transfers, Unsettled{transfer, b.captured[transfer.Payment]})
+	}
+	for _, f := range c.Floors {
+		if b.balances[f.Account] < f.Min {
+			b.t.Fatalf("%s is %d, below its floor of %d", f.Account, b.balances[f.Account], f.Min)
+		}
+	}
+	for _, l := range c.Lines {
+		if was, twice := b.claimed[l.Transfer]; twice {
+			b.t.Fatalf("%s is in %s and in %s", l.Transfer, was, l.Settlement)
+		}
+		b.claimed[l.Transfer] = l.Settlement
+		b.lines[l.Settlement] = append(b.lines[l.Settlement], l)
+	}
+	for _, r := range c.Reserves {
+		b.reserves[r.ID] = r
+	}
+}
+
+// unclaimed lists what the batch may claim, at most limit after the cursor.
+func (b *books) unclaimed(at Cursor, matured time.Time, limit int) ([]Unsettled, Cursor) {
+	var list []Unsettled
+	kinds := SettledKinds()
+	for ; !at.Done(); at = at.Next() {
+		var of []Unsettled
+		for _, u := range b.transfers {
+			if _, done := b.claimed[u.ID]; u.Kind == kinds[at.Kind] && !done && !u.Captured.After(matured) {
+				of = append(of, u)
+			}
+		}
+		slices.SortFunc(of, func(x, y Unsettled) int { return cmp.Or(x.At.Compare(y.At), cmp.Compare(x.ID, y.ID)) })
+		if len(list)+len(of) > limit {
+			return append(list, of[:limit-len(list)]...), at
+		}
+		list = append(list, of...)
+	}
+	return list, at
+}
+
+// work is what the loops do at a moment.
+func (b *books) work(chunk int) {
+	for _, id := range slices.Sorted(maps.Keys(b.reserves)) {
+		r := b.reserves[id]
+		if r.DueAt.IsZero() || r.DueAt.After(b.now) {
+			continue
+		}
+		given := int64(0)
+		for _, u := range b.transfers {
+			if _, done := b.claimed[u.ID]; !done && u.Kind != ledger.Capture && u.Payment != "" && DayOf(u.Captured).Equal(r.Day) {
+				given -= u.Amount(ledger.Reserve)
+			}
+		}
+		b.apply(r.Release(given, b.now))
+	}
+	if b.batch.DueAt.After(b.now) {
+		return
+	}
+	var first time.Time
+	for _, u := range b.transfers {
+		if _, done := b.claimed[u.ID]; !done && slices.Contains(SettledKinds(), u.Kind) && (first.IsZero() || u.At.Before(first)) {
+			first = u.At
+		}
+	}
+	s, closing := b.batch.Look(first, 48*time.Hour, b.now)
+	b.batch = s
+	for closing {
+		list, at := b.unclaimed(b.batch.At, b.batch.PeriodEnd, chunk)
+		gathered, lines := b.batch.Gather(list, at)
+		switch {
+		case !at.Done():
+			next, change := gathered.Continue(lines, b.reserves, b.now, b.now)
+			b.apply(change)
+			b.batch = next
+			continue
+		case gathered.Lines == 0:
+			change := gathered.Rest(lines, b.reserves, 48*time.Hour, b.now)
+			b.apply(change)
+			b.batch = change.Settlements[0]
+		default:
+			if b.meanwhile != nil {
+				b.meanwhile()
+				b.meanwhile = nil
+			}
+			done, change := gathered.Close(lines, b.reserves, b.balances, []Shop{{ID: "shp_1"}}, b.now)
+			b.apply(change)
+			b.closed = append(b.closed, done)
+			b.batch = change.Settlements[1]
+		}
+		return
+	}
+}
+
+// prove checks what must hold at any moment.
+func (b *books) prove() {
+	net := map[string]int64{}
+	for id, lines := range b.lines {
+		for i, l := range lines {
+			want := l.Gross - l.Platform - l.Provider - l.Network - l.Refund - l.Chargeback - l.ChargebackFee - l.Reserve + l.Adjustment
+			if l.Net != want {
+				b.t.Fatalf("line %d of %s nets %d, its parts %d", i, id, l.Net, want)
+			}
+			net[id] += l.Net
+		}
+	}
+	total := int64(0)
+	for i, s := range b.closed {
+		if s.Net != net[s.ID] {
+			b.t.Fatalf("settlement %d nets %d, its lines %d", i+1, s.Net, net[s.ID])
+		}
+		if want := s.Gross - s.Fees().Total() - s.Refunds - s.Chargebacks - s.ChargebackFees - s.Held + s.Released + s.Adjustments; s.Net != want {
+			b.t.Fatalf("settlement %d nets %d, its totals %d", i+1, s.Net, want)
+		}
+		if s.Moved < 0 {
+			b.t.Fatalf("settlement %d moved %d", i+1, s.Moved)
+		}
+		total += s.Net
+	}
+	if b.balances[ledger.Pending] < 0 || b.balances[ledger.Reserve] < 0 {
+		b.t.Fatalf("balances %v", b.balances)
+	}
+	// What was earned and is not settled yet, and what was, is all there is.
+	for _, u := range b.transfers {
+		if id, done := b.claimed[u.ID]; bookings[u.Kind].apart || done && id != b.batch.ID {
+			continue
+		}
+		total += u.Amount(ledger.Pending) + u.Amount(ledger.Available) + u.Amount(ledger.Frozen)
+	}
+	if have := b.balances[ledger.Pending] + b.balances[ledger.Available] + b.balances[ledger.Frozen] + b.withdrawn; have != total {
+		b.t.Fatalf("pending, available, frozen and withdrawn are %d, the lines add up to %d", have, total)
+	}
+}
+
+func TestSettlementsAndBalancesAgreeToTheCent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := newBooks(t)
+		var paid []Payment
+		open := map[int][]Claim{} // refunds that wait for their provider, by payment
+		refund := func(claim string) {
+			if len(paid) == 0 {
+				return
+			}
+			at := rapid.IntRange(0, len(paid)-1).Draw(t, "which")
+			left := paid[at].Refundable()
+			if !left.IsPositive() {
+				return
+			}
+			amount := money.New(rapid.Int64Range(1, left.Minor).Draw(t, "refund"), left.Currency)
+			p, opened, change, err := paid[at].Refund(NewRefund{ID: claim, Amount: amount}, b.balances, b.now)
+			if refused := new(Error); errors.As(err, &refused) {
+				return
+			}
+			b.apply(change)
+			paid[at], open[at] = p, append(open[at], opened)
+		}
+		// Its provider pays a refund now or later, or does not.
+		end := func(at int, to ClaimStatus) {
+			for _, claim := range open[at] {
+				p, change := claim.endRefund(paid[at], to, b.now)
+				b.apply(change)
+				paid[at] = p
+			}
+			delete(open, at)
+		}
+		for i := range rapid.IntRange(1, 60).Draw(t, "steps") {
+			b.now = b.now.Add(time.Duration(rapid.IntRange(0, 20*3600).Draw(t, "seconds")) * time.Second)
+			b.now = b.now.Add(rapid.SampledFrom([]time.Duration{0, 0, 0, 0, 0, 0, 45 * day}).Draw(t, "later"))
+			switch rapid.IntRange(0, 9).Draw(t, "what") {
+			case 0, 1, 2:
+				o := order(t, cardRail(), rapid.Int64Range(1, 50_000).Draw(t, "cents"))
+				o.ID, o.Terms = fmt.Sprintf("TXN-%03d", i), TermsOf(rapid.SampledFrom(Tiers()).Draw(t, "tier"))
+				p, err := Create(o, b.now)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p, _ = p.Try(routes[0], b.now)
+				p, change := p.Resolve(Outcome{Kind: Approved}, routes, b.now)
+				b.apply(change)
+				paid = append(paid, p)
+			case 3, 4:
+				refund(fmt.Sprintf("CLM-%03d", i))
+			case 5: // so that refunds draw on pending
+				b.withdrawn += b.balances[ledger.Available]
+				b.balances[ledger.Available] = 0
+			case 6, 7:
+				for _, at := range slices.Sorted(maps.Keys(open)) {
+					end(at, rapid.SampledFrom([]ClaimStatus{ClaimApproved, ClaimRejected}).Draw(t, "outcome"))
+				}
+			case 8:
+				b.meanwhile = func() { refund(fmt.Sprintf("CLM-%03dM", i)) }
+				b.work(rapid.IntRange(1, 5).Draw(t, "chunk"))
+			default:
+				b.work(rapid.IntRange(1, 5).Draw(t, "chunk"))
+			}
+			b.prove()
+		}
+		b.meanwhile = nil
+		for _, at := range slices.Sorted(maps.Keys(open)) {
+			end(at, ClaimApproved)
+		}
+		// Nothing happens any more: all of it becomes available, and the reserve
+		// is released.
+		for range 130 {
+			b.now = b.now.Add(day)
+			b.work(3)
+			b.prove()
+		}
+		if b.balances[ledger.Pending] != 0 || b.balances[ledger.Reserve] != 0 || b.batch.Carry != 0 {
+			t.Fatalf("at the end pending is %d, reserve %d, carried %d; want nothing",
+				b.balances[ledger.Pending], b.balances[ledger.Reserve], b.batch.Carry)
+		}
+		net := int64(0)
+		for _, s := range b.closed {
+			net += s.Net
+		}
+		if net != b.balances[ledger.Available]+b.withdrawn {
+			t.Fatalf("the settlements add up to %d, available is %d and %d was withdrawn", net, b.balances[ledger.Available], b.withdrawn)
+		}
+	})
+}
+
+func TestSettlementIsOpenedOnce(t *testing.T) {
+	m := Merchant{ID: "mer_1", CreatedAt: noon}
+	one, two := OpenSettlement(m, false, noon), OpenSettlement(m, false, noon.Add(time.Hour))
+	if one.Settlements[0].ID != two.Settlements[0].ID || one.Once.Key != two.Once.Key {
+		t.Errorf("two nodes open %s and %s, want the same", one.Settlements[0].ID, two.Settlements[0].ID)
+	}
+	if live := OpenSettlement(m, true, noon); live.Settlements[0].ID == one.Settlements[0].ID {
+		t.Errorf("the sandbox and production share %s", one.Settlements[0].ID)
+	}
+}
+
+func TestSettlementWaitsForItsFirstLine(t *testing.T) {
+	first := Settlement{Number: 1, Status: BatchOpen, CreatedAt: noon}
+	later := Settlement{Number: 2, Status: BatchOpen, CreatedAt: noon}
+	delay := 48 * time.Hour
+	for _, c := range []struct {
+		name    string
+		batch   Settlement
+		line    time.Duration // since noon; below zero: none
+		now     time.Duration
+		closing bool
+		due     time.Duration
+	}{
+		{"nothing to settle", first, -1, time.Hour, false, 49 * time.Hour},
+		{"too young", first, 0, 47 * time.Hour, false, 48 * time.Hour},
+		{"old enough", first, 0, 48 * time.Hour, true, 0},
+		{"old enough, a day after the last", later, 0, 48 * time.Hour, true, 0},
+		{"older, but the last was today", later, -47 * time.Hour, 2 * time.Hour, false, 24 * time.Hour},
+	} {
+		line := time.Time{}
+		if c.line != -1 {
+			line = noon.Add(c.line)
+		}
+		next, closing := c.batch.Look(line, delay, noon.Add(c.now))
+		if closing != c.closing || !closing && !next.DueAt.Equal(noon.Add(c.due)) {
+			t.Errorf("%s: closing %v, due %v; want %v, %v", c.name, closing, next.DueAt.Sub(noon), c.closing, c.due)
+		}
+		if closing && !next.PeriodEnd.Equal(noon.Add(c.now-delay)) {
+			t.Errorf("%s: the period ends %v", c.name, next.PeriodEnd)
+		}
+	}
+}
+
+func TestSettlementIsPaidOnceAndOnlyClosed(t *testing.T) {
+	for status, want := range map[SettlementStatus]Code{
+		BatchOpen: CodeConflictState, BatchClosed: "", BatchPaid: CodeSettlementAlreadyPaid,
+	} {
+		s := Settlement{ID: "STL-1", Version: 3, Status: status, PDFAt: noon}
+		next, change, err := s.Pay(noon)
+		var refused *Error
+		if errors.As(err, &refused) != (want != "") || refused != nil && refused.Code != want {
+			t.Errorf("pay of a settlement that is %s: %v, want %q", status, err, want)
+		}
+		if want == "" && (next.Status != BatchPaid || next.PaidAt != noon || next.Version != 4 || len(change.Settlements) != 1 || !next.DueAt.IsZero()) {
+			t.Errorf("paid: %+v", next)
+		}
+		if want != "" && len(change.Settlements) != 0 {
+			t.Errorf("a refused payout writes %+v", change)
+		}
+	}
+}
+
+func TestReserveIsReleasedByTheDay(t *testing.T) {
+	at := time.Date(2026, 11, 21, 23, 59, 59, 0, time.UTC)
+	want := time.Date(2027, 2, 20, 0, 0, 0, 0, time.UTC)
+	if got := ReleaseOf(at); !got.Equal(want) {
+		t.Errorf("the reserve of %s is released at %s, want %s: after 90 whole days", at, got, want)
+	}
+	if got := ReleaseOf(at.Add(-23 * time.Hour)); !got.Equal(want) {
+		t.Errorf("the same day's is released at %s", got)
+	}
+	r := Reserve{}.hold(Scope{Merchant: "mer_1"}, DayOf(at), 500, at)
+	r = r.hold(r.Scope, r.Day, 300, at)
+	if r.Left() != 800 || r.Version != 2 || r.DueAt.Before(want) {
+		t.Errorf("held %+v", r)
+	}
+	change := r.Release(100, want.Add(time.Hour)) // a refund that is not settled
+	if got := change.Transfers[0].Amount(ledger.Available); got != 700 || change.Reserves[0].DueAt.IsZero() {
+		t.Errorf("released %d of 800 with 100 given back, due %v; want 700, and another look", got, change.Reserves[0].DueAt)
+	}
+	r = change.Reserves[0].hold(r.Scope, r.Day, -100, want.Add(2*time.Hour))
+	if !r.DueAt.IsZero() || r.Left() != 0 {
+		t.Errorf("after the refund is settled %d is left, due %v", r.Left(), r.DueAt)
+	}
+}
+
+// Every kind of transfer has its place in what the merchant sees.
+func TestEveryKindIsBooked(t *testing.T) {
+	for _, k := range ledger.Kinds() {
+		b, ok := bookings[k]
+		if !ok {
+			t.Errorf("the kind %s has no row in bookings", k)
+		}
+		if b.movement != "" && (b.text == "" || !slices.Contains(MovementTypes(), b.movement)) {
+			t.Errorf("the kind %s is booked as %+v", k, b)
+		}
+		if b.line != "" && (b.apart || !slices.Contains(LineTypes(), b.line)) {
+			t.Errorf("the kind %s is listed as %q", k, b.line)
+		}
+	}
+	if len(bookings) != len(ledger.Kinds()) {
+		t.Errorf("bookings has %d rows for %d kinds", len(bookings), len(ledger.Kinds()))
+	}
+	if SettledKinds()[0] != ledger.Capture {
+		t.Errorf("settlements claim %v, want captures first", SettledKinds())
+	}
+}
+
+func TestMovementsAreWhatThePostingsDo(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		kind := rapid.SampledFrom(ledger.Kinds()).Draw(t, "kind")
+		transfer := ledger.Transfer{ID: "tr_X-step", Kind: kind, Payment: "TXN-X"}
+		if kind == ledger.Capture {
+			o := order(t, cardRail(), rapid.Int64Range(1, 100_000).Draw(t, "cents"))
+			o.Terms = TermsOf(rapid.SampledFrom(Tiers()).Draw(t, "tier"))
+			p, err := Create(o, noon)
+			if err != nil {
+				t.Fatal(err)
+			}
+			transfer = p.capture(noon)
+		} else if bookings[kind].movement != "" {
+			for _, account := range ledger.Accounts() {
+				amount := rapid.Int64Range(-3, 3).Draw(t, string(account))
+				transfer.Postings = append(transfer.Postings, ledger.Post(ledger.Posting{Account: account, Amount: amount})...)
+			}
+		}
+		sums := ledger.Balances{}
+		ids := map[string]bool{}
+		list := Movements(transfer)
+		for _, m := range list {
+			sums[m.Bucket] += m.Amount
+			ids[m.ID] = true
+		}
+		for _, bucket := range Buckets() {
+			if sums[bucket] != transfer.Amount(bucket) {
+				t.Fatalf("the movements add %d to %s, want %d:\n%s", sums[bucket], bucket, transfer.Amount(bucket), transfer)
+			}
+		}
+		if int(MovementCount(transfer)) != len(list) || len(ids) != len(list) {
+			t.Fatalf("%d movements with %d ids, counted %d:\n%s", len(list), len(ids), MovementCount(transfer), transfer)
+		}
+	})
+}

@@ -1,0 +1,58 @@
+package statement
+
+import (
+	"encoding/csv"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// Report writes a settlement's lines as CSV (RFC 4180), with the headings in
+// the merchant's language. Numbers and times are for machines: a point, no
+// grouping, ISO 8601.
+type Report struct {
+	out   *csv.Writer
+	words words
+}
+
+// NewReport begins a report.
+func NewReport(w io.Writer, language pay.Language) (*Report, error) {
+	r := &Report{out: csv.NewWriter(w), words: in(language)}
+	r.out.UseCRLF = true
+	t := r.words
+	return r, r.out.Write([]string{
+		t.number, t.date, t.kind, t.transaction, t.order, t.claim, t.local, t.currency, t.amount + " (USD)",
+		t.platformFee + " (USD)", t.providerFee + " (USD)", t.networkFee + " (USD)", t.chargebackFee + " (USD)",
+		t.reserve + " (USD)", t.adjustment + " (USD)", t.lineNet + " (USD)",
+	})
+}
+
+// Line writes a line. Its net is the amount less fees and reserve, plus the
+// adjustment.
+func (r *Report) Line(l pay.SettlementLine) error {
+	usd := func(cents int64) string { return money.New(cents, money.USD).Decimal() }
+	return r.out.Write([]string{
+		strconv.FormatInt(l.Number, 10), l.At.UTC().Format(time.RFC3339), r.words.kinds[l.Type],
+		guard(l.Payment), guard(l.OrderID), guard(l.Claim), l.Local.Decimal(), string(l.Local.Currency), usd(l.Amount()),
+		usd(l.Platform), usd(l.Provider), usd(l.Network), usd(l.ChargebackFee), usd(l.Reserve), usd(l.Adjustment), usd(l.Net),
+	})
+}
+
+// Close writes what is left.
+func (r *Report) Close() error {
+	r.out.Flush()
+	return r.out.Error()
+}
+
+// guard keeps a spreadsheet from running a shop's text as a formula: an
+// apostrophe makes it text.
+func guard(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}

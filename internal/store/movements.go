@@ -1,0 +1,100 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// selectMovements reads the newest transfers of a merchant, each with the
+// balances of the moment: one statement sees one moment, so what the transfers
+// add up to and the balances agree. There is one index, by kind; each kind
+// gives its newest and the best of them are kept.
+var selectMovements = func() string {
+	var parts []string
+	for _, kind := range pay.MovingKinds() {
+		parts = append(parts, fmt.Sprintf(`SELECT * FROM (SELECT id, kind, payment, claim, at, postings FROM transfers
+    WHERE merchant = $1 AND live = $2 AND kind = '%[1]s' ORDER BY at DESC LIMIT $3) AS of_%[1]s`, kind))
+	}
+	return `
+SELECT t.id, t.kind, t.payment, t.claim, t.at, t.postings, ` + balanceColumns + `
+FROM (
+  ` + strings.Join(parts, "\n  UNION ALL ") + `
+) AS t JOIN balances AS b ON b.merchant = $1 AND b.live = $2
+ORDER BY t.at DESC, t.id DESC LIMIT $3`
+}()
+
+const countMovements = `SELECT movements FROM balances WHERE merchant = $1 AND live = $2`
+
+// Movements lists what moved a merchant's balances, newest first, and counts
+// all there is. A page far down costs what stands above it.
+func (s *Store) Movements(ctx context.Context, scope pay.Scope, limit, offset int) ([]pay.Movement, int64, error) {
+	total := int64(0)
+	err := s.query(ctx, countMovements, []any{scope.Merchant, scope.Live}, func(r row) error { return r.Scan(&total) })
+	if err != nil || total <= int64(offset) {
+		return nil, total, err
+	}
+	want := int(min(int64(limit), total-int64(offset)))
+	// A transfer has a movement at least, but for a refund of less than a cent.
+	for transfers := limit + offset; ; transfers *= 2 {
+		list, read, err := s.movements(ctx, scope, want, offset, transfers)
+		if err != nil || len(list) == want || read < transfers {
+			return list, total, err
+		}
+	}
+}
+
+// movements shows the newest transfers, and says how many it read.
+func (s *Store) movements(ctx context.Context, scope pay.Scope, limit, skip, transfers int) (list []pay.Movement, read int, err error) {
+	var balances ledger.Balances
+	err = s.query(ctx, selectMovements, []any{scope.Merchant, scope.Live, transfers}, func(r row) error {
+		if read++; len(list) == limit {
+			return nil
+		}
+		t, now, err := scanMovement(r)
+		if err != nil {
+			return err
+		}
+		if balances == nil {
+			balances = now
+		}
+		for _, m := range slices.Backward(pay.Movements(t)) {
+			m.BalanceAfter = balances[m.Bucket]
+			balances[m.Bucket] -= m.Amount
+			switch {
+			case skip > 0:
+				skip--
+			case len(list) < limit:
+				list = append(list, m)
+			}
+		}
+		return nil
+	})
+	return list, read, err
+}
+
+// scanMovement reads a transfer and the balances beside it.
+func scanMovement(r row) (t ledger.Transfer, b ledger.Balances, err error) {
+	var at int64
+	var text string
+	scan := func(dest ...any) error {
+		return r.Scan(append([]any{&t.ID, &t.Kind, &t.Payment, &t.Claim, &at, &text}, dest...)...)
+	}
+	_, b, err = scanBalances(rowFunc(scan))
+	if err != nil {
+		return t, b, err
+	}
+	t.At = fromMicros(at)
+	t.Postings, err = parsePostings(text)
+	return t, b, err
+}
+
+// rowFunc is a row that some columns have been taken from.
+type rowFunc func(dest ...any) error
+
+// Scan is for row.
+func (f rowFunc) Scan(dest ...any) error { return f(dest...) }

@@ -1,0 +1,121 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+const reserveSpec = "id TEXT!, merchant TEXT!, live BOOLEAN!, version BIGINT, day BIGINT!, release_at BIGINT!, held BIGINT, " +
+	"released BIGINT, due_at BIGINT, created_at BIGINT!, updated_at BIGINT"
+
+var reserveColumns = columnNames(reserveSpec)
+
+func reserveRow(r *rows, v *pay.Reserve) {
+	r.text(v.ID, v.Merchant).flag(v.Live).number(v.Version, micros(v.Day), micros(v.ReleaseAt), v.Held, v.Released,
+		micros(v.DueAt), micros(v.CreatedAt), micros(v.UpdatedAt))
+}
+
+func scanReserve(r row) (v pay.Reserve, err error) {
+	var day, release, due, created, updated int64
+	err = r.Scan(&v.ID, &v.Merchant, &v.Live, &v.Version, &day, &release, &v.Held, &v.Released, &due, &created, &updated)
+	v.Day, v.ReleaseAt, v.DueAt = fromMicros(day), fromMicros(release), fromMicros(due)
+	v.CreatedAt, v.UpdatedAt = fromMicros(created), fromMicros(updated)
+	return v, err
+}
+
+var reserveDuty = newDuty("reserve releases", "reserves", "d.due_at > 0", reserveColumns)
+
+// LeaseReserves takes days whose reserve is due to be released.
+func (s *Store) LeaseReserves(ctx context.Context, now, until time.Time, limit int) ([]pay.Reserve, error) {
+	return leased(ctx, s, reserveDuty, scanReserve, now, until, limit)
+}
+
+var (
+	selectReserves = `SELECT ` + prefixed("v", reserveSpec) + ` FROM {rows: id TEXT} AS r JOIN reserves AS v ON v.id = r.id`
+	listReserves   = `
+SELECT ` + reserveColumns + ` FROM reserves WHERE merchant = $1 AND live = $2 AND due_at > 0 ORDER BY release_at LIMIT $3`
+)
+
+// Reserves reads the reserves of days by id; those that have no row are left
+// out.
+func (s *Store) Reserves(ctx context.Context, ids []string) (map[string]pay.Reserve, error) {
+	wanted := newRows(s.db.dialect(), parseColumns("id TEXT"), len(ids))
+	for _, id := range ids {
+		wanted.text(id).next()
+	}
+	list, err := many(ctx, s, selectReserves, scanReserve, wanted.args()...)
+	found := make(map[string]pay.Reserve, len(list))
+	for _, v := range list {
+		found[v.ID] = v
+	}
+	return found, err
+}
+
+// NextReserves lists the merchant's days whose reserve is still held, the
+// first to be released first.
+func (s *Store) NextReserves(ctx context.Context, scope pay.Scope, limit int) ([]pay.Reserve, error) {
+	return many(ctx, s, listReserves, scanReserve, scope.Merchant, scope.Live, limit)
+}
+
+// laterKinds is the kinds that settlements claim, without captures, as SQL.
+var laterKinds = func() string {
+	var list []string
+	for _, k := range pay.SettledKinds()[1:] {
+		list = append(list, "'"+string(k)+"'")
+	}
+	return strings.Join(list, ", ")
+}()
+
+// What transfers that no settlement has claimed add to the reserve, by the day
+// of their payment's capture.
+var (
+	unsettledCaptures = `
+SELECT t.at - t.at % 86400000000, CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT) FROM transfers AS t
+WHERE t.merchant = $1 AND t.live = $2 AND t.kind = 'capture' AND t.at >= $3 AND NOT ` + claimed + `
+GROUP BY 1`
+	unsettledReserve = `
+SELECT c.at - c.at % 86400000000, CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT)
+FROM transfers AS t JOIN transfers AS c ON c.id = 'tr_' || substr(t.payment, 5) || '-capture'
+WHERE t.merchant = $1 AND t.live = $2 AND t.kind IN (` + laterKinds + `) AND t.payment <> '' AND t.at >= $3 AND NOT ` + claimed + `
+GROUP BY 1`
+	givenBack = `
+SELECT CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT)
+FROM transfers AS t JOIN transfers AS c ON c.id = 'tr_' || substr(t.payment, 5) || '-capture'
+WHERE t.merchant = $1 AND t.live = $2 AND t.kind IN (` + laterKinds + `) AND t.payment <> '' AND t.at >= $3 AND NOT ` + claimed + `
+  AND c.at >= $3 AND c.at < $4`
+)
+
+// UnsettledReserve tells what transfers from since on that no settlement has
+// claimed add to the reserve, in USD cents by day: below zero where refunds
+// gave back of what is settled. Without captures it looks at what came after
+// them alone.
+func (s *Store) UnsettledReserve(ctx context.Context, scope pay.Scope, since time.Time, captures bool) (map[time.Time]int64, error) {
+	days := map[time.Time]int64{}
+	queries := []string{unsettledReserve}
+	if captures {
+		queries = append(queries, unsettledCaptures)
+	}
+	for _, text := range queries {
+		err := s.query(ctx, text, []any{scope.Merchant, scope.Live, micros(since)}, func(r row) error {
+			var day, amount int64
+			err := r.Scan(&day, &amount)
+			days[fromMicros(day)] += amount
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("unsettled reserve: %w", err)
+		}
+	}
+	return days, nil
+}
+
+// GivenBack is what transfers that no settlement has claimed gave back of a
+// day's reserve, in USD cents.
+func (s *Store) GivenBack(ctx context.Context, v pay.Reserve) (int64, error) {
+	sum, err := one(ctx, s, givenBack, scanInt, v.Merchant, v.Live, micros(v.Day), micros(v.Day.Add(24*time.Hour)))
+	return -sum, err
+}

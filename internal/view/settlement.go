@@ -1,0 +1,135 @@
+package view
+
+import (
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// Base is the path of the API's root (contract: Versioning).
+const Base = "/api/v1"
+
+// Settlement is a batch of what a merchant earned (gaps: Settlements).
+type Settlement struct {
+	ID               string               `json:"id" example:"STL-06EN7G7FQR8N7M5D5S2Q9K1V3W"`
+	Status           pay.SettlementStatus `json:"status" enum:"open,closed,paid" doc:"closed: fixed, and its money is available; paid: the payout is confirmed"`
+	PeriodStart      Time                 `json:"periodStart"`
+	PeriodEnd        *Time                `json:"periodEnd" nullable:"true" doc:"Payments captured up to here; null while open"`
+	Currency         string               `json:"currency" enum:"USD"`
+	TransactionCount int64                `json:"transactionCount" doc:"Its lines, refunds and releases included"`
+	GrossVolume      Money                `json:"grossVolume" doc:"What shoppers paid"`
+	Fees             Fees                 `json:"fees" doc:"Less what refunds gave back"`
+	Refunds          Money                `json:"refunds" doc:"What shoppers got back"`
+	Chargebacks      Money                `json:"chargebacks"`
+	ChargebackFees   Money                `json:"chargebackFees"`
+	ReserveHeld      Money                `json:"reserveHeld"`
+	ReserveReleased  Money                `json:"reserveReleased" doc:"Releases, and what refunds gave back of the reserve"`
+	Adjustments      Money                `json:"adjustments"`
+	NetAmount        Money                `json:"netAmount" doc:"Exactly the sum of its lines: grossVolume - fees.total - refunds - chargebacks - chargebackFees - reserveHeld + reserveReleased + adjustments"`
+	PDFURL           *string              `json:"pdfUrl" doc:"null until the receipt is ready"`
+	CSVURL           *string              `json:"csvUrl" doc:"null while open"`
+	CreatedAt        Time                 `json:"createdAt"`
+	ClosedAt         *Time                `json:"closedAt" nullable:"true"`
+	PaidAt           *Time                `json:"paidAt" nullable:"true"`
+}
+
+// NewSettlement shows a settlement. publicURL is the service's own address.
+func NewSettlement(s pay.Settlement, publicURL string) Settlement {
+	v := Settlement{
+		ID: s.ID, Status: s.Status, PeriodStart: Time{s.PeriodStart}, Currency: string(money.USD), TransactionCount: s.Lines,
+		GrossVolume: USD(s.Gross), Fees: newFees(s.Totals.Fees()), Refunds: USD(s.Refunds), Chargebacks: USD(s.Chargebacks),
+		ChargebackFees: USD(s.ChargebackFees), ReserveHeld: USD(s.Held), ReserveReleased: USD(s.Released),
+		Adjustments: USD(s.Adjustments), NetAmount: USD(s.Net),
+		CreatedAt: Time{s.CreatedAt}, ClosedAt: at(s.ClosedAt), PaidAt: at(s.PaidAt),
+	}
+	if s.Status == pay.BatchOpen {
+		return v
+	}
+	report := publicURL + Base + "/settlements/" + s.ID + "/report?format="
+	v.PeriodEnd, v.CSVURL = at(s.PeriodEnd), text(report+"csv")
+	if !s.PDFAt.IsZero() {
+		v.PDFURL = text(report + "pdf")
+	}
+	return v
+}
+
+// SettlementLine is a line of a settlement: a payment, or what came of one
+// later.
+type SettlementLine struct {
+	Number          int64          `json:"number" doc:"From 1 within the settlement"`
+	Type            pay.LineType   `json:"type" enum:"charge,refund,chargeback,chargeback_fee,reserve_release,adjustment"`
+	TransactionID   *string        `json:"transactionId"`
+	ClaimID         *string        `json:"claimId"`
+	MerchantOrderID *string        `json:"merchantOrderId"`
+	AmountLocal     Money          `json:"amountLocal"`
+	CurrencyLocal   money.Currency `json:"currencyLocal"`
+	Amount          Money          `json:"amount" doc:"What the shopper paid; negative: got back"`
+	Fees            Fees           `json:"fees" doc:"Negative where a refund gave them back"`
+	ChargebackFee   Money          `json:"chargebackFee"`
+	Reserve         Money          `json:"reserve" doc:"Held; negative: given back or released"`
+	Adjustment      Money          `json:"adjustment"`
+	NetAmount       Money          `json:"netAmount" doc:"amount - fees.total - chargebackFee - reserve + adjustment"`
+	CreatedAt       Time           `json:"createdAt"`
+}
+
+// NewSettlementLine shows a line.
+func NewSettlementLine(l pay.SettlementLine) SettlementLine {
+	return SettlementLine{
+		Number: l.Number, Type: l.Type, TransactionID: text(l.Payment), ClaimID: text(l.Claim), MerchantOrderID: text(l.OrderID),
+		AmountLocal: Money{l.Local}, CurrencyLocal: l.Local.Currency, Amount: USD(l.Amount()), Fees: newFees(l.Fees()),
+		ChargebackFee: USD(l.ChargebackFee), Reserve: USD(l.Reserve), Adjustment: USD(l.Adjustment), NetAmount: USD(l.Net),
+		CreatedAt: Time{l.At},
+	}
+}
+
+// Movement is one line of a merchant's account (gaps: Balance).
+type Movement struct {
+	ID            string           `json:"id" example:"mov_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6-capture-1"`
+	Type          pay.MovementType `json:"type" enum:"charge,fee,refund,claim_freeze,claim_release,claim_debit,chargeback_fee,reserve_hold,reserve_release,settlement,withdrawal,withdrawal_reversal,adjustment"`
+	Amount        Money            `json:"amount" doc:"USD; negative: out of the bucket"`
+	Bucket        string           `json:"bucket" enum:"pending,available,frozen,reserve"`
+	BalanceAfter  Money            `json:"balanceAfter" doc:"Of the bucket"`
+	TransactionID *string          `json:"transactionId"`
+	ClaimID       *string          `json:"claimId"`
+	SettlementID  *string          `json:"settlementId"`
+	WithdrawalID  *string          `json:"withdrawalId"`
+	Description   string           `json:"description"`
+	CreatedAt     Time             `json:"createdAt"`
+}
+
+// NewMovements shows movements.
+func NewMovements(list []pay.Movement) []Movement {
+	shown := make([]Movement, 0, len(list))
+	for _, m := range list {
+		shown = append(shown, Movement{
+			ID: m.ID, Type: m.Type, Amount: USD(m.Amount), Bucket: string(m.Bucket), BalanceAfter: USD(m.BalanceAfter),
+			TransactionID: text(m.Payment), ClaimID: text(m.Claim), SettlementID: text(m.Settlement), WithdrawalID: text(m.Withdrawal),
+			Description: m.Text, CreatedAt: Time{m.At},
+		})
+	}
+	return shown
+}
+
+// Release is a day on which a part of the reserve becomes available.
+type Release struct {
+	ReleaseAt Time   `json:"releaseAt"`
+	Amount    Money  `json:"amount"`
+	Currency  string `json:"currency" enum:"USD"`
+	Percent   Rate   `json:"percent" doc:"Of each payment, by the present terms"`
+	Status    string `json:"status" enum:"scheduled,due"`
+}
+
+// NewReleases shows the days' reserves; bps is what the merchant's terms hold
+// back.
+func NewReleases(list []pay.Reserve, bps int64, now time.Time) []Release {
+	shown := make([]Release, 0, len(list))
+	for _, v := range list {
+		status := "scheduled"
+		if !now.Before(v.ReleaseAt) {
+			status = "due"
+		}
+		shown = append(shown, Release{Time{v.ReleaseAt}, USD(v.Left()), string(money.USD), Percent(bps), status})
+	}
+	return shown
+}
