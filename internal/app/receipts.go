@@ -27,7 +27,7 @@ func (a *App) Receipts(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	for _, s := range due {
-		if err := unlessStale(a.receipt(ctx, s)); err != nil {
+		if err := unlessStale(a.receipt(ctx, s)); err != nil && ctx.Err() == nil {
 			a.Log.Error("a settlement's receipt is not made; it comes again", "settlement", s.ID, "error", err)
 		}
 	}

@@ -22,7 +22,8 @@ const (
 	openBatch   = 500
 	// settleSlack is how far back of what is settled the next settlement looks
 	// for transfers that were stamped before and written after: much longer than
-	// any commit waits. A sandbox, whose clock may jump, is looked at whole.
+	// any commit waits. A sandbox whose clock was moved is looked at whole: it may
+	// have jumped past a transfer on its way.
 	settleSlack = 24 * time.Hour
 )
 
@@ -54,7 +55,7 @@ func (a *App) CloseSettlements(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	for _, s := range due {
-		if err := a.closeSettlement(ctx, s); err != nil {
+		if err := a.closeSettlement(ctx, s); err != nil && ctx.Err() == nil {
 			a.Log.Error("a settlement is not closed; it comes again", "settlement", s.ID, "error", err)
 		}
 	}
@@ -71,7 +72,7 @@ func (a *App) closeSettlement(ctx context.Context, s pay.Settlement) error {
 	}
 	terms := pay.TermsOf(merchant.Tier)
 	now := a.now(s.Scope)
-	first, err := a.store.FirstUnsettled(ctx, s.Scope, lookFrom(s))
+	first, err := a.store.FirstUnsettled(ctx, s.Scope, a.lookFrom(s))
 	if err != nil {
 		return err
 	}
@@ -90,8 +91,12 @@ func (a *App) closeSettlement(ctx context.Context, s pay.Settlement) error {
 
 // lookFrom is the time before which a settlement need not look for transfers
 // that are not claimed.
-func lookFrom(s pay.Settlement) time.Time {
-	if !s.Live || s.Number == 1 {
+func (a *App) lookFrom(s pay.Settlement) time.Time {
+	jumped := false
+	if clocks := a.clocks.Load(); clocks != nil && !s.Live {
+		_, jumped = (*clocks)[s.Merchant]
+	}
+	if jumped || s.Number == 1 {
 		return time.Time{}
 	}
 	return s.PeriodStart.Add(-settleSlack)
@@ -171,7 +176,7 @@ func (a *App) unsettled(ctx context.Context, s pay.Settlement) ([]pay.Unsettled,
 	var list []pay.Unsettled
 	for !at.Done() && len(list) < claimLimit {
 		if at.At.IsZero() {
-			at.At = lookFrom(s)
+			at.At = a.lookFrom(s)
 		}
 		room := claimLimit - len(list)
 		more, err := a.store.Unsettled(ctx, s.Scope, at, s.PeriodEnd, room)
@@ -217,7 +222,7 @@ func (a *App) ReleaseReserves(ctx context.Context) (int, error) {
 		if err == nil {
 			err = unlessStale(a.store.Commit(ctx, v.Release(given, a.now(v.Scope))))
 		}
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			a.Log.Error("a reserve is not released; it comes again", "reserve", v.ID, "error", err)
 		}
 	}

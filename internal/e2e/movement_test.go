@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -180,5 +181,60 @@ func TestFeeSummaryForgetsAfterNinetyDays(t *testing.T) {
 		summary("without the first", `{"grossVolume":200,"platformFees":2.4,"processingFees":5.98,"flatFees":0.3,"chargebackFees":0,"totalFees":8.68,"netBalance":191.32}`)
 		o.forward(t, "60d")
 		summary("without both", noFees)
+	})
+}
+
+// A lost dispute, its fee and a withdrawal stand in the movements; the dispute
+// in the next settlement too, the withdrawal in none.
+func TestDisputesAndWithdrawalsInTheBooks(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		for range 2 {
+			o.create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		}
+		o.forward(t, "48h")
+		o.closed(t, 1)
+		o.wallet(t)
+		id := o.withdraw(t, "50")
+		payment, claim := o.dispute(t, true)
+		o.rule(t, payment, "lost")
+		got := moves(t, o.get(t, "/me/balance/movements?limit=10"))
+		for _, want := range []string{
+			"charge pending 100 ", "fee pending -4.49 ", "reserve_hold pending -5 ", "reserve_hold reserve 5 ", "withdrawal available -50 ",
+			"claim_freeze available -100 ", "claim_freeze frozen 100 ", "chargeback_fee available -20 ", "claim_debit frozen -100 0",
+		} {
+			if !slices.ContainsFunc(got, func(g string) bool { return strings.HasPrefix(g, want) }) {
+				t.Errorf("no movement %sin %v", want, got)
+			}
+		}
+		rows, _ := o.get(t, "/me/balance/movements").at(t, "data")
+		named := map[string]string{}
+		for _, row := range rows.([]any) {
+			m := row.(map[string]any)
+			switch m["type"] {
+			case "withdrawal":
+				named["withdrawal"] = fmt.Sprint(m["withdrawalId"])
+			case "claim_debit":
+				named["claim"] = fmt.Sprint(m["claimId"])
+			}
+		}
+		if named["withdrawal"] != id || named["claim"] != claim {
+			t.Errorf("the movements name %v, want %s and %s", named, id, claim)
+		}
+		o.forward(t, "72h")
+		var next reply
+		o.settle(t, "the next settlement is closed", func() bool {
+			next = o.get(t, "/settlements?limit=2").want(t, http.StatusOK)
+			_, ok := next.at(t, "data.1.id")
+			return ok && next.text(t, "data.1.chargebacks") == "100"
+		})
+		for field, want := range map[string]string{
+			"grossVolume": "100", "chargebacks": "100", "chargebackFees": "20", "refunds": "0", "reserveHeld": "5", "adjustments": "0",
+			"netAmount": "-29.49", "transactionCount": "3",
+		} {
+			if got := next.text(t, "data.1."+field); got != want {
+				t.Errorf("%s of the settlement with the dispute is %s, want %s: %s", field, got, want, next)
+			}
+		}
 	})
 }
