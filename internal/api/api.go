@@ -37,15 +37,24 @@ type API struct {
 	gate *Gate
 	huma huma.API
 	mux  *http.ServeMux
-	spec []byte
 	help string // where the fields of a checkout's customer are described
+
+	needs map[string]access // by operation id
+
+	handler http.Handler
+
+	// Document makes the OpenAPI document as it is published, once.
+	Document func() ([]byte, error)
 }
+
+// ServeHTTP is for http.Handler.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
 
 // New returns the API of a service. baseURL is the public address with Base;
 // without a gate every request is taken.
-func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate, now func() time.Time, newID func(string, time.Time) string) (http.Handler, error) {
+func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate, now func() time.Time, newID func(string, time.Time) string) (*API, error) {
 	adoptErrors()
-	api := &API{app: a, log: log, gate: gate, mux: http.NewServeMux()}
+	api := &API{app: a, log: log, gate: gate, mux: http.NewServeMux(), needs: map[string]access{}}
 	api.help = strings.TrimSuffix(baseURL, Base) + "/api/openapi.json#/components/schemas/CustomerBody"
 	config := huma.DefaultConfig("Cascada", view.APIVersion)
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil
@@ -56,9 +65,7 @@ func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate, now func() ti
 	api.huma = humago.NewWithPrefix(api.mux, Base, config)
 	api.huma.UseMiddleware(api.admit)
 	api.routes()
-	if err := api.publish(); err != nil {
-		return nil, err
-	}
+	api.publish()
 	api.mux.HandleFunc("POST "+Base+"/providers/{account}/notifications", api.notification)
 	api.mux.Handle("/", web.Unrouted(api.mux,
 		func(w http.ResponseWriter, r *http.Request) {
@@ -70,7 +77,8 @@ func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate, now func() ti
 	handler := web.Recover(api.mux, log, func(w http.ResponseWriter, r *http.Request) {
 		api.writeError(w, r, pay.NewError(pay.CodeInternal, "something went wrong on our side: retry with the same Idempotency-Key"))
 	})
-	return web.Identify(versioned(handler), func() string { return newID("req_", now()) }), nil
+	api.handler = web.Identify(versioned(handler), func() string { return newID("req_", now()) })
+	return api, nil
 }
 
 // versioned tells the API's version on each reply (gaps: Versions).
@@ -116,6 +124,7 @@ func handle[I, O any](a *API, op huma.Operation, need access, handler func(conte
 		op.Metadata = map[string]any{}
 	}
 	op.Metadata[accessKey] = need
+	a.needs[op.OperationID] = need
 	if need != open {
 		op.Security = []map[string][]string{{"bearer": {}}}
 	}

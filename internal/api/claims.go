@@ -185,6 +185,4 @@ func publishClaims(schemas map[string]any) {
 	content["contentEncoding"] = "base64" // huma would match every byte against a pattern
 	_, outcome := property("Claim", "outcome")
 	outcome["enum"] = []any{pay.ClaimApproved, pay.ClaimRejected, pay.ClaimWithdrawn, nil}
-	evidence, file := property("Evidence", "file")
-	evidence["file"] = map[string]any{"anyOf": []any{file, map[string]any{"type": "null"}}}
 }

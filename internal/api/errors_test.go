@@ -1,10 +1,14 @@
 package api
 
 import (
+	"encoding/json"
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"log/slog"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -112,5 +116,20 @@ func TestCodesKeepTheContractsStatus(t *testing.T) {
 		if got := wire[code].status; got != status {
 			t.Errorf("%s is shown as %d, want %d", code, got, status)
 		}
+	}
+}
+
+func TestFaultTellsNothingOfTheInside(t *testing.T) {
+	var log strings.Builder
+	a := &API{log: slog.New(slog.NewTextHandler(&log, nil))}
+	text, err := json.Marshal(a.envelope(t.Context(), errors.New("dial tcp 10.0.0.7:5432: password of app is wrong")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), `"code":"internal_error"`) || strings.Contains(string(text), "10.0.0.7") || strings.Contains(string(text), "password") {
+		t.Errorf("a fault is shown as %s", text)
+	}
+	if !strings.Contains(log.String(), "10.0.0.7") {
+		t.Errorf("the log does not tell what happened: %s", log.String())
 	}
 }

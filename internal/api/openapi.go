@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"sync"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
@@ -27,36 +28,35 @@ func (a *API) routes() {
 	a.settlementRoutes()
 }
 
-// publish makes the OpenAPI document once and serves it (contract: Versioning,
-// 3). The document is a copy: what requests are validated against is looser,
-// because clamped and coded values must pass it.
-func (a *API) publish() error {
+// publish serves the OpenAPI document (contract: Versioning, 3), which is made
+// when it is first asked for. It is a copy: what requests are validated against
+// is looser, because clamped and coded values must pass it.
+func (a *API) publish() {
 	doc := a.huma.OpenAPI()
-	doc.Info.Description = "Payment orchestration: one API over a cascade of providers."
-	doc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"bearer": {Type: "http", Scheme: "bearer", Description: "An access token from /auth/token, or a raw key"},
-	}
 	doc.Webhooks = map[string]*huma.PathItem{}
 	for _, e := range pay.EventTypes() {
 		doc.Webhooks[string(e)] = eventItem(doc, e)
 	}
-	text, err := json.Marshal(doc)
-	if err != nil {
-		return fmt.Errorf("openapi document: %w", err)
-	}
-	var tree map[string]any
-	if err := json.Unmarshal(text, &tree); err != nil {
-		return fmt.Errorf("openapi document: %w", err)
-	}
-	a.polish(tree)
-	if a.spec, err = json.MarshalIndent(tree, "", " "); err != nil {
-		return fmt.Errorf("openapi document: %w", err)
-	}
-	a.mux.HandleFunc("GET /api/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(a.spec) // the client may be gone
+	a.Document = sync.OnceValues(func() ([]byte, error) {
+		text, err := json.Marshal(doc)
+		if err != nil {
+			return nil, fmt.Errorf("openapi document: %w", err)
+		}
+		d := document{registry: doc.Components.Schemas, need: a.needs}
+		if err := json.Unmarshal(text, &d.tree); err != nil {
+			return nil, fmt.Errorf("openapi document: %w", err)
+		}
+		d.complete()
+		return json.Marshal(d.tree)
 	})
-	return nil
+	a.mux.HandleFunc("GET /api/openapi.json", func(w http.ResponseWriter, r *http.Request) {
+		text, err := a.Document()
+		if err != nil {
+			panic(err) // a fault of ours, told and logged as every other
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(text) // the client may be gone
+	})
 }
 
 // eventItem describes one event as a webhook.
@@ -71,9 +71,9 @@ func eventItem(doc *huma.OpenAPI, e pay.EventType) *huma.PathItem {
 		}}
 	}
 	return &huma.PathItem{Post: &huma.Operation{
-		OperationID: "on" + string(e), Summary: string(e), Tags: []string{"Events"},
-		RequestBody: &huma.RequestBody{Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}},
-		Responses:   map[string]*huma.Response{"200": {Description: "Any 2xx within 10 seconds"}},
+		OperationID: "on" + camel(strings.NewReplacer(".", "_").Replace(string(e))), Summary: string(e), Tags: []string{"Events"},
+		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}},
+		Responses:   map[string]*huma.Response{"2XX": {Description: "Received. Any 2xx within 10 seconds will do."}},
 	}}
 }
 
@@ -93,79 +93,13 @@ func eventObject(e pay.EventType) reflect.Type {
 	return nil
 }
 
-// polish says in the published document what the validated one cannot.
-func (a *API) polish(tree map[string]any) {
-	paths, _ := tree["paths"].(map[string]any)
-	for _, item := range paths {
-		operations, _ := item.(map[string]any)
-		for _, operation := range operations {
-			op, _ := operation.(map[string]any)
-			responses, _ := op["responses"].(map[string]any)
-			// Huma lists its own statuses; every error is the one envelope, which
-			// "default" describes.
-			for status := range responses {
-				if status >= "400" && status != "default" {
-					delete(responses, status)
-				}
-			}
-			// A handler that wants the raw body takes JSON all the same.
-			body, _ := op["requestBody"].(map[string]any)
-			content, _ := body["content"].(map[string]any)
-			delete(content, "application/octet-stream")
-			for _, p := range list(op["parameters"]) {
-				param, _ := p.(map[string]any)
-				schema, _ := param["schema"].(map[string]any)
-				if _, said := schema["enum"]; said {
-					continue
-				}
-				switch param["name"] {
-				case "limit":
-					schema["type"], schema["default"], schema["minimum"], schema["maximum"] = "integer", 50, 1, 100
-				case "offset":
-					schema["type"], schema["default"], schema["minimum"] = "integer", 0, 0
-				case "status":
-					schema["enum"] = pay.Statuses() // of payments
-					if op["operationId"] == "listDeliveries" {
-						schema["enum"] = pay.DeliveryStatuses()
-					}
-				case "event":
-					schema["enum"] = pay.EventTypes()
-				case "channel":
-					schema["enum"] = []pay.Channel{pay.Online, pay.Cash, pay.CreditCard}
-				case "Sandbox-Simulate":
-					schema["enum"] = pay.HeaderActions()
-				}
-			}
+// camel is a name_with_underscores as a NameWithout.
+func camel(name string) string {
+	var b strings.Builder
+	for part := range strings.SplitSeq(name, "_") {
+		if part != "" {
+			b.WriteString(strings.ToUpper(part[:1]) + part[1:])
 		}
 	}
-	components, _ := tree["components"].(map[string]any)
-	schemas, _ := components["schemas"].(map[string]any)
-	if body, ok := schemas["PaymentBody"].(map[string]any); ok {
-		properties, _ := body["properties"].(map[string]any)
-		properties["amount"] = map[string]any{
-			"type": "number", "description": amountDoc, "exclusiveMinimum": 0, "maximum": 100_000, "multipleOf": 0.01, "examples": []any{25.5},
-		}
-	}
-	publishSessions(schemas)
-	if body, ok := schemas["SubscribeInBody"].(map[string]any); ok {
-		body["required"] = []string{"events"}
-	}
-	publishPayouts(paths, schemas)
-	// Huma has no way to say that a reference may be null.
-	if transaction, ok := schemas["Transaction"].(map[string]any); ok {
-		properties, _ := transaction["properties"].(map[string]any)
-		properties["failure"] = map[string]any{"anyOf": []any{properties["failure"], map[string]any{"type": "null"}}}
-	}
-	publishClaims(schemas)
-	if problem, ok := schemas["Problem"].(map[string]any); ok {
-		properties, _ := problem["properties"].(map[string]any)
-		if code, ok := properties["code"].(map[string]any); ok {
-			code["enum"] = codes()
-		}
-	}
-}
-
-func list(v any) []any {
-	items, _ := v.([]any)
-	return items
+	return b.String()
 }

@@ -19,7 +19,6 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/geo"
-	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -227,7 +226,7 @@ func (in *listIn) Resolve(ctx huma.Context) (issues []error) {
 	}
 	for _, bound := range []struct {
 		param, text string
-		into        *string
+		into        *time.Time
 	}{{"from", in.From, &in.filter.From}, {"to", in.To, &in.filter.To}} {
 		if bound.text == "" {
 			continue
@@ -237,7 +236,9 @@ func (in *listIn) Resolve(ctx huma.Context) (issues []error) {
 			bad(bound.param, bound.param+" must be an ISO 8601 date or date-time")
 			continue
 		}
-		*bound.into = id.From(pay.PaymentPrefix, at)
+		if *bound.into = at; at.Unix() < 0 { // also the zero time, which is none
+			*bound.into = time.Unix(0, 0)
+		}
 	}
 	for param, text := range map[string]string{
 		"paymentMethodId": in.PaymentMethodID, "merchantOrderId": in.MerchantOrderID, "method": in.Method, "starting_after": in.StartingAfter,

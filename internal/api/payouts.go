@@ -19,9 +19,6 @@ func publishPayouts(paths, schemas map[string]any) {
 	if created, ok := dig(paths, "/kyc/init", "post", "responses"); ok {
 		created["200"] = created["201"]
 	}
-	if verification, ok := dig(schemas, "Verification", "properties"); ok {
-		verification["lastError"] = map[string]any{"anyOf": []any{verification["lastError"], map[string]any{"type": "null"}}}
-	}
 }
 
 // dig returns the object at a path of keys.

@@ -303,8 +303,4 @@ func publishSessions(schemas map[string]any) {
 	if choice, ok := schemas["SelectBody"].(map[string]any); ok {
 		choice["required"] = []string{"paymentMethodId"}
 	}
-	if session, ok := schemas["Session"].(map[string]any); ok {
-		properties, _ := session["properties"].(map[string]any)
-		properties["customer"] = map[string]any{"anyOf": []any{properties["customer"], map[string]any{"type": "null"}}}
-	}
 }

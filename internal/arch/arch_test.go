@@ -46,7 +46,7 @@ var layers = map[string]layer{
 	"internal/web":              {"", "HTTP plumbing knows nothing of payments"},
 	"internal/provider":         {"money pay", "a provider answers in the core's words and never sees the database"},
 	"internal/provider/sandbox": {"money pay provider", "a simulated provider knows no more than a real one"},
-	"internal/store":            {"money ledger pay seal", "the store writes what the core decided, and decides nothing"},
+	"internal/store":            {"money ledger pay id seal", "the store writes what the core decided, and decides nothing"},
 	"internal/view":             {"money ledger pay", "the public shape is made of the core's values, not of rows or requests"},
 	"internal/destination":      {"money document", "where money goes is text with check digits, whoever sends it"},
 	"internal/payout":           {"money pay", "a payout provider answers in the core's words and never sees the database"},
@@ -56,7 +56,8 @@ var layers = map[string]layer{
 	"internal/document":         {"", "a check digit depends on nothing but the number"},
 	"internal/checkout":         {"money pay geo document view app web", "a page shows what use cases return; it decides nothing"},
 	"internal/verify":           {"pay app", "the page shows a verification and hands it in; the use case decides"},
-	"internal/daemon":           {"pay fx id limit vault payout payout/simulated provider provider/sandbox webhook app web api checkout verify", "the daemon wires and does nothing else"},
+	"internal/reference":        {"", "the page shows the published document, and what is not in it is not told"},
+	"internal/daemon":           {"pay fx id limit vault payout payout/simulated provider provider/sandbox webhook app web api checkout verify reference", "the daemon wires and does nothing else"},
 	"internal/statement":        {"money ledger pay", "a receipt is drawn from the core's values, whoever sends it"},
 	"client":                    {"", "the client speaks HTTP, as a stranger's program does"},
 	"internal/bench":            {"webhook client", "the measure looks at the service from outside"},
@@ -397,8 +398,8 @@ func TestNothingNamesOneMachine(t *testing.T) {
 	hosts := []string{"artifactory", "jfrog", "verdaccio", "codeartifact", "sonatype", "nexus3"}
 	hosts = append(hosts, privateProxies(t)...)
 	walk(t, func(path string) error {
-		if path == "internal/arch/arch_test.go" {
-			return nil // it names them all
+		if path == "internal/arch/arch_test.go" || path == ".git" { // of a worktree
+			return nil // the first names them all
 		}
 		text, err := os.ReadFile(filepath.Join(root, path))
 		if err != nil || bytes.IndexByte(text, 0) >= 0 {

@@ -22,6 +22,7 @@ import (
 	"github.com/cascadapay/cascada/internal/payout/simulated"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
+	"github.com/cascadapay/cascada/internal/reference"
 	"github.com/cascadapay/cascada/internal/vault"
 	"github.com/cascadapay/cascada/internal/verify"
 	"github.com/cascadapay/cascada/internal/web"
@@ -171,12 +172,17 @@ func start(ctx context.Context, c Config, listener net.Listener) (*Service, erro
 		s.Shutdown()
 		return nil, err
 	}
+	page, err := reference.New(jsonAPI.Document)
+	if err != nil {
+		s.Shutdown()
+		return nil, err
+	}
 	pages, err := checkout.New(a, c.Log, c.PublicURL)
 	if err != nil {
 		s.Shutdown()
 		return nil, err
 	}
-	s.serve(listener, s.handler(metrics.count(jsonAPI), pages, gate))
+	s.serve(listener, s.handler(metrics.count(jsonAPI), page, pages, gate))
 	if c.Metrics != "" {
 		extra, err := net.Listen("tcp", c.Metrics)
 		if err != nil {
@@ -194,7 +200,7 @@ func start(ctx context.Context, c Config, listener net.Listener) (*Service, erro
 }
 
 // handler is everything on the public listener.
-func (s *Service) handler(jsonAPI http.Handler, pages *checkout.Pages, gate *api.Gate) http.Handler {
+func (s *Service) handler(jsonAPI, page http.Handler, pages *checkout.Pages, gate *api.Gate) http.Handler {
 	mux := http.NewServeMux()
 	pages.Register(mux, gate.Pages)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
@@ -217,6 +223,8 @@ func (s *Service) handler(jsonAPI http.Handler, pages *checkout.Pages, gate *api
 			answer(w, http.StatusOK, "ready")
 		}
 	})
+	mux.Handle("/docs", page)
+	mux.Handle("/docs/", page)
 	mux.Handle("/kyc", s.verification)
 	mux.Handle("/kyc/", s.verification)
 	mux.Handle("/", jsonAPI)

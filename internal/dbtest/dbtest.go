@@ -54,8 +54,9 @@ func Postgres(t testing.TB) string {
 	return server.dsn(name)
 }
 
-// Main runs a package's tests, stops the server after them, and cleans up.
-func Main(m *testing.M, cleanup ...func()) {
+// Main runs a package's tests (a *testing.M, or what adds to one), stops the
+// server after them, and cleans up.
+func Main(m interface{ Run() int }, cleanup ...func()) {
 	code := m.Run()
 	server.stop()
 	for _, do := range cleanup {

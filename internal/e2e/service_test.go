@@ -21,7 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	dbtest.Main(m, func() {
+	dbtest.Main(suite{m}, func() {
 		if chromium.end != nil {
 			chromium.end()
 		}
@@ -48,8 +48,9 @@ type service struct {
 // database and the log after it.
 func each(t *testing.T, test func(t *testing.T, s *service)) {
 	t.Helper()
+	t.Parallel() // tests wait for different things
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel() // the engines wait for different things
+		t.Parallel()
 		test(t, start(t, database, &clock{}))
 	})
 }

@@ -14,6 +14,8 @@ import (
 //	{hot}                       storage of small rows that are updated all the time
 //	{json doc key}              the text of a key of a JSON column
 //	{each doc}                  the keys and values of a JSON column as rows
+//	{ids SELECT id …}           a table ids with the column value, for each row on the left
+//	{in SELECT id …}            = one of the ids; few, so each is looked up
 //	{now}                       the database's clock, microseconds UTC
 //	{append only t}             triggers that refuse to change or delete rows of t
 type dialect int
@@ -38,10 +40,14 @@ func (d dialect) sql(text string) string {
 	if d == postgres {
 		text = jsonKey.ReplaceAllString(text, "($1::json ->> '$2')")
 		text = jsonEach.ReplaceAllString(text, "json_each_text($1::json)")
+		text = idsOf.ReplaceAllString(text, "LATERAL ($1) AS ids(value)")
+		text = inIDs.ReplaceAllString(text, "= ANY(ARRAY($1))") // a planner who does not know how many would scan
 		text = appendOnly.ReplaceAllString(text, postgresAppendOnly)
 	} else {
 		text = jsonKey.ReplaceAllString(text, "($1 ->> '$2')")
 		text = jsonEach.ReplaceAllString(text, "json_each($1)")
+		text = idsOf.ReplaceAllString(text, "json_each((SELECT json_group_array(id) FROM ($1))) AS ids")
+		text = inIDs.ReplaceAllString(text, "IN ($1)")
 		text = appendOnly.ReplaceAllString(text, sqliteAppendOnly)
 	}
 	before, rest, found := strings.Cut(text, "{rows:")
@@ -55,6 +61,8 @@ func (d dialect) sql(text string) string {
 var (
 	jsonKey  = regexp.MustCompile(`\{json (\S+) (\w+)\}`)
 	jsonEach = regexp.MustCompile(`\{each (\S+)\}`)
+	idsOf    = regexp.MustCompile(`\{ids\s+([^{}]+)\}`)
+	inIDs    = regexp.MustCompile(`\{in\s+([^{}]+)\}`)
 
 	appendOnly = regexp.MustCompile(`\{append only (\w+)\}`)
 )

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -135,126 +134,6 @@ func (s *Store) LeasePayments(ctx context.Context, now, until time.Time, limit i
 		}
 	}
 	return list, nil
-}
-
-// Filter selects payments of one shop. Empty fields select all.
-type Filter struct {
-	Status  pay.Status
-	Rail    string
-	Method  string
-	Country string // alpha-3
-	OrderID string
-	From    string // ids from this one on
-	To      string // ids before this one
-	After   string // ids older than this one
-	Limit   int
-	Offset  int
-}
-
-// lastID is above every payment's id.
-const lastID = pay.PaymentPrefix + "ZZZZZZZZZZZZZZZZZZZZZZZZZZ"
-
-// below is the id that all selected ones are below.
-func (f Filter) below() string {
-	id := lastID
-	for _, bound := range []string{f.To, f.After} {
-		if bound != "" {
-			id = min(id, bound)
-		}
-	}
-	return id
-}
-
-// tableOf is where payments of a status are: those whose outcome is not known
-// have a table of their own, so that taking a card payment writes its row with
-// all the indexes once.
-func tableOf(status pay.Status) string {
-	if status == pay.Processing {
-		return "processing"
-	}
-	return "payments"
-}
-
-// listPayments reads newest first. There is one index, by status; each status
-// gives its newest rows and the best of them are kept.
-var listPayments = func() string {
-	var parts []string
-	for _, status := range pay.Statuses() {
-		parts = append(parts, fmt.Sprintf(`
-  SELECT * FROM (SELECT %s FROM %s
-    WHERE shop = $1 AND live = $2 AND status = '%[3]s' AND ($3 = '' OR $3 = '%[3]s') AND id >= $4 AND id < $5
-      AND ($6 = '' OR rail = $6) AND ($7 = '' OR method = $7) AND ($8 = '' OR country = $8)
-    ORDER BY id DESC LIMIT $9) AS of_%[3]s`, paymentColumns, tableOf(status), status))
-	}
-	return "SELECT " + paymentColumns + " FROM (" + strings.Join(parts, "\n  UNION ALL") + `
-) AS p ORDER BY id DESC LIMIT $10 OFFSET $11`
-}()
-
-// matching selects from both tables by an order or a time.
-func matching(columns, where string) string {
-	return "SELECT " + columns + " FROM payments WHERE " + where + "\nUNION ALL SELECT " + columns + " FROM processing WHERE " + where
-}
-
-const (
-	byOrder = `shop = $1 AND live = $2 AND order_id = $3 AND order_id <> '' AND ($4 = '' OR status = $4) AND id >= $5 AND id < $6
-  AND ($7 = '' OR rail = $7) AND ($8 = '' OR method = $8) AND ($9 = '' OR country = $9)`
-	byTime = `shop = $1 AND live = $2 AND status IN ('processing', 'pending', 'completed', 'failed', 'expired', 'refunded', 'chargeback')
-  AND ($3 = '' OR status = $3) AND id >= $4 AND id < $5
-  AND ($6 = '' OR rail = $6) AND ($7 = '' OR method = $7) AND ($8 = '' OR country = $8)`
-)
-
-var (
-	listPaymentsByOrder = "SELECT * FROM (" + matching(paymentColumns, byOrder) + ") AS p ORDER BY id DESC LIMIT $10 OFFSET $11"
-	countByOrder        = "SELECT count(*) FROM (" + matching("id", byOrder) + ") AS p"
-	countRange          = "SELECT count(*) FROM (" + matching("id", byTime) + ") AS p"
-)
-
-func listQueries() []string { return []string{listPayments, listPaymentsByOrder, countRange} }
-
-// Payments lists a shop's payments, newest first.
-func (s *Store) Payments(ctx context.Context, scope pay.Scope, f Filter) ([]pay.Payment, error) {
-	if f.OrderID != "" {
-		return many(ctx, s, listPaymentsByOrder, scanPayment, scope.Shop, scope.Live, f.OrderID, string(f.Status),
-			f.From, f.below(), f.Rail, f.Method, f.Country, f.Limit, f.Offset)
-	}
-	return many(ctx, s, listPayments, scanPayment, scope.Shop, scope.Live, string(f.Status), f.From, f.below(),
-		f.Rail, f.Method, f.Country, f.Limit+f.Offset, f.Limit, f.Offset)
-}
-
-const (
-	countPayments = `
-SELECT CAST(coalesce(sum(n), 0) AS BIGINT) FROM counters
-WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR rail = $4) AND ($5 = '' OR method = $5)
-  AND ($6 = '' OR country = $6)`
-
-	// The few whose outcome is not known are counted where they are.
-	countProcessing = `
-SELECT count(*) FROM processing
-WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR rail = $4) AND ($5 = '' OR method = $5)
-  AND ($6 = '' OR country = $6)`
-)
-
-// CountPayments counts what the filter selects, leaving After, Limit and
-// Offset aside. Without an order or a time it adds up counters and scans
-// nothing.
-func (s *Store) CountPayments(ctx context.Context, scope pay.Scope, f Filter) (int64, error) {
-	f.After = ""
-	status := string(f.Status)
-	switch {
-	case f.OrderID != "":
-		return one(ctx, s, countByOrder, scanInt, scope.Shop, scope.Live, f.OrderID, status, f.From, f.below(), f.Rail, f.Method, f.Country)
-	case f.From != "" || f.To != "":
-		return one(ctx, s, countRange, scanInt, scope.Shop, scope.Live, status, f.From, f.below(), f.Rail, f.Method, f.Country)
-	}
-	total := int64(0)
-	for _, count := range []string{countPayments, countProcessing} {
-		n, err := one(ctx, s, count, scanInt, scope.Shop, scope.Live, status, f.Rail, f.Method, f.Country)
-		if err != nil {
-			return 0, err
-		}
-		total += n
-	}
-	return total, nil
 }
 
 func scanInt(r row) (n int64, err error) {

@@ -607,3 +607,26 @@ UPDATE balances SET movements = coalesce((
       ELSE sum(CASE WHEN j.key IN ('pending', 'available', 'frozen', 'reserve') THEN 1 ELSE 0 END) END AS n
     FROM transfers AS t, {each t.postings} AS j GROUP BY t.id, t.merchant, t.live, t.kind) AS m
   WHERE m.merchant = balances.merchant AND m.live = balances.live), 0);
+
+-- version 11
+-- Each payment is counted twice: in the day it was created (days since 1970,
+-- UTC), and in day -1, which is all days.
+CREATE TABLE tallies (
+  shop TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  day BIGINT NOT NULL,
+  rail TEXT NOT NULL,
+  country TEXT NOT NULL,
+  status TEXT NOT NULL,
+  method TEXT NOT NULL,
+  n BIGINT NOT NULL,
+  PRIMARY KEY (shop, live, day, rail, country, status, method)
+){hot};
+INSERT INTO tallies (shop, live, day, rail, country, status, method, n)
+SELECT shop, live, -1, rail, country, status, method, n FROM counters;
+INSERT INTO tallies (shop, live, day, rail, country, status, method, n)
+SELECT shop, live, created_at / 86400000000, rail, country, status, method, count(*) FROM payments
+GROUP BY shop, live, created_at / 86400000000, rail, country, status, method;
+DROP TABLE counters;
+ALTER TABLE tallies RENAME TO counters;
+CREATE INDEX payments_kind ON payments (shop, live, rail, country, status, id);

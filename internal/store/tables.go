@@ -124,7 +124,7 @@ func queries() []string {
 		processingTable.insert, processingTable.update, takeProcessing,
 		claimsTable.insert, claimsTable.update, subscriptionsTable.insert, subscriptionsTable.update,
 		upsertBalances, upsertCounters, selectBalancesForUpdate,
-		selectBalances, selectMismatched, selectPayment, selectAnyPayment, countPayments, countProcessing, countByOrder,
+		selectBalances, selectMismatched, selectPayment, selectAnyPayment,
 		selectOnce, selectMerchant, selectShop, selectShops, selectKeyByHash, selectKey, selectLogin, countMerchants,
 		selectSecrets, insertSecret, selectRailIDs, insertRailIDs,
 		storyTransfers, storyClaims, storyEvents, storyDeliveries, storyReceipts,

@@ -422,52 +422,6 @@ func (w *write) addBalances(steps []step) []step {
 	return append(steps, step{text: w.s.text(upsertBalances), args: rows.args()})
 }
 
-// upsertCounters adds to the counters of payments.
-const upsertCounters = `
-INSERT INTO counters (shop, live, rail, method, country, status, n)
-SELECT shop, live, rail, method, country, status, n
-FROM {rows: shop TEXT, live BOOLEAN, rail TEXT, method TEXT, country TEXT, status TEXT, n BIGINT} AS r
-WHERE TRUE
-ON CONFLICT (shop, live, rail, method, country, status) DO UPDATE SET n = counters.n + excluded.n`
-
-var counterRows = parseColumns("shop TEXT, live BOOLEAN, rail TEXT, method TEXT, country TEXT, status TEXT, n BIGINT")
-
-// counter is what a list may be filtered by.
-type counter struct {
-	shop                          string
-	live                          bool
-	rail, method, country, status string
-}
-
-func (w *write) addCounters(steps []step) []step {
-	deltas := map[counter]int64{}
-	for _, p := range gather(w.kept, payments, nil) {
-		if p.Status == p.Stored || p.Status == pay.Processing {
-			continue // processing has no counter
-		}
-		key := counter{p.Shop, p.Live, p.RailID, p.Method, p.Country, string(p.Status)}
-		deltas[key]++
-		if p.Stored != "" && p.Stored != pay.Processing {
-			key.status = string(p.Stored)
-			deltas[key]--
-		}
-	}
-	maps.DeleteFunc(deltas, func(_ counter, n int64) bool { return n == 0 })
-	if len(deltas) == 0 {
-		return steps
-	}
-	rows := newRows(w.s.db.dialect(), counterRows, len(deltas))
-	for _, k := range slices.SortedFunc(maps.Keys(deltas), counter.compare) {
-		rows.text(k.shop).flag(k.live).text(k.rail, k.method, k.country, k.status).number(deltas[k]).next()
-	}
-	return append(steps, step{text: w.s.text(upsertCounters), args: rows.args()})
-}
-
-func (k counter) compare(o counter) int {
-	return cmp.Or(strings.Compare(k.shop, o.shop), strings.Compare(k.rail, o.rail), strings.Compare(k.country, o.country),
-		strings.Compare(k.status, o.status), strings.Compare(k.method, o.method), btoi(k.live)-btoi(o.live))
-}
-
 // report answers the callers once the transaction is durable.
 func (w *write) report() {
 	for _, c := range w.kept {

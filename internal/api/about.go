@@ -1,0 +1,283 @@
+package api
+
+import (
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// about says of an operation what does not follow from its types: what it
+// does, the codes that are its own, what a request looks like.
+type about struct {
+	text    string // Markdown: paragraphs, lists, code
+	replies string // what comes back; empty: the status's name
+	codes   []pay.Code
+	body    []sample // none: composed from the schema
+	anyShop bool     // a whole merchant's credentials will do
+}
+
+// sample is one example of a request.
+type sample struct{ name, summary, json string }
+
+// body is a single example.
+func body(text string) []sample { return []sample{{"example", "Example", text}} }
+
+func aboutOf(method, path string) about {
+	if rest, ok := strings.CutPrefix(path, "/transactions"); ok {
+		path = "/payments" + rest // an alias behaves identically
+	}
+	return abouts[strings.ToUpper(method)+" "+path]
+}
+
+var (
+	chargeCodes = []pay.Code{
+		pay.CodeAmountInvalid, pay.CodeAmountAboveMaximum, pay.CodeAmountOutOfLimits,
+		pay.CodeUnsupportedMethod, pay.CodeUnsupportedCountry, pay.CodeProductionKeyRefused, pay.CodeForbidden,
+		pay.CodeCardDeclined, pay.CodeInsufficientFunds, pay.CodeExpiredCard, pay.CodeFraudBlocked, pay.CodeThreeDSRequired,
+		pay.CodeCascadeExhausted,
+	}
+	paymentSamples = []sample{
+		{"pix", "PIX in Brazil", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725","merchantOrderId":"order-1001","userEmail":"ana@example.com"}`},
+		{"card", "A card", `{"amount":25.5,"paymentMethodId":"sbx_card","merchantOrderId":"order-1002"}`},
+		{"hosted", "With our own checkout page", `{"amount":25.5,"paymentMethodId":"sbx_cash","hostedCheckout":true,"returnUrl":"https://shop.example/thanks"}`},
+	}
+)
+
+// abouts has a line for every operation, by method and path; an alias shares
+// that of what it stands for.
+var abouts = map[string]about{
+	"POST /auth/token": {
+		text: "Send both halves of a key pair of one environment. The access token goes into the `Authorization` header of every other call; " +
+			"it lives as long as `expiresIn` says. The refresh token lives 30 days and works once.\n\n" +
+			"A raw secret key works as the bearer value too.",
+		codes: []pay.Code{pay.CodeInvalidAPIKey},
+		body:  body(`{"apiKey":"pk_test_example-not-a-real-key","secretKey":"sk_test_example-not-a-real-key"}`),
+	},
+	"POST /auth/refresh": {
+		text:  "Gives a new pair of tokens. The refresh token that was sent stops working; sending it twice ends the login.",
+		codes: []pay.Code{pay.CodeInvalidToken},
+		body:  body(`{"refreshToken":"rt_example-not-a-real-token"}`),
+	},
+	"GET /ping": {text: "Shows whose credentials these are. It changes nothing.", anyShop: true},
+	"GET /me":   {text: "The merchant behind the credentials, what it may use, and its balance in this environment.", anyShop: true},
+	"GET /me/balance": {
+		text:    "Where the merchant's money is, what was paid in fees, and what about the books a person should look at.",
+		anyShop: true,
+	},
+	"GET /me/balance/movements": {text: "Every line of the merchant's account, newest first.", anyShop: true},
+	"GET /payment-methods": {
+		text: "Every method in one reply. Offer those whose `routable` is true: each can be charged with `POST /payments` and the same " +
+			"`paymentMethodId`. Read the ids from here; they are never reused.",
+	},
+	"POST /payments": {
+		text: "Takes a payment through the cascade of providers. A card is approved or declined at once; other methods start as `pending` and " +
+			"the shopper pays at `paymentFormUrl` (or at `checkoutUrl` with `hostedCheckout`). Rely on webhooks for what happens then.\n\n" +
+			"A declined or exhausted payment answers with the error; it is stored and listed as `failed`, and `details.transactionId` names it.\n\n" +
+			"Send an `Idempotency-Key`: a repeat gets the first reply, and nobody is charged twice.",
+		codes: chargeCodes, body: paymentSamples,
+	},
+	"GET /payments": {
+		text: "The shop's payments, newest first. Page with `limit` and `offset`, or with `starting_after` where new payments come in meanwhile: " +
+			"then `pagination.nextCursor` is the id to go on after.",
+	},
+	"GET /payments/{id}": {
+		text: "One payment, with `paymentData`: what the shopper needs to pay. Rely on webhooks rather than asking again and again.",
+	},
+	"POST /payments/{id}/simulate": {
+		text: "Plays the provider: `paid`, `failed` and `expired` move a pending payment, `refunded` and `chargeback` a completed one. " +
+			"Anything else is a conflict.",
+		codes: []pay.Code{pay.CodeConflictState, pay.CodeProductionKeyRefused, pay.CodeBalanceInsufficient},
+		body:  body(`{"action":"paid"}`),
+	},
+	"POST /payments/{id}/refund": {
+		text: "Gives a captured payment back, in whole or in part; more than once while something remains. It opens a claim of type `user_dispute`, " +
+			"whose id is `refundId`, and is drawn from the available balance, then from the pending one.",
+		codes: []pay.Code{pay.CodeAmountInvalid, pay.CodeAmountAboveMaximum, pay.CodeConflictState, pay.CodeBalanceInsufficient},
+		body:  []sample{{"part", "In part", `{"amount":50,"reason":"requested_by_customer"}`}, {"whole", "All that remains", `{}`}},
+	},
+	"GET /claims":      {text: "The shop's refunds, disputes and inquiries, newest first."},
+	"GET /claims/{id}": {text: "One claim, with its evidence and its history."},
+	"POST /claims/{id}/evidence": {
+		text:  "Answers a dispute with a text, a file, or both. The claim is then under review.",
+		codes: []pay.Code{pay.CodeConflictState, pay.CodeClaimAlreadyResolved},
+		body:  body(`{"kind":"delivery_proof","text":"Signed for by the customer on 12 November."}`),
+	},
+	"POST /claims/{id}/accept": {
+		text:  "Gives in to a dispute or an inquiry: the shopper is paid and the claim is resolved.",
+		codes: []pay.Code{pay.CodeConflictState, pay.CodeClaimAlreadyResolved},
+	},
+	"GET /claims/{id}/evidence/{evidenceId}/file": {
+		text:  "The file as it was sent, with its content type.",
+		codes: []pay.Code{pay.CodeNotFound}, replies: "The file.",
+	},
+	"POST /wallets": {
+		text: "Adds where withdrawals go: a bank account or an address. The destination is checked, kept encrypted and only ever shown masked. " +
+			"In production a new wallet waits before it can be used.",
+		codes: []pay.Code{pay.CodeUnsupportedCurrency, pay.CodeProductionKeyRefused, pay.CodeConflictState},
+		body: []sample{
+			{"bank", "A bank account in Mexico", `{"label":"Main","type":"bank_account","currency":"MXN","network":"spei","destination":"032180000118359719"}`},
+			{"crypto", "A USDT address", `{"label":"Treasury","type":"crypto","currency":"USDT","network":"tron","destination":"TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"}`},
+		},
+	},
+	"GET /wallets":         {text: "The shop's wallets, newest first."},
+	"GET /wallets/{id}":    {text: "One wallet. The destination is masked."},
+	"DELETE /wallets/{id}": {text: "Disables a wallet. What is on its way there still arrives."},
+	"POST /withdrawals": {
+		text: "Takes money out of the available balance to a wallet. The funds leave the balance at once and come back when the withdrawal fails or " +
+			"is canceled. In production the merchant must be verified first.",
+		codes: []pay.Code{
+			pay.CodeAmountInvalid, pay.CodeAmountAboveMaximum, pay.CodeAmountBelowMinimum, pay.CodeBalanceInsufficient, pay.CodeKYCRequired,
+			pay.CodeWalletNotFound, pay.CodeConflictState,
+		},
+		body: body(`{"amount":250,"walletId":"wal_` + suffix + `"}`),
+	},
+	"GET /withdrawals":      {text: "The shop's withdrawals, newest first."},
+	"GET /withdrawals/{id}": {text: "One withdrawal."},
+	"POST /withdrawals/{id}/cancel": {
+		text:  "Cancels a withdrawal while it is pending. The funds are back at once.",
+		codes: []pay.Code{pay.CodeConflictState},
+	},
+	"POST /kyc/init": {
+		anyShop: true,
+		text:    "Begins to verify the merchant: send a person to `url`. While a verification is open this answers 200 with it.",
+		body:    body(`{"level":"basic","subjectType":"company","returnUrl":"https://shop.example/verified"}`),
+	},
+	"GET /kyc/{id}": {text: "One verification. It is the merchant's, whichever shop asks.", anyShop: true},
+	"POST /sandbox/kyc/{id}": {
+		anyShop: true,
+		text:    "Plays the reviewer.",
+		codes:   []pay.Code{pay.CodeConflictState, pay.CodeProductionKeyRefused},
+		body:    body(`{"status":"verified"}`),
+	},
+	"GET /settlements": {text: "The merchant's batches, newest first. The first one is open: it still grows.", anyShop: true},
+	"GET /settlements/{id}": {
+		text: "One batch, with its sums. A closed one never changes; what comes later goes into the next.", anyShop: true,
+	},
+	"GET /settlements/{id}/transactions": {text: "The lines of a batch: payments, refunds, chargebacks, releases.", anyShop: true},
+	"GET /settlements/{id}/report": {
+		text:    "The receipt as PDF, or every line as CSV or JSON. The PDF is made when the batch is closed.",
+		codes:   []pay.Code{pay.CodeConflictState},
+		replies: "The report.", anyShop: true,
+	},
+	"POST /settlements/{id}/simulate": {
+		text:    "Plays the bank: the payout of a closed sandbox batch is confirmed.",
+		codes:   []pay.Code{pay.CodeSettlementAlreadyPaid, pay.CodeConflictState, pay.CodeProductionKeyRefused},
+		body:    body(`{"action":"paid"}`),
+		anyShop: true,
+	},
+	"POST /checkout/sessions": {
+		text: "Opens a page of ours for the shopper. Without `paymentMethodId` the shopper chooses the method there (`awaiting_method`); " +
+			"with it the payment is made at once, as by `POST /payments` with `hostedCheckout`. Redirect the shopper to `checkoutUrl`. " +
+			"A session lives 24 hours and makes one payment.",
+		codes: append([]pay.Code{pay.CodeUnsupportedCurrency, pay.CodeCheckoutSessionNotFound}, chargeCodes...),
+		body: []sample{
+			{"selector", "The shopper chooses", `{"amount":25.5,"country":"BR","customer":{"firstName":"Ana","lastName":"Souza","email":"ana@example.com","phone":"+55 11 91234-5678"},"merchantOrderId":"order-1001","returnUrl":"https://shop.example/thanks"}`},
+			{"one-shot", "With the method", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725","returnUrl":"https://shop.example/thanks"}`},
+		},
+	},
+	"GET /checkout/sessions/{token}": {text: "What the page shows. The token is the credential."},
+	"POST /checkout/sessions/{token}/select": {
+		text: "Chooses the method and makes the payment, once. The token is the credential. The browser then goes to `checkoutUrl`.",
+		codes: []pay.Code{
+			pay.CodeCheckoutSessionAlreadyCompleted, pay.CodeUnsupportedMethod, pay.CodeUnsupportedCountry, pay.CodeAmountOutOfLimits,
+			pay.CodeCardDeclined, pay.CodeInsufficientFunds, pay.CodeExpiredCard, pay.CodeFraudBlocked, pay.CodeThreeDSRequired, pay.CodeCascadeExhausted,
+		},
+		body: body(`{"paymentMethodId":"sbx_pix","customer":{"email":"ana@example.com","fullName":"Ana Souza","documentId":"52998224725"}}`),
+	},
+	"POST /webhooks": {
+		text: "Subscribes an endpoint to events. The `secret` that signs its deliveries is in this reply and nowhere else. " +
+			"Without `url` a managed inbox is made.",
+		body: []sample{
+			{"own", "Your own endpoint", `{"events":["payment.completed","payment.failed"],"url":"https://shop.example/hooks","description":"orders"}`},
+			{"managed", "A managed inbox", `{"events":["*"]}`},
+		},
+	},
+	"GET /webhooks":         {text: "The shop's subscriptions, newest first, without their secrets."},
+	"DELETE /webhooks/{id}": {text: "Ends a subscription. What was still on its way to it is dropped."},
+	"GET /webhooks/{id}":    {text: "One subscription, without its secret."},
+	"PATCH /webhooks/{id}": {
+		text: "Changes what is given; the secret is kept. `status` enables a subscription that was disabled.",
+		body: body(`{"events":["*"],"url":"https://shop.example/hooks"}`),
+	},
+	"POST /webhooks/{id}/rotate-secret": {
+		text: "Gives the subscription a new secret, shown here and nowhere else. For 24 hours deliveries are signed with both: `v1` is the new one, " +
+			"`v0` the old one.",
+	},
+	"GET /webhooks/{id}/deliveries": {text: "What was sent to the endpoint and what came of it, newest first."},
+	"GET /webhooks/{id}/deliveries/{deliveryId}": {
+		text: "One delivery with its payload and every try.",
+	},
+	"POST /webhooks/{id}/deliveries/{deliveryId}/replay": {
+		text:  "Sends a failed delivery again, the same one: it keeps its id and counts its tries on. It leaves within five seconds.",
+		codes: []pay.Code{pay.CodeConflictState},
+	},
+	"GET /webhooks/{id}/inbox": {text: "What a managed inbox received, its signature checked, newest first."},
+	"GET /sandbox/clock": {
+		text:  "The merchant's own sandbox time.",
+		codes: []pay.Code{pay.CodeProductionKeyRefused}, anyShop: true,
+	},
+	"POST /sandbox/clock": {
+		text: "Moves the sandbox time of the merchant forward, so that expiry, settlement, reserve releases and retries can be seen in seconds. " +
+			"It does not go back.",
+		codes: []pay.Code{pay.CodeProductionKeyRefused}, anyShop: true,
+		body: body(`{"advance":"48h"}`),
+	},
+}
+
+// tagTexts are the parts of the API in the order of reading.
+var tagTexts = []struct{ name, text string }{
+	{"Authentication", "Exchange a key pair for tokens."},
+	{"Merchant", "Who you are, and your balance."},
+	{"Catalog", "What a shopper can pay with."},
+	{"Payments", "Take payments and read them. `/transactions` is the older name of `/payments` and behaves identically."},
+	{"Refunds", "Give money back."},
+	{"Checkout", "Payment pages that we host."},
+	{"Claims", "Refunds, disputes and inquiries."},
+	{"Settlements", "What became available, batch by batch."},
+	{"Payouts", "Where withdrawals go, and taking your money out."},
+	{"Verification", "Show who you are."},
+	{"Webhooks", "Subscribe to events, and see what was delivered."},
+	{"Sandbox", "Play every part without real money. Test keys only."},
+	{"Events", "What we POST to your endpoints. Answer any 2xx within 10 seconds; work on it afterwards."},
+}
+
+const introduction = `Payment orchestration for Latin America: one API over a cascade of providers.
+
+**Conventions.** Requests and replies are JSON in UTF-8 with camelCase names. Times are ISO 8601 in UTC. Money is a JSON number in major units, an exact decimal: a payment's ` + "`amount`" + ` is in USD, ` + "`amountLocal`" + ` in the shopper's currency. Ids are opaque. Unknown fields of a request are ignored; new fields may appear in replies.
+
+**Environments.** A test key reaches the sandbox, a live key production. The two never mix.
+
+**Idempotency.** Send an ` + "`Idempotency-Key`" + ` with every request that moves money. A repeat within 7 days gets the first reply, marked ` + "`Idempotency-Replayed: true`" + `; the same key with another body is a conflict.
+
+**Lists.** ` + "`limit`" + ` (1 to 100) and ` + "`offset`" + ` are clamped; ` + "`pagination.total`" + ` counts what the filter selects.
+
+**Errors.** One envelope; switch on ` + "`error.code`" + `, never on the message.
+
+**Versions.** Replies carry ` + "`Service-Version`" + `. A request may send it; an unknown one is refused.`
+
+// eventTexts say when each event fires (contract: Event types).
+var eventTexts = map[pay.EventType]string{
+	pay.PaymentCompleted:    "The shopper paid: a pending payment was confirmed, or a card approved at once.",
+	pay.PaymentFailed:       "The payment was declined, no provider took it, or it expired: `failure.code` says which.",
+	pay.PaymentRefunded:     "A completed payment was refunded, in full or in part. `data.object.refund` is the refund.",
+	pay.PaymentCaptured:     "An older name of payment.completed, from the sandbox's simulator only. Subscribe to payment.completed.",
+	pay.ChargebackCreated:   "A dispute was opened against a completed payment.",
+	pay.ClaimOpened:         "A claim of any kind was opened: a refund, a chargeback or an inquiry.",
+	pay.ClaimResolved:       "A claim reached its end: approved, rejected, expired or withdrawn.",
+	pay.SettlementClosed:    "A settlement batch was closed.",
+	pay.SettlementPDFReady:  "The PDF of a closed settlement can be fetched.",
+	pay.WithdrawalCompleted: "A withdrawal arrived.",
+	pay.WithdrawalFailed:    "A withdrawal failed; the money is back in the balance.",
+}
+
+// deliveryHeaders are those of each delivery (contract: Events, Delivery).
+var deliveryHeaders = []struct{ name, doc, example string }{
+	{"X-Service-Signature", "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>` with the subscription's secret; for 24 hours after a rotation " +
+		"also `v0=` with the one before. Compare in constant time; refuse what is more than 300 seconds old.",
+		"t=1763726400,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd"},
+	{"X-Service-Event", "The event's type.", "payment.completed"},
+	{"X-Service-Delivery", "The delivery's id, the same on every try.", "dlv_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"},
+	{"webhook-id", "The event's id, for Standard Webhooks libraries.", "evt_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6-1"},
+	{"webhook-timestamp", "Unix seconds.", "1763726400"},
+	{"webhook-signature", "The Standard Webhooks signature.", "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="},
+}

@@ -1,0 +1,290 @@
+package api
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// Examples of replies and events are composed from their schemas, so that each
+// has exactly the fields that the document promises: a property is what
+// samples has under "Schema.property" or "property", else the example, the
+// first value of the enumeration or a value of the type in its schema. Optional
+// properties are left out unless samples has them under "Schema.property".
+
+// parse reads a JSON literal of this package.
+func parse(text string) any {
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		panic("api: an example that is no JSON: " + err.Error() + ": " + text) // our own text
+	}
+	return v
+}
+
+// compose returns an example of a schema. parent and name say which property
+// of which component it is of; both are empty for a whole body.
+func (d document) compose(schema object, parent, name string) any {
+	if ref, ok := schema["$ref"].(string); ok {
+		component := strings.TrimPrefix(ref, "#/components/schemas/")
+		return d.compose(d.schema(component), component, "")
+	}
+	if schema["anyOf"] != nil && schema["properties"] == nil { // a reference or null
+		return nil
+	}
+	switch kind := typeOf(schema); kind {
+	case "object":
+		return d.composeObject(schema, parent)
+	case "":
+		if len(schema) == 0 { // anything
+			return object{}
+		}
+	case "array":
+		items, _ := schema["items"].(object)
+		if items == nil {
+			return []any{}
+		}
+		return []any{d.property(items, parent, name)}
+	}
+	if examples := list(schema["examples"]); len(examples) > 0 {
+		return examples[0]
+	}
+	if values := list(schema["enum"]); len(values) > 0 {
+		return values[0]
+	}
+	if nullable(schema) {
+		return nil
+	}
+	switch typeOf(schema) {
+	case "integer", "number":
+		return 1
+	case "boolean":
+		return true
+	}
+	return "text"
+}
+
+func (d document) composeObject(schema object, component string) object {
+	example := object{}
+	required := list(schema["required"])
+	properties, _ := schema["properties"].(object)
+	for name, p := range properties {
+		property, _ := p.(object)
+		if _, wanted := samples[component+"."+name]; wanted || slices.Contains(required, any(name)) {
+			example[name] = d.property(property, component, name)
+		}
+	}
+	return example
+}
+
+// property is the example of one property.
+func (d document) property(schema object, component, name string) any {
+	if sample, ok := samples[component+"."+name]; ok && fits(sample, schema) {
+		return sample
+	}
+	if examples := list(schema["examples"]); len(examples) > 0 && typeOf(schema) == "string" && schema["format"] == nil {
+		return examples[0] // of this property, where that of a number is of every amount
+	}
+	if sample, ok := samples[name]; ok && fits(sample, schema) {
+		return sample
+	}
+	if nullable(schema) && schema["format"] != nil {
+		return nil
+	}
+	return d.compose(schema, component, name)
+}
+
+// fits reports whether a sample may stand for a property: the same word may
+// name things of different types.
+func fits(sample any, schema object) bool {
+	if values := list(schema["enum"]); len(values) > 0 && sample != nil {
+		return slices.Contains(values, sample)
+	}
+	if sample == nil {
+		return nullable(schema) || schema["anyOf"] != nil
+	}
+	switch kind := typeOf(schema); sample.(type) {
+	case string:
+		return kind == "string"
+	case bool:
+		return kind == "boolean"
+	case int, float64:
+		return kind == "number" || kind == "integer"
+	case []any:
+		return kind == "array"
+	case object:
+		return kind == "object" || schema["$ref"] != nil || schema["anyOf"] != nil
+	}
+	return false
+}
+
+func typeOf(schema object) string {
+	switch t := schema["type"].(type) {
+	case string:
+		return t
+	case []any:
+		for _, kind := range t {
+			if kind != "null" {
+				text, _ := kind.(string)
+				return text
+			}
+		}
+	}
+	if schema["properties"] != nil {
+		return "object"
+	}
+	return ""
+}
+
+func nullable(schema object) bool { return slices.Contains(list(schema["type"]), any("null")) }
+
+// set changes a value at a dotted path of an example.
+func set(example object, path string, value any) {
+	for {
+		key, rest, deeper := strings.Cut(path, ".")
+		if !deeper {
+			example[key] = value
+			return
+		}
+		example, path = under(example, key), rest
+	}
+}
+
+const (
+	sampleTime = "2026-11-21T12:00:00.000Z"
+	suffix     = "01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"
+)
+
+// samples are the values of examples: one PIX payment of 25.50 USD, and what
+// came of it.
+var samples = map[string]any{
+	"id": "TXN-" + suffix, "transactionId": "TXN-" + suffix, "merchantId": "mer_" + suffix, "shopId": "shp_" + suffix,
+	"subscriptionId": "wh_" + suffix, "eventId": "evt_" + suffix + "-1", "claimId": "CLM-" + suffix, "refundId": "CLM-" + suffix,
+	"deliveryId": "wd_" + suffix + "-1-" + suffix, "walletId": "wal_" + suffix, "withdrawalId": "wdr_" + suffix,
+	"verificationId": "kyc_" + suffix, "sessionId": "cs_example-not-a-real-token", "token": "cs_example-not-a-real-token",
+	"requestId": "req_" + suffix, "completedTxId": nil, "existingTxId": "TXN-" + suffix,
+	"Named.id": "mer_" + suffix, "Named.name": "Acme", "Profile.id": "mer_" + suffix, "Profile.name": "Acme",
+	"Claim.id": "CLM-" + suffix, "Subscription.id": "wh_" + suffix, "UnsubscribeOutBody.id": "wh_" + suffix,
+	"Event.id": "evt_" + suffix + "-1", "EventRequest.id": "req_" + suffix, "RotateOutBody.id": "wh_" + suffix,
+	"DeletedOutBody.id": "wal_" + suffix, "evidenceId": "ev_" + suffix,
+
+	"amountLocal": 137.7, "currencyLocal": "BRL", "fxRate": 5.4, "Refund.amount": 137.7, "Refund.currency": "BRL",
+	"Claim.amount": 137.7, "Claim.currency": "BRL", "amountUsd": 25.5, "Claim.frozenUsd": 25.5, "Claim.feeUsd": 0,
+	"refundedAmountLocal": 0, "refundableAmountLocal": 137.7, "currency": "USD",
+	"Fees.platform": 0.31, "Fees.provider": 0.25, "Fees.network": 0, "Fees.total": 0.56, "CreatedSettlement.reserve": 1.28,
+	"Settlement.type": "delayed", "CreatedSettlement.type": "delayed", "delay": "48h",
+	"Transaction.status": "completed", "Created.status": "pending", "TransactionSummary.status": "completed",
+	"paymentMethodId": "sbx_pix", "paymentMethod": "pix", "method": "pix", "country": "BRA", "merchantOrderId": "order-1001",
+	"paymentFormUrl": "https://pay.example.com/pay/TXN-" + suffix, "Created.expiresAt": "2026-11-22T12:00:00.000Z",
+	"Timestamps.completed": "2026-11-21T12:03:10.000Z", "Timestamps.updated": "2026-11-21T12:03:10.000Z",
+	"checkoutUrl": "https://pay.example.com/c/TXN-" + suffix, "SessionCreated.checkoutUrl": "https://pay.example.com/checkout/cs_example-not-a-real-token",
+	"SessionCreated.paymentMethodId": nil, "returnUrl": "https://shop.example/thanks", "customerIp": "203.0.113.7", "firstName": "Ana", "lastName": "Souza",
+	"phone": "+55 11 91234-5678", "fullName": "Ana Souza",
+	"failure": nil, "PaymentData.type": "pix", "qrCodeImageUrl": "https://pay.example.com/pay/TXN-" + suffix + "/qr.svg",
+	"eventsFired": []any{"payment.completed", "payment.captured"}, "SimulateOutBody.status": "completed",
+
+	"Method.paymentMethodId": "1001", "methodLabel": "PIX", "Method.name": "PIX", "Method.country": "BR", "countryIso3": "BRA",
+	"channel": "ONLINE", "currencies": []any{"BRL"}, "Limit.currency": "BRL", "Limit.min": 1, "Limit.max": 50000,
+	"minTxUsd": 0.19, "maxTxUsd": 9259.25, "MethodFee.percent": 0.99, "MethodFee.flat": 0, "unroutableReason": nil,
+	"MethodsOutBody.shop": object{"id": "shp_" + suffix, "name": "Acme"}, "advanceSeconds": 172800,
+	"count": 1, "totalAvailable": 5, "routableCount": 1, "FiltersStruct.country": "BRA", "FiltersStruct.channel": nil, "FiltersStruct.method": "pix",
+
+	"email": "ops@acme.example", "industry": "retail", "tier": "standard", "trustScore": 600,
+	"crypto": []any{}, "methods": nil, "Capabilities.methods": []any{"pix", "spei", "bank_transfer", "card", "cash"},
+	"Buckets.available": 1250.75, "Buckets.pending": 310.2, "Buckets.frozen": 25.5, "Buckets.reserve": 81.4,
+	"rollingReservePct": 5, "withdrawalFeeUsd": 2.5, "ledgerWarnings": []any{},
+	"grossVolume": 1710.05, "platformFees": 20.52, "processingFees": 16.93, "flatFees": 4.75, "chargebackFees": 0, "totalFees": 42.2, "netBalance": 1667.85,
+	"Movement.amount": 24.94, "bucket": "pending", "settlementId": nil, "Movement.claimId": nil, "Movement.withdrawalId": nil, "balanceAfter": 310.2, "description": "PIX payment order-1001",
+	"Release.amount": 1.28, "Release.percent": 5, "Release.status": "scheduled", "releaseAt": "2027-05-20T00:00:00.000Z",
+
+	"accessToken": "eyJhbGciOiJIUzI1NiJ9.example.not-a-real-token", "refreshToken": "rt_example-not-a-real-token", "tokenType": "Bearer",
+	"expiresIn": 900, "refreshExpiresIn": 2592000, "keyKind": "secret", "keyId": "sk_test_…yQl8", "apiVersion": "2026-11-21",
+	"environment": "sandbox",
+
+	"url": "https://shop.example/hooks", "events": []any{"payment.completed", "payment.failed"}, "managed": false, "Subscription.status": "enabled",
+	"disabledReason": nil, "Subscription.description": "orders", "secretPreview": "whsec_…3fGh", "previousSecretExpiresAt": nil,
+	"lastDeliveryAt": sampleTime, "deleted": true, "secret": "whsec_example-not-a-real-secret", "attempts": 1, "maxAttempts": 11,
+	"Delivery.status": "delivered", "DeliveryDetail.status": "delivered", "lastStatusCode": 204, "lastDurationMs": 83, "lastAttemptAt": sampleTime, "deliveredAt": sampleTime,
+	"Attempt.statusCode": 204, "Attempt.durationMs": 83, "lastError": nil, "lastResponseSnippet": nil,
+	"Replay.previousStatus": "dead_letter", "note": "the dispatcher sends it within five seconds",
+	"ReceivedHeaders.X-Service-Delivery": "dlv_" + suffix + "-1-" + suffix, "ReceivedHeaders.X-Service-Event": "payment.completed",
+	"ReceivedHeaders.X-Service-Signature": "t=1763726400,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd",
+	"ReceivedHeaders.webhook-id":          "evt_" + suffix + "-1", "ReceivedHeaders.webhook-timestamp": "1763726400",
+	"ReceivedHeaders.webhook-signature": "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+
+	"Settlement.status": "closed", "Settlement.transactionCount": 42, "Settlement.grossVolume": 1710.05, "Settlement.refunds": 25.5, "chargebacks": 0,
+	"Settlement.chargebackFees": 0, "reserveHeld": 85.5, "reserveReleased": 0, "adjustments": 0, "netAmount": 1556.85,
+	"periodEnd": sampleTime, "closedAt": sampleTime, "paidAt": nil,
+	"pdfUrl":                 "https://pay.example.com/api/v1/settlements/STL-" + suffix + "/report?format=pdf",
+	"csvUrl":                 "https://pay.example.com/api/v1/settlements/STL-" + suffix + "/report?format=csv",
+	"SettlementLine.claimId": nil, "SettlementLine.amount": 25.5, "SettlementLine.reserve": -1.28, "SettlementLine.net": 23.66, "SettlementLine.netAmount": 23.66,
+
+	"Withdrawal.amount": 250, "Withdrawal.feeUsd": 2.5, "Withdrawal.netAmount": 247.5, "Withdrawal.reference": "CSC-Q6P5R3N2", "label": "Main",
+	"requiredDocuments": []any{"company_registration", "identity_document"}, "Verification.url": "https://pay.example.com/kyc/kyc_" + suffix,
+
+	"Claim.type": "user_dispute", "Claim.status": "pending", "Refund.status": "pending", "outcome": nil, "reason": "requested_by_customer",
+	"networkReasonCode": nil, "evidenceDueBy": nil, "evidence": []any{}, "resolvedAt": nil, "actor": "merchant", "ClaimStep.note": nil,
+	"ClaimStep.status": "pending",
+
+	"total": 1, "limit": 50, "offset": 0, "pages": 1, "sequence": 1, "idempotencyKey": nil, "Event.data.previous": nil,
+	"EventPrevious.status": "pending",
+}
+
+// eventOrder is the order of an event's fields (gaps: Events).
+var eventOrder = []any{"id", "type", "apiVersion", "createdAt", "environment", "merchantId", "shopId", "sequence", "request", "data"}
+
+// eventSamples is how the events' examples differ.
+var eventSamples = map[pay.EventType]object{
+	pay.PaymentFailed: {
+		"data.object.status": "failed", "data.object.refundableAmountLocal": 0,
+		"data.object.failure":    object{"code": "cascade_exhausted", "declineCode": nil, "message": "no provider took the payment"},
+		"data.object.timestamps": object{"created": sampleTime, "updated": sampleTime, "failed": sampleTime},
+	},
+	pay.PaymentRefunded: {
+		"sequence": 2, "data.previous.status": "completed", "data.object.status": "refunded",
+		"data.object.refundedAmountLocal": 137.7, "data.object.refundableAmountLocal": 0,
+		"data.object.refund": object{"refundId": "CLM-" + suffix, "transactionId": "TXN-" + suffix, "amount": 137.7, "amountUsd": 25.5,
+			"currency": "BRL", "status": "pending", "reason": "requested_by_customer", "createdAt": sampleTime},
+	},
+	pay.ChargebackCreated:   {"data.object.type": "chargeback", "data.object.status": "needs_evidence", "data.previous": object{}},
+	pay.ClaimOpened:         {"data.previous": object{}},
+	pay.SettlementClosed:    {"data.previous": object{"status": "open"}, "data.object.pdfUrl": nil},
+	pay.SettlementPDFReady:  {"sequence": 2, "data.previous": object{}},
+	pay.WithdrawalCompleted: {"sequence": 2, "data.object.status": "completed", "data.object.completedAt": sampleTime, "data.previous": object{"status": "processing"}},
+	pay.WithdrawalFailed: {
+		"sequence": 2, "data.object.status": "failed", "data.object.failedAt": sampleTime, "data.previous": object{"status": "processing"},
+		"data.object.failureCode": "account_closed", "data.object.failureMessage": "the bank account is closed",
+	},
+	pay.ClaimResolved: {
+		"sequence": 2, "data.object.status": "approved", "data.object.outcome": "approved", "data.object.frozenUsd": 0,
+		"data.object.resolvedAt": sampleTime, "data.previous": object{"status": "pending"},
+	},
+}
+
+// parameterExample is what a path or query parameter looks like.
+func parameterExample(o operation, name string) (any, bool) {
+	if name == "id" {
+		for prefix, id := range map[string]string{
+			"/payments": "TXN-", "/transactions": "TXN-", "/webhooks": "wh_", "/claims": "CLM-", "/settlements": "STL-",
+			"/wallets": "wal_", "/withdrawals": "wdr_", "/kyc": "kyc_",
+		} {
+			if strings.HasPrefix(o.path, prefix+"/") {
+				return id + suffix, true
+			}
+		}
+	}
+	switch name {
+	case "from":
+		return "2026-11-01", true
+	case "to":
+		return "2026-12-01", true
+	case "starting_after":
+		return "TXN-" + suffix, true
+	case "Idempotency-Key":
+		return "order-1001", true
+	case "transactionId", "deliveryId", "token", "merchantOrderId", "paymentMethodId", "country", "method":
+		return samples[name], true
+	}
+	return nil, false
+}

@@ -1,0 +1,83 @@
+package api
+
+import "github.com/cascadapay/cascada/internal/pay"
+
+// explanation is what the document tells of a code: what it means, and what
+// its example has beside that.
+type explanation struct {
+	meaning string
+	param   string
+	decline string
+	details string // JSON
+}
+
+const sampleTransaction = `"transactionId":"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+
+// explanations has a row for every code (contract: Codes; gaps: Errors).
+var explanations = map[pay.Code]explanation{
+	pay.CodeMissingCredentials:   {meaning: "There is no Authorization header, or it is empty."},
+	pay.CodeInvalidAPIKey:        {meaning: "The key is unknown, revoked or of another environment, or a refresh token was sent in its place."},
+	pay.CodeInvalidToken:         {meaning: "The token is damaged, altered or signed by somebody else."},
+	pay.CodeTokenExpired:         {meaning: "The access token has expired: get a new one from /auth/refresh or /auth/token."},
+	pay.CodeShopRequired:         {meaning: "The credentials are the whole merchant's: name the shop with shopId, or use a shop's own key."},
+	pay.CodeProductionKeyRefused: {meaning: "This is for the sandbox only: use a test key."},
+	pay.CodeKeyKindNotAllowed:    {meaning: "A publishable key may not do this: use a secret key."},
+	pay.CodeForbidden:            {meaning: "The merchant or shop named in the body is not one of these credentials'.", param: "shopId"},
+
+	pay.CodeContentTypeRequired: {meaning: "The body must be sent as application/json."},
+	pay.CodeInvalidJSON:         {meaning: "The body is not JSON."},
+	pay.CodeInvalidRequest: {meaning: "A parameter, header or field is wrong: details.issues lists each.", param: "country",
+		details: `{"issues":[{"path":"country","message":"country must be an ISO 3166 code of two or three letters"}]}`},
+	pay.CodeMissingField: {meaning: "A required field is absent: param names it.", param: "amount",
+		details: `{"issues":[{"path":"amount","message":"amount is required"}],"missingFields":["amount"]}`},
+	pay.CodeNotFound:         {meaning: "There is no such thing here, or it is another merchant's."},
+	pay.CodeMethodNotAllowed: {meaning: "The endpoint does not take this HTTP method; the Allow header lists those it takes."},
+	pay.CodePayloadTooLarge:  {meaning: "The body is larger than 1 MiB."},
+
+	pay.CodeUnsupportedMethod:   {meaning: "The payment method is unknown, or not for this environment.", param: "paymentMethodId"},
+	pay.CodeUnsupportedCountry:  {meaning: "The payment method is not available in this country.", param: "country"},
+	pay.CodeUnsupportedCurrency: {meaning: "The payment method does not take this currency.", param: "country"},
+	pay.CodeAmountInvalid: {meaning: "The amount is not a JSON number above 0 with at most two decimals.", param: "amount",
+		details: `{"issues":[{"path":"amount","message":"amount must be above 0, in USD with at most two decimals"}]}`},
+	pay.CodeAmountBelowMinimum: {meaning: "The amount is below the provider's minimum.", param: "amount"},
+	pay.CodeAmountAboveMaximum: {meaning: "The amount is above the maximum.", param: "amount",
+		details: `{"issues":[{"path":"amount","message":"amount must be at most 100000 USD"}]}`},
+	pay.CodeAmountOutOfLimits: {meaning: "The local amount is outside the method's bounds, which details.limit tells.", param: "amount",
+		details: `{"limit":{"min":10,"max":10000,"currency":"MXN"},"boundViolated":"max"}`},
+
+	pay.CodeIdempotencyConflict: {meaning: "The Idempotency-Key was used with another body, or its first request is still running (details.reason).",
+		details: `{"reason":"body_differs"}`},
+	pay.CodeConflictState: {meaning: "The object's state does not allow this.", details: `{"from":"completed","action":"paid"}`},
+
+	pay.CodeCardDeclined:      {meaning: "The issuer declined; decline_code says why.", decline: "do_not_honor", details: "{" + sampleTransaction + "}"},
+	pay.CodeInsufficientFunds: {meaning: "The card has not enough funds.", decline: "insufficient_funds", details: "{" + sampleTransaction + "}"},
+	pay.CodeExpiredCard:       {meaning: "The card has expired.", decline: "expired_card", details: "{" + sampleTransaction + "}"},
+	pay.CodeFraudBlocked:      {meaning: "The risk engine blocked the payment.", decline: "fraud_suspected", details: "{" + sampleTransaction + "}"},
+	pay.CodeKYCRequired: {meaning: "The merchant must be verified first: start at POST /kyc/init.",
+		details: `{"helpUrl":"https://pay.example.com/docs#tag-verification"}`},
+	pay.CodeThreeDSRequired: {meaning: "The issuer wants to see the shopper: redirect to details.redirectUrl.",
+		details: "{" + sampleTransaction + `,"redirectUrl":"https://pay.example.com/pay/TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"}`},
+	pay.CodeThreeDSFailed: {meaning: "The shopper did not pass the issuer's challenge.", details: "{" + sampleTransaction + "}"},
+
+	pay.CodeBalanceInsufficient:   {meaning: "The balance does not cover this."},
+	pay.CodeSettlementAlreadyPaid: {meaning: "The settlement is paid already."},
+	pay.CodeClaimAlreadyResolved:  {meaning: "The claim is resolved: it takes no more evidence or changes."},
+	pay.CodeRateLimited:           {meaning: "Too many requests: wait as long as Retry-After says, and back off with jitter."},
+
+	pay.CodeShopNotFound:                    {meaning: "There is no such shop."},
+	pay.CodeMerchantNotFound:                {meaning: "There is no such merchant."},
+	pay.CodeTransactionNotFound:             {meaning: "There is no such transaction, or it is another merchant's."},
+	pay.CodeCheckoutSessionNotFound:         {meaning: "The session's token is unknown, or older than 24 hours."},
+	pay.CodeCheckoutSessionAlreadyCompleted: {meaning: "The session has created its transaction, which details.existingTxId names: send the shopper there.", details: `{"existingTxId":"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"}`},
+	pay.CodeSettlementNotFound:              {meaning: "There is no such settlement, or it is another merchant's."},
+	pay.CodeClaimNotFound:                   {meaning: "There is no such claim, or it is another merchant's."},
+	pay.CodeWalletNotFound:                  {meaning: "There is no such wallet, or it is another merchant's."},
+	pay.CodeWithdrawalNotFound:              {meaning: "There is no such withdrawal, or it is another merchant's."},
+	pay.CodeWebhookNotFound:                 {meaning: "There is no such subscription, or it is another merchant's."},
+	pay.CodeWebhookDeliveryNotFound:         {meaning: "There is no such delivery, or it is another subscription's."},
+
+	pay.CodeCascadeExhausted: {meaning: "No provider took the payment; details.reason and details.attempts say why. The failed transaction is stored.",
+		details: "{" + sampleTransaction + `,"reason":"all_providers_failed","attempts":[{"order":1,"outcome":"unavailable","reasonCode":"issuer_unavailable","retryable":true,"durationMs":212}]}`},
+	pay.CodeServiceUnavailable: {meaning: "The service is busy or under maintenance: retry with exponential backoff."},
+	pay.CodeInternal:           {meaning: "Something went wrong on our side: retry with the same Idempotency-Key."},
+}

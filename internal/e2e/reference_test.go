@@ -1,0 +1,94 @@
+package e2e
+
+import (
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// read fetches a page outside the API.
+func (s *service) read(t *testing.T, path string) (*http.Response, string) {
+	t.Helper()
+	res, err := http.Get(s.URL + path)
+	must(t, err)
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	must(t, err)
+	return res, string(body)
+}
+
+func TestReferenceShowsTheWholeDocument(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		res, html := s.read(t, "/docs")
+		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/html; charset=utf-8" {
+			t.Fatalf("GET /docs: %d %v", res.StatusCode, res.Header)
+		}
+		ids := map[string]bool{}
+		for _, m := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(html, -1) {
+			if ids[m[1]] {
+				t.Errorf("two elements have the id %s", m[1])
+			}
+			ids[m[1]] = true
+		}
+		for path, item := range s.spec.paths {
+			for method, operation := range item.(map[string]any) {
+				id, _ := at(operation, "operationId")
+				if !ids[id.(string)] || !strings.Contains(html, `<code class="path">`+path+`</code>`) {
+					t.Errorf("the page does not show %s %s", method, path)
+				}
+			}
+		}
+		for name := range s.spec.tree["webhooks"].(map[string]any) {
+			if !ids["event-"+name] {
+				t.Errorf("the page does not show the event %s", name)
+			}
+		}
+		for _, code := range s.spec.tree["x-error-codes"].([]any) {
+			if name, _ := at(code, "code"); !ids["error-"+name.(string)] {
+				t.Errorf("the page does not show the error %v", name)
+			}
+		}
+		for _, m := range regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(html, -1) {
+			if !ids[m[1]] {
+				t.Errorf("a link leads to #%s, which is nowhere", m[1])
+			}
+		}
+	})
+}
+
+// The page asks nothing of other hosts and runs nothing that is not ours.
+func TestReferenceStandsAlone(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		res, html := s.read(t, "/docs")
+		policy := res.Header.Get("Content-Security-Policy")
+		if !strings.HasPrefix(policy, "default-src 'none';") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") {
+			t.Errorf("the policy is %q", policy)
+		}
+		for _, m := range regexp.MustCompile(`(?:src|href)="([^"#][^"]*)"`).FindAllStringSubmatch(html, -1) {
+			if !strings.HasPrefix(m[1], "/") || strings.HasPrefix(m[1], "//") {
+				t.Errorf("the page refers to %s", m[1])
+				continue
+			}
+			if res, _ := s.read(t, m[1]); res.StatusCode != http.StatusOK {
+				t.Errorf("the page refers to %s, which answers %d", m[1], res.StatusCode)
+			}
+		}
+		if found := regexp.MustCompile(`(?i)<[^>]+\s(on\w+|style)=|<style|<script>`).FindString(html); found != "" {
+			t.Errorf("the policy forbids what the page has: %s", found)
+		}
+		again, err := http.NewRequest(http.MethodGet, s.URL+"/docs", nil)
+		must(t, err)
+		again.Header.Set("If-None-Match", res.Header.Get("ETag"))
+		same, err := http.DefaultTransport.RoundTrip(again)
+		must(t, err)
+		same.Body.Close()
+		if same.StatusCode != http.StatusNotModified {
+			t.Errorf("the same page again: %d, want 304", same.StatusCode)
+		}
+		if res, _ := s.read(t, "/docs/nothing"); res.StatusCode != http.StatusNotFound {
+			t.Errorf("/docs/nothing answers %d", res.StatusCode)
+		}
+	})
+}

@@ -1,0 +1,122 @@
+package store_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// fill writes payments of many kinds over five days, some of them exactly at
+// midnight, and returns them newest first.
+func fill(t *testing.T, s *store.Store, random *rand.Rand) []pay.Payment {
+	t.Helper()
+	rails := []struct{ rail, method, country string }{
+		{"r1", "pix", "BRA"}, {"r2", "card", "USA"}, {"r2", "card", "MEX"}, {"r3", "cash", "MEX"}, {"r4", "cash", "COL"},
+	}
+	midnight := time.Date(2026, 11, 18, 0, 0, 0, 0, time.UTC)
+	var all []pay.Payment
+	for i := range 120 {
+		at := midnight.Add(time.Duration(random.Int64N(int64(5 * 24 * time.Hour)))).Truncate(time.Millisecond)
+		if i%10 == 0 {
+			at = midnight.Add(time.Duration(i%5) * 24 * time.Hour)
+		}
+		kind := rails[random.IntN(len(rails))]
+		p, err := pay.Create(pay.Order{
+			ID: id.New("TXN-", at), Scope: acme, Amount: money.New(2550, money.USD), Local: money.New(13770, money.BRL), Rate: rate(t),
+			Rail:    pay.Rail{ID: kind.rail, Method: kind.method, Limits: []pay.Limit{{Currency: money.BRL, Min: 1, Max: 1_000_000_00}}, Window: time.Hour},
+			Country: kind.country, OrderID: fmt.Sprintf("order-%d", i%7), Terms: pay.TermsOf(pay.Standard),
+		}, at)
+		must(t, err)
+		p, change := p.Try(routes[0], at)
+		must(t, s.Commit(ctx, change))
+		// It stays in processing, or goes a way of one or two steps.
+		ways := [][]pay.OutcomeKind{nil, {pay.Awaiting}, {pay.Approved}, {pay.Declined}, {pay.Awaiting, pay.Approved}, {pay.Awaiting, pay.Declined}}
+		for _, outcome := range ways[random.IntN(len(ways))] {
+			p, err = s.Payment(ctx, acme, p.ID)
+			must(t, err)
+			p, change = p.Resolve(pay.Outcome{Kind: outcome}, routes, at)
+			must(t, s.Commit(ctx, payload(change)))
+		}
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(a, b pay.Payment) int { return strings.Compare(b.ID, a.ID) })
+	return all
+}
+
+// Whatever the filter, a list has what a look at each payment would choose,
+// newest first, and its total counts the same.
+func TestListsAndTotalsAgreeWithALookAtEachPayment(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		random := rand.New(rand.NewPCG(1, 2))
+		all := fill(t, s, random)
+		pick := func(list ...string) string { return list[random.IntN(len(list))] }
+		moment := func() time.Time {
+			switch random.IntN(4) {
+			case 0:
+				return time.Time{}
+			case 1:
+				return time.Date(2026, 11, 17+random.IntN(8), 0, 0, 0, 0, time.UTC)
+			case 2:
+				return all[random.IntN(len(all))].Times.Created
+			}
+			return time.Date(2026, 11, 17, 0, 0, 0, 0, time.UTC).Add(time.Duration(random.Int64N(int64(7 * 24 * time.Hour))))
+		}
+		for range 400 {
+			f := store.Filter{Limit: 1 + random.IntN(40), From: moment(), To: moment(),
+				Rail: pick("", "", "r1", "r2", "r4", "r9"), Method: pick("", "", "card", "cash"), Country: pick("", "", "MEX", "BRA"),
+				Status: pay.Status(pick("", "", "completed", "failed", "processing", "pending"))}
+			switch random.IntN(5) {
+			case 0:
+				f.After = all[random.IntN(len(all))].ID
+			case 1:
+				f.OrderID = pick("order-1", "order-6", "order-9")
+			case 2:
+				f.Offset = random.IntN(30)
+			}
+			total, want := expected(all, f)
+			list, err := s.Payments(ctx, acme, f)
+			must(t, err)
+			var got []string
+			for _, p := range list {
+				got = append(got, p.ID)
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("%+v: got %d payments %v, want %d: %v", f, len(got), got, len(want), want)
+			}
+			n, err := s.CountPayments(ctx, acme, f)
+			must(t, err)
+			if n != total {
+				t.Fatalf("%+v: %d counted, want %d", f, n, total)
+			}
+		}
+	})
+}
+
+// expected selects by looking at each payment.
+func expected(all []pay.Payment, f store.Filter) (total int64, page []string) {
+	for _, p := range all {
+		if f.Status != "" && p.Status != f.Status || f.Rail != "" && p.RailID != f.Rail || f.Method != "" && p.Method != f.Method ||
+			f.Country != "" && p.Country != f.Country || f.OrderID != "" && p.OrderID != f.OrderID ||
+			!f.From.IsZero() && p.Times.Created.Before(f.From.Truncate(time.Millisecond)) ||
+			!f.To.IsZero() && !p.Times.Created.Before(f.To.Truncate(time.Millisecond)) {
+			continue
+		}
+		total++
+		if f.After == "" || p.ID < f.After {
+			page = append(page, p.ID)
+		}
+	}
+	page = page[min(f.Offset, len(page)):]
+	if page = page[:min(f.Limit, len(page))]; len(page) == 0 {
+		page = nil
+	}
+	return total, page
+}

@@ -1,0 +1,85 @@
+package store
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// oldCounters is how payments were counted before their days were.
+const oldCounters = `
+DROP INDEX payments_kind;
+DROP TABLE counters;
+CREATE TABLE counters (
+  shop TEXT NOT NULL, live BOOLEAN NOT NULL, rail TEXT NOT NULL, method TEXT NOT NULL, country TEXT NOT NULL, status TEXT NOT NULL,
+  n BIGINT NOT NULL, PRIMARY KEY (shop, live, rail, method, country, status)
+);
+INSERT INTO counters (shop, live, rail, method, country, status, n)
+SELECT shop, live, rail, method, country, status, count(*) FROM payments GROUP BY shop, live, rail, method, country, status;`
+
+// A database with payments keeps their totals, and has those of the days.
+func TestMigrationCountsTheDays(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		ctx := t.Context()
+		s, err := Open(ctx, database, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		scope := pay.Scope{Merchant: "mer_1", Shop: "shp_1"}
+		rate, err := money.ParseRate("1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC)
+		for i := range 5 {
+			at := start.Add(time.Duration(i) * 30 * time.Minute)
+			p := pay.Payment{
+				ID: pay.PaymentPrefix + strings.Repeat("0", 25) + string(rune('1'+i)), Scope: scope, Version: 1, Status: pay.Pending, Rate: rate,
+				Amount: money.New(100, money.USD), Local: money.New(100, money.USD), RailID: "sbx_card", Method: "card", Country: "USA",
+				Times: pay.Times{Created: at, Updated: at},
+			}
+			if err := s.Commit(ctx, pay.Change{Payments: []pay.Payment{p}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		list, err := migrations()
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = s.db.migrate(ctx, func(m migrator) error {
+			if err := m.exec(oldCounters); err != nil {
+				return err
+			}
+			for _, migration := range list {
+				if strings.Contains(migration.text, "CREATE TABLE tallies") {
+					return m.exec(s.db.dialect().sql(migration.text))
+				}
+			}
+			t.Error("no migration counts the days")
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for day, want := range map[int64]int64{allDays: 5, start.UnixMicro() / dayMicros: 2, start.UnixMicro()/dayMicros + 1: 3} {
+			n, err := one(ctx, s, countByDays, scanInt, scope.Shop, scope.Live, "", day, day+1, "", "", "")
+			if err != nil || n != want {
+				t.Errorf("day %d has %d payments (%v), want %d", day, n, err, want)
+			}
+		}
+		broken, err := s.Check(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range broken {
+			if strings.HasPrefix(b.Rule, "counters") {
+				t.Errorf("broken: %s", b)
+			}
+		}
+	})
+}
