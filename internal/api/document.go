@@ -179,7 +179,7 @@ func (d document) schemas() {
 			}
 			order = append(order, field)
 			target, base := property, f.Type
-			if base.Kind() == reflect.Slice {
+			if base.Kind() == reflect.Slice && property["items"] != nil { // a Payload is none of JSON's arrays
 				target, base = under(property, "items"), base.Elem()
 			}
 			if base.Kind() == reflect.Pointer {

@@ -57,7 +57,7 @@ func (s *spec) examples(m media) map[string]any {
 var unnamed = regexp.MustCompile(`[:\[,]"text"[,\]}]`)
 
 func TestEveryExampleFollowsItsSchema(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
+	alone(t, func(t *testing.T, s *service) {
 		count := 0
 		for _, m := range walkMedia(s.spec.tree, nil) {
 			for name, example := range s.spec.examples(m) {
@@ -81,7 +81,7 @@ func TestEveryExampleFollowsItsSchema(t *testing.T) {
 // A new operation gets its line in abouts with its description, and its tag
 // one in tagTexts, or this fails.
 func TestEveryOperationIsDescribed(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
+	alone(t, func(t *testing.T, s *service) {
 		tags := map[any]bool{}
 		for _, tag := range s.spec.tree["tags"].([]any) {
 			tags[tag.(map[string]any)["name"]] = true

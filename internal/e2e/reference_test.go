@@ -20,7 +20,7 @@ func (s *service) read(t *testing.T, path string) (*http.Response, string) {
 }
 
 func TestReferenceShowsTheWholeDocument(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
+	alone(t, func(t *testing.T, s *service) {
 		res, html := s.read(t, "/docs")
 		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/html; charset=utf-8" {
 			t.Fatalf("GET /docs: %d %v", res.StatusCode, res.Header)
@@ -60,7 +60,7 @@ func TestReferenceShowsTheWholeDocument(t *testing.T) {
 
 // The page asks nothing of other hosts and runs nothing that is not ours.
 func TestReferenceStandsAlone(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
+	alone(t, func(t *testing.T, s *service) {
 		res, html := s.read(t, "/docs")
 		policy := res.Header.Get("Content-Security-Policy")
 		if !strings.HasPrefix(policy, "default-src 'none';") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") {

@@ -55,6 +55,13 @@ func each(t *testing.T, test func(t *testing.T, s *service)) {
 	})
 }
 
+// alone runs a test of what the database has no part in.
+func alone(t *testing.T, test func(t *testing.T, s *service)) {
+	t.Helper()
+	t.Parallel()
+	test(t, start(t, dbtest.SQLite(t), &clock{}))
+}
+
 func start(t *testing.T, database string, c *clock) *service {
 	t.Helper()
 	s := startWith(t, database, c, func(config *daemon.Config) {
@@ -95,7 +102,10 @@ func startWith(t *testing.T, database string, c *clock, configure func(*daemon.C
 	s.Service, err = daemon.Start(ctx, config)
 	must(t, err)
 	t.Cleanup(func() { s.end(t) })
-	s.spec = readSpec(t, strings.Replace(s.URL, "[::]", "127.0.0.1", 1))
+	published.Do(func() { published.spec = readSpec(t, strings.Replace(s.URL, "[::]", "127.0.0.1", 1)) })
+	if s.spec = published.spec; s.spec == nil {
+		t.Fatal("the OpenAPI document could not be read")
+	}
 	return s
 }
 

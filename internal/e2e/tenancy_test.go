@@ -48,6 +48,9 @@ var fixtures = map[string]struct {
 	"/withdrawals/{id}": {code: "withdrawal_not_found", make: func(t *testing.T, o shop, _ map[string]string) string {
 		o.fund(t, false, 100_00)
 		id := o.withdraw(t, "50")
+		o.clock.advance(5 * time.Second)
+		o.payOut(t, id, "processing")
+		o.clock.advance(15 * time.Second)
 		o.payOut(t, id, "completed")
 		return id
 	}},
