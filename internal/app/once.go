@@ -54,3 +54,12 @@ func keyReused() error {
 		Details: pay.Details{Reason: "body_differs"},
 	}
 }
+
+// keyRetention is how long an Idempotency-Key is kept (gaps: Idempotency).
+const keyRetention = 7 * 24 * time.Hour
+
+// PurgeKeys forgets the keys of requests that are past their retention: a
+// request with one is a new request.
+func (a *App) PurgeKeys(ctx context.Context) (int, error) {
+	return a.store.PurgeOnce(ctx, a.Now().Add(-keyRetention), purgeBatch)
+}

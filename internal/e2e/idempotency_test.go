@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -8,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
@@ -207,5 +210,86 @@ func TestOfTwoBodiesOneWins(t *testing.T) {
 				t.Errorf("%d replies show %s, want the %d of one body", n, id, len(replies)/2)
 			}
 		}
+	})
+}
+
+func TestKeyIsKeptForSevenDays(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		const key = "Idempotency-Key: weekly"
+		forget := func() {
+			t.Helper()
+			_, err := s.App.PurgeKeys(ctx)
+			must(t, err)
+		}
+		first := o.post(t, "/payments", card, key).want(t, http.StatusCreated)
+		s.clock.advance(7*24*time.Hour - time.Minute)
+		forget()
+		same(t, first, o.post(t, "/payments", card, key))
+		s.clock.advance(2 * time.Minute)
+		forget()
+		again := o.post(t, "/payments", `{"amount":11,"paymentMethodId":"sbx_card"}`, key).want(t, http.StatusCreated)
+		if again.text(t, "transactionId") == first.text(t, "transactionId") {
+			t.Errorf("the key is remembered for longer: %s", again)
+		}
+	})
+}
+
+// A refusal before anything was written leaves the key free.
+func TestRefusalKeepsTheKeyFree(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		for i, c := range []struct {
+			body, header, want string
+		}{
+			{`{"amount":0,"paymentMethodId":"sbx_card"}`, "", "400 amount_invalid"},
+			{`{"amount":10,"paymentMethodId":"none"}`, "", "400 unsupported_method"},
+			{`{"amount":`, "", "400 invalid_json"},
+			{card, "Authorization: Bearer nonsense", "401 invalid_token"},
+			{card, "Authorization: Bearer " + o.Sandbox.Publishable, "403 key_kind_not_allowed"},
+			{card, "Content-Type: text/plain", "415 content_type_required"},
+			{card, "Sandbox-Simulate: nonsense", "400 invalid_request"},
+		} {
+			key := fmt.Sprintf("Idempotency-Key: refused %d", i)
+			header := []string{key}
+			if c.header != "" {
+				header = append(header, c.header)
+			}
+			refused := o.post(t, "/payments", c.body, header...)
+			if got := fmt.Sprintf("%d %s", refused.status, refused.text(t, "error.code")); got != c.want {
+				t.Errorf("want %s: %s", c.want, refused)
+			}
+			made := o.post(t, "/payments", card, key).want(t, http.StatusCreated)
+			if made.header.Get("Idempotency-Replayed") != "" {
+				t.Errorf("after a refusal the key is used: %s", made)
+			}
+		}
+	})
+}
+
+// hanging answers a charge when it is let go.
+type hanging struct {
+	provider.Provider
+	asked, let chan struct{}
+}
+
+func (h hanging) Charge(ctx context.Context, r provider.Request) pay.Outcome {
+	close(h.asked)
+	<-h.let
+	return h.Provider.Charge(ctx, r)
+}
+
+func TestRepeatOfARequestThatHangs(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		h := hanging{s.App.Providers["sandbox-1"], make(chan struct{}), make(chan struct{})}
+		s.App.Providers["sandbox-1"] = h
+		const key = "Idempotency-Key: slow"
+		first := make(chan reply)
+		go func() { first <- o.post(t, "/payments", card, key) }()
+		<-h.asked
+		o.post(t, "/payments", card, key).refused(t, "409 idempotency_conflict idempotency_error reason=request_in_progress")
+		close(h.let)
+		same(t, (<-first).want(t, http.StatusCreated), o.post(t, "/payments", card, key))
 	})
 }

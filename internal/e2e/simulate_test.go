@@ -229,6 +229,25 @@ func TestSlowPaymentCompletesByItself(t *testing.T) {
 	})
 }
 
+func TestOpenPaymentIsAskedAboutEveryFiveMinutes(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		for range 3 {
+			due := func() time.Duration {
+				list, err := s.App.OldestDue(ctx)
+				must(t, err)
+				return list["pending payments"].Sub(s.clock.now())
+			}
+			if wait := due(); wait <= 5*time.Minute-patience || wait > 5*time.Minute {
+				t.Fatalf("the next question is in %s", wait)
+			}
+			s.clock.advance(due() + time.Millisecond)
+			s.sweep(t, "the provider was asked", func() bool { return due() > 4*time.Minute })
+		}
+	})
+}
+
 func TestPaymentExpiresWhenItsWindowHasPassed(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)

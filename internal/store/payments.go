@@ -141,7 +141,22 @@ func scanInt(r row) (n int64, err error) {
 	return n, err
 }
 
-const selectOnce = `SELECT id, hash, object, at FROM once WHERE id = $1`
+const (
+	selectOnce = `SELECT id, hash, object, at FROM once WHERE id = $1`
+	purgeOnce  = `
+DELETE FROM once WHERE id IN (SELECT id FROM once WHERE hash <> '' AND at < $1 ORDER BY at LIMIT $2 {for update})
+RETURNING id`
+)
+
+// PurgeOnce deletes at most limit keys of requests that were used before a
+// time, and returns how many.
+func (s *Store) PurgeOnce(ctx context.Context, before time.Time, limit int) (n int, err error) {
+	err = s.db.lease(ctx, s.text(purgeOnce), []any{micros(before), limit}, func(row) error {
+		n++
+		return nil
+	})
+	return n, err
+}
 
 // Once reads a key that was used.
 func (s *Store) Once(ctx context.Context, key string) (pay.Once, error) {
