@@ -275,7 +275,7 @@ func (a *API) notification(w http.ResponseWriter, r *http.Request) {
 		a.writeError(w, r, pay.NewError(pay.CodePayloadTooLarge, "the body is larger than 1 MiB"))
 		return
 	}
-	if err := a.app.Notify(r.Context(), r.PathValue("account"), r.Header, body); err != nil {
+	if err := a.app.Notify(r.Context(), r.PathValue("account"), app.Notification{Header: r.Header, Query: r.URL.Query(), Body: body}); err != nil {
 		a.writeError(w, r, err)
 		return
 	}

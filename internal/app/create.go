@@ -193,8 +193,8 @@ func (a *App) charge(ctx context.Context, p pay.Payment, attempt pay.Attempt) pa
 func (a *App) request(p pay.Payment, attempt pay.Attempt) provider.Request {
 	return provider.Request{
 		Reference: p.Reference(attempt.Order), ProviderRef: attempt.ProviderRef, Amount: p.Amount, Local: p.Local,
-		RailID: p.RailID, Method: p.Method, Country: p.Country, Sync: p.Sync, Buyer: p.Buyer, ReturnURL: p.ReturnURL,
-		PageURL: view.PageURL(a.CheckoutURL, p.ID), Created: p.Times.Created, Now: a.now(p.Scope), Simulate: p.Simulate,
+		Rail: a.catalog.byID[p.RailID].Key, RailID: p.RailID, Method: p.Method, Country: p.Country, Sync: p.Sync, Buyer: p.Buyer, ReturnURL: p.ReturnURL,
+		PageURL: view.PageURL(a.CheckoutURL, p.ID), Created: p.Times.Created, Expires: p.Times.Created.Add(p.Window), Now: a.now(p.Scope), Simulate: p.Simulate,
 	}
 }
 

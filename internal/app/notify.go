@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -13,31 +12,52 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Notify takes a provider's notification. It is applied at most once; what it
-// tells is decided by the same code as the sweep's answers.
+// Notification is a provider's, as it came.
+type Notification = provider.Notification
+
+// Notify takes a provider's notification. What it tells is applied at most
+// once, and is decided by the same code as the sweep's answers.
 //
 // Errors: not_found for an account that does not exist, missing_credentials or
 // invalid_token when it is not signed by the provider, invalid_request when it
-// cannot be understood.
-func (a *App) Notify(ctx context.Context, account string, header http.Header, body []byte) error {
-	_, _, err := a.notify(ctx, account, header, body, view.Cause{})
+// cannot be understood, service_unavailable when it has to come again.
+func (a *App) Notify(ctx context.Context, account string, n Notification) error {
+	_, _, err := a.notify(ctx, account, n, view.Cause{})
 	return err
 }
 
-func (a *App) notify(ctx context.Context, account string, header http.Header, body []byte, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
+func (a *App) notify(ctx context.Context, account string, n Notification, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
 	upstream, ok := a.Providers[account]
 	if !ok {
 		return p, nil, pay.NewError(pay.CodeNotFound, "there is no such provider account")
 	}
-	notice, err := upstream.Notice(header, body)
-	if errors.Is(err, provider.ErrUnsigned) {
+	notices, err := upstream.Notices(ctx, n)
+	switch {
+	case errors.Is(err, provider.ErrUnsigned):
 		a.Log.Warn("a notification was refused", "account", account, "reason", err)
 		return p, nil, &pay.Error{Code: pay.CodeInvalidToken, Message: "the notification's signature is missing or wrong", Cause: err}
-	}
-	if err != nil {
+	case errors.Is(err, provider.ErrUnreachable):
+		a.Log.Warn("a notification has to come again", "account", account, "reason", err)
+		return p, nil, &pay.Error{Code: pay.CodeServiceUnavailable, Message: "the notification cannot be looked up now: send it again", Cause: err}
+	case err != nil:
 		a.Log.Warn("a notification was not understood", "account", account, "reason", err)
 		return p, nil, &pay.Error{Code: pay.CodeInvalidRequest, Message: "the notification cannot be understood", Cause: err}
 	}
+	// One that cannot be applied stands in nobody's way.
+	var failed error
+	for _, notice := range notices {
+		next, told, err := a.take(ctx, account, notice, cause)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		p, events = next, append(events, told...)
+	}
+	return p, events, failed
+}
+
+// take applies one notice.
+func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
 	if !storable(notice.ID) {
 		return p, nil, pay.NewError(pay.CodeInvalidRequest, "the notification cannot be understood")
 	}

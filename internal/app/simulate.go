@@ -86,7 +86,7 @@ func (a *App) tell(ctx context.Context, p pay.Payment, n sandbox.Notification, c
 	n.ID, n.Reference, n.Simulated = a.NewID("ntf_", a.now(p.Scope)), p.Reference(attempt.Order), true
 	next = p
 	for _, sent := range upstream.Send(n) {
-		read, told, err := a.notify(ctx, attempt.Provider, sent.Header, sent.Body, cause)
+		read, told, err := a.notify(ctx, attempt.Provider, sent, cause)
 		var shown *pay.Error
 		if errors.As(err, &shown) && shown.Code == pay.CodeInvalidToken {
 			continue // its fault: the provider was refused, and the payment stays as it is

@@ -303,6 +303,7 @@ func (o shop) download(t *testing.T, path string) (int, http.Header, []byte) {
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	must(t, err)
+	o.spec.check(t, reply{request: request{method: http.MethodGet, path: base + path}, status: res.StatusCode, header: res.Header, body: body})
 	return res.StatusCode, res.Header, body
 }
 

@@ -240,6 +240,18 @@ func TestPartialRefundsAddUpExactly(t *testing.T) {
 	})
 }
 
+func TestSimulatedRefundWantsABalanceToo(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		id := o.create(t, `{"amount":50,"paymentMethodId":"sbx_card"}`)
+		o.create(t, `{"amount":200,"paymentMethodId":"sbx_card"}`, "Sandbox-Simulate: chargeback") // takes more than it brought
+		o.simulate(t, id, "refunded").refused(t, "422 balance_insufficient balance_error")
+		if status := o.status(t, id); status != "completed" {
+			t.Errorf("the payment is %s", status)
+		}
+	})
+}
+
 // A hundred at a time, drawn on one payment.
 func TestParallelRefundsNeverExceedCapture(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {

@@ -100,7 +100,9 @@ func TestSandboxWithdrawalEndsByItsCents(t *testing.T) {
 			if got := o.available(t); (got == before) != (c.status == "failed") {
 				t.Errorf("%s: available was %s and is %s", c.amount, before, got)
 			}
-			if told := endpoint.about(t, id, 1)[0]; told.text("type") != c.event || told.text("data.object.failureCode") != c.code {
+			told := endpoint.about(t, id, 1)[0]
+			s.spec.checkEvent(t, c.event, told.body)
+			if told.text("type") != c.event || told.text("data.object.failureCode") != c.code {
 				t.Errorf("%s: the endpoint was told %s", c.amount, told.body)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -17,20 +18,26 @@ import (
 // wrong one, or one that is too old.
 var ErrUnsigned = errors.New("the notification is not signed by the provider")
 
+// ErrUnreachable says that a notification is authentic, and that the provider
+// could not be asked what it means.
+var ErrUnreachable = errors.New("the provider cannot be asked about its notification")
+
 // Request is one charge: what Charge asks for and what Query asks about.
 type Request struct {
 	Reference   string // ours; the provider's idempotency key
 	ProviderRef string // the provider's, once it is known
 	Amount      money.Amount
 	Local       money.Amount
+	Rail        string // the catalog's key: "pix.BRA"
 	RailID      string
 	Method      string // slug
 	Country     string // alpha-3
 	Sync        bool
 	Buyer       pay.Buyer
-	ReturnURL   string
-	PageURL     string // our own page, for providers that have none
+	ReturnURL   string // the shop's; a provider sends the shopper to PageURL
+	PageURL     string // our own page: it shows a code, and how the payment ended
 	Created     time.Time
+	Expires     time.Time  // when the shopper's time is over
 	Now         time.Time  // in the merchant's clock
 	Simulate    pay.Action // sandbox only
 }
@@ -62,7 +69,19 @@ type Provider interface {
 	// QueryRefund asks what became of a refund, under our reference. pay.Missing
 	// is proof that the provider never had it.
 	QueryRefund(ctx context.Context, r RefundRequest) pay.Outcome
-	// Notice reads a notification. ErrUnsigned when it is not authentic; any
-	// other error when it cannot be understood.
-	Notice(header http.Header, body []byte) (pay.Notice, error)
+	// Notices reads a notification: what it tells of our charges, nothing where
+	// it is about something else. A provider that only says that something moved
+	// is asked what, within the call.
+	//
+	// Errors: ErrUnsigned when it is not authentic, ErrUnreachable when what it
+	// tells cannot be learnt now and it has to come again; any other error when
+	// it cannot be understood.
+	Notices(ctx context.Context, n Notification) ([]pay.Notice, error)
+}
+
+// Notification is an HTTP request of a provider, with its body as it was sent.
+type Notification struct {
+	Header http.Header
+	Query  url.Values
+	Body   []byte
 }

@@ -232,22 +232,16 @@ type Notification struct {
 	Simulated bool   `json:"simulated,omitempty"`         // the merchant asked for it
 }
 
-// Signed is a notification on its way.
-type Signed struct {
-	Header http.Header
-	Body   []byte
-}
-
 // Send returns what the provider sends to confirm a payment: one signed
 // notification, or what its fault makes of it.
-func (p *Provider) Send(n Notification) []Signed {
+func (p *Provider) Send(n Notification) []provider.Notification {
 	switch p.fault.Load() {
 	case Duplicate:
-		return []Signed{p.sign(n), p.sign(n)}
+		return []provider.Notification{p.sign(n), p.sign(n)}
 	case OutOfOrder:
 		older := n
 		older.ID, older.Status = n.ID+"-older", "declined"
-		return []Signed{p.sign(n), p.sign(older)}
+		return []provider.Notification{p.sign(n), p.sign(older)}
 	case WrongAmount:
 		if paid, err := money.Parse(n.Amount, money.Currency(n.Currency)); err == nil {
 			paid.Minor--
@@ -256,17 +250,17 @@ func (p *Provider) Send(n Notification) []Signed {
 	case BadSignature:
 		s := p.sign(n)
 		s.Header.Set(SignatureHeader, "00"+s.Header.Get(SignatureHeader)[2:])
-		return []Signed{s}
+		return []provider.Notification{s}
 	}
-	return []Signed{p.sign(n)}
+	return []provider.Notification{p.sign(n)}
 }
 
-func (p *Provider) sign(n Notification) Signed {
+func (p *Provider) sign(n Notification) provider.Notification {
 	body, err := json.Marshal(n)
 	if err != nil {
 		panic("sandbox: " + err.Error()) // strings and a boolean
 	}
-	return Signed{http.Header{SignatureHeader: {p.Signature(body)}}, body}
+	return provider.Notification{Header: http.Header{SignatureHeader: {p.Signature(body)}}, Body: body}
 }
 
 // Signature is the header's value for a body.
@@ -276,11 +270,19 @@ func (p *Provider) Signature(body []byte) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// Notice reads a simulated notification.
-func (p *Provider) Notice(header http.Header, body []byte) (pay.Notice, error) {
-	if !hmac.Equal([]byte(header.Get(SignatureHeader)), []byte(p.Signature(body))) {
-		return pay.Notice{}, provider.ErrUnsigned
+// Notices reads a simulated notification, which tells of one charge.
+func (p *Provider) Notices(_ context.Context, n provider.Notification) ([]pay.Notice, error) {
+	if !hmac.Equal([]byte(n.Header.Get(SignatureHeader)), []byte(p.Signature(n.Body))) {
+		return nil, provider.ErrUnsigned
 	}
+	notice, err := p.notice(n.Body)
+	if err != nil {
+		return nil, err
+	}
+	return []pay.Notice{notice}, nil
+}
+
+func (p *Provider) notice(body []byte) (pay.Notice, error) {
 	var n Notification
 	if err := json.Unmarshal(body, &n); err != nil {
 		return pay.Notice{}, fmt.Errorf("sandbox notification: %w", err)

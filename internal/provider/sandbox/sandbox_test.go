@@ -24,6 +24,16 @@ func card(cents int64) provider.Request {
 }
 
 // The cents of the amount are the ISO 8583 response code (gaps: Sandbox).
+
+// read reads a notification that tells of one charge.
+func read(p *sandbox.Provider, n provider.Notification) (pay.Notice, error) {
+	list, err := p.Notices(context.Background(), n)
+	if err != nil {
+		return pay.Notice{}, err
+	}
+	return list[0], nil
+}
+
 func TestCardAnswersByTheCents(t *testing.T) {
 	for cents, want := range map[int64]pay.Outcome{
 		1000: {Kind: pay.Approved},
@@ -60,7 +70,7 @@ func TestOnlyOurOwnNotificationsAreRead(t *testing.T) {
 	p := simulated()
 	n := sandbox.Notification{ID: "n", Reference: "X-1", Status: "paid", Amount: "10", Currency: "USD"}
 	sent := p.Send(n)[0]
-	if notice, err := p.Notice(sent.Header, sent.Body); err != nil || notice.Outcome.Local != money.New(1000, money.USD) {
+	if notice, err := read(p, sent); err != nil || notice.Outcome.Local != money.New(1000, money.USD) {
 		t.Errorf("own notification: %+v, %v", notice, err)
 	}
 	for name, c := range map[string]struct {
@@ -71,7 +81,7 @@ func TestOnlyOurOwnNotificationsAreRead(t *testing.T) {
 		"altered":       {sent.Header, append([]byte(" "), sent.Body...)},
 		"somebody else": {sandbox.New("sandbox-2", []byte("other")).Send(n)[0].Header, sent.Body},
 	} {
-		if _, err := p.Notice(c.header, c.body); !errors.Is(err, provider.ErrUnsigned) {
+		if _, err := read(p, provider.Notification{Header: c.header, Body: c.body}); !errors.Is(err, provider.ErrUnsigned) {
 			t.Errorf("%s: %v, want ErrUnsigned", name, err)
 		}
 	}
@@ -95,7 +105,7 @@ func TestFaultsDoWhatTheySay(t *testing.T) {
 			t.Fatal(err)
 		}
 		sent := p.Send(n)
-		notice, err := p.Notice(sent[0].Header, sent[0].Body)
+		notice, err := read(p, sent[0])
 		if len(sent) != count || (err != nil) != (fault == sandbox.BadSignature) {
 			t.Errorf("%s: %d notifications, the first %v", fault, len(sent), err)
 		}
@@ -114,7 +124,7 @@ func FuzzNotice(f *testing.F) {
 	f.Add([]byte(`{"id":"n","reference":"X-1","status":"paid","amount":"10","currency":"XXX"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		p := simulated()
-		if _, err := p.Notice(http.Header{sandbox.SignatureHeader: {p.Signature(body)}}, body); errors.Is(err, provider.ErrUnsigned) {
+		if _, err := read(p, provider.Notification{Header: http.Header{sandbox.SignatureHeader: {p.Signature(body)}}, Body: body}); errors.Is(err, provider.ErrUnsigned) {
 			t.Error("our own signature was refused")
 		}
 	})

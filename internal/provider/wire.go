@@ -1,0 +1,63 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// maxReply bounds what is read of an upstream's answer.
+const maxReply = 4 << 20
+
+// Reply is an upstream's answer, read whole.
+type Reply struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Do makes a call to an upstream. Where there is no answer, the outcome says
+// what that proves: Unavailable when the request never left, Unknown when it may
+// have arrived. A connection that breaks while the answer is read is Unknown
+// too.
+func Do(client *http.Client, req *http.Request) (Reply, *pay.Outcome) {
+	var sent atomic.Bool
+	trace := &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}
+	res, err := client.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
+	if err != nil {
+		o := pay.Outcome{Kind: pay.Unavailable, Decline: "unreachable"}
+		if sent.Load() {
+			o = pay.Outcome{Kind: pay.Unknown, Decline: "no_answer"}
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			o.Decline = "timeout"
+		}
+		return Reply{}, &o
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxReply+1))
+	if err != nil || len(body) > maxReply {
+		return Reply{}, &pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
+	}
+	return Reply{res.StatusCode, res.Header, body}, nil
+}
+
+// Refused is the outcome of an answer that says nothing of the charge itself:
+// the provider was too busy, did not know us, or broke. What may have been done
+// all the same is Unknown.
+func Refused(status int) pay.Outcome {
+	word := fmt.Sprintf("http_%d", status)
+	switch {
+	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable:
+		return pay.Outcome{Kind: pay.Unavailable, Decline: word}
+	case status >= 400 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusConflict:
+		return pay.Outcome{Kind: pay.Errored, Decline: word}
+	}
+	return pay.Outcome{Kind: pay.Unknown, Decline: word}
+}
