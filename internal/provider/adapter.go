@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 )
@@ -48,6 +49,7 @@ type Account struct {
 	// NotificationURL is where the provider is to send notifications.
 	NotificationURL string
 	Client          *http.Client
+	Now             func() time.Time // for signatures that have an age
 	// Unmapped is told each status word that the adapter has no meaning for.
 	Unmapped func(word string)
 }

@@ -93,7 +93,7 @@ func (s Suite) connect(t *testing.T) *bench {
 func (b *bench) account(credentials map[string]string) provider.Account {
 	return provider.Account{
 		ID: "acc", BaseURL: b.line.URL, Credentials: credentials, NotificationURL: "https://pay.cascada.test/providers/acc/notifications",
-		Client: b.line.Client(), Unmapped: func(word string) {
+		Client: b.line.Client(), Now: func() time.Time { return Noon }, Unmapped: func(word string) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.unmapped = append(b.unmapped, word)
