@@ -42,6 +42,9 @@ type Suite struct {
 	// Unrefundable are the rails whose money does not go back this way, with
 	// where the documentation says so.
 	Unrefundable map[string]string
+	// Uncancelable are the rails whose charges do not end on our demand, with
+	// where the documentation says so.
+	Uncancelable map[string]string
 }
 
 // Run plays the suite.
@@ -214,6 +217,11 @@ func (s Suite) charge(t *testing.T, rail string) {
 	want(t, "a question under theirs", b.Query(within(t), r), pay.Awaiting)
 	want(t, "a question about what never was", b.Query(within(t), s.request(rail, "01M7ZNEVER-1")), pay.Missing)
 	if c, ok := b.Provider.(provider.Canceler); ok && s.Without[Canceled] == "" {
+		if s.Uncancelable[rail] != "" {
+			want(t, "a cancel", c.Cancel(within(t), r), pay.Unknown)
+			want(t, "a question after it", b.Query(within(t), r), pay.Awaiting)
+			return
+		}
 		want(t, "a cancel", c.Cancel(within(t), r), pay.Lapsed)
 		want(t, "a cancel again", c.Cancel(within(t), r), pay.Lapsed)
 		want(t, "a question after it", b.Query(within(t), r), pay.Lapsed, pay.Declined)
