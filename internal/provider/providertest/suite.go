@@ -45,6 +45,9 @@ type Suite struct {
 	// Uncancelable are the rails whose charges do not end on our demand, with
 	// where the documentation says so.
 	Uncancelable map[string]string
+	// OnPage are the card rails whose card is entered on the provider's page, with
+	// where the documentation says so: no ending is known when the call returns.
+	OnPage map[string]string
 }
 
 // Run plays the suite.
@@ -284,11 +287,12 @@ func endings() []ending {
 // notification.
 func (s Suite) endings(t *testing.T, rail string) {
 	card := strings.HasPrefix(rail, "card")
+	atOnce := card && s.OnPage[rail] == ""
 	for _, e := range endings() {
 		if s.Without[e.at] != "" {
 			continue
 		}
-		if e.now != nil && (card || e.at == Nonsense) {
+		if e.now != nil && (atOnce || e.at == Nonsense) {
 			t.Run(string(e.at)+" at once", func(t *testing.T) { s.endingNow(t, rail, e) })
 		}
 		if e.later != nil && !(card && e.at == Expired) {
