@@ -28,8 +28,8 @@ var places = map[string]struct {
 	"DOM": {"DOP", ""}, "ECU": {money.USD, "1710034065"}, "GTM": {"GTQ", ""},
 }
 
-func samples() (charges map[string]provider.Request, cards map[string]string) {
-	charges, cards = map[string]provider.Request{}, map[string]string{}
+func samples() (charges map[string]provider.Request, uncancelable, page map[string]string) {
+	charges, uncancelable, page = map[string]provider.Request{}, map[string]string{}, map[string]string{}
 	for _, rail := range Adapter().Rails {
 		country := rail[len(rail)-3:]
 		at := places[country]
@@ -38,18 +38,19 @@ func samples() (charges map[string]provider.Request, cards map[string]string) {
 			Buyer: pay.Buyer{Name: "Thiago Gabriel", Email: "thiago@example.com", Document: at.document, IP: "179.27.83.210"},
 		}
 		if strings.HasPrefix(rail, "card.") {
-			cards[rail] = "reference, Cancel a cash payment: of cash and transfers, not of cards"
+			uncancelable[rail] = "reference, Cancel a cash payment: of cash and transfers, not of cards"
+			page[rail] = "docs, Checkout redirect: the payment is pending when the call returns"
 		}
 	}
-	return charges, cards
+	return charges, uncancelable, page
 }
 
 func TestAdapter(t *testing.T) {
-	charges, cards := samples()
+	charges, uncancelable, page := samples()
 	providertest.Suite{
 		Adapter: Adapter(), Credentials: credentials,
 		New:     func(*testing.T) providertest.Fake { return newFake() },
-		Charges: charges, Uncancelable: cards,
+		Charges: charges, Uncancelable: uncancelable, OnPage: page,
 		Amounts: map[string][]money.Amount{
 			"pix.BRA":              {money.New(1, money.BRL), money.New(10, money.BRL), money.New(99_999_999_99, money.BRL)},
 			"cash.servipag.CHL":    {money.New(1, money.CLP), money.New(999_999_999, money.CLP)},
@@ -84,7 +85,7 @@ func says(status int, text string) http.HandlerFunc {
 }
 
 func request() provider.Request {
-	charges, _ := samples()
+	charges, _, _ := samples()
 	r := charges["pix.BRA"]
 	r.Rail, r.Reference, r.PageURL = "pix.BRA", "01M7Z-1", providertest.Page
 	return r
@@ -117,6 +118,15 @@ func TestEveryRejectionIsToldApart(t *testing.T) {
 	}
 	if len(declines) != 27 {
 		t.Errorf("%d rejections are known, and 27 are documented", len(declines))
+	}
+}
+
+func TestTheIssuersChallenge(t *testing.T) {
+	p := payment{ID: "D-4-1", OrderID: "01M7Z-1", Status: "PENDING", Code: "101"}
+	p.ThreeDS.Redirect = "https://acs.issuer.test/challenge"
+	o := connect(t, newFake()).outcome(request(), p)
+	if o.Kind != pay.Awaiting || o.Code != pay.CodeThreeDSRequired || o.FormURL != p.ThreeDS.Redirect {
+		t.Errorf("want the challenge: %+v", o)
 	}
 }
 
