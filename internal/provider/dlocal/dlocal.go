@@ -10,11 +10,11 @@
 // Checked against dLocal's documentation (docs.dlocal.com: security, payments,
 // payment status codes, HTTP errors, orders, refunds, chargebacks, notifications
 // and the pages of Argentina, Brazil, Chile, Colombia, Mexico and Peru; for what
-// those excerpts cut off, the documentation's older sources on GitHub): headers
-// and signature, with the published example; the fields of payments, orders,
-// refunds, tickets and bank transfers; every status and error code below; the
-// method ids. That a 404 without a code of dLocal's is a wrong address and proves
-// nothing was seen by others in the sandbox.
+// those excerpts cut off, the documentation's older sources on GitHub,
+// fmazzoli-dlocal/documentation): headers and signature, the fields of payments,
+// orders, refunds, tickets and bank transfers, every status and error code below,
+// the method ids. Others saw in the sandbox that an address which does not exist
+// answers 404 without a code (shhac/agent-dlocal): such a 404 proves nothing.
 //
 // Not checked, since only an account can tell:
 //   - how long X-Idempotency-Key is remembered. A charge that comes after that

@@ -91,8 +91,9 @@ func request() provider.Request {
 	return r
 }
 
-func TestSignatureIsThePublishedOne(t *testing.T) {
-	// docs.dlocal.com/docs/initial-settings: a GET, so an empty body.
+func TestSignatureOfThePublishedRequest(t *testing.T) {
+	// docs.dlocal.com/docs/initial-settings: a GET, so an empty body; signed by
+	// openssl dgst -sha256 -hmac secretKey123.
 	got := sign("secretKey123", "1955gdod", "2022-11-24T15:42:57.130Z", nil)
 	if want := "98211fe059efc3606b831a1c30a3c6d7448e598b515a15456ae9ebc157314aa2"; got != want {
 		t.Errorf("signed %s, want %s", got, want)
