@@ -45,6 +45,8 @@ var layers = map[string]layer{
 	"internal/limit":                 {"", "buckets know no merchants and no HTTP"},
 	"internal/web":                   {"", "HTTP plumbing knows nothing of payments"},
 	"internal/provider":              {"money pay", "a provider answers in the core's words and never sees the database"},
+	"internal/provider/dlocal":       {"money pay provider", "an adapter speaks to one provider and knows no other"},
+	"internal/provider/ebanx":        {"money pay provider", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/sandbox":      {"money pay provider", "a simulated provider knows no more than a real one"},
 	"internal/provider/providertest": {"money pay provider", "the suite sees an adapter as the cascade does"},
 	"internal/store":                 {"money ledger pay id seal", "the store writes what the core decided, and decides nothing"},

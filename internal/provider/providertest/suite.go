@@ -42,6 +42,12 @@ type Suite struct {
 	// Unrefundable are the rails whose money does not go back this way, with
 	// where the documentation says so.
 	Unrefundable map[string]string
+	// Uncancelable are the rails whose charges do not end on our demand, with
+	// where the documentation says so.
+	Uncancelable map[string]string
+	// OnPage are the card rails whose card is entered on the provider's page, with
+	// where the documentation says so: no ending is known when the call returns.
+	OnPage map[string]string
 }
 
 // Run plays the suite.
@@ -214,6 +220,11 @@ func (s Suite) charge(t *testing.T, rail string) {
 	want(t, "a question under theirs", b.Query(within(t), r), pay.Awaiting)
 	want(t, "a question about what never was", b.Query(within(t), s.request(rail, "01M7ZNEVER-1")), pay.Missing)
 	if c, ok := b.Provider.(provider.Canceler); ok && s.Without[Canceled] == "" {
+		if s.Uncancelable[rail] != "" {
+			want(t, "a cancel", c.Cancel(within(t), r), pay.Unknown)
+			want(t, "a question after it", b.Query(within(t), r), pay.Awaiting)
+			return
+		}
 		want(t, "a cancel", c.Cancel(within(t), r), pay.Lapsed)
 		want(t, "a cancel again", c.Cancel(within(t), r), pay.Lapsed)
 		want(t, "a question after it", b.Query(within(t), r), pay.Lapsed, pay.Declined)
@@ -276,11 +287,12 @@ func endings() []ending {
 // notification.
 func (s Suite) endings(t *testing.T, rail string) {
 	card := strings.HasPrefix(rail, "card")
+	atOnce := card && s.OnPage[rail] == ""
 	for _, e := range endings() {
 		if s.Without[e.at] != "" {
 			continue
 		}
-		if e.now != nil && (card || e.at == Nonsense) {
+		if e.now != nil && (atOnce || e.at == Nonsense) {
 			t.Run(string(e.at)+" at once", func(t *testing.T) { s.endingNow(t, rail, e) })
 		}
 		if e.later != nil && !(card && e.at == Expired) {
