@@ -405,7 +405,7 @@ func (s Suite) forged(t *testing.T, rail string) {
 		bare.Body = s.Unsigned(slices.Clone(good.Body))
 	}
 	other := good
-	other.Body = bytes.Replace(slices.Clone(good.Body), []byte(r.Reference), []byte("01M7ZFORGED-2"), 1)
+	other.Body = bytes.ReplaceAll(good.Body, []byte(r.Reference), []byte("01M7ZFORGED-2"))
 	if bytes.Equal(other.Body, good.Body) { // the body does not name it: another one does
 		other.Body = append(slices.Clone(good.Body), ' ')
 	}
