@@ -49,6 +49,8 @@ var layers = map[string]layer{
 	"internal/provider/ebanx":        {"money pay provider", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/sandbox":      {"money pay provider", "a simulated provider knows no more than a real one"},
 	"internal/provider/providertest": {"money pay provider", "the suite sees an adapter as the cascade does"},
+	"internal/provider/payulatam":    {"money pay provider", "an adapter speaks to its upstream and to the core, to nothing else"},
+	"internal/provider/woovi":        {"money pay provider", "an adapter speaks to its upstream and to the core, to nothing else"},
 	"internal/store":                 {"money ledger pay id seal", "the store writes what the core decided, and decides nothing"},
 	"internal/view":                  {"money ledger pay", "the public shape is made of the core's values, not of rows or requests"},
 	"internal/destination":           {"money document", "where money goes is text with check digits, whoever sends it"},
