@@ -218,7 +218,7 @@ func (c *client) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	if len(orders) > 0 {
 		return c.standing(r, orders)
 	}
-	if shown := r.Created.Add(settles); c.account.Now().Before(shown) {
+	if shown := r.Sent.Add(settles); r.Now.Before(shown) {
 		o := unknown("too_early")
 		o.CheckAt = shown
 		return o

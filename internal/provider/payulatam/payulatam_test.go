@@ -39,7 +39,7 @@ func sample(rail string, minor int64) provider.Request {
 	return provider.Request{
 		Reference: "01M7ZBVYT4-1", Rail: rail, Method: "cash", Local: money.New(minor, m.currency), PageURL: providertest.Page,
 		Buyer:   pay.Buyer{Name: "José Pérez", Email: "jose@example.com", Phone: "7563126", Document: "1020304050", IP: "190.242.116.98"},
-		Created: providertest.Noon.Add(-settles), Now: providertest.Noon, Expires: providertest.Noon.Add(24 * time.Hour),
+		Sent: providertest.Noon.Add(-settles), Now: providertest.Noon, Expires: providertest.Noon.Add(24 * time.Hour),
 	}
 }
 
@@ -236,7 +236,7 @@ func TestAnOrderThatIsNotFoundProvesNothingAtFirst(t *testing.T) {
 	if o := c.Query(context.Background(), r); o.Kind != pay.Missing {
 		t.Errorf("after seven minutes: %s, want %s", o.Kind, pay.Missing)
 	}
-	r.Created = r.Created.Add(time.Second)
+	r.Sent = r.Sent.Add(time.Second)
 	if o := c.Query(context.Background(), r); o.Kind != pay.Unknown || o.CheckAt != providertest.Noon.Add(time.Second) {
 		t.Errorf("before: %+v, want %s and to ask at seven minutes", o, pay.Unknown)
 	}

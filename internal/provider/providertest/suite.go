@@ -120,7 +120,7 @@ func (b *bench) account(credentials map[string]string) provider.Account {
 func (s Suite) request(rail, reference string) provider.Request {
 	r := s.Charges[rail]
 	r.Rail, r.Reference, r.PageURL = rail, reference, Page
-	r.Created, r.Now, r.Expires = Noon.Add(-s.Settles), Noon, Noon.Add(24*time.Hour)
+	r.Created, r.Sent, r.Now, r.Expires = Noon.Add(-time.Hour), Noon.Add(-s.Settles), Noon, Noon.Add(24*time.Hour)
 	return r
 }
 
