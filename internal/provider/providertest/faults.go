@@ -24,6 +24,7 @@ func (s Suite) chargeFaults(t *testing.T, rail string) {
 			b := s.connect(t)
 			b.Next(Open)
 			r := s.request(rail, "01M7ZFAULT-1")
+			b.line.Spare(s.Looks)
 			b.line.Fail(f)
 			o := b.Charge(brief(t), r)
 			if !f.done() {
