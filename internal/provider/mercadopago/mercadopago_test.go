@@ -44,6 +44,7 @@ func TestAdapter(t *testing.T) {
 		New:          func(t *testing.T) providertest.Fake { return newFake(t) },
 		Charges:      samples(),
 		Hosted:       hosted(),
+		Quiet:        hosted(),
 		BodyUnsigned: "Webhooks, validate notification origin: the template has data.id, x-request-id and ts alone",
 		Amounts: map[string][]money.Amount{
 			"pix.BRA":         {money.New(1, money.BRL), money.New(10, money.BRL), money.New(500_000_00, money.BRL), money.New(math.MaxInt64-1, money.BRL)},
@@ -217,6 +218,30 @@ func TestAPageIsOpenUntilItIsPaidOrOver(t *testing.T) {
 	}
 	if n := len(f.Books()); n != 1 {
 		t.Errorf("there are %d pages", n)
+	}
+}
+
+func TestAPageThatIsOverIsDeclinedWithTheLastReason(t *testing.T) {
+	for ending, want := range map[providertest.Ending]pay.Outcome{
+		providertest.Declined:     {Kind: pay.Declined, Code: pay.CodeInsufficientFunds, Decline: "insufficient_funds"},
+		providertest.SoftDeclined: {Kind: pay.Declined, Code: pay.CodeCardDeclined, Decline: "do_not_honor", Soft: true},
+		providertest.Expired:      {Kind: pay.Lapsed, Decline: "expired"},
+	} {
+		a, f, _, _ := connect(t)
+		r := request("card.ARG")
+		r.ProviderRef = a.Charge(context.Background(), r).ProviderRef
+		f.Move(r.Reference, ending)
+		o := a.Query(context.Background(), r)
+		if o.Kind != want.Kind || o.Code != want.Code || o.Decline != want.Decline || o.Soft != want.Soft {
+			t.Errorf("%s: %+v, want %+v", ending, o, want)
+		}
+		if ending == providertest.Expired {
+			continue
+		}
+		list, err := a.Notices(context.Background(), f.Notification(r.Reference))
+		if err != nil || len(list) != 1 || list[0].Outcome.Decline != want.Decline {
+			t.Errorf("%s: %+v, %v", ending, list, err)
+		}
 	}
 }
 
