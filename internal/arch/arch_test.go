@@ -48,6 +48,8 @@ var layers = map[string]layer{
 	"internal/provider/dlocal":       {"money pay provider", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/ebanx":        {"money pay provider", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/sandbox":      {"money pay provider", "a simulated provider knows no more than a real one"},
+	"internal/provider/conekta":      {"money pay provider", "an adapter knows its provider and answers in the core's words"},
+	"internal/provider/mercadopago":  {"money pay provider", "an adapter knows its provider and answers in the core's words"},
 	"internal/provider/providertest": {"money pay provider", "the suite sees an adapter as the cascade does"},
 	"internal/provider/payulatam":    {"money pay provider", "an adapter speaks to its upstream and to the core, to nothing else"},
 	"internal/provider/woovi":        {"money pay provider", "an adapter speaks to its upstream and to the core, to nothing else"},

@@ -38,8 +38,8 @@ func sample(rail string, minor int64) provider.Request {
 	m := methods[rail]
 	return provider.Request{
 		Reference: "01M7ZBVYT4-1", Rail: rail, Method: "cash", Local: money.New(minor, m.currency), PageURL: providertest.Page,
-		Buyer:   pay.Buyer{Name: "José Pérez", Email: "jose@example.com", Phone: "7563126", Document: "1020304050", IP: "190.242.116.98"},
-		Sent: providertest.Noon.Add(-settles), Now: providertest.Noon, Expires: providertest.Noon.Add(24 * time.Hour),
+		Buyer: pay.Buyer{Name: "José Pérez", Email: "jose@example.com", Phone: "7563126", Document: "1020304050", IP: "190.242.116.98"},
+		Sent:  providertest.Noon.Add(-settles), Now: providertest.Noon, Expires: providertest.Noon.Add(24 * time.Hour),
 	}
 }
 

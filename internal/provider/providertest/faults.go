@@ -117,6 +117,12 @@ func (s Suite) refund(t *testing.T, rail string) {
 			t.Errorf("the upstream gave back %v", got)
 		}
 		want(t, "a question under theirs", b.QueryRefund(within(t), first), pay.Approved, pay.Awaiting)
+		if s.Nameless != "" {
+			want(t, "a question under ours", b.QueryRefund(within(t), rest), pay.Unknown)
+			want(t, "a question about what may be", b.QueryRefund(within(t), refund(r, "CLM9", part)), pay.Unknown)
+			want(t, "a question about what never was", b.QueryRefund(within(t), refund(r, "CLM9", 1)), pay.Missing)
+			return
+		}
 		want(t, "a question under ours", b.QueryRefund(within(t), rest), pay.Approved, pay.Awaiting)
 		want(t, "a question about what never was", b.QueryRefund(within(t), refund(r, "CLM9", part)), pay.Missing)
 	})
