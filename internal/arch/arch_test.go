@@ -47,6 +47,7 @@ var layers = map[string]layer{
 	"internal/provider":              {"money pay", "a provider answers in the core's words and never sees the database"},
 	"internal/provider/sandbox":      {"money pay provider", "a simulated provider knows no more than a real one"},
 	"internal/provider/providertest": {"money pay provider", "the suite sees an adapter as the cascade does"},
+	"internal/provider/stripe":       {"money pay provider", "an adapter answers in the core's words and never sees the database"},
 	"internal/store":                 {"money ledger pay id seal", "the store writes what the core decided, and decides nothing"},
 	"internal/view":                  {"money ledger pay", "the public shape is made of the core's values, not of rows or requests"},
 	"internal/destination":           {"money document", "where money goes is text with check digits, whoever sends it"},
