@@ -46,6 +46,7 @@ var layers = map[string]layer{
 	"internal/web":                   {"", "HTTP plumbing knows nothing of payments"},
 	"internal/provider":              {"money pay", "a provider answers in the core's words and never sees the database"},
 	"internal/provider/sandbox":      {"money pay provider", "a simulated provider knows no more than a real one"},
+	"internal/provider/adyen":        {"money pay provider", "an adapter answers in the core's words and never sees the database"},
 	"internal/provider/providertest": {"money pay provider", "the suite sees an adapter as the cascade does"},
 	"internal/provider/stripe":       {"money pay provider", "an adapter answers in the core's words and never sees the database"},
 	"internal/store":                 {"money ledger pay id seal", "the store writes what the core decided, and decides nothing"},
