@@ -74,6 +74,8 @@ func (p Payment) confirm(n Notice, routes []Route, claimID string, now time.Time
 		}
 		next, change := p.dispute(n, claimID, now)
 		return next, change, Applied
+	case p.Status == Processing && n.Outcome.Kind == Awaiting && n.Outcome.FormURL == "":
+		return p, Change{}, Ignored // where to send the shopper, the call's answer or a query says
 	case p.Status.Open() && (order == len(p.Attempts) || paid):
 		next, change := p.resolveNotice(n, order, routes, now)
 		return next, change, Applied

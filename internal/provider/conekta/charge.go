@@ -129,7 +129,7 @@ type page struct {
 // find lists the orders since the payment was made, for the one with our
 // reference. The outcome is Missing when the list ends without it.
 func (a *account) find(ctx context.Context, r provider.Request) (order, *pay.Outcome) {
-	query := url.Values{"limit": {fmt.Sprint(perPage)}, "created_at.gte": {fmt.Sprint(r.Created.Add(-lead).Unix())}}
+	query := url.Values{"limit": {fmt.Sprint(perPage)}, "created_at.gte": {fmt.Sprint(r.Sent.Add(-lead).Unix())}}
 	if !r.Expires.IsZero() {
 		query.Set("created_at.lte", fmt.Sprint(r.Expires.Add(lead).Unix()))
 	}

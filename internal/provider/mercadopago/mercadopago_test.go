@@ -74,7 +74,7 @@ func connect(t *testing.T) (*account, *fake, *providertest.Line, *[]string) {
 func request(rail string) provider.Request {
 	r := samples()[rail]
 	r.Rail, r.Reference, r.PageURL = rail, "01M7ZTEST-1", providertest.Page
-	r.Created, r.Now, r.Expires = providertest.Noon, providertest.Noon, providertest.Noon.Add(time.Hour)
+	r.Created, r.Sent, r.Now, r.Expires = providertest.Noon, providertest.Noon, providertest.Noon, providertest.Noon.Add(time.Hour)
 	return r
 }
 

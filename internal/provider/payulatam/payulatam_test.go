@@ -71,13 +71,14 @@ func TestPayULatamIsAsTheCascadeNeedsIt(t *testing.T) {
 		Unrefundable: back,
 		Looks:        func(r *http.Request) bool { return r.URL.Path == reportsPath },
 		Settles:      settles,
-		Unsigned: func(body []byte) []byte {
-			form, err := url.ParseQuery(string(body))
+		Unsigned: func(n provider.Notification) provider.Notification {
+			form, err := url.ParseQuery(string(n.Body))
 			if err != nil {
 				t.Fatal(err)
 			}
 			form.Del("sign")
-			return []byte(form.Encode())
+			n.Body = []byte(form.Encode())
+			return n
 		},
 	}.Run(t)
 }

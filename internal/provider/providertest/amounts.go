@@ -22,7 +22,7 @@ func (s Suite) amounts(t *testing.T) {
 				}
 				r.ProviderRef = o.ProviderRef
 				b.Move(r.Reference, Paid)
-				if o := b.Query(within(t), r); o.Kind != pay.Approved || o.Local != amount {
+				if o := b.Query(within(t), r); s.Blind == "" && (o.Kind != pay.Approved || o.Local != amount) {
 					t.Errorf("%s of %v, want %v", o.Kind, o.Local, amount)
 				}
 				if n := b.notice(t, r.Reference); n.Outcome.Local != amount {
