@@ -630,8 +630,3 @@ GROUP BY shop, live, created_at / 86400000000, rail, country, status, method;
 DROP TABLE counters;
 ALTER TABLE tallies RENAME TO counters;
 CREATE INDEX payments_kind ON payments (shop, live, rail, country, status, id);
-
--- version 12
--- Keys of requests, oldest first: they are kept for a time. What a service does
--- once in its life has no hash and is kept for good.
-CREATE INDEX once_at ON once (at) WHERE hash <> '';
