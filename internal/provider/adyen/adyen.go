@@ -21,8 +21,8 @@
 // of a charge is for notifications to tell. Adyen keeps a key for 7 days (some
 // pages say 31), so after keyLife a question is not asked any more.
 //
-// A refund is told of by a notification too (REFUND, REFUND_FAILED), which
-// pay.Notice has no words for: a refund that Adyen took stays Awaiting.
+// A refund is told of by a notification too: REFUND, REFUND_FAILED and
+// REFUNDED_REVERSED, under the refund's reference. Until then it is Awaiting.
 //
 // # What was checked, and where
 //

@@ -209,7 +209,10 @@ func TestEventsByCode(t *testing.T) {
 		{"PREARBITRATION_WON", "true", "visa", pay.Notice{Ruling: pay.DisputeWon}},
 		{"PREARBITRATION_LOST", "true", "visa", pay.Notice{Ruling: pay.DisputeLost}},
 		{"REQUEST_FOR_INFORMATION", "true", "visa", pay.Notice{}},
-		{"REFUND", "true", "visa", pay.Notice{}},
+		{"REFUND", "true", "visa", pay.Notice{Refund: "01M7ZEVENT-1", Outcome: pay.Outcome{Kind: pay.Approved}}},
+		{"REFUND", "false", "visa", pay.Notice{Refund: "01M7ZEVENT-1", Outcome: pay.Outcome{Kind: pay.Declined}}},
+		{"REFUND_FAILED", "true", "visa", pay.Notice{Refund: "01M7ZEVENT-1", Outcome: pay.Outcome{Kind: pay.Declined}}},
+		{"REFUNDED_REVERSED", "true", "visa", pay.Notice{Refund: "01M7ZEVENT-1", Outcome: pay.Outcome{Kind: pay.Declined}}},
 		{"CAPTURE", "true", "visa", pay.Notice{}},
 		{"REPORT_AVAILABLE", "true", "", pay.Notice{}},
 	} {
@@ -225,7 +228,7 @@ func TestEventsByCode(t *testing.T) {
 		if len(list) == 1 {
 			got = list[0]
 		}
-		if got.Outcome.Kind != c.want.Outcome.Kind || got.Dispute != c.want.Dispute || got.Ruling != c.want.Ruling {
+		if got.Outcome.Kind != c.want.Outcome.Kind || got.Dispute != c.want.Dispute || got.Refund != c.want.Refund || got.Ruling != c.want.Ruling {
 			t.Errorf("%s %s of %s: %+v, want %+v", c.event, c.success, c.method, got, c.want)
 		}
 	}

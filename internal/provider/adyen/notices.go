@@ -98,6 +98,9 @@ func (p *Provider) notice(i item) (n pay.Notice, ok bool) {
 	if _, _, ours := pay.ParseReference(i.Reference); !ours {
 		return n, false
 	}
+	if i.Event == "REFUND" || i.Event == "REFUND_FAILED" || i.Event == "REFUNDED_REVERSED" {
+		return p.refunded(i), true
+	}
 	n = pay.Notice{ID: i.Event + "/" + i.Ref + "/" + clean(i.Success, 5), Reference: i.Reference}
 	success := i.Success == "true"
 	switch i.Event {
@@ -118,6 +121,17 @@ func (p *Provider) notice(i item) (n pay.Notice, ok bool) {
 		n.Ruling, ok = pay.DisputeLost, success
 	}
 	return n, ok
+}
+
+// refunded is the end of a refund, which has a reference of its own. A refund that
+// the bank sends back has failed, whatever was told before.
+func (p *Provider) refunded(i item) pay.Notice {
+	n := pay.Notice{ID: i.Event + "/" + i.Ref + "/" + clean(i.Success, 5), Refund: i.Reference}
+	n.Outcome = pay.Outcome{Kind: pay.Approved, ProviderRef: i.Ref}
+	if i.Event != "REFUND" || i.Success != "true" {
+		n.Outcome.Kind, n.Outcome.Decline, n.Outcome.Message = pay.Declined, "refund_failed", "the shopper's bank did not take the refund"
+	}
+	return n
 }
 
 // authorised is the end of an attempt to pay. On a link another may follow one
