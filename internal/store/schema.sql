@@ -635,3 +635,22 @@ CREATE INDEX payments_kind ON payments (shop, live, rail, country, status, id);
 -- Keys of requests, oldest first: they are kept for a time. What a service does
 -- once in its life has no hash and is kept for good.
 CREATE INDEX once_at ON once (at) WHERE hash <> '';
+
+-- version 13
+-- The operator's accounts at providers. One that was removed keeps its row, so
+-- that its id is not used again.
+CREATE TABLE provider_accounts (
+  id TEXT NOT NULL PRIMARY KEY,
+  version BIGINT NOT NULL,
+  adapter TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  merchant TEXT NOT NULL, -- '' for all
+  status TEXT NOT NULL,
+  priority BIGINT NOT NULL,
+  credentials TEXT NOT NULL, -- sealed, in base64
+  credentials_before TEXT NOT NULL, -- those before the last rotation
+  rotated_at BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  doc TEXT NOT NULL
+);
