@@ -10,6 +10,7 @@ import (
 	"runtime"
 
 	"github.com/alecthomas/kong"
+	"github.com/cascadapay/cascada/internal/provider/adapters"
 )
 
 // cli is the command line.
@@ -20,6 +21,7 @@ type cli struct {
 	Key        keyCmd        `cmd:"" help:"API keys."`
 	Shop       shopCmd       `cmd:"" help:"Shops."`
 	Claim      claimCmd      `cmd:"" help:"Refunds, chargebacks and inquiries, as the operator sees and ends them."`
+	Provider   providerCmd   `cmd:"" help:"Accounts at providers, which payments go through."`
 	FX         fxCmd         `cmd:"" name:"fx" help:"Exchange rates."`
 	KYC        kycCmd        `cmd:"" name:"kyc" help:"Verifications of merchants."`
 	Settlement settlementCmd `cmd:"" help:"Settlements, for the operator."`
@@ -47,12 +49,15 @@ func (versionCmd) Run() error {
 	return nil
 }
 
-func main() {
+func main() { run(adapters.All()) }
+
+// run is the program, with the providers that accounts may be opened at.
+func run(adapters registry) {
 	var c cli
 	ctx := context.Background()
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	k := kong.Parse(&c, kong.Name("cascada"),
 		kong.Description("Self-hosted payment orchestration: one API over a cascade of providers."),
-		kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(log))
+		kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(log), kong.Bind(adapters))
 	k.FatalIfErrorf(k.Run())
 }

@@ -28,7 +28,7 @@ type serveCmd struct {
 	feedFlags
 }
 
-func (c *serveCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *serveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	if c.RateLimit == "off" {
@@ -37,7 +37,7 @@ func (c *serveCmd) Run(ctx context.Context, log *slog.Logger) error {
 	s, err := daemon.Start(ctx, daemon.Config{
 		Listen: c.Listen, Metrics: c.Metrics, Database: c.Database, MasterKey: c.MasterKey,
 		PublicURL: strings.TrimSuffix(c.PublicURL, "/"), Faults: c.Fault, WalletCoolDown: c.CoolDown, Log: log,
-		Limits: c.limits(), FX: c.feedFlags.config(),
+		Limits: c.limits(), FX: c.feedFlags.config(), Adapters: adapters,
 	})
 	if err != nil && ctx.Err() != nil { // it failed because it was told to end
 		log.Info("stopped before it was ready", "error", err)

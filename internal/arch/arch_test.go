@@ -66,7 +66,7 @@ var layers = map[string]layer{
 	"internal/arch":                  {"", "the rules look at the sources alone"},
 	"internal/e2e":                   {"", "the end-to-end tests are tests only"},
 	"internal/dbtest":                {"", "databases for tests know no schema"},
-	"cmd/cascada":                    {"money pay app daemon bench", "the commands parse flags and call use cases"},
+	"cmd/cascada":                    {"money pay provider provider/adapters app daemon bench", "the commands parse flags and call use cases"},
 }
 
 // dependencies lists where each module that is not ours may be imported, so
