@@ -29,6 +29,7 @@ type cli struct {
 	Seal       sealCmd       `cmd:"" help:"Seals of the ledger and the audit log."`
 	Audit      auditCmd      `cmd:"" help:"Who did what."`
 	Story      storyCmd      `cmd:"" help:"Tell a payment's whole life: attempts, transfers, claims, events, deliveries."`
+	Explain    explainCmd    `cmd:"" help:"Say why a payment went to the provider accounts that it went to."`
 	Bench      benchCmd      `cmd:"" help:"Drive a running server over HTTP and print what it does a second."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 }

@@ -90,6 +90,12 @@ func TestOperatorConnectsAProviderWhileTheServerRuns(t *testing.T) {
 			first = id
 			return took == "true" && id != ""
 		})
+		if out := u.does(t, "explain", first); !strings.Contains(out, "1  bank: pending\n   by priority: 3; it costs 0.20 USD\nnow\n   bank takes such a payment\n") {
+			t.Errorf("explain:\n%s", out)
+		}
+		if out := u.does(t, "explain", first, "--json"); !strings.Contains(out, `"rail":"pix.BRA"`) || !strings.Contains(out, `"why":"by priority: 3; it costs 0.20 USD"`) {
+			t.Errorf("explain --json:\n%s", out)
+		}
 		if out := u.does(t, "provider", "check", "bank"); out != "bank: the credentials work\n" {
 			t.Errorf("provider check: %s", out)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/routing"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/vault"
 	"github.com/cascadapay/cascada/internal/view"
@@ -41,6 +42,8 @@ type Config struct {
 	// Adapters are the providers that he may open accounts at; Client calls them.
 	Adapters []provider.Adapter
 	Client   *http.Client
+	// Routing is what his accounts are ordered by; "" means routing.Priority.
+	Routing routing.Order
 	// SandboxPayout and LivePayout pay the withdrawals of each environment; nil:
 	// they are refused.
 	SandboxPayout payout.Provider
@@ -72,6 +75,7 @@ type App struct {
 	// readingRates is held while rates are read anew.
 	readingRates sync.Mutex
 	desks        atomic.Pointer[desks] // the operator's provider accounts
+	health       *health
 	// readingAccounts is held while they are read anew.
 	readingAccounts sync.Mutex
 	tokens          *tokens
@@ -96,6 +100,7 @@ func Open(ctx context.Context, database string, c Config) (*App, error) {
 	a := &App{
 		Config: c,
 		turns:  turns{waiting: map[string]*turn{}},
+		health: newHealth(),
 		keys:   newCache[pay.Key](c.Now), shops: newCache[tenant](c.Now), tiers: newCache[pay.Tier](c.Now), subs: newCache[endpoint](c.Now),
 	}
 	a.deliver = newDispatcher(a)

@@ -190,7 +190,7 @@ func (a *App) charge(ctx context.Context, p pay.Payment, attempt pay.Attempt) pa
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return upstream.Charge(ctx, a.request(p, attempt))
+	return a.watched(p, attempt.Provider, func() pay.Outcome { return upstream.Charge(ctx, a.request(p, attempt)) })
 }
 
 func (a *App) request(p pay.Payment, attempt pay.Attempt) provider.Request {

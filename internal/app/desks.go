@@ -205,7 +205,7 @@ func (a *App) routes(p pay.Payment) []pay.Route {
 	rail := a.catalog.byID[p.RailID]
 	serving := a.serving(p.Scope, rail)
 	if p.Live || len(serving) > 0 && p.Simulate == "" {
-		return serving.Routes(rail, p.Amount, p.Local)
+		return a.decide(serving, rail, p)
 	}
 	routes := make([]pay.Route, 0, len(a.Sandbox))
 	for _, account := range a.Sandbox {

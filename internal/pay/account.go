@@ -217,12 +217,42 @@ type Accounts []ProviderAccount
 func (list Accounts) Serving(s Scope, rail Rail) Accounts {
 	var serving Accounts
 	for _, a := range list {
-		ours := a.Merchant == "" || a.Merchant == s.Merchant
-		if ours && a.Live == s.Live && a.Status == AccountEnabled && slices.Contains(a.Rails, rail.Key) && len(a.limits(rail)) > 0 {
+		if a.Refuses(s, rail) == "" {
 			serving = append(serving, a)
 		}
 	}
 	return serving
+}
+
+// Refuses says why a shop's payments over a rail cannot go to the account, "" when
+// they can.
+func (a ProviderAccount) Refuses(s Scope, rail Rail) string {
+	switch {
+	case a.Live != s.Live:
+		return "is for the " + string(a.Environment())
+	case a.Merchant != "" && a.Merchant != s.Merchant:
+		return "is another merchant's"
+	case a.Status != AccountEnabled:
+		return "is " + string(a.Status)
+	case !slices.Contains(a.Rails, rail.Key):
+		return "does not take payments by " + rail.Key
+	case len(a.limits(rail)) == 0:
+		return "has limits that leave nothing of the rail's"
+	}
+	return ""
+}
+
+// Taking selects the accounts that take an amount over a rail, and says of the
+// others why they do not.
+func (list Accounts) Taking(rail Rail, local money.Amount) (taking Accounts, passed []string) {
+	for _, a := range list {
+		if l, bounded := a.limit(rail.Key, local.Currency); bounded && l.check(local) != nil {
+			passed = append(passed, a.ID+": takes "+l.String())
+			continue
+		}
+		taking = append(taking, a)
+	}
+	return taking, passed
 }
 
 // Narrow bounds a rail by what the accounts that serve it take at a time: from
@@ -250,37 +280,29 @@ func (list Accounts) Narrow(rail Rail) Rail {
 	return rail
 }
 
-// Routes is the cascade of a payment over a rail: the accounts that take its
-// amount, by priority, then by what they cost. One whose price nobody knows comes
-// after those that are known, and equal ones go by id.
-func (list Accounts) Routes(rail Rail, usd, local money.Amount) []Route {
-	var taking Accounts
-	for _, a := range list {
-		l, bounded := a.limit(rail.Key, local.Currency)
-		if !bounded || l.check(local) == nil {
-			taking = append(taking, a)
-		}
+// Cost is what the provider asks for a payment, false where nobody said. It is
+// rounded, for people.
+func (a ProviderAccount) Cost(rail string, usd money.Amount) (money.Amount, bool) {
+	f := a.fee(rail)
+	if f == nil {
+		return money.Amount{}, false
 	}
-	slices.SortFunc(taking, func(a, b ProviderAccount) int {
-		return cmp.Or(cmp.Compare(a.Priority, b.Priority), compareFees(a.fee(rail.Key), b.fee(rail.Key), usd), cmp.Compare(a.ID, b.ID))
-	})
-	routes := make([]Route, 0, len(taking))
-	for _, a := range taking {
-		routes = append(routes, Route{Provider: a.ID})
-	}
-	return routes
+	return usd.Share(f.Bps, money.HalfEven).Add(money.New(f.Flat, money.USD)), true
 }
 
-func compareFees(a, b *Fee, usd money.Amount) int {
+// CompareCost orders two accounts by what they ask for a payment, without rounding.
+// One whose price nobody knows comes after those that are known.
+func CompareCost(a, b ProviderAccount, rail string, usd money.Amount) int {
+	x, y := a.fee(rail), b.fee(rail)
 	switch {
-	case a == nil && b == nil:
+	case x == nil && y == nil:
 		return 0
-	case a == nil:
+	case x == nil:
 		return 1
-	case b == nil:
+	case y == nil:
 		return -1
 	}
-	return cmp.Compare(a.exact(usd), b.exact(usd))
+	return cmp.Compare(x.exact(usd), y.exact(usd))
 }
 
 // exact is the fee of an amount in ten thousandths of a cent: what is compared is
