@@ -213,6 +213,12 @@ func TestMistakesAboutProvidersAreNamed(t *testing.T) {
 	u.does(t, "migrate")
 	good := []string{"provider", "add", "plain", "--id", "bank", "--credential", "apiKey=env:KEY", "--credential", "webhookSecret=env:KEY"}
 	u.does(t, good...)
+	if out, log, code := u.pipe(t, `{"apiKey":"key-2","webhookSecret":"hush"}`, "provider", "rotate", "bank", "--credentials", "-"); code != 0 || strings.Contains(out+log, "key-2") {
+		t.Errorf("credentials as JSON: exit %d\n%s%s", code, out, log)
+	}
+	if out, log, code := u.pipe(t, `{"apiKey":"key-2",5}`, "provider", "rotate", "bank", "--credentials", "-"); code == 0 || !strings.Contains(log, "want a JSON object") || strings.Contains(out+log, "key-2") {
+		t.Errorf("credentials that are no JSON: exit %d\n%s%s", code, out, log)
+	}
 	for name, c := range map[string]struct {
 		args []string
 		want string

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -166,6 +167,9 @@ func (a *App) changeAccount(ctx context.Context, id string, act pay.Act, decide 
 func (a *App) EditAccount(ctx context.Context, id string, edit func(pay.ProviderAccount) pay.ProviderAccount) (pay.ProviderAccount, error) {
 	return a.changeAccount(ctx, id, pay.ProviderChanged, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
 		edited := edit(account)
+		if reflect.DeepEqual(edited, account) {
+			return account, pay.Change{}, nil, nil
+		}
 		next, change, err := edited.Save(a.Now())
 		if err != nil {
 			return account, change, nil, err
@@ -198,6 +202,11 @@ func (a *App) RotateAccount(ctx context.Context, id string, credentials map[stri
 		if err != nil {
 			return refuse(err)
 		}
+		now := a.Now()
+		before, err := a.sealPast(account, present, now)
+		if err != nil {
+			return refuse(err)
+		}
 		named := slices.Sorted(maps.Keys(credentials))
 		maps.Copy(present, credentials)
 		maps.DeleteFunc(present, func(_, value string) bool { return value == "" }) // an optional one is given up
@@ -208,7 +217,7 @@ func (a *App) RotateAccount(ctx context.Context, id string, credentials map[stri
 		if err != nil {
 			return refuse(err)
 		}
-		next, change, err := account.Rotate(sealed, a.Now())
+		next, change, err := account.Rotate(sealed, before, now)
 		return next, change, map[string]string{"credentials": strings.Join(named, " ")}, err
 	})
 }

@@ -20,8 +20,21 @@ const accountsEvery = time.Second
 type desk struct {
 	account pay.ProviderAccount
 	client  provider.Provider // nil where it cannot be opened
-	before  provider.Provider // with the credentials before the last rotation, or nil
+	before  []former          // with credentials that were rotated out
 	broken  error             // why there is no client
+}
+
+// former is a client with credentials that count for notifications alone, and
+// until when.
+type former struct {
+	client provider.Provider
+	until  time.Time
+}
+
+// pastCredentials is credentials that were rotated out, as they are sealed.
+type pastCredentials struct {
+	Credentials map[string]string `json:"credentials"`
+	Until       time.Time         `json:"until"`
 }
 
 // desks is what this node knows of all provider accounts. It is never changed:
@@ -49,8 +62,14 @@ func (a *App) notices(ctx context.Context, account string, upstream provider.Pro
 	if !errors.Is(err, provider.ErrUnsigned) {
 		return list, err
 	}
-	if d := a.desks.Load().byID[account]; d.before != nil && d.account.Graceful(a.Now()) {
-		return d.before.Notices(ctx, n)
+	now := a.Now()
+	for _, f := range a.desks.Load().byID[account].before {
+		if !now.Before(f.until) {
+			continue
+		}
+		if list, err := f.client.Notices(ctx, n); !errors.Is(err, provider.ErrUnsigned) {
+			return list, err
+		}
 	}
 	return list, err
 }
@@ -112,18 +131,24 @@ func (a *App) openDesk(account pay.ProviderAccount) desk {
 		d.client, d.broken = nil, err
 		return d
 	}
-	if len(account.Before) == 0 {
-		return d
-	}
-	// Without them the account works, except for what was signed before.
-	if credentials, err = a.unsealCredentials(account.ID, account.Before); err == nil {
-		d.before, err = a.openClient(adapter, account, credentials)
-	}
-	if err != nil {
-		d.before = nil
-		a.Log.Warn("the credentials before the last rotation cannot be used", "account", account.ID, "error", err)
+	if d.before, err = a.openFormer(adapter, account); err != nil {
+		// Without them the account works, except for what was signed before.
+		a.Log.Warn("the credentials before a rotation cannot be used", "account", account.ID, "error", err)
 	}
 	return d
+}
+
+func (a *App) openFormer(adapter provider.Adapter, account pay.ProviderAccount) (list []former, err error) {
+	past, err := a.unsealPast(account)
+	for _, p := range past {
+		client, openErr := a.openClient(adapter, account, p.Credentials)
+		if openErr != nil {
+			err = errors.Join(err, openErr)
+			continue
+		}
+		list = append(list, former{client, p.Until})
+	}
+	return list, err
 }
 
 // openClient makes a client with credentials.
@@ -191,6 +216,39 @@ func (a *App) unsealCredentials(account string, sealed []byte) (credentials map[
 		return nil, err
 	}
 	return credentials, json.Unmarshal(text, &credentials)
+}
+
+// pastOf is what an account's credentials of before are sealed as.
+func pastOf(account string) string { return "provider account " + account + " before" }
+
+// maxPast is how many rotations within the grace are remembered.
+const maxPast = 8
+
+func (a *App) unsealPast(account pay.ProviderAccount) (past []pastCredentials, err error) {
+	if len(account.Before) == 0 {
+		return nil, nil
+	}
+	text, err := a.Vault.Open(pastOf(account.ID), account.Before)
+	if err != nil {
+		return nil, err
+	}
+	return past, json.Unmarshal(text, &past)
+}
+
+// sealPast seals the credentials that a rotation puts out with those that were put
+// out before and still count.
+func (a *App) sealPast(account pay.ProviderAccount, present map[string]string, now time.Time) ([]byte, error) {
+	past, err := a.unsealPast(account)
+	if err != nil {
+		return nil, err
+	}
+	past = slices.DeleteFunc(past, func(p pastCredentials) bool { return !now.Before(p.Until) })
+	past = append(past, pastCredentials{present, now.Add(pay.AccountGrace)})
+	text, err := json.Marshal(past[max(0, len(past)-maxPast):])
+	if err != nil {
+		return nil, err
+	}
+	return a.Vault.Seal(pastOf(account.ID), text), nil
 }
 
 // serving selects the operator's accounts that a shop's payments over a rail may

@@ -256,6 +256,8 @@ func TestRotationKeepsWhatIsUnderWay(t *testing.T) {
 		<-asked
 		_, err := s.App.RotateAccount(ctx, "bank", map[string]string{"apiKey": "key-2", "webhookSecret": "bank-new"})
 		must(t, err)
+		_, err = s.App.RotateAccount(ctx, "bank", map[string]string{"merchantNumber": "77"}) // the one before it still counts
+		must(t, err)
 		release()
 		during := (<-held).want(t, http.StatusCreated).text(t, "transactionId")
 		u.Revoke("key-1")

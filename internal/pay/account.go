@@ -28,8 +28,8 @@ type ProviderAccount struct {
 	Rails    []string    // catalog keys that it takes payments by; none: all that the adapter has
 	Terms    []RailTerms // the operator's contract, by rail; the one of "" is for all others
 	Priority int         // of two accounts the lower one is tried first
-	// Credentials are sealed. Those before the last rotation are kept, for
-	// notifications that the provider still signs with them.
+	// Credentials are sealed. Those of before are kept for a while after a
+	// rotation, for notifications that the provider still signs with them.
 	Credentials []byte
 	Before      []byte
 	RotatedAt   time.Time
@@ -58,8 +58,8 @@ type RailTerms struct {
 // DefaultPriority is an account's where the operator gives none.
 const DefaultPriority = 100
 
-// AccountGrace is how long notifications signed with the credentials before a
-// rotation are taken.
+// AccountGrace is how long notifications are taken that are signed with
+// credentials which a rotation has replaced.
 const AccountGrace = 24 * time.Hour
 
 // accountID is what an account may be called: it stands in a URL.
@@ -130,9 +130,10 @@ func (a ProviderAccount) Save(now time.Time) (ProviderAccount, Change, error) {
 	return a, Change{Accounts: []ProviderAccount{a}}, nil
 }
 
-// Rotate puts other credentials, which are sealed, in place of the present ones.
-func (a ProviderAccount) Rotate(sealed []byte, now time.Time) (ProviderAccount, Change, error) {
-	a.Before, a.Credentials, a.RotatedAt = a.Credentials, sealed, now
+// Rotate puts other credentials in place of the present ones, which join those of
+// before. All are sealed.
+func (a ProviderAccount) Rotate(credentials, before []byte, now time.Time) (ProviderAccount, Change, error) {
+	a.Credentials, a.Before, a.RotatedAt = credentials, before, now
 	return a.Save(now)
 }
 
@@ -150,11 +151,6 @@ func (a ProviderAccount) Remove(open int, force bool, now time.Time) (ProviderAc
 	a.Status, a.Credentials, a.Before = AccountRemoved, nil, nil
 	a = a.next(now)
 	return a, Change{Accounts: []ProviderAccount{a}}, nil
-}
-
-// Graceful reports whether the credentials before the last rotation still count.
-func (a ProviderAccount) Graceful(now time.Time) bool {
-	return len(a.Before) > 0 && now.Before(a.RotatedAt.Add(AccountGrace))
 }
 
 // fee is what the provider asks for a rail, nil where nobody said.

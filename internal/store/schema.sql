@@ -648,7 +648,7 @@ CREATE TABLE provider_accounts (
   status TEXT NOT NULL,
   priority BIGINT NOT NULL,
   credentials TEXT NOT NULL, -- sealed, in base64
-  credentials_before TEXT NOT NULL, -- those before the last rotation
+  credentials_before TEXT NOT NULL, -- those that were rotated out
   rotated_at BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
