@@ -219,7 +219,7 @@ func (a *App) Loops() []work.Loop {
 		{Name: "verifications", Every: time.Second, Do: a.ExpireVerifications},
 		{Name: "clocks", Every: time.Second, Do: func(ctx context.Context) (int, error) { return 0, a.readClocks(ctx) }},
 		{Name: "sessions", Every: time.Hour, Do: a.PurgeSessions},
-		{Name: "idempotency keys", Every: time.Minute, Do: a.PurgeKeys},
+		{Name: "idempotency keys", Every: 6 * time.Hour, Do: func(ctx context.Context) (int, error) { return 0, a.PurgeKeys(ctx) }},
 		{Name: "seals", Every: sealEvery, Do: a.Seal},
 		{Name: "rates", Every: ratesEvery, Do: func(ctx context.Context) (int, error) { return 0, a.readRates(ctx) }},
 		{Name: "provider accounts", Every: accountsEvery, Do: func(ctx context.Context) (int, error) { return 0, a.readAccounts(ctx) }},

@@ -64,23 +64,25 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 	// The receipt keeps what a database takes: money must not wait for a letter.
 	notice.Body = bytes.ReplaceAll(bytes.ToValidUTF8(notice.Body, []byte("?")), []byte{0}, []byte("?"))
 	notice.Account = account
-	id, order, ok := pay.ParseReference(notice.Reference)
+	if notice.Refund != "" {
+		return p, nil, a.takeRefund(ctx, notice, cause)
+	}
+	id, _, ok := pay.ParseReference(notice.Reference)
 	if !ok || !storable(id) {
-		return p, nil, pay.NewError(pay.CodeTransactionNotFound, "the notification's reference is not ours")
+		return p, nil, notOurs()
 	}
 	routes := []pay.Route(nil)
 	err = again(func() error {
 		read, err := a.store.AnyPayment(ctx, id)
 		if errors.Is(err, store.ErrNotFound) {
-			return pay.NewError(pay.CodeTransactionNotFound, "the notification's reference is not ours")
+			return notOurs()
 		}
 		if err != nil {
 			return err
 		}
-		// Who signs for one account has no say about another's charges.
-		if by := read.TriedAt(order); by != "" && by != account {
+		if !read.TakenAt(notice.Reference, account) {
 			a.Log.Warn("a notification is about another account's charge", "account", account, "payment", read.ID)
-			return pay.NewError(pay.CodeTransactionNotFound, "the notification's reference is not ours")
+			return notOurs()
 		}
 		now := a.now(read.Scope)
 		routes = a.routes(read)
@@ -105,6 +107,41 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 	// A soft decline opens the next attempt: make its call.
 	p, err = a.drive(context.WithoutCancel(ctx), p, routes, cause)
 	return p, events, err
+}
+
+func notOurs() error {
+	return pay.NewError(pay.CodeTransactionNotFound, "the notification's reference is not ours")
+}
+
+// takeRefund applies what a provider tells of a refund.
+func (a *App) takeRefund(ctx context.Context, n pay.Notice, cause view.Cause) error {
+	id, _, ok := pay.ParseRefundReference(n.Refund)
+	if !ok || !storable(id) {
+		return notOurs()
+	}
+	return again(func() error {
+		c, err := a.store.AnyClaim(ctx, id)
+		if err != nil {
+			return orRefuse(err, notOurs())
+		}
+		p, err := a.store.AnyPayment(ctx, c.Payment)
+		if err != nil {
+			return err
+		}
+		if attempt, ok := p.Taker(c); !ok || attempt.Provider != n.Account {
+			a.Log.Warn("a notification is about another account's refund", "account", n.Account, "claim", c.ID)
+			return notOurs()
+		}
+		_, change, verdict := c.ConfirmRefund(p, n, a.now(c.Scope))
+		err = a.commit(ctx, change, cause)
+		if errors.Is(err, store.ErrDuplicate) { // told before
+			return nil
+		}
+		if err == nil && verdict == pay.Mismatched {
+			a.Log.Warn("a refund that was paid out has failed: the operator has to look", "account", n.Account, "claim", c.ID)
+		}
+		return err
+	})
 }
 
 // apply decides what a notice does: to the claim of an open dispute where it

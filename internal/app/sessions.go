@@ -43,32 +43,74 @@ func (a *App) CreateSession(ctx context.Context, by Principal, n NewSession) (s 
 	if s, found, err := a.earlierSession(ctx, scope, n.Idempotency); err != nil || found {
 		return s, a.sessionToken(s.ID), found, err
 	}
-	if !a.rates.Load().Knows(n.Amount.Currency) {
-		return s, "", false, pay.FieldError(pay.CodeUnsupportedCurrency, "currency", fmt.Sprintf("there is no rate for %s", n.Amount.Currency))
-	}
-	rate, err := a.reading(scope.Live, n.Amount.Currency)
-	if err != nil {
-		return s, "", false, err
-	}
-	now := a.now(scope)
-	s = pay.Session{
-		ID: a.NewID(pay.SessionPrefix, now), Scope: scope, Asked: n.Amount, Country: n.Country,
-		Rate: rate.Rate, RateSource: rate.Source, RateAt: rate.At,
-		Customer: n.Customer, OrderID: n.OrderID, ReturnURL: n.ReturnURL,
-	}
-	token = a.sessionToken(s.ID)
-	s.Hash = a.Vault.Hash(token)
-	s, change, err := s.Open(now)
-	if err != nil {
-		return s, "", false, err
-	}
-	change.Once = n.Idempotency.once(scope, s.ID, now)
-	err = a.commit(ctx, change, view.Cause{})
+	s, token, err = a.openSession(ctx, pay.Session{
+		Scope: scope, Asked: n.Amount, Country: n.Country, Customer: n.Customer, OrderID: n.OrderID, ReturnURL: n.ReturnURL,
+	}, n.Idempotency)
 	if errors.Is(err, store.ErrDuplicate) { // the same request at the same time
 		s, found, err := a.earlierSession(ctx, scope, n.Idempotency)
 		return s, a.sessionToken(s.ID), found, err
 	}
 	return s, token, false, err
+}
+
+// openSession writes a session with an id, a rate and a token.
+func (a *App) openSession(ctx context.Context, s pay.Session, i Idempotency) (pay.Session, string, error) {
+	if !a.rates.Load().Knows(s.Asked.Currency) {
+		return s, "", pay.FieldError(pay.CodeUnsupportedCurrency, "currency", fmt.Sprintf("there is no rate for %s", s.Asked.Currency))
+	}
+	rate, err := a.reading(s.Live, s.Asked.Currency)
+	if err != nil {
+		return s, "", err
+	}
+	now := a.now(s.Scope)
+	s.ID, s.Rate, s.RateSource, s.RateAt = a.NewID(pay.SessionPrefix, now), rate.Rate, rate.Source, rate.At
+	token := a.sessionToken(s.ID)
+	s.Hash = a.Vault.Hash(token)
+	s, change, err := s.Open(now)
+	if err != nil {
+		return s, "", err
+	}
+	change.Once = i.once(s.Scope, s.ID, now)
+	return s, token, a.commit(ctx, change, view.Cause{})
+}
+
+// RetryPayment opens the session in which a shopper tries again to pay for an
+// order whose hosted payment came to nothing, and returns its token. Each payment
+// has one such session, so that pressing twice is not paying twice.
+//
+// Errors: transaction_not_found, conflict_state where there is nothing to try
+// again, and those of CreateSession.
+func (a *App) RetryPayment(ctx context.Context, id string) (token string, err error) {
+	if !storable(id) {
+		return "", pay.NewError(pay.CodeTransactionNotFound, "there is no such payment")
+	}
+	p, err := a.store.AnyPayment(ctx, id)
+	if err != nil {
+		return "", orRefuse(err, pay.NewError(pay.CodeTransactionNotFound, "there is no such payment"))
+	}
+	asked, country := p.Amount, p.Country
+	switch before, err := a.store.SessionOf(ctx, p.ID); {
+	case err == nil:
+		asked, country = before.Asked, before.Country
+	case !errors.Is(err, store.ErrNotFound):
+		return "", err
+	}
+	next, err := p.Again(asked, country)
+	if err != nil {
+		return "", err
+	}
+	once := Idempotency{Route: "again", Key: p.ID, Hash: p.ID}
+	for range 2 {
+		s, found, err := a.earlierSession(ctx, p.Scope, once)
+		if err != nil || found {
+			return a.sessionToken(s.ID), err
+		}
+		_, token, err := a.openSession(ctx, next, once)
+		if !errors.Is(err, store.ErrDuplicate) {
+			return token, err
+		}
+	}
+	return "", errors.New("a session that exists cannot be read")
 }
 
 // earlierSession returns what an earlier request with the same key made.
@@ -256,10 +298,18 @@ func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now tim
 	if err != nil {
 		return pay.Order{}, err
 	}
+	buyer := s.Buyer(c.Typed)
+	if s.After != "" {
+		before, err := a.store.AnyPayment(ctx, s.After)
+		if err != nil {
+			return pay.Order{}, err
+		}
+		buyer = before.Buyer.Or(buyer)
+	}
 	return pay.Order{
 		ID: a.NewID(pay.PaymentPrefix, now), Scope: s.Scope, Amount: s.Amount, Local: q.local, Rail: q.rail,
 		Rate: q.rate.Rate, RateSource: q.rate.Source, RateAt: q.rate.At,
-		Country: q.country, OrderID: s.OrderID, Buyer: s.Buyer(c.Typed), Hosted: true, ReturnURL: s.ReturnURL,
+		Country: q.country, OrderID: s.OrderID, Buyer: buyer, Hosted: true, ReturnURL: s.ReturnURL,
 		Terms: pay.TermsOf(merchant.Tier),
 	}, nil
 }

@@ -97,6 +97,7 @@ func (p *Pages) Register(mux *http.ServeMux, limit func(http.Handler) http.Handl
 	route("POST /checkout/{token}", p.take)
 	route("GET /c/{id}", p.form)
 	route("GET /pay/{id}", p.payment)
+	route("POST /pay/{id}/again", p.again)
 	route("GET /pay/{id}/live", p.watch)
 	route("GET /pay/{id}/qr.svg", p.qr)
 	route("GET /pay/{id}/barcode.svg", p.barcode)

@@ -87,6 +87,7 @@ type paymentView struct {
 	BankURL  string
 	Back     string // the shop's address, with what became of the payment
 	BackHost string
+	AgainURL string // where the shopper chooses anew, "" where that is the shop's
 	Declined string // why, in the shopper's language
 	LiveURL  string
 }
@@ -113,6 +114,16 @@ func (p *Pages) payment(w http.ResponseWriter, r *http.Request) error {
 	}
 	secure(w, policy, shown.Shop.Brand)
 	p.render(w, http.StatusOK, "payment", p.paymentView(r, shown))
+	return nil
+}
+
+// again leads the shopper of a payment that came to nothing to the choice.
+func (p *Pages) again(w http.ResponseWriter, r *http.Request) error {
+	token, err := p.app.RetryPayment(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	http.Redirect(w, r, p.root+"/checkout/"+token+"?lang="+p.view(r, "").Lang, http.StatusSeeOther)
 	return nil
 }
 
@@ -148,6 +159,9 @@ func (p *Pages) paymentView(r *http.Request, s app.Shown) paymentView {
 		v.Declined = v.T(declineKey(s.Failure.Code))
 	}
 	v.Back, v.BackHost = back(s.Payment)
+	if s.Retriable() {
+		v.AgainURL = p.root + "/pay/" + s.ID + "/again?lang=" + v.Lang
+	}
 	return v
 }
 

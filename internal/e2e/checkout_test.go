@@ -380,3 +380,64 @@ func TestSelectorMayLeaveForTheProvider(t *testing.T) {
 		t.Errorf("the selector's policy is %q", policy)
 	}
 }
+
+// A shopper whose payment came to nothing chooses another way, once, and the
+// shop is told of one order.
+func TestShopperTriesAnotherWay(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		for _, c := range []struct{ ending, button string }{{"failed", "Probar otra forma"}, {"expired", "Empezar de nuevo"}} {
+			chosen := o.shopper(o.session(t, `{"amount":460,"currency":"MXN","merchantOrderId":"A-2","returnUrl":"https://shop.example/thanks",`+
+				`"customer":{"firstName":"Ana","lastName":"Secreta","email":"ana@secret.example","phone":"+5511999990000"}}`))
+			first := chosen.choose(t, choice("sbx_cash")).want(t, http.StatusCreated).text(t, "transactionId")
+			if status, _, _ := s.browse(t, http.MethodPost, "/pay/"+first+"/again", ""); status != http.StatusConflict {
+				t.Errorf("a payment that waits is tried again: %d", status)
+			}
+			o.simulate(t, first, c.ending).want(t, http.StatusOK)
+			_, page, _ := s.visit(t, "/pay/"+first+"?lang=es")
+			if !strings.Contains(page, c.button) || !strings.Contains(page, `action="/pay/`+first+`/again?lang=es"`) {
+				t.Errorf("the page of a payment that %s does not offer to go on:\n%s", c.ending, page)
+			}
+			status, _, h := s.browse(t, http.MethodPost, "/pay/"+first+"/again?lang=es", "")
+			link := h.Get("Location")
+			if _, _, twice := s.browse(t, http.MethodPost, "/pay/"+first+"/again?lang=es", ""); status != http.StatusSeeOther || twice.Get("Location") != link {
+				t.Fatalf("%d: pressed twice, the button leads to %q and %q", status, link, twice.Get("Location"))
+			}
+			_, page, _ = s.visit(t, link)
+			token, _, _ := strings.Cut(strings.TrimPrefix(link, "/checkout/"), "?")
+			for _, secret := range []string{"Secreta", "ana@secret", "99999"} {
+				if strings.Contains(page, secret) || strings.Contains(string(o.get(t, "/checkout/sessions/"+token).body), secret) {
+					t.Errorf("whoever knows the payment's id is told %q", secret)
+				}
+			}
+			if !strings.Contains(page, "460") || !strings.Contains(page, "A-2") {
+				t.Errorf("the choice is about another order:\n%s", page)
+			}
+			_, _, h = s.browse(t, http.MethodPost, link, "method=sbx_cash")
+			second := strings.TrimPrefix(h.Get("Location"), "/c/")
+			r := o.get(t, "/payments/"+second).want(t, http.StatusOK)
+			if second == first || r.text(t, "merchantOrderId") != "A-2" || r.text(t, "amountLocal") != "460" || r.text(t, "currencyLocal") != "MXN" {
+				t.Errorf("the second try is %s", r)
+			}
+			made, err := s.App.Shown(ctx, second)
+			must(t, err)
+			if made.Buyer.Email != "ana@secret.example" || made.Buyer.Name != "Ana Secreta" {
+				t.Errorf("the provider is told of %+v", made.Buyer)
+			}
+			if _, _, h := s.browse(t, http.MethodPost, "/pay/"+first+"/again", ""); h.Get("Location") == "" {
+				t.Error("the button leads nowhere after the choice")
+			} else if _, _, h := s.visit(t, h.Get("Location")); h.Get("Location") != "/c/"+second {
+				t.Errorf("it leads to %q, want the second try", h.Get("Location"))
+			}
+		}
+		// The shop that charges directly does the asking itself.
+		direct := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash"}`)
+		o.simulate(t, direct, "failed").want(t, http.StatusOK)
+		if status, _, _ := s.browse(t, http.MethodPost, "/pay/"+direct+"/again", ""); status != http.StatusConflict {
+			t.Errorf("a direct charge is tried again: %d", status)
+		}
+		if status, _, _ := s.browse(t, http.MethodPost, "/pay/TXN-NOBODY/again", ""); status != http.StatusNotFound {
+			t.Errorf("an unknown payment: %d", status)
+		}
+	})
+}

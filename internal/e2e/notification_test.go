@@ -106,6 +106,66 @@ func TestForgedNotificationIsRefused(t *testing.T) {
 	})
 }
 
+// Who may sign for one account may not for another one's charges.
+func TestNotificationOfAnotherAccountTellsNothing(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		id := o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`) // at sandbox-1
+		paid := o.create(t, card)
+		s.upstream(t, sandbox.RefundSlow, sandbox.NoFault, sandbox.NoFault)
+		refund := o.refund(t, paid, `{}`).want(t, http.StatusOK).text(t, "refundId")
+		const notOurs = "404 transaction_not_found invalid_request_error"
+		s.notify(t, "sandbox-2", note(id, paid50)).refused(t, notOurs)
+		s.notify(t, "sandbox-2", refundNote(refund, "refunded")).refused(t, notOurs)
+		s.notify(t, "sandbox-2", note(paid, `"status":"disputed","reason":"fraudulent"`)).refused(t, notOurs)
+		if a, b := o.status(t, id), o.status(t, paid); a != "pending" || b != "refunded" {
+			t.Errorf("the payments are %s and %s, want pending and refunded", a, b)
+		}
+		if got := o.get(t, "/claims/"+refund).text(t, "status"); got != "pending" {
+			t.Errorf("the refund is %s, want pending", got)
+		}
+	})
+}
+
+// refundNote is the news of a refund's first round.
+func refundNote(claim, status string) string {
+	return fmt.Sprintf(`{"id":"note %s %s","reference":"%s-1","status":%q}`, claim, status, strings.TrimPrefix(claim, "CLM-"), status)
+}
+
+func TestProviderTellsHowARefundEnded(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		s.upstream(t, sandbox.RefundSlow, sandbox.NoFault, sandbox.NoFault)
+		for told, want := range map[string]string{"refunded": "approved", "refund_failed": "rejected"} {
+			id := o.create(t, `{"amount":50,"paymentMethodId":"sbx_card"}`)
+			refund := o.refund(t, id, `{"amount":20}`).want(t, http.StatusOK).text(t, "refundId")
+			var all sync.WaitGroup
+			for range 5 {
+				all.Go(func() { s.notify(t, "sandbox-1", refundNote(refund, told)).is(t, http.StatusOK, `{"ok":true}`) })
+			}
+			all.Wait()
+			if r := o.get(t, "/claims/"+refund); r.text(t, "status") != want {
+				t.Errorf("%s: want %s: %s", told, want, r)
+			}
+			left := "30"
+			if told == "refund_failed" {
+				left = "50"
+			}
+			if r := o.get(t, "/payments/"+id); r.text(t, "refundableAmountLocal") != left {
+				t.Errorf("%s: want %s left: %s", told, left, r)
+			}
+			// What is told of it afterwards changes nothing.
+			for _, other := range []string{"refunded", "refund_failed"} {
+				s.notify(t, "sandbox-1", refundNote(refund, other)).is(t, http.StatusOK, `{"ok":true}`)
+			}
+			if got := o.get(t, "/claims/"+refund).text(t, "status"); got != want {
+				t.Errorf("%s: later it is %s, want %s", told, got, want)
+			}
+		}
+		s.notify(t, "sandbox-1", refundNote("CLM-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6", "refunded")).refused(t, "404 transaction_not_found invalid_request_error")
+	})
+}
+
 func TestNotificationIsAppliedOnce(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)

@@ -91,15 +91,6 @@ func (p Payment) current() (Attempt, bool) {
 // except where no provider served its rail.
 func (p Payment) Current() (Attempt, bool) { return p.current() }
 
-// TriedAt is the provider account that an attempt went to, "" where there is no
-// such attempt.
-func (p Payment) TriedAt(order int) string {
-	if order < 1 || order > len(p.Attempts) {
-		return ""
-	}
-	return p.Attempts[order-1].Provider
-}
-
 // answered returns the attempts with the outcome noted on the one of the order
 // given. The slice is new: values that were handed out do not change.
 func (p Payment) noted(order int, o Outcome, now time.Time) []Attempt {

@@ -13,7 +13,8 @@ import (
 type Notice struct {
 	ID        string // the provider's own id of it; the same one is applied once
 	Account   string // the provider account that it came to
-	Reference string // ours
+	Reference string // ours, of the charge
+	Refund    string // ours, of a refund, where that is what the outcome is of
 	Outcome   Outcome
 	Dispute   bool      // the issuer takes the money back; Outcome.Message says why
 	Network   string    // of a dispute: the card network's code of the reason
@@ -43,6 +44,30 @@ const (
 	Late       Verdict = "late"       // money came after the end: suspense and an inquiry
 	Mismatched Verdict = "mismatched" // other amount or currency: for the operator
 )
+
+// TakenAt reports whether a reference is of an attempt at a provider account. A
+// notification of another account tells nothing of it, whoever signed that.
+func (p Payment) TakenAt(reference, account string) bool {
+	_, order, ok := ParseReference(reference)
+	return ok && order <= len(p.Attempts) && p.Attempts[order-1].Provider == account
+}
+
+// ConfirmRefund applies a notice of a refund to its claim. The Change always
+// keeps the receipt. What is told of a refund that has ended is kept for the
+// operator where it says otherwise.
+func (c Claim) ConfirmRefund(p Payment, n Notice, now time.Time) (Claim, Change, Verdict) {
+	next, change, verdict := c, Change{}, Ignored
+	switch _, round, ok := ParseRefundReference(n.Refund); {
+	case !ok || round != c.Call.Round:
+	case c.Calling():
+		next, change = c.Called(p, n.Outcome, now)
+		verdict = Applied
+	case n.Outcome.Kind == Declined && c.Status.Pays():
+		verdict = Mismatched
+	}
+	change.Receipts = []Receipt{n.receipt(p.ID, verdict, now)}
+	return next, change, verdict
+}
 
 // Confirm applies a notice to the payment. The Change always keeps the
 // receipt; whether anything else is in it is the verdict.
@@ -74,6 +99,8 @@ func (p Payment) confirm(n Notice, routes []Route, claimID string, now time.Time
 		}
 		next, change := p.dispute(n, claimID, now)
 		return next, change, Applied
+	case p.Status == Processing && n.Outcome.Kind == Awaiting && n.Outcome.FormURL == "":
+		return p, Change{}, Ignored // where to send the shopper, the call's answer or a query says
 	case p.Status.Open() && (order == len(p.Attempts) || paid):
 		next, change := p.resolveNotice(n, order, routes, now)
 		return next, change, Applied

@@ -2,6 +2,7 @@ package pay
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -33,6 +34,12 @@ func (c Claim) Unanswered() bool {
 // Reference is what the provider knows the refund by: ours, unique, made before
 // the call. Called twice with it, a provider refunds once.
 func (c Claim) Reference() string { return fmt.Sprintf("%s-%d", c.suffix(), c.Call.Round) }
+
+// ParseRefundReference returns the claim's id and the round of a refund.
+func ParseRefundReference(ref string) (claim string, round int, ok bool) {
+	id, round, ok := ParseReference(ref)
+	return ClaimPrefix + strings.TrimPrefix(id, PaymentPrefix), round, ok
+}
 
 // send is the intent to refund an inquiry's money. The claim becomes to when
 // the provider confirms.

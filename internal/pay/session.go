@@ -1,6 +1,7 @@
 package pay
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -49,6 +50,7 @@ type Session struct {
 	OrderID    string
 	ReturnURL  string
 	Payment    string // what it is locked to; "" until a method is chosen
+	After      string // the payment that came to nothing, which this tries again; or ""
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 }
@@ -133,17 +135,37 @@ func (s Session) Choosable(now time.Time) error {
 // Buyer is whom the payment's provider is told of. What the customer typed on
 // the way replaces what the shop told; empty fields do not.
 func (s Session) Buyer(typed Buyer) Buyer {
-	first := func(a, b string) string {
-		if a != "" {
-			return a
-		}
-		return b
-	}
 	return Buyer{
-		Email: first(typed.Email, s.Customer.Email), Name: first(typed.Name, strings.TrimSpace(s.Customer.FirstName+" "+s.Customer.LastName)),
-		Phone: s.Customer.Phone, Document: first(typed.Document, s.Customer.Document), IP: first(typed.IP, s.IP),
+		Email: s.Customer.Email, Name: strings.TrimSpace(s.Customer.FirstName + " " + s.Customer.LastName),
+		Phone: s.Customer.Phone, Document: s.Customer.Document, IP: s.IP,
+	}.Or(typed)
+}
+
+// Or returns the buyer with what is told of them in place of what was known.
+// Empty fields tell nothing.
+func (b Buyer) Or(told Buyer) Buyer {
+	return Buyer{
+		Email: cmp.Or(told.Email, b.Email), Name: cmp.Or(told.Name, b.Name), Phone: cmp.Or(told.Phone, b.Phone),
+		IP: cmp.Or(told.IP, b.IP), Document: cmp.Or(told.Document, b.Document),
 	}
 }
+
+// Again is the session in which the shopper of a payment that came to nothing
+// chooses anew. It shows nothing of the shopper, for the payment's id, which
+// leads to it, is no secret; asked and country are what the
+// shop asked for.
+//
+// Errors: conflict_state for a payment that is not over, or was paid, and for a
+// direct charge, whose shop does the asking.
+func (p Payment) Again(asked money.Amount, country string) (Session, error) {
+	if !p.Retriable() {
+		return Session{}, &Error{Code: CodeConflictState, Message: "there is nothing to try again", Details: Details{From: p.Status, Action: "retry"}}
+	}
+	return Session{Scope: p.Scope, Asked: asked, Country: country, OrderID: p.OrderID, ReturnURL: p.ReturnURL, After: p.ID}, nil
+}
+
+// Retriable reports whether the shopper may choose another way for the order.
+func (p Payment) Retriable() bool { return p.Hosted && (p.Status == Failed || p.Status == Expired) }
 
 // Lock adds the session to the change that creates its payment: of any number
 // who choose at once, the one whose change wins the session's version makes a

@@ -34,9 +34,10 @@ type Request struct {
 	Country     string // alpha-3
 	Sync        bool
 	Buyer       pay.Buyer
-	ReturnURL   string // the shop's; a provider sends the shopper to PageURL
-	PageURL     string // our own page: it shows a code, and how the payment ended
-	Created     time.Time
+	ReturnURL   string     // the shop's; a provider sends the shopper to PageURL
+	PageURL     string     // our own page: it shows a code, and how the payment ended
+	Created     time.Time  // the payment
+	Sent        time.Time  // this charge: when it was first asked for
 	Expires     time.Time  // when the shopper's time is over
 	Now         time.Time  // in the merchant's clock
 	Simulate    pay.Action // sandbox only

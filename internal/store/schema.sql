@@ -632,11 +632,6 @@ ALTER TABLE tallies RENAME TO counters;
 CREATE INDEX payments_kind ON payments (shop, live, rail, country, status, id);
 
 -- version 12
--- Keys of requests, oldest first: they are kept for a time. What a service does
--- once in its life has no hash and is kept for good.
-CREATE INDEX once_at ON once (at) WHERE hash <> '';
-
--- version 13
 -- The operator's accounts at providers. One that was removed keeps its row, so
 -- that its id is not used again.
 CREATE TABLE provider_accounts (

@@ -23,12 +23,13 @@ type sessionDoc struct {
 	ReturnURL string       `json:"returnUrl,omitempty"`
 	RateFrom  string       `json:"rateFrom,omitempty"`
 	RateAt    int64        `json:"rateAt,omitempty"`
+	After     string       `json:"after,omitempty"`
 }
 
 func sessionRow(r *rows, s *pay.Session) {
 	r.text(s.ID, s.Merchant, s.Shop).flag(s.Live).number(s.Version).text(s.Hash).
 		number(s.Amount.Minor, s.Asked.Minor).text(string(s.Asked.Currency), s.Rate.Decimal(), s.Country, s.OrderID, s.Payment).
-		number(micros(s.CreatedAt), micros(s.UpdatedAt)).text(encode(sessionDoc{s.Customer, s.IP, s.ReturnURL, s.RateSource, micros(s.RateAt)}))
+		number(micros(s.CreatedAt), micros(s.UpdatedAt)).text(encode(sessionDoc{s.Customer, s.IP, s.ReturnURL, s.RateSource, micros(s.RateAt), s.After}))
 }
 
 func scanSession(r row) (pay.Session, error) {
@@ -52,13 +53,14 @@ func scanSession(r row) (pay.Session, error) {
 		return s, fmt.Errorf("session %s: %w", s.ID, err)
 	}
 	s.Customer, s.IP, s.ReturnURL = doc.Customer, doc.IP, doc.ReturnURL
-	s.RateSource, s.RateAt = doc.RateFrom, fromMicros(doc.RateAt)
+	s.RateSource, s.RateAt, s.After = doc.RateFrom, fromMicros(doc.RateAt), doc.After
 	s.CreatedAt, s.UpdatedAt = fromMicros(created), fromMicros(updated)
 	return s, nil
 }
 
 const (
 	selectSessionByHash = `SELECT ` + sessionColumns + ` FROM sessions WHERE hash = $1`
+	selectSessionOf     = `SELECT ` + sessionColumns + ` FROM sessions WHERE payment = $1 AND payment <> ''`
 	selectSession       = `SELECT ` + sessionColumns + ` FROM sessions WHERE id = $1 AND shop = $2 AND live = $3`
 )
 
@@ -66,6 +68,11 @@ const (
 // credential: whose session it is follows from the row.
 func (s *Store) SessionByHash(ctx context.Context, hash string) (pay.Session, error) {
 	return one(ctx, s, selectSessionByHash, scanSession, hash)
+}
+
+// SessionOf reads the session that a payment was chosen in.
+func (s *Store) SessionOf(ctx context.Context, payment string) (pay.Session, error) {
+	return one(ctx, s, selectSessionOf, scanSession, payment)
 }
 
 // Session reads a shop's session. ErrNotFound also where it is another's.
@@ -79,7 +86,7 @@ DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE id < $1 ORDER BY
 RETURNING id`
 
 func sessionQueries() []string {
-	return []string{sessionsTable.insert, sessionsTable.update, selectSession, selectSessionByHash, purgeSessions}
+	return []string{sessionsTable.insert, sessionsTable.update, selectSession, selectSessionOf, selectSessionByHash, purgeSessions}
 }
 
 // PurgeSessions deletes at most limit sessions whose ids are below one, which

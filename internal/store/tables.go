@@ -125,7 +125,7 @@ func queries() []string {
 		claimsTable.insert, claimsTable.update, subscriptionsTable.insert, subscriptionsTable.update,
 		upsertBalances, upsertCounters, selectBalancesForUpdate,
 		selectBalances, selectMismatched, selectPayment, selectAnyPayment,
-		selectOnce, purgeOnce, selectMerchant, selectShop, selectShops, selectKeyByHash, selectKey, selectLogin, countMerchants,
+		selectOnce, pageOnce, purgeOnce, selectMerchant, selectShop, selectShops, selectKeyByHash, selectKey, selectLogin, countMerchants,
 		selectSecrets, insertSecret, selectRailIDs, insertRailIDs,
 		storyTransfers, storyClaims, storyEvents, storyDeliveries, storyReceipts,
 	}

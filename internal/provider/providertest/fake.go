@@ -89,6 +89,7 @@ type Line struct {
 	*httptest.Server
 	mu    sync.Mutex // owns what follows
 	fault Fault
+	spare func(*http.Request) bool // the calls that the fault leaves alone
 	calls int
 }
 
@@ -104,6 +105,9 @@ func Connect(t testing.TB, upstream http.Handler) *Line {
 		l.mu.Lock()
 		l.calls++
 		fault := l.fault
+		if l.spare != nil && l.spare(r) {
+			fault = NoFault
+		}
 		l.mu.Unlock()
 		if fault == NoFault {
 			upstream.ServeHTTP(w, r)
@@ -129,6 +133,13 @@ func (l *Line) Fail(f Fault) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fault = f
+}
+
+// Spare lets faults leave the calls alone that it reports; nil spares none.
+func (l *Line) Spare(calls func(*http.Request) bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.spare = calls
 }
 
 // Calls is how many calls have come.

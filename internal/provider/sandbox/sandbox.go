@@ -222,8 +222,8 @@ func brCode(r provider.Request, number uint64) string {
 // Notification is what a simulated provider sends.
 type Notification struct {
 	ID        string `json:"id"`
-	Reference string `json:"reference"`
-	Status    string `json:"status"` // paid, declined, expired, disputed, dispute_won, dispute_lost, dispute_withdrawn
+	Reference string `json:"reference"` // of the charge, or of the refund
+	Status    string `json:"status"`    // paid, declined, expired, disputed, dispute_won, dispute_lost, dispute_withdrawn, refunded, refund_failed
 	Amount    string `json:"amount,omitempty"`
 	Currency  string `json:"currency,omitempty"`
 	Reason    string `json:"reason,omitempty"`
@@ -314,6 +314,10 @@ func (p *Provider) notice(body []byte) (pay.Notice, error) {
 				return pay.Notice{}, fmt.Errorf("sandbox notification: respondBy: %w", err)
 			}
 		}
+	case "refunded":
+		notice.Reference, notice.Refund, notice.Outcome = "", n.Reference, pay.Outcome{Kind: pay.Approved}
+	case "refund_failed":
+		notice.Reference, notice.Refund, notice.Outcome = "", n.Reference, pay.Outcome{Kind: pay.Declined, Decline: n.Reason}
 	case "dispute_won", "dispute_lost", "dispute_withdrawn":
 		notice.Ruling, notice.Outcome.Message = pay.Ruling(strings.TrimPrefix(n.Status, "dispute_")), n.Reason
 	default:

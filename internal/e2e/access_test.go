@@ -1,0 +1,91 @@
+package e2e
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// axe is Deque's accessibility engine, which make spec installs.
+var axe = sync.OnceValues(func() (string, error) {
+	text, err := os.ReadFile("../../bin/spec/node_modules/axe-core/axe.min.js")
+	return string(text), err
+})
+
+// runAxe returns what is wrong, a line for each element.
+const runAxe = `axe.run(document, {resultTypes: ['violations'], runOnly: [
+  'wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']}).then((found) => found.violations.flatMap(
+  (v) => v.nodes.map((n) => v.id + ' (' + v.help + '): ' + n.html + ': ' + n.failureSummary)).join('\n'))`
+
+// accessible proves that axe finds nothing wrong with the page, in light and in
+// dark colours.
+func accessible(t *testing.T, tab context.Context, what string) {
+	t.Helper()
+	script, err := axe()
+	if err != nil {
+		t.Fatalf("axe is not installed (make spec installs it): %v", err)
+	}
+	for _, colours := range []string{"light", "dark"} {
+		_, err := chromedp.Call(tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: colours}}})
+		must(t, err)
+		_, err = chromedp.Run(tab, chromedp.Evaluate[bool](script+"; true"))
+		must(t, err)
+		found, err := chromedp.Run(tab, chromedp.Evaluate[string](runAxe, chromedp.EvalAwaitPromise))
+		must(t, err)
+		if found != "" {
+			t.Errorf("%s in %s colours:\n%s", what, colours, found)
+		}
+	}
+}
+
+// Everything that a shopper may see, at every ending, is for everybody (WCAG
+// 2.2 AA).
+func TestPagesAreForEverybody(t *testing.T) {
+	t.Parallel()
+	s := start(t, dbtest.SQLite(t), &clock{})
+	o := s.shop(t)
+	paths := map[string]string{
+		"an unknown session": "/checkout/cs_" + "0123456789012345678901234567890123456789012",
+		"an unknown payment": "/pay/TXN-UNKNOWN",
+	}
+	for method, body := range map[string]string{
+		"pix": `"sbx_pix","documentId":"52998224725"`, "cash": `"sbx_cash"`, "spei": `"sbx_spei","documentId":"XAXX010101000"`, "pse": `"sbx_pse"`,
+	} {
+		id := o.create(t, `{"amount":25.5,"returnUrl":"https://shop.example/thanks","hostedCheckout":true,"paymentMethodId":`+body+`}`)
+		paths["waiting for "+method] = "/pay/" + id
+		paths["the bank for "+method] = "/sandbox/bank/" + id
+	}
+	for _, ending := range []string{"paid", "failed", "expired"} {
+		id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash","returnUrl":"https://shop.example/thanks"}`)
+		o.simulate(t, id, ending).want(t, http.StatusOK)
+		paths[ending] = "/pay/" + id
+	}
+	o.post(t, "/kyc/init", `{"level":"basic","subjectType":"individual","returnUrl":"https://shop.example/kyc"}`).want(t, http.StatusCreated)
+	paths["a verification"] = o.get(t, "/kyc/"+o.post(t, "/kyc/init", `{"level":"basic","subjectType":"individual"}`).text(t, "verificationId")).text(t, "url")[len(s.URL):]
+	for what, path := range paths {
+		for i, sc := range screens {
+			lang := []string{"es", "pt"}[i]
+			tab := browser(t)
+			query := "?lang=" + lang
+			if what == "a verification" {
+				query = ""
+			}
+			must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.width, sc.height, chromedp.EmulateScale(sc.scale)), chromedp.Navigate(s.URL+path+query)))
+			accessible(t, tab, what+" on a "+sc.name)
+		}
+	}
+	tab := browser(t)
+	must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/docs")))
+	accessible(t, tab, "the reference")
+	must(t, chromedp.Do(tab, chromedp.EmulateViewport(360, 740), chromedp.Navigate(s.URL+o.selector(t, "")+"?lang=en")))
+	accessible(t, tab, "the choice")
+	must(t, chromedp.Do(tab, chromedp.Click(`label[for="m-sbx_pix"]`), chromedp.WaitVisible(`#d-sbx_pix`),
+		chromedp.SendKeys(`#d-sbx_pix`, "529.982.247-26"), chromedp.Click(`.methods button.primary`), chromedp.WaitVisible(`#problem`)))
+	accessible(t, tab, "a wrong document")
+}

@@ -1,0 +1,143 @@
+// Package adyen takes payments at Adyen: Pix and OXXO with the code shown on our
+// own page, cards on Adyen's hosted one.
+//
+// # What is asked of Adyen
+//
+//   - Pix, OXXO: POST /payments of the Checkout API.
+//   - Cards: a payment link, good for one payment. We see no card; Adyen's page
+//     asks for it and plays the issuer's challenges, and whoever is declined may
+//     try another card there until the link expires.
+//
+// Cards are to be captured at once, which every call asks for.
+//
+// # Adyen cannot be asked
+//
+// The Checkout API has no call that finds a payment by our reference, and none
+// that tells how one stands; a payment link tells only its own status, and not
+// which payment was made on it, which a refund needs. So a question repeats the
+// call under its Idempotency-Key: where the first one arrived it gives the first
+// answer, and where it did not, it makes now what was asked for then, which
+// charges nobody by itself. Query therefore never says Missing, and what became
+// of a charge is for notifications to tell. Adyen keeps a key for 7 days (some
+// pages say 31), so after keyLife a question is not asked any more.
+//
+// A refund is told of by a notification too: REFUND, REFUND_FAILED and
+// REFUNDED_REVERSED, under the refund's reference. Until then it is Awaiting.
+//
+// # What was checked, and where
+//
+// Calls, fields, result codes and the states of a link: Adyen's Checkout API, v71,
+// as adyen-openapi and the API explorer have it. The signature of notifications:
+// adyen-node-api-library, whose test vector is in the tests here. Currencies:
+// docs.adyen.com, currency codes: CLP has two decimals there. Idempotency:
+// docs.adyen.com, API idempotency. Pix and OXXO: their API-only pages.
+//
+// Not checked against Adyen itself, for want of an account: whether
+// sessionValidity bounds an OXXO voucher, which rails an account of which country
+// is given. Boletos are left out: /payments wants the shopper's street address,
+// and whether a link takes boletos is not written. So are SPEI and PSE.
+package adyen
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+const (
+	test = "https://checkout-test.adyen.com/v71"
+	// keyLife is less than what Adyen keeps an Idempotency-Key for.
+	keyLife = 6 * 24 * time.Hour
+)
+
+// Adapter is what the operator may open accounts at.
+func Adapter() provider.Adapter {
+	return provider.Adapter{
+		Name: "adyen",
+		Fields: []provider.Field{
+			{Name: "apiKey", Doc: "Customer Area, Developers, API credentials: the API key of a web service user with the role Checkout"},
+			{Name: "merchantAccount", Doc: "Customer Area, Settings, Merchant accounts: the account's code", Public: true},
+			{Name: "hmacKey", Doc: "Customer Area, Developers, Webhooks, Standard webhook: the HMAC key, 64 hexadecimal digits"},
+			{Name: "livePrefix", Doc: "Customer Area, Developers, API URLs: the prefix of the live endpoints; for a live account", Optional: true, Public: true},
+		},
+		Rails: []string{
+			"pix.BRA", "cash.oxxo.MEX",
+			"card.ARG", "card.BRA", "card.CHL", "card.COL", "card.MEX", "card.PER", "card.URY", "card.USA",
+		},
+		Open: open,
+	}
+}
+
+// Provider is a merchant account at Adyen.
+type Provider struct {
+	account  string
+	base     string
+	key      string
+	merchant string
+	hmac     []byte
+	client   *http.Client
+	unmapped func(string)
+}
+
+func open(a provider.Account) (provider.Provider, error) {
+	c := a.Credentials
+	p := &Provider{
+		account: a.ID, base: test, key: c["apiKey"], merchant: c["merchantAccount"], client: a.Client, unmapped: a.Unmapped,
+	}
+	prefix := c["livePrefix"]
+	switch {
+	case a.BaseURL != "":
+		p.base = strings.TrimSuffix(a.BaseURL, "/")
+	case a.Live && (prefix == "" || strings.Trim(prefix, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-") != ""):
+		return nil, &provider.FieldError{Field: "livePrefix", Reason: "a live account needs it: letters, digits and hyphens"}
+	case a.Live:
+		p.base = "https://" + prefix + "-checkout-live.adyenpayments.com/checkout/v71"
+	}
+	if !plain(p.key, 4096) {
+		return nil, &provider.FieldError{Field: "apiKey", Reason: "it has to be printable and without spaces"}
+	}
+	if !plain(p.merchant, 80) || strings.Contains(p.merchant, ":") {
+		return nil, &provider.FieldError{Field: "merchantAccount", Reason: "it has to be the account's code"}
+	}
+	key, err := hex.DecodeString(c["hmacKey"])
+	if err != nil || len(key) != 32 {
+		return nil, &provider.FieldError{Field: "hmacKey", Reason: "it has to be 64 hexadecimal digits"}
+	}
+	p.hmac = key
+	return p, nil
+}
+
+// Check lists the account's payment methods.
+func (p *Provider) Check(ctx context.Context) error {
+	var methods struct {
+		List []any `json:"paymentMethods"`
+	}
+	f := p.call(ctx, http.MethodPost, "/paymentMethods", map[string]any{"merchantAccount": p.merchant}, "", &methods)
+	switch {
+	case f == nil && methods.List != nil:
+		return nil
+	case f == nil:
+		return errors.New("the answer is not the provider's, or the account has no payment methods")
+	case f.status == http.StatusUnauthorized:
+		return errors.New("the API key is not valid")
+	case f.status == http.StatusForbidden:
+		return errors.New("the API key has no right to the merchant account")
+	}
+	return errors.New("the provider cannot be asked now: " + f.outcome.Decline)
+}
+
+// plain reports whether a text is printable ASCII without spaces, as ids, keys
+// and words are.
+func plain(text string, most int) bool {
+	for _, c := range []byte(text) {
+		if c <= ' ' || c > '~' {
+			return false
+		}
+	}
+	return text != "" && len(text) <= most
+}

@@ -1,0 +1,354 @@
+package adyen
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+)
+
+func credentials() map[string]string {
+	return map[string]string{"apiKey": testKey, "merchantAccount": merchant, "hmacKey": hmacKey}
+}
+
+// samples has a charge for every rail.
+func samples() map[string]provider.Request {
+	of := func(minor int64, c money.Currency, country string) provider.Request {
+		return provider.Request{
+			Local: money.New(minor, c), Amount: money.New(1000, money.USD), Country: country,
+			Buyer: pay.Buyer{Email: "ana@example.com", Name: "Ana Maria Souza", Document: "52998224725", IP: "203.0.113.9"},
+		}
+	}
+	list := map[string]provider.Request{"pix.BRA": of(5000, "BRL", "BRA"), "cash.oxxo.MEX": of(19_950, "MXN", "MEX")}
+	for country, currency := range map[string]money.Currency{
+		"ARG": "ARS", "BRA": "BRL", "CHL": "CLP", "COL": "COP", "MEX": "MXN", "PER": "PEN", "URY": "UYU", "USA": "USD",
+	} {
+		r := of(123_400, currency, country)
+		r.Sync = true
+		list["card."+country] = r
+	}
+	return list
+}
+
+func suite() providertest.Suite {
+	s := providertest.Suite{
+		Adapter: Adapter(), Credentials: credentials(), Charges: samples(), Hosted: map[string]string{},
+		New:          func(*testing.T) providertest.Fake { return newFake() },
+		Blind:        "Checkout API v71: no call finds a payment by reference, or tells how it stands",
+		RefundsLater: true,
+		Without: map[providertest.Ending]string{
+			providertest.Expired:  "a link that expires is told of by no event; codes and vouchers are tested here",
+			providertest.Canceled: "only links can be canceled; tested here",
+		},
+		Unsigned: func(n provider.Notification) provider.Notification {
+			var signed struct {
+				Items []struct {
+					Item struct {
+						More struct {
+							Signature string `json:"hmacSignature"`
+						} `json:"additionalData"`
+					} `json:"NotificationRequestItem"`
+				} `json:"notificationItems"`
+			}
+			if err := json.Unmarshal(n.Body, &signed); err != nil {
+				panic(err)
+			}
+			other := base64.StdEncoding.EncodeToString(make([]byte, 32))
+			n.Body = []byte(strings.Replace(string(n.Body), signed.Items[0].Item.More.Signature, other, 1))
+			return n
+		},
+		Amounts: map[string][]money.Amount{
+			"pix.BRA":  {money.New(1, "BRL"), money.New(99_999_999, "BRL")},
+			"card.CHL": {money.New(1, "CLP"), money.New(99_999_999, "CLP")}, // a hundred of Adyen's units each
+			"card.COL": {money.New(1, "COP"), money.New(12_345_600, "COP")},
+			"card.URY": {money.New(1, "UYU")},
+		},
+	}
+	for rail := range s.Charges {
+		if _, hosted := method(rail); hosted {
+			s.Hosted[rail] = "docs.adyen.com, Pay by Link: a link stays active after a decline"
+		}
+	}
+	return s
+}
+
+func TestAdapter(t *testing.T) { suite().Run(t) }
+
+// What goes wrong on the line is the same on the hosted rails.
+func TestHostedRails(t *testing.T) {
+	s := suite()
+	s.Adapter.Rails, s.Charges, s.Amounts = []string{"card.MEX"}, map[string]provider.Request{"card.MEX": s.Charges["card.MEX"]}, nil
+	s.Run(t)
+}
+
+// bench is the adapter, connected to the fake.
+type bench struct {
+	*Provider
+	*fake
+	line  *providertest.Line
+	words []string // that nobody knew
+}
+
+func connect(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{fake: newFake()}
+	b.line = providertest.Connect(t, b.fake)
+	p, err := open(provider.Account{
+		ID: "acc", BaseURL: b.line.URL, Credentials: credentials(), Client: b.line.Client(), Unmapped: func(word string) { b.words = append(b.words, word) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Provider = p.(*Provider)
+	return b
+}
+
+func request(rail, reference string) provider.Request {
+	r := samples()[rail]
+	r.Rail, r.Reference, r.PageURL = rail, reference, providertest.Page
+	r.Created, r.Sent, r.Now, r.Expires = providertest.Noon, providertest.Noon, providertest.Noon, providertest.Noon.Add(30*time.Minute)
+	return r
+}
+
+func ctx() context.Context { return context.Background() }
+
+// The vector is of Adyen's own library.
+func TestTheSignatureIsAdyens(t *testing.T) {
+	b := connect(t)
+	i := item{
+		Ref: "pspReference", Original: "originalReference", Merchant: "merchantAccount", Reference: "reference", Amount: amount{1000, "EUR"},
+		Event: "CAPTURE", Success: "true", More: map[string]any{"hmacSignature": "xhpHvYq2u2Np0rstbZ6QjLGu7JWhvf7Iwaa6EviJSX0="},
+	}
+	if !b.signed(i) {
+		t.Error("the vector of Adyen's library is refused")
+	}
+	for name, change := range map[string]func(*item){
+		"success":       func(i *item) { i.Success = "false" },
+		"amount":        func(i *item) { i.Amount.Value++ },
+		"event":         func(i *item) { i.Event = "REFUND" },
+		"a moved colon": func(i *item) { i.Ref, i.Original = "pspReference:originalReference", "" },
+		"no signature":  func(i *item) { i.More = nil },
+		"a number":      func(i *item) { i.More = map[string]any{"hmacSignature": 5} },
+	} {
+		other := i
+		change(&other)
+		if b.signed(other) {
+			t.Errorf("%s: taken", name)
+		}
+	}
+}
+
+// A hundred of Adyen's units are a Chilean peso; one of them is nobody's.
+func TestChileanPesosHaveTwoDecimalsThere(t *testing.T) {
+	b := connect(t)
+	r := request("card.CHL", "01M7ZCLP-1")
+	b.Charge(ctx(), r)
+	if a := b.seen[0]["amount"].(object); a["value"] != float64(r.Local.Minor*100) {
+		t.Errorf("%v was asked for, want %d", a, r.Local.Minor*100)
+	}
+	n := notification(object{"eventCode": "AUTHORISATION", "success": "true", "pspReference": "P1", "merchantReference": r.Reference,
+		"amount": object{"value": int64(150), "currency": "CLP"}, "paymentMethod": "visa"})
+	list, err := b.Notices(ctx(), n)
+	if err != nil || len(list) != 1 || list[0].Outcome.Kind != pay.Unknown {
+		t.Errorf("half a peso: %+v %v, want unknown", list, err)
+	}
+}
+
+func TestTheEndOfALink(t *testing.T) {
+	b := connect(t)
+	r := request("card.BRA", "01M7ZLINK-1")
+	r.ProviderRef = b.Charge(ctx(), r).ProviderRef
+	b.Move(r.Reference, providertest.Expired)
+	if o := b.Query(ctx(), r); o.Kind != pay.Lapsed {
+		t.Errorf("an expired link: %s, want expired", o.Kind)
+	}
+	for ending, want := range map[providertest.Ending]pay.OutcomeKind{providertest.Open: pay.Lapsed, providertest.Expired: pay.Lapsed, providertest.Paid: pay.Unknown} {
+		for _, known := range []bool{true, false} {
+			b := connect(t)
+			r := request("card.BRA", "01M7ZLINK-1")
+			if ref := b.Charge(ctx(), r).ProviderRef; known {
+				r.ProviderRef = ref
+			}
+			b.Move(r.Reference, ending)
+			for range 2 {
+				if o := b.Cancel(ctx(), r); o.Kind != want {
+					t.Errorf("a cancel of a link that is %s, its id known %t: %s, want %s", ending, known, o.Kind, want)
+				}
+			}
+		}
+	}
+	if o := b.Cancel(ctx(), request("pix.BRA", "01M7ZPIX-1")); o.Kind != pay.Unknown || len(b.Books()) != 1 {
+		t.Errorf("a cancel of a code: %s", o.Kind)
+	}
+}
+
+// Codes and vouchers that nobody paid are told of; a declined card on a link is
+// no news.
+func TestEventsByCode(t *testing.T) {
+	for _, c := range []struct {
+		event, success, method string
+		want                   pay.Notice // the zero value: nothing
+	}{
+		{"AUTHORISATION", "true", "visa", pay.Notice{Outcome: pay.Outcome{Kind: pay.Approved}}},
+		{"AUTHORISATION", "false", "visa", pay.Notice{}},
+		{"AUTHORISATION", "false", "pix", pay.Notice{Outcome: pay.Outcome{Kind: pay.Declined}}},
+		{"OFFER_CLOSED", "true", "oxxo", pay.Notice{Outcome: pay.Outcome{Kind: pay.Lapsed}}},
+		{"OFFER_CLOSED", "true", "pix", pay.Notice{Outcome: pay.Outcome{Kind: pay.Lapsed}}},
+		{"NOTIFICATION_OF_CHARGEBACK", "true", "visa", pay.Notice{Dispute: true}},
+		{"CHARGEBACK", "true", "visa", pay.Notice{Dispute: true}},
+		{"CHARGEBACK_REVERSED", "true", "visa", pay.Notice{Ruling: pay.DisputeWon}},
+		{"SECOND_CHARGEBACK", "true", "visa", pay.Notice{Ruling: pay.DisputeLost}},
+		{"PREARBITRATION_WON", "true", "visa", pay.Notice{Ruling: pay.DisputeWon}},
+		{"PREARBITRATION_LOST", "true", "visa", pay.Notice{Ruling: pay.DisputeLost}},
+		{"REQUEST_FOR_INFORMATION", "true", "visa", pay.Notice{}},
+		{"REFUND", "true", "visa", pay.Notice{Refund: "01M7ZEVENT-1", Outcome: pay.Outcome{Kind: pay.Approved}}},
+		{"REFUND", "false", "visa", pay.Notice{Refund: "01M7ZEVENT-1", Outcome: pay.Outcome{Kind: pay.Declined}}},
+		{"REFUND_FAILED", "true", "visa", pay.Notice{Refund: "01M7ZEVENT-1", Outcome: pay.Outcome{Kind: pay.Declined}}},
+		{"REFUNDED_REVERSED", "true", "visa", pay.Notice{Refund: "01M7ZEVENT-1", Outcome: pay.Outcome{Kind: pay.Declined}}},
+		{"CAPTURE", "true", "visa", pay.Notice{}},
+		{"REPORT_AVAILABLE", "true", "", pay.Notice{}},
+	} {
+		b := connect(t)
+		list, err := b.Notices(ctx(), notification(object{
+			"eventCode": c.event, "success": c.success, "paymentMethod": c.method, "pspReference": "P1", "merchantReference": "01M7ZEVENT-1",
+			"amount": object{"value": int64(5000), "currency": "BRL"},
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got pay.Notice
+		if len(list) == 1 {
+			got = list[0]
+		}
+		if got.Outcome.Kind != c.want.Outcome.Kind || got.Dispute != c.want.Dispute || got.Refund != c.want.Refund || got.Ruling != c.want.Ruling {
+			t.Errorf("%s %s of %s: %+v, want %+v", c.event, c.success, c.method, got, c.want)
+		}
+	}
+}
+
+// Another merchant account, or a reference that is none of ours.
+func TestNotificationsOfOthers(t *testing.T) {
+	b := connect(t)
+	for name, i := range map[string]object{
+		"another account": {"merchantAccountCode": "OtherCOM", "merchantReference": "01M7ZEVENT-1"},
+		"another system":  {"merchantReference": "order 6735"},
+	} {
+		i["eventCode"], i["success"], i["pspReference"], i["amount"] = "AUTHORISATION", "true", "P1", object{"value": int64(1), "currency": "BRL"}
+		if list, err := b.Notices(ctx(), notification(i)); err != nil || len(list) != 0 {
+			t.Errorf("%s: %+v %v, want nothing", name, list, err)
+		}
+	}
+}
+
+// After the key's life a repeated call would be a second charge.
+func TestAnOldChargeIsNotAskedAbout(t *testing.T) {
+	b := connect(t)
+	r := request("pix.BRA", "01M7ZOLD-1")
+	r.Now = r.Sent.Add(keyLife + time.Second)
+	if o := b.Query(ctx(), r); o.Kind != pay.Unknown || b.line.Calls() != 0 {
+		t.Errorf("%s after %d calls, want unknown and none", o.Kind, b.line.Calls())
+	}
+}
+
+// A refund needs the payment's own reference, which its notification brings.
+func TestARefundBeforeThePaymentIsToldOf(t *testing.T) {
+	b := connect(t)
+	r := request("card.BRA", "01M7ZBACK-1")
+	r.ProviderRef = b.Charge(ctx(), r).ProviderRef
+	if o := b.Refund(ctx(), provider.RefundRequest{Reference: "CLM1-1", Charge: r, Local: r.Local}); o.Kind != pay.Unavailable {
+		t.Errorf("%s, want unavailable", o.Kind)
+	}
+	// Once it was taken, a question asks for nothing.
+	before := b.line.Calls()
+	if o := b.QueryRefund(ctx(), provider.RefundRequest{Reference: "CLM1-1", RefundRef: "R1", Charge: r, Local: r.Local}); o.Kind != pay.Awaiting || b.line.Calls() != before {
+		t.Errorf("%s after %d calls, want pending and none", o.Kind, b.line.Calls()-before)
+	}
+}
+
+func TestRefusalsByCode(t *testing.T) {
+	for code, want := range map[string]pay.Outcome{
+		"12": {Code: pay.CodeInsufficientFunds}, "6": {Code: pay.CodeExpiredCard}, "20": {Code: pay.CodeFraudBlocked}, "31": {Code: pay.CodeFraudBlocked},
+		"2": {Code: pay.CodeCardDeclined, Soft: true}, "9": {Soft: true}, "11": {Code: pay.CodeThreeDSFailed}, "24": {Code: pay.CodeCardDeclined}, "999": {Code: pay.CodeCardDeclined},
+	} {
+		b := connect(t)
+		o := b.refusal(code)
+		if o.Kind != pay.Declined || o.Code != want.Code || o.Soft != want.Soft || o.Decline == "" || o.Message == "" || (code == "999") != (len(b.words) > 0) {
+			t.Errorf("%s: %+v, want %+v; told of %v", code, o, want, b.words)
+		}
+	}
+}
+
+func TestCredentialsThatCannotBeOnes(t *testing.T) {
+	for field, value := range map[string]string{"apiKey": "a b", "merchantAccount": "A:B", "hmacKey": hmacKey[:62], "livePrefix": "evil.example/"} {
+		c := credentials()
+		c[field] = value
+		_, err := open(provider.Account{Credentials: c, Live: true})
+		if field != "livePrefix" {
+			_, err = open(provider.Account{Credentials: c})
+		}
+		var wrong *provider.FieldError
+		if !errors.As(err, &wrong) || wrong.Field != field || strings.Contains(err.Error(), value) {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	c := credentials()
+	c["livePrefix"] = "1797a841fbb37ca7-CascadaPay"
+	p, err := open(provider.Account{Credentials: c, Live: true})
+	if err != nil || p.(*Provider).base != "https://1797a841fbb37ca7-CascadaPay-checkout-live.adyenpayments.com/checkout/v71" {
+		t.Errorf("a live account: %+v %v", p, err)
+	}
+}
+
+// What Adyen would never say is Unknown, not a crash and not somebody's money.
+func TestHostileAnswers(t *testing.T) {
+	b := connect(t)
+	for name, text := range map[string]string{
+		"a reference with a NUL": `{"pspReference":"P\u0000","resultCode":"Pending"}`,
+		"no code":                `{"pspReference":"P1","resultCode":"Pending","action":{"type":"qrCode"}}`,
+		"a code with a NUL":      `{"pspReference":"P1","resultCode":"Pending","action":{"type":"qrCode","qrCodeData":"00\u0000"}}`,
+		"another action":         `{"pspReference":"P1","resultCode":"Pending","action":{"type":"redirect","qrCodeData":"00"}}`,
+		"authorised at once":     `{"pspReference":"P1","resultCode":"Authorised"}`,
+		"nothing":                `{}`,
+	} {
+		var made payment
+		if err := json.Unmarshal([]byte(text), &made); err != nil {
+			t.Fatal(err)
+		}
+		if o := b.payment(made, request("pix.BRA", "X-1")); o.Kind != pay.Unknown {
+			t.Errorf("%s: %+v, want unknown", name, o)
+		}
+	}
+	for name, l := range map[string]paymentLink{
+		"a script": {ID: "PL1", Status: "active", URL: "javascript:alert(1)"}, "no id": {Status: "active", URL: "https://adyen.test/"},
+		"a NUL": {ID: "PL\x00", Status: "active", URL: "https://adyen.test/"},
+	} {
+		if o := b.link(l, request("card.BRA", "X-1")); o.Kind != pay.Unknown || o.FormURL != "" {
+			t.Errorf("%s: %+v, want unknown", name, o)
+		}
+	}
+	for _, a := range []amount{{-1, "BRL"}, {0, "BRL"}, {1 << 62, "BRL"}, {1, "brl"}, {1, ""}} {
+		if local, ok := a.local(); ok {
+			t.Errorf("%v is %v", a, local)
+		}
+	}
+}
+
+// No body makes the reader fall over.
+func FuzzNotices(f *testing.F) {
+	f.Add(notification(object{"eventCode": "AUTHORISATION", "success": "true", "pspReference": "P1", "merchantReference": "X-1",
+		"amount": object{"value": int64(1), "currency": "BRL"}}).Body)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		p := &Provider{merchant: merchant, unmapped: func(string) {}}
+		if list, err := p.Notices(ctx(), provider.Notification{Body: body}); len(list) != 0 && err != nil {
+			t.Errorf("%v with %d notices", err, len(list))
+		}
+	})
+}

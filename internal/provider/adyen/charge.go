@@ -1,0 +1,194 @@
+package adyen
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// amount is money as Adyen writes it.
+type amount struct {
+	Value    int64  `json:"value"`
+	Currency string `json:"currency"`
+}
+
+// scale is how many of Adyen's units make one of ISO's, for the currencies of our
+// rails; 0 for others.
+func scale(c money.Currency) int64 {
+	switch c {
+	case "ARS", "BRL", "COP", "MXN", "PEN", "USD", "UYU":
+		return 1
+	case "CLP": // two decimals at Adyen
+		return 100
+	}
+	return 0
+}
+
+// largest keeps an amount in Adyen's units far from overflow.
+const largest = 1e15
+
+// local is an amount of Adyen's in ours.
+func (a amount) local() (money.Amount, bool) {
+	currency, err := money.ParseCurrency(a.Currency)
+	by := max(scale(currency), 1)
+	if err != nil || a.Value <= 0 || a.Value > largest || a.Value%by != 0 {
+		return money.Amount{}, false
+	}
+	return money.New(a.Value/by, currency), true
+}
+
+func units(a money.Amount) amount { return amount{a.Minor * scale(a.Currency), string(a.Currency)} }
+
+// payment is what /payments answers.
+type payment struct {
+	Ref    string `json:"pspReference"`
+	Result string `json:"resultCode"`
+	Reason string `json:"refusalReasonCode"`
+	Action *struct {
+		Type      string `json:"type"`
+		Code      string `json:"qrCodeData"`
+		Reference string `json:"reference"`
+		Barcode   string `json:"alternativeReference"`
+	} `json:"action"`
+}
+
+// paymentLink is what /paymentLinks answers.
+type paymentLink struct {
+	ID        string `json:"id"`
+	Reference string `json:"reference"`
+	Status    string `json:"status"`
+	URL       string `json:"url"`
+}
+
+// method is how a rail is called at Adyen, and whether the shopper pays on
+// Adyen's page.
+func method(rail string) (name string, hosted bool) {
+	switch rail {
+	case "pix.BRA":
+		return "pix", false
+	case "cash.oxxo.MEX":
+		return "oxxo", false
+	}
+	return "scheme", true
+}
+
+// alpha2 is the two-letter code of a country of our rails, or "".
+func alpha2(country string) string {
+	switch country {
+	case "ARG", "BRA", "COL", "PER", "USA":
+		return country[:2]
+	case "CHL":
+		return "CL"
+	case "MEX":
+		return "MX"
+	case "URY":
+		return "UY"
+	}
+	return ""
+}
+
+// Charge asks for a payment, or makes a link.
+func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
+	if scale(r.Local.Currency) == 0 || !r.Local.IsPositive() || r.Local.Minor > largest/100 {
+		return pay.Outcome{Kind: pay.Errored, Decline: "invalid_amount"}
+	}
+	name, hosted := method(r.Rail)
+	body := p.body(r)
+	if hosted {
+		body["allowedPaymentMethods"] = []string{name}
+		body["expiresAt"] = r.Expires.UTC().Format(time.RFC3339)
+		body["reusable"] = false
+		var l paymentLink
+		if f := p.call(ctx, http.MethodPost, "/paymentLinks", body, r.Reference, &l); f != nil {
+			return f.outcome
+		}
+		return p.link(l, r)
+	}
+	body["paymentMethod"] = map[string]string{"type": name}
+	body["sessionValidity"] = r.Expires.UTC().Format(time.RFC3339)
+	body["channel"] = "Web"
+	var made payment
+	if f := p.call(ctx, http.MethodPost, "/payments", body, r.Reference, &made); f != nil {
+		return f.outcome
+	}
+	return p.payment(made, r)
+}
+
+// body is what both calls take. Nothing in it depends on when it is sent: a
+// repeated call is the same.
+func (p *Provider) body(r provider.Request) map[string]any {
+	body := map[string]any{
+		"merchantAccount": p.merchant, "reference": r.Reference, "amount": units(r.Local), "returnUrl": r.PageURL, "captureDelayHours": 0,
+	}
+	set := func(field, value string) {
+		if value != "" {
+			body[field] = value
+		}
+	}
+	set("countryCode", alpha2(r.Country))
+	set("shopperEmail", r.Buyer.Email)
+	set("shopperIP", r.Buyer.IP)
+	if r.Country == "BRA" {
+		set("socialSecurityNumber", r.Buyer.Document)
+	}
+	if first, last, _ := strings.Cut(strings.TrimSpace(r.Buyer.Name), " "); first != "" {
+		body["shopperName"] = map[string]string{"firstName": clean(first, 80), "lastName": clean(strings.TrimSpace(last), 80)}
+	}
+	return body
+}
+
+// Query repeats the call, or reads the link. It never says that there is no
+// charge.
+func (p *Provider) Query(ctx context.Context, r provider.Request) pay.Outcome {
+	if _, hosted := method(r.Rail); hosted && strings.HasPrefix(r.ProviderRef, "PL") {
+		var l paymentLink
+		f := p.call(ctx, http.MethodGet, "/paymentLinks/"+url.PathEscape(r.ProviderRef), nil, "", &l)
+		switch {
+		case f == nil && l.Reference != r.Reference:
+			return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
+		case f == nil:
+			return p.link(l, r)
+		case f.outcome.Kind == pay.Unavailable:
+			return f.outcome
+		}
+		return pay.Outcome{Kind: pay.Unknown, Decline: f.outcome.Decline}
+	}
+	if r.Now.Sub(r.Sent) > keyLife {
+		return pay.Outcome{Kind: pay.Unknown, Decline: "too_old_to_ask"}
+	}
+	return p.Charge(ctx, r)
+}
+
+// Cancel expires a link. A Pix code and a voucher cannot be called back.
+func (p *Provider) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
+	unknown := pay.Outcome{Kind: pay.Unknown, Decline: "cannot_be_canceled"}
+	if _, hosted := method(r.Rail); !hosted {
+		return unknown
+	}
+	if !strings.HasPrefix(r.ProviderRef, "PL") {
+		o := p.Query(ctx, r)
+		if r.ProviderRef = o.ProviderRef; o.Kind != pay.Awaiting {
+			return lapsed(o)
+		}
+	}
+	var l paymentLink
+	f := p.call(ctx, http.MethodPatch, "/paymentLinks/"+url.PathEscape(r.ProviderRef), map[string]string{"status": "expired"}, "", &l)
+	if f != nil { // also where it had ended before
+		return lapsed(p.Query(ctx, r))
+	}
+	return lapsed(p.link(l, r))
+}
+
+// lapsed is what a cancel may say, of how a link stands.
+func lapsed(o pay.Outcome) pay.Outcome {
+	if o.Kind == pay.Lapsed {
+		return o
+	}
+	return pay.Outcome{Kind: pay.Unknown, Decline: "cannot_be_canceled", ProviderRef: o.ProviderRef}
+}

@@ -1,0 +1,80 @@
+package adyen
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// failure is a call that did not answer what it was asked.
+type failure struct {
+	outcome pay.Outcome // what it proves of a call that does something
+	status  int         // 0: no answer
+}
+
+// inProgress is the error of a key whose first call still runs.
+const inProgress = "704"
+
+func (p *Provider) call(ctx context.Context, verb, path string, body any, key string, into any) *failure {
+	text := []byte(nil)
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return &failure{outcome: pay.Outcome{Kind: pay.Errored, Decline: "bad_request"}}
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, verb, p.base+path, bytes.NewReader(text))
+	if err != nil {
+		return &failure{outcome: pay.Outcome{Kind: pay.Errored, Decline: "bad_address"}}
+	}
+	req.Header.Set("X-API-Key", p.key)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if key != "" {
+		req.Header.Set("Idempotency-Key", key)
+	}
+	reply, broken := provider.Do(p.client, req)
+	if broken != nil {
+		return &failure{outcome: *broken}
+	}
+	if reply.Status != http.StatusOK && reply.Status != http.StatusCreated {
+		return failed(reply)
+	}
+	if err := json.Unmarshal(reply.Body, into); err != nil {
+		return &failure{outcome: pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}, status: reply.Status}
+	}
+	return nil
+}
+
+// failed reads an answer that is an error. What the gateways in between say
+// proves nothing, and neither does a call that still runs.
+func failed(r provider.Reply) *failure {
+	f := &failure{status: r.Status, outcome: pay.Outcome{Kind: pay.Unknown, Decline: fmt.Sprintf("http_%d", r.Status)}}
+	if r.Status == http.StatusTooManyRequests {
+		f.outcome.Kind = pay.Unavailable
+		return f
+	}
+	var e struct {
+		Code string `json:"errorCode"`
+		Type string `json:"errorType"`
+	}
+	if json.Unmarshal(r.Body, &e) != nil || e.Type == "" {
+		return f
+	}
+	if plain(e.Code, 20) {
+		f.outcome.Decline = "error_" + e.Code
+	}
+	switch r.Status {
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity:
+		if e.Code != inProgress && r.Header.Get("Transient-Error") != "true" {
+			f.outcome.Kind = pay.Errored
+		}
+	}
+	return f
+}

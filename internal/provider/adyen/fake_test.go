@@ -1,0 +1,286 @@
+package adyen
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+)
+
+const (
+	testKey  = "AQE-test-key"
+	merchant = "CascadaCOM"
+	hmacKey  = "DFB1EB5485895CFA84146406857104ABB4CBCABDC8AAF103A624C8F6A3EAAB00"
+)
+
+type object = map[string]any
+
+// fake is Adyen, as far as its documentation goes and we use it.
+type fake struct {
+	mu       sync.Mutex // owns what follows
+	next     providertest.Ending
+	charges  []*charge
+	saved    map[string]saved // by Idempotency-Key
+	seen     []object         // the bodies that were posted
+	accepted string           // the status of refunds
+}
+
+type saved struct {
+	status int
+	body   object
+}
+
+// charge is a payment, or a link with the payment that is made on it.
+type charge struct {
+	providertest.Entry
+	number int
+	method string // "" of a link
+}
+
+func newFake() *fake {
+	return &fake{next: providertest.Open, saved: map[string]saved{}, accepted: "received"}
+}
+
+func (f *fake) Next(e providertest.Ending) { f.mu.Lock(); defer f.mu.Unlock(); f.next = e }
+func (f *fake) RefuseRefunds()             {}
+
+func (f *fake) Move(reference string, e providertest.Ending) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.of(reference).Ending = e
+}
+
+func (f *fake) Books() (list []providertest.Entry) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.charges {
+		list = append(list, c.Entry)
+	}
+	return list
+}
+
+func (f *fake) of(reference string) *charge {
+	i := slices.IndexFunc(f.charges, func(c *charge) bool { return c.Reference == reference })
+	if i < 0 {
+		panic("the fake has no charge " + reference)
+	}
+	return f.charges[i]
+}
+
+func (c *charge) psp() string  { return fmt.Sprintf("QFQTPCQ8HXSKGK8%d", c.number) }
+func (c *charge) link() string { return fmt.Sprintf("PLE83C39B0A0DE0C%d", c.number) }
+
+func (f *fake) Notification(reference string) provider.Notification {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := f.of(reference)
+	i := object{
+		"eventCode": "AUTHORISATION", "success": "true", "pspReference": c.psp(), "merchantReference": c.Reference, "amount": wire(c.Local),
+		"paymentMethod": c.method, "reason": "", "eventDate": "2026-11-21T13:00:00+01:00",
+	}
+	if c.method == "" {
+		i["paymentMethod"] = "visa"
+	}
+	switch c.Ending {
+	case providertest.Declined:
+		i["success"], i["reason"] = "false", "Refused"
+	case providertest.Expired:
+		i["eventCode"] = "OFFER_CLOSED"
+	case providertest.WrongAmount:
+		a := wire(c.Local)
+		a["value"] = a["value"].(int64) - factor(c.Local)
+		i["amount"] = a
+	case providertest.WrongCurrency:
+		i["amount"] = object{"value": c.Local.Minor, "currency": "EUR"}
+	case providertest.Disputed:
+		i["eventCode"], i["pspReference"], i["originalReference"], i["reason"] = "CHARGEBACK", "9"+c.psp(), c.psp(), "Merchandise not received"
+		i["additionalData"] = object{"chargebackReasonCode": "13.1", "defensePeriodEndsAt": "2026-12-09T12:00:00+01:00"}
+	}
+	return notification(i)
+}
+
+// notification is one item, signed.
+func notification(i object) provider.Notification {
+	if i["originalReference"] == nil {
+		i["originalReference"] = ""
+	}
+	if i["merchantAccountCode"] == nil {
+		i["merchantAccountCode"] = merchant
+	}
+	a := i["amount"].(object)
+	text := fmt.Sprintf("%s:%s:%s:%s:%d:%s:%s:%s", i["pspReference"], i["originalReference"], i["merchantAccountCode"], i["merchantReference"],
+		a["value"], a["currency"], i["eventCode"], i["success"])
+	key, _ := hex.DecodeString(hmacKey)
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(text))
+	more, _ := i["additionalData"].(object)
+	if more == nil {
+		more = object{}
+	}
+	more["hmacSignature"] = base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	i["additionalData"] = more
+	body, err := json.Marshal(object{"live": "false", "notificationItems": []object{{"NotificationRequestItem": i}}})
+	if err != nil {
+		panic(err)
+	}
+	return provider.Notification{Header: http.Header{"Content-Type": {"application/json"}}, Body: body}
+}
+
+// factor is how many of Adyen's units make one of ours: its table of currencies,
+// where it differs.
+func factor(a money.Amount) int64 {
+	if a.Currency == "CLP" {
+		return 100
+	}
+	return 1
+}
+
+func wire(a money.Amount) object {
+	return object{"value": a.Minor * factor(a), "currency": string(a.Currency)}
+}
+
+func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	status, body := f.answer(r)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+func fail(status int, code, kind string) (int, object) {
+	return status, object{"status": status, "errorCode": code, "message": "Adyen says no.", "errorType": kind}
+}
+
+func (f *fake) answer(r *http.Request) (int, object) {
+	if r.Header.Get("X-API-Key") != testKey {
+		return fail(401, "000", "security")
+	}
+	if id, ok := strings.CutPrefix(r.URL.Path, "/paymentLinks/"); ok {
+		return f.links(r, id)
+	}
+	var body object
+	if r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" || json.NewDecoder(r.Body).Decode(&body) != nil {
+		return fail(400, "702", "validation")
+	}
+	f.seen = append(f.seen, body)
+	key := r.Header.Get("Idempotency-Key")
+	if before, ok := f.saved[key]; ok {
+		return before.status, before.body
+	}
+	status, answer := f.post(r.URL.Path, body)
+	if key != "" && status < 300 {
+		f.saved[key] = saved{status, answer}
+	}
+	return status, answer
+}
+
+func (f *fake) links(r *http.Request, id string) (int, object) {
+	at := slices.IndexFunc(f.charges, func(c *charge) bool { return c.method == "" && c.link() == id })
+	if at < 0 {
+		return fail(404, "", "")
+	}
+	c := f.charges[at]
+	if r.Method == http.MethodPatch {
+		var body object
+		if json.NewDecoder(r.Body).Decode(&body) != nil || body["status"] != "expired" || c.Ending != providertest.Open {
+			return fail(422, "702", "validation")
+		}
+		c.Ending = providertest.Canceled
+	}
+	return 200, c.show()
+}
+
+func (f *fake) post(path string, body object) (int, object) {
+	if body["merchantAccount"] != merchant {
+		return fail(403, "901", "security")
+	}
+	if path == "/paymentMethods" {
+		return 200, object{"paymentMethods": []object{{"type": "scheme", "name": "Cards"}}}
+	}
+	a, _ := body["amount"].(object)
+	value, _ := a["value"].(float64)
+	currency, _ := a["currency"].(string)
+	reference, _ := body["reference"].(string)
+	if value < 1 || value != float64(int64(value)) || currency == "" || reference == "" || len(reference) > 80 {
+		return fail(422, "100", "validation")
+	}
+	local := money.New(int64(value), money.Currency(currency))
+	if factor(local) > 1 {
+		local.Minor /= factor(local)
+	}
+	if psp, ok := strings.CutPrefix(path, "/payments/"); ok {
+		return f.refund(strings.TrimSuffix(psp, "/refunds"), reference, local)
+	}
+	for name := range body {
+		if !slices.Contains(strings.Fields("merchantAccount reference amount returnUrl captureDelayHours countryCode shopperEmail shopperIP socialSecurityNumber shopperName allowedPaymentMethods expiresAt reusable paymentMethod sessionValidity channel"), name) {
+			return fail(422, "702", "validation")
+		}
+	}
+	c := &charge{number: len(f.charges) + 1, Entry: providertest.Entry{Reference: reference, Local: local, Ending: f.next}}
+	switch path {
+	case "/payments":
+		method, _ := body["paymentMethod"].(object)
+		c.method, _ = method["type"].(string)
+		if c.method != "pix" && c.method != "oxxo" {
+			return fail(422, "14_006", "validation")
+		}
+		f.charges = append(f.charges, c)
+		return 200, c.made()
+	case "/paymentLinks":
+		f.charges = append(f.charges, c)
+		return 201, c.show()
+	}
+	return fail(404, "", "")
+}
+
+// made is the answer of /payments.
+func (c *charge) made() object {
+	switch c.Ending {
+	case providertest.Declined:
+		return object{"pspReference": c.psp(), "resultCode": "Refused", "refusalReason": "Not enough balance", "refusalReasonCode": "12"}
+	case providertest.Nonsense:
+		return object{"pspReference": c.psp(), "resultCode": "Quantum"}
+	}
+	if c.method == "pix" {
+		return object{"pspReference": c.psp(), "resultCode": "Pending", "action": object{
+			"type": "qrCode", "paymentMethodType": "pix", "qrCodeData": "00020126580014br.gov.bcb.pix" + c.Reference + "6304ABCD", "paymentData": "Ab02"}}
+	}
+	return object{"pspReference": c.psp(), "resultCode": "PresentToShopper", "action": object{
+		"type": "voucher", "paymentMethodType": "oxxo", "reference": "59168675976701", "alternativeReference": "59168675976701000000000019",
+		"downloadUrl": "https://test.adyen.test/voucher", "expiresAt": "2026-11-24T00:00:00"}}
+}
+
+// show is a link.
+func (c *charge) show() object {
+	status := "completed"
+	switch c.Ending {
+	case providertest.Open, providertest.Declined:
+		status = "active"
+	case providertest.Expired, providertest.Canceled:
+		status = "expired"
+	case providertest.Nonsense:
+		status = "quantum"
+	}
+	return object{"id": c.link(), "reference": c.Reference, "status": status, "url": "https://test.adyen.link/" + c.link(), "amount": wire(c.Local)}
+}
+
+func (f *fake) refund(psp, reference string, local money.Amount) (int, object) {
+	for _, c := range f.charges {
+		if c.psp() == psp {
+			c.Refunds = append(c.Refunds, local)
+			return 201, object{"pspReference": fmt.Sprintf("R%s%d", psp, len(c.Refunds)), "paymentPspReference": psp, "reference": reference, "status": f.accepted}
+		}
+	}
+	return fail(422, "167", "validation")
+}

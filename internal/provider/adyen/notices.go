@@ -1,0 +1,153 @@
+package adyen
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// maxItems bounds a notification; Adyen sends one item in a JSON message.
+const maxItems = 100
+
+// item is what we read of a notification.
+type item struct {
+	Ref       string         `json:"pspReference"`
+	Original  string         `json:"originalReference"`
+	Merchant  string         `json:"merchantAccountCode"`
+	Reference string         `json:"merchantReference"`
+	Amount    amount         `json:"amount"`
+	Event     string         `json:"eventCode"`
+	Success   string         `json:"success"`
+	Reason    string         `json:"reason"`
+	Method    string         `json:"paymentMethod"`
+	More      map[string]any `json:"additionalData"`
+}
+
+// more is a text of the additional data, or "".
+func (i item) more(name string) string {
+	text, _ := i.More[name].(string)
+	return text
+}
+
+// Notices reads a standard webhook. The signature is in the body and covers the
+// references, the account, the amount, the event and its success. Outside it are
+// a dispute's reason and deadline, and the method, which says whether a failure
+// is final; money depends on none of them. There is no time in the scheme: what is
+// sent again is known by its id.
+func (p *Provider) Notices(_ context.Context, n provider.Notification) ([]pay.Notice, error) {
+	var message struct {
+		Items []struct {
+			Item item `json:"NotificationRequestItem"`
+		} `json:"notificationItems"`
+	}
+	if err := json.Unmarshal(n.Body, &message); err != nil {
+		return nil, fmt.Errorf("read the notification: %w", err)
+	}
+	if len(message.Items) == 0 || len(message.Items) > maxItems {
+		return nil, errors.New("read the notification: it has no items, or too many")
+	}
+	for _, i := range message.Items { // all or nothing
+		if !p.signed(i.Item) {
+			return nil, provider.ErrUnsigned
+		}
+	}
+	var list []pay.Notice
+	for _, i := range message.Items {
+		notice, ok := p.notice(i.Item)
+		if !ok {
+			continue
+		}
+		notice.Account, notice.Body = p.account, n.Body
+		list = append(list, notice)
+	}
+	return list, nil
+}
+
+// signed checks an item's HMAC-SHA-256. The fields are joined by colons that
+// nobody escapes, so one within a field could move a boundary: ours have none.
+func (p *Provider) signed(i item) bool {
+	fields := []string{
+		i.Ref, i.Original, i.Merchant, i.Reference, strconv.FormatInt(i.Amount.Value, 10), i.Amount.Currency, i.Event, i.Success,
+	}
+	for _, f := range fields {
+		if strings.Contains(f, ":") {
+			return false
+		}
+	}
+	got, err := base64.StdEncoding.DecodeString(i.more("hmacSignature"))
+	mac := hmac.New(sha256.New, p.hmac)
+	mac.Write([]byte(strings.Join(fields, ":")))
+	return err == nil && hmac.Equal(got, mac.Sum(nil))
+}
+
+// notice is an item in our words, if it tells how one of our charges ended.
+func (p *Provider) notice(i item) (n pay.Notice, ok bool) {
+	if i.Merchant != p.merchant || !plain(i.Ref, 64) {
+		return n, false
+	}
+	if _, _, ours := pay.ParseReference(i.Reference); !ours {
+		return n, false
+	}
+	if i.Event == "REFUND" || i.Event == "REFUND_FAILED" || i.Event == "REFUNDED_REVERSED" {
+		return p.refunded(i), true
+	}
+	n = pay.Notice{ID: i.Event + "/" + i.Ref + "/" + clean(i.Success, 5), Reference: i.Reference}
+	success := i.Success == "true"
+	switch i.Event {
+	case "AUTHORISATION":
+		n.Outcome, ok = p.authorised(i, success)
+	case "OFFER_CLOSED": // nobody paid the code or the voucher in time
+		n.Outcome, ok = pay.Outcome{Kind: pay.Lapsed}, success && !card(i.Method)
+	case "NOTIFICATION_OF_CHARGEBACK", "CHARGEBACK":
+		n.Dispute, n.Network = true, clean(i.more("chargebackReasonCode"), 20)
+		n.Outcome.Message = clean(i.Reason, 100)
+		if until, err := time.Parse(time.RFC3339, i.more("defensePeriodEndsAt")); err == nil {
+			n.RespondBy = until.UTC()
+		}
+		ok = success
+	case "CHARGEBACK_REVERSED", "PREARBITRATION_WON":
+		n.Ruling, ok = pay.DisputeWon, success
+	case "SECOND_CHARGEBACK", "PREARBITRATION_LOST":
+		n.Ruling, ok = pay.DisputeLost, success
+	}
+	return n, ok
+}
+
+// refunded is the end of a refund, which has a reference of its own. A refund that
+// the bank sends back has failed, whatever was told before.
+func (p *Provider) refunded(i item) pay.Notice {
+	n := pay.Notice{ID: i.Event + "/" + i.Ref + "/" + clean(i.Success, 5), Refund: i.Reference}
+	n.Outcome = pay.Outcome{Kind: pay.Approved, ProviderRef: i.Ref}
+	if i.Event != "REFUND" || i.Success != "true" {
+		n.Outcome.Kind, n.Outcome.Decline, n.Outcome.Message = pay.Declined, "refund_failed", "the shopper's bank did not take the refund"
+	}
+	return n
+}
+
+// authorised is the end of an attempt to pay. On a link another may follow one
+// that failed.
+func (p *Provider) authorised(i item, success bool) (o pay.Outcome, ok bool) {
+	if !success {
+		o = pay.Outcome{Kind: pay.Declined, Decline: "refused", Message: "the shopper's bank declined the payment", ProviderRef: i.Ref}
+		return o, !card(i.Method)
+	}
+	o = pay.Outcome{Kind: pay.Unknown, ProviderRef: i.Ref, Decline: "broken_answer"}
+	if o.Local, ok = i.Amount.local(); ok {
+		o.Kind, o.Decline = pay.Approved, ""
+	}
+	return o, true
+}
+
+// card reports whether a payment was tried on a link: everything but the methods
+// that we ask for by name.
+func card(method string) bool { return method != "pix" && method != "oxxo" }

@@ -1,0 +1,54 @@
+package adyen
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// Refund asks for money to be given back. Adyen takes the request, and tells
+// later what came of it.
+func (p *Provider) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
+	of := r.Charge.ProviderRef
+	if of == "" || strings.HasPrefix(of, "PL") { // the notification of the payment names it
+		return pay.Outcome{Kind: pay.Unavailable, Decline: "payment_not_told"}
+	}
+	if scale(r.Local.Currency) == 0 || !r.Local.IsPositive() || r.Local.Minor > largest/100 {
+		return pay.Outcome{Kind: pay.Errored, Decline: "invalid_amount"}
+	}
+	var made struct {
+		Ref    string `json:"pspReference"`
+		Status string `json:"status"`
+	}
+	f := p.call(ctx, http.MethodPost, "/payments/"+url.PathEscape(of)+"/refunds", map[string]any{
+		"merchantAccount": p.merchant, "reference": r.Reference, "amount": units(r.Local),
+	}, r.Reference, &made)
+	if f != nil {
+		return f.outcome
+	}
+	o := pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
+	if !plain(made.Ref, 64) {
+		return o
+	}
+	o.ProviderRef = made.Ref
+	if made.Status != "received" {
+		p.strange("refund: " + made.Status)
+		return o
+	}
+	o.Kind, o.Decline = pay.Awaiting, ""
+	return o
+}
+
+// QueryRefund knows no more than what was answered. Where nothing was, it
+// repeats the call, which refunds once: the caller wants the refund, and Adyen
+// keeps the key for days longer than an answer can be missing.
+func (p *Provider) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
+	if r.RefundRef != "" {
+		return pay.Outcome{Kind: pay.Awaiting, ProviderRef: r.RefundRef}
+	}
+	return p.Refund(ctx, r)
+}

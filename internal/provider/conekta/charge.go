@@ -1,0 +1,203 @@
+package conekta
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// Charge makes an order, unless there is one.
+func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
+	missing := ""
+	switch {
+	case !slices.Contains(Adapter().Rails, r.Rail):
+		missing = "rail_not_served"
+	case r.Local.Currency != money.MXN:
+		missing = "currency_not_served"
+	case !r.Local.IsPositive():
+		missing = "amount_not_positive"
+	case r.Buyer.Name == "":
+		missing = "buyer_name_missing"
+	case r.Buyer.Email == "":
+		missing = "buyer_email_missing"
+	case r.Buyer.Phone == "":
+		missing = "buyer_phone_missing"
+	}
+	if missing != "" {
+		return pay.Outcome{Kind: pay.Errored, Decline: missing}
+	}
+	made, lost := a.find(ctx, r)
+	if lost == nil {
+		return a.outcome(made, r.Rail, r.PageURL)
+	}
+	if lost.Kind != pay.Missing {
+		return *lost
+	}
+	reply, lost := a.call(ctx, http.MethodPost, "/orders", a.request(r), "charge-"+r.Reference)
+	if lost != nil {
+		return *lost
+	}
+	made, lost = one(reply)
+	switch {
+	case lost != nil:
+		return *lost
+	case made.reference() != r.Reference:
+		return pay.Outcome{Kind: pay.Unknown, Decline: "another_order"}
+	case r.Rail == oxxo && !made.paid() && !made.atOXXO():
+		// Nobody has seen the reference. If it cannot be canceled it expires.
+		a.cancel(ctx, string(made.ID))
+		return pay.Outcome{Kind: pay.Errored, Decline: "oxxo_not_enabled"}
+	}
+	return a.outcome(made, r.Rail, r.PageURL)
+}
+
+// one reads the answer that is an order.
+func one(reply provider.Reply) (order, *pay.Outcome) {
+	var o order
+	switch {
+	case reply.Status != http.StatusOK && reply.Status != http.StatusCreated:
+		return o, refused(reply)
+	case read(reply.Body, &o) != nil || !isID(string(o.ID)):
+		return o, unreadable()
+	}
+	return o, nil
+}
+
+// Query asks for the order, or looks for the one with our reference.
+func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {
+	o, lost := a.ask(ctx, r)
+	if lost != nil {
+		return asked(*lost)
+	}
+	return a.outcome(o, r.Rail, r.PageURL)
+}
+
+// ask is the order of a charge. The outcome is Missing when there is none.
+func (a *account) ask(ctx context.Context, r provider.Request) (order, *pay.Outcome) {
+	if !isID(r.ProviderRef) {
+		return a.find(ctx, r)
+	}
+	o, lost := a.order(ctx, r.ProviderRef)
+	if lost == nil && o.reference() != r.Reference {
+		return order{}, &pay.Outcome{Kind: pay.Unknown, Decline: "another_order"}
+	}
+	return o, lost
+}
+
+func (a *account) order(ctx context.Context, id string) (order, *pay.Outcome) {
+	reply, lost := a.call(ctx, http.MethodGet, "/orders/"+url.PathEscape(id), nil, "")
+	if lost != nil {
+		return order{}, lost
+	}
+	if reply.Status == http.StatusNotFound { // proof in their own words only, and not in a gateway's
+		var f failure
+		if read(reply.Body, &f) != nil || f.Object != "error" {
+			return order{}, unreadable()
+		}
+		return order{}, &pay.Outcome{Kind: pay.Missing}
+	}
+	o, lost := one(reply)
+	if lost == nil && string(o.ID) != id {
+		return order{}, unreadable()
+	}
+	return o, lost
+}
+
+// A list is read in pages of the most they give, and not for ever.
+const (
+	perPage  = 250
+	maxPages = 20
+)
+
+// lead is how far their clock may be behind ours.
+const lead = 10 * time.Minute
+
+type page struct {
+	Data    *[]json.RawMessage `json:"data"`
+	HasMore bool               `json:"has_more"`
+	Next    text               `json:"next_page_url"`
+}
+
+// find lists the orders since the payment was made, for the one with our
+// reference. The outcome is Missing when the list ends without it.
+func (a *account) find(ctx context.Context, r provider.Request) (order, *pay.Outcome) {
+	query := url.Values{"limit": {fmt.Sprint(perPage)}, "created_at.gte": {fmt.Sprint(r.Sent.Add(-lead).Unix())}}
+	if !r.Expires.IsZero() {
+		query.Set("created_at.lte", fmt.Sprint(r.Expires.Add(lead).Unix()))
+	}
+	for range maxPages {
+		reply, lost := a.call(ctx, http.MethodGet, "/orders?"+query.Encode(), nil, "")
+		if lost != nil {
+			return order{}, lost
+		}
+		if reply.Status != http.StatusOK {
+			return order{}, refused(reply)
+		}
+		var list page
+		if read(reply.Body, &list) != nil || list.Data == nil {
+			return order{}, unreadable()
+		}
+		for _, raw := range *list.Data {
+			var some struct { // others' orders are not ours to understand
+				Metadata json.RawMessage `json:"metadata"`
+			}
+			if read(raw, &some) != nil {
+				return order{}, unreadable()
+			}
+			if (order{Metadata: some.Metadata}).reference() != r.Reference {
+				continue
+			}
+			var o order
+			if read(raw, &o) != nil || !isID(string(o.ID)) {
+				return order{}, unreadable()
+			}
+			return o, nil
+		}
+		if !list.HasMore {
+			return order{}, &pay.Outcome{Kind: pay.Missing}
+		}
+		next, err := url.Parse(string(list.Next)) // its cursor alone: the address is theirs to choose
+		if err != nil || next.Query().Get("next") == "" || next.Query().Get("next") == query.Get("next") {
+			return order{}, unreadable()
+		}
+		query.Set("next", next.Query().Get("next"))
+	}
+	return order{}, &pay.Outcome{Kind: pay.Unknown, Decline: "too_many_orders"}
+}
+
+// Cancel ends an order that nobody has paid.
+func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
+	o, lost := a.ask(ctx, r)
+	switch {
+	case lost != nil && lost.Kind == pay.Missing:
+		return pay.Outcome{Kind: pay.Lapsed, Decline: "canceled"}
+	case lost != nil:
+		return pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline}
+	case a.outcome(o, r.Rail, r.PageURL).Kind == pay.Awaiting:
+		a.cancel(ctx, string(o.ID))
+		if o, lost = a.order(ctx, string(o.ID)); lost != nil {
+			return pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline}
+		}
+	}
+	out := a.outcome(o, r.Rail, r.PageURL)
+	switch out.Kind {
+	case pay.Approved, pay.Lapsed:
+		return out
+	case pay.Declined:
+		return pay.Outcome{Kind: pay.Lapsed, Decline: "canceled", ProviderRef: out.ProviderRef}
+	}
+	return pay.Outcome{Kind: pay.Unknown, Decline: "not_canceled", ProviderRef: out.ProviderRef}
+}
+
+// cancel asks for the end; whether it came the order says.
+func (a *account) cancel(ctx context.Context, id string) {
+	_, _ = a.call(ctx, http.MethodPost, "/orders/"+url.PathEscape(id)+"/cancel", struct{}{}, "")
+}

@@ -1,0 +1,387 @@
+package conekta
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+)
+
+func credentials() map[string]string {
+	_, public := signer()
+	return map[string]string{apiKey: testKey, webhookKey: public}
+}
+
+func sample() provider.Request {
+	return provider.Request{
+		Local: money.New(300_00, money.MXN), Country: "MEX",
+		Buyer: pay.Buyer{Email: "ana@example.com", Name: "Ana Souza", Phone: "+525522997233"},
+	}
+}
+
+// looks tells the lists and the questions, which come before a charge or refund.
+func looks(r *http.Request) bool { return r.Method == http.MethodGet }
+
+func TestAdapter(t *testing.T) {
+	providertest.Suite{
+		Adapter:     Adapter(),
+		Credentials: credentials(),
+		New:         func(t *testing.T) providertest.Fake { return newFake(t) },
+		Charges:     map[string]provider.Request{spei: sample(), oxxo: sample(), card: sample()},
+		Hosted:      map[string]string{card: "order checkout: HostedPayment redirects to checkout.url"},
+		Looks:       looks,
+		Nameless:    "order_refunds_request: amount, expires_at, reason",
+		// "Pending" is the one status of a refund that the documentation has.
+		RefundsLater: true,
+		Amounts: map[string][]money.Amount{
+			spei: {money.New(1, money.MXN), money.New(10_05, money.MXN), money.New(1_000_000_00, money.MXN), money.New(math.MaxInt64-1, money.MXN)},
+			card: {money.New(1, money.MXN), money.New(200_000_99, money.MXN)},
+		},
+	}.Run(t)
+}
+
+func connect(t *testing.T) (*account, *fake, *providertest.Line, *[]string) {
+	t.Helper()
+	f := newFake(t)
+	line := providertest.Connect(t, f)
+	var words []string
+	p, err := Adapter().Open(provider.Account{
+		ID: "acc", BaseURL: line.URL, Credentials: credentials(), Client: line.Client(),
+		Now: func() time.Time { return providertest.Noon }, Unmapped: func(w string) { words = append(words, w) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.(*account), f, line, &words
+}
+
+func request(rail string) provider.Request {
+	r := sample()
+	r.Rail, r.Reference, r.PageURL = rail, "01M7ZTEST-1", providertest.Page
+	r.Created, r.Sent, r.Now, r.Expires = providertest.Noon, providertest.Noon, providertest.Noon, providertest.Noon.Add(time.Hour)
+	return r
+}
+
+func TestTheShopperGetsWhatThereIsToPayWith(t *testing.T) {
+	a, _, _, _ := connect(t)
+	if o := a.Charge(context.Background(), request(spei)); o.Data.CLABE != "646180111805034237" || o.Data.Bank != "STP" || o.FormURL != providertest.Page {
+		t.Errorf("SPEI: %+v", o)
+	}
+	r := request(oxxo)
+	r.Reference = "01M7ZTEST-2"
+	if o := a.Charge(context.Background(), r); o.Data.Reference != "93000262276908" || o.FormURL != providertest.Page {
+		t.Errorf("OXXO: %+v", o)
+	}
+}
+
+func TestAReferenceOfAnotherNetworkIsNotForOXXO(t *testing.T) {
+	a, f, _, _ := connect(t)
+	f.store = "7eleven"
+	if o := a.Charge(context.Background(), request(oxxo)); o.Kind != pay.Errored || o.Decline != "oxxo_not_enabled" {
+		t.Errorf("%+v", o)
+	}
+	if f.orders[0].status != "canceled" {
+		t.Errorf("the order is %v", f.orders[0].status)
+	}
+}
+
+func TestAnOrderIsFoundOnAnyPageOfTheList(t *testing.T) {
+	a, f, line, _ := connect(t)
+	r := request(spei)
+	want := a.Charge(context.Background(), r)
+	for i := range 2*perPage + 1 {
+		f.orders = append(f.orders, &entry{id: fmt.Sprintf("other_%d", i), local: r.Local, metadata: map[string]any{"cascada_reference": map[string]any{"of": "somebody"}}})
+	}
+	calls := line.Calls()
+	if o := a.Query(context.Background(), r); o.Kind != pay.Awaiting || o.ProviderRef != want.ProviderRef || line.Calls() != calls+3 {
+		t.Errorf("%+v after %d calls", o, line.Calls()-calls)
+	}
+	r.Reference = "01M7ZTEST-2"
+	if o := a.Query(context.Background(), r); o.Kind != pay.Missing {
+		t.Errorf("the list ends without it: %+v", o)
+	}
+	for i := range maxPages * perPage {
+		f.orders = append(f.orders, &entry{id: fmt.Sprintf("more_%d", i), local: r.Local})
+	}
+	if o := a.Query(context.Background(), r); o.Kind != pay.Unknown || o.Decline != "too_many_orders" {
+		t.Errorf("the list does not end: %+v", o)
+	}
+}
+
+func TestACallWithoutIdempotencyIsMadeOnceAllTheSame(t *testing.T) {
+	a, f, line, _ := connect(t)
+	f.keyless = true
+	r := request(spei)
+	ctx, cancel := context.WithTimeout(context.Background(), providertest.Patience)
+	defer cancel()
+	line.Spare(looks)
+	line.Fail(providertest.TimeoutAfter)
+	if o := a.Charge(ctx, r); o.Kind != pay.Unknown {
+		t.Errorf("the answer is lost: %+v", o)
+	}
+	line.Fail(providertest.NoFault)
+	if o := a.Charge(context.Background(), r); o.Kind != pay.Awaiting || len(f.Books()) != 1 {
+		t.Errorf("again: %+v, %v", o, f.Books())
+	}
+	f.Move(r.Reference, providertest.Paid)
+	q := provider.RefundRequest{Reference: "CLM1", Charge: r, Local: r.Local}
+	ctx, cancel = context.WithTimeout(context.Background(), providertest.Patience)
+	defer cancel()
+	line.Fail(providertest.TimeoutAfter)
+	if o := a.Refund(ctx, q); o.Kind != pay.Unknown {
+		t.Errorf("the answer to a refund is lost: %+v", o)
+	}
+	line.Fail(providertest.NoFault)
+	if o := a.QueryRefund(context.Background(), q); o.Kind != pay.Awaiting {
+		t.Errorf("a question about it: %+v", o)
+	}
+	if o := a.Refund(context.Background(), q); o.Kind != pay.Awaiting || len(f.Books()[0].Refunds) != 1 {
+		t.Errorf("a refund of the whole again: %+v, %v", o, f.Books())
+	}
+}
+
+func TestAPageIsOpenUntilItIsPaidOrOver(t *testing.T) {
+	now := providertest.Noon
+	a, f, _, _ := connect(t)
+	a.Now = func() time.Time { return now }
+	ctx := context.Background()
+	r := request(card)
+	opened := a.Charge(ctx, r)
+	f.Move(r.Reference, providertest.SoftDeclined)
+	if o := a.Query(ctx, r); o.Kind != pay.Awaiting || o.FormURL != opened.FormURL {
+		t.Errorf("one card was declined: %+v", o)
+	}
+	if list, err := a.Notices(ctx, f.Notification(r.Reference)); err != nil || len(list) != 0 {
+		t.Errorf("one card was declined: %+v, %v", list, err)
+	}
+	now = now.Add(pageTime)
+	if o := a.Query(ctx, r); o.Kind != pay.Declined || !o.Soft || o.Decline != "do_not_honor" {
+		t.Errorf("the page is over: %+v", o)
+	}
+	f.Move(r.Reference, providertest.Declined)
+	if list, err := a.Notices(ctx, f.Notification(r.Reference)); err != nil || len(list) != 1 || list[0].Outcome.Code != pay.CodeInsufficientFunds {
+		t.Errorf("the page is over: %+v, %v", list, err)
+	}
+	r.Reference = "01M7ZTEST-2"
+	now = providertest.Noon
+	a.Charge(ctx, r)
+	now = now.Add(pageTime)
+	if o := a.Query(ctx, r); o.Kind != pay.Lapsed {
+		t.Errorf("nobody used the page: %+v", o)
+	}
+}
+
+func TestCancelIsTooLateForWhatIsPaid(t *testing.T) {
+	a, f, line, _ := connect(t)
+	ctx := context.Background()
+	r := request(oxxo)
+	a.Charge(ctx, r)
+	f.Move(r.Reference, providertest.Paid)
+	if o := a.Cancel(ctx, r); o.Kind != pay.Approved || o.Local != r.Local {
+		t.Errorf("a cancel: %+v", o)
+	}
+	line.Fail(providertest.ServerError)
+	if o := a.Cancel(ctx, r); o.Kind != pay.Unknown {
+		t.Errorf("nobody answers: %+v", o)
+	}
+}
+
+func TestWhatCannotBeChargedIsNotSent(t *testing.T) {
+	a, _, line, _ := connect(t)
+	for want, change := range map[string]func(*provider.Request){
+		"buyer_name_missing":  func(r *provider.Request) { r.Buyer.Name = "" },
+		"buyer_email_missing": func(r *provider.Request) { r.Buyer.Email = "" },
+		"buyer_phone_missing": func(r *provider.Request) { r.Buyer.Phone = "" },
+		"currency_not_served": func(r *provider.Request) { r.Local = money.New(100, money.USD) },
+		"amount_not_positive": func(r *provider.Request) { r.Local.Minor = -1 },
+		"rail_not_served":     func(r *provider.Request) { r.Rail = "pix.BRA" },
+	} {
+		r := request(card)
+		change(&r)
+		if o := a.Charge(context.Background(), r); o.Kind != pay.Errored || o.Decline != want {
+			t.Errorf("%s: %+v", want, o)
+		}
+	}
+	if line.Calls() != 0 {
+		t.Errorf("%d calls were made", line.Calls())
+	}
+}
+
+func TestARefusedKeyIsNoDoubt(t *testing.T) {
+	a, f, _, _ := connect(t)
+	a.key = "key_revoked"
+	if o := a.Charge(context.Background(), request(spei)); o.Kind != pay.Errored {
+		t.Errorf("a charge: %+v", o)
+	}
+	if o := a.Query(context.Background(), request(spei)); o.Kind != pay.Unknown {
+		t.Errorf("a question: %+v", o)
+	}
+	if err := a.Check(context.Background()); err == nil || strings.Contains(err.Error(), "revoked") || len(f.Books()) != 0 {
+		t.Errorf("the check says %v", err)
+	}
+}
+
+func TestEventsOfOtherThingsTellNothing(t *testing.T) {
+	a, f, line, _ := connect(t)
+	ctx := context.Background()
+	r := request(spei)
+	a.Charge(ctx, r)
+	live := strings.Replace(string(f.Notification(r.Reference).Body), `"livemode":false,"object":"event"`, `"livemode":true,"object":"event"`, 1)
+	for what, n := range map[string]provider.Notification{
+		"an order that waits":         f.Notification(r.Reference),
+		"an order that is not there":  event("1", "order.paid", map[string]any{"object": "order", "id": "ord_none"}),
+		"a customer":                  event("1", "customer.created", map[string]any{"object": "customer", "id": "cus_1"}),
+		"a ping":                      sign([]byte(`{"id":"1","type":"webhook_ping","data":{"action":"ping"}}`)),
+		"another environment's order": sign([]byte(live)),
+	} {
+		if list, err := a.Notices(ctx, n); len(list) != 0 || err != nil {
+			t.Errorf("%s: %v, %v", what, list, err)
+		}
+	}
+	f.Move(r.Reference, providertest.Paid)
+	paid := event("1", "charge.paid", map[string]any{"object": "charge", "id": "1", "order_id": f.orders[0].id})
+	if list, err := a.Notices(ctx, paid); err != nil || len(list) != 1 || list[0].Outcome.Local != r.Local {
+		t.Errorf("a charge of ours: %+v, %v", list, err)
+	}
+	if _, err := a.Notices(ctx, event("1", "order.paid", map[string]any{"object": "order", "id": "../customers"})); err == nil {
+		t.Error("a path is taken for an id")
+	}
+	line.Fail(providertest.ServerError)
+	if _, err := a.Notices(ctx, paid); !errors.Is(err, provider.ErrUnreachable) {
+		t.Errorf("the order cannot be asked for: %v", err)
+	}
+}
+
+func TestOrdersMadeElsewhereAreNotOurs(t *testing.T) {
+	a, f, _, _ := connect(t)
+	r := request(spei)
+	a.Charge(context.Background(), r)
+	f.Move(r.Reference, providertest.Paid)
+	n := f.Notification(r.Reference)
+	for _, m := range []map[string]any{nil, {"cascada_reference": "order 7"}, {"cascada_reference": []int{1}}, {"cascada_reference": "01M7ZTEST-1\x00"}} {
+		f.orders[0].metadata = m
+		if list, err := a.Notices(context.Background(), n); len(list) != 0 || err != nil {
+			t.Errorf("%v: %v, %v", m, list, err)
+		}
+	}
+}
+
+// The key of the documentation's page on the authentication of webhooks, as it is
+// in the JSON of /webhook_keys.
+const documented = `-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA0iz57mpVAvxQtuxOyWsW\nhM1Jai7WB5cNZFs8xK53A9X9LQiXz30pzoFIhVo9Zm5K5GBpb9frCH8w6yr+/xrX\n0VUjbp1VTgZ2iGOm83ykLN7YYQJk5pCt/B69eFPYbMCKFzvauwTtN9tf2KcLQQ2y\nSohxd3H51uUIGcxnSR5oVPoCdY4geSWfK0/FE4SAyVsTB/b3mS0KUor7R2tZupKm\nrS26O6QFQrk0ELuGIIriJimjxaQG9V7E/TumKkbDPAcJsiZBF8oep02sXbdNpaxl\nj5PNkVIQ2F09BfDJl71DrcAIKYXG7HSgDEoiRkZ3jIzudUNA+qkpYwHJ5Qx9qmgy\nuQIDAQAB\n-----END PUBLIC KEY-----\n`
+
+func TestKeysAreReadAsTheyAreCopied(t *testing.T) {
+	if publicKey(documented) == nil || publicKey(strings.ReplaceAll(documented, `\n`, "\n")) == nil {
+		t.Error("the documented key is refused")
+	}
+	curve, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, _ := x509.MarshalPKIXPublicKey(&curve.PublicKey)
+	for _, bad := range []string{"key", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))} {
+		_, err := Adapter().Open(provider.Account{Credentials: map[string]string{apiKey: testKey, webhookKey: bad}})
+		var wrong *provider.FieldError
+		if !errors.As(err, &wrong) || wrong.Field != webhookKey {
+			t.Errorf("%.20q: %v", bad, err)
+		}
+	}
+	_, public := signer()
+	_, err = Adapter().Open(provider.Account{Credentials: map[string]string{apiKey: "key_\n", webhookKey: public}})
+	var wrong *provider.FieldError
+	if !errors.As(err, &wrong) || wrong.Field != apiKey {
+		t.Errorf("a key with a line break: %v", err)
+	}
+}
+
+func TestAKeyOfAnotherAccountSignsNothing(t *testing.T) {
+	a, f, _, _ := connect(t)
+	r := request(spei)
+	a.Charge(context.Background(), r)
+	f.Move(r.Reference, providertest.Paid)
+	a.sign = publicKey(documented)
+	if _, err := a.Notices(context.Background(), f.Notification(r.Reference)); !errors.Is(err, provider.ErrUnsigned) {
+		t.Errorf("%v, want ErrUnsigned", err)
+	}
+}
+
+func TestEachStatusHasItsMeaning(t *testing.T) {
+	a, _, _, words := connect(t)
+	for status, want := range map[string]pay.OutcomeKind{
+		"pending_payment": pay.Awaiting, "pre_authorized": pay.Awaiting, "under_fraud_review": pay.Awaiting, "pending_confirmation": pay.Awaiting,
+		"paid": pay.Approved, "partially_refunded": pay.Approved, "refunded": pay.Approved, "charged_back": pay.Approved,
+		"declined": pay.Declined, "fraudulent": pay.Declined, "expired": pay.Lapsed, "canceled": pay.Lapsed, "voided": pay.Lapsed, "Paid": pay.Unknown,
+	} {
+		var o order
+		text := `{"id":"ord_1","payment_status":%q,"charges":{"data":[{"amount":100,"currency":"MXN","status":%q,"failure_code":"suspected_fraud","payment_method":{"clabe":"646180111805034237"}}]}}`
+		if err := read(fmt.Appendf(nil, text, status, status), &o); err != nil {
+			t.Fatal(err)
+		}
+		if got := a.outcome(o, spei, ""); got.Kind != want {
+			t.Errorf("%s is %+v, want %s", status, got, want)
+		}
+	}
+	if len(*words) != 1 {
+		t.Errorf("counted were %v, want one", *words)
+	}
+}
+
+func TestEachDeclineHasItsReason(t *testing.T) {
+	a, _, _, words := connect(t)
+	for word, d := range declines {
+		var o order
+		text := `{"charges":{"data":[{"created_at":2,"failure_code":"conekta.errors.processing.bank.%s"},{"created_at":1,"failure_code":"older"}]}}`
+		if err := read(fmt.Appendf(nil, text, word), &o); err != nil {
+			t.Fatal(err)
+		}
+		got := a.declined(o, pay.Outcome{})
+		if got.Kind != pay.Declined || got.Code != d.code || got.Soft != d.soft || got.Decline == "" || got.Message == "" {
+			t.Errorf("%s: %+v", word, got)
+		}
+	}
+	if len(*words) != 0 {
+		t.Errorf("known words were counted: %v", *words)
+	}
+	if got := a.declined(order{}, pay.Outcome{}); got.Kind != pay.Declined || got.Soft || len(*words) != 1 {
+		t.Errorf("no reason: %+v, %v", got, *words)
+	}
+}
+
+func TestHostileOrdersProveNothing(t *testing.T) {
+	a, _, _, _ := connect(t)
+	for what, text := range map[string]string{
+		"no id":           `{"payment_status":"paid","charges":{"data":[{"amount":1,"currency":"MXN","status":"paid"}]}}`,
+		"a path as id":    `{"id":"../x","payment_status":"paid","charges":{"data":[{"amount":1,"currency":"MXN","status":"paid"}]}}`,
+		"production":      `{"id":"ord_1","livemode":true,"payment_status":"paid","charges":{"data":[{"amount":1,"currency":"MXN","status":"paid"}]}}`,
+		"no charge":       `{"id":"ord_1","payment_status":"paid"}`,
+		"a negative one":  `{"id":"ord_1","payment_status":"paid","charges":{"data":[{"amount":-1,"currency":"MXN","status":"paid"}]}}`,
+		"an overflow":     `{"id":"ord_1","payment_status":"paid","charges":{"data":[{"amount":9223372036854775807,"currency":"MXN","status":"paid"},{"amount":1,"currency":"MXN","status":"paid"}]}}`,
+		"two currencies":  `{"id":"ord_1","payment_status":"paid","charges":{"data":[{"amount":1,"currency":"USD","status":"paid"},{"amount":1,"currency":"MXN","status":"paid"}]}}`,
+		"no currency":     `{"id":"ord_1","payment_status":"paid","charges":{"data":[{"amount":1,"currency":"pesos","status":"paid"}]}}`,
+		"a short CLABE":   `{"id":"ord_1","payment_status":"pending_payment","charges":{"data":[{"payment_method":{"clabe":"64618011180503423"}}]}}`,
+		"two CLABEs":      `{"id":"ord_1","payment_status":"pending_payment","charges":{"data":[{},{}]}}`,
+		"a page's script": `{"id":"ord_1","payment_status":null,"checkout":{"url":"javascript:alert(1)","expires_at":9999999999}}`,
+	} {
+		var o order
+		if err := read([]byte(text), &o); err != nil {
+			t.Fatal(what, err)
+		}
+		if got := a.outcome(o, spei, ""); got.Kind != pay.Unknown || got.Local != (money.Amount{}) || got.FormURL != "" {
+			t.Errorf("%s: %+v", what, got)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package conekta
+
+import (
+	"context"
+	"crypto"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// Notices reads an event and asks for the order that it is about.
+func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.Notice, error) {
+	if !a.signed(n) {
+		return nil, provider.ErrUnsigned
+	}
+	var event struct {
+		Type     text `json:"type"`
+		Livemode bool `json:"livemode"`
+		Data     struct {
+			Object struct {
+				Object  text `json:"object"`
+				ID      text `json:"id"`
+				OrderID text `json:"order_id"`
+			} `json:"object"`
+		} `json:"data"`
+	}
+	if err := read(n.Body, &event); err != nil {
+		return nil, fmt.Errorf("conekta event: %w", err)
+	}
+	id := ""
+	switch event.Data.Object.Object {
+	case "order":
+		id = string(event.Data.Object.ID)
+	case "charge":
+		id = string(event.Data.Object.OrderID)
+	}
+	switch {
+	case id == "" || event.Livemode != a.Live:
+		return nil, nil // about something else
+	case !isID(id):
+		return nil, errors.New("conekta event: it names no order")
+	}
+	o, lost := a.order(ctx, id)
+	if lost != nil && lost.Kind == pay.Missing {
+		return nil, nil
+	}
+	if lost != nil {
+		return nil, provider.ErrUnreachable
+	}
+	if _, _, ours := pay.ParseReference(o.reference()); !ours {
+		return nil, nil
+	}
+	notice := pay.Notice{
+		// Of the order's state, which is what is read, and not of one of its events.
+		ID:      strings.Join([]string{string(o.ID), string(o.Status), fmt.Sprint(o.Updated)}, "/"),
+		Account: a.ID, Reference: o.reference(), Outcome: a.outcome(o, "", ""), Body: n.Body,
+	}
+	if o.Status == "charged_back" {
+		notice.Dispute, notice.Outcome.Message = true, "the card's issuer takes the money back"
+	}
+	if notice.Outcome.Kind == pay.Awaiting {
+		return nil, nil // nothing has happened; where the shopper is sent is not for us to say here
+	}
+	return []pay.Notice{notice}, nil
+}
+
+// signed checks the signature of the body as it was sent.
+func (a *account) signed(n provider.Notification) bool {
+	signature, err := base64.StdEncoding.DecodeString(strings.TrimSpace(n.Header.Get("Digest")))
+	if err != nil || len(n.Body) == 0 {
+		return false
+	}
+	sum := sha256.Sum256(n.Body)
+	return rsa.VerifyPKCS1v15(a.sign, crypto.SHA256, sum[:], signature) == nil
+}

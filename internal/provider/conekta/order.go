@@ -1,0 +1,309 @@
+package conekta
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// order is what we read of an order.
+type order struct {
+	ID       text            `json:"id"`
+	Livemode bool            `json:"livemode"`
+	Status   text            `json:"payment_status"` // "" before the first try on a page
+	Updated  int64           `json:"updated_at"`
+	Metadata json.RawMessage `json:"metadata"`
+	Charges  *struct {
+		Data    []charge `json:"data"`
+		HasMore bool     `json:"has_more"`
+	} `json:"charges"`
+	Checkout *struct {
+		URL     text  `json:"url"`
+		Expires int64 `json:"expires_at"`
+	} `json:"checkout"`
+}
+
+type charge struct {
+	ID       text  `json:"id"`
+	Amount   int64 `json:"amount"`
+	Currency text  `json:"currency"`
+	Status   text  `json:"status"`
+	Failure  text  `json:"failure_code"`
+	Created  int64 `json:"created_at"`
+	Method   struct {
+		CLABE   text `json:"clabe"`
+		Account text `json:"receiving_account_number"`
+		Bank    text `json:"receiving_account_bank"`
+		Ref     text `json:"reference"`
+		Service text `json:"service_name"`
+		Store   text `json:"store_name"`
+	} `json:"payment_method"`
+	Refunds *struct {
+		Data    []refund `json:"data"`
+		HasMore bool     `json:"has_more"`
+	} `json:"refunds"`
+}
+
+// reference is ours, or "" in an order that somebody else made.
+func (o order) reference() string {
+	var m struct {
+		Reference text `json:"cascada_reference"`
+	}
+	if read(o.Metadata, &m) != nil {
+		return ""
+	}
+	return string(m.Reference)
+}
+
+func (o order) charges() []charge {
+	if o.Charges == nil {
+		return nil
+	}
+	return o.Charges.Data
+}
+
+// paidWords are the states of money that came in, whatever became of it since.
+var paidWords = []text{"paid", "partially_refunded", "refunded", "charged_back"}
+
+func (o order) paid() bool { return slices.Contains(paidWords, o.Status) }
+
+// local is what the shopper paid.
+func (o order) local() (money.Amount, bool) {
+	var total money.Amount
+	for _, c := range o.charges() {
+		if !slices.Contains(paidWords, c.Status) {
+			continue
+		}
+		currency, err := money.ParseCurrency(string(c.Currency))
+		if err != nil || c.Amount <= 0 || total.Currency != "" && total.Currency != currency {
+			return money.Amount{}, false
+		}
+		if total.Currency == "" {
+			total = money.New(0, currency)
+		}
+		if total.Minor > total.Minor+c.Amount {
+			return money.Amount{}, false
+		}
+		total.Minor += c.Amount
+	}
+	return total, total.IsPositive()
+}
+
+// outcome is what became of an order. rail and pageURL are of the request, and
+// "" where an event told of the order.
+func (a *account) outcome(o order, rail, pageURL string) pay.Outcome {
+	out := pay.Outcome{ProviderRef: string(o.ID)}
+	switch {
+	case !isID(out.ProviderRef):
+		return *unreadable()
+	case o.Livemode != a.Live: // test money, or real money in tests
+		out.Kind, out.Decline = pay.Unknown, "wrong_environment"
+		return out
+	case o.paid():
+		local, ok := o.local()
+		if !ok {
+			out.Kind, out.Decline = pay.Unknown, "amount_not_readable"
+			return out
+		}
+		out.Kind, out.Local, out.FormURL = pay.Approved, local, pageURL
+		return out
+	}
+	switch o.Status {
+	case "", "pending_payment", "pre_authorized", "under_fraud_review", "pending_confirmation":
+		return a.awaiting(o, out, rail, pageURL)
+	case "declined":
+		if o.Checkout != nil && a.Now().Unix() < o.Checkout.Expires { // another card may do
+			return a.awaiting(o, out, rail, pageURL)
+		}
+		return a.declined(o, out)
+	case "fraudulent":
+		out.Kind, out.Code, out.Decline = pay.Declined, pay.CodeFraudBlocked, "fraud_suspected"
+		out.Message = "the charge was blocked for suspected fraud"
+	case "expired":
+		out.Kind, out.Decline = pay.Lapsed, "expired"
+	case "canceled", "voided":
+		out.Kind, out.Decline = pay.Lapsed, "canceled"
+	default:
+		a.unmapped("order", o.Status)
+		out.Kind, out.Decline = pay.Unknown, "unknown_status"
+	}
+	return out
+}
+
+// awaiting says where the shopper learns how to pay, and with what.
+func (a *account) awaiting(o order, out pay.Outcome, rail, pageURL string) pay.Outcome {
+	out.Kind = pay.Awaiting
+	if o.Checkout != nil {
+		if o.Status == "" && a.Now().Unix() >= o.Checkout.Expires {
+			out.Kind, out.Decline = pay.Lapsed, "expired"
+			return out
+		}
+		if out.FormURL = link(o.Checkout.URL); out.FormURL == "" {
+			out.Kind, out.Decline = pay.Unknown, "no_instructions"
+		}
+		return out
+	}
+	if len(o.charges()) != 1 {
+		out.Kind, out.Decline = pay.Unknown, "no_instructions"
+		return out
+	}
+	m := o.charges()[0].Method
+	out.FormURL = pageURL
+	switch rail {
+	case spei:
+		out.Data = pay.PaymentData{CLABE: string(m.CLABE), Bank: string(m.Bank)}
+		if out.Data.CLABE == "" {
+			out.Data.CLABE = string(m.Account)
+		}
+		if !digits(out.Data.CLABE, 18) {
+			out.Kind, out.Decline, out.Data = pay.Unknown, "no_instructions", pay.PaymentData{}
+		}
+	case oxxo:
+		out.Data = pay.PaymentData{Reference: string(m.Ref)}
+		if out.Data.Reference == "" {
+			out.Kind, out.Decline = pay.Unknown, "no_instructions"
+		}
+	}
+	return out
+}
+
+// digits says whether s is n digits.
+func digits(s string, n int) bool { return len(s) == n && strings.Trim(s, "0123456789") == "" }
+
+// atOXXO says whether a cash order can be paid at OXXO: an account without it
+// gets a reference for other networks.
+func (o order) atOXXO() bool {
+	for _, c := range o.charges() {
+		if strings.Contains(strings.ToLower(string(c.Method.Service+" "+c.Method.Store)), "oxxo") {
+			return true
+		}
+	}
+	return false
+}
+
+// decline is a reason in our words.
+type decline struct {
+	code    pay.Code
+	reason  string
+	message string
+	soft    bool
+}
+
+// declines by the last word of a charge's failure_code.
+var declines = map[string]decline{
+	"insufficient_funds":         {pay.CodeInsufficientFunds, "insufficient_funds", "the card has insufficient funds", false},
+	"expired_card":               {pay.CodeExpiredCard, "expired_card", "the card has expired", false},
+	"expired":                    {pay.CodeExpiredCard, "expired_card", "the card has expired", false},
+	"suspected_fraud":            {pay.CodeFraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud", false},
+	"suspicious_behaviour":       {pay.CodeFraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud", false},
+	"stolen_card":                {pay.CodeFraudBlocked, "stolen_card", "the card was reported stolen", false},
+	"lost_card":                  {pay.CodeFraudBlocked, "lost_card", "the card was reported lost", false},
+	"blocked_payment_source":     {pay.CodeFraudBlocked, "card_blocked", "the card is blocked", false},
+	"invalid_card":               {pay.CodeCardDeclined, "incorrect_number", "the card's number is wrong", false},
+	"invalid_card_security_code": {pay.CodeCardDeclined, "incorrect_cvc", "the card's security code is wrong", false},
+	"card_not_supported":         {pay.CodeCardDeclined, "card_not_supported", "the card cannot be used for this", false},
+	"declined_by_3ds":            {pay.CodeThreeDSFailed, "three_ds_failed", "the shopper did not pass the issuer's challenge", false},
+	"declined":                   {pay.CodeCardDeclined, "do_not_honor", "the card's issuer declined the charge", true},
+	"card_declined":              {pay.CodeCardDeclined, "do_not_honor", "the card's issuer declined the charge", true},
+	"call_issuer":                {pay.CodeCardDeclined, "call_issuer", "the card's issuer wants to be called first", true},
+	"invalid_transaction":        {pay.CodeCardDeclined, "invalid_transaction", "the card's issuer did not take the charge", true},
+	"processing_error":           {pay.CodeCardDeclined, "processing_error", "the card could not be charged", true},
+	"international_card_not_allowed": {
+		pay.CodeCardDeclined, "foreign_card", "cards of other countries are not taken", true,
+	},
+}
+
+// declined takes the reason of the last try.
+func (a *account) declined(o order, out pay.Outcome) pay.Outcome {
+	var last charge
+	for _, c := range o.charges() {
+		if c.Created >= last.Created {
+			last = c
+		}
+	}
+	d, known := declines[reason(last.Failure)]
+	if !known {
+		a.unmapped("declined", last.Failure)
+		d = decline{reason: "declined", message: "the payment was declined"}
+	}
+	out.Kind, out.Code, out.Decline, out.Message, out.Soft = pay.Declined, d.code, d.reason, d.message, d.soft
+	return out
+}
+
+// unmapped tells of a word that has no meaning here.
+func (a *account) unmapped(what string, word text) {
+	if a.Unmapped != nil {
+		a.Unmapped(what + " " + string(word[:min(len(word), 64)]))
+	}
+}
+
+type customer struct {
+	Name      string `json:"name"`
+	Email     string `json:"email"`
+	Phone     string `json:"phone"`
+	Corporate bool   `json:"corporate"`
+}
+
+type lineItem struct {
+	Name      string `json:"name"`
+	UnitPrice int64  `json:"unit_price"`
+	Quantity  int    `json:"quantity"`
+}
+
+type chargeRequest struct {
+	Amount        int64  `json:"amount"`
+	ReferenceID   string `json:"reference_id"`
+	PaymentMethod struct {
+		Type      string `json:"type"`
+		ExpiresAt int64  `json:"expires_at"`
+	} `json:"payment_method"`
+}
+
+type checkoutRequest struct {
+	Type                  string   `json:"type"`
+	AllowedPaymentMethods []string `json:"allowed_payment_methods"`
+	SuccessURL            string   `json:"success_url"`
+	FailureURL            string   `json:"failure_url"`
+	ExpiresAt             int64    `json:"expires_at"`
+	Name                  string   `json:"name"`
+}
+
+type orderRequest struct {
+	Currency     string            `json:"currency"`
+	CustomerInfo customer          `json:"customer_info"`
+	LineItems    []lineItem        `json:"line_items"`
+	Charges      []chargeRequest   `json:"charges,omitempty"`
+	Checkout     *checkoutRequest  `json:"checkout,omitempty"`
+	Metadata     map[string]string `json:"metadata"`
+}
+
+// pageTime is for how long a page is open at least: their days are counted from
+// the next midnight.
+const pageTime = 72 * time.Hour
+
+func (a *account) request(r provider.Request) orderRequest {
+	q := orderRequest{
+		Currency:     string(r.Local.Currency),
+		CustomerInfo: customer{Name: r.Buyer.Name, Email: r.Buyer.Email, Phone: r.Buyer.Phone},
+		LineItems:    []lineItem{{r.Reference, r.Local.Minor, 1}},
+		Metadata:     map[string]string{"cascada_reference": r.Reference},
+	}
+	if r.Rail == card {
+		until := r.Expires
+		if least := a.Now().Add(pageTime); until.Before(least) {
+			until = least
+		}
+		q.Checkout = &checkoutRequest{"HostedPayment", []string{"card"}, r.PageURL, r.PageURL, until.Unix(), r.Reference}
+		return q
+	}
+	c := chargeRequest{Amount: r.Local.Minor, ReferenceID: r.Reference}
+	c.PaymentMethod.Type = map[string]string{spei: "spei", oxxo: "cash"}[r.Rail]
+	c.PaymentMethod.ExpiresAt = r.Expires.Unix()
+	q.Charges = []chargeRequest{c}
+	return q
+}

@@ -1,0 +1,141 @@
+package conekta
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// refund is what we read of a refund. Its amount is negative.
+type refund struct {
+	ID      text  `json:"id"`
+	Amount  int64 `json:"amount"`
+	Created int64 `json:"created_at"`
+	Status  text  `json:"status"`
+}
+
+// refunds are those of an order, and whether these are all.
+func (o order) refunds() (list []refund, all bool) {
+	all = o.Charges == nil || !o.Charges.HasMore
+	for _, c := range o.charges() {
+		if c.Refunds != nil {
+			list, all = append(list, c.Refunds.Data...), all && !c.Refunds.HasMore
+		}
+	}
+	return list, all
+}
+
+// of is how much a refund gives back.
+func (r refund) of(amount money.Amount) bool {
+	return r.Amount == -amount.Minor || r.Amount == amount.Minor
+}
+
+// newest is the last refund of an amount.
+func newest(list []refund, amount money.Amount) (refund, bool) {
+	var last refund
+	found := false
+	for _, r := range list {
+		if r.of(amount) && r.Created >= last.Created {
+			last, found = r, true
+		}
+	}
+	return last, found
+}
+
+// refundReason is one of theirs, by a word of ours.
+func refundReason(ours string) string {
+	switch {
+	case strings.Contains(ours, "customer"), strings.Contains(ours, "client"):
+		return "requested_by_client"
+	case strings.Contains(ours, "duplicate"):
+		return "duplicated_transaction"
+	case strings.Contains(ours, "fraud"):
+		return "suspected_fraud"
+	}
+	return "other"
+}
+
+// Refund gives money of an order back. A refund of the whole that is there
+// already is the one; of a part the idempotency key has to tell.
+func (a *account) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
+	o, lost := a.ask(ctx, r.Charge)
+	switch {
+	case lost != nil && lost.Kind == pay.Missing:
+		return pay.Outcome{Kind: pay.Errored, Decline: "order_not_found"}
+	case lost != nil:
+		return *lost
+	case !o.paid():
+		return pay.Outcome{Kind: pay.Errored, Decline: "order_not_paid"}
+	}
+	before, _ := o.refunds()
+	if done, found := newest(before, r.Local); found && r.Local == r.Charge.Local {
+		return a.refundOutcome(done, r)
+	}
+	body := struct {
+		Amount int64  `json:"amount"`
+		Reason string `json:"reason"`
+	}{r.Local.Minor, refundReason(r.Reason)}
+	path := "/orders/" + url.PathEscape(string(o.ID)) + "/refunds"
+	reply, lost := a.call(ctx, http.MethodPost, path, body, "refund-"+r.Reference)
+	if lost != nil {
+		return *lost
+	}
+	after, lost := one(reply)
+	switch {
+	case lost != nil && lost.Kind == pay.Errored && (reply.Status == http.StatusUnprocessableEntity || reply.Status == http.StatusPreconditionRequired):
+		return pay.Outcome{Kind: pay.Declined, Decline: lost.Decline, Message: "the payment cannot be refunded"}
+	case lost != nil:
+		return *lost
+	}
+	list, _ := after.refunds()
+	done, found := newest(list, r.Local)
+	if !found || after.ID != o.ID {
+		return *unreadable()
+	}
+	return a.refundOutcome(done, r)
+}
+
+func (a *account) refundOutcome(done refund, r provider.RefundRequest) pay.Outcome {
+	out := pay.Outcome{ProviderRef: string(done.ID), Local: r.Local}
+	switch {
+	case !isID(out.ProviderRef) || !done.of(r.Local):
+		return *unreadable()
+	case done.Status == "": // older versions list what is done
+		out.Kind = pay.Approved
+	case done.Status == "pending":
+		out.Kind = pay.Awaiting
+	default:
+		a.unmapped("refund", done.Status)
+		out.Kind, out.Decline = pay.Unknown, "unknown_status"
+	}
+	return out
+}
+
+// QueryRefund looks through the order's refunds.
+func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
+	o, lost := a.ask(ctx, r.Charge)
+	if lost != nil {
+		return asked(*lost)
+	}
+	list, all := o.refunds()
+	for _, done := range list {
+		if r.RefundRef != "" && string(done.ID) == r.RefundRef {
+			return a.refundOutcome(done, r)
+		}
+	}
+	done, found := newest(list, r.Local)
+	switch {
+	case (r.RefundRef != "" || !found) && !all:
+		return pay.Outcome{Kind: pay.Unknown, Decline: "too_many_refunds"}
+	case r.RefundRef != "" || !found:
+		return pay.Outcome{Kind: pay.Missing}
+	case r.Local == r.Charge.Local:
+		return a.refundOutcome(done, r)
+	}
+	return pay.Outcome{Kind: pay.Unknown, Decline: "refund_without_reference"}
+}

@@ -1,0 +1,267 @@
+package dlocal
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// order asks for a payment (reference: Create payment).
+type order struct {
+	Amount          json.Number `json:"amount"`
+	Currency        string      `json:"currency"`
+	Country         string      `json:"country"`
+	MethodID        string      `json:"payment_method_id"`
+	Flow            string      `json:"payment_method_flow"`
+	Payer           payer       `json:"payer"`
+	OrderID         string      `json:"order_id"`
+	NotificationURL string      `json:"notification_url,omitempty"`
+	CallbackURL     string      `json:"callback_url,omitempty"`
+}
+
+type payer struct {
+	Name     string `json:"name"`
+	Email    string `json:"email"`
+	Document string `json:"document,omitempty"`
+	Phone    string `json:"phone,omitempty"`
+	IP       string `json:"ip,omitempty"`
+}
+
+// Charge creates a payment. The reference is its order id, which dLocal takes
+// once, and its idempotency key.
+func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
+	m, served := methods[r.Rail]
+	switch {
+	case !served:
+		return pay.Outcome{Kind: pay.Errored, Decline: "rail_not_served"}
+	case !sendable(r.Local):
+		return pay.Outcome{Kind: pay.Errored, Decline: "amount_not_accepted"}
+	case r.Buyer.Name == "" || r.Buyer.Email == "":
+		return pay.Outcome{Kind: pay.Errored, Decline: "buyer_incomplete", Message: "the shopper's name and e-mail address are needed"}
+	}
+	ask := order{
+		Amount: json.Number(r.Local.Decimal()), Currency: string(r.Local.Currency), Country: m.country,
+		MethodID: m.id, Flow: "REDIRECT", OrderID: r.Reference, NotificationURL: a.NotificationURL, CallbackURL: r.PageURL,
+		Payer: payer{r.Buyer.Name, r.Buyer.Email, r.Buyer.Document, r.Buyer.Phone, r.Buyer.IP},
+	}
+	// Without the document only dLocal's own page can go on: it asks for it.
+	if m.direct && r.Buyer.Document != "" {
+		ask.Flow, ask.CallbackURL = "DIRECT", ""
+	}
+	reply, failed := a.call(ctx, http.MethodPost, "/payments", r.Reference, ask)
+	if failed != nil {
+		return *failed
+	}
+	var p payment
+	if !reply.read(&p) {
+		return a.refused(ctx, r, reply)
+	}
+	return a.outcome(r, p)
+}
+
+// refused is what an answer says that is not a payment (reference: Payments HTTP
+// Errors).
+func (a *account) refused(ctx context.Context, r provider.Request, reply reply) pay.Outcome {
+	if reply.Status < http.StatusBadRequest {
+		return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
+	}
+	declined := func(code pay.Code, reason, message string) pay.Outcome {
+		return pay.Outcome{Kind: pay.Declined, Code: code, Decline: reason, Message: message}
+	}
+	switch reply.code() {
+	case 5005:
+		return declined(pay.CodeFraudBlocked, "document_irregular", "the shopper's document is not in order at the tax office")
+	case 5006:
+		return declined(pay.CodeFraudBlocked, "shopper_limit", "the shopper has reached a limit")
+	case 5009:
+		// Ours, from a call that nobody heard the answer of.
+		if o := a.Query(ctx, r); o.Kind != pay.Missing {
+			return o
+		}
+		return pay.Outcome{Kind: pay.Unknown, Decline: "duplicate_order"}
+	case 5014:
+		return declined(pay.CodeFraudBlocked, "shopper_blocked", "the payment was refused for risk")
+	}
+	return provider.Refused(reply.Status)
+}
+
+// Query asks for the payment, by dLocal's id where it is known.
+func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {
+	if r.ProviderRef == "" {
+		found, o := a.find(ctx, r)
+		if o.Kind != pay.Awaiting {
+			return o
+		}
+		r.ProviderRef = found.ID // an order has no code or address to pay at
+	}
+	p, failed := a.payment(ctx, r.ProviderRef)
+	if failed != nil {
+		return *failed
+	}
+	return a.outcome(r, p)
+}
+
+// find asks for a payment under our reference (reference: Retrieve an order).
+func (a *account) find(ctx context.Context, r provider.Request) (payment, pay.Outcome) {
+	reply, failed := a.call(ctx, http.MethodGet, "/orders/"+url.PathEscape(r.Reference), "", nil)
+	if failed != nil {
+		return payment{}, unknown(failed.Decline)
+	}
+	if reply.Status == http.StatusNotFound && reply.code() == 4000 {
+		return payment{}, pay.Outcome{Kind: pay.Missing}
+	}
+	var o struct {
+		payment
+		PaymentID string `json:"payment_id"`
+	}
+	if !reply.read(&o) {
+		return payment{}, asked(reply)
+	}
+	o.ID = o.PaymentID
+	outcome := a.outcome(r, o.payment)
+	if outcome.Kind == pay.Unknown && outcome.ProviderRef == "" { // not the order that was asked for
+		return payment{}, outcome
+	}
+	return o.payment, outcome
+}
+
+// payment asks for one by its id. That it is not found proves nothing: dLocal
+// gave us the id, and forgets after a year.
+func (a *account) payment(ctx context.Context, id string) (payment, *pay.Outcome) {
+	reply, failed := a.call(ctx, http.MethodGet, "/payments/"+url.PathEscape(id), "", nil)
+	if failed != nil {
+		o := unknown(failed.Decline)
+		return payment{}, &o
+	}
+	var p payment
+	if !reply.read(&p) {
+		o := asked(reply)
+		return payment{}, &o
+	}
+	return p, nil
+}
+
+func unknown(reason string) pay.Outcome {
+	return pay.Outcome{Kind: pay.Unknown, Decline: reason}
+}
+
+// asked is the outcome of a question that got no good answer: it proves nothing.
+func asked(reply reply) pay.Outcome {
+	if reply.Status < http.StatusBadRequest {
+		return unknown("broken_answer")
+	}
+	return unknown(provider.Refused(reply.Status).Decline)
+}
+
+// Cancel ends a payment that is pending. A page for a card cannot be ended.
+func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
+	if r.ProviderRef == "" {
+		found, o := a.find(ctx, r)
+		if o.Kind != pay.Awaiting {
+			return ended(o)
+		}
+		r.ProviderRef = found.ID
+	}
+	if strings.HasPrefix(r.Rail, "card.") {
+		return ended(a.Query(ctx, r))
+	}
+	reply, failed := a.call(ctx, http.MethodPost, "/payments/"+url.PathEscape(r.ProviderRef)+"/cancel", r.Reference+"-cancel", nil)
+	if failed != nil {
+		return unknown(failed.Decline)
+	}
+	var p payment
+	if !reply.read(&p) { // it may be over already
+		return ended(a.Query(ctx, r))
+	}
+	return ended(a.outcome(r, p))
+}
+
+// ended is an outcome in the words of Cancel: what cannot be paid any more has
+// lapsed.
+func ended(o pay.Outcome) pay.Outcome {
+	switch o.Kind {
+	case pay.Approved, pay.Lapsed:
+		return o
+	case pay.Declined, pay.Missing:
+		return pay.Outcome{Kind: pay.Lapsed, ProviderRef: o.ProviderRef}
+	case pay.Awaiting:
+		o = unknown("not_canceled")
+	}
+	o.Kind = pay.Unknown
+	return o
+}
+
+// outcome is a payment in our words.
+func (a *account) outcome(r provider.Request, p payment) pay.Outcome {
+	if !identifier.MatchString(p.ID) || p.OrderID != r.Reference {
+		return unknown("broken_answer")
+	}
+	o := pay.Outcome{ProviderRef: p.ID}
+	switch p.Status {
+	case "PAID":
+		local, ok := amount(p.Amount, p.Currency)
+		if !ok {
+			return unknown("broken_answer")
+		}
+		o.Kind, o.Local, o.FormURL = pay.Approved, local, r.PageURL
+	case "PENDING", "AUTHORIZED", "VERIFIED":
+		o.Kind = pay.Awaiting
+		if p.Code == "101" {
+			o.Code = pay.CodeThreeDSRequired
+		}
+		o.FormURL, o.Data = form(r, p)
+	case "REJECTED":
+		d, known := declines[p.Code]
+		if !known {
+			a.Unmapped("REJECTED " + string(p.Code))
+			d = decline{pay.CodeCardDeclined, "rejected", "the payment was declined", false}
+		}
+		o.Kind, o.Code, o.Decline, o.Message, o.Soft = pay.Declined, d.code, d.reason, d.message, d.soft
+	case "CANCELLED", "EXPIRED":
+		o.Kind = pay.Lapsed
+	default:
+		a.Unmapped(clean(p.Status, 64))
+		o.Kind, o.Decline = pay.Unknown, "unmapped_status"
+	}
+	return o
+}
+
+var clabe = regexp.MustCompile(`^[0-9]{18}$`)
+
+// form is where the shopper pays, and what our page has to show there.
+func form(r provider.Request, p payment) (string, pay.PaymentData) {
+	var d pay.PaymentData
+	switch m := methods[r.Rail]; {
+	case !m.direct:
+	case m.id == "PQ": // its barcode is the picture of the code
+		d.QRCode = clean(p.Ticket.Number, 1000)
+	case m.id == "SE":
+		if clabe.MatchString(p.Transfer.Account) {
+			d = pay.PaymentData{
+				CLABE: p.Transfer.Account, Bank: clean(p.Transfer.Bank, 100),
+				Beneficiary: clean(p.Transfer.Beneficiary, 100), Reference: clean(p.Transfer.Reference, 100),
+			}
+		}
+	default:
+		if p.Ticket.Number != "" || p.Ticket.Barcode != "" {
+			d = pay.PaymentData{
+				Reference: clean(p.Ticket.Number, 200), Barcode: clean(p.Ticket.Barcode, 200), Beneficiary: clean(p.Ticket.Company, 100),
+			}
+		}
+	}
+	if d != (pay.PaymentData{}) {
+		return r.PageURL, d
+	}
+	for _, address := range []string{p.Redirect, p.ThreeDS.Redirect, p.Transfer.Redirect, p.Ticket.Image} {
+		if address = link(address); address != "" {
+			return address, d
+		}
+	}
+	return r.PageURL, d
+}

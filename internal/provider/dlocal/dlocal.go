@@ -1,0 +1,183 @@
+// Package dlocal is the payin side of dLocal (API 2.1): one contract for most of
+// Latin America. It takes no card numbers and makes no payouts.
+//
+// Where dLocal lets us show the code ourselves and the shopper's document is
+// known, it does (flow DIRECT): Pix, boleto, SPEI, OXXO, Pago Fácil. Everything
+// else is a page of dLocal's (flow REDIRECT): cards, so that no number passes
+// through here, and vouchers that need more than our page can show (an Efecty
+// agreement, a PagoEfectivo ticket).
+//
+// Checked against dLocal's documentation (docs.dlocal.com: security, payments,
+// payment status codes, HTTP errors, orders, refunds, chargebacks, notifications
+// and the pages of Argentina, Brazil, Chile, Colombia, Mexico and Peru; for what
+// those excerpts cut off, the documentation's older sources on GitHub,
+// fmazzoli-dlocal/documentation): headers and signature, the fields of payments,
+// orders, refunds, tickets and bank transfers, every status and error code below,
+// the method ids. Others saw in the sandbox that an address which does not exist
+// answers 404 without a code (shhac/agent-dlocal): such a 404 proves nothing.
+//
+// Not checked, since only an account can tell:
+//   - how long X-Idempotency-Key is remembered. A charge that comes after that
+//     meets "order id is duplicated" (5009), and becomes a question;
+//   - whether a payment that is read again still carries its ticket, and whether
+//     its list of refunds names them. One that cannot be told apart is Unknown,
+//     never missing. The address of the search by order_refund_id is in none of
+//     the excerpts, so it is not used;
+//   - whether X-Date of a notification is of its first try or of this one: see
+//     maxAge;
+//   - the paths for ending a payment (the reference has "Cancel a cash payment";
+//     its path is from a third party's OpenAPI file) and that it takes transfers;
+//   - Servipag, Webpay, Abitab, Redpagos, Pago Express, Punto Pago, Clave and OCA:
+//     in the older sources only.
+//
+// There is no field for when the shopper's time ends: what is left over is
+// canceled by us.
+package dlocal
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+const (
+	production = "https://api.dlocal.com"
+	sandbox    = "https://sandbox.dlocal.com"
+)
+
+// method is how dLocal knows a rail.
+type method struct {
+	id      string // payment_method_id
+	country string // alpha-2
+	direct  bool   // our page shows what the shopper needs
+}
+
+// methods are the rails that dLocal's documentation has an id for. A card rail of
+// one brand is asked for by that brand's id, all others by CARD.
+var methods = map[string]method{
+	"pix.BRA":                {"PQ", "BR", true},
+	"boleto.BRA":             {"BL", "BR", true},
+	"card.BRA":               {"CARD", "BR", false},
+	"card.elo.BRA":           {"EL", "BR", false},
+	"card.hipercard.BRA":     {"HI", "BR", false},
+	"spei.MEX":               {"SE", "MX", true},
+	"cash.oxxo.MEX":          {"OX", "MX", true},
+	"bank.codi.MEX":          {"CQ", "MX", false},
+	"wallet.mercadopago.MEX": {"MP", "MX", false},
+	"card.MEX":               {"CARD", "MX", false},
+	"bank.pse.COL":           {"PC", "CO", false},
+	"bank.bancolombia.COL":   {"BN", "CO", false},
+	"cash.efecty.COL":        {"EY", "CO", false},
+	"card.COL":               {"CARD", "CO", false},
+	"card.codensa.COL":       {"CZ", "CO", false},
+	"cash.rapipago.ARG":      {"RP", "AR", false},
+	"cash.pagofacil.ARG":     {"PF", "AR", true},
+	"card.ARG":               {"CARD", "AR", false},
+	"card.naranja.ARG":       {"NJ", "AR", false},
+	"card.cabal.ARG":         {"CL", "AR", false},
+	"cash.servipag.CHL":      {"SP", "CL", false},
+	"card.webpay.CHL":        {"WP", "CL", false},
+	"card.CHL":               {"CARD", "CL", false},
+	"bank.bcp.PER":           {"BC", "PE", false},
+	"cash.pagoefectivo.PER":  {"EF", "PE", false},
+	"card.PER":               {"CARD", "PE", false},
+	"cash.abitab.URY":        {"AI", "UY", false},
+	"cash.redpagos.URY":      {"RE", "UY", false},
+	"card.URY":               {"CARD", "UY", false},
+	"card.oca.URY":           {"OA", "UY", false},
+	"cash.pagoexpress.PRY":   {"PE", "PY", false},
+	"card.PRY":               {"CARD", "PY", false},
+	"cash.puntopago.PAN":     {"PV", "PA", false},
+	"card.PAN":               {"CARD", "PA", false},
+	"card.clave.PAN":         {"CV", "PA", false},
+	"card.BOL":               {"CARD", "BO", false},
+	"card.CRI":               {"CARD", "CR", false},
+	"card.DOM":               {"CARD", "DO", false},
+	"card.ECU":               {"CARD", "EC", false},
+	"card.GTM":               {"CARD", "GT", false},
+}
+
+// Adapter is dLocal.
+func Adapter() provider.Adapter {
+	return provider.Adapter{
+		Name: "dlocal",
+		Fields: []provider.Field{
+			{Name: "login", Doc: "Merchant Dashboard, Settings, Integration: X-Login", Public: true},
+			{Name: "transKey", Doc: "Merchant Dashboard, Settings, Integration: X-Trans-Key"},
+			{Name: "secretKey", Doc: "Merchant Dashboard, Settings, Integration: the secret key, which signs"},
+		},
+		Rails: rails(),
+		Open:  open,
+	}
+}
+
+// rails lists the keys with Pix first, the rest in order.
+func rails() []string {
+	list := []string{"pix.BRA"}
+	for key := range methods {
+		if key != list[0] {
+			list = append(list, key)
+		}
+	}
+	slices.Sort(list[1:])
+	return list
+}
+
+// account is a merchant's account.
+type account struct {
+	provider.Account
+	base                    string
+	login, transKey, secret string
+}
+
+func open(a provider.Account) (provider.Provider, error) {
+	for _, name := range []string{"login", "transKey", "secretKey"} {
+		value := a.Credentials[name]
+		if value == "" {
+			return nil, &provider.FieldError{Field: name, Reason: "it is missing"}
+		}
+		// They go into headers.
+		if strings.TrimSpace(value) != value || strings.IndexFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
+			return nil, &provider.FieldError{Field: name, Reason: "it has a space or a character that no key has"}
+		}
+	}
+	base := a.BaseURL
+	if base == "" {
+		base = sandbox
+		if a.Live {
+			base = production
+		}
+	}
+	if u, err := url.Parse(base); err != nil || u.Host == "" {
+		return nil, errors.New("the base address is not one")
+	}
+	return &account{
+		Account: a, base: strings.TrimSuffix(base, "/"),
+		login: a.Credentials["login"], transKey: a.Credentials["transKey"], secret: a.Credentials["secretKey"],
+	}, nil
+}
+
+// Check asks for the methods of a country, which every account may.
+func (a *account) Check(ctx context.Context) error {
+	reply, failed := a.call(ctx, http.MethodGet, "/payments-methods?country=BR", "", nil)
+	if failed != nil {
+		return errors.New("there is no answer: " + failed.Decline)
+	}
+	var list []struct {
+		ID string `json:"id"`
+	}
+	switch {
+	case reply.Status == http.StatusForbidden:
+		return errors.New("login or trans key are not known, or this server's address is not on the account's list")
+	case reply.Status == http.StatusBadRequest:
+		return errors.New("the request was refused: the secret key may be another account's")
+	case !reply.read(&list):
+		return errors.New("the answer is not the list of methods that was asked for")
+	}
+	return nil
+}

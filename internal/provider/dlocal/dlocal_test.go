@@ -1,0 +1,380 @@
+package dlocal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+)
+
+// places are the countries of the rails: code, currency, and a document there.
+var places = map[string]struct {
+	currency money.Currency
+	document string
+}{
+	"BRA": {money.BRL, "53033315550"}, "MEX": {money.MXN, "GODE561231GR8"}, "COL": {money.COP, "1020304050"},
+	"ARG": {money.ARS, "27332162"}, "CHL": {money.CLP, "123456785"}, "PER": {money.PEN, "27662162"}, "URY": {"UYU", "12345672"},
+	"PRY": {"PYG", "1234567"}, "PAN": {money.USD, ""}, "BOL": {"BOB", "1234567"}, "CRI": {"CRC", "101230456"},
+	"DOM": {"DOP", ""}, "ECU": {money.USD, "1710034065"}, "GTM": {"GTQ", ""},
+}
+
+func samples() (charges map[string]provider.Request, uncancelable, page map[string]string) {
+	charges, uncancelable, page = map[string]provider.Request{}, map[string]string{}, map[string]string{}
+	for _, rail := range Adapter().Rails {
+		country := rail[len(rail)-3:]
+		at := places[country]
+		charges[rail] = provider.Request{
+			Country: country, Local: money.New(120_000, at.currency),
+			Buyer: pay.Buyer{Name: "Thiago Gabriel", Email: "thiago@example.com", Document: at.document, IP: "179.27.83.210"},
+		}
+		if strings.HasPrefix(rail, "card.") {
+			uncancelable[rail] = "reference, Cancel a cash payment: of cash and transfers, not of cards"
+			page[rail] = "docs, Checkout redirect: the payment is pending when the call returns"
+		}
+	}
+	return charges, uncancelable, page
+}
+
+func TestAdapter(t *testing.T) {
+	charges, uncancelable, page := samples()
+	providertest.Suite{
+		Adapter: Adapter(), Credentials: credentials,
+		New:     func(*testing.T) providertest.Fake { return newFake() },
+		Charges: charges, Uncancelable: uncancelable, OnPage: page,
+		Amounts: map[string][]money.Amount{
+			"pix.BRA":              {money.New(1, money.BRL), money.New(10, money.BRL), money.New(99_999_999_99, money.BRL)},
+			"cash.servipag.CHL":    {money.New(1, money.CLP), money.New(999_999_999, money.CLP)},
+			"cash.pagoexpress.PRY": {money.New(1, "PYG"), money.New(1_000_000_001, "PYG")},
+			"bank.pse.COL":         {money.New(1_600_00, money.COP), money.New(123_456_789_00, money.COP)},
+			"card.MEX":             {money.New(100_01, money.MXN)},
+		},
+	}.Run(t)
+}
+
+// connect is an account at a fake.
+func connect(t *testing.T, upstream http.Handler) *account {
+	t.Helper()
+	server := httptest.NewServer(upstream)
+	t.Cleanup(server.Close)
+	p, err := open(provider.Account{
+		ID: "acc", BaseURL: server.URL, Credentials: credentials, NotificationURL: "https://pay.cascada.test/n", Client: server.Client(),
+		Now: func() time.Time { return providertest.Noon }, Unmapped: func(string) {},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.(*account)
+}
+
+// says is an upstream that answers everything with one text.
+func says(status int, text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(text))
+	}
+}
+
+func request() provider.Request {
+	charges, _, _ := samples()
+	r := charges["pix.BRA"]
+	r.Rail, r.Reference, r.PageURL = "pix.BRA", "01M7Z-1", providertest.Page
+	return r
+}
+
+func TestSignatureOfThePublishedRequest(t *testing.T) {
+	// docs.dlocal.com/docs/initial-settings: a GET, so an empty body; signed by
+	// openssl dgst -sha256 -hmac secretKey123.
+	got := sign("secretKey123", "1955gdod", "2022-11-24T15:42:57.130Z", nil)
+	if want := "98211fe059efc3606b831a1c30a3c6d7448e598b515a15456ae9ebc157314aa2"; got != want {
+		t.Errorf("signed %s, want %s", got, want)
+	}
+}
+
+func TestEveryRejectionIsToldApart(t *testing.T) {
+	soft := []word{"300", "301", "316", "318", "320", "321"}
+	codes := map[word]pay.Code{
+		"302": pay.CodeInsufficientFunds, "309": pay.CodeExpiredCard, "303": pay.CodeFraudBlocked, "304": pay.CodeFraudBlocked,
+		"313": pay.CodeFraudBlocked, "317": pay.CodeFraudBlocked,
+	}
+	a := connect(t, newFake())
+	for code := range declines {
+		o := a.outcome(request(), payment{ID: "D-4-1", OrderID: "01M7Z-1", Status: "REJECTED", Code: code})
+		want := codes[code]
+		if want == "" {
+			want = pay.CodeCardDeclined
+		}
+		if o.Kind != pay.Declined || o.Code != want || o.Soft != slices.Contains(soft, code) || o.Decline == "" || o.Message == "" {
+			t.Errorf("%s: %+v, want %s, soft %t", code, o, want, slices.Contains(soft, code))
+		}
+	}
+	if len(declines) != 27 {
+		t.Errorf("%d rejections are known, and 27 are documented", len(declines))
+	}
+}
+
+func TestTheIssuersChallenge(t *testing.T) {
+	p := payment{ID: "D-4-1", OrderID: "01M7Z-1", Status: "PENDING", Code: "101"}
+	p.ThreeDS.Redirect = "https://acs.issuer.test/challenge"
+	o := connect(t, newFake()).outcome(request(), p)
+	if o.Kind != pay.Awaiting || o.Code != pay.CodeThreeDSRequired || o.FormURL != p.ThreeDS.Redirect {
+		t.Errorf("want the challenge: %+v", o)
+	}
+}
+
+func TestAnUnknownRejectionIsHardAndCounted(t *testing.T) {
+	a := connect(t, newFake())
+	var told []string
+	a.Unmapped = func(word string) { told = append(told, word) }
+	o := a.outcome(request(), payment{ID: "D-4-1", OrderID: "01M7Z-1", Status: "REJECTED", Code: "399"})
+	if o.Kind != pay.Declined || o.Soft || !slices.Equal(told, []string{"REJECTED 399"}) {
+		t.Errorf("%+v, told of %v", o, told)
+	}
+}
+
+func TestRefusalsOfACharge(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		body   string
+		kind   pay.OutcomeKind
+		code   pay.Code
+	}{
+		{400, `{"code":5001,"message":"Missing parameter. payer.document"}`, pay.Errored, ""},
+		{400, `{"code":5005,"message":"User unauthorized due to cadastral situation"}`, pay.Declined, pay.CodeFraudBlocked},
+		{400, `{"code":5006}`, pay.Declined, pay.CodeFraudBlocked},
+		{400, `{"code":5014}`, pay.Declined, pay.CodeFraudBlocked},
+		{400, `{"code":5010}`, pay.Errored, ""},
+		{400, `{"code":5009}`, pay.Unknown, ""}, // and the question is refused as well
+		{403, `{"code":3001}`, pay.Errored, ""},
+		{404, `NOT_FOUND`, pay.Errored, ""},
+		{429, `{"code":6000}`, pay.Unavailable, ""},
+		{500, `{"code":7000}`, pay.Unknown, ""},
+		{302, ``, pay.Unknown, ""},
+	} {
+		o := connect(t, says(c.status, c.body)).Charge(context.Background(), request())
+		if o.Kind != c.kind || o.Code != c.code {
+			t.Errorf("%d %s: %+v, want %s %s", c.status, c.body, o, c.kind, c.code)
+		}
+	}
+}
+
+func TestOnlyDLocalSaysThatItNeverHadACharge(t *testing.T) {
+	for body, want := range map[string]pay.OutcomeKind{
+		`{"code":4000,"message":"Payment not found."}`: pay.Missing,
+		`NOT_FOUND`:     pay.Unknown,
+		`{"code":4001}`: pay.Unknown,
+	} {
+		if o := connect(t, says(404, body)).Query(context.Background(), request()); o.Kind != want {
+			t.Errorf("%s: %s, want %s", body, o.Kind, want)
+		}
+	}
+	r := request()
+	r.ProviderRef = "D-4-1" // theirs: it was there once
+	if o := connect(t, says(404, `{"code":4000}`)).Query(context.Background(), r); o.Kind != pay.Unknown {
+		t.Errorf("a payment that dLocal has forgotten is %s", o.Kind)
+	}
+}
+
+func TestAChargeAfterItsKeyWasForgottenIsTheSame(t *testing.T) {
+	f := newFake()
+	a := connect(t, f)
+	first := a.Charge(context.Background(), request())
+	clear(f.keys)
+	again := a.Charge(context.Background(), request())
+	if again.Kind != pay.Awaiting || again.ProviderRef != first.ProviderRef || again.Data != first.Data || len(f.Books()) != 1 {
+		t.Errorf("%+v, want %+v", again, first)
+	}
+}
+
+func TestHostileAnswersProveNothing(t *testing.T) {
+	for _, body := range []string{
+		`{"id":"D-4-1","order_id":"01M7Z-1","status":"PAID","amount":-5,"currency":"BRL"}`,
+		`{"id":"D-4-1","order_id":"01M7Z-1","status":"PAID","amount":0,"currency":"BRL"}`,
+		`{"id":"D-4-1","order_id":"01M7Z-1","status":"PAID","amount":1.234,"currency":"BRL"}`,
+		`{"id":"D-4-1","order_id":"01M7Z-1","status":"PAID","amount":1e99,"currency":"BRL"}`,
+		`{"id":"D-4-1","order_id":"01M7Z-1","status":"PAID","amount":5,"currency":"XXX"}`,
+		`{"id":"D-4-1","order_id":"01M7Z-1","status":"PAID","amount":5}`,
+		`{"id":"D-4-1","order_id":"somebody else's","status":"PAID","amount":5,"currency":"BRL"}`,
+		`{"id":"../orders","order_id":"01M7Z-1","status":"PAID","amount":5,"currency":"BRL"}`,
+		`{"id":"","order_id":"01M7Z-1","status":"PAID","amount":5,"currency":"BRL"}`,
+		`{"id":7,"order_id":"01M7Z-1","status":"PAID","amount":5,"currency":"BRL"}`,
+		`{"id":"D-4-1","order_id":"01M7Z-1","status":{"PAID":1},"amount":5,"currency":"BRL"}`,
+		`[]`, `null`, `"PAID"`,
+	} {
+		if o := connect(t, says(200, body)).Charge(context.Background(), request()); o.Kind != pay.Unknown {
+			t.Errorf("%s: %+v", body, o)
+		}
+	}
+}
+
+func TestOnlyCleanTextReachesTheShopper(t *testing.T) {
+	p := payment{ID: "D-4-1", OrderID: "01M7Z-1", Status: "PENDING", Code: "100", Redirect: "javascript:alert(1)"}
+	p.Ticket.Number, p.Ticket.Image = "0002\x0001\n", "http://plain.test/"
+	o := connect(t, newFake()).outcome(request(), p)
+	if o.Data.QRCode != "000201" || o.FormURL != providertest.Page {
+		t.Errorf("%+v", o)
+	}
+	p.Ticket.Number = strings.Repeat("9", 5000)
+	if o = connect(t, newFake()).outcome(request(), p); o.Data.QRCode != "" || o.FormURL != providertest.Page {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestWithoutADocumentTheShopperGoesToDLocal(t *testing.T) {
+	a := connect(t, newFake())
+	r := request()
+	r.Buyer.Document = ""
+	if o := a.Charge(context.Background(), r); o.Kind != pay.Awaiting || !strings.HasPrefix(o.FormURL, "https://pay.dlocal.com/") {
+		t.Errorf("%+v", o)
+	}
+	r.Reference, r.Buyer.Email = "01M7Z-2", ""
+	if o := a.Charge(context.Background(), r); o.Kind != pay.Errored || o.Decline != "buyer_incomplete" {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestAmountsThatDLocalDoesNotTakeAreNotSent(t *testing.T) {
+	f := newFake()
+	a := connect(t, f)
+	r := request()
+	r.Rail = "bank.pse.COL"
+	for _, local := range []money.Amount{money.New(1_600_01, money.COP), money.New(0, money.COP), money.New(-100, money.COP)} {
+		r.Local = local
+		if o := a.Charge(context.Background(), r); o.Kind != pay.Errored || len(f.Books()) != 0 {
+			t.Errorf("%v: %+v", local, o)
+		}
+	}
+}
+
+func TestRefundWords(t *testing.T) {
+	q := provider.RefundRequest{Reference: "CLM1", Local: money.New(100, money.BRL), Charge: request()}
+	q.Charge.ProviderRef = "PAY1"
+	for status, want := range map[string]pay.OutcomeKind{
+		"SUCCESS": pay.Approved, "PENDING": pay.Awaiting, "REJECTED": pay.Declined, "CANCELLED": pay.Declined, "LOST": pay.Unknown,
+	} {
+		body := `{"id":"REF1","payment_id":"PAY1","amount":1.00,"currency":"BRL","status":"` + status + `","status_code":200}`
+		if o := connect(t, says(200, body)).Refund(context.Background(), q); o.Kind != want {
+			t.Errorf("%s: %+v, want %s", status, o, want)
+		}
+	}
+	other := `{"id":"REF1","payment_id":"PAY2","amount":1.00,"currency":"BRL","status":"SUCCESS"}`
+	if o := connect(t, says(200, other)).Refund(context.Background(), q); o.Kind != pay.Unknown {
+		t.Errorf("a refund of another payment: %+v", o)
+	}
+}
+
+func TestARefundIsMissingOnlyWhenAllOthersAreNamed(t *testing.T) {
+	q := provider.RefundRequest{Reference: "CLM1", Local: money.New(100, money.BRL), Charge: request()}
+	q.Charge.ProviderRef = "PAY1"
+	for list, want := range map[string]pay.OutcomeKind{
+		`,"refunds":[]`: pay.Missing,
+		`,"refunds":[{"id":"REF1","order_refund_id":"CLM2","amount":1,"currency":"BRL","status":"SUCCESS"}]`: pay.Missing,
+		`,"refunds":[{"id":"REF1","amount":1,"currency":"BRL","status":"SUCCESS"}]`:                          pay.Unknown,
+		`,"refunds":[{"id":"REF1","description":"CLM1","amount":1,"currency":"BRL","status":"SUCCESS"}]`:     pay.Approved,
+		``: pay.Unknown,
+	} {
+		body := `{"id":"PAY1","status":"PAID","amount":5,"currency":"BRL","order_id":"01M7Z-1"` + list + `}`
+		if o := connect(t, says(200, body)).QueryRefund(context.Background(), q); o.Kind != want {
+			t.Errorf("%s: %s, want %s", list, o.Kind, want)
+		}
+	}
+}
+
+func TestNotificationsHaveAnAge(t *testing.T) {
+	a := connect(t, newFake())
+	told := json.RawMessage(`{"id":"D-4-1","order_id":"01M7Z-1","status":"PAID","status_code":"200","amount":72.00,"currency":"USD"}`)
+	for date, fresh := range map[string]bool{
+		"2026-11-21T12:00:00.000Z": true, "2026-11-21T12:00:00.000+0000": true, "2026-11-17T12:00:00.000Z": true,
+		"2026-11-15T12:00:00.000Z": false, "2026-11-22T12:00:00.000Z": false, "yesterday": false,
+	} {
+		list, err := a.Notices(context.Background(), notification(told, date))
+		if fresh != (len(list) == 1) || !fresh && !errors.Is(err, provider.ErrUnsigned) {
+			t.Errorf("%s: %d, %v", date, len(list), err)
+		}
+	}
+}
+
+func TestChargebacksAreToldApartFromRefunds(t *testing.T) {
+	a := connect(t, newFake())
+	for _, c := range []struct {
+		body    string
+		dispute bool
+		ruling  pay.Ruling
+		none    bool
+	}{
+		{body: `{"id":"CHAR1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"PENDING","reason_code":"4853"}`, dispute: true},
+		{body: `{"id":"CHAR1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"COMPLETED","reason_code":4853}`, dispute: true},
+		{body: `{"id":"CHAR1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"CANCELLED"}`, ruling: pay.DisputeWithdrawn},
+		{body: `{"id":"CHAR1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"REVERSAL"}`, ruling: pay.DisputeWon},
+		{body: `{"id":"REF1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"SUCCESS"}`, none: true},
+		{body: `{"id":"REF1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"PENDING"}`, none: true},
+		{body: `{"id":"REF1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"CANCELLED"}`, none: true},
+	} {
+		list, err := a.Notices(context.Background(), notification(json.RawMessage(c.body), noon))
+		if err != nil || c.none != (len(list) == 0) {
+			t.Errorf("%s: %d, %v", c.body, len(list), err)
+			continue
+		}
+		if !c.none && (list[0].Dispute != c.dispute || list[0].Ruling != c.ruling || list[0].Reference != "01M7Z-1") {
+			t.Errorf("%s: %+v", c.body, list[0])
+		}
+	}
+}
+
+func TestAChargebackWhosePaymentCannotBeAskedForComesAgain(t *testing.T) {
+	a := connect(t, says(503, ""))
+	n := notification(json.RawMessage(`{"id":"CHAR1","payment_id":"D-4-1","status":"COMPLETED"}`), noon)
+	if _, err := a.Notices(context.Background(), n); !errors.Is(err, provider.ErrUnreachable) {
+		t.Errorf("%v, want ErrUnreachable", err)
+	}
+}
+
+func TestANotificationOfNothingNewTellsNothing(t *testing.T) {
+	f := newFake()
+	a := connect(t, f)
+	a.Charge(context.Background(), request())
+	if list, err := a.Notices(context.Background(), f.Notification("01M7Z-1")); err != nil || len(list) != 0 {
+		t.Errorf("%d notices, %v", len(list), err)
+	}
+}
+
+func TestCredentialsThatCannotBe(t *testing.T) {
+	for field := range credentials {
+		broken := map[string]string{"login": "a", "transKey": "b", "secretKey": "c"}
+		broken[field] = "line\r\nX-Login: other"
+		_, err := open(provider.Account{Credentials: broken})
+		var wrong *provider.FieldError
+		if !errors.As(err, &wrong) || wrong.Field != field || strings.Contains(err.Error(), "other") {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	good := connect(t, newFake())
+	good.secret = "0ther-s3cret"
+	if err := good.Check(context.Background()); err == nil || strings.Contains(err.Error(), "0ther") {
+		t.Errorf("a wrong secret: %v", err)
+	}
+}
+
+func TestAShopperWhoWasFasterThanTheCancel(t *testing.T) {
+	f := newFake()
+	a := connect(t, f)
+	r := request()
+	r.ProviderRef = a.Charge(context.Background(), r).ProviderRef
+	f.Move(r.Reference, providertest.Paid)
+	if o := a.Cancel(context.Background(), r); o.Kind != pay.Approved || o.Local != r.Local {
+		t.Errorf("%+v, want the payment", o)
+	}
+	r.Reference, r.ProviderRef = "01M7ZNEVER-1", ""
+	if o := a.Cancel(context.Background(), r); o.Kind != pay.Lapsed {
+		t.Errorf("what never was: %+v", o)
+	}
+}

@@ -1,0 +1,343 @@
+package dlocal
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+)
+
+var credentials = map[string]string{"login": "sak223k2wdksdl2", "transKey": "fm12O7G9", "secretKey": "s3cr3t"}
+
+// fake is dLocal with its books.
+type fake struct {
+	mu     sync.Mutex // owns what follows
+	next   providertest.Ending
+	refuse bool
+	list   []*charged
+	keys   map[string][]byte // answers by path and idempotency key
+}
+
+type charged struct {
+	providertest.Entry
+	id      string
+	ask     map[string]any
+	paid    money.Amount
+	refunds []map[string]any
+}
+
+func newFake() *fake { return &fake{next: providertest.Open, keys: map[string][]byte{}} }
+
+func (f *fake) Next(e providertest.Ending) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.next = e
+}
+
+func (f *fake) RefuseRefunds() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refuse = true
+}
+
+func (f *fake) Move(reference string, e providertest.Ending) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := f.find(reference)
+	c.Ending, c.paid = e, c.Local
+	switch e {
+	case providertest.WrongAmount:
+		c.paid.Minor--
+	case providertest.WrongCurrency:
+		c.paid.Currency = "EUR"
+	}
+}
+
+func (f *fake) Books() (list []providertest.Entry) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.list {
+		list = append(list, c.Entry)
+	}
+	return list
+}
+
+func (f *fake) find(reference string) *charged {
+	for _, c := range f.list {
+		if c.Reference == reference || c.id == reference {
+			return c
+		}
+	}
+	return nil
+}
+
+const noon = "2026-11-21T12:00:00.000Z"
+
+func (f *fake) Notification(reference string) provider.Notification {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := f.find(reference)
+	told := c.object()
+	if c.Ending == providertest.Disputed {
+		told = map[string]any{
+			"id": "CHAR42342", "payment_id": c.id, "amount": told["amount"], "currency": told["currency"], "status": "COMPLETED",
+			"status_code": "200", "status_detail": "The chargeback was executed.", "created_date": "2018-02-15T15:14:52-00:00",
+		}
+	}
+	return notification(told, noon)
+}
+
+// notification signs what is told.
+func notification(told any, date string) provider.Notification {
+	body, err := json.Marshal(told)
+	if err != nil {
+		panic(err)
+	}
+	return provider.Notification{Body: body, Header: http.Header{
+		"Content-Type": {"application/json"}, "X-Date": {date},
+		"Authorization": {"V2-HMAC-SHA256, Signature: " + signature(date, body)},
+	}}
+}
+
+func signature(date string, body []byte) string {
+	mac := hmac.New(sha256.New, []byte(credentials["secretKey"]))
+	fmt.Fprintf(mac, "%s%s%s", credentials["login"], date, body)
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// object is the payment object.
+func (c *charged) object() map[string]any {
+	word := map[providertest.Ending][3]string{
+		providertest.Open:          {"PENDING", "100", "The payment is pending."},
+		providertest.Challenged:    {"PENDING", "101", "The payment is pending 3D Secure authentication."},
+		providertest.Paid:          {"PAID", "200", "The payment was paid."},
+		providertest.WrongAmount:   {"PAID", "200", "The payment was paid."},
+		providertest.WrongCurrency: {"PAID", "200", "The payment was paid."},
+		providertest.Disputed:      {"PAID", "200", "The payment was paid."},
+		providertest.Declined:      {"REJECTED", "302", "Insufficient amount."},
+		providertest.SoftDeclined:  {"REJECTED", "321", "Error in acquirer."},
+		providertest.Expired:       {"EXPIRED", "500", "The payment was expired."},
+		providertest.Canceled:      {"CANCELLED", "400", "The payment was cancelled."},
+		providertest.Nonsense:      {"TELEPORTED", "900", "?"},
+	}[c.Ending]
+	m := map[string]any{
+		"id": c.id, "amount": json.Number(c.paid.Decimal()), "currency": c.paid.Currency, "country": c.ask["country"],
+		"payment_method_id": c.ask["payment_method_id"], "payment_method_flow": c.ask["payment_method_flow"],
+		"status": word[0], "status_code": word[1], "status_detail": word[2], "order_id": c.Reference,
+		"notification_url": c.ask["notification_url"], "created_date": "2026-11-21T12:00:00.000+0000", "refunds": append([]map[string]any{}, c.refunds...),
+	}
+	if word[0] != "PENDING" {
+		return m
+	}
+	if m["payment_method_flow"] == "REDIRECT" {
+		m["redirect_url"] = "https://pay.dlocal.com/collect/pay/pay/M-" + c.id
+		return m
+	}
+	switch m["payment_method_id"] {
+	case "PQ":
+		m["ticket"] = map[string]any{"type": "CUSTOM", "number": "QRS2-" + c.id, "barcode": "iVBORw0KGgo=", "image_url": "https://pay.dlocal.com/gmf/" + c.id}
+	case "SE":
+		m["ticket"] = map[string]any{}
+		m["bank_transfer"] = map[string]any{
+			"bank_name": "STP", "beneficiary_name": "Dlocal MX", "bank_account": "646180205700001446", "bank_account_label": "CLABE",
+			"reference": "0000144", "redirect_url": "https://pay.dlocal.com/gmf-apm/payments/M-" + c.id,
+		}
+	default:
+		m["ticket"] = map[string]any{"type": "CUSTOM", "number": "42805600", "barcode": "21410000100020055", "company_name": "DLOCAL"}
+	}
+	return m
+}
+
+func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	status, answer := f.admit(r, body)
+	if status == 0 {
+		key := r.URL.Path + " " + r.Header.Get("X-Idempotency-Key")
+		if before, ok := f.keys[key]; ok && r.Method == http.MethodPost {
+			_, _ = w.Write(before)
+			return
+		}
+		status, answer = f.route(r, body)
+		if status == http.StatusOK && r.Method == http.MethodPost && !strings.HasSuffix(key, " ") {
+			f.keys[key], _ = json.Marshal(answer)
+		}
+	}
+	if answer == nil {
+		http.Error(w, "NOT_FOUND", http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+func refusal(status, code int, message string) (int, any) {
+	return status, map[string]any{"code": code, "message": message}
+}
+
+// admit checks headers and signature.
+func (f *fake) admit(r *http.Request, body []byte) (int, any) {
+	date := r.Header.Get("X-Date")
+	if _, ok := instant(date); !ok || r.Header.Get("X-Version") != "2.1" || r.Header.Get("User-Agent") == "" || r.Header.Get("Content-Type") != "application/json" {
+		return refusal(400, 5001, "Invalid parameter")
+	}
+	if r.Header.Get("X-Login") != credentials["login"] || r.Header.Get("X-Trans-Key") != credentials["transKey"] {
+		return refusal(403, 3001, "Invalid Credentials.")
+	}
+	if r.Header.Get("Authorization") != "V2-HMAC-SHA256, Signature: "+signature(date, body) {
+		return refusal(400, 5000, "Signature not match")
+	}
+	return 0, nil
+}
+
+func (f *fake) route(r *http.Request, body []byte) (int, any) {
+	path := strings.Split(strings.Trim(r.URL.EscapedPath(), "/"), "/")
+	for i := range path {
+		path[i], _ = url.PathUnescape(path[i])
+	}
+	switch what := r.Method + " " + path[0]; {
+	case what == "GET payments-methods" && r.URL.Query().Get("country") == "BR":
+		return 200, []any{map[string]any{"id": "PQ", "type": "TICKET", "allowed_flows": []string{"DIRECT", "REDIRECT"}}}
+	case what == "POST payments" && len(path) == 1:
+		return f.create(body)
+	case what == "POST payments" && len(path) == 3 && path[2] == "cancel":
+		return f.cancel(path[1], body)
+	case what == "GET payments" && len(path) == 2:
+		if c := f.find(path[1]); c != nil && c.id == path[1] {
+			return 200, c.object()
+		}
+		return refusal(404, 4000, "Payment not found.")
+	case what == "GET orders" && len(path) == 2:
+		if c := f.find(path[1]); c != nil && c.Reference == path[1] {
+			o := c.object()
+			return 200, map[string]any{
+				"order_id": c.Reference, "payment_id": c.id, "amount": o["amount"], "currency": o["currency"], "status": o["status"],
+				"status_code": o["status_code"], "status_detail": o["status_detail"], "created_date": o["created_date"],
+			}
+		}
+		return refusal(404, 4000, "Payment not found.")
+	case what == "POST refunds" && len(path) == 1:
+		return f.refund(body)
+	case what == "GET refunds" && len(path) == 2:
+		for _, c := range f.list {
+			for _, back := range c.refunds {
+				if back["id"] == path[1] {
+					return 200, back
+				}
+			}
+		}
+		return refusal(404, 4001, "Refund not found.")
+	}
+	return 0, nil
+}
+
+// decode reads a body with its numbers as they are written.
+func decode(body []byte) map[string]any {
+	var m map[string]any
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	_ = d.Decode(&m)
+	return m
+}
+
+func (f *fake) create(body []byte) (int, any) {
+	m := decode(body)
+	p, _ := m["payer"].(map[string]any)
+	for _, field := range []string{"currency", "country", "payment_method_id", "payment_method_flow", "order_id"} {
+		if s, ok := m[field].(string); !ok || s == "" {
+			return refusal(400, 5001, "Missing parameter. "+field)
+		}
+	}
+	needed := []string{"name", "email"}
+	if m["payment_method_flow"] == "DIRECT" {
+		needed = append(needed, "document")
+	} else if m["callback_url"] == nil {
+		return refusal(400, 5001, "Missing parameter. callback_url")
+	}
+	for _, field := range needed {
+		if s, ok := p[field].(string); !ok || s == "" {
+			return refusal(400, 5001, "Missing parameter. payer."+field)
+		}
+	}
+	number, ok := m["amount"].(json.Number)
+	currency := money.Currency(m["currency"].(string))
+	if !ok || !currency.Valid() {
+		return refusal(400, 5001, "Invalid parameter: amount")
+	}
+	if currency == money.COP && strings.Contains(number.String(), ".") { // country pages: amount decimals 0
+		return refusal(400, 5001, "Invalid parameter: amount")
+	}
+	local, err := money.Parse(number.String(), currency)
+	if err != nil || !local.IsPositive() {
+		return refusal(400, 5001, "Invalid parameter: amount")
+	}
+	if f.find(m["order_id"].(string)) != nil {
+		return refusal(400, 5009, "Order ID is duplicated.")
+	}
+	c := &charged{id: fmt.Sprintf("D-4-%08d", len(f.list)+1), ask: m, paid: local}
+	c.Reference, c.Local, c.Ending = m["order_id"].(string), local, f.next
+	f.list = append(f.list, c)
+	return 200, c.object()
+}
+
+func (f *fake) cancel(id string, body []byte) (int, any) {
+	c := f.find(id)
+	switch {
+	case c == nil || c.id != id:
+		return refusal(404, 4000, "Payment not found.")
+	case len(body) != 0:
+		return refusal(400, 5000, "Invalid request.")
+	case c.Ending != providertest.Open || c.ask["payment_method_id"] == "CARD":
+		return refusal(400, 5002, "Invalid transaction status.")
+	}
+	c.Ending = providertest.Canceled
+	return 200, c.object()
+}
+
+func (f *fake) refund(body []byte) (int, any) {
+	m := decode(body)
+	id, _ := m["payment_id"].(string)
+	number, ok := m["amount"].(json.Number)
+	c := f.find(id)
+	if c == nil || c.id != id {
+		return refusal(404, 4000, "Payment not found.")
+	}
+	if m["notification_url"] == nil || m["currency"] != string(c.Local.Currency) || !ok {
+		return refusal(400, 5001, "Missing parameter.")
+	}
+	back, err := money.Parse(number.String(), c.Local.Currency)
+	if err != nil {
+		return refusal(400, 5001, "Invalid parameter: amount")
+	}
+	sum := back
+	for _, r := range c.Refunds {
+		sum = sum.Add(r)
+	}
+	if f.refuse || c.Ending != providertest.Paid {
+		return refusal(400, 5002, "Invalid transaction status.")
+	}
+	if sum.Cmp(c.Local) > 0 {
+		return refusal(400, 5007, "Amount exceeded.")
+	}
+	c.Refunds = append(c.Refunds, back)
+	answer := map[string]any{
+		"id": fmt.Sprintf("REF%s%d", strings.ReplaceAll(c.id, "-", ""), len(c.Refunds)), "payment_id": c.id, "amount": number, "currency": m["currency"],
+		"status": "SUCCESS", "status_code": 200, "status_detail": "The refund was paid", "order_refund_id": m["order_refund_id"],
+		"description": m["description"], "created_date": "2026-11-21T12:00:00.000+0000",
+	}
+	c.refunds = append(c.refunds, answer)
+	return 200, answer
+}

@@ -1,0 +1,125 @@
+package dlocal
+
+import (
+	"context"
+	"crypto/hmac"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// How old a notification may be, and how far its clock may be ahead. dLocal
+// tries for four days and six hours, and does not say whether a later try is
+// dated anew. One that is sent again by somebody else changes nothing: it is the
+// same news, with the same id.
+const (
+	maxAge   = 5 * 24 * time.Hour
+	maxAhead = 10 * time.Minute
+)
+
+// maxBody bounds what is read of a notification.
+const maxBody = 1 << 20
+
+// news is what a notification may tell of: a payment, a refund or a chargeback.
+// The last two name their payment.
+type news struct {
+	payment
+	PaymentID  string `json:"payment_id"`
+	ReasonCode word   `json:"reason_code"`
+	Reason     string `json:"reason_description"`
+	Detail     string `json:"status_detail"`
+}
+
+// Notices reads a notification: a signed payment, refund or chargeback, with no
+// id of its own. Its id is made of what it tells.
+func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.Notice, error) {
+	if !a.signed(n) {
+		return nil, provider.ErrUnsigned
+	}
+	var told news
+	if err := json.Unmarshal(n.Body, &told); err != nil {
+		return nil, fmt.Errorf("dlocal notification: %w", err)
+	}
+	if !identifier.MatchString(told.ID) {
+		return nil, errors.New("dlocal notification: no id")
+	}
+	notice := pay.Notice{
+		ID:      fmt.Sprintf("%s:%s:%s:%s%s", told.ID, clean(told.Status, 32), told.Code, clean(told.Amount.String(), 32), clean(told.Currency, 3)),
+		Account: a.ID, Reference: told.OrderID, Body: n.Body,
+	}
+	if told.PaymentID != "" {
+		return a.chargeback(ctx, told, notice)
+	}
+	if told.OrderID == "" || clean(told.OrderID, 64) != told.OrderID {
+		return nil, errors.New("dlocal notification: no order id")
+	}
+	notice.Outcome = a.outcome(provider.Request{Reference: told.OrderID}, told.payment)
+	if notice.Outcome.Kind == pay.Awaiting { // it says nothing that the answer of the call did not
+		return nil, nil
+	}
+	return []pay.Notice{notice}, nil
+}
+
+// signed checks the signature of the raw body, and then its date.
+func (a *account) signed(n provider.Notification) bool {
+	given, ok := strings.CutPrefix(n.Header.Get("Authorization"), scheme)
+	date := n.Header.Get("X-Date")
+	if !ok || date == "" || len(n.Body) == 0 || len(n.Body) > maxBody {
+		return false
+	}
+	if !hmac.Equal([]byte(given), []byte(sign(a.secret, a.login, date, n.Body))) {
+		return false
+	}
+	at, ok := instant(date)
+	age := a.Now().Sub(at)
+	return ok && age <= maxAge && age >= -maxAhead
+}
+
+// chargeback reads what the issuer does about a payment; a refund is not read,
+// since refunds are asked for. dLocal's refunds and chargebacks look alike: what
+// has no word that only a chargeback has is left alone, and comes again when the
+// money moves.
+func (a *account) chargeback(ctx context.Context, told news, notice pay.Notice) ([]pay.Notice, error) {
+	mine := strings.HasPrefix(told.ID, "CHAR") || told.ReasonCode != ""
+	switch told.Status {
+	case "COMPLETED":
+		notice.Dispute = true
+	case "REVERSAL":
+		notice.Ruling = pay.DisputeWon
+	case "PENDING":
+		notice.Dispute = true
+		if !mine {
+			return nil, nil
+		}
+	case "CANCELLED":
+		notice.Ruling = pay.DisputeWithdrawn
+		if !mine {
+			return nil, nil
+		}
+	case "SUCCESS", "REJECTED":
+		return nil, nil
+	default:
+		a.Unmapped("chargeback " + clean(told.Status, 64))
+		return nil, nil
+	}
+	notice.Network = string(told.ReasonCode)
+	if notice.Outcome.Message = clean(told.Reason, 200); notice.Outcome.Message == "" {
+		notice.Outcome.Message = "the shopper disputes the payment"
+	}
+	if notice.Reference == "" { // older notifications name the payment alone
+		p, failed := a.payment(ctx, told.PaymentID)
+		if failed != nil || p.ID != told.PaymentID {
+			return nil, provider.ErrUnreachable
+		}
+		notice.Reference = p.OrderID
+	}
+	if notice.Reference == "" || clean(notice.Reference, 64) != notice.Reference {
+		return nil, errors.New("dlocal notification: no order id")
+	}
+	return []pay.Notice{notice}, nil
+}

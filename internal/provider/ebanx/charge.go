@@ -1,0 +1,231 @@
+package ebanx
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// Charge makes a payment, by /ws/direct or for EBANX's page.
+func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
+	m, served := methods[r.Rail]
+	switch {
+	case !served:
+		return pay.Outcome{Kind: pay.Errored, Decline: "rail_not_served"}
+	case !r.Local.IsPositive():
+		return pay.Outcome{Kind: pay.Errored, Decline: "amount_not_accepted"}
+	case r.Buyer.Name == "" || r.Buyer.Email == "" || m.code == "pix" && r.Buyer.Document == "":
+		return pay.Outcome{
+			Kind: pay.Errored, Decline: "buyer_incomplete", Message: "the shopper's name, e-mail address and, for Pix, document are needed",
+		}
+	}
+	got, failed := a.ask(ctx, r, m)
+	if failed != nil {
+		return *failed
+	}
+	if got.Code == "BP-DR-0" && got.Status == "ERROR" {
+		// Ours, from a call that nobody heard the answer of.
+		if o := a.Query(ctx, r); o.Kind != pay.Missing {
+			return o
+		}
+		return unknown("duplicate_payment")
+	}
+	if got.Status == "ERROR" {
+		return pay.Outcome{Kind: pay.Errored, Decline: strings.ToLower(clean(got.Code, 20))}
+	}
+	if got.Payment.Redirect == "" {
+		got.Payment.Redirect = got.Redirect
+	}
+	if !got.good(r.Reference, "") {
+		return unknown("broken_answer")
+	}
+	return a.outcome(r, got.Payment)
+}
+
+// ask makes the call of a charge (references: direct operation, request
+// operation).
+func (a *account) ask(ctx context.Context, r provider.Request, m method) (answer, *pay.Outcome) {
+	if !m.direct {
+		return a.form(ctx, "/ws/request", url.Values{
+			"name": {r.Buyer.Name}, "email": {r.Buyer.Email}, "country": {m.country}, "payment_type_code": {m.code},
+			"merchant_payment_code": {r.Reference}, "currency_code": {string(r.Local.Currency)}, "amount": {r.Local.Decimal()},
+			"notification_url": {a.NotificationURL}, "redirect_url": {r.PageURL},
+		})
+	}
+	buyer := map[string]any{
+		"name": r.Buyer.Name, "email": r.Buyer.Email, "country": m.country, "payment_type_code": m.code,
+		"merchant_payment_code": r.Reference, "currency_code": r.Local.Currency, "amount_total": json.Number(r.Local.Decimal()),
+		"notification_url": a.NotificationURL, "redirect_url": r.PageURL,
+	}
+	for field, value := range map[string]string{
+		"document": r.Buyer.Document, "phone_number": r.Buyer.Phone, "customer_ip": r.Buyer.IP,
+	} {
+		if value != "" {
+			buyer[field] = value
+		}
+	}
+	return a.post(ctx, "/ws/direct", map[string]any{"operation": "request", "mode": "full", "payment": buyer})
+}
+
+// Query asks for a payment, by EBANX's hash where it is known.
+func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {
+	p, failed := a.find(ctx, r)
+	if failed != nil {
+		return *failed
+	}
+	return a.outcome(r, p)
+}
+
+// find is the payment under our reference, or the outcome of a question that did
+// not find it.
+func (a *account) find(ctx context.Context, r provider.Request) (payment, *pay.Outcome) {
+	question := map[string]any{"merchant_payment_code": r.Reference}
+	if r.ProviderRef != "" {
+		question = map[string]any{"hash": r.ProviderRef}
+	}
+	got, failed := a.post(ctx, "/ws/query", question)
+	switch {
+	case failed != nil: // it proves nothing, whatever it says of itself
+		o := unknown(failed.Decline)
+		return payment{}, &o
+	case got.missing() && r.ProviderRef == "":
+		return payment{}, &pay.Outcome{Kind: pay.Missing}
+	case got.Status == "ERROR": // with a hash, EBANX had it once
+		o := unknown(strings.ToLower(clean(got.Code, 20)))
+		return payment{}, &o
+	case !got.good(r.Reference, r.ProviderRef):
+		o := unknown("broken_answer")
+		return payment{}, &o
+	}
+	return got.Payment, nil
+}
+
+// Cancel ends a payment that is open or pending.
+func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
+	if r.ProviderRef == "" {
+		p, failed := a.find(ctx, r)
+		if failed != nil {
+			return ended(*failed)
+		}
+		r.ProviderRef = p.Hash
+	}
+	got, failed := a.post(ctx, "/ws/cancel", map[string]any{"hash": r.ProviderRef})
+	switch {
+	case failed != nil:
+		return unknown(failed.Decline)
+	case !got.good(r.Reference, r.ProviderRef): // it may be over already
+		return ended(a.Query(ctx, r))
+	}
+	return ended(a.outcome(r, got.Payment))
+}
+
+// ended is an outcome in the words of Cancel: what cannot be paid any more has
+// lapsed.
+func ended(o pay.Outcome) pay.Outcome {
+	switch o.Kind {
+	case pay.Approved, pay.Lapsed:
+		return o
+	case pay.Declined, pay.Missing:
+		return pay.Outcome{Kind: pay.Lapsed, ProviderRef: o.ProviderRef}
+	case pay.Awaiting:
+		return unknown("not_canceled")
+	}
+	o.Kind = pay.Unknown
+	return o
+}
+
+// outcome is a payment in our words.
+func (a *account) outcome(r provider.Request, p payment) pay.Outcome {
+	o := pay.Outcome{ProviderRef: p.Hash}
+	switch p.Status {
+	case "CO":
+		local, ok := amount(p.Amount, p.Currency)
+		if !ok {
+			return unknown("broken_answer")
+		}
+		o.Kind, o.Local, o.FormURL = pay.Approved, local, r.PageURL
+	case "OP", "PE":
+		o.Kind = pay.Awaiting
+		o.FormURL, o.Data = form(r, p)
+	case "CA":
+		return a.canceled(o, p)
+	default:
+		a.Unmapped(clean(p.Status, 64))
+		o.Kind, o.Decline = pay.Unknown, "unmapped_status"
+	}
+	return o
+}
+
+// canceled tells a refusal from the end of the shopper's time: CA is both.
+func (a *account) canceled(o pay.Outcome, p payment) pay.Outcome {
+	reason := p.Transaction.Reason
+	if reason == "" {
+		reason = p.Transaction.Text
+	}
+	if p.Transaction.Code != "NOK" || reason == "CANCELED_BY_MERCHANT" {
+		o.Kind = pay.Lapsed
+		return o
+	}
+	d, known := declines[reason]
+	if !known {
+		a.Unmapped("NOK " + clean(reason, 100))
+		d = decline{pay.CodeCardDeclined, "declined", "the payment was declined", false}
+	}
+	o.Kind, o.Code, o.Decline, o.Message, o.Soft = pay.Declined, d.code, d.reason, d.message, d.soft
+	return o
+}
+
+var clabe = regexp.MustCompile(`^[0-9]{18}$`)
+
+// form is where the shopper pays, and what our page has to show there.
+func form(r provider.Request, p payment) (string, pay.PaymentData) {
+	var d pay.PaymentData
+	switch methods[r.Rail].code {
+	case "pix":
+		d.QRCode = clean(p.Pix.Code, 1000)
+	case "spei":
+		if clabe.MatchString(p.CLABE) {
+			d = pay.PaymentData{CLABE: p.CLABE, Reference: clean(p.CLABENote, 100)}
+		}
+	case "oxxo":
+		code := clean(p.OXXO, 200)
+		d = pay.PaymentData{Reference: code, Barcode: code}
+	}
+	if d != (pay.PaymentData{}) {
+		return r.PageURL, d
+	}
+	for _, address := range []string{p.Redirect, p.SPEIURL, p.OXXOURL} {
+		if address = link(address); address != "" {
+			return address, d
+		}
+	}
+	return r.PageURL, d
+}
+
+// decline is a refusal in our words.
+type decline struct {
+	code            pay.Code
+	reason, message string
+	soft            bool // another provider may approve
+}
+
+// declines are the response codes of payments that are not of cards, and the
+// descriptions of those that are, as far as the documentation could be read.
+var declines = map[string]decline{
+	"ATTEMPTS_EXCEEDED_MPIN_OR_OTP":     {pay.CodeCardDeclined, "too_many_attempts", "the shopper could not be identified", false},
+	"BIN_MISMATCH":                      {pay.CodeCardDeclined, "bin_mismatch", "the card does not fit the account", false},
+	"BROKEN_COMMUNICATION":              {pay.CodeCardDeclined, "processor_error", "the payment could not be processed", true},
+	"CANCELED_BY_PAYER":                 {pay.CodeCardDeclined, "canceled_by_shopper", "the shopper canceled the payment", false},
+	"CANNOT_TRANSACTION":                {pay.CodeCardDeclined, "processor_unavailable", "the payment could not be processed", true},
+	"COMMUNICATION_MISMATCH":            {pay.CodeCardDeclined, "processor_error", "the payment could not be processed", true},
+	"CUSTOMER_NUMBER_OR_ACCOUNT_CHANGE": {pay.CodeCardDeclined, "account_changed", "the shopper's account has changed", false},
+	"INSUFFICIENT_FUNDS_OR_DAILY_LIMIT": {pay.CodeInsufficientFunds, "insufficient_funds", "there are not enough funds", false},
+	"Not accepted":                      {pay.CodeCardDeclined, "do_not_honor", "the card's bank declined the payment", true},
+	"Insufficient funds":                {pay.CodeInsufficientFunds, "insufficient_funds", "there are not enough funds", false},
+	"Incorrect customer data":           {pay.CodeCardDeclined, "incorrect_data", "the shopper's data are not correct", false},
+}

@@ -1,0 +1,168 @@
+package ebanx
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// answer is what EBANX says to every call, with HTTP status 200 also when it
+// refuses.
+type answer struct {
+	Status   string  `json:"status"` // SUCCESS or ERROR
+	Code     string  `json:"status_code"`
+	Message  string  `json:"status_message"`
+	Redirect string  `json:"redirect_url"` // of /ws/request
+	Payment  payment `json:"payment"`
+	Refund   refund  `json:"refund"`
+}
+
+type payment struct {
+	Hash      string      `json:"hash"`
+	Reference string      `json:"merchant_payment_code"`
+	Status    string      `json:"status"`
+	Amount    json.Number `json:"amount_ext"` // what was asked for, without tax
+	Currency  string      `json:"currency_ext"`
+	Redirect  string      `json:"redirect_url"`
+	Pix       struct {
+		Code string `json:"qr_code_value"`
+	} `json:"pix"`
+	CLABE       string `json:"clabe_account"`
+	CLABENote   string `json:"clabe_reference"`
+	SPEIURL     string `json:"spei_url"`
+	OXXO        string `json:"oxxo_barcode"`
+	OXXOURL     string `json:"oxxo_url"`
+	Transaction struct {
+		Code   string `json:"code"`             // OK or NOK
+		Reason string `json:"description_code"` // not of cards
+		Text   string `json:"description"`
+	} `json:"transaction_status"`
+	Refunds []refund `json:"refunds"`
+}
+
+type refund struct {
+	ID     word        `json:"id"`
+	Code   string      `json:"merchant_refund_code"`
+	Status string      `json:"status"`
+	Amount json.Number `json:"amount_ext"`
+}
+
+// word is an id: a string of digits in EBANX's examples, a number in its reports.
+type word string
+
+// UnmarshalJSON takes both.
+func (w *word) UnmarshalJSON(text []byte) error {
+	var number json.Number
+	if err := json.Unmarshal(text, &number); err != nil {
+		return err
+	}
+	*w = word(number)
+	return nil
+}
+
+// missing reports whether EBANX says that it has no such payment: not that a
+// parameter or a key was not found.
+func (g answer) missing() bool {
+	message := strings.ToLower(g.Message)
+	return g.Status == "ERROR" && strings.HasPrefix(g.Code, "BP-") && !strings.HasPrefix(g.Code, "BP-SA") &&
+		strings.HasPrefix(message, "payment") && strings.Contains(message, "not found")
+}
+
+// good reports whether the answer holds the payment that was asked for: by our
+// reference where it is known, by hash where not.
+func (g answer) good(reference, hash string) bool {
+	p := g.Payment
+	return g.Status == "SUCCESS" && identifier.MatchString(p.Hash) && (hash == "" || p.Hash == hash) &&
+		(reference == "" || p.Reference == reference)
+}
+
+// post calls with a JSON body.
+func (a *account) post(ctx context.Context, path string, body map[string]any) (answer, *pay.Outcome) {
+	body["integration_key"] = a.key
+	text, err := json.Marshal(body)
+	if err != nil {
+		return answer{}, &pay.Outcome{Kind: pay.Errored, Decline: "bad_request"}
+	}
+	return a.send(ctx, path, "application/json", string(text))
+}
+
+// form calls with a form, which the page's reference documents.
+func (a *account) form(ctx context.Context, path string, fields url.Values) (answer, *pay.Outcome) {
+	fields.Set("integration_key", a.key)
+	return a.send(ctx, path, "application/x-www-form-urlencoded", fields.Encode())
+}
+
+func (a *account) send(ctx context.Context, path, kind, body string) (answer, *pay.Outcome) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base+path, strings.NewReader(body))
+	if err != nil {
+		return answer{}, &pay.Outcome{Kind: pay.Errored, Decline: "bad_request"}
+	}
+	req.Header.Set("Content-Type", kind)
+	reply, failed := provider.Do(a.Client, req)
+	if failed != nil {
+		return answer{}, failed
+	}
+	var got answer
+	err = json.Unmarshal(reply.Body, &got)
+	known := err == nil && (got.Status == "SUCCESS" || got.Status == "ERROR" && strings.HasPrefix(got.Code, "BP-"))
+	switch {
+	case reply.Status >= http.StatusBadRequest && (!known || got.Status != "ERROR" || busy(reply.Status)):
+		o := provider.Refused(reply.Status)
+		return answer{}, &o
+	case reply.Status < http.StatusBadRequest && (reply.Status != http.StatusOK || !known):
+		o := unknown("broken_answer")
+		return answer{}, &o
+	}
+	return got, nil
+}
+
+// busy reports whether a status speaks of EBANX's state, whatever the body says.
+func busy(status int) bool {
+	return status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
+}
+
+// amount reads an amount of EBANX's, which is in major units. One that is not a
+// positive number of minor units of a currency is not ok.
+func amount(number json.Number, currency string) (local money.Amount, ok bool) {
+	c, err := money.ParseCurrency(currency)
+	if err != nil {
+		return money.Amount{}, false
+	}
+	local, err = money.Parse(number.String(), c)
+	return local, err == nil && local.IsPositive()
+}
+
+// clean is a text of EBANX's without control characters, and no longer than limit
+// bytes; a longer one is none.
+func clean(text string, limit int) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == unicode.ReplacementChar {
+			return -1
+		}
+		return r
+	}, text)
+	if len(text) > limit {
+		return ""
+	}
+	return text
+}
+
+// identifier is a hash of EBANX's: 48 characters at most.
+var identifier = regexp.MustCompile(`^[A-Za-z0-9]{1,48}$`)
+
+// link is an address that a shopper may be sent to, or "".
+func link(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(text) > 2000 {
+		return ""
+	}
+	return text
+}

@@ -1,0 +1,113 @@
+package ebanx
+
+import (
+	"context"
+	"crypto"
+	"crypto/rsa"
+	"crypto/sha1"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// Bounds of a notification.
+const (
+	maxBody   = 64 << 10
+	maxHashes = 100
+)
+
+// Notices reads a notification: a signed form that names hashes. What became of
+// each payment is asked for.
+func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.Notice, error) {
+	if !a.signed(n) {
+		return nil, provider.ErrUnsigned
+	}
+	fields, err := url.ParseQuery(string(n.Body))
+	if err != nil {
+		return nil, fmt.Errorf("ebanx notification: %w", err)
+	}
+	if fields.Get("operation") != "payment_status_change" {
+		return nil, nil // an enrollment, for instance
+	}
+	kind := fields.Get("notification_type")
+	switch kind {
+	case "update", "chargeback", "chargeback_credit":
+	case "refund": // asked for, where there is one of ours
+		return nil, nil
+	default:
+		a.Unmapped("notification " + clean(kind, 64))
+		return nil, nil
+	}
+	hashes := strings.Split(fields.Get("hash_codes"), ",")
+	if len(hashes) > maxHashes {
+		return nil, errors.New("ebanx notification: too many hashes")
+	}
+	var list []pay.Notice
+	for _, hash := range hashes {
+		if !identifier.MatchString(hash) {
+			return nil, errors.New("ebanx notification: no hash")
+		}
+		notice, told, err := a.learn(ctx, kind, hash)
+		if err != nil {
+			return nil, err
+		}
+		if told {
+			notice.Body = n.Body
+			list = append(list, notice)
+		}
+	}
+	return list, nil
+}
+
+// signed checks the RSA signature of the SHA-1 of the raw body.
+func (a *account) signed(n provider.Notification) bool {
+	if len(n.Body) == 0 || len(n.Body) > maxBody {
+		return false
+	}
+	text := n.Header.Get("X-SignatureContent")
+	if text == "" {
+		text = n.Header.Get("X-Signature-Content")
+	}
+	signature, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return false
+	}
+	digest := sha1.Sum(n.Body)
+	return rsa.VerifyPKCS1v15(a.notary, crypto.SHA1, digest[:], signature) == nil
+}
+
+// learn asks what a notification tells of a payment. A hash that EBANX does not
+// know, or that still waits for the shopper, tells nothing.
+func (a *account) learn(ctx context.Context, kind, hash string) (notice pay.Notice, told bool, err error) {
+	got, failed := a.post(ctx, "/ws/query", map[string]any{"hash": hash})
+	p := got.Payment
+	switch {
+	case failed != nil:
+		return pay.Notice{}, false, provider.ErrUnreachable
+	case got.missing():
+		return pay.Notice{}, false, nil
+	case !got.good("", hash) || p.Reference == "" || clean(p.Reference, 40) != p.Reference:
+		return pay.Notice{}, false, provider.ErrUnreachable
+	}
+	notice = pay.Notice{
+		ID:      fmt.Sprintf("%s:%s:%s:%s%s", hash, kind, clean(p.Status, 8), clean(p.Amount.String(), 32), clean(p.Currency, 3)),
+		Account: a.ID, Reference: p.Reference,
+	}
+	switch kind {
+	case "chargeback":
+		notice.Dispute, notice.Outcome.Message = true, "the shopper disputes the payment"
+	case "chargeback_credit":
+		notice.Ruling, notice.Outcome.Message = pay.DisputeWon, "the money of the dispute came back"
+	default:
+		notice.Outcome = a.outcome(provider.Request{Reference: p.Reference}, p)
+		if notice.Outcome.Kind == pay.Awaiting {
+			return pay.Notice{}, false, nil
+		}
+	}
+	return notice, true, nil
+}

@@ -1,0 +1,105 @@
+package ebanx
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// refundCode is a reference of ours in the 20 characters of a
+// merchant_refund_code.
+func refundCode(reference string) string {
+	if len(reference) <= 20 {
+		return reference
+	}
+	sum := sha256.Sum256([]byte(reference))
+	return base32.HexEncoding.EncodeToString(sum[:])[:20]
+}
+
+// Refund gives money back, after a look whether it was given already: EBANX takes
+// the same code twice.
+func (a *account) Refund(ctx context.Context, q provider.RefundRequest) pay.Outcome {
+	if !q.Local.IsPositive() {
+		return pay.Outcome{Kind: pay.Errored, Decline: "amount_not_accepted"}
+	}
+	p, failed := a.find(ctx, q.Charge)
+	if failed != nil {
+		if failed.Kind == pay.Missing {
+			return pay.Outcome{Kind: pay.Declined, Decline: "charge_missing", Message: "there is no payment to give back"}
+		}
+		return pay.Outcome{Kind: pay.Unavailable, Decline: failed.Decline} // nothing was asked for yet
+	}
+	code := refundCode(q.Reference)
+	if o := a.refunded(p, q); o.Kind != pay.Missing {
+		return o
+	}
+	got, failed := a.post(ctx, "/ws/refund", map[string]any{
+		"operation": "request", "hash": p.Hash, "amount": json.Number(q.Local.Decimal()),
+		"merchant_refund_code": code, "description": "refund " + q.Reference,
+	})
+	switch {
+	case failed != nil:
+		return *failed
+	case got.Status == "ERROR" && strings.HasPrefix(got.Code, "BP-REF"):
+		return pay.Outcome{Kind: pay.Declined, Decline: strings.ToLower(clean(got.Code, 20)), Message: "the refund was refused"}
+	case got.Status == "ERROR":
+		return pay.Outcome{Kind: pay.Errored, Decline: strings.ToLower(clean(got.Code, 20))}
+	case !got.good(q.Charge.Reference, p.Hash) || got.Refund.Code != code:
+		return unknown("broken_answer")
+	}
+	return a.refundOutcome(got.Refund, got.Payment.Currency)
+}
+
+// QueryRefund looks for a refund among its payment's.
+func (a *account) QueryRefund(ctx context.Context, q provider.RefundRequest) pay.Outcome {
+	p, failed := a.find(ctx, q.Charge)
+	if failed != nil {
+		return *failed
+	}
+	return a.refunded(p, q)
+}
+
+// refunded is the refund of a payment with our code or under EBANX's id, or
+// Missing.
+func (a *account) refunded(p payment, q provider.RefundRequest) pay.Outcome {
+	for _, f := range p.Refunds {
+		if f.Code == refundCode(q.Reference) || q.RefundRef != "" && string(f.ID) == q.RefundRef {
+			return a.refundOutcome(f, p.Currency)
+		}
+	}
+	if q.RefundRef != "" { // EBANX gave us its id
+		return unknown("refund_not_listed")
+	}
+	return pay.Outcome{Kind: pay.Missing}
+}
+
+// refundOutcome is a refund in our words (guide: Refund a Payment): requested and
+// pending first, confirmed when the shopper has the money.
+func (a *account) refundOutcome(f refund, currency string) pay.Outcome {
+	var local money.Amount
+	if back, ok := amount(f.Amount, currency); ok {
+		local = back
+	}
+	o := pay.Outcome{ProviderRef: string(f.ID), Local: local}
+	if !identifier.MatchString(o.ProviderRef) {
+		return unknown("broken_answer")
+	}
+	switch f.Status {
+	case "CO":
+		o.Kind = pay.Approved
+	case "RE", "PE":
+		o.Kind = pay.Awaiting
+	case "CA":
+		o.Kind, o.Decline, o.Message = pay.Declined, "refund_canceled", "the refund was refused"
+	default:
+		a.Unmapped("refund " + clean(f.Status, 64))
+		o.Kind, o.Decline = pay.Unknown, "unmapped_status"
+	}
+	return o
+}

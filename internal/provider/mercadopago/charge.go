@@ -1,0 +1,258 @@
+package mercadopago
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+type person struct {
+	Email          string          `json:"email,omitempty"`
+	FirstName      string          `json:"first_name,omitempty"` // of a payment
+	LastName       string          `json:"last_name,omitempty"`
+	Name           string          `json:"name,omitempty"` // of a preference
+	Surname        string          `json:"surname,omitempty"`
+	EntityType     string          `json:"entity_type,omitempty"` // of a transfer
+	Identification *identification `json:"identification,omitempty"`
+}
+
+type identification struct {
+	Type   string `json:"type"`
+	Number string `json:"number"`
+}
+
+type paymentRequest struct {
+	TransactionAmount json.Number `json:"transaction_amount"`
+	Description       string      `json:"description"`
+	PaymentMethodID   string      `json:"payment_method_id"`
+	ExternalReference string      `json:"external_reference"`
+	NotificationURL   string      `json:"notification_url,omitempty"`
+	DateOfExpiration  string      `json:"date_of_expiration,omitempty"`
+	CallbackURL       string      `json:"callback_url,omitempty"`
+	Payer             person      `json:"payer"`
+}
+
+type item struct {
+	ID         string      `json:"id,omitempty"`
+	Title      string      `json:"title"`
+	Quantity   int         `json:"quantity"`
+	CurrencyID string      `json:"currency_id"`
+	UnitPrice  json.Number `json:"unit_price"`
+}
+
+type named struct {
+	ID string `json:"id"`
+}
+
+type methods struct {
+	ExcludedTypes   []named `json:"excluded_payment_types,omitempty"`
+	ExcludedMethods []named `json:"excluded_payment_methods,omitempty"`
+	Default         string  `json:"default_payment_method_id,omitempty"`
+}
+
+type backURLs struct {
+	Success string `json:"success"`
+	Pending string `json:"pending"`
+	Failure string `json:"failure"`
+}
+
+type preferenceRequest struct {
+	Items             []item   `json:"items"`
+	Payer             person   `json:"payer"`
+	ExternalReference string   `json:"external_reference"`
+	NotificationURL   string   `json:"notification_url,omitempty"`
+	BackURLs          backURLs `json:"back_urls"`
+	AutoReturn        string   `json:"auto_return"`
+	PaymentMethods    methods  `json:"payment_methods"`
+	Purpose           string   `json:"purpose,omitempty"`
+	Expires           bool     `json:"expires"`
+	ExpirationDateTo  string   `json:"expiration_date_to"`
+	DateOfExpiration  string   `json:"date_of_expiration,omitempty"`
+}
+
+// Charge makes a payment, or a page to make one on.
+func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
+	way, known := railOf(r.Rail)
+	switch {
+	case !known:
+		return pay.Outcome{Kind: pay.Errored, Decline: "rail_not_served"}
+	case !r.Local.IsPositive():
+		return pay.Outcome{Kind: pay.Errored, Decline: "amount_not_positive"}
+	case r.Local.Currency != way.currency:
+		return pay.Outcome{Kind: pay.Errored, Decline: "currency_not_served"}
+	case r.Buyer.Email == "" && !way.hosted():
+		return pay.Outcome{Kind: pay.Errored, Decline: "buyer_email_missing"}
+	case way.hosted():
+		return a.chargeOnPage(ctx, r, way)
+	}
+	reply, lost := a.call(ctx, http.MethodPost, "/v1/payments", a.request(r, way), "charge/"+r.Reference)
+	if lost != nil {
+		return *lost
+	}
+	p, lost := one(reply)
+	if lost != nil {
+		return *lost
+	}
+	if p.ExternalReference != text(r.Reference) {
+		return pay.Outcome{Kind: pay.Unknown, Decline: "another_payment"}
+	}
+	return usable(a.outcome(p, r.PageURL))
+}
+
+// usable turns a charge that nobody can pay, since it has neither code nor page,
+// into one that has to be asked about again.
+func usable(o pay.Outcome) pay.Outcome {
+	if o.Kind == pay.Awaiting && o.FormURL == "" {
+		o.Kind, o.Decline = pay.Unknown, "no_instructions"
+	}
+	return o
+}
+
+// one reads the answer that is a payment.
+func one(reply provider.Reply) (payment, *pay.Outcome) {
+	var p payment
+	switch {
+	case reply.Status != http.StatusOK && reply.Status != http.StatusCreated:
+		return p, refused(reply)
+	case read(reply.Body, &p) != nil:
+		return p, unreadable()
+	}
+	return p, nil
+}
+
+func (a *account) request(r provider.Request, way rail) paymentRequest {
+	who := buyer(r)
+	who.FirstName, who.LastName = names(r.Buyer.Name)
+	q := paymentRequest{
+		TransactionAmount: json.Number(r.Local.Decimal()), Description: r.Reference, PaymentMethodID: way.method,
+		ExternalReference: r.Reference, NotificationURL: a.notificationURL(), Payer: who,
+	}
+	now := a.Now()
+	switch way.method {
+	case "clabe": // no time of its own is documented: we cancel it
+		q.Payer.EntityType, q.CallbackURL = "individual", r.PageURL
+	case "pix":
+		q.DateOfExpiration = within(r.Expires, now.Add(31*time.Minute), now.Add(30*day-time.Hour))
+	default:
+		q.DateOfExpiration = within(r.Expires, now.Add(day+time.Hour), now.Add(30*day-time.Hour))
+	}
+	return q
+}
+
+const day = 24 * time.Hour
+
+// within is a time of theirs, not before or after what they allow.
+func within(t, low, high time.Time) string {
+	if t.Before(low) {
+		t = low
+	}
+	if t.After(high) {
+		t = high
+	}
+	return t.UTC().Format(stamp)
+}
+
+// notificationURL asks for the signed notifications alone.
+func (a *account) notificationURL() string {
+	if a.NotificationURL == "" {
+		return ""
+	}
+	join := "?"
+	if strings.Contains(a.NotificationURL, "?") {
+		join = "&"
+	}
+	return a.NotificationURL + join + "source_news=webhooks"
+}
+
+func buyer(r provider.Request) person {
+	who := person{Email: r.Buyer.Email}
+	if kind, number := document(r.Country, r.Buyer.Document); number != "" {
+		who.Identification = &identification{kind, number}
+	}
+	return who
+}
+
+// names parts a name at its first space, which is a guess for every name.
+func names(name string) (first, last string) {
+	first, last, _ = strings.Cut(strings.Join(strings.Fields(name), " "), " ")
+	return first, last
+}
+
+// document is a number with the type that each country has for its length.
+// Mexico has no types.
+func document(country, number string) (kind, plain string) {
+	plain = strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return -1
+	}, strings.ToUpper(number))
+	long := map[string]struct {
+		person, company string
+		length          int // from which on it is a company's
+	}{
+		"ARG": {"DNI", "CUIT", 11}, "BRA": {"CPF", "CNPJ", 14}, "CHL": {"RUT", "RUT", 1}, "COL": {"CC", "NIT", 11},
+		"PER": {"DNI", "RUC", 11}, "URY": {"CI", "RUT", 12},
+	}
+	k, known := long[country]
+	if !known || plain == "" {
+		return "", ""
+	}
+	if len(plain) >= k.length {
+		return k.company, plain
+	}
+	return k.person, plain
+}
+
+// chargeOnPage makes a preference, unless there is one. A search that is refused
+// is a charge that is: nobody has seen a page yet.
+func (a *account) chargeOnPage(ctx context.Context, r provider.Request, way rail) pay.Outcome {
+	if o := a.byReference(ctx, r.Reference, r.PageURL); o.Kind != pay.Missing {
+		return usable(o)
+	}
+	reply, lost := a.call(ctx, http.MethodPost, "/checkout/preferences", a.page(r, way, r.Expires), "")
+	if lost != nil {
+		return *lost
+	}
+	var p preference
+	switch {
+	case reply.Status != http.StatusOK && reply.Status != http.StatusCreated:
+		return *refused(reply)
+	case read(reply.Body, &p) != nil:
+		return *unreadable()
+	}
+	return p.await()
+}
+
+// page is a preference that is over at a time.
+func (a *account) page(r provider.Request, way rail, until time.Time) preferenceRequest {
+	who := buyer(r)
+	who.Name, who.Surname = names(r.Buyer.Name)
+	q := preferenceRequest{
+		Items:             []item{{r.Reference, r.Reference, 1, string(r.Local.Currency), json.Number(r.Local.Decimal())}},
+		Payer:             who,
+		ExternalReference: r.Reference, NotificationURL: a.notificationURL(),
+		BackURLs: backURLs{r.PageURL, r.PageURL, r.PageURL}, AutoReturn: "approved",
+		Expires: true, ExpirationDateTo: until.UTC().Format(stamp),
+		PaymentMethods: methods{Default: way.page.first},
+	}
+	for _, id := range way.page.without {
+		q.PaymentMethods.ExcludedTypes = append(q.PaymentMethods.ExcludedTypes, named{id})
+	}
+	for _, id := range way.page.but {
+		q.PaymentMethods.ExcludedMethods = append(q.PaymentMethods.ExcludedMethods, named{id})
+	}
+	if way.page.wallet {
+		q.Purpose = "wallet_purchase"
+	}
+	if r.Rail == "boleto.BRA" {
+		now := a.Now()
+		q.DateOfExpiration = within(until, now.Add(day+time.Hour), now.Add(30*day-time.Hour))
+	}
+	return q
+}

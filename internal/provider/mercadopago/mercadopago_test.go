@@ -1,0 +1,471 @@
+package mercadopago
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+)
+
+func samples() map[string]provider.Request {
+	list := map[string]provider.Request{}
+	for _, r := range rails {
+		country := r.key[strings.LastIndex(r.key, ".")+1:]
+		list[r.key] = provider.Request{
+			Local: money.New(300_00, r.currency), Country: country,
+			Buyer: pay.Buyer{Email: "ana@example.com", Name: "Ana María de Souza", Document: "529.982.247-25"},
+		}
+	}
+	return list
+}
+
+func hosted() map[string]string {
+	list := map[string]string{}
+	for _, r := range rails {
+		if r.hosted() {
+			list[r.key] = "Checkout Pro: the buyer is redirected to init_point"
+		}
+	}
+	return list
+}
+
+func TestAdapter(t *testing.T) {
+	providertest.Suite{
+		Adapter:      Adapter(),
+		Credentials:  map[string]string{accessToken: testToken, secret: testSecret},
+		New:          func(t *testing.T) providertest.Fake { return newFake(t) },
+		Charges:      samples(),
+		Hosted:       hosted(),
+		Quiet:        hosted(),
+		BodyUnsigned: "Webhooks, validate notification origin: the template has data.id, x-request-id and ts alone",
+		Amounts: map[string][]money.Amount{
+			"pix.BRA":         {money.New(1, money.BRL), money.New(10, money.BRL), money.New(500_000_00, money.BRL), money.New(math.MaxInt64-1, money.BRL)},
+			"card.CHL":        {money.New(1, money.CLP), money.New(10_000_000, money.CLP)},
+			"card.COL":        {money.New(1000_50, money.COP), money.New(50_000_000_00, money.COP)},
+			"cash.efecty.COL": {money.New(20_000_00, money.COP), money.New(12_345_67, money.COP)},
+		},
+	}.Run(t)
+}
+
+func connect(t *testing.T) (*account, *fake, *providertest.Line, *[]string) {
+	t.Helper()
+	f := newFake(t)
+	line := providertest.Connect(t, f)
+	var words []string
+	p, err := Adapter().Open(provider.Account{
+		ID: "acc", BaseURL: line.URL, Credentials: map[string]string{accessToken: testToken, secret: testSecret},
+		NotificationURL: "https://pay.cascada.test/providers/acc/notifications", Client: line.Client(),
+		Now: func() time.Time { return providertest.Noon }, Unmapped: func(w string) { words = append(words, w) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.(*account), f, line, &words
+}
+
+func request(rail string) provider.Request {
+	r := samples()[rail]
+	r.Rail, r.Reference, r.PageURL = rail, "01M7ZTEST-1", providertest.Page
+	r.Created, r.Sent, r.Now, r.Expires = providertest.Noon, providertest.Noon, providertest.Noon, providertest.Noon.Add(time.Hour)
+	return r
+}
+
+// The vector was made with openssl from the template of the documentation:
+// printf 'id:…;request-id:…;ts:…;' | openssl dgst -sha256 -hmac your_secret_key_here
+func TestSignatureIsOverTheIDTheRequestAndTheTime(t *testing.T) {
+	const v1 = "633f91233312dd391ec75fa0bea539cfc2d6c4918873305b84a96cc1c58db71c"
+	now := time.UnixMilli(1742505638683)
+	a := &account{Account: provider.Account{Now: func() time.Time { return now }}, secret: []byte("your_secret_key_here")}
+	header := func(signature, request string) http.Header {
+		return http.Header{"X-Signature": {signature}, "X-Request-Id": {request}}
+	}
+	const request, id = "2066ca19-c6f1-498a-be75-1923005edd06", "ORD01JQ4S4KY8HWQ6NA5PXB65B3D3"
+	good := header("ts=1742505638683,v1="+v1, request)
+	if !a.signed(good, id) || !a.signed(good, strings.ToLower(id)) || !a.signed(header(" v1="+v1+" , ts=1742505638683", request), id) {
+		t.Error("the documented notification is refused")
+	}
+	for what, h := range map[string]http.Header{
+		"another request": header("ts=1742505638683,v1="+v1, "2066ca19"), "another time": header("ts=1742505638684,v1="+v1, request),
+		"no time": header("v1="+v1, request), "no hash": header("ts=1742505638683", request), "nothing": {},
+		"another version": header("ts=1742505638683,v2="+v1, request), "a shorter hash": header("ts=1742505638683,v1="+v1[:62], request),
+	} {
+		if a.signed(h, id) {
+			t.Errorf("%s: accepted", what)
+		}
+	}
+	if a.signed(good, "ORD2") || a.signed(good, "") {
+		t.Error("a signature of another id is accepted")
+	}
+	signedAt := now
+	for age, want := range map[time.Duration]bool{
+		maxAge: true, maxAge + time.Millisecond: false, -maxLead: true, -maxLead - time.Millisecond: false,
+	} {
+		now = signedAt.Add(age)
+		if a.signed(good, id) != want {
+			t.Errorf("%v old: accepted is %t, want %t", age, !want, want)
+		}
+	}
+}
+
+func TestTimeMayBeInSeconds(t *testing.T) {
+	a, f, _, _ := connect(t)
+	f.Next(providertest.Paid)
+	r := request("pix.BRA")
+	o := a.Charge(context.Background(), r)
+	for ts, want := range map[int64]bool{
+		providertest.Noon.Unix(): true, providertest.Noon.UnixMilli(): true, providertest.Noon.Add(-maxAge).Unix() - 1: false, 0: false,
+	} {
+		list, err := a.Notices(context.Background(), notification("payment", o.ProviderRef, 1, ts))
+		if (len(list) == 1) != want || want == errors.Is(err, provider.ErrUnsigned) {
+			t.Errorf("at %d: %d notices, %v", ts, len(list), err)
+		}
+	}
+}
+
+func TestNoticesOfOtherThingsTellNothing(t *testing.T) {
+	a, f, line, _ := connect(t)
+	ctx := context.Background()
+	o := a.Charge(ctx, request("pix.BRA"))
+	for what, n := range map[string]provider.Notification{
+		"a payment that is not there": notification("payment", "123456", 1, providertest.Noon.UnixMilli()),
+		"another topic":               notification("topic_claims_integration_wh", "123456", 1, providertest.Noon.UnixMilli()),
+		"a payment that waits":        notification("payment", o.ProviderRef, 1, providertest.Noon.UnixMilli()),
+		"a chargeback of nothing":     notification("topic_chargebacks_wh", "7799", 1, providertest.Noon.UnixMilli()),
+	} {
+		if list, err := a.Notices(ctx, n); len(list) != 0 || err != nil {
+			t.Errorf("%s: %v, %v", what, list, err)
+		}
+	}
+	f.Move("01M7ZTEST-1", providertest.Paid)
+	n := f.Notification("01M7ZTEST-1")
+	n.Body = []byte(strings.Replace(string(n.Body), o.ProviderRef, "5999999999", 1))
+	if list, err := a.Notices(ctx, n); len(list) != 0 || err == nil {
+		t.Errorf("the body names another payment: %v, %v", list, err)
+	}
+	n = f.Notification("01M7ZTEST-1")
+	line.Fail(providertest.ServerError)
+	if _, err := a.Notices(ctx, n); !errors.Is(err, provider.ErrUnreachable) {
+		t.Errorf("the payment cannot be asked for: %v", err)
+	}
+}
+
+func TestPaymentsMadeElsewhereAreNotOurs(t *testing.T) {
+	a, f, _, _ := connect(t)
+	f.Next(providertest.Paid)
+	o := a.Charge(context.Background(), request("pix.BRA"))
+	for _, reference := range []string{"", "order 7", "01M7ZTEST-1\x00"} {
+		f.find(o.ProviderRef).reference = reference
+		list, err := a.Notices(context.Background(), notification("payment", o.ProviderRef, 1, providertest.Noon.UnixMilli()))
+		if len(list) != 0 || err != nil {
+			t.Errorf("%q: %v, %v", reference, list, err)
+		}
+	}
+}
+
+func TestChargebacksAreDisputesWithATimeAndAnEnd(t *testing.T) {
+	a, f, _, _ := connect(t)
+	ctx := context.Background()
+	r := request("card.MEX")
+	a.Charge(ctx, r)
+	f.Move(r.Reference, providertest.Paid)
+	id := a.Query(ctx, r).ProviderRef
+	tell := func(state string) pay.Notice {
+		f.find(id).set("charged_back", state)
+		list, err := a.Notices(ctx, notification("topic_chargebacks_wh", "77"+id, 1, providertest.Noon.UnixMilli()))
+		if err != nil || len(list) != 1 || list[0].Reference != r.Reference {
+			t.Fatalf("%s: %+v, %v", state, list, err)
+		}
+		return list[0]
+	}
+	opened, won, lost := tell("in_process"), tell("won"), tell("lost")
+	if !opened.Dispute || !opened.RespondBy.Equal(time.Date(2026, 12, 1, 16, 0, 0, 0, time.UTC)) || opened.Outcome.Message == "" {
+		t.Errorf("opened: %+v", opened)
+	}
+	if won.Ruling != pay.DisputeWon || lost.Ruling != pay.DisputeLost || won.Dispute || lost.Dispute || won.ID == lost.ID || won.ID == opened.ID {
+		t.Errorf("decided: %+v, %+v", won, lost)
+	}
+}
+
+func TestAPageIsOpenUntilItIsPaidOrOver(t *testing.T) {
+	a, f, _, _ := connect(t)
+	ctx := context.Background()
+	r := request("card.BRA")
+	o := a.Charge(ctx, r)
+	c := f.charges[0]
+	f.try(c, "visa").set("rejected", "cc_rejected_other_reason")
+	if got := a.Query(ctx, r); got.Kind != pay.Awaiting || got.ProviderRef != o.ProviderRef || got.FormURL != o.FormURL {
+		t.Errorf("one try was refused: %+v", got)
+	}
+	if list, err := a.Notices(ctx, f.Notification(r.Reference)); err != nil || len(list) != 0 {
+		t.Errorf("one try was refused: %+v, %v", list, err)
+	}
+	first := f.try(c, "master")
+	first.set("approved", "accredited")
+	f.try(c, "visa").set("rejected", "cc_rejected_other_reason")
+	if got := a.Query(ctx, r); got.Kind != pay.Approved || got.Local != r.Local || got.ProviderRef == o.ProviderRef {
+		t.Errorf("the second try was paid: %+v", got)
+	}
+	if got := a.Cancel(ctx, r); got.Kind != pay.Approved {
+		t.Errorf("a cancel after the payment: %+v", got)
+	}
+	if n := len(f.Books()); n != 1 {
+		t.Errorf("there are %d pages", n)
+	}
+}
+
+func TestAPageThatIsOverIsDeclinedWithTheLastReason(t *testing.T) {
+	for ending, want := range map[providertest.Ending]pay.Outcome{
+		providertest.Declined:     {Kind: pay.Declined, Code: pay.CodeInsufficientFunds, Decline: "insufficient_funds"},
+		providertest.SoftDeclined: {Kind: pay.Declined, Code: pay.CodeCardDeclined, Decline: "do_not_honor", Soft: true},
+		providertest.Expired:      {Kind: pay.Lapsed, Decline: "expired"},
+	} {
+		a, f, _, _ := connect(t)
+		r := request("card.ARG")
+		r.ProviderRef = a.Charge(context.Background(), r).ProviderRef
+		f.Move(r.Reference, ending)
+		o := a.Query(context.Background(), r)
+		if o.Kind != want.Kind || o.Code != want.Code || o.Decline != want.Decline || o.Soft != want.Soft {
+			t.Errorf("%s: %+v, want %+v", ending, o, want)
+		}
+		if ending == providertest.Expired {
+			continue
+		}
+		list, err := a.Notices(context.Background(), f.Notification(r.Reference))
+		if err != nil || len(list) != 1 || list[0].Outcome.Decline != want.Decline {
+			t.Errorf("%s: %+v, %v", ending, list, err)
+		}
+	}
+}
+
+func TestCancelEndsWhatWasBegunOnThePage(t *testing.T) {
+	a, f, _, _ := connect(t)
+	ctx := context.Background()
+	r := request("boleto.BRA")
+	a.Charge(ctx, r)
+	ticket := f.try(f.charges[0], "bolbradesco")
+	got := a.Query(ctx, r)
+	if got.Kind != pay.Awaiting || got.Data.Barcode == "" || !strings.Contains(got.FormURL, "/ticket") {
+		t.Errorf("a boleto was drawn up: %+v", got)
+	}
+	if got := a.Cancel(ctx, r); got.Kind != pay.Lapsed || ticket.status != "cancelled" {
+		t.Errorf("a cancel: %+v, the boleto is %s", got, ticket.status)
+	}
+	if got := a.Charge(ctx, r); got.Kind != pay.Lapsed {
+		t.Errorf("the same charge after it: %+v", got)
+	}
+}
+
+func TestCancelIsTooLateForWhatIsPaid(t *testing.T) {
+	a, f, line, _ := connect(t)
+	ctx := context.Background()
+	r := request("pix.BRA")
+	a.Charge(ctx, r)
+	f.Move(r.Reference, providertest.Paid)
+	if o := a.Cancel(ctx, r); o.Kind != pay.Approved || o.Local != r.Local {
+		t.Errorf("a cancel: %+v", o)
+	}
+	line.Fail(providertest.ServerError)
+	if o := a.Cancel(ctx, r); o.Kind != pay.Unknown {
+		t.Errorf("nobody answers: %+v", o)
+	}
+}
+
+// lostAnswers does what it is asked to, and loses the answers to one path.
+type lostAnswers struct {
+	http.RoundTripper
+	path string
+}
+
+func (l *lostAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := l.RoundTripper.RoundTrip(r)
+	if err == nil && r.Method == http.MethodPost && r.URL.Path == l.path {
+		res.Body.Close()
+		return nil, errors.New("connection reset")
+	}
+	return res, err
+}
+
+func TestAPageWhoseAnswerIsLostIsFoundAgain(t *testing.T) {
+	a, f, line, _ := connect(t)
+	lost := &lostAnswers{line.Client().Transport, "/checkout/preferences"}
+	a.Client = &http.Client{Transport: lost}
+	r := request("bank.pse.COL")
+	if o := a.Charge(context.Background(), r); o.Kind != pay.Unknown {
+		t.Errorf("the answer is lost: %+v", o)
+	}
+	for what, o := range map[string]pay.Outcome{"again": a.Charge(context.Background(), r), "a question": a.Query(context.Background(), r)} {
+		if o.Kind != pay.Awaiting || o.FormURL == "" || o.ProviderRef == "" {
+			t.Errorf("%s: %+v", what, o)
+		}
+	}
+	if n := len(f.Books()); n != 1 {
+		t.Errorf("there are %d pages, want one", n)
+	}
+}
+
+func TestARefusedTokenIsNoDoubt(t *testing.T) {
+	a, f, _, _ := connect(t)
+	a.token = "APP_USR-revoked"
+	for _, rail := range []string{"pix.BRA", "card.BRA"} {
+		if o := a.Charge(context.Background(), request(rail)); o.Kind != pay.Errored {
+			t.Errorf("%s: a charge: %+v", rail, o)
+		}
+		if o := a.Query(context.Background(), request(rail)); o.Kind != pay.Unknown {
+			t.Errorf("%s: a question: %+v", rail, o)
+		}
+	}
+	if err := a.Check(context.Background()); err == nil || len(f.Books()) != 0 {
+		t.Errorf("the check says %v", err)
+	}
+}
+
+func TestANoticeIsReadWhileTheSearchLags(t *testing.T) {
+	a, f, _, _ := connect(t)
+	r := request("pix.BRA")
+	a.Charge(context.Background(), r)
+	f.Move(r.Reference, providertest.Expired)
+	f.stale = true
+	list, err := a.Notices(context.Background(), f.Notification(r.Reference))
+	if err != nil || len(list) != 1 || list[0].Outcome.Kind != pay.Lapsed {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+func TestWhatCannotBeChargedIsNotSent(t *testing.T) {
+	a, _, line, _ := connect(t)
+	for want, change := range map[string]func(*provider.Request){
+		"buyer_email_missing": func(r *provider.Request) { r.Buyer.Email = "" },
+		"currency_not_served": func(r *provider.Request) { r.Local = money.New(100, money.USD) },
+		"amount_not_positive": func(r *provider.Request) { r.Local.Minor = 0 },
+		"rail_not_served":     func(r *provider.Request) { r.Rail = "cash.loterica.BRA" },
+	} {
+		r := request("pix.BRA")
+		change(&r)
+		if o := a.Charge(context.Background(), r); o.Kind != pay.Errored || o.Decline != want {
+			t.Errorf("%s: %+v", want, o)
+		}
+	}
+	if line.Calls() != 0 {
+		t.Errorf("%d calls were made", line.Calls())
+	}
+}
+
+func TestEachDeclineHasItsReason(t *testing.T) {
+	a, _, _, words := connect(t)
+	for detail, d := range declines {
+		o := a.outcome(payment{ID: "1", Status: "rejected", StatusDetail: detail}, "")
+		if o.Kind != pay.Declined || o.Soft != d.soft || o.Code != d.code || o.Decline == "" || o.Message == "" {
+			t.Errorf("%s: %+v", detail, o)
+		}
+		if strings.Contains(strings.ToLower(o.Message), "mercado") || strings.HasPrefix(o.Decline, "cc_") {
+			t.Errorf("%s: %+v names the provider", detail, o)
+		}
+	}
+	if len(*words) != 0 {
+		t.Errorf("known words were counted: %v", *words)
+	}
+	if o := a.outcome(payment{ID: "1", Status: "rejected", StatusDetail: "cc_new"}, ""); o.Kind != pay.Declined || o.Soft || len(*words) != 1 {
+		t.Errorf("an unknown reason: %+v, %v", o, *words)
+	}
+}
+
+func TestEachStatusHasItsMeaning(t *testing.T) {
+	a, _, _, _ := connect(t)
+	for status, want := range map[text]pay.OutcomeKind{
+		"pending": pay.Awaiting, "in_process": pay.Awaiting, "authorized": pay.Awaiting, "approved": pay.Approved,
+		"in_mediation": pay.Approved, "charged_back": pay.Approved, "refunded": pay.Approved, "rejected": pay.Declined,
+		"cancelled": pay.Lapsed, "": pay.Unknown, "Approved": pay.Unknown,
+	} {
+		o := a.outcome(payment{ID: "1", Status: status, CurrencyID: "BRL", TransactionAmount: "1"}, "")
+		if o.Kind != want {
+			t.Errorf("%q is %s, want %s", status, o.Kind, want)
+		}
+	}
+	if o := a.outcome(payment{ID: "1", Status: "cancelled", StatusDetail: "by_payer"}, ""); o.Kind != pay.Declined {
+		t.Errorf("canceled by the shopper: %+v", o)
+	}
+}
+
+func TestHostileAnswersProveNothing(t *testing.T) {
+	a, _, _, _ := connect(t)
+	for what, p := range map[string]payment{
+		"no id":           {Status: "approved", CurrencyID: "BRL", TransactionAmount: "1"},
+		"a path as id":    {ID: "../1", Status: "approved", CurrencyID: "BRL", TransactionAmount: "1"},
+		"a negative sum":  {ID: "1", Status: "approved", CurrencyID: "BRL", TransactionAmount: "-1"},
+		"no sum":          {ID: "1", Status: "approved", CurrencyID: "BRL"},
+		"half a centavo":  {ID: "1", Status: "approved", CurrencyID: "BRL", TransactionAmount: "1.005"},
+		"too large a sum": {ID: "1", Status: "approved", CurrencyID: "BRL", TransactionAmount: "1e300"},
+		"no currency":     {ID: "1", Status: "approved", CurrencyID: "brl", TransactionAmount: "1"},
+	} {
+		if o := a.outcome(p, ""); o.Kind != pay.Unknown || o.Local != (money.Amount{}) {
+			t.Errorf("%s: %+v", what, o)
+		}
+	}
+	for _, bad := range []text{"javascript:alert(1)", "http://x.test/", "https:///x", "//x.test", "https://a@b.test/", ""} {
+		if link(bad) != "" {
+			t.Errorf("a shopper may be sent to %q", bad)
+		}
+	}
+	var s struct{ A, B, C text }
+	if err := read([]byte(`{"A":"a\u0000b","B":12345678901234567890,"C":"`+strings.Repeat("x", 3000)+`"}`), &s); err != nil || s.A != "" || s.B != "12345678901234567890" || s.C != "" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestARefundWithoutOurReferenceIsADoubt(t *testing.T) {
+	a, f, _, _ := connect(t)
+	ctx := context.Background()
+	r := request("pix.BRA")
+	o := a.Charge(ctx, r)
+	r.ProviderRef = o.ProviderRef
+	f.Move(r.Reference, providertest.Paid)
+	f.bare = true
+	q := provider.RefundRequest{Reference: "CLM1", Charge: r, Local: money.New(100, money.BRL)}
+	back := a.Refund(ctx, q)
+	if o := a.QueryRefund(ctx, q); o.Kind != pay.Unknown {
+		t.Errorf("a refund of the same amount: %+v", o)
+	}
+	q.Local.Minor = 200
+	if o := a.QueryRefund(ctx, q); o.Kind != pay.Missing {
+		t.Errorf("no refund of the amount: %+v", o)
+	}
+	q.Local.Minor, q.RefundRef = 100, back.ProviderRef
+	if o := a.QueryRefund(ctx, q); o.Kind != pay.Approved {
+		t.Errorf("under their id: %+v", o)
+	}
+	q.RefundRef = "999"
+	if o := a.QueryRefund(ctx, q); o.Kind != pay.Missing {
+		t.Errorf("under an id that is not there: %+v", o)
+	}
+}
+
+func TestTestTokensAreNotForProduction(t *testing.T) {
+	for token, live := range map[string]bool{"TEST-1": true, "APP USR": false, "APP_USR-1\n": false, strings.Repeat("x", 301): false} {
+		_, err := Adapter().Open(provider.Account{Live: live, Credentials: map[string]string{accessToken: token, secret: "x"}})
+		var wrong *provider.FieldError
+		if !errors.As(err, &wrong) || wrong.Field != accessToken || strings.Contains(err.Error(), token) {
+			t.Errorf("%q: %v", token, err)
+		}
+	}
+}
+
+func TestDocumentsHaveTheirCountrysTypes(t *testing.T) {
+	for _, c := range []struct{ country, number, kind, plain string }{
+		{"BRA", "529.982.247-25", "CPF", "52998224725"}, {"BRA", "11.222.333/0001-81", "CNPJ", "11222333000181"},
+		{"ARG", "12.345.678", "DNI", "12345678"}, {"ARG", "20-12345678-6", "CUIT", "20123456786"}, {"CHL", "12.345.678-k", "RUT", "12345678K"},
+		{"COL", "1020304050", "CC", "1020304050"}, {"PER", "12345678", "DNI", "12345678"}, {"URY", "1.234.567-2", "CI", "12345672"},
+		{"MEX", "GODE561231GR8", "", ""}, {"BRA", "", "", ""},
+	} {
+		if kind, plain := document(c.country, c.number); kind != c.kind || plain != c.plain {
+			t.Errorf("%s %s is %s %s", c.country, c.number, kind, plain)
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package mercadopago
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// How old a notification may be, and how far ahead their clock.
+const (
+	maxAge  = 5 * day
+	maxLead = 5 * time.Minute
+)
+
+// Notices reads a notification and asks for the payment that it names.
+func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.Notice, error) {
+	id := n.Query.Get("data.id")
+	if !a.signed(n.Header, id) {
+		return nil, provider.ErrUnsigned
+	}
+	var body struct {
+		Type text `json:"type"`
+		Data struct {
+			ID text `json:"id"`
+		} `json:"data"`
+	}
+	if err := read(n.Body, &body); err != nil {
+		return nil, fmt.Errorf("mercadopago notification: %w", err)
+	}
+	if !digits(id, 30) || string(body.Data.ID) != id {
+		return nil, errors.New("mercadopago notification: its address and its body name different things")
+	}
+	switch body.Type {
+	case "payment":
+		return a.paymentNotice(ctx, id, n.Body)
+	case "topic_chargebacks_wh", "chargebacks":
+		return a.chargebackNotices(ctx, id, n.Body)
+	}
+	return nil, nil // about something else
+}
+
+// signed checks the signature over the id, the request's id and the time, each
+// left out where it is not there.
+func (a *account) signed(h http.Header, id string) bool {
+	var ts, v1 string
+	for part := range strings.SplitSeq(h.Get("X-Signature"), ",") {
+		key, value, _ := strings.Cut(part, "=")
+		switch strings.TrimSpace(key) {
+		case "ts":
+			ts = strings.TrimSpace(value)
+		case "v1":
+			v1 = strings.TrimSpace(value)
+		}
+	}
+	manifest := ""
+	if id != "" {
+		manifest += "id:" + strings.ToLower(id) + ";"
+	}
+	if request := strings.TrimSpace(h.Get("X-Request-Id")); request != "" {
+		manifest += "request-id:" + request + ";"
+	}
+	manifest += "ts:" + ts + ";"
+	mac := hmac.New(sha256.New, a.secret)
+	mac.Write([]byte(manifest))
+	got, err := hex.DecodeString(v1)
+	if err != nil || !hmac.Equal(got, mac.Sum(nil)) {
+		return false
+	}
+	at, err := strconv.ParseInt(ts, 10, 64)
+	if err != nil {
+		return false
+	}
+	sent := time.UnixMilli(at)
+	if at < 1e11 { // in seconds, until the year 5138
+		sent = time.Unix(at, 0)
+	}
+	age := a.Now().Sub(sent)
+	return age <= maxAge && age >= -maxLead
+}
+
+func (a *account) paymentNotice(ctx context.Context, id string, body []byte) ([]pay.Notice, error) {
+	p, lost := a.payment(ctx, id)
+	if lost != nil && lost.Kind == pay.Missing {
+		return nil, nil // their simulator's
+	}
+	if lost != nil {
+		return nil, provider.ErrUnreachable
+	}
+	n, ours := a.notice(p, body)
+	if !ours {
+		return nil, nil
+	}
+	switch {
+	case p.Status == "charged_back" || p.Status == "in_mediation":
+		n.Dispute, n.Outcome.Message = true, "the shopper disputes the payment"
+	case !p.paid():
+		// On a page it was one try of many.
+		o := a.byReference(ctx, n.Reference, "")
+		switch {
+		case o.Kind == pay.Unavailable || o.Kind == pay.Errored || o.Kind == pay.Unknown && n.Outcome.Kind != pay.Unknown:
+			return nil, provider.ErrUnreachable
+		case o.Kind != pay.Missing: // else the search lags behind the payment
+			n.Outcome = o
+		}
+	}
+	if n.Outcome.Kind == pay.Awaiting {
+		return nil, nil // nothing has happened; where the shopper is sent is not for us to say here
+	}
+	return []pay.Notice{n}, nil
+}
+
+// notice is what a payment tells; false for one that we did not make. Its id is
+// of the payment's state: the notification's own is of one sending, and what is
+// read is the state.
+func (a *account) notice(p payment, body []byte) (pay.Notice, bool) {
+	if _, _, ours := pay.ParseReference(string(p.ExternalReference)); !ours {
+		return pay.Notice{}, false
+	}
+	id := strings.Join([]string{string(p.ID), string(p.Status), string(p.StatusDetail), string(p.DateLastUpdated)}, "/")
+	return pay.Notice{
+		ID: id[:min(len(id), 200)], Account: a.ID, Reference: string(p.ExternalReference), Outcome: a.outcome(p, ""), Body: body,
+	}, true
+}
+
+// chargeback is a dispute with a card's issuer.
+type chargeback struct {
+	ID       text   `json:"id"`
+	Payments []text `json:"payments"`
+	Covered  *bool  `json:"coverage_applied"` // how it ended, once it has
+	Deadline text   `json:"date_documentation_deadline"`
+	Updated  text   `json:"date_last_updated"`
+}
+
+// maxDisputed bounds the payments of one chargeback.
+const maxDisputed = 10
+
+func (a *account) chargebackNotices(ctx context.Context, id string, body []byte) ([]pay.Notice, error) {
+	reply, lost := a.call(ctx, http.MethodGet, "/v1/chargebacks/"+url.PathEscape(id), nil, "")
+	if lost != nil || reply.Status != http.StatusOK && reply.Status != http.StatusNotFound {
+		return nil, provider.ErrUnreachable
+	}
+	if reply.Status == http.StatusNotFound {
+		return nil, nil
+	}
+	var c chargeback
+	if read(reply.Body, &c) != nil || string(c.ID) != id || len(c.Payments) > maxDisputed {
+		return nil, provider.ErrUnreachable
+	}
+	var list []pay.Notice
+	for _, of := range c.Payments {
+		if !digits(string(of), 20) {
+			continue
+		}
+		p, lost := a.payment(ctx, string(of))
+		if lost != nil && lost.Kind == pay.Missing {
+			continue
+		}
+		if lost != nil {
+			return nil, provider.ErrUnreachable
+		}
+		if n, ours := a.notice(p, body); ours {
+			list = append(list, c.notice(n))
+		}
+	}
+	return list, nil
+}
+
+// notice turns a notice of the payment into one of its dispute.
+func (c chargeback) notice(n pay.Notice) pay.Notice {
+	state := "open"
+	switch {
+	case c.Covered == nil:
+		n.Dispute, n.Outcome.Message = true, "the card's issuer takes the money back"
+		if t, err := time.Parse(time.RFC3339, string(c.Deadline)); err == nil {
+			n.RespondBy = t.UTC()
+		}
+	case *c.Covered:
+		state, n.Ruling, n.Outcome.Message = "won", pay.DisputeWon, "the dispute was decided for the seller"
+	default:
+		state, n.Ruling, n.Outcome.Message = "lost", pay.DisputeLost, "the dispute was decided for the shopper"
+	}
+	id := strings.Join([]string{"chargeback", string(c.ID), state, n.Reference, string(c.Updated)}, "/")
+	n.ID = id[:min(len(id), 200)]
+	return n
+}

@@ -1,0 +1,177 @@
+package mercadopago
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// payment is what we read of a payment.
+type payment struct {
+	ID                text        `json:"id"`
+	ExternalReference text        `json:"external_reference"`
+	Status            text        `json:"status"`
+	StatusDetail      text        `json:"status_detail"`
+	CurrencyID        text        `json:"currency_id"`
+	TransactionAmount json.Number `json:"transaction_amount"`
+	DateLastUpdated   text        `json:"date_last_updated"`
+	Interaction       struct {
+		Data struct {
+			QRCode text `json:"qr_code"`
+		} `json:"transaction_data"`
+	} `json:"point_of_interaction"`
+	Details struct {
+		ResourceURL text `json:"external_resource_url"`
+		Reference   text `json:"payment_method_reference_id"`
+		Line        text `json:"digitable_line"`
+		Barcode     struct {
+			Content text `json:"content"`
+		} `json:"barcode"`
+	} `json:"transaction_details"`
+	Method struct {
+		Data struct {
+			ResourceURL text `json:"external_resource_url"`
+		} `json:"data"`
+	} `json:"payment_method"`
+	Barcode struct { // where older answers have it
+		Content text `json:"content"`
+	} `json:"barcode"`
+}
+
+// paid says whether the money came in, whatever became of it since.
+func (p payment) paid() bool {
+	switch p.Status {
+	case "approved", "in_mediation", "charged_back", "refunded":
+		return true
+	}
+	return false
+}
+
+// dead says whether nobody can pay it any more.
+func (p payment) dead() bool { return p.Status == "rejected" || p.Status == "cancelled" }
+
+// outcome is what became of a payment. pageURL is ours.
+func (a *account) outcome(p payment, pageURL string) pay.Outcome {
+	o := pay.Outcome{ProviderRef: string(p.ID)}
+	if !digits(o.ProviderRef, 20) {
+		return *unreadable()
+	}
+	switch {
+	case p.paid():
+		local, ok := amount(p.TransactionAmount, p.CurrencyID)
+		if !ok {
+			o.Kind, o.Decline = pay.Unknown, "amount_not_readable"
+			return o
+		}
+		o.Kind, o.Local, o.FormURL = pay.Approved, local, pageURL
+	case p.Status == "pending" || p.Status == "in_process" || p.Status == "authorized":
+		o.Kind = pay.Awaiting
+		o.FormURL, o.Data = p.instructions(pageURL)
+	case p.Status == "cancelled":
+		// expired, by_collector, by_admin: nobody pays it any more.
+		o.Kind, o.Decline = pay.Lapsed, "canceled"
+		if p.StatusDetail == "expired" {
+			o.Decline = "expired"
+		}
+		if p.StatusDetail == "by_payer" {
+			o.Kind, o.Decline, o.Message = pay.Declined, "canceled_by_shopper", "the shopper canceled the payment"
+		}
+	case p.Status == "rejected":
+		return a.declined(o, p.StatusDetail)
+	default:
+		a.unmapped("payment", p.Status)
+		o.Kind, o.Decline = pay.Unknown, "unknown_status"
+	}
+	return o
+}
+
+// instructions is where the shopper learns how to pay, and with what.
+func (p payment) instructions(pageURL string) (string, pay.PaymentData) {
+	if code := string(p.Interaction.Data.QRCode); code != "" {
+		return pageURL, pay.PaymentData{QRCode: code}
+	}
+	data := pay.PaymentData{Reference: string(p.Details.Reference)}
+	for _, code := range []text{p.Details.Line, p.Details.Barcode.Content, p.Barcode.Content} {
+		if data.Barcode == "" {
+			data.Barcode = string(code)
+		}
+	}
+	if form := link(p.Details.ResourceURL); form != "" {
+		return form, data
+	}
+	return link(p.Method.Data.ResourceURL), data
+}
+
+// decline is a reason in our words.
+type decline struct {
+	code    pay.Code
+	reason  string
+	message string
+	soft    bool
+}
+
+// declines by status_detail of a rejected payment.
+var declines = map[text]decline{
+	"cc_rejected_insufficient_amount":      {pay.CodeInsufficientFunds, "insufficient_funds", "the card has insufficient funds", false},
+	"cc_rejected_bad_filled_date":          {pay.CodeExpiredCard, "expired_card", "the card has expired, or its date is wrong", false},
+	"cc_rejected_bad_filled_card_number":   {pay.CodeCardDeclined, "incorrect_number", "the card's number is wrong", false},
+	"cc_rejected_bad_filled_security_code": {pay.CodeCardDeclined, "incorrect_cvc", "the card's security code is wrong", false},
+	"cc_rejected_bad_filled_other":         {pay.CodeCardDeclined, "incorrect_data", "the card's details are wrong", false},
+	"cc_rejected_blacklist":                {pay.CodeFraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud", false},
+	"cc_rejected_high_risk":                {pay.CodeFraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud", false},
+	"rejected_high_risk":                   {pay.CodeFraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud", false},
+	"cc_rejected_card_disabled":            {pay.CodeCardDeclined, "card_disabled", "the card is not active", false},
+	"cc_rejected_card_type_not_allowed":    {pay.CodeCardDeclined, "card_not_supported", "the card cannot be used for this", false},
+	"cc_rejected_duplicated_payment":       {pay.CodeCardDeclined, "duplicate_transaction", "the card was charged the same amount just before", false},
+	"cc_rejected_max_attempts":             {pay.CodeCardDeclined, "too_many_attempts", "the card was tried too often", false},
+	"cc_amount_rate_limit_exceeded":        {pay.CodeCardDeclined, "limit_exceeded", "the amount is above the card's limit", false},
+	"cc_rejected_call_for_authorize":       {pay.CodeCardDeclined, "call_issuer", "the card's issuer wants to be called first", true},
+	"cc_rejected_card_error":               {pay.CodeCardDeclined, "processing_error", "the card could not be charged", true},
+	"cc_rejected_invalid_installments":     {pay.CodeCardDeclined, "installments_not_supported", "the card does not take these instalments", true},
+	"cc_rejected_other_reason":             {pay.CodeCardDeclined, "do_not_honor", "the card's issuer declined the charge", true},
+	"cc_rejected_3ds_challenge":            {pay.CodeThreeDSFailed, "three_ds_failed", "the shopper did not pass the issuer's challenge", false},
+	"bank_error":                           {"", "bank_error", "the bank could not make the payment", true},
+}
+
+func (a *account) declined(o pay.Outcome, detail text) pay.Outcome {
+	d, known := declines[detail]
+	if !known {
+		a.unmapped("rejected", detail)
+		d = decline{reason: "declined", message: "the payment was declined"}
+	}
+	o.Kind, o.Code, o.Decline, o.Message, o.Soft = pay.Declined, d.code, d.reason, d.message, d.soft
+	return o
+}
+
+// unmapped tells of a word that has no meaning here.
+func (a *account) unmapped(what string, word text) {
+	if a.Unmapped != nil {
+		a.Unmapped(what + " " + string(word[:min(len(word), 64)]))
+	}
+}
+
+// preference is what we read of a preference.
+type preference struct {
+	ID                text   `json:"id"`
+	InitPoint         text   `json:"init_point"`
+	ExternalReference text   `json:"external_reference"`
+	Expires           bool   `json:"expires"`
+	ExpirationDateTo  text   `json:"expiration_date_to"`
+	Items             []item `json:"items"`
+}
+
+// over says whether the preference's time is over.
+func (p preference) over(now time.Time) bool {
+	until, err := time.Parse(time.RFC3339, string(p.ExpirationDateTo))
+	return p.Expires && err == nil && !now.Before(until)
+}
+
+// await is a preference that waits for the shopper.
+func (p preference) await() pay.Outcome {
+	form := link(p.InitPoint)
+	if p.ID == "" || form == "" {
+		return *unreadable()
+	}
+	return pay.Outcome{Kind: pay.Awaiting, ProviderRef: string(p.ID), FormURL: form}
+}

@@ -1,0 +1,281 @@
+package mercadopago
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// A search is read in pages, and not for ever.
+const (
+	perPage  = 50
+	maxPages = 4
+)
+
+// Query asks for the payment, or for what has our reference.
+func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {
+	way, _ := railOf(r.Rail)
+	if !digits(r.ProviderRef, 20) {
+		return asked(a.byReference(ctx, r.Reference, r.PageURL))
+	}
+	p, lost := a.payment(ctx, r.ProviderRef)
+	switch {
+	case lost != nil:
+		return asked(*lost)
+	case p.ExternalReference != text(r.Reference):
+		return pay.Outcome{Kind: pay.Unknown, Decline: "another_payment"}
+	case way.hosted() && !p.paid():
+		return asked(a.byReference(ctx, r.Reference, r.PageURL))
+	}
+	return usable(a.outcome(p, r.PageURL))
+}
+
+// payment asks for one payment. The outcome is Missing when there is none.
+func (a *account) payment(ctx context.Context, id string) (payment, *pay.Outcome) {
+	reply, lost := a.call(ctx, http.MethodGet, "/v1/payments/"+url.PathEscape(id), nil, "")
+	if lost != nil {
+		return payment{}, lost
+	}
+	if reply.Status == http.StatusNotFound {
+		return payment{}, notFound(reply)
+	}
+	p, lost := one(reply)
+	if lost == nil && string(p.ID) != id {
+		return payment{}, unreadable()
+	}
+	return p, lost
+}
+
+// asked is the outcome of a question. That it was refused proves nothing of what
+// it was about.
+func asked(o pay.Outcome) pay.Outcome {
+	if o.Kind == pay.Errored {
+		o.Kind = pay.Unknown
+	}
+	return usable(o)
+}
+
+// notFound is proof only in the provider's own words, and not a gateway's.
+func notFound(reply provider.Reply) *pay.Outcome {
+	var e struct {
+		Status int  `json:"status"`
+		Error  text `json:"error"`
+	}
+	if read(reply.Body, &e) != nil || e.Status != http.StatusNotFound || e.Error == "" {
+		return unreadable()
+	}
+	return &pay.Outcome{Kind: pay.Missing}
+}
+
+// byReference is what became of a charge under our reference: the payment that
+// brought the money, else one that still may, else the page, else the last try.
+func (a *account) byReference(ctx context.Context, reference, pageURL string) pay.Outcome {
+	list, lost := a.payments(ctx, reference)
+	if lost != nil {
+		return *lost
+	}
+	p, found := decisive(list)
+	if found && p.paid() {
+		return a.outcome(p, pageURL)
+	}
+	page, lost := a.preference(ctx, reference)
+	switch {
+	case lost != nil && lost.Kind != pay.Missing:
+		return *lost
+	case lost != nil && !found:
+		return *lost
+	case lost != nil:
+		return a.outcome(p, pageURL)
+	case found && !p.dead():
+		o := a.outcome(p, pageURL)
+		o.ProviderRef = string(page.ID)
+		if o.Kind == pay.Awaiting && o.FormURL == "" {
+			o.FormURL = link(page.InitPoint)
+		}
+		return o
+	case !page.over(a.Now()):
+		return page.await()
+	case found:
+		return a.outcome(p, pageURL)
+	}
+	return pay.Outcome{Kind: pay.Lapsed, Decline: "expired", ProviderRef: string(page.ID)}
+}
+
+// decisive is the payment that says what became of the charge: the first that
+// was paid, else one that may be, else the last that was not. The list begins
+// with the newest.
+func decisive(list []payment) (payment, bool) {
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].paid() {
+			return list[i], true
+		}
+	}
+	for _, p := range list {
+		if !p.dead() {
+			return p, true
+		}
+	}
+	if len(list) == 0 {
+		return payment{}, false
+	}
+	return list[0], true
+}
+
+type paging struct {
+	Total int `json:"total"`
+}
+
+// payments lists those with our reference, the newest first.
+func (a *account) payments(ctx context.Context, reference string) ([]payment, *pay.Outcome) {
+	var list []payment
+	for n := range maxPages {
+		query := url.Values{
+			"sort": {"date_created"}, "criteria": {"desc"}, "external_reference": {reference},
+			"limit": {fmt.Sprint(perPage)}, "offset": {fmt.Sprint(n * perPage)},
+		}
+		reply, lost := a.call(ctx, http.MethodGet, "/v1/payments/search?"+query.Encode(), nil, "")
+		if lost != nil {
+			return nil, lost
+		}
+		if reply.Status != http.StatusOK {
+			return nil, refused(reply)
+		}
+		var found struct {
+			Paging  paging     `json:"paging"`
+			Results *[]payment `json:"results"`
+		}
+		if read(reply.Body, &found) != nil || found.Results == nil {
+			return nil, unreadable()
+		}
+		for _, p := range *found.Results {
+			if p.ExternalReference != text(reference) { // it did not search for what we asked
+				return nil, unreadable()
+			}
+			list = append(list, p)
+		}
+		if len(*found.Results) == 0 || found.Paging.Total <= len(list) {
+			return list, nil
+		}
+	}
+	return nil, &pay.Outcome{Kind: pay.Unknown, Decline: "too_many_payments"}
+}
+
+// preference finds the one with our reference. The outcome is Missing when there
+// is none.
+func (a *account) preference(ctx context.Context, reference string) (preference, *pay.Outcome) {
+	query := url.Values{"external_reference": {reference}, "limit": {fmt.Sprint(perPage)}}
+	reply, lost := a.call(ctx, http.MethodGet, "/checkout/preferences/search?"+query.Encode(), nil, "")
+	if lost != nil {
+		return preference{}, lost
+	}
+	if reply.Status != http.StatusOK {
+		return preference{}, refused(reply)
+	}
+	var found struct {
+		Elements *[]preference `json:"elements"`
+	}
+	if read(reply.Body, &found) != nil || found.Elements == nil {
+		return preference{}, unreadable()
+	}
+	for _, p := range *found.Elements {
+		if p.ExternalReference != text(reference) || p.ID == "" {
+			return preference{}, unreadable()
+		}
+	}
+	if len(*found.Elements) == 0 {
+		return preference{}, &pay.Outcome{Kind: pay.Missing}
+	}
+	if p := (*found.Elements)[0]; p.InitPoint != "" {
+		return p, nil
+	}
+	return a.wholePreference(ctx, (*found.Elements)[0].ID)
+}
+
+// wholePreference asks for what a search leaves out.
+func (a *account) wholePreference(ctx context.Context, id text) (preference, *pay.Outcome) {
+	var p preference
+	reply, lost := a.call(ctx, http.MethodGet, "/checkout/preferences/"+url.PathEscape(string(id)), nil, "")
+	switch {
+	case lost != nil:
+		return p, lost
+	case reply.Status != http.StatusOK:
+		return p, refused(reply)
+	case read(reply.Body, &p) != nil || p.ID != id:
+		return p, unreadable()
+	}
+	return p, nil
+}
+
+// Cancel ends a payment, or the page and what was begun on it.
+func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
+	way, _ := railOf(r.Rail)
+	if way.hosted() {
+		if o := a.close(ctx, r, way); o != nil {
+			return *o
+		}
+	}
+	list, lost := a.payments(ctx, r.Reference)
+	if lost != nil {
+		return pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline}
+	}
+	p, found := decisive(list)
+	switch {
+	case !found:
+		return pay.Outcome{Kind: pay.Lapsed, Decline: "canceled"}
+	case p.paid():
+		return a.outcome(p, r.PageURL)
+	case p.dead():
+		return pay.Outcome{Kind: pay.Lapsed, Decline: "canceled", ProviderRef: string(p.ID)}
+	}
+	return a.cancelPayment(ctx, string(p.ID), r)
+}
+
+// close ends a preference's time. nil when it is over or never was.
+func (a *account) close(ctx context.Context, r provider.Request, way rail) *pay.Outcome {
+	page, lost := a.preference(ctx, r.Reference)
+	switch {
+	case lost != nil && lost.Kind == pay.Missing, lost == nil && page.over(a.Now()):
+		return nil
+	case lost != nil:
+		return &pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline}
+	}
+	reply, lost := a.call(ctx, http.MethodPut, "/checkout/preferences/"+url.PathEscape(string(page.ID)), a.page(r, way, a.Now()), "")
+	if lost != nil {
+		return &pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline}
+	}
+	var after preference
+	if reply.Status != http.StatusOK || read(reply.Body, &after) != nil || !after.over(a.Now()) {
+		return &pay.Outcome{Kind: pay.Unknown, Decline: "page_not_closed"}
+	}
+	return nil
+}
+
+func (a *account) cancelPayment(ctx context.Context, id string, r provider.Request) pay.Outcome {
+	body := struct {
+		Status string `json:"status"`
+	}{"cancelled"}
+	if !digits(id, 20) {
+		return *unreadable()
+	}
+	reply, lost := a.call(ctx, http.MethodPut, "/v1/payments/"+id, body, "cancel/"+r.Reference)
+	if lost != nil {
+		return pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline}
+	}
+	p, lost := one(reply)
+	if lost != nil { // it may be paid by now, which cannot be canceled
+		if p, lost = a.payment(ctx, id); lost != nil {
+			return pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline}
+		}
+	}
+	switch {
+	case p.paid():
+		return a.outcome(p, r.PageURL)
+	case p.dead() && string(p.ID) == id:
+		return pay.Outcome{Kind: pay.Lapsed, Decline: "canceled", ProviderRef: id}
+	}
+	return pay.Outcome{Kind: pay.Unknown, Decline: "not_canceled", ProviderRef: id}
+}

@@ -1,0 +1,150 @@
+package mercadopago
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// refund is what we read of a refund.
+type refund struct {
+	ID       text        `json:"id"`
+	Status   text        `json:"status"`
+	Amount   json.Number `json:"amount"`
+	Metadata struct {
+		Reference text `json:"reference"`
+	} `json:"metadata"`
+}
+
+// final are the causes that no later try will change.
+var final = []string{
+	"2024", "15016", // too old
+	"2063", // not in the payment's state
+	"3024", // not in part
+	"4295", "4296",
+}
+
+// Refund gives money of a payment back.
+func (a *account) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
+	id, lost := a.refundable(ctx, r.Charge)
+	if lost != nil {
+		return *lost
+	}
+	body := struct {
+		Amount   json.Number       `json:"amount"`
+		Metadata map[string]string `json:"metadata"`
+	}{json.Number(r.Local.Decimal()), map[string]string{"reference": r.Reference}}
+	reply, lost := a.call(ctx, http.MethodPost, "/v1/payments/"+id+"/refunds", body, "refund/"+r.Reference)
+	if lost != nil {
+		return *lost
+	}
+	if reply.Status != http.StatusOK && reply.Status != http.StatusCreated {
+		o := refused(reply)
+		for _, code := range causes(reply.Body) {
+			if o.Kind == pay.Errored && slices.Contains(final, code) {
+				o.Kind, o.Message = pay.Declined, "the payment cannot be refunded"
+			}
+		}
+		return *o
+	}
+	var back refund
+	if read(reply.Body, &back) != nil {
+		return *unreadable()
+	}
+	return a.refundOutcome(back, r)
+}
+
+// refundable is the id of the payment that brought the money.
+func (a *account) refundable(ctx context.Context, r provider.Request) (string, *pay.Outcome) {
+	if digits(r.ProviderRef, 20) {
+		return r.ProviderRef, nil
+	}
+	list, lost := a.payments(ctx, r.Reference)
+	if lost != nil {
+		return "", lost
+	}
+	p, found := decisive(list)
+	switch {
+	case !found || !p.paid():
+		return "", &pay.Outcome{Kind: pay.Errored, Decline: "payment_not_found"}
+	case !digits(string(p.ID), 20):
+		return "", unreadable()
+	}
+	return string(p.ID), nil
+}
+
+func (a *account) refundOutcome(back refund, r provider.RefundRequest) pay.Outcome {
+	o := pay.Outcome{ProviderRef: string(back.ID)}
+	if !digits(o.ProviderRef, 20) {
+		return *unreadable()
+	}
+	local, ok := amount(back.Amount, text(r.Local.Currency))
+	if !ok || local != r.Local {
+		o.Kind, o.Decline = pay.Unknown, "another_amount"
+		return o
+	}
+	o.Local = local
+	switch back.Status {
+	case "approved":
+		o.Kind = pay.Approved
+	case "in_process", "pending", "authorized":
+		o.Kind = pay.Awaiting
+	case "rejected", "cancelled":
+		o.Kind, o.Decline, o.Message = pay.Declined, "refund_rejected", "the refund was refused"
+	default:
+		a.unmapped("refund", back.Status)
+		o.Kind, o.Decline = pay.Unknown, "unknown_status"
+	}
+	return o
+}
+
+// QueryRefund asks for a refund by its id, or for those of the payment.
+func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
+	id, lost := a.refundable(ctx, r.Charge)
+	if lost != nil {
+		return asked(*lost)
+	}
+	path := "/v1/payments/" + id + "/refunds"
+	if digits(r.RefundRef, 20) {
+		reply, lost := a.call(ctx, http.MethodGet, path+"/"+url.PathEscape(r.RefundRef), nil, "")
+		var back refund
+		switch {
+		case lost != nil:
+			return *lost
+		case reply.Status == http.StatusNotFound:
+			return *notFound(reply)
+		case reply.Status != http.StatusOK:
+			return asked(*refused(reply))
+		case read(reply.Body, &back) != nil || string(back.ID) != r.RefundRef:
+			return *unreadable()
+		}
+		return a.refundOutcome(back, r)
+	}
+	reply, lost := a.call(ctx, http.MethodGet, path, nil, "")
+	var list *[]refund
+	switch {
+	case lost != nil:
+		return *lost
+	case reply.Status != http.StatusOK:
+		return asked(*refused(reply))
+	case read(reply.Body, &list) != nil || list == nil:
+		return *unreadable()
+	}
+	doubt := false
+	for _, back := range *list {
+		if back.Metadata.Reference == text(r.Reference) {
+			return a.refundOutcome(back, r)
+		}
+		local, ok := amount(back.Amount, text(r.Local.Currency))
+		doubt = doubt || back.Metadata.Reference == "" && (!ok || local == r.Local)
+	}
+	if doubt {
+		return pay.Outcome{Kind: pay.Unknown, Decline: "refund_without_reference"}
+	}
+	return pay.Outcome{Kind: pay.Missing}
+}

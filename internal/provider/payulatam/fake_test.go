@@ -1,0 +1,259 @@
+package payulatam
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+)
+
+// The test account of the documentation.
+const (
+	testLogin    = "pRRXKOl8ikMmt9u"
+	testKey      = "4Vj8eK4rloUd272L48hsrarnUA"
+	testMerchant = "508029"
+	testSecret   = "test123"
+	testAccounts = "AR=512322 CO=512321 MX=512324 PE=512323"
+)
+
+// fake is PayU as its documentation has it.
+type fake struct {
+	hash func(string) string
+
+	mu     sync.Mutex // owns what follows
+	next   providertest.Ending
+	orders []*fakeOrder
+	last   transaction // as it was asked for
+}
+
+type fakeOrder struct {
+	id        int64
+	reference string
+	method    string
+	asked     value
+	ending    providertest.Ending
+}
+
+func newFake(hash func(string) string) *fake { return &fake{hash: hash, next: providertest.Open} }
+
+func (f *fake) Next(e providertest.Ending) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.next = e
+}
+
+func (f *fake) Move(reference string, e providertest.Ending) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.find(reference)[0].ending = e
+}
+
+func (f *fake) RefuseRefunds() {} // it has none
+
+func (f *fake) Books() []providertest.Entry {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var list []providertest.Entry
+	for _, o := range f.orders {
+		local, err := money.Parse(o.asked.Value.String(), money.Currency(o.asked.Currency))
+		if err != nil {
+			panic(err)
+		}
+		list = append(list, providertest.Entry{Reference: o.reference, Local: local, Ending: o.ending})
+	}
+	return list
+}
+
+// find lists the orders under a reference; the caller holds the lock.
+func (f *fake) find(reference string) (list []*fakeOrder) {
+	for _, o := range f.orders {
+		if o.reference == reference {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// state is a transaction's state and response code, and the confirmation's.
+func (o *fakeOrder) state() (state, code, pol string) {
+	switch o.ending {
+	case providertest.Paid, providertest.WrongAmount, providertest.WrongCurrency:
+		return "APPROVED", "APPROVED", "4"
+	case providertest.Declined:
+		return "DECLINED", "ANTIFRAUD_REJECTED", "6"
+	case providertest.SoftDeclined:
+		return "DECLINED", "BANK_UNREACHABLE", "6"
+	case providertest.Expired:
+		return "EXPIRED", "EXPIRED_TRANSACTION", "5"
+	case providertest.Nonsense:
+		return "SLEEPING", "SLEEPING", "99"
+	}
+	return "PENDING", "PENDING_TRANSACTION_CONFIRMATION", "14"
+}
+
+// paid is what came in.
+func (o *fakeOrder) paid() value {
+	v := o.asked
+	switch o.ending {
+	case providertest.WrongAmount:
+		v.Value = "1" + o.asked.Value
+	case providertest.WrongCurrency:
+		v.Currency = "USD"
+	}
+	return v
+}
+
+func (o *fakeOrder) extra() map[string]any {
+	if o.method == "SPEI" {
+		return map[string]any{
+			"BANK_REFERENCED_CODE": "ELECTRONIC_PAYMENT", "EXPIRATION_DATE": "2026-11-22 23:59:59", "SPEI_BANK_NAME": "STP",
+			"SPEI_CLABE_ACCOUNT_NUMBER": "646180132800000009", "PAYMENT_WAY_ID": "3",
+			"URL_PAYMENT_RECEIPT_HTML": "https://sandbox.checkout.payulatam.com/ppp-web-gateway-payu/app/V2?vid=1400447116Y16d495268d294be",
+		}
+	}
+	return map[string]any{
+		"EXPIRATION_DATE": 1624482134593, "REFERENCE": o.id, "BAR_CODE": "00012345678900008578066580000000100000202106238",
+		"URL_PAYMENT_RECEIPT_HTML": fmt.Sprintf("https://sandbox.checkout.payulatam.com/ppp-web-gateway-payu/app?vid=%dYc7b15febe8e6433", o.id),
+	}
+}
+
+func (o *fakeOrder) response() map[string]any {
+	state, code, _ := o.state()
+	return map[string]any{
+		"orderId": o.id, "transactionId": fmt.Sprintf("c7b15feb-e8e6-4330-a04b-%012d", o.id), "state": state, "responseCode": code,
+		"pendingReason": nil, "errorCode": nil, "operationDate": 1624463917065, "extraParameters": o.extra(),
+	}
+}
+
+// order is an order in an answer of the queries.
+func (o *fakeOrder) order() map[string]any {
+	r := o.response()
+	delete(r, "orderId")
+	r["extraParameters"] = nil
+	return map[string]any{
+		"id": o.id, "accountId": 512321, "status": "IN_PROGRESS", "referenceCode": o.reference, "language": "es",
+		"transactions": []any{map[string]any{
+			"id": r["transactionId"], "type": "AUTHORIZATION_AND_CAPTURE", "paymentMethod": o.method, "transactionResponse": r,
+			"extraParameters":  o.extra(),
+			"additionalValues": map[string]any{"TX_VALUE": o.paid(), "TX_TAX": map[string]any{"value": 0.00, "currency": o.paid().Currency}},
+		}},
+	}
+}
+
+func reply(w http.ResponseWriter, body map[string]any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+func refuse(w http.ResponseWriter, why string) {
+	reply(w, map[string]any{"code": "ERROR", "error": why, "transactionResponse": nil})
+}
+
+func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r.Method != http.MethodPost || r.Header.Get("Accept") != "application/json" || !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+		http.Error(w, "no", http.StatusBadRequest)
+		return
+	}
+	var q request
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&q); err != nil || q.Language == "" || q.Test {
+		refuse(w, "Invalid request format")
+		return
+	}
+	if q.Merchant != (merchant{testKey, testLogin}) {
+		refuse(w, "Invalid credentials")
+		return
+	}
+	switch r.URL.Path + " " + q.Command {
+	case paymentsPath + " GET_PAYMENT_METHODS":
+		reply(w, map[string]any{"code": "SUCCESS", "error": nil, "paymentMethods": []any{map[string]any{"id": "36", "description": "EFECTY", "country": "CO"}}})
+	case paymentsPath + " SUBMIT_TRANSACTION":
+		f.submit(w, q.Transaction)
+	case reportsPath + " ORDER_DETAIL_BY_REFERENCE_CODE":
+		if q.Details == nil {
+			refuse(w, "Invalid request format")
+			return
+		}
+		var result any
+		if list := f.find(q.Details.ReferenceCode); len(list) > 0 {
+			var orders []any
+			for _, o := range list {
+				orders = append(orders, o.order())
+			}
+			result = map[string]any{"payload": orders}
+		}
+		reply(w, map[string]any{"code": "SUCCESS", "error": nil, "result": result})
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+var accountOf = map[string]string{"AR": "512322", "CO": "512321", "MX": "512324", "PE": "512323"}
+
+func (f *fake) submit(w http.ResponseWriter, t *transaction) {
+	if t == nil {
+		refuse(w, "Invalid request format")
+		return
+	}
+	v := t.Order.AdditionalValues["TX_VALUE"]
+	_, err := time.Parse("2006-01-02T15:04:05", t.ExpirationDate)
+	switch {
+	case t.Type != "AUTHORIZATION_AND_CAPTURE", t.PaymentMethod == "", err != nil, t.IPAddress == "",
+		t.Order.ReferenceCode == "", t.Order.Description == "", t.Order.Language == "", !strings.HasPrefix(t.Order.NotifyURL, "https://"),
+		t.Order.Buyer.FullName == "", t.Order.Buyer.EmailAddress == "", t.Payer.FullName == "", t.Payer.EmailAddress == "":
+		refuse(w, "a mandatory field is missing")
+	case t.Order.AccountID != accountOf[t.PaymentCountry]:
+		refuse(w, "the account is of another country")
+	case !regexp.MustCompile(`^[0-9]{1,10}(\.[0-9]{1,2})?$`).MatchString(v.Value.String()), t.PaymentCountry == "CO" && strings.Contains(v.Value.String(), "."):
+		refuse(w, "Invalid amount")
+	case t.Order.Signature != f.hash(testKey+"~"+testMerchant+"~"+t.Order.ReferenceCode+"~"+v.Value.String()+"~"+v.Currency):
+		refuse(w, "The transaction signature is invalid")
+	default:
+		o := &fakeOrder{id: 1400449740 + int64(len(f.orders)), reference: t.Order.ReferenceCode, method: t.PaymentMethod, asked: v, ending: f.next}
+		f.orders, f.last = append(f.orders, o), *t
+		reply(w, map[string]any{"code": "SUCCESS", "error": nil, "transactionResponse": o.response()})
+	}
+}
+
+func (f *fake) Notification(reference string) provider.Notification {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	o := f.find(reference)[0]
+	_, message, pol := o.state()
+	v := o.paid()
+	local, err := money.Parse(v.Value.String(), money.Currency(v.Currency))
+	if err != nil {
+		panic(err)
+	}
+	shown, _, _ := strings.Cut(local.String(), " ") // with two decimals
+	return confirmation(f.hash, url.Values{
+		"merchant_id": {testMerchant}, "reference_sale": {reference}, "value": {shown}, "currency": {v.Currency}, "state_pol": {pol},
+		"response_message_pol": {message}, "reference_pol": {fmt.Sprint(o.id)}, "transaction_id": {"f5e668f1-7ecc-4b83-a4d1-0aaa68260862"},
+		"test": {"0"}, "email_buyer": {"buyer_test@test.com"}, "attempts": {"1"}, "description": {"Order " + reference},
+	})
+}
+
+// confirmation is a form with its signature, as PayU posts it.
+func confirmation(hash func(string) string, form url.Values) provider.Notification {
+	value := form.Get("value")
+	if i := strings.Index(value, "."); i >= 0 && strings.HasSuffix(value, "0") && len(value)-i == 3 {
+		value = value[:len(value)-1] // 150.00 is signed as 150.0
+	}
+	form.Set("sign", hash(strings.Join([]string{
+		testKey, form.Get("merchant_id"), form.Get("reference_sale"), value, form.Get("currency"), form.Get("state_pol"),
+	}, "~")))
+	return provider.Notification{
+		Header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, Body: []byte(form.Encode()),
+	}
+}

@@ -1,0 +1,260 @@
+// Package payulatam charges with cash, bank references and SPEI at PayU Latam,
+// the PayU of Argentina, Colombia, Mexico and Peru.
+//
+// PayU has no idempotency: two orders may have one referenceCode. Charge looks
+// for our reference before it charges, and one charge at a time is made under a
+// reference. What remains is a second process that charges under the same
+// reference at once, or within the seven minutes in which PayU asks not to be
+// asked and may not show the order yet: the shopper would have two vouchers.
+// For the same seven minutes an order that is not found proves nothing.
+//
+// Not served, with the reason:
+//   - cards: the API wants the card's number, and the hosted WebCheckout starts
+//     with a form that is posted, to which nobody can be redirected.
+//   - PSE, Botón Bancolombia, Nequi: the shopper's bank, kind of person and
+//     document, or the browser's cookie, agent and device session are mandatory,
+//     and nobody asks the shopper for them.
+//   - boleto and PIX: a boleto wants the shopper's address. A refund names the
+//     order alone, so that two PIX refunds of one amount are told apart by
+//     nobody, and a refund that never answered could be made twice.
+//   - Baloto: it has left the newest list of methods.
+//
+// Money paid in cash or by transfer does not go back: PayU's agents decline such
+// requests, and the newer pages send the merchant to its payouts.
+//
+// Checked in PayU's documentation, in the repository
+// developers-payu-latam/developers-payu-latam.github.io and its sources: the
+// payments, queries and refunds APIs, the confirmation URL with its signatures
+// (the HMAC-SHA256 examples are in the tests; the MD5 ones of the older page are
+// of another key than the one it prints), the tables of states and response
+// codes, the methods by country. That expirationDate is in UTC follows from the
+// examples' answers.
+//
+// Not documented, and so not checked: what a query by a reference that nobody
+// used answers (SUCCESS without a payload is taken for it; an ERROR proves
+// nothing); whether an order's signature is taken in each algorithm that the
+// account may choose. The newer pages call addresses, a birth date (Mexico) and
+// a device session (SPEI) mandatory; older examples and other people's code do
+// without, and so does this adapter, for nobody asks the shopper for them.
+package payulatam
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+const (
+	production = "https://api.payulatam.com"
+	sandbox    = "https://sandbox.api.payulatam.com"
+
+	settles  = 7 * time.Minute  // PayU's: the first query of an order
+	patience = time.Hour        // PayU's: between queries of a cash payment
+	transfer = 10 * time.Minute // PayU's: between queries of others
+	largest  = 999_999_999_999  // minor units: "12, 2"
+)
+
+// method is how a rail is charged.
+type method struct {
+	name     string // paymentMethod
+	country  string // paymentCountry
+	currency money.Currency
+	whole    bool // the amount cannot have decimals
+}
+
+// methods is by rail. Su Red collects at Gana too, and Farmacias del Ahorro is
+// one of several chains that the voucher is good for.
+var methods = map[string]method{
+	"cash.rapipago.ARG":        {"RAPIPAGO", "AR", money.ARS, false},
+	"cash.pagofacil.ARG":       {"PAGOFACIL", "AR", money.ARS, false},
+	"cash.efecty.COL":          {"EFECTY", "CO", money.COP, true},
+	"cash.gana.COL":            {"OTHERS_CASH", "CO", money.COP, true},
+	"cash.sured.COL":           {"OTHERS_CASH", "CO", money.COP, true},
+	"spei.MEX":                 {"SPEI", "MX", money.MXN, false},
+	"cash.oxxo.MEX":            {"OXXO", "MX", money.MXN, false},
+	"cash.7eleven.MEX":         {"SEVEN_ELEVEN", "MX", money.MXN, false},
+	"cash.farmaciasahorro.MEX": {"OTHERS_CASH_MX", "MX", money.MXN, false},
+	"cash.bbva.MEX":            {"BANK_REFERENCED", "MX", money.MXN, false},
+	"cash.pagoefectivo.PER":    {"PAGOEFECTIVO", "PE", money.PEN, false},
+}
+
+// Adapter is the adapter of PayU Latam.
+func Adapter() provider.Adapter {
+	var rails []string
+	for rail := range methods {
+		rails = append(rails, rail)
+	}
+	slices.Sort(rails)
+	return provider.Adapter{
+		Name: "payulatam",
+		Fields: []provider.Field{
+			{Name: "apiLogin", Doc: "PayU Module: Settings, Technical configuration, API Login"},
+			{Name: "apiKey", Doc: "PayU Module: Settings, Technical configuration, API Key"},
+			{Name: "merchantId", Public: true, Doc: "PayU Module: Merchant ID, in the upper right corner"},
+			{Name: "accountIds", Public: true, Doc: "PayU Module: Settings, Accounts: the account of each country, as in \"CO=512321 MX=512324\""},
+			{Name: "secretKey", Optional: true, Doc: "PayU Module: Settings, Technical configuration, the secret key of HMAC-SHA256 signatures, which are used where it is given"},
+			{Name: "signature", Optional: true, Public: true, Doc: "PayU Module: Settings, Technical configuration, Signature: sha256 (the default here) or md5. Of no use with a secretKey"},
+		},
+		Rails: rails,
+		Open:  open,
+	}
+}
+
+// client is an account at PayU.
+type client struct {
+	base       string
+	apiLogin   string
+	apiKey     string
+	merchantID string
+	accounts   map[string]string // by paymentCountry
+	hash       func(text string) string
+	account    provider.Account
+	charging   locks
+}
+
+func open(a provider.Account) (provider.Provider, error) {
+	c := &client{
+		base: strings.TrimSuffix(a.BaseURL, "/"), apiLogin: a.Credentials["apiLogin"], apiKey: a.Credentials["apiKey"],
+		merchantID: a.Credentials["merchantId"], account: a,
+	}
+	for _, name := range []string{"apiLogin", "apiKey"} {
+		if value := a.Credentials[name]; len(value) < 6 || len(value) > 64 || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r >= '~' }) {
+			return nil, &provider.FieldError{Field: name, Reason: "want 6 to 64 letters and digits"}
+		}
+	}
+	if !number(c.merchantID) {
+		return nil, &provider.FieldError{Field: "merchantId", Reason: "want a number"}
+	}
+	var err error
+	if c.accounts, err = parseAccounts(a.Credentials["accountIds"]); err != nil {
+		return nil, &provider.FieldError{Field: "accountIds", Reason: err.Error()}
+	}
+	if c.hash, err = hashOf(a.Credentials["signature"], a.Credentials["secretKey"]); err != nil {
+		return nil, &provider.FieldError{Field: "signature", Reason: err.Error()}
+	}
+	if c.base == "" && a.Live {
+		c.base = production
+	} else if c.base == "" {
+		c.base = sandbox
+	}
+	return c, nil
+}
+
+func parseAccounts(text string) (map[string]string, error) {
+	accounts := map[string]string{}
+	for _, pair := range strings.Fields(text) {
+		country, id, _ := strings.Cut(pair, "=")
+		if !slices.Contains([]string{"AR", "CO", "MX", "PE"}, country) || !number(id) || accounts[country] != "" {
+			return nil, fmt.Errorf("want pairs of AR, CO, MX or PE and a number, as in \"CO=512321\"")
+		}
+		accounts[country] = id
+	}
+	if len(accounts) == 0 {
+		return nil, fmt.Errorf("want the account of a country at least")
+	}
+	return accounts, nil
+}
+
+func number(text string) bool {
+	return text != "" && len(text) <= 20 && strings.Trim(text, "0123456789") == ""
+}
+
+// Charge makes an order, unless there is one under our reference.
+func (c *client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
+	m, ok := methods[r.Rail]
+	switch {
+	case !ok, c.accounts[m.country] == "", r.Local.Currency != m.currency, r.Local.Minor < 1, r.Local.Minor > largest, m.whole && r.Local.Minor%100 != 0:
+		return pay.Outcome{Kind: pay.Errored, Decline: "unsupported"}
+	case clean(r.Buyer.Name, 150) == "", clean(r.Buyer.Email, 255) == "", clean(r.Buyer.IP, 39) == "":
+		return pay.Outcome{Kind: pay.Errored, Decline: "buyer_incomplete"}
+	}
+	done, err := c.charging.lock(ctx, r.Reference)
+	if err != nil {
+		return pay.Outcome{Kind: pay.Unavailable, Decline: "timeout"}
+	}
+	defer done()
+	orders, failed := c.orders(ctx, r.Reference)
+	if failed != nil {
+		return *failed
+	}
+	if len(orders) > 0 {
+		return c.standing(r, orders)
+	}
+	return c.submit(ctx, r, m)
+}
+
+func (c *client) submit(ctx context.Context, r provider.Request, m method) pay.Outcome {
+	var reply submitReply
+	if failed := c.call(ctx, paymentsPath, c.order(r, m), &reply); failed != nil {
+		return *failed
+	}
+	switch {
+	case reply.Code == "ERROR": // refused as it stands; there is no order
+		return pay.Outcome{Kind: pay.Errored, Decline: "refused"}
+	case reply.Code != "SUCCESS" || reply.Response == nil:
+		return unknown("broken_answer")
+	}
+	o := c.outcome(r, *reply.Response, reply.Response.Extra)
+	o.ProviderRef = reply.Response.OrderID.String()
+	if !number(o.ProviderRef) {
+		return unknown("broken_answer")
+	}
+	return o
+}
+
+// Query asks for the orders under our reference.
+func (c *client) Query(ctx context.Context, r provider.Request) pay.Outcome {
+	orders, failed := c.orders(ctx, r.Reference)
+	if failed != nil {
+		return unknown(failed.Decline)
+	}
+	if len(orders) > 0 {
+		return c.standing(r, orders)
+	}
+	if shown := r.Sent.Add(settles); r.Now.Before(shown) {
+		o := unknown("too_early")
+		o.CheckAt = shown
+		return o
+	}
+	return pay.Outcome{Kind: pay.Missing}
+}
+
+// Refund says that money which came in cash or by transfer does not go back.
+func (c *client) Refund(context.Context, provider.RefundRequest) pay.Outcome {
+	return pay.Outcome{Kind: pay.Declined, Decline: "not_refundable", Message: "money that was paid this way cannot be sent back the same way"}
+}
+
+// QueryRefund says that there never was a refund, as none is ever asked for.
+func (c *client) QueryRefund(context.Context, provider.RefundRequest) pay.Outcome {
+	return pay.Outcome{Kind: pay.Missing}
+}
+
+// Check asks for the account's payment methods, which costs nothing. It proves
+// the API's login and key, not the merchant's number, accounts or signature.
+func (c *client) Check(ctx context.Context) error {
+	var reply struct {
+		Code    string `json:"code"`
+		Methods *[]any `json:"paymentMethods"`
+	}
+	failed := c.call(ctx, paymentsPath, request{Command: "GET_PAYMENT_METHODS"}, &reply)
+	switch {
+	case failed != nil && failed.Decline == fmt.Sprintf("http_%d", http.StatusUnauthorized):
+		return fmt.Errorf("the API login or key is refused")
+	case failed != nil:
+		return fmt.Errorf("the provider cannot be asked: %s", failed.Decline)
+	case reply.Code == "ERROR":
+		return fmt.Errorf("the API login or key is refused")
+	case reply.Code != "SUCCESS" || reply.Methods == nil:
+		return fmt.Errorf("the provider's answer cannot be read: is the address its own?")
+	}
+	return nil
+}
+
+func unknown(reason string) pay.Outcome { return pay.Outcome{Kind: pay.Unknown, Decline: reason} }

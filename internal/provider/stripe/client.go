@@ -1,0 +1,126 @@
+package stripe
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// failure is a call that did not answer what it was asked.
+type failure struct {
+	outcome pay.Outcome // what it proves of a call that charges
+	status  int         // 0: no answer
+	kind    string      // of the error: card_error, idempotency_error, …
+}
+
+// asked is what a failure proves of a question: nothing.
+func (f *failure) asked() pay.Outcome {
+	o := pay.Outcome{Kind: pay.Unknown, Decline: f.outcome.Decline}
+	if f.outcome.Kind == pay.Unavailable {
+		o.Kind = pay.Unavailable
+	}
+	return o
+}
+
+// problem is an error in Stripe's words.
+type problem struct {
+	Type    string `json:"type"`
+	Code    string `json:"code"`
+	Decline string `json:"decline_code"`
+	Advice  string `json:"advice_code"`
+}
+
+// get asks a question.
+func (p *Provider) get(ctx context.Context, path string, query url.Values, into any) *failure {
+	return p.call(ctx, http.MethodGet, path+"?"+query.Encode(), nil, "", into)
+}
+
+// post tells Stripe to do something, once for a key.
+func (p *Provider) post(ctx context.Context, path string, form url.Values, key string, into any) *failure {
+	return p.call(ctx, http.MethodPost, path, form, key, into)
+}
+
+func (p *Provider) call(ctx context.Context, verb, path string, form url.Values, key string, into any) *failure {
+	req, err := http.NewRequestWithContext(ctx, verb, p.base+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		return &failure{outcome: pay.Outcome{Kind: pay.Errored, Decline: "bad_address"}}
+	}
+	req.Header.Set("Authorization", "Bearer "+p.key)
+	req.Header.Set("Stripe-Version", version)
+	if form != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if key != "" {
+		req.Header.Set("Idempotency-Key", key)
+	}
+	reply, broken := provider.Do(p.client, req)
+	if broken != nil {
+		return &failure{outcome: *broken}
+	}
+	if reply.Status != http.StatusOK {
+		return p.failed(reply)
+	}
+	if err := json.Unmarshal(reply.Body, into); err != nil {
+		return &failure{outcome: pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}, status: reply.Status}
+	}
+	return nil
+}
+
+// failed reads an answer that is an error. Stripe says what a status proves:
+// of 5xx nothing, and 409 is another call with the same key, which goes on.
+func (p *Provider) failed(r provider.Reply) *failure {
+	f := &failure{status: r.Status, outcome: pay.Outcome{Kind: pay.Unknown, Decline: fmt.Sprintf("http_%d", r.Status)}}
+	if r.Status == http.StatusTooManyRequests {
+		f.outcome.Kind = pay.Unavailable
+		return f
+	}
+	var body struct {
+		Error *problem `json:"error"`
+	}
+	if json.Unmarshal(r.Body, &body) != nil || body.Error == nil {
+		return f // not Stripe's: whatever stands between us proves nothing
+	}
+	f.kind = body.Error.Type
+	if word := word(body.Error.Code); word != "" {
+		f.outcome.Decline = word
+	}
+	switch {
+	case f.kind == "idempotency_error": // the key is taken: by what, a question tells
+	case r.Status == http.StatusPaymentRequired:
+		f.outcome = p.refusal(*body.Error)
+	case r.Status == http.StatusBadRequest, r.Status == http.StatusUnauthorized,
+		r.Status == http.StatusForbidden, r.Status == http.StatusNotFound:
+		f.outcome.Kind = pay.Errored
+	}
+	return f
+}
+
+// word is a code of Stripe's as we keep it: a short name, or "".
+func word(text string) string {
+	if len(text) > 64 {
+		return ""
+	}
+	for _, c := range []byte(text) {
+		if c != '_' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return ""
+		}
+	}
+	return text
+}
+
+// page is one page of a list.
+type page[T any] struct {
+	Object  string `json:"object"`
+	Data    []T    `json:"data"`
+	HasMore bool   `json:"has_more"`
+}
+
+// whole reports whether it is a page of a list at all: another JSON object must
+// not pass for an empty one.
+func (l page[T]) whole() bool { return l.Object == "list" && l.Data != nil }

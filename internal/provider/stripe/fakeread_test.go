@@ -1,0 +1,185 @@
+package stripe
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+)
+
+func (f *fake) read(path string, query url.Values) (int, any) {
+	expand := query.Get("expand[]") == "payment_intent"
+	kind, id, _ := strings.Cut(strings.TrimPrefix(path, "checkout/"), "/")
+	switch {
+	case path == "payment_intents", path == "checkout/sessions":
+		var list []object
+		for _, c := range f.charges {
+			if path == "payment_intents" {
+				list = append(list, c.intent())
+			} else if c.hosted() {
+				list = append(list, c.session(false))
+			}
+		}
+		slices.Reverse(list) // the newest first
+		return f.list(list, query, "created[gte] created[lte] limit starting_after")
+	case path == "refunds":
+		if c := f.at(query.Get("payment_intent")); c != nil {
+			return f.list(slices.Clone(c.refunds), query, "payment_intent limit starting_after")
+		}
+	case kind == "refunds":
+		for _, c := range f.charges {
+			for _, made := range c.refunds {
+				if made["id"] == id {
+					return 200, made
+				}
+			}
+		}
+	case kind == "disputes":
+		for _, c := range f.charges {
+			if c.disputeID() == id && c.Ending == providertest.Disputed {
+				return 200, c.disputed(expand)
+			}
+		}
+	case kind == "payment_intents":
+		if c := f.at(id); c != nil {
+			return 200, c.intent()
+		}
+	case kind == "sessions":
+		if c := f.at(id); c != nil {
+			return 200, c.session(expand)
+		}
+	}
+	return fail(404, "invalid_request_error", "resource_missing")
+}
+
+func (f *fake) list(all []object, query url.Values, fields string) (int, any) {
+	if code := form2code(query, fields); code != "" {
+		return invalid(code)
+	}
+	limit, err := strconv.Atoi(query.Get("limit"))
+	if err != nil || limit < 1 || limit > 100 {
+		return invalid("parameter_invalid_integer")
+	}
+	now := providertest.Noon.Unix() // when all was created
+	if from := query.Get("created[gte]"); from != "" && from > strconv.FormatInt(now, 10) {
+		all = nil
+	}
+	if until := query.Get("created[lte]"); until != "" && until < strconv.FormatInt(now, 10) {
+		all = nil
+	}
+	if after := query.Get("starting_after"); after != "" {
+		at := slices.IndexFunc(all, func(o object) bool { return o["id"] == after })
+		if at < 0 {
+			return invalid("resource_missing")
+		}
+		all = all[at+1:]
+	}
+	some := all[:min(len(all), limit, f.page)]
+	return 200, object{"object": "list", "data": append([]object{}, some...), "has_more": len(some) < len(all), "url": "/v1"}
+}
+
+func (c *charge) id() string        { return fmt.Sprintf("pi_%d", c.number) }
+func (c *charge) sessionID() string { return fmt.Sprintf("cs_test_%d", c.number) }
+func (c *charge) disputeID() string { return fmt.Sprintf("du_%d", c.number) }
+func (c *charge) hosted() bool      { return c.form.Get("mode") == "payment" }
+
+// intent is the PaymentIntent as the API shows it.
+func (c *charge) intent() object {
+	meta := object{referenceKey: c.form.Get("metadata[" + referenceKey + "]")}
+	if c.hosted() {
+		meta = object{referenceKey: c.form.Get("payment_intent_data[metadata][" + referenceKey + "]"), hostedKey: c.form.Get("payment_intent_data[metadata][" + hostedKey + "]")}
+	}
+	i := object{
+		"id": c.id(), "object": "payment_intent", "amount": c.Local.Minor, "amount_received": 0, "currency": strings.ToLower(string(c.Local.Currency)),
+		"created": providertest.Noon.Unix(), "metadata": meta, "next_action": nil, "last_payment_error": nil, "cancellation_reason": nil,
+		"payment_method_types": []string{c.method}, "status": "requires_payment_method",
+	}
+	failed := func(code string) {
+		i["last_payment_error"] = object{"type": "invalid_request_error", "code": code, "message": "Stripe says why."}
+	}
+	switch c.Ending {
+	case providertest.Open:
+		if !c.hosted() {
+			i["status"], i["next_action"] = "requires_action", c.action()
+		}
+	case providertest.Paid, providertest.Disputed:
+		i["status"], i["amount_received"] = "succeeded", c.Local.Minor
+	case providertest.WrongAmount:
+		i["status"], i["amount_received"] = "succeeded", c.Local.Minor-1
+	case providertest.WrongCurrency:
+		i["status"], i["amount_received"], i["currency"] = "succeeded", c.Local.Minor, "eur"
+	case providertest.Declined, providertest.SoftDeclined:
+		failed("payment_intent_payment_attempt_failed")
+	case providertest.Expired:
+		failed("payment_intent_payment_attempt_expired")
+	case providertest.Canceled:
+		i["status"], i["cancellation_reason"] = "canceled", "requested_by_customer"
+	default:
+		i["status"] = "quantum"
+	}
+	return i
+}
+
+func (c *charge) action() object {
+	switch c.method {
+	case "pix":
+		return object{"type": "pix_display_qr_code", "pix_display_qr_code": object{"data": "00020126580014br.gov.bcb.pix" + c.Reference + "6304ABCD"}}
+	case "oxxo":
+		return object{"type": "oxxo_display_details", "oxxo_display_details": object{"number": "98765432100000000000000000000019"}}
+	}
+	return object{"type": "display_bank_transfer_instructions", "display_bank_transfer_instructions": object{
+		"amount_remaining": c.Local.Minor, "reference": "KZQLP4R2", "type": "mx_bank_transfer",
+		"financial_addresses": []object{{"type": "spei", "supported_networks": []string{"spei"}, "spei": object{
+			"clabe": "646180111812345678", "bank_code": "002", "bank_name": "BANAMEX", "account_holder_name": "Loja de Prueba",
+		}}},
+	}}
+}
+
+// session is the Checkout Session as the API shows it. It has no intent until
+// somebody tries to pay.
+func (c *charge) session(expand bool) object {
+	s := object{
+		"id": c.sessionID(), "object": "checkout.session", "mode": "payment", "client_reference_id": c.form.Get("client_reference_id"),
+		"metadata": object{referenceKey: c.form.Get("metadata[" + referenceKey + "]")}, "created": providertest.Noon.Unix(),
+		"amount_total": c.Local.Minor, "currency": strings.ToLower(string(c.Local.Currency)),
+		"url": nil, "payment_intent": nil, "payment_status": "unpaid", "status": "complete",
+	}
+	switch c.Ending {
+	case providertest.Open:
+		s["status"], s["url"] = "open", "https://checkout.stripe.test/c/pay/"+c.sessionID()+"#fid"
+		return s
+	case providertest.Declined:
+		s["status"], s["url"] = "open", "https://checkout.stripe.test/c/pay/"+c.sessionID()+"#fid"
+	case providertest.Expired, providertest.Canceled:
+		s["status"] = "expired"
+		return s
+	case providertest.Nonsense:
+		s["status"] = "quantum"
+		return s
+	default:
+		s["payment_status"] = "paid"
+	}
+	s["payment_intent"] = c.id()
+	if expand {
+		s["payment_intent"] = c.intent()
+	}
+	return s
+}
+
+func (c *charge) disputed(expand bool) object {
+	d := object{
+		"id": c.disputeID(), "object": "dispute", "status": "needs_response", "reason": "product_not_received", "payment_intent": c.id(),
+		"evidence_details": object{"due_by": providertest.Noon.Unix() + 7*24*3600}, "metadata": object{}, "amount": c.Local.Minor,
+		"payment_method_details": object{"type": "card", "card": object{"brand": "visa", "case_type": "chargeback", "network_reason_code": "13.1"}},
+	}
+	if c.dispute != "" {
+		d["status"] = c.dispute
+	}
+	if expand {
+		d["payment_intent"] = c.intent()
+	}
+	return d
+}

@@ -1,0 +1,223 @@
+package stripe
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+const (
+	signatureHeader = "Stripe-Signature"
+	// tolerance is how old a notification may be: Stripe's own libraries take as
+	// much. Stripe signs again, with the time, what it sends again.
+	tolerance = 5 * time.Minute
+	// maxSignatures bounds what is compared of a header. Stripe signs with two
+	// secrets while one replaces the other.
+	maxSignatures = 16
+)
+
+// event is what we read of a notification.
+type event struct {
+	ID     string `json:"id"`
+	Object string `json:"object"`
+	Type   string `json:"type"`
+	Data   struct {
+		Object json.RawMessage `json:"object"`
+	} `json:"data"`
+}
+
+// Notices reads an event. What it holds of an intent is taken as it is; of a
+// session and a dispute, which may have moved on or do not hold what we need,
+// Stripe is asked.
+func (p *Provider) Notices(ctx context.Context, n provider.Notification) ([]pay.Notice, error) {
+	if err := p.signed(n); err != nil {
+		return nil, err
+	}
+	var e event
+	if err := json.Unmarshal(n.Body, &e); err != nil {
+		return nil, fmt.Errorf("read the event: %w", err)
+	}
+	if e.Object != "event" || !id(e.ID) {
+		return nil, errors.New("it is not an event")
+	}
+	notice := pay.Notice{ID: e.ID, Account: p.account, Body: n.Body}
+	switch e.Type {
+	case "payment_intent.succeeded", "payment_intent.payment_failed", "payment_intent.canceled":
+		return p.intentNotice(e, notice)
+	case "checkout.session.completed", "checkout.session.expired",
+		"checkout.session.async_payment_succeeded", "checkout.session.async_payment_failed":
+		return p.sessionNotice(ctx, e, notice)
+	case "charge.dispute.created", "charge.dispute.updated", "charge.dispute.closed", "charge.dispute.funds_withdrawn":
+		return p.disputeNotice(ctx, e, notice)
+	}
+	return nil, nil // about something else
+}
+
+// signed checks the header t=…,v1=…: HMAC-SHA-256 of the time, a dot and the
+// body as it came.
+func (p *Provider) signed(n provider.Notification) error {
+	var at string
+	var signatures [][]byte
+	for _, part := range strings.Split(n.Header.Get(signatureHeader), ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		switch {
+		case name == "t":
+			at = value
+		case name == "v1" && len(signatures) < maxSignatures:
+			if mac, err := hex.DecodeString(value); err == nil {
+				signatures = append(signatures, mac)
+			}
+		}
+	}
+	seconds, err := strconv.ParseInt(at, 10, 64)
+	if err != nil || len(signatures) == 0 {
+		return provider.ErrUnsigned
+	}
+	mac := hmac.New(sha256.New, p.secret)
+	mac.Write([]byte(at + "."))
+	mac.Write(n.Body)
+	want := mac.Sum(nil)
+	if !slices.ContainsFunc(signatures, func(got []byte) bool { return hmac.Equal(got, want) }) {
+		return provider.ErrUnsigned
+	}
+	if p.now().Sub(time.Unix(seconds, 0)).Abs() > tolerance {
+		return fmt.Errorf("%w: it is too old", provider.ErrUnsigned)
+	}
+	return nil
+}
+
+// intentNotice tells of an intent. What failed on the hosted page is no news:
+// the shopper may try again there until the session expires.
+func (p *Provider) intentNotice(e event, n pay.Notice) ([]pay.Notice, error) {
+	var i intent
+	if err := json.Unmarshal(e.Data.Object, &i); err != nil {
+		return nil, fmt.Errorf("read the payment of an event: %w", err)
+	}
+	hosted := i.Metadata[hostedKey] != ""
+	if n.Reference = i.reference(); n.Reference == "" || hosted && i.Status != "succeeded" {
+		return nil, nil
+	}
+	n.Outcome = p.intent(i, provider.Request{})
+	if hosted {
+		n.Outcome.ProviderRef = "" // the session's is the one that we ask about
+	}
+	return told(n)
+}
+
+func (p *Provider) sessionNotice(ctx context.Context, e event, n pay.Notice) ([]pay.Notice, error) {
+	var then session
+	if err := json.Unmarshal(e.Data.Object, &then); err != nil {
+		return nil, fmt.Errorf("read the session of an event: %w", err)
+	}
+	if n.Reference = then.reference(); n.Reference == "" {
+		return nil, nil
+	}
+	if !id(then.ID) {
+		return nil, errors.New("the event's session has no id")
+	}
+	s, f := p.loadSession(ctx, then.ID)
+	if f != nil || s.reference() != n.Reference {
+		return nil, provider.ErrUnreachable
+	}
+	n.Outcome = p.session(s, provider.Request{})
+	return told(n)
+}
+
+// told is a notice of a charge that ended. That one waits is no news, and what
+// the shopper needs to pay with is for a question to find out.
+func told(n pay.Notice) ([]pay.Notice, error) {
+	if n.Outcome.Kind == pay.Awaiting {
+		return nil, nil
+	}
+	return []pay.Notice{n}, nil
+}
+
+// dispute is what we read of a Dispute.
+type dispute struct {
+	ID       string           `json:"id"`
+	Object   string           `json:"object"`
+	Status   string           `json:"status"`
+	Reason   string           `json:"reason"`
+	Intent   expanded[intent] `json:"payment_intent"`
+	Evidence struct {
+		DueBy int64 `json:"due_by"`
+	} `json:"evidence_details"`
+	Method struct {
+		Card struct {
+			Code string `json:"network_reason_code"`
+		} `json:"card"`
+	} `json:"payment_method_details"`
+}
+
+// disputeNotice tells how a dispute stands. Inquiries, from before the money
+// moves, are none yet; one that grows into a dispute comes as an update.
+func (p *Provider) disputeNotice(ctx context.Context, e event, n pay.Notice) ([]pay.Notice, error) {
+	var then dispute
+	if err := json.Unmarshal(e.Data.Object, &then); err != nil || !id(then.ID) {
+		return nil, errors.New("the event's dispute cannot be read")
+	}
+	var d dispute
+	f := p.get(ctx, "/v1/disputes/"+url.PathEscape(then.ID), url.Values{"expand[]": {"payment_intent"}}, &d)
+	if f != nil || d.Object != "dispute" || d.ID != then.ID {
+		return nil, provider.ErrUnreachable
+	}
+	if d.Intent.value == nil { // of a charge from before payment intents: not ours
+		return nil, nil
+	}
+	if n.Reference = d.Intent.value.reference(); n.Reference == "" {
+		return nil, nil
+	}
+	n.Outcome.Message = clean(d.Reason, 100)
+	switch d.Status {
+	case "needs_response", "under_review":
+		n.Dispute, n.Network = true, clean(d.Method.Card.Code, 20)
+		if d.Evidence.DueBy > 0 {
+			n.RespondBy = time.Unix(d.Evidence.DueBy, 0).UTC()
+		}
+	case "won":
+		n.Ruling = pay.DisputeWon
+	case "lost":
+		n.Ruling = pay.DisputeLost
+	case "warning_needs_response", "warning_under_review", "warning_closed", "prevented":
+		return nil, nil
+	default:
+		p.strange("dispute: " + d.Status)
+		return nil, nil
+	}
+	return []pay.Notice{n}, nil
+}
+
+// expanded is a reference to an object: its id, or the object in its place.
+type expanded[T listed] struct {
+	id    string
+	value *T
+}
+
+// UnmarshalJSON reads either.
+func (x *expanded[T]) UnmarshalJSON(text []byte) error {
+	if bytes.Equal(text, []byte("null")) {
+		return nil
+	}
+	if text[0] == '"' {
+		return json.Unmarshal(text, &x.id)
+	}
+	var value T
+	if err := json.Unmarshal(text, &value); err != nil {
+		return err
+	}
+	x.id, x.value = value.key(), &value
+	return nil
+}

@@ -1,0 +1,231 @@
+package stripe
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+)
+
+// The signature is what OpenSSL makes of the documented text:
+// printf '1795262400.{"id":"evt_1","object":"event"}' | openssl dgst -sha256 -hmac whsec_fake
+func TestTheSignatureIsStripes(t *testing.T) {
+	b := connect(t)
+	const body, mac = `{"id":"evt_1","object":"event"}`, "cabc2e637fe308d0e8315f44bc512cfbfa8e96515f9a3722d8820d253cb5b826"
+	for header, want := range map[string]error{
+		"t=1795262400,v1=" + mac: nil,
+		"v1=" + strings.Repeat("0", 64) + ",v1=" + mac + ",t=1795262400": nil, // two secrets, while one replaces the other
+		"t=1795262400,v0=" + mac:      provider.ErrUnsigned, // the old scheme
+		"t=1795262401,v1=" + mac:      provider.ErrUnsigned,
+		"t=1795262400,v1=" + mac[:62]: provider.ErrUnsigned,
+		"t=1795262400,v1=":            provider.ErrUnsigned,
+		"v1=" + mac:                   provider.ErrUnsigned,
+		"":                            provider.ErrUnsigned,
+		strings.Repeat("v1="+strings.Repeat("0", 64)+",", 1000) + "t=1795262400,v1=" + mac: provider.ErrUnsigned,
+	} {
+		_, err := b.Notices(ctx(), provider.Notification{Header: http.Header{signatureHeader: {header}}, Body: []byte(body)})
+		if !errors.Is(err, want) || want == nil && err != nil {
+			t.Errorf("%.80s: %v, want %v", header, err, want)
+		}
+	}
+}
+
+// What was signed long ago, or will be, is a replay.
+func TestANotificationHasAnAge(t *testing.T) {
+	b := connect(t)
+	n := notification("evt_1", "payment_intent.created", object{})
+	for age, ok := range map[time.Duration]bool{0: true, 5 * time.Minute: true, 5*time.Minute + time.Second: false, -4 * time.Minute: true, -6 * time.Minute: false} {
+		b.now = func() time.Time { return providertest.Noon.Add(age) }
+		if _, err := b.Notices(ctx(), n); (err == nil) != ok || !ok && !errors.Is(err, provider.ErrUnsigned) {
+			t.Errorf("%s old: %v, want good: %t", age, err, ok)
+		}
+	}
+}
+
+// Only what ended is news; other objects of the same account are none of ours.
+func TestEventsThatTellNothing(t *testing.T) {
+	b := connect(t)
+	r := request("card.BRA", "01M7ZNEWS-1")
+	b.Charge(ctx(), r)
+	b.Move(r.Reference, providertest.Declined) // on the page: another card may follow
+	c := b.of(r.Reference)
+	foreign := c.intent()
+	foreign["metadata"] = object{"order": "6735"}
+	for kind, of := range map[string]object{
+		"payment_intent.payment_failed": c.intent(), "checkout.session.completed": c.session(false), "payment_intent.created": c.intent(),
+		"payment_intent.succeeded": foreign, "charge.refunded": {"id": "ch_1"}, "customer.created": {"id": "cus_1"},
+	} {
+		if list, err := b.Notices(ctx(), notification("evt_1", kind, of)); err != nil || len(list) != 0 {
+			t.Errorf("%s: %+v %v, want nothing", kind, list, err)
+		}
+	}
+}
+
+// An event of a session is a reason to ask how the session stands now.
+func TestSessionEvents(t *testing.T) {
+	for ending, want := range map[providertest.Ending]pay.OutcomeKind{
+		providertest.Paid: pay.Approved, providertest.Expired: pay.Lapsed, providertest.WrongAmount: pay.Approved,
+	} {
+		b := connect(t)
+		r := request("boleto.BRA", "01M7ZSESSION-1")
+		b.Charge(ctx(), r)
+		old := b.of(r.Reference).session(false)
+		b.Move(r.Reference, ending)
+		list, err := b.Notices(ctx(), notification("evt_9", "checkout.session.async_payment_succeeded", old))
+		if err != nil || len(list) != 1 || list[0].Outcome.Kind != want || list[0].Reference != r.Reference || list[0].ID != "evt_9" {
+			t.Errorf("%s: %+v %v, want %s", ending, list, err, want)
+		}
+		b.line.Fail(providertest.ServerError)
+		if _, err := b.Notices(ctx(), notification("evt_9", "checkout.session.completed", old)); !errors.Is(err, provider.ErrUnreachable) {
+			t.Errorf("while nobody answers: %v, want ErrUnreachable", err)
+		}
+	}
+}
+
+func TestDisputesByStatus(t *testing.T) {
+	for status, want := range map[string]pay.Notice{
+		"needs_response": {Dispute: true, Network: "13.1", RespondBy: providertest.Noon.Add(7 * day)},
+		"under_review":   {Dispute: true, Network: "13.1", RespondBy: providertest.Noon.Add(7 * day)},
+		"won":            {Ruling: pay.DisputeWon}, "lost": {Ruling: pay.DisputeLost},
+		"warning_needs_response": {}, "warning_under_review": {}, "warning_closed": {}, "prevented": {}, "odd": {},
+	} {
+		b := connect(t)
+		r := request("card.MEX", "01M7ZDISPUTE-1")
+		b.Charge(ctx(), r)
+		b.Move(r.Reference, providertest.Disputed)
+		b.of(r.Reference).dispute = status
+		list, err := b.Notices(ctx(), b.Notification(r.Reference))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !want.Dispute && want.Ruling == "" {
+			if len(list) != 0 || (status == "odd") != (len(b.unmapped) == 1) {
+				t.Errorf("%s: %+v, told of %v", status, list, b.unmapped)
+			}
+			continue
+		}
+		n := list[0]
+		if n.Dispute != want.Dispute || n.Ruling != want.Ruling || n.Network != want.Network || !n.RespondBy.Equal(want.RespondBy) ||
+			n.Outcome.Message != "product_not_received" || n.Reference != r.Reference {
+			t.Errorf("%s: %+v, want %+v", status, n, want)
+		}
+		b.line.Fail(providertest.Empty)
+		if _, err := b.Notices(ctx(), b.Notification(r.Reference)); !errors.Is(err, provider.ErrUnreachable) {
+			t.Errorf("while nobody answers: %v, want ErrUnreachable", err)
+		}
+	}
+}
+
+func TestDeclinesByReason(t *testing.T) {
+	for e, want := range map[problem]pay.Outcome{
+		{Code: "card_declined", Decline: "insufficient_funds"}:                       {Code: pay.CodeInsufficientFunds, Decline: "insufficient_funds"},
+		{Code: "card_declined", Decline: "stolen_card"}:                              {Code: pay.CodeFraudBlocked, Decline: "stolen_card"},
+		{Code: "card_declined", Decline: "fraudulent"}:                               {Code: pay.CodeFraudBlocked, Decline: "fraudulent"},
+		{Code: "expired_card"}:                                                       {Code: pay.CodeExpiredCard, Decline: "expired_card"},
+		{Code: "incorrect_cvc"}:                                                      {Code: pay.CodeCardDeclined, Decline: "incorrect_cvc"},
+		{Code: "card_declined", Decline: "do_not_honor"}:                             {Code: pay.CodeCardDeclined, Decline: "do_not_honor", Soft: true},
+		{Code: "card_declined", Decline: "issuer_not_available"}:                     {Code: pay.CodeCardDeclined, Decline: "issuer_not_available", Soft: true},
+		{Code: "processing_error"}:                                                   {Code: pay.CodeCardDeclined, Decline: "processing_error", Soft: true},
+		{Code: "card_declined", Decline: "do_not_honor", Advice: "do_not_try_again"}: {Code: pay.CodeCardDeclined, Decline: "do_not_honor"},
+		{Code: "payment_intent_authentication_failure"}:                              {Code: pay.CodeThreeDSFailed, Decline: "payment_intent_authentication_failure"},
+		{Code: "card_declined", Decline: "moon_phase"}:                               {Code: pay.CodeCardDeclined, Decline: "moon_phase"},
+		{Code: "card_declined", Decline: "moon_phase", Advice: "try_again_later"}:    {Code: pay.CodeCardDeclined, Decline: "moon_phase", Soft: true},
+		{Code: "<script>"}:                                                           {Code: pay.CodeCardDeclined},
+	} {
+		b := connect(t)
+		o := b.refusal(e)
+		if o.Kind != pay.Declined || o.Code != want.Code || o.Decline != want.Decline || o.Soft != want.Soft || o.Message == "" || strings.Contains(strings.ToLower(o.Message), "stripe") {
+			t.Errorf("%+v: %+v, want %+v", e, o, want)
+		}
+		if known := e.Decline != "moon_phase" && e.Code != "<script>"; known == (len(b.unmapped) > 0) {
+			t.Errorf("%+v: told of %v", e, b.unmapped)
+		}
+	}
+}
+
+// A card error in the answer itself is a decline.
+func TestADeclineInTheAnswer(t *testing.T) {
+	b := connect(t)
+	b.Next(providertest.SoftDeclined)
+	if o := b.Charge(ctx(), request("pix.BRA", "01M7ZCARD-1")); o.Kind != pay.Declined || !o.Soft || o.Decline != "processing_error" {
+		t.Errorf("%+v, want a soft decline", o)
+	}
+}
+
+// What Stripe would never say is Unknown, not a crash and not somebody's money.
+func TestHostileAnswers(t *testing.T) {
+	b := connect(t)
+	good := func() object {
+		c := charge{number: 1, method: "pix", Entry: providertest.Entry{Reference: "01M7ZGOOD-1", Local: money.New(5000, "BRL"), Ending: providertest.Paid}}
+		return c.intent()
+	}
+	for name, change := range map[string]func(object){
+		"a negative amount":   func(o object) { o["amount_received"] = -1 },
+		"nothing received":    func(o object) { o["amount_received"] = 0 },
+		"no such currency":    func(o object) { o["currency"] = "zzz" },
+		"an id with a NUL":    func(o object) { o["id"] = "pi_\x00" },
+		"an id too long":      func(o object) { o["id"] = strings.Repeat("p", 300) },
+		"no id":               func(o object) { delete(o, "id") },
+		"another object":      func(o object) { o["object"] = "charge" },
+		"no instructions":     func(o object) { o["status"] = "requires_action" },
+		"a code with a NUL":   func(o object) { o["status"], o["next_action"] = "requires_action", pixCode("00\x00") },
+		"a code of a book":    func(o object) { o["status"], o["next_action"] = "requires_action", pixCode(strings.Repeat("0", 5000)) },
+		"no payment method":   func(o object) { o["status"] = "requires_payment_method" },
+		"manual capture":      func(o object) { o["status"] = "requires_capture" },
+		"a status with a NUL": func(o object) { o["status"] = "succ\x00eeded" },
+	} {
+		of := good()
+		change(of)
+		if o := b.intent(decode[intent](t, of), request("pix.BRA", "01M7ZGOOD-1")); o.Kind != pay.Unknown || o.Local != (money.Amount{}) {
+			t.Errorf("%s: %+v, want unknown", name, o)
+		}
+	}
+	for name, address := range map[string]string{"javascript": "javascript:alert(1)", "plain HTTP": "http://checkout.test/", "none": "", "a break": "https://checkout.test/\r\n"} {
+		s := session{ID: "cs_1", Object: "checkout.session", Status: "open", URL: address}
+		if o := b.session(s, request("card.BRA", "01M7ZGOOD-1")); o.Kind != pay.Unknown || o.FormURL != "" {
+			t.Errorf("%s: %+v, want unknown", name, o)
+		}
+	}
+	for _, word := range b.unmapped {
+		if strings.ContainsRune(word, 0) {
+			t.Errorf("told of %q", word)
+		}
+	}
+}
+
+func pixCode(data string) object {
+	return object{"type": "pix_display_qr_code", "pix_display_qr_code": object{"data": data}}
+}
+
+func decode[T any](t *testing.T, of object) (value T) {
+	t.Helper()
+	text, err := json.Marshal(of)
+	if err == nil {
+		err = json.Unmarshal(text, &value)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+// No body, however signed, makes the reader fall over.
+func FuzzNotices(f *testing.F) {
+	f.Add([]byte(`{"id":"evt_1","object":"event","type":"payment_intent.succeeded","data":{"object":{"id":"pi_1","object":"payment_intent","status":"succeeded","amount_received":1,"currency":"brl","metadata":{"cascada_reference":"X-1"}}}}`))
+	f.Add([]byte(`{"id":"evt_1","object":"event","type":"charge.dispute.created","data":{"object":{"id":"du_1","payment_intent":5}}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		b := &Provider{base: "http://127.0.0.1:0", secret: []byte(testSecret), client: http.DefaultClient,
+			now: func() time.Time { return providertest.Noon }, unmapped: func(string) {}}
+		n := provider.Notification{Body: body, Header: http.Header{signatureHeader: {signature(body, testSecret, providertest.Noon.Unix())}}}
+		if _, err := b.Notices(ctx(), n); errors.Is(err, provider.ErrUnsigned) {
+			t.Error("our own signature was refused")
+		}
+	})
+}

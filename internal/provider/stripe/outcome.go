@@ -1,0 +1,201 @@
+package stripe
+
+import (
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// intent is what we read of a PaymentIntent.
+type intent struct {
+	ID       string            `json:"id"`
+	Object   string            `json:"object"`
+	Status   string            `json:"status"`
+	Received int64             `json:"amount_received"`
+	Currency string            `json:"currency"`
+	Canceled string            `json:"cancellation_reason"`
+	Metadata map[string]string `json:"metadata"`
+	Error    *problem          `json:"last_payment_error"`
+	Next     *struct {
+		Pix struct {
+			Data string `json:"data"`
+		} `json:"pix_display_qr_code"`
+		OXXO struct {
+			Number string `json:"number"`
+		} `json:"oxxo_display_details"`
+		Boleto struct {
+			Page string `json:"hosted_voucher_url"`
+		} `json:"boleto_display_details"`
+		Transfer struct {
+			Reference string `json:"reference"`
+			Addresses []struct {
+				SPEI struct {
+					CLABE  string `json:"clabe"`
+					Bank   string `json:"bank_name"`
+					Holder string `json:"account_holder_name"`
+				} `json:"spei"`
+			} `json:"financial_addresses"`
+		} `json:"display_bank_transfer_instructions"`
+	} `json:"next_action"`
+}
+
+func (i intent) key() string       { return i.ID }
+func (i intent) reference() string { return i.Metadata[referenceKey] }
+
+// session is what we read of a Checkout Session. Its intent is an id in lists
+// and an object where we ask for that.
+type session struct {
+	ID       string            `json:"id"`
+	Object   string            `json:"object"`
+	Status   string            `json:"status"`
+	URL      string            `json:"url"`
+	Metadata map[string]string `json:"metadata"`
+	Intent   expanded[intent]  `json:"payment_intent"`
+}
+
+func (s session) key() string       { return s.ID }
+func (s session) reference() string { return s.Metadata[referenceKey] }
+
+// intent is how a PaymentIntent stands.
+func (p *Provider) intent(i intent, r provider.Request) pay.Outcome {
+	if i.Object != "payment_intent" || !id(i.ID) {
+		return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
+	}
+	o := pay.Outcome{Kind: pay.Unknown, ProviderRef: i.ID}
+	switch i.Status {
+	case "succeeded":
+		return approved(i, o, r)
+	case "processing":
+		o.Kind, o.FormURL = pay.Awaiting, r.PageURL
+		o.Data, _ = i.data(r.Rail)
+	case "requires_action":
+		data, ok := i.data(r.Rail)
+		if !ok { // there is a charge, and nothing to pay it with
+			o.Decline = "broken_answer"
+			return o
+		}
+		o.Kind, o.FormURL, o.Data = pay.Awaiting, r.PageURL, data
+	case "requires_payment_method": // the attempt failed, and nobody makes another
+		if i.Error == nil {
+			p.strange("requires_payment_method without an error")
+			return o
+		}
+		o = p.refusal(*i.Error)
+		o.ProviderRef = i.ID
+	case "canceled":
+		o.Kind = pay.Lapsed
+		if i.Canceled == "fraudulent" {
+			o.Kind, o.Code, o.Decline, o.Message = pay.Declined, pay.CodeFraudBlocked, "fraudulent", "the risk engine blocked the payment"
+		}
+	default: // requires_confirmation and requires_capture are not for what we ask
+		p.strange(i.Status)
+	}
+	return o
+}
+
+func approved(i intent, o pay.Outcome, r provider.Request) pay.Outcome {
+	currency, err := money.ParseCurrency(strings.ToUpper(i.Currency))
+	if err != nil || i.Received <= 0 {
+		o.Decline = "broken_answer"
+		return o
+	}
+	o.Kind, o.FormURL, o.Local = pay.Approved, r.PageURL, money.New(i.Received, currency)
+	return o
+}
+
+// session is how a Checkout Session stands.
+func (p *Provider) session(s session, r provider.Request) pay.Outcome {
+	if s.Object != "checkout.session" || !id(s.ID) {
+		return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
+	}
+	o := pay.Outcome{Kind: pay.Unknown, ProviderRef: s.ID}
+	i := s.Intent.value
+	switch {
+	case i != nil && i.Status == "succeeded":
+		o = approved(*i, o, r)
+	case s.Status == "open":
+		if o.FormURL = link(s.URL); o.FormURL == "" {
+			o.Decline = "broken_answer"
+			return o
+		}
+		o.Kind = pay.Awaiting
+	case s.Status == "expired":
+		o.Kind = pay.Lapsed
+		if i != nil && i.Error != nil { // why the last card was declined
+			o.Decline = p.refusal(*i.Error).Decline
+		}
+	case s.Status == "complete" && i != nil:
+		o = p.intent(*i, r)
+		o.ProviderRef = s.ID
+	case s.Status == "complete": // paid without a payment: not what we asked for
+		p.strange("complete without a payment")
+	default:
+		p.strange(s.Status)
+	}
+	return o
+}
+
+// data is what the shopper pays with, and whether it is what the rail needs.
+func (i intent) data(rail string) (d pay.PaymentData, ok bool) {
+	if i.Next == nil {
+		return d, false
+	}
+	switch name, _ := method(rail); name {
+	case "pix":
+		d.QRCode = i.Next.Pix.Data
+		return d, d.QRCode != "" && d.QRCode == clean(d.QRCode, 2000)
+	case "oxxo":
+		d.Reference, d.Barcode = i.Next.OXXO.Number, i.Next.OXXO.Number
+		return d, digits(d.Reference, 8, 48)
+	case "customer_balance":
+		for _, a := range i.Next.Transfer.Addresses {
+			if digits(a.SPEI.CLABE, 18, 18) {
+				return pay.PaymentData{
+					CLABE: a.SPEI.CLABE, Bank: clean(a.SPEI.Bank, 100), Beneficiary: clean(a.SPEI.Holder, 100),
+					Reference: clean(i.Next.Transfer.Reference, 50),
+				}, true
+			}
+		}
+		return d, false
+	}
+	return d, true // the shopper is on Stripe's page
+}
+
+// strange tells of a word that we have no meaning for.
+func (p *Provider) strange(word string) { p.unmapped(clean(word, 64)) }
+
+// id reports whether a text can be an id of Stripe's.
+func id(text string) bool { return plain(text) && len(text) <= 255 }
+
+// link is an address where a shopper may be sent, or "".
+func link(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" || u.Host == "" || !plain(text) || len(text) > 5000 {
+		return ""
+	}
+	return text
+}
+
+func digits(text string, least, most int) bool {
+	return len(text) >= least && len(text) <= most && strings.Trim(text, "0123456789") == ""
+}
+
+// clean is a text of somebody else's as we may keep and show it.
+func clean(text string, most int) string {
+	text = strings.Map(func(c rune) rune {
+		if c == utf8.RuneError || !unicode.IsPrint(c) {
+			return -1
+		}
+		return c
+	}, text)
+	for len(text) > most {
+		_, size := utf8.DecodeLastRuneInString(text)
+		text = text[:len(text)-size]
+	}
+	return text
+}

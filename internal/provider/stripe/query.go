@@ -1,0 +1,163 @@
+package stripe
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+const (
+	// maxPages bounds a search, at a hundred objects a page.
+	maxPages = 50
+	// skew is how much Stripe's clock and ours may differ.
+	skew = 5 * time.Minute
+	// made is how long after it was asked for a charge may be made: the call's own
+	// time and a wide margin.
+	made = 15 * time.Minute
+)
+
+// Query asks what became of a charge.
+func (p *Provider) Query(ctx context.Context, r provider.Request) pay.Outcome {
+	_, hosted := method(r.Rail)
+	switch {
+	case hosted && strings.HasPrefix(r.ProviderRef, "cs_"):
+		return p.readSession(ctx, r.ProviderRef, r)
+	case hosted:
+		s, o := find[session](ctx, p, "/v1/checkout/sessions", r)
+		if o != nil {
+			return *o
+		}
+		return p.readSession(ctx, s.ID, r) // the list does not hold the intent
+	case r.ProviderRef != "":
+		var i intent
+		if f := p.get(ctx, "/v1/payment_intents/"+url.PathEscape(r.ProviderRef), nil, &i); f != nil {
+			return f.asked() // also 404: what was there once cannot never have been
+		}
+		if i.reference() != r.Reference {
+			return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
+		}
+		return p.intent(i, r)
+	}
+	i, o := find[intent](ctx, p, "/v1/payment_intents", r)
+	if o != nil {
+		return *o
+	}
+	return p.intent(i, r)
+}
+
+func (p *Provider) readSession(ctx context.Context, id string, r provider.Request) pay.Outcome {
+	s, f := p.loadSession(ctx, id)
+	if f != nil {
+		return f.asked()
+	}
+	if s.reference() != r.Reference {
+		return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
+	}
+	return p.session(s, r)
+}
+
+func (p *Provider) loadSession(ctx context.Context, id string) (s session, f *failure) {
+	f = p.get(ctx, "/v1/checkout/sessions/"+url.PathEscape(id), url.Values{"expand[]": {"payment_intent"}}, &s)
+	return s, f
+}
+
+// listed is an object that can be found in a list.
+type listed interface {
+	key() string
+	reference() string
+}
+
+// find looks for the object with our reference among those made since the
+// payment was. Where there is none, the outcome says whether that is proven.
+func find[T listed](ctx context.Context, p *Provider, path string, r provider.Request) (found T, o *pay.Outcome) {
+	query := p.since(r)
+	query.Set("limit", "100")
+	for range maxPages {
+		var list page[T]
+		if f := p.get(ctx, path, query, &list); f != nil {
+			asked := f.asked()
+			return found, &asked
+		}
+		if !list.whole() {
+			return found, &pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
+		}
+		for _, object := range list.Data {
+			if object.reference() == r.Reference {
+				return object, nil
+			}
+		}
+		if !list.HasMore {
+			return found, &pay.Outcome{Kind: pay.Missing}
+		}
+		if len(list.Data) == 0 {
+			break
+		}
+		query.Set("starting_after", list.Data[len(list.Data)-1].key())
+	}
+	return found, &pay.Outcome{Kind: pay.Unknown, Decline: "too_many_to_look_through"}
+}
+
+// since bounds a list by the time of the call, which is in the merchant's clock:
+// that one may have been moved ahead since, so its age counts, not its time.
+func (p *Provider) since(r provider.Request) url.Values {
+	query := url.Values{}
+	age := r.Now.Sub(r.Sent)
+	if r.Sent.IsZero() || age < 0 {
+		return query
+	}
+	now := p.now()
+	from := now.Add(-age)
+	query.Set("created[gte]", strconv.FormatInt(from.Add(-skew).Unix(), 10))
+	if r.Now.Sub(now).Abs() < time.Minute {
+		query.Set("created[lte]", strconv.FormatInt(from.Add(made).Unix(), 10))
+	}
+	return query
+}
+
+// Cancel cancels an intent or expires a session. A session whose boleto has been
+// issued cannot be expired any more: Unknown, until the boleto is paid or
+// expires.
+func (p *Provider) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
+	if r.ProviderRef == "" {
+		o := p.Query(ctx, r)
+		if o.Kind != pay.Awaiting {
+			return ended(o)
+		}
+		r.ProviderRef = o.ProviderRef
+	}
+	var o pay.Outcome
+	var f *failure
+	id := url.PathEscape(r.ProviderRef)
+	if strings.HasPrefix(r.ProviderRef, "cs_") {
+		var s session
+		if f = p.post(ctx, "/v1/checkout/sessions/"+id+"/expire", url.Values{"expand[]": {"payment_intent"}}, "", &s); f == nil {
+			o = p.session(s, r)
+		}
+	} else {
+		var i intent
+		if f = p.post(ctx, "/v1/payment_intents/"+id+"/cancel", url.Values{}, "", &i); f == nil {
+			o = p.intent(i, r)
+		}
+	}
+	if f != nil { // also where it had ended before
+		o = p.Query(ctx, r)
+	}
+	return ended(o)
+}
+
+// ended is what a cancel may say, of how a charge stands.
+func ended(o pay.Outcome) pay.Outcome {
+	switch o.Kind {
+	case pay.Approved, pay.Lapsed:
+		return o
+	case pay.Declined, pay.Missing: // nobody can pay it
+		o.Kind = pay.Lapsed
+		return o
+	}
+	return pay.Outcome{Kind: pay.Unknown, Decline: o.Decline, ProviderRef: o.ProviderRef}
+}

@@ -1,0 +1,172 @@
+// Package stripe takes payments at Stripe: Pix, OXXO and SPEI with the code
+// shown on our own page, cards and boletos on Stripe's hosted one.
+//
+// # What is asked of Stripe
+//
+//   - Pix, OXXO, SPEI: a PaymentIntent, made and confirmed in one call. SPEI is
+//     a bank transfer to a customer balance, so a Customer of its own comes
+//     first: its CLABE belongs to one payment.
+//   - Cards and boletos: a Checkout Session in payment mode. We see no card, and a
+//     boleto needs a street address, which we do not have; Stripe's page asks for
+//     both, and plays the issuer's challenges. A card that is declined there may
+//     be followed by another one until the session expires, so a decline is told
+//     by nobody before that.
+//
+// # Our reference
+//
+// It is in the metadata of whatever is made, and it is the Idempotency-Key of
+// the call that makes it. Stripe keeps a key for at least 24 hours and then
+// forgets it: after that only a question says whether there was a charge, and
+// the caller asks before it charges again.
+//
+// Query under our reference lists what was created since the payment was and
+// compares metadata. That is a proof: lists tell at once of what was made, which
+// Stripe's search, a minute late by its own account and an hour on a bad day, does
+// not. Repeating the call with its key would prove as much and would make the
+// charge that was not there. A list longer than maxPages proves nothing. What
+// remains is a call that Stripe works on for longer than the caller waits before
+// it asks; the caller's lease is more than twice its timeout.
+//
+// # What was checked, and where
+//
+// Paths, fields, types, enumerations and the states of PaymentIntent, Checkout
+// Session, Refund, Dispute and errors: Stripe's OpenAPI document of the version
+// below, as published in stripe/openapi, and every request that this package
+// makes is played against stripe-mock, which validates it by that document.
+// Idempotency keys, the freshness of search and lists, eight digits of an amount,
+// boletos without refunds, refunds of bank transfers (to the shopper's bank,
+// whose details Stripe may have to ask for by e-mail; 45 days), the days of a
+// voucher, the signature of notifications: docs.stripe.com.
+//
+// Not checked against Stripe itself, for want of an account: which rails an
+// account of which country is given, whether Pix insists on a tax id, whether
+// the intent of a boleto that was issued can be canceled.
+package stripe
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+const (
+	base = "https://api.stripe.com"
+	// version is the API's, sent with every call, so that an account's default
+	// changes nothing for us.
+	version = "2026-08-26.dahlia"
+	// referenceKey is our reference in the metadata. It names us: the account may
+	// serve other systems, whose objects are none of ours.
+	referenceKey = "cascada_reference"
+	// hostedKey marks the intents of Checkout Sessions, whose failures are not
+	// final.
+	hostedKey = "cascada_hosted"
+)
+
+// Adapter is what the operator may open accounts at.
+func Adapter() provider.Adapter {
+	return provider.Adapter{
+		Name: "stripe",
+		Fields: []provider.Field{
+			{Name: "secretKey", Doc: "Dashboard, Developers, API keys: a secret key (sk_…), or a restricted one (rk_…) " +
+				"that may write PaymentIntents, Checkout Sessions, Customers and Refunds and read Disputes"},
+			{Name: "webhookSecret", Doc: "Dashboard, Developers, Webhooks: the endpoint's signing secret (whsec_…). The endpoint wants the events " +
+				"payment_intent.*, checkout.session.* and charge.dispute.*"},
+		},
+		Rails: []string{
+			"pix.BRA", "boleto.BRA", "cash.oxxo.MEX", "spei.MEX",
+			"card.ARG", "card.BOL", "card.BRA", "card.CHL", "card.COL", "card.CRI", "card.DOM", "card.ECU", "card.GTM",
+			"card.HND", "card.MEX", "card.PAN", "card.PER", "card.PRY", "card.SLV", "card.URY", "card.USA",
+		},
+		Open: open,
+	}
+}
+
+// Provider is an account at Stripe.
+type Provider struct {
+	account string
+	base    string
+	key     string
+	secret  []byte
+	client  *http.Client
+	now     func() time.Time
+	// unmapped is told the words of Stripe's that we have no meaning for.
+	unmapped func(string)
+}
+
+func open(a provider.Account) (provider.Provider, error) {
+	p := &Provider{
+		account: a.ID, base: base, key: a.Credentials["secretKey"], secret: []byte(a.Credentials["webhookSecret"]),
+		client: a.Client, now: a.Now, unmapped: a.Unmapped,
+	}
+	if a.BaseURL != "" {
+		p.base = strings.TrimSuffix(a.BaseURL, "/")
+	}
+	environment := "test_"
+	if a.Live {
+		environment = "live_"
+	}
+	kind, rest, _ := strings.Cut(p.key, "_")
+	switch {
+	case kind != "sk" && kind != "rk" || !plain(p.key):
+		return nil, &provider.FieldError{Field: "secretKey", Reason: "it has to begin with sk_ or rk_"}
+	case !strings.HasPrefix(rest, environment):
+		return nil, &provider.FieldError{Field: "secretKey", Reason: "it is a key of the other environment: want one with " + environment}
+	case !strings.HasPrefix(string(p.secret), "whsec_") || !plain(string(p.secret)):
+		return nil, &provider.FieldError{Field: "webhookSecret", Reason: "it has to begin with whsec_"}
+	}
+	return p, nil
+}
+
+// Check lists at most one payment: it costs nothing, and needs the right that
+// every question needs.
+func (p *Provider) Check(ctx context.Context) error {
+	var list page[intent]
+	f := p.get(ctx, "/v1/payment_intents", url.Values{"limit": {"1"}}, &list)
+	switch {
+	case f == nil && list.whole():
+		return nil
+	case f == nil:
+		return errors.New("the answer is not the provider's: is the address right?")
+	case f.status == http.StatusUnauthorized:
+		return errors.New("the secret key is not valid")
+	case f.status == http.StatusForbidden:
+		return errors.New("the secret key may not read payments")
+	}
+	return errors.New("the provider cannot be asked now: " + f.outcome.Decline)
+}
+
+// method is how a rail is called at Stripe, and whether the shopper pays on
+// Stripe's page.
+func method(rail string) (name string, hosted bool) {
+	switch rail {
+	case "pix.BRA":
+		return "pix", false
+	case "cash.oxxo.MEX":
+		return "oxxo", false
+	case "spei.MEX":
+		return "customer_balance", false
+	case "boleto.BRA":
+		return "boleto", true
+	}
+	return "card", true
+}
+
+// refundable reports whether Stripe gives the money of a rail back. What was
+// paid in cash or by boleto goes back by other ways.
+func refundable(rail string) bool { return rail != "boleto.BRA" && rail != "cash.oxxo.MEX" }
+
+// plain reports whether a text is printable ASCII without spaces, as ids, keys
+// and words are.
+func plain(text string) bool {
+	for _, c := range []byte(text) {
+		if c <= ' ' || c > '~' {
+			return false
+		}
+	}
+	return text != ""
+}

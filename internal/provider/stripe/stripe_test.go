@@ -1,0 +1,300 @@
+package stripe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+)
+
+func credentials() map[string]string {
+	return map[string]string{"secretKey": testKey, "webhookSecret": testSecret}
+}
+
+// samples has a charge for every rail.
+func samples() map[string]provider.Request {
+	buyer := pay.Buyer{Email: "ana@example.com", Name: "Ana Souza", Document: "52998224725", IP: "203.0.113.9"}
+	of := func(minor int64, c money.Currency, country string) provider.Request {
+		return provider.Request{Local: money.New(minor, c), Amount: money.New(1000, money.USD), Country: country, Buyer: buyer}
+	}
+	list := map[string]provider.Request{
+		"pix.BRA": of(5000, money.BRL, "BRA"), "boleto.BRA": of(5000, money.BRL, "BRA"),
+		"cash.oxxo.MEX": of(19_950, money.MXN, "MEX"), "spei.MEX": of(100_000, money.MXN, "MEX"),
+	}
+	for country, currency := range map[string]money.Currency{
+		"ARG": "ARS", "BOL": "BOB", "BRA": "BRL", "CHL": "CLP", "COL": "COP", "CRI": "CRC", "DOM": "DOP", "ECU": "USD", "GTM": "GTQ", "HND": "HNL",
+		"MEX": "MXN", "PAN": "USD", "PER": "PEN", "PRY": "PYG", "SLV": "USD", "URY": "UYU", "USA": "USD",
+	} {
+		r := of(123_400, currency, country)
+		r.Sync = true
+		list["card."+country] = r
+	}
+	return list
+}
+
+func suite(f func() *fake) providertest.Suite {
+	s := providertest.Suite{
+		Adapter: Adapter(), Credentials: credentials(), Charges: samples(),
+		New:    func(*testing.T) providertest.Fake { return f() },
+		Hosted: map[string]string{"boleto.BRA": "docs: Checkout, boleto"},
+		Amounts: map[string][]money.Amount{
+			"pix.BRA":  {money.New(1, "BRL"), money.New(99_999_999, "BRL")}, // 0.01, and eight digits
+			"card.CHL": {money.New(1, "CLP"), money.New(99_999_999, "CLP")}, // no decimals
+			"card.PRY": {money.New(1, "PYG")},
+			"card.COL": {money.New(1, "COP"), money.New(123_456_00, "COP")}, // two decimals, whatever a shop prints
+			"spei.MEX": {money.New(1, "MXN")},
+		},
+		Unrefundable: map[string]string{
+			"boleto.BRA": "docs.stripe.com/payments/boleto: Refunds / Partial refunds: No / No", "cash.oxxo.MEX": "docs.stripe.com/payments/oxxo: No / No",
+		},
+	}
+	for rail := range s.Charges {
+		if _, hosted := method(rail); hosted {
+			s.Hosted[rail] = "docs.stripe.com/payments/checkout: a session stays open after a decline"
+		}
+	}
+	return s
+}
+
+func TestAdapter(t *testing.T) { suite(newFake).Run(t) }
+
+// What goes wrong on the line is the same on the hosted rails, and so is what is
+// found on a later page of a list.
+func TestHostedRailsAndLongLists(t *testing.T) {
+	s := suite(func() *fake {
+		f := newFake()
+		f.page = 1
+		return f
+	})
+	s.Adapter.Rails, s.Charges, s.Amounts = []string{"card.MEX"}, map[string]provider.Request{"card.MEX": s.Charges["card.MEX"]}, nil
+	s.Run(t)
+}
+
+// bench is the adapter, connected to the fake.
+type bench struct {
+	*Provider
+	*fake
+	line     *providertest.Line
+	unmapped []string
+}
+
+func connect(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{fake: newFake()}
+	b.line = providertest.Connect(t, b.fake)
+	p, err := open(provider.Account{
+		ID: "acc", BaseURL: b.line.URL, Credentials: credentials(), Client: b.line.Client(),
+		Now: func() time.Time { return providertest.Noon }, Unmapped: func(word string) { b.unmapped = append(b.unmapped, word) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Provider = p.(*Provider)
+	return b
+}
+
+// request is the sample of a rail.
+func request(rail, reference string) provider.Request {
+	r := samples()[rail]
+	r.Rail, r.Reference, r.PageURL = rail, reference, providertest.Page
+	r.Created, r.Sent, r.Now, r.Expires = providertest.Noon, providertest.Noon, providertest.Noon, providertest.Noon.Add(30*time.Minute)
+	return r
+}
+
+func ctx() context.Context { return context.Background() }
+
+// A deadline moves with the clock, so a repeated call may differ from the one
+// that its key stands for: then what was made is the answer, and not an error.
+func TestARepeatedChargeWithAnotherDeadline(t *testing.T) {
+	b := connect(t)
+	r := request("card.BRA", "01M7ZAGAIN-1")
+	first := b.Charge(ctx(), r)
+	r.Now = r.Now.Add(10 * time.Minute)
+	b.now = func() time.Time { return r.Now }
+	again := b.Charge(ctx(), r)
+	if again.Kind != pay.Awaiting || again.ProviderRef != first.ProviderRef || len(b.Books()) != 1 {
+		t.Errorf("the second call: %+v, want what the first made: %+v", again, first)
+	}
+}
+
+// A list that is longer than we look through proves nothing.
+func TestALongListIsNoProof(t *testing.T) {
+	b := connect(t)
+	b.page = 1
+	for n := range maxPages + 1 {
+		b.Charge(ctx(), request("pix.BRA", fmt.Sprintf("01M7ZLONG%d-1", n)))
+	}
+	if o := b.Query(ctx(), request("pix.BRA", "01M7ZNEVER-1")); o.Kind != pay.Unknown {
+		t.Errorf("after %d pages: %s, want unknown", maxPages, o.Kind)
+	}
+	if o := b.Query(ctx(), request("pix.BRA", "01M7ZLONG5-1")); o.Kind != pay.Awaiting {
+		t.Errorf("on page 46: %s, want pending", o.Kind)
+	}
+	b.page = 100
+	if o := b.Query(ctx(), request("pix.BRA", "01M7ZNEVER-1")); o.Kind != pay.Missing {
+		t.Errorf("on one page: %s, want missing", o.Kind)
+	}
+}
+
+// The merchant's clock may have been moved ahead since the payment was made.
+func TestAMovedClockHidesNoCharge(t *testing.T) {
+	b := connect(t)
+	r := request("pix.BRA", "01M7ZMOVED-1")
+	r.Sent, r.Now = r.Sent.Add(90*day), r.Now.Add(90*day)
+	b.Charge(ctx(), r)
+	r.Now = r.Now.Add(30 * day)
+	if o := b.Query(ctx(), r); o.Kind != pay.Awaiting {
+		t.Errorf("%s, want pending", o.Kind)
+	}
+}
+
+// A charge whose id we have cannot never have been: another account's key, say,
+// proves nothing.
+func TestAChargeThatWasThereIsNotMissing(t *testing.T) {
+	for rail, ref := range map[string]string{"pix.BRA": "pi_999", "card.BRA": "cs_test_999"} {
+		b := connect(t)
+		r := request(rail, "01M7ZGONE-1")
+		r.ProviderRef = ref
+		if o := b.Query(ctx(), r); o.Kind != pay.Unknown {
+			t.Errorf("%s: %s, want unknown", rail, o.Kind)
+		}
+	}
+}
+
+// Somebody else's charge is not ours, whatever its id.
+func TestAnotherChargesIDTellsNothing(t *testing.T) {
+	for _, rail := range []string{"pix.BRA", "card.BRA"} {
+		b := connect(t)
+		r := request(rail, "01M7ZMINE-1")
+		r.ProviderRef = b.Charge(ctx(), request(rail, "01M7ZOTHER-1")).ProviderRef
+		b.Move("01M7ZOTHER-1", providertest.Paid)
+		if o := b.Query(ctx(), r); o.Kind != pay.Unknown {
+			t.Errorf("%s: %s, want unknown", rail, o.Kind)
+		}
+	}
+}
+
+func TestVouchersLiveAsLongAsTheShopperWasPromised(t *testing.T) {
+	for window, want := range map[time.Duration]string{time.Hour: "1", day: "1", day + time.Second: "2", 3 * day: "3", 30 * day: "7"} {
+		b := connect(t)
+		r := request("cash.oxxo.MEX", "01M7ZDAYS-1")
+		r.Expires = r.Created.Add(window)
+		b.Charge(ctx(), r)
+		if got := b.seen[0].Get("payment_method_options[oxxo][expires_after_days]"); got != want {
+			t.Errorf("%s: %s days, want %s", window, got, want)
+		}
+	}
+}
+
+// What Stripe would refuse is not sent.
+func TestChargesThatLackSomething(t *testing.T) {
+	for want, change := range map[string]func(*provider.Request){
+		"buyer_name_missing":     func(r *provider.Request) { r.Buyer.Name = "" },
+		"buyer_email_missing":    func(r *provider.Request) { r.Buyer.Email = "" },
+		"currency_not_supported": func(r *provider.Request) { r.Local = money.New(100, "ISK") },
+		"invalid_amount":         func(r *provider.Request) { r.Local.Minor = -1 },
+	} {
+		b := connect(t)
+		r := request("cash.oxxo.MEX", "01M7ZLACK-1")
+		change(&r)
+		if o := b.Charge(ctx(), r); o.Kind != pay.Errored || o.Decline != want || b.line.Calls() != 0 {
+			t.Errorf("want %s and no call: %+v after %d", want, o, b.line.Calls())
+		}
+	}
+	b := connect(t)
+	r := request("pix.BRA", "01M7ZLARGE-1")
+	r.Local.Minor = 100_000_000
+	if o := b.Charge(ctx(), r); o.Kind != pay.Errored || o.Decline != "amount_too_large" {
+		t.Errorf("nine digits: %+v", o)
+	}
+}
+
+// A transfer needs a customer first. Without one nobody is asked for money.
+func TestATransferHasItsOwnCustomer(t *testing.T) {
+	b := connect(t)
+	o := b.Charge(ctx(), request("spei.MEX", "01M7ZSPEI-1"))
+	want := pay.PaymentData{CLABE: "646180111812345678", Bank: "BANAMEX", Beneficiary: "Loja de Prueba", Reference: "KZQLP4R2"}
+	if o.Data != want || b.seen[1].Get("customer") != "cus_01M7ZSPEI-1" {
+		t.Errorf("%+v for %v", o, b.seen[1])
+	}
+	b = connect(t)
+	b.line.Fail(providertest.BrokenAfter)
+	if o := b.Charge(ctx(), request("spei.MEX", "01M7ZSPEI-1")); o.Kind != pay.Unavailable || len(b.Books()) != 0 {
+		t.Errorf("without a customer: %+v", o)
+	}
+}
+
+func TestRefundsByStatus(t *testing.T) {
+	for status, want := range map[string]pay.OutcomeKind{
+		"succeeded": pay.Approved, "pending": pay.Awaiting, "requires_action": pay.Awaiting, "failed": pay.Declined, "canceled": pay.Declined, "odd": pay.Unknown,
+	} {
+		b := connect(t)
+		r := request("spei.MEX", "01M7ZBACK-1")
+		b.Charge(ctx(), r)
+		b.Move(r.Reference, providertest.Paid)
+		b.fake.refunds = status
+		back := provider.RefundRequest{Reference: "CLM1-1", Charge: r, Local: money.New(100, "MXN")}
+		if o := b.Refund(ctx(), back); o.Kind != want || o.Kind == pay.Declined && o.Decline == "" {
+			t.Errorf("%s: %+v, want %s", status, o, want)
+		}
+		if o := b.QueryRefund(ctx(), back); o.Kind != want || o.Local != back.Local {
+			t.Errorf("asked, %s: %+v, want %s", status, o, want)
+		}
+		if (status == "odd") != (len(b.unmapped) > 0) {
+			t.Errorf("%s: told of %v", status, b.unmapped)
+		}
+	}
+}
+
+// Nothing was paid, so nothing goes back.
+func TestARefundOfWhatWasNeverPaid(t *testing.T) {
+	b := connect(t)
+	r := request("card.BRA", "01M7ZOPEN-1")
+	for range 2 {
+		if o := b.Refund(ctx(), provider.RefundRequest{Reference: "CLM1-1", Charge: r, Local: r.Local}); o.Kind != pay.Declined {
+			t.Errorf("%+v, want declined", o)
+		}
+		r.ProviderRef = b.Charge(ctx(), r).ProviderRef
+	}
+}
+
+func TestCredentialsThatCannotBeOnes(t *testing.T) {
+	for field, values := range map[string][]string{
+		"secretKey":     {"pk_test_1", "sk_live_1", "rk_live_1", "sk_test_1\n", "sk_", "test_1"},
+		"webhookSecret": {"sk_test_1", "whsec_ 1"},
+	} {
+		for _, value := range values {
+			c := credentials()
+			c[field] = value
+			_, err := open(provider.Account{Credentials: c})
+			var wrong *provider.FieldError
+			if !errors.As(err, &wrong) || wrong.Field != field || strings.Contains(err.Error(), value) {
+				t.Errorf("%s %q: %v", field, value, err)
+			}
+		}
+	}
+	c := credentials()
+	c["secretKey"] = "rk_live_1"
+	if _, err := open(provider.Account{Credentials: c, Live: true}); err != nil {
+		t.Errorf("a restricted key: %v", err)
+	}
+}
+
+// A wrong key is told in words, and is in no error.
+func TestAWrongKey(t *testing.T) {
+	b := connect(t)
+	b.key = "sk_test_wrong"
+	if err := b.Check(ctx()); err == nil || !strings.Contains(err.Error(), "not valid") || strings.Contains(err.Error(), b.key) {
+		t.Errorf("%v", err)
+	}
+	if o := b.Charge(ctx(), request("pix.BRA", "01M7ZKEY-1")); o.Kind != pay.Errored {
+		t.Errorf("a charge: %+v", o)
+	}
+}

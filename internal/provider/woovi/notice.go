@@ -1,0 +1,159 @@
+package woovi
+
+import (
+	"context"
+	"crypto"
+	"crypto/hmac"
+	"crypto/rsa"
+	"crypto/sha1" // X-OpenPix-Signature is HMAC-SHA1, which Woovi calls deprecated
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+const (
+	signatureHeader = "X-Webhook-Signature" // RSA-SHA256 of the body, Base64
+	hmacHeader      = "X-Openpix-Signature" // HMAC-SHA1 of the body, Base64
+)
+
+// event is a notification. Only what it is about is taken from it.
+type event struct {
+	Event  string `json:"event"`
+	Charge *struct {
+		CorrelationID string `json:"correlationID"`
+	} `json:"charge"`
+	Dispute *struct {
+		EndToEndID string `json:"endToEndId"`
+		Reason     string `json:"disputeReason"`
+	} `json:"dispute"`
+}
+
+// Notices reads a notification of a charge or of a dispute. What a charge has
+// come to is asked; so is whose transaction a dispute is of.
+func (c *client) Notices(ctx context.Context, n provider.Notification) ([]pay.Notice, error) {
+	if !c.signed(n) {
+		return nil, provider.ErrUnsigned
+	}
+	var e event
+	if err := decode(n.Body, &e); err != nil {
+		return nil, errors.New("woovi: the notification is no JSON")
+	}
+	// The prefix is OPENPIX, or woovi in newer examples.
+	name := e.Event[strings.Index(e.Event, ":")+1:]
+	switch {
+	case strings.HasPrefix(name, "CHARGE_") && e.Charge != nil:
+		return c.charged(ctx, clean(name, 64), clean(e.Charge.CorrelationID, 255), n.Body)
+	case strings.HasPrefix(name, "DISPUTE_") && e.Dispute != nil:
+		return c.disputed(ctx, e, name, n.Body)
+	}
+	return nil, nil // of something else, or Woovi's trial of the address
+}
+
+// signed checks the signatures on the bytes as they came.
+func (c *client) signed(n provider.Notification) bool {
+	if len(n.Body) == 0 {
+		return false
+	}
+	signature, err := base64.StdEncoding.DecodeString(n.Header.Get(signatureHeader))
+	if err != nil {
+		return false
+	}
+	sum, known := sha256.Sum256(n.Body), false
+	for _, key := range c.keys {
+		known = known || rsa.VerifyPKCS1v15(key, crypto.SHA256, sum[:], signature) == nil
+	}
+	return known && c.ours(n)
+}
+
+// ours checks the signature of our own webhooks, where their secrets are known.
+func (c *client) ours(n provider.Notification) bool {
+	if len(c.secrets) == 0 {
+		return true
+	}
+	given, err := base64.StdEncoding.DecodeString(n.Header.Get(hmacHeader))
+	if err != nil {
+		return false
+	}
+	match := false
+	for _, secret := range c.secrets {
+		mac := hmac.New(sha1.New, secret)
+		mac.Write(n.Body)
+		match = hmac.Equal(mac.Sum(nil), given) || match
+	}
+	return match
+}
+
+func (c *client) charged(ctx context.Context, name, reference string, body []byte) ([]pay.Notice, error) {
+	if name == "" || reference == "" {
+		return nil, errors.New("woovi: the notification names no charge")
+	}
+	o := c.Query(ctx, provider.Request{Reference: reference})
+	switch o.Kind {
+	case pay.Unknown:
+		return nil, fmt.Errorf("woovi: charge of the notification: %w", provider.ErrUnreachable)
+	case pay.Missing, pay.Awaiting: // not of this account, or nothing new
+		return nil, nil
+	}
+	return []pay.Notice{{
+		ID: name + ":" + reference + ":" + string(o.Kind), Account: c.account.ID, Reference: reference, Outcome: o, Body: body,
+	}}, nil
+}
+
+// disputed tells of a dispute, which has the transaction's bank number and not
+// our reference.
+func (c *client) disputed(ctx context.Context, e event, name string, body []byte) ([]pay.Notice, error) {
+	notice := pay.Notice{Account: c.account.ID, Body: body}
+	switch name {
+	case "DISPUTE_CREATED":
+		notice.Dispute = true
+	case "DISPUTE_ACCEPTED":
+		notice.Ruling = pay.DisputeLost
+	case "DISPUTE_REJECTED":
+		notice.Ruling = pay.DisputeWon
+	case "DISPUTE_CANCELED":
+		notice.Ruling = pay.DisputeWithdrawn
+	default:
+		c.unmapped("event", name)
+		return nil, nil
+	}
+	number := clean(e.Dispute.EndToEndID, 64)
+	if number == "" {
+		return nil, errors.New("woovi: the dispute names no transaction")
+	}
+	reference, err := c.referenceOf(ctx, number)
+	if err != nil || reference == "" {
+		return nil, err
+	}
+	notice.ID, notice.Reference = name+":"+number, reference
+	notice.Outcome.Message = clean(e.Dispute.Reason, 200)
+	return []pay.Notice{notice}, nil
+}
+
+// referenceOf is our reference of a transaction, "" when it is none of a charge
+// of this account.
+func (c *client) referenceOf(ctx context.Context, number string) (string, error) {
+	answer, failed := c.call(ctx, http.MethodGet, "/api/v1/transaction/"+escape(number), nil)
+	if failed == nil && c.absent(answer) {
+		return "", nil
+	}
+	var reply struct {
+		Transaction *struct {
+			Charge *struct {
+				CorrelationID string `json:"correlationID"`
+			} `json:"charge"`
+		} `json:"transaction"`
+	}
+	if failed != nil || !good(answer) || decode(answer.Body, &reply) != nil || reply.Transaction == nil {
+		return "", fmt.Errorf("woovi: transaction of the dispute: %w", provider.ErrUnreachable)
+	}
+	if reply.Transaction.Charge == nil {
+		return "", nil
+	}
+	return clean(reply.Transaction.Charge.CorrelationID, 255), nil
+}

@@ -1,0 +1,109 @@
+package woovi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// refundRequest is the body of POST /api/v1/charge/{id}/refund.
+type refundRequest struct {
+	CorrelationID string `json:"correlationID"` // the refund's own
+	Value         int64  `json:"value"`         // centavos
+	Comment       string `json:"comment,omitempty"`
+}
+
+type refundReply struct {
+	CorrelationID string `json:"correlationID"`
+	Status        string `json:"status"`
+	EndToEndID    string `json:"endToEndId"`
+}
+
+func refundPath(r provider.RefundRequest) string {
+	return "/api/v1/charge/" + escape(r.Charge.Reference) + "/refund"
+}
+
+// Refund gives money back to whoever paid.
+func (c *client) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
+	if r.Local.Currency != brl || r.Local.Minor < 1 || r.Local.Minor > largest {
+		return pay.Outcome{Kind: pay.Errored, Decline: "unsupported"}
+	}
+	answer, failed := c.call(ctx, http.MethodPost, refundPath(r), refundRequest{
+		CorrelationID: r.Reference, Value: r.Local.Minor, Comment: clean(r.Reason, longestNote),
+	})
+	if failed != nil {
+		return *failed
+	}
+	if answer.Status == http.StatusBadRequest {
+		return c.refused(ctx, r, answer)
+	}
+	if !good(answer) {
+		return provider.Refused(answer.Status)
+	}
+	var reply struct {
+		Refund refundReply `json:"refund"`
+	}
+	if decode(answer.Body, &reply) != nil || reply.Refund.CorrelationID != r.Reference {
+		return unknown("broken_answer")
+	}
+	return c.refunded(reply.Refund)
+}
+
+// refused is a refund that was not taken. It may have been taken before, under
+// the same correlationID; an account without the money may have it tomorrow.
+func (c *client) refused(ctx context.Context, r provider.RefundRequest, answer provider.Reply) pay.Outcome {
+	if o := c.QueryRefund(ctx, r); o.Kind != pay.Missing {
+		return o
+	}
+	if contains(sentence(answer), "saldo", "balance") {
+		return pay.Outcome{Kind: pay.Errored, Decline: "balance"}
+	}
+	return pay.Outcome{Kind: pay.Declined, Decline: "refund_refused", Message: "the refund was refused"}
+}
+
+// QueryRefund looks for a refund among all of its charge.
+func (c *client) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
+	answer, failed := c.call(ctx, http.MethodGet, refundPath(r), nil)
+	if failed != nil {
+		return unknown(failed.Decline)
+	}
+	if !good(answer) {
+		return unknown(provider.Refused(answer.Status).Decline)
+	}
+	var reply struct {
+		Refunds  *[]refundReply `json:"refunds"`
+		PageInfo struct {
+			HasNextPage bool `json:"hasNextPage"`
+		} `json:"pageInfo"`
+	}
+	if decode(answer.Body, &reply) != nil || reply.Refunds == nil {
+		return unknown("broken_answer")
+	}
+	for _, refund := range *reply.Refunds {
+		if refund.CorrelationID == r.Reference {
+			return c.refunded(refund)
+		}
+	}
+	if reply.PageInfo.HasNextPage { // the documentation has no pages here; then this proves nothing
+		return unknown("more_pages")
+	}
+	return pay.Outcome{Kind: pay.Missing}
+}
+
+func (c *client) refunded(r refundReply) pay.Outcome {
+	o := pay.Outcome{ProviderRef: clean(r.EndToEndID, 128)}
+	switch r.Status {
+	case "IN_PROCESSING", "PROCESSING":
+		o.Kind = pay.Awaiting
+	case "CONFIRMED":
+		o.Kind = pay.Approved
+	case "REJECTED":
+		o.Kind, o.Decline, o.Message = pay.Declined, "rejected", "the shopper's bank refused the refund"
+	default:
+		c.unmapped("refund", r.Status)
+		o.Kind, o.Decline = pay.Unknown, "unknown_status"
+	}
+	return o
+}

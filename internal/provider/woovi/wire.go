@@ -1,0 +1,177 @@
+package woovi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// chargeRequest is the body of POST /api/v1/charge.
+type chargeRequest struct {
+	CorrelationID string           `json:"correlationID"`
+	Value         int64            `json:"value"` // centavos
+	Type          string           `json:"type"`
+	ExpiresIn     int64            `json:"expiresIn"` // seconds
+	Customer      *customerRequest `json:"customer,omitempty"`
+}
+
+// customerRequest names the shopper. Anybody may pay all the same.
+type customerRequest struct {
+	Name  string `json:"name"`
+	TaxID string `json:"taxID,omitempty"`
+	Email string `json:"email,omitempty"`
+	Phone string `json:"phone,omitempty"`
+}
+
+// customer is the shopper as Woovi takes one: a name and a way to tell people
+// of one name apart, or nobody.
+func customer(b pay.Buyer) *customerRequest {
+	q := customerRequest{Name: clean(b.Name, 255), TaxID: digits(b.Document), Email: clean(b.Email, 255), Phone: digits(b.Phone)}
+	if q.Name == "" || q.TaxID == "" && q.Email == "" && q.Phone == "" {
+		return nil
+	}
+	return &q
+}
+
+// chargeReply is a charge in an answer.
+type chargeReply struct {
+	CorrelationID string      `json:"correlationID"`
+	Status        string      `json:"status"`
+	Value         json.Number `json:"value"` // centavos
+	BRCode        string      `json:"brCode"`
+	Identifier    string      `json:"identifier"`
+	TransactionID string      `json:"transactionID"`
+	GlobalID      string      `json:"globalID"`
+	PaymentLinkID string      `json:"paymentLinkID"`
+}
+
+// ref is what Woovi's support finds the charge by; not every example of its
+// documentation has all of them.
+func (r chargeReply) ref() string {
+	for _, ref := range []string{r.Identifier, r.TransactionID, r.GlobalID, r.PaymentLinkID, r.CorrelationID} {
+		if ref = clean(ref, 128); ref != "" {
+			return ref
+		}
+	}
+	return ""
+}
+
+func (c *client) call(ctx context.Context, method, path string, body any) (provider.Reply, *pay.Outcome) {
+	var sent io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			panic("woovi: " + err.Error()) // strings and numbers
+		}
+		sent = bytes.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, sent)
+	if err != nil {
+		return provider.Reply{}, &pay.Outcome{Kind: pay.Unavailable, Decline: "bad_address"}
+	}
+	req.Header.Set("Authorization", c.appID) // as it is, without "Bearer"
+	req.Header.Set("Accept", "application/json")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return provider.Do(c.account.Client, req)
+}
+
+func good(r provider.Reply) bool { return r.Status >= 200 && r.Status < 300 }
+
+// absent reports whether an answer proves that what was asked for does not
+// exist. The documentation has one answer for all that is wrong, 400 with a
+// sentence, so only sentences that say so are believed.
+func (c *client) absent(r provider.Reply) bool {
+	if r.Status != http.StatusNotFound && r.Status != http.StatusBadRequest {
+		return false
+	}
+	text := sentence(r)
+	if contains(text, "not found", "não encontrad", "nao encontrad", "não existe", "does not exist") {
+		return true
+	}
+	if text != "" { // the sentence itself may name anything, so it is not told
+		c.unmapped("error", strconv.Itoa(r.Status))
+	}
+	return false
+}
+
+// sentence is the error in an answer, in small letters.
+func sentence(r provider.Reply) string {
+	var reply struct {
+		Error   any `json:"error"` // a sentence; objects have been seen in its place
+		Message any `json:"message"`
+	}
+	if decode(r.Body, &reply) != nil {
+		return ""
+	}
+	for _, said := range []any{reply.Error, reply.Message} {
+		if text, ok := said.(string); ok {
+			return strings.ToLower(clean(text, 200))
+		}
+	}
+	return ""
+}
+
+func contains(text string, words ...string) bool {
+	for _, word := range words {
+		if strings.Contains(text, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// decode reads one JSON value and nothing after it.
+func decode(body []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("more than one value")
+	}
+	return nil
+}
+
+// clean is a text of theirs, "" when it is no text of at most so many bytes.
+func clean(text string, most int) string {
+	text = strings.TrimSpace(text)
+	if len(text) > most || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
+		return ""
+	}
+	return text
+}
+
+func digits(text string) string {
+	if len(text) > 64 {
+		return ""
+	}
+	return strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+func escape(reference string) string { return url.PathEscape(reference) }
+
+// unmapped tells of a word that we have no meaning for.
+func (c *client) unmapped(of, word string) {
+	if c.account.Unmapped != nil {
+		c.account.Unmapped(of + ":" + clean(word, 64))
+	}
+}

@@ -1,0 +1,262 @@
+// Package woovi charges with PIX at Woovi, which is also OpenPix.
+//
+// A charge is known by our reference alone: it is the correlationID, which
+// Woovi takes for its idempotency key (with return_existing the same call finds
+// the charge that there is). A refund has a correlationID of its own under the
+// charge's. Amounts are whole centavos.
+//
+// A notification is signed with a key of Woovi's that is the same for all of
+// its customers. The signature thus proves who sent it, and not whose charge it
+// tells of: anybody with an account there could have a charge of their own,
+// under our reference, announced to our address. What a notification tells is
+// therefore asked at our account before it is believed, and its body is not.
+//
+// Checked in the repositories woovibr/woovi-developers (OpenAPI document
+// src/swaggers/woovi.json; docs/concepts, docs/refund, docs/webhook; the state
+// diagrams in src/components/Playground) and orce-me/woovi-go-sdk: paths,
+// fields, states, events, both signatures. The published key and the signed
+// example of the documentation are in the tests.
+//
+// Not documented, and so not checked: in which words the answer 400 says that a
+// charge does not exist (absent lists those we believe; others prove nothing);
+// what a repeated correlationID of a refund answers (we look before we call it
+// refused); whether a charge that is paid while we delete it is kept, so Cancel
+// asks first; MED cases that have no DISPUTE event.
+package woovi
+
+import (
+	"context"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+const (
+	production = "https://api.woovi.com"
+	sandbox    = "https://api.woovi-sandbox.com"
+
+	brl     = money.BRL
+	largest = 1<<53 - 1 // their numbers are JavaScript's
+
+	shortestLife = 5 * time.Minute // of a charge
+	longestNote  = 140             // letters of a comment
+)
+
+// publishedKey is the key that Woovi signs notifications with, from its
+// documentation. It is short (1024 bits), one more reason to ask.
+const publishedKey = `-----BEGIN PUBLIC KEY-----
+MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQC/+NtIkjzevvqD+I3MMv3bLXDt
+pvxBjY4BsRrSdca3rtAwMcRYYvxSnd7jagVLpctMiOxQO8ieUCKLSWHpsMAjO/zZ
+WMKbqoG8MNpi/u3fp6zz0mcHCOSqYsPUUG19buW8bis5ZZ2IZgBObWSpTvJ0cnj6
+HKBAA82Jln+lGwS1MwIDAQAB
+-----END PUBLIC KEY-----
+`
+
+// Adapter is the adapter of Woovi.
+func Adapter() provider.Adapter {
+	return provider.Adapter{
+		Name: "woovi",
+		Fields: []provider.Field{
+			{Name: "appId", Doc: "Panel: API/Plugins, an API application, AppID. It needs the scopes CHARGE_POST, CHARGE_GET, CHARGE_GET_LIST, CHARGE_DELETE, CHARGE_REFUND_POST, CHARGE_REFUND_GET_LIST and TRANSACTION_GET. In the same place, webhooks for CHARGE_COMPLETED, CHARGE_EXPIRED and DISPUTE_* go to the account's notification URL"},
+			{Name: "webhookSecrets", Optional: true, Doc: "Panel: API/Plugins, the webhooks, HMAC Secret Key of each, separated by spaces. Where given, a notification needs that signature too"},
+			{Name: "publicKey", Optional: true, Public: true, Doc: "GET /api/v1/webhook/public-keys: the keys that sign notifications (PEM, one after the other, or the Base64 of it). Without it, the key of the documentation"},
+		},
+		Rails: []string{"pix.BRA"},
+		Open:  open,
+	}
+}
+
+// client is an account.
+type client struct {
+	base    string
+	appID   string
+	keys    []*rsa.PublicKey
+	secrets [][]byte
+	account provider.Account
+}
+
+func open(a provider.Account) (provider.Provider, error) {
+	appID := a.Credentials["appId"]
+	if appID == "" || len(appID) > 1024 || strings.ContainsFunc(appID, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, &provider.FieldError{Field: "appId", Reason: "want letters, digits and signs without a space"}
+	}
+	published := a.Credentials["publicKey"]
+	if published == "" {
+		published = publishedKey
+	}
+	keys, err := parseKeys(published)
+	if err != nil {
+		return nil, &provider.FieldError{Field: "publicKey", Reason: err.Error()}
+	}
+	c := &client{base: strings.TrimSuffix(a.BaseURL, "/"), appID: appID, keys: keys, account: a}
+	if c.base == "" && a.Live {
+		c.base = production
+	} else if c.base == "" {
+		c.base = sandbox
+	}
+	for _, secret := range strings.Fields(a.Credentials["webhookSecrets"]) {
+		c.secrets = append(c.secrets, []byte(secret))
+	}
+	return c, nil
+}
+
+// parseKeys reads public keys, in PEM or in the Base64 of it, both of which the
+// documentation shows. There are two while Woovi changes its key.
+func parseKeys(text string) ([]*rsa.PublicKey, error) {
+	rest := []byte(strings.TrimSpace(text))
+	if decoded, err := base64.StdEncoding.DecodeString(string(rest)); err == nil {
+		rest = decoded
+	}
+	var keys []*rsa.PublicKey
+	for len(keys) < 8 {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		parsed, err := x509.ParsePKIXPublicKey(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("one of the keys cannot be read")
+		}
+		key, ok := parsed.(*rsa.PublicKey)
+		if !ok {
+			return nil, fmt.Errorf("one of the keys is not an RSA key")
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 {
+		return nil, fmt.Errorf("want a public key in PEM")
+	}
+	return keys, nil
+}
+
+// Charge makes the charge, or finds the one that is there.
+func (c *client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
+	if r.Rail != "pix.BRA" || r.Local.Currency != brl || r.Local.Minor < 1 || r.Local.Minor > largest {
+		return pay.Outcome{Kind: pay.Errored, Decline: "unsupported"}
+	}
+	life := max(r.Expires.Sub(r.Now), shortestLife)
+	answer, failed := c.call(ctx, http.MethodPost, "/api/v1/charge?return_existing=true", chargeRequest{
+		CorrelationID: r.Reference, Value: r.Local.Minor, Type: "DYNAMIC",
+		ExpiresIn: int64(life / time.Second), Customer: customer(r.Buyer),
+	})
+	if failed != nil {
+		return *failed
+	}
+	if answer.Status == http.StatusBadRequest {
+		// Refused, or the other one of two calls at a time was faster.
+		if o := c.Query(ctx, r); o.Kind != pay.Missing {
+			return o
+		}
+		return pay.Outcome{Kind: pay.Errored, Decline: "http_400"}
+	}
+	if !good(answer) {
+		return provider.Refused(answer.Status)
+	}
+	return c.outcome(r, answer)
+}
+
+// Query asks for the charge by our reference. One that we know was made and
+// that is gone has been deleted, which nobody can pay.
+func (c *client) Query(ctx context.Context, r provider.Request) pay.Outcome {
+	answer, failed := c.call(ctx, http.MethodGet, "/api/v1/charge/"+escape(r.Reference), nil)
+	if failed != nil {
+		return unknown(failed.Decline)
+	}
+	switch {
+	case c.absent(answer) && r.ProviderRef != "":
+		return pay.Outcome{Kind: pay.Lapsed, ProviderRef: r.ProviderRef}
+	case c.absent(answer):
+		return pay.Outcome{Kind: pay.Missing}
+	case !good(answer):
+		return unknown(provider.Refused(answer.Status).Decline)
+	}
+	return c.outcome(r, answer)
+}
+
+// Cancel deletes a charge that nobody has paid.
+func (c *client) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
+	o := c.Query(ctx, r)
+	switch o.Kind {
+	case pay.Missing:
+		return pay.Outcome{Kind: pay.Lapsed}
+	case pay.Awaiting:
+	default:
+		return o
+	}
+	answer, failed := c.call(ctx, http.MethodDelete, "/api/v1/charge/"+escape(r.Reference), nil)
+	if failed != nil {
+		return unknown(failed.Decline)
+	}
+	if good(answer) || c.absent(answer) {
+		return pay.Outcome{Kind: pay.Lapsed, ProviderRef: o.ProviderRef}
+	}
+	// Refused: the shopper may have been faster.
+	if o = c.Query(ctx, r); o.Kind == pay.Awaiting {
+		return unknown("not_canceled")
+	}
+	return o
+}
+
+// Check lists one charge, which costs nothing.
+func (c *client) Check(ctx context.Context) error {
+	answer, failed := c.call(ctx, http.MethodGet, "/api/v1/charge?skip=0&limit=1", nil)
+	var list struct {
+		Charges *[]chargeReply `json:"charges"`
+	}
+	switch {
+	case failed != nil:
+		return fmt.Errorf("the provider does not answer: %s", failed.Decline)
+	case answer.Status == http.StatusUnauthorized, answer.Status == http.StatusForbidden:
+		return fmt.Errorf("the AppID is refused, or lacks the scope CHARGE_GET_LIST (status %d)", answer.Status)
+	case !good(answer):
+		return fmt.Errorf("the provider answers with status %d", answer.Status)
+	case decode(answer.Body, &list) != nil || list.Charges == nil:
+		return fmt.Errorf("the provider's answer cannot be read: is the address its own?")
+	}
+	return nil
+}
+
+// outcome is what an answer says of a charge.
+func (c *client) outcome(r provider.Request, answer provider.Reply) pay.Outcome {
+	var reply struct {
+		Charge chargeReply `json:"charge"`
+	}
+	if decode(answer.Body, &reply) != nil || reply.Charge.CorrelationID != r.Reference {
+		return unknown("broken_answer")
+	}
+	charge := reply.Charge
+	o := pay.Outcome{ProviderRef: charge.ref(), FormURL: r.PageURL}
+	switch charge.Status {
+	case "ACTIVE":
+		o.Data.QRCode = clean(charge.BRCode, 1024)
+		if o.Data.QRCode == "" {
+			return unknown("broken_answer")
+		}
+		o.Kind = pay.Awaiting
+	case "COMPLETED":
+		value, err := charge.Value.Int64()
+		if err != nil || value < 1 {
+			return unknown("broken_answer")
+		}
+		o.Kind, o.Local = pay.Approved, money.New(value, brl)
+	case "EXPIRED":
+		o.Kind = pay.Lapsed
+	default:
+		c.unmapped("charge", charge.Status)
+		o.Kind, o.Decline = pay.Unknown, "unknown_status"
+	}
+	return o
+}
+
+func unknown(reason string) pay.Outcome {
+	return pay.Outcome{Kind: pay.Unknown, Decline: reason}
+}
