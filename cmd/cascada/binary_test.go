@@ -20,13 +20,23 @@ import (
 	"testing"
 	"time"
 
+	main "github.com/cascadapay/cascada/cmd/cascada"
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
 // binary is the program under test, built once, as a user has it.
 var binary string
 
+// asProgram is the variable that makes the test's own executable the program, with
+// the plain adapter built in.
+const asProgram = "CASCADA_TEST_AS_PROGRAM"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main.Run(providertest.Plain())
+		return
+	}
 	dir, err := os.MkdirTemp("", "cascada-bin")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -43,31 +53,38 @@ func TestMain(m *testing.M) {
 
 // user is somebody at a shell: a directory and an environment.
 type user struct {
-	dir string
-	env []string
+	dir     string
+	env     []string
+	program string
 }
 
 // newUser has an empty directory, and nothing of ours in the environment but a
 // port that is free and no rate limits, since tests poll.
 func newUser(t testing.TB) user {
 	ours := func(variable string) bool { return strings.HasPrefix(variable, "CASCADA_") }
-	return user{t.TempDir(), slices.DeleteFunc(os.Environ(), ours)}.with("CASCADA_LISTEN=127.0.0.1:0", "CASCADA_RATE_LIMIT=off")
+	return user{t.TempDir(), slices.DeleteFunc(os.Environ(), ours), binary}.with("CASCADA_LISTEN=127.0.0.1:0", "CASCADA_RATE_LIMIT=off")
 }
 
 // with returns the user with more variables; the last of a name counts.
 func (u user) with(variables ...string) user {
-	return user{u.dir, append(slices.Clip(u.env), variables...)}
+	return user{u.dir, append(slices.Clip(u.env), variables...), u.program}
 }
 
 // run runs the program to its end.
 func (u user) run(t testing.TB, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
+	return u.pipe(t, "", args...)
+}
+
+// pipe runs the program with something on its standard input.
+func (u user) pipe(t testing.TB, input string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	c := exec.CommandContext(ctx, binary, args...)
+	c := exec.CommandContext(ctx, u.program, args...)
 	c.Dir, c.Env = u.dir, u.env
 	var out, log bytes.Buffer
-	c.Stdout, c.Stderr = &out, &log
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(input), &out, &log
 	err := c.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
@@ -152,7 +169,7 @@ var readyLine = regexp.MustCompile(`msg="cascada is ready" url=(\S+)`)
 // printed.
 func (u user) start(t testing.TB, args ...string) *server {
 	t.Helper()
-	s := &server{t: t, command: exec.Command(binary, append([]string{"serve"}, args...)...), began: time.Now(), ended: make(chan struct{})}
+	s := &server{t: t, command: exec.Command(u.program, append([]string{"serve"}, args...)...), began: time.Now(), ended: make(chan struct{})}
 	s.command.Dir, s.command.Env = u.dir, u.env
 	s.command.Stdout = s
 	log, err := s.command.StderrPipe()

@@ -10,6 +10,7 @@ import (
 	"runtime"
 
 	"github.com/alecthomas/kong"
+	"github.com/cascadapay/cascada/internal/provider/adapters"
 )
 
 // cli is the command line.
@@ -20,6 +21,7 @@ type cli struct {
 	Key        keyCmd        `cmd:"" help:"API keys."`
 	Shop       shopCmd       `cmd:"" help:"Shops."`
 	Claim      claimCmd      `cmd:"" help:"Refunds, chargebacks and inquiries, as the operator sees and ends them."`
+	Provider   providerCmd   `cmd:"" help:"Accounts at providers, which payments go through."`
 	FX         fxCmd         `cmd:"" name:"fx" help:"Exchange rates."`
 	KYC        kycCmd        `cmd:"" name:"kyc" help:"Verifications of merchants."`
 	Settlement settlementCmd `cmd:"" help:"Settlements, for the operator."`
@@ -27,6 +29,7 @@ type cli struct {
 	Seal       sealCmd       `cmd:"" help:"Seals of the ledger and the audit log."`
 	Audit      auditCmd      `cmd:"" help:"Who did what."`
 	Story      storyCmd      `cmd:"" help:"Tell a payment's whole life: attempts, transfers, claims, events, deliveries."`
+	Explain    explainCmd    `cmd:"" help:"Say why a payment went to the provider accounts that it went to."`
 	Bench      benchCmd      `cmd:"" help:"Drive a running server over HTTP and print what it does a second."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 }
@@ -47,12 +50,15 @@ func (versionCmd) Run() error {
 	return nil
 }
 
-func main() {
+func main() { run(adapters.All()) }
+
+// run is the program, with the providers that accounts may be opened at.
+func run(adapters registry) {
 	var c cli
 	ctx := context.Background()
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	k := kong.Parse(&c, kong.Name("cascada"),
 		kong.Description("Self-hosted payment orchestration: one API over a cascade of providers."),
-		kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(log))
+		kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(log), kong.Bind(adapters))
 	k.FatalIfErrorf(k.Run())
 }

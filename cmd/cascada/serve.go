@@ -24,11 +24,12 @@ type serveCmd struct {
 	PublicURL string            `env:"CASCADA_PUBLIC_URL" placeholder:"URL" help:"Where the service is reached; default http://LISTEN (${env})."`
 	Fault     map[string]string `name:"sandbox-fault" placeholder:"PROVIDER=FAULT" help:"Make a simulated provider misbehave: sandbox-1, -2 or -3 = decline, error, timeout, slow, unavailable, duplicate, out_of_order, wrong_amount, bad_signature, refund_decline, refund_error, refund_timeout or refund_pending."`
 	CoolDown  time.Duration     `name:"wallet-cool-down" default:"24h" env:"CASCADA_WALLET_COOL_DOWN" placeholder:"DURATION" help:"How long a new production wallet cannot be withdrawn to (${env}, default ${default})."`
+	Routing   string            `default:"priority" enum:"priority,least_cost,success_rate" env:"CASCADA_ROUTING" help:"What a payment's provider accounts are ordered by: priority, least_cost or success_rate (${env}, default ${default})."`
 	limitFlags
 	feedFlags
 }
 
-func (c *serveCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *serveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	if c.RateLimit == "off" {
@@ -37,7 +38,7 @@ func (c *serveCmd) Run(ctx context.Context, log *slog.Logger) error {
 	s, err := daemon.Start(ctx, daemon.Config{
 		Listen: c.Listen, Metrics: c.Metrics, Database: c.Database, MasterKey: c.MasterKey,
 		PublicURL: strings.TrimSuffix(c.PublicURL, "/"), Faults: c.Fault, WalletCoolDown: c.CoolDown, Log: log,
-		Limits: c.limits(), FX: c.feedFlags.config(),
+		Limits: c.limits(), FX: c.feedFlags.config(), Adapters: adapters, Routing: c.Routing,
 	})
 	if err != nil && ctx.Err() != nil { // it failed because it was told to end
 		log.Info("stopped before it was ready", "error", err)

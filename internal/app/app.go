@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/routing"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/vault"
 	"github.com/cascadapay/cascada/internal/view"
@@ -33,11 +35,15 @@ type Config struct {
 	Now func() time.Time
 	// NewID makes an id with a prefix.
 	NewID func(prefix string, now time.Time) string
-	// Providers by account. Sandbox and Live list the accounts of each
-	// environment in the cascade's order.
+	// Providers are the simulated ones, by account; Sandbox lists them in the
+	// cascade's order. The operator's accounts are in the database.
 	Providers map[string]provider.Provider
 	Sandbox   []string
-	Live      []string
+	// Adapters are the providers that he may open accounts at; Client calls them.
+	Adapters []provider.Adapter
+	Client   *http.Client
+	// Routing is what his accounts are ordered by; "" means routing.Priority.
+	Routing routing.Order
 	// SandboxPayout and LivePayout pay the withdrawals of each environment; nil:
 	// they are refused.
 	SandboxPayout payout.Provider
@@ -68,14 +74,18 @@ type App struct {
 	rates   atomic.Pointer[fx.Table]
 	// readingRates is held while rates are read anew.
 	readingRates sync.Mutex
-	tokens       *tokens
-	keys         *cache[pay.Key]
-	shops        *cache[tenant]
-	tiers        *cache[pay.Tier]
-	subs         *cache[endpoint]
-	deliver      *dispatcher
-	turns        turns
-	clocks       atomic.Pointer[map[string]time.Duration] // of merchants who moved theirs
+	desks        atomic.Pointer[desks] // the operator's provider accounts
+	health       *health
+	// readingAccounts is held while they are read anew.
+	readingAccounts sync.Mutex
+	tokens          *tokens
+	keys            *cache[pay.Key]
+	shops           *cache[tenant]
+	tiers           *cache[pay.Tier]
+	subs            *cache[endpoint]
+	deliver         *dispatcher
+	turns           turns
+	clocks          atomic.Pointer[map[string]time.Duration] // of merchants who moved theirs
 }
 
 // Open returns the service over a database. Run its loops with Run and end it
@@ -90,6 +100,7 @@ func Open(ctx context.Context, database string, c Config) (*App, error) {
 	a := &App{
 		Config: c,
 		turns:  turns{waiting: map[string]*turn{}},
+		health: newHealth(),
 		keys:   newCache[pay.Key](c.Now), shops: newCache[tenant](c.Now), tiers: newCache[pay.Tier](c.Now), subs: newCache[endpoint](c.Now),
 	}
 	a.deliver = newDispatcher(a)
@@ -119,6 +130,9 @@ func (a *App) load(ctx context.Context) error {
 		return err
 	}
 	if a.catalog, err = a.loadCatalog(ctx); err != nil {
+		return err
+	}
+	if err = a.readAccounts(ctx); err != nil {
 		return err
 	}
 	return a.readClocks(ctx)
@@ -208,6 +222,7 @@ func (a *App) Loops() []work.Loop {
 		{Name: "idempotency keys", Every: 6 * time.Hour, Do: func(ctx context.Context) (int, error) { return 0, a.PurgeKeys(ctx) }},
 		{Name: "seals", Every: sealEvery, Do: a.Seal},
 		{Name: "rates", Every: ratesEvery, Do: func(ctx context.Context) (int, error) { return 0, a.readRates(ctx) }},
+		{Name: "provider accounts", Every: accountsEvery, Do: func(ctx context.Context) (int, error) { return 0, a.readAccounts(ctx) }},
 		{Name: "opening settlements", Every: 2 * time.Second, Do: a.OpenSettlements},
 		{Name: "settlements", Every: time.Second, Do: a.CloseSettlements},
 		{Name: "settlement receipts", Every: time.Second, Do: a.Receipts},

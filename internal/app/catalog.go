@@ -53,44 +53,31 @@ type ListedRail struct {
 	Unroutable string
 }
 
-// Methods lists the rails of an environment and says how many there are
-// without the filter.
-func (a *App) Methods(live bool, f MethodFilter) (list []ListedRail, total int) {
+// Methods lists the rails that a shop sees, as far as its providers take them, and
+// says how many there are without the filter.
+func (a *App) Methods(scope pay.Scope, f MethodFilter) (list []ListedRail, total int) {
 	rails := a.catalog.sandbox
-	if live {
+	if scope.Live {
 		rails = a.catalog.live
 	}
 	for _, r := range rails {
 		if (f.Country == "" || r.Country == f.Country) && (f.Channel == "" || r.Channel == f.Channel) && (f.Method == "" || r.Method == f.Method) {
-			list = append(list, ListedRail{r, a.unroutable(live, r)})
+			serving := a.serving(scope, r)
+			list = append(list, ListedRail{serving.Narrow(r), a.unroutable(scope.Live, r, serving)})
 		}
 	}
 	return list, len(rails)
 }
 
 // unroutable says why a rail cannot be charged now.
-func (a *App) unroutable(live bool, r pay.Rail) string {
-	if len(a.routes(live)) == 0 {
+func (a *App) unroutable(live bool, r pay.Rail, serving pay.Accounts) string {
+	if len(serving) == 0 && (live || len(a.Sandbox) == 0) {
 		return "no provider is configured for " + r.Name
 	}
 	if _, err := a.reading(live, r.Limits[0].Currency); err != nil {
 		return "there is no current exchange rate of " + string(r.Limits[0].Currency)
 	}
 	return ""
-}
-
-// routes returns the cascade of an environment. The simulated providers serve
-// every rail.
-func (a *App) routes(live bool) []pay.Route {
-	accounts := a.Sandbox
-	if live {
-		accounts = a.Live
-	}
-	routes := make([]pay.Route, 0, len(accounts))
-	for _, account := range accounts {
-		routes = append(routes, pay.Route{Provider: account})
-	}
-	return routes
 }
 
 // choose finds the rail and country of an order (contract: POST /payments,

@@ -61,7 +61,7 @@ func (a *App) CreatePayment(ctx context.Context, by Principal, n NewPayment) (p 
 		return p, err == nil, err
 	}
 	cause := view.Cause{RequestID: n.RequestID, IdempotencyKey: n.Idempotency.Key}
-	routes := a.routes(scope.Live)
+	routes := a.routes(p)
 	p, change := begin(p, routes, now)
 	change.Once = n.Idempotency.once(scope, p.ID, now)
 	err = a.commit(ctx, change, cause)
@@ -131,6 +131,9 @@ func (a *App) order(ctx context.Context, by Principal, scope pay.Scope, n NewPay
 	if err != nil {
 		return pay.Payment{}, err
 	}
+	if n.Simulate == "" { // a simulated provider takes every amount
+		rail = a.serving(scope, rail).Narrow(rail)
+	}
 	local, rate, rail, err := a.convert(scope.Live, rail, where, usd)
 	if err != nil {
 		return pay.Payment{}, err
@@ -181,13 +184,13 @@ func (a *App) drive(ctx context.Context, p pay.Payment, routes []pay.Route, caus
 
 // charge makes the call of an attempt.
 func (a *App) charge(ctx context.Context, p pay.Payment, attempt pay.Attempt) pay.Outcome {
-	upstream, ok := a.Providers[attempt.Provider]
+	upstream, ok := a.upstream(attempt.Provider)
 	if !ok {
 		return pay.Outcome{Kind: pay.Unavailable, Decline: "not_configured"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return upstream.Charge(ctx, a.request(p, attempt))
+	return a.watched(p, attempt.Provider, func() pay.Outcome { return upstream.Charge(ctx, a.request(p, attempt)) })
 }
 
 func (a *App) request(p pay.Payment, attempt pay.Attempt) provider.Request {

@@ -27,11 +27,11 @@ func (a *App) Notify(ctx context.Context, account string, n Notification) error 
 }
 
 func (a *App) notify(ctx context.Context, account string, n Notification, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
-	upstream, ok := a.Providers[account]
+	upstream, ok := a.upstream(account)
 	if !ok {
 		return p, nil, pay.NewError(pay.CodeNotFound, "there is no such provider account")
 	}
-	notices, err := upstream.Notices(ctx, n)
+	notices, err := a.notices(ctx, account, upstream, n)
 	switch {
 	case errors.Is(err, provider.ErrUnsigned):
 		a.Log.Warn("a notification was refused", "account", account, "reason", err)
@@ -63,6 +63,7 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 	}
 	// The receipt keeps what a database takes: money must not wait for a letter.
 	notice.Body = bytes.ReplaceAll(bytes.ToValidUTF8(notice.Body, []byte("?")), []byte{0}, []byte("?"))
+	notice.Account = account
 	if notice.Refund != "" {
 		return p, nil, a.takeRefund(ctx, notice, cause)
 	}
@@ -84,7 +85,7 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 			return notOurs()
 		}
 		now := a.now(read.Scope)
-		routes = a.routes(read.Live)
+		routes = a.routes(read)
 		next, change, err := a.apply(ctx, read, notice, routes, now)
 		if err != nil {
 			return err

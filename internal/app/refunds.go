@@ -136,7 +136,7 @@ func (a *App) refundAt(ctx context.Context, c pay.Claim, call func(provider.Prov
 		return pay.Outcome{}, err
 	}
 	attempt, ok := p.Taker(c)
-	upstream, configured := a.Providers[attempt.Provider]
+	upstream, configured := a.upstream(attempt.Provider)
 	if !ok || !configured {
 		a.Log.Warn("a refund waits for a provider that is not configured", "claim", c.ID, "account", attempt.Provider)
 		return pay.Outcome{Kind: c.Call.State}, nil // nothing was asked, so nothing is known anew

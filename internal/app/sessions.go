@@ -183,9 +183,9 @@ func (a *App) VisitSession(ctx context.Context, token, ip string) (pay.Session, 
 // rails of its country, or of all. In the sandbox every method works in every
 // country, so one without test methods of its own offers all.
 func (a *App) SessionMethods(s pay.Session) []pay.Rail {
-	list, _ := a.Methods(s.Live, MethodFilter{Country: s.Country})
+	list, _ := a.Methods(s.Scope, MethodFilter{Country: s.Country})
 	if len(list) == 0 && !s.Live {
-		list, _ = a.Methods(s.Live, MethodFilter{})
+		list, _ = a.Methods(s.Scope, MethodFilter{})
 	}
 	rails := make([]pay.Rail, 0, len(list))
 	for _, r := range list {
@@ -222,6 +222,7 @@ func (a *App) quote(s pay.Session, method string) (quote, error) {
 	if err != nil {
 		return quote{}, err
 	}
+	rail = a.serving(s.Scope, rail).Narrow(rail)
 	local, rate, rail, err := a.convert(s.Live, rail, where, s.Amount)
 	if err != nil {
 		return quote{}, err
@@ -270,7 +271,7 @@ func (a *App) SelectMethod(ctx context.Context, token string, c Choice) (pay.Ses
 		if err != nil {
 			return err
 		}
-		routes = a.routes(read.Live)
+		routes = a.routes(created)
 		created, change := begin(created, routes, now)
 		locked, change := read.Lock(created, change, now)
 		if err := a.commit(ctx, change, cause); err != nil {

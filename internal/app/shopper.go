@@ -18,6 +18,8 @@ type Shown struct {
 	Shop pay.Shop
 	Rail pay.Rail
 	Now  time.Time // in the payment's clock
+	// Simulated: it has a simulated bank.
+	Simulated bool
 }
 
 // Shown reads the payment behind a link. The link is all that a shopper has,
@@ -37,7 +39,7 @@ func (a *App) Shown(ctx context.Context, id string) (Shown, error) {
 		return Shown{}, err
 	}
 	_, shop, err := a.Tenant(ctx, Principal{Scope: p.Scope})
-	return Shown{Payment: p, Shop: shop, Rail: a.catalog.byID[p.RailID], Now: a.now(p.Scope)}, err
+	return Shown{Payment: p, Shop: shop, Rail: a.catalog.byID[p.RailID], Now: a.now(p.Scope), Simulated: a.simulated(p)}, err
 }
 
 // BankAction is what a person does on the simulated bank's page.
@@ -54,7 +56,7 @@ const (
 
 // AtBank plays an ending of a sandbox payment.
 //
-// Errors: transaction_not_found (also for a production payment: it has no
+// Errors: transaction_not_found (also for a payment of a real provider: it has no
 // simulated bank), invalid_request, conflict_state when the payment is not open
 // any more.
 func (a *App) AtBank(ctx context.Context, id string, action BankAction, cause view.Cause) (pay.Payment, error) {
@@ -63,7 +65,7 @@ func (a *App) AtBank(ctx context.Context, id string, action BankAction, cause vi
 		return pay.Payment{}, err
 	}
 	p := shown.Payment
-	if p.Live {
+	if !shown.Simulated {
 		return p, pay.NewError(pay.CodeTransactionNotFound, "this payment has no simulated bank")
 	}
 	plays := map[BankAction]pay.Action{

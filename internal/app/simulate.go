@@ -81,7 +81,10 @@ func (a *App) tell(ctx context.Context, p pay.Payment, n sandbox.Notification, c
 	attempt, ok := p.Current()
 	upstream, isSandbox := a.Providers[attempt.Provider].(*sandbox.Provider)
 	if !ok || !isSandbox {
-		return p, nil, fmt.Errorf("payment %s was not taken by a sandbox provider", p.ID)
+		return p, nil, &pay.Error{
+			Code: pay.CodeConflictState, Message: "this payment is in a provider's own test environment: what becomes of it is played there",
+			Details: pay.Details{From: p.Status},
+		}
 	}
 	n.ID, n.Reference, n.Simulated = a.NewID("ntf_", a.now(p.Scope)), p.Reference(attempt.Order), true
 	next = p

@@ -48,9 +48,9 @@ func (a *App) reconcile(ctx context.Context, p pay.Payment) error {
 	if !ok {
 		return nil
 	}
-	routes := a.routes(p.Live)
+	routes := a.routes(p)
 	o := pay.Outcome{Kind: pay.Unknown, Decline: "not_configured"}
-	if upstream, ok := a.Providers[attempt.Provider]; ok {
+	if upstream, ok := a.upstream(attempt.Provider); ok {
 		asking, cancel := context.WithTimeout(ctx, callTimeout)
 		o = upstream.Query(asking, a.request(p, attempt))
 		cancel()

@@ -44,10 +44,12 @@ var layers = map[string]layer{
 	"internal/seal":                  {"", "a seal is made of names and values, whatever they mean"},
 	"internal/limit":                 {"", "buckets know no merchants and no HTTP"},
 	"internal/web":                   {"", "HTTP plumbing knows nothing of payments"},
+	"internal/routing":               {"money pay", "an order is decided with values alone, so that it can be made again and explained"},
 	"internal/provider":              {"money pay", "a provider answers in the core's words and never sees the database"},
 	"internal/provider/dlocal":       {"money pay provider", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/ebanx":        {"money pay provider", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/sandbox":      {"money pay provider", "a simulated provider knows no more than a real one"},
+	"internal/provider/adapters":     {"provider provider/adyen provider/conekta provider/dlocal provider/ebanx provider/mercadopago provider/payulatam provider/stripe provider/woovi", "the list names every adapter and knows nothing of them"},
 	"internal/provider/conekta":      {"money pay provider", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/mercadopago":  {"money pay provider", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/providertest": {"money pay provider", "the suite sees an adapter as the cascade does"},
@@ -60,20 +62,20 @@ var layers = map[string]layer{
 	"internal/destination":           {"money document", "where money goes is text with check digits, whoever sends it"},
 	"internal/payout":                {"money pay", "a payout provider answers in the core's words and never sees the database"},
 	"internal/payout/simulated":      {"money pay payout", "a simulated payout provider knows no more than a real one"},
-	"internal/app":                   {"money ledger pay geo fx id catalog vault destination seal payout provider provider/sandbox store webhook view work statement", "a use case knows nothing of HTTP or of how it is started"},
+	"internal/app":                   {"money ledger pay geo fx id catalog vault destination seal payout provider provider/sandbox routing store webhook view work statement", "a use case knows nothing of HTTP or of how it is started"},
 	"internal/api":                   {"money ledger pay geo id limit destination store view app web statement", "the API calls use cases; it neither calls providers nor sends webhooks"},
 	"internal/document":              {"", "a check digit depends on nothing but the number"},
 	"internal/checkout":              {"money pay geo document view app web", "a page shows what use cases return; it decides nothing"},
 	"internal/verify":                {"pay app", "the page shows a verification and hands it in; the use case decides"},
 	"internal/reference":             {"", "the page shows the published document, and what is not in it is not told"},
-	"internal/daemon":                {"pay fx id limit vault payout payout/simulated provider provider/sandbox webhook app web api checkout verify reference", "the daemon wires and does nothing else"},
+	"internal/daemon":                {"pay fx id limit vault payout payout/simulated provider routing provider/adapters provider/sandbox webhook app web api checkout verify reference", "the daemon wires and does nothing else"},
 	"internal/statement":             {"money ledger pay", "a receipt is drawn from the core's values, whoever sends it"},
 	"client":                         {"", "the client speaks HTTP, as a stranger's program does"},
 	"internal/bench":                 {"webhook client", "the measure looks at the service from outside"},
 	"internal/arch":                  {"", "the rules look at the sources alone"},
 	"internal/e2e":                   {"", "the end-to-end tests are tests only"},
 	"internal/dbtest":                {"", "databases for tests know no schema"},
-	"cmd/cascada":                    {"money pay app daemon bench", "the commands parse flags and call use cases"},
+	"cmd/cascada":                    {"money pay provider provider/adapters app daemon bench", "the commands parse flags and call use cases"},
 }
 
 // dependencies lists where each module that is not ours may be imported, so
@@ -94,7 +96,7 @@ var dependencies = map[string]string{
 }
 
 // core is the packages that decide.
-var core = []string{"internal/money", "internal/ledger", "internal/pay"}
+var core = []string{"internal/money", "internal/ledger", "internal/pay", "internal/routing"}
 
 // clocks are the packages that may ask for the time; everybody else is handed
 // it, so that a test can move it.

@@ -16,14 +16,14 @@ type bankView struct {
 	PayURL  string
 }
 
-// bank shows the simulated bank of a sandbox payment. A production payment has
-// none.
+// bank shows the simulated bank of a sandbox payment. One of a real
+// provider has none.
 func (p *Pages) bank(w http.ResponseWriter, r *http.Request) error {
 	shown, err := p.app.Shown(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	if shown.Live {
+	if !shown.Simulated {
 		return pay.NewError(pay.CodeTransactionNotFound, "this payment has no simulated bank")
 	}
 	v := bankView{paymentView: p.paymentView(r, shown)}

@@ -138,7 +138,7 @@ func (p *Pages) paymentView(r *http.Request, s app.Shown) paymentView {
 	if s.Local.Currency != s.Amount.Currency {
 		v.USD = amount(s.Amount, "USA")
 	}
-	if v.Sandbox {
+	if s.Simulated {
 		v.BankURL = p.root + "/sandbox/bank/" + s.ID + "?lang=" + v.Lang
 	}
 	if v.State == "waiting" {

@@ -21,8 +21,10 @@ import (
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/payout/simulated"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/adapters"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/reference"
+	"github.com/cascadapay/cascada/internal/routing"
 	"github.com/cascadapay/cascada/internal/vault"
 	"github.com/cascadapay/cascada/internal/verify"
 	"github.com/cascadapay/cascada/internal/web"
@@ -48,7 +50,11 @@ type Config struct {
 	// Faults makes simulated providers misbehave, by account.
 	Faults map[string]string
 	FX     FX
-	Now    func() time.Time // nil: the system's clock
+	// Adapters are the providers that accounts may be opened at; nil: all there
+	// are.
+	Adapters []provider.Adapter
+	Routing  string           // what accounts are ordered by (routing.Order); empty: priority
+	Now      func() time.Time // nil: the system's clock
 }
 
 // drainTimeout is how long requests under way may take after SIGTERM.
@@ -85,10 +91,17 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Adapters == nil {
+		c.Adapters = adapters.All()
+	}
+	order, err := routing.ParseOrder(c.Routing)
+	if err != nil {
+		return nil, err
+	}
 	private := loopback(c.Listen)
 	return app.Open(ctx, c.Database, app.Config{
 		Log: c.Log, Vault: secrets, Now: c.Now, NewID: id.New,
-		Providers: providers, Sandbox: sandbox.Accounts(),
+		Providers: providers, Sandbox: sandbox.Accounts(), Adapters: c.Adapters, Client: provider.NewClient(), Routing: order,
 		SandboxPayout: simulated.Provider{}, LivePayout: c.Payout, WalletCoolDown: c.WalletCoolDown,
 		CheckoutURL: c.PublicURL, InboxURL: c.PublicURL + "/inbox", AllowPrivate: private,
 		Operator: c.Operator, FX: rates, Sender: webhook.NewSender(webhook.Config{AllowPrivate: private, Now: c.Now}),

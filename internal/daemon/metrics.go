@@ -90,12 +90,13 @@ var (
 	queuedDesc  = prometheus.NewDesc("cascada_store_changes_queued", "Changes waiting for a commit.", nil, nil)
 	rateAgeDesc = prometheus.NewDesc("cascada_fx_oldest_rate_seconds", "Age of the oldest exchange rate that was set or fetched; absent while there is none.", nil, nil)
 	ratesHeld   = prometheus.NewDesc("cascada_fx_rates_held", "Exchange rates that jump and wait for the operator.", nil, nil)
+	openDesc    = prometheus.NewDesc("cascada_provider_circuits_open", "Rails of provider accounts that this node passes over because they fail.", nil, nil)
 	dueDesc     = prometheus.NewDesc("cascada_work_oldest_due_seconds", "Age of the oldest due work; 0 when none is late.", []string{"work"}, nil)
 )
 
 // Describe is for prometheus.
 func (storeCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{commitsDesc, changesDesc, aloneDesc, queuedDesc, dueDesc, rateAgeDesc, ratesHeld} {
+	for _, d := range []*prometheus.Desc{commitsDesc, changesDesc, aloneDesc, queuedDesc, dueDesc, rateAgeDesc, ratesHeld, openDesc} {
 		ch <- d
 	}
 }
@@ -112,6 +113,7 @@ func (c storeCollector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(rateAgeDesc, prometheus.GaugeValue, oldest.Seconds())
 	}
 	ch <- prometheus.MustNewConstMetric(ratesHeld, prometheus.GaugeValue, float64(held))
+	ch <- prometheus.MustNewConstMetric(openDesc, prometheus.GaugeValue, float64(c.app.OpenCircuits()))
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	due, err := c.app.OldestDue(ctx)

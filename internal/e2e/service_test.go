@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -216,6 +217,18 @@ func (f *faults) report(t *testing.T) {
 	for _, line := range f.lines {
 		t.Errorf("the service logged a fault: %s", line)
 	}
+}
+
+// take removes the lines that tell of something, of which there must be some.
+func (f *faults) take(t *testing.T, of string) {
+	t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	kept := slices.DeleteFunc(f.lines, func(line string) bool { return strings.Contains(line, of) })
+	if len(kept) == len(f.lines) {
+		t.Errorf("the log tells nothing of %s", of)
+	}
+	f.lines = kept
 }
 
 func TestRestartLosesNothing(t *testing.T) {

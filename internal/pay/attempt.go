@@ -60,6 +60,9 @@ type Attempt struct {
 	ProviderRef string      `json:"providerRef,omitempty"`
 	Started     int64       `json:"started"` // microseconds UTC
 	Ended       int64       `json:"ended,omitempty"`
+	// Why it went there, and who was passed over: for the operator.
+	Why    string   `json:"why,omitempty"`
+	Passed []string `json:"passed,omitempty"`
 }
 
 // Reference is what the provider knows an attempt by: ours, unique, made

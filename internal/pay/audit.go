@@ -70,4 +70,11 @@ const (
 	VerificationStarted Act = "verification.started"
 	VerificationMoved   Act = "verification.moved" // decided, or played in the sandbox
 	SettlementPaid      Act = "settlement.paid"
+
+	ProviderAdded    Act = "provider.added"
+	ProviderChanged  Act = "provider.changed"
+	ProviderRotated  Act = "provider.rotated"
+	ProviderEnabled  Act = "provider.enabled"
+	ProviderDisabled Act = "provider.disabled"
+	ProviderRemoved  Act = "provider.removed"
 )

@@ -11,6 +11,8 @@ import (
 // Route is a rail at a provider.
 type Route struct {
 	Provider string
+	Why      string   // it stands where it does, for the operator
+	Passed   []string // who was passed over, and why
 }
 
 // How long until a payment is looked at again.
@@ -47,7 +49,7 @@ func (p Payment) Try(r Route, now time.Time) (Payment, Change) {
 
 func (p Payment) try(r Route, now time.Time) Payment {
 	p.Attempts = append(slices.Clip(p.Attempts), Attempt{
-		Order: len(p.Attempts) + 1, Provider: r.Provider, Status: Sending, Started: now.UnixMicro(),
+		Order: len(p.Attempts) + 1, Provider: r.Provider, Status: Sending, Started: now.UnixMicro(), Why: r.Why, Passed: r.Passed,
 	})
 	p.DueAt = now.Add(callLease)
 	return p

@@ -37,6 +37,7 @@ type Change struct {
 	Lines         []SettlementLine // of settlements; a transfer has one at most
 	Reserves      []Reserve
 	Documents     []Document // new ones only
+	Accounts      []ProviderAccount
 }
 
 // Once is a key that guards a request against being run twice (gaps:

@@ -36,7 +36,7 @@ func order(t interface{ Fatal(...any) }, rail Rail, cents int64) Order {
 	return o
 }
 
-var routes = []Route{{"one"}, {"two"}, {"three"}}
+var routes = []Route{{Provider: "one"}, {Provider: "two"}, {Provider: "three"}}
 
 // sent returns a payment whose first attempt is under way.
 func sent(t interface{ Fatal(...any) }, rail Rail, cents int64) Payment {

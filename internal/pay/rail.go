@@ -39,15 +39,16 @@ type Rail struct {
 // Limit bounds a payment in the shopper's currency. Minor units of Currency,
 // both ends included.
 type Limit struct {
-	Currency money.Currency
-	Min, Max int64
+	Currency money.Currency `json:"currency"`
+	Min      int64          `json:"min"`
+	Max      int64          `json:"max"`
 }
 
 // Fee is the price of a rail: a share of the amount and a flat part in USD
 // minor units.
 type Fee struct {
-	Bps  int64 // 1/10,000
-	Flat int64 // USD cents
+	Bps  int64 `json:"bps,omitempty"`  // 1/10,000
+	Flat int64 `json:"flat,omitempty"` // USD cents
 }
 
 // LimitIn returns the rail's limit for a currency.

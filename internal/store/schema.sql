@@ -630,3 +630,22 @@ GROUP BY shop, live, created_at / 86400000000, rail, country, status, method;
 DROP TABLE counters;
 ALTER TABLE tallies RENAME TO counters;
 CREATE INDEX payments_kind ON payments (shop, live, rail, country, status, id);
+
+-- version 12
+-- The operator's accounts at providers. One that was removed keeps its row, so
+-- that its id is not used again.
+CREATE TABLE provider_accounts (
+  id TEXT NOT NULL PRIMARY KEY,
+  version BIGINT NOT NULL,
+  adapter TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  merchant TEXT NOT NULL, -- '' for all
+  status TEXT NOT NULL,
+  priority BIGINT NOT NULL,
+  credentials TEXT NOT NULL, -- sealed, in base64
+  credentials_before TEXT NOT NULL, -- those that were rotated out
+  rotated_at BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  doc TEXT NOT NULL
+);

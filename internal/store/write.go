@@ -63,6 +63,9 @@ func guardedIDs(c *pay.Change) []string {
 	for i := range c.Quotes { // the first ones too
 		ids = append(ids, ratesTable.id(&c.Quotes[i]))
 	}
+	for i := range c.Accounts {
+		ids = append(ids, c.Accounts[i].ID)
+	}
 	ids = replaced(ids, settlementsTable, c.Settlements)
 	ids = replaced(ids, reservesTable, c.Reserves)
 	return replaced(ids, loginsTable, c.Logins)
@@ -158,6 +161,8 @@ func (w *write) guards() []step {
 	steps = replace(w, steps, clocksTable, clocks)
 	steps = guarded(w, steps, ratesTable, ratesTable.insert, gather(w.batch, quotes, ratesTable.isNew))
 	steps = replace(w, steps, ratesTable, quotes)
+	steps = guarded(w, steps, accountsTable, accountsTable.insert, gather(w.batch, accounts, accountsTable.isNew))
+	steps = replace(w, steps, accountsTable, accounts)
 	// The old default gives way before the new one comes.
 	steps = replace(w, steps, walletsTable, wallets)
 	steps = guarded(w, steps, walletsTable, walletsTable.insert, gather(w.batch, wallets, walletsTable.isNew))

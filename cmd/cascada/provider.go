@@ -1,0 +1,341 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// registry is the adapters that accounts may be opened at.
+type registry []provider.Adapter
+
+type providerCmd struct {
+	Adapters providerAdaptersCmd `cmd:"" help:"List the providers that accounts can be opened at, with their rails and the credentials that they need."`
+	Add      providerAddCmd      `cmd:"" help:"Open an account. Running servers use it within seconds."`
+	List     providerListCmd     `cmd:"" help:"List the accounts."`
+	Show     providerShowCmd     `cmd:"" help:"Show an account: rails, terms, which credentials it has, where its notifications go."`
+	Set      providerSetCmd      `cmd:"" help:"Change an account's rails, price, limits, priority or base URL."`
+	Rotate   providerRotateCmd   `cmd:"" help:"Put new credentials in place. Notifications signed with the old ones are taken for a day."`
+	Enable   providerEnableCmd   `cmd:"" help:"Let an account take new charges."`
+	Disable  providerDisableCmd  `cmd:"" help:"Let an account take no new charges; what it has is ended, and refunded."`
+	Check    providerCheckCmd    `cmd:"" help:"Ask providers whether the credentials of accounts work; exit 1 when one's do not."`
+	Remove   providerRemoveCmd   `cmd:"" help:"Take an account and its credentials out of use for good."`
+	Apply    providerApplyCmd    `cmd:"" help:"Make the accounts of a JSON file as they are declared there; others are left alone."`
+}
+
+// desk is the flags that the commands of provider accounts share.
+type desk struct {
+	database
+	PublicURL string `env:"CASCADA_PUBLIC_URL" placeholder:"URL" help:"Where the service is reached, for the notification URL (${env})."`
+}
+
+func (d desk) over(ctx context.Context, log *slog.Logger, adapters registry) (*app.App, error) {
+	return daemon.Open(ctx, daemon.Config{
+		Database: d.Database, MasterKey: d.MasterKey, PublicURL: strings.TrimSuffix(d.PublicURL, "/"), Log: log, Existing: true,
+		Operator: operator(), Adapters: adapters,
+	})
+}
+
+type providerAdaptersCmd struct {
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+// adapterJSON is the shape of provider adapters --json.
+type adapterJSON struct {
+	Name        string      `json:"name"`
+	Rails       []string    `json:"rails"`
+	Credentials []fieldJSON `json:"credentials"`
+}
+
+type fieldJSON struct {
+	Name     string `json:"name"`
+	Doc      string `json:"doc"`
+	Required bool   `json:"required"`
+	Secret   bool   `json:"secret"`
+}
+
+func (c *providerAdaptersCmd) Run(adapters registry) error {
+	if c.JSON {
+		list := []adapterJSON{}
+		for _, a := range adapters {
+			told := adapterJSON{Name: a.Name, Rails: a.Rails, Credentials: []fieldJSON{}}
+			for _, f := range a.Fields {
+				told.Credentials = append(told.Credentials, fieldJSON{f.Name, f.Doc, !f.Optional, !f.Public})
+			}
+			list = append(list, told)
+		}
+		return json.NewEncoder(os.Stdout).Encode(list)
+	}
+	if len(adapters) == 0 {
+		return errors.New("no adapter is built in")
+	}
+	for _, a := range adapters {
+		fmt.Printf("%s\n  rails        %s\n  credentials\n", a.Name, strings.Join(a.Rails, " "))
+		table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+		for _, f := range a.Fields {
+			note := "secret"
+			if f.Public {
+				note = "not secret"
+			}
+			if f.Optional {
+				note += ", optional"
+			}
+			fmt.Fprintf(table, "    %s\t%s\t%s\n", f.Name, note, f.Doc)
+		}
+		if err := table.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// accountJSON is the shape of an account in --json. It never has a credential's
+// value.
+type accountJSON struct {
+	ID              string            `json:"id"`
+	Adapter         string            `json:"adapter"`
+	Environment     pay.Environment   `json:"environment"`
+	Merchant        *string           `json:"merchantId"` // null: all merchants'
+	Status          pay.AccountStatus `json:"status"`
+	Priority        int               `json:"priority"`
+	Rails           []string          `json:"rails"`
+	Terms           []termsJSON       `json:"terms"`
+	BaseURL         string            `json:"baseUrl,omitempty"`
+	Credentials     []string          `json:"credentials"` // names
+	NotificationURL string            `json:"notificationUrl"`
+	Problem         string            `json:"problem,omitempty"`
+	Version         int64             `json:"version"`
+	CreatedAt       string            `json:"createdAt"`
+	UpdatedAt       string            `json:"updatedAt"`
+	RotatedAt       string            `json:"rotatedAt,omitempty"`
+}
+
+type termsJSON struct {
+	Rail   string   `json:"rail,omitempty"` // absent: every other rail
+	Price  string   `json:"price,omitempty"`
+	Limits []string `json:"limits,omitempty"`
+}
+
+const timeForm = "2006-01-02T15:04:05Z"
+
+func newAccountJSON(a *app.App, s app.AccountStatus) accountJSON {
+	told := accountJSON{
+		ID: s.ID, Adapter: s.Adapter, Environment: s.Environment(), Status: s.Status, Priority: s.Priority, Rails: append([]string{}, s.On...),
+		Terms: []termsJSON{}, BaseURL: s.BaseURL, Credentials: append([]string{}, s.Fields...), NotificationURL: a.NotificationURL(s.ID),
+		Problem: s.Broken, Version: s.Version, CreatedAt: s.CreatedAt.Format(timeForm), UpdatedAt: s.UpdatedAt.Format(timeForm),
+	}
+	if s.Merchant != "" {
+		told.Merchant = &s.Merchant
+	}
+	if !s.RotatedAt.IsZero() {
+		told.RotatedAt = s.RotatedAt.Format(timeForm)
+	}
+	for _, t := range s.Terms {
+		line := termsJSON{Rail: t.Rail}
+		if t.Fee != nil {
+			line.Price = t.Fee.String()
+		}
+		for _, l := range t.Limits {
+			line.Limits = append(line.Limits, l.String())
+		}
+		told.Terms = append(told.Terms, line)
+	}
+	return told
+}
+
+// print shows an account.
+func (told accountJSON) print() error {
+	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	line := func(name, value string) { fmt.Fprintf(table, "%s\t%s\n", name, value) }
+	merchant := "all"
+	if told.Merchant != nil {
+		merchant = *told.Merchant
+	}
+	line("account", told.ID)
+	line("adapter", told.Adapter)
+	line("environment", string(told.Environment))
+	line("merchant", merchant)
+	line("status", string(told.Status))
+	if told.Problem != "" {
+		line("problem", told.Problem)
+	}
+	line("priority", fmt.Sprint(told.Priority))
+	line("rails", strings.Join(told.Rails, " "))
+	for _, t := range told.Terms {
+		line("  "+cmp.Or(t.Rail, "all others"), strings.TrimSpace(t.Price+" "+strings.Join(t.Limits, " ")))
+	}
+	line("credentials", strings.Join(told.Credentials, " "))
+	if told.RotatedAt != "" {
+		line("rotated", told.RotatedAt)
+	}
+	if told.BaseURL != "" {
+		line("base URL", told.BaseURL)
+	}
+	line("notifications", told.NotificationURL)
+	return table.Flush()
+}
+
+// show prints an account as it is now.
+func show(ctx context.Context, a *app.App, id string, asJSON bool) error {
+	s, err := a.ProviderAccount(ctx, id)
+	if err != nil {
+		return err
+	}
+	told := newAccountJSON(a, s)
+	if asJSON {
+		return json.NewEncoder(os.Stdout).Encode(told)
+	}
+	return told.print()
+}
+
+type providerListCmd struct {
+	desk
+	All  bool `help:"Also those that were removed."`
+	JSON bool `name:"json" help:"Print an object a line."`
+}
+
+func (c *providerListCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
+	a, err := c.over(ctx, log, adapters)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	list, err := a.Accounts(ctx, c.All)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	if !c.JSON {
+		fmt.Fprintln(table, "ACCOUNT\tADAPTER\tENVIRONMENT\tMERCHANT\tSTATUS\tPRIORITY\tRAILS")
+	}
+	for _, s := range list {
+		if c.JSON {
+			if err := json.NewEncoder(os.Stdout).Encode(newAccountJSON(a, s)); err != nil {
+				return err
+			}
+			continue
+		}
+		status, rails := string(s.Status), strings.Join(s.On, " ")
+		if s.Broken != "" {
+			status += ", cannot be used: " + s.Broken
+		}
+		if len(s.On) > 3 {
+			rails = fmt.Sprintf("%s and %d more", strings.Join(s.On[:2], " "), len(s.On)-2)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", s.ID, s.Adapter, s.Environment(), cmp.Or(s.Merchant, "all"), status, s.Priority, rails)
+	}
+	return table.Flush()
+}
+
+type providerShowCmd struct {
+	desk
+	Account string `arg:"" help:"Account's id."`
+	JSON    bool   `name:"json" help:"Print JSON."`
+}
+
+func (c *providerShowCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
+	a, err := c.over(ctx, log, adapters)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	return show(ctx, a, c.Account, c.JSON)
+}
+
+type providerEnableCmd struct {
+	desk
+	Account string `arg:"" help:"Account's id."`
+	JSON    bool   `name:"json" help:"Print JSON."`
+}
+
+func (c *providerEnableCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
+	return c.enable(ctx, log, adapters, true)
+}
+
+func (c *providerEnableCmd) enable(ctx context.Context, log *slog.Logger, adapters registry, on bool) error {
+	a, err := c.over(ctx, log, adapters)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if _, err := a.EnableAccount(ctx, c.Account, on); err != nil {
+		return err
+	}
+	return show(ctx, a, c.Account, c.JSON)
+}
+
+type providerDisableCmd struct{ providerEnableCmd }
+
+func (c *providerDisableCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
+	return c.enable(ctx, log, adapters, false)
+}
+
+type providerRemoveCmd struct {
+	desk
+	Account string `arg:"" help:"Account's id."`
+	Force   bool   `help:"Although payments there are not decided: nobody will learn how they end."`
+}
+
+func (c *providerRemoveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
+	a, err := c.over(ctx, log, adapters)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if err := a.RemoveAccount(ctx, c.Account, c.Force); err != nil {
+		return err
+	}
+	fmt.Printf("%s was removed; its credentials are gone, and its id is not used again\n", c.Account)
+	return nil
+}
+
+type providerCheckCmd struct {
+	desk
+	Account string `arg:"" optional:"" help:"Account's id; all that are not removed without it."`
+}
+
+func (c *providerCheckCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
+	a, err := c.over(ctx, log, adapters)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	accounts := []string{c.Account}
+	if c.Account == "" {
+		accounts = nil
+		list, err := a.Accounts(ctx, false)
+		if err != nil {
+			return err
+		}
+		for _, s := range list {
+			accounts = append(accounts, s.ID)
+		}
+	}
+	bad := 0
+	for _, id := range accounts {
+		switch err := a.ProveAccount(ctx, id); {
+		case err == nil:
+			fmt.Printf("%s: the credentials work\n", id)
+		case errors.Is(err, app.ErrUncheckable):
+			fmt.Printf("%s: %v\n", id, err)
+		default:
+			bad++
+			fmt.Printf("%s: %v\n", id, err)
+		}
+	}
+	if bad > 0 {
+		return fmt.Errorf("%d of %d accounts cannot be used", bad, len(accounts))
+	}
+	return nil
+}

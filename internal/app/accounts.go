@@ -1,0 +1,338 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// NewAccount is what a provider account is opened with.
+type NewAccount struct {
+	ID          string // "": one is made
+	Adapter     string
+	Live        bool
+	Merchant    string // "" for all
+	BaseURL     string
+	Credentials map[string]string
+	Rails       []string // none: all that the adapter has
+	Terms       []pay.RailTerms
+	Priority    int
+	Disabled    bool
+}
+
+// AddAccount opens a provider account; running servers use it within seconds.
+// Nobody is called.
+//
+// Errors: what is wrong with it. None of them holds a credential.
+func (a *App) AddAccount(ctx context.Context, n NewAccount) (account pay.ProviderAccount, err error) {
+	now := a.Now()
+	if n.ID == "" {
+		n.ID = a.NewID(pay.AccountPrefix, now)
+	}
+	status := pay.AccountEnabled
+	if n.Disabled {
+		status = pay.AccountDisabled
+	}
+	fresh := pay.ProviderAccount{
+		ID: n.ID, Adapter: n.Adapter, Live: n.Live, Merchant: n.Merchant, Status: status, BaseURL: n.BaseURL,
+		Rails: n.Rails, Terms: n.Terms, Priority: n.Priority,
+	}
+	if err := a.checkAccount(ctx, fresh, n.Credentials); err != nil {
+		return fresh, err
+	}
+	if fresh.Credentials, err = a.sealCredentials(fresh.ID, n.Credentials); err != nil {
+		return fresh, err
+	}
+	err = again(func() error {
+		_, err := a.store.Account(ctx, n.ID)
+		if err == nil {
+			return fmt.Errorf("there is, or was, an account %s: an id is used once", n.ID)
+		}
+		if !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		next, change, err := fresh.Save(now)
+		if err != nil {
+			return err
+		}
+		account = next
+		change.Audit = a.auditAccount(pay.ProviderAdded, next, terms(next))
+		return a.store.Commit(ctx, change)
+	})
+	if err != nil {
+		return fresh, err
+	}
+	return account, a.readAccounts(ctx)
+}
+
+// checkAccount says what is wrong with an account that the account's own words
+// do not tell.
+func (a *App) checkAccount(ctx context.Context, account pay.ProviderAccount, credentials map[string]string) error {
+	if _, taken := a.Providers[account.ID]; taken {
+		return fmt.Errorf("%s is a simulated provider: choose another id", account.ID)
+	}
+	if err := account.Check(); err != nil { // before the id is made part of anything
+		return err
+	}
+	adapter, err := a.adapter(account.Adapter)
+	if err != nil {
+		return err
+	}
+	named := slices.Clone(account.Rails)
+	for _, t := range account.Terms {
+		if t.Rail != "" {
+			named = append(named, t.Rail)
+		}
+	}
+	for _, rail := range named {
+		if !slices.Contains(adapter.Rails, rail) {
+			return fmt.Errorf("%s does not take payments by %q; it does by %s", adapter.Name, rail, strings.Join(adapter.Rails, ", "))
+		}
+	}
+	if err := provider.CheckBaseURL(account.BaseURL); err != nil {
+		return err
+	}
+	if account.Merchant != "" {
+		if _, err := a.store.Merchant(ctx, account.Merchant); err != nil {
+			return fmt.Errorf("merchant %s: %w", account.Merchant, err)
+		}
+	}
+	_, err = a.openClient(adapter, account, credentials)
+	return err
+}
+
+// auditAccount is the entry of an act on an account.
+func (a *App) auditAccount(act pay.Act, account pay.ProviderAccount, details map[string]string) []pay.AuditEntry {
+	return a.audit(a.self(), account.Scope(), act, account.ID, details)
+}
+
+// terms tells an account's settings for the audit log, without its credentials.
+func terms(account pay.ProviderAccount) map[string]string {
+	told := map[string]string{"adapter": account.Adapter, "priority": strconv.Itoa(account.Priority), "status": string(account.Status)}
+	if len(account.Rails) > 0 {
+		told["rails"] = strings.Join(account.Rails, " ")
+	}
+	if account.BaseURL != "" {
+		told["baseUrl"] = account.BaseURL
+	}
+	for _, t := range account.Terms {
+		words := []string{}
+		if t.Fee != nil {
+			words = append(words, t.Fee.String())
+		}
+		for _, l := range t.Limits {
+			words = append(words, l.String())
+		}
+		told[strings.TrimSuffix("terms "+t.Rail, " ")] = strings.Join(words, " ")
+	}
+	return told
+}
+
+// changeAccount decides about an account and writes what came of it.
+func (a *App) changeAccount(ctx context.Context, id string, act pay.Act, decide func(pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error)) (done pay.ProviderAccount, err error) {
+	err = again(func() error {
+		account, err := a.store.Account(ctx, id)
+		if err != nil {
+			return fmt.Errorf("provider account %s: %w", id, err)
+		}
+		next, change, details, err := decide(account)
+		if err != nil {
+			return err
+		}
+		done = next
+		if next.Version == account.Version {
+			return nil
+		}
+		change.Audit = a.auditAccount(act, next, details)
+		return a.store.Commit(ctx, change)
+	})
+	if err != nil {
+		return done, err
+	}
+	return done, a.readAccounts(ctx)
+}
+
+// EditAccount changes an account's settings.
+//
+// Errors: store.ErrNotFound, what is wrong with them.
+func (a *App) EditAccount(ctx context.Context, id string, edit func(pay.ProviderAccount) pay.ProviderAccount) (pay.ProviderAccount, error) {
+	return a.changeAccount(ctx, id, pay.ProviderChanged, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
+		edited := edit(account)
+		if reflect.DeepEqual(edited, account) {
+			return account, pay.Change{}, nil, nil
+		}
+		next, change, err := edited.Save(a.Now())
+		if err != nil {
+			return account, change, nil, err
+		}
+		credentials, err := a.unsealCredentials(id, account.Credentials)
+		if err == nil {
+			err = a.checkAccount(ctx, edited, credentials)
+		}
+		return next, change, terms(next), err
+	})
+}
+
+// RotateAccount puts new credentials in place of those named; the others stay.
+// Calls under way end with the old ones, and notifications signed with those are
+// taken for pay.AccountGrace.
+//
+// Errors: store.ErrNotFound, what is wrong with them.
+func (a *App) RotateAccount(ctx context.Context, id string, credentials map[string]string) (pay.ProviderAccount, error) {
+	if len(credentials) == 0 {
+		return pay.ProviderAccount{}, errors.New("no credential was given: nothing is changed")
+	}
+	return a.changeAccount(ctx, id, pay.ProviderRotated, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
+		refuse := func(err error) (pay.ProviderAccount, pay.Change, map[string]string, error) {
+			return account, pay.Change{}, nil, err
+		}
+		if account.Status == pay.AccountRemoved {
+			return refuse(fmt.Errorf("account %s was removed", id))
+		}
+		present, err := a.unsealCredentials(id, account.Credentials)
+		if err != nil {
+			return refuse(err)
+		}
+		now := a.Now()
+		before, err := a.sealPast(account, present, now)
+		if err != nil {
+			return refuse(err)
+		}
+		named := slices.Sorted(maps.Keys(credentials))
+		maps.Copy(present, credentials)
+		maps.DeleteFunc(present, func(_, value string) bool { return value == "" }) // an optional one is given up
+		if err := a.checkAccount(ctx, account, present); err != nil {
+			return refuse(err)
+		}
+		sealed, err := a.sealCredentials(id, present)
+		if err != nil {
+			return refuse(err)
+		}
+		next, change, err := account.Rotate(sealed, before, now)
+		return next, change, map[string]string{"credentials": strings.Join(named, " ")}, err
+	})
+}
+
+// EnableAccount lets an account take new charges, or no more of them.
+//
+// Errors: store.ErrNotFound.
+func (a *App) EnableAccount(ctx context.Context, id string, on bool) (pay.ProviderAccount, error) {
+	act, status := pay.ProviderEnabled, pay.AccountEnabled
+	if !on {
+		act, status = pay.ProviderDisabled, pay.AccountDisabled
+	}
+	return a.changeAccount(ctx, id, act, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
+		if account.Status == status {
+			return account, pay.Change{}, nil, nil
+		}
+		edited := account
+		if edited.Status != pay.AccountRemoved {
+			edited.Status = status
+		}
+		next, change, err := edited.Save(a.Now())
+		return next, change, nil, err
+	})
+}
+
+// RemoveAccount takes an account out of use for good.
+//
+// Errors: store.ErrNotFound, that it has open payments, unless force.
+func (a *App) RemoveAccount(ctx context.Context, id string, force bool) error {
+	_, err := a.changeAccount(ctx, id, pay.ProviderRemoved, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
+		open, err := a.store.OpenAt(ctx, id)
+		if err != nil {
+			return account, pay.Change{}, nil, err
+		}
+		next, change, err := account.Remove(open, force, a.Now())
+		return next, change, map[string]string{"open": strconv.Itoa(open)}, err
+	})
+	return err
+}
+
+// ErrUncheckable says that an adapter has no call that proves credentials.
+var ErrUncheckable = errors.New("this adapter has no call that proves credentials")
+
+// ProveAccount asks the provider whether an account's credentials work, with a
+// call that costs nothing.
+//
+// Errors: store.ErrNotFound, ErrUncheckable, why they do not work.
+func (a *App) ProveAccount(ctx context.Context, id string) error {
+	account, err := a.store.Account(ctx, id)
+	if err != nil {
+		return fmt.Errorf("provider account %s: %w", id, err)
+	}
+	if account.Status == pay.AccountRemoved {
+		return fmt.Errorf("account %s was removed", id)
+	}
+	d := a.openDesk(account)
+	if d.broken != nil {
+		return d.broken
+	}
+	checker, ok := d.client.(provider.Checker)
+	if !ok {
+		return ErrUncheckable
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return checker.Check(ctx)
+}
+
+// AccountStatus is a provider account for the operator.
+type AccountStatus struct {
+	pay.ProviderAccount
+	On     []string // the rails that it takes payments by
+	Fields []string // the names of the credentials that it has
+	Broken string   // why it cannot be used, "" when it can
+}
+
+// Accounts lists the provider accounts for the operator, without the removed
+// ones unless all.
+func (a *App) Accounts(ctx context.Context, all bool) ([]AccountStatus, error) {
+	list, err := a.store.Accounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var told []AccountStatus
+	for _, account := range list {
+		if account.Status != pay.AccountRemoved || all {
+			told = append(told, a.accountStatus(account))
+		}
+	}
+	return told, nil
+}
+
+// ProviderAccount reads a provider account for the operator.
+//
+// Errors: store.ErrNotFound.
+func (a *App) ProviderAccount(ctx context.Context, id string) (AccountStatus, error) {
+	account, err := a.store.Account(ctx, id)
+	if err != nil {
+		return AccountStatus{}, fmt.Errorf("provider account %s: %w", id, err)
+	}
+	return a.accountStatus(account), nil
+}
+
+func (a *App) accountStatus(account pay.ProviderAccount) AccountStatus {
+	s := AccountStatus{ProviderAccount: account}
+	if account.Status == pay.AccountRemoved {
+		return s
+	}
+	d := a.openDesk(account)
+	s.On = d.account.Rails
+	if d.broken != nil {
+		s.Broken = d.broken.Error()
+	}
+	if credentials, err := a.unsealCredentials(account.ID, account.Credentials); err == nil {
+		s.Fields = slices.Sorted(maps.Keys(credentials))
+	}
+	return s
+}

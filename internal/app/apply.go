@@ -1,0 +1,83 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// Applied says what became of an account that was declared.
+type Applied string
+
+// What can become of it.
+const (
+	AppliedAdded     Applied = "added"
+	AppliedChanged   Applied = "changed"
+	AppliedUnchanged Applied = "unchanged"
+)
+
+// ApplyAccount makes an account as it is declared: it is opened, or what differs
+// is changed. Doing it twice changes nothing.
+//
+// Errors: what is wrong with it, that it was removed, or that the present one is
+// of another adapter, environment or merchant, which an account keeps for life.
+func (a *App) ApplyAccount(ctx context.Context, n NewAccount) (Applied, error) {
+	if n.ID == "" {
+		return "", errors.New("an account that is declared needs an id, or it would be opened again each time")
+	}
+	present, err := a.store.Account(ctx, n.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		_, err := a.AddAccount(ctx, n)
+		return AppliedAdded, err
+	}
+	if err != nil {
+		return "", err
+	}
+	if present.Adapter != n.Adapter || present.Live != n.Live || present.Merchant != n.Merchant {
+		return "", fmt.Errorf("account %s is one at %s in %s for %q, for life: declare another id", n.ID, present.Adapter, present.Environment(), present.Merchant)
+	}
+	done := AppliedUnchanged
+	if !reflect.DeepEqual(settled(present, n), present) {
+		done = AppliedChanged
+		if _, err := a.EditAccount(ctx, n.ID, func(account pay.ProviderAccount) pay.ProviderAccount { return settled(account, n) }); err != nil {
+			return "", err
+		}
+	}
+	credentials, err := a.unsealCredentials(n.ID, present.Credentials)
+	if err != nil {
+		return "", err
+	}
+	if maps.Equal(credentials, n.Credentials) {
+		return done, nil
+	}
+	for name := range credentials { // one that is declared no more is given up
+		if _, kept := n.Credentials[name]; !kept {
+			n.Credentials[name] = ""
+		}
+	}
+	_, err = a.RotateAccount(ctx, n.ID, n.Credentials)
+	return AppliedChanged, err
+}
+
+// settled is an account with the settings that are declared.
+func settled(account pay.ProviderAccount, n NewAccount) pay.ProviderAccount {
+	if account.Status == pay.AccountRemoved {
+		return account
+	}
+	account.BaseURL, account.Priority, account.Status = n.BaseURL, n.Priority, pay.AccountEnabled
+	if n.Disabled {
+		account.Status = pay.AccountDisabled
+	}
+	if len(account.Rails)+len(n.Rails) > 0 { // none is none, however it is written
+		account.Rails = n.Rails
+	}
+	if len(account.Terms)+len(n.Terms) > 0 {
+		account.Terms = n.Terms
+	}
+	return account
+}

@@ -1,0 +1,279 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// accountsEvery is how soon a node learns of a provider account that was changed.
+const accountsEvery = time.Second
+
+// desk is a provider account as this node calls it.
+type desk struct {
+	account pay.ProviderAccount
+	client  provider.Provider // nil where it cannot be opened
+	before  []former          // with credentials that were rotated out
+	broken  error             // why there is no client
+}
+
+// former is a client with credentials that count for notifications alone, and
+// until when.
+type former struct {
+	client provider.Provider
+	until  time.Time
+}
+
+// pastCredentials is credentials that were rotated out, as they are sealed.
+type pastCredentials struct {
+	Credentials map[string]string `json:"credentials"`
+	Until       time.Time         `json:"until"`
+}
+
+// desks is what this node knows of all provider accounts. It is never changed:
+// a new one takes its place, and calls under way end with the client they have.
+type desks struct {
+	mark    int64
+	byID    map[string]desk
+	serving pay.Accounts // that can be called, with their rails
+}
+
+// upstream returns the client of an account: a simulated provider, or one that
+// the operator opened.
+func (a *App) upstream(account string) (provider.Provider, bool) {
+	if p, ok := a.Providers[account]; ok {
+		return p, true
+	}
+	d := a.desks.Load().byID[account]
+	return d.client, d.client != nil
+}
+
+// notices reads a notification with an account's client. For a while after a
+// rotation those signed with the credentials before it count too.
+func (a *App) notices(ctx context.Context, account string, upstream provider.Provider, n Notification) ([]pay.Notice, error) {
+	list, err := upstream.Notices(ctx, n)
+	if !errors.Is(err, provider.ErrUnsigned) {
+		return list, err
+	}
+	now := a.Now()
+	for _, f := range a.desks.Load().byID[account].before {
+		if !now.Before(f.until) {
+			continue
+		}
+		if list, err := f.client.Notices(ctx, n); !errors.Is(err, provider.ErrUnsigned) {
+			return list, err
+		}
+	}
+	return list, err
+}
+
+// readAccounts learns of the provider accounts in the database, where any was
+// changed.
+func (a *App) readAccounts(ctx context.Context) error {
+	a.readingAccounts.Lock() // a slow read must not undo what a later one found
+	defer a.readingAccounts.Unlock()
+	mark, err := a.store.AccountsMark(ctx)
+	known := a.desks.Load()
+	if err != nil || known != nil && known.mark == mark {
+		return err
+	}
+	list, err := a.store.Accounts(ctx)
+	if err != nil {
+		return err
+	}
+	next := &desks{mark: mark, byID: map[string]desk{}}
+	for _, account := range list {
+		if account.Status == pay.AccountRemoved {
+			continue
+		}
+		var d desk
+		if known != nil {
+			d = known.byID[account.ID]
+		}
+		if d.account.Version != account.Version {
+			d = a.openDesk(account)
+			if d.broken != nil {
+				a.Log.Error("a provider account cannot be opened and takes no payments", "account", account.ID, "error", d.broken)
+			}
+		}
+		next.byID[account.ID] = d
+		if d.client != nil {
+			next.serving = append(next.serving, d.account)
+		}
+	}
+	a.desks.Store(next)
+	return nil
+}
+
+// openDesk makes the clients of an account; it calls nobody.
+func (a *App) openDesk(account pay.ProviderAccount) desk {
+	d := desk{account: account}
+	adapter, err := a.adapter(account.Adapter)
+	if err != nil {
+		d.broken = err
+		return d
+	}
+	if len(account.Rails) == 0 {
+		d.account.Rails = adapter.Rails
+	}
+	credentials, err := a.unsealCredentials(account.ID, account.Credentials)
+	if err == nil {
+		d.client, err = a.openClient(adapter, account, credentials)
+	}
+	if err != nil {
+		d.client, d.broken = nil, err
+		return d
+	}
+	if d.before, err = a.openFormer(adapter, account); err != nil {
+		// Without them the account works, except for what was signed before.
+		a.Log.Warn("the credentials before a rotation cannot be used", "account", account.ID, "error", err)
+	}
+	return d
+}
+
+func (a *App) openFormer(adapter provider.Adapter, account pay.ProviderAccount) (list []former, err error) {
+	past, err := a.unsealPast(account)
+	for _, p := range past {
+		client, openErr := a.openClient(adapter, account, p.Credentials)
+		if openErr != nil {
+			err = errors.Join(err, openErr)
+			continue
+		}
+		list = append(list, former{client, p.Until})
+	}
+	return list, err
+}
+
+// openClient makes a client with credentials.
+//
+// Errors: which credential is missing, unknown or cannot be one.
+func (a *App) openClient(adapter provider.Adapter, account pay.ProviderAccount, credentials map[string]string) (provider.Provider, error) {
+	for _, f := range adapter.Fields {
+		if credentials[f.Name] == "" && !f.Optional {
+			return nil, &provider.FieldError{Field: f.Name, Reason: "is required: " + f.Doc}
+		}
+	}
+	for name := range credentials {
+		if !slices.ContainsFunc(adapter.Fields, func(f provider.Field) bool { return f.Name == name }) {
+			return nil, &provider.FieldError{Field: name, Reason: fmt.Sprintf("is no credential of %s, which has %s", adapter.Name, fieldNames(adapter))}
+		}
+	}
+	return adapter.Open(provider.Account{
+		ID: account.ID, Live: account.Live, BaseURL: account.BaseURL, Credentials: credentials,
+		NotificationURL: a.NotificationURL(account.ID), Client: a.Client, Now: a.Now,
+		Unmapped: func(word string) {
+			a.Log.Warn("a provider told a status that has no meaning here", "account", account.ID, "adapter", adapter.Name, "status", word)
+		},
+	})
+}
+
+func fieldNames(adapter provider.Adapter) string {
+	var names []string
+	for _, f := range adapter.Fields {
+		names = append(names, f.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// NotificationURL is where an account's provider is to send notifications.
+func (a *App) NotificationURL(account string) string {
+	return a.CheckoutURL + "/api/v1/providers/" + account + "/notifications"
+}
+
+// adapter finds an adapter by name.
+func (a *App) adapter(name string) (provider.Adapter, error) {
+	var names []string
+	for _, adapter := range a.Adapters {
+		if adapter.Name == name {
+			return adapter, nil
+		}
+		names = append(names, adapter.Name)
+	}
+	return provider.Adapter{}, fmt.Errorf("there is no adapter %q; want one of %s", name, strings.Join(names, ", "))
+}
+
+// credentialsOf is what an account's credentials are sealed as.
+func credentialsOf(account string) string { return "provider account " + account }
+
+func (a *App) sealCredentials(account string, credentials map[string]string) ([]byte, error) {
+	text, err := json.Marshal(credentials)
+	if err != nil {
+		return nil, err
+	}
+	return a.Vault.Seal(credentialsOf(account), text), nil
+}
+
+func (a *App) unsealCredentials(account string, sealed []byte) (credentials map[string]string, err error) {
+	text, err := a.Vault.Open(credentialsOf(account), sealed)
+	if err != nil {
+		return nil, err
+	}
+	return credentials, json.Unmarshal(text, &credentials)
+}
+
+// pastOf is what an account's credentials of before are sealed as.
+func pastOf(account string) string { return "provider account " + account + " before" }
+
+// maxPast is how many rotations within the grace are remembered.
+const maxPast = 8
+
+func (a *App) unsealPast(account pay.ProviderAccount) (past []pastCredentials, err error) {
+	if len(account.Before) == 0 {
+		return nil, nil
+	}
+	text, err := a.Vault.Open(pastOf(account.ID), account.Before)
+	if err != nil {
+		return nil, err
+	}
+	return past, json.Unmarshal(text, &past)
+}
+
+// sealPast seals the credentials that a rotation puts out with those that were put
+// out before and still count.
+func (a *App) sealPast(account pay.ProviderAccount, present map[string]string, now time.Time) ([]byte, error) {
+	past, err := a.unsealPast(account)
+	if err != nil {
+		return nil, err
+	}
+	past = slices.DeleteFunc(past, func(p pastCredentials) bool { return !now.Before(p.Until) })
+	past = append(past, pastCredentials{present, now.Add(pay.AccountGrace)})
+	text, err := json.Marshal(past[max(0, len(past)-maxPast):])
+	if err != nil {
+		return nil, err
+	}
+	return a.Vault.Seal(pastOf(account.ID), text), nil
+}
+
+// serving selects the operator's accounts that a shop's payments over a rail may
+// go to.
+func (a *App) serving(scope pay.Scope, rail pay.Rail) pay.Accounts {
+	return a.desks.Load().serving.Serving(scope, rail)
+}
+
+// routes returns the cascade of a payment. The simulated providers stand in on
+// every rail that no sandbox account serves, and take what the shop plays.
+func (a *App) routes(p pay.Payment) []pay.Route {
+	rail := a.catalog.byID[p.RailID]
+	serving := a.serving(p.Scope, rail)
+	if p.Live || len(serving) > 0 && p.Simulate == "" {
+		return a.decide(serving, rail, p)
+	}
+	routes := make([]pay.Route, 0, len(a.Sandbox))
+	for _, account := range a.Sandbox {
+		routes = append(routes, pay.Route{Provider: account})
+	}
+	return routes
+}
+
+// simulated reports whether a payment is with a simulated provider.
+func (a *App) simulated(p pay.Payment) bool {
+	attempt, ok := p.Current()
+	return !p.Live && (!ok || slices.Contains(a.Sandbox, attempt.Provider))
+}

@@ -1,0 +1,52 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// Explanation says why a payment went where it went.
+type Explanation struct {
+	Payment  pay.Payment
+	Rail     pay.Rail
+	Accounts []AccountVerdict
+}
+
+// AccountVerdict is whether an account would take such a payment now.
+type AccountVerdict struct {
+	Account string
+	Verdict string // "" when it would
+}
+
+// Explain tells the decisions of a payment's cascade as they were noted when they
+// were made, and which of the operator's accounts would take it now.
+//
+// Errors: store.ErrNotFound.
+func (a *App) Explain(ctx context.Context, payment string) (Explanation, error) {
+	p, err := a.store.AnyPayment(ctx, payment)
+	if err != nil {
+		return Explanation{}, fmt.Errorf("%s: %w", payment, err)
+	}
+	e := Explanation{Payment: p, Rail: a.catalog.byID[p.RailID]}
+	list, err := a.Accounts(ctx, false)
+	if err != nil {
+		return e, err
+	}
+	for _, s := range list {
+		account := s.ProviderAccount
+		account.Rails = s.On
+		v := AccountVerdict{account.ID, account.Refuses(p.Scope, e.Rail)}
+		if s.Broken != "" {
+			v.Verdict = "cannot be used: " + s.Broken
+		}
+		if v.Verdict == "" {
+			if taking, _ := (pay.Accounts{account}).Taking(e.Rail, p.Local); len(taking) == 0 {
+				v.Verdict = "does not take " + p.Local.String()
+			}
+		}
+		e.Accounts = append(e.Accounts, v)
+	}
+	return e, nil
+}

@@ -1,0 +1,475 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+)
+
+// plainly runs a test on each engine against a service whose operator may open
+// accounts at the plain provider.
+func plainly(t *testing.T, test func(t *testing.T, s *service)) {
+	t.Helper()
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		t.Parallel()
+		s := startWith(t, database, &clock{}, func(c *daemon.Config) {
+			c.FX = daemon.FX{StaleAfter: century, MaxAge: century}
+			c.Adapters = []provider.Adapter{providertest.Plain()}
+		})
+		s.rate(t, "BRL 5.4", "MXN 18.35")
+		test(t, s)
+	})
+}
+
+// account opens one at an upstream that knows key-1, for production and all
+// merchants unless more says otherwise.
+func (s *service) account(t *testing.T, id string, u *providertest.Upstream, more ...func(*app.NewAccount)) {
+	t.Helper()
+	n := app.NewAccount{
+		ID: id, Adapter: "plain", Live: true, BaseURL: u.URL, Priority: pay.DefaultPriority,
+		Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": id + "-hush"},
+	}
+	for _, change := range more {
+		change(&n)
+	}
+	_, err := s.App.AddAccount(ctx, n)
+	must(t, err)
+}
+
+// told sends what the upstream tells of a payment's attempt.
+func (s *service) told(t *testing.T, u *providertest.Upstream, payment string, attempt int, status, secret string) reply {
+	t.Helper()
+	address, signature, body := u.Notify(fmt.Sprintf("%s-%d", strings.TrimPrefix(payment, "TXN-"), attempt), status, secret)
+	return s.knockAt(t, strings.TrimPrefix(address, s.URL), signature, body)
+}
+
+func (s *service) knockAt(t *testing.T, path, signature string, body []byte) reply {
+	t.Helper()
+	return s.send(t, request{method: http.MethodPost, path: path, body: string(body), header: http.Header{
+		"Content-Type": {"application/json"}, providertest.PlainSignature: {signature},
+	}})
+}
+
+// pix is an order of 10 USD, 54 BRL.
+func (o shop) pix(t *testing.T) string {
+	t.Helper()
+	return `{"amount":10,"documentId":"52998224725","paymentMethodId":"` + o.live().method(t, "BRA", "pix") + `"}`
+}
+
+// routable tells whether the shop's catalog says that pix can be charged.
+func (o shop) routable(t *testing.T) string {
+	t.Helper()
+	r := o.get(t, "/payment-methods?country=BR&method=pix")
+	if (r.text(t, "methods.0.unroutableReason") == "<nil>") != (r.text(t, "methods.0.routable") == "true") {
+		t.Errorf("want a reason where a method is not routable, and there alone: %s", r)
+	}
+	return r.text(t, "methods.0.routable") + " " + r.text(t, "routableCount")
+}
+
+const noProvider = "422 cascade_exhausted routing_error reason=no_provider_for_method_region"
+
+func TestAccountTakesPaymentsInProduction(t *testing.T) {
+	plainly(t, func(t *testing.T, s *service) {
+		u := providertest.NewUpstream(t, "key-1")
+		o, other := s.shop(t), s.shop(t)
+		live := o.live()
+		if got := live.routable(t); got != "false 0" {
+			t.Errorf("without an account pix is routable: %s", got)
+		}
+		live.post(t, "/payments", o.pix(t)).refused(t, noProvider)
+		s.account(t, "for-acme", u, func(n *app.NewAccount) { n.Merchant = o.Merchant.ID; n.Rails = []string{"pix.BRA"} })
+		if got := live.routable(t); got != "true 1" {
+			t.Errorf("with an account pix is routable: %s", got)
+		}
+		if got := other.live().routable(t); got != "false 0" {
+			t.Errorf("another merchant's account serves: %s", got)
+		}
+		if got := live.get(t, "/payment-methods?country=MX&method=spei").text(t, "methods.0.routable"); got != "false" {
+			t.Error("spei is routable, and the account is for pix")
+		}
+		other.live().post(t, "/payments", o.pix(t)).refused(t, noProvider)
+		id := live.create(t, o.pix(t))
+		if got := fmt.Sprint(u.Charges()); got != "map["+strings.TrimPrefix(id, "TXN-")+"-1:54 BRL open]" {
+			t.Errorf("the provider has %s", got)
+		}
+		s.told(t, u, id, 1, "paid", "for-acme-hush").is(t, http.StatusOK, `{"ok":true}`)
+		s.told(t, u, id, 1, "paid", "for-acme-hush").is(t, http.StatusOK, `{"ok":true}`)
+		if got := live.status(t, id); got != "completed" {
+			t.Errorf("the payment is %s, want completed", got)
+		}
+		live.post(t, "/payments/"+id+"/refund", `{}`).want(t, http.StatusOK)
+		if got := fmt.Sprint(u.Charges()); strings.Count(got, "54 BRL paid") != 2 {
+			t.Errorf("want the charge and its refund: %s", got)
+		}
+		story, err := s.App.Story(ctx, id)
+		must(t, err)
+		if !strings.Contains(story, "1 at for-acme: approved") {
+			t.Errorf("the story does not tell of the account:\n%s", story)
+		}
+		// The sandbox has nothing of it.
+		o.post(t, "/payments", o.pix(t)).want(t, http.StatusCreated)
+		if n := len(u.Charges()); n != 2 {
+			t.Errorf("a sandbox payment went to the production account: %v", u.Charges())
+		}
+	})
+}
+
+// A disabled account ends what it began.
+func TestDisabledAccountTakesNoNewCharges(t *testing.T) {
+	plainly(t, func(t *testing.T, s *service) {
+		u := providertest.NewUpstream(t, "key-1")
+		o := s.shop(t)
+		live := o.live()
+		s.account(t, "bank", u)
+		first, second := live.create(t, o.pix(t)), live.create(t, o.pix(t))
+		_, err := s.App.EnableAccount(ctx, "bank", false)
+		must(t, err)
+		if got := live.routable(t); got != "false 0" {
+			t.Errorf("a disabled account is routable: %s", got)
+		}
+		live.post(t, "/payments", o.pix(t)).refused(t, noProvider)
+		s.told(t, u, first, 1, "paid", "bank-hush").is(t, http.StatusOK, `{"ok":true}`)
+		u.Notify(strings.TrimPrefix(second, "TXN-")+"-1", "paid", "") // and tells nobody
+		s.clock.advance(6 * time.Minute)
+		s.sweep(t, "the provider was asked", func() bool { return live.status(t, second) == "completed" })
+		if got := live.status(t, first); got != "completed" {
+			t.Errorf("the first is %s, want completed", got)
+		}
+		if err := s.App.RemoveAccount(ctx, "bank", false); err != nil {
+			t.Errorf("nothing is open, and it cannot be removed: %v", err)
+		}
+		_, err = s.App.EnableAccount(ctx, "bank", true)
+		if err == nil || !strings.Contains(err.Error(), "was removed") {
+			t.Errorf("a removed account was enabled: %v", err)
+		}
+		s.knockAt(t, base+"/providers/bank/notifications", "", []byte(`{}`)).refused(t, "404 not_found invalid_request_error")
+	})
+}
+
+func TestAccountWithOpenPaymentsIsNotRemoved(t *testing.T) {
+	plainly(t, func(t *testing.T, s *service) {
+		u := providertest.NewUpstream(t, "key-1")
+		o := s.shop(t)
+		s.account(t, "bank", u)
+		s.account(t, "bank-2", u)
+		id := o.live().create(t, o.pix(t))
+		if err := s.App.RemoveAccount(ctx, "bank", false); err == nil || !strings.Contains(err.Error(), "1 open payments") {
+			t.Errorf("an account with an open payment was removed: %v", err)
+		}
+		must(t, s.App.RemoveAccount(ctx, "bank-2", false))
+		must(t, s.App.RemoveAccount(ctx, "bank", true))
+		s.clock.advance(6 * time.Minute)
+		_, err := s.App.Sweep(ctx)
+		must(t, err)
+		if got := o.live().status(t, id); got != "pending" {
+			t.Errorf("the payment is %s, want pending: nobody knows how it ends", got)
+		}
+		_, err = s.App.AddAccount(ctx, app.NewAccount{ID: "bank", Adapter: "plain", BaseURL: u.URL, Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "x"}})
+		if err == nil || !strings.Contains(err.Error(), "used once") {
+			t.Errorf("an id was used twice: %v", err)
+		}
+	})
+}
+
+// What is done at the command line is another process's.
+func TestServerLearnsOfAccountsByItself(t *testing.T) {
+	plainly(t, func(t *testing.T, s *service) {
+		u := providertest.NewUpstream(t, "key-1", "key-2")
+		o := s.shop(t)
+		live := o.live()
+		beside, err := daemon.Open(ctx, daemon.Config{
+			Database: s.database, MasterKey: "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=", Existing: true, Operator: "ana@desk",
+			Adapters: []provider.Adapter{providertest.Plain()}, Now: s.clock.now,
+		})
+		must(t, err)
+		defer beside.Close()
+		account, err := beside.AddAccount(ctx, app.NewAccount{
+			Adapter: "plain", Live: true, BaseURL: u.URL, Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "hush-hush"},
+		})
+		must(t, err)
+		if !strings.HasPrefix(account.ID, "acc_") {
+			t.Errorf("the account is called %s", account.ID)
+		}
+		eventually(t, "pix is routable", func() bool { return live.routable(t) == "true 1" })
+		id := live.create(t, o.pix(t))
+		_, err = beside.RotateAccount(ctx, account.ID, map[string]string{"apiKey": "key-2"})
+		must(t, err)
+		u.Revoke("key-1")
+		eventually(t, "a charge is made with the new key", func() bool { return live.post(t, "/payments", o.pix(t)).status == http.StatusCreated })
+		must(t, beside.ProveAccount(ctx, account.ID))
+		_, err = beside.EnableAccount(ctx, account.ID, false)
+		must(t, err)
+		eventually(t, "pix is not routable", func() bool { return live.routable(t) == "false 0" })
+		s.told(t, u, id, 1, "paid", "hush-hush").is(t, http.StatusOK, `{"ok":true}`)
+
+		log, err := s.App.Audit(ctx, "", "", time.Time{}, 1000)
+		must(t, err)
+		var acts []string
+		for _, e := range log {
+			if e.Object != account.ID {
+				continue
+			}
+			acts = append(acts, string(e.Act))
+			if e.By.ID != "ana@desk" || !e.Live {
+				t.Errorf("%s was done by %+v in %s", e.Act, e.By, e.Environment())
+			}
+			if text := fmt.Sprint(e.Details); strings.Contains(text, "key-") || strings.Contains(text, "hush") {
+				t.Errorf("the audit log holds a secret: %s", text)
+			}
+		}
+		if want := []string{"provider.added", "provider.rotated", "provider.disabled"}; !slices.Equal(acts, want) {
+			t.Errorf("the audit log tells %v, want %v", acts, want)
+		}
+		query, done := s.open(t)
+		defer done()
+		for _, row := range append(query("SELECT * FROM provider_accounts"), query("SELECT * FROM audit")...) {
+			if strings.Contains(row, "key-1") || strings.Contains(row, "key-2") || strings.Contains(row, "hush-hush") {
+				t.Errorf("a credential is in the database as it is: %s", row)
+			}
+		}
+	})
+}
+
+func TestRotationKeepsWhatIsUnderWay(t *testing.T) {
+	plainly(t, func(t *testing.T, s *service) {
+		u := providertest.NewUpstream(t, "key-1", "key-2")
+		o := s.shop(t)
+		live := o.live()
+		s.account(t, "bank", u)
+		before, after := live.create(t, o.pix(t)), live.create(t, o.pix(t))
+		asked, release := u.Hold()
+		held := make(chan reply)
+		order := o.pix(t)
+		go func() { held <- live.post(t, "/payments", order) }()
+		<-asked
+		_, err := s.App.RotateAccount(ctx, "bank", map[string]string{"apiKey": "key-2", "webhookSecret": "bank-new"})
+		must(t, err)
+		_, err = s.App.RotateAccount(ctx, "bank", map[string]string{"merchantNumber": "77"}) // the one before it still counts
+		must(t, err)
+		release()
+		during := (<-held).want(t, http.StatusCreated).text(t, "transactionId")
+		u.Revoke("key-1")
+		s.told(t, u, before, 1, "paid", "bank-hush").is(t, http.StatusOK, `{"ok":true}`)
+		s.told(t, u, during, 1, "paid", "bank-new").is(t, http.StatusOK, `{"ok":true}`)
+		s.told(t, u, after, 1, "paid", "bank-other").refused(t, "401 invalid_token authentication_error")
+		s.clock.advance(pay.AccountGrace)
+		s.told(t, u, after, 1, "paid", "bank-hush").refused(t, "401 invalid_token authentication_error")
+		s.told(t, u, after, 1, "paid", "bank-new").is(t, http.StatusOK, `{"ok":true}`)
+		for _, id := range []string{before, during, after} {
+			if got := live.status(t, id); got != "completed" {
+				t.Errorf("%s is %s, want completed", id, got)
+			}
+		}
+		if id := live.create(t, o.pix(t)); live.status(t, id) != "pending" {
+			t.Errorf("the new key takes no payment")
+		}
+	})
+}
+
+func TestAccountsAreTriedByPriorityThenCost(t *testing.T) {
+	plainly(t, func(t *testing.T, s *service) {
+		u := providertest.NewUpstream(t, "key-1")
+		o := s.shop(t)
+		live := o.live()
+		terms := func(text string) []pay.RailTerms {
+			fee, err := pay.ParseFee(text)
+			must(t, err)
+			return []pay.RailTerms{{Fee: &fee}}
+		}
+		for id, more := range map[string]func(*app.NewAccount){
+			"dear":    func(n *app.NewAccount) { n.Terms = terms("5%") },
+			"unknown": func(*app.NewAccount) {},
+			"cheap":   func(n *app.NewAccount) { n.Terms = terms("0.50") }, // 5% of 10
+			"last":    func(n *app.NewAccount) { n.Priority, n.Terms = 200, terms("0.01") },
+			"first":   func(n *app.NewAccount) { n.Priority, n.Terms = 1, terms("9%+1") },
+			"off":     func(n *app.NewAccount) { n.Priority, n.Disabled = 0, true },
+		} {
+			s.account(t, id, u, more)
+		}
+		u.Next("soft")
+		tried := func(amount string) string {
+			t.Helper()
+			r := live.post(t, "/payments", strings.Replace(o.pix(t), `"amount":10`, `"amount":`+amount, 1))
+			r.refused(t, "422 cascade_exhausted routing_error reason=all_providers_failed")
+			story, err := s.App.Story(ctx, r.text(t, "error.details.transactionId"))
+			must(t, err)
+			var list []string
+			for _, line := range strings.Split(story, "\n") {
+				if _, at, ok := strings.Cut(line, " at "); ok && strings.Contains(line, ": declined") {
+					id, _, _ := strings.Cut(at, ":")
+					list = append(list, id)
+				}
+			}
+			return strings.Join(list, " ")
+		}
+		if got := tried("9.99"); got != "first dear cheap unknown last" {
+			t.Errorf("9.99 USD were tried at %s", got)
+		}
+		if got := tried("10.01"); got != "first cheap dear unknown last" {
+			t.Errorf("10.01 USD were tried at %s", got)
+		}
+		_, err := s.App.EditAccount(ctx, "last", func(a pay.ProviderAccount) pay.ProviderAccount { a.Priority = 0; return a })
+		must(t, err)
+		if got := tried("10.01"); got != "last first cheap dear unknown" {
+			t.Errorf("with another priority they were tried at %s", got)
+		}
+	})
+}
+
+func TestLimitsOfAccountsNarrowTheRail(t *testing.T) {
+	plainly(t, func(t *testing.T, s *service) {
+		u := providertest.NewUpstream(t, "key-1")
+		o := s.shop(t)
+		live := o.live()
+		bounded := func(low, high int64) func(*app.NewAccount) {
+			return func(n *app.NewAccount) {
+				n.Terms = []pay.RailTerms{{Rail: "pix.BRA", Limits: []pay.Limit{{Currency: money.BRL, Min: low, Max: high}}}}
+			}
+		}
+		s.account(t, "small", u, bounded(10_00, 60_00))
+		s.account(t, "large", u, bounded(60_00, 500_00), func(n *app.NewAccount) { n.Priority = 1 })
+		r := live.get(t, "/payment-methods?country=BR&method=pix")
+		if got := r.text(t, "methods.0.currencyLimits.0.min") + " " + r.text(t, "methods.0.currencyLimits.0.max"); got != "10 500" {
+			t.Errorf("the catalog bounds pix to %s, want 10 500", got)
+		}
+		at := func(amount string) reply {
+			return live.post(t, "/payments", strings.Replace(o.pix(t), `"amount":10`, `"amount":`+amount, 1))
+		}
+		const outside = "422 amount_out_of_limits invalid_request_error param=amount boundViolated="
+		at("1.8").refused(t, outside+"min") // 9.72 BRL
+		at("100").refused(t, outside+"max") // 540 BRL
+		for amount, want := range map[string]string{"2": "small", "10": "small", "12": "large", "92": "large"} {
+			story, err := s.App.Story(ctx, at(amount).want(t, http.StatusCreated).text(t, "transactionId"))
+			must(t, err)
+			if !strings.Contains(story, "1 at "+want+": pending") {
+				t.Errorf("%s USD did not go to %s:\n%s", amount, want, story)
+			}
+		}
+		session := live.session(t, `{"amount":700,"currency":"BRL",`+ana+`}`)
+		o.shopper(session).choose(t, choice(live.method(t, "BRA", "pix"))).refused(t, outside+"max")
+	})
+}
+
+// An account at a provider's own test environment takes the place of the
+// simulators, on its rails.
+func TestSandboxAccountTakesThePlaceOfTheSimulators(t *testing.T) {
+	plainly(t, func(t *testing.T, s *service) {
+		u := providertest.NewUpstream(t, "key-1")
+		o := s.shop(t)
+		s.account(t, "test-bank", u, func(n *app.NewAccount) { n.Live = false })
+		id := o.create(t, o.pix(t))
+		if len(u.Charges()) != 1 {
+			t.Fatalf("the payment did not go to the test account: %v", u.Charges())
+		}
+		o.simulate(t, id, "paid").refused(t, "409 conflict_state conflict_error from=pending")
+		if status, page, _ := s.visit(t, "/pay/"+id); status != http.StatusOK || strings.Contains(page, "/sandbox/bank/") {
+			t.Errorf("the page of a real provider's payment leads to the simulated bank: %d", status)
+		}
+		if status, _, _ := s.visit(t, "/sandbox/bank/"+id); status != http.StatusNotFound {
+			t.Errorf("it has a simulated bank: %d", status)
+		}
+		s.told(t, u, id, 1, "paid", "test-bank-hush").is(t, http.StatusOK, `{"ok":true}`)
+		if got := o.status(t, id); got != "completed" {
+			t.Errorf("the payment is %s, want completed", got)
+		}
+		// What the shop plays, and the test rails, are the simulators'.
+		o.post(t, "/payments", o.pix(t), "Sandbox-Simulate: paid").want(t, http.StatusCreated)
+		o.create(t, pix10)
+		if len(u.Charges()) != 1 {
+			t.Errorf("the test account got %v", u.Charges())
+		}
+		if got := o.live().routable(t); got != "false 0" {
+			t.Errorf("a sandbox account serves production: %s", got)
+		}
+	})
+}
+
+// Who holds one account's secret has no say about another's charges.
+func TestNotificationIsOfItsOwnAccountAlone(t *testing.T) {
+	plainly(t, func(t *testing.T, s *service) {
+		u := providertest.NewUpstream(t, "key-1")
+		o, rival := s.shop(t), s.shop(t)
+		s.account(t, "bank", u)
+		s.account(t, "rivals", u, func(n *app.NewAccount) { n.Merchant = rival.Merchant.ID })
+		id := o.live().create(t, o.pix(t))
+		_, signature, body := u.Notify(strings.TrimPrefix(id, "TXN-")+"-1", "paid", "rivals-hush")
+		s.knockAt(t, base+"/providers/rivals/notifications", signature, body).refused(t, "404 transaction_not_found invalid_request_error")
+		s.knockAt(t, base+"/providers/bank/notifications", signature, body).refused(t, "401 invalid_token authentication_error")
+		if got := o.live().status(t, id); got != "pending" {
+			t.Errorf("the payment is %s, want pending", got)
+		}
+	})
+}
+
+func TestAccountThatCannotBeIsRefused(t *testing.T) {
+	plainly(t, func(t *testing.T, s *service) {
+		for want, change := range map[string]func(*app.NewAccount){
+			`no adapter "visa"; want one of plain`:    func(n *app.NewAccount) { n.Adapter = "visa" },
+			"apiKey: is required: Settings, API keys": func(n *app.NewAccount) { delete(n.Credentials, "apiKey") },
+			"apiKey: begins with key-":                func(n *app.NewAccount) { n.Credentials["apiKey"] = "topsecret" },
+			"password: is no credential of plain":     func(n *app.NewAccount) { n.Credentials["password"] = "topsecret" },
+			`does not take payments by "boleto.BRA"`:  func(n *app.NewAccount) { n.Rails = []string{"boleto.BRA"} },
+			"cannot be an account's id":               func(n *app.NewAccount) { n.ID = "a/b" },
+			"sandbox-1 is a simulated provider":       func(n *app.NewAccount) { n.ID = "sandbox-1" },
+			"merchant mer_nobody: not found":          func(n *app.NewAccount) { n.Merchant = "mer_nobody" },
+			"a provider is called over https":         func(n *app.NewAccount) { n.BaseURL = "http://api.example.com" },
+			"an address such as":                      func(n *app.NewAccount) { n.BaseURL = "api.example.com" },
+			"without credentials":                     func(n *app.NewAccount) { n.BaseURL = "https://u:p@api.example.com" },
+			"pix.BRA has terms and is not on":         func(n *app.NewAccount) { n.Rails, n.Terms = []string{"spei.MEX"}, []pay.RailTerms{{Rail: "pix.BRA"}} },
+			"the limits of all rails are none: BRL:5-1": func(n *app.NewAccount) {
+				n.Terms = []pay.RailTerms{{Limits: []pay.Limit{{Currency: "BRL", Min: 500, Max: 100}}}}
+			},
+			"the price of all rails is not one: 101%": func(n *app.NewAccount) { n.Terms = []pay.RailTerms{{Fee: &pay.Fee{Bps: 101_00}}} },
+			"priority -1: want 0 to 1000000":          func(n *app.NewAccount) { n.Priority = -1 },
+			"all rails has terms twice":               func(n *app.NewAccount) { n.Terms = make([]pay.RailTerms, 2) },
+		} {
+			n := app.NewAccount{ID: "bank", Adapter: "plain", Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "hush"}}
+			change(&n)
+			_, err := s.App.AddAccount(ctx, n)
+			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "topsecret") {
+				t.Errorf("want an error that says %q, got %v", want, err)
+			}
+		}
+		if list, err := s.App.Accounts(ctx, true); err != nil || len(list) != 0 {
+			t.Errorf("refused accounts are there: %v %v", list, err)
+		}
+	})
+}
+
+// An account whose credentials cannot be read any more holds up nobody.
+func TestBrokenAccountHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		configure := func(adapters ...provider.Adapter) func(*daemon.Config) {
+			return func(c *daemon.Config) { c.Adapters, c.FX = adapters, daemon.FX{StaleAfter: century, MaxAge: century} }
+		}
+		s := startWith(t, database, &clock{}, configure(providertest.Plain()))
+		s.rate(t, "BRL 5.4")
+		s.account(t, "bank", providertest.NewUpstream(t, "key-1"))
+		o := s.shop(t)
+		s.end(t)
+		without := startWith(t, database, s.clock, configure(provider.Adapter{Name: "another"}))
+		o.service = without
+		if got := o.live().routable(t); got != "false 0" {
+			t.Errorf("pix is routable without its adapter: %s", got)
+		}
+		list, err := without.App.Accounts(ctx, false)
+		must(t, err)
+		if len(list) != 1 || !strings.Contains(list[0].Broken, `no adapter "plain"`) {
+			t.Errorf("want the account told to be broken: %+v", list)
+		}
+		without.log.take(t, "bank")
+	})
+}

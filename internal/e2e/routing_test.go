@@ -1,0 +1,171 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+)
+
+// routed runs a test on each engine against a service that orders accounts so.
+func routed(t *testing.T, order string, test func(t *testing.T, s *service)) {
+	t.Helper()
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		t.Parallel()
+		s := startWith(t, database, &clock{}, func(c *daemon.Config) {
+			c.FX = daemon.FX{StaleAfter: century, MaxAge: century}
+			c.Adapters, c.Routing = []provider.Adapter{providertest.Plain()}, order
+		})
+		s.rate(t, "BRL 5.4", "MXN 18.35")
+		test(t, s)
+	})
+}
+
+// tried makes a payment and tells where it was tried, with the explanation.
+func (o shop) tried(t *testing.T, order string) (accounts string, e app.Explanation) {
+	t.Helper()
+	r := o.post(t, "/payments", order)
+	at := "transactionId"
+	if r.status != http.StatusCreated {
+		at = "error.details.transactionId"
+	}
+	e, err := o.App.Explain(ctx, r.text(t, at))
+	must(t, err)
+	var list []string
+	for _, a := range e.Payment.Attempts {
+		list = append(list, a.Provider)
+	}
+	if strings.Contains(string(r.body), "bank") || strings.Contains(string(r.body), "priority") {
+		t.Errorf("the merchant is told of the accounts: %s", r)
+	}
+	return strings.Join(list, " "), e
+}
+
+func TestFailingAccountIsPassedOverUntilItWorksAgain(t *testing.T) {
+	routed(t, "", func(t *testing.T, s *service) {
+		s.clock.freeze()
+		one, two := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
+		live := s.shop(t).live()
+		s.account(t, "bank-1", one, func(n *app.NewAccount) { n.Priority = 1 })
+		s.account(t, "bank-2", two, func(n *app.NewAccount) { n.Priority = 2 })
+		order := live.pix(t)
+		one.Next("down")
+		for i := range 5 {
+			if got, _ := live.tried(t, order); got != "bank-1 bank-2" {
+				t.Errorf("payment %d was tried at %s", i+1, got)
+			}
+		}
+		got, e := live.tried(t, order)
+		if got != "bank-2" || s.App.OpenCircuits() != 1 {
+			t.Errorf("after five failures it was tried at %s, with %d circuits open", got, s.App.OpenCircuits())
+		}
+		a := e.Payment.Attempts[0]
+		if a.Why != "by priority: 2; its price is not known" || len(a.Passed) != 1 || !strings.HasPrefix(a.Passed[0], "bank-1: it failed too often of late") {
+			t.Errorf("the decision is explained by %q, passed over %q", a.Why, a.Passed)
+		}
+		if got := live.routable(t); got != "true 1" {
+			t.Errorf("a rail that another account serves is routable: %s", got)
+		}
+		// The other rail of the account has a circuit of its own.
+		if got, _ := live.tried(t, `{"amount":10,"documentId":"XAXX010101000","paymentMethodId":"`+live.method(t, "MEX", "spei")+`"}`); got != "bank-1 bank-2" {
+			t.Errorf("spei was tried at %s", got)
+		}
+		two.Next("down") // then nobody works, and everybody is tried
+		for range 12 {   // more than it took well before
+			live.tried(t, order)
+		}
+		if got, e := live.tried(t, order); got != "bank-1 bank-2" || !strings.Contains(e.Payment.Attempts[0].Why, "all are tried") {
+			t.Errorf("with all failing it was tried at %s: %s", got, e.Payment.Attempts[0].Why)
+		}
+		one.Next("open")
+		two.Next("open")
+		s.clock.advance(6 * time.Minute)
+		for range 2 {
+			if got, _ := live.tried(t, order); got != "bank-1" {
+				t.Errorf("it works again, and the payment was tried at %s", got)
+			}
+		}
+	})
+}
+
+func TestCheapestAccountIsTriedFirst(t *testing.T) {
+	routed(t, "least_cost", func(t *testing.T, s *service) {
+		u := providertest.NewUpstream(t, "key-1")
+		live := s.shop(t).live()
+		for id, text := range map[string]string{"bank-1": "3%", "bank-2": "0.20"} {
+			fee, err := pay.ParseFee(text)
+			must(t, err)
+			s.account(t, id, u, func(n *app.NewAccount) { n.Terms = []pay.RailTerms{{Fee: &fee}} })
+		}
+		_, err := s.App.EditAccount(ctx, "bank-1", func(a pay.ProviderAccount) pay.ProviderAccount { a.Priority = 1; return a })
+		must(t, err)
+		for amount, want := range map[string]string{"5": "bank-1", "10": "bank-2"} {
+			got, e := live.tried(t, strings.Replace(live.pix(t), `"amount":10`, `"amount":`+amount, 1))
+			if why := e.Payment.Attempts[0].Why; got != want || !strings.HasPrefix(why, "by cost: it costs 0.") {
+				t.Errorf("%s USD were tried at %s: %s", amount, got, why)
+			}
+		}
+	})
+}
+
+func TestAccountThatDoesBetterIsTriedFirst(t *testing.T) {
+	routed(t, "success_rate", func(t *testing.T, s *service) {
+		one, two := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
+		live := s.shop(t).live()
+		s.account(t, "bank-1", one, func(n *app.NewAccount) { n.Priority = 1 })
+		s.account(t, "bank-2", two, func(n *app.NewAccount) { n.Priority = 2 })
+		one.Next("soft")
+		order := live.pix(t)
+		better := 0
+		for range 10 {
+			got, e := live.tried(t, order)
+			if strings.HasPrefix(got, "bank-2") {
+				better++
+				if why := e.Payment.Attempts[0].Why; !strings.Contains(why, "well; priority 2") {
+					t.Errorf("it was tried at %s because %s", got, why)
+				}
+			}
+		}
+		if better < 5 { // one to learn, and one of twenty is explored
+			t.Errorf("%d of 10 payments were tried first at the account that does better", better)
+		}
+	})
+}
+
+func TestExplanationNamesEveryAccount(t *testing.T) {
+	plainly(t, func(t *testing.T, s *service) {
+		u := providertest.NewUpstream(t, "key-1")
+		o, other := s.shop(t), s.shop(t)
+		small := []pay.RailTerms{{Limits: []pay.Limit{{Currency: "BRL", Min: 1_00, Max: 20_00}}}}
+		s.account(t, "bank", u)
+		s.account(t, "small", u, func(n *app.NewAccount) { n.Terms = small })
+		s.account(t, "off", u, func(n *app.NewAccount) { n.Disabled = true })
+		s.account(t, "others", u, func(n *app.NewAccount) { n.Merchant = other.Merchant.ID })
+		s.account(t, "test", u, func(n *app.NewAccount) { n.Live = false })
+		s.account(t, "spei", u, func(n *app.NewAccount) { n.Rails = []string{"spei.MEX"} })
+		_, e := o.live().tried(t, o.pix(t))
+		got := map[string]string{}
+		for _, v := range e.Accounts {
+			got[v.Account] = v.Verdict
+		}
+		for account, want := range map[string]string{
+			"bank": "", "small": "does not take 54.00 BRL", "off": "is disabled", "others": "is another merchant's", "test": "is for the sandbox",
+			"spei": "does not take payments by pix.BRA",
+		} {
+			if verdict, told := got[account]; !told || verdict != want {
+				t.Errorf("of %s it says %q, want %q", account, verdict, want)
+			}
+		}
+		if a := e.Payment.Attempts[0]; a.Provider != "bank" || strings.Join(a.Passed, "") != "small: takes BRL:1-20" {
+			t.Errorf("it went to %s, passed over %q", a.Provider, a.Passed)
+		}
+	})
+}

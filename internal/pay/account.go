@@ -1,0 +1,306 @@
+package pay
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+)
+
+// AccountPrefix begins the id of a provider account that the operator gave no
+// name.
+const AccountPrefix = "acc_"
+
+// ProviderAccount is the operator's account at a provider, in one environment,
+// for one merchant or for all.
+type ProviderAccount struct {
+	ID       string // acc_…, or the operator's own word; it is in the notification URL
+	Version  int64
+	Adapter  string // "stripe"
+	Live     bool   // production; else the provider's own test environment
+	Merchant string // whose payments it takes; "" for all merchants'
+	Status   AccountStatus
+	BaseURL  string      // in place of the provider's own address, "" for that
+	Rails    []string    // catalog keys that it takes payments by; none: all that the adapter has
+	Terms    []RailTerms // the operator's contract, by rail; the one of "" is for all others
+	Priority int         // of two accounts the lower one is tried first
+	// Credentials are sealed. Those of before are kept for a while after a
+	// rotation, for notifications that the provider still signs with them.
+	Credentials []byte
+	Before      []byte
+	RotatedAt   time.Time
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+// AccountStatus says what an account is used for.
+type AccountStatus string
+
+// The statuses. A disabled account takes no new charges; it is still asked about
+// those it took, and refunds them. A removed one is gone, except for its id.
+const (
+	AccountEnabled  AccountStatus = "enabled"
+	AccountDisabled AccountStatus = "disabled"
+	AccountRemoved  AccountStatus = "removed"
+)
+
+// RailTerms is what a provider asks for a rail, and takes at a time.
+type RailTerms struct {
+	Rail   string  `json:"rail,omitempty"` // catalog key; "" for every rail
+	Fee    *Fee    `json:"fee,omitempty"`  // nil: not known
+	Limits []Limit `json:"limits,omitempty"`
+}
+
+// DefaultPriority is an account's where the operator gives none.
+const DefaultPriority = 100
+
+// AccountGrace is how long notifications are taken that are signed with
+// credentials which a rotation has replaced.
+const AccountGrace = 24 * time.Hour
+
+// accountID is what an account may be called: it stands in a URL.
+var accountID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{1,63}$`)
+
+// Environment names the account's environment.
+func (a ProviderAccount) Environment() Environment { return EnvironmentOf(a.Live) }
+
+// Scope is whose audit log the account's acts stand in.
+func (a ProviderAccount) Scope() Scope { return Scope{Merchant: a.Merchant, Live: a.Live} }
+
+// Check says what is wrong with an account, as the operator wrote it.
+func (a ProviderAccount) Check() error {
+	var wrong []error
+	if !accountID.MatchString(a.ID) {
+		wrong = append(wrong, fmt.Errorf("%q cannot be an account's id: want 2 to 64 letters, digits, - and _", a.ID))
+	}
+	if a.Priority < 0 || a.Priority > 1_000_000 {
+		wrong = append(wrong, fmt.Errorf("priority %d: want 0 to 1000000", a.Priority))
+	}
+	seen := map[string]bool{}
+	for _, t := range a.Terms {
+		if seen[t.Rail] {
+			wrong = append(wrong, fmt.Errorf("%s has terms twice", t.where()))
+		}
+		seen[t.Rail] = true
+		if t.Rail != "" && len(a.Rails) > 0 && !slices.Contains(a.Rails, t.Rail) {
+			wrong = append(wrong, fmt.Errorf("%s has terms and is not on", t.Rail))
+		}
+		if t.Fee != nil && (t.Fee.Bps < 0 || t.Fee.Bps > 100_00 || t.Fee.Flat < 0 || t.Fee.Flat > maxAmount) {
+			wrong = append(wrong, fmt.Errorf("the price of %s is not one: %s", t.where(), t.Fee))
+		}
+		for i, l := range t.Limits {
+			if l.Min < 0 || l.Max < max(l.Min, 1) {
+				wrong = append(wrong, fmt.Errorf("the limits of %s are none: %s", t.where(), l))
+			}
+			if slices.ContainsFunc(t.Limits[:i], func(o Limit) bool { return o.Currency == l.Currency }) {
+				wrong = append(wrong, fmt.Errorf("%s has limits in %s twice", t.where(), l.Currency))
+			}
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+func (t RailTerms) where() string { return cmp.Or(t.Rail, "all rails") }
+
+// next is the account with one more version.
+func (a ProviderAccount) next(now time.Time) ProviderAccount {
+	a.Version++
+	a.UpdatedAt = now
+	if a.Version == 1 {
+		a.CreatedAt = now
+	}
+	return a
+}
+
+// Save writes an account that is new or was edited.
+//
+// Errors: what is wrong with it, or that it was removed.
+func (a ProviderAccount) Save(now time.Time) (ProviderAccount, Change, error) {
+	if a.Status == AccountRemoved {
+		return a, Change{}, fmt.Errorf("account %s was removed", a.ID)
+	}
+	if err := a.Check(); err != nil {
+		return a, Change{}, err
+	}
+	a = a.next(now)
+	return a, Change{Accounts: []ProviderAccount{a}}, nil
+}
+
+// Rotate puts other credentials in place of the present ones, which join those of
+// before. All are sealed.
+func (a ProviderAccount) Rotate(credentials, before []byte, now time.Time) (ProviderAccount, Change, error) {
+	a.Credentials, a.Before, a.RotatedAt = credentials, before, now
+	return a.Save(now)
+}
+
+// Remove takes an account and its credentials out of use for good. Its id is
+// never used again, since old payments name it. open is how many payments it has
+// that are not decided yet: nobody could learn any more how they end, so only
+// force removes it then.
+func (a ProviderAccount) Remove(open int, force bool, now time.Time) (ProviderAccount, Change, error) {
+	if a.Status == AccountRemoved {
+		return a, Change{}, fmt.Errorf("account %s was removed", a.ID)
+	}
+	if open > 0 && !force {
+		return a, Change{}, fmt.Errorf("account %s has %d open payments: disable it and wait, or remove it with --force", a.ID, open)
+	}
+	a.Status, a.Credentials, a.Before = AccountRemoved, nil, nil
+	a = a.next(now)
+	return a, Change{Accounts: []ProviderAccount{a}}, nil
+}
+
+// fee is what the provider asks for a rail, nil where nobody said.
+func (a ProviderAccount) fee(rail string) *Fee {
+	var other *Fee
+	for _, t := range a.Terms {
+		switch t.Rail {
+		case rail:
+			if t.Fee != nil {
+				return t.Fee
+			}
+		case "":
+			other = t.Fee
+		}
+	}
+	return other
+}
+
+// limit is what the account takes of a rail at a time in a currency, false for
+// no more than the rail itself says.
+func (a ProviderAccount) limit(rail string, c money.Currency) (Limit, bool) {
+	var other *Limit
+	for _, t := range a.Terms {
+		for i := range t.Limits {
+			if t.Limits[i].Currency != c {
+				continue
+			}
+			switch t.Rail {
+			case rail:
+				return t.Limits[i], true
+			case "":
+				other = &t.Limits[i]
+			}
+		}
+	}
+	if other == nil {
+		return Limit{}, false
+	}
+	return *other, true
+}
+
+// limits are the rail's limits as far as the account goes along.
+func (a ProviderAccount) limits(rail Rail) []Limit {
+	var list []Limit
+	for _, l := range rail.Limits {
+		if own, ok := a.limit(rail.Key, l.Currency); ok {
+			l.Min, l.Max = max(l.Min, own.Min), min(l.Max, own.Max)
+		}
+		if l.Min <= l.Max {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// Accounts are provider accounts that rails are on at: Rails lists them all.
+type Accounts []ProviderAccount
+
+// Serving selects the accounts that a shop's payments over a rail may go to.
+func (list Accounts) Serving(s Scope, rail Rail) Accounts {
+	var serving Accounts
+	for _, a := range list {
+		if a.Refuses(s, rail) == "" {
+			serving = append(serving, a)
+		}
+	}
+	return serving
+}
+
+// Refuses says why a shop's payments over a rail cannot go to the account, "" when
+// they can.
+func (a ProviderAccount) Refuses(s Scope, rail Rail) string {
+	switch {
+	case a.Live != s.Live:
+		return "is for the " + string(a.Environment())
+	case a.Merchant != "" && a.Merchant != s.Merchant:
+		return "is another merchant's"
+	case a.Status != AccountEnabled:
+		return "is " + string(a.Status)
+	case !slices.Contains(a.Rails, rail.Key):
+		return "does not take payments by " + rail.Key
+	case len(a.limits(rail)) == 0:
+		return "has limits that leave nothing of the rail's"
+	}
+	return ""
+}
+
+// Taking selects the accounts that take an amount over a rail, and says of the
+// others why they do not.
+func (list Accounts) Taking(rail Rail, local money.Amount) (taking Accounts, passed []string) {
+	for _, a := range list {
+		if l, bounded := a.limit(rail.Key, local.Currency); bounded && l.check(local) != nil {
+			passed = append(passed, a.ID+": takes "+l.String())
+			continue
+		}
+		taking = append(taking, a)
+	}
+	return taking, passed
+}
+
+// Narrow bounds a rail by what the accounts that serve it take at a time: from
+// the smallest to the largest that one of them takes.
+func (list Accounts) Narrow(rail Rail) Rail {
+	if len(list) == 0 {
+		return rail
+	}
+	var narrow []Limit
+	for _, of := range rail.Limits {
+		widest, found := Limit{Currency: of.Currency}, false
+		for _, a := range list {
+			if l, ok := (Rail{Limits: a.limits(rail)}).LimitIn(of.Currency); ok {
+				if !found {
+					widest, found = l, true
+				}
+				widest.Min, widest.Max = min(widest.Min, l.Min), max(widest.Max, l.Max)
+			}
+		}
+		if found {
+			narrow = append(narrow, widest)
+		}
+	}
+	rail.Limits = narrow
+	return rail
+}
+
+// Cost is what the provider asks for a payment, false where nobody said. It is
+// rounded, for people.
+func (a ProviderAccount) Cost(rail string, usd money.Amount) (money.Amount, bool) {
+	f := a.fee(rail)
+	if f == nil {
+		return money.Amount{}, false
+	}
+	return usd.Share(f.Bps, money.HalfEven).Add(money.New(f.Flat, money.USD)), true
+}
+
+// CompareCost orders two accounts by what they ask for a payment, without rounding.
+// One whose price nobody knows comes after those that are known.
+func CompareCost(a, b ProviderAccount, rail string, usd money.Amount) int {
+	x, y := a.fee(rail), b.fee(rail)
+	switch {
+	case x == nil && y == nil:
+		return 0
+	case x == nil:
+		return 1
+	case y == nil:
+		return -1
+	}
+	return cmp.Compare(x.exact(usd), y.exact(usd))
+}
+
+// exact is the fee of an amount in ten thousandths of a cent: what is compared is
+// not rounded.
+func (f Fee) exact(usd money.Amount) int64 { return f.Bps*usd.Minor + f.Flat*10_000 }

@@ -1,0 +1,29 @@
+// Package adapters is the list of the providers that the operator may open
+// accounts at. It knows their packages and nothing of what is in them.
+package adapters
+
+import (
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/adyen"
+	"github.com/cascadapay/cascada/internal/provider/conekta"
+	"github.com/cascadapay/cascada/internal/provider/dlocal"
+	"github.com/cascadapay/cascada/internal/provider/ebanx"
+	"github.com/cascadapay/cascada/internal/provider/mercadopago"
+	"github.com/cascadapay/cascada/internal/provider/payulatam"
+	"github.com/cascadapay/cascada/internal/provider/stripe"
+	"github.com/cascadapay/cascada/internal/provider/woovi"
+)
+
+// All lists the adapters by name.
+func All() []provider.Adapter {
+	return []provider.Adapter{
+		adyen.Adapter(),
+		conekta.Adapter(),
+		dlocal.Adapter(),
+		ebanx.Adapter(),
+		mercadopago.Adapter(),
+		payulatam.Adapter(),
+		stripe.Adapter(),
+		woovi.Adapter(),
+	}
+}

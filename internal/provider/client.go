@@ -1,0 +1,75 @@
+package provider
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// callLimit bounds a call from its first byte to its last, whatever deadline its
+// caller set. It is longer than any of them.
+const callLimit = 30 * time.Second
+
+// NewClient returns the HTTP client that adapters call their upstreams with. It
+// follows no redirect, since a request that holds credentials goes where it was
+// sent or nowhere: a 3xx is an answer like any other. It speaks HTTPS, and plain
+// HTTP to this machine alone, where tests have their upstreams. A proxy is taken
+// from the environment.
+func NewClient() *http.Client {
+	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Client{
+		Timeout:       callLimit,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: secure{&http.Transport{
+			Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, ForceAttemptHTTP2: true,
+			TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, TLSHandshakeTimeout: 5 * time.Second,
+			MaxIdleConnsPerHost: 32, IdleConnTimeout: 90 * time.Second, MaxResponseHeaderBytes: 64 << 10,
+		}},
+	}
+}
+
+// secure refuses requests that would show credentials on the way.
+type secure struct{ *http.Transport }
+
+// RoundTrip is for http.RoundTripper.
+func (s secure) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := checkScheme(r.URL); err != nil {
+		if r.Body != nil {
+			_ = r.Body.Close() // a RoundTripper closes it in any case
+		}
+		return nil, err
+	}
+	return s.Transport.RoundTrip(r)
+}
+
+func checkScheme(u *url.URL) error {
+	if u.Scheme == "https" || u.Scheme == "http" && loopback(u.Hostname()) {
+		return nil
+	}
+	return fmt.Errorf("%s://%s: a provider is called over https", u.Scheme, u.Host)
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// CheckBaseURL says what is wrong with an address that goes in place of a
+// provider's own; "" is none.
+func CheckBaseURL(text string) error {
+	if text == "" {
+		return nil
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "":
+		return errors.New("the base URL must be an address such as https://api.example.com")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return errors.New("the base URL must be an address without credentials, query and fragment")
+	}
+	return checkScheme(u)
+}

@@ -1,0 +1,286 @@
+package providertest
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// PlainSignature is the header that carries the hex HMAC of a notification.
+const PlainSignature = "X-Plain-Signature"
+
+// Plain is the adapter of a provider that exists nowhere: the least that one can
+// be, for tests of what is around adapters. Its upstream is an Upstream.
+func Plain() provider.Adapter {
+	return provider.Adapter{
+		Name: "plain",
+		Fields: []provider.Field{
+			{Name: "apiKey", Doc: "Settings, API keys"},
+			{Name: "webhookSecret", Doc: "Settings, Notifications"},
+			{Name: "merchantNumber", Doc: "Settings, Profile", Optional: true, Public: true},
+		},
+		Rails: []string{"pix.BRA", "spei.MEX"},
+		Open: func(a provider.Account) (provider.Provider, error) {
+			if !strings.HasPrefix(a.Credentials["apiKey"], "key-") {
+				return nil, &provider.FieldError{Field: "apiKey", Reason: "begins with key-"}
+			}
+			return plain{a}, nil
+		},
+	}
+}
+
+// plain is an account at an Upstream.
+type plain struct{ provider.Account }
+
+type plainCharge struct {
+	Reference       string `json:"reference"`
+	Amount          string `json:"amount"`
+	Currency        string `json:"currency"`
+	Status          string `json:"status,omitempty"`
+	NotificationURL string `json:"notificationUrl,omitempty"`
+}
+
+// call returns the answer, or what came of a call that had none.
+func (p plain) call(ctx context.Context, method, path string, body any) (provider.Reply, *pay.Outcome) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return provider.Reply{}, &pay.Outcome{Kind: pay.Errored, Decline: "no_json"}
+	}
+	r, err := http.NewRequestWithContext(ctx, method, p.BaseURL+path, bytes.NewReader(text))
+	if err != nil {
+		return provider.Reply{}, &pay.Outcome{Kind: pay.Errored, Decline: "no_address"}
+	}
+	r.Header.Set("Authorization", "Bearer "+p.Credentials["apiKey"])
+	return provider.Do(p.Client, r)
+}
+
+// outcome reads an answer about a charge or a refund.
+func (p plain) outcome(reply provider.Reply, none *pay.Outcome) pay.Outcome {
+	if none != nil {
+		return *none
+	}
+	if reply.Status != http.StatusOK {
+		return provider.Refused(reply.Status)
+	}
+	var c plainCharge
+	if json.Unmarshal(reply.Body, &c) != nil {
+		return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
+	}
+	return p.status(c)
+}
+
+func (p plain) status(c plainCharge) pay.Outcome {
+	switch c.Status {
+	case "open":
+		return pay.Outcome{Kind: pay.Awaiting, ProviderRef: "up-" + c.Reference, Data: pay.PaymentData{Reference: c.Reference}}
+	case "paid":
+		local, err := money.Parse(c.Amount, money.Currency(c.Currency))
+		if err != nil {
+			return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
+		}
+		return pay.Outcome{Kind: pay.Approved, ProviderRef: "up-" + c.Reference, Local: local}
+	case "declined":
+		return pay.Outcome{Kind: pay.Declined, Decline: "refused", Message: "the charge was refused"}
+	case "soft":
+		return pay.Outcome{Kind: pay.Declined, Soft: true, Decline: "try_elsewhere", Message: "the charge was refused"}
+	}
+	p.Unmapped(c.Status)
+	return pay.Outcome{Kind: pay.Unknown, Decline: "unmapped"}
+}
+
+func (p plain) Charge(ctx context.Context, r provider.Request) pay.Outcome {
+	return p.outcome(p.call(ctx, http.MethodPost, "/charges", plainCharge{
+		Reference: r.Reference, Amount: r.Local.Decimal(), Currency: string(r.Local.Currency), NotificationURL: p.NotificationURL,
+	}))
+}
+
+func (p plain) Query(ctx context.Context, r provider.Request) pay.Outcome {
+	reply, none := p.call(ctx, http.MethodGet, "/charges/"+r.Reference, nil)
+	if none == nil && reply.Status == http.StatusNotFound {
+		return pay.Outcome{Kind: pay.Missing}
+	}
+	o := p.outcome(reply, none)
+	if o.Kind == pay.Errored || o.Kind == pay.Unavailable {
+		o.Kind = pay.Unknown // it proves nothing about the charge
+	}
+	return o
+}
+
+func (p plain) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
+	return p.outcome(p.call(ctx, http.MethodPost, "/refunds", plainCharge{
+		Reference: r.Reference, Amount: r.Local.Decimal(), Currency: string(r.Local.Currency),
+	}))
+}
+
+func (p plain) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
+	return p.Query(ctx, provider.Request{Reference: r.Reference})
+}
+
+func (p plain) Notices(_ context.Context, n provider.Notification) ([]pay.Notice, error) {
+	sent, err := hex.DecodeString(n.Header.Get(PlainSignature))
+	if err != nil || !hmac.Equal(sent, plainMAC(p.Credentials["webhookSecret"], n.Body)) {
+		return nil, provider.ErrUnsigned
+	}
+	var c plainCharge
+	if err := json.Unmarshal(n.Body, &c); err != nil {
+		return nil, err
+	}
+	return []pay.Notice{{ID: c.Reference + "/" + c.Status, Account: p.ID, Reference: c.Reference, Outcome: p.status(c), Body: n.Body}}, nil
+}
+
+// Check is for provider.Checker.
+func (p plain) Check(ctx context.Context) error {
+	reply, none := p.call(ctx, http.MethodGet, "/me", nil)
+	if none != nil {
+		return errors.New("the provider cannot be reached")
+	}
+	if reply.Status != http.StatusOK {
+		return fmt.Errorf("the provider answers %d: the apiKey is not one of its keys", reply.Status)
+	}
+	return nil
+}
+
+func plainMAC(secret string, body []byte) []byte {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write(body)
+	return mac.Sum(nil)
+}
+
+// Upstream is the provider behind Plain: a real HTTP server with its books.
+type Upstream struct {
+	*httptest.Server
+	mu      sync.Mutex // owns what follows
+	keys    map[string]bool
+	next    string
+	charges map[string]plainCharge
+	hold    chan struct{} // charges wait for its end; nil: none do
+	asked   chan struct{} // told of each charge that waits
+}
+
+// NewUpstream starts a provider that knows these API keys.
+func NewUpstream(t testing.TB, keys ...string) *Upstream {
+	t.Helper()
+	u := &Upstream{keys: map[string]bool{}, next: "open", charges: map[string]plainCharge{}, asked: make(chan struct{}, 16)}
+	for _, key := range keys {
+		u.keys[key] = true
+	}
+	u.Server = httptest.NewServer(u)
+	t.Cleanup(u.Close)
+	return u
+}
+
+// Next says how the charges that follow stand: open, paid, declined, soft, or down
+// where they are not taken. Any other word is a status that means nothing.
+func (u *Upstream) Next(status string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.next = status
+}
+
+// Revoke ends an API key.
+func (u *Upstream) Revoke(key string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.keys, key)
+}
+
+// Hold lets the charges that follow wait; asked is told of each, and release lets
+// them go on.
+func (u *Upstream) Hold() (asked <-chan struct{}, release func()) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	hold := make(chan struct{})
+	u.hold = hold
+	return u.asked, func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.hold = nil
+		close(hold)
+	}
+}
+
+// Charges lists the references that were charged or refunded.
+func (u *Upstream) Charges() map[string]string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	list := map[string]string{}
+	for reference, c := range u.charges {
+		list[reference] = c.Amount + " " + c.Currency + " " + c.Status
+	}
+	return list
+}
+
+// Notify tells of a charge as its status is now, signed: the URL, the signature
+// and the body.
+func (u *Upstream) Notify(reference, status, secret string) (url, signature string, body []byte) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	c := u.charges[reference]
+	c.Status = status
+	u.charges[reference] = c
+	url, c.NotificationURL = c.NotificationURL, ""
+	body, _ = json.Marshal(c) // of strings
+	return url, hex.EncodeToString(plainMAC(secret, body)), body
+}
+
+// ServeHTTP is for http.Handler.
+func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	u.mu.Lock()
+	known := u.keys[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+	hold := u.hold
+	u.mu.Unlock()
+	switch {
+	case err != nil:
+		return
+	case !known:
+		http.Error(w, `{"error":"unauthorized"}`, http.StatusUnauthorized)
+		return
+	}
+	if hold != nil && r.Method == http.MethodPost {
+		u.asked <- struct{}{}
+		<-hold
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	c, found := u.charges[r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]]
+	if r.Method == http.MethodPost {
+		if u.next == "down" || json.Unmarshal(body, &c) != nil {
+			http.Error(w, `{"error":"unavailable"}`, http.StatusServiceUnavailable)
+			return
+		}
+		if before, again := u.charges[c.Reference]; again {
+			c = before
+		} else {
+			c.Status = u.next
+			if r.URL.Path == "/refunds" {
+				c.Status = "paid"
+			}
+			u.charges[c.Reference] = c
+		}
+		found = true
+	}
+	switch {
+	case r.URL.Path == "/me":
+		_, _ = io.WriteString(w, `{}`)
+	case !found:
+		http.Error(w, `{"error":"not found"}`, http.StatusNotFound)
+	default:
+		_ = json.NewEncoder(w).Encode(c) // the client may be gone
+	}
+}

@@ -1,0 +1,78 @@
+package routing
+
+import (
+	"math"
+	"time"
+)
+
+// Of a circuit.
+const (
+	// halfLife is how soon a call counts half: what a provider did two minutes ago
+	// hardly matters.
+	halfLife = 30 * time.Second
+	// enough is how many calls of late it takes to judge.
+	enough = 4.5
+	// tolerable is the share of them that may fail.
+	tolerable = 0.5
+	// shortest and longest bound the rest that an account is given; it doubles with
+	// every trial that fails.
+	shortest = 30 * time.Second
+	longest  = 5 * time.Minute
+	// Slow is how long a call may take: a shopper who waits longer is as good as
+	// gone.
+	Slow = 10 * time.Second
+)
+
+// Circuit is how an account does on a rail of late. The zero Circuit is closed:
+// nothing is known against it.
+type Circuit struct {
+	failed, all float64 // decayed counts
+	at          time.Time
+	until       time.Time // open until then; zero: closed
+	rest        time.Duration
+}
+
+// decay is what a count is worth after a time.
+func decay(n float64, since, half time.Duration) float64 {
+	if since <= 0 {
+		return n
+	}
+	return n * math.Exp2(-since.Seconds()/half.Seconds())
+}
+
+// Open reports whether payments pass the account over, and until when. After that
+// one is let through for trial.
+func (c Circuit) Open(now time.Time) (until time.Time, open bool) {
+	return c.until, now.Before(c.until)
+}
+
+// Begin notes that a call begins. The trial of an open circuit keeps others out
+// while it lasts.
+func (c Circuit) Begin(now time.Time) Circuit {
+	if !c.until.IsZero() && !now.Before(c.until) {
+		c.until = now.Add(c.rest)
+	}
+	return c
+}
+
+// End notes how a call ended. turned says that the circuit opened or closed.
+func (c Circuit) End(ok bool, now time.Time) (next Circuit, turned bool) {
+	c.failed, c.all, c.at = decay(c.failed, now.Sub(c.at), halfLife), decay(c.all, now.Sub(c.at), halfLife)+1, now
+	if !ok {
+		c.failed++
+	}
+	tripped := !c.until.IsZero()
+	switch {
+	case tripped && ok:
+		return Circuit{}, true
+	case tripped:
+		c.rest = min(2*c.rest, longest)
+		c.until = now.Add(c.rest)
+		return c, false
+	case c.all >= enough && c.failed > c.all*tolerable:
+		c.rest = shortest
+		c.until = now.Add(c.rest)
+		return c, true
+	}
+	return c, false
+}

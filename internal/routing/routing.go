@@ -1,0 +1,128 @@
+// Package routing decides in which order provider accounts are tried, and says
+// why: by the operator's priority, by cost, or by how they do of late; and which
+// are passed over because they fail now.
+//
+// It is pure: values in, values out. It keeps nothing; who calls it keeps the
+// circuits and scores, and says what time it is. It is not what selects the
+// accounts that serve a rail at all, which is pay.Accounts.
+package routing
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// Order is what accounts are ordered by.
+type Order string
+
+// The orders.
+const (
+	Priority    Order = "priority"     // the operator's, then cost
+	LeastCost   Order = "least_cost"   // what the account asks for this amount
+	SuccessRate Order = "success_rate" // how many payments of this kind went well
+)
+
+// ParseOrder reads an order; "" is Priority.
+func ParseOrder(text string) (Order, error) {
+	o := cmp.Or(Order(text), Priority)
+	if !slices.Contains([]Order{Priority, LeastCost, SuccessRate}, o) {
+		return "", fmt.Errorf("routing %q: want priority, least_cost or success_rate", text)
+	}
+	return o, nil
+}
+
+// Candidate is an account that takes a payment, with what is known of it.
+type Candidate struct {
+	pay.ProviderAccount
+	Circuit Circuit
+	Score   Score
+}
+
+// explored is how many payments of a hundred try another account than the best
+// first, so that one that does better again is found.
+const explored = 5
+
+// Decide returns the cascade of a payment over a rail. An account whose circuit is
+// open is passed over, unless that leaves nobody: then all are tried, since a
+// payment that is not tried is lost for certain.
+//
+// What is explored follows from the payment's id, so that one decision can be
+// made again and explained.
+func Decide(order Order, candidates []Candidate, payment string, rail pay.Rail, usd money.Amount, now time.Time) (routes []pay.Route, passed []string) {
+	var fit []Candidate
+	for _, c := range candidates {
+		until, open := c.Circuit.Open(now)
+		if !open {
+			fit = append(fit, c)
+			continue
+		}
+		passed = append(passed, fmt.Sprintf("%s: it failed too often of late; tried again from %s", c.ID, until.UTC().Format("15:04:05")))
+	}
+	note := ""
+	if len(fit) == 0 && len(candidates) > 0 {
+		fit, passed, note = slices.Clone(candidates), nil, "; every account fails of late, so all are tried"
+	}
+	slices.SortFunc(fit, func(a, b Candidate) int { return compare(order, a, b, rail, usd) })
+	first := explore(order, len(fit), payment)
+	if first > 0 {
+		chosen := fit[first]
+		fit = slices.Insert(slices.Delete(fit, first, first+1), 0, chosen)
+	}
+	for i, c := range fit {
+		why := reason(order, c, rail, usd) + note
+		if i == 0 && first > 0 {
+			why = fmt.Sprintf("explored: %d payments of 100 try another than the best first; %s", explored, why)
+		}
+		routes = append(routes, pay.Route{Provider: c.ID, Why: why})
+	}
+	return routes, passed
+}
+
+func compare(order Order, a, b Candidate, rail pay.Rail, usd money.Amount) int {
+	cost := pay.CompareCost(a.ProviderAccount, b.ProviderAccount, rail.Key, usd)
+	priority := cmp.Compare(a.Priority, b.Priority)
+	id := cmp.Compare(a.ID, b.ID)
+	switch order {
+	case LeastCost:
+		return cmp.Or(cost, priority, id)
+	case SuccessRate:
+		return cmp.Or(cmp.Compare(b.Score.Rate(), a.Score.Rate()), priority, cost, id)
+	}
+	return cmp.Or(priority, cost, id)
+}
+
+// explore returns which account goes first: 0 is the best one.
+func explore(order Order, n int, payment string) int {
+	if order != SuccessRate || n < 2 {
+		return 0
+	}
+	h := fnv.New64a()
+	h.Write([]byte(payment))
+	draw := h.Sum64()
+	if draw%100 >= explored {
+		return 0
+	}
+	return 1 + int(draw/100%uint64(n-1))
+}
+
+// reason says where an account stands, for people.
+func reason(order Order, c Candidate, rail pay.Rail, usd money.Amount) string {
+	cost := "its price is not known"
+	if fee, known := c.Cost(rail.Key, usd); known {
+		cost = "it costs " + fee.String()
+	}
+	switch order {
+	case LeastCost:
+		return fmt.Sprintf("by cost: %s", cost)
+	case SuccessRate:
+		return fmt.Sprintf("by success: %s between %s went well; priority %d", c.Score, Band(usd), c.Priority)
+	}
+	return fmt.Sprintf("by priority: %d; %s", c.Priority, cost)
+}

@@ -1,0 +1,189 @@
+package routing
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+var (
+	noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	pix  = pay.Rail{Key: "pix.BRA"}
+	ten  = money.New(10_00, money.USD)
+)
+
+func candidate(id string, priority int, fee pay.Fee) Candidate {
+	return Candidate{ProviderAccount: pay.ProviderAccount{ID: id, Priority: priority, Terms: []pay.RailTerms{{Fee: &fee}}}}
+}
+
+// after is a candidate's score after payments of which some went well.
+func (c Candidate) after(good, all int) Candidate {
+	for i := range all {
+		c.Score = c.Score.End(i < good, noon)
+	}
+	return c
+}
+
+func names(routes []pay.Route) string {
+	var list []string
+	for _, r := range routes {
+		list = append(list, r.Provider)
+	}
+	return strings.Join(list, " ")
+}
+
+func TestAccountsAreOrderedAsTheOperatorWants(t *testing.T) {
+	all := []Candidate{
+		candidate("first", 1, pay.Fee{Bps: 900}).after(6, 20),
+		candidate("cheap", 5, pay.Fee{Bps: 100}).after(10, 20),
+		candidate("good", 9, pay.Fee{Bps: 500}).after(19, 20),
+		candidate("untried", 9, pay.Fee{Bps: 600}),
+	}
+	for order, want := range map[Order]string{
+		Priority: "first cheap good untried", LeastCost: "cheap good untried first", SuccessRate: "good cheap untried first",
+	} {
+		routes, passed := Decide(order, slices.Clone(all), "TXN-1", pix, ten, noon)
+		if names(routes) != want || len(passed) != 0 {
+			t.Errorf("%s: %s, want %s; passed over %v", order, names(routes), want, passed)
+		}
+		for _, r := range routes {
+			if !strings.HasPrefix(r.Why, "by ") {
+				t.Errorf("%s: %s stands where it does because %q", order, r.Provider, r.Why)
+			}
+		}
+	}
+	if _, err := ParseOrder("random"); err == nil {
+		t.Error("an order that there is not was taken")
+	}
+}
+
+// A share of payments tries another account first, or one that does better again
+// would never be found; the same payment always the same.
+func TestSuccessRateExplores(t *testing.T) {
+	all := []Candidate{candidate("best", 1, pay.Fee{}).after(50, 50), candidate("worse", 1, pay.Fee{}).after(0, 50), candidate("worst", 1, pay.Fee{}).after(0, 90)}
+	first := map[string]int{}
+	for i := range 10_000 {
+		id := fmt.Sprintf("TXN-%d", i)
+		routes, _ := Decide(SuccessRate, slices.Clone(all), id, pix, ten, noon)
+		again, _ := Decide(SuccessRate, slices.Clone(all), id, pix, ten, noon)
+		if names(routes) != names(again) || len(routes) != 3 {
+			t.Fatalf("%s: %s, then %s", id, names(routes), names(again))
+		}
+		first[routes[0].Provider]++
+		if explored := strings.HasPrefix(routes[0].Why, "explored"); explored != (routes[0].Provider != "best") {
+			t.Fatalf("%s is first because %s", routes[0].Provider, routes[0].Why)
+		}
+	}
+	if first["best"] < 9300 || first["best"] > 9700 || first["worse"] < 150 || first["worst"] < 150 {
+		t.Errorf("first were %v, want about 5 of 100 explored among the others", first)
+	}
+}
+
+func TestScoreForgets(t *testing.T) {
+	bad := candidate("a", 1, pay.Fee{}).after(0, 50).Score
+	now := noon.Add(7 * memory)
+	for range 5 {
+		bad = bad.End(true, now)
+	}
+	if bad.Rate() < 0.8 {
+		t.Errorf("a week later and after five good payments the rate is %.2f", bad.Rate())
+	}
+}
+
+func TestCircuitOpensRestsAndCloses(t *testing.T) {
+	var c Circuit
+	now := noon
+	end := func(ok bool) (turned bool) {
+		c = c.Begin(now)
+		c, turned = c.End(ok, now)
+		return turned
+	}
+	isOpen := func() bool { _, open := c.Open(now); return open }
+	for i := range 4 {
+		if end(false) || isOpen() {
+			t.Fatalf("the circuit opened after %d calls", i+1)
+		}
+	}
+	if !end(false) || !isOpen() {
+		t.Fatal("five failures in a row did not open the circuit")
+	}
+	now = now.Add(shortest)
+	if isOpen() {
+		t.Error("nobody is let through for trial")
+	}
+	c = c.Begin(now)
+	if !isOpen() {
+		t.Error("others are let through during the trial")
+	}
+	if c, _ = c.End(false, now); !isOpen() {
+		t.Error("the trial failed, and the circuit is closed")
+	}
+	now = now.Add(shortest)
+	if !isOpen() {
+		t.Error("the rest did not double")
+	}
+	now = now.Add(shortest)
+	if isOpen() || !end(true) || isOpen() {
+		t.Error("the trial went well, and the circuit is open")
+	}
+	for range 20 {
+		end(false)
+		now = now.Add(longest)
+	}
+	if until, _ := c.Open(now); until.Sub(now) > longest {
+		t.Errorf("it rests for %s", until.Sub(now))
+	}
+}
+
+func TestCircuitBearsSomeFailures(t *testing.T) {
+	var c Circuit
+	now := noon
+	for i := range 200 {
+		if c, _ = c.End(i%3 > 0, now); !c.until.IsZero() {
+			t.Fatalf("a third failing opened the circuit at call %d", i)
+		}
+		now = now.Add(time.Second)
+	}
+	for range 20 { // rare ones are no trend
+		now = now.Add(10 * time.Minute)
+		if c, _ = c.End(false, now); !c.until.IsZero() {
+			t.Fatal("failures that are far apart opened the circuit")
+		}
+	}
+}
+
+func TestOpenCircuitIsPassedOverUnlessAllAre(t *testing.T) {
+	failing := func(id string) Candidate {
+		c := candidate(id, 1, pay.Fee{})
+		for range 5 {
+			c.Circuit, _ = c.Circuit.End(false, noon)
+		}
+		return c
+	}
+	routes, passed := Decide(Priority, []Candidate{failing("down"), candidate("up", 9, pay.Fee{})}, "TXN-1", pix, ten, noon)
+	if names(routes) != "up" || len(passed) != 1 || !strings.HasPrefix(passed[0], "down: it failed too often of late; tried again from 12:00:30") {
+		t.Errorf("routes %s, passed over %v", names(routes), passed)
+	}
+	routes, passed = Decide(Priority, []Candidate{failing("a"), failing("b")}, "TXN-1", pix, ten, noon)
+	if names(routes) != "a b" || len(passed) != 0 || !strings.Contains(routes[0].Why, "all are tried") {
+		t.Errorf("routes %+v, passed over %v; want both tried", routes, passed)
+	}
+	if routes, passed := Decide(Priority, nil, "TXN-1", pix, ten, noon); len(routes)+len(passed) != 0 {
+		t.Errorf("routes of nobody: %v %v", routes, passed)
+	}
+}
+
+func TestAmountsAreRatedInBands(t *testing.T) {
+	for cents, want := range map[int64]string{
+		1: "0-10 USD", 9_99: "0-10 USD", 10_00: "10-50 USD", 199_99: "50-200 USD", 1000_00: "1000 USD and above", 100_000_00: "1000 USD and above",
+	} {
+		if got := Band(money.New(cents, money.USD)); got != want {
+			t.Errorf("%d cents are in %s, want %s", cents, got, want)
+		}
+	}
+}
