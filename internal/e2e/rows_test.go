@@ -34,7 +34,7 @@ func (s *service) rows(t *testing.T, o shop) map[string]bool {
 		t.Fatalf("found only the tables %v", columns)
 	}
 	for table, has := range columns {
-		if !has["merchant"] {
+		if !has["merchant"] || table == "blocks" || table == "unsealed" { // seals go on by themselves
 			continue
 		}
 		where := "merchant = '" + o.Merchant.ID + "'"
