@@ -1,9 +1,11 @@
 package adapters
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/catalog"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
 // An account can be opened at every adapter by its name, on rails that the catalog
@@ -25,6 +27,11 @@ func TestAdaptersServeRailsOfTheCatalog(t *testing.T) {
 		for _, rail := range a.Rails {
 			if !known[rail] {
 				t.Errorf("%s serves %s, which the catalog does not have", a.Name, rail)
+			}
+		}
+		for rail := range providertest.Table(t, a.Name) {
+			if !slices.Contains(a.Rails, rail) {
+				t.Errorf("the documents have %s at %s, which the adapter does not serve", rail, a.Name)
 			}
 		}
 	}

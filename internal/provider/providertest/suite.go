@@ -84,6 +84,7 @@ func (s Suite) Run(t *testing.T) {
 	if len(s.Charges) != len(s.Adapter.Rails) {
 		t.Errorf("there are %d samples for %d rails", len(s.Charges), len(s.Adapter.Rails))
 	}
+	t.Run("documents", s.table)
 	t.Run("credentials", s.credentials)
 	for _, rail := range s.Adapter.Rails {
 		t.Run(rail, func(t *testing.T) {
