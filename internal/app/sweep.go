@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -42,6 +43,19 @@ func (a *App) Sweep(ctx context.Context) (int, error) {
 	return len(due), nil
 }
 
+// cancel ends the charge of a payment whose window is over, so that nobody pays
+// it any more, where the provider can do that. The shopper may have been faster.
+func (a *App) cancel(ctx context.Context, p pay.Payment, attempt pay.Attempt, standing pay.Outcome) pay.Outcome {
+	upstream, _ := a.upstream(attempt.Provider)
+	canceler, can := upstream.(provider.Canceler)
+	if !can {
+		return standing
+	}
+	ctx, done := context.WithTimeout(ctx, callTimeout)
+	defer done()
+	return canceler.Cancel(ctx, a.request(p, attempt))
+}
+
 // reconcile asks the provider what became of a payment and decides.
 func (a *App) reconcile(ctx context.Context, p pay.Payment) error {
 	attempt, ok := p.Current()
@@ -56,6 +70,9 @@ func (a *App) reconcile(ctx context.Context, p pay.Payment) error {
 		cancel()
 	}
 	expired := p.Status == pay.Pending && !p.Times.Expires.IsZero() && !a.now(p.Scope).Before(p.Times.Expires)
+	if expired && o.Kind == pay.Awaiting {
+		o = a.cancel(ctx, p, attempt, o)
+	}
 	if expired && o.Kind != pay.Approved && o.Kind != pay.Declined {
 		_, change := p.Expire(a.now(p.Scope))
 		err := a.commit(ctx, change, view.Cause{})

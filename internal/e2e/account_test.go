@@ -127,6 +127,30 @@ func TestAccountTakesPaymentsInProduction(t *testing.T) {
 }
 
 // A disabled account ends what it began.
+// What the shopper did not pay in time cannot be paid afterwards, and what was
+// paid in the last moment counts.
+func TestChargeIsCanceledWhenItsWindowIsOver(t *testing.T) {
+	plainly(t, func(t *testing.T, s *service) {
+		u := providertest.NewUpstream(t, "key-1")
+		s.account(t, "acme-pix", u)
+		o := s.shop(t)
+		live := o.live()
+		for _, c := range []struct{ status, charged string }{{"expired", "canceled"}, {"completed", "paid"}} {
+			status, charged := c.status, c.charged
+			if status == "completed" {
+				u.Swift()
+			}
+			id := live.create(t, o.pix(t))
+			ref := strings.TrimPrefix(id, "TXN-") + "-1"
+			s.clock.advance(24*time.Hour + time.Minute)
+			s.sweep(t, "the window is over", func() bool { return live.status(t, id) == status })
+			if got := u.Charges()[ref]; got != "54 BRL "+charged {
+				t.Errorf("a payment that %s is at the provider: %s", status, got)
+			}
+		}
+	})
+}
+
 func TestDisabledAccountTakesNoNewCharges(t *testing.T) {
 	plainly(t, func(t *testing.T, s *service) {
 		u := providertest.NewUpstream(t, "key-1")

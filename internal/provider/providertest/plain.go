@@ -94,6 +94,8 @@ func (p plain) status(c plainCharge) pay.Outcome {
 			return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
 		}
 		return pay.Outcome{Kind: pay.Approved, ProviderRef: "up-" + c.Reference, Local: local}
+	case "canceled":
+		return pay.Outcome{Kind: pay.Lapsed, ProviderRef: "up-" + c.Reference}
 	case "declined":
 		return pay.Outcome{Kind: pay.Declined, Decline: "refused", Message: "the charge was refused"}
 	case "soft":
@@ -117,6 +119,15 @@ func (p plain) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	o := p.outcome(reply, none)
 	if o.Kind == pay.Errored || o.Kind == pay.Unavailable {
 		o.Kind = pay.Unknown // it proves nothing about the charge
+	}
+	return o
+}
+
+// Cancel is for provider.Canceler.
+func (p plain) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
+	o := p.outcome(p.call(ctx, http.MethodDelete, "/charges/"+r.Reference, nil))
+	if o.Kind != pay.Lapsed && o.Kind != pay.Approved {
+		o.Kind = pay.Unknown
 	}
 	return o
 }
@@ -170,6 +181,7 @@ type Upstream struct {
 	charges map[string]plainCharge
 	hold    chan struct{} // charges wait for its end; nil: none do
 	asked   chan struct{} // told of each charge that waits
+	swift   bool          // shoppers pay just before a charge is canceled
 }
 
 // NewUpstream starts a provider that knows these API keys.
@@ -212,6 +224,13 @@ func (u *Upstream) Hold() (asked <-chan struct{}, release func()) {
 		u.hold = nil
 		close(hold)
 	}
+}
+
+// Swift lets shoppers pay just before their charges are canceled.
+func (u *Upstream) Swift() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.swift = true
 }
 
 // Charges lists the references that were charged or refunded.
@@ -259,6 +278,13 @@ func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	c, found := u.charges[r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]]
+	if r.Method == http.MethodDelete && c.Status == "open" {
+		c.Status = "canceled"
+		if u.swift {
+			c.Status = "paid"
+		}
+		u.charges[c.Reference] = c
+	}
 	if r.Method == http.MethodPost {
 		if u.next == "down" || json.Unmarshal(body, &c) != nil {
 			http.Error(w, `{"error":"unavailable"}`, http.StatusServiceUnavailable)
