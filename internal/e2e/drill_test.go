@@ -1,0 +1,122 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+)
+
+// flaky stands before an upstream: of a hundred charges it refuses some, and of
+// others it breaks the connection once they were made.
+type flaky struct {
+	http.Handler
+	refuses, breaks int
+}
+
+func (f flaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	roll := rand.IntN(100)
+	switch {
+	case r.URL.Path != "/charges":
+		f.Handler.ServeHTTP(w, r)
+	case roll < f.refuses:
+		http.Error(w, `{"error":"unavailable"}`, http.StatusServiceUnavailable)
+	case roll < f.refuses+f.breaks:
+		f.Handler.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler)
+	default:
+		f.Handler.ServeHTTP(w, r)
+	}
+}
+
+// Three providers, of which one refuses half of its charges and one breaks the
+// connection after one in twenty that it has made. Nobody is charged twice, no
+// payment is lost, and the providers' books are ours.
+//
+//	CASCADA_DRILL=10000 go test ./internal/e2e -run ThreeProviders -v
+func TestThreeProvidersOfWhichTwoFail(t *testing.T) {
+	n := 200
+	if text := os.Getenv("CASCADA_DRILL"); text != "" {
+		var err error
+		n, err = strconv.Atoi(text)
+		must(t, err)
+	}
+	plainly(t, func(t *testing.T, s *service) {
+		made, err := s.App.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted})
+		must(t, err)
+		live := shop{Onboarded: made, service: s, credential: made.Sandbox.Secret}.live()
+		upstreams := map[string]*providertest.Upstream{}
+		for i, f := range []flaky{{refuses: 50}, {breaks: 5}, {}} {
+			id := fmt.Sprintf("acme-%d", i+1)
+			u := providertest.NewUpstream(t, "key-1")
+			u.Next("paid")
+			f.Handler = u
+			line := httptest.NewServer(f)
+			t.Cleanup(line.Close)
+			upstreams[id] = u
+			s.account(t, id, u, func(a *app.NewAccount) { a.BaseURL, a.Priority = line.URL, i+1 })
+		}
+		body := live.pix(t)
+		ids := make([]string, n)
+		began := time.Now()
+		var all sync.WaitGroup
+		for lane := range 16 {
+			all.Go(func() {
+				for i := lane; i < n; i += 16 {
+					r := live.post(t, "/payments", body, fmt.Sprintf("Idempotency-Key: %d", i)).want(t, http.StatusCreated)
+					ids[i] = r.text(t, "transactionId")
+				}
+			})
+		}
+		all.Wait()
+		took := time.Since(began)
+		unknown := live.total(t, map[string][]string{"status": {"processing"}})
+		s.clock.advance(time.Minute)
+		s.sweep(t, "every outcome is known", func() bool {
+			return live.total(t, map[string][]string{"status": {"processing"}}) == "0"
+		})
+
+		charged := map[string]int{} // payments in the providers' books
+		for id, u := range upstreams {
+			for reference, entry := range u.Charges() {
+				payment, _, ok := pay.ParseReference(reference)
+				if charged[payment]++; !ok || charged[payment] > 1 || entry != "54 BRL paid" {
+					t.Errorf("%s has %s of %s, its charge number %d", id, entry, payment, charged[payment])
+				}
+			}
+		}
+		completed, failovers := 0, 0
+		for _, id := range ids {
+			shown, err := s.App.Shown(ctx, id)
+			must(t, err)
+			if shown.Status == pay.Completed {
+				completed++
+			}
+			if len(shown.Attempts) > 1 {
+				failovers++
+			}
+			if (shown.Status == pay.Completed) != (charged[id] == 1) {
+				t.Errorf("%s is %s here, and was charged %d times there", id, shown.Status, charged[id])
+			}
+		}
+		if len(charged) != completed || live.total(t, nil) != fmt.Sprint(n) {
+			t.Errorf("the providers have %d charges, we have %d, of %s payments", len(charged), completed, live.total(t, nil))
+		}
+		if t.Failed() {
+			return
+		}
+		engine, _, _ := strings.Cut(s.database, ":")
+		t.Logf("%s: %d payments, %.2f %% approved, %d by another provider than the first one tried, %s with an outcome that was unknown at first, "+
+			"0 charged twice, 0 lost, the books are equal; %.0f a second", engine, n, 100*float64(completed)/float64(n), failovers, unknown, float64(n)/took.Seconds())
+	})
+}
