@@ -16,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
 // visit loads a page as a shopper's browser does and proves what holds for
@@ -438,6 +439,38 @@ func TestShopperTriesAnotherWay(t *testing.T) {
 		}
 		if status, _, _ := s.browse(t, http.MethodPost, "/pay/TXN-NOBODY/again", ""); status != http.StatusNotFound {
 			t.Errorf("an unknown payment: %d", status)
+		}
+	})
+}
+
+// When no provider answers, the shopper is told so, that nothing was charged, and
+// what to do, and comes through by the other way.
+func TestShopperIsToldThatAProviderIsDown(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		s.upstream(t, sandbox.Down, sandbox.Down, sandbox.Down)
+		path := o.selector(t, "")
+		_, _, h := s.browse(t, http.MethodPost, path, "method=sbx_cash")
+		link := h.Get("Location")
+		if status, _, h := s.visit(t, link); status != http.StatusTemporaryRedirect || h.Get("Location") != s.URL+"/pay/"+strings.TrimPrefix(link, "/c/") {
+			t.Fatalf("%s answers %d to %q", link, status, h.Get("Location"))
+		}
+		for lang, want := range map[string][3]string{
+			"en": {"This way to pay is not available at the moment", "You have not been charged", "Try another way"},
+			"es": {"Este medio de pago no está disponible", "No se te cobró nada", "Probar otra forma"},
+			"pt": {"Esta forma de pagamento não está disponível", "Nada foi cobrado", "Tentar outra forma"},
+		} {
+			_, page, _ := s.visit(t, "/pay/"+strings.TrimPrefix(link, "/c/")+"?lang="+lang)
+			for _, sentence := range want {
+				if !strings.Contains(page, sentence) {
+					t.Errorf("in %s the page does not say %q:\n%s", lang, sentence, page)
+				}
+			}
+		}
+		s.upstream(t, sandbox.NoFault, sandbox.NoFault, sandbox.NoFault)
+		_, _, h = s.browse(t, http.MethodPost, "/pay/"+strings.TrimPrefix(link, "/c/")+"/again", "")
+		if _, _, h := s.browse(t, http.MethodPost, h.Get("Location"), "method=sbx_cash"); o.status(t, strings.TrimPrefix(h.Get("Location"), "/c/")) != "pending" {
+			t.Errorf("the other way leads to %q", h.Get("Location"))
 		}
 	})
 }
