@@ -4,12 +4,14 @@ import (
 	"context"
 	"net/http"
 	"os"
+	"strconv"
 	"sync"
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // axe is Deque's accessibility engine, which make spec installs.
@@ -88,4 +90,39 @@ func TestPagesAreForEverybody(t *testing.T) {
 	must(t, chromedp.Do(tab, chromedp.Click(`label[for="m-sbx_pix"]`), chromedp.WaitVisible(`#d-sbx_pix`),
 		chromedp.SendKeys(`#d-sbx_pix`, "529.982.247-26"), chromedp.Click(`.methods button.primary`), chromedp.WaitVisible(`#problem`)))
 	accessible(t, tab, "a wrong document")
+}
+
+// focus presses a key until the element that a selector names has the focus.
+func focus(t *testing.T, tab context.Context, key, selector string) {
+	t.Helper()
+	for range 40 {
+		there, err := chromedp.Run(tab, chromedp.Evaluate[bool](`document.activeElement.matches(`+strconv.Quote(selector)+`)`))
+		must(t, err)
+		if there {
+			return
+		}
+		must(t, chromedp.Do(tab, chromedp.KeyEvent(key)))
+	}
+	t.Fatalf("%q never has the focus", selector)
+}
+
+// From the choice to the thanks with nothing but a keyboard.
+func TestShopperPaysByKeyboard(t *testing.T) {
+	t.Parallel()
+	s := start(t, dbtest.SQLite(t), &clock{})
+	o := s.shop(t)
+	tab := browser(t)
+	must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+o.selector(t, "")+"?lang=en")))
+	focus(t, tab, kb.Tab, `input[name="method"]`)
+	focus(t, tab, kb.ArrowDown, `#m-sbx_pix:checked`)
+	focus(t, tab, kb.Tab, `#d-sbx_pix`)
+	must(t, chromedp.Do(tab, chromedp.KeyEvent("52998224725"), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`.qr`)))
+	focus(t, tab, kb.Tab, `a[href*="/sandbox/bank/"]`)
+	must(t, chromedp.Do(tab, chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`button[value="pay"]`)))
+	focus(t, tab, kb.Tab, `button[value="pay"]`)
+	must(t, chromedp.Do(tab, chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`.paid`)))
+	focus(t, tab, kb.Tab, `a[href^="https://shop.example/thanks?"]`)
+	if n := o.total(t, map[string][]string{"status": {"completed"}}); n != "1" {
+		t.Errorf("%s payments are completed, want one", n)
+	}
 }
