@@ -30,7 +30,7 @@ func (f flaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path != "/charges":
 		f.Handler.ServeHTTP(w, r)
 	case roll < f.refuses:
-		http.Error(w, `{"error":"unavailable"}`, http.StatusServiceUnavailable)
+		http.Error(w, `{"error":"too busy"}`, http.StatusTooManyRequests)
 	case roll < f.refuses+f.breaks:
 		f.Handler.ServeHTTP(httptest.NewRecorder(), r)
 		panic(http.ErrAbortHandler)

@@ -50,11 +50,12 @@ func Do(client *http.Client, req *http.Request) (Reply, *pay.Outcome) {
 
 // Refused is the outcome of an answer that says nothing of the charge itself:
 // the provider was too busy, did not know us, or broke. What may have been done
-// all the same is Unknown.
+// all the same is Unknown. That is so of 503 too: a gateway says it where the
+// connection to the provider broke after the request had gone there.
 func Refused(status int) pay.Outcome {
 	word := fmt.Sprintf("http_%d", status)
 	switch {
-	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable:
+	case status == http.StatusTooManyRequests:
 		return pay.Outcome{Kind: pay.Unavailable, Decline: word}
 	case status >= 400 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusConflict:
 		return pay.Outcome{Kind: pay.Errored, Decline: word}

@@ -27,7 +27,7 @@
 // # What was checked, and where
 //
 // Calls, fields, result codes and the states of a link: Adyen's Checkout API, v71,
-// as adyen-openapi and the API explorer have it. The signature of notifications:
+// as excerpts of the API explorer and the SDKs have it. The signature of notifications:
 // adyen-node-api-library, whose test vector is in the tests here. Currencies:
 // docs.adyen.com, currency codes: CLP has two decimals there. Idempotency:
 // docs.adyen.com, API idempotency. Pix and OXXO: their API-only pages.

@@ -70,6 +70,7 @@ const (
 	NoFault       Fault = ""
 	RateLimited   Fault = "rate limited"         // refused with 429; nothing was done
 	ServerError   Fault = "server error"         // 500; nothing was done
+	GatewayAfter  Fault = "503 after"            // of a gateway; it was done
 	BrokenAfter   Fault = "500 after"            // 500; it was done
 	TimeoutBefore Fault = "timeout before"       // no answer; nothing was done
 	TimeoutAfter  Fault = "timeout after"        // no answer; it was done
@@ -162,6 +163,8 @@ func (f Fault) answer(w http.ResponseWriter, r *http.Request, done *httptest.Res
 		case <-hold:
 		case <-r.Context().Done():
 		}
+	case GatewayAfter:
+		http.Error(w, "upstream connect error or disconnect/reset before headers", http.StatusServiceUnavailable)
 	case Malformed:
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"id":]`)

@@ -13,7 +13,7 @@ import (
 var proven = []pay.OutcomeKind{pay.Declined, pay.Unavailable, pay.Errored, pay.Missing}
 
 func faults() []Fault {
-	return []Fault{RateLimited, ServerError, BrokenAfter, TimeoutBefore, TimeoutAfter, Malformed, Truncated, HTML, Empty}
+	return []Fault{RateLimited, ServerError, BrokenAfter, GatewayAfter, TimeoutBefore, TimeoutAfter, Malformed, Truncated, HTML, Empty}
 }
 
 // chargeFaults lets the line break in every way while a charge is made: what

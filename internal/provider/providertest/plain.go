@@ -287,7 +287,7 @@ func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method == http.MethodPost {
 		if u.next == "down" || json.Unmarshal(body, &c) != nil {
-			http.Error(w, `{"error":"unavailable"}`, http.StatusServiceUnavailable)
+			http.Error(w, `{"error":"too busy"}`, http.StatusTooManyRequests)
 			return
 		}
 		if before, again := u.charges[c.Reference]; again {
