@@ -238,5 +238,5 @@ func (a *App) askRefund(ctx context.Context, c pay.Claim) (pay.Claim, error) {
 	if err != nil {
 		return c, err
 	}
-	return a.called(ctx, c, o, view.Cause{})
+	return a.called(ctx, c, o.Asked(), view.Cause{})
 }

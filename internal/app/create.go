@@ -224,6 +224,7 @@ func (a *App) settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, o 
 		}
 		err := a.commit(ctx, change, cause)
 		if err == nil {
+			a.flag(change)
 			p = next
 			return nil
 		}

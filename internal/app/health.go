@@ -82,6 +82,9 @@ func (a *App) decide(serving pay.Accounts, rail pay.Rail, p pay.Payment) []pay.R
 	taking, passed := serving.Taking(rail, p.Local)
 	candidates := make([]routing.Candidate, 0, len(taking))
 	for _, account := range taking {
+		if p.Tried(account.ID) { // it is no choice any more: who is left may be one that fails of late
+			continue
+		}
 		candidates = append(candidates, a.health.candidate(account, rail.Key, routing.Band(p.Amount)))
 	}
 	routes, failing := routing.Decide(a.Routing, candidates, p.ID, rail, p.Amount, a.Now())

@@ -96,8 +96,8 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 			return nil
 		}
 		p, events = next, change.Events
-		if verdict := change.Receipts[0].Verdict; err == nil && (verdict == pay.Mismatched || verdict == pay.Late) {
-			a.Log.Warn("a notification needs the operator", "account", account, "payment", read.ID, "verdict", verdict)
+		if err == nil {
+			a.flag(change)
 		}
 		return err
 	})
@@ -107,6 +107,15 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 	// A soft decline opens the next attempt: make its call.
 	p, err = a.drive(context.WithoutCancel(ctx), p, routes, cause)
 	return p, events, err
+}
+
+// flag tells the log what needs the operator.
+func (a *App) flag(written pay.Change) {
+	for _, r := range written.Receipts {
+		if r.Verdict == pay.Mismatched || r.Verdict == pay.Late {
+			a.Log.Warn("what a provider tells needs the operator", "account", r.Account, "payment", r.Payment, "verdict", r.Verdict)
+		}
+	}
 }
 
 func notOurs() error {

@@ -53,7 +53,7 @@ func (a *App) cancel(ctx context.Context, p pay.Payment, attempt pay.Attempt, st
 	}
 	ctx, done := context.WithTimeout(ctx, callTimeout)
 	defer done()
-	return canceler.Cancel(ctx, a.request(p, attempt))
+	return canceler.Cancel(ctx, a.request(p, attempt)).Asked()
 }
 
 // reconcile asks the provider what became of a payment and decides.
@@ -66,7 +66,7 @@ func (a *App) reconcile(ctx context.Context, p pay.Payment) error {
 	o := pay.Outcome{Kind: pay.Unknown, Decline: "not_configured"}
 	if upstream, ok := a.upstream(attempt.Provider); ok {
 		asking, cancel := context.WithTimeout(ctx, callTimeout)
-		o = upstream.Query(asking, a.request(p, attempt))
+		o = upstream.Query(asking, a.request(p, attempt)).Asked()
 		cancel()
 	}
 	expired := p.Status == pay.Pending && !p.Times.Expires.IsZero() && !a.now(p.Scope).Before(p.Times.Expires)

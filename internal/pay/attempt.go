@@ -49,6 +49,17 @@ type Outcome struct {
 	CheckAt     time.Time    // when to ask again, when the provider told; else zero
 }
 
+// Asked is the outcome as the answer to a question, or as news: what refuses a
+// question, or cannot take it, proves nothing about what was asked after.
+func (o Outcome) Asked() Outcome {
+	switch o.Kind {
+	case Approved, Awaiting, Declined, Missing, Lapsed:
+	default:
+		o.Kind = Unknown
+	}
+	return o
+}
+
 // Attempt is one call to one provider.
 type Attempt struct {
 	Order       int         `json:"order"` // from 1

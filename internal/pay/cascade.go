@@ -30,12 +30,16 @@ const (
 // Next returns the first route that has not been tried.
 func (p Payment) Next(routes []Route) (Route, bool) {
 	for _, r := range routes {
-		tried := func(a Attempt) bool { return a.Provider == r.Provider }
-		if !slices.ContainsFunc(p.Attempts, tried) {
+		if !p.Tried(r.Provider) {
 			return r, true
 		}
 	}
 	return Route{}, false
+}
+
+// Tried reports whether an attempt went to a provider account.
+func (p Payment) Tried(account string) bool {
+	return slices.ContainsFunc(p.Attempts, func(a Attempt) bool { return a.Provider == account })
 }
 
 // Try is the intent: it opens an attempt at a route. The call follows once the
@@ -75,6 +79,9 @@ func (p Payment) Resolve(o Outcome, routes []Route, now time.Time) (Payment, Cha
 	if !ok || !p.Status.Open() {
 		panic(fmt.Sprintf("pay: resolve of a %s payment with %d attempts", p.Status, len(p.Attempts)))
 	}
+	if p.misfits(o) {
+		return p.hold(attempt, o, now)
+	}
 	p.Attempts = p.noted(attempt.Order, o, now)
 	switch o.Kind {
 	case Approved:
@@ -109,6 +116,45 @@ func (p Payment) Resolve(o Outcome, routes []Route, now time.Time) (Payment, Cha
 	}
 	p = p.written(from, now)
 	return p, Change{Payments: []Payment{p}}
+}
+
+// misfits reports whether a provider says that something else was paid than what
+// was asked for.
+func (p Payment) misfits(o Outcome) bool {
+	return o.Kind == Approved && o.Local.Currency != "" && o.Local != p.Local
+}
+
+// amountMismatch is the decline of an attempt whose provider tells of another
+// amount.
+const amountMismatch = "amount_mismatch"
+
+// hold leaves a payment as it is whose provider answers that another amount was
+// paid: that is kept for the operator, once, as a notification of it is (gaps:
+// Decisions on the payment life cycle). No other provider is tried: the shopper was
+// charged. The payment still ends with its window.
+func (p Payment) hold(attempt Attempt, o Outcome, now time.Time) (next Payment, change Change) {
+	from := p
+	told := Notice{
+		ID: fmt.Sprintf("answer/%s %s", p.Reference(attempt.Order), o.Local), Account: attempt.Provider,
+		Body: fmt.Appendf(nil, "asked about, the provider says that %s were paid, not %s", o.Local, p.Local),
+	}
+	p.Attempts = p.noted(attempt.Order, Outcome{Kind: Unknown, Decline: amountMismatch, ProviderRef: o.ProviderRef}, now)
+	ends := p.Times.Expires
+	if ends.IsZero() {
+		ends = p.Times.Created.Add(p.Window)
+	}
+	if !now.Before(ends) {
+		p = p.lapse(now).answer()
+		p.Failure = &Failure{Code: amountMismatch, Message: "another amount was paid than was asked for"}
+		next, change = p.finish(from, nil, now)
+	} else {
+		next = p.wait(Outcome{CheckAt: now.Add(sweepEvery)}, now).answer().written(from, now)
+		change.Payments = []Payment{next}
+	}
+	if attempt.Decline != amountMismatch {
+		change.Receipts = []Receipt{told.receipt(p.ID, Mismatched, now)}
+	}
+	return next, change
 }
 
 // reason says why the payment fails when nothing is left to try. A hard decline

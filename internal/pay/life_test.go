@@ -98,7 +98,13 @@ func (l *life) step(t *rapid.T) {
 	case "answer":
 		if l.p.Status.Open() {
 			o := Outcome{Kind: rapid.SampledFrom(kinds).Draw(t, "kind"), Soft: rapid.Bool().Draw(t, "soft")}
-			l.paid[len(l.p.Attempts)] = l.paid[len(l.p.Attempts)] || o.Kind == Approved
+			if o.Kind == Approved {
+				if o.Local = l.p.Local; rapid.IntRange(0, 4).Draw(t, "wrong amount") == 0 {
+					o.Local.Minor++
+				} else {
+					l.paid[len(l.p.Attempts)] = true
+				}
+			}
 			next, change := l.p.Resolve(o, routes, l.now)
 			l.apply(t, next, change)
 		}

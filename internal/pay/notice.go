@@ -60,7 +60,7 @@ func (c Claim) ConfirmRefund(p Payment, n Notice, now time.Time) (Claim, Change,
 	switch _, round, ok := ParseRefundReference(n.Refund); {
 	case !ok || round != c.Call.Round:
 	case c.Calling():
-		next, change = c.Called(p, n.Outcome, now)
+		next, change = c.Called(p, n.Outcome.Asked(), now)
 		verdict = Applied
 	case n.Outcome.Kind == Declined && c.Status.Pays():
 		verdict = Mismatched
@@ -86,8 +86,9 @@ func (p Payment) confirm(n Notice, routes []Route, claimID string, now time.Time
 	if !ok || order > len(p.Attempts) {
 		return p, Change{}, Mismatched
 	}
+	n.Outcome = n.Outcome.Asked()
 	paid := n.Outcome.Kind == Approved
-	if local := n.Outcome.Local; paid && local.Currency != "" && local != p.Local {
+	if p.misfits(n.Outcome) {
 		return p, Change{}, Mismatched
 	}
 	switch {

@@ -172,6 +172,41 @@ func TestConfirmationOfAnotherAmountIsNotApplied(t *testing.T) {
 	}
 }
 
+// What a provider answers counts no more than what it tells: money that does not fit
+// is the operator's to look at, once, and nobody else is tried meanwhile.
+func TestAnswerOfAnotherAmountIsNotApplied(t *testing.T) {
+	for _, pending := range []bool{false, true} {
+		p := sent(t, pixRail(), 1000)
+		from := p.Status
+		if pending {
+			p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon)
+			from = Pending
+		}
+		wrong := Outcome{Kind: Approved, Local: money.New(p.Local.Minor-1, money.BRL)}
+		for i, receipts := range []int{1, 0} {
+			next, change := p.Resolve(wrong, routes, noon)
+			if next.Status != from || len(change.Receipts) != receipts || len(change.Transfers)+len(change.Events) != 0 || len(next.Attempts) != 1 {
+				t.Fatalf("answer %d: %s, %+v", i+1, next, change)
+			}
+			if at := next.DueAt.Sub(noon); at != sweepEvery {
+				t.Errorf("answer %d: it is asked again after %s", i+1, at)
+			}
+			if receipts > 0 && (change.Receipts[0].Verdict != Mismatched || !strings.Contains(string(change.Receipts[0].Body), p.Local.String())) {
+				t.Errorf("answer %d: the receipt is %+v", i+1, change.Receipts[0])
+			}
+			p = next
+		}
+		ended, change := p.Resolve(wrong, routes, noon.Add(p.Window))
+		if ended.Status.Open() || ended.Failure.Code != "amount_mismatch" || len(change.Events) != 1 || len(change.Transfers) != 0 {
+			t.Errorf("after its window: %s, failure %+v", ended, ended.Failure)
+		}
+		fits, _ := p.Resolve(Outcome{Kind: Approved, Local: p.Local}, routes, noon)
+		if fits.Status != Completed {
+			t.Errorf("once the amount fits: %s", fits)
+		}
+	}
+}
+
 func TestLimitsNameTheBound(t *testing.T) {
 	rail := pixRail()
 	rail.Limits[0].Min, rail.Limits[0].Max = 1000, 2000

@@ -14,6 +14,9 @@ const (
 	enough = 4.5
 	// tolerable is the share of them that may fail.
 	tolerable = 0.5
+	// inARow is how many failures open it whenever they were, with no success
+	// between: where payments are rare, so are calls.
+	inARow = 5
 	// shortest and longest bound the rest that an account is given; it doubles with
 	// every trial that fails.
 	shortest = 30 * time.Second
@@ -27,6 +30,7 @@ const (
 // nothing is known against it.
 type Circuit struct {
 	failed, all float64 // decayed counts
+	row         int     // failures since the last success
 	at          time.Time
 	until       time.Time // open until then; zero: closed
 	rest        time.Duration
@@ -58,7 +62,9 @@ func (c Circuit) Begin(now time.Time) Circuit {
 // End notes how a call ended. turned says that the circuit opened or closed.
 func (c Circuit) End(ok bool, now time.Time) (next Circuit, turned bool) {
 	c.failed, c.all, c.at = decay(c.failed, now.Sub(c.at), halfLife), decay(c.all, now.Sub(c.at), halfLife)+1, now
-	if !ok {
+	if c.row++; ok {
+		c.row = 0
+	} else {
 		c.failed++
 	}
 	tripped := !c.until.IsZero()
@@ -69,7 +75,7 @@ func (c Circuit) End(ok bool, now time.Time) (next Circuit, turned bool) {
 		c.rest = min(2*c.rest, longest)
 		c.until = now.Add(c.rest)
 		return c, false
-	case c.all >= enough && c.failed > c.all*tolerable:
+	case c.row >= inARow || c.all >= enough && c.failed > c.all*tolerable:
 		c.rest = shortest
 		c.until = now.Add(c.rest)
 		return c, true

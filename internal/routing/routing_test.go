@@ -149,11 +149,28 @@ func TestCircuitBearsSomeFailures(t *testing.T) {
 		}
 		now = now.Add(time.Second)
 	}
-	for range 20 { // rare ones are no trend
+	for i := range 50 { // rare ones are no trend while some go well
 		now = now.Add(10 * time.Minute)
-		if c, _ = c.End(false, now); !c.until.IsZero() {
+		if c, _ = c.End(i%5 == 0, now); !c.until.IsZero() {
 			t.Fatal("failures that are far apart opened the circuit")
 		}
+	}
+}
+
+// Where payments are rare, a provider that only fails is found out all the same.
+func TestCircuitOpensOnFailuresInARow(t *testing.T) {
+	var c Circuit
+	now := noon
+	for i := range inARow {
+		now = now.Add(10 * time.Minute)
+		var turned bool
+		if c, turned = c.Begin(now).End(false, now); turned != (i == inARow-1) {
+			t.Fatalf("failure %d: turned %t", i+1, turned)
+		}
+	}
+	now = now.Add(shortest)
+	if c, turned := c.Begin(now).End(true, now); !turned || c != (Circuit{}) {
+		t.Errorf("after a success it is %+v", c)
 	}
 }
 

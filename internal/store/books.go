@@ -69,9 +69,13 @@ func (s *Store) Balances(ctx context.Context, scope pay.Scope) (ledger.Balances,
 }
 
 const selectMismatched = `
-SELECT CAST(coalesce(sum(r.n), 0) AS BIGINT), coalesce(min(r.since), 0), CAST(coalesce(sum(p.amount), 0) AS BIGINT)
-FROM (SELECT payment, count(*) AS n, min(at) AS since FROM receipts WHERE verdict = 'mismatched' GROUP BY payment) AS r
-JOIN payments AS p ON p.id = r.payment WHERE p.merchant = $1 AND p.live = $2`
+WITH r AS (SELECT payment, count(*) AS n, min(at) AS since FROM receipts WHERE verdict = 'mismatched' GROUP BY payment)
+SELECT CAST(coalesce(sum(m.n), 0) AS BIGINT), coalesce(min(m.since), 0), CAST(coalesce(sum(m.amount), 0) AS BIGINT)
+FROM (
+  SELECT r.n, r.since, p.amount FROM r JOIN payments AS p ON p.id = r.payment WHERE p.merchant = $1 AND p.live = $2
+  UNION ALL
+  SELECT r.n, r.since, p.amount FROM r JOIN processing AS p ON p.id = r.payment WHERE p.merchant = $1 AND p.live = $2
+) AS m`
 
 // Mismatched is how many confirmations did not fit their payments, since when,
 // and what those payments are worth in USD cents.

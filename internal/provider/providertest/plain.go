@@ -116,11 +116,7 @@ func (p plain) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	if none == nil && reply.Status == http.StatusNotFound {
 		return pay.Outcome{Kind: pay.Missing}
 	}
-	o := p.outcome(reply, none)
-	if o.Kind == pay.Errored || o.Kind == pay.Unavailable {
-		o.Kind = pay.Unknown // it proves nothing about the charge
-	}
-	return o
+	return p.outcome(reply, none)
 }
 
 // Cancel is for provider.Canceler.
