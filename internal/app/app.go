@@ -76,6 +76,7 @@ type App struct {
 	readingRates sync.Mutex
 	desks        atomic.Pointer[desks] // the operator's provider accounts
 	health       *health
+	tally        *tally
 	// readingAccounts is held while they are read anew.
 	readingAccounts sync.Mutex
 	tokens          *tokens
@@ -100,8 +101,8 @@ func Open(ctx context.Context, database string, c Config) (*App, error) {
 	a := &App{
 		Config: c,
 		turns:  turns{waiting: map[string]*turn{}},
-		health: newHealth(),
-		keys:   newCache[pay.Key](c.Now), shops: newCache[tenant](c.Now), tiers: newCache[pay.Tier](c.Now), subs: newCache[endpoint](c.Now),
+		health: newHealth(), tally: newTally(),
+		keys: newCache[pay.Key](c.Now), shops: newCache[tenant](c.Now), tiers: newCache[pay.Tier](c.Now), subs: newCache[endpoint](c.Now),
 	}
 	a.deliver = newDispatcher(a)
 	if err := a.FX.check(); err != nil {

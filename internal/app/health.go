@@ -105,6 +105,7 @@ func (a *App) watched(p pay.Payment, account string, call func() pay.Outcome) pa
 	a.health.began(s, began)
 	o := call()
 	now := a.Now()
+	a.tally.charged(ProviderCalls{account, s.rail, o.Kind}, now.Sub(began))
 	switch open, turned := a.health.ended(s, routing.Band(p.Amount), o, now.Sub(began), now); {
 	case turned && open:
 		a.Log.Warn("a provider account fails and is passed over", "account", account, "rail", s.rail, "last", o.Decline)

@@ -84,19 +84,22 @@ func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 type storeCollector struct{ app *app.App }
 
 var (
-	commitsDesc = prometheus.NewDesc("cascada_store_commits_total", "Database transactions of the group commit.", nil, nil)
-	changesDesc = prometheus.NewDesc("cascada_store_changes_total", "Changes written by them.", nil, nil)
-	aloneDesc   = prometheus.NewDesc("cascada_store_changes_alone_total", "Changes that ran alone because their batch failed.", nil, nil)
-	queuedDesc  = prometheus.NewDesc("cascada_store_changes_queued", "Changes waiting for a commit.", nil, nil)
-	rateAgeDesc = prometheus.NewDesc("cascada_fx_oldest_rate_seconds", "Age of the oldest exchange rate that was set or fetched; absent while there is none.", nil, nil)
-	ratesHeld   = prometheus.NewDesc("cascada_fx_rates_held", "Exchange rates that jump and wait for the operator.", nil, nil)
-	openDesc    = prometheus.NewDesc("cascada_provider_circuits_open", "Rails of provider accounts that this node passes over because they fail.", nil, nil)
-	dueDesc     = prometheus.NewDesc("cascada_work_oldest_due_seconds", "Age of the oldest due work; 0 when none is late.", []string{"work"}, nil)
+	commitsDesc  = prometheus.NewDesc("cascada_store_commits_total", "Database transactions of the group commit.", nil, nil)
+	changesDesc  = prometheus.NewDesc("cascada_store_changes_total", "Changes written by them.", nil, nil)
+	aloneDesc    = prometheus.NewDesc("cascada_store_changes_alone_total", "Changes that ran alone because their batch failed.", nil, nil)
+	queuedDesc   = prometheus.NewDesc("cascada_store_changes_queued", "Changes waiting for a commit.", nil, nil)
+	rateAgeDesc  = prometheus.NewDesc("cascada_fx_oldest_rate_seconds", "Age of the oldest exchange rate that was set or fetched; absent while there is none.", nil, nil)
+	ratesHeld    = prometheus.NewDesc("cascada_fx_rates_held", "Exchange rates that jump and wait for the operator.", nil, nil)
+	openDesc     = prometheus.NewDesc("cascada_provider_circuits_open", "Rails of provider accounts that this node passes over because they fail.", nil, nil)
+	callsDesc    = prometheus.NewDesc("cascada_provider_charges_total", "Charges that were asked of provider accounts, by what came of them.", []string{"account", "rail", "outcome"}, nil)
+	callTimeDesc = prometheus.NewDesc("cascada_provider_charge_seconds_total", "Time that they took.", []string{"account", "rail", "outcome"}, nil)
+	unmappedDesc = prometheus.NewDesc("cascada_provider_unmapped_statuses_total", "Status words of a provider that have no meaning here and were read as unknown; the log names them.", []string{"account"}, nil)
+	dueDesc      = prometheus.NewDesc("cascada_work_oldest_due_seconds", "Age of the oldest due work; 0 when none is late.", []string{"work"}, nil)
 )
 
 // Describe is for prometheus.
 func (storeCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{commitsDesc, changesDesc, aloneDesc, queuedDesc, dueDesc, rateAgeDesc, ratesHeld, openDesc} {
+	for _, d := range []*prometheus.Desc{commitsDesc, changesDesc, aloneDesc, queuedDesc, dueDesc, rateAgeDesc, ratesHeld, openDesc, callsDesc, callTimeDesc, unmappedDesc} {
 		ch <- d
 	}
 }
@@ -114,6 +117,14 @@ func (c storeCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	ch <- prometheus.MustNewConstMetric(ratesHeld, prometheus.GaugeValue, float64(held))
 	ch <- prometheus.MustNewConstMetric(openDesc, prometheus.GaugeValue, float64(c.app.OpenCircuits()))
+	for of, n := range c.app.ProviderCalls() {
+		labels := []string{of.Account, of.Rail, string(of.Outcome)}
+		ch <- prometheus.MustNewConstMetric(callsDesc, prometheus.CounterValue, float64(n.N), labels...)
+		ch <- prometheus.MustNewConstMetric(callTimeDesc, prometheus.CounterValue, n.Took.Seconds(), labels...)
+	}
+	for account, n := range c.app.UnmappedStatuses() {
+		ch <- prometheus.MustNewConstMetric(unmappedDesc, prometheus.CounterValue, float64(n), account)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	due, err := c.app.OldestDue(ctx)

@@ -341,7 +341,9 @@ func TestRefusedQuestionProvesNothing(t *testing.T) {
 		d.pay(t, 1, 1)
 		for name, f := range map[string]fault{
 			"too busy": refuses, "a gateway": gateway, "a hang-up": cutsBefore,
-			"no such call": func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { http.Error(w, "{}", http.StatusMethodNotAllowed) },
+			"no such call": func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+				http.Error(w, "{}", http.StatusMethodNotAllowed)
+			},
 		} {
 			first.fails(f)
 			d.pass(t, time.Minute)

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -138,6 +140,44 @@ func TestAccountThatDoesBetterIsTriedFirst(t *testing.T) {
 			t.Errorf("%d of 10 payments were tried first at the account that does better", better)
 		}
 	})
+}
+
+// What is asked of accounts is counted by what came of it, and so are words that
+// nobody knows.
+func TestChargesAreCounted(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	address := l.Addr().String()
+	must(t, l.Close())
+	s := startWith(t, dbtest.SQLite(t), &clock{}, func(c *daemon.Config) {
+		c.FX, c.Adapters, c.Metrics = daemon.FX{StaleAfter: century, MaxAge: century}, []provider.Adapter{providertest.Plain()}, address
+	})
+	s.rate(t, "BRL 5.4", "MXN 18.35")
+	one, two := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
+	live := s.shop(t).live()
+	s.account(t, "bank-1", one, func(n *app.NewAccount) { n.Priority = 1 })
+	s.account(t, "bank-2", two, func(n *app.NewAccount) { n.Priority = 2 })
+	one.Next("down")
+	live.tried(t, live.pix(t))
+	one.Next("mañana")
+	live.tried(t, live.pix(t))
+	r, err := http.Get("http://" + address + "/metrics")
+	must(t, err)
+	defer r.Body.Close()
+	page, err := io.ReadAll(r.Body)
+	must(t, err)
+	for _, want := range []string{
+		`cascada_provider_charges_total{account="bank-1",outcome="unavailable",rail="pix.BRA"} 1`,
+		`cascada_provider_charges_total{account="bank-1",outcome="unknown",rail="pix.BRA"} 1`,
+		`cascada_provider_charges_total{account="bank-2",outcome="pending",rail="pix.BRA"} 1`,
+		`cascada_provider_charge_seconds_total{account="bank-2",outcome="pending",rail="pix.BRA"} `,
+		`cascada_provider_unmapped_statuses_total{account="bank-1"} 1`,
+	} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("/metrics has no %s", want)
+		}
+	}
 }
 
 func TestExplanationNamesEveryAccount(t *testing.T) {

@@ -1,0 +1,64 @@
+package app
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// ProviderCalls names the charges that are counted together.
+type ProviderCalls struct {
+	Account string
+	Rail    string // catalog key
+	Outcome pay.OutcomeKind
+}
+
+// CallCount is how many charges there were, and how long they took in all.
+type CallCount struct {
+	N    int64
+	Took time.Duration
+}
+
+// tally counts what this node asked of the operator's accounts since it started.
+type tally struct {
+	mu       sync.Mutex // owns what follows
+	calls    map[ProviderCalls]CallCount
+	unmapped map[string]int64 // by account: status words that mean nothing here
+}
+
+func newTally() *tally {
+	return &tally{calls: map[ProviderCalls]CallCount{}, unmapped: map[string]int64{}}
+}
+
+func (t *tally) charged(c ProviderCalls, took time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := t.calls[c]
+	t.calls[c] = CallCount{n.N + 1, n.Took + took}
+}
+
+// strange counts a word. A word itself is told to the log: there is no end of what
+// a provider may send, and a metric must have one.
+func (t *tally) strange(account string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.unmapped[account]++
+}
+
+// ProviderCalls counts the charges that this node has made at the operator's
+// accounts since it started.
+func (a *App) ProviderCalls() map[ProviderCalls]CallCount {
+	a.tally.mu.Lock()
+	defer a.tally.mu.Unlock()
+	return maps.Clone(a.tally.calls)
+}
+
+// UnmappedStatuses counts, by account, the status words of providers that have no
+// meaning here and were read as unknown.
+func (a *App) UnmappedStatuses() map[string]int64 {
+	a.tally.mu.Lock()
+	defer a.tally.mu.Unlock()
+	return maps.Clone(a.tally.unmapped)
+}
