@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -116,6 +117,51 @@ func (a *App) flag(written pay.Change) {
 			a.Log.Warn("what a provider tells needs the operator", "account", r.Account, "payment", r.Payment, "verdict", r.Verdict)
 		}
 	}
+}
+
+// Notifications lists what providers told of a payment, in the order in which it
+// came; without one, what did not fit and waits for the operator, of all tenants.
+func (a *App) Notifications(ctx context.Context, payment string, limit int) ([]pay.Receipt, error) {
+	if payment != "" {
+		return a.store.ReceiptsOf(ctx, payment)
+	}
+	return a.store.Unclosed(ctx, limit)
+}
+
+// Notification reads what a provider told.
+//
+// Errors: store.ErrNotFound.
+func (a *App) Notification(ctx context.Context, id string) (pay.Receipt, error) {
+	r, err := a.store.Receipt(ctx, id)
+	if err != nil {
+		return r, fmt.Errorf("notification %s: %w", id, err)
+	}
+	return r, nil
+}
+
+// CloseNotification notes that the operator has dealt with one that did not fit its
+// payment: it warns no more. The payment stays as it is.
+//
+// Errors: store.ErrNotFound, that it needs nobody.
+func (a *App) CloseNotification(ctx context.Context, id, note string) error {
+	r, err := a.Notification(ctx, id)
+	if err != nil {
+		return err
+	}
+	p, err := a.store.AnyPayment(ctx, r.Payment)
+	if err != nil {
+		return err
+	}
+	change, err := r.Close(note, a.now(p.Scope))
+	if err != nil {
+		return err
+	}
+	change.Audit = a.audit(a.self(), p.Scope, pay.NotificationClosed, r.ID, map[string]string{"payment": p.ID, "note": note})
+	err = a.store.Commit(ctx, change)
+	if errors.Is(err, store.ErrDuplicate) {
+		return fmt.Errorf("notification %s was closed before", id)
+	}
+	return err
 }
 
 func notOurs() error {

@@ -389,6 +389,21 @@ func TestAnswerOfAnotherAmountWaitsForTheOperator(t *testing.T) {
 		if got := d.live.warnings(t); got != "unmatched_confirmation 10" {
 			t.Errorf("after its end the balance warns of %q", got)
 		}
+		open, err := d.App.Notifications(ctx, "", 10)
+		must(t, err)
+		if len(open) != 1 || open[0].Payment != id || !strings.Contains(string(open[0].Body), "50.00 BRL were paid, not 54.00 BRL") {
+			t.Fatalf("%d wait for the operator: %+v", len(open), open)
+		}
+		must(t, d.App.CloseNotification(ctx, open[0].ID, "given back at the provider"))
+		if err := d.App.CloseNotification(ctx, open[0].ID, "again"); err == nil {
+			t.Error("it was closed twice")
+		}
+		if got := d.live.warnings(t); got != "" {
+			t.Errorf("once it is closed the balance warns of %q", got)
+		}
+		if told, err := d.App.Notifications(ctx, id, 10); err != nil || len(told) != 2 || string(told[1].Body) != "given back at the provider" {
+			t.Errorf("of the payment it is kept that %+v, %v", told, err)
+		}
 	})
 }
 

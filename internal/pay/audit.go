@@ -77,4 +77,6 @@ const (
 	ProviderEnabled  Act = "provider.enabled"
 	ProviderDisabled Act = "provider.disabled"
 	ProviderRemoved  Act = "provider.removed"
+
+	NotificationClosed Act = "notification.closed" // one that did not fit its payment
 )

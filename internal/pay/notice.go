@@ -43,7 +43,21 @@ const (
 	Ignored    Verdict = "ignored"    // it told nothing new
 	Late       Verdict = "late"       // money came after the end: suspense and an inquiry
 	Mismatched Verdict = "mismatched" // other amount or currency: for the operator
+	Closed     Verdict = "closed"     // the operator has dealt with one that did not fit
 )
+
+// Close notes that the operator has dealt with a notification that did not fit its
+// payment. The Change is once only.
+//
+// Errors: that it needs nobody.
+func (r Receipt) Close(note string, now time.Time) (Change, error) {
+	if r.Verdict != Mismatched {
+		return Change{}, fmt.Errorf("notification %s is %s: there is nothing to close", r.ID, r.Verdict)
+	}
+	return Change{Receipts: []Receipt{{
+		ID: "closed/" + r.ID, Account: r.Account, Payment: r.Payment, Verdict: Closed, Body: []byte(note), At: now,
+	}}}, nil
+}
 
 // TakenAt reports whether a reference is of an attempt at a provider account. A
 // notification of another account tells nothing of it, whoever signed that.

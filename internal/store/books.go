@@ -69,7 +69,7 @@ func (s *Store) Balances(ctx context.Context, scope pay.Scope) (ledger.Balances,
 }
 
 const selectMismatched = `
-WITH r AS (SELECT payment, count(*) AS n, min(at) AS since FROM receipts WHERE verdict = 'mismatched' GROUP BY payment)
+WITH r AS (SELECT payment, count(*) AS n, min(at) AS since FROM receipts WHERE ` + unclosed + ` GROUP BY payment)
 SELECT CAST(coalesce(sum(m.n), 0) AS BIGINT), coalesce(min(m.since), 0), CAST(coalesce(sum(m.amount), 0) AS BIGINT)
 FROM (
   SELECT r.n, r.since, p.amount FROM r JOIN payments AS p ON p.id = r.payment WHERE p.merchant = $1 AND p.live = $2

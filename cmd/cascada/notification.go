@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"text/tabwriter"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+type noticesCmd struct {
+	List  noticesListCmd  `cmd:"" help:"List what does not fit its payment and waits for you: another amount or currency was paid than was asked for."`
+	Show  noticesShowCmd  `cmd:"" help:"Print what a provider told, as it came."`
+	Close noticesCloseCmd `cmd:"" help:"Say that you have dealt with one that does not fit: the merchant's balance warns of it no more. The payment stays as it is."`
+}
+
+type noticesListCmd struct {
+	database
+	Payment string `placeholder:"TXN-…" help:"All that was told of this payment."`
+	Limit   int    `default:"50" help:"At most so many."`
+	JSON    bool   `name:"json" help:"Print JSON."`
+}
+
+// noticeJSON is the shape of notification list --json.
+type noticeJSON struct {
+	ID       string      `json:"id"`
+	At       string      `json:"at"`
+	Account  string      `json:"account"`
+	Payment  string      `json:"transactionId"`
+	Verdict  pay.Verdict `json:"verdict"`
+	Original string      `json:"body"`
+}
+
+func (c *noticesListCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	list, err := a.Notifications(ctx, c.Payment, c.Limit)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		told := make([]noticeJSON, 0, len(list))
+		for _, n := range list {
+			told = append(told, noticeJSON{n.ID, n.At.UTC().Format("2006-01-02T15:04:05.000Z"), n.Account, n.Payment, n.Verdict, string(n.Body)})
+		}
+		return json.NewEncoder(os.Stdout).Encode(told)
+	}
+	if len(list) == 0 && c.Payment == "" {
+		fmt.Println("nothing waits for you")
+		return nil
+	}
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "AT\tVERDICT\tACCOUNT\tTRANSACTION\tNOTIFICATION")
+	for _, n := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%q\n", n.At.UTC().Format("2006-01-02 15:04:05"), n.Verdict, n.Account, n.Payment, n.ID)
+	}
+	return w.Flush()
+}
+
+type noticesShowCmd struct {
+	database
+	Notification string `arg:"" help:"Its id, as the list tells it."`
+}
+
+func (c *noticesShowCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	n, err := a.Notification(ctx, c.Notification)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Printf("%s\n", n.Body)
+	return err
+}
+
+type noticesCloseCmd struct {
+	database
+	Notification string `arg:"" help:"Its id, as the list tells it."`
+	Note         string `required:"" help:"What was done about it; it is kept in the audit log."`
+}
+
+func (c *noticesCloseCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	return a.CloseNotification(ctx, c.Notification, c.Note)
+}
