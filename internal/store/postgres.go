@@ -43,6 +43,9 @@ func openPostgres(ctx context.Context, dsn string) (*pg, error) {
 	for _, off := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin"} {
 		config.ConnConfig.RuntimeParams[off] = "off"
 	}
+	// So there is one plan worth having, and to make it anew each time costs as much
+	// as to run it.
+	config.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
 	writers, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		readers.Close()
