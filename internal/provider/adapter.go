@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -52,6 +53,40 @@ type Account struct {
 	Now             func() time.Time // for signatures that have an age
 	// Unmapped is told each status word that the adapter has no meaning for.
 	Unmapped func(word string)
+}
+
+// Credential is one of the account's, which has so many characters at the most.
+//
+// Errors: *FieldError where it is missing or cannot be one.
+func (a Account) Credential(name string, most int) (string, error) {
+	value := a.Credentials[name]
+	switch {
+	case value == "":
+		return "", &FieldError{Field: name, Reason: "it is missing"}
+	case !Plain(value, most):
+		return "", &FieldError{Field: name, Reason: fmt.Sprintf("it has a space, a character that no credential has, or more than %d of them", most)}
+	}
+	return value, nil
+}
+
+// Base is the provider's address: its own of the environment, or what the account
+// has in place of it.
+func (a Account) Base(test, live string) string {
+	switch {
+	case a.BaseURL != "":
+		return strings.TrimSuffix(a.BaseURL, "/")
+	case a.Live:
+		return live
+	}
+	return test
+}
+
+// Strange tells of a word of the provider's that we have no meaning for; of says
+// what the word is of.
+func (a Account) Strange(of, word string) {
+	if a.Unmapped != nil {
+		a.Unmapped(of + ": " + Printable(word, 64))
+	}
 }
 
 // Checker is a provider that can prove its credentials with a call that costs

@@ -346,7 +346,7 @@ func FuzzNotices(f *testing.F) {
 	f.Add(notification(object{"eventCode": "AUTHORISATION", "success": "true", "pspReference": "P1", "merchantReference": "X-1",
 		"amount": object{"value": int64(1), "currency": "BRL"}}).Body)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		p := &Provider{merchant: merchant, unmapped: func(string) {}}
+		p := &Provider{merchant: merchant}
 		if list, err := p.Notices(ctx(), provider.Notification{Body: body}); len(list) != 0 && err != nil {
 			t.Errorf("%v with %d notices", err, len(list))
 		}

@@ -137,8 +137,8 @@ func (p *Provider) body(r provider.Request) map[string]any {
 	if r.Country == "BRA" {
 		set("socialSecurityNumber", r.Buyer.Document)
 	}
-	if first, last, _ := strings.Cut(strings.TrimSpace(r.Buyer.Name), " "); first != "" {
-		body["shopperName"] = map[string]string{"firstName": clean(first, 80), "lastName": clean(strings.TrimSpace(last), 80)}
+	if first, last := provider.Names(r.Buyer.Name); first != "" {
+		body["shopperName"] = map[string]string{"firstName": provider.Printable(first, 80), "lastName": provider.Printable(last, 80)}
 	}
 	return body
 }

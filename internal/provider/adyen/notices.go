@@ -67,7 +67,7 @@ func (p *Provider) Notices(_ context.Context, n provider.Notification) ([]pay.No
 		if !ok {
 			continue
 		}
-		notice.Account, notice.Body = p.account, n.Body
+		notice.Account, notice.Body = p.ID, n.Body
 		list = append(list, notice)
 	}
 	return list, nil
@@ -92,7 +92,7 @@ func (p *Provider) signed(i item) bool {
 
 // notice is an item in our words, if it tells how one of our charges ended.
 func (p *Provider) notice(i item) (n pay.Notice, ok bool) {
-	if i.Merchant != p.merchant || !plain(i.Ref, 64) {
+	if i.Merchant != p.merchant || !provider.Plain(i.Ref, 64) {
 		return n, false
 	}
 	if _, _, ours := pay.ParseReference(i.Reference); !ours {
@@ -101,7 +101,7 @@ func (p *Provider) notice(i item) (n pay.Notice, ok bool) {
 	if i.Event == "REFUND" || i.Event == "REFUND_FAILED" || i.Event == "REFUNDED_REVERSED" {
 		return p.refunded(i), true
 	}
-	n = pay.Notice{ID: i.Event + "/" + i.Ref + "/" + clean(i.Success, 5), Reference: i.Reference}
+	n = pay.Notice{ID: i.Event + "/" + i.Ref + "/" + provider.Printable(i.Success, 5), Reference: i.Reference}
 	success := i.Success == "true"
 	switch i.Event {
 	case "AUTHORISATION":
@@ -109,8 +109,8 @@ func (p *Provider) notice(i item) (n pay.Notice, ok bool) {
 	case "OFFER_CLOSED": // nobody paid the code or the voucher in time
 		n.Outcome, ok = pay.Outcome{Kind: pay.Lapsed}, success && !card(i.Method)
 	case "NOTIFICATION_OF_CHARGEBACK", "CHARGEBACK":
-		n.Dispute, n.Network = true, clean(i.more("chargebackReasonCode"), 20)
-		n.Outcome.Message = clean(i.Reason, 100)
+		n.Dispute, n.Network = true, provider.Printable(i.more("chargebackReasonCode"), 20)
+		n.Outcome.Message = provider.Printable(i.Reason, 100)
 		if until, err := time.Parse(time.RFC3339, i.more("defensePeriodEndsAt")); err == nil {
 			n.RespondBy = until.UTC()
 		}
@@ -126,7 +126,7 @@ func (p *Provider) notice(i item) (n pay.Notice, ok bool) {
 // refunded is the end of a refund, which has a reference of its own. A refund that
 // the bank sends back has failed, whatever was told before.
 func (p *Provider) refunded(i item) pay.Notice {
-	n := pay.Notice{ID: i.Event + "/" + i.Ref + "/" + clean(i.Success, 5), Refund: i.Reference}
+	n := pay.Notice{ID: i.Event + "/" + i.Ref + "/" + provider.Printable(i.Success, 5), Refund: i.Reference}
 	n.Outcome = pay.Outcome{Kind: pay.Approved, ProviderRef: i.Ref}
 	if i.Event != "REFUND" || i.Success != "true" {
 		n.Outcome.Kind, n.Outcome.Decline, n.Outcome.Message = pay.Declined, "refund_failed", "the shopper's bank did not take the refund"

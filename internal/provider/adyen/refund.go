@@ -31,12 +31,12 @@ func (p *Provider) Refund(ctx context.Context, r provider.RefundRequest) pay.Out
 		return f.outcome
 	}
 	o := pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
-	if !plain(made.Ref, 64) {
+	if !provider.Plain(made.Ref, 64) {
 		return o
 	}
 	o.ProviderRef = made.Ref
 	if made.Status != "received" {
-		p.strange("refund: " + made.Status)
+		p.Strange("refund", made.Status)
 		return o
 	}
 	o.Kind, o.Decline = pay.Awaiting, ""

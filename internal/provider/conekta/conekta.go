@@ -100,12 +100,9 @@ type account struct {
 }
 
 func open(a provider.Account) (provider.Provider, error) {
-	key := a.Credentials[apiKey]
-	switch {
-	case key == "":
-		return nil, &provider.FieldError{Field: apiKey, Reason: "is missing"}
-	case len(key) > 200 || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return nil, &provider.FieldError{Field: apiKey, Reason: "has characters that no key has"}
+	key, err := a.Credential(apiKey, 200)
+	if err != nil {
+		return nil, err
 	}
 	if a.Credentials[webhookKey] == "" {
 		return nil, &provider.FieldError{Field: webhookKey, Reason: "is missing"}
@@ -114,11 +111,7 @@ func open(a provider.Account) (provider.Provider, error) {
 	if sign == nil {
 		return nil, &provider.FieldError{Field: webhookKey, Reason: "is not an RSA public key of 2048 bits or more in PEM"}
 	}
-	base := production
-	if a.BaseURL != "" {
-		base = strings.TrimSuffix(a.BaseURL, "/")
-	}
-	return &account{Account: a, base: base, key: key, sign: sign}, nil
+	return &account{Account: a, base: a.Base(production, production), key: key, sign: sign}, nil
 }
 
 // publicKey reads a PEM, also one that was copied out of JSON with its \n.

@@ -349,7 +349,7 @@ func TestEachDeclineHasItsReason(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := a.declined(o, pay.Outcome{})
-		if got.Kind != pay.Declined || got.Code != d.code || got.Soft != d.soft || got.Decline == "" || got.Message == "" {
+		if got.Kind != pay.Declined || got.Code != d.Code || got.Soft != d.Soft || got.Decline == "" || got.Message == "" {
 			t.Errorf("%s: %+v", word, got)
 		}
 	}

@@ -38,9 +38,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -137,27 +135,12 @@ type account struct {
 
 func open(a provider.Account) (provider.Provider, error) {
 	for _, name := range []string{"login", "transKey", "secretKey"} {
-		value := a.Credentials[name]
-		if value == "" {
-			return nil, &provider.FieldError{Field: name, Reason: "it is missing"}
+		if _, err := a.Credential(name, 4096); err != nil { // they go into headers
+			return nil, err
 		}
-		// They go into headers.
-		if strings.TrimSpace(value) != value || strings.IndexFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
-			return nil, &provider.FieldError{Field: name, Reason: "it has a space or a character that no key has"}
-		}
-	}
-	base := a.BaseURL
-	if base == "" {
-		base = sandbox
-		if a.Live {
-			base = production
-		}
-	}
-	if u, err := url.Parse(base); err != nil || u.Host == "" {
-		return nil, errors.New("the base address is not one")
 	}
 	return &account{
-		Account: a, base: strings.TrimSuffix(base, "/"),
+		Account: a, base: a.Base(sandbox, production),
 		login: a.Credentials["login"], transKey: a.Credentials["transKey"], secret: a.Credentials["secretKey"],
 	}, nil
 }

@@ -29,10 +29,10 @@ const maxBody = 1 << 20
 // The last two name their payment.
 type news struct {
 	payment
-	PaymentID  string `json:"payment_id"`
-	ReasonCode word   `json:"reason_code"`
-	Reason     string `json:"reason_description"`
-	Detail     string `json:"status_detail"`
+	PaymentID  string        `json:"payment_id"`
+	ReasonCode provider.Text `json:"reason_code"`
+	Reason     string        `json:"reason_description"`
+	Detail     string        `json:"status_detail"`
 }
 
 // Notices reads a notification: a signed payment, refund or chargeback, with no
@@ -49,13 +49,13 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 		return nil, errors.New("dlocal notification: no id")
 	}
 	notice := pay.Notice{
-		ID:      fmt.Sprintf("%s:%s:%s:%s%s", told.ID, clean(told.Status, 32), told.Code, clean(told.Amount.String(), 32), clean(told.Currency, 3)),
+		ID:      fmt.Sprintf("%s:%s:%s:%s%s", told.ID, provider.Exact(told.Status, 32), provider.Exact(string(told.Code), 32), provider.Exact(told.Amount.String(), 32), provider.Exact(told.Currency, 3)),
 		Account: a.ID, Reference: told.OrderID, Body: n.Body,
 	}
 	if told.PaymentID != "" {
 		return a.chargeback(ctx, told, notice)
 	}
-	if told.OrderID == "" || clean(told.OrderID, 64) != told.OrderID {
+	if told.OrderID == "" || provider.Exact(told.OrderID, 64) != told.OrderID {
 		return nil, errors.New("dlocal notification: no order id")
 	}
 	notice.Outcome = a.outcome(provider.Request{Reference: told.OrderID}, told.payment)
@@ -104,11 +104,11 @@ func (a *account) chargeback(ctx context.Context, told news, notice pay.Notice) 
 	case "SUCCESS", "REJECTED":
 		return nil, nil
 	default:
-		a.Unmapped("chargeback " + clean(told.Status, 64))
+		a.Strange("chargeback", told.Status)
 		return nil, nil
 	}
-	notice.Network = string(told.ReasonCode)
-	if notice.Outcome.Message = clean(told.Reason, 200); notice.Outcome.Message == "" {
+	notice.Network = provider.Exact(string(told.ReasonCode), 32)
+	if notice.Outcome.Message = provider.Exact(told.Reason, 200); notice.Outcome.Message == "" {
 		notice.Outcome.Message = "the shopper disputes the payment"
 	}
 	if notice.Reference == "" { // older notifications name the payment alone
@@ -118,7 +118,7 @@ func (a *account) chargeback(ctx context.Context, told news, notice pay.Notice) 
 		}
 		notice.Reference = p.OrderID
 	}
-	if notice.Reference == "" || clean(notice.Reference, 64) != notice.Reference {
+	if notice.Reference == "" || provider.Exact(notice.Reference, 64) != notice.Reference {
 		return nil, errors.New("dlocal notification: no order id")
 	}
 	return []pay.Notice{notice}, nil

@@ -66,7 +66,7 @@ func (a *account) Refund(ctx context.Context, q provider.RefundRequest) pay.Outc
 // refundRefused is what an answer says that is not a refund.
 func refundRefused(reply reply) pay.Outcome {
 	if reply.Status < http.StatusBadRequest {
-		return unknown("broken_answer")
+		return provider.Unknown("broken_answer")
 	}
 	reasons := map[int]string{
 		4000: "charge_missing", 5002: "not_refundable_now", 5007: "amount_exceeded", 5010: "method_not_refundable",
@@ -84,7 +84,7 @@ func (a *account) QueryRefund(ctx context.Context, q provider.RefundRequest) pay
 	if q.RefundRef != "" {
 		reply, failed := a.call(ctx, http.MethodGet, "/refunds/"+url.PathEscape(q.RefundRef), "", nil)
 		if failed != nil {
-			return unknown(failed.Decline)
+			return provider.Unknown(failed.Decline)
 		}
 		var f refund
 		if !reply.read(&f) {
@@ -98,7 +98,7 @@ func (a *account) QueryRefund(ctx context.Context, q provider.RefundRequest) pay
 			return o // no payment, no refund
 		}
 		if found.ID == "" {
-			return unknown(o.Decline)
+			return provider.Unknown(o.Decline)
 		}
 		id = found.ID
 	}
@@ -107,7 +107,7 @@ func (a *account) QueryRefund(ctx context.Context, q provider.RefundRequest) pay
 		return *failed
 	}
 	if p.ID != id || p.Refunds == nil {
-		return unknown("broken_answer")
+		return provider.Unknown("broken_answer")
 	}
 	named := true
 	for _, f := range *p.Refunds {
@@ -117,16 +117,16 @@ func (a *account) QueryRefund(ctx context.Context, q provider.RefundRequest) pay
 		named = named && (f.OrderID != "" || f.Description != "")
 	}
 	if !named { // ours may be the one without a name
-		return unknown("refund_unnamed")
+		return provider.Unknown("refund_unnamed")
 	}
 	return pay.Outcome{Kind: pay.Missing}
 }
 
 // refunded is a refund in our words (reference: Refund codes).
 func (a *account) refunded(f refund, payment string) pay.Outcome {
-	local, ok := amount(f.Amount, f.Currency)
+	local, ok := provider.Major(f.Amount.String(), f.Currency)
 	if !identifier.MatchString(f.ID) || f.PaymentID != "" && payment != "" && f.PaymentID != payment || !ok {
-		return unknown("broken_answer")
+		return provider.Unknown("broken_answer")
 	}
 	o := pay.Outcome{ProviderRef: f.ID, Local: local}
 	switch f.Status {
@@ -137,7 +137,7 @@ func (a *account) refunded(f refund, payment string) pay.Outcome {
 	case "REJECTED", "CANCELLED":
 		o.Kind, o.Decline, o.Message = pay.Declined, "refund_rejected", "the refund was refused"
 	default:
-		a.Unmapped("refund " + clean(f.Status, 64))
+		a.Strange("refund", f.Status)
 		o.Kind, o.Decline = pay.Unknown, "unmapped_status"
 	}
 	return o

@@ -41,11 +41,9 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
-	"net/url"
 	"slices"
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -111,28 +109,15 @@ type account struct {
 }
 
 func open(a provider.Account) (provider.Provider, error) {
-	key := a.Credentials["integrationKey"]
-	if key == "" {
-		return nil, &provider.FieldError{Field: "integrationKey", Reason: "it is missing"}
-	}
-	if len(key) > 100 || strings.IndexFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
-		return nil, &provider.FieldError{Field: "integrationKey", Reason: "it has more than 100 characters, or one that no key has"}
+	key, err := a.Credential("integrationKey", 100)
+	if err != nil {
+		return nil, err
 	}
 	notary, err := publicKey(a.Credentials["certificate"])
 	if err != nil {
 		return nil, &provider.FieldError{Field: "certificate", Reason: err.Error()}
 	}
-	base := a.BaseURL
-	if base == "" {
-		base = sandbox
-		if a.Live {
-			base = production
-		}
-	}
-	if u, err := url.Parse(base); err != nil || u.Host == "" {
-		return nil, errors.New("the base address is not one")
-	}
-	return &account{Account: a, base: strings.TrimSuffix(base, "/"), key: key, notary: notary}, nil
+	return &account{Account: a, base: a.Base(sandbox, production), key: key, notary: notary}, nil
 }
 
 // publicKey reads a PEM certificate, or a bare public key. The certificate's dates
@@ -170,9 +155,4 @@ func (a *account) Check(ctx context.Context) error {
 		return errors.New("the answer does not say whether the key is known")
 	}
 	return nil
-}
-
-// unknown is an outcome that nobody knows.
-func unknown(reason string) pay.Outcome {
-	return pay.Outcome{Kind: pay.Unknown, Decline: reason}
 }

@@ -40,7 +40,7 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 	case "refund": // asked for, where there is one of ours
 		return nil, nil
 	default:
-		a.Unmapped("notification " + clean(kind, 64))
+		a.Strange("notification", kind)
 		return nil, nil
 	}
 	hashes := strings.Split(fields.Get("hash_codes"), ",")
@@ -91,11 +91,11 @@ func (a *account) learn(ctx context.Context, kind, hash string) (notice pay.Noti
 		return pay.Notice{}, false, provider.ErrUnreachable
 	case got.missing():
 		return pay.Notice{}, false, nil
-	case !got.good("", hash) || p.Reference == "" || clean(p.Reference, 40) != p.Reference:
+	case !got.good("", hash) || p.Reference == "" || provider.Exact(p.Reference, 40) != p.Reference:
 		return pay.Notice{}, false, provider.ErrUnreachable
 	}
 	notice = pay.Notice{
-		ID:      fmt.Sprintf("%s:%s:%s:%s%s", hash, kind, clean(p.Status, 8), clean(p.Amount.String(), 32), clean(p.Currency, 3)),
+		ID:      fmt.Sprintf("%s:%s:%s:%s%s", hash, kind, provider.Exact(p.Status, 8), provider.Exact(p.Amount.String(), 32), provider.Exact(p.Currency, 3)),
 		Account: a.ID, Reference: p.Reference,
 	}
 	switch kind {

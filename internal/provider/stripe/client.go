@@ -59,7 +59,7 @@ func (p *Provider) call(ctx context.Context, verb, path string, form url.Values,
 	if key != "" {
 		req.Header.Set("Idempotency-Key", key)
 	}
-	reply, broken := provider.Do(p.client, req)
+	reply, broken := provider.Do(p.Client, req)
 	if broken != nil {
 		return &failure{outcome: *broken}
 	}

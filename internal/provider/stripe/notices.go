@@ -53,7 +53,7 @@ func (p *Provider) Notices(ctx context.Context, n provider.Notification) ([]pay.
 	if e.Object != "event" || !id(e.ID) {
 		return nil, errors.New("it is not an event")
 	}
-	notice := pay.Notice{ID: e.ID, Account: p.account, Body: n.Body}
+	notice := pay.Notice{ID: e.ID, Account: p.ID, Body: n.Body}
 	switch e.Type {
 	case "payment_intent.succeeded", "payment_intent.payment_failed", "payment_intent.canceled":
 		return p.intentNotice(e, notice)
@@ -93,7 +93,7 @@ func (p *Provider) signed(n provider.Notification) error {
 	if !slices.ContainsFunc(signatures, func(got []byte) bool { return hmac.Equal(got, want) }) {
 		return provider.ErrUnsigned
 	}
-	if p.now().Sub(time.Unix(seconds, 0)).Abs() > tolerance {
+	if p.Now().Sub(time.Unix(seconds, 0)).Abs() > tolerance {
 		return fmt.Errorf("%w: it is too old", provider.ErrUnsigned)
 	}
 	return nil
@@ -180,10 +180,10 @@ func (p *Provider) disputeNotice(ctx context.Context, e event, n pay.Notice) ([]
 	if n.Reference = d.Intent.value.reference(); n.Reference == "" {
 		return nil, nil
 	}
-	n.Outcome.Message = clean(d.Reason, 100)
+	n.Outcome.Message = provider.Printable(d.Reason, 100)
 	switch d.Status {
 	case "needs_response", "under_review":
-		n.Dispute, n.Network = true, clean(d.Method.Card.Code, 20)
+		n.Dispute, n.Network = true, provider.Printable(d.Method.Card.Code, 20)
 		if d.Evidence.DueBy > 0 {
 			n.RespondBy = time.Unix(d.Evidence.DueBy, 0).UTC()
 		}
@@ -194,7 +194,7 @@ func (p *Provider) disputeNotice(ctx context.Context, e event, n pay.Notice) ([]
 	case "warning_needs_response", "warning_under_review", "warning_closed", "prevented":
 		return nil, nil
 	default:
-		p.strange("dispute: " + d.Status)
+		p.Strange("dispute", d.Status)
 		return nil, nil
 	}
 	return []pay.Notice{n}, nil

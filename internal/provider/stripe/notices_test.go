@@ -42,7 +42,7 @@ func TestANotificationHasAnAge(t *testing.T) {
 	b := connect(t)
 	n := notification("evt_1", "payment_intent.created", object{})
 	for age, ok := range map[time.Duration]bool{0: true, 5 * time.Minute: true, 5*time.Minute + time.Second: false, -4 * time.Minute: true, -6 * time.Minute: false} {
-		b.now = func() time.Time { return providertest.Noon.Add(age) }
+		b.Now = func() time.Time { return providertest.Noon.Add(age) }
 		if _, err := b.Notices(ctx(), n); (err == nil) != ok || !ok && !errors.Is(err, provider.ErrUnsigned) {
 			t.Errorf("%s old: %v, want good: %t", age, err, ok)
 		}
@@ -221,8 +221,8 @@ func FuzzNotices(f *testing.F) {
 	f.Add([]byte(`{"id":"evt_1","object":"event","type":"payment_intent.succeeded","data":{"object":{"id":"pi_1","object":"payment_intent","status":"succeeded","amount_received":1,"currency":"brl","metadata":{"cascada_reference":"X-1"}}}}`))
 	f.Add([]byte(`{"id":"evt_1","object":"event","type":"charge.dispute.created","data":{"object":{"id":"du_1","payment_intent":5}}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		b := &Provider{base: "http://127.0.0.1:0", secret: []byte(testSecret), client: http.DefaultClient,
-			now: func() time.Time { return providertest.Noon }, unmapped: func(string) {}}
+		b := &Provider{base: "http://127.0.0.1:0", secret: []byte(testSecret), Account: provider.Account{
+			Client: http.DefaultClient, Now: func() time.Time { return providertest.Noon }}}
 		n := provider.Notification{Body: body, Header: http.Header{signatureHeader: {signature(body, testSecret, providertest.Noon.Unix())}}}
 		if _, err := b.Notices(ctx(), n); errors.Is(err, provider.ErrUnsigned) {
 			t.Error("our own signature was refused")

@@ -156,7 +156,7 @@ func (p *Provider) refund(made refund) pay.Outcome {
 			o.Decline = "refund_" + made.Status
 		}
 	default:
-		p.strange("refund: " + made.Status)
+		p.Strange("refund", made.Status)
 	}
 	return o
 }

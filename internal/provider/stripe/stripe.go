@@ -49,7 +49,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -88,35 +87,33 @@ func Adapter() provider.Adapter {
 
 // Provider is an account at Stripe.
 type Provider struct {
-	account string
-	base    string
-	key     string
-	secret  []byte
-	client  *http.Client
-	now     func() time.Time
-	// unmapped is told the words of Stripe's that we have no meaning for.
-	unmapped func(string)
+	provider.Account
+	base   string
+	key    string
+	secret []byte
 }
 
 func open(a provider.Account) (provider.Provider, error) {
-	p := &Provider{
-		account: a.ID, base: base, key: a.Credentials["secretKey"], secret: []byte(a.Credentials["webhookSecret"]),
-		client: a.Client, now: a.Now, unmapped: a.Unmapped,
+	key, err := a.Credential("secretKey", 4096)
+	if err != nil {
+		return nil, err
 	}
-	if a.BaseURL != "" {
-		p.base = strings.TrimSuffix(a.BaseURL, "/")
+	secret, err := a.Credential("webhookSecret", 4096)
+	if err != nil {
+		return nil, err
 	}
+	p := &Provider{Account: a, base: a.Base(base, base), key: key, secret: []byte(secret)}
 	environment := "test_"
 	if a.Live {
 		environment = "live_"
 	}
-	kind, rest, _ := strings.Cut(p.key, "_")
+	kind, rest, _ := strings.Cut(key, "_")
 	switch {
-	case kind != "sk" && kind != "rk" || !plain(p.key):
+	case kind != "sk" && kind != "rk":
 		return nil, &provider.FieldError{Field: "secretKey", Reason: "it has to begin with sk_ or rk_"}
 	case !strings.HasPrefix(rest, environment):
 		return nil, &provider.FieldError{Field: "secretKey", Reason: "it is a key of the other environment: want one with " + environment}
-	case !strings.HasPrefix(string(p.secret), "whsec_") || !plain(string(p.secret)):
+	case !strings.HasPrefix(secret, "whsec_"):
 		return nil, &provider.FieldError{Field: "webhookSecret", Reason: "it has to begin with whsec_"}
 	}
 	return p, nil
@@ -159,14 +156,3 @@ func method(rail string) (name string, hosted bool) {
 // refundable reports whether Stripe gives the money of a rail back. What was
 // paid in cash or by boleto goes back by other ways.
 func refundable(rail string) bool { return rail != "boleto.BRA" && rail != "cash.oxxo.MEX" }
-
-// plain reports whether a text is printable ASCII without spaces, as ids, keys
-// and words are.
-func plain(text string) bool {
-	for _, c := range []byte(text) {
-		if c <= ' ' || c > '~' {
-			return false
-		}
-	}
-	return text != ""
-}

@@ -117,7 +117,7 @@ func TestARepeatedChargeWithAnotherDeadline(t *testing.T) {
 	r := request("card.BRA", "01M7ZAGAIN-1")
 	first := b.Charge(ctx(), r)
 	r.Now = r.Now.Add(10 * time.Minute)
-	b.now = func() time.Time { return r.Now }
+	b.Now = func() time.Time { return r.Now }
 	again := b.Charge(ctx(), r)
 	if again.Kind != pay.Awaiting || again.ProviderRef != first.ProviderRef || len(b.Books()) != 1 {
 		t.Errorf("the second call: %+v, want what the first made: %+v", again, first)

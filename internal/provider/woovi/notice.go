@@ -8,6 +8,7 @@ import (
 	"crypto/sha1" // X-OpenPix-Signature is HMAC-SHA1, which Woovi calls deprecated
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -41,14 +42,14 @@ func (c *client) Notices(ctx context.Context, n provider.Notification) ([]pay.No
 		return nil, provider.ErrUnsigned
 	}
 	var e event
-	if err := decode(n.Body, &e); err != nil {
+	if err := json.Unmarshal(n.Body, &e); err != nil {
 		return nil, errors.New("woovi: the notification is no JSON")
 	}
 	// The prefix is OPENPIX, or woovi in newer examples.
 	name := e.Event[strings.Index(e.Event, ":")+1:]
 	switch {
 	case strings.HasPrefix(name, "CHARGE_") && e.Charge != nil:
-		return c.charged(ctx, clean(name, 64), clean(e.Charge.CorrelationID, 255), n.Body)
+		return c.charged(ctx, provider.Exact(name, 64), provider.Exact(e.Charge.CorrelationID, 255), n.Body)
 	case strings.HasPrefix(name, "DISPUTE_") && e.Dispute != nil:
 		return c.disputed(ctx, e, name, n.Body)
 	}
@@ -119,10 +120,10 @@ func (c *client) disputed(ctx context.Context, e event, name string, body []byte
 	case "DISPUTE_CANCELED":
 		notice.Ruling = pay.DisputeWithdrawn
 	default:
-		c.unmapped("event", name)
+		c.account.Strange("event", name)
 		return nil, nil
 	}
-	number := clean(e.Dispute.EndToEndID, 64)
+	number := provider.Exact(e.Dispute.EndToEndID, 64)
 	if number == "" {
 		return nil, errors.New("woovi: the dispute names no transaction")
 	}
@@ -131,7 +132,7 @@ func (c *client) disputed(ctx context.Context, e event, name string, body []byte
 		return nil, err
 	}
 	notice.ID, notice.Reference = name+":"+number, reference
-	notice.Outcome.Message = clean(e.Dispute.Reason, 200)
+	notice.Outcome.Message = provider.Exact(e.Dispute.Reason, 200)
 	return []pay.Notice{notice}, nil
 }
 
@@ -149,11 +150,11 @@ func (c *client) referenceOf(ctx context.Context, number string) (string, error)
 			} `json:"charge"`
 		} `json:"transaction"`
 	}
-	if failed != nil || !good(answer) || decode(answer.Body, &reply) != nil || reply.Transaction == nil {
+	if failed != nil || !good(answer) || json.Unmarshal(answer.Body, &reply) != nil || reply.Transaction == nil {
 		return "", fmt.Errorf("woovi: transaction of the dispute: %w", provider.ErrUnreachable)
 	}
 	if reply.Transaction.Charge == nil {
 		return "", nil
 	}
-	return clean(reply.Transaction.Charge.CorrelationID, 255), nil
+	return provider.Exact(reply.Transaction.Charge.CorrelationID, 255), nil
 }

@@ -2,6 +2,7 @@ package woovi
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -31,7 +32,7 @@ func (c *client) Refund(ctx context.Context, r provider.RefundRequest) pay.Outco
 		return pay.Outcome{Kind: pay.Errored, Decline: "unsupported"}
 	}
 	answer, failed := c.call(ctx, http.MethodPost, refundPath(r), refundRequest{
-		CorrelationID: r.Reference, Value: r.Local.Minor, Comment: clean(r.Reason, longestNote),
+		CorrelationID: r.Reference, Value: r.Local.Minor, Comment: provider.Exact(r.Reason, longestNote),
 	})
 	if failed != nil {
 		return *failed
@@ -45,8 +46,8 @@ func (c *client) Refund(ctx context.Context, r provider.RefundRequest) pay.Outco
 	var reply struct {
 		Refund refundReply `json:"refund"`
 	}
-	if decode(answer.Body, &reply) != nil || reply.Refund.CorrelationID != r.Reference {
-		return unknown("broken_answer")
+	if json.Unmarshal(answer.Body, &reply) != nil || reply.Refund.CorrelationID != r.Reference {
+		return provider.Unknown("broken_answer")
 	}
 	return c.refunded(reply.Refund)
 }
@@ -67,10 +68,10 @@ func (c *client) refused(ctx context.Context, r provider.RefundRequest, answer p
 func (c *client) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	answer, failed := c.call(ctx, http.MethodGet, refundPath(r), nil)
 	if failed != nil {
-		return unknown(failed.Decline)
+		return provider.Unknown(failed.Decline)
 	}
 	if !good(answer) {
-		return unknown(provider.Refused(answer.Status).Decline)
+		return provider.Unknown(provider.Refused(answer.Status).Decline)
 	}
 	var reply struct {
 		Refunds  *[]refundReply `json:"refunds"`
@@ -78,8 +79,8 @@ func (c *client) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.
 			HasNextPage bool `json:"hasNextPage"`
 		} `json:"pageInfo"`
 	}
-	if decode(answer.Body, &reply) != nil || reply.Refunds == nil {
-		return unknown("broken_answer")
+	if json.Unmarshal(answer.Body, &reply) != nil || reply.Refunds == nil {
+		return provider.Unknown("broken_answer")
 	}
 	for _, refund := range *reply.Refunds {
 		if refund.CorrelationID == r.Reference {
@@ -87,13 +88,13 @@ func (c *client) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.
 		}
 	}
 	if reply.PageInfo.HasNextPage { // the documentation has no pages here; then this proves nothing
-		return unknown("more_pages")
+		return provider.Unknown("more_pages")
 	}
 	return pay.Outcome{Kind: pay.Missing}
 }
 
 func (c *client) refunded(r refundReply) pay.Outcome {
-	o := pay.Outcome{ProviderRef: clean(r.EndToEndID, 128)}
+	o := pay.Outcome{ProviderRef: provider.Exact(r.EndToEndID, 128)}
 	switch r.Status {
 	case "IN_PROCESSING", "PROCESSING":
 		o.Kind = pay.Awaiting
@@ -102,7 +103,7 @@ func (c *client) refunded(r refundReply) pay.Outcome {
 	case "REJECTED":
 		o.Kind, o.Decline, o.Message = pay.Declined, "rejected", "the shopper's bank refused the refund"
 	default:
-		c.unmapped("refund", r.Status)
+		c.account.Strange("refund", r.Status)
 		o.Kind, o.Decline = pay.Unknown, "unknown_status"
 	}
 	return o

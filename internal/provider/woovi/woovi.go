@@ -29,6 +29,7 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"net/http"
@@ -85,9 +86,9 @@ type client struct {
 }
 
 func open(a provider.Account) (provider.Provider, error) {
-	appID := a.Credentials["appId"]
-	if appID == "" || len(appID) > 1024 || strings.ContainsFunc(appID, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, &provider.FieldError{Field: "appId", Reason: "want letters, digits and signs without a space"}
+	appID, err := a.Credential("appId", 1024)
+	if err != nil {
+		return nil, err
 	}
 	published := a.Credentials["publicKey"]
 	if published == "" {
@@ -97,12 +98,7 @@ func open(a provider.Account) (provider.Provider, error) {
 	if err != nil {
 		return nil, &provider.FieldError{Field: "publicKey", Reason: err.Error()}
 	}
-	c := &client{base: strings.TrimSuffix(a.BaseURL, "/"), appID: appID, keys: keys, account: a}
-	if c.base == "" && a.Live {
-		c.base = production
-	} else if c.base == "" {
-		c.base = sandbox
-	}
+	c := &client{base: a.Base(sandbox, production), appID: appID, keys: keys, account: a}
 	for _, secret := range strings.Fields(a.Credentials["webhookSecrets"]) {
 		c.secrets = append(c.secrets, []byte(secret))
 	}
@@ -169,7 +165,7 @@ func (c *client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 func (c *client) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	answer, failed := c.call(ctx, http.MethodGet, "/api/v1/charge/"+escape(r.Reference), nil)
 	if failed != nil {
-		return unknown(failed.Decline)
+		return provider.Unknown(failed.Decline)
 	}
 	switch {
 	case c.absent(answer) && r.ProviderRef != "":
@@ -177,7 +173,7 @@ func (c *client) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	case c.absent(answer):
 		return pay.Outcome{Kind: pay.Missing}
 	case !good(answer):
-		return unknown(provider.Refused(answer.Status).Decline)
+		return provider.Unknown(provider.Refused(answer.Status).Decline)
 	}
 	return c.outcome(r, answer)
 }
@@ -194,14 +190,14 @@ func (c *client) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	}
 	answer, failed := c.call(ctx, http.MethodDelete, "/api/v1/charge/"+escape(r.Reference), nil)
 	if failed != nil {
-		return unknown(failed.Decline)
+		return provider.Unknown(failed.Decline)
 	}
 	if good(answer) || c.absent(answer) {
 		return pay.Outcome{Kind: pay.Lapsed, ProviderRef: o.ProviderRef}
 	}
 	// Refused: the shopper may have been faster.
 	if o = c.Query(ctx, r); o.Kind == pay.Awaiting {
-		return unknown("not_canceled")
+		return provider.Unknown("not_canceled")
 	}
 	return o
 }
@@ -219,7 +215,7 @@ func (c *client) Check(ctx context.Context) error {
 		return fmt.Errorf("the AppID is refused, or lacks the scope CHARGE_GET_LIST (status %d)", answer.Status)
 	case !good(answer):
 		return fmt.Errorf("the provider answers with status %d", answer.Status)
-	case decode(answer.Body, &list) != nil || list.Charges == nil:
+	case json.Unmarshal(answer.Body, &list) != nil || list.Charges == nil:
 		return fmt.Errorf("the provider's answer cannot be read: is the address its own?")
 	}
 	return nil
@@ -230,33 +226,29 @@ func (c *client) outcome(r provider.Request, answer provider.Reply) pay.Outcome 
 	var reply struct {
 		Charge chargeReply `json:"charge"`
 	}
-	if decode(answer.Body, &reply) != nil || reply.Charge.CorrelationID != r.Reference {
-		return unknown("broken_answer")
+	if json.Unmarshal(answer.Body, &reply) != nil || reply.Charge.CorrelationID != r.Reference {
+		return provider.Unknown("broken_answer")
 	}
 	charge := reply.Charge
 	o := pay.Outcome{ProviderRef: charge.ref(), FormURL: r.PageURL}
 	switch charge.Status {
 	case "ACTIVE":
-		o.Data.QRCode = clean(charge.BRCode, 1024)
+		o.Data.QRCode = provider.Exact(charge.BRCode, 1024)
 		if o.Data.QRCode == "" {
-			return unknown("broken_answer")
+			return provider.Unknown("broken_answer")
 		}
 		o.Kind = pay.Awaiting
 	case "COMPLETED":
 		value, err := charge.Value.Int64()
 		if err != nil || value < 1 {
-			return unknown("broken_answer")
+			return provider.Unknown("broken_answer")
 		}
 		o.Kind, o.Local = pay.Approved, money.New(value, brl)
 	case "EXPIRED":
 		o.Kind = pay.Lapsed
 	default:
-		c.unmapped("charge", charge.Status)
+		c.account.Strange("charge", charge.Status)
 		o.Kind, o.Decline = pay.Unknown, "unknown_status"
 	}
 	return o
-}
-
-func unknown(reason string) pay.Outcome {
-	return pay.Outcome{Kind: pay.Unknown, Decline: reason}
 }
