@@ -3,7 +3,9 @@ package provider
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +22,16 @@ type Adapter struct {
 	//
 	// Errors: *FieldError for a credential that cannot be one.
 	Open func(Account) (Provider, error)
+}
+
+// Rails lists the rails of an adapter's table: one that goes first, and the others
+// in order.
+func Rails[M any](table map[string]M, first string) []string {
+	list := slices.Sorted(maps.Keys(table))
+	if at := slices.Index(list, first); at > 0 {
+		list = slices.Insert(slices.Delete(list, at, at+1), 0, first)
+	}
+	return list
 }
 
 // Field is one credential.

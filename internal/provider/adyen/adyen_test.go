@@ -93,29 +93,18 @@ func TestHostedRails(t *testing.T) {
 type bench struct {
 	*Provider
 	*fake
-	line  *providertest.Line
-	words []string // that nobody knew
+	line *providertest.Line
 }
 
 func connect(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{fake: newFake()}
-	b.line = providertest.Connect(t, b.fake)
-	p, err := open(provider.Account{
-		ID: "acc", BaseURL: b.line.URL, Credentials: credentials(), Client: b.line.Client(), Unmapped: func(word string) { b.words = append(b.words, word) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.Provider = p.(*Provider)
+	b.Provider, b.line = providertest.OpenAccount[*Provider](t, Adapter(), credentials(), b.fake)
 	return b
 }
 
 func request(rail, reference string) provider.Request {
-	r := samples()[rail]
-	r.Rail, r.Reference, r.PageURL = rail, reference, providertest.Page
-	r.Created, r.Sent, r.Now, r.Expires = providertest.Noon, providertest.Noon, providertest.Noon, providertest.Noon.Add(30*time.Minute)
-	return r
+	return providertest.Under(samples()[rail], rail, reference)
 }
 
 func ctx() context.Context { return context.Background() }
@@ -280,8 +269,8 @@ func TestRefusalsByCode(t *testing.T) {
 	} {
 		b := connect(t)
 		o := b.refusal(code)
-		if o.Kind != pay.Declined || o.Code != want.Code || o.Soft != want.Soft || o.Decline == "" || o.Message == "" || (code == "999") != (len(b.words) > 0) {
-			t.Errorf("%s: %+v, want %+v; told of %v", code, o, want, b.words)
+		if o.Kind != pay.Declined || o.Code != want.Code || o.Soft != want.Soft || o.Decline == "" || o.Message == "" || (code == "999") != (len(b.line.Unmapped()) > 0) {
+			t.Errorf("%s: %+v, want %+v; told of %v", code, o, want, b.line.Unmapped())
 		}
 	}
 }

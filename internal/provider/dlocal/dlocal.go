@@ -38,7 +38,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -109,21 +108,9 @@ func Adapter() provider.Adapter {
 			{Name: "transKey", Doc: "Merchant Dashboard, Settings, Integration: X-Trans-Key"},
 			{Name: "secretKey", Doc: "Merchant Dashboard, Settings, Integration: the secret key, which signs"},
 		},
-		Rails: rails(),
+		Rails: provider.Rails(methods, "pix.BRA"),
 		Open:  open,
 	}
-}
-
-// rails lists the keys with Pix first, the rest in order.
-func rails() []string {
-	list := []string{"pix.BRA"}
-	for key := range methods {
-		if key != list[0] {
-			list = append(list, key)
-		}
-	}
-	slices.Sort(list[1:])
-	return list
 }
 
 // account is a merchant's account.

@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -61,27 +59,11 @@ func TestAdapter(t *testing.T) {
 	}.Run(t)
 }
 
-// connect is an account at a fake.
+// connect is an account at an upstream.
 func connect(t *testing.T, upstream http.Handler) *account {
 	t.Helper()
-	server := httptest.NewServer(upstream)
-	t.Cleanup(server.Close)
-	p, err := open(provider.Account{
-		ID: "acc", BaseURL: server.URL, Credentials: credentials, NotificationURL: "https://pay.cascada.test/n", Client: server.Client(),
-		Now: func() time.Time { return providertest.Noon }, Unmapped: func(string) {},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p.(*account)
-}
-
-// says is an upstream that answers everything with one text.
-func says(status int, text string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(status)
-		_, _ = w.Write([]byte(text))
-	}
+	a, _ := providertest.OpenAccount[*account](t, Adapter(), credentials, upstream)
+	return a
 }
 
 func request() provider.Request {
@@ -160,7 +142,7 @@ func TestRefusalsOfACharge(t *testing.T) {
 		{500, `{"code":7000}`, pay.Unknown, ""},
 		{302, ``, pay.Unknown, ""},
 	} {
-		o := connect(t, says(c.status, c.body)).Charge(context.Background(), request())
+		o := connect(t, providertest.Says(c.status, c.body)).Charge(context.Background(), request())
 		if o.Kind != c.kind || o.Code != c.code {
 			t.Errorf("%d %s: %+v, want %s %s", c.status, c.body, o, c.kind, c.code)
 		}
@@ -173,13 +155,13 @@ func TestOnlyDLocalSaysThatItNeverHadACharge(t *testing.T) {
 		`NOT_FOUND`:     pay.Unknown,
 		`{"code":4001}`: pay.Unknown,
 	} {
-		if o := connect(t, says(404, body)).Query(context.Background(), request()); o.Kind != want {
+		if o := connect(t, providertest.Says(404, body)).Query(context.Background(), request()); o.Kind != want {
 			t.Errorf("%s: %s, want %s", body, o.Kind, want)
 		}
 	}
 	r := request()
 	r.ProviderRef = "D-4-1" // theirs: it was there once
-	if o := connect(t, says(404, `{"code":4000}`)).Query(context.Background(), r); o.Kind != pay.Unknown {
+	if o := connect(t, providertest.Says(404, `{"code":4000}`)).Query(context.Background(), r); o.Kind != pay.Unknown {
 		t.Errorf("a payment that dLocal has forgotten is %s", o.Kind)
 	}
 }
@@ -188,7 +170,7 @@ func TestAChargeAfterItsKeyWasForgottenIsTheSame(t *testing.T) {
 	f := newFake()
 	a := connect(t, f)
 	first := a.Charge(context.Background(), request())
-	clear(f.keys)
+	f.Forget()
 	again := a.Charge(context.Background(), request())
 	if again.Kind != pay.Awaiting || again.ProviderRef != first.ProviderRef || again.Data != first.Data || len(f.Books()) != 1 {
 		t.Errorf("%+v, want %+v", again, first)
@@ -210,7 +192,7 @@ func TestHostileAnswersProveNothing(t *testing.T) {
 		`{"id":"D-4-1","order_id":"01M7Z-1","status":{"PAID":1},"amount":5,"currency":"BRL"}`,
 		`[]`, `null`, `"PAID"`,
 	} {
-		if o := connect(t, says(200, body)).Charge(context.Background(), request()); o.Kind != pay.Unknown {
+		if o := connect(t, providertest.Says(200, body)).Charge(context.Background(), request()); o.Kind != pay.Unknown {
 			t.Errorf("%s: %+v", body, o)
 		}
 	}
@@ -262,12 +244,12 @@ func TestRefundWords(t *testing.T) {
 		"SUCCESS": pay.Approved, "PENDING": pay.Awaiting, "REJECTED": pay.Declined, "CANCELLED": pay.Declined, "LOST": pay.Unknown,
 	} {
 		body := `{"id":"REF1","payment_id":"PAY1","amount":1.00,"currency":"BRL","status":"` + status + `","status_code":200}`
-		if o := connect(t, says(200, body)).Refund(context.Background(), q); o.Kind != want {
+		if o := connect(t, providertest.Says(200, body)).Refund(context.Background(), q); o.Kind != want {
 			t.Errorf("%s: %+v, want %s", status, o, want)
 		}
 	}
 	other := `{"id":"REF1","payment_id":"PAY2","amount":1.00,"currency":"BRL","status":"SUCCESS"}`
-	if o := connect(t, says(200, other)).Refund(context.Background(), q); o.Kind != pay.Unknown {
+	if o := connect(t, providertest.Says(200, other)).Refund(context.Background(), q); o.Kind != pay.Unknown {
 		t.Errorf("a refund of another payment: %+v", o)
 	}
 }
@@ -283,7 +265,7 @@ func TestARefundIsMissingOnlyWhenAllOthersAreNamed(t *testing.T) {
 		``: pay.Unknown,
 	} {
 		body := `{"id":"PAY1","status":"PAID","amount":5,"currency":"BRL","order_id":"01M7Z-1"` + list + `}`
-		if o := connect(t, says(200, body)).QueryRefund(context.Background(), q); o.Kind != want {
+		if o := connect(t, providertest.Says(200, body)).QueryRefund(context.Background(), q); o.Kind != want {
 			t.Errorf("%s: %s, want %s", list, o.Kind, want)
 		}
 	}
@@ -331,7 +313,7 @@ func TestChargebacksAreToldApartFromRefunds(t *testing.T) {
 }
 
 func TestAChargebackWhosePaymentCannotBeAskedForComesAgain(t *testing.T) {
-	a := connect(t, says(503, ""))
+	a := connect(t, providertest.Says(503, ""))
 	n := notification(json.RawMessage(`{"id":"CHAR1","payment_id":"D-4-1","status":"COMPLETED"}`), noon)
 	if _, err := a.Notices(context.Background(), n); !errors.Is(err, provider.ErrUnreachable) {
 		t.Errorf("%v, want ErrUnreachable", err)
@@ -361,20 +343,5 @@ func TestCredentialsThatCannotBe(t *testing.T) {
 	good.secret = "0ther-s3cret"
 	if err := good.Check(context.Background()); err == nil || strings.Contains(err.Error(), "0ther") {
 		t.Errorf("a wrong secret: %v", err)
-	}
-}
-
-func TestAShopperWhoWasFasterThanTheCancel(t *testing.T) {
-	f := newFake()
-	a := connect(t, f)
-	r := request()
-	r.ProviderRef = a.Charge(context.Background(), r).ProviderRef
-	f.Move(r.Reference, providertest.Paid)
-	if o := a.Cancel(context.Background(), r); o.Kind != pay.Approved || o.Local != r.Local {
-		t.Errorf("%+v, want the payment", o)
-	}
-	r.Reference, r.ProviderRef = "01M7ZNEVER-1", ""
-	if o := a.Cancel(context.Background(), r); o.Kind != pay.Lapsed {
-		t.Errorf("what never was: %+v", o)
 	}
 }

@@ -41,7 +41,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/provider"
@@ -83,21 +82,9 @@ func Adapter() provider.Adapter {
 			{Name: "integrationKey", Doc: "EBANX Dashboard, Account Settings, Integrations: the integration key of the environment"},
 			{Name: "certificate", Doc: "docs.ebanx.com, Payment Notification: the public certificate that notifications are checked with, as PEM", Public: true},
 		},
-		Rails: rails(),
+		Rails: provider.Rails(methods, "pix.BRA"),
 		Open:  open,
 	}
-}
-
-// rails lists the keys with Pix first, the rest in order.
-func rails() []string {
-	list := []string{"pix.BRA"}
-	for key := range methods {
-		if key != list[0] {
-			list = append(list, key)
-		}
-	}
-	slices.Sort(list[1:])
-	return list
 }
 
 // account is a merchant's account.

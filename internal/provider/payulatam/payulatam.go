@@ -87,11 +87,6 @@ var methods = map[string]method{
 
 // Adapter is the adapter of PayU Latam.
 func Adapter() provider.Adapter {
-	var rails []string
-	for rail := range methods {
-		rails = append(rails, rail)
-	}
-	slices.Sort(rails)
 	return provider.Adapter{
 		Name: "payulatam",
 		Fields: []provider.Field{
@@ -102,7 +97,7 @@ func Adapter() provider.Adapter {
 			{Name: "secretKey", Optional: true, Doc: "PayU Module: Settings, Technical configuration, the secret key of HMAC-SHA256 signatures, which are used where it is given"},
 			{Name: "signature", Optional: true, Public: true, Doc: "PayU Module: Settings, Technical configuration, Signature: sha256 (the default here) or md5. Of no use with a secretKey"},
 		},
-		Rails: rails,
+		Rails: provider.Rails(methods, "cash.efecty.COL"),
 		Open:  open,
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -86,16 +85,8 @@ func TestPayULatamIsAsTheCascadeNeedsIt(t *testing.T) {
 // connected is an account at an upstream.
 func connected(t *testing.T, upstream http.Handler, with map[string]string) *client {
 	t.Helper()
-	server := httptest.NewServer(upstream)
-	t.Cleanup(server.Close)
-	p, err := open(provider.Account{
-		ID: "acc", BaseURL: server.URL, Credentials: with, Client: server.Client(), Now: func() time.Time { return providertest.Noon },
-		NotificationURL: "https://pay.cascada.test/providers/acc/notifications",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p.(*client)
+	c, _ := providertest.OpenAccount[*client](t, Adapter(), with, upstream)
+	return c
 }
 
 func TestSignaturesAreTheDocumentations(t *testing.T) {
@@ -260,7 +251,7 @@ func TestOfTwoOrdersThePaidOneCounts(t *testing.T) {
 		{providertest.Expired, providertest.Open, pay.Awaiting}, {providertest.Expired, providertest.Declined, pay.Declined},
 		{providertest.Declined, providertest.Nonsense, pay.Unknown}, {providertest.Expired, providertest.Expired, pay.Lapsed},
 	} {
-		f.orders[0].ending, f.orders[1].ending = e.first, e.second
+		f.Charges[0].Ending, f.Charges[1].Ending = e.first, e.second
 		if o := c.Query(context.Background(), r); o.Kind != e.want {
 			t.Errorf("%s and %s: %s, want %s", e.first, e.second, o.Kind, e.want)
 		}
@@ -330,16 +321,12 @@ func TestAnswersAreNotTrusted(t *testing.T) {
 		`{"id":"1;","referenceCode":"01M7ZBVYT4-1"}`:                    pay.Unknown,
 		``: pay.Missing,
 	} {
-		c := connected(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			_, _ = w.Write([]byte(`{"code":"SUCCESS","result":{"payload":[` + body + `]}}`))
-		}), credentials())
+		c := connected(t, providertest.Says(http.StatusOK, `{"code":"SUCCESS","result":{"payload":[`+body+`]}}`), credentials())
 		if o := c.Query(context.Background(), sample("cash.oxxo.MEX", 100_00)); o.Kind != want {
 			t.Errorf("%s: %s, want %s", body, o.Kind, want)
 		}
 	}
-	c := connected(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(`{"code":"ERROR","error":"who knows"}`))
-	}), credentials())
+	c := connected(t, providertest.Says(http.StatusOK, `{"code":"ERROR","error":"who knows"}`), credentials())
 	if o := c.Query(context.Background(), sample("cash.oxxo.MEX", 100_00)); o.Kind != pay.Unknown {
 		t.Errorf("an error proves nothing: %s", o.Kind)
 	}

@@ -81,31 +81,19 @@ func TestHostedRailsAndLongLists(t *testing.T) {
 type bench struct {
 	*Provider
 	*fake
-	line     *providertest.Line
-	unmapped []string
+	line *providertest.Line
 }
 
 func connect(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{fake: newFake()}
-	b.line = providertest.Connect(t, b.fake)
-	p, err := open(provider.Account{
-		ID: "acc", BaseURL: b.line.URL, Credentials: credentials(), Client: b.line.Client(),
-		Now: func() time.Time { return providertest.Noon }, Unmapped: func(word string) { b.unmapped = append(b.unmapped, word) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.Provider = p.(*Provider)
+	b.Provider, b.line = providertest.OpenAccount[*Provider](t, Adapter(), credentials(), b.fake)
 	return b
 }
 
 // request is the sample of a rail.
 func request(rail, reference string) provider.Request {
-	r := samples()[rail]
-	r.Rail, r.Reference, r.PageURL = rail, reference, providertest.Page
-	r.Created, r.Sent, r.Now, r.Expires = providertest.Noon, providertest.Noon, providertest.Noon, providertest.Noon.Add(30*time.Minute)
-	return r
+	return providertest.Under(samples()[rail], rail, reference)
 }
 
 func ctx() context.Context { return context.Background() }
@@ -247,8 +235,8 @@ func TestRefundsByStatus(t *testing.T) {
 		if o := b.QueryRefund(ctx(), back); o.Kind != want || o.Local != back.Local {
 			t.Errorf("asked, %s: %+v, want %s", status, o, want)
 		}
-		if (status == "odd") != (len(b.unmapped) > 0) {
-			t.Errorf("%s: told of %v", status, b.unmapped)
+		if (status == "odd") != (len(b.line.Unmapped()) > 0) {
+			t.Errorf("%s: told of %v", status, b.line.Unmapped())
 		}
 	}
 }
