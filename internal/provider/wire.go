@@ -80,10 +80,11 @@ func Broken() *pay.Outcome {
 	return &o
 }
 
-// Asked is the outcome of a question: that one was refused proves nothing of what
-// it was about.
+// Asked is the outcome of a question. That it was refused, or never arrived,
+// proves nothing of what it was about: whoever takes it for an answer charges
+// somebody twice.
 func Asked(o pay.Outcome) pay.Outcome {
-	if o.Kind == pay.Errored {
+	if o.Kind == pay.Errored || o.Kind == pay.Unavailable {
 		o.Kind = pay.Unknown
 	}
 	return o

@@ -154,15 +154,13 @@ func (p *Provider) Query(ctx context.Context, r provider.Request) pay.Outcome {
 			return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
 		case f == nil:
 			return p.link(l, r)
-		case f.outcome.Kind == pay.Unavailable:
-			return f.outcome
 		}
 		return pay.Outcome{Kind: pay.Unknown, Decline: f.outcome.Decline}
 	}
 	if r.Now.Sub(r.Sent) > keyLife {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "too_old_to_ask"}
 	}
-	return p.Charge(ctx, r)
+	return provider.Asked(p.Charge(ctx, r))
 }
 
 // Cancel expires a link. A Pix code and a voucher cannot be called back.

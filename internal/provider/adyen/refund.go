@@ -50,5 +50,5 @@ func (p *Provider) QueryRefund(ctx context.Context, r provider.RefundRequest) pa
 	if r.RefundRef != "" {
 		return pay.Outcome{Kind: pay.Awaiting, ProviderRef: r.RefundRef}
 	}
-	return p.Refund(ctx, r)
+	return provider.Asked(p.Refund(ctx, r))
 }

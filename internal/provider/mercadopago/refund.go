@@ -107,7 +107,7 @@ func (a *account) refundOutcome(back refund, r provider.RefundRequest) pay.Outco
 func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	id, lost := a.refundable(ctx, r.Charge)
 	if lost != nil {
-		return asked(*lost)
+		return provider.Asked(*lost)
 	}
 	path := "/v1/payments/" + id + "/refunds"
 	if isID(r.RefundRef) {
@@ -115,11 +115,11 @@ func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay
 		var back refund
 		switch {
 		case lost != nil:
-			return *lost
+			return provider.Asked(*lost)
 		case reply.Status == http.StatusNotFound:
 			return *notFound(reply)
 		case reply.Status != http.StatusOK:
-			return asked(*refused(reply))
+			return provider.Asked(*refused(reply))
 		case read(reply.Body, &back) != nil || string(back.ID) != r.RefundRef:
 			return *provider.Broken()
 		}
@@ -129,9 +129,9 @@ func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay
 	var list *[]refund
 	switch {
 	case lost != nil:
-		return *lost
+		return provider.Asked(*lost)
 	case reply.Status != http.StatusOK:
-		return asked(*refused(reply))
+		return provider.Asked(*refused(reply))
 	case read(reply.Body, &list) != nil || list == nil:
 		return *provider.Broken()
 	}

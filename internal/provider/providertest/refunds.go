@@ -85,6 +85,13 @@ func (s Suite) refundFaults(t *testing.T, rail string) {
 		return
 	}
 	for _, f := range faults() {
+		t.Run("a question, "+string(f), func(t *testing.T) {
+			b := s.connect(t)
+			q := refund(b.paid(t, rail, "01M7ZBACK-1"), "CLM1", 100)
+			b.Refund(within(t), q)
+			b.line.Fail(f)
+			want(t, "the question", b.QueryRefund(brief(t), q), pay.Unknown)
+		})
 		t.Run(string(f), func(t *testing.T) {
 			b := s.connect(t)
 			r := b.paid(t, rail, "01M7ZBACK-1")

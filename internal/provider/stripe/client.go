@@ -20,13 +20,7 @@ type failure struct {
 }
 
 // asked is what a failure proves of a question: nothing.
-func (f *failure) asked() pay.Outcome {
-	o := pay.Outcome{Kind: pay.Unknown, Decline: f.outcome.Decline}
-	if f.outcome.Kind == pay.Unavailable {
-		o.Kind = pay.Unavailable
-	}
-	return o
-}
+func (f *failure) asked() pay.Outcome { return provider.Unknown(f.outcome.Decline) }
 
 // problem is an error in Stripe's words.
 type problem struct {
