@@ -50,6 +50,7 @@ type RefundRequest struct {
 	RefundRef string       // the provider's, once it is known
 	Charge    Request      // what it gives back, in full or in part
 	Local     money.Amount // how much of it
+	Sent      time.Time    // when it was first asked for, in the clock of Charge.Now; zero: not known
 	Reason    string
 }
 

@@ -43,6 +43,7 @@ func suite() providertest.Suite {
 		Adapter: Adapter(), Credentials: credentials(), Charges: samples(), Hosted: map[string]string{},
 		New:          func(*testing.T) providertest.Fake { return newFake() },
 		Blind:        "Checkout API v71: no call finds a payment by reference, or tells how it stands",
+		KeyAlone:     "Checkout API v71: no call lists the refunds of a payment",
 		RefundsLater: true,
 		Without: map[providertest.Ending]string{
 			providertest.Expired:  "a link that expires is told of by no event; codes and vouchers are tested here",
@@ -244,6 +245,23 @@ func TestAnOldChargeIsNotAskedAbout(t *testing.T) {
 	r.Now = r.Sent.Add(keyLife + time.Second)
 	if o := b.Query(ctx(), r); o.Kind != pay.Unknown || b.line.Calls() != 0 {
 		t.Errorf("%s after %d calls, want unknown and none", o.Kind, b.line.Calls())
+	}
+}
+
+func TestAnOldRefundIsNotRepeated(t *testing.T) {
+	b := connect(t)
+	r := request("pix.BRA", "01M7ZBACK-1")
+	r.ProviderRef = b.Charge(ctx(), r).ProviderRef
+	q := provider.RefundRequest{Reference: "01M7ZCLAIM-1", Charge: r, Local: r.Local, Sent: r.Now}
+	b.line.Fail(providertest.BrokenAfter)
+	if o := b.Refund(ctx(), q); o.Kind != pay.Unknown {
+		t.Fatalf("the answer is lost: %+v", o)
+	}
+	b.line.Fail(providertest.NoFault)
+	b.Forget()
+	q.Charge.Now = q.Sent.Add(keyLife + time.Second)
+	if o := b.QueryRefund(ctx(), q); o.Kind != pay.Unknown || len(b.Books()[0].Refunds) != 1 {
+		t.Errorf("after the key's life: %+v, and the upstream gave back %v", o, b.Books()[0].Refunds)
 	}
 }
 

@@ -58,6 +58,8 @@ func (f *fake) Notification(reference string) provider.Notification {
 		i["success"], i["reason"] = "false", "Refused"
 	case providertest.Expired:
 		i["eventCode"] = "OFFER_CLOSED"
+	case providertest.Nonsense:
+		i["success"] = "perhaps"
 	case providertest.WrongAmount:
 		a := wire(c.Local)
 		a["value"] = a["value"].(int64) - factor(c.Local)
@@ -67,6 +69,23 @@ func (f *fake) Notification(reference string) provider.Notification {
 	case providertest.Disputed:
 		i["eventCode"], i["pspReference"], i["originalReference"], i["reason"] = "CHARGEBACK", "9"+c.psp(), c.psp(), "Merchandise not received"
 		i["additionalData"] = object{"chargebackReasonCode": "13.1", "defensePeriodEndsAt": "2026-12-09T12:00:00+01:00"}
+	}
+	return notification(i)
+}
+
+func (f *fake) RefundNotification(reference string, n int) provider.Notification {
+	f.Lock()
+	defer f.Unlock()
+	c := f.Must(reference)
+	i := object{
+		"eventCode": "REFUND", "success": "true", "pspReference": fmt.Sprintf("R%s%d", c.psp(), n+1), "originalReference": c.psp(),
+		"merchantReference": c.Refunds[n].Reference, "amount": wire(c.Refunds[n].Local), "paymentMethod": "visa",
+	}
+	switch c.Refunds[n].Ending {
+	case providertest.Declined:
+		i["eventCode"] = "REFUND_FAILED"
+	case providertest.Nonsense:
+		i["success"] = "perhaps"
 	}
 	return notification(i)
 }

@@ -105,7 +105,7 @@ func (p *Provider) notice(i item) (n pay.Notice, ok bool) {
 	success := i.Success == "true"
 	switch i.Event {
 	case "AUTHORISATION":
-		n.Outcome, ok = p.authorised(i, success)
+		n.Outcome, ok = p.authorised(i)
 	case "OFFER_CLOSED": // nobody paid the code or the voucher in time
 		n.Outcome, ok = pay.Outcome{Kind: pay.Lapsed}, success && !card(i.Method)
 	case "NOTIFICATION_OF_CHARGEBACK", "CHARGEBACK":
@@ -128,16 +128,24 @@ func (p *Provider) notice(i item) (n pay.Notice, ok bool) {
 func (p *Provider) refunded(i item) pay.Notice {
 	n := pay.Notice{ID: i.Event + "/" + i.Ref + "/" + provider.Printable(i.Success, 5), Refund: i.Reference}
 	n.Outcome = pay.Outcome{Kind: pay.Approved, ProviderRef: i.Ref}
-	if i.Event != "REFUND" || i.Success != "true" {
-		n.Outcome.Kind, n.Outcome.Decline, n.Outcome.Message = pay.Declined, "refund_failed", "the shopper's bank did not take the refund"
+	n.Outcome.Local, _ = i.Amount.local()
+	switch {
+	case i.Event != "REFUND", i.Success == "false":
+		n.Outcome = pay.Outcome{Kind: pay.Declined, Decline: "refund_failed", Message: "the shopper's bank did not take the refund", ProviderRef: i.Ref}
+	case i.Success != "true":
+		n.Outcome = p.unclear(i)
 	}
 	return n
 }
 
 // authorised is the end of an attempt to pay. On a link another may follow one
 // that failed.
-func (p *Provider) authorised(i item, success bool) (o pay.Outcome, ok bool) {
-	if !success {
+func (p *Provider) authorised(i item) (o pay.Outcome, ok bool) {
+	switch i.Success {
+	case "true":
+	default:
+		return p.unclear(i), true
+	case "false":
 		o = pay.Outcome{Kind: pay.Declined, Decline: "refused", Message: "the shopper's bank declined the payment", ProviderRef: i.Ref}
 		return o, !card(i.Method)
 	}
@@ -146,6 +154,12 @@ func (p *Provider) authorised(i item, success bool) (o pay.Outcome, ok bool) {
 		o.Kind, o.Decline = pay.Approved, ""
 	}
 	return o, true
+}
+
+// unclear is an item that says neither that it went well nor that it did not.
+func (p *Provider) unclear(i item) pay.Outcome {
+	p.Strange(i.Event, i.Success)
+	return pay.Outcome{Kind: pay.Unknown, Decline: "unmapped_status", ProviderRef: i.Ref}
 }
 
 // card reports whether a payment was tried on a link: everything but the methods

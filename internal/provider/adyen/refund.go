@@ -44,11 +44,14 @@ func (p *Provider) Refund(ctx context.Context, r provider.RefundRequest) pay.Out
 }
 
 // QueryRefund knows no more than what was answered. Where nothing was, it
-// repeats the call, which refunds once: the caller wants the refund, and Adyen
-// keeps the key for days longer than an answer can be missing.
+// repeats the call, which refunds once while Adyen keeps the key: the caller wants
+// the refund. After keyLife nobody knows any more.
 func (p *Provider) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	if r.RefundRef != "" {
 		return pay.Outcome{Kind: pay.Awaiting, ProviderRef: r.RefundRef}
+	}
+	if r.Sent.IsZero() || r.Charge.Now.Sub(r.Sent) > keyLife { // a second refund, for all that Adyen knows
+		return provider.Unknown("too_old_to_ask")
 	}
 	return provider.Asked(p.Refund(ctx, r))
 }

@@ -44,6 +44,7 @@ func TestAdapter(t *testing.T) {
 		Hosted:      map[string]string{card: "order checkout: HostedPayment redirects to checkout.url"},
 		Looks:       looks,
 		Nameless:    "order_refunds_request: amount, expires_at, reason",
+		Untold:      "order.refunded and order.partially_refunded show refunds without a name of ours",
 		// "Pending" is the one status of a refund that the documentation has.
 		RefundsLater: true,
 		Amounts: map[string][]money.Amount{

@@ -312,3 +312,6 @@ func event(id, kind string, object map[string]any) provider.Notification {
 func sign(body []byte) provider.Notification {
 	return providertest.Notify("application/json", body, "Digest", providertest.Signed(crypto.SHA256, body))
 }
+
+// RefundNotification does not say which refund it is of.
+func (f *fake) RefundNotification(string, int) (n provider.Notification) { return n }

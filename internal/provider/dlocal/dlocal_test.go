@@ -238,30 +238,54 @@ func TestAmountsThatDLocalDoesNotTakeAreNotSent(t *testing.T) {
 }
 
 func TestRefundWords(t *testing.T) {
-	q := provider.RefundRequest{Reference: "CLM1", Local: money.New(100, money.BRL), Charge: request()}
-	q.Charge.ProviderRef = "PAY1"
+	a := connect(t, newFake())
+	read := func(text string) (f refund) {
+		if err := json.Unmarshal([]byte(text), &f); err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
 	for status, want := range map[string]pay.OutcomeKind{
 		"SUCCESS": pay.Approved, "PENDING": pay.Awaiting, "REJECTED": pay.Declined, "CANCELLED": pay.Declined, "LOST": pay.Unknown,
 	} {
-		body := `{"id":"REF1","payment_id":"PAY1","amount":1.00,"currency":"BRL","status":"` + status + `","status_code":200}`
-		if o := connect(t, providertest.Says(200, body)).Refund(context.Background(), q); o.Kind != want {
+		f := read(`{"id":"REF1","payment_id":"PAY1","amount":1.00,"currency":"BRL","status":"` + status + `","status_code":200}`)
+		if o := a.refunded(f, "PAY1"); o.Kind != want {
 			t.Errorf("%s: %+v, want %s", status, o, want)
 		}
 	}
-	other := `{"id":"REF1","payment_id":"PAY2","amount":1.00,"currency":"BRL","status":"SUCCESS"}`
-	if o := connect(t, providertest.Says(200, other)).Refund(context.Background(), q); o.Kind != pay.Unknown {
+	if o := a.refunded(read(`{"id":"REF1","payment_id":"PAY2","amount":1.00,"currency":"BRL","status":"SUCCESS"}`), "PAY1"); o.Kind != pay.Unknown {
 		t.Errorf("a refund of another payment: %+v", o)
 	}
 }
 
+// dLocal does not promise to send all of a refund's fields: it is asked for those
+// that are missing.
+func TestANotificationOfARefundWithoutItsName(t *testing.T) {
+	f := newFake()
+	a, line := providertest.OpenAccount[*account](t, Adapter(), credentials, f)
+	r := request()
+	r.ProviderRef = a.Charge(context.Background(), r).ProviderRef
+	f.Move(r.Reference, providertest.Paid)
+	ref := a.Refund(context.Background(), provider.RefundRequest{Reference: "01M7ZCLAIM1-1", Local: money.New(100, money.BRL), Charge: r}).ProviderRef
+	n := notification(map[string]any{"id": ref, "payment_id": r.ProviderRef, "status": "SUCCESS", "status_code": "200"}, noon)
+	list, err := a.Notices(context.Background(), n)
+	if err != nil || len(list) != 1 || list[0].Refund != "01M7ZCLAIM1-1" || list[0].Reference != "" || list[0].Outcome.Kind != pay.Approved || list[0].Dispute {
+		t.Errorf("%+v, %v", list, err)
+	}
+	line.Fail(providertest.ServerError)
+	if _, err := a.Notices(context.Background(), n); !errors.Is(err, provider.ErrUnreachable) {
+		t.Errorf("while nobody answers: %v, want ErrUnreachable", err)
+	}
+}
+
 func TestARefundIsMissingOnlyWhenAllOthersAreNamed(t *testing.T) {
-	q := provider.RefundRequest{Reference: "CLM1", Local: money.New(100, money.BRL), Charge: request()}
+	q := provider.RefundRequest{Reference: "01M7ZCLAIM1-1", Local: money.New(100, money.BRL), Charge: request()}
 	q.Charge.ProviderRef = "PAY1"
 	for list, want := range map[string]pay.OutcomeKind{
 		`,"refunds":[]`: pay.Missing,
-		`,"refunds":[{"id":"REF1","order_refund_id":"CLM2","amount":1,"currency":"BRL","status":"SUCCESS"}]`: pay.Missing,
-		`,"refunds":[{"id":"REF1","amount":1,"currency":"BRL","status":"SUCCESS"}]`:                          pay.Unknown,
-		`,"refunds":[{"id":"REF1","description":"CLM1","amount":1,"currency":"BRL","status":"SUCCESS"}]`:     pay.Approved,
+		`,"refunds":[{"id":"REF1","order_refund_id":"01M7ZCLAIM2-1","amount":1,"currency":"BRL","status":"SUCCESS"}]`: pay.Missing,
+		`,"refunds":[{"id":"REF1","amount":1,"currency":"BRL","status":"SUCCESS"}]`:                                   pay.Unknown,
+		`,"refunds":[{"id":"REF1","description":"01M7ZCLAIM1-1","amount":1,"currency":"BRL","status":"SUCCESS"}]`:     pay.Approved,
 		``: pay.Unknown,
 	} {
 		body := `{"id":"PAY1","status":"PAID","amount":5,"currency":"BRL","order_id":"01M7Z-1"` + list + `}`

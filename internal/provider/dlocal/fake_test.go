@@ -55,6 +55,12 @@ func (f *fake) Notification(reference string) provider.Notification {
 	return notification(told, noon)
 }
 
+func (f *fake) RefundNotification(reference string, n int) provider.Notification {
+	f.Lock()
+	defer f.Unlock()
+	return notification(f.Must(reference).given()[n], noon)
+}
+
 // notification signs what is told.
 func notification(told any, date string) provider.Notification {
 	body := providertest.JSON(told)

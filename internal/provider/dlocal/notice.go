@@ -33,6 +33,8 @@ type news struct {
 	ReasonCode provider.Text `json:"reason_code"`
 	Reason     string        `json:"reason_description"`
 	Detail     string        `json:"status_detail"`
+	RefundName string        `json:"order_refund_id"`
+	Text       string        `json:"description"`
 }
 
 // Notices reads a notification: a signed payment, refund or chargeback, with no
@@ -52,7 +54,10 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 		ID:      fmt.Sprintf("%s:%s:%s:%s%s", told.ID, provider.Exact(told.Status, 32), provider.Exact(string(told.Code), 32), provider.Exact(told.Amount.String(), 32), provider.Exact(told.Currency, 3)),
 		Account: a.ID, Reference: told.OrderID, Body: n.Body,
 	}
-	if told.PaymentID != "" {
+	switch {
+	case told.PaymentID != "" && a.ofRefund(told):
+		return a.refundNotice(ctx, told, notice)
+	case told.PaymentID != "":
 		return a.chargeback(ctx, told, notice)
 	}
 	if told.OrderID == "" || provider.Exact(told.OrderID, 64) != told.OrderID {
@@ -80,10 +85,46 @@ func (a *account) signed(n provider.Notification) bool {
 	return ok && age <= maxAge && age >= -maxAhead
 }
 
-// chargeback reads what the issuer does about a payment; a refund is not read,
-// since refunds are asked for. dLocal's refunds and chargebacks look alike: what
-// has no word that only a chargeback has is left alone, and comes again when the
-// money moves.
+// refund is the refund that a notification tells of.
+func (n news) refund() refund {
+	return refund{
+		ID: n.ID, PaymentID: n.PaymentID, OrderID: n.RefundName, Description: n.Text, Amount: n.Amount, Currency: n.Currency, Status: n.Status,
+	}
+}
+
+// ofRefund reports whether a notification that names a payment is of a refund, and
+// not of a chargeback: by its name, which is ours, or by dLocal's id.
+func (a *account) ofRefund(told news) bool {
+	return told.refund().name() != "" || strings.HasPrefix(told.ID, "REF") && told.ReasonCode == ""
+}
+
+// refundNotice tells what became of a refund. dLocal does not promise to send all
+// of its fields: where the name or the amount is missing, it is asked.
+func (a *account) refundNotice(ctx context.Context, told news, notice pay.Notice) ([]pay.Notice, error) {
+	f := told.refund()
+	if f.name() == "" || f.Amount == "" || f.Currency == "" {
+		var failed *pay.Outcome
+		f, failed = a.refund(ctx, told.ID)
+		switch {
+		case failed != nil && failed.Kind == pay.Missing:
+			return nil, nil
+		case failed != nil:
+			return nil, provider.ErrUnreachable
+		}
+	}
+	if notice.Reference, notice.Refund = "", f.name(); notice.Refund == "" {
+		return nil, nil // not one of ours
+	}
+	notice.ID = "refund:" + f.ID + ":" + provider.Exact(f.Status, 32)
+	if notice.Outcome = a.refunded(f, told.PaymentID); notice.Outcome.Kind == pay.Awaiting {
+		return nil, nil
+	}
+	return []pay.Notice{notice}, nil
+}
+
+// chargeback reads what the issuer does about a payment. dLocal's refunds and
+// chargebacks look alike: what has no word that only a chargeback has is left
+// alone, and comes again when the money moves.
 func (a *account) chargeback(ctx context.Context, told news, notice pay.Notice) ([]pay.Notice, error) {
 	mine := strings.HasPrefix(told.ID, "CHAR") || told.ReasonCode != ""
 	switch told.Status {

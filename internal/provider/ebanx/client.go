@@ -51,6 +51,7 @@ type refund struct {
 	Code   string        `json:"merchant_refund_code"`
 	Status string        `json:"status"`
 	Amount json.Number   `json:"amount_ext"`
+	Text   string        `json:"description"` // what we described it with
 }
 
 // missing reports whether EBANX says that it has no such payment: not that a

@@ -238,3 +238,9 @@ func (c *charged) given() (list []map[string]any) {
 	}
 	return list
 }
+
+func (f *fake) RefundNotification(reference string, _ int) provider.Notification {
+	f.Lock()
+	defer f.Unlock()
+	return notification("operation=payment_status_change&notification_type=refund&hash_codes=" + f.Must(reference).hash)
+}

@@ -22,6 +22,19 @@ func refundCode(reference string) string {
 	return base32.HexEncoding.EncodeToString(sum[:])[:20]
 }
 
+// described begins the description of a refund, which ends with our reference: the
+// code may be a hash of it.
+const described = "refund "
+
+// reference is ours, of a refund that we made, or "".
+func (f refund) reference() string {
+	reference, ours := strings.CutPrefix(f.Text, described)
+	if _, _, good := pay.ParseRefundReference(reference); !ours || !good || f.Code != refundCode(reference) {
+		return ""
+	}
+	return reference
+}
+
 // Refund gives money back, after a look whether it was given already: EBANX takes
 // the same code twice.
 func (a *account) Refund(ctx context.Context, q provider.RefundRequest) pay.Outcome {
@@ -41,7 +54,7 @@ func (a *account) Refund(ctx context.Context, q provider.RefundRequest) pay.Outc
 	}
 	got, failed := a.post(ctx, "/ws/refund", map[string]any{
 		"operation": "request", "hash": p.Hash, "amount": json.Number(q.Local.Decimal()),
-		"merchant_refund_code": code, "description": "refund " + q.Reference,
+		"merchant_refund_code": code, "description": described + q.Reference,
 	})
 	switch {
 	case failed != nil:

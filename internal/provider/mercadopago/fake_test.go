@@ -396,3 +396,8 @@ func notification(kind, id string, serial, ts int64) provider.Notification {
 	n.Query = url.Values{"data.id": {id}, "type": {kind}, "source_news": {"webhooks"}}
 	return n
 }
+
+// RefundNotification is the payment's: an update of it.
+func (f *fake) RefundNotification(reference string, _ int) provider.Notification {
+	return f.Notification(reference)
+}

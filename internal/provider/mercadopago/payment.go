@@ -38,6 +38,7 @@ type payment struct {
 	Barcode struct { // where older answers have it
 		Content text `json:"content"`
 	} `json:"barcode"`
+	Refunds json.RawMessage `json:"refunds"`
 }
 
 // paid says whether the money came in, whatever became of it since.
@@ -82,7 +83,7 @@ func (a *account) outcome(p payment, pageURL string) pay.Outcome {
 		return a.Declined(declines, string(p.StatusDetail), o.ProviderRef)
 	default:
 		a.Strange("payment", string(p.Status))
-		o.Kind, o.Decline = pay.Unknown, "unknown_status"
+		o.Kind, o.Decline = pay.Unknown, unmapped
 	}
 	return o
 }

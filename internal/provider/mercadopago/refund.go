@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -29,11 +30,18 @@ var final = []string{
 	"4295", "4296",
 }
 
-// Refund gives money of a payment back.
+// Refund gives money of a payment back, after a look whether it was given already:
+// how long a key is kept is not documented.
 func (a *account) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	id, lost := a.refundable(ctx, r.Charge)
 	if lost != nil {
 		return *lost
+	}
+	switch o, found, lost := a.findRefund(ctx, id, r); {
+	case lost != nil: // nothing was asked for yet
+		return pay.Outcome{Kind: pay.Unavailable, Decline: lost.Decline}
+	case found:
+		return o
 	}
 	body := struct {
 		Amount   json.Number       `json:"amount"`
@@ -56,7 +64,7 @@ func (a *account) Refund(ctx context.Context, r provider.RefundRequest) pay.Outc
 	if read(reply.Body, &back) != nil {
 		return *provider.Broken()
 	}
-	return a.refundOutcome(back, r)
+	return a.refundOutcome(back, r.Local)
 }
 
 // refundable is the id of the payment that brought the money.
@@ -78,13 +86,14 @@ func (a *account) refundable(ctx context.Context, r provider.Request) (string, *
 	return string(p.ID), nil
 }
 
-func (a *account) refundOutcome(back refund, r provider.RefundRequest) pay.Outcome {
+// refundOutcome is what became of a refund of an amount.
+func (a *account) refundOutcome(back refund, want money.Amount) pay.Outcome {
 	o := pay.Outcome{ProviderRef: string(back.ID)}
 	if !isID(o.ProviderRef) {
 		return *provider.Broken()
 	}
-	local, ok := provider.Major(back.Amount.String(), string(r.Local.Currency))
-	if !ok || local != r.Local {
+	local, ok := provider.Major(back.Amount.String(), string(want.Currency))
+	if !ok || want.IsPositive() && local != want {
 		o.Kind, o.Decline = pay.Unknown, "another_amount"
 		return o
 	}
@@ -98,7 +107,7 @@ func (a *account) refundOutcome(back refund, r provider.RefundRequest) pay.Outco
 		o.Kind, o.Decline, o.Message = pay.Declined, "refund_rejected", "the refund was refused"
 	default:
 		a.Strange("refund", string(back.Status))
-		o.Kind, o.Decline = pay.Unknown, "unknown_status"
+		o.Kind, o.Decline = pay.Unknown, unmapped
 	}
 	return o
 }
@@ -109,9 +118,8 @@ func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay
 	if lost != nil {
 		return provider.Asked(*lost)
 	}
-	path := "/v1/payments/" + id + "/refunds"
 	if isID(r.RefundRef) {
-		reply, lost := a.call(ctx, http.MethodGet, path+"/"+url.PathEscape(r.RefundRef), nil, "")
+		reply, lost := a.call(ctx, http.MethodGet, "/v1/payments/"+id+"/refunds/"+url.PathEscape(r.RefundRef), nil, "")
 		var back refund
 		switch {
 		case lost != nil:
@@ -123,28 +131,38 @@ func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay
 		case read(reply.Body, &back) != nil || string(back.ID) != r.RefundRef:
 			return *provider.Broken()
 		}
-		return a.refundOutcome(back, r)
+		return a.refundOutcome(back, r.Local)
 	}
-	reply, lost := a.call(ctx, http.MethodGet, path, nil, "")
+	o, _, lost := a.findRefund(ctx, id, r)
+	if lost != nil {
+		return provider.Asked(*lost)
+	}
+	return o
+}
+
+// findRefund looks for the refund with our reference among all of a payment. What
+// is not found is Missing, or Unknown where one without a reference may be it.
+func (a *account) findRefund(ctx context.Context, id string, r provider.RefundRequest) (o pay.Outcome, found bool, lost *pay.Outcome) {
+	reply, lost := a.call(ctx, http.MethodGet, "/v1/payments/"+id+"/refunds", nil, "")
 	var list *[]refund
 	switch {
 	case lost != nil:
-		return provider.Asked(*lost)
+		return o, false, lost
 	case reply.Status != http.StatusOK:
-		return provider.Asked(*refused(reply))
+		return o, false, refused(reply)
 	case read(reply.Body, &list) != nil || list == nil:
-		return *provider.Broken()
+		return o, false, provider.Broken()
 	}
 	doubt := false
 	for _, back := range *list {
 		if back.Metadata.Reference == text(r.Reference) {
-			return a.refundOutcome(back, r)
+			return a.refundOutcome(back, r.Local), true, nil
 		}
 		local, ok := provider.Major(back.Amount.String(), string(r.Local.Currency))
 		doubt = doubt || back.Metadata.Reference == "" && (!ok || local == r.Local)
 	}
 	if doubt {
-		return pay.Outcome{Kind: pay.Unknown, Decline: "refund_without_reference"}
+		return provider.Unknown("refund_without_reference"), false, nil
 	}
-	return pay.Outcome{Kind: pay.Missing}
+	return pay.Outcome{Kind: pay.Missing}, false, nil
 }

@@ -215,3 +215,6 @@ func confirmation(hash func(string) string, form url.Values) provider.Notificati
 	}, "~")))
 	return providertest.Notify("application/x-www-form-urlencoded", []byte(form.Encode()))
 }
+
+// RefundNotification is of no refund: there is none.
+func (f *fake) RefundNotification(string, int) (n provider.Notification) { return n }

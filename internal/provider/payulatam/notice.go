@@ -87,7 +87,7 @@ func (c *client) Notices(_ context.Context, n provider.Notification) ([]pay.Noti
 		return nil, nil
 	default:
 		c.account.Strange("state_pol", state)
-		return nil, nil
+		o.Kind, o.Decline = pay.Unknown, "unknown_status"
 	}
 	return []pay.Notice{{
 		ID: strings.Join([]string{reference, state, value, currency}, ":"), Account: c.account.ID, Reference: reference, Outcome: o, Body: n.Body,

@@ -169,7 +169,7 @@ func TestConfirmationsEndInEachState(t *testing.T) {
 	var unmapped []string
 	c.account.Unmapped = func(word string) { unmapped = append(unmapped, word) }
 	for state, want := range map[string]pay.OutcomeKind{
-		"4": pay.Approved, "6": pay.Declined, "104": pay.Declined, "5": pay.Lapsed, "7": "", "14": "", "18": "", "99": "",
+		"4": pay.Approved, "6": pay.Declined, "104": pay.Declined, "5": pay.Lapsed, "7": "", "14": "", "18": "", "99": pay.Unknown,
 	} {
 		list, err := c.Notices(context.Background(), confirmation(hash, url.Values{
 			"merchant_id": {testMerchant}, "reference_sale": {"01M7ZBVYT4-1"}, "value": {"150.00"}, "currency": {"MXN"}, "state_pol": {state},

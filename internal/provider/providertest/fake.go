@@ -48,6 +48,9 @@ type Fake interface {
 	// signed. Each call is another notification of the same state, with the same
 	// id where the provider's ids are of the state.
 	Notification(reference string) provider.Notification
+	// RefundNotification is what it sends of a charge's refund, counted from 0. A
+	// fake whose provider sends none returns the zero value.
+	RefundNotification(reference string, n int) provider.Notification
 	// RefuseRefunds lets the refunds that follow be refused for good.
 	RefuseRefunds()
 	// MoveRefund brings a charge's refund, counted from 0, to an ending: Open, Paid

@@ -24,6 +24,24 @@ func (b *bench) notice(t *testing.T, reference string) pay.Notice {
 	return list[0]
 }
 
+// refundNotice lets the upstream notify us of a charge's refund, and returns what
+// that tells of ours.
+func (b *bench) refundNotice(t *testing.T, reference string, which int, ours string) pay.Notice {
+	t.Helper()
+	list, err := b.Notices(within(t), b.RefundNotification(reference, which))
+	if err != nil {
+		t.Fatalf("the notification of a refund: %v", err)
+	}
+	at := slices.IndexFunc(list, func(n pay.Notice) bool { return n.Refund == ours })
+	if at < 0 {
+		t.Fatalf("the notification tells nothing of the refund %s: %+v", ours, list)
+	}
+	if n := list[at]; n.ID == "" || n.Account != "acc" || len(n.Body) == 0 {
+		t.Errorf("the notice is %+v, want it of acc with an id and its body", n)
+	}
+	return list[at]
+}
+
 // early has the notification overtake the answer of the call.
 func (s Suite) early(t *testing.T, rail string) {
 	b := s.connect(t)

@@ -44,7 +44,8 @@ type Suite struct {
 	// RefundsLater says that an accepted refund is Awaiting first.
 	RefundsLater bool
 	// Looks tells the calls that only look, of a provider without idempotency that
-	// is asked before it is charged. The faults of a charge leave them alone.
+	// is asked before it is charged. The faults of a charge leave them alone, and
+	// some of a refund's do; for those nil is all that are GET.
 	Looks func(*http.Request) bool
 	// Settles is for how long the provider may not find a new charge. The suite's
 	// are that old when they are asked about.
@@ -56,6 +57,16 @@ type Suite struct {
 	// Nameless says where the documentation has refunds without a reference of
 	// ours: which of several parts a refund is, nobody knows but by their id.
 	Nameless string
+	// Untold says, with where the documentation leaves it out, that no notification
+	// tells what became of a refund, or that one tells of it and not of which.
+	Untold string
+	// KeyAlone says, with where the documentation leaves it out, that nobody can look
+	// whether a refund was made: repeated after the life of its idempotency key, it
+	// is made twice. The package's own tests prove what keeps it from being repeated.
+	KeyAlone string
+	// Beyond are the rails whose limits in the catalog the provider does not take,
+	// with where the documentation says so. Such a charge is refused here.
+	Beyond map[string]string
 	// BodyUnsigned says where the documentation has a signature that leaves the
 	// body out. The body must then make no difference to what is read.
 	BodyUnsigned string
@@ -84,6 +95,7 @@ func (s Suite) Run(t *testing.T) {
 			t.Run("cancel", func(t *testing.T) { s.cancel(t, rail) })
 			t.Run("endings", func(t *testing.T) { s.endings(t, rail) })
 			t.Run("refund", func(t *testing.T) { s.refund(t, rail) })
+			t.Run("limits", func(t *testing.T) { s.limits(t, rail) })
 		})
 	}
 	rail := s.Adapter.Rails[0]

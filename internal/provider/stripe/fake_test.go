@@ -55,12 +55,25 @@ func (f *fake) Notification(reference string) provider.Notification {
 		kind, of = "charge.dispute.created", c.disputed(false)
 	case c.hosted() && c.Ending == providertest.Expired:
 		kind, of = "checkout.session.expired", c.session(false)
+	case c.hosted() && c.Ending == providertest.Nonsense:
+		kind, of = "checkout.session.completed", c.session(false)
 	case c.Ending == providertest.Expired, c.Ending == providertest.Declined:
 		kind = "payment_intent.payment_failed"
 	case c.Ending == providertest.Canceled:
 		kind = "payment_intent.canceled"
 	}
 	return notification(fmt.Sprintf("evt_%d_%s", c.number, c.Ending), kind, of)
+}
+
+func (f *fake) RefundNotification(reference string, n int) provider.Notification {
+	f.Lock()
+	defer f.Unlock()
+	c := f.Must(reference)
+	kind := "refund.updated"
+	if c.Refunds[n].Ending == providertest.Declined {
+		kind = "refund.failed"
+	}
+	return notification(fmt.Sprintf("evt_re_%d_%d_%s", c.number, n, c.Refunds[n].Ending), kind, f.refund(c, n))
 }
 
 // notification is an event, signed.

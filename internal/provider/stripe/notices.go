@@ -62,6 +62,8 @@ func (p *Provider) Notices(ctx context.Context, n provider.Notification) ([]pay.
 		return p.sessionNotice(ctx, e, notice)
 	case "charge.dispute.created", "charge.dispute.updated", "charge.dispute.closed", "charge.dispute.funds_withdrawn":
 		return p.disputeNotice(ctx, e, notice)
+	case "refund.created", "refund.updated", "refund.failed", "charge.refund.updated":
+		return p.refundNotice(e, notice)
 	}
 	return nil, nil // about something else
 }
@@ -114,6 +116,20 @@ func (p *Provider) intentNotice(e event, n pay.Notice) ([]pay.Notice, error) {
 	if hosted {
 		n.Outcome.ProviderRef = "" // the session's is the one that we ask about
 	}
+	return told(n)
+}
+
+// refundNotice tells what became of a refund. One that had succeeded may fail
+// later: the shopper's bank sent it back.
+func (p *Provider) refundNotice(e event, n pay.Notice) ([]pay.Notice, error) {
+	var made refund
+	if err := json.Unmarshal(e.Data.Object, &made); err != nil {
+		return nil, fmt.Errorf("read the refund of an event: %w", err)
+	}
+	if n.Refund = made.Metadata[referenceKey]; n.Refund == "" {
+		return nil, nil
+	}
+	n.Outcome = p.refund(made)
 	return told(n)
 }
 

@@ -74,7 +74,7 @@ func Adapter() provider.Adapter {
 			{Name: "secretKey", Doc: "Dashboard, Developers, API keys: a secret key (sk_…), or a restricted one (rk_…) " +
 				"that may write PaymentIntents, Checkout Sessions, Customers and Refunds and read Disputes"},
 			{Name: "webhookSecret", Doc: "Dashboard, Developers, Webhooks: the endpoint's signing secret (whsec_…). The endpoint wants the events " +
-				"payment_intent.*, checkout.session.* and charge.dispute.*"},
+				"payment_intent.*, checkout.session.*, refund.* and charge.dispute.*"},
 		},
 		Rails: []string{
 			"pix.BRA", "boleto.BRA", "cash.oxxo.MEX", "spei.MEX",

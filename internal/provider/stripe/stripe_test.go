@@ -39,15 +39,23 @@ func samples() map[string]provider.Request {
 	return list
 }
 
+const eightDigits = "docs.stripe.com/currencies: an amount has up to eight digits"
+
 func suite(f func() *fake) providertest.Suite {
 	s := providertest.Suite{
 		Adapter: Adapter(), Credentials: credentials(), Charges: samples(),
 		New:    func(*testing.T) providertest.Fake { return f() },
 		Hosted: map[string]string{"boleto.BRA": "docs: Checkout, boleto"},
+		Beyond: map[string]string{
+			"spei.MEX": eightDigits, "card.ARG": eightDigits, "card.COL": eightDigits, "card.CRI": eightDigits,
+		},
 		Amounts: map[string][]money.Amount{
 			"pix.BRA":  {money.New(1, "BRL"), money.New(99_999_999, "BRL")}, // 0.01, and eight digits
 			"card.CHL": {money.New(1, "CLP"), money.New(99_999_999, "CLP")}, // no decimals
-			"card.PRY": {money.New(1, "PYG")},
+			"card.PRY": {money.New(1, "PYG"), money.New(99_999_999, "PYG")},
+			"card.CRI": {money.New(99_999_999, "CRC")},
+			"card.USA": {money.New(1, "USD"), money.New(99_999_999, "USD")},
+			"card.URY": {money.New(1, "UYU")},
 			"card.COL": {money.New(1, "COP"), money.New(123_456_00, "COP")}, // two decimals, whatever a shop prints
 			"spei.MEX": {money.New(1, "MXN")},
 		},

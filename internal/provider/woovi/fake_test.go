@@ -187,3 +187,17 @@ func signed(body []byte) provider.Notification {
 	return providertest.Notify("application/json", body, signatureHeader, providertest.Signed(crypto.SHA256, body),
 		hmacHeader, base64.StdEncoding.EncodeToString(providertest.MAC(sha1.New, testSecret, string(body))))
 }
+
+func (f *fake) RefundNotification(reference string, n int) provider.Notification {
+	f.Lock()
+	defer f.Unlock()
+	c := f.Must(reference)
+	event := "PIX_TRANSACTION_REFUND_SENT_CONFIRMED"
+	if c.Refunds[n].Ending == providertest.Declined {
+		event = "PIX_TRANSACTION_REFUND_SENT_REJECTED"
+	}
+	return signed(providertest.JSON(map[string]any{
+		"event": event, "originalTransaction": map[string]any{"endToEndId": c.bank()},
+		"refundTransaction": map[string]any{"endToEndId": c.refunds()[n]["endToEndId"], "value": c.Refunds[n].Local.Minor, "type": "REFUND"},
+	}))
+}

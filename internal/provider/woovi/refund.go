@@ -22,16 +22,12 @@ type refundReply struct {
 	EndToEndID    string `json:"endToEndId"`
 }
 
-func refundPath(r provider.RefundRequest) string {
-	return "/api/v1/charge/" + escape(r.Charge.Reference) + "/refund"
-}
-
 // Refund gives money back to whoever paid.
 func (c *client) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	if r.Local.Currency != brl || r.Local.Minor < 1 || r.Local.Minor > largest {
 		return pay.Outcome{Kind: pay.Errored, Decline: "unsupported"}
 	}
-	answer, failed := c.call(ctx, http.MethodPost, refundPath(r), refundRequest{
+	answer, failed := c.call(ctx, http.MethodPost, "/api/v1/charge/"+escape(r.Charge.Reference)+"/refund", refundRequest{
 		CorrelationID: r.Reference, Value: r.Local.Minor, Comment: provider.Exact(r.Reason, longestNote),
 	})
 	if failed != nil {
@@ -66,12 +62,31 @@ func (c *client) refused(ctx context.Context, r provider.RefundRequest, answer p
 
 // QueryRefund looks for a refund among all of its charge.
 func (c *client) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
-	answer, failed := c.call(ctx, http.MethodGet, refundPath(r), nil)
+	refunds, more, lost := c.refundsOf(ctx, r.Charge.Reference)
+	if lost != nil {
+		return *lost
+	}
+	for _, refund := range refunds {
+		if refund.CorrelationID == r.Reference {
+			return c.refunded(refund)
+		}
+	}
+	if more { // the documentation has no pages here; then this proves nothing
+		return provider.Unknown("more_pages")
+	}
+	return pay.Outcome{Kind: pay.Missing}
+}
+
+// refundsOf are the refunds of a charge, and whether there are more of them.
+func (c *client) refundsOf(ctx context.Context, reference string) (list []refundReply, more bool, lost *pay.Outcome) {
+	answer, failed := c.call(ctx, http.MethodGet, "/api/v1/charge/"+escape(reference)+"/refund", nil)
 	if failed != nil {
-		return provider.Unknown(failed.Decline)
+		o := provider.Asked(*failed)
+		return nil, false, &o
 	}
 	if !good(answer) {
-		return provider.Unknown(provider.Refused(answer.Status).Decline)
+		o := provider.Unknown(provider.Refused(answer.Status).Decline)
+		return nil, false, &o
 	}
 	var reply struct {
 		Refunds  *[]refundReply `json:"refunds"`
@@ -80,17 +95,9 @@ func (c *client) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.
 		} `json:"pageInfo"`
 	}
 	if json.Unmarshal(answer.Body, &reply) != nil || reply.Refunds == nil {
-		return provider.Unknown("broken_answer")
+		return nil, false, provider.Broken()
 	}
-	for _, refund := range *reply.Refunds {
-		if refund.CorrelationID == r.Reference {
-			return c.refunded(refund)
-		}
-	}
-	if reply.PageInfo.HasNextPage { // the documentation has no pages here; then this proves nothing
-		return provider.Unknown("more_pages")
-	}
-	return pay.Outcome{Kind: pay.Missing}
+	return *reply.Refunds, reply.PageInfo.HasNextPage, nil
 }
 
 func (c *client) refunded(r refundReply) pay.Outcome {
@@ -104,7 +111,7 @@ func (c *client) refunded(r refundReply) pay.Outcome {
 		o.Kind, o.Decline, o.Message = pay.Declined, "rejected", "the shopper's bank refused the refund"
 	default:
 		c.account.Strange("refund", r.Status)
-		o.Kind, o.Decline = pay.Unknown, "unknown_status"
+		o.Kind, o.Decline = pay.Unknown, unmapped
 	}
 	return o
 }

@@ -72,6 +72,9 @@ func (c *client) call(ctx context.Context, method, path string, body any) (provi
 	return provider.Do(c.account.Client, req)
 }
 
+// unmapped is the reason of an outcome whose word has no meaning here.
+const unmapped = "unknown_status"
+
 func good(r provider.Reply) bool { return r.Status >= 200 && r.Status < 300 }
 
 // absent reports whether an answer proves that what was asked for does not

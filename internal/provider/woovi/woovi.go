@@ -67,7 +67,7 @@ func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name: "woovi",
 		Fields: []provider.Field{
-			{Name: "appId", Doc: "Panel: API/Plugins, an API application, AppID. It needs the scopes CHARGE_POST, CHARGE_GET, CHARGE_GET_LIST, CHARGE_DELETE, CHARGE_REFUND_POST, CHARGE_REFUND_GET_LIST and TRANSACTION_GET. In the same place, webhooks for CHARGE_COMPLETED, CHARGE_EXPIRED and DISPUTE_* go to the account's notification URL"},
+			{Name: "appId", Doc: "Panel: API/Plugins, an API application, AppID. It needs the scopes CHARGE_POST, CHARGE_GET, CHARGE_GET_LIST, CHARGE_DELETE, CHARGE_REFUND_POST, CHARGE_REFUND_GET_LIST and TRANSACTION_GET. In the same place, webhooks for CHARGE_COMPLETED, CHARGE_EXPIRED, PIX_TRANSACTION_REFUND_SENT_* and DISPUTE_* go to the account's notification URL"},
 			{Name: "webhookSecrets", Optional: true, Doc: "Panel: API/Plugins, the webhooks, HMAC Secret Key of each, separated by spaces. Where given, a notification needs that signature too"},
 			{Name: "publicKey", Optional: true, Public: true, Doc: "GET /api/v1/webhook/public-keys: the keys that sign notifications (PEM, one after the other, or the Base64 of it). Without it, the key of the documentation"},
 		},
@@ -248,7 +248,7 @@ func (c *client) outcome(r provider.Request, answer provider.Reply) pay.Outcome 
 		o.Kind = pay.Lapsed
 	default:
 		c.account.Strange("charge", charge.Status)
-		o.Kind, o.Decline = pay.Unknown, "unknown_status"
+		o.Kind, o.Decline = pay.Unknown, unmapped
 	}
 	return o
 }
