@@ -22,7 +22,9 @@
 // pages say 31), so after keyLife a question is not asked any more.
 //
 // A refund is told of by a notification too: REFUND, REFUND_FAILED and
-// REFUNDED_REVERSED, under the refund's reference. Until then it is Awaiting.
+// REFUNDED_REVERSED, under the refund's reference. Until then it is Awaiting. No
+// call lists refunds either: one that was never answered is asked about by
+// repeating it, and not after keyLife, when it would pay out twice.
 //
 // # What was checked, and where
 //

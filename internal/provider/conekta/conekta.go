@@ -18,9 +18,12 @@
 //
 // A refund has no field for a reference of ours. Without their id a refund of
 // the whole is found by its amount, since there can be only one; a part of the
-// same amount is Unknown, and no refund of the amount is Missing. A refund that
-// is given twice because the key is not taken is refused where it would exceed
-// what was paid, and cannot be told apart otherwise.
+// same amount is Unknown, and no refund of the amount is Missing. A part that is
+// asked for again rests on its key alone: where the key is not taken, or forgotten,
+// it is refused where it would exceed what was paid, and cannot be told apart
+// otherwise. So the caller repeats one only where it was proved not to have been
+// made. For the same want of a name, order.refunded and order.partially_refunded do
+// not say which refund they are of, and are not read as one.
 //
 // # Cards
 //
@@ -35,8 +38,10 @@
 // DIGEST is the base64 of an RSA signature (PKCS #1 v1.5, SHA-256) of the body,
 // with a key that the account makes at /webhook_keys. There is no time in it:
 // an old notification only makes us ask for the order again, which is where all
-// that is told comes from. Disputes are order.charged_back; a chargeback's own
-// events name a charge and no order, and are left to the operator.
+// that is told comes from. Disputes are order.charged_back, and a chargeback's own
+// events (charge.chargeback.created, updated, under_review, won and lost) where they
+// name the order: their payload is in none of the pages, and one that is seen in
+// other people's tests has an order_id. One that does not is left to the operator.
 //
 // # Checked
 //
@@ -84,7 +89,7 @@ func Adapter() provider.Adapter {
 		Name: "conekta",
 		Fields: []provider.Field{
 			{Name: apiKey, Doc: "Panel › Desarrolladores › API Keys › private key (key_…)"},
-			{Name: webhookKey, Public: true, Doc: "public_key of the answer to POST /webhook_keys, in PEM; subscribe the order events"},
+			{Name: webhookKey, Public: true, Doc: "public_key of the answer to POST /webhook_keys, in PEM; subscribe the order events and charge.chargeback.*"},
 		},
 		Rails: []string{spei, oxxo, card},
 		Open:  open,

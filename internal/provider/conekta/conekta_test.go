@@ -240,6 +240,41 @@ func TestEventsOfOtherThingsTellNothing(t *testing.T) {
 	}
 }
 
+func TestChargebacksThatNameTheirOrder(t *testing.T) {
+	a, f, line := connect(t)
+	ctx := context.Background()
+	r := request(card)
+	a.Charge(ctx, r)
+	f.Move(r.Reference, providertest.Paid)
+	told := func(stage, order string) []pay.Notice {
+		list, err := a.Notices(ctx, event("1", "charge.chargeback."+stage, map[string]any{"object": "chargeback", "id": "dis_1", "charge_id": "1", "order_id": order}))
+		if err != nil {
+			t.Fatalf("%s: %v", stage, err)
+		}
+		return list
+	}
+	ids := map[string]bool{}
+	for stage, want := range map[string]pay.Notice{
+		"created": {Dispute: true}, "updated": {Dispute: true}, "under_review": {Dispute: true}, "won": {Ruling: pay.DisputeWon}, "lost": {Ruling: pay.DisputeLost},
+	} {
+		list := told(stage, f.Charges[0].id)
+		if len(list) != 1 || list[0].Dispute != want.Dispute || list[0].Ruling != want.Ruling || list[0].Reference != r.Reference || list[0].Outcome.Message == "" {
+			t.Errorf("%s: %+v, want %+v", stage, list, want)
+			continue
+		}
+		ids[list[0].ID] = true
+	}
+	if len(ids) != 5 || len(line.Unmapped()) != 0 {
+		t.Errorf("want five ids and no strange word: %v, %v", ids, line.Unmapped())
+	}
+	if list := told("moved", f.Charges[0].id); len(list) != 0 || len(line.Unmapped()) != 1 {
+		t.Errorf("a new stage: %+v, told of %v", list, line.Unmapped())
+	}
+	if list := told("won", ""); len(list) != 0 {
+		t.Errorf("without its order: %+v", list)
+	}
+}
+
 func TestOrdersMadeElsewhereAreNotOurs(t *testing.T) {
 	a, f, _ := connect(t)
 	r := request(spei)

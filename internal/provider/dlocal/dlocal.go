@@ -19,10 +19,15 @@
 // Not checked, since only an account can tell:
 //   - how long X-Idempotency-Key is remembered. A charge that comes after that
 //     meets "order id is duplicated" (5009), and becomes a question;
-//   - whether a payment that is read again still carries its ticket, and whether
-//     its list of refunds names them. One that cannot be told apart is Unknown,
-//     never missing. The address of the search by order_refund_id is in none of
-//     the excerpts, so it is not used;
+//   - whether a payment that is read again still carries its ticket and a list of
+//     its refunds. A refund's description is in its object (reference: The refund
+//     object), order_refund_id in older sources alone; one that cannot be told apart
+//     is Unknown, never missing, and whether it was made is for the idempotency key
+//     to tell. The address of the search by order_refund_id is in none of the
+//     excerpts, so it is not used;
+//   - which fields a refund's notification has: "not all of them are necessarily
+//     sent" (docs: Refunds). Where our reference or the amount is missing, the
+//     refund is asked for;
 //   - whether X-Date of a notification is of its first try or of this one: see
 //     maxAge;
 //   - the paths for ending a payment (the reference has "Cancel a cash payment";

@@ -17,7 +17,10 @@
 // merchant_refund_code is "not enforced as unique" (refund report). We look for
 // ours first; what remains is two calls for the same refund at the same moment,
 // which the lease of a claim keeps apart. The code has room for 20 characters, so
-// a longer reference of ours is hashed.
+// a longer reference of ours is hashed; it stands whole in the description. By that
+// one a notification of refunds, which names the payment alone and comes when one is
+// pending and when it is confirmed (guide: refund a Pix Automático payment), is told
+// of each that is ours.
 //
 // Not checked, since only an account can tell:
 //   - the code of a payment that is not there: the excerpts of the list of codes

@@ -24,8 +24,10 @@
 // nobody can pay, since its code or page went to nobody but us.
 //
 // A refund has our reference in its metadata, which the OpenAPI document gives
-// to requests and answers and the reference pages do not mention. A refund
-// without it, of the same amount, makes the answer Unknown and not Missing.
+// to requests and answers and the reference pages do not mention. It is looked for
+// before it is made, since a key may be forgotten. A refund without it, of the same
+// amount, makes the answer Unknown and not Missing; whether it is ours is then for
+// the key to tell.
 //
 // # A page has many tries
 //
@@ -42,6 +44,9 @@
 // said whether with a new time; so five days are taken for its age, since an old
 // one only makes us ask again. sdk-java#420 tells of test accounts whose real
 // notifications fail the check: those are refused, and questions find out.
+//
+// What became of a refund is in the refunds of the payment, of which a notification
+// comes when one moves; the ones with our reference are told.
 //
 // # Checked
 //

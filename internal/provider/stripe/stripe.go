@@ -17,7 +17,9 @@
 // It is in the metadata of whatever is made, and it is the Idempotency-Key of
 // the call that makes it. Stripe keeps a key for at least 24 hours and then
 // forgets it: after that only a question says whether there was a charge, and
-// the caller asks before it charges again.
+// the caller asks before it charges again. A refund is looked for among all of its
+// payment before it is made, since it may be asked for again after days. What
+// became of it is told by the refund's own events, which hold its metadata.
 //
 // Query under our reference lists what was created since the payment was and
 // compares metadata. That is a proof: lists tell at once of what was made, which
@@ -33,7 +35,8 @@
 // Session, Refund, Dispute and errors: Stripe's OpenAPI document of the version
 // below, as published in stripe/openapi, and every request that this package
 // makes is played against stripe-mock, which validates it by that document.
-// Idempotency keys, the freshness of search and lists, eight digits of an amount,
+// Idempotency keys, the freshness of search and lists, eight digits of an amount
+// (more of a few currencies; a larger one is refused by Stripe and charges nobody),
 // boletos without refunds, refunds of bank transfers (to the shopper's bank,
 // whose details Stripe may have to ask for by e-mail; 45 days), the days of a
 // voucher, the signature of notifications: docs.stripe.com.

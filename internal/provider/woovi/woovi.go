@@ -9,7 +9,10 @@
 // its customers. The signature thus proves who sent it, and not whose charge it
 // tells of: anybody with an account there could have a charge of their own,
 // under our reference, announced to our address. What a notification tells is
-// therefore asked at our account before it is believed, and its body is not.
+// therefore asked at our account before it is believed, and its body is not. That
+// goes for refunds too (PIX_TRANSACTION_REFUND_SENT_*, and the older
+// TRANSACTION_REFUND_RECEIVED): an event has the bank's numbers of the refund and of
+// the payment, and the charge's own list of refunds says which of ours it is.
 //
 // Checked in the repositories woovibr/woovi-developers (OpenAPI document
 // src/swaggers/woovi.json; docs/concepts, docs/refund, docs/webhook; the state
