@@ -63,7 +63,7 @@ type Provider interface {
 	// Query asks what became of a charge, under our reference. pay.Missing is
 	// proof that the provider never had it. A question that got no answer is
 	// Unknown, never Errored or Unavailable, which would say that there is no
-	// charge: see Asked.
+	// charge: see pay.Outcome.Asked.
 	Query(ctx context.Context, r Request) pay.Outcome
 	// Refund gives money of a charge back. Called twice with one reference it
 	// refunds once. Approved: the shopper has it, or will have it for certain;

@@ -80,16 +80,6 @@ func Broken() *pay.Outcome {
 	return &o
 }
 
-// Asked is the outcome of a question. That it was refused, or never arrived,
-// proves nothing of what it was about: whoever takes it for an answer charges
-// somebody twice.
-func Asked(o pay.Outcome) pay.Outcome {
-	if o.Kind == pay.Errored || o.Kind == pay.Unavailable {
-		o.Kind = pay.Unknown
-	}
-	return o
-}
-
 // Ended is what a cancel may say, of how a charge stands: what nobody can pay any
 // more has lapsed.
 func Ended(o pay.Outcome) pay.Outcome {

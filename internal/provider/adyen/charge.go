@@ -160,7 +160,7 @@ func (p *Provider) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	if r.Now.Sub(r.Sent) > keyLife {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "too_old_to_ask"}
 	}
-	return provider.Asked(p.Charge(ctx, r))
+	return p.Charge(ctx, r).Asked()
 }
 
 // Cancel expires a link. A Pix code and a voucher cannot be called back.

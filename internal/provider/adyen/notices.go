@@ -142,12 +142,12 @@ func (p *Provider) refunded(i item) pay.Notice {
 // that failed.
 func (p *Provider) authorised(i item) (o pay.Outcome, ok bool) {
 	switch i.Success {
-	case "true":
-	default:
-		return p.unclear(i), true
+	case "true": // below
 	case "false":
 		o = pay.Outcome{Kind: pay.Declined, Decline: "refused", Message: "the shopper's bank declined the payment", ProviderRef: i.Ref}
 		return o, !card(i.Method)
+	default:
+		return p.unclear(i), true
 	}
 	o = pay.Outcome{Kind: pay.Unknown, ProviderRef: i.Ref, Decline: "broken_answer"}
 	if o.Local, ok = i.Amount.local(); ok {

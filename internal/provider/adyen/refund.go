@@ -53,5 +53,5 @@ func (p *Provider) QueryRefund(ctx context.Context, r provider.RefundRequest) pa
 	if r.Sent.IsZero() || r.Charge.Now.Sub(r.Sent) > keyLife { // a second refund, for all that Adyen knows
 		return provider.Unknown("too_old_to_ask")
 	}
-	return provider.Asked(p.Refund(ctx, r))
+	return p.Refund(ctx, r).Asked()
 }

@@ -75,7 +75,7 @@ func one(reply provider.Reply) (order, *pay.Outcome) {
 func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	o, lost := a.ask(ctx, r)
 	if lost != nil {
-		return provider.Asked(*lost)
+		return lost.Asked()
 	}
 	return a.outcome(o, r.Rail, r.PageURL)
 }

@@ -120,7 +120,7 @@ func (a *account) refundOutcome(done refund, r provider.RefundRequest) pay.Outco
 func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	o, lost := a.ask(ctx, r.Charge)
 	if lost != nil {
-		return provider.Asked(*lost)
+		return lost.Asked()
 	}
 	list, all := o.refunds()
 	for _, done := range list {

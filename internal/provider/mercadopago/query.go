@@ -53,7 +53,7 @@ func (a *account) payment(ctx context.Context, id string) (payment, *pay.Outcome
 // asked is the outcome of a question. That it was refused proves nothing of what
 // it was about.
 func asked(o pay.Outcome) pay.Outcome {
-	return usable(provider.Asked(o))
+	return usable(o.Asked())
 }
 
 // notFound is proof only in the provider's own words, and not a gateway's.

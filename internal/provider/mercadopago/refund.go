@@ -116,18 +116,18 @@ func (a *account) refundOutcome(back refund, want money.Amount) pay.Outcome {
 func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	id, lost := a.refundable(ctx, r.Charge)
 	if lost != nil {
-		return provider.Asked(*lost)
+		return lost.Asked()
 	}
 	if isID(r.RefundRef) {
 		reply, lost := a.call(ctx, http.MethodGet, "/v1/payments/"+id+"/refunds/"+url.PathEscape(r.RefundRef), nil, "")
 		var back refund
 		switch {
 		case lost != nil:
-			return provider.Asked(*lost)
+			return lost.Asked()
 		case reply.Status == http.StatusNotFound:
 			return *notFound(reply)
 		case reply.Status != http.StatusOK:
-			return provider.Asked(*refused(reply))
+			return refused(reply).Asked()
 		case read(reply.Body, &back) != nil || string(back.ID) != r.RefundRef:
 			return *provider.Broken()
 		}
@@ -135,7 +135,7 @@ func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay
 	}
 	o, _, lost := a.findRefund(ctx, id, r)
 	if lost != nil {
-		return provider.Asked(*lost)
+		return lost.Asked()
 	}
 	return o
 }
