@@ -145,6 +145,7 @@ func (a *App) refundAt(ctx context.Context, c pay.Claim, call func(provider.Prov
 	defer cancel()
 	return call(upstream, ctx, provider.RefundRequest{
 		Reference: c.Reference(), RefundRef: c.Call.Ref, Charge: a.request(p, attempt), Local: c.Local, Reason: c.Reason,
+		Sent: c.Call.SentAt(),
 	}), nil
 }
 

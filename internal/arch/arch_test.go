@@ -52,7 +52,7 @@ var layers = map[string]layer{
 	"internal/provider/adapters":     {"provider provider/adyen provider/conekta provider/dlocal provider/ebanx provider/mercadopago provider/payulatam provider/stripe provider/woovi", "the list names every adapter and knows nothing of them"},
 	"internal/provider/conekta":      {"money pay provider", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/mercadopago":  {"money pay provider", "an adapter speaks to one provider and knows no other"},
-	"internal/provider/providertest": {"money pay provider", "the suite sees an adapter as the cascade does"},
+	"internal/provider/providertest": {"money pay provider catalog", "the suite sees an adapter as the cascade does, and knows the rails"},
 	"internal/provider/payulatam":    {"money pay provider", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/woovi":        {"money pay provider", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/adyen":        {"money pay provider", "an adapter speaks to one provider and knows no other"},

@@ -64,7 +64,7 @@ func (p Payment) Refund(n NewRefund, have ledger.Balances, now time.Time) (Payme
 	p = p.written(from, now)
 	claim := p.claim(n.ID, UserDispute, ClaimPending, n.Amount, parts.USD, PartyMerchant, now)
 	claim.Reason, claim.Silent, claim.Parts, claim.Frozen, claim.Attempt = n.Reason, n.Simulated, parts, parts.held(), p.captured()
-	claim.Call = RefundCall{State: Sending, Round: 1, Tries: 1, To: ClaimApproved}
+	claim.Call = RefundCall{State: Sending, Round: 1, Tries: 1, Sent: now.UnixMicro(), To: ClaimApproved}
 	claim.DueAt = now.Add(callLease)
 	change := Change{Transfers: moving(claim.transfer("freeze", ledger.RefundFreeze, now,
 		ledger.Posting{Account: ledger.Available, Amount: -available},

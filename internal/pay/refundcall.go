@@ -12,11 +12,21 @@ type RefundCall struct {
 	Round int         `json:"round,omitempty"` // counts refusals: a new round is a new refund to the provider
 	Tries int         `json:"tries,omitempty"` // calls and questions so far, of this round
 	Ref   string      `json:"ref,omitempty"`   // the provider's id of the refund
+	Sent  int64       `json:"sent,omitempty"`  // when this round was first told, microseconds UTC; 0: not kept
 	To    ClaimStatus `json:"to,omitempty"`    // what the claim becomes once the provider confirms
 }
 
 // maxRefundPause is the longest time between two questions about a refund.
 const maxRefundPause = time.Hour
+
+// SentAt is when this round's refund was first asked for; the zero time where that
+// was not kept.
+func (r RefundCall) SentAt() time.Time {
+	if r.Sent == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(r.Sent).UTC()
+}
 
 // Calling reports whether a refund at the provider is under way.
 func (c Claim) Calling() bool { return c.Call.State != "" && !c.Status.Terminal() }
@@ -45,7 +55,7 @@ func ParseRefundReference(ref string) (claim string, round int, ok bool) {
 // the provider confirms.
 func (c Claim) send(to ClaimStatus, actor, note string, now time.Time) (Claim, Change) {
 	c = c.written(now)
-	c.Call = RefundCall{State: Sending, Round: c.Call.Round + 1, Tries: 1, To: to}
+	c.Call = RefundCall{State: Sending, Round: c.Call.Round + 1, Tries: 1, Sent: now.UnixMicro(), To: to}
 	c.DueAt = now.Add(callLease)
 	c = c.step(actor, note, now)
 	return c, Change{Claims: []Claim{c}}

@@ -3,7 +3,10 @@ package provider
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -19,6 +22,16 @@ type Adapter struct {
 	//
 	// Errors: *FieldError for a credential that cannot be one.
 	Open func(Account) (Provider, error)
+}
+
+// Rails lists the rails of an adapter's table: one that goes first, and the others
+// in order.
+func Rails[M any](table map[string]M, first string) []string {
+	list := slices.Sorted(maps.Keys(table))
+	if at := slices.Index(list, first); at > 0 {
+		list = slices.Insert(slices.Delete(list, at, at+1), 0, first)
+	}
+	return list
 }
 
 // Field is one credential.
@@ -52,6 +65,40 @@ type Account struct {
 	Now             func() time.Time // for signatures that have an age
 	// Unmapped is told each status word that the adapter has no meaning for.
 	Unmapped func(word string)
+}
+
+// Credential is one of the account's, which has so many characters at the most.
+//
+// Errors: *FieldError where it is missing or cannot be one.
+func (a Account) Credential(name string, most int) (string, error) {
+	value := a.Credentials[name]
+	switch {
+	case value == "":
+		return "", &FieldError{Field: name, Reason: "it is missing"}
+	case !Plain(value, most):
+		return "", &FieldError{Field: name, Reason: fmt.Sprintf("it has a space, a character that no credential has, or more than %d of them", most)}
+	}
+	return value, nil
+}
+
+// Base is the provider's address: its own of the environment, or what the account
+// has in place of it.
+func (a Account) Base(test, live string) string {
+	switch {
+	case a.BaseURL != "":
+		return strings.TrimSuffix(a.BaseURL, "/")
+	case a.Live:
+		return live
+	}
+	return test
+}
+
+// Strange tells of a word of the provider's that we have no meaning for; of says
+// what the word is of.
+func (a Account) Strange(of, word string) {
+	if a.Unmapped != nil {
+		a.Unmapped(of + ": " + Printable(word, 64))
+	}
 }
 
 // Checker is a provider that can prove its credentials with a call that costs

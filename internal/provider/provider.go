@@ -50,6 +50,7 @@ type RefundRequest struct {
 	RefundRef string       // the provider's, once it is known
 	Charge    Request      // what it gives back, in full or in part
 	Local     money.Amount // how much of it
+	Sent      time.Time    // when it was first asked for, in the clock of Charge.Now; zero: not known
 	Reason    string
 }
 
@@ -60,7 +61,9 @@ type Provider interface {
 	// Charge asks for the money. Called twice with one reference it charges once.
 	Charge(ctx context.Context, r Request) pay.Outcome
 	// Query asks what became of a charge, under our reference. pay.Missing is
-	// proof that the provider never had it.
+	// proof that the provider never had it. A question that got no answer is
+	// Unknown, never Errored or Unavailable, which would say that there is no
+	// charge: see pay.Outcome.Asked.
 	Query(ctx context.Context, r Request) pay.Outcome
 	// Refund gives money of a charge back. Called twice with one reference it
 	// refunds once. Approved: the shopper has it, or will have it for certain;
@@ -68,7 +71,7 @@ type Provider interface {
 	// Errored and Unavailable prove that it was not done this time.
 	Refund(ctx context.Context, r RefundRequest) pay.Outcome
 	// QueryRefund asks what became of a refund, under our reference. pay.Missing
-	// is proof that the provider never had it.
+	// is proof that the provider never had it; no answer is Unknown, as of Query.
 	QueryRefund(ctx context.Context, r RefundRequest) pay.Outcome
 	// Notices reads a notification: what it tells of our charges, nothing where
 	// it is about something else. A provider that only says that something moved

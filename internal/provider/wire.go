@@ -1,7 +1,9 @@
 package provider
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -46,6 +48,50 @@ func Do(client *http.Client, req *http.Request) (Reply, *pay.Outcome) {
 		return Reply{}, &pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
 	}
 	return Reply{res.StatusCode, res.Header, body}, nil
+}
+
+// NewRequest is a call with a JSON body, or with none where it is nil. The outcome
+// is of one that cannot be written, which proves that it never left.
+func NewRequest(ctx context.Context, method, address string, body any) (*http.Request, *pay.Outcome) {
+	var sent io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return nil, &pay.Outcome{Kind: pay.Errored, Decline: "bad_request"}
+		}
+		sent = bytes.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, sent)
+	if err != nil {
+		return nil, &pay.Outcome{Kind: pay.Errored, Decline: "bad_address"}
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return req, nil
+}
+
+// Unknown is an outcome that nobody knows, and why.
+func Unknown(reason string) pay.Outcome { return pay.Outcome{Kind: pay.Unknown, Decline: reason} }
+
+// Broken is the outcome of an answer that cannot be understood.
+func Broken() *pay.Outcome {
+	o := Unknown("broken_answer")
+	return &o
+}
+
+// Ended is what a cancel may say, of how a charge stands: what nobody can pay any
+// more has lapsed.
+func Ended(o pay.Outcome) pay.Outcome {
+	switch o.Kind {
+	case pay.Approved, pay.Lapsed:
+		return o
+	case pay.Declined, pay.Missing:
+		return pay.Outcome{Kind: pay.Lapsed, Decline: o.Decline, ProviderRef: o.ProviderRef}
+	case pay.Awaiting:
+		o.Decline = "not_canceled"
+	}
+	return pay.Outcome{Kind: pay.Unknown, Decline: o.Decline, ProviderRef: o.ProviderRef}
 }
 
 // Refused is the outcome of an answer that says nothing of the charge itself:

@@ -22,7 +22,9 @@
 // pages say 31), so after keyLife a question is not asked any more.
 //
 // A refund is told of by a notification too: REFUND, REFUND_FAILED and
-// REFUNDED_REVERSED, under the refund's reference. Until then it is Awaiting.
+// REFUNDED_REVERSED, under the refund's reference. Until then it is Awaiting. No
+// call lists refunds either: one that was never answered is asked about by
+// repeating it, and not after keyLife, when it would pay out twice.
 //
 // # What was checked, and where
 //
@@ -75,41 +77,35 @@ func Adapter() provider.Adapter {
 
 // Provider is a merchant account at Adyen.
 type Provider struct {
-	account  string
+	provider.Account
 	base     string
 	key      string
 	merchant string
 	hmac     []byte
-	client   *http.Client
-	unmapped func(string)
 }
 
 func open(a provider.Account) (provider.Provider, error) {
-	c := a.Credentials
-	p := &Provider{
-		account: a.ID, base: test, key: c["apiKey"], merchant: c["merchantAccount"], client: a.Client, unmapped: a.Unmapped,
+	key, err := a.Credential("apiKey", 4096)
+	if err != nil {
+		return nil, err
 	}
-	prefix := c["livePrefix"]
+	merchant, err := a.Credential("merchantAccount", 80)
 	switch {
-	case a.BaseURL != "":
-		p.base = strings.TrimSuffix(a.BaseURL, "/")
-	case a.Live && (prefix == "" || strings.Trim(prefix, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-") != ""):
-		return nil, &provider.FieldError{Field: "livePrefix", Reason: "a live account needs it: letters, digits and hyphens"}
-	case a.Live:
-		p.base = "https://" + prefix + "-checkout-live.adyenpayments.com/checkout/v71"
-	}
-	if !plain(p.key, 4096) {
-		return nil, &provider.FieldError{Field: "apiKey", Reason: "it has to be printable and without spaces"}
-	}
-	if !plain(p.merchant, 80) || strings.Contains(p.merchant, ":") {
+	case err != nil:
+		return nil, err
+	case strings.Contains(merchant, ":"): // which joins what is signed
 		return nil, &provider.FieldError{Field: "merchantAccount", Reason: "it has to be the account's code"}
 	}
-	key, err := hex.DecodeString(c["hmacKey"])
-	if err != nil || len(key) != 32 {
+	secret, err := hex.DecodeString(a.Credentials["hmacKey"])
+	if err != nil || len(secret) != 32 {
 		return nil, &provider.FieldError{Field: "hmacKey", Reason: "it has to be 64 hexadecimal digits"}
 	}
-	p.hmac = key
-	return p, nil
+	prefix := a.Credentials["livePrefix"]
+	if a.Live && a.BaseURL == "" && (prefix == "" || strings.Trim(prefix, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-") != "") {
+		return nil, &provider.FieldError{Field: "livePrefix", Reason: "a live account needs it: letters, digits and hyphens"}
+	}
+	base := a.Base(test, "https://"+prefix+"-checkout-live.adyenpayments.com/checkout/v71")
+	return &Provider{Account: a, base: base, key: key, merchant: merchant, hmac: secret}, nil
 }
 
 // Check lists the account's payment methods.
@@ -129,15 +125,4 @@ func (p *Provider) Check(ctx context.Context) error {
 		return errors.New("the API key has no right to the merchant account")
 	}
 	return errors.New("the provider cannot be asked now: " + f.outcome.Decline)
-}
-
-// plain reports whether a text is printable ASCII without spaces, as ids, keys
-// and words are.
-func plain(text string, most int) bool {
-	for _, c := range []byte(text) {
-		if c <= ' ' || c > '~' {
-			return false
-		}
-	}
-	return text != "" && len(text) <= most
 }

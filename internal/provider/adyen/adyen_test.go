@@ -43,6 +43,7 @@ func suite() providertest.Suite {
 		Adapter: Adapter(), Credentials: credentials(), Charges: samples(), Hosted: map[string]string{},
 		New:          func(*testing.T) providertest.Fake { return newFake() },
 		Blind:        "Checkout API v71: no call finds a payment by reference, or tells how it stands",
+		KeyAlone:     "Checkout API v71: no call lists the refunds of a payment",
 		RefundsLater: true,
 		Without: map[providertest.Ending]string{
 			providertest.Expired:  "a link that expires is told of by no event; codes and vouchers are tested here",
@@ -93,29 +94,18 @@ func TestHostedRails(t *testing.T) {
 type bench struct {
 	*Provider
 	*fake
-	line  *providertest.Line
-	words []string // that nobody knew
+	line *providertest.Line
 }
 
 func connect(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{fake: newFake()}
-	b.line = providertest.Connect(t, b.fake)
-	p, err := open(provider.Account{
-		ID: "acc", BaseURL: b.line.URL, Credentials: credentials(), Client: b.line.Client(), Unmapped: func(word string) { b.words = append(b.words, word) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.Provider = p.(*Provider)
+	b.Provider, b.line = providertest.OpenAccount[*Provider](t, Adapter(), credentials(), b.fake)
 	return b
 }
 
 func request(rail, reference string) provider.Request {
-	r := samples()[rail]
-	r.Rail, r.Reference, r.PageURL = rail, reference, providertest.Page
-	r.Created, r.Sent, r.Now, r.Expires = providertest.Noon, providertest.Noon, providertest.Noon, providertest.Noon.Add(30*time.Minute)
-	return r
+	return providertest.Under(samples()[rail], rail, reference)
 }
 
 func ctx() context.Context { return context.Background() }
@@ -258,6 +248,23 @@ func TestAnOldChargeIsNotAskedAbout(t *testing.T) {
 	}
 }
 
+func TestAnOldRefundIsNotRepeated(t *testing.T) {
+	b := connect(t)
+	r := request("pix.BRA", "01M7ZBACK-1")
+	r.ProviderRef = b.Charge(ctx(), r).ProviderRef
+	q := provider.RefundRequest{Reference: "01M7ZCLAIM-1", Charge: r, Local: r.Local, Sent: r.Now}
+	b.line.Fail(providertest.BrokenAfter)
+	if o := b.Refund(ctx(), q); o.Kind != pay.Unknown {
+		t.Fatalf("the answer is lost: %+v", o)
+	}
+	b.line.Fail(providertest.NoFault)
+	b.Forget()
+	q.Charge.Now = q.Sent.Add(keyLife + time.Second)
+	if o := b.QueryRefund(ctx(), q); o.Kind != pay.Unknown || len(b.Books()[0].Refunds) != 1 {
+		t.Errorf("after the key's life: %+v, and the upstream gave back %v", o, b.Books()[0].Refunds)
+	}
+}
+
 // A refund needs the payment's own reference, which its notification brings.
 func TestARefundBeforeThePaymentIsToldOf(t *testing.T) {
 	b := connect(t)
@@ -280,8 +287,8 @@ func TestRefusalsByCode(t *testing.T) {
 	} {
 		b := connect(t)
 		o := b.refusal(code)
-		if o.Kind != pay.Declined || o.Code != want.Code || o.Soft != want.Soft || o.Decline == "" || o.Message == "" || (code == "999") != (len(b.words) > 0) {
-			t.Errorf("%s: %+v, want %+v; told of %v", code, o, want, b.words)
+		if o.Kind != pay.Declined || o.Code != want.Code || o.Soft != want.Soft || o.Decline == "" || o.Message == "" || (code == "999") != (len(b.line.Unmapped()) > 0) {
+			t.Errorf("%s: %+v, want %+v; told of %v", code, o, want, b.line.Unmapped())
 		}
 	}
 }
@@ -346,7 +353,7 @@ func FuzzNotices(f *testing.F) {
 	f.Add(notification(object{"eventCode": "AUTHORISATION", "success": "true", "pspReference": "P1", "merchantReference": "X-1",
 		"amount": object{"value": int64(1), "currency": "BRL"}}).Body)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		p := &Provider{merchant: merchant, unmapped: func(string) {}}
+		p := &Provider{merchant: merchant}
 		if list, err := p.Notices(ctx(), provider.Notification{Body: body}); len(list) != 0 && err != nil {
 			t.Errorf("%v with %d notices", err, len(list))
 		}

@@ -137,8 +137,8 @@ func (p *Provider) body(r provider.Request) map[string]any {
 	if r.Country == "BRA" {
 		set("socialSecurityNumber", r.Buyer.Document)
 	}
-	if first, last, _ := strings.Cut(strings.TrimSpace(r.Buyer.Name), " "); first != "" {
-		body["shopperName"] = map[string]string{"firstName": clean(first, 80), "lastName": clean(strings.TrimSpace(last), 80)}
+	if first, last := provider.Names(r.Buyer.Name); first != "" {
+		body["shopperName"] = map[string]string{"firstName": provider.Printable(first, 80), "lastName": provider.Printable(last, 80)}
 	}
 	return body
 }
@@ -154,15 +154,13 @@ func (p *Provider) Query(ctx context.Context, r provider.Request) pay.Outcome {
 			return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
 		case f == nil:
 			return p.link(l, r)
-		case f.outcome.Kind == pay.Unavailable:
-			return f.outcome
 		}
 		return pay.Outcome{Kind: pay.Unknown, Decline: f.outcome.Decline}
 	}
 	if r.Now.Sub(r.Sent) > keyLife {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "too_old_to_ask"}
 	}
-	return p.Charge(ctx, r)
+	return p.Charge(ctx, r).Asked()
 }
 
 // Cancel expires a link. A Pix code and a voucher cannot be called back.

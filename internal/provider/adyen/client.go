@@ -1,7 +1,6 @@
 package adyen
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,25 +20,15 @@ type failure struct {
 const inProgress = "704"
 
 func (p *Provider) call(ctx context.Context, verb, path string, body any, key string, into any) *failure {
-	text := []byte(nil)
-	if body != nil {
-		var err error
-		if text, err = json.Marshal(body); err != nil {
-			return &failure{outcome: pay.Outcome{Kind: pay.Errored, Decline: "bad_request"}}
-		}
-	}
-	req, err := http.NewRequestWithContext(ctx, verb, p.base+path, bytes.NewReader(text))
-	if err != nil {
-		return &failure{outcome: pay.Outcome{Kind: pay.Errored, Decline: "bad_address"}}
+	req, unsent := provider.NewRequest(ctx, verb, p.base+path, body)
+	if unsent != nil {
+		return &failure{outcome: *unsent}
 	}
 	req.Header.Set("X-API-Key", p.key)
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
 	if key != "" {
 		req.Header.Set("Idempotency-Key", key)
 	}
-	reply, broken := provider.Do(p.client, req)
+	reply, broken := provider.Do(p.Client, req)
 	if broken != nil {
 		return &failure{outcome: *broken}
 	}
@@ -67,7 +56,7 @@ func failed(r provider.Reply) *failure {
 	if json.Unmarshal(r.Body, &e) != nil || e.Type == "" {
 		return f
 	}
-	if plain(e.Code, 20) {
+	if provider.Plain(e.Code, 20) {
 		f.outcome.Decline = "error_" + e.Code
 	}
 	switch r.Status {

@@ -1,7 +1,6 @@
 package adyen
 
 import (
-	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -10,7 +9,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -27,17 +25,9 @@ type object = map[string]any
 
 // fake is Adyen, as far as its documentation goes and we use it.
 type fake struct {
-	mu       sync.Mutex // owns what follows
-	next     providertest.Ending
-	charges  []*charge
-	saved    map[string]saved // by Idempotency-Key
-	seen     []object         // the bodies that were posted
-	accepted string           // the status of refunds
-}
-
-type saved struct {
-	status int
-	body   object
+	providertest.Frame[*charge]
+	seen     []object // the bodies that were posted
+	accepted string   // the status of refunds
 }
 
 // charge is a payment, or a link with the payment that is made on it.
@@ -47,43 +37,15 @@ type charge struct {
 	method string // "" of a link
 }
 
-func newFake() *fake {
-	return &fake{next: providertest.Open, saved: map[string]saved{}, accepted: "received"}
-}
-
-func (f *fake) Next(e providertest.Ending) { f.mu.Lock(); defer f.mu.Unlock(); f.next = e }
-func (f *fake) RefuseRefunds()             {}
-
-func (f *fake) Move(reference string, e providertest.Ending) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.of(reference).Ending = e
-}
-
-func (f *fake) Books() (list []providertest.Entry) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, c := range f.charges {
-		list = append(list, c.Entry)
-	}
-	return list
-}
-
-func (f *fake) of(reference string) *charge {
-	i := slices.IndexFunc(f.charges, func(c *charge) bool { return c.Reference == reference })
-	if i < 0 {
-		panic("the fake has no charge " + reference)
-	}
-	return f.charges[i]
-}
+func newFake() *fake { return &fake{accepted: "received"} }
 
 func (c *charge) psp() string  { return fmt.Sprintf("QFQTPCQ8HXSKGK8%d", c.number) }
 func (c *charge) link() string { return fmt.Sprintf("PLE83C39B0A0DE0C%d", c.number) }
 
 func (f *fake) Notification(reference string) provider.Notification {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c := f.of(reference)
+	f.Lock()
+	defer f.Unlock()
+	c := f.Must(reference)
 	i := object{
 		"eventCode": "AUTHORISATION", "success": "true", "pspReference": c.psp(), "merchantReference": c.Reference, "amount": wire(c.Local),
 		"paymentMethod": c.method, "reason": "", "eventDate": "2026-11-21T13:00:00+01:00",
@@ -96,6 +58,8 @@ func (f *fake) Notification(reference string) provider.Notification {
 		i["success"], i["reason"] = "false", "Refused"
 	case providertest.Expired:
 		i["eventCode"] = "OFFER_CLOSED"
+	case providertest.Nonsense:
+		i["success"] = "perhaps"
 	case providertest.WrongAmount:
 		a := wire(c.Local)
 		a["value"] = a["value"].(int64) - factor(c.Local)
@@ -105,6 +69,23 @@ func (f *fake) Notification(reference string) provider.Notification {
 	case providertest.Disputed:
 		i["eventCode"], i["pspReference"], i["originalReference"], i["reason"] = "CHARGEBACK", "9"+c.psp(), c.psp(), "Merchandise not received"
 		i["additionalData"] = object{"chargebackReasonCode": "13.1", "defensePeriodEndsAt": "2026-12-09T12:00:00+01:00"}
+	}
+	return notification(i)
+}
+
+func (f *fake) RefundNotification(reference string, n int) provider.Notification {
+	f.Lock()
+	defer f.Unlock()
+	c := f.Must(reference)
+	i := object{
+		"eventCode": "REFUND", "success": "true", "pspReference": fmt.Sprintf("R%s%d", c.psp(), n+1), "originalReference": c.psp(),
+		"merchantReference": c.Refunds[n].Reference, "amount": wire(c.Refunds[n].Local), "paymentMethod": "visa",
+	}
+	switch c.Refunds[n].Ending {
+	case providertest.Declined:
+		i["eventCode"] = "REFUND_FAILED"
+	case providertest.Nonsense:
+		i["success"] = "perhaps"
 	}
 	return notification(i)
 }
@@ -121,19 +102,13 @@ func notification(i object) provider.Notification {
 	text := fmt.Sprintf("%s:%s:%s:%s:%d:%s:%s:%s", i["pspReference"], i["originalReference"], i["merchantAccountCode"], i["merchantReference"],
 		a["value"], a["currency"], i["eventCode"], i["success"])
 	key, _ := hex.DecodeString(hmacKey)
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(text))
 	more, _ := i["additionalData"].(object)
 	if more == nil {
 		more = object{}
 	}
-	more["hmacSignature"] = base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	more["hmacSignature"] = base64.StdEncoding.EncodeToString(providertest.MAC(sha256.New, string(key), text))
 	i["additionalData"] = more
-	body, err := json.Marshal(object{"live": "false", "notificationItems": []object{{"NotificationRequestItem": i}}})
-	if err != nil {
-		panic(err)
-	}
-	return provider.Notification{Header: http.Header{"Content-Type": {"application/json"}}, Body: body}
+	return providertest.Notify("application/json", providertest.JSON(object{"live": "false", "notificationItems": []object{{"NotificationRequestItem": i}}}))
 }
 
 // factor is how many of Adyen's units make one of ours: its table of currencies,
@@ -150,50 +125,39 @@ func wire(a money.Amount) object {
 }
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	status, body := f.answer(r)
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body)
+	f.Serve(w, r, func(body []byte) (int, any) { return f.answer(r, body) })
 }
 
-func fail(status int, code, kind string) (int, object) {
+func fail(status int, code, kind string) (int, any) {
 	return status, object{"status": status, "errorCode": code, "message": "Adyen says no.", "errorType": kind}
 }
 
-func (f *fake) answer(r *http.Request) (int, object) {
+func (f *fake) answer(r *http.Request, text []byte) (int, any) {
 	if r.Header.Get("X-API-Key") != testKey {
 		return fail(401, "000", "security")
 	}
-	if id, ok := strings.CutPrefix(r.URL.Path, "/paymentLinks/"); ok {
-		return f.links(r, id)
-	}
 	var body object
-	if r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" || json.NewDecoder(r.Body).Decode(&body) != nil {
+	if len(text) > 0 && (r.Header.Get("Content-Type") != "application/json" || json.Unmarshal(text, &body) != nil) {
+		return fail(400, "702", "validation")
+	}
+	if id, ok := strings.CutPrefix(r.URL.Path, "/paymentLinks/"); ok {
+		return f.links(r.Method, id, body)
+	}
+	if r.Method != http.MethodPost {
 		return fail(400, "702", "validation")
 	}
 	f.seen = append(f.seen, body)
-	key := r.Header.Get("Idempotency-Key")
-	if before, ok := f.saved[key]; ok {
-		return before.status, before.body
-	}
-	status, answer := f.post(r.URL.Path, body)
-	if key != "" && status < 300 {
-		f.saved[key] = saved{status, answer}
-	}
-	return status, answer
+	return f.Once(r.Header.Get("Idempotency-Key"), "", func() (int, any) { return f.post(r.URL.Path, body) })
 }
 
-func (f *fake) links(r *http.Request, id string) (int, object) {
-	at := slices.IndexFunc(f.charges, func(c *charge) bool { return c.method == "" && c.link() == id })
+func (f *fake) links(method, id string, body object) (int, any) {
+	at := slices.IndexFunc(f.Charges, func(c *charge) bool { return c.method == "" && c.link() == id })
 	if at < 0 {
 		return fail(404, "", "")
 	}
-	c := f.charges[at]
-	if r.Method == http.MethodPatch {
-		var body object
-		if json.NewDecoder(r.Body).Decode(&body) != nil || body["status"] != "expired" || c.Ending != providertest.Open {
+	c := f.Charges[at]
+	if method == http.MethodPatch {
+		if body["status"] != "expired" || c.Ending != providertest.Open {
 			return fail(422, "702", "validation")
 		}
 		c.Ending = providertest.Canceled
@@ -201,7 +165,7 @@ func (f *fake) links(r *http.Request, id string) (int, object) {
 	return 200, c.show()
 }
 
-func (f *fake) post(path string, body object) (int, object) {
+func (f *fake) post(path string, body object) (int, any) {
 	if body["merchantAccount"] != merchant {
 		return fail(403, "901", "security")
 	}
@@ -227,7 +191,7 @@ func (f *fake) post(path string, body object) (int, object) {
 			return fail(422, "702", "validation")
 		}
 	}
-	c := &charge{number: len(f.charges) + 1, Entry: providertest.Entry{Reference: reference, Local: local, Ending: f.next}}
+	c := &charge{number: len(f.Charges) + 1, Entry: providertest.Entry{Reference: reference, Local: local}}
 	switch path {
 	case "/payments":
 		method, _ := body["paymentMethod"].(object)
@@ -235,11 +199,9 @@ func (f *fake) post(path string, body object) (int, object) {
 		if c.method != "pix" && c.method != "oxxo" {
 			return fail(422, "14_006", "validation")
 		}
-		f.charges = append(f.charges, c)
-		return 200, c.made()
+		return 200, f.Enter(c).made()
 	case "/paymentLinks":
-		f.charges = append(f.charges, c)
-		return 201, c.show()
+		return 201, f.Enter(c).show()
 	}
 	return fail(404, "", "")
 }
@@ -275,10 +237,11 @@ func (c *charge) show() object {
 	return object{"id": c.link(), "reference": c.Reference, "status": status, "url": "https://test.adyen.link/" + c.link(), "amount": wire(c.Local)}
 }
 
-func (f *fake) refund(psp, reference string, local money.Amount) (int, object) {
-	for _, c := range f.charges {
+// refund takes every request; what comes of it is told later.
+func (f *fake) refund(psp, reference string, local money.Amount) (int, any) {
+	for _, c := range f.Charges {
 		if c.psp() == psp {
-			c.Refunds = append(c.Refunds, local)
+			c.Refunds = append(c.Refunds, providertest.Refund{Reference: reference, Local: local})
 			return 201, object{"pspReference": fmt.Sprintf("R%s%d", psp, len(c.Refunds)), "paymentPspReference": psp, "reference": reference, "status": f.accepted}
 		}
 	}

@@ -67,7 +67,7 @@ func (p *Provider) Notices(_ context.Context, n provider.Notification) ([]pay.No
 		if !ok {
 			continue
 		}
-		notice.Account, notice.Body = p.account, n.Body
+		notice.Account, notice.Body = p.ID, n.Body
 		list = append(list, notice)
 	}
 	return list, nil
@@ -92,7 +92,7 @@ func (p *Provider) signed(i item) bool {
 
 // notice is an item in our words, if it tells how one of our charges ended.
 func (p *Provider) notice(i item) (n pay.Notice, ok bool) {
-	if i.Merchant != p.merchant || !plain(i.Ref, 64) {
+	if i.Merchant != p.merchant || !provider.Plain(i.Ref, 64) {
 		return n, false
 	}
 	if _, _, ours := pay.ParseReference(i.Reference); !ours {
@@ -101,16 +101,16 @@ func (p *Provider) notice(i item) (n pay.Notice, ok bool) {
 	if i.Event == "REFUND" || i.Event == "REFUND_FAILED" || i.Event == "REFUNDED_REVERSED" {
 		return p.refunded(i), true
 	}
-	n = pay.Notice{ID: i.Event + "/" + i.Ref + "/" + clean(i.Success, 5), Reference: i.Reference}
+	n = pay.Notice{ID: i.Event + "/" + i.Ref + "/" + provider.Printable(i.Success, 5), Reference: i.Reference}
 	success := i.Success == "true"
 	switch i.Event {
 	case "AUTHORISATION":
-		n.Outcome, ok = p.authorised(i, success)
+		n.Outcome, ok = p.authorised(i)
 	case "OFFER_CLOSED": // nobody paid the code or the voucher in time
 		n.Outcome, ok = pay.Outcome{Kind: pay.Lapsed}, success && !card(i.Method)
 	case "NOTIFICATION_OF_CHARGEBACK", "CHARGEBACK":
-		n.Dispute, n.Network = true, clean(i.more("chargebackReasonCode"), 20)
-		n.Outcome.Message = clean(i.Reason, 100)
+		n.Dispute, n.Network = true, provider.Printable(i.more("chargebackReasonCode"), 20)
+		n.Outcome.Message = provider.Printable(i.Reason, 100)
 		if until, err := time.Parse(time.RFC3339, i.more("defensePeriodEndsAt")); err == nil {
 			n.RespondBy = until.UTC()
 		}
@@ -126,26 +126,40 @@ func (p *Provider) notice(i item) (n pay.Notice, ok bool) {
 // refunded is the end of a refund, which has a reference of its own. A refund that
 // the bank sends back has failed, whatever was told before.
 func (p *Provider) refunded(i item) pay.Notice {
-	n := pay.Notice{ID: i.Event + "/" + i.Ref + "/" + clean(i.Success, 5), Refund: i.Reference}
+	n := pay.Notice{ID: i.Event + "/" + i.Ref + "/" + provider.Printable(i.Success, 5), Refund: i.Reference}
 	n.Outcome = pay.Outcome{Kind: pay.Approved, ProviderRef: i.Ref}
-	if i.Event != "REFUND" || i.Success != "true" {
-		n.Outcome.Kind, n.Outcome.Decline, n.Outcome.Message = pay.Declined, "refund_failed", "the shopper's bank did not take the refund"
+	n.Outcome.Local, _ = i.Amount.local()
+	switch {
+	case i.Event != "REFUND", i.Success == "false":
+		n.Outcome = pay.Outcome{Kind: pay.Declined, Decline: "refund_failed", Message: "the shopper's bank did not take the refund", ProviderRef: i.Ref}
+	case i.Success != "true":
+		n.Outcome = p.unclear(i)
 	}
 	return n
 }
 
 // authorised is the end of an attempt to pay. On a link another may follow one
 // that failed.
-func (p *Provider) authorised(i item, success bool) (o pay.Outcome, ok bool) {
-	if !success {
+func (p *Provider) authorised(i item) (o pay.Outcome, ok bool) {
+	switch i.Success {
+	case "true": // below
+	case "false":
 		o = pay.Outcome{Kind: pay.Declined, Decline: "refused", Message: "the shopper's bank declined the payment", ProviderRef: i.Ref}
 		return o, !card(i.Method)
+	default:
+		return p.unclear(i), true
 	}
 	o = pay.Outcome{Kind: pay.Unknown, ProviderRef: i.Ref, Decline: "broken_answer"}
 	if o.Local, ok = i.Amount.local(); ok {
 		o.Kind, o.Decline = pay.Approved, ""
 	}
 	return o, true
+}
+
+// unclear is an item that says neither that it went well nor that it did not.
+func (p *Provider) unclear(i item) pay.Outcome {
+	p.Strange(i.Event, i.Success)
+	return pay.Outcome{Kind: pay.Unknown, Decline: "unmapped_status", ProviderRef: i.Ref}
 }
 
 // card reports whether a payment was tried on a link: everything but the methods

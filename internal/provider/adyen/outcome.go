@@ -1,10 +1,7 @@
 package adyen
 
 import (
-	"net/url"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -14,7 +11,7 @@ import (
 func (p *Provider) payment(made payment, r provider.Request) pay.Outcome {
 	o := pay.Outcome{Kind: pay.Unknown}
 	if made.Ref != "" {
-		if !plain(made.Ref, 64) {
+		if !provider.Plain(made.Ref, 64) {
 			o.Decline = "broken_answer"
 			return o
 		}
@@ -37,7 +34,7 @@ func (p *Provider) payment(made payment, r provider.Request) pay.Outcome {
 	case "":
 		o.Decline = "broken_answer"
 	default: // Authorised, RedirectShopper, ChallengeShopper…: not on these rails
-		p.strange(made.Result)
+		p.Strange("payment", made.Result)
 	}
 	return o
 }
@@ -48,23 +45,23 @@ func (made payment) data(rail string) (d pay.PaymentData, ok bool) {
 		return d, false
 	}
 	if name, _ := method(rail); name == "pix" {
-		d.QRCode = made.Action.Code
-		return d, made.Action.Type == "qrCode" && d.QRCode != "" && d.QRCode == clean(d.QRCode, 2000)
+		d.QRCode = provider.Exact(made.Action.Code, 2000)
+		return d, made.Action.Type == "qrCode" && d.QRCode != ""
 	}
-	d.Reference, d.Barcode = clean(made.Action.Reference, 60), clean(made.Action.Barcode, 60)
-	return d, made.Action.Type == "voucher" && d.Reference != "" && d.Reference == made.Action.Reference
+	d.Reference, d.Barcode = provider.Exact(made.Action.Reference, 60), provider.Exact(made.Action.Barcode, 60)
+	return d, made.Action.Type == "voucher" && d.Reference != ""
 }
 
 // link is how a payment link stands. That somebody paid on it is for the
 // notification to tell, with the payment's own reference and amount.
 func (p *Provider) link(l paymentLink, r provider.Request) pay.Outcome {
-	if !strings.HasPrefix(l.ID, "PL") || !plain(l.ID, 64) {
+	if !strings.HasPrefix(l.ID, "PL") || !provider.Plain(l.ID, 64) {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
 	}
 	o := pay.Outcome{Kind: pay.Unknown, ProviderRef: l.ID}
 	switch l.Status {
 	case "active", "completed", "paymentPending":
-		if o.FormURL = address(l.URL); o.FormURL == "" {
+		if o.FormURL = provider.Link(l.URL); o.FormURL == "" {
 			o.Decline = "broken_answer"
 			return o
 		}
@@ -72,7 +69,7 @@ func (p *Provider) link(l paymentLink, r provider.Request) pay.Outcome {
 	case "expired":
 		o.Kind = pay.Lapsed
 	default:
-		p.strange(l.Status)
+		p.Strange("link", l.Status)
 	}
 	return o
 }
@@ -98,35 +95,8 @@ func (p *Provider) refusal(code string) pay.Outcome {
 	case "7", "8", "17", "18", "24", "26", "32":
 		o.Code = pay.CodeCardDeclined
 	default:
-		p.strange("refused: " + code)
+		p.Strange("refused", code)
 		o.Code, o.Decline = pay.CodeCardDeclined, "refused"
 	}
 	return o
-}
-
-// strange tells of a word that we have no meaning for.
-func (p *Provider) strange(word string) { p.unmapped(clean(word, 64)) }
-
-// address is where a shopper may be sent, or "".
-func address(text string) string {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "https" || u.Host == "" || !plain(text, 2000) {
-		return ""
-	}
-	return text
-}
-
-// clean is a text of somebody else's as we may keep and show it.
-func clean(text string, most int) string {
-	text = strings.Map(func(c rune) rune {
-		if c == utf8.RuneError || !unicode.IsPrint(c) {
-			return -1
-		}
-		return c
-	}, text)
-	for len(text) > most {
-		_, size := utf8.DecodeLastRuneInString(text)
-		text = text[:len(text)-size]
-	}
-	return text
 }

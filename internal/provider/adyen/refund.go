@@ -31,12 +31,12 @@ func (p *Provider) Refund(ctx context.Context, r provider.RefundRequest) pay.Out
 		return f.outcome
 	}
 	o := pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
-	if !plain(made.Ref, 64) {
+	if !provider.Plain(made.Ref, 64) {
 		return o
 	}
 	o.ProviderRef = made.Ref
 	if made.Status != "received" {
-		p.strange("refund: " + made.Status)
+		p.Strange("refund", made.Status)
 		return o
 	}
 	o.Kind, o.Decline = pay.Awaiting, ""
@@ -44,11 +44,14 @@ func (p *Provider) Refund(ctx context.Context, r provider.RefundRequest) pay.Out
 }
 
 // QueryRefund knows no more than what was answered. Where nothing was, it
-// repeats the call, which refunds once: the caller wants the refund, and Adyen
-// keeps the key for days longer than an answer can be missing.
+// repeats the call, which refunds once while Adyen keeps the key: the caller wants
+// the refund. After keyLife nobody knows any more.
 func (p *Provider) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	if r.RefundRef != "" {
 		return pay.Outcome{Kind: pay.Awaiting, ProviderRef: r.RefundRef}
 	}
-	return p.Refund(ctx, r)
+	if r.Sent.IsZero() || r.Charge.Now.Sub(r.Sent) > keyLife { // a second refund, for all that Adyen knows
+		return provider.Unknown("too_old_to_ask")
+	}
+	return p.Refund(ctx, r).Asked()
 }

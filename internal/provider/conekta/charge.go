@@ -66,7 +66,7 @@ func one(reply provider.Reply) (order, *pay.Outcome) {
 	case reply.Status != http.StatusOK && reply.Status != http.StatusCreated:
 		return o, refused(reply)
 	case read(reply.Body, &o) != nil || !isID(string(o.ID)):
-		return o, unreadable()
+		return o, provider.Broken()
 	}
 	return o, nil
 }
@@ -75,7 +75,7 @@ func one(reply provider.Reply) (order, *pay.Outcome) {
 func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	o, lost := a.ask(ctx, r)
 	if lost != nil {
-		return asked(*lost)
+		return lost.Asked()
 	}
 	return a.outcome(o, r.Rail, r.PageURL)
 }
@@ -100,13 +100,13 @@ func (a *account) order(ctx context.Context, id string) (order, *pay.Outcome) {
 	if reply.Status == http.StatusNotFound { // proof in their own words only, and not in a gateway's
 		var f failure
 		if read(reply.Body, &f) != nil || f.Object != "error" {
-			return order{}, unreadable()
+			return order{}, provider.Broken()
 		}
 		return order{}, &pay.Outcome{Kind: pay.Missing}
 	}
 	o, lost := one(reply)
 	if lost == nil && string(o.ID) != id {
-		return order{}, unreadable()
+		return order{}, provider.Broken()
 	}
 	return o, lost
 }
@@ -143,21 +143,21 @@ func (a *account) find(ctx context.Context, r provider.Request) (order, *pay.Out
 		}
 		var list page
 		if read(reply.Body, &list) != nil || list.Data == nil {
-			return order{}, unreadable()
+			return order{}, provider.Broken()
 		}
 		for _, raw := range *list.Data {
 			var some struct { // others' orders are not ours to understand
 				Metadata json.RawMessage `json:"metadata"`
 			}
 			if read(raw, &some) != nil {
-				return order{}, unreadable()
+				return order{}, provider.Broken()
 			}
 			if (order{Metadata: some.Metadata}).reference() != r.Reference {
 				continue
 			}
 			var o order
 			if read(raw, &o) != nil || !isID(string(o.ID)) {
-				return order{}, unreadable()
+				return order{}, provider.Broken()
 			}
 			return o, nil
 		}
@@ -166,7 +166,7 @@ func (a *account) find(ctx context.Context, r provider.Request) (order, *pay.Out
 		}
 		next, err := url.Parse(string(list.Next)) // its cursor alone: the address is theirs to choose
 		if err != nil || next.Query().Get("next") == "" || next.Query().Get("next") == query.Get("next") {
-			return order{}, unreadable()
+			return order{}, provider.Broken()
 		}
 		query.Set("next", next.Query().Get("next"))
 	}
@@ -187,14 +187,7 @@ func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 			return pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline}
 		}
 	}
-	out := a.outcome(o, r.Rail, r.PageURL)
-	switch out.Kind {
-	case pay.Approved, pay.Lapsed:
-		return out
-	case pay.Declined:
-		return pay.Outcome{Kind: pay.Lapsed, Decline: "canceled", ProviderRef: out.ProviderRef}
-	}
-	return pay.Outcome{Kind: pay.Unknown, Decline: "not_canceled", ProviderRef: out.ProviderRef}
+	return provider.Ended(a.outcome(o, r.Rail, r.PageURL))
 }
 
 // cancel asks for the end; whether it came the order says.

@@ -22,8 +22,7 @@ import (
 )
 
 func credentials() map[string]string {
-	_, public := signer()
-	return map[string]string{apiKey: testKey, webhookKey: public}
+	return map[string]string{apiKey: testKey, webhookKey: providertest.PublicKey()}
 }
 
 func sample() provider.Request {
@@ -40,11 +39,12 @@ func TestAdapter(t *testing.T) {
 	providertest.Suite{
 		Adapter:     Adapter(),
 		Credentials: credentials(),
-		New:         func(t *testing.T) providertest.Fake { return newFake(t) },
+		New:         func(*testing.T) providertest.Fake { return newFake() },
 		Charges:     map[string]provider.Request{spei: sample(), oxxo: sample(), card: sample()},
 		Hosted:      map[string]string{card: "order checkout: HostedPayment redirects to checkout.url"},
 		Looks:       looks,
 		Nameless:    "order_refunds_request: amount, expires_at, reason",
+		Untold:      "order.refunded and order.partially_refunded show refunds without a name of ours",
 		// "Pending" is the one status of a refund that the documentation has.
 		RefundsLater: true,
 		Amounts: map[string][]money.Amount{
@@ -54,30 +54,19 @@ func TestAdapter(t *testing.T) {
 	}.Run(t)
 }
 
-func connect(t *testing.T) (*account, *fake, *providertest.Line, *[]string) {
+func connect(t *testing.T) (*account, *fake, *providertest.Line) {
 	t.Helper()
-	f := newFake(t)
-	line := providertest.Connect(t, f)
-	var words []string
-	p, err := Adapter().Open(provider.Account{
-		ID: "acc", BaseURL: line.URL, Credentials: credentials(), Client: line.Client(),
-		Now: func() time.Time { return providertest.Noon }, Unmapped: func(w string) { words = append(words, w) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p.(*account), f, line, &words
+	f := newFake()
+	a, line := providertest.OpenAccount[*account](t, Adapter(), credentials(), f)
+	return a, f, line
 }
 
 func request(rail string) provider.Request {
-	r := sample()
-	r.Rail, r.Reference, r.PageURL = rail, "01M7ZTEST-1", providertest.Page
-	r.Created, r.Sent, r.Now, r.Expires = providertest.Noon, providertest.Noon, providertest.Noon, providertest.Noon.Add(time.Hour)
-	return r
+	return providertest.Under(sample(), rail, "01M7ZTEST-1")
 }
 
 func TestTheShopperGetsWhatThereIsToPayWith(t *testing.T) {
-	a, _, _, _ := connect(t)
+	a, _, _ := connect(t)
 	if o := a.Charge(context.Background(), request(spei)); o.Data.CLABE != "646180111805034237" || o.Data.Bank != "STP" || o.FormURL != providertest.Page {
 		t.Errorf("SPEI: %+v", o)
 	}
@@ -89,22 +78,22 @@ func TestTheShopperGetsWhatThereIsToPayWith(t *testing.T) {
 }
 
 func TestAReferenceOfAnotherNetworkIsNotForOXXO(t *testing.T) {
-	a, f, _, _ := connect(t)
+	a, f, _ := connect(t)
 	f.store = "7eleven"
 	if o := a.Charge(context.Background(), request(oxxo)); o.Kind != pay.Errored || o.Decline != "oxxo_not_enabled" {
 		t.Errorf("%+v", o)
 	}
-	if f.orders[0].status != "canceled" {
-		t.Errorf("the order is %v", f.orders[0].status)
+	if f.Charges[0].status != "canceled" {
+		t.Errorf("the order is %v", f.Charges[0].status)
 	}
 }
 
 func TestAnOrderIsFoundOnAnyPageOfTheList(t *testing.T) {
-	a, f, line, _ := connect(t)
+	a, f, line := connect(t)
 	r := request(spei)
 	want := a.Charge(context.Background(), r)
 	for i := range 2*perPage + 1 {
-		f.orders = append(f.orders, &entry{id: fmt.Sprintf("other_%d", i), local: r.Local, metadata: map[string]any{"cascada_reference": map[string]any{"of": "somebody"}}})
+		f.Charges = append(f.Charges, &entry{id: fmt.Sprintf("other_%d", i), Entry: providertest.Entry{Local: r.Local}, metadata: map[string]any{"cascada_reference": map[string]any{"of": "somebody"}}})
 	}
 	calls := line.Calls()
 	if o := a.Query(context.Background(), r); o.Kind != pay.Awaiting || o.ProviderRef != want.ProviderRef || line.Calls() != calls+3 {
@@ -115,7 +104,7 @@ func TestAnOrderIsFoundOnAnyPageOfTheList(t *testing.T) {
 		t.Errorf("the list ends without it: %+v", o)
 	}
 	for i := range maxPages * perPage {
-		f.orders = append(f.orders, &entry{id: fmt.Sprintf("more_%d", i), local: r.Local})
+		f.Charges = append(f.Charges, &entry{id: fmt.Sprintf("more_%d", i), Entry: providertest.Entry{Local: r.Local}})
 	}
 	if o := a.Query(context.Background(), r); o.Kind != pay.Unknown || o.Decline != "too_many_orders" {
 		t.Errorf("the list does not end: %+v", o)
@@ -123,7 +112,7 @@ func TestAnOrderIsFoundOnAnyPageOfTheList(t *testing.T) {
 }
 
 func TestACallWithoutIdempotencyIsMadeOnceAllTheSame(t *testing.T) {
-	a, f, line, _ := connect(t)
+	a, f, line := connect(t)
 	f.keyless = true
 	r := request(spei)
 	ctx, cancel := context.WithTimeout(context.Background(), providertest.Patience)
@@ -156,7 +145,7 @@ func TestACallWithoutIdempotencyIsMadeOnceAllTheSame(t *testing.T) {
 
 func TestAPageIsOpenUntilItIsPaidOrOver(t *testing.T) {
 	now := providertest.Noon
-	a, f, _, _ := connect(t)
+	a, f, _ := connect(t)
 	a.Now = func() time.Time { return now }
 	ctx := context.Background()
 	r := request(card)
@@ -185,23 +174,8 @@ func TestAPageIsOpenUntilItIsPaidOrOver(t *testing.T) {
 	}
 }
 
-func TestCancelIsTooLateForWhatIsPaid(t *testing.T) {
-	a, f, line, _ := connect(t)
-	ctx := context.Background()
-	r := request(oxxo)
-	a.Charge(ctx, r)
-	f.Move(r.Reference, providertest.Paid)
-	if o := a.Cancel(ctx, r); o.Kind != pay.Approved || o.Local != r.Local {
-		t.Errorf("a cancel: %+v", o)
-	}
-	line.Fail(providertest.ServerError)
-	if o := a.Cancel(ctx, r); o.Kind != pay.Unknown {
-		t.Errorf("nobody answers: %+v", o)
-	}
-}
-
 func TestWhatCannotBeChargedIsNotSent(t *testing.T) {
-	a, _, line, _ := connect(t)
+	a, _, line := connect(t)
 	for want, change := range map[string]func(*provider.Request){
 		"buyer_name_missing":  func(r *provider.Request) { r.Buyer.Name = "" },
 		"buyer_email_missing": func(r *provider.Request) { r.Buyer.Email = "" },
@@ -222,7 +196,7 @@ func TestWhatCannotBeChargedIsNotSent(t *testing.T) {
 }
 
 func TestARefusedKeyIsNoDoubt(t *testing.T) {
-	a, f, _, _ := connect(t)
+	a, f, _ := connect(t)
 	a.key = "key_revoked"
 	if o := a.Charge(context.Background(), request(spei)); o.Kind != pay.Errored {
 		t.Errorf("a charge: %+v", o)
@@ -236,7 +210,7 @@ func TestARefusedKeyIsNoDoubt(t *testing.T) {
 }
 
 func TestEventsOfOtherThingsTellNothing(t *testing.T) {
-	a, f, line, _ := connect(t)
+	a, f, line := connect(t)
 	ctx := context.Background()
 	r := request(spei)
 	a.Charge(ctx, r)
@@ -253,7 +227,7 @@ func TestEventsOfOtherThingsTellNothing(t *testing.T) {
 		}
 	}
 	f.Move(r.Reference, providertest.Paid)
-	paid := event("1", "charge.paid", map[string]any{"object": "charge", "id": "1", "order_id": f.orders[0].id})
+	paid := event("1", "charge.paid", map[string]any{"object": "charge", "id": "1", "order_id": f.Charges[0].id})
 	if list, err := a.Notices(ctx, paid); err != nil || len(list) != 1 || list[0].Outcome.Local != r.Local {
 		t.Errorf("a charge of ours: %+v, %v", list, err)
 	}
@@ -266,14 +240,49 @@ func TestEventsOfOtherThingsTellNothing(t *testing.T) {
 	}
 }
 
+func TestChargebacksThatNameTheirOrder(t *testing.T) {
+	a, f, line := connect(t)
+	ctx := context.Background()
+	r := request(card)
+	a.Charge(ctx, r)
+	f.Move(r.Reference, providertest.Paid)
+	told := func(stage, order string) []pay.Notice {
+		list, err := a.Notices(ctx, event("1", "charge.chargeback."+stage, map[string]any{"object": "chargeback", "id": "dis_1", "charge_id": "1", "order_id": order}))
+		if err != nil {
+			t.Fatalf("%s: %v", stage, err)
+		}
+		return list
+	}
+	ids := map[string]bool{}
+	for stage, want := range map[string]pay.Notice{
+		"created": {Dispute: true}, "updated": {Dispute: true}, "under_review": {Dispute: true}, "won": {Ruling: pay.DisputeWon}, "lost": {Ruling: pay.DisputeLost},
+	} {
+		list := told(stage, f.Charges[0].id)
+		if len(list) != 1 || list[0].Dispute != want.Dispute || list[0].Ruling != want.Ruling || list[0].Reference != r.Reference || list[0].Outcome.Message == "" {
+			t.Errorf("%s: %+v, want %+v", stage, list, want)
+			continue
+		}
+		ids[list[0].ID] = true
+	}
+	if len(ids) != 5 || len(line.Unmapped()) != 0 {
+		t.Errorf("want five ids and no strange word: %v, %v", ids, line.Unmapped())
+	}
+	if list := told("moved", f.Charges[0].id); len(list) != 0 || len(line.Unmapped()) != 1 {
+		t.Errorf("a new stage: %+v, told of %v", list, line.Unmapped())
+	}
+	if list := told("won", ""); len(list) != 0 {
+		t.Errorf("without its order: %+v", list)
+	}
+}
+
 func TestOrdersMadeElsewhereAreNotOurs(t *testing.T) {
-	a, f, _, _ := connect(t)
+	a, f, _ := connect(t)
 	r := request(spei)
 	a.Charge(context.Background(), r)
 	f.Move(r.Reference, providertest.Paid)
 	n := f.Notification(r.Reference)
 	for _, m := range []map[string]any{nil, {"cascada_reference": "order 7"}, {"cascada_reference": []int{1}}, {"cascada_reference": "01M7ZTEST-1\x00"}} {
-		f.orders[0].metadata = m
+		f.Charges[0].metadata = m
 		if list, err := a.Notices(context.Background(), n); len(list) != 0 || err != nil {
 			t.Errorf("%v: %v, %v", m, list, err)
 		}
@@ -300,8 +309,7 @@ func TestKeysAreReadAsTheyAreCopied(t *testing.T) {
 			t.Errorf("%.20q: %v", bad, err)
 		}
 	}
-	_, public := signer()
-	_, err = Adapter().Open(provider.Account{Credentials: map[string]string{apiKey: "key_\n", webhookKey: public}})
+	_, err = Adapter().Open(provider.Account{Credentials: map[string]string{apiKey: "key_\n", webhookKey: providertest.PublicKey()}})
 	var wrong *provider.FieldError
 	if !errors.As(err, &wrong) || wrong.Field != apiKey {
 		t.Errorf("a key with a line break: %v", err)
@@ -309,7 +317,7 @@ func TestKeysAreReadAsTheyAreCopied(t *testing.T) {
 }
 
 func TestAKeyOfAnotherAccountSignsNothing(t *testing.T) {
-	a, f, _, _ := connect(t)
+	a, f, _ := connect(t)
 	r := request(spei)
 	a.Charge(context.Background(), r)
 	f.Move(r.Reference, providertest.Paid)
@@ -320,7 +328,7 @@ func TestAKeyOfAnotherAccountSignsNothing(t *testing.T) {
 }
 
 func TestEachStatusHasItsMeaning(t *testing.T) {
-	a, _, _, words := connect(t)
+	a, _, line := connect(t)
 	for status, want := range map[string]pay.OutcomeKind{
 		"pending_payment": pay.Awaiting, "pre_authorized": pay.Awaiting, "under_fraud_review": pay.Awaiting, "pending_confirmation": pay.Awaiting,
 		"paid": pay.Approved, "partially_refunded": pay.Approved, "refunded": pay.Approved, "charged_back": pay.Approved,
@@ -335,13 +343,13 @@ func TestEachStatusHasItsMeaning(t *testing.T) {
 			t.Errorf("%s is %+v, want %s", status, got, want)
 		}
 	}
-	if len(*words) != 1 {
-		t.Errorf("counted were %v, want one", *words)
+	if len(line.Unmapped()) != 1 {
+		t.Errorf("counted were %v, want one", line.Unmapped())
 	}
 }
 
 func TestEachDeclineHasItsReason(t *testing.T) {
-	a, _, _, words := connect(t)
+	a, _, line := connect(t)
 	for word, d := range declines {
 		var o order
 		text := `{"charges":{"data":[{"created_at":2,"failure_code":"conekta.errors.processing.bank.%s"},{"created_at":1,"failure_code":"older"}]}}`
@@ -349,20 +357,20 @@ func TestEachDeclineHasItsReason(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := a.declined(o, pay.Outcome{})
-		if got.Kind != pay.Declined || got.Code != d.code || got.Soft != d.soft || got.Decline == "" || got.Message == "" {
+		if got.Kind != pay.Declined || got.Code != d.Code || got.Soft != d.Soft || got.Decline == "" || got.Message == "" {
 			t.Errorf("%s: %+v", word, got)
 		}
 	}
-	if len(*words) != 0 {
-		t.Errorf("known words were counted: %v", *words)
+	if len(line.Unmapped()) != 0 {
+		t.Errorf("known words were counted: %v", line.Unmapped())
 	}
-	if got := a.declined(order{}, pay.Outcome{}); got.Kind != pay.Declined || got.Soft || len(*words) != 1 {
-		t.Errorf("no reason: %+v, %v", got, *words)
+	if got := a.declined(order{}, pay.Outcome{}); got.Kind != pay.Declined || got.Soft || len(line.Unmapped()) != 1 {
+		t.Errorf("no reason: %+v, %v", got, line.Unmapped())
 	}
 }
 
 func TestHostileOrdersProveNothing(t *testing.T) {
-	a, _, _, _ := connect(t)
+	a, _, _ := connect(t)
 	for what, text := range map[string]string{
 		"no id":           `{"payment_status":"paid","charges":{"data":[{"amount":1,"currency":"MXN","status":"paid"}]}}`,
 		"a path as id":    `{"id":"../x","payment_status":"paid","charges":{"data":[{"amount":1,"currency":"MXN","status":"paid"}]}}`,

@@ -1,22 +1,11 @@
 package conekta
 
 import (
-	"bytes"
 	"crypto"
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/sha256"
-	"crypto/x509"
-	"encoding/base64"
-	"encoding/json"
-	"encoding/pem"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
-	"testing"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -25,156 +14,119 @@ import (
 
 const testKey = "key_eYvWV7gSDkNYXsmr"
 
-// signer makes the key pair that /webhook_keys makes, once for all tests.
-var signer = sync.OnceValues(func() (*rsa.PrivateKey, string) {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		panic(err)
-	}
-	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		panic(err)
-	}
-	return key, string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
-})
-
 // fake is Conekta with the books of one account.
 type fake struct {
-	t *testing.T
-
-	mu      sync.Mutex // owns what follows
-	next    providertest.Ending
-	refuse  bool
+	providertest.Frame[*entry]
 	keyless bool   // it takes no Idempotency-Key
 	store   string // whose references cash orders get
 	serial  int64
-	answers map[string][]byte // by idempotency key and path
-	orders  []*entry
 }
 
 type entry struct {
-	id, reference string
-	local         money.Amount
-	ending        providertest.Ending
-	status        any // payment_status
-	hosted        bool
-	kind          string // of the charge
-	until         int64  // of the page
-	updated       int64
-	metadata      map[string]any
-	charges       []map[string]any
-	given         []money.Amount
+	providertest.Entry
+	id       string
+	status   any // payment_status
+	hosted   bool
+	kind     string // of the charge
+	until    int64  // of the page
+	updated  int64
+	metadata map[string]any
+	charges  []map[string]any
 }
 
-func newFake(t *testing.T) *fake {
-	return &fake{t: t, next: providertest.Open, serial: 1000, store: "OXXO", answers: map[string][]byte{}}
+func newFake() *fake {
+	f := &fake{serial: 1000, store: "OXXO"}
+	f.Changed = f.changed
+	return f
 }
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	switch {
-	case r.Header.Get("Authorization") != "Bearer "+testKey:
-		fail(w, http.StatusUnauthorized, "authentication_error", "conekta.errors.authentication.missing_key")
-		return
-	case r.Header.Get("Accept") != "application/vnd.conekta-v2.2.0+json":
-		fail(w, http.StatusNotAcceptable, "api_version_error", "conekta.errors.api_version.unsupported")
-		return
-	}
-	if r.Method != http.MethodPost {
-		f.get(w, r)
-		return
-	}
-	if r.Header.Get("Content-Type") != "application/json" {
-		fail(w, http.StatusUnprocessableEntity, "parameter_validation_error", "conekta.errors.parameter_validation.body")
-		return
-	}
-	body, _ := io.ReadAll(r.Body)
-	key := r.Header.Get("Idempotency-Key") + r.URL.Path
-	if old, done := f.answers[key]; done && r.Header.Get("Idempotency-Key") != "" && !f.keyless {
-		_, _ = w.Write(old)
-		return
-	}
-	if made := f.post(w, strings.Split(strings.Trim(r.URL.Path, "/"), "/"), body); made != nil {
-		text, _ := json.Marshal(made.json())
-		f.answers[key] = text
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(text)
-	}
+	f.Serve(w, r, func(body []byte) (int, any) { return f.answer(r, body) })
 }
 
-func fail(w http.ResponseWriter, status int, kind, code string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{
+func (f *fake) answer(r *http.Request, body []byte) (int, any) {
+	switch {
+	case r.Header.Get("Authorization") != "Bearer "+testKey:
+		return fail(http.StatusUnauthorized, "authentication_error", "conekta.errors.authentication.missing_key")
+	case r.Header.Get("Accept") != "application/vnd.conekta-v2.2.0+json":
+		return fail(http.StatusNotAcceptable, "api_version_error", "conekta.errors.api_version.unsupported")
+	case r.Method != http.MethodPost:
+		return f.get(r)
+	case r.Header.Get("Content-Type") != "application/json":
+		return fail(http.StatusUnprocessableEntity, "parameter_validation_error", "conekta.errors.parameter_validation.body")
+	}
+	key := ""
+	if given := r.Header.Get("Idempotency-Key"); given != "" && !f.keyless {
+		key = given + r.URL.Path
+	}
+	return f.Once(key, "", func() (int, any) { return f.post(strings.Split(strings.Trim(r.URL.Path, "/"), "/"), body) })
+}
+
+func fail(status int, kind, code string) (int, any) {
+	return status, map[string]any{
 		"object": "error", "type": kind, "log_id": "641b6d073cd9a50001515007",
 		"details": []map[string]any{{"code": code, "message": kind, "debug_message": kind}},
-	})
+	}
 }
 
 // get answers a list in pages, oldest last, or one order.
-func (f *fake) get(w http.ResponseWriter, r *http.Request) {
+func (f *fake) get(r *http.Request) (int, any) {
 	if id, one := strings.CutPrefix(r.URL.Path, "/orders/"); one {
-		for _, e := range f.orders {
+		for _, e := range f.Charges {
 			if e.id == id {
-				_ = json.NewEncoder(w).Encode(e.json())
-				return
+				return http.StatusOK, e.json()
 			}
 		}
-		fail(w, http.StatusNotFound, "resource_not_found_error", "conekta.errors.resource_not_found.entity")
-		return
+		return fail(http.StatusNotFound, "resource_not_found_error", "conekta.errors.resource_not_found.entity")
 	}
 	q := r.URL.Query()
 	limit, err := strconv.Atoi(q.Get("limit"))
 	if r.URL.Path != "/orders" || err != nil || limit < 1 || limit > 250 {
-		fail(w, http.StatusUnprocessableEntity, "parameter_validation_error", "conekta.errors.parameter_validation.limit")
-		return
+		return fail(http.StatusUnprocessableEntity, "parameter_validation_error", "conekta.errors.parameter_validation.limit")
 	}
 	some, more, started := []map[string]any{}, false, q.Get("next") == ""
-	for i := len(f.orders) - 1; i >= 0; i-- {
+	for i := len(f.Charges) - 1; i >= 0; i-- {
 		if !started {
-			started = f.orders[i].id == q.Get("next")
+			started = f.Charges[i].id == q.Get("next")
 			continue
 		}
 		if len(some) == limit {
 			more = true
 			break
 		}
-		some = append(some, f.orders[i].json())
+		some = append(some, f.Charges[i].json())
 	}
 	list := map[string]any{"object": "list", "has_more": more, "data": some}
 	if more {
 		list["next_page_url"] = "https://elsewhere.test/orders?limit=250&next=" + fmt.Sprint(some[len(some)-1]["id"])
 	}
-	_ = json.NewEncoder(w).Encode(list)
+	return http.StatusOK, list
 }
 
-// post makes, refunds or cancels an order; nil when it is refused.
-func (f *fake) post(w http.ResponseWriter, path []string, body []byte) *entry {
+// post makes, refunds or cancels an order.
+func (f *fake) post(path []string, body []byte) (int, any) {
 	if len(path) == 1 && path[0] == "orders" {
-		return f.create(w, body)
+		return f.create(body)
 	}
-	for _, e := range f.orders {
+	for _, e := range f.Charges {
 		if len(path) != 3 || path[0] != "orders" || e.id != path[1] {
 			continue
 		}
 		switch path[2] {
 		case "refunds":
-			return f.refund(w, e, body)
+			return f.refund(e, body)
 		case "cancel":
 			if e.status != nil && e.status != "pending_payment" && e.status != "declined" {
-				fail(w, http.StatusPreconditionRequired, "precondition_required_error", "conekta.errors.precondition_required.order.paid")
-				return nil
+				return fail(http.StatusPreconditionRequired, "precondition_required_error", "conekta.errors.precondition_required.order.paid")
 			}
 			e.set("canceled", "canceled")
-			return e
+			return http.StatusOK, e.json()
 		}
 	}
-	fail(w, http.StatusNotFound, "resource_not_found_error", "conekta.errors.resource_not_found.entity")
-	return nil
+	return fail(http.StatusNotFound, "resource_not_found_error", "conekta.errors.resource_not_found.entity")
 }
 
-func (f *fake) create(w http.ResponseWriter, body []byte) *entry {
+func (f *fake) create(body []byte) (int, any) {
 	var q struct {
 		Currency string `json:"currency"`
 		Customer struct {
@@ -203,9 +155,7 @@ func (f *fake) create(w http.ResponseWriter, body []byte) *entry {
 		} `json:"checkout"`
 		Metadata map[string]any `json:"metadata"`
 	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	bad := d.Decode(&q) != nil || q.Currency != "MXN" || q.Customer.Name == "" || q.Customer.Phone == "" || q.Customer.Corporate == nil ||
+	bad := !providertest.Strict(body, &q) || q.Currency != "MXN" || q.Customer.Name == "" || q.Customer.Phone == "" || q.Customer.Corporate == nil ||
 		!strings.Contains(q.Customer.Email, "@") || len(q.Items) != 1 || q.Items[0].UnitPrice < 1 || q.Items[0].Quantity != 1 ||
 		(len(q.Charges) == 1) == (q.Checkout != nil)
 	now := providertest.Noon.Unix()
@@ -218,23 +168,19 @@ func (f *fake) create(w http.ResponseWriter, body []byte) *entry {
 		bad = c.Amount != q.Items[0].UnitPrice || c.Method.ExpiresAt <= now || c.Method.Type != "spei" && c.Method.Type != "cash"
 	}
 	if bad {
-		fail(w, http.StatusUnprocessableEntity, "parameter_validation_error", "conekta.errors.parameter_validation.order")
-		return nil
+		return fail(http.StatusUnprocessableEntity, "parameter_validation_error", "conekta.errors.parameter_validation.order")
 	}
 	f.serial++
-	e := &entry{
-		id: fmt.Sprintf("ord_%d", f.serial), local: money.New(q.Items[0].UnitPrice, money.MXN), ending: providertest.Open, metadata: q.Metadata, updated: now,
-	}
-	e.reference, _ = q.Metadata["cascada_reference"].(string)
+	e := &entry{id: fmt.Sprintf("ord_%d", f.serial), metadata: q.Metadata, updated: now}
+	e.Local = money.New(q.Items[0].UnitPrice, money.MXN)
+	e.Reference, _ = q.Metadata["cascada_reference"].(string)
 	if q.Checkout != nil {
 		e.hosted, e.kind, e.until = true, "card", q.Checkout.ExpiresAt
 	} else {
 		e.kind, e.status = q.Charges[0].Method.Type, "pending_payment"
 		f.try(e, "pending_payment", "")
 	}
-	f.orders = append(f.orders, e)
-	f.end(e, f.next)
-	return e
+	return http.StatusOK, f.Enter(e).json()
 }
 
 // try adds a charge to an order.
@@ -246,7 +192,7 @@ func (f *fake) try(e *entry, status, failure string) {
 		"card": {"object": "card_payment", "type": "credit", "last4": "4242", "brand": "visa"},
 	}
 	c := map[string]any{
-		"id": fmt.Sprint(f.serial), "object": "charge", "amount": e.local.Minor, "currency": "MXN", "status": status, "failure_code": nil,
+		"id": fmt.Sprint(f.serial), "object": "charge", "amount": e.Local.Minor, "currency": "MXN", "status": status, "failure_code": nil,
 		"created_at": f.serial, "livemode": false, "order_id": e.id, "payment_method": methods[e.kind], "refunds": nil,
 	}
 	if failure != "" {
@@ -266,8 +212,11 @@ func (e *entry) set(order, charge string) {
 
 func (e *entry) json() map[string]any {
 	out := map[string]any{
-		"id": e.id, "object": "order", "livemode": false, "amount": e.local.Minor, "currency": "MXN", "payment_status": e.status,
+		"id": e.id, "object": "order", "livemode": false, "amount": e.Local.Minor, "currency": "MXN", "payment_status": e.status,
 		"updated_at": e.updated, "created_at": providertest.Noon.Unix(), "metadata": e.metadata, "charges": nil, "checkout": nil,
+	}
+	if len(e.Refunds) > 0 {
+		e.charges[len(e.charges)-1]["refunds"] = e.refunds()
 	}
 	if len(e.charges) > 0 {
 		out["charges"] = map[string]any{"object": "list", "has_more": false, "data": e.charges}
@@ -280,60 +229,43 @@ func (e *entry) json() map[string]any {
 	return out
 }
 
-func (f *fake) refund(w http.ResponseWriter, e *entry, body []byte) *entry {
+func (f *fake) refund(e *entry, body []byte) (int, any) {
 	var q struct {
 		Amount int64  `json:"amount"`
 		Reason string `json:"reason"`
 	}
-	left := e.local.Minor
-	for _, g := range e.given {
-		left -= g.Minor
-	}
 	known := map[string]bool{"requested_by_client": true, "duplicated_transaction": true, "suspected_fraud": true, "other": true}
-	status, _ := e.status.(string)
-	switch {
-	case json.Unmarshal(body, &q) != nil || q.Amount < 1 || !known[q.Reason]:
-		fail(w, http.StatusUnprocessableEntity, "parameter_validation_error", "conekta.errors.parameter_validation.refund")
-		return nil
-	case f.refuse || q.Amount > left || status != "paid" && status != "partially_refunded":
-		fail(w, http.StatusUnprocessableEntity, "parameter_validation_error", "conekta.errors.parameter_validation.order.not_refundable")
-		return nil
+	if !providertest.Strict(body, &q) || !known[q.Reason] {
+		return fail(http.StatusUnprocessableEntity, "parameter_validation_error", "conekta.errors.parameter_validation.refund")
 	}
-	f.serial++
-	c := e.charges[len(e.charges)-1]
-	old, _ := c["refunds"].(map[string]any)
-	list, _ := old["data"].([]map[string]any)
-	list = append(list, map[string]any{"id": fmt.Sprint(f.serial), "object": "refund", "amount": -q.Amount, "created_at": f.serial, "status": "pending"})
-	c["refunds"] = map[string]any{"object": "list", "has_more": false, "data": list}
-	e.given = append(e.given, money.New(q.Amount, money.MXN))
+	if !f.Give(e, "", money.New(q.Amount, money.MXN)) {
+		return fail(http.StatusUnprocessableEntity, "parameter_validation_error", "conekta.errors.parameter_validation.order.not_refundable")
+	}
+	left := e.Local.Minor
+	for _, r := range e.Refunds {
+		left -= r.Local.Minor
+	}
 	word := "partially_refunded"
-	if q.Amount == left {
+	if left == 0 {
 		word = "refunded"
 	}
 	e.set(word, word)
-	return e
+	return http.StatusOK, e.json()
 }
 
-func (f *fake) Next(e providertest.Ending) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.next = e
-}
-
-func (f *fake) Move(reference string, ending providertest.Ending) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, e := range f.orders {
-		if e.reference == reference {
-			f.end(e, ending)
-			return
-		}
+// refunds are those of the charge that was paid, the oldest first.
+func (e *entry) refunds() map[string]any {
+	var list []map[string]any
+	for n, r := range e.Refunds {
+		status := map[providertest.Ending]string{"": "pending", providertest.Open: "pending", providertest.Nonsense: "quux"}[r.Ending]
+		list = append(list, map[string]any{"id": fmt.Sprint(700 + n), "object": "refund", "amount": -r.Local.Minor, "created_at": 700 + n, "status": status})
 	}
-	f.t.Errorf("there is no order %s", reference)
+	return map[string]any{"object": "list", "has_more": false, "data": list}
 }
 
-func (f *fake) end(e *entry, ending providertest.Ending) {
-	e.ending = ending
+// changed moves an order to its ending.
+func (f *fake) changed(e *entry) {
+	ending := e.Ending
 	if ending == providertest.Open {
 		return
 	}
@@ -351,7 +283,7 @@ func (f *fake) end(e *entry, ending providertest.Ending) {
 	c := e.charges[len(e.charges)-1]
 	switch ending {
 	case providertest.WrongAmount:
-		c["amount"] = e.local.Minor + 1
+		c["amount"] = e.Local.Minor + 1
 	case providertest.WrongCurrency:
 		c["currency"] = "USD"
 	case providertest.Declined:
@@ -362,54 +294,24 @@ func (f *fake) end(e *entry, ending providertest.Ending) {
 }
 
 func (f *fake) Notification(reference string) provider.Notification {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, e := range f.orders {
-		if e.reference == reference {
-			f.serial++
-			return event(fmt.Sprint(f.serial), fmt.Sprint("order.", e.status), e.json())
-		}
-	}
-	f.t.Errorf("there is no order %s to tell of", reference)
-	return provider.Notification{}
+	f.Lock()
+	defer f.Unlock()
+	e := f.Must(reference)
+	f.serial++
+	return event(fmt.Sprint(f.serial), fmt.Sprint("order.", e.status), e.json())
 }
 
 // event is one as it is sent.
 func event(id, kind string, object map[string]any) provider.Notification {
-	body, err := json.Marshal(map[string]any{
+	return sign(providertest.JSON(map[string]any{
 		"id": id, "object": "event", "type": kind, "livemode": false, "created_at": providertest.Noon.Unix(),
 		"webhook_status": "pending", "data": map[string]any{"object": object, "previous_attributes": map[string]any{}},
-	})
-	if err != nil {
-		panic(err)
-	}
-	return sign(body)
+	}))
 }
 
 func sign(body []byte) provider.Notification {
-	key, _ := signer()
-	sum := sha256.Sum256(body)
-	signature, err := rsa.SignPKCS1v15(nil, key, crypto.SHA256, sum[:])
-	if err != nil {
-		panic(err)
-	}
-	return provider.Notification{
-		Header: http.Header{"Content-Type": {"application/json"}, "Digest": {base64.StdEncoding.EncodeToString(signature)}}, Body: body,
-	}
+	return providertest.Notify("application/json", body, "Digest", providertest.Signed(crypto.SHA256, body))
 }
 
-func (f *fake) RefuseRefunds() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.refuse = true
-}
-
-func (f *fake) Books() []providertest.Entry {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var list []providertest.Entry
-	for _, e := range f.orders {
-		list = append(list, providertest.Entry{Reference: e.reference, Local: e.local, Ending: e.ending, Refunds: e.given})
-	}
-	return list
-}
+// RefundNotification does not say which refund it is of.
+func (f *fake) RefundNotification(string, int) (n provider.Notification) { return n }

@@ -37,7 +37,7 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 	switch event.Data.Object.Object {
 	case "order":
 		id = string(event.Data.Object.ID)
-	case "charge":
+	case "charge", "chargeback":
 		id = string(event.Data.Object.OrderID)
 	}
 	switch {
@@ -59,15 +59,38 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 	notice := pay.Notice{
 		// Of the order's state, which is what is read, and not of one of its events.
 		ID:      strings.Join([]string{string(o.ID), string(o.Status), fmt.Sprint(o.Updated)}, "/"),
-		Account: a.ID, Reference: o.reference(), Outcome: a.outcome(o, "", ""), Body: n.Body,
+		Account: a.ID, Reference: o.reference(), Body: n.Body,
 	}
+	if stage, ours := strings.CutPrefix(string(event.Type), "charge.chargeback."); ours {
+		return a.chargeback(notice, stage, string(event.Data.Object.ID)), nil
+	}
+	notice.Outcome = a.outcome(o, "", "")
 	if o.Status == "charged_back" {
-		notice.Dispute, notice.Outcome.Message = true, "the card's issuer takes the money back"
+		notice.Dispute, notice.Outcome.Message = true, charged
 	}
 	if notice.Outcome.Kind == pay.Awaiting {
 		return nil, nil // nothing has happened; where the shopper is sent is not for us to say here
 	}
 	return []pay.Notice{notice}, nil
+}
+
+const charged = "the card's issuer takes the money back"
+
+// chargeback is what an event of a chargeback tells of the order that it names.
+func (a *account) chargeback(n pay.Notice, stage, id string) []pay.Notice {
+	n.ID = strings.Join([]string{"chargeback", provider.Exact(id, 64), provider.Exact(stage, 32)}, "/")
+	switch stage {
+	case "created", "updated", "under_review":
+		n.Dispute, n.Outcome.Message = true, charged
+	case "won":
+		n.Ruling, n.Outcome.Message = pay.DisputeWon, "the dispute was decided for the seller"
+	case "lost":
+		n.Ruling, n.Outcome.Message = pay.DisputeLost, "the dispute was decided for the shopper"
+	default:
+		a.Strange("chargeback", stage)
+		return nil
+	}
+	return []pay.Notice{n}
 }
 
 // signed checks the signature of the body as it was sent.

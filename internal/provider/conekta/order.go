@@ -100,7 +100,7 @@ func (a *account) outcome(o order, rail, pageURL string) pay.Outcome {
 	out := pay.Outcome{ProviderRef: string(o.ID)}
 	switch {
 	case !isID(out.ProviderRef):
-		return *unreadable()
+		return *provider.Broken()
 	case o.Livemode != a.Live: // test money, or real money in tests
 		out.Kind, out.Decline = pay.Unknown, "wrong_environment"
 		return out
@@ -129,7 +129,7 @@ func (a *account) outcome(o order, rail, pageURL string) pay.Outcome {
 	case "canceled", "voided":
 		out.Kind, out.Decline = pay.Lapsed, "canceled"
 	default:
-		a.unmapped("order", o.Status)
+		a.Strange("order", string(o.Status))
 		out.Kind, out.Decline = pay.Unknown, "unknown_status"
 	}
 	return out
@@ -143,7 +143,7 @@ func (a *account) awaiting(o order, out pay.Outcome, rail, pageURL string) pay.O
 			out.Kind, out.Decline = pay.Lapsed, "expired"
 			return out
 		}
-		if out.FormURL = link(o.Checkout.URL); out.FormURL == "" {
+		if out.FormURL = provider.Link(string(o.Checkout.URL)); out.FormURL == "" {
 			out.Kind, out.Decline = pay.Unknown, "no_instructions"
 		}
 		return out
@@ -160,7 +160,7 @@ func (a *account) awaiting(o order, out pay.Outcome, rail, pageURL string) pay.O
 		if out.Data.CLABE == "" {
 			out.Data.CLABE = string(m.Account)
 		}
-		if !digits(out.Data.CLABE, 18) {
+		if !provider.Digits(out.Data.CLABE, 18, 18) {
 			out.Kind, out.Decline, out.Data = pay.Unknown, "no_instructions", pay.PaymentData{}
 		}
 	case oxxo:
@@ -171,9 +171,6 @@ func (a *account) awaiting(o order, out pay.Outcome, rail, pageURL string) pay.O
 	}
 	return out
 }
-
-// digits says whether s is n digits.
-func digits(s string, n int) bool { return len(s) == n && strings.Trim(s, "0123456789") == "" }
 
 // atOXXO says whether a cash order can be paid at OXXO: an account without it
 // gets a reference for other networks.
@@ -186,36 +183,26 @@ func (o order) atOXXO() bool {
 	return false
 }
 
-// decline is a reason in our words.
-type decline struct {
-	code    pay.Code
-	reason  string
-	message string
-	soft    bool
-}
-
 // declines by the last word of a charge's failure_code.
-var declines = map[string]decline{
-	"insufficient_funds":         {pay.CodeInsufficientFunds, "insufficient_funds", "the card has insufficient funds", false},
-	"expired_card":               {pay.CodeExpiredCard, "expired_card", "the card has expired", false},
-	"expired":                    {pay.CodeExpiredCard, "expired_card", "the card has expired", false},
-	"suspected_fraud":            {pay.CodeFraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud", false},
-	"suspicious_behaviour":       {pay.CodeFraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud", false},
-	"stolen_card":                {pay.CodeFraudBlocked, "stolen_card", "the card was reported stolen", false},
-	"lost_card":                  {pay.CodeFraudBlocked, "lost_card", "the card was reported lost", false},
-	"blocked_payment_source":     {pay.CodeFraudBlocked, "card_blocked", "the card is blocked", false},
-	"invalid_card":               {pay.CodeCardDeclined, "incorrect_number", "the card's number is wrong", false},
-	"invalid_card_security_code": {pay.CodeCardDeclined, "incorrect_cvc", "the card's security code is wrong", false},
-	"card_not_supported":         {pay.CodeCardDeclined, "card_not_supported", "the card cannot be used for this", false},
-	"declined_by_3ds":            {pay.CodeThreeDSFailed, "three_ds_failed", "the shopper did not pass the issuer's challenge", false},
-	"declined":                   {pay.CodeCardDeclined, "do_not_honor", "the card's issuer declined the charge", true},
-	"card_declined":              {pay.CodeCardDeclined, "do_not_honor", "the card's issuer declined the charge", true},
-	"call_issuer":                {pay.CodeCardDeclined, "call_issuer", "the card's issuer wants to be called first", true},
-	"invalid_transaction":        {pay.CodeCardDeclined, "invalid_transaction", "the card's issuer did not take the charge", true},
-	"processing_error":           {pay.CodeCardDeclined, "processing_error", "the card could not be charged", true},
-	"international_card_not_allowed": {
-		pay.CodeCardDeclined, "foreign_card", "cards of other countries are not taken", true,
-	},
+var declines = provider.Declines{
+	"insufficient_funds":             provider.Hard(pay.CodeInsufficientFunds, "insufficient_funds", "the card has insufficient funds"),
+	"expired_card":                   provider.Hard(pay.CodeExpiredCard, "expired_card", "the card has expired"),
+	"expired":                        provider.Hard(pay.CodeExpiredCard, "expired_card", "the card has expired"),
+	"suspected_fraud":                provider.Hard(pay.CodeFraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud"),
+	"suspicious_behaviour":           provider.Hard(pay.CodeFraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud"),
+	"stolen_card":                    provider.Hard(pay.CodeFraudBlocked, "stolen_card", "the card was reported stolen"),
+	"lost_card":                      provider.Hard(pay.CodeFraudBlocked, "lost_card", "the card was reported lost"),
+	"blocked_payment_source":         provider.Hard(pay.CodeFraudBlocked, "card_blocked", "the card is blocked"),
+	"invalid_card":                   provider.Hard(pay.CodeCardDeclined, "incorrect_number", "the card's number is wrong"),
+	"invalid_card_security_code":     provider.Hard(pay.CodeCardDeclined, "incorrect_cvc", "the card's security code is wrong"),
+	"card_not_supported":             provider.Hard(pay.CodeCardDeclined, "card_not_supported", "the card cannot be used for this"),
+	"declined_by_3ds":                provider.Hard(pay.CodeThreeDSFailed, "three_ds_failed", "the shopper did not pass the issuer's challenge"),
+	"declined":                       provider.Soft(pay.CodeCardDeclined, "do_not_honor", "the card's issuer declined the charge"),
+	"card_declined":                  provider.Soft(pay.CodeCardDeclined, "do_not_honor", "the card's issuer declined the charge"),
+	"call_issuer":                    provider.Soft(pay.CodeCardDeclined, "call_issuer", "the card's issuer wants to be called first"),
+	"invalid_transaction":            provider.Soft(pay.CodeCardDeclined, "invalid_transaction", "the card's issuer did not take the charge"),
+	"processing_error":               provider.Soft(pay.CodeCardDeclined, "processing_error", "the card could not be charged"),
+	"international_card_not_allowed": provider.Soft(pay.CodeCardDeclined, "foreign_card", "cards of other countries are not taken"),
 }
 
 // declined takes the reason of the last try.
@@ -226,20 +213,7 @@ func (a *account) declined(o order, out pay.Outcome) pay.Outcome {
 			last = c
 		}
 	}
-	d, known := declines[reason(last.Failure)]
-	if !known {
-		a.unmapped("declined", last.Failure)
-		d = decline{reason: "declined", message: "the payment was declined"}
-	}
-	out.Kind, out.Code, out.Decline, out.Message, out.Soft = pay.Declined, d.code, d.reason, d.message, d.soft
-	return out
-}
-
-// unmapped tells of a word that has no meaning here.
-func (a *account) unmapped(what string, word text) {
-	if a.Unmapped != nil {
-		a.Unmapped(what + " " + string(word[:min(len(word), 64)]))
-	}
+	return a.Declined(declines, reason(last.Failure), out.ProviderRef)
 }
 
 type customer struct {

@@ -95,7 +95,7 @@ func (a *account) Refund(ctx context.Context, r provider.RefundRequest) pay.Outc
 	list, _ := after.refunds()
 	done, found := newest(list, r.Local)
 	if !found || after.ID != o.ID {
-		return *unreadable()
+		return *provider.Broken()
 	}
 	return a.refundOutcome(done, r)
 }
@@ -104,13 +104,13 @@ func (a *account) refundOutcome(done refund, r provider.RefundRequest) pay.Outco
 	out := pay.Outcome{ProviderRef: string(done.ID), Local: r.Local}
 	switch {
 	case !isID(out.ProviderRef) || !done.of(r.Local):
-		return *unreadable()
+		return *provider.Broken()
 	case done.Status == "": // older versions list what is done
 		out.Kind = pay.Approved
 	case done.Status == "pending":
 		out.Kind = pay.Awaiting
 	default:
-		a.unmapped("refund", done.Status)
+		a.Strange("refund", string(done.Status))
 		out.Kind, out.Decline = pay.Unknown, "unknown_status"
 	}
 	return out
@@ -120,7 +120,7 @@ func (a *account) refundOutcome(done refund, r provider.RefundRequest) pay.Outco
 func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	o, lost := a.ask(ctx, r.Charge)
 	if lost != nil {
-		return asked(*lost)
+		return lost.Asked()
 	}
 	list, all := o.refunds()
 	for _, done := range list {

@@ -111,7 +111,7 @@ func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {
 func (a *account) find(ctx context.Context, r provider.Request) (payment, pay.Outcome) {
 	reply, failed := a.call(ctx, http.MethodGet, "/orders/"+url.PathEscape(r.Reference), "", nil)
 	if failed != nil {
-		return payment{}, unknown(failed.Decline)
+		return payment{}, provider.Unknown(failed.Decline)
 	}
 	if reply.Status == http.StatusNotFound && reply.code() == 4000 {
 		return payment{}, pay.Outcome{Kind: pay.Missing}
@@ -136,7 +136,7 @@ func (a *account) find(ctx context.Context, r provider.Request) (payment, pay.Ou
 func (a *account) payment(ctx context.Context, id string) (payment, *pay.Outcome) {
 	reply, failed := a.call(ctx, http.MethodGet, "/payments/"+url.PathEscape(id), "", nil)
 	if failed != nil {
-		o := unknown(failed.Decline)
+		o := provider.Unknown(failed.Decline)
 		return payment{}, &o
 	}
 	var p payment
@@ -147,16 +147,12 @@ func (a *account) payment(ctx context.Context, id string) (payment, *pay.Outcome
 	return p, nil
 }
 
-func unknown(reason string) pay.Outcome {
-	return pay.Outcome{Kind: pay.Unknown, Decline: reason}
-}
-
 // asked is the outcome of a question that got no good answer: it proves nothing.
 func asked(reply reply) pay.Outcome {
 	if reply.Status < http.StatusBadRequest {
-		return unknown("broken_answer")
+		return provider.Unknown("broken_answer")
 	}
-	return unknown(provider.Refused(reply.Status).Decline)
+	return provider.Unknown(provider.Refused(reply.Status).Decline)
 }
 
 // Cancel ends a payment that is pending. A page for a card cannot be ended.
@@ -164,50 +160,35 @@ func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	if r.ProviderRef == "" {
 		found, o := a.find(ctx, r)
 		if o.Kind != pay.Awaiting {
-			return ended(o)
+			return provider.Ended(o)
 		}
 		r.ProviderRef = found.ID
 	}
 	if strings.HasPrefix(r.Rail, "card.") {
-		return ended(a.Query(ctx, r))
+		return provider.Ended(a.Query(ctx, r))
 	}
 	reply, failed := a.call(ctx, http.MethodPost, "/payments/"+url.PathEscape(r.ProviderRef)+"/cancel", r.Reference+"-cancel", nil)
 	if failed != nil {
-		return unknown(failed.Decline)
+		return provider.Unknown(failed.Decline)
 	}
 	var p payment
 	if !reply.read(&p) { // it may be over already
-		return ended(a.Query(ctx, r))
+		return provider.Ended(a.Query(ctx, r))
 	}
-	return ended(a.outcome(r, p))
-}
-
-// ended is an outcome in the words of Cancel: what cannot be paid any more has
-// lapsed.
-func ended(o pay.Outcome) pay.Outcome {
-	switch o.Kind {
-	case pay.Approved, pay.Lapsed:
-		return o
-	case pay.Declined, pay.Missing:
-		return pay.Outcome{Kind: pay.Lapsed, ProviderRef: o.ProviderRef}
-	case pay.Awaiting:
-		o = unknown("not_canceled")
-	}
-	o.Kind = pay.Unknown
-	return o
+	return provider.Ended(a.outcome(r, p))
 }
 
 // outcome is a payment in our words.
 func (a *account) outcome(r provider.Request, p payment) pay.Outcome {
 	if !identifier.MatchString(p.ID) || p.OrderID != r.Reference {
-		return unknown("broken_answer")
+		return provider.Unknown("broken_answer")
 	}
 	o := pay.Outcome{ProviderRef: p.ID}
 	switch p.Status {
 	case "PAID":
-		local, ok := amount(p.Amount, p.Currency)
+		local, ok := provider.Major(p.Amount.String(), p.Currency)
 		if !ok {
-			return unknown("broken_answer")
+			return provider.Unknown("broken_answer")
 		}
 		o.Kind, o.Local, o.FormURL = pay.Approved, local, r.PageURL
 	case "PENDING", "AUTHORIZED", "VERIFIED":
@@ -217,16 +198,11 @@ func (a *account) outcome(r provider.Request, p payment) pay.Outcome {
 		}
 		o.FormURL, o.Data = form(r, p)
 	case "REJECTED":
-		d, known := declines[p.Code]
-		if !known {
-			a.Unmapped("REJECTED " + string(p.Code))
-			d = decline{pay.CodeCardDeclined, "rejected", "the payment was declined", false}
-		}
-		o.Kind, o.Code, o.Decline, o.Message, o.Soft = pay.Declined, d.code, d.reason, d.message, d.soft
+		return a.Declined(declines, string(p.Code), p.ID)
 	case "CANCELLED", "EXPIRED":
 		o.Kind = pay.Lapsed
 	default:
-		a.Unmapped(clean(p.Status, 64))
+		a.Strange("payment", p.Status)
 		o.Kind, o.Decline = pay.Unknown, "unmapped_status"
 	}
 	return o
@@ -240,18 +216,18 @@ func form(r provider.Request, p payment) (string, pay.PaymentData) {
 	switch m := methods[r.Rail]; {
 	case !m.direct:
 	case m.id == "PQ": // its barcode is the picture of the code
-		d.QRCode = clean(p.Ticket.Number, 1000)
+		d.QRCode = provider.Exact(p.Ticket.Number, 1000)
 	case m.id == "SE":
 		if clabe.MatchString(p.Transfer.Account) {
 			d = pay.PaymentData{
-				CLABE: p.Transfer.Account, Bank: clean(p.Transfer.Bank, 100),
-				Beneficiary: clean(p.Transfer.Beneficiary, 100), Reference: clean(p.Transfer.Reference, 100),
+				CLABE: p.Transfer.Account, Bank: provider.Exact(p.Transfer.Bank, 100),
+				Beneficiary: provider.Exact(p.Transfer.Beneficiary, 100), Reference: provider.Exact(p.Transfer.Reference, 100),
 			}
 		}
 	default:
 		if p.Ticket.Number != "" || p.Ticket.Barcode != "" {
 			d = pay.PaymentData{
-				Reference: clean(p.Ticket.Number, 200), Barcode: clean(p.Ticket.Barcode, 200), Beneficiary: clean(p.Ticket.Company, 100),
+				Reference: provider.Exact(p.Ticket.Number, 200), Barcode: provider.Exact(p.Ticket.Barcode, 200), Beneficiary: provider.Exact(p.Ticket.Company, 100),
 			}
 		}
 	}
@@ -259,7 +235,7 @@ func form(r provider.Request, p payment) (string, pay.PaymentData) {
 		return r.PageURL, d
 	}
 	for _, address := range []string{p.Redirect, p.ThreeDS.Redirect, p.Transfer.Redirect, p.Ticket.Image} {
-		if address = link(address); address != "" {
+		if address = provider.Link(address); address != "" {
 			return address, d
 		}
 	}

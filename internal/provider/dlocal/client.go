@@ -1,18 +1,15 @@
 package dlocal
 
 import (
-	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"io"
 	"net/http"
-	"net/url"
 	"regexp"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -55,14 +52,11 @@ func (r reply) code() int {
 // call sends a signed request. key is the idempotency key, "" for a question;
 // body is nil for none.
 func (a *account) call(ctx context.Context, verb, path, key string, body any) (reply, *pay.Outcome) {
-	var text []byte
-	if body != nil {
-		var err error
-		if text, err = json.Marshal(body); err != nil {
-			return reply{}, &pay.Outcome{Kind: pay.Errored, Decline: "bad_request"}
-		}
+	req, unsent := provider.NewRequest(ctx, verb, a.base+path, body)
+	if unsent != nil {
+		return reply{}, unsent
 	}
-	req, err := http.NewRequestWithContext(ctx, verb, a.base+path, bytes.NewReader(text))
+	text, err := sent(req)
 	if err != nil {
 		return reply{}, &pay.Outcome{Kind: pay.Errored, Decline: "bad_request"}
 	}
@@ -81,15 +75,27 @@ func (a *account) call(ctx context.Context, verb, path, key string, body any) (r
 	return reply{got}, failed
 }
 
+// sent is the body that a request will have.
+func sent(req *http.Request) ([]byte, error) {
+	if req.GetBody == nil {
+		return nil, nil
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(body)
+}
+
 // payment is dLocal's payment object, as far as we read it.
 type payment struct {
-	ID       string      `json:"id"`
-	OrderID  string      `json:"order_id"`
-	Amount   json.Number `json:"amount"`
-	Currency string      `json:"currency"`
-	Status   string      `json:"status"`
-	Code     word        `json:"status_code"`
-	Redirect string      `json:"redirect_url"`
+	ID       string        `json:"id"`
+	OrderID  string        `json:"order_id"`
+	Amount   json.Number   `json:"amount"`
+	Currency string        `json:"currency"`
+	Status   string        `json:"status"`
+	Code     provider.Text `json:"status_code"`
+	Redirect string        `json:"redirect_url"`
 	ThreeDS  struct {
 		Redirect string `json:"redirect_url"`
 	} `json:"three_dsecure"`
@@ -109,66 +115,13 @@ type payment struct {
 	Refunds *[]refund `json:"refunds"`
 }
 
-// word is a status code: a string in most of dLocal's examples, a number in some.
-type word string
-
-// UnmarshalJSON takes both.
-func (w *word) UnmarshalJSON(text []byte) error {
-	var number json.Number // of a string too, where it holds a number
-	if json.Unmarshal(text, &number) == nil {
-		*w = word(clean(number.String(), 32))
-		return nil
-	}
-	var s string
-	if err := json.Unmarshal(text, &s); err != nil {
-		return err
-	}
-	*w = word(clean(s, 32))
-	return nil
-}
-
-// amount reads an amount of dLocal's, which is in major units. One that is not a
-// positive number of minor units of a currency is not ok.
-func amount(number json.Number, currency string) (local money.Amount, ok bool) {
-	c, err := money.ParseCurrency(currency)
-	if err != nil {
-		return money.Amount{}, false
-	}
-	local, err = money.Parse(number.String(), c)
-	return local, err == nil && local.IsPositive()
-}
-
 // sendable reports whether dLocal takes an amount. Its country pages say how many
 // decimals: none in Colombia, whose peso has two in ISO 4217, and ISO's elsewhere.
 func sendable(local money.Amount) bool {
 	return local.IsPositive() && (local.Currency != money.COP || local.Minor%100 == 0)
 }
 
-// clean is a text of dLocal's without control characters, and no longer than
-// limit bytes; a longer one is none.
-func clean(text string, limit int) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == unicode.ReplacementChar {
-			return -1
-		}
-		return r
-	}, text)
-	if len(text) > limit {
-		return ""
-	}
-	return text
-}
-
 var identifier = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
-
-// link is an address that a shopper may be sent to, or "".
-func link(text string) string {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(text) > 2000 {
-		return ""
-	}
-	return text
-}
 
 // instant reads a time in the forms that dLocal writes.
 func instant(text string) (time.Time, bool) {

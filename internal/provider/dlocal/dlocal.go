@@ -19,10 +19,15 @@
 // Not checked, since only an account can tell:
 //   - how long X-Idempotency-Key is remembered. A charge that comes after that
 //     meets "order id is duplicated" (5009), and becomes a question;
-//   - whether a payment that is read again still carries its ticket, and whether
-//     its list of refunds names them. One that cannot be told apart is Unknown,
-//     never missing. The address of the search by order_refund_id is in none of
-//     the excerpts, so it is not used;
+//   - whether a payment that is read again still carries its ticket and a list of
+//     its refunds. A refund's description is in its object (reference: The refund
+//     object), order_refund_id in older sources alone; one that cannot be told apart
+//     is Unknown, never missing, and whether it was made is for the idempotency key
+//     to tell. The address of the search by order_refund_id is in none of the
+//     excerpts, so it is not used;
+//   - which fields a refund's notification has: "not all of them are necessarily
+//     sent" (docs: Refunds). Where our reference or the amount is missing, the
+//     refund is asked for;
 //   - whether X-Date of a notification is of its first try or of this one: see
 //     maxAge;
 //   - the paths for ending a payment (the reference has "Cancel a cash payment";
@@ -38,9 +43,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
-	"slices"
-	"strings"
 
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -111,21 +113,9 @@ func Adapter() provider.Adapter {
 			{Name: "transKey", Doc: "Merchant Dashboard, Settings, Integration: X-Trans-Key"},
 			{Name: "secretKey", Doc: "Merchant Dashboard, Settings, Integration: the secret key, which signs"},
 		},
-		Rails: rails(),
+		Rails: provider.Rails(methods, "pix.BRA"),
 		Open:  open,
 	}
-}
-
-// rails lists the keys with Pix first, the rest in order.
-func rails() []string {
-	list := []string{"pix.BRA"}
-	for key := range methods {
-		if key != list[0] {
-			list = append(list, key)
-		}
-	}
-	slices.Sort(list[1:])
-	return list
 }
 
 // account is a merchant's account.
@@ -137,27 +127,12 @@ type account struct {
 
 func open(a provider.Account) (provider.Provider, error) {
 	for _, name := range []string{"login", "transKey", "secretKey"} {
-		value := a.Credentials[name]
-		if value == "" {
-			return nil, &provider.FieldError{Field: name, Reason: "it is missing"}
+		if _, err := a.Credential(name, 4096); err != nil { // they go into headers
+			return nil, err
 		}
-		// They go into headers.
-		if strings.TrimSpace(value) != value || strings.IndexFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
-			return nil, &provider.FieldError{Field: name, Reason: "it has a space or a character that no key has"}
-		}
-	}
-	base := a.BaseURL
-	if base == "" {
-		base = sandbox
-		if a.Live {
-			base = production
-		}
-	}
-	if u, err := url.Parse(base); err != nil || u.Host == "" {
-		return nil, errors.New("the base address is not one")
 	}
 	return &account{
-		Account: a, base: strings.TrimSuffix(base, "/"),
+		Account: a, base: a.Base(sandbox, production),
 		login: a.Credentials["login"], transKey: a.Credentials["transKey"], secret: a.Credentials["secretKey"],
 	}, nil
 }

@@ -1,17 +1,13 @@
 package dlocal
 
 import (
-	"bytes"
-	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -22,59 +18,20 @@ var credentials = map[string]string{"login": "sak223k2wdksdl2", "transKey": "fm1
 
 // fake is dLocal with its books.
 type fake struct {
-	mu     sync.Mutex // owns what follows
-	next   providertest.Ending
-	refuse bool
-	list   []*charged
-	keys   map[string][]byte // answers by path and idempotency key
+	providertest.Frame[*charged]
 }
 
 type charged struct {
 	providertest.Entry
-	id      string
-	ask     map[string]any
-	paid    money.Amount
-	refunds []map[string]any
+	id  string
+	ask map[string]any
 }
 
-func newFake() *fake { return &fake{next: providertest.Open, keys: map[string][]byte{}} }
+func newFake() *fake { return &fake{} }
 
-func (f *fake) Next(e providertest.Ending) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.next = e
-}
-
-func (f *fake) RefuseRefunds() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.refuse = true
-}
-
-func (f *fake) Move(reference string, e providertest.Ending) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c := f.find(reference)
-	c.Ending, c.paid = e, c.Local
-	switch e {
-	case providertest.WrongAmount:
-		c.paid.Minor--
-	case providertest.WrongCurrency:
-		c.paid.Currency = "EUR"
-	}
-}
-
-func (f *fake) Books() (list []providertest.Entry) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, c := range f.list {
-		list = append(list, c.Entry)
-	}
-	return list
-}
-
+// find is the charge under our reference or dLocal's id.
 func (f *fake) find(reference string) *charged {
-	for _, c := range f.list {
+	for _, c := range f.Charges {
 		if c.Reference == reference || c.id == reference {
 			return c
 		}
@@ -85,9 +42,9 @@ func (f *fake) find(reference string) *charged {
 const noon = "2026-11-21T12:00:00.000Z"
 
 func (f *fake) Notification(reference string) provider.Notification {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c := f.find(reference)
+	f.Lock()
+	defer f.Unlock()
+	c := f.Must(reference)
 	told := c.object()
 	if c.Ending == providertest.Disputed {
 		told = map[string]any{
@@ -98,26 +55,25 @@ func (f *fake) Notification(reference string) provider.Notification {
 	return notification(told, noon)
 }
 
+func (f *fake) RefundNotification(reference string, n int) provider.Notification {
+	f.Lock()
+	defer f.Unlock()
+	return notification(f.Must(reference).given()[n], noon)
+}
+
 // notification signs what is told.
 func notification(told any, date string) provider.Notification {
-	body, err := json.Marshal(told)
-	if err != nil {
-		panic(err)
-	}
-	return provider.Notification{Body: body, Header: http.Header{
-		"Content-Type": {"application/json"}, "X-Date": {date},
-		"Authorization": {"V2-HMAC-SHA256, Signature: " + signature(date, body)},
-	}}
+	body := providertest.JSON(told)
+	return providertest.Notify("application/json", body, "X-Date", date, "Authorization", "V2-HMAC-SHA256, Signature: "+signature(date, body))
 }
 
 func signature(date string, body []byte) string {
-	mac := hmac.New(sha256.New, []byte(credentials["secretKey"]))
-	fmt.Fprintf(mac, "%s%s%s", credentials["login"], date, body)
-	return hex.EncodeToString(mac.Sum(nil))
+	return hex.EncodeToString(providertest.MAC(sha256.New, credentials["secretKey"], credentials["login"], date, string(body)))
 }
 
 // object is the payment object.
 func (c *charged) object() map[string]any {
+	paid := c.Paid()
 	word := map[providertest.Ending][3]string{
 		providertest.Open:          {"PENDING", "100", "The payment is pending."},
 		providertest.Challenged:    {"PENDING", "101", "The payment is pending 3D Secure authentication."},
@@ -132,10 +88,10 @@ func (c *charged) object() map[string]any {
 		providertest.Nonsense:      {"TELEPORTED", "900", "?"},
 	}[c.Ending]
 	m := map[string]any{
-		"id": c.id, "amount": json.Number(c.paid.Decimal()), "currency": c.paid.Currency, "country": c.ask["country"],
+		"id": c.id, "amount": json.Number(paid.Decimal()), "currency": paid.Currency, "country": c.ask["country"],
 		"payment_method_id": c.ask["payment_method_id"], "payment_method_flow": c.ask["payment_method_flow"],
 		"status": word[0], "status_code": word[1], "status_detail": word[2], "order_id": c.Reference,
-		"notification_url": c.ask["notification_url"], "created_date": "2026-11-21T12:00:00.000+0000", "refunds": append([]map[string]any{}, c.refunds...),
+		"notification_url": c.ask["notification_url"], "created_date": "2026-11-21T12:00:00.000+0000", "refunds": c.given(),
 	}
 	if word[0] != "PENDING" {
 		return m
@@ -160,28 +116,16 @@ func (c *charged) object() map[string]any {
 }
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	status, answer := f.admit(r, body)
-	if status == 0 {
-		key := r.URL.Path + " " + r.Header.Get("X-Idempotency-Key")
-		if before, ok := f.keys[key]; ok && r.Method == http.MethodPost {
-			_, _ = w.Write(before)
-			return
+	f.Serve(w, r, func(body []byte) (int, any) {
+		if status, answer := f.admit(r, body); status != 0 {
+			return status, answer
 		}
-		status, answer = f.route(r, body)
-		if status == http.StatusOK && r.Method == http.MethodPost && !strings.HasSuffix(key, " ") {
-			f.keys[key], _ = json.Marshal(answer)
+		key := ""
+		if r.Method == http.MethodPost && r.Header.Get("X-Idempotency-Key") != "" {
+			key = r.URL.Path + " " + r.Header.Get("X-Idempotency-Key")
 		}
-	}
-	if answer == nil {
-		http.Error(w, "NOT_FOUND", http.StatusNotFound)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(answer)
+		return f.Once(key, "", func() (int, any) { return f.route(r, body) })
+	})
 }
 
 func refusal(status, code int, message string) (int, any) {
@@ -232,8 +176,8 @@ func (f *fake) route(r *http.Request, body []byte) (int, any) {
 	case what == "POST refunds" && len(path) == 1:
 		return f.refund(body)
 	case what == "GET refunds" && len(path) == 2:
-		for _, c := range f.list {
-			for _, back := range c.refunds {
+		for _, c := range f.Charges {
+			for _, back := range c.given() {
 				if back["id"] == path[1] {
 					return 200, back
 				}
@@ -241,20 +185,11 @@ func (f *fake) route(r *http.Request, body []byte) (int, any) {
 		}
 		return refusal(404, 4001, "Refund not found.")
 	}
-	return 0, nil
-}
-
-// decode reads a body with its numbers as they are written.
-func decode(body []byte) map[string]any {
-	var m map[string]any
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.UseNumber()
-	_ = d.Decode(&m)
-	return m
+	return 404, "NOT_FOUND"
 }
 
 func (f *fake) create(body []byte) (int, any) {
-	m := decode(body)
+	m := providertest.Fields(body)
 	p, _ := m["payer"].(map[string]any)
 	for _, field := range []string{"currency", "country", "payment_method_id", "payment_method_flow", "order_id"} {
 		if s, ok := m[field].(string); !ok || s == "" {
@@ -287,10 +222,9 @@ func (f *fake) create(body []byte) (int, any) {
 	if f.find(m["order_id"].(string)) != nil {
 		return refusal(400, 5009, "Order ID is duplicated.")
 	}
-	c := &charged{id: fmt.Sprintf("D-4-%08d", len(f.list)+1), ask: m, paid: local}
-	c.Reference, c.Local, c.Ending = m["order_id"].(string), local, f.next
-	f.list = append(f.list, c)
-	return 200, c.object()
+	c := &charged{id: fmt.Sprintf("D-4-%08d", len(f.Charges)+1), ask: m}
+	c.Reference, c.Local = m["order_id"].(string), local
+	return 200, f.Enter(c).object()
 }
 
 func (f *fake) cancel(id string, body []byte) (int, any) {
@@ -308,7 +242,7 @@ func (f *fake) cancel(id string, body []byte) (int, any) {
 }
 
 func (f *fake) refund(body []byte) (int, any) {
-	m := decode(body)
+	m := providertest.Fields(body)
 	id, _ := m["payment_id"].(string)
 	number, ok := m["amount"].(json.Number)
 	c := f.find(id)
@@ -322,22 +256,28 @@ func (f *fake) refund(body []byte) (int, any) {
 	if err != nil {
 		return refusal(400, 5001, "Invalid parameter: amount")
 	}
-	sum := back
-	for _, r := range c.Refunds {
-		sum = sum.Add(r)
-	}
-	if f.refuse || c.Ending != providertest.Paid {
+	if f.Refusing || c.Ending != providertest.Paid {
 		return refusal(400, 5002, "Invalid transaction status.")
 	}
-	if sum.Cmp(c.Local) > 0 {
+	reference, _ := m["order_refund_id"].(string)
+	if !f.Give(c, reference, back) {
 		return refusal(400, 5007, "Amount exceeded.")
 	}
-	c.Refunds = append(c.Refunds, back)
-	answer := map[string]any{
-		"id": fmt.Sprintf("REF%s%d", strings.ReplaceAll(c.id, "-", ""), len(c.Refunds)), "payment_id": c.id, "amount": number, "currency": m["currency"],
-		"status": "SUCCESS", "status_code": 200, "status_detail": "The refund was paid", "order_refund_id": m["order_refund_id"],
-		"description": m["description"], "created_date": "2026-11-21T12:00:00.000+0000",
+	return 200, c.given()[len(c.Refunds)-1]
+}
+
+// given are the refund objects of a payment.
+func (c *charged) given() []map[string]any {
+	list := []map[string]any{}
+	for n, r := range c.Refunds {
+		status := map[providertest.Ending]string{
+			"": "SUCCESS", providertest.Paid: "SUCCESS", providertest.Open: "PENDING", providertest.Declined: "REJECTED", providertest.Nonsense: "TELEPORTED",
+		}[r.Ending]
+		list = append(list, map[string]any{
+			"id": fmt.Sprintf("REF%s%d", strings.ReplaceAll(c.id, "-", ""), n+1), "payment_id": c.id, "amount": json.Number(r.Local.Decimal()),
+			"currency": r.Local.Currency, "status": status, "status_code": 200, "status_detail": "The refund", "order_refund_id": r.Reference,
+			"description": r.Reference, "created_date": "2026-11-21T12:00:00.000+0000",
+		})
 	}
-	c.refunds = append(c.refunds, answer)
-	return 200, answer
+	return list
 }

@@ -29,10 +29,12 @@ const maxBody = 1 << 20
 // The last two name their payment.
 type news struct {
 	payment
-	PaymentID  string `json:"payment_id"`
-	ReasonCode word   `json:"reason_code"`
-	Reason     string `json:"reason_description"`
-	Detail     string `json:"status_detail"`
+	PaymentID  string        `json:"payment_id"`
+	ReasonCode provider.Text `json:"reason_code"`
+	Reason     string        `json:"reason_description"`
+	Detail     string        `json:"status_detail"`
+	RefundName string        `json:"order_refund_id"`
+	Text       string        `json:"description"`
 }
 
 // Notices reads a notification: a signed payment, refund or chargeback, with no
@@ -49,13 +51,16 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 		return nil, errors.New("dlocal notification: no id")
 	}
 	notice := pay.Notice{
-		ID:      fmt.Sprintf("%s:%s:%s:%s%s", told.ID, clean(told.Status, 32), told.Code, clean(told.Amount.String(), 32), clean(told.Currency, 3)),
+		ID:      fmt.Sprintf("%s:%s:%s:%s%s", told.ID, provider.Exact(told.Status, 32), provider.Exact(string(told.Code), 32), provider.Exact(told.Amount.String(), 32), provider.Exact(told.Currency, 3)),
 		Account: a.ID, Reference: told.OrderID, Body: n.Body,
 	}
-	if told.PaymentID != "" {
+	switch {
+	case told.PaymentID != "" && a.ofRefund(told):
+		return a.refundNotice(ctx, told, notice)
+	case told.PaymentID != "":
 		return a.chargeback(ctx, told, notice)
 	}
-	if told.OrderID == "" || clean(told.OrderID, 64) != told.OrderID {
+	if told.OrderID == "" || provider.Exact(told.OrderID, 64) != told.OrderID {
 		return nil, errors.New("dlocal notification: no order id")
 	}
 	notice.Outcome = a.outcome(provider.Request{Reference: told.OrderID}, told.payment)
@@ -80,10 +85,46 @@ func (a *account) signed(n provider.Notification) bool {
 	return ok && age <= maxAge && age >= -maxAhead
 }
 
-// chargeback reads what the issuer does about a payment; a refund is not read,
-// since refunds are asked for. dLocal's refunds and chargebacks look alike: what
-// has no word that only a chargeback has is left alone, and comes again when the
-// money moves.
+// refund is the refund that a notification tells of.
+func (n news) refund() refund {
+	return refund{
+		ID: n.ID, PaymentID: n.PaymentID, OrderID: n.RefundName, Description: n.Text, Amount: n.Amount, Currency: n.Currency, Status: n.Status,
+	}
+}
+
+// ofRefund reports whether a notification that names a payment is of a refund, and
+// not of a chargeback: by its name, which is ours, or by dLocal's id.
+func (a *account) ofRefund(told news) bool {
+	return told.refund().name() != "" || strings.HasPrefix(told.ID, "REF") && told.ReasonCode == ""
+}
+
+// refundNotice tells what became of a refund. dLocal does not promise to send all
+// of its fields: where the name or the amount is missing, it is asked.
+func (a *account) refundNotice(ctx context.Context, told news, notice pay.Notice) ([]pay.Notice, error) {
+	f := told.refund()
+	if f.name() == "" || f.Amount == "" || f.Currency == "" {
+		var failed *pay.Outcome
+		f, failed = a.refund(ctx, told.ID)
+		switch {
+		case failed != nil && failed.Kind == pay.Missing:
+			return nil, nil
+		case failed != nil:
+			return nil, provider.ErrUnreachable
+		}
+	}
+	if notice.Reference, notice.Refund = "", f.name(); notice.Refund == "" {
+		return nil, nil // not one of ours
+	}
+	notice.ID = "refund:" + f.ID + ":" + provider.Exact(f.Status, 32)
+	if notice.Outcome = a.refunded(f, told.PaymentID); notice.Outcome.Kind == pay.Awaiting {
+		return nil, nil
+	}
+	return []pay.Notice{notice}, nil
+}
+
+// chargeback reads what the issuer does about a payment. dLocal's refunds and
+// chargebacks look alike: what has no word that only a chargeback has is left
+// alone, and comes again when the money moves.
 func (a *account) chargeback(ctx context.Context, told news, notice pay.Notice) ([]pay.Notice, error) {
 	mine := strings.HasPrefix(told.ID, "CHAR") || told.ReasonCode != ""
 	switch told.Status {
@@ -104,11 +145,11 @@ func (a *account) chargeback(ctx context.Context, told news, notice pay.Notice) 
 	case "SUCCESS", "REJECTED":
 		return nil, nil
 	default:
-		a.Unmapped("chargeback " + clean(told.Status, 64))
+		a.Strange("chargeback", told.Status)
 		return nil, nil
 	}
-	notice.Network = string(told.ReasonCode)
-	if notice.Outcome.Message = clean(told.Reason, 200); notice.Outcome.Message == "" {
+	notice.Network = provider.Exact(string(told.ReasonCode), 32)
+	if notice.Outcome.Message = provider.Exact(told.Reason, 200); notice.Outcome.Message == "" {
 		notice.Outcome.Message = "the shopper disputes the payment"
 	}
 	if notice.Reference == "" { // older notifications name the payment alone
@@ -118,7 +159,7 @@ func (a *account) chargeback(ctx context.Context, told news, notice pay.Notice) 
 		}
 		notice.Reference = p.OrderID
 	}
-	if notice.Reference == "" || clean(notice.Reference, 64) != notice.Reference {
+	if notice.Reference == "" || provider.Exact(notice.Reference, 64) != notice.Reference {
 		return nil, errors.New("dlocal notification: no order id")
 	}
 	return []pay.Notice{notice}, nil

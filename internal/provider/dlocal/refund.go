@@ -31,9 +31,10 @@ type refunding struct {
 	Description     string      `json:"description"`
 }
 
-// Refund gives money back: to the card, or by a transfer for which dLocal asks
-// the shopper by e-mail where to. Our reference is the idempotency key, the
-// refund's order id and its description, so that one of them shows in a list.
+// Refund gives money back, after a look whether it was given already: to the card,
+// or by a transfer for which dLocal asks the shopper by e-mail where to. Our
+// reference is the idempotency key, the refund's order id and its description, so
+// that one of them shows in a list.
 func (a *account) Refund(ctx context.Context, q provider.RefundRequest) pay.Outcome {
 	if !sendable(q.Local) {
 		return pay.Outcome{Kind: pay.Errored, Decline: "amount_not_accepted"}
@@ -48,6 +49,12 @@ func (a *account) Refund(ctx context.Context, q provider.RefundRequest) pay.Outc
 			return pay.Outcome{Kind: pay.Unavailable, Decline: o.Decline}
 		}
 		id = found.ID
+	}
+	switch o, found, failed := a.findRefund(ctx, id, q); {
+	case failed != nil: // nothing was asked for yet
+		return pay.Outcome{Kind: pay.Unavailable, Decline: failed.Decline}
+	case found:
+		return o
 	}
 	reply, failed := a.call(ctx, http.MethodPost, "/refunds", q.Reference, refunding{
 		PaymentID: id, Amount: json.Number(q.Local.Decimal()), Currency: string(q.Local.Currency),
@@ -66,7 +73,7 @@ func (a *account) Refund(ctx context.Context, q provider.RefundRequest) pay.Outc
 // refundRefused is what an answer says that is not a refund.
 func refundRefused(reply reply) pay.Outcome {
 	if reply.Status < http.StatusBadRequest {
-		return unknown("broken_answer")
+		return provider.Unknown("broken_answer")
 	}
 	reasons := map[int]string{
 		4000: "charge_missing", 5002: "not_refundable_now", 5007: "amount_exceeded", 5010: "method_not_refundable",
@@ -82,13 +89,9 @@ func refundRefused(reply reply) pay.Outcome {
 func (a *account) QueryRefund(ctx context.Context, q provider.RefundRequest) pay.Outcome {
 	id := q.Charge.ProviderRef
 	if q.RefundRef != "" {
-		reply, failed := a.call(ctx, http.MethodGet, "/refunds/"+url.PathEscape(q.RefundRef), "", nil)
+		f, failed := a.refund(ctx, q.RefundRef)
 		if failed != nil {
-			return unknown(failed.Decline)
-		}
-		var f refund
-		if !reply.read(&f) {
-			return asked(reply)
+			return provider.Unknown(failed.Decline)
 		}
 		return a.refunded(f, id)
 	}
@@ -98,35 +101,75 @@ func (a *account) QueryRefund(ctx context.Context, q provider.RefundRequest) pay
 			return o // no payment, no refund
 		}
 		if found.ID == "" {
-			return unknown(o.Decline)
+			return provider.Unknown(o.Decline)
 		}
 		id = found.ID
 	}
-	p, failed := a.payment(ctx, id)
+	o, _, failed := a.findRefund(ctx, id, q)
 	if failed != nil {
 		return *failed
 	}
-	if p.ID != id || p.Refunds == nil {
-		return unknown("broken_answer")
+	return o
+}
+
+// findRefund looks for the refund with our reference among all of a payment. What
+// is not found is Missing, or Unknown where one without a name may be it.
+func (a *account) findRefund(ctx context.Context, payment string, q provider.RefundRequest) (o pay.Outcome, found bool, failed *pay.Outcome) {
+	p, failed := a.payment(ctx, payment)
+	switch {
+	case failed != nil:
+		return o, false, failed
+	case p.ID != payment:
+		return o, false, provider.Broken()
+	case p.Refunds == nil: // not told
+		return provider.Unknown("refunds_not_listed"), false, nil
 	}
-	named := true
 	for _, f := range *p.Refunds {
-		if f.OrderID == q.Reference || f.Description == q.Reference {
-			return a.refunded(f, id)
+		if f.name() == q.Reference {
+			return a.refunded(f, payment), true, nil
 		}
-		named = named && (f.OrderID != "" || f.Description != "")
+		if f.name() == "" {
+			o = provider.Unknown("refund_unnamed")
+		}
 	}
-	if !named { // ours may be the one without a name
-		return unknown("refund_unnamed")
+	if o.Kind == "" {
+		o.Kind = pay.Missing
 	}
-	return pay.Outcome{Kind: pay.Missing}
+	return o, false, nil
+}
+
+// name is our reference of a refund, or "" where dLocal shows none.
+func (f refund) name() string {
+	for _, name := range []string{f.OrderID, f.Description} {
+		if _, _, ours := pay.ParseRefundReference(name); ours {
+			return name
+		}
+	}
+	return ""
+}
+
+// refund asks for one by its id. The outcome is Missing when there is none.
+func (a *account) refund(ctx context.Context, id string) (refund, *pay.Outcome) {
+	reply, failed := a.call(ctx, http.MethodGet, "/refunds/"+url.PathEscape(id), "", nil)
+	if failed != nil {
+		return refund{}, failed
+	}
+	var f refund
+	switch {
+	case reply.Status == http.StatusNotFound && reply.code() == 4001:
+		return refund{}, &pay.Outcome{Kind: pay.Missing, Decline: "refund_not_found"}
+	case !reply.read(&f) || f.ID != id:
+		o := asked(reply)
+		return refund{}, &o
+	}
+	return f, nil
 }
 
 // refunded is a refund in our words (reference: Refund codes).
 func (a *account) refunded(f refund, payment string) pay.Outcome {
-	local, ok := amount(f.Amount, f.Currency)
+	local, ok := provider.Major(f.Amount.String(), f.Currency)
 	if !identifier.MatchString(f.ID) || f.PaymentID != "" && payment != "" && f.PaymentID != payment || !ok {
-		return unknown("broken_answer")
+		return provider.Unknown("broken_answer")
 	}
 	o := pay.Outcome{ProviderRef: f.ID, Local: local}
 	switch f.Status {
@@ -137,7 +180,7 @@ func (a *account) refunded(f refund, payment string) pay.Outcome {
 	case "REJECTED", "CANCELLED":
 		o.Kind, o.Decline, o.Message = pay.Declined, "refund_rejected", "the refund was refused"
 	default:
-		a.Unmapped("refund " + clean(f.Status, 64))
+		a.Strange("refund", f.Status)
 		o.Kind, o.Decline = pay.Unknown, "unmapped_status"
 	}
 	return o

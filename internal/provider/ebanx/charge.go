@@ -33,16 +33,16 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 		if o := a.Query(ctx, r); o.Kind != pay.Missing {
 			return o
 		}
-		return unknown("duplicate_payment")
+		return provider.Unknown("duplicate_payment")
 	}
 	if got.Status == "ERROR" {
-		return pay.Outcome{Kind: pay.Errored, Decline: strings.ToLower(clean(got.Code, 20))}
+		return pay.Outcome{Kind: pay.Errored, Decline: strings.ToLower(provider.Exact(got.Code, 20))}
 	}
 	if got.Payment.Redirect == "" {
 		got.Payment.Redirect = got.Redirect
 	}
 	if !got.good(r.Reference, "") {
-		return unknown("broken_answer")
+		return provider.Unknown("broken_answer")
 	}
 	return a.outcome(r, got.Payment)
 }
@@ -91,15 +91,15 @@ func (a *account) find(ctx context.Context, r provider.Request) (payment, *pay.O
 	got, failed := a.post(ctx, "/ws/query", question)
 	switch {
 	case failed != nil: // it proves nothing, whatever it says of itself
-		o := unknown(failed.Decline)
+		o := provider.Unknown(failed.Decline)
 		return payment{}, &o
 	case got.missing() && r.ProviderRef == "":
 		return payment{}, &pay.Outcome{Kind: pay.Missing}
 	case got.Status == "ERROR": // with a hash, EBANX had it once
-		o := unknown(strings.ToLower(clean(got.Code, 20)))
+		o := provider.Unknown(strings.ToLower(provider.Exact(got.Code, 20)))
 		return payment{}, &o
 	case !got.good(r.Reference, r.ProviderRef):
-		o := unknown("broken_answer")
+		o := provider.Unknown("broken_answer")
 		return payment{}, &o
 	}
 	return got.Payment, nil
@@ -110,33 +110,18 @@ func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	if r.ProviderRef == "" {
 		p, failed := a.find(ctx, r)
 		if failed != nil {
-			return ended(*failed)
+			return provider.Ended(*failed)
 		}
 		r.ProviderRef = p.Hash
 	}
 	got, failed := a.post(ctx, "/ws/cancel", map[string]any{"hash": r.ProviderRef})
 	switch {
 	case failed != nil:
-		return unknown(failed.Decline)
+		return provider.Unknown(failed.Decline)
 	case !got.good(r.Reference, r.ProviderRef): // it may be over already
-		return ended(a.Query(ctx, r))
+		return provider.Ended(a.Query(ctx, r))
 	}
-	return ended(a.outcome(r, got.Payment))
-}
-
-// ended is an outcome in the words of Cancel: what cannot be paid any more has
-// lapsed.
-func ended(o pay.Outcome) pay.Outcome {
-	switch o.Kind {
-	case pay.Approved, pay.Lapsed:
-		return o
-	case pay.Declined, pay.Missing:
-		return pay.Outcome{Kind: pay.Lapsed, ProviderRef: o.ProviderRef}
-	case pay.Awaiting:
-		return unknown("not_canceled")
-	}
-	o.Kind = pay.Unknown
-	return o
+	return provider.Ended(a.outcome(r, got.Payment))
 }
 
 // outcome is a payment in our words.
@@ -144,9 +129,9 @@ func (a *account) outcome(r provider.Request, p payment) pay.Outcome {
 	o := pay.Outcome{ProviderRef: p.Hash}
 	switch p.Status {
 	case "CO":
-		local, ok := amount(p.Amount, p.Currency)
+		local, ok := provider.Major(p.Amount.String(), p.Currency)
 		if !ok {
-			return unknown("broken_answer")
+			return provider.Unknown("broken_answer")
 		}
 		o.Kind, o.Local, o.FormURL = pay.Approved, local, r.PageURL
 	case "OP", "PE":
@@ -155,7 +140,7 @@ func (a *account) outcome(r provider.Request, p payment) pay.Outcome {
 	case "CA":
 		return a.canceled(o, p)
 	default:
-		a.Unmapped(clean(p.Status, 64))
+		a.Strange("payment", p.Status)
 		o.Kind, o.Decline = pay.Unknown, "unmapped_status"
 	}
 	return o
@@ -171,13 +156,7 @@ func (a *account) canceled(o pay.Outcome, p payment) pay.Outcome {
 		o.Kind = pay.Lapsed
 		return o
 	}
-	d, known := declines[reason]
-	if !known {
-		a.Unmapped("NOK " + clean(reason, 100))
-		d = decline{pay.CodeCardDeclined, "declined", "the payment was declined", false}
-	}
-	o.Kind, o.Code, o.Decline, o.Message, o.Soft = pay.Declined, d.code, d.reason, d.message, d.soft
-	return o
+	return a.Declined(declines, reason, o.ProviderRef)
 }
 
 var clabe = regexp.MustCompile(`^[0-9]{18}$`)
@@ -187,45 +166,38 @@ func form(r provider.Request, p payment) (string, pay.PaymentData) {
 	var d pay.PaymentData
 	switch methods[r.Rail].code {
 	case "pix":
-		d.QRCode = clean(p.Pix.Code, 1000)
+		d.QRCode = provider.Exact(p.Pix.Code, 1000)
 	case "spei":
 		if clabe.MatchString(p.CLABE) {
-			d = pay.PaymentData{CLABE: p.CLABE, Reference: clean(p.CLABENote, 100)}
+			d = pay.PaymentData{CLABE: p.CLABE, Reference: provider.Exact(p.CLABENote, 100)}
 		}
 	case "oxxo":
-		code := clean(p.OXXO, 200)
+		code := provider.Exact(p.OXXO, 200)
 		d = pay.PaymentData{Reference: code, Barcode: code}
 	}
 	if d != (pay.PaymentData{}) {
 		return r.PageURL, d
 	}
 	for _, address := range []string{p.Redirect, p.SPEIURL, p.OXXOURL} {
-		if address = link(address); address != "" {
+		if address = provider.Link(address); address != "" {
 			return address, d
 		}
 	}
 	return r.PageURL, d
 }
 
-// decline is a refusal in our words.
-type decline struct {
-	code            pay.Code
-	reason, message string
-	soft            bool // another provider may approve
-}
-
 // declines are the response codes of payments that are not of cards, and the
 // descriptions of those that are, as far as the documentation could be read.
-var declines = map[string]decline{
-	"ATTEMPTS_EXCEEDED_MPIN_OR_OTP":     {pay.CodeCardDeclined, "too_many_attempts", "the shopper could not be identified", false},
-	"BIN_MISMATCH":                      {pay.CodeCardDeclined, "bin_mismatch", "the card does not fit the account", false},
-	"BROKEN_COMMUNICATION":              {pay.CodeCardDeclined, "processor_error", "the payment could not be processed", true},
-	"CANCELED_BY_PAYER":                 {pay.CodeCardDeclined, "canceled_by_shopper", "the shopper canceled the payment", false},
-	"CANNOT_TRANSACTION":                {pay.CodeCardDeclined, "processor_unavailable", "the payment could not be processed", true},
-	"COMMUNICATION_MISMATCH":            {pay.CodeCardDeclined, "processor_error", "the payment could not be processed", true},
-	"CUSTOMER_NUMBER_OR_ACCOUNT_CHANGE": {pay.CodeCardDeclined, "account_changed", "the shopper's account has changed", false},
-	"INSUFFICIENT_FUNDS_OR_DAILY_LIMIT": {pay.CodeInsufficientFunds, "insufficient_funds", "there are not enough funds", false},
-	"Not accepted":                      {pay.CodeCardDeclined, "do_not_honor", "the card's bank declined the payment", true},
-	"Insufficient funds":                {pay.CodeInsufficientFunds, "insufficient_funds", "there are not enough funds", false},
-	"Incorrect customer data":           {pay.CodeCardDeclined, "incorrect_data", "the shopper's data are not correct", false},
+var declines = provider.Declines{
+	"ATTEMPTS_EXCEEDED_MPIN_OR_OTP":     provider.Hard(pay.CodeCardDeclined, "too_many_attempts", "the shopper could not be identified"),
+	"BIN_MISMATCH":                      provider.Hard(pay.CodeCardDeclined, "bin_mismatch", "the card does not fit the account"),
+	"BROKEN_COMMUNICATION":              provider.Soft(pay.CodeCardDeclined, "processor_error", "the payment could not be processed"),
+	"CANCELED_BY_PAYER":                 provider.Hard(pay.CodeCardDeclined, "canceled_by_shopper", "the shopper canceled the payment"),
+	"CANNOT_TRANSACTION":                provider.Soft(pay.CodeCardDeclined, "processor_unavailable", "the payment could not be processed"),
+	"COMMUNICATION_MISMATCH":            provider.Soft(pay.CodeCardDeclined, "processor_error", "the payment could not be processed"),
+	"CUSTOMER_NUMBER_OR_ACCOUNT_CHANGE": provider.Hard(pay.CodeCardDeclined, "account_changed", "the shopper's account has changed"),
+	"INSUFFICIENT_FUNDS_OR_DAILY_LIMIT": provider.Hard(pay.CodeInsufficientFunds, "insufficient_funds", "there are not enough funds"),
+	"Not accepted":                      provider.Soft(pay.CodeCardDeclined, "do_not_honor", "the card's bank declined the payment"),
+	"Insufficient funds":                provider.Hard(pay.CodeInsufficientFunds, "insufficient_funds", "there are not enough funds"),
+	"Incorrect customer data":           provider.Hard(pay.CodeCardDeclined, "incorrect_data", "the shopper's data are not correct"),
 }

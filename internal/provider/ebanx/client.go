@@ -7,9 +7,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"unicode"
 
-	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -49,23 +47,11 @@ type payment struct {
 }
 
 type refund struct {
-	ID     word        `json:"id"`
-	Code   string      `json:"merchant_refund_code"`
-	Status string      `json:"status"`
-	Amount json.Number `json:"amount_ext"`
-}
-
-// word is an id: a string of digits in EBANX's examples, a number in its reports.
-type word string
-
-// UnmarshalJSON takes both.
-func (w *word) UnmarshalJSON(text []byte) error {
-	var number json.Number
-	if err := json.Unmarshal(text, &number); err != nil {
-		return err
-	}
-	*w = word(number)
-	return nil
+	ID     provider.Text `json:"id"`
+	Code   string        `json:"merchant_refund_code"`
+	Status string        `json:"status"`
+	Amount json.Number   `json:"amount_ext"`
+	Text   string        `json:"description"` // what we described it with
 }
 
 // missing reports whether EBANX says that it has no such payment: not that a
@@ -118,7 +104,7 @@ func (a *account) send(ctx context.Context, path, kind, body string) (answer, *p
 		o := provider.Refused(reply.Status)
 		return answer{}, &o
 	case reply.Status < http.StatusBadRequest && (reply.Status != http.StatusOK || !known):
-		o := unknown("broken_answer")
+		o := provider.Unknown("broken_answer")
 		return answer{}, &o
 	}
 	return got, nil
@@ -129,40 +115,5 @@ func busy(status int) bool {
 	return status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
 }
 
-// amount reads an amount of EBANX's, which is in major units. One that is not a
-// positive number of minor units of a currency is not ok.
-func amount(number json.Number, currency string) (local money.Amount, ok bool) {
-	c, err := money.ParseCurrency(currency)
-	if err != nil {
-		return money.Amount{}, false
-	}
-	local, err = money.Parse(number.String(), c)
-	return local, err == nil && local.IsPositive()
-}
-
-// clean is a text of EBANX's without control characters, and no longer than limit
-// bytes; a longer one is none.
-func clean(text string, limit int) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == unicode.ReplacementChar {
-			return -1
-		}
-		return r
-	}, text)
-	if len(text) > limit {
-		return ""
-	}
-	return text
-}
-
 // identifier is a hash of EBANX's: 48 characters at most.
 var identifier = regexp.MustCompile(`^[A-Za-z0-9]{1,48}$`)
-
-// link is an address that a shopper may be sent to, or "".
-func link(text string) string {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(text) > 2000 {
-		return ""
-	}
-	return text
-}

@@ -17,7 +17,10 @@
 // merchant_refund_code is "not enforced as unique" (refund report). We look for
 // ours first; what remains is two calls for the same refund at the same moment,
 // which the lease of a claim keeps apart. The code has room for 20 characters, so
-// a longer reference of ours is hashed.
+// a longer reference of ours is hashed; it stands whole in the description. By that
+// one a notification of refunds, which names the payment alone and comes when one is
+// pending and when it is confirmed (guide: refund a Pix Automático payment), is told
+// of each that is ours.
 //
 // Not checked, since only an account can tell:
 //   - the code of a payment that is not there: the excerpts of the list of codes
@@ -41,11 +44,8 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
-	"net/url"
-	"slices"
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -85,21 +85,9 @@ func Adapter() provider.Adapter {
 			{Name: "integrationKey", Doc: "EBANX Dashboard, Account Settings, Integrations: the integration key of the environment"},
 			{Name: "certificate", Doc: "docs.ebanx.com, Payment Notification: the public certificate that notifications are checked with, as PEM", Public: true},
 		},
-		Rails: rails(),
+		Rails: provider.Rails(methods, "pix.BRA"),
 		Open:  open,
 	}
-}
-
-// rails lists the keys with Pix first, the rest in order.
-func rails() []string {
-	list := []string{"pix.BRA"}
-	for key := range methods {
-		if key != list[0] {
-			list = append(list, key)
-		}
-	}
-	slices.Sort(list[1:])
-	return list
 }
 
 // account is a merchant's account.
@@ -111,28 +99,15 @@ type account struct {
 }
 
 func open(a provider.Account) (provider.Provider, error) {
-	key := a.Credentials["integrationKey"]
-	if key == "" {
-		return nil, &provider.FieldError{Field: "integrationKey", Reason: "it is missing"}
-	}
-	if len(key) > 100 || strings.IndexFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
-		return nil, &provider.FieldError{Field: "integrationKey", Reason: "it has more than 100 characters, or one that no key has"}
+	key, err := a.Credential("integrationKey", 100)
+	if err != nil {
+		return nil, err
 	}
 	notary, err := publicKey(a.Credentials["certificate"])
 	if err != nil {
 		return nil, &provider.FieldError{Field: "certificate", Reason: err.Error()}
 	}
-	base := a.BaseURL
-	if base == "" {
-		base = sandbox
-		if a.Live {
-			base = production
-		}
-	}
-	if u, err := url.Parse(base); err != nil || u.Host == "" {
-		return nil, errors.New("the base address is not one")
-	}
-	return &account{Account: a, base: strings.TrimSuffix(base, "/"), key: key, notary: notary}, nil
+	return &account{Account: a, base: a.Base(sandbox, production), key: key, notary: notary}, nil
 }
 
 // publicKey reads a PEM certificate, or a bare public key. The certificate's dates
@@ -170,9 +145,4 @@ func (a *account) Check(ctx context.Context) error {
 		return errors.New("the answer does not say whether the key is known")
 	}
 	return nil
-}
-
-// unknown is an outcome that nobody knows.
-func unknown(reason string) pay.Outcome {
-	return pay.Outcome{Kind: pay.Unknown, Decline: reason}
 }

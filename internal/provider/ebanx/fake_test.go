@@ -1,23 +1,17 @@
 package ebanx
 
 import (
-	"bytes"
 	"crypto"
 	"crypto/rand"
-	"crypto/rsa"
-	"crypto/sha1"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
-	"io"
 	"math/big"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -27,76 +21,33 @@ import (
 
 const key = "test_ik_Aj8mBkUrCQe4zPFgdhC5Yw"
 
-// notary is a key pair in place of EBANX's, with its certificate.
-var notary, certificate = func() (*rsa.PrivateKey, string) {
-	private, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		panic(err)
-	}
+// certificate is of the key that signs in place of EBANX's.
+var certificate = func() string {
 	about := x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "notifications"}, NotAfter: time.Unix(1, 0)}
-	der, err := x509.CreateCertificate(rand.Reader, &about, &about, &private.PublicKey, private)
+	der, err := x509.CreateCertificate(rand.Reader, &about, &about, &providertest.Key().PublicKey, providertest.Key())
 	if err != nil {
 		panic(err)
 	}
-	return private, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }()
 
 var credentials = map[string]string{"integrationKey": key, "certificate": certificate}
 
 // fake is EBANX with its books.
 type fake struct {
-	mu     sync.Mutex // owns what follows
-	next   providertest.Ending
-	refuse bool
-	list   []*charged
+	providertest.Frame[*charged]
 }
 
 type charged struct {
 	providertest.Entry
 	hash, code string
 	page       bool
-	paid       money.Amount
-	refunds    []map[string]any
 }
 
-func newFake() *fake { return &fake{next: providertest.Open} }
-
-func (f *fake) Next(e providertest.Ending) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.next = e
-}
-
-func (f *fake) RefuseRefunds() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.refuse = true
-}
-
-func (f *fake) Move(reference string, e providertest.Ending) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c := f.find(reference, "")
-	c.Ending, c.paid = e, c.Local
-	switch e {
-	case providertest.WrongAmount:
-		c.paid.Minor--
-	case providertest.WrongCurrency:
-		c.paid.Currency = "EUR"
-	}
-}
-
-func (f *fake) Books() (list []providertest.Entry) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, c := range f.list {
-		list = append(list, c.Entry)
-	}
-	return list
-}
+func newFake() *fake { return &fake{} }
 
 func (f *fake) find(reference, hash string) *charged {
-	for _, c := range f.list {
+	for _, c := range f.Charges {
 		if c.Reference == reference && reference != "" || c.hash == hash && hash != "" {
 			return c
 		}
@@ -105,9 +56,9 @@ func (f *fake) find(reference, hash string) *charged {
 }
 
 func (f *fake) Notification(reference string) provider.Notification {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c := f.find(reference, "")
+	f.Lock()
+	defer f.Unlock()
+	c := f.Must(reference)
 	kind := "update"
 	if c.Ending == providertest.Disputed {
 		kind = "chargeback"
@@ -117,16 +68,8 @@ func (f *fake) Notification(reference string) provider.Notification {
 
 // notification signs a body.
 func notification(body string) provider.Notification {
-	digest := sha1.Sum([]byte(body))
-	signature, err := rsa.SignPKCS1v15(nil, notary, crypto.SHA1, digest[:])
-	if err != nil {
-		panic(err)
-	}
-	h := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
-	h.Set("X-SignatureType", "rsa,sha1")
-	h.Set("X-SignatureFingerprint", "4ABAD89CF66B99998465470550EB15E3E271A246")
-	h.Set("X-SignatureContent", base64.StdEncoding.EncodeToString(signature))
-	return provider.Notification{Body: []byte(body), Header: h}
+	return providertest.Notify("application/x-www-form-urlencoded", []byte(body), "X-SignatureType", "rsa,sha1",
+		"X-SignatureFingerprint", "4ABAD89CF66B99998465470550EB15E3E271A246", "X-SignatureContent", providertest.Signed(crypto.SHA1, []byte(body)))
 }
 
 // object is the payment as EBANX shows it: amounts are strings with two decimals.
@@ -138,15 +81,16 @@ func (c *charged) object() map[string]any {
 	if c.page && status == "PE" {
 		status = "OP"
 	}
-	whole, cents, _ := strings.Cut(c.paid.Decimal(), ".")
+	paid := c.Paid()
+	whole, cents, _ := strings.Cut(paid.Decimal(), ".")
 	m := map[string]any{
 		"hash": c.hash, "pin": "484657684", "merchant_payment_code": c.Reference, "order_number": nil, "status": status, "status_date": nil,
 		"open_date": "2026-11-21 12:00:00", "amount_br": "1362.01", "amount_iof": "0.00", "amount_ext": whole + "." + (cents + "00")[:2],
-		"currency_ext": c.paid.Currency, "currency_rate": "1.0000", "instalments": "1", "payment_type_code": c.code,
+		"currency_ext": paid.Currency, "currency_rate": "1.0000", "instalments": "1", "payment_type_code": c.code,
 		"pre_approved": false, "capture_available": nil,
 	}
-	if len(c.refunds) > 0 {
-		m["refunds"] = c.refunds
+	if len(c.Refunds) > 0 {
+		m["refunds"] = c.given()
 	}
 	switch c.code {
 	case "pix":
@@ -172,26 +116,21 @@ func refusal(code, message string) map[string]any {
 }
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	m := map[string]any{}
-	switch kind := r.Header.Get("Content-Type"); {
-	case r.Method != http.MethodPost:
-		http.NotFound(w, r)
-		return
-	case kind == "application/json" && r.URL.Path != "/ws/request":
-		d := json.NewDecoder(bytes.NewReader(body))
-		d.UseNumber()
-		_ = d.Decode(&m)
-	case kind == "application/x-www-form-urlencoded" && r.URL.Path == "/ws/request":
-		fields, _ := url.ParseQuery(string(body))
-		for name := range fields {
-			m[name] = fields.Get(name)
+	f.Serve(w, r, func(body []byte) (int, any) {
+		m := map[string]any{}
+		switch kind := r.Header.Get("Content-Type"); {
+		case r.Method != http.MethodPost:
+			return http.StatusNotFound, "not found"
+		case kind == "application/json" && r.URL.Path != "/ws/request":
+			m = providertest.Fields(body)
+		case kind == "application/x-www-form-urlencoded" && r.URL.Path == "/ws/request":
+			fields, _ := url.ParseQuery(string(body))
+			for name := range fields {
+				m[name] = fields.Get(name)
+			}
 		}
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(f.route(r.URL.Path, m))
+		return http.StatusOK, f.route(r.URL.Path, m)
+	})
 }
 
 func (f *fake) route(path string, m map[string]any) map[string]any {
@@ -257,9 +196,9 @@ func (f *fake) create(m map[string]any, amountField string, page bool) map[strin
 	if old := f.find(text("merchant_payment_code"), ""); old != nil {
 		return refusal("BP-DR-0", "Payment already exists with merchant_payment_code: "+old.Reference+" (created on 2026-11-21 12:00:00, status is PE)")
 	}
-	c := &charged{hash: fmt.Sprintf("%048x", len(f.list)+1), code: text("payment_type_code"), page: page, paid: local}
-	c.Reference, c.Local, c.Ending = text("merchant_payment_code"), local, f.next
-	f.list = append(f.list, c)
+	c := &charged{hash: fmt.Sprintf("%048x", len(f.Charges)+1), code: text("payment_type_code"), page: page}
+	c.Reference, c.Local = text("merchant_payment_code"), local
+	f.Enter(c)
 	answer := map[string]any{"payment": c.object(), "status": "SUCCESS"}
 	if page {
 		answer["redirect_url"] = "https://sandbox.ebanx.com/checkout?hash=" + c.hash
@@ -273,18 +212,35 @@ func (f *fake) refund(c *charged, m map[string]any) map[string]any {
 	if c == nil || m["operation"] != "request" || m["description"] == "" || !ok || len(code) > 20 {
 		return refusal("BP-REF-1", "Parameter not informed")
 	}
-	if f.refuse || c.Ending != providertest.Paid {
-		return refusal("BP-REF-7", "The payment cannot be refunded because it is not confirmed")
-	}
 	back, err := money.Parse(number.String(), c.Local.Currency)
 	if err != nil {
 		return refusal("BP-REF-4", "Invalid amount")
 	}
-	c.Refunds = append(c.Refunds, back)
-	given := map[string]any{
-		"id": fmt.Sprint(21425 + len(c.Refunds)), "merchant_refund_code": code, "status": "RE", "request_date": "2026-11-21 12:00:00",
-		"pending_date": nil, "confirm_date": nil, "cancel_date": nil, "amount_ext": number, "description": m["description"],
+	description, _ := m["description"].(string)
+	if !f.Give(c, code+" "+description, back) {
+		return refusal("BP-REF-7", "The payment cannot be refunded because it is not confirmed")
 	}
-	c.refunds = append(c.refunds, given)
-	return map[string]any{"payment": c.object(), "refund": given, "operation": "refund", "status": "SUCCESS"}
+	return map[string]any{"payment": c.object(), "refund": c.given()[len(c.Refunds)-1], "operation": "refund", "status": "SUCCESS"}
+}
+
+// given are the refunds of a payment. The reference of one is its code and its
+// description.
+func (c *charged) given() (list []map[string]any) {
+	for n, r := range c.Refunds {
+		code, description, _ := strings.Cut(r.Reference, " ")
+		status := map[providertest.Ending]string{
+			"": "RE", providertest.Open: "PE", providertest.Paid: "CO", providertest.Declined: "CA", providertest.Nonsense: "ZZ",
+		}[r.Ending]
+		list = append(list, map[string]any{
+			"id": fmt.Sprint(21426 + n), "merchant_refund_code": code, "status": status, "request_date": "2026-11-21 12:00:00",
+			"pending_date": nil, "confirm_date": nil, "cancel_date": nil, "amount_ext": json.Number(r.Local.Decimal()), "description": description,
+		})
+	}
+	return list
+}
+
+func (f *fake) RefundNotification(reference string, _ int) provider.Notification {
+	f.Lock()
+	defer f.Unlock()
+	return notification("operation=payment_status_change&notification_type=refund&hash_codes=" + f.Must(reference).hash)
 }

@@ -36,11 +36,9 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 	}
 	kind := fields.Get("notification_type")
 	switch kind {
-	case "update", "chargeback", "chargeback_credit":
-	case "refund": // asked for, where there is one of ours
-		return nil, nil
+	case "update", "chargeback", "chargeback_credit", "refund":
 	default:
-		a.Unmapped("notification " + clean(kind, 64))
+		a.Strange("notification", kind)
 		return nil, nil
 	}
 	hashes := strings.Split(fields.Get("hash_codes"), ",")
@@ -52,14 +50,14 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 		if !identifier.MatchString(hash) {
 			return nil, errors.New("ebanx notification: no hash")
 		}
-		notice, told, err := a.learn(ctx, kind, hash)
+		told, err := a.learn(ctx, kind, hash)
 		if err != nil {
 			return nil, err
 		}
-		if told {
-			notice.Body = n.Body
-			list = append(list, notice)
-		}
+		list = append(list, told...)
+	}
+	for i := range list {
+		list[i].Account, list[i].Body = a.ID, n.Body
 	}
 	return list, nil
 }
@@ -83,20 +81,22 @@ func (a *account) signed(n provider.Notification) bool {
 
 // learn asks what a notification tells of a payment. A hash that EBANX does not
 // know, or that still waits for the shopper, tells nothing.
-func (a *account) learn(ctx context.Context, kind, hash string) (notice pay.Notice, told bool, err error) {
+func (a *account) learn(ctx context.Context, kind, hash string) ([]pay.Notice, error) {
 	got, failed := a.post(ctx, "/ws/query", map[string]any{"hash": hash})
 	p := got.Payment
 	switch {
 	case failed != nil:
-		return pay.Notice{}, false, provider.ErrUnreachable
+		return nil, provider.ErrUnreachable
 	case got.missing():
-		return pay.Notice{}, false, nil
-	case !got.good("", hash) || p.Reference == "" || clean(p.Reference, 40) != p.Reference:
-		return pay.Notice{}, false, provider.ErrUnreachable
+		return nil, nil
+	case !got.good("", hash) || p.Reference == "" || provider.Exact(p.Reference, 40) != p.Reference:
+		return nil, provider.ErrUnreachable
+	case kind == "refund":
+		return a.refundNotices(p), nil
 	}
-	notice = pay.Notice{
-		ID:      fmt.Sprintf("%s:%s:%s:%s%s", hash, kind, clean(p.Status, 8), clean(p.Amount.String(), 32), clean(p.Currency, 3)),
-		Account: a.ID, Reference: p.Reference,
+	notice := pay.Notice{
+		ID:        fmt.Sprintf("%s:%s:%s:%s%s", hash, kind, provider.Exact(p.Status, 8), provider.Exact(p.Amount.String(), 32), provider.Exact(p.Currency, 3)),
+		Reference: p.Reference,
 	}
 	switch kind {
 	case "chargeback":
@@ -106,8 +106,25 @@ func (a *account) learn(ctx context.Context, kind, hash string) (notice pay.Noti
 	default:
 		notice.Outcome = a.outcome(provider.Request{Reference: p.Reference}, p)
 		if notice.Outcome.Kind == pay.Awaiting {
-			return pay.Notice{}, false, nil
+			return nil, nil
 		}
 	}
-	return notice, true, nil
+	return []pay.Notice{notice}, nil
+}
+
+// refundNotices tell of all refunds of a payment that are ours and have ended: the
+// notification does not say which one moved.
+func (a *account) refundNotices(p payment) (list []pay.Notice) {
+	for _, f := range p.Refunds {
+		reference := f.reference()
+		if reference == "" {
+			continue
+		}
+		o := a.refundOutcome(f, p.Currency)
+		if o.Kind == pay.Awaiting || o.ProviderRef == "" {
+			continue
+		}
+		list = append(list, pay.Notice{ID: "refund:" + o.ProviderRef + ":" + provider.Exact(f.Status, 8), Refund: reference, Outcome: o})
+	}
+	return list
 }

@@ -22,6 +22,19 @@ func refundCode(reference string) string {
 	return base32.HexEncoding.EncodeToString(sum[:])[:20]
 }
 
+// described begins the description of a refund, which ends with our reference: the
+// code may be a hash of it.
+const described = "refund "
+
+// reference is ours, of a refund that we made, or "".
+func (f refund) reference() string {
+	reference, ours := strings.CutPrefix(f.Text, described)
+	if _, _, good := pay.ParseRefundReference(reference); !ours || !good || f.Code != refundCode(reference) {
+		return ""
+	}
+	return reference
+}
+
 // Refund gives money back, after a look whether it was given already: EBANX takes
 // the same code twice.
 func (a *account) Refund(ctx context.Context, q provider.RefundRequest) pay.Outcome {
@@ -41,17 +54,17 @@ func (a *account) Refund(ctx context.Context, q provider.RefundRequest) pay.Outc
 	}
 	got, failed := a.post(ctx, "/ws/refund", map[string]any{
 		"operation": "request", "hash": p.Hash, "amount": json.Number(q.Local.Decimal()),
-		"merchant_refund_code": code, "description": "refund " + q.Reference,
+		"merchant_refund_code": code, "description": described + q.Reference,
 	})
 	switch {
 	case failed != nil:
 		return *failed
 	case got.Status == "ERROR" && strings.HasPrefix(got.Code, "BP-REF"):
-		return pay.Outcome{Kind: pay.Declined, Decline: strings.ToLower(clean(got.Code, 20)), Message: "the refund was refused"}
+		return pay.Outcome{Kind: pay.Declined, Decline: strings.ToLower(provider.Exact(got.Code, 20)), Message: "the refund was refused"}
 	case got.Status == "ERROR":
-		return pay.Outcome{Kind: pay.Errored, Decline: strings.ToLower(clean(got.Code, 20))}
+		return pay.Outcome{Kind: pay.Errored, Decline: strings.ToLower(provider.Exact(got.Code, 20))}
 	case !got.good(q.Charge.Reference, p.Hash) || got.Refund.Code != code:
-		return unknown("broken_answer")
+		return provider.Unknown("broken_answer")
 	}
 	return a.refundOutcome(got.Refund, got.Payment.Currency)
 }
@@ -74,7 +87,7 @@ func (a *account) refunded(p payment, q provider.RefundRequest) pay.Outcome {
 		}
 	}
 	if q.RefundRef != "" { // EBANX gave us its id
-		return unknown("refund_not_listed")
+		return provider.Unknown("refund_not_listed")
 	}
 	return pay.Outcome{Kind: pay.Missing}
 }
@@ -83,12 +96,12 @@ func (a *account) refunded(p payment, q provider.RefundRequest) pay.Outcome {
 // pending first, confirmed when the shopper has the money.
 func (a *account) refundOutcome(f refund, currency string) pay.Outcome {
 	var local money.Amount
-	if back, ok := amount(f.Amount, currency); ok {
+	if back, ok := provider.Major(f.Amount.String(), currency); ok {
 		local = back
 	}
 	o := pay.Outcome{ProviderRef: string(f.ID), Local: local}
 	if !identifier.MatchString(o.ProviderRef) {
-		return unknown("broken_answer")
+		return provider.Unknown("broken_answer")
 	}
 	switch f.Status {
 	case "CO":
@@ -98,7 +111,7 @@ func (a *account) refundOutcome(f refund, currency string) pay.Outcome {
 	case "CA":
 		o.Kind, o.Decline, o.Message = pay.Declined, "refund_canceled", "the refund was refused"
 	default:
-		a.Unmapped("refund " + clean(f.Status, 64))
+		a.Strange("refund", f.Status)
 		o.Kind, o.Decline = pay.Unknown, "unmapped_status"
 	}
 	return o

@@ -120,14 +120,14 @@ func one(reply provider.Reply) (payment, *pay.Outcome) {
 	case reply.Status != http.StatusOK && reply.Status != http.StatusCreated:
 		return p, refused(reply)
 	case read(reply.Body, &p) != nil:
-		return p, unreadable()
+		return p, provider.Broken()
 	}
 	return p, nil
 }
 
 func (a *account) request(r provider.Request, way rail) paymentRequest {
 	who := buyer(r)
-	who.FirstName, who.LastName = names(r.Buyer.Name)
+	who.FirstName, who.LastName = provider.Names(r.Buyer.Name)
 	q := paymentRequest{
 		TransactionAmount: json.Number(r.Local.Decimal()), Description: r.Reference, PaymentMethodID: way.method,
 		ExternalReference: r.Reference, NotificationURL: a.notificationURL(), Payer: who,
@@ -177,12 +177,6 @@ func buyer(r provider.Request) person {
 	return who
 }
 
-// names parts a name at its first space, which is a guess for every name.
-func names(name string) (first, last string) {
-	first, last, _ = strings.Cut(strings.Join(strings.Fields(name), " "), " ")
-	return first, last
-}
-
 // document is a number with the type that each country has for its length.
 // Mexico has no types.
 func document(country, number string) (kind, plain string) {
@@ -224,7 +218,7 @@ func (a *account) chargeOnPage(ctx context.Context, r provider.Request, way rail
 	case reply.Status != http.StatusOK && reply.Status != http.StatusCreated:
 		return *refused(reply)
 	case read(reply.Body, &p) != nil:
-		return *unreadable()
+		return *provider.Broken()
 	}
 	return p.await()
 }
@@ -232,7 +226,7 @@ func (a *account) chargeOnPage(ctx context.Context, r provider.Request, way rail
 // page is a preference that is over at a time.
 func (a *account) page(r provider.Request, way rail, until time.Time) preferenceRequest {
 	who := buyer(r)
-	who.Name, who.Surname = names(r.Buyer.Name)
+	who.Name, who.Surname = provider.Names(r.Buyer.Name)
 	q := preferenceRequest{
 		Items:             []item{{r.Reference, r.Reference, 1, string(r.Local.Currency), json.Number(r.Local.Decimal())}},
 		Payer:             who,

@@ -24,8 +24,10 @@
 // nobody can pay, since its code or page went to nobody but us.
 //
 // A refund has our reference in its metadata, which the OpenAPI document gives
-// to requests and answers and the reference pages do not mention. A refund
-// without it, of the same amount, makes the answer Unknown and not Missing.
+// to requests and answers and the reference pages do not mention. It is looked for
+// before it is made, since a key may be forgotten. A refund without it, of the same
+// amount, makes the answer Unknown and not Missing; whether it is ours is then for
+// the key to tell.
 //
 // # A page has many tries
 //
@@ -42,6 +44,9 @@
 // said whether with a new time; so five days are taken for its age, since an old
 // one only makes us ask again. sdk-java#420 tells of test accounts whose real
 // notifications fail the check: those are refused, and questions find out.
+//
+// What became of a refund is in the refunds of the payment, of which a notification
+// comes when one moves; the ones with our reference are told.
 //
 // # Checked
 //
@@ -165,23 +170,18 @@ type account struct {
 }
 
 func open(a provider.Account) (provider.Provider, error) {
-	for _, name := range []string{accessToken, secret} {
-		switch value := a.Credentials[name]; {
-		case value == "":
-			return nil, &provider.FieldError{Field: name, Reason: "is missing"}
-		case len(value) > 300 || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }):
-			return nil, &provider.FieldError{Field: name, Reason: "has characters that no such credential has"}
-		}
+	token, err := a.Credential(accessToken, 300)
+	if err != nil {
+		return nil, err
 	}
-	token := a.Credentials[accessToken]
+	key, err := a.Credential(secret, 300)
+	if err != nil {
+		return nil, err
+	}
 	if a.Live && strings.HasPrefix(token, "TEST-") {
-		return nil, &provider.FieldError{Field: accessToken, Reason: "is of the test environment"}
+		return nil, &provider.FieldError{Field: accessToken, Reason: "it is of the test environment"}
 	}
-	base := production
-	if a.BaseURL != "" {
-		base = strings.TrimSuffix(a.BaseURL, "/")
-	}
-	return &account{Account: a, base: base, token: token, secret: []byte(a.Credentials[secret])}, nil
+	return &account{Account: a, base: a.Base(production, production), token: token, secret: []byte(key)}, nil
 }
 
 // Check lists the payment methods of the account's country.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -38,7 +39,7 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 	if err := read(n.Body, &body); err != nil {
 		return nil, fmt.Errorf("mercadopago notification: %w", err)
 	}
-	if !digits(id, 30) || string(body.Data.ID) != id {
+	if !provider.Digits(id, 1, 30) || string(body.Data.ID) != id {
 		return nil, errors.New("mercadopago notification: its address and its body name different things")
 	}
 	switch body.Type {
@@ -101,26 +102,54 @@ func (a *account) paymentNotice(ctx context.Context, id string, body []byte) ([]
 	if !ours {
 		return nil, nil
 	}
+	list := a.refundNotices(p, body)
 	switch {
 	case p.Status == "charged_back" || p.Status == "in_mediation":
+		n.Outcome = a.outcome(p, "")
 		n.Dispute, n.Outcome.Message = true, "the shopper disputes the payment"
-	case !p.paid():
+	case p.paid():
+		n.Outcome = a.outcome(p, "")
+	default:
 		// On a page it was one try of many.
-		o := a.byReference(ctx, n.Reference, "")
+		n.Outcome = a.byReference(ctx, n.Reference, "")
 		switch {
-		case o.Kind == pay.Unavailable || o.Kind == pay.Errored || o.Kind == pay.Unknown && n.Outcome.Kind != pay.Unknown:
+		case n.Outcome.Kind == pay.Missing: // the search lags behind the payment
+			n.Outcome = a.outcome(p, "")
+		case n.Outcome.Kind == pay.Unavailable || n.Outcome.Kind == pay.Errored || n.Outcome.Kind == pay.Unknown && n.Outcome.Decline != unmapped:
 			return nil, provider.ErrUnreachable
-		case o.Kind != pay.Missing: // else the search lags behind the payment
-			n.Outcome = o
 		}
 	}
 	if n.Outcome.Kind == pay.Awaiting {
-		return nil, nil // nothing has happened; where the shopper is sent is not for us to say here
+		return list, nil // nothing has happened; where the shopper is sent is not for us to say here
 	}
-	return []pay.Notice{n}, nil
+	return append([]pay.Notice{n}, list...), nil
 }
 
-// notice is what a payment tells; false for one that we did not make. Its id is
+// unmapped is the reason of an outcome whose word has no meaning here.
+const unmapped = "unknown_status"
+
+// refundNotices are what a payment tells of our refunds, as far as they have ended.
+func (a *account) refundNotices(p payment, body []byte) (list []pay.Notice) {
+	var refunds []refund
+	if len(p.Refunds) == 0 || read(p.Refunds, &refunds) != nil {
+		return nil // questions find out
+	}
+	for _, back := range refunds {
+		reference := string(back.Metadata.Reference)
+		if _, _, ours := pay.ParseRefundReference(reference); !ours {
+			continue
+		}
+		o := a.refundOutcome(back, money.New(0, money.Currency(p.CurrencyID)))
+		if o.Kind == pay.Awaiting || o.ProviderRef == "" {
+			continue
+		}
+		id := strings.Join([]string{"refund", o.ProviderRef, string(back.Status)}, "/")
+		list = append(list, pay.Notice{ID: id[:min(len(id), 200)], Account: a.ID, Refund: reference, Outcome: o, Body: body})
+	}
+	return list
+}
+
+// notice begins what a payment tells; false for one that we did not make. Its id is
 // of the payment's state: the notification's own is of one sending, and what is
 // read is the state.
 func (a *account) notice(p payment, body []byte) (pay.Notice, bool) {
@@ -128,9 +157,7 @@ func (a *account) notice(p payment, body []byte) (pay.Notice, bool) {
 		return pay.Notice{}, false
 	}
 	id := strings.Join([]string{string(p.ID), string(p.Status), string(p.StatusDetail), string(p.DateLastUpdated)}, "/")
-	return pay.Notice{
-		ID: id[:min(len(id), 200)], Account: a.ID, Reference: string(p.ExternalReference), Outcome: a.outcome(p, ""), Body: body,
-	}, true
+	return pay.Notice{ID: id[:min(len(id), 200)], Account: a.ID, Reference: string(p.ExternalReference), Body: body}, true
 }
 
 // chargeback is a dispute with a card's issuer.
@@ -159,7 +186,7 @@ func (a *account) chargebackNotices(ctx context.Context, id string, body []byte)
 	}
 	var list []pay.Notice
 	for _, of := range c.Payments {
-		if !digits(string(of), 20) {
+		if !isID(string(of)) {
 			continue
 		}
 		p, lost := a.payment(ctx, string(of))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
 )
 
 // payment is what we read of a payment.
@@ -37,6 +38,7 @@ type payment struct {
 	Barcode struct { // where older answers have it
 		Content text `json:"content"`
 	} `json:"barcode"`
+	Refunds json.RawMessage `json:"refunds"`
 }
 
 // paid says whether the money came in, whatever became of it since.
@@ -54,12 +56,12 @@ func (p payment) dead() bool { return p.Status == "rejected" || p.Status == "can
 // outcome is what became of a payment. pageURL is ours.
 func (a *account) outcome(p payment, pageURL string) pay.Outcome {
 	o := pay.Outcome{ProviderRef: string(p.ID)}
-	if !digits(o.ProviderRef, 20) {
-		return *unreadable()
+	if !isID(o.ProviderRef) {
+		return *provider.Broken()
 	}
 	switch {
 	case p.paid():
-		local, ok := amount(p.TransactionAmount, p.CurrencyID)
+		local, ok := provider.Major(p.TransactionAmount.String(), string(p.CurrencyID))
 		if !ok {
 			o.Kind, o.Decline = pay.Unknown, "amount_not_readable"
 			return o
@@ -78,10 +80,10 @@ func (a *account) outcome(p payment, pageURL string) pay.Outcome {
 			o.Kind, o.Decline, o.Message = pay.Declined, "canceled_by_shopper", "the shopper canceled the payment"
 		}
 	case p.Status == "rejected":
-		return a.declined(o, p.StatusDetail)
+		return a.Declined(declines, string(p.StatusDetail), o.ProviderRef)
 	default:
-		a.unmapped("payment", p.Status)
-		o.Kind, o.Decline = pay.Unknown, "unknown_status"
+		a.Strange("payment", string(p.Status))
+		o.Kind, o.Decline = pay.Unknown, unmapped
 	}
 	return o
 }
@@ -97,58 +99,33 @@ func (p payment) instructions(pageURL string) (string, pay.PaymentData) {
 			data.Barcode = string(code)
 		}
 	}
-	if form := link(p.Details.ResourceURL); form != "" {
+	if form := provider.Link(string(p.Details.ResourceURL)); form != "" {
 		return form, data
 	}
-	return link(p.Method.Data.ResourceURL), data
-}
-
-// decline is a reason in our words.
-type decline struct {
-	code    pay.Code
-	reason  string
-	message string
-	soft    bool
+	return provider.Link(string(p.Method.Data.ResourceURL)), data
 }
 
 // declines by status_detail of a rejected payment.
-var declines = map[text]decline{
-	"cc_rejected_insufficient_amount":      {pay.CodeInsufficientFunds, "insufficient_funds", "the card has insufficient funds", false},
-	"cc_rejected_bad_filled_date":          {pay.CodeExpiredCard, "expired_card", "the card has expired, or its date is wrong", false},
-	"cc_rejected_bad_filled_card_number":   {pay.CodeCardDeclined, "incorrect_number", "the card's number is wrong", false},
-	"cc_rejected_bad_filled_security_code": {pay.CodeCardDeclined, "incorrect_cvc", "the card's security code is wrong", false},
-	"cc_rejected_bad_filled_other":         {pay.CodeCardDeclined, "incorrect_data", "the card's details are wrong", false},
-	"cc_rejected_blacklist":                {pay.CodeFraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud", false},
-	"cc_rejected_high_risk":                {pay.CodeFraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud", false},
-	"rejected_high_risk":                   {pay.CodeFraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud", false},
-	"cc_rejected_card_disabled":            {pay.CodeCardDeclined, "card_disabled", "the card is not active", false},
-	"cc_rejected_card_type_not_allowed":    {pay.CodeCardDeclined, "card_not_supported", "the card cannot be used for this", false},
-	"cc_rejected_duplicated_payment":       {pay.CodeCardDeclined, "duplicate_transaction", "the card was charged the same amount just before", false},
-	"cc_rejected_max_attempts":             {pay.CodeCardDeclined, "too_many_attempts", "the card was tried too often", false},
-	"cc_amount_rate_limit_exceeded":        {pay.CodeCardDeclined, "limit_exceeded", "the amount is above the card's limit", false},
-	"cc_rejected_call_for_authorize":       {pay.CodeCardDeclined, "call_issuer", "the card's issuer wants to be called first", true},
-	"cc_rejected_card_error":               {pay.CodeCardDeclined, "processing_error", "the card could not be charged", true},
-	"cc_rejected_invalid_installments":     {pay.CodeCardDeclined, "installments_not_supported", "the card does not take these instalments", true},
-	"cc_rejected_other_reason":             {pay.CodeCardDeclined, "do_not_honor", "the card's issuer declined the charge", true},
-	"cc_rejected_3ds_challenge":            {pay.CodeThreeDSFailed, "three_ds_failed", "the shopper did not pass the issuer's challenge", false},
-	"bank_error":                           {"", "bank_error", "the bank could not make the payment", true},
-}
-
-func (a *account) declined(o pay.Outcome, detail text) pay.Outcome {
-	d, known := declines[detail]
-	if !known {
-		a.unmapped("rejected", detail)
-		d = decline{reason: "declined", message: "the payment was declined"}
-	}
-	o.Kind, o.Code, o.Decline, o.Message, o.Soft = pay.Declined, d.code, d.reason, d.message, d.soft
-	return o
-}
-
-// unmapped tells of a word that has no meaning here.
-func (a *account) unmapped(what string, word text) {
-	if a.Unmapped != nil {
-		a.Unmapped(what + " " + string(word[:min(len(word), 64)]))
-	}
+var declines = provider.Declines{
+	"cc_rejected_insufficient_amount":      provider.Hard(pay.CodeInsufficientFunds, "insufficient_funds", "the card has insufficient funds"),
+	"cc_rejected_bad_filled_date":          provider.Hard(pay.CodeExpiredCard, "expired_card", "the card has expired, or its date is wrong"),
+	"cc_rejected_bad_filled_card_number":   provider.Hard(pay.CodeCardDeclined, "incorrect_number", "the card's number is wrong"),
+	"cc_rejected_bad_filled_security_code": provider.Hard(pay.CodeCardDeclined, "incorrect_cvc", "the card's security code is wrong"),
+	"cc_rejected_bad_filled_other":         provider.Hard(pay.CodeCardDeclined, "incorrect_data", "the card's details are wrong"),
+	"cc_rejected_blacklist":                provider.Hard(pay.CodeFraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud"),
+	"cc_rejected_high_risk":                provider.Hard(pay.CodeFraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud"),
+	"rejected_high_risk":                   provider.Hard(pay.CodeFraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud"),
+	"cc_rejected_card_disabled":            provider.Hard(pay.CodeCardDeclined, "card_disabled", "the card is not active"),
+	"cc_rejected_card_type_not_allowed":    provider.Hard(pay.CodeCardDeclined, "card_not_supported", "the card cannot be used for this"),
+	"cc_rejected_duplicated_payment":       provider.Hard(pay.CodeCardDeclined, "duplicate_transaction", "the card was charged the same amount just before"),
+	"cc_rejected_max_attempts":             provider.Hard(pay.CodeCardDeclined, "too_many_attempts", "the card was tried too often"),
+	"cc_amount_rate_limit_exceeded":        provider.Hard(pay.CodeCardDeclined, "limit_exceeded", "the amount is above the card's limit"),
+	"cc_rejected_call_for_authorize":       provider.Soft(pay.CodeCardDeclined, "call_issuer", "the card's issuer wants to be called first"),
+	"cc_rejected_card_error":               provider.Soft(pay.CodeCardDeclined, "processing_error", "the card could not be charged"),
+	"cc_rejected_invalid_installments":     provider.Soft(pay.CodeCardDeclined, "installments_not_supported", "the card does not take these instalments"),
+	"cc_rejected_other_reason":             provider.Soft(pay.CodeCardDeclined, "do_not_honor", "the card's issuer declined the charge"),
+	"cc_rejected_3ds_challenge":            provider.Hard(pay.CodeThreeDSFailed, "three_ds_failed", "the shopper did not pass the issuer's challenge"),
+	"bank_error":                           provider.Soft("", "bank_error", "the bank could not make the payment"),
 }
 
 // preference is what we read of a preference.
@@ -169,9 +146,9 @@ func (p preference) over(now time.Time) bool {
 
 // await is a preference that waits for the shopper.
 func (p preference) await() pay.Outcome {
-	form := link(p.InitPoint)
+	form := provider.Link(string(p.InitPoint))
 	if p.ID == "" || form == "" {
-		return *unreadable()
+		return *provider.Broken()
 	}
 	return pay.Outcome{Kind: pay.Awaiting, ProviderRef: string(p.ID), FormURL: form}
 }

@@ -19,7 +19,7 @@ const (
 // Query asks for the payment, or for what has our reference.
 func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	way, _ := railOf(r.Rail)
-	if !digits(r.ProviderRef, 20) {
+	if !isID(r.ProviderRef) {
 		return asked(a.byReference(ctx, r.Reference, r.PageURL))
 	}
 	p, lost := a.payment(ctx, r.ProviderRef)
@@ -45,7 +45,7 @@ func (a *account) payment(ctx context.Context, id string) (payment, *pay.Outcome
 	}
 	p, lost := one(reply)
 	if lost == nil && string(p.ID) != id {
-		return payment{}, unreadable()
+		return payment{}, provider.Broken()
 	}
 	return p, lost
 }
@@ -53,10 +53,7 @@ func (a *account) payment(ctx context.Context, id string) (payment, *pay.Outcome
 // asked is the outcome of a question. That it was refused proves nothing of what
 // it was about.
 func asked(o pay.Outcome) pay.Outcome {
-	if o.Kind == pay.Errored {
-		o.Kind = pay.Unknown
-	}
-	return usable(o)
+	return usable(o.Asked())
 }
 
 // notFound is proof only in the provider's own words, and not a gateway's.
@@ -66,7 +63,7 @@ func notFound(reply provider.Reply) *pay.Outcome {
 		Error  text `json:"error"`
 	}
 	if read(reply.Body, &e) != nil || e.Status != http.StatusNotFound || e.Error == "" {
-		return unreadable()
+		return provider.Broken()
 	}
 	return &pay.Outcome{Kind: pay.Missing}
 }
@@ -94,7 +91,7 @@ func (a *account) byReference(ctx context.Context, reference, pageURL string) pa
 		o := a.outcome(p, pageURL)
 		o.ProviderRef = string(page.ID)
 		if o.Kind == pay.Awaiting && o.FormURL == "" {
-			o.FormURL = link(page.InitPoint)
+			o.FormURL = provider.Link(string(page.InitPoint))
 		}
 		return o
 	case !page.over(a.Now()):
@@ -149,11 +146,11 @@ func (a *account) payments(ctx context.Context, reference string) ([]payment, *p
 			Results *[]payment `json:"results"`
 		}
 		if read(reply.Body, &found) != nil || found.Results == nil {
-			return nil, unreadable()
+			return nil, provider.Broken()
 		}
 		for _, p := range *found.Results {
 			if p.ExternalReference != text(reference) { // it did not search for what we asked
-				return nil, unreadable()
+				return nil, provider.Broken()
 			}
 			list = append(list, p)
 		}
@@ -179,11 +176,11 @@ func (a *account) preference(ctx context.Context, reference string) (preference,
 		Elements *[]preference `json:"elements"`
 	}
 	if read(reply.Body, &found) != nil || found.Elements == nil {
-		return preference{}, unreadable()
+		return preference{}, provider.Broken()
 	}
 	for _, p := range *found.Elements {
 		if p.ExternalReference != text(reference) || p.ID == "" {
-			return preference{}, unreadable()
+			return preference{}, provider.Broken()
 		}
 	}
 	if len(*found.Elements) == 0 {
@@ -205,7 +202,7 @@ func (a *account) wholePreference(ctx context.Context, id text) (preference, *pa
 	case reply.Status != http.StatusOK:
 		return p, refused(reply)
 	case read(reply.Body, &p) != nil || p.ID != id:
-		return p, unreadable()
+		return p, provider.Broken()
 	}
 	return p, nil
 }
@@ -258,8 +255,8 @@ func (a *account) cancelPayment(ctx context.Context, id string, r provider.Reque
 	body := struct {
 		Status string `json:"status"`
 	}{"cancelled"}
-	if !digits(id, 20) {
-		return *unreadable()
+	if !isID(id) {
+		return *provider.Broken()
 	}
 	reply, lost := a.call(ctx, http.MethodPut, "/v1/payments/"+id, body, "cancel/"+r.Reference)
 	if lost != nil {

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -29,11 +30,18 @@ var final = []string{
 	"4295", "4296",
 }
 
-// Refund gives money of a payment back.
+// Refund gives money of a payment back, after a look whether it was given already:
+// how long a key is kept is not documented.
 func (a *account) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	id, lost := a.refundable(ctx, r.Charge)
 	if lost != nil {
 		return *lost
+	}
+	switch o, found, lost := a.findRefund(ctx, id, r); {
+	case lost != nil: // nothing was asked for yet
+		return pay.Outcome{Kind: pay.Unavailable, Decline: lost.Decline}
+	case found:
+		return o
 	}
 	body := struct {
 		Amount   json.Number       `json:"amount"`
@@ -54,14 +62,14 @@ func (a *account) Refund(ctx context.Context, r provider.RefundRequest) pay.Outc
 	}
 	var back refund
 	if read(reply.Body, &back) != nil {
-		return *unreadable()
+		return *provider.Broken()
 	}
-	return a.refundOutcome(back, r)
+	return a.refundOutcome(back, r.Local)
 }
 
 // refundable is the id of the payment that brought the money.
 func (a *account) refundable(ctx context.Context, r provider.Request) (string, *pay.Outcome) {
-	if digits(r.ProviderRef, 20) {
+	if isID(r.ProviderRef) {
 		return r.ProviderRef, nil
 	}
 	list, lost := a.payments(ctx, r.Reference)
@@ -72,19 +80,20 @@ func (a *account) refundable(ctx context.Context, r provider.Request) (string, *
 	switch {
 	case !found || !p.paid():
 		return "", &pay.Outcome{Kind: pay.Errored, Decline: "payment_not_found"}
-	case !digits(string(p.ID), 20):
-		return "", unreadable()
+	case !isID(string(p.ID)):
+		return "", provider.Broken()
 	}
 	return string(p.ID), nil
 }
 
-func (a *account) refundOutcome(back refund, r provider.RefundRequest) pay.Outcome {
+// refundOutcome is what became of a refund of an amount.
+func (a *account) refundOutcome(back refund, want money.Amount) pay.Outcome {
 	o := pay.Outcome{ProviderRef: string(back.ID)}
-	if !digits(o.ProviderRef, 20) {
-		return *unreadable()
+	if !isID(o.ProviderRef) {
+		return *provider.Broken()
 	}
-	local, ok := amount(back.Amount, text(r.Local.Currency))
-	if !ok || local != r.Local {
+	local, ok := provider.Major(back.Amount.String(), string(want.Currency))
+	if !ok || want.IsPositive() && local != want {
 		o.Kind, o.Decline = pay.Unknown, "another_amount"
 		return o
 	}
@@ -97,8 +106,8 @@ func (a *account) refundOutcome(back refund, r provider.RefundRequest) pay.Outco
 	case "rejected", "cancelled":
 		o.Kind, o.Decline, o.Message = pay.Declined, "refund_rejected", "the refund was refused"
 	default:
-		a.unmapped("refund", back.Status)
-		o.Kind, o.Decline = pay.Unknown, "unknown_status"
+		a.Strange("refund", string(back.Status))
+		o.Kind, o.Decline = pay.Unknown, unmapped
 	}
 	return o
 }
@@ -107,44 +116,53 @@ func (a *account) refundOutcome(back refund, r provider.RefundRequest) pay.Outco
 func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	id, lost := a.refundable(ctx, r.Charge)
 	if lost != nil {
-		return asked(*lost)
+		return lost.Asked()
 	}
-	path := "/v1/payments/" + id + "/refunds"
-	if digits(r.RefundRef, 20) {
-		reply, lost := a.call(ctx, http.MethodGet, path+"/"+url.PathEscape(r.RefundRef), nil, "")
+	if isID(r.RefundRef) {
+		reply, lost := a.call(ctx, http.MethodGet, "/v1/payments/"+id+"/refunds/"+url.PathEscape(r.RefundRef), nil, "")
 		var back refund
 		switch {
 		case lost != nil:
-			return *lost
+			return lost.Asked()
 		case reply.Status == http.StatusNotFound:
 			return *notFound(reply)
 		case reply.Status != http.StatusOK:
-			return asked(*refused(reply))
+			return refused(reply).Asked()
 		case read(reply.Body, &back) != nil || string(back.ID) != r.RefundRef:
-			return *unreadable()
+			return *provider.Broken()
 		}
-		return a.refundOutcome(back, r)
+		return a.refundOutcome(back, r.Local)
 	}
-	reply, lost := a.call(ctx, http.MethodGet, path, nil, "")
+	o, _, lost := a.findRefund(ctx, id, r)
+	if lost != nil {
+		return lost.Asked()
+	}
+	return o
+}
+
+// findRefund looks for the refund with our reference among all of a payment. What
+// is not found is Missing, or Unknown where one without a reference may be it.
+func (a *account) findRefund(ctx context.Context, id string, r provider.RefundRequest) (o pay.Outcome, found bool, lost *pay.Outcome) {
+	reply, lost := a.call(ctx, http.MethodGet, "/v1/payments/"+id+"/refunds", nil, "")
 	var list *[]refund
 	switch {
 	case lost != nil:
-		return *lost
+		return o, false, lost
 	case reply.Status != http.StatusOK:
-		return asked(*refused(reply))
+		return o, false, refused(reply)
 	case read(reply.Body, &list) != nil || list == nil:
-		return *unreadable()
+		return o, false, provider.Broken()
 	}
 	doubt := false
 	for _, back := range *list {
 		if back.Metadata.Reference == text(r.Reference) {
-			return a.refundOutcome(back, r)
+			return a.refundOutcome(back, r.Local), true, nil
 		}
-		local, ok := amount(back.Amount, text(r.Local.Currency))
+		local, ok := provider.Major(back.Amount.String(), string(r.Local.Currency))
 		doubt = doubt || back.Metadata.Reference == "" && (!ok || local == r.Local)
 	}
 	if doubt {
-		return pay.Outcome{Kind: pay.Unknown, Decline: "refund_without_reference"}
+		return provider.Unknown("refund_without_reference"), false, nil
 	}
-	return pay.Outcome{Kind: pay.Missing}
+	return pay.Outcome{Kind: pay.Missing}, false, nil
 }

@@ -1,13 +1,11 @@
 package payulatam
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -26,56 +24,24 @@ const (
 
 // fake is PayU as its documentation has it.
 type fake struct {
+	providertest.Frame[*fakeOrder]
 	hash func(string) string
-
-	mu     sync.Mutex // owns what follows
-	next   providertest.Ending
-	orders []*fakeOrder
-	last   transaction // as it was asked for
+	last transaction // as it was asked for
 }
 
 type fakeOrder struct {
-	id        int64
-	reference string
-	method    string
-	asked     value
-	ending    providertest.Ending
+	providertest.Entry
+	id     int64
+	method string
+	asked  value
 }
 
-func newFake(hash func(string) string) *fake { return &fake{hash: hash, next: providertest.Open} }
-
-func (f *fake) Next(e providertest.Ending) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.next = e
-}
-
-func (f *fake) Move(reference string, e providertest.Ending) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.find(reference)[0].ending = e
-}
-
-func (f *fake) RefuseRefunds() {} // it has none
-
-func (f *fake) Books() []providertest.Entry {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var list []providertest.Entry
-	for _, o := range f.orders {
-		local, err := money.Parse(o.asked.Value.String(), money.Currency(o.asked.Currency))
-		if err != nil {
-			panic(err)
-		}
-		list = append(list, providertest.Entry{Reference: o.reference, Local: local, Ending: o.ending})
-	}
-	return list
-}
+func newFake(hash func(string) string) *fake { return &fake{hash: hash} }
 
 // find lists the orders under a reference; the caller holds the lock.
 func (f *fake) find(reference string) (list []*fakeOrder) {
-	for _, o := range f.orders {
-		if o.reference == reference {
+	for _, o := range f.Charges {
+		if o.Reference == reference {
 			list = append(list, o)
 		}
 	}
@@ -84,7 +50,7 @@ func (f *fake) find(reference string) (list []*fakeOrder) {
 
 // state is a transaction's state and response code, and the confirmation's.
 func (o *fakeOrder) state() (state, code, pol string) {
-	switch o.ending {
+	switch o.Ending {
 	case providertest.Paid, providertest.WrongAmount, providertest.WrongCurrency:
 		return "APPROVED", "APPROVED", "4"
 	case providertest.Declined:
@@ -102,7 +68,7 @@ func (o *fakeOrder) state() (state, code, pol string) {
 // paid is what came in.
 func (o *fakeOrder) paid() value {
 	v := o.asked
-	switch o.ending {
+	switch o.Ending {
 	case providertest.WrongAmount:
 		v.Value = "1" + o.asked.Value
 	case providertest.WrongCurrency:
@@ -139,7 +105,7 @@ func (o *fakeOrder) order() map[string]any {
 	delete(r, "orderId")
 	r["extraParameters"] = nil
 	return map[string]any{
-		"id": o.id, "accountId": 512321, "status": "IN_PROGRESS", "referenceCode": o.reference, "language": "es",
+		"id": o.id, "accountId": 512321, "status": "IN_PROGRESS", "referenceCode": o.Reference, "language": "es",
 		"transactions": []any{map[string]any{
 			"id": r["transactionId"], "type": "AUTHORIZATION_AND_CAPTURE", "paymentMethod": o.method, "transactionResponse": r,
 			"extraParameters":  o.extra(),
@@ -148,42 +114,33 @@ func (o *fakeOrder) order() map[string]any {
 	}
 }
 
-func reply(w http.ResponseWriter, body map[string]any) {
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(body)
-}
-
-func refuse(w http.ResponseWriter, why string) {
-	reply(w, map[string]any{"code": "ERROR", "error": why, "transactionResponse": nil})
+func refuse(why string) (int, any) {
+	return http.StatusOK, map[string]any{"code": "ERROR", "error": why, "transactionResponse": nil}
 }
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Serve(w, r, func(body []byte) (int, any) { return f.answer(r, body) })
+}
+
+func (f *fake) answer(r *http.Request, body []byte) (int, any) {
 	if r.Method != http.MethodPost || r.Header.Get("Accept") != "application/json" || !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
-		http.Error(w, "no", http.StatusBadRequest)
-		return
+		return http.StatusBadRequest, "no"
 	}
 	var q request
-	d := json.NewDecoder(r.Body)
-	d.DisallowUnknownFields()
-	if err := d.Decode(&q); err != nil || q.Language == "" || q.Test {
-		refuse(w, "Invalid request format")
-		return
+	if !providertest.Strict(body, &q) || q.Language == "" || q.Test {
+		return refuse("Invalid request format")
 	}
 	if q.Merchant != (merchant{testKey, testLogin}) {
-		refuse(w, "Invalid credentials")
-		return
+		return refuse("Invalid credentials")
 	}
 	switch r.URL.Path + " " + q.Command {
 	case paymentsPath + " GET_PAYMENT_METHODS":
-		reply(w, map[string]any{"code": "SUCCESS", "error": nil, "paymentMethods": []any{map[string]any{"id": "36", "description": "EFECTY", "country": "CO"}}})
+		return http.StatusOK, map[string]any{"code": "SUCCESS", "error": nil, "paymentMethods": []any{map[string]any{"id": "36", "description": "EFECTY", "country": "CO"}}}
 	case paymentsPath + " SUBMIT_TRANSACTION":
-		f.submit(w, q.Transaction)
+		return f.submit(q.Transaction)
 	case reportsPath + " ORDER_DETAIL_BY_REFERENCE_CODE":
 		if q.Details == nil {
-			refuse(w, "Invalid request format")
-			return
+			return refuse("Invalid request format")
 		}
 		var result any
 		if list := f.find(q.Details.ReferenceCode); len(list) > 0 {
@@ -193,18 +150,16 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 			result = map[string]any{"payload": orders}
 		}
-		reply(w, map[string]any{"code": "SUCCESS", "error": nil, "result": result})
-	default:
-		http.NotFound(w, r)
+		return http.StatusOK, map[string]any{"code": "SUCCESS", "error": nil, "result": result}
 	}
+	return http.StatusNotFound, "no such path"
 }
 
 var accountOf = map[string]string{"AR": "512322", "CO": "512321", "MX": "512324", "PE": "512323"}
 
-func (f *fake) submit(w http.ResponseWriter, t *transaction) {
+func (f *fake) submit(t *transaction) (int, any) {
 	if t == nil {
-		refuse(w, "Invalid request format")
-		return
+		return refuse("Invalid request format")
 	}
 	v := t.Order.AdditionalValues["TX_VALUE"]
 	_, err := time.Parse("2006-01-02T15:04:05", t.ExpirationDate)
@@ -212,24 +167,29 @@ func (f *fake) submit(w http.ResponseWriter, t *transaction) {
 	case t.Type != "AUTHORIZATION_AND_CAPTURE", t.PaymentMethod == "", err != nil, t.IPAddress == "",
 		t.Order.ReferenceCode == "", t.Order.Description == "", t.Order.Language == "", !strings.HasPrefix(t.Order.NotifyURL, "https://"),
 		t.Order.Buyer.FullName == "", t.Order.Buyer.EmailAddress == "", t.Payer.FullName == "", t.Payer.EmailAddress == "":
-		refuse(w, "a mandatory field is missing")
+		return refuse("a mandatory field is missing")
 	case t.Order.AccountID != accountOf[t.PaymentCountry]:
-		refuse(w, "the account is of another country")
+		return refuse("the account is of another country")
 	case !regexp.MustCompile(`^[0-9]{1,10}(\.[0-9]{1,2})?$`).MatchString(v.Value.String()), t.PaymentCountry == "CO" && strings.Contains(v.Value.String(), "."):
-		refuse(w, "Invalid amount")
+		return refuse("Invalid amount")
 	case t.Order.Signature != f.hash(testKey+"~"+testMerchant+"~"+t.Order.ReferenceCode+"~"+v.Value.String()+"~"+v.Currency):
-		refuse(w, "The transaction signature is invalid")
-	default:
-		o := &fakeOrder{id: 1400449740 + int64(len(f.orders)), reference: t.Order.ReferenceCode, method: t.PaymentMethod, asked: v, ending: f.next}
-		f.orders, f.last = append(f.orders, o), *t
-		reply(w, map[string]any{"code": "SUCCESS", "error": nil, "transactionResponse": o.response()})
+		return refuse("The transaction signature is invalid")
 	}
+	local, err := money.Parse(v.Value.String(), money.Currency(v.Currency))
+	if err != nil {
+		return refuse("Invalid amount")
+	}
+	f.last = *t
+	o := f.Enter(&fakeOrder{
+		Entry: providertest.Entry{Reference: t.Order.ReferenceCode, Local: local}, id: 1400449740 + int64(len(f.Charges)), method: t.PaymentMethod, asked: v,
+	})
+	return http.StatusOK, map[string]any{"code": "SUCCESS", "error": nil, "transactionResponse": o.response()}
 }
 
 func (f *fake) Notification(reference string) provider.Notification {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	o := f.find(reference)[0]
+	f.Lock()
+	defer f.Unlock()
+	o := f.Must(reference)
 	_, message, pol := o.state()
 	v := o.paid()
 	local, err := money.Parse(v.Value.String(), money.Currency(v.Currency))
@@ -253,7 +213,8 @@ func confirmation(hash func(string) string, form url.Values) provider.Notificati
 	form.Set("sign", hash(strings.Join([]string{
 		testKey, form.Get("merchant_id"), form.Get("reference_sale"), value, form.Get("currency"), form.Get("state_pol"),
 	}, "~")))
-	return provider.Notification{
-		Header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, Body: []byte(form.Encode()),
-	}
+	return providertest.Notify("application/x-www-form-urlencoded", []byte(form.Encode()))
 }
+
+// RefundNotification is of no refund: there is none.
+func (f *fake) RefundNotification(string, int) (n provider.Notification) { return n }

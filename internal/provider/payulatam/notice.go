@@ -71,25 +71,23 @@ func (c *client) Notices(_ context.Context, n provider.Notification) ([]pay.Noti
 	if test := form.Get("test"); c.account.Live && (test == "1" || test == "true") {
 		return nil, errors.New("payulatam: a test's confirmation at a live account")
 	}
-	o := pay.Outcome{ProviderRef: clean(form.Get("reference_pol"), 64)}
+	o := pay.Outcome{ProviderRef: provider.Exact(form.Get("reference_pol"), 64)}
 	switch state {
 	case "4":
-		local, ok := amount(value, currency)
+		local, ok := provider.Major(value, currency)
 		if !ok {
 			return nil, fmt.Errorf("payulatam: confirmation of %s %s", value, currency)
 		}
 		o.Kind, o.Local = pay.Approved, local
 	case "6", "104":
-		ref := o.ProviderRef
-		o = c.declined(form.Get("response_message_pol"))
-		o.ProviderRef = ref
+		o = c.account.Declined(declines, form.Get("response_message_pol"), o.ProviderRef)
 	case "5":
 		o.Kind = pay.Lapsed
 	case "7", "10", "12", "14", "15", "18": // it still waits; PayU says it does not send these
 		return nil, nil
 	default:
-		c.unmapped("state_pol", state)
-		return nil, nil
+		c.account.Strange("state_pol", state)
+		o.Kind, o.Decline = pay.Unknown, "unknown_status"
 	}
 	return []pay.Notice{{
 		ID: strings.Join([]string{reference, state, value, currency}, ":"), Account: c.account.ID, Reference: reference, Outcome: o, Body: n.Body,

@@ -87,11 +87,6 @@ var methods = map[string]method{
 
 // Adapter is the adapter of PayU Latam.
 func Adapter() provider.Adapter {
-	var rails []string
-	for rail := range methods {
-		rails = append(rails, rail)
-	}
-	slices.Sort(rails)
 	return provider.Adapter{
 		Name: "payulatam",
 		Fields: []provider.Field{
@@ -102,7 +97,7 @@ func Adapter() provider.Adapter {
 			{Name: "secretKey", Optional: true, Doc: "PayU Module: Settings, Technical configuration, the secret key of HMAC-SHA256 signatures, which are used where it is given"},
 			{Name: "signature", Optional: true, Public: true, Doc: "PayU Module: Settings, Technical configuration, Signature: sha256 (the default here) or md5. Of no use with a secretKey"},
 		},
-		Rails: rails,
+		Rails: provider.Rails(methods, "cash.efecty.COL"),
 		Open:  open,
 	}
 }
@@ -121,11 +116,15 @@ type client struct {
 
 func open(a provider.Account) (provider.Provider, error) {
 	c := &client{
-		base: strings.TrimSuffix(a.BaseURL, "/"), apiLogin: a.Credentials["apiLogin"], apiKey: a.Credentials["apiKey"],
+		base: a.Base(sandbox, production), apiLogin: a.Credentials["apiLogin"], apiKey: a.Credentials["apiKey"],
 		merchantID: a.Credentials["merchantId"], account: a,
 	}
 	for _, name := range []string{"apiLogin", "apiKey"} {
-		if value := a.Credentials[name]; len(value) < 6 || len(value) > 64 || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r >= '~' }) {
+		value, err := a.Credential(name, 64)
+		if err != nil {
+			return nil, err
+		}
+		if len(value) < 6 || strings.Contains(value, "~") { // which joins what is signed
 			return nil, &provider.FieldError{Field: name, Reason: "want 6 to 64 letters and digits"}
 		}
 	}
@@ -138,11 +137,6 @@ func open(a provider.Account) (provider.Provider, error) {
 	}
 	if c.hash, err = hashOf(a.Credentials["signature"], a.Credentials["secretKey"]); err != nil {
 		return nil, &provider.FieldError{Field: "signature", Reason: err.Error()}
-	}
-	if c.base == "" && a.Live {
-		c.base = production
-	} else if c.base == "" {
-		c.base = sandbox
 	}
 	return c, nil
 }
@@ -162,9 +156,7 @@ func parseAccounts(text string) (map[string]string, error) {
 	return accounts, nil
 }
 
-func number(text string) bool {
-	return text != "" && len(text) <= 20 && strings.Trim(text, "0123456789") == ""
-}
+func number(text string) bool { return provider.Digits(text, 1, 20) }
 
 // Charge makes an order, unless there is one under our reference.
 func (c *client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
@@ -172,7 +164,7 @@ func (c *client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	switch {
 	case !ok, c.accounts[m.country] == "", r.Local.Currency != m.currency, r.Local.Minor < 1, r.Local.Minor > largest, m.whole && r.Local.Minor%100 != 0:
 		return pay.Outcome{Kind: pay.Errored, Decline: "unsupported"}
-	case clean(r.Buyer.Name, 150) == "", clean(r.Buyer.Email, 255) == "", clean(r.Buyer.IP, 39) == "":
+	case provider.Exact(r.Buyer.Name, 150) == "", provider.Exact(r.Buyer.Email, 255) == "", provider.Exact(r.Buyer.IP, 39) == "":
 		return pay.Outcome{Kind: pay.Errored, Decline: "buyer_incomplete"}
 	}
 	done, err := c.charging.lock(ctx, r.Reference)
@@ -199,12 +191,12 @@ func (c *client) submit(ctx context.Context, r provider.Request, m method) pay.O
 	case reply.Code == "ERROR": // refused as it stands; there is no order
 		return pay.Outcome{Kind: pay.Errored, Decline: "refused"}
 	case reply.Code != "SUCCESS" || reply.Response == nil:
-		return unknown("broken_answer")
+		return provider.Unknown("broken_answer")
 	}
 	o := c.outcome(r, *reply.Response, reply.Response.Extra)
 	o.ProviderRef = reply.Response.OrderID.String()
 	if !number(o.ProviderRef) {
-		return unknown("broken_answer")
+		return provider.Unknown("broken_answer")
 	}
 	return o
 }
@@ -213,13 +205,13 @@ func (c *client) submit(ctx context.Context, r provider.Request, m method) pay.O
 func (c *client) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	orders, failed := c.orders(ctx, r.Reference)
 	if failed != nil {
-		return unknown(failed.Decline)
+		return provider.Unknown(failed.Decline)
 	}
 	if len(orders) > 0 {
 		return c.standing(r, orders)
 	}
 	if shown := r.Sent.Add(settles); r.Now.Before(shown) {
-		o := unknown("too_early")
+		o := provider.Unknown("too_early")
 		o.CheckAt = shown
 		return o
 	}
@@ -256,5 +248,3 @@ func (c *client) Check(ctx context.Context) error {
 	}
 	return nil
 }
-
-func unknown(reason string) pay.Outcome { return pay.Outcome{Kind: pay.Unknown, Decline: reason} }

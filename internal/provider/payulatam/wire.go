@@ -1,16 +1,11 @@
 package payulatam
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -77,8 +72,8 @@ type value struct {
 func (c *client) order(r provider.Request, m method) request {
 	amount := r.Local.Decimal()
 	shopper := person{
-		FullName: clean(r.Buyer.Name, 150), EmailAddress: clean(r.Buyer.Email, 255),
-		ContactPhone: clean(r.Buyer.Phone, 20), DNINumber: clean(r.Buyer.Document, 20),
+		FullName: provider.Exact(r.Buyer.Name, 150), EmailAddress: provider.Exact(r.Buyer.Email, 255),
+		ContactPhone: provider.Exact(r.Buyer.Phone, 20), DNINumber: provider.Exact(r.Buyer.Document, 20),
 	}
 	return request{Command: "SUBMIT_TRANSACTION", Transaction: &transaction{
 		Order: order{
@@ -94,7 +89,7 @@ func (c *client) order(r provider.Request, m method) request {
 		},
 		Payer: shopper, Type: "AUTHORIZATION_AND_CAPTURE", PaymentMethod: m.name, PaymentCountry: m.country,
 		ExpirationDate: r.Expires.UTC().Format("2006-01-02T15:04:05"),
-		IPAddress:      clean(r.Buyer.IP, 39),
+		IPAddress:      provider.Exact(r.Buyer.IP, 39),
 	}}
 }
 
@@ -104,10 +99,10 @@ type submitReply struct {
 }
 
 type response struct {
-	OrderID      json.Number    `json:"orderId"`
-	State        string         `json:"state"`
-	ResponseCode string         `json:"responseCode"`
-	Extra        map[string]any `json:"extraParameters"`
+	OrderID      json.Number                `json:"orderId"`
+	State        string                     `json:"state"`
+	ResponseCode string                     `json:"responseCode"`
+	Extra        map[string]json.RawMessage `json:"extraParameters"`
 }
 
 // found is an order in an answer of the queries.
@@ -115,10 +110,10 @@ type found struct {
 	ID            json.Number `json:"id"`
 	ReferenceCode string      `json:"referenceCode"`
 	Transactions  []struct {
-		Type     string           `json:"type"`
-		Response response         `json:"transactionResponse"`
-		Extra    map[string]any   `json:"extraParameters"`
-		Values   map[string]value `json:"additionalValues"`
+		Type     string                     `json:"type"`
+		Response response                   `json:"transactionResponse"`
+		Extra    map[string]json.RawMessage `json:"extraParameters"`
+		Values   map[string]value           `json:"additionalValues"`
 	} `json:"transactions"`
 }
 
@@ -134,7 +129,7 @@ func (c *client) orders(ctx context.Context, reference string) ([]found, *pay.Ou
 	if failed := c.call(ctx, reportsPath, request{Command: "ORDER_DETAIL_BY_REFERENCE_CODE", Details: &details{reference}}, &reply); failed != nil {
 		return nil, failed
 	}
-	broken := unknown("broken_answer")
+	broken := provider.Unknown("broken_answer")
 	if reply.Code != "SUCCESS" {
 		return nil, &broken
 	}
@@ -152,13 +147,9 @@ func (c *client) orders(ctx context.Context, reference string) ([]found, *pay.Ou
 // call sends a command and reads its answer.
 func (c *client) call(ctx context.Context, path string, q request, into any) *pay.Outcome {
 	q.Language, q.Merchant = "en", merchant{c.apiKey, c.apiLogin}
-	text, err := json.Marshal(q)
-	if err != nil {
-		panic("payulatam: " + err.Error()) // strings and a number that is one
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+path, bytes.NewReader(text))
-	if err != nil {
-		return &pay.Outcome{Kind: pay.Unavailable, Decline: "bad_address"}
+	req, unsent := provider.NewRequest(ctx, http.MethodPost, c.base+path, q)
+	if unsent != nil {
+		return unsent
 	}
 	req.Header.Set("Content-Type", "application/json; charset=utf-8")
 	req.Header.Set("Accept", "application/json") // or it answers in XML
@@ -170,45 +161,20 @@ func (c *client) call(ctx context.Context, path string, q request, into any) *pa
 		o := provider.Refused(answer.Status)
 		return &o
 	}
-	if decode(answer.Body, into) != nil {
-		o := unknown("broken_answer")
-		return &o
+	if json.Unmarshal(answer.Body, into) != nil {
+		return provider.Broken()
 	}
 	return nil
 }
 
-// decode reads one JSON value and nothing after it.
-func decode(body []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.UseNumber()
-	if err := d.Decode(into); err != nil {
-		return err
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return errors.New("more than one value")
-	}
-	return nil
-}
-
-// clean is a text of theirs or of the shopper's, "" when it is no text of at
-// most so many bytes.
-func clean(text string, most int) string {
-	text = strings.TrimSpace(text)
-	if len(text) > most || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
+// text is an extra parameter, which PayU writes as a string or as a number; what
+// is neither reads as "".
+func text(extra map[string]json.RawMessage, name string) string {
+	var t provider.Text
+	if raw, there := extra[name]; !there || json.Unmarshal(raw, &t) != nil {
 		return ""
 	}
-	return text
-}
-
-// text is an extra parameter, which PayU writes as a string or as a number.
-func text(extra map[string]any, name string) string {
-	switch v := extra[name].(type) {
-	case string:
-		return clean(v, 2048)
-	case json.Number:
-		return clean(v.String(), 64)
-	}
-	return ""
+	return provider.Exact(string(t), 2048)
 }
 
 // later is when PayU wants to be asked again.

@@ -1,8 +1,10 @@
 package providertest
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/cascadapay/cascada/internal/catalog"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -29,6 +31,34 @@ func (s Suite) amounts(t *testing.T) {
 					t.Errorf("the notification tells of %v, want %v", n.Outcome.Local, amount)
 				}
 			})
+		}
+	}
+}
+
+// limits charges the least and the most that the catalog lets a shopper pay by a
+// rail: exactly, or, where the provider does not take so much, not at all.
+func (s Suite) limits(t *testing.T, rail string) {
+	rails := catalog.Rails()
+	at := slices.IndexFunc(rails, func(r pay.Rail) bool { return r.Key == rail })
+	if at < 0 {
+		t.Fatalf("the catalog does not have %s", rail)
+	}
+	limit, ok := rails[at].LimitIn(s.Charges[rail].Local.Currency)
+	if !ok {
+		t.Fatalf("the catalog has no limit of %s in %s", rail, s.Charges[rail].Local.Currency)
+	}
+	for _, minor := range []int64{limit.Min, limit.Max} {
+		b := s.connect(t)
+		b.Next(Open)
+		r := s.request(rail, "01M7ZLIMIT-1")
+		r.Local.Minor = minor
+		o := b.Charge(within(t), r)
+		if s.Beyond[rail] != "" && o.Kind == pay.Errored && !b.has(r.Reference) {
+			continue
+		}
+		want(t, "a charge of "+r.Local.String(), o, pay.Awaiting)
+		if e := b.entry(t, r.Reference); e.Local != r.Local {
+			t.Errorf("the upstream was asked for %v, want %v", e.Local, r.Local)
 		}
 	}
 }

@@ -48,8 +48,16 @@ type Fake interface {
 	// signed. Each call is another notification of the same state, with the same
 	// id where the provider's ids are of the state.
 	Notification(reference string) provider.Notification
+	// RefundNotification is what it sends of a charge's refund, counted from 0. A
+	// fake whose provider sends none returns the zero value.
+	RefundNotification(reference string, n int) provider.Notification
 	// RefuseRefunds lets the refunds that follow be refused for good.
 	RefuseRefunds()
+	// MoveRefund brings a charge's refund, counted from 0, to an ending: Open, Paid
+	// to the shopper, Declined or Nonsense.
+	MoveRefund(reference string, n int, e Ending)
+	// Forget lets the upstream forget all idempotency keys, as time does.
+	Forget()
 	// Books lists every charge that there is, in order.
 	Books() []Entry
 }
@@ -59,7 +67,27 @@ type Entry struct {
 	Reference string
 	Local     money.Amount // what was asked for
 	Ending    Ending
-	Refunds   []money.Amount
+	Refunds   []Refund
+	Gone      bool // deleted: nobody finds it
+}
+
+// Paid is what came in, of a charge that was paid.
+func (e Entry) Paid() money.Amount {
+	paid := e.Local
+	switch e.Ending {
+	case WrongAmount:
+		paid.Minor--
+	case WrongCurrency:
+		paid.Currency = "EUR"
+	}
+	return paid
+}
+
+// Refund is a refund in an upstream's books.
+type Refund struct {
+	Reference string // ours; "" where the provider takes none
+	Local     money.Amount
+	Ending    Ending // where MoveRefund has brought it; "": as it was accepted
 }
 
 // Fault is what goes wrong between us and an upstream.
@@ -92,6 +120,8 @@ type Line struct {
 	fault Fault
 	spare func(*http.Request) bool // the calls that the fault leaves alone
 	calls int
+
+	unmapped []string // the words that the adapter had no meaning for
 }
 
 // Patience is a deadline that a hanging upstream runs into.

@@ -1,13 +1,11 @@
 package providertest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,12 +13,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 )
-
-// Noon is the tests' time.
-var Noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-
-// Page is our own page in the tests.
-const Page = "https://pay.cascada.test/pay/TXN-1"
 
 // Suite is what there is to know of an adapter.
 type Suite struct {
@@ -52,7 +44,8 @@ type Suite struct {
 	// RefundsLater says that an accepted refund is Awaiting first.
 	RefundsLater bool
 	// Looks tells the calls that only look, of a provider without idempotency that
-	// is asked before it is charged. The faults of a charge leave them alone.
+	// is asked before it is charged. The faults of a charge leave them alone, and
+	// some of a refund's do; for those nil is all that are GET.
 	Looks func(*http.Request) bool
 	// Settles is for how long the provider may not find a new charge. The suite's
 	// are that old when they are asked about.
@@ -64,6 +57,16 @@ type Suite struct {
 	// Nameless says where the documentation has refunds without a reference of
 	// ours: which of several parts a refund is, nobody knows but by their id.
 	Nameless string
+	// Untold says, with where the documentation leaves it out, that no notification
+	// tells what became of a refund, or that one tells of it and not of which.
+	Untold string
+	// KeyAlone says, with where the documentation leaves it out, that nobody can look
+	// whether a refund was made: repeated after the life of its idempotency key, it
+	// is made twice. The package's own tests prove what keeps it from being repeated.
+	KeyAlone string
+	// Beyond are the rails whose limits in the catalog the provider does not take,
+	// with where the documentation says so. Such a charge is refused here.
+	Beyond map[string]string
 	// BodyUnsigned says where the documentation has a signature that leaves the
 	// body out. The body must then make no difference to what is read.
 	BodyUnsigned string
@@ -89,8 +92,10 @@ func (s Suite) Run(t *testing.T) {
 	for _, rail := range s.Adapter.Rails {
 		t.Run(rail, func(t *testing.T) {
 			t.Run("charge", func(t *testing.T) { s.charge(t, rail) })
+			t.Run("cancel", func(t *testing.T) { s.cancel(t, rail) })
 			t.Run("endings", func(t *testing.T) { s.endings(t, rail) })
 			t.Run("refund", func(t *testing.T) { s.refund(t, rail) })
+			t.Run("limits", func(t *testing.T) { s.limits(t, rail) })
 		})
 	}
 	rail := s.Adapter.Rails[0]
@@ -109,39 +114,19 @@ type bench struct {
 	Fake
 	line  *Line
 	suite Suite
-
-	mu       sync.Mutex
-	unmapped []string
 }
 
 func (s Suite) connect(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{Fake: s.New(t), suite: s}
-	b.line = Connect(t, b.Fake)
-	p, err := s.Adapter.Open(b.account(s.Credentials))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.Provider = p
+	b.Provider, b.line = OpenAccount[provider.Provider](t, s.Adapter, s.Credentials, b.Fake)
 	return b
-}
-
-func (b *bench) account(credentials map[string]string) provider.Account {
-	return provider.Account{
-		ID: "acc", BaseURL: b.line.URL, Credentials: credentials, NotificationURL: "https://pay.cascada.test/providers/acc/notifications",
-		Client: b.line.Client(), Now: func() time.Time { return Noon }, Unmapped: func(word string) {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			b.unmapped = append(b.unmapped, word)
-		},
-	}
 }
 
 // request is the sample of a rail under a reference.
 func (s Suite) request(rail, reference string) provider.Request {
-	r := s.Charges[rail]
-	r.Rail, r.Reference, r.PageURL = rail, reference, Page
-	r.Created, r.Sent, r.Now, r.Expires = Noon.Add(-time.Hour), Noon.Add(-s.Settles), Noon, Noon.Add(24*time.Hour)
+	r := Under(s.Charges[rail], rail, reference)
+	r.Created, r.Sent, r.Expires = Noon.Add(-time.Hour), Noon.Add(-s.Settles), Noon.Add(24*time.Hour)
 	return r
 }
 
@@ -205,7 +190,7 @@ func (s Suite) credentials(t *testing.T) {
 				broken[name] = value
 			}
 		}
-		_, err := s.Adapter.Open(b.account(broken))
+		_, err := s.Adapter.Open(b.line.account(broken))
 		var wrong *provider.FieldError
 		if !errors.As(err, &wrong) || wrong.Field != f.Name {
 			t.Errorf("without %s: %v, want an error that names it", f.Name, err)
@@ -225,276 +210,4 @@ func (s Suite) credentials(t *testing.T) {
 	if err := check.Check(within(t)); err == nil {
 		t.Error("the upstream is broken, and the check says all is well")
 	}
-}
-
-// charge makes a charge, repeats it, and asks about it.
-func (s Suite) charge(t *testing.T, rail string) {
-	b := s.connect(t)
-	r := s.request(rail, "01M7ZBVYT4-1")
-	b.Next(Open)
-	o := b.Charge(within(t), r)
-	want(t, "a charge", o, pay.Awaiting)
-	if o.ProviderRef == "" {
-		t.Error("the outcome has no reference of the provider's")
-	}
-	payable(t, r, o)
-	if e := b.entry(t, r.Reference); e.Local != r.Local {
-		t.Errorf("the upstream was asked for %v, want %v", e.Local, r.Local)
-	}
-	again := b.Charge(within(t), r)
-	want(t, "the same charge again", again, pay.Awaiting)
-	b.entry(t, r.Reference)
-
-	want(t, "a question under our reference", b.Query(within(t), r), pay.Awaiting)
-	r.ProviderRef = o.ProviderRef
-	want(t, "a question under theirs", b.Query(within(t), r), pay.Awaiting)
-	if s.Blind == "" {
-		want(t, "a question about what never was", b.Query(within(t), s.request(rail, "01M7ZNEVER-1")), pay.Missing)
-	}
-	if c, ok := b.Provider.(provider.Canceler); ok && s.Without[Canceled] == "" {
-		if s.Uncancelable[rail] != "" {
-			want(t, "a cancel", c.Cancel(within(t), r), pay.Unknown)
-			want(t, "a question after it", b.Query(within(t), r), pay.Awaiting)
-			return
-		}
-		want(t, "a cancel", c.Cancel(within(t), r), pay.Lapsed)
-		want(t, "a cancel again", c.Cancel(within(t), r), pay.Lapsed)
-		want(t, "a question after it", b.Query(within(t), r), pay.Lapsed, pay.Declined)
-	}
-}
-
-// payable fails the test unless the shopper has what the rail needs.
-func payable(t *testing.T, r provider.Request, o pay.Outcome) {
-	t.Helper()
-	form := func() {
-		if !strings.HasPrefix(o.FormURL, "http") || o.FormURL == r.PageURL {
-			t.Errorf("the shopper is not sent to the provider: %q", o.FormURL)
-		}
-	}
-	switch kind, _, _ := strings.Cut(r.Rail, "."); kind {
-	case "pix":
-		if o.Data.QRCode == "" || o.FormURL != r.PageURL {
-			t.Errorf("there is no PIX code on our page: %+v %s", o.Data, o.FormURL)
-		}
-	case "spei":
-		if o.FormURL != r.PageURL {
-			form() // a page that shows the CLABE
-			return
-		}
-		if len(o.Data.CLABE) != 18 {
-			t.Errorf("there is no CLABE on our page: %+v %s", o.Data, o.FormURL)
-		}
-	case "boleto", "cash":
-		if o.FormURL == r.PageURL {
-			if o.Data.Reference == "" && o.Data.Barcode == "" {
-				t.Errorf("there is no voucher on our page: %+v", o.Data)
-			}
-			return
-		}
-		form()
-	default:
-		form()
-	}
-}
-
-// ending is what an ending looks like to us: when the call returns, and later;
-// nil where it cannot be seen then.
-type ending struct {
-	at         Ending
-	now, later []pay.OutcomeKind
-	soft       bool
-}
-
-func endings() []ending {
-	kinds := func(k ...pay.OutcomeKind) []pay.OutcomeKind { return k }
-	return []ending{
-		{at: Paid, now: kinds(pay.Approved), later: kinds(pay.Approved)},
-		{at: Declined, now: kinds(pay.Declined), later: kinds(pay.Declined)},
-		{at: SoftDeclined, now: kinds(pay.Declined), soft: true},
-		{at: Challenged, now: kinds(pay.Awaiting)},
-		{at: Expired, later: kinds(pay.Lapsed)},
-		{at: WrongAmount, later: kinds(pay.Approved)},
-		{at: WrongCurrency, later: kinds(pay.Approved)},
-		{at: Nonsense, now: kinds(pay.Unknown), later: kinds(pay.Unknown)},
-	}
-}
-
-// endings moves charges to every ending, and looks at each by question and by
-// notification.
-func (s Suite) endings(t *testing.T, rail string) {
-	card, hosted := strings.HasPrefix(rail, "card"), s.Hosted[rail] != ""
-	atOnce := card && !hosted && s.OnPage[rail] == ""
-	for _, e := range endings() {
-		if s.Without[e.at] != "" {
-			continue
-		}
-		if e.now != nil && (atOnce || e.at == Nonsense && s.Quiet[rail] == "") {
-			t.Run(string(e.at)+" at once", func(t *testing.T) { s.endingNow(t, rail, e) })
-		}
-		if e.later != nil && !(card && !hosted && e.at == Expired) && !(hosted && e.at == Declined) && !(s.Blind != "" && e.at == Nonsense) {
-			t.Run(string(e.at)+" later", func(t *testing.T) { s.endingLater(t, rail, e) })
-		}
-	}
-	if s.Without[Disputed] == "" {
-		t.Run("disputed", func(t *testing.T) {
-			b := s.connect(t)
-			r := b.paid(t, rail, "01M7ZDISPUTE-1")
-			paid := b.notice(t, r.Reference)
-			b.Move(r.Reference, Disputed)
-			if n := b.notice(t, r.Reference); !n.Dispute || n.ID == paid.ID {
-				t.Errorf("want a dispute: %+v", n)
-			}
-		})
-	}
-}
-
-func (s Suite) endingNow(t *testing.T, rail string, e ending) {
-	b := s.connect(t)
-	b.Next(e.at)
-	r := s.request(rail, "01M7ZNOW-1")
-	o := b.Charge(within(t), r)
-	want(t, "the charge", o, e.now...)
-	if o.Kind == pay.Declined && (o.Soft != e.soft || o.Decline == "") {
-		t.Errorf("want soft %t and a reason: %+v", e.soft, o)
-	}
-	if e.at == Challenged && (o.Code != pay.CodeThreeDSRequired || o.FormURL == "" || o.FormURL == Page) {
-		t.Errorf("want the issuer's challenge: %+v", o)
-	}
-	if e.at == Paid && o.Local != r.Local {
-		t.Errorf("%v was paid, want %v", o.Local, r.Local)
-	}
-	b.counted(t, e.at)
-}
-
-func (s Suite) endingLater(t *testing.T, rail string, e ending) {
-	b := s.connect(t)
-	b.Next(Open)
-	r := s.request(rail, "01M7ZLATER-1")
-	r.ProviderRef = b.Charge(within(t), r).ProviderRef
-	b.Move(r.Reference, e.at)
-	o := b.Query(within(t), r)
-	if s.Blind != "" {
-		want(t, "the question", o, pay.Awaiting)
-	} else {
-		want(t, "the question", o, e.later...)
-	}
-	b.counted(t, e.at)
-	if e.at == Nonsense || e.at == Expired && s.Quiet[rail] != "" {
-		return
-	}
-	n := b.notice(t, r.Reference)
-	want(t, "the notification", n.Outcome, e.later...)
-	for _, o := range []pay.Outcome{o, n.Outcome} {
-		if o.Kind == pay.Approved && (o.Local == r.Local) != (e.at == Paid) {
-			t.Errorf("%v was paid of %v", o.Local, r.Local)
-		}
-	}
-	if twin := b.notice(t, r.Reference); twin.ID != n.ID {
-		t.Errorf("the same news has the ids %q and %q", n.ID, twin.ID)
-	}
-}
-
-// counted fails the test unless a status that nobody knows was told of.
-func (b *bench) counted(t *testing.T, e Ending) {
-	t.Helper()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if e == Nonsense && len(b.unmapped) == 0 {
-		t.Error("a status that nobody knows was not counted")
-	}
-}
-
-// notice lets the upstream notify us of a charge.
-func (b *bench) notice(t *testing.T, reference string) pay.Notice {
-	t.Helper()
-	list, err := b.Notices(within(t), b.Notification(reference))
-	if err != nil || len(list) != 1 {
-		t.Fatalf("the notification tells of %d charges: %v", len(list), err)
-	}
-	if n := list[0]; n.Reference != reference || n.ID == "" || n.Account != "acc" || len(n.Body) == 0 {
-		t.Errorf("the notice is %+v, want %s of acc with an id and its body", n, reference)
-	}
-	return list[0]
-}
-
-// early has the notification overtake the answer of the call.
-func (s Suite) early(t *testing.T, rail string) {
-	b := s.connect(t)
-	b.Next(Open)
-	r := s.request(rail, "01M7ZEARLY-1")
-	b.line.Spare(s.Looks)
-	b.line.Fail(TimeoutAfter)
-	want(t, "the charge", b.Charge(brief(t), r), pay.Unknown)
-	b.line.Fail(NoFault)
-	b.Move(r.Reference, Paid)
-	if n := b.notice(t, r.Reference); n.Outcome.Kind != pay.Approved || n.Outcome.Local != r.Local {
-		t.Errorf("want the payment: %+v", n)
-	}
-}
-
-// forged fails the test when a notification that is not the provider's is read.
-func (s Suite) forged(t *testing.T, rail string) {
-	b := s.connect(t)
-	b.Next(Open)
-	r := s.request(rail, "01M7ZFORGED-1")
-	b.Charge(within(t), r)
-	b.Move(r.Reference, Paid)
-	good := b.Notification(r.Reference)
-	told, err := b.Notices(within(t), good)
-	if err != nil {
-		t.Fatalf("the good one: %v", err)
-	}
-	bare := provider.Notification{Header: http.Header{"Content-Type": good.Header["Content-Type"]}, Query: good.Query, Body: good.Body}
-	letters := provider.Notification{Header: garbled(good.Header), Query: good.Query, Body: good.Body}
-	if s.Unsigned != nil {
-		bare, letters = s.Unsigned(good), s.Unsigned(letters)
-	}
-	other := good
-	other.Body = bytes.ReplaceAll(good.Body, []byte(r.Reference), []byte("01M7ZFORGED-2"))
-	if bytes.Equal(other.Body, good.Body) { // the body does not name it: another one does
-		other.Body = append(slices.Clone(good.Body), ' ')
-	}
-	for name, n := range map[string]provider.Notification{
-		"no signature": bare, "another body": other, "an empty body": {Header: good.Header, Query: good.Query},
-		"no body and no header":            {Header: http.Header{}},
-		"letters in place of every header": letters,
-	} {
-		list, err := b.Notices(within(t), n)
-		harmless := name == "another body" && s.BodyUnsigned != "" && slices.EqualFunc(list, told, sameNews)
-		if (len(list) != 0 || err == nil) && !harmless {
-			t.Errorf("%s: %d notices, %v", name, len(list), err)
-		}
-		if name == "no signature" && !bytes.Equal(bare.Body, other.Body) && !errors.Is(err, provider.ErrUnsigned) {
-			t.Errorf("%s: %v, want ErrUnsigned", name, err)
-		}
-	}
-}
-
-// sameNews compares two notices but for their bodies.
-func sameNews(a, b pay.Notice) bool {
-	return a.ID == b.ID && a.Reference == b.Reference && a.Outcome == b.Outcome && a.Dispute == b.Dispute
-}
-
-func garbled(h http.Header) http.Header {
-	out := http.Header{}
-	for name := range h {
-		out.Set(name, "forged")
-	}
-	if kind := h.Get("Content-Type"); kind != "" {
-		out.Set("Content-Type", kind)
-	}
-	return out
-}
-
-// parallel charges and asks with many goroutines.
-func (s Suite) parallel(t *testing.T, rail string) {
-	b := s.connect(t)
-	b.Next(Open)
-	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() { b.Charge(within(t), s.request(rail, "01M7ZPARALLEL-1")) })
-	}
-	all.Wait()
-	b.entry(t, "01M7ZPARALLEL-1")
-	want(t, "the question", b.Query(within(t), s.request(rail, "01M7ZPARALLEL-1")), pay.Awaiting)
 }

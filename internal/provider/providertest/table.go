@@ -12,8 +12,8 @@ import (
 // providers is the document that says what each adapter does.
 const providers = "../../../docs/PROVIDERS.md"
 
-// cell is what a rail's cell in the table says: create, query, refund, notify,
-// cancel. A small q: only by repeating the call.
+// cell is what a rail's cell in the table says: create, query, refund, notify, told
+// of refunds, cancel. A small q: only by repeating the call.
 func (s Suite) cell(b *bench, rail string) string {
 	cell := "C"
 	if s.Blind == "" {
@@ -25,6 +25,9 @@ func (s Suite) cell(b *bench, rail string) string {
 		cell += "R"
 	}
 	cell += "N"
+	if s.Unrefundable[rail] == "" && s.Untold == "" {
+		cell += "T"
+	}
 	if _, ok := b.Provider.(provider.Canceler); ok && s.Without[Canceled] == "" && s.Uncancelable[rail] == "" {
 		cell += "X"
 	}
@@ -51,6 +54,9 @@ func Table(t *testing.T, adapter string) map[string]string {
 	}
 	column, told := -1, map[string]string{}
 	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "|") { // a command may have one in it
+			continue
+		}
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
 		for i := range cells {
 			cells[i] = strings.Trim(strings.TrimSpace(cells[i]), "`")

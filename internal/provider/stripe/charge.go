@@ -157,7 +157,7 @@ func (p *Provider) sessionForm(r provider.Request, name string) url.Values {
 // deadline is when the shopper's time is over, as near as Stripe allows. It is
 // the only thing in a charge that may differ when it is repeated.
 func (p *Provider) deadline(r provider.Request, soonest, latest time.Duration) string {
-	at, now := r.Expires, p.now()
+	at, now := r.Expires, p.Now()
 	if first := now.Add(soonest); at.Before(first) {
 		at = first
 	}

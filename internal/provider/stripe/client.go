@@ -20,13 +20,7 @@ type failure struct {
 }
 
 // asked is what a failure proves of a question: nothing.
-func (f *failure) asked() pay.Outcome {
-	o := pay.Outcome{Kind: pay.Unknown, Decline: f.outcome.Decline}
-	if f.outcome.Kind == pay.Unavailable {
-		o.Kind = pay.Unavailable
-	}
-	return o
-}
+func (f *failure) asked() pay.Outcome { return provider.Unknown(f.outcome.Decline) }
 
 // problem is an error in Stripe's words.
 type problem struct {
@@ -59,7 +53,7 @@ func (p *Provider) call(ctx context.Context, verb, path string, form url.Values,
 	if key != "" {
 		req.Header.Set("Idempotency-Key", key)
 	}
-	reply, broken := provider.Do(p.client, req)
+	reply, broken := provider.Do(p.Client, req)
 	if broken != nil {
 		return &failure{outcome: *broken}
 	}

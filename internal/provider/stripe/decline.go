@@ -37,7 +37,7 @@ func (p *Provider) refusal(e problem) pay.Outcome {
 		"revocation_of_authorization", "revocation_of_all_authorizations", "testmode_decline":
 		o.Code, o.Message = pay.CodeCardDeclined, "the card's issuer declined the charge"
 	default: // declined for certain, only the reason is new
-		p.strange("declined: " + reason)
+		p.Strange("declined", reason)
 		o.Code, o.Message, o.Soft = pay.CodeCardDeclined, "the payment was declined", e.Advice == "try_again_later"
 	}
 	if e.Advice == "do_not_try_again" {

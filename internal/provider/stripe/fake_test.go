@@ -1,17 +1,14 @@
 package stripe
 
 import (
-	"crypto/hmac"
+	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -25,21 +22,10 @@ const (
 
 // fake is Stripe, as far as its documentation goes and we use it.
 type fake struct {
-	mu      sync.Mutex // owns what follows
-	next    providertest.Ending
-	charges []*charge
-	saved   map[string]saved // by Idempotency-Key
-	refuse  bool
-	refunds string       // the status of refunds, where it is not succeeded
+	providertest.Frame[*charge]
+	refunds string       // the status of refunds, where it is not the books'
 	page    int          // the longest page of a list, below what is asked for
 	seen    []url.Values // the forms that were posted
-}
-
-// saved is the answer that an Idempotency-Key stands for.
-type saved struct {
-	request string
-	status  int
-	body    any
 }
 
 // charge is a PaymentIntent, with the Checkout Session that it is paid on.
@@ -48,50 +34,29 @@ type charge struct {
 	number  int
 	method  string
 	form    url.Values
-	refunds []object
 	dispute string // its status, where it is not the ending's
 }
 
 type object = map[string]any
 
-func newFake() *fake { return &fake{next: providertest.Open, saved: map[string]saved{}, page: 100} }
-
-func (f *fake) Next(e providertest.Ending) { f.mu.Lock(); defer f.mu.Unlock(); f.next = e }
-func (f *fake) RefuseRefunds()             { f.mu.Lock(); defer f.mu.Unlock(); f.refuse = true }
-
-func (f *fake) Move(reference string, e providertest.Ending) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.of(reference).Ending = e
-}
-
-func (f *fake) Books() (list []providertest.Entry) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, c := range f.charges {
-		list = append(list, c.Entry)
-	}
-	return list
-}
-
-func (f *fake) of(reference string) *charge {
-	i := slices.IndexFunc(f.charges, func(c *charge) bool { return c.Reference == reference })
-	if i < 0 {
-		panic("the fake has no charge " + reference)
-	}
-	return f.charges[i]
+func newFake() *fake {
+	f := &fake{page: 100}
+	f.Conflict = func() (int, any) { return fail(400, "idempotency_error", "") }
+	return f
 }
 
 func (f *fake) Notification(reference string) provider.Notification {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c := f.of(reference)
+	f.Lock()
+	defer f.Unlock()
+	c := f.Must(reference)
 	kind, of := "payment_intent.succeeded", c.intent()
 	switch {
 	case c.Ending == providertest.Disputed:
 		kind, of = "charge.dispute.created", c.disputed(false)
 	case c.hosted() && c.Ending == providertest.Expired:
 		kind, of = "checkout.session.expired", c.session(false)
+	case c.hosted() && c.Ending == providertest.Nonsense:
+		kind, of = "checkout.session.completed", c.session(false)
 	case c.Ending == providertest.Expired, c.Ending == providertest.Declined:
 		kind = "payment_intent.payment_failed"
 	case c.Ending == providertest.Canceled:
@@ -100,30 +65,29 @@ func (f *fake) Notification(reference string) provider.Notification {
 	return notification(fmt.Sprintf("evt_%d_%s", c.number, c.Ending), kind, of)
 }
 
+func (f *fake) RefundNotification(reference string, n int) provider.Notification {
+	f.Lock()
+	defer f.Unlock()
+	c := f.Must(reference)
+	kind := "refund.updated"
+	if c.Refunds[n].Ending == providertest.Declined {
+		kind = "refund.failed"
+	}
+	return notification(fmt.Sprintf("evt_re_%d_%d_%s", c.number, n, c.Refunds[n].Ending), kind, f.refund(c, n))
+}
+
 // notification is an event, signed.
 func notification(id, kind string, of object) provider.Notification {
-	body, err := json.Marshal(object{"id": id, "object": "event", "type": kind, "api_version": version, "data": object{"object": of}})
-	if err != nil {
-		panic(err)
-	}
-	return provider.Notification{Body: body, Header: http.Header{
-		"Content-Type": {"application/json; charset=utf-8"}, signatureHeader: {signature(body, testSecret, providertest.Noon.Unix())},
-	}}
+	body := providertest.JSON(object{"id": id, "object": "event", "type": kind, "api_version": version, "data": object{"object": of}})
+	return providertest.Notify("application/json; charset=utf-8", body, signatureHeader, signature(body, testSecret, providertest.Noon.Unix()))
 }
 
 func signature(body []byte, secret string, at int64) string {
-	mac := hmac.New(sha256.New, []byte(secret))
-	fmt.Fprintf(mac, "%d.%s", at, body)
-	return fmt.Sprintf("t=%d,v1=%s,v0=%064d", at, hex.EncodeToString(mac.Sum(nil)), 0)
+	return fmt.Sprintf("t=%d,v1=%x,v0=%064d", at, providertest.MAC(sha256.New, secret, fmt.Sprintf("%d.", at), string(body)), 0)
 }
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	status, body := f.answer(r)
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body)
+	f.Serve(w, r, func(body []byte) (int, any) { return f.answer(r, body) })
 }
 
 func fail(status int, kind, code string) (int, any) {
@@ -132,7 +96,7 @@ func fail(status int, kind, code string) (int, any) {
 
 func invalid(code string) (int, any) { return fail(400, "invalid_request_error", code) }
 
-func (f *fake) answer(r *http.Request) (int, any) {
+func (f *fake) answer(r *http.Request, body []byte) (int, any) {
 	if r.Header.Get("Authorization") != "Bearer "+testKey {
 		return fail(401, "invalid_request_error", "")
 	}
@@ -143,22 +107,12 @@ func (f *fake) answer(r *http.Request) (int, any) {
 	if r.Method == http.MethodGet {
 		return f.read(path, r.URL.Query())
 	}
-	if r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/x-www-form-urlencoded" || r.ParseForm() != nil {
+	form, err := url.ParseQuery(string(body))
+	if r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/x-www-form-urlencoded" || err != nil {
 		return invalid("parameter_unknown")
 	}
-	f.seen = append(f.seen, r.PostForm)
-	key, request := r.Header.Get("Idempotency-Key"), path+"?"+r.PostForm.Encode()
-	if before, ok := f.saved[key]; ok {
-		if before.request != request {
-			return fail(400, "idempotency_error", "")
-		}
-		return before.status, before.body
-	}
-	status, body := f.write(path, r.PostForm)
-	if key != "" && status != 400 {
-		f.saved[key] = saved{request, status, body}
-	}
-	return status, body
+	f.seen = append(f.seen, form)
+	return f.Once(r.Header.Get("Idempotency-Key"), path+"?"+form.Encode(), func() (int, any) { return f.write(path, form) })
 }
 
 func (f *fake) write(path string, form url.Values) (int, any) {
@@ -276,9 +230,7 @@ func (f *fake) makeSession(form url.Values) (int, any) {
 }
 
 func (f *fake) enter(form url.Values, method, reference string, local money.Amount) *charge {
-	c := &charge{number: len(f.charges) + 1, method: method, form: form, Entry: providertest.Entry{Reference: reference, Local: local, Ending: f.next}}
-	f.charges = append(f.charges, c)
-	return c
+	return f.Enter(&charge{number: len(f.Charges) + 1, method: method, form: form, Entry: providertest.Entry{Reference: reference, Local: local}})
 }
 
 func (f *fake) makeRefund(form url.Values) (int, any) {
@@ -289,34 +241,43 @@ func (f *fake) makeRefund(form url.Values) (int, any) {
 		return fail(404, "invalid_request_error", "resource_missing")
 	case err != nil || n < 1:
 		return invalid("parameter_invalid_integer")
-	case f.refuse:
+	case f.Refusing:
 		return invalid("charge_disputed")
 	case c.Ending != providertest.Paid:
 		return invalid("payment_intent_unexpected_state")
-	}
-	left := c.Local.Minor - n
-	for _, r := range c.Refunds {
-		left -= r.Minor
-	}
-	if left < 0 {
+	case !f.Give(c, form.Get("metadata["+referenceKey+"]"), money.New(n, c.Local.Currency)):
 		return invalid("charge_already_refunded")
 	}
-	c.Refunds = append(c.Refunds, money.New(n, c.Local.Currency))
+	return 200, f.refund(c, len(c.Refunds)-1)
+}
+
+// refund is a Refund as the API shows it.
+func (f *fake) refund(c *charge, n int) object {
+	r := c.Refunds[n]
+	status := map[providertest.Ending]string{
+		"": "succeeded", providertest.Paid: "succeeded", providertest.Open: "pending", providertest.Declined: "failed", providertest.Nonsense: "quantum",
+	}[r.Ending]
 	made := object{
-		"id": fmt.Sprintf("re_%d_%d", c.number, len(c.Refunds)), "object": "refund", "status": "succeeded", "amount": n,
-		"currency": strings.ToLower(string(c.Local.Currency)), "payment_intent": c.id(),
-		"metadata": object{referenceKey: form.Get("metadata[cascada_reference]")},
+		"id": fmt.Sprintf("re_%d_%d", c.number, n), "object": "refund", "status": cmp.Or(f.refunds, status), "amount": r.Local.Minor,
+		"currency": strings.ToLower(string(r.Local.Currency)), "payment_intent": c.id(), "metadata": object{referenceKey: r.Reference},
 	}
-	if f.refunds != "" {
-		made["status"] = f.refunds
+	if status == "failed" {
+		made["failure_reason"] = "expired_or_canceled_card"
 	}
-	c.refunds = append(c.refunds, made)
-	return 200, made
+	return made
+}
+
+// all are the refunds of a charge.
+func (f *fake) all(c *charge) (list []object) {
+	for n := range c.Refunds {
+		list = append(list, f.refund(c, n))
+	}
+	return list
 }
 
 // at is the charge of an intent's or a session's id.
 func (f *fake) at(id string) *charge {
-	for _, c := range f.charges {
+	for _, c := range f.Charges {
 		if c.id() == id || c.hosted() && c.sessionID() == id {
 			return c
 		}

@@ -16,7 +16,7 @@ func (f *fake) read(path string, query url.Values) (int, any) {
 	switch {
 	case path == "payment_intents", path == "checkout/sessions":
 		var list []object
-		for _, c := range f.charges {
+		for _, c := range f.Charges {
 			if path == "payment_intents" {
 				list = append(list, c.intent())
 			} else if c.hosted() {
@@ -27,18 +27,18 @@ func (f *fake) read(path string, query url.Values) (int, any) {
 		return f.list(list, query, "created[gte] created[lte] limit starting_after")
 	case path == "refunds":
 		if c := f.at(query.Get("payment_intent")); c != nil {
-			return f.list(slices.Clone(c.refunds), query, "payment_intent limit starting_after")
+			return f.list(f.all(c), query, "payment_intent limit starting_after")
 		}
 	case kind == "refunds":
-		for _, c := range f.charges {
-			for _, made := range c.refunds {
+		for _, c := range f.Charges {
+			for _, made := range f.all(c) {
 				if made["id"] == id {
 					return 200, made
 				}
 			}
 		}
 	case kind == "disputes":
-		for _, c := range f.charges {
+		for _, c := range f.Charges {
 			if c.disputeID() == id && c.Ending == providertest.Disputed {
 				return 200, c.disputed(expand)
 			}

@@ -53,7 +53,7 @@ func (p *Provider) Notices(ctx context.Context, n provider.Notification) ([]pay.
 	if e.Object != "event" || !id(e.ID) {
 		return nil, errors.New("it is not an event")
 	}
-	notice := pay.Notice{ID: e.ID, Account: p.account, Body: n.Body}
+	notice := pay.Notice{ID: e.ID, Account: p.ID, Body: n.Body}
 	switch e.Type {
 	case "payment_intent.succeeded", "payment_intent.payment_failed", "payment_intent.canceled":
 		return p.intentNotice(e, notice)
@@ -62,6 +62,8 @@ func (p *Provider) Notices(ctx context.Context, n provider.Notification) ([]pay.
 		return p.sessionNotice(ctx, e, notice)
 	case "charge.dispute.created", "charge.dispute.updated", "charge.dispute.closed", "charge.dispute.funds_withdrawn":
 		return p.disputeNotice(ctx, e, notice)
+	case "refund.created", "refund.updated", "refund.failed", "charge.refund.updated":
+		return p.refundNotice(e, notice)
 	}
 	return nil, nil // about something else
 }
@@ -93,7 +95,7 @@ func (p *Provider) signed(n provider.Notification) error {
 	if !slices.ContainsFunc(signatures, func(got []byte) bool { return hmac.Equal(got, want) }) {
 		return provider.ErrUnsigned
 	}
-	if p.now().Sub(time.Unix(seconds, 0)).Abs() > tolerance {
+	if p.Now().Sub(time.Unix(seconds, 0)).Abs() > tolerance {
 		return fmt.Errorf("%w: it is too old", provider.ErrUnsigned)
 	}
 	return nil
@@ -114,6 +116,20 @@ func (p *Provider) intentNotice(e event, n pay.Notice) ([]pay.Notice, error) {
 	if hosted {
 		n.Outcome.ProviderRef = "" // the session's is the one that we ask about
 	}
+	return told(n)
+}
+
+// refundNotice tells what became of a refund. One that had succeeded may fail
+// later: the shopper's bank sent it back.
+func (p *Provider) refundNotice(e event, n pay.Notice) ([]pay.Notice, error) {
+	var made refund
+	if err := json.Unmarshal(e.Data.Object, &made); err != nil {
+		return nil, fmt.Errorf("read the refund of an event: %w", err)
+	}
+	if n.Refund = made.Metadata[referenceKey]; n.Refund == "" {
+		return nil, nil
+	}
+	n.Outcome = p.refund(made)
 	return told(n)
 }
 
@@ -180,10 +196,10 @@ func (p *Provider) disputeNotice(ctx context.Context, e event, n pay.Notice) ([]
 	if n.Reference = d.Intent.value.reference(); n.Reference == "" {
 		return nil, nil
 	}
-	n.Outcome.Message = clean(d.Reason, 100)
+	n.Outcome.Message = provider.Printable(d.Reason, 100)
 	switch d.Status {
 	case "needs_response", "under_review":
-		n.Dispute, n.Network = true, clean(d.Method.Card.Code, 20)
+		n.Dispute, n.Network = true, provider.Printable(d.Method.Card.Code, 20)
 		if d.Evidence.DueBy > 0 {
 			n.RespondBy = time.Unix(d.Evidence.DueBy, 0).UTC()
 		}
@@ -194,7 +210,7 @@ func (p *Provider) disputeNotice(ctx context.Context, e event, n pay.Notice) ([]
 	case "warning_needs_response", "warning_under_review", "warning_closed", "prevented":
 		return nil, nil
 	default:
-		p.strange("dispute: " + d.Status)
+		p.Strange("dispute", d.Status)
 		return nil, nil
 	}
 	return []pay.Notice{n}, nil

@@ -42,7 +42,7 @@ func TestANotificationHasAnAge(t *testing.T) {
 	b := connect(t)
 	n := notification("evt_1", "payment_intent.created", object{})
 	for age, ok := range map[time.Duration]bool{0: true, 5 * time.Minute: true, 5*time.Minute + time.Second: false, -4 * time.Minute: true, -6 * time.Minute: false} {
-		b.now = func() time.Time { return providertest.Noon.Add(age) }
+		b.Now = func() time.Time { return providertest.Noon.Add(age) }
 		if _, err := b.Notices(ctx(), n); (err == nil) != ok || !ok && !errors.Is(err, provider.ErrUnsigned) {
 			t.Errorf("%s old: %v, want good: %t", age, err, ok)
 		}
@@ -55,7 +55,7 @@ func TestEventsThatTellNothing(t *testing.T) {
 	r := request("card.BRA", "01M7ZNEWS-1")
 	b.Charge(ctx(), r)
 	b.Move(r.Reference, providertest.Declined) // on the page: another card may follow
-	c := b.of(r.Reference)
+	c := b.Must(r.Reference)
 	foreign := c.intent()
 	foreign["metadata"] = object{"order": "6735"}
 	for kind, of := range map[string]object{
@@ -76,7 +76,7 @@ func TestSessionEvents(t *testing.T) {
 		b := connect(t)
 		r := request("boleto.BRA", "01M7ZSESSION-1")
 		b.Charge(ctx(), r)
-		old := b.of(r.Reference).session(false)
+		old := b.Must(r.Reference).session(false)
 		b.Move(r.Reference, ending)
 		list, err := b.Notices(ctx(), notification("evt_9", "checkout.session.async_payment_succeeded", old))
 		if err != nil || len(list) != 1 || list[0].Outcome.Kind != want || list[0].Reference != r.Reference || list[0].ID != "evt_9" {
@@ -100,14 +100,14 @@ func TestDisputesByStatus(t *testing.T) {
 		r := request("card.MEX", "01M7ZDISPUTE-1")
 		b.Charge(ctx(), r)
 		b.Move(r.Reference, providertest.Disputed)
-		b.of(r.Reference).dispute = status
+		b.Must(r.Reference).dispute = status
 		list, err := b.Notices(ctx(), b.Notification(r.Reference))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !want.Dispute && want.Ruling == "" {
-			if len(list) != 0 || (status == "odd") != (len(b.unmapped) == 1) {
-				t.Errorf("%s: %+v, told of %v", status, list, b.unmapped)
+			if len(list) != 0 || (status == "odd") != (len(b.line.Unmapped()) == 1) {
+				t.Errorf("%s: %+v, told of %v", status, list, b.line.Unmapped())
 			}
 			continue
 		}
@@ -144,8 +144,8 @@ func TestDeclinesByReason(t *testing.T) {
 		if o.Kind != pay.Declined || o.Code != want.Code || o.Decline != want.Decline || o.Soft != want.Soft || o.Message == "" || strings.Contains(strings.ToLower(o.Message), "stripe") {
 			t.Errorf("%+v: %+v, want %+v", e, o, want)
 		}
-		if known := e.Decline != "moon_phase" && e.Code != "<script>"; known == (len(b.unmapped) > 0) {
-			t.Errorf("%+v: told of %v", e, b.unmapped)
+		if known := e.Decline != "moon_phase" && e.Code != "<script>"; known == (len(b.line.Unmapped()) > 0) {
+			t.Errorf("%+v: told of %v", e, b.line.Unmapped())
 		}
 	}
 }
@@ -193,7 +193,7 @@ func TestHostileAnswers(t *testing.T) {
 			t.Errorf("%s: %+v, want unknown", name, o)
 		}
 	}
-	for _, word := range b.unmapped {
+	for _, word := range b.line.Unmapped() {
 		if strings.ContainsRune(word, 0) {
 			t.Errorf("told of %q", word)
 		}
@@ -221,8 +221,8 @@ func FuzzNotices(f *testing.F) {
 	f.Add([]byte(`{"id":"evt_1","object":"event","type":"payment_intent.succeeded","data":{"object":{"id":"pi_1","object":"payment_intent","status":"succeeded","amount_received":1,"currency":"brl","metadata":{"cascada_reference":"X-1"}}}}`))
 	f.Add([]byte(`{"id":"evt_1","object":"event","type":"charge.dispute.created","data":{"object":{"id":"du_1","payment_intent":5}}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		b := &Provider{base: "http://127.0.0.1:0", secret: []byte(testSecret), client: http.DefaultClient,
-			now: func() time.Time { return providertest.Noon }, unmapped: func(string) {}}
+		b := &Provider{base: "http://127.0.0.1:0", secret: []byte(testSecret), Account: provider.Account{
+			Client: http.DefaultClient, Now: func() time.Time { return providertest.Noon }}}
 		n := provider.Notification{Body: body, Header: http.Header{signatureHeader: {signature(body, testSecret, providertest.Noon.Unix())}}}
 		if _, err := b.Notices(ctx(), n); errors.Is(err, provider.ErrUnsigned) {
 			t.Error("our own signature was refused")

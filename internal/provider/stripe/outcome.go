@@ -1,10 +1,7 @@
 package stripe
 
 import (
-	"net/url"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -82,7 +79,7 @@ func (p *Provider) intent(i intent, r provider.Request) pay.Outcome {
 		o.Kind, o.FormURL, o.Data = pay.Awaiting, r.PageURL, data
 	case "requires_payment_method": // the attempt failed, and nobody makes another
 		if i.Error == nil {
-			p.strange("requires_payment_method without an error")
+			p.Strange("payment", "requires_payment_method without an error")
 			return o
 		}
 		o = p.refusal(*i.Error)
@@ -93,7 +90,7 @@ func (p *Provider) intent(i intent, r provider.Request) pay.Outcome {
 			o.Kind, o.Code, o.Decline, o.Message = pay.Declined, pay.CodeFraudBlocked, "fraudulent", "the risk engine blocked the payment"
 		}
 	default: // requires_confirmation and requires_capture are not for what we ask
-		p.strange(i.Status)
+		p.Strange("payment", i.Status)
 	}
 	return o
 }
@@ -119,7 +116,7 @@ func (p *Provider) session(s session, r provider.Request) pay.Outcome {
 	case i != nil && i.Status == "succeeded":
 		o = approved(*i, o, r)
 	case s.Status == "open":
-		if o.FormURL = link(s.URL); o.FormURL == "" {
+		if o.FormURL = provider.Link(s.URL); o.FormURL == "" {
 			o.Decline = "broken_answer"
 			return o
 		}
@@ -133,9 +130,9 @@ func (p *Provider) session(s session, r provider.Request) pay.Outcome {
 		o = p.intent(*i, r)
 		o.ProviderRef = s.ID
 	case s.Status == "complete": // paid without a payment: not what we asked for
-		p.strange("complete without a payment")
+		p.Strange("session", "complete without a payment")
 	default:
-		p.strange(s.Status)
+		p.Strange("session", s.Status)
 	}
 	return o
 }
@@ -147,17 +144,17 @@ func (i intent) data(rail string) (d pay.PaymentData, ok bool) {
 	}
 	switch name, _ := method(rail); name {
 	case "pix":
-		d.QRCode = i.Next.Pix.Data
-		return d, d.QRCode != "" && d.QRCode == clean(d.QRCode, 2000)
+		d.QRCode = provider.Exact(i.Next.Pix.Data, 2000)
+		return d, d.QRCode != ""
 	case "oxxo":
 		d.Reference, d.Barcode = i.Next.OXXO.Number, i.Next.OXXO.Number
-		return d, digits(d.Reference, 8, 48)
+		return d, provider.Digits(d.Reference, 8, 48)
 	case "customer_balance":
 		for _, a := range i.Next.Transfer.Addresses {
-			if digits(a.SPEI.CLABE, 18, 18) {
+			if provider.Digits(a.SPEI.CLABE, 18, 18) {
 				return pay.PaymentData{
-					CLABE: a.SPEI.CLABE, Bank: clean(a.SPEI.Bank, 100), Beneficiary: clean(a.SPEI.Holder, 100),
-					Reference: clean(i.Next.Transfer.Reference, 50),
+					CLABE: a.SPEI.CLABE, Bank: provider.Printable(a.SPEI.Bank, 100), Beneficiary: provider.Printable(a.SPEI.Holder, 100),
+					Reference: provider.Printable(i.Next.Transfer.Reference, 50),
 				}, true
 			}
 		}
@@ -166,36 +163,5 @@ func (i intent) data(rail string) (d pay.PaymentData, ok bool) {
 	return d, true // the shopper is on Stripe's page
 }
 
-// strange tells of a word that we have no meaning for.
-func (p *Provider) strange(word string) { p.unmapped(clean(word, 64)) }
-
 // id reports whether a text can be an id of Stripe's.
-func id(text string) bool { return plain(text) && len(text) <= 255 }
-
-// link is an address where a shopper may be sent, or "".
-func link(text string) string {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "https" || u.Host == "" || !plain(text) || len(text) > 5000 {
-		return ""
-	}
-	return text
-}
-
-func digits(text string, least, most int) bool {
-	return len(text) >= least && len(text) <= most && strings.Trim(text, "0123456789") == ""
-}
-
-// clean is a text of somebody else's as we may keep and show it.
-func clean(text string, most int) string {
-	text = strings.Map(func(c rune) rune {
-		if c == utf8.RuneError || !unicode.IsPrint(c) {
-			return -1
-		}
-		return c
-	}, text)
-	for len(text) > most {
-		_, size := utf8.DecodeLastRuneInString(text)
-		text = text[:len(text)-size]
-	}
-	return text
-}
+func id(text string) bool { return provider.Plain(text, 255) }

@@ -110,7 +110,7 @@ func (p *Provider) since(r provider.Request) url.Values {
 	if r.Sent.IsZero() || age < 0 {
 		return query
 	}
-	now := p.now()
+	now := p.Now()
 	from := now.Add(-age)
 	query.Set("created[gte]", strconv.FormatInt(from.Add(-skew).Unix(), 10))
 	if r.Now.Sub(now).Abs() < time.Minute {
@@ -126,7 +126,7 @@ func (p *Provider) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	if r.ProviderRef == "" {
 		o := p.Query(ctx, r)
 		if o.Kind != pay.Awaiting {
-			return ended(o)
+			return provider.Ended(o)
 		}
 		r.ProviderRef = o.ProviderRef
 	}
@@ -147,17 +147,5 @@ func (p *Provider) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	if f != nil { // also where it had ended before
 		o = p.Query(ctx, r)
 	}
-	return ended(o)
-}
-
-// ended is what a cancel may say, of how a charge stands.
-func ended(o pay.Outcome) pay.Outcome {
-	switch o.Kind {
-	case pay.Approved, pay.Lapsed:
-		return o
-	case pay.Declined, pay.Missing: // nobody can pay it
-		o.Kind = pay.Lapsed
-		return o
-	}
-	return pay.Outcome{Kind: pay.Unknown, Decline: o.Decline, ProviderRef: o.ProviderRef}
+	return provider.Ended(o)
 }

@@ -23,8 +23,8 @@ type refund struct {
 	Metadata map[string]string `json:"metadata"`
 }
 
-// Refund gives money of a charge back. Stripe does it once for a reference
-// within 24 hours; after that QueryRefund has to be asked first.
+// Refund gives money of a charge back, after a look whether it was given already:
+// Stripe does it once for a reference within 24 hours, and then forgets the key.
 func (p *Provider) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	if !refundable(r.Charge.Rail) {
 		return pay.Outcome{Kind: pay.Declined, Decline: "refund_not_supported", Message: "payments made with this method cannot be refunded"}
@@ -35,6 +35,12 @@ func (p *Provider) Refund(ctx context.Context, r provider.RefundRequest) pay.Out
 			return pay.Outcome{Kind: pay.Declined, Decline: "charge_not_paid", Message: "there is no payment to give back"}
 		}
 		return pay.Outcome{Kind: pay.Unavailable, Decline: o.Decline}
+	}
+	if o := p.findRefund(ctx, of, r.Reference); o.Kind != pay.Missing {
+		if o.ProviderRef == "" { // the look found out nothing, and nothing was asked for
+			o.Kind = pay.Unavailable
+		}
+		return o
 	}
 	form := url.Values{
 		"payment_intent":                 {of},
@@ -79,6 +85,12 @@ func (p *Provider) QueryRefund(ctx context.Context, r provider.RefundRequest) pa
 	if o != nil {
 		return *o
 	}
+	return p.findRefund(ctx, of, r.Reference)
+}
+
+// findRefund looks for the refund with our reference among all of a payment:
+// Missing where there is none.
+func (p *Provider) findRefund(ctx context.Context, of, reference string) pay.Outcome {
 	query := url.Values{"payment_intent": {of}, "limit": {"100"}}
 	for range maxPages {
 		var list page[refund]
@@ -89,7 +101,7 @@ func (p *Provider) QueryRefund(ctx context.Context, r provider.RefundRequest) pa
 			break
 		}
 		for _, made := range list.Data {
-			if made.Metadata[referenceKey] == r.Reference {
+			if made.Metadata[referenceKey] == reference {
 				return p.refund(made)
 			}
 		}
@@ -156,7 +168,7 @@ func (p *Provider) refund(made refund) pay.Outcome {
 			o.Decline = "refund_" + made.Status
 		}
 	default:
-		p.strange("refund: " + made.Status)
+		p.Strange("refund", made.Status)
 	}
 	return o
 }

@@ -127,7 +127,7 @@ func TestTheFakeSpeaksAsStripesDocumentDoes(t *testing.T) {
 		b := connect(t)
 		r := request(rail, "01M7ZWORDS-1")
 		b.Charge(ctx(), r)
-		c := b.of(r.Reference)
+		c := b.Must(r.Reference)
 		for _, c.Ending = range endings {
 			d.check(t, "payment_intent", decode[any](t, c.intent()))
 			d.check(t, "dispute", decode[any](t, c.disputed(true)))
@@ -137,7 +137,7 @@ func TestTheFakeSpeaksAsStripesDocumentDoes(t *testing.T) {
 		}
 		b.Move(r.Reference, providertest.Paid)
 		b.Refund(ctx(), provider.RefundRequest{Reference: "CLM1-1", Charge: r, Local: r.Local})
-		for _, made := range c.refunds {
+		for _, made := range b.all(c) {
 			d.check(t, "refund", decode[any](t, made))
 		}
 	}

@@ -17,7 +17,9 @@
 // It is in the metadata of whatever is made, and it is the Idempotency-Key of
 // the call that makes it. Stripe keeps a key for at least 24 hours and then
 // forgets it: after that only a question says whether there was a charge, and
-// the caller asks before it charges again.
+// the caller asks before it charges again. A refund is looked for among all of its
+// payment before it is made, since it may be asked for again after days. What
+// became of it is told by the refund's own events, which hold its metadata.
 //
 // Query under our reference lists what was created since the payment was and
 // compares metadata. That is a proof: lists tell at once of what was made, which
@@ -33,7 +35,8 @@
 // Session, Refund, Dispute and errors: Stripe's OpenAPI document of the version
 // below, as published in stripe/openapi, and every request that this package
 // makes is played against stripe-mock, which validates it by that document.
-// Idempotency keys, the freshness of search and lists, eight digits of an amount,
+// Idempotency keys, the freshness of search and lists, eight digits of an amount
+// (more of a few currencies; a larger one is refused by Stripe and charges nobody),
 // boletos without refunds, refunds of bank transfers (to the shopper's bank,
 // whose details Stripe may have to ask for by e-mail; 45 days), the days of a
 // voucher, the signature of notifications: docs.stripe.com.
@@ -49,7 +52,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -75,7 +77,7 @@ func Adapter() provider.Adapter {
 			{Name: "secretKey", Doc: "Dashboard, Developers, API keys: a secret key (sk_…), or a restricted one (rk_…) " +
 				"that may write PaymentIntents, Checkout Sessions, Customers and Refunds and read Disputes"},
 			{Name: "webhookSecret", Doc: "Dashboard, Developers, Webhooks: the endpoint's signing secret (whsec_…). The endpoint wants the events " +
-				"payment_intent.*, checkout.session.* and charge.dispute.*"},
+				"payment_intent.*, checkout.session.*, refund.* and charge.dispute.*"},
 		},
 		Rails: []string{
 			"pix.BRA", "boleto.BRA", "cash.oxxo.MEX", "spei.MEX",
@@ -88,35 +90,33 @@ func Adapter() provider.Adapter {
 
 // Provider is an account at Stripe.
 type Provider struct {
-	account string
-	base    string
-	key     string
-	secret  []byte
-	client  *http.Client
-	now     func() time.Time
-	// unmapped is told the words of Stripe's that we have no meaning for.
-	unmapped func(string)
+	provider.Account
+	base   string
+	key    string
+	secret []byte
 }
 
 func open(a provider.Account) (provider.Provider, error) {
-	p := &Provider{
-		account: a.ID, base: base, key: a.Credentials["secretKey"], secret: []byte(a.Credentials["webhookSecret"]),
-		client: a.Client, now: a.Now, unmapped: a.Unmapped,
+	key, err := a.Credential("secretKey", 4096)
+	if err != nil {
+		return nil, err
 	}
-	if a.BaseURL != "" {
-		p.base = strings.TrimSuffix(a.BaseURL, "/")
+	secret, err := a.Credential("webhookSecret", 4096)
+	if err != nil {
+		return nil, err
 	}
+	p := &Provider{Account: a, base: a.Base(base, base), key: key, secret: []byte(secret)}
 	environment := "test_"
 	if a.Live {
 		environment = "live_"
 	}
-	kind, rest, _ := strings.Cut(p.key, "_")
+	kind, rest, _ := strings.Cut(key, "_")
 	switch {
-	case kind != "sk" && kind != "rk" || !plain(p.key):
+	case kind != "sk" && kind != "rk":
 		return nil, &provider.FieldError{Field: "secretKey", Reason: "it has to begin with sk_ or rk_"}
 	case !strings.HasPrefix(rest, environment):
 		return nil, &provider.FieldError{Field: "secretKey", Reason: "it is a key of the other environment: want one with " + environment}
-	case !strings.HasPrefix(string(p.secret), "whsec_") || !plain(string(p.secret)):
+	case !strings.HasPrefix(secret, "whsec_"):
 		return nil, &provider.FieldError{Field: "webhookSecret", Reason: "it has to begin with whsec_"}
 	}
 	return p, nil
@@ -159,14 +159,3 @@ func method(rail string) (name string, hosted bool) {
 // refundable reports whether Stripe gives the money of a rail back. What was
 // paid in cash or by boleto goes back by other ways.
 func refundable(rail string) bool { return rail != "boleto.BRA" && rail != "cash.oxxo.MEX" }
-
-// plain reports whether a text is printable ASCII without spaces, as ids, keys
-// and words are.
-func plain(text string) bool {
-	for _, c := range []byte(text) {
-		if c <= ' ' || c > '~' {
-			return false
-		}
-	}
-	return text != ""
-}

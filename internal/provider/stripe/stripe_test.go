@@ -39,15 +39,23 @@ func samples() map[string]provider.Request {
 	return list
 }
 
+const eightDigits = "docs.stripe.com/currencies: an amount has up to eight digits"
+
 func suite(f func() *fake) providertest.Suite {
 	s := providertest.Suite{
 		Adapter: Adapter(), Credentials: credentials(), Charges: samples(),
 		New:    func(*testing.T) providertest.Fake { return f() },
 		Hosted: map[string]string{"boleto.BRA": "docs: Checkout, boleto"},
+		Beyond: map[string]string{
+			"spei.MEX": eightDigits, "card.ARG": eightDigits, "card.COL": eightDigits, "card.CRI": eightDigits,
+		},
 		Amounts: map[string][]money.Amount{
 			"pix.BRA":  {money.New(1, "BRL"), money.New(99_999_999, "BRL")}, // 0.01, and eight digits
 			"card.CHL": {money.New(1, "CLP"), money.New(99_999_999, "CLP")}, // no decimals
-			"card.PRY": {money.New(1, "PYG")},
+			"card.PRY": {money.New(1, "PYG"), money.New(99_999_999, "PYG")},
+			"card.CRI": {money.New(99_999_999, "CRC")},
+			"card.USA": {money.New(1, "USD"), money.New(99_999_999, "USD")},
+			"card.URY": {money.New(1, "UYU")},
 			"card.COL": {money.New(1, "COP"), money.New(123_456_00, "COP")}, // two decimals, whatever a shop prints
 			"spei.MEX": {money.New(1, "MXN")},
 		},
@@ -81,31 +89,19 @@ func TestHostedRailsAndLongLists(t *testing.T) {
 type bench struct {
 	*Provider
 	*fake
-	line     *providertest.Line
-	unmapped []string
+	line *providertest.Line
 }
 
 func connect(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{fake: newFake()}
-	b.line = providertest.Connect(t, b.fake)
-	p, err := open(provider.Account{
-		ID: "acc", BaseURL: b.line.URL, Credentials: credentials(), Client: b.line.Client(),
-		Now: func() time.Time { return providertest.Noon }, Unmapped: func(word string) { b.unmapped = append(b.unmapped, word) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.Provider = p.(*Provider)
+	b.Provider, b.line = providertest.OpenAccount[*Provider](t, Adapter(), credentials(), b.fake)
 	return b
 }
 
 // request is the sample of a rail.
 func request(rail, reference string) provider.Request {
-	r := samples()[rail]
-	r.Rail, r.Reference, r.PageURL = rail, reference, providertest.Page
-	r.Created, r.Sent, r.Now, r.Expires = providertest.Noon, providertest.Noon, providertest.Noon, providertest.Noon.Add(30*time.Minute)
-	return r
+	return providertest.Under(samples()[rail], rail, reference)
 }
 
 func ctx() context.Context { return context.Background() }
@@ -117,7 +113,7 @@ func TestARepeatedChargeWithAnotherDeadline(t *testing.T) {
 	r := request("card.BRA", "01M7ZAGAIN-1")
 	first := b.Charge(ctx(), r)
 	r.Now = r.Now.Add(10 * time.Minute)
-	b.now = func() time.Time { return r.Now }
+	b.Now = func() time.Time { return r.Now }
 	again := b.Charge(ctx(), r)
 	if again.Kind != pay.Awaiting || again.ProviderRef != first.ProviderRef || len(b.Books()) != 1 {
 		t.Errorf("the second call: %+v, want what the first made: %+v", again, first)
@@ -247,8 +243,8 @@ func TestRefundsByStatus(t *testing.T) {
 		if o := b.QueryRefund(ctx(), back); o.Kind != want || o.Local != back.Local {
 			t.Errorf("asked, %s: %+v, want %s", status, o, want)
 		}
-		if (status == "odd") != (len(b.unmapped) > 0) {
-			t.Errorf("%s: told of %v", status, b.unmapped)
+		if (status == "odd") != (len(b.line.Unmapped()) > 0) {
+			t.Errorf("%s: told of %v", status, b.line.Unmapped())
 		}
 	}
 }

@@ -1,22 +1,11 @@
 package woovi
 
 import (
-	"bytes"
 	"crypto"
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/rsa"
 	"crypto/sha1"
-	"crypto/sha256"
-	"crypto/x509"
 	"encoding/base64"
-	"encoding/json"
-	"encoding/pem"
-	"fmt"
 	"net/http"
 	"strings"
-	"sync"
-	"testing"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -28,95 +17,26 @@ const (
 	testSecret = "openpix_hmac"
 )
 
-// signer is the fake's key.
-var signer = sync.OnceValue(func() *rsa.PrivateKey {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		panic(err)
-	}
-	return key
-})
-
-func publicPEM(t *testing.T) string {
-	t.Helper()
-	der, err := x509.MarshalPKIXPublicKey(&signer().PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
-}
-
 // fake is Woovi as its documentation has it.
 type fake struct {
-	mu       sync.Mutex // owns what follows
-	next     providertest.Ending
-	refuse   string // the sentence that refunds are refused with, or ""
-	charges  []*fakeCharge
+	providertest.Frame[*fakeCharge]
+	sentence string           // that refunds are refused with
 	customer *customerRequest // of the last charge
 	expires  int64            // of the last charge
 }
 
-type fakeCharge struct {
-	reference string
-	value     int64
-	ending    providertest.Ending
-	deleted   bool
-	refunds   []fakeRefund
-}
+type fakeCharge struct{ providertest.Entry }
 
-type fakeRefund struct {
-	reference, status string
-	value             int64
-}
+func newFake() *fake { return &fake{sentence: "O valor do reembolso é maior que o disponível"} }
 
-func newFake() *fake { return &fake{next: providertest.Open} }
-
-func (f *fake) Next(e providertest.Ending) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.next = e
-}
-
-func (f *fake) Move(reference string, e providertest.Ending) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.find(reference).ending = e
-}
-
-func (f *fake) RefuseRefunds() { f.refuseWith("O valor do reembolso é maior que o disponível") }
-
-func (f *fake) refuseWith(sentence string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.refuse = sentence
-}
-
-func (f *fake) Books() []providertest.Entry {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var list []providertest.Entry
-	for _, c := range f.charges {
-		e := providertest.Entry{Reference: c.reference, Local: money.New(c.value, money.BRL), Ending: c.ending}
-		for _, r := range c.refunds {
-			e.Refunds = append(e.Refunds, money.New(r.value, money.BRL))
-		}
-		list = append(list, e)
-	}
-	return list
-}
-
-// find is a charge that is not deleted; the caller holds the lock.
+// find is a charge that is not deleted, or nil.
 func (f *fake) find(reference string) *fakeCharge {
-	for _, c := range f.charges {
-		if c.reference == reference && !c.deleted {
-			return c
-		}
-	}
-	return nil
+	c, _ := f.Of(reference)
+	return c
 }
 
 func (c *fakeCharge) status() string {
-	switch c.ending {
+	switch c.Ending {
 	case providertest.Paid, providertest.Disputed:
 		return "COMPLETED"
 	case providertest.Expired:
@@ -127,153 +47,129 @@ func (c *fakeCharge) status() string {
 	return "ACTIVE"
 }
 
-func (c *fakeCharge) bank() string { return "E" + strings.ReplaceAll(c.reference, "-", "") }
+func (c *fakeCharge) bank() string { return "E" + strings.ReplaceAll(c.Reference, "-", "") }
 
 func (c *fakeCharge) json() map[string]any {
 	return map[string]any{
-		"value": c.value, "status": c.status(), "correlationID": c.reference, "type": "DYNAMIC", "comment": "",
-		"identifier": "id" + c.reference, "transactionID": "id" + c.reference, "discount": 0, "valueWithDiscount": c.value,
+		"value": c.Local.Minor, "status": c.status(), "correlationID": c.Reference, "type": "DYNAMIC", "comment": "",
+		"identifier": "id" + c.Reference, "transactionID": "id" + c.Reference, "discount": 0, "valueWithDiscount": c.Local.Minor,
 		"paymentLinkID": "788c8d0d-182b-468e-942e-546be6a621c2", "globalID": "Q2hhcmdlOjY4ZDQwOTQz", "expiresIn": 86400,
-		"brCode":      "00020101021226980014br.gov.bcb.pix2576api.woovi-sandbox.com/api/testaccount/qr/v1/" + c.reference,
+		"brCode":      "00020101021226980014br.gov.bcb.pix2576api.woovi-sandbox.com/api/testaccount/qr/v1/" + c.Reference,
 		"qrCodeImage": "https://api.woovi-sandbox.com/openpix/charge/brcode/image/788c8d0d.png", "customer": nil,
 	}
 }
 
-func fail(w http.ResponseWriter, status int, sentence string) {
-	answer(w, status, map[string]any{"error": sentence})
-}
-
-func answer(w http.ResponseWriter, status int, body any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body)
-}
+func fail(status int, sentence string) (int, any) { return status, map[string]any{"error": sentence} }
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Serve(w, r, func(body []byte) (int, any) { return f.answer(r, body) })
+}
+
+func (f *fake) answer(r *http.Request, body []byte) (int, any) {
 	if r.Header.Get("Authorization") != testAppID {
-		fail(w, http.StatusUnauthorized, "appID inválido")
-		return
+		return fail(http.StatusUnauthorized, "appID inválido")
+	}
+	if r.Method == http.MethodPost && r.Header.Get("Content-Type") != "application/json" {
+		return fail(http.StatusBadRequest, "Dados inválidos")
 	}
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/api/v1/"), "/")
 	switch route := r.Method + " " + parts[0]; {
 	case route == "POST charge" && len(parts) == 1:
-		f.create(w, r)
+		return f.create(body, r.URL.Query().Get("return_existing") == "true")
 	case route == "GET charge" && len(parts) == 1:
-		answer(w, http.StatusOK, map[string]any{"charges": []any{}, "pageInfo": map[string]any{"hasNextPage": false}})
+		return http.StatusOK, map[string]any{"charges": []any{}, "pageInfo": map[string]any{"hasNextPage": false}}
 	case route == "GET transaction" && len(parts) == 2:
-		f.transaction(w, parts[1])
+		return f.transaction(parts[1])
 	case parts[0] == "charge" && len(parts) >= 2 && f.find(parts[1]) == nil:
-		fail(w, http.StatusBadRequest, "Cobrança não encontrada")
+		return fail(http.StatusBadRequest, "Cobrança não encontrada")
 	case route == "GET charge" && len(parts) == 2:
-		answer(w, http.StatusOK, map[string]any{"charge": f.find(parts[1]).json()})
+		return http.StatusOK, map[string]any{"charge": f.find(parts[1]).json()}
 	case route == "DELETE charge" && len(parts) == 2:
-		f.remove(w, f.find(parts[1]))
+		return f.remove(f.find(parts[1]))
 	case route == "POST charge" && len(parts) == 3 && parts[2] == "refund":
-		f.refund(w, r, f.find(parts[1]))
+		return f.refund(body, f.find(parts[1]))
 	case route == "GET charge" && len(parts) == 3 && parts[2] == "refund":
-		list := []any{}
-		for _, refund := range f.find(parts[1]).refunds {
-			list = append(list, refund.json())
-		}
-		answer(w, http.StatusOK, map[string]any{"refunds": list})
-	default:
-		fail(w, http.StatusNotFound, "no such route")
+		return http.StatusOK, map[string]any{"refunds": f.find(parts[1]).refunds()}
 	}
+	return fail(http.StatusNotFound, "no such route")
 }
 
-// strict reads a body that has nothing but what the documentation knows.
-func strict(r *http.Request, into any) error {
-	if r.Header.Get("Content-Type") != "application/json" {
-		return fmt.Errorf("content type")
-	}
-	d := json.NewDecoder(r.Body)
-	d.DisallowUnknownFields()
-	return d.Decode(into)
-}
-
-func (f *fake) create(w http.ResponseWriter, r *http.Request) {
+func (f *fake) create(body []byte, existing bool) (int, any) {
 	var q chargeRequest
-	if err := strict(r, &q); err != nil || q.CorrelationID == "" || q.Value < 1 || q.ExpiresIn < 300 || q.Type != "DYNAMIC" ||
+	if !providertest.Strict(body, &q) || q.CorrelationID == "" || q.Value < 1 || q.ExpiresIn < 300 || q.Type != "DYNAMIC" ||
 		q.Customer != nil && (q.Customer.Name == "" || q.Customer.TaxID == "" && q.Customer.Email == "" && q.Customer.Phone == "") {
-		fail(w, http.StatusBadRequest, "Dados inválidos")
-		return
+		return fail(http.StatusBadRequest, "Dados inválidos")
 	}
 	c := f.find(q.CorrelationID)
 	switch {
-	case c != nil && r.URL.Query().Get("return_existing") != "true":
-		fail(w, http.StatusBadRequest, "Já existe uma cobrança com o correlationID fornecido")
-		return
+	case c != nil && !existing:
+		return fail(http.StatusBadRequest, "Já existe uma cobrança com o correlationID fornecido")
 	case c == nil:
-		c = &fakeCharge{reference: q.CorrelationID, value: q.Value, ending: f.next}
-		f.charges = append(f.charges, c)
+		c = f.Enter(&fakeCharge{providertest.Entry{Reference: q.CorrelationID, Local: money.New(q.Value, money.BRL)}})
 		f.customer, f.expires = q.Customer, q.ExpiresIn
 	}
-	body := c.json()
-	answer(w, http.StatusOK, map[string]any{"charge": body, "correlationID": c.reference, "brCode": body["brCode"]})
+	shown := c.json()
+	return http.StatusOK, map[string]any{"charge": shown, "correlationID": c.Reference, "brCode": shown["brCode"]}
 }
 
-func (f *fake) remove(w http.ResponseWriter, c *fakeCharge) {
+func (f *fake) remove(c *fakeCharge) (int, any) {
 	if c.status() != "ACTIVE" {
-		fail(w, http.StatusBadRequest, "A cobrança não pode ser excluída")
-		return
+		return fail(http.StatusBadRequest, "A cobrança não pode ser excluída")
 	}
-	c.deleted, c.ending = true, providertest.Canceled
-	answer(w, http.StatusOK, map[string]any{"status": "OK", "id": c.reference})
+	c.Gone, c.Ending = true, providertest.Canceled
+	return http.StatusOK, map[string]any{"status": "OK", "id": c.Reference}
 }
 
-func (f *fake) transaction(w http.ResponseWriter, number string) {
-	for _, c := range f.charges {
+func (f *fake) transaction(number string) (int, any) {
+	for _, c := range f.Charges {
 		if c.bank() == number {
-			answer(w, http.StatusOK, map[string]any{"transaction": map[string]any{
-				"charge": c.json(), "value": c.value, "endToEndId": number, "type": "PAYMENT",
-			}})
-			return
+			return http.StatusOK, map[string]any{"transaction": map[string]any{
+				"charge": c.json(), "value": c.Local.Minor, "endToEndId": number, "type": "PAYMENT",
+			}}
 		}
 	}
-	fail(w, http.StatusBadRequest, "Transaction not found")
+	return fail(http.StatusBadRequest, "Transaction not found")
 }
 
-func (r fakeRefund) json() map[string]any {
-	return map[string]any{
-		"status": r.status, "value": r.value, "correlationID": r.reference,
-		"endToEndId": "D" + r.reference, "time": "2026-11-21T12:00:00.000Z",
+// refunds are those of a charge.
+func (c *fakeCharge) refunds() []map[string]any {
+	list := []map[string]any{}
+	for _, r := range c.Refunds {
+		status := map[providertest.Ending]string{
+			"": "IN_PROCESSING", providertest.Open: "IN_PROCESSING", providertest.Paid: "CONFIRMED", providertest.Declined: "REJECTED", providertest.Nonsense: "SLEEPING",
+		}[r.Ending]
+		list = append(list, map[string]any{
+			"status": status, "value": r.Local.Minor, "correlationID": r.Reference, "endToEndId": "D" + r.Reference, "time": "2026-11-21T12:00:00.000Z",
+		})
 	}
+	return list
 }
 
-func (f *fake) refund(w http.ResponseWriter, r *http.Request, c *fakeCharge) {
+func (f *fake) refund(body []byte, c *fakeCharge) (int, any) {
 	var q refundRequest
-	if err := strict(r, &q); err != nil || q.CorrelationID == "" || q.CorrelationID == c.reference || q.Value < 1 || len(q.Comment) > 140 {
-		fail(w, http.StatusBadRequest, "Dados inválidos")
-		return
+	if !providertest.Strict(body, &q) || q.CorrelationID == "" || q.CorrelationID == c.Reference || len(q.Comment) > 140 {
+		return fail(http.StatusBadRequest, "Dados inválidos")
 	}
-	left := c.value
-	for _, refund := range c.refunds {
-		if refund.reference == q.CorrelationID {
-			fail(w, http.StatusBadRequest, "Já existe um reembolso com o correlationID fornecido")
-			return
+	for _, r := range c.Refunds {
+		if r.Reference == q.CorrelationID {
+			return fail(http.StatusBadRequest, "Já existe um reembolso com o correlationID fornecido")
 		}
-		left -= refund.value
 	}
-	if f.refuse != "" || c.status() != "COMPLETED" || q.Value > left {
-		fail(w, http.StatusBadRequest, f.refuse)
-		return
+	if !f.Give(c, q.CorrelationID, money.New(q.Value, money.BRL)) {
+		return fail(http.StatusBadRequest, f.sentence)
 	}
-	refund := fakeRefund{reference: q.CorrelationID, status: "IN_PROCESSING", value: q.Value}
-	c.refunds = append(c.refunds, refund)
-	answer(w, http.StatusOK, map[string]any{"refund": refund.json()})
+	return http.StatusOK, map[string]any{"refund": c.refunds()[len(c.Refunds)-1]}
 }
 
 func (f *fake) Notification(reference string) provider.Notification {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c := f.find(reference)
+	f.Lock()
+	defer f.Unlock()
+	c := f.Must(reference)
 	body := map[string]any{"charge": c.json(), "company": map[string]any{"name": "Woovi"}}
-	switch c.ending {
+	switch c.Ending {
 	case providertest.Disputed:
 		body = map[string]any{"event": "OPENPIX:DISPUTE_CREATED", "dispute": map[string]any{
-			"status": "OPENED", "endToEndId": c.bank(), "value": c.value, "disputeReason": "Golpe",
+			"status": "OPENED", "endToEndId": c.bank(), "value": c.Local.Minor, "disputeReason": "Golpe",
 		}}
 	case providertest.Expired:
 		body["event"] = "OPENPIX:CHARGE_EXPIRED"
@@ -281,23 +177,27 @@ func (f *fake) Notification(reference string) provider.Notification {
 		body["event"] = "OPENPIX:CHARGE_CREATED"
 	default:
 		body["event"] = "OPENPIX:CHARGE_COMPLETED"
-		body["pix"] = map[string]any{"value": c.value, "endToEndId": c.bank(), "status": "CONFIRMED"}
+		body["pix"] = map[string]any{"value": c.Local.Minor, "endToEndId": c.bank(), "status": "CONFIRMED"}
 	}
-	text, _ := json.Marshal(body)
-	return signed(text)
+	return signed(providertest.JSON(body))
 }
 
 // signed is a notification with both signatures.
 func signed(body []byte) provider.Notification {
-	sum := sha256.Sum256(body)
-	signature, err := rsa.SignPKCS1v15(rand.Reader, signer(), crypto.SHA256, sum[:])
-	if err != nil {
-		panic(err)
+	return providertest.Notify("application/json", body, signatureHeader, providertest.Signed(crypto.SHA256, body),
+		hmacHeader, base64.StdEncoding.EncodeToString(providertest.MAC(sha1.New, testSecret, string(body))))
+}
+
+func (f *fake) RefundNotification(reference string, n int) provider.Notification {
+	f.Lock()
+	defer f.Unlock()
+	c := f.Must(reference)
+	event := "PIX_TRANSACTION_REFUND_SENT_CONFIRMED"
+	if c.Refunds[n].Ending == providertest.Declined {
+		event = "PIX_TRANSACTION_REFUND_SENT_REJECTED"
 	}
-	mac := hmac.New(sha1.New, []byte(testSecret))
-	mac.Write(body)
-	header := http.Header{"Content-Type": {"application/json"}}
-	header.Set(signatureHeader, base64.StdEncoding.EncodeToString(signature))
-	header.Set(hmacHeader, base64.StdEncoding.EncodeToString(mac.Sum(nil)))
-	return provider.Notification{Header: header, Body: bytes.Clone(body)}
+	return signed(providertest.JSON(map[string]any{
+		"event": event, "originalTransaction": map[string]any{"endToEndId": c.bank()},
+		"refundTransaction": map[string]any{"endToEndId": c.refunds()[n]["endToEndId"], "value": c.Refunds[n].Local.Minor, "type": "REFUND"},
+	}))
 }

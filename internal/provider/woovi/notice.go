@@ -8,6 +8,7 @@ import (
 	"crypto/sha1" // X-OpenPix-Signature is HMAC-SHA1, which Woovi calls deprecated
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -28,10 +29,26 @@ type event struct {
 	Charge *struct {
 		CorrelationID string `json:"correlationID"`
 	} `json:"charge"`
+	Pix     *transaction `json:"pix"`                 // of a refund: the refund
+	Refund  *transaction `json:"refundTransaction"`   // in newer events
+	Paid    *transaction `json:"originalTransaction"` // what a refund is of
 	Dispute *struct {
 		EndToEndID string `json:"endToEndId"`
 		Reason     string `json:"disputeReason"`
 	} `json:"dispute"`
+}
+
+// transaction is a bank's.
+type transaction struct {
+	EndToEndID string `json:"endToEndId"`
+}
+
+// number is the bank's number of a transaction, or "".
+func (t *transaction) number() string {
+	if t == nil {
+		return ""
+	}
+	return provider.Exact(t.EndToEndID, 64)
 }
 
 // Notices reads a notification of a charge or of a dispute. What a charge has
@@ -41,16 +58,20 @@ func (c *client) Notices(ctx context.Context, n provider.Notification) ([]pay.No
 		return nil, provider.ErrUnsigned
 	}
 	var e event
-	if err := decode(n.Body, &e); err != nil {
+	if err := json.Unmarshal(n.Body, &e); err != nil {
 		return nil, errors.New("woovi: the notification is no JSON")
 	}
 	// The prefix is OPENPIX, or woovi in newer examples.
 	name := e.Event[strings.Index(e.Event, ":")+1:]
 	switch {
 	case strings.HasPrefix(name, "CHARGE_") && e.Charge != nil:
-		return c.charged(ctx, clean(name, 64), clean(e.Charge.CorrelationID, 255), n.Body)
+		return c.charged(ctx, provider.Exact(name, 64), provider.Exact(e.Charge.CorrelationID, 255), n.Body)
 	case strings.HasPrefix(name, "DISPUTE_") && e.Dispute != nil:
 		return c.disputed(ctx, e, name, n.Body)
+	case name == "PIX_TRANSACTION_REFUND_SENT_CONFIRMED", name == "PIX_TRANSACTION_REFUND_SENT_REJECTED":
+		return c.givenBack(ctx, e.Refund.number(), "", e.Paid.number(), n.Body)
+	case name == "TRANSACTION_REFUND_RECEIVED" && e.Charge != nil: // which Woovi calls deprecated
+		return c.givenBack(ctx, e.Pix.number(), provider.Exact(e.Charge.CorrelationID, 255), "", n.Body)
 	}
 	return nil, nil // of something else, or Woovi's trial of the address
 }
@@ -94,15 +115,47 @@ func (c *client) charged(ctx context.Context, name, reference string, body []byt
 		return nil, errors.New("woovi: the notification names no charge")
 	}
 	o := c.Query(ctx, provider.Request{Reference: reference})
-	switch o.Kind {
-	case pay.Unknown:
+	switch {
+	case o.Kind == pay.Unknown && o.Decline != unmapped:
 		return nil, fmt.Errorf("woovi: charge of the notification: %w", provider.ErrUnreachable)
-	case pay.Missing, pay.Awaiting: // not of this account, or nothing new
+	case o.Kind == pay.Missing, o.Kind == pay.Awaiting: // not of this account, or nothing new
 		return nil, nil
 	}
 	return []pay.Notice{{
 		ID: name + ":" + reference + ":" + string(o.Kind), Account: c.account.ID, Reference: reference, Outcome: o, Body: body,
 	}}, nil
+}
+
+// givenBack tells what became of a refund. The event has the bank's number of it,
+// and the charge's reference or the bank's number of what was paid; the charge's
+// own list says which of our refunds it is, and how it stands.
+func (c *client) givenBack(ctx context.Context, refund, reference, paid string, body []byte) (list []pay.Notice, err error) {
+	if refund == "" || reference == "" && paid == "" { // Woovi's trial of the address
+		return nil, nil
+	}
+	if reference == "" {
+		if reference, err = c.referenceOf(ctx, paid); err != nil {
+			return nil, err
+		}
+	}
+	if _, _, ours := pay.ParseReference(reference); !ours {
+		return nil, nil
+	}
+	refunds, _, lost := c.refundsOf(ctx, reference)
+	if lost != nil {
+		return nil, fmt.Errorf("woovi: refund of the notification: %w", provider.ErrUnreachable)
+	}
+	for _, r := range refunds {
+		if _, _, ours := pay.ParseRefundReference(r.CorrelationID); !ours || provider.Exact(r.EndToEndID, 64) != refund {
+			continue
+		}
+		if o := c.refunded(r); o.Kind != pay.Awaiting {
+			list = append(list, pay.Notice{
+				ID: "refund:" + refund + ":" + string(o.Kind), Account: c.account.ID, Refund: r.CorrelationID, Outcome: o, Body: body,
+			})
+		}
+	}
+	return list, nil
 }
 
 // disputed tells of a dispute, which has the transaction's bank number and not
@@ -119,10 +172,10 @@ func (c *client) disputed(ctx context.Context, e event, name string, body []byte
 	case "DISPUTE_CANCELED":
 		notice.Ruling = pay.DisputeWithdrawn
 	default:
-		c.unmapped("event", name)
+		c.account.Strange("event", name)
 		return nil, nil
 	}
-	number := clean(e.Dispute.EndToEndID, 64)
+	number := provider.Exact(e.Dispute.EndToEndID, 64)
 	if number == "" {
 		return nil, errors.New("woovi: the dispute names no transaction")
 	}
@@ -131,7 +184,7 @@ func (c *client) disputed(ctx context.Context, e event, name string, body []byte
 		return nil, err
 	}
 	notice.ID, notice.Reference = name+":"+number, reference
-	notice.Outcome.Message = clean(e.Dispute.Reason, 200)
+	notice.Outcome.Message = provider.Exact(e.Dispute.Reason, 200)
 	return []pay.Notice{notice}, nil
 }
 
@@ -149,11 +202,11 @@ func (c *client) referenceOf(ctx context.Context, number string) (string, error)
 			} `json:"charge"`
 		} `json:"transaction"`
 	}
-	if failed != nil || !good(answer) || decode(answer.Body, &reply) != nil || reply.Transaction == nil {
+	if failed != nil || !good(answer) || json.Unmarshal(answer.Body, &reply) != nil || reply.Transaction == nil {
 		return "", fmt.Errorf("woovi: transaction of the dispute: %w", provider.ErrUnreachable)
 	}
 	if reply.Transaction.Charge == nil {
 		return "", nil
 	}
-	return clean(reply.Transaction.Charge.CorrelationID, 255), nil
+	return provider.Exact(reply.Transaction.Charge.CorrelationID, 255), nil
 }

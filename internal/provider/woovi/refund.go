@@ -2,6 +2,7 @@ package woovi
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -21,17 +22,13 @@ type refundReply struct {
 	EndToEndID    string `json:"endToEndId"`
 }
 
-func refundPath(r provider.RefundRequest) string {
-	return "/api/v1/charge/" + escape(r.Charge.Reference) + "/refund"
-}
-
 // Refund gives money back to whoever paid.
 func (c *client) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	if r.Local.Currency != brl || r.Local.Minor < 1 || r.Local.Minor > largest {
 		return pay.Outcome{Kind: pay.Errored, Decline: "unsupported"}
 	}
-	answer, failed := c.call(ctx, http.MethodPost, refundPath(r), refundRequest{
-		CorrelationID: r.Reference, Value: r.Local.Minor, Comment: clean(r.Reason, longestNote),
+	answer, failed := c.call(ctx, http.MethodPost, "/api/v1/charge/"+escape(r.Charge.Reference)+"/refund", refundRequest{
+		CorrelationID: r.Reference, Value: r.Local.Minor, Comment: provider.Exact(r.Reason, longestNote),
 	})
 	if failed != nil {
 		return *failed
@@ -45,8 +42,8 @@ func (c *client) Refund(ctx context.Context, r provider.RefundRequest) pay.Outco
 	var reply struct {
 		Refund refundReply `json:"refund"`
 	}
-	if decode(answer.Body, &reply) != nil || reply.Refund.CorrelationID != r.Reference {
-		return unknown("broken_answer")
+	if json.Unmarshal(answer.Body, &reply) != nil || reply.Refund.CorrelationID != r.Reference {
+		return provider.Unknown("broken_answer")
 	}
 	return c.refunded(reply.Refund)
 }
@@ -65,12 +62,31 @@ func (c *client) refused(ctx context.Context, r provider.RefundRequest, answer p
 
 // QueryRefund looks for a refund among all of its charge.
 func (c *client) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
-	answer, failed := c.call(ctx, http.MethodGet, refundPath(r), nil)
+	refunds, more, lost := c.refundsOf(ctx, r.Charge.Reference)
+	if lost != nil {
+		return *lost
+	}
+	for _, refund := range refunds {
+		if refund.CorrelationID == r.Reference {
+			return c.refunded(refund)
+		}
+	}
+	if more { // the documentation has no pages here; then this proves nothing
+		return provider.Unknown("more_pages")
+	}
+	return pay.Outcome{Kind: pay.Missing}
+}
+
+// refundsOf are the refunds of a charge, and whether there are more of them.
+func (c *client) refundsOf(ctx context.Context, reference string) (list []refundReply, more bool, lost *pay.Outcome) {
+	answer, failed := c.call(ctx, http.MethodGet, "/api/v1/charge/"+escape(reference)+"/refund", nil)
 	if failed != nil {
-		return unknown(failed.Decline)
+		o := failed.Asked()
+		return nil, false, &o
 	}
 	if !good(answer) {
-		return unknown(provider.Refused(answer.Status).Decline)
+		o := provider.Unknown(provider.Refused(answer.Status).Decline)
+		return nil, false, &o
 	}
 	var reply struct {
 		Refunds  *[]refundReply `json:"refunds"`
@@ -78,22 +94,14 @@ func (c *client) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.
 			HasNextPage bool `json:"hasNextPage"`
 		} `json:"pageInfo"`
 	}
-	if decode(answer.Body, &reply) != nil || reply.Refunds == nil {
-		return unknown("broken_answer")
+	if json.Unmarshal(answer.Body, &reply) != nil || reply.Refunds == nil {
+		return nil, false, provider.Broken()
 	}
-	for _, refund := range *reply.Refunds {
-		if refund.CorrelationID == r.Reference {
-			return c.refunded(refund)
-		}
-	}
-	if reply.PageInfo.HasNextPage { // the documentation has no pages here; then this proves nothing
-		return unknown("more_pages")
-	}
-	return pay.Outcome{Kind: pay.Missing}
+	return *reply.Refunds, reply.PageInfo.HasNextPage, nil
 }
 
 func (c *client) refunded(r refundReply) pay.Outcome {
-	o := pay.Outcome{ProviderRef: clean(r.EndToEndID, 128)}
+	o := pay.Outcome{ProviderRef: provider.Exact(r.EndToEndID, 128)}
 	switch r.Status {
 	case "IN_PROCESSING", "PROCESSING":
 		o.Kind = pay.Awaiting
@@ -102,8 +110,8 @@ func (c *client) refunded(r refundReply) pay.Outcome {
 	case "REJECTED":
 		o.Kind, o.Decline, o.Message = pay.Declined, "rejected", "the shopper's bank refused the refund"
 	default:
-		c.unmapped("refund", r.Status)
-		o.Kind, o.Decline = pay.Unknown, "unknown_status"
+		c.account.Strange("refund", r.Status)
+		o.Kind, o.Decline = pay.Unknown, unmapped
 	}
 	return o
 }

@@ -1,17 +1,12 @@
 package woovi
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -37,7 +32,7 @@ type customerRequest struct {
 // customer is the shopper as Woovi takes one: a name and a way to tell people
 // of one name apart, or nobody.
 func customer(b pay.Buyer) *customerRequest {
-	q := customerRequest{Name: clean(b.Name, 255), TaxID: digits(b.Document), Email: clean(b.Email, 255), Phone: digits(b.Phone)}
+	q := customerRequest{Name: provider.Exact(b.Name, 255), TaxID: digits(b.Document), Email: provider.Exact(b.Email, 255), Phone: digits(b.Phone)}
 	if q.Name == "" || q.TaxID == "" && q.Email == "" && q.Phone == "" {
 		return nil
 	}
@@ -60,7 +55,7 @@ type chargeReply struct {
 // documentation has all of them.
 func (r chargeReply) ref() string {
 	for _, ref := range []string{r.Identifier, r.TransactionID, r.GlobalID, r.PaymentLinkID, r.CorrelationID} {
-		if ref = clean(ref, 128); ref != "" {
+		if ref = provider.Exact(ref, 128); ref != "" {
 			return ref
 		}
 	}
@@ -68,25 +63,17 @@ func (r chargeReply) ref() string {
 }
 
 func (c *client) call(ctx context.Context, method, path string, body any) (provider.Reply, *pay.Outcome) {
-	var sent io.Reader
-	if body != nil {
-		text, err := json.Marshal(body)
-		if err != nil {
-			panic("woovi: " + err.Error()) // strings and numbers
-		}
-		sent = bytes.NewReader(text)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, sent)
-	if err != nil {
-		return provider.Reply{}, &pay.Outcome{Kind: pay.Unavailable, Decline: "bad_address"}
+	req, unsent := provider.NewRequest(ctx, method, c.base+path, body)
+	if unsent != nil {
+		return provider.Reply{}, unsent
 	}
 	req.Header.Set("Authorization", c.appID) // as it is, without "Bearer"
 	req.Header.Set("Accept", "application/json")
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
 	return provider.Do(c.account.Client, req)
 }
+
+// unmapped is the reason of an outcome whose word has no meaning here.
+const unmapped = "unknown_status"
 
 func good(r provider.Reply) bool { return r.Status >= 200 && r.Status < 300 }
 
@@ -102,7 +89,7 @@ func (c *client) absent(r provider.Reply) bool {
 		return true
 	}
 	if text != "" { // the sentence itself may name anything, so it is not told
-		c.unmapped("error", strconv.Itoa(r.Status))
+		c.account.Strange("error", strconv.Itoa(r.Status))
 	}
 	return false
 }
@@ -113,12 +100,12 @@ func sentence(r provider.Reply) string {
 		Error   any `json:"error"` // a sentence; objects have been seen in its place
 		Message any `json:"message"`
 	}
-	if decode(r.Body, &reply) != nil {
+	if json.Unmarshal(r.Body, &reply) != nil {
 		return ""
 	}
 	for _, said := range []any{reply.Error, reply.Message} {
 		if text, ok := said.(string); ok {
-			return strings.ToLower(clean(text, 200))
+			return strings.ToLower(provider.Exact(text, 200))
 		}
 	}
 	return ""
@@ -131,28 +118,6 @@ func contains(text string, words ...string) bool {
 		}
 	}
 	return false
-}
-
-// decode reads one JSON value and nothing after it.
-func decode(body []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.UseNumber()
-	if err := d.Decode(into); err != nil {
-		return err
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return errors.New("more than one value")
-	}
-	return nil
-}
-
-// clean is a text of theirs, "" when it is no text of at most so many bytes.
-func clean(text string, most int) string {
-	text = strings.TrimSpace(text)
-	if len(text) > most || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
-		return ""
-	}
-	return text
 }
 
 func digits(text string) string {
@@ -168,10 +133,3 @@ func digits(text string) string {
 }
 
 func escape(reference string) string { return url.PathEscape(reference) }
-
-// unmapped tells of a word that we have no meaning for.
-func (c *client) unmapped(of, word string) {
-	if c.account.Unmapped != nil {
-		c.account.Unmapped(of + ":" + clean(word, 64))
-	}
-}

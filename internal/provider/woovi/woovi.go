@@ -9,7 +9,10 @@
 // its customers. The signature thus proves who sent it, and not whose charge it
 // tells of: anybody with an account there could have a charge of their own,
 // under our reference, announced to our address. What a notification tells is
-// therefore asked at our account before it is believed, and its body is not.
+// therefore asked at our account before it is believed, and its body is not. That
+// goes for refunds too (PIX_TRANSACTION_REFUND_SENT_*, and the older
+// TRANSACTION_REFUND_RECEIVED): an event has the bank's numbers of the refund and of
+// the payment, and the charge's own list of refunds says which of ours it is.
 //
 // Checked in the repositories woovibr/woovi-developers (OpenAPI document
 // src/swaggers/woovi.json; docs/concepts, docs/refund, docs/webhook; the state
@@ -29,6 +32,7 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"net/http"
@@ -66,7 +70,7 @@ func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name: "woovi",
 		Fields: []provider.Field{
-			{Name: "appId", Doc: "Panel: API/Plugins, an API application, AppID. It needs the scopes CHARGE_POST, CHARGE_GET, CHARGE_GET_LIST, CHARGE_DELETE, CHARGE_REFUND_POST, CHARGE_REFUND_GET_LIST and TRANSACTION_GET. In the same place, webhooks for CHARGE_COMPLETED, CHARGE_EXPIRED and DISPUTE_* go to the account's notification URL"},
+			{Name: "appId", Doc: "Panel: API/Plugins, an API application, AppID. It needs the scopes CHARGE_POST, CHARGE_GET, CHARGE_GET_LIST, CHARGE_DELETE, CHARGE_REFUND_POST, CHARGE_REFUND_GET_LIST and TRANSACTION_GET. In the same place, webhooks for CHARGE_COMPLETED, CHARGE_EXPIRED, PIX_TRANSACTION_REFUND_SENT_* and DISPUTE_* go to the account's notification URL"},
 			{Name: "webhookSecrets", Optional: true, Doc: "Panel: API/Plugins, the webhooks, HMAC Secret Key of each, separated by spaces. Where given, a notification needs that signature too"},
 			{Name: "publicKey", Optional: true, Public: true, Doc: "GET /api/v1/webhook/public-keys: the keys that sign notifications (PEM, one after the other, or the Base64 of it). Without it, the key of the documentation"},
 		},
@@ -85,9 +89,9 @@ type client struct {
 }
 
 func open(a provider.Account) (provider.Provider, error) {
-	appID := a.Credentials["appId"]
-	if appID == "" || len(appID) > 1024 || strings.ContainsFunc(appID, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, &provider.FieldError{Field: "appId", Reason: "want letters, digits and signs without a space"}
+	appID, err := a.Credential("appId", 1024)
+	if err != nil {
+		return nil, err
 	}
 	published := a.Credentials["publicKey"]
 	if published == "" {
@@ -97,12 +101,7 @@ func open(a provider.Account) (provider.Provider, error) {
 	if err != nil {
 		return nil, &provider.FieldError{Field: "publicKey", Reason: err.Error()}
 	}
-	c := &client{base: strings.TrimSuffix(a.BaseURL, "/"), appID: appID, keys: keys, account: a}
-	if c.base == "" && a.Live {
-		c.base = production
-	} else if c.base == "" {
-		c.base = sandbox
-	}
+	c := &client{base: a.Base(sandbox, production), appID: appID, keys: keys, account: a}
 	for _, secret := range strings.Fields(a.Credentials["webhookSecrets"]) {
 		c.secrets = append(c.secrets, []byte(secret))
 	}
@@ -169,7 +168,7 @@ func (c *client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 func (c *client) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	answer, failed := c.call(ctx, http.MethodGet, "/api/v1/charge/"+escape(r.Reference), nil)
 	if failed != nil {
-		return unknown(failed.Decline)
+		return provider.Unknown(failed.Decline)
 	}
 	switch {
 	case c.absent(answer) && r.ProviderRef != "":
@@ -177,7 +176,7 @@ func (c *client) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	case c.absent(answer):
 		return pay.Outcome{Kind: pay.Missing}
 	case !good(answer):
-		return unknown(provider.Refused(answer.Status).Decline)
+		return provider.Unknown(provider.Refused(answer.Status).Decline)
 	}
 	return c.outcome(r, answer)
 }
@@ -194,14 +193,14 @@ func (c *client) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	}
 	answer, failed := c.call(ctx, http.MethodDelete, "/api/v1/charge/"+escape(r.Reference), nil)
 	if failed != nil {
-		return unknown(failed.Decline)
+		return provider.Unknown(failed.Decline)
 	}
 	if good(answer) || c.absent(answer) {
 		return pay.Outcome{Kind: pay.Lapsed, ProviderRef: o.ProviderRef}
 	}
 	// Refused: the shopper may have been faster.
 	if o = c.Query(ctx, r); o.Kind == pay.Awaiting {
-		return unknown("not_canceled")
+		return provider.Unknown("not_canceled")
 	}
 	return o
 }
@@ -219,7 +218,7 @@ func (c *client) Check(ctx context.Context) error {
 		return fmt.Errorf("the AppID is refused, or lacks the scope CHARGE_GET_LIST (status %d)", answer.Status)
 	case !good(answer):
 		return fmt.Errorf("the provider answers with status %d", answer.Status)
-	case decode(answer.Body, &list) != nil || list.Charges == nil:
+	case json.Unmarshal(answer.Body, &list) != nil || list.Charges == nil:
 		return fmt.Errorf("the provider's answer cannot be read: is the address its own?")
 	}
 	return nil
@@ -230,33 +229,29 @@ func (c *client) outcome(r provider.Request, answer provider.Reply) pay.Outcome 
 	var reply struct {
 		Charge chargeReply `json:"charge"`
 	}
-	if decode(answer.Body, &reply) != nil || reply.Charge.CorrelationID != r.Reference {
-		return unknown("broken_answer")
+	if json.Unmarshal(answer.Body, &reply) != nil || reply.Charge.CorrelationID != r.Reference {
+		return provider.Unknown("broken_answer")
 	}
 	charge := reply.Charge
 	o := pay.Outcome{ProviderRef: charge.ref(), FormURL: r.PageURL}
 	switch charge.Status {
 	case "ACTIVE":
-		o.Data.QRCode = clean(charge.BRCode, 1024)
+		o.Data.QRCode = provider.Exact(charge.BRCode, 1024)
 		if o.Data.QRCode == "" {
-			return unknown("broken_answer")
+			return provider.Unknown("broken_answer")
 		}
 		o.Kind = pay.Awaiting
 	case "COMPLETED":
 		value, err := charge.Value.Int64()
 		if err != nil || value < 1 {
-			return unknown("broken_answer")
+			return provider.Unknown("broken_answer")
 		}
 		o.Kind, o.Local = pay.Approved, money.New(value, brl)
 	case "EXPIRED":
 		o.Kind = pay.Lapsed
 	default:
-		c.unmapped("charge", charge.Status)
-		o.Kind, o.Decline = pay.Unknown, "unknown_status"
+		c.account.Strange("charge", charge.Status)
+		o.Kind, o.Decline = pay.Unknown, unmapped
 	}
 	return o
-}
-
-func unknown(reason string) pay.Outcome {
-	return pay.Outcome{Kind: pay.Unknown, Decline: reason}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -22,8 +21,8 @@ const (
 	exampleSignature = "lL2nnXgmLFGgxJ8+jCDguqouU4ucrIxYJcU5SPrJFaNcJajTJHYVldqc/z4YFIjAjtPEALe699WosgPY08W7CLpidvtm06Qwa4YMB0l/DcTS93O91NdSH/adjugEKiOb76Zj/0jB8mqOmWCFYbweOBa17bssuEkd5Lw7Q5L314Y="
 )
 
-func credentials(t *testing.T) map[string]string {
-	return map[string]string{"appId": testAppID, "webhookSecrets": "another " + testSecret, "publicKey": publicPEM(t)}
+func credentials() map[string]string {
+	return map[string]string{"appId": testAppID, "webhookSecrets": "another " + testSecret, "publicKey": providertest.PublicKey()}
 }
 
 func sample() provider.Request {
@@ -37,7 +36,7 @@ func sample() provider.Request {
 func TestWooviIsAsTheCascadeNeedsIt(t *testing.T) {
 	three := "a charge is ACTIVE, COMPLETED or EXPIRED (src/components/Playground/configs/charge.ts)"
 	providertest.Suite{
-		Adapter: Adapter(), Credentials: credentials(t),
+		Adapter: Adapter(), Credentials: credentials(),
 		New:     func(*testing.T) providertest.Fake { return newFake() },
 		Charges: map[string]provider.Request{"pix.BRA": sample()},
 		Amounts: map[string][]money.Amount{"pix.BRA": {money.New(1, money.BRL), money.New(100, money.BRL), money.New(largest, money.BRL)}},
@@ -50,18 +49,11 @@ func TestWooviIsAsTheCascadeNeedsIt(t *testing.T) {
 	}.Run(t)
 }
 
-// connected is an account at a fake.
+// connected is an account at an upstream.
 func connected(t *testing.T, upstream http.Handler, with map[string]string) *client {
 	t.Helper()
-	server := httptest.NewServer(upstream)
-	t.Cleanup(server.Close)
-	p, err := open(provider.Account{
-		ID: "acc", BaseURL: server.URL, Credentials: with, Client: server.Client(), Now: func() time.Time { return providertest.Noon },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p.(*client)
+	c, _ := providertest.OpenAccount[*client](t, Adapter(), with, upstream)
+	return c
 }
 
 func TestTheDocumentationsSignaturesAreGood(t *testing.T) {
@@ -89,7 +81,7 @@ func TestTheDocumentationsSignaturesAreGood(t *testing.T) {
 }
 
 func TestAKeyIsReadInBothForms(t *testing.T) {
-	twice := publishedKey + publicPEM(t)
+	twice := publishedKey + providertest.PublicKey()
 	for text, want := range map[string]int{
 		publishedKey: 1, twice: 2, base64.StdEncoding.EncodeToString([]byte(publishedKey)): 1, "": 0, "no key": 0,
 	} {
@@ -102,7 +94,7 @@ func TestAKeyIsReadInBothForms(t *testing.T) {
 
 func TestANotificationOfAStrangersChargeIsNotBelieved(t *testing.T) {
 	f := newFake()
-	c := connected(t, f, credentials(t))
+	c := connected(t, f, credentials())
 	ctx := context.Background()
 	if o := c.Charge(ctx, sample()); o.Kind != pay.Awaiting {
 		t.Fatalf("the charge: %+v", o)
@@ -119,7 +111,7 @@ func TestANotificationOfAStrangersChargeIsNotBelieved(t *testing.T) {
 }
 
 func TestOtherNotificationsTellNothing(t *testing.T) {
-	c := connected(t, newFake(), credentials(t))
+	c := connected(t, newFake(), credentials())
 	for _, body := range []string{
 		`{"data_criacao":"2024-01-23T20:32:14.429Z","event":"OPENPIX:CHARGE_COMPLETED"}`, // the trial of an address
 		`{"event":"OPENPIX:CHARGE_COMPLETED","charge":{"correlationID":"never"}}`,
@@ -140,7 +132,7 @@ func TestOtherNotificationsTellNothing(t *testing.T) {
 
 func TestDisputesEnd(t *testing.T) {
 	f := newFake()
-	c := connected(t, f, credentials(t))
+	c := connected(t, f, credentials())
 	ctx := context.Background()
 	c.Charge(ctx, sample())
 	for event, want := range map[string]pay.Ruling{
@@ -155,7 +147,7 @@ func TestDisputesEnd(t *testing.T) {
 
 func TestANotificationWaitsWhileTheProviderCannotBeAsked(t *testing.T) {
 	f := newFake()
-	c := connected(t, f, credentials(t))
+	c := connected(t, f, credentials())
 	ctx := context.Background()
 	c.Charge(ctx, sample())
 	f.Move("01M7ZBVYT4-1", providertest.Paid)
@@ -185,7 +177,7 @@ func TestTheShopperIsNamedOnlyWhenThereIsEnough(t *testing.T) {
 
 func TestACodeLivesAsLongAsTheShoppersTime(t *testing.T) {
 	f := newFake()
-	c := connected(t, f, credentials(t))
+	c := connected(t, f, credentials())
 	r := sample()
 	for life, want := range map[time.Duration]int64{time.Hour: 3600, time.Second: 300, -time.Hour: 300} {
 		r.Reference, r.Expires = "01M7Z"+life.String()+"-1", r.Now.Add(life)
@@ -196,7 +188,7 @@ func TestACodeLivesAsLongAsTheShoppersTime(t *testing.T) {
 }
 
 func TestWhatCannotBeChargedIsNotSent(t *testing.T) {
-	c := connected(t, http.NotFoundHandler(), credentials(t))
+	c := connected(t, http.NotFoundHandler(), credentials())
 	for _, local := range []money.Amount{{}, money.New(0, money.BRL), money.New(-1, money.BRL), money.New(100, money.USD), money.New(largest+1, money.BRL)} {
 		r := sample()
 		r.Local = local
@@ -208,11 +200,12 @@ func TestWhatCannotBeChargedIsNotSent(t *testing.T) {
 
 func TestARefundWithoutBalanceMayBeTriedAgain(t *testing.T) {
 	f := newFake()
-	c := connected(t, f, credentials(t))
+	c := connected(t, f, credentials())
 	ctx := context.Background()
 	c.Charge(ctx, sample())
 	f.Move("01M7ZBVYT4-1", providertest.Paid)
-	f.refuseWith("Saldo insuficiente")
+	f.sentence = "Saldo insuficiente"
+	f.RefuseRefunds()
 	q := provider.RefundRequest{Reference: "CLM1-1", Charge: sample(), Local: money.New(100, money.BRL)}
 	if o := c.Refund(ctx, q); o.Kind != pay.Errored {
 		t.Errorf("%+v, want Errored", o)
@@ -224,10 +217,7 @@ func TestOnlyAClearSentenceProvesThatThereIsNoCharge(t *testing.T) {
 		`{"error":"Cobrança não encontrada"}`: pay.Missing, `{"error":"Charge not found"}`: pay.Missing, `{"error":"Ocorreu um erro"}`: pay.Unknown,
 		`{"error":{"message":"not found"}}`: pay.Unknown, `not found`: pay.Unknown, ``: pay.Unknown,
 	} {
-		c := connected(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusBadRequest)
-			_, _ = w.Write([]byte(body))
-		}), credentials(t))
+		c := connected(t, providertest.Says(http.StatusBadRequest, body), credentials())
 		if o := c.Query(context.Background(), sample()); o.Kind != want {
 			t.Errorf("%s: %s, want %s", body, o.Kind, want)
 		}
@@ -251,28 +241,15 @@ func TestAnswersAreNotTrusted(t *testing.T) {
 		`{"correlationID":"01M7ZBVYT4-1","status":"ACTIVE","brCode":"` + strings.Repeat("0", 2000) + `"}`,
 		`{"correlationID":["01M7ZBVYT4-1"],"status":"ACTIVE"}`,
 	} {
-		c := connected(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			_, _ = w.Write([]byte(`{"charge":` + charge + `}`))
-		}), credentials(t))
+		c := connected(t, providertest.Says(http.StatusOK, `{"charge":`+charge+`}`), credentials())
 		if o := c.Query(context.Background(), sample()); o.Kind != pay.Unknown {
 			t.Errorf("%.80s: %s, want %s", charge, o.Kind, pay.Unknown)
 		}
 	}
 }
 
-func TestCancelFindsThatTheShopperWasFaster(t *testing.T) {
-	f := newFake()
-	c := connected(t, f, credentials(t))
-	ctx := context.Background()
-	c.Charge(ctx, sample())
-	f.Move("01M7ZBVYT4-1", providertest.Paid)
-	if o := c.Cancel(ctx, sample()); o.Kind != pay.Approved || o.Local != sample().Local {
-		t.Errorf("%+v, want the payment", o)
-	}
-}
-
 func TestARefusedKeyIsSaid(t *testing.T) {
-	with := credentials(t)
+	with := credentials()
 	with["appId"] = "another"
 	err := connected(t, newFake(), with).Check(context.Background())
 	if err == nil || !strings.Contains(err.Error(), "AppID") || strings.Contains(err.Error(), "another") {

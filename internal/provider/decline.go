@@ -1,0 +1,40 @@
+package provider
+
+import "github.com/cascadapay/cascada/internal/pay"
+
+// Decline is a refusal in our words.
+type Decline struct {
+	Code    pay.Code
+	Reason  string // ours, as the merchant sees it
+	Message string // for people; never the provider's own name
+	Soft    bool   // another provider may approve
+}
+
+// Hard is a refusal that no other provider would overrule.
+func Hard(code pay.Code, reason, message string) Decline {
+	return Decline{Code: code, Reason: reason, Message: message}
+}
+
+// Soft is a refusal that speaks of the way and not of the shopper.
+func Soft(code pay.Code, reason, message string) Decline {
+	return Decline{Code: code, Reason: reason, Message: message, Soft: true}
+}
+
+// Outcome is the refusal of a charge, under the provider's reference.
+func (d Decline) Outcome(ref string) pay.Outcome {
+	return pay.Outcome{Kind: pay.Declined, Code: d.Code, Decline: d.Reason, Message: d.Message, Soft: d.Soft, ProviderRef: ref}
+}
+
+// Declines are the refusals by an upstream's own words.
+type Declines map[string]Decline
+
+// Declined is the refusal for a word. One that nobody knows is a refusal all the
+// same; only the reason is new. It is told of, and no other provider is tried.
+func (a Account) Declined(table Declines, word, ref string) pay.Outcome {
+	d, known := table[word]
+	if !known {
+		a.Strange("declined", word)
+		d = Hard("", "declined", "the payment was declined")
+	}
+	return d.Outcome(ref)
+}

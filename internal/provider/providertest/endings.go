@@ -1,0 +1,122 @@
+package providertest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// ending is what an ending looks like to us: when the call returns, and later;
+// nil where it cannot be seen then.
+type ending struct {
+	at         Ending
+	now, later []pay.OutcomeKind
+	soft       bool
+}
+
+func endings() []ending {
+	kinds := func(k ...pay.OutcomeKind) []pay.OutcomeKind { return k }
+	return []ending{
+		{at: Paid, now: kinds(pay.Approved), later: kinds(pay.Approved)},
+		{at: Declined, now: kinds(pay.Declined), later: kinds(pay.Declined)},
+		{at: SoftDeclined, now: kinds(pay.Declined), soft: true},
+		{at: Challenged, now: kinds(pay.Awaiting)},
+		{at: Expired, later: kinds(pay.Lapsed)},
+		{at: WrongAmount, later: kinds(pay.Approved)},
+		{at: WrongCurrency, later: kinds(pay.Approved)},
+		{at: Nonsense, now: kinds(pay.Unknown), later: kinds(pay.Unknown)},
+	}
+}
+
+// endings moves charges to every ending, and looks at each by question and by
+// notification.
+func (s Suite) endings(t *testing.T, rail string) {
+	card, hosted := strings.HasPrefix(rail, "card"), s.Hosted[rail] != ""
+	atOnce := card && !hosted && s.OnPage[rail] == ""
+	for _, e := range endings() {
+		if s.Without[e.at] != "" {
+			continue
+		}
+		if e.now != nil && (atOnce || e.at == Nonsense && s.Quiet[rail] == "") {
+			t.Run(string(e.at)+" at once", func(t *testing.T) { s.endingNow(t, rail, e) })
+		}
+		if e.later != nil && !(card && !hosted && e.at == Expired) && !(hosted && e.at == Declined) {
+			t.Run(string(e.at)+" later", func(t *testing.T) { s.endingLater(t, rail, e) })
+		}
+	}
+	if s.Without[Disputed] == "" {
+		t.Run("disputed", func(t *testing.T) {
+			b := s.connect(t)
+			r := b.paid(t, rail, "01M7ZDISPUTE-1")
+			paid := b.notice(t, r.Reference)
+			b.Move(r.Reference, Disputed)
+			if n := b.notice(t, r.Reference); !n.Dispute || n.ID == paid.ID {
+				t.Errorf("want a dispute: %+v", n)
+			}
+		})
+	}
+}
+
+func (s Suite) endingNow(t *testing.T, rail string, e ending) {
+	b := s.connect(t)
+	b.Next(e.at)
+	r := s.request(rail, "01M7ZNOW-1")
+	var o pay.Outcome
+	b.strange(t, "the charge", e.at, func() { o = b.Charge(within(t), r) })
+	want(t, "the charge", o, e.now...)
+	if o.Kind == pay.Declined && (o.Soft != e.soft || o.Decline == "") {
+		t.Errorf("want soft %t and a reason: %+v", e.soft, o)
+	}
+	if e.at == Challenged && (o.Code != pay.CodeThreeDSRequired || o.FormURL == "" || o.FormURL == Page) {
+		t.Errorf("want the issuer's challenge: %+v", o)
+	}
+	if e.at == Paid && o.Local != r.Local {
+		t.Errorf("%v was paid, want %v", o.Local, r.Local)
+	}
+}
+
+func (s Suite) endingLater(t *testing.T, rail string, e ending) {
+	b := s.connect(t)
+	b.Next(Open)
+	r := s.request(rail, "01M7ZLATER-1")
+	r.ProviderRef = b.Charge(within(t), r).ProviderRef
+	b.Move(r.Reference, e.at)
+	var asked pay.Outcome
+	switch {
+	case s.Blind == "":
+		b.strange(t, "the question", e.at, func() { asked = b.Query(within(t), r) })
+		want(t, "the question", asked, e.later...)
+	case e.at != Nonsense:
+		want(t, "the question", b.Query(within(t), r), pay.Awaiting)
+	}
+	if e.at == Expired && s.Quiet[rail] != "" {
+		return
+	}
+	var n pay.Notice
+	b.strange(t, "the notification", e.at, func() { n = b.notice(t, r.Reference) })
+	want(t, "the notification", n.Outcome, e.later...)
+	for _, o := range []pay.Outcome{asked, n.Outcome} {
+		if o.Kind == pay.Approved && (o.Local == r.Local) != (e.at == Paid) {
+			t.Errorf("%v was paid of %v", o.Local, r.Local)
+		}
+	}
+	if twin := b.notice(t, r.Reference); twin.ID != n.ID {
+		t.Errorf("the same news has the ids %q and %q", n.ID, twin.ID)
+	}
+}
+
+// strange fails the test unless a status that nobody knows is told of while do
+// runs, exactly once, and any other not at all.
+func (b *bench) strange(t *testing.T, what string, e Ending, do func()) {
+	t.Helper()
+	before := len(b.line.Unmapped())
+	do()
+	words, want := b.line.Unmapped()[before:], 0
+	if e == Nonsense {
+		want = 1
+	}
+	if len(words) != want {
+		t.Errorf("%s, %s: told of %q, want %d words without a meaning", what, e, words, want)
+	}
+}

@@ -1,0 +1,112 @@
+package providertest
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// notice lets the upstream notify us of a charge.
+func (b *bench) notice(t *testing.T, reference string) pay.Notice {
+	t.Helper()
+	list, err := b.Notices(within(t), b.Notification(reference))
+	if err != nil || len(list) != 1 {
+		t.Fatalf("the notification tells of %d charges: %v", len(list), err)
+	}
+	if n := list[0]; n.Reference != reference || n.ID == "" || n.Account != "acc" || len(n.Body) == 0 {
+		t.Errorf("the notice is %+v, want %s of acc with an id and its body", n, reference)
+	}
+	return list[0]
+}
+
+// refundNotice lets the upstream notify us of a charge's refund, and returns what
+// that tells of ours.
+func (b *bench) refundNotice(t *testing.T, reference string, which int, ours string) pay.Notice {
+	t.Helper()
+	list, err := b.Notices(within(t), b.RefundNotification(reference, which))
+	if err != nil {
+		t.Fatalf("the notification of a refund: %v", err)
+	}
+	at := slices.IndexFunc(list, func(n pay.Notice) bool { return n.Refund == ours })
+	if at < 0 {
+		t.Fatalf("the notification tells nothing of the refund %s: %+v", ours, list)
+	}
+	if n := list[at]; n.ID == "" || n.Account != "acc" || len(n.Body) == 0 {
+		t.Errorf("the notice is %+v, want it of acc with an id and its body", n)
+	}
+	return list[at]
+}
+
+// early has the notification overtake the answer of the call.
+func (s Suite) early(t *testing.T, rail string) {
+	b := s.connect(t)
+	b.Next(Open)
+	r := s.request(rail, "01M7ZEARLY-1")
+	b.line.Spare(s.Looks)
+	b.line.Fail(TimeoutAfter)
+	want(t, "the charge", b.Charge(brief(t), r), pay.Unknown)
+	b.line.Fail(NoFault)
+	b.Move(r.Reference, Paid)
+	if n := b.notice(t, r.Reference); n.Outcome.Kind != pay.Approved || n.Outcome.Local != r.Local {
+		t.Errorf("want the payment: %+v", n)
+	}
+}
+
+// forged fails the test when a notification that is not the provider's is read.
+func (s Suite) forged(t *testing.T, rail string) {
+	b := s.connect(t)
+	b.Next(Open)
+	r := s.request(rail, "01M7ZFORGED-1")
+	b.Charge(within(t), r)
+	b.Move(r.Reference, Paid)
+	good := b.Notification(r.Reference)
+	told, err := b.Notices(within(t), good)
+	if err != nil {
+		t.Fatalf("the good one: %v", err)
+	}
+	bare := provider.Notification{Header: http.Header{"Content-Type": good.Header["Content-Type"]}, Query: good.Query, Body: good.Body}
+	letters := provider.Notification{Header: garbled(good.Header), Query: good.Query, Body: good.Body}
+	if s.Unsigned != nil {
+		bare, letters = s.Unsigned(good), s.Unsigned(letters)
+	}
+	other := good
+	other.Body = bytes.ReplaceAll(good.Body, []byte(r.Reference), []byte("01M7ZFORGED-2"))
+	if bytes.Equal(other.Body, good.Body) { // the body does not name it: another one does
+		other.Body = append(slices.Clone(good.Body), ' ')
+	}
+	for name, n := range map[string]provider.Notification{
+		"no signature": bare, "another body": other, "an empty body": {Header: good.Header, Query: good.Query},
+		"no body and no header":            {Header: http.Header{}},
+		"letters in place of every header": letters,
+	} {
+		list, err := b.Notices(within(t), n)
+		harmless := name == "another body" && s.BodyUnsigned != "" && slices.EqualFunc(list, told, sameNews)
+		if (len(list) != 0 || err == nil) && !harmless {
+			t.Errorf("%s: %d notices, %v", name, len(list), err)
+		}
+		if name == "no signature" && !bytes.Equal(bare.Body, other.Body) && !errors.Is(err, provider.ErrUnsigned) {
+			t.Errorf("%s: %v, want ErrUnsigned", name, err)
+		}
+	}
+}
+
+// sameNews compares two notices but for their bodies.
+func sameNews(a, b pay.Notice) bool {
+	return a.ID == b.ID && a.Reference == b.Reference && a.Outcome == b.Outcome && a.Dispute == b.Dispute
+}
+
+func garbled(h http.Header) http.Header {
+	out := http.Header{}
+	for name := range h {
+		out.Set(name, "forged")
+	}
+	if kind := h.Get("Content-Type"); kind != "" {
+		out.Set("Content-Type", kind)
+	}
+	return out
+}

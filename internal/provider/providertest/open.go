@@ -1,0 +1,64 @@
+package providertest
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// Noon is the tests' time.
+var Noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// Page is our own page in the tests.
+const Page = "https://pay.cascada.test/pay/TXN-1"
+
+// Notifications is where providers send theirs.
+const Notifications = "https://pay.cascada.test/providers/acc/notifications"
+
+// OpenAccount opens an account at an upstream, for the tests of what is an adapter's own.
+// The line is told the words that the adapter has no meaning for.
+func OpenAccount[P provider.Provider](t testing.TB, a provider.Adapter, credentials map[string]string, upstream http.Handler) (P, *Line) {
+	t.Helper()
+	line := Connect(t, upstream)
+	p, err := a.Open(line.account(credentials))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.(P), line
+}
+
+func (l *Line) account(credentials map[string]string) provider.Account {
+	return provider.Account{
+		ID: "acc", BaseURL: l.URL, Credentials: credentials, NotificationURL: Notifications,
+		Client: l.Client(), Now: func() time.Time { return Noon }, Unmapped: func(word string) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.unmapped = append(l.unmapped, word)
+		},
+	}
+}
+
+// Unmapped lists the words that the adapter had no meaning for.
+func (l *Line) Unmapped() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.unmapped)
+}
+
+// Under is a sample as a request of a rail under a reference, asked for at Noon.
+func Under(sample provider.Request, rail, reference string) provider.Request {
+	sample.Rail, sample.Reference, sample.PageURL = rail, reference, Page
+	sample.Created, sample.Sent, sample.Now, sample.Expires = Noon, Noon, Noon, Noon.Add(30*time.Minute)
+	return sample
+}
+
+// Says is an upstream that answers everything with one text.
+func Says(status int, text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(text))
+	}
+}
