@@ -187,13 +187,13 @@ func (a *App) takeRefund(ctx context.Context, n pay.Notice, cause view.Cause) er
 			a.Log.Warn("a notification is about another account's refund", "account", n.Account, "claim", c.ID)
 			return notOurs()
 		}
-		_, change, verdict := c.ConfirmRefund(p, n, a.now(c.Scope))
+		_, change := c.ConfirmRefund(p, n, a.now(c.Scope))
 		err = a.commit(ctx, change, cause)
 		if errors.Is(err, store.ErrDuplicate) { // told before
 			return nil
 		}
-		if err == nil && verdict == pay.Mismatched {
-			a.Log.Warn("a refund that was paid out has failed: the operator has to look", "account", n.Account, "claim", c.ID)
+		if err == nil {
+			a.flag(change)
 		}
 		return err
 	})

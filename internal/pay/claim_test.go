@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/money"
 )
 
 // paidClaim returns a completed payment with a claim of a kind on it.
@@ -226,6 +227,20 @@ func TestUnknownRefundIsAskedAboutNotRepeated(t *testing.T) {
 	}
 	if again, change := c.Called(p, Outcome{Kind: Declined}, now); again.Status != ClaimApproved || len(change.Claims) != 0 {
 		t.Errorf("an answer after the end: %s, %+v", again.Status, change)
+	}
+}
+
+// News of a refund of another amount than was asked for is for the operator, and is
+// no end of the refund.
+func TestNewsOfAnotherRefundIsNotApplied(t *testing.T) {
+	p, c := paidClaim(t, UserDispute)
+	for paid, want := range map[money.Amount]Verdict{
+		money.New(c.Local.Minor-1, c.Local.Currency): Mismatched, money.New(c.Local.Minor, "MXN"): Mismatched, c.Local: Applied, {}: Applied,
+	} {
+		next, change := c.ConfirmRefund(p, Notice{ID: "1", Refund: c.Reference(), Outcome: Outcome{Kind: Approved, Local: paid}}, noon)
+		if got := change.Receipts[0].Verdict; got != want || (next.Status == ClaimApproved) != (want == Applied) {
+			t.Errorf("%s of %s went back: %s, and the refund is %s; want %s", paid, c.Local, got, next.Status, want)
+		}
 	}
 }
 

@@ -69,18 +69,20 @@ func (p Payment) TakenAt(reference, account string) bool {
 // ConfirmRefund applies a notice of a refund to its claim. The Change always
 // keeps the receipt. What is told of a refund that has ended is kept for the
 // operator where it says otherwise.
-func (c Claim) ConfirmRefund(p Payment, n Notice, now time.Time) (Claim, Change, Verdict) {
+func (c Claim) ConfirmRefund(p Payment, n Notice, now time.Time) (Claim, Change) {
 	next, change, verdict := c, Change{}, Ignored
 	switch _, round, ok := ParseRefundReference(n.Refund); {
 	case !ok || round != c.Call.Round:
+	case n.Outcome.Kind == Approved && n.Outcome.Local.Currency != "" && n.Outcome.Local != c.Local:
+		verdict = Mismatched // another amount went back than was asked for
 	case c.Calling():
 		next, change = c.Called(p, n.Outcome.Asked(), now)
 		verdict = Applied
 	case n.Outcome.Kind == Declined && c.Status.Pays():
-		verdict = Mismatched
+		verdict = Mismatched // what was paid out has failed
 	}
 	change.Receipts = []Receipt{n.receipt(p.ID, verdict, now)}
-	return next, change, verdict
+	return next, change
 }
 
 // Confirm applies a notice to the payment. The Change always keeps the
