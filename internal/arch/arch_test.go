@@ -45,7 +45,8 @@ var layers = map[string]layer{
 	"internal/limit":                 {"", "buckets know no merchants and no HTTP"},
 	"internal/web":                   {"", "HTTP plumbing knows nothing of payments"},
 	"internal/routing":               {"money pay", "an order is decided with values alone, so that it can be made again and explained"},
-	"internal/provider":              {"money pay", "a provider answers in the core's words and never sees the database"},
+	"internal/reconcile":             {"money pay", "a report is compared with values alone, wherever they were read"},
+	"internal/provider":              {"money pay reconcile", "a provider answers in the core's words and never sees the database"},
 	"internal/provider/dlocal":       {"money pay provider", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/ebanx":        {"money pay provider", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/sandbox":      {"money pay provider", "a simulated provider knows no more than a real one"},
@@ -62,7 +63,7 @@ var layers = map[string]layer{
 	"internal/destination":           {"money document", "where money goes is text with check digits, whoever sends it"},
 	"internal/payout":                {"money pay", "a payout provider answers in the core's words and never sees the database"},
 	"internal/payout/simulated":      {"money pay payout", "a simulated payout provider knows no more than a real one"},
-	"internal/app":                   {"money ledger pay geo fx id catalog vault destination seal payout provider provider/sandbox routing store webhook view work statement", "a use case knows nothing of HTTP or of how it is started"},
+	"internal/app":                   {"money ledger pay geo fx id catalog vault destination seal payout provider provider/sandbox reconcile routing store webhook view work statement", "a use case knows nothing of HTTP or of how it is started"},
 	"internal/api":                   {"money ledger pay geo id limit destination store view app web statement", "the API calls use cases; it neither calls providers nor sends webhooks"},
 	"internal/document":              {"", "a check digit depends on nothing but the number"},
 	"internal/checkout":              {"money pay geo document view app web", "a page shows what use cases return; it decides nothing"},
@@ -75,7 +76,7 @@ var layers = map[string]layer{
 	"internal/arch":                  {"", "the rules look at the sources alone"},
 	"internal/e2e":                   {"", "the end-to-end tests are tests only"},
 	"internal/dbtest":                {"", "databases for tests know no schema"},
-	"cmd/cascada":                    {"money pay provider provider/adapters app daemon bench", "the commands parse flags and call use cases"},
+	"cmd/cascada":                    {"money pay provider provider/adapters reconcile app daemon bench", "the commands parse flags and call use cases"},
 }
 
 // dependencies lists where each module that is not ours may be imported, so
