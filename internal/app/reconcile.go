@@ -98,6 +98,23 @@ func (a *App) Reconcile(ctx context.Context, c Comparison) (done Compared, err e
 	return done, a.conclude(ctx, account, done)
 }
 
+// ReportFormat is how an account's own report is written: as its adapter says, or
+// in the generic columns.
+//
+// Errors: store.ErrNotFound.
+func (a *App) ReportFormat(ctx context.Context, id string) (reconcile.Format, error) {
+	account, err := a.store.Account(ctx, id)
+	if err != nil {
+		return reconcile.Format{}, fmt.Errorf("provider account %s: %w", id, err)
+	}
+	for _, adapter := range a.Adapters {
+		if adapter.Name == account.Adapter && adapter.Report.Title != "" {
+			return adapter.Report, nil
+		}
+	}
+	return reconcile.Generic(), nil
+}
+
 // readReport hands a report to the matcher, some lines at a time.
 func (a *App) readReport(ctx context.Context, m *reconcile.Matcher, report Report, c Comparison) error {
 	lines, err := reconcile.NewReader(filepath.Base(report.Name), report, c.Format)

@@ -61,7 +61,7 @@ func (f Format) parse(text string, c money.Currency) (money.Amount, error) {
 	amount, err := money.Parse(sign+number, c)
 	switch {
 	case errors.Is(err, money.ErrPrecision):
-		return amount, fmt.Errorf("the amount %q has more decimals than %s", text, c)
+		return amount, fmt.Errorf("the amount %q in %s has %w", text, c, money.ErrPrecision)
 	case err != nil:
 		return amount, fmt.Errorf("the amount %q is out of range", text)
 	}

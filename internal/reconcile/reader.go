@@ -29,6 +29,7 @@ type Line struct {
 	Date              time.Time    // zero where none is told
 	Day               bool         // the date is a whole day
 	Fee               money.Amount // without a currency where none is told
+	Unpriced          bool         // a fee is told that is no amount of its currency
 }
 
 // Unreadable says why a line of a report was not understood. The others can be
@@ -77,10 +78,10 @@ func NewReader(file string, in io.Reader, f Format) (*Reader, error) {
 	}
 	r := &Reader{format: f, file: file, rows: csv.NewReader(text)}
 	r.rows.FieldsPerRecord = -1
-	r.rows.TrimLeadingSpace = true
 	if r.rows.Comma = f.Separator; f.Separator == 0 {
 		r.rows.Comma = separator(string(start))
 	}
+	r.rows.TrimLeadingSpace = r.rows.Comma != '\t' // or empty cells between tabs would be trimmed away
 	return r, r.header()
 }
 
@@ -257,6 +258,9 @@ func (r *Reader) line(row []string) (l Line, err error) {
 		return l, err
 	}
 	l.Fee, err = r.fee(row, l.Amount.Currency)
+	if errors.Is(err, money.ErrPrecision) { // some tell fractions of a cent: no reason to leave the line out
+		l.Unpriced, err = true, nil
+	}
 	return l, err
 }
 

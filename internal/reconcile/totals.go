@@ -22,6 +22,7 @@ type Totals struct {
 	// Fees of the charges that agree: all that are told, and of those whose price
 	// we know, what is told beside what the account's terms ask.
 	Fees     Sums
+	Unpriced int // lines whose fee is no amount of its currency, and is left out
 	Told     Sums
 	Expected Sums
 	First    time.Time // of the dates of charges and refunds
@@ -78,6 +79,9 @@ const maxWords = 50
 func (t *Totals) charge(l Line, p pay.Payment, cost func(pay.Payment) (money.Amount, bool)) {
 	t.Charges++
 	plus(&t.Charged, l.Amount)
+	if l.Unpriced {
+		t.Unpriced++
+	}
 	if l.Fee.Currency == "" {
 		return
 	}
