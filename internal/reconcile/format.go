@@ -123,23 +123,6 @@ func ColumnWords() []string {
 	return words
 }
 
-// kind reads a word of the type column, of an amount with a sign.
-func (f Format) kind(word string) (Kind, error) {
-	for _, w := range []string{normal(word), "*"} {
-		for known, kind := range f.Kinds {
-			if normal(known) == w {
-				return kind, nil
-			}
-		}
-	}
-	return "", fmt.Errorf("no meaning is known for the type %q", word)
-}
-
-// counts reports whether a status says that money moved.
-func (f Format) counts(status string) bool {
-	return slices.ContainsFunc(f.Counts, func(w string) bool { return normal(w) == normal(status) })
-}
-
 // normal is a name without what people write differently.
 func normal(name string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {

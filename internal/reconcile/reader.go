@@ -55,6 +55,9 @@ type Reader struct {
 	file   string
 	rows   *csv.Reader
 	at     map[string]int // column by its name in Columns
+	fees   []string       // their names
+	kinds  map[string]Kind
+	counts map[string]bool
 }
 
 // NewReader reads a report up to its header.
@@ -76,7 +79,16 @@ func NewReader(file string, in io.Reader, f Format) (*Reader, error) {
 			return nil, fmt.Errorf("read %s: %w", file, err)
 		}
 	}
-	r := &Reader{format: f, file: file, rows: csv.NewReader(text)}
+	r := &Reader{format: f, file: file, rows: csv.NewReader(text), kinds: map[string]Kind{}, counts: map[string]bool{}}
+	for word, kind := range f.Kinds {
+		r.kinds[normal(word)] = kind
+	}
+	for _, word := range f.Counts {
+		r.counts[normal(word)] = true
+	}
+	for i := range f.Columns.Fees {
+		r.fees = append(r.fees, fmt.Sprint("fee", i))
+	}
 	r.rows.FieldsPerRecord = -1
 	if r.rows.Comma = f.Separator; f.Separator == 0 {
 		r.rows.Comma = separator(string(start))
@@ -199,6 +211,17 @@ func (r *Reader) Next() (Line, error) {
 	}
 }
 
+// kind reads a word of the type column.
+func (r *Reader) kind(word string) (Kind, error) {
+	if kind, known := r.kinds[normal(word)]; known {
+		return kind, nil
+	}
+	if kind, known := r.kinds["*"]; known {
+		return kind, nil
+	}
+	return "", fmt.Errorf("no meaning is known for the type %q", word)
+}
+
 // cell is a field of a row by its word, without what no terminal should see.
 func (r *Reader) cell(row []string, word string) string {
 	i, ok := r.at[word]
@@ -221,13 +244,13 @@ func plain(cell string) string {
 
 func (r *Reader) line(row []string) (l Line, err error) {
 	if _, told := r.at["status"]; told {
-		if status := r.cell(row, "status"); !r.format.counts(status) {
+		if status := r.cell(row, "status"); !r.counts[normal(status)] {
 			return Line{Kind: Other, Word: "status " + status}, nil
 		}
 	}
 	if _, told := r.at["type"]; told {
 		word := r.cell(row, "type")
-		if l.Kind, err = r.format.kind(word); err != nil {
+		if l.Kind, err = r.kind(word); err != nil {
 			return l, err
 		}
 		if l.Kind == Other {
@@ -318,8 +341,8 @@ func (r *Reader) fee(row []string, currency money.Currency) (money.Amount, error
 		currency = of
 	}
 	sum, told := money.New(0, currency), false
-	for i := range r.format.Columns.Fees {
-		text := r.cell(row, fmt.Sprint("fee", i))
+	for _, column := range r.fees {
+		text := r.cell(row, column)
 		if text == "" {
 			continue
 		}
