@@ -51,6 +51,9 @@ func Table(t *testing.T, adapter string) map[string]string {
 	}
 	column, told := -1, map[string]string{}
 	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "|") { // a command has bars too
+			continue
+		}
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
 		for i := range cells {
 			cells[i] = strings.Trim(strings.TrimSpace(cells[i]), "`")
