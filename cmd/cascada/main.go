@@ -8,9 +8,11 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"strings"
 
 	"github.com/alecthomas/kong"
 	"github.com/cascadapay/cascada/internal/provider/adapters"
+	"github.com/cascadapay/cascada/internal/reconcile"
 )
 
 // cli is the command line.
@@ -25,6 +27,7 @@ type cli struct {
 	Notices    noticesCmd    `cmd:"" name:"notification" help:"What providers have told, and what of it waits for you."`
 	FX         fxCmd         `cmd:"" name:"fx" help:"Exchange rates."`
 	KYC        kycCmd        `cmd:"" name:"kyc" help:"Verifications of merchants."`
+	Reconcile  reconcileCmd  `cmd:"" help:"Compare a provider's own report with the books, line by line; exit 1 when they differ."`
 	Settlement settlementCmd `cmd:"" help:"Settlements, for the operator."`
 	Check      checkCmd      `cmd:"" help:"Prove the ledger and the other invariants of a live database; exit 1 when one is broken."`
 	Seal       sealCmd       `cmd:"" help:"Seals of the ledger and the audit log."`
@@ -60,6 +63,7 @@ func run(adapters registry) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	k := kong.Parse(&c, kong.Name("cascada"),
 		kong.Description("Self-hosted payment orchestration: one API over a cascade of providers."),
-		kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(log), kong.Bind(adapters))
+		kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(log), kong.Bind(adapters),
+		kong.Vars{"columns": strings.Join(reconcile.ColumnWords(), ", ")})
 	k.FatalIfErrorf(k.Run())
 }

@@ -98,6 +98,7 @@ func (a *API) balance(ctx context.Context, call Call, _ *struct{}) (*balanceOut,
 	}
 	terms := pay.TermsOf(merchant.Tier)
 	warnings := view.NewLedgerWarnings(account.Balances, account.Mismatched.Count, account.Mismatched.USD, account.Mismatched.Since)
+	warnings = append(warnings, view.NewDrift(account.Drift.Count, account.Drift.USD, account.Drift.Since)...)
 	stale, err := a.app.StaleRates(ctx, call.Scope)
 	if err != nil {
 		return nil, err

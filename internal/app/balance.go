@@ -28,7 +28,8 @@ type Account struct {
 	Movements  []pay.Movement
 	Releases   []pay.Reserve // the next days of the reserve, each with what is left of it
 	Mismatched store.Mismatched
-	Now        time.Time // the merchant's
+	Drift      store.Drifted // from what providers report
+	Now        time.Time     // the merchant's
 }
 
 // Account reads a merchant's account in an environment.
@@ -46,7 +47,10 @@ func (a *App) Account(ctx context.Context, scope pay.Scope) (acc Account, err er
 	if acc.Releases, err = a.releases(ctx, scope, acc.Balances[ledger.Reserve]); err != nil {
 		return acc, err
 	}
-	acc.Mismatched, err = a.store.Mismatched(ctx, scope)
+	if acc.Mismatched, err = a.store.Mismatched(ctx, scope); err != nil {
+		return acc, err
+	}
+	acc.Drift, err = a.store.Drift(ctx, scope)
 	return acc, err
 }
 

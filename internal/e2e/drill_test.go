@@ -86,14 +86,9 @@ func TestThreeProvidersOfWhichTwoFail(t *testing.T) {
 			return live.total(t, map[string][]string{"status": {"processing"}}) == "0"
 		})
 
-		charged := map[string]int{} // payments in the providers' books
+		charges := 0
 		for id, u := range upstreams {
-			for reference, entry := range u.Charges() {
-				payment, _, ok := pay.ParseReference(reference)
-				if charged[payment]++; !ok || charged[payment] > 1 || entry != "54 BRL paid" {
-					t.Errorf("%s has %s of %s, its charge number %d", id, entry, payment, charged[payment])
-				}
-			}
+			charges += s.reconciled(t, id, u).Charges
 		}
 		completed, failovers := 0, 0
 		for _, id := range ids {
@@ -105,12 +100,9 @@ func TestThreeProvidersOfWhichTwoFail(t *testing.T) {
 			if len(shown.Attempts) > 1 {
 				failovers++
 			}
-			if (shown.Status == pay.Completed) != (charged[id] == 1) {
-				t.Errorf("%s is %s here, and was charged %d times there", id, shown.Status, charged[id])
-			}
 		}
-		if len(charged) != completed || live.total(t, nil) != fmt.Sprint(n) {
-			t.Errorf("the providers have %d charges, we have %d, of %s payments", len(charged), completed, live.total(t, nil))
+		if charges != completed || live.total(t, nil) != fmt.Sprint(n) {
+			t.Errorf("the providers have %d charges, we have %d, of %s payments", charges, completed, live.total(t, nil))
 		}
 		if t.Failed() {
 			return

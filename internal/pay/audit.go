@@ -79,4 +79,5 @@ const (
 	ProviderRemoved  Act = "provider.removed"
 
 	NotificationClosed Act = "notification.closed" // one that did not fit its payment
+	ProviderReconciled Act = "provider.reconciled" // its report was compared with the books
 )

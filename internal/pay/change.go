@@ -38,6 +38,9 @@ type Change struct {
 	Reserves      []Reserve
 	Documents     []Document // new ones only
 	Accounts      []ProviderAccount
+	// Comparisons with providers' reports, new ones only.
+	Reconciliations []Reconciliation
+	Drifts          []Drift
 }
 
 // Once is a key that guards a request against being run twice (gaps:

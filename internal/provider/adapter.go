@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/reconcile"
 )
 
 // Adapter is a provider that the operator may open accounts at. Each is a
@@ -18,6 +19,9 @@ type Adapter struct {
 	Name   string  // "stripe": in the CLI, the database and the docs
 	Fields []Field // the credentials of an account
 	Rails  []string
+	// Report is how its settlement report is written; the zero value where that is
+	// not documented.
+	Report reconcile.Format
 	// Open makes the account's client; it calls nobody.
 	//
 	// Errors: *FieldError for a credential that cannot be one.

@@ -649,3 +649,43 @@ CREATE TABLE provider_accounts (
   updated_at BIGINT NOT NULL,
   doc TEXT NOT NULL
 );
+
+-- version 13
+-- Nothing changes here: the number belongs to a change that is made elsewhere.
+
+-- version 14
+-- What came of comparing a provider's report with the books.
+CREATE TABLE reconciliations (
+  id TEXT NOT NULL PRIMARY KEY,
+  account TEXT NOT NULL, -- at the provider
+  live BOOLEAN NOT NULL,
+  period_from BIGINT NOT NULL,
+  period_to BIGINT NOT NULL,
+  findings BIGINT NOT NULL,
+  actor TEXT NOT NULL, -- the operator's user and host
+  at BIGINT NOT NULL,
+  doc TEXT NOT NULL -- the counts and sums
+);
+CREATE INDEX reconciliations_account ON reconciliations (account, id);
+
+-- How far a merchant's books were from a provider's, by comparison. One is open
+-- until a later comparison of that account covers its period.
+CREATE TABLE drifts (
+  id TEXT NOT NULL PRIMARY KEY, -- of the comparison and the merchant
+  version BIGINT NOT NULL,
+  reconciliation TEXT NOT NULL,
+  account TEXT NOT NULL,
+  merchant TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  period_from BIGINT NOT NULL,
+  period_to BIGINT NOT NULL,
+  findings BIGINT NOT NULL,
+  amount BIGINT NOT NULL, -- USD cents
+  since BIGINT NOT NULL, -- when it was first found
+  closed_by TEXT NOT NULL, -- the comparison that took its place, '' while it is open
+  closed_at BIGINT NOT NULL
+);
+CREATE INDEX drifts_merchant ON drifts (merchant, live) WHERE closed_at = 0;
+CREATE INDEX drifts_account ON drifts (account) WHERE closed_at = 0;
+
+{append only reconciliations}

@@ -143,6 +143,7 @@ func queries() []string {
 	list = append(list, deliveryQueries()...)
 	list = append(list, inboxQueries()...)
 	list = append(list, payoutQueries()...)
+	list = append(list, reconcileQueries()...)
 	list = append(list, listQueries()...)
 	return append(list, checkQueries()...)
 }

@@ -67,6 +67,7 @@ func guardedIDs(c *pay.Change) []string {
 		ids = append(ids, c.Accounts[i].ID)
 	}
 	ids = replaced(ids, settlementsTable, c.Settlements)
+	ids = replaced(ids, driftsTable, c.Drifts)
 	ids = replaced(ids, reservesTable, c.Reserves)
 	return replaced(ids, loginsTable, c.Logins)
 }
@@ -171,6 +172,7 @@ func (w *write) guards() []step {
 	steps = guarded(w, steps, verificationsTable, verificationsTable.insert, gather(w.batch, verifications, verificationsTable.isNew))
 	steps = replace(w, steps, settlementsTable, settlements)
 	steps = replace(w, steps, reservesTable, reserves)
+	steps = replace(w, steps, driftsTable, drifts)
 	return w.lockFloors(steps)
 }
 
@@ -338,6 +340,8 @@ func (w *write) steps() []step {
 	steps = insert(w, steps, linesTable, lines)
 	steps = insert(w, steps, reservesTable, reserves)
 	steps = insert(w, steps, documentsTable, documents)
+	steps = insert(w, steps, reconciliationsTable, reconciliations)
+	steps = insert(w, steps, driftsTable, drifts)
 	steps = insert(w, steps, subscriptionsTable, subscriptions)
 	steps = insert(w, steps, sessionsTable, sessions)
 	steps = put(w, steps, processingTable, gather(w.kept, payments, startsProcessing))

@@ -89,6 +89,16 @@ func NewLedgerWarnings(b ledger.Balances, count, cents int64, since time.Time) [
 	return warnings
 }
 
+// NewDrift warns that the report of a provider and the books differed when they
+// were compared, in count places worth so many USD cents.
+func NewDrift(count, cents int64, since time.Time) []LedgerWarning {
+	if count == 0 {
+		return nil
+	}
+	return []LedgerWarning{{Code: "provider_drift", AmountUSD: USD(cents), Since: at(since),
+		Message: fmt.Sprintf("a provider's report and the books differ in %d places, which wait for the operator", count)}}
+}
+
 // FeeSummary adds up what the payments of the last 90 days cost.
 type FeeSummary struct {
 	GrossVolume    Money `json:"grossVolume"`

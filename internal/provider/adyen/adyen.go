@@ -38,6 +38,13 @@
 // sessionValidity bounds an OXXO voucher, which rails an account of which country
 // is given. Boletos are left out: /payments wants the shopper's street address,
 // and whether a link takes boletos is not written. So are SPEI and PSE.
+//
+// # The report
+//
+// cascada reconcile reads the Settlement details report (docs.adyen.com/reporting,
+// its structure and sample lines). Merchant Reference is of the charge on every
+// line; a refund has its own in Modification Merchant Reference, a column that one
+// may add. Dates are in the account's time zone.
 package adyen
 
 import (
@@ -60,7 +67,8 @@ const (
 // Adapter is what the operator may open accounts at.
 func Adapter() provider.Adapter {
 	return provider.Adapter{
-		Name: "adyen",
+		Name:   "adyen",
+		Report: report(),
 		Fields: []provider.Field{
 			{Name: "apiKey", Doc: "Customer Area, Developers, API credentials: the API key of a web service user with the role Checkout"},
 			{Name: "merchantAccount", Doc: "Customer Area, Settings, Merchant accounts: the account's code", Public: true},

@@ -59,6 +59,14 @@
 // reasons that are in no table of theirs, that PSE and a boleto can be made the
 // one choice of a page, whether a shortfall of a transfer is ever credited, and
 // each rail but by its documented example.
+//
+// # The report
+//
+// cascada reconcile reads the Account balance report, which is the settlement report
+// of their API (mercadopago.com/developers, Reports, Account balance: the fields and
+// the words of TRANSACTION_TYPE). EXTERNAL_REFERENCE is of the charge on its refunds
+// too. Its column METADATA is JSON whose quotes are not doubled in files that others
+// have shown: leave it out of the report.
 package mercadopago
 
 import (
@@ -87,7 +95,8 @@ func Adapter() provider.Adapter {
 		keys = append(keys, r.key)
 	}
 	return provider.Adapter{
-		Name: "mercadopago",
+		Name:   "mercadopago",
+		Report: report(),
 		Fields: []provider.Field{
 			{Name: accessToken, Doc: "Your integrations › application › credentials › Access Token (APP_USR-… or TEST-…)"},
 			{Name: secret, Doc: "Your integrations › application › Webhooks › secret signature; subscribe Payments and Chargebacks"},

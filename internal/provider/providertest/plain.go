@@ -10,8 +10,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -53,6 +55,7 @@ type plainCharge struct {
 	Currency        string `json:"currency"`
 	Status          string `json:"status,omitempty"`
 	NotificationURL string `json:"notificationUrl,omitempty"`
+	refund          bool
 }
 
 // call returns the answer, or what came of a call that had none.
@@ -240,6 +243,25 @@ func (u *Upstream) Charges() map[string]string {
 	return list
 }
 
+// Report is the upstream's books as its settlement report: a table of what was paid
+// and given back, in the columns that reconcile.Generic has.
+func (u *Upstream) Report() string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	var table strings.Builder
+	table.WriteString("reference,provider_reference,type,amount,currency\n")
+	for _, reference := range slices.Sorted(maps.Keys(u.charges)) {
+		c, kind := u.charges[reference], "charge"
+		if c.refund {
+			kind = "refund"
+		}
+		if c.Status == "paid" {
+			fmt.Fprintf(&table, "%s,up-%s,%s,%s,%s\n", reference, reference, kind, c.Amount, c.Currency)
+		}
+	}
+	return table.String()
+}
+
 // Notify tells of a charge as its status is now, signed: the URL, the signature
 // and the body.
 func (u *Upstream) Notify(reference, status, secret string) (url, signature string, body []byte) {
@@ -290,7 +312,7 @@ func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			c = before
 		} else {
 			c.Status = u.next
-			if r.URL.Path == "/refunds" {
+			if c.refund = r.URL.Path == "/refunds"; c.refund {
 				c.Status = "paid"
 			}
 			u.charges[c.Reference] = c

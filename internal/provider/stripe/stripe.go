@@ -44,6 +44,15 @@
 // Not checked against Stripe itself, for want of an account: which rails an
 // account of which country is given, whether Pix insists on a tax id, whether
 // the intent of a boleto that was issued can be canceled.
+//
+// # The report
+//
+// cascada reconcile reads the itemized "Balance change from activity" of the Balance
+// report (docs.stripe.com/reports/report-types/balance, the schema of
+// balance_change_from_activity.itemized.3; docs.stripe.com/reports/reporting-categories).
+// Metadata are columns that one chooses for it. gross is in the settlement's
+// currency, so what is compared is customer_facing_amount. Not seen: whether that has a
+// sign for refunds, which does not matter here.
 package stripe
 
 import (
@@ -72,7 +81,8 @@ const (
 // Adapter is what the operator may open accounts at.
 func Adapter() provider.Adapter {
 	return provider.Adapter{
-		Name: "stripe",
+		Name:   "stripe",
+		Report: report(),
 		Fields: []provider.Field{
 			{Name: "secretKey", Doc: "Dashboard, Developers, API keys: a secret key (sk_…), or a restricted one (rk_…) " +
 				"that may write PaymentIntents, Checkout Sessions, Customers and Refunds and read Disputes"},

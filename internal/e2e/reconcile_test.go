@@ -1,0 +1,171 @@
+package e2e
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+	"github.com/cascadapay/cascada/internal/reconcile"
+)
+
+// reconciled compares an upstream's books with ours, as cascada reconcile does
+// with a provider's report, and fails the test unless they agree line by line, but for
+// the differences that the test has brought about and names.
+func (s *service) reconciled(t *testing.T, account string, u *providertest.Upstream, but ...reconcile.Fault) app.Compared {
+	t.Helper()
+	done, found := s.compare(t, account, u.Report())
+	for _, f := range found {
+		if !slices.Contains(but, f.Fault) {
+			t.Errorf("%s and we differ: %s", account, f)
+		}
+	}
+	return done
+}
+
+// compare compares a report of all times with our books.
+func (s *service) compare(t *testing.T, account, report string) (app.Compared, []reconcile.Finding) {
+	t.Helper()
+	var found []reconcile.Finding
+	done, err := s.App.Reconcile(ctx, app.Comparison{
+		Account: account, Reports: []app.Report{{Name: account + ".csv", Reader: strings.NewReader(report)}}, Format: reconcile.Generic(),
+		From: time.Unix(1, 0), To: s.clock.now().Add(time.Hour), Tell: func(f reconcile.Finding) { found = append(found, f) },
+	})
+	must(t, err)
+	if done.Count != len(found) {
+		t.Errorf("%d differences were told of, and %d are kept", len(found), done.Count)
+	}
+	return done, found
+}
+
+// faultsOf are the findings' names, in order.
+func faultsOf(found []reconcile.Finding) string {
+	var names []string
+	for _, f := range found {
+		names = append(names, string(f.Fault))
+	}
+	slices.Sort(names)
+	return strings.Join(names, " ")
+}
+
+// A payment that two providers were paid for is told of at both, until the operator
+// has given one of them back.
+func TestPaymentThatWasPaidTwiceIsFoundAtBothProviders(t *testing.T) {
+	plainly(t, func(t *testing.T, s *service) {
+		first, second := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
+		first.Next("soft")
+		second.Next("paid")
+		s.account(t, "first", first, func(n *app.NewAccount) { n.Priority = 1 })
+		s.account(t, "second", second)
+		live := s.shop(t).live()
+		id := live.post(t, "/payments", live.pix(t)).want(t, http.StatusCreated).text(t, "transactionId")
+		s.reconciled(t, "first", first)
+		s.reconciled(t, "second", second)
+
+		// The first one's shopper pays after all, and nobody tells us.
+		first.Notify(strings.TrimPrefix(id, "TXN-")+"-1", "paid", "")
+		if _, found := s.compare(t, "first", first.Report()); faultsOf(found) != "charged_twice" || found[0].Payment != id || found[0].Merchant != live.Merchant.ID {
+			t.Errorf("before we were told, found %v", found)
+		}
+		if got := live.warnings(t); !strings.Contains(got, "provider_drift") {
+			t.Errorf("the merchant is warned of %q", got)
+		}
+		s.told(t, first, id, 1, "paid", "first-hush").is(t, http.StatusOK, `{"ok":true}`)
+		for account, u := range map[string]*providertest.Upstream{"first": first, "second": second} {
+			if done := s.reconciled(t, account, u, reconcile.ChargedTwice); done.Count != 1 {
+				t.Errorf("at %s, %d differences", account, done.Count)
+			}
+		}
+		claims, err := s.App.AnyClaims(ctx, pay.ClaimPending, pay.Inquiry, 10)
+		must(t, err)
+		if len(claims) != 1 {
+			t.Fatalf("want one inquiry, got %v", claims)
+		}
+		_, err = s.App.RuleClaim(ctx, claims[0].ID, pay.Approve, "paid twice")
+		must(t, err)
+		s.sweep(t, "the second charge is given back", func() bool {
+			c, err := s.App.AnyClaim(ctx, claims[0].ID)
+			must(t, err)
+			return c.Status == pay.ClaimApproved
+		})
+		if done := s.reconciled(t, "first", first); done.Charges != 1 || done.Refunds != 1 {
+			t.Errorf("%d charges and %d refunds agree at the first", done.Charges, done.Refunds)
+		}
+		s.reconciled(t, "second", second)
+		if got := live.warnings(t); strings.Contains(got, "provider_drift") {
+			t.Errorf("the books agree, and the merchant is warned of %q", got)
+		}
+	})
+}
+
+// Each way in which a provider's report may differ is found on both engines, and its
+// merchant is warned until a comparison of the same time finds no difference.
+func TestReconciliationFindsWhatDiffers(t *testing.T) {
+	plainly(t, func(t *testing.T, s *service) {
+		u := providertest.NewUpstream(t, "key-1")
+		u.Next("paid")
+		s.account(t, "bank", u)
+		live, other := s.shop(t).live(), s.shop(t).live()
+		paid := live.post(t, "/payments", live.pix(t)).want(t, http.StatusCreated).text(t, "transactionId")
+		back := live.post(t, "/payments", live.pix(t)).want(t, http.StatusCreated).text(t, "transactionId")
+		other.post(t, "/payments", live.pix(t)).want(t, http.StatusCreated)
+		live.post(t, "/payments/"+back+"/refund", `{"amount":14}`).want(t, http.StatusOK)
+		u.Next("open")
+		open := live.create(t, live.pix(t))
+		report := u.Report()
+		reference := strings.TrimPrefix(paid, "TXN-") + "-1"
+		line, refund := "", ""
+		for _, l := range strings.Split(report, "\n") {
+			if strings.HasPrefix(l, reference) {
+				line = l + "\n"
+			}
+			if strings.Contains(l, ",refund,") {
+				refund = l + "\n"
+			}
+		}
+		alter := func(of, old, fresh string) string {
+			return strings.Replace(report, of, strings.Replace(of, old, fresh, 1), 1)
+		}
+		for name, c := range map[string]struct{ report, want string }{
+			"a charge less":          {strings.Replace(report, line, "", 1), "missing_there"},
+			"a refund less":          {strings.Replace(report, refund, "", 1), "refund_missing_there"},
+			"a charge more":          {report + "ORDER-1,up-1,charge,5,BRL\n", "missing_here"},
+			"a charge we think open": {report + strings.TrimPrefix(open, "TXN-") + "-1,up-2,charge,54,BRL\n", "missing_here"},
+			"a refund more":          {report + "ORDER-1,up-1,refund,5,BRL\n", "refund_missing_here"},
+			"a refund of the charge": {report + reference + ",up-3,refund,5,BRL\n", "refund_missing_here"},
+			"a charge twice":         {report + line, "charged_twice"},
+			"a refund twice":         {report + refund, "refunded_twice"},
+			"an amount":              {alter(line, ",54,", ",54.01,"), "amount"},
+			"a refund's amount":      {alter(refund, ",14,", ",15,"), "refund_amount"},
+			"a currency":             {alter(line, ",BRL", ",MXN"), "currency"},
+			"a chargeback":           {report + reference + ",up-3,chargeback,54,BRL\n", "chargeback_missing_here"},
+			"a line that is none":    {report + reference + ",up-3,charge,five,BRL\n", "unreadable"},
+			"no references of ours":  {alter(line, reference+",", ","), ""},
+		} {
+			done, found := s.compare(t, "bank", c.report)
+			if faultsOf(found) != c.want {
+				t.Errorf("%s: found %v, want %s", name, found, c.want)
+			}
+			alien := name == "a charge more" || name == "a refund more" || name == "a line that is none" // nobody's
+			if drifts := strings.Contains(live.warnings(t), "provider_drift"); drifts != (c.want != "" && !alien) {
+				t.Errorf("%s: the merchant is warned: %t of %+v", name, drifts, done.Totals.Merchants)
+			}
+			if got := other.warnings(t); got != "" {
+				t.Errorf("%s: another merchant is warned of %s", name, got)
+			}
+			s.reconciled(t, "bank", u)
+			if got := live.warnings(t); got != "" {
+				t.Errorf("%s: afterwards the merchant is warned of %s", name, got)
+			}
+		}
+		list, err := s.App.Reconciliations(ctx, "bank", 100)
+		must(t, err)
+		if len(list) != 28 || list[0].Count != 0 || list[0].Lines != 4 || list[0].Reports[0] != "bank.csv" {
+			t.Errorf("%d comparisons are kept, the last one is %+v", len(list), list[0])
+		}
+	})
+}

@@ -1,0 +1,81 @@
+package pay
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+)
+
+// ReconciliationPrefix begins the id of a comparison with a provider's report.
+const ReconciliationPrefix = "rec_"
+
+// Reconciliation is what came of comparing a provider account's own report with
+// our books. It is kept for good.
+type Reconciliation struct {
+	ID      string // rec_…, ordered by time
+	Account string
+	Live    bool
+	// Our payments from From on and before To had to be in the report.
+	From time.Time
+	To   time.Time
+	By   string // the operator's user and host
+	At   time.Time
+	// Reports are the names of the files.
+	Reports  []string
+	Lines    int
+	Charges  int // that agree
+	Refunds  int
+	Charged  map[money.Currency]int64 // minor units
+	Refunded map[money.Currency]int64
+	Findings map[string]int // by what they are
+	Count    int            // of all findings
+}
+
+// Drift is how far a merchant's books were from a provider's when they were
+// compared. It is open until a later comparison covers its period.
+type Drift struct {
+	ID             string // of the comparison, and the merchant
+	Version        int64
+	Reconciliation string
+	Account        string
+	Merchant       string
+	Live           bool
+	From           time.Time
+	To             time.Time
+	Findings       int
+	USD            int64 // cents
+	Since          time.Time
+	ClosedBy       string // the comparison that took its place, "" while it is open
+	ClosedAt       time.Time
+}
+
+// Conclude writes a comparison. found is what the differences of each merchant
+// are worth. It takes the place of earlier ones of the account whose period lies in
+// its own: what it does not find any more is mended.
+func (r Reconciliation) Conclude(open []Drift, found map[string]Drift) Change {
+	change := Change{Reconciliations: []Reconciliation{r}}
+	since := map[string]time.Time{}
+	for _, d := range open {
+		if d.Account != r.Account || d.From.Before(r.From) || d.To.After(r.To) {
+			continue
+		}
+		if first, known := since[d.Merchant]; !known || d.Since.Before(first) {
+			since[d.Merchant] = d.Since
+		}
+		d.Version++
+		d.ClosedBy, d.ClosedAt = r.ID, r.At
+		change.Drifts = append(change.Drifts, d)
+	}
+	for _, merchant := range slices.Sorted(maps.Keys(found)) {
+		d := found[merchant]
+		d.ID, d.Version, d.Reconciliation, d.Account, d.Merchant, d.Live = r.ID+"/"+merchant, 1, r.ID, r.Account, merchant, r.Live
+		d.From, d.To, d.Since = r.From, r.To, r.At
+		if first, known := since[merchant]; known {
+			d.Since = first
+		}
+		change.Drifts = append(change.Drifts, d)
+	}
+	return change
+}

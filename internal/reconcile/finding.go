@@ -1,0 +1,102 @@
+package reconcile
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/money"
+)
+
+// Fault names a difference between a report and our books.
+type Fault string
+
+// The differences.
+const (
+	// MissingHere: the provider has a charge that we do not know, or know as not
+	// paid. Money was taken and nothing was sold.
+	MissingHere Fault = "missing_here"
+	// MissingThere: we say paid, and the report of that time has no such charge.
+	MissingThere Fault = "missing_there"
+	WrongAmount  Fault = "amount"
+	WrongMoney   Fault = "currency"
+	// ChargedTwice: two charges of one payment, or one that is listed twice.
+	ChargedTwice Fault = "charged_twice"
+	// RefundMissingHere: the shopper got money back of which we know nothing, or
+	// that we say was not given.
+	RefundMissingHere     Fault = "refund_missing_here"
+	RefundMissingThere    Fault = "refund_missing_there"
+	RefundAmount          Fault = "refund_amount"
+	RefundedTwice         Fault = "refunded_twice"
+	ChargebackMissingHere Fault = "chargeback_missing_here"
+	BadLine               Fault = "unreadable"
+)
+
+// Faults lists all differences, the gravest first.
+func Faults() []Fault {
+	return []Fault{ChargedTwice, MissingHere, MissingThere, WrongAmount, WrongMoney, RefundedTwice, RefundMissingHere,
+		RefundMissingThere, RefundAmount, ChargebackMissingHere, BadLine}
+}
+
+// Meaning says what a difference is, for people.
+func (f Fault) Meaning() string {
+	return map[Fault]string{
+		ChargedTwice:          "charged twice for one payment",
+		MissingHere:           "charged by the provider, not paid here",
+		MissingThere:          "paid here, not charged by the provider",
+		WrongAmount:           "charged another amount",
+		WrongMoney:            "charged in another currency",
+		RefundedTwice:         "given back twice",
+		RefundMissingHere:     "given back by the provider, not refunded here",
+		RefundMissingThere:    "refunded here, not given back by the provider",
+		RefundAmount:          "another amount given back",
+		ChargebackMissingHere: "charged back at the provider, not disputed here",
+		BadLine:               "lines that could not be read",
+	}[f]
+}
+
+// Finding is one difference.
+type Finding struct {
+	Fault       Fault
+	File        string
+	Line        int // 0: it is about what the report does not have
+	Merchant    string
+	Payment     string // TXN-…, "" where none is known
+	Claim       string // CLM-…, of a refund that is known
+	Reference   string // ours
+	ProviderRef string
+	Here, There money.Amount // without a currency: nothing
+	USD         int64        // cents that the difference is worth; 0 where that is not known
+	Note        string
+}
+
+// String is the finding as a line that a person can act on.
+func (f Finding) String() string {
+	var words []string
+	add := func(form string, value any) { words = append(words, fmt.Sprintf(form, value)) }
+	add("%s", f.Fault)
+	if f.Line > 0 {
+		add("%s", fmt.Sprintf("%s:%d", f.File, f.Line))
+	}
+	for _, id := range []string{f.Payment, f.Claim} {
+		if id != "" {
+			add("%s", id)
+		}
+	}
+	if f.Reference != "" {
+		add("reference %s", f.Reference)
+	}
+	if f.ProviderRef != "" {
+		add("provider's %s", f.ProviderRef)
+	}
+	if f.Here.Currency != "" {
+		add("here %s", f.Here)
+	}
+	if f.There.Currency != "" {
+		add("there %s", f.There)
+	}
+	text := strings.Join(words, "  ")
+	if f.Note != "" {
+		text += "  (" + f.Note + ")"
+	}
+	return text
+}

@@ -1,0 +1,439 @@
+package reconcile
+
+import (
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// Sale is a payment with all claims on it, as our books have it now.
+type Sale struct {
+	Payment pay.Payment
+	Claims  []pay.Claim
+}
+
+// Sales finds a sale by the payment's id, or by that of one of its claims.
+type Sales map[string]*Sale
+
+// Booking is money that our books say moved: a capture, or where Claim is set a
+// refund or money that came late.
+type Booking struct {
+	Payment string
+	Claim   string
+	Back    bool // it went back to the shopper
+	At      time.Time
+}
+
+// Matcher compares. First it is given every line of the report (Line), then the
+// end of the lines (Lines), then every booking of the period (Booked), then the end
+// (End). It calls Tell with each difference when it finds it.
+type Matcher struct {
+	Account string // provider account whose report it is
+	Owner   string // the merchant that the account is for; "" for all
+	From    time.Time
+	To      time.Time // our payments from From on and before To have to be in the report
+	// Shared says that others use the account too: a line whose reference is
+	// nothing of ours is counted and is no difference.
+	Shared bool
+	Tell   func(Finding)
+	// Cost is what the account's terms ask for a payment, in USD; false where
+	// nobody told.
+	Cost func(pay.Payment) (money.Amount, bool)
+
+	Totals Totals
+	seen   map[string]place // by our reference
+	twice  map[string]bool  // payments that were told of as charged twice
+	// Lines that our references do not explain wait for the provider's own.
+	waiting []Line
+	byRef   map[string][]int
+	// Refunds of a charge that is known, of none of the amounts that were asked.
+	unequal []refundLine
+}
+
+type place struct {
+	file string
+	line int
+}
+
+func (p place) String() string { return fmt.Sprintf("%s:%d", p.file, p.line) }
+
+type refundLine struct {
+	line  Line
+	sale  *Sale
+	taker pay.Attempt
+}
+
+// Names are the ids that a line may be about: payments' and claims'.
+func (l Line) Names() (payments, claims []string) {
+	for _, ref := range []string{l.Reference, l.RefundReference} {
+		if id, _, ok := pay.ParseReference(ref); ok {
+			payments = append(payments, id)
+		}
+		if id, _, ok := pay.ParseRefundReference(ref); ok {
+			claims = append(claims, id)
+		}
+	}
+	return payments, claims
+}
+
+// Line takes the next line of the report, with the sales that it names.
+func (m *Matcher) Line(l Line, sales Sales) {
+	if m.seen == nil {
+		m.seen, m.twice, m.byRef = map[string]place{}, map[string]bool{}, map[string][]int{}
+	}
+	m.Totals.line(l)
+	if l.Kind == Other || m.byOurs(l, sales) {
+		return
+	}
+	m.waiting = append(m.waiting, l)
+	for _, ref := range []string{l.ProviderRef, l.RefundProviderRef} {
+		if ref != "" {
+			m.byRef[ref] = append(m.byRef[ref], len(m.waiting)-1)
+		}
+	}
+}
+
+// Bad takes a line that could not be read.
+func (m *Matcher) Bad(file string, u *Unreadable) {
+	m.Totals.Lines++
+	m.tell(Finding{Fault: BadLine, File: file, Line: u.Number, Note: u.Why})
+}
+
+// byOurs matches a line by our references, and reports whether it could.
+func (m *Matcher) byOurs(l Line, sales Sales) bool {
+	for _, ref := range []string{l.RefundReference, l.Reference} {
+		if id, round, ok := pay.ParseRefundReference(ref); ok && l.Kind == Refund {
+			if sale := sales[id]; sale != nil {
+				m.refund(l, sale, id, round)
+				return true
+			}
+		}
+		id, order, ok := pay.ParseReference(ref)
+		sale := sales[id]
+		if !ok || sale == nil {
+			continue
+		}
+		if order <= len(sale.Payment.Attempts) {
+			m.of(l, sale, sale.Payment.Attempts[order-1])
+			return true
+		}
+		if l.Kind == Charge {
+			m.tell(m.about(l, sale, Finding{Fault: MissingHere, USD: sale.Payment.Amount.Minor, Note: fmt.Sprintf("the payment has no attempt %d", order)}))
+			return true
+		}
+	}
+	return false
+}
+
+// of matches a line about a charge that is known.
+func (m *Matcher) of(l Line, sale *Sale, taker pay.Attempt) {
+	switch l.Kind {
+	case Charge:
+		m.charge(l, sale, taker)
+	case Refund:
+		m.refundOf(l, sale, taker)
+	case Chargeback:
+		m.Totals.Chargebacks++
+		if !sale.Payment.Disputed {
+			m.tell(m.about(l, sale, Finding{Fault: ChargebackMissingHere, USD: sale.Payment.Amount.Minor, Note: "no dispute was told of"}))
+		}
+	}
+}
+
+func (m *Matcher) charge(l Line, sale *Sale, taker pay.Attempt) {
+	p := sale.Payment
+	reference := p.Reference(taker.Order)
+	told := Finding{Reference: reference, Here: p.Local, There: l.Amount, USD: p.Amount.Minor}
+	before, again := m.seen[reference]
+	if again {
+		told.Fault, told.Note = ChargedTwice, fmt.Sprintf("the charge is in %s too", before)
+		m.tell(m.about(l, sale, told))
+		return
+	}
+	m.seen[reference] = place{l.File, l.Number}
+	if note := m.twin(sale, taker); note != "" && !m.twice[p.ID] {
+		m.twice[p.ID] = true
+		told.Fault, told.Note = ChargedTwice, note
+		m.tell(m.about(l, sale, told))
+		return
+	}
+	switch {
+	case taker.Provider != m.Account:
+		told.Fault, told.Note = MissingHere, "this attempt went to the account "+taker.Provider
+	case !sale.took(taker):
+		told.Fault, told.Here = MissingHere, money.Amount{}
+		told.Note = fmt.Sprintf("the attempt is %s and the payment %s here", taker.Status, p.Status)
+	case l.Amount.Currency != p.Local.Currency:
+		told.Fault = WrongMoney
+	case l.Amount != p.Local:
+		told.Fault, told.USD = WrongAmount, worth(p, l.Amount.Sub(p.Local))
+	default:
+		m.Totals.charge(l, p, m.Cost)
+		return
+	}
+	m.tell(m.about(l, sale, told))
+}
+
+// worth is what an amount of a payment's currency is in US cents.
+func worth(p pay.Payment, difference money.Amount) int64 {
+	usd, err := p.Rate.ConvertBack(positive(difference), money.USD, money.Up)
+	if err != nil { // above all that we hold: the payment's own worth stands for it
+		return p.Amount.Minor
+	}
+	return usd.Minor
+}
+
+// twin says which other charge of the payment took money too, "" where none did
+// or what it took has been dealt with.
+func (m *Matcher) twin(sale *Sale, taker pay.Attempt) string {
+	p := sale.Payment
+	for _, a := range p.Attempts {
+		if a.Order == taker.Order {
+			continue
+		}
+		at, listed := m.seen[p.Reference(a.Order)]
+		switch {
+		case sale.settled(a) || sale.settled(taker):
+		case listed:
+			return fmt.Sprintf("attempt %d is charged too, in %s", a.Order, at)
+		case sale.took(a):
+			return fmt.Sprintf("attempt %d at %s is charged too", a.Order, a.Provider)
+		}
+	}
+	return ""
+}
+
+// took reports whether our books have money of an attempt.
+func (s *Sale) took(a pay.Attempt) bool {
+	if a.Status == pay.Approved {
+		return true
+	}
+	first, ok := s.Payment.Taker(pay.Claim{}) // of the capture
+	return ok && !s.Payment.Times.Completed.IsZero() && first.Order == a.Order
+}
+
+// settled reports whether late money of an attempt was given back, or taken as
+// the merchant's, by somebody's decision.
+func (s *Sale) settled(a pay.Attempt) bool {
+	for _, c := range s.Claims {
+		if c.Kind == pay.Inquiry && c.Attempt == a.Order && c.Status.Terminal() {
+			return true
+		}
+	}
+	return false
+}
+
+// asked lists the refunds of a charge that the provider was told to make.
+func (s *Sale) asked(taker pay.Attempt) []pay.Claim {
+	var list []pay.Claim
+	for _, c := range s.Claims {
+		from, ok := s.Payment.Taker(c)
+		if c.Call.Round > 0 && ok && from.Order == taker.Order {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// refund matches a line about a refund under its own reference.
+func (m *Matcher) refund(l Line, sale *Sale, claim string, round int) {
+	for _, c := range sale.Claims {
+		if c.ID != claim {
+			continue
+		}
+		taker, ok := sale.Payment.Taker(c)
+		told := Finding{Claim: c.ID, Reference: c.Reference(), There: l.Amount, USD: c.USD}
+		switch {
+		case !ok || taker.Provider != m.Account:
+			told.Fault, told.Note = RefundMissingHere, "it is a refund of the account "+taker.Provider
+		case round != c.Call.Round:
+			told.Fault, told.Note = RefundMissingHere, fmt.Sprintf("the provider had refused try %d, and was asked anew", round)
+		default:
+			m.pair(l, sale, c)
+			return
+		}
+		m.tell(m.about(l, sale, told))
+	}
+}
+
+// refundOf matches a line about a refund that names the charge.
+func (m *Matcher) refundOf(l Line, sale *Sale, taker pay.Attempt) {
+	list := sale.asked(taker)
+	for _, c := range list {
+		if c.Call.Ref != "" && c.Call.Ref == l.RefundProviderRef {
+			m.pair(l, sale, c)
+			return
+		}
+	}
+	// Of two of one amount, one that the shopper has comes before one under way.
+	for _, paid := range []bool{true, false} {
+		for _, c := range list {
+			if _, taken := m.seen[c.Reference()]; !taken && c.Local == l.Amount && c.Status.Pays() == paid {
+				m.pair(l, sale, c)
+				return
+			}
+		}
+	}
+	m.unequal = append(m.unequal, refundLine{l, sale, taker})
+}
+
+// pair compares a line with the refund that it is of.
+func (m *Matcher) pair(l Line, sale *Sale, c pay.Claim) {
+	told := Finding{Claim: c.ID, Reference: c.Reference(), Here: c.Local, There: l.Amount, USD: c.USD}
+	before, again := m.seen[c.Reference()]
+	m.seen[c.Reference()] = place{l.File, l.Number}
+	switch {
+	case again:
+		told.Fault, told.Note = RefundedTwice, fmt.Sprintf("the refund is in %s too", before)
+	case c.Status.Terminal() && !c.Status.Pays():
+		told.Fault, told.Here, told.Note = RefundMissingHere, money.Amount{}, "the refund is "+string(c.Status)+" here"
+	case l.Amount.Currency != c.Local.Currency:
+		told.Fault, told.Note = RefundAmount, "in another currency"
+	case l.Amount != c.Local:
+		told.Fault, told.USD = RefundAmount, worth(sale.Payment, l.Amount.Sub(c.Local))
+	default:
+		m.Totals.refund(l)
+		return
+	}
+	m.tell(m.about(l, sale, told))
+}
+
+// Lines ends the report: refunds of no amount that was asked for are told of, as
+// another amount where a refund of the charge has no line, as unknown elsewhere. It
+// says whether lines wait for the provider's references, which bookings around the
+// period may explain.
+func (m *Matcher) Lines() (waiting bool) {
+	for _, u := range m.unequal {
+		m.odd(u)
+	}
+	m.unequal = nil
+	return len(m.waiting) > 0
+}
+
+func (m *Matcher) odd(u refundLine) {
+	for _, c := range u.sale.asked(u.taker) {
+		if _, taken := m.seen[c.Reference()]; !taken && !(c.Status.Terminal() && !c.Status.Pays()) {
+			m.pair(u.line, u.sale, c)
+			return
+		}
+	}
+	m.tell(m.about(u.line, u.sale, Finding{Fault: RefundMissingHere, Reference: u.sale.Payment.Reference(u.taker.Order), There: u.line.Amount,
+		USD:  min(worth(u.sale.Payment, money.New(u.line.Amount.Minor, u.sale.Payment.Local.Currency)), u.sale.Payment.Amount.Minor),
+		Note: "no such refund was asked for"}))
+}
+
+// Booked takes a booking with its sale.
+func (m *Matcher) Booked(b Booking, sale *Sale) {
+	m.byTheirs(sale)
+	p := sale.Payment
+	var claim pay.Claim
+	for _, c := range sale.Claims {
+		if c.ID == b.Claim {
+			claim = c
+		}
+	}
+	taker, ok := p.Taker(claim)
+	inside := !b.At.Before(m.From) && b.At.Before(m.To)
+	if !ok || taker.Provider != m.Account || !inside {
+		return
+	}
+	told := Finding{Fault: MissingThere, Reference: p.Reference(taker.Order), ProviderRef: taker.ProviderRef, Here: p.Local, USD: p.Amount.Minor}
+	if b.Back {
+		told = Finding{Fault: RefundMissingThere, Claim: claim.ID, Reference: claim.Reference(), ProviderRef: claim.Call.Ref, Here: claim.Local, USD: claim.USD}
+		if claim.Call.Round == 0 { // nobody was told to make it
+			return
+		}
+	}
+	if _, listed := m.seen[told.Reference]; listed {
+		return
+	}
+	told.Merchant, told.Payment = p.Merchant, p.ID
+	told.Note = "of " + b.At.Format("2006-01-02 15:04:05")
+	m.tell(told)
+}
+
+// byTheirs matches the lines that wait and name a charge or a refund of the sale
+// by the provider's references.
+func (m *Matcher) byTheirs(sale *Sale) {
+	for _, taker := range sale.Payment.Attempts {
+		if taker.Provider != m.Account {
+			continue
+		}
+		for _, c := range sale.asked(taker) {
+			for _, i := range m.byRef[c.Call.Ref] {
+				if m.waiting[i].Kind == Refund {
+					m.pair(m.take(i), sale, c)
+				}
+			}
+		}
+		for _, i := range m.byRef[taker.ProviderRef] {
+			if m.waiting[i].Kind != "" {
+				m.of(m.take(i), sale, taker)
+			}
+		}
+	}
+	for _, u := range m.unequal {
+		m.odd(u)
+	}
+	m.unequal = nil
+}
+
+// take removes a line from those that wait.
+func (m *Matcher) take(i int) Line {
+	l := m.waiting[i]
+	m.waiting[i] = Line{}
+	return l
+}
+
+// ours is what our references look like.
+var ours = regexp.MustCompile(`^[0-9A-HJKMNP-TV-Z]{26}-[0-9]{1,3}$`)
+
+// End tells of the lines that nothing explains.
+func (m *Matcher) End() {
+	for _, l := range m.waiting {
+		fault := map[Kind]Fault{Charge: MissingHere, Refund: RefundMissingHere, Chargeback: ChargebackMissingHere}[l.Kind]
+		if fault == "" {
+			continue // it was explained
+		}
+		reference := l.Reference
+		if l.Kind == Refund && l.RefundReference != "" {
+			reference = l.RefundReference
+		}
+		if m.Shared && !ours.MatchString(l.Reference) && !ours.MatchString(l.RefundReference) {
+			m.Totals.Foreign++
+			continue
+		}
+		told := Finding{Fault: fault, File: l.File, Line: l.Number, Merchant: m.Owner, Reference: reference, ProviderRef: l.ProviderRef, There: l.Amount,
+			Note: "nothing is known of it here"}
+		if l.Amount.Currency == money.USD {
+			told.USD = l.Amount.Minor
+		}
+		m.tell(told)
+	}
+	m.waiting = nil
+}
+
+// about fills in where a finding stands and whose it is.
+func (m *Matcher) about(l Line, sale *Sale, f Finding) Finding {
+	f.File, f.Line, f.Payment, f.Merchant = l.File, l.Number, sale.Payment.ID, sale.Payment.Merchant
+	if f.There.Currency == "" {
+		f.There = l.Amount
+	}
+	if f.Reference == "" {
+		f.Reference = l.Reference
+	}
+	if f.ProviderRef = l.RefundProviderRef; l.Kind != Refund || f.ProviderRef == "" {
+		f.ProviderRef = l.ProviderRef
+	}
+	return f
+}
+
+func (m *Matcher) tell(f Finding) {
+	m.Totals.found(f)
+	if m.Tell != nil {
+		m.Tell(f)
+	}
+}

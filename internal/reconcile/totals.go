@@ -1,0 +1,128 @@
+package reconcile
+
+import (
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// Totals are what a comparison comes to.
+type Totals struct {
+	Lines       int // of the report, without its header
+	Charges     int // that agree
+	Charged     Sums
+	Refunds     int // that agree
+	Refunded    Sums
+	Chargebacks int
+	Others      map[string]int // lines of no charge, by what the report calls them
+	Foreign     int            // lines of others that use the account too
+	Found       map[Fault]int
+	Merchants   map[string]Drift // what the differences are worth, by merchant
+	// Fees of the charges that agree: all that are told, and of those whose price
+	// we know, what is told beside what the account's terms ask.
+	Fees     Sums
+	Unpriced int // lines whose fee is no amount of its currency, and is left out
+	Told     Sums
+	Expected Sums
+	First    time.Time // of the dates of charges and refunds
+	Last     time.Time // a whole day counts to its end
+}
+
+// Drift is how far the books of a merchant are from a provider's.
+type Drift struct {
+	Count int
+	USD   int64 // cents
+}
+
+// Clean reports whether the report and the books agree.
+func (t Totals) Clean() bool { return len(t.Found) == 0 }
+
+// Differences counts the findings.
+func (t Totals) Differences() (n int) {
+	for _, found := range t.Found {
+		n += found
+	}
+	return n
+}
+
+func (t *Totals) line(l Line) {
+	t.Lines++
+	if l.Kind == Other {
+		if t.Others == nil {
+			t.Others = map[string]int{}
+		}
+		word := l.Word
+		if _, known := t.Others[word]; !known && len(t.Others) >= maxWords {
+			word = "others"
+		}
+		t.Others[word]++
+	}
+	if l.Date.IsZero() {
+		return
+	}
+	if t.First.IsZero() || l.Date.Before(t.First) {
+		t.First = l.Date
+	}
+	end := l.Date
+	if l.Day {
+		end = end.Add(24*time.Hour - time.Microsecond)
+	}
+	if end.After(t.Last) {
+		t.Last = end
+	}
+}
+
+// maxWords is how many names of other lines are told apart.
+const maxWords = 50
+
+func (t *Totals) charge(l Line, p pay.Payment, cost func(pay.Payment) (money.Amount, bool)) {
+	t.Charges++
+	plus(&t.Charged, l.Amount)
+	if l.Unpriced {
+		t.Unpriced++
+	}
+	if l.Fee.Currency == "" {
+		return
+	}
+	plus(&t.Fees, l.Fee)
+	if cost == nil {
+		return
+	}
+	usd, known := cost(p)
+	if !known {
+		return
+	}
+	expected := usd
+	if l.Fee.Currency != money.USD {
+		var err error
+		if expected, err = p.Rate.Convert(usd, p.Local.Currency, money.HalfEven); err != nil || l.Fee.Currency != p.Local.Currency {
+			return // a fee in a third currency: we have no rate for it
+		}
+	}
+	plus(&t.Told, l.Fee)
+	plus(&t.Expected, expected)
+}
+
+func (t *Totals) refund(l Line) {
+	t.Refunds++
+	plus(&t.Refunded, l.Amount)
+}
+
+func plus(s *Sums, a money.Amount) {
+	if *s == nil {
+		*s = Sums{}
+	}
+	s.add(a)
+}
+
+func (t *Totals) found(f Finding) {
+	if t.Found == nil {
+		t.Found, t.Merchants = map[Fault]int{}, map[string]Drift{}
+	}
+	t.Found[f.Fault]++
+	if f.Merchant != "" && f.Fault != BadLine {
+		d := t.Merchants[f.Merchant]
+		t.Merchants[f.Merchant] = Drift{d.Count + 1, d.USD + f.USD}
+	}
+}

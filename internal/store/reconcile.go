@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+const (
+	// Who has money moved by providers, from behind a merchant.
+	selectBooked = `SELECT merchant FROM balances WHERE live = $1 AND merchant > $2 ORDER BY merchant LIMIT $3`
+
+	// The index of a merchant's transfers by kind and time is walked: what was paid in
+	// a period is found by when it was paid, however long before it was asked for.
+	selectBookings = `
+SELECT t.id, t.payment, t.claim, t.at FROM transfers AS t
+WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND t.at < $5 AND (t.at > $4 OR t.id > $6)
+ORDER BY t.at, t.id LIMIT $7`
+
+	selectClaimPayments = `SELECT c.id, c.payment FROM {rows: id TEXT} AS r JOIN claims AS c ON c.id = r.id`
+	selectClaimsOf      = `SELECT ` + claimsPrefixed + ` FROM {rows: id TEXT} AS r JOIN claims AS c ON c.payment = r.id ORDER BY c.id`
+)
+
+const claimsPrefixed = `c.id, c.merchant, c.shop, c.live, c.version, c.kind, c.status, c.payment, c.amount_local, c.currency_local, c.amount,
+  c.frozen, c.due_at, c.created_at, c.updated_at, c.doc`
+
+// paymentsByID is one statement a table: a merchant's payment is in one of them.
+var paymentsByID = func() (list []string) {
+	for _, table := range []string{"payments", "processing"} {
+		list = append(list, `SELECT p.id, p.merchant, p.shop, p.live, p.version, p.status, p.amount, p.amount_local, p.currency_local, p.rate, p.rail,
+  p.method, p.country, p.order_id, p.refunded, p.sequence, p.due_at, p.created_at, p.updated_at, p.doc
+FROM {rows: id TEXT} AS r JOIN `+table+` AS p ON p.id = r.id`)
+	}
+	return list
+}()
+
+var idColumns = parseColumns("id TEXT")
+
+func (s *Store) ids(list []string) []any {
+	r := newRows(s.db.dialect(), idColumns, len(list))
+	for _, id := range list {
+		r.text(id).next()
+	}
+	return r.args()
+}
+
+// PaymentsByID reads payments of any tenant; those that do not exist are left
+// out. It is for the operator.
+func (s *Store) PaymentsByID(ctx context.Context, ids []string) (list []pay.Payment, err error) {
+	for _, text := range paymentsByID {
+		found, err := many(ctx, s, text, scanPayment, s.ids(ids)...)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, found...)
+	}
+	return list, nil
+}
+
+// ClaimsOf reads all claims on payments of any tenant, for the operator.
+func (s *Store) ClaimsOf(ctx context.Context, payments []string) ([]pay.Claim, error) {
+	return many(ctx, s, selectClaimsOf, scanClaim, s.ids(payments)...)
+}
+
+// ClaimPayments says which payments claims are on; claims that do not exist are
+// left out.
+func (s *Store) ClaimPayments(ctx context.Context, claims []string) (map[string]string, error) {
+	found := map[string]string{}
+	err := s.query(ctx, selectClaimPayments, s.ids(claims), func(r row) error {
+		var claim, payment string
+		err := r.Scan(&claim, &payment)
+		found[claim] = payment
+		return err
+	})
+	return found, err
+}
+
+// Booked lists merchants that have books in an environment, by id, from behind
+// one.
+func (s *Store) Booked(ctx context.Context, live bool, after string, limit int) ([]string, error) {
+	return many(ctx, s, selectBooked, func(r row) (id string, err error) { return id, r.Scan(&id) }, live, after, limit)
+}
+
+// Booking is a transfer, as far as it says which payment money moved for.
+type Booking struct {
+	ID      string
+	Payment string
+	Claim   string // "" for a capture
+	At      time.Time
+}
+
+// Bookings lists a merchant's transfers of a kind from a time on and before
+// another, in order of time; of that first time itself from behind a transfer.
+func (s *Store) Bookings(ctx context.Context, merchant string, live bool, kind ledger.Kind, from, to time.Time, after string, limit int) ([]Booking, error) {
+	return many(ctx, s, selectBookings, func(r row) (b Booking, err error) {
+		var at int64
+		err = r.Scan(&b.ID, &b.Payment, &b.Claim, &at)
+		b.At = fromMicros(at)
+		return b, err
+	}, merchant, live, string(kind), micros(from), micros(to), after, limit)
+}
+
+func reconcileQueries() []string {
+	return append([]string{
+		selectBooked, selectBookings, selectClaimPayments, selectClaimsOf,
+		reconciliationsTable.insert, driftsTable.insert, driftsTable.update, selectReconciliations, selectOpenDrifts, selectDrift,
+	}, paymentsByID...)
+}
