@@ -28,7 +28,7 @@ const (
 type layer struct{ may, because string }
 
 // layers is the direction of the architecture: money → ledger → pay → {store,
-// provider, webhook, vault} → view → app → {web, api, checkout} → daemon → cmd. A package
+// provider, webhook, vault} → view → app → {web, wire, api, checkout} → daemon → cmd. A package
 // may not know what is to the right of it. Change a line only with the design.
 var layers = map[string]layer{
 	"internal/money":                 {"", "amounts are the ground that everything stands on"},
@@ -44,6 +44,7 @@ var layers = map[string]layer{
 	"internal/seal":                  {"", "a seal is made of names and values, whatever they mean"},
 	"internal/limit":                 {"", "buckets know no merchants and no HTTP"},
 	"internal/web":                   {"", "HTTP plumbing knows nothing of payments"},
+	"internal/wire":                  {"money pay view web", "an error is told alike by every API, whatever its endpoints are"},
 	"internal/routing":               {"money pay", "an order is decided with values alone, so that it can be made again and explained"},
 	"internal/provider":              {"money pay", "a provider answers in the core's words and never sees the database"},
 	"internal/provider/dlocal":       {"money pay provider", "an adapter speaks to one provider and knows no other"},
@@ -63,7 +64,7 @@ var layers = map[string]layer{
 	"internal/payout":                {"money pay", "a payout provider answers in the core's words and never sees the database"},
 	"internal/payout/simulated":      {"money pay payout", "a simulated payout provider knows no more than a real one"},
 	"internal/app":                   {"money ledger pay geo fx id catalog vault destination seal payout provider provider/sandbox routing store webhook view work statement", "a use case knows nothing of HTTP or of how it is started"},
-	"internal/api":                   {"money ledger pay geo id limit destination store view app web statement", "the API calls use cases; it neither calls providers nor sends webhooks"},
+	"internal/api":                   {"money ledger pay geo id limit destination store view app web wire statement", "the API calls use cases; it neither calls providers nor sends webhooks"},
 	"internal/document":              {"", "a check digit depends on nothing but the number"},
 	"internal/checkout":              {"money pay geo document view app web", "a page shows what use cases return; it decides nothing"},
 	"internal/verify":                {"pay app", "the page shows a verification and hands it in; the use case decides"},
@@ -84,7 +85,7 @@ var dependencies = map[string]string{
 	"code.dny.dev/ssrf":                   "internal/webhook",
 	"codeberg.org/go-pdf/fpdf":            "internal/statement",
 	"github.com/alecthomas/kong":          "cmd/cascada",
-	"github.com/danielgtaylor/huma":       "internal/api internal/view",
+	"github.com/danielgtaylor/huma":       "internal/api internal/view internal/wire",
 	"github.com/golang-jwt/jwt":           "internal/app",
 	"github.com/jackc/pgx":                "internal/store internal/dbtest cmd/cascada",
 	"github.com/prometheus/client_golang": "internal/daemon",
