@@ -112,7 +112,7 @@ func (a *App) checkAccount(ctx context.Context, account pay.ProviderAccount, cre
 
 // auditAccount is the entry of an act on an account.
 func (a *App) auditAccount(act pay.Act, account pay.ProviderAccount, details map[string]string) []pay.AuditEntry {
-	return a.audit(a.self(), account.Scope(), act, account.ID, details)
+	return a.audit(a.Self(), account.Scope(), act, account.ID, details)
 }
 
 // terms tells an account's settings for the audit log, without its credentials.

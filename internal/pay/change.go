@@ -38,6 +38,7 @@ type Change struct {
 	Reserves      []Reserve
 	Documents     []Document // new ones only
 	Accounts      []ProviderAccount
+	Operators     []Operator
 }
 
 // Once is a key that guards a request against being run twice (gaps:

@@ -649,3 +649,15 @@ CREATE TABLE provider_accounts (
   updated_at BIGINT NOT NULL,
   doc TEXT NOT NULL
 );
+
+-- version 13
+-- Who may use the admin API. One who was removed keeps the row, without a token.
+CREATE TABLE operators (
+  id TEXT NOT NULL PRIMARY KEY, -- the name
+  version BIGINT NOT NULL,
+  hash TEXT NOT NULL, -- keyed hash of the token
+  preview TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  removed_at BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX operators_hash ON operators (hash) WHERE hash <> '';
