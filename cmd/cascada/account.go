@@ -193,7 +193,7 @@ func (c *providerAddCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 		return err
 	}
 	defer a.Close()
-	account, err := a.AddAccount(ctx, app.NewAccount{
+	account, err := a.AddAccount(ctx, a.Self(), app.NewAccount{
 		ID: c.ID, Adapter: c.Adapter, Live: c.Environment == pay.Production, Merchant: c.Merchant, BaseURL: terms.BaseURL, Credentials: credentials,
 		Rails: terms.Rails, Terms: terms.Terms, Priority: terms.Priority, Disabled: c.Disabled,
 	})
@@ -219,11 +219,7 @@ func (c *providerSetCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 		return err
 	}
 	defer a.Close()
-	_, err = a.EditAccount(ctx, c.Account, func(account pay.ProviderAccount) pay.ProviderAccount {
-		edited, _ := c.apply(account) // what can be wrong was told above
-		return edited
-	})
-	if err != nil {
+	if _, err := a.EditAccount(ctx, a.Self(), c.Account, c.apply); err != nil {
 		return err
 	}
 	return show(ctx, a, c.Account, c.JSON)
@@ -250,7 +246,7 @@ func (c *providerRotateCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 	if err != nil {
 		return err
 	}
-	if _, err := a.RotateAccount(ctx, c.Account, credentials); err != nil {
+	if _, err := a.RotateAccount(ctx, a.Self(), c.Account, credentials); err != nil {
 		return err
 	}
 	return show(ctx, a, c.Account, c.JSON)
@@ -302,7 +298,7 @@ func (c *providerApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters r
 	}
 	defer a.Close()
 	for _, n := range list {
-		done, err := a.ApplyAccount(ctx, n)
+		done, err := a.ApplyAccount(ctx, a.Self(), n)
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", c.File, n.ID, err)
 		}

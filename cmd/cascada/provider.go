@@ -269,7 +269,7 @@ func (c *providerEnableCmd) enable(ctx context.Context, log *slog.Logger, adapte
 		return err
 	}
 	defer a.Close()
-	if _, err := a.EnableAccount(ctx, c.Account, on); err != nil {
+	if _, err := a.EnableAccount(ctx, a.Self(), c.Account, on); err != nil {
 		return err
 	}
 	return show(ctx, a, c.Account, c.JSON)
@@ -293,7 +293,7 @@ func (c *providerRemoveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 		return err
 	}
 	defer a.Close()
-	if err := a.RemoveAccount(ctx, c.Account, c.Force); err != nil {
+	if _, err := a.RemoveAccount(ctx, a.Self(), c.Account, c.Force); err != nil {
 		return err
 	}
 	fmt.Printf("%s was removed; its credentials are gone, and its id is not used again\n", c.Account)
@@ -324,15 +324,14 @@ func (c *providerCheckCmd) Run(ctx context.Context, log *slog.Logger, adapters r
 	}
 	bad := 0
 	for _, id := range accounts {
-		switch err := a.ProveAccount(ctx, id); {
-		case err == nil:
-			fmt.Printf("%s: the credentials work\n", id)
-		case errors.Is(err, app.ErrUncheckable):
-			fmt.Printf("%s: %v\n", id, err)
-		default:
-			bad++
-			fmt.Printf("%s: %v\n", id, err)
+		proof, problem, err := a.ProveAccount(ctx, id)
+		if err != nil {
+			return err
 		}
+		if proof == app.ProofFails {
+			bad++
+		}
+		fmt.Printf("%s: %s\n", id, cmp.Or(problem, "the credentials work"))
 	}
 	if bad > 0 {
 		return fmt.Errorf("%d of %d accounts cannot be used", bad, len(accounts))
