@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -267,7 +268,7 @@ type declared struct {
 	Rails       []string          `json:"rails"`
 	Price       string            `json:"price"` // of every rail that has none of its own
 	Limits      []string          `json:"limits"`
-	Terms       []termsJSON       `json:"terms"`
+	Terms       []shape.Terms     `json:"terms"`
 	Priority    *int              `json:"priority"`
 	Disabled    bool              `json:"disabled"`
 	BaseURL     string            `json:"baseUrl"`
@@ -309,7 +310,7 @@ func (c *providerApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters r
 
 func (d declared) read(adapters registry) (app.NewAccount, error) {
 	f := termFlags{Rail: d.Rails, Priority: d.Priority, BaseURL: &d.BaseURL}
-	for _, t := range append([]termsJSON{{Price: d.Price, Limits: d.Limits}}, d.Terms...) {
+	for _, t := range append([]shape.Terms{{Price: d.Price, Limits: d.Limits}}, d.Terms...) {
 		if t.Price != "" {
 			f.Price = append(f.Price, t.Rail+"="+t.Price)
 		}

@@ -65,6 +65,7 @@ var layers = map[string]layer{
 	"internal/payout/simulated":      {"money pay payout", "a simulated payout provider knows no more than a real one"},
 	"internal/app":                   {"money ledger pay geo fx id catalog vault destination seal payout provider provider/sandbox routing store webhook view work statement", "a use case knows nothing of HTTP or of how it is started"},
 	"internal/api":                   {"money ledger pay geo id limit destination store view app web wire statement", "the API calls use cases; it neither calls providers nor sends webhooks"},
+	"internal/admin/shape":           {"pay provider routing app view", "what an operator is shown is made of what use cases return"},
 	"internal/document":              {"", "a check digit depends on nothing but the number"},
 	"internal/checkout":              {"money pay geo document view app web", "a page shows what use cases return; it decides nothing"},
 	"internal/verify":                {"pay app", "the page shows a verification and hands it in; the use case decides"},
@@ -76,7 +77,7 @@ var layers = map[string]layer{
 	"internal/arch":                  {"", "the rules look at the sources alone"},
 	"internal/e2e":                   {"", "the end-to-end tests are tests only"},
 	"internal/dbtest":                {"", "databases for tests know no schema"},
-	"cmd/cascada":                    {"money pay provider provider/adapters app daemon bench", "the commands parse flags and call use cases"},
+	"cmd/cascada":                    {"money pay provider provider/adapters app admin/shape daemon bench", "the commands parse flags and call use cases"},
 }
 
 // dependencies lists where each module that is not ours may be imported, so

@@ -192,12 +192,10 @@ func TestAccountWithOpenPaymentsIsNotRemoved(t *testing.T) {
 		if _, err := s.App.RemoveAccount(ctx, s.App.Self(), "bank", false); err == nil || !strings.Contains(err.Error(), "1 open payments") {
 			t.Errorf("an account with an open payment was removed: %v", err)
 		}
-		_, err := s.App.RemoveAccount(ctx, s.App.Self(), "bank-2", false)
-		must(t, err)
-		_, err = s.App.RemoveAccount(ctx, s.App.Self(), "bank", true)
-		must(t, err)
+		s.removes(t, "bank-2", false)
+		s.removes(t, "bank", true)
 		s.clock.advance(6 * time.Minute)
-		_, err = s.App.Sweep(ctx)
+		_, err := s.App.Sweep(ctx)
 		must(t, err)
 		if got := o.live().status(t, id); got != "pending" {
 			t.Errorf("the payment is %s, want pending: nobody knows how it ends", got)

@@ -209,3 +209,10 @@ func TestExplanationNamesEveryAccount(t *testing.T) {
 		}
 	})
 }
+
+// removes takes an account out of use for good.
+func (s *service) removes(t *testing.T, id string, force bool) {
+	t.Helper()
+	_, err := s.App.RemoveAccount(ctx, s.App.Self(), id, force)
+	must(t, err)
+}
