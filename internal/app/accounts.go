@@ -194,6 +194,9 @@ func (a *App) changeAccount(ctx context.Context, by pay.Actor, id string, act pa
 // Errors: store.ErrNotFound, invalid_request, conflict_state, edit's own.
 func (a *App) EditAccount(ctx context.Context, by pay.Actor, id string, edit func(pay.ProviderAccount) (pay.ProviderAccount, error)) (pay.ProviderAccount, error) {
 	return a.changeAccount(ctx, by, id, pay.ProviderChanged, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
+		if err := account.Present(); err != nil {
+			return account, pay.Change{}, nil, err
+		}
 		edited, err := edit(account)
 		if err != nil {
 			return account, pay.Change{}, nil, err
@@ -344,7 +347,7 @@ func (a *App) Accounts(ctx context.Context, all bool) ([]AccountStatus, error) {
 	var told []AccountStatus
 	for _, account := range list {
 		if account.Status != pay.AccountRemoved || all {
-			told = append(told, a.accountStatus(account))
+			told = append(told, a.StatusOf(account))
 		}
 	}
 	return told, nil
@@ -358,10 +361,11 @@ func (a *App) ProviderAccount(ctx context.Context, id string) (AccountStatus, er
 	if err != nil {
 		return AccountStatus{}, fmt.Errorf("provider account %s: %w", id, err)
 	}
-	return a.accountStatus(account), nil
+	return a.StatusOf(account), nil
 }
 
-func (a *App) accountStatus(account pay.ProviderAccount) AccountStatus {
+// StatusOf is an account for the operator.
+func (a *App) StatusOf(account pay.ProviderAccount) AccountStatus {
 	s := AccountStatus{ProviderAccount: account}
 	if account.Status == pay.AccountRemoved {
 		return s
