@@ -35,9 +35,9 @@ func TestExplanationOverHTTPTellsOfAFailover(t *testing.T) {
 				"passedOver":["small: takes BRL:1-20"],"startedAt":"<time>","durationMs":1500,"endedAt":"<time>"}]`
 		}
 		now := `"accountsNow":[
-			{"account":"bank-1","takes":true,"circuit":{"state":"closed","callsOfLate":1,"failedOfLate":1},"score":{"band":"10-50 USD","successRate":0.333,"payments":1}},
-			{"account":"bank-2","takes":true,"circuit":{"state":"closed","callsOfLate":1,"failedOfLate":0},"score":{"band":"10-50 USD","successRate":0.667,"payments":1}},
-			{"account":"small","takes":false,"reason":"does not take 54.00 BRL","circuit":{"state":"closed","callsOfLate":0,"failedOfLate":0}}]`
+			{"account":"bank-1","takes":true,"circuit":{"state":"closed","callsOfLate":1,"failedOfLate":1,"failedInARow":1},"score":{"band":"10-50 USD","successRate":0.333,"payments":1}},
+			{"account":"bank-2","takes":true,"circuit":{"state":"closed","callsOfLate":1,"failedOfLate":0,"failedInARow":0},"score":{"band":"10-50 USD","successRate":0.667,"payments":1}},
+			{"account":"small","takes":false,"reason":"does not take 54.00 BRL","circuit":{"state":"closed","callsOfLate":0,"failedOfLate":0,"failedInARow":0}}]`
 		op.get(t, "/payments/"+id+"/explanation").is(t, http.StatusOK, `{`+tried(`"outcome":"pending"`)+`,"status":"pending",`+now+`}`)
 
 		// The shopper pays a minute later: the call is told as it was.
@@ -52,9 +52,9 @@ func TestExplanationOverHTTPTellsOfAFailover(t *testing.T) {
 			live.create(t, order)
 		}
 		op.get(t, "/health").is(t, http.StatusOK, `{"node":"<text>","at":"<time>","rails":[
-			{"account":"bank-1","rail":"pix.BRA","circuit":{"state":"open","until":"<time>","callsOfLate":5.2,"failedOfLate":5.2},
-				"scores":[{"band":"10-50 USD","successRate":0.125,"payments":6}]},
-			{"account":"bank-2","rail":"pix.BRA","circuit":{"state":"closed","callsOfLate":5.3,"failedOfLate":0},
+			{"account":"bank-1","rail":"pix.BRA","circuit":{"state":"open","until":"<time>","callsOfLate":4.2,"failedOfLate":4.2,"failedInARow":5},
+				"scores":[{"band":"10-50 USD","successRate":0.143,"payments":5}]},
+			{"account":"bank-2","rail":"pix.BRA","circuit":{"state":"closed","callsOfLate":5.3,"failedOfLate":0,"failedInARow":0},
 				"scores":[{"band":"10-50 USD","successRate":0.875,"payments":6}]}]}`)
 		r = op.get(t, "/payments/"+live.create(t, order)+"/explanation").want(t, http.StatusOK)
 		if r.text(t, "attempts.0.account") != "bank-2" || !strings.Contains(r.text(t, "attempts.0.passedOver"), "bank-1: it failed too often of late") ||

@@ -77,6 +77,9 @@ func (c Circuit) Late(now time.Time) (failed, all float64) {
 	return decay(c.failed, now.Sub(c.at), halfLife), decay(c.all, now.Sub(c.at), halfLife)
 }
 
+// InARow is how many calls failed since one did not.
+func (c Circuit) InARow() int { return c.row }
+
 // Begin notes that a call begins. The trial of an open circuit keeps others out
 // while it lasts.
 func (c Circuit) Begin(now time.Time) Circuit {

@@ -120,8 +120,8 @@ func TestCircuitOpensRestsAndCloses(t *testing.T) {
 		t.Fatal("five failures in a row did not open the circuit")
 	}
 	stands(StateOpen)
-	if failed, all := c.Late(now); failed != 5 || all != 5 {
-		t.Errorf("%f of %f calls of late failed, want 5 of 5", failed, all)
+	if failed, all := c.Late(now); failed != 5 || all != 5 || c.InARow() != 5 {
+		t.Errorf("%f of %f calls of late failed, %d in a row, want 5 of 5", failed, all, c.InARow())
 	}
 	now = now.Add(shortest)
 	stands(StateTrial)

@@ -85,11 +85,12 @@ type Circuit struct {
 	Until  *view.Time    `json:"until,omitempty" doc:"Of an open one: when a payment is let through for trial"`
 	Calls  float64       `json:"callsOfLate" doc:"A call half a minute ago counts half"`
 	Failed float64       `json:"failedOfLate"`
+	InARow int           `json:"failedInARow" doc:"Calls that failed since one did not"`
 }
 
 func newCircuit(c routing.Circuit, now time.Time) Circuit {
 	failed, all := c.Late(now)
-	told := Circuit{State: c.State(now), Calls: rounded(all, 1), Failed: rounded(failed, 1)}
+	told := Circuit{State: c.State(now), Calls: rounded(all, 1), Failed: rounded(failed, 1), InARow: c.InARow()}
 	if until, open := c.Open(now); open {
 		told.Until = moment(until)
 	}
