@@ -28,7 +28,7 @@ const (
 type layer struct{ may, because string }
 
 // layers is the direction of the architecture: money → ledger → pay → {store,
-// provider, webhook, vault} → view → app → {web, wire, api, checkout} → daemon → cmd. A package
+// provider, webhook, vault} → view → app → {web, wire, api, admin, checkout} → daemon → cmd. A package
 // may not know what is to the right of it. Change a line only with the design.
 var layers = map[string]layer{
 	"internal/money":                 {"", "amounts are the ground that everything stands on"},
