@@ -27,7 +27,7 @@ test: tools lint spec ## install what tests need, lint, and run everything with 
 	$(GO) test $(RACE) -timeout 25m ./...
 
 .PHONY: spec
-spec: build ## lint the published OpenAPI document and compile a TypeScript client made from it
+spec: build ## lint the published OpenAPI documents and compile a TypeScript client made from it
 	./spec/check.sh
 
 .PHONY: race

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Proves that the published OpenAPI document is one that others' tools take:
-# Redocly's strict rules find nothing, and the TypeScript made from it compiles
-# with the program in example.ts. `make spec` calls it.
+# Proves that the published OpenAPI documents are ones that others' tools take:
+# Redocly's strict rules find nothing in that of merchants and that of operators,
+# and the TypeScript made from the first compiles with the program in example.ts.
+# `make spec` calls it.
 #
 # It needs Node.js: as root on Debian it installs it. Where Node.js is older
 # than the tools want, it takes a newer one from the npm registry for itself.
@@ -58,23 +59,25 @@ if ! node -e "$fit"; then
   fi
 fi
 
-# The document as a service publishes it.
+# The documents as a service publishes them.
 data=$(mktemp -d "${TMPDIR:-/tmp}/cascada-spec.XXXXXX")
 : >"$data/log"
-"$root/bin/cascada" serve --listen 127.0.0.1:0 --database "sqlite:$data/spec.db" >"$data/log" 2>&1 &
+"$root/bin/cascada" serve --listen 127.0.0.1:0 --admin 127.0.0.1:0 --database "sqlite:$data/spec.db" >"$data/log" 2>&1 &
 server=$!
 until url=$(sed -n 's/.*msg="cascada is ready" url=\([^ ]*\).*/\1/p' "$data/log") && [ -n "$url" ]; do
   kill -0 "$server" 2>/dev/null || die "the service ended: $(cat "$data/log")"
   sleep 0.05
 done
-"$node" -e 'fetch(process.argv[1]).then((r) => r.text()).then((t) => require("fs").writeFileSync(process.argv[2], t))' \
-  "$url/api/openapi.json" "$work/openapi.json"
+admin=$(sed -n 's/.*msg="the admin API is ready" url=\([^ ]*\).*/\1/p' "$data/log")
+save() { "$node" -e 'fetch(process.argv[1]).then((r) => r.text()).then((t) => require("fs").writeFileSync(process.argv[2], t))' "$1" "$work/$2"; }
+save "$url/api/openapi.json" openapi.json
+save "$admin/openapi.json" admin.json
 
 cp "$here/redocly.yaml" "$here/tsconfig.json" "$here/example.ts" "$work/"
 cd "$work"
 export REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true
 run() { "$node" "node_modules/$@"; }
-run @redocly/cli/bin/cli.js lint --config redocly.yaml openapi.json >lint.log 2>&1 || die "$(cat lint.log)"
+run @redocly/cli/bin/cli.js lint --config redocly.yaml openapi.json admin.json >lint.log 2>&1 || die "$(cat lint.log)"
 run openapi-typescript/bin/cli.js openapi.json -o cascada.d.ts >types.log 2>&1 || die "$(cat types.log)"
 run typescript/bin/tsc -p tsconfig.json || die 'example.ts does not compile with the types made from the document'
-echo "spec: the document passes Redocly's strict rules, and a TypeScript client made from it compiles"
+echo "spec: the documents pass Redocly's strict rules, and a TypeScript client made from the first compiles"

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -193,7 +194,7 @@ func (c *providerAddCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 		return err
 	}
 	defer a.Close()
-	account, err := a.AddAccount(ctx, app.NewAccount{
+	account, err := a.AddAccount(ctx, a.Self(), app.NewAccount{
 		ID: c.ID, Adapter: c.Adapter, Live: c.Environment == pay.Production, Merchant: c.Merchant, BaseURL: terms.BaseURL, Credentials: credentials,
 		Rails: terms.Rails, Terms: terms.Terms, Priority: terms.Priority, Disabled: c.Disabled,
 	})
@@ -219,11 +220,7 @@ func (c *providerSetCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 		return err
 	}
 	defer a.Close()
-	_, err = a.EditAccount(ctx, c.Account, func(account pay.ProviderAccount) pay.ProviderAccount {
-		edited, _ := c.apply(account) // what can be wrong was told above
-		return edited
-	})
-	if err != nil {
+	if _, err := a.EditAccount(ctx, a.Self(), c.Account, c.apply); err != nil {
 		return err
 	}
 	return show(ctx, a, c.Account, c.JSON)
@@ -250,7 +247,7 @@ func (c *providerRotateCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 	if err != nil {
 		return err
 	}
-	if _, err := a.RotateAccount(ctx, c.Account, credentials); err != nil {
+	if _, err := a.RotateAccount(ctx, a.Self(), c.Account, credentials); err != nil {
 		return err
 	}
 	return show(ctx, a, c.Account, c.JSON)
@@ -271,7 +268,7 @@ type declared struct {
 	Rails       []string          `json:"rails"`
 	Price       string            `json:"price"` // of every rail that has none of its own
 	Limits      []string          `json:"limits"`
-	Terms       []termsJSON       `json:"terms"`
+	Terms       []shape.Terms     `json:"terms"`
 	Priority    *int              `json:"priority"`
 	Disabled    bool              `json:"disabled"`
 	BaseURL     string            `json:"baseUrl"`
@@ -302,7 +299,7 @@ func (c *providerApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters r
 	}
 	defer a.Close()
 	for _, n := range list {
-		done, err := a.ApplyAccount(ctx, n)
+		done, err := a.ApplyAccount(ctx, a.Self(), n)
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", c.File, n.ID, err)
 		}
@@ -313,7 +310,7 @@ func (c *providerApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters r
 
 func (d declared) read(adapters registry) (app.NewAccount, error) {
 	f := termFlags{Rail: d.Rails, Priority: d.Priority, BaseURL: &d.BaseURL}
-	for _, t := range append([]termsJSON{{Price: d.Price, Limits: d.Limits}}, d.Terms...) {
+	for _, t := range append([]shape.Terms{{Price: d.Price, Limits: d.Limits}}, d.Terms...) {
 		if t.Price != "" {
 			f.Price = append(f.Price, t.Rail+"="+t.Price)
 		}

@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -16,30 +17,6 @@ type explainCmd struct {
 	desk
 	Payment string `arg:"" help:"Transaction id, TXN-…"`
 	JSON    bool   `name:"json" help:"Print JSON."`
-}
-
-// explanationJSON is the shape of explain --json.
-type explanationJSON struct {
-	ID       string        `json:"id"`
-	Rail     string        `json:"rail"`
-	Status   pay.Status    `json:"status"`
-	Attempts []attemptJSON `json:"attempts"`
-	Accounts []verdictJSON `json:"accountsNow"`
-}
-
-type attemptJSON struct {
-	Order   int             `json:"order"`
-	Account string          `json:"account"`
-	Outcome pay.OutcomeKind `json:"outcome"`
-	Reason  string          `json:"reason,omitempty"`
-	Why     string          `json:"why,omitempty"`
-	Passed  []string        `json:"passedOver,omitempty"`
-}
-
-type verdictJSON struct {
-	Account string `json:"account"`
-	Takes   bool   `json:"takes"`
-	Reason  string `json:"reason,omitempty"`
 }
 
 func (c *explainCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
@@ -53,7 +30,7 @@ func (c *explainCmd) Run(ctx context.Context, log *slog.Logger, adapters registr
 		return err
 	}
 	if c.JSON {
-		return json.NewEncoder(os.Stdout).Encode(newExplanationJSON(e))
+		return json.NewEncoder(os.Stdout).Encode(shape.NewExplanation(e))
 	}
 	p := e.Payment
 	fmt.Printf("%s %s: %s (%s) by %s, %s\n", p.ID, p.Status, p.Amount, p.Local, e.Rail.Key, p.Environment())
@@ -62,6 +39,7 @@ func (c *explainCmd) Run(ctx context.Context, log *slog.Logger, adapters registr
 	}
 	for i, at := range p.Attempts {
 		fmt.Printf("%d  %s: %s\n", at.Order, at.Provider, outcome(at))
+		fmt.Printf("   %s\n", called(at))
 		if at.Why != "" {
 			fmt.Printf("   %s\n", at.Why)
 		}
@@ -89,13 +67,13 @@ func outcome(a pay.Attempt) string {
 	return text
 }
 
-func newExplanationJSON(e app.Explanation) explanationJSON {
-	told := explanationJSON{ID: e.Payment.ID, Rail: e.Rail.Key, Status: e.Payment.Status, Attempts: []attemptJSON{}, Accounts: []verdictJSON{}}
-	for _, a := range e.Payment.Attempts {
-		told.Attempts = append(told.Attempts, attemptJSON{a.Order, a.Provider, a.Status, cmp.Or(a.Decline, string(a.Code)), a.Why, a.Passed})
+// called is when an attempt's call was made, how long it took and what it said.
+func called(a pay.Attempt) string {
+	started := time.UnixMicro(a.Started).UTC()
+	text := "called " + started.Format("2006-01-02T15:04:05.000Z")
+	kind, at, ok := a.Called()
+	if !ok {
+		return text + ", and nobody knows what the call itself said"
 	}
-	for _, v := range e.Accounts {
-		told.Accounts = append(told.Accounts, verdictJSON{v.Account, v.Verdict == "", v.Verdict})
-	}
-	return told
+	return fmt.Sprintf("%s, said %s after %s", text, kind, at.Sub(started).Round(time.Millisecond))
 }

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/daemon"
-	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -51,29 +51,11 @@ type providerAdaptersCmd struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-// adapterJSON is the shape of provider adapters --json.
-type adapterJSON struct {
-	Name        string      `json:"name"`
-	Rails       []string    `json:"rails"`
-	Credentials []fieldJSON `json:"credentials"`
-}
-
-type fieldJSON struct {
-	Name     string `json:"name"`
-	Doc      string `json:"doc"`
-	Required bool   `json:"required"`
-	Secret   bool   `json:"secret"`
-}
-
 func (c *providerAdaptersCmd) Run(adapters registry) error {
 	if c.JSON {
-		list := []adapterJSON{}
+		list := []shape.Adapter{}
 		for _, a := range adapters {
-			told := adapterJSON{Name: a.Name, Rails: a.Rails, Credentials: []fieldJSON{}}
-			for _, f := range a.Fields {
-				told.Credentials = append(told.Credentials, fieldJSON{f.Name, f.Doc, !f.Optional, !f.Public})
-			}
-			list = append(list, told)
+			list = append(list, shape.NewAdapter(a))
 		}
 		return json.NewEncoder(os.Stdout).Encode(list)
 	}
@@ -100,62 +82,10 @@ func (c *providerAdaptersCmd) Run(adapters registry) error {
 	return nil
 }
 
-// accountJSON is the shape of an account in --json. It never has a credential's
-// value.
-type accountJSON struct {
-	ID              string            `json:"id"`
-	Adapter         string            `json:"adapter"`
-	Environment     pay.Environment   `json:"environment"`
-	Merchant        *string           `json:"merchantId"` // null: all merchants'
-	Status          pay.AccountStatus `json:"status"`
-	Priority        int               `json:"priority"`
-	Rails           []string          `json:"rails"`
-	Terms           []termsJSON       `json:"terms"`
-	BaseURL         string            `json:"baseUrl,omitempty"`
-	Credentials     []string          `json:"credentials"` // names
-	NotificationURL string            `json:"notificationUrl"`
-	Problem         string            `json:"problem,omitempty"`
-	Version         int64             `json:"version"`
-	CreatedAt       string            `json:"createdAt"`
-	UpdatedAt       string            `json:"updatedAt"`
-	RotatedAt       string            `json:"rotatedAt,omitempty"`
-}
-
-type termsJSON struct {
-	Rail   string   `json:"rail,omitempty"` // absent: every other rail
-	Price  string   `json:"price,omitempty"`
-	Limits []string `json:"limits,omitempty"`
-}
-
 const timeForm = "2006-01-02T15:04:05Z"
 
-func newAccountJSON(a *app.App, s app.AccountStatus) accountJSON {
-	told := accountJSON{
-		ID: s.ID, Adapter: s.Adapter, Environment: s.Environment(), Status: s.Status, Priority: s.Priority, Rails: append([]string{}, s.On...),
-		Terms: []termsJSON{}, BaseURL: s.BaseURL, Credentials: append([]string{}, s.Fields...), NotificationURL: a.NotificationURL(s.ID),
-		Problem: s.Broken, Version: s.Version, CreatedAt: s.CreatedAt.Format(timeForm), UpdatedAt: s.UpdatedAt.Format(timeForm),
-	}
-	if s.Merchant != "" {
-		told.Merchant = &s.Merchant
-	}
-	if !s.RotatedAt.IsZero() {
-		told.RotatedAt = s.RotatedAt.Format(timeForm)
-	}
-	for _, t := range s.Terms {
-		line := termsJSON{Rail: t.Rail}
-		if t.Fee != nil {
-			line.Price = t.Fee.String()
-		}
-		for _, l := range t.Limits {
-			line.Limits = append(line.Limits, l.String())
-		}
-		told.Terms = append(told.Terms, line)
-	}
-	return told
-}
-
-// print shows an account.
-func (told accountJSON) print() error {
+// printAccount shows an account to people.
+func printAccount(told shape.Account) error {
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	line := func(name, value string) { fmt.Fprintf(table, "%s\t%s\n", name, value) }
 	merchant := "all"
@@ -176,8 +106,8 @@ func (told accountJSON) print() error {
 		line("  "+cmp.Or(t.Rail, "all others"), strings.TrimSpace(t.Price+" "+strings.Join(t.Limits, " ")))
 	}
 	line("credentials", strings.Join(told.Credentials, " "))
-	if told.RotatedAt != "" {
-		line("rotated", told.RotatedAt)
+	if told.RotatedAt != nil {
+		line("rotated", told.RotatedAt.Format(timeForm))
 	}
 	if told.BaseURL != "" {
 		line("base URL", told.BaseURL)
@@ -192,11 +122,11 @@ func show(ctx context.Context, a *app.App, id string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	told := newAccountJSON(a, s)
+	told := shape.NewAccount(s, a.NotificationURL(s.ID))
 	if asJSON {
 		return json.NewEncoder(os.Stdout).Encode(told)
 	}
-	return told.print()
+	return printAccount(told)
 }
 
 type providerListCmd struct {
@@ -221,7 +151,7 @@ func (c *providerListCmd) Run(ctx context.Context, log *slog.Logger, adapters re
 	}
 	for _, s := range list {
 		if c.JSON {
-			if err := json.NewEncoder(os.Stdout).Encode(newAccountJSON(a, s)); err != nil {
+			if err := json.NewEncoder(os.Stdout).Encode(shape.NewAccount(s, a.NotificationURL(s.ID))); err != nil {
 				return err
 			}
 			continue
@@ -269,7 +199,7 @@ func (c *providerEnableCmd) enable(ctx context.Context, log *slog.Logger, adapte
 		return err
 	}
 	defer a.Close()
-	if _, err := a.EnableAccount(ctx, c.Account, on); err != nil {
+	if _, err := a.EnableAccount(ctx, a.Self(), c.Account, on); err != nil {
 		return err
 	}
 	return show(ctx, a, c.Account, c.JSON)
@@ -293,7 +223,7 @@ func (c *providerRemoveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 		return err
 	}
 	defer a.Close()
-	if err := a.RemoveAccount(ctx, c.Account, c.Force); err != nil {
+	if _, err := a.RemoveAccount(ctx, a.Self(), c.Account, c.Force); err != nil {
 		return err
 	}
 	fmt.Printf("%s was removed; its credentials are gone, and its id is not used again\n", c.Account)
@@ -303,6 +233,7 @@ func (c *providerRemoveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 type providerCheckCmd struct {
 	desk
 	Account string `arg:"" optional:"" help:"Account's id; all that are not removed without it."`
+	JSON    bool   `name:"json" help:"Print an object a line."`
 }
 
 func (c *providerCheckCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
@@ -324,14 +255,17 @@ func (c *providerCheckCmd) Run(ctx context.Context, log *slog.Logger, adapters r
 	}
 	bad := 0
 	for _, id := range accounts {
-		switch err := a.ProveAccount(ctx, id); {
-		case err == nil:
-			fmt.Printf("%s: the credentials work\n", id)
-		case errors.Is(err, app.ErrUncheckable):
-			fmt.Printf("%s: %v\n", id, err)
-		default:
+		proof, problem, err := a.ProveAccount(ctx, id)
+		if err != nil {
+			return err
+		}
+		if proof == app.ProofFails {
 			bad++
-			fmt.Printf("%s: %v\n", id, err)
+		}
+		if !c.JSON {
+			fmt.Printf("%s: %s\n", id, cmp.Or(problem, "the credentials work"))
+		} else if err := json.NewEncoder(os.Stdout).Encode(shape.Check{Account: id, Result: proof, Problem: problem}); err != nil {
+			return err
 		}
 	}
 	if bad > 0 {

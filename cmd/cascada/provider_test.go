@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -90,11 +91,15 @@ func TestOperatorConnectsAProviderWhileTheServerRuns(t *testing.T) {
 			first = id
 			return took == "true" && id != ""
 		})
-		if out := u.does(t, "explain", first); !strings.Contains(out, "1  bank: pending\n   by priority: 3; it costs 0.20 USD\nnow\n   bank takes such a payment\n") {
+		if out := u.does(t, "explain", first); !regexp.MustCompile(`1  bank: pending\n   called 20\S+Z, said pending after \d+m?s\n   by priority: 3; it costs 0.20 USD\nnow\n   bank takes such a payment\n`).MatchString(out) {
 			t.Errorf("explain:\n%s", out)
 		}
-		if out := u.does(t, "explain", first, "--json"); !strings.Contains(out, `"rail":"pix.BRA"`) || !strings.Contains(out, `"why":"by priority: 3; it costs 0.20 USD"`) {
+		if out := u.does(t, "explain", first, "--json"); !strings.Contains(out, `"rail":"pix.BRA"`) || !strings.Contains(out, `"why":"by priority: 3; it costs 0.20 USD"`) ||
+			!strings.Contains(out, `"durationMs":`) || strings.Contains(out, `"circuit"`) {
 			t.Errorf("explain --json:\n%s", out)
+		}
+		if out := u.does(t, "provider", "check", "bank", "--json"); out != `{"account":"bank","result":"works"}`+"\n" {
+			t.Errorf("provider check --json: %s", out)
 		}
 		if out := u.does(t, "provider", "check", "bank"); out != "bank: the credentials work\n" {
 			t.Errorf("provider check: %s", out)

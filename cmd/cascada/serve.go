@@ -21,6 +21,7 @@ type serveCmd struct {
 	database
 	Listen    string            `default:"127.0.0.1:8080" env:"CASCADA_LISTEN" help:"Address of the API (${env}, default ${default})."`
 	Metrics   string            `env:"CASCADA_METRICS" placeholder:"ADDR" help:"Address of /metrics, such as 127.0.0.1:9464; none by default (${env})."`
+	Admin     string            `env:"CASCADA_ADMIN" placeholder:"ADDR" help:"Address of the admin API, such as 127.0.0.1:9465; none by default (${env}). cascada operator add gives tokens."`
 	PublicURL string            `env:"CASCADA_PUBLIC_URL" placeholder:"URL" help:"Where the service is reached; default http://LISTEN (${env})."`
 	Fault     map[string]string `name:"sandbox-fault" placeholder:"PROVIDER=FAULT" help:"Make a simulated provider misbehave: sandbox-1, -2 or -3 = decline, error, timeout, slow, unavailable, duplicate, out_of_order, wrong_amount, bad_signature, refund_decline, refund_error, refund_timeout or refund_pending."`
 	CoolDown  time.Duration     `name:"wallet-cool-down" default:"24h" env:"CASCADA_WALLET_COOL_DOWN" placeholder:"DURATION" help:"How long a new production wallet cannot be withdrawn to (${env}, default ${default})."`
@@ -36,7 +37,7 @@ func (c *serveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry)
 		log.Warn("rate limits are off: this is for load tests")
 	}
 	s, err := daemon.Start(ctx, daemon.Config{
-		Listen: c.Listen, Metrics: c.Metrics, Database: c.Database, MasterKey: c.MasterKey,
+		Listen: c.Listen, Metrics: c.Metrics, Admin: c.Admin, Database: c.Database, MasterKey: c.MasterKey,
 		PublicURL: strings.TrimSuffix(c.PublicURL, "/"), Faults: c.Fault, WalletCoolDown: c.CoolDown, Log: log,
 		Limits: c.limits(), FX: c.feedFlags.config(), Adapters: adapters, Routing: c.Routing,
 	})

@@ -6,16 +6,11 @@
 package api
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"mime"
 	"net/http"
-	"reflect"
 	"strings"
 	"time"
 
@@ -23,6 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/web"
+	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
@@ -53,14 +49,13 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.Serv
 // New returns the API of a service. baseURL is the public address with Base;
 // without a gate every request is taken.
 func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate, now func() time.Time, newID func(string, time.Time) string) (*API, error) {
-	adoptErrors()
+	wire.Adopt()
 	api := &API{app: a, log: log, gate: gate, mux: http.NewServeMux(), needs: map[string]access{}}
 	api.help = strings.TrimSuffix(baseURL, Base) + "/api/openapi.json#/components/schemas/CustomerBody"
 	config := huma.DefaultConfig("Cascada", view.APIVersion)
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil
 	config.AllowAdditionalPropertiesByDefault = true
-	format := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshal}
-	config.Formats = map[string]huma.Format{"application/json": format, "json": format}
+	config.Formats = wire.Formats()
 	config.Servers = []*huma.Server{{URL: baseURL}}
 	api.huma = humago.NewWithPrefix(api.mux, Base, config)
 	api.huma.UseMiddleware(api.admit)
@@ -75,7 +70,7 @@ func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate, now func() ti
 			api.writeError(w, r, pay.NewError(pay.CodeMethodNotAllowed, "this endpoint does not take "+r.Method))
 		}))
 	handler := web.Recover(api.mux, log, func(w http.ResponseWriter, r *http.Request) {
-		api.writeError(w, r, pay.NewError(pay.CodeInternal, "something went wrong on our side: retry with the same Idempotency-Key"))
+		api.writeError(w, r, wire.Fault())
 	})
 	api.handler = web.Identify(versioned(handler), func() string { return newID("req_", now()) })
 	return api, nil
@@ -131,11 +126,11 @@ func handle[I, O any](a *API, op huma.Operation, need access, handler func(conte
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		call, _ := ctx.Value(callKey{}).(Call)
 		out, err := handler(ctx, call, in)
-		var envelope *Envelope
+		var envelope *wire.Envelope
 		if err == nil || errors.As(err, &envelope) { // made by the handler, with headers
 			return out, err
 		}
-		return nil, a.envelope(ctx, err)
+		return nil, wire.Show(ctx, a.log, err)
 	})
 }
 
@@ -154,16 +149,11 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 		a.refuse(ctx, err)
 		return
 	}
-	if body := ctx.Operation().RequestBody; body != nil && (body.Required || r.ContentLength != 0) {
-		kind, _, err := mime.ParseMediaType(ctx.Header("Content-Type"))
-		if err != nil || kind != "application/json" {
-			a.refuse(ctx, contentType())
-			return
-		}
-		// Huma looks the type up as it is written; it has no case.
-		r.Header.Set("Content-Type", kind)
+	if err := wire.CheckContentType(ctx.Operation(), r); err != nil {
+		a.refuse(ctx, err)
+		return
 	}
-	next(huma.WithValue(ctx, callKey{}, call))
+	next(wire.WithHelp(huma.WithValue(ctx, callKey{}, call), wire.Help{URL: a.help, About: aboutCustomer}))
 }
 
 // identify finds out who calls, and counts the call.
@@ -204,64 +194,14 @@ func (a *API) authenticate(ctx huma.Context, call *Call) (app.Principal, error) 
 	return a.app.Authenticate(ctx.Context(), credential)
 }
 
+func (a *API) writeError(w http.ResponseWriter, r *http.Request, err error) {
+	wire.Write(w, r, a.log, err)
+}
+
 // refuse replies with an error before the handler.
 func (a *API) refuse(ctx huma.Context, err error) {
-	_, w := humago.Unwrap(ctx)
-	r, _ := humago.Unwrap(ctx)
+	r, w := humago.Unwrap(ctx)
 	a.writeError(w, r.WithContext(ctx.Context()), err)
-}
-
-// unmarshal reads a body. Huma calls it twice: for validation and for the
-// handler's struct.
-func unmarshal(body []byte, into any) error {
-	err := json.Unmarshal(body, into)
-	if _, ok := into.(*any); ok {
-		if _, large := errors.AsType[*json.UnmarshalTypeError](err); large {
-			// A number beyond float64 is JSON all the same. Its field's check refuses it.
-			decoder := json.NewDecoder(bytes.NewReader(body))
-			decoder.UseNumber()
-			err = decoder.Decode(into)
-		}
-		if err != nil {
-			return errors.New(jsonMark + "the body is not valid JSON: " + err.Error())
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if bytes.Contains(body, []byte(`\u0000`)) {
-		if path, found := findNUL(reflect.ValueOf(into).Elem()); found {
-			return errors.New(nulMark + path)
-		}
-	}
-	return nil
-}
-
-// findNUL returns the path of a text with a NUL character, which PostgreSQL
-// cannot store, in a handler's struct.
-func findNUL(v reflect.Value) (path string, found bool) {
-	switch v.Kind() {
-	case reflect.String:
-		return "", strings.ContainsRune(v.String(), 0)
-	case reflect.Pointer:
-		if !v.IsNil() {
-			return findNUL(v.Elem())
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			if _, found := findNUL(v.Index(i)); found {
-				return fmt.Sprintf("[%d]", i), true
-			}
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if below, found := findNUL(v.Field(i)); found {
-				name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-				return strings.Trim(name+"."+below, "."), true
-			}
-		}
-	}
-	return "", false
 }
 
 // maxBody bounds what is sent to us (gaps: Limits).

@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -25,7 +26,7 @@ type claimsIn struct {
 func (in *claimsIn) Resolve(ctx huma.Context) []error {
 	issues := in.Page.Resolve(ctx)
 	if !utf8.ValidString(in.TransactionID) || hasNUL(in.TransactionID) {
-		issues = append(issues, coded(pay.CodeInvalidRequest, "transactionId", "transactionId must be UTF-8 without NUL characters"))
+		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "transactionId", "transactionId must be UTF-8 without NUL characters"))
 	}
 	return issues
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -20,11 +21,11 @@ type moveClockIn struct {
 // Resolve reads the duration. Absent is told apart from wrong.
 func (in *moveClockIn) Resolve(_ huma.Context, prefix *huma.PathBuffer) []error {
 	if in.Body.Advance == "" {
-		return []error{coded(pay.CodeMissingField, prefix.With("body.advance"), "advance is required")}
+		return []error{wire.Coded(pay.CodeMissingField, prefix.With("body.advance"), "advance is required")}
 	}
 	by, ok := pay.ParseDuration(in.Body.Advance)
 	if in.by = by; !ok {
-		return []error{coded(pay.CodeInvalidRequest, prefix.With("body.advance"), "advance must be a duration such as 90s, 48h or 7d")}
+		return []error{wire.Coded(pay.CodeInvalidRequest, prefix.With("body.advance"), "advance must be a duration such as 90s, 48h or 7d")}
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -27,7 +28,7 @@ type deliveriesIn struct {
 func (in *deliveriesIn) Resolve(ctx huma.Context) (issues []error) {
 	issues = in.Page.Resolve(ctx)
 	bad := func(param, message string) {
-		issues = append(issues, coded(pay.CodeInvalidRequest, param, message))
+		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, param, message))
 	}
 	in.filter = store.DeliveryFilter{Status: pay.DeliveryStatus(in.Status), Type: pay.EventType(in.Event), Limit: in.limit, Offset: in.offset}
 	if in.Status != "" && !slices.Contains(pay.DeliveryStatuses(), in.filter.Status) {

@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -135,8 +136,8 @@ func (d document) introduce() {
 			"A raw publishable key reaches `GET /ping` and `GET /payment-methods`.",
 	}
 	var all []any
-	for _, code := range codes() {
-		all = append(all, object{"code": code, "status": wire[code].status, "type": wire[code].kind, "meaning": explanations[code].meaning})
+	for _, code := range wire.Codes() {
+		all = append(all, object{"code": code, "status": wire.Of(code).Status, "type": wire.Of(code).Kind, "meaning": explanations[code].meaning})
 	}
 	d.tree["x-error-codes"] = all
 }
@@ -149,7 +150,7 @@ var enumerations = map[reflect.Type][]any{
 	reflect.TypeFor[pay.Environment](): values[pay.Environment]("sandbox", "production"),
 	reflect.TypeFor[pay.Channel]():     values(pay.Online, pay.Cash, pay.CreditCard),
 	reflect.TypeFor[pay.ClaimStatus](): values[pay.ClaimStatus]("pending", "needs_evidence", "under_review", "approved", "rejected", "expired", "withdrawn"),
-	reflect.TypeFor[pay.Code]():        values(codes()...),
+	reflect.TypeFor[pay.Code]():        values(wire.Codes()...),
 }
 
 func values[T ~string](list ...T) (out []any) {

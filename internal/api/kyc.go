@@ -7,6 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -21,7 +22,7 @@ type startKYCIn struct {
 // Resolve checks what a schema cannot say.
 func (in *startKYCIn) Resolve(huma.Context) []error {
 	if in.Body.ReturnURL != "" && !webURL(in.Body.ReturnURL) {
-		return []error{coded(pay.CodeInvalidRequest, "returnUrl", "returnUrl must be an absolute http or https URL")}
+		return []error{wire.Coded(pay.CodeInvalidRequest, "returnUrl", "returnUrl must be an absolute http or https URL")}
 	}
 	return nil
 }

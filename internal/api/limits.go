@@ -16,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/web"
+	"github.com/cascadapay/cascada/internal/wire"
 )
 
 // Limiter counts requests: in this process, or in a Redis that all nodes share.
@@ -268,5 +269,5 @@ func limited(message string) error { return pay.NewError(pay.CodeRateLimited, me
 // unauthorized reports whether credentials were refused.
 func unauthorized(err error) bool {
 	var shown *pay.Error
-	return errors.As(err, &shown) && wire[shown.Code].status == http.StatusUnauthorized
+	return errors.As(err, &shown) && wire.Of(shown.Code).Status == http.StatusUnauthorized
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -29,12 +30,12 @@ func (in *methodsIn) Resolve(huma.Context) (issues []error) {
 	if in.Country != "" {
 		country, ok := geo.Parse(in.Country)
 		if !ok {
-			issues = append(issues, coded(pay.CodeInvalidRequest, "country", "country must be an ISO 3166 code of two or three letters"))
+			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "country", "country must be an ISO 3166 code of two or three letters"))
 		}
 		in.filter.Country = country.Alpha3
 	}
 	if in.Channel != "" && !slices.Contains([]pay.Channel{pay.Online, pay.Cash, pay.CreditCard}, in.filter.Channel) {
-		issues = append(issues, coded(pay.CodeInvalidRequest, "channel", "channel must be ONLINE, CASH or CREDIT_CARD"))
+		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "channel", "channel must be ONLINE, CASH or CREDIT_CARD"))
 	}
 	return issues
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -47,23 +48,23 @@ const amountDoc = "USD major units, above 0 and at most 100000, two decimals"
 func (a Amount) check(path string) error {
 	text := string(a)
 	if text == "" || text == "null" {
-		return coded(pay.CodeMissingField, path, "amount is required")
+		return wire.Coded(pay.CodeMissingField, path, "amount is required")
 	}
 	usd, err := money.Parse(text, money.USD)
 	switch {
 	case err != nil && strings.HasPrefix(text, `"`):
-		return coded(pay.CodeAmountInvalid, path, "amount must be a JSON number, not text")
+		return wire.Coded(pay.CodeAmountInvalid, path, "amount must be a JSON number, not text")
 	case err == nil && pay.CheckAmount(usd) == nil:
 		return nil
 	case err == nil && usd.IsPositive():
-		return coded(pay.CodeAmountAboveMaximum, path, "amount must be at most 100000 USD")
+		return wire.Coded(pay.CodeAmountAboveMaximum, path, "amount must be at most 100000 USD")
 	}
 	// Too large for our type is too large, whatever it is: beyond float64 n is
 	// infinite, and for what is no number zero.
 	if n, _ := strconv.ParseFloat(text, 64); n > 100_000 {
-		return coded(pay.CodeAmountAboveMaximum, path, "amount must be at most 100000 USD")
+		return wire.Coded(pay.CodeAmountAboveMaximum, path, "amount must be at most 100000 USD")
 	}
-	return coded(pay.CodeAmountInvalid, path, "amount must be above 0, in USD with at most two decimals")
+	return wire.Coded(pay.CodeAmountInvalid, path, "amount must be above 0, in USD with at most two decimals")
 }
 
 // PaymentBody is what a shop sends to create a payment (contract: POST
@@ -93,19 +94,19 @@ func (b *PaymentBody) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues [
 	}
 	add(b.Amount.check(prefix.With("amount")))
 	if b.PaymentMethodID == "" && b.PaymentMethod == "" {
-		add(coded(pay.CodeMissingField, prefix.With("paymentMethodId"), "paymentMethodId is required"))
+		add(wire.Coded(pay.CodeMissingField, prefix.With("paymentMethodId"), "paymentMethodId is required"))
 	}
 	if _, ok := geo.Parse(b.Country); b.Country != "" && !ok {
-		add(coded(pay.CodeInvalidRequest, prefix.With("country"), "country must be an ISO 3166 code of two or three letters"))
+		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("country"), "country must be an ISO 3166 code of two or three letters"))
 	}
 	if b.UserEmail != "" && !isEmail(b.UserEmail) {
-		add(coded(pay.CodeInvalidRequest, prefix.With("userEmail"), "userEmail must be an email address"))
+		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("userEmail"), "userEmail must be an email address"))
 	}
 	if _, err := netip.ParseAddr(b.UserIP); b.UserIP != "" && err != nil {
-		add(coded(pay.CodeInvalidRequest, prefix.With("userIp"), "userIp must be an IP address"))
+		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("userIp"), "userIp must be an IP address"))
 	}
 	if b.ReturnURL != "" && !webURL(b.ReturnURL) {
-		add(coded(pay.CodeInvalidRequest, prefix.With("returnUrl"), "returnUrl must be an absolute http or https URL"))
+		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("returnUrl"), "returnUrl must be an absolute http or https URL"))
 	}
 	return issues
 }
@@ -130,10 +131,10 @@ type createIn struct {
 // Resolve checks the headers.
 func (in *CreateHeader) Resolve(huma.Context) (issues []error) {
 	if !printable(in.IdempotencyKey) {
-		issues = append(issues, coded(pay.CodeInvalidRequest, "Idempotency-Key", "Idempotency-Key must have 1 to 255 printable characters"))
+		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Idempotency-Key", "Idempotency-Key must have 1 to 255 printable characters"))
 	}
 	if in.Simulate != "" && !slices.Contains(pay.HeaderActions(), pay.Action(in.Simulate)) {
-		issues = append(issues, coded(pay.CodeInvalidRequest, "Sandbox-Simulate",
+		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Sandbox-Simulate",
 			"Sandbox-Simulate must be one of paid, failed, expired, chargeback, slow_payment"))
 	}
 	return issues
@@ -166,7 +167,7 @@ func (p *Page) Resolve(huma.Context) (issues []error) {
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil && !errors.Is(err, strconv.ErrRange) {
-			issues = append(issues, coded(pay.CodeInvalidRequest, param, param+" must be an integer"))
+			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, param, param+" must be an integer"))
 		}
 		return min(max(n, low), high)
 	}
@@ -206,7 +207,7 @@ type listIn struct {
 func (in *listIn) Resolve(ctx huma.Context) (issues []error) {
 	issues = in.Page.Resolve(ctx)
 	bad := func(param, message string) {
-		issues = append(issues, coded(pay.CodeInvalidRequest, param, message))
+		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, param, message))
 	}
 	in.filter = store.Filter{
 		Status: pay.Status(in.Status), Rail: in.PaymentMethodID, Method: in.Method, OrderID: in.MerchantOrderID, After: in.StartingAfter,
@@ -341,7 +342,7 @@ func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader
 	}
 	refusal := p.Refusal()
 	if refusal != nil && again {
-		refusal = huma.ErrorWithHeaders(a.envelope(ctx, refusal), http.Header{"Idempotency-Replayed": {"true"}})
+		refusal = huma.ErrorWithHeaders(wire.Show(ctx, a.log, refusal), http.Header{"Idempotency-Replayed": {"true"}})
 	}
 	return p, repeated(again), refusal
 }

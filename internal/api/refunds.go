@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -31,7 +32,7 @@ func (b *RefundBody) Resolve(_ huma.Context, prefix *huma.PathBuffer) []error {
 	// Beyond float64 it is infinite, and too large all the same.
 	n, err := strconv.ParseFloat(text, 64)
 	if strings.Trim(text[:1], "-0123456789") != "" || n <= 0 || err != nil && n == 0 {
-		return []error{coded(pay.CodeAmountInvalid, prefix.With("amount"), "amount must be a JSON number above zero")}
+		return []error{wire.Coded(pay.CodeAmountInvalid, prefix.With("amount"), "amount must be a JSON number above zero")}
 	}
 	return nil
 }
@@ -46,7 +47,7 @@ type refundIn struct {
 // Resolve checks the header.
 func (in *refundIn) Resolve(huma.Context) []error {
 	if !printable(in.IdempotencyKey) {
-		return []error{coded(pay.CodeInvalidRequest, "Idempotency-Key", "Idempotency-Key must have 1 to 255 printable characters")}
+		return []error{wire.Coded(pay.CodeInvalidRequest, "Idempotency-Key", "Idempotency-Key must have 1 to 255 printable characters")}
 	}
 	return nil
 }

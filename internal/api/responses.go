@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/wire"
 )
 
 // replyHeader is a header of our replies.
@@ -78,7 +79,7 @@ var resources = []struct {
 func (d document) errors(o operation, named responseNames) {
 	byStatus := map[int][]pay.Code{}
 	for _, code := range append(o.derived(), o.about.codes...) {
-		status := wire[code].status
+		status := wire.Of(code).Status
 		if !slices.Contains(byStatus[status], code) {
 			byStatus[status] = append(byStatus[status], code)
 		}
@@ -140,7 +141,7 @@ func (d document) errorResponse(o operation, status int, codes []pay.Code) objec
 // errorSample is what an error looks like.
 func errorSample(code pay.Code) object {
 	e := explanations[code]
-	sample := object{"code": string(code), "type": wire[code].kind, "message": e.meaning, "requestId": "req_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"}
+	sample := object{"code": string(code), "type": wire.Of(code).Kind, "message": e.meaning, "requestId": "req_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"}
 	if e.param != "" {
 		sample["param"] = e.param
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -48,7 +49,7 @@ func (c *CustomerBody) fields() []field {
 func checkCustomer(path string, fields []field) (issues []error) {
 	for _, f := range fields {
 		bad := func(code pay.Code, what string) {
-			issues = append(issues, coded(code, path+"."+f.name, "customer."+f.name+" "+what))
+			issues = append(issues, wire.Coded(code, path+"."+f.name, "customer."+f.name+" "+what))
 		}
 		*f.text = strings.TrimSpace(*f.text)
 		switch n := utf8.RuneCountInString(*f.text); {
@@ -90,7 +91,7 @@ func (b *SessionBody) Resolve(ctx huma.Context, prefix *huma.PathBuffer) (issues
 		issues = b.PaymentBody.Resolve(ctx, prefix)
 		if b.Currency != "" && b.Currency != string(money.USD) {
 			// Read as a payment's body it would be taken for as many dollars.
-			add(coded(pay.CodeUnsupportedCurrency, prefix.With("currency"), "with a paymentMethodId the amount is in USD"))
+			add(wire.Coded(pay.CodeUnsupportedCurrency, prefix.With("currency"), "with a paymentMethodId the amount is in USD"))
 		}
 		return issues
 	}
@@ -99,16 +100,16 @@ func (b *SessionBody) Resolve(ctx huma.Context, prefix *huma.PathBuffer) (issues
 		currency, err = money.ParseCurrency(b.Currency)
 	}
 	if err != nil {
-		add(coded(pay.CodeInvalidRequest, prefix.With("currency"), "currency must be an ISO 4217 code of three letters"))
+		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("currency"), "currency must be an ISO 4217 code of three letters"))
 	} else {
 		b.amount, err = b.Amount.in(prefix.With("amount"), currency)
 		add(err)
 	}
 	if _, ok := geo.Parse(b.Country); b.Country != "" && !ok {
-		add(coded(pay.CodeInvalidRequest, prefix.With("country"), "country must be an ISO 3166 code of two or three letters"))
+		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("country"), "country must be an ISO 3166 code of two or three letters"))
 	}
 	if b.ReturnURL != "" && !webURL(b.ReturnURL) {
-		add(coded(pay.CodeInvalidRequest, prefix.With("returnUrl"), "returnUrl must be an absolute http or https URL"))
+		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("returnUrl"), "returnUrl must be an absolute http or https URL"))
 	}
 	return append(issues, checkCustomer(prefix.With("customer"), b.Customer.fields())...)
 }
@@ -122,11 +123,11 @@ func (a Amount) in(path string, c money.Currency) (money.Amount, error) {
 	case c == money.USD:
 		return amount, a.check(path)
 	case text == "" || text == "null":
-		return amount, coded(pay.CodeMissingField, path, "amount is required")
+		return amount, wire.Coded(pay.CodeMissingField, path, "amount is required")
 	case errors.Is(err, money.ErrRange) && text[0] != '-':
-		return amount, coded(pay.CodeAmountAboveMaximum, path, "amount must be worth at most 100000 USD")
+		return amount, wire.Coded(pay.CodeAmountAboveMaximum, path, "amount must be worth at most 100000 USD")
 	case err != nil || !amount.IsPositive():
-		return amount, coded(pay.CodeAmountInvalid, path,
+		return amount, wire.Coded(pay.CodeAmountInvalid, path,
 			fmt.Sprintf("amount must be a JSON number above 0 with at most %d decimals, for that is what %s has", c.Exponent(), c))
 	}
 	return amount, nil
@@ -171,7 +172,7 @@ func (c *SelectCustomerBody) fields() []field {
 // Resolve checks what a schema cannot say.
 func (b *SelectBody) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues []error) {
 	if b.PaymentMethodID == "" {
-		issues = append(issues, coded(pay.CodeMissingField, prefix.With("paymentMethodId"), "paymentMethodId is required"))
+		issues = append(issues, wire.Coded(pay.CodeMissingField, prefix.With("paymentMethodId"), "paymentMethodId is required"))
 	}
 	return append(issues, checkCustomer(prefix.With("customer"), b.Customer.fields())...)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/statement"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -34,7 +35,7 @@ func (in *settlementsIn) Resolve(ctx huma.Context) (issues []error) {
 	}{{"from", in.From, &in.filter.From}, {"to", in.To, &in.filter.To}} {
 		at, ok := moment(bound.text)
 		if bound.text != "" && !ok {
-			issues = append(issues, coded(pay.CodeInvalidRequest, bound.param, bound.param+" must be an ISO 8601 date or date-time"))
+			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, bound.param, bound.param+" must be an ISO 8601 date or date-time"))
 		}
 		*bound.into = at
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -37,7 +38,7 @@ func (in *addWalletIn) Resolve(huma.Context) (issues []error) {
 		case p.Field == destination.Currency:
 			code = pay.CodeUnsupportedCurrency
 		}
-		issues = append(issues, coded(code, string(p.Field), p.Message))
+		issues = append(issues, wire.Coded(code, string(p.Field), p.Message))
 	}
 	in.place = place
 	return issues

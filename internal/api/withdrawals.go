@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -31,17 +32,17 @@ type withdrawIn struct {
 // Resolve reads the amount and checks the header.
 func (in *withdrawIn) Resolve(huma.Context) (issues []error) {
 	if !printable(in.IdempotencyKey) {
-		issues = append(issues, coded(pay.CodeInvalidRequest, "Idempotency-Key", "Idempotency-Key must have 1 to 255 printable characters"))
+		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Idempotency-Key", "Idempotency-Key must have 1 to 255 printable characters"))
 	}
 	text, path := string(in.Body.Amount), "amount"
 	usd, err := money.Parse(text, money.USD)
 	switch {
 	case text == "" || text == "null":
-		issues = append(issues, coded(pay.CodeMissingField, path, "amount is required"))
+		issues = append(issues, wire.Coded(pay.CodeMissingField, path, "amount is required"))
 	case errors.Is(err, money.ErrRange) && !strings.HasPrefix(text, "-"):
-		issues = append(issues, coded(pay.CodeAmountAboveMaximum, path, "amount is more than there can be"))
+		issues = append(issues, wire.Coded(pay.CodeAmountAboveMaximum, path, "amount is more than there can be"))
 	case err != nil || !usd.IsPositive():
-		issues = append(issues, coded(pay.CodeAmountInvalid, path, "amount must be a JSON number above 0, in USD with at most two decimals"))
+		issues = append(issues, wire.Coded(pay.CodeAmountInvalid, path, "amount must be a JSON number above 0, in USD with at most two decimals"))
 	}
 	in.amount = usd
 	return issues
@@ -68,7 +69,7 @@ func (in *withdrawalsIn) Resolve(ctx huma.Context) (issues []error) {
 	issues = in.Page.Resolve(ctx)
 	in.filter = store.WithdrawalFilter{Status: pay.WithdrawalStatus(in.Status), Wallet: in.WalletID, Limit: in.limit, Offset: in.offset}
 	if !utf8.ValidString(in.WalletID) || strings.ContainsRune(in.WalletID, 0) {
-		issues = append(issues, coded(pay.CodeInvalidRequest, "walletId", "walletId must be UTF-8 without NUL characters"))
+		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "walletId", "walletId must be UTF-8 without NUL characters"))
 	}
 	for _, bound := range []struct {
 		param, text string
@@ -79,7 +80,7 @@ func (in *withdrawalsIn) Resolve(ctx huma.Context) (issues []error) {
 		}
 		at, ok := moment(bound.text)
 		if !ok {
-			issues = append(issues, coded(pay.CodeInvalidRequest, bound.param, bound.param+" must be an ISO 8601 date or date-time"))
+			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, bound.param, bound.param+" must be an ISO 8601 date or date-time"))
 		}
 		*bound.into = at
 	}

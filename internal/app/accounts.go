@@ -32,8 +32,9 @@ type NewAccount struct {
 // AddAccount opens a provider account; running servers use it within seconds.
 // Nobody is called.
 //
-// Errors: what is wrong with it. None of them holds a credential.
-func (a *App) AddAccount(ctx context.Context, n NewAccount) (account pay.ProviderAccount, err error) {
+// Errors: invalid_request for what is wrong with it, conflict_state for an id that
+// was used. None of them holds a credential.
+func (a *App) AddAccount(ctx context.Context, by pay.Actor, n NewAccount) (account pay.ProviderAccount, err error) {
 	now := a.Now()
 	if n.ID == "" {
 		n.ID = a.NewID(pay.AccountPrefix, now)
@@ -55,7 +56,8 @@ func (a *App) AddAccount(ctx context.Context, n NewAccount) (account pay.Provide
 	err = again(func() error {
 		_, err := a.store.Account(ctx, n.ID)
 		if err == nil {
-			return fmt.Errorf("there is, or was, an account %s: an id is used once", n.ID)
+			return &pay.Error{Code: pay.CodeConflictState, Param: "id", Message: "there is, or was, an account " + n.ID + ": an id is used once",
+				Details: pay.Details{Reason: "id_taken"}}
 		}
 		if !errors.Is(err, store.ErrNotFound) {
 			return err
@@ -65,7 +67,7 @@ func (a *App) AddAccount(ctx context.Context, n NewAccount) (account pay.Provide
 			return err
 		}
 		account = next
-		change.Audit = a.auditAccount(pay.ProviderAdded, next, terms(next))
+		change.Audit = a.auditAccount(by, pay.ProviderAdded, next, terms(next))
 		return a.store.Commit(ctx, change)
 	})
 	if err != nil {
@@ -76,43 +78,69 @@ func (a *App) AddAccount(ctx context.Context, n NewAccount) (account pay.Provide
 
 // checkAccount says what is wrong with an account that the account's own words
 // do not tell.
+//
+// Errors: invalid_request.
 func (a *App) checkAccount(ctx context.Context, account pay.ProviderAccount, credentials map[string]string) error {
 	if _, taken := a.Providers[account.ID]; taken {
-		return fmt.Errorf("%s is a simulated provider: choose another id", account.ID)
+		return invalid("id", account.ID+" is a simulated provider: choose another id")
 	}
 	if err := account.Check(); err != nil { // before the id is made part of anything
 		return err
 	}
 	adapter, err := a.adapter(account.Adapter)
 	if err != nil {
+		return invalid("adapter", err.Error())
+	}
+	if err := checkRails(adapter, account); err != nil {
 		return err
-	}
-	named := slices.Clone(account.Rails)
-	for _, t := range account.Terms {
-		if t.Rail != "" {
-			named = append(named, t.Rail)
-		}
-	}
-	for _, rail := range named {
-		if !slices.Contains(adapter.Rails, rail) {
-			return fmt.Errorf("%s does not take payments by %q; it does by %s", adapter.Name, rail, strings.Join(adapter.Rails, ", "))
-		}
 	}
 	if err := provider.CheckBaseURL(account.BaseURL); err != nil {
-		return err
+		return invalid("baseUrl", err.Error())
 	}
 	if account.Merchant != "" {
-		if _, err := a.store.Merchant(ctx, account.Merchant); err != nil {
+		_, err := a.store.Merchant(ctx, account.Merchant)
+		if errors.Is(err, store.ErrNotFound) {
+			return invalid("merchantId", fmt.Sprintf("merchant %s: not found", account.Merchant))
+		}
+		if err != nil {
 			return fmt.Errorf("merchant %s: %w", account.Merchant, err)
 		}
 	}
 	_, err = a.openClient(adapter, account, credentials)
+	if wrong, ok := errors.AsType[*provider.FieldError](err); ok {
+		return invalid("credentials."+wrong.Field, wrong.Error())
+	}
 	return err
 }
 
+// checkRails says which rails an account has that its adapter lacks.
+func checkRails(adapter provider.Adapter, account pay.ProviderAccount) error {
+	var wrong []pay.Issue
+	check := func(path, rail string) {
+		if !slices.Contains(adapter.Rails, rail) {
+			wrong = append(wrong, pay.Issue{Path: path, Message: fmt.Sprintf("%s does not take payments by %q; it does by %s",
+				adapter.Name, rail, strings.Join(adapter.Rails, ", "))})
+		}
+	}
+	for i, rail := range account.Rails {
+		check(fmt.Sprintf("rails[%d]", i), rail)
+	}
+	for i, t := range account.Terms {
+		if t.Rail != "" {
+			check(fmt.Sprintf("terms[%d].rail", i), t.Rail)
+		}
+	}
+	return pay.Invalid(wrong...)
+}
+
+// invalid is what is wrong with one field.
+func invalid(path, message string) error {
+	return pay.Invalid(pay.Issue{Path: path, Message: message})
+}
+
 // auditAccount is the entry of an act on an account.
-func (a *App) auditAccount(act pay.Act, account pay.ProviderAccount, details map[string]string) []pay.AuditEntry {
-	return a.audit(a.self(), account.Scope(), act, account.ID, details)
+func (a *App) auditAccount(by pay.Actor, act pay.Act, account pay.ProviderAccount, details map[string]string) []pay.AuditEntry {
+	return a.audit(by, account.Scope(), act, account.ID, details)
 }
 
 // terms tells an account's settings for the audit log, without its credentials.
@@ -138,7 +166,7 @@ func terms(account pay.ProviderAccount) map[string]string {
 }
 
 // changeAccount decides about an account and writes what came of it.
-func (a *App) changeAccount(ctx context.Context, id string, act pay.Act, decide func(pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error)) (done pay.ProviderAccount, err error) {
+func (a *App) changeAccount(ctx context.Context, by pay.Actor, id string, act pay.Act, decide func(pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error)) (done pay.ProviderAccount, err error) {
 	err = again(func() error {
 		account, err := a.store.Account(ctx, id)
 		if err != nil {
@@ -152,7 +180,7 @@ func (a *App) changeAccount(ctx context.Context, id string, act pay.Act, decide 
 		if next.Version == account.Version {
 			return nil
 		}
-		change.Audit = a.auditAccount(act, next, details)
+		change.Audit = a.auditAccount(by, act, next, details)
 		return a.store.Commit(ctx, change)
 	})
 	if err != nil {
@@ -161,12 +189,18 @@ func (a *App) changeAccount(ctx context.Context, id string, act pay.Act, decide 
 	return done, a.readAccounts(ctx)
 }
 
-// EditAccount changes an account's settings.
+// EditAccount changes an account's settings. edit may refuse what it is given.
 //
-// Errors: store.ErrNotFound, what is wrong with them.
-func (a *App) EditAccount(ctx context.Context, id string, edit func(pay.ProviderAccount) pay.ProviderAccount) (pay.ProviderAccount, error) {
-	return a.changeAccount(ctx, id, pay.ProviderChanged, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
-		edited := edit(account)
+// Errors: store.ErrNotFound, invalid_request, conflict_state, edit's own.
+func (a *App) EditAccount(ctx context.Context, by pay.Actor, id string, edit func(pay.ProviderAccount) (pay.ProviderAccount, error)) (pay.ProviderAccount, error) {
+	return a.changeAccount(ctx, by, id, pay.ProviderChanged, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
+		if err := account.Present(); err != nil {
+			return account, pay.Change{}, nil, err
+		}
+		edited, err := edit(account)
+		if err != nil {
+			return account, pay.Change{}, nil, err
+		}
 		if reflect.DeepEqual(edited, account) {
 			return account, pay.Change{}, nil, nil
 		}
@@ -186,17 +220,17 @@ func (a *App) EditAccount(ctx context.Context, id string, edit func(pay.Provider
 // Calls under way end with the old ones, and notifications signed with those are
 // taken for pay.AccountGrace.
 //
-// Errors: store.ErrNotFound, what is wrong with them.
-func (a *App) RotateAccount(ctx context.Context, id string, credentials map[string]string) (pay.ProviderAccount, error) {
+// Errors: store.ErrNotFound, invalid_request, conflict_state.
+func (a *App) RotateAccount(ctx context.Context, by pay.Actor, id string, credentials map[string]string) (pay.ProviderAccount, error) {
 	if len(credentials) == 0 {
-		return pay.ProviderAccount{}, errors.New("no credential was given: nothing is changed")
+		return pay.ProviderAccount{}, invalid("credentials", "no credential was given: nothing is changed")
 	}
-	return a.changeAccount(ctx, id, pay.ProviderRotated, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
+	return a.changeAccount(ctx, by, id, pay.ProviderRotated, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
 		refuse := func(err error) (pay.ProviderAccount, pay.Change, map[string]string, error) {
 			return account, pay.Change{}, nil, err
 		}
-		if account.Status == pay.AccountRemoved {
-			return refuse(fmt.Errorf("account %s was removed", id))
+		if err := account.Present(); err != nil {
+			return refuse(err)
 		}
 		present, err := a.unsealCredentials(id, account.Credentials)
 		if err != nil {
@@ -224,13 +258,13 @@ func (a *App) RotateAccount(ctx context.Context, id string, credentials map[stri
 
 // EnableAccount lets an account take new charges, or no more of them.
 //
-// Errors: store.ErrNotFound.
-func (a *App) EnableAccount(ctx context.Context, id string, on bool) (pay.ProviderAccount, error) {
+// Errors: store.ErrNotFound, conflict_state for one that was removed.
+func (a *App) EnableAccount(ctx context.Context, by pay.Actor, id string, on bool) (pay.ProviderAccount, error) {
 	act, status := pay.ProviderEnabled, pay.AccountEnabled
 	if !on {
 		act, status = pay.ProviderDisabled, pay.AccountDisabled
 	}
-	return a.changeAccount(ctx, id, act, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
+	return a.changeAccount(ctx, by, id, act, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
 		if account.Status == status {
 			return account, pay.Change{}, nil, nil
 		}
@@ -245,9 +279,9 @@ func (a *App) EnableAccount(ctx context.Context, id string, on bool) (pay.Provid
 
 // RemoveAccount takes an account out of use for good.
 //
-// Errors: store.ErrNotFound, that it has open payments, unless force.
-func (a *App) RemoveAccount(ctx context.Context, id string, force bool) error {
-	_, err := a.changeAccount(ctx, id, pay.ProviderRemoved, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
+// Errors: store.ErrNotFound, conflict_state: it has open payments, unless force.
+func (a *App) RemoveAccount(ctx context.Context, by pay.Actor, id string, force bool) (pay.ProviderAccount, error) {
+	return a.changeAccount(ctx, by, id, pay.ProviderRemoved, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
 		open, err := a.store.OpenAt(ctx, id)
 		if err != nil {
 			return account, pay.Change{}, nil, err
@@ -255,35 +289,44 @@ func (a *App) RemoveAccount(ctx context.Context, id string, force bool) error {
 		next, change, err := account.Remove(open, force, a.Now())
 		return next, change, map[string]string{"open": strconv.Itoa(open)}, err
 	})
-	return err
 }
 
-// ErrUncheckable says that an adapter has no call that proves credentials.
-var ErrUncheckable = errors.New("this adapter has no call that proves credentials")
+// Proof is what a provider said of an account's credentials.
+type Proof string
+
+// The proofs.
+const (
+	ProofWorks    Proof = "works"
+	ProofFails    Proof = "fails"
+	ProofUnproved Proof = "unproved" // the adapter has no call that costs nothing
+)
 
 // ProveAccount asks the provider whether an account's credentials work, with a
-// call that costs nothing.
+// call that costs nothing. The problem is why they do not, "" when they do.
 //
-// Errors: store.ErrNotFound, ErrUncheckable, why they do not work.
-func (a *App) ProveAccount(ctx context.Context, id string) error {
+// Errors: store.ErrNotFound, conflict_state for one that was removed.
+func (a *App) ProveAccount(ctx context.Context, id string) (proof Proof, problem string, err error) {
 	account, err := a.store.Account(ctx, id)
 	if err != nil {
-		return fmt.Errorf("provider account %s: %w", id, err)
+		return "", "", fmt.Errorf("provider account %s: %w", id, err)
 	}
-	if account.Status == pay.AccountRemoved {
-		return fmt.Errorf("account %s was removed", id)
+	if err := account.Present(); err != nil {
+		return "", "", err
 	}
 	d := a.openDesk(account)
 	if d.broken != nil {
-		return d.broken
+		return ProofFails, d.broken.Error(), nil
 	}
 	checker, ok := d.client.(provider.Checker)
 	if !ok {
-		return ErrUncheckable
+		return ProofUnproved, "this adapter has no call that proves credentials", nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return checker.Check(ctx)
+	if err := checker.Check(ctx); err != nil {
+		return ProofFails, err.Error(), nil
+	}
+	return ProofWorks, "", nil
 }
 
 // AccountStatus is a provider account for the operator.
@@ -304,7 +347,7 @@ func (a *App) Accounts(ctx context.Context, all bool) ([]AccountStatus, error) {
 	var told []AccountStatus
 	for _, account := range list {
 		if account.Status != pay.AccountRemoved || all {
-			told = append(told, a.accountStatus(account))
+			told = append(told, a.StatusOf(account))
 		}
 	}
 	return told, nil
@@ -318,10 +361,11 @@ func (a *App) ProviderAccount(ctx context.Context, id string) (AccountStatus, er
 	if err != nil {
 		return AccountStatus{}, fmt.Errorf("provider account %s: %w", id, err)
 	}
-	return a.accountStatus(account), nil
+	return a.StatusOf(account), nil
 }
 
-func (a *App) accountStatus(account pay.ProviderAccount) AccountStatus {
+// StatusOf is an account for the operator.
+func (a *App) StatusOf(account pay.ProviderAccount) AccountStatus {
 	s := AccountStatus{ProviderAccount: account}
 	if account.Status == pay.AccountRemoved {
 		return s

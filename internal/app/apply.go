@@ -26,13 +26,13 @@ const (
 //
 // Errors: what is wrong with it, that it was removed, or that the present one is
 // of another adapter, environment or merchant, which an account keeps for life.
-func (a *App) ApplyAccount(ctx context.Context, n NewAccount) (Applied, error) {
+func (a *App) ApplyAccount(ctx context.Context, by pay.Actor, n NewAccount) (Applied, error) {
 	if n.ID == "" {
 		return "", errors.New("an account that is declared needs an id, or it would be opened again each time")
 	}
 	present, err := a.store.Account(ctx, n.ID)
 	if errors.Is(err, store.ErrNotFound) {
-		_, err := a.AddAccount(ctx, n)
+		_, err := a.AddAccount(ctx, by, n)
 		return AppliedAdded, err
 	}
 	if err != nil {
@@ -44,7 +44,7 @@ func (a *App) ApplyAccount(ctx context.Context, n NewAccount) (Applied, error) {
 	done := AppliedUnchanged
 	if !reflect.DeepEqual(settled(present, n), present) {
 		done = AppliedChanged
-		if _, err := a.EditAccount(ctx, n.ID, func(account pay.ProviderAccount) pay.ProviderAccount { return settled(account, n) }); err != nil {
+		if _, err := a.EditAccount(ctx, by, n.ID, func(account pay.ProviderAccount) (pay.ProviderAccount, error) { return settled(account, n), nil }); err != nil {
 			return "", err
 		}
 	}
@@ -60,7 +60,7 @@ func (a *App) ApplyAccount(ctx context.Context, n NewAccount) (Applied, error) {
 			n.Credentials[name] = ""
 		}
 	}
-	_, err = a.RotateAccount(ctx, n.ID, n.Credentials)
+	_, err = a.RotateAccount(ctx, by, n.ID, n.Credentials)
 	return AppliedChanged, err
 }
 

@@ -27,9 +27,9 @@ func (p Principal) Actor() pay.Actor {
 	return pay.Actor{Kind: pay.ByKey, ID: p.KeyID, IP: p.ClientIP, Request: p.RequestID}
 }
 
-// self is who acts when nobody asked through the API: the operator at the
-// command line, or the service.
-func (a *App) self() pay.Actor {
+// Self is who acts when nobody asked through an API: the operator at the command
+// line, or the service.
+func (a *App) Self() pay.Actor {
 	if a.Operator != "" {
 		return pay.Actor{Kind: pay.ByOperator, ID: a.Operator}
 	}

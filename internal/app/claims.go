@@ -116,7 +116,7 @@ func (a *App) RuleClaim(ctx context.Context, id string, v pay.ClaimVerb, note st
 	if err != nil {
 		return c, err
 	}
-	said := a.audit(a.self(), c.Scope, pay.ClaimRuled, c.ID, map[string]string{"payment": c.Payment, "word": string(v), "note": note})
+	said := a.audit(a.Self(), c.Scope, pay.ClaimRuled, c.ID, map[string]string{"payment": c.Payment, "word": string(v), "note": note})
 	if v == pay.AskEvidence {
 		return a.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
 			next, change, err := c.Ask(note, a.now(c.Scope))

@@ -3,21 +3,31 @@ package app
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/routing"
 )
 
 // Explanation says why a payment went where it went.
 type Explanation struct {
 	Payment  pay.Payment
 	Rail     pay.Rail
+	Band     string // of amounts, that the payment is rated with
 	Accounts []AccountVerdict
+	// Watched says that this process takes payments, and so knows how the accounts
+	// do. A command does not.
+	Watched bool
+	At      time.Time
 }
 
-// AccountVerdict is whether an account would take such a payment now.
+// AccountVerdict is whether an account would take such a payment now, and how it
+// does on the rail.
 type AccountVerdict struct {
 	Account string
 	Verdict string // "" when it would
+	Circuit routing.Circuit
+	Score   routing.Score
 }
 
 // Explain tells the decisions of a payment's cascade as they were noted when they
@@ -29,7 +39,7 @@ func (a *App) Explain(ctx context.Context, payment string) (Explanation, error) 
 	if err != nil {
 		return Explanation{}, fmt.Errorf("%s: %w", payment, err)
 	}
-	e := Explanation{Payment: p, Rail: a.catalog.byID[p.RailID]}
+	e := Explanation{Payment: p, Rail: a.catalog.byID[p.RailID], Band: routing.Band(p.Amount), Watched: a.Operator == "", At: a.Now()}
 	list, err := a.Accounts(ctx, false)
 	if err != nil {
 		return e, err
@@ -37,7 +47,8 @@ func (a *App) Explain(ctx context.Context, payment string) (Explanation, error) 
 	for _, s := range list {
 		account := s.ProviderAccount
 		account.Rails = s.On
-		v := AccountVerdict{account.ID, account.Refuses(p.Scope, e.Rail)}
+		known := a.health.candidate(account, e.Rail.Key, e.Band)
+		v := AccountVerdict{account.ID, account.Refuses(p.Scope, e.Rail), known.Circuit, known.Score}
 		if s.Broken != "" {
 			v.Verdict = "cannot be used: " + s.Broken
 		}

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 	"time"
 
@@ -75,6 +77,45 @@ func (h *health) open(now time.Time) (n int) {
 		}
 	}
 	return n
+}
+
+// RailHealth is how an account does on a rail, as this node sees it.
+type RailHealth struct {
+	Account string
+	Rail    string
+	Circuit routing.Circuit
+	Bands   []BandHealth
+}
+
+// BandHealth is how payments of a size go.
+type BandHealth struct {
+	Band  string
+	Score routing.Score
+}
+
+// Health lists how the accounts do that this node has called since it started, as
+// far as they were not removed. Other nodes may have seen something else.
+func (a *App) Health() []RailHealth {
+	known := a.desks.Load().byID
+	a.health.mu.Lock()
+	defer a.health.mu.Unlock()
+	var list []RailHealth
+	for s, circuit := range a.health.circuits {
+		if _, present := known[s.account]; !present {
+			continue
+		}
+		rail := RailHealth{Account: s.account, Rail: s.rail, Circuit: circuit}
+		for _, band := range routing.Bands() {
+			if score, rated := a.health.scores[kind{s, band}]; rated {
+				rail.Bands = append(rail.Bands, BandHealth{band, score})
+			}
+		}
+		list = append(list, rail)
+	}
+	slices.SortFunc(list, func(x, y RailHealth) int {
+		return cmp.Or(cmp.Compare(x.Account, y.Account), cmp.Compare(x.Rail, y.Rail))
+	})
+	return list
 }
 
 // decide orders the accounts that serve a payment's rail.

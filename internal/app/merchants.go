@@ -84,7 +84,7 @@ func (a *App) onboard(n NewMerchant, now time.Time) (Onboarded, pay.Change, erro
 	}}
 	change := a.openShop(&o, name, now)
 	change.Merchants = []pay.Merchant{o.Merchant}
-	change.Audit = append(change.Audit, a.audit(a.self(), pay.Scope{Merchant: o.Merchant.ID, Live: true}, pay.MerchantCreated, o.Merchant.ID,
+	change.Audit = append(change.Audit, a.audit(a.Self(), pay.Scope{Merchant: o.Merchant.ID, Live: true}, pay.MerchantCreated, o.Merchant.ID,
 		map[string]string{"name": o.Merchant.Name, "tier": string(o.Merchant.Tier)})...)
 	return o, change, nil
 }
@@ -94,7 +94,7 @@ func (a *App) openShop(o *Onboarded, name string, now time.Time) pay.Change {
 	shopID := a.NewID("shp_", now)
 	shop, change := pay.NewShop(shopID, o.Merchant.ID, name, slug(name)+"-"+strings.ToLower(shopID[len(shopID)-6:]), now)
 	o.Shop = shop
-	change.Audit = a.audit(a.self(), pay.Scope{Merchant: shop.Merchant, Shop: shop.ID, Live: true}, pay.ShopCreated, shop.ID,
+	change.Audit = a.audit(a.Self(), pay.Scope{Merchant: shop.Merchant, Shop: shop.ID, Live: true}, pay.ShopCreated, shop.ID,
 		map[string]string{"name": shop.Name})
 	for _, live := range []bool{false, true} {
 		scope := pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: live}
@@ -152,7 +152,7 @@ func (a *App) RevokeKey(ctx context.Context, raw string) error {
 }
 
 func (a *App) auditKey(act pay.Act, key pay.Key) []pay.AuditEntry {
-	return a.audit(a.self(), key.Scope, act, key.ID, map[string]string{"kind": string(key.Kind), "preview": key.Preview})
+	return a.audit(a.Self(), key.Scope, act, key.ID, map[string]string{"kind": string(key.Kind), "preview": key.Preview})
 }
 
 func (a *App) newKey(scope pay.Scope, kind pay.KeyKind, now time.Time) (string, pay.Key) {

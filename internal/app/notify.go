@@ -156,7 +156,7 @@ func (a *App) CloseNotification(ctx context.Context, id, note string) error {
 	if err != nil {
 		return err
 	}
-	change.Audit = a.audit(a.self(), p.Scope, pay.NotificationClosed, r.ID, map[string]string{"payment": p.ID, "note": note})
+	change.Audit = a.audit(a.Self(), p.Scope, pay.NotificationClosed, r.ID, map[string]string{"payment": p.ID, "note": note})
 	err = a.store.Commit(ctx, change)
 	if errors.Is(err, store.ErrDuplicate) {
 		return fmt.Errorf("notification %s was closed before", id)

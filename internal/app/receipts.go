@@ -36,7 +36,7 @@ func (a *App) Receipts(ctx context.Context) (int, error) {
 
 func (a *App) receipt(ctx context.Context, s pay.Settlement) error {
 	if !s.PDFAt.IsZero() {
-		_, err := a.pay(ctx, s, a.self())
+		_, err := a.pay(ctx, s, a.Self())
 		return err
 	}
 	pdf, err := a.drawReceipt(ctx, s)
@@ -158,7 +158,7 @@ func (a *App) SimulatePayout(ctx context.Context, by Principal, id string) (pay.
 //
 // Errors: settlement_not_found, conflict_state, settlement_already_paid.
 func (a *App) PaySettlement(ctx context.Context, id string) (pay.Settlement, error) {
-	return a.paySettlement(ctx, id, a.self())
+	return a.paySettlement(ctx, id, a.Self())
 }
 
 func (a *App) paySettlement(ctx context.Context, id string, by pay.Actor) (paid pay.Settlement, err error) {

@@ -268,7 +268,7 @@ func (a *App) readBookingsOf(ctx context.Context, m *reconcile.Matcher, merchant
 // concluded is the comparison as it is kept.
 func (a *App) concluded(account pay.ProviderAccount, m *reconcile.Matcher, c Comparison) pay.Reconciliation {
 	r := pay.Reconciliation{
-		Account: account.ID, Live: account.Live, From: m.From, To: m.To, By: a.self().ID, At: a.Now(),
+		Account: account.ID, Live: account.Live, From: m.From, To: m.To, By: a.Self().ID, At: a.Now(),
 		Lines: m.Totals.Lines, Charges: m.Totals.Charges, Refunds: m.Totals.Refunds, Charged: m.Totals.Charged, Refunded: m.Totals.Refunded,
 		Findings: map[string]int{}, Count: m.Totals.Differences(),
 	}
@@ -292,7 +292,7 @@ func (a *App) conclude(ctx context.Context, account pay.ProviderAccount, done Co
 			return err
 		}
 		change := done.Conclude(open, found)
-		change.Audit = a.auditAccount(pay.ProviderReconciled, account, map[string]string{
+		change.Audit = a.auditAccount(a.Self(), pay.ProviderReconciled, account, map[string]string{
 			"reconciliation": done.ID, "from": done.From.Format(time.RFC3339), "to": done.To.Format(time.RFC3339),
 			"lines": strconv.Itoa(done.Lines), "findings": strconv.Itoa(done.Count),
 		})

@@ -75,7 +75,7 @@ func (a *App) Rebrand(ctx context.Context, shop string, change func(pay.Brand) p
 			return err
 		}
 		done = next
-		write.Audit = a.audit(a.self(), pay.Scope{Merchant: s.Merchant, Shop: s.ID, Live: true}, pay.ShopRebranded, s.ID, map[string]string{
+		write.Audit = a.audit(a.Self(), pay.Scope{Merchant: s.Merchant, Shop: s.ID, Live: true}, pay.ShopRebranded, s.ID, map[string]string{
 			"color": next.Brand.Color, "logo": next.Brand.Logo, "frames": strings.Join(next.Brand.Frames, " "),
 		})
 		return a.store.Commit(ctx, write)

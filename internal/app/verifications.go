@@ -29,7 +29,7 @@ func (a *App) StartVerification(ctx context.Context, by Principal, n NewVerifica
 			return nil
 		}
 		if err == nil { // nobody has written down yet that it has expired
-			if err := a.move(ctx, a.self(), open, pay.KYCExpired, "", ""); err != nil {
+			if err := a.move(ctx, a.Self(), open, pay.KYCExpired, "", ""); err != nil {
 				return err
 			}
 			return store.ErrStale
@@ -116,7 +116,7 @@ func (a *App) HandIn(ctx context.Context, id, token string) (pay.Verification, e
 		if v, err = a.PageVerification(ctx, id, token); err != nil {
 			return err
 		}
-		return a.move(ctx, a.self(), v, pay.KYCProcessing, "", "")
+		return a.move(ctx, a.Self(), v, pay.KYCProcessing, "", "")
 	})
 	return v, err
 }
@@ -129,7 +129,7 @@ func (a *App) DecideVerification(ctx context.Context, id string, to pay.Verifica
 		if err != nil {
 			return fmt.Errorf("verification %s: %w", id, err)
 		}
-		return a.move(ctx, a.self(), v, to, code, message)
+		return a.move(ctx, a.Self(), v, to, code, message)
 	})
 }
 
@@ -157,7 +157,7 @@ func (a *App) ExpireVerifications(ctx context.Context) (int, error) {
 	}
 	for _, v := range due {
 		// Stale: it was handed in meanwhile.
-		if err := a.move(ctx, a.self(), v, pay.KYCExpired, "", ""); err != nil && !errors.Is(err, store.ErrStale) {
+		if err := a.move(ctx, a.Self(), v, pay.KYCExpired, "", ""); err != nil && !errors.Is(err, store.ErrStale) {
 			return len(due), fmt.Errorf("expire verification %s: %w", v.ID, err)
 		}
 	}

@@ -28,7 +28,7 @@ const (
 type layer struct{ may, because string }
 
 // layers is the direction of the architecture: money → ledger → pay → {store,
-// provider, webhook, vault} → view → app → {web, api, checkout} → daemon → cmd. A package
+// provider, webhook, vault} → view → app → {web, wire, api, admin, checkout} → daemon → cmd. A package
 // may not know what is to the right of it. Change a line only with the design.
 var layers = map[string]layer{
 	"internal/money":                 {"", "amounts are the ground that everything stands on"},
@@ -44,6 +44,7 @@ var layers = map[string]layer{
 	"internal/seal":                  {"", "a seal is made of names and values, whatever they mean"},
 	"internal/limit":                 {"", "buckets know no merchants and no HTTP"},
 	"internal/web":                   {"", "HTTP plumbing knows nothing of payments"},
+	"internal/wire":                  {"money pay view web", "an error is told alike by every API, whatever its endpoints are"},
 	"internal/routing":               {"money pay", "an order is decided with values alone, so that it can be made again and explained"},
 	"internal/reconcile":             {"money pay", "a report is compared with values alone, wherever they were read"},
 	"internal/provider":              {"money pay reconcile", "a provider answers in the core's words and never sees the database"},
@@ -64,19 +65,21 @@ var layers = map[string]layer{
 	"internal/payout":                {"money pay", "a payout provider answers in the core's words and never sees the database"},
 	"internal/payout/simulated":      {"money pay payout", "a simulated payout provider knows no more than a real one"},
 	"internal/app":                   {"money ledger pay geo fx id catalog vault destination seal payout provider provider/sandbox reconcile routing store webhook view work statement", "a use case knows nothing of HTTP or of how it is started"},
-	"internal/api":                   {"money ledger pay geo id limit destination store view app web statement", "the API calls use cases; it neither calls providers nor sends webhooks"},
+	"internal/api":                   {"money ledger pay geo id limit destination store view app web wire statement", "the API calls use cases; it neither calls providers nor sends webhooks"},
+	"internal/admin":                 {"pay app store web wire admin/shape", "the API for operators calls use cases; merchants' endpoints are none of its business"},
+	"internal/admin/shape":           {"pay provider routing app view", "what an operator is shown is made of what use cases return"},
 	"internal/document":              {"", "a check digit depends on nothing but the number"},
 	"internal/checkout":              {"money pay geo document view app web", "a page shows what use cases return; it decides nothing"},
 	"internal/verify":                {"pay app", "the page shows a verification and hands it in; the use case decides"},
 	"internal/reference":             {"", "the page shows the published document, and what is not in it is not told"},
-	"internal/daemon":                {"pay fx id limit vault payout payout/simulated provider routing provider/adapters provider/sandbox webhook app web api checkout verify reference", "the daemon wires and does nothing else"},
+	"internal/daemon":                {"pay fx id limit vault payout payout/simulated provider routing provider/adapters provider/sandbox webhook app web api admin checkout verify reference", "the daemon wires and does nothing else"},
 	"internal/statement":             {"money ledger pay", "a receipt is drawn from the core's values, whoever sends it"},
 	"client":                         {"", "the client speaks HTTP, as a stranger's program does"},
 	"internal/bench":                 {"webhook client", "the measure looks at the service from outside"},
 	"internal/arch":                  {"", "the rules look at the sources alone"},
 	"internal/e2e":                   {"", "the end-to-end tests are tests only"},
 	"internal/dbtest":                {"", "databases for tests know no schema"},
-	"cmd/cascada":                    {"money pay provider provider/adapters reconcile app daemon bench", "the commands parse flags and call use cases"},
+	"cmd/cascada":                    {"money pay provider provider/adapters reconcile app admin/shape daemon bench", "the commands parse flags and call use cases"},
 }
 
 // dependencies lists where each module that is not ours may be imported, so
@@ -85,7 +88,7 @@ var dependencies = map[string]string{
 	"code.dny.dev/ssrf":                   "internal/webhook",
 	"codeberg.org/go-pdf/fpdf":            "internal/statement",
 	"github.com/alecthomas/kong":          "cmd/cascada",
-	"github.com/danielgtaylor/huma":       "internal/api internal/view",
+	"github.com/danielgtaylor/huma":       "internal/api internal/admin internal/view internal/wire",
 	"github.com/golang-jwt/jwt":           "internal/app",
 	"github.com/jackc/pgx":                "internal/store internal/dbtest cmd/cascada",
 	"github.com/prometheus/client_golang": "internal/daemon",

@@ -35,6 +35,7 @@ import (
 type Config struct {
 	Listen    string  // host:port
 	Metrics   string  // host:port of /metrics; empty for none
+	Admin     string  // host:port of the admin API; empty for none
 	Database  string  // sqlite:PATH or postgres://…
 	PublicURL string  // where the service is reached; empty: http://Listen
 	MasterKey string  // 32 bytes in base64; empty: a key file
@@ -122,8 +123,9 @@ func loopback(listen string) bool {
 
 // Service is a running service.
 type Service struct {
-	URL string // where it is reached
-	App *app.App
+	URL      string // where it is reached
+	AdminURL string // where the admin API is, "" without one
+	App      *app.App
 
 	log          *slog.Logger
 	verification http.Handler
@@ -170,7 +172,7 @@ func start(ctx context.Context, c Config, listener net.Listener) (*Service, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{URL: c.PublicURL, App: a, log: c.Log, failed: make(chan error, 2), verification: verify.New(a, c.Log)}
+	s := &Service{URL: c.PublicURL, App: a, log: c.Log, failed: make(chan error, 3), verification: verify.New(a, c.Log)}
 	limits, redis, err := openLimits(context.WithoutCancel(ctx), c.Limits, c.Log)
 	if err != nil {
 		a.Close()
@@ -203,6 +205,10 @@ func start(ctx context.Context, c Config, listener net.Listener) (*Service, erro
 			return nil, fmt.Errorf("listen for metrics: %w", err)
 		}
 		s.serve(extra, metrics.handler())
+	}
+	if err := s.openAdmin(c); err != nil {
+		s.Shutdown()
+		return nil, err
 	}
 	running, stop := context.WithCancel(context.Background())
 	s.stop = stop

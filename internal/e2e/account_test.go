@@ -44,7 +44,7 @@ func (s *service) account(t *testing.T, id string, u *providertest.Upstream, mor
 	for _, change := range more {
 		change(&n)
 	}
-	_, err := s.App.AddAccount(ctx, n)
+	_, err := s.App.AddAccount(ctx, s.App.Self(), n)
 	must(t, err)
 }
 
@@ -158,7 +158,7 @@ func TestDisabledAccountTakesNoNewCharges(t *testing.T) {
 		live := o.live()
 		s.account(t, "bank", u)
 		first, second := live.create(t, o.pix(t)), live.create(t, o.pix(t))
-		_, err := s.App.EnableAccount(ctx, "bank", false)
+		_, err := s.App.EnableAccount(ctx, s.App.Self(), "bank", false)
 		must(t, err)
 		if got := live.routable(t); got != "false 0" {
 			t.Errorf("a disabled account is routable: %s", got)
@@ -171,10 +171,10 @@ func TestDisabledAccountTakesNoNewCharges(t *testing.T) {
 		if got := live.status(t, first); got != "completed" {
 			t.Errorf("the first is %s, want completed", got)
 		}
-		if err := s.App.RemoveAccount(ctx, "bank", false); err != nil {
+		if _, err := s.App.RemoveAccount(ctx, s.App.Self(), "bank", false); err != nil {
 			t.Errorf("nothing is open, and it cannot be removed: %v", err)
 		}
-		_, err = s.App.EnableAccount(ctx, "bank", true)
+		_, err = s.App.EnableAccount(ctx, s.App.Self(), "bank", true)
 		if err == nil || !strings.Contains(err.Error(), "was removed") {
 			t.Errorf("a removed account was enabled: %v", err)
 		}
@@ -189,18 +189,18 @@ func TestAccountWithOpenPaymentsIsNotRemoved(t *testing.T) {
 		s.account(t, "bank", u)
 		s.account(t, "bank-2", u)
 		id := o.live().create(t, o.pix(t))
-		if err := s.App.RemoveAccount(ctx, "bank", false); err == nil || !strings.Contains(err.Error(), "1 open payments") {
+		if _, err := s.App.RemoveAccount(ctx, s.App.Self(), "bank", false); err == nil || !strings.Contains(err.Error(), "1 open payments") {
 			t.Errorf("an account with an open payment was removed: %v", err)
 		}
-		must(t, s.App.RemoveAccount(ctx, "bank-2", false))
-		must(t, s.App.RemoveAccount(ctx, "bank", true))
+		s.removes(t, "bank-2", false)
+		s.removes(t, "bank", true)
 		s.clock.advance(6 * time.Minute)
 		_, err := s.App.Sweep(ctx)
 		must(t, err)
 		if got := o.live().status(t, id); got != "pending" {
 			t.Errorf("the payment is %s, want pending: nobody knows how it ends", got)
 		}
-		_, err = s.App.AddAccount(ctx, app.NewAccount{ID: "bank", Adapter: "plain", BaseURL: u.URL, Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "x"}})
+		_, err = s.App.AddAccount(ctx, s.App.Self(), app.NewAccount{ID: "bank", Adapter: "plain", BaseURL: u.URL, Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "x"}})
 		if err == nil || !strings.Contains(err.Error(), "used once") {
 			t.Errorf("an id was used twice: %v", err)
 		}
@@ -219,7 +219,7 @@ func TestServerLearnsOfAccountsByItself(t *testing.T) {
 		})
 		must(t, err)
 		defer beside.Close()
-		account, err := beside.AddAccount(ctx, app.NewAccount{
+		account, err := beside.AddAccount(ctx, beside.Self(), app.NewAccount{
 			Adapter: "plain", Live: true, BaseURL: u.URL, Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "hush-hush"},
 		})
 		must(t, err)
@@ -228,12 +228,14 @@ func TestServerLearnsOfAccountsByItself(t *testing.T) {
 		}
 		eventually(t, "pix is routable", func() bool { return live.routable(t) == "true 1" })
 		id := live.create(t, o.pix(t))
-		_, err = beside.RotateAccount(ctx, account.ID, map[string]string{"apiKey": "key-2"})
+		_, err = beside.RotateAccount(ctx, beside.Self(), account.ID, map[string]string{"apiKey": "key-2"})
 		must(t, err)
 		u.Revoke("key-1")
 		eventually(t, "a charge is made with the new key", func() bool { return live.post(t, "/payments", o.pix(t)).status == http.StatusCreated })
-		must(t, beside.ProveAccount(ctx, account.ID))
-		_, err = beside.EnableAccount(ctx, account.ID, false)
+		if proof, problem, err := beside.ProveAccount(ctx, account.ID); proof != app.ProofWorks || problem != "" || err != nil {
+			t.Errorf("the credentials are proved: %s %q (%v)", proof, problem, err)
+		}
+		_, err = beside.EnableAccount(ctx, beside.Self(), account.ID, false)
 		must(t, err)
 		eventually(t, "pix is not routable", func() bool { return live.routable(t) == "false 0" })
 		s.told(t, u, id, 1, "paid", "hush-hush").is(t, http.StatusOK, `{"ok":true}`)
@@ -278,9 +280,9 @@ func TestRotationKeepsWhatIsUnderWay(t *testing.T) {
 		order := o.pix(t)
 		go func() { held <- live.post(t, "/payments", order) }()
 		<-asked
-		_, err := s.App.RotateAccount(ctx, "bank", map[string]string{"apiKey": "key-2", "webhookSecret": "bank-new"})
+		_, err := s.App.RotateAccount(ctx, s.App.Self(), "bank", map[string]string{"apiKey": "key-2", "webhookSecret": "bank-new"})
 		must(t, err)
-		_, err = s.App.RotateAccount(ctx, "bank", map[string]string{"merchantNumber": "77"}) // the one before it still counts
+		_, err = s.App.RotateAccount(ctx, s.App.Self(), "bank", map[string]string{"merchantNumber": "77"}) // the one before it still counts
 		must(t, err)
 		release()
 		during := (<-held).want(t, http.StatusCreated).text(t, "transactionId")
@@ -344,7 +346,7 @@ func TestAccountsAreTriedByPriorityThenCost(t *testing.T) {
 		if got := tried("10.01"); got != "first cheap dear unknown last" {
 			t.Errorf("10.01 USD were tried at %s", got)
 		}
-		_, err := s.App.EditAccount(ctx, "last", func(a pay.ProviderAccount) pay.ProviderAccount { a.Priority = 0; return a })
+		_, err := s.App.EditAccount(ctx, s.App.Self(), "last", func(a pay.ProviderAccount) (pay.ProviderAccount, error) { a.Priority = 0; return a, nil })
 		must(t, err)
 		if got := tried("10.01"); got != "last first cheap dear unknown" {
 			t.Errorf("with another priority they were tried at %s", got)
@@ -461,7 +463,7 @@ func TestAccountThatCannotBeIsRefused(t *testing.T) {
 		} {
 			n := app.NewAccount{ID: "bank", Adapter: "plain", Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "hush"}}
 			change(&n)
-			_, err := s.App.AddAccount(ctx, n)
+			_, err := s.App.AddAccount(ctx, s.App.Self(), n)
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "topsecret") {
 				t.Errorf("want an error that says %q, got %v", want, err)
 			}

@@ -107,7 +107,7 @@ func TestCheapestAccountIsTriedFirst(t *testing.T) {
 			must(t, err)
 			s.account(t, id, u, func(n *app.NewAccount) { n.Terms = []pay.RailTerms{{Fee: &fee}} })
 		}
-		_, err := s.App.EditAccount(ctx, "bank-1", func(a pay.ProviderAccount) pay.ProviderAccount { a.Priority = 1; return a })
+		_, err := s.App.EditAccount(ctx, s.App.Self(), "bank-1", func(a pay.ProviderAccount) (pay.ProviderAccount, error) { a.Priority = 1; return a, nil })
 		must(t, err)
 		for amount, want := range map[string]string{"5": "bank-1", "10": "bank-2"} {
 			got, e := live.tried(t, strings.Replace(live.pix(t), `"amount":10`, `"amount":`+amount, 1))
@@ -208,4 +208,11 @@ func TestExplanationNamesEveryAccount(t *testing.T) {
 			t.Errorf("it went to %s, passed over %q", a.Provider, a.Passed)
 		}
 	})
+}
+
+// removes takes an account out of use for good.
+func (s *service) removes(t *testing.T, id string, force bool) {
+	t.Helper()
+	_, err := s.App.RemoveAccount(ctx, s.App.Self(), id, force)
+	must(t, err)
 }

@@ -2,7 +2,6 @@ package pay
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -72,36 +71,43 @@ func (a ProviderAccount) Environment() Environment { return EnvironmentOf(a.Live
 func (a ProviderAccount) Scope() Scope { return Scope{Merchant: a.Merchant, Live: a.Live} }
 
 // Check says what is wrong with an account, as the operator wrote it.
+//
+// Errors: invalid_request.
 func (a ProviderAccount) Check() error {
-	var wrong []error
+	var wrong []Issue
+	add := func(path, format string, args ...any) {
+		wrong = append(wrong, Issue{path, fmt.Sprintf(format, args...)})
+	}
 	if !accountID.MatchString(a.ID) {
-		wrong = append(wrong, fmt.Errorf("%q cannot be an account's id: want 2 to 64 letters, digits, - and _", a.ID))
+		add("id", "%q cannot be an account's id: want 2 to 64 letters, digits, - and _", a.ID)
 	}
 	if a.Priority < 0 || a.Priority > 1_000_000 {
-		wrong = append(wrong, fmt.Errorf("priority %d: want 0 to 1000000", a.Priority))
+		add("priority", "priority %d: want 0 to 1000000", a.Priority)
 	}
 	seen := map[string]bool{}
-	for _, t := range a.Terms {
+	for i, t := range a.Terms {
+		path := fmt.Sprintf("terms[%d]", i)
 		if seen[t.Rail] {
-			wrong = append(wrong, fmt.Errorf("%s has terms twice", t.where()))
+			add(path+".rail", "%s has terms twice", t.where())
 		}
 		seen[t.Rail] = true
 		if t.Rail != "" && len(a.Rails) > 0 && !slices.Contains(a.Rails, t.Rail) {
-			wrong = append(wrong, fmt.Errorf("%s has terms and is not on", t.Rail))
+			add(path+".rail", "%s has terms and is not on", t.Rail)
 		}
 		if t.Fee != nil && (t.Fee.Bps < 0 || t.Fee.Bps > 100_00 || t.Fee.Flat < 0 || t.Fee.Flat > maxAmount) {
-			wrong = append(wrong, fmt.Errorf("the price of %s is not one: %s", t.where(), t.Fee))
+			add(path+".price", "the price of %s is not one: %s", t.where(), t.Fee)
 		}
-		for i, l := range t.Limits {
+		for n, l := range t.Limits {
+			at := fmt.Sprintf("%s.limits[%d]", path, n)
 			if l.Min < 0 || l.Max < max(l.Min, 1) {
-				wrong = append(wrong, fmt.Errorf("the limits of %s are none: %s", t.where(), l))
+				add(at, "the limits of %s are none: %s", t.where(), l)
 			}
-			if slices.ContainsFunc(t.Limits[:i], func(o Limit) bool { return o.Currency == l.Currency }) {
-				wrong = append(wrong, fmt.Errorf("%s has limits in %s twice", t.where(), l.Currency))
+			if slices.ContainsFunc(t.Limits[:n], func(o Limit) bool { return o.Currency == l.Currency }) {
+				add(at, "%s has limits in %s twice", t.where(), l.Currency)
 			}
 		}
 	}
-	return errors.Join(wrong...)
+	return Invalid(wrong...)
 }
 
 func (t RailTerms) where() string { return cmp.Or(t.Rail, "all rails") }
@@ -116,12 +122,33 @@ func (a ProviderAccount) next(now time.Time) ProviderAccount {
 	return a
 }
 
+// Present reports whether an account was not removed.
+//
+// Errors: conflict_state.
+func (a ProviderAccount) Present() error {
+	if a.Status == AccountRemoved {
+		return conflict("removed", "account "+a.ID+" was removed")
+	}
+	return nil
+}
+
+// Unchanged reports whether an account is as it was when somebody read it, so that
+// of two operators neither undoes what the other has just done.
+//
+// Errors: conflict_state.
+func (a ProviderAccount) Unchanged(version int64) error {
+	if a.Version != version {
+		return conflict("version", fmt.Sprintf("account %s has version %d and not %d: it was changed meanwhile; read it again", a.ID, a.Version, version))
+	}
+	return nil
+}
+
 // Save writes an account that is new or was edited.
 //
-// Errors: what is wrong with it, or that it was removed.
+// Errors: invalid_request, conflict_state for one that was removed.
 func (a ProviderAccount) Save(now time.Time) (ProviderAccount, Change, error) {
-	if a.Status == AccountRemoved {
-		return a, Change{}, fmt.Errorf("account %s was removed", a.ID)
+	if err := a.Present(); err != nil {
+		return a, Change{}, err
 	}
 	if err := a.Check(); err != nil {
 		return a, Change{}, err
@@ -141,12 +168,14 @@ func (a ProviderAccount) Rotate(credentials, before []byte, now time.Time) (Prov
 // never used again, since old payments name it. open is how many payments it has
 // that are not decided yet: nobody could learn any more how they end, so only
 // force removes it then.
+//
+// Errors: conflict_state.
 func (a ProviderAccount) Remove(open int, force bool, now time.Time) (ProviderAccount, Change, error) {
-	if a.Status == AccountRemoved {
-		return a, Change{}, fmt.Errorf("account %s was removed", a.ID)
+	if err := a.Present(); err != nil {
+		return a, Change{}, err
 	}
 	if open > 0 && !force {
-		return a, Change{}, fmt.Errorf("account %s has %d open payments: disable it and wait, or remove it with --force", a.ID, open)
+		return a, Change{}, conflict("open_payments", fmt.Sprintf("account %s has %d open payments: disable it and wait, or remove it by force", a.ID, open))
 	}
 	a.Status, a.Credentials, a.Before = AccountRemoved, nil, nil
 	a = a.next(now)

@@ -74,6 +74,20 @@ type Attempt struct {
 	// Why it went there, and who was passed over: for the operator.
 	Why    string   `json:"why,omitempty"`
 	Passed []string `json:"passed,omitempty"`
+	// What the call itself said, and when, where more was learnt later: how an
+	// account does is judged by that.
+	Said   OutcomeKind `json:"said,omitempty"`
+	SaidAt int64       `json:"saidAt,omitempty"`
+}
+
+// Called returns what the call of an attempt said, and when; false while it runs, or
+// where the service died in it.
+func (a Attempt) Called() (kind OutcomeKind, at time.Time, ok bool) {
+	kind, ended := a.Status, a.Ended
+	if a.Said != "" {
+		kind, ended = a.Said, a.SaidAt
+	}
+	return kind, time.UnixMicro(ended).UTC(), ended > 0 && ended-a.Started < callLease.Microseconds()
 }
 
 // Reference is what the provider knows an attempt by: ours, unique, made
@@ -108,6 +122,9 @@ func (p Payment) noted(order int, o Outcome, now time.Time) []Attempt {
 	attempts := make([]Attempt, len(p.Attempts), len(p.Attempts)+1)
 	copy(attempts, p.Attempts)
 	a := &attempts[order-1]
+	if a.Ended > 0 && a.Said == "" {
+		a.Said, a.SaidAt = a.Status, a.Ended
+	}
 	a.Status, a.Code, a.Decline, a.Soft = o.Kind, o.Code, o.Decline, o.Soft
 	a.Ended = now.UnixMicro()
 	if o.ProviderRef != "" {

@@ -24,7 +24,7 @@ type AuditEntry struct {
 // Actor is who did something, and from where.
 type Actor struct {
 	Kind    ActorKind
-	ID      string // the key's id, the operator's user and host, the provider's account
+	ID      string // the key's id, the operator's user@host or name, the provider's account
 	IP      string // of the request, "" without one
 	Request string // req_…, "" without one
 }
@@ -35,7 +35,7 @@ type ActorKind string
 // Kinds of actors.
 const (
 	ByKey      ActorKind = "key"      // a merchant's program, with an API key
-	ByOperator ActorKind = "operator" // a person at the command line
+	ByOperator ActorKind = "operator" // a person at the command line, or one with a token of the admin API
 	BySystem   ActorKind = "system"   // the service by itself
 	ByProvider ActorKind = "provider" // a notification or an answer
 )
@@ -80,4 +80,6 @@ const (
 
 	NotificationClosed Act = "notification.closed" // one that did not fit its payment
 	ProviderReconciled Act = "provider.reconciled" // its report was compared with the books
+	OperatorAdded      Act = "operator.added"      // to the admin API
+	OperatorRemoved    Act = "operator.removed"
 )

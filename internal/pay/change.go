@@ -38,6 +38,7 @@ type Change struct {
 	Reserves      []Reserve
 	Documents     []Document // new ones only
 	Accounts      []ProviderAccount
+	Operators     []Operator
 	// Comparisons with providers' reports, new ones only.
 	Reconciliations []Reconciliation
 	Drifts          []Drift

@@ -1,6 +1,10 @@
 package pay
 
-import "github.com/cascadapay/cascada/internal/money"
+import (
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/money"
+)
 
 // Code is the stable, machine-readable name of an error (contract: Errors).
 type Code string
@@ -131,4 +135,22 @@ func NewError(code Code, message string) *Error { return &Error{Code: code, Mess
 // FieldError returns an error about one field.
 func FieldError(code Code, param, message string) *Error {
 	return &Error{Code: code, Message: message, Param: param}
+}
+
+// Invalid returns one invalid_request that tells all that is wrong, nil where
+// nothing is.
+func Invalid(issues ...Issue) error {
+	if len(issues) == 0 {
+		return nil
+	}
+	var messages []string
+	for _, i := range issues {
+		messages = append(messages, i.Message)
+	}
+	return &Error{Code: CodeInvalidRequest, Param: issues[0].Path, Message: strings.Join(messages, "; "), Details: Details{Issues: issues}}
+}
+
+// conflict returns an error about the state that something is in.
+func conflict(reason, message string) *Error {
+	return &Error{Code: CodeConflictState, Message: message, Details: Details{Reason: reason}}
 }

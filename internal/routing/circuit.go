@@ -50,6 +50,36 @@ func (c Circuit) Open(now time.Time) (until time.Time, open bool) {
 	return c.until, now.Before(c.until)
 }
 
+// State says how a circuit stands.
+type State string
+
+// The states.
+const (
+	StateClosed State = "closed" // it takes payments
+	StateOpen   State = "open"   // it is passed over
+	StateTrial  State = "trial"  // the next payment is the trial
+)
+
+// State says how the circuit stands.
+func (c Circuit) State(now time.Time) State {
+	switch _, open := c.Open(now); {
+	case open:
+		return StateOpen
+	case !c.until.IsZero():
+		return StateTrial
+	}
+	return StateClosed
+}
+
+// Late is how many calls there were of late, and how many of them failed. One half a
+// minute ago counts half.
+func (c Circuit) Late(now time.Time) (failed, all float64) {
+	return decay(c.failed, now.Sub(c.at), halfLife), decay(c.all, now.Sub(c.at), halfLife)
+}
+
+// InARow is how many calls failed since one did not.
+func (c Circuit) InARow() int { return c.row }
+
 // Begin notes that a call begins. The trial of an open circuit keeps others out
 // while it lasts.
 func (c Circuit) Begin(now time.Time) Circuit {

@@ -104,6 +104,13 @@ func TestCircuitOpensRestsAndCloses(t *testing.T) {
 		return turned
 	}
 	isOpen := func() bool { _, open := c.Open(now); return open }
+	stands := func(want State) {
+		t.Helper()
+		if got := c.State(now); got != want {
+			t.Errorf("the circuit is %s, want %s", got, want)
+		}
+	}
+	stands(StateClosed)
 	for i := range 4 {
 		if end(false) || isOpen() {
 			t.Fatalf("the circuit opened after %d calls", i+1)
@@ -112,7 +119,15 @@ func TestCircuitOpensRestsAndCloses(t *testing.T) {
 	if !end(false) || !isOpen() {
 		t.Fatal("five failures in a row did not open the circuit")
 	}
+	stands(StateOpen)
+	if failed, all := c.Late(now); failed != 5 || all != 5 || c.InARow() != 5 {
+		t.Errorf("%f of %f calls of late failed, %d in a row, want 5 of 5", failed, all, c.InARow())
+	}
 	now = now.Add(shortest)
+	stands(StateTrial)
+	if failed, _ := c.Late(now); failed != 2.5 {
+		t.Errorf("half a minute later %f of them count, want 2.5", failed)
+	}
 	if isOpen() {
 		t.Error("nobody is let through for trial")
 	}
@@ -196,6 +211,9 @@ func TestOpenCircuitIsPassedOverUnlessAllAre(t *testing.T) {
 }
 
 func TestAmountsAreRatedInBands(t *testing.T) {
+	if got := strings.Join(Bands(), ", "); got != "0-10 USD, 10-50 USD, 50-200 USD, 200-1000 USD, 1000 USD and above" {
+		t.Errorf("the bands are %s", got)
+	}
 	for cents, want := range map[int64]string{
 		1: "0-10 USD", 9_99: "0-10 USD", 10_00: "10-50 USD", 199_99: "50-200 USD", 1000_00: "1000 USD and above", 100_000_00: "1000 USD and above",
 	} {

@@ -2,6 +2,7 @@ package routing
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -29,6 +30,10 @@ func (s Score) End(good bool, now time.Time) Score {
 // tried is as good as one that does well half of the time, so it is found out.
 func (s Score) Rate() float64 { return (s.good + 1) / (s.all + 2) }
 
+// Payments is how many payments the rate is of. One that was made a day before the
+// last one counts half.
+func (s Score) Payments() float64 { return s.all }
+
 // String is the score for people.
 func (s Score) String() string { return fmt.Sprintf("%.0f%% of about %.0f", 100*s.Rate(), s.all) }
 
@@ -46,4 +51,14 @@ func Band(usd money.Amount) string {
 		low = high
 	}
 	return fmt.Sprintf("%d USD and above", low)
+}
+
+// Bands lists the names of all bands, the smallest amounts first.
+func Bands() (names []string) {
+	low := int64(0)
+	for _, high := range append(bands[:], math.MaxInt64/100) {
+		names = append(names, Band(money.New(low*100, money.USD)))
+		low = high
+	}
+	return names
 }

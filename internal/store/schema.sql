@@ -651,7 +651,16 @@ CREATE TABLE provider_accounts (
 );
 
 -- version 13
--- Nothing changes here: the number belongs to a change that is made elsewhere.
+-- Who may use the admin API. One who was removed keeps the row, without a token.
+CREATE TABLE operators (
+  id TEXT NOT NULL PRIMARY KEY, -- the name
+  version BIGINT NOT NULL,
+  hash TEXT NOT NULL, -- keyed hash of the token
+  preview TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  removed_at BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX operators_hash ON operators (hash) WHERE hash <> '';
 
 -- version 14
 -- What came of comparing a provider's report with the books.

@@ -136,6 +136,7 @@ func queries() []string {
 	list = append(list, rateQueries()...)
 	list = append(list, accountQueries()...)
 	list = append(list, receiptQueries()...)
+	list = append(list, operatorQueries()...)
 	list = append(list, settlementQueries()...)
 	list = append(list, dutyQueries()...)
 	list = append(list, sessionQueries()...)

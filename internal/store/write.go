@@ -66,6 +66,9 @@ func guardedIDs(c *pay.Change) []string {
 	for i := range c.Accounts {
 		ids = append(ids, c.Accounts[i].ID)
 	}
+	for i := range c.Operators { // the first ones too
+		ids = append(ids, operatorsTable.id(&c.Operators[i]))
+	}
 	ids = replaced(ids, settlementsTable, c.Settlements)
 	ids = replaced(ids, driftsTable, c.Drifts)
 	ids = replaced(ids, reservesTable, c.Reserves)
@@ -164,6 +167,8 @@ func (w *write) guards() []step {
 	steps = replace(w, steps, ratesTable, quotes)
 	steps = guarded(w, steps, accountsTable, accountsTable.insert, gather(w.batch, accounts, accountsTable.isNew))
 	steps = replace(w, steps, accountsTable, accounts)
+	steps = guarded(w, steps, operatorsTable, operatorsTable.insert, gather(w.batch, operators, operatorsTable.isNew))
+	steps = replace(w, steps, operatorsTable, operators)
 	// The old default gives way before the new one comes.
 	steps = replace(w, steps, walletsTable, wallets)
 	steps = guarded(w, steps, walletsTable, walletsTable.insert, gather(w.batch, wallets, walletsTable.isNew))

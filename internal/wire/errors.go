@@ -1,9 +1,10 @@
-package api
+package wire
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
@@ -18,15 +19,15 @@ import (
 	"github.com/danielgtaylor/huma/v2/validation"
 )
 
-// shown is how a code goes over the wire.
-type shown struct {
-	status int
-	kind   string
+// Shown is how a code goes over the wire.
+type Shown struct {
+	Status int
+	Kind   string // the envelope's type
 }
 
-// wire is the one table from a code to its HTTP status and type (contract:
-// Codes; gaps: Errors).
-var wire = map[pay.Code]shown{
+// table is the one from a code to its HTTP status and type (contract: Codes;
+// gaps: Errors).
+var table = map[pay.Code]Shown{
 	pay.CodeMissingCredentials:   {401, "authentication_error"},
 	pay.CodeInvalidAPIKey:        {401, "authentication_error"},
 	pay.CodeInvalidToken:         {401, "authentication_error"},
@@ -85,6 +86,12 @@ var wire = map[pay.Code]shown{
 	pay.CodeInternal:           {500, "api_error"},
 }
 
+// Of returns how a code is shown.
+func Of(code pay.Code) Shown { return table[code] }
+
+// Codes lists every code, sorted.
+func Codes() []pay.Code { return slices.Sorted(maps.Keys(table)) }
+
 // Envelope is the body of every error (contract: Envelope).
 type Envelope struct {
 	status int
@@ -133,21 +140,26 @@ func (e *Envelope) GetStatus() int { return e.status }
 // ContentType is for huma, which would say application/problem+json.
 func (e *Envelope) ContentType(string) string { return "application/json" }
 
-// envelope shows an error. What is no *pay.Error is a fault: it is logged here,
-// once, and told as internal_error.
-func (a *API) envelope(ctx context.Context, err error) *Envelope {
-	var shownErr *pay.Error
-	if !errors.As(err, &shownErr) {
-		a.log.Error("a request failed", "request", web.RequestID(ctx), "caller_request", web.CallerID(ctx), "error", err)
-		shownErr = pay.NewError(pay.CodeInternal, "something went wrong on our side: retry with the same Idempotency-Key")
+// Show returns an error as it is shown. What is no *pay.Error is a fault: it is
+// logged here, once, and told as internal_error.
+func Show(ctx context.Context, log *slog.Logger, err error) *Envelope {
+	var shown *pay.Error
+	if !errors.As(err, &shown) {
+		log.Error("a request failed", "request", web.RequestID(ctx), "caller_request", web.CallerID(ctx), "error", err)
+		shown = Fault()
 	}
-	return newEnvelope(ctx, shownErr)
+	return newEnvelope(ctx, shown)
+}
+
+// Fault is what is told of a fault: nothing of the inside.
+func Fault() *pay.Error {
+	return pay.NewError(pay.CodeInternal, "something went wrong on our side: retry, with the same Idempotency-Key if you sent one")
 }
 
 func newEnvelope(ctx context.Context, e *pay.Error) *Envelope {
-	to := wire[e.Code]
-	out := &Envelope{to.status, Problem{
-		Code: e.Code, Type: to.kind, Message: e.Message, Param: e.Param, Decline: e.Decline, RequestID: web.RequestID(ctx),
+	to := table[e.Code]
+	out := &Envelope{to.Status, Problem{
+		Code: e.Code, Type: to.Kind, Message: e.Message, Param: e.Param, Decline: e.Decline, RequestID: web.RequestID(ctx),
 	}}
 	d := e.Details
 	details := Details{
@@ -164,9 +176,9 @@ func newEnvelope(ctx context.Context, e *pay.Error) *Envelope {
 	return out
 }
 
-// writeError replies with an error outside huma.
-func (a *API) writeError(w http.ResponseWriter, r *http.Request, err error) {
-	e := a.envelope(r.Context(), err)
+// Write replies with an error outside huma.
+func Write(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
+	e := Show(r.Context(), log, err)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(e.status)
 	_ = json.NewEncoder(w).Encode(e) // the client may be gone
@@ -180,14 +192,14 @@ const (
 	nulMark     = "\x00nul:"
 )
 
-// coded is an issue of one field with a code of its own.
-func coded(code pay.Code, path, message string) error {
+// Coded is an issue of one field with a code of its own.
+func Coded(code pay.Code, path, message string) error {
 	return &huma.ErrorDetail{Location: path, Message: codeMark + string(code) + ":" + message}
 }
 
-// adoptErrors makes huma speak our envelope. Its hooks are global: every API
-// of the process shares them, so they are set once.
-var adoptErrors = sync.OnceFunc(func() {
+// Adopt makes huma speak our envelope. Its hooks are global: every API of the
+// process shares them, so they are set once.
+var Adopt = sync.OnceFunc(func() {
 	huma.NewErrorWithContext = func(ctx huma.Context, status int, message string, errs ...error) huma.StatusError {
 		return validationError(ctx.Context(), status, message, errs)
 	}
@@ -197,6 +209,18 @@ var adoptErrors = sync.OnceFunc(func() {
 	validation.MsgExpectedRequiredProperty = missingMark + "%s"
 	huma.DefaultArrayNullable = false
 })
+
+// Help is where to read about some fields. What is wrong with them is always
+// invalid_request, with the address.
+type Help struct {
+	URL   string
+	About func(pay.Issue) bool
+}
+
+type helpKey struct{}
+
+// WithHelp says where to read about a request's fields.
+func WithHelp(ctx huma.Context, h Help) huma.Context { return huma.WithValue(ctx, helpKey{}, h) }
 
 // validationError turns what huma found wrong with a request into our error:
 // one thing wrong has its own code, several are listed (gaps: Errors).
@@ -209,7 +233,7 @@ func validationError(ctx context.Context, status int, message string, errs []err
 	case http.StatusRequestTimeout:
 		return newEnvelope(ctx, pay.NewError(pay.CodeInvalidRequest, "the body did not arrive in time"))
 	case http.StatusInternalServerError:
-		return newEnvelope(ctx, pay.NewError(pay.CodeInternal, "something went wrong on our side: retry with the same Idempotency-Key"))
+		return newEnvelope(ctx, Fault())
 	}
 	e := pay.NewError(pay.CodeInvalidRequest, message)
 	if len(errs) == 0 {
@@ -244,9 +268,8 @@ func validationError(ctx context.Context, status int, message string, errs []err
 			e.Code = code
 		}
 	}
-	if slices.ContainsFunc(e.Details.Issues, aboutCustomer) {
-		call, _ := ctx.Value(callKey{}).(Call)
-		e.Code, e.Details.HelpURL = pay.CodeInvalidRequest, call.HelpURL
+	if help, ok := ctx.Value(helpKey{}).(Help); ok && slices.ContainsFunc(e.Details.Issues, help.About) {
+		e.Code, e.Details.HelpURL = pay.CodeInvalidRequest, help.URL
 	}
 	return newEnvelope(ctx, e)
 }
@@ -279,6 +302,3 @@ func readIssue(d *huma.ErrorDetail) (pay.Issue, pay.Code) {
 func contentType() *pay.Error {
 	return pay.NewError(pay.CodeContentTypeRequired, "the body must be sent as application/json")
 }
-
-// codes lists every code, sorted.
-func codes() []pay.Code { return slices.Sorted(maps.Keys(wire)) }

@@ -1,4 +1,4 @@
-package api
+package wire
 
 import (
 	"encoding/json"
@@ -62,22 +62,22 @@ func TestEveryCodeIsShown(t *testing.T) {
 			t.Errorf("%s and %s are both %q", twin, name, code)
 		}
 		known[code] = name
-		row, ok := wire[code]
+		row, ok := table[code]
 		if !ok {
-			t.Errorf("pay.%s (%s) has no row in wire", name, code)
+			t.Errorf("pay.%s (%s) has no row in the table", name, code)
 			continue
 		}
-		if row.status < 400 || row.status > 599 || kinds[row.kind] == nil {
-			t.Errorf("%s is shown as %d %s", code, row.status, row.kind)
+		if row.Status < 400 || row.Status > 599 || kinds[row.Kind] == nil {
+			t.Errorf("%s is shown as %d %s", code, row.Status, row.Kind)
 			continue
 		}
-		if !kinds[row.kind][row.status] {
-			t.Errorf("%s is shown as %d, which %s never is (gaps: Errors)", code, row.status, row.kind)
+		if !kinds[row.Kind][row.Status] {
+			t.Errorf("%s is shown as %d, which %s never is (gaps: Errors)", code, row.Status, row.Kind)
 		}
 	}
-	for code := range wire {
+	for code := range table {
 		if known[code] == "" {
-			t.Errorf("wire has a row for %q, which the core does not declare", code)
+			t.Errorf("the table has a row for %q, which the core does not declare", code)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func TestCodesKeepTheContractsStatus(t *testing.T) {
 		// gaps: Errors
 		"not_found": 404, "method_not_allowed": 405, "conflict_state": 409, "payload_too_large": 413,
 	} {
-		if got := wire[code].status; got != status {
+		if got := table[code].Status; got != status {
 			t.Errorf("%s is shown as %d, want %d", code, got, status)
 		}
 	}
@@ -121,8 +121,7 @@ func TestCodesKeepTheContractsStatus(t *testing.T) {
 
 func TestFaultTellsNothingOfTheInside(t *testing.T) {
 	var log strings.Builder
-	a := &API{log: slog.New(slog.NewTextHandler(&log, nil))}
-	text, err := json.Marshal(a.envelope(t.Context(), errors.New("dial tcp 10.0.0.7:5432: password of app is wrong")))
+	text, err := json.Marshal(Show(t.Context(), slog.New(slog.NewTextHandler(&log, nil)), errors.New("dial tcp 10.0.0.7:5432: password of app is wrong")))
 	if err != nil {
 		t.Fatal(err)
 	}

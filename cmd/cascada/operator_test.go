@@ -1,0 +1,118 @@
+package main_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+)
+
+// A token is told once, to who adds its operator.
+func TestOperatorsAreAddedAndRemoved(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		u := newUser(t).with("CASCADA_DATABASE=" + database)
+		u.does(t, "migrate")
+		out := u.does(t, "operator", "add", "ana")
+		token := regexp.MustCompile(`op_[A-Za-z0-9_-]{43}`).FindString(out)
+		if token == "" || !strings.Contains(out, "shown this once") {
+			t.Fatalf("operator add:\n%s", out)
+		}
+		var bot struct{ Name, Token, TokenPreview string }
+		if err := json.Unmarshal([]byte(u.does(t, "operator", "add", "deploy-bot", "--json")), &bot); err != nil || bot.Token == token ||
+			bot.Name != "deploy-bot" || bot.TokenPreview != "op_…"+bot.Token[len(bot.Token)-4:] {
+			t.Errorf("operator add --json: %+v (%v)", bot, err)
+		}
+		for _, c := range []struct {
+			args []string
+			want string
+		}{
+			{[]string{"add", "ana"}, "there is an operator ana"},
+			{[]string{"add", "root@host"}, "letters, digits, dots"},
+			{[]string{"remove", "nobody"}, "operator nobody: not found"},
+		} {
+			if out, log, code := u.run(t, append([]string{"operator"}, c.args...)...); code == 0 || !strings.Contains(log, c.want) {
+				t.Errorf("operator %v: exit %d, want %q:\n%s%s", c.args, code, c.want, out, log)
+			}
+		}
+		u.does(t, "operator", "remove", "ana")
+		if _, log, code := u.run(t, "operator", "remove", "ana"); code == 0 || !strings.Contains(log, "was removed") {
+			t.Errorf("removed twice: exit %d\n%s", code, log)
+		}
+		if out := u.does(t, "operator", "list"); strings.Contains(out, "ana") || !strings.Contains(out, bot.TokenPreview) {
+			t.Errorf("operator list:\n%s", out)
+		}
+		if out := u.does(t, "operator", "list", "--all", "--json"); strings.Count(out, "\n") != 2 || strings.Count(out, `"removedAt"`) != 1 {
+			t.Errorf("operator list --all --json:\n%s", out)
+		}
+		again := u.does(t, "operator", "add", "ana", "--json") // who comes back has another token
+		log := u.does(t, "audit", "list")
+		if strings.Count(log, "operator.added ana by operator") != 2 || strings.Count(log, "operator.removed ana by operator") != 1 {
+			t.Errorf("the audit log:\n%s", log)
+		}
+		if strings.Contains(again+log, token) || strings.Contains(log, bot.Token) {
+			t.Errorf("a token is told twice:\n%s%s", again, log)
+		}
+		u.check(t, database)
+	})
+}
+
+// asks makes a request of the admin API of a running server.
+func (s *server) asks(t *testing.T, token, path string) (int, string) {
+	t.Helper()
+	url := regexp.MustCompile(`"the admin API is ready" url=(\S+)`).FindStringSubmatch(s.output())
+	if url == nil {
+		t.Fatalf("the log does not tell where the admin API is:\n%s", s.output())
+	}
+	r, err := http.NewRequest(http.MethodGet, strings.Replace(url[1], "[::]", "127.0.0.1", 1)+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(body)
+}
+
+// What --json prints and what the admin API replies is the same.
+func TestAdminAPIIsServedWhereItIsWanted(t *testing.T) {
+	u := plainly(t, "sqlite:cascada.db")
+	s := u.serve(t, "--admin", "127.0.0.1:0")
+	if strings.Contains(s.output(), "other machines") {
+		t.Errorf("a listener on loopback is warned of:\n%s", s.output())
+	}
+	u = u.with("CASCADA_PUBLIC_URL="+s.url, "PLAIN_KEY=key-1", "PLAIN_HUSH=hush")
+	var ana struct{ Token string }
+	if err := json.Unmarshal([]byte(u.does(t, "operator", "add", "ana", "--json")), &ana); err != nil {
+		t.Fatal(err)
+	}
+	u.does(t, "provider", "add", "plain", "--id", "bank", "--credential", "apiKey=env:PLAIN_KEY", "--credential", "webhookSecret=env:PLAIN_HUSH")
+	if status, body := s.asks(t, ana.Token, "/accounts/bank"); status != http.StatusOK || body != u.does(t, "provider", "show", "bank", "--json") {
+		t.Errorf("the admin API replies %d, not as provider show does:\n%s", status, body)
+	}
+	if _, body := s.asks(t, ana.Token, "/adapters"); body != `{"data":`+strings.TrimSpace(u.does(t, "provider", "adapters", "--json"))+"}\n" {
+		t.Errorf("the admin API replies not as provider adapters does:\n%s", body)
+	}
+	u.does(t, "operator", "remove", "ana")
+	if status, body := s.asks(t, ana.Token, "/accounts"); status != http.StatusUnauthorized {
+		t.Errorf("a removed operator gets %d %s", status, body)
+	}
+	taken := strings.TrimPrefix(s.url, "http://")
+	if _, log, code := u.run(t, "serve", "--database", "sqlite:b.db", "--admin", taken); code == 0 || !strings.Contains(log, "listen for the admin API") {
+		t.Errorf("a port that is taken: exit %d\n%s", code, log)
+	}
+	s.stop()
+	if wide := u.serve(t, "--admin", ":0"); !strings.Contains(wide.output(), "the admin API can be reached from other machines") {
+		t.Errorf("nobody is warned:\n%s", wide.output())
+	}
+}

@@ -1,0 +1,188 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/cascadapay/cascada/internal/admin/shape"
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// AccountPath names an account.
+type AccountPath struct {
+	ID string `path:"id" maxLength:"64" pattern:"^[A-Za-z0-9_-]+$" example:"stripe-mx"`
+}
+
+type accountOut struct{ Body shape.Account }
+
+type accountsIn struct {
+	All bool `query:"all" doc:"Also those that were removed"`
+}
+
+type accountsOut struct {
+	Body struct {
+		Data []shape.Account `json:"data"`
+	}
+}
+
+type openIn struct{ Body OpenBody }
+
+// OpenBody is what an account is opened with.
+type OpenBody struct {
+	_           struct{}          `additionalProperties:"false"`
+	ID          string            `json:"id,omitempty" maxLength:"64" example:"stripe-mx" doc:"It is in the notification URL, and for life. Made by default; give one, so that a repeat opens no second account"`
+	Adapter     string            `json:"adapter" maxLength:"64" example:"stripe"`
+	Environment pay.Environment   `json:"environment" enum:"sandbox,production" example:"production" doc:"sandbox: the provider's own test environment"`
+	Merchant    *string           `json:"merchantId,omitempty" nullable:"true" maxLength:"64" doc:"Whose payments it takes; absent: all merchants'"`
+	Credentials map[string]string `json:"credentials" example:"{\"secretKey\":\"sk_live_…\",\"webhookSecret\":\"whsec_…\"}" doc:"By name, as GET /adapters lists them. Kept encrypted and never shown"`
+	Rails       []string          `json:"rails,omitempty" maxItems:"500" example:"[\"card.MEX\"]" doc:"Catalog keys; none: all that the adapter has"`
+	Terms       []shape.Terms     `json:"terms,omitempty" maxItems:"500"`
+	Priority    *int              `json:"priority,omitempty" example:"100" doc:"Of two accounts the lower one is tried first; 100 by default"`
+	BaseURL     string            `json:"baseUrl,omitempty" maxLength:"500" doc:"In place of the provider's own address: https, or http to the node's own machine for tests"`
+	Disabled    bool              `json:"disabled,omitempty" doc:"Take no charges until it is enabled"`
+}
+
+type changeIn struct {
+	AccountPath
+	Body ChangeBody
+}
+
+// ChangeBody is what is changed of an account. There is no base URL in it: where
+// requests go, the credentials go, and those are not for whoever has a token.
+type ChangeBody struct {
+	_        struct{}      `additionalProperties:"false"`
+	Version  int64         `json:"version" example:"3" doc:"The account's version that was read; one that is not the present one is a conflict"`
+	Priority *int          `json:"priority,omitempty" example:"10"`
+	Rails    []string      `json:"rails,omitempty" maxItems:"500" doc:"In place of the present ones; none: all that the adapter has"`
+	Terms    []shape.Terms `json:"terms,omitempty" maxItems:"500" doc:"In place of the present ones"`
+}
+
+type rotateIn struct {
+	AccountPath
+	Body RotateBody
+}
+
+// RotateBody is credentials that replace those of the same names.
+type RotateBody struct {
+	_           struct{}          `additionalProperties:"false"`
+	Credentials map[string]string `json:"credentials" example:"{\"webhookSecret\":\"whsec_…\"}" doc:"Those that are not named stay; the empty text gives up an optional one"`
+}
+
+type removeIn struct {
+	AccountPath
+	Force bool `query:"force" doc:"Although payments there are not decided: nobody will learn how they end"`
+}
+
+type checkOut struct{ Body shape.Check }
+
+func (a *API) accountRoutes() {
+	op := func(id, method, path, summary, text string) huma.Operation {
+		return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Description: text, Tags: []string{"Accounts"}}
+	}
+	conflict := []pay.Code{pay.CodeConflictState}
+	handle(a, op("listAccounts", http.MethodGet, "/accounts", "List provider accounts", "All of them, by environment, merchant and priority."), nil, a.accounts)
+	open := op("openAccount", http.MethodPost, "/accounts", "Open a provider account",
+		"Payments go there at once on this node, and within seconds on the others. Nobody is called: check it afterwards.")
+	open.DefaultStatus = http.StatusCreated
+	handle(a, open, conflict, a.open)
+	handle(a, op("getAccount", http.MethodGet, "/accounts/{id}", "Read a provider account", ""), nil, a.account)
+	handle(a, op("changeAccount", http.MethodPatch, "/accounts/{id}", "Change an account's rails, terms or priority",
+		"What is not given stays. Adapter, environment, merchant and base URL are for life here: open another account."), conflict, a.change)
+	handle(a, op("removeAccount", http.MethodDelete, "/accounts/{id}", "Remove an account for good",
+		"Its credentials are deleted, nothing of it can be refunded or asked about any more, and its id is not used again."), conflict, a.remove)
+	handle(a, op("rotateCredentials", http.MethodPost, "/accounts/{id}/credentials", "Put new credentials in place",
+		"Calls use them at once. Notifications that are signed with the old ones are taken for 24 hours."), conflict, a.rotate)
+	handle(a, op("enableAccount", http.MethodPost, "/accounts/{id}/enable", "Let an account take new charges", "Doing it twice changes nothing."), conflict, a.enable)
+	handle(a, op("disableAccount", http.MethodPost, "/accounts/{id}/disable", "Let an account take no new charges",
+		"What it has goes on: it is asked about, refunded, and its notifications are taken. Doing it twice changes nothing."), conflict, a.disable)
+	handle(a, op("checkAccount", http.MethodPost, "/accounts/{id}/check", "Ask the provider whether the credentials work",
+		"A call that costs nothing. That they do not work is a result and no error."), conflict, a.check)
+}
+
+func (a *API) accounts(ctx context.Context, _ pay.Actor, in *accountsIn) (*accountsOut, error) {
+	list, err := a.App.Accounts(ctx, in.All)
+	out := &accountsOut{}
+	out.Body.Data = make([]shape.Account, 0, len(list))
+	for _, s := range list {
+		out.Body.Data = append(out.Body.Data, shape.NewAccount(s, a.App.NotificationURL(s.ID)))
+	}
+	return out, err
+}
+
+func (a *API) account(ctx context.Context, _ pay.Actor, in *AccountPath) (*accountOut, error) {
+	s, err := a.App.ProviderAccount(ctx, in.ID)
+	return a.told(s.ProviderAccount, err)
+}
+
+// told shows an account as a use case left it.
+func (a *API) told(account pay.ProviderAccount, err error) (*accountOut, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &accountOut{shape.NewAccount(a.App.StatusOf(account), a.App.NotificationURL(account.ID))}, nil
+}
+
+func (a *API) open(ctx context.Context, by pay.Actor, in *openIn) (*accountOut, error) {
+	b := in.Body
+	terms, err := shape.ReadTerms(b.Terms)
+	if err != nil {
+		return nil, err
+	}
+	n := app.NewAccount{
+		ID: b.ID, Adapter: b.Adapter, Live: b.Environment == pay.Production, BaseURL: b.BaseURL, Credentials: b.Credentials,
+		Rails: b.Rails, Terms: terms, Priority: pay.DefaultPriority, Disabled: b.Disabled,
+	}
+	if b.Merchant != nil {
+		n.Merchant = *b.Merchant
+	}
+	if b.Priority != nil {
+		n.Priority = *b.Priority
+	}
+	return a.told(a.App.AddAccount(ctx, by, n))
+}
+
+func (a *API) change(ctx context.Context, by pay.Actor, in *changeIn) (*accountOut, error) {
+	b := in.Body
+	terms, err := shape.ReadTerms(b.Terms)
+	if err != nil {
+		return nil, err
+	}
+	return a.told(a.App.EditAccount(ctx, by, in.ID, func(account pay.ProviderAccount) (pay.ProviderAccount, error) {
+		if err := account.Unchanged(b.Version); err != nil {
+			return account, err
+		}
+		if b.Priority != nil {
+			account.Priority = *b.Priority
+		}
+		if b.Rails != nil {
+			account.Rails = append([]string(nil), b.Rails...) // none is nil, however it is written
+		}
+		if b.Terms != nil {
+			account.Terms = terms
+		}
+		return account, nil
+	}))
+}
+
+func (a *API) remove(ctx context.Context, by pay.Actor, in *removeIn) (*accountOut, error) {
+	return a.told(a.App.RemoveAccount(ctx, by, in.ID, in.Force))
+}
+
+func (a *API) rotate(ctx context.Context, by pay.Actor, in *rotateIn) (*accountOut, error) {
+	return a.told(a.App.RotateAccount(ctx, by, in.ID, in.Body.Credentials))
+}
+
+func (a *API) enable(ctx context.Context, by pay.Actor, in *AccountPath) (*accountOut, error) {
+	return a.told(a.App.EnableAccount(ctx, by, in.ID, true))
+}
+
+func (a *API) disable(ctx context.Context, by pay.Actor, in *AccountPath) (*accountOut, error) {
+	return a.told(a.App.EnableAccount(ctx, by, in.ID, false))
+}
+
+func (a *API) check(ctx context.Context, _ pay.Actor, in *AccountPath) (*checkOut, error) {
+	proof, problem, err := a.App.ProveAccount(ctx, in.ID)
+	return &checkOut{shape.Check{Account: in.ID, Result: proof, Problem: problem}}, err
+}

@@ -1,0 +1,148 @@
+// Package admin is the API for operators: provider accounts, the decisions about a
+// payment, how accounts do. It has a listener of its own and is never served on the
+// public one.
+//
+// It decides nothing: a handler reads a request, calls one use case of internal/app
+// in the name of the token's operator, and shows what it returned.
+package admin
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/web"
+	"github.com/cascadapay/cascada/internal/wire"
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+)
+
+// Base is the API's root.
+const Base = "/admin/v1"
+
+// maxBody bounds what is sent to us: an account's settings, and keys and
+// certificates among its credentials.
+const maxBody = 256 << 10
+
+// Config is what an API is made of.
+type Config struct {
+	App     *app.App
+	Log     *slog.Logger
+	Node    string         // what this node is called in replies that other nodes would answer differently
+	Proxies []netip.Prefix // whose X-Forwarded-For is believed, for the audit log
+	Now     func() time.Time
+	NewID   func(prefix string, now time.Time) string
+}
+
+// API serves operators.
+type API struct {
+	Config
+	huma huma.API
+	mux  *http.ServeMux
+}
+
+// New returns the API as a handler.
+func New(c Config) (http.Handler, error) {
+	wire.Adopt()
+	a := &API{Config: c, mux: http.NewServeMux()}
+	config := huma.DefaultConfig("Cascada for operators", "1")
+	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil
+	config.AllowAdditionalPropertiesByDefault = true // of replies; bodies say that they take no others
+	config.RejectUnknownQueryParameters = true       // a misspelt one is not the default
+	config.Formats = wire.Formats()
+	config.Servers = []*huma.Server{{URL: Base, Description: "This node."}}
+	a.huma = humago.NewWithPrefix(a.mux, Base, config)
+	a.huma.UseMiddleware(a.admit)
+	a.accountRoutes()
+	a.readRoutes()
+	if err := a.publish(); err != nil {
+		return nil, err
+	}
+	a.mux.Handle("/", web.Unrouted(a.mux,
+		func(w http.ResponseWriter, r *http.Request) {
+			wire.Write(w, r, c.Log, pay.NewError(pay.CodeNotFound, "there is no such endpoint"))
+		},
+		func(w http.ResponseWriter, r *http.Request) {
+			wire.Write(w, r, c.Log, pay.NewError(pay.CodeMethodNotAllowed, "this endpoint does not take "+r.Method))
+		}))
+	handler := web.Recover(a.mux, c.Log, func(w http.ResponseWriter, r *http.Request) { wire.Write(w, r, c.Log, wire.Fault()) })
+	return web.Identify(private(handler), func() string { return c.NewID("req_", c.Now()) }), nil
+}
+
+// private keeps replies out of caches.
+func private(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}
+
+type actorKey struct{}
+
+// codesKey is where an operation's metadata has its codes.
+const codesKey = "codes"
+
+// handle registers an operation with the codes that are its own.
+func handle[I, O any](a *API, op huma.Operation, codes []pay.Code, handler func(context.Context, pay.Actor, *I) (*O, error)) {
+	op.MaxBodyBytes = maxBody + 1 // huma refuses a body that reaches it
+	op.Security = []map[string][]string{{scheme: {}}}
+	op.Metadata = map[string]any{codesKey: codes}
+	missing := pay.CodeNotFound
+	if strings.HasPrefix(op.Path, "/payments/") {
+		missing = pay.CodeTransactionNotFound
+	}
+	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
+		by, _ := ctx.Value(actorKey{}).(pay.Actor)
+		out, err := handler(ctx, by, in)
+		switch {
+		case err == nil:
+			return out, nil
+		case errors.Is(err, store.ErrNotFound):
+			err = pay.NewError(missing, err.Error())
+		case errors.Is(err, store.ErrBusy):
+			err = &pay.Error{Code: pay.CodeServiceUnavailable, Message: "the service is busy: retry with backoff", Cause: err}
+		}
+		return nil, wire.Show(ctx, a.Log, err)
+	})
+}
+
+// admit checks what stands before any endpoint: the token and the content type.
+func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
+	r, w := humago.Unwrap(ctx)
+	refuse := func(err error) { wire.Write(w, r.WithContext(ctx.Context()), a.Log, err) }
+	by, err := a.identify(r)
+	if err != nil {
+		refuse(err)
+		return
+	}
+	if err := wire.CheckContentType(ctx.Operation(), r); err != nil {
+		refuse(err)
+		return
+	}
+	next(huma.WithValue(ctx, actorKey{}, by))
+}
+
+// identify finds out who calls, from where and with which request.
+//
+// Errors: missing_credentials, invalid_token.
+func (a *API) identify(r *http.Request) (pay.Actor, error) {
+	by := pay.Actor{Kind: pay.ByOperator, IP: web.Peer(r, a.Proxies).String(), Request: web.RequestID(r.Context())}
+	kind, token, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
+	token = strings.TrimSpace(token)
+	if !strings.EqualFold(kind, "Bearer") || token == "" {
+		return by, pay.NewError(pay.CodeMissingCredentials, "send Authorization: Bearer and an operator's token")
+	}
+	o, err := a.App.AuthenticateOperator(r.Context(), token)
+	if shown, ok := errors.AsType[*pay.Error](err); ok {
+		a.Log.Warn("the admin API refused a token", "request", by.Request, "address", by.IP, "code", string(shown.Code))
+	}
+	by.ID = o.Name
+	return by, err
+}

@@ -1,0 +1,118 @@
+package admin
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/wire"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// scheme names the credentials in the document.
+const scheme = "operator"
+
+const introduction = `Provider accounts, the decisions about a payment, and how accounts do.
+
+Requests and replies are JSON in UTF-8 with camelCase names; times are ISO 8601 in UTC. A field or parameter that is not described is refused. Errors have one envelope: switch on ` + "`error.code`" + `. What is changed is in the audit log, with the operator's name, address and request.`
+
+// meanings are what the document tells of each code.
+var meanings = map[pay.Code]string{
+	pay.CodeMissingCredentials:  "There is no Authorization header, or it is empty.",
+	pay.CodeInvalidToken:        "The token is no operator's, or its operator was removed.",
+	pay.CodeInvalidRequest:      "A field or parameter is wrong or unknown: details.issues lists each.",
+	pay.CodeMissingField:        "A required field is missing.",
+	pay.CodeInvalidJSON:         "The body is not JSON.",
+	pay.CodeContentTypeRequired: "The body must be sent as application/json.",
+	pay.CodePayloadTooLarge:     "The body is larger than 256 KiB.",
+	pay.CodeNotFound:            "There never was such an account.",
+	pay.CodeTransactionNotFound: "There is no such payment.",
+	pay.CodeConflictState:       "Not as the account is now: details.reason is version, removed, id_taken or open_payments.",
+	pay.CodeServiceUnavailable:  "The service is busy: retry with backoff.",
+	pay.CodeInternal:            "Something went wrong on our side.",
+}
+
+// publish serves the OpenAPI document. It has nothing that is secret, and tools
+// fetch it without a token.
+func (a *API) publish() error {
+	doc := a.huma.OpenAPI()
+	doc.Info.Description = introduction
+	doc.Info.License = &huma.License{Name: "Apache 2.0", Identifier: "Apache-2.0"}
+	doc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		scheme: {Type: "http", Scheme: "bearer", Description: "An operator's token, from `cascada operator add`."},
+	}
+	doc.Tags = []*huma.Tag{
+		{Name: "Accounts", Description: "Accounts at providers, which payments go through."},
+		{Name: "Routing", Description: "Why payments go where they go."},
+	}
+	for path, item := range doc.Paths {
+		for _, op := range []*huma.Operation{item.Get, item.Post, item.Patch, item.Delete} {
+			if op != nil {
+				complete(doc, path, op)
+			}
+		}
+	}
+	text, err := json.Marshal(doc)
+	if err != nil {
+		return fmt.Errorf("openapi document: %w", err)
+	}
+	a.mux.HandleFunc("GET "+Base+"/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(text) // the client may be gone
+	})
+	return nil
+}
+
+// complete says of an operation what huma cannot: its errors, and the headers of
+// its replies.
+func complete(doc *huma.OpenAPI, path string, op *huma.Operation) {
+	delete(op.Responses, "default")
+	byStatus := map[int][]pay.Code{}
+	for _, code := range codesOf(path, op) {
+		status := wire.Of(code).Status
+		byStatus[status] = append(byStatus[status], code)
+	}
+	envelope := doc.Components.Schemas.Schema(reflect.TypeFor[wire.Envelope](), true, "")
+	for status, codes := range byStatus {
+		slices.Sort(codes)
+		var lines []string
+		for _, code := range codes {
+			lines = append(lines, fmt.Sprintf("- `%s`: %s", code, meanings[code]))
+		}
+		op.Responses[strconv.Itoa(status)] = &huma.Response{
+			Description: strings.Join(lines, "\n"), Content: map[string]*huma.MediaType{"application/json": {Schema: envelope}},
+			Extensions: map[string]any{"x-error-codes": codes},
+		}
+	}
+	for _, r := range op.Responses {
+		if r.Headers == nil {
+			r.Headers = map[string]*huma.Param{}
+		}
+		r.Headers["X-Request-Id"] = &huma.Param{
+			Description: "Names this request; the audit log has it, and an error's requestId is the same.", Schema: &huma.Schema{Type: huma.TypeString},
+		}
+	}
+}
+
+// codesOf are the codes that follow from an operation's form, and its own.
+func codesOf(path string, op *huma.Operation) []pay.Code {
+	codes := []pay.Code{
+		pay.CodeMissingCredentials, pay.CodeInvalidToken, pay.CodeInvalidRequest, pay.CodeInternal, pay.CodeServiceUnavailable,
+	}
+	if op.RequestBody != nil {
+		codes = append(codes, pay.CodeInvalidJSON, pay.CodeMissingField, pay.CodePayloadTooLarge, pay.CodeContentTypeRequired)
+	}
+	switch {
+	case strings.HasPrefix(path, "/payments/{"):
+		codes = append(codes, pay.CodeTransactionNotFound)
+	case strings.Contains(path, "{id}"):
+		codes = append(codes, pay.CodeNotFound)
+	}
+	own, _ := op.Metadata[codesKey].([]pay.Code)
+	return append(codes, own...)
+}

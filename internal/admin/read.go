@@ -1,0 +1,55 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/cascadapay/cascada/internal/admin/shape"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+type adaptersOut struct {
+	Body struct {
+		Data []shape.Adapter `json:"data"`
+	}
+}
+
+type paymentIn struct {
+	ID string `path:"id" maxLength:"64" pattern:"^[A-Za-z0-9-]+$" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+}
+
+type explanationOut struct{ Body shape.Explanation }
+
+type healthOut struct{ Body shape.Health }
+
+func (a *API) readRoutes() {
+	handle(a, huma.Operation{OperationID: "listAdapters", Method: http.MethodGet, Path: "/adapters", Tags: []string{"Accounts"},
+		Summary: "List the providers that accounts can be opened at"}, nil, a.adapters)
+	handle(a, huma.Operation{OperationID: "explainPayment", Method: http.MethodGet, Path: "/payments/{id}/explanation", Tags: []string{"Routing"},
+		Summary: "Say why a payment went where it went", Description: "Each try as it was noted then, and what every account would say to such a payment now."},
+		nil, a.explanation)
+	handle(a, huma.Operation{OperationID: "getHealth", Method: http.MethodGet, Path: "/health", Tags: []string{"Routing"},
+		Summary: "Say how the accounts do, as this node sees it", Description: "Each node finds out by itself, and forgets it at a restart: ask each."}, nil, a.health)
+}
+
+func (a *API) adapters(context.Context, pay.Actor, *struct{}) (*adaptersOut, error) {
+	out := &adaptersOut{}
+	out.Body.Data = make([]shape.Adapter, 0, len(a.App.Adapters))
+	for _, adapter := range a.App.Adapters {
+		out.Body.Data = append(out.Body.Data, shape.NewAdapter(adapter))
+	}
+	return out, nil
+}
+
+func (a *API) explanation(ctx context.Context, _ pay.Actor, in *paymentIn) (*explanationOut, error) {
+	e, err := a.App.Explain(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &explanationOut{shape.NewExplanation(e)}, nil
+}
+
+func (a *API) health(context.Context, pay.Actor, *struct{}) (*healthOut, error) {
+	return &healthOut{shape.NewHealth(a.Node, a.App.Health(), a.Now())}, nil
+}

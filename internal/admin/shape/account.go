@@ -1,0 +1,139 @@
+// Package shape is how operators are shown what there is: provider accounts, the
+// decisions about a payment, how accounts do. The admin API replies with these
+// shapes, and the commands print them with --json, so that the two cannot differ.
+//
+// It turns values into JSON and decides nothing. Merchants are shown internal/view.
+package shape
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// Adapter is a provider that accounts can be opened at.
+type Adapter struct {
+	Name        string   `json:"name" example:"stripe"`
+	Rails       []string `json:"rails" doc:"Catalog keys of what it takes payments by" example:"[\"card.MEX\",\"cash.oxxo.MEX\"]"`
+	Credentials []Field  `json:"credentials" doc:"What an account needs"`
+}
+
+// Field is one credential of an adapter.
+type Field struct {
+	Name     string `json:"name" example:"secretKey"`
+	Doc      string `json:"doc" doc:"Where to find it at the provider"`
+	Required bool   `json:"required"`
+	Secret   bool   `json:"secret"`
+}
+
+// NewAdapter shows an adapter.
+func NewAdapter(a provider.Adapter) Adapter {
+	told := Adapter{Name: a.Name, Rails: a.Rails, Credentials: []Field{}}
+	for _, f := range a.Fields {
+		told.Credentials = append(told.Credentials, Field{f.Name, f.Doc, !f.Optional, !f.Public})
+	}
+	return told
+}
+
+// Account is a provider account. It never has a credential's value.
+type Account struct {
+	ID              string            `json:"id" example:"stripe-mx"`
+	Adapter         string            `json:"adapter" example:"stripe"`
+	Environment     pay.Environment   `json:"environment" enum:"sandbox,production"`
+	Merchant        *string           `json:"merchantId" doc:"Whose payments it takes; null: all merchants'"`
+	Status          pay.AccountStatus `json:"status" enum:"enabled,disabled,removed"`
+	Priority        int               `json:"priority" doc:"Of two accounts the lower one is tried first"`
+	Rails           []string          `json:"rails" doc:"Catalog keys that it takes payments by" example:"[\"card.MEX\"]"`
+	AllRails        bool              `json:"allRails" doc:"It takes payments by all rails of its adapter, those of a later version too"`
+	Terms           []Terms           `json:"terms" doc:"What the provider asks for and takes"`
+	BaseURL         string            `json:"baseUrl,omitempty" doc:"In place of the provider's own address"`
+	Credentials     []string          `json:"credentials" doc:"Names of those that it has; values are never shown" example:"[\"secretKey\",\"webhookSecret\"]"`
+	NotificationURL string            `json:"notificationUrl" doc:"Where the provider is to send notifications"`
+	Problem         string            `json:"problem,omitempty" doc:"Why it cannot be used, where it cannot"`
+	Version         int64             `json:"version" doc:"Of the account; a change that names another one is refused"`
+	CreatedAt       view.Time         `json:"createdAt"`
+	UpdatedAt       view.Time         `json:"updatedAt"`
+	RotatedAt       *view.Time        `json:"rotatedAt,omitempty" doc:"When credentials were last replaced"`
+}
+
+// Terms is what a provider asks for a rail, and takes at a time.
+type Terms struct {
+	_      struct{} `additionalProperties:"false"`
+	Rail   string   `json:"rail,omitempty" maxLength:"100" doc:"Absent: every rail that has no terms of its own" example:"cash.oxxo.MEX"`
+	Price  string   `json:"price,omitempty" maxLength:"40" doc:"Percent and USD, or one of the two; absent: not known" example:"2.9%+0.30"`
+	Limits []string `json:"limits,omitempty" maxItems:"50" doc:"One a currency, in major units; absent: the rail's own" example:"[\"MXN:10-10000\"]"`
+}
+
+// NewAccount shows an account whose notifications go to a URL.
+func NewAccount(s app.AccountStatus, notificationURL string) Account {
+	told := Account{
+		ID: s.ID, Adapter: s.Adapter, Environment: s.Environment(), Status: s.Status, Priority: s.Priority, Rails: append([]string{}, s.On...),
+		AllRails: len(s.ProviderAccount.Rails) == 0, Terms: []Terms{}, BaseURL: s.BaseURL, Credentials: append([]string{}, s.Fields...),
+		NotificationURL: notificationURL, Problem: s.Broken, Version: s.Version,
+		CreatedAt: view.Time{Time: s.CreatedAt}, UpdatedAt: view.Time{Time: s.UpdatedAt}, RotatedAt: moment(s.RotatedAt),
+	}
+	if s.Merchant != "" {
+		told.Merchant = &s.Merchant
+	}
+	for _, t := range s.Terms {
+		line := Terms{Rail: t.Rail}
+		if t.Fee != nil {
+			line.Price = t.Fee.String()
+		}
+		for _, l := range t.Limits {
+			line.Limits = append(line.Limits, l.String())
+		}
+		told.Terms = append(told.Terms, line)
+	}
+	return told
+}
+
+// ReadTerms reads terms as they are shown.
+//
+// Errors: invalid_request.
+func ReadTerms(list []Terms) ([]pay.RailTerms, error) {
+	var terms []pay.RailTerms
+	var wrong []pay.Issue
+	for i, t := range list {
+		line := pay.RailTerms{Rail: t.Rail}
+		path := fmt.Sprintf("terms[%d]", i)
+		if t.Price == "" && len(t.Limits) == 0 {
+			wrong = append(wrong, pay.Issue{Path: path, Message: "terms without a price and limits say nothing: leave them out"})
+		}
+		if t.Price != "" {
+			fee, err := pay.ParseFee(t.Price)
+			if err != nil {
+				wrong = append(wrong, pay.Issue{Path: path + ".price", Message: err.Error()})
+			}
+			line.Fee = &fee
+		}
+		for n, text := range t.Limits {
+			l, err := pay.ParseLimit(text)
+			if err != nil {
+				wrong = append(wrong, pay.Issue{Path: fmt.Sprintf("%s.limits[%d]", path, n), Message: err.Error()})
+			}
+			line.Limits = append(line.Limits, l)
+		}
+		terms = append(terms, line)
+	}
+	return terms, pay.Invalid(wrong...)
+}
+
+// Check is what a provider said of an account's credentials.
+type Check struct {
+	Account string    `json:"account" example:"stripe-mx"`
+	Result  app.Proof `json:"result" enum:"works,fails,unproved" doc:"unproved: the adapter has no call that proves credentials"`
+	Problem string    `json:"problem,omitempty" doc:"Why it does not work"`
+}
+
+// moment returns nil for the zero time.
+func moment(t time.Time) *view.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &view.Time{Time: t}
+}

@@ -1,0 +1,143 @@
+package shape
+
+import (
+	"cmp"
+	"math"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/routing"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// Explanation says why a payment went where it went.
+type Explanation struct {
+	ID       string     `json:"id" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	Rail     string     `json:"rail" example:"pix.BRA"`
+	Status   pay.Status `json:"status" enum:"pending,processing,completed,failed,expired,refunded,chargeback"`
+	Attempts []Attempt  `json:"attempts" doc:"Where it was tried, as it was noted then"`
+	Accounts []Verdict  `json:"accountsNow" doc:"Every account of the operator's, as it stands now"`
+}
+
+// Attempt is one try at one account.
+type Attempt struct {
+	Order      int             `json:"order" doc:"From 1"`
+	Account    string          `json:"account" example:"stripe-mx"`
+	Outcome    pay.OutcomeKind `json:"outcome" enum:"sending,approved,pending,declined,unavailable,error,unknown,missing,expired" doc:"The newest that is known"`
+	Reason     string          `json:"reason,omitempty" doc:"The provider's or the issuer's word"`
+	Why        string          `json:"why,omitempty" doc:"Why it went there"`
+	Passed     []string        `json:"passedOver,omitempty" doc:"Accounts that were left out, each with the reason"`
+	StartedAt  view.Time       `json:"startedAt"`
+	DurationMs *int64          `json:"durationMs,omitempty" doc:"How long the call took; absent while it runs, or where the service died in it"`
+	Said       pay.OutcomeKind `json:"said,omitempty" enum:"sending,approved,pending,declined,unavailable,error,unknown,missing,expired" doc:"What the call itself said, where more was learnt later"`
+	EndedAt    *view.Time      `json:"endedAt,omitempty" doc:"When the outcome was learnt"`
+}
+
+// Verdict is whether an account would take such a payment now.
+type Verdict struct {
+	Account string   `json:"account" example:"stripe-mx"`
+	Takes   bool     `json:"takes"`
+	Reason  string   `json:"reason,omitempty" doc:"Why it does not"`
+	Circuit *Circuit `json:"circuit,omitempty" doc:"Of this rail, as the node sees it that answers; a command knows none"`
+	Score   *Score   `json:"score,omitempty" doc:"Of such payments, as the node sees it that answers; absent where it had none"`
+}
+
+// NewExplanation shows an explanation.
+func NewExplanation(e app.Explanation) Explanation {
+	told := Explanation{ID: e.Payment.ID, Rail: e.Rail.Key, Status: e.Payment.Status, Attempts: []Attempt{}, Accounts: []Verdict{}}
+	for _, a := range e.Payment.Attempts {
+		told.Attempts = append(told.Attempts, newAttempt(a))
+	}
+	for _, v := range e.Accounts {
+		verdict := Verdict{Account: v.Account, Takes: v.Verdict == "", Reason: v.Verdict}
+		if e.Watched {
+			circuit := newCircuit(v.Circuit, e.At)
+			verdict.Circuit = &circuit
+			if v.Score.Payments() > 0 {
+				score := newScore(e.Band, v.Score)
+				verdict.Score = &score
+			}
+		}
+		told.Accounts = append(told.Accounts, verdict)
+	}
+	return told
+}
+
+func newAttempt(a pay.Attempt) Attempt {
+	told := Attempt{
+		Order: a.Order, Account: a.Provider, Outcome: a.Status, Reason: cmp.Or(a.Decline, string(a.Code)), Why: a.Why, Passed: a.Passed,
+		StartedAt: view.Time{Time: time.UnixMicro(a.Started)}, Said: a.Said,
+	}
+	if a.Ended > 0 {
+		told.EndedAt = moment(time.UnixMicro(a.Ended))
+	}
+	if _, at, called := a.Called(); called {
+		took := at.Sub(told.StartedAt.Time).Milliseconds()
+		told.DurationMs = &took
+	}
+	return told
+}
+
+// Circuit is how an account does on a rail of late.
+type Circuit struct {
+	State  routing.State `json:"state" enum:"closed,open,trial" doc:"open: payments pass it over; trial: the next payment finds out whether it works again"`
+	Until  *view.Time    `json:"until,omitempty" doc:"Of an open one: when a payment is let through for trial"`
+	Calls  float64       `json:"callsOfLate" doc:"A call half a minute ago counts half"`
+	Failed float64       `json:"failedOfLate"`
+	InARow int           `json:"failedInARow" doc:"Calls that failed since one did not"`
+}
+
+func newCircuit(c routing.Circuit, now time.Time) Circuit {
+	failed, all := c.Late(now)
+	told := Circuit{State: c.State(now), Calls: rounded(all, 1), Failed: rounded(failed, 1), InARow: c.InARow()}
+	if until, open := c.Open(now); open {
+		told.Until = moment(until)
+	}
+	return told
+}
+
+// Score is how many payments of a size went well.
+type Score struct {
+	Band     string  `json:"band" example:"10-50 USD"`
+	Rate     float64 `json:"successRate" minimum:"0" maximum:"1" doc:"As accounts are ordered by it: one that nobody has tried does well half of the time"`
+	Payments float64 `json:"payments" doc:"Of about how many; one a day before the last counts half"`
+}
+
+func newScore(band string, s routing.Score) Score {
+	return Score{band, rounded(s.Rate(), 3), rounded(s.Payments(), 1)}
+}
+
+// Health is how the accounts do, as one node sees it.
+type Health struct {
+	Node  string       `json:"node" doc:"Which node answers; each sees for itself" example:"web-1:9465"`
+	At    view.Time    `json:"at"`
+	Rails []RailHealth `json:"rails" doc:"What the node has called since it started"`
+}
+
+// RailHealth is how an account does on a rail.
+type RailHealth struct {
+	Account string  `json:"account" example:"stripe-mx"`
+	Rail    string  `json:"rail" example:"card.MEX"`
+	Circuit Circuit `json:"circuit"`
+	Scores  []Score `json:"scores"`
+}
+
+// NewHealth shows what a node knows.
+func NewHealth(node string, list []app.RailHealth, now time.Time) Health {
+	told := Health{Node: node, At: view.Time{Time: now}, Rails: []RailHealth{}}
+	for _, r := range list {
+		rail := RailHealth{Account: r.Account, Rail: r.Rail, Circuit: newCircuit(r.Circuit, now), Scores: []Score{}}
+		for _, b := range r.Bands {
+			rail.Scores = append(rail.Scores, newScore(b.Band, b.Score))
+		}
+		told.Rails = append(told.Rails, rail)
+	}
+	return told
+}
+
+// rounded is a number for people.
+func rounded(n float64, decimals int) float64 {
+	unit := math.Pow10(decimals)
+	return math.Round(n*unit) / unit
+}

@@ -1,0 +1,81 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// AddOperator gives a person or a program a token of the admin API. It is shown
+// once and cannot be read again.
+//
+// Errors: invalid_request for the name, conflict_state for one who has a token.
+func (a *App) AddOperator(ctx context.Context, by pay.Actor, name string) (token string, o pay.Operator, err error) {
+	token = id.Secret(pay.TokenPrefix)
+	preview := pay.TokenPrefix + "…" + token[len(token)-4:]
+	err = again(func() error {
+		present, err := a.store.Operator(ctx, name)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		next, change, err := present.Admit(name, a.Vault.Hash(token), preview, a.Now())
+		if err != nil {
+			return err
+		}
+		o = next
+		change.Audit = a.auditOperator(by, pay.OperatorAdded, o)
+		return a.store.Commit(ctx, change)
+	})
+	return token, o, err
+}
+
+// RemoveOperator ends an operator's token, on every node at once.
+//
+// Errors: store.ErrNotFound, conflict_state where it has ended.
+func (a *App) RemoveOperator(ctx context.Context, by pay.Actor, name string) error {
+	return again(func() error {
+		o, err := a.store.Operator(ctx, name)
+		if err != nil {
+			return fmt.Errorf("operator %s: %w", name, err)
+		}
+		o, change, err := o.Remove(a.Now())
+		if err != nil {
+			return err
+		}
+		change.Audit = a.auditOperator(by, pay.OperatorRemoved, o)
+		return a.store.Commit(ctx, change)
+	})
+}
+
+func (a *App) auditOperator(by pay.Actor, act pay.Act, o pay.Operator) []pay.AuditEntry {
+	return a.audit(by, pay.Scope{Live: true}, act, o.Name, map[string]string{"preview": o.Preview})
+}
+
+// Operators lists who may use the admin API, without those who were removed
+// unless all.
+func (a *App) Operators(ctx context.Context, all bool) ([]pay.Operator, error) {
+	list, err := a.store.Operators(ctx)
+	return slices.DeleteFunc(list, func(o pay.Operator) bool { return !o.Active() && !all }), err
+}
+
+// AuthenticateOperator finds who has a token. It is looked up each time, so that
+// it ends when its operator is removed, and not a moment later.
+//
+// Errors: invalid_token.
+func (a *App) AuthenticateOperator(ctx context.Context, token string) (pay.Operator, error) {
+	bad := refused(pay.CodeInvalidToken, "this is no operator's token, or its operator was removed")
+	if !strings.HasPrefix(token, pay.TokenPrefix) || len(token) > maxToken {
+		return pay.Operator{}, bad
+	}
+	o, err := a.store.OperatorByHash(ctx, a.Vault.Hash(token))
+	if err != nil {
+		return o, orRefuse(err, bad)
+	}
+	return o, nil
+}

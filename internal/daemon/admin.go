@@ -1,0 +1,52 @@
+package daemon
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+
+	"github.com/cascadapay/cascada/internal/admin"
+	"github.com/cascadapay/cascada/internal/id"
+)
+
+// openAdmin serves the admin API on a listener of its own, where one is wanted.
+func (s *Service) openAdmin(c Config) error {
+	if c.Admin == "" {
+		return nil
+	}
+	listener, err := net.Listen("tcp", c.Admin)
+	if err != nil {
+		return fmt.Errorf("listen for the admin API: %w", err)
+	}
+	address := listener.Addr().String()
+	var proxies []netip.Prefix
+	if c.Limits != nil {
+		proxies = c.Limits.Proxies
+	}
+	handler, err := admin.New(admin.Config{App: s.App, Log: c.Log, Node: nodeName(address), Proxies: proxies, Now: c.Now, NewID: id.New})
+	if err != nil {
+		listener.Close()
+		return err
+	}
+	s.AdminURL = "http://" + address + admin.Base
+	if !loopback(c.Admin) {
+		c.Log.Warn("the admin API can be reached from other machines: put TLS in front of it, and let nobody else in", "address", address)
+	}
+	c.Log.Info("the admin API is ready", "url", s.AdminURL)
+	s.serve(listener, handler)
+	return nil
+}
+
+// nodeName tells nodes apart: the machine, and the port of its admin API.
+func nodeName(address string) string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return host
+	}
+	return net.JoinHostPort(host, port)
+}

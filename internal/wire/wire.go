@@ -1,0 +1,94 @@
+// Package wire is how our JSON APIs speak: bodies are read as they are written,
+// and every error has one envelope, by one table of codes, whichever API it comes
+// from.
+//
+// It knows no endpoint and no credentials; those are of the API that uses it.
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"mime"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// Formats are how huma reads and writes bodies.
+func Formats() map[string]huma.Format {
+	format := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshal}
+	return map[string]huma.Format{"application/json": format, "json": format}
+}
+
+// CheckContentType refuses a body that does not say that it is JSON.
+//
+// Errors: content_type_required.
+func CheckContentType(op *huma.Operation, r *http.Request) error {
+	if body := op.RequestBody; body == nil || !body.Required && r.ContentLength == 0 {
+		return nil
+	}
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || kind != "application/json" {
+		return contentType()
+	}
+	// Huma looks the type up as it is written; it has no case.
+	r.Header.Set("Content-Type", kind)
+	return nil
+}
+
+// unmarshal reads a body. Huma calls it twice: for validation and for the
+// handler's struct.
+func unmarshal(body []byte, into any) error {
+	err := json.Unmarshal(body, into)
+	if _, ok := into.(*any); ok {
+		if _, large := errors.AsType[*json.UnmarshalTypeError](err); large {
+			// A number beyond float64 is JSON all the same. Its field's check refuses it.
+			decoder := json.NewDecoder(bytes.NewReader(body))
+			decoder.UseNumber()
+			err = decoder.Decode(into)
+		}
+		if err != nil {
+			return errors.New(jsonMark + "the body is not valid JSON: " + err.Error())
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if bytes.Contains(body, []byte(`\u0000`)) {
+		if path, found := findNUL(reflect.ValueOf(into).Elem()); found {
+			return errors.New(nulMark + path)
+		}
+	}
+	return nil
+}
+
+// findNUL returns the path of a text with a NUL character, which PostgreSQL
+// cannot store, in a handler's struct.
+func findNUL(v reflect.Value) (path string, found bool) {
+	switch v.Kind() {
+	case reflect.String:
+		return "", strings.ContainsRune(v.String(), 0)
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return findNUL(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			if _, found := findNUL(v.Index(i)); found {
+				return "[" + strconv.Itoa(i) + "]", true
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if below, found := findNUL(v.Field(i)); found {
+				name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+				return strings.Trim(name+"."+below, "."), true
+			}
+		}
+	}
+	return "", false
+}
