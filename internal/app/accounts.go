@@ -256,6 +256,23 @@ func (a *App) RotateAccount(ctx context.Context, by pay.Actor, id string, creden
 	})
 }
 
+// ForgetCredentials deletes credentials that were rotated out and count no more.
+func (a *App) ForgetCredentials(ctx context.Context) error {
+	list, err := a.store.Accounts(ctx)
+	for _, account := range list {
+		if _, _, spent := account.Forget(a.Now()); !spent {
+			continue
+		}
+		_, failed := a.changeAccount(ctx, pay.Actor{Kind: pay.BySystem}, account.ID, pay.ProviderForgot,
+			func(read pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
+				next, change, _ := read.Forget(a.Now())
+				return next, change, nil, nil
+			})
+		err = errors.Join(err, failed)
+	}
+	return err
+}
+
 // EnableAccount lets an account take new charges, or no more of them.
 //
 // Errors: store.ErrNotFound, conflict_state for one that was removed.

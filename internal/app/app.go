@@ -224,6 +224,7 @@ func (a *App) Loops() []work.Loop {
 		{Name: "seals", Every: sealEvery, Do: a.Seal},
 		{Name: "rates", Every: ratesEvery, Do: func(ctx context.Context) (int, error) { return 0, a.readRates(ctx) }},
 		{Name: "provider accounts", Every: accountsEvery, Do: func(ctx context.Context) (int, error) { return 0, a.readAccounts(ctx) }},
+		{Name: "credentials rotated out", Every: time.Hour, Do: func(ctx context.Context) (int, error) { return 0, a.ForgetCredentials(ctx) }},
 		{Name: "opening settlements", Every: 2 * time.Second, Do: a.OpenSettlements},
 		{Name: "settlements", Every: time.Second, Do: a.CloseSettlements},
 		{Name: "settlement receipts", Every: time.Second, Do: a.Receipts},

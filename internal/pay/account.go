@@ -164,6 +164,17 @@ func (a ProviderAccount) Rotate(credentials, before []byte, now time.Time) (Prov
 	return a.Save(now)
 }
 
+// Forget gives up the credentials of before, which count no more at that time.
+// false: there are none, or they still count.
+func (a ProviderAccount) Forget(now time.Time) (ProviderAccount, Change, bool) {
+	if len(a.Before) == 0 || now.Before(a.RotatedAt.Add(AccountGrace)) {
+		return a, Change{}, false
+	}
+	a.Before = nil
+	a = a.next(now)
+	return a, Change{Accounts: []ProviderAccount{a}}, true
+}
+
 // Remove takes an account and its credentials out of use for good. Its id is
 // never used again, since old payments name it. open is how many payments it has
 // that are not decided yet: nobody could learn any more how they end, so only

@@ -77,6 +77,7 @@ const (
 	ProviderEnabled  Act = "provider.enabled"
 	ProviderDisabled Act = "provider.disabled"
 	ProviderRemoved  Act = "provider.removed"
+	ProviderForgot   Act = "provider.credentials_forgotten" // those that had been rotated out
 
 	NotificationClosed Act = "notification.closed" // one that did not fit its payment
 	ProviderReconciled Act = "provider.reconciled" // its report was compared with the books
