@@ -47,6 +47,7 @@ var layers = map[string]layer{
 	"internal/wire":                  {"money pay view web", "an error is told alike by every API, whatever its endpoints are"},
 	"internal/routing":               {"money pay", "an order is decided with values alone, so that it can be made again and explained"},
 	"internal/reconcile":             {"money pay", "a report is compared with values alone, wherever they were read"},
+	"internal/routing/rulefile":      {"pay routing", "the words of the file are not what they do"},
 	"internal/provider":              {"money pay reconcile", "a provider answers in the core's words and never sees the database"},
 	"internal/provider/dlocal":       {"money pay provider", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/ebanx":        {"money pay provider", "an adapter speaks to one provider and knows no other"},
@@ -79,7 +80,7 @@ var layers = map[string]layer{
 	"internal/arch":                  {"", "the rules look at the sources alone"},
 	"internal/e2e":                   {"", "the end-to-end tests are tests only"},
 	"internal/dbtest":                {"", "databases for tests know no schema"},
-	"cmd/cascada":                    {"money pay provider provider/adapters reconcile app admin/shape daemon bench", "the commands parse flags and call use cases"},
+	"cmd/cascada":                    {"money pay provider provider/adapters reconcile routing routing/rulefile app admin/shape daemon bench", "the commands parse flags and call use cases"},
 }
 
 // dependencies lists where each module that is not ours may be imported, so
@@ -93,6 +94,7 @@ var dependencies = map[string]string{
 	"github.com/jackc/pgx":                "internal/store internal/dbtest cmd/cascada",
 	"github.com/prometheus/client_golang": "internal/daemon",
 	"github.com/boombuler/barcode":        "internal/checkout",
+	"go.yaml.in/yaml":                     "internal/routing/rulefile",
 	"golang.org/x/text":                   "internal/checkout",
 	"github.com/redis/go-redis":           "internal/limit",
 	"modernc.org/sqlite":                  "internal/store",

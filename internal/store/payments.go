@@ -169,3 +169,16 @@ func (s *Store) Once(ctx context.Context, key string) (pay.Once, error) {
 		return o, err
 	}, key)
 }
+
+// The pages of both tables are read by id, and merged.
+const selectBetween = `
+SELECT ` + paymentColumns + ` FROM payments WHERE id > $1 AND id < $2 AND live = $3
+UNION ALL
+SELECT ` + paymentColumns + ` FROM processing WHERE id > $1 AND id < $2 AND live = $3
+ORDER BY id LIMIT $4`
+
+// PaymentsBetween reads the next payments of all merchants after an id and before
+// another, by id, which is by time. It is for the operator.
+func (s *Store) PaymentsBetween(ctx context.Context, live bool, after, before string, limit int) ([]pay.Payment, error) {
+	return many(ctx, s, selectBetween, scanPayment, after, before, live, limit)
+}
