@@ -14,9 +14,10 @@ import (
 )
 
 type routeCmd struct {
-	Show  routeShowCmd  `cmd:"" help:"Show the routing rules that count now, as a file that route apply takes."`
-	Apply routeApplyCmd `cmd:"" help:"Put the routing rules of a file in force. Running servers use them within seconds."`
-	Reset routeResetCmd `cmd:"" help:"Take the routing rules back: servers decide by their --routing again."`
+	Show   routeShowCmd   `cmd:"" help:"Show the routing rules that count now, as a file that route apply takes."`
+	Apply  routeApplyCmd  `cmd:"" help:"Put the routing rules of a file in force. Running servers use them within seconds."`
+	Reset  routeResetCmd  `cmd:"" help:"Take the routing rules back: servers decide by their --routing again."`
+	Replay routeReplayCmd `cmd:"" help:"Run past payments through other rules, and tell what would have differed in approvals and cost. Nothing is changed."`
 }
 
 // rulesDesk is the flags that the commands of routing rules share.
