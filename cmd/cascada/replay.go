@@ -18,7 +18,8 @@ import (
 )
 
 type routeReplayCmd struct {
-	rulesDesk
+	database
+	routingFlag
 	Since       string          `required:"" placeholder:"WHEN" help:"Payments from then on: a duration back such as 24h or 7d, a day such as 2026-11-21, or a time such as 2026-11-21T15:00:00Z (UTC)."`
 	Until       string          `placeholder:"WHEN" help:"Payments before then; now by default."`
 	Rules       string          `required:"" placeholder:"FILE" help:"YAML or JSON file of rules, and of accounts that are taken to be otherwise (docs/ROUTING.md), or - for the standard input."`
@@ -33,7 +34,7 @@ func (c *routeReplayCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 	if err != nil {
 		return err
 	}
-	a, err := c.over(ctx, log, adapters)
+	a, err := c.over(ctx, c.database, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -58,7 +59,7 @@ func (c *routeReplayCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 	}
 	done, err := a.ReplayRoutes(ctx, o)
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.Rules, err)
+		return err
 	}
 	if c.JSON {
 		return json.NewEncoder(os.Stdout).Encode(newReplayJSON(o, done))

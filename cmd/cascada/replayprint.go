@@ -19,7 +19,11 @@ import (
 func printReplay(out io.Writer, o app.PastRoutes, r app.Rerouted) {
 	line := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
 	line("payments of %s from %s to %s", pay.EnvironmentOf(o.Live), o.Since.Format(timeForm), o.Until.Format(timeForm))
-	line("in force: %s", whence(r.InForce))
+	inForce := whence(r.InForce)
+	if !r.InForce.Applied {
+		inForce += ", which is taken to be " + string(r.InForce.Order)
+	}
+	line("in force: %s", inForce)
 	for _, account := range r.Changed {
 		line("taken to be otherwise: %s, %s", account.ID, settings(account))
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/daemon"
@@ -20,21 +19,21 @@ type routeCmd struct {
 	Replay routeReplayCmd `cmd:"" help:"Run past payments through other rules, and tell what would have differed in approvals and cost. Nothing is changed."`
 }
 
-// rulesDesk is the flags that the commands of routing rules share.
-type rulesDesk struct {
-	desk
+// routingFlag is for commands that tell what counts without rules.
+type routingFlag struct {
 	Routing string `default:"priority" enum:"priority,least_cost,success_rate" env:"CASCADA_ROUTING" help:"What the servers' --routing is, which counts while no rules are applied (${env}, default ${default})."`
 }
 
-func (d rulesDesk) over(ctx context.Context, log *slog.Logger, adapters registry) (*app.App, error) {
+// over returns the use cases over a database.
+func (f routingFlag) over(ctx context.Context, d database, log *slog.Logger, adapters registry) (*app.App, error) {
 	return daemon.Open(ctx, daemon.Config{
-		Database: d.Database, MasterKey: d.MasterKey, PublicURL: strings.TrimSuffix(d.PublicURL, "/"), Log: log, Existing: true,
-		Operator: operator(), Adapters: adapters, Routing: d.Routing,
+		Database: d.Database, MasterKey: d.MasterKey, Log: log, Existing: true, Operator: operator(), Adapters: adapters, Routing: f.Routing,
 	})
 }
 
 type routeShowCmd struct {
-	rulesDesk
+	database
+	routingFlag
 	History int  `placeholder:"N" help:"List the newest N versions instead, newest first."`
 	JSON    bool `name:"json" help:"Print JSON; of --history an object a line."`
 }
@@ -56,7 +55,7 @@ func newRulesJSON(v app.RulesVersion) rulesJSON {
 }
 
 func (c *routeShowCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	a, err := c.over(ctx, log, adapters)
+	a, err := c.over(ctx, c.database, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -106,7 +105,7 @@ func whence(v app.RulesVersion) string {
 }
 
 type routeApplyCmd struct {
-	rulesDesk
+	database
 	File string `arg:"" help:"YAML or JSON file (docs/ROUTING.md), or - for the standard input."`
 	JSON bool   `name:"json" help:"Print JSON."`
 }
@@ -119,7 +118,7 @@ func (c *routeApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters regi
 	if file.Accounts != nil {
 		return fmt.Errorf("%s: accounts are for route replay, which changes none: change them with provider set or provider apply, and take the section out", c.File)
 	}
-	a, err := c.over(ctx, log, adapters)
+	a, err := routingFlag{}.over(ctx, c.database, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -158,12 +157,12 @@ func tellRules(v app.RulesVersion, changed, asJSON bool) error {
 }
 
 type routeResetCmd struct {
-	rulesDesk
+	database
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
 func (c *routeResetCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	a, err := c.over(ctx, log, adapters)
+	a, err := routingFlag{}.over(ctx, c.database, log, adapters)
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ type App struct {
 	rules        atomic.Pointer[ruling] // how payments go through them
 	health       *health
 	tally        *tally
-	// readingAccounts is held while they are read anew.
+	// readingAccounts is held while they, or the rules, are read anew.
 	readingAccounts sync.Mutex
 	tokens          *tokens
 	keys            *cache[pay.Key]

@@ -170,11 +170,14 @@ func (s *Store) Once(ctx context.Context, key string) (pay.Once, error) {
 	}, key)
 }
 
-// The pages of both tables are read by id, and merged.
+// Each table gives its own page, by its key, before the two are merged: a planner who
+// does not know the ids would read all between them for every page.
 const selectBetween = `
-SELECT ` + paymentColumns + ` FROM payments WHERE id > $1 AND id < $2 AND live = $3
+SELECT ` + paymentColumns + ` FROM (
+  SELECT ` + paymentColumns + ` FROM payments WHERE id > $1 AND id < $2 AND live = $3 ORDER BY id LIMIT $4) AS p
 UNION ALL
-SELECT ` + paymentColumns + ` FROM processing WHERE id > $1 AND id < $2 AND live = $3
+SELECT ` + paymentColumns + ` FROM (
+  SELECT ` + paymentColumns + ` FROM processing WHERE id > $1 AND id < $2 AND live = $3 ORDER BY id LIMIT $4) AS q
 ORDER BY id LIMIT $4`
 
 // PaymentsBetween reads the next payments of all merchants after an id and before

@@ -707,3 +707,5 @@ CREATE TABLE routing_rules (
   doc TEXT NOT NULL, -- JSON; '' where they were taken back
   at BIGINT NOT NULL
 );
+
+{append only routing_rules}
