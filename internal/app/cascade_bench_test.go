@@ -41,7 +41,7 @@ func cascades(b *testing.B, order routing.Order) {
 	}
 	a := &App{
 		Config: Config{Now: time.Now, Log: slog.New(slog.DiscardHandler), Providers: map[string]provider.Provider{}},
-		health: newHealth(), catalog: &catalogIndex{byID: map[string]pay.Rail{rail.ID: rail}},
+		health: newHealth(), tally: newTally(), catalog: &catalogIndex{byID: map[string]pay.Rail{rail.ID: rail}},
 	}
 	a.desks.Store(d)
 	a.rules.Store(&ruling{Rules: routing.Rules{Order: order}})

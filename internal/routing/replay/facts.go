@@ -34,8 +34,8 @@ func outcome(p pay.Payment, i int) result {
 		return refused
 	case p.Status == pay.Processing:
 		return open
-	case a.Status == pay.Declined && !a.Soft, a.Status == pay.Lapsed:
-		return ended
+	case a.Status == pay.Declined && !a.Soft, a.Status == pay.Lapsed, a.Status == pay.Unknown:
+		return ended // nobody else is tried where money may have moved
 	}
 	return refused
 }

@@ -111,6 +111,7 @@ func (r *Replay) compare(p pay.Payment, rail pay.Rail, now time.Time) {
 }
 
 func (r *Replay) plan(of Plan, p pay.Payment, rail pay.Rail, now time.Time) pay.Cascade {
+	p.Attempts = nil // as it was when it was made
 	return r.health.Plan(of.Rules, of.Accounts.Serving(p.Scope, rail), p, rail, now)
 }
 

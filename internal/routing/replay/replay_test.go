@@ -74,6 +74,10 @@ func ends(p pay.Payment, word string, c pay.Cascade, at time.Time) pay.Payment {
 	case "lapsed":
 		p, _ = p.Resolve(pay.Outcome{Kind: pay.Awaiting}, c, at)
 		p, _ = p.Expire(at.Add(2 * time.Hour))
+	case "misfit": // another amount was paid
+		other := pay.Outcome{Kind: pay.Approved, Local: p.Local.Add(p.Local)}
+		p, _ = p.Resolve(other, c, at)
+		p, _ = p.Resolve(other, c, at.Add(2*time.Hour))
 	case "slow": // and down in the end
 		p, _ = p.Resolve(pay.Outcome{Kind: pay.Unavailable}, c, at.Add(12*time.Second))
 	default:
@@ -259,6 +263,9 @@ func TestFactsOfATry(t *testing.T) {
 			}
 			p.Attempts[0].Said, p.Attempts[0].SaidAt = "", 0 // as it was written before that was kept
 		}
+	}
+	if p := past("a misfit")[0]; p.Status != pay.Failed || outcome(p, 0) != ended {
+		t.Errorf("after another amount was paid somebody else is tried: %s", p)
 	}
 	accounts := pay.Accounts{bank("a", 1, 1)}
 	if r := run(Config{InForce: Plan{Accounts: accounts}, Changed: Plan{Accounts: accounts}}, 0, past("a unknown", "a paid")); r.Open != 1 || r.Payments != 1 {
