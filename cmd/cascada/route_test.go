@@ -82,7 +82,8 @@ func TestOperatorChangesRoutingWhileTheServerRuns(t *testing.T) {
 		var last string
 		await(t, "the server to use the rules", func() bool {
 			last = pays()
-			return strings.Contains(u.does(t, "explain", last), "1  bank-2: approved\n   as the rules list them: 1 of 2")
+			told := u.does(t, "explain", last)
+			return strings.Contains(told, "1  bank-2: approved\n") && strings.Contains(told, "\n   as the rules list them: 1 of 2; ")
 		})
 		two.Next("soft")
 		if status := s.pixes(live); !strings.Contains(status, " 422 ") {
