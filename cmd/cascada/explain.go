@@ -48,6 +48,9 @@ func (c *explainCmd) Run(ctx context.Context, log *slog.Logger, adapters registr
 				fmt.Printf("   passed over %s\n", passed)
 			}
 		}
+		if at.Stop != "" {
+			fmt.Printf("   no other was tried: %s\n", at.Stop)
+		}
 	}
 	if len(e.Accounts) > 0 {
 		fmt.Println("now")

@@ -25,6 +25,7 @@ type cli struct {
 	Claim      claimCmd      `cmd:"" help:"Refunds, chargebacks and inquiries, as the operator sees and ends them."`
 	Provider   providerCmd   `cmd:"" help:"Accounts at providers, which payments go through."`
 	Notices    noticesCmd    `cmd:"" name:"notification" help:"What providers have told, and what of it waits for you."`
+	Route      routeCmd      `cmd:"" help:"Routing rules: through which accounts payments go, and what other rules would have done."`
 	Operator   operatorCmd   `cmd:"" help:"Who may use the admin API."`
 	FX         fxCmd         `cmd:"" name:"fx" help:"Exchange rates."`
 	KYC        kycCmd        `cmd:"" name:"kyc" help:"Verifications of merchants."`

@@ -42,7 +42,8 @@ type Config struct {
 	// Adapters are the providers that he may open accounts at; Client calls them.
 	Adapters []provider.Adapter
 	Client   *http.Client
-	// Routing is what his accounts are ordered by; "" means routing.Priority.
+	// Routing is what his accounts are ordered by where he applied no rules; "" means
+	// routing.Priority.
 	Routing routing.Order
 	// SandboxPayout and LivePayout pay the withdrawals of each environment; nil:
 	// they are refused.
@@ -74,10 +75,11 @@ type App struct {
 	rates   atomic.Pointer[fx.Table]
 	// readingRates is held while rates are read anew.
 	readingRates sync.Mutex
-	desks        atomic.Pointer[desks] // the operator's provider accounts
+	desks        atomic.Pointer[desks]  // the operator's provider accounts
+	rules        atomic.Pointer[ruling] // how payments go through them
 	health       *health
 	tally        *tally
-	// readingAccounts is held while they are read anew.
+	// readingAccounts is held while they, or the rules, are read anew.
 	readingAccounts sync.Mutex
 	tokens          *tokens
 	keys            *cache[pay.Key]
@@ -134,6 +136,9 @@ func (a *App) load(ctx context.Context) error {
 		return err
 	}
 	if err = a.readAccounts(ctx); err != nil {
+		return err
+	}
+	if err = a.readRules(ctx); err != nil {
 		return err
 	}
 	return a.readClocks(ctx)
@@ -225,6 +230,7 @@ func (a *App) Loops() []work.Loop {
 		{Name: "rates", Every: ratesEvery, Do: func(ctx context.Context) (int, error) { return 0, a.readRates(ctx) }},
 		{Name: "provider accounts", Every: accountsEvery, Do: func(ctx context.Context) (int, error) { return 0, a.readAccounts(ctx) }},
 		{Name: "credentials rotated out", Every: time.Hour, Do: func(ctx context.Context) (int, error) { return 0, a.ForgetCredentials(ctx) }},
+		{Name: "routing rules", Every: accountsEvery, Do: func(ctx context.Context) (int, error) { return 0, a.readRules(ctx) }},
 		{Name: "opening settlements", Every: 2 * time.Second, Do: a.OpenSettlements},
 		{Name: "settlements", Every: time.Second, Do: a.CloseSettlements},
 		{Name: "settlement receipts", Every: time.Second, Do: a.Receipts},

@@ -90,8 +90,8 @@ func (a *App) CreatePayment(ctx context.Context, by Principal, n NewPayment) (p 
 
 // begin returns the change that makes a payment: with its first attempt, or
 // failed where no provider serves it.
-func begin(p pay.Payment, routes []pay.Route, now time.Time) (pay.Payment, pay.Change) {
-	if first, ok := p.Next(routes); ok {
+func begin(p pay.Payment, routes pay.Cascade, now time.Time) (pay.Payment, pay.Change) {
+	if first, ok := p.Next(routes.Routes); ok {
 		return p.Try(first, now)
 	}
 	return p.Exhaust(now)
@@ -168,8 +168,8 @@ func parseUSD(text string) (money.Amount, error) {
 
 // drive calls providers until the payment waits for somebody else. Each call
 // stands between two commits.
-func (a *App) drive(ctx context.Context, p pay.Payment, routes []pay.Route, cause view.Cause) (pay.Payment, error) {
-	for range len(routes) + 1 {
+func (a *App) drive(ctx context.Context, p pay.Payment, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
+	for range len(routes.Routes) + 1 {
 		attempt, ok := p.Current()
 		if p.Status != pay.Processing || !ok || attempt.Status != pay.Sending {
 			return p, nil
@@ -203,7 +203,7 @@ func (a *App) request(p pay.Payment, attempt pay.Attempt) provider.Request {
 
 // settle commits what came of an attempt. Where a notification came first, the
 // answer is read as one more notification: nothing that was told is lost.
-func (a *App) settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, o pay.Outcome, routes []pay.Route, cause view.Cause) (pay.Payment, error) {
+func (a *App) settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, o pay.Outcome, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
 	read := p
 	err := again(func() error {
 		now := a.now(read.Scope)

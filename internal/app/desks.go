@@ -259,22 +259,23 @@ func (a *App) sealPast(account pay.ProviderAccount, present map[string]string, n
 // serving selects the operator's accounts that a shop's payments over a rail may
 // go to.
 func (a *App) serving(scope pay.Scope, rail pay.Rail) pay.Accounts {
-	return a.desks.Load().serving.Serving(scope, rail)
+	_, chosen, _ := a.rules.Load().Choose(rail.Key, a.desks.Load().serving.Serving(scope, rail))
+	return chosen
 }
 
 // routes returns the cascade of a payment. The simulated providers stand in on
 // every rail that no sandbox account serves, and take what the shop plays.
-func (a *App) routes(p pay.Payment) []pay.Route {
-	rail := a.catalog.byID[p.RailID]
-	serving := a.serving(p.Scope, rail)
+func (a *App) routes(p pay.Payment) pay.Cascade {
+	rail, rules := a.catalog.byID[p.RailID], a.rules.Load().Rules
+	serving := a.desks.Load().serving.Serving(p.Scope, rail)
 	if p.Live || len(serving) > 0 && p.Simulate == "" {
-		return a.decide(serving, rail, p)
+		return a.health.plan(rules, serving, p, rail, a.Now())
 	}
-	routes := make([]pay.Route, 0, len(a.Sandbox))
+	cascade := pay.Cascade{Budget: rules.Bounds()}
 	for _, account := range a.Sandbox {
-		routes = append(routes, pay.Route{Provider: account})
+		cascade.Routes = append(cascade.Routes, pay.Route{Provider: account})
 	}
-	return routes
+	return cascade
 }
 
 // simulated reports whether a payment is with a simulated provider.

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -44,6 +45,7 @@ func (a *App) Explain(ctx context.Context, payment string) (Explanation, error) 
 	if err != nil {
 		return e, err
 	}
+	var serving pay.Accounts
 	for _, s := range list {
 		account := s.ProviderAccount
 		account.Rails = s.On
@@ -53,11 +55,23 @@ func (a *App) Explain(ctx context.Context, payment string) (Explanation, error) 
 			v.Verdict = "cannot be used: " + s.Broken
 		}
 		if v.Verdict == "" {
-			if taking, _ := (pay.Accounts{account}).Taking(e.Rail, p.Local); len(taking) == 0 {
-				v.Verdict = "does not take " + p.Local.String()
-			}
+			serving = append(serving, account)
 		}
 		e.Accounts = append(e.Accounts, v)
+	}
+	_, chosen, _ := a.rules.Load().Choose(e.Rail.Key, serving)
+	taking, _ := chosen.Taking(e.Rail, p.Local)
+	has := func(of pay.Accounts, id string) bool {
+		return slices.ContainsFunc(of, func(a pay.ProviderAccount) bool { return a.ID == id })
+	}
+	for i, v := range e.Accounts {
+		switch {
+		case v.Verdict != "":
+		case !has(chosen, v.Account):
+			e.Accounts[i].Verdict = "is not one that the routing rules list for " + e.Rail.Key
+		case !has(taking, v.Account):
+			e.Accounts[i].Verdict = "does not take " + p.Local.String()
+		}
 	}
 	return e, nil
 }

@@ -13,70 +13,40 @@ import (
 // health is how the operator's accounts do, as this node sees it. Each node finds
 // out by itself: a provider that fails does so for all of them.
 type health struct {
-	mu       sync.Mutex // owns what follows
-	circuits map[seat]routing.Circuit
-	scores   map[kind]routing.Score
+	mu sync.Mutex // owns of
+	of *routing.Health
 }
 
-// seat is an account on a rail.
-type seat struct{ account, rail string }
+func newHealth() *health { return &health{of: routing.NewHealth()} }
 
-// kind is payments that are rated together.
-type kind struct {
-	seat
-	band string
-}
-
-func newHealth() *health {
-	return &health{circuits: map[seat]routing.Circuit{}, scores: map[kind]routing.Score{}}
-}
-
-// began notes that a charge is made.
-func (h *health) began(s seat, now time.Time) {
+func (h *health) began(account, rail string, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.circuits[s] = h.circuits[s].Begin(now)
+	h.of.Began(account, rail, now)
 }
 
-// ended notes what came of it, and reports whether the account is passed over from
-// now on, or is not any more.
-func (h *health) ended(s seat, band string, o pay.Outcome, took time.Duration, now time.Time) (open, turned bool) {
+func (h *health) ended(account, rail, band string, o pay.Outcome, took time.Duration, now time.Time) (open, turned bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.circuits[s], turned = h.circuits[s].End(answers(o) && took < routing.Slow, now)
-	of := kind{s, band}
-	h.scores[of] = h.scores[of].End(o.Kind == pay.Approved || o.Kind == pay.Awaiting, now)
-	_, open = h.circuits[s].Open(now)
-	return open, turned
+	return h.of.Ended(account, rail, band, o.Kind, took, now)
 }
 
-// answers reports whether a provider does its work: a decline is work done.
-func answers(o pay.Outcome) bool {
-	switch o.Kind {
-	case pay.Approved, pay.Awaiting, pay.Declined, pay.Lapsed:
-		return true
-	}
-	return false
+func (h *health) plan(rules routing.Rules, serving pay.Accounts, p pay.Payment, rail pay.Rail, now time.Time) pay.Cascade {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.of.Plan(rules, serving, p, rail, now)
 }
 
-// candidate is an account with what is known of it.
 func (h *health) candidate(account pay.ProviderAccount, rail, band string) routing.Candidate {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := seat{account.ID, rail}
-	return routing.Candidate{ProviderAccount: account, Circuit: h.circuits[s], Score: h.scores[kind{s, band}]}
+	return h.of.Candidate(account, rail, band)
 }
 
-// open counts the accounts' rails that are passed over.
-func (h *health) open(now time.Time) (n int) {
+func (h *health) open(now time.Time) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, c := range h.circuits {
-		if _, open := c.Open(now); open {
-			n++
-		}
-	}
-	return n
+	return h.of.Open(now)
 }
 
 // RailHealth is how an account does on a rail, as this node sees it.
@@ -100,17 +70,18 @@ func (a *App) Health() []RailHealth {
 	a.health.mu.Lock()
 	defer a.health.mu.Unlock()
 	var list []RailHealth
-	for s, circuit := range a.health.circuits {
-		if _, present := known[s.account]; !present {
+	for account, rail := range a.health.of.Called() {
+		if _, present := known[account]; !present {
 			continue
 		}
-		rail := RailHealth{Account: s.account, Rail: s.rail, Circuit: circuit}
+		of := RailHealth{Account: account, Rail: rail}
 		for _, band := range routing.Bands() {
-			if score, rated := a.health.scores[kind{s, band}]; rated {
-				rail.Bands = append(rail.Bands, BandHealth{band, score})
+			candidate := a.health.of.Candidate(pay.ProviderAccount{ID: account}, rail, band)
+			if of.Circuit = candidate.Circuit; candidate.Score.Payments() > 0 {
+				of.Bands = append(of.Bands, BandHealth{band, candidate.Score})
 			}
 		}
-		list = append(list, rail)
+		list = append(list, of)
 	}
 	slices.SortFunc(list, func(x, y RailHealth) int {
 		return cmp.Or(cmp.Compare(x.Account, y.Account), cmp.Compare(x.Rail, y.Rail))
@@ -118,40 +89,22 @@ func (a *App) Health() []RailHealth {
 	return list
 }
 
-// decide orders the accounts that serve a payment's rail.
-func (a *App) decide(serving pay.Accounts, rail pay.Rail, p pay.Payment) []pay.Route {
-	taking, passed := serving.Taking(rail, p.Local)
-	candidates := make([]routing.Candidate, 0, len(taking))
-	for _, account := range taking {
-		if p.Tried(account.ID) { // it is no choice any more: who is left may be one that fails of late
-			continue
-		}
-		candidates = append(candidates, a.health.candidate(account, rail.Key, routing.Band(p.Amount)))
-	}
-	routes, failing := routing.Decide(a.Routing, candidates, p.ID, rail, p.Amount, a.Now())
-	passed = append(passed, failing...)
-	for i := range routes {
-		routes[i].Passed = passed
-	}
-	return routes
-}
-
 // watched makes a call to one of the operator's accounts, and learns from it.
 func (a *App) watched(p pay.Payment, account string, call func() pay.Outcome) pay.Outcome {
 	if _, simulated := a.Providers[account]; simulated {
 		return call()
 	}
-	s := seat{account, a.catalog.byID[p.RailID].Key}
+	rail := a.catalog.byID[p.RailID].Key
 	began := a.Now()
-	a.health.began(s, began)
+	a.health.began(account, rail, began)
 	o := call()
 	now := a.Now()
-	a.tally.charged(ProviderCalls{account, s.rail, o.Kind}, now.Sub(began))
-	switch open, turned := a.health.ended(s, routing.Band(p.Amount), o, now.Sub(began), now); {
+	a.tally.charged(ProviderCalls{account, rail, o.Kind}, now.Sub(began))
+	switch open, turned := a.health.ended(account, rail, routing.Band(p.Amount), o, now.Sub(began), now); {
 	case turned && open:
-		a.Log.Warn("a provider account fails and is passed over", "account", account, "rail", s.rail, "last", o.Decline)
+		a.Log.Warn("a provider account fails and is passed over", "account", account, "rail", rail, "last", o.Decline)
 	case turned:
-		a.Log.Info("a provider account works again", "account", account, "rail", s.rail)
+		a.Log.Info("a provider account works again", "account", account, "rail", rail)
 	}
 	return o
 }

@@ -72,7 +72,7 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 	if !ok || !storable(id) {
 		return p, nil, notOurs()
 	}
-	routes := []pay.Route(nil)
+	var routes pay.Cascade
 	err = again(func() error {
 		read, err := a.store.AnyPayment(ctx, id)
 		if errors.Is(err, store.ErrNotFound) {
@@ -201,7 +201,7 @@ func (a *App) takeRefund(ctx context.Context, n pay.Notice, cause view.Cause) er
 
 // apply decides what a notice does: to the claim of an open dispute where it
 // rules on that, else to the payment.
-func (a *App) apply(ctx context.Context, p pay.Payment, n pay.Notice, routes []pay.Route, now time.Time) (pay.Payment, pay.Change, error) {
+func (a *App) apply(ctx context.Context, p pay.Payment, n pay.Notice, routes pay.Cascade, now time.Time) (pay.Payment, pay.Change, error) {
 	if n.Ruling == "" || p.OpenDispute == "" {
 		next, change := p.Confirm(n, routes, a.NewID(pay.ClaimPrefix, now), now)
 		return next, change, nil

@@ -252,7 +252,7 @@ type Choice struct {
 func (a *App) SelectMethod(ctx context.Context, token string, c Choice) (pay.Session, pay.Payment, error) {
 	var s pay.Session
 	var p pay.Payment
-	var routes []pay.Route
+	var routes pay.Cascade
 	cause := view.Cause{RequestID: c.RequestID}
 	err := again(func() error {
 		read, err := a.session(ctx, token)

@@ -47,6 +47,8 @@ var layers = map[string]layer{
 	"internal/wire":                  {"money pay view web", "an error is told alike by every API, whatever its endpoints are"},
 	"internal/routing":               {"money pay", "an order is decided with values alone, so that it can be made again and explained"},
 	"internal/reconcile":             {"money pay", "a report is compared with values alone, wherever they were read"},
+	"internal/routing/replay":        {"money pay routing", "what would have been is decided with values alone, like what is"},
+	"internal/routing/rulefile":      {"pay routing", "the words of the file are not what they do"},
 	"internal/provider":              {"money pay reconcile", "a provider answers in the core's words and never sees the database"},
 	"internal/provider/dlocal":       {"money pay provider", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/ebanx":        {"money pay provider", "an adapter speaks to one provider and knows no other"},
@@ -64,7 +66,7 @@ var layers = map[string]layer{
 	"internal/destination":           {"money document", "where money goes is text with check digits, whoever sends it"},
 	"internal/payout":                {"money pay", "a payout provider answers in the core's words and never sees the database"},
 	"internal/payout/simulated":      {"money pay payout", "a simulated payout provider knows no more than a real one"},
-	"internal/app":                   {"money ledger pay geo fx id catalog vault destination seal payout provider provider/sandbox reconcile routing store webhook view work statement", "a use case knows nothing of HTTP or of how it is started"},
+	"internal/app":                   {"money ledger pay geo fx id catalog vault destination seal payout provider provider/sandbox reconcile routing routing/replay store webhook view work statement", "a use case knows nothing of HTTP or of how it is started"},
 	"internal/api":                   {"money ledger pay geo id limit destination store view app web wire statement", "the API calls use cases; it neither calls providers nor sends webhooks"},
 	"internal/admin":                 {"pay app store web wire admin/shape", "the API for operators calls use cases; merchants' endpoints are none of its business"},
 	"internal/admin/shape":           {"pay provider routing app view", "what an operator is shown is made of what use cases return"},
@@ -79,7 +81,7 @@ var layers = map[string]layer{
 	"internal/arch":                  {"", "the rules look at the sources alone"},
 	"internal/e2e":                   {"", "the end-to-end tests are tests only"},
 	"internal/dbtest":                {"", "databases for tests know no schema"},
-	"cmd/cascada":                    {"money pay provider provider/adapters reconcile app admin/shape daemon bench", "the commands parse flags and call use cases"},
+	"cmd/cascada":                    {"money pay provider provider/adapters reconcile routing routing/replay routing/rulefile app admin/shape daemon bench", "the commands parse flags and call use cases"},
 }
 
 // dependencies lists where each module that is not ours may be imported, so
@@ -93,6 +95,7 @@ var dependencies = map[string]string{
 	"github.com/jackc/pgx":                "internal/store internal/dbtest cmd/cascada",
 	"github.com/prometheus/client_golang": "internal/daemon",
 	"github.com/boombuler/barcode":        "internal/checkout",
+	"go.yaml.in/yaml":                     "internal/routing/rulefile",
 	"golang.org/x/text":                   "internal/checkout",
 	"github.com/redis/go-redis":           "internal/limit",
 	"modernc.org/sqlite":                  "internal/store",
@@ -100,7 +103,7 @@ var dependencies = map[string]string{
 }
 
 // core is the packages that decide.
-var core = []string{"internal/money", "internal/ledger", "internal/pay", "internal/routing"}
+var core = []string{"internal/money", "internal/ledger", "internal/pay", "internal/routing", "internal/routing/replay"}
 
 // clocks are the packages that may ask for the time; everybody else is handed
 // it, so that a test can move it.

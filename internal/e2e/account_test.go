@@ -268,56 +268,6 @@ func TestServerLearnsOfAccountsByItself(t *testing.T) {
 	})
 }
 
-func TestAccountsAreTriedByPriorityThenCost(t *testing.T) {
-	plainly(t, func(t *testing.T, s *service) {
-		u := providertest.NewUpstream(t, "key-1")
-		o := s.shop(t)
-		live := o.live()
-		terms := func(text string) []pay.RailTerms {
-			fee, err := pay.ParseFee(text)
-			must(t, err)
-			return []pay.RailTerms{{Fee: &fee}}
-		}
-		for id, more := range map[string]func(*app.NewAccount){
-			"dear":    func(n *app.NewAccount) { n.Terms = terms("5%") },
-			"unknown": func(*app.NewAccount) {},
-			"cheap":   func(n *app.NewAccount) { n.Terms = terms("0.50") }, // 5% of 10
-			"last":    func(n *app.NewAccount) { n.Priority, n.Terms = 200, terms("0.01") },
-			"first":   func(n *app.NewAccount) { n.Priority, n.Terms = 1, terms("9%+1") },
-			"off":     func(n *app.NewAccount) { n.Priority, n.Disabled = 0, true },
-		} {
-			s.account(t, id, u, more)
-		}
-		u.Next("soft")
-		tried := func(amount string) string {
-			t.Helper()
-			r := live.post(t, "/payments", strings.Replace(o.pix(t), `"amount":10`, `"amount":`+amount, 1))
-			r.refused(t, "422 cascade_exhausted routing_error reason=all_providers_failed")
-			story, err := s.App.Story(ctx, r.text(t, "error.details.transactionId"))
-			must(t, err)
-			var list []string
-			for _, line := range strings.Split(story, "\n") {
-				if _, at, ok := strings.Cut(line, " at "); ok && strings.Contains(line, ": declined") {
-					id, _, _ := strings.Cut(at, ":")
-					list = append(list, id)
-				}
-			}
-			return strings.Join(list, " ")
-		}
-		if got := tried("9.99"); got != "first dear cheap unknown last" {
-			t.Errorf("9.99 USD were tried at %s", got)
-		}
-		if got := tried("10.01"); got != "first cheap dear unknown last" {
-			t.Errorf("10.01 USD were tried at %s", got)
-		}
-		_, err := s.App.EditAccount(ctx, s.App.Self(), "last", func(a pay.ProviderAccount) (pay.ProviderAccount, error) { a.Priority = 0; return a, nil })
-		must(t, err)
-		if got := tried("10.01"); got != "last first cheap dear unknown" {
-			t.Errorf("with another priority they were tried at %s", got)
-		}
-	})
-}
-
 func TestLimitsOfAccountsNarrowTheRail(t *testing.T) {
 	plainly(t, func(t *testing.T, s *service) {
 		u := providertest.NewUpstream(t, "key-1")

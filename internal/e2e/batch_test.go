@@ -31,7 +31,7 @@ func (o shop) captured(t *testing.T, id string, at time.Time) pay.Change {
 	route := pay.Route{Provider: "sandbox-1"}
 	p, _ = p.Try(route, at)
 	p.Version, p.Stored = 0, "" // written as it ends
-	_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, []pay.Route{route}, at)
+	_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, pay.Cascade{Routes: []pay.Route{route}}, at)
 	for i := range change.Events {
 		change.Events[i].Payload = []byte("{}")
 	}

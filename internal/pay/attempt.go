@@ -74,6 +74,7 @@ type Attempt struct {
 	// Why it went there, and who was passed over: for the operator.
 	Why    string   `json:"why,omitempty"`
 	Passed []string `json:"passed,omitempty"`
+	Stop   string   `json:"stop,omitempty"` // why no other was tried after it, though there was one
 	// What the call itself said, and when, where more was learnt later: how an
 	// account does is judged by that.
 	Said   OutcomeKind `json:"said,omitempty"`
@@ -88,6 +89,12 @@ func (a Attempt) Called() (kind OutcomeKind, at time.Time, ok bool) {
 		kind, ended = a.Said, a.SaidAt
 	}
 	return kind, time.UnixMicro(ended).UTC(), ended > 0 && ended-a.Started < callLease.Microseconds()
+}
+
+// resumed reports whether the sweep, and not the call, found out what came of it.
+func (a Attempt) resumed() bool {
+	_, _, called := a.Called()
+	return a.Ended > 0 && !called
 }
 
 // Reference is what the provider knows an attempt by: ours, unique, made

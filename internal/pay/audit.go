@@ -83,4 +83,7 @@ const (
 	ProviderReconciled Act = "provider.reconciled" // its report was compared with the books
 	OperatorAdded      Act = "operator.added"      // to the admin API
 	OperatorRemoved    Act = "operator.removed"
+
+	RoutingApplied Act = "routing.applied"
+	RoutingReset   Act = "routing.reset"
 )

@@ -15,6 +15,19 @@ type Route struct {
 	Passed   []string // who was passed over, and why
 }
 
+// Cascade is where a payment may be tried, in this order, as far as the budget
+// goes.
+type Cascade struct {
+	Routes []Route
+	Budget Budget
+}
+
+// Budget bounds the tries of a payment. What is zero is no bound.
+type Budget struct {
+	Attempts int           `json:"attempts"` // how many there are at most
+	Time     time.Duration `json:"time"`     // after the payment was made: no further one begins then
+}
+
 // How long until a payment is looked at again.
 const (
 	// callLease is longer than a provider's call may take: after it, whoever
@@ -73,7 +86,7 @@ func (p Payment) Exhaust(now time.Time) (Payment, Change) {
 //
 // It takes the answers of calls and of queries alike. An unknown outcome is
 // never followed by another attempt: the shopper may have been charged.
-func (p Payment) Resolve(o Outcome, routes []Route, now time.Time) (Payment, Change) {
+func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) {
 	from := p
 	attempt, ok := p.current()
 	if !ok || !p.Status.Open() {
@@ -106,10 +119,14 @@ func (p Payment) Resolve(o Outcome, routes []Route, now time.Time) (Payment, Cha
 			p = p.wait(o, now)
 			break
 		}
-		next, more := p.Next(routes)
+		next, more := p.Next(c.Routes)
 		if more && p.Status == Processing && (o.Kind != Declined || o.Soft) {
-			p = p.try(next, now)
-			break
+			stop := p.Spent(c.Budget, now)
+			if stop == "" {
+				p = p.try(next, now)
+				break
+			}
+			p.Attempts[attempt.Order-1].Stop = stop
 		}
 		p = p.fail(p.reason(o), now).answer()
 		return p.finish(from, nil, now)
@@ -155,6 +172,28 @@ func (p Payment) hold(attempt Attempt, o Outcome, now time.Time) (next Payment, 
 		change.Receipts = []Receipt{told.receipt(p.ID, Mismatched, now)}
 	}
 	return next, change
+}
+
+// Spent says why the budget allows no further try, "" while it does.
+//
+// Its time is that of a shopper who waits. A card that is charged when he is gone is
+// a purchase that he may have made elsewhere by then, so there the time counts
+// always. A voucher takes nothing from anybody: once its create call is over, which
+// an unknown outcome or a crash has done, it may be made as long as it could have
+// been paid.
+func (p Payment) Spent(b Budget, now time.Time) string {
+	since := now.Sub(p.Times.Created)
+	switch resumed := p.Answered != "" || slices.ContainsFunc(p.Attempts, Attempt.resumed); {
+	case b.Attempts > 0 && len(p.Attempts) >= b.Attempts:
+		return fmt.Sprintf("budget: %d tries are all there are", b.Attempts)
+	case !p.Sync && resumed:
+		if p.Window > 0 && since >= p.Window {
+			return "budget: the time in which the shopper could have paid is over"
+		}
+	case b.Time > 0 && since >= b.Time:
+		return fmt.Sprintf("budget: no try begins %s after the payment was made", b.Time)
+	}
+	return ""
 }
 
 // reason says why the payment fails when nothing is left to try. A hard decline

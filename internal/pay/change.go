@@ -39,6 +39,7 @@ type Change struct {
 	Documents     []Document // new ones only
 	Accounts      []ProviderAccount
 	Operators     []Operator
+	Rules         []RoutingRules // new ones only; a version that is taken means ErrStale
 	// Comparisons with providers' reports, new ones only.
 	Reconciliations []Reconciliation
 	Drifts          []Drift

@@ -82,7 +82,7 @@ func TestBooksHoldThroughAnyLife(t *testing.T) {
 		}
 		l := &life{now: noon, books: ledger.Balances{}, written: map[string]bool{}, paid: map[int]bool{},
 			claims: map[string]Claim{}, told: map[string]int64{}}
-		p, _ = p.Try(routes[0], noon)
+		p, _ = p.Try(routes.Routes[0], noon)
 		l.p = p
 		for range rapid.IntRange(1, 25).Draw(t, "steps") {
 			l.now = l.now.Add(time.Minute)
@@ -105,7 +105,9 @@ func (l *life) step(t *rapid.T) {
 					l.paid[len(l.p.Attempts)] = true
 				}
 			}
-			next, change := l.p.Resolve(o, routes, l.now)
+			c := routes
+			c.Budget = Budget{Attempts: rapid.IntRange(0, 3).Draw(t, "attempts"), Time: time.Duration(rapid.IntRange(0, 5).Draw(t, "minutes")) * time.Minute}
+			next, change := l.p.Resolve(o, c, l.now)
 			l.apply(t, next, change)
 		}
 	case "notice":

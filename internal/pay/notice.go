@@ -87,8 +87,8 @@ func (c Claim) ConfirmRefund(p Payment, n Notice, now time.Time) (Claim, Change)
 
 // Confirm applies a notice to the payment. The Change always keeps the
 // receipt; whether anything else is in it is the verdict.
-func (p Payment) Confirm(n Notice, routes []Route, claimID string, now time.Time) (Payment, Change) {
-	next, change, verdict := p.confirm(n, routes, claimID, now)
+func (p Payment) Confirm(n Notice, c Cascade, claimID string, now time.Time) (Payment, Change) {
+	next, change, verdict := p.confirm(n, c, claimID, now)
 	change.Receipts = []Receipt{n.receipt(p.ID, verdict, now)}
 	return next, change
 }
@@ -97,7 +97,7 @@ func (n Notice) receipt(payment string, verdict Verdict, now time.Time) Receipt 
 	return Receipt{ID: n.Account + "/" + n.ID, Account: n.Account, Payment: payment, Verdict: verdict, Body: n.Body, At: now}
 }
 
-func (p Payment) confirm(n Notice, routes []Route, claimID string, now time.Time) (Payment, Change, Verdict) {
+func (p Payment) confirm(n Notice, c Cascade, claimID string, now time.Time) (Payment, Change, Verdict) {
 	_, order, ok := ParseReference(n.Reference)
 	if !ok || order > len(p.Attempts) {
 		return p, Change{}, Mismatched
@@ -119,7 +119,7 @@ func (p Payment) confirm(n Notice, routes []Route, claimID string, now time.Time
 	case p.Status == Processing && n.Outcome.Kind == Awaiting && n.Outcome.FormURL == "":
 		return p, Change{}, Ignored // where to send the shopper, the call's answer or a query says
 	case p.Status.Open() && (order == len(p.Attempts) || paid):
-		next, change := p.resolveNotice(n, order, routes, now)
+		next, change := p.resolveNotice(n, order, c, now)
 		return next, change, Applied
 	case paid && p.Attempts[order-1].Status != Approved:
 		reason := "paid after the payment had ended"
@@ -134,7 +134,7 @@ func (p Payment) confirm(n Notice, routes []Route, claimID string, now time.Time
 
 // resolveNotice is Resolve for an attempt that may not be the last one, with
 // the simulator's alias event where it is due.
-func (p Payment) resolveNotice(n Notice, order int, routes []Route, now time.Time) (Payment, Change) {
+func (p Payment) resolveNotice(n Notice, order int, c Cascade, now time.Time) (Payment, Change) {
 	if order != len(p.Attempts) {
 		// An earlier attempt did charge after all. The later one is left as it
 		// is; should it be paid too, that money goes to suspense.
@@ -144,7 +144,7 @@ func (p Payment) resolveNotice(n Notice, order int, routes []Route, now time.Tim
 		p = p.move(Complete, now).answer()
 		return p.finish(from, []ledger.Transfer{p.capture(now)}, now)
 	}
-	next, change := p.Resolve(n.Outcome, routes, now)
+	next, change := p.Resolve(n.Outcome, c, now)
 	if n.Simulated && next.Status == Completed && p.Simulate == "" {
 		return next.alias(change, p.Status, now)
 	}

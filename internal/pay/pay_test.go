@@ -36,7 +36,7 @@ func order(t interface{ Fatal(...any) }, rail Rail, cents int64) Order {
 	return o
 }
 
-var routes = []Route{{Provider: "one"}, {Provider: "two"}, {Provider: "three"}}
+var routes = Cascade{Routes: []Route{{Provider: "one"}, {Provider: "two"}, {Provider: "three"}}}
 
 // sent returns a payment whose first attempt is under way.
 func sent(t interface{ Fatal(...any) }, rail Rail, cents int64) Payment {
@@ -44,7 +44,7 @@ func sent(t interface{ Fatal(...any) }, rail Rail, cents int64) Payment {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, _ = p.Try(routes[0], noon)
+	p, _ = p.Try(routes.Routes[0], noon)
 	return p
 }
 
@@ -98,7 +98,7 @@ func TestCascadeMovesOnOnlyWhenNobodyWasCharged(t *testing.T) {
 
 func TestExhaustedCascadeFails(t *testing.T) {
 	p := sent(t, cardRail(), 2591)
-	for i := range routes {
+	for i := range routes.Routes {
 		if p.Status != Processing {
 			t.Fatalf("after %d attempts: %s", i, p)
 		}

@@ -225,7 +225,7 @@ func TestSettlementsAndBalancesAgreeToTheCent(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p, _ = p.Try(routes[0], b.now)
+				p, _ = p.Try(routes.Routes[0], b.now)
 				p, change := p.Resolve(Outcome{Kind: Approved}, routes, b.now)
 				b.apply(change)
 				paid = append(paid, p)

@@ -2,8 +2,8 @@
 // why: by the operator's priority, by cost, or by how they do of late; and which
 // are passed over because they fail now.
 //
-// It is pure: values in, values out. It keeps nothing; who calls it keeps the
-// circuits and scores, and says what time it is. It is not what selects the
+// It is pure: values in, values out. Who calls it keeps the Rules and the Health, and
+// says what time it is. It is not what selects the
 // accounts that serve a rail at all, which is pay.Accounts.
 package routing
 
@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
-
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -27,13 +26,14 @@ const (
 	Priority    Order = "priority"     // the operator's, then cost
 	LeastCost   Order = "least_cost"   // what the account asks for this amount
 	SuccessRate Order = "success_rate" // how many payments of this kind went well
+	Listed      Order = "listed"       // as the rule of the rail lists them
 )
 
 // ParseOrder reads an order; "" is Priority.
 func ParseOrder(text string) (Order, error) {
 	o := cmp.Or(Order(text), Priority)
-	if !slices.Contains([]Order{Priority, LeastCost, SuccessRate}, o) {
-		return "", fmt.Errorf("routing %q: want priority, least_cost or success_rate", text)
+	if !slices.Contains([]Order{Priority, LeastCost, SuccessRate, Listed}, o) {
+		return "", fmt.Errorf("there is no order %q: want priority, least_cost, success_rate or, for a rail, listed", text)
 	}
 	return o, nil
 }
@@ -45,17 +45,14 @@ type Candidate struct {
 	Score   Score
 }
 
-// explored is how many payments of a hundred try another account than the best
-// first, so that one that does better again is found.
-const explored = 5
-
-// Decide returns the cascade of a payment over a rail. An account whose circuit is
+// Decide returns the cascade of a payment over a rail, by a rule that is complete
+// (Rules.For). An account whose circuit is
 // open is passed over, unless that leaves nobody: then all are tried, since a
 // payment that is not tried is lost for certain.
 //
 // What is explored follows from the payment's id, so that one decision can be
 // made again and explained.
-func Decide(order Order, candidates []Candidate, payment string, rail pay.Rail, usd money.Amount, now time.Time) (routes []pay.Route, passed []string) {
+func Decide(rule Rule, candidates []Candidate, payment string, rail pay.Rail, usd money.Amount, now time.Time) (routes []pay.Route, passed []string) {
 	var fit []Candidate
 	for _, c := range candidates {
 		until, open := c.Circuit.Open(now)
@@ -69,27 +66,29 @@ func Decide(order Order, candidates []Candidate, payment string, rail pay.Rail, 
 	if len(fit) == 0 && len(candidates) > 0 {
 		fit, passed, note = slices.Clone(candidates), nil, "; every account fails of late, so all are tried"
 	}
-	slices.SortFunc(fit, func(a, b Candidate) int { return compare(order, a, b, rail, usd) })
-	first := explore(order, len(fit), payment)
+	slices.SortFunc(fit, func(a, b Candidate) int { return compare(rule, a, b, rail, usd) })
+	first := explore(rule, len(fit), payment)
 	if first > 0 {
 		chosen := fit[first]
 		fit = slices.Insert(slices.Delete(fit, first, first+1), 0, chosen)
 	}
 	for i, c := range fit {
-		why := reason(order, c, rail, usd) + note
+		why := reason(rule, c, rail, usd) + note
 		if i == 0 && first > 0 {
-			why = fmt.Sprintf("explored: %d payments of 100 try another than the best first; %s", explored, why)
+			why = fmt.Sprintf("explored: %d payments of 100 try another than the best first; %s", *rule.Explored, why)
 		}
 		routes = append(routes, pay.Route{Provider: c.ID, Why: why})
 	}
 	return routes, passed
 }
 
-func compare(order Order, a, b Candidate, rail pay.Rail, usd money.Amount) int {
+func compare(rule Rule, a, b Candidate, rail pay.Rail, usd money.Amount) int {
 	cost := pay.CompareCost(a.ProviderAccount, b.ProviderAccount, rail.Key, usd)
 	priority := cmp.Compare(a.Priority, b.Priority)
 	id := cmp.Compare(a.ID, b.ID)
-	switch order {
+	switch rule.Order {
+	case Listed:
+		return cmp.Compare(slices.Index(rule.Accounts, a.ID), slices.Index(rule.Accounts, b.ID))
 	case LeastCost:
 		return cmp.Or(cost, priority, id)
 	case SuccessRate:
@@ -99,26 +98,28 @@ func compare(order Order, a, b Candidate, rail pay.Rail, usd money.Amount) int {
 }
 
 // explore returns which account goes first: 0 is the best one.
-func explore(order Order, n int, payment string) int {
-	if order != SuccessRate || n < 2 {
+func explore(rule Rule, n int, payment string) int {
+	if rule.Order != SuccessRate || n < 2 {
 		return 0
 	}
 	h := fnv.New64a()
 	h.Write([]byte(payment))
 	draw := h.Sum64()
-	if draw%100 >= explored {
+	if draw%100 >= uint64(*rule.Explored) {
 		return 0
 	}
 	return 1 + int(draw/100%uint64(n-1))
 }
 
 // reason says where an account stands, for people.
-func reason(order Order, c Candidate, rail pay.Rail, usd money.Amount) string {
+func reason(rule Rule, c Candidate, rail pay.Rail, usd money.Amount) string {
 	cost := "its price is not known"
 	if fee, known := c.Cost(rail.Key, usd); known {
 		cost = "it costs " + fee.String()
 	}
-	switch order {
+	switch rule.Order {
+	case Listed:
+		return fmt.Sprintf("as the rules list them: %d of %d; %s", 1+slices.Index(rule.Accounts, c.ID), len(rule.Accounts), cost)
 	case LeastCost:
 		return fmt.Sprintf("by cost: %s", cost)
 	case SuccessRate:

@@ -47,7 +47,7 @@ func TestAccountsAreOrderedAsTheOperatorWants(t *testing.T) {
 	for order, want := range map[Order]string{
 		Priority: "first cheap good untried", LeastCost: "cheap good untried first", SuccessRate: "good cheap untried first",
 	} {
-		routes, passed := Decide(order, slices.Clone(all), "TXN-1", pix, ten, noon)
+		routes, passed := Decide(Rules{Order: order}.For(pix.Key), slices.Clone(all), "TXN-1", pix, ten, noon)
 		if names(routes) != want || len(passed) != 0 {
 			t.Errorf("%s: %s, want %s; passed over %v", order, names(routes), want, passed)
 		}
@@ -69,8 +69,8 @@ func TestSuccessRateExplores(t *testing.T) {
 	first := map[string]int{}
 	for i := range 10_000 {
 		id := fmt.Sprintf("TXN-%d", i)
-		routes, _ := Decide(SuccessRate, slices.Clone(all), id, pix, ten, noon)
-		again, _ := Decide(SuccessRate, slices.Clone(all), id, pix, ten, noon)
+		routes, _ := Decide(Rules{Order: SuccessRate}.For(pix.Key), slices.Clone(all), id, pix, ten, noon)
+		again, _ := Decide(Rules{Order: SuccessRate}.For(pix.Key), slices.Clone(all), id, pix, ten, noon)
 		if names(routes) != names(again) || len(routes) != 3 {
 			t.Fatalf("%s: %s, then %s", id, names(routes), names(again))
 		}
@@ -197,15 +197,15 @@ func TestOpenCircuitIsPassedOverUnlessAllAre(t *testing.T) {
 		}
 		return c
 	}
-	routes, passed := Decide(Priority, []Candidate{failing("down"), candidate("up", 9, pay.Fee{})}, "TXN-1", pix, ten, noon)
+	routes, passed := Decide(Rules{}.For(pix.Key), []Candidate{failing("down"), candidate("up", 9, pay.Fee{})}, "TXN-1", pix, ten, noon)
 	if names(routes) != "up" || len(passed) != 1 || !strings.HasPrefix(passed[0], "down: it failed too often of late; tried again from 12:00:30") {
 		t.Errorf("routes %s, passed over %v", names(routes), passed)
 	}
-	routes, passed = Decide(Priority, []Candidate{failing("a"), failing("b")}, "TXN-1", pix, ten, noon)
+	routes, passed = Decide(Rules{}.For(pix.Key), []Candidate{failing("a"), failing("b")}, "TXN-1", pix, ten, noon)
 	if names(routes) != "a b" || len(passed) != 0 || !strings.Contains(routes[0].Why, "all are tried") {
 		t.Errorf("routes %+v, passed over %v; want both tried", routes, passed)
 	}
-	if routes, passed := Decide(Priority, nil, "TXN-1", pix, ten, noon); len(routes)+len(passed) != 0 {
+	if routes, passed := Decide(Rules{}.For(pix.Key), nil, "TXN-1", pix, ten, noon); len(routes)+len(passed) != 0 {
 		t.Errorf("routes of nobody: %v %v", routes, passed)
 	}
 }

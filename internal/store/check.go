@@ -133,7 +133,7 @@ var balancesAsRows = func() string {
 
 // allRules gathers the rules of all parts.
 func allRules() []rule {
-	return slices.Concat(rules, sealRules, payoutRules, claimRules, rateRules, settlementRules, accountRules, driftRules, operatorRules)
+	return slices.Concat(rules, sealRules, payoutRules, claimRules, rateRules, settlementRules, accountRules, driftRules, operatorRules, rulesRules)
 }
 
 func checkQueries() []string {

@@ -698,3 +698,14 @@ CREATE INDEX drifts_merchant ON drifts (merchant, live) WHERE closed_at = 0;
 CREATE INDEX drifts_account ON drifts (account) WHERE closed_at = 0;
 
 {append only reconciliations}
+
+-- version 15
+-- The operator's routing rules: a row for each change of them, the newest counts.
+CREATE TABLE routing_rules (
+  id TEXT NOT NULL PRIMARY KEY,
+  version BIGINT NOT NULL,
+  doc TEXT NOT NULL, -- JSON; '' where they were taken back
+  at BIGINT NOT NULL
+);
+
+{append only routing_rules}

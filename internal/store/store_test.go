@@ -59,7 +59,7 @@ func clean(t *testing.T, s *store.Store) {
 	}
 }
 
-var routes = []pay.Route{{Provider: "one"}, {Provider: "two"}}
+var routes = pay.Cascade{Routes: []pay.Route{{Provider: "one"}, {Provider: "two"}}}
 
 func rate(t testing.TB) money.Rate {
 	r, err := money.ParseRate("5.4")
@@ -82,7 +82,7 @@ func create(t testing.TB, id string) (pay.Payment, pay.Change) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.Try(routes[0], noon)
+	return p.Try(routes.Routes[0], noon)
 }
 
 // stored writes a payment and returns it.

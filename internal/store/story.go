@@ -96,6 +96,9 @@ func tellPayment(b *strings.Builder, p pay.Payment) {
 		if a.Ended != 0 {
 			line += ", ended " + moment(fromMicros(a.Ended))
 		}
+		if a.Stop != "" {
+			line += "; no other was tried: " + a.Stop
+		}
 		attempts = append(attempts, line)
 	}
 	tell(b, "attempts", attempts)

@@ -124,7 +124,7 @@ func queries() []string {
 		processingTable.insert, processingTable.update, takeProcessing,
 		claimsTable.insert, claimsTable.update, subscriptionsTable.insert, subscriptionsTable.update,
 		upsertBalances, upsertCounters, selectBalancesForUpdate,
-		selectBalances, selectMismatched, selectPayment, selectAnyPayment,
+		selectBalances, selectMismatched, selectPayment, selectAnyPayment, selectBetween,
 		selectOnce, pageOnce, purgeOnce, selectMerchant, selectShop, selectShops, selectKeyByHash, selectKey, selectLogin, countMerchants,
 		selectSecrets, insertSecret, selectRailIDs, insertRailIDs,
 		storyTransfers, storyClaims, storyEvents, storyDeliveries, storyReceipts,
@@ -137,6 +137,7 @@ func queries() []string {
 	list = append(list, accountQueries()...)
 	list = append(list, receiptQueries()...)
 	list = append(list, operatorQueries()...)
+	list = append(list, rulesQueries()...)
 	list = append(list, settlementQueries()...)
 	list = append(list, dutyQueries()...)
 	list = append(list, sessionQueries()...)

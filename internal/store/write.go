@@ -69,6 +69,9 @@ func guardedIDs(c *pay.Change) []string {
 	for i := range c.Operators { // the first ones too
 		ids = append(ids, operatorsTable.id(&c.Operators[i]))
 	}
+	for i := range c.Rules {
+		ids = append(ids, rulesID(&c.Rules[i]))
+	}
 	ids = replaced(ids, settlementsTable, c.Settlements)
 	ids = replaced(ids, driftsTable, c.Drifts)
 	ids = replaced(ids, reservesTable, c.Reserves)
@@ -169,6 +172,7 @@ func (w *write) guards() []step {
 	steps = replace(w, steps, accountsTable, accounts)
 	steps = guarded(w, steps, operatorsTable, operatorsTable.insert, gather(w.batch, operators, operatorsTable.isNew))
 	steps = replace(w, steps, operatorsTable, operators)
+	steps = guarded(w, steps, rulesTable, rulesTable.insert, gather(w.batch, routingRules, nil))
 	// The old default gives way before the new one comes.
 	steps = replace(w, steps, walletsTable, wallets)
 	steps = guarded(w, steps, walletsTable, walletsTable.insert, gather(w.batch, wallets, walletsTable.isNew))

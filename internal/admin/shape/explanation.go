@@ -28,6 +28,7 @@ type Attempt struct {
 	Reason     string          `json:"reason,omitempty" doc:"The provider's or the issuer's word"`
 	Why        string          `json:"why,omitempty" doc:"Why it went there"`
 	Passed     []string        `json:"passedOver,omitempty" doc:"Accounts that were left out, each with the reason"`
+	Stop       string          `json:"stop,omitempty" doc:"Why no other account was tried after it, though there was one"`
 	StartedAt  view.Time       `json:"startedAt"`
 	DurationMs *int64          `json:"durationMs,omitempty" doc:"How long the call took; absent while it runs, or where the service died in it"`
 	Said       pay.OutcomeKind `json:"said,omitempty" enum:"sending,approved,pending,declined,unavailable,error,unknown,missing,expired" doc:"What the call itself said, where more was learnt later"`
@@ -66,7 +67,7 @@ func NewExplanation(e app.Explanation) Explanation {
 
 func newAttempt(a pay.Attempt) Attempt {
 	told := Attempt{
-		Order: a.Order, Account: a.Provider, Outcome: a.Status, Reason: cmp.Or(a.Decline, string(a.Code)), Why: a.Why, Passed: a.Passed,
+		Order: a.Order, Account: a.Provider, Outcome: a.Status, Reason: cmp.Or(a.Decline, string(a.Code)), Why: a.Why, Passed: a.Passed, Stop: a.Stop,
 		StartedAt: view.Time{Time: time.UnixMicro(a.Started)}, Said: a.Said,
 	}
 	if a.Ended > 0 {

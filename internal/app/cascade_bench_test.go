@@ -1,0 +1,84 @@
+package app
+
+import (
+	"fmt"
+	"log/slog"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/routing"
+)
+
+// BenchmarkCascade is what the cascade costs a payment beside the provider's call and
+// the writing: deciding among three accounts that have circuits and success rates, the
+// intent, the bookkeeping around the call, a soft decline by the first account, the same
+// again, and the approval by the second. CPU is that of the whole process, with its garbage
+// collection.
+//
+//	go test ./internal/app -run '^$' -bench Cascade
+func BenchmarkCascade(b *testing.B) {
+	for _, order := range []routing.Order{routing.Priority, routing.SuccessRate} {
+		b.Run(string(order), func(b *testing.B) { cascades(b, order) })
+	}
+}
+
+func cascades(b *testing.B, order routing.Order) {
+	rail := pay.Rail{ID: "1001", Key: "card.BRA", Method: "card", Country: "BRA", Sync: true, Window: time.Hour,
+		Limits: []pay.Limit{{Currency: money.BRL, Min: 1, Max: 10_000_00}}}
+	fee := pay.Fee{Bps: 250, Flat: 10}
+	d := &desks{byID: map[string]desk{}}
+	for i := range 3 {
+		account := pay.ProviderAccount{
+			ID: fmt.Sprintf("acme-%d", i+1), Live: true, Status: pay.AccountEnabled, Priority: i, Rails: []string{rail.Key},
+			Terms: []pay.RailTerms{{Fee: &fee, Limits: []pay.Limit{{Currency: money.BRL, Min: 1, Max: 9_000_00}}}},
+		}
+		d.serving = append(d.serving, account)
+	}
+	a := &App{
+		Config: Config{Now: time.Now, Log: slog.New(slog.DiscardHandler), Providers: map[string]provider.Provider{}},
+		health: newHealth(), tally: newTally(), catalog: &catalogIndex{byID: map[string]pay.Rail{rail.ID: rail}},
+	}
+	a.desks.Store(d)
+	a.rules.Store(&ruling{Rules: routing.Rules{Order: order}})
+	made, err := pay.Create(pay.Order{
+		ID: "TXN-01M7ZRA8ZHVY5AWQ46ER5SNKND", Scope: pay.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, Amount: money.New(25_00, money.USD),
+		Local: money.New(135_00, money.BRL), Rail: rail, Country: "BRA", Terms: pay.TermsOf(pay.Standard),
+	}, a.Now())
+	if err != nil {
+		b.Fatal(err)
+	}
+	answers := []pay.Outcome{{Kind: pay.Declined, Soft: true, Decline: "try_elsewhere"}, {Kind: pay.Approved, ProviderRef: "their-1", Local: made.Local}}
+	runtime.GC()
+	before := cpu(b)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		made.Times.Created = a.Now()
+		cascade := a.routes(made)
+		p, _ := begin(made, cascade, made.Times.Created)
+		for _, answer := range answers {
+			attempt, _ := p.Current()
+			o := a.watched(p, attempt.Provider, func() pay.Outcome { return answer })
+			p, _ = p.Resolve(o, cascade, a.Now())
+		}
+		if p.Status != pay.Completed || len(p.Attempts) != 2 {
+			b.Fatalf("a cascade ended in %s", p)
+		}
+	}
+	b.StopTimer()
+	b.ReportMetric(float64((cpu(b)-before).Nanoseconds())/1000/float64(b.N), "µs-cpu/payment")
+}
+
+// cpu is what the process used so far.
+func cpu(b *testing.B) time.Duration {
+	var use syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
+}

@@ -1,0 +1,158 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/routing"
+	"github.com/cascadapay/cascada/internal/routing/replay"
+)
+
+// PastRoutes say which payments are replayed, and by what.
+type PastRoutes struct {
+	Since, Until time.Time
+	Live         bool
+	Rail         string         // by catalog key; "" for all
+	Rules        *routing.Rules // nil: those in force
+	// Accounts change, by id, what is taken to be otherwise of provider accounts.
+	Accounts map[string]func(pay.ProviderAccount) (pay.ProviderAccount, error)
+	Examples int
+}
+
+// Rerouted is what would have differed.
+type Rerouted struct {
+	replay.Report
+	InForce   RulesVersion
+	Changed   []pay.ProviderAccount // as they were taken to be
+	Simulated int64                 // payments of the simulated providers: left out
+}
+
+const (
+	replayPage = 1000
+	// Before the period payments are read so that the accounts are known as they were
+	// at its beginning: circuits forget within minutes, success rates in days.
+	circuitsBefore = 15 * time.Minute
+	scoresBefore   = 48 * time.Hour
+)
+
+// ReplayRoutes runs past payments through other rules, and accounts that are otherwise, and
+// tells what would have differed. It reads the period twice and holds a page of it.
+//
+// Errors: what is wrong with the rules or the accounts.
+func (a *App) ReplayRoutes(ctx context.Context, o PastRoutes) (done Rerouted, err error) {
+	if done.InForce, err = a.Rules(ctx); err != nil {
+		return done, err
+	}
+	if o.Rail != "" && !a.isRail(o.Rail) {
+		return done, fmt.Errorf("there is no rail %s: cascada provider adapters lists them", o.Rail)
+	}
+	c := replay.Config{Since: o.Since, Examples: o.Examples}
+	c.InForce.Rules = done.InForce.Rules
+	if c.Changed.Rules = c.InForce.Rules; o.Rules != nil {
+		c.Changed.Rules = *o.Rules
+	}
+	list, err := a.store.Accounts(ctx)
+	if err != nil {
+		return done, err
+	}
+	c.InForce.Accounts = a.withRails(list)
+	var changed []pay.ProviderAccount
+	changed, done.Changed, err = a.otherwise(list, o.Accounts)
+	if err != nil {
+		return done, err
+	}
+	c.Changed.Accounts = a.withRails(changed)
+	if err := a.checkRules(c.Changed.Rules, changed); err != nil {
+		return done, err
+	}
+
+	survey := replay.NewSurvey()
+	if err = a.eachPast(ctx, o, o.Since, survey.Add, nil); err != nil {
+		return done, err
+	}
+	before := circuitsBefore
+	if c.InForce.Rules.Rates() || c.Changed.Rules.Rates() {
+		before = scoresBefore
+	}
+	r := replay.New(c, survey)
+	err = a.eachPast(ctx, o, o.Since.Add(-before), r.Add, func(p pay.Payment) {
+		if !p.Times.Created.Before(o.Since) {
+			done.Simulated++
+		}
+	})
+	done.Report = r.Report()
+	return done, err
+}
+
+// eachPast calls with the payments from a moment to the end of the period that went
+// through accounts of the operator's, in order of time. skipped, if any, is called
+// with those of the simulated providers.
+func (a *App) eachPast(ctx context.Context, o PastRoutes, from time.Time, each func(pay.Payment, pay.Rail), skipped func(pay.Payment)) error {
+	after, before := id.From(pay.PaymentPrefix, from), id.From(pay.PaymentPrefix, o.Until)
+	for {
+		page, err := a.store.PaymentsBetween(ctx, o.Live, after, before, replayPage)
+		if err != nil {
+			return err
+		}
+		for _, p := range page {
+			after = p.ID
+			rail := a.catalog.byID[p.RailID]
+			switch {
+			case o.Rail != "" && rail.Key != o.Rail:
+			case a.played(p):
+				if skipped != nil {
+					skipped(p)
+				}
+			default:
+				each(p, rail)
+			}
+		}
+		if len(page) < replayPage {
+			return nil
+		}
+	}
+}
+
+// played reports whether a payment went to the simulated providers.
+func (a *App) played(p pay.Payment) bool {
+	return p.Simulate != "" || slices.ContainsFunc(p.Attempts, func(at pay.Attempt) bool { return a.Providers[at.Provider] != nil })
+}
+
+// otherwise returns the accounts as a replay takes them to be, and those that differ.
+func (a *App) otherwise(list []pay.ProviderAccount, changes map[string]func(pay.ProviderAccount) (pay.ProviderAccount, error)) (all, changed []pay.ProviderAccount, err error) {
+	all = slices.Clone(list)
+	var wrong []error
+	for _, id := range slices.Sorted(maps.Keys(changes)) {
+		i := slices.IndexFunc(all, func(of pay.ProviderAccount) bool { return of.ID == id && of.Status != pay.AccountRemoved })
+		if i < 0 {
+			wrong = append(wrong, fmt.Errorf("accounts: there is no account %s", id))
+			continue
+		}
+		account, err := changes[id](all[i])
+		if err == nil {
+			err = cmp.Or(account.Check(), a.takesRails(account))
+		}
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("accounts: %s: %w", id, err))
+		}
+		all[i] = account
+		changed = append(changed, account)
+	}
+	return all, changed, errors.Join(wrong...)
+}
+
+// takesRails says which rails an account has that its adapter lacks.
+func (a *App) takesRails(account pay.ProviderAccount) error {
+	adapter, err := a.adapter(account.Adapter)
+	if err != nil {
+		return err
+	}
+	return checkRails(adapter, account)
+}

@@ -1,0 +1,223 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/routing"
+)
+
+// ruling is what this node knows of the routing rules. It is never changed: another
+// takes its place.
+type ruling struct {
+	routing.Rules
+	version int64
+}
+
+// RulesVersion is routing rules as they were applied, or taken back.
+type RulesVersion struct {
+	routing.Rules
+	Version int64 // 0: there never were any
+	Applied bool  // false: taken back, and Rules are those of the configuration
+	At      time.Time
+}
+
+// ErrNoRules says that a version of the routing rules never was.
+var ErrNoRules = errors.New("there is no such version of the routing rules")
+
+// readRules learns of the routing rules in the database, where they were changed.
+func (a *App) readRules(ctx context.Context) error {
+	a.readingAccounts.Lock() // a slow read must not undo what a later one found
+	defer a.readingAccounts.Unlock()
+	mark, err := a.store.RulesMark(ctx)
+	known := a.rules.Load()
+	if err != nil || known != nil && known.version == mark {
+		return err
+	}
+	v, err := a.rulesAt(ctx, mark)
+	if err != nil {
+		return err
+	}
+	a.rules.Store(&ruling{v.Rules, v.Version})
+	return nil
+}
+
+// rulesAt reads a version of the rules. Version 0 is that nobody applied any.
+func (a *App) rulesAt(ctx context.Context, version int64) (RulesVersion, error) {
+	if version == 0 {
+		return RulesVersion{Rules: routing.Rules{Order: a.Routing}}, nil
+	}
+	row, err := a.store.Rules(ctx, version)
+	if err != nil {
+		return RulesVersion{}, fmt.Errorf("routing rules %d: %w", version, err)
+	}
+	return a.rulesOf(row)
+}
+
+func (a *App) rulesOf(row pay.RoutingRules) (RulesVersion, error) {
+	v := RulesVersion{Rules: routing.Rules{Order: a.Routing}, Version: row.Version, At: row.At}
+	if len(row.Doc) == 0 {
+		return v, nil
+	}
+	v.Applied, v.Rules = true, routing.Rules{}
+	if err := json.Unmarshal(row.Doc, &v.Rules); err != nil {
+		return v, fmt.Errorf("routing rules %d: %w", row.Version, err)
+	}
+	return v, nil
+}
+
+// Rules returns the routing rules that count now.
+func (a *App) Rules(ctx context.Context) (RulesVersion, error) {
+	mark, err := a.store.RulesMark(ctx)
+	if err != nil {
+		return RulesVersion{}, err
+	}
+	return a.rulesAt(ctx, mark)
+}
+
+// RulesHistory lists the newest versions of the rules, newest first.
+func (a *App) RulesHistory(ctx context.Context, limit int) ([]RulesVersion, error) {
+	rows, err := a.store.RulesList(ctx, limit)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]RulesVersion, len(rows))
+	for i, row := range rows {
+		if list[i], err = a.rulesOf(row); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// ApplyRules puts rules in force on all nodes, within a second or two. The same ones
+// again change nothing.
+//
+// Errors: what is wrong with them.
+func (a *App) ApplyRules(ctx context.Context, by pay.Actor, rules routing.Rules) (v RulesVersion, changed bool, err error) {
+	if err := a.CheckRules(ctx, rules); err != nil {
+		return v, false, err
+	}
+	doc, err := json.Marshal(rules)
+	if err != nil {
+		return v, false, err
+	}
+	return a.changeRules(ctx, by, doc, pay.RoutingApplied, map[string]string{"rules": string(doc)})
+}
+
+// ResetRules takes the rules back: each node decides as it was configured to.
+func (a *App) ResetRules(ctx context.Context, by pay.Actor) (v RulesVersion, changed bool, err error) {
+	return a.changeRules(ctx, by, nil, pay.RoutingReset, nil)
+}
+
+func (a *App) changeRules(ctx context.Context, by pay.Actor, doc []byte, act pay.Act, details map[string]string) (v RulesVersion, changed bool, err error) {
+	err = again(func() error {
+		present := pay.RoutingRules{}
+		mark, err := a.store.RulesMark(ctx)
+		if err == nil && mark > 0 {
+			present, err = a.store.Rules(ctx, mark)
+		}
+		if err != nil {
+			return err
+		}
+		if changed = string(present.Doc) != string(doc); !changed {
+			v, err = a.rulesAt(ctx, mark)
+			return err
+		}
+		row := pay.RoutingRules{Version: mark + 1, Doc: doc, At: a.Now()}
+		told := maps.Clone(details)
+		if told == nil {
+			told = map[string]string{}
+		}
+		told["version"] = strconv.FormatInt(row.Version, 10)
+		if v, err = a.rulesOf(row); err != nil {
+			return err
+		}
+		// They are about both environments.
+		return a.store.Commit(ctx, pay.Change{
+			Rules: []pay.RoutingRules{row}, Audit: a.audit(by, pay.Scope{Live: true}, act, "routing", told),
+		})
+	})
+	if err != nil {
+		return v, false, err
+	}
+	return v, changed, a.readRules(ctx)
+}
+
+// CheckRules says what is wrong with rules: by themselves, or because there is no
+// such rail or account.
+func (a *App) CheckRules(ctx context.Context, rules routing.Rules) error {
+	list, err := a.store.Accounts(ctx)
+	if err != nil {
+		return err
+	}
+	return a.checkRules(rules, list)
+}
+
+func (a *App) checkRules(rules routing.Rules, list []pay.ProviderAccount) error {
+	if err := rules.Check(); err != nil {
+		return err
+	}
+	all := a.withRails(list)
+	var wrong []error
+	for _, rail := range slices.Sorted(maps.Keys(rules.Rails)) {
+		if !a.isRail(rail) {
+			wrong = append(wrong, fmt.Errorf("there is no rail %s: cascada provider adapters lists them", rail))
+			continue
+		}
+		for _, id := range rules.Rails[rail].Accounts {
+			if why := unlistable(all, id, rail); why != "" {
+				wrong = append(wrong, fmt.Errorf("%s lists %s: %s", rail, id, why))
+			}
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// unlistable says why an account can have no place in a rail's list.
+func unlistable(list pay.Accounts, id, rail string) string {
+	i := slices.IndexFunc(list, func(a pay.ProviderAccount) bool { return a.ID == id && a.Status != pay.AccountRemoved })
+	switch {
+	case i < 0:
+		return "there is no such account"
+	case !slices.Contains(list[i].Rails, rail):
+		return "it takes payments by " + cmp.Or(strings.Join(list[i].Rails, ", "), "nothing")
+	}
+	return ""
+}
+
+// isRail reports whether the catalog has a rail of that key.
+func (a *App) isRail(key string) bool {
+	for _, r := range a.catalog.byID {
+		if r.Key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// withRails lists accounts with all their rails; one that cannot be opened serves
+// nobody.
+func (a *App) withRails(list []pay.ProviderAccount) pay.Accounts {
+	all := make(pay.Accounts, 0, len(list))
+	for _, account := range list {
+		s := a.StatusOf(account)
+		if account.Status != pay.AccountRemoved {
+			account.Rails = s.On
+		}
+		if s.Broken != "" {
+			account.Status = pay.AccountDisabled
+		}
+		all = append(all, account)
+	}
+	return all
+}

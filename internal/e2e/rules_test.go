@@ -1,0 +1,230 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+	"github.com/cascadapay/cascada/internal/routing"
+)
+
+// banks opens accounts bank-1 to bank-n, each at an upstream of its own, of
+// priorities 1 to n.
+func (s *service) banks(t *testing.T, n int, more ...func(*app.NewAccount)) (upstreams []*providertest.Upstream) {
+	t.Helper()
+	for i := range n {
+		u := providertest.NewUpstream(t, "key-1")
+		first := func(a *app.NewAccount) { a.Priority = i + 1 }
+		s.account(t, fmt.Sprintf("bank-%d", i+1), u, append([]func(*app.NewAccount){first}, more...)...)
+		upstreams = append(upstreams, u)
+	}
+	return upstreams
+}
+
+func (s *service) rules(t *testing.T, r routing.Rules) {
+	t.Helper()
+	_, changed, err := s.App.ApplyRules(ctx, s.App.Self(), r)
+	must(t, err)
+	if !changed {
+		t.Errorf("the rules %+v changed nothing", r)
+	}
+}
+
+// tries lets a payment be tried so often.
+func (s *service) tries(t *testing.T, n int) {
+	t.Helper()
+	s.rules(t, routing.Rules{Budget: pay.Budget{Attempts: n}})
+}
+
+func TestRulesTakeEffectWhileTheServiceRuns(t *testing.T) {
+	plainly(t, func(t *testing.T, s *service) {
+		live := s.shop(t).live()
+		order := live.pix(t)
+		for _, u := range s.banks(t, 3) {
+			u.Next("soft")
+		}
+		tried := func(want string) app.Explanation {
+			t.Helper()
+			got, e := live.tried(t, order)
+			if got != want {
+				t.Errorf("tried at %s, want %s", got, want)
+			}
+			return e
+		}
+		tried("bank-1 bank-2 bank-3")
+		s.rules(t, routing.Rules{Rails: map[string]routing.Rule{"pix.BRA": {Accounts: []string{"bank-3", "bank-1"}}}})
+		e := tried("bank-3 bank-1")
+		if a := e.Payment.Attempts[0]; !strings.HasPrefix(a.Why, "as the rules list them: 1 of 2") || strings.Join(a.Passed, "") != "bank-2: the rules do not list it" {
+			t.Errorf("explained by %q, passed over %q", a.Why, a.Passed)
+		}
+		for _, v := range e.Accounts {
+			if (v.Verdict == "is not one that the routing rules list for pix.BRA") != (v.Account == "bank-2") {
+				t.Errorf("of %s it says %q", v.Account, v.Verdict)
+			}
+		}
+		// The list is about another environment's accounts too, and says nothing there.
+		sandbox := providertest.NewUpstream(t, "key-1")
+		s.account(t, "test", sandbox, func(n *app.NewAccount) { n.Live = false })
+		o := live
+		o.credential = live.Sandbox.Secret
+		if got, _ := o.tried(t, order); got != "test" {
+			t.Errorf("a sandbox payment was tried at %s", got)
+		}
+		// A listed account that is gone leaves the others.
+		_, err := s.App.EnableAccount(ctx, s.App.Self(), "bank-3", false)
+		must(t, err)
+		tried("bank-1")
+		_, err = s.App.EnableAccount(ctx, s.App.Self(), "bank-3", true)
+		must(t, err)
+		v, changed, err := s.App.ResetRules(ctx, s.App.Self())
+		must(t, err)
+		if !changed || v.Applied || v.Version != 2 {
+			t.Errorf("reset: %+v, changed %t", v, changed)
+		}
+		tried("bank-1 bank-2 bank-3")
+		if _, changed, err := s.App.ResetRules(ctx, s.App.Self()); err != nil || changed {
+			t.Errorf("a second reset changed something: %t, %v", changed, err)
+		}
+		history, err := s.App.RulesHistory(ctx, 10)
+		must(t, err)
+		if len(history) != 2 || history[0].Applied || !history[1].Applied || history[1].Rails["pix.BRA"].Accounts[0] != "bank-3" {
+			t.Errorf("the history is %+v", history)
+		}
+		told := []pay.Act{}
+		list, err := s.App.Audit(ctx, "", "", time.Time{}, 1000)
+		must(t, err)
+		for _, a := range list {
+			if a.Object == "routing" {
+				told = append(told, a.Act)
+			}
+		}
+		if fmt.Sprint(told) != "[routing.applied routing.reset]" {
+			t.Errorf("the audit log tells %v", told)
+		}
+	})
+}
+
+// What the rules list is what the catalog tells.
+func TestListedAccountsBoundTheCatalog(t *testing.T) {
+	plainly(t, func(t *testing.T, s *service) {
+		live := s.shop(t).live()
+		u := providertest.NewUpstream(t, "key-1")
+		small := []pay.RailTerms{{Limits: []pay.Limit{{Currency: "BRL", Min: 1_00, Max: 20_00}}}}
+		s.account(t, "large", u)
+		s.account(t, "small", u, func(n *app.NewAccount) { n.Terms = small })
+		s.rules(t, routing.Rules{Rails: map[string]routing.Rule{"pix.BRA": {Accounts: []string{"small"}}}})
+		if got := live.get(t, "/payment-methods?country=BR&method=pix").text(t, "methods.0.currencyLimits.0.max"); got != "20" {
+			t.Errorf("the largest payment by pix is %s BRL, want what the listed account takes", got)
+		}
+		live.post(t, "/payments", live.pix(t)).refused(t, "422 amount_out_of_limits invalid_request_error param=amount boundViolated=max")
+		for want, rules := range map[string]routing.Rules{
+			"there is no rail pix.XYZ":               {Rails: map[string]routing.Rule{"pix.XYZ": {}}},
+			"pix.BRA lists gone: there is no such":   {Rails: map[string]routing.Rule{"pix.BRA": {Accounts: []string{"gone"}}}},
+			"oxxo lists small: it takes payments by": {Rails: map[string]routing.Rule{"cash.oxxo.MEX": {Accounts: []string{"small"}}}},
+		} {
+			want = strings.Replace(want, "oxxo", "cash.oxxo.MEX", 1)
+			if _, _, err := s.App.ApplyRules(ctx, s.App.Self(), rules); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%+v: %v, want %q", rules, err, want)
+			}
+		}
+	})
+}
+
+func TestBudgetOfAttemptsEndsThePayment(t *testing.T) {
+	plainly(t, func(t *testing.T, s *service) {
+		live := s.shop(t).live()
+		banks := s.banks(t, 3)
+		for _, u := range banks {
+			u.Next("down")
+		}
+		s.rules(t, routing.Rules{Budget: pay.Budget{Attempts: 2}})
+		live.post(t, "/payments", live.pix(t)).refused(t, "422 cascade_exhausted routing_error reason=all_providers_failed")
+		got, e := live.tried(t, live.pix(t))
+		if got != "bank-1 bank-2" || e.Payment.Attempts[1].Stop != "budget: 2 tries are all there are" {
+			t.Errorf("tried at %s, stopped by %q", got, e.Payment.Attempts[1].Stop)
+		}
+		story, err := s.App.Story(ctx, e.Payment.ID)
+		must(t, err)
+		if !strings.Contains(story, "no other was tried: budget: 2 tries") {
+			t.Errorf("the story does not tell why it ended:\n%s", story)
+		}
+	})
+}
+
+// A provider that answers late leaves no time for the next.
+func TestBudgetOfTimeEndsThePayment(t *testing.T) {
+	plainly(t, func(t *testing.T, s *service) {
+		s.clock.freeze()
+		live := s.shop(t).live()
+		banks := s.banks(t, 2)
+		banks[0].Next("soft")
+		order := live.pix(t)
+		for _, c := range []struct {
+			late time.Duration
+			want string
+		}{{routing.DefaultBudget.Time - time.Second, "bank-1 bank-2"}, {routing.DefaultBudget.Time, "bank-1"}} {
+			asked, release := banks[0].Hold()
+			done := make(chan app.Explanation)
+			go func() {
+				_, e := live.tried(t, order)
+				done <- e
+			}()
+			<-asked
+			s.clock.advance(c.late)
+			release()
+			e := <-done
+			got := []string{}
+			for _, a := range e.Payment.Attempts {
+				got = append(got, a.Provider)
+			}
+			last := e.Payment.Attempts[len(e.Payment.Attempts)-1]
+			if strings.Join(got, " ") != c.want || (last.Stop == "budget: no try begins 30s after the payment was made") != (c.want == "bank-1") {
+				t.Errorf("an answer after %s: tried at %s, stopped by %q", c.late, got, last.Stop)
+			}
+		}
+	})
+}
+
+// Nobody knows whether the first account made the voucher; once it is proved that it
+// did not, another one may, although the shopper's call is long over.
+func TestVoucherIsMadeElsewhereOnceTheFirstIsProvedMissing(t *testing.T) {
+	plainly(t, func(t *testing.T, s *service) {
+		live := s.shop(t).live()
+		banks := s.banks(t, 2)
+		var broken atomic.Bool
+		broken.Store(true)
+		line := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if broken.Load() {
+				panic(http.ErrAbortHandler) // it never heard of the charge
+			}
+			banks[0].ServeHTTP(w, r)
+		}))
+		t.Cleanup(line.Close)
+		_, err := s.App.EditAccount(ctx, s.App.Self(), "bank-1", func(a pay.ProviderAccount) (pay.ProviderAccount, error) { a.BaseURL = line.URL; return a, nil })
+		must(t, err)
+		r := live.post(t, "/payments", live.pix(t)).want(t, http.StatusCreated)
+		id := r.text(t, "transactionId")
+		if got := live.status(t, id); got != "processing" {
+			t.Errorf("a payment of which nobody knows is %s", got)
+		}
+		s.clock.advance(10 * time.Minute)
+		_, err = s.App.Sweep(ctx)
+		must(t, err)
+		if n := len(banks[1].Charges()); n != 0 || live.status(t, id) != "processing" {
+			t.Errorf("before anything is proved the second account has %d charges, the payment is %s", n, live.status(t, id))
+		}
+		broken.Store(false)
+		s.clock.advance(10 * time.Minute)
+		s.sweep(t, "the first was asked", func() bool { return live.status(t, id) == "pending" })
+		if one, two := len(banks[0].Charges()), len(banks[1].Charges()); one != 0 || two != 1 {
+			t.Errorf("the accounts have %d and %d charges", one, two)
+		}
+	})
+}

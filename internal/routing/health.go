@@ -1,0 +1,108 @@
+package routing
+
+import (
+	"iter"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// Health is how accounts do: their circuits by rail, their scores by rail and band of
+// amounts. Who owns it calls it from one goroutine at a time, in order of time.
+type Health struct {
+	circuits map[seat]Circuit
+	scores   map[kind]Score
+}
+
+// seat is an account on a rail.
+type seat struct{ account, rail string }
+
+// kind is payments that are rated together.
+type kind struct {
+	seat
+	band string
+}
+
+// NewHealth returns one that knows nothing against anybody.
+func NewHealth() *Health {
+	return &Health{circuits: map[seat]Circuit{}, scores: map[kind]Score{}}
+}
+
+// Began notes that a charge is made.
+func (h *Health) Began(account, rail string, now time.Time) {
+	s := seat{account, rail}
+	h.circuits[s] = h.circuits[s].Begin(now)
+}
+
+// Ended notes what a charge's call said, and reports whether the account is passed
+// over from now on, or is not any more.
+func (h *Health) Ended(account, rail, band string, said pay.OutcomeKind, took time.Duration, now time.Time) (open, turned bool) {
+	s := seat{account, rail}
+	h.circuits[s], turned = h.circuits[s].End(Answers(said) && took < Slow, now)
+	of := kind{s, band}
+	h.scores[of] = h.scores[of].End(Good(said), now)
+	_, open = h.circuits[s].Open(now)
+	return open, turned
+}
+
+// Answers reports whether a provider does its work: a decline is work done.
+func Answers(said pay.OutcomeKind) bool {
+	switch said {
+	case pay.Approved, pay.Awaiting, pay.Declined, pay.Lapsed:
+		return true
+	}
+	return false
+}
+
+// Good reports whether a provider took a payment. What the shopper does with a
+// voucher is not its merit.
+func Good(said pay.OutcomeKind) bool { return said == pay.Approved || said == pay.Awaiting }
+
+// Candidate is an account with what is known of it.
+func (h *Health) Candidate(account pay.ProviderAccount, rail, band string) Candidate {
+	s := seat{account.ID, rail}
+	return Candidate{ProviderAccount: account, Circuit: h.circuits[s], Score: h.scores[kind{s, band}]}
+}
+
+// Called goes through the accounts that were called, by account and rail.
+func (h *Health) Called() iter.Seq2[string, string] {
+	return func(yield func(account, rail string) bool) {
+		for s := range h.circuits {
+			if !yield(s.account, s.rail) {
+				return
+			}
+		}
+	}
+}
+
+// Open counts the accounts' rails that are passed over.
+func (h *Health) Open(now time.Time) (n int) {
+	for _, c := range h.circuits {
+		if _, open := c.Open(now); open {
+			n++
+		}
+	}
+	return n
+}
+
+// Plan returns the cascade of a payment: of the accounts that serve its merchant and
+// rail those that the rules choose and that take its amount, in order, with the
+// reasons, and the budget.
+func (h *Health) Plan(rules Rules, serving pay.Accounts, p pay.Payment, rail pay.Rail, now time.Time) pay.Cascade {
+	rule, chosen, passed := rules.Choose(rail.Key, serving)
+	taking, small := chosen.Taking(rail, p.Local)
+	band := Band(p.Amount)
+	candidates := make([]Candidate, 0, len(taking))
+	for _, account := range taking {
+		if p.Tried(account.ID) { // it is no choice any more: who is left may be one that fails of late
+			continue
+		}
+		candidates = append(candidates, h.Candidate(account, rail.Key, band))
+	}
+	routes, failing := Decide(rule, candidates, p.ID, rail, p.Amount, now)
+	passed = append(append(passed, small...), failing...)
+	for i := range routes {
+		routes[i].Passed = passed
+	}
+	return pay.Cascade{Routes: routes, Budget: rules.Bounds()}
+}

@@ -1,0 +1,144 @@
+package replay
+
+import (
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/routing"
+)
+
+// result is what came of a try.
+type result int
+
+const (
+	open    result = iota // nobody knows yet
+	took                  // the provider took the payment
+	refused               // the cascade goes on
+	ended                 // nobody else is to be tried
+)
+
+// taken reports whether a provider took a payment: it was approved, or given to its
+// shopper to pay. What he did with it is not the provider's merit.
+func taken(p pay.Payment) bool { return paid(p) || !p.Times.Expires.IsZero() }
+
+// paid reports whether the money came.
+func paid(p pay.Payment) bool { return p.Captured > 0 }
+
+// outcome is what came of a try that really was made, the i-th.
+func outcome(p pay.Payment, i int) result {
+	last := i == len(p.Attempts)-1
+	switch a := p.Attempts[i]; {
+	case p.Captured == i+1, last && taken(p) && !paid(p):
+		return took
+	case !last:
+		return refused
+	case p.Status == pay.Processing:
+		return open
+	case a.Status == pay.Declined && !a.Soft, a.Status == pay.Lapsed, a.Status == pay.Unknown:
+		return ended // nobody else is tried where money may have moved
+	}
+	return refused
+}
+
+// call is what the call of a try said and when, false where the service died in it.
+func call(p pay.Payment, i int) (said pay.OutcomeKind, at time.Time, ok bool) {
+	a := p.Attempts[i]
+	if a.Said == "" && i == len(p.Attempts)-1 && !p.Times.Expires.IsZero() {
+		// What is learnt of a voucher later stands over what its call said, in payments
+		// from before that was kept; the shopper's time began with it.
+		a.Said, a.SaidAt = pay.Awaiting, p.Times.Expires.Add(-p.Window).UnixMicro()
+	}
+	return a.Called()
+}
+
+// length is how long a try really took.
+func length(p pay.Payment, i int) time.Duration {
+	a := p.Attempts[i]
+	if _, at, ok := call(p, i); ok {
+		return at.Sub(time.UnixMicro(a.Started))
+	}
+	return time.Duration(max(0, a.Ended-a.Started)) * time.Microsecond
+}
+
+// event is a moment from which accounts are known to do better or worse.
+type event struct {
+	at    time.Time
+	seq   int // of equal times the one that was noted first
+	began bool
+	rail  string
+	band  string
+	who   string
+	said  pay.OutcomeKind
+	took  time.Duration
+}
+
+// timeline is what is to be learnt yet, a heap by time. It holds what was under way
+// at one moment, however many payments there are.
+type timeline struct {
+	events []event
+	seq    int
+}
+
+func (t *timeline) less(i, j int) bool {
+	a, b := t.events[i], t.events[j]
+	if !a.at.Equal(b.at) {
+		return a.at.Before(b.at)
+	}
+	return a.seq < b.seq
+}
+
+func (t *timeline) push(e event) {
+	t.seq++
+	e.seq = t.seq
+	t.events = append(t.events, e)
+	for i := len(t.events) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if !t.less(i, parent) {
+			return
+		}
+		t.events[i], t.events[parent] = t.events[parent], t.events[i]
+		i = parent
+	}
+}
+
+func (t *timeline) pop() event {
+	first, last := t.events[0], len(t.events)-1
+	t.events[0] = t.events[last]
+	t.events = t.events[:last]
+	for i := 0; ; {
+		least := i
+		for _, child := range []int{2*i + 1, 2*i + 2} {
+			if child < last && t.less(child, least) {
+				least = child
+			}
+		}
+		if least == i {
+			return first
+		}
+		t.events[i], t.events[least] = t.events[least], t.events[i]
+		i = least
+	}
+}
+
+// learn tells health of everything until a moment.
+func (t *timeline) learn(h *routing.Health, until time.Time) {
+	for len(t.events) > 0 && !t.events[0].at.After(until) {
+		if e := t.pop(); e.began {
+			h.Began(e.who, e.rail, e.at)
+		} else {
+			h.Ended(e.who, e.rail, e.band, e.said, e.took, e.at)
+		}
+	}
+}
+
+// note puts a payment's tries on the timeline.
+func (t *timeline) note(p pay.Payment, rail pay.Rail) {
+	band := routing.Band(p.Amount)
+	for i, a := range p.Attempts {
+		began := time.UnixMicro(a.Started).UTC()
+		t.push(event{at: began, began: true, rail: rail.Key, who: a.Provider})
+		if said, at, ok := call(p, i); ok {
+			t.push(event{at: at, rail: rail.Key, band: band, who: a.Provider, said: said, took: at.Sub(began)})
+		}
+	}
+}

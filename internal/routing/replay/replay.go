@@ -1,0 +1,236 @@
+// Package replay runs past payments through other routing rules, and tells what
+// would have differed: in where they begin, in approvals and in cost.
+//
+// What really happened at an account is taken for what would have happened there;
+// only what was never tried is estimated, and counted apart. It is pure, and is fed
+// payments one after another, twice, so that any number of them fits: a Survey first,
+// then the Replay. It is not what decides: that is internal/routing, which it calls
+// as a payment does.
+package replay
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/routing"
+)
+
+// Plan is rules, and the accounts that they apply to.
+type Plan struct {
+	Rules    routing.Rules
+	Accounts pay.Accounts // all, those that take nothing too, with their rails
+}
+
+// Config is what is compared.
+type Config struct {
+	InForce Plan
+	Changed Plan
+	// Since is when the period begins. What is fed from before it only tells how the
+	// accounts did.
+	Since    time.Time
+	Examples int // how many payments that begin elsewhere are told one by one
+}
+
+// Replay runs payments through two plans. Feed it in order of time.
+type Replay struct {
+	config   Config
+	survey   *Survey
+	health   *routing.Health
+	timeline timeline
+	before   map[string]pay.ProviderAccount
+	after    map[string]pay.ProviderAccount
+	report   Report
+	rails    map[string]*Sums
+	accounts map[string]*AccountSums
+}
+
+// New returns a Replay that estimates from a survey of the same payments.
+func New(c Config, s *Survey) *Replay {
+	r := &Replay{
+		config: c, survey: s, health: routing.NewHealth(), rails: map[string]*Sums{}, accounts: map[string]*AccountSums{},
+		before: byID(c.InForce.Accounts), after: byID(c.Changed.Accounts),
+	}
+	r.report.Unpriced.Real, r.report.Unpriced.Replayed = map[string]float64{}, map[string]float64{}
+	return r
+}
+
+func byID(list pay.Accounts) map[string]pay.ProviderAccount {
+	all := make(map[string]pay.ProviderAccount, len(list))
+	for _, a := range list {
+		all[a.ID] = a
+	}
+	return all
+}
+
+// Add replays a payment that really went through accounts of the operator's, or that
+// none of them served.
+func (r *Replay) Add(p pay.Payment, rail pay.Rail) {
+	now := p.Times.Created
+	r.timeline.learn(r.health, now)
+	if !now.Before(r.config.Since) {
+		r.compare(p, rail, now)
+	}
+	r.timeline.note(p, rail)
+}
+
+func (r *Replay) compare(p pay.Payment, rail pay.Rail, now time.Time) {
+	if p.Status == pay.Processing {
+		r.report.Open++
+		return
+	}
+	base := r.plan(r.config.InForce, p, rail, now)
+	changed := r.plan(r.config.Changed, p, rail, now)
+	way := lived(p)
+	if !same(base, changed) {
+		way = r.survey.walk(p, rail, changed)
+	}
+	elsewhere := first(base) != first(changed)
+	if first(base) != began(p) {
+		r.report.Unexplained++
+	}
+	sums := r.rails[rail.Key]
+	if sums == nil {
+		sums = &Sums{}
+		r.rails[rail.Key] = sums
+	}
+	for _, s := range []*Sums{&r.report.Sums, sums} {
+		s.add(p, way, elsewhere)
+	}
+	r.spend(p, rail, way, sums)
+	begins := first(changed)
+	if !elsewhere {
+		begins = began(p)
+	}
+	r.place(p, way, begins)
+	if elsewhere && len(r.report.Examples) < r.config.Examples {
+		r.report.Examples = append(r.report.Examples, example(p, rail, way))
+	}
+}
+
+func (r *Replay) plan(of Plan, p pay.Payment, rail pay.Rail, now time.Time) pay.Cascade {
+	p.Attempts = nil // as it was when it was made
+	return r.health.Plan(of.Rules, of.Accounts.Serving(p.Scope, rail), p, rail, now)
+}
+
+// first is where a cascade begins, "" where nobody serves.
+func first(c pay.Cascade) string {
+	if len(c.Routes) == 0 {
+		return ""
+	}
+	return c.Routes[0].Provider
+}
+
+// began is where a payment really began, "" where nobody served.
+func began(p pay.Payment) string {
+	if len(p.Attempts) == 0 {
+		return ""
+	}
+	return p.Attempts[0].Provider
+}
+
+// same reports whether two cascades go the same way: then what really happened is
+// what would have.
+func same(a, b pay.Cascade) bool {
+	return a.Budget == b.Budget && slices.EqualFunc(a.Routes, b.Routes, func(x, y pay.Route) bool { return x.Provider == y.Provider })
+}
+
+// spend adds up what providers asked, or would have. They ask for what is paid.
+func (r *Replay) spend(p pay.Payment, rail pay.Rail, way path, sums *Sums) {
+	both := []*Sums{&r.report.Sums, sums}
+	if paid(p) {
+		account := p.Attempts[p.Captured-1].Provider
+		cost, priced := r.before[account].Cost(rail.Key, p.Amount)
+		for _, s := range both {
+			s.Volume.Real += p.Amount.Minor
+			s.Cost.Real += cost.Minor
+		}
+		of := r.account(account)
+		of.Paid.Real++
+		of.Cost.Real += cost.Minor
+		if !priced {
+			r.report.Unpriced.Real[account]++
+		}
+	}
+	share := int64(0) // of a million such payments that shoppers pay once they are taken
+	switch {
+	case paid(p):
+		share = million
+	case !taken(p):
+		share = r.survey.paidShare(rail.Key)
+	}
+	for _, at := range way.steps {
+		likely := int64(at.took*float64(share) + 0.5) // of a million
+		if likely == 0 {
+			continue
+		}
+		cost, priced := r.after[at.account].Cost(rail.Key, p.Amount)
+		for _, s := range both {
+			s.Volume.add(way.known, p.Amount.Minor*likely)
+			s.Cost.add(way.known, cost.Minor*likely)
+		}
+		of := r.account(at.account)
+		of.Paid.Replayed += float64(likely) / million
+		of.Cost.add(way.known, cost.Minor*likely)
+		if !priced {
+			r.report.Unpriced.Replayed[at.account] += float64(likely) / million
+		}
+	}
+}
+
+// place counts where payments begin and are tried.
+func (r *Replay) place(p pay.Payment, way path, begins string) {
+	if at := began(p); at != "" {
+		r.account(at).First.Real++
+	}
+	if begins != "" {
+		r.account(begins).First.Replayed++
+	}
+	for i, a := range p.Attempts {
+		of := r.account(a.Provider)
+		of.Tries.Real++
+		if outcome(p, i) == took {
+			of.Taken.Real++
+		}
+	}
+	for _, at := range way.steps {
+		of := r.account(at.account)
+		of.Tries.Replayed += at.reached
+		of.Taken.Replayed += at.took
+		if !at.known {
+			of.Guessed += at.reached
+		}
+	}
+}
+
+func (r *Replay) account(id string) *AccountSums {
+	of := r.accounts[id]
+	if of == nil {
+		of = &AccountSums{Account: id}
+		r.accounts[id] = of
+	}
+	return of
+}
+
+// words of results, for people.
+var words = map[result]string{took: "took it", refused: "did not take it", ended: "refused it for good"}
+
+func example(p pay.Payment, rail pay.Rail, way path) Example {
+	e := Example{ID: p.ID, Rail: rail.Key, Amount: p.Amount, Really: []string{}, Replayed: []string{}}
+	for i, a := range p.Attempts {
+		e.Really = append(e.Really, a.Provider+" "+words[outcome(p, i)])
+	}
+	for _, at := range way.steps {
+		if at.known {
+			e.Replayed = append(e.Replayed, at.account+" "+words[at.result])
+			continue
+		}
+		e.Replayed = append(e.Replayed, fmt.Sprintf("%s would take %.0f%% of such (estimated from %d tries)", at.account, 100*at.guess.took, at.guess.tries))
+	}
+	return e
+}
+
+// usd is cents as an amount.
+func usd(cents int64) money.Amount { return money.New(cents, money.USD) }

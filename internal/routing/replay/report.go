@@ -1,0 +1,156 @@
+package replay
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// Report is what would have differed.
+type Report struct {
+	Sums
+	Open        int64                                       // payments whose outcome nobody knows yet: left out
+	Unexplained int64                                       // that do not begin where they really did by the rules in force either
+	Unpriced    struct{ Real, Replayed map[string]float64 } // paid at accounts without a price
+	Rails       []RailSums
+	Accounts    []AccountSums
+	Examples    []Example
+}
+
+// Sums are figures of some payments. A payment is known where every try that it would
+// make was really made, and estimated else.
+type Sums struct {
+	Payments  int64
+	Elsewhere int64 // begin at another account than by the rules in force
+	Known     struct{ Payments, Taken, Replayed int64 }
+	Estimated struct {
+		Payments, Taken   int64 // Taken: really
+		Replayed          float64
+		low, high, spread float64 // spread: the variance of chance
+	}
+	Failovers Pair
+	Tries     Pair // of all payments
+	Volume    Money
+	Cost      Money
+}
+
+// RailSums are those of a rail.
+type RailSums struct {
+	Rail string
+	Sums
+}
+
+// AccountSums are figures of an account.
+type AccountSums struct {
+	Account string
+	First   Pair // payments that begin there
+	Tries   Pair
+	Taken   Pair
+	Paid    Pair
+	Guessed float64 // of the tries replayed, those that are estimated
+	Cost    Money
+}
+
+// Pair is a count as it was, and as it would have been.
+type Pair struct {
+	Real     int64
+	Replayed float64
+}
+
+// Money is USD as it was, and as it would have been.
+type Money struct {
+	Real      int64 // cents
+	known     int64 // cents
+	estimated int64 // thousandths of a cent
+}
+
+// add adds millionths of a cent: of what is known whole cents, and of the rest what a
+// sum of millions of payments has room for.
+func (m *Money) add(known bool, n int64) {
+	if known {
+		m.known += n / million
+		return
+	}
+	m.estimated += n / 1000
+}
+
+// Was is what it really was.
+func (m Money) Was() money.Amount { return usd(m.Real) }
+
+// Known is the part of what it would have been that is known.
+func (m Money) Known() money.Amount { return usd(m.known) }
+
+// Estimated is the part that is estimated.
+func (m Money) Estimated() money.Amount { return usd((m.estimated + 500) / 1000) }
+
+// Total is what it would have been.
+func (m Money) Total() money.Amount { return m.Known().Add(m.Estimated()) }
+
+// Example is a payment that begins elsewhere.
+type Example struct {
+	ID       string
+	Rail     string
+	Amount   money.Amount
+	Really   []string
+	Replayed []string
+}
+
+func (s *Sums) add(p pay.Payment, way path, elsewhere bool) {
+	s.Payments++
+	if elsewhere {
+		s.Elsewhere++
+	}
+	really := int64(0)
+	if taken(p) {
+		really = 1
+	}
+	if way.known {
+		s.Known.Payments++
+		s.Known.Taken += really
+		s.Known.Replayed += int64(math.Round(way.likely))
+	} else {
+		e := &s.Estimated
+		e.Payments++
+		e.Taken += really
+		e.Replayed += way.likely
+		e.low, e.high, e.spread = e.low+way.low, e.high+way.high, e.spread+way.variance
+	}
+	s.Tries.Real += int64(len(p.Attempts))
+	s.Tries.Replayed += way.tries
+	if len(p.Attempts) > 1 {
+		s.Failovers.Real++
+	}
+	s.Failovers.Replayed += way.second
+}
+
+// Real is how many payments a provider really took.
+func (s Sums) Real() int64 { return s.Known.Taken + s.Estimated.Taken }
+
+// Replayed is how many it would have been.
+func (s Sums) Replayed() float64 { return float64(s.Known.Replayed) + s.Estimated.Replayed }
+
+// Range is what Replayed may well be, at the least and at the most: accounts' rates
+// are only known as far as they were tried, and chance has its part.
+func (s Sums) Range() (low, high float64) {
+	e := s.Estimated
+	chance := 2 * math.Sqrt(e.spread)
+	low, high = max(0, e.low-chance), min(float64(e.Payments), e.high+chance)
+	return float64(s.Known.Replayed) + low, float64(s.Known.Replayed) + high
+}
+
+// Report returns what the payments so far say.
+func (r *Replay) Report() Report {
+	told := r.report
+	for _, rail := range slices.Sorted(maps.Keys(r.rails)) {
+		told.Rails = append(told.Rails, RailSums{rail, *r.rails[rail]})
+	}
+	for _, of := range r.accounts {
+		told.Accounts = append(told.Accounts, *of)
+	}
+	slices.SortFunc(told.Accounts, func(a, b AccountSums) int { return cmp.Compare(a.Account, b.Account) })
+	return told
+}

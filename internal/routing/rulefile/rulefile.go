@@ -1,0 +1,207 @@
+// Package rulefile reads and writes the operator's routing rules as YAML, of which
+// JSON is a part. It knows the words of the file and nothing of what they do, which
+// is internal/routing.
+package rulefile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/routing"
+	"go.yaml.in/yaml/v3"
+)
+
+// File is a file of rules.
+type File struct {
+	Rules    routing.Rules
+	Silent   bool               // it says nothing of rules, but of accounts
+	Accounts map[string]Account // what a replay takes to be otherwise, by id
+}
+
+// Account is what a replay takes to be otherwise of a provider account, in the words
+// of cascada provider set. Nil is as it is.
+type Account struct {
+	Priority *int     `yaml:"priority"`
+	Price    Words    `yaml:"price"`
+	Limits   Words    `yaml:"limits"`
+	Rails    []string `yaml:"rails"`
+	Enabled  *bool    `yaml:"enabled"`
+}
+
+// Words is a word, or a list of them.
+type Words []string
+
+// UnmarshalYAML is for yaml.Unmarshaler.
+func (w *Words) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		*w = Words{n.Value}
+		return nil
+	}
+	var list []string
+	err := n.Decode(&list)
+	*w = list
+	return err
+}
+
+// Text is rules in the words of a file, for YAML and JSON.
+type Text struct {
+	Order    routing.Order   `yaml:"order,omitempty" json:"order,omitempty"`
+	Explored *int            `yaml:"explored,omitempty" json:"explored,omitempty"`
+	Budget   *Budget         `yaml:"budget,omitempty" json:"budget,omitempty"`
+	Rails    map[string]Rail `yaml:"rails,omitempty" json:"rails,omitempty"`
+}
+
+// Budget is one in the words of a file.
+type Budget struct {
+	Attempts *int   `yaml:"attempts,omitempty" json:"attempts,omitempty"`
+	Time     string `yaml:"time,omitempty" json:"time,omitempty"`
+}
+
+// Rail is the rule of a rail in the words of a file.
+type Rail struct {
+	Order    routing.Order `yaml:"order,omitempty" json:"order,omitempty"`
+	Accounts []string      `yaml:"accounts,omitempty,flow" json:"accounts,omitempty"`
+	Explored *int          `yaml:"explored,omitempty" json:"explored,omitempty"`
+}
+
+// Read reads a file. What it says of accounts is not read further than that.
+//
+// Errors: the lines that are wrong, and why.
+func Read(text []byte) (File, error) {
+	var file struct {
+		Text     `yaml:",inline"`
+		Accounts map[string]Account `yaml:"accounts"`
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder.KnownFields(true) // a misspelt rule is not the default
+	switch err := decoder.Decode(&file); {
+	case errors.Is(err, io.EOF):
+		return File{}, errors.New("it says nothing; cascada route reset takes rules back")
+	case err != nil:
+		return File{}, plain(err)
+	}
+	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return File{}, errors.New("there is more than one document in it")
+	}
+	silent := reflect.ValueOf(file.Text).IsZero()
+	if silent && len(file.Accounts) == 0 {
+		return File{}, errors.New("it says nothing; cascada route reset takes rules back")
+	}
+	rules, err := file.rules()
+	if err != nil {
+		return File{}, err
+	}
+	return File{rules, silent, file.Accounts}, rules.Check()
+}
+
+func (t Text) rules() (routing.Rules, error) {
+	rules := routing.Rules{Order: t.Order, Explored: t.Explored}
+	for rail, r := range t.Rails {
+		if rules.Rails == nil {
+			rules.Rails = map[string]routing.Rule{}
+		}
+		rules.Rails[rail] = routing.Rule{Order: r.Order, Accounts: r.Accounts, Explored: r.Explored}
+	}
+	if t.Budget == nil {
+		return rules, nil
+	}
+	if t.Budget.Attempts != nil {
+		// Zero is how rules say that they say nothing.
+		if rules.Budget.Attempts = *t.Budget.Attempts; rules.Budget.Attempts == 0 {
+			return rules, errors.New("budget: 0 attempts: a payment wants one")
+		}
+	}
+	if t.Budget.Time != "" {
+		d, err := time.ParseDuration(t.Budget.Time)
+		if err != nil || d == 0 {
+			return rules, fmt.Errorf("budget: %q is no time: want such as 30s", t.Budget.Time)
+		}
+		rules.Budget.Time = d
+	}
+	return rules, nil
+}
+
+// New returns rules in the words of a file.
+func New(r routing.Rules) Text {
+	t := Text{Order: r.Order, Explored: r.Explored}
+	if r.Budget != (pay.Budget{}) {
+		t.Budget = &Budget{}
+		if n := r.Budget.Attempts; n != 0 {
+			t.Budget.Attempts = &n
+		}
+		if d := r.Budget.Time; d != 0 {
+			t.Budget.Time = d.String()
+		}
+	}
+	for rail, rule := range r.Rails {
+		if t.Rails == nil {
+			t.Rails = map[string]Rail{}
+		}
+		t.Rails[rail] = Rail{Order: rule.Order, Accounts: rule.Accounts, Explored: rule.Explored}
+	}
+	return t
+}
+
+// Write returns the text that Read reads, rails in order.
+func Write(r routing.Rules) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := yaml.NewEncoder(&b)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(New(r)); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), encoder.Close()
+}
+
+var (
+	unknownField = regexp.MustCompile(`field (.+) not found in type .+`)
+	wrongType    = regexp.MustCompile("cannot unmarshal !!(\\w+)( `(.*)`)? into (.+)")
+)
+
+// plain tells errors in the file's words, without the names of our types.
+func plain(err error) error {
+	var wrong *yaml.TypeError
+	if !errors.As(err, &wrong) {
+		return errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	var list []error
+	for _, line := range wrong.Errors {
+		line = unknownField.ReplaceAllString(line, `there is no field "$1" here`)
+		if m := wrongType.FindStringSubmatch(line); m != nil {
+			line = wrongType.ReplaceAllLiteralString(line, fmt.Sprintf("%s is not %s", found(m[1], m[3]), wanted(m[4])))
+		}
+		list = append(list, errors.New(line))
+	}
+	return errors.Join(list...)
+}
+
+func found(kind, value string) string {
+	switch kind {
+	case "map":
+		return "a map"
+	case "seq":
+		return "a list"
+	}
+	return fmt.Sprintf("%q", value)
+}
+
+func wanted(kind string) string {
+	switch {
+	case kind == "int":
+		return "a whole number"
+	case kind == "bool":
+		return "true or false"
+	case strings.HasPrefix(kind, "[]"):
+		return "a list"
+	case kind == "string" || kind == "routing.Order":
+		return "a word"
+	}
+	return "a map of settings"
+}
