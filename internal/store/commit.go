@@ -12,6 +12,7 @@ import (
 const (
 	queueLimit = 4096 // changes waiting; more are refused with ErrBusy
 	batchLimit = 500  // changes in one transaction
+	crowd      = 32   // changes that wait before a second transaction begins beside one
 	// commitTimeout is for a database that hangs. A change that is queued is
 	// decided by the store, not by its caller's deadline.
 	commitTimeout = 30 * time.Second
@@ -84,32 +85,66 @@ func (s *Store) enqueue(w *waiting) error {
 	}
 	select {
 	case s.queue <- w:
-		return nil
 	default:
 		return ErrBusy
 	}
+	if len(s.queue) >= crowd-1 {
+		select {
+		case s.crowded <- struct{}{}:
+		default:
+		}
+	}
+	return nil
 }
 
-// commitLoop writes batches until the store closes and the queue is empty.
-func (s *Store) commitLoop() {
+// commitLoop writes batches until the store closes and the queue is empty, at most
+// so many at a time. Another begins beside one that is under way only when a crowd
+// waits: two small transactions cost the database more than one of their sum, and
+// wait for each other where they move one balance. With a crowd, the second uses the
+// time in which the first waits for the disk.
+func (s *Store) commitLoop(most int) {
 	var held []*waiting // met a change of the same row in the last batch
+	flying, landed := 0, make(chan struct{}, most)
 	for {
 		batch := held
 		if len(batch) == 0 {
+			w, ok := s.next()
+			if !ok {
+				break
+			}
+			batch = append(batch, w)
+		}
+		for flying > 0 && (flying == most || len(batch)+len(s.queue) < crowd) {
 			select {
-			case w := <-s.queue:
-				batch = append(batch, w)
-			case <-s.closing:
-				select {
-				case w := <-s.queue:
-					batch = append(batch, w)
-				default:
-					return
-				}
+			case <-landed:
+				flying--
+			case <-s.crowded:
 			}
 		}
 		batch, held = disjoint(s.fill(batch))
-		s.flush(batch)
+		flying++
+		go func() {
+			s.flush(batch)
+			landed <- struct{}{}
+		}()
+	}
+	for ; flying > 0; flying-- {
+		<-landed
+	}
+}
+
+// next waits for a change; false when the store closes and none is left.
+func (s *Store) next() (*waiting, bool) {
+	select {
+	case w := <-s.queue:
+		return w, true
+	case <-s.closing:
+	}
+	select {
+	case w := <-s.queue:
+		return w, true
+	default:
+		return nil, false
 	}
 }
 

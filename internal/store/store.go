@@ -40,7 +40,7 @@ type Options struct {
 	// payload; they are leased to this node already. It must not block. Nil
 	// leaves them to the leases.
 	Delivered func([]Dispatch)
-	// Committers is how many batches are written at a time; 0 means 2 on
+	// Committers is how many batches are written at a time at most; 0 means 2 on
 	// PostgreSQL. SQLite has one writer.
 	Committers int
 	// SealKey proves that rows are what the service wrote; nil is a key too, which
@@ -57,6 +57,7 @@ type Store struct {
 	texts     map[string]string // a query's text for the engine
 
 	queue   chan *waiting
+	crowded chan struct{} // told when a crowd waits
 	closing chan struct{}
 	group   sync.WaitGroup
 	stats   stats
@@ -88,7 +89,7 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	s := &Store{
 		db: db, log: o.Log, delivered: o.Delivered,
 		texts: map[string]string{}, sealKey: o.SealKey, heights: map[tenant]seal.Head{},
-		queue: make(chan *waiting, queueLimit), closing: make(chan struct{}),
+		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), closing: make(chan struct{}),
 	}
 	for _, text := range queries() {
 		s.texts[text] = db.dialect().sql(text)
@@ -100,9 +101,7 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	if db.dialect() == sqlite {
 		committers = 1
 	}
-	for range committers {
-		s.group.Go(s.commitLoop)
-	}
+	s.group.Go(func() { s.commitLoop(committers) })
 	return s, nil
 }
 
