@@ -7,12 +7,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
 func TestAuditNamesTheOperator(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, database string) {
+	each(t, func(t *testing.T, database string) {
 		u := newUser(t)
 		k, other := u.merchant(t, database), u.merchant(t, database)
 		if out, log, code := u.run(t, "key", "create", "--database", database, "--merchant", k.Merchant.ID); code != 0 {
@@ -51,7 +49,7 @@ func TestAuditNamesTheOperator(t *testing.T) {
 
 // What an operator does to be sure that nobody cut the chains.
 func TestHeadsThatWereKeptProveTheChains(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, database string) {
+	each(t, func(t *testing.T, database string) {
 		u := newUser(t)
 		s := u.serve(t, "--database", database)
 		k := u.merchant(t, database)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -25,11 +26,12 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// binary is the program under test, built once, as a user has it.
-var binary string
+// binary is the program under test, built once, as a user has it; plain is the one
+// with the plain adapter in it.
+var binary, plain string
 
-// asProgram is the variable that makes the test's own executable the program, with
-// the plain adapter built in.
+// asProgram is the variable that makes the tests' executable the program, with the
+// plain adapter built in.
 const asProgram = "CASCADA_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -42,13 +44,29 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	binary = filepath.Join(dir, "cascada")
-	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
-		_ = os.RemoveAll(dir) // nothing was built
-		os.Exit(1)
+	binary, plain = filepath.Join(dir, "cascada"), filepath.Join(dir, "plain")
+	for _, args := range [][]string{{"build", "-o", binary, "."}, {"test", "-c", "-o", plain, "."}} {
+		if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "go %v: %v\n%s", args, err, out)
+			_ = os.RemoveAll(dir) // nothing was built
+			os.Exit(1)
+		}
+	}
+	// Most of the time tests wait for what processes do by the clock.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err) // there is such a flag
 	}
 	dbtest.Main(m, func() { _ = os.RemoveAll(dir) })
+}
+
+// each runs a test on each engine, side by side with others: they wait for processes.
+func each(t *testing.T, test func(t *testing.T, database string)) {
+	t.Helper()
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		t.Parallel()
+		test(t, database)
+	})
 }
 
 // user is somebody at a shell: a directory and an environment.

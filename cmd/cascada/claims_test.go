@@ -4,13 +4,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
 // The operator ends claims while the server runs, and the shop is told.
 func TestOperatorResolvesClaims(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, database string) {
+	each(t, func(t *testing.T, database string) {
 		u := newUser(t)
 		s := u.serve(t, "--database", database)
 		key := u.merchant(t, database).Keys.Sandbox.Secret

@@ -104,7 +104,7 @@ var createdJSON = regexp.MustCompile(`^\{"merchant":\{"id":"mer_\w+","name":"Acm
 	`"production":\{"publishable":"pk_live_[\w-]+","secret":"sk_live_[\w-]+"\}\}\}\n$`)
 
 func TestMerchantsAreMadeWhileTheServerRuns(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, database string) {
+	each(t, func(t *testing.T, database string) {
 		u := newUser(t)
 		s := u.serve(t, "--database", database)
 		out, log, code := u.run(t, "merchant", "create", "--database", database, "--name", "Acme", "--email", "a@example.com", "--tier", "premium", "--json")
@@ -198,7 +198,7 @@ func TestMasterKeyFileIsForItsOwnerAlone(t *testing.T) {
 }
 
 func TestCheckNamesWhatIsBroken(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, database string) {
+	each(t, func(t *testing.T, database string) {
 		u := newUser(t)
 		s := u.serve(t, "--database", database)
 		k := u.merchant(t, database)

@@ -41,6 +41,7 @@ func moments(t *testing.T) *rand.Rand {
 // is there, what it had not comes out once under its key, the books hold, and
 // every event arrives.
 func TestKillAtAnyMomentLosesNothing(t *testing.T) {
+	t.Parallel()
 	rounds := killRounds
 	if testing.Short() {
 		rounds = 1
@@ -349,6 +350,7 @@ func (k *killing) fail(o *order, format string, args ...any) {
 // A first start that is killed at any moment leaves a database and a key that
 // the next one takes.
 func TestKillWhileStartingHarmsNothing(t *testing.T) {
+	t.Parallel()
 	random := moments(t)
 	dbtest.Each(t, func(t *testing.T, database string) {
 		u := newUser(t)

@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
 // limit makes a request and tells its RateLimit-Limit, "" without one.
@@ -92,7 +90,7 @@ func TestServiceStartsWithoutItsRedis(t *testing.T) {
 }
 
 func TestOperatorSetsRatesWhileTheServerRuns(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, database string) {
+	each(t, func(t *testing.T, database string) {
 		u := newUser(t).with("CASCADA_DATABASE=" + database)
 		metrics := freePort(t)
 		s := u.serve(t, "--metrics", metrics)

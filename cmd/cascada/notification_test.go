@@ -5,14 +5,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
 // The operator finds what a provider told that does not fit, and closes it while
 // the server runs.
 func TestOperatorClosesWhatDoesNotFit(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, database string) {
+	each(t, func(t *testing.T, database string) {
 		u := newUser(t).with("CASCADA_DATABASE=" + database)
 		s := u.serve(t, "--sandbox-fault", "sandbox-1=wrong_amount")
 		key := u.merchant(t, database).Keys.Sandbox.Secret

@@ -7,13 +7,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
 // A token is told once, to who adds its operator.
 func TestOperatorsAreAddedAndRemoved(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, database string) {
+	each(t, func(t *testing.T, database string) {
 		u := newUser(t).with("CASCADA_DATABASE=" + database)
 		u.does(t, "migrate")
 		out := u.does(t, "operator", "add", "ana")

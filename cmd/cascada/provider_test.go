@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
@@ -19,10 +18,7 @@ import (
 func plainly(t *testing.T, database string) user {
 	t.Helper()
 	u := newUser(t).with(asProgram+"=yes", "CASCADA_DATABASE="+database)
-	var err error
-	if u.program, err = os.Executable(); err != nil {
-		t.Fatal(err)
-	}
+	u.program = plain
 	return u
 }
 
@@ -62,7 +58,7 @@ func (s *server) pixes(key string) string {
 
 // An operator connects a provider without a restart, and takes it away again.
 func TestOperatorConnectsAProviderWhileTheServerRuns(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, database string) {
+	each(t, func(t *testing.T, database string) {
 		upstream := providertest.NewUpstream(t, "key-1", "key-2")
 		u := plainly(t, database)
 		s := u.serve(t)
@@ -172,7 +168,7 @@ func (s *server) notify(t *testing.T, address, signature, body string) (int, str
 }
 
 func TestAccountsAreMadeAsAFileDeclaresThem(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, database string) {
+	each(t, func(t *testing.T, database string) {
 		u := plainly(t, database).with("KEY=key-1")
 		u.does(t, "migrate")
 		declare := func(more string) string {
