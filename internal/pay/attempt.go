@@ -91,6 +91,15 @@ func (a Attempt) Called() (kind OutcomeKind, at time.Time, ok bool) {
 	return kind, time.UnixMicro(ended).UTC(), ended > 0 && ended-a.Started < callLease.Microseconds()
 }
 
+// took is how long the call took, not counting what was learnt later; where it never
+// answered, until that was learnt.
+func (a Attempt) took() time.Duration {
+	if _, at, ok := a.Called(); ok {
+		return max(0, at.Sub(time.UnixMicro(a.Started)))
+	}
+	return time.Duration(max(0, a.Ended-a.Started)) * time.Microsecond
+}
+
 // resumed reports whether the sweep, and not the call, found out what came of it.
 func (a Attempt) resumed() bool {
 	_, _, called := a.Called()
@@ -144,7 +153,7 @@ func (p Payment) noted(order int, o Outcome, now time.Time) []Attempt {
 func (p Payment) Trace() []AttemptTrace {
 	traces := make([]AttemptTrace, 0, len(p.Attempts))
 	for _, a := range p.Attempts {
-		t := AttemptTrace{Order: a.Order, ReasonCode: a.Decline, Retryable: a.Soft, DurationMs: max(0, a.Ended-a.Started) / 1000}
+		t := AttemptTrace{Order: a.Order, ReasonCode: a.Decline, Retryable: a.Soft, DurationMs: a.took().Milliseconds()}
 		switch a.Status {
 		case Declined:
 			t.Outcome = "declined"

@@ -96,6 +96,16 @@ func TestCascadeMovesOnOnlyWhenNobodyWasCharged(t *testing.T) {
 	}
 }
 
+// The merchant is told how long the provider took, not the shopper.
+func TestTraceTellsHowLongTheCallTook(t *testing.T) {
+	p := sent(t, pixRail(), 1000)
+	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon.Add(300*time.Millisecond))
+	p, _ = p.Resolve(Outcome{Kind: Declined}, routes, noon.Add(time.Hour))
+	if got := p.Trace()[0].DurationMs; got != 300 {
+		t.Errorf("the trace tells %d ms, want 300", got)
+	}
+}
+
 func TestExhaustedCascadeFails(t *testing.T) {
 	p := sent(t, cardRail(), 2591)
 	for i := range routes.Routes {

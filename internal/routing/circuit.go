@@ -15,8 +15,10 @@ const (
 	// tolerable is the share of them that may fail.
 	tolerable = 0.5
 	// inARow is how many failures open it whenever they were, with no success
-	// between: where payments are rare, so are calls.
+	// between, where there are few calls: among many, so many fail in a row by chance.
 	inARow = 5
+	// few is how many calls of late are few.
+	few = 2 * enough
 	// shortest and longest bound the rest that an account is given; it doubles with
 	// every trial that fails.
 	shortest = 30 * time.Second
@@ -105,7 +107,7 @@ func (c Circuit) End(ok bool, now time.Time) (next Circuit, turned bool) {
 		c.rest = min(2*c.rest, longest)
 		c.until = now.Add(c.rest)
 		return c, false
-	case c.row >= inARow || c.all >= enough && c.failed > c.all*tolerable:
+	case c.row >= inARow && c.all < few || c.all >= enough && c.failed > c.all*tolerable:
 		c.rest = shortest
 		c.until = now.Add(c.rest)
 		return c, true

@@ -2,6 +2,7 @@ package routing
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -168,6 +169,18 @@ func TestCircuitBearsSomeFailures(t *testing.T) {
 		now = now.Add(10 * time.Minute)
 		if c, _ = c.End(i%5 == 0, now); !c.until.IsZero() {
 			t.Fatal("failures that are far apart opened the circuit")
+		}
+	}
+}
+
+// Of many calls five fail in a row now and then, though most go well.
+func TestCircuitIsNotOpenedByChance(t *testing.T) {
+	var c Circuit
+	now, chance := noon, rand.New(rand.NewPCG(1, 2))
+	for i := range 50_000 {
+		now = now.Add(10 * time.Millisecond)
+		if c, _ = c.End(i < 1000 || chance.IntN(100) >= 40, now); !c.until.IsZero() {
+			t.Fatalf("four of ten failing opened the circuit at call %d", i)
 		}
 	}
 }
