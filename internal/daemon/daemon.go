@@ -162,7 +162,10 @@ func Start(ctx context.Context, c Config) (*Service, error) {
 	}
 	service, err := start(ctx, c, listener)
 	if err != nil {
-		return nil, errors.Join(err, listener.Close())
+		if closed := listener.Close(); !errors.Is(closed, net.ErrClosed) { // a service that was begun has closed it
+			err = errors.Join(err, closed)
+		}
+		return nil, err
 	}
 	return service, nil
 }
