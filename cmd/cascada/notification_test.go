@@ -48,7 +48,7 @@ func TestOperatorClosesWhatDoesNotFit(t *testing.T) {
 			t.Errorf("closed without a note: exit %d\n%s", code, log)
 		}
 		u.does(t, "notification", "close", told[0].ID, "--note", "paid back by hand")
-		for _, args := range [][]string{{told[0].ID, "closed before"}, {"closed/" + told[0].ID, "is closed"}, {"hello", "notification hello"}} {
+		for _, args := range [][]string{{told[0].ID, "closed before"}, {"/closed/" + told[0].ID, "is closed"}, {"hello", "notification hello"}} {
 			if _, log, code := u.run(t, "notification", "close", args[0], "--note", "again"); code == 0 || !strings.Contains(log, args[1]) {
 				t.Errorf("close %s: exit %d, want %q\n%s", args[0], code, args[1], log)
 			}
@@ -56,7 +56,7 @@ func TestOperatorClosesWhatDoesNotFit(t *testing.T) {
 		if out := u.does(t, "notification", "list"); out != "nothing waits for you\n" {
 			t.Errorf("once it is closed:\n%s", out)
 		}
-		if out := u.does(t, "notification", "list", "--payment", payment); !strings.Contains(out, "mismatched") || !strings.Contains(out, "closed/") {
+		if out := u.does(t, "notification", "list", "--payment", payment); !strings.Contains(out, "mismatched") || !strings.Contains(out, "/closed/") {
 			t.Errorf("of the payment:\n%s", out)
 		}
 		if n := warnings(); n != 0 {

@@ -49,13 +49,15 @@ const (
 // Close notes that the operator has dealt with a notification that did not fit its
 // payment. The Change is once only.
 //
+// Its receipt has an id that no account's notification can have.
+//
 // Errors: that it needs nobody.
 func (r Receipt) Close(note string, now time.Time) (Change, error) {
 	if r.Verdict != Mismatched {
 		return Change{}, fmt.Errorf("notification %s is %s: there is nothing to close", r.ID, r.Verdict)
 	}
 	return Change{Receipts: []Receipt{{
-		ID: "closed/" + r.ID, Account: r.Account, Payment: r.Payment, Verdict: Closed, Body: []byte(note), At: now,
+		ID: "/closed/" + r.ID, Account: r.Account, Payment: r.Payment, Verdict: Closed, Body: []byte(note), At: now,
 	}}}, nil
 }
 

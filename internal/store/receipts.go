@@ -10,7 +10,7 @@ const (
 	receiptColumns = "id, account, payment, verdict, body, at"
 	selectReceipt  = `SELECT ` + receiptColumns + ` FROM receipts WHERE id = $1`
 	// What the operator has closed has a receipt of its own that says so.
-	unclosed         = `verdict = 'mismatched' AND NOT EXISTS (SELECT 1 FROM receipts AS c WHERE c.id = 'closed/' || receipts.id)`
+	unclosed         = `verdict = 'mismatched' AND NOT EXISTS (SELECT 1 FROM receipts AS c WHERE c.id = '/closed/' || receipts.id)`
 	selectUnclosed   = `SELECT ` + receiptColumns + ` FROM receipts WHERE ` + unclosed + ` ORDER BY at, id LIMIT $1`
 	selectReceiptsOf = `SELECT ` + receiptColumns + ` FROM receipts WHERE payment = $1 ORDER BY at, id`
 )

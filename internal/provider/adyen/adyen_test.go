@@ -224,6 +224,22 @@ func TestEventsByCode(t *testing.T) {
 	}
 }
 
+// Of how much was paid or went back an item says nothing that can be read: then nobody
+// knows.
+func TestItemsWithoutAReadableAmountAreUnknown(t *testing.T) {
+	b := connect(t)
+	for _, event := range []string{"AUTHORISATION", "REFUND"} {
+		for _, amount := range []object{{"value": int64(0), "currency": "BRL"}, {"value": int64(5000), "currency": "B?"}} {
+			list, err := b.Notices(ctx(), notification(object{
+				"eventCode": event, "success": "true", "paymentMethod": "visa", "pspReference": "P1", "merchantReference": "01M7ZEVENT-1", "amount": amount,
+			}))
+			if err != nil || len(list) != 1 || list[0].Outcome.Kind != pay.Unknown {
+				t.Errorf("%s of %v: %+v %v, want unknown", event, amount, list, err)
+			}
+		}
+	}
+}
+
 // Another merchant account, or a reference that is none of ours.
 func TestNotificationsOfOthers(t *testing.T) {
 	b := connect(t)

@@ -127,13 +127,15 @@ func (p *Provider) notice(i item) (n pay.Notice, ok bool) {
 // the bank sends back has failed, whatever was told before.
 func (p *Provider) refunded(i item) pay.Notice {
 	n := pay.Notice{ID: i.Event + "/" + i.Ref + "/" + provider.Printable(i.Success, 5), Refund: i.Reference}
-	n.Outcome = pay.Outcome{Kind: pay.Approved, ProviderRef: i.Ref}
-	n.Outcome.Local, _ = i.Amount.local()
+	local, readable := i.Amount.local()
+	n.Outcome = pay.Outcome{Kind: pay.Approved, ProviderRef: i.Ref, Local: local}
 	switch {
 	case i.Event != "REFUND", i.Success == "false":
 		n.Outcome = pay.Outcome{Kind: pay.Declined, Decline: "refund_failed", Message: "the shopper's bank did not take the refund", ProviderRef: i.Ref}
 	case i.Success != "true":
 		n.Outcome = p.unclear(i)
+	case !readable: // how much went back is not known
+		n.Outcome = pay.Outcome{Kind: pay.Unknown, ProviderRef: i.Ref, Decline: "broken_answer"}
 	}
 	return n
 }
