@@ -101,7 +101,9 @@ func (s *instance) start() (err error) {
 		return c
 	}
 	data := filepath.Join(s.dir, "data")
-	initdb := command("initdb", "-D", data, "-U", "app", "-A", "trust", "--no-sync", "--no-instructions", "-E", "UTF8", "--locale=C")
+	// The databases are made for a language, as most are: nothing may hang on that.
+	initdb := command("initdb", "-D", data, "-U", "app", "-A", "trust", "--no-sync", "--no-instructions", "-E", "UTF8",
+		"--locale=C", "--locale-provider=icu", "--icu-locale=en-US")
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, out)
 	}

@@ -18,6 +18,10 @@ import (
 //	{in SELECT id …}            = one of the ids; few, so each is looked up
 //	{now}                       the database's clock, microseconds UTC
 //	{append only t}             triggers that refuse to change or delete rows of t
+//	{collate}                   compares all text of older tables byte by byte
+//
+// A column that is TEXT NOT NULL is compared byte by byte on both engines,
+// whatever the locale of the database.
 type dialect int
 
 const (
@@ -28,13 +32,14 @@ const (
 // sql returns the text for the engine.
 func (d dialect) sql(text string) string {
 	locks := [...]string{"{for update}", "", "{skip locked d}", "", "{hot}", "", "{for update p}", "", "{skip locked u}", "",
-		"{now}", "CAST(unixepoch('subsec') * 1000000 AS INTEGER)"}
+		"{now}", "CAST(unixepoch('subsec') * 1000000 AS INTEGER)", "{collate}", "", " TEXT NOT NULL", " TEXT NOT NULL"}
 	if d == postgres {
 		locks[1], locks[3], locks[7] = "FOR UPDATE", "FOR UPDATE OF d SKIP LOCKED", "FOR UPDATE OF p"
 		locks[9], locks[11] = "FOR UPDATE OF u SKIP LOCKED", "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"
 		// Room for new versions of a row on its own page, so that an update
 		// touches no index.
 		locks[5] = " WITH (fillfactor = 40)"
+		locks[13], locks[15] = postgresCollate, ` TEXT COLLATE "C" NOT NULL`
 	}
 	text = strings.NewReplacer(locks[:]...).Replace(text)
 	if d == postgres {
@@ -76,6 +81,22 @@ CREATE TRIGGER ${1}_no_delete BEFORE DELETE ON ${1} BEGIN SELECT RAISE(ABORT, '$
   $$$$ BEGIN RAISE EXCEPTION '% is append-only', TG_TABLE_NAME; END $$$$;
 CREATE TRIGGER ${1}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ${1} FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();`
 )
+
+// postgresCollate rebuilds the indexes of every table whose text is compared by the
+// rules of a language.
+const postgresCollate = `
+DO $$
+DECLARE t record;
+BEGIN
+  FOR t IN
+    SELECT table_name, string_agg(format('ALTER COLUMN %I TYPE TEXT COLLATE "C"', column_name), ', ') AS changes
+    FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
+    WHERE table_schema = current_schema() AND table_type = 'BASE TABLE' AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C'
+    GROUP BY table_name ORDER BY table_name
+  LOOP
+    EXECUTE format('ALTER TABLE %I %s', t.table_name, t.changes);
+  END LOOP;
+END $$;`
 
 // rows returns the table expression of the columns. PostgreSQL takes one array
 // per column, SQLite one JSON array of arrays.

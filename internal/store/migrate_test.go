@@ -83,3 +83,62 @@ func TestMigrationCountsTheDays(t *testing.T) {
 		}
 	})
 }
+
+// A database that was made for a language, before columns had rules of their own,
+// sorts ids as bytes from then on.
+func TestTextIsComparedAsBytes(t *testing.T) {
+	ctx := t.Context()
+	s, err := Open(ctx, dbtest.Postgres(t), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	const inLanguage = `SELECT table_name || '.' || column_name FROM information_schema.columns
+WHERE table_schema = current_schema() AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C'`
+	find := func() (found []string) {
+		t.Helper()
+		err := s.db.query(ctx, inLanguage, nil, func(r row) error {
+			var name string
+			err := r.Scan(&name)
+			found = append(found, name)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	if found := find(); len(found) > 0 {
+		t.Errorf("new tables compare %v by the rules of a language", found)
+	}
+	err = s.db.migrate(ctx, func(m migrator) error {
+		return m.exec(`ALTER TABLE once ALTER COLUMN id TYPE TEXT COLLATE "default", ALTER COLUMN hash TYPE TEXT COLLATE "default";
+ALTER TABLE transfers ALTER COLUMN kind TYPE TEXT COLLATE "default"`)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"b", "A", "a", "B"} {
+		if err := s.Commit(ctx, pay.Change{Once: &pay.Once{Key: key, Hash: "h", Object: key, At: time.UnixMicro(1)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A comment makes it another statement, which is prepared for the new columns.
+	sorted := func(comment string) (keys string) {
+		t.Helper()
+		err := s.db.query(ctx, "SELECT string_agg(id, '' ORDER BY id) FROM once"+comment, nil, func(r row) error {
+			return r.Scan(&keys)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return keys
+	}
+	if got := sorted(""); got != "aAbB" || len(find()) != 3 {
+		t.Fatalf("the old tables sort %s and have %v: there is nothing to migrate", got, find())
+	}
+	err = s.db.migrate(ctx, func(m migrator) error { return m.exec(postgresCollate) })
+	if got := sorted(" -- again"); err != nil || got != "ABab" || len(find()) > 0 {
+		t.Errorf("after the migration (%v) keys sort %s, and %v are left", err, got, find())
+	}
+}

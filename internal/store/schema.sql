@@ -1,6 +1,7 @@
 -- The tables of Cascada, one text for both engines: TEXT, BIGINT and BOOLEAN
--- only, no NULL ('' and 0 say "none"), times in microseconds UTC, money in
--- minor units, doc a JSON document of what no query asks for.
+-- only, text compared byte by byte, no NULL ('' and 0 say "none"), times in
+-- microseconds UTC, money in minor units, doc a JSON document of what no query
+-- asks for.
 --
 -- Migrations are forward only. "-- version N" starts one.
 
@@ -709,3 +710,8 @@ CREATE TABLE routing_rules (
 );
 
 {append only routing_rules}
+
+-- version 16
+-- Ids sort as bytes, also where the database was made for a language: lists follow
+-- them, and a new version of the system's locale breaks no index.
+{collate}
