@@ -1,7 +1,6 @@
 package view
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -42,6 +41,9 @@ type EventPrevious struct {
 	Status pay.Status `json:"status,omitempty" doc:"Of the object, before"`
 }
 
+// eventSize holds most events of a payment.
+const eventSize = 1536
+
 // Cause is the API call behind a change; the zero value is none.
 type Cause struct{ RequestID, IdempotencyKey string }
 
@@ -55,17 +57,17 @@ func NewEvent(e pay.Event, cause Cause, checkoutURL string) ([]byte, error) {
 	}
 	if e.Settlement != nil {
 		v.Data.Object = NewSettlement(*e.Settlement, checkoutURL)
-		return json.Marshal(v)
+		return v.append(nil)
 	}
 	if e.Claim != nil {
 		c := NewClaim(*e.Claim)
 		c.Transaction = newSummary(e.Payment)
 		v.Data.Object = c
-		return json.Marshal(v)
+		return v.append(nil)
 	}
 	if e.Withdrawal != nil {
 		v.Data.Object = NewWithdrawal(*e.Withdrawal)
-		return json.Marshal(v)
+		return v.append(nil)
 	}
 	t := NewTransaction(e.Payment).WithData(e.Payment, checkoutURL)
 	if e.Refund != nil {
@@ -73,7 +75,7 @@ func NewEvent(e pay.Event, cause Cause, checkoutURL string) ([]byte, error) {
 		t.Refund = &r
 	}
 	v.Data.Object = t
-	return json.Marshal(v)
+	return v.append(make([]byte, 0, eventSize))
 }
 
 func timeOf(micros int64) time.Time { return time.UnixMicro(micros).UTC() }

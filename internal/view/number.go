@@ -15,10 +15,7 @@ type Money struct{ money.Amount }
 
 // MarshalJSON writes the shortest exact decimal.
 func (m Money) MarshalJSON() ([]byte, error) {
-	if m.Currency == "" {
-		return []byte("0"), nil
-	}
-	return m.AppendDecimal(make([]byte, 0, 16)), nil
+	return m.append(make([]byte, 0, 16)), nil
 }
 
 // Schema tells the OpenAPI document what MarshalJSON writes.
@@ -45,7 +42,7 @@ type Time struct{ time.Time }
 
 // MarshalJSON writes ISO 8601.
 func (t Time) MarshalJSON() ([]byte, error) {
-	return t.UTC().AppendFormat(make([]byte, 0, 28), `"2006-01-02T15:04:05.000Z"`), nil
+	return t.append(make([]byte, 0, 28)), nil
 }
 
 // Schema tells the OpenAPI document what MarshalJSON writes.
