@@ -101,7 +101,7 @@ func (s *Store) LeaseDeliveries(ctx context.Context, now, until time.Time, limit
 const (
 	parkDeliveries = `
 UPDATE deliveries SET parked = TRUE FROM {rows: id TEXT, version BIGINT} AS r
-WHERE deliveries.id = r.id AND deliveries.version = r.version AND deliveries.status IN ('pending', 'failed')`
+WHERE deliveries.id = r.id AND deliveries.version = r.version AND {among deliveries.id id} AND deliveries.status IN ('pending', 'failed')`
 
 	unparkDeliveries = `
 UPDATE deliveries SET parked = FALSE, due_at = $3 WHERE id IN (

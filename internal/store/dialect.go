@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -16,6 +17,8 @@ import (
 //	{each doc}                  the keys and values of a JSON column as rows
 //	{ids SELECT id …}           a table ids with the column value, for each row on the left
 //	{in SELECT id …}            = one of the ids; few, so each is looked up
+//	{among t.id id}             t.id is in the rows' column id: true where they are joined by it, and
+//	                            said so that no plan looks at rows of t that are not asked for
 //	{now}                       the database's clock, microseconds UTC
 //	{append only t}             triggers that refuse to change or delete rows of t
 //	{collate}                   compares all text of older tables byte by byte
@@ -60,7 +63,16 @@ func (d dialect) sql(text string) string {
 		return text
 	}
 	spec, after, _ := strings.Cut(rest, "}")
-	return before + d.rows(parseColumns(spec)) + after
+	columns := parseColumns(spec)
+	text = before + d.rows(columns) + after
+	return among.ReplaceAllStringFunc(text, func(macro string) string {
+		words := among.FindStringSubmatch(macro)
+		at := slices.IndexFunc(columns, func(c column) bool { return c.name == words[2] })
+		if d == sqlite || at < 0 {
+			return "TRUE"
+		}
+		return fmt.Sprintf("%s = ANY($%d)", words[1], at+1)
+	})
 }
 
 var (
@@ -68,6 +80,8 @@ var (
 	jsonEach = regexp.MustCompile(`\{each (\S+)\}`)
 	idsOf    = regexp.MustCompile(`\{ids\s+([^{}]+)\}`)
 	inIDs    = regexp.MustCompile(`\{in\s+([^{}]+)\}`)
+
+	among    = regexp.MustCompile(`\{among (\S+) (\w+)\}`)
 
 	appendOnly = regexp.MustCompile(`\{append only (\w+)\}`)
 )

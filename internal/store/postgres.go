@@ -31,6 +31,7 @@ func openPostgres(ctx context.Context, dsn string) (*pg, error) {
 	// Compiling a statement takes longer than any of ours runs; the planner, which
 	// guesses that JSON has many keys, would do so even over empty tables.
 	config.ConnConfig.RuntimeParams["jit"] = "off"
+	config.AfterConnect = registerArrays
 	config.MaxConns = pgReaders
 	readers, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
@@ -40,7 +41,7 @@ func openPostgres(ctx context.Context, dsn string) (*pg, error) {
 	config.MaxConns, config.MinConns = pgWriters, 1
 	// A statement prepared while a table was empty keeps a plan that scans it
 	// when it has grown. A batch only ever wants index lookups.
-	for _, off := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin"} {
+	for _, off := range []string{"enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin"} {
 		config.ConnConfig.RuntimeParams[off] = "off"
 	}
 	// So there is one plan worth having, and to make it anew each time costs as much

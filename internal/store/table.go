@@ -40,7 +40,7 @@ func newTable[T any](name, spec string, id func(*T) string, version func(*T) int
 		insert: "INSERT INTO " + name + " (" + strings.Join(names, ", ") + ") SELECT " + strings.Join(values, ", ") +
 			" FROM " + source + " AS r",
 		update: "UPDATE " + name + " SET " + strings.Join(sets, ", ") + " FROM " + source + " AS r" +
-			" WHERE " + name + ".id = r.id AND " + name + ".version = r.version - 1 RETURNING " + name + ".id",
+			" WHERE " + name + ".id = r.id AND " + name + ".version = r.version - 1 AND {among " + name + ".id id} RETURNING " + name + ".id",
 		row: row, id: id, version: version,
 	}
 }

@@ -110,8 +110,8 @@ func paymentVersion(p *pay.Payment) int64 { return p.Version }
 
 // takeProcessing removes payments whose outcome is known now.
 const takeProcessing = `
-DELETE FROM processing WHERE id IN (
-  SELECT p.id FROM {rows: id TEXT, version BIGINT} AS r JOIN processing AS p ON p.id = r.id AND p.version = r.version - 1 {for update p})
+DELETE FROM processing
+WHERE {among id id} AND (id, version) IN (SELECT r.id, r.version - 1 FROM {rows: id TEXT, version BIGINT} AS r)
 RETURNING id`
 
 // queries lists every statement of the package, for the engine's own form of

@@ -223,7 +223,7 @@ func (w *write) takeProcessing(steps []step) []step {
 
 const selectBalancesForUpdate = `
 SELECT ` + balanceColumns + ` FROM balances AS b
-JOIN {rows: merchant TEXT, live BOOLEAN} AS r ON b.merchant = r.merchant AND b.live = r.live
+JOIN {rows: merchant TEXT, live BOOLEAN} AS r ON b.merchant = r.merchant AND b.live = r.live AND {among b.merchant merchant}
 ORDER BY b.merchant, b.live {for update}`
 
 // lockFloors reads the balances that a floor is about and keeps them from
@@ -390,7 +390,7 @@ INSERT INTO deliveries (` + deliveryColumns + `)
 SELECT 'wd_' || substr(e.id, 5) || '-' || substr(s.id, 4), e.merchant, e.shop, e.live, 1, e.id, e.type, s.id,
   'pending', 0, e.budget, e.due_at, s.paused, e.at, '{}'
 FROM {rows: id TEXT, merchant TEXT, shop TEXT, live BOOLEAN, type TEXT, at BIGINT, due_at BIGINT, budget BIGINT} AS e
-JOIN subscriptions AS s ON s.shop = e.shop AND s.live = e.live AND s.merchant = e.merchant AND s.status = 'enabled'
+JOIN subscriptions AS s ON s.shop = e.shop AND s.live = e.live AND s.merchant = e.merchant AND s.status = 'enabled' AND {among s.shop shop}
   AND (s.events = ',*,' OR s.events LIKE '%,' || e.type || ',%')
 RETURNING ` + deliveryColumns
 
