@@ -81,7 +81,7 @@ var (
 	idsOf    = regexp.MustCompile(`\{ids\s+([^{}]+)\}`)
 	inIDs    = regexp.MustCompile(`\{in\s+([^{}]+)\}`)
 
-	among    = regexp.MustCompile(`\{among (\S+) (\w+)\}`)
+	among = regexp.MustCompile(`\{among (\S+) (\w+)\}`)
 
 	appendOnly = regexp.MustCompile(`\{append only (\w+)\}`)
 )
