@@ -1,13 +1,10 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -366,19 +363,9 @@ func (in CreateHeader) idempotency(route string, raw []byte) app.Idempotency {
 	return app.Idempotency{Route: route, Key: in.IdempotencyKey, Hash: bodyHash(raw, in.Simulate)}
 }
 
-// bodyHash is the SHA-256 of the canonical body: keys sorted, no spaces,
-// numbers as they were written. What a header changes counts too.
+// bodyHash is the SHA-256 of the canonical body. What a header changes counts too.
 func bodyHash(body []byte, simulate string) string {
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.UseNumber()
-	var v any
-	canonical := body
-	if decoder.Decode(&v) == nil {
-		if text, err := json.Marshal(v); err == nil {
-			canonical = text
-		}
-	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s", canonical, simulate))
+	sum := sha256.Sum256(slices.Concat(wire.Canonical(body), []byte{'\n'}, []byte(simulate)))
 	return hex.EncodeToString(sum[:])
 }
 

@@ -1,0 +1,64 @@
+package wire
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestCanonical(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"b":1, "a" : "x"}`:                        `{"a":"x","b":1}`,
+		"{\n\t\"amount\": 25.50\n}":                 `{"amount":25.50}`,
+		`{"a!":1,"a":2,"a b":3}`:                    `{"a":2,"a b":3,"a!":1}`,
+		`{"n":-0.5e+3,"t":true,"f":false,"z":null}`: `{"f":false,"n":-0.5e+3,"t":true,"z":null}`,
+		`{"a":1,"a":2}`:                             `{"a":2}`,
+		`{"s":"\u0041<"}`:                           `{"s":"A\u003c"}`,
+		`{"b":{"d":1,"c":[1, 2]}}`:                  `{"b":{"c":[1,2],"d":1}}`,
+		`{"a":01}`:                                  `{"a":01}`,
+		`not JSON`:                                  `not JSON`,
+		`{}`:                                        `{}`,
+	} {
+		if got := string(Canonical([]byte(body))); got != want {
+			t.Errorf("%s: %s, want %s", body, got, want)
+		}
+	}
+}
+
+// The short way gives what the long one gives, for whatever it takes.
+func TestCanonicalFlat(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		space := rapid.SampledFrom([]string{"", "", " ", "\n\t", "\r "})
+		name := rapid.OneOf(rapid.StringMatching(`"[a-c !]{0,3}"`), rapid.StringMatching(`"[ -~]{0,4}"`), rapid.SampledFrom([]string{`"é"`, `"\"`, `a`, ``}))
+		value := rapid.OneOf(name, rapid.StringMatching(`-?[0-9]{0,3}(\.[0-9]{0,2})?([eE][+-]?[0-9]{0,2})?`),
+			rapid.SampledFrom([]string{"true", "false", "null", "nul", "{}", "[1]", "1 2", "truefalse"}))
+		var body strings.Builder
+		word := func(s string) { body.WriteString(space.Draw(t, "space") + s) }
+		word("{")
+		for i := range rapid.IntRange(0, 18).Draw(t, "members") {
+			if i > 0 {
+				word(",")
+			}
+			word(name.Draw(t, "name"))
+			word(":")
+			word(value.Draw(t, "value"))
+		}
+		word("}")
+		word(rapid.SampledFrom([]string{"", "", "", "x", "{}"}).Draw(t, "end"))
+		sameCanonical(t, []byte(body.String()))
+	})
+}
+
+func FuzzCanonical(f *testing.F) {
+	for _, body := range []string{`{"amount":25.50,"paymentMethodId":"sbx_card"}`, `{"a":1,"a":2}`, `{"a":"\n"}`, `{"a":-0}`, `{}`, `[]`} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) { sameCanonical(t, body) })
+}
+
+func sameCanonical(t interface{ Errorf(string, ...any) }, body []byte) {
+	if got, ok := canonicalFlat(body); ok && string(got) != string(canonical(body)) {
+		t.Errorf("%q: %q, but encoding/json makes it %q", body, got, canonical(body))
+	}
+}
