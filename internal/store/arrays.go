@@ -8,9 +8,10 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Rows that are handed to PostgreSQL are an array per column. pgx looks for a way
-// to encode each element of one; these know it, which takes a quarter of the time.
-// The form is that of array_send and array_recv in PostgreSQL's sources.
+// Rows that are handed to PostgreSQL are an array per column where they have few
+// columns. pgx looks for a way to encode each element of one; these know it, which
+// takes a quarter of the time. The form is that of array_send and array_recv in
+// PostgreSQL's sources.
 
 // arrayCodec is pgx's codec of an array's type but for the slices that rows holds.
 type arrayCodec struct {
@@ -18,8 +19,8 @@ type arrayCodec struct {
 	element uint32 // the type of an element
 }
 
-// registerArrays makes the connection use them.
-func registerArrays(_ context.Context, conn *pgx.Conn) error {
+// registerTypes makes the connection encode rows in these ways.
+func registerTypes(ctx context.Context, conn *pgx.Conn) error {
 	types := conn.TypeMap()
 	for array, element := range map[uint32]uint32{
 		pgtype.TextArrayOID: pgtype.TextOID, pgtype.Int8ArrayOID: pgtype.Int8OID, pgtype.BoolArrayOID: pgtype.BoolOID,
@@ -29,7 +30,7 @@ func registerArrays(_ context.Context, conn *pgx.Conn) error {
 			types.RegisterType(&pgtype.Type{Name: known.Name, OID: array, Codec: arrayCodec{known.Codec, element}})
 		}
 	}
-	return nil
+	return registerRows(ctx, conn)
 }
 
 // PlanEncode returns how to encode the value.

@@ -71,6 +71,9 @@ func (d dialect) sql(text string) string {
 		if d == sqlite || at < 0 {
 			return "TRUE"
 		}
+		if composite(columns) {
+			return fmt.Sprintf("%s = ANY(ARRAY(SELECT %s FROM unnest($1::%s[])))", words[1], words[2], rowType(columns))
+		}
 		return fmt.Sprintf("%s = ANY($%d)", words[1], at+1)
 	})
 }
@@ -113,8 +116,11 @@ BEGIN
 END $$;`
 
 // rows returns the table expression of the columns. PostgreSQL takes one array
-// per column, SQLite one JSON array of arrays.
+// of rows, or one per column where there are few, SQLite one JSON array of arrays.
 func (d dialect) rows(columns []column) string {
+	if d == postgres && composite(columns) {
+		return "(SELECT * FROM unnest($1::" + rowType(columns) + "[]) AS u)"
+	}
 	var list, names []string
 	for i, c := range columns {
 		names = append(names, c.name)
@@ -258,6 +264,9 @@ func (r *rows) next() {
 func (r *rows) args() []any {
 	if r.dialect == sqlite {
 		return []any{string(append(r.json, ']'))}
+	}
+	if composite(r.columns) {
+		return []any{r}
 	}
 	args := make([]any, len(r.columns))
 	for i, c := range r.columns {

@@ -31,7 +31,7 @@ func openPostgres(ctx context.Context, dsn string) (*pg, error) {
 	// Compiling a statement takes longer than any of ours runs; the planner, which
 	// guesses that JSON has many keys, would do so even over empty tables.
 	config.ConnConfig.RuntimeParams["jit"] = "off"
-	config.AfterConnect = registerArrays
+	config.AfterConnect = registerTypes
 	config.MaxConns = pgReaders
 	readers, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
@@ -163,12 +163,19 @@ func rollback(ctx context.Context, conn *pgxpool.Conn) error {
 const migrationLock = 7163290418
 
 func (db *pg) migrate(ctx context.Context, run func(migrator) error) error {
-	return pgx.BeginFunc(ctx, db.readers, func(tx pgx.Tx) error {
+	err := pgx.BeginFunc(ctx, db.readers, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", migrationLock); err != nil {
 			return err
 		}
-		return run(pgMigrator{ctx, tx})
+		if err := run(pgMigrator{ctx, tx}); err != nil {
+			return err
+		}
+		return createRowTypes(ctx, tx)
 	})
+	// Those that are open learned of the types there were.
+	db.readers.Reset()
+	db.writers.Reset()
+	return err
 }
 
 type pgMigrator struct {

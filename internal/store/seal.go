@@ -151,9 +151,8 @@ const (
 	markColumns = `at, id, doc, mac`
 	selectMarks = `SELECT ` + markColumns + ` FROM unsealed ORDER BY at, id LIMIT $1`
 	takeMarks   = `
-DELETE FROM unsealed WHERE {among at at} AND (at, id) IN (
-  SELECT u.at, u.id FROM unsealed AS u
-  WHERE {among u.at at} AND (u.at, u.id) IN (SELECT r.at, r.id FROM {rows: at BIGINT, id TEXT} AS r) {skip locked u})
+DELETE FROM unsealed
+WHERE {among at at} AND (at, id) IN (SELECT r.at, r.id FROM {rows: at BIGINT, id TEXT} AS r)
 RETURNING id`
 	selectHeads = `
 SELECT b.merchant, b.live, b.n, b.hash FROM {rows: merchant TEXT, live BOOLEAN} AS r

@@ -1,0 +1,163 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql/driver"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// Rows of many columns are handed to PostgreSQL as one array, of a type with the
+// columns' names. An array per column costs a function and a temporary store for
+// each: for twenty columns and a batch's rows half as much again as the inserting.
+// The form is that of record_recv in PostgreSQL's sources.
+
+// compositeColumns is from how many columns on rows have a type of their own.
+const compositeColumns = 4
+
+func composite(columns []column) bool { return len(columns) >= compositeColumns }
+
+const rowTypePrefix = "rows_"
+
+// rowType names the type of rows of the columns, by what it has: one that is there
+// never changes, and an older program finds its own beside a newer one's.
+func rowType(columns []column) string {
+	sum := sha256.Sum256([]byte(typeColumns(columns)))
+	return rowTypePrefix + hex.EncodeToString(sum[:6])
+}
+
+func typeColumns(columns []column) string {
+	var list []string
+	for _, c := range columns {
+		list = append(list, c.name+" "+c.kind)
+	}
+	return strings.Join(list, ", ")
+}
+
+// rowTypes lists the types of the queries' rows by their names.
+func rowTypes() map[string][]column {
+	types := map[string][]column{}
+	for _, query := range queries() {
+		_, rest, found := strings.Cut(query, "{rows:")
+		spec, _, _ := strings.Cut(rest, "}")
+		if columns := parseColumns(spec); found && composite(columns) {
+			types[rowType(columns)] = columns
+		}
+	}
+	return types
+}
+
+// createRowTypes makes the types that are not there yet.
+func createRowTypes(ctx context.Context, tx pgx.Tx) error {
+	missing := rowTypes()
+	found, err := tx.Query(ctx, selectRowTypes, pgx.QueryExecModeSimpleProtocol)
+	if err != nil {
+		return err
+	}
+	err = drain(found, func(r row) error {
+		name, _, _, err := scanRowType(r)
+		delete(missing, name)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		create := "CREATE TYPE " + name + " AS (" + typeColumns(missing[name]) + ")"
+		if _, err := tx.Exec(ctx, create, pgx.QueryExecModeSimpleProtocol); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const selectRowTypes = `SELECT typname, oid, typarray FROM pg_type
+WHERE typname LIKE '` + rowTypePrefix + `%' AND typtype = 'c' AND typnamespace = current_schema()::regnamespace`
+
+func scanRowType(r row) (name string, element, array uint32, err error) {
+	err = r.Scan(&name, &element, &array)
+	return name, element, array, err
+}
+
+// registerRows makes the connection know the types of rows.
+func registerRows(ctx context.Context, conn *pgx.Conn) error {
+	found, err := conn.Query(ctx, selectRowTypes, pgx.QueryExecModeSimpleProtocol)
+	if err != nil {
+		return err
+	}
+	return drain(found, func(r row) error {
+		name, element, array, err := scanRowType(r)
+		conn.TypeMap().RegisterType(&pgtype.Type{Name: "_" + name, OID: array, Codec: rowsCodec{element}})
+		return err
+	})
+}
+
+// rowsCodec encodes rows as an array of the type.
+type rowsCodec struct{ element uint32 }
+
+// FormatSupported is for pgx.
+func (rowsCodec) FormatSupported(format int16) bool { return format == pgtype.BinaryFormatCode }
+
+// PreferredFormat is for pgx.
+func (rowsCodec) PreferredFormat() int16 { return pgtype.BinaryFormatCode }
+
+// PlanEncode returns how to encode rows.
+func (c rowsCodec) PlanEncode(_ *pgtype.Map, _ uint32, _ int16, value any) pgtype.EncodePlan {
+	if _, ok := value.(*rows); !ok {
+		return nil
+	}
+	return c
+}
+
+// Encode appends the rows to b.
+func (c rowsCodec) Encode(value any, b []byte) ([]byte, error) {
+	r := value.(*rows)
+	b = appendHead(b, c.element, r.n)
+	for i := range r.n {
+		start := len(b)
+		b = binary.BigEndian.AppendUint32(b, 0) // how long the row is, once it is known
+		b = binary.BigEndian.AppendUint32(b, uint32(len(r.columns)))
+		for at, column := range r.columns {
+			switch column.kind {
+			case "TEXT":
+				text := r.texts[at][i]
+				b = binary.BigEndian.AppendUint32(b, pgtype.TextOID)
+				b = binary.BigEndian.AppendUint32(b, uint32(len(text)))
+				b = append(b, text...)
+			case "BIGINT":
+				b = binary.BigEndian.AppendUint32(b, pgtype.Int8OID)
+				b = binary.BigEndian.AppendUint32(b, 8)
+				b = binary.BigEndian.AppendUint64(b, uint64(r.ints[at][i]))
+			default:
+				b = binary.BigEndian.AppendUint32(b, pgtype.BoolOID)
+				b = binary.BigEndian.AppendUint32(b, 1)
+				b = append(b, byte(btoi(r.bools[at][i])))
+			}
+		}
+		binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-4))
+	}
+	return b, nil
+}
+
+var errNeverRead = errors.New("rows are handed in, never read")
+
+// PlanScan is for pgx: there is no way.
+func (rowsCodec) PlanScan(*pgtype.Map, uint32, int16, any) pgtype.ScanPlan { return nil }
+
+// DecodeDatabaseSQLValue is for pgx.
+func (rowsCodec) DecodeDatabaseSQLValue(*pgtype.Map, uint32, int16, []byte) (driver.Value, error) {
+	return nil, errNeverRead
+}
+
+// DecodeValue is for pgx.
+func (rowsCodec) DecodeValue(*pgtype.Map, uint32, int16, []byte) (any, error) {
+	return nil, errNeverRead
+}
