@@ -34,17 +34,16 @@ const (
 
 // sql returns the text for the engine.
 func (d dialect) sql(text string) string {
-	locks := [...]string{"{for update}", "", "{skip locked d}", "", "{hot}", "", "{for update p}", "", "{skip locked u}", "",
-		"{now}", "CAST(unixepoch('subsec') * 1000000 AS INTEGER)", "{collate}", "", " TEXT NOT NULL", " TEXT NOT NULL"}
+	words := [...]string{"{for update}", "", "{skip locked d}", "", "{hot}", "", "{collate}", "",
+		" TEXT NOT NULL", " TEXT NOT NULL", "{now}", "CAST(unixepoch('subsec') * 1000000 AS INTEGER)"}
 	if d == postgres {
-		locks[1], locks[3], locks[7] = "FOR UPDATE", "FOR UPDATE OF d SKIP LOCKED", "FOR UPDATE OF p"
-		locks[9], locks[11] = "FOR UPDATE OF u SKIP LOCKED", "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"
-		// Room for new versions of a row on its own page, so that an update
+		// {hot}: room for new versions of a row on its own page, so that an update
 		// touches no index.
-		locks[5] = " WITH (fillfactor = 40)"
-		locks[13], locks[15] = postgresCollate, ` TEXT COLLATE "C" NOT NULL`
+		words = [...]string{"{for update}", "FOR UPDATE", "{skip locked d}", "FOR UPDATE OF d SKIP LOCKED", "{hot}", " WITH (fillfactor = 40)",
+			"{collate}", postgresCollate, " TEXT NOT NULL", ` TEXT COLLATE "C" NOT NULL`,
+			"{now}", "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"}
 	}
-	text = strings.NewReplacer(locks[:]...).Replace(text)
+	text = strings.NewReplacer(words[:]...).Replace(text)
 	if d == postgres {
 		text = jsonKey.ReplaceAllString(text, "($1::json ->> '$2')")
 		text = jsonEach.ReplaceAllString(text, "json_each_text($1::json)")
@@ -66,15 +65,18 @@ func (d dialect) sql(text string) string {
 	columns := parseColumns(spec)
 	text = before + d.rows(columns) + after
 	return among.ReplaceAllStringFunc(text, func(macro string) string {
-		words := among.FindStringSubmatch(macro)
-		at := slices.IndexFunc(columns, func(c column) bool { return c.name == words[2] })
-		if d == sqlite || at < 0 {
+		names := among.FindStringSubmatch(macro)
+		at := slices.IndexFunc(columns, func(c column) bool { return c.name == names[2] })
+		if at < 0 {
+			panic("store: " + macro + " names no column of the rows")
+		}
+		if d == sqlite {
 			return "TRUE"
 		}
 		if composite(columns) {
-			return fmt.Sprintf("%s = ANY(ARRAY(SELECT %s FROM unnest($1::%s[])))", words[1], words[2], rowType(columns))
+			return fmt.Sprintf("%s = ANY(ARRAY(SELECT %s FROM unnest($1::%s[])))", names[1], names[2], rowType(columns))
 		}
-		return fmt.Sprintf("%s = ANY($%d)", words[1], at+1)
+		return fmt.Sprintf("%s = ANY($%d)", names[1], at+1)
 	})
 }
 
@@ -85,6 +87,8 @@ var (
 	inIDs    = regexp.MustCompile(`\{in\s+([^{}]+)\}`)
 
 	among = regexp.MustCompile(`\{among (\S+) (\w+)\}`)
+
+	madeTable = regexp.MustCompile(`(?:CREATE TABLE|RENAME TO) (\w+)`)
 
 	appendOnly = regexp.MustCompile(`\{append only (\w+)\}`)
 )
@@ -99,21 +103,29 @@ CREATE TRIGGER ${1}_no_delete BEFORE DELETE ON ${1} BEGIN SELECT RAISE(ABORT, '$
 CREATE TRIGGER ${1}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ${1} FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();`
 )
 
-// postgresCollate rebuilds the indexes of every table whose text is compared by the
-// rules of a language.
-const postgresCollate = `
+// postgresCollate rebuilds the indexes of each of our tables whose text is compared
+// by the rules of a language.
+var postgresCollate = fmt.Sprintf(`
 DO $$
 DECLARE t record;
 BEGIN
   FOR t IN
-    SELECT table_name, string_agg(format('ALTER COLUMN %I TYPE TEXT COLLATE "C"', column_name), ', ') AS changes
-    FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
-    WHERE table_schema = current_schema() AND table_type = 'BASE TABLE' AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C'
+    SELECT table_name, string_agg(format('ALTER COLUMN %%I TYPE TEXT COLLATE "C"', column_name), ', ') AS changes
+    FROM information_schema.columns
+    WHERE table_schema = current_schema() AND table_name IN ('%s') AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C'
     GROUP BY table_name ORDER BY table_name
   LOOP
-    EXECUTE format('ALTER TABLE %I %s', t.table_name, t.changes);
+    EXECUTE format('ALTER TABLE %%I %%s', t.table_name, t.changes);
   END LOOP;
-END $$;`
+END $$;`, strings.Join(tableNames(), "', '"))
+
+// tableNames lists the tables that the schema makes.
+func tableNames() (names []string) {
+	for _, found := range madeTable.FindAllStringSubmatch(schema, -1) {
+		names = append(names, found[1])
+	}
+	return names
+}
 
 // rows returns the table expression of the columns. PostgreSQL takes one array
 // of rows, or one per column where there are few, SQLite one JSON array of arrays.
