@@ -19,8 +19,8 @@ type arrayCodec struct {
 	element uint32 // the type of an element
 }
 
-// registerTypes makes the connection encode rows in these ways.
-func registerTypes(ctx context.Context, conn *pgx.Conn) error {
+// registerArrays makes the connection encode arrays in this way.
+func registerArrays(_ context.Context, conn *pgx.Conn) error {
 	types := conn.TypeMap()
 	for array, element := range map[uint32]uint32{
 		pgtype.TextArrayOID: pgtype.TextOID, pgtype.Int8ArrayOID: pgtype.Int8OID, pgtype.BoolArrayOID: pgtype.BoolOID,
@@ -30,7 +30,7 @@ func registerTypes(ctx context.Context, conn *pgx.Conn) error {
 			types.RegisterType(&pgtype.Type{Name: known.Name, OID: array, Codec: arrayCodec{known.Codec, element}})
 		}
 	}
-	return registerRows(ctx, conn)
+	return nil
 }
 
 // PlanEncode returns how to encode the value.

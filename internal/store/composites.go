@@ -87,8 +87,11 @@ func scanRowType(r row) (name string, element, array uint32, err error) {
 	return name, element, array, err
 }
 
-// registerRows makes the connection know the types of rows.
+// registerRows makes a writer's connection know the types of rows, and arrays.
 func registerRows(ctx context.Context, conn *pgx.Conn) error {
+	if err := registerArrays(ctx, conn); err != nil {
+		return err
+	}
 	found, err := conn.Query(ctx, selectRowTypes, pgx.QueryExecModeSimpleProtocol)
 	if err != nil {
 		return err

@@ -31,14 +31,16 @@ func openPostgres(ctx context.Context, dsn string) (*pg, error) {
 	// Compiling a statement takes longer than any of ours runs; the planner, which
 	// guesses that JSON has many keys, would do so even over empty tables.
 	config.ConnConfig.RuntimeParams["jit"] = "off"
-	config.AfterConnect = registerTypes
+	config.AfterConnect = registerArrays
 	config.MaxConns = pgReaders
 	readers, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open postgres: %w", err)
 	}
 	config = config.Copy()
-	config.MaxConns, config.MinConns = pgWriters, 1
+	// None is opened before the migrations have made the types that it learns of.
+	config.MaxConns, config.MinConns = pgWriters, 0
+	config.AfterConnect = registerRows
 	// A statement prepared while a table was empty keeps a plan that scans it
 	// when it has grown. A batch only ever wants index lookups.
 	for _, off := range []string{"enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin"} {
@@ -163,7 +165,7 @@ func rollback(ctx context.Context, conn *pgxpool.Conn) error {
 const migrationLock = 7163290418
 
 func (db *pg) migrate(ctx context.Context, run func(migrator) error) error {
-	err := pgx.BeginFunc(ctx, db.readers, func(tx pgx.Tx) error {
+	return pgx.BeginFunc(ctx, db.readers, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", migrationLock); err != nil {
 			return err
 		}
@@ -172,10 +174,6 @@ func (db *pg) migrate(ctx context.Context, run func(migrator) error) error {
 		}
 		return createRowTypes(ctx, tx)
 	})
-	// Those that are open learned of the types there were.
-	db.readers.Reset()
-	db.writers.Reset()
-	return err
 }
 
 type pgMigrator struct {
