@@ -70,13 +70,12 @@ func createRowTypes(ctx context.Context, tx pgx.Tx) error {
 	if err != nil {
 		return err
 	}
+	var create strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(missing)) {
-		create := "CREATE TYPE " + name + " AS (" + typeColumns(missing[name]) + ")"
-		if _, err := tx.Exec(ctx, create, pgx.QueryExecModeSimpleProtocol); err != nil {
-			return err
-		}
+		create.WriteString("CREATE TYPE " + name + " AS (" + typeColumns(missing[name]) + ");\n")
 	}
-	return nil
+	_, err = tx.Exec(ctx, create.String(), pgx.QueryExecModeSimpleProtocol)
+	return err
 }
 
 const selectRowTypes = `SELECT typname, oid, typarray FROM pg_type
