@@ -18,7 +18,7 @@ import (
 // Rows of many columns are handed to PostgreSQL as one array, of a type with the
 // columns' names. An array per column costs a function and a temporary store for
 // each: for twenty columns and a batch's rows half as much again as the inserting.
-// The form is that of record_recv in PostgreSQL's sources.
+// The form is that of array_recv and record_recv in PostgreSQL's sources.
 
 // compositeColumns is from how many columns on rows have a type of their own.
 const compositeColumns = 4
@@ -86,11 +86,8 @@ func scanRowType(r row) (name string, element, array uint32, err error) {
 	return name, element, array, err
 }
 
-// registerRows makes a writer's connection know the types of rows, and arrays.
+// registerRows makes a writer's connection know the types of rows.
 func registerRows(ctx context.Context, conn *pgx.Conn) error {
-	if err := registerArrays(ctx, conn); err != nil {
-		return err
-	}
 	found, err := conn.Query(ctx, selectRowTypes, pgx.QueryExecModeSimpleProtocol)
 	if err != nil {
 		return err
@@ -147,6 +144,22 @@ func (c rowsCodec) Encode(value any, b []byte) ([]byte, error) {
 		binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-4))
 	}
 	return b, nil
+}
+
+// appendHead begins an array of one dimension without nulls.
+func appendHead(b []byte, element uint32, n int) []byte {
+	dimensions := uint32(1)
+	if n == 0 {
+		dimensions = 0
+	}
+	b = binary.BigEndian.AppendUint32(b, dimensions)
+	b = binary.BigEndian.AppendUint32(b, 0) // no nulls
+	b = binary.BigEndian.AppendUint32(b, element)
+	if n == 0 {
+		return b
+	}
+	b = binary.BigEndian.AppendUint32(b, uint32(n))
+	return binary.BigEndian.AppendUint32(b, 1) // the first index
 }
 
 var errNeverRead = errors.New("rows are handed in, never read")

@@ -31,7 +31,6 @@ func openPostgres(ctx context.Context, dsn string) (*pg, error) {
 	// Compiling a statement takes longer than any of ours runs; the planner, which
 	// guesses that JSON has many keys, would do so even over empty tables.
 	config.ConnConfig.RuntimeParams["jit"] = "off"
-	config.AfterConnect = registerArrays
 	config.MaxConns = pgReaders
 	readers, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
