@@ -94,8 +94,11 @@ func registerRows(ctx context.Context, conn *pgx.Conn) error {
 	}
 	return drain(found, func(r row) error {
 		name, element, array, err := scanRowType(r)
+		if err != nil {
+			return err
+		}
 		conn.TypeMap().RegisterType(&pgtype.Type{Name: "_" + name, OID: array, Codec: rowsCodec{element}})
-		return err
+		return nil
 	})
 }
 

@@ -41,7 +41,8 @@ func openPostgres(ctx context.Context, dsn string) (*pg, error) {
 	config.MaxConns, config.MinConns = pgWriters, 0
 	config.AfterConnect = registerRows
 	// A statement prepared while a table was empty keeps a plan that scans it
-	// when it has grown. A batch only ever wants index lookups.
+	// when it has grown. A batch only ever wants index lookups; that an index is not
+	// read from end to end, {among} sees to.
 	for _, off := range []string{"enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin"} {
 		config.ConnConfig.RuntimeParams[off] = "off"
 	}
