@@ -22,35 +22,98 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Each runs the test once per engine, with the address of an empty database.
+// Prepare, where a package sets it before its tests, is done to one database of each
+// engine, and every test gets a copy of that: migrations take as long as a short test.
+var Prepare = func(_ context.Context, database string) error { return nil }
+
+// preparedFile is what a test's SQLite file starts with; empty without Prepare.
+var preparedFile = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp(memory(), "cascada-lite")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "cascada.db")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		return nil, err
+	}
+	if err := Prepare(context.Background(), "sqlite:"+path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// preparedDatabase starts PostgreSQL and names the database that a test's is a copy of.
+var preparedDatabase = sync.OnceValues(func() (string, error) {
+	if err := server.start(); err != nil {
+		return "", fmt.Errorf("start PostgreSQL for the tests (make test installs it): %w", err)
+	}
+	const name = "prepared"
+	ctx := context.Background()
+	if err := server.exec(ctx, "CREATE DATABASE "+name+" STRATEGY wal_log"); err != nil {
+		return "", err
+	}
+	return name, Prepare(ctx, server.dsn(name))
+})
+
+// Each runs the test once per engine, with the address of a fresh database.
 func Each(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { test(t, SQLite(t)) })
 	t.Run("postgres", func(t *testing.T) { test(t, Postgres(t)) })
 }
 
-// SQLite returns the address of a file that does not exist yet.
+// SQLite returns the address of a file of the test's own, which does not exist yet
+// where nothing is prepared.
 func SQLite(t testing.TB) string {
-	return "sqlite:" + filepath.Join(t.TempDir(), "cascada.db")
-}
-
-// Postgres returns the address of an empty database.
-func Postgres(t testing.TB) string {
 	t.Helper()
-	server.once.Do(func() { server.err = server.start() })
-	if server.err != nil {
-		t.Fatalf("start PostgreSQL for the tests (make test installs it): %v", server.err)
-	}
-	name := fmt.Sprintf("t%d", server.databases.Add(1))
-	ctx := context.Background()
-	conn, err := pgx.Connect(ctx, server.dsn("postgres"))
+	content, err := preparedFile()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close(ctx)
-	if _, err := conn.Exec(ctx, "CREATE DATABASE "+name+" STRATEGY wal_log"); err != nil {
+	dir, err := os.MkdirTemp(memory(), "cascada-lite")
+	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	path := filepath.Join(dir, "cascada.db")
+	if len(content) > 0 {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return "sqlite:" + path
+}
+
+// memory is a file system that is held in memory, where there is one with room: the
+// tests make files by the ten thousand, and a disk spent as long on that as all else took.
+func memory() string {
+	const dir, room = "/dev/shm", 4 << 30
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(dir, &fs); err != nil || fs.Bavail*uint64(fs.Bsize) < room {
+		return "/tmp"
+	}
+	return dir
+}
+
+// Postgres returns the address of a database of the test's own, which is dropped when
+// the test ends.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	original, err := preparedDatabase()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("t%d", server.databases.Add(1))
+	ctx := context.Background() // the test's own is over when it cleans up
+	if err := server.exec(ctx, "CREATE DATABASE "+name+" TEMPLATE "+original+" STRATEGY wal_log"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.exec(ctx, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			t.Error(err)
+		}
+	})
 	return server.dsn(name)
 }
 
@@ -69,8 +132,6 @@ var server instance
 
 // instance is the PostgreSQL server of this test process.
 type instance struct {
-	once      sync.Once
-	err       error
 	dir       string
 	process   *exec.Cmd
 	databases atomic.Int64
@@ -80,6 +141,19 @@ func (s *instance) dsn(database string) string {
 	return fmt.Sprintf("postgres:///%s?host=%s&user=app&sslmode=disable", database, s.dir)
 }
 
+// exec runs a statement that makes or drops a database.
+func (s *instance) exec(ctx context.Context, statement string) error {
+	conn, err := pgx.Connect(ctx, s.dsn("postgres"))
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, statement); err != nil {
+		return fmt.Errorf("%s: %w", statement, err)
+	}
+	return nil
+}
+
 func (s *instance) start() (err error) {
 	bin, err := binaries()
 	if err != nil {
@@ -87,7 +161,7 @@ func (s *instance) start() (err error) {
 	}
 	// Not t.TempDir: its parent belongs to root alone, and a socket's path is
 	// limited to 107 bytes.
-	if s.dir, err = os.MkdirTemp("/tmp", "cascada-pg"); err != nil {
+	if s.dir, err = os.MkdirTemp(memory(), "cascada-pg"); err != nil {
 		return err
 	}
 	attr, err := s.unprivileged()
@@ -114,7 +188,7 @@ func (s *instance) start() (err error) {
 	defer log.Close()
 	s.process = command("postgres", "-D", data, "-c", "listen_addresses=", "-c", "unix_socket_directories="+s.dir,
 		"-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off",
-		"-c", "max_connections=300", "-c", "shared_buffers=64MB")
+		"-c", "max_connections=300", "-c", "shared_buffers=64MB", "-c", "max_wal_size=128MB")
 	s.process.Stdout, s.process.Stderr = log, log
 	started := make(chan error)
 	go func() {

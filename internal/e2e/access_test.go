@@ -73,13 +73,16 @@ func TestPagesAreForEverybody(t *testing.T) {
 	for what, path := range paths {
 		for i, sc := range screens {
 			lang := []string{"es", "pt"}[i]
-			tab := browser(t)
-			query := "?lang=" + lang
-			if what == "a verification" {
-				query = ""
-			}
-			must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.width, sc.height, chromedp.EmulateScale(sc.scale)), chromedp.Navigate(s.URL+path+query)))
-			accessible(t, tab, what+" on a "+sc.name)
+			t.Run(what+" on a "+sc.name, func(t *testing.T) {
+				t.Parallel()
+				tab := browser(t)
+				query := "?lang=" + lang
+				if what == "a verification" {
+					query = ""
+				}
+				must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.width, sc.height, chromedp.EmulateScale(sc.scale)), chromedp.Navigate(s.URL+path+query)))
+				accessible(t, tab, what+" on a "+sc.name)
+			})
 		}
 	}
 	tab := browser(t)

@@ -42,6 +42,7 @@ func (o shop) captured(t *testing.T, id string, at time.Time) pay.Change {
 // closes all the same; a payment that is written while it closes, with a time
 // of before, is in the next one.
 func TestLargeSettlementClosesOnceOnTwoNodes(t *testing.T) {
+	t.Parallel()
 	const payments = 3_000
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := start(t, database, &clock{})

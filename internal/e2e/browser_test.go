@@ -47,7 +47,7 @@ func browser(t *testing.T) context.Context {
 	}
 	tab, close := chromedp.NewContext(chromium.ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(close)
-	tab, cancel := context.WithTimeout(tab, time.Minute)
+	tab, cancel := context.WithTimeout(tab, 3*patience)
 	t.Cleanup(cancel)
 	return tab
 }
@@ -91,6 +91,7 @@ func scan(t *testing.T, picture string) string {
 // A shopper pays by every method to the end, in every language, on a phone and
 // at a desk; what the page shows as a code is what the payment says.
 func TestShopperPaysInTheBrowser(t *testing.T) {
+	t.Parallel()
 	s := start(t, dbtest.SQLite(t), &clock{})
 	o := s.shop(t)
 	for method, c := range map[string]struct{ body, code string }{
@@ -103,6 +104,7 @@ func TestShopperPaysInTheBrowser(t *testing.T) {
 		for lang, paid := range map[string]string{"en": "Payment received", "es": "Pago recibido", "pt": "Pagamento recebido"} {
 			for _, sc := range screens {
 				t.Run(fmt.Sprintf("%s-%s-%s", method, lang, sc.name), func(t *testing.T) {
+					t.Parallel()
 					r := o.post(t, "/payments", c.body)
 					id := ""
 					if r.status == http.StatusCreated {
@@ -159,6 +161,7 @@ func (s *service) painted(t *testing.T, tab context.Context, path string) (ms in
 
 // The page that waits shows the end by itself, and works without a script.
 func TestPageShowsTheEndByItself(t *testing.T) {
+	t.Parallel()
 	s := start(t, dbtest.SQLite(t), &clock{})
 	o := s.shop(t)
 	id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`)
@@ -185,6 +188,7 @@ func TestPageShowsTheEndByItself(t *testing.T) {
 // From the link that the shop hands out to the thanks: choose, give the
 // document, pay, and go back.
 func TestShopperGoesFromTheLinkToTheThanks(t *testing.T) {
+	t.Parallel()
 	s := start(t, dbtest.SQLite(t), &clock{})
 	o := s.shop(t)
 	for _, sc := range screens {

@@ -96,6 +96,7 @@ func TestDeadEndpointIsProbedOnceAMinuteAndFlowsAtOnceWhenItIsWell(t *testing.T)
 }
 
 func TestOpenCircuitSurvivesARestart(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
 		before := start(t, database, &clock{})
 		o := before.shop(t)

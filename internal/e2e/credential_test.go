@@ -161,6 +161,7 @@ func TestEveryEndpointWantsGoodCredentials(t *testing.T) {
 
 		// Last, because the clock does not go back.
 		t.Run("an expired token", func(t *testing.T) {
+			token := o.pair(t).text(t, "accessToken") // the one above may be seconds old
 			s.clock.advance(15*time.Minute - 10*time.Second)
 			o.as(token).get(t, "/ping").want(t, http.StatusOK)
 			s.clock.advance(10 * time.Second)

@@ -182,6 +182,7 @@ func TestJumpOfARateWaitsForTheOperator(t *testing.T) {
 }
 
 func TestOneNodeFetchesAndAllSeeTheRateWithinSeconds(t *testing.T) {
+	t.Parallel()
 	database := dbtest.Postgres(t)
 	p := publish(t, says(`{"base":"USD","rates":{"BRL":5.43}}`))
 	c := &clock{}

@@ -357,6 +357,7 @@ func TestLimitsCanBeLifted(t *testing.T) {
 }
 
 func TestNodesShareTheirLimitsInRedis(t *testing.T) {
+	t.Parallel()
 	database := dbtest.Postgres(t)
 	redis := dbtest.Redis(t)
 	slow := func(l *daemon.Limits) { l.Redis, l.Poll = redis.URL, time.Hour } // nothing comes back while the test runs

@@ -105,6 +105,7 @@ func paidCard(t *testing.T, a *app.App) (pay.Scope, string) {
 // Whatever a call and the questions after it come to, the shopper gets the
 // money once.
 func TestShopperIsRefundedOnce(t *testing.T) {
+	t.Parallel()
 	lost := pay.Outcome{Kind: pay.Unknown}
 	done := pay.Outcome{Kind: pay.Approved}
 	for name, c := range map[string]struct {
@@ -170,6 +171,7 @@ func sound(t *testing.T, a *app.App, log *faults) {
 // A node that dies in the provider's call leaves an intent. Another one finds
 // out what came of it once the lease has ended, and not before.
 func TestRefundOfADeadNodeIsFinishedByAnother(t *testing.T) {
+	t.Parallel()
 	for _, reached := range []bool{true, false} {
 		dbtest.Each(t, func(t *testing.T, database string) {
 			clock, log := &clock{}, &faults{}

@@ -18,10 +18,18 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/vault"
 )
 
 func TestMain(m *testing.M) {
+	dbtest.Prepare = func(ctx context.Context, database string) error {
+		s, err := store.Open(ctx, database, store.Options{})
+		if err == nil {
+			s.Close()
+		}
+		return err
+	}
 	dbtest.Main(suite{m}, func() {
 		if chromium.end != nil {
 			chromium.end()
@@ -234,6 +242,7 @@ func (f *faults) take(t *testing.T, of string) {
 }
 
 func TestRestartLosesNothing(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
 		before := start(t, database, &clock{})
 		o := before.shop(t)

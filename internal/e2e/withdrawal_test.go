@@ -280,6 +280,7 @@ func TestProductionWithdrawalIsPaidToItsDestination(t *testing.T) {
 // A timeout or a crash around the call leaves the outcome unknown. It is asked
 // for, and the money leaves once.
 func TestWithdrawalIsNeverPaidTwice(t *testing.T) {
+	t.Parallel()
 	unknown := pay.PayoutOutcome{Kind: pay.PayoutUnknown}
 	type answer = func(*payer, payout.Request) pay.PayoutOutcome
 	lost := answer(func(*payer, payout.Request) pay.PayoutOutcome { return unknown })

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // dialect is all that differs between the two engines in SQL text.
@@ -31,6 +32,27 @@ const (
 	sqlite dialect = iota
 	postgres
 )
+
+// texts returns every query's text for the engine, made once in a process.
+func (d dialect) texts() map[string]string {
+	if d == postgres {
+		return postgresTexts()
+	}
+	return sqliteTexts()
+}
+
+var (
+	sqliteTexts   = sync.OnceValue(func() map[string]string { return sqlite.translate(queries()) })
+	postgresTexts = sync.OnceValue(func() map[string]string { return postgres.translate(queries()) })
+)
+
+func (d dialect) translate(queries []string) map[string]string {
+	texts := make(map[string]string, len(queries))
+	for _, text := range queries {
+		texts[text] = d.sql(text)
+	}
+	return texts
+}
 
 // sql returns the text for the engine.
 func (d dialect) sql(text string) string {

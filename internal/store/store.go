@@ -54,7 +54,7 @@ type Store struct {
 	db        engine
 	log       *slog.Logger
 	delivered func([]Dispatch)
-	texts     map[string]string // a query's text for the engine
+	texts     map[string]string // a query's text for the engine; of the process, never written
 
 	queue   chan *waiting
 	crowded chan struct{} // told when a crowd waits
@@ -88,11 +88,8 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	}
 	s := &Store{
 		db: db, log: o.Log, delivered: o.Delivered,
-		texts: map[string]string{}, sealKey: o.SealKey, heights: map[tenant]seal.Head{},
+		texts: db.dialect().texts(), sealKey: o.SealKey, heights: map[tenant]seal.Head{},
 		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), closing: make(chan struct{}),
-	}
-	for _, text := range queries() {
-		s.texts[text] = db.dialect().sql(text)
 	}
 	committers := max(o.Committers, 1)
 	if o.Committers == 0 && db.dialect() == postgres {
