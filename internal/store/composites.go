@@ -113,7 +113,7 @@ func (rowsCodec) PreferredFormat() int16 { return pgtype.BinaryFormatCode }
 
 // PlanEncode returns how to encode rows.
 func (c rowsCodec) PlanEncode(_ *pgtype.Map, _ uint32, _ int16, value any) pgtype.EncodePlan {
-	if _, ok := value.(*rows); !ok {
+	if _, ok := value.(*binaryRows); !ok {
 		return nil
 	}
 	return c
@@ -121,32 +121,10 @@ func (c rowsCodec) PlanEncode(_ *pgtype.Map, _ uint32, _ int16, value any) pgtyp
 
 // Encode appends the rows to b.
 func (c rowsCodec) Encode(value any, b []byte) ([]byte, error) {
-	r := value.(*rows)
-	b = appendHead(b, c.element, r.n)
-	for i := range r.n {
-		start := len(b)
-		b = binary.BigEndian.AppendUint32(b, 0) // how long the row is, once it is known
-		b = binary.BigEndian.AppendUint32(b, uint32(len(r.columns)))
-		for at, column := range r.columns {
-			switch column.kind {
-			case "TEXT":
-				text := r.texts[at][i]
-				b = binary.BigEndian.AppendUint32(b, pgtype.TextOID)
-				b = binary.BigEndian.AppendUint32(b, uint32(len(text)))
-				b = append(b, text...)
-			case "BIGINT":
-				b = binary.BigEndian.AppendUint32(b, pgtype.Int8OID)
-				b = binary.BigEndian.AppendUint32(b, 8)
-				b = binary.BigEndian.AppendUint64(b, uint64(r.ints[at][i]))
-			default:
-				b = binary.BigEndian.AppendUint32(b, pgtype.BoolOID)
-				b = binary.BigEndian.AppendUint32(b, 1)
-				b = append(b, byte(btoi(r.bools[at][i])))
-			}
-		}
-		binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-4))
-	}
-	return b, nil
+	r := value.(*binaryRows)
+	const head = 20
+	b = slices.Grow(b, head+len(r.b))
+	return append(appendHead(b, c.element, r.n), r.b...), nil
 }
 
 // appendHead begins an array of one dimension without nulls.

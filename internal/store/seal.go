@@ -51,8 +51,8 @@ func sealedOf(id string) sealed {
 	return sealedTransfers
 }
 
-// hash returns the hash of one of the rows, which are in PostgreSQL's form.
-func (t sealed) hash(h *seal.Hasher, r *rows, at int) string {
+// hash returns the hash of one of the rows.
+func (t sealed) hash(h *seal.Hasher, r *arrays, at int) string {
 	h.Row(t.name)
 	for _, c := range t.order {
 		switch name := t.columns[c].name; t.columns[c].kind {
@@ -135,7 +135,8 @@ func markRows[T any](h *seal.Hasher, into chains, s sealed, t table[T], items []
 	if len(items) == 0 {
 		return
 	}
-	r := t.rows(postgres, items)
+	r := newArrays(t.columns, len(items))
+	t.gather(&rows{columns: t.columns, form: r}, items)
 	for i := range items {
 		into.add(tenant{r.texts[s.merchant][i], r.bools[s.live][i]}, r.texts[s.id][i], s.hash(h, r, i))
 	}

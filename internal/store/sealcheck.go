@@ -160,7 +160,7 @@ func (c *sealCheck) rows(ctx context.Context, hashes, of map[string]string) erro
 	}
 	found := make(map[string]bool, len(hashes))
 	for _, name := range slices.Sorted(maps.Keys(ids)) {
-		err := c.s.readSealed(ctx, tables[name], ids[name], func(r *rows, at int) {
+		err := c.s.readSealed(ctx, tables[name], ids[name], func(r *arrays, at int) {
 			id := r.texts[tables[name].id][at]
 			found[id] = true
 			if hashes[id] != tables[name].hash(c.h, r, at) {
@@ -179,14 +179,14 @@ func (c *sealCheck) rows(ctx context.Context, hashes, of map[string]string) erro
 	return nil
 }
 
-// readSealed reads rows of a sealed table whole and calls each for every one,
-// in PostgreSQL's form.
-func (s *Store) readSealed(ctx context.Context, t sealed, ids []string, each func(r *rows, at int)) error {
+// readSealed reads rows of a sealed table whole and calls each for every one.
+func (s *Store) readSealed(ctx context.Context, t sealed, ids []string, each func(r *arrays, at int)) error {
 	asked := newRows(s.db.dialect(), parseColumns("id TEXT"), len(ids))
 	for _, id := range ids {
 		asked.text(id).next()
 	}
-	read := newRows(postgres, t.columns, len(ids))
+	values := newArrays(t.columns, len(ids))
+	read := &rows{columns: t.columns, form: values}
 	into := make([]any, len(t.columns))
 	return s.query(ctx, t.read, asked.args(), func(r row) error {
 		for i, c := range t.columns {
@@ -213,7 +213,7 @@ func (s *Store) readSealed(ctx context.Context, t sealed, ids []string, each fun
 			}
 		}
 		read.next()
-		each(read, read.n-1)
+		each(values, read.n-1)
 		return nil
 	})
 }

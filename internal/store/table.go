@@ -65,11 +65,15 @@ func (t table[T]) uniqueRows() table[T] {
 func (t table[T]) rows(d dialect, items []*T) *rows {
 	slices.SortFunc(items, func(a, b *T) int { return cmp.Compare(t.id(a), t.id(b)) })
 	r := newRows(d, t.columns, len(items))
+	t.gather(r, items)
+	return r
+}
+
+func (t table[T]) gather(r *rows, items []*T) {
 	for _, item := range items {
 		t.row(r, item)
 		r.next()
 	}
-	return r
 }
 
 // isNew reports whether the item is inserted, and not updated.
