@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -155,15 +156,14 @@ func appendJSONText(b []byte, text string) []byte {
 // binaryRows are the elements of an array of a composite type as PostgreSQL
 // receives them (record_recv in its sources).
 type binaryRows struct {
-	b       []byte
-	columns int
-	n       int
-	start   int // of the row that is gathered
+	b                 []byte
+	columns, capacity int
+	n                 int
+	start             int // of the row that is gathered
 }
 
 func newBinaryRows(columns []column, capacity int) *binaryRows {
-	const value, doc = 24, 800 // about; the large ones have a document too
-	return &binaryRows{b: make([]byte, 0, capacity*(value*len(columns)+doc)), columns: len(columns)}
+	return &binaryRows{columns: len(columns), capacity: capacity}
 }
 
 func (r *binaryRows) begin() {
@@ -195,7 +195,9 @@ func (r *binaryRows) appendFlag(v bool) {
 
 func (r *binaryRows) end() {
 	binary.BigEndian.PutUint32(r.b[r.start:], uint32(len(r.b)-r.start-4))
-	r.n++
+	if r.n++; r.n == 1 {
+		r.b = slices.Grow(r.b, r.capacity*len(r.b)) // the others are about as long
+	}
 }
 
 func (r *binaryRows) args() []any { return []any{r} }
