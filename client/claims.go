@@ -154,24 +154,11 @@ func (c *Client) Claims(ctx context.Context, f ClaimFilter) (ClaimPage, error) {
 // asking for a page at a time. A claim that is opened meanwhile may make one
 // come twice. It ends after the first error.
 func (c *Client) AllClaims(ctx context.Context, f ClaimFilter) iter.Seq2[Claim, error] {
-	return func(yield func(Claim, error) bool) {
-		for {
-			page, err := c.Claims(ctx, f)
-			if err != nil {
-				yield(Claim{}, err)
-				return
-			}
-			for _, claim := range page.Data {
-				if !yield(claim, nil) {
-					return
-				}
-			}
-			f.Offset += len(page.Data)
-			if len(page.Data) == 0 || int64(f.Offset) >= page.Pagination.Total {
-				return
-			}
-		}
-	}
+	return each(f.Offset, func(offset int) ([]Claim, Pagination, error) {
+		f.Offset = offset
+		page, err := c.Claims(ctx, f)
+		return page.Data, page.Pagination, err
+	})
 }
 
 // AcceptClaim gives in: the shopper is paid.

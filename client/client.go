@@ -12,6 +12,13 @@
 //		IdempotencyKey:  "order-1",
 //	})
 //
+// # What it calls
+//
+// There is a method for each operation of the API, named after it: getSettlement
+// is Settlement, listSettlements is Settlements. Deprecated operations have none,
+// and those for tokens need none. A list comes a page at a time; AllPayments,
+// AllClaims, AllSettlements and AllSettlementTransactions go through long ones.
+//
 // # Credentials
 //
 // With both keys the client exchanges them for an access token at its first
@@ -61,8 +68,11 @@ const (
 	defaultTimeout = 90 * time.Second
 	// idlePerHost is how many connections are kept open between calls.
 	idlePerHost = 64
-	// maxReply bounds a reply; the largest are pages of 100 payments.
+	// maxReply bounds a reply that is kept in memory; the largest are evidence
+	// files of 10 MiB.
 	maxReply = 16 << 20
+	// maxPage is the most rows that the service puts on a page.
+	maxPage = 100
 )
 
 // Config is what a Client is made of.
@@ -125,8 +135,8 @@ type request struct {
 	body         any               // nil for none
 }
 
-// do makes a call with credentials and reads its reply into out, which may be
-// nil.
+// do makes a call with credentials and reads its reply into out: nil for nowhere,
+// an io.Writer or *[]byte for a file as it is, and else what JSON is read into.
 func (c *Client) do(ctx context.Context, r request, out any) (http.Header, error) {
 	bearer, err := c.session.bearer(ctx)
 	if err != nil {
@@ -153,24 +163,41 @@ func (c *Client) send(ctx context.Context, r request, bearer string, out any) (h
 		return nil, err // a *url.Error, which names the method and the address
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxReply))
-	if err != nil {
+	var refusal []byte
+	refused := response.StatusCode < 200 || response.StatusCode > 299
+	if refused {
+		out = &refusal
+	}
+	if err := read(response.Body, out); err != nil {
 		return nil, fmt.Errorf("read the reply to %s %s: %w", r.method, r.path, err)
 	}
-	if response.StatusCode < 200 || response.StatusCode > 299 {
-		return nil, newError(response, body)
-	}
-	if out == nil {
-		return response.Header, nil
-	}
-	if raw, ok := out.(*[]byte); ok { // a file
-		*raw = body
-		return response.Header, nil
-	}
-	if err := json.Unmarshal(body, out); err != nil {
-		return nil, fmt.Errorf("read the reply to %s %s: %w", r.method, r.path, err)
+	if refused {
+		return nil, newError(response, refusal)
 	}
 	return response.Header, nil
+}
+
+// read reads a reply into out, as do says.
+func read(reply io.Reader, out any) error {
+	if to, ok := out.(io.Writer); ok {
+		_, err := io.Copy(to, reply)
+		return err
+	}
+	body, err := io.ReadAll(io.LimitReader(reply, maxReply+1))
+	if err != nil {
+		return err
+	}
+	if len(body) > maxReply { // a part is not the whole
+		return fmt.Errorf("it is larger than %d bytes", maxReply)
+	}
+	switch out := out.(type) {
+	case nil:
+		return nil
+	case *[]byte:
+		*out = body
+		return nil
+	}
+	return json.Unmarshal(body, out)
 }
 
 func (c *Client) build(ctx context.Context, r request, bearer string) (*http.Request, error) {

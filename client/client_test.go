@@ -62,6 +62,16 @@ func service(t *testing.T, now func() time.Time) (*daemon.Service, app.KeyPair) 
 	return s, keys
 }
 
+// liveKey is the production secret key of a merchant of its own.
+func liveKey(t *testing.T, s *daemon.Service) string {
+	t.Helper()
+	o, err := s.App.CreateMerchant(t.Context(), app.NewMerchant{Name: "Live", Email: "live@example.com", Tier: pay.Standard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.Live.Secret
+}
+
 // shop is a client with tokens, of a service of its own.
 func shop(t *testing.T) *client.Client {
 	t.Helper()

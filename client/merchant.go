@@ -79,7 +79,7 @@ type Balance struct {
 	RollingReservePct Decimal         `json:"rollingReservePct"`
 	WithdrawalFeeUSD  Decimal         `json:"withdrawalFeeUsd"`
 	FeeSummary        FeeSummary      `json:"feeSummary"`
-	Movements         []Movement      `json:"movements"`       // the latest 50
+	Movements         []Movement      `json:"movements"`       // the latest 50; Movements lists all
 	ReserveSchedule   []Release       `json:"reserveSchedule"` // the next three
 }
 
@@ -102,16 +102,36 @@ type FeeSummary struct {
 	NetBalance     Decimal `json:"netBalance"`
 }
 
-// Movement is one line of the account.
+// Movement is one line of the account. The ids are of what moved it, "" where
+// there is none.
 type Movement struct {
-	ID            string    `json:"id"`
-	Type          string    `json:"type"`
-	Amount        Decimal   `json:"amount"` // signed USD
-	Bucket        string    `json:"bucket"`
+	ID            string    `json:"id"`           // mov_…
+	Type          string    `json:"type"`         // such as charge, fee, refund, settlement or withdrawal
+	Amount        Decimal   `json:"amount"`       // USD; negative: out of the bucket
+	Bucket        string    `json:"bucket"`       // pending, available, frozen or reserve
+	BalanceAfter  Decimal   `json:"balanceAfter"` // of the bucket, USD
 	TransactionID string    `json:"transactionId"`
 	ClaimID       string    `json:"claimId"`
+	SettlementID  string    `json:"settlementId"`
+	WithdrawalID  string    `json:"withdrawalId"`
 	Description   string    `json:"description"`
 	CreatedAt     time.Time `json:"createdAt"`
+}
+
+// MovementPage is one page of movements.
+type MovementPage struct {
+	Data       []Movement `json:"data"`
+	Pagination Pagination `json:"pagination"`
+}
+
+// Movements lists what moved the balance, newest first. Limit is 1 to 100, and 0
+// means 50.
+func (c *Client) Movements(ctx context.Context, limit, offset int) (MovementPage, error) {
+	query := map[string]string{}
+	addPage(query, limit, offset)
+	var page MovementPage
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/me/balance/movements", query: values(query)}, &page)
+	return page, err
 }
 
 // Release is a part of the reserve that becomes available.
@@ -140,7 +160,7 @@ type MethodFilter struct {
 // Catalog is the shop's payment methods.
 type Catalog struct {
 	Shop           Named    `json:"shop"`
-	Environment    string   `json:"environment"`
+	Environment    string   `json:"environment"`    // sandbox or production
 	Count          int      `json:"count"`          // selected by the filter
 	TotalAvailable int      `json:"totalAvailable"` // without the filter
 	RoutableCount  int      `json:"routableCount"`

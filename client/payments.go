@@ -5,7 +5,6 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 )
 
@@ -76,7 +75,7 @@ type Payment struct {
 	PaymentMethod   string     `json:"paymentMethod"`
 	Country         string     `json:"country"` // ISO 3166 alpha-3
 	Fees            Fees       `json:"fees"`
-	Settlement      Settlement `json:"settlement"`
+	Settlement      Settling   `json:"settlement"`
 	MerchantOrderID string     `json:"merchantOrderId"`
 	Timestamps      Timestamps `json:"timestamps"`
 
@@ -102,11 +101,11 @@ type Fees struct {
 	Total    Decimal `json:"total"`
 }
 
-// Settlement is how and when the money becomes available.
-type Settlement struct {
+// Settling is how and when a payment's money becomes available.
+type Settling struct {
 	Type    string  `json:"type"`
-	Delay   string  `json:"delay"` // such as 48h
-	Status  string  `json:"status"`
+	Delay   string  `json:"delay"`   // such as 48h
+	Status  string  `json:"status"`  // pending, settled or paid
 	Reserve Decimal `json:"reserve"` // USD held back; only CreatePayment fills it in
 }
 
@@ -188,30 +187,6 @@ func (f PaymentFilter) query() url.Values {
 	}
 	addPage(v, f.Limit, f.Offset)
 	return values(v)
-}
-
-func moment(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339Nano)
-}
-
-func addPage(v map[string]string, limit, offset int) {
-	if limit != 0 {
-		v["limit"] = strconv.Itoa(limit)
-	}
-	if offset != 0 {
-		v["offset"] = strconv.Itoa(offset)
-	}
-}
-
-// Pagination tells where a page stands.
-type Pagination struct {
-	Total  int64 `json:"total"` // rows that the filter selects, on all pages
-	Limit  int   `json:"limit"`
-	Offset int   `json:"offset"`
-	Pages  int64 `json:"pages"`
 }
 
 // PaymentPage is one page of payments.

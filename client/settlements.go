@@ -1,0 +1,170 @@
+package client
+
+import (
+	"context"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// SettlementStatus is where a settlement stands.
+type SettlementStatus string
+
+// The statuses, in their order.
+const (
+	SettlementOpen   SettlementStatus = "open"   // payments are added to it
+	SettlementClosed SettlementStatus = "closed" // fixed, and its money is available
+	SettlementPaid   SettlementStatus = "paid"   // its payout is confirmed
+)
+
+// Settlement is a batch of what the merchant earned. Its amounts are USD, and
+// NetAmount is exactly the sum of its lines: GrossVolume - Fees.Total - Refunds -
+// Chargebacks - ChargebackFees - ReserveHeld + ReserveReleased + Adjustments.
+type Settlement struct {
+	ID               string           `json:"id"` // STL-…
+	Status           SettlementStatus `json:"status"`
+	PeriodStart      time.Time        `json:"periodStart"`
+	PeriodEnd        time.Time        `json:"periodEnd"`        // zero while open; payments captured up to here
+	Currency         string           `json:"currency"`         // USD
+	TransactionCount int64            `json:"transactionCount"` // its lines, refunds and releases included
+	GrossVolume      Decimal          `json:"grossVolume"`      // what shoppers paid
+	Fees             Fees             `json:"fees"`             // less what refunds gave back
+	Refunds          Decimal          `json:"refunds"`          // what shoppers got back
+	Chargebacks      Decimal          `json:"chargebacks"`
+	ChargebackFees   Decimal          `json:"chargebackFees"`
+	ReserveHeld      Decimal          `json:"reserveHeld"`
+	ReserveReleased  Decimal          `json:"reserveReleased"` // releases, and what refunds gave back of the reserve
+	Adjustments      Decimal          `json:"adjustments"`
+	NetAmount        Decimal          `json:"netAmount"`
+	PDFURL           string           `json:"pdfUrl"` // "" until the receipt is ready; takes the same credentials, as SettlementReport does
+	CSVURL           string           `json:"csvUrl"` // "" while open; likewise
+	CreatedAt        time.Time        `json:"createdAt"`
+	ClosedAt         time.Time        `json:"closedAt"` // zero while open
+	PaidAt           time.Time        `json:"paidAt"`   // zero until then
+}
+
+// SettlementFilter selects settlements; zero fields select all.
+type SettlementFilter struct {
+	Status   SettlementStatus
+	From, To time.Time // created at From or later, and before To
+
+	Limit  int // rows of a page, 1 to 100; 0 means 50
+	Offset int // rows to skip
+}
+
+// SettlementPage is one page of settlements.
+type SettlementPage struct {
+	Data       []Settlement `json:"data"`
+	Pagination Pagination   `json:"pagination"`
+}
+
+// Settlements lists the merchant's settlements, newest first.
+func (c *Client) Settlements(ctx context.Context, f SettlementFilter) (SettlementPage, error) {
+	v := map[string]string{"status": string(f.Status), "from": moment(f.From), "to": moment(f.To)}
+	addPage(v, f.Limit, f.Offset)
+	var page SettlementPage
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/settlements", query: values(v)}, &page)
+	return page, err
+}
+
+// AllSettlements goes through all settlements that the filter selects, newest
+// first, asking for a page at a time. A settlement that is opened meanwhile may
+// make one come twice. It ends after the first error.
+func (c *Client) AllSettlements(ctx context.Context, f SettlementFilter) iter.Seq2[Settlement, error] {
+	return each(f.Offset, func(offset int) ([]Settlement, Pagination, error) {
+		f.Offset = offset
+		page, err := c.Settlements(ctx, f)
+		return page.Data, page.Pagination, err
+	})
+}
+
+// Settlement reads a settlement. Errors: settlement_not_found.
+func (c *Client) Settlement(ctx context.Context, id string) (Settlement, error) {
+	var s Settlement
+	_, err := c.do(ctx, request{method: http.MethodGet, path: settlementPath(id)}, &s)
+	return s, err
+}
+
+// SettlementLine is one line of a settlement: a payment, or what came of one
+// later. All amounts but AmountLocal are USD.
+type SettlementLine struct {
+	Number          int64     `json:"number"` // from 1 within the settlement
+	Type            string    `json:"type"`   // charge, refund, chargeback, chargeback_fee, reserve_release or adjustment
+	TransactionID   string    `json:"transactionId"`
+	ClaimID         string    `json:"claimId"`
+	MerchantOrderID string    `json:"merchantOrderId"`
+	AmountLocal     Decimal   `json:"amountLocal"` // in CurrencyLocal
+	CurrencyLocal   string    `json:"currencyLocal"`
+	Amount          Decimal   `json:"amount"` // what the shopper paid; negative: got back
+	Fees            Fees      `json:"fees"`   // negative where a refund gave them back
+	ChargebackFee   Decimal   `json:"chargebackFee"`
+	Reserve         Decimal   `json:"reserve"` // held; negative: given back or released
+	Adjustment      Decimal   `json:"adjustment"`
+	NetAmount       Decimal   `json:"netAmount"` // Amount - Fees.Total - ChargebackFee - Reserve + Adjustment
+	CreatedAt       time.Time `json:"createdAt"`
+}
+
+// SettlementLinePage is one page of a settlement's lines.
+type SettlementLinePage struct {
+	Data       []SettlementLine `json:"data"`
+	Pagination Pagination       `json:"pagination"`
+}
+
+// SettlementTransactions lists a settlement's lines in their order. Limit is 1
+// to 100, and 0 means 50. Errors: settlement_not_found.
+func (c *Client) SettlementTransactions(ctx context.Context, id string, limit, offset int) (SettlementLinePage, error) {
+	query := map[string]string{}
+	addPage(query, limit, offset)
+	var page SettlementLinePage
+	_, err := c.do(ctx, request{method: http.MethodGet, path: settlementPath(id) + "/transactions", query: values(query)}, &page)
+	return page, err
+}
+
+// AllSettlementTransactions goes through all lines of a settlement in their
+// order, asking for a page of 100 at a time. It ends after the first error. For
+// a large settlement SettlementReport is one request.
+func (c *Client) AllSettlementTransactions(ctx context.Context, id string) iter.Seq2[SettlementLine, error] {
+	return each(0, func(offset int) ([]SettlementLine, Pagination, error) {
+		page, err := c.SettlementTransactions(ctx, id, maxPage, offset)
+		return page.Data, page.Pagination, err
+	})
+}
+
+// ReportFormat is what kind of file SettlementReport writes.
+type ReportFormat string
+
+// The formats.
+const (
+	ReportPDF  ReportFormat = "pdf"  // the receipt, in the merchant's language
+	ReportCSV  ReportFormat = "csv"  // every line, with headings in the merchant's language
+	ReportJSON ReportFormat = "json" // {"settlement": Settlement, "transactions": [SettlementLine, …]}
+)
+
+// SettlementReport writes a settlement's report to a file or a buffer, without
+// keeping it in memory: every line may be many megabytes. After an error what
+// was written is a part, or nothing. A report that takes longer than 90 seconds
+// needs a Config.HTTP of your own.
+//
+// Errors: settlement_not_found; conflict_state for the PDF of a settlement that
+// is open.
+func (c *Client) SettlementReport(ctx context.Context, id string, format ReportFormat, to io.Writer) error {
+	_, err := c.do(ctx, request{
+		method: http.MethodGet, path: settlementPath(id) + "/report", query: values(map[string]string{"format": string(format)}),
+	}, to)
+	return err
+}
+
+// SimulateSettlement plays the bank that confirms the payout of a closed
+// sandbox settlement; SimulatePaid is the only action.
+//
+// Errors: settlement_not_found, conflict_state while it is open,
+// settlement_already_paid, production_key_refused.
+func (c *Client) SimulateSettlement(ctx context.Context, id string, action Action) (Settlement, error) {
+	var s Settlement
+	_, err := c.do(ctx, request{method: http.MethodPost, path: settlementPath(id) + "/simulate", body: map[string]Action{"action": action}}, &s)
+	return s, err
+}
+
+func settlementPath(id string) string { return "/settlements/" + url.PathEscape(id) }
