@@ -1,0 +1,307 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/client"
+)
+
+// left lists what the client leaves out of the API on purpose, each with the
+// reason: what an operation takes as "operation parameter" and what a reply tells
+// as "Schema.property". Deprecated operations are older names of others.
+var left = map[string]string{
+	"createCheckoutSession Sandbox-Simulate": oneShot,
+	"createCheckoutSession documentId":       oneShot,
+	"createCheckoutSession hostedCheckout":   oneShot,
+	"createCheckoutSession paymentMethod":    oneShot,
+	"createCheckoutSession paymentMethodId":  oneShot,
+	"createCheckoutSession userEmail":        oneShot,
+	"createCheckoutSession userIp":           oneShot,
+	"createCheckoutSession userName":         oneShot,
+	"SessionCreated.amountLocal":             oneShot,
+	"SessionCreated.currencyLocal":           oneShot,
+	"SessionCreated.fxRate":                  oneShot,
+	"SessionCreated.paymentMethodId":         oneShot,
+	"SessionCreated.transactionStatus":       oneShot,
+
+	"Created.transactionId":  "Payment.ID",
+	"Claim.transaction":      "in events only",
+	"Transaction.refund":     "in events only",
+	"MethodsOutBody.filters": "the caller's own",
+}
+
+const oneShot = "CreatePayment with HostedCheckout is this mode"
+
+// document is the part of OpenAPI that is compared.
+type document struct {
+	Paths      map[string]map[string]*operation
+	Components struct{ Schemas map[string]*schema }
+}
+
+type operation struct {
+	ID         string `json:"operationId"`
+	Deprecated bool
+	Parameters []struct{ In, Name string } // Service-Version, a reference, has no name here
+	Body       content                     `json:"requestBody"`
+	Responses  map[string]content
+
+	sent map[string]bool // by the client: query, headers and body; nil before the first request
+}
+
+type content struct {
+	Content map[string]struct{ Schema *schema }
+}
+
+type schema struct {
+	Ref        string `json:"$ref"`
+	Properties map[string]*schema
+	Items      *schema
+}
+
+// published is the document of a running service.
+func published(t *testing.T) document {
+	t.Helper()
+	s, _ := service(t, nil)
+	reply, err := http.Get(s.URL + "/api/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	var d document
+	if err := json.NewDecoder(reply.Body).Decode(&d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// Each method of the client is called, with everything it takes, on a server made
+// from the service's own document. Then each operation must have been reached,
+// each of its parameters sent, and each property of its reply have a field, as
+// those of a refusal.
+func TestTheClientHasTheWholeAPI(t *testing.T) {
+	d, mux := published(t), http.NewServeMux()
+	var last *operation // that a request reached
+	for path, methods := range d.Paths {
+		for method, op := range methods {
+			mux.HandleFunc(strings.ToUpper(method)+" /api/v1"+path, func(w http.ResponseWriter, r *http.Request) {
+				last = op
+				if err := op.note(r); err != nil {
+					t.Errorf("the request to %s: %v", op.ID, err)
+				}
+				// A token that ends at once, so that it is refreshed too.
+				_, _ = io.WriteString(w, `{"accessToken":"a","refreshToken":"r","expiresIn":0}`)
+			})
+		}
+	}
+	api := reflect.ValueOf(newClient(t, client.Config{
+		URL: "http://document.example", PublishableKey: "pk", SecretKey: "sk", HTTP: &http.Client{Transport: inProcess{mux}},
+	}))
+	missing := map[string]bool{}
+	for method, fn := range api.Methods() {
+		if err := call(t.Context(), fn); err != nil {
+			t.Errorf("%s: %v", method.Name, err)
+			continue
+		}
+		if reply := fn.Type().Out(0); reply.Kind() == reflect.Struct {
+			d.unread(last.reply(), reply, "", missing)
+		}
+	}
+	d.unread(d.Components.Schemas["Problem"], reflect.TypeFor[client.Error](), "Problem", missing)
+	for _, methods := range d.Paths {
+		for _, op := range methods {
+			d.unsent(op, missing)
+		}
+	}
+	for what := range missing {
+		if left[what] == "" {
+			t.Errorf("the client has no %s", what)
+		}
+	}
+	for what := range left {
+		if !missing[what] {
+			t.Errorf("%s is listed as left out, and is not", what)
+		}
+	}
+}
+
+// inProcess answers requests where they are made.
+type inProcess struct{ handler http.Handler }
+
+func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	reply := httptest.NewRecorder()
+	p.handler.ServeHTTP(reply, r)
+	return reply.Result(), nil
+}
+
+// call calls a method with all that it takes, and goes through what it lists.
+func call(ctx context.Context, method reflect.Value) error {
+	var arguments []reflect.Value
+	for in := range method.Type().Ins() {
+		argument := reflect.New(in).Elem()
+		switch in {
+		case reflect.TypeFor[context.Context]():
+			argument.Set(reflect.ValueOf(ctx))
+		case reflect.TypeFor[io.Writer]():
+			argument.Set(reflect.ValueOf(io.Discard))
+		default:
+			fill(argument)
+		}
+		arguments = append(arguments, argument)
+	}
+	results := method.Call(arguments)
+	last := results[len(results)-1]
+	if last.Kind() == reflect.Func {
+		for _, failed := range last.Seq2() {
+			last = failed
+		}
+	}
+	err, _ := last.Interface().(error)
+	return err
+}
+
+// fill gives a value and all in it something that is sent.
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("1")
+	case reflect.Int, reflect.Int64:
+		v.SetInt(1)
+	case reflect.Uint8:
+		v.SetUint(1)
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0))
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			v.Set(reflect.ValueOf(time.Unix(1, 0)))
+			return
+		}
+		for _, field := range v.Fields() {
+			fill(field)
+		}
+	default:
+		panic("fill knows no " + v.Type().String())
+	}
+}
+
+// note keeps what a request sends.
+func (op *operation) note(r *http.Request) error {
+	if op.sent == nil {
+		op.sent = map[string]bool{}
+	}
+	for name := range r.URL.Query() {
+		op.sent[name] = true
+	}
+	for name := range r.Header {
+		op.sent[name] = true
+	}
+	if r.Body == nil {
+		return nil
+	}
+	var body any
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		return err
+	}
+	flatten(body, "", op.sent)
+	return nil
+}
+
+// flatten puts the names of an object's properties into names, and of those in
+// it, such as customer.email.
+func flatten(body any, prefix string, names map[string]bool) {
+	object, _ := body.(map[string]any)
+	for name, value := range object {
+		names[prefix+name] = true
+		flatten(value, prefix+name+".", names)
+	}
+}
+
+// unsent puts into missing what of an operation the client has not sent.
+func (d document) unsent(op *operation, missing map[string]bool) {
+	if op.sent == nil {
+		if !op.Deprecated { // the older name of another
+			missing[op.ID] = true
+		}
+		return
+	}
+	for _, p := range op.Parameters {
+		if p.In != "path" && p.Name != "" && !op.sent[p.Name] {
+			missing[op.ID+" "+p.Name] = true
+		}
+	}
+	var body func(s *schema, prefix string)
+	body = func(s *schema, prefix string) {
+		s, _ = d.resolve(s)
+		for name, property := range s.Properties {
+			if !op.sent[prefix+name] {
+				missing[op.ID+" "+prefix+name] = true
+				continue
+			}
+			body(property, prefix+name+".")
+		}
+	}
+	body(op.Body.Content["application/json"].Schema, "")
+}
+
+// reply is the schema of a call that went well, nil where that is no JSON.
+func (op *operation) reply() *schema {
+	for status, c := range op.Responses {
+		if strings.HasPrefix(status, "2") {
+			return c.Content["application/json"].Schema
+		}
+	}
+	return nil
+}
+
+// unread puts into missing each property of a schema that has no field in a type.
+func (d document) unread(s *schema, in reflect.Type, name string, missing map[string]bool) {
+	s, named := d.resolve(s)
+	if named != "" {
+		name = named
+	}
+	for in.Kind() == reflect.Pointer || in.Kind() == reflect.Slice && s.Items != nil {
+		if in.Kind() == reflect.Slice {
+			s, name = d.resolve(s.Items)
+		}
+		in = in.Elem()
+	}
+	if in.Kind() != reflect.Struct {
+		return
+	}
+	fields := map[string]reflect.Type{}
+	for _, f := range reflect.VisibleFields(in) {
+		fields[f.Tag.Get("json")] = f.Type
+	}
+	for property, of := range s.Properties {
+		if fields[property] == nil {
+			missing[name+"."+property] = true
+			continue
+		}
+		d.unread(of, fields[property], name+"."+property, missing)
+	}
+}
+
+// resolve follows a reference and tells its name. No schema is an empty one.
+func (d document) resolve(s *schema) (*schema, string) {
+	if s == nil {
+		return &schema{}, ""
+	}
+	if s.Ref == "" {
+		return s, ""
+	}
+	name := s.Ref[strings.LastIndex(s.Ref, "/")+1:]
+	return d.Components.Schemas[name], name
+}
