@@ -68,12 +68,16 @@ type created struct {
 }
 
 func (c *merchantCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
+	n := app.NewMerchant{Name: c.Name, Email: c.Email, Industry: c.Industry, Tier: c.Tier, Language: c.Language}
+	if err := n.Check(); err != nil { // before there is a database that it did not want
+		return err
+	}
 	a, err := c.open(ctx, log)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	o, err := a.CreateMerchant(ctx, app.NewMerchant{Name: c.Name, Email: c.Email, Industry: c.Industry, Tier: c.Tier, Language: c.Language})
+	o, err := a.CreateMerchant(ctx, n)
 	if err != nil {
 		return err
 	}

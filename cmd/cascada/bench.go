@@ -97,7 +97,7 @@ func (c *benchCmd) Run(ctx context.Context, log *slog.Logger) error {
 
 // shops makes the merchants. Their tier has the highest rate limits.
 func (c *benchCmd) shops(ctx context.Context, log *slog.Logger) ([]bench.Shop, error) {
-	a, err := c.open(ctx, log)
+	a, err := c.existing(ctx, log)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,8 @@ package main_test
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -80,6 +82,7 @@ func TestMistakesOnTheCommandLineAreNamed(t *testing.T) {
 		"no such key":         {[]string{"key", "revoke", "sk_test_nobody"}, "key: not found"},
 		"check of nothing":    {[]string{"check", "--database", "sqlite:typo.db"}, "there is no database at typo.db"},
 		"story of nothing":    {[]string{"story", "--database", "sqlite:typo.db", "TXN-A"}, "there is no database at typo.db"},
+		"bench of nothing":    {[]string{"bench", "--database", "sqlite:typo.db"}, "there is no database at typo.db"},
 		"key in nothing":      {[]string{"key", "create", "--database", "sqlite:typo.db", "--merchant", "mer_a"}, "there is no database at typo.db"},
 		"nobody's claim":      {[]string{"claim", "show", "CLM-NOBODY"}, "claim_not_found"},
 		"claims of nothing":   {[]string{"claim", "list", "--database", "sqlite:typo.db"}, "there is no database at typo.db"},
@@ -194,6 +197,76 @@ func TestMasterKeyFileIsForItsOwnerAlone(t *testing.T) {
 				t.Errorf("%s under another master key: exit %d\n%s%s", args[0], code, out, log)
 			}
 		}
+	}
+}
+
+// A key file that belongs to no database is taken for the key of the next one.
+func TestRefusedStartLeavesNothingBehind(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	closed := "postgres://ana:hush@" + freePort(t) + "/x"
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"no engine that is known":        {[]string{"serve", "--database", "mysql://ana:hush@127.0.0.1/x"}, "want sqlite:PATH or postgres://"},
+		"no address at all":              {[]string{"serve", "--database", "dbname=x password=hush"}, "want sqlite:PATH or postgres://"},
+		"no path":                        {[]string{"serve", "--database", "sqlite:"}, "want sqlite:PATH"},
+		"a database that is not there":   {[]string{"serve", "--database", closed}, "connection refused"},
+		"a directory":                    {[]string{"serve", "--database", "sqlite:."}, "unable to open"},
+		"no directory":                   {[]string{"serve", "--database", "sqlite:nowhere/a.db"}, "nowhere"},
+		"an unknown fault":               {[]string{"serve", "--sandbox-fault", "sandbox-1=nonsense"}, "nonsense"},
+		"a fault of nobody":              {[]string{"serve", "--sandbox-fault", "sandbox-9=error"}, "sandbox-9"},
+		"a bad feed of rates":            {[]string{"serve", "--fx-url", "rates"}, "http or https"},
+		"rates that are never warned of": {[]string{"serve", "--fx-max-age", "1h"}, "warned of before"},
+		"a bad redis":                    {[]string{"serve", "--rate-limit", "on", "--redis", "localhost"}, "redis://"},
+		"a port that is taken":           {[]string{"serve", "--listen", taken.Addr().String()}, "address already in use"},
+		"a metrics port that is taken":   {[]string{"serve", "--metrics", taken.Addr().String()}, "listen for metrics"},
+		"an admin port that is taken":    {[]string{"serve", "--admin", taken.Addr().String()}, "listen for the admin API"},
+		"migrate nothing known":          {[]string{"migrate", "--database", "mysql://x"}, "want sqlite:PATH or postgres://"},
+		"migrate what is not there":      {[]string{"migrate", "--database", closed}, "connection refused"},
+		"a merchant in nothing known":    {[]string{"merchant", "create", "--name", "A", "--email", "a@b.co", "--database", "mysql://x"}, "want sqlite:PATH or postgres://"},
+		"a merchant whom nobody reaches": {[]string{"merchant", "create", "--name", "A", "--email", "nonsense"}, "email"},
+		"a check of nothing known":       {[]string{"check", "--database", "mysql://x"}, "want sqlite:PATH or postgres://"},
+		"a bench of nothing":             {[]string{"bench", "--database", "sqlite:typo.db"}, "there is no database at typo.db"},
+		"a bench of nothing known":       {[]string{"bench", "--database", "mysql://x"}, "want sqlite:PATH or postgres://"},
+	} {
+		u := newUser(t)
+		out, log, code := u.run(t, c.args...)
+		if code == 0 || !strings.Contains(log, c.want) || strings.Contains(log, "hush") {
+			t.Errorf("%s: exit %d, want an error that says %q and no password:\n%s%s", name, code, c.want, out, log)
+		}
+		if left, err := os.ReadDir(u.dir); err != nil || len(left) > 0 {
+			t.Errorf("%s left %v behind (%v)", name, left, err)
+		}
+	}
+}
+
+// A key that was made anew would be taken for the one that is missing.
+func TestLostKeyFileIsNotMadeAnew(t *testing.T) {
+	for database, file := range map[string]string{"sqlite:a.db": "a.db.key", dbtest.Postgres(t): "cascada.key"} {
+		u := newUser(t)
+		u.does(t, "migrate", "--database", database)
+		lost, safe := filepath.Join(u.dir, file), filepath.Join(u.dir, "safe")
+		if err := os.Rename(lost, safe); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"serve"}, {"migrate"}, {"check"}, {"merchant", "create", "--name", "A", "--email", "a@example.com"}} {
+			out, log, code := u.run(t, append(args, "--database", database)...)
+			if code == 0 || !strings.Contains(log, file) || !strings.Contains(log, "CASCADA_MASTER_KEY") {
+				t.Errorf("%s without the key file: exit %d, want it named:\n%s%s", args[0], code, out, log)
+			}
+		}
+		if _, err := os.Stat(lost); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("%s: %v, want it missing still", file, err)
+		}
+		if err := os.Rename(safe, lost); err != nil {
+			t.Fatal(err)
+		}
+		u.check(t, database)
 	}
 }
 

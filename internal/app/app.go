@@ -91,6 +91,13 @@ type App struct {
 	clocks          atomic.Pointer[map[string]time.Duration] // of merchants who moved theirs
 }
 
+// CheckAddress refuses what is the address of no database.
+func CheckAddress(database string) error { return store.CheckAddress(database) }
+
+// Keyed reports whether a database holds what was encrypted under a master key.
+// It changes nothing, and fails where the database cannot be opened.
+func Keyed(ctx context.Context, database string) (bool, error) { return store.Keyed(ctx, database) }
+
 // Open returns the service over a database. Run its loops with Run and end it
 // with Close.
 func Open(ctx context.Context, database string, c Config) (*App, error) {
@@ -107,7 +114,7 @@ func Open(ctx context.Context, database string, c Config) (*App, error) {
 		keys: newCache[pay.Key](c.Now), shops: newCache[tenant](c.Now), tiers: newCache[pay.Tier](c.Now), subs: newCache[endpoint](c.Now),
 	}
 	a.deliver = newDispatcher(a)
-	if err := a.FX.check(); err != nil {
+	if err := a.FX.Check(); err != nil {
 		return nil, err
 	}
 	var err error

@@ -66,12 +66,20 @@ func (a *App) CreateDemo(ctx context.Context, n NewMerchant) (Onboarded, bool, e
 	return o, err == nil, err
 }
 
+// Check refuses a merchant whom nobody could name or reach.
+func (n NewMerchant) Check() error {
+	if strings.TrimSpace(n.Name) == "" || !strings.Contains(n.Email, "@") {
+		return fmt.Errorf("a merchant needs a name and an email, got %q and %q", n.Name, n.Email)
+	}
+	return nil
+}
+
 // onboard returns a merchant that is not written yet.
 func (a *App) onboard(n NewMerchant, now time.Time) (Onboarded, pay.Change, error) {
-	name := strings.TrimSpace(n.Name)
-	if name == "" || !strings.Contains(n.Email, "@") {
-		return Onboarded{}, pay.Change{}, fmt.Errorf("a merchant needs a name and an email, got %q and %q", n.Name, n.Email)
+	if err := n.Check(); err != nil {
+		return Onboarded{}, pay.Change{}, err
 	}
+	name := strings.TrimSpace(n.Name)
 	if n.Tier == "" {
 		n.Tier = pay.Starter
 	}

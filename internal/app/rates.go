@@ -321,8 +321,8 @@ func (a *App) loadRates(ctx context.Context) error {
 
 var errNoTerms = errors.New("exchange rates: --fx-stale-after, --fx-max-age and --fx-max-jump must be above zero, and rates must be warned of before they are refused")
 
-// check fills what is not set and refuses what makes no sense.
-func (f *FX) check() error {
+// Check fills what is not set and refuses what makes no sense.
+func (f *FX) Check() error {
 	defaults := DefaultFX()
 	if f.Terms == (pay.RateTerms{}) {
 		f.Terms = defaults.Terms

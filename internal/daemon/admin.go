@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -10,15 +9,8 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 )
 
-// openAdmin serves the admin API on a listener of its own, where one is wanted.
-func (s *Service) openAdmin(c Config) error {
-	if c.Admin == "" {
-		return nil
-	}
-	listener, err := net.Listen("tcp", c.Admin)
-	if err != nil {
-		return fmt.Errorf("listen for the admin API: %w", err)
-	}
+// openAdmin serves the admin API on a listener of its own.
+func (s *Service) openAdmin(c Config, listener net.Listener) error {
 	address := listener.Addr().String()
 	var proxies []netip.Prefix
 	if c.Limits != nil {
@@ -26,7 +18,6 @@ func (s *Service) openAdmin(c Config) error {
 	}
 	handler, err := admin.New(admin.Config{App: s.App, Log: c.Log, Node: nodeName(address), Proxies: proxies, Now: c.Now, NewID: id.New})
 	if err != nil {
-		listener.Close()
 		return err
 	}
 	s.AdminURL = "http://" + address + admin.Base

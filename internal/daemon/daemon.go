@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -67,7 +68,26 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	master, err := masterKey(c)
+	for account, fault := range c.Faults {
+		if !slices.Contains(sandbox.Accounts(), account) {
+			return nil, fmt.Errorf("sandbox fault: there is no provider %q; want one of %v", account, sandbox.Accounts())
+		}
+		if err := sandbox.Fault(fault).Check(); err != nil {
+			return nil, err
+		}
+	}
+	rates, err := c.FX.open()
+	if err != nil {
+		return nil, err
+	}
+	if c.Adapters == nil {
+		c.Adapters = adapters.All()
+	}
+	order, err := routing.ParseOrder(c.Routing)
+	if err != nil {
+		return nil, err
+	}
+	master, err := masterKey(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -82,22 +102,6 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 			return nil, err
 		}
 		providers[account] = simulated
-	}
-	for account := range c.Faults {
-		if _, ok := providers[account]; !ok {
-			return nil, fmt.Errorf("sandbox fault: there is no provider %q; want one of %v", account, sandbox.Accounts())
-		}
-	}
-	rates, err := c.FX.open()
-	if err != nil {
-		return nil, err
-	}
-	if c.Adapters == nil {
-		c.Adapters = adapters.All()
-	}
-	order, err := routing.ParseOrder(c.Routing)
-	if err != nil {
-		return nil, err
 	}
 	private := loopback(c.Listen)
 	return app.Open(ctx, c.Database, app.Config{
@@ -153,35 +157,33 @@ func Start(ctx context.Context, c Config) (*Service, error) {
 			return nil, err
 		}
 	}
-	listener, err := net.Listen("tcp", c.Listen)
+	l, err := listen(c)
 	if err != nil {
-		return nil, fmt.Errorf("listen: %w", err)
+		return nil, err
 	}
 	if c.PublicURL == "" {
-		c.PublicURL = "http://" + listener.Addr().String()
+		c.PublicURL = "http://" + l.api.Addr().String()
 	}
-	service, err := start(ctx, c, listener)
+	service, err := start(ctx, c, l)
 	if err != nil {
-		if closed := listener.Close(); !errors.Is(closed, net.ErrClosed) { // a service that was begun has closed it
-			err = errors.Join(err, closed)
-		}
-		return nil, err
+		return nil, errors.Join(err, l.close())
 	}
 	return service, nil
 }
 
-func start(ctx context.Context, c Config, listener net.Listener) (*Service, error) {
-	a, err := Open(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	s := &Service{URL: c.PublicURL, App: a, log: c.Log, failed: make(chan error, 3), verification: verify.New(a, c.Log)}
+func start(ctx context.Context, c Config, l listeners) (*Service, error) {
 	limits, redis, err := openLimits(context.WithoutCancel(ctx), c.Limits, c.Log)
 	if err != nil {
-		a.Close()
 		return nil, err
 	}
-	s.redis = redis
+	a, err := Open(ctx, c)
+	if err != nil {
+		if redis != nil {
+			err = errors.Join(err, redis.Close())
+		}
+		return nil, err
+	}
+	s := &Service{URL: c.PublicURL, App: a, log: c.Log, failed: make(chan error, 3), verification: verify.New(a, c.Log), redis: redis}
 	metrics := newMetrics(a)
 	metrics.watch(redis)
 	gate := api.NewGate(limits, a, c.Log, c.Now)
@@ -200,18 +202,15 @@ func start(ctx context.Context, c Config, listener net.Listener) (*Service, erro
 		s.Shutdown()
 		return nil, err
 	}
-	s.serve(listener, s.handler(metrics.count(jsonAPI), page, pages, gate))
-	if c.Metrics != "" {
-		extra, err := net.Listen("tcp", c.Metrics)
-		if err != nil {
-			s.Shutdown()
-			return nil, fmt.Errorf("listen for metrics: %w", err)
-		}
-		s.serve(extra, metrics.handler())
+	s.serve(l.api, s.handler(metrics.count(jsonAPI), page, pages, gate))
+	if l.metrics != nil {
+		s.serve(l.metrics, metrics.handler())
 	}
-	if err := s.openAdmin(c); err != nil {
-		s.Shutdown()
-		return nil, err
+	if l.admin != nil {
+		if err := s.openAdmin(c, l.admin); err != nil {
+			s.Shutdown()
+			return nil, err
+		}
 	}
 	running, stop := context.WithCancel(context.Background())
 	s.stop = stop
@@ -219,6 +218,39 @@ func start(ctx context.Context, c Config, listener net.Listener) (*Service, erro
 		s.loops.Go(func() { loop.Run(running, c.Log) })
 	}
 	return s, nil
+}
+
+// listeners are the service's addresses. They are taken before anything is made:
+// a start that finds one taken leaves nothing behind. Those that are not wanted
+// are nil.
+type listeners struct{ api, metrics, admin net.Listener }
+
+func listen(c Config) (l listeners, err error) {
+	for _, want := range []struct {
+		to            *net.Listener
+		address, what string
+	}{{&l.api, c.Listen, "listen"}, {&l.metrics, c.Metrics, "listen for metrics"}, {&l.admin, c.Admin, "listen for the admin API"}} {
+		if want.address == "" && want.to != &l.api {
+			continue
+		}
+		if *want.to, err = net.Listen("tcp", want.address); err != nil {
+			return l, errors.Join(fmt.Errorf("%s: %w", want.what, err), l.close())
+		}
+	}
+	return l, nil
+}
+
+// close ends those that no server has closed yet.
+func (l listeners) close() (err error) {
+	for _, one := range []net.Listener{l.api, l.metrics, l.admin} {
+		if one == nil {
+			continue
+		}
+		if closed := one.Close(); !errors.Is(closed, net.ErrClosed) {
+			err = errors.Join(err, closed)
+		}
+	}
+	return err
 }
 
 // handler is everything on the public listener.

@@ -33,8 +33,8 @@ func (f FX) open() (app.FX, error) {
 	if set.MaxJumpBps != 0 {
 		o.Terms.MaxJumpBps = set.MaxJumpBps
 	}
-	if f.URL == "" {
-		return o, nil
+	if err := o.Check(); err != nil || f.URL == "" {
+		return o, err
 	}
 	var err error
 	o.Feed, err = fx.NewFeed(f.URL)

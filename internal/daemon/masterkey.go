@@ -1,21 +1,28 @@
 package daemon
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/vault"
 )
 
 // masterKey is the configured key, or that of the key file, which is made on
-// the first start (design: Bootstrap).
-func masterKey(c Config) ([]byte, error) {
+// the first start (design: Bootstrap). Whatever else would refuse the start has
+// been asked before: a key that was made belongs to a database.
+func masterKey(ctx context.Context, c Config) ([]byte, error) {
+	if err := app.CheckAddress(c.Database); err != nil {
+		return nil, err
+	}
 	file, isSQLite := strings.CutPrefix(c.Database, "sqlite:")
 	if isSQLite && c.Existing {
 		if _, err := os.Stat(file); err != nil {
@@ -36,7 +43,23 @@ func masterKey(c Config) ([]byte, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return key, err
 	}
-	key = make([]byte, vault.KeySize)
+	keyed, err := app.Keyed(ctx, c.Database)
+	if err != nil {
+		return nil, err
+	}
+	if keyed { // by a process that made its key since, or the file was lost
+		key, err := readMasterKey(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w: the database has a master key already; put its file there, or set CASCADA_MASTER_KEY", err)
+		}
+		return key, err
+	}
+	return makeMasterKey(path, c.Log)
+}
+
+// makeMasterKey writes a key file, unless somebody else just did.
+func makeMasterKey(path string, log *slog.Logger) ([]byte, error) {
+	key := make([]byte, vault.KeySize)
 	_, _ = rand.Read(key) // never fails
 	text := base64.StdEncoding.EncodeToString(key)
 	// Linked into place whole: of two processes that start at the same time one
@@ -57,7 +80,7 @@ func masterKey(c Config) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write the master key: %w", err)
 	}
-	c.Log.Warn("a master key was made: keep a copy of it apart from the database; without it no key or webhook secret can be read",
+	log.Warn("a master key was made: keep a copy of it apart from the database; without it no key or webhook secret can be read",
 		"file", path)
 	return key, nil
 }

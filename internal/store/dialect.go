@@ -20,6 +20,7 @@ import (
 //	{among t.id id}             t.id is in the rows' column id: true where they are joined by it, and
 //	                            said so that no plan looks at rows of t that are not asked for
 //	{now}                       the database's clock, microseconds UTC
+//	{tables}                    the names of the tables there are, as the column name
 //	{append only t}             triggers that refuse to change or delete rows of t
 //	{collate}                   compares all text of older tables byte by byte
 //
@@ -56,13 +57,15 @@ func (d dialect) translate(queries []string) map[string]string {
 // sql returns the text for the engine.
 func (d dialect) sql(text string) string {
 	words := [...]string{"{for update}", "", "{skip locked d}", "", "{hot}", "", "{collate}", "",
-		" TEXT NOT NULL", " TEXT NOT NULL", "{now}", "CAST(unixepoch('subsec') * 1000000 AS INTEGER)"}
+		" TEXT NOT NULL", " TEXT NOT NULL", "{now}", "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
+		"{tables}", "sqlite_master"}
 	if d == postgres {
 		// {hot}: room for new versions of a row on its own page, so that an update
 		// touches no index.
 		words = [...]string{"{for update}", "FOR UPDATE", "{skip locked d}", "FOR UPDATE OF d SKIP LOCKED", "{hot}", " WITH (fillfactor = 40)",
 			"{collate}", postgresCollate, " TEXT NOT NULL", ` TEXT COLLATE "C" NOT NULL`,
-			"{now}", "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"}
+			"{now}", "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)",
+			"{tables}", "(SELECT relname::text AS name FROM pg_class WHERE pg_table_is_visible(oid))"}
 	}
 	text = strings.NewReplacer(words[:]...).Replace(text)
 	if d == postgres {

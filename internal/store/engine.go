@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
-	"fmt"
+	"errors"
+	"io/fs"
+	"os"
 	"strings"
 )
 
@@ -49,11 +51,68 @@ type migrator interface {
 
 // open connects to sqlite:PATH or postgres://….
 func open(ctx context.Context, database string) (engine, error) {
+	if err := CheckAddress(database); err != nil {
+		return nil, err
+	}
 	if path, ok := strings.CutPrefix(database, "sqlite:"); ok {
 		return openSQLite(ctx, path)
 	}
-	if strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://") || strings.HasPrefix(database, "host=") {
-		return openPostgres(ctx, database)
+	return openPostgres(ctx, database)
+}
+
+// CheckAddress refuses what is the address of no engine. The error quotes nothing
+// of it: there may be a password in it.
+func CheckAddress(database string) error {
+	path, isSQLite := strings.CutPrefix(database, "sqlite:")
+	switch {
+	case isSQLite && path == "":
+		return errors.New("the address of the database has no path: want sqlite:PATH")
+	case isSQLite, strings.HasPrefix(database, "postgres://"), strings.HasPrefix(database, "postgresql://"), strings.HasPrefix(database, "host="):
+		return nil
 	}
-	return nil, fmt.Errorf("database %q: want sqlite:PATH or postgres://…", database)
+	return errors.New("the address of the database is of no engine that is known: want sqlite:PATH or postgres://…")
+}
+
+const (
+	selectTable  = `SELECT count(*) FROM {tables} AS t WHERE t.name = $1`
+	countSecrets = `SELECT count(*) FROM secrets`
+)
+
+// Keyed reports whether a database holds what was encrypted under a master key. It
+// changes nothing, and fails where Open would: the database cannot be reached, or
+// is a newer program's.
+func Keyed(ctx context.Context, database string) (keyed bool, err error) {
+	if err := CheckAddress(database); err != nil {
+		return false, err
+	}
+	if path, isSQLite := strings.CutPrefix(database, "sqlite:"); isSQLite {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // opening would make it
+			return false, nil
+		}
+	}
+	db, err := open(ctx, database)
+	if err != nil {
+		return false, err
+	}
+	defer db.close()
+	count := func(text string, args ...any) (n int64, err error) {
+		err = db.query(ctx, db.dialect().sql(text), args, func(r row) error { return r.Scan(&n) })
+		return n, err
+	}
+	if made, err := count(selectTable, "schema_version"); err != nil || made == 0 {
+		return false, err
+	}
+	list, err := migrations()
+	if err != nil {
+		return false, err
+	}
+	version, err := count(selectVersion)
+	if err != nil || version == 0 {
+		return false, err
+	}
+	if err := known(int(version), len(list)); err != nil {
+		return false, err
+	}
+	n, err := count(countSecrets)
+	return n > 0, err
 }

@@ -38,6 +38,14 @@ func migrations() ([]migration, error) {
 	return list, nil
 }
 
+// known refuses a version that a newer program made.
+func known(version, newest int) error {
+	if version > newest {
+		return fmt.Errorf("the database has version %d, this program knows up to %d: start a newer one", version, newest)
+	}
+	return nil
+}
+
 // migrate brings the database to the newest version. Any number of nodes may
 // start at once: one migrates, the others find nothing left to do.
 func migrate(ctx context.Context, db engine) error {
@@ -53,8 +61,8 @@ func migrate(ctx context.Context, db engine) error {
 		if err != nil {
 			return err
 		}
-		if at > len(list) {
-			return fmt.Errorf("the database has version %d, this program knows up to %d: start a newer one", at, len(list))
+		if err := known(at, len(list)); err != nil {
+			return err
 		}
 		for _, next := range list[at:] {
 			if err := m.exec(db.dialect().sql(next.text)); err != nil {

@@ -28,9 +28,6 @@ type lite struct {
 const liteReaders = 4
 
 func openSQLite(ctx context.Context, path string) (*lite, error) {
-	if path == "" {
-		return nil, errors.New("open sqlite: no path; want sqlite:PATH")
-	}
 	writers, err := sql.Open("sqlite", liteDSN(path,
 		"journal_mode(WAL)", "synchronous(FULL)", "busy_timeout(10000)",
 		// The working set of the write path stays in memory, and a checkpoint

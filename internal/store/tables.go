@@ -126,7 +126,7 @@ func queries() []string {
 		upsertBalances, upsertCounters, selectBalancesForUpdate,
 		selectBalances, selectMismatched, selectPayment, selectAnyPayment, selectBetween,
 		selectOnce, pageOnce, purgeOnce, selectMerchant, selectShop, selectShops, selectKeyByHash, selectKey, selectLogin, countMerchants,
-		selectSecrets, insertSecret, selectRailIDs, insertRailIDs,
+		selectTable, selectVersion, countSecrets, selectSecrets, insertSecret, selectRailIDs, insertRailIDs,
 		storyTransfers, storyClaims, storyEvents, storyDeliveries, storyReceipts,
 	}
 	list = append(list, clocksTable.insert, clocksTable.update, selectClocks, selectClock, logosTable.insert, selectLogo)

@@ -75,10 +75,18 @@ func New(account string, secret []byte) *Provider {
 	return p
 }
 
-// SetFault makes the provider misbehave from now on.
-func (p *Provider) SetFault(f Fault) error {
+// Check refuses a fault that no provider can have.
+func (f Fault) Check() error {
 	if f != NoFault && !slices.Contains(Faults(), f) {
 		return fmt.Errorf("sandbox fault %q: want one of %v", f, Faults())
+	}
+	return nil
+}
+
+// SetFault makes the provider misbehave from now on.
+func (p *Provider) SetFault(f Fault) error {
+	if err := f.Check(); err != nil {
+		return err
 	}
 	p.fault.Store(f)
 	return nil
