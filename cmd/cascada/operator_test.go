@@ -61,25 +61,63 @@ func TestOperatorsAreAddedAndRemoved(t *testing.T) {
 // asks makes a request of the admin API of a running server.
 func (s *server) asks(t *testing.T, token, path string) (int, string) {
 	t.Helper()
+	return s.tells(t, http.MethodGet, token, path, "", "")
+}
+
+// tells makes one with a body, as a proxy passes it on for somebody.
+func (s *server) tells(t *testing.T, method, token, path, body, forwardedFor string) (int, string) {
+	t.Helper()
 	url := regexp.MustCompile(`"the admin API is ready" url=(\S+)`).FindStringSubmatch(s.output())
 	if url == nil {
 		t.Fatalf("the log does not tell where the admin API is:\n%s", s.output())
 	}
-	r, err := http.NewRequest(http.MethodGet, strings.Replace(url[1], "[::]", "127.0.0.1", 1)+path, nil)
+	r, err := http.NewRequest(method, strings.Replace(url[1], "[::]", "127.0.0.1", 1)+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if forwardedFor != "" {
+		r.Header.Set("X-Forwarded-For", forwardedFor)
+	}
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
+	answer, err := io.ReadAll(res.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return res.StatusCode, string(body)
+	return res.StatusCode, string(answer)
+}
+
+// Who did it is told alike, whether or not requests are limited.
+func TestOperatorsAddressIsTheOneThatTheProxySaw(t *testing.T) {
+	for _, limits := range []string{"on", "off"} {
+		u := plainly(t, "sqlite:cascada.db").with("CASCADA_RATE_LIMIT=" + limits)
+		s := u.serve(t, "--admin", "127.0.0.1:0", "--trusted-proxies", "127.0.0.0/8")
+		var ana struct{ Token string }
+		if err := json.Unmarshal([]byte(u.does(t, "operator", "add", "ana", "--json")), &ana); err != nil {
+			t.Fatal(err)
+		}
+		body := `{"adapter":"plain","id":"bank","environment":"sandbox","credentials":{"apiKey":"key-1","webhookSecret":"hush"}}`
+		if status, reply := s.tells(t, http.MethodPost, ana.Token, "/accounts", body, "198.51.100.7"); status != http.StatusCreated {
+			t.Fatalf("an account is opened: %d %s", status, reply)
+		}
+		if status, reply := s.tells(t, http.MethodGet, "op_nobody", "/accounts", "", "198.51.100.8"); status != http.StatusUnauthorized {
+			t.Errorf("nobody's token: %d %s", status, reply)
+		}
+		if log := u.does(t, "audit", "list"); !strings.Contains(log, " by operator ana 198.51.100.7 ") {
+			t.Errorf("with limits %s the audit log is\n%s", limits, log)
+		}
+		s.stop()
+		if !strings.Contains(s.output(), "address=198.51.100.8") {
+			t.Errorf("with limits %s the log does not tell who was refused:\n%s", limits, s.output())
+		}
+	}
 }
 
 // What --json prints and what the admin API replies is the same.

@@ -39,7 +39,7 @@ func (c *serveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry)
 	s, err := daemon.Start(ctx, daemon.Config{
 		Listen: c.Listen, Metrics: c.Metrics, Admin: c.Admin, Database: c.Database, MasterKey: c.MasterKey,
 		PublicURL: strings.TrimSuffix(c.PublicURL, "/"), Faults: c.Fault, WalletCoolDown: c.CoolDown, Log: log,
-		Limits: c.limits(), FX: c.feedFlags.config(), Adapters: adapters, Routing: c.Routing,
+		Limits: c.limits(), Proxies: c.TrustedProxies, FX: c.feedFlags.config(), Adapters: adapters, Routing: c.Routing,
 	})
 	if err != nil && ctx.Err() != nil { // it failed because it was told to end
 		log.Info("stopped before it was ready", "error", err)

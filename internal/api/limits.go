@@ -37,7 +37,6 @@ type Limits struct {
 	Poll    time.Duration    // between two reads of one payment; pollBurst at once
 	Open    int              // requests a second of an address to routes that ask for no credentials
 	Refused int              // requests a second of an address whose credentials are refused
-	Proxies []netip.Prefix   // whose X-Forwarded-For is believed
 }
 
 // Bursts, as multiples of a second's requests where it is not said otherwise.
@@ -63,6 +62,7 @@ const (
 // Gate keeps the limits. A nil one keeps none.
 type Gate struct {
 	limits              Limits
+	proxies             []netip.Prefix // whose X-Forwarded-For is believed
 	live, test          map[pay.Tier]limit.Rule
 	login, poll         limit.Rule
 	open, pages         limit.Rule
@@ -75,12 +75,12 @@ type Gate struct {
 }
 
 // NewGate returns what keeps the limits; without any it is nil.
-func NewGate(l *Limits, a *app.App, log *slog.Logger, now func() time.Time) *Gate {
+func NewGate(l *Limits, proxies []netip.Prefix, a *app.App, log *slog.Logger, now func() time.Time) *Gate {
 	if l == nil {
 		return nil
 	}
 	g := &Gate{
-		limits: *l, live: map[pay.Tier]limit.Rule{}, test: map[pay.Tier]limit.Rule{}, login: limit.PerMinute(l.Logins),
+		limits: *l, proxies: proxies, live: map[pay.Tier]limit.Rule{}, test: map[pay.Tier]limit.Rule{}, login: limit.PerMinute(l.Logins),
 		poll: limit.Rule{Every: l.Poll, Burst: pollBurst},
 		open: limit.PerSecond(l.Open, addressBurst*l.Open), pages: limit.PerSecond(pageShare*l.Open, pageShare*addressBurst*l.Open), refused: limit.PerSecond(l.Refused, addressBurst*l.Refused),
 		now: now, log: log, tier: a.Tier, recognisesRawSecret: a.Recognises,
@@ -236,8 +236,8 @@ func (g *Gate) ofAddress(reply http.Header, kind, owner string, rule limit.Rule,
 // address is whom a request without a known merchant is counted under. Of
 // version 6 a subscriber has a whole /64.
 func (g *Gate) address(r *http.Request) string {
-	peer := web.Peer(r, g.limits.Proxies)
-	if len(g.limits.Proxies) == 0 && r.Header["X-Forwarded-For"] != nil && g.toldOfForwarded.CompareAndSwap(false, true) {
+	peer := web.Peer(r, g.proxies)
+	if len(g.proxies) == 0 && r.Header["X-Forwarded-For"] != nil && g.toldOfForwarded.CompareAndSwap(false, true) {
 		g.log.Warn("a request was forwarded, and no proxy is trusted: if this service stands behind one, name it with --trusted-proxies, "+
 			"or all its clients share the limits of one address", "address", peer)
 	}

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"net"
-	"net/netip"
 	"os"
 
 	"github.com/cascadapay/cascada/internal/admin"
@@ -12,11 +11,7 @@ import (
 // openAdmin serves the admin API on a listener of its own.
 func (s *Service) openAdmin(c Config, listener net.Listener) error {
 	address := listener.Addr().String()
-	var proxies []netip.Prefix
-	if c.Limits != nil {
-		proxies = c.Limits.Proxies
-	}
-	handler, err := admin.New(admin.Config{App: s.App, Log: c.Log, Node: nodeName(address), Proxies: proxies, Now: c.Now, NewID: id.New})
+	handler, err := admin.New(admin.Config{App: s.App, Log: c.Log, Node: nodeName(address), Proxies: c.Proxies, Now: c.Now, NewID: id.New})
 	if err != nil {
 		return err
 	}

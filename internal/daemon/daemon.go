@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -34,15 +35,16 @@ import (
 
 // Config is how the service runs.
 type Config struct {
-	Listen    string  // host:port
-	Metrics   string  // host:port of /metrics; empty for none
-	Admin     string  // host:port of the admin API; empty for none
-	Database  string  // sqlite:PATH or postgres://…
-	PublicURL string  // where the service is reached; empty: http://Listen
-	MasterKey string  // 32 bytes in base64; empty: a key file
-	Existing  bool    // make neither a database file nor a key file
-	Operator  string  // who runs a command, for the audit log; empty for a service
-	Limits    *Limits // how many requests are taken; nil: all
+	Listen    string         // host:port
+	Metrics   string         // host:port of /metrics; empty for none
+	Admin     string         // host:port of the admin API; empty for none
+	Database  string         // sqlite:PATH or postgres://…
+	PublicURL string         // where the service is reached; empty: http://Listen
+	MasterKey string         // 32 bytes in base64; empty: a key file
+	Existing  bool           // make neither a database file nor a key file
+	Operator  string         // who runs a command, for the audit log; empty for a service
+	Limits    *Limits        // how many requests are taken; nil: all
+	Proxies   []netip.Prefix // whose X-Forwarded-For is believed, by limits and the audit log
 	Log       *slog.Logger
 	// Payout pays production withdrawals; nil: they are refused.
 	Payout payout.Provider
@@ -186,7 +188,7 @@ func start(ctx context.Context, c Config, l listeners) (*Service, error) {
 	s := &Service{URL: c.PublicURL, App: a, log: c.Log, failed: make(chan error, 3), verification: verify.New(a, c.Log), redis: redis}
 	metrics := newMetrics(a)
 	metrics.watch(redis)
-	gate := api.NewGate(limits, a, c.Log, c.Now)
+	gate := api.NewGate(limits, c.Proxies, a, c.Log, c.Now)
 	jsonAPI, err := api.New(a, c.Log, c.PublicURL+api.Base, gate, c.Now, id.New)
 	if err != nil {
 		s.Shutdown()

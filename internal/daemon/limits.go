@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/api"
@@ -21,7 +20,6 @@ type Limits struct {
 	Poll    time.Duration    // between two reads of one payment
 	Open    int              // requests a second of an address to routes without credentials
 	Refused int              // requests a second of an address whose credentials are refused
-	Proxies []netip.Prefix   // whose X-Forwarded-For is believed
 	Redis   string           // redis://… for limits that all nodes share; empty: each node by itself
 }
 
@@ -59,7 +57,6 @@ func openLimits(ctx context.Context, l *Limits, log *slog.Logger) (limits *api.L
 	}
 	limits = &api.Limits{
 		Limiter: limit.NewLocal(), Tiers: l.Tiers, Sandbox: l.Sandbox, Logins: l.Logins, Poll: l.Poll, Open: l.Open, Refused: l.Refused,
-		Proxies: l.Proxies,
 	}
 	if l.Redis != "" {
 		if shared, err = limit.OpenRedis(ctx, l.Redis, log); err != nil {

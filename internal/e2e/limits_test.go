@@ -20,21 +20,21 @@ const tooMany = "429 rate_limited rate_limit_error"
 
 // limited runs a test against a service that keeps its limits, with a clock that
 // stands still.
-func limited(t *testing.T, configure func(*daemon.Limits), test func(t *testing.T, s *service)) {
+func limited(t *testing.T, configure func(*daemon.Limits), test func(t *testing.T, s *service), proxies ...netip.Prefix) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, database string) {
 		t.Parallel()
-		test(t, startLimited(t, database, configure))
+		test(t, startLimited(t, database, configure, proxies...))
 	})
 }
 
-func startLimited(t *testing.T, database string, configure func(*daemon.Limits)) *service {
+func startLimited(t *testing.T, database string, configure func(*daemon.Limits), proxies ...netip.Prefix) *service {
 	t.Helper()
 	c := &clock{}
 	c.freeze()
 	l := daemon.DefaultLimits()
 	configure(&l)
-	return startWith(t, database, c, func(config *daemon.Config) { config.Limits = &l })
+	return startWith(t, database, c, func(config *daemon.Config) { config.Limits, config.Proxies = &l, proxies })
 }
 
 // few are limits small enough to be used up in a moment.
@@ -227,8 +227,7 @@ func TestFailedLoginsOfAnAddressAreLimited(t *testing.T) {
 }
 
 func TestFailedLoginsOfAKeyAreLimitedAndDoNotLockItsOwnerOut(t *testing.T) {
-	behind := func(l *daemon.Limits) { l.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }
-	limited(t, behind, func(t *testing.T, s *service) {
+	limited(t, func(*daemon.Limits) {}, func(t *testing.T, s *service) {
 		o := s.of(t, pay.Starter)
 		bad := loginBody(o.Sandbox.Publishable, "sk_test_guess")
 		from := func(i int) string { return fmt.Sprintf("X-Forwarded-For: 6.6.6.6, 198.51.100.%d", i) }
@@ -246,7 +245,7 @@ func TestFailedLoginsOfAKeyAreLimitedAndDoNotLockItsOwnerOut(t *testing.T) {
 		}
 		o.post(t, "/auth/token", loginBody("pk_x", "x"), "X-Forwarded-For: 2001:db8::ffff").stands(t, http.StatusTooManyRequests, "10 0 60 6")
 		o.post(t, "/auth/token", loginBody("pk_x", "x"), "X-Forwarded-For: 2001:db8:0:1::1").refused(t, "401 invalid_api_key authentication_error")
-	})
+	}, netip.MustParsePrefix("127.0.0.0/8"))
 }
 
 func TestFloodOfBadCredentialsIsLimited(t *testing.T) {
