@@ -169,7 +169,7 @@ func (c *checkCmd) Run(ctx context.Context, log *slog.Logger) error {
 
 type storyCmd struct {
 	database
-	Payment string `arg:"" help:"Transaction id, TXN-…"`
+	ID string `arg:"" name:"id" help:"Of a payment (TXN-…), of a withdrawal (wdr_…), or of a refund or another claim (CLM-…), which its payment's story tells."`
 }
 
 func (c *storyCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -178,7 +178,7 @@ func (c *storyCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	story, err := a.Story(ctx, c.Payment)
+	story, err := a.Story(ctx, c.ID)
 	if err != nil {
 		return err
 	}

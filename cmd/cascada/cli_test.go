@@ -88,6 +88,9 @@ func TestMistakesOnTheCommandLineAreNamed(t *testing.T) {
 		"claims of nothing":   {[]string{"claim", "list", "--database", "sqlite:typo.db"}, "there is no database at typo.db"},
 		"half an outcome":     {[]string{"claim", "resolve", "CLM-A", "--outcome", "maybe", "--note", "x"}, "approved"},
 		"a claim without why": {[]string{"claim", "resolve", "CLM-A", "--outcome", "approved"}, "--note"},
+		"nobody's withdrawal": {[]string{"story", "wdr_NOBODY"}, "story of wdr_NOBODY: not found"},
+		"nobody's refund":     {[]string{"story", "CLM-NOBODY"}, "story of CLM-NOBODY: not found"},
+		"a story of nothing":  {[]string{"story", "evt_NOBODY"}, "story of evt_NOBODY: not found"},
 		"nobody's story":      {[]string{"story", "TXN-NOBODY"}, "TXN-NOBODY: not found"},
 	} {
 		out, log, code := u.run(t, c.args...)
@@ -198,6 +201,54 @@ func TestMasterKeyFileIsForItsOwnerAlone(t *testing.T) {
 			}
 		}
 	}
+}
+
+// One command tells of whatever has a life, by its id.
+func TestStoriesAreToldByTheKindOfTheID(t *testing.T) {
+	each(t, func(t *testing.T, database string) {
+		u := newUser(t).with("CASCADA_DATABASE=" + database)
+		s := u.serve(t)
+		key := u.merchant(t, database).Keys.Sandbox.Secret
+		post := func(want int, path, body string) map[string]any {
+			t.Helper()
+			status, reply := s.call("POST", path, key, body, nil)
+			if status != want {
+				t.Fatalf("POST %s: %d %v", path, status, reply)
+			}
+			return reply
+		}
+		payment := text(post(http.StatusCreated, "/payments", `{"amount":100,"paymentMethodId":"sbx_card"}`), "transactionId")
+		post(http.StatusOK, "/sandbox/clock", `{"advance":"720h"}`)
+		const account = "032180000118359719"
+		post(http.StatusCreated, "/wallets", `{"type":"bank_account","currency":"MXN","destination":"`+account+`","label":"Ana Souza"}`)
+		await(t, "the payment to be available", func() bool {
+			_, balance := s.call("GET", "/me/balance", key, "", nil)
+			available, _ := balance["balance"].(map[string]any)["available"].(float64)
+			return available >= 50
+		})
+		withdrawal := text(post(http.StatusCreated, "/withdrawals", `{"amount":50}`), "id")
+		post(http.StatusOK, "/sandbox/clock", `{"advance":"1h"}`)
+		await(t, "the withdrawal to arrive", func() bool {
+			_, reply := s.call("GET", "/withdrawals/"+withdrawal, key, "", nil)
+			return text(reply, "status") == "completed"
+		})
+		told := u.does(t, "story", withdrawal)
+		for _, want := range []string{withdrawal + " completed", "50.00 USD", "032****9719", "last sent:\n  20", "withdrawal tr_", "in_transit           50.00 USD",
+			"withdrawal_paid tr_", "withdrawal.completed evt_", "deliveries: none"} {
+			if !strings.Contains(told, want) {
+				t.Errorf("the story does not tell %q:\n%s", want, told)
+			}
+		}
+		if strings.Contains(told, account) || strings.Contains(told, "Ana") {
+			t.Errorf("the story names an account or a person:\n%s", told)
+		}
+		refund := text(post(http.StatusOK, "/payments/"+payment+"/refund", `{"amount":5}`), "refundId")
+		if told := u.does(t, "story", refund); !strings.HasPrefix(told, refund+" is in the story of its payment, "+payment+"\n\n"+payment+" ") || !strings.Contains(told, "user_dispute "+refund) {
+			t.Errorf("the story of a refund:\n%s", told)
+		}
+		s.stop()
+		u.check(t, database)
+	})
 }
 
 // A key file that belongs to no database is taken for the key of the next one.

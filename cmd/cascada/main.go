@@ -34,7 +34,7 @@ type cli struct {
 	Check      checkCmd      `cmd:"" help:"Prove the ledger and the other invariants of a live database; exit 1 when one is broken."`
 	Seal       sealCmd       `cmd:"" help:"Seals of the ledger and the audit log."`
 	Audit      auditCmd      `cmd:"" help:"Who did what."`
-	Story      storyCmd      `cmd:"" help:"Tell a payment's whole life: attempts, transfers, claims, events, deliveries."`
+	Story      storyCmd      `cmd:"" help:"Tell a payment's or a withdrawal's whole life: attempts, transfers, claims, events, deliveries."`
 	Explain    explainCmd    `cmd:"" help:"Say why a payment went to the provider accounts that it went to."`
 	Bench      benchCmd      `cmd:"" help:"Drive a running server over HTTP and print what it does a second."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`

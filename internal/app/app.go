@@ -173,9 +173,9 @@ func (a *App) OldestDue(ctx context.Context) (map[string]time.Time, error) {
 // Check proves the invariants of the database.
 func (a *App) Check(ctx context.Context) ([]store.Broken, error) { return a.store.Check(ctx) }
 
-// Story tells a payment's whole life for people.
-func (a *App) Story(ctx context.Context, payment string) (string, error) {
-	return a.store.Story(ctx, payment)
+// Story tells the whole life of a payment or a withdrawal for people.
+func (a *App) Story(ctx context.Context, id string) (string, error) {
+	return a.store.Story(ctx, id)
 }
 
 // commit writes a change whose events tell of the cause.

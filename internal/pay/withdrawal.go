@@ -78,6 +78,12 @@ func (w Withdrawal) Open() bool {
 // idempotency key: one withdrawal has one, however often it is sent.
 func (w Withdrawal) Reference() string { return strings.TrimPrefix(w.ID, WithdrawalPrefix) }
 
+// Transfers is where the ids of the withdrawal's transfers are: from first on, and
+// before after.
+func (w Withdrawal) Transfers() (first, after string) {
+	return "tr_" + w.Reference() + "-", "tr_" + w.Reference() + "." // which follows the hyphen
+}
+
 // WithdrawalOf returns the withdrawal that a transfer belongs to.
 func WithdrawalOf(t ledger.Transfer) (id string, ok bool) {
 	switch t.Kind {

@@ -22,6 +22,10 @@ SELECT at, verdict, id FROM receipts WHERE payment = $1 ORDER BY at, id`
 SELECT at, kind, id, postings FROM transfers WHERE payment = $1 ORDER BY at, id`
 	storyClaims = `
 SELECT created_at, kind, id, status, amount_local, currency_local FROM claims WHERE payment = $1 ORDER BY created_at, id`
+	storyMoves = `
+SELECT at, kind, id, postings FROM transfers WHERE id >= $1 AND id < $2 ORDER BY at, id`
+	storyWithdrawal = `
+SELECT ` + withdrawalColumns + ` FROM withdrawals WHERE id = $1`
 	storyEvents = `
 SELECT at, type, id, object, sequence FROM events
 WHERE object = $1 OR object IN (SELECT id FROM claims WHERE payment = $1) ORDER BY at, object, sequence`
@@ -30,46 +34,131 @@ SELECT ` + deliveryColumns + ` FROM deliveries
 WHERE event IN (SELECT id FROM events WHERE object = $1 OR object IN (SELECT id FROM claims WHERE payment = $1)) ORDER BY created_at, id`
 )
 
-// Story tells a payment's whole life for people: its attempts, what providers
-// told, what it moved in the books, its claims, its events and what became of
-// their deliveries. The same rows give the same text on both engines. It names
-// no shopper, document or body, so that it may be pasted anywhere.
+// Story tells a whole life for people, by the kind of the id. Of a payment: its
+// attempts, what providers told, what it moved in the books, its claims, its events
+// and what became of their deliveries. Of a claim: that of its payment. Of a
+// withdrawal: when it was sent, what it moved, its events and deliveries. The same
+// rows give the same text on both engines. It names no person, document, account or
+// body, so that it may be pasted anywhere.
 //
 // It scans tables: it is for a failing test and for an incident.
-func (s *Store) Story(ctx context.Context, payment string) (string, error) {
-	p, err := s.AnyPayment(ctx, payment)
-	if err != nil {
-		return "", fmt.Errorf("story of %s: %w", payment, err)
-	}
+func (s *Store) Story(ctx context.Context, id string) (string, error) {
 	var b strings.Builder
-	tellPayment(&b, p)
-	for _, chapter := range []struct {
-		name, query string
-		line        func(row) (string, error)
-	}{
-		{"notifications", storyReceipts, receiptLine},
-		{"transfers", storyTransfers, transferLine},
-		{"claims", storyClaims, claimLine},
-		{"events", storyEvents, eventLine},
-		{"deliveries", storyDeliveries, deliveryLine},
-	} {
-		lines, err := many(ctx, s, chapter.query, chapter.line, payment)
-		if err != nil {
-			return "", fmt.Errorf("story of %s: %s: %w", payment, chapter.name, err)
-		}
-		tell(&b, chapter.name, lines)
+	err := s.story(ctx, &b, id)
+	if err != nil {
+		return "", fmt.Errorf("story of %s: %w", id, err)
 	}
 	return b.String(), nil
+}
+
+func (s *Store) story(ctx context.Context, b *strings.Builder, id string) error {
+	if strings.HasPrefix(id, pay.WithdrawalPrefix) {
+		return s.storyOfWithdrawal(ctx, b, id)
+	}
+	if strings.HasPrefix(id, pay.ClaimPrefix) {
+		c, err := s.AnyClaim(ctx, id)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(b, "%s is in the story of its payment, %s\n\n", id, c.Payment)
+		id = c.Payment
+	}
+	return s.storyOfPayment(ctx, b, id)
+}
+
+func (s *Store) storyOfPayment(ctx context.Context, b *strings.Builder, id string) error {
+	p, err := s.AnyPayment(ctx, id)
+	if err != nil {
+		return err
+	}
+	tellPayment(b, p)
+	return s.chapters(ctx, b, []chapter{
+		{"notifications", storyReceipts, receiptLine, []any{id}},
+		{"transfers", storyTransfers, transferLine, []any{id}},
+		{"claims", storyClaims, claimLine, []any{id}},
+		{"events", storyEvents, eventLine, []any{id}},
+		{"deliveries", storyDeliveries, deliveryLine, []any{id}},
+	})
+}
+
+func (s *Store) storyOfWithdrawal(ctx context.Context, b *strings.Builder, id string) error {
+	w, err := one(ctx, s, storyWithdrawal, scanWithdrawal, id)
+	if err != nil {
+		return err
+	}
+	wallet, err := s.Wallet(ctx, w.Scope, w.Wallet)
+	if err != nil {
+		return fmt.Errorf("wallet %s: %w", w.Wallet, err)
+	}
+	tellWithdrawal(b, w, wallet)
+	first, after := w.Transfers()
+	return s.chapters(ctx, b, []chapter{
+		{"transfers", storyMoves, transferLine, []any{first, after}},
+		{"events", storyEvents, eventLine, []any{id}},
+		{"deliveries", storyDeliveries, deliveryLine, []any{id}},
+	})
+}
+
+// chapter is a part of a story, a line for each row.
+type chapter struct {
+	name, query string
+	line        func(row) (string, error)
+	args        []any
+}
+
+func (s *Store) chapters(ctx context.Context, b *strings.Builder, list []chapter) error {
+	for _, c := range list {
+		lines, err := many(ctx, s, c.query, c.line, c.args...)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		tell(b, c.name, lines)
+	}
+	return nil
+}
+
+// facts returns what writes a line about the object itself, where there is
+// something to tell.
+func facts(b *strings.Builder) func(name, value string) {
+	return func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(b, "  %-9s %s\n", name, value)
+		}
+	}
+}
+
+// tellWithdrawal writes what the rows of the withdrawal and of its wallet know. Of
+// the destination it tells what merchants are shown; a wallet's label and a payout
+// provider's message are anybody's words, and stay where they are.
+func tellWithdrawal(b *strings.Builder, w pay.Withdrawal, to pay.Wallet) {
+	fmt.Fprintf(b, "%s %s, version %d\n", w.ID, w.Status, w.Version)
+	fact := facts(b)
+	fact("amount", fmt.Sprintf("%s, with a fee of %s in it", money.New(w.Amount, money.USD), money.New(w.Fee, money.USD)))
+	fact("wallet", fmt.Sprintf("%s %s, %s by %s to %s", to.ID, to.Status, to.Currency, to.Network, to.Masked))
+	fact("shop", fmt.Sprintf("%s of %s, %s", w.Shop, w.Merchant, w.Environment()))
+	fact("created", moment(w.CreatedAt))
+	fact("updated", moment(w.UpdatedAt))
+	fact("due", moment(w.DueAt))
+	fact("completed", moment(w.CompletedAt))
+	fact("failed", strings.TrimSpace(moment(w.FailedAt)+" "+w.FailureCode))
+	var sent []string
+	if !w.SentAt.IsZero() {
+		line := entry(micros(w.SentAt), "to %s, reference %s", w.Provider, w.Reference())
+		if w.ProviderRef != "" {
+			line += ", theirs " + w.ProviderRef
+		}
+		if w.Checks > 0 {
+			line += fmt.Sprintf("; calls that decided nothing: %d", w.Checks)
+		}
+		sent = append(sent, line)
+	}
+	tell(b, "last sent", sent)
 }
 
 // tellPayment writes what the payment's own row knows.
 func tellPayment(b *strings.Builder, p pay.Payment) {
 	fmt.Fprintf(b, "%s %s, version %d\n", p.ID, p.Status, p.Version)
-	fact := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(b, "  %-9s %s\n", name, value)
-		}
-	}
+	fact := facts(b)
 	fact("amount", fmt.Sprintf("%s, %s at %s", p.Amount, p.Local, p.Rate.Decimal()))
 	if p.RateSource != "" {
 		fact("rate", strings.TrimSpace("of "+p.RateSource+" "+moment(p.RateAt)))

@@ -61,6 +61,51 @@ func TestStoryTellsAPaymentsLife(t *testing.T) {
 		refunded, err := s.Story(ctx, p.ID)
 		must(t, err)
 		golden(t, "story-refunded.txt", refunded)
+		if got, err := s.Story(ctx, "CLM-1"); err != nil || got != "CLM-1 is in the story of its payment, TXN-A\n\n"+refunded {
+			t.Errorf("the story of a claim (%v) is\n%s\nwant its payment's", err, got)
+		}
+		if _, err := s.Story(ctx, "CLM-nobody"); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("the story of nobody's claim: %v, want ErrNotFound", err)
+		}
+	})
+}
+
+// A withdrawal's story is told like a payment's.
+func TestStoryTellsAWithdrawalsLife(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		subscribe(t, s, "all", pay.AllEvents)
+		funded(t, s, 100_00)
+		w, change := openedWallet("A", "one", 0, nil)
+		w.Label, change.Wallets[0].Label = "Ana Souza", "Ana Souza"
+		must(t, s.Commit(ctx, change))
+		out := map[string]pay.Withdrawal{}
+		for _, id := range []string{"wdr_A", "wdr_A2"} { // whose id begins like the other's
+			have, err := s.Balances(ctx, acme)
+			must(t, err)
+			made, change, err := w.Withdraw(id, money.New(25_00, money.USD), 300, have, noon)
+			must(t, err)
+			must(t, s.Commit(ctx, change))
+			out[id] = made
+		}
+		pending, err := s.Story(ctx, "wdr_A2")
+		must(t, err)
+		golden(t, "story-withdrawal-pending.txt", pending)
+
+		sent, change := out["wdr_A"].Send("bank", noon.Add(time.Minute))
+		must(t, s.Commit(ctx, change))
+		sent, change, _ = sent.Resolve(pay.PayoutOutcome{Kind: pay.PayoutAccepted, ProviderRef: "their-7"}, noon.Add(time.Minute))
+		must(t, s.Commit(ctx, change))
+		_, change, _ = sent.Resolve(pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "account_closed", Message: "032180000118359719 of Ana Souza is closed"}, noon.Add(time.Hour))
+		must(t, s.Commit(ctx, payload(change)))
+		failed, err := s.Story(ctx, "wdr_A")
+		must(t, err)
+		golden(t, "story-withdrawal-failed.txt", failed)
+		if strings.Contains(failed, "Ana") || strings.Contains(failed, "032180000118359719") {
+			t.Errorf("the story names a person or an account:\n%s", failed)
+		}
+		if _, err := s.Story(ctx, "wdr_nobody"); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("the story of nobody's withdrawal: %v, want ErrNotFound", err)
+		}
 	})
 }
 

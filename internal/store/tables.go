@@ -127,7 +127,7 @@ func queries() []string {
 		selectBalances, selectMismatched, selectPayment, selectAnyPayment, selectBetween,
 		selectOnce, pageOnce, purgeOnce, selectMerchant, selectShop, selectShops, selectKeyByHash, selectKey, selectLogin, countMerchants,
 		selectTable, selectVersion, countSecrets, selectSecrets, insertSecret, selectRailIDs, insertRailIDs,
-		storyTransfers, storyClaims, storyEvents, storyDeliveries, storyReceipts,
+		storyTransfers, storyClaims, storyEvents, storyDeliveries, storyReceipts, storyMoves, storyWithdrawal,
 	}
 	list = append(list, clocksTable.insert, clocksTable.update, selectClocks, selectClock, logosTable.insert, selectLogo)
 	list = append(list, auditTable.insert, selectAudit)
