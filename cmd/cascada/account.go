@@ -86,10 +86,10 @@ func content(path string) ([]byte, error) {
 
 // termFlags are an account's settings.
 type termFlags struct {
-	Rail     []string `placeholder:"KEY" help:"Rail that the account takes payments by, such as pix.BRA; all of the adapter's by default, or with the word all."`
+	Rail     []string `placeholder:"KEY" help:"Rail that the account takes payments by, such as pix.BRA; a new account takes all of the adapter's, as does one with the word all."`
 	Price    []string `sep:"none" placeholder:"[KEY=]PRICE" help:"What the provider asks, such as 2.9%+0.30 (percent and USD), or pix.BRA=0.99% for a rail. The word none takes it away."`
 	Limit    []string `sep:"none" placeholder:"[KEY=]CURRENCY:MIN-MAX" help:"What the account takes at a time, such as BRL:1-5000 or pix.BRA=BRL:1-5000. The word none takes it away."`
-	Priority *int     `placeholder:"N" help:"Accounts with a lower number are tried first; 100 by default."`
+	Priority *int     `placeholder:"N" help:"Accounts with a lower number are tried first; a new account has 100."`
 	BaseURL  *string  `name:"base-url" placeholder:"URL" help:"Address in place of the provider's own: https, or http to this machine for tests; empty for the provider's own."`
 }
 
@@ -173,7 +173,7 @@ type providerAddCmd struct {
 	Adapter     string          `arg:"" help:"Provider, as provider adapters names it."`
 	ID          string          `name:"id" help:"What to call the account; it is in the notification URL, and for life. Made by default."`
 	Environment pay.Environment `default:"production" enum:"production,sandbox" help:"production, or sandbox for the provider's own test environment."`
-	Merchant    string          `help:"Merchant whose payments it takes, by id; all merchants' without it."`
+	Merchant    string          `placeholder:"ID" help:"Merchant whose payments it takes, mer_…; all merchants' without it."`
 	Disabled    bool            `help:"Take no charges until it is enabled."`
 	termFlags
 	credentialFlags

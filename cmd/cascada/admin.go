@@ -100,8 +100,8 @@ type keyCmd struct {
 
 type keyCreateCmd struct {
 	database
-	Merchant    string          `required:"" help:"Merchant's id."`
-	Shop        string          `help:"Shop's id; without it the key is the whole merchant's."`
+	Merchant    string          `required:"" placeholder:"ID" help:"Merchant's id, mer_…"`
+	Shop        string          `placeholder:"ID" help:"Shop's id, shp_…; without it the key is the whole merchant's."`
 	Environment pay.Environment `default:"sandbox" enum:"sandbox,production" help:"sandbox or production."`
 	Kind        pay.KeyKind     `default:"secret" enum:"secret,publishable" help:"secret or publishable."`
 }

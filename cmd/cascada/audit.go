@@ -42,7 +42,7 @@ type auditCmd struct {
 
 type auditListCmd struct {
 	database
-	Merchant string    `help:"Only this merchant's."`
+	Merchant string    `placeholder:"ID" help:"Only this merchant's, mer_…"`
 	Since    time.Time `format:"2006-01-02" placeholder:"DATE" help:"Only from this day on, such as 2026-11-21 (UTC)."`
 	JSON     bool      `name:"json" help:"Print an object a line."`
 }

@@ -66,14 +66,17 @@ func (c *benchCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if c.Merchants < 1 {
 		return fmt.Errorf("merchants must be at least 1, got %d", c.Merchants)
 	}
-	shops, err := c.shops(ctx, log)
-	if err != nil {
-		return err
-	}
 	config := bench.Config{
-		URL: c.URL, Shops: shops, Connections: c.Connections, Warmup: c.Warmup, Duration: c.Duration, Method: c.Method,
+		URL: c.URL, Shops: make([]bench.Shop, c.Merchants), Connections: c.Connections, Warmup: c.Warmup, Duration: c.Duration, Method: c.Method,
 		Amount: c.Amount, Idempotency: c.Idempotency, Webhooks: c.Webhooks, Auth: c.Auth, ServerPID: c.ServerPID,
 		Rate: c.Rate, DeadPercent: c.Dead, SlowPercent: c.Slow,
+	}
+	if err := config.Check(); err != nil { // before there are merchants for nothing
+		return err
+	}
+	var err error
+	if config.Shops, err = c.shops(ctx, log); err != nil {
+		return err
 	}
 	database := kind(c.Database)
 	if !strings.HasPrefix(c.Database, "sqlite:") {

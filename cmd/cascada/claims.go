@@ -13,15 +13,15 @@ import (
 type claimCmd struct {
 	List    claimListCmd    `cmd:"" help:"List refunds and claims of all merchants, newest first."`
 	Show    claimShowCmd    `cmd:"" help:"Tell a claim's history and evidence."`
-	Ask     claimAskCmd     `cmd:"" help:"Ask a merchant for evidence on an inquiry; he has seven days."`
+	Ask     claimAskCmd     `cmd:"" help:"Ask a merchant for evidence on an inquiry; the merchant has seven days."`
 	Resolve claimResolveCmd `cmd:"" help:"End a claim by the word of the bank, the provider or yourself. Works while the server runs."`
 }
 
 type claimListCmd struct {
 	database
-	Status pay.ClaimStatus `default:"" enum:",pending,needs_evidence,under_review,approved,rejected,expired,withdrawn" help:"Only claims of this status."`
-	Type   pay.ClaimKind   `default:"" enum:",user_dispute,chargeback,inquiry" help:"Only claims of this type: user_dispute is a refund, inquiry is money that came after the end."`
-	Limit  int             `default:"50" help:"At most so many."`
+	Status pay.ClaimStatus `default:"" enum:",pending,needs_evidence,under_review,approved,rejected,expired,withdrawn" placeholder:"STATUS" help:"Only claims of this status: pending, needs_evidence, under_review, approved, rejected, expired or withdrawn."`
+	Type   pay.ClaimKind   `default:"" enum:",user_dispute,chargeback,inquiry" placeholder:"TYPE" help:"Only claims of this type: user_dispute (a refund), chargeback, or inquiry (money that came after the end)."`
+	Limit  atMost          `default:"50" help:"How many at most."`
 }
 
 func (c *claimListCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -30,7 +30,7 @@ func (c *claimListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	list, err := a.AnyClaims(ctx, c.Status, c.Type, c.Limit)
+	list, err := a.AnyClaims(ctx, c.Status, c.Type, int(c.Limit))
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,9 @@ func TestHelpKnowsEveryCommand(t *testing.T) {
 			if flag[2] == "" {
 				t.Errorf("%s --help does not say what %s is for", c[1], flag[1])
 			}
+			if strings.HasSuffix(flag[1], `=""`) {
+				t.Errorf("%s --help does not say what %s takes", c[1], flag[1])
+			}
 		}
 	}
 	for _, want := range []string{"serve", "migrate", "merchant create", "key create", "key revoke", "claim list", "claim show", "claim ask", "claim resolve", "fx list", "fx set", "fx import", "provider adapters", "provider add", "provider list", "provider show", "provider set", "provider rotate",
@@ -88,6 +91,9 @@ func TestMistakesOnTheCommandLineAreNamed(t *testing.T) {
 		"claims of nothing":   {[]string{"claim", "list", "--database", "sqlite:typo.db"}, "there is no database at typo.db"},
 		"half an outcome":     {[]string{"claim", "resolve", "CLM-A", "--outcome", "maybe", "--note", "x"}, "approved"},
 		"a claim without why": {[]string{"claim", "resolve", "CLM-A", "--outcome", "approved"}, "--note"},
+		"a list of nothing":   {[]string{"claim", "list", "--limit", "0"}, "--limit: want at least 1"},
+		"a list of less":      {[]string{"settlement", "list", "--limit=-1"}, "--limit: want at least 1"},
+		"no connections":      {[]string{"bench", "--connections", "0"}, "connections must be from 1"},
 		"nobody's withdrawal": {[]string{"story", "wdr_NOBODY"}, "story of wdr_NOBODY: not found"},
 		"nobody's refund":     {[]string{"story", "CLM-NOBODY"}, "story of CLM-NOBODY: not found"},
 		"a story of nothing":  {[]string{"story", "evt_NOBODY"}, "story of evt_NOBODY: not found"},
@@ -100,6 +106,9 @@ func TestMistakesOnTheCommandLineAreNamed(t *testing.T) {
 	}
 	if files, err := filepath.Glob(filepath.Join(u.dir, "typo*")); err != nil || len(files) > 0 {
 		t.Errorf("a mistyped path left %v (%v)", files, err)
+	}
+	if log := u.does(t, "audit", "list"); strings.Contains(log, "Bench") {
+		t.Errorf("a bench that was refused made merchants:\n%s", log)
 	}
 }
 
@@ -226,6 +235,9 @@ func TestStoriesAreToldByTheKindOfTheID(t *testing.T) {
 			available, _ := balance["balance"].(map[string]any)["available"].(float64)
 			return available >= 50
 		})
+		if list := u.does(t, "settlement", "list", "--status", "closed", "--limit", "1"); !strings.HasPrefix(list, "SETTLEMENT ") || strings.Count(list, "\nSTL-") != 1 {
+			t.Errorf("settlement list:\n%s", list)
+		}
 		withdrawal := text(post(http.StatusCreated, "/withdrawals", `{"amount":50}`), "id")
 		post(http.StatusOK, "/sandbox/clock", `{"advance":"1h"}`)
 		await(t, "the withdrawal to arrive", func() bool {

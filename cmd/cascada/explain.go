@@ -14,13 +14,13 @@ import (
 )
 
 type explainCmd struct {
-	desk
+	database
 	Payment string `arg:"" help:"Transaction id, TXN-…"`
 	JSON    bool   `name:"json" help:"Print JSON."`
 }
 
 func (c *explainCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	a, err := c.over(ctx, log, adapters)
+	a, err := desk{database: c.database}.over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func (f rateFlags) config() daemon.FX {
 type feedFlags struct {
 	rateFlags
 	URL   string        `name:"fx-url" env:"CASCADA_FX_URL" placeholder:"URL" help:"JSON endpoint of exchange rates, {\"base\":\"USD\",\"date\":…,\"rates\":{\"BRL\":5.43}}; none by default (${env})."`
-	Every time.Duration `name:"fx-every" default:"1h" env:"CASCADA_FX_EVERY" help:"Time between two looks at it (${env}, default ${default})."`
+	Every time.Duration `name:"fx-every" default:"1h" env:"CASCADA_FX_EVERY" help:"Time between two looks at --fx-url (${env}, default ${default})."`
 }
 
 func (f feedFlags) config() daemon.FX {

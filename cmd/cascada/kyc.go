@@ -18,9 +18,9 @@ type kycCmd struct {
 
 type kycListCmd struct {
 	database
-	Status   pay.VerificationStatus `enum:",requires_input,processing,verified,rejected,expired" default:"" help:"Only those that are requires_input, processing, verified, rejected or expired."`
-	Merchant string                 `help:"Only this merchant's."`
-	Limit    int                    `default:"100" help:"How many at most."`
+	Status   pay.VerificationStatus `enum:",requires_input,processing,verified,rejected,expired" default:"" placeholder:"STATUS" help:"Only those that are requires_input, processing, verified, rejected or expired."`
+	Merchant string                 `placeholder:"ID" help:"Only this merchant's, mer_…"`
+	Limit    atMost                 `default:"100" help:"How many at most."`
 }
 
 func (c *kycListCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -29,7 +29,7 @@ func (c *kycListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	list, err := a.Verifications(ctx, c.Status, c.Merchant, c.Limit)
+	list, err := a.Verifications(ctx, c.Status, c.Merchant, int(c.Limit))
 	if err != nil {
 		return err
 	}

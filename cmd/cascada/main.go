@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -19,9 +20,9 @@ import (
 type cli struct {
 	Serve      serveCmd      `cmd:"" help:"Run the service. Without flags: on an SQLite file, with a demo merchant."`
 	Migrate    migrateCmd    `cmd:"" help:"Bring a database to the newest schema (serve does so too)."`
-	Merchant   merchantCmd   `cmd:"" help:"Merchants."`
-	Key        keyCmd        `cmd:"" help:"API keys."`
-	Shop       shopCmd       `cmd:"" help:"Shops."`
+	Merchant   merchantCmd   `cmd:"" help:"Make merchants."`
+	Key        keyCmd        `cmd:"" help:"Make and end merchants' API keys."`
+	Shop       shopCmd       `cmd:"" help:"Shops of merchants."`
 	Claim      claimCmd      `cmd:"" help:"Refunds, chargebacks and inquiries, as the operator sees and ends them."`
 	Provider   providerCmd   `cmd:"" help:"Accounts at providers, which payments go through."`
 	Notices    noticesCmd    `cmd:"" name:"notification" help:"What providers have told, and what of it waits for you."`
@@ -43,7 +44,18 @@ type cli struct {
 // database is the flag that most commands share.
 type database struct {
 	Database  string `default:"sqlite:cascada.db" env:"CASCADA_DATABASE" placeholder:"URL" help:"sqlite:PATH or postgres://… (${env}, default ${default})."`
-	MasterKey string `env:"CASCADA_MASTER_KEY" placeholder:"BASE64" help:"32 bytes that encrypt secrets (${env}); without it a key file is used."`
+	MasterKey string `env:"CASCADA_MASTER_KEY" placeholder:"BASE64" help:"32 bytes that encrypt secrets (${env}); without it a key file is used: PATH.key for SQLite, cascada.key in this directory for PostgreSQL."`
+}
+
+// atMost is how many rows a list has.
+type atMost int
+
+// Validate is asked by kong.
+func (n atMost) Validate() error {
+	if n < 1 {
+		return errors.New("want at least 1")
+	}
+	return nil
 }
 
 type versionCmd struct{}
@@ -64,7 +76,11 @@ func run(adapters registry) {
 	ctx := context.Background()
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	k := kong.Parse(&c, kong.Name("cascada"),
-		kong.Description("Self-hosted payment orchestration: one API over a cascade of providers."),
+		kong.Description(`Self-hosted payment orchestration: one API over a cascade of providers.
+
+To try it, run cascada serve and paste the lines that it prints. The other commands work on the
+database of the server, while it runs or not: give them the same --database, or set
+CASCADA_DATABASE for all. Where a flag's help names a variable, that will do; the flag says more.`),
 		kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(log), kong.Bind(adapters),
 		kong.Vars{"columns": strings.Join(reconcile.ColumnWords(), ", ")})
 	k.FatalIfErrorf(k.Run())

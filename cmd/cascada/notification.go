@@ -20,7 +20,7 @@ type noticesCmd struct {
 type noticesListCmd struct {
 	database
 	Payment string `placeholder:"TXN-…" help:"All that was told of this payment."`
-	Limit   int    `default:"50" help:"At most so many."`
+	Limit   atMost `default:"50" help:"How many at most."`
 	JSON    bool   `name:"json" help:"Print JSON."`
 }
 
@@ -40,7 +40,7 @@ func (c *noticesListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	list, err := a.Notifications(ctx, c.Payment, c.Limit)
+	list, err := a.Notifications(ctx, c.Payment, int(c.Limit))
 	if err != nil {
 		return err
 	}

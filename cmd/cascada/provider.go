@@ -25,7 +25,7 @@ type providerCmd struct {
 	Add      providerAddCmd      `cmd:"" help:"Open an account. Running servers use it within seconds."`
 	List     providerListCmd     `cmd:"" help:"List the accounts."`
 	Show     providerShowCmd     `cmd:"" help:"Show an account: rails, terms, which credentials it has, where its notifications go."`
-	Set      providerSetCmd      `cmd:"" help:"Change an account's rails, price, limits, priority or base URL."`
+	Set      providerSetCmd      `cmd:"" help:"Change an account's rails, price, limits, priority or base URL; what is not given stays."`
 	Rotate   providerRotateCmd   `cmd:"" help:"Put new credentials in place. Notifications signed with the old ones are taken for a day."`
 	Enable   providerEnableCmd   `cmd:"" help:"Let an account take new charges."`
 	Disable  providerDisableCmd  `cmd:"" help:"Let an account take no new charges; what it has is ended, and refunded."`

@@ -37,7 +37,7 @@ type reconcileCmd struct {
 type reportFlags struct {
 	Columns    map[string]string `group:"How the report is written" mapsep:"," placeholder:"WORD=COLUMN,…" help:"Which columns the report has, such as reference=\"Merchant Reference\",amount=Gross: ${columns}. Without it, those of the provider's own report, or columns called so."`
 	Types      map[string]string `group:"How the report is written" mapsep:"," placeholder:"WORD=KIND,…" help:"What the words of its type column mean: charge, refund, chargeback or other. The word * stands for all others."`
-	Paid       []string          `group:"How the report is written" placeholder:"WORD,…" help:"The words of its status column that say that money moved."`
+	Paid       []string          `group:"How the report is written" placeholder:"WORD" help:"The words of its status column that say that money moved."`
 	Separator  string            `group:"How the report is written" default:"auto" enum:"auto,comma,semicolon,tab,bar" help:"What stands between columns: ${enum}."`
 	Decimal    string            `group:"How the report is written" default:"point" enum:"point,comma" help:"The decimal sign: point or comma."`
 	Units      string            `group:"How the report is written" default:"major" enum:"major,minor" help:"Amounts are in major units (12.50) or in minor ones (1250)."`

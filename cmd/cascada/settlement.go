@@ -21,9 +21,9 @@ type settlementCmd struct {
 
 type settlementListCmd struct {
 	database
-	Merchant string               `help:"Of this merchant alone, by id."`
-	Status   pay.SettlementStatus `enum:",open,closed,paid" default:"" help:"Only those that are open, closed or paid."`
-	Limit    int                  `default:"50" help:"How many at most."`
+	Merchant string               `placeholder:"ID" help:"Only this merchant's, mer_…"`
+	Status   pay.SettlementStatus `enum:",open,closed,paid" default:"" placeholder:"STATUS" help:"Only those that are open, closed or paid."`
+	Limit    atMost               `default:"50" help:"How many at most."`
 }
 
 func (c *settlementListCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -32,17 +32,18 @@ func (c *settlementListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	list, err := a.AnySettlements(ctx, c.Merchant, c.Status, c.Limit)
+	list, err := a.AnySettlements(ctx, c.Merchant, c.Status, int(c.Limit))
 	if err != nil {
 		return err
 	}
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, "SETTLEMENT\tMERCHANT\tENVIRONMENT\tSTATUS\tCLOSED\tLINES\tNET")
 	for _, s := range list {
 		closed := "-"
 		if !s.ClosedAt.IsZero() {
 			closed = s.ClosedAt.Format(time.RFC3339)
 		}
-		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%d lines\t%s\n", s.ID, s.Merchant, s.Environment(), s.Status, closed, s.Lines, usd(s.Net))
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", s.ID, s.Merchant, s.Environment(), s.Status, closed, s.Lines, usd(s.Net))
 	}
 	return out.Flush()
 }

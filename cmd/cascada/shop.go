@@ -17,7 +17,7 @@ type shopCmd struct {
 
 type shopCreateCmd struct {
 	database
-	Merchant string `required:"" help:"Merchant's id."`
+	Merchant string `required:"" placeholder:"ID" help:"Merchant's id, mer_…"`
 	Name     string `required:"" help:"Name that shoppers see."`
 }
 
@@ -38,9 +38,9 @@ func (c *shopCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 
 type shopBrandCmd struct {
 	database
-	Shop   string   `arg:"" help:"Shop's id."`
+	Shop   string   `arg:"" help:"Shop's id, shp_…"`
 	Color  *string  `placeholder:"#RRGGBB" help:"Colour of the main button; empty for the default."`
-	Logo   *string  `type:"existingfile" help:"PNG or JPEG, at most 24 KB and 1024 pixels a side."`
+	Logo   *string  `type:"existingfile" placeholder:"FILE" help:"PNG or JPEG, at most 24 KB and 1024 pixels a side."`
 	NoLogo bool     `help:"Show the shop's name and no picture."`
 	Frame  []string `placeholder:"ORIGIN" help:"Origin that may embed the pages, such as https://shop.example; replaces the list."`
 }

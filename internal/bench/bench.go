@@ -96,6 +96,12 @@ const (
 	awaitPoll = 100 * time.Millisecond
 )
 
+// Check refuses a run that would measure nothing.
+func (c Config) Check() error {
+	_, err := c.checked()
+	return err
+}
+
 // Run drives the service and returns what it measured.
 func Run(ctx context.Context, c Config) (r Result, err error) {
 	if c, err = c.checked(); err != nil {
