@@ -1,0 +1,48 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+)
+
+// Whoever looks for a master key learns what opening would say, and changes nothing.
+func TestKeyedTellsOfADatabaseThatNobodyOpened(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		ctx := t.Context()
+		s, err := Open(ctx, database, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if keyed, err := Keyed(ctx, database); err != nil || keyed {
+			t.Errorf("a database without a secret is keyed: %v (%v)", keyed, err)
+		}
+		if err := s.AddSecret(ctx, Sealed{ID: "jwt/1", Text: "sealed"}, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if keyed, err := Keyed(ctx, database); err != nil || !keyed {
+			t.Errorf("a database with a secret is keyed: %v (%v)", keyed, err)
+		}
+		if err := s.db.migrate(ctx, func(m migrator) error { return m.exec(fmt.Sprintf(insertVersion, 9999)) }); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Keyed(ctx, database); err == nil || !strings.Contains(err.Error(), "start a newer one") {
+			t.Errorf("a newer program's database: %v", err)
+		}
+	})
+	fresh := filepath.Join(t.TempDir(), "a.db")
+	if keyed, err := Keyed(t.Context(), "sqlite:"+fresh); err != nil || keyed {
+		t.Errorf("a file that is not there is keyed: %v (%v)", keyed, err)
+	}
+	if _, err := os.Stat(fresh); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("looking made %s (%v)", fresh, err)
+	}
+}
