@@ -90,6 +90,21 @@ type Claim struct {
 	CreatedAt         time.Time   `json:"createdAt"`
 	UpdatedAt         time.Time   `json:"updatedAt"`
 	ResolvedAt        time.Time   `json:"resolvedAt"` // zero until then
+
+	Transaction *PaymentSummary `json:"transaction"` // the payment, in events only; else nil
+}
+
+// PaymentSummary is what a claim's event tells of its payment.
+type PaymentSummary struct {
+	ID              string  `json:"id"`
+	Status          Status  `json:"status"`
+	Amount          Decimal `json:"amount"`
+	Currency        string  `json:"currency"` // USD
+	AmountLocal     Decimal `json:"amountLocal"`
+	CurrencyLocal   string  `json:"currencyLocal"`
+	PaymentMethodID string  `json:"paymentMethodId"`
+	Country         string  `json:"country"` // ISO 3166 alpha-3
+	MerchantOrderID string  `json:"merchantOrderId"`
 }
 
 // ClaimStep is one line of a claim's history.

@@ -1,4 +1,5 @@
-// Package client is a typed client of Cascada's HTTP API.
+// Package client is a typed client of Cascada's HTTP API, and the receiver of its
+// webhooks.
 //
 //	shop, err := client.New(client.Config{
 //		URL:            "https://pay.example.com",
@@ -38,6 +39,12 @@
 // with token_expired or invalid_token is sent once more with a new token, for
 // the service has done nothing then. Who repeats CreatePayment after a network
 // error sends the same IdempotencyKey, and is never charged twice.
+//
+// # Events
+//
+// A Receiver verifies what a webhook delivers and reads it as an Event, with what
+// it is about in the same types that the calls return. Its Handle is an endpoint,
+// its Read for handlers of your own.
 //
 // # Money
 //

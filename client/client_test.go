@@ -285,11 +285,11 @@ func TestTheCatalogIsFiltered(t *testing.T) {
 
 func TestWebhooksAreMadeListedAndDeleted(t *testing.T) {
 	api, ctx := shop(t), t.Context()
-	w, err := api.CreateWebhook(ctx, client.NewWebhook{URL: "http://127.0.0.1:9/hook", Events: []string{client.AllEvents}, Description: "test"})
+	w, err := api.CreateWebhook(ctx, client.NewWebhook{URL: "http://127.0.0.1:9/hook", Events: []client.EventType{client.AllEvents}, Description: "test"})
 	if err != nil || !strings.HasPrefix(w.ID, "wh_") || !strings.HasPrefix(w.Secret, "whsec_") || w.Managed || w.Status != "enabled" {
 		t.Fatalf("the webhook is %+v, %v", w, err)
 	}
-	inbox, err := api.CreateWebhook(ctx, client.NewWebhook{Events: []string{"payment.completed"}})
+	inbox, err := api.CreateWebhook(ctx, client.NewWebhook{Events: []client.EventType{client.EventPaymentCompleted}})
 	if err != nil || !inbox.Managed || inbox.URL == "" {
 		t.Errorf("the inbox is %+v, %v", inbox, err)
 	}
@@ -301,7 +301,7 @@ func TestWebhooksAreMadeListedAndDeleted(t *testing.T) {
 		t.Errorf("DeleteWebhook is %v", err)
 	}
 	refused(t, api.DeleteWebhook(ctx, w.ID), client.CodeWebhookNotFound, http.StatusNotFound)
-	_, err = api.CreateWebhook(ctx, client.NewWebhook{URL: "http://10.0.0.1/", Events: []string{"payment.lost"}})
+	_, err = api.CreateWebhook(ctx, client.NewWebhook{URL: "http://10.0.0.1/", Events: []client.EventType{"payment.lost"}})
 	refused(t, err, client.CodeInvalidRequest, http.StatusBadRequest)
 }
 

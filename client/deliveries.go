@@ -13,7 +13,7 @@ type Delivery struct {
 	ID                  string    `json:"id"` // wd_…; the header X-Service-Delivery has it with dlv_
 	SubscriptionID      string    `json:"subscriptionId"`
 	EventID             string    `json:"eventId"`
-	Event               string    `json:"event"`
+	Event               EventType `json:"event"`
 	URL                 string    `json:"url"`
 	Status              string    `json:"status"` // pending, delivered, failed or dead_letter
 	Attempts            int       `json:"attempts"`
@@ -43,7 +43,7 @@ type DeliveryAttempt struct {
 // DeliveryFilter selects deliveries; zero fields select all.
 type DeliveryFilter struct {
 	Status string
-	Event  string
+	Event  EventType
 	From   time.Time // created at or after
 	To     time.Time // created before
 	Limit  int       // 1 to 100; 0 means 50
@@ -58,7 +58,7 @@ type DeliveryPage struct {
 
 // Deliveries lists a webhook's deliveries, newest first.
 func (c *Client) Deliveries(ctx context.Context, webhook string, f DeliveryFilter) (DeliveryPage, error) {
-	query := map[string]string{"status": f.Status, "event": f.Event, "from": moment(f.From), "to": moment(f.To)}
+	query := map[string]string{"status": f.Status, "event": string(f.Event), "from": moment(f.From), "to": moment(f.To)}
 	addPage(query, f.Limit, f.Offset)
 	var page DeliveryPage
 	_, err := c.do(ctx, request{method: http.MethodGet, path: webhookPath(webhook) + "/deliveries", query: values(query)}, &page)
@@ -100,7 +100,7 @@ type Received struct {
 	ID         string            `json:"id"` // inb_…
 	DeliveryID string            `json:"deliveryId"`
 	EventID    string            `json:"eventId"`
-	Event      string            `json:"event"`
+	Event      EventType         `json:"event"`
 	ReceivedAt time.Time         `json:"receivedAt"`
 	Headers    map[string]string `json:"headers"` // with the signatures over Payload
 	Payload    json.RawMessage   `json:"payload"` // byte for byte what is signed

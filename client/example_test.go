@@ -4,8 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"time"
 
 	"github.com/cascadapay/cascada/client"
+	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 func Example() {
@@ -46,4 +51,38 @@ func Example() {
 	// 402 insufficient_funds
 	// failed 25.51 order-2
 	// completed 25.5 order-1
+}
+
+func ExampleReceiver() {
+	const secret = "whsec_of-the-webhook" // Webhook.Secret, as CreateWebhook told it
+	mux := http.NewServeMux()
+
+	receiver := client.Receiver{Secrets: []string{secret}}
+	mux.Handle("POST /cascada", receiver.Handle(func(ctx context.Context, e client.Event) error {
+		switch e.Type { // after a look whether e.ID was here before
+		case client.EventPaymentCompleted:
+			fmt.Println("ship", e.Payment.MerchantOrderID)
+		case client.EventClaimOpened, client.EventClaimResolved:
+			fmt.Println("claim", e.Claim.ID, e.Claim.Status)
+		}
+		return nil // an error has it delivered again
+	}))
+
+	deliver(mux, secret, `{"id":"evt_1","type":"payment.completed","data":{"object":{"id":"TXN-1","merchantOrderId":"order-1"}}}`)
+	deliver(mux, secret, `{"id":"evt_2","type":"of.a.later.version","data":{"object":{}}}`)
+	deliver(mux, "whsec_of-nobody", `{"id":"evt_3","type":"claim.opened","data":{"object":{"id":"CLM-1"}}}`)
+	// Output:
+	// ship order-1
+	// 204
+	// 204
+	// 401
+}
+
+// deliver sends a body to /cascada as the service does.
+func deliver(to http.Handler, secret, body string) {
+	request := httptest.NewRequest(http.MethodPost, "/cascada", strings.NewReader(body))
+	request.Header.Set("X-Service-Signature", webhook.Sign(time.Now(), []byte(body), secret, ""))
+	reply := httptest.NewRecorder()
+	to.ServeHTTP(reply, request)
+	fmt.Println(reply.Code)
 }

@@ -86,11 +86,13 @@ type Payment struct {
 	ExpiresAt      time.Time `json:"expiresAt"`
 	Replayed       bool      `json:"-"` // an earlier request with the same key made it
 
-	// Only Payment and Payments fill these in, PaymentData only Payment.
+	// Only Payment, Payments and events fill these in, Payments no PaymentData.
 	PaymentData           PaymentData `json:"paymentData"`
 	RefundedAmountLocal   Decimal     `json:"refundedAmountLocal"`
 	RefundableAmountLocal Decimal     `json:"refundableAmountLocal"`
 	Failure               *Failure    `json:"failure"` // nil unless it failed
+
+	Refund *Refund `json:"refund"` // the one that payment.refunded tells of; else nil
 }
 
 // Fees is the price of a payment in USD.
@@ -236,9 +238,9 @@ func (c *Client) AllPayments(ctx context.Context, f PaymentFilter) iter.Seq2[Pay
 
 // Simulated is what a simulation did.
 type Simulated struct {
-	ID          string   `json:"id"`
-	Status      Status   `json:"status"`
-	EventsFired []string `json:"eventsFired"`
+	ID          string      `json:"id"`
+	Status      Status      `json:"status"`
+	EventsFired []EventType `json:"eventsFired"`
 }
 
 // Simulate moves a sandbox payment.

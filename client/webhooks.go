@@ -7,35 +7,32 @@ import (
 	"time"
 )
 
-// AllEvents subscribes a webhook to every event.
-const AllEvents = "*"
-
 // NewWebhook is what a subscription is made from.
 type NewWebhook struct {
-	URL         string   `json:"url,omitempty"` // "" for an inbox at the service
-	Events      []string `json:"events"`        // such as payment.completed, or AllEvents
-	Description string   `json:"description,omitempty"`
+	URL         string      `json:"url,omitempty"` // "" for an inbox at the service
+	Events      []EventType `json:"events"`        // or AllEvents alone
+	Description string      `json:"description,omitempty"`
 }
 
 // Webhook is an endpoint that events are sent to.
 type Webhook struct {
-	ID                      string    `json:"id"` // wh_…
-	URL                     string    `json:"url"`
-	Events                  []string  `json:"events"`
-	Managed                 bool      `json:"managed"` // the URL is an inbox at the service
-	Status                  string    `json:"status"`  // enabled or disabled
-	DisabledReason          string    `json:"disabledReason"`
-	Description             string    `json:"description"`
-	Secret                  string    `json:"secret"` // whsec_…; only CreateWebhook and RotateWebhookSecret show one
-	SecretPreview           string    `json:"secretPreview"`
-	PreviousSecretExpiresAt time.Time `json:"previousSecretExpiresAt"` // zero unless a rotation is under way
-	CreatedAt               time.Time `json:"createdAt"`
-	UpdatedAt               time.Time `json:"updatedAt"`
-	LastDeliveryAt          time.Time `json:"lastDeliveryAt"` // zero before the first
+	ID                      string      `json:"id"` // wh_…
+	URL                     string      `json:"url"`
+	Events                  []EventType `json:"events"`
+	Managed                 bool        `json:"managed"` // the URL is an inbox at the service
+	Status                  string      `json:"status"`  // enabled or disabled
+	DisabledReason          string      `json:"disabledReason"`
+	Description             string      `json:"description"`
+	Secret                  string      `json:"secret"` // whsec_…; only CreateWebhook and RotateWebhookSecret show one
+	SecretPreview           string      `json:"secretPreview"`
+	PreviousSecretExpiresAt time.Time   `json:"previousSecretExpiresAt"` // zero unless a rotation is under way
+	CreatedAt               time.Time   `json:"createdAt"`
+	UpdatedAt               time.Time   `json:"updatedAt"`
+	LastDeliveryAt          time.Time   `json:"lastDeliveryAt"` // zero before the first
 }
 
 // CreateWebhook subscribes an endpoint. Keep the Secret of the reply: it is
-// shown this once.
+// shown this once. A Receiver verifies and reads with it what is delivered.
 func (c *Client) CreateWebhook(ctx context.Context, n NewWebhook) (Webhook, error) {
 	var w Webhook
 	_, err := c.do(ctx, request{method: http.MethodPost, path: "/webhooks", body: n}, &w)
@@ -66,10 +63,10 @@ func (c *Client) Webhook(ctx context.Context, id string) (Webhook, error) {
 
 // WebhookChange is what UpdateWebhook changes; nil keeps what is.
 type WebhookChange struct {
-	URL         *string  `json:"url,omitempty"`
-	Events      []string `json:"events,omitempty"`
-	Description *string  `json:"description,omitempty"`
-	Status      *string  `json:"status,omitempty"` // enabled or disabled
+	URL         *string     `json:"url,omitempty"`
+	Events      []EventType `json:"events,omitempty"`
+	Description *string     `json:"description,omitempty"`
+	Status      *string     `json:"status,omitempty"` // enabled or disabled
 }
 
 // UpdateWebhook changes a subscription. Its secret stays.

@@ -23,12 +23,12 @@ func wait(t *testing.T, what string, done func() bool) {
 
 func TestWebhooksAreChangedAndRotated(t *testing.T) {
 	api, ctx := shop(t), t.Context()
-	made, err := api.CreateWebhook(ctx, client.NewWebhook{URL: "http://127.0.0.1:9/hook", Events: []string{"payment.failed"}})
+	made, err := api.CreateWebhook(ctx, client.NewWebhook{URL: "http://127.0.0.1:9/hook", Events: []client.EventType{client.EventPaymentFailed}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	disabled, description := "disabled", "for now"
-	w, err := api.UpdateWebhook(ctx, made.ID, client.WebhookChange{Status: &disabled, Description: &description, Events: []string{client.AllEvents}})
+	w, err := api.UpdateWebhook(ctx, made.ID, client.WebhookChange{Status: &disabled, Description: &description, Events: []client.EventType{client.AllEvents}})
 	if err != nil || w.Status != "disabled" || w.DisabledReason == "" || w.Description != description || w.Events[0] != "*" || w.URL != made.URL {
 		t.Errorf("the changed webhook is %+v, %v", w, err)
 	}
@@ -45,11 +45,11 @@ func TestWebhooksAreChangedAndRotated(t *testing.T) {
 
 func TestDeliveriesAreReadReplayedAndForwarded(t *testing.T) {
 	api, ctx := shop(t), t.Context()
-	dead, err := api.CreateWebhook(ctx, client.NewWebhook{URL: "http://127.0.0.1:1/refused", Events: []string{client.AllEvents}})
+	dead, err := api.CreateWebhook(ctx, client.NewWebhook{URL: "http://127.0.0.1:1/refused", Events: []client.EventType{client.AllEvents}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	box, err := api.CreateWebhook(ctx, client.NewWebhook{Events: []string{client.AllEvents}})
+	box, err := api.CreateWebhook(ctx, client.NewWebhook{Events: []client.EventType{client.AllEvents}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestDeliveriesAreReadReplayedAndForwarded(t *testing.T) {
 	}
 	var page client.DeliveryPage
 	wait(t, "the delivery has failed", func() bool {
-		page, err = api.Deliveries(ctx, dead.ID, client.DeliveryFilter{Status: "failed", Event: "payment.completed", Limit: 10})
+		page, err = api.Deliveries(ctx, dead.ID, client.DeliveryFilter{Status: "failed", Event: client.EventPaymentCompleted, Limit: 10})
 		return err == nil && page.Pagination.Total == 1
 	})
 	d, err := api.Delivery(ctx, dead.ID, page.Data[0].ID)

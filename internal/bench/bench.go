@@ -168,7 +168,7 @@ func login(ctx context.Context, c Config) ([]*shop, client.Pong, error) {
 // subscribe sends every event of the shops to the sink.
 func subscribe(ctx context.Context, shops []*shop, s *sink) error {
 	for i, shop := range shops {
-		w, err := shop.api.CreateWebhook(ctx, client.NewWebhook{URL: s.url(i), Events: []string{client.AllEvents}, Description: "cascada bench"})
+		w, err := shop.api.CreateWebhook(ctx, client.NewWebhook{URL: s.url(i), Events: []client.EventType{client.AllEvents}, Description: "cascada bench"})
 		if err != nil {
 			return fmt.Errorf("subscribe (a server reaches a sink on loopback only if it listens there itself): %w", err)
 		}

@@ -1,0 +1,115 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// EventType names an event.
+type EventType string
+
+// The events. There may be new ones: have a default case.
+const (
+	EventPaymentCompleted    EventType = "payment.completed"
+	EventPaymentFailed       EventType = "payment.failed"     // Payment.Failure tells why
+	EventPaymentRefunded     EventType = "payment.refunded"   // in full or in part; Payment.Refund tells
+	EventPaymentCaptured     EventType = "payment.captured"   // alias of completed, from the simulator only
+	EventChargebackCreated   EventType = "chargeback.created" // about the claim
+	EventClaimOpened         EventType = "claim.opened"       // of any type, a chargeback's too
+	EventClaimResolved       EventType = "claim.resolved"     // Claim.Outcome tells how
+	EventSettlementClosed    EventType = "settlement.closed"  // each shop of the merchant is told
+	EventSettlementPDFReady  EventType = "settlement.pdf_ready"
+	EventWithdrawalCompleted EventType = "withdrawal.completed"
+	EventWithdrawalFailed    EventType = "withdrawal.failed" // the money is back in the balance
+)
+
+// AllEvents subscribes a webhook to every event.
+const AllEvents = "*"
+
+// Event is something that happened, as a webhook delivers it. Drop one whose ID
+// you have seen, and order those of one object by Sequence: deliveries are made
+// at least once and may overtake each other.
+//
+// In JSON it is the body of the delivery, also that of Delivery.Payload and
+// Received.Payload.
+type Event struct {
+	ID          string       `json:"id"` // evt_…, the same for all endpoints, tries and replays
+	Type        EventType    `json:"type"`
+	APIVersion  string       `json:"apiVersion"`
+	CreatedAt   time.Time    `json:"createdAt"`
+	Environment string       `json:"environment"` // sandbox or production
+	MerchantID  string       `json:"merchantId"`
+	ShopID      string       `json:"shopId"`
+	Sequence    int64        `json:"sequence"` // counts the object's events from 1
+	Request     EventRequest `json:"request"`
+	Data        EventData    `json:"data"`
+
+	// What the event is about, as it was then, is one of these; the others are
+	// nil. All are nil where the Type has no constant here: Data.Object has it.
+	Payment    *Payment    `json:"-"` // of payment.*
+	Claim      *Claim      `json:"-"` // of claim.* and chargeback.created
+	Settlement *Settlement `json:"-"` // of settlement.*
+	Withdrawal *Withdrawal `json:"-"` // of withdrawal.*
+}
+
+// EventRequest is the API call that caused an event, "" where none did.
+type EventRequest struct {
+	ID             string `json:"id"` // req_…
+	IdempotencyKey string `json:"idempotencyKey"`
+}
+
+// EventData is what an event is about, as it came.
+type EventData struct {
+	Object   json.RawMessage `json:"object"`
+	Previous EventPrevious   `json:"previous"`
+}
+
+// EventPrevious is what the event changed.
+type EventPrevious struct {
+	Status string `json:"status"` // of the object, before; "" where it is new
+}
+
+// UnmarshalJSON reads an event and what it is about.
+func (e *Event) UnmarshalJSON(text []byte) error {
+	type plain Event // without this method
+	var read plain
+	if err := json.Unmarshal(text, &read); err != nil {
+		return err
+	}
+	if read.ID == "" || read.Type == "" {
+		return errors.New("client: an event without id or type")
+	}
+	*e = Event(read)
+	object := e.subject()
+	if object == nil {
+		return nil
+	}
+	if len(e.Data.Object) == 0 || string(e.Data.Object) == "null" {
+		return fmt.Errorf("client: %s without data.object", e.Type)
+	}
+	if err := json.Unmarshal(e.Data.Object, object); err != nil {
+		return fmt.Errorf("client: data.object of %s: %w", e.Type, err)
+	}
+	return nil
+}
+
+// subject makes what an event of this type is about, nil where that is not known.
+func (e *Event) subject() any {
+	switch e.Type {
+	case EventPaymentCompleted, EventPaymentFailed, EventPaymentRefunded, EventPaymentCaptured:
+		e.Payment = new(Payment)
+		return e.Payment
+	case EventChargebackCreated, EventClaimOpened, EventClaimResolved:
+		e.Claim = new(Claim)
+		return e.Claim
+	case EventSettlementClosed, EventSettlementPDFReady:
+		e.Settlement = new(Settlement)
+		return e.Settlement
+	case EventWithdrawalCompleted, EventWithdrawalFailed:
+		e.Withdrawal = new(Withdrawal)
+		return e.Withdrawal
+	}
+	return nil
+}

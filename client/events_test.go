@@ -1,0 +1,119 @@
+package client_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/cascadapay/cascada/client"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+func TestEveryEventHasAName(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "events.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var named []pay.EventType
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if of, ok := spec.Type.(*ast.Ident); ok && of.Name == "EventType" {
+			value, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Error(err)
+			}
+			named = append(named, pay.EventType(value))
+		}
+		return true
+	})
+	want := pay.EventTypes()
+	slices.Sort(named)
+	slices.Sort(want)
+	if !slices.Equal(named, want) {
+		t.Errorf("the constants are %v, the service's events %v", named, want)
+	}
+}
+
+// objects are the kinds of objects that an event has, by the names of its fields.
+func objects(e client.Event) map[string]reflect.Type {
+	found := map[string]reflect.Type{}
+	of := reflect.ValueOf(e)
+	for field, v := range of.Fields() {
+		if v.Kind() == reflect.Pointer && !v.IsNil() {
+			found[field.Name] = v.Type()
+		}
+	}
+	return found
+}
+
+// What the service's document says of each event has a field.
+func TestEventsAreReadWhole(t *testing.T) {
+	d, missing := published(t), map[string]bool{}
+	for name, item := range d.Webhooks {
+		var e client.Event
+		if err := json.Unmarshal(fmt.Appendf(nil, `{"id":"evt_1","type":%q,"data":{"object":{}}}`, name), &e); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		found := objects(e)
+		if len(found) != 1 {
+			t.Errorf("%s is about %v, want one object", name, slices.Collect(maps.Keys(found)))
+			continue
+		}
+		event := item["post"].Body.Content["application/json"].Schema
+		d.unread(event, reflect.TypeFor[client.Event](), "Event", missing)
+		object := event.Properties["data"].Properties["object"]
+		if _, known := d.resolve(object); known == "" {
+			t.Errorf("the document does not tell what %s is about", name)
+		}
+		for _, in := range found {
+			d.unread(object, in, name, missing)
+		}
+	}
+	if len(d.Webhooks) != len(pay.EventTypes()) {
+		t.Errorf("the document has %d events, want %d", len(d.Webhooks), len(pay.EventTypes()))
+	}
+	for what := range missing {
+		t.Errorf("events have no %s", what)
+	}
+}
+
+func TestEventsOfLaterVersionsAreReadable(t *testing.T) {
+	const text = `{"id":"evt_1-1","type":"payment.authorized","apiVersion":"2030-01-01","createdAt":"2030-01-02T03:04:05.678Z","sequence":1,` +
+		`"request":{"id":null},"data":{"object":{"id":"TXN-1","amount":"another form"},"previous":{},"more":1},"more":[]}`
+	var e client.Event
+	if err := json.Unmarshal([]byte(text), &e); err != nil {
+		t.Fatal(err)
+	}
+	if e.ID != "evt_1-1" || e.Type != "payment.authorized" || e.CreatedAt.Year() != 2030 || e.Request.ID != "" ||
+		len(objects(e)) != 0 || string(e.Data.Object) != `{"id":"TXN-1","amount":"another form"}` {
+		t.Errorf("it reads as %+v", e)
+	}
+}
+
+// A program may keep an event as JSON and go on with it later.
+func TestAnEventIsWrittenAndReadAgain(t *testing.T) {
+	const text = `{"id":"evt_1-1","type":"payment.completed","createdAt":"2030-01-02T03:04:05.678Z","sequence":1,` +
+		`"data":{"object":{"id":"TXN-1","amount":25.50},"previous":{"status":"pending"}}}`
+	var e, again client.Event
+	if err := json.Unmarshal([]byte(text), &e); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(kept, &again); err != nil || !reflect.DeepEqual(e, again) || again.Payment.Amount != "25.50" || again.Data.Previous.Status != "pending" {
+		t.Errorf("%s reads as %+v, %v, want %+v", kept, again, err, e)
+	}
+}

@@ -1,0 +1,407 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/client"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/webhook"
+)
+
+// vectors are what docs/WEBHOOKS.md tells receivers to test themselves with.
+type vectors struct {
+	Secret         string
+	PreviousSecret string
+	Timestamp      int64
+	EventID        string
+	Body           string
+	Header         string `json:"X-Service-Signature"`
+	Rotation       struct {
+		Header string `json:"X-Service-Signature"`
+	} `json:"during a rotation"`
+	Refused map[string]struct {
+		Secret string
+		Body   *string
+		Header string `json:"X-Service-Signature"`
+		Now    int64
+	} `json:"must be refused"`
+}
+
+// documented is the first block of a language after a heading of docs/WEBHOOKS.md.
+func documented(t *testing.T, heading, language string) string {
+	t.Helper()
+	text, err := os.ReadFile("../docs/WEBHOOKS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(string(text), heading)
+	_, after, fenced := strings.Cut(after, "```"+language+"\n")
+	block, _, closed := strings.Cut(after, "```")
+	if !found || !fenced || !closed {
+		t.Fatalf("docs/WEBHOOKS.md has no %s after %q", language, heading)
+	}
+	return block
+}
+
+func readVectors(t *testing.T) vectors {
+	t.Helper()
+	var v vectors
+	if err := json.Unmarshal([]byte(documented(t, "### Test vectors", "json")), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// at is a clock that stands.
+func at(seconds int64) func() time.Time {
+	return func() time.Time { return time.Unix(seconds, 0) }
+}
+
+func signed(header string) http.Header {
+	return http.Header{"X-Service-Signature": {header}}
+}
+
+func TestAReceiverKeepsToTheVectors(t *testing.T) {
+	v := readVectors(t)
+	for what, c := range map[string]struct {
+		header  string
+		secrets []string
+	}{
+		"as ever":                                  {v.Header, []string{v.Secret}},
+		"during a rotation, with the new secret":   {v.Rotation.Header, []string{v.Secret}},
+		"during a rotation, with the old secret":   {v.Rotation.Header, []string{v.PreviousSecret}},
+		"for two webhooks":                         {v.Header, []string{v.PreviousSecret, v.Secret}},
+		"beside a scheme of later, and with space": {"v2=00, " + strings.ReplaceAll(v.Header, ",", " , "), []string{v.Secret}},
+	} {
+		e, err := client.Receiver{Secrets: c.secrets, Now: at(v.Timestamp)}.Read(signed(c.header), []byte(v.Body))
+		if err != nil || e.ID != v.EventID || e.Type != client.EventPaymentCompleted || e.Payment == nil || e.Payment.Amount != "25.5" {
+			t.Errorf("%s: the event is %+v, %v", what, e, err)
+		}
+	}
+	if len(v.Refused) != 4 {
+		t.Errorf("the page has %d deliveries to refuse, want 4", len(v.Refused))
+	}
+	for what, change := range v.Refused {
+		r, header, body, want := client.Receiver{Secrets: []string{v.Secret}, Now: at(v.Timestamp)}, v.Header, v.Body, client.ErrSignature
+		if change.Secret != "" {
+			r.Secrets = []string{change.Secret}
+		}
+		if change.Header != "" {
+			header = change.Header
+		}
+		if change.Body != nil {
+			body = *change.Body
+		}
+		if change.Now != 0 {
+			r.Now, want = at(change.Now), client.ErrStale
+		}
+		if e, err := r.Read(signed(header), []byte(body)); !errors.Is(err, want) || e.ID != "" {
+			t.Errorf("%s is read as %+v, %v, want %v", what, e, err, want)
+		}
+	}
+}
+
+func TestAReceiverAllows300SecondsEitherWay(t *testing.T) {
+	v := readVectors(t)
+	for offset, want := range map[int64]error{-301: client.ErrStale, -300: nil, 300: nil, 301: client.ErrStale} {
+		_, err := client.Receiver{Secrets: []string{v.Secret}, Now: at(v.Timestamp + offset)}.Read(signed(v.Header), []byte(v.Body))
+		if !errors.Is(err, want) {
+			t.Errorf("%d seconds after the signature it ends with %v, want %v", offset, err, want)
+		}
+	}
+	// Without a clock of the test's it is the system's.
+	r, body := client.Receiver{Secrets: []string{v.Secret}}, []byte(v.Body)
+	if _, err := r.Read(signed(webhook.Sign(time.Now(), body, v.Secret, "")), body); err != nil {
+		t.Errorf("what is signed now is refused: %v", err)
+	}
+	if _, err := r.Read(signed(webhook.Sign(time.Now().Add(-time.Hour), body, v.Secret, "")), body); !errors.Is(err, client.ErrStale) {
+		t.Errorf("what was signed an hour ago ends with %v, want %v", err, client.ErrStale)
+	}
+}
+
+func TestAReceiverRefusesWhatIsNotSigned(t *testing.T) {
+	v := readVectors(t)
+	body := []byte(v.Body)
+	_, signature, _ := strings.Cut(v.Header, "v1=")
+	for what, c := range map[string]struct {
+		header  http.Header
+		secrets []string
+	}{
+		"no header":              {http.Header{}, []string{v.Secret}},
+		"an empty header":        {signed(""), []string{v.Secret}},
+		"no signature":           {signed("t=1792281600"), []string{v.Secret}},
+		"an empty signature":     {signed("t=1792281600,v1="), []string{v.Secret}},
+		"half a signature":       {signed("t=1792281600,v1=" + signature[:32]), []string{v.Secret}},
+		"no time":                {signed("v1=" + signature), []string{v.Secret}},
+		"a time in words":        {signed(strings.Replace(v.Header, "1792281600", "noon", 1)), []string{v.Secret}},
+		"two times":              {signed("t=1," + v.Header), []string{v.Secret}},
+		"the scheme of later":    {signed("t=1792281600,v2=" + signature), []string{v.Secret}},
+		"a header without end":   {signed(v.Header + strings.Repeat(",v1="+signature, 20)), []string{v.Secret}},
+		"no secret":              {signed(v.Header), nil},
+		"signed with no secret":  {signed(webhook.Sign(time.Unix(v.Timestamp, 0), body, "", "")), []string{""}},
+		"a secret with an error": {signed(v.Header), []string{v.Secret + "\n"}},
+	} {
+		_, err := client.Receiver{Secrets: c.secrets, Now: at(v.Timestamp)}.Read(c.header, body)
+		if !errors.Is(err, client.ErrSignature) || strings.Contains(err.Error(), "whsec_") {
+			t.Errorf("%s ends with %v, want %v", what, err, client.ErrSignature)
+		}
+	}
+}
+
+func TestSignedBodiesThatAreNoEventsAreNotReadable(t *testing.T) {
+	for _, body := range []string{
+		``, `null`, `[]`, `{`, `{}`, `{"id":"evt_1"}`, `{"type":"payment.completed","data":{"object":{}}}`,
+		`{"id":"evt_1","type":"payment.completed"}`,
+		`{"id":"evt_1","type":"payment.completed","data":{"object":null}}`,
+		`{"id":"evt_1","type":"payment.completed","data":{"object":{"amount":"25.5"}}}`,
+		`{"id":"evt_1","type":"claim.opened","data":{"object":[]}}`,
+		`{"id":"evt_1","type":"new.event","createdAt":"yesterday"}`,
+	} {
+		header := signed(webhook.Sign(time.Unix(1, 0), []byte(body), "whsec_1", ""))
+		_, err := client.Receiver{Secrets: []string{"whsec_1"}, Now: at(1)}.Read(header, []byte(body))
+		if !errors.Is(err, client.ErrUnreadable) || errors.Is(err, client.ErrSignature) || errors.Is(err, client.ErrStale) {
+			t.Errorf("%s ends with %v, want %v", body, err, client.ErrUnreadable)
+		}
+	}
+}
+
+func TestAnEndpointAnswersAsTheServiceReadsIt(t *testing.T) {
+	const secret, event = "whsec_1", `{"id":"evt_1","type":"new.event"}`
+	sign := func(body string) string { return webhook.Sign(time.Unix(1, 0), []byte(body), secret, "") }
+	large := strings.Repeat(" ", 4<<20+1)
+	for what, c := range map[string]struct {
+		body, header string
+		take         error
+		status       int
+		says         string
+	}{
+		"an event":       {event, sign(event), nil, http.StatusNoContent, ""},
+		"a failure":      {event, sign(event), errors.New("the disk of db-7 is full"), http.StatusInternalServerError, "the event was not taken\n"},
+		"a forgery":      {event, sign("{}"), nil, http.StatusUnauthorized, client.ErrSignature.Error() + "\n"},
+		"an old one":     {event, webhook.Sign(time.Unix(-300, 0), []byte(event), secret, ""), nil, http.StatusUnauthorized, client.ErrStale.Error() + "\n"},
+		"no event":       {"{", sign("{"), nil, http.StatusBadRequest, client.ErrUnreadable.Error() + ": unexpected end of JSON input\n"},
+		"a body too big": {large, sign(large), nil, http.StatusRequestEntityTooLarge, "Request Entity Too Large\n"},
+	} {
+		taken := 0
+		endpoint := client.Receiver{Secrets: []string{secret}, Now: at(1)}.Handle(func(_ context.Context, e client.Event) error {
+			taken++
+			return c.take
+		})
+		request := httptest.NewRequest(http.MethodPost, "/hook", strings.NewReader(c.body))
+		request.Header.Set("X-Service-Signature", c.header)
+		reply := httptest.NewRecorder()
+		endpoint.ServeHTTP(reply, request)
+		if reply.Code != c.status || reply.Body.String() != c.says || (taken == 1) != (c.body == event && c.header == sign(event)) {
+			t.Errorf("%s is answered %d %q and taken %d times, want %d %q", what, reply.Code, reply.Body, taken, c.status, c.says)
+		}
+	}
+}
+
+// What the page shows for Go compiles and works, for it is the example.
+func TestTheDocumentedReceiverIsTheExample(t *testing.T) {
+	source, err := os.ReadFile("example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unindented := func(text string) string { return strings.ReplaceAll(text, "\t", "") }
+	if page := documented(t, "### Verify", "go"); !strings.Contains(unindented(string(source)), unindented(page)) {
+		t.Errorf("docs/WEBHOOKS.md shows\n%swhich is not in ExampleReceiver", page)
+	}
+}
+
+// endpoint is a server that keeps the events that a shop's webhook delivers.
+type endpoint struct {
+	mu       sync.Mutex
+	receiver client.Receiver
+	events   []client.Event
+}
+
+func (p *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	receiver := p.receiver
+	p.mu.Unlock()
+	receiver.Handle(p.take).ServeHTTP(w, r)
+}
+
+func (p *endpoint) take(_ context.Context, e client.Event) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.events = append(p.events, e)
+	return nil
+}
+
+// trust sets the secret of the endpoint.
+func (p *endpoint) trust(secret string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.receiver = client.Receiver{Secrets: []string{secret}}
+}
+
+// first waits for an event of a type.
+func (p *endpoint) first(t *testing.T, kind client.EventType) (first client.Event) {
+	t.Helper()
+	wait(t, string(kind)+" is received", func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		i := slices.IndexFunc(p.events, func(e client.Event) bool { return e.Type == kind })
+		if i >= 0 {
+			first = p.events[i]
+		}
+		return i >= 0
+	})
+	return first
+}
+
+// Every event of a running service is delivered to an endpoint made with this
+// package, and tells the same as the API does.
+func TestEveryEventIsReceived(t *testing.T) {
+	api, ctx := shop(t), t.Context()
+	p := &endpoint{}
+	server := httptest.NewServer(p)
+	defer server.Close()
+	w, err := api.CreateWebhook(ctx, client.NewWebhook{URL: server.URL, Events: []client.EventType{client.AllEvents}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rotated, err := api.RotateWebhookSecret(ctx, w.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.trust(w.Secret) // until the endpoint hears of the new one
+	receivesPayments(t, api, p)
+	receivesClaims(t, api, p)
+	p.trust(rotated.Secret)
+	receivesPayouts(t, api, p)
+	for _, kind := range pay.EventTypes() {
+		p.first(t, client.EventType(kind))
+	}
+}
+
+// receivesPayments lets payments end well and badly.
+func receivesPayments(t *testing.T, api *client.Client, p *endpoint) {
+	t.Helper()
+	ctx := t.Context()
+	pix, err := api.CreatePayment(ctx, client.NewPayment{Amount: "25.50", PaymentMethodID: "sbx_pix", DocumentID: "52998224725", MerchantOrderID: "order-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := api.Simulate(ctx, pix.ID, client.SimulatePaid); err != nil {
+		t.Fatal(err)
+	}
+	e := p.first(t, client.EventPaymentCompleted)
+	if e.Payment == nil || e.Payment.ID != pix.ID || e.Payment.Status != client.Completed || e.Payment.Amount != "25.5" || e.Payment.Country != "BRA" ||
+		e.Payment.MerchantOrderID != "order-1" || e.Payment.PaymentData.QRCode == "" || e.Payment.Refund != nil || e.Payment.Timestamps.Completed.IsZero() {
+		t.Errorf("payment.completed is about %+v", e.Payment)
+	}
+	if !strings.HasPrefix(e.ID, "evt_") || e.APIVersion == "" || e.Environment != "sandbox" || !strings.HasPrefix(e.MerchantID, "mer_") ||
+		!strings.HasPrefix(e.ShopID, "shp_") || e.Sequence != 1 || time.Since(e.CreatedAt) > time.Hour || !strings.HasPrefix(e.Request.ID, "req_") ||
+		e.Data.Previous.Status != "pending" {
+		t.Errorf("payment.completed is %+v", e)
+	}
+	if e := p.first(t, client.EventPaymentCaptured); e.Payment == nil || e.Payment.ID != pix.ID || e.Sequence != 2 {
+		t.Errorf("payment.captured is %+v", e)
+	}
+
+	_, err = api.CreatePayment(ctx, client.NewPayment{Amount: "25.51", PaymentMethodID: "sbx_card", IdempotencyKey: "declined"})
+	declined := refused(t, err, client.CodeInsufficientFunds, http.StatusPaymentRequired)
+	if e := p.first(t, client.EventPaymentFailed); e.Payment == nil || e.Payment.ID != declined.Details.TransactionID || e.Payment.Failure == nil ||
+		e.Payment.Failure.Code != client.CodeInsufficientFunds || e.Request.IdempotencyKey != "declined" {
+		t.Errorf("payment.failed is %+v about %+v", e, e.Payment)
+	}
+}
+
+// receivesClaims lets a payment be refunded, and another one be disputed.
+func receivesClaims(t *testing.T, api *client.Client, p *endpoint) {
+	t.Helper()
+	ctx := t.Context()
+	paid, err := api.CreatePayment(ctx, client.NewPayment{Amount: "10", PaymentMethodID: "sbx_card", MerchantOrderID: "order-2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refund, err := api.Refund(ctx, paid.ID, client.NewRefund{Amount: "1", Reason: "duplicate"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := p.first(t, client.EventPaymentRefunded); e.Payment == nil || e.Payment.ID != paid.ID || e.Payment.Refund == nil || *e.Payment.Refund != refund {
+		t.Errorf("payment.refunded is about %+v, want the refund %+v", e.Payment, refund)
+	}
+	if e := p.first(t, client.EventClaimOpened); e.Claim == nil || e.Claim.ID != refund.ID || e.Claim.Status != client.ClaimPending {
+		t.Errorf("claim.opened is about %+v", e.Claim)
+	}
+	e := p.first(t, client.EventClaimResolved)
+	if e.Claim == nil || e.Claim.ID != refund.ID || e.Claim.Outcome != client.ClaimApproved || e.Claim.Transaction == nil ||
+		e.Claim.Transaction.ID != paid.ID || e.Claim.Transaction.MerchantOrderID != "order-2" || e.Claim.Transaction.AmountLocal != paid.AmountLocal {
+		t.Errorf("claim.resolved is about %+v", e.Claim)
+	}
+
+	if _, err := api.CreatePayment(ctx, client.NewPayment{Amount: "10", PaymentMethodID: "sbx_card", Simulate: client.SimulateChargeback}); err != nil {
+		t.Fatal(err)
+	}
+	if e := p.first(t, client.EventChargebackCreated); e.Claim == nil || e.Claim.Type != client.ChargebackClaim || e.Claim.Status != client.ClaimNeedsEvidence ||
+		e.Claim.Transaction == nil || e.Claim.Transaction.AmountLocal != "10" {
+		t.Errorf("chargeback.created is about %+v of %+v", e.Claim, e.Claim.Transaction)
+	}
+}
+
+// receivesPayouts lets what was captured be settled and withdrawn.
+func receivesPayouts(t *testing.T, api *client.Client, p *endpoint) {
+	t.Helper()
+	ctx := t.Context()
+	if _, err := api.CreatePayment(ctx, client.NewPayment{Amount: "100", PaymentMethodID: "sbx_card"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := api.AdvanceClock(ctx, 50*time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	e := p.first(t, client.EventSettlementClosed)
+	if e.Settlement == nil || e.Settlement.Status != client.SettlementClosed || e.Settlement.PDFURL != "" || e.Settlement.ClosedAt.IsZero() || e.Data.Previous.Status != "open" {
+		t.Fatalf("settlement.closed is %+v about %+v", e, e.Settlement)
+	}
+	if e := p.first(t, client.EventSettlementPDFReady); e.Settlement == nil || e.Settlement.PDFURL == "" {
+		t.Errorf("settlement.pdf_ready is about %+v", e.Settlement)
+	}
+	if s, err := api.Settlement(ctx, e.Settlement.ID); err != nil || s.NetAmount != e.Settlement.NetAmount || s.Fees != e.Settlement.Fees {
+		t.Errorf("the settlement is %+v, %v, the event's %+v", s, err, e.Settlement)
+	}
+
+	if _, err := api.CreateWallet(ctx, client.NewWallet{Type: "bank_account", Currency: "MXN", Destination: "032180000118359719"}); err != nil {
+		t.Fatal(err)
+	}
+	made := map[client.Decimal]client.Withdrawal{}
+	for _, amount := range []client.Decimal{"10", "10.05"} { // the cents are the bank's answer
+		w, err := api.CreateWithdrawal(ctx, client.NewWithdrawal{Amount: amount})
+		if err != nil {
+			t.Fatal(err)
+		}
+		made[amount] = w
+	}
+	// Past the time to cancel, and past that of the bank, which begins when the
+	// payout is sent.
+	wait(t, "both withdrawals have ended", func() bool {
+		if _, err := api.AdvanceClock(ctx, 10*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		done, err := api.Withdrawals(ctx, client.WithdrawalFilter{Status: "completed"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed, err := api.Withdrawals(ctx, client.WithdrawalFilter{Status: "failed"})
+		return err == nil && done.Pagination.Total == 1 && failed.Pagination.Total == 1
+	})
+	if e := p.first(t, client.EventWithdrawalCompleted); e.Withdrawal == nil || e.Withdrawal.ID != made["10"].ID || e.Withdrawal.CompletedAt.IsZero() || e.Data.Previous.Status != "processing" {
+		t.Errorf("withdrawal.completed is %+v about %+v", e, e.Withdrawal)
+	}
+	if e := p.first(t, client.EventWithdrawalFailed); e.Withdrawal == nil || e.Withdrawal.ID != made["10.05"].ID || e.Withdrawal.FailureCode != "invalid_account" {
+		t.Errorf("withdrawal.failed is %+v about %+v", e, e.Withdrawal)
+	}
+}
