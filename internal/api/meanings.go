@@ -32,7 +32,7 @@ var explanations = map[pay.Code]explanation{
 		details: `{"issues":[{"path":"amount","message":"amount is required"}],"missingFields":["amount"]}`},
 	pay.CodeNotFound:         {meaning: "There is no such thing here, or it is another merchant's."},
 	pay.CodeMethodNotAllowed: {meaning: "The endpoint does not take this HTTP method; the Allow header lists those it takes."},
-	pay.CodePayloadTooLarge:  {meaning: "The body is larger than 1 MiB."},
+	pay.CodePayloadTooLarge:  {meaning: "The body is larger than 1 MiB, or a file of evidence than 10 MiB."},
 
 	pay.CodeUnsupportedMethod:   {meaning: "The payment method is unknown, or not for this environment.", param: "paymentMethodId"},
 	pay.CodeUnsupportedCountry:  {meaning: "The payment method is not available in this country.", param: "country"},
