@@ -242,6 +242,7 @@ func (a *App) Loops() []work.Loop {
 		{Name: "settlements", Every: time.Second, Do: a.CloseSettlements},
 		{Name: "settlement receipts", Every: time.Second, Do: a.Receipts},
 		{Name: "reserve releases", Every: time.Second, Do: a.ReleaseReserves},
+		{Name: "counters", Every: time.Minute, Do: func(ctx context.Context) (int, error) { return 0, a.store.RollUp(ctx, a.Now()) }},
 		{Name: "tidy", Every: 3 * time.Second, Do: func(ctx context.Context) (int, error) { return 0, a.store.Tidy(ctx) }},
 	}
 	if a.FX.Feed != nil {

@@ -110,16 +110,6 @@ WHERE coalesce(c.n, 0) <> coalesce(d.n, 0)`},
 	{"what an inbox got stays with its subscription's shop and environment", `
 SELECT i.id, i.merchant FROM inbox AS i LEFT JOIN subscriptions AS s ON s.id = i.subscription
 WHERE s.id IS NULL OR s.merchant <> i.merchant OR s.shop <> i.shop OR s.live <> i.live`},
-	{"counters count the payments, in all and day by day", `
-SELECT coalesce(c.shop, p.shop) || ' ' || coalesce(c.day, p.day) || ' ' || coalesce(c.rail, p.rail) || ' ' || coalesce(c.status, p.status),
-  coalesce(c.n, 0) || ' counted, found ' || coalesce(p.n, 0)
-FROM counters AS c FULL JOIN (
-  SELECT shop, live, -1 AS day, rail, method, country, status, count(*) AS n FROM payments GROUP BY shop, live, rail, method, country, status
-  UNION ALL
-  SELECT shop, live, created_at / 86400000000, rail, method, country, status, count(*) FROM payments
-  GROUP BY shop, live, created_at / 86400000000, rail, method, country, status
-) AS p ON c.shop = p.shop AND c.live = p.live AND c.day = p.day AND c.rail = p.rail AND c.method = p.method AND c.country = p.country AND c.status = p.status
-WHERE coalesce(c.n, 0) <> coalesce(p.n, 0)`},
 }
 
 // balancesAsRows has a row for each account of each balance.
@@ -133,7 +123,7 @@ var balancesAsRows = func() string {
 
 // allRules gathers the rules of all parts.
 func allRules() []rule {
-	return slices.Concat(rules, sealRules, payoutRules, claimRules, rateRules, settlementRules, accountRules, driftRules, operatorRules, rulesRules)
+	return slices.Concat(rules, counterRules, sealRules, payoutRules, claimRules, rateRules, settlementRules, accountRules, driftRules, operatorRules, rulesRules)
 }
 
 func checkQueries() []string {

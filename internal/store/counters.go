@@ -2,31 +2,25 @@ package store
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// allDays is the day of the counters that count a shop's whole life.
+// allDays is the day of the counters that count a shop's whole life, but for
+// the young days.
 const allDays = -1
 
 // dayMicros is a day of times in the database.
 const dayMicros = 24 * 60 * 60 * 1_000_000
 
-// upsertCounters adds to the counters of payments.
-const upsertCounters = `
-INSERT INTO counters (shop, live, day, rail, country, status, method, n)
-SELECT shop, live, day, rail, country, status, method, n
-FROM {rows: shop TEXT, live BOOLEAN, day BIGINT, rail TEXT, country TEXT, status TEXT, method TEXT, n BIGINT} AS r
-WHERE TRUE
-ON CONFLICT (shop, live, day, rail, country, status, method) DO UPDATE SET n = counters.n + excluded.n`
-
-var counterRows = parseColumns("shop TEXT, live BOOLEAN, day BIGINT, rail TEXT, country TEXT, status TEXT, method TEXT, n BIGINT")
-
-// counter is what a list may be filtered by. Each payment is counted twice: in
-// its day, and in allDays.
+// counter is what a list may be filtered by, and a day.
 type counter struct {
 	shop                          string
 	live                          bool
@@ -34,33 +28,193 @@ type counter struct {
 	rail, country, status, method string
 }
 
+func (k counter) compare(o counter) int {
+	return cmp.Or(strings.Compare(k.shop, o.shop), cmp.Compare(k.day, o.day), strings.Compare(k.rail, o.rail),
+		strings.Compare(k.country, o.country), strings.Compare(k.status, o.status), strings.Compare(k.method, o.method), btoi(k.live)-btoi(o.live))
+}
+
+// count is how many payments there are, and how many of them allDays has too.
+type count struct{ n, rolled int64 }
+
+const (
+	counterSpec = "shop TEXT, live BOOLEAN, day BIGINT, rail TEXT, country TEXT, status TEXT, method TEXT, n BIGINT, rolled BIGINT"
+	counterKey  = "shop, live, day, rail, country, status, method"
+
+	// upsertCounters adds to the counters of payments.
+	upsertCounters = `
+INSERT INTO counters (` + counterKey + `, n, rolled)
+SELECT ` + counterKey + `, n, rolled FROM {rows: ` + counterSpec + `} AS r
+WHERE TRUE
+ON CONFLICT (` + counterKey + `) DO UPDATE SET n = counters.n + excluded.n, rolled = counters.rolled + excluded.rolled`
+)
+
+var counterRows = parseColumns(counterSpec)
+
+// counterArgs are the rows in the order in which every transaction locks them.
+func (s *Store) counterArgs(counts map[counter]count) []any {
+	rows := newRows(s.db.dialect(), counterRows, len(counts))
+	for _, k := range slices.SortedFunc(maps.Keys(counts), counter.compare) {
+		rows.text(k.shop).flag(k.live).number(k.day).text(k.rail, k.country, k.status, k.method).number(counts[k].n, counts[k].rolled).next()
+	}
+	return rows.args()
+}
+
+// addCounters counts each payment in its day; one of a day that was rolled up,
+// in all days too.
 func (w *write) addCounters(steps []step) []step {
-	deltas := map[counter]int64{}
+	deltas := map[counter]count{}
+	young := w.s.rolledUp.Load()
+	add := func(k counter, n int64) {
+		c := deltas[k]
+		c.n += n
+		if k.day < young {
+			c.rolled += n
+			all := k
+			all.day = allDays
+			deltas[all] = count{n: deltas[all].n + n}
+		}
+		deltas[k] = c
+	}
 	for _, p := range gather(w.kept, payments, nil) {
 		if p.Status == p.Stored || p.Status == pay.Processing {
 			continue // processing has no counter
 		}
-		for _, day := range []int64{allDays, micros(p.Times.Created) / dayMicros} {
-			key := counter{p.Shop, p.Live, day, p.RailID, p.Country, string(p.Status), p.Method}
-			deltas[key]++
-			if p.Stored != "" && p.Stored != pay.Processing {
-				key.status = string(p.Stored)
-				deltas[key]--
-			}
+		key := counter{p.Shop, p.Live, micros(p.Times.Created) / dayMicros, p.RailID, p.Country, string(p.Status), p.Method}
+		add(key, 1)
+		if p.Stored != "" && p.Stored != pay.Processing {
+			key.status = string(p.Stored)
+			add(key, -1)
 		}
 	}
-	maps.DeleteFunc(deltas, func(_ counter, n int64) bool { return n == 0 })
+	maps.DeleteFunc(deltas, func(_ counter, c count) bool { return c == count{} })
 	if len(deltas) == 0 {
 		return steps
 	}
-	rows := newRows(w.s.db.dialect(), counterRows, len(deltas))
-	for _, k := range slices.SortedFunc(maps.Keys(deltas), counter.compare) {
-		rows.text(k.shop).flag(k.live).number(k.day).text(k.rail, k.country, k.status, k.method).number(deltas[k]).next()
-	}
-	return append(steps, step{text: w.s.text(upsertCounters), args: rows.args()})
+	return append(steps, step{text: w.s.text(upsertCounters), args: w.s.counterArgs(deltas)})
 }
 
-func (k counter) compare(o counter) int {
-	return cmp.Or(strings.Compare(k.shop, o.shop), cmp.Compare(k.day, o.day), strings.Compare(k.rail, o.rail),
-		strings.Compare(k.country, o.country), strings.Compare(k.status, o.status), strings.Compare(k.method, o.method), btoi(k.live)-btoi(o.live))
+const (
+	// slackDays is by how much a node's idea of which days are rolled up may be
+	// old: so many days before the watermark are looked at as if they were young.
+	slackDays = 7
+	// rollPage is how many counters are read at a time to be rolled up.
+	rollPage = 2000
+
+	selectRolledUp = `SELECT day FROM watermarks WHERE id = 'counters'`
+	raiseRolledUp  = `UPDATE watermarks SET day = $1 WHERE id = 'counters' AND day < $1 RETURNING day`
+	selectUnrolled = `SELECT ` + counterKey + `, n, rolled FROM counters WHERE day >= $1 AND day < $2 AND n <> rolled ORDER BY day LIMIT $3`
+	// rollCounters is an upsert of rows that are all there: found by their key,
+	// whatever plan there is.
+	rollCounters = `
+INSERT INTO counters (` + counterKey + `, n, rolled)
+SELECT ` + counterKey + `, n, rolled FROM {rows: ` + counterSpec + `} AS r
+WHERE TRUE
+ON CONFLICT (` + counterKey + `) DO UPDATE SET rolled = excluded.n WHERE counters.rolled = excluded.rolled
+RETURNING day`
+)
+
+func counterQueries() []string {
+	return []string{upsertCounters, selectRolledUp, raiseRolledUp, selectUnrolled, rollCounters}
+}
+
+// young is the first day that may have payments which allDays lacks.
+func (s *Store) young() int64 { return max(0, s.rolledUp.Load()-slackDays) }
+
+// readRolledUp learns which days are rolled up.
+func (s *Store) readRolledUp(ctx context.Context) (day int64, err error) {
+	if day, err = one(ctx, s, selectRolledUp, scanInt); err != nil {
+		return 0, fmt.Errorf("read how far counters are rolled up: %w", err)
+	}
+	s.rolledUp.Store(day)
+	return day, nil
+}
+
+// RollUp adds the days before yesterday to the counters of all days: a payment
+// is counted once when it is taken, and a total adds up a few days at most. Every
+// node may call it at any time, and each has to within slackDays.
+func (s *Store) RollUp(ctx context.Context, now time.Time) error {
+	done, err := s.readRolledUp(ctx)
+	until := micros(now)/dayMicros - 1
+	if err != nil || until <= done {
+		return err
+	}
+	for {
+		counts := map[counter]count{}
+		err := s.query(ctx, selectUnrolled, []any{s.young(), until, rollPage}, func(r row) error {
+			var k counter
+			var c count
+			err := r.Scan(&k.shop, &k.live, &k.day, &k.rail, &k.country, &k.status, &k.method, &c.n, &c.rolled)
+			counts[k] = c
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("read the counters to roll up: %w", err)
+		}
+		if len(counts) == 0 {
+			break
+		}
+		if err := s.roll(ctx, counts); err != nil {
+			return fmt.Errorf("roll up counters: %w", err)
+		}
+	}
+	if err := s.db.lease(ctx, s.text(raiseRolledUp), []any{until}, nil); err != nil {
+		return fmt.Errorf("note how far counters are rolled up: %w", err)
+	}
+	_, err = s.readRolledUp(ctx)
+	return err
+}
+
+// roll rolls the counters up, a transaction for each shop: all days first, as a
+// commit locks them. What another node was faster with is left for the next look.
+func (s *Store) roll(ctx context.Context, counts map[counter]count) error {
+	shops := map[string]map[counter]count{}
+	for k, c := range counts {
+		if shops[k.shop] == nil {
+			shops[k.shop] = map[counter]count{}
+		}
+		shops[k.shop][k] = c
+	}
+	for _, shop := range slices.Sorted(maps.Keys(shops)) {
+		all := map[counter]count{}
+		for k, c := range shops[shop] {
+			k.day = allDays
+			all[k] = count{n: all[k].n + c.n - c.rolled}
+		}
+		rolled := 0
+		err := s.db.transact(ctx, []step{
+			{text: s.text(upsertCounters), args: s.counterArgs(all)},
+			{s.text(rollCounters), s.counterArgs(shops[shop]), func(row) error { rolled++; return nil }},
+		}, func() ([]step, error) {
+			if rolled < len(shops[shop]) {
+				return nil, errOutrun
+			}
+			return nil, nil
+		})
+		if err != nil && !errors.Is(err, errOutrun) {
+			return err
+		}
+	}
+	return nil
+}
+
+// counterRules are what Check proves of the counters.
+var counterRules = []rule{
+	{"counters count the payments, day by day", `
+SELECT coalesce(c.shop, p.shop) || ' ' || coalesce(c.day, p.day) || ' ' || coalesce(c.rail, p.rail) || ' ' || coalesce(c.status, p.status),
+  coalesce(c.n, 0) || ' counted, found ' || coalesce(p.n, 0)
+FROM (SELECT * FROM counters WHERE day >= 0) AS c FULL JOIN (
+  SELECT shop, live, created_at / 86400000000 AS day, rail, method, country, status, count(*) AS n FROM payments
+  GROUP BY shop, live, created_at / 86400000000, rail, method, country, status
+) AS p ON c.shop = p.shop AND c.live = p.live AND c.day = p.day AND c.rail = p.rail AND c.method = p.method AND c.country = p.country AND c.status = p.status
+WHERE coalesce(c.n, 0) <> coalesce(p.n, 0)`},
+	{"counters of all days have what was rolled up of each", `
+SELECT coalesce(c.shop, d.shop) || ' ' || coalesce(c.rail, d.rail) || ' ' || coalesce(c.status, d.status),
+  coalesce(c.n, 0) || ' in all days, ' || coalesce(d.n, 0) || ' rolled up'
+FROM (SELECT * FROM counters WHERE day < 0) AS c FULL JOIN (
+  SELECT shop, live, rail, method, country, status, sum(rolled) AS n FROM counters WHERE day >= 0 GROUP BY shop, live, rail, method, country, status
+) AS d ON c.shop = d.shop AND c.live = d.live AND c.rail = d.rail AND c.method = d.method AND c.country = d.country AND c.status = d.status
+WHERE coalesce(c.n, 0) <> coalesce(d.n, 0)`},
+	{"a day that no list adds up by itself is rolled up", fmt.Sprintf(`
+SELECT shop || ' ' || day || ' ' || rail || ' ' || status, rolled || ' of ' || n || ' rolled up' FROM counters
+WHERE day >= 0 AND n <> rolled AND day < (SELECT day - %d FROM watermarks WHERE id = 'counters')`, slackDays)},
 }

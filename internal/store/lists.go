@@ -73,12 +73,14 @@ var listPayments = func() string {
 // which kinds the shop has, each gives its newest ids, and the best of them
 // are read. However rare or long ago a kind is, nothing else is looked at.
 var listPaymentsOfKind = paged(`
-    SELECT ids.value AS id FROM counters AS k CROSS JOIN {ids
+    SELECT ids.value AS id FROM (
+      SELECT rail, country, status, method FROM counters WHERE shop = $1 AND live = $2 AND day = -1
+      UNION SELECT rail, country, status, method FROM counters WHERE shop = $1 AND live = $2 AND day >= $12
+    ) AS k CROSS JOIN {ids
       SELECT p.id FROM payments AS p
       WHERE p.shop = $1 AND p.live = $2 AND p.rail = k.rail AND p.country = k.country AND p.status = k.status AND p.id >= $4 AND p.id < $5
       ORDER BY p.id DESC LIMIT $9}
-    WHERE k.shop = $1 AND k.live = $2 AND k.day = -1 AND k.n > 0 AND ($3 = '' OR k.status = $3)
-      AND ($6 = '' OR k.rail = $6) AND ($7 = '' OR k.method = $7) AND ($8 = '' OR k.country = $8)
+    WHERE ($3 = '' OR k.status = $3) AND ($6 = '' OR k.rail = $6) AND ($7 = '' OR k.method = $7) AND ($8 = '' OR k.country = $8)
     UNION ALL
     SELECT id FROM processing
     WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND id >= $4 AND id < $5
@@ -113,11 +115,20 @@ var (
 )
 
 const (
-	// A day from -1 to below 0 is that of all days.
 	countByDays = `
 SELECT CAST(coalesce(sum(n), 0) AS BIGINT) FROM counters
 WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND day >= $4 AND day < $5
   AND ($6 = '' OR rail = $6) AND ($7 = '' OR method = $7) AND ($8 = '' OR country = $8)`
+
+	// What is rolled up, of the young days what is not, and the few whose outcome
+	// is not known: at one moment, so that one that moves is counted once.
+	countAllDays = `
+SELECT CAST(coalesce(sum(n), 0) AS BIGINT) FROM (
+  SELECT n, status, rail, method, country FROM counters WHERE shop = $1 AND live = $2 AND day = -1
+  UNION ALL SELECT n - rolled, status, rail, method, country FROM counters WHERE shop = $1 AND live = $2 AND day >= $4
+  UNION ALL SELECT 1, status, rail, method, country FROM processing WHERE shop = $1 AND live = $2
+) AS c
+WHERE ($3 = '' OR status = $3) AND ($5 = '' OR rail = $5) AND ($6 = '' OR method = $6) AND ($7 = '' OR country = $7)`
 
 	// The few whose outcome is not known are counted where they are.
 	countProcessing = `
@@ -127,7 +138,7 @@ WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND id >= $4 AND id <
 )
 
 func listQueries() []string {
-	return []string{listPayments, listPaymentsOfKind, listPaymentsByOrder, countByOrder, countByTime, countByDays, countProcessing}
+	return []string{listPayments, listPaymentsOfKind, listPaymentsByOrder, countByOrder, countByTime, countByDays, countAllDays, countProcessing}
 }
 
 // Payments lists a shop's payments, newest first.
@@ -139,7 +150,7 @@ func (s *Store) Payments(ctx context.Context, scope pay.Scope, f Filter) ([]pay.
 			from, below, f.Rail, f.Method, f.Country, f.Limit, f.Offset)
 	case f.ofKind():
 		return many(ctx, s, listPaymentsOfKind, scanPayment, scope.Shop, scope.Live, string(f.Status), from, below,
-			f.Rail, f.Method, f.Country, f.Limit+f.Offset, f.Limit, f.Offset)
+			f.Rail, f.Method, f.Country, f.Limit+f.Offset, f.Limit, f.Offset, s.young())
 	}
 	return many(ctx, s, listPayments, scanPayment, scope.Shop, scope.Live, string(f.Status), from, below,
 		f.Limit+f.Offset, f.Limit, f.Offset)
@@ -155,6 +166,9 @@ func (s *Store) CountPayments(ctx context.Context, scope pay.Scope, f Filter) (i
 	status := string(f.Status)
 	if f.OrderID != "" {
 		return one(ctx, s, countByOrder, scanInt, scope.Shop, scope.Live, f.OrderID, status, from, below, f.Rail, f.Method, f.Country)
+	}
+	if f.From.IsZero() && f.To.IsZero() {
+		return one(ctx, s, countAllDays, scanInt, scope.Shop, scope.Live, status, s.young(), f.Rail, f.Method, f.Country)
 	}
 	total, err := one(ctx, s, countProcessing, scanInt, scope.Shop, scope.Live, status, from, below, f.Rail, f.Method, f.Country)
 	if err != nil {
@@ -192,9 +206,6 @@ const endOfDays = 1 << 40
 // parts cuts the filter's time into whole days, and a rest at either end that
 // is counted from the nearer midnight.
 func (f Filter) parts() []part {
-	if f.From.IsZero() && f.To.IsZero() {
-		return []part{{sign: 1, day: allDays, last: 0}}
-	}
 	first, _ := midnight(f.From)
 	last, _ := midnight(f.To)
 	if !f.From.IsZero() && !f.To.IsZero() && first == last {

@@ -46,6 +46,9 @@ func fill(t *testing.T, s *store.Store, random *rand.Rand) []pay.Payment {
 			must(t, s.Commit(ctx, payload(change)))
 		}
 		all = append(all, p)
+		if i%15 == 14 { // payments of days that are rolled up come and move too
+			must(t, s.RollUp(ctx, midnight.AddDate(0, 0, random.IntN(6))))
+		}
 	}
 	slices.SortFunc(all, func(a, b pay.Payment) int { return strings.Compare(b.ID, a.ID) })
 	return all

@@ -94,7 +94,8 @@ func (s *Store) RateHistory(ctx context.Context, c money.Currency, limit int) ([
 }
 
 const selectRailsUsed = `
-SELECT DISTINCT c.rail, c.country FROM shops AS s JOIN counters AS c ON c.shop = s.id WHERE s.merchant = $1 AND c.live = $2`
+SELECT DISTINCT c.rail, c.country FROM shops AS s JOIN counters AS c ON c.shop = s.id AND c.live = $2 AND (c.day = -1 OR c.day >= $3)
+WHERE s.merchant = $1`
 
 // RailUse is a rail that a merchant has taken payments by, and in which country.
 type RailUse struct{ Rail, Country string }
@@ -105,7 +106,7 @@ func (s *Store) RailsUsed(ctx context.Context, scope pay.Scope) ([]RailUse, erro
 	return many(ctx, s, selectRailsUsed, func(r row) (u RailUse, err error) {
 		err = r.Scan(&u.Rail, &u.Country)
 		return u, err
-	}, scope.Merchant, scope.Live)
+	}, scope.Merchant, scope.Live, s.young())
 }
 
 const (

@@ -715,3 +715,18 @@ CREATE TABLE routing_rules (
 -- Ids sort as bytes, also where the database was made for a language: lists follow
 -- them, and a new version of the system's locale breaks no index.
 {collate}
+
+-- version 17
+-- How much of n is in the row of all days. A young day's payments are counted in
+-- their day alone, and added to all days when it has passed.
+ALTER TABLE counters ADD COLUMN rolled BIGINT NOT NULL DEFAULT 0;
+UPDATE counters SET rolled = n WHERE day >= 0;
+CREATE INDEX counters_day ON counters (day);
+
+-- How far a job that goes on from day to day has come.
+CREATE TABLE watermarks (
+  id TEXT NOT NULL PRIMARY KEY,
+  day BIGINT NOT NULL -- since 1970: the ones before it are done
+);
+INSERT INTO watermarks (id, day)
+SELECT 'counters', CASE WHEN count(*) = 0 THEN 0 ELSE {now} / 86400000000 - 1 END FROM counters;

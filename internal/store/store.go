@@ -67,6 +67,8 @@ type Store struct {
 	heights map[tenant]seal.Head // of the chains, as they were last seen
 	clocked atomic.Bool          // some test clock was moved
 
+	rolledUp atomic.Int64 // the days before it are in the counters of all days
+
 	// gate keeps Commit from queueing behind the last batch of Close.
 	gate   sync.RWMutex
 	closed bool
@@ -90,6 +92,10 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 		db: db, log: o.Log, delivered: o.Delivered,
 		texts: db.dialect().texts(), sealKey: o.SealKey, heights: map[tenant]seal.Head{},
 		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), closing: make(chan struct{}),
+	}
+	if _, err := s.readRolledUp(ctx); err != nil {
+		db.close()
+		return nil, err
 	}
 	committers := max(o.Committers, 1)
 	if o.Committers == 0 && db.dialect() == postgres {

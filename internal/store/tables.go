@@ -123,7 +123,7 @@ func queries() []string {
 		loginsTable.insert, loginsTable.update, paymentsTable.insert, paymentsTable.update,
 		processingTable.insert, processingTable.update, takeProcessing,
 		claimsTable.insert, claimsTable.update, subscriptionsTable.insert, subscriptionsTable.update,
-		upsertBalances, upsertCounters, selectBalancesForUpdate,
+		upsertBalances, selectBalancesForUpdate,
 		selectBalances, selectMismatched, selectPayment, selectAnyPayment, selectBetween,
 		selectOnce, pageOnce, purgeOnce, selectMerchant, selectShop, selectShops, selectKeyByHash, selectKey, selectLogin, countMerchants,
 		selectTable, selectVersion, countSecrets, selectSecrets, insertSecret, selectRailIDs, insertRailIDs,
@@ -131,6 +131,7 @@ func queries() []string {
 	}
 	list = append(list, clocksTable.insert, clocksTable.update, selectClocks, selectClock, logosTable.insert, selectLogo)
 	list = append(list, auditTable.insert, selectAudit)
+	list = append(list, counterQueries()...)
 	list = append(list, sealQueries()...)
 	list = append(list, claimQueries()...)
 	list = append(list, rateQueries()...)
