@@ -86,6 +86,7 @@ type storeCollector struct{ app *app.App }
 var (
 	commitsDesc  = prometheus.NewDesc("cascada_store_commits_total", "Database transactions of the group commit.", nil, nil)
 	changesDesc  = prometheus.NewDesc("cascada_store_changes_total", "Changes written by them.", nil, nil)
+	againDesc    = prometheus.NewDesc("cascada_store_commits_again_total", "Transactions that were begun again because a change in them had lost to another.", nil, nil)
 	aloneDesc    = prometheus.NewDesc("cascada_store_changes_alone_total", "Changes that ran alone because their batch failed.", nil, nil)
 	queuedDesc   = prometheus.NewDesc("cascada_store_changes_queued", "Changes waiting for a commit.", nil, nil)
 	rateAgeDesc  = prometheus.NewDesc("cascada_fx_oldest_rate_seconds", "Age of the oldest exchange rate that was set or fetched; absent while there is none.", nil, nil)
@@ -99,7 +100,7 @@ var (
 
 // Describe is for prometheus.
 func (storeCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{commitsDesc, changesDesc, aloneDesc, queuedDesc, dueDesc, rateAgeDesc, ratesHeld, openDesc, callsDesc, callTimeDesc, unmappedDesc} {
+	for _, d := range []*prometheus.Desc{commitsDesc, changesDesc, againDesc, aloneDesc, queuedDesc, dueDesc, rateAgeDesc, ratesHeld, openDesc, callsDesc, callTimeDesc, unmappedDesc} {
 		ch <- d
 	}
 }
@@ -109,6 +110,7 @@ func (c storeCollector) Collect(ch chan<- prometheus.Metric) {
 	s := c.app.Stats()
 	ch <- prometheus.MustNewConstMetric(commitsDesc, prometheus.CounterValue, float64(s.Commits))
 	ch <- prometheus.MustNewConstMetric(changesDesc, prometheus.CounterValue, float64(s.Changes))
+	ch <- prometheus.MustNewConstMetric(againDesc, prometheus.CounterValue, float64(s.Again))
 	ch <- prometheus.MustNewConstMetric(aloneDesc, prometheus.CounterValue, float64(s.Alone))
 	ch <- prometheus.MustNewConstMetric(queuedDesc, prometheus.GaugeValue, float64(s.Queued))
 	oldest, known, held := c.app.RateAges()

@@ -27,21 +27,22 @@ type waiting struct {
 
 // stats counts what the group commit does.
 type stats struct {
-	commits, changes, alone atomic.Int64
-	tidied                  atomic.Int64 // commits at the last Tidy
+	commits, changes, again, alone atomic.Int64
+	tidied                         atomic.Int64 // commits at the last Tidy
 }
 
 // Stats is a snapshot of the group commit's counters.
 type Stats struct {
 	Commits int64 // database transactions
 	Changes int64 // changes written by them
+	Again   int64 // transactions that were begun again, because a change in them had lost a guard
 	Alone   int64 // changes that ran alone because their batch had failed
 	Queued  int   // changes waiting now
 }
 
 // Stats returns the counters since the start.
 func (s *Store) Stats() Stats {
-	return Stats{s.stats.commits.Load(), s.stats.changes.Load(), s.stats.alone.Load(), len(s.queue)}
+	return Stats{s.stats.commits.Load(), s.stats.changes.Load(), s.stats.again.Load(), s.stats.alone.Load(), len(s.queue)}
 }
 
 // Tidy frees the room of rows that left the tables they only pass through. It
@@ -193,7 +194,7 @@ func (s *Store) flush(batch []*waiting) {
 	for len(batch) > 0 {
 		w := newWrite(s, batch)
 		ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
-		err := s.db.transact(ctx, w.guards(), w.decide)
+		err := w.run(ctx)
 		cancel()
 		switch {
 		case err == nil:

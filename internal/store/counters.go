@@ -180,17 +180,11 @@ func (s *Store) roll(ctx context.Context, counts map[counter]count) error {
 			k.day = allDays
 			all[k] = count{n: all[k].n + c.n - c.rolled}
 		}
-		rolled := 0
-		err := s.db.transact(ctx, []step{
+		err := s.db.apply(ctx, []step{
 			{text: s.text(upsertCounters), args: s.counterArgs(all)},
-			{s.text(rollCounters), s.counterArgs(shops[shop]), func(row) error { rolled++; return nil }},
-		}, func() ([]step, error) {
-			if rolled < len(shops[shop]) {
-				return nil, errOutrun
-			}
-			return nil, nil
+			{text: s.text(rollCounters), args: s.counterArgs(shops[shop]), want: len(shops[shop])},
 		})
-		if err != nil && !errors.Is(err, errOutrun) {
+		if err != nil && !errors.Is(err, errLost) {
 			return err
 		}
 	}

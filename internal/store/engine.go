@@ -18,8 +18,12 @@ type engine interface {
 	walk(ctx context.Context, text string, args []any, each func(row) error) error
 	// lease runs one writing statement by itself, outside the group commit.
 	lease(ctx context.Context, text string, args []any, each func(row) error) error
-	// transact runs the guards, then what decide returns after it saw their
-	// rows, and commits. When decide fails, nothing is written.
+	// apply runs the steps and commits, in one trip where the database is elsewhere.
+	// When a step does not get the rows that it wants, nothing is written: errLost.
+	apply(ctx context.Context, steps []step) error
+	// transact is for who has to look first: it runs the guards, then what decide
+	// returns after it saw their rows, and commits. When decide fails, nothing is
+	// written.
 	transact(ctx context.Context, guards []step, decide func() ([]step, error)) error
 	// migrate runs the statements in one transaction that no other process
 	// runs at the same time.
@@ -41,7 +45,14 @@ type step struct {
 	text string
 	args []any
 	each func(row) error
+	// want is the number of rows that apply has to get; it does not call each with
+	// them. 0 wants nothing.
+	want int
 }
+
+// errLost says that a step of apply did not get the rows that it wants: somebody
+// else was faster.
+var errLost = errors.New("a row is not what it was")
 
 // migrator runs schema statements.
 type migrator interface {

@@ -4,8 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -98,6 +104,58 @@ func drain(result pgx.Rows, each func(row) error) error {
 		}
 	}
 	return result.Err()
+}
+
+// countedTexts has, for each statement that returns rows, one that fails when it
+// does not return so many. Its last argument is the number.
+var countedTexts = sync.OnceValue(func() map[string]string {
+	texts := map[string]string{}
+	for _, text := range postgresTexts() {
+		if strings.Contains(text, "RETURNING") {
+			texts[text] = counted(text)
+		}
+	}
+	return texts
+})
+
+var argument = regexp.MustCompile(`\$(\d+)`)
+
+// counted divides by zero where the number is another: that ends the transaction,
+// before what follows in the same trip is run.
+func counted(text string) string {
+	last := 0
+	for _, found := range argument.FindAllStringSubmatch(text, -1) {
+		n, _ := strconv.Atoi(found[1]) // digits
+		last = max(last, n)
+	}
+	return fmt.Sprintf("WITH found AS (%s) SELECT 1 / CAST(count(*) = $%d AS INT) FROM found", text, last+1)
+}
+
+// divisionByZero is PostgreSQL's code for it; no statement of ours divides otherwise.
+const divisionByZero = "22012"
+
+// apply takes one round trip.
+func (db *pg) apply(ctx context.Context, steps []step) error {
+	all := make([]step, 0, len(steps)+2)
+	all = append(all, step{text: "BEGIN"})
+	for _, s := range steps {
+		if s.want > 0 {
+			s = step{text: countedTexts()[s.text], args: append(slices.Clip(s.args), s.want)}
+		}
+		all = append(all, s)
+	}
+	conn, err := db.writers.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	if err := send(ctx, conn, append(all, step{text: "COMMIT"})); err != nil {
+		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == divisionByZero {
+			err = errLost
+		}
+		return errors.Join(err, rollback(ctx, conn))
+	}
+	return nil
 }
 
 // transact takes two round trips: begin and the guards, then everything else

@@ -201,9 +201,6 @@ const (
 	blockRows = 1000
 )
 
-// errOutrun says that another node sealed the same rows first.
-var errOutrun = errors.New("another node was first")
-
 // Seal puts what commits wrote since into blocks, each with the hash of the
 // one before, and reports whether more waits. Every node may call it: the
 // marks are taken and the blocks numbered in one transaction, so of two that
@@ -233,19 +230,12 @@ func (s *Store) Seal(ctx context.Context, now time.Time) (more bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	won, numbered := 0, 0
-	count := func(n *int) func(row) error { return func(row) error { *n++; return nil } }
-	err = s.db.transact(ctx, []step{
-		{s.text(takeMarks), taken.args(), count(&won)},
-		{s.text(insertBlocks), blockArgs(s.db.dialect(), blocks), count(&numbered)},
-	}, func() ([]step, error) {
-		if won < taken.n || numbered < len(blocks) {
-			return nil, errOutrun
-		}
-		return nil, nil
+	err = s.db.apply(ctx, []step{
+		{text: s.text(takeMarks), args: taken.args(), want: taken.n},
+		{text: s.text(insertBlocks), args: blockArgs(s.db.dialect(), blocks), want: len(blocks)},
 	})
-	if errors.Is(err, errOutrun) {
-		return false, nil // it does the rest, too
+	if errors.Is(err, errLost) {
+		return false, nil // another node was faster, and does the rest, too
 	}
 	if err != nil {
 		return false, fmt.Errorf("seal %d rows: %w", taken.n, err)

@@ -105,7 +105,7 @@ func (db *lite) readStmt(ctx context.Context, text string) (*sql.Stmt, error) {
 func (db *lite) lease(ctx context.Context, text string, args []any, each func(row) error) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	return db.write(ctx, step{text, args, each})
+	return db.write(ctx, step{text: text, args: args, each: each})
 }
 
 // write runs one statement on the writer, which the caller holds.
@@ -140,6 +140,24 @@ func drainSQL(ctx context.Context, s *sql.Stmt, args []any, each func(row) error
 		}
 	}
 	return result.Err()
+}
+
+func (db *lite) apply(ctx context.Context, steps []step) error {
+	return db.inTransaction(ctx, func() error {
+		for _, s := range steps {
+			got := 0
+			if s.want > 0 {
+				s.each = func(row) error { got++; return nil }
+			}
+			if err := db.write(ctx, s); err != nil {
+				return err
+			}
+			if got != s.want {
+				return errLost
+			}
+		}
+		return nil
+	})
 }
 
 func (db *lite) transact(ctx context.Context, guards []step, decide func() ([]step, error)) error {

@@ -127,6 +127,11 @@ func (s *Store) PrepareAll(ctx context.Context) error {
 		if err := s.db.prepare(ctx, translated); err != nil {
 			return fmt.Errorf("%s: %w", text, err)
 		}
+		if counted, ok := countedTexts()[translated]; ok && s.db.dialect() == postgres {
+			if err := s.db.prepare(ctx, counted); err != nil {
+				return fmt.Errorf("%s, counted: %w", text, err)
+			}
+		}
 	}
 	return nil
 }
