@@ -147,7 +147,7 @@ type Service struct {
 // Start opens the database and the listener and returns when the service is
 // ready. End it with Shutdown.
 func Start(ctx context.Context, c Config) (*Service, error) {
-	tuneGC()
+	tune()
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
