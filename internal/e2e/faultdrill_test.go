@@ -381,6 +381,48 @@ func TestAnswerOfAnotherAmountWaitsForTheOperator(t *testing.T) {
 	})
 }
 
+// So does a refund of which a provider answers that another amount went back: it is
+// not done, and not asked for again. The next right answer ends it.
+func TestAnswerOfAnotherRefundWaitsForTheOperator(t *testing.T) {
+	drilled(t, func(t *testing.T, d *drill) {
+		first := d.lines["acme-1"]
+		d.pay(t, 1, 1)
+		id := d.ids[0]
+		first.fails(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			next.ServeHTTP(httptest.NewRecorder(), r)
+			_, _ = io.WriteString(w, `{"status":"paid","amount":"50","currency":"BRL"}`)
+		})
+		claim := d.live.post(t, "/payments/"+id+"/refund", `{}`).want(t, http.StatusOK).text(t, "refundId")
+		for range 3 {
+			d.clock.advance(2 * time.Hour)
+			_, err := d.App.SweepClaims(ctx)
+			must(t, err)
+		}
+		if got := d.live.claimStatus(t, claim); got != "pending" {
+			t.Errorf("the refund is %s, want pending", got)
+		}
+		open, err := d.App.Notifications(ctx, "", 10)
+		must(t, err)
+		if len(open) != 1 || open[0].Payment != id || !strings.Contains(string(open[0].Body), "50.00 BRL went back, not 54.00 BRL") {
+			t.Errorf("%d wait for the operator: %+v", len(open), open)
+		}
+		if got := d.live.warnings(t); got != "unmatched_confirmation 10" {
+			t.Errorf("the balance warns of %q", got)
+		}
+		first.fails(nil)
+		eventually(t, "the refund is done", func() bool {
+			d.clock.advance(2 * time.Hour)
+			_, err := d.App.SweepClaims(ctx)
+			must(t, err)
+			return d.live.claimStatus(t, claim) == "approved"
+		})
+		back := first.Charges()
+		if ours := strings.TrimPrefix(claim, "CLM-") + "-1"; len(back) != 2 || back[ours] != "54 BRL paid" {
+			t.Errorf("the provider has %v, want the charge and the refund %s", back, ours)
+		}
+	})
+}
+
 // Whatever is told however often and in whatever order counts once; and money that
 // a provider took though it had said it would not is kept aside.
 func TestProviderConfirmsTwice(t *testing.T) {

@@ -2,6 +2,7 @@ package pay
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -241,6 +242,28 @@ func TestNewsOfAnotherRefundIsNotApplied(t *testing.T) {
 		if got := change.Receipts[0].Verdict; got != want || (next.Status == ClaimApproved) != (want == Applied) {
 			t.Errorf("%s of %s went back: %s, and the refund is %s; want %s", paid, c.Local, got, next.Status, want)
 		}
+	}
+}
+
+// An answer that another amount went back ends nothing: the operator hears of it
+// once, and the provider is asked on.
+func TestAnswerOfAnotherRefundIsHeld(t *testing.T) {
+	p, c := paidClaim(t, UserDispute)
+	wrong := Outcome{Kind: Approved, ProviderRef: "theirs", Local: money.New(c.Local.Minor-1, c.Local.Currency)}
+	now := noon
+	for i, receipts := range []int{1, 0, 0} {
+		next, change := c.Called(p, wrong, now)
+		if next.Status != ClaimPending || !next.Calling() || !next.Unanswered() || next.Call.Ref != "theirs" || !next.DueAt.After(now) ||
+			len(change.Receipts) != receipts || len(change.Transfers)+len(change.Events) != 0 {
+			t.Fatalf("answer %d: %s, calling %v, due %v, %d receipts, %d transfers", i+1, next.Status, next.Calling(), next.DueAt, len(change.Receipts), len(change.Transfers))
+		}
+		if receipts > 0 && (change.Receipts[0].Verdict != Mismatched || !strings.Contains(string(change.Receipts[0].Body), c.Local.String())) {
+			t.Errorf("the receipt is %+v", change.Receipts[0])
+		}
+		c, now = next, next.DueAt
+	}
+	if c, _ = c.Called(p, Outcome{Kind: Approved, Local: c.Local}, now); c.Status != ClaimApproved {
+		t.Errorf("once the amount fits: %s", c.Status)
 	}
 }
 

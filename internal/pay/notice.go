@@ -75,8 +75,8 @@ func (c Claim) ConfirmRefund(p Payment, n Notice, now time.Time) (Claim, Change)
 	next, change, verdict := c, Change{}, Ignored
 	switch _, round, ok := ParseRefundReference(n.Refund); {
 	case !ok || round != c.Call.Round:
-	case n.Outcome.Kind == Approved && n.Outcome.Local.Currency != "" && n.Outcome.Local != c.Local:
-		verdict = Mismatched // another amount went back than was asked for
+	case c.misfits(n.Outcome):
+		verdict = Mismatched
 	case c.Calling():
 		next, change = c.Called(p, n.Outcome.Asked(), now)
 		verdict = Applied

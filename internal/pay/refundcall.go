@@ -14,6 +14,7 @@ type RefundCall struct {
 	Ref   string      `json:"ref,omitempty"`   // the provider's id of the refund
 	Sent  int64       `json:"sent,omitempty"`  // when this round was first told, microseconds UTC; 0: not kept
 	To    ClaimStatus `json:"to,omitempty"`    // what the claim becomes once the provider confirms
+	Other bool        `json:"other,omitempty"` // it answered that another amount went back: the operator knows
 }
 
 // maxRefundPause is the longest time between two questions about a refund.
@@ -77,6 +78,9 @@ func (c Claim) Called(p Payment, o Outcome, now time.Time) (Claim, Change) {
 	if !c.Calling() {
 		return c, Change{}
 	}
+	if c.misfits(o) {
+		return c.hold(p, o, now)
+	}
 	pause := c.Call.pause()
 	c.Call.State = o.Kind
 	c.Call.Tries++
@@ -99,6 +103,37 @@ func (c Claim) Called(p Payment, o Outcome, now time.Time) (Claim, Change) {
 		c.DueAt = o.CheckAt
 	}
 	return c, Change{Claims: []Claim{c}}
+}
+
+// misfits reports whether a provider says that another amount went back than was
+// asked for.
+func (c Claim) misfits(o Outcome) bool {
+	return o.Kind == Approved && o.Local.Currency != "" && o.Local != c.Local
+}
+
+// hold leaves a refund open whose provider answers that another amount went back:
+// that is kept for the operator, once, as a notification of it is. The provider is
+// asked on, and not told again.
+func (c Claim) hold(p Payment, o Outcome, now time.Time) (Claim, Change) {
+	var change Change
+	if !c.Call.Other {
+		taker, _ := p.Taker(c)
+		told := Notice{
+			ID: fmt.Sprintf("answer/%s %s", c.Reference(), o.Local), Account: taker.Provider,
+			Body: fmt.Appendf(nil, "asked about refund %s, the provider says that %s went back, not %s", c.ID, o.Local, c.Local),
+		}
+		change.Receipts = []Receipt{told.receipt(p.ID, Mismatched, now)}
+	}
+	pause := c.Call.pause()
+	c.Call.State, c.Call.Other = Unknown, true
+	c.Call.Tries++
+	if o.ProviderRef != "" {
+		c.Call.Ref = o.ProviderRef
+	}
+	c = c.written(now)
+	c.DueAt = now.Add(pause)
+	change.Claims = []Claim{c}
+	return c, change
 }
 
 // refused is a refund that the provider will not make: the merchant keeps the

@@ -139,7 +139,7 @@ func (a *account) refundNotices(p payment, body []byte) (list []pay.Notice) {
 		if _, _, ours := pay.ParseRefundReference(reference); !ours {
 			continue
 		}
-		o := a.refundOutcome(back, money.New(0, money.Currency(p.CurrencyID)))
+		o := a.refundOutcome(back, money.Currency(p.CurrencyID))
 		if o.Kind == pay.Awaiting || o.ProviderRef == "" {
 			continue
 		}

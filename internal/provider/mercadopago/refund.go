@@ -64,7 +64,7 @@ func (a *account) Refund(ctx context.Context, r provider.RefundRequest) pay.Outc
 	if read(reply.Body, &back) != nil {
 		return *provider.Broken()
 	}
-	return a.refundOutcome(back, r.Local)
+	return a.refundOutcome(back, r.Local.Currency)
 }
 
 // refundable is the id of the payment that brought the money.
@@ -86,15 +86,15 @@ func (a *account) refundable(ctx context.Context, r provider.Request) (string, *
 	return string(p.ID), nil
 }
 
-// refundOutcome is what became of a refund of an amount.
-func (a *account) refundOutcome(back refund, want money.Amount) pay.Outcome {
+// refundOutcome is what became of a refund.
+func (a *account) refundOutcome(back refund, currency money.Currency) pay.Outcome {
 	o := pay.Outcome{ProviderRef: string(back.ID)}
 	if !isID(o.ProviderRef) {
 		return *provider.Broken()
 	}
-	local, ok := provider.Major(back.Amount.String(), string(want.Currency))
-	if !ok || want.IsPositive() && local != want {
-		o.Kind, o.Decline = pay.Unknown, "another_amount"
+	local, ok := provider.Major(back.Amount.String(), string(currency))
+	if !ok {
+		o.Kind, o.Decline = pay.Unknown, "broken_answer"
 		return o
 	}
 	o.Local = local
@@ -131,7 +131,7 @@ func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay
 		case read(reply.Body, &back) != nil || string(back.ID) != r.RefundRef:
 			return *provider.Broken()
 		}
-		return a.refundOutcome(back, r.Local)
+		return a.refundOutcome(back, r.Local.Currency)
 	}
 	o, _, lost := a.findRefund(ctx, id, r)
 	if lost != nil {
@@ -156,7 +156,7 @@ func (a *account) findRefund(ctx context.Context, id string, r provider.RefundRe
 	doubt := false
 	for _, back := range *list {
 		if back.Metadata.Reference == text(r.Reference) {
-			return a.refundOutcome(back, r.Local), true, nil
+			return a.refundOutcome(back, r.Local.Currency), true, nil
 		}
 		local, ok := provider.Major(back.Amount.String(), string(r.Local.Currency))
 		doubt = doubt || back.Metadata.Reference == "" && (!ok || local == r.Local)

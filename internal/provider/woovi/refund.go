@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -20,6 +21,7 @@ type refundReply struct {
 	CorrelationID string `json:"correlationID"`
 	Status        string `json:"status"`
 	EndToEndID    string `json:"endToEndId"`
+	Value         int64  `json:"value"` // centavos
 }
 
 // Refund gives money back to whoever paid.
@@ -102,6 +104,9 @@ func (c *client) refundsOf(ctx context.Context, reference string) (list []refund
 
 func (c *client) refunded(r refundReply) pay.Outcome {
 	o := pay.Outcome{ProviderRef: provider.Exact(r.EndToEndID, 128)}
+	if r.Value > 0 {
+		o.Local = money.New(r.Value, brl)
+	}
 	switch r.Status {
 	case "IN_PROCESSING", "PROCESSING":
 		o.Kind = pay.Awaiting
