@@ -54,6 +54,24 @@ func TestHelpKnowsEveryCommand(t *testing.T) {
 	}
 }
 
+// Help and the version are where people look for them in other programs.
+func TestHelpAndVersionByOtherNames(t *testing.T) {
+	u := newUser(t)
+	for _, c := range [][2][]string{
+		{{"help"}, {"--help"}}, {{"help", "fx", "set"}, {"fx", "set", "--help"}}, {{"--version"}, {"version"}},
+	} {
+		got, log, code := u.run(t, c[0]...)
+		want, _, _ := u.run(t, c[1]...)
+		if code != 0 || got == "" || got != want {
+			t.Errorf("cascada %s: exit %d, %s%s, want what %s says", strings.Join(c[0], " "), code, got, log, strings.Join(c[1], " "))
+		}
+	}
+	u.serve(t)
+	if _, log, code := u.run(t, "fx", "list", "brl"); code != 0 {
+		t.Errorf("fx list brl: exit %d: %s", code, log)
+	}
+}
+
 func TestMistakesOnTheCommandLineAreNamed(t *testing.T) {
 	u := newUser(t)
 	taken := strings.TrimPrefix(u.serve(t).url, "http://")

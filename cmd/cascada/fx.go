@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -45,6 +46,15 @@ type fxCmd struct {
 	List   fxListCmd   `cmd:"" help:"List the exchange rates, or what was read of one currency."`
 	Set    fxSetCmd    `cmd:"" help:"Set a rate: units of the currency for one US dollar. Running servers use it within seconds."`
 	Import fxImportCmd `cmd:"" help:"Set the rates of a CSV or JSON file, all or none."`
+}
+
+// parseCurrency reads a currency as people type it.
+func parseCurrency(text string) (money.Currency, error) {
+	currency, err := money.ParseCurrency(strings.ToUpper(text))
+	if err != nil {
+		return "", fmt.Errorf("%q: %w", text, err)
+	}
+	return currency, nil
 }
 
 // over returns the use cases over a database, with these flags.
@@ -103,9 +113,9 @@ func (c *fxListCmd) rates(ctx context.Context, a *app.App, out io.Writer) error 
 }
 
 func (c *fxListCmd) history(ctx context.Context, a *app.App, out io.Writer) error {
-	currency, err := money.ParseCurrency(c.Currency)
+	currency, err := parseCurrency(c.Currency)
 	if err != nil {
-		return fmt.Errorf("%q: %w", c.Currency, err)
+		return err
 	}
 	list, err := a.RateHistory(ctx, currency)
 	if err != nil {
@@ -138,9 +148,9 @@ type fxSetCmd struct {
 }
 
 func (c *fxSetCmd) Run(ctx context.Context, log *slog.Logger) error {
-	currency, err := money.ParseCurrency(c.Currency)
+	currency, err := parseCurrency(c.Currency)
 	if err != nil {
-		return fmt.Errorf("%q: %w", c.Currency, err)
+		return err
 	}
 	rate, err := money.ParseRate(c.Rate)
 	if err != nil {

@@ -39,6 +39,8 @@ type cli struct {
 	Explain    explainCmd    `cmd:"" help:"Say why a payment went to the provider accounts that it went to."`
 	Bench      benchCmd      `cmd:"" help:"Drive a running server over HTTP and print what it does a second."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
+
+	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
 // database is the flag that most commands share.
@@ -64,9 +66,11 @@ type versionCmd struct{}
 var version = "development"
 
 func (versionCmd) Run() error {
-	fmt.Println("cascada", version, runtime.Version())
+	fmt.Println(versionText())
 	return nil
 }
+
+func versionText() string { return "cascada " + version + " " + runtime.Version() }
 
 func main() { run(adapters.All()) }
 
@@ -75,13 +79,19 @@ func run(adapters registry) {
 	var c cli
 	ctx := context.Background()
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	k := kong.Parse(&c, kong.Name("cascada"),
+	args := os.Args[1:]
+	if len(args) > 0 && args[0] == "help" {
+		args = append(args[1:], "--help")
+	}
+	parser := kong.Must(&c, kong.Name("cascada"),
 		kong.Description(`Self-hosted payment orchestration: one API over a cascade of providers.
 
 To try it, run cascada serve and paste the lines that it prints. The other commands work on the
 database of the server, while it runs or not: give them the same --database, or set
 CASCADA_DATABASE for all. Where a flag's help names a variable, that will do; the flag says more.`),
 		kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(log), kong.Bind(adapters),
-		kong.Vars{"columns": strings.Join(reconcile.ColumnWords(), ", ")})
+		kong.Vars{"columns": strings.Join(reconcile.ColumnWords(), ", "), "version": versionText()})
+	k, err := parser.Parse(args)
+	parser.FatalIfErrorf(err)
 	k.FatalIfErrorf(k.Run())
 }
