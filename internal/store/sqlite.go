@@ -31,8 +31,9 @@ func openSQLite(ctx context.Context, path string) (*lite, error) {
 	writers, err := sql.Open("sqlite", liteDSN(path,
 		"journal_mode(WAL)", "synchronous(FULL)", "busy_timeout(10000)",
 		// The working set of the write path stays in memory, and a checkpoint
-		// comes once for many commits: measured, half as fast again.
-		"cache_size(-65536)", "wal_autocheckpoint(10000)",
+		// comes once for many commits: measured, half as fast again. Not more than
+		// that: after a page was split, the commit looks through the whole cache.
+		"cache_size(-16384)", "wal_autocheckpoint(10000)",
 		// A statement of many rows can be undone by itself; what that takes need
 		// not go to disk.
 		"temp_store(MEMORY)"))
