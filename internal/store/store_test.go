@@ -154,9 +154,6 @@ func TestStaleChangeWritesNothing(t *testing.T) {
 		p := stored(t, s, "A")
 		_, first := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
 		must(t, s.Commit(ctx, payload(first)))
-		if n := s.Stats().Again; n != 0 {
-			t.Errorf("%d transactions ran twice, and nobody lost", n)
-		}
 		before := balance(t, s, ledger.Pending)
 		_, second := p.Resolve(pay.Outcome{Kind: pay.Declined}, routes, noon)
 		if err := s.Commit(ctx, payload(second)); !errors.Is(err, store.ErrStale) {
@@ -168,7 +165,7 @@ func TestStaleChangeWritesNothing(t *testing.T) {
 			t.Errorf("after the stale change: %s", got)
 		}
 		if n := s.Stats().Again; n != 1 {
-			t.Errorf("%d transactions ran twice for one stale change", n)
+			t.Errorf("%d transactions ran twice, for one stale change", n)
 		}
 	})
 }
