@@ -131,8 +131,12 @@ func counted(text string) string {
 	return fmt.Sprintf("WITH found AS (%s) SELECT 1 / CAST(count(*) = $%d AS INT) FROM found", text, last+1)
 }
 
-// divisionByZero is PostgreSQL's code for it; no statement of ours divides otherwise.
-const divisionByZero = "22012"
+// Codes of PostgreSQL that say of a step that somebody else was faster. No statement
+// of ours divides but for that; of two that wait for each other one is ended.
+const (
+	divisionByZero = "22012"
+	deadlock       = "40P01"
+)
 
 // apply takes one round trip.
 func (db *pg) apply(ctx context.Context, steps []step) error {
@@ -150,7 +154,7 @@ func (db *pg) apply(ctx context.Context, steps []step) error {
 	}
 	defer conn.Release()
 	if err := send(ctx, conn, append(all, step{text: "COMMIT"})); err != nil {
-		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == divisionByZero {
+		if e, ok := errors.AsType[*pgconn.PgError](err); ok && (e.Code == divisionByZero || e.Code == deadlock) {
 			err = errLost
 		}
 		return errors.Join(err, rollback(ctx, conn))
