@@ -262,6 +262,12 @@ func TestAnswerOfAnotherRefundIsHeld(t *testing.T) {
 		}
 		c, now = next, next.DueAt
 	}
+	for _, kind := range []OutcomeKind{Declined, Missing, Errored, Unavailable, Awaiting, Unknown} {
+		next, change := c.Called(p, Outcome{Kind: kind}, now)
+		if next.Status != ClaimPending || !next.Unanswered() || !next.DueAt.After(now) || len(change.Receipts)+len(change.Transfers)+len(change.Events) != 0 {
+			t.Errorf("%s after it: %s, unanswered %v, due %v", kind, next.Status, next.Unanswered(), next.DueAt)
+		}
+	}
 	if c, _ = c.Called(p, Outcome{Kind: Approved, Local: c.Local}, now); c.Status != ClaimApproved {
 		t.Errorf("once the amount fits: %s", c.Status)
 	}

@@ -78,7 +78,7 @@ func (c Claim) Called(p Payment, o Outcome, now time.Time) (Claim, Change) {
 	if !c.Calling() {
 		return c, Change{}
 	}
-	if c.misfits(o) {
+	if c.misfits(o) || c.Call.Other && o.Kind != Approved {
 		return c.hold(p, o, now)
 	}
 	pause := c.Call.pause()
@@ -112,8 +112,9 @@ func (c Claim) misfits(o Outcome) bool {
 }
 
 // hold leaves a refund open whose provider answers that another amount went back:
-// that is kept for the operator, once, as a notification of it is. The provider is
-// asked on, and not told again.
+// that is kept for the operator, once, as a notification of it is. Some money may be
+// gone, so the provider is asked on and not told again, and only a confirmation that
+// fits ends it: no refusal does, and no word that there never was a refund.
 func (c Claim) hold(p Payment, o Outcome, now time.Time) (Claim, Change) {
 	var change Change
 	if !c.Call.Other {

@@ -57,7 +57,8 @@ func (s *Store) Tidy(ctx context.Context) error {
 
 // Commit writes a change, all of it or nothing, and returns when it is
 // durable. Nothing else decides what a row says: beside it there are only leases,
-// and what a start needs once (signing keys, ids of rails).
+// what is made of rows that it wrote (seals, rolled-up counters), and what a start
+// needs once (signing keys, ids of rails).
 //
 // Concurrent changes are written together: a committer takes all that wait,
 // writes them in one transaction, and looks again. There is no timer.
