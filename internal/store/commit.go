@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -23,36 +22,6 @@ type waiting struct {
 	change pay.Change
 	guards []string   // ids that must be won
 	done   chan error // holds one, so that the committer never waits
-}
-
-// stats counts what the group commit does.
-type stats struct {
-	commits, changes, again, alone atomic.Int64
-	tidied                         atomic.Int64 // commits at the last Tidy
-}
-
-// Stats is a snapshot of the group commit's counters.
-type Stats struct {
-	Commits int64 // database transactions
-	Changes int64 // changes written by them
-	Again   int64 // transactions that were begun again, because a change in them had lost a guard
-	Alone   int64 // changes that ran alone because their batch had failed
-	Queued  int   // changes waiting now
-}
-
-// Stats returns the counters since the start.
-func (s *Store) Stats() Stats {
-	return Stats{s.stats.commits.Load(), s.stats.changes.Load(), s.stats.again.Load(), s.stats.alone.Load(), len(s.queue)}
-}
-
-// Tidy frees the room of rows that left the tables they only pass through. It
-// does nothing when nothing was written since the last time.
-func (s *Store) Tidy(ctx context.Context) error {
-	commits := s.stats.commits.Load()
-	if s.stats.tidied.Swap(commits) == commits {
-		return nil
-	}
-	return s.db.tidy(ctx)
 }
 
 // Commit writes a change, all of it or nothing, and returns when it is
@@ -110,8 +79,8 @@ func (s *Store) commitLoop(most int) {
 	for {
 		batch := held
 		if len(batch) == 0 {
-			w, ok := s.next()
-			if !ok {
+			w, open := <-s.queue
+			if !open {
 				break
 			}
 			batch = append(batch, w)
@@ -135,26 +104,14 @@ func (s *Store) commitLoop(most int) {
 	}
 }
 
-// next waits for a change; false when the store closes and none is left.
-func (s *Store) next() (*waiting, bool) {
-	select {
-	case w := <-s.queue:
-		return w, true
-	case <-s.closing:
-	}
-	select {
-	case w := <-s.queue:
-		return w, true
-	default:
-		return nil, false
-	}
-}
-
 // fill adds what is waiting, without waiting for more.
 func (s *Store) fill(batch []*waiting) []*waiting {
 	for len(batch) < batchLimit {
 		select {
-		case w := <-s.queue:
+		case w, open := <-s.queue:
+			if !open {
+				return batch
+			}
 			batch = append(batch, w)
 		default:
 			return batch
@@ -185,10 +142,6 @@ func disjoint(all []*waiting) (batch, held []*waiting) {
 	}
 	return batch, held
 }
-
-// errRerun says that a change lost a guard after another of its guards had
-// been written: the batch is rolled back and runs again without it.
-var errRerun = errors.New("a change lost a guard")
 
 // flush decides every change of the batch.
 func (s *Store) flush(batch []*waiting) {

@@ -56,9 +56,8 @@ type Store struct {
 	delivered func([]Dispatch)
 	texts     map[string]string // a query's text for the engine; of the process, never written
 
-	queue   chan *waiting
+	queue   chan *waiting // closed by Close, when nothing is added any more
 	crowded chan struct{} // told when a crowd waits
-	closing chan struct{}
 	group   sync.WaitGroup
 	stats   stats
 
@@ -91,7 +90,7 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	s := &Store{
 		db: db, log: o.Log, delivered: o.Delivered,
 		texts: db.dialect().texts(), sealKey: o.SealKey, heights: map[tenant]seal.Head{},
-		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), closing: make(chan struct{}),
+		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1),
 	}
 	if _, err := s.readRolledUp(ctx); err != nil {
 		db.close()
@@ -113,7 +112,7 @@ func (s *Store) Close() {
 	s.gate.Lock()
 	s.closed = true
 	s.gate.Unlock()
-	close(s.closing)
+	close(s.queue)
 	s.group.Wait()
 	s.db.close()
 }

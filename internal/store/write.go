@@ -13,6 +13,10 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
+// errRerun says that a change lost a guard after another of its guards had
+// been written: the batch is rolled back and runs again without it.
+var errRerun = errors.New("a change lost a guard")
+
 // write is one transaction of the group commit: the guards of all changes, then
 // what they write.
 type write struct {
