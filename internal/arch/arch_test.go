@@ -91,6 +91,7 @@ var dependencies = map[string]string{
 	"codeberg.org/go-pdf/fpdf":            "internal/statement",
 	"github.com/alecthomas/kong":          "cmd/cascada",
 	"github.com/danielgtaylor/huma":       "internal/api internal/admin internal/view internal/wire",
+	"github.com/go-json-experiment/json":  "internal/wire",
 	"github.com/golang-jwt/jwt":           "internal/app",
 	"github.com/jackc/pgx":                "internal/store internal/dbtest cmd/cascada",
 	"github.com/prometheus/client_golang": "internal/daemon",

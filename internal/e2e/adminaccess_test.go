@@ -85,7 +85,8 @@ func TestAdminAPINamesWhatIsWrong(t *testing.T) {
 		op.ask(t, http.MethodPost, "/accounts", with("", ""), "Content-Type: text/plain").refused(t, "415 content_type_required invalid_request_error")
 		for body, want := range map[string]string{
 			`{"priority":1}`: "400 missing_field invalid_request_error param=version issues=version missing=version",
-			`{"version":1,"baseUrl":"https://elsewhere.example"}`:      bad + "baseUrl issues=baseUrl", // where the credentials would go
+			`{"version":1,"baseUrl":"https://elsewhere.example"}`:      bad + "baseUrl issues=baseUrl",   // where the credentials would go
+			`{"version":1,"priority":1e30}`:                            bad + "priority issues=priority", // no int can hold it
 			`{"version":1,"adapter":"plain"}`:                          bad + "adapter issues=adapter",
 			`{"version":1,"terms":[{"rail":"card.BRA","price":"1%"}]}`: bad + "terms[0].rail issues=terms[0].rail",
 		} {

@@ -190,6 +190,7 @@ const (
 	codeMark    = "\x00code:"
 	jsonMark    = "\x00json:"
 	nulMark     = "\x00nul:"
+	typeMark    = "\x00type:"
 )
 
 // Coded is an issue of one field with a code of its own.
@@ -295,6 +296,9 @@ func readIssue(d *huma.ErrorDetail) (pay.Issue, pay.Code) {
 	}
 	if field, ok := strings.CutPrefix(d.Message, nulMark); ok {
 		return pay.Issue{Path: field, Message: "text must not contain NUL characters"}, pay.CodeInvalidRequest
+	}
+	if field, ok := strings.CutPrefix(d.Message, typeMark); ok {
+		return pay.Issue{Path: field, Message: field + " is no value that this field can hold"}, pay.CodeInvalidRequest
 	}
 	return pay.Issue{Path: path, Message: d.Message}, pay.CodeInvalidRequest
 }

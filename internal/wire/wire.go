@@ -13,11 +13,14 @@ import (
 	"mime"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/danielgtaylor/huma/v2"
+	strict "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Formats are how huma reads and writes bodies.
@@ -53,18 +56,25 @@ func CheckContentType(op *huma.Operation, r *http.Request) error {
 }
 
 // unmarshal reads a body. Huma calls it twice: for validation and for the
-// handler's struct.
+// handler's struct. Names are as they are written, so "Amount" is no amount. A body that
+// two readers could read differently (a member twice, text that is no UTF-8) is refused:
+// encoding/json takes the last one, and puts something else where it cannot read.
 func unmarshal(body []byte, into any) error {
-	err := json.Unmarshal(body, into)
-	if _, ok := into.(*any); ok {
-		if _, large := errors.AsType[*json.UnmarshalTypeError](err); large {
-			// A number beyond float64 is JSON all the same. Its field's check refuses it.
-			decoder := json.NewDecoder(bytes.NewReader(body))
-			decoder.UseNumber()
-			err = decoder.Decode(into)
+	err := strict.Unmarshal(body, into)
+	if broken, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		if errors.Is(err, jsontext.ErrDuplicateName) {
+			return errors.New(jsonMark + "the body has " + path(broken.JSONPointer) + " twice")
 		}
-		if err != nil {
-			return errors.New(jsonMark + "the body is not valid JSON: " + err.Error())
+		return errors.New(jsonMark + "the body is not valid JSON: " + broken.Err.Error())
+	}
+	if wrong, ok := errors.AsType[*strict.SemanticError](err); ok {
+		// It stops there. The checks that follow are to tell of all that is wrong, and a
+		// number beyond float64 is JSON all the same.
+		decoder := json.NewDecoder(bytes.NewReader(body))
+		decoder.UseNumber()
+		err = decoder.Decode(into)
+		if _, ok := into.(*any); !ok {
+			err = errors.New(typeMark + path(wrong.JSONPointer))
 		}
 	}
 	if err != nil {
@@ -77,6 +87,9 @@ func unmarshal(body []byte, into any) error {
 	}
 	return nil
 }
+
+// path names a member of a body as issues do.
+func path(p jsontext.Pointer) string { return strings.Join(slices.Collect(p.Tokens()), ".") }
 
 // findNUL returns the path of a text with a NUL character, which PostgreSQL
 // cannot store, in a handler's struct.
