@@ -103,42 +103,43 @@ func matching(columns, where string) string {
 const (
 	byOrder = `shop = $1 AND live = $2 AND order_id = $3 AND order_id <> '' AND ($4 = '' OR status = $4) AND id >= $5 AND id < $6
   AND ($7 = '' OR rail = $7) AND ($8 = '' OR method = $8) AND ($9 = '' OR country = $9)`
-	byTime = `shop = $1 AND live = $2 AND status IN ('processing', 'pending', 'completed', 'failed', 'expired', 'refunded', 'chargeback')
-  AND ($3 = '' OR status = $3) AND id >= $4 AND id < $5
-  AND ($6 = '' OR rail = $6) AND ($7 = '' OR method = $7) AND ($8 = '' OR country = $8)`
+	selected = `shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR rail = $4) AND ($5 = '' OR method = $5) AND ($6 = '' OR country = $6)`
+	// A status is named where it does not matter, or the index of statuses were none.
+	anyStatus = `status IN ('processing', 'pending', 'completed', 'failed', 'expired', 'refunded', 'chargeback')`
 )
 
 var (
 	listPaymentsByOrder = "SELECT * FROM (" + matching(paymentColumns, byOrder) + ") AS p ORDER BY id DESC LIMIT $10 OFFSET $11"
 	countByOrder        = "SELECT count(*) FROM (" + matching("id", byOrder) + ") AS p"
-	countByTime         = "SELECT count(*) FROM payments WHERE " + byTime
 )
 
+// A total is one statement, of one moment, so that a payment that moves from one
+// place to another meanwhile is counted once.
 const (
-	countByDays = `
-SELECT CAST(coalesce(sum(n), 0) AS BIGINT) FROM counters
-WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND day >= $4 AND day < $5
-  AND ($6 = '' OR rail = $6) AND ($7 = '' OR method = $7) AND ($8 = '' OR country = $8)`
-
-	// What is rolled up, of the young days what is not, and the few whose outcome
-	// is not known: at one moment, so that one that moves is counted once.
+	// countAllDays adds up what is rolled up, of the young days what is not, and the
+	// few whose outcome is not known.
 	countAllDays = `
-SELECT CAST(coalesce(sum(n), 0) AS BIGINT) FROM (
-  SELECT n, status, rail, method, country FROM counters WHERE shop = $1 AND live = $2 AND day = -1
-  UNION ALL SELECT n - rolled, status, rail, method, country FROM counters WHERE shop = $1 AND live = $2 AND day >= $4
-  UNION ALL SELECT 1, status, rail, method, country FROM processing WHERE shop = $1 AND live = $2
-) AS c
-WHERE ($3 = '' OR status = $3) AND ($5 = '' OR rail = $5) AND ($6 = '' OR method = $6) AND ($7 = '' OR country = $7)`
+SELECT CAST(sum(n) AS BIGINT) FROM (
+  SELECT coalesce(sum(n), 0) AS n FROM counters WHERE day = -1 AND ` + selected + `
+  UNION ALL SELECT coalesce(sum(n - rolled), 0) FROM counters WHERE day >= $7 AND ` + selected + `
+  UNION ALL SELECT count(*) FROM processing WHERE ` + selected + `
+) AS c`
 
-	// The few whose outcome is not known are counted where they are.
-	countProcessing = `
-SELECT count(*) FROM processing
-WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND id >= $4 AND id < $5
-  AND ($6 = '' OR rail = $6) AND ($7 = '' OR method = $7) AND ($8 = '' OR country = $8)`
+	// countTime adds up whole days, what each end of the time adds to them or takes
+	// off, and the few whose outcome is not known.
+	countTime = `
+SELECT CAST(sum(n) AS BIGINT) FROM (
+  SELECT count(*) AS n FROM processing WHERE id >= $7 AND id < $8 AND ` + selected + `
+  UNION ALL SELECT coalesce(sum(n), 0) FROM counters WHERE day >= $9 AND day < $10 AND ` + selected + `
+  UNION ALL SELECT CAST($11 AS BIGINT) * coalesce(sum(n), 0) FROM counters WHERE day = $12 AND ` + selected + `
+  UNION ALL SELECT CAST($13 AS BIGINT) * count(*) FROM payments WHERE id >= $14 AND id < $15 AND ` + anyStatus + ` AND ` + selected + `
+  UNION ALL SELECT CAST($16 AS BIGINT) * coalesce(sum(n), 0) FROM counters WHERE day = $17 AND ` + selected + `
+  UNION ALL SELECT CAST($18 AS BIGINT) * count(*) FROM payments WHERE id >= $19 AND id < $20 AND ` + anyStatus + ` AND ` + selected + `
+) AS c`
 )
 
 func listQueries() []string {
-	return []string{listPayments, listPaymentsOfKind, listPaymentsByOrder, countByOrder, countByTime, countByDays, countAllDays, countProcessing}
+	return []string{listPayments, listPaymentsOfKind, listPaymentsByOrder, countByOrder, countAllDays, countTime}
 }
 
 // Payments lists a shop's payments, newest first.
@@ -164,96 +165,62 @@ func (s *Store) CountPayments(ctx context.Context, scope pay.Scope, f Filter) (i
 	f.After = ""
 	from, below := f.bounds()
 	status := string(f.Status)
-	if f.OrderID != "" {
+	switch {
+	case f.OrderID != "":
 		return one(ctx, s, countByOrder, scanInt, scope.Shop, scope.Live, f.OrderID, status, from, below, f.Rail, f.Method, f.Country)
+	case f.From.IsZero() && f.To.IsZero():
+		return one(ctx, s, countAllDays, scanInt, scope.Shop, scope.Live, status, f.Rail, f.Method, f.Country, s.young())
 	}
-	if f.From.IsZero() && f.To.IsZero() {
-		return one(ctx, s, countAllDays, scanInt, scope.Shop, scope.Live, status, s.young(), f.Rail, f.Method, f.Country)
+	first, last, ends := f.days()
+	args := []any{scope.Shop, scope.Live, status, f.Rail, f.Method, f.Country, from, below, first, last}
+	for _, e := range ends {
+		args = append(args, e.days, e.day, e.rows, id.From(pay.PaymentPrefix, e.from), id.From(pay.PaymentPrefix, e.to))
 	}
-	total, err := one(ctx, s, countProcessing, scanInt, scope.Shop, scope.Live, status, from, below, f.Rail, f.Method, f.Country)
-	if err != nil {
-		return 0, err
-	}
-	for _, part := range f.parts() {
-		n, err := s.countPart(ctx, scope, f, part)
-		if err != nil {
-			return 0, err
-		}
-		total += part.sign * n
-	}
-	return total, nil
+	return one(ctx, s, countTime, scanInt, args...)
 }
 
-// part is a stretch of time whose payments are counted in one way, to be added
-// or taken off.
-type part struct {
-	sign      int64
-	from, to  time.Time // counted by rows
-	day, last int64     // counted by days: from day to below last
-}
-
-func (s *Store) countPart(ctx context.Context, scope pay.Scope, f Filter, p part) (int64, error) {
-	if p.last > p.day {
-		return one(ctx, s, countByDays, scanInt, scope.Shop, scope.Live, string(f.Status), p.day, p.last, f.Rail, f.Method, f.Country)
-	}
-	from, to := id.From(pay.PaymentPrefix, p.from), id.From(pay.PaymentPrefix, p.to)
-	return one(ctx, s, countByTime, scanInt, scope.Shop, scope.Live, string(f.Status), from, to, f.Rail, f.Method, f.Country)
+// end is how an end of a time that is not midnight differs from whole days.
+type end struct {
+	days     int64 // how often the day's payments count: -1, 0 or 1
+	day      int64
+	rows     int64 // how often each payment of from to to counts
+	from, to time.Time
 }
 
 // endOfDays is later than any day that is counted.
 const endOfDays = 1 << 40
 
-// parts cuts the filter's time into whole days, and a rest at either end that
-// is counted from the nearer midnight.
-func (f Filter) parts() []part {
-	first, _ := midnight(f.From)
-	last, _ := midnight(f.To)
-	if !f.From.IsZero() && !f.To.IsZero() && first == last {
-		return []part{{sign: 1, from: f.From, to: f.To}}
-	}
-	whole := part{sign: 1, day: 0, last: endOfDays}
-	var list []part
+// days cuts the filter's time into whole days, from the first to below the last, and
+// what its ends add to them.
+func (f Filter) days() (first, last int64, ends [2]end) {
+	last = endOfDays
 	if !f.From.IsZero() {
-		day, rest := midnight(f.From)
-		whole.day = day
-		list = rest.before(list, -1) // of that day, what came before From
+		first, ends[0] = upTo(f.From, -1) // of that day, what came before From
 	}
 	if !f.To.IsZero() {
-		day, rest := midnight(f.To)
-		whole.last = day
-		list = rest.before(list, 1)
+		last, ends[1] = upTo(f.To, 1)
 	}
-	if whole.last < whole.day { // From is after To
-		return nil
-	}
-	if whole.last > whole.day {
-		list = append(list, whole)
-	}
-	return list
-}
-
-// instant is a time of a day.
-type instant struct {
-	day int64
-	at  time.Time
-}
-
-// midnight returns the day of a time, and the time within it.
-func midnight(t time.Time) (int64, instant) {
-	t = t.Truncate(time.Millisecond) // as ids are
-	day := max(0, t.UnixMicro()) / dayMicros
-	return day, instant{day, t}
-}
-
-// before appends what counts the day's payments before the instant, times
-// sign: row by row up to noon, and after it the day less the rest.
-func (i instant) before(list []part, sign int64) []part {
-	start, end := time.UnixMicro(i.day*dayMicros), time.UnixMicro((i.day+1)*dayMicros)
 	switch {
-	case !i.at.After(start):
-		return list
-	case i.at.Sub(start) <= end.Sub(i.at):
-		return append(list, part{sign: sign, from: start, to: i.at})
+	case f.From.IsZero() || f.To.IsZero() || first < last:
+	case first == last && f.To.Sub(f.From) <= dayMicros/2*time.Microsecond:
+		ends = [2]end{{rows: 1, from: f.From, to: f.To}}
+	case first > last: // From is after To
+		ends = [2]end{}
 	}
-	return append(list, part{sign: sign, day: i.day, last: i.day + 1}, part{sign: -sign, from: i.at, to: end})
+	return first, last, ends
+}
+
+// upTo returns the day of a time, and what counts its payments before that time,
+// times sign: row by row up to noon, and after it the day less the rest.
+func upTo(t time.Time, sign int64) (day int64, e end) {
+	t = t.Truncate(time.Millisecond) // as ids are
+	day = max(0, t.UnixMicro()) / dayMicros
+	start, stop := time.UnixMicro(day*dayMicros), time.UnixMicro((day+1)*dayMicros)
+	switch {
+	case !t.After(start):
+		return day, end{}
+	case t.Sub(start) <= stop.Sub(t):
+		return day, end{rows: sign, from: start, to: t}
+	}
+	return day, end{days: sign, day: day, rows: -sign, from: t, to: stop}
 }
