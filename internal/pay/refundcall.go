@@ -114,7 +114,8 @@ func (c Claim) misfits(o Outcome) bool {
 // hold leaves a refund open whose provider answers that another amount went back:
 // that is kept for the operator, once, as a notification of it is. Some money may be
 // gone, so the provider is asked on and not told again, and only a confirmation that
-// fits ends it: no refusal does, and no word that there never was a refund.
+// fits ends it, or the operator: no refusal does, and no word that there never was a
+// refund.
 func (c Claim) hold(p Payment, o Outcome, now time.Time) (Claim, Change) {
 	var change Change
 	if !c.Call.Other {
