@@ -106,8 +106,6 @@ func handle[I, O any](a *API, op huma.Operation, codes []pay.Code, handler func(
 			return out, nil
 		case errors.Is(err, store.ErrNotFound):
 			err = pay.NewError(missing, err.Error())
-		case errors.Is(err, store.ErrBusy):
-			err = &pay.Error{Code: pay.CodeServiceUnavailable, Message: "the service is busy: retry with backoff", Cause: err}
 		}
 		return nil, wire.Show(ctx, a.Log, err)
 	})
@@ -140,7 +138,7 @@ func (a *API) identify(r *http.Request) (pay.Actor, error) {
 		return by, pay.NewError(pay.CodeMissingCredentials, "send Authorization: Bearer and an operator's token")
 	}
 	o, err := a.App.AuthenticateOperator(r.Context(), token)
-	if shown, ok := errors.AsType[*pay.Error](err); ok {
+	if shown, ok := errors.AsType[*pay.Error](err); ok && wire.Of(shown.Code).Status == http.StatusUnauthorized {
 		a.Log.Warn("the admin API refused a token", "request", by.Request, "address", by.IP, "code", string(shown.Code))
 	}
 	by.ID = o.Name

@@ -194,11 +194,7 @@ func (a *App) commit(ctx context.Context, change pay.Change, cause view.Cause) e
 		}
 		change.Events[i].Payload = payload
 	}
-	err := a.store.Commit(ctx, change)
-	if errors.Is(err, store.ErrBusy) {
-		return &pay.Error{Code: pay.CodeServiceUnavailable, Message: "the service is busy: retry with backoff", Cause: err}
-	}
-	return err
+	return a.store.Commit(ctx, change)
 }
 
 // decisions is how often a use case decides again when the rows it read

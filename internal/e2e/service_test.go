@@ -229,6 +229,19 @@ func (f *faults) report(t *testing.T) {
 	}
 }
 
+// forget removes all lines, where faults were to be.
+func (f *faults) forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lines = nil
+}
+
+func (f *faults) empty() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.lines) == 0
+}
+
 // take removes the lines that tell of something, of which there must be some.
 func (f *faults) take(t *testing.T, of string) {
 	t.Helper()

@@ -33,8 +33,8 @@ type waiting struct {
 // writes them in one transaction, and looks again. There is no timer.
 //
 // Errors: ErrStale, ErrDuplicate, ErrInsufficient when a guard is lost,
-// ErrBusy when the queue is full. After any other error the caller must read
-// to know what was written.
+// ErrBusy when the queue is full. After any other error, ErrDown among them, the
+// caller must read to know what was written.
 func (s *Store) Commit(_ context.Context, change pay.Change) error {
 	for _, t := range change.Transfers {
 		if err := t.Check(); err != nil {
@@ -159,8 +159,10 @@ func (s *Store) flush(batch []*waiting) {
 		case errors.Is(err, errRerun):
 			w.reportLost()
 			batch = w.kept
-		case len(batch) == 1:
-			batch[0].done <- err
+		case len(batch) == 1, errors.Is(err, ErrDown):
+			for _, c := range batch {
+				c.done <- err
+			}
 			return
 		default:
 			s.stats.alone.Add(int64(len(batch)))

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -25,6 +26,9 @@ type pg struct {
 const (
 	pgReaders = 8
 	pgWriters = 3 // two committers and a spare
+	// connectTimeout is for a host that does not answer at all, where the address
+	// says no connect_timeout.
+	connectTimeout = 5 * time.Second
 )
 
 func openPostgres(ctx context.Context, dsn string) (*pg, error) {
@@ -37,6 +41,9 @@ func openPostgres(ctx context.Context, dsn string) (*pg, error) {
 	// Compiling a statement takes longer than any of ours runs; the planner, which
 	// guesses that JSON has many keys, would do so even over empty tables.
 	config.ConnConfig.RuntimeParams["jit"] = "off"
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = connectTimeout
+	}
 	config.MaxConns = pgReaders
 	readers, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
@@ -75,16 +82,24 @@ func (db *pg) close()                         { db.readers.Close(); db.writers.C
 func (db *pg) query(ctx context.Context, text string, args []any, each func(row) error) error {
 	result, err := db.readers.Query(ctx, text, args...)
 	if err != nil {
-		return err
+		return down(err)
 	}
 	return drain(result, each)
+}
+
+// down tells that a connection could not be made from what went wrong on one.
+func down(err error) error {
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return fmt.Errorf("%w: %w", ErrDown, err)
+	}
+	return err
 }
 
 // walk uses the writers' connections, whose plans only look things up.
 func (db *pg) walk(ctx context.Context, text string, args []any, each func(row) error) error {
 	result, err := db.writers.Query(ctx, text, args...)
 	if err != nil {
-		return err
+		return down(err)
 	}
 	return drain(result, each)
 }
@@ -150,7 +165,7 @@ func (db *pg) apply(ctx context.Context, steps []step) error {
 	}
 	conn, err := db.writers.Acquire(ctx)
 	if err != nil {
-		return err
+		return down(err)
 	}
 	defer conn.Release()
 	if err := send(ctx, conn, append(all, step{text: "COMMIT"})); err != nil {
@@ -167,7 +182,7 @@ func (db *pg) apply(ctx context.Context, steps []step) error {
 func (db *pg) transact(ctx context.Context, guards []step, decide func() ([]step, error)) error {
 	conn, err := db.writers.Acquire(ctx)
 	if err != nil {
-		return err
+		return down(err)
 	}
 	defer conn.Release()
 	begin := make([]step, 0, len(guards)+1)

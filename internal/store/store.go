@@ -18,7 +18,8 @@ import (
 	"github.com/cascadapay/cascada/internal/seal"
 )
 
-// What the store says of itself; match with errors.Is.
+// What the store says of itself; match with errors.Is. Those that no use case matches
+// are told as they are.
 var (
 	// ErrNotFound: there is no such row, or it is another tenant's.
 	ErrNotFound = errors.New("not found")
@@ -30,7 +31,9 @@ var (
 	ErrInsufficient = errors.New("balance below its floor")
 	// ErrBusy: the queue of changes is full, or the store is closing. Nothing
 	// was written.
-	ErrBusy = errors.New("too busy")
+	ErrBusy error = pay.NewError(pay.CodeServiceUnavailable, "the service is busy: retry with backoff")
+	// ErrDown: the database cannot be reached now.
+	ErrDown error = pay.NewError(pay.CodeServiceUnavailable, "the database cannot be reached: retry with backoff")
 )
 
 // Options of a Store. The zero value is fit for use.
