@@ -11,15 +11,18 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
+// tellsOther does what was asked for, and says that it was of 50 BRL.
+func tellsOther(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	next.ServeHTTP(httptest.NewRecorder(), r)
+	_, _ = io.WriteString(w, `{"status":"paid","amount":"50","currency":"BRL"}`)
+}
+
 // A provider answers that another amount was paid than was asked for: that is neither
 // the payment nor nothing, and is the operator's to look at.
 func TestAnswerOfAnotherAmountWaitsForTheOperator(t *testing.T) {
 	drilled(t, func(t *testing.T, d *drill) {
 		first := d.lines["acme-1"]
-		first.fails(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			next.ServeHTTP(httptest.NewRecorder(), r)
-			_, _ = io.WriteString(w, `{"status":"paid","amount":"50","currency":"BRL"}`)
-		})
+		first.fails(tellsOther)
 		d.pay(t, 1, 1)
 		id := d.ids[0]
 		for range 3 {
@@ -69,10 +72,7 @@ func TestAnswerOfAnotherRefundWaitsForTheOperator(t *testing.T) {
 		first := d.lines["acme-1"]
 		d.pay(t, 1, 1)
 		id := d.ids[0]
-		first.fails(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			next.ServeHTTP(httptest.NewRecorder(), r)
-			_, _ = io.WriteString(w, `{"status":"paid","amount":"50","currency":"BRL"}`)
-		})
+		first.fails(tellsOther)
 		claim := d.live.post(t, "/payments/"+id+"/refund", `{}`).want(t, http.StatusOK).text(t, "refundId")
 		for range 3 {
 			d.clock.advance(2 * time.Hour)
@@ -112,10 +112,7 @@ func TestOperatorEndsARefundOfAnotherAmount(t *testing.T) {
 			drilled(t, func(t *testing.T, d *drill) {
 				first := d.lines["acme-1"]
 				d.pay(t, 1, 1)
-				first.fails(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-					next.ServeHTTP(httptest.NewRecorder(), r)
-					_, _ = io.WriteString(w, `{"status":"paid","amount":"50","currency":"BRL"}`)
-				})
+				first.fails(tellsOther)
 				claim := d.live.post(t, "/payments/"+d.ids[0]+"/refund", `{}`).want(t, http.StatusOK).text(t, "refundId")
 				ended, err := d.App.RuleClaim(ctx, claim, word, "the provider's report of today")
 				must(t, err)

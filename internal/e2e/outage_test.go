@@ -115,6 +115,7 @@ func TestDatabaseThatGoesAwayLosesNothing(t *testing.T) {
 	if r := o.get(t, "/payments?status=completed&limit=1").want(t, http.StatusOK); r.text(t, "pagination.total") != fmt.Sprint(len(keys)) {
 		t.Errorf("want %d completed payments, got %s", len(keys), r)
 	}
+	// A connection that was cut while nobody used it is met up to a second later.
 	eventually(t, "every loop works again", func() bool {
 		s.log.forget()
 		time.Sleep(1500 * time.Millisecond)
