@@ -87,7 +87,8 @@ var (
 	commitsDesc  = prometheus.NewDesc("cascada_store_commits_total", "Database transactions of the group commit.", nil, nil)
 	changesDesc  = prometheus.NewDesc("cascada_store_changes_total", "Changes written by them.", nil, nil)
 	againDesc    = prometheus.NewDesc("cascada_store_commits_again_total", "Transactions that were begun again because a change in them had lost to another.", nil, nil)
-	aloneDesc    = prometheus.NewDesc("cascada_store_changes_alone_total", "Changes that ran alone because their batch failed.", nil, nil)
+	halvedDesc   = prometheus.NewDesc("cascada_store_batches_halved_total", "Batches whose halves ran by themselves because a statement failed.", nil, nil)
+	unknownDesc  = prometheus.NewDesc("cascada_store_commits_unknown_total", "Transactions whose answer was lost; what became of them was found out.", nil, nil)
 	queuedDesc   = prometheus.NewDesc("cascada_store_changes_queued", "Changes waiting for a commit.", nil, nil)
 	rateAgeDesc  = prometheus.NewDesc("cascada_fx_oldest_rate_seconds", "Age of the oldest exchange rate that was set or fetched; absent while there is none.", nil, nil)
 	ratesHeld    = prometheus.NewDesc("cascada_fx_rates_held", "Exchange rates that jump and wait for the operator.", nil, nil)
@@ -100,7 +101,7 @@ var (
 
 // Describe is for prometheus.
 func (storeCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{commitsDesc, changesDesc, againDesc, aloneDesc, queuedDesc, dueDesc, rateAgeDesc, ratesHeld, openDesc, callsDesc, callTimeDesc, unmappedDesc} {
+	for _, d := range []*prometheus.Desc{commitsDesc, changesDesc, againDesc, halvedDesc, unknownDesc, queuedDesc, dueDesc, rateAgeDesc, ratesHeld, openDesc, callsDesc, callTimeDesc, unmappedDesc} {
 		ch <- d
 	}
 }
@@ -111,7 +112,8 @@ func (c storeCollector) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(commitsDesc, prometheus.CounterValue, float64(s.Commits))
 	ch <- prometheus.MustNewConstMetric(changesDesc, prometheus.CounterValue, float64(s.Changes))
 	ch <- prometheus.MustNewConstMetric(againDesc, prometheus.CounterValue, float64(s.Again))
-	ch <- prometheus.MustNewConstMetric(aloneDesc, prometheus.CounterValue, float64(s.Alone))
+	ch <- prometheus.MustNewConstMetric(halvedDesc, prometheus.CounterValue, float64(s.Halved))
+	ch <- prometheus.MustNewConstMetric(unknownDesc, prometheus.CounterValue, float64(s.Unknown))
 	ch <- prometheus.MustNewConstMetric(queuedDesc, prometheus.GaugeValue, float64(s.Queued))
 	oldest, known, held := c.app.RateAges()
 	if known {

@@ -1,6 +1,9 @@
 package dbtest
 
 import (
+	"bytes"
+	"encoding/binary"
+	"errors"
 	"io"
 	"net"
 	"net/url"
@@ -18,6 +21,9 @@ type Line struct {
 	target string
 	down   atomic.Bool
 	deaf   atomic.Bool
+	every  atomic.Int64 // of so many answered commits one is lost; 0: none
+	heard  atomic.Int64 // commits that were answered
+	lost   atomic.Int64
 	mu     sync.Mutex // owns open
 	open   map[net.Conn]struct{}
 }
@@ -73,6 +79,13 @@ func (l *Line) Down(down bool) { l.down.Store(down) }
 // it is told, and nobody hears of it.
 func (l *Line) Deaf(deaf bool) { l.deaf.Store(deaf) }
 
+// Lose makes the line end the connection, from now on, in place of passing on the
+// answer to every so many-th commit: it is done, and nobody hears of it. 0 ends that.
+func (l *Line) Lose(every int) { l.every.Store(int64(every)) }
+
+// Lost is how many answers to commits were lost by Lose.
+func (l *Line) Lost() int { return int(l.lost.Load()) }
+
 // Cut ends every connection, wherever it is.
 func (l *Line) Cut() {
 	l.mu.Lock()
@@ -105,18 +118,54 @@ func (l *Line) serve(client net.Conn) {
 		defer database.Close()
 		_, _ = io.Copy(database, client)
 	}()
-	_, _ = io.Copy(hearing{l, client}, database)
+	_, _ = io.Copy(&hearing{line: l, to: client}, database)
 }
 
-// hearing passes on what it is given, unless its line is deaf.
+// hearing passes on what the database says, unless its line is deaf or loses it.
 type hearing struct {
 	line *Line
 	to   net.Conn
+	rest []byte // of a message that has not come whole
 }
 
-func (h hearing) Write(b []byte) (int, error) {
+var errLost = errors.New("the answer to a commit is lost")
+
+// answer is the message of PostgreSQL's protocol that a commit is done.
+var answer = []byte("COMMIT\x00")
+
+func (h *hearing) Write(b []byte) (int, error) {
 	if h.line.deaf.Load() {
 		return len(b), nil
 	}
-	return h.to.Write(b)
+	h.rest = append(h.rest, b...)
+	whole := 0
+	for {
+		message := h.rest[whole:]
+		if len(message) < 5 {
+			break
+		}
+		size := 1 + int(binary.BigEndian.Uint32(message[1:]))
+		if len(message) < size {
+			break
+		}
+		if message[0] == 'C' && bytes.Equal(message[5:size], answer) && h.line.loses() {
+			return 0, errLost
+		}
+		whole += size
+	}
+	if _, err := h.to.Write(h.rest[:whole]); err != nil {
+		return 0, err
+	}
+	h.rest = append(h.rest[:0], h.rest[whole:]...)
+	return len(b), nil
+}
+
+// loses reports whether the answer that comes now is lost.
+func (l *Line) loses() bool {
+	every := l.every.Load()
+	if every == 0 || l.heard.Add(1)%every != 0 {
+		return false
+	}
+	l.lost.Add(1)
+	return true
 }

@@ -2,7 +2,8 @@ package store
 
 import (
 	"context"
-	"errors"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -12,17 +13,30 @@ const (
 	queueLimit = 4096 // changes waiting; more are refused with ErrBusy
 	batchLimit = 500  // changes in one transaction
 	crowd      = 32   // changes that wait before a second transaction begins beside one
-	// commitTimeout is for a database that hangs. A change that is queued is
-	// decided by the store, not by its caller's deadline.
-	commitTimeout = 30 * time.Second
+	// commitTimeout bounds a transaction. What became of one that takes longer is
+	// found out, see committer.
+	commitTimeout = 5 * time.Second
+	// commitWait is how long a caller waits for his change: a little less than he
+	// has to answer his own.
+	commitWait = 8 * time.Second
 )
 
 // waiting is a change in the queue.
 type waiting struct {
 	change pay.Change
-	guards []string   // ids that must be won
+	guards []string // ids that must be won
+	stage  atomic.Int32
 	done   chan error // holds one, so that the committer never waits
 }
+
+// The stages of a change. It is taken back and forth by its caller and a committer,
+// each with a compare-and-swap: a change whose caller has left is never written.
+const (
+	queued  int32 = iota // nothing of it was sent to the database, or none of that was written
+	writing              // a committer sends it
+	told                 // a committer has its result
+	left                 // its caller waits no more: it is not written any more
+)
 
 // Commit writes a change, all of it or nothing, and returns when it is
 // durable. Nothing else decides what a row says: beside it there are only leases,
@@ -32,20 +46,66 @@ type waiting struct {
 // Concurrent changes are written together: a committer takes all that wait,
 // writes them in one transaction, and looks again. There is no timer.
 //
-// Errors: ErrStale, ErrDuplicate, ErrInsufficient when a guard is lost,
-// ErrBusy when the queue is full. After any other error, ErrDown among them, the
-// caller must read to know what was written.
-func (s *Store) Commit(_ context.Context, change pay.Change) error {
+// Errors: ErrStale, ErrDuplicate, ErrInsufficient when a guard is lost; ErrBusy when
+// the queue is full, or the caller left or waited too long before the change was
+// begun; ErrDown when the database cannot be reached. After each of them, and after
+// any error but one, nothing was written, nor will be. The one is ErrUnknown: whoever
+// gets it must not decide again.
+func (s *Store) Commit(ctx context.Context, change pay.Change) error {
 	for _, t := range change.Transfers {
 		if err := t.Check(); err != nil {
 			return err
 		}
 	}
-	w := &waiting{change, guardedIDs(&change), make(chan error, 1)}
+	if s.away.Load() {
+		return ErrDown
+	}
+	w := &waiting{change: change, guards: guardedIDs(&change), done: make(chan error, 1)}
 	if err := s.enqueue(w); err != nil {
 		return err
 	}
-	return <-w.done
+	patience := time.NewTimer(commitWait)
+	defer patience.Stop()
+	select {
+	case err := <-w.done:
+		return err
+	case <-ctx.Done():
+		if w.stage.CompareAndSwap(queued, left) {
+			return ErrBusy
+		}
+	case <-patience.C:
+		return w.leave()
+	}
+	select { // it is being written: that takes no longer than a transaction
+	case err := <-w.done:
+		return err
+	case <-patience.C:
+		return w.leave()
+	}
+}
+
+// leave gives a change up and says what is known of it.
+func (w *waiting) leave() error {
+	switch {
+	case w.stage.CompareAndSwap(queued, left):
+		return ErrBusy
+	case w.stage.CompareAndSwap(writing, left):
+		return ErrUnknown
+	}
+	return <-w.done // told at this moment
+}
+
+// begin takes a change for writing; false where its caller has left.
+func (w *waiting) begin() bool { return w.stage.CompareAndSwap(queued, writing) }
+
+// release gives back what was proved not to be written.
+func (w *waiting) release() { w.stage.CompareAndSwap(writing, queued) }
+
+// tell answers the caller, where he still waits.
+func (w *waiting) tell(err error) {
+	if w.stage.CompareAndSwap(writing, told) || w.stage.CompareAndSwap(queued, told) {
+		w.done <- err
+	}
 }
 
 func (s *Store) enqueue(w *waiting) error {
@@ -73,9 +133,11 @@ func (s *Store) enqueue(w *waiting) error {
 // waits: two small transactions cost the database more than one of their sum, and
 // wait for each other where they move one balance. With a crowd, the second uses the
 // time in which the first waits for the disk.
-func (s *Store) commitLoop(most int) {
+func (s *Store) commitLoop(committers []*committer) {
 	var held []*waiting // met a change of the same row in the last batch
-	flying, landed := 0, make(chan struct{}, most)
+	most := len(committers)
+	idle := slices.Clone(committers)
+	landed := make(chan *committer, most)
 	for {
 		batch := held
 		if len(batch) == 0 {
@@ -85,21 +147,22 @@ func (s *Store) commitLoop(most int) {
 			}
 			batch = append(batch, w)
 		}
-		for flying > 0 && (flying == most || len(batch)+len(s.queue) < crowd) {
+		for len(idle) < most && (len(idle) == 0 || len(batch)+len(s.queue) < crowd) {
 			select {
-			case <-landed:
-				flying--
+			case c := <-landed:
+				idle = append(idle, c)
 			case <-s.crowded:
 			}
 		}
 		batch, held = disjoint(s.fill(batch))
-		flying++
+		c := idle[len(idle)-1]
+		idle = idle[:len(idle)-1]
 		go func() {
-			s.flush(batch)
-			landed <- struct{}{}
+			c.flush(batch)
+			landed <- c
 		}()
 	}
-	for ; flying > 0; flying-- {
+	for range most - len(idle) {
 		<-landed
 	}
 }
@@ -141,36 +204,4 @@ func disjoint(all []*waiting) (batch, held []*waiting) {
 		}
 	}
 	return batch, held
-}
-
-// flush decides every change of the batch.
-func (s *Store) flush(batch []*waiting) {
-	for len(batch) > 0 {
-		w := newWrite(s, batch)
-		ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
-		err := w.run(ctx)
-		cancel()
-		switch {
-		case err == nil:
-			s.stats.commits.Add(1)
-			s.stats.changes.Add(int64(len(w.kept)))
-			w.report()
-			return
-		case errors.Is(err, errRerun):
-			w.reportLost()
-			batch = w.kept
-		case len(batch) == 1, errors.Is(err, ErrDown):
-			for _, c := range batch {
-				c.done <- err
-			}
-			return
-		default:
-			s.stats.alone.Add(int64(len(batch)))
-			s.log.Warn("a batch of changes failed; each runs alone", "changes", len(batch), "error", err)
-			for i := range batch {
-				s.flush(batch[i : i+1])
-			}
-			return
-		}
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"strings"
 )
@@ -11,7 +12,9 @@ import (
 // engine is a database: SQLite or PostgreSQL.
 type engine interface {
 	dialect() dialect
-	// query runs one statement for reading and calls each for every row.
+	// query runs one statement for reading and calls each for every row. Like all that
+	// reads it has a deadline, its own where ctx has none, and fails with ErrDown when
+	// the database does not answer.
 	query(ctx context.Context, text string, args []any, each func(row) error) error
 	// walk is query for what is found by an index, in its order: no plan that
 	// was made while a table was small may scan it when it has grown.
@@ -20,10 +23,12 @@ type engine interface {
 	lease(ctx context.Context, text string, args []any, each func(row) error) error
 	// apply runs the steps and commits, in one trip where the database is elsewhere.
 	// When a step does not get the rows that it wants, nothing is written: errLost.
+	// Nor is it after another error, ErrDown among them, but for errUnknown: the commit
+	// was sent, and what became of it is not known.
 	apply(ctx context.Context, steps []step) error
 	// transact is for who has to look first: it runs the guards, then what decide
 	// returns after it saw their rows, and commits. When decide fails, nothing is
-	// written.
+	// written. Its other errors are those of apply.
 	transact(ctx context.Context, guards []step, decide func() ([]step, error)) error
 	// migrate runs the statements in one transaction that no other process
 	// runs at the same time.
@@ -61,14 +66,14 @@ type migrator interface {
 }
 
 // open connects to sqlite:PATH or postgres://….
-func open(ctx context.Context, database string) (engine, error) {
+func open(ctx context.Context, database string, log *slog.Logger) (engine, error) {
 	if err := CheckAddress(database); err != nil {
 		return nil, err
 	}
 	if path, ok := strings.CutPrefix(database, "sqlite:"); ok {
 		return openSQLite(ctx, path)
 	}
-	return openPostgres(ctx, database)
+	return openPostgres(ctx, database, log)
 }
 
 // CheckAddress refuses what is the address of no engine. The error quotes nothing
@@ -101,7 +106,7 @@ func Keyed(ctx context.Context, database string) (keyed bool, err error) {
 			return false, nil
 		}
 	}
-	db, err := open(ctx, database)
+	db, err := open(ctx, database, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return false, err
 	}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -21,6 +23,8 @@ import (
 type pg struct {
 	readers *pgxpool.Pool
 	writers *pgxpool.Pool
+	server  *server
+	crowd   atomic.Int64 // who waits for a connection
 }
 
 const (
@@ -28,10 +32,14 @@ const (
 	pgWriters = 3 // two committers and a spare
 	// connectTimeout is for a host that does not answer at all, where the address
 	// says no connect_timeout.
-	connectTimeout = 5 * time.Second
+	connectTimeout = 2 * time.Second
+	// crowdLimit is how many may wait for a connection; others are told so at once.
+	crowdLimit = 1000
+	// queryTimeout bounds what is read or leased, where the caller sets no deadline.
+	queryTimeout = 8 * time.Second
 )
 
-func openPostgres(ctx context.Context, dsn string) (*pg, error) {
+func openPostgres(ctx context.Context, dsn string, log *slog.Logger) (*pg, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("open postgres: %w", err)
@@ -44,15 +52,27 @@ func openPostgres(ctx context.Context, dsn string) (*pg, error) {
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = connectTimeout
 	}
+	config.ConnConfig.DialFunc = dial
+	config.ConnConfig.OnNotice = noteWarning
+	config.PingTimeout = beatTimeout
 	config.MaxConns = pgReaders
+	server, err := newServer(ctx, config, log)
+	if err != nil {
+		return nil, fmt.Errorf("open postgres: %w", err)
+	}
 	readers, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
+		server.close()
 		return nil, fmt.Errorf("open postgres: %w", err)
 	}
 	config = config.Copy()
 	// None is opened before the migrations have made the types that it learns of.
 	config.MaxConns, config.MinConns = pgWriters, 0
 	config.AfterConnect = registerRows
+	// A server that hears no more of a client gives its transaction up by itself, so
+	// that what became of it can be found out.
+	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt(commitTimeout.Milliseconds(), 10)
+	config.ConnConfig.RuntimeParams["statement_timeout"] = strconv.FormatInt(commitTimeout.Milliseconds(), 10)
 	// A statement prepared while a table was empty keeps a plan that scans it
 	// when it has grown. A batch only ever wants index lookups; that an index is not
 	// read from end to end, {among} sees to.
@@ -65,47 +85,88 @@ func openPostgres(ctx context.Context, dsn string) (*pg, error) {
 	writers, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		readers.Close()
+		server.close()
 		return nil, fmt.Errorf("open postgres: %w", err)
 	}
-	db := &pg{readers, writers}
-	if err := db.ping(ctx); err != nil {
-		db.close()
-		return nil, fmt.Errorf("open postgres: %w", err)
-	}
+	db := &pg{readers: readers, writers: writers, server: server}
+	server.onMove(func() { readers.Reset(); writers.Reset() })
 	return db, nil
 }
 
-func (db *pg) dialect() dialect               { return postgres }
-func (db *pg) ping(ctx context.Context) error { return db.readers.Ping(ctx) }
-func (db *pg) close()                         { db.readers.Close(); db.writers.Close() }
+func (db *pg) dialect() dialect { return postgres }
 
-func (db *pg) query(ctx context.Context, text string, args []any, each func(row) error) error {
-	result, err := db.readers.Query(ctx, text, args...)
+func (db *pg) ping(ctx context.Context) error {
+	ctx, done := db.bound(ctx, queryTimeout)
+	defer done()
+	conn, err := db.acquire(ctx, db.readers)
 	if err != nil {
-		return down(err)
+		return err
 	}
-	return drain(result, each)
+	defer conn.Release()
+	return down(conn.Ping(ctx))
 }
 
-// down tells that a connection could not be made from what went wrong on one.
-func down(err error) error {
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		return fmt.Errorf("%w: %w", ErrDown, err)
+func (db *pg) close() {
+	db.server.close()
+	db.readers.Close()
+	db.writers.Close()
+}
+
+// bound gives a call a deadline, where it has none, and ends it when the server is
+// given up.
+func (db *pg) bound(ctx context.Context, limit time.Duration) (context.Context, func()) {
+	cancel := context.CancelFunc(func() {})
+	if _, set := ctx.Deadline(); !set {
+		ctx, cancel = context.WithTimeout(ctx, limit)
+	} else {
+		ctx, cancel = context.WithCancel(ctx)
 	}
-	return err
+	stop := context.AfterFunc(db.server.current(), cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// acquire waits for a connection of a pool, among not too many.
+func (db *pg) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
+	defer db.crowd.Add(-1)
+	if db.crowd.Add(1) > crowdLimit {
+		return nil, ErrBusy
+	}
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDown, err)
+	}
+	return conn, nil
+}
+
+func (db *pg) query(ctx context.Context, text string, args []any, each func(row) error) error {
+	return db.read(ctx, db.readers, text, args, each)
 }
 
 // walk uses the writers' connections, whose plans only look things up.
 func (db *pg) walk(ctx context.Context, text string, args []any, each func(row) error) error {
-	result, err := db.writers.Query(ctx, text, args...)
-	if err != nil {
-		return down(err)
-	}
-	return drain(result, each)
+	return db.read(ctx, db.writers, text, args, each)
 }
 
 func (db *pg) lease(ctx context.Context, text string, args []any, each func(row) error) error {
-	return db.query(ctx, text, args, each)
+	return db.read(ctx, db.readers, text, args, each)
+}
+
+func (db *pg) read(ctx context.Context, pool *pgxpool.Pool, text string, args []any, each func(row) error) error {
+	bounded, done := db.bound(ctx, queryTimeout)
+	defer done()
+	conn, err := db.acquire(bounded, pool)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	result, err := conn.Query(bounded, text, args...)
+	if err == nil {
+		err = drain(result, each)
+	}
+	if ctx.Err() != nil { // the caller's own doing
+		return err
+	}
+	return down(err)
 }
 
 func drain(result pgx.Rows, each func(row) error) error {
@@ -146,13 +207,6 @@ func counted(text string) string {
 	return fmt.Sprintf("WITH found AS (%s) SELECT 1 / CAST(count(*) = $%d AS INT) FROM found", text, last+1)
 }
 
-// Codes of PostgreSQL that say of a step that somebody else was faster. No statement
-// of ours divides but for that; of two that wait for each other one is ended.
-const (
-	divisionByZero = "22012"
-	deadlock       = "40P01"
-)
-
 // apply takes one round trip.
 func (db *pg) apply(ctx context.Context, steps []step) error {
 	all := make([]step, 0, len(steps)+2)
@@ -163,46 +217,73 @@ func (db *pg) apply(ctx context.Context, steps []step) error {
 		}
 		all = append(all, s)
 	}
-	conn, err := db.writers.Acquire(ctx)
-	if err != nil {
-		return down(err)
-	}
-	defer conn.Release()
-	if err := send(ctx, conn, append(all, step{text: "COMMIT"})); err != nil {
-		if e, ok := errors.AsType[*pgconn.PgError](err); ok && (e.Code == divisionByZero || e.Code == deadlock) {
-			err = errLost
-		}
-		return errors.Join(err, rollback(ctx, conn))
-	}
-	return nil
+	return db.inTransaction(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+		return commit(ctx, conn, all)
+	})
 }
 
 // transact takes two round trips: begin and the guards, then everything else
 // and the commit.
 func (db *pg) transact(ctx context.Context, guards []step, decide func() ([]step, error)) error {
-	conn, err := db.writers.Acquire(ctx)
+	return db.inTransaction(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+		begin := make([]step, 0, len(guards)+1)
+		begin = append(begin, step{text: "BEGIN"})
+		begin = append(begin, guards...)
+		if _, err := send(ctx, conn, begin); err != nil {
+			return down(err)
+		}
+		writes, err := decide()
+		if err != nil {
+			return err
+		}
+		return commit(ctx, conn, writes)
+	})
+}
+
+// inTransaction runs a transaction on a connection of the writers, and leaves it usable
+// or closes it. What was committed on a server that was given up meanwhile is not known
+// to be there on the one that took its place.
+func (db *pg) inTransaction(ctx context.Context, run func(context.Context, *pgxpool.Conn) error) error {
+	era := db.server.current()
+	ctx, done := db.bound(ctx, commitTimeout)
+	defer done()
+	conn, err := db.acquire(ctx, db.writers)
 	if err != nil {
-		return down(err)
+		return err
 	}
 	defer conn.Release()
-	begin := make([]step, 0, len(guards)+1)
-	begin = append(begin, step{text: "BEGIN"})
-	begin = append(begin, guards...)
-	if err := send(ctx, conn, begin); err != nil {
+	if err := run(ctx, conn); err != nil {
 		return errors.Join(err, rollback(ctx, conn))
 	}
-	writes, err := decide()
-	if err != nil {
-		return errors.Join(err, rollback(ctx, conn))
-	}
-	if err := send(ctx, conn, append(writes, step{text: "COMMIT"})); err != nil {
-		return errors.Join(err, rollback(ctx, conn))
+	if era.Err() != nil {
+		return fmt.Errorf("%w: the database server was given up meanwhile", errUnknown)
 	}
 	return nil
 }
 
-// send runs the steps in one round trip.
-func send(ctx context.Context, conn *pgxpool.Conn, steps []step) (err error) {
+// commit sends the last steps and commits.
+func commit(ctx context.Context, conn *pgxpool.Conn, steps []step) error {
+	tag, err := send(ctx, conn, append(steps, step{text: "COMMIT"}))
+	server, answered := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case err == nil && warned(conn):
+		return fmt.Errorf("%w: the server did not wait for its standby", errUnknown)
+	case err == nil && tag.String() != "COMMIT":
+		return fmt.Errorf("the server answered COMMIT with %s", tag)
+	case err == nil:
+		return nil
+	case pgconn.SafeToRetry(err):
+		return down(err) // nothing was sent
+	case !answered || conn.Conn().IsClosed():
+		return fmt.Errorf("%w: %w", errUnknown, err)
+	case server.Code == divisionByZero || server.Code == deadlock:
+		return errLost
+	}
+	return down(err)
+}
+
+// send runs the steps in one round trip and returns the tag of the last.
+func send(ctx context.Context, conn *pgxpool.Conn, steps []step) (tag pgconn.CommandTag, err error) {
 	var batch pgx.Batch
 	for _, s := range steps {
 		batch.Queue(s.text, s.args...)
@@ -211,20 +292,20 @@ func send(ctx context.Context, conn *pgxpool.Conn, steps []step) (err error) {
 	defer func() { err = errors.Join(err, results.Close()) }()
 	for _, s := range steps {
 		if s.each == nil {
-			if _, err := results.Exec(); err != nil {
-				return err
+			if tag, err = results.Exec(); err != nil {
+				return tag, err
 			}
 			continue
 		}
 		result, err := results.Query()
 		if err != nil {
-			return err
+			return tag, err
 		}
 		if err := drain(result, s.each); err != nil {
-			return err
+			return tag, err
 		}
 	}
-	return nil
+	return tag, nil
 }
 
 // rollback leaves the connection usable, or closes it.
@@ -241,7 +322,12 @@ func rollback(ctx context.Context, conn *pgxpool.Conn) error {
 // migrationLock is an arbitrary number that all nodes agree on.
 const migrationLock = 7163290418
 
+// migrationTimeout is for a schema that has to read large tables.
+const migrationTimeout = 24 * time.Hour
+
 func (db *pg) migrate(ctx context.Context, run func(migrator) error) error {
+	ctx, done := db.bound(ctx, migrationTimeout)
+	defer done()
 	return pgx.BeginFunc(ctx, db.readers, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", migrationLock); err != nil {
 			return err
@@ -273,6 +359,8 @@ func (m pgMigrator) version() (v int, err error) {
 // in them, and autovacuum looks once a minute: by then every look at the table
 // costs a hundred times what it should.
 func (db *pg) tidy(ctx context.Context) error {
+	ctx, done := db.bound(ctx, time.Minute)
+	defer done()
 	_, err := db.readers.Exec(ctx, "VACUUM (SKIP_LOCKED, TRUNCATE FALSE) processing, unsealed", pgx.QueryExecModeSimpleProtocol)
 	return err
 }

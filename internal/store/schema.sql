@@ -730,3 +730,13 @@ CREATE TABLE watermarks (
 );
 INSERT INTO watermarks (id, day)
 SELECT 'counters', CASE WHEN count(*) = 0 THEN 0 ELSE {now} / 86400000000 - 1 END FROM counters;
+
+-- version 18
+-- What each committer wrote last. Its batches change its row first, so that of a commit
+-- whose answer was lost it can be told whether it was done.
+CREATE TABLE committers (
+  id TEXT NOT NULL PRIMARY KEY,
+  fence BIGINT NOT NULL, -- raised by whoever wants to know: batches of a lower one are refused
+  done BIGINT NOT NULL, -- the number of the last batch that was written
+  at BIGINT NOT NULL -- when that was, in the database's clock
+){hot};

@@ -195,12 +195,14 @@ func (db *lite) inTransaction(ctx context.Context, do func() error) error {
 	if err := db.write(whole, step{text: "BEGIN IMMEDIATE"}); err != nil {
 		return err
 	}
-	err := do()
-	if err == nil {
-		err = db.write(whole, step{text: "COMMIT"})
+	if err := do(); err != nil {
+		return errors.Join(down(err), db.write(whole, step{text: "ROLLBACK"}))
 	}
-	if err != nil {
-		return errors.Join(err, db.write(whole, step{text: "ROLLBACK"}))
+	if err := db.write(whole, step{text: "COMMIT"}); err != nil {
+		// What a failed write left in the log may be found there after a crash, until
+		// the next transaction has taken its place.
+		_ = db.write(whole, step{text: "ROLLBACK"}) // where it has not ended by itself
+		return fmt.Errorf("%w: %w", errUnknown, err)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/seal"
@@ -32,8 +33,14 @@ var (
 	// ErrBusy: the queue of changes is full, or the store is closing. Nothing
 	// was written.
 	ErrBusy error = pay.NewError(pay.CodeServiceUnavailable, "the service is busy: retry with backoff")
-	// ErrDown: the database cannot be reached now.
+	// ErrDown: the database cannot be reached now, or does not answer. Nothing was
+	// written.
 	ErrDown error = pay.NewError(pay.CodeServiceUnavailable, "the database cannot be reached: retry with backoff")
+	// ErrUnknown: the database did not say in time what became of a change. It may be
+	// written, also later. Whoever gets it reads, or repeats with the same key, before
+	// he decides again.
+	ErrUnknown error = &pay.Error{Code: pay.CodeServiceUnavailable, Details: pay.Details{Reason: "outcome_unknown"},
+		Message: "the database did not answer in time, so it is not known whether this was done: repeat it with the same Idempotency-Key, or look before you repeat it"}
 )
 
 // Options of a Store. The zero value is fit for use.
@@ -62,7 +69,10 @@ type Store struct {
 	queue   chan *waiting // closed by Close, when nothing is added any more
 	crowded chan struct{} // told when a crowd waits
 	group   sync.WaitGroup
-	stats   stats
+	// committers are owned by commitLoop, prober by watch.
+	committers []*committer
+	prober     *committer
+	stats      stats
 
 	sealKey []byte
 	sealing sync.Mutex           // held by Seal; owns heights
@@ -70,6 +80,10 @@ type Store struct {
 	clocked atomic.Bool          // some test clock was moved
 
 	rolledUp atomic.Int64 // the days before it are in the counters of all days
+
+	away atomic.Bool     // the database is; commits are refused at once
+	life context.Context // ends when the store has given up what it waited for
+	end  context.CancelFunc
 
 	// gate keeps Commit from queueing behind the last batch of Close.
 	gate   sync.RWMutex
@@ -79,7 +93,10 @@ type Store struct {
 // Open connects to a database (sqlite:PATH or postgres://…) and brings its
 // schema up to date.
 func Open(ctx context.Context, database string, o Options) (*Store, error) {
-	db, err := open(ctx, database)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	db, err := open(ctx, database, o.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -87,26 +104,30 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 		db.close()
 		return nil, err
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	life, end := context.WithCancel(context.Background())
 	s := &Store{
+		life: life, end: end,
 		db: db, log: o.Log, delivered: o.Delivered,
 		texts: db.dialect().texts(), sealKey: o.SealKey, heights: map[tenant]seal.Head{},
 		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1),
 	}
 	if _, err := s.readRolledUp(ctx); err != nil {
+		end()
 		db.close()
 		return nil, err
 	}
-	committers := max(o.Committers, 1)
+	n := max(o.Committers, 1)
 	if o.Committers == 0 && db.dialect() == postgres {
-		committers = 2
+		n = 2
 	}
 	if db.dialect() == sqlite {
-		committers = 1
+		n = 1
 	}
-	s.group.Go(func() { s.commitLoop(committers) })
+	for range n {
+		s.committers = append(s.committers, newCommitter(s))
+	}
+	s.prober = newCommitter(s)
+	s.group.Go(func() { s.commitLoop(s.committers) })
 	return s, nil
 }
 
@@ -116,7 +137,15 @@ func (s *Store) Close() {
 	s.closed = true
 	s.gate.Unlock()
 	close(s.queue)
+	giveUp := time.AfterFunc(closeGrace, s.end) // what waits for a database that is away
 	s.group.Wait()
+	giveUp.Stop()
+	for _, c := range append(s.committers, s.prober) {
+		if err := c.drop(s.life); err != nil && !s.away.Load() {
+			s.log.Warn("a committer's row stays for a week", "committer", c.id, "error", err)
+		}
+	}
+	s.end()
 	s.db.close()
 }
 

@@ -21,6 +21,8 @@ var errRerun = errors.New("a change lost a guard")
 // what they write.
 type write struct {
 	s     *Store
+	c     *committer
+	mine  bool // the committer's row is as it left it
 	batch []*waiting
 	won   map[string]struct{} // ids whose guarded statement changed a row
 	funds map[tenant]ledger.Balances
@@ -36,9 +38,9 @@ type tenant struct {
 	live     bool
 }
 
-func newWrite(s *Store, batch []*waiting) *write {
+func newWrite(c *committer, batch []*waiting) *write {
 	return &write{
-		s: s, batch: batch,
+		s: c.s, c: c, batch: batch,
 		won:   make(map[string]struct{}, 2*len(batch)),
 		funds: map[tenant]ledger.Balances{},
 		lost:  map[*waiting]error{},
@@ -51,14 +53,15 @@ func (w *write) run(ctx context.Context) error {
 	guards := w.guards()
 	if len(w.funds) == 0 {
 		w.kept = w.batch
-		err := w.s.db.apply(ctx, slices.Concat(guards, w.steps()))
+		err := w.s.db.apply(ctx, slices.Concat([]step{w.c.note(nil)}, guards, w.steps()))
 		if !errors.Is(err, errLost) {
 			return err
 		}
 		w.s.stats.again.Add(1)
 		w.kept, w.sent = nil, nil
 	}
-	return w.s.db.transact(ctx, guards, w.decide)
+	note := w.c.note(func(row) error { w.mine = true; return nil })
+	return w.s.db.transact(ctx, slices.Concat([]step{note}, guards), w.decide)
 }
 
 // guardedIDs lists the rows whose guard a change needs to win.
@@ -277,6 +280,9 @@ func (t tenant) compare(o tenant) int {
 // decide drops the changes that lost a guard and returns what the others
 // write.
 func (w *write) decide() ([]step, error) {
+	if !w.mine {
+		return nil, errFenced
+	}
 	rerun := false
 	for _, c := range w.batch {
 		ids := c.guards
@@ -465,7 +471,7 @@ func (w *write) addBalances(steps []step) []step {
 // report answers the callers once the transaction is durable.
 func (w *write) report() {
 	for _, c := range w.kept {
-		c.done <- nil
+		c.tell(nil)
 	}
 	w.reportLost()
 	if len(w.sent) > 0 && w.s.delivered != nil {
@@ -475,7 +481,7 @@ func (w *write) report() {
 
 func (w *write) reportLost() {
 	for c, err := range w.lost {
-		c.done <- err
+		c.tell(err)
 	}
 }
 

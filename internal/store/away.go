@@ -1,0 +1,47 @@
+package store
+
+import (
+	"time"
+)
+
+// gone notes that the database does not answer: commits are refused at once from now
+// on, until it does again.
+func (s *Store) gone(cause error) {
+	if !s.away.CompareAndSwap(false, true) {
+		return
+	}
+	s.log.Error("the database is away: requests that write get 503", "error", cause)
+	s.gate.RLock()
+	defer s.gate.RUnlock()
+	if !s.closed {
+		s.group.Go(s.watch)
+	}
+}
+
+// back notes that the database took a commit.
+func (s *Store) back() {
+	if s.away.Load() && s.away.CompareAndSwap(true, false) {
+		s.log.Info("the database is back")
+	}
+}
+
+// watch tries small commits until one is done.
+func (s *Store) watch() {
+	for pause := minFindPause; s.away.Load() && s.rest(pause); pause = min(2*pause, maxFindPause) {
+		if _, err := s.prober.claim(s.life); err == nil {
+			s.back()
+		}
+	}
+}
+
+// rest pauses; false when the store has ended.
+func (s *Store) rest(pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-s.life.Done():
+		return false
+	}
+}

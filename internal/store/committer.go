@@ -1,0 +1,209 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/id"
+)
+
+// errUnknown says that nobody knows whether a transaction was written: its commit was
+// sent, and no answer came.
+var errUnknown = errors.New("nobody knows whether the transaction was written")
+
+// errFenced says that a committer's row is not as it left it: the database is another
+// one, or its row was claimed anew.
+var errFenced = errors.New("the committer's row was claimed by somebody else")
+
+const (
+	// claimTimeout bounds one try to find out what became of a transaction. The server
+	// ends one whose client has gone by then, and so lets its row go.
+	claimTimeout = 6 * time.Second
+	// The pauses between two tries.
+	minFindPause = 20 * time.Millisecond
+	maxFindPause = time.Second
+	// closeGrace is how long Close waits for a database that is away.
+	closeGrace = 10 * time.Second
+	// outageTries is how often a batch is begun that an outage has undone, while its
+	// callers wait.
+	outageTries = 3
+)
+
+// committer writes batches, one at a time. Each batch changes the committer's row first:
+// it puts the batch's number there, on condition that the row's fence is the one that the
+// committer has. So of a commit whose answer was lost it can be told what became of it:
+// raising the fence waits for the transaction where it is still under way, bars it where
+// it has not begun, and returns the number of the last batch that was written.
+//
+// It is owned by the goroutine that runs flush.
+type committer struct {
+	s      *Store
+	id     string
+	fence  int64 // 0: not claimed, or lost
+	number int64 // of the last batch that was begun
+}
+
+func newCommitter(s *Store) *committer { return &committer{s: s, id: id.Secret("cmt_")} }
+
+const (
+	noteBatch = `UPDATE committers SET done = $3, at = {now} WHERE id = $1 AND fence = $2 RETURNING id`
+
+	claimCommitter = `INSERT INTO committers (id, fence, done, at) VALUES ($1, 1, 0, {now})
+ON CONFLICT (id) DO UPDATE SET fence = committers.fence + 1, at = {now} RETURNING fence, done`
+
+	dropCommitter = `DELETE FROM committers WHERE id = $1`
+
+	// One that has written nothing for a week has nothing to find out.
+	dropCommitters = `DELETE FROM committers WHERE at < {now} - 604800000000 RETURNING id`
+)
+
+// note is the first statement of the next batch.
+func (c *committer) note(each func(row) error) step {
+	c.number++
+	return step{text: c.s.text(noteBatch), args: []any{c.id, c.fence, c.number}, each: each, want: 1}
+}
+
+// claim raises the fence and returns the number of the last batch that was written.
+// Whatever this committer sent before is written by then, or never will be.
+func (c *committer) claim(ctx context.Context) (done int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
+	defer cancel()
+	err = c.s.db.lease(ctx, c.s.text(claimCommitter), []any{c.id}, func(r row) error { return r.Scan(&c.fence, &done) })
+	if err != nil {
+		c.fence = 0
+		return 0, fmt.Errorf("claim committer %s: %w", c.id, err)
+	}
+	return done, nil
+}
+
+// find learns what became of a batch, however long that takes. It gives up only when
+// the store closes.
+func (c *committer) find(number int64, cause error) (written bool, err error) {
+	pause := minFindPause
+	for {
+		done, err := c.claim(c.s.life)
+		if err == nil {
+			c.s.back()
+			return done == number, nil
+		}
+		c.s.gone(errors.Join(cause, err))
+		if !c.s.rest(pause) {
+			return false, fmt.Errorf("%w: %w", errUnknown, err)
+		}
+		pause = min(2*pause, maxFindPause)
+	}
+}
+
+// write runs one batch and finds out what became of it.
+//
+// Errors: errRerun, errUnknown, ErrDown, or why a statement failed. But for errUnknown
+// nothing was written.
+func (c *committer) write(w *write) error {
+	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
+	defer cancel()
+	if c.fence == 0 {
+		if _, err := c.claim(ctx); err != nil {
+			return fmt.Errorf("%w: %w", ErrDown, err)
+		}
+	}
+	err := w.run(ctx)
+	switch {
+	case errors.Is(err, errFenced):
+		c.fence = 0
+		return fmt.Errorf("%w: %w", ErrDown, err)
+	case !errors.Is(err, errUnknown):
+		return err
+	}
+	c.s.stats.unknown.Add(1)
+	written, lost := c.find(c.number, err)
+	switch {
+	case lost != nil:
+		return lost
+	case written:
+		return nil
+	}
+	return &undone{err}
+}
+
+// undone is an outage in which a batch was not written, as was found out.
+type undone struct{ cause error }
+
+func (e *undone) Error() string        { return "the transaction was not written: " + e.cause.Error() }
+func (e *undone) Is(target error) bool { return target == ErrDown }
+
+// flush decides every change of the batch.
+func (c *committer) flush(batch []*waiting) {
+	for tries := 1; ; tries++ {
+		if batch = begun(batch); len(batch) == 0 {
+			return
+		}
+		w := newWrite(c, batch)
+		err := c.write(w)
+		switch {
+		case err == nil:
+			c.s.stats.commits.Add(1)
+			c.s.stats.changes.Add(int64(len(w.kept)))
+			c.s.back()
+			w.report()
+			return
+		case errors.Is(err, errRerun):
+			w.reportLost()
+			batch = w.kept
+			tries--
+		case errors.Is(err, errUnknown):
+			tellAll(batch, fmt.Errorf("%w: %w", ErrUnknown, err))
+			return
+		case errors.Is(err, ErrDown):
+			if tries == outageTries || c.s.away.Load() {
+				c.s.gone(err)
+				tellAll(batch, fmt.Errorf("%w: %w", ErrDown, err))
+				return
+			}
+		case len(batch) == 1:
+			batch[0].tell(err)
+			return
+		default:
+			// One of them is at fault: each half is tried by itself, and so on.
+			c.s.stats.halved.Add(1)
+			c.s.log.Warn("a batch of changes failed; its halves run by themselves", "changes", len(batch), "error", err)
+			release(batch)
+			c.flush(batch[:len(batch)/2])
+			c.flush(batch[len(batch)/2:])
+			return
+		}
+		release(batch)
+	}
+}
+
+// begun takes those changes for writing whose callers still wait.
+func begun(batch []*waiting) []*waiting {
+	kept := make([]*waiting, 0, len(batch))
+	for _, w := range batch {
+		if w.begin() {
+			kept = append(kept, w)
+		}
+	}
+	return kept
+}
+
+func release(batch []*waiting) {
+	for _, w := range batch {
+		w.release()
+	}
+}
+
+func tellAll(batch []*waiting, err error) {
+	for _, w := range batch {
+		w.tell(err)
+	}
+}
+
+// drop removes the committer's row, at the end of the store. One that stays is purged.
+func (c *committer) drop(ctx context.Context) error {
+	if c.fence == 0 {
+		return nil
+	}
+	return c.s.db.lease(ctx, c.s.text(dropCommitter), []any{c.id}, nil)
+}

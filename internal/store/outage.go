@@ -1,0 +1,85 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	modernc "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Codes of PostgreSQL that say of a step that somebody else was faster. No statement
+// of ours divides but for that; of two that wait for each other one is ended.
+const (
+	divisionByZero = "22012"
+	deadlock       = "40P01"
+)
+
+// outages are the codes of PostgreSQL, or the classes they begin with, that say nothing
+// of a statement itself: resources are short (53: the disk is full, too many
+// connections), somebody intervened (57: a timeout, a shutdown), the system failed (58), a lock
+// was not to be had, the server takes no writes.
+var outages = []string{"53", "57", "58", "08", "55P03", "25006"}
+
+// liteOutages are the same of SQLite.
+var liteOutages = []int{
+	sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY,
+	sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT,
+}
+
+// down tells an outage, which is nobody's fault and over some time, from a statement
+// that the database refuses. It is ErrDown then, with what went wrong.
+func down(err error) error {
+	if err == nil || errors.Is(err, ErrDown) {
+		return err
+	}
+	isOutage := false
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		isOutage = slices.ContainsFunc(outages, func(code string) bool { return strings.HasPrefix(e.Code, code) })
+	} else if e, ok := errors.AsType[*modernc.Error](err); ok {
+		isOutage = slices.Contains(liteOutages, e.Code()&0xff)
+	} else if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		isOutage = true
+	} else {
+		isOutage = pgconn.Timeout(err) || pgconn.SafeToRetry(err) || broken(err)
+	}
+	if !isOutage {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrDown, err)
+}
+
+// broken reports whether a connection ended.
+func broken(err error) bool {
+	_, network := errors.AsType[*net.OpError](err)
+	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, pgconn.ErrConnClosed)
+}
+
+// warning is the code of a warning that has none of its own.
+const warning = "01000"
+
+// warnedKey marks a connection on which the server gave a warning.
+const warnedKey = "warned"
+
+// noteWarning keeps that the server warned. In a commit that means that it gave up
+// waiting for its standby: what was written is there now, and may be lost with this
+// server.
+func noteWarning(conn *pgconn.PgConn, n *pgconn.Notice) {
+	if n.Code == warning {
+		conn.CustomData()[warnedKey] = true
+	}
+}
+
+// warned reports whether the server warned since the last time.
+func warned(conn *pgxpool.Conn) bool {
+	data := conn.Conn().PgConn().CustomData()
+	_, did := data[warnedKey]
+	delete(data, warnedKey)
+	return did
+}

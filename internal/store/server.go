@@ -1,0 +1,350 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+const (
+	// beatEvery is how often the server is asked whether it still is the primary, and
+	// beatTimeout how long its answer, or a connection to a host, may take.
+	beatEvery   = time.Second
+	beatTimeout = 2 * time.Second
+	// lookPause is the time between two looks at all hosts while none is the primary.
+	lookPause = 250 * time.Millisecond
+	// othersEvery is how many beats pass between two looks at the other hosts: one of
+	// them may have been promoted while the server that we use lives on.
+	othersEvery = 10
+	// deadAfter is how long a connection may go without an acknowledgement of what it
+	// sent before the system ends it.
+	deadAfter = 8 * time.Second
+)
+
+var (
+	// errNoServer: no host of the address is the primary now.
+	errNoServer = fmt.Errorf("%w: no host of the address is a primary that takes writes", ErrDown)
+	errStandby  = errors.New("the host is a standby")
+	errOld      = errors.New("the host is a primary of an older timeline: another one was promoted in its place")
+)
+
+// server is the host that is written to and read from: of all that the address names,
+// the primary of the newest timeline. A promotion begins a new timeline, so a primary
+// that was replaced, and does not know it, is told by its older one.
+//
+// It watches by itself, because a server may also hang: then connections stay open and
+// nothing is answered. When it gives a server up, all that waits for it ends at once.
+type server struct {
+	hosts []*pgconn.Config // one each
+	log   *slog.Logger
+	poke  chan struct{} // makes watch ask at once
+	group sync.WaitGroup
+	life  context.Context
+	end   context.CancelFunc
+
+	mu       sync.Mutex         // owns what follows
+	reset    func()             // drops the connections of the pools
+	at       int                // the host in use; -1: none
+	timeline int64              // the newest that was ever seen; 0: the server does not tell
+	era      context.Context    // ends when the server is given up
+	endEra   context.CancelFunc //
+}
+
+// standing is what a host says of itself.
+type standing struct {
+	host     int
+	timeline int64
+	conn     *pgconn.PgConn
+	err      error
+}
+
+// newServer finds the primary. config becomes one that connects to it alone.
+func newServer(ctx context.Context, config *pgxpool.Config, log *slog.Logger) (*server, error) {
+	v := &server{hosts: hostsOf(config.ConnConfig), log: log, at: -1, reset: func() {}, poke: make(chan struct{}, 1)}
+	v.life, v.end = context.WithCancel(context.Background())
+	v.era, v.endEra = context.WithCancel(v.life)
+	best := v.look(ctx)
+	if best.err != nil {
+		v.end()
+		return nil, best.err
+	}
+	v.move(best)
+	config.BeforeConnect = v.aim
+	config.ConnConfig.ValidateConnect = v.validate
+	v.group.Go(func() { v.watch(best.conn) })
+	return v, nil
+}
+
+// hostsOf takes an address apart: each host may be tried with TLS and without.
+func hostsOf(config *pgx.ConnConfig) (hosts []*pgconn.Config) {
+	all := append([]*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}}, config.Fallbacks...)
+	for _, one := range all {
+		if n := len(hosts); n > 0 && hosts[n-1].Host == one.Host && hosts[n-1].Port == one.Port {
+			hosts[n-1].Fallbacks = append(hosts[n-1].Fallbacks, one)
+			continue
+		}
+		host := config.Config.Copy()
+		host.Host, host.Port, host.TLSConfig, host.Fallbacks, host.ValidateConnect = one.Host, one.Port, one.TLSConfig, nil, nil
+		hosts = append(hosts, host)
+	}
+	return hosts
+}
+
+// onMove sets what drops the connections to the server before.
+func (v *server) onMove(reset func()) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.reset = reset
+}
+
+func (v *server) close() {
+	v.end()
+	v.group.Wait()
+}
+
+// current is the era in which the server is used: it ends when it is given up.
+func (v *server) current() context.Context {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.era
+}
+
+// aim directs a new connection of a pool to the host.
+func (v *server) aim(_ context.Context, config *pgx.ConnConfig) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.at < 0 {
+		return errNoServer
+	}
+	host := v.hosts[v.at]
+	config.Host, config.Port, config.TLSConfig, config.Fallbacks = host.Host, host.Port, host.TLSConfig, host.Fallbacks
+	return nil
+}
+
+// validate refuses a new connection to a server that is not the primary that we know.
+func (v *server) validate(ctx context.Context, conn *pgconn.PgConn) error {
+	timeline, err := role(ctx, conn)
+	if err != nil {
+		return err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	switch {
+	case timeline < v.timeline:
+		return errOld
+	case timeline > v.timeline: // connections to the one before are to be dropped
+		v.timeline = timeline
+		select {
+		case v.poke <- struct{}{}:
+		default:
+		}
+	}
+	return nil
+}
+
+// askRole returns no row of a standby, and else the timeline that the primary writes.
+const askRole = `SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) WHERE NOT pg_is_in_recovery()`
+
+// askRolePlainly is for a service that does not show its log.
+const askRolePlainly = `SELECT '0' WHERE NOT pg_is_in_recovery()`
+
+// role returns the timeline that a primary writes.
+//
+// Errors: errStandby, and what breaks.
+func role(ctx context.Context, conn *pgconn.PgConn) (timeline int64, err error) {
+	for _, text := range []string{askRole, askRolePlainly} {
+		result := conn.ExecParams(ctx, text, nil, nil, nil, nil).Read()
+		switch {
+		case result.Err == nil && len(result.Rows) == 0:
+			return 0, errStandby
+		case result.Err == nil:
+			if _, err := fmt.Sscanf(string(result.Rows[0][0]), "%x", &timeline); err != nil {
+				return 0, fmt.Errorf("the timeline %q: %w", result.Rows[0][0], err)
+			}
+			return timeline, nil
+		}
+		err = result.Err
+		if conn.IsClosed() {
+			break
+		}
+	}
+	return 0, err
+}
+
+// look asks all hosts at once, and returns the primary of the newest timeline, with a
+// connection to it. It does not wait for a host that hangs longer than for one that
+// answers well.
+func (v *server) look(ctx context.Context) standing {
+	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
+	defer cancel()
+	v.mu.Lock()
+	known := v.timeline
+	v.mu.Unlock()
+	answers := make(chan standing, len(v.hosts))
+	for i := range v.hosts {
+		v.group.Go(func() { answers <- v.ask(ctx, i) })
+	}
+	best := standing{host: -1, err: errNoServer}
+	for range v.hosts {
+		got := <-answers
+		switch {
+		case got.err != nil:
+			best.err = joinWhileNone(best, fmt.Errorf("%s: %w", v.hosts[got.host].Host, got.err))
+			continue
+		case got.timeline < known, best.host >= 0 && got.timeline <= best.timeline:
+			if got.timeline < known {
+				best.err = joinWhileNone(best, fmt.Errorf("%s: %w", v.hosts[got.host].Host, errOld))
+			}
+			hangUp(got.conn)
+			continue
+		case best.host >= 0:
+			hangUp(best.conn)
+		}
+		best = got
+		// Others get a moment to say that they are newer.
+		moment := time.AfterFunc(lookPause, cancel)
+		defer moment.Stop()
+	}
+	return best
+}
+
+func joinWhileNone(best standing, err error) error {
+	if best.host >= 0 {
+		return nil
+	}
+	return errors.Join(best.err, err)
+}
+
+// ask connects to a host and asks what it is.
+func (v *server) ask(ctx context.Context, host int) standing {
+	conn, err := pgconn.ConnectConfig(ctx, v.hosts[host])
+	if err != nil {
+		return standing{host: host, err: err}
+	}
+	timeline, err := role(ctx, conn)
+	if err != nil {
+		hangUp(conn)
+		return standing{host: host, err: err}
+	}
+	return standing{host: host, timeline: timeline, conn: conn}
+}
+
+// hangUp ends a connection whose other side may not answer.
+func hangUp(conn *pgconn.PgConn) {
+	if conn == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lookPause)
+	defer cancel()
+	_ = conn.Close(ctx) // it is not used any more, whatever it says
+}
+
+// move begins an era with a server; connections to others are dropped.
+func (v *server) move(to standing) {
+	v.mu.Lock()
+	v.endEra()
+	v.era, v.endEra = context.WithCancel(v.life)
+	v.at, v.timeline = to.host, max(v.timeline, to.timeline)
+	reset := v.reset
+	v.mu.Unlock()
+	reset()
+}
+
+// leave gives the server up: what waits for it ends, and what comes is refused, until
+// a primary is found.
+func (v *server) leave() {
+	v.mu.Lock()
+	v.at = -1
+	v.endEra()
+	reset := v.reset
+	v.mu.Unlock()
+	reset()
+}
+
+// watch asks the server every second, and finds another when it does not answer as the
+// primary any more.
+func (v *server) watch(conn *pgconn.PgConn) {
+	defer func() { hangUp(conn) }()
+	for beats := 1; v.rest(beatEvery); beats++ {
+		cause := v.beat(conn)
+		if cause == nil && (len(v.hosts) == 1 || beats%othersEvery != 0) {
+			continue
+		}
+		best := v.look(v.life)
+		if best.err != nil && cause == nil {
+			continue // the others have nothing to say
+		}
+		for first := true; best.err != nil; first = false {
+			if first {
+				v.log.Error("the database server is given up; all hosts are asked", "cause", cause, "found", best.err)
+				v.leave()
+			}
+			if !v.rest(lookPause) {
+				return
+			}
+			best = v.look(v.life)
+		}
+		hangUp(conn)
+		conn = best.conn
+		v.settle(best)
+	}
+}
+
+// settle goes on with the best host: as before, where it is the one in use.
+func (v *server) settle(best standing) {
+	v.mu.Lock()
+	same := v.at == best.host && v.timeline == best.timeline
+	v.mu.Unlock()
+	if same {
+		return
+	}
+	v.log.Warn("the database server is another one, or was promoted", "host", v.hosts[best.host].Host, "timeline", best.timeline)
+	v.move(best)
+}
+
+// beat asks the server in use whether it is the primary that we know.
+func (v *server) beat(conn *pgconn.PgConn) error {
+	ctx, cancel := context.WithTimeout(v.life, beatTimeout)
+	defer cancel()
+	timeline, err := role(ctx, conn)
+	if err != nil {
+		return err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if timeline != v.timeline {
+		return fmt.Errorf("the timeline is %d, it was %d", timeline, v.timeline)
+	}
+	return nil
+}
+
+func (v *server) rest(pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-v.poke:
+		return true
+	case <-v.life.Done():
+		return false
+	}
+}
+
+// dial connects so that the system itself ends a connection that nobody answers.
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := net.Dialer{
+		Timeout:         connectTimeout,
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: deadAfter / 2, Interval: deadAfter / 4, Count: 2},
+		Control:         boundSilence,
+	}
+	return dialer.DialContext(ctx, network, address)
+}
