@@ -132,7 +132,8 @@ var server instance
 
 // instance is the PostgreSQL server of this test process.
 type instance struct {
-	dir       string
+	bin, dir  string
+	attr      *syscall.SysProcAttr
 	process   *exec.Cmd
 	databases atomic.Int64
 }
@@ -155,8 +156,21 @@ func (s *instance) exec(ctx context.Context, statement string) error {
 }
 
 func (s *instance) start() (err error) {
-	bin, err := binaries()
+	if err := s.makeDir(); err != nil {
+		return err
+	}
+	// The databases are made for a language, as most are: nothing may hang on that.
+	err = s.do("initdb", "-D", s.data(), "-U", "app", "-A", "trust", "--no-sync", "--no-instructions", "-E", "UTF8",
+		"--locale=C", "--locale-provider=icu", "--icu-locale=en-US")
 	if err != nil {
+		return err
+	}
+	return s.serve("-c", "synchronous_commit=off")
+}
+
+// makeDir makes the server's directory.
+func (s *instance) makeDir() (err error) {
+	if s.bin, err = binaries(); err != nil {
 		return err
 	}
 	// Not t.TempDir: its parent belongs to root alone, and a socket's path is
@@ -164,31 +178,40 @@ func (s *instance) start() (err error) {
 	if s.dir, err = os.MkdirTemp(memory(), "cascada-pg"); err != nil {
 		return err
 	}
-	attr, err := s.unprivileged()
-	if err != nil {
-		return err
+	s.attr, err = s.unprivileged()
+	return err
+}
+
+func (s *instance) data() string { return filepath.Join(s.dir, "data") }
+
+// command is a program of PostgreSQL's.
+func (s *instance) command(name string, args ...string) *exec.Cmd {
+	c := exec.Command(filepath.Join(s.bin, name), args...)
+	c.Dir, c.SysProcAttr = s.dir, s.attr
+	c.Env = []string{"LC_ALL=C", "PATH=/usr/bin:/bin", "TZ=UTC"}
+	return c
+}
+
+// do runs one.
+func (s *instance) do(name string, args ...string) error {
+	if out, err := s.command(name, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", name, err, out)
 	}
-	command := func(name string, args ...string) *exec.Cmd {
-		c := exec.Command(filepath.Join(bin, name), args...)
-		c.Dir, c.SysProcAttr = s.dir, attr
-		c.Env = []string{"LC_ALL=C", "PATH=/usr/bin:/bin", "TZ=UTC"}
-		return c
-	}
-	data := filepath.Join(s.dir, "data")
-	// The databases are made for a language, as most are: nothing may hang on that.
-	initdb := command("initdb", "-D", data, "-U", "app", "-A", "trust", "--no-sync", "--no-instructions", "-E", "UTF8",
-		"--locale=C", "--locale-provider=icu", "--icu-locale=en-US")
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w: %s", err, out)
-	}
+	return nil
+}
+
+// serve starts the server on its data.
+func (s *instance) serve(settings ...string) error {
 	log, err := os.Create(filepath.Join(s.dir, "log"))
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	s.process = command("postgres", "-D", data, "-c", "listen_addresses=", "-c", "unix_socket_directories="+s.dir,
-		"-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off",
-		"-c", "max_connections=300", "-c", "shared_buffers=64MB", "-c", "max_wal_size=128MB")
+	s.process = s.command("postgres", append([]string{
+		"-D", s.data(), "-c", "listen_addresses=", "-c", "unix_socket_directories=" + s.dir,
+		"-c", "fsync=off", "-c", "full_page_writes=off",
+		"-c", "max_connections=300", "-c", "shared_buffers=64MB", "-c", "max_wal_size=128MB",
+	}, settings...)...)
 	s.process.Stdout, s.process.Stderr = log, log
 	started := make(chan error)
 	go func() {

@@ -1,0 +1,116 @@
+package dbtest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Server is a PostgreSQL of a test's own, which it may stop, freeze and promote.
+type Server struct {
+	instance
+	t testing.TB
+}
+
+// Alone starts a server that waits for its disk, or a standby, as one in service does.
+func Alone(t testing.TB) *Server {
+	t.Helper()
+	s := &Server{t: t}
+	s.must(s.makeDir())
+	s.stopAtEnd()
+	s.must(s.do("initdb", "-D", s.data(), "-U", "app", "-A", "trust", "--no-sync", "--no-instructions", "-E", "UTF8", "--locale=C"))
+	s.must(s.serve())
+	return s
+}
+
+// Standby starts a server that follows this one.
+func (s *Server) Standby() *Server {
+	s.t.Helper()
+	next := &Server{t: s.t}
+	next.must(next.makeDir())
+	next.stopAtEnd()
+	next.must(next.do("pg_basebackup", "-h", s.dir, "-U", "app", "-D", next.data(), "-R", "-X", "stream", "-c", "fast", "--no-sync"))
+	next.must(next.serve())
+	return next
+}
+
+// Address is that of the database on one of some servers, in their order.
+func Address(servers ...*Server) string {
+	var hosts []string
+	for _, s := range servers {
+		hosts = append(hosts, s.dir)
+	}
+	return "host=" + strings.Join(hosts, ",") + " user=app dbname=postgres sslmode=disable"
+}
+
+// Freeze stops the server's processes where they are: its connections stay open, and
+// nothing is answered.
+func (s *Server) Freeze() { s.t.Helper(); s.signal(syscall.SIGSTOP) }
+
+// Thaw lets them go on.
+func (s *Server) Thaw() { s.t.Helper(); s.signal(syscall.SIGCONT) }
+
+// Kill ends the server as a crash does.
+func (s *Server) Kill() {
+	s.t.Helper()
+	s.signal(syscall.SIGKILL)
+	_ = s.process.Wait() // killed
+}
+
+// Promote makes a standby the primary.
+func (s *Server) Promote() {
+	s.t.Helper()
+	s.must(s.do("pg_ctl", "promote", "-D", s.data(), "-w"))
+}
+
+// Exec runs a statement.
+func (s *Server) Exec(statement string) {
+	s.t.Helper()
+	s.must(s.exec(context.Background(), statement))
+}
+
+// signal reaches the server and its children, which have groups of their own.
+func (s *Server) signal(signal syscall.Signal) {
+	s.t.Helper()
+	pids := []int{s.process.Process.Pid}
+	found, err := filepath.Glob("/proc/[0-9]*/stat")
+	s.must(err)
+	for _, path := range found {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		_, rest, _ := strings.Cut(string(text), ") ")
+		if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == strconv.Itoa(pids[0]) {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			s.must(err)
+			pids = append(pids, pid)
+		}
+	}
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, signal); err != nil && err != syscall.ESRCH {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+func (s *Server) stopAtEnd() {
+	s.t.Cleanup(func() {
+		if s.process != nil && s.process.Process != nil {
+			s.signal(syscall.SIGCONT)
+		}
+		s.stop()
+	})
+}
+
+func (s *Server) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(fmt.Errorf("the test's PostgreSQL: %w", err))
+	}
+}

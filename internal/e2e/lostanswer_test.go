@@ -1,0 +1,119 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+)
+
+// Of every fifteen commits one is done without anybody hearing of it. No request has an
+// Idempotency-Key: each is done once all the same, and its reply is true.
+func TestRequestIsDoneOnceWhateverAnswersOfTheDatabaseAreLost(t *testing.T) {
+	t.Parallel()
+	line := dbtest.Behind(t, dbtest.Postgres(t))
+	s := start(t, line.Address, &clock{})
+	o := s.shop(t)
+	o.post(t, "/sandbox/clock", `{"advance":"1s"}`).want(t, http.StatusOK)
+	disputed := make([]string, 4)
+	for i := range disputed {
+		_, disputed[i] = o.dispute(t, true)
+	}
+	line.Lose(15)
+	const clients, rounds = 8, 6
+	var (
+		all   sync.WaitGroup
+		moves atomic.Int64
+		mu    sync.Mutex // owns what follows
+		hooks int
+		words = map[string]int{} // evidence, by claim
+	)
+	for c := range clients {
+		all.Go(func() {
+			for i := range rounds {
+				id := o.post(t, "/payments", `{"amount":100,"paymentMethodId":"sbx_card"}`).want(t, http.StatusCreated).text(t, "transactionId")
+				for range 2 {
+					o.refund(t, id, `{"amount":10}`).want(t, http.StatusOK)
+				}
+				if got := o.claims(t, id); got != "approved approved" {
+					t.Errorf("payment %s has the refunds %q, was asked for 2", id, got)
+				}
+				switch i % 3 {
+				case 0:
+					o.post(t, "/sandbox/clock", `{"advance":"1s"}`).want(t, http.StatusOK)
+					moves.Add(1)
+				case 1:
+					o.post(t, "/webhooks", fmt.Sprintf(`{"url":"http://127.0.0.1:1/%d/%d","events":["settlement.closed"]}`, c, i)).want(t, http.StatusCreated)
+					mu.Lock()
+					hooks++
+					mu.Unlock()
+				case 2:
+					claim := disputed[c%len(disputed)]
+					o.post(t, "/claims/"+claim+"/evidence", `{"kind":"note","text":"it was delivered"}`).want(t, http.StatusCreated)
+					mu.Lock()
+					words[claim]++
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	all.Wait()
+	line.Lose(0)
+	if line.Lost() == 0 {
+		t.Fatal("no answer was lost")
+	}
+	t.Logf("%d answers lost", line.Lost())
+	if got := o.get(t, "/payments?status=refunded&limit=1").text(t, "pagination.total"); got != fmt.Sprint(clients*rounds) {
+		t.Errorf("%s payments, want %d", got, clients*rounds)
+	}
+	if got := o.get(t, "/webhooks").text(t, "pagination.total"); got != fmt.Sprint(hooks) {
+		t.Errorf("%s endpoints, want %d", got, hooks)
+	}
+	for claim, n := range words {
+		if list, _ := o.get(t, "/claims/"+claim).at(t, "evidence"); len(list.([]any)) != n {
+			t.Errorf("claim %s has %d pieces of evidence, want %d", claim, len(list.([]any)), n)
+		}
+	}
+	want := time.Duration(1+moves.Load()) * time.Second
+	if got, _, err := s.App.Clock(ctx, o.scope()); err != nil || got.Advance != want {
+		t.Errorf("the test clock was moved by %s, want %s (%v)", got.Advance, want, err)
+	}
+}
+
+// The standby that commits wait for is away: a commit is made on the server, and nobody
+// hears of it in time. One call asks for a refund once.
+func TestCommitThatWaitsForItsStandbyIsNotDecidedTwice(t *testing.T) {
+	t.Parallel()
+	server := dbtest.Alone(t)
+	s := start(t, dbtest.Address(server), &clock{})
+	o := s.shop(t)
+	ids := make([]string, 4)
+	for i := range ids {
+		ids[i] = o.create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+	}
+	waitFor := func(standby string) {
+		server.Exec("ALTER SYSTEM SET synchronous_standby_names = '" + standby + "'")
+		server.Exec("SELECT pg_reload_conf()")
+	}
+	waitFor("nobody")
+	replies := make([]reply, len(ids))
+	var all sync.WaitGroup
+	for i, id := range ids {
+		all.Go(func() { replies[i] = o.post(t, "/payments/"+id+"/refund", `{"amount":10}`) })
+	}
+	all.Wait()
+	waitFor("")
+	eventually(t, "the database is back", func() bool { return o.post(t, "/payments", card).status == http.StatusCreated })
+	for i, id := range ids {
+		made := len(strings.Fields(o.claims(t, id)))
+		if made > 1 || replies[i].status == http.StatusOK && made != 1 {
+			t.Errorf("one call for a refund, answered %d, made %d", replies[i].status, made)
+		}
+	}
+	s.log.forget() // that the database was away
+}
