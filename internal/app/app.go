@@ -65,6 +65,9 @@ type Config struct {
 	// "" where it serves and acts by itself.
 	Operator string
 	FX       FX
+	// LeaseClock counts the leases of nodes in place of the database's own clock; for
+	// tests that move it.
+	LeaseClock func() time.Time
 }
 
 // App is the service. It is safe for use by many goroutines.
@@ -87,8 +90,13 @@ type App struct {
 	tiers           *cache[pay.Tier]
 	subs            *cache[endpoint]
 	deliver         *dispatcher
-	turns           turns
-	clocks          atomic.Pointer[map[string]time.Duration] // of merchants who moved theirs
+	orphaned        chan struct{} // holds one: payments of a node that is gone are due
+	background      sync.WaitGroup
+	closing         chan struct{} // closed by Close
+	// What providers are asked about, each kind with bounds of its own.
+	payments, refunds, withdrawals *asking
+	turns                          turns
+	clocks                         atomic.Pointer[map[string]time.Duration] // of merchants who moved theirs
 }
 
 // CheckAddress refuses what is the address of no database.
@@ -109,7 +117,8 @@ func Open(ctx context.Context, database string, c Config) (*App, error) {
 	}
 	a := &App{
 		Config: c,
-		turns:  turns{waiting: map[string]*turn{}},
+		turns:  turns{waiting: map[string]*turn{}}, orphaned: make(chan struct{}, 1), closing: make(chan struct{}),
+		payments: newAsking(c.Now), refunds: newAsking(c.Now), withdrawals: newAsking(c.Now),
 		health: newHealth(), tally: newTally(),
 		keys: newCache[pay.Key](c.Now), shops: newCache[tenant](c.Now), tiers: newCache[pay.Tier](c.Now), subs: newCache[endpoint](c.Now),
 	}
@@ -119,7 +128,7 @@ func Open(ctx context.Context, database string, c Config) (*App, error) {
 	}
 	var err error
 	if a.store, err = store.Open(ctx, database, store.Options{
-		Log: c.Log, Delivered: a.deliver.submit, SealKey: c.Vault.Key("blocks"),
+		Log: c.Log, Delivered: a.deliver.submit, SealKey: c.Vault.Key("blocks"), Clock: c.LeaseClock,
 	}); err != nil {
 		return nil, err
 	}
@@ -154,6 +163,11 @@ func (a *App) load(ctx context.Context) error {
 // Close writes what is queued and disconnects. Its caller has stopped the
 // requests and the loops.
 func (a *App) Close() {
+	close(a.closing)
+	a.background.Wait()
+	for _, lanes := range []*asking{a.payments, a.refunds, a.withdrawals} {
+		lanes.drain()
+	}
 	a.deliver.drain()
 	a.Sender.Close()
 	a.store.Close()
@@ -221,10 +235,11 @@ func (a *App) Loops() []work.Loop {
 	loops := []work.Loop{
 		{Name: "deliveries", Every: time.Second, Do: a.Dispatch, Wake: a.deliver.wake},
 		{Name: "inboxes", Every: trimEvery, Do: a.TrimInboxes},
-		{Name: "payments", Every: time.Second, Do: a.Sweep},
-		{Name: "claims", Every: time.Second, Do: a.SweepClaims},
+		{Name: "nodes that are gone", Every: time.Second, Do: a.TakeOver},
+		{Name: "payments", Every: time.Second, Do: going(a.sweep), Wake: a.orphaned},
+		{Name: "claims", Every: time.Second, Do: going(a.sweepClaims)},
 		{Name: "wallets", Every: time.Second, Do: a.ActivateWallets},
-		{Name: "withdrawals", Every: time.Second, Do: a.PayOut},
+		{Name: "withdrawals", Every: time.Second, Do: going(a.payOut)},
 		{Name: "verifications", Every: time.Second, Do: a.ExpireVerifications},
 		{Name: "clocks", Every: time.Second, Do: func(ctx context.Context) (int, error) { return 0, a.readClocks(ctx) }},
 		{Name: "sessions", Every: time.Hour, Do: a.PurgeSessions},

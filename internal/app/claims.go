@@ -173,26 +173,34 @@ func (a *App) onClaim(ctx context.Context, id string, cause view.Cause, decide f
 }
 
 // SweepClaims looks at claims that are due: refunds whose outcome is not known,
-// and deadlines that have passed. It returns how many it took; doing one twice
-// is harmless.
-func (a *App) SweepClaims(ctx context.Context) (int, error) {
+// and deadlines that have passed. It waits for what it has begun, and returns how many
+// it took; doing one twice is harmless.
+func (a *App) SweepClaims(ctx context.Context) (int, error) { return waiting(ctx, a.sweepClaims) }
+
+// sweepClaims hands claims that are due to the lanes of the accounts that they are about.
+func (a *App) sweepClaims(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	now := a.Now()
 	due, err := a.store.LeaseClaims(ctx, now, now.Add(sweepLease), sweepBatch)
 	if err != nil {
 		return 0, err
 	}
-	var lanes sync.WaitGroup
-	slots := make(chan struct{}, sweepLanes)
 	for _, c := range due {
-		slots <- struct{}{}
-		lanes.Go(func() {
-			defer func() { <-slots }()
+		account := ""
+		if c.Calling() {
+			p, err := a.store.AnyPayment(ctx, c.Payment)
+			if err != nil {
+				a.Log.Error("the payment of a due claim could not be read; it comes again", "claim", c.ID, "error", err)
+				continue
+			}
+			attempt, _ := p.Taker(c)
+			account = attempt.Provider
+		}
+		a.refunds.submit(account, begun, func() {
 			if err := a.lookAtClaim(ctx, c); err != nil {
 				a.Log.Error("a due claim could not be looked at; it comes again", "claim", c.ID, "error", err)
 			}
 		})
 	}
-	lanes.Wait()
 	return len(due), nil
 }
 
@@ -234,9 +242,11 @@ func (a *App) lookAtClaim(ctx context.Context, c pay.Claim) (err error) {
 
 // askRefund asks the provider what became of a refund and commits the answer.
 func (a *App) askRefund(ctx context.Context, c pay.Claim) (pay.Claim, error) {
-	o, err := a.refundAt(ctx, c, provider.Provider.QueryRefund)
+	o, account, err := a.refundAt(ctx, c, provider.Provider.QueryRefund)
 	if err != nil {
 		return c, err
 	}
-	return a.called(ctx, c, o.Asked(), view.Cause{})
+	o = o.Asked()
+	a.refunds.heard(account, o.Kind != pay.Unknown)
+	return a.called(ctx, c, o, view.Cause{})
 }

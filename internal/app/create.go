@@ -35,9 +35,6 @@ type NewPayment struct {
 const (
 	// callTimeout bounds one call to a provider.
 	callTimeout = 20 * time.Second
-	// replayWait is how long a second request waits for the first one.
-	replayWait = 10 * time.Second
-	replayPoll = 20 * time.Millisecond
 )
 
 // CreatePayment takes a payment through the cascade. replayed says that an
@@ -62,12 +59,18 @@ func (a *App) CreatePayment(ctx context.Context, by Principal, n NewPayment) (p 
 	}
 	cause := view.Cause{RequestID: n.RequestID, IdempotencyKey: n.Idempotency.Key}
 	routes := a.routes(p)
+	if p, err = a.inHand(ctx, p); err != nil {
+		return pay.Payment{}, false, err
+	}
 	p, change := begin(p, routes, now)
 	change.Once = n.Idempotency.once(scope, p.ID, now)
 	err = a.commit(ctx, change, cause)
 	if errors.Is(err, store.ErrDuplicate) {
 		p, err = a.replay(ctx, scope, n.Idempotency)
 		return p, err == nil, err
+	}
+	if errors.Is(err, store.ErrUnknown) {
+		a.adopt(p, routes, cause)
 	}
 	if err != nil {
 		return pay.Payment{}, false, err
@@ -77,15 +80,24 @@ func (a *App) CreatePayment(ctx context.Context, by Principal, n NewPayment) (p 
 	if p, err = a.drive(ctx, p, routes, cause); err != nil {
 		return p, false, err
 	}
-	if n.Simulate.Immediate() && p.Status == pay.Pending {
-		if p, err = a.play(ctx, p, n.Simulate, cause); err != nil {
-			return p, false, err
-		}
-		if p.Answered == "" { // a faulty provider played nothing
-			p, err = a.answer(ctx, p)
-		}
-	}
+	p, err = a.finish(ctx, p, cause)
 	return p, false, err
+}
+
+// finish plays what the create call asked for and notes its reply, where this node has
+// the payment in hand. Where another one has taken it over, it waits for that one.
+func (a *App) finish(ctx context.Context, p pay.Payment, cause view.Cause) (pay.Payment, error) {
+	if p.Answered != "" {
+		return p, nil
+	}
+	if p.Status != pay.Pending || !p.Simulate.Immediate() {
+		return a.awaitAnswer(ctx, p.Scope, p.ID)
+	}
+	p, err := a.play(ctx, p, p.Simulate, cause)
+	if err == nil && p.Answered == "" { // a faulty provider played nothing
+		p, err = a.answer(ctx, p)
+	}
+	return p, err
 }
 
 // begin returns the change that makes a payment: with its first attempt, or
@@ -167,19 +179,41 @@ func parseUSD(text string) (money.Amount, error) {
 }
 
 // drive calls providers until the payment waits for somebody else. Each call
-// stands between two commits.
+// stands between two commits, and is made by whoever committed its intent: the
+// payment that he has is the one that he wrote.
 func (a *App) drive(ctx context.Context, p pay.Payment, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
-	for range len(routes.Routes) + 1 {
+	for range 2 * (len(routes.Routes) + 1) {
 		attempt, ok := p.Current()
 		if p.Status != pay.Processing || !ok || attempt.Status != pay.Sending {
 			return p, nil
 		}
 		var err error
-		if p, err = a.settle(ctx, p, attempt, a.charge(ctx, p, attempt), routes, cause); err != nil {
+		mine := false
+		if a.mayCall(ctx, p, attempt) {
+			p, mine, err = a.settle(ctx, p, attempt, a.charge(ctx, p, attempt), routes, cause)
+		} else {
+			p, mine, err = a.resend(ctx, p)
+		}
+		if err != nil || !mine {
 			return p, err
 		}
 	}
 	return p, nil
+}
+
+// resend is the intent to call again with the same reference, by this node. false where
+// somebody else has moved the payment.
+func (a *App) resend(ctx context.Context, p pay.Payment) (pay.Payment, bool, error) {
+	held, err := a.inHand(ctx, p)
+	if err != nil {
+		return p, false, err
+	}
+	next, change := held.Resend(a.now(p.Scope))
+	err = a.commit(ctx, change, view.Cause{})
+	if errors.Is(err, store.ErrStale) {
+		return p, false, nil
+	}
+	return next, err == nil, err
 }
 
 // charge makes the call of an attempt.
@@ -188,7 +222,7 @@ func (a *App) charge(ctx context.Context, p pay.Payment, attempt pay.Attempt) pa
 	if !ok {
 		return pay.Outcome{Kind: pay.Unavailable, Decline: "not_configured"}
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(provider.Fenced(ctx, a.fence(attempt)), callTimeout)
 	defer cancel()
 	return a.watched(p, attempt.Provider, func() pay.Outcome { return upstream.Charge(ctx, a.request(p, attempt)) })
 }
@@ -202,19 +236,24 @@ func (a *App) request(p pay.Payment, attempt pay.Attempt) provider.Request {
 }
 
 // settle commits what came of an attempt. Where a notification came first, the
-// answer is read as one more notification: nothing that was told is lost.
-func (a *App) settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, o pay.Outcome, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
+// answer is read as one more notification: nothing that was told is lost. mine says
+// that the payment is as this call wrote it: only then its next call is the caller's.
+func (a *App) settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, o pay.Outcome, routes pay.Cascade, cause view.Cause) (_ pay.Payment, mine bool, _ error) {
 	read := p
 	err := again(func() error {
+		held, err := a.inHand(ctx, read)
+		if err != nil {
+			return err
+		}
 		now := a.now(read.Scope)
 		var next pay.Payment
 		var change pay.Change
 		current, _ := read.Current()
 		switch {
 		case read.Status.Open() && current.Order == attempt.Order:
-			next, change = read.Resolve(o, routes, now)
+			next, change = held.Resolve(current.Proved(o, a.store.Now()), routes, now)
 		case o.Kind == pay.Approved:
-			next, change = read.Confirm(pay.Notice{
+			next, change = held.Confirm(pay.Notice{
 				ID: "answer/" + read.Reference(attempt.Order), Account: attempt.Provider,
 				Reference: read.Reference(attempt.Order), Outcome: o,
 			}, routes, a.NewID(pay.ClaimPrefix, now), now)
@@ -222,10 +261,10 @@ func (a *App) settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, o 
 			p = read
 			return nil
 		}
-		err := a.commit(ctx, change, cause)
+		err = a.commit(ctx, change, cause)
 		if err == nil {
 			a.flag(change)
-			p = next
+			p, mine = next, true
 			return nil
 		}
 		if errors.Is(err, store.ErrDuplicate) { // this answer had been told already
@@ -241,7 +280,7 @@ func (a *App) settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, o 
 		}
 		return err
 	})
-	return p, err
+	return p, mine, err
 }
 
 // replay returns what the first request with the key made, waiting for its
@@ -254,12 +293,17 @@ func (a *App) replay(ctx context.Context, scope pay.Scope, i Idempotency) (pay.P
 	if once.Hash != i.Hash {
 		return pay.Payment{}, keyReused()
 	}
+	return a.awaitAnswer(ctx, scope, once.Object)
+}
+
+// awaitAnswer waits for the reply of a create call that somebody else makes.
+func (a *App) awaitAnswer(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
 	ctx, cancel := context.WithTimeout(ctx, replayWait)
 	defer cancel()
 	poll := time.NewTicker(replayPoll)
 	defer poll.Stop()
 	for {
-		p, err := a.store.Payment(ctx, scope, once.Object)
+		p, err := a.store.Payment(ctx, scope, id)
 		if err == nil && p.Answered != "" {
 			return p, nil
 		}

@@ -85,6 +85,9 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 			a.Log.Warn("a notification is about another account's charge", "account", account, "payment", read.ID)
 			return notOurs()
 		}
+		if read, err = a.inHand(ctx, read); err != nil {
+			return err
+		}
 		now := a.now(read.Scope)
 		routes = a.routes(read)
 		next, change, err := a.apply(ctx, read, notice, routes, now)

@@ -14,27 +14,29 @@ import (
 )
 
 // PayOut looks at withdrawals that are due: it sends pending ones to the payout
-// provider, and asks it what became of the others. It returns how many it took;
-// doing one twice is harmless.
-func (a *App) PayOut(ctx context.Context) (int, error) {
+// provider, and asks it what became of the others. It waits for what it has begun, and
+// returns how many it took; doing one twice is harmless.
+func (a *App) PayOut(ctx context.Context) (int, error) { return waiting(ctx, a.payOut) }
+
+// payOut hands withdrawals that are due to the lanes of their payout providers.
+func (a *App) payOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	now := a.Now()
 	due, err := a.store.LeaseWithdrawals(ctx, now, now.Add(sweepLease), sweepBatch)
 	if err != nil {
 		return 0, err
 	}
-	var lanes sync.WaitGroup
-	slots := make(chan struct{}, sweepLanes)
 	for _, w := range due {
-		slots <- struct{}{}
-		lanes.Go(func() {
-			defer func() { <-slots }()
+		account := w.Provider
+		if to := a.payouts(w.Live); account == "" && to != nil {
+			account = to.Name()
+		}
+		a.withdrawals.submit(account, begun, func() {
 			err := a.forward(ctx, w)
 			if err != nil && !errors.Is(err, store.ErrStale) { // stale: it was cancelled, or another node was faster
 				a.Log.Error("a due withdrawal could not be looked at; it comes again", "withdrawal", w.ID, "error", err)
 			}
 		})
 	}
-	lanes.Wait()
 	return len(due), nil
 }
 
@@ -62,6 +64,7 @@ func (a *App) forward(ctx context.Context, w pay.Withdrawal) error {
 	asking, cancel := context.WithTimeout(ctx, callTimeout)
 	o := provider.Query(asking, request)
 	cancel()
+	a.withdrawals.heard(provider.Name(), o.Kind != pay.PayoutUnknown)
 	if o.Kind == pay.PayoutMissing {
 		// It never arrived there, so it is sent again, under the same reference.
 		return a.sendPayout(ctx, w, provider, request)
@@ -81,7 +84,9 @@ func (a *App) sendPayout(ctx context.Context, w pay.Withdrawal, provider payout.
 	request.Sent = sent.SentAt
 	calling, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return a.resolvePayout(ctx, sent, provider.Send(calling, request))
+	o := provider.Send(calling, request)
+	a.withdrawals.heard(provider.Name(), o.Kind != pay.PayoutUnknown)
+	return a.resolvePayout(ctx, sent, o)
 }
 
 // resolvePayout commits what the provider said.

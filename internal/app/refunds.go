@@ -122,31 +122,32 @@ func (a *App) openRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, by
 // makeRefund tells the provider to make a refund whose intent is committed, and
 // commits what came of it.
 func (a *App) makeRefund(ctx context.Context, c pay.Claim, cause view.Cause) (pay.Claim, error) {
-	o, err := a.refundAt(ctx, c, provider.Provider.Refund)
+	o, account, err := a.refundAt(ctx, c, provider.Provider.Refund)
 	if err != nil {
 		return c, err
 	}
+	a.refunds.heard(account, o.Kind != pay.Unknown)
 	return a.called(ctx, c, o, cause)
 }
 
-// refundAt calls a claim's provider about its refund.
-func (a *App) refundAt(ctx context.Context, c pay.Claim, call func(provider.Provider, context.Context, provider.RefundRequest) pay.Outcome) (pay.Outcome, error) {
+// refundAt calls a claim's provider about its refund, and says which account that is.
+func (a *App) refundAt(ctx context.Context, c pay.Claim, call func(provider.Provider, context.Context, provider.RefundRequest) pay.Outcome) (_ pay.Outcome, account string, _ error) {
 	p, err := a.store.AnyPayment(ctx, c.Payment)
 	if err != nil {
-		return pay.Outcome{}, err
+		return pay.Outcome{}, "", err
 	}
 	attempt, ok := p.Taker(c)
 	upstream, configured := a.upstream(attempt.Provider)
 	if !ok || !configured {
 		a.Log.Warn("a refund waits for a provider that is not configured", "claim", c.ID, "account", attempt.Provider)
-		return pay.Outcome{Kind: c.Call.State}, nil // nothing was asked, so nothing is known anew
+		return pay.Outcome{Kind: c.Call.State}, "", nil // nothing was asked, so nothing is known anew
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return call(upstream, ctx, provider.RefundRequest{
 		Reference: c.Reference(), RefundRef: c.Call.Ref, Charge: a.request(p, attempt), Local: c.Local, Reason: c.Reason,
 		Sent: c.Call.SentAt(),
-	}), nil
+	}), attempt.Provider, nil
 }
 
 // called commits what came of a refund at the provider.

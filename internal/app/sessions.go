@@ -272,9 +272,16 @@ func (a *App) SelectMethod(ctx context.Context, token string, c Choice) (pay.Ses
 			return err
 		}
 		routes = a.routes(created)
+		if created, err = a.inHand(ctx, created); err != nil {
+			return err
+		}
 		created, change := begin(created, routes, now)
 		locked, change := read.Lock(created, change, now)
-		if err := a.commit(ctx, change, cause); err != nil {
+		err = a.commit(ctx, change, cause)
+		if errors.Is(err, store.ErrUnknown) {
+			a.adopt(created, routes, cause)
+		}
+		if err != nil {
 			return err
 		}
 		s, p = locked, created

@@ -14,33 +14,62 @@ import (
 
 const (
 	sweepBatch = 200
-	sweepLanes = 16
-	// sweepLease is longer than the slowest question to a provider.
-	sweepLease = time.Minute
+	// sweepLease is longer than what a lane takes may wait there, and the slowest
+	// question to a provider.
+	sweepLease = 90 * time.Second
 )
 
 // Sweep looks at payments that are due: pending ones whose provider may know
-// more, ones whose window has passed, and ones whose outcome is unknown. It
-// returns how many it took; doing one twice is harmless.
-func (a *App) Sweep(ctx context.Context) (int, error) {
+// more, ones whose window has passed, and ones whose outcome is unknown. It waits for
+// what it has begun, and returns how many it took; doing one twice is harmless.
+func (a *App) Sweep(ctx context.Context) (int, error) { return waiting(ctx, a.sweep) }
+
+// waiting runs a look for due work and waits for what it has begun.
+func waiting(ctx context.Context, look func(context.Context, *sync.WaitGroup) (int, error)) (int, error) {
+	var begun sync.WaitGroup
+	n, err := look(ctx, &begun)
+	begun.Wait()
+	return n, err
+}
+
+// going runs a look for due work, and leaves what it has begun to its lanes: one that
+// is slow holds up nobody's next look.
+func going(look func(context.Context, *sync.WaitGroup) (int, error)) func(context.Context) (int, error) {
+	return func(ctx context.Context) (int, error) {
+		// Those under way end after the loop: whoever closes waits for the lanes.
+		return look(context.WithoutCancel(ctx), &sync.WaitGroup{})
+	}
+}
+
+// sweep hands payments that are due to the lanes of their accounts.
+func (a *App) sweep(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	now := a.Now()
 	due, err := a.store.LeasePayments(ctx, now, now.Add(sweepLease), sweepBatch)
 	if err != nil {
 		return 0, err
 	}
-	var lanes sync.WaitGroup
-	slots := make(chan struct{}, sweepLanes)
 	for _, p := range due {
-		slots <- struct{}{}
-		lanes.Go(func() {
-			defer func() { <-slots }()
+		attempt, _ := p.Current()
+		a.payments.submit(attempt.Provider, begun, func() {
 			if err := a.reconcile(ctx, p); err != nil {
 				a.Log.Error("a due payment could not be looked at; it comes again", "payment", p.ID, "error", err)
 			}
 		})
 	}
-	lanes.Wait()
 	return len(due), nil
+}
+
+// ask is a question to a provider account about a payment.
+func (a *App) ask(ctx context.Context, p pay.Payment, attempt pay.Attempt) pay.Outcome {
+	upstream, ok := a.upstream(attempt.Provider)
+	if !ok {
+		return pay.Outcome{Kind: pay.Unknown, Decline: "not_configured"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	o := upstream.Query(ctx, a.request(p, attempt)).Asked()
+	a.payments.heard(attempt.Provider, o.Kind != pay.Unknown)
+	return o
 }
 
 // cancel ends the charge of a payment whose window is over, so that nobody pays
@@ -63,12 +92,7 @@ func (a *App) reconcile(ctx context.Context, p pay.Payment) error {
 		return nil
 	}
 	routes := a.routes(p)
-	o := pay.Outcome{Kind: pay.Unknown, Decline: "not_configured"}
-	if upstream, ok := a.upstream(attempt.Provider); ok {
-		asking, cancel := context.WithTimeout(ctx, callTimeout)
-		o = upstream.Query(asking, a.request(p, attempt)).Asked()
-		cancel()
-	}
+	o := a.ask(ctx, p, attempt)
 	expired := p.Status == pay.Pending && !p.Times.Expires.IsZero() && !a.now(p.Scope).Before(p.Times.Expires)
 	if expired && o.Kind == pay.Awaiting {
 		o = a.cancel(ctx, p, attempt, o)
@@ -81,10 +105,31 @@ func (a *App) reconcile(ctx context.Context, p pay.Payment) error {
 		}
 		return err
 	}
-	p, err := a.settle(ctx, p, attempt, o, routes, view.Cause{})
-	if err != nil {
+	if o.Kind == pay.Missing && attempt.Status == pay.Sending && attempt.OnItsWay(a.store.Now()) {
+		// Whoever was to call has died or is held up. Should his call be on its way, the
+		// provider takes it for this one.
+		next, mine, err := a.resend(ctx, p)
+		if err != nil || !mine {
+			return err
+		}
+		_, err = a.drive(ctx, next, routes, view.Cause{})
 		return err
 	}
-	_, err = a.drive(ctx, p, routes, view.Cause{})
+	p, mine, err := a.settle(ctx, p, attempt, o, routes, view.Cause{})
+	if err != nil || !mine {
+		return err
+	}
+	if p, err = a.drive(ctx, p, routes, view.Cause{}); err != nil {
+		return err
+	}
+	return a.resume(ctx, p)
+}
+
+// resume ends the create call of a payment whose node died after its provider's answer.
+func (a *App) resume(ctx context.Context, p pay.Payment) error {
+	if p.Answered != "" || p.Status != pay.Pending {
+		return nil
+	}
+	_, err := a.finish(ctx, p, view.Cause{})
 	return err
 }

@@ -112,6 +112,7 @@ var clocks = map[string]string{
 	"internal/daemon":  "hands the clock to everybody else, and times requests",
 	"internal/webhook": "has the system's clock as its default",
 	"internal/bench":   "measures",
+	"internal/store":   "knows the database's clock between two looks at it",
 	"client":           "runs in somebody else's program",
 }
 

@@ -58,7 +58,7 @@ type Config struct {
 	// are.
 	Adapters []provider.Adapter
 	Routing  string           // what accounts are ordered by (routing.Order); empty: priority
-	Now      func() time.Time // nil: the system's clock
+	Now      func() time.Time // nil: the system's clock, and the database's for the leases of nodes
 }
 
 // drainTimeout is how long requests under way may take after SIGTERM.
@@ -67,6 +67,7 @@ const drainTimeout = 25 * time.Second
 // Open returns the use cases over a database: what the commands of the CLI
 // need. Close it.
 func Open(ctx context.Context, c Config) (*app.App, error) {
+	leases := c.Now
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -111,7 +112,8 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 		Providers: providers, Sandbox: sandbox.Accounts(), Adapters: c.Adapters, Client: provider.NewClient(), Routing: order,
 		SandboxPayout: simulated.Provider{}, LivePayout: c.Payout, WalletCoolDown: c.WalletCoolDown,
 		CheckoutURL: c.PublicURL, InboxURL: c.PublicURL + "/inbox", AllowPrivate: private,
-		Operator: c.Operator, FX: rates, Sender: webhook.NewSender(webhook.Config{AllowPrivate: private, Now: c.Now}),
+		LeaseClock: leases,
+		Operator:   c.Operator, FX: rates, Sender: webhook.NewSender(webhook.Config{AllowPrivate: private, Now: c.Now}),
 	})
 }
 
@@ -151,9 +153,6 @@ func Start(ctx context.Context, c Config) (*Service, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
 	if c.Limits != nil {
 		if err := c.Limits.check(); err != nil {
 			return nil, err
@@ -173,17 +172,33 @@ func Start(ctx context.Context, c Config) (*Service, error) {
 	return service, nil
 }
 
+// openNode opens the use cases of a process that serves.
+func openNode(ctx context.Context, c Config) (*app.App, error) {
+	a, err := Open(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Serve(ctx); err != nil {
+		a.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
 func start(ctx context.Context, c Config, l listeners) (*Service, error) {
 	limits, redis, err := openLimits(context.WithoutCancel(ctx), c.Limits, c.Log)
 	if err != nil {
 		return nil, err
 	}
-	a, err := Open(ctx, c)
+	a, err := openNode(ctx, c)
 	if err != nil {
 		if redis != nil {
 			err = errors.Join(err, redis.Close())
 		}
 		return nil, err
+	}
+	if c.Now == nil {
+		c.Now = time.Now
 	}
 	s := &Service{URL: c.PublicURL, App: a, log: c.Log, failed: make(chan error, 3), verification: verify.New(a, c.Log), redis: redis}
 	metrics := newMetrics(a)

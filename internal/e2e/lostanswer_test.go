@@ -24,6 +24,9 @@ func TestRequestIsDoneOnceWhateverAnswersOfTheDatabaseAreLost(t *testing.T) {
 	for i := range disputed {
 		_, disputed[i] = o.dispute(t, true)
 	}
+	for range 5 { // so that there is enough to give back
+		o.create(t, `{"amount":1000,"paymentMethodId":"sbx_card"}`)
+	}
 	line.Lose(15)
 	const clients, rounds = 8, 6
 	var (

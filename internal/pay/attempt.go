@@ -71,6 +71,10 @@ type Attempt struct {
 	ProviderRef string      `json:"providerRef,omitempty"`
 	Started     int64       `json:"started"` // microseconds UTC
 	Ended       int64       `json:"ended,omitempty"`
+	// Until when a call of it may be on its way, microseconds of the database's clock:
+	// before that, nothing proves that there is no charge.
+	Until int64 `json:"until,omitempty"`
+	Calls int   `json:"calls,omitempty"` // how often it was begun; 0 and 1 are once
 	// Why it went there, and who was passed over: for the operator.
 	Why    string   `json:"why,omitempty"`
 	Passed []string `json:"passed,omitempty"`
@@ -79,6 +83,47 @@ type Attempt struct {
 	// account does is judged by that.
 	Said   OutcomeKind `json:"said,omitempty"`
 	SaidAt int64       `json:"saidAt,omitempty"`
+}
+
+// Caller is a node that calls providers: what it begins is its own to finish, until
+// its lease ends.
+type Caller struct {
+	Node string
+	// Until is when a call that it begins now can no longer be on its way, in the
+	// database's clock.
+	Until time.Time
+}
+
+// callTime is how long a call may be on its way from the moment at which it is begun,
+// and callStart how late after that its first byte may leave: a call takes the rest.
+const (
+	callTime  = 30 * time.Second
+	callStart = 8 * time.Second
+)
+
+// CallBy is the caller whose node begins a call now, in the database's clock.
+func CallBy(node string, now time.Time) Caller { return Caller{node, now.Add(callTime)} }
+
+// MayStart reports whether the attempt's call may still leave, at a time of the
+// database's clock. Later, others may take it for proved that it did not.
+func (a Attempt) MayStart(now time.Time) bool {
+	return now.UnixMicro() <= a.Until-(callTime-callStart).Microseconds()
+}
+
+// OnItsWay reports whether a call of the attempt may still reach its provider, at a
+// time of the database's clock.
+func (a Attempt) OnItsWay(now time.Time) bool { return now.UnixMicro() < a.Until }
+
+// Proved is an answer as far as it proves something at a time of the database's clock.
+// That there is no charge is proved only when no call can bring one any more: a
+// question does not see a call that is on its way, and of two calls one may be refused
+// and the other one taken.
+func (a Attempt) Proved(o Outcome, now time.Time) Outcome {
+	switch {
+	case !a.OnItsWay(now), o.Kind == Approved, o.Kind == Awaiting, o.Kind != Missing && a.Calls <= 1:
+		return o
+	}
+	return Outcome{Kind: Unknown, Decline: "on_its_way", ProviderRef: o.ProviderRef}
 }
 
 // Called returns what the call of an attempt said, and when; false while it runs, or

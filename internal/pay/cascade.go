@@ -66,10 +66,44 @@ func (p Payment) Try(r Route, now time.Time) (Payment, Change) {
 
 func (p Payment) try(r Route, now time.Time) Payment {
 	p.Attempts = append(slices.Clip(p.Attempts), Attempt{
-		Order: len(p.Attempts) + 1, Provider: r.Provider, Status: Sending, Started: now.UnixMicro(), Why: r.Why, Passed: r.Passed,
+		Order: len(p.Attempts) + 1, Provider: r.Provider, Status: Sending, Started: now.UnixMicro(), Until: micros(p.caller.Until), Calls: 1,
+		Why: r.Why, Passed: r.Passed,
 	})
-	p.DueAt = now.Add(callLease)
+	p.Owner, p.DueAt = p.caller.Node, now.Add(callLease)
 	return p
+}
+
+// InHandOf says which node makes the calls that are decided on next.
+func (p Payment) InHandOf(c Caller) Payment {
+	p.caller = c
+	return p
+}
+
+// Resend is the intent to make the current attempt's call again, under the same
+// reference: the provider charges once. Who owned it did not make it, or died in it.
+func (p Payment) Resend(now time.Time) (Payment, Change) {
+	from := p
+	p.Attempts = slices.Clone(p.Attempts)
+	a := &p.Attempts[len(p.Attempts)-1]
+	a.Status, a.Until = Sending, max(a.Until, micros(p.caller.Until))
+	a.Calls = max(a.Calls, 1) + 1
+	p.Owner, p.DueAt = p.caller.Node, now.Add(callLease)
+	p = p.written(from, now)
+	return p, Change{Payments: []Payment{p}}
+}
+
+// inHand reports whether a node has something to finish: a call, or a create call that
+// plays a simulation and has not answered.
+func (p Payment) inHand() bool {
+	a, ok := p.current()
+	return ok && p.Status.Open() && (a.Status == Sending || p.Answered == "")
+}
+
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
 }
 
 // Exhaust fails a payment that no provider serves (contract:
@@ -219,9 +253,6 @@ func (p Payment) reason(o Outcome) Failure {
 // await makes the payment pending: the shopper has to act.
 func (p Payment) await(o Outcome, now time.Time) Payment {
 	if p.Status == Pending {
-		if p.Answered == "" { // its create call died before it played the simulation
-			p.Answered = p.Status
-		}
 		return p.wait(o, now)
 	}
 	p = p.move(Await, now)
@@ -239,6 +270,9 @@ func (p Payment) wait(o Outcome, now time.Time) Payment {
 	}
 	if !o.CheckAt.IsZero() {
 		p.DueAt = o.CheckAt
+	}
+	if p.Answered == "" && p.Simulate.Immediate() {
+		p.DueAt = now.Add(callLease) // the create call plays on, unless its node dies
 	}
 	if expires := p.Times.Expires; !expires.IsZero() && expires.Before(p.DueAt) {
 		p.DueAt = expires

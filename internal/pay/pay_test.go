@@ -119,16 +119,50 @@ func TestExhaustedCascadeFails(t *testing.T) {
 	}
 }
 
-func TestCreateCallThatDiedIsAnsweredByTheSweep(t *testing.T) {
-	p := sent(t, pixRail(), 1000)
+// The create call plays on after the provider's answer. Should its node die, another one
+// finds that it was to.
+func TestPaymentIsInHandUntilItsCreateCallAnswers(t *testing.T) {
+	p := sent(t, pixRail(), 1000).InHandOf(CallBy("node_a", noon))
 	p.Simulate = SimulatePaid
 	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon)
-	if p.Status != Pending || p.Answered != "" {
-		t.Fatalf("before the simulation: %s, answered %q; want pending, not answered", p, p.Answered)
+	if p.Status != Pending || p.Answered != "" || p.Owner != "node_a" || p.DueAt != noon.Add(callLease) {
+		t.Fatalf("before the simulation: %s, answered %q, in hand of %q until %s", p, p.Answered, p.Owner, p.DueAt)
 	}
-	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon.Add(sweepEvery))
-	if p.Answered != Pending {
-		t.Errorf("after the sweep it is answered %q, want pending: its replays wait", p.Answered)
+	p, _ = p.InHandOf(CallBy("node_b", noon)).Resolve(Outcome{Kind: Awaiting}, routes, noon.Add(callLease))
+	if p.Answered != "" || p.Owner != "node_b" {
+		t.Errorf("after another node's question it is answered %q, in hand of %q", p.Answered, p.Owner)
+	}
+	p, _ = p.Reply(noon)
+	if p.Owner != "" {
+		t.Errorf("answered, it is in hand of %q", p.Owner)
+	}
+}
+
+// That there is no charge is proved only when no call can bring one any more.
+func TestNothingIsProvedWhileACallIsOnItsWay(t *testing.T) {
+	p, _ := sent(t, pixRail(), 1000).InHandOf(CallBy("node_a", noon)).Resend(noon) // called twice
+	twice, _ := p.Current()
+	once := twice
+	once.Calls = 1
+	early, late := noon.Add(callTime-1), noon.Add(callTime)
+	for _, c := range []struct {
+		kind        OutcomeKind
+		once, twice OutcomeKind // what it proves early
+	}{
+		{Approved, Approved, Approved}, {Awaiting, Awaiting, Awaiting}, {Declined, Declined, Unknown},
+		{Unavailable, Unavailable, Unknown}, {Errored, Errored, Unknown}, {Missing, Unknown, Unknown}, {Unknown, Unknown, Unknown},
+	} {
+		for _, got := range []struct{ is, want OutcomeKind }{
+			{once.Proved(Outcome{Kind: c.kind}, early).Kind, c.once}, {twice.Proved(Outcome{Kind: c.kind}, early).Kind, c.twice},
+			{twice.Proved(Outcome{Kind: c.kind}, late).Kind, c.kind},
+		} {
+			if got.is != got.want {
+				t.Errorf("%s is taken for %s, want %s", c.kind, got.is, got.want)
+			}
+		}
+	}
+	if !once.MayStart(noon.Add(callStart)) || once.MayStart(noon.Add(callStart+1000)) {
+		t.Errorf("a call may start within %s", callStart)
 	}
 }
 

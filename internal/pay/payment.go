@@ -42,6 +42,8 @@ type Payment struct {
 	Data      PaymentData
 
 	Attempts   []Attempt
+	Owner      string   // the node that has a call or an answer of it in hand, or ""
+	caller     Caller   // who makes the next call; not stored
 	Answered   Status   // the status that the create call replied with, "" before
 	Simulate   Action   // what the create call asked the sandbox to play, or ""
 	Challenged bool     // the issuer wanted a 3-D Secure challenge
@@ -256,6 +258,12 @@ func (p Payment) move(v Verb, now time.Time) Payment {
 // written returns p as the version after from.
 func (p Payment) written(from Payment, now time.Time) Payment {
 	p.Version = from.Version + 1
+	switch {
+	case !p.inHand():
+		p.Owner = ""
+	case p.caller.Node != "":
+		p.Owner = p.caller.Node
+	}
 	p.Stored = ""
 	if from.Version > 0 {
 		p.Stored = from.Status

@@ -1,9 +1,11 @@
 package provider
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -32,7 +34,53 @@ func NewClient() *http.Client {
 	}
 }
 
-// secure refuses requests that would show credentials on the way.
+// fenceKey is of a context's fence.
+type fenceKey struct{}
+
+// errFenced: the call may not leave any more.
+var errFenced = errors.New("too late for this call: others may have taken it for lost")
+
+// Fenced returns a context whose calls leave only while mayLeave says so. It is asked at
+// the last moment, when a connection is there and the request's first bytes are to go:
+// the process may have stood still since the call began.
+func Fenced(ctx context.Context, mayLeave func() bool) context.Context {
+	return context.WithValue(ctx, fenceKey{}, mayLeave)
+}
+
+// fenced is a request's body that is read only while its call may leave. The transport
+// reads it before it sends anything.
+type fenced struct {
+	io.ReadCloser
+	mayLeave func() bool
+}
+
+// Read is for io.Reader.
+func (f fenced) Read(b []byte) (int, error) {
+	if !f.mayLeave() {
+		return 0, errFenced
+	}
+	return f.ReadCloser.Read(b)
+}
+
+// fence returns the request as one that keeps to its context's fence.
+func fence(r *http.Request) *http.Request {
+	mayLeave, ok := r.Context().Value(fenceKey{}).(func() bool)
+	if !ok || r.Body == nil {
+		return r
+	}
+	next := *r
+	next.Body = fenced{r.Body, mayLeave}
+	if again := r.GetBody; again != nil {
+		next.GetBody = func() (io.ReadCloser, error) {
+			body, err := again()
+			return fenced{body, mayLeave}, err
+		}
+	}
+	return &next
+}
+
+// secure refuses requests that would show credentials on the way, and those that come
+// too late.
 type secure struct{ *http.Transport }
 
 // RoundTrip is for http.RoundTripper.
@@ -43,7 +91,7 @@ func (s secure) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	return s.Transport.RoundTrip(r)
+	return s.Transport.RoundTrip(fence(r))
 }
 
 func checkScheme(u *url.URL) error {

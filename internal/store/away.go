@@ -27,21 +27,21 @@ func (s *Store) back() {
 
 // watch tries small commits until one is done.
 func (s *Store) watch() {
-	for pause := minFindPause; s.away.Load() && s.rest(pause); pause = min(2*pause, maxFindPause) {
+	for pause := minFindPause; s.away.Load() && rest(pause, s.closing); pause = min(2*pause, maxFindPause) {
 		if _, err := s.prober.claim(s.life); err == nil {
 			s.back()
 		}
 	}
 }
 
-// rest pauses; false when the store has ended.
-func (s *Store) rest(pause time.Duration) bool {
+// rest pauses; false when that ends before.
+func rest(pause time.Duration, end <-chan struct{}) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true
-	case <-s.life.Done():
+	case <-end:
 		return false
 	}
 }

@@ -56,7 +56,7 @@ ON CONFLICT (id) DO UPDATE SET fence = committers.fence + 1, at = {now} RETURNIN
 	dropCommitter = `DELETE FROM committers WHERE id = $1`
 
 	// One that has written nothing for a week has nothing to find out.
-	dropCommitters = `DELETE FROM committers WHERE at < {now} - 604800000000 RETURNING id`
+	dropCommitters = `DELETE FROM committers WHERE at < {now} - 604800000000`
 )
 
 // note is the first statement of the next batch.
@@ -89,7 +89,7 @@ func (c *committer) find(number int64, cause error) (written bool, err error) {
 			return done == number, nil
 		}
 		c.s.gone(errors.Join(cause, err))
-		if !c.s.rest(pause) {
+		if !rest(pause, c.s.life.Done()) {
 			return false, fmt.Errorf("%w: %w", errUnknown, err)
 		}
 		pause = min(2*pause, maxFindPause)

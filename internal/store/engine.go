@@ -39,6 +39,10 @@ type engine interface {
 	// prepare reports whether the engine accepts a statement.
 	prepare(ctx context.Context, text string) error
 	ping(ctx context.Context) error
+	// claim makes this process the only one that serves the database, where that can
+	// be: alone reports whether it is.
+	claim() error
+	alone() bool
 	close()
 }
 

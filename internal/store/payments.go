@@ -11,7 +11,7 @@ import (
 )
 
 const paymentColumns = `id, merchant, shop, live, version, status, amount, amount_local, currency_local, rate, rail, method, country,
-  order_id, refunded, sequence, due_at, created_at, updated_at, doc`
+  order_id, refunded, sequence, due_at, created_at, updated_at, doc, owner`
 
 // paymentDoc is what no query asks for.
 type paymentDoc struct {
@@ -58,7 +58,7 @@ func paymentRow(r *rows, p *pay.Payment) {
 	}
 	r.text(p.ID, p.Merchant, p.Shop).flag(p.Live).number(p.Version).text(string(p.Status)).
 		number(p.Amount.Minor, p.Local.Minor).text(string(p.Local.Currency), p.Rate.Decimal(), p.RailID, p.Method, p.Country, p.OrderID).
-		number(p.Refunded, p.Sequence, micros(p.DueAt), micros(p.Times.Created), micros(p.Times.Updated)).text(encode(&doc))
+		number(p.Refunded, p.Sequence, micros(p.DueAt), micros(p.Times.Created), micros(p.Times.Updated)).text(encode(&doc), p.Owner)
 }
 
 func scanPayment(r row) (pay.Payment, error) {
@@ -67,7 +67,7 @@ func scanPayment(r row) (pay.Payment, error) {
 	var due, created, updated int64
 	p.Amount.Currency = money.USD
 	err := r.Scan(&p.ID, &p.Merchant, &p.Shop, &p.Live, &p.Version, &p.Status, &p.Amount.Minor, &p.Local.Minor, &currency,
-		&rate, &p.RailID, &p.Method, &p.Country, &p.OrderID, &p.Refunded, &p.Sequence, &due, &created, &updated, &text)
+		&rate, &p.RailID, &p.Method, &p.Country, &p.OrderID, &p.Refunded, &p.Sequence, &due, &created, &updated, &text, &p.Owner)
 	if err != nil {
 		return p, err
 	}

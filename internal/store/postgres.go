@@ -21,10 +21,19 @@ import (
 // pg is PostgreSQL. Readers and committers have pools of their own, because
 // their plans differ.
 type pg struct {
+	server *server
+	pools  atomic.Pointer[pools]
+	reads  *pgxpool.Config
+	writes *pgxpool.Config
+	crowd  atomic.Int64 // who waits for a connection
+}
+
+// pools are the connections to one server, in one era. A pool waits for a connection
+// that it closes, which a server that hangs may hold up, so another era has others.
+type pools struct {
+	era     context.Context
 	readers *pgxpool.Pool
 	writers *pgxpool.Pool
-	server  *server
-	crowd   atomic.Int64 // who waits for a connection
 }
 
 const (
@@ -60,11 +69,7 @@ func openPostgres(ctx context.Context, dsn string, log *slog.Logger) (*pg, error
 	if err != nil {
 		return nil, fmt.Errorf("open postgres: %w", err)
 	}
-	readers, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
-		server.close()
-		return nil, fmt.Errorf("open postgres: %w", err)
-	}
+	db := &pg{server: server, reads: config}
 	config = config.Copy()
 	// None is opened before the migrations have made the types that it learns of.
 	config.MaxConns, config.MinConns = pgWriters, 0
@@ -82,23 +87,51 @@ func openPostgres(ctx context.Context, dsn string, log *slog.Logger) (*pg, error
 	// So there is one plan worth having, and to make it anew each time costs as much
 	// as to run it.
 	config.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
-	writers, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
-		readers.Close()
+	db.writes = config
+	if err := db.connect(ctx); err != nil {
 		server.close()
 		return nil, fmt.Errorf("open postgres: %w", err)
 	}
-	db := &pg{readers: readers, writers: writers, server: server}
-	server.onMove(func() { readers.Reset(); writers.Reset() })
+	server.onMove(func() {
+		if err := db.connect(context.Background()); err != nil {
+			log.Error("no connections are made to the new server", "error", err) // our own configuration
+		}
+	})
 	return db, nil
 }
 
+// connect makes the pools of the server's present era. Connections are made when
+// somebody wants them.
+func (db *pg) connect(ctx context.Context) error {
+	next := &pools{era: db.server.current()}
+	var err error
+	if next.readers, err = pgxpool.NewWithConfig(ctx, db.reads); err != nil {
+		return err
+	}
+	if next.writers, err = pgxpool.NewWithConfig(ctx, db.writes); err != nil {
+		next.readers.Close()
+		return err
+	}
+	if before := db.pools.Swap(next); before != nil {
+		go before.close() // which may take as long as the system waits for a host
+	}
+	return nil
+}
+
+func (p *pools) close() {
+	p.readers.Close()
+	p.writers.Close()
+}
+
 func (db *pg) dialect() dialect { return postgres }
+func (db *pg) claim() error     { return nil }
+func (db *pg) alone() bool      { return false }
 
 func (db *pg) ping(ctx context.Context) error {
-	ctx, done := db.bound(ctx, queryTimeout)
+	pools := db.pools.Load()
+	ctx, done := pools.bound(ctx, queryTimeout)
 	defer done()
-	conn, err := db.acquire(ctx, db.readers)
+	conn, err := db.acquire(ctx, pools.readers)
 	if err != nil {
 		return err
 	}
@@ -108,20 +141,19 @@ func (db *pg) ping(ctx context.Context) error {
 
 func (db *pg) close() {
 	db.server.close()
-	db.readers.Close()
-	db.writers.Close()
+	db.pools.Load().close()
 }
 
 // bound gives a call a deadline, where it has none, and ends it when the server is
 // given up.
-func (db *pg) bound(ctx context.Context, limit time.Duration) (context.Context, func()) {
+func (p *pools) bound(ctx context.Context, limit time.Duration) (context.Context, func()) {
 	cancel := context.CancelFunc(func() {})
 	if _, set := ctx.Deadline(); !set {
 		ctx, cancel = context.WithTimeout(ctx, limit)
 	} else {
 		ctx, cancel = context.WithCancel(ctx)
 	}
-	stop := context.AfterFunc(db.server.current(), cancel)
+	stop := context.AfterFunc(p.era, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
@@ -139,20 +171,22 @@ func (db *pg) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, e
 }
 
 func (db *pg) query(ctx context.Context, text string, args []any, each func(row) error) error {
-	return db.read(ctx, db.readers, text, args, each)
+	pools := db.pools.Load()
+	return db.read(ctx, pools, pools.readers, text, args, each)
 }
 
 // walk uses the writers' connections, whose plans only look things up.
 func (db *pg) walk(ctx context.Context, text string, args []any, each func(row) error) error {
-	return db.read(ctx, db.writers, text, args, each)
+	pools := db.pools.Load()
+	return db.read(ctx, pools, pools.writers, text, args, each)
 }
 
 func (db *pg) lease(ctx context.Context, text string, args []any, each func(row) error) error {
-	return db.read(ctx, db.readers, text, args, each)
+	return db.query(ctx, text, args, each)
 }
 
-func (db *pg) read(ctx context.Context, pool *pgxpool.Pool, text string, args []any, each func(row) error) error {
-	bounded, done := db.bound(ctx, queryTimeout)
+func (db *pg) read(ctx context.Context, pools *pools, pool *pgxpool.Pool, text string, args []any, each func(row) error) error {
+	bounded, done := pools.bound(ctx, queryTimeout)
 	defer done()
 	conn, err := db.acquire(bounded, pool)
 	if err != nil {
@@ -244,10 +278,10 @@ func (db *pg) transact(ctx context.Context, guards []step, decide func() ([]step
 // or closes it. What was committed on a server that was given up meanwhile is not known
 // to be there on the one that took its place.
 func (db *pg) inTransaction(ctx context.Context, run func(context.Context, *pgxpool.Conn) error) error {
-	era := db.server.current()
-	ctx, done := db.bound(ctx, commitTimeout)
+	pools := db.pools.Load()
+	ctx, done := pools.bound(ctx, commitTimeout)
 	defer done()
-	conn, err := db.acquire(ctx, db.writers)
+	conn, err := db.acquire(ctx, pools.writers)
 	if err != nil {
 		return err
 	}
@@ -255,7 +289,7 @@ func (db *pg) inTransaction(ctx context.Context, run func(context.Context, *pgxp
 	if err := run(ctx, conn); err != nil {
 		return errors.Join(err, rollback(ctx, conn))
 	}
-	if era.Err() != nil {
+	if pools.era.Err() != nil {
 		return fmt.Errorf("%w: the database server was given up meanwhile", errUnknown)
 	}
 	return nil
@@ -326,9 +360,10 @@ const migrationLock = 7163290418
 const migrationTimeout = 24 * time.Hour
 
 func (db *pg) migrate(ctx context.Context, run func(migrator) error) error {
-	ctx, done := db.bound(ctx, migrationTimeout)
+	pools := db.pools.Load()
+	ctx, done := pools.bound(ctx, migrationTimeout)
 	defer done()
-	return pgx.BeginFunc(ctx, db.readers, func(tx pgx.Tx) error {
+	return pgx.BeginFunc(ctx, pools.readers, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", migrationLock); err != nil {
 			return err
 		}
@@ -359,14 +394,15 @@ func (m pgMigrator) version() (v int, err error) {
 // in them, and autovacuum looks once a minute: by then every look at the table
 // costs a hundred times what it should.
 func (db *pg) tidy(ctx context.Context) error {
-	ctx, done := db.bound(ctx, time.Minute)
+	pools := db.pools.Load()
+	ctx, done := pools.bound(ctx, time.Minute)
 	defer done()
-	_, err := db.readers.Exec(ctx, "VACUUM (SKIP_LOCKED, TRUNCATE FALSE) processing, unsealed", pgx.QueryExecModeSimpleProtocol)
+	_, err := pools.readers.Exec(ctx, "VACUUM (SKIP_LOCKED, TRUNCATE FALSE) processing, unsealed", pgx.QueryExecModeSimpleProtocol)
 	return err
 }
 
 func (db *pg) prepare(ctx context.Context, text string) error {
-	conn, err := db.readers.Acquire(ctx)
+	conn, err := db.pools.Load().readers.Acquire(ctx)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
@@ -20,17 +21,20 @@ WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND t.at < 
 ORDER BY t.at, t.id LIMIT $7`
 
 	selectClaimPayments = `SELECT c.id, c.payment FROM {rows: id TEXT} AS r JOIN claims AS c ON c.id = r.id`
-	selectClaimsOf      = `SELECT ` + claimsPrefixed + ` FROM {rows: id TEXT} AS r JOIN claims AS c ON c.payment = r.id ORDER BY c.id`
 )
 
-const claimsPrefixed = `c.id, c.merchant, c.shop, c.live, c.version, c.kind, c.status, c.payment, c.amount_local, c.currency_local, c.amount,
-  c.frozen, c.due_at, c.created_at, c.updated_at, c.doc`
+// of names columns as those of a table.
+func of(table, columns string) string {
+	names := strings.Fields(columns)
+	return table + "." + strings.Join(names, " "+table+".")
+}
+
+var selectClaimsOf = `SELECT ` + of("c", claimColumns) + ` FROM {rows: id TEXT} AS r JOIN claims AS c ON c.payment = r.id ORDER BY c.id`
 
 // paymentsByID is one statement a table: a merchant's payment is in one of them.
 var paymentsByID = func() (list []string) {
 	for _, table := range []string{"payments", "processing"} {
-		list = append(list, `SELECT p.id, p.merchant, p.shop, p.live, p.version, p.status, p.amount, p.amount_local, p.currency_local, p.rate, p.rail,
-  p.method, p.country, p.order_id, p.refunded, p.sequence, p.due_at, p.created_at, p.updated_at, p.doc
+		list = append(list, `SELECT `+of("p", paymentColumns)+`
 FROM {rows: id TEXT} AS r JOIN `+table+` AS p ON p.id = r.id`)
 	}
 	return list

@@ -740,3 +740,16 @@ CREATE TABLE committers (
   done BIGINT NOT NULL, -- the number of the last batch that was written
   at BIGINT NOT NULL -- when that was, in the database's clock
 ){hot};
+
+-- The nodes that call providers, each with a lease in the database's clock.
+CREATE TABLE nodes (
+  id TEXT NOT NULL PRIMARY KEY,
+  joined BIGINT NOT NULL,
+  until BIGINT NOT NULL,
+  gone BIGINT NOT NULL -- when another node found that its lease was over; 0 while it lives
+){hot};
+
+-- Which node has a call in hand, '' where none has.
+ALTER TABLE payments ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+CREATE INDEX payments_owner ON payments (owner) WHERE owner <> '';
+ALTER TABLE processing ADD COLUMN owner TEXT NOT NULL DEFAULT '';

@@ -51,7 +51,7 @@ type server struct {
 	end   context.CancelFunc
 
 	mu       sync.Mutex         // owns what follows
-	reset    func()             // drops the connections of the pools
+	begin    func()             // replaces the pools, whose connections are to a server before
 	at       int                // the host in use; -1: none
 	timeline int64              // the newest that was ever seen; 0: the server does not tell
 	era      context.Context    // ends when the server is given up
@@ -68,7 +68,7 @@ type standing struct {
 
 // newServer finds the primary. config becomes one that connects to it alone.
 func newServer(ctx context.Context, config *pgxpool.Config, log *slog.Logger) (*server, error) {
-	v := &server{hosts: hostsOf(config.ConnConfig), log: log, at: -1, reset: func() {}, poke: make(chan struct{}, 1)}
+	v := &server{hosts: hostsOf(config.ConnConfig), log: log, at: -1, begin: func() {}, poke: make(chan struct{}, 1)}
 	v.life, v.end = context.WithCancel(context.Background())
 	v.era, v.endEra = context.WithCancel(v.life)
 	best := v.look(ctx)
@@ -98,11 +98,11 @@ func hostsOf(config *pgx.ConnConfig) (hosts []*pgconn.Config) {
 	return hosts
 }
 
-// onMove sets what drops the connections to the server before.
-func (v *server) onMove(reset func()) {
+// onMove sets what replaces the pools when an era begins.
+func (v *server) onMove(begin func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.reset = reset
+	v.begin = begin
 }
 
 func (v *server) close() {
@@ -247,15 +247,15 @@ func hangUp(conn *pgconn.PgConn) {
 	_ = conn.Close(ctx) // it is not used any more, whatever it says
 }
 
-// move begins an era with a server; connections to others are dropped.
+// move begins an era with a server.
 func (v *server) move(to standing) {
 	v.mu.Lock()
 	v.endEra()
 	v.era, v.endEra = context.WithCancel(v.life)
 	v.at, v.timeline = to.host, max(v.timeline, to.timeline)
-	reset := v.reset
+	begin := v.begin
 	v.mu.Unlock()
-	reset()
+	begin()
 }
 
 // leave gives the server up: what waits for it ends, and what comes is refused, until
@@ -264,9 +264,7 @@ func (v *server) leave() {
 	v.mu.Lock()
 	v.at = -1
 	v.endEra()
-	reset := v.reset
 	v.mu.Unlock()
-	reset()
 }
 
 // watch asks the server every second, and finds another when it does not answer as the

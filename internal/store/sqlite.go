@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"sync"
+	"sync/atomic"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
@@ -23,6 +25,10 @@ type lite struct {
 
 	reading sync.Mutex // owns queries
 	queries map[string]*sql.Stmt
+
+	path   string
+	lock   *os.File    // held by the process that serves the file, else nil; owned by mu
+	locked atomic.Bool // it is held
 }
 
 const liteReaders = 4
@@ -52,7 +58,7 @@ func openSQLite(ctx context.Context, path string) (*lite, error) {
 	readers.SetMaxIdleConns(liteReaders)
 	return &lite{
 		readers: readers, writers: writers, writer: writer,
-		prepared: map[string]*sql.Stmt{}, queries: map[string]*sql.Stmt{},
+		prepared: map[string]*sql.Stmt{}, queries: map[string]*sql.Stmt{}, path: path,
 	}, nil
 }
 
@@ -76,7 +82,35 @@ func (db *lite) close() {
 	db.readers.Close()
 	db.writer.Close()
 	db.writers.Close()
+	if db.lock != nil {
+		db.lock.Close() // and so lets go
+	}
 }
+
+// claim locks a file beside the database's. The system lets the lock go when the
+// process ends, however it does, so whoever has it knows that nobody else lives.
+func (db *lite) claim() error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.lock != nil {
+		return nil
+	}
+	file, err := os.OpenFile(db.path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("lock %s: %w", db.path, err)
+	}
+	switch err := lockFile(file); {
+	case errors.Is(err, errors.ErrUnsupported): // then leases tell who lives
+		return file.Close()
+	case err != nil:
+		return errors.Join(fmt.Errorf("another process serves %s: an SQLite database has one service", db.path), err, file.Close())
+	}
+	db.lock = file
+	db.locked.Store(true)
+	return nil
+}
+
+func (db *lite) alone() bool { return db.locked.Load() }
 
 func (db *lite) query(ctx context.Context, text string, args []any, each func(row) error) error {
 	s, err := db.readStmt(ctx, text)

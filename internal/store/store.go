@@ -53,6 +53,9 @@ type Options struct {
 	// Committers is how many batches are written at a time at most; 0 means 2 on
 	// PostgreSQL. SQLite has one writer.
 	Committers int
+	// Clock counts the leases of nodes in place of the database's own; for tests that
+	// move it. Nil: the database's.
+	Clock func() time.Time
 	// SealKey proves that rows are what the service wrote; nil is a key too, which
 	// everybody knows.
 	SealKey []byte
@@ -81,9 +84,13 @@ type Store struct {
 
 	rolledUp atomic.Int64 // the days before it are in the counters of all days
 
-	away atomic.Bool     // the database is; commits are refused at once
-	life context.Context // ends when the store has given up what it waited for
-	end  context.CancelFunc
+	away    atomic.Bool     // the database is; commits are refused at once
+	closing chan struct{}   // closed by Close
+	life    context.Context // ends when the store has given up what it waited for
+	end     context.CancelFunc
+
+	now  func() time.Time // in place of the database's clock; nil: that
+	node node
 
 	// gate keeps Commit from queueing behind the last batch of Close.
 	gate   sync.RWMutex
@@ -106,11 +113,12 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	}
 	life, end := context.WithCancel(context.Background())
 	s := &Store{
-		life: life, end: end,
+		life: life, end: end, closing: make(chan struct{}), now: o.Clock,
 		db: db, log: o.Log, delivered: o.Delivered,
 		texts: db.dialect().texts(), sealKey: o.SealKey, heights: map[tenant]seal.Head{},
 		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1),
 	}
+	s.node.s = s
 	if _, err := s.readRolledUp(ctx); err != nil {
 		end()
 		db.close()
@@ -137,16 +145,28 @@ func (s *Store) Close() {
 	s.closed = true
 	s.gate.Unlock()
 	close(s.queue)
+	close(s.closing)
 	giveUp := time.AfterFunc(closeGrace, s.end) // what waits for a database that is away
 	s.group.Wait()
 	giveUp.Stop()
-	for _, c := range append(s.committers, s.prober) {
-		if err := c.drop(s.life); err != nil && !s.away.Load() {
-			s.log.Warn("a committer's row stays for a week", "committer", c.id, "error", err)
+	if !s.away.Load() {
+		if err := s.leave(); err != nil {
+			s.log.Warn("what this process was is told by the database for a while", "error", err)
 		}
 	}
 	s.end()
 	s.db.close()
+}
+
+// leave removes what others know this process by.
+func (s *Store) leave() error {
+	ctx, cancel := context.WithTimeout(s.life, claimTimeout)
+	defer cancel()
+	err := s.node.leave(ctx)
+	for _, c := range append(s.committers, s.prober) {
+		err = errors.Join(err, c.drop(ctx))
+	}
+	return err
 }
 
 // Ping reports whether the database answers.

@@ -103,7 +103,7 @@ var (
 
 const paymentSpec = "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, status TEXT, " +
 	"amount BIGINT!, amount_local BIGINT!, currency_local TEXT!, rate TEXT!, rail TEXT!, method TEXT!, country TEXT!, " +
-	"order_id TEXT!, refunded BIGINT, sequence BIGINT, due_at BIGINT, created_at BIGINT!, updated_at BIGINT, doc TEXT"
+	"order_id TEXT!, refunded BIGINT, sequence BIGINT, due_at BIGINT, created_at BIGINT!, updated_at BIGINT, doc TEXT, owner TEXT"
 
 func paymentID(p *pay.Payment) string     { return p.ID }
 func paymentVersion(p *pay.Payment) int64 { return p.Version }
@@ -131,7 +131,7 @@ func queries() []string {
 	}
 	list = append(list, clocksTable.insert, clocksTable.update, selectClocks, selectClock, logosTable.insert, selectLogo)
 	list = append(list, auditTable.insert, selectAudit)
-	list = append(list, noteBatch, claimCommitter, dropCommitter, dropCommitters)
+	list = append(list, noteBatch, claimCommitter, dropCommitter, dropCommitters, holdNode, dropNode, dropNodes, takeNodes, orphansInCalls, orphansUnanswered)
 	list = append(list, counterQueries()...)
 	list = append(list, sealQueries()...)
 	list = append(list, claimQueries()...)

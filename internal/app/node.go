@@ -1,0 +1,95 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// Serve makes this process a node that takes payments. A file is served by one process
+// alone.
+func (a *App) Serve(ctx context.Context) error { return a.store.Serve(ctx) }
+
+// TakeOver makes due what nodes had in hand that are gone, and returns how many payments
+// that is.
+func (a *App) TakeOver(ctx context.Context) (int, error) {
+	n, err := a.store.TakeOver(ctx, a.Now())
+	if n > 0 {
+		a.Log.Info("payments of a node that is gone are asked about", "payments", n)
+		select {
+		case a.orphaned <- struct{}{}:
+		default:
+		}
+	}
+	return 0, err
+}
+
+// inHand returns the payment as one whose next calls are this node's.
+//
+// Errors: store.ErrNoHold.
+func (a *App) inHand(ctx context.Context, p pay.Payment) (pay.Payment, error) {
+	node, now, err := a.store.Hold(ctx)
+	if err != nil {
+		return p, err
+	}
+	return p.InHandOf(pay.CallBy(node, now)), nil
+}
+
+// mayCall reports whether the call of an attempt that this node has committed may still
+// begin here: its node holds its lease, and nobody may believe yet that the call never
+// left.
+func (a *App) mayCall(ctx context.Context, p pay.Payment, attempt pay.Attempt) bool {
+	node, now, err := a.store.Hold(ctx)
+	return err == nil && node == p.Owner && attempt.MayStart(now)
+}
+
+// fence is asked at the last moment before a call leaves.
+func (a *App) fence(attempt pay.Attempt) func() bool {
+	return func() bool { return attempt.MayStart(a.store.Now()) }
+}
+
+const (
+	// adoptFor is how long this node looks for a payment whose intent it does not know
+	// to be written, and adoptEvery how often.
+	adoptFor   = time.Minute
+	adoptEvery = 250 * time.Millisecond
+)
+
+// adopt goes on with a payment whose intent nobody knew to be written when its caller was
+// told so: should it be there, it is this node's to finish.
+func (a *App) adopt(p pay.Payment, routes pay.Cascade, cause view.Cause) {
+	a.background.Go(func() {
+		look := time.NewTicker(adoptEvery)
+		defer look.Stop()
+		ctx := context.Background()
+		for range adoptFor / adoptEvery {
+			select {
+			case <-a.closing:
+				return
+			case <-look.C:
+			}
+			read, err := a.store.AnyPayment(ctx, p.ID)
+			if err != nil {
+				continue // not there yet, or nobody can say
+			}
+			if read.Version == p.Version {
+				if read, err = a.drive(ctx, read, routes, cause); err == nil {
+					err = a.resume(ctx, read)
+				}
+				if err != nil {
+					a.Log.Error("a payment whose intent was in doubt is left to the sweep", "payment", p.ID, "error", err)
+				}
+			}
+			return
+		}
+	})
+}
+
+// replayWait is how long a second request waits for the first one, or for the node that
+// has taken its payment over.
+const (
+	replayWait = 10 * time.Second
+	replayPoll = 20 * time.Millisecond
+)

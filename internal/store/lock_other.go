@@ -1,0 +1,11 @@
+//go:build !unix
+
+package store
+
+import (
+	"errors"
+	"os"
+)
+
+// lockFile fails where the system has no lock that ends with its process.
+func lockFile(*os.File) error { return errors.ErrUnsupported }

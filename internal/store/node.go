@@ -1,0 +1,250 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/id"
+)
+
+const (
+	// nodeLease is how long a node is taken for alive after it was last heard of, and
+	// nodeRenewal how often it says that it lives.
+	nodeLease   = 5 * time.Second
+	nodeRenewal = time.Second
+	// nodeKept is how long a node that is gone is kept, for people.
+	nodeKept = 24 * time.Hour
+	// orphansEvery is how many looks for nodes that are gone pass between two for what
+	// nobody owns.
+	orphansEvery = 30
+	// freshHold is what must be left of a lease to begin a call without renewing it.
+	freshHold = 2 * time.Second
+)
+
+// ErrNoHold: this node may not begin a call now. Another one has taken over what it had
+// in hand, or the database does not say that it lives.
+var ErrNoHold = fmt.Errorf("%w: the node's lease is over", ErrDown)
+
+// node is this process as others see it. Its lease is counted in the database's clock:
+// the clocks of two nodes need not agree.
+//
+// Where the database is a file that this process alone serves, nobody else can take
+// over: there is a lease in name only, and a start finds all others gone.
+type node struct {
+	s     *Store
+	held  atomic.Pointer[hold]
+	mu    sync.Mutex // held while the lease is renewed
+	looks int        // of TakeOver, which one loop calls
+}
+
+// hold is a lease as it was got.
+type hold struct {
+	node  string
+	until time.Time // in the database's clock
+	now   time.Time // the database's clock when the lease was asked for
+	asked time.Time // this process's clock then
+}
+
+const (
+	// $2 is the lease's length; $3 the clock, where the database has none of its own.
+	databaseClock = `(CASE WHEN CAST($3 AS BIGINT) = 0 THEN {now} ELSE CAST($3 AS BIGINT) END)`
+
+	holdNode = `INSERT INTO nodes (id, joined, until, gone) VALUES ($1, ` + databaseClock + `, ` + databaseClock + ` + $2, 0)
+ON CONFLICT (id) DO UPDATE SET until = excluded.until WHERE nodes.gone = 0 RETURNING until`
+
+	// A node whose lease is over is gone for good: it lives on under another name.
+	takeNodes = `UPDATE nodes SET gone = ` + databaseClock + `
+WHERE gone = 0 AND id <> $1 AND until < ` + databaseClock + ` + CAST($2 AS BIGINT) RETURNING id`
+
+	dropNode = `DELETE FROM nodes WHERE id = $1`
+
+	dropNodes = `DELETE FROM nodes WHERE gone > 0 AND gone < ` + databaseClock + ` - CAST($2 AS BIGINT) AND id <> $1`
+
+	orphan = `owner <> '' AND NOT EXISTS (SELECT 1 FROM nodes AS n WHERE n.id = owner AND n.gone = 0)`
+
+	orphansInCalls    = `UPDATE processing SET due_at = $1 WHERE due_at > $1 AND ` + orphan + ` RETURNING id`
+	orphansUnanswered = `UPDATE payments SET due_at = $1 WHERE due_at > $1 AND ` + orphan + ` RETURNING id`
+)
+
+// clock is what statements are told of the time, in microseconds; 0 where the database
+// knows it.
+func (s *Store) clock() int64 {
+	switch {
+	case s.now != nil:
+		return s.now().UnixMicro()
+	case s.db.dialect() == sqlite:
+		return time.Now().UnixMicro() // one machine, one clock
+	}
+	return 0
+}
+
+// Hold makes this process a node, or renews its lease where little is left of it. It returns
+// the node's id and the time of the database's clock.
+//
+// Errors: ErrNoHold.
+func (s *Store) Hold(ctx context.Context) (node string, now time.Time, err error) {
+	n := &s.node
+	if h, now := n.now(); h != nil && h.until.Sub(now) >= freshHold {
+		return h.node, now, nil
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if h, now := n.now(); h != nil && h.until.Sub(now) >= freshHold { // somebody else was here
+		return h.node, now, nil
+	}
+	if err := n.renew(ctx); err != nil {
+		return "", time.Time{}, fmt.Errorf("%w: %w", ErrNoHold, err)
+	}
+	h, now := n.now()
+	return h.node, now, nil
+}
+
+// Now is the database's clock, as this process knows it: at the most it runs ahead by
+// the time that the last renewal took. Before the first it is far ahead: nothing may
+// begin.
+func (s *Store) Now() time.Time {
+	h, now := s.node.now()
+	if h == nil {
+		return time.Unix(1<<40, 0)
+	}
+	return now
+}
+
+// now returns the lease, nil before the first, and the database's time.
+func (n *node) now() (*hold, time.Time) {
+	h := n.held.Load()
+	if h == nil {
+		return nil, time.Time{}
+	}
+	if at := n.s.clock(); at != 0 {
+		return h, time.UnixMicro(at).UTC()
+	}
+	// A process that was stopped may find either of its clocks to be the one that went on.
+	return h, h.now.Add(max(time.Since(h.asked), time.Now().Round(0).Sub(h.asked.Round(0))))
+}
+
+// renew asks for the lease. Where another node has taken over, this one lives on as a new
+// one, and owns nothing of before. The caller holds mu.
+func (n *node) renew(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, nodeLease)
+	defer cancel()
+	name := ""
+	if h := n.held.Load(); h != nil {
+		name = h.node
+	}
+	for range 2 {
+		if name == "" {
+			name = id.Secret("node_")
+		}
+		asked := time.Now()
+		var until int64
+		err := n.s.db.lease(ctx, n.s.text(holdNode), []any{name, n.length().Microseconds(), n.s.clock()}, func(r row) error { return r.Scan(&until) })
+		if err != nil {
+			return err
+		}
+		if until != 0 {
+			end := time.UnixMicro(until).UTC()
+			n.held.Store(&hold{node: name, until: end, now: end.Add(-n.length()), asked: asked})
+			return nil
+		}
+		n.s.log.Warn("this node was taken for dead: it goes on under another name", "node", name)
+		name = ""
+	}
+	return errors.New("the node cannot join")
+}
+
+// length is the lease's. Nobody takes over from whoever serves a file alone.
+func (n *node) length() time.Duration {
+	if n.s.db.alone() {
+		return 100 * 365 * 24 * time.Hour
+	}
+	return nodeLease
+}
+
+// keep renews the lease until the store ends. Beside renewals there is nothing to do
+// where nobody else may serve.
+func (n *node) keep() {
+	failing := false
+	for rest(nodeRenewal, n.s.closing) {
+		n.mu.Lock()
+		err := n.renew(n.s.life)
+		n.mu.Unlock()
+		if err != nil && !failing && n.s.life.Err() == nil {
+			n.s.log.Error("the node's lease is not renewed: when it is over, no call begins here", "error", err)
+		}
+		failing = err != nil
+	}
+}
+
+// Serve makes this process a node that calls providers, from now on until the store
+// closes. A file is served by one process alone.
+//
+// Errors: that another one serves it, ErrNoHold.
+func (s *Store) Serve(ctx context.Context) error {
+	if err := s.db.claim(); err != nil {
+		return err
+	}
+	if _, _, err := s.Hold(ctx); err != nil {
+		return err
+	}
+	if !s.db.alone() {
+		s.group.Go(s.node.keep)
+	}
+	return nil
+}
+
+// TakeOver makes due, in the service's clock, what nodes had in hand that are gone, and
+// returns how many rows that is. due is a time of the rows' clock that has passed.
+func (s *Store) TakeOver(ctx context.Context, due time.Time) (int, error) {
+	me, _, err := s.Hold(ctx)
+	if err != nil {
+		return 0, err
+	}
+	margin := int64(0)
+	if s.db.alone() {
+		if s.node.looks > 0 {
+			return 0, nil // nobody came since
+		}
+		margin = time.Duration(1 << 62).Microseconds() // whoever has a lease is dead
+	}
+	taken, gone := 0, 0
+	count := func(row) error { taken++; return nil }
+	err = s.db.lease(ctx, s.text(takeNodes), []any{me, margin, s.clock()}, func(r row) error {
+		var other string
+		err := r.Scan(&other)
+		gone++
+		s.log.Warn("a node is gone: its calls are asked about", "node", other)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("find nodes that are gone: %w", err)
+	}
+	// One that left in good order is not found here; what it may have left is.
+	if s.node.looks++; gone == 0 && s.node.looks%orphansEvery != 1 {
+		return 0, nil
+	}
+	for _, text := range []string{orphansInCalls, orphansUnanswered} {
+		if err := s.db.lease(ctx, s.text(text), []any{micros(due)}, count); err != nil {
+			return taken, fmt.Errorf("take over: %w", err)
+		}
+	}
+	for text, args := range map[string][]any{dropNodes: {me, nodeKept.Microseconds(), s.clock()}, dropCommitters: nil} {
+		if err := s.db.lease(ctx, s.text(text), args, nil); err != nil {
+			return taken, fmt.Errorf("drop what is long gone: %w", err)
+		}
+	}
+	return taken, nil
+}
+
+// leave says that this node is no more. It has nothing in hand.
+func (n *node) leave(ctx context.Context) error {
+	h := n.held.Load()
+	if h == nil {
+		return nil
+	}
+	return n.s.db.lease(ctx, n.s.text(dropNode), []any{h.node}, nil)
+}
