@@ -157,7 +157,7 @@ func (a *App) order(ctx context.Context, by Principal, scope pay.Scope, n NewPay
 	return pay.Create(pay.Order{
 		ID: a.NewID(pay.PaymentPrefix, now), Scope: scope, Amount: usd, Local: local, Rate: rate.Rate, RateSource: rate.Source, RateAt: rate.At, Rail: rail,
 		Country: where.Alpha3, OrderID: n.OrderID, Buyer: n.Buyer, Hosted: n.Hosted, ReturnURL: n.ReturnURL,
-		Terms: pay.TermsOf(merchant.Tier), Simulate: n.Simulate,
+		Terms: merchant.Terms(), Simulate: n.Simulate,
 	}, now)
 }
 

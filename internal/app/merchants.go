@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,8 @@ type NewMerchant struct {
 	Industry string
 	Tier     pay.Tier
 	Language pay.Language // empty: English
+	// RefundFees is what becomes of the fees of refunded payments; empty: kept.
+	RefundFees pay.RefundFees
 }
 
 // KeyPair is the two halves of an environment's credentials. They are shown
@@ -66,8 +69,52 @@ func (a *App) CreateDemo(ctx context.Context, n NewMerchant) (Onboarded, bool, e
 	return o, err == nil, err
 }
 
+// AnyMerchant reads a merchant, for the operator.
+//
+// Errors: store.ErrNotFound.
+func (a *App) AnyMerchant(ctx context.Context, id string) (pay.Merchant, error) {
+	m, err := a.store.Merchant(ctx, id)
+	if err != nil {
+		return m, fmt.Errorf("merchant %s: %w", id, err)
+	}
+	return m, nil
+}
+
+// SetRefundFees changes what becomes of the fees when a merchant's payments are
+// refunded. Payments that are made already keep what they were made with; running
+// servers notice within seconds.
+//
+// Errors: store.ErrNotFound, invalid_request.
+func (a *App) SetRefundFees(ctx context.Context, by pay.Actor, id string, term pay.RefundFees) (m pay.Merchant, err error) {
+	err = again(func() error {
+		if m, err = a.AnyMerchant(ctx, id); err != nil || m.RefundFees == term {
+			return err
+		}
+		before := m.RefundFees
+		next, change, err := m.KeepFees(term)
+		if err != nil {
+			return err
+		}
+		m = next
+		change.Audit = a.audit(by, pay.Scope{Merchant: id, Live: true}, pay.MerchantTermed, id,
+			map[string]string{"refundFees": string(term), "before": string(before)})
+		return a.store.Commit(ctx, change)
+	})
+	if err != nil {
+		return m, err
+	}
+	shops, err := a.store.Shops(ctx, id)
+	for _, s := range shops {
+		a.shops.forget(id + "/" + s.ID)
+	}
+	return m, err
+}
+
 // Check refuses a merchant whom nobody could name or reach.
 func (n NewMerchant) Check() error {
+	if n.RefundFees != "" && !slices.Contains(pay.AllRefundFees(), n.RefundFees) {
+		return fmt.Errorf("refund fees are kept or returned, not %q", n.RefundFees)
+	}
 	if strings.TrimSpace(n.Name) == "" || !strings.Contains(n.Email, "@") {
 		return fmt.Errorf("a merchant needs a name and an email, got %q and %q", n.Name, n.Email)
 	}
@@ -86,14 +133,17 @@ func (a *App) onboard(n NewMerchant, now time.Time) (Onboarded, pay.Change, erro
 	if n.Language == "" {
 		n.Language = pay.English
 	}
+	if n.RefundFees == "" {
+		n.RefundFees = pay.FeesKept
+	}
 	o := Onboarded{Merchant: pay.Merchant{
 		ID: a.NewID("mer_", now), Version: 1, Name: name, Email: n.Email, Industry: n.Industry,
-		Tier: n.Tier, TrustScore: pay.TermsOf(n.Tier).TrustScore, Language: n.Language, CreatedAt: now,
+		Tier: n.Tier, TrustScore: pay.TermsOf(n.Tier).TrustScore, Language: n.Language, RefundFees: n.RefundFees, CreatedAt: now,
 	}}
 	change := a.openShop(&o, name, now)
 	change.Merchants = []pay.Merchant{o.Merchant}
 	change.Audit = append(change.Audit, a.audit(a.Self(), pay.Scope{Merchant: o.Merchant.ID, Live: true}, pay.MerchantCreated, o.Merchant.ID,
-		map[string]string{"name": o.Merchant.Name, "tier": string(o.Merchant.Tier)})...)
+		map[string]string{"name": o.Merchant.Name, "tier": string(o.Merchant.Tier), "refundFees": string(o.Merchant.RefundFees)})...)
 	return o, change, nil
 }
 

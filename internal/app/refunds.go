@@ -104,6 +104,9 @@ func (a *App) openRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, by
 				return err
 			}
 		}
+		if n.Released, err = a.released(ctx, read); err != nil {
+			return err
+		}
 		n.ID = a.NewID(pay.ClaimPrefix, now)
 		var change pay.Change
 		if next, claim, change, err = read.Refund(n, balances, now); err != nil {
@@ -117,6 +120,17 @@ func (a *App) openRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, by
 		return a.commit(ctx, change, cause)
 	})
 	return next, claim, events, err
+}
+
+// released reports whether the release of the reserve that holds a payment's part has
+// begun. A day that no settlement has claimed yet has no row, and is not released.
+func (a *App) released(ctx context.Context, p pay.Payment) (bool, error) {
+	if p.Reserve == 0 {
+		return false, nil
+	}
+	day := p.ReserveDay()
+	found, err := a.store.Reserves(ctx, []string{day})
+	return found[day].Closed(), err
 }
 
 // makeRefund tells the provider to make a refund whose intent is committed, and

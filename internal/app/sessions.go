@@ -317,7 +317,7 @@ func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now tim
 		ID: a.NewID(pay.PaymentPrefix, now), Scope: s.Scope, Amount: s.Amount, Local: q.local, Rail: q.rail,
 		Rate: q.rate.Rate, RateSource: q.rate.Source, RateAt: q.rate.At,
 		Country: q.country, OrderID: s.OrderID, Buyer: buyer, Hosted: true, ReturnURL: s.ReturnURL,
-		Terms: pay.TermsOf(merchant.Tier),
+		Terms: merchant.Terms(),
 	}, nil
 }
 

@@ -70,18 +70,17 @@ func (a *App) closeSettlement(ctx context.Context, s pay.Settlement) error {
 	if err != nil {
 		return err
 	}
-	terms := pay.TermsOf(merchant.Tier)
 	now := a.now(s.Scope)
 	first, err := a.store.FirstUnsettled(ctx, s.Scope, a.lookFrom(s))
 	if err != nil {
 		return err
 	}
-	s, closing := s.Look(first, terms.Delay, now)
+	s, closing := s.Look(first, merchant.Terms().Delay, now)
 	if !closing {
 		return unlessStale(a.store.Commit(ctx, pay.Change{Settlements: []pay.Settlement{s}}))
 	}
 	for {
-		next, done, err := a.claimNext(ctx, s, terms)
+		next, done, err := a.claimNext(ctx, s)
 		if err != nil || done {
 			return unlessStale(err)
 		}
@@ -104,7 +103,7 @@ func (a *App) lookFrom(s pay.Settlement) time.Time {
 
 // claimNext writes the next lines of a settlement that is closing. It reports true
 // when these were the last.
-func (a *App) claimNext(ctx context.Context, s pay.Settlement, terms pay.Terms) (next pay.Settlement, done bool, err error) {
+func (a *App) claimNext(ctx context.Context, s pay.Settlement) (next pay.Settlement, done bool, err error) {
 	list, at, err := a.unsettled(ctx, s)
 	if err != nil {
 		return s, false, err
@@ -112,7 +111,7 @@ func (a *App) claimNext(ctx context.Context, s pay.Settlement, terms pay.Terms) 
 	gathered, lines := s.Gather(list, at)
 	err = again(func() error {
 		change := pay.Change{}
-		if next, change, err = a.gathered(ctx, gathered, lines, terms); err != nil {
+		if next, change, err = a.gathered(ctx, gathered, lines); err != nil {
 			return err
 		}
 		err := a.commit(ctx, change, view.Cause{})
@@ -134,7 +133,7 @@ func (a *App) claimNext(ctx context.Context, s pay.Settlement, terms pay.Terms) 
 }
 
 // gathered decides what becomes of a settlement with the lines it has claimed.
-func (a *App) gathered(ctx context.Context, s pay.Settlement, lines []pay.SettlementLine, terms pay.Terms) (pay.Settlement, pay.Change, error) {
+func (a *App) gathered(ctx context.Context, s pay.Settlement, lines []pay.SettlementLine) (pay.Settlement, pay.Change, error) {
 	held, err := a.reservesOf(ctx, s.Scope, lines)
 	if err != nil {
 		return s, pay.Change{}, err
@@ -145,7 +144,7 @@ func (a *App) gathered(ctx context.Context, s pay.Settlement, lines []pay.Settle
 		return next, change, nil
 	}
 	if s.Lines == 0 {
-		return s, s.Rest(lines, held, terms.Delay, now), nil
+		return s, s.Rest(lines, held, now), nil
 	}
 	shops, err := a.store.Shops(ctx, s.Merchant)
 	if err != nil {
@@ -218,13 +217,30 @@ func (a *App) ReleaseReserves(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	for _, v := range due {
-		given, err := a.store.GivenBack(ctx, v)
-		if err == nil {
-			err = unlessStale(a.store.Commit(ctx, v.Release(given, a.now(v.Scope))))
-		}
-		if err != nil && ctx.Err() == nil {
+		if err := unlessStale(a.release(ctx, v)); err != nil && ctx.Err() == nil {
 			a.Log.Error("a reserve is not released; it comes again", "reserve", v.ID, "error", err)
 		}
 	}
 	return len(due), nil
+}
+
+// release frees what is left of a day's reserve, in two Changes: what refunds took of
+// it is read once none can take more.
+func (a *App) release(ctx context.Context, v pay.Reserve) error {
+	if !v.Closed() {
+		next, change := v.Close(a.now(v.Scope))
+		if err := a.store.Commit(ctx, change); err != nil {
+			return err
+		}
+		v = next
+	}
+	given, err := a.store.GivenBack(ctx, v)
+	if err != nil {
+		return err
+	}
+	have, err := a.store.Balances(ctx, v.Scope)
+	if err != nil {
+		return err
+	}
+	return a.store.Commit(ctx, v.Release(given, have, a.now(v.Scope)))
 }

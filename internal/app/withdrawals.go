@@ -35,7 +35,7 @@ func (a *App) Withdraw(ctx context.Context, by Principal, scope pay.Scope, n New
 	if err != nil {
 		return w, false, err
 	}
-	fee := pay.TermsOf(merchant.Tier).WithdrawalFee
+	fee := merchant.Terms().WithdrawalFee
 	err = again(func() error {
 		object, found, err := a.earlier(ctx, scope, n.Idempotency)
 		if err != nil {

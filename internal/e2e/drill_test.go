@@ -52,7 +52,7 @@ func TestThreeProvidersOfWhichTwoFail(t *testing.T) {
 		must(t, err)
 	}
 	plainly(t, func(t *testing.T, s *service) {
-		made, err := s.App.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted})
+		made, err := s.App.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted, RefundFees: pay.FeesReturned})
 		must(t, err)
 		live := shop{Onboarded: made, service: s, credential: made.Sandbox.Secret}.live()
 		upstreams := map[string]*providertest.Upstream{}

@@ -116,7 +116,7 @@ func drilled(t *testing.T, test func(t *testing.T, d *drill)) {
 	t.Helper()
 	plainly(t, func(t *testing.T, s *service) {
 		s.clock.freeze()
-		made, err := s.App.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted})
+		made, err := s.App.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted, RefundFees: pay.FeesReturned})
 		must(t, err)
 		d := &drill{service: s, live: shop{Onboarded: made, service: s, credential: made.Sandbox.Secret}.live(), lines: map[string]*line{}}
 		for i, id := range []string{"acme-1", "acme-2"} {

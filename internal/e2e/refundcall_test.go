@@ -93,7 +93,7 @@ func node(t *testing.T, database string, c *clock, b *bank, log *faults) *app.Ap
 // paidCard takes a card payment of 25.50 for a new merchant.
 func paidCard(t *testing.T, a *app.App) (pay.Scope, string) {
 	t.Helper()
-	o, err := a.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard})
+	o, err := a.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
 	must(t, err)
 	who, err := a.Authenticate(ctx, o.Sandbox.Secret)
 	must(t, err)

@@ -27,7 +27,7 @@ func (o shop) file(t *testing.T, path string) (http.Header, []byte) {
 func TestSettlementReportsAgree(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		merchant, err := s.App.CreateMerchant(ctx, app.NewMerchant{
-			Name: "Peluquería Ñandú", Email: "hola@nandu.example", Tier: pay.Standard, Language: pay.Spanish,
+			Name: "Peluquería Ñandú", Email: "hola@nandu.example", Tier: pay.Standard, Language: pay.Spanish, RefundFees: pay.FeesReturned,
 		})
 		must(t, err)
 		o := shop{Onboarded: merchant, service: s, credential: merchant.Sandbox.Secret}

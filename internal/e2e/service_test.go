@@ -144,7 +144,7 @@ func (s *service) clean(t *testing.T) {
 func (s *service) shop(t *testing.T) shop {
 	t.Helper()
 	o, err := s.App.CreateMerchant(ctx, app.NewMerchant{
-		Name: "Acme", Email: "ops@acme.example", Industry: "retail", Tier: pay.Standard,
+		Name: "Acme", Email: "ops@acme.example", Industry: "retail", Tier: pay.Standard, RefundFees: pay.FeesReturned,
 	})
 	must(t, err)
 	return shop{Onboarded: o, service: s, credential: o.Sandbox.Secret}

@@ -46,6 +46,7 @@ type Act string
 // The acts of the audit log.
 const (
 	MerchantCreated Act = "merchant.created"
+	MerchantTermed  Act = "merchant.terms_changed"
 	ShopCreated     Act = "shop.created"
 	ShopRebranded   Act = "shop.rebranded"
 	KeyCreated      Act = "key.created"

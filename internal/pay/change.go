@@ -17,6 +17,7 @@ type Change struct {
 	Receipts      []Receipt // each once; known means ErrDuplicate
 	Transfers     []ledger.Transfer
 	Floors        []ledger.Floor // broken means ErrInsufficient
+	Days          []string       // reserves that it draws on, beside a Floor; closed means ErrStale
 	Events        []Event        // fan out to deliveries in the same transaction
 	Deliveries    []Delivery     // updates only: they are made by the fan-out
 	Subscriptions []Subscription

@@ -125,6 +125,7 @@ type Claim struct {
 	Network   string     // the card network's code of the reason, or ""
 	Attempt   int        // order of the attempt that took the money
 	Parts     Parts      // of a refund: who gives what back
+	Freed     int64      // of Parts.Reserve: drawn from the balance, for the day's reserve is released
 	Call      RefundCall // the refund at the provider, where there is one
 	Silent    bool       // opened by the simulator, whose one event is payment.refunded
 	DueBy     time.Time  // for the merchant's evidence; zero when none is wanted

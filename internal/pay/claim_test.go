@@ -19,7 +19,7 @@ func paidClaim(t *testing.T, kind ClaimKind) (Payment, Claim) {
 	switch kind {
 	case UserDispute:
 		var err error
-		p, _, change, err = p.Refund(NewRefund{ID: "CLM-1"}, ledger.Balances{ledger.Pending: p.Net()}, noon)
+		p, _, change, err = p.Refund(NewRefund{ID: "CLM-1"}, ledger.Balances{ledger.Pending: p.Net(), ledger.Reserve: p.Reserve}, noon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -285,7 +285,7 @@ func TestRefusedRefundCanBeAskedForAgain(t *testing.T) {
 	if last := c.Timeline[len(c.Timeline)-1]; last.Actor != PartyProvider || last.Note != "account closed" {
 		t.Errorf("the timeline says %+v", last)
 	}
-	if _, _, _, err := p.Refund(NewRefund{ID: "CLM-2"}, ledger.Balances{ledger.Available: p.Net()}, noon); err != nil {
+	if _, _, _, err := p.Refund(NewRefund{ID: "CLM-2"}, ledger.Balances{ledger.Available: p.Net(), ledger.Reserve: p.Reserve}, noon); err != nil {
 		t.Errorf("the second refund: %v", err)
 	}
 }
@@ -331,7 +331,7 @@ func TestRefundDrawsOnAvailableThenOnPending(t *testing.T) {
 			t.Fatalf("the net is %d", p.Net())
 		}
 		_, _, change, err := p.Refund(NewRefund{ID: "CLM-1"},
-			ledger.Balances{ledger.Available: c.available, ledger.Pending: c.pending}, noon)
+			ledger.Balances{ledger.Available: c.available, ledger.Pending: c.pending, ledger.Reserve: p.Reserve}, noon)
 		e, refused := err.(*Error)
 		if refused != c.insufficient || refused && e.Code != CodeBalanceInsufficient {
 			t.Errorf("%+v: %v", c, err)
@@ -341,7 +341,7 @@ func TestRefundDrawsOnAvailableThenOnPending(t *testing.T) {
 			t.Errorf("%+v: %s", c, change.Transfers[0])
 		}
 		for _, f := range change.Floors {
-			have := map[ledger.Account]int64{ledger.Available: c.available, ledger.Pending: c.pending}[f.Account]
+			have := map[ledger.Account]int64{ledger.Available: c.available, ledger.Pending: c.pending, ledger.Reserve: p.Reserve}[f.Account]
 			if after := have + change.Transfers[0].Amount(f.Account); after < f.Min {
 				t.Errorf("%+v: the floor of %s is %d, it would hold %d", c, f.Account, f.Min, after)
 			}

@@ -1,6 +1,9 @@
 package pay
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Merchant is a tenant (contract: Merchant profile).
 type Merchant struct {
@@ -12,7 +15,21 @@ type Merchant struct {
 	Tier       Tier
 	TrustScore int // 0 to 1000
 	Language   Language
+	RefundFees RefundFees // of the payments it makes from now on
 	CreatedAt  time.Time
+}
+
+// KeepFees changes what becomes of the fees of refunded payments, for the payments
+// that are made from now on.
+//
+// Errors: invalid_request for a term that there is not.
+func (m Merchant) KeepFees(term RefundFees) (Merchant, Change, error) {
+	if !slices.Contains(AllRefundFees(), term) {
+		return m, Change{}, FieldError(CodeInvalidRequest, "refundFees", "refundFees must be kept or returned")
+	}
+	m.Version++
+	m.RefundFees = term
+	return m, Change{Merchants: []Merchant{m}}, nil
 }
 
 // Language is what a merchant's receipts and reports are written in.

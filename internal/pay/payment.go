@@ -59,6 +59,10 @@ type Payment struct {
 	Window      time.Duration // how long the shopper has once a provider took it
 	DueAt       time.Time     // when to look again; zero when there is nothing to wait for
 
+	// RefundFees is the merchant's term when the payment was made; "" where that was
+	// before there was one, which is FeesReturned.
+	RefundFees RefundFees
+
 	// Settlement is where the batch stands that claimed the capture, "" where
 	// none has. It is known where a merchant reads the payment, and not stored
 	// with it.
@@ -166,7 +170,7 @@ func Create(o Order, now time.Time) (Payment, error) {
 		ID: o.ID, Scope: o.Scope, Status: Processing,
 		Amount: o.Amount, Local: o.Local, Rate: o.Rate, RateSource: o.RateSource, RateAt: o.RateAt,
 		RailID: o.Rail.ID, Method: o.Rail.Method, Country: o.Country, OrderID: o.OrderID,
-		Buyer: o.Buyer, Fees: fees, Reserve: reserve, Delay: o.Terms.Delay, DisputeFee: o.Terms.ChargebackFee, Sync: o.Rail.Sync,
+		Buyer: o.Buyer, Fees: fees, Reserve: reserve, Delay: o.Terms.Delay, DisputeFee: o.Terms.ChargebackFee, RefundFees: o.Terms.RefundFees, Sync: o.Rail.Sync,
 		Hosted: o.Hosted, ReturnURL: o.ReturnURL, Window: o.Rail.Window, Simulate: o.Simulate,
 		Times: Times{Created: now, Updated: now},
 	}, nil

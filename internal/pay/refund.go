@@ -26,13 +26,16 @@ type NewRefund struct {
 	Amount    money.Amount // local currency; zero means all that is left
 	Reason    string
 	Simulated bool // by the simulate call, which tells payment.refunded alone
+	// Released says that the reserve of the payment's day is released, or is about to
+	// be: nothing can be drawn on it any more.
+	Released bool
 }
 
 // Refund opens a claim to give an amount back to the shopper (contract: POST
 // /payments/{id}/refund) and freezes the merchant's part of it, drawn from
-// available and then from pending, and the reserve's. Nothing is paid yet: the claim's Call is
-// the intent of the provider's refund, which follows once the Change is
-// committed.
+// available and then from pending, and the reserve's from the reserve while it is
+// there. Nothing is paid yet: the claim's Call is the intent of the provider's
+// refund, which follows once the Change is committed.
 //
 // Errors: conflict_state when the payment was never completed, has nothing
 // left or is disputed; amount_invalid; amount_above_maximum above what is
@@ -47,30 +50,27 @@ func (p Payment) Refund(n NewRefund, have ledger.Balances, now time.Time) (Payme
 		n.Amount = left
 	}
 	parts := p.partsOf(n.Amount.Minor)
-	if p.reserveFree(now) {
-		parts.Net, parts.Reserve = parts.held(), 0
-	}
-	// What a dispute took below zero is owed already: pending stands for it.
-	available := min(parts.Net, max(0, have[ledger.Available]))
-	pending, owed := parts.Net-available, max(0, -have[ledger.Available])
-	if pending > 0 && pending > have[ledger.Pending]-owed {
-		return fail(NewError(CodeBalanceInsufficient, "the refund is more than the balance"))
+	d, err := p.draw(parts, have, n.Released)
+	if err != nil {
+		return fail(err)
 	}
 
 	from := p
 	p = p.move(Refunding, now)
-	p.Given = p.given().add(parts, 1)
+	p.Given, p.RefundFees = p.given().add(parts, 1), p.FeesOnRefund()
 	p.Refunded += n.Amount.Minor
 	p = p.written(from, now)
 	claim := p.claim(n.ID, UserDispute, ClaimPending, n.Amount, parts.USD, PartyMerchant, now)
 	claim.Reason, claim.Silent, claim.Parts, claim.Frozen, claim.Attempt = n.Reason, n.Simulated, parts, parts.held(), p.captured()
+	claim.Freed = parts.Reserve - d.reserve
 	claim.Call = RefundCall{State: Sending, Round: 1, Tries: 1, Sent: now.UnixMicro(), To: ClaimApproved}
 	claim.DueAt = now.Add(callLease)
 	change := Change{Transfers: moving(claim.transfer("freeze", ledger.RefundFreeze, now,
-		ledger.Posting{Account: ledger.Available, Amount: -available},
-		ledger.Posting{Account: ledger.Pending, Amount: -pending},
-		ledger.Posting{Account: ledger.Reserve, Amount: -parts.Reserve}, // or it might be released meanwhile
-		ledger.Posting{Account: ledger.Frozen, Amount: parts.held()}))}
+		ledger.Posting{Account: ledger.Available, Amount: -d.available},
+		ledger.Posting{Account: ledger.Pending, Amount: -d.pending},
+		ledger.Posting{Account: ledger.Reserve, Amount: -d.reserve}, // or it might be released meanwhile
+		ledger.Posting{Account: ledger.Frozen, Amount: parts.held()})),
+		Floors: d.floors, Days: d.days}
 	if !n.Simulated {
 		var opened Event
 		claim, opened = claim.event(ClaimOpened, p, now)
@@ -81,13 +81,48 @@ func (p Payment) Refund(n NewRefund, have ledger.Balances, now time.Time) (Payme
 	refunded.Refund = &opened
 	change.Events = append(change.Events, refunded)
 	change.Payments, change.Claims = []Payment{p}, []Claim{claim}
-	if parts.Net > 0 {
-		change.Floors = []ledger.Floor{
-			{Merchant: p.Merchant, Live: p.Live, Account: ledger.Available, Min: min(0, have[ledger.Available])},
-			{Merchant: p.Merchant, Live: p.Live, Account: ledger.Pending, Min: min(owed, have[ledger.Pending]-pending)},
-		}
-	}
 	return p, claim, change, nil
+}
+
+// drawing is from where the merchant's part of a refund is taken, in USD cents, and
+// what must hold when it is.
+type drawing struct {
+	available, pending, reserve int64
+	floors                      []ledger.Floor
+	days                        []string
+}
+
+// draw decides from which accounts a refund's parts are taken. Who had what of the
+// capture decides how much the merchant gives, and what he has now from where: the
+// reserve's part comes from the reserve while that is held, and from what he has
+// once it was released to him.
+//
+// Errors: balance_insufficient.
+func (p Payment) draw(parts Parts, have ledger.Balances, released bool) (drawing, error) {
+	var d drawing
+	floor := func(account ledger.Account, least int64) {
+		d.floors = append(d.floors, ledger.Floor{Merchant: p.Merchant, Live: p.Live, Account: account, Min: least})
+	}
+	if !released {
+		d.reserve = min(parts.Reserve, max(0, have[ledger.Reserve]))
+	}
+	rest := parts.held() - d.reserve
+	// What a dispute took below zero is owed already: pending stands for it.
+	d.available = min(rest, max(0, have[ledger.Available]))
+	d.pending = rest - d.available
+	owed := max(0, -have[ledger.Available])
+	if d.pending > 0 && d.pending > have[ledger.Pending]-owed {
+		return d, NewError(CodeBalanceInsufficient, "the refund is more than the balance")
+	}
+	if rest > 0 {
+		floor(ledger.Available, min(0, have[ledger.Available]))
+		floor(ledger.Pending, min(owed, have[ledger.Pending]-d.pending))
+	}
+	if d.reserve > 0 {
+		floor(ledger.Reserve, 0)
+		d.days = []string{p.ReserveDay()}
+	}
+	return d, nil
 }
 
 // checkRefund says why a refund is not possible.
@@ -135,36 +170,81 @@ func (a Parts) add(b Parts, sign int64) Parts {
 		a.Provider + sign*b.Provider, a.Flat + sign*b.Flat, a.Network + sign*b.Network}
 }
 
-// share takes the first local minor units of the payment apart. The merchant's
-// part rounds up.
-func (p Payment) share(local int64) Parts {
-	of := func(usd int64, r money.Rounding) int64 {
-		return money.New(usd, money.USD).Fraction(local, p.Local.Minor, r).Minor
+// FeesOnRefund is the payment's term. One that was made before there were terms was
+// promised its fees back.
+func (p Payment) FeesOnRefund() RefundFees {
+	if p.RefundFees == "" {
+		return FeesReturned
+	}
+	return p.RefundFees
+}
+
+// whole is what all refunds of the payment together give back: what each had of the
+// capture, or, where the fees are kept, all of it by the merchant.
+func (p Payment) whole() Parts {
+	if p.FeesOnRefund() == FeesKept {
+		return Parts{USD: p.Amount.Minor, Net: p.Amount.Minor - p.Reserve, Reserve: p.Reserve}
 	}
 	return Parts{
-		USD: of(p.Amount.Minor, money.Down), Net: of(p.Net(), money.Up), Reserve: of(p.Reserve, money.Up),
-		Provider: of(p.Fees.Provider, money.Down), Flat: of(p.Fees.Flat, money.Down), Network: of(p.Fees.Network, money.Down),
+		USD: p.Amount.Minor, Net: p.Net(), Reserve: p.Reserve,
+		Provider: p.Fees.Provider, Flat: p.Fees.Flat, Network: p.Fees.Network,
 	}
 }
 
-// given is what all refunds that stand give back. Rows from before it was kept
-// had none that failed.
+// given is what all refunds that stand give back.
+//
+// Two kinds of rows are older than what is written now. Some have no Given: of
+// those no refund had failed, and each part of them was rounded by itself. And a
+// refund after the reserve's release once had the reserve's part among the net.
 func (p Payment) given() Parts {
-	if p.Given == (Parts{}) {
-		return p.share(p.Refunded)
+	g, whole := p.Given, p.whole()
+	if g == (Parts{}) && p.RefundFees == "" {
+		of := func(usd int64, r money.Rounding) int64 {
+			return money.New(usd, money.USD).Fraction(p.Refunded, p.Local.Minor, r).Minor
+		}
+		return Parts{
+			USD: of(whole.USD, money.Down), Net: of(whole.Net, money.Up), Reserve: of(whole.Reserve, money.Up),
+			Provider: of(whole.Provider, money.Down), Flat: of(whole.Flat, money.Down), Network: of(whole.Network, money.Down),
+		}
 	}
-	return p.Given
+	if over := g.Net - whole.Net; over > 0 {
+		g.Net, g.Reserve = g.Net-over, g.Reserve+over
+	}
+	return g
 }
 
-// partsOf takes the next local minor units apart: the share of all that is
-// refunded then, less what was given. So partial refunds add up to the whole
-// exactly, also where one in between came to nothing.
+// partsOf takes the next local minor units apart, each part by its share of the
+// whole: what is due once these are refunded, less what was given. So refunds in
+// parts add up to the whole exactly, also where one in between came to nothing.
+//
+// The shares are rounded down. The cents that leaves are given by the first who
+// has some left to give, the merchant before all: nobody gives more than he had.
 func (p Payment) partsOf(local int64) Parts {
-	next, given := p.share(p.Refunded+local), p.given()
-	return Parts{
-		USD: max(0, next.USD-given.USD), Net: max(0, next.Net-given.Net), Reserve: max(0, next.Reserve-given.Reserve),
-		Provider: max(0, next.Provider-given.Provider), Flat: max(0, next.Flat-given.Flat), Network: max(0, next.Network-given.Network),
+	whole, given := p.whole(), p.given()
+	due := func(usd int64) int64 {
+		return money.New(usd, money.USD).Fraction(p.Refunded+local, p.Local.Minor, money.Down).Minor
 	}
+	parts := Parts{USD: max(0, due(whole.USD)-given.USD)}
+	platform := int64(0) // what the others leave of USD
+	shares := []struct {
+		part         *int64
+		whole, given int64
+	}{
+		{&parts.Net, whole.Net, given.Net}, {&parts.Reserve, whole.Reserve, given.Reserve},
+		{&platform, whole.platform(), given.platform()}, {&parts.Provider, whole.Provider, given.Provider},
+		{&parts.Flat, whole.Flat, given.Flat}, {&parts.Network, whole.Network, given.Network},
+	}
+	left := parts.USD
+	for _, s := range shares {
+		*s.part = min(left, max(0, due(s.whole)-s.given))
+		left -= *s.part
+	}
+	for _, s := range shares {
+		more := min(left, max(0, s.whole-s.given-*s.part))
+		*s.part += more
+		left -= more
+	}
+	return parts
 }
 
 // captured is the order of the attempt whose money completed the payment.
@@ -194,6 +274,6 @@ func (c Claim) endRefund(p Payment, to ClaimStatus, now time.Time) (Payment, Cha
 	p = p.written(from, now)
 	return p, Change{Payments: []Payment{p}, Transfers: moving(c.transfer("release", ledger.RefundRelease, now,
 		ledger.Posting{Account: ledger.Frozen, Amount: -c.Parts.held()},
-		ledger.Posting{Account: ledger.Available, Amount: c.Parts.Net},
-		ledger.Posting{Account: ledger.Reserve, Amount: c.Parts.Reserve}))}
+		ledger.Posting{Account: ledger.Available, Amount: c.Parts.Net + c.Freed},
+		ledger.Posting{Account: ledger.Reserve, Amount: c.Parts.Reserve - c.Freed}))}
 }

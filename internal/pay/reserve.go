@@ -2,6 +2,7 @@ package pay
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
@@ -15,10 +16,6 @@ const day = 24 * time.Hour
 // tier cannot move a release that was promised.
 const ReservePeriod = 90 * day
 
-// releaseRest is how long after its time a day is released. A refund that was
-// decided before that time draws on the reserve; it is written by then.
-const releaseRest = time.Minute
-
 // DayOf is the start of a moment's day, in UTC.
 func DayOf(t time.Time) time.Time { return t.UTC().Truncate(day) }
 
@@ -26,11 +23,9 @@ func DayOf(t time.Time) time.Time { return t.UTC().Truncate(day) }
 // released: all payments of a day together, once each was held for the period.
 func ReleaseOf(captured time.Time) time.Time { return DayOf(captured).Add(day + ReservePeriod) }
 
-// reserveFree reports whether the payment's reserve has been released, or is
-// about to be: what a refund gives back of it is then drawn from what the
-// merchant has.
-func (p Payment) reserveFree(now time.Time) bool {
-	return !p.Times.Completed.IsZero() && !now.Before(ReleaseOf(p.Times.Completed))
+// ReserveDay is the id of the reserve that holds the payment's part.
+func (p Payment) ReserveDay() string {
+	return ReserveID(p.Scope, DayOf(p.Times.Completed))
 }
 
 // Reserve is what is held back from the payments of one day, one row for each
@@ -43,10 +38,14 @@ type Reserve struct {
 	ReleaseAt time.Time
 	Held      int64     // USD cents; less what refunds gave back
 	Released  int64     // USD cents
+	ClosedAt  time.Time // when the release began: no refund draws on it from then on
 	DueAt     time.Time // zero while nothing is left to release
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
+
+// Closed reports whether the release has begun.
+func (r Reserve) Closed() bool { return !r.ClosedAt.IsZero() }
 
 // Left is what is still to be released, in USD cents.
 func (r Reserve) Left() int64 { return r.Held - r.Released }
@@ -76,16 +75,34 @@ func (r Reserve) hold(s Scope, day time.Time, amount int64, now time.Time) Reser
 func (r Reserve) wait() Reserve {
 	r.DueAt = time.Time{}
 	if r.Left() > 0 {
-		r.DueAt = r.ReleaseAt.Add(releaseRest)
+		r.DueAt = r.ReleaseAt
 	}
 	return r
 }
 
-// Release frees what is left of the day. given is what refunds that no
-// settlement has claimed yet gave back of it, in USD cents: it is not there to
-// be released.
-func (r Reserve) Release(given int64, now time.Time) Change {
-	free := max(0, r.Left()-max(0, given))
+// Close begins the release. Whether a refund draws on the reserve must not hang on
+// anybody's clock: a commit may take any time, and then the same money would be
+// released and given back. So the day is closed first, refunds that are written
+// later draw on what the merchant has, and only then is looked at what the earlier
+// ones took.
+//
+// The floor holds whatever is there: it is what makes this Change wait for those
+// that draw on the reserve, and those for this one.
+func (r Reserve) Close(now time.Time) (Reserve, Change) {
+	r.Version++
+	r.ClosedAt, r.UpdatedAt = now, now
+	r = r.wait()
+	return r, Change{
+		Reserves: []Reserve{r},
+		Floors:   []ledger.Floor{{Merchant: r.Merchant, Live: r.Live, Account: ledger.Reserve, Min: math.MinInt64}},
+	}
+}
+
+// Release frees what is left of a day that is closed. given is what refunds that no
+// settlement has claimed yet gave back of it, in USD cents, read once it was closed:
+// it is not there to be released. Nor is more than the merchant's reserve holds.
+func (r Reserve) Release(given int64, have ledger.Balances, now time.Time) Change {
+	free := max(0, min(r.Left()-max(0, given), have[ledger.Reserve]))
 	r.Version++
 	r.Released += free
 	r.UpdatedAt = now
@@ -100,6 +117,7 @@ func (r Reserve) Release(given int64, now time.Time) Change {
 			Kind: ledger.ReserveRelease, Local: money.New(free, money.USD), At: now,
 			Postings: []ledger.Posting{{Account: ledger.Reserve, Amount: -free}, {Account: ledger.Available, Amount: free}},
 		}}
+		change.Floors = []ledger.Floor{{Merchant: r.Merchant, Live: r.Live, Account: ledger.Reserve}}
 	}
 	return change
 }

@@ -34,6 +34,9 @@ const (
 	// settlementGap is the least time between two closings: a merchant gets one
 	// batch a day, however many payments come of age meanwhile.
 	settlementGap = day
+	// restPause is how long a batch waits that could claim nothing although something
+	// is old enough.
+	restPause = time.Minute
 	// payoutTime is how long the sandbox's bank takes: then a closed batch is
 	// paid. In production the operator says so.
 	payoutTime = day
@@ -191,10 +194,16 @@ func (s Settlement) Continue(lines []SettlementLine, held map[string]Reserve, le
 
 // Rest keeps a batch open in which nothing is listed: there is nothing yet to
 // tell the merchant. What it claimed stays with it.
-func (s Settlement) Rest(lines []SettlementLine, held map[string]Reserve, delay time.Duration, now time.Time) Change {
+//
+// It is looked at again at once, and then waits for the oldest line that is left: one
+// may come of age in a moment. Where it could claim nothing it waits a little, or it
+// would be looked at without an end.
+func (s Settlement) Rest(lines []SettlementLine, held map[string]Reserve, now time.Time) Change {
 	s = s.written(now)
 	s.PeriodEnd, s.At = time.Time{}, Cursor{}
-	s.DueAt = now.Add(delay)
+	if s.DueAt = now; len(lines) == 0 {
+		s.DueAt = now.Add(restPause)
+	}
 	return Change{Settlements: []Settlement{s}, Lines: lines, Reserves: holding(s.Scope, lines, held, now)}
 }
 

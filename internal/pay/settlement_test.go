@@ -90,6 +90,16 @@ func (b *books) unclaimed(at Cursor, matured time.Time, limit int) ([]Unsettled,
 	return list, at
 }
 
+// givenBack is what refunds that no settlement has claimed took of a day's reserve.
+func (b *books) givenBack(r Reserve) (given int64) {
+	for _, u := range b.transfers {
+		if _, done := b.claimed[u.ID]; !done && u.Kind != ledger.Capture && u.Payment != "" && DayOf(u.Captured).Equal(r.Day) {
+			given -= u.Amount(ledger.Reserve)
+		}
+	}
+	return given
+}
+
 // work is what the loops do at a moment.
 func (b *books) work(chunk int) {
 	for _, id := range slices.Sorted(maps.Keys(b.reserves)) {
@@ -97,13 +107,12 @@ func (b *books) work(chunk int) {
 		if r.DueAt.IsZero() || r.DueAt.After(b.now) {
 			continue
 		}
-		given := int64(0)
-		for _, u := range b.transfers {
-			if _, done := b.claimed[u.ID]; !done && u.Kind != ledger.Capture && u.Payment != "" && DayOf(u.Captured).Equal(r.Day) {
-				given -= u.Amount(ledger.Reserve)
-			}
+		if !r.Closed() {
+			next, change := r.Close(b.now)
+			b.apply(change)
+			r = next
 		}
-		b.apply(r.Release(given, b.now))
+		b.apply(r.Release(b.givenBack(r), b.balances, b.now))
 	}
 	if b.batch.DueAt.After(b.now) {
 		return
@@ -126,7 +135,7 @@ func (b *books) work(chunk int) {
 			b.batch = next
 			continue
 		case gathered.Lines == 0:
-			change := gathered.Rest(lines, b.reserves, 48*time.Hour, b.now)
+			change := gathered.Rest(lines, b.reserves, b.now)
 			b.apply(change)
 			b.batch = change.Settlements[0]
 		default:
@@ -198,7 +207,7 @@ func TestSettlementsAndBalancesAgreeToTheCent(t *testing.T) {
 				return
 			}
 			amount := money.New(rapid.Int64Range(1, left.Minor).Draw(t, "refund"), left.Currency)
-			p, opened, change, err := paid[at].Refund(NewRefund{ID: claim, Amount: amount}, b.balances, b.now)
+			p, opened, change, err := paid[at].Refund(NewRefund{ID: claim, Amount: amount, Released: b.reserves[paid[at].ReserveDay()].Closed()}, b.balances, b.now)
 			if refused := new(Error); errors.As(err, &refused) {
 				return
 			}
@@ -314,6 +323,43 @@ func TestSettlementWaitsForItsFirstLine(t *testing.T) {
 	}
 }
 
+// A batch that claimed what nobody lists looks again at once: a payment may come of
+// age in a moment, and would else wait its delay once more.
+func TestSettlementWithoutLinesLooksAgain(t *testing.T) {
+	o := order(t, cardRail(), 10000)
+	p, err := Create(o, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ = p.Try(routes.Routes[0], noon)
+	p, _ = p.Resolve(Outcome{Kind: Approved}, routes, noon)
+	_, change := p.dispute(Notice{}, "CLM-1", noon)
+	hold, captured := change.Transfers[0], noon.Add(time.Hour)
+	delay := 48 * time.Hour
+
+	batch, closing := OpenSettlement(Merchant{ID: "mer_1", CreatedAt: noon}, false, noon).Settlements[0].Look(hold.At, delay, noon.Add(delay))
+	if !closing {
+		t.Fatal("a hold of an age with the delay is not looked at")
+	}
+	gathered, lines := batch.Gather([]Unsettled{{hold, noon}}, Cursor{Kind: len(SettledKinds())})
+	now := noon.Add(delay)
+	change = gathered.Rest(lines, nil, now)
+	rested := change.Settlements[0]
+	if gathered.Lines != 0 || len(change.Lines) != 1 || rested.DueAt.After(now) {
+		t.Fatalf("%d lines are listed of %d claimed, and it is looked at again %v later, want at once", gathered.Lines, len(change.Lines), rested.DueAt.Sub(now))
+	}
+	if next, closing := rested.Look(captured, delay, rested.DueAt); closing || !next.DueAt.Equal(captured.Add(delay)) {
+		t.Errorf("then it waits until %s, want until the capture is old enough, %s", next.DueAt, captured.Add(delay))
+	}
+	if next, _ := rested.Look(time.Time{}, delay, rested.DueAt); !next.DueAt.Equal(now.Add(delay)) {
+		t.Errorf("with nothing left it waits until %s", next.DueAt)
+	}
+	// Where there was nothing to claim it does not spin.
+	if again := gathered.Rest(nil, nil, now).Settlements[0].DueAt; !again.After(now) || again.After(now.Add(time.Hour)) {
+		t.Errorf("nothing claimed: it is looked at again %v later", again.Sub(now))
+	}
+}
+
 func TestSettlementIsPaidOnceAndOnlyClosed(t *testing.T) {
 	for status, want := range map[SettlementStatus]Code{
 		BatchOpen: CodeConflictState, BatchClosed: "", BatchPaid: CodeSettlementAlreadyPaid,
@@ -347,7 +393,11 @@ func TestReserveIsReleasedByTheDay(t *testing.T) {
 	if r.Left() != 800 || r.Version != 2 || r.DueAt.Before(want) {
 		t.Errorf("held %+v", r)
 	}
-	change := r.Release(100, want.Add(time.Hour)) // a refund that is not settled
+	r, shut := r.Close(want)
+	if len(shut.Transfers) != 0 || len(shut.Floors) != 1 || !r.Closed() || r.DueAt.After(want) {
+		t.Errorf("closing moves %v under %v and leaves %+v", shut.Transfers, shut.Floors, r)
+	}
+	change := r.Release(100, ledger.Balances{ledger.Reserve: 700}, want.Add(time.Hour)) // a refund that is not settled
 	if got := change.Transfers[0].Amount(ledger.Available); got != 700 || change.Reserves[0].DueAt.IsZero() {
 		t.Errorf("released %d of 800 with 100 given back, due %v; want 700, and another look", got, change.Reserves[0].DueAt)
 	}

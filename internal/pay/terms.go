@@ -20,7 +20,24 @@ const (
 // Tiers lists all tiers.
 func Tiers() []Tier { return []Tier{Starter, Standard, Premium, Trusted} }
 
-// Terms is what a tier costs and allows.
+// RefundFees says what becomes of a payment's fees when it is refunded (gaps: Refund
+// fees).
+type RefundFees string
+
+// The two terms.
+const (
+	// FeesKept leaves the fees with those who earned them: the merchant pays the
+	// whole refund.
+	FeesKept RefundFees = "kept"
+	// FeesReturned gives back of each fee what was refunded of the payment: the
+	// merchant pays what the payment brought.
+	FeesReturned RefundFees = "returned"
+)
+
+// AllRefundFees lists the terms, the default first.
+func AllRefundFees() []RefundFees { return []RefundFees{FeesKept, FeesReturned} }
+
+// Terms is what a merchant's payments cost and what is allowed.
 type Terms struct {
 	PlatformBps   int64         // of each payment, 1/10,000
 	ReserveBps    int64         // held back from each payment, 1/10,000
@@ -28,9 +45,18 @@ type Terms struct {
 	WithdrawalFee int64         // USD cents
 	ChargebackFee int64         // USD cents, for each dispute, whatever comes of it
 	TrustScore    int           // 0 to 1000, the score a merchant of this tier starts with
+	RefundFees    RefundFees    // the merchant's own, whatever the tier
 }
 
-// TermsOf returns the terms of a tier; an unknown one gets the starter's.
+// Terms returns what was agreed with the merchant: the terms of its tier, and its own.
+func (m Merchant) Terms() Terms {
+	t := TermsOf(m.Tier)
+	t.RefundFees = m.RefundFees
+	return t
+}
+
+// TermsOf returns the terms that a tier alone decides; an unknown one gets the
+// starter's.
 func TermsOf(t Tier) Terms {
 	switch t {
 	case Standard:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -66,31 +65,4 @@ func (s *Store) Balances(ctx context.Context, scope pay.Scope) (ledger.Balances,
 		return ledger.Balances{}, nil
 	}
 	return b, err
-}
-
-const selectMismatched = `
-WITH r AS (SELECT payment, count(*) AS n, min(at) AS since FROM receipts WHERE ` + unclosed + ` GROUP BY payment)
-SELECT CAST(coalesce(sum(m.n), 0) AS BIGINT), coalesce(min(m.since), 0), CAST(coalesce(sum(m.amount), 0) AS BIGINT)
-FROM (
-  SELECT r.n, r.since, p.amount FROM r JOIN payments AS p ON p.id = r.payment WHERE p.merchant = $1 AND p.live = $2
-  UNION ALL
-  SELECT r.n, r.since, p.amount FROM r JOIN processing AS p ON p.id = r.payment WHERE p.merchant = $1 AND p.live = $2
-) AS m`
-
-// Mismatched is how many confirmations did not fit their payments, since when,
-// and what those payments are worth in USD cents.
-type Mismatched struct {
-	Count int64
-	Since time.Time
-	USD   int64
-}
-
-// Mismatched reads the merchant's confirmations that wait for the operator.
-func (s *Store) Mismatched(ctx context.Context, scope pay.Scope) (Mismatched, error) {
-	return one(ctx, s, selectMismatched, func(r row) (m Mismatched, err error) {
-		var since int64
-		err = r.Scan(&m.Count, &since, &m.USD)
-		m.Since = fromMicros(since)
-		return m, err
-	}, scope.Merchant, scope.Live)
 }

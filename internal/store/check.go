@@ -36,6 +36,19 @@ FULL JOIN (
   FROM transfers AS t, {each t.postings} AS j GROUP BY t.merchant, t.live, j.key
 ) AS s ON s.merchant = b.merchant AND s.live = b.live AND s.account = b.account
 WHERE coalesce(b.amount, 0) <> coalesce(s.amount, 0)`},
+	// What a dispute costs is owed; all else that is taken has to be there.
+	{"nothing of a merchant's but available is below zero", `
+SELECT merchant, 'pending ' || pending || ', frozen ' || frozen || ', reserve ' || reserve || ', suspense ' || suspense || ', in transit ' || in_transit
+FROM balances WHERE pending < 0 OR frozen < 0 OR reserve < 0 OR suspense < 0 OR in_transit < 0`},
+	{"what does not fit its payment waits until the operator has closed it", `
+SELECT coalesce(m.id, r.id), CASE WHEN m.id IS NULL THEN 'waits for nobody' WHEN r.id IS NULL THEN 'waits for nothing' ELSE 'is kept as of ' || m.payment END
+FROM misfits AS m FULL JOIN (
+  SELECT id, payment, at FROM receipts AS o
+  WHERE o.verdict = 'mismatched' AND NOT EXISTS (SELECT 1 FROM receipts AS c WHERE c.id = '` + closedPrefix + `' || o.id)
+) AS r ON r.id = m.id
+LEFT JOIN (SELECT id, merchant, live, amount FROM payments UNION ALL SELECT id, merchant, live, amount FROM processing) AS p ON p.id = m.payment
+WHERE m.id IS NULL OR r.id IS NULL OR m.payment <> r.payment OR m.at <> r.at
+  OR m.merchant <> coalesce(p.merchant, '') OR m.live <> coalesce(p.live, FALSE) OR m.amount <> coalesce(p.amount, 0)`},
 	{"a completed payment is captured once, with its amount", `
 SELECT p.id, p.status || ' of ' || p.amount || ' cents, captured ' || coalesce(t.postings, 'never')
 FROM payments AS p LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(p.id, 5) || '-capture'

@@ -54,6 +54,15 @@ SELECT p.id, 'of ' || p.amount || ' cents, paid back ' || t.paid FROM payments A
   SELECT payment, sum(coalesce(CAST({json transfers.postings refunds} AS BIGINT), 0) + coalesce(CAST({json transfers.postings chargebacks} AS BIGINT), 0)) AS paid
   FROM transfers WHERE kind IN ('refund', 'chargeback') GROUP BY payment) AS t ON t.payment = p.id
 WHERE t.paid > p.amount`},
+	// Payments that are older than the term have none: their fees are returned.
+	{"a refund leaves the fees where its payment's term says", `
+SELECT p.id, coalesce({json p.doc refundFees}, 'returned') || ': ' || t.kept || ' of ' || t.taken || ' cents of fees are left after refunds of ' || t.back
+FROM payments AS p JOIN (
+  SELECT t.payment, sum(CASE WHEN j.key LIKE '%\_fees' ESCAPE '\' THEN CAST(j.value AS BIGINT) ELSE 0 END) AS kept,
+    sum(CASE WHEN t.kind = 'capture' AND j.key LIKE '%\_fees' ESCAPE '\' THEN CAST(j.value AS BIGINT) ELSE 0 END) AS taken,
+    sum(CASE WHEN j.key = 'refunds' THEN CAST(j.value AS BIGINT) ELSE 0 END) AS back
+  FROM transfers AS t, {each t.postings} AS j WHERE t.kind IN ('capture', 'refund') GROUP BY t.payment) AS t ON t.payment = p.id
+WHERE CASE WHEN {json p.doc refundFees} = 'kept' THEN t.kept <> t.taken ELSE t.back = p.amount AND t.kept <> 0 END`},
 	{"an inquiry's money came in once", `
 SELECT c.id, c.amount || ' cents, came in ' || coalesce(-sum(CAST({json t.postings receivable} AS BIGINT)), 0)
 FROM claims AS c LEFT JOIN transfers AS t ON t.claim = c.id AND t.kind = 'late_capture'

@@ -51,6 +51,14 @@ FROM reserves AS v LEFT JOIN (
   FROM transfers WHERE kind = 'reserve_release' GROUP BY substr(id, 4, 26)
 ) AS t ON t.suffix = substr(v.id, 5)
 WHERE v.released <> coalesce(t.released, 0) OR v.released < 0 OR (v.held > v.released) <> (v.due_at > 0)`},
+	{"a day's reserve is not released and given back too", `
+SELECT v.id, v.released || ' released of ' || v.held || ' held, and ' || coalesce(u.held, 0) || ' that no settlement has claimed'
+FROM reserves AS v LEFT JOIN (
+  SELECT t.merchant, t.live, c.at - c.at % 86400000000 AS day, sum(CAST({json t.postings reserve} AS BIGINT)) AS held
+  FROM transfers AS t JOIN transfers AS c ON c.id = 'tr_' || substr(t.payment, 5) || '-capture'
+  WHERE t.payment <> '' AND NOT ` + claimed + ` GROUP BY t.merchant, t.live, c.at - c.at % 86400000000
+) AS u ON u.merchant = v.merchant AND u.live = v.live AND u.day = v.day
+WHERE v.released > v.held + coalesce(u.held, 0) OR v.released > 0 AND v.closed_at = 0`},
 	{"the reserve is what is held and not released", `
 SELECT b.merchant, 'reserve ' || b.reserve || ', held ' || coalesce(v.held, 0) || ' and ' || coalesce(u.held, 0)
 FROM balances AS b

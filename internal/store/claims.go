@@ -23,6 +23,7 @@ type claimDoc struct {
 	Network  string          `json:"network,omitempty"`
 	Attempt  int             `json:"attempt,omitempty"`
 	Parts    pay.Parts       `json:"parts,omitzero"`
+	Freed    int64           `json:"freed,omitempty"`
 	Call     pay.RefundCall  `json:"call,omitzero"`
 	Silent   bool            `json:"silent,omitempty"`
 	DueBy    int64           `json:"dueBy,omitempty"`
@@ -34,7 +35,7 @@ type claimDoc struct {
 
 func claimRow(r *rows, c *pay.Claim) {
 	doc := claimDoc{
-		OrderID: c.OrderID, Fee: c.Fee, Reason: c.Reason, Network: c.Network, Attempt: c.Attempt, Parts: c.Parts, Call: c.Call,
+		OrderID: c.OrderID, Fee: c.Fee, Reason: c.Reason, Network: c.Network, Attempt: c.Attempt, Parts: c.Parts, Freed: c.Freed, Call: c.Call,
 		Silent: c.Silent, DueBy: micros(c.DueBy), Evidence: c.Evidence, Timeline: c.Timeline, Sequence: c.Sequence, Resolved: micros(c.Resolved),
 	}
 	r.text(c.ID, c.Merchant, c.Shop).flag(c.Live).number(c.Version).text(string(c.Kind), string(c.Status), c.Payment).
@@ -58,7 +59,7 @@ func scanClaim(r row) (c pay.Claim, err error) {
 		return c, fmt.Errorf("claim %s: %w", c.ID, err)
 	}
 	c.OrderID, c.Fee, c.Reason, c.Network, c.Attempt, c.Parts = doc.OrderID, doc.Fee, doc.Reason, doc.Network, doc.Attempt, doc.Parts
-	c.Call, c.Silent, c.Evidence, c.Timeline, c.Sequence = doc.Call, doc.Silent, doc.Evidence, doc.Timeline, doc.Sequence
+	c.Freed, c.Call, c.Silent, c.Evidence, c.Timeline, c.Sequence = doc.Freed, doc.Call, doc.Silent, doc.Evidence, doc.Timeline, doc.Sequence
 	c.DueBy, c.DueAt, c.Resolved = fromMicros(doc.DueBy), fromMicros(due), fromMicros(doc.Resolved)
 	c.CreatedAt, c.UpdatedAt = fromMicros(created), fromMicros(updated)
 	return c, nil

@@ -172,6 +172,9 @@ func TestCheckFindsBrokenClaims(t *testing.T) {
 		"a shopper gets back at most what he paid": func(p pay.Payment) pay.Change {
 			return pay.Change{Transfers: []ledger.Transfer{paid(p, 2551)}}
 		},
+		"a refund leaves the fees where its payment's term says": func(p pay.Payment) pay.Change {
+			return pay.Change{Transfers: []ledger.Transfer{paid(p, 2550)}}
+		},
 		"an inquiry's money came in once": func(p pay.Payment) pay.Change {
 			return pay.Change{Claims: []pay.Claim{of(p, pay.Inquiry, pay.ClaimRejected)}}
 		},

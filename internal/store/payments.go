@@ -33,7 +33,8 @@ type paymentDoc struct {
 	Challenge bool            `json:"challenge,omitempty"`
 	Captured  int             `json:"captured,omitempty"`
 	Given     pay.Parts       `json:"given,omitzero"`
-	Dispute   string          `json:"dispute,omitempty"` // the claim that is open
+	OnRefund  pay.RefundFees  `json:"refundFees,omitempty"` // what becomes of the fees
+	Dispute   string          `json:"dispute,omitempty"`    // the claim that is open
 	Fee       int64           `json:"disputeFee,omitempty"`
 	RateFrom  string          `json:"rateFrom,omitempty"`
 	RateAt    int64           `json:"rateAt,omitempty"`
@@ -51,7 +52,7 @@ func paymentRow(r *rows, p *pay.Payment) {
 		Buyer: p.Buyer, Fees: p.Fees, Reserve: p.Reserve, Delay: p.Delay, Window: p.Window, Sync: p.Sync,
 		Hosted: p.Hosted, ReturnURL: p.ReturnURL, FormURL: p.FormURL, Data: p.Data,
 		Attempts: p.Attempts, Answered: p.Answered, Simulate: p.Simulate, Failure: p.Failure, Disputed: p.Disputed, Challenge: p.Challenged,
-		Captured: p.Captured, Given: p.Given, Dispute: p.OpenDispute, Fee: p.DisputeFee,
+		Captured: p.Captured, Given: p.Given, OnRefund: p.RefundFees, Dispute: p.OpenDispute, Fee: p.DisputeFee,
 		RateFrom: p.RateSource, RateAt: micros(p.RateAt),
 		Expires: micros(p.Times.Expires), Completed: micros(p.Times.Completed), Failed: micros(p.Times.Failed),
 		Expired: micros(p.Times.Expired), RefundedAt: micros(p.Times.Refunded), Chargeback: micros(p.Times.Chargeback),
@@ -86,7 +87,7 @@ func scanPayment(r row) (pay.Payment, error) {
 	p.Hosted, p.ReturnURL, p.FormURL, p.Data = doc.Hosted, doc.ReturnURL, doc.FormURL, doc.Data
 	p.Attempts, p.Answered, p.Simulate, p.Failure, p.Disputed = doc.Attempts, doc.Answered, doc.Simulate, doc.Failure, doc.Disputed
 	p.Challenged = doc.Challenge
-	p.Captured, p.Given, p.OpenDispute, p.DisputeFee = doc.Captured, doc.Given, doc.Dispute, doc.Fee
+	p.Captured, p.Given, p.RefundFees, p.OpenDispute, p.DisputeFee = doc.Captured, doc.Given, doc.OnRefund, doc.Dispute, doc.Fee
 	p.RateSource, p.RateAt = doc.RateFrom, fromMicros(doc.RateAt)
 	p.DueAt = fromMicros(due)
 	p.Times = pay.Times{

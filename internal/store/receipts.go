@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"strings"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 )
@@ -9,9 +11,8 @@ import (
 const (
 	receiptColumns = "id, account, payment, verdict, body, at"
 	selectReceipt  = `SELECT ` + receiptColumns + ` FROM receipts WHERE id = $1`
-	// What the operator has closed has a receipt of its own that says so.
-	unclosed         = `verdict = 'mismatched' AND NOT EXISTS (SELECT 1 FROM receipts AS c WHERE c.id = '/closed/' || receipts.id)`
-	selectUnclosed   = `SELECT ` + receiptColumns + ` FROM receipts WHERE ` + unclosed + ` ORDER BY at, id LIMIT $1`
+	selectUnclosed = `
+SELECT r.id, r.account, r.payment, r.verdict, r.body, r.at FROM misfits AS m JOIN receipts AS r ON r.id = m.id ORDER BY m.at, m.id LIMIT $1`
 	selectReceiptsOf = `SELECT ` + receiptColumns + ` FROM receipts WHERE payment = $1 ORDER BY at, id`
 )
 
@@ -39,4 +40,63 @@ func (s *Store) Unclosed(ctx context.Context, limit int) ([]pay.Receipt, error) 
 	return many(ctx, s, selectUnclosed, scanReceipt, limit)
 }
 
-func receiptQueries() []string { return []string{selectReceipt, selectReceiptsOf, selectUnclosed} }
+// What waits for the operator has a row in misfits, so that neither a merchant's
+// balance nor the operator's list looks through all that providers ever told.
+const (
+	insertMisfits = `
+INSERT INTO misfits (id, merchant, live, payment, amount, at)
+SELECT r.id, coalesce(p.merchant, q.merchant, ''), coalesce(p.live, q.live, FALSE), r.payment, coalesce(p.amount, q.amount, 0), r.at
+FROM {rows: id TEXT, payment TEXT, at BIGINT} AS r
+LEFT JOIN payments AS p ON p.id = r.payment AND {among p.id payment}
+LEFT JOIN processing AS q ON q.id = r.payment AND {among q.id payment}`
+	// What the operator has closed has a receipt of its own that says so (pay.Receipt.Close).
+	closedPrefix  = "/closed/"
+	deleteMisfits = `DELETE FROM misfits WHERE {among id id} AND id IN (SELECT r.id FROM {rows: id TEXT} AS r)`
+	selectMisfits = `
+SELECT coalesce(sum(m.n), 0), coalesce(min(m.since), 0), coalesce(sum(m.amount), 0)
+FROM (SELECT count(*) AS n, min(at) AS since, max(amount) AS amount FROM misfits WHERE merchant = $1 AND live = $2 GROUP BY payment) AS m`
+)
+
+// Mismatched is how many confirmations did not fit their payments, since when,
+// and what those payments are worth in USD cents.
+type Mismatched struct {
+	Count int64
+	Since time.Time
+	USD   int64
+}
+
+// Mismatched reads the merchant's confirmations that wait for the operator.
+func (s *Store) Mismatched(ctx context.Context, scope pay.Scope) (Mismatched, error) {
+	return one(ctx, s, selectMisfits, func(r row) (m Mismatched, err error) {
+		var since int64
+		err = r.Scan(&m.Count, &since, &m.USD)
+		m.Since = fromMicros(since)
+		return m, err
+	}, scope.Merchant, scope.Live)
+}
+
+// noteMisfits keeps of the batch's receipts what waits for the operator, and lets go
+// of what he has closed. Payments are where they belong by then.
+func (w *write) noteMisfits(steps []step) []step {
+	d := w.s.db.dialect()
+	opened, closed := newRows(d, parseColumns("id TEXT, payment TEXT, at BIGINT"), 0), newRows(d, parseColumns("id TEXT"), 0)
+	for _, r := range gather(w.kept, receipts, nil) {
+		switch r.Verdict {
+		case pay.Mismatched:
+			opened.text(r.ID, r.Payment).number(micros(r.At)).next()
+		case pay.Closed:
+			closed.text(strings.TrimPrefix(r.ID, closedPrefix)).next()
+		}
+	}
+	if opened.n > 0 {
+		steps = append(steps, step{text: w.s.text(insertMisfits), args: opened.args()})
+	}
+	if closed.n > 0 {
+		steps = append(steps, step{text: w.s.text(deleteMisfits), args: closed.args()})
+	}
+	return steps
+}
+
+func receiptQueries() []string {
+	return []string{selectReceipt, selectReceiptsOf, selectUnclosed, insertMisfits, deleteMisfits, selectMisfits}
+}

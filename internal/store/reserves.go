@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,19 +11,20 @@ import (
 )
 
 const reserveSpec = "id TEXT!, merchant TEXT!, live BOOLEAN!, version BIGINT, day BIGINT!, release_at BIGINT!, held BIGINT, " +
-	"released BIGINT, due_at BIGINT, created_at BIGINT!, updated_at BIGINT"
+	"released BIGINT, closed_at BIGINT, due_at BIGINT, created_at BIGINT!, updated_at BIGINT"
 
 var reserveColumns = columnNames(reserveSpec)
 
 func reserveRow(r *rows, v *pay.Reserve) {
 	r.text(v.ID, v.Merchant).flag(v.Live).number(v.Version, micros(v.Day), micros(v.ReleaseAt), v.Held, v.Released,
-		micros(v.DueAt), micros(v.CreatedAt), micros(v.UpdatedAt))
+		micros(v.ClosedAt), micros(v.DueAt), micros(v.CreatedAt), micros(v.UpdatedAt))
 }
 
 func scanReserve(r row) (v pay.Reserve, err error) {
-	var day, release, due, created, updated int64
-	err = r.Scan(&v.ID, &v.Merchant, &v.Live, &v.Version, &day, &release, &v.Held, &v.Released, &due, &created, &updated)
+	var day, release, closed, due, created, updated int64
+	err = r.Scan(&v.ID, &v.Merchant, &v.Live, &v.Version, &day, &release, &v.Held, &v.Released, &closed, &due, &created, &updated)
 	v.Day, v.ReleaseAt, v.DueAt = fromMicros(day), fromMicros(release), fromMicros(due)
+	v.ClosedAt = fromMicros(closed)
 	v.CreatedAt, v.UpdatedAt = fromMicros(created), fromMicros(updated)
 	return v, err
 }
@@ -36,6 +38,7 @@ func (s *Store) LeaseReserves(ctx context.Context, now, until time.Time, limit i
 
 var (
 	selectReserves = `SELECT ` + prefixed("v", reserveSpec) + ` FROM {rows: id TEXT} AS r JOIN reserves AS v ON v.id = r.id`
+	selectClosed   = `SELECT v.id FROM {rows: id TEXT} AS r JOIN reserves AS v ON v.id = r.id AND {among v.id id} WHERE v.closed_at > 0`
 	listReserves   = `
 SELECT ` + reserveColumns + ` FROM reserves WHERE merchant = $1 AND live = $2 AND due_at > 0 ORDER BY release_at LIMIT $3`
 )
@@ -118,4 +121,30 @@ func (s *Store) UnsettledReserve(ctx context.Context, scope pay.Scope, since tim
 func (s *Store) GivenBack(ctx context.Context, v pay.Reserve) (int64, error) {
 	sum, err := one(ctx, s, givenBack, scanInt, v.Merchant, v.Live, micros(v.Day), micros(v.Day.Add(24*time.Hour)))
 	return -sum, err
+}
+
+// lookAtDays reads which of the reserves that changes draw on are closed. Whoever
+// closes one holds a floor of the merchant's, as whoever draws on it does: so once
+// the balance is ours, what is read here is so until the commit.
+func (w *write) lookAtDays(steps []step) []step {
+	ids := newRows(w.s.db.dialect(), parseColumns("id TEXT"), 0)
+	for _, c := range w.batch {
+		for _, id := range c.change.Days {
+			ids.text(id).next()
+		}
+	}
+	if ids.n == 0 {
+		return steps
+	}
+	return append(steps, step{text: w.s.text(selectClosed), args: ids.args(), each: func(r row) error {
+		var id string
+		err := r.Scan(&id)
+		w.shut[id] = struct{}{}
+		return err
+	}})
+}
+
+// closed reports whether a change draws on a reserve whose release has begun.
+func (w *write) closed(c *pay.Change) bool {
+	return slices.ContainsFunc(c.Days, func(id string) bool { _, shut := w.shut[id]; return shut })
 }

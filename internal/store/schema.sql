@@ -753,3 +753,29 @@ CREATE TABLE nodes (
 ALTER TABLE payments ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 CREATE INDEX payments_owner ON payments (owner) WHERE owner <> '';
 ALTER TABLE processing ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+
+-- What becomes of a payment's fees when it is refunded: 'kept' or 'returned'. Merchants
+-- from before it was a term were promised that they are returned.
+ALTER TABLE merchants ADD COLUMN refund_fees TEXT NOT NULL DEFAULT 'returned';
+
+-- When the release of a day's reserve began: no refund draws on it from then on.
+ALTER TABLE reserves ADD COLUMN closed_at BIGINT NOT NULL DEFAULT 0;
+UPDATE reserves SET closed_at = updated_at WHERE released > 0;
+
+-- Notifications that did not fit their payments and wait for the operator. What they
+-- say is in receipts; a row goes when it is closed.
+CREATE TABLE misfits (
+  id TEXT NOT NULL PRIMARY KEY, -- of the receipt
+  merchant TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  payment TEXT NOT NULL,
+  amount BIGINT NOT NULL, -- of the payment, USD cents
+  at BIGINT NOT NULL
+);
+CREATE INDEX misfits_merchant ON misfits (merchant, live);
+CREATE INDEX misfits_at ON misfits (at, id);
+INSERT INTO misfits (id, merchant, live, payment, amount, at)
+SELECT r.id, coalesce(p.merchant, q.merchant, ''), coalesce(p.live, q.live, FALSE), r.payment, coalesce(p.amount, q.amount, 0), r.at
+FROM receipts AS r LEFT JOIN payments AS p ON p.id = r.payment LEFT JOIN processing AS q ON q.id = r.payment
+WHERE r.verdict = 'mismatched' AND NOT EXISTS (SELECT 1 FROM receipts AS c WHERE c.id = '/closed/' || r.id);
+DROP INDEX receipts_mismatched;

@@ -205,7 +205,7 @@ func TestCheckFindsWrongSettlements(t *testing.T) {
 		"a reserve of no payment": {pay.Change{Reserves: []pay.Reserve{{ID: "rsv_X", Scope: books, Version: 1, Day: day, Held: 5, DueAt: noon, CreatedAt: noon}}},
 			[]string{"a day's reserve is what its payments hold"}},
 		"a release of nothing": {pay.Change{Reserves: []pay.Reserve{{ID: "rsv_X", Scope: books, Version: 1, Day: day, Released: 5, CreatedAt: noon}}},
-			[]string{"a day's reserve is released once"}},
+			[]string{"a day's reserve is released once", "a day's reserve is not released and given back too"}},
 		"nobody was told": {pay.Change{
 			Shops: []pay.Shop{{ID: "shp_old", Version: 1, Merchant: acme.Merchant, Name: "Old", Slug: "old", CreatedAt: noon.Add(-time.Hour)}},
 			Settlements: []pay.Settlement{

@@ -347,6 +347,6 @@ func settlementQueries() []string {
 		settlementsTable.insert, settlementsTable.update, linesTable.insert, reservesTable.insert, reservesTable.update, documentsTable.insert,
 		selectUnopened, firstUnsettled, selectUnsettledCaptures, selectUnsettled, selectSettlement, selectOpen, listSettlements, countSettlements, settledBefore, allSettlements,
 		selectLines, selectSettled, selectDocument,
-		selectReserves, listReserves, unsettledReserve, unsettledCaptures, givenBack, selectMovements, countMovements,
+		selectReserves, selectClosed, listReserves, unsettledReserve, unsettledCaptures, givenBack, selectMovements, countMovements,
 	}
 }

@@ -164,7 +164,7 @@ func tellPayment(b *strings.Builder, p pay.Payment) {
 		fact("rate", strings.TrimSpace("of "+p.RateSource+" "+moment(p.RateAt)))
 	}
 	if p.Refunded != 0 {
-		fact("refunded", money.New(p.Refunded, p.Local.Currency).String())
+		fact("refunded", money.New(p.Refunded, p.Local.Currency).String()+", fees "+string(p.FeesOnRefund()))
 	}
 	fact("rail", strings.Join([]string{p.RailID, p.Method, p.Country}, " "))
 	fact("order", p.OrderID)

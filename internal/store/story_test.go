@@ -47,7 +47,7 @@ func TestStoryTellsAPaymentsLife(t *testing.T) {
 			ID: "ntf_1", Account: "two", Reference: p.Reference(2), Outcome: pay.Outcome{Kind: pay.Approved, Local: p.Local},
 		}, routes, "CLM-0", noon.Add(time.Minute))
 		must(t, s.Commit(ctx, payload(change)))
-		have := ledger.Balances{ledger.Pending: balance(t, s, ledger.Pending)}
+		have := ledger.Balances{ledger.Pending: balance(t, s, ledger.Pending), ledger.Reserve: balance(t, s, ledger.Reserve)}
 		p, claim, change, err := p.Refund(pay.NewRefund{ID: "CLM-1", Amount: money.New(5000, money.BRL), Reason: "requested_by_customer"}, have, noon.Add(time.Hour))
 		must(t, err)
 		must(t, s.Commit(ctx, payload(change)))

@@ -44,11 +44,11 @@ var (
 		})
 
 	merchantsTable = newTable("merchants", "id TEXT!, version BIGINT, name TEXT, email TEXT, industry TEXT, tier TEXT, "+
-		"trust_score BIGINT, language TEXT, created_at BIGINT!",
+		"trust_score BIGINT, language TEXT, refund_fees TEXT, created_at BIGINT!",
 		func(m *pay.Merchant) string { return m.ID }, func(m *pay.Merchant) int64 { return m.Version },
 		func(r *rows, m *pay.Merchant) {
 			r.text(m.ID).number(m.Version).text(m.Name, m.Email, m.Industry, string(m.Tier)).
-				number(int64(m.TrustScore)).text(string(m.Language)).number(micros(m.CreatedAt))
+				number(int64(m.TrustScore)).text(string(m.Language), string(m.RefundFees)).number(micros(m.CreatedAt))
 		})
 
 	keysTable = newTable("keys", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, kind TEXT!, hash TEXT!, "+
@@ -124,7 +124,7 @@ func queries() []string {
 		processingTable.insert, processingTable.update, takeProcessing,
 		claimsTable.insert, claimsTable.update, subscriptionsTable.insert, subscriptionsTable.update,
 		upsertBalances, selectBalancesForUpdate,
-		selectBalances, selectMismatched, selectPayment, selectAnyPayment, selectBetween,
+		selectBalances, selectPayment, selectAnyPayment, selectBetween,
 		selectOnce, pageOnce, purgeOnce, selectMerchant, selectShop, selectShops, selectKeyByHash, selectKey, selectLogin, countMerchants,
 		selectTable, selectVersion, countSecrets, selectSecrets, insertSecret, selectRailIDs, insertRailIDs,
 		storyTransfers, storyClaims, storyEvents, storyDeliveries, storyReceipts, storyMoves, storyWithdrawal,

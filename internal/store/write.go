@@ -26,6 +26,7 @@ type write struct {
 	batch []*waiting
 	won   map[string]struct{} // ids whose guarded statement changed a row
 	funds map[tenant]ledger.Balances
+	shut  map[string]struct{} // reserves whose release has begun, of those that changes draw on
 
 	kept []*waiting
 	lost map[*waiting]error
@@ -43,6 +44,7 @@ func newWrite(c *committer, batch []*waiting) *write {
 		s: c.s, c: c, batch: batch,
 		won:   make(map[string]struct{}, 2*len(batch)),
 		funds: map[tenant]ledger.Balances{},
+		shut:  map[string]struct{}{},
 		lost:  map[*waiting]error{},
 	}
 }
@@ -266,11 +268,12 @@ func (w *write) lockFloors(steps []step) []step {
 	for _, t := range slices.SortedFunc(maps.Keys(w.funds), tenant.compare) {
 		rows.text(t.merchant).flag(t.live).next()
 	}
-	return append(steps, step{text: w.s.text(selectBalancesForUpdate), args: rows.args(), each: func(r row) error {
+	steps = append(steps, step{text: w.s.text(selectBalancesForUpdate), args: rows.args(), each: func(r row) error {
 		t, b, err := scanBalances(r)
 		w.funds[t] = b
 		return err
 	}})
+	return w.lookAtDays(steps)
 }
 
 func (t tenant) compare(o tenant) int {
@@ -292,10 +295,13 @@ func (w *write) decide() ([]step, error) {
 				held++
 			}
 		}
-		err := error(nil)
-		if held < len(ids) {
+		var err error
+		switch {
+		case held < len(ids):
 			err = w.lostGuard(&c.change)
-		} else if !w.fund(&c.change) {
+		case w.closed(&c.change):
+			err = ErrStale
+		case !w.fund(&c.change):
 			err = ErrInsufficient
 		}
 		if err == nil {
@@ -391,6 +397,7 @@ func (w *write) steps() []step {
 	if list := gather(w.kept, events, nil); len(list) > 0 {
 		steps = append(put(w, steps, eventsTable, list), w.fanOut(list))
 	}
+	steps = w.noteMisfits(steps)
 	steps = w.addBalances(steps)
 	steps = w.addDeliveryCounters(steps)
 	steps = w.addCounters(steps)

@@ -1,0 +1,215 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// misfit is a payment of a scope and so many notices that did not fit it.
+func misfit(t *testing.T, s *Store, scope pay.Scope, id string, status pay.Status, cents int64, notices int) []pay.Receipt {
+	t.Helper()
+	rate, err := money.ParseRate("1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	p := pay.Payment{
+		ID: pay.PaymentPrefix + id, Scope: scope, Version: 1, Status: status, Rate: rate, DueAt: at,
+		Amount: money.New(cents, money.USD), Local: money.New(cents, money.USD), RailID: "sbx_card", Method: "card", Country: "USA",
+		Times: pay.Times{Created: at, Updated: at},
+	}
+	change := pay.Change{Payments: []pay.Payment{p}}
+	for i := range notices {
+		change.Receipts = append(change.Receipts, pay.Receipt{
+			ID: fmt.Sprintf("one/%s-%d", id, i), Account: "one", Payment: p.ID, Verdict: pay.Mismatched, Body: []byte("{}"), At: at.Add(time.Duration(i) * time.Minute),
+		})
+	}
+	change.Receipts = append(change.Receipts, pay.Receipt{ID: "one/fits-" + id, Account: "one", Payment: p.ID, Verdict: pay.Applied, Body: []byte("{}"), At: at})
+	if err := s.Commit(t.Context(), change); err != nil {
+		t.Fatal(err)
+	}
+	return change.Receipts[:notices]
+}
+
+// A balance warns of the merchant's own notices, of its environment, that the
+// operator has not closed; and reads no others to know.
+func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		ctx := t.Context()
+		s, err := Open(ctx, database, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		acme, live, other := pay.Scope{Merchant: "mer_1", Shop: "shp_1"}, pay.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, pay.Scope{Merchant: "mer_2", Shop: "shp_2"}
+		open := misfit(t, s, acme, "A", pay.Pending, 1000, 2)
+		second := misfit(t, s, acme, "B", pay.Processing, 500, 1)
+		misfit(t, s, live, "C", pay.Pending, 70, 1)
+		misfit(t, s, other, "D", pay.Pending, 9, 3)
+		is := func(scope pay.Scope, want Mismatched) {
+			t.Helper()
+			if got, err := s.Mismatched(ctx, scope); err != nil || got != want {
+				t.Errorf("%s, live %v: %+v (%v), want %+v", scope.Merchant, scope.Live, got, err, want)
+			}
+		}
+		is(acme, Mismatched{3, open[0].At, 1500})
+		is(live, Mismatched{1, open[0].At, 70})
+		is(other, Mismatched{3, open[0].At, 9})
+		is(pay.Scope{Merchant: "mer_3"}, Mismatched{})
+
+		for _, r := range []pay.Receipt{open[0], second[0]} {
+			change, err := r.Close("seen to", r.At.Add(time.Hour))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Commit(ctx, change); err != nil {
+				t.Fatal(err)
+			}
+		}
+		is(acme, Mismatched{1, open[1].At, 1000})
+		if list, err := s.Unclosed(ctx, 10); err != nil || len(list) != 5 || list[0].Verdict != pay.Mismatched {
+			t.Errorf("the operator sees %d open ones (%v), want 5", len(list), err)
+		}
+		broken := func() (found []string) {
+			t.Helper()
+			list, err := s.Check(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range list {
+				if strings.HasPrefix(b.Rule, "what does not fit its payment") {
+					found = append(found, b.ID)
+				}
+			}
+			return found
+		}
+		if found := broken(); len(found) > 0 {
+			t.Errorf("broken: %v", found)
+		}
+		for _, harm := range []string{"DELETE FROM misfits WHERE id = 'one/A-1'", "UPDATE misfits SET merchant = 'mer_9' WHERE id = 'one/C-0'",
+			"INSERT INTO misfits (id, merchant, live, payment, amount, at) VALUES ('one/A-0', 'mer_1', FALSE, 'TXN-A', 1000, 1)"} {
+			before := len(broken())
+			if err := s.db.migrate(ctx, func(m migrator) error { return m.exec(harm) }); err != nil {
+				t.Fatal(err)
+			}
+			if found := broken(); len(found) != before+1 {
+				t.Errorf("after %s: broken %v", harm, found)
+			}
+		}
+	})
+}
+
+// However many notices others have, the balance looks up its own.
+func TestBalanceLooksItsMisfitsUp(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		ctx := t.Context()
+		s, err := Open(ctx, database, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		for i := range 40 {
+			misfit(t, s, pay.Scope{Merchant: fmt.Sprint("mer_", i), Shop: "shp_1"}, fmt.Sprint("M", i), pay.Pending, 100, 50)
+		}
+		explain, column := "EXPLAIN QUERY PLAN ", 3
+		if _, ok := s.db.(*pg); ok {
+			explain, column = "EXPLAIN ", 0
+			if err := s.db.migrate(ctx, func(m migrator) error { return m.exec("ANALYZE misfits") }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var plan []string
+		err = s.db.query(ctx, explain+s.text(selectMisfits), []any{"mer_7", false}, func(r row) error {
+			into := make([]any, column+1)
+			for i := range into {
+				into[i] = new(any)
+			}
+			err := r.Scan(into...)
+			plan = append(plan, fmt.Sprint(*into[column].(*any)))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := strings.Join(plan, "\n"); !strings.Contains(text, "misfits_merchant") || strings.Contains(text, "receipts") || strings.Contains(text, "Seq Scan") {
+			t.Errorf("the balance's warning reads:\n%s", text)
+		}
+	})
+}
+
+// before18 is how the database was before the terms of refunds.
+const before18 = `
+ALTER TABLE merchants DROP COLUMN refund_fees;
+ALTER TABLE reserves DROP COLUMN closed_at;
+DROP TABLE misfits;
+CREATE INDEX receipts_mismatched ON receipts (payment) WHERE verdict = 'mismatched';`
+
+// Merchants of an older database keep what they were promised, reserves that were
+// released are closed, and what waits for the operator goes on to wait.
+func TestMigrationKeepsPromisesAndOpenNotices(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		ctx := t.Context()
+		s, err := Open(ctx, database, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		scope := pay.Scope{Merchant: "mer_1", Shop: "shp_1"}
+		at := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+		kept := misfit(t, s, scope, "A", pay.Pending, 1000, 2)
+		misfit(t, s, scope, "B", pay.Processing, 500, 1)
+		closing, err := kept[0].Close("seen to", at.Add(20*time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		closing.Merchants = []pay.Merchant{{ID: "mer_1", Version: 1, Name: "Old", RefundFees: pay.FeesKept, CreatedAt: at}}
+		closing.Reserves = []pay.Reserve{
+			{ID: "rsv_out", Scope: scope, Version: 1, Day: at, Held: 5, Released: 5, CreatedAt: at, UpdatedAt: at.Add(time.Hour)},
+			{ID: "rsv_in", Scope: scope, Version: 1, Day: at.AddDate(0, 0, 1), Held: 5, DueAt: at, CreatedAt: at, UpdatedAt: at.Add(time.Hour)},
+		}
+		if err := s.Commit(ctx, closing); err != nil {
+			t.Fatal(err)
+		}
+		list, err := migrations()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ran := 0
+		err = s.db.migrate(ctx, func(m migrator) error {
+			if err := m.exec(before18); err != nil {
+				return err
+			}
+			for _, migration := range list {
+				if strings.Contains(migration.text, "CREATE TABLE misfits") {
+					ran++
+					if err := m.exec(s.db.dialect().sql(migration.text)); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil || ran != 1 {
+			t.Fatalf("%d migrations ran: %v", ran, err)
+		}
+		if m, err := s.Merchant(ctx, "mer_1"); err != nil || m.RefundFees != pay.FeesReturned {
+			t.Errorf("the merchant's fees are %q (%v), want returned", m.RefundFees, err)
+		}
+		days, err := s.Reserves(ctx, []string{"rsv_out", "rsv_in"})
+		if err != nil || !days["rsv_out"].Closed() || days["rsv_in"].Closed() {
+			t.Errorf("the reserves are %+v (%v), want the one that was released closed", days, err)
+		}
+		if got, err := s.Mismatched(ctx, scope); err != nil || got.Count != 2 || got.USD != 1500 {
+			t.Errorf("%+v waits (%v), want 2 of 15.00", got, err)
+		}
+		if found, err := s.Unclosed(ctx, 10); err != nil || len(found) != 2 {
+			t.Errorf("the operator sees %d (%v), want 2", len(found), err)
+		}
+	})
+}
