@@ -15,6 +15,10 @@ func TestARefundIsFollowedByItsClaim(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Another payment pays the fees of the first, which stay when it is refunded.
+	if _, err := api.CreatePayment(ctx, client.NewPayment{Amount: "10", PaymentMethodID: "sbx_card"}); err != nil {
+		t.Fatal(err)
+	}
 	part := client.NewRefund{Amount: "2.50", Reason: "duplicate", IdempotencyKey: "part"}
 	r, err := api.Refund(ctx, p.ID, part)
 	if err != nil || !strings.HasPrefix(r.ID, "CLM-") || r.TransactionID != p.ID || r.Amount != "2.5" || r.AmountUSD != "2.5" ||

@@ -78,6 +78,7 @@ type Balance struct {
 	TrustScore        int             `json:"trustScore"`
 	RollingReservePct Decimal         `json:"rollingReservePct"`
 	WithdrawalFeeUSD  Decimal         `json:"withdrawalFeeUsd"`
+	RefundFees        string          `json:"refundFees"` // of a refunded payment: kept, returned
 	FeeSummary        FeeSummary      `json:"feeSummary"`
 	Movements         []Movement      `json:"movements"`       // the latest 50; Movements lists all
 	ReserveSchedule   []Release       `json:"reserveSchedule"` // the next three

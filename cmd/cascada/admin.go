@@ -38,6 +38,7 @@ func (c *migrateCmd) Run(ctx context.Context, log *slog.Logger) error {
 
 type merchantCmd struct {
 	Create merchantCreateCmd `cmd:"" help:"Make a merchant with a shop and keys. Works while the server runs."`
+	Terms  merchantTermsCmd  `cmd:"" help:"Show what was agreed with a merchant, or change it for the payments to come."`
 }
 
 type merchantCreateCmd struct {
@@ -48,6 +49,8 @@ type merchantCreateCmd struct {
 	Tier     pay.Tier     `default:"starter" enum:"starter,standard,premium,trusted" help:"starter, standard, premium or trusted."`
 	Language pay.Language `default:"en" enum:"es,pt,en" help:"Language of receipts and reports: es, pt or en."`
 	JSON     bool         `name:"json" help:"Print JSON."`
+
+	RefundFees pay.RefundFees `default:"kept" enum:"kept,returned" help:"Fees of a refunded payment: kept (the merchant pays the whole refund) or returned."`
 }
 
 // created is the shape of merchant create --json, which others depend on.
@@ -68,7 +71,7 @@ type created struct {
 }
 
 func (c *merchantCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
-	n := app.NewMerchant{Name: c.Name, Email: c.Email, Industry: c.Industry, Tier: c.Tier, Language: c.Language}
+	n := app.NewMerchant{Name: c.Name, Email: c.Email, Industry: c.Industry, Tier: c.Tier, Language: c.Language, RefundFees: c.RefundFees}
 	if err := n.Check(); err != nil { // before there is a database that it did not want
 		return err
 	}

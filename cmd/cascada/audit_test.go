@@ -29,7 +29,7 @@ func TestAuditNamesTheOperator(t *testing.T) {
 			t.Fatal(err)
 		}
 		line := regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\dT[\d:.]+Z ` + k.Merchant.ID + ` production merchant\.created ` + k.Merchant.ID +
-			` by operator .+@` + regexp.QuoteMeta(host) + ` name="Acme" tier="starter"$`)
+			` by operator .+@` + regexp.QuoteMeta(host) + ` name="Acme" refundFees="returned" tier="starter"$`)
 		if out := list("--merchant", k.Merchant.ID); !line.MatchString(out) || strings.Count(out, "\n") != 7 || strings.Contains(out, other.Merchant.ID) {
 			t.Errorf("want %s, a shop and five keys:\n%s", line, out)
 		}

@@ -43,7 +43,7 @@ func TestHelpKnowsEveryCommand(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"serve", "migrate", "merchant create", "key create", "key revoke", "claim list", "claim show", "claim ask", "claim resolve", "fx list", "fx set", "fx import", "provider adapters", "provider add", "provider list", "provider show", "provider set", "provider rotate",
+	for _, want := range []string{"serve", "migrate", "merchant create", "merchant terms", "key create", "key revoke", "claim list", "claim show", "claim ask", "claim resolve", "fx list", "fx set", "fx import", "provider adapters", "provider add", "provider list", "provider show", "provider set", "provider rotate",
 		"provider enable", "provider disable", "provider check", "provider remove", "provider apply", "operator add", "operator list", "operator remove", "explain", "kyc list", "kyc approve", "kyc reject", "settlement list", "settlement show", "settlement pay", "check", "story", "bench", "version"} {
 		if !known[want] {
 			t.Errorf("--help does not name %q:\n%s", want, help)
@@ -92,6 +92,8 @@ func TestMistakesOnTheCommandLineAreNamed(t *testing.T) {
 		"no name":             {[]string{"merchant", "create", "--email", "a@b.co"}, "--name"},
 		"no email":            {[]string{"merchant", "create", "--name", "A", "--email", "nonsense"}, "email"},
 		"unknown tier":        {[]string{"merchant", "create", "--name", "A", "--email", "a@b.co", "--tier", "gold"}, "--tier"},
+		"unknown fee term":    {[]string{"merchant", "create", "--name", "A", "--email", "a@b.co", "--refund-fees", "lost"}, "--refund-fees"},
+		"nobody's terms":      {[]string{"merchant", "terms", "mer_nobody"}, "mer_nobody: not found"},
 		"unknown language":    {[]string{"merchant", "create", "--name", "A", "--email", "a@b.co", "--language", "fr"}, "--language"},
 		"no settlement":       {[]string{"settlement", "show", "STL-NOBODY"}, "STL-NOBODY: settlement_not_found"},
 		"nobody is paid":      {[]string{"settlement", "pay", "STL-NOBODY"}, "STL-NOBODY: settlement_not_found"},

@@ -61,6 +61,7 @@ func New(c Config) (http.Handler, error) {
 	a.huma = humago.NewWithPrefix(a.mux, Base, config)
 	a.huma.UseMiddleware(a.admit)
 	a.accountRoutes()
+	a.merchantRoutes()
 	a.readRoutes()
 	if err := a.publish(); err != nil {
 		return nil, err

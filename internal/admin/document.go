@@ -17,7 +17,7 @@ import (
 // scheme names the credentials in the document.
 const scheme = "operator"
 
-const introduction = `Provider accounts, the decisions about a payment, and how accounts do.
+const introduction = `Provider accounts, merchants' terms, the decisions about a payment, and how accounts do.
 
 Requests and replies are JSON in UTF-8 with camelCase names; times are ISO 8601 in UTC. A field or parameter that is not described is refused. Errors have one envelope: switch on ` + "`error.code`" + `. What is changed is in the audit log, with the operator's name, address and request.`
 
@@ -30,7 +30,7 @@ var meanings = map[pay.Code]string{
 	pay.CodeInvalidJSON:         "The body is not JSON.",
 	pay.CodeContentTypeRequired: "The body must be sent as application/json.",
 	pay.CodePayloadTooLarge:     "The body is larger than 256 KiB.",
-	pay.CodeNotFound:            "There never was such an account.",
+	pay.CodeNotFound:            "There never was such an account, or there is no such merchant.",
 	pay.CodeTransactionNotFound: "There is no such payment.",
 	pay.CodeConflictState:       "Not as the account is now: details.reason is version, removed, id_taken or open_payments.",
 	pay.CodeServiceUnavailable:  "The service is busy: retry with backoff.",
@@ -48,6 +48,7 @@ func (a *API) publish() error {
 	}
 	doc.Tags = []*huma.Tag{
 		{Name: "Accounts", Description: "Accounts at providers, which payments go through."},
+		{Name: "Merchants", Description: "What was agreed with merchants."},
 		{Name: "Routing", Description: "Why payments go where they go."},
 	}
 	for path, item := range doc.Paths {

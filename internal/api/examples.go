@@ -193,7 +193,7 @@ var samples = map[string]any{
 	"email": "ops@acme.example", "industry": "retail", "tier": "standard", "trustScore": 600,
 	"crypto": []any{}, "methods": nil, "Capabilities.methods": []any{"pix", "spei", "bank_transfer", "card", "cash"},
 	"Buckets.available": 1250.75, "Buckets.pending": 310.2, "Buckets.frozen": 25.5, "Buckets.reserve": 81.4,
-	"rollingReservePct": 5, "withdrawalFeeUsd": 2.5, "ledgerWarnings": []any{},
+	"rollingReservePct": 5, "withdrawalFeeUsd": 2.5, "refundFees": "kept", "ledgerWarnings": []any{},
 	"grossVolume": 1710.05, "platformFees": 20.52, "processingFees": 16.93, "flatFees": 4.75, "chargebackFees": 0, "totalFees": 42.2, "netBalance": 1667.85,
 	"Movement.amount": 24.94, "bucket": "pending", "settlementId": nil, "Movement.claimId": nil, "Movement.withdrawalId": nil, "balanceAfter": 310.2, "description": "PIX payment order-1001",
 	"Release.amount": 1.28, "Release.percent": 5, "Release.status": "scheduled", "releaseAt": "2027-05-20T00:00:00.000Z",

@@ -97,7 +97,7 @@ func (a *API) balance(ctx context.Context, call Call, _ *struct{}) (*balanceOut,
 	if err != nil {
 		return nil, err
 	}
-	terms := pay.TermsOf(merchant.Tier)
+	terms := merchant.Terms()
 	warnings := view.NewLedgerWarnings(account.Balances, account.Mismatched.Count, account.Mismatched.USD, account.Mismatched.Since)
 	warnings = append(warnings, view.NewDrift(account.Drift.Count, account.Drift.USD, account.Drift.Since)...)
 	stale, err := a.app.StaleRates(ctx, call.Scope)
@@ -108,7 +108,7 @@ func (a *API) balance(ctx context.Context, call Call, _ *struct{}) (*balanceOut,
 	return &balanceOut{view.Balance{
 		MerchantID: merchant.ID, Currency: "USD", Balance: view.NewBuckets(account.Balances), LedgerWarnings: warnings,
 		Tier: merchant.Tier, TrustScore: merchant.TrustScore, RollingReservePct: view.Percent(terms.ReserveBps),
-		WithdrawalFeeUSD: view.USD(terms.WithdrawalFee), FeeSummary: view.NewFeeSummary(account.Period),
+		WithdrawalFeeUSD: view.USD(terms.WithdrawalFee), RefundFees: terms.RefundFees, FeeSummary: view.NewFeeSummary(account.Period),
 		Movements: view.NewMovements(account.Movements), ReserveSchedule: view.NewReleases(account.Releases, terms.ReserveBps, account.Now),
 	}}, nil
 }

@@ -146,8 +146,10 @@ GET /accounts
 GET /accounts/{id}
 GET /adapters
 GET /health
+GET /merchants/{id}
 GET /payments/{id}/explanation
 PATCH /accounts/{id}
+PATCH /merchants/{id}
 POST /accounts
 POST /accounts/{id}/check
 POST /accounts/{id}/credentials

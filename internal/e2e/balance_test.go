@@ -10,7 +10,7 @@ import (
 // and the reserve have tests of their own.
 func balance(o shop, buckets, warnings, fees string) string {
 	return fmt.Sprintf(`{"merchantId":%q,"currency":"USD","balance":%s,"ledgerWarnings":%s,"tier":"standard","trustScore":600,
-		"rollingReservePct":5,"withdrawalFeeUsd":3,"feeSummary":%s,"movements":"<list>","reserveSchedule":"<list>"}`, o.Merchant.ID, buckets, warnings, fees)
+		"rollingReservePct":5,"withdrawalFeeUsd":3,"refundFees":"returned","feeSummary":%s,"movements":"<list>","reserveSchedule":"<list>"}`, o.Merchant.ID, buckets, warnings, fees)
 }
 
 const (

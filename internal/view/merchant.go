@@ -57,6 +57,7 @@ type Balance struct {
 	TrustScore        int             `json:"trustScore"`
 	RollingReservePct Rate            `json:"rollingReservePct" doc:"Percent of each payment"`
 	WithdrawalFeeUSD  Money           `json:"withdrawalFeeUsd"`
+	RefundFees        pay.RefundFees  `json:"refundFees" enum:"kept,returned" doc:"Of the payments made from now on: whether a refund gives their fees back"`
 	FeeSummary        FeeSummary      `json:"feeSummary" doc:"Of the last 90 days"`
 	Movements         []Movement      `json:"movements" doc:"The latest 50; all at /me/balance/movements"`
 	ReserveSchedule   []Release       `json:"reserveSchedule" doc:"The next three days on which reserve is released"`

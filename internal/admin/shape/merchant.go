@@ -1,0 +1,33 @@
+package shape
+
+import (
+	"fmt"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// Merchant is a merchant with what was agreed.
+type Merchant struct {
+	ID         string         `json:"id" example:"mer_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	Name       string         `json:"name" example:"Acme"`
+	Tier       pay.Tier       `json:"tier" enum:"starter,standard,premium,trusted"`
+	RefundFees pay.RefundFees `json:"refundFees" enum:"kept,returned" doc:"What becomes of a payment's fees when it is refunded, of the payments that are made from now on: kept, so that the merchant pays the whole refund, or returned"`
+
+	PlatformFeePct    view.Rate  `json:"platformFeePct" doc:"Percent of each payment"`
+	RollingReservePct view.Rate  `json:"rollingReservePct" doc:"Percent of each payment"`
+	SettlementDelay   string     `json:"settlementDelay" example:"48h"`
+	WithdrawalFeeUSD  view.Money `json:"withdrawalFeeUsd"`
+	ChargebackFeeUSD  view.Money `json:"chargebackFeeUsd"`
+	CreatedAt         view.Time  `json:"createdAt"`
+}
+
+// NewMerchant shows a merchant to operators.
+func NewMerchant(m pay.Merchant) Merchant {
+	t := m.Terms()
+	return Merchant{
+		ID: m.ID, Name: m.Name, Tier: m.Tier, RefundFees: t.RefundFees,
+		PlatformFeePct: view.Percent(t.PlatformBps), RollingReservePct: view.Percent(t.ReserveBps), SettlementDelay: fmt.Sprintf("%dh", int(t.Delay.Hours())),
+		WithdrawalFeeUSD: view.USD(t.WithdrawalFee), ChargebackFeeUSD: view.USD(t.ChargebackFee), CreatedAt: view.Time{Time: m.CreatedAt},
+	}
+}
