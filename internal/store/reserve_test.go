@@ -143,6 +143,10 @@ func TestRefundsAndAReleaseAtOnceShareTheReserve(t *testing.T) {
 						return
 					}
 					_, _, change, err := p.Refund(pay.NewRefund{ID: fmt.Sprintf("CLM-%d-%d", i, try), Released: found[p.ReserveDay()].Closed()}, have, later)
+					// The day is closed and its reserve not released yet: in a moment.
+					if refused := new(pay.Error); errors.As(err, &refused) && refused.Code == pay.CodeBalanceInsufficient && try < 10_000 {
+						continue
+					}
 					if err != nil {
 						t.Error(err)
 						return
