@@ -143,8 +143,8 @@ func TestBalanceLooksItsMisfitsUp(t *testing.T) {
 	})
 }
 
-// before18 is how the database was before the terms of refunds.
-const before18 = `
+// beforeMisfits is how the database was before the terms of refunds.
+const beforeMisfits = `
 ALTER TABLE merchants DROP COLUMN refund_fees;
 ALTER TABLE reserves DROP COLUMN closed_at;
 DROP TABLE misfits;
@@ -182,7 +182,7 @@ func TestMigrationKeepsPromisesAndOpenNotices(t *testing.T) {
 		}
 		ran := 0
 		err = s.db.migrate(ctx, func(m migrator) error {
-			if err := m.exec(before18); err != nil {
+			if err := m.exec(beforeMisfits); err != nil {
 				return err
 			}
 			for _, migration := range list {

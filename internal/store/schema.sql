@@ -754,6 +754,7 @@ ALTER TABLE payments ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 CREATE INDEX payments_owner ON payments (owner) WHERE owner <> '';
 ALTER TABLE processing ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 
+-- version 19
 -- What becomes of a payment's fees when it is refunded: 'kept' or 'returned'. Merchants
 -- from before it was a term were promised that they are returned.
 ALTER TABLE merchants ADD COLUMN refund_fees TEXT NOT NULL DEFAULT 'returned';
