@@ -77,7 +77,8 @@ type Claim struct {
 	Outcome           ClaimStatus `json:"outcome"` // approved, rejected or withdrawn; "" until resolved
 	TransactionID     string      `json:"transactionId"`
 	MerchantOrderID   string      `json:"merchantOrderId"`
-	Amount            Decimal     `json:"amount"` // local currency
+	PreviousClaimID   string      `json:"previousClaimId"` // of a chargeback: the claim of the same dispute that ended before; else ""
+	Amount            Decimal     `json:"amount"`          // local currency
 	Currency          string      `json:"currency"`
 	AmountUSD         Decimal     `json:"amountUsd"`
 	FrozenUSD         Decimal     `json:"frozenUsd"` // held of the balance now

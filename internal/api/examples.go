@@ -224,7 +224,7 @@ var samples = map[string]any{
 	"requiredDocuments": []any{"company_registration", "identity_document"}, "Verification.url": "https://pay.example.com/kyc/kyc_" + suffix,
 
 	"Claim.type": "user_dispute", "Claim.status": "pending", "Refund.status": "pending", "outcome": nil, "reason": "requested_by_customer",
-	"networkReasonCode": nil, "evidenceDueBy": nil, "evidence": []any{}, "resolvedAt": nil, "actor": "merchant", "ClaimStep.note": nil,
+	"networkReasonCode": nil, "previousClaimId": nil, "evidenceDueBy": nil, "evidence": []any{}, "resolvedAt": nil, "actor": "merchant", "ClaimStep.note": nil,
 	"ClaimStep.status": "pending",
 
 	"total": 1, "limit": 50, "offset": 0, "pages": 1, "sequence": 1, "idempotencyKey": nil, "Event.data.previous": nil,

@@ -229,15 +229,14 @@ func (a *App) lookAtClaim(ctx context.Context, c pay.Claim) (err error) {
 		_, err = a.makeRefund(ctx, c, view.Cause{})
 		return err
 	}
+	if c.Kind == pay.ChargebackClaim {
+		return a.lookAtDispute(ctx, c)
+	}
 	if !c.Overdue(a.now(c.Scope)) {
 		return nil
 	}
 	_, err = a.resolveClaim(ctx, c, pay.Lapse, pay.PartySystem, "no evidence came in time", nil, view.Cause{})
-	var moved *pay.Error
-	if errors.As(err, &moved) && (moved.Code == pay.CodeClaimAlreadyResolved || moved.Code == pay.CodeConflictState) {
-		return nil // evidence or a ruling came at the last moment
-	}
-	return err
+	return orMoved(err)
 }
 
 // askRefund asks the provider what became of a refund and commits the answer.

@@ -72,6 +72,9 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 	if !ok || !storable(id) {
 		return p, nil, notOurs()
 	}
+	if err := a.prove(ctx, notice, cause); err != nil {
+		return p, nil, err
+	}
 	var routes pay.Cascade
 	err = again(func() error {
 		read, err := a.store.AnyPayment(ctx, id)
@@ -202,20 +205,17 @@ func (a *App) takeRefund(ctx context.Context, n pay.Notice, cause view.Cause) er
 	})
 }
 
-// apply decides what a notice does: to the claim of an open dispute where it
-// rules on that, else to the payment.
+// apply decides what a notice does: to a dispute's claims where it is of one, else
+// to the payment.
 func (a *App) apply(ctx context.Context, p pay.Payment, n pay.Notice, routes pay.Cascade, now time.Time) (pay.Payment, pay.Change, error) {
-	if n.Ruling == "" || p.OpenDispute == "" {
+	if !n.OfDispute() {
 		next, change := p.Confirm(n, routes, a.NewID(pay.ClaimPrefix, now), now)
 		return next, change, nil
 	}
-	claim, err := a.store.AnyClaim(ctx, p.OpenDispute)
+	claims, err := a.contested(ctx, p)
 	if err != nil {
 		return p, pay.Change{}, err
 	}
-	_, change := claim.Rule(p, n, now)
-	if len(change.Payments) > 0 {
-		p = change.Payments[0]
-	}
-	return p, change, nil
+	next, change := p.Contest(n, claims, a.claimIDs(now), now)
+	return next, change, nil
 }

@@ -61,7 +61,7 @@ func TestRefundIsOpenedAndPaid(t *testing.T) {
 			"status":"pending","reason":"duplicate","createdAt":"<time>"}`, id))
 		claim := r.text(t, "refundId")
 		want := `{"id":"` + claim + `","type":"user_dispute","status":"approved","outcome":"approved","transactionId":"` + id + `","merchantOrderId":"order-1",
-			"amount":135,"currency":"BRL","amountUsd":25,"frozenUsd":0,"feeUsd":0,"reason":"duplicate","networkReasonCode":null,"evidenceDueBy":null,
+			"amount":135,"currency":"BRL","amountUsd":25,"frozenUsd":0,"feeUsd":0,"reason":"duplicate","networkReasonCode":null,"previousClaimId":null,"evidenceDueBy":null,
 			"evidence":[],"timeline":[{"status":"pending","at":"<time>","actor":"merchant","note":null},{"status":"approved","at":"<time>","actor":"provider","note":null}],
 			"createdAt":"<time>","updatedAt":"<time>","resolvedAt":"<time>"`
 		o.get(t, "/claims/"+claim).is(t, http.StatusOK, want+"}")

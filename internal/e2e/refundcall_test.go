@@ -75,8 +75,8 @@ func honest(known bool) pay.Outcome {
 }
 
 // node is one of the service's nodes on a database, without its listener and
-// loops, with the bank as its only provider.
-func node(t *testing.T, database string, c *clock, b *bank, log *faults) *app.App {
+// loops, with one provider.
+func node(t *testing.T, database string, c *clock, b provider.Provider, log *faults) *app.App {
 	t.Helper()
 	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
 	must(t, err)

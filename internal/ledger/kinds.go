@@ -9,7 +9,7 @@ const (
 // Kinds lists every kind of transfer. A test holds it against the constants.
 func Kinds() []Kind {
 	return []Kind{
-		Capture, RefundFreeze, RefundPaid, RefundRelease, ChargebackHold, ChargebackFee, ChargebackPaid, ChargebackRelease,
+		Capture, RefundFreeze, RefundPaid, RefundRelease, ChargebackHold, ChargebackFee, ChargebackPaid, ChargebackRelease, ChargebackReversal,
 		LateCapture, LateRefund, LateAccepted,
 		Settled, ReserveRelease, WithdrawalOpened, WithdrawalPaid, WithdrawalReversal,
 	}

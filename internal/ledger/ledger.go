@@ -88,9 +88,13 @@ const (
 	ChargebackFee     Kind = "chargeback_fee"     // the price of a dispute, from available
 	ChargebackPaid    Kind = "chargeback"         // a dispute was lost: frozen went back to the shopper
 	ChargebackRelease Kind = "chargeback_release" // a dispute was won: frozen to available
-	LateCapture       Kind = "late_capture"       // paid after the end: receivable to suspense
-	LateRefund        Kind = "late_refund"        // late money went back to the shopper, from suspense
-	LateAccepted      Kind = "late_accepted"      // late money is the merchant's: suspense to available
+	// A dispute that was lost goes on, or was won after all: what the shopper got is
+	// frozen again.
+	ChargebackReversal Kind = "chargeback_reversal"
+
+	LateCapture  Kind = "late_capture"  // paid after the end: receivable to suspense
+	LateRefund   Kind = "late_refund"   // late money went back to the shopper, from suspense
+	LateAccepted Kind = "late_accepted" // late money is the merchant's: suspense to available
 
 	WithdrawalOpened   Kind = "withdrawal"          // available to in transit
 	WithdrawalPaid     Kind = "withdrawal_paid"     // it arrived: in transit to paid out and fees

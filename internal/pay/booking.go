@@ -27,6 +27,8 @@ var bookings = map[ledger.Kind]booking{
 	ledger.ChargebackPaid:    {movement: MovedClaim, line: LineChargeback, text: "Dispute lost"},
 	ledger.ChargebackRelease: {movement: MovedUnfreeze, text: "Dispute won"},
 
+	ledger.ChargebackReversal: {movement: MovedFreeze, line: LineChargeback, text: "A lost dispute goes on"},
+
 	// What comes late waits in suspense for the operator.
 	ledger.LateCapture:  {},
 	ledger.LateRefund:   {},

@@ -336,7 +336,10 @@ func (p Payment) finish(from Payment, transfers []ledger.Transfer, now time.Time
 	p, event := p.event(kind, from.Status, now)
 	change := Change{Payments: []Payment{p}, Transfers: transfers, Events: []Event{event}}
 	if p.Status == Completed && p.Simulate != "" {
-		return p.alias(change, from.Status, now)
+		p, change = p.alias(change, from.Status, now)
+	}
+	if p.Status == Completed {
+		return p.applyHeld(change, nil, now)
 	}
 	return p, change
 }

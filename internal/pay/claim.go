@@ -127,6 +127,8 @@ type Claim struct {
 	Parts     Parts      // of a refund: who gives what back
 	Freed     int64      // of Parts.Reserve: drawn from the balance, for the day's reserve is released
 	Call      RefundCall // the refund at the provider, where there is one
+	Case      Case       // of a chargeback: the provider's dispute
+	Previous  string     // the claim of the same dispute that ended before this one, or ""
 	Silent    bool       // opened by the simulator, whose one event is payment.refunded
 	DueBy     time.Time  // for the merchant's evidence; zero when none is wanted
 	DueAt     time.Time  // when to look again; zero when there is nothing to wait for
@@ -203,7 +205,6 @@ func moving(transfers ...ledger.Transfer) []ledger.Transfer {
 // resolve ends the claim in the status to, releases what it held, and tells so.
 // The caller has checked that the move is allowed.
 func (c Claim) resolve(p Payment, to ClaimStatus, actor, note string, now time.Time) (Claim, Change) {
-	from := c.Status
 	var change Change
 	switch c.Kind {
 	case UserDispute:
@@ -213,6 +214,12 @@ func (c Claim) resolve(p Payment, to ClaimStatus, actor, note string, now time.T
 	case Inquiry:
 		change = c.endInquiry(to, now)
 	}
+	return c.resolved(p, change, to, actor, note, now)
+}
+
+// resolved notes and tells the end of a claim whose money was moved.
+func (c Claim) resolved(p Payment, change Change, to ClaimStatus, actor, note string, now time.Time) (Claim, Change) {
+	from := c.Status
 	c = c.written(now)
 	c.Status, c.Frozen, c.Resolved, c.DueAt = to, 0, now, time.Time{}
 	c = c.step(actor, note, now)
@@ -223,6 +230,9 @@ func (c Claim) resolve(p Payment, to ClaimStatus, actor, note string, now time.T
 		change.Events = append(change.Events, event)
 	}
 	change.Claims = []Claim{c}
+	if c.Kind == Inquiry {
+		_, change = p.applyHeld(change, nil, now)
+	}
 	return c, change
 }
 
@@ -275,7 +285,9 @@ func (c Claim) String() string {
 	if c.Frozen != 0 {
 		fmt.Fprintf(&b, "\n  frozen %s", money.New(c.Frozen, money.USD))
 	}
-	for _, fact := range []struct{ name, value string }{{"reason", c.Reason}, {"network", c.Network}} {
+	for _, fact := range []struct{ name, value string }{
+		{"reason", c.Reason}, {"network", c.Network}, {"dispute", c.Case.String()}, {"previous", c.Previous},
+	} {
 		if fact.value != "" {
 			fmt.Fprintf(&b, "\n  %s %s", fact.name, fact.value)
 		}

@@ -24,7 +24,8 @@ func paidClaim(t *testing.T, kind ClaimKind) (Payment, Claim) {
 			t.Fatal(err)
 		}
 	case ChargebackClaim:
-		p, change = p.dispute(Notice{Simulated: true, Outcome: Outcome{Message: "fraudulent"}}, "CLM-1", noon)
+		p, change = p.Confirm(Notice{ID: "1", Account: "one", Reference: p.Reference(1), Dispute: true, Simulated: true, Outcome: Outcome{Message: "fraudulent"}},
+			routes, "CLM-1", noon)
 	case Inquiry:
 		p, change = p.late(1, Outcome{Kind: Approved}, "CLM-1", "late", noon)
 	}
@@ -156,7 +157,7 @@ func TestChargebackThatIsLostTakesThePaymentAlong(t *testing.T) {
 			t.Fatal(err)
 		}
 		p = change.Payments[0]
-		if p.Status != c.want || p.OpenDispute != "" || p.Refundable().IsPositive() != (c.want == Completed) {
+		if p.Status != c.want || p.OpenDispute() != "" || p.Refundable().IsPositive() != (c.want == Completed) {
 			t.Errorf("after %s the payment is %s, %s refundable, want %s", c.verb, p.Status, p.Refundable(), c.want)
 		}
 	}

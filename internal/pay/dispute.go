@@ -1,39 +1,211 @@
 package pay
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// dispute opens a chargeback claim, freezes what the shopper paid and has not
-// got back, and takes the fee. It may take available below zero (gaps:
-// Claims). A dispute that the simulator made leaves the payment completed; a
-// real one moves it to chargeback (gaps: contradiction 3).
-func (p Payment) dispute(n Notice, claimID string, now time.Time) (Payment, Change) {
-	from := p
-	if !n.Simulated {
+// Case is what a provider tells of the dispute that a chargeback claim is of. The
+// zero value is of a claim from before it was kept.
+type Case struct {
+	Account  string `json:"account,omitempty"`  // at the provider
+	ID       string `json:"id,omitempty"`       // the provider's; "" where it told none
+	Round    int    `json:"round,omitempty"`    // of our claims of this dispute, from 1
+	Instance int    `json:"instance,omitempty"` // whose word it waits for: 1 is the first
+	Stage    string `json:"stage,omitempty"`    // the provider's own word; operators alone see it
+	Minor    int64  `json:"minor,omitempty"`    // what the provider says is disputed, as it says it
+	Currency string `json:"currency,omitempty"` // "": it told no amount
+	Opened   bool   `json:"opened,omitempty"`   // we were told that it was opened, not only how it ended
+	Late     bool   `json:"late,omitempty"`     // of money that came after the payment had ended
+	Asked    int    `json:"asked,omitempty"`    // questions about it so far
+	Odd      bool   `json:"odd,omitempty"`      // an answer contradicted the books: the operator knows
+}
+
+// Key names a claim among those of a payment's disputes, so that no two can be
+// opened for one; "" where the dispute was not kept.
+func (c Case) Key() string {
+	if c.Account == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s/%s/%d", c.Account, c.ID, c.Round)
+}
+
+// String tells the operator which dispute it is, and where it stands; "" where
+// that was not kept.
+func (c Case) String() string {
+	if c.Account == "" {
+		return ""
+	}
+	words := []string{cmp.Or(c.ID, "without an id"), "at " + c.Account}
+	if c.Stage != "" {
+		words = append(words, "stage "+c.Stage)
+	}
+	if c.instance() > 1 {
+		words = append(words, fmt.Sprintf("instance %d", c.Instance))
+	}
+	if c.Currency != "" {
+		words = append(words, "of "+c.told().String())
+	}
+	return strings.Join(words, ", ")
+}
+
+// told is what the provider says is disputed; zero where it told no amount.
+func (c Case) told() money.Amount { return money.New(c.Minor, money.Currency(c.Currency)) }
+
+// instance is which instance the dispute is at, from 1.
+func (c Case) instance() int { return max(1, c.Instance) }
+
+// Taking is what one dispute holds or took of a payment's money.
+type Taking struct {
+	Claim   string `json:"claim"`
+	USD     int64  `json:"usd"`               // cents: held while the claim is open, the shopper's once it is lost
+	Short   int64  `json:"short,omitempty"`   // cents: lost, and not there to be taken when it was
+	Open    bool   `json:"open,omitempty"`    // the claim is not resolved
+	Attempt int    `json:"attempt,omitempty"` // whose late money it is of; 0: of the capture
+}
+
+// OpenDispute is the id of a chargeback claim on the payment that is not resolved,
+// "" where there is none.
+func (p Payment) OpenDispute() string {
+	if list := p.OpenDisputes(); len(list) > 0 {
+		return list[0]
+	}
+	return ""
+}
+
+// OpenDisputes lists the chargeback claims on the payment that are not resolved,
+// in the order in which they came.
+func (p Payment) OpenDisputes() (list []string) {
+	for _, t := range p.Disputes {
+		if t.Open {
+			list = append(list, t.Claim)
+		}
+	}
+	return list
+}
+
+// uncontested is what neither refunds nor disputes hold or took, in USD cents, of
+// the capture or of an attempt's late money. Below zero only where the simulator
+// refunded a payment under dispute.
+func (p Payment) uncontested(attempt int) int64 {
+	left := p.Amount.Minor
+	if attempt == 0 {
+		left -= p.given().USD
+	}
+	for _, t := range p.Disputes {
+		if t.Attempt == attempt {
+			left -= t.USD
+		}
+	}
+	return left
+}
+
+// taking returns what a claim's dispute holds or took.
+func (p Payment) taking(claim string) Taking {
+	if at := p.takingAt(claim); at >= 0 {
+		return p.Disputes[at]
+	}
+	return Taking{}
+}
+
+func (p Payment) takingAt(claim string) int {
+	return slices.IndexFunc(p.Disputes, func(t Taking) bool { return t.Claim == claim })
+}
+
+// take notes what a claim's dispute holds or took from now on; nothing, and it is
+// forgotten. The slice is new: values that were handed out do not change.
+func (p Payment) take(t Taking) Payment {
+	list, at := slices.Clone(p.Disputes), p.takingAt(t.Claim)
+	switch keep := t.Open || t.USD != 0 || t.Short != 0; {
+	case at < 0 && keep:
+		list = append(list, t)
+	case at >= 0 && keep:
+		list[at] = t
+	case at >= 0:
+		list = slices.Delete(list, at, at+1)
+	}
+	if len(list) == 0 {
+		list = nil
+	}
+	p.Disputes = list
+	return p
+}
+
+// opening is what the claim of a dispute is opened from.
+type opening struct {
+	claim    string
+	notice   Notice
+	attempt  int  // whose money it is
+	late     bool // the money came after the payment had ended
+	local    money.Amount
+	usd      int64
+	round    int
+	previous *Claim // the claim of this dispute that ended before
+}
+
+// lateAttempt is the attempt whose late money the dispute is of; 0: the capture's.
+func (o opening) lateAttempt() int {
+	if o.late {
+		return o.attempt
+	}
+	return 0
+}
+
+// openDispute opens a chargeback claim, freezes its part of what neither refunds
+// nor other disputes took, and takes the fee, once for a dispute. It may take
+// available below zero (gaps: Claims). What an earlier claim of the dispute gave
+// the shopper is held again: it is not certain any more.
+//
+// A dispute that the simulator made leaves the payment completed; a real one moves
+// it to chargeback (gaps: contradiction 3), and leaves one that had ended as it is.
+func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) {
+	from, n := p, o.notice
+	if _, can := p.Status.After(Dispute); can && !n.Simulated {
 		p = p.move(Dispute, now)
 	}
-	p.Disputed, p.OpenDispute = true, claimID
-	p = p.written(from, now)
-	left := money.New(p.Local.Minor-p.Refunded, p.Local.Currency)
-	usd := p.Amount.Minor - p.given().USD
-	claim := p.claim(claimID, ChargebackClaim, ClaimNeedsEvidence, left, usd, PartyIssuer, now)
-	claim.Reason, claim.Network, claim.Frozen, claim.Fee = n.Outcome.Message, n.Network, usd, p.DisputeFee
+	p.Disputed = true
+	claim := p.claim(o.claim, ChargebackClaim, ClaimNeedsEvidence, o.local, o.usd, PartyIssuer, now)
+	claim.Reason, claim.Network, claim.Attempt = n.Outcome.Message, n.Network, o.attempt
+	claim.Case = Case{
+		Account: n.Account, ID: n.DisputeID, Round: o.round, Instance: max(1, n.Instance), Stage: n.Stage,
+		Minor: n.Outcome.Local.Minor, Currency: string(n.Outcome.Local.Currency), Opened: n.Ruling == "", Late: o.late,
+	}
+	taking := Taking{Claim: claim.ID, Open: true, Attempt: o.lateAttempt()}
+	back := int64(0)
+	if o.previous == nil {
+		claim.Fee = p.DisputeFee
+	} else {
+		claim.Previous = o.previous.ID
+		if o.previous.Status.Pays() {
+			back = p.taking(o.previous.ID).USD
+			p = p.take(Taking{Claim: o.previous.ID})
+		}
+	}
+	hold := max(0, min(o.usd-back, p.uncontested(taking.Attempt)-back))
+	claim.Frozen = back + hold
+	taking.USD = claim.Frozen
+	p = p.take(taking).written(from, now)
 	if claim.DueBy = n.RespondBy; !claim.DueBy.After(now) {
 		claim.DueBy = now.Add(evidenceWindow)
 	}
-	claim.DueAt = claim.DueBy
+	claim.DueAt = claim.lookAgain(now)
 	claim, created := claim.event(ChargebackCreated, p, now)
 	claim, opened := claim.event(ClaimOpened, p, now)
-	return p, Change{
+	return p, claim, Change{
 		Payments: []Payment{p}, Claims: []Claim{claim}, Events: []Event{created, opened},
 		Transfers: moving(
+			claim.transfer("reversal", ledger.ChargebackReversal, now,
+				ledger.Posting{Account: ledger.Chargebacks, Amount: -back},
+				ledger.Posting{Account: ledger.Frozen, Amount: back}),
 			claim.transfer("hold", ledger.ChargebackHold, now,
-				ledger.Posting{Account: ledger.Available, Amount: -usd},
-				ledger.Posting{Account: ledger.Frozen, Amount: usd}),
+				ledger.Posting{Account: ledger.Available, Amount: -hold},
+				ledger.Posting{Account: ledger.Frozen, Amount: hold}),
 			claim.transfer("fee", ledger.ChargebackFee, now,
 				ledger.Posting{Account: ledger.Available, Amount: -claim.Fee},
 				ledger.Posting{Account: ledger.ChargebackFees, Amount: claim.Fee}),
@@ -41,32 +213,61 @@ func (p Payment) dispute(n Notice, claimID string, now time.Time) (Payment, Chan
 	}
 }
 
-// endDispute pays the shopper what he has not got back yet, or gives the
-// merchant back what was frozen. The fee stays: the issuer took it for the
-// case, not for its outcome.
+// endDispute pays the shopper what the dispute is about, as far as he has not got
+// it back by other ways, or gives the merchant back what was frozen. The fee stays:
+// the issuer took it for the case, not for its outcome.
 //
-// Only the simulator refunds a payment under dispute; what it gave back is not
-// paid a second time.
+// More than is frozen is taken where a refund that was under way when the dispute
+// came has been refused since. Only the simulator refunds a payment under dispute;
+// what it gave back is not paid a second time.
 func (c Claim) endDispute(p Payment, to ClaimStatus, now time.Time) (Payment, Change) {
-	from := p
-	p.OpenDispute = ""
-	owed := int64(0)
-	if to.Pays() {
-		owed = min(c.Frozen, p.Amount.Minor-p.given().USD)
+	from, taking := p, Taking{Claim: c.ID}
+	if c.Case.Late {
+		taking.Attempt = c.Attempt
 	}
-	if _, can := p.Status.After(Dispute); can && owed > 0 {
+	if to.Pays() {
+		taking.USD = min(c.USD, max(0, c.Frozen+p.uncontested(taking.Attempt)))
+		taking.Short = c.USD - taking.USD
+	}
+	if _, can := p.Status.After(Dispute); can && taking.USD > 0 {
 		p = p.move(Dispute, now) // the shopper has the money now (contract: chargeback)
 	}
+	owed, frozen := taking.USD, min(c.Frozen, taking.USD)
+	kept := c.Frozen - frozen
+	p = p.take(taking)
+	p, more := p.payShort(c.suffix(), now)
 	p = p.written(from, now)
-	kept := c.Frozen - owed
-	return p, Change{Payments: []Payment{p}, Transfers: moving(
+	return p, Change{Payments: []Payment{p}, Transfers: append(moving(
 		c.transfer("paid", ledger.ChargebackPaid, now,
-			ledger.Posting{Account: ledger.Frozen, Amount: -owed},
+			ledger.Posting{Account: ledger.Frozen, Amount: -frozen},
+			ledger.Posting{Account: ledger.Available, Amount: frozen - owed},
 			ledger.Posting{Account: ledger.Chargebacks, Amount: owed}),
 		c.transfer("release", ledger.ChargebackRelease, now,
 			ledger.Posting{Account: ledger.Frozen, Amount: -kept},
 			ledger.Posting{Account: ledger.Available, Amount: kept}),
-	)}
+	), more...)}
+}
+
+// payShort pays what lost disputes could not take when they were lost, as far as it
+// has become free since: a refund was refused, another dispute was won. by is what
+// freed it; the transfers are named after it, so that each is written once.
+func (p Payment) payShort(by string, now time.Time) (Payment, []ledger.Transfer) {
+	var paid []ledger.Transfer
+	for _, t := range p.Disputes {
+		usd := min(t.Short, p.uncontested(t.Attempt))
+		if usd <= 0 {
+			continue
+		}
+		t.Short -= usd
+		t.USD += usd
+		p = p.take(t)
+		part := p.Local.Fraction(usd, p.Amount.Minor, money.Down)
+		lost := Claim{ID: t.Claim, Scope: p.Scope, Payment: p.ID, Local: part}
+		paid = append(paid, lost.transfer("paid-"+by, ledger.ChargebackPaid, now,
+			ledger.Posting{Account: ledger.Available, Amount: -usd},
+			ledger.Posting{Account: ledger.Chargebacks, Amount: usd}))
+	}
+	return p, paid
 }
 
 // Ruling is how a dispute ended, by the provider's word.
@@ -79,15 +280,48 @@ const (
 	DisputeWithdrawn Ruling = "withdrawn"
 )
 
-// Rule applies the provider's word on a dispute. The Change always keeps the
-// receipt; a claim that is resolved already ignores it.
-func (c Claim) Rule(p Payment, n Notice, now time.Time) (Claim, Change) {
-	verbs := map[Ruling]ClaimVerb{DisputeLost: Approve, DisputeWon: Reject, DisputeWithdrawn: Withdraw}
-	verdict := Applied
-	next, change, err := c.Resolve(p, verbs[n.Ruling], PartyIssuer, n.Outcome.Message, now)
-	if err != nil {
-		next, change, verdict = c, Change{}, Ignored
+// status is what a ruling makes of a claim.
+func (r Ruling) status() ClaimStatus {
+	switch r {
+	case DisputeLost:
+		return ClaimApproved
+	case DisputeWithdrawn:
+		return ClaimWithdrawn
 	}
-	change.Receipts = []Receipt{n.receipt(p.ID, verdict, now)}
-	return next, change
+	return ClaimRejected
+}
+
+// How long until a dispute is asked about again.
+const (
+	firstDisputePause = 6 * time.Hour
+	maxDisputePause   = 7 * 24 * time.Hour
+	// disputePatience is how long after its deadline an open dispute is no news.
+	disputePatience = 6 * 7 * 24 * time.Hour
+)
+
+// lookAgain is when the claim of an open dispute is looked at next: with growing
+// pauses, and when the time for evidence is over.
+func (c Claim) lookAgain(now time.Time) time.Time {
+	pause := firstDisputePause
+	for range c.Case.Asked {
+		if pause *= 2; pause >= maxDisputePause {
+			pause = maxDisputePause
+			break
+		}
+	}
+	at := now.Add(pause)
+	if c.Status == ClaimNeedsEvidence && c.DueBy.After(now) && c.DueBy.Before(at) {
+		return c.DueBy
+	}
+	return at
+}
+
+// Stale reports whether a dispute is open for longer than any should be: the
+// operator has to find out what became of it.
+func (c Claim) Stale(now time.Time) bool {
+	since := c.DueBy
+	if since.IsZero() {
+		since = c.CreatedAt
+	}
+	return c.Kind == ChargebackClaim && !c.Status.Terminal() && now.After(since.Add(disputePatience))
 }

@@ -58,6 +58,9 @@ func (c Claim) Submit(e Evidence, content []byte, now time.Time) (Claim, Change,
 	e.At = now.UnixMicro()
 	c = c.written(now)
 	c.Status, c.DueAt = to, time.Time{}
+	if c.Kind == ChargebackClaim {
+		c.DueAt = c.lookAgain(now) // the provider is asked what becomes of it
+	}
 	c.Evidence = append(slices.Clip(c.Evidence), e)
 	if from != to {
 		c = c.step(PartyMerchant, "", now)

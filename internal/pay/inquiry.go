@@ -20,10 +20,10 @@ func (p Payment) late(order int, o Outcome, claimID, reason string, now time.Tim
 		ledger.Posting{Account: ledger.Receivable, Amount: -p.Amount.Minor},
 		ledger.Posting{Account: ledger.Suspense, Amount: p.Amount.Minor})
 	capture.ID = "tr_" + p.Reference(order) + "-late" // once for the attempt, whatever the claim
-	return p, Change{
+	return p.applyHeld(Change{
 		Payments: []Payment{p}, Claims: []Claim{claim},
 		Transfers: []ledger.Transfer{capture}, Events: []Event{opened},
-	}
+	}, nil, now)
 }
 
 // endInquiry gives late money to the shopper or to the merchant. The merchant

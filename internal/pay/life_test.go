@@ -1,6 +1,7 @@
 package pay
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,6 +20,7 @@ type life struct {
 	books   ledger.Balances
 	written map[string]bool // transfers
 	paid    map[int]bool    // attempts that took the shopper's money
+	proved  map[int]bool    // those of which a dispute says so
 	claims  map[string]Claim
 	told    map[string]int64 // events of each claim
 	events  int64
@@ -80,7 +82,7 @@ func TestBooksHoldThroughAnyLife(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := &life{now: noon, books: ledger.Balances{}, written: map[string]bool{}, paid: map[int]bool{},
+		l := &life{now: noon, books: ledger.Balances{}, written: map[string]bool{}, paid: map[int]bool{}, proved: map[int]bool{},
 			claims: map[string]Claim{}, told: map[string]int64{}}
 		p, _ = p.Try(routes.Routes[0], noon)
 		l.p = p
@@ -151,11 +153,43 @@ func (l *life) step(t *rapid.T) {
 	case "claim":
 		l.stepClaim(t)
 	case "dispute":
-		l.ids++
-		n := Notice{ID: fmt.Sprint(l.ids), Account: "one", Reference: l.p.Reference(1), Dispute: true, Simulated: rapid.Bool().Draw(t, "simulated")}
-		next, change := l.p.Confirm(n, routes, l.id(), l.now)
-		l.apply(t, next, change)
+		l.contest(t)
 	}
+}
+
+// contest lets a provider tell of one of three disputes, in whatever order.
+func (l *life) contest(t *rapid.T) {
+	l.ids++
+	order := rapid.IntRange(1, len(l.p.Attempts)).Draw(t, "disputed attempt")
+	n := Notice{
+		ID: fmt.Sprint(l.ids), Account: l.p.Attempts[order-1].Provider, Reference: l.p.Reference(order), Simulated: rapid.Bool().Draw(t, "simulated"),
+		DisputeID: rapid.SampledFrom([]string{"", "dp_1", "dp_2", "dp_3"}).Draw(t, "dispute"), Instance: rapid.IntRange(0, 2).Draw(t, "instance"),
+		Ruling: rapid.SampledFrom([]Ruling{"", "", DisputeLost, DisputeWon, DisputeWithdrawn}).Draw(t, "ruling"),
+	}
+	n.Dispute = n.Ruling == ""
+	switch rapid.IntRange(0, 4).Draw(t, "disputed") {
+	case 0, 1:
+		n.Outcome.Local = l.p.Local
+	case 2, 3:
+		n.Outcome.Local = money.New(rapid.Int64Range(1, l.p.Local.Minor+l.p.Local.Minor/8+1).Draw(t, "of"), l.p.Local.Currency)
+	}
+	if rapid.IntRange(0, 9).Draw(t, "another currency") == 0 {
+		n.Outcome.Local.Currency = money.CLP
+	}
+	claims := slices.SortedFunc(maps.Values(l.claims), func(a, b Claim) int { return cmp.Compare(number(a.ID), number(b.ID)) })
+	if n.Outcome.Local == l.p.Local {
+		l.proved[order] = true // now, or once it is known where else the money was
+	}
+	next, change := l.p.Contest(n, claims, [2]string{l.id(), l.id()}, l.now)
+	l.apply(t, next, change)
+	if verdict := change.Receipts[0].Verdict; verdict == Ignored && len(change.Transfers) > 0 {
+		t.Fatalf("what was ignored moved money: %v", change.Transfers)
+	}
+}
+
+func number(claim string) (n int) {
+	_, _ = fmt.Sscanf(claim, ClaimPrefix+"%d", &n)
+	return n
 }
 
 // stepClaim lets something happen to one of the claims.
@@ -201,7 +235,7 @@ func (l *life) checkClaims(t *rapid.T) {
 		if c.Status.Terminal() && (c.Frozen != 0 || !c.DueAt.IsZero() || c.Resolved.IsZero()) {
 			t.Fatalf("claim %s is %s and holds %d until %v", c.ID, c.Status, c.Frozen, c.DueAt)
 		}
-		if waits := c.Calling() || c.Status == ClaimNeedsEvidence; !c.Status.Terminal() && waits == c.DueAt.IsZero() {
+		if waits := c.Calling() || c.Status == ClaimNeedsEvidence || c.Kind == ChargebackClaim; !c.Status.Terminal() && waits == c.DueAt.IsZero() {
 			t.Fatalf("claim %s is %s, calling %v, due at %v", c.ID, c.Status, c.Calling(), c.DueAt)
 		}
 	}
@@ -209,10 +243,49 @@ func (l *life) checkClaims(t *rapid.T) {
 		t.Fatalf("frozen %d, want %d; suspense %d, want %d; refunded %d, want %d:\n%s",
 			l.books[ledger.Frozen], frozen, l.books[ledger.Suspense], suspense, l.p.Refunded, refunded, l.p)
 	}
+	l.checkDisputes(t)
 	// All that reached shoppers: at most what they paid.
 	if out := l.books[ledger.Refunds] + l.books[ledger.Chargebacks]; out > -l.books[ledger.Receivable] {
 		t.Fatalf("%d went back of %d:\n%s", out, -l.books[ledger.Receivable], l.p)
 	}
+}
+
+// checkDisputes proves that the payment knows what its disputes hold and took, and
+// that they took no more than there was.
+func (l *life) checkDisputes(t *rapid.T) {
+	open, taken := 0, int64(0)
+	for _, c := range l.claims {
+		if c.Kind != ChargebackClaim {
+			continue
+		}
+		if !c.Status.Terminal() {
+			open++
+			if got := l.p.taking(c.ID); !got.Open || got.USD != c.Frozen {
+				t.Fatalf("claim %s holds %d, the payment knows of %+v", c.ID, c.Frozen, got)
+			}
+		}
+		if before, ok := l.claims[c.Previous]; c.Previous != "" && (!ok || !before.Status.Terminal() || before.Kind != ChargebackClaim) {
+			t.Fatalf("claim %s follows %q", c.ID, c.Previous)
+		}
+	}
+	for _, d := range l.p.Disputes {
+		if taken += d.USD; d.USD < 0 || d.Short < 0 {
+			t.Fatalf("a dispute holds %+v", d)
+		}
+	}
+	if len(l.p.OpenDisputes()) != open || taken != l.books[ledger.Chargebacks]+l.held() {
+		t.Fatalf("%d open disputes took %d, the payment knows %+v; the books say %d and %d", open, l.held(), l.p.Disputes, l.books[ledger.Chargebacks], taken)
+	}
+}
+
+// held is what open disputes hold.
+func (l *life) held() (usd int64) {
+	for _, c := range l.claims {
+		if c.Kind == ChargebackClaim {
+			usd += c.Frozen
+		}
+	}
+	return usd
 }
 
 func (l *life) check(t *rapid.T) {
@@ -230,19 +303,20 @@ func (l *life) check(t *rapid.T) {
 	}
 	// Every attempt that took money is booked: one on the payment, the others
 	// in suspense.
-	if want := -p.Amount.Minor * int64(len(l.paidAttempts())); l.books[ledger.Receivable] != want {
-		t.Fatalf("receivable %d, want %d for attempts %v:\n%s", l.books[ledger.Receivable], want, l.paidAttempts(), p)
+	booked := int64(0)
+	for order := 1; order <= len(p.Attempts); order++ {
+		took := l.written["tr_"+p.Reference(order)+"-late"] || !p.Times.Completed.IsZero() && order == p.captured()
+		if took {
+			booked++
+		}
+		if took && !l.paid[order] && !l.proved[order] || !took && l.paid[order] {
+			t.Fatalf("attempt %d is booked: %v; paid %v, proved %v:\n%s", order, took, l.paid, l.proved, p)
+		}
+	}
+	if want := -p.Amount.Minor * booked; l.books[ledger.Receivable] != want {
+		t.Fatalf("receivable %d, want %d:\n%s", l.books[ledger.Receivable], want, p)
 	}
 	if !p.Status.Open() && p.Answered == "" {
 		t.Fatalf("ended without an answer to the create call:\n%s", p)
 	}
-}
-
-func (l *life) paidAttempts() (paid []int) {
-	for order, ok := range l.paid {
-		if ok {
-			paid = append(paid, order)
-		}
-	}
-	return paid
 }

@@ -16,12 +16,19 @@ type Notice struct {
 	Reference string // ours, of the charge
 	Refund    string // ours, of a refund, where that is what the outcome is of
 	Outcome   Outcome
-	Dispute   bool      // the issuer takes the money back; Outcome.Message says why
-	Network   string    // of a dispute: the card network's code of the reason
-	RespondBy time.Time // of a dispute: until when evidence counts; zero for our own time
-	Ruling    Ruling    // how the dispute ended; "" when the notice is about something else
-	Simulated bool      // made by the sandbox on the merchant's demand
+	Dispute   bool   // the issuer takes the money back, and this is how it stands
+	Ruling    Ruling // how the dispute ended; "" when the notice is about something else
+	Simulated bool   // made by the sandbox on the merchant's demand
 	Body      []byte
+
+	// Of a dispute, open or ended. Outcome.Message says why, and Outcome.Local what is
+	// disputed; zero where the provider does not tell.
+	DisputeID string    // the provider's; "" where it has none
+	Instance  int       // whose word it is: 0 and 1 are the first's, 2 is the one's after it
+	Stage     string    // the provider's own word for where it stands, for operators
+	Network   string    // the card network's code of the reason
+	RespondBy time.Time // until when evidence counts; zero for our own time
+	Reviewing bool      // the evidence is in: nobody waits for the merchant
 }
 
 // Receipt is a notice as it is kept: each once, with what was done about it.
@@ -88,8 +95,12 @@ func (c Claim) ConfirmRefund(p Payment, n Notice, now time.Time) (Claim, Change)
 }
 
 // Confirm applies a notice to the payment. The Change always keeps the
-// receipt; whether anything else is in it is the verdict.
+// receipt; whether anything else is in it is the verdict. News of a dispute is for
+// Contest, which knows the claims: here it is taken for the first there is.
 func (p Payment) Confirm(n Notice, c Cascade, claimID string, now time.Time) (Payment, Change) {
+	if n.OfDispute() {
+		return p.Contest(n, nil, [2]string{claimID}, now)
+	}
 	next, change, verdict := p.confirm(n, c, claimID, now)
 	change.Receipts = []Receipt{n.receipt(p.ID, verdict, now)}
 	return next, change
@@ -110,14 +121,6 @@ func (p Payment) confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 		return p, Change{}, Mismatched
 	}
 	switch {
-	case n.Ruling != "": // on a dispute that is not open any more, or never was
-		return p, Change{}, Ignored
-	case n.Dispute:
-		if _, can := p.Status.After(Dispute); !can || p.Disputed {
-			return p, Change{}, Ignored
-		}
-		next, change := p.dispute(n, claimID, now)
-		return next, change, Applied
 	case p.Status == Processing && n.Outcome.Kind == Awaiting && n.Outcome.FormURL == "":
 		return p, Change{}, Ignored // where to send the shopper, the call's answer or a query says
 	case p.Status.Open() && (order == len(p.Attempts) || paid):

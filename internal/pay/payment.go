@@ -52,12 +52,12 @@ type Payment struct {
 	Refunded   int64    // minor units of Local, of all refunds that stand
 	Given      Parts    // what they give back, in USD
 	Disputed   bool     // a chargeback was opened, real or simulated
-
-	OpenDispute string // id of the chargeback claim that is not resolved, or ""
-	DisputeFee  int64  // USD cents of a dispute, as agreed when it was made
-	Times       Times
-	Window      time.Duration // how long the shopper has once a provider took it
-	DueAt       time.Time     // when to look again; zero when there is nothing to wait for
+	Disputes   []Taking // what disputes hold or took, in the order in which they came
+	Held       []Held   // news of disputes that cannot be applied yet
+	DisputeFee int64    // USD cents of a dispute, as agreed when it was made
+	Times      Times
+	Window     time.Duration // how long the shopper has once a provider took it
+	DueAt      time.Time     // when to look again; zero when there is nothing to wait for
 
 	// RefundFees is the merchant's term when the payment was made; "" where that was
 	// before there was one, which is FeesReturned.
@@ -201,7 +201,7 @@ func (p Payment) Net() int64 { return p.Amount.Minor - p.Fees.Total() - p.Reserv
 // Refundable is what a refund may still give back to the shopper, in the local
 // currency: nothing while the payment is disputed.
 func (p Payment) Refundable() money.Amount {
-	if p.OpenDispute != "" {
+	if p.OpenDispute() != "" {
 		return money.New(0, p.Local.Currency)
 	}
 	return p.unrefunded()

@@ -133,8 +133,8 @@ func (p Payment) checkRefund(n NewRefund, left money.Amount) error {
 	if _, ok := p.Status.After(Refunding); !ok {
 		return conflict("", "only a completed payment can be refunded")
 	}
-	if p.OpenDispute != "" && !n.Simulated {
-		return conflict("open_dispute", "the payment is disputed: a refund would pay the shopper twice. Answer claim "+p.OpenDispute+" or accept it")
+	if p.OpenDispute() != "" && !n.Simulated {
+		return conflict("open_dispute", "the payment is disputed: a refund would pay the shopper twice. Answer claim "+p.OpenDispute()+" or accept it")
 	}
 	if !left.IsPositive() {
 		return conflict("fully_refunded", "nothing of the payment is left to refund")
@@ -271,9 +271,10 @@ func (c Claim) endRefund(p Payment, to ClaimStatus, now time.Time) (Payment, Cha
 	from := p
 	p.Given = p.given().add(c.Parts, -1)
 	p.Refunded -= c.Local.Minor
+	p, owed := p.payShort(c.suffix(), now) // a dispute that was lost meanwhile takes it
 	p = p.written(from, now)
-	return p, Change{Payments: []Payment{p}, Transfers: moving(c.transfer("release", ledger.RefundRelease, now,
+	return p, Change{Payments: []Payment{p}, Transfers: append(moving(c.transfer("release", ledger.RefundRelease, now,
 		ledger.Posting{Account: ledger.Frozen, Amount: -c.Parts.held()},
 		ledger.Posting{Account: ledger.Available, Amount: c.Parts.Net + c.Freed},
-		ledger.Posting{Account: ledger.Reserve, Amount: c.Parts.Reserve - c.Freed}))}
+		ledger.Posting{Account: ledger.Reserve, Amount: c.Parts.Reserve - c.Freed})), owed...)}
 }

@@ -22,11 +22,11 @@ type trade struct {
 	ids     int
 }
 
-// sale is a payment with the claims on it that are open.
+// sale is a payment with the refunds on it that are open, and all its disputes.
 type sale struct {
-	p       Payment
-	refunds map[string]Claim
-	dispute *Claim
+	p        Payment
+	refunds  map[string]Claim
+	disputes map[string]Claim
 }
 
 func (w *trade) id(prefix string) string { w.ids++; return fmt.Sprintf("%s%04d", prefix, w.ids) }
@@ -62,7 +62,7 @@ func (w *trade) commit(c Change) bool {
 	w.apply(c)
 	for _, p := range c.Payments {
 		if w.sales[p.ID] == nil {
-			w.sales[p.ID] = &sale{refunds: map[string]Claim{}}
+			w.sales[p.ID] = &sale{refunds: map[string]Claim{}, disputes: map[string]Claim{}}
 		}
 		w.sales[p.ID].p = p
 	}
@@ -74,10 +74,8 @@ func (w *trade) commit(c Change) bool {
 
 func (w *trade) keep(s *sale, c Claim) {
 	switch {
-	case c.Kind == ChargebackClaim && c.Status.Terminal():
-		s.dispute = nil
 	case c.Kind == ChargebackClaim:
-		s.dispute = &c
+		s.disputes[c.ID] = c
 	case c.Status.Terminal():
 		delete(s.refunds, c.ID)
 	default:
@@ -132,12 +130,8 @@ func (w *trade) refund(s *sale, amount money.Amount, stall bool) bool {
 	return w.commit(change)
 }
 
-// answer lets the provider end a refund. One that was under way when a dispute came
-// is not refused here.
+// answer lets the provider end a refund.
 func (w *trade) answer(s *sale, kind OutcomeKind) {
-	if s.p.OpenDispute != "" || s.p.Status == Chargeback {
-		kind = Approved
-	}
 	for _, id := range slices.Sorted(maps.Keys(s.refunds)) {
 		_, change := s.refunds[id].Called(s.p, Outcome{Kind: kind}, w.now)
 		w.commit(change)
@@ -148,14 +142,17 @@ func (w *trade) answer(s *sale, kind OutcomeKind) {
 // argue opens a dispute, or ends the one that is open.
 func (w *trade) argue(s *sale, ruling Ruling) {
 	n := Notice{ID: w.id("n"), Account: "one", Reference: s.p.Reference(1)}
-	if s.dispute != nil {
+	if s.p.OpenDispute() != "" {
 		n.Ruling = ruling
-		_, change := s.dispute.Rule(s.p, n, w.now)
-		w.commit(change)
-		return
+	} else {
+		n.Dispute, n.Simulated = true, rapid.Bool().Draw(w.t, "simulated")
+		n.Outcome.Local = s.p.Local // a refund that is under way may be refused, and is disputed too
 	}
-	n.Dispute, n.Simulated = true, rapid.Bool().Draw(w.t, "simulated")
-	_, change := s.p.Confirm(n, routes, w.id(ClaimPrefix), w.now)
+	var claims []Claim
+	for _, id := range slices.Sorted(maps.Keys(s.disputes)) {
+		claims = append(claims, s.disputes[id])
+	}
+	_, change := s.p.Contest(n, claims, [2]string{w.id(ClaimPrefix), w.id(ClaimPrefix)}, w.now)
 	w.commit(change)
 }
 
@@ -295,7 +292,7 @@ func (w *trade) finish() {
 		for len(s.refunds) > 0 {
 			w.answer(s, Approved)
 		}
-		if s.dispute != nil {
+		if s.p.OpenDispute() != "" {
 			w.argue(s, DisputeLost)
 		}
 		if left := s.p.Refundable(); left.IsPositive() && !w.refund(s, left, false) {

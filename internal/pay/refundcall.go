@@ -155,7 +155,8 @@ func (c Claim) refused(p Payment, o Outcome, now time.Time) (Claim, Change) {
 		c.Status = ClaimUnderReview
 	}
 	c = c.step(PartyProvider, note, now)
-	return c, Change{Claims: []Claim{c}}
+	_, change := p.applyHeld(Change{Claims: []Claim{c}}, nil, now)
+	return c, change
 }
 
 // pause is how long to wait before the next question: half a minute at first,

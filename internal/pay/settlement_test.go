@@ -333,7 +333,7 @@ func TestSettlementWithoutLinesLooksAgain(t *testing.T) {
 	}
 	p, _ = p.Try(routes.Routes[0], noon)
 	p, _ = p.Resolve(Outcome{Kind: Approved}, routes, noon)
-	_, change := p.dispute(Notice{}, "CLM-1", noon)
+	_, change := p.Contest(Notice{Account: "one", Reference: p.Reference(1), Dispute: true}, nil, [2]string{"CLM-1", "CLM-2"}, noon)
 	hold, captured := change.Transfers[0], noon.Add(time.Hour)
 	delay := 48 * time.Hour
 

@@ -118,3 +118,16 @@ type Canceler interface {
 	// faster, Unknown when nobody knows. Called twice it does no harm.
 	Cancel(ctx context.Context, r Request) pay.Outcome
 }
+
+// DisputeRequest asks how a dispute stands.
+type DisputeRequest struct {
+	ID     string // the provider's; "" where it told none
+	Charge Request
+}
+
+// DisputeQuerier is a provider that can be asked how a dispute stands.
+type DisputeQuerier interface {
+	// QueryDispute tells how a dispute stands, as a notification of it would; false
+	// where nobody knows: no answer, none that can be read, no such dispute.
+	QueryDispute(ctx context.Context, r DisputeRequest) (pay.Notice, bool)
+}

@@ -25,6 +25,8 @@ type claimDoc struct {
 	Parts    pay.Parts       `json:"parts,omitzero"`
 	Freed    int64           `json:"freed,omitempty"`
 	Call     pay.RefundCall  `json:"call,omitzero"`
+	Case     pay.Case        `json:"case,omitzero"`
+	Previous string          `json:"previous,omitempty"`
 	Silent   bool            `json:"silent,omitempty"`
 	DueBy    int64           `json:"dueBy,omitempty"`
 	Evidence []pay.Evidence  `json:"evidence,omitempty"`
@@ -36,11 +38,11 @@ type claimDoc struct {
 func claimRow(r *rows, c *pay.Claim) {
 	doc := claimDoc{
 		OrderID: c.OrderID, Fee: c.Fee, Reason: c.Reason, Network: c.Network, Attempt: c.Attempt, Parts: c.Parts, Freed: c.Freed, Call: c.Call,
-		Silent: c.Silent, DueBy: micros(c.DueBy), Evidence: c.Evidence, Timeline: c.Timeline, Sequence: c.Sequence, Resolved: micros(c.Resolved),
+		Case: c.Case, Previous: c.Previous, Silent: c.Silent, DueBy: micros(c.DueBy), Evidence: c.Evidence, Timeline: c.Timeline, Sequence: c.Sequence, Resolved: micros(c.Resolved),
 	}
 	r.text(c.ID, c.Merchant, c.Shop).flag(c.Live).number(c.Version).text(string(c.Kind), string(c.Status), c.Payment).
 		number(c.Local.Minor).text(string(c.Local.Currency)).
-		number(c.USD, c.Frozen, micros(c.DueAt), micros(c.CreatedAt), micros(c.UpdatedAt)).text(encode(doc))
+		number(c.USD, c.Frozen, micros(c.DueAt), micros(c.CreatedAt), micros(c.UpdatedAt)).text(encode(doc), c.Case.Key())
 }
 
 func scanClaim(r row) (c pay.Claim, err error) {
@@ -59,6 +61,7 @@ func scanClaim(r row) (c pay.Claim, err error) {
 		return c, fmt.Errorf("claim %s: %w", c.ID, err)
 	}
 	c.OrderID, c.Fee, c.Reason, c.Network, c.Attempt, c.Parts = doc.OrderID, doc.Fee, doc.Reason, doc.Network, doc.Attempt, doc.Parts
+	c.Case, c.Previous = doc.Case, doc.Previous
 	c.Freed, c.Call, c.Silent, c.Evidence, c.Timeline, c.Sequence = doc.Freed, doc.Call, doc.Silent, doc.Evidence, doc.Timeline, doc.Sequence
 	c.DueBy, c.DueAt, c.Resolved = fromMicros(doc.DueBy), fromMicros(due), fromMicros(doc.Resolved)
 	c.CreatedAt, c.UpdatedAt = fromMicros(created), fromMicros(updated)

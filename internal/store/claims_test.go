@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -123,6 +124,91 @@ func TestDueClaimsAreLeasedOnce(t *testing.T) {
 	})
 }
 
+// heard applies news of a dispute and commits it.
+func heard(t *testing.T, s *store.Store, payment, id string, n pay.Notice) {
+	t.Helper()
+	must(t, s.Commit(ctx, contest(t, s, payment, id, n)))
+}
+
+// contest decides what news of a dispute does.
+func contest(t *testing.T, s *store.Store, payment, id string, n pay.Notice) pay.Change {
+	t.Helper()
+	p, err := s.AnyPayment(ctx, payment)
+	must(t, err)
+	claims, err := s.ClaimsOf(ctx, []string{payment})
+	must(t, err)
+	n.ID, n.Account, n.Reference, n.Dispute = id, "one", p.Reference(1), n.Ruling == ""
+	_, change := p.Contest(n, claims, [2]string{"CLM-" + id, "CLM-" + id + "-late"}, noon)
+	return payload(change)
+}
+
+// What disputes are, and what they hold, comes back as it was written.
+func TestDisputesComeBackAsTheyWereWritten(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		p := completed(t, s, "A")
+		part := pay.Outcome{Local: money.New(1000, p.Local.Currency)}
+		heard(t, s, p.ID, "1", pay.Notice{DisputeID: "dp_1", Stage: "needs_response", Outcome: part})
+		heard(t, s, p.ID, "2", pay.Notice{DisputeID: "dp_2", Outcome: part})
+		heard(t, s, p.ID, "3", pay.Notice{DisputeID: "dp_1", Ruling: pay.DisputeLost})
+		heard(t, s, p.ID, "4", pay.Notice{DisputeID: "dp_1", Instance: 2, Stage: "PREARBITRATION"})
+		read, err := s.AnyPayment(ctx, p.ID)
+		must(t, err)
+		if got := fmt.Sprint(read.OpenDisputes(), len(read.Disputes)); got != "[CLM-2 CLM-4] 2" {
+			t.Errorf("open are %s of %+v", got, read.Disputes)
+		}
+		claims, err := s.ClaimsOf(ctx, []string{p.ID})
+		must(t, err)
+		first, second := claims[0], claims[2]
+		if first.Case.ID != "dp_1" || first.Case.Stage != "needs_response" || first.Case.Account != "one" || first.Case.Minor != 1000 || first.Status != pay.ClaimApproved {
+			t.Errorf("the first is %+v", first)
+		}
+		if second.Previous != first.ID || second.Case.Instance != 2 || second.Case.Key() != "one/dp_1/2" || second.Frozen == 0 || second.Fee != 0 {
+			t.Errorf("the second is %+v", second)
+		}
+		story, err := s.Story(ctx, p.ID)
+		must(t, err)
+		if want := "; dispute dp_1, at one, stage PREARBITRATION, instance 2, after CLM-1"; !strings.Contains(story, want) {
+			t.Errorf("the story does not tell %q:\n%s", want, story)
+		}
+		pending, err := s.LeaseClaims(ctx, noon.Add(6*time.Hour), noon.Add(7*time.Hour), 9)
+		if must(t, err); len(pending) != 2 {
+			t.Errorf("%d open disputes are asked about, want 2", len(pending))
+		}
+		sound(t, s)
+	})
+}
+
+// Two nodes that are told of one dispute at once open one claim.
+func TestDisputeIsOpenedOnce(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		p := completed(t, s, "A")
+		one := contest(t, s, p.ID, "1", pay.Notice{DisputeID: "dp_1"})
+		two := contest(t, s, p.ID, "2", pay.Notice{DisputeID: "dp_1"})
+		must(t, s.Commit(ctx, one))
+		if err := s.Commit(ctx, two); !errors.Is(err, store.ErrStale) {
+			t.Errorf("the other node: %v, want ErrStale", err)
+		}
+		two.Payments, two.Receipts, two.Transfers, two.Events = nil, nil, nil, nil
+		if err := s.Commit(ctx, two); err == nil {
+			t.Error("a second claim of one dispute was written, past the payment's version")
+		}
+		if n := contest(t, s, p.ID, "3", pay.Notice{DisputeID: "dp_1"}); len(n.Claims) != 0 || n.Receipts[0].Verdict != pay.Ignored {
+			t.Errorf("decided again it opens %v", n.Claims)
+		}
+	})
+}
+
+func sound(t *testing.T, s *store.Store) {
+	t.Helper()
+	broken, err := s.Check(ctx)
+	must(t, err)
+	for _, b := range broken {
+		if !strings.Contains(b.Rule, "shop's merchant") && !strings.Contains(b.Rule, "delivery") { // rows that no test here writes
+			t.Errorf("broken: %s", b)
+		}
+	}
+}
+
 // Each rule of claims finds what it is for.
 func TestCheckFindsBrokenClaims(t *testing.T) {
 	step := []pay.ClaimStep{{Status: pay.ClaimPending}}
@@ -169,7 +255,7 @@ func TestCheckFindsBrokenClaims(t *testing.T) {
 		"an approved claim has paid the shopper what it says, another one nothing": func(p pay.Payment) pay.Change {
 			return pay.Change{Claims: []pay.Claim{of(p, pay.UserDispute, pay.ClaimRejected)}, Transfers: []ledger.Transfer{paid(p, 19)}}
 		},
-		"a shopper gets back at most what he paid": func(p pay.Payment) pay.Change {
+		"a shopper gets back at most what came in": func(p pay.Payment) pay.Change {
 			return pay.Change{Transfers: []ledger.Transfer{paid(p, 2551)}}
 		},
 		"a refund leaves the fees where its payment's term says": func(p pay.Payment) pay.Change {
@@ -178,8 +264,28 @@ func TestCheckFindsBrokenClaims(t *testing.T) {
 		"an inquiry's money came in once": func(p pay.Payment) pay.Change {
 			return pay.Change{Claims: []pay.Claim{of(p, pay.Inquiry, pay.ClaimRejected)}}
 		},
-		"a dispute that is open on a payment is an open claim of it": func(p pay.Payment) pay.Change {
+		"the disputes that are open on a payment are its open claims": func(p pay.Payment) pay.Change {
 			return pay.Change{Claims: []pay.Claim{of(p, pay.ChargebackClaim, pay.ClaimUnderReview)}}
+		},
+		"a lost dispute has taken what it says, or all that there was": func(p pay.Payment) pay.Change {
+			return pay.Change{Claims: []pay.Claim{of(p, pay.ChargebackClaim, pay.ClaimApproved)}}
+		},
+		"a claim holds what its transfers froze": func(p pay.Payment) pay.Change {
+			c := of(p, pay.ChargebackClaim, pay.ClaimUnderReview)
+			c.Frozen = 19
+			return pay.Change{Claims: []pay.Claim{c}}
+		},
+		"what disputes gave back again had been taken by the claim before": func(p pay.Payment) pay.Change {
+			c := of(p, pay.ChargebackClaim, pay.ClaimRejected)
+			back := paid(p, 19)
+			back.Kind = ledger.ChargebackReversal
+			back.Postings = []ledger.Posting{{Account: ledger.Chargebacks, Amount: -19}, {Account: ledger.Frozen, Amount: 19}}
+			return pay.Change{Claims: []pay.Claim{c}, Transfers: []ledger.Transfer{back}}
+		},
+		"a claim follows one of the same dispute that has ended, and is the only one that does": func(p pay.Payment) pay.Change {
+			c := of(p, pay.ChargebackClaim, pay.ClaimRejected)
+			c.Previous = "CLM-nobody"
+			return pay.Change{Claims: []pay.Claim{c}}
 		},
 		"a file belongs to evidence of its shop's claim": func(p pay.Payment) pay.Change {
 			return pay.Change{Claims: []pay.Claim{of(p, pay.ChargebackClaim, pay.ClaimRejected)}, Files: []pay.File{{ID: "ev_1", Scope: acme, Claim: "CLM-" + p.Suffix()}}}

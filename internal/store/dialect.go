@@ -14,6 +14,7 @@ import (
 //	{for update} {skip locked d}  row locks; SQLite has one writer and needs none
 //	{hot}                       storage of small rows that are updated all the time
 //	{json doc key}              the text of a key of a JSON column
+//	{put doc key}x{end}         a JSON column with one key set to the JSON in the text x
 //	{each doc}                  the keys and values of a JSON column as rows
 //	{ids SELECT id …}           a table ids with the column value, for each row on the left
 //	{in SELECT id …}            = one of the ids; few, so each is looked up
@@ -70,12 +71,14 @@ func (d dialect) sql(text string) string {
 	text = strings.NewReplacer(words[:]...).Replace(text)
 	if d == postgres {
 		text = jsonKey.ReplaceAllString(text, "($1::json ->> '$2')")
+		text = jsonPut.ReplaceAllString(text, "CAST(jsonb_set($1::jsonb, '{$2}', CAST($3 AS jsonb)) AS TEXT)")
 		text = jsonEach.ReplaceAllString(text, "json_each_text($1::json)")
 		text = idsOf.ReplaceAllString(text, "LATERAL ($1) AS ids(value)")
 		text = inIDs.ReplaceAllString(text, "= ANY(ARRAY($1))") // a planner who does not know how many would scan
 		text = appendOnly.ReplaceAllString(text, postgresAppendOnly)
 	} else {
 		text = jsonKey.ReplaceAllString(text, "($1 ->> '$2')")
+		text = jsonPut.ReplaceAllString(text, "json_set($1, '$$.$2', json($3))")
 		text = jsonEach.ReplaceAllString(text, "json_each($1)")
 		text = idsOf.ReplaceAllString(text, "json_each((SELECT json_group_array(id) FROM ($1))) AS ids")
 		text = inIDs.ReplaceAllString(text, "IN ($1)")
@@ -106,6 +109,7 @@ func (d dialect) sql(text string) string {
 
 var (
 	jsonKey  = regexp.MustCompile(`\{json (\S+) (\w+)\}`)
+	jsonPut  = regexp.MustCompile(`(?s)\{put (\S+) (\w+)\}(.+?)\{end\}`)
 	jsonEach = regexp.MustCompile(`\{each (\S+)\}`)
 	idsOf    = regexp.MustCompile(`\{ids\s+([^{}]+)\}`)
 	inIDs    = regexp.MustCompile(`\{in\s+([^{}]+)\}`)

@@ -1,11 +1,13 @@
 package store
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 )
@@ -155,4 +157,91 @@ ALTER TABLE transfers ALTER COLUMN kind TYPE TEXT COLLATE "default"`)
 	if got := sorted(" -- again"); err != nil || got != "ABab" || len(find()) > 0 {
 		t.Errorf("after the migration (%v) keys sort %s, and %v are left", err, got, find())
 	}
+}
+
+// Disputes that were opened before they were kept go on: their payments know what
+// they hold or took.
+func TestMigrationKeepsDisputes(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		ctx := t.Context()
+		s, err := Open(ctx, database, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		scope := pay.Scope{Merchant: "mer_1", Shop: "shp_1"}
+		rate, err := money.ParseRate("1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+		usd := money.New(1000, money.USD)
+		for id, status := range map[string]pay.ClaimStatus{"A": pay.ClaimNeedsEvidence, "B": pay.ClaimApproved, "C": pay.ClaimRejected, "D": pay.ClaimUnderReview} {
+			p := pay.Payment{
+				ID: pay.PaymentPrefix + id, Scope: scope, Version: 1, Status: pay.Chargeback, Rate: rate, Amount: usd, Local: usd, Captured: 1,
+				Attempts: []pay.Attempt{{Order: 1, Provider: "one", Status: pay.Approved}}, Times: pay.Times{Created: at, Completed: at}, Disputed: true,
+			}
+			c := pay.Claim{ID: pay.ClaimPrefix + id, Scope: scope, Version: 1, Kind: pay.ChargebackClaim, Status: status, Payment: p.ID, Local: usd, USD: 1000}
+			change := pay.Change{Payments: []pay.Payment{p}, Claims: []pay.Claim{c}}
+			if !status.Terminal() {
+				change.Claims[0].Frozen = 1000
+			}
+			if status.Pays() {
+				change.Transfers = []ledger.Transfer{{
+					ID: "tr_" + id + "-paid", Merchant: scope.Merchant, Kind: ledger.ChargebackPaid, Payment: p.ID, Claim: c.ID, Local: usd, At: at,
+					Postings: []ledger.Posting{{Account: ledger.Frozen, Amount: -1000}, {Account: ledger.Chargebacks, Amount: 1000}},
+				}}
+			}
+			if err := s.Commit(ctx, change); err != nil {
+				t.Fatal(err)
+			}
+		}
+		list, err := migrations()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ran := 0
+		err = s.db.migrate(ctx, func(m migrator) error {
+			if err := m.exec("DROP INDEX claims_dispute; ALTER TABLE claims DROP COLUMN dispute"); err != nil {
+				return err
+			}
+			for _, migration := range list {
+				if strings.Contains(migration.text, "INDEX claims_dispute") {
+					ran++
+					if err := m.exec(s.db.dialect().sql(migration.text)); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil || ran != 1 {
+			t.Fatalf("%d migrations keep disputes (%v), want 1", ran, err)
+		}
+		for id, want := range map[string][]pay.Taking{
+			"A": {{Claim: "CLM-A", USD: 1000, Open: true}}, "B": {{Claim: "CLM-B", USD: 1000}}, "C": nil, "D": {{Claim: "CLM-D", USD: 1000, Open: true}},
+		} {
+			p, err := s.AnyPayment(ctx, pay.PaymentPrefix+id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(p.Disputes, want) {
+				t.Errorf("payment %s has the disputes %+v, want %+v", id, p.Disputes, want)
+			}
+			claims, err := s.ClaimsOf(ctx, []string{p.ID})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if due := !claims[0].DueAt.IsZero(); due != (id == "D") {
+				t.Errorf("claim %s is looked at again: %v", id, due)
+			}
+			// The provider's word on it is of the claim that there is.
+			p.Stored = p.Status
+			_, change := p.Contest(pay.Notice{ID: "n", Account: "one", Reference: p.Reference(1), DisputeID: "dp_1", Ruling: pay.DisputeLost}, claims, [2]string{"CLM-new"}, at)
+			verdict, opened := change.Receipts[0].Verdict, len(change.Claims) > 0 && change.Claims[0].ID == "CLM-new"
+			if id == "B" && verdict != pay.Ignored || id != "B" && verdict != pay.Applied || opened != (id == "C") {
+				t.Errorf("claim %s, and it is lost: %s, %+v", id, verdict, change.Claims)
+			}
+		}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -34,7 +35,9 @@ type paymentDoc struct {
 	Captured  int             `json:"captured,omitempty"`
 	Given     pay.Parts       `json:"given,omitzero"`
 	OnRefund  pay.RefundFees  `json:"refundFees,omitempty"` // what becomes of the fees
-	Dispute   string          `json:"dispute,omitempty"`    // the claim that is open
+	Dispute   string          `json:"dispute,omitempty"`    // the claims that are open, for check
+	Disputes  []pay.Taking    `json:"disputes,omitempty"`
+	Held      []pay.Held      `json:"held,omitempty"`
 	Fee       int64           `json:"disputeFee,omitempty"`
 	RateFrom  string          `json:"rateFrom,omitempty"`
 	RateAt    int64           `json:"rateAt,omitempty"`
@@ -52,7 +55,8 @@ func paymentRow(r *rows, p *pay.Payment) {
 		Buyer: p.Buyer, Fees: p.Fees, Reserve: p.Reserve, Delay: p.Delay, Window: p.Window, Sync: p.Sync,
 		Hosted: p.Hosted, ReturnURL: p.ReturnURL, FormURL: p.FormURL, Data: p.Data,
 		Attempts: p.Attempts, Answered: p.Answered, Simulate: p.Simulate, Failure: p.Failure, Disputed: p.Disputed, Challenge: p.Challenged,
-		Captured: p.Captured, Given: p.Given, OnRefund: p.RefundFees, Dispute: p.OpenDispute, Fee: p.DisputeFee,
+		Captured: p.Captured, Given: p.Given, OnRefund: p.RefundFees,
+		Dispute: strings.Join(p.OpenDisputes(), ","), Disputes: p.Disputes, Held: p.Held, Fee: p.DisputeFee,
 		RateFrom: p.RateSource, RateAt: micros(p.RateAt),
 		Expires: micros(p.Times.Expires), Completed: micros(p.Times.Completed), Failed: micros(p.Times.Failed),
 		Expired: micros(p.Times.Expired), RefundedAt: micros(p.Times.Refunded), Chargeback: micros(p.Times.Chargeback),
@@ -87,7 +91,7 @@ func scanPayment(r row) (pay.Payment, error) {
 	p.Hosted, p.ReturnURL, p.FormURL, p.Data = doc.Hosted, doc.ReturnURL, doc.FormURL, doc.Data
 	p.Attempts, p.Answered, p.Simulate, p.Failure, p.Disputed = doc.Attempts, doc.Answered, doc.Simulate, doc.Failure, doc.Disputed
 	p.Challenged = doc.Challenge
-	p.Captured, p.Given, p.RefundFees, p.OpenDispute, p.DisputeFee = doc.Captured, doc.Given, doc.OnRefund, doc.Dispute, doc.Fee
+	p.Captured, p.Given, p.RefundFees, p.Disputes, p.Held, p.DisputeFee = doc.Captured, doc.Given, doc.OnRefund, doc.Disputes, doc.Held, doc.Fee
 	p.RateSource, p.RateAt = doc.RateFrom, fromMicros(doc.RateAt)
 	p.DueAt = fromMicros(due)
 	p.Times = pay.Times{

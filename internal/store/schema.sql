@@ -780,3 +780,21 @@ SELECT r.id, coalesce(p.merchant, q.merchant, ''), coalesce(p.live, q.live, FALS
 FROM receipts AS r LEFT JOIN payments AS p ON p.id = r.payment LEFT JOIN processing AS q ON q.id = r.payment
 WHERE r.verdict = 'mismatched' AND NOT EXISTS (SELECT 1 FROM receipts AS c WHERE c.id = '/closed/' || r.id);
 DROP INDEX receipts_mismatched;
+
+-- version 20
+-- A chargeback's claim is of one dispute of the provider's (pay.Case.Key), once in a
+-- payment. Claims from before it was kept have none.
+ALTER TABLE claims ADD COLUMN dispute TEXT NOT NULL DEFAULT '';
+CREATE UNIQUE INDEX claims_dispute ON claims (payment, dispute) WHERE dispute <> '';
+
+-- What disputes hold or took, on their payments.
+UPDATE payments SET doc = {put doc disputes}(
+  SELECT '[' || max('{"claim":"' || c.id || '","usd":' ||
+    CASE WHEN c.frozen > 0 THEN c.frozen ELSE coalesce((
+      SELECT sum(CAST({json t.postings chargebacks} AS BIGINT)) FROM transfers AS t WHERE t.id = 'tr_' || substr(c.id, 5) || '-paid'), 0) END ||
+    CASE WHEN c.status IN ('needs_evidence', 'under_review') THEN ',"open":true}' ELSE '}' END) || ']'
+  FROM claims AS c WHERE c.payment = payments.id AND c.kind = 'chargeback' AND c.status NOT IN ('rejected', 'withdrawn')){end}
+WHERE id IN (SELECT payment FROM claims WHERE kind = 'chargeback' AND status NOT IN ('rejected', 'withdrawn'));
+
+-- Disputes under review are asked about too.
+UPDATE claims SET due_at = {now} WHERE kind = 'chargeback' AND status = 'under_review' AND due_at = 0;

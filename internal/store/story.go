@@ -21,7 +21,7 @@ SELECT at, verdict, id FROM receipts WHERE payment = $1 ORDER BY at, id`
 	storyTransfers = `
 SELECT at, kind, id, postings FROM transfers WHERE payment = $1 ORDER BY at, id`
 	storyClaims = `
-SELECT created_at, kind, id, status, amount_local, currency_local FROM claims WHERE payment = $1 ORDER BY created_at, id`
+SELECT ` + claimColumns + ` FROM claims WHERE payment = $1 ORDER BY created_at, id`
 	storyMoves = `
 SELECT at, kind, id, postings FROM transfers WHERE id >= $1 AND id < $2 ORDER BY at, id`
 	storyWithdrawal = `
@@ -231,10 +231,18 @@ func transferLine(r row) (string, error) {
 }
 
 func claimLine(r row) (string, error) {
-	var at, minor int64
-	var kind, id, status, currency string
-	err := r.Scan(&at, &kind, &id, &status, &minor, &currency)
-	return entry(at, "%s %s %s of %s", kind, id, status, money.New(minor, money.Currency(currency))), err
+	c, err := scanClaim(r)
+	if err != nil {
+		return "", err
+	}
+	line := entry(micros(c.CreatedAt), "%s %s %s of %s", c.Kind, c.ID, c.Status, c.Local)
+	if dispute := c.Case.String(); dispute != "" {
+		line += "; dispute " + dispute
+	}
+	if c.Previous != "" {
+		line += ", after " + c.Previous
+	}
+	return line, nil
 }
 
 func eventLine(r row) (string, error) {

@@ -89,7 +89,7 @@ var (
 
 	claimsTable = newTable("claims", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, kind TEXT!, status TEXT, "+
 		"payment TEXT!, amount_local BIGINT!, currency_local TEXT!, amount BIGINT!, frozen BIGINT, due_at BIGINT, "+
-		"created_at BIGINT!, updated_at BIGINT, doc TEXT",
+		"created_at BIGINT!, updated_at BIGINT, doc TEXT, dispute TEXT",
 		func(c *pay.Claim) string { return c.ID }, func(c *pay.Claim) int64 { return c.Version }, claimRow)
 
 	subscriptionsTable = newTable("subscriptions", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, "+

@@ -35,7 +35,8 @@ type Claim struct {
 	Outcome           *string             `json:"outcome" doc:"null until resolved; approved: the shopper is paid, also where the claim expired"`
 	TransactionID     string              `json:"transactionId"`
 	MerchantOrderID   *string             `json:"merchantOrderId"`
-	Amount            Money               `json:"amount" doc:"Local currency"`
+	PreviousClaimID   *string             `json:"previousClaimId" doc:"Of a chargeback: the claim of the same dispute that had ended before this one opened"`
+	Amount            Money               `json:"amount" doc:"Local currency; of a chargeback: what is disputed, which may be a part of the transaction"`
 	Currency          money.Currency      `json:"currency"`
 	AmountUSD         Money               `json:"amountUsd"`
 	FrozenUSD         Money               `json:"frozenUsd" doc:"Held of the balance now"`
@@ -93,7 +94,8 @@ type TransactionSummary struct {
 func NewClaim(c pay.Claim) Claim {
 	v := Claim{
 		ID: c.ID, Type: c.Kind, Status: c.Status, TransactionID: c.Payment, MerchantOrderID: text(c.OrderID),
-		Amount: Money{c.Local}, Currency: c.Local.Currency, AmountUSD: USD(c.USD), FrozenUSD: USD(c.Frozen), FeeUSD: USD(c.Fee),
+		PreviousClaimID: text(c.Previous),
+		Amount:          Money{c.Local}, Currency: c.Local.Currency, AmountUSD: USD(c.USD), FrozenUSD: USD(c.Frozen), FeeUSD: USD(c.Fee),
 		Reason: text(c.Reason), NetworkReasonCode: text(c.Network), EvidenceDueBy: at(c.DueBy),
 		Evidence: make([]Evidence, 0, len(c.Evidence)), Timeline: make([]ClaimStep, 0, len(c.Timeline)),
 		CreatedAt: Time{c.CreatedAt}, UpdatedAt: Time{c.UpdatedAt}, ResolvedAt: at(c.Resolved),

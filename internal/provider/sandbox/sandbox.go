@@ -235,9 +235,14 @@ type Notification struct {
 	Amount    string `json:"amount,omitempty"`
 	Currency  string `json:"currency,omitempty"`
 	Reason    string `json:"reason,omitempty"`
-	Code      string `json:"networkReasonCode,omitempty"` // of disputed
-	RespondBy string `json:"respondBy,omitempty"`         // of disputed, RFC 3339
-	Simulated bool   `json:"simulated,omitempty"`         // the merchant asked for it
+	Simulated bool   `json:"simulated,omitempty"` // the merchant asked for it
+
+	// Of disputes. Amount and Currency are what is disputed, where they are there.
+	Dispute   string `json:"dispute,omitempty"`  // its id
+	Instance  int    `json:"instance,omitempty"` // 2 is the one after the first
+	Stage     string `json:"stage,omitempty"`
+	Code      string `json:"networkReasonCode,omitempty"`
+	RespondBy string `json:"respondBy,omitempty"` // RFC 3339
 }
 
 // Send returns what the provider sends to confirm a payment: one signed
@@ -301,35 +306,57 @@ func (p *Provider) notice(body []byte) (pay.Notice, error) {
 	notice := pay.Notice{ID: n.ID, Account: p.account, Reference: n.Reference, Simulated: n.Simulated, Body: body}
 	switch n.Status {
 	case "paid":
-		currency, err := money.ParseCurrency(n.Currency)
+		local, err := n.local()
 		if err != nil {
-			return pay.Notice{}, fmt.Errorf("sandbox notification: %w", err)
-		}
-		local, err := money.Parse(n.Amount, currency)
-		if err != nil {
-			return pay.Notice{}, fmt.Errorf("sandbox notification: %w", err)
+			return pay.Notice{}, err
 		}
 		notice.Outcome = pay.Outcome{Kind: pay.Approved, Local: local}
 	case "declined":
 		notice.Outcome = pay.Outcome{Kind: pay.Declined, Decline: n.Reason, Message: "the provider declined the payment"}
 	case "expired":
 		notice.Outcome = pay.Outcome{Kind: pay.Lapsed}
-	case "disputed":
-		notice.Dispute, notice.Outcome.Message, notice.Network = true, n.Reason, n.Code
-		if n.RespondBy != "" {
-			var err error
-			if notice.RespondBy, err = time.Parse(time.RFC3339, n.RespondBy); err != nil {
-				return pay.Notice{}, fmt.Errorf("sandbox notification: respondBy: %w", err)
-			}
-		}
+	case "disputed", "dispute_won", "dispute_lost", "dispute_withdrawn":
+		return n.disputed(notice)
 	case "refunded":
 		notice.Reference, notice.Refund, notice.Outcome = "", n.Reference, pay.Outcome{Kind: pay.Approved}
 	case "refund_failed":
 		notice.Reference, notice.Refund, notice.Outcome = "", n.Reference, pay.Outcome{Kind: pay.Declined, Decline: n.Reason}
-	case "dispute_won", "dispute_lost", "dispute_withdrawn":
-		notice.Ruling, notice.Outcome.Message = pay.Ruling(strings.TrimPrefix(n.Status, "dispute_")), n.Reason
 	default:
 		return pay.Notice{}, fmt.Errorf("sandbox notification: unknown status %q", n.Status)
 	}
 	return notice, nil
+}
+
+// disputed tells of a dispute.
+func (n Notification) disputed(notice pay.Notice) (pay.Notice, error) {
+	notice.DisputeID, notice.Instance, notice.Stage, notice.Network = n.Dispute, n.Instance, n.Stage, n.Code
+	notice.Outcome.Message = n.Reason
+	if notice.Dispute = n.Status == "disputed"; !notice.Dispute {
+		notice.Ruling = pay.Ruling(strings.TrimPrefix(n.Status, "dispute_"))
+	}
+	var err error
+	if n.Amount != "" {
+		if notice.Outcome.Local, err = n.local(); err != nil {
+			return pay.Notice{}, err
+		}
+	}
+	if n.RespondBy != "" {
+		if notice.RespondBy, err = time.Parse(time.RFC3339, n.RespondBy); err != nil {
+			return pay.Notice{}, fmt.Errorf("sandbox notification: respondBy: %w", err)
+		}
+	}
+	return notice, nil
+}
+
+// local is the amount that a notification tells of.
+func (n Notification) local() (money.Amount, error) {
+	currency, err := money.ParseCurrency(n.Currency)
+	if err != nil {
+		return money.Amount{}, fmt.Errorf("sandbox notification: %w", err)
+	}
+	local, err := money.Parse(n.Amount, currency)
+	if err != nil {
+		return money.Amount{}, fmt.Errorf("sandbox notification: %w", err)
+	}
+	return local, nil
 }

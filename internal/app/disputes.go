@@ -1,0 +1,149 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// contested reads the claims that news of a dispute may be about.
+func (a *App) contested(ctx context.Context, p pay.Payment) ([]pay.Claim, error) {
+	return a.store.ClaimsOf(ctx, []string{p.ID})
+}
+
+// claimIDs makes the ids that news of a dispute may need.
+func (a *App) claimIDs(now time.Time) [2]string {
+	return [2]string{a.NewID(pay.ClaimPrefix, now), a.NewID(pay.ClaimPrefix, now)}
+}
+
+// prove asks the provider about a charge which it tells a dispute of, where the
+// charge's money is not in our books and the dispute does not prove that it was paid
+// as asked for. What it says of the charge is committed before the dispute is looked
+// at; where it says nothing, the dispute waits for the money.
+func (a *App) prove(ctx context.Context, n pay.Notice, cause view.Cause) error {
+	if !n.OfDispute() {
+		return nil
+	}
+	id, _, ok := pay.ParseReference(n.Reference)
+	if !ok || !storable(id) {
+		return nil
+	}
+	p, err := a.store.AnyPayment(ctx, id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !p.TakenAt(n.Reference, n.Account) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	claims, err := a.contested(ctx, p)
+	if err != nil {
+		return err
+	}
+	attempt, unproved := p.Unproved(n, claims)
+	upstream, configured := a.upstream(attempt.Provider)
+	if !unproved || !configured {
+		return nil
+	}
+	asking, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	o := upstream.Query(asking, a.request(p, attempt)).Asked()
+	if o.Kind != pay.Approved {
+		return nil
+	}
+	_, _, err = a.settle(context.WithoutCancel(ctx), p, attempt, o, a.routes(p), cause)
+	return err
+}
+
+// lookAtDispute asks the provider how a dispute stands, where it can be asked, and
+// ends the claim of one whose time for evidence is over. The operator is told of one
+// that is open for too long.
+func (a *App) lookAtDispute(ctx context.Context, c pay.Claim) error {
+	c, err := a.askDispute(ctx, c)
+	if err != nil || c.Status.Terminal() {
+		return err
+	}
+	now := a.now(c.Scope)
+	if c.Stale(now) {
+		a.Log.Warn("a dispute is open long after its deadline: ask the provider, and end it with cascada claim resolve",
+			"claim", c.ID, "payment", c.Payment, "account", c.Case.Account, "dispute", c.Case.ID, "deadline", c.DueBy)
+	}
+	if !c.Overdue(now) {
+		return nil
+	}
+	_, err = a.resolveClaim(ctx, c, pay.Lapse, pay.PartySystem, "no evidence came in time", nil, view.Cause{})
+	return orMoved(err)
+}
+
+// orMoved leaves out that somebody else has decided a claim meanwhile.
+func orMoved(err error) error {
+	var moved *pay.Error
+	if errors.As(err, &moved) && (moved.Code == pay.CodeClaimAlreadyResolved || moved.Code == pay.CodeConflictState) {
+		return nil // evidence or a ruling came at the last moment
+	}
+	return err
+}
+
+// askDispute asks how a dispute stands and commits the answer, also that there is
+// none, which sets the time of the next question.
+func (a *App) askDispute(ctx context.Context, c pay.Claim) (pay.Claim, error) {
+	p, err := a.store.AnyPayment(ctx, c.Payment)
+	if err != nil {
+		return c, err
+	}
+	answer := a.disputeAt(ctx, p, c)
+	err = again(func() error {
+		p, err := a.store.AnyPayment(ctx, c.Payment)
+		if err != nil {
+			return err
+		}
+		claims, err := a.contested(ctx, p)
+		if err != nil {
+			return err
+		}
+		now := a.now(c.Scope)
+		for _, read := range claims {
+			if read.ID != c.ID {
+				continue
+			}
+			if c = read; c.Status.Terminal() {
+				return nil
+			}
+			_, change := c.Heard(p, claims, answer, a.claimIDs(now), now)
+			if err := a.commit(ctx, change, view.Cause{}); err != nil {
+				return err
+			}
+			a.flag(change)
+			for _, next := range change.Claims {
+				if next.ID == c.ID {
+					c = next
+				}
+			}
+		}
+		return nil
+	})
+	return c, err
+}
+
+// disputeAt asks a claim's provider about its dispute; nil where it cannot be asked,
+// or does not answer.
+func (a *App) disputeAt(ctx context.Context, p pay.Payment, c pay.Claim) *pay.Notice {
+	attempt, ok := p.Taker(c)
+	upstream, configured := a.upstream(attempt.Provider)
+	querier, can := upstream.(provider.DisputeQuerier)
+	if !ok || !configured || !can {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	n, known := querier.QueryDispute(ctx, provider.DisputeRequest{ID: c.Case.ID, Charge: a.request(p, attempt)})
+	if !known || !n.OfDispute() || n.Reference != p.Reference(attempt.Order) {
+		return nil
+	}
+	n.Account, n.Simulated = attempt.Provider, false
+	return &n
+}

@@ -1,0 +1,349 @@
+package pay
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+)
+
+// OfDispute reports whether the notice tells of a dispute: that it was opened, how
+// it stands, or how it ended.
+func (n Notice) OfDispute() bool { return n.Dispute || n.Ruling != "" }
+
+// Contest applies what a provider tells of a dispute to the payment and its claims,
+// which are all that there are, in order of their ids. The Change always keeps the
+// receipt. It opens at most two claims, with the ids given: the dispute's, and one
+// of late money that nobody had told of.
+//
+// What contradicts the books is applied as far as it can be, and waits for the
+// operator: its receipt is mismatched.
+func (p Payment) Contest(n Notice, claims []Claim, ids [2]string, now time.Time) (Payment, Change) {
+	d := newDocket(p, claims, now)
+	verdict := d.contest(n, ids)
+	if verdict == Ignored && d.moved { // it freed what was held back
+		verdict = Applied
+	}
+	next, change := d.done()
+	change.Receipts = append(change.Receipts, n.receipt(p.ID, verdict, now))
+	return next, change
+}
+
+// Unproved reports whether a notice is of a dispute of money that is not in our
+// books, and does not prove by itself that the charge was paid as asked for: the
+// provider has to be asked. It returns the attempt.
+func (p Payment) Unproved(n Notice, claims []Claim) (Attempt, bool) {
+	_, order, ok := ParseReference(n.Reference)
+	if !ok || order > len(p.Attempts) || !n.OfDispute() {
+		return Attempt{}, false
+	}
+	_, seen := newDocket(p, claims, time.Time{}).money(order)
+	return p.Attempts[order-1], !seen && !p.proves(n, order)
+}
+
+// proves reports whether a dispute says by its amount that the charge was paid as
+// it was asked for: what is disputed in full was paid in full.
+func (p Payment) proves(n Notice, order int) bool {
+	return n.Outcome.Local == p.Local && p.Attempts[order-1].Decline != amountMismatch
+}
+
+// Heard notes what a provider answered when it was asked how a dispute stands; nil
+// for no answer. The claim is looked at again, unless the answer ends it. An answer
+// that contradicts the books is kept for the operator once.
+func (c Claim) Heard(p Payment, claims []Claim, n *Notice, ids [2]string, now time.Time) (Payment, Change) {
+	d := newDocket(p, claims, now)
+	var told *Receipt
+	if n != nil {
+		if d.contest(*n, ids) == Mismatched {
+			answer := *n
+			answer.ID = fmt.Sprintf("answer/%s-%d", c.ID, c.Case.Asked+1)
+			receipt := answer.receipt(p.ID, Mismatched, now)
+			told = &receipt
+		}
+	}
+	at := d.index(c.ID)
+	if at < 0 {
+		return p, Change{}
+	}
+	if c = d.claims[at]; !c.Status.Terminal() {
+		odd := c.Case.Odd
+		c.Case.Asked++
+		c.Case.Odd = odd || told != nil
+		if c.DueAt = c.lookAgain(now); odd {
+			told = nil
+		}
+		d.put(c)
+	}
+	next, change := d.done()
+	if told != nil {
+		change.Receipts = append(change.Receipts, *told)
+	}
+	return next, change
+}
+
+// money finds the money that an attempt took: the capture, or an inquiry about
+// money that came late. seen is false where it is not in the books.
+func (d *docket) money(order int) (inquiry *Claim, seen bool) {
+	completed := !d.p.Times.Completed.IsZero()
+	if completed && order == d.p.captured() {
+		return nil, true
+	}
+	for i, c := range d.claims {
+		if c.Kind == Inquiry && (c.Attempt == order || c.Attempt == 0 && !completed) {
+			return &d.claims[i], true
+		}
+	}
+	return nil, false
+}
+
+// contest applies news of a dispute and says what was done about it.
+func (d *docket) contest(n Notice, ids [2]string) Verdict {
+	_, order, ok := ParseReference(n.Reference)
+	if !ok || order > len(d.p.Attempts) {
+		return Mismatched
+	}
+	inquiry, seen := d.money(order)
+	if !seen {
+		if !d.p.proves(n, order) || !d.paid(n, order, ids[1]) {
+			return d.hold(n, ids)
+		}
+		inquiry, seen = d.money(order)
+	}
+	switch {
+	case !seen:
+		return d.hold(n, ids)
+	case inquiry == nil, inquiry.Status == ClaimRejected:
+	case inquiry.Calling(): // it is on its way back to the shopper, or it is refused
+		return d.hold(n, ids)
+	case inquiry.Status.Terminal(): // he has it back already
+		return Mismatched
+	default:
+		// Who gets it is for the issuer to say from here: the merchant, unless
+		// the dispute is lost.
+		_, change := inquiry.resolve(d.p, ClaimRejected, PartyIssuer, "the shopper disputes it with the issuer", d.now)
+		d.add(change)
+	}
+	return d.judge(n, order, inquiry != nil, ids[0])
+}
+
+// paid books the money of an attempt that a dispute proves to have been paid.
+func (d *docket) paid(n Notice, order int, claim string) bool {
+	if claim == "" && !d.p.Status.Open() {
+		return false
+	}
+	paid := Notice{ID: n.ID, Account: n.Account, Reference: n.Reference, Outcome: Outcome{Kind: Approved, Local: d.p.Local}, Simulated: n.Simulated}
+	_, change, verdict := d.p.confirm(paid, Cascade{}, claim, d.now)
+	if verdict != Applied && verdict != Late {
+		return false
+	}
+	d.add(change)
+	return true
+}
+
+// judge applies news to the claims of its dispute.
+func (d *docket) judge(n Notice, order int, late bool, id string) Verdict {
+	n.Instance = max(1, n.Instance)
+	c, unclear := d.of(n, order)
+	switch {
+	case unclear:
+		return Mismatched
+	case c == nil:
+		return d.open(n, order, late, nil, id)
+	case n.Instance > c.Case.instance():
+		if !c.Status.Terminal() { // there is none before the first has ended in the merchant's favour
+			c = d.end(*c, ClaimRejected, "it went on to the next instance")
+		}
+		return d.open(n, order, late, c, id)
+	case n.Instance < c.Case.instance():
+		return Ignored // overtaken
+	case !c.Status.Terminal():
+		return d.goOn(*c, n)
+	case n.Ruling == "" && (n.DisputeID != "" || !c.Case.Opened):
+		if !c.Case.Opened { // its end came first
+			c.Case.Opened = true
+			d.put(*c)
+		}
+		return Ignored
+	case n.Ruling == "":
+		return Mismatched // the same again, or another one: nobody can say
+	case n.Ruling.status().Pays() == c.Status.Pays():
+		return Ignored
+	}
+	return d.open(n, order, late, c, id) // the word has changed
+}
+
+// of finds the newest claim of the dispute that a notice is of; unclear where more
+// than one may be meant.
+func (d *docket) of(n Notice, order int) (found *Claim, unclear bool) {
+	var nameless *Claim
+	open := 0
+	for i := range d.claims {
+		c := &d.claims[i]
+		if c.Kind != ChargebackClaim || c.Attempt != order && (c.Attempt != 0 || order != d.p.captured()) {
+			continue
+		}
+		switch {
+		case n.DisputeID == "":
+			// One that is open is meant, before any that has ended.
+			if found == nil || found.Status.Terminal() || !c.Status.Terminal() {
+				found = c
+			}
+			if !c.Status.Terminal() {
+				open++
+			}
+		case c.Case.ID == n.DisputeID && (c.Case.Account == n.Account || n.Account == ""):
+			found = c
+		case c.Case.ID == "" && (!c.Status.Terminal() || n.Ruling != ""):
+			nameless = c
+		}
+	}
+	if found == nil {
+		found = nameless
+	}
+	return found, open > 1
+}
+
+// open opens the claim of a dispute, and ends it where its end is what was told.
+func (d *docket) open(n Notice, order int, late bool, previous *Claim, id string) Verdict {
+	o := opening{claim: id, notice: n, attempt: order, late: late, round: 1}
+	if previous != nil {
+		before := *previous
+		o.previous = &before
+		if n.DisputeID == "" {
+			o.notice.DisputeID = before.Case.ID
+		}
+	}
+	for _, c := range d.claims {
+		if c.Kind == ChargebackClaim && (c.Case.ID == o.notice.DisputeID || o.notice.DisputeID == "") {
+			o.round++
+		}
+	}
+	verdict := Applied
+	if !d.measure(&o) {
+		verdict = Mismatched
+	}
+	_, claim, change := d.p.openDispute(o, d.now)
+	d.add(change)
+	if n.Ruling != "" {
+		d.end(claim, n.Ruling.status(), n.Outcome.Message)
+	}
+	return verdict
+}
+
+// measure says how much of the payment a dispute is about. Where the provider told
+// no amount it is what its claim before was about, or all that is left. A part is
+// its share in USD, rounded down, and all that is left takes every cent that is: so
+// refunds and disputes together are never more than the money, and all of it where
+// they take all. It reports false where what was told contradicts the books.
+func (d *docket) measure(o *opening) (fits bool) {
+	p, told := d.p, o.notice.Outcome.Local
+	left := money.New(d.localLeft(o), p.Local.Currency)
+	back := o.previous != nil && o.previous.Status.Pays()
+	o.local, fits = told, true
+	switch {
+	case back: // what the shopper got then is what it is about
+		o.local, fits = o.previous.Local, told.Currency == "" || told == o.previous.Local || told == o.previous.Case.told()
+	case told.Currency == "" && o.previous != nil:
+		o.local = o.previous.Local
+	case told.Currency == "":
+		o.local, fits = left, left.IsPositive()
+	case told.Currency != p.Local.Currency || !told.IsPositive() || told.Minor > p.Local.Minor:
+		o.local, fits = left, false
+	default:
+		fits = told.Minor <= left.Minor
+	}
+	if !o.local.IsPositive() {
+		o.local = p.Local
+	}
+	free := p.uncontested(o.lateAttempt())
+	if back {
+		free += p.taking(o.previous.ID).USD
+	}
+	o.usd = money.New(p.Amount.Minor, money.USD).Fraction(o.local.Minor, p.Local.Minor, money.Down).Minor
+	if o.local == left {
+		o.usd = max(0, free)
+	}
+	return fits
+}
+
+// localLeft is what neither refunds nor disputes are about, of the money that a
+// dispute is of. What an earlier claim of the same dispute took is left to the next.
+func (d *docket) localLeft(o *opening) int64 {
+	left, over := d.p.Local.Minor, map[string]bool{}
+	if !o.late {
+		left -= d.p.Refunded
+	}
+	if o.previous != nil {
+		over[o.previous.ID] = true
+	}
+	for _, c := range d.claims {
+		over[c.Previous] = true
+	}
+	for _, c := range d.claims {
+		stands := !c.Status.Terminal() || c.Status.Pays()
+		if c.Kind == ChargebackClaim && stands && !over[c.ID] && c.Case.Late == o.late && (!o.late || c.Attempt == o.attempt) {
+			left -= c.Local.Minor
+		}
+	}
+	return max(0, left)
+}
+
+// goOn applies news of a dispute to its claim, which is open.
+func (d *docket) goOn(c Claim, n Notice) Verdict {
+	before := c
+	if c.Case.ID == "" && n.DisputeID != "" { // told at last
+		c.Case.ID, c.Case.Round = n.DisputeID, 1
+	}
+	if c.Case.Account == "" { // from before it was kept
+		c.Case.Account, c.Case.Round = n.Account, max(1, c.Case.Round)
+	}
+	if n.Stage != "" {
+		c.Case.Stage = n.Stage
+	}
+	if c.Network == "" {
+		c.Network = n.Network
+	}
+	told, fits := n.Outcome.Local, true
+	switch {
+	case told.Currency == "":
+	case c.Case.Currency == "":
+		if fits = told == c.Local; fits {
+			c.Case.Minor, c.Case.Currency = told.Minor, string(told.Currency)
+		}
+	default:
+		fits = told == c.Case.told()
+	}
+	if n.Ruling != "" && fits {
+		d.end(c, n.Ruling.status(), n.Outcome.Message)
+		return Applied
+	}
+	c.Case.Opened = true
+	if n.Ruling == "" && c.Status == ClaimNeedsEvidence {
+		if n.RespondBy.After(d.now) {
+			c.DueBy = n.RespondBy
+		}
+		if n.Reviewing {
+			c.Status = ClaimUnderReview
+			c = c.step(PartyIssuer, "the evidence is under review", d.now)
+		}
+		c.DueAt = c.lookAgain(d.now)
+	}
+	changed := c.Case != before.Case || c.Status != before.Status || c.Network != before.Network || !c.DueBy.Equal(before.DueBy)
+	if changed {
+		d.put(c.written(d.now))
+	}
+	switch {
+	case !fits:
+		return Mismatched // another amount than we hold: the operator looks
+	case changed:
+		return Applied
+	}
+	return Ignored
+}
+
+// end resolves a claim by the issuer's word.
+func (d *docket) end(c Claim, to ClaimStatus, note string) *Claim {
+	c, change := c.resolve(d.p, to, PartyIssuer, note, d.now)
+	d.add(change)
+	return &c
+}
