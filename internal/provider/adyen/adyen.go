@@ -26,6 +26,14 @@
 // call lists refunds either: one that was never answered is asked about by
 // repeating it, and not after keyLife, when it would pay out twice.
 //
+// # Disputes
+//
+// They are told of by notifications alone: the Checkout API has no call for them, and
+// the Disputes API has other credentials. All items of a dispute have its reference
+// (docs.adyen.com, dispute webhooks), also of its second instance: SECOND_CHARGEBACK,
+// PREARBITRATION_WON and PREARBITRATION_LOST. The amount is signed; deadline and
+// reason are not.
+//
 // # What was checked, and where
 //
 // Calls, fields, result codes and the states of a link: Adyen's Checkout API, v71,

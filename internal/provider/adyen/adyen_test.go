@@ -195,9 +195,10 @@ func TestEventsByCode(t *testing.T) {
 		{"NOTIFICATION_OF_CHARGEBACK", "true", "visa", pay.Notice{Dispute: true}},
 		{"CHARGEBACK", "true", "visa", pay.Notice{Dispute: true}},
 		{"CHARGEBACK_REVERSED", "true", "visa", pay.Notice{Ruling: pay.DisputeWon}},
-		{"SECOND_CHARGEBACK", "true", "visa", pay.Notice{Ruling: pay.DisputeLost}},
-		{"PREARBITRATION_WON", "true", "visa", pay.Notice{Ruling: pay.DisputeWon}},
-		{"PREARBITRATION_LOST", "true", "visa", pay.Notice{Ruling: pay.DisputeLost}},
+		{"SECOND_CHARGEBACK", "true", "visa", pay.Notice{Ruling: pay.DisputeLost, Instance: 2}},
+		{"SECOND_CHARGEBACK", "false", "visa", pay.Notice{}},
+		{"PREARBITRATION_WON", "true", "visa", pay.Notice{Ruling: pay.DisputeWon, Instance: 2}},
+		{"PREARBITRATION_LOST", "true", "visa", pay.Notice{Ruling: pay.DisputeLost, Instance: 2}},
 		{"REQUEST_FOR_INFORMATION", "true", "visa", pay.Notice{}},
 		{"REFUND", "true", "visa", pay.Notice{Refund: "01M7ZEVENT-1", Outcome: pay.Outcome{Kind: pay.Approved}}},
 		{"REFUND", "false", "visa", pay.Notice{Refund: "01M7ZEVENT-1", Outcome: pay.Outcome{Kind: pay.Declined}}},
@@ -218,7 +219,8 @@ func TestEventsByCode(t *testing.T) {
 		if len(list) == 1 {
 			got = list[0]
 		}
-		if got.Outcome.Kind != c.want.Outcome.Kind || got.Dispute != c.want.Dispute || got.Refund != c.want.Refund || got.Ruling != c.want.Ruling {
+		if got.Outcome.Kind != c.want.Outcome.Kind || got.Dispute != c.want.Dispute || got.Refund != c.want.Refund || got.Ruling != c.want.Ruling ||
+			got.Instance != c.want.Instance || got.OfDispute() && (got.DisputeID != "P1" || got.Stage != c.event || got.Outcome.Local != money.New(5000, money.BRL)) {
 			t.Errorf("%s %s of %s: %+v, want %+v", c.event, c.success, c.method, got, c.want)
 		}
 	}

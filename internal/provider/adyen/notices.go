@@ -103,24 +103,41 @@ func (p *Provider) notice(i item) (n pay.Notice, ok bool) {
 	}
 	n = pay.Notice{ID: i.Event + "/" + i.Ref + "/" + provider.Printable(i.Success, 5), Reference: i.Reference}
 	success := i.Success == "true"
+	if i.disputes(&n) {
+		return n, success
+	}
 	switch i.Event {
 	case "AUTHORISATION":
 		n.Outcome, ok = p.authorised(i)
 	case "OFFER_CLOSED": // nobody paid the code or the voucher in time
 		n.Outcome, ok = pay.Outcome{Kind: pay.Lapsed}, success && !card(i.Method)
-	case "NOTIFICATION_OF_CHARGEBACK", "CHARGEBACK":
-		n.Dispute, n.Network = true, provider.Printable(i.more("chargebackReasonCode"), 20)
-		n.Outcome.Message = provider.Printable(i.Reason, 100)
-		if until, err := time.Parse(time.RFC3339, i.more("defensePeriodEndsAt")); err == nil {
-			n.RespondBy = until.UTC()
-		}
-		ok = success
-	case "CHARGEBACK_REVERSED", "PREARBITRATION_WON":
-		n.Ruling, ok = pay.DisputeWon, success
-	case "SECOND_CHARGEBACK", "PREARBITRATION_LOST":
-		n.Ruling, ok = pay.DisputeLost, success
 	}
 	return n, ok
+}
+
+// disputes reads what an item tells of a dispute; false where it is about something
+// else. All items of a dispute have its reference. A second chargeback and what comes
+// of a pre-arbitration are of the instance after the first.
+func (i item) disputes(n *pay.Notice) bool {
+	switch i.Event {
+	case "NOTIFICATION_OF_CHARGEBACK", "CHARGEBACK":
+		n.Dispute = true
+	case "CHARGEBACK_REVERSED":
+		n.Ruling = pay.DisputeWon
+	case "PREARBITRATION_WON":
+		n.Ruling, n.Instance = pay.DisputeWon, 2
+	case "SECOND_CHARGEBACK", "PREARBITRATION_LOST":
+		n.Ruling, n.Instance = pay.DisputeLost, 2
+	default:
+		return false
+	}
+	n.DisputeID, n.Stage, n.Network = i.Ref, i.Event, provider.Printable(i.more("chargebackReasonCode"), 20)
+	n.Outcome.Message = provider.Printable(i.Reason, 100)
+	n.Outcome.Local, _ = i.Amount.local()
+	if until, err := time.Parse(time.RFC3339, i.more("defensePeriodEndsAt")); err == nil {
+		n.RespondBy = until.UTC()
+	}
+	return true
 }
 
 // refunded is the end of a refund, which has a reference of its own. A refund that

@@ -42,6 +42,8 @@
 // events (charge.chargeback.created, updated, under_review, won and lost) where they
 // name the order: their payload is in none of the pages, and one that is seen in
 // other people's tests has an order_id. One that does not is left to the operator.
+// Their amount is not documented, so a chargeback is of all that is left; no call that
+// tells how one stands is documented either.
 //
 // # Checked
 //

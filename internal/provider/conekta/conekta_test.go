@@ -37,6 +37,7 @@ func looks(r *http.Request) bool { return r.Method == http.MethodGet }
 
 func TestAdapter(t *testing.T) {
 	providertest.Suite{
+		Bare:        "order.charged_back is of the order; the payload of charge.chargeback events is in none of the pages",
 		Adapter:     Adapter(),
 		Credentials: credentials(),
 		New:         func(*testing.T) providertest.Fake { return newFake() },
@@ -258,7 +259,8 @@ func TestChargebacksThatNameTheirOrder(t *testing.T) {
 		"created": {Dispute: true}, "updated": {Dispute: true}, "under_review": {Dispute: true}, "won": {Ruling: pay.DisputeWon}, "lost": {Ruling: pay.DisputeLost},
 	} {
 		list := told(stage, f.Charges[0].id)
-		if len(list) != 1 || list[0].Dispute != want.Dispute || list[0].Ruling != want.Ruling || list[0].Reference != r.Reference || list[0].Outcome.Message == "" {
+		if len(list) != 1 || list[0].Dispute != want.Dispute || list[0].Ruling != want.Ruling || list[0].Reference != r.Reference || list[0].Outcome.Message == "" ||
+			list[0].DisputeID != "dis_1" || list[0].Stage != stage || list[0].Reviewing != (stage == "under_review") {
 			t.Errorf("%s: %+v, want %+v", stage, list, want)
 			continue
 		}

@@ -65,7 +65,8 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 		return a.chargeback(notice, stage, string(event.Data.Object.ID)), nil
 	}
 	notice.Outcome = a.outcome(o, "", "")
-	if o.Status == "charged_back" {
+	if o.Status == "charged_back" { // told once, however often the order changes
+		notice.ID, notice.Stage = string(o.ID)+"/charged_back", string(o.Status)
 		notice.Dispute, notice.Outcome.Message = true, charged
 	}
 	if notice.Outcome.Kind == pay.Awaiting {
@@ -79,8 +80,10 @@ const charged = "the card's issuer takes the money back"
 // chargeback is what an event of a chargeback tells of the order that it names.
 func (a *account) chargeback(n pay.Notice, stage, id string) []pay.Notice {
 	n.ID = strings.Join([]string{"chargeback", provider.Exact(id, 64), provider.Exact(stage, 32)}, "/")
+	n.DisputeID, n.Stage = provider.Exact(id, 64), stage
 	switch stage {
 	case "created", "updated", "under_review":
+		n.Reviewing = stage == "under_review"
 		n.Dispute, n.Outcome.Message = true, charged
 	case "won":
 		n.Ruling, n.Outcome.Message = pay.DisputeWon, "the dispute was decided for the seller"

@@ -7,6 +7,9 @@
 // through here, and vouchers that need more than our page can show (an Efecty
 // agreement, a PagoEfectivo ticket).
 //
+// How a chargeback stands is asked under dLocal's id of it (docs: Chargebacks, retrieve
+// a chargeback; reference: chargeback status).
+//
 // Checked against dLocal's documentation (docs.dlocal.com: security, payments,
 // payment status codes, HTTP errors, orders, refunds, chargebacks, notifications
 // and the pages of Argentina, Brazil, Chile, Colombia, Mexico and Peru; for what

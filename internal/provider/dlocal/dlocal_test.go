@@ -321,6 +321,9 @@ func TestChargebacksAreToldApartFromRefunds(t *testing.T) {
 		{body: `{"id":"CHAR1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"COMPLETED","reason_code":4853}`, dispute: true},
 		{body: `{"id":"CHAR1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"CANCELLED"}`, ruling: pay.DisputeWithdrawn},
 		{body: `{"id":"CHAR1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"REVERSAL"}`, ruling: pay.DisputeWon},
+		{body: `{"id":"CHAR1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"DISPUTE_LOST"}`, ruling: pay.DisputeLost},
+		{body: `{"id":"CHAR1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"IN_DISPUTE"}`, dispute: true},
+		{body: `{"id":"CHAR1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"INQUIRY"}`, none: true},
 		{body: `{"id":"REF1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"SUCCESS"}`, none: true},
 		{body: `{"id":"REF1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"PENDING"}`, none: true},
 		{body: `{"id":"REF1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"CANCELLED"}`, none: true},
@@ -330,7 +333,8 @@ func TestChargebacksAreToldApartFromRefunds(t *testing.T) {
 			t.Errorf("%s: %d, %v", c.body, len(list), err)
 			continue
 		}
-		if !c.none && (list[0].Dispute != c.dispute || list[0].Ruling != c.ruling || list[0].Reference != "01M7Z-1") {
+		if !c.none && (list[0].Dispute != c.dispute || list[0].Ruling != c.ruling || list[0].Reference != "01M7Z-1" ||
+			list[0].DisputeID != "CHAR1" || !strings.Contains(c.body, list[0].Stage) || list[0].Reviewing != (list[0].Stage == "IN_DISPUTE")) {
 			t.Errorf("%s: %+v", c.body, list[0])
 		}
 	}

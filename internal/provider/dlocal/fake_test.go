@@ -47,12 +47,17 @@ func (f *fake) Notification(reference string) provider.Notification {
 	c := f.Must(reference)
 	told := c.object()
 	if c.Ending == providertest.Disputed {
-		told = map[string]any{
-			"id": "CHAR42342", "payment_id": c.id, "amount": told["amount"], "currency": told["currency"], "status": "COMPLETED",
-			"status_code": "200", "status_detail": "The chargeback was executed.", "created_date": "2018-02-15T15:14:52-00:00",
-		}
+		told = c.chargeback()
 	}
 	return notification(told, noon)
+}
+
+func (c *charged) chargeback() map[string]any {
+	of := c.object()
+	return map[string]any{
+		"id": "CHAR" + c.id, "payment_id": c.id, "amount": of["amount"], "currency": of["currency"], "status": "COMPLETED",
+		"status_code": "200", "status_detail": "The chargeback was executed.", "created_date": "2018-02-15T15:14:52-00:00",
+	}
 }
 
 func (f *fake) RefundNotification(reference string, n int) provider.Notification {
@@ -173,6 +178,13 @@ func (f *fake) route(r *http.Request, body []byte) (int, any) {
 			}
 		}
 		return refusal(404, 4000, "Payment not found.")
+	case what == "GET chargebacks" && len(path) == 2:
+		for _, c := range f.Charges {
+			if c.Ending == providertest.Disputed && path[1] == "CHAR"+c.id {
+				return 200, c.chargeback()
+			}
+		}
+		return refusal(404, 4000, "Chargeback not found.")
 	case what == "POST refunds" && len(path) == 1:
 		return f.refund(body)
 	case what == "GET refunds" && len(path) == 2:

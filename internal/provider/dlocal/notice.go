@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -122,35 +124,58 @@ func (a *account) refundNotice(ctx context.Context, told news, notice pay.Notice
 	return []pay.Notice{notice}, nil
 }
 
+// disputed notes how a chargeback stands; false where no money moves by it, or nobody
+// knows the word.
+func (a *account) disputed(told news, n *pay.Notice) bool {
+	switch told.Status {
+	case "PENDING", "COMPLETED": // announced, or executed: it may be contested still
+		n.Dispute = true
+	case "DISPUTE_RECEIVED", "IN_DISPUTE":
+		n.Dispute, n.Reviewing = true, true
+	case "REVERSAL":
+		n.Ruling = pay.DisputeWon
+	case "DISPUTE_LOST":
+		n.Ruling = pay.DisputeLost
+	case "CANCELLED":
+		n.Ruling = pay.DisputeWithdrawn
+	case "SUCCESS", "REJECTED", "INQUIRY":
+		return false
+	default:
+		a.Strange("chargeback", told.Status)
+		return false
+	}
+	n.DisputeID, n.Stage, n.Network = told.ID, told.Status, provider.Exact(string(told.ReasonCode), 32)
+	n.Outcome.Local, _ = provider.Major(told.Amount.String(), told.Currency)
+	if n.Outcome.Message = provider.Exact(told.Reason, 200); n.Outcome.Message == "" {
+		n.Outcome.Message = "the shopper disputes the payment"
+	}
+	return true
+}
+
+// QueryDispute asks how a chargeback stands.
+func (a *account) QueryDispute(ctx context.Context, r provider.DisputeRequest) (n pay.Notice, known bool) {
+	if !identifier.MatchString(r.ID) {
+		return n, false
+	}
+	reply, failed := a.call(ctx, http.MethodGet, "/chargebacks/"+url.PathEscape(r.ID), "", nil)
+	var told news
+	if failed != nil || !reply.read(&told) || told.ID != r.ID || told.OrderID != "" && told.OrderID != r.Charge.Reference {
+		return n, false
+	}
+	if told.OrderID == "" && told.PaymentID != r.Charge.ProviderRef {
+		return n, false
+	}
+	n.Reference = r.Charge.Reference
+	return n, a.disputed(told, &n)
+}
+
 // chargeback reads what the issuer does about a payment. dLocal's refunds and
 // chargebacks look alike: what has no word that only a chargeback has is left
 // alone, and comes again when the money moves.
 func (a *account) chargeback(ctx context.Context, told news, notice pay.Notice) ([]pay.Notice, error) {
 	mine := strings.HasPrefix(told.ID, "CHAR") || told.ReasonCode != ""
-	switch told.Status {
-	case "COMPLETED":
-		notice.Dispute = true
-	case "REVERSAL":
-		notice.Ruling = pay.DisputeWon
-	case "PENDING":
-		notice.Dispute = true
-		if !mine {
-			return nil, nil
-		}
-	case "CANCELLED":
-		notice.Ruling = pay.DisputeWithdrawn
-		if !mine {
-			return nil, nil
-		}
-	case "SUCCESS", "REJECTED":
+	if (told.Status == "PENDING" || told.Status == "CANCELLED") && !mine || !a.disputed(told, &notice) {
 		return nil, nil
-	default:
-		a.Strange("chargeback", told.Status)
-		return nil, nil
-	}
-	notice.Network = provider.Exact(string(told.ReasonCode), 32)
-	if notice.Outcome.Message = provider.Exact(told.Reason, 200); notice.Outcome.Message == "" {
-		notice.Outcome.Message = "the shopper disputes the payment"
 	}
 	if notice.Reference == "" { // older notifications name the payment alone
 		p, failed := a.payment(ctx, told.PaymentID)

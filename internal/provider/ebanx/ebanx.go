@@ -22,6 +22,10 @@
 // pending and when it is confirmed (guide: refund a Pix Automático payment), is told
 // of each that is ours.
 //
+// A chargeback has no id, amount or deadline in a notification, and cannot be asked
+// for: it is taken for one of all that is left, and what is told again after its end
+// waits for the operator.
+//
 // Not checked, since only an account can tell:
 //   - the code of a payment that is not there: the excerpts of the list of codes
 //     end before it. The message has to say that the payment is not found, with a

@@ -33,6 +33,7 @@ func samples() (charges map[string]provider.Request, page map[string]string) {
 func TestAdapter(t *testing.T) {
 	charges, page := samples()
 	providertest.Suite{
+		Bare:    "payment notifications: hash_codes and notification_type; /ws/query shows no chargeback",
 		Adapter: Adapter(), Credentials: credentials,
 		New:     func(*testing.T) providertest.Fake { return newFake() },
 		Charges: charges, OnPage: page, RefundsLater: true,

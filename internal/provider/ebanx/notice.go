@@ -100,8 +100,10 @@ func (a *account) learn(ctx context.Context, kind, hash string) ([]pay.Notice, e
 	}
 	switch kind {
 	case "chargeback":
+		notice.Stage = kind
 		notice.Dispute, notice.Outcome.Message = true, "the shopper disputes the payment"
 	case "chargeback_credit":
+		notice.Stage = kind
 		notice.Ruling, notice.Outcome.Message = pay.DisputeWon, "the money of the dispute came back"
 	default:
 		notice.Outcome = a.outcome(provider.Request{Reference: p.Reference}, p)

@@ -343,7 +343,7 @@ func (f *fake) chargeback(id string) (int, any) {
 		return fail(http.StatusNotFound, "not_found", 0)
 	}
 	return http.StatusOK, map[string]any{
-		"id": id, "payments": []int64{p.id}, "currency": p.amount.Currency, "reason": "general", "coverage_applied": covered[p.detail],
+		"id": id, "payments": []int64{p.id}, "currency": p.amount.Currency, "amount": json.Number(p.amount.Decimal()), "documentation_status": "pending", "reason": "general", "coverage_applied": covered[p.detail],
 		"date_documentation_deadline": "2026-12-01T12:00:00.000-04:00", "date_last_updated": "2026-11-22T12:00:00.000-04:00",
 	}
 }

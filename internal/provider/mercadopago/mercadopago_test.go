@@ -39,6 +39,7 @@ func hosted() map[string]string {
 
 func TestAdapter(t *testing.T) {
 	providertest.Suite{
+		Bare:         "a payment that was charged back does not name its chargeback; topic_chargebacks_wh does, which this package's own test reads",
 		Adapter:      Adapter(),
 		Credentials:  credentials(),
 		New:          func(*testing.T) providertest.Fake { return newFake() },
@@ -178,6 +179,12 @@ func TestChargebacksAreDisputesWithATimeAndAnEnd(t *testing.T) {
 		return list[0]
 	}
 	opened, won, lost := tell("in_process"), tell("won"), tell("lost")
+	if opened.DisputeID != "77"+id || opened.Outcome.Local != r.Local || opened.Stage != "pending" || won.DisputeID != opened.DisputeID {
+		t.Errorf("it has no id, no amount or no stage: %+v", opened)
+	}
+	if asked, ok := a.QueryDispute(ctx, provider.DisputeRequest{ID: "77" + id, Charge: r}); !ok || asked.Ruling != pay.DisputeLost || asked.Reference != r.Reference {
+		t.Errorf("asked about it: %+v, %v", asked, ok)
+	}
 	if !opened.Dispute || !opened.RespondBy.Equal(time.Date(2026, 12, 1, 16, 0, 0, 0, time.UTC)) || opened.Outcome.Message == "" {
 		t.Errorf("opened: %+v", opened)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -105,8 +106,7 @@ func (a *account) paymentNotice(ctx context.Context, id string, body []byte) ([]
 	list := a.refundNotices(p, body)
 	switch {
 	case p.Status == "charged_back" || p.Status == "in_mediation":
-		n.Outcome = a.outcome(p, "")
-		n.Dispute, n.Outcome.Message = true, "the shopper disputes the payment"
+		a.contested(p, &n)
 	case p.paid():
 		n.Outcome = a.outcome(p, "")
 	default:
@@ -123,6 +123,48 @@ func (a *account) paymentNotice(ctx context.Context, id string, body []byte) ([]
 		return list, nil // nothing has happened; where the shopper is sent is not for us to say here
 	}
 	return append([]pay.Notice{n}, list...), nil
+}
+
+// contested notes how a payment stands that the shopper disputes. Its chargeback has
+// an id and an amount; the payment tells of neither. That it was charged back is told
+// once, however often the payment changes.
+func (a *account) contested(p payment, n *pay.Notice) {
+	n.Stage = provider.Printable(string(p.Status)+" "+string(p.StatusDetail), 40)
+	n.Outcome.Message = "the shopper disputes the payment"
+	switch {
+	case p.Status == "charged_back" && p.StatusDetail == "settled":
+		n.Ruling = pay.DisputeLost
+	case p.Status == "charged_back" && p.StatusDetail == "reimbursed":
+		n.Ruling = pay.DisputeWon
+	default:
+		n.Dispute = true
+	}
+	if p.Status == "charged_back" {
+		id := strings.Join([]string{string(p.ID), string(p.Status), string(p.StatusDetail)}, "/")
+		n.ID = id[:min(len(id), 200)]
+	}
+}
+
+// QueryDispute asks how a dispute stands: the chargeback by its id, or the payment
+// where no chargeback was told of.
+func (a *account) QueryDispute(ctx context.Context, r provider.DisputeRequest) (n pay.Notice, known bool) {
+	n.Reference = r.Charge.Reference
+	if r.ID != "" {
+		c, err := a.chargeback(ctx, r.ID)
+		if err != nil || c == nil {
+			return n, false
+		}
+		return c.notice(n), true
+	}
+	if !isID(r.Charge.ProviderRef) {
+		return n, false
+	}
+	p, lost := a.payment(ctx, r.Charge.ProviderRef)
+	if lost != nil || string(p.ExternalReference) != r.Charge.Reference || p.Status != "charged_back" && p.Status != "in_mediation" {
+		return n, false
+	}
+	a.contested(p, &n)
+	return n, true
 }
 
 // unmapped is the reason of an outcome whose word has no meaning here.
@@ -162,17 +204,21 @@ func (a *account) notice(p payment, body []byte) (pay.Notice, bool) {
 
 // chargeback is a dispute with a card's issuer.
 type chargeback struct {
-	ID       text   `json:"id"`
-	Payments []text `json:"payments"`
-	Covered  *bool  `json:"coverage_applied"` // how it ended, once it has
-	Deadline text   `json:"date_documentation_deadline"`
-	Updated  text   `json:"date_last_updated"`
+	ID       text        `json:"id"`
+	Payments []text      `json:"payments"`
+	Amount   json.Number `json:"amount"`
+	Currency text        `json:"currency"`
+	Covered  *bool       `json:"coverage_applied"` // how it ended, once it has
+	Papers   text        `json:"documentation_status"`
+	Deadline text        `json:"date_documentation_deadline"`
+	Updated  text        `json:"date_last_updated"`
 }
 
 // maxDisputed bounds the payments of one chargeback.
 const maxDisputed = 10
 
-func (a *account) chargebackNotices(ctx context.Context, id string, body []byte) ([]pay.Notice, error) {
+// chargeback reads a chargeback; nil where there is none.
+func (a *account) chargeback(ctx context.Context, id string) (*chargeback, error) {
 	reply, lost := a.call(ctx, http.MethodGet, "/v1/chargebacks/"+url.PathEscape(id), nil, "")
 	if lost != nil || reply.Status != http.StatusOK && reply.Status != http.StatusNotFound {
 		return nil, provider.ErrUnreachable
@@ -183,6 +229,14 @@ func (a *account) chargebackNotices(ctx context.Context, id string, body []byte)
 	var c chargeback
 	if read(reply.Body, &c) != nil || string(c.ID) != id || len(c.Payments) > maxDisputed {
 		return nil, provider.ErrUnreachable
+	}
+	return &c, nil
+}
+
+func (a *account) chargebackNotices(ctx context.Context, id string, body []byte) ([]pay.Notice, error) {
+	c, err := a.chargeback(ctx, id)
+	if c == nil || err != nil {
+		return nil, err
 	}
 	var list []pay.Notice
 	for _, of := range c.Payments {
@@ -206,9 +260,14 @@ func (a *account) chargebackNotices(ctx context.Context, id string, body []byte)
 // notice turns a notice of the payment into one of its dispute.
 func (c chargeback) notice(n pay.Notice) pay.Notice {
 	state := "open"
+	n.DisputeID, n.Stage = string(c.ID), provider.Printable(string(c.Papers), 40)
+	if len(c.Payments) == 1 { // of several, nobody says which part is whose
+		n.Outcome.Local, _ = provider.Major(c.Amount.String(), string(c.Currency))
+	}
 	switch {
 	case c.Covered == nil:
 		n.Dispute, n.Outcome.Message = true, "the card's issuer takes the money back"
+		n.Reviewing = c.Papers == "review_pending"
 		if t, err := time.Parse(time.RFC3339, string(c.Deadline)); err == nil {
 			n.RespondBy = t.UTC()
 		}

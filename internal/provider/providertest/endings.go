@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
 )
 
 // ending is what an ending looks like to us: when the call returns, and later;
@@ -51,10 +52,45 @@ func (s Suite) endings(t *testing.T, rail string) {
 			r := b.paid(t, rail, "01M7ZDISPUTE-1")
 			paid := b.notice(t, r.Reference)
 			b.Move(r.Reference, Disputed)
-			if n := b.notice(t, r.Reference); !n.Dispute || n.ID == paid.ID {
-				t.Errorf("want a dispute: %+v", n)
+			n := b.notice(t, r.Reference)
+			if !n.Dispute || n.ID == paid.ID || n.Stage == "" {
+				t.Errorf("want a dispute, and where it stands: %+v", n)
 			}
+			if told := n.DisputeID != "" && n.Outcome.Local == r.Local; told != (s.Bare == "") {
+				t.Errorf("the dispute is %q of %v, want its id and %v", n.DisputeID, n.Outcome.Local, r.Local)
+			}
+			if paid.Outcome.ProviderRef != "" {
+				r.ProviderRef = paid.Outcome.ProviderRef
+			}
+			s.askedDispute(t, b, r, n, rail == s.Adapter.Rails[0])
 		})
+	}
+}
+
+// askedDispute asks how a dispute stands, where the provider can be asked: it says what
+// its notification said, and nothing while nobody answers.
+func (s Suite) askedDispute(t *testing.T, b *bench, r provider.Request, told pay.Notice, broken bool) {
+	querier, can := b.Provider.(provider.DisputeQuerier)
+	if !can {
+		return
+	}
+	q := provider.DisputeRequest{ID: told.DisputeID, Charge: r}
+	n, known := querier.QueryDispute(within(t), q)
+	if !known || !n.Dispute || n.Reference != r.Reference || n.DisputeID != told.DisputeID || n.Outcome.Local != told.Outcome.Local || n.Stage != told.Stage {
+		t.Errorf("asked about it: %+v, %v; told %+v", n, known, told)
+	}
+	for _, f := range faults() {
+		if !broken {
+			break // one rail tells
+		}
+		b.line.Fail(f)
+		if n, known := querier.QueryDispute(brief(t), q); known {
+			t.Errorf("%s: it is known that %+v", f, n)
+		}
+	}
+	b.line.Fail(NoFault)
+	if n, known := querier.QueryDispute(within(t), provider.DisputeRequest{ID: "never", Charge: r}); known {
+		t.Errorf("a dispute that never was: %+v", n)
 	}
 }
 

@@ -60,6 +60,9 @@ type Suite struct {
 	// Untold says, with where the documentation leaves it out, that no notification
 	// tells what became of a refund, or that one tells of it and not of which.
 	Untold string
+	// Bare says, with where the documentation leaves it out, that a notification of a
+	// dispute has no id or no amount of it.
+	Bare string
 	// KeyAlone says, with where the documentation leaves it out, that nobody can look
 	// whether a refund was made: repeated after the life of its idempotency key, it
 	// is made twice. The package's own tests prove what keeps it from being repeated.

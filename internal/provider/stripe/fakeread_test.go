@@ -173,6 +173,7 @@ func (c *charge) disputed(expand bool) object {
 	d := object{
 		"id": c.disputeID(), "object": "dispute", "status": "needs_response", "reason": "product_not_received", "payment_intent": c.id(),
 		"evidence_details": object{"due_by": providertest.Noon.Unix() + 7*24*3600}, "metadata": object{}, "amount": c.Local.Minor,
+		"currency":               strings.ToLower(string(c.Local.Currency)),
 		"payment_method_details": object{"type": "card", "card": object{"brand": "visa", "case_type": "chargeback", "network_reason_code": "13.1"}},
 	}
 	if c.dispute != "" {

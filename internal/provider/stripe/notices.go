@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -60,7 +61,8 @@ func (p *Provider) Notices(ctx context.Context, n provider.Notification) ([]pay.
 	case "checkout.session.completed", "checkout.session.expired",
 		"checkout.session.async_payment_succeeded", "checkout.session.async_payment_failed":
 		return p.sessionNotice(ctx, e, notice)
-	case "charge.dispute.created", "charge.dispute.updated", "charge.dispute.closed", "charge.dispute.funds_withdrawn":
+	case "charge.dispute.created", "charge.dispute.updated", "charge.dispute.closed",
+		"charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated":
 		return p.disputeNotice(ctx, e, notice)
 	case "refund.created", "refund.updated", "refund.failed", "charge.refund.updated":
 		return p.refundNotice(e, notice)
@@ -166,6 +168,8 @@ type dispute struct {
 	ID       string           `json:"id"`
 	Object   string           `json:"object"`
 	Status   string           `json:"status"`
+	Amount   int64            `json:"amount"`
+	Currency string           `json:"currency"`
 	Reason   string           `json:"reason"`
 	Intent   expanded[intent] `json:"payment_intent"`
 	Evidence struct {
@@ -185,35 +189,61 @@ func (p *Provider) disputeNotice(ctx context.Context, e event, n pay.Notice) ([]
 	if err := json.Unmarshal(e.Data.Object, &then); err != nil || !id(then.ID) {
 		return nil, errors.New("the event's dispute cannot be read")
 	}
-	var d dispute
-	f := p.get(ctx, "/v1/disputes/"+url.PathEscape(then.ID), url.Values{"expand[]": {"payment_intent"}}, &d)
-	if f != nil || d.Object != "dispute" || d.ID != then.ID {
+	d, ok := p.dispute(ctx, then.ID)
+	if !ok {
 		return nil, provider.ErrUnreachable
 	}
-	if d.Intent.value == nil { // of a charge from before payment intents: not ours
+	if !p.disputed(d, &n) {
 		return nil, nil
+	}
+	return []pay.Notice{n}, nil
+}
+
+// QueryDispute asks how a dispute stands.
+func (p *Provider) QueryDispute(ctx context.Context, r provider.DisputeRequest) (n pay.Notice, known bool) {
+	if !id(r.ID) {
+		return n, false
+	}
+	d, ok := p.dispute(ctx, r.ID)
+	return n, ok && p.disputed(d, &n)
+}
+
+// dispute reads a dispute with its payment; false where Stripe cannot be asked.
+func (p *Provider) dispute(ctx context.Context, id string) (d dispute, ok bool) {
+	f := p.get(ctx, "/v1/disputes/"+url.PathEscape(id), url.Values{"expand[]": {"payment_intent"}}, &d)
+	return d, f == nil && d.Object == "dispute" && d.ID == id
+}
+
+// disputed notes how a dispute stands; false where it is none of ours, or none.
+func (p *Provider) disputed(d dispute, n *pay.Notice) bool {
+	if d.Intent.value == nil { // of a charge from before payment intents: not ours
+		return false
 	}
 	if n.Reference = d.Intent.value.reference(); n.Reference == "" {
-		return nil, nil
+		return false
 	}
+	n.DisputeID, n.Stage, n.Network = d.ID, provider.Printable(d.Status, 40), provider.Printable(d.Method.Card.Code, 20)
 	n.Outcome.Message = provider.Printable(d.Reason, 100)
+	if currency, err := money.ParseCurrency(strings.ToUpper(d.Currency)); err == nil && d.Amount > 0 {
+		n.Outcome.Local = money.New(d.Amount, currency)
+	}
+	if d.Evidence.DueBy > 0 {
+		n.RespondBy = time.Unix(d.Evidence.DueBy, 0).UTC()
+	}
 	switch d.Status {
 	case "needs_response", "under_review":
-		n.Dispute, n.Network = true, provider.Printable(d.Method.Card.Code, 20)
-		if d.Evidence.DueBy > 0 {
-			n.RespondBy = time.Unix(d.Evidence.DueBy, 0).UTC()
-		}
+		n.Dispute, n.Reviewing = true, d.Status == "under_review"
 	case "won":
 		n.Ruling = pay.DisputeWon
 	case "lost":
 		n.Ruling = pay.DisputeLost
 	case "warning_needs_response", "warning_under_review", "warning_closed", "prevented":
-		return nil, nil
+		return false
 	default:
 		p.Strange("dispute", d.Status)
-		return nil, nil
+		return false
 	}
-	return []pay.Notice{n}, nil
+	return true
 }
 
 // expanded is a reference to an object: its id, or the object in its place.

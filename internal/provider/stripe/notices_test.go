@@ -91,9 +91,10 @@ func TestSessionEvents(t *testing.T) {
 
 func TestDisputesByStatus(t *testing.T) {
 	for status, want := range map[string]pay.Notice{
-		"needs_response": {Dispute: true, Network: "13.1", RespondBy: providertest.Noon.Add(7 * day)},
-		"under_review":   {Dispute: true, Network: "13.1", RespondBy: providertest.Noon.Add(7 * day)},
-		"won":            {Ruling: pay.DisputeWon}, "lost": {Ruling: pay.DisputeLost},
+		"needs_response":         {Dispute: true, Network: "13.1", RespondBy: providertest.Noon.Add(7 * day)},
+		"under_review":           {Dispute: true, Network: "13.1", RespondBy: providertest.Noon.Add(7 * day)},
+		"won":                    {Ruling: pay.DisputeWon, Network: "13.1", RespondBy: providertest.Noon.Add(7 * day)},
+		"lost":                   {Ruling: pay.DisputeLost, Network: "13.1", RespondBy: providertest.Noon.Add(7 * day)},
 		"warning_needs_response": {}, "warning_under_review": {}, "warning_closed": {}, "prevented": {}, "odd": {},
 	} {
 		b := connect(t)
@@ -113,7 +114,8 @@ func TestDisputesByStatus(t *testing.T) {
 		}
 		n := list[0]
 		if n.Dispute != want.Dispute || n.Ruling != want.Ruling || n.Network != want.Network || !n.RespondBy.Equal(want.RespondBy) ||
-			n.Outcome.Message != "product_not_received" || n.Reference != r.Reference {
+			n.Outcome.Message != "product_not_received" || n.Reference != r.Reference || n.DisputeID == "" || n.Stage != status ||
+			n.Outcome.Local != r.Local || n.Reviewing != (status == "under_review") {
 			t.Errorf("%s: %+v, want %+v", status, n, want)
 		}
 		b.line.Fail(providertest.Empty)

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -34,6 +35,7 @@ type event struct {
 	Paid    *transaction `json:"originalTransaction"` // what a refund is of
 	Dispute *struct {
 		EndToEndID string `json:"endToEndId"`
+		Value      int64  `json:"value"` // centavos
 		Reason     string `json:"disputeReason"`
 	} `json:"dispute"`
 }
@@ -184,6 +186,11 @@ func (c *client) disputed(ctx context.Context, e event, name string, body []byte
 		return nil, err
 	}
 	notice.ID, notice.Reference = name+":"+number, reference
+	// A dispute is known by its transaction's number; its own id is in no notification.
+	notice.DisputeID, notice.Stage = number, name
+	if e.Dispute.Value > 0 {
+		notice.Outcome.Local = money.New(e.Dispute.Value, money.BRL)
+	}
 	notice.Outcome.Message = provider.Exact(e.Dispute.Reason, 200)
 	return []pay.Notice{notice}, nil
 }

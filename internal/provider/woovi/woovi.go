@@ -14,6 +14,10 @@
 // TRANSACTION_REFUND_RECEIVED): an event has the bank's numbers of the refund and of
 // the payment, and the charge's own list of refunds says which of ours it is.
 //
+// A dispute's event has the transaction's number, which stands for its id, and its
+// value; of a MED, Woovi's documentation has no value. The address of the call that
+// reads one dispute (docs/disputa) is in none of the pages, so none is asked about.
+//
 // Checked in the repositories woovibr/woovi-developers (OpenAPI document
 // src/swaggers/woovi.json; docs/concepts, docs/refund, docs/webhook; the state
 // diagrams in src/components/Playground) and orce-me/woovi-go-sdk: paths,
