@@ -11,6 +11,12 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
+// OldestDispute returns the earliest deadline of all open disputes in production;
+// zero where there is none.
+func (a *App) OldestDispute(ctx context.Context) (time.Time, error) {
+	return a.store.OldestDispute(ctx)
+}
+
 // contested reads the claims that news of a dispute may be about.
 func (a *App) contested(ctx context.Context, p pay.Payment) ([]pay.Claim, error) {
 	return a.store.ClaimsOf(ctx, []string{p.ID})

@@ -28,7 +28,7 @@ func newMetrics(a *app.App) *metrics {
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 		}, []string{"method", "status"}),
 	}
-	m.registry.MustRegister(m.requests, storeCollector{a},
+	m.registry.MustRegister(m.requests, storeCollector{a}, disputeAge(a),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

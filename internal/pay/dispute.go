@@ -229,9 +229,7 @@ func (c Claim) endDispute(p Payment, to ClaimStatus, now time.Time) (Payment, Ch
 		taking.USD = min(c.USD, max(0, c.Frozen+p.uncontested(taking.Attempt)))
 		taking.Short = c.USD - taking.USD
 	}
-	if _, can := p.Status.After(Dispute); can && taking.USD > 0 {
-		p = p.move(Dispute, now) // the shopper has the money now (contract: chargeback)
-	}
+	p = p.gone(taking, now)
 	owed, frozen := taking.USD, min(c.Frozen, taking.USD)
 	kept := c.Frozen - frozen
 	p = p.take(taking)
@@ -260,7 +258,7 @@ func (p Payment) payShort(by string, now time.Time) (Payment, []ledger.Transfer)
 		}
 		t.Short -= usd
 		t.USD += usd
-		p = p.take(t)
+		p = p.take(t).gone(t, now)
 		part := p.Local.Fraction(usd, p.Amount.Minor, money.Down)
 		lost := Claim{ID: t.Claim, Scope: p.Scope, Payment: p.ID, Local: part}
 		paid = append(paid, lost.transfer("paid-"+by, ledger.ChargebackPaid, now,
@@ -268,6 +266,15 @@ func (p Payment) payShort(by string, now time.Time) (Payment, []ledger.Transfer)
 			ledger.Posting{Account: ledger.Chargebacks, Amount: usd}))
 	}
 	return p, paid
+}
+
+// gone is the payment once the shopper has what a dispute of its capture took: nothing
+// of it is left to refund (contract: chargeback).
+func (p Payment) gone(t Taking, now time.Time) Payment {
+	if _, can := p.Status.After(Dispute); can && t.Attempt == 0 && t.USD > 0 {
+		return p.move(Dispute, now)
+	}
+	return p
 }
 
 // Ruling is how a dispute ended, by the provider's word.

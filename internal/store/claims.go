@@ -121,6 +121,17 @@ func (s *Store) AnyClaims(ctx context.Context, f ClaimFilter) ([]pay.Claim, erro
 	return many(ctx, s, listAnyClaims, scanClaim, string(f.Status), string(f.Kind), f.Payment, f.Limit, f.Offset)
 }
 
+// Open claims of disputes are always due some time: the index of due claims has them.
+const oldestDispute = `SELECT coalesce(min(CAST({json doc dueBy} AS BIGINT)), 0) FROM claims
+WHERE due_at > 0 AND kind = 'chargeback' AND live`
+
+// OldestDispute returns the earliest deadline for evidence of all open disputes in
+// production; zero where there is none.
+func (s *Store) OldestDispute(ctx context.Context) (time.Time, error) {
+	at, err := one(ctx, s, oldestDispute, scanInt)
+	return fromMicros(at), err
+}
+
 var claimDuty = newDuty("claims", "claims", "d.due_at > 0", claimColumns)
 
 // LeaseClaims takes claims that are due; nobody else gets them before until.
@@ -165,5 +176,5 @@ func (s *Store) File(ctx context.Context, scope pay.Scope, claim, evidence strin
 }
 
 func claimQueries() []string {
-	return []string{selectClaim, selectAnyClaim, listClaims, countClaims, listAnyClaims, filesTable.insert, selectFile}
+	return []string{selectClaim, selectAnyClaim, listClaims, countClaims, listAnyClaims, oldestDispute, filesTable.insert, selectFile}
 }
