@@ -22,23 +22,25 @@ func (o shop) tell(t *testing.T, payment, fields string) {
 	o.notify(t, "sandbox-1", note(payment, fields)).is(t, http.StatusOK, `{"ok":true}`)
 }
 
-// disputes is how a payment's chargeback claims stand, the oldest first.
+// disputes is how a payment's chargeback claims stand, in order of the words.
 func (o shop) disputes(t *testing.T, payment string) string {
 	t.Helper()
 	r := o.get(t, "/claims?type=chargeback&transactionId="+payment).want(t, http.StatusOK)
 	list, _ := r.at(t, "data")
-	claims := list.([]any)
+	statuses := map[any]any{}
+	for _, c := range list.([]any) {
+		statuses[c.(map[string]any)["id"]] = c.(map[string]any)["status"]
+	}
 	var all []string
-	for i := range claims {
-		c := claims[len(claims)-1-i].(map[string]any)
+	for _, claim := range list.([]any) {
+		c := claim.(map[string]any)
 		text := fmt.Sprint(c["status"], " ", c["amountUsd"], " holds ", c["frozenUsd"], " fee ", c["feeUsd"])
-		for j := range claims {
-			if c["previousClaimId"] == claims[len(claims)-1-j].(map[string]any)["id"] {
-				text += fmt.Sprint(" after ", j+1)
-			}
+		if before := c["previousClaimId"]; before != nil {
+			text += fmt.Sprint(" after ", statuses[before])
 		}
 		all = append(all, text)
 	}
+	slices.Sort(all)
 	return strings.Join(all, ", ")
 }
 
@@ -57,15 +59,15 @@ func TestEachDisputeIsAClaim(t *testing.T) {
 			"a tenth, lost": {[]string{`"status":"disputed","dispute":"dp_1","amount":"10","currency":"USD"`, `"status":"dispute_lost","dispute":"dp_1"`},
 				"approved 10 holds 0 fee 20", "60.51 to spend, 0.00 frozen, 5.00 in reserve", "chargeback.created claim.opened claim.resolved"},
 			"two": {[]string{`"status":"disputed","dispute":"dp_1","amount":"10","currency":"USD"`, `"status":"disputed","dispute":"dp_2","amount":"30","currency":"USD"`, `"status":"dispute_won","dispute":"dp_1"`},
-				"rejected 10 holds 0 fee 20, needs_evidence 30 holds 30 fee 20", "20.51 to spend, 30.00 frozen, 5.00 in reserve", ""},
+				"needs_evidence 30 holds 30 fee 20, rejected 10 holds 0 fee 20", "20.51 to spend, 30.00 frozen, 5.00 in reserve", ""},
 			"lost, never opened": {[]string{`"status":"dispute_lost","dispute":"dp_1"`, `"status":"disputed","dispute":"dp_1"`},
 				"approved 100 holds 0 fee 20", "-29.49 to spend, 0.00 frozen, 5.00 in reserve", "chargeback.created claim.opened claim.resolved"},
 			"won, never opened": {[]string{`"status":"dispute_won","dispute":"dp_1"`, `"status":"disputed","dispute":"dp_1"`},
 				"rejected 100 holds 0 fee 20", "70.51 to spend, 0.00 frozen, 5.00 in reserve", "chargeback.created claim.opened claim.resolved"},
 			"a second instance": {[]string{`"status":"disputed","dispute":"dp_1"`, `"status":"dispute_won","dispute":"dp_1"`, `"status":"dispute_lost","dispute":"dp_1","instance":2`},
-				"rejected 100 holds 0 fee 20, approved 100 holds 0 fee 0 after 1", "-29.49 to spend, 0.00 frozen, 5.00 in reserve", ""},
+				"approved 100 holds 0 fee 0 after rejected, rejected 100 holds 0 fee 20", "-29.49 to spend, 0.00 frozen, 5.00 in reserve", ""},
 			"lost, and won after all": {[]string{`"status":"disputed","dispute":"dp_1"`, `"status":"dispute_lost","dispute":"dp_1"`, `"status":"dispute_won","dispute":"dp_1"`},
-				"approved 100 holds 0 fee 20, rejected 100 holds 0 fee 0 after 1", "70.51 to spend, 0.00 frozen, 5.00 in reserve",
+				"approved 100 holds 0 fee 20, rejected 100 holds 0 fee 0 after approved", "70.51 to spend, 0.00 frozen, 5.00 in reserve",
 				"chargeback.created claim.opened claim.resolved chargeback.created claim.opened claim.resolved"},
 		} {
 			t.Run(name, func(t *testing.T) {

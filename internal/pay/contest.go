@@ -12,7 +12,7 @@ import (
 func (n Notice) OfDispute() bool { return n.Dispute || n.Ruling != "" }
 
 // Contest applies what a provider tells of a dispute to the payment and its claims,
-// which are all that there are, in order of their ids. The Change always keeps the
+// which are all that there are, in any order. The Change always keeps the
 // receipt. It opens at most two claims, with the ids given: the dispute's, and one
 // of late money that nobody had told of.
 //
@@ -172,20 +172,20 @@ func (d *docket) judge(n Notice, order int, late bool, id string) Verdict {
 	return d.open(n, order, late, c, id) // the word has changed
 }
 
-// of finds the newest claim of the dispute that a notice is of; unclear where more
-// than one may be meant.
+// of finds the last claim of the dispute that a notice is of, which no other follows;
+// unclear where more than one may be meant.
 func (d *docket) of(n Notice, order int) (found *Claim, unclear bool) {
 	var nameless *Claim
-	open := 0
+	open, over := 0, d.followed()
 	for i := range d.claims {
 		c := &d.claims[i]
-		if c.Kind != ChargebackClaim || c.Attempt != order && (c.Attempt != 0 || order != d.p.captured()) {
+		if over[c.ID] || c.Kind != ChargebackClaim || c.Attempt != order && (c.Attempt != 0 || order != d.p.captured()) {
 			continue
 		}
 		switch {
 		case n.DisputeID == "":
 			// One that is open is meant, before any that has ended.
-			if found == nil || found.Status.Terminal() || !c.Status.Terminal() {
+			if found == nil || !c.Status.Terminal() || found.Status.Terminal() && c.CreatedAt.After(found.CreatedAt) {
 				found = c
 			}
 			if !c.Status.Terminal() {
@@ -201,6 +201,15 @@ func (d *docket) of(n Notice, order int) (found *Claim, unclear bool) {
 		found = nameless
 	}
 	return found, open > 1
+}
+
+// followed are the claims that another one follows.
+func (d *docket) followed() map[string]bool {
+	over := map[string]bool{}
+	for _, c := range d.claims {
+		over[c.Previous] = true
+	}
+	return over
 }
 
 // open opens the claim of a dispute, and ends it where its end is what was told.
@@ -269,15 +278,12 @@ func (d *docket) measure(o *opening) (fits bool) {
 // localLeft is what neither refunds nor disputes are about, of the money that a
 // dispute is of. What an earlier claim of the same dispute took is left to the next.
 func (d *docket) localLeft(o *opening) int64 {
-	left, over := d.p.Local.Minor, map[string]bool{}
+	left, over := d.p.Local.Minor, d.followed()
 	if !o.late {
 		left -= d.p.Refunded
 	}
 	if o.previous != nil {
 		over[o.previous.ID] = true
-	}
-	for _, c := range d.claims {
-		over[c.Previous] = true
 	}
 	for _, c := range d.claims {
 		stands := !c.Status.Terminal() || c.Status.Pays()

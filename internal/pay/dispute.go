@@ -70,11 +70,13 @@ type Taking struct {
 	Attempt int    `json:"attempt,omitempty"` // whose late money it is of; 0: of the capture
 }
 
-// OpenDispute is the id of a chargeback claim on the payment that is not resolved,
-// "" where there is none.
+// OpenDispute is the id of a chargeback claim on the capture that is not resolved, ""
+// where there is none: late money is not what a refund gives back.
 func (p Payment) OpenDispute() string {
-	if list := p.OpenDisputes(); len(list) > 0 {
-		return list[0]
+	for _, t := range p.Disputes {
+		if t.Open && t.Attempt == 0 {
+			return t.Claim
+		}
 	}
 	return ""
 }
@@ -163,10 +165,11 @@ func (o opening) lateAttempt() int {
 // the shopper is held again: it is not certain any more.
 //
 // A dispute that the simulator made leaves the payment completed; a real one moves
-// it to chargeback (gaps: contradiction 3), and leaves one that had ended as it is.
+// it to chargeback (gaps: contradiction 3). One of late money says nothing of the
+// payment, which had ended without it.
 func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) {
 	from, n := p, o.notice
-	if _, can := p.Status.After(Dispute); can && !n.Simulated {
+	if _, can := p.Status.After(Dispute); can && !n.Simulated && !o.late {
 		p = p.move(Dispute, now)
 	}
 	p.Disputed = true

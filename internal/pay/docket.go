@@ -11,7 +11,7 @@ type docket struct {
 	from    Payment
 	p       Payment
 	moved   bool    // the payment is written
-	claims  []Claim // as they stand, in the order in which they came
+	claims  []Claim // as they stand
 	stored  map[string]int64
 	touched []string
 	change  Change

@@ -111,6 +111,23 @@ func TestDisputeOfLateMoney(t *testing.T) {
 		h.hear(Notice{DisputeID: "a", Ruling: DisputeLost, Outcome: Outcome{Local: p.Local}}, Applied)
 		h.is("inquiry rejected, approved 0 2000", -2000, 10000)
 	})
+	t.Run("of another attempt than the one that completed the payment", func(t *testing.T) {
+		p := hundred(t)
+		p, _ = p.Resolve(Outcome{Kind: Unavailable}, routes, noon)
+		p, change := p.Resolve(Outcome{Kind: Approved}, routes, noon)
+		h := &hearing{t: t, p: p, books: ledger.Balances{}, now: noon}
+		h.apply(change)
+		h.hear(Notice{DisputeID: "a", Outcome: Outcome{Local: p.Local}}, Applied) // the first attempt did charge
+		h.is("inquiry rejected, needs_evidence 10000 2000", net+10000-fee, 0)
+		if h.p.Status != Completed || h.p.Refundable() != h.p.Local {
+			t.Errorf("the payment is %s, %s can be refunded", h.p.Status, h.p.Refundable())
+		}
+		h.hear(Notice{DisputeID: "a", Ruling: DisputeLost}, Applied)
+		h.is("inquiry rejected, approved 0 2000", net-fee, 10000)
+		if h.p.Status != Completed {
+			t.Errorf("the payment is %s", h.p.Status)
+		}
+	})
 	for refund, c := range map[OutcomeKind]struct {
 		claims            string
 		merchant, shopper int64

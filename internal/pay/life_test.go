@@ -1,7 +1,6 @@
 package pay
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -176,7 +175,10 @@ func (l *life) contest(t *rapid.T) {
 	if rapid.IntRange(0, 9).Draw(t, "another currency") == 0 {
 		n.Outcome.Local.Currency = money.CLP
 	}
-	claims := slices.SortedFunc(maps.Values(l.claims), func(a, b Claim) int { return cmp.Compare(number(a.ID), number(b.ID)) })
+	var claims []Claim // ids of one millisecond are in no order
+	for _, id := range rapid.Permutation(slices.Sorted(maps.Keys(l.claims))).Draw(t, "claims") {
+		claims = append(claims, l.claims[id])
+	}
 	if n.Outcome.Local == l.p.Local {
 		l.proved[order] = true // now, or once it is known where else the money was
 	}
@@ -185,11 +187,6 @@ func (l *life) contest(t *rapid.T) {
 	if verdict := change.Receipts[0].Verdict; verdict == Ignored && len(change.Transfers) > 0 {
 		t.Fatalf("what was ignored moved money: %v", change.Transfers)
 	}
-}
-
-func number(claim string) (n int) {
-	_, _ = fmt.Sscanf(claim, ClaimPrefix+"%d", &n)
-	return n
 }
 
 // stepClaim lets something happen to one of the claims.
