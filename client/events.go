@@ -16,6 +16,7 @@ const (
 	EventPaymentFailed       EventType = "payment.failed"     // Payment.Failure tells why
 	EventPaymentRefunded     EventType = "payment.refunded"   // in full or in part; Payment.Refund tells
 	EventPaymentCaptured     EventType = "payment.captured"   // alias of completed, from the simulator only
+	EventPaymentAttention    EventType = "payment.attention"  // another amount was paid, or that was dealt with: Payment.Attention
 	EventChargebackCreated   EventType = "chargeback.created" // about the claim
 	EventClaimOpened         EventType = "claim.opened"       // of any type, a chargeback's too
 	EventClaimResolved       EventType = "claim.resolved"     // Claim.Outcome tells how
@@ -98,7 +99,7 @@ func (e *Event) UnmarshalJSON(text []byte) error {
 // subject makes what an event of this type is about, nil where that is not known.
 func (e *Event) subject() any {
 	switch e.Type {
-	case EventPaymentCompleted, EventPaymentFailed, EventPaymentRefunded, EventPaymentCaptured:
+	case EventPaymentCompleted, EventPaymentFailed, EventPaymentRefunded, EventPaymentCaptured, EventPaymentAttention:
 		e.Payment = new(Payment)
 		return e.Payment
 	case EventChargebackCreated, EventClaimOpened, EventClaimResolved:

@@ -90,7 +90,8 @@ type Payment struct {
 	PaymentData           PaymentData `json:"paymentData"`
 	RefundedAmountLocal   Decimal     `json:"refundedAmountLocal"`
 	RefundableAmountLocal Decimal     `json:"refundableAmountLocal"`
-	Failure               *Failure    `json:"failure"` // nil unless it failed
+	Failure               *Failure    `json:"failure"`   // nil unless it failed
+	Attention             *Attention  `json:"attention"` // money that came late or of another amount; nil when there is none
 
 	Refund *Refund `json:"refund"` // the one that payment.refunded tells of; else nil
 }
@@ -128,6 +129,24 @@ type Failure struct {
 	DeclineCode string `json:"declineCode"`
 	Message     string `json:"message"`
 }
+
+// Attention is money of a payment that came otherwise than was asked for and waits for
+// somebody to deal with it. Do not ask the shopper to pay again meanwhile.
+type Attention struct {
+	Code          AttentionCode `json:"code"`
+	AmountLocal   Decimal       `json:"amountLocal"` // what came
+	CurrencyLocal string        `json:"currencyLocal"`
+	ClaimID       string        `json:"claimId"` // the inquiry about late money, else ""
+}
+
+// AttentionCode says what is the matter.
+type AttentionCode string
+
+// The codes. There may be new ones: have a default case.
+const (
+	AttentionLatePayment    AttentionCode = "late_payment"    // it came after the payment had ended
+	AttentionAmountMismatch AttentionCode = "amount_mismatch" // another amount or currency was paid
+)
 
 // PaymentData is what the shopper needs to pay. Type tells which fields are
 // set: pix, spei, voucher or redirect.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -317,6 +318,30 @@ func receivesPayments(t *testing.T, api *client.Client, p *endpoint) {
 	if e := p.first(t, client.EventPaymentFailed); e.Payment == nil || e.Payment.ID != declined.Details.TransactionID || e.Payment.Failure == nil ||
 		e.Payment.Failure.Code != client.CodeInsufficientFunds || e.Request.IdempotencyKey != "declined" {
 		t.Errorf("payment.failed is %+v about %+v", e, e.Payment)
+	}
+	receivesAttention(t, api, p)
+}
+
+// receivesAttention lets a shopper pay a cent less than was asked for.
+func receivesAttention(t *testing.T, api *client.Client, p *endpoint) {
+	t.Helper()
+	ctx := t.Context()
+	less, err := api.CreatePayment(ctx, client.NewPayment{Amount: "10", PaymentMethodID: "sbx_spei", DocumentID: "XAXX010101000"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply, err := http.PostForm(strings.Replace(less.PaymentFormURL, "/pay/", "/sandbox/bank/", 1), url.Values{"action": {"wrong_amount"}})
+	if err != nil || reply.StatusCode != http.StatusOK {
+		t.Fatal(reply, err)
+	}
+	_ = reply.Body.Close()
+	read, err := api.Payment(ctx, less.ID)
+	if a := read.Attention; err != nil || a == nil || a.Code != client.AttentionAmountMismatch || a.AmountLocal == "" || a.AmountLocal == less.AmountLocal || a.ClaimID != "" {
+		t.Fatalf("the payment is %+v, %v", read, err)
+	}
+	e := p.first(t, client.EventPaymentAttention)
+	if e.Payment == nil || e.Payment.ID != less.ID || e.Payment.Status != client.Pending || e.Payment.Attention == nil || *e.Payment.Attention != *read.Attention {
+		t.Errorf("payment.attention is about %+v", e.Payment)
 	}
 }
 

@@ -177,9 +177,10 @@ var abouts = map[string]about{
 	},
 	"GET /checkout/sessions/{token}": {text: "What the page shows. The token is the credential."},
 	"POST /checkout/sessions/{token}/select": {
-		text: "Chooses the method and makes the payment, once. The token is the credential. The browser then goes to `checkoutUrl`.",
+		text: "Chooses the method and makes the payment, once. The token is the credential. The browser then goes to `checkoutUrl`. " +
+			"While money of the order is held, for a payment of it came late or of another amount, it is refused with `conflict_state`, and `details.existingTxId` names that payment.",
 		codes: []pay.Code{
-			pay.CodeCheckoutSessionAlreadyCompleted, pay.CodeUnsupportedMethod, pay.CodeUnsupportedCountry, pay.CodeAmountOutOfLimits,
+			pay.CodeCheckoutSessionAlreadyCompleted, pay.CodeConflictState, pay.CodeUnsupportedMethod, pay.CodeUnsupportedCountry, pay.CodeAmountOutOfLimits,
 			pay.CodeCardDeclined, pay.CodeInsufficientFunds, pay.CodeExpiredCard, pay.CodeFraudBlocked, pay.CodeThreeDSRequired, pay.CodeCascadeExhausted,
 		},
 		body: body(`{"paymentMethodId":"sbx_pix","customer":{"email":"ana@example.com","fullName":"Ana Souza","documentId":"52998224725"}}`),
@@ -261,6 +262,7 @@ var eventTexts = map[pay.EventType]string{
 	pay.PaymentFailed:       "The payment was declined, no provider took it, or it expired: `failure.code` says which.",
 	pay.PaymentRefunded:     "A completed payment was refunded, in full or in part. `data.object.refund` is the refund.",
 	pay.PaymentCaptured:     "An older name of payment.completed, from the sandbox's simulator only. Subscribe to payment.completed.",
+	pay.PaymentAttention:    "Another amount was paid than was asked for (`attention` is what came), or the operator has dealt with that (`attention` is null).",
 	pay.ChargebackCreated:   "A dispute was opened against a completed payment.",
 	pay.ClaimOpened:         "A claim of any kind was opened: a refund, a chargeback or an inquiry.",
 	pay.ClaimResolved:       "A claim reached its end: approved, rejected, expired or withdrawn.",

@@ -146,7 +146,8 @@ func (a *App) Notification(ctx context.Context, id string) (pay.Receipt, error) 
 }
 
 // CloseNotification notes that the operator has dealt with one that did not fit its
-// payment: it warns no more. The payment stays as it is.
+// payment: it warns no more. The payment stays as it is; once its last one is closed it
+// needs no attention, and the merchant is told.
 //
 // Errors: store.ErrNotFound, that it needs nobody.
 func (a *App) CloseNotification(ctx context.Context, id, note string) error {
@@ -154,20 +155,35 @@ func (a *App) CloseNotification(ctx context.Context, id, note string) error {
 	if err != nil {
 		return err
 	}
-	p, err := a.store.AnyPayment(ctx, r.Payment)
-	if err != nil {
-		return err
-	}
-	change, err := r.Close(note, a.now(p.Scope))
-	if err != nil {
-		return err
-	}
-	change.Audit = a.audit(a.Self(), p.Scope, pay.NotificationClosed, r.ID, map[string]string{"payment": p.ID, "note": note})
-	err = a.store.Commit(ctx, change)
+	err = again(func() error {
+		p, err := a.store.AnyPayment(ctx, r.Payment)
+		if err != nil {
+			return err
+		}
+		now := a.now(p.Scope)
+		change, err := r.Close(note, now)
+		if err != nil {
+			return err
+		}
+		if last, err := a.lastOpen(ctx, r); err != nil {
+			return err
+		} else if _, dealt, ended := p.Dealt(now); last && ended {
+			change.Payments, change.Events = dealt.Payments, dealt.Events
+		}
+		change.Audit = a.audit(a.Self(), p.Scope, pay.NotificationClosed, r.ID, map[string]string{"payment": p.ID, "note": note})
+		return a.commit(ctx, change, view.Cause{})
+	})
 	if errors.Is(err, store.ErrDuplicate) {
 		return fmt.Errorf("notification %s was closed before", id)
 	}
 	return err
+}
+
+// lastOpen reports whether no other notification that did not fit its payment waits
+// for the operator.
+func (a *App) lastOpen(ctx context.Context, r pay.Receipt) (bool, error) {
+	told, err := a.store.ReceiptsOf(ctx, r.Payment)
+	return pay.LastOpen(told, r), err
 }
 
 func notOurs() error {

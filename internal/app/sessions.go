@@ -88,6 +88,9 @@ func (a *App) RetryPayment(ctx context.Context, id string) (token string, err er
 	if err != nil {
 		return "", orRefuse(err, pay.NewError(pay.CodeTransactionNotFound, "there is no such payment"))
 	}
+	if err := a.paidFor(ctx, p.ID); err != nil {
+		return "", err
+	}
 	asked, country := p.Amount, p.Country
 	switch before, err := a.store.SessionOf(ctx, p.ID); {
 	case err == nil:
@@ -307,6 +310,9 @@ func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now tim
 	}
 	buyer := s.Buyer(c.Typed)
 	if s.After != "" {
+		if err := a.paidFor(ctx, s.After); err != nil {
+			return pay.Order{}, err
+		}
 		before, err := a.store.AnyPayment(ctx, s.After)
 		if err != nil {
 			return pay.Order{}, err
@@ -317,7 +323,7 @@ func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now tim
 		ID: a.NewID(pay.PaymentPrefix, now), Scope: s.Scope, Amount: s.Amount, Local: q.local, Rail: q.rail,
 		Rate: q.rate.Rate, RateSource: q.rate.Source, RateAt: q.rate.At,
 		Country: q.country, OrderID: s.OrderID, Buyer: buyer, Hosted: true, ReturnURL: s.ReturnURL,
-		Terms: merchant.Terms(),
+		Terms: merchant.Terms(), After: s.After,
 	}, nil
 }
 

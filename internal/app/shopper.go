@@ -20,6 +20,9 @@ type Shown struct {
 	Now  time.Time // in the payment's clock
 	// Simulated: it has a simulated bank.
 	Simulated bool
+	// Earlier is the payment of the same order that holds money, so that this one is
+	// not to be paid; "" where none does.
+	Earlier string
 }
 
 // Shown reads the payment behind a link. The link is all that a shopper has,
@@ -39,7 +42,16 @@ func (a *App) Shown(ctx context.Context, id string) (Shown, error) {
 		return Shown{}, err
 	}
 	_, shop, err := a.Tenant(ctx, Principal{Scope: p.Scope})
-	return Shown{Payment: p, Shop: shop, Rail: a.catalog.byID[p.RailID], Now: a.now(p.Scope), Simulated: a.simulated(p)}, err
+	if err != nil {
+		return Shown{}, err
+	}
+	shown := Shown{Payment: p, Shop: shop, Rail: a.catalog.byID[p.RailID], Now: a.now(p.Scope), Simulated: a.simulated(p)}
+	if earlier, held, err := a.holder(ctx, p.After); err != nil {
+		return Shown{}, err
+	} else if held {
+		shown.Earlier = earlier.ID
+	}
+	return shown, nil
 }
 
 // BankAction is what a person does on the simulated bank's page.

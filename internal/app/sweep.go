@@ -2,13 +2,11 @@ package app
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
-	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
 
@@ -59,19 +57,6 @@ func (a *App) sweep(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	return len(due), nil
 }
 
-// ask is a question to a provider account about a payment.
-func (a *App) ask(ctx context.Context, p pay.Payment, attempt pay.Attempt) pay.Outcome {
-	upstream, ok := a.upstream(attempt.Provider)
-	if !ok {
-		return pay.Outcome{Kind: pay.Unknown, Decline: "not_configured"}
-	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	o := upstream.Query(ctx, a.request(p, attempt)).Asked()
-	a.payments.heard(attempt.Provider, o.Kind != pay.Unknown)
-	return o
-}
-
 // cancel ends the charge of a payment whose window is over, so that nobody pays
 // it any more, where the provider can do that. The shopper may have been faster.
 func (a *App) cancel(ctx context.Context, p pay.Payment, attempt pay.Attempt, standing pay.Outcome) pay.Outcome {
@@ -82,7 +67,10 @@ func (a *App) cancel(ctx context.Context, p pay.Payment, attempt pay.Attempt, st
 	}
 	ctx, done := context.WithTimeout(ctx, callTimeout)
 	defer done()
-	return canceler.Cancel(ctx, a.request(p, attempt)).Asked()
+	if o := canceler.Cancel(ctx, a.request(p, attempt)).Asked(); o.Kind != pay.Unknown {
+		return o
+	}
+	return standing // it was not paid a moment ago, and is asked about on
 }
 
 // reconcile asks the provider what became of a payment and decides.
@@ -93,17 +81,15 @@ func (a *App) reconcile(ctx context.Context, p pay.Payment) error {
 	}
 	routes := a.routes(p)
 	o := a.ask(ctx, p, attempt)
-	expired := p.Status == pay.Pending && !p.Times.Expires.IsZero() && !a.now(p.Scope).Before(p.Times.Expires)
+	if p.Looking() {
+		return a.look(ctx, p, o)
+	}
+	expired := p.Overdue(a.now(p.Scope))
 	if expired && o.Kind == pay.Awaiting {
 		o = a.cancel(ctx, p, attempt, o)
 	}
 	if expired && o.Kind != pay.Approved && o.Kind != pay.Declined {
-		_, change := p.Expire(a.now(p.Scope))
-		err := a.commit(ctx, change, view.Cause{})
-		if errors.Is(err, store.ErrStale) { // it moved by itself meanwhile
-			return nil
-		}
-		return err
+		return a.expire(ctx, p, o)
 	}
 	if o.Kind == pay.Missing && attempt.Status == pay.Sending && attempt.OnItsWay(a.store.Now()) {
 		// Whoever was to call has died or is held up. Should his call be on its way, the

@@ -29,7 +29,7 @@ func (p *Pages) bank(w http.ResponseWriter, r *http.Request) error {
 	v := bankView{paymentView: p.paymentView(r, shown)}
 	v.PayURL = p.root + "/pay/" + shown.ID + "?lang=" + v.Lang
 	v.Title = v.T("bank_title")
-	if v.State == "waiting" {
+	if v.Status == pay.Pending {
 		v.Actions = []app.BankAction{app.BankPay, app.BankDecline, app.BankTimeout, app.BankLate, app.BankMismatch}
 	}
 	p.render(w, http.StatusOK, "bank", v)

@@ -16,7 +16,7 @@ const (
 )
 
 // watch tells by server-sent events when the payment leaves the status that
-// the page shows.
+// the page shows, or money comes that does not fit it.
 func (p *Pages) watch(w http.ResponseWriter, r *http.Request) error {
 	select {
 	case p.live <- struct{}{}:
@@ -24,7 +24,7 @@ func (p *Pages) watch(w http.ResponseWriter, r *http.Request) error {
 	default:
 		return pay.NewError(pay.CodeServiceUnavailable, "too many pages watch: load the page again")
 	}
-	id, seen := r.PathValue("id"), pay.Status(r.URL.Query().Get("status"))
+	id, seen, state := r.PathValue("id"), pay.Status(r.URL.Query().Get("status")), r.URL.Query().Get("state")
 	shown, err := p.app.Shown(r.Context(), id)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (p *Pages) watch(w http.ResponseWriter, r *http.Request) error {
 	end := time.NewTimer(liveLife)
 	defer end.Stop()
 	for {
-		if shown.Status != seen {
+		if shown.Status != seen || state != "" && standing(shown) != state {
 			tell("event: status\ndata: " + string(shown.Status) + "\n\n")
 			return nil
 		}

@@ -72,7 +72,9 @@ type paymentView struct {
 	view
 	ID       string
 	Status   pay.Status
-	State    string // waiting, processing, paid, refunded, disputed, failed, expired
+	State    string // waiting, processing, paid, refunded, disputed, failed, expired, and those of strayStates
+	Watched  bool   // the page loads again when that changes
+	Came     string // the money that came otherwise than was asked for, "" where none did
 	Kind     string // of a waiting payment: pix, spei, voucher, redirect
 	Order    string
 	Method   string // as people call it
@@ -87,6 +89,7 @@ type paymentView struct {
 	BankURL  string
 	Back     string // the shop's address, with what became of the payment
 	BackHost string
+	Earlier  string // address of the payment of the same order that holds money, or ""
 	AgainURL string // where the shopper chooses anew, "" where that is the shop's
 	Declined string // why, in the shopper's language
 	LiveURL  string
@@ -100,7 +103,7 @@ func (p *Pages) form(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	target := shown.FormURL
-	if target == "" || !shown.Status.Open() {
+	if target == "" || !shown.Status.Open() || shown.Holds() || shown.Earlier != "" {
 		target = p.base + "/pay/" + shown.ID
 	}
 	http.Redirect(w, r, target, http.StatusTemporaryRedirect)
@@ -120,6 +123,10 @@ func (p *Pages) payment(w http.ResponseWriter, r *http.Request) error {
 // again leads the shopper of a payment that came to nothing to the choice.
 func (p *Pages) again(w http.ResponseWriter, r *http.Request) error {
 	token, err := p.app.RetryPayment(r.Context(), r.PathValue("id"))
+	if held := heldBy(err); held != "" { // its page tells why there is nothing to pay
+		p.leave(w, r, held)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -129,9 +136,16 @@ func (p *Pages) again(w http.ResponseWriter, r *http.Request) error {
 
 func (p *Pages) paymentView(r *http.Request, s app.Shown) paymentView {
 	v := paymentView{
-		view: p.view(r, s.Country), ID: s.ID, Status: s.Status, State: stateOf(s.Status), Order: s.OrderID, Method: s.Rail.Label,
+		view: p.view(r, s.Country), ID: s.ID, Status: s.Status, State: standing(s), Order: s.OrderID, Method: s.Rail.Label,
 		Amount: amount(s.Local, s.Country), Data: s.Data, Sandbox: !s.Live,
-		LiveURL: p.root + "/pay/" + s.ID + "/live?status=" + string(s.Status),
+	}
+	v.Watched = watches[v.State]
+	v.LiveURL = p.root + "/pay/" + s.ID + "/live?status=" + string(s.Status) + "&state=" + v.State
+	if stray, ok := strayOf(s.Payment); ok {
+		v.Came = came(stray, s.Payment)
+	}
+	if s.Earlier != "" {
+		v.Earlier = p.root + "/pay/" + s.Earlier + "?lang=" + v.Lang
 	}
 	v.brand(p, s.Shop)
 	v.Title = v.T("state_"+v.State) + " · " + s.Shop.Name
@@ -159,7 +173,7 @@ func (p *Pages) paymentView(r *http.Request, s app.Shown) paymentView {
 		v.Declined = v.T(declineKey(s.Failure.Code))
 	}
 	v.Back, v.BackHost = back(s.Payment)
-	if s.Retriable() {
+	if s.Retriable() && s.Earlier == "" {
 		v.AgainURL = p.root + "/pay/" + s.ID + "/again?lang=" + v.Lang
 	}
 	return v
@@ -193,6 +207,10 @@ func kindOf(p pay.Payment) string {
 // declineKey is the sentence for a failure; what we have no sentence for is
 // told in general.
 func declineKey(code string) string {
+	switch code {
+	case "expired", "abandoned":
+		return "declined_unpaid"
+	}
 	switch pay.Code(code) {
 	case pay.CodeInsufficientFunds, pay.CodeExpiredCard, pay.CodeFraudBlocked, pay.CodeThreeDSFailed, pay.CodeCascadeExhausted:
 		return "declined_" + code

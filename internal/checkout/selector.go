@@ -72,6 +72,12 @@ func (p *Pages) choose(w http.ResponseWriter, r *http.Request) error {
 		p.leave(w, r, s.Payment)
 		return nil
 	}
+	if held, err := p.app.Holder(r.Context(), s); err != nil {
+		return err
+	} else if held != "" {
+		p.leave(w, r, held)
+		return nil
+	}
 	v, shop, err := p.selectorView(r, s)
 	if err != nil {
 		return err
@@ -144,6 +150,9 @@ func (p *Pages) pick(r *http.Request, token, chosen string, typed pay.Buyer, v s
 	if err == nil {
 		return made.ID, "", nil
 	}
+	if held := heldBy(err); held != "" {
+		return held, "", nil
+	}
 	var shown *pay.Error
 	if !errors.As(err, &shown) {
 		return "", "", err
@@ -157,6 +166,15 @@ func (p *Pages) pick(r *http.Request, token, chosen string, typed pay.Buyer, v s
 		return "", v.T("problem_bad_text"), nil
 	}
 	return "", "", err
+}
+
+// heldBy is the payment that holds money of the order, where that is why another one is
+// refused; else "".
+func heldBy(err error) string {
+	if shown, ok := errors.AsType[*pay.Error](err); ok && shown.Details.Reason == pay.PaymentReceived {
+		return shown.Details.ExistingTxID
+	}
+	return ""
 }
 
 // leave sends the shopper to the payment.

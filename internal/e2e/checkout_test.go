@@ -144,8 +144,8 @@ func TestEveryEndingCanBePlayedAtTheBank(t *testing.T) {
 			"pay":          {"completed", "Payment received"},
 			"decline":      {"failed", "Your bank declined the payment."},
 			"timeout":      {"expired", "The time to pay is over"},
-			"late":         {"expired", "The time to pay is over"},
-			"wrong_amount": {"pending", "Waiting for your payment"},
+			"late":         {"expired", "Your payment came after the deadline"},
+			"wrong_amount": {"pending", "Another amount was paid"},
 		} {
 			id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse","hostedCheckout":true,"returnUrl":"https://shop.example/thanks?a=1"}`)
 			if _, page, _ := s.visit(t, "/sandbox/bank/"+id); !strings.Contains(page, `value="`+action+`"`) {

@@ -47,7 +47,7 @@ func TestPaymentLooksTheSameOnEveryEndpoint(t *testing.T) {
 				refundable, completed = m.local, `,"completed":"<time>"`
 			}
 			row := fmt.Sprintf(`"id":"<txn>",%s,"settlement":{"type":"delayed","delay":"48h","status":"pending"},
-				"refundedAmountLocal":0,"refundableAmountLocal":%s,"failure":null,
+				"refundedAmountLocal":0,"refundableAmountLocal":%s,"failure":null,"attention":null,
 				"timestamps":{"created":"<time>","updated":"<time>"%s}`, common, refundable, completed)
 			for _, alias := range []string{"/payments", "/transactions"} {
 				r := o.post(t, alias, body)

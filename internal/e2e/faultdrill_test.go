@@ -27,11 +27,15 @@ type line struct {
 	*providertest.Upstream
 	fault   atomic.Pointer[fault]
 	charges atomic.Int64 // that were asked for
+	asked   atomic.Int64 // questions about charges
 }
 
 func (l *line) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost && r.URL.Path == "/charges" {
 		l.charges.Add(1)
+	}
+	if r.Method == http.MethodGet {
+		l.asked.Add(1)
 	}
 	if f := l.fault.Load(); f != nil {
 		(*f)(w, r, l.Upstream)
@@ -303,7 +307,17 @@ func TestProviderAnswersNonsense(t *testing.T) {
 			d.pass(t, 35*time.Second) // and it is asked in vain
 		}
 		d.settle(t)
-		d.all(t)
+		// Where one has said that another amount was paid, nobody else is asked for more,
+		// though it then says that there is no such charge.
+		mismatched := 0
+		for _, id := range d.ids {
+			if r := d.live.get(t, "/payments/"+id); r.text(t, "status") == "failed" && r.text(t, "failure.code") == "amount_mismatch" && r.text(t, "attention.code") == "amount_mismatch" {
+				mismatched++
+			}
+		}
+		if completed := d.audit(t, 0); completed != len(d.ids)-mismatched || mismatched == len(d.ids) {
+			t.Errorf("of %d payments %d are completed and %d failed for another amount", len(d.ids), completed, mismatched)
+		}
 	})
 }
 

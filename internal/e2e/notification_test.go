@@ -230,8 +230,8 @@ func TestWrongAmountIsNotApplied(t *testing.T) {
 			t.Errorf("warnings %q after four confirmations of another amount", w)
 		}
 		s.notify(t, "sandbox-1", note(id, paid50)).want(t, http.StatusOK)
-		if got := types(endpoint.about(t, id, 1)); got != "payment.completed" {
-			t.Errorf("the endpoint was told %q, want payment.completed alone", got)
+		if got, want := types(endpoint.about(t, id, 5)), strings.Repeat("payment.attention ", 4)+"payment.completed"; got != want {
+			t.Errorf("the endpoint was told %q, want %q", got, want)
 		}
 	})
 }
@@ -249,7 +249,7 @@ func TestFaultyConfirmationDoesNoHarm(t *testing.T) {
 		}{
 			{sandbox.Duplicate, "completed", "payment.completed payment.captured"},
 			{sandbox.OutOfOrder, "completed", "payment.completed payment.captured"},
-			{sandbox.WrongAmount, "pending", ""},
+			{sandbox.WrongAmount, "pending", "payment.attention"},
 			{sandbox.BadSignature, "pending", ""},
 		} {
 			t.Run(string(c.fault), func(t *testing.T) {

@@ -83,6 +83,8 @@ type Attempt struct {
 	// account does is judged by that.
 	Said   OutcomeKind `json:"said,omitempty"`
 	SaidAt int64       `json:"saidAt,omitempty"`
+	// Unanswered is how often in a row it was asked about in vain.
+	Unanswered int `json:"unanswered,omitempty"`
 }
 
 // Caller is a node that calls providers: what it begins is its own to finish, until
@@ -190,6 +192,9 @@ func (p Payment) noted(order int, o Outcome, now time.Time) []Attempt {
 	a.Ended = now.UnixMicro()
 	if o.ProviderRef != "" {
 		a.ProviderRef = o.ProviderRef
+	}
+	if a.Unanswered++; o.Kind != Unknown || o.Decline == amountMismatch {
+		a.Unanswered = 0
 	}
 	return attempts
 }

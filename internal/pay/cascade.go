@@ -33,7 +33,8 @@ const (
 	// callLease is longer than a provider's call may take: after it, whoever
 	// made the call is dead and the sweep asks the provider.
 	callLease = 45 * time.Second
-	// unknownRetry is the pause between two questions about an unknown outcome.
+	// unknownRetry is the first pause between two questions about an unknown outcome;
+	// pauses has the later ones.
 	unknownRetry = 30 * time.Second
 	// sweepEvery is the reconciliation sweep's period (contract: What the
 	// service does, 7).
@@ -130,6 +131,7 @@ func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 		return p.hold(attempt, o, now)
 	}
 	p.Attempts = p.noted(attempt.Order, o, now)
+	p.Unsure = p.unsure(o, now)
 	switch o.Kind {
 	case Approved:
 		if p.FormURL == "" { // approved at once: the shopper has seen no other
@@ -156,6 +158,9 @@ func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 		next, more := p.Next(c.Routes)
 		if more && p.Status == Processing && (o.Kind != Declined || o.Soft) {
 			stop := p.Spent(c.Budget, now)
+			if p.Holds() {
+				stop = "money of another amount came: nobody else asks the shopper for more"
+			}
 			if stop == "" {
 				p = p.try(next, now)
 				break
@@ -179,32 +184,34 @@ func (p Payment) misfits(o Outcome) bool {
 // amount.
 const amountMismatch = "amount_mismatch"
 
+func otherAmount() Failure {
+	return Failure{Code: amountMismatch, Message: "another amount was paid than was asked for"}
+}
+
 // hold leaves a payment as it is whose provider answers that another amount was
-// paid: that is kept for the operator, once, as a notification of it is (gaps:
+// paid: that is kept for the operator as a notification of it is, and told to the
+// merchant, once for each amount, whatever is heard in between (gaps:
 // Decisions on the payment life cycle). No other provider is tried: the shopper was
 // charged. The payment still ends with its window.
 func (p Payment) hold(attempt Attempt, o Outcome, now time.Time) (next Payment, change Change) {
 	from := p
-	told := Notice{
-		ID: fmt.Sprintf("answer/%s %s", p.Reference(attempt.Order), o.Local), Account: attempt.Provider,
-		Body: fmt.Appendf(nil, "asked about, the provider says that %s were paid, not %s", o.Local, p.Local),
-	}
 	p.Attempts = p.noted(attempt.Order, Outcome{Kind: Unknown, Decline: amountMismatch, ProviderRef: o.ProviderRef}, now)
+	p.Unsure = time.Time{}
+	p, told := p.misfit(attempt, o, from, now)
 	ends := p.Times.Expires
 	if ends.IsZero() {
 		ends = p.Times.Created.Add(p.Window)
 	}
 	if !now.Before(ends) {
 		p = p.lapse(now).answer()
-		p.Failure = &Failure{Code: amountMismatch, Message: "another amount was paid than was asked for"}
+		f := otherAmount()
+		p.Failure = &f
 		next, change = p.finish(from, nil, now)
 	} else {
 		next = p.wait(Outcome{CheckAt: now.Add(sweepEvery)}, now).answer().written(from, now)
 		change.Payments = []Payment{next}
 	}
-	if attempt.Decline != amountMismatch {
-		change.Receipts = []Receipt{told.receipt(p.ID, Mismatched, now)}
-	}
+	change.Receipts, change.Events = told.Receipts, append(told.Events, change.Events...)
 	return next, change
 }
 
@@ -234,6 +241,9 @@ func (p Payment) Spent(b Budget, now time.Time) string {
 // is the issuer's word; a soft one that nobody is left to overrule means that
 // all providers declined (contract: cascade_exhausted).
 func (p Payment) reason(o Outcome) Failure {
+	if s, held := p.Attention(); held && s.Code == AmountMismatch {
+		return otherAmount()
+	}
 	if o.Kind != Declined || o.Soft {
 		return Failure{Code: string(CodeCascadeExhausted), Message: "no provider could take the payment"}
 	}
@@ -266,7 +276,8 @@ func (p Payment) await(o Outcome, now time.Time) Payment {
 func (p Payment) wait(o Outcome, now time.Time) Payment {
 	p.DueAt = now.Add(sweepEvery)
 	if p.Status == Processing {
-		p.DueAt = now.Add(unknownRetry)
+		attempt, _ := p.current()
+		p.DueAt = now.Add(attempt.pause())
 	}
 	if !o.CheckAt.IsZero() {
 		p.DueAt = o.CheckAt
@@ -306,23 +317,18 @@ func (p Payment) fail(f Failure, now time.Time) Payment {
 
 // lapse ends a payment whose window is over. One that never became pending
 // fails: expired is for shoppers who did not pay (contract: Transaction
-// statuses).
+// statuses). What was paid at the last moment may be told later: it is asked about
+// for some days.
 func (p Payment) lapse(now time.Time) Payment {
-	f := Failure{Code: "expired", Message: "the shopper did not pay in time"}
 	if p.Status == Processing {
-		return p.fail(f, now)
+		p = p.fail(unpaid(), now)
+	} else {
+		p = p.move(Expire, now)
+		f := unpaid()
+		p.Failure = &f
 	}
-	p = p.move(Expire, now)
-	p.Failure = &f
+	p.DueAt = now.Add(looks[0])
 	return p
-}
-
-// Expire ends a pending payment whose window has passed, after the provider
-// was asked once more.
-func (p Payment) Expire(now time.Time) (Payment, Change) {
-	from := p
-	p = p.lapse(now).answer()
-	return p.finish(from, nil, now)
 }
 
 // finish writes a payment that reached completed, failed or expired, with the

@@ -212,7 +212,7 @@ func (c Claim) resolve(p Payment, to ClaimStatus, actor, note string, now time.T
 	case ChargebackClaim:
 		p, change = c.endDispute(p, to, now)
 	case Inquiry:
-		change = c.endInquiry(to, now)
+		p, change = c.endInquiry(p, to, now)
 	}
 	return c.resolved(p, change, to, actor, note, now)
 }

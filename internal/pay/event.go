@@ -14,7 +14,8 @@ const (
 	PaymentCompleted    EventType = "payment.completed"
 	PaymentFailed       EventType = "payment.failed"
 	PaymentRefunded     EventType = "payment.refunded"
-	PaymentCaptured     EventType = "payment.captured" // the simulator's alias of payment.completed
+	PaymentCaptured     EventType = "payment.captured"  // the simulator's alias of payment.completed
+	PaymentAttention    EventType = "payment.attention" // another amount was paid, or that was dealt with
 	ChargebackCreated   EventType = "chargeback.created"
 	ClaimOpened         EventType = "claim.opened"
 	ClaimResolved       EventType = "claim.resolved"
@@ -28,7 +29,7 @@ const (
 func EventTypes() []EventType {
 	return []EventType{
 		PaymentCompleted, PaymentFailed, PaymentRefunded, ChargebackCreated, ClaimOpened, ClaimResolved,
-		SettlementClosed, SettlementPDFReady, WithdrawalCompleted, WithdrawalFailed, PaymentCaptured,
+		SettlementClosed, SettlementPDFReady, WithdrawalCompleted, WithdrawalFailed, PaymentCaptured, PaymentAttention,
 	}
 }
 

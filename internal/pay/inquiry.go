@@ -12,6 +12,10 @@ import (
 func (p Payment) late(order int, o Outcome, claimID, reason string, now time.Time) (Payment, Change) {
 	from := p
 	p.Attempts = p.noted(order, o, now)
+	p, _ = p.astray(Stray{Code: LatePayment, Order: order, Local: p.Local, Claim: claimID})
+	if order == len(p.Attempts) { // it was this one that is asked about
+		p.DueAt, p.Unsure = time.Time{}, time.Time{}
+	}
 	p = p.written(from, now)
 	claim := p.claim(claimID, Inquiry, ClaimPending, p.Local, p.Amount.Minor, PartyProvider, now)
 	claim.Reason, claim.Attempt = reason, order
@@ -28,12 +32,16 @@ func (p Payment) late(order int, o Outcome, claimID, reason string, now time.Tim
 
 // endInquiry gives late money to the shopper or to the merchant. The merchant
 // gets all of it: no fee was agreed on for a payment that had ended.
-func (c Claim) endInquiry(to ClaimStatus, now time.Time) Change {
-	suspense := ledger.Posting{Account: ledger.Suspense, Amount: -c.USD}
+func (c Claim) endInquiry(p Payment, to ClaimStatus, now time.Time) (Payment, Change) {
+	end, step, kind, account := Accepted, "accept", ledger.LateAccepted, ledger.Available
 	if to.Pays() {
-		return Change{Transfers: moving(c.transfer("refund", ledger.LateRefund, now, suspense,
-			ledger.Posting{Account: ledger.Refunds, Amount: c.USD}))}
+		end, step, kind, account = GivenBack, "refund", ledger.LateRefund, ledger.Refunds
 	}
-	return Change{Transfers: moving(c.transfer("accept", ledger.LateAccepted, now, suspense,
-		ledger.Posting{Account: ledger.Available, Amount: c.USD}))}
+	change := Change{Transfers: moving(c.transfer(step, kind, now,
+		ledger.Posting{Account: ledger.Suspense, Amount: -c.USD}, ledger.Posting{Account: account, Amount: c.USD}))}
+	if next, ended := p.end(func(s Stray) bool { return s.Claim == c.ID }, end); ended {
+		p = next.written(p, now)
+		change.Payments = []Payment{p}
+	}
+	return p, change
 }

@@ -22,6 +22,7 @@ type life struct {
 	proved  map[int]bool    // those of which a dispute says so
 	claims  map[string]Claim
 	told    map[string]int64 // events of each claim
+	kept    map[string]bool  // receipts
 	events  int64
 	ids     int
 }
@@ -53,6 +54,12 @@ func (l *life) apply(t *rapid.T, next Payment, c Change) {
 			t.Fatalf("event %s is number %d, want %d", e.ID, e.Sequence, l.told[e.Object])
 		}
 	}
+	for _, r := range c.Receipts { // one that repeats would take the whole change with it
+		if l.kept[r.ID] {
+			t.Fatalf("receipt %q is written twice\n%s", r.ID, next)
+		}
+		l.kept[r.ID] = true
+	}
 	for _, claim := range c.Claims {
 		if claim.Version != l.claims[claim.ID].Version+1 {
 			t.Fatalf("claim %s has version %d after %d", claim.ID, claim.Version, l.claims[claim.ID].Version)
@@ -82,7 +89,7 @@ func TestBooksHoldThroughAnyLife(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := &life{now: noon, books: ledger.Balances{}, written: map[string]bool{}, paid: map[int]bool{}, proved: map[int]bool{},
-			claims: map[string]Claim{}, told: map[string]int64{}}
+			claims: map[string]Claim{}, told: map[string]int64{}, kept: map[string]bool{}}
 		p, _ = p.Try(routes.Routes[0], noon)
 		l.p = p
 		for range rapid.IntRange(1, 25).Draw(t, "steps") {
@@ -95,7 +102,7 @@ func TestBooksHoldThroughAnyLife(t *testing.T) {
 
 func (l *life) step(t *rapid.T) {
 	kinds := []OutcomeKind{Approved, Awaiting, Declined, Unavailable, Errored, Unknown, Missing, Lapsed}
-	switch rapid.SampledFrom([]string{"answer", "notice", "expire", "refund", "dispute", "claim", "claim"}).Draw(t, "step") {
+	switch rapid.SampledFrom([]string{"answer", "notice", "expire", "look", "look", "rule", "refund", "dispute", "claim", "claim"}).Draw(t, "step") {
 	case "answer":
 		if l.p.Status.Open() {
 			o := Outcome{Kind: rapid.SampledFrom(kinds).Draw(t, "kind"), Soft: rapid.Bool().Draw(t, "soft")}
@@ -128,9 +135,32 @@ func (l *life) step(t *rapid.T) {
 		l.apply(t, next, change)
 	case "expire":
 		if l.p.Status == Pending {
-			next, change := l.p.Expire(l.now)
+			l.now = l.now.Add(rapid.SampledFrom([]time.Duration{0, unknownLimit}).Draw(t, "later"))
+			next, change := l.p.Expire(Outcome{Kind: rapid.SampledFrom([]OutcomeKind{Awaiting, Lapsed, Missing, Unknown}).Draw(t, "last word")}, l.now)
 			l.apply(t, next, change)
 		}
+	case "look":
+		o := Outcome{Kind: rapid.SampledFrom([]OutcomeKind{Approved, Awaiting, Declined, Missing, Unknown}).Draw(t, "kind")}
+		if o.Kind == Approved {
+			if o.Local = l.p.Local; rapid.IntRange(0, 2).Draw(t, "wrong amount") == 0 {
+				o.Local.Minor++
+			} else if l.p.Looking() {
+				l.paid[len(l.p.Attempts)] = true
+			}
+		}
+		l.now = l.now.Add(rapid.SampledFrom([]time.Duration{0, 24 * time.Hour}).Draw(t, "later"))
+		next, change := l.p.Look(o, l.id(), l.now)
+		l.apply(t, next, change)
+	case "rule":
+		word := rapid.SampledFrom([]Word{WordPaid, WordNotCharged}).Draw(t, "word")
+		next, change, err := l.p.Rule(word, Outcome{}, l.id(), l.now)
+		if err != nil {
+			return
+		}
+		if word == WordPaid {
+			l.paid[len(l.p.Attempts)] = true
+		}
+		l.apply(t, next, change)
 	case "refund":
 		simulated := rapid.Bool().Draw(t, "simulated refund")
 		left := l.p.Refundable()
@@ -289,8 +319,24 @@ func (l *life) check(t *rapid.T) {
 	l.checkClaims(t)
 
 	p := l.p
-	if p.Status.Open() == p.DueAt.IsZero() {
+	ended := p.Status == Failed || p.Status == Expired
+	if p.Status.Open() && p.DueAt.IsZero() || !p.Status.Open() && !ended && !p.DueAt.IsZero() || !p.DueAt.IsZero() && p.DueAt.Before(p.Times.Created) {
 		t.Fatalf("due at %v:\n%s", p.DueAt, p)
+	}
+	// Late money waits for the operator as long as its inquiry does.
+	open := 0
+	for _, s := range p.Strays {
+		if s.Code == LatePayment && s.End == "" {
+			open++
+		}
+	}
+	for _, c := range l.claims {
+		if c.Kind == Inquiry && !c.Status.Terminal() {
+			open--
+		}
+	}
+	if open != 0 {
+		t.Fatalf("%d open strays more than inquiries:\n%s", open, p)
 	}
 	if captured := l.written["tr_"+p.Suffix()+"-capture"]; captured != !p.Times.Completed.IsZero() {
 		t.Fatalf("captured %v:\n%s", captured, p)

@@ -41,6 +41,9 @@ type Receipt struct {
 	At      time.Time
 }
 
+// closing begins the id of what says that the operator has dealt with a notification.
+const closing = "/closed/"
+
 // Verdict says what was done about a notice.
 type Verdict string
 
@@ -64,7 +67,7 @@ func (r Receipt) Close(note string, now time.Time) (Change, error) {
 		return Change{}, fmt.Errorf("notification %s is %s: there is nothing to close", r.ID, r.Verdict)
 	}
 	return Change{Receipts: []Receipt{{
-		ID: "/closed/" + r.ID, Account: r.Account, Payment: r.Payment, Verdict: Closed, Body: []byte(note), At: now,
+		ID: closing + r.ID, Account: r.Account, Payment: r.Payment, Verdict: Closed, Body: []byte(note), At: now,
 	}}}, nil
 }
 
@@ -118,7 +121,8 @@ func (p Payment) confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 	n.Outcome = n.Outcome.Asked()
 	paid := n.Outcome.Kind == Approved
 	if p.misfits(n.Outcome) {
-		return p, Change{}, Mismatched
+		next, change := p.mismatched(order, n.Outcome, now)
+		return next, change, Mismatched
 	}
 	switch {
 	case p.Status == Processing && n.Outcome.Kind == Awaiting && n.Outcome.FormURL == "":

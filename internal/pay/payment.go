@@ -54,7 +54,11 @@ type Payment struct {
 	Disputed   bool     // a chargeback was opened, real or simulated
 	Disputes   []Taking // what disputes hold or took, in the order in which they came
 	Held       []Held   // news of disputes that cannot be applied yet
-	DisputeFee int64    // USD cents of a dispute, as agreed when it was made
+	Strays     []Stray  // money that came late, or of another amount
+	// Unsure is since when nobody knows whether the shopper paid, zero where that is known.
+	Unsure     time.Time
+	After      string // the payment of the same order that came to nothing, which this tries again; or ""
+	DisputeFee int64  // USD cents of a dispute, as agreed when it was made
 	Times      Times
 	Window     time.Duration // how long the shopper has once a provider took it
 	DueAt      time.Time     // when to look again; zero when there is nothing to wait for
@@ -127,6 +131,7 @@ type Order struct {
 	ReturnURL  string
 	Terms      Terms
 	Simulate   Action // of the header Sandbox-Simulate, or ""
+	After      string // the payment that this tries again, or ""
 }
 
 // maxAmount is the largest payment in USD cents (contract: Limits).
@@ -171,7 +176,7 @@ func Create(o Order, now time.Time) (Payment, error) {
 		Amount: o.Amount, Local: o.Local, Rate: o.Rate, RateSource: o.RateSource, RateAt: o.RateAt,
 		RailID: o.Rail.ID, Method: o.Rail.Method, Country: o.Country, OrderID: o.OrderID,
 		Buyer: o.Buyer, Fees: fees, Reserve: reserve, Delay: o.Terms.Delay, DisputeFee: o.Terms.ChargebackFee, RefundFees: o.Terms.RefundFees, Sync: o.Rail.Sync,
-		Hosted: o.Hosted, ReturnURL: o.ReturnURL, Window: o.Rail.Window, Simulate: o.Simulate,
+		Hosted: o.Hosted, ReturnURL: o.ReturnURL, Window: o.Rail.Window, Simulate: o.Simulate, After: o.After,
 		Times: Times{Created: now, Updated: now},
 	}, nil
 }

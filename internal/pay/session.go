@@ -165,7 +165,9 @@ func (p Payment) Again(asked money.Amount, country string) (Session, error) {
 }
 
 // Retriable reports whether the shopper may choose another way for the order.
-func (p Payment) Retriable() bool { return p.Hosted && (p.Status == Failed || p.Status == Expired) }
+func (p Payment) Retriable() bool {
+	return p.Hosted && (p.Status == Failed || p.Status == Expired) && !p.Holds()
+}
 
 // Lock adds the session to the change that creates its payment: of any number
 // who choose at once, the one whose change wins the session's version makes a

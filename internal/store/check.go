@@ -59,10 +59,11 @@ SELECT p.id, p.status FROM transfers AS t JOIN payments AS p ON p.id = t.payment
 WHERE t.kind = 'capture' AND p.status NOT IN ('completed', 'refunded', 'chargeback')`},
 	{"refunded is at most captured", `
 SELECT id, refunded || ' of ' || amount_local FROM payments WHERE refunded < 0 OR refunded > amount_local`},
-	{"an open payment is looked at again, a closed one is not", `
+	{"an open payment is looked at again; one that has ended is only where it ended unpaid, and a month at most", `
 SELECT id, status || ' due at ' || due_at FROM (
-  SELECT id, status, due_at FROM payments UNION ALL SELECT id, status, due_at FROM processing) AS p
-WHERE (status IN ('pending', 'processing')) <> (due_at > 0)`},
+  SELECT id, status, due_at, updated_at FROM payments UNION ALL SELECT id, status, due_at, updated_at FROM processing) AS p
+WHERE CASE WHEN status IN ('pending', 'processing') THEN due_at <= 0
+  WHEN status IN ('failed', 'expired') THEN due_at > updated_at + 2678400000000 ELSE due_at <> 0 END`},
 	{"a payment is in one place, by its status", `
 SELECT id, status || ' in payments' FROM payments WHERE status = 'processing'
 UNION ALL SELECT id, status || ' in processing' FROM processing WHERE status <> 'processing'

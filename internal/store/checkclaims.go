@@ -17,6 +17,10 @@ FULL JOIN (SELECT merchant, live, CAST(sum(amount) AS BIGINT) AS amount FROM cla
   WHERE kind = 'inquiry' AND status NOT IN ` + resolved + ` GROUP BY merchant, live) AS c
   ON c.merchant = b.merchant AND c.live = b.live
 WHERE coalesce(b.suspense, 0) <> coalesce(c.amount, 0)`},
+	// In its document a stray's claim is followed by how it ended, if it has.
+	{"late money needs attention as long as its inquiry is open", `
+SELECT c.id, c.status || ', otherwise in ' || p.id FROM claims AS c JOIN payments AS p ON p.id = c.payment
+WHERE c.kind = 'inquiry' AND (c.status NOT IN ` + resolved + `) <> (p.doc LIKE '%"claim":"' || c.id || '"}%')`},
 	{"a resolved claim holds nothing and waits for nothing", `
 SELECT id, status || ', frozen ' || frozen || ', due at ' || due_at FROM claims WHERE status IN ` + resolved + ` AND (frozen <> 0 OR due_at <> 0)`},
 	{"an open claim that something has to happen to is looked at again", `

@@ -44,6 +44,7 @@ RETURNING ` + columns,
 var (
 	pendingDuty    = newDuty("pending payments", "payments", "d.status = 'pending'", paymentColumns)
 	processingDuty = newDuty("processing payments", "processing", "d.due_at > 0", paymentColumns)
+	endedDuty      = newDuty("ended payments", "payments", "d.due_at > 0 AND d.status <> 'pending'", paymentColumns)
 	deliveryDuty   = newDuty("deliveries", "deliveries", "d.status IN ('pending', 'failed') AND NOT d.parked",
 		deliveryColumns+`, (SELECT payload FROM events WHERE events.id = deliveries.event)`)
 	walletDuty       = newDuty("wallets", "wallets", "d.due_at > 0", walletColumns)
@@ -53,7 +54,7 @@ var (
 
 func duties() []duty {
 	return []duty{
-		pendingDuty, processingDuty, deliveryDuty, claimDuty, walletDuty, withdrawalDuty, verificationDuty,
+		pendingDuty, processingDuty, endedDuty, deliveryDuty, claimDuty, walletDuty, withdrawalDuty, verificationDuty,
 		settlementDuty, receiptDuty, reserveDuty,
 	}
 }

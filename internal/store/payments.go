@@ -12,7 +12,7 @@ import (
 )
 
 const paymentColumns = `id, merchant, shop, live, version, status, amount, amount_local, currency_local, rate, rail, method, country,
-  order_id, refunded, sequence, due_at, created_at, updated_at, doc, owner`
+  order_id, refunded, sequence, due_at, unsure_at, created_at, updated_at, doc, owner`
 
 // paymentDoc is what no query asks for.
 type paymentDoc struct {
@@ -41,6 +41,8 @@ type paymentDoc struct {
 	Fee       int64           `json:"disputeFee,omitempty"`
 	RateFrom  string          `json:"rateFrom,omitempty"`
 	RateAt    int64           `json:"rateAt,omitempty"`
+	Strays    []strayDoc      `json:"strays,omitempty"`
+	After     string          `json:"after,omitempty"`
 	// Microseconds UTC.
 	Expires    int64 `json:"expires,omitempty"`
 	Completed  int64 `json:"completed,omitempty"`
@@ -50,6 +52,30 @@ type paymentDoc struct {
 	Chargeback int64 `json:"chargeback,omitempty"`
 }
 
+// strayDoc is money that came late, or of another amount.
+type strayDoc struct {
+	Code     pay.AttentionCode `json:"code"`
+	Order    int               `json:"order"`
+	Minor    int64             `json:"minor"`
+	Currency money.Currency    `json:"currency"`
+	Claim    string            `json:"claim,omitempty"`
+	End      pay.StrayEnd      `json:"end,omitempty"`
+}
+
+func strayDocs(strays []pay.Stray) (docs []strayDoc) {
+	for _, s := range strays {
+		docs = append(docs, strayDoc{s.Code, s.Order, s.Local.Minor, s.Local.Currency, s.Claim, s.End})
+	}
+	return docs
+}
+
+func straysOf(docs []strayDoc) (strays []pay.Stray) {
+	for _, d := range docs {
+		strays = append(strays, pay.Stray{Code: d.Code, Order: d.Order, Local: money.New(d.Minor, d.Currency), Claim: d.Claim, End: d.End})
+	}
+	return strays
+}
+
 func paymentRow(r *rows, p *pay.Payment) {
 	doc := paymentDoc{
 		Buyer: p.Buyer, Fees: p.Fees, Reserve: p.Reserve, Delay: p.Delay, Window: p.Window, Sync: p.Sync,
@@ -57,22 +83,22 @@ func paymentRow(r *rows, p *pay.Payment) {
 		Attempts: p.Attempts, Answered: p.Answered, Simulate: p.Simulate, Failure: p.Failure, Disputed: p.Disputed, Challenge: p.Challenged,
 		Captured: p.Captured, Given: p.Given, OnRefund: p.RefundFees,
 		Dispute: strings.Join(p.OpenDisputes(), ","), Disputes: p.Disputes, Held: p.Held, Fee: p.DisputeFee,
-		RateFrom: p.RateSource, RateAt: micros(p.RateAt),
+		RateFrom: p.RateSource, RateAt: micros(p.RateAt), Strays: strayDocs(p.Strays), After: p.After,
 		Expires: micros(p.Times.Expires), Completed: micros(p.Times.Completed), Failed: micros(p.Times.Failed),
 		Expired: micros(p.Times.Expired), RefundedAt: micros(p.Times.Refunded), Chargeback: micros(p.Times.Chargeback),
 	}
 	r.text(p.ID, p.Merchant, p.Shop).flag(p.Live).number(p.Version).text(string(p.Status)).
 		number(p.Amount.Minor, p.Local.Minor).text(string(p.Local.Currency), p.Rate.Decimal(), p.RailID, p.Method, p.Country, p.OrderID).
-		number(p.Refunded, p.Sequence, micros(p.DueAt), micros(p.Times.Created), micros(p.Times.Updated)).text(encode(&doc), p.Owner)
+		number(p.Refunded, p.Sequence, micros(p.DueAt), micros(p.Unsure), micros(p.Times.Created), micros(p.Times.Updated)).text(encode(&doc), p.Owner)
 }
 
 func scanPayment(r row) (pay.Payment, error) {
 	var p pay.Payment
 	var rate, currency, text string
-	var due, created, updated int64
+	var due, unsure, created, updated int64
 	p.Amount.Currency = money.USD
 	err := r.Scan(&p.ID, &p.Merchant, &p.Shop, &p.Live, &p.Version, &p.Status, &p.Amount.Minor, &p.Local.Minor, &currency,
-		&rate, &p.RailID, &p.Method, &p.Country, &p.OrderID, &p.Refunded, &p.Sequence, &due, &created, &updated, &text, &p.Owner)
+		&rate, &p.RailID, &p.Method, &p.Country, &p.OrderID, &p.Refunded, &p.Sequence, &due, &unsure, &created, &updated, &text, &p.Owner)
 	if err != nil {
 		return p, err
 	}
@@ -93,7 +119,8 @@ func scanPayment(r row) (pay.Payment, error) {
 	p.Challenged = doc.Challenge
 	p.Captured, p.Given, p.RefundFees, p.Disputes, p.Held, p.DisputeFee = doc.Captured, doc.Given, doc.OnRefund, doc.Disputes, doc.Held, doc.Fee
 	p.RateSource, p.RateAt = doc.RateFrom, fromMicros(doc.RateAt)
-	p.DueAt = fromMicros(due)
+	p.DueAt, p.Unsure = fromMicros(due), fromMicros(unsure)
+	p.Strays, p.After = straysOf(doc.Strays), doc.After
 	p.Times = pay.Times{
 		Created: fromMicros(created), Updated: fromMicros(updated), Expires: fromMicros(doc.Expires),
 		Completed: fromMicros(doc.Completed), Failed: fromMicros(doc.Failed), Expired: fromMicros(doc.Expired),
@@ -123,12 +150,13 @@ func (s *Store) AnyPayment(ctx context.Context, id string) (pay.Payment, error) 
 	return one(ctx, s, selectAnyPayment, scanPayment, id)
 }
 
-// LeasePayments takes open payments that are due, at most limit pending and
-// limit processing ones; nobody else gets them before until. The lease is not
-// a version: whoever decides meanwhile is not stale.
+// LeasePayments takes payments that are due, at most limit of each kind: pending and
+// processing ones, and those that ended unpaid and are asked about once more. Nobody
+// else gets them before until. The lease is not a version: whoever decides meanwhile
+// is not stale.
 func (s *Store) LeasePayments(ctx context.Context, now, until time.Time, limit int) ([]pay.Payment, error) {
 	var list []pay.Payment
-	for _, duty := range []duty{processingDuty, pendingDuty} {
+	for _, duty := range []duty{processingDuty, pendingDuty, endedDuty} {
 		err := s.lease(ctx, duty, now, until, limit, func(r row) error {
 			p, err := scanPayment(r)
 			list = append(list, p)

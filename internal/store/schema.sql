@@ -798,3 +798,21 @@ WHERE id IN (SELECT payment FROM claims WHERE kind = 'chargeback' AND status NOT
 
 -- Disputes under review are asked about too.
 UPDATE claims SET due_at = {now} WHERE kind = 'chargeback' AND status = 'under_review' AND due_at = 0;
+
+-- version 21
+-- Since when nobody knows whether the shopper paid; 0 where that is known.
+ALTER TABLE payments ADD COLUMN unsure_at BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE processing ADD COLUMN unsure_at BIGINT NOT NULL DEFAULT 0;
+CREATE INDEX payments_unsure ON payments (unsure_at) WHERE unsure_at > 0;
+
+-- Late money is noted on its payment, also what came before it was.
+UPDATE payments SET doc = substr(doc, 1, length(doc) - 1) || ',"strays":[' || (
+  SELECT string_agg('{"code":"late_payment","order":' || coalesce({json c.doc attempt}, '1') || ',"minor":' || c.amount_local || ',"currency":"' ||
+    c.currency_local || '","claim":"' || c.id || '"' || CASE WHEN c.status IN ('approved', 'expired') THEN ',"end":"given_back"'
+    WHEN c.status IN ('rejected', 'withdrawn') THEN ',"end":"accepted"' ELSE '' END || '}', ',')
+  FROM claims AS c WHERE c.payment = payments.id AND c.kind = 'inquiry') || ']}'
+WHERE id IN (SELECT payment FROM claims WHERE kind = 'inquiry');
+
+-- Payments that ended unpaid are asked about for some days.
+CREATE INDEX payments_ended ON payments (due_at) WHERE due_at > 0 AND status <> 'pending';
+CREATE INDEX payments_ended_clock ON payments (merchant, due_at) WHERE due_at > 0 AND status <> 'pending' AND NOT live;

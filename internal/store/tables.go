@@ -103,7 +103,7 @@ var (
 
 const paymentSpec = "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, status TEXT, " +
 	"amount BIGINT!, amount_local BIGINT!, currency_local TEXT!, rate TEXT!, rail TEXT!, method TEXT!, country TEXT!, " +
-	"order_id TEXT!, refunded BIGINT, sequence BIGINT, due_at BIGINT, created_at BIGINT!, updated_at BIGINT, doc TEXT, owner TEXT"
+	"order_id TEXT!, refunded BIGINT, sequence BIGINT, due_at BIGINT, unsure_at BIGINT, created_at BIGINT!, updated_at BIGINT, doc TEXT, owner TEXT"
 
 func paymentID(p *pay.Payment) string     { return p.ID }
 func paymentVersion(p *pay.Payment) int64 { return p.Version }

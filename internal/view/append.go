@@ -215,6 +215,12 @@ func (t Transaction) AppendJSON(b []byte) []byte {
 	} else {
 		o = t.Failure.append(o)
 	}
+	o.key("attention")
+	if t.Attention == nil {
+		o = append(o, "null"...)
+	} else {
+		o = t.Attention.append(o)
+	}
 	o.key("timestamps")
 	o = t.Timestamps.append(o)
 	o.orNull("merchantOrderId", t.MerchantOrderID)
@@ -261,6 +267,16 @@ func (f Failure) append(b []byte) []byte {
 	o.text("code", f.Code)
 	o.orNull("declineCode", f.DeclineCode)
 	o.text("message", f.Message)
+	return o.close()
+}
+
+func (a Attention) append(b []byte) []byte {
+	o := object(b)
+	o.open()
+	o.text("code", string(a.Code))
+	o.money("amountLocal", a.AmountLocal)
+	o.text("currencyLocal", string(a.CurrencyLocal))
+	o.orNull("claimId", a.ClaimID)
 	return o.close()
 }
 

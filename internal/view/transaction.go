@@ -47,6 +47,7 @@ type Transaction struct {
 	RefundedAmountLocal   Money          `json:"refundedAmountLocal"`
 	RefundableAmountLocal Money          `json:"refundableAmountLocal"`
 	Failure               *Failure       `json:"failure"`
+	Attention             *Attention     `json:"attention" doc:"Money of this payment that came late or of another amount, until it is dealt with"`
 	Timestamps            Timestamps     `json:"timestamps"`
 	MerchantOrderID       *string        `json:"merchantOrderId"`
 	Refund                *Refund        `json:"refund,omitempty" doc:"In payment.refunded only"`
@@ -89,6 +90,15 @@ type Failure struct {
 	Code        string  `json:"code"`
 	DeclineCode *string `json:"declineCode"`
 	Message     string  `json:"message"`
+}
+
+// Attention is money that came otherwise than was asked for, and waits for somebody to
+// deal with it (gaps: Late or wrong money).
+type Attention struct {
+	Code          pay.AttentionCode `json:"code" enum:"late_payment,amount_mismatch" doc:"late_payment: it came after the payment had ended; amount_mismatch: another amount or currency was paid"`
+	AmountLocal   Money             `json:"amountLocal" doc:"What came"`
+	CurrencyLocal money.Currency    `json:"currencyLocal"`
+	ClaimID       *string           `json:"claimId" doc:"The inquiry about late money"`
 }
 
 // PaymentData is what the shopper needs to pay (gaps: Transaction).
@@ -142,6 +152,9 @@ func NewTransaction(p pay.Payment) Transaction {
 	}
 	if f := p.Failure; f != nil {
 		t.Failure = &Failure{Code: f.Code, DeclineCode: text(f.Decline), Message: f.Message}
+	}
+	if s, open := p.Attention(); open {
+		t.Attention = &Attention{Code: s.Code, AmountLocal: Money{s.Local}, CurrencyLocal: s.Local.Currency, ClaimID: text(s.Claim)}
 	}
 	return t
 }

@@ -73,7 +73,7 @@ func ends(p pay.Payment, word string, c pay.Cascade, at time.Time) pay.Payment {
 		p, _ = p.Resolve(pay.Outcome{Kind: pay.Approved}, c, at.Add(time.Hour))
 	case "lapsed":
 		p, _ = p.Resolve(pay.Outcome{Kind: pay.Awaiting}, c, at)
-		p, _ = p.Expire(at.Add(2 * time.Hour))
+		p, _ = p.Expire(pay.Outcome{Kind: pay.Lapsed}, at.Add(2*time.Hour))
 	case "misfit": // another amount was paid
 		other := pay.Outcome{Kind: pay.Approved, Local: p.Local.Add(p.Local)}
 		p, _ = p.Resolve(other, c, at)

@@ -1,0 +1,51 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// ask asks the provider of an attempt what became of it. Where there is nobody to ask,
+// nobody knows.
+func (a *App) ask(ctx context.Context, p pay.Payment, attempt pay.Attempt) pay.Outcome {
+	upstream, ok := a.upstream(attempt.Provider)
+	if !ok {
+		return pay.Outcome{Kind: pay.Unknown, Decline: "not_configured"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	o := upstream.Query(ctx, a.request(p, attempt)).Asked()
+	a.payments.heard(attempt.Provider, o.Kind != pay.Unknown)
+	return o
+}
+
+// expire commits what follows from the last word on a payment whose window is over.
+func (a *App) expire(ctx context.Context, p pay.Payment, o pay.Outcome) error {
+	next, change := p.Expire(o, a.now(p.Scope))
+	err := a.commit(ctx, change, view.Cause{})
+	if errors.Is(err, store.ErrStale) { // it moved by itself meanwhile
+		return nil
+	}
+	if err == nil && !next.Status.Open() && !next.Unsure.IsZero() {
+		a.Log.Warn("a payment has ended and nobody knows whether it was paid: it needs the operator", "payment", p.ID)
+	}
+	return err
+}
+
+// look commits what a provider says of a payment that ended unpaid.
+func (a *App) look(ctx context.Context, p pay.Payment, o pay.Outcome) error {
+	now := a.now(p.Scope)
+	_, change := p.Look(o, a.NewID(pay.ClaimPrefix, now), now)
+	err := a.commit(ctx, change, view.Cause{})
+	if errors.Is(err, store.ErrStale) { // it was told meanwhile; if not, it comes again with the end of the lease
+		return nil
+	}
+	if err == nil {
+		a.flag(change)
+	}
+	return err
+}

@@ -1,0 +1,57 @@
+package checkout
+
+import (
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// standing is what the page tells of a payment: how it stands, or, where money of the
+// order came otherwise than was asked for, what became of that. A shopper must not be
+// told that nothing was charged, nor be asked to pay again, while that money is with us.
+func standing(s app.Shown) string {
+	switch s.Status {
+	case pay.Completed, pay.Refunded, pay.Chargeback:
+		return stateOf(s.Status)
+	}
+	if stray, ok := strayOf(s.Payment); ok {
+		return strayStates[stray.Code][stray.End]
+	}
+	switch {
+	case s.Earlier != "":
+		return "earlier"
+	case !s.Unsure.IsZero() && s.Status != pay.Processing:
+		return "unsure"
+	}
+	return stateOf(s.Status)
+}
+
+var strayStates = map[pay.AttentionCode]map[pay.StrayEnd]string{
+	pay.LatePayment:    {"": "late", pay.Accepted: "accepted", pay.GivenBack: "given_back"},
+	pay.AmountMismatch: {"": "other_amount", pay.DealtWith: "dealt_with"},
+}
+
+// strayOf is the money that the page tells of: what waits for somebody, else what the
+// merchant has, else what was given back.
+func strayOf(p pay.Payment) (pay.Stray, bool) {
+	for _, end := range []pay.StrayEnd{"", pay.Accepted, pay.DealtWith, pay.GivenBack} {
+		for _, s := range p.Strays {
+			if s.End == end {
+				return s, true
+			}
+		}
+	}
+	return pay.Stray{}, false
+}
+
+// watches are the states that may change while the shopper looks.
+var watches = map[string]bool{"waiting": true, "processing": true, "late": true, "other_amount": true, "unsure": true, "earlier": true}
+
+// came writes money that came: in the payment's currency as the rest of the page.
+func came(s pay.Stray, p pay.Payment) string {
+	country := p.Country
+	if s.Local.Currency == money.USD {
+		country = "USA"
+	}
+	return amount(s.Local, country)
+}

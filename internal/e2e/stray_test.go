@@ -1,0 +1,220 @@
+package e2e
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/chromedp/chromedp"
+)
+
+const hostedVoucher = `{"amount":10,"paymentMethodId":"sbx_cash","hostedCheckout":true,"returnUrl":"https://shop.example/thanks"}`
+
+// atBank plays what a person does at the simulated bank.
+func (s *service) atBank(t *testing.T, id, action string) {
+	t.Helper()
+	if status, page, _ := s.browse(t, http.MethodPost, "/sandbox/bank/"+id, url.Values{"action": {action}}.Encode()); status != http.StatusSeeOther {
+		t.Fatalf("%s at the bank answers %d %.300s", action, status, page)
+	}
+}
+
+// says proves what the payment's page tells, in each language, and that it says
+// nothing of what is wrong then.
+func (s *service) says(t *testing.T, id string, wants map[string]string) {
+	t.Helper()
+	for lang, want := range wants {
+		status, page, _ := s.visit(t, "/pay/"+id+"?lang="+lang)
+		if status != http.StatusOK || !strings.Contains(page, want) {
+			t.Errorf("in %s the page answers %d without %q: %s", lang, status, want, page)
+		}
+		for _, lie := range []string{"not been charged", "No payment has reached", "No se te cobró", "No nos llegó", "Nada foi cobrado", "Nenhum pagamento", "/again", "qr.svg", "barcode.svg"} {
+			if strings.Contains(page, lie) {
+				t.Errorf("in %s the page says %q beside %q", lang, lie, want)
+			}
+		}
+	}
+}
+
+// A shopper whose money came late is told so, and not asked to pay again: not by the
+// page, nor by a session that was opened before it came.
+func TestLateShopperIsNotAskedToPayAgain(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		id := o.create(t, hostedVoucher)
+		s.atBank(t, id, "timeout")
+		if _, page, _ := s.visit(t, "/pay/"+id+"?lang=en"); !strings.Contains(page, "No payment has reached us") || !strings.Contains(page, "/pay/"+id+"/again") {
+			t.Errorf("while nothing came the page is %s", page)
+		}
+		status, _, h := s.browse(t, http.MethodPost, "/pay/"+id+"/again?lang=en", "")
+		session := h.Get("Location")
+		if status != http.StatusSeeOther || !strings.HasPrefix(session, "/checkout/cs_") {
+			t.Fatalf("again answers %d to %q", status, session)
+		}
+		session, _, _ = strings.Cut(session, "?")
+		s.notify(t, "sandbox-1", note(id, paid50)).want(t, http.StatusOK)
+		s.says(t, id, map[string]string{
+			"en": "We have received $183.50\u00a0MXN for this order. Please do not pay again.", "es": "Recibimos $183.50\u00a0MXN por este pedido. Por favor, no pagues otra vez.",
+			"pt": "Recebemos $183.50\u00a0MXN por este pedido. Por favor, não pague de novo.",
+		})
+		for name, c := range map[string]struct{ method, path, form string }{
+			"the button":           {http.MethodPost, "/pay/" + id + "/again", ""},
+			"the session's page":   {http.MethodGet, session, ""},
+			"the session's choice": {http.MethodPost, session, "method=sbx_cash"},
+		} {
+			if status, _, h := s.browse(t, c.method, c.path, c.form); status != http.StatusSeeOther || h.Get("Location") != "/c/"+id {
+				t.Errorf("%s answers %d to %q, want 303 to the payment that was paid", name, status, h.Get("Location"))
+			}
+		}
+		r := s.send(t, request{method: http.MethodPost, path: base + "/checkout/sessions/" + strings.TrimPrefix(session, "/checkout/") + "/select",
+			body: `{"paymentMethodId":"sbx_cash"}`, header: http.Header{"Content-Type": {"application/json"}}})
+		r.refused(t, "409 conflict_state conflict_error reason=payment_received")
+		if got := r.text(t, "error.details.existingTxId"); got != id {
+			t.Errorf("the choice is refused for %s, want %s", got, id)
+		}
+		if status, _, h := s.visit(t, "/c/"+id); status != http.StatusTemporaryRedirect || h.Get("Location") != s.URL+"/pay/"+id {
+			t.Errorf("/c/ answers %d to %q", status, h.Get("Location"))
+		}
+		if n := o.total(t, nil); n != "1" {
+			t.Errorf("there are %s payments, want 1", n)
+		}
+	})
+}
+
+// A second payment of the order that waits already is not to be paid either, once the
+// money of the first one comes.
+func TestSecondPaymentIsNotPaidOnceTheFirstOneCame(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		id := o.create(t, hostedVoucher)
+		s.atBank(t, id, "timeout")
+		_, _, h := s.browse(t, http.MethodPost, "/pay/"+id+"/again", "")
+		session, _, _ := strings.Cut(h.Get("Location"), "?")
+		status, _, h := s.browse(t, http.MethodPost, session, "method=sbx_cash")
+		second := strings.TrimPrefix(h.Get("Location"), "/c/")
+		if status != http.StatusSeeOther || second == id || o.status(t, second) != "pending" {
+			t.Fatalf("the choice answers %d to %q", status, h.Get("Location"))
+		}
+		if _, page, _ := s.visit(t, "/pay/"+second+"?lang=en"); !strings.Contains(page, "barcode.svg") {
+			t.Errorf("the second payment cannot be paid: %s", page)
+		}
+		s.notify(t, "sandbox-1", note(id, paid50)).want(t, http.StatusOK)
+		s.says(t, second, map[string]string{"en": "Please do not pay again.", "es": "no pagues otra vez", "pt": "não pague de novo"})
+		if _, page, _ := s.visit(t, "/pay/"+second+"?lang=en"); !strings.Contains(page, `href="/pay/`+id) {
+			t.Errorf("the page does not lead to the payment that was paid: %s", page)
+		}
+		claim := o.get(t, "/payments/"+id).text(t, "attention.claimId")
+		_, err := s.App.RuleClaim(ctx, claim, pay.Approve, "given back")
+		must(t, err)
+		if _, page, _ := s.visit(t, "/pay/"+second+"?lang=en"); !strings.Contains(page, "barcode.svg") {
+			t.Errorf("the money was given back, and the second payment cannot be paid: %s", page)
+		}
+	})
+}
+
+// What became of late money, and of another amount, is what the page says.
+func TestPageTellsWhatBecameOfTheMoney(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		for word, want := range map[pay.ClaimVerb]string{pay.Reject: "the shop has accepted it", pay.Approve: "is on its way back to you"} {
+			id := o.create(t, hostedVoucher)
+			s.atBank(t, id, "late")
+			_, err := s.App.RuleClaim(ctx, o.get(t, "/payments/"+id).text(t, "attention.claimId"), word, "as the shop wishes")
+			must(t, err)
+			_, page, _ := s.visit(t, "/pay/"+id+"?lang=en")
+			if again := strings.Contains(page, "/again"); !strings.Contains(page, want) || again != (word == pay.Approve) {
+				t.Errorf("after %s the page offers to pay again: %v, and says %s", word, again, page)
+			}
+		}
+		id := o.create(t, hostedVoucher)
+		res, err := http.Get(s.URL + "/pay/" + id + "/live?status=pending&state=waiting")
+		must(t, err)
+		defer res.Body.Close()
+		s.atBank(t, id, "wrong_amount")
+		told := false
+		for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+			told = told || lines.Text() == "event: status"
+		}
+		if !told {
+			t.Error("a page that waits is not told that another amount came")
+		}
+		s.says(t, id, map[string]string{
+			"en": "We have received $183.49\u00a0MXN, and $183.50\u00a0MXN was asked for. Please do not pay again.",
+			"es": "Recibimos $183.49\u00a0MXN y se pidió $183.50\u00a0MXN.", "pt": "Recebemos $183.49\u00a0MXN, e o valor pedido era $183.50\u00a0MXN.",
+		})
+		open, err := s.App.Notifications(ctx, "", 10)
+		must(t, err)
+		must(t, s.App.CloseNotification(ctx, open[0].ID, "given back in cash"))
+		s.says(t, id, map[string]string{"en": "ask there before you pay again"})
+		o.simulate(t, id, "paid").want(t, http.StatusOK)
+		if _, page, _ := s.visit(t, "/pay/"+id+"?lang=en"); !strings.Contains(page, "Payment received") || !strings.Contains(page, "Another payment for this order came too") {
+			t.Errorf("paid in the end, the page is %s", page)
+		}
+	})
+}
+
+// A shopper of whom nobody knows whether he paid is not told that he did not.
+func TestUnknownShopperIsNotToldThatHeDidNotPay(t *testing.T) {
+	drilled(t, func(t *testing.T, d *drill) {
+		first := d.lines["acme-1"]
+		first.fails(cutsAfter)
+		d.pay(t, 1, 1)
+		d.says(t, d.ids[0], map[string]string{"en": "Please do not pay twice."})
+		first.fails(nil)
+		first.Next("open")
+		d.pay(t, 1, 1)
+		id := d.ids[1]
+		first.fails(gateway)
+		d.clock.advance(d.expires(t, id).Sub(d.clock.now()))
+		d.pass(t, time.Minute)
+		unsure := map[string]string{"en": "We do not know yet whether you have paid", "es": "Todavía no sabemos si pagaste", "pt": "Ainda não sabemos se você pagou"}
+		d.says(t, id, unsure)
+		for range 10 {
+			d.pass(t, 24*time.Hour)
+		}
+		if r := d.live.get(t, "/payments/"+id); r.text(t, "status") != "expired" || r.text(t, "failure.code") != "outcome_unknown" {
+			t.Errorf("after days the payment is %s", r)
+		}
+		d.says(t, id, unsure)
+		first.fails(nil)
+		for range 10 {
+			d.pass(t, 24*time.Hour)
+		}
+		if r := d.live.get(t, "/payments/"+id); r.text(t, "failure.code") != "expired" {
+			t.Errorf("once it is known the payment is %s", r)
+		}
+		if _, page, _ := d.visit(t, "/pay/"+id+"?lang=en"); !strings.Contains(page, "No payment has reached us") {
+			t.Errorf("once it is known the page is %s", page)
+		}
+	})
+}
+
+// The page of a shopper who waits turns by itself when money comes that does not fit,
+// on a phone and at a desk, in every language.
+func TestShopperSeesStrayMoneyInTheBrowser(t *testing.T) {
+	t.Parallel()
+	s := start(t, dbtest.SQLite(t), &clock{})
+	o := s.shop(t)
+	for _, sc := range screens {
+		for _, lang := range []string{"en", "es", "pt"} {
+			for action, state := range map[string]string{"late": ".late", "wrong_amount": ".other_amount"} {
+				t.Run(fmt.Sprintf("%s-%s-%s", action, lang, sc.name), func(t *testing.T) {
+					t.Parallel()
+					id := o.create(t, hostedVoucher)
+					tab := browser(t)
+					must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.width, sc.height, chromedp.EmulateScale(sc.scale)),
+						chromedp.Navigate(s.URL+"/pay/"+id+"?lang="+lang), chromedp.WaitVisible(".waiting")))
+					s.atBank(t, id, action)
+					must(t, chromedp.Do(tab, chromedp.WaitVisible(state)))
+					noOverflow(t, tab)
+					shoot(t, tab, "stray-"+action+"-"+lang+"-"+sc.name)
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package pay
+
+import (
+	"time"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+)
+
+// Pauses between the questions about an outcome that nobody knows: twice as long each
+// time up to an hour, and after a day of those, six hours.
+const (
+	maxUnknownPause  = time.Hour
+	lastUnknownPause = 6 * time.Hour
+	hourlyQuestions  = 24
+)
+
+// unknownLimit is how long a payment whose window is over stays open while its
+// provider does not say whether it was paid.
+const unknownLimit = 3 * 24 * time.Hour
+
+// looks is when, after its end, a payment that ended unpaid is asked about once more:
+// the shopper may have paid at the last moment, and the notification may be lost.
+// The last ones are for those about which the provider did not answer before.
+var looks = []time.Duration{time.Hour, 6 * time.Hour, 24 * time.Hour, 3 * 24 * time.Hour, 7 * 24 * time.Hour, 14 * 24 * time.Hour, 30 * 24 * time.Hour}
+
+// answeredLooks is how many of them there are when the provider answers.
+const answeredLooks = 5
+
+// pause is how long to wait before the next question about an attempt.
+func (a Attempt) pause() time.Duration {
+	pause := unknownRetry
+	for i := 1; i < a.Unanswered; i++ {
+		if pause *= 2; pause >= maxUnknownPause {
+			if a.Unanswered-i > hourlyQuestions {
+				return lastUnknownPause
+			}
+			return maxUnknownPause
+		}
+	}
+	return pause
+}
+
+// unsure is since when nobody knows whether the shopper paid, after an answer.
+func (p Payment) unsure(o Outcome, now time.Time) time.Time {
+	switch {
+	case o.Kind != Unknown:
+		return time.Time{}
+	case p.Unsure.IsZero():
+		return now
+	}
+	return p.Unsure
+}
+
+// Codes of failures that are no error codes.
+const (
+	failedUnpaid    = "expired"
+	failedUnsure    = "outcome_unknown" // the provider did not say for days
+	failedAbandoned = "abandoned"       // the operator has seen that nobody was charged
+)
+
+// unpaid is the failure of a payment whose window is over.
+func unpaid() Failure {
+	return Failure{Code: failedUnpaid, Message: "the shopper did not pay in time"}
+}
+
+// Overdue reports whether the shopper's time is over.
+func (p Payment) Overdue(now time.Time) bool {
+	return p.Status == Pending && !p.Times.Expires.IsZero() && !now.Before(p.Times.Expires)
+}
+
+// Expire decides about a payment that is overdue, by what its provider says when it is
+// asked once more; that it was paid or declined is Resolve's.
+//
+// An unknown outcome does not end it: the shopper may have paid. After days of that
+// it ends all the same, as one of which nobody knows, and is asked about on.
+func (p Payment) Expire(o Outcome, now time.Time) (Payment, Change) {
+	from := p
+	p.Unsure = p.unsure(o, now)
+	if o.Kind != Unknown {
+		p = p.lapse(now).answer()
+		return p.finish(from, nil, now)
+	}
+	attempt, _ := p.current()
+	p.Attempts = p.noted(attempt.Order, o, now)
+	if end := p.Times.Expires.Add(unknownLimit); now.Before(end) {
+		attempt, _ = p.current()
+		if p.DueAt = now.Add(attempt.pause()); p.DueAt.After(end) {
+			p.DueAt = end
+		}
+		p = p.written(from, now)
+		return p, Change{Payments: []Payment{p}}
+	}
+	p = p.lapse(now).answer()
+	p.Failure = &Failure{Code: failedUnsure, Message: "the provider does not say whether the shopper paid: it is asked on"}
+	return p.finish(from, nil, now)
+}
+
+// Looking reports whether a payment that ended unpaid is still asked about.
+func (p Payment) Looking() bool { return !p.Status.Open() && !p.DueAt.IsZero() }
+
+// Look notes what a provider says of a payment that ended unpaid. What was paid after
+// all is late money, as if the provider had told it by itself.
+func (p Payment) Look(o Outcome, claimID string, now time.Time) (Payment, Change) {
+	from := p
+	attempt, ok := p.current()
+	if !ok || !p.Looking() {
+		return p, Change{}
+	}
+	if o.Kind == Approved && !p.misfits(o) && attempt.Status != Approved {
+		return p.found(attempt, o, claimID, now)
+	}
+	var change Change
+	if o.Kind == Approved && attempt.Status != Approved {
+		p, change = p.misfit(attempt, o, from, now)
+	}
+	if o.Kind != Unknown {
+		if p.Failure != nil && p.Failure.Code == failedUnsure { // now it is known
+			f := unpaid()
+			p.Failure = &f
+		}
+		p.Unsure = time.Time{}
+	}
+	p.DueAt = p.nextLook(o, now)
+	updated := p.Times.Updated // a look that tells nothing new is nothing that the merchant sees
+	p = p.written(from, now)
+	if len(change.Events) == 0 {
+		p.Times.Updated = updated
+	}
+	change.Payments = []Payment{p}
+	return p, change
+}
+
+// found books money of a payment that had ended, which its provider told when asked.
+func (p Payment) found(attempt Attempt, o Outcome, claimID string, now time.Time) (Payment, Change) {
+	next, change := p.late(attempt.Order, o, claimID, "paid after the payment had ended", now)
+	change.Receipts = []Receipt{p.answered(attempt, o, Late, now)}
+	return next, change
+}
+
+// nextLook is when to ask again after an answer, zero when that was the last time.
+func (p Payment) nextLook(o Outcome, now time.Time) time.Time {
+	ended, n := p.Times.Expired, answeredLooks
+	if ended.IsZero() {
+		ended = p.Times.Failed
+	}
+	if o.Kind == Unknown {
+		n = len(looks)
+	}
+	for _, after := range looks[:n] {
+		if at := ended.Add(after); at.After(now) {
+			return at
+		}
+	}
+	return time.Time{}
+}
+
+// misfit notes that a provider answers that another amount was paid, with what that
+// tells the operator and the merchant: once for each amount. from is the payment as it
+// is written now; the caller writes the one that comes back.
+func (p Payment) misfit(attempt Attempt, o Outcome, from Payment, now time.Time) (Payment, Change) {
+	p, news := p.astray(Stray{Code: AmountMismatch, Order: attempt.Order, Local: o.Local})
+	if !news {
+		return p, Change{}
+	}
+	_, told := p.written(from, now).event(PaymentAttention, from.Status, now)
+	p.Sequence = told.Sequence
+	return p, Change{Receipts: []Receipt{from.answered(attempt, o, Mismatched, now)}, Events: []Event{told}}
+}
+
+// Word is what the operator found out about a payment that nobody else tells of.
+type Word string
+
+// Words.
+const (
+	WordPaid       Word = "paid"
+	WordNotCharged Word = "not-charged"
+)
+
+// Contradicts reports whether a provider's answer says otherwise than the operator's
+// word. That the shopper may still pay contradicts both.
+func (w Word) Contradicts(p Payment, o Outcome) bool {
+	switch o.Kind {
+	case Approved:
+		return w != WordPaid || p.misfits(o)
+	case Declined, Missing, Lapsed:
+		return w != WordNotCharged
+	}
+	return o.Kind == Awaiting
+}
+
+// Rule is the operator's word on a payment of which no provider tells the end: paid
+// completes it, or is late money where it had ended; not charged ends it, and the
+// questions about it.
+//
+// Errors: conflict_state for one that there is nothing to say about.
+func (p Payment) Rule(w Word, o Outcome, claimID string, now time.Time) (Payment, Change, error) {
+	from := p
+	attempt, ok := p.current()
+	said := Outcome{Kind: Approved, ProviderRef: o.ProviderRef, Local: p.Local}
+	if w == WordNotCharged {
+		said = Outcome{Kind: Missing, ProviderRef: o.ProviderRef}
+	}
+	switch ended := p.Status == Failed || p.Status == Expired; {
+	case ok && p.Status.Open() && w == WordPaid:
+		p.Attempts, p.Unsure, p.Captured = p.noted(attempt.Order, said, now), time.Time{}, attempt.Order
+		p = p.move(Complete, now).answer()
+		next, change := p.finish(from, []ledger.Transfer{p.capture(now)}, now)
+		return next, change, nil
+	case ok && p.Status.Open():
+		p.Attempts, p.Unsure = p.noted(attempt.Order, said, now), time.Time{}
+		p = p.fail(Failure{Code: failedAbandoned, Message: "nobody was charged"}, now).answer()
+		next, change := p.finish(from, nil, now)
+		return next, change, nil
+	case ok && ended && w == WordPaid && attempt.Status != Approved:
+		next, change := p.late(attempt.Order, said, claimID, "paid after the payment had ended", now)
+		return next, change, nil
+	case ended && w == WordNotCharged && (p.Looking() || !p.Unsure.IsZero()):
+		if p.Failure != nil && p.Failure.Code == failedUnsure {
+			f := unpaid()
+			p.Failure = &f
+		}
+		p.DueAt, p.Unsure = time.Time{}, time.Time{}
+		p = p.written(from, now)
+		return p, Change{Payments: []Payment{p}}, nil
+	}
+	return p, Change{}, &Error{Code: CodeConflictState, Message: "the payment is " + string(p.Status) + ": its end is known",
+		Details: Details{From: p.Status, Action: string(w)}}
+}
