@@ -23,6 +23,8 @@ type cli struct {
 	Merchant   merchantCmd   `cmd:"" help:"Make merchants."`
 	Key        keyCmd        `cmd:"" help:"Make and end merchants' API keys."`
 	Shop       shopCmd       `cmd:"" help:"Shops of merchants."`
+	Payment    paymentCmd    `cmd:"" help:"Payments whose outcome nobody knows, and how you end them."`
+	Withdrawal withdrawalCmd `cmd:"" help:"Withdrawals that are under way, and how you end them."`
 	Claim      claimCmd      `cmd:"" help:"Refunds, chargebacks and inquiries, as the operator sees and ends them."`
 	Provider   providerCmd   `cmd:"" help:"Accounts at providers, which payments go through."`
 	Notices    noticesCmd    `cmd:"" name:"notification" help:"What providers have told, and what of it waits for you."`

@@ -63,6 +63,7 @@ func New(c Config) (http.Handler, error) {
 	a.accountRoutes()
 	a.merchantRoutes()
 	a.readRoutes()
+	a.rulingRoutes()
 	if err := a.publish(); err != nil {
 		return nil, err
 	}
@@ -96,8 +97,13 @@ func handle[I, O any](a *API, op huma.Operation, codes []pay.Code, handler func(
 	op.Security = []map[string][]string{{scheme: {}}}
 	op.Metadata = map[string]any{codesKey: codes}
 	missing := pay.CodeNotFound
-	if strings.HasPrefix(op.Path, "/payments/") {
+	switch {
+	case strings.HasPrefix(op.Path, "/payments/"):
 		missing = pay.CodeTransactionNotFound
+	case strings.HasPrefix(op.Path, "/withdrawals/"):
+		missing = pay.CodeWithdrawalNotFound
+	case strings.HasPrefix(op.Path, "/claims/"):
+		missing = pay.CodeClaimNotFound
 	}
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		by, _ := ctx.Value(actorKey{}).(pay.Actor)

@@ -32,9 +32,13 @@ var meanings = map[pay.Code]string{
 	pay.CodePayloadTooLarge:     "The body is larger than 256 KiB.",
 	pay.CodeNotFound:            "There never was such an account, or there is no such merchant.",
 	pay.CodeTransactionNotFound: "There is no such payment.",
-	pay.CodeConflictState:       "Not as the account is now: details.reason is version, removed, id_taken or open_payments.",
-	pay.CodeServiceUnavailable:  "The service is busy: retry with backoff.",
-	pay.CodeInternal:            "Something went wrong on our side.",
+	pay.CodeWithdrawalNotFound:  "There is no such withdrawal.",
+	pay.CodeClaimNotFound:       "There is no such claim.",
+
+	pay.CodeClaimAlreadyResolved: "The claim has ended.",
+	pay.CodeConflictState:        "Not as it is now: details.reason of an account is version, removed, id_taken or open_payments; of a ruling provider_says_otherwise, or none where the end is known.",
+	pay.CodeServiceUnavailable:   "The service is busy: retry with backoff.",
+	pay.CodeInternal:             "Something went wrong on our side.",
 }
 
 // publish serves the OpenAPI document. It has nothing that is secret, and tools
@@ -50,6 +54,7 @@ func (a *API) publish() error {
 		{Name: "Accounts", Description: "Accounts at providers, which payments go through."},
 		{Name: "Merchants", Description: "What was agreed with merchants."},
 		{Name: "Routing", Description: "Why payments go where they go."},
+		{Name: "Endings", Description: "What only the operator can end."},
 	}
 	for path, item := range doc.Paths {
 		for _, op := range []*huma.Operation{item.Get, item.Post, item.Patch, item.Delete} {
@@ -111,6 +116,10 @@ func codesOf(path string, op *huma.Operation) []pay.Code {
 	switch {
 	case strings.HasPrefix(path, "/payments/{"):
 		codes = append(codes, pay.CodeTransactionNotFound)
+	case strings.HasPrefix(path, "/withdrawals/{"):
+		codes = append(codes, pay.CodeWithdrawalNotFound)
+	case strings.HasPrefix(path, "/claims/{"):
+		codes = append(codes, pay.CodeClaimNotFound)
 	case strings.Contains(path, "{id}"):
 		codes = append(codes, pay.CodeNotFound)
 	}

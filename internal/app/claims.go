@@ -112,11 +112,18 @@ func (a *App) AnyClaims(ctx context.Context, status pay.ClaimStatus, kind pay.Cl
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state.
 func (a *App) RuleClaim(ctx context.Context, id string, v pay.ClaimVerb, note string) (pay.Claim, error) {
+	return a.RuleClaimAs(ctx, a.Self(), id, v, note)
+}
+
+// RuleClaimAs is RuleClaim by an operator with a token.
+//
+// Errors: those of RuleClaim.
+func (a *App) RuleClaimAs(ctx context.Context, by pay.Actor, id string, v pay.ClaimVerb, note string) (pay.Claim, error) {
 	c, err := a.AnyClaim(ctx, id)
 	if err != nil {
 		return c, err
 	}
-	said := a.audit(a.Self(), c.Scope, pay.ClaimRuled, c.ID, map[string]string{"payment": c.Payment, "word": string(v), "note": note})
+	said := a.audit(by, c.Scope, pay.ClaimRuled, c.ID, map[string]string{"payment": c.Payment, "word": string(v), "note": note})
 	if v == pay.AskEvidence {
 		return a.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
 			next, change, err := c.Ask(note, a.now(c.Scope))
@@ -128,6 +135,13 @@ func (a *App) RuleClaim(ctx context.Context, id string, v pay.ClaimVerb, note st
 		if c, err = a.askRefund(ctx, c); err != nil {
 			return c, err
 		}
+	}
+	if c.Kind == pay.Inquiry && c.Calling() {
+		return a.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+			next, change, err := c.Ended(p, v, note, a.now(c.Scope))
+			change.Audit = said
+			return next, change, err
+		})
 	}
 	return a.resolveClaim(ctx, c, v, pay.PartyOperator, note, said, view.Cause{})
 }

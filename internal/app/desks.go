@@ -169,9 +169,10 @@ func (a *App) openClient(adapter provider.Adapter, account pay.ProviderAccount, 
 		ID: account.ID, Live: account.Live, BaseURL: account.BaseURL, Credentials: credentials,
 		NotificationURL: a.NotificationURL(account.ID), Client: a.Client, Now: a.Now,
 		Unmapped: func(word string) {
-			a.tally.strange(account.ID)
 			word = strings.ToValidUTF8(word[:min(len(word), maxWord)], "?")
-			a.Log.Warn("a provider told a status that has no meaning here", "account", account.ID, "adapter", adapter.Name, "status", word)
+			if a.tally.strange(account.ID, word) {
+				a.Log.Warn("a provider told a status that has no meaning here: what it tells of stays open", "account", account.ID, "adapter", adapter.Name, "status", word)
+			}
 		},
 	})
 }

@@ -26,10 +26,11 @@ type tally struct {
 	mu       sync.Mutex // owns what follows
 	calls    map[ProviderCalls]CallCount
 	unmapped map[string]int64 // by account: status words that mean nothing here
+	words    map[string]bool  // by account and word: what the log was told of
 }
 
 func newTally() *tally {
-	return &tally{calls: map[ProviderCalls]CallCount{}, unmapped: map[string]int64{}}
+	return &tally{calls: map[ProviderCalls]CallCount{}, unmapped: map[string]int64{}, words: map[string]bool{}}
 }
 
 func (t *tally) charged(c ProviderCalls, took time.Duration) {
@@ -39,12 +40,21 @@ func (t *tally) charged(c ProviderCalls, took time.Duration) {
 	t.calls[c] = CallCount{n.N + 1, n.Took + took}
 }
 
-// strange counts a word. A word itself is told to the log: there is no end of what
-// a provider may send, and a metric must have one.
-func (t *tally) strange(account string) {
+// maxWords bounds the words that the log is told of: a provider may send any.
+const maxWords = 1000
+
+// strange counts a word, and reports whether it is new. A word itself is told to the
+// log, once for each account: there is no end of what a provider may send, and a metric
+// must have one.
+func (t *tally) strange(account, word string) (news bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.unmapped[account]++
+	if t.words[account+" "+word] || len(t.words) >= maxWords {
+		return false
+	}
+	t.words[account+" "+word] = true
+	return true
 }
 
 // ProviderCalls counts the charges that this node has made at the operator's

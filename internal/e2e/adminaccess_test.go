@@ -147,6 +147,7 @@ GET /accounts/{id}
 GET /adapters
 GET /health
 GET /merchants/{id}
+GET /payments/unsure
 GET /payments/{id}/explanation
 PATCH /accounts/{id}
 PATCH /merchants/{id}
@@ -154,7 +155,10 @@ POST /accounts
 POST /accounts/{id}/check
 POST /accounts/{id}/credentials
 POST /accounts/{id}/disable
-POST /accounts/{id}/enable` {
+POST /accounts/{id}/enable
+POST /claims/{id}/resolution
+POST /payments/{id}/resolution
+POST /withdrawals/{id}/resolution` {
 			t.Errorf("the document has\n%s", got)
 		}
 	})

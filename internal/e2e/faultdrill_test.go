@@ -118,21 +118,24 @@ type drill struct {
 
 func drilled(t *testing.T, test func(t *testing.T, d *drill)) {
 	t.Helper()
-	plainly(t, func(t *testing.T, s *service) {
-		s.clock.freeze()
-		made, err := s.App.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted, RefundFees: pay.FeesReturned})
-		must(t, err)
-		d := &drill{service: s, live: shop{Onboarded: made, service: s, credential: made.Sandbox.Secret}.live(), lines: map[string]*line{}}
-		for i, id := range []string{"acme-1", "acme-2"} {
-			l := &line{Upstream: providertest.NewUpstream(t, "key-1")}
-			server := httptest.NewServer(l)
-			t.Cleanup(server.Close)
-			l.Next("paid")
-			s.account(t, id, l.Upstream, func(a *app.NewAccount) { a.BaseURL, a.Priority = server.URL, i+1 })
-			d.lines[id] = l
-		}
-		test(t, d)
-	})
+	plainly(t, func(t *testing.T, s *service) { test(t, s.drilledBy(t)) })
+}
+
+func (s *service) drilledBy(t *testing.T) *drill {
+	t.Helper()
+	s.clock.freeze()
+	made, err := s.App.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted, RefundFees: pay.FeesReturned})
+	must(t, err)
+	d := &drill{service: s, live: shop{Onboarded: made, service: s, credential: made.Sandbox.Secret}.live(), lines: map[string]*line{}}
+	for i, id := range []string{"acme-1", "acme-2"} {
+		l := &line{Upstream: providertest.NewUpstream(t, "key-1")}
+		server := httptest.NewServer(l)
+		t.Cleanup(server.Close)
+		l.Next("paid")
+		s.account(t, id, l.Upstream, func(a *app.NewAccount) { a.BaseURL, a.Priority = server.URL, i+1 })
+		d.lines[id] = l
+	}
+	return d
 }
 
 // pay makes payments, some of them at a time. One that nobody takes is refused.

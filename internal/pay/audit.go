@@ -80,6 +80,9 @@ const (
 	ProviderRemoved  Act = "provider.removed"
 	ProviderForgot   Act = "provider.credentials_forgotten" // those that had been rotated out
 
+	PaymentRuled    Act = "payment.ruled"    // the operator's word on its outcome
+	WithdrawalRuled Act = "withdrawal.ruled" // the same
+
 	NotificationClosed Act = "notification.closed" // one that did not fit its payment
 	ProviderReconciled Act = "provider.reconciled" // its report was compared with the books
 	OperatorAdded      Act = "operator.added"      // to the admin API

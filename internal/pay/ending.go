@@ -167,17 +167,23 @@ func (p Payment) misfit(attempt Attempt, o Outcome, from Payment, now time.Time)
 	return p, Change{Receipts: []Receipt{from.answered(attempt, o, Mismatched, now)}, Events: []Event{told}}
 }
 
-// Word is what the operator found out about a payment that nobody else tells of.
+// Word is what the operator found out about a payment or a withdrawal that nobody else
+// tells of.
 type Word string
 
 // Words.
 const (
 	WordPaid       Word = "paid"
-	WordNotCharged Word = "not-charged"
+	WordNotCharged Word = "not-charged" // of a payment
+	WordNotPaid    Word = "not-paid"    // of a withdrawal
 )
 
+// OtherwiseSaid is the reason (details.reason) for which an operator's word is refused
+// that the provider contradicts.
+const OtherwiseSaid = "provider_says_otherwise"
+
 // Contradicts reports whether a provider's answer says otherwise than the operator's
-// word. That the shopper may still pay contradicts both.
+// word about a payment. That the shopper may still pay contradicts both.
 func (w Word) Contradicts(p Payment, o Outcome) bool {
 	switch o.Kind {
 	case Approved:
@@ -186,6 +192,53 @@ func (w Word) Contradicts(p Payment, o Outcome) bool {
 		return w != WordNotCharged
 	}
 	return o.Kind == Awaiting
+}
+
+// ContradictsPayout is Contradicts for a withdrawal. That it is on its way contradicts
+// both words.
+func (w Word) ContradictsPayout(o PayoutOutcome) bool {
+	switch o.Kind {
+	case PayoutPaid:
+		return w != WordPaid
+	case PayoutRejected, PayoutMissing:
+		return w != WordNotPaid
+	}
+	return o.Kind == PayoutAccepted
+}
+
+// Rule is the operator's word on a withdrawal of which no provider tells the end.
+//
+// Errors: conflict_state for one whose end is known, and for one that was never sent
+// and is said to have arrived.
+func (w Withdrawal) Rule(word Word, o PayoutOutcome, now time.Time) (Withdrawal, Change, error) {
+	if o.ProviderRef != "" {
+		w.ProviderRef = o.ProviderRef
+	}
+	switch {
+	case word == WordPaid && w.Status == WithdrawalProcessing:
+		next, change := w.complete(now)
+		return next, change, nil
+	case word == WordNotPaid && w.Open():
+		next, change := w.fail(PayoutOutcome{Code: "not_paid", Message: "the payout did not arrive"}, now)
+		return next, change, nil
+	}
+	return w, Change{}, &Error{Code: CodeConflictState, Message: "the withdrawal is " + string(w.Status) + ": that cannot be said of it",
+		Details: Details{From: Status(w.Status), Action: string(word)}}
+}
+
+// Ended is the operator's word on an inquiry whose refund is under way and whose
+// provider does not tell how it ended: he has looked into the provider's books. What may
+// still come of the refund is for him too.
+//
+// Errors: claim_already_resolved, conflict_state.
+func (c Claim) Ended(p Payment, v ClaimVerb, note string, now time.Time) (Claim, Change, error) {
+	to, known := map[ClaimVerb]ClaimStatus{Approve: ClaimApproved, Reject: ClaimRejected}[v]
+	if c.Kind != Inquiry || !c.Calling() || !known {
+		_, err := c.After(v)
+		return c, Change{}, err
+	}
+	next, change := c.resolve(p, to, PartyOperator, note, now)
+	return next, change, nil
 }
 
 // Rule is the operator's word on a payment of which no provider tells the end: paid

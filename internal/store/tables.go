@@ -138,6 +138,7 @@ func queries() []string {
 	list = append(list, rateQueries()...)
 	list = append(list, accountQueries()...)
 	list = append(list, receiptQueries()...)
+	list = append(list, unsureQueries()...)
 	list = append(list, operatorQueries()...)
 	list = append(list, rulesQueries()...)
 	list = append(list, settlementQueries()...)

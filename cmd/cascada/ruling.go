@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+type paymentCmd struct {
+	List    paymentListCmd    `cmd:"" help:"List payments whose outcome nobody knows, oldest first."`
+	Resolve paymentResolveCmd `cmd:"" help:"End a payment whose provider does not tell how it ended. The provider is asked first, where it can be. Works while the server runs."`
+}
+
+type paymentListCmd struct {
+	database
+	Limit atMost `default:"50" help:"How many at most."`
+}
+
+func (c *paymentListCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	list, err := a.Unsure(ctx, int(c.Limit))
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		fmt.Println("every outcome is known")
+		return nil
+	}
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "PAYMENT\tSTATUS\tAMOUNT\tACCOUNT\tENVIRONMENT\tSINCE\tASKED IN VAIN")
+	for _, p := range list {
+		attempt, _ := p.Current()
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\n", p.ID, p.Status, p.Local, attempt.Provider, p.Environment(),
+			p.Unsure.UTC().Format(time.DateTime), attempt.Unanswered)
+	}
+	return w.Flush()
+}
+
+type paymentResolveCmd struct {
+	database
+	Payment string   `arg:"" help:"Transaction id, TXN-…"`
+	Outcome pay.Word `required:"" enum:"paid,not-charged" placeholder:"OUTCOME" help:"paid completes it, or books late money where it had ended; not-charged ends it."`
+	Note    string   `required:"" help:"How you know; it is kept in the audit log."`
+	Force   bool     `help:"Although the provider says otherwise."`
+}
+
+func (c *paymentResolveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
+	a, err := desk{database: c.database}.over(ctx, log, adapters)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	p, said, err := a.RulePayment(ctx, a.Self(), app.Ruled{ID: c.Payment, Word: c.Outcome, Note: c.Note, Force: c.Force})
+	if err != nil {
+		return fmt.Errorf("payment %s: %w", c.Payment, err)
+	}
+	fmt.Printf("%s is %s; asked, the provider said %s\n", p.ID, p.Status, said)
+	if s, late := p.Attention(); late && s.Claim != "" {
+		fmt.Printf("its money is late money: cascada claim resolve %s\n", s.Claim)
+	}
+	return nil
+}
+
+type withdrawalCmd struct {
+	List    withdrawalListCmd    `cmd:"" help:"List withdrawals that were sent and whose end is not known, oldest first."`
+	Resolve withdrawalResolveCmd `cmd:"" help:"End a withdrawal whose payout provider does not tell how it ended. The provider is asked first, where it can be. Works while the server runs."`
+}
+
+type withdrawalListCmd struct {
+	database
+	Limit atMost `default:"50" help:"How many at most."`
+}
+
+func (c *withdrawalListCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	list, err := a.Unpaid(ctx, int(c.Limit))
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		fmt.Println("no withdrawal is under way")
+		return nil
+	}
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "WITHDRAWAL\tAMOUNT\tPROVIDER\tENVIRONMENT\tSENT\tASKED")
+	for _, d := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\n", d.ID, money.New(d.Amount, money.USD), d.Provider, d.Environment(), d.SentAt.UTC().Format(time.DateTime), d.Checks)
+	}
+	return w.Flush()
+}
+
+type withdrawalResolveCmd struct {
+	database
+	Withdrawal string   `arg:"" help:"Withdrawal id, wdr_…"`
+	Outcome    pay.Word `required:"" enum:"paid,not-paid" placeholder:"OUTCOME" help:"paid completes it; not-paid gives the money back to the balance."`
+	Note       string   `required:"" help:"How you know; it is kept in the audit log."`
+	Force      bool     `help:"Although the payout provider says otherwise."`
+}
+
+func (c *withdrawalResolveCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	w, said, err := a.RuleWithdrawal(ctx, a.Self(), app.Ruled{ID: c.Withdrawal, Word: c.Outcome, Note: c.Note, Force: c.Force})
+	if err != nil {
+		return fmt.Errorf("withdrawal %s: %w", c.Withdrawal, err)
+	}
+	fmt.Printf("%s is %s; asked, the payout provider said %s\n", w.ID, w.Status, said)
+	return nil
+}

@@ -1,0 +1,114 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/cascadapay/cascada/internal/admin/shape"
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+type rulePaymentIn struct {
+	ID   string `path:"id" maxLength:"64" pattern:"^[A-Za-z0-9-]+$" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	Body PaymentRuling
+}
+
+// PaymentRuling is the operator's word on a payment.
+type PaymentRuling struct {
+	_       struct{} `additionalProperties:"false"`
+	Outcome pay.Word `json:"outcome" enum:"paid,not-charged" example:"paid"`
+	Note    string   `json:"note" minLength:"1" maxLength:"1000" example:"the provider's report of today" doc:"How you know; it is kept in the audit log"`
+	Force   bool     `json:"force,omitempty" doc:"Although the provider says otherwise"`
+}
+
+type ruleWithdrawalIn struct {
+	ID   string `path:"id" maxLength:"64" pattern:"^[A-Za-z0-9_-]+$" example:"wdr_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	Body WithdrawalRuling
+}
+
+// WithdrawalRuling is the operator's word on a withdrawal.
+type WithdrawalRuling struct {
+	_       struct{} `additionalProperties:"false"`
+	Outcome pay.Word `json:"outcome" enum:"paid,not-paid" example:"paid"`
+	Note    string   `json:"note" minLength:"1" maxLength:"1000" example:"the bank's statement of today" doc:"How you know; it is kept in the audit log"`
+	Force   bool     `json:"force,omitempty" doc:"Although the payout provider says otherwise"`
+}
+
+type ruleClaimIn struct {
+	ID   string `path:"id" maxLength:"64" pattern:"^[A-Za-z0-9-]+$" example:"CLM-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	Body ClaimRuling
+}
+
+// ClaimRuling is the operator's word on a claim.
+type ClaimRuling struct {
+	_       struct{}        `additionalProperties:"false"`
+	Outcome pay.ClaimStatus `json:"outcome" enum:"approved,rejected,withdrawn" example:"approved" doc:"approved pays the shopper; rejected and withdrawn leave the money to the merchant"`
+	Note    string          `json:"note" minLength:"1" maxLength:"1000" example:"the bank's letter of today" doc:"Why; the merchant reads it"`
+}
+
+type ruledClaimOut struct{ Body shape.RuledClaim }
+
+type ruledPaymentOut struct{ Body shape.RuledPayment }
+
+type ruledWithdrawalOut struct{ Body shape.RuledWithdrawal }
+
+type unsureOut struct {
+	Body struct {
+		Data []shape.UnsurePayment `json:"data"`
+	}
+}
+
+func (a *API) rulingRoutes() {
+	op := func(id, method, path, summary, text string) huma.Operation {
+		return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Description: text, Tags: []string{"Endings"}}
+	}
+	conflict := []pay.Code{pay.CodeConflictState}
+	handle(a, op("listUnsurePayments", http.MethodGet, "/payments/unsure", "List payments whose outcome nobody knows",
+		"The oldest first, at most 500."), nil, a.unsure)
+	handle(a, op("resolvePayment", http.MethodPost, "/payments/{id}/resolution", "End a payment whose provider does not tell how it ended",
+		"The provider is asked first, where it can be. `paid` completes the payment, or books late money where it had ended; `not-charged` ends it."), conflict, a.rulePayment)
+	handle(a, op("resolveClaim", http.MethodPost, "/claims/{id}/resolution", "End a refund, a chargeback or an inquiry",
+		"By the word of the bank, the provider or yourself. A refund that is under way is asked about first."), []pay.Code{pay.CodeConflictState, pay.CodeClaimAlreadyResolved}, a.ruleClaim)
+	handle(a, op("resolveWithdrawal", http.MethodPost, "/withdrawals/{id}/resolution", "End a withdrawal whose payout provider does not tell how it ended",
+		"The provider is asked first, where it can be. `paid` completes it, `not-paid` gives the money back to the balance."), conflict, a.ruleWithdrawal)
+}
+
+// unsureLimit bounds the list.
+const unsureLimit = 500
+
+func (a *API) unsure(ctx context.Context, _ pay.Actor, _ *struct{}) (*unsureOut, error) {
+	list, err := a.App.Unsure(ctx, unsureLimit)
+	out := &unsureOut{}
+	out.Body.Data = make([]shape.UnsurePayment, 0, len(list))
+	for _, p := range list {
+		out.Body.Data = append(out.Body.Data, shape.NewUnsurePayment(p))
+	}
+	return out, err
+}
+
+func (a *API) rulePayment(ctx context.Context, by pay.Actor, in *rulePaymentIn) (*ruledPaymentOut, error) {
+	p, said, err := a.App.RulePayment(ctx, by, app.Ruled{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force})
+	if err != nil {
+		return nil, err
+	}
+	return &ruledPaymentOut{shape.RuledPayment{ID: p.ID, Status: p.Status, Provider: said}}, nil
+}
+
+func (a *API) ruleClaim(ctx context.Context, by pay.Actor, in *ruleClaimIn) (*ruledClaimOut, error) {
+	verbs := map[pay.ClaimStatus]pay.ClaimVerb{pay.ClaimApproved: pay.Approve, pay.ClaimRejected: pay.Reject, pay.ClaimWithdrawn: pay.Withdraw}
+	c, err := a.App.RuleClaimAs(ctx, by, in.ID, verbs[in.Body.Outcome], in.Body.Note)
+	if err != nil {
+		return nil, err
+	}
+	return &ruledClaimOut{shape.RuledClaim{ID: c.ID, Status: c.Status, Payment: c.Payment}}, nil
+}
+
+func (a *API) ruleWithdrawal(ctx context.Context, by pay.Actor, in *ruleWithdrawalIn) (*ruledWithdrawalOut, error) {
+	w, said, err := a.App.RuleWithdrawal(ctx, by, app.Ruled{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force})
+	if err != nil {
+		return nil, err
+	}
+	return &ruledWithdrawalOut{shape.RuledWithdrawal{ID: w.ID, Status: w.Status, Provider: said}}, nil
+}

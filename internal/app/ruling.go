@@ -1,0 +1,134 @@
+package app
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// Ruled is the operator's word on what nobody else ends.
+type Ruled struct {
+	ID   string // of the payment or the withdrawal
+	Word pay.Word
+	Note string // how the operator knows; for the audit log
+	// Force applies the word although the provider says otherwise.
+	Force bool
+}
+
+// RulePayment ends a payment by the operator's word, and returns it with what the
+// provider says of it. The provider is asked first, where it can be: what it knows
+// counts more.
+//
+// Errors: store.ErrNotFound, conflict_state: its end is known, or the provider says
+// otherwise (details.reason).
+func (a *App) RulePayment(ctx context.Context, by pay.Actor, r Ruled) (p pay.Payment, said pay.OutcomeKind, err error) {
+	p, err = a.store.AnyPayment(ctx, r.ID)
+	if err != nil {
+		return p, "", err
+	}
+	attempt, ok := p.Current()
+	if !ok {
+		return p, "", known(p.Status, r.Word)
+	}
+	o := a.ask(ctx, p, attempt)
+	if o.Kind == pay.Awaiting && r.Word == pay.WordNotCharged {
+		o = a.cancel(ctx, p, attempt, o) // nobody is to pay it any more
+	}
+	if r.Word.Contradicts(p, o) && !r.Force {
+		return p, o.Kind, otherwise(string(o.Kind), p.Status, r.Word)
+	}
+	err = again(func() error {
+		read, err := a.store.AnyPayment(ctx, r.ID)
+		if err != nil {
+			return err
+		}
+		now := a.now(read.Scope)
+		next, change, err := read.Rule(r.Word, o, a.NewID(pay.ClaimPrefix, now), now)
+		if err != nil {
+			return err
+		}
+		change.Audit = a.audit(by, read.Scope, pay.PaymentRuled, read.ID, r.details(string(o.Kind)))
+		p = next
+		return a.commit(ctx, change, view.Cause{RequestID: by.Request})
+	})
+	return p, o.Kind, err
+}
+
+// RuleWithdrawal is RulePayment for a withdrawal.
+//
+// Errors: store.ErrNotFound, conflict_state.
+func (a *App) RuleWithdrawal(ctx context.Context, by pay.Actor, r Ruled) (w pay.Withdrawal, said pay.PayoutKind, err error) {
+	w, err = a.store.AnyWithdrawal(ctx, r.ID)
+	if err != nil {
+		return w, "", err
+	}
+	o := a.askPayout(ctx, w)
+	if r.Word.ContradictsPayout(o) && !r.Force {
+		return w, o.Kind, otherwise(string(o.Kind), pay.Status(w.Status), r.Word)
+	}
+	err = again(func() error {
+		read, err := a.store.AnyWithdrawal(ctx, r.ID)
+		if err != nil {
+			return err
+		}
+		next, change, err := read.Rule(r.Word, o, a.now(read.Scope))
+		if err != nil {
+			return err
+		}
+		change.Audit = a.audit(by, read.Scope, pay.WithdrawalRuled, read.ID, r.details(string(o.Kind)))
+		w = next
+		return a.commit(ctx, change, view.Cause{RequestID: by.Request})
+	})
+	return w, o.Kind, err
+}
+
+// askPayout asks the payout provider of a withdrawal that was sent what became of it.
+// Where there is nobody to ask, or nothing to ask with, nobody knows.
+func (a *App) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOutcome {
+	unknown := pay.PayoutOutcome{Kind: pay.PayoutUnknown}
+	provider := a.payouts(w.Live)
+	if w.Status != pay.WithdrawalProcessing || provider == nil || w.Provider != provider.Name() {
+		return unknown
+	}
+	wallet, err := a.store.Wallet(ctx, w.Scope, w.Wallet)
+	if err != nil {
+		a.Log.Warn("a withdrawal cannot be asked about", "withdrawal", w.ID, "error", err)
+		return unknown
+	}
+	request, err := a.payoutRequest(w, wallet)
+	if err != nil {
+		a.Log.Warn("a withdrawal cannot be asked about", "withdrawal", w.ID, "error", err)
+		return unknown
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return provider.Query(ctx, request)
+}
+
+// details are for the audit log.
+func (r Ruled) details(said string) map[string]string {
+	return map[string]string{"word": string(r.Word), "note": r.Note, "provider": said, "force": strconv.FormatBool(r.Force)}
+}
+
+func otherwise(said string, from pay.Status, w pay.Word) error {
+	return &pay.Error{Code: pay.CodeConflictState, Message: "the provider says otherwise: " + said,
+		Details: pay.Details{From: from, Action: string(w), Reason: pay.OtherwiseSaid}}
+}
+
+func known(from pay.Status, w pay.Word) error {
+	return &pay.Error{Code: pay.CodeConflictState, Message: "the payment is " + string(from) + ": its end is known",
+		Details: pay.Details{From: from, Action: string(w)}}
+}
+
+// Unsure lists payments whose outcome nobody knows, the oldest first, for the operator.
+func (a *App) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
+	return a.store.Unsure(ctx, limit)
+}
+
+// Unpaid lists withdrawals that were sent and whose end is not known, the oldest first,
+// for the operator.
+func (a *App) Unpaid(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
+	return a.store.SentWithdrawals(ctx, limit)
+}
