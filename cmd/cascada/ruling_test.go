@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 )
@@ -49,4 +50,37 @@ func TestOperatorEndsWhatNobodyKnows(t *testing.T) {
 		u.check(t, database)
 		s.stop()
 	})
+}
+
+// What the alerts tell the operator to run is there.
+func TestAlertsNameCommandsThatThereAre(t *testing.T) {
+	u := newUser(t)
+	file, err := os.ReadFile("../../docs/alerts.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := map[string]bool{}
+	for _, line := range strings.Split(string(file), "\n") {
+		_, told, found := strings.Cut(line, "command: ")
+		for _, command := range strings.Split(told, "; ") {
+			var words []string
+			for _, word := range strings.Fields(command) {
+				if plain := strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") == ""; !plain {
+					break
+				}
+				words = append(words, word)
+			}
+			if found && words[0] == "cascada" {
+				commands[strings.Join(words[1:], " ")] = true
+			}
+		}
+	}
+	if len(commands) < 10 {
+		t.Errorf("the alerts name %d commands: %v", len(commands), commands)
+	}
+	for command := range commands {
+		if out, log, code := u.run(t, append(strings.Fields(command), "--help")...); code != 0 || !strings.Contains(out, "cascada "+command) {
+			t.Errorf("cascada %s: exit %d\n%s%s", command, code, out, log)
+		}
+	}
 }

@@ -184,6 +184,16 @@ func (a *App) OldestDue(ctx context.Context) (map[string]time.Time, error) {
 	return a.store.OldestDue(ctx)
 }
 
+// OldestOpen returns since when the oldest open thing of each kind is open.
+func (a *App) OldestOpen(ctx context.Context) (map[string]time.Time, error) {
+	return a.store.OldestOpen(ctx)
+}
+
+// Quarantine lists rows of due work that cannot be read and were set aside.
+func (a *App) Quarantine(ctx context.Context) ([]store.Quarantined, error) {
+	return a.store.Quarantine(ctx)
+}
+
 // Check proves the invariants of the database.
 func (a *App) Check(ctx context.Context) ([]store.Broken, error) { return a.store.Check(ctx) }
 

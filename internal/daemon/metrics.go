@@ -96,12 +96,14 @@ var (
 	callsDesc    = prometheus.NewDesc("cascada_provider_charges_total", "Charges that were asked of provider accounts, by what came of them.", []string{"account", "rail", "outcome"}, nil)
 	callTimeDesc = prometheus.NewDesc("cascada_provider_charge_seconds_total", "Time that they took.", []string{"account", "rail", "outcome"}, nil)
 	unmappedDesc = prometheus.NewDesc("cascada_provider_unmapped_statuses_total", "Status words of a provider that have no meaning here and were read as unknown; the log names them.", []string{"account"}, nil)
+	oldestDesc   = prometheus.NewDesc("cascada_open_oldest_seconds", "Age of the oldest thing of a kind that is open until somebody ends it; 0 when there is none.", []string{"kind"}, nil)
+	asideDesc    = prometheus.NewDesc("cascada_work_quarantined", "Rows of due work that cannot be read and were set aside; cascada check names them.", nil, nil)
 	dueDesc      = prometheus.NewDesc("cascada_work_oldest_due_seconds", "Age of the oldest due work; 0 when none is late.", []string{"work"}, nil)
 )
 
 // Describe is for prometheus.
 func (storeCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{commitsDesc, changesDesc, againDesc, halvedDesc, unknownDesc, queuedDesc, dueDesc, rateAgeDesc, ratesHeld, openDesc, callsDesc, callTimeDesc, unmappedDesc} {
+	for _, d := range []*prometheus.Desc{commitsDesc, changesDesc, againDesc, halvedDesc, unknownDesc, queuedDesc, dueDesc, rateAgeDesc, ratesHeld, openDesc, callsDesc, callTimeDesc, unmappedDesc, oldestDesc, asideDesc} {
 		ch <- d
 	}
 }
@@ -136,11 +138,28 @@ func (c storeCollector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.NewInvalidMetric(dueDesc, err)
 		return
 	}
-	for kind, at := range due {
-		late := 0.0
+	c.ages(ch, dueDesc, due)
+	open, err := c.app.OldestOpen(ctx)
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(oldestDesc, err)
+		return
+	}
+	c.ages(ch, oldestDesc, open)
+	aside, err := c.app.Quarantine(ctx)
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(asideDesc, err)
+		return
+	}
+	ch <- prometheus.MustNewConstMetric(asideDesc, prometheus.GaugeValue, float64(len(aside)))
+}
+
+// ages tells how old the oldest of each kind is.
+func (c storeCollector) ages(ch chan<- prometheus.Metric, desc *prometheus.Desc, oldest map[string]time.Time) {
+	for kind, at := range oldest {
+		age := 0.0
 		if !at.IsZero() {
-			late = max(0, c.app.Now().Sub(at).Seconds())
+			age = max(0, c.app.Now().Sub(at).Seconds())
 		}
-		ch <- prometheus.MustNewConstMetric(dueDesc, prometheus.GaugeValue, late, kind)
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, age, kind)
 	}
 }

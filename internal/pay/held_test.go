@@ -72,7 +72,7 @@ func TestHeldDisputeHasItsRulingToo(t *testing.T) {
 func lateMoney(t testing.TB) *hearing {
 	p := sent(t, pixRail(), 10000)
 	p, _ = p.Resolve(Outcome{Kind: Awaiting, FormURL: "x"}, routes, noon)
-	p, _ = p.Expire(Outcome{Kind: Lapsed}, noon.Add(25 * time.Hour))
+	p, _ = p.Expire(Outcome{Kind: Lapsed}, noon.Add(25*time.Hour))
 	p, change := p.Confirm(Notice{ID: "evt_1", Account: "one", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved, Local: p.Local}}, routes, "CLM-1", noon)
 	h := &hearing{t: t, p: p, books: ledger.Balances{}, now: noon}
 	h.apply(change)

@@ -140,7 +140,9 @@ func (s *Store) LeaseClaims(ctx context.Context, now, until time.Time, limit int
 	var list []pay.Claim
 	err := s.lease(ctx, claimDuty, now, until, limit, func(r row) error {
 		c, err := scanClaim(r)
-		list = append(list, c)
+		if err == nil {
+			list = append(list, c)
+		}
 		return err
 	})
 	return list, err

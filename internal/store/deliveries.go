@@ -92,7 +92,9 @@ func (s *Store) LeaseDeliveries(ctx context.Context, now, until time.Time, limit
 	var list []Dispatch
 	err := s.lease(ctx, deliveryDuty, now, until, limit, func(r row) error {
 		d, payload, err := scanDispatch(r, true)
-		list = append(list, Dispatch{d, payload})
+		if err == nil {
+			list = append(list, Dispatch{d, payload})
+		}
 		return err
 	})
 	return list, err

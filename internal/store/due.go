@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -16,6 +17,8 @@ type duty struct {
 	plain   string // leases what the service's clock makes due
 	clocked string // leases what a test clock makes due
 	oldest  string
+	// What is done about a row that cannot be read.
+	setAside, keep, forget, stuck string
 }
 
 // onClock tells the rows whose due time is in a merchant's test clock.
@@ -35,6 +38,16 @@ WHERE id IN (
   WHERE ` + open + ` AND d.due_at <= $1 + c.advance
   ORDER BY d.due_at LIMIT $3 {skip locked d})
 RETURNING ` + columns,
+		setAside: `UPDATE ` + table + ` SET due_at = $2 + coalesce((SELECT c.advance FROM clocks AS c WHERE c.id = ` + table + `.merchant AND NOT ` + table + `.live), 0)
+WHERE id = $1 AND due_at > 0`,
+		keep: `INSERT INTO quarantined (work, id, reason, since, due_at)
+SELECT '` + name + `', d.id, CAST($2 AS TEXT), CAST($3 AS BIGINT), d.due_at FROM ` + table + ` AS d WHERE d.id = $1 AND d.due_at > 0
+ON CONFLICT (work, id) DO UPDATE SET reason = excluded.reason, due_at = excluded.due_at`,
+		forget: `DELETE FROM quarantined WHERE work = '` + name + `' AND id <> $1
+  AND NOT EXISTS (SELECT 1 FROM ` + table + ` AS d WHERE d.id = quarantined.id AND d.due_at = quarantined.due_at)`,
+		// Whoever reads it after all moves its time.
+		stuck: `SELECT q.work, q.id, q.reason, q.since FROM quarantined AS q JOIN ` + table + ` AS d ON d.id = q.id AND d.due_at = q.due_at
+WHERE q.work = '` + name + `'`,
 		oldest: `SELECT '` + name + `', coalesce(min(d.due_at), 0) FROM ` + table + ` AS d WHERE ` + open + ` AND NOT ` + onClock,
 	}
 }
@@ -60,21 +73,27 @@ func duties() []duty {
 }
 
 func dutyQueries() []string {
-	list := []string{oldestDue}
+	list := []string{oldestDue, selectQuarantined, selectOldestOpen}
 	for _, d := range duties() {
-		list = append(list, d.plain, d.clocked)
+		list = append(list, d.plain, d.clocked, d.setAside, d.keep, d.forget)
 	}
 	return list
 }
 
 // lease takes at most limit rows that are due, and as many that a test clock
-// makes due; nobody else gets them before until, in the row's clock.
+// makes due; nobody else gets them before until, in the row's clock. A row that each
+// cannot read is set aside and holds up no other.
 func (s *Store) lease(ctx context.Context, d duty, now, until time.Time, limit int, each func(row) error) error {
 	args := []any{micros(now), micros(until), limit}
-	if err := s.db.lease(ctx, s.text(d.plain), args, each); err != nil || !s.clocked.Load() {
+	var bad unreadable
+	err := s.db.lease(ctx, s.text(d.plain), args, bad.skipped(each))
+	if err == nil && s.clocked.Load() {
+		err = s.db.lease(ctx, s.text(d.clocked), args, bad.skipped(each))
+	}
+	if len(bad) == 0 {
 		return err
 	}
-	return s.db.lease(ctx, s.text(d.clocked), args, each)
+	return errors.Join(err, s.quarantine(ctx, d, now, bad))
 }
 
 var oldestDue = func() string {

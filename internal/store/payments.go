@@ -159,7 +159,9 @@ func (s *Store) LeasePayments(ctx context.Context, now, until time.Time, limit i
 	for _, duty := range []duty{processingDuty, pendingDuty, endedDuty} {
 		err := s.lease(ctx, duty, now, until, limit, func(r row) error {
 			p, err := scanPayment(r)
-			list = append(list, p)
+			if err == nil {
+				list = append(list, p)
+			}
 			return err
 		})
 		if err != nil {

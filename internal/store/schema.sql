@@ -816,3 +816,18 @@ WHERE id IN (SELECT payment FROM claims WHERE kind = 'inquiry');
 -- Payments that ended unpaid are asked about for some days.
 CREATE INDEX payments_ended ON payments (due_at) WHERE due_at > 0 AND status <> 'pending';
 CREATE INDEX payments_ended_clock ON payments (merchant, due_at) WHERE due_at > 0 AND status <> 'pending' AND NOT live;
+
+-- Rows of due work that could not be read when they came due. due_at is what the row's
+-- was set to: as long as it is that, nobody has read it.
+CREATE TABLE quarantined (
+  work TEXT NOT NULL,
+  id TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  since BIGINT NOT NULL,
+  due_at BIGINT NOT NULL,
+  PRIMARY KEY (work, id)
+);
+
+-- What is open, for the gauges of the oldest.
+CREATE INDEX claims_open ON claims (kind, status, created_at) WHERE status IN ('pending', 'needs_evidence', 'under_review');
+CREATE INDEX settlements_closed ON settlements (period_end) WHERE status = 'closed';

@@ -305,7 +305,10 @@ func blockArgs(d dialect, blocks []seal.Block) []any {
 }
 
 // oldestMark is a gauge among the due work: since when rows wait for a block.
-const oldestMark = `SELECT 'seals', coalesce(min(at), 0) FROM unsealed`
+const oldestMark = `SELECT '` + sealWork + `', coalesce(min(at), 0) FROM unsealed`
+
+// sealWork is what the gauge calls it.
+const sealWork = "seals"
 
 func sealQueries() []string {
 	return append([]string{

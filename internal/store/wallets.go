@@ -100,7 +100,9 @@ func leased[T any](ctx context.Context, s *Store, d duty, scan func(row) (T, err
 	var list []T
 	err := s.lease(ctx, d, now, until, limit, func(r row) error {
 		item, err := scan(r)
-		list = append(list, item)
+		if err == nil {
+			list = append(list, item)
+		}
 		return err
 	})
 	return list, err

@@ -1,0 +1,71 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+)
+
+// openWork is a kind of thing that is open until somebody ends it, with a query for
+// when its oldest one began; 0 where there is none. What waits for a test clock is left
+// out where its row tells.
+type openWork struct{ kind, since string }
+
+// isOpen is the condition of the index claims_open, word by word.
+const isOpen = `d.status IN ('pending', 'needs_evidence', 'under_review')`
+
+var openWorks = []openWork{
+	{"unknown outcome", `SELECT min(u.at) FROM (
+  SELECT min(d.unsure_at) AS at FROM payments AS d WHERE d.unsure_at > 0 AND NOT ` + onClock + `
+  UNION ALL SELECT min(d.unsure_at) FROM processing AS d WHERE d.unsure_at > 0 AND NOT ` + onClock + `) AS u`},
+	{"refund", `SELECT min(d.created_at) FROM claims AS d WHERE ` + isOpen + ` AND d.kind = 'user_dispute' AND NOT ` + onClock},
+	// An inquiry that waits for a time, or for its provider, is due then.
+	{"late money", `SELECT min(d.created_at) FROM claims AS d WHERE ` + isOpen + ` AND d.kind = 'inquiry' AND NOT ` + onClock},
+	{"dispute under review", `SELECT min(d.created_at) FROM claims AS d
+  WHERE ` + isOpen + ` AND d.kind = 'chargeback' AND d.status = 'under_review' AND NOT ` + onClock},
+	{"withdrawal", `SELECT min(d.created_at) FROM withdrawals AS d WHERE d.due_at > 0 AND d.status = 'processing' AND NOT ` + onClock},
+	{"notification that does not fit", `SELECT min(m.at) FROM misfits AS m`},
+	{"verification", `SELECT min(d.updated_at) FROM verifications AS d
+  WHERE d.status IN ('requires_input', 'processing') AND d.status = 'processing' AND NOT ` + onClock},
+	{"settlement to be paid", `SELECT min(d.period_end) FROM settlements AS d WHERE d.status = 'closed' AND d.live`},
+	{"row that cannot be read", `SELECT min(q.since) FROM (` + selectQuarantined + `) AS q`},
+}
+
+// OpenKinds lists the kinds of things that OldestOpen tells of.
+func OpenKinds() (kinds []string) {
+	for _, w := range openWorks {
+		kinds = append(kinds, w.kind)
+	}
+	return kinds
+}
+
+// WorkKinds lists the kinds of due work that OldestDue tells of.
+func WorkKinds() (kinds []string) {
+	for _, d := range duties() {
+		kinds = append(kinds, d.name)
+	}
+	return append(kinds, sealWork)
+}
+
+var selectOldestOpen = func() string {
+	parts := slices.Grow([]string{}, len(openWorks))
+	for _, w := range openWorks {
+		parts = append(parts, "SELECT '"+w.kind+"', coalesce(("+w.since+"), 0)")
+	}
+	return strings.Join(parts, "\nUNION ALL\n")
+}()
+
+// OldestOpen returns since when the oldest open thing of each kind is open; zero where
+// there is none.
+func (s *Store) OldestOpen(ctx context.Context) (map[string]time.Time, error) {
+	open := map[string]time.Time{}
+	err := s.query(ctx, selectOldestOpen, nil, func(r row) error {
+		var kind string
+		var at int64
+		err := r.Scan(&kind, &at)
+		open[kind] = fromMicros(at)
+		return err
+	})
+	return open, err
+}

@@ -1,0 +1,134 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+)
+
+// work is a duty with how a test makes rows of it.
+type work struct {
+	duty    duty
+	table   string
+	columns []column
+	fields  map[string]string // SQL of columns that are not '', 0 or false
+	lease   func(s *Store, ctx context.Context, now, until time.Time) (int, error)
+}
+
+func leaser[T any](lease func(*Store, context.Context, time.Time, time.Time, int) ([]T, error)) func(*Store, context.Context, time.Time, time.Time) (int, error) {
+	return func(s *Store, ctx context.Context, now, until time.Time) (int, error) {
+		list, err := lease(s, ctx, now, until, 100)
+		return len(list), err
+	}
+}
+
+func works() []work {
+	payments, settlements := leaser((*Store).LeasePayments), leaser((*Store).LeaseSettlements)
+	status := func(s string) map[string]string { return map[string]string{"status": "'" + s + "'"} }
+	return []work{
+		{pendingDuty, "payments", paymentsTable.columns, status("pending"), payments},
+		{processingDuty, "processing", processingTable.columns, status("processing"), payments},
+		{endedDuty, "payments", paymentsTable.columns, status("expired"), payments},
+		{deliveryDuty, "deliveries", deliveriesTable.columns, map[string]string{"status": "'pending'", "event": "'evt_1'"}, leaser((*Store).LeaseDeliveries)},
+		{claimDuty, "claims", claimsTable.columns, status("pending"), leaser((*Store).LeaseClaims)},
+		{walletDuty, "wallets", walletsTable.columns, map[string]string{"status": "'pending_verification'", "fingerprint": "'ID'"}, leaser((*Store).LeaseWallets)},
+		{withdrawalDuty, "withdrawals", withdrawalsTable.columns, status("pending"), leaser((*Store).LeaseWithdrawals)},
+		{verificationDuty, "verifications", verificationsTable.columns, map[string]string{"status": "'requires_input'", "merchant": "'ID'"}, leaser((*Store).LeaseVerifications)},
+		{settlementDuty, "settlements", settlementsTable.columns, map[string]string{"status": "'open'", "merchant": "'ID'"}, settlements},
+		{receiptDuty, "settlements", settlementsTable.columns, map[string]string{"status": "'closed'", "merchant": "'ID'"}, leaser((*Store).LeaseReceipts)},
+		{reserveDuty, "reserves", reservesTable.columns, nil, leaser((*Store).LeaseReserves)},
+	}
+}
+
+// insert makes a row that is due.
+func (w work) insert(id, doc string) string {
+	values := make([]string, len(w.columns))
+	names := make([]string, len(w.columns))
+	for i, c := range w.columns {
+		names[i] = c.name
+		values[i] = map[string]string{"TEXT": "''", "BIGINT": "0", "BOOLEAN": "FALSE"}[c.kind]
+		for column, value := range map[string]string{"id": "'ID'", "version": "1", "due_at": "1", "rate": "'1'", "currency_local": "'BRL'", "doc": "'" + doc + "'"} {
+			if c.name == column {
+				values[i] = value
+			}
+		}
+		if value, ok := w.fields[c.name]; ok {
+			values[i] = value
+		}
+	}
+	text := "INSERT INTO " + w.table + " (" + strings.Join(names, ", ") + ") VALUES (" + strings.Join(values, ", ") + ")"
+	return strings.ReplaceAll(text, "ID", id)
+}
+
+// A row of due work that cannot be read holds up no other: it is set aside, in sight,
+// and taken up again once it can be read.
+func TestUnreadableRowHoldsUpNoOther(t *testing.T) {
+	all := works()
+	if len(all) != len(duties()) {
+		t.Fatalf("%d kinds of due work are tried, of %d", len(all), len(duties()))
+	}
+	dbtest.Each(t, func(t *testing.T, database string) {
+		ctx := t.Context()
+		s, err := Open(ctx, database, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		do := func(text string) {
+			t.Helper()
+			if err := s.db.lease(ctx, text, nil, nil); err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+		}
+		do(`INSERT INTO events (id, merchant, shop, live, type, object, sequence, at, payload) VALUES ('evt_1', '', '', FALSE, '', '', 1, 1, '{}')`)
+		now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+		for _, w := range all {
+			t.Run(w.duty.name, func(t *testing.T) {
+				bad, spoil, mend := w.insert("BAD", "{"), "", ""
+				if w.table == "reserves" { // it has no document; PostgreSQL lets nothing else in either
+					if s.db.dialect() == postgres {
+						return
+					}
+					bad = w.insert("BAD", "")
+					spoil, mend = "UPDATE reserves SET held = 'x' WHERE id = 'BAD'", "UPDATE reserves SET held = 0 WHERE id = 'BAD'"
+				} else {
+					mend = "UPDATE " + w.table + " SET doc = '{}' WHERE id = 'BAD'"
+				}
+				do(w.insert("A", "{}"))
+				if do(bad); spoil != "" {
+					do(spoil)
+				}
+				do(w.insert("Z", "{}"))
+				if n, err := w.lease(s, ctx, now, now.Add(time.Minute)); err != nil || n != 2 {
+					t.Errorf("%d rows are leased, want the 2 that can be read: %v", n, err)
+				}
+				if n, err := w.lease(s, ctx, now.Add(2*time.Minute), now.Add(3*time.Minute)); err != nil || n != 2 {
+					t.Errorf("after it %d rows are leased: %v", n, err)
+				}
+				list, err := s.Quarantine(ctx)
+				if err != nil || len(list) != 1 || list[0].Work != w.duty.name || list[0].ID != "BAD" || list[0].Reason == "" || !list[0].Since.Equal(now) {
+					t.Errorf("set aside are %v, %v", list, err)
+				}
+				found, _ := s.Check(ctx) // a rule may fail on such a row; this one comes first
+				if !slices.ContainsFunc(found, func(b Broken) bool { return b.ID == w.duty.name+" BAD" && b.Rule == quarantineRules[0].name }) {
+					t.Errorf("Check does not name it: %v", found)
+				}
+				if n, err := w.lease(s, ctx, now.Add(2*time.Hour), now.Add(3*time.Hour)); err != nil || n != 2 {
+					t.Errorf("an hour later %d rows are leased: %v", n, err)
+				}
+				do(mend)
+				if n, err := w.lease(s, ctx, now.Add(4*time.Hour), now.Add(5*time.Hour)); err != nil || n != 3 {
+					t.Errorf("once it is mended %d rows are leased, want 3: %v", n, err)
+				}
+				if list, err := s.Quarantine(ctx); err != nil || len(list) != 0 {
+					t.Errorf("once it is mended there are %v set aside, %v", list, err)
+				}
+				do("DELETE FROM " + w.table + " WHERE id IN ('A', 'BAD', 'Z')")
+			})
+		}
+	})
+}
