@@ -178,6 +178,11 @@ func tellPayment(b *strings.Builder, p pay.Payment) {
 	if f := p.Failure; f != nil {
 		fact("failed", strings.TrimSpace(f.Code+" "+f.Decline)+": "+f.Message)
 	}
+	fact("unsure", moment(p.Unsure))
+	for _, s := range p.Strays {
+		fact("stray", strings.TrimSpace(fmt.Sprintf("%s of attempt %d, %s %s, %s", s.Code, s.Order, s.Local, s.Claim, cmp.Or(string(s.End), "open"))))
+	}
+	fact("tries again", p.After)
 	var attempts []string
 	for _, a := range p.Attempts {
 		words := slices.DeleteFunc([]string{string(a.Status), string(a.Code), a.Decline}, func(w string) bool { return w == "" })

@@ -1,0 +1,87 @@
+package pay
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+)
+
+// An unknown outcome is asked about after half a minute, then twice as long each time up
+// to an hour, and after a day of that every six hours.
+func TestUnknownOutcomeIsAskedAboutWithLongerPauses(t *testing.T) {
+	want := []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 32 * time.Minute}
+	want = append(want, slices.Repeat([]time.Duration{time.Hour}, hourlyQuestions)...)
+	want = append(want, slices.Repeat([]time.Duration{6 * time.Hour}, 3)...)
+	p := sent(t, pixRail(), 1000)
+	now := noon
+	for i, pause := range want {
+		p, _ = p.Resolve(Outcome{Kind: Unknown}, routes, now)
+		if got := p.DueAt.Sub(now); got != pause {
+			t.Fatalf("after %d questions in vain the next one is in %s, want %s", i+1, got, pause)
+		}
+		if !p.Unsure.Equal(noon) {
+			t.Fatalf("nobody knows since %s, want %s", p.Unsure, noon)
+		}
+		now = p.DueAt
+	}
+	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, now)
+	if p.Status != Pending || !p.Unsure.IsZero() || p.Attempts[0].Unanswered != 0 {
+		t.Errorf("once it is known: %s, unsure since %s, %d questions in vain", p, p.Unsure, p.Attempts[0].Unanswered)
+	}
+}
+
+// The operator's word is taken where nobody knows, and where the provider says the same.
+func TestProviderContradictsTheOperator(t *testing.T) {
+	p := sent(t, pixRail(), 1000)
+	other := Outcome{Kind: Approved, Local: money.New(p.Local.Minor-1, p.Local.Currency)}
+	for _, c := range []struct {
+		o                Outcome
+		paid, notCharged bool // is contradicted
+	}{
+		{Outcome{Kind: Unknown}, false, false}, {Outcome{Kind: Approved}, false, true}, {Outcome{Kind: Approved, Local: p.Local}, false, true},
+		{other, true, true}, {Outcome{Kind: Awaiting}, true, true}, {Outcome{Kind: Declined}, true, false},
+		{Outcome{Kind: Missing}, true, false}, {Outcome{Kind: Lapsed}, true, false},
+	} {
+		if got := WordPaid.Contradicts(p, c.o); got != c.paid {
+			t.Errorf("paid, and the provider says %s %s: contradicted %v", c.o.Kind, c.o.Local, got)
+		}
+		if got := WordNotCharged.Contradicts(p, c.o); got != c.notCharged {
+			t.Errorf("not charged, and the provider says %s %s: contradicted %v", c.o.Kind, c.o.Local, got)
+		}
+	}
+}
+
+// However many amounts a provider tells of, a payment stays a row that can be read; what
+// came late is never left out.
+func TestStraysAreBounded(t *testing.T) {
+	p := sent(t, pixRail(), 1000)
+	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon)
+	told, receipts := 0, 0
+	for i := range int64(3 * maxStrays) {
+		next, change := p.Resolve(Outcome{Kind: Approved, Local: money.New(i+1, money.BRL)}, routes, noon)
+		told, receipts, p = told+len(change.Events), receipts+len(change.Receipts), next
+	}
+	if len(p.Strays) != maxStrays || told != maxStrays || receipts != maxStrays {
+		t.Errorf("%d strays, %d events and %d receipts, want %d of each", len(p.Strays), told, receipts, maxStrays)
+	}
+	p, _ = p.Expire(Outcome{Kind: Lapsed}, noon.Add(p.Window))
+	p, _ = p.Look(Outcome{Kind: Approved, Local: p.Local}, "CLM-1", noon.Add(p.Window+time.Hour))
+	if last := p.Strays[len(p.Strays)-1]; last.Code != LatePayment || last.Claim != "CLM-1" || !p.DueAt.IsZero() {
+		t.Errorf("late money is noted as %+v, and asked about at %s", last, p.DueAt)
+	}
+}
+
+// While money of another amount is held, no other provider is asked for the payment,
+// whatever the one says next.
+func TestNobodyElseIsTriedWhileMoneyIsHeld(t *testing.T) {
+	for _, kind := range []OutcomeKind{Missing, Unavailable, Errored} {
+		p := sent(t, pixRail(), 1000)
+		p, _ = p.Resolve(Outcome{Kind: Approved, Local: money.New(p.Local.Minor-1, p.Local.Currency)}, routes, noon)
+		p, _ = p.Resolve(Outcome{Kind: kind}, routes, noon)
+		if p.Status != Failed || p.Failure.Code != amountMismatch || len(p.Attempts) != 1 {
+			t.Errorf("then it says %s: %s, %+v", kind, p, p.Failure)
+		}
+	}
+}
