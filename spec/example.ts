@@ -55,7 +55,7 @@ export async function completed(root: string, token: string): Promise<string[]> 
 }
 
 type EventOf<K extends keyof webhooks> = webhooks[K] extends { post: { requestBody: { content: { "application/json": infer E } } } } ? E : never;
-type PaymentEvent = EventOf<"payment.completed"> | EventOf<"payment.failed"> | EventOf<"payment.refunded">;
+type PaymentEvent = EventOf<"payment.completed"> | EventOf<"payment.failed"> | EventOf<"payment.refunded"> | EventOf<"payment.attention">;
 type ClaimEvent = EventOf<"claim.opened"> | EventOf<"chargeback.created">;
 
 /** told reads an event whose signature was verified. */
@@ -67,6 +67,8 @@ export function told(event: PaymentEvent | ClaimEvent): string {
       return `${event.data.object.id} failed: ${event.data.object.failure?.code}`;
     case "payment.refunded":
       return `${event.data.object.id}: ${event.data.object.refund?.amount} ${event.data.object.refund?.currency} back`;
+    case "payment.attention":
+      return `${event.data.object.id}: ${event.data.object.attention?.code ?? "dealt with"} ${event.data.object.attention?.amountLocal ?? ""}`;
     default:
       return `${event.data.object.transactionId} is disputed: ${event.data.object.status}`;
   }

@@ -68,6 +68,11 @@ func TestPagesAreForEverybody(t *testing.T) {
 		o.simulate(t, id, ending).want(t, http.StatusOK)
 		paths[ending] = "/pay/" + id
 	}
+	for _, ending := range []string{"late", "wrong_amount"} {
+		id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash","returnUrl":"https://shop.example/thanks","hostedCheckout":true}`)
+		s.atBank(t, id, ending)
+		paths[ending] = "/pay/" + id
+	}
 	o.post(t, "/kyc/init", `{"level":"basic","subjectType":"individual","returnUrl":"https://shop.example/kyc"}`).want(t, http.StatusCreated)
 	paths["a verification"] = o.get(t, "/kyc/"+o.post(t, "/kyc/init", `{"level":"basic","subjectType":"individual"}`).text(t, "verificationId")).text(t, "url")[len(s.URL):]
 	for what, path := range paths {
