@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -254,7 +255,8 @@ func (a *App) settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, o 
 			next, change = held.Resolve(current.Proved(o, a.store.Now()), routes, now)
 		case o.Kind == pay.Approved:
 			next, change = held.Confirm(pay.Notice{
-				ID: "answer/" + read.Reference(attempt.Order), Account: attempt.Provider,
+				// Whoever writes it wins the version, so it cannot be known already.
+				ID: fmt.Sprintf("answer/%s v%d", read.Reference(attempt.Order), read.Version), Account: attempt.Provider,
 				Reference: read.Reference(attempt.Order), Outcome: o,
 			}, routes, a.NewID(pay.ClaimPrefix, now), now)
 		default:
@@ -265,10 +267,6 @@ func (a *App) settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, o 
 		if err == nil {
 			a.flag(change)
 			p, mine = next, true
-			return nil
-		}
-		if errors.Is(err, store.ErrDuplicate) { // this answer had been told already
-			p = read
 			return nil
 		}
 		if errors.Is(err, store.ErrStale) {

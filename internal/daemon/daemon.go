@@ -108,7 +108,7 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 	}
 	private := loopback(c.Listen)
 	return app.Open(ctx, c.Database, app.Config{
-		Log: c.Log, Vault: secrets, Now: c.Now, NewID: id.New,
+		Log: c.Log, Vault: secrets, Now: c.Now, NewID: new(id.Maker).New,
 		Providers: providers, Sandbox: sandbox.Accounts(), Adapters: c.Adapters, Client: provider.NewClient(), Routing: order,
 		SandboxPayout: simulated.Provider{}, LivePayout: c.Payout, WalletCoolDown: c.WalletCoolDown,
 		CheckoutURL: c.PublicURL, InboxURL: c.PublicURL + "/inbox", AllowPrivate: private,

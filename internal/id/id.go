@@ -6,8 +6,11 @@
 package id
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/base64"
+	"encoding/binary"
+	"sync"
 	"time"
 )
 
@@ -21,6 +24,35 @@ func New(prefix string, now time.Time) string {
 	putTime(&b, now)
 	// Never fails: crypto/rand ends the program when the system has no chance.
 	_, _ = rand.Read(b[6:])
+	return prefix + encode(b)
+}
+
+// Maker makes ids that sort in the order in which it made them, also within a
+// millisecond: a list of what one process made is in that order. The zero value is fit
+// for use, by many goroutines.
+type Maker struct {
+	mu   sync.Mutex // owns last
+	last [16]byte
+}
+
+// New returns the next id, see New.
+func (m *Maker) New(prefix string, now time.Time) string {
+	var b [16]byte
+	putTime(&b, now)
+	_, _ = rand.Read(b[6:]) // never fails
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if bytes.Equal(b[:6], m.last[:6]) && bytes.Compare(b[6:], m.last[6:]) <= 0 {
+		// A random step, so that nobody knows the next id from this one.
+		step := binary.BigEndian.Uint32(b[12:])
+		copy(b[6:], m.last[6:])
+		for i, carry := 15, uint64(step)+1; i >= 6 && carry > 0; i-- {
+			carry += uint64(b[i])
+			b[i] = byte(carry)
+			carry >>= 8
+		}
+	}
+	m.last = b
 	return prefix + encode(b)
 }
 

@@ -22,6 +22,22 @@ func TestIDsSortByTime(t *testing.T) {
 	}
 }
 
+func TestMakersIDsSortWithinAMillisecond(t *testing.T) {
+	var m id.Maker
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	last := ""
+	for i := range 2000 {
+		next := m.New("TXN-", now)
+		if next <= last || len(next) != 30 || !strings.HasPrefix(next, id.From("TXN-", now)[:14]) {
+			t.Fatalf("id %d, %s, does not come after %s", i, next, last)
+		}
+		last = next
+	}
+	if earlier := m.New("TXN-", now.Add(-time.Second)); earlier >= last {
+		t.Errorf("%s is of an earlier time than %s", earlier, last)
+	}
+}
+
 func TestSecretsDiffer(t *testing.T) {
 	a, b := id.Secret("sk_test_"), id.Secret("sk_test_")
 	if a == b || !strings.HasPrefix(a, "sk_test_") || len(a) != 8+43 {
