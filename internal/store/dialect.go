@@ -83,6 +83,7 @@ func (d dialect) sql(text string) string {
 		text = idsOf.ReplaceAllString(text, "json_each((SELECT json_group_array(id) FROM ($1))) AS ids")
 		text = inIDs.ReplaceAllString(text, "IN ($1)")
 		text = appendOnly.ReplaceAllString(text, sqliteAppendOnly)
+		text = limited.ReplaceAllString(text, "LIMIT CAST($1 AS INTEGER)")
 	}
 	before, rest, found := strings.Cut(text, "{rows:")
 	if !found {
@@ -115,6 +116,10 @@ var (
 	inIDs    = regexp.MustCompile(`\{in\s+([^{}]+)\}`)
 
 	among = regexp.MustCompile(`\{among (\S+) (\w+)\}`)
+
+	// limited is what SQLite would plan by: a statement whose plan depends on the value
+	// of an argument is prepared anew each time that it is given one.
+	limited = regexp.MustCompile(`LIMIT (\$\d+)`)
 
 	madeTable = regexp.MustCompile(`(?:CREATE TABLE|RENAME TO) (\w+)`)
 
