@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -68,6 +69,16 @@ type Config struct {
 	// LeaseClock counts the leases of nodes in place of the database's own clock; for
 	// tests that move it.
 	LeaseClock func() time.Time
+	// Look is how often the database is looked at for what other processes wrote; 0
+	// means a second.
+	Look time.Duration
+	// Jitter is a number from 0 up to 1 that spreads the tries of deliveries; nil is
+	// chance.
+	Jitter func() float64
+	// Shared and Through are a database that other nodes of this process use too,
+	// and the way there. They are for the simulation.
+	Shared  *store.Shared
+	Through store.Through
 }
 
 // App is the service. It is safe for use by many goroutines.
@@ -77,25 +88,25 @@ type App struct {
 	catalog *catalogIndex
 	rates   atomic.Pointer[fx.Table]
 	// readingRates is held while rates are read anew.
-	readingRates sync.Mutex
+	readingRates latch
 	desks        atomic.Pointer[desks]  // the operator's provider accounts
 	rules        atomic.Pointer[ruling] // how payments go through them
 	health       *health
 	tally        *tally
 	// readingAccounts is held while they, or the rules, are read anew.
-	readingAccounts sync.Mutex
+	readingAccounts latch
 	tokens          *tokens
 	keys            *cache[pay.Key]
 	shops           *cache[tenant]
 	tiers           *cache[pay.Tier]
 	subs            *cache[endpoint]
 	deliver         *dispatcher
-	orphaned        chan struct{} // holds one: payments of a node that is gone are due
 	background      sync.WaitGroup
 	closing         chan struct{} // closed by Close
 	// What providers are asked about, each kind with bounds of its own.
 	payments, refunds, withdrawals *asking
 	turns                          turns
+	alarms                         alarms
 	clocks                         atomic.Pointer[map[string]time.Duration] // of merchants who moved theirs
 }
 
@@ -112,13 +123,20 @@ func Open(ctx context.Context, database string, c Config) (*App, error) {
 	if c.AccessTTL == 0 {
 		c.AccessTTL = 15 * time.Minute
 	}
+	if c.Jitter == nil {
+		c.Jitter = rand.Float64
+	}
+	if c.Look == 0 {
+		c.Look = usualLook
+	}
 	if c.WalletCoolDown == 0 {
 		c.WalletCoolDown = pay.WalletCoolDown
 	}
 	a := &App{
 		Config: c,
-		turns:  turns{waiting: map[string]*turn{}}, orphaned: make(chan struct{}, 1), closing: make(chan struct{}),
+		turns:  turns{waiting: map[string]*turn{}}, closing: make(chan struct{}),
 		payments: newAsking(c.Now), refunds: newAsking(c.Now), withdrawals: newAsking(c.Now),
+		alarms: newAlarms(), readingRates: newLatch(), readingAccounts: newLatch(),
 		health: newHealth(), tally: newTally(),
 		keys: newCache[pay.Key](c.Now), shops: newCache[tenant](c.Now), tiers: newCache[pay.Tier](c.Now), subs: newCache[endpoint](c.Now),
 	}
@@ -128,7 +146,8 @@ func Open(ctx context.Context, database string, c Config) (*App, error) {
 	}
 	var err error
 	if a.store, err = store.Open(ctx, database, store.Options{
-		Log: c.Log, Delivered: a.deliver.submit, SealKey: c.Vault.Key("blocks"), Clock: c.LeaseClock,
+		Log: c.Log, Delivered: a.deliver.submit, Written: a.wrote, SealKey: c.Vault.Key("blocks"), Clock: c.LeaseClock,
+		Shared: c.Shared, Through: c.Through,
 	}); err != nil {
 		return nil, err
 	}
@@ -240,34 +259,52 @@ func again(try func() error) error {
 // with a payment now and then has a block for each.
 const sealEvery = 5 * time.Second
 
-// Loops returns the service's loops over due work.
+// Loops returns the service's loops over due work. Most of them sleep until something
+// comes due: this node's commits wake them (wrote), and the loop "due work" does for
+// what other processes wrote.
 func (a *App) Loops() []work.Loop {
 	loops := []work.Loop{
-		{Name: "deliveries", Every: time.Second, Do: a.Dispatch, Wake: a.deliver.wake},
-		{Name: "inboxes", Every: trimEvery, Do: a.TrimInboxes},
-		{Name: "nodes that are gone", Every: time.Second, Do: a.TakeOver},
-		{Name: "payments", Every: time.Second, Do: going(a.sweep), Wake: a.orphaned},
-		{Name: "claims", Every: time.Second, Do: going(a.sweepClaims)},
-		{Name: "wallets", Every: time.Second, Do: a.ActivateWallets},
-		{Name: "withdrawals", Every: time.Second, Do: going(a.payOut)},
-		{Name: "verifications", Every: time.Second, Do: a.ExpireVerifications},
-		{Name: "clocks", Every: time.Second, Do: func(ctx context.Context) (int, error) { return 0, a.readClocks(ctx) }},
+		a.woken(deliveriesLoop, a.Dispatch),
+		a.woken(paymentsLoop, going(a.sweep)),
+		a.woken(claimsLoop, going(a.sweepClaims)),
+		a.woken(walletsLoop, a.ActivateWallets),
+		a.woken(withdrawalsLoop, going(a.payOut)),
+		a.woken(verificationsLoop, a.ExpireVerifications),
+		a.woken(settlementsLoop, a.CloseSettlements),
+		a.woken(receiptsLoop, a.Receipts),
+		a.woken(reservesLoop, a.ReleaseReserves),
+		a.woken(sealsLoop, a.Seal),
+		{Name: openingLoop, Every: max(openingPause, a.Look), Do: a.OpenSettlements, Alarm: a.alarms[openingLoop], Now: a.Now},
+		a.polled("due work", 0, a.lookAround),
+		a.polled("nodes that are gone", 0, a.TakeOver),
+		a.polled("clocks", 0, a.readClocks),
+		a.polled("provider accounts", accountsEvery, a.readAccounts),
+		a.polled("routing rules", accountsEvery, a.readRules),
+		a.polled("rates", ratesEvery, a.readRates),
+		a.polled("counters", time.Minute, func(ctx context.Context) error { return a.store.RollUp(ctx, a.Now()) }),
+		a.polled("tidy", 3*time.Second, a.store.Tidy),
+		a.polled("idempotency keys", 6*time.Hour, a.PurgeKeys),
+		a.polled("credentials rotated out", time.Hour, a.ForgetCredentials),
+		{Name: "inboxes", Every: max(trimEvery, a.Look), Do: a.TrimInboxes},
 		{Name: "sessions", Every: time.Hour, Do: a.PurgeSessions},
-		{Name: "idempotency keys", Every: 6 * time.Hour, Do: func(ctx context.Context) (int, error) { return 0, a.PurgeKeys(ctx) }},
-		{Name: "seals", Every: sealEvery, Do: a.Seal},
-		{Name: "rates", Every: ratesEvery, Do: func(ctx context.Context) (int, error) { return 0, a.readRates(ctx) }},
-		{Name: "provider accounts", Every: accountsEvery, Do: func(ctx context.Context) (int, error) { return 0, a.readAccounts(ctx) }},
-		{Name: "credentials rotated out", Every: time.Hour, Do: func(ctx context.Context) (int, error) { return 0, a.ForgetCredentials(ctx) }},
-		{Name: "routing rules", Every: accountsEvery, Do: func(ctx context.Context) (int, error) { return 0, a.readRules(ctx) }},
-		{Name: "opening settlements", Every: 2 * time.Second, Do: a.OpenSettlements},
-		{Name: "settlements", Every: time.Second, Do: a.CloseSettlements},
-		{Name: "settlement receipts", Every: time.Second, Do: a.Receipts},
-		{Name: "reserve releases", Every: time.Second, Do: a.ReleaseReserves},
-		{Name: "counters", Every: time.Minute, Do: func(ctx context.Context) (int, error) { return 0, a.store.RollUp(ctx, a.Now()) }},
-		{Name: "tidy", Every: 3 * time.Second, Do: func(ctx context.Context) (int, error) { return 0, a.store.Tidy(ctx) }},
 	}
 	if a.FX.Feed != nil {
 		loops = append(loops, work.Loop{Name: "feed of rates", Every: ratesEvery, Do: func(ctx context.Context) (int, error) { return 0, a.ReadFeed(ctx) }})
 	}
 	return loops
+}
+
+// woken is a loop that sleeps until something comes due.
+func (a *App) woken(name string, do func(context.Context) (int, error)) work.Loop {
+	next := a.next(name)
+	if name == deliveriesLoop {
+		next = a.nextDelivery
+	}
+	return work.Loop{Name: name, Every: max(longRest, a.Look), Do: do, Alarm: a.alarms[name], Next: next, Now: a.Now}
+}
+
+// polled is a loop that looks for what others wrote, or that only now and then has
+// something to do.
+func (a *App) polled(name string, every time.Duration, do func(context.Context) error) work.Loop {
+	return work.Loop{Name: name, Every: max(every, a.Look), Do: func(ctx context.Context) (int, error) { return 0, do(ctx) }}
 }

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -14,14 +15,16 @@ import (
 // time that is stored with a merchant's rows is this one. Credentials and
 // signatures keep to the service's clock.
 func (a *App) now(scope pay.Scope) time.Time {
-	now := a.Now()
-	if scope.Live {
-		return now
+	return a.Now().Add(a.advance(scope))
+}
+
+// advance is how far the scope's clock is ahead of the service's.
+func (a *App) advance(scope pay.Scope) time.Duration {
+	clocks := a.clocks.Load()
+	if scope.Live || clocks == nil {
+		return 0
 	}
-	if clocks := a.clocks.Load(); clocks != nil {
-		now = now.Add((*clocks)[scope.Merchant])
-	}
-	return now
+	return (*clocks)[scope.Merchant]
 }
 
 // readClocks learns of the test clocks that were moved, also on other nodes.
@@ -34,7 +37,10 @@ func (a *App) readClocks(ctx context.Context) error {
 	for _, c := range list {
 		clocks[c.Merchant] = c.Advance
 	}
-	a.clocks.Store(&clocks)
+	before := a.clocks.Swap(&clocks)
+	if before == nil || !maps.Equal(*before, clocks) {
+		a.wake() // what was told to come due later may be due now
+	}
 	return nil
 }
 

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -98,7 +97,7 @@ func (a *App) send(ctx context.Context, it item) (outcome, fate) {
 	if !result.Delivered() {
 		// The budget grows with each replay; the schedule begins again then.
 		tries := d.Attempts + 1 - (d.Budget - pay.DeliveryTries)
-		again, more := webhook.Backoff(max(1, tries), rand.Float64())
+		again, more := webhook.Backoff(max(1, tries), a.Jitter())
 		try.Again, try.GiveUp = again, !more
 	}
 	if result.Gone() {

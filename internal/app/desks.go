@@ -77,8 +77,8 @@ func (a *App) notices(ctx context.Context, account string, upstream provider.Pro
 // readAccounts learns of the provider accounts in the database, where any was
 // changed.
 func (a *App) readAccounts(ctx context.Context) error {
-	a.readingAccounts.Lock() // a slow read must not undo what a later one found
-	defer a.readingAccounts.Unlock()
+	a.readingAccounts.lock() // a slow read must not undo what a later one found
+	defer a.readingAccounts.unlock()
 	mark, err := a.store.AccountsMark(ctx)
 	known := a.desks.Load()
 	if err != nil || known != nil && known.mark == mark {

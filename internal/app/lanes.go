@@ -37,7 +37,6 @@ type dispatcher struct {
 	app      *App
 	workers  sync.WaitGroup
 	outcomes chan struct{} // a slot for each outcome that is being written
-	wake     chan struct{} // holds one: there is something for Dispatch
 
 	mu      sync.Mutex // owns what follows
 	lanes   map[string]*lane
@@ -64,17 +63,12 @@ type lane struct {
 
 func newDispatcher(a *App) *dispatcher {
 	return &dispatcher{
-		app: a, lanes: map[string]*lane{}, outcomes: make(chan struct{}, outcomeLimit), wake: make(chan struct{}, 1),
+		app: a, lanes: map[string]*lane{}, outcomes: make(chan struct{}, outcomeLimit),
 	}
 }
 
 // look makes Dispatch look at once.
-func (d *dispatcher) look() {
-	select {
-	case d.wake <- struct{}{}:
-	default: // it is going to
-	}
-}
+func (d *dispatcher) look() { d.app.alarms[deliveriesLoop].Set(time.Time{}.Add(1)) }
 
 // submit takes deliveries that are leased to this node, or were parked when
 // they were made. It never blocks.

@@ -12,18 +12,14 @@ import (
 // alone.
 func (a *App) Serve(ctx context.Context) error { return a.store.Serve(ctx) }
 
-// TakeOver makes due what nodes had in hand that are gone, and returns how many payments
-// that is.
-func (a *App) TakeOver(ctx context.Context) (int, error) {
+// TakeOver makes due what nodes had in hand that are gone.
+func (a *App) TakeOver(ctx context.Context) error {
 	n, err := a.store.TakeOver(ctx, a.Now())
 	if n > 0 {
 		a.Log.Info("payments of a node that is gone are asked about", "payments", n)
-		select {
-		case a.orphaned <- struct{}{}:
-		default:
-		}
+		a.alarms[paymentsLoop].Set(atOnce)
 	}
-	return 0, err
+	return err
 }
 
 // inHand returns the payment as one whose next calls are this node's.
@@ -47,7 +43,10 @@ func (a *App) mayCall(ctx context.Context, p pay.Payment, attempt pay.Attempt) b
 
 // fence is asked at the last moment before a call leaves.
 func (a *App) fence(attempt pay.Attempt) func() bool {
-	return func() bool { return attempt.MayStart(a.store.Now()) }
+	return func() bool {
+		now, known := a.store.Now()
+		return known && attempt.MayStart(now)
+	}
 }
 
 const (

@@ -90,8 +90,8 @@ func (a *App) currency(live bool, rail pay.Rail, where geo.Country) money.Curren
 
 // readRates learns of the rates in the database.
 func (a *App) readRates(ctx context.Context) error {
-	a.readingRates.Lock() // a slow read must not undo what a later one found
-	defer a.readingRates.Unlock()
+	a.readingRates.lock() // a slow read must not undo what a later one found
+	defer a.readingRates.unlock()
 	quotes, err := a.store.Rates(ctx)
 	if err != nil {
 		return err

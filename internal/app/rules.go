@@ -36,8 +36,8 @@ var ErrNoRules = errors.New("there is no such version of the routing rules")
 
 // readRules learns of the routing rules in the database, where they were changed.
 func (a *App) readRules(ctx context.Context) error {
-	a.readingAccounts.Lock() // a slow read must not undo what a later one found
-	defer a.readingAccounts.Unlock()
+	a.readingAccounts.lock() // a slow read must not undo what a later one found
+	defer a.readingAccounts.unlock()
 	mark, err := a.store.RulesMark(ctx)
 	known := a.rules.Load()
 	if err != nil || known != nil && known.version == mark {

@@ -91,7 +91,11 @@ func (a *App) reconcile(ctx context.Context, p pay.Payment) error {
 	if expired && o.Kind != pay.Approved && o.Kind != pay.Declined {
 		return a.expire(ctx, p, o)
 	}
-	if o.Kind == pay.Missing && attempt.Status == pay.Sending && attempt.OnItsWay(a.store.Now()) {
+	_, clock, err := a.store.Hold(ctx)
+	if err != nil {
+		return err
+	}
+	if o.Kind == pay.Missing && attempt.Status == pay.Sending && attempt.OnItsWay(clock) {
 		// Whoever was to call has died or is held up. Should his call be on its way, the
 		// provider takes it for this one.
 		next, mine, err := a.resend(ctx, p)

@@ -79,6 +79,7 @@ var layers = map[string]layer{
 	"client":                         {"", "the client speaks HTTP, as a stranger's program does"},
 	"internal/bench":                 {"webhook client", "the measure looks at the service from outside"},
 	"internal/arch":                  {"", "the rules look at the sources alone"},
+	"internal/simulation":            {"", "worlds are tests only"},
 	"internal/e2e":                   {"", "the end-to-end tests are tests only"},
 	"internal/dbtest":                {"", "databases for tests know no schema"},
 	"cmd/cascada":                    {"money pay provider provider/adapters reconcile routing routing/replay routing/rulefile app admin/shape daemon bench", "the commands parse flags and call use cases"},

@@ -33,8 +33,8 @@ func TestTheTestClockExpiresAPayment(t *testing.T) {
 			t.Errorf("another merchant's payment is %s, want pending", got)
 		}
 		expired := o.get(t, "/payments/"+payment).text(t, "timestamps.expired")
-		if at, err := time.Parse(time.RFC3339, expired); err != nil || at.Before(want.Add(-time.Minute)) {
-			t.Errorf("it expired at %s, before the clock's %v", expired, want)
+		if at, err := time.Parse(time.RFC3339, expired); err != nil || at.Before(want.Add(-36*time.Hour-time.Minute)) {
+			t.Errorf("it expired at %s, before the first move of the clock to %v", expired, want)
 		}
 		// What is made now has the clock's time, and filters find it there.
 		late := o.create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`)

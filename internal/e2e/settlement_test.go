@@ -65,7 +65,7 @@ func TestSettlementClosesAfterTheDelay(t *testing.T) {
 		o.simulate(t, pix, "paid").want(t, http.StatusOK)
 		refunded := o.create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`)
 		o.simulate(t, refunded, "refunded").want(t, http.StatusOK)
-		late := o.create(t, `{"amount":20,"paymentMethodId":"sbx_pix","documentId":"1"}`)
+		late := o.create(t, `{"amount":20,"paymentMethodId":"sbx_cash"}`) // which waits for days
 
 		// One is open from the first payment on, and waits.
 		var open reply
@@ -96,8 +96,8 @@ func TestSettlementClosesAfterTheDelay(t *testing.T) {
 
 		// What it is worth is available; the payment that came later waits.
 		me := o.get(t, "/me")
-		if got := me.text(t, "balance.available") + " " + me.text(t, "balance.pending") + " of " + before; got != "136.91 18.56 of 155.47" {
-			t.Errorf("available and pending are %s, want 136.91 18.56 of 155.47", got)
+		if got := me.text(t, "balance.available") + " " + me.text(t, "balance.pending") + " of " + before; got != "136.91 18.06 of 154.97" {
+			t.Errorf("available and pending are %s, want 136.91 18.06 of 154.97", got)
 		}
 		for payment, want := range map[string]string{card: "settled", pix: "settled", refunded: "settled", late: "pending"} {
 			if got := o.get(t, "/payments/"+payment).text(t, "settlement.status"); got != want {
@@ -133,8 +133,8 @@ func TestSettlementClosesAfterTheDelay(t *testing.T) {
 		o.simulate(t, card, "refunded").want(t, http.StatusOK)
 		o.forward(t, "72h")
 		second := o.closed(t, 1) // the first is paid by now
-		if got := second.text(t, "data.0.netAmount"); got != "-71.95" || second.text(t, "data.0.transactionCount") != "3" {
-			t.Errorf("the next settlement nets %s, want 18.56 - 90.51: %s", got, second)
+		if got := second.text(t, "data.0.netAmount"); got != "-72.45" || second.text(t, "data.0.transactionCount") != "3" {
+			t.Errorf("the next settlement nets %s, want 18.06 - 90.51: %s", got, second)
 		}
 		o.settle(t, "the sandbox's bank has paid the first", func() bool { return o.get(t, "/settlements/"+id).text(t, "status") == "paid" })
 		after := decode(t, o.get(t, "/settlements/"+id).body).(map[string]any)
@@ -147,8 +147,8 @@ func TestSettlementClosesAfterTheDelay(t *testing.T) {
 			t.Errorf("the closed settlement changed: %s", difference)
 		}
 		me = o.get(t, "/me")
-		if got := me.text(t, "balance.available") + " " + me.text(t, "balance.pending"); got != "64.96 0" {
-			t.Errorf("available and pending are %s, want 136.91 - 90.51 + 18.56 and 0", got)
+		if got := me.text(t, "balance.available") + " " + me.text(t, "balance.pending"); got != "64.46 0" {
+			t.Errorf("available and pending are %s, want 136.91 - 90.51 + 18.06 and 0", got)
 		}
 		other.get(t, "/settlements").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0}}`)
 	})

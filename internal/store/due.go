@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -19,6 +20,8 @@ type duty struct {
 	oldest  string
 	// What is done about a row that cannot be read.
 	setAside, keep, forget, stuck string
+	next                          string // when the service's clock makes the next row due
+	onClock                       string // when a test clock does, in the service's clock
 }
 
 // onClock tells the rows whose due time is in a merchant's test clock.
@@ -49,6 +52,11 @@ ON CONFLICT (work, id) DO UPDATE SET reason = excluded.reason, due_at = excluded
 		stuck: `SELECT q.work, q.id, q.reason, q.since FROM quarantined AS q JOIN ` + table + ` AS d ON d.id = q.id AND d.due_at = q.due_at
 WHERE q.work = '` + name + `'`,
 		oldest: `SELECT '` + name + `', coalesce(min(d.due_at), 0) FROM ` + table + ` AS d WHERE ` + open + ` AND NOT ` + onClock,
+		// The first of an index, not the least of a table.
+		next: `SELECT '` + name + `' AS kind, d.due_at AS due FROM ` + table + ` AS d WHERE ` + open + ` AND d.due_at > 0 AND NOT ` + onClock + `
+  ORDER BY d.due_at LIMIT 1`,
+		onClock: `SELECT '` + name + `' AS kind, (SELECT d.due_at FROM ` + table + ` AS d
+  WHERE d.merchant = c.id AND NOT d.live AND ` + open + ` AND d.due_at > 0 ORDER BY d.due_at LIMIT 1) - c.advance AS due FROM clocks AS c`,
 	}
 }
 
@@ -73,7 +81,7 @@ func duties() []duty {
 }
 
 func dutyQueries() []string {
-	list := []string{oldestDue, selectQuarantined, selectOldestOpen}
+	list := []string{oldestDue, nextDue, nextClocked, selectQuarantined, selectOldestOpen}
 	for _, d := range duties() {
 		list = append(list, d.plain, d.clocked, d.setAside, d.keep, d.forget)
 	}
@@ -117,6 +125,50 @@ func (s *Store) OldestDue(ctx context.Context) (map[string]time.Time, error) {
 		return err
 	})
 	return due, err
+}
+
+// anyParked tells that deliveries wait for their endpoint.
+const anyParked = `SELECT 'parked' AS kind, 1 AS due FROM deliveries WHERE parked LIMIT 1`
+
+var (
+	nextDue = firstOf(func(d duty) string { return d.next },
+		anyParked, `SELECT 'seals' AS kind, min(at) AS due FROM unsealed`)
+	nextClocked = firstOf(func(d duty) string { return d.onClock })
+)
+
+// firstOf makes one statement of what each duty asks, and more.
+func firstOf(of func(duty) string, more ...string) string {
+	parts := more
+	for _, d := range duties() {
+		parts = append(parts, of(d))
+	}
+	for i, part := range parts {
+		parts[i] = fmt.Sprintf("SELECT kind, due FROM (%s) AS next%d WHERE due IS NOT NULL", part, i)
+	}
+	return strings.Join(parts, "\nUNION ALL\n")
+}
+
+// NextDue returns when the next row of each kind of work comes due, in the service's
+// clock; kinds of which nothing waits are left out. Parked deliveries are one, due since
+// ever: it is their endpoints that they wait for. It is one statement, or two where
+// a test clock was moved, and reads the first row of each index.
+func (s *Store) NextDue(ctx context.Context) (map[string]time.Time, error) {
+	due := map[string]time.Time{}
+	each := func(r row) error {
+		var kind string
+		var micros int64
+		if err := r.Scan(&kind, &micros); err != nil {
+			return err
+		}
+		if at := fromMicros(micros); due[kind].IsZero() || at.Before(due[kind]) {
+			due[kind] = at
+		}
+		return nil
+	}
+	if err := s.query(ctx, nextDue, nil, each); err != nil || !s.clocked.Load() {
+		return due, err
+	}
+	return due, s.query(ctx, nextClocked, nil, each)
 }
 
 const (

@@ -16,6 +16,9 @@ const (
 	// nodeRenewal how often it says that it lives.
 	nodeLease   = 5 * time.Second
 	nodeRenewal = time.Second
+	// nodeIdle is how long a node has nothing in hand before it leaves. It is longer than
+	// a call takes.
+	nodeIdle = time.Minute
 	// nodeKept is how long a node that is gone is kept, for people.
 	nodeKept = 24 * time.Hour
 	// orphansEvery is how many looks for nodes that are gone pass between two for what
@@ -37,8 +40,9 @@ var ErrNoHold = fmt.Errorf("%w: the node's lease is over", ErrDown)
 type node struct {
 	s     *Store
 	held  atomic.Pointer[hold]
-	mu    sync.Mutex // held while the lease is renewed
-	looks int        // of TakeOver, which one loop calls
+	mu    sync.Mutex   // held while the lease is renewed
+	used  atomic.Int64 // when Hold was asked for last, nanoseconds of this process's clock
+	looks int          // of TakeOver, which one loop calls
 }
 
 // hold is a lease as it was got.
@@ -59,6 +63,8 @@ ON CONFLICT (id) DO UPDATE SET until = excluded.until WHERE nodes.gone = 0 RETUR
 	// A node whose lease is over is gone for good: it lives on under another name.
 	takeNodes = `UPDATE nodes SET gone = ` + databaseClock + `
 WHERE gone = 0 AND id <> $1 AND until < ` + databaseClock + ` + CAST($2 AS BIGINT) RETURNING id`
+
+	selectLapsed = `SELECT id FROM nodes WHERE gone = 0 AND id <> $1 AND until < ` + databaseClock + ` + CAST($2 AS BIGINT)`
 
 	dropNode = `DELETE FROM nodes WHERE id = $1`
 
@@ -88,6 +94,7 @@ func (s *Store) clock() int64 {
 // Errors: ErrNoHold.
 func (s *Store) Hold(ctx context.Context) (node string, now time.Time, err error) {
 	n := &s.node
+	n.used.Store(time.Now().UnixNano())
 	if h, now := n.now(); h != nil && h.until.Sub(now) >= freshHold {
 		return h.node, now, nil
 	}
@@ -104,14 +111,10 @@ func (s *Store) Hold(ctx context.Context) (node string, now time.Time, err error
 }
 
 // Now is the database's clock, as this process knows it: at the most it runs ahead by
-// the time that the last renewal took. Before the first it is far ahead: nothing may
-// begin.
-func (s *Store) Now() time.Time {
+// the time that the last renewal took. false while this process is no node.
+func (s *Store) Now() (time.Time, bool) {
 	h, now := s.node.now()
-	if h == nil {
-		return time.Unix(1<<40, 0)
-	}
-	return now
+	return now, h != nil
 }
 
 // now returns the lease, nil before the first, and the database's time.
@@ -165,19 +168,32 @@ func (n *node) length() time.Duration {
 	return nodeLease
 }
 
-// keep renews the lease until the store ends. Beside renewals there is nothing to do
-// where nobody else may serve.
+// keep renews the lease while it is used, until the store ends. A node that has had
+// nothing in hand for a while leaves, and joins again with the next payment: an idle
+// service writes nothing.
 func (n *node) keep() {
 	failing := false
 	for rest(nodeRenewal, n.s.closing) {
-		n.mu.Lock()
-		err := n.renew(n.s.life)
-		n.mu.Unlock()
+		if n.held.Load() == nil {
+			continue
+		}
+		err := n.renewOrLeave()
 		if err != nil && !failing && n.s.life.Err() == nil {
 			n.s.log.Error("the node's lease is not renewed: when it is over, no call begins here", "error", err)
 		}
 		failing = err != nil
 	}
+}
+
+func (n *node) renewOrLeave() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if time.Since(time.Unix(0, n.used.Load())) < nodeIdle {
+		return n.renew(n.s.life)
+	}
+	// Who gets hold of it at this moment owns nothing under that name, and finds so.
+	gone := n.held.Swap(nil)
+	return n.s.db.lease(n.s.life, n.s.text(dropNode), []any{gone.node}, nil)
 }
 
 // Serve makes this process a node that calls providers, from now on until the store
@@ -200,10 +216,6 @@ func (s *Store) Serve(ctx context.Context) error {
 // TakeOver makes due, in the service's clock, what nodes had in hand that are gone, and
 // returns how many rows that is. due is a time of the rows' clock that has passed.
 func (s *Store) TakeOver(ctx context.Context, due time.Time) (int, error) {
-	me, _, err := s.Hold(ctx)
-	if err != nil {
-		return 0, err
-	}
 	margin := int64(0)
 	if s.db.alone() {
 		if s.node.looks > 0 {
@@ -211,31 +223,39 @@ func (s *Store) TakeOver(ctx context.Context, due time.Time) (int, error) {
 		}
 		margin = time.Duration(1 << 62).Microseconds() // whoever has a lease is dead
 	}
-	taken, gone := 0, 0
-	count := func(row) error { taken++; return nil }
+	me := ""
+	if h := s.node.held.Load(); h != nil {
+		me = h.node
+	}
+	lapsed := 0
+	err := s.query(ctx, selectLapsed, []any{me, margin, s.clock()}, func(r row) error { lapsed++; return nil })
+	if err != nil {
+		return 0, fmt.Errorf("look for nodes that are gone: %w", err)
+	}
+	// One that left in good order is not found here; what it may have left is.
+	if s.node.looks++; lapsed == 0 && s.node.looks%orphansEvery != 1 {
+		return 0, nil
+	}
 	err = s.db.lease(ctx, s.text(takeNodes), []any{me, margin, s.clock()}, func(r row) error {
 		var other string
 		err := r.Scan(&other)
-		gone++
 		s.log.Warn("a node is gone: its calls are asked about", "node", other)
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("find nodes that are gone: %w", err)
+		return 0, fmt.Errorf("take over: %w", err)
 	}
-	// One that left in good order is not found here; what it may have left is.
-	if s.node.looks++; gone == 0 && s.node.looks%orphansEvery != 1 {
-		return 0, nil
-	}
+	taken := 0
 	for _, text := range []string{orphansInCalls, orphansUnanswered} {
-		if err := s.db.lease(ctx, s.text(text), []any{micros(due)}, count); err != nil {
+		if err := s.db.lease(ctx, s.text(text), []any{micros(due)}, func(row) error { taken++; return nil }); err != nil {
 			return taken, fmt.Errorf("take over: %w", err)
 		}
 	}
-	for text, args := range map[string][]any{dropNodes: {me, nodeKept.Microseconds(), s.clock()}, dropCommitters: nil} {
-		if err := s.db.lease(ctx, s.text(text), args, nil); err != nil {
-			return taken, fmt.Errorf("drop what is long gone: %w", err)
-		}
+	if err := s.db.lease(ctx, s.text(dropNodes), []any{me, nodeKept.Microseconds(), s.clock()}, nil); err != nil {
+		return taken, fmt.Errorf("drop nodes: %w", err)
+	}
+	if err := s.db.lease(ctx, s.text(dropCommitters), nil, nil); err != nil {
+		return taken, fmt.Errorf("drop committers: %w", err)
 	}
 	return taken, nil
 }

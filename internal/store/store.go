@@ -50,6 +50,9 @@ type Options struct {
 	// payload; they are leased to this node already. It must not block. Nil
 	// leaves them to the leases.
 	Delivered func([]Dispatch)
+	// Written is told of every change after it was written. It must not block, and
+	// must not change it.
+	Written func(*pay.Change)
 	// Committers is how many batches are written at a time at most; 0 means 2 on
 	// PostgreSQL. SQLite has one writer.
 	Committers int
@@ -59,6 +62,10 @@ type Options struct {
 	// SealKey proves that rows are what the service wrote; nil is a key too, which
 	// everybody knows.
 	SealKey []byte
+	// Shared is the database in place of the one at the address, and Through the way
+	// there; nil is the straight one. They are for the simulation.
+	Shared  *Shared
+	Through Through
 }
 
 // Store is a database. It is safe for use by many goroutines. Close it when
@@ -67,6 +74,8 @@ type Store struct {
 	db        engine
 	log       *slog.Logger
 	delivered func([]Dispatch)
+	written   func(*pay.Change)
+	shared    *Shared           // nil: the database is this Store's alone
 	texts     map[string]string // a query's text for the engine; of the process, never written
 
 	queue   chan *waiting // closed by Close, when nothing is added any more
@@ -103,7 +112,7 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	db, err := open(ctx, database, o.Log)
+	db, err := connect(ctx, database, o)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +123,7 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	life, end := context.WithCancel(context.Background())
 	s := &Store{
 		life: life, end: end, closing: make(chan struct{}), now: o.Clock,
-		db: db, log: o.Log, delivered: o.Delivered,
+		db: db, log: o.Log, delivered: o.Delivered, written: o.Written, shared: o.Shared,
 		texts: db.dialect().texts(), sealKey: o.SealKey, heights: map[tenant]seal.Head{},
 		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1),
 	}
@@ -135,6 +144,9 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 		s.committers = append(s.committers, newCommitter(s))
 	}
 	s.prober = newCommitter(s)
+	if s.shared != nil {
+		s.shared.join(s)
+	}
 	s.group.Go(func() { s.commitLoop(s.committers) })
 	return s, nil
 }
@@ -149,6 +161,9 @@ func (s *Store) Close() {
 	giveUp := time.AfterFunc(closeGrace, s.end) // what waits for a database that is away
 	s.group.Wait()
 	giveUp.Stop()
+	if s.shared != nil {
+		s.shared.leave(s)
+	}
 	if !s.away.Load() {
 		if err := s.leave(); err != nil {
 			s.log.Warn("what this process was is told by the database for a while", "error", err)

@@ -131,7 +131,7 @@ func queries() []string {
 	}
 	list = append(list, clocksTable.insert, clocksTable.update, selectClocks, selectClock, logosTable.insert, selectLogo)
 	list = append(list, auditTable.insert, selectAudit)
-	list = append(list, noteBatch, claimCommitter, dropCommitter, dropCommitters, holdNode, dropNode, dropNodes, takeNodes, orphansInCalls, orphansUnanswered)
+	list = append(list, noteBatch, claimCommitter, dropCommitter, dropCommitters, holdNode, dropNode, dropNodes, takeNodes, selectLapsed, orphansInCalls, orphansUnanswered)
 	list = append(list, counterQueries()...)
 	list = append(list, sealQueries()...)
 	list = append(list, claimQueries()...)

@@ -449,6 +449,7 @@ func (w *write) addBalances(steps []step) []step {
 // report answers the callers once the transaction is durable.
 func (w *write) report() {
 	for _, c := range w.kept {
+		w.s.tell(&c.change)
 		c.tell(nil)
 	}
 	w.reportLost()

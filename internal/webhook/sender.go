@@ -48,6 +48,9 @@ type Config struct {
 	UserAgent string
 	// Now is the clock that signatures and durations are taken from. Nil means time.Now.
 	Now func() time.Time
+	// Transport makes the requests in place of connections, wherever they go. It is
+	// for the simulation.
+	Transport http.RoundTripper
 }
 
 // Sender makes deliveries. It holds connections open between them, so there is one
@@ -66,6 +69,7 @@ type Sender struct {
 	// loopback address.
 	public   *http.Transport
 	loopback *http.Transport
+	instead  http.RoundTripper // of both; nil: none
 
 	snippets sync.Pool // of *[maxSnippet]byte
 }
@@ -89,6 +93,7 @@ func NewSender(c Config) *Sender {
 		userAgent:    []string{c.UserAgent},
 		public:       newTransport(publicGuard(), c.Timeout, &tls.Config{}),
 		loopback:     newTransport(loopbackGuard(), c.Timeout, &tls.Config{}),
+		instead:      c.Transport,
 		snippets:     sync.Pool{New: func() any { return new([maxSnippet]byte) }},
 	}
 }
@@ -118,8 +123,11 @@ func (s *Sender) Send(ctx context.Context, live bool, m Message) Result {
 	}
 	request.Header = s.header(m, started)
 
-	transport := s.public
-	if s.allowPrivate && !live {
+	var transport http.RoundTripper = s.public
+	switch {
+	case s.instead != nil:
+		transport = s.instead
+	case s.allowPrivate && !live:
 		transport = s.loopback
 	}
 	// The transport rather than an http.Client: it follows no redirect.

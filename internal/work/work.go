@@ -5,43 +5,140 @@ package work
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 )
 
 // Loop does due work again and again.
 type Loop struct {
 	Name  string
-	Every time.Duration // between looks when nothing is due
+	Every time.Duration // between looks at the longest
 	// Do takes what is due and does it; it returns how many it took. The work
 	// is leased, so that every node may run the loop, and doing one twice is
 	// harmless.
 	Do func(context.Context) (int, error)
-	// Wake makes the loop look at once; nil never does.
-	Wake <-chan struct{}
+	// Alarm tells the loop when to look, before Every is over; nil never does.
+	Alarm *Alarm
+	// Next, asked after a look that found nothing, says when the next row comes due;
+	// the zero time where none waits. nil: nobody knows.
+	Next func(context.Context) (time.Time, error)
+	// Now is the clock of Alarm and Next.
+	Now func() time.Time
 }
+
+// rest is the pause after a look that failed, or that left what is due to somebody
+// else.
+const rest = time.Second
 
 // Run looks for work until ctx ends. After a look that found something it
 // looks again at once; errors are logged and tried again later.
 func (l Loop) Run(ctx context.Context, log *slog.Logger) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		case <-l.Wake:
-		}
-		wait := l.Every
+	retry := min(rest, l.Every)
+	if l.Alarm == nil { // it looks now and then, and has no hurry
+		l.Alarm, retry = NewAlarm(), l.Every
+	}
+	for ctx.Err() == nil {
+		l.Alarm.forget() // what is set from here on is news
 		n, err := l.Do(ctx)
+		wait := l.Every
+		if err == nil && n == 0 {
+			wait, err = l.pause(ctx)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
 			log.Error("a work loop failed; it goes on", "loop", l.Name, "error", err)
-		case n > 0:
-			wait = 0
+			l.sleep(ctx, retry)
+		case n == 0:
+			l.sleep(ctx, wait)
 		}
-		timer.Reset(wait)
 	}
+}
+
+// pause is how long nothing is due, as far as Next knows.
+func (l Loop) pause(ctx context.Context) (time.Duration, error) {
+	if l.Next == nil {
+		return l.Every, nil
+	}
+	at, err := l.Next(ctx)
+	if err != nil || at.IsZero() {
+		return l.Every, err
+	}
+	// What is due already, and was not taken, is somebody else's.
+	return min(max(at.Sub(l.Now()), rest), l.Every), nil
+}
+
+// sleep returns after a while, when the alarm is due, or when ctx ends.
+func (l Loop) sleep(ctx context.Context, most time.Duration) {
+	over := time.NewTimer(most)
+	defer over.Stop()
+	alarm := time.NewTimer(most)
+	defer alarm.Stop()
+	for {
+		if at := l.Alarm.at(); !at.IsZero() {
+			wait := at.Sub(l.Now())
+			if wait <= 0 {
+				return
+			}
+			alarm.Reset(wait)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-over.C:
+			return
+		case <-alarm.C: // the clock may not be the system's: it is asked again
+		case <-l.Alarm.ring:
+		}
+	}
+}
+
+// Alarm tells a loop when it has something to do. It is safe for use by many
+// goroutines.
+type Alarm struct {
+	mu   sync.Mutex // owns due
+	due  time.Time  // zero: never
+	ring chan struct{}
+}
+
+// NewAlarm returns one that is not set.
+func NewAlarm() *Alarm { return &Alarm{ring: make(chan struct{}, 1)} }
+
+// Set wakes the loop at a time, unless it is woken before. It never blocks.
+func (a *Alarm) Set(at time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.due.IsZero() || at.Before(a.due) {
+		a.due = at
+		a.sound()
+	}
+}
+
+// Check makes the loop compare the alarm with its clock again, which may have
+// jumped.
+func (a *Alarm) Check() { a.sound() }
+
+func (a *Alarm) sound() {
+	select {
+	case a.ring <- struct{}{}:
+	default: // it rings
+	}
+}
+
+// forget takes the alarm back.
+func (a *Alarm) forget() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.due = time.Time{}
+	select {
+	case <-a.ring:
+	default:
+	}
+}
+
+func (a *Alarm) at() time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.due
 }

@@ -51,3 +51,79 @@ func TestLoopLooksAgainAtOnceWhileThereIsWork(t *testing.T) {
 		<-done
 	})
 }
+
+// A loop with an alarm looks when it is due, and not before.
+func TestLoopSleepsUntilItsAlarm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		start, alarm := time.Now(), work.NewAlarm()
+		var mu sync.Mutex // owns looks, next and jump
+		var looks []time.Duration
+		var next time.Time
+		var jump time.Duration
+		now := func() time.Time {
+			mu.Lock()
+			defer mu.Unlock()
+			return time.Now().Add(jump)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			work.Loop{Name: "test", Every: time.Hour, Alarm: alarm, Now: now,
+				Do: func(context.Context) (int, error) {
+					mu.Lock()
+					defer mu.Unlock()
+					looks = append(looks, time.Since(start))
+					return 0, nil
+				},
+				Next: func(context.Context) (time.Time, error) {
+					mu.Lock()
+					defer mu.Unlock()
+					return next, nil
+				},
+			}.Run(ctx, slog.New(slog.DiscardHandler))
+		}()
+		want := []time.Duration{0}
+		check := func(what string, after time.Duration) {
+			t.Helper()
+			time.Sleep(after)
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			if !slices.Equal(looks, want) {
+				t.Fatalf("%s: looks at %v, want %v", what, looks, want)
+			}
+		}
+		check("nothing is due", 10*time.Minute)
+
+		alarm.Set(start.Add(20 * time.Minute))
+		alarm.Set(start.Add(30 * time.Minute)) // later than what it knows
+		check("before the alarm", 10*time.Minute-time.Millisecond)
+		want = append(want, 20*time.Minute)
+		check("at the alarm", time.Millisecond)
+		want = append(want, 80*time.Minute)
+		check("an hour without one", time.Hour)
+
+		mu.Lock()
+		next = start.Add(time.Minute) // long ago, and somebody else's
+		mu.Unlock()
+		alarm.Set(start)
+		want = append(want, 80*time.Minute, 80*time.Minute+time.Second)
+		check("what is left is looked at after a rest", 1500*time.Millisecond)
+
+		mu.Lock()
+		next = start.Add(3 * time.Hour)
+		mu.Unlock()
+		want = append(want, 80*time.Minute+2*time.Second)
+		check("the next row is known", time.Minute)
+		alarm.Set(start.Add(2 * time.Hour))
+		mu.Lock()
+		jump = time.Hour
+		mu.Unlock()
+		alarm.Check()
+		want = append(want, time.Since(start))
+		check("the clock jumped", 0)
+		cancel()
+		<-done
+	})
+}

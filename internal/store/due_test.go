@@ -1,0 +1,94 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// Loops sleep until the next row: one that is not told would be done late.
+func TestTheNextDueRowIsKnown(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		next := func() map[string]time.Time {
+			t.Helper()
+			due, err := s.NextDue(ctx)
+			must(t, err)
+			delete(due, "seals") // of the merchant
+			return due
+		}
+		if due := next(); len(due) > 0 {
+			t.Errorf("nothing waits, and NextDue says %v", due)
+		}
+		first, change := create(t, "first")
+		must(t, s.Commit(ctx, change))
+		second, change := create(t, "second")
+		second.DueAt = first.DueAt.Add(time.Minute)
+		change.Payments[0] = second
+		must(t, s.Commit(ctx, change))
+		if due := next(); len(due) != 1 || !due["processing payments"].Equal(first.DueAt) {
+			t.Errorf("NextDue says %v, want the first payment's %s", due, first.DueAt)
+		}
+		// A test clock that was moved makes its rows due earlier.
+		must(t, s.Commit(ctx, pay.Change{Clocks: []pay.Clock{{Merchant: acme.Merchant, Version: 1, Advance: time.Hour}}}))
+		_, err := s.Clocks(ctx)
+		must(t, err)
+		if due := next(); !due["processing payments"].Equal(first.DueAt.Add(-time.Hour)) {
+			t.Errorf("with a clock an hour ahead NextDue says %v, want %s", due, first.DueAt.Add(-time.Hour))
+		}
+		until := first.DueAt.Add(2 * time.Hour)
+		leased, err := s.LeasePayments(ctx, first.DueAt.Add(-time.Hour), until, 10)
+		must(t, err)
+		if due := next(); len(leased) != 1 || !due["processing payments"].Equal(second.DueAt.Add(-time.Hour)) {
+			t.Errorf("after %d were leased NextDue says %v, want %s", len(leased), due, second.DueAt.Add(-time.Hour))
+		}
+	})
+}
+
+// Stores that share a database are told what each of them writes, and what stands
+// between one and the database is that one's alone.
+func TestStoresShareADatabase(t *testing.T) {
+	shared, err := store.OpenShared(ctx, dbtest.SQLite(t), time.Now)
+	must(t, err)
+	defer shared.Close()
+	broken := errors.New("the line is cut")
+	var down bool
+	told := map[string]int{}
+	open := func(name string, through store.Through) *store.Store {
+		s, err := store.Open(ctx, "", store.Options{Shared: shared, Through: through, Written: func(*pay.Change) { told[name]++ }})
+		must(t, err)
+		return s
+	}
+	one := open("one", nil)
+	two := open("two", func(ctx context.Context, trip store.Trip, run func(context.Context) error) error {
+		if down && trip.Kind == store.TripCommit {
+			_ = run(ctx) // it arrives, and nobody hears of it
+			return broken
+		}
+		return run(ctx)
+	})
+	merchant := func(id string) pay.Change {
+		return pay.Change{Merchants: []pay.Merchant{{ID: id, Version: 1, Name: id, Tier: pay.Standard, CreatedAt: noon}}}
+	}
+	must(t, one.Commit(ctx, merchant("mer_a")))
+	if told["one"] != 1 || told["two"] != 1 {
+		t.Errorf("after one commit the stores were told %v", told)
+	}
+	down = true
+	if err := two.Commit(ctx, merchant("mer_b")); !errors.Is(err, broken) {
+		t.Errorf("a commit over a line that is cut says %v", err)
+	}
+	if _, err := one.Merchant(ctx, "mer_b"); err != nil {
+		t.Errorf("what arrived is not there: %v", err)
+	}
+	two.Close()
+	must(t, one.Commit(ctx, merchant("mer_c")))
+	one.Close()
+	if told["two"] != 1 {
+		t.Errorf("a store that is closed was told of %d changes, want 1", told["two"])
+	}
+}

@@ -1,0 +1,184 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	modernc "modernc.org/sqlite"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// Shared is an open database that several Stores use at once, as the nodes of a
+// service do. It is for the simulation: its nodes live in one process, where
+// connections of their own to one file would wait for each other in real time.
+//
+// What stands between a node and the database is its Through. A Store that is opened
+// by its address has neither, and pays for neither.
+type Shared struct {
+	db engine
+
+	mu    sync.Mutex // owns nodes
+	nodes map[*Store]struct{}
+}
+
+// Trip is one way to the database and back.
+type Trip struct {
+	Kind  TripKind
+	Texts []string // the statements, where the kind has any
+	Args  []any    // of the first statement
+}
+
+// TripKind says what a trip is for.
+type TripKind string
+
+// The kinds of trips. A lease is one statement that writes by itself; a commit is a
+// transaction.
+const (
+	TripRead   TripKind = "read"
+	TripLease  TripKind = "lease"
+	TripCommit TripKind = "commit"
+	TripSchema TripKind = "schema"
+)
+
+// Through makes a node's trips: run is the trip itself. Through may run it late or
+// not at all, and may tell of another end than it had, which is what networks do. It
+// must not run it twice. After Through has returned, run may only be called where the
+// trip is a Blind one.
+type Through func(ctx context.Context, t Trip, run func(context.Context) error) error
+
+// Blind reports whether nobody waits for rows of the trip, so that it may still be
+// run when its caller was told that it failed: a commit that was on its way.
+func (t Trip) Blind() bool { return t.Kind == TripCommit }
+
+// virtualClock makes SQLite ask for the time where Go does: it would ask the machine.
+// In a bubble of testing/synctest that is the bubble's, since the function is called
+// by the goroutine that runs the statement. It is one for the process.
+var virtualClock sync.Once
+
+// OpenShared opens a database for several Stores, whose clock is now. Close it after
+// them.
+func OpenShared(ctx context.Context, database string, now func() time.Time) (*Shared, error) {
+	virtualClock.Do(func() {
+		modernc.MustRegisterScalarFunction("unixepoch", 1, func(*modernc.FunctionContext, []driver.Value) (driver.Value, error) {
+			return float64(now().UnixMicro()) / 1e6, nil
+		})
+	})
+	db, err := open(ctx, database, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	return &Shared{db: db, nodes: map[*Store]struct{}{}}, nil
+}
+
+// Close disconnects.
+func (s *Shared) Close() { s.db.close() }
+
+// connect opens what a Store stands on: its address, or a way into what it shares.
+func connect(ctx context.Context, database string, o Options) (engine, error) {
+	if o.Shared == nil {
+		return open(ctx, database, o.Log)
+	}
+	through := o.Through
+	if through == nil {
+		through = func(ctx context.Context, _ Trip, run func(context.Context) error) error { return run(ctx) }
+	}
+	return &travelling{engine: o.Shared.db, through: through}, nil
+}
+
+// join makes a Store one of those who are told what the others wrote.
+func (s *Shared) join(node *Store) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nodes[node] = struct{}{}
+}
+
+// leave ends that.
+func (s *Shared) leave(node *Store) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.nodes, node)
+}
+
+// tell hands a written change to whoever wants to know. It never blocks.
+func (s *Store) tell(change *pay.Change) {
+	if s.shared == nil {
+		if s.written != nil {
+			s.written(change)
+		}
+		return
+	}
+	s.shared.mu.Lock()
+	defer s.shared.mu.Unlock()
+	for node := range s.shared.nodes {
+		if node.written != nil {
+			node.written(change)
+		}
+	}
+}
+
+// travelling is an engine that is reached through something.
+type travelling struct {
+	engine
+	through Through
+}
+
+// close leaves the database to the others.
+func (t *travelling) close() {}
+
+func (t *travelling) query(ctx context.Context, text string, args []any, each func(row) error) error {
+	return t.through(ctx, Trip{TripRead, []string{text}, args}, func(ctx context.Context) error {
+		return t.engine.query(ctx, text, args, each)
+	})
+}
+
+func (t *travelling) walk(ctx context.Context, text string, args []any, each func(row) error) error {
+	return t.through(ctx, Trip{TripRead, []string{text}, args}, func(ctx context.Context) error {
+		return t.engine.walk(ctx, text, args, each)
+	})
+}
+
+func (t *travelling) lease(ctx context.Context, text string, args []any, each func(row) error) error {
+	return t.through(ctx, Trip{TripLease, []string{text}, args}, func(ctx context.Context) error {
+		return t.engine.lease(ctx, text, args, each)
+	})
+}
+
+func (t *travelling) apply(ctx context.Context, steps []step) error {
+	return t.through(ctx, commitTrip(steps), func(ctx context.Context) error {
+		return t.engine.apply(ctx, steps)
+	})
+}
+
+func (t *travelling) transact(ctx context.Context, guards []step, decide func() ([]step, error)) error {
+	return t.through(ctx, commitTrip(guards), func(ctx context.Context) error {
+		return t.engine.transact(ctx, guards, decide)
+	})
+}
+
+func commitTrip(steps []step) Trip {
+	trip := Trip{Kind: TripCommit}
+	for i, s := range steps {
+		if i == 0 {
+			trip.Args = s.args
+		}
+		trip.Texts = append(trip.Texts, s.text)
+	}
+	return trip
+}
+
+func (t *travelling) migrate(ctx context.Context, run func(migrator) error) error {
+	return t.through(ctx, Trip{Kind: TripSchema}, func(ctx context.Context) error { return t.engine.migrate(ctx, run) })
+}
+
+func (t *travelling) ping(ctx context.Context) error {
+	err := t.through(ctx, Trip{Kind: TripRead}, t.engine.ping)
+	if err != nil {
+		return fmt.Errorf("ping: %w", err)
+	}
+	return nil
+}
