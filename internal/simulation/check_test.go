@@ -1,0 +1,398 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// The invariants, as a finding names them.
+const (
+	checkIsClean   = "check is clean"
+	chargesAgree   = "what providers took is in the books, and nothing else"
+	disputesAgree  = "a dispute ends as its issuer says"
+	refundsAgree   = "what providers gave back is in the books, and nothing else"
+	payoutsAgree   = "what the bank paid out is in the books, and nothing else"
+	chargedOnce    = "a payment is charged at one provider, and not after it went on"
+	lifeGoesOn     = "a payment's life has no way back"
+	merchantsPart  = "a merchant gives back no more than he got"
+	paidOnce       = "no shopper pays twice"
+	withinSource   = "nothing gives back more than came"
+	eventsArrived  = "every event arrives"
+	doneOnce       = "a request is done once at most"
+	answersTrue    = "every answer is true"
+	answeredInTime = "every request with a key is answered"
+	paymentsEnd    = "every payment ends"
+	claimsEnd      = "every claim ends"
+	withdrawalsEnd = "every withdrawal ends"
+	comesToRest    = "a service that nobody wants anything of comes to rest"
+	nodesStart     = "a node starts"
+	operatorWorks  = "the operator can work"
+)
+
+// books is all that the service has written, as it is at the end.
+type books struct {
+	payments  map[string]pay.Payment
+	claims    []pay.Claim
+	receipts  map[string][]pay.Receipt
+	withdrawn []pay.Withdrawal
+}
+
+// check proves the invariants.
+func (w *world) check() {
+	ctx := context.Background()
+	w.turns.turn("checks")
+	s := w.eye
+	broken, err := s.Check(ctx)
+	if err != nil {
+		w.find(checkIsClean, "", "%v", err)
+	}
+	for _, b := range broken {
+		w.find(checkIsClean, idIn(b.String()), "%s", b)
+	}
+	all, err := w.read(ctx, s)
+	if err != nil {
+		w.find(checkIsClean, "", "%v", err)
+		return
+	}
+	w.checkCharges(all)
+	w.checkRefunds(all)
+	w.checkPayouts(all)
+	w.checkAnswers(all)
+	w.checkEvents(all)
+	w.checkOwners(all)
+	w.tell(ctx, s)
+}
+
+// idIn finds the payment or claim that a text names.
+func idIn(text string) string {
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool {
+		return !('0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z' || r == '-' || r == '_')
+	}) {
+		for _, prefix := range []string{pay.PaymentPrefix, pay.ClaimPrefix, pay.WithdrawalPrefix} {
+			if strings.HasPrefix(word, prefix) {
+				return word
+			}
+		}
+	}
+	return ""
+}
+
+func (w *world) read(ctx context.Context, s *store.Store) (*books, error) {
+	all := &books{payments: map[string]pay.Payment{}, receipts: map[string][]pay.Receipt{}}
+	list, err := s.PaymentsBetween(ctx, true, "", pay.PaymentPrefix+"ZZ", 100_000)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range list {
+		all.payments[p.ID] = p
+		if all.receipts[p.ID], err = s.ReceiptsOf(ctx, p.ID); err != nil {
+			return nil, err
+		}
+	}
+	if all.claims, err = s.AnyClaims(ctx, store.ClaimFilter{Limit: 100_000}); err != nil {
+		return nil, err
+	}
+	for _, shop := range w.shops {
+		list, _, err := s.Withdrawals(ctx, shop.by.Scope, store.WithdrawalFilter{Limit: 100_000})
+		if err != nil {
+			return nil, err
+		}
+		all.withdrawn = append(all.withdrawn, list...)
+	}
+	return all, nil
+}
+
+// tell adds the stories.
+func (w *world) tell(ctx context.Context, s *store.Store) {
+	told := map[string]bool{}
+	for i, f := range w.findings {
+		if f.about == "" || told[f.about] {
+			continue
+		}
+		told[f.about] = true
+		story, err := s.Story(ctx, f.about)
+		if err != nil {
+			story = err.Error()
+		}
+		w.findings[i].text += "\n" + story
+	}
+}
+
+// checkCharges compares what providers took with what was captured.
+func (w *world) checkCharges(all *books) {
+	paid := map[string][]string{} // payment → references
+	for _, name := range accounts {
+		u := w.upstreams[name]
+		for _, ref := range slices.Sorted(maps.Keys(u.charges)) {
+			c := u.charges[ref]
+			p, known := all.payments[c.payment]
+			if !known {
+				w.find(chargesAgree, "", "%s has charge %s of a payment that we do not have", name, ref)
+				continue
+			}
+			if c.status == "paid" {
+				paid[c.payment] = append(paid[c.payment], ref)
+			}
+			w.checkCharge(all, u, c, p)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(paid)) {
+		if len(paid[id]) > 1 {
+			w.find(paidOnce, id, "%s was paid as %s", id, strings.Join(paid[id], " and "))
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(all.payments)) {
+		p := all.payments[id]
+		if captured(p) && len(paid[id]) == 0 {
+			w.find(chargesAgree, id, "%s is %s, and no provider has its money", id, p.Status)
+		}
+	}
+}
+
+// captured reports whether a payment's money is in our books.
+func captured(p pay.Payment) bool {
+	return p.Status == pay.Completed || p.Status == pay.Refunded || p.Status == pay.Chargeback
+}
+
+func (w *world) checkCharge(all *books, u *upstream, c *charge, p pay.Payment) {
+	_, order, _ := pay.ParseReference(c.ref)
+	if order > len(p.Attempts) || p.Attempts[order-1].Provider != u.name {
+		w.find(chargesAgree, p.ID, "%s has charge %s, and the payment has no such attempt there", u.name, c.ref)
+		return
+	}
+	ours := captured(p) && p.Captured == order
+	late := slices.ContainsFunc(all.claims, func(claim pay.Claim) bool {
+		return claim.Kind == pay.Inquiry && claim.Payment == p.ID && claim.Attempt == order
+	})
+	switch {
+	case c.status != "paid" && (ours || late):
+		w.find(chargesAgree, p.ID, "%s is in our books, and at %s the charge is %s", c.ref, u.name, c.status)
+	case c.status == "paid" && c.paid != c.asked:
+		if ours || late {
+			w.find(chargesAgree, p.ID, "%s was paid with %s in place of %s and is in our books", c.ref, c.paid, c.asked)
+		} else if !slices.ContainsFunc(all.receipts[p.ID], func(r pay.Receipt) bool { return r.Verdict == pay.Mismatched }) {
+			w.find(chargesAgree, p.ID, "%s was paid with %s in place of %s, and nobody was told", c.ref, c.paid, c.asked)
+		}
+	case c.status == "paid" && !ours && !late:
+		w.find(chargesAgree, p.ID, "%s was paid at %s, and the payment is %s", c.ref, u.name, p.Status)
+	}
+	if c.disputed == "" {
+		return
+	}
+	var ends []string
+	for _, claim := range all.claims {
+		if claim.Kind == pay.ChargebackClaim && claim.Payment == p.ID {
+			ends = append(ends, string(claim.Status))
+		}
+	}
+	want := map[string]string{"won": "rejected", "lost": "approved"}[c.disputed]
+	if !slices.Contains(ends, want) {
+		w.find(disputesAgree, p.ID, "the dispute of %s was %s, and its claims are %v", c.ref, c.disputed, ends)
+	}
+}
+
+// checkRefunds compares what providers gave back with what claims say.
+func (w *world) checkRefunds(all *books) {
+	byRef := map[string]pay.Claim{}
+	given := map[string]int64{}
+	for _, claim := range all.claims {
+		for round := 1; round <= claim.Call.Round; round++ {
+			then := claim
+			then.Call.Round = round
+			byRef[then.Reference()] = claim
+		}
+		if claim.Kind == pay.UserDispute && claim.Status.Pays() {
+			given[claim.Payment] += claim.Local.Minor
+			if !w.refunded(claim) {
+				w.find(refundsAgree, claim.Payment, "refund %s is %s, and no provider made it", claim.ID, claim.Status)
+			}
+		}
+	}
+	for _, name := range accounts {
+		u := w.upstreams[name]
+		for _, ref := range slices.Sorted(maps.Keys(u.refunds)) {
+			r := u.refunds[ref]
+			claim, known := byRef[ref]
+			switch {
+			case !known:
+				w.find(refundsAgree, "", "%s has refund %s, and we do not", name, ref)
+			case r.status == "done" && !claim.Status.Pays():
+				w.find(refundsAgree, claim.Payment, "%s made refund %s, and claim %s is %s", name, ref, claim.ID, claim.Status)
+			case r.status == "done" && r.amount != claim.Local:
+				w.find(refundsAgree, claim.Payment, "%s gave %s back, and claim %s says %s", name, r.amount, claim.ID, claim.Local)
+			}
+		}
+	}
+	parts := map[string]int64{}
+	for _, claim := range all.claims {
+		if claim.Kind == pay.UserDispute && claim.Status.Pays() {
+			parts[claim.Payment] += claim.Parts.Net + claim.Parts.Reserve
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(parts)) {
+		if p := all.payments[id]; parts[id] > p.Net()+p.Reserve {
+			w.find(merchantsPart, id, "of %s the merchant got %d and gave back %d", id, p.Net()+p.Reserve, parts[id])
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(given)) {
+		if p := all.payments[id]; given[id] > p.Local.Minor {
+			w.find(withinSource, id, "refunds of %s are more than it", id)
+		}
+	}
+}
+
+// refunded reports whether some provider made a claim's refund.
+func (w *world) refunded(claim pay.Claim) bool {
+	for _, name := range accounts {
+		for round := 1; round <= claim.Call.Round; round++ {
+			claim.Call.Round = round
+			if r := w.upstreams[name].refunds[claim.Reference()]; r != nil && r.status == "done" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (w *world) checkPayouts(all *books) {
+	known := map[string]bool{}
+	for _, out := range all.withdrawn {
+		known[out.Reference()] = true
+		made := w.bank.payouts[out.Reference()]
+		done := out.Status == pay.WithdrawalDone
+		switch {
+		case done && (made == nil || made.status != "paid" || made.net != out.Net()):
+			w.find(payoutsAgree, out.ID, "withdrawal %s is completed, and the bank has %+v", out.ID, made)
+		case !done && made != nil && made.status == "paid":
+			w.find(payoutsAgree, out.ID, "the bank paid withdrawal %s, which is %s", out.ID, out.Status)
+		}
+	}
+	for ref := range w.bank.payouts {
+		if !known[ref] {
+			w.find(payoutsAgree, "", "the bank paid %s, which we do not have", ref)
+		}
+	}
+}
+
+// checkAnswers compares what shops were told with what is so.
+func (w *world) checkAnswers(all *books) {
+	made := map[string][]string{}
+	for _, id := range slices.Sorted(maps.Keys(all.payments)) {
+		made["create "+all.payments[id].OrderID] = append(made["create "+all.payments[id].OrderID], id)
+	}
+	for _, claim := range all.claims {
+		if claim.Kind == pay.UserDispute {
+			made["refund "+claim.Reason] = append(made["refund "+claim.Reason], claim.ID)
+		}
+	}
+	for _, out := range all.withdrawn {
+		key := fmt.Sprint("withdraw ", out.Amount)
+		made[key] = append(made[key], out.ID)
+	}
+	for _, r := range w.asked {
+		key := r.what + " " + r.tag
+		if r.what == "withdraw" {
+			key = fmt.Sprint("withdraw ", r.amount)
+		}
+		w.checkAnswer(all, r, made[key])
+	}
+}
+
+func (w *world) checkAnswer(all *books, r *request, made []string) {
+	about := ""
+	if len(made) > 0 {
+		about = made[len(made)-1]
+	}
+	name := r.what + " " + r.tag
+	if r.key != "" {
+		name += " with a key"
+	}
+	switch {
+	case len(made) > 1 || len(r.doubled) > 0:
+		w.find(doneOnce, about, "%s made %v of one request in %d tries", name, made, r.tries)
+	case r.key != "" && !r.settled:
+		w.find(answeredInTime, about, "%s has no answer after %d tries", name, r.tries)
+	case !r.settled:
+		return // nobody knows, and at most one was made
+	case r.id != "" && len(made) == 0:
+		w.find(answersTrue, "", "%s was told of %s, which is not there", name, r.id)
+	case r.id != "" && made[0] != r.id:
+		w.find(answersTrue, about, "%s was told of %s, and made %s", name, r.id, made[0])
+	case r.id == "" && len(made) > 0 && !r.unclear:
+		w.find(answersTrue, about, "%s was refused (%v), and made %s", name, r.err, made[0])
+	}
+	p, known := all.payments[r.id]
+	if r.what != "create" || !known {
+		return
+	}
+	told, is := r.status, p.Status
+	if told == pay.Completed && !captured(p) || told == pay.Failed && is != pay.Failed {
+		w.find(answersTrue, about, "%s was told %s, and is %s", name, told, is)
+	}
+}
+
+// checkEvents proves that each shop's endpoint was told everything.
+func (w *world) checkEvents(all *books) {
+	want := map[string]map[string]int64{} // host → object → events
+	for _, shop := range w.shops {
+		objects := map[string]int64{}
+		want[shop.host] = objects
+		for id, p := range all.payments {
+			if p.Shop == shop.by.Shop {
+				objects[id] = p.Sequence
+			}
+		}
+		for _, claim := range all.claims {
+			if claim.Shop == shop.by.Shop {
+				objects[claim.ID] = claim.Sequence
+			}
+		}
+		for _, out := range all.withdrawn {
+			if out.Shop == shop.by.Shop {
+				objects[out.ID] = out.Sequence
+			}
+		}
+	}
+	for _, host := range slices.Sorted(maps.Keys(want)) {
+		for _, id := range slices.Sorted(maps.Keys(want[host])) {
+			told := w.inboxes[host].told[id]
+			for n := int64(1); n <= want[host][id]; n++ {
+				if told[n] == "" {
+					w.find(eventsArrived, id, "event %d of %s did not arrive, of %d", n, id, want[host][id])
+				}
+			}
+			if int64(len(told)) > want[host][id] {
+				w.find(eventsArrived, id, "%d events of %s arrived, and there are %d", len(told), id, want[host][id])
+			}
+		}
+	}
+}
+
+// checkOwners proves that all has come to an end.
+func (w *world) checkOwners(all *books) {
+	now := time.Now()
+	for _, id := range slices.Sorted(maps.Keys(all.payments)) {
+		p := all.payments[id]
+		attempt, _ := p.Current()
+		if p.Status.Open() {
+			w.find(paymentsEnd, id, "%s is %s, with an attempt %s, %s after it was made", id, p.Status, attempt.Status, now.Sub(p.Times.Created).Round(time.Hour))
+		}
+	}
+	for _, claim := range all.claims {
+		if !claim.Status.Terminal() {
+			w.find(claimsEnd, claim.Payment, "claim %s of type %s is %s, its refund %q", claim.ID, claim.Kind, claim.Status, claim.Call.State)
+		}
+	}
+	for _, out := range all.withdrawn {
+		if out.Open() {
+			w.find(withdrawalsEnd, out.ID, "withdrawal %s is %s", out.ID, out.Status)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package simulation
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing/synctest"
+	"time"
+)
+
+// conductor lets one goroutine of a world go on at a time. Whoever is about to do
+// something that others can see waits for his turn, and when nobody moves any more
+// the seed says whose it is. So a world is the same each time, however many
+// processors run it.
+//
+// Between two turns a goroutine may do what it likes, as long as nobody else's
+// behaviour depends on who was first.
+type conductor struct {
+	seed   uint64
+	chance *rand.Rand // of whoever has the turn
+	last   string     // whose turn it was
+	turns  int
+	digest uint64
+	tape   *strings.Builder // every turn; nil keeps none
+
+	mu      sync.Mutex // owns waiting
+	waiting []turn
+	arrived chan struct{} // holds one
+	end     chan struct{}
+	ended   chan struct{}
+}
+
+type turn struct {
+	key string
+	go_ chan struct{}
+}
+
+func newConductor(seed uint64) *conductor {
+	return &conductor{
+		seed: seed, chance: rand.New(rand.NewPCG(seed, 1)), arrived: make(chan struct{}, 1),
+		end: make(chan struct{}), ended: make(chan struct{}),
+	}
+}
+
+// turn returns when it is the caller's turn. The key says what he is about to do. Two
+// who wait at once and have one key are about to do the same: it does not matter who
+// is first, as long as nobody comes between them and both have the same luck (luck).
+func (c *conductor) turn(key string) {
+	mine := turn{key, make(chan struct{})}
+	c.mu.Lock()
+	c.waiting = append(c.waiting, mine)
+	c.mu.Unlock()
+	select {
+	case c.arrived <- struct{}{}:
+	default:
+	}
+	<-mine.go_
+}
+
+// run gives turns until stop.
+func (c *conductor) run() {
+	defer close(c.ended)
+	for {
+		synctest.Wait()
+		next, ok := c.next()
+		if ok {
+			c.note(next.key)
+			close(next.go_)
+			continue
+		}
+		select {
+		case <-c.arrived: // time has passed until somebody had something to do
+		case <-c.end:
+			return
+		}
+	}
+}
+
+func (c *conductor) next() (turn, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.waiting) == 0 {
+		return turn{}, false
+	}
+	at := slices.IndexFunc(c.waiting, func(t turn) bool { return t.key == c.last })
+	if at < 0 {
+		slices.SortStableFunc(c.waiting, func(a, b turn) int { return strings.Compare(a.key, b.key) })
+		at = c.chance.IntN(len(c.waiting))
+	}
+	next := c.waiting[at]
+	c.last = next.key
+	c.waiting = slices.Delete(c.waiting, at, at+1)
+	return next, true
+}
+
+// note keeps a digest of all that happened, and when.
+func (c *conductor) note(key string) {
+	c.turns++
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%x %d %s", c.digest, time.Now().UnixMicro(), key)
+	c.digest = h.Sum64()
+	if c.tape != nil {
+		fmt.Fprintf(c.tape, "%s %s\n", time.Now().UTC().Format("02 15:04:05.000000"), key)
+	}
+}
+
+// stop ends the turns. Nobody waits for one any more.
+func (c *conductor) stop() {
+	close(c.end)
+	<-c.ended
+}
+
+// one reports true once in so many times.
+func (c *conductor) one(in int) bool { return in > 0 && c.chance.IntN(in) == 0 }
+
+// luck reports true once in so many times, and the same to all who ask with one key
+// at one time.
+func (c *conductor) luck(key string, in int) bool {
+	if in <= 0 {
+		return false
+	}
+	h := fnv.New64a()
+	fmt.Fprint(h, c.seed, key, time.Now().UnixMicro())
+	return h.Sum64()%uint64(in) == 0
+}
+
+// between returns a duration.
+func (c *conductor) between(low, high time.Duration) time.Duration {
+	return low + time.Duration(c.chance.Int64N(int64(high-low)+1))
+}

@@ -1,0 +1,70 @@
+package simulation
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/vault"
+)
+
+// open opens the eye: a Store that nothing goes wrong with.
+func (w *world) open() error {
+	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
+	if err != nil {
+		return err
+	}
+	w.statuses, w.passed = map[string]pay.Status{}, map[string]bool{}
+	w.eye, err = store.Open(context.Background(), "", store.Options{Shared: w.shared, SealKey: secrets.Key("blocks"), Written: w.see})
+	return err
+}
+
+// see looks at every change when it is written.
+func (w *world) see(change *pay.Change) {
+	for _, p := range change.Payments {
+		if before, known := w.statuses[p.ID]; known && before != p.Status && !follows(before, p.Status) {
+			w.find(lifeGoesOn, p.ID, "%s was %s, and is %s", p.ID, before, p.Status)
+		}
+		w.statuses[p.ID] = p.Status
+		for _, attempt := range p.Attempts {
+			ref := p.Reference(attempt.Order)
+			if attempt.Status != pay.Missing || w.passed[ref] {
+				continue
+			}
+			w.passed[ref] = true
+			if u := w.upstreams[attempt.Provider]; u != nil && u.charges[ref] != nil {
+				w.find(chargedOnce, p.ID, "%s is held to be missing, and %s has it", ref, u.name)
+			}
+		}
+	}
+}
+
+// follows reports whether a payment may go from one status to another.
+func follows(from, to pay.Status) bool {
+	switch from {
+	case pay.Processing:
+		return true
+	case pay.Pending:
+		return to != pay.Processing
+	case pay.Completed:
+		return to == pay.Refunded || to == pay.Chargeback
+	case pay.Refunded:
+		return to == pay.Chargeback
+	}
+	return false
+}
+
+// arrived is told of each charge that a provider has made.
+func (w *world) arrived(u *upstream, made *charge) {
+	if w.passed[made.ref] {
+		w.find(chargedOnce, made.payment, "%s came to %s after it was held to be missing", made.ref, u.name)
+	}
+	for _, name := range accounts {
+		for _, other := range w.upstreams[name].charges {
+			if other != made && other.payment == made.payment && (other.status == "open" || other.status == "paid") && made.status != "declined" && made.status != "soft" {
+				w.find(chargedOnce, made.payment, "%s came to %s while %s had %s", made.ref, u.name, name, other.ref)
+			}
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package simulation
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var (
+	worlds = flag.Int("worlds", 40, "how many worlds to run")
+	first  = flag.Uint64("first", 1, "the first world's seed")
+	one    = flag.Uint64("seed", 0, "run this world alone, and print what happens in it")
+	hands  = flag.Int("hands", 2, "how many worlds run at a time")
+	until  = flag.Bool("until", false, "stop at the first world in which something is found")
+	strict = flag.Bool("strict", false, "known defects count too")
+)
+
+// result is what came of a world.
+type result struct {
+	seed     uint64
+	digest   uint64
+	turns    int
+	findings []finding
+	counts   map[string]int
+	tape     string
+	logged   []string
+	err      error
+}
+
+var begin = sync.OnceValues(func() (dir string, err error) {
+	if dir, err = os.MkdirTemp("/dev/shm", "cascada-worlds"); err != nil {
+		dir, err = os.MkdirTemp("", "cascada-worlds")
+	}
+	return dir, err
+})
+
+var firstWorld = struct {
+	sync.Once
+	*prepared
+	err error
+}{}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	if dir, err := begin(); err == nil {
+		_ = os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+// run runs a world.
+func run(t *testing.T, seed uint64, tape bool) (r result) {
+	dir, err := begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	firstWorld.Do(func() {
+		synctest.Test(t, func(*testing.T) { firstWorld.prepared, firstWorld.err = prepare(dir) })
+	})
+	if firstWorld.err != nil {
+		t.Fatal(firstWorld.err)
+	}
+	synctest.Test(t, func(*testing.T) {
+		w, err := newWorld(seed, firstWorld.prepared, dir)
+		if err != nil {
+			r = result{seed: seed, err: err}
+			return
+		}
+		if tape {
+			w.turns.tape = &strings.Builder{}
+		}
+		err = w.live()
+		w.eye.Close()
+		w.shared.Close()
+		r = result{seed: seed, digest: w.turns.digest, turns: w.turns.turns, findings: w.findings, counts: w.counts, logged: w.logged, err: err}
+		if tape {
+			r.tape = w.turns.tape.String()
+		}
+	})
+	for _, end := range []string{"", "-wal", "-shm"} {
+		_ = os.Remove(fmt.Sprintf("%s/%d.db%s", dir, seed, end))
+	}
+	return r
+}
+
+// fail tells of what was found in a world.
+func (r result) fail(t *testing.T) {
+	if r.err != nil {
+		t.Errorf("world %d: %v", r.seed, r.err)
+	}
+	for i, f := range r.findings {
+		if i == 3 {
+			t.Errorf("world %d: and %d more", r.seed, len(r.findings)-i)
+			return
+		}
+		t.Errorf("world %d: %s", r.seed, f)
+	}
+}
+
+// Whatever goes wrong, once it heals the books of all agree.
+func TestWorlds(t *testing.T) {
+	if *one > 0 {
+		r := run(t, *one, true)
+		t.Logf("%s\n%s\n%d turns", r.tape, strings.Join(r.logged, "\n"), r.turns)
+		r.fail(t)
+		return
+	}
+	began := time.Now()
+	var next atomic.Uint64
+	next.Store(*first)
+	var mu sync.Mutex
+	counts, turns, ran, found := map[string]int{}, 0, 0, &findings{seeds: map[string][]uint64{}}
+	t.Run("all", func(t *testing.T) {
+		for hand := range *hands {
+			t.Run(fmt.Sprint(hand), func(t *testing.T) {
+				t.Parallel()
+				for seed := next.Add(1) - 1; seed < *first+uint64(*worlds); seed = next.Add(1) - 1 {
+					r := run(t, seed, false)
+					r.findings = r.news(found)
+					r.fail(t)
+					if *until && len(r.findings) > 0 {
+						next.Store(*first + uint64(*worlds))
+					}
+					mu.Lock()
+					ran++
+					for what, n := range r.counts {
+						counts[what] += n
+					}
+					turns += r.turns
+					mu.Unlock()
+				}
+			})
+		}
+	})
+	took := time.Since(began)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d worlds in %s, %.1f a second, %d turns each\n", ran, took.Round(time.Second), float64(ran)/took.Seconds(), turns/max(1, ran))
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Fprintf(&b, "%10d %s\n", counts[what], what)
+	}
+	b.WriteString(found.String())
+	t.Log(b.String())
+}
+
+// A seed is a world: it goes the same way each time.
+func TestASeedGoesTheSameWay(t *testing.T) {
+	for seed := uint64(1); seed <= 6; seed++ {
+		x, y := run(t, seed, true), run(t, seed, true)
+		if x.digest == y.digest {
+			continue
+		}
+		a, b := strings.Split(x.tape, "\n"), strings.Split(y.tape, "\n")
+		for i := range min(len(a), len(b)) {
+			if a[i] != b[i] {
+				from := max(0, i-5)
+				t.Errorf("world %d goes two ways after %d turns:\n%s\n\n%s", seed, i, strings.Join(a[from:min(i+5, len(a))], "\n"), strings.Join(b[from:min(i+5, len(b))], "\n"))
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package simulation
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/vault"
+	"github.com/cascadapay/cascada/internal/webhook"
+)
+
+const century = 100 * 365 * 24 * time.Hour
+
+// node is one process of the service. What it does outside of itself goes through a
+// gate: there it stops while the node is paused, and fails once the node is dead.
+type node struct {
+	w    *world
+	name string
+	skew time.Duration
+	app  *app.App
+	ids  uint64 // made so far
+
+	mu     sync.Mutex // owns paused
+	paused time.Time  // until then it does nothing
+	dead   chan struct{}
+
+	stop     context.CancelFunc
+	loops    sync.WaitGroup
+	requests sync.WaitGroup
+}
+
+var errDead = errors.New("the process is gone")
+
+// start opens a node. What it does until it is open is not disturbed.
+func (w *world) start(name string, skew time.Duration) (*node, error) {
+	n := &node{w: w, name: name, skew: skew, dead: make(chan struct{})}
+	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
+	if err != nil {
+		return nil, err
+	}
+	opening := true
+	config := app.Config{
+		Log: slog.New(w.log(name)), Vault: secrets, Now: n.now, NewID: n.newID, CheckoutURL: "https://pay.example", InboxURL: "https://pay.example/inbox",
+		FX: app.FX{Every: time.Hour, Terms: app.DefaultFX().Terms}, WalletCoolDown: time.Second, Look: look,
+		Sender: webhook.NewSender(webhook.Config{Now: n.now, Transport: receivers{n}}),
+		Jitter: func() float64 { return 0.5 }, Shared: w.shared,
+		Adapters: []provider.Adapter{w.adapter(n)}, LivePayout: payer{n},
+		Through: func(ctx context.Context, t store.Trip, run func(context.Context) error) error {
+			if opening {
+				return run(ctx)
+			}
+			return n.through(ctx, t, run)
+		},
+	}
+	config.FX.Terms.StaleAfter, config.FX.Terms.MaxAge = century, century
+	if n.app, err = app.Open(context.Background(), "", config); err != nil {
+		return nil, fmt.Errorf("node %s: %w", name, err)
+	}
+	opening = false
+	running, stop := context.WithCancel(context.Background())
+	n.stop = stop
+	for _, loop := range n.app.Loops() {
+		do := loop.Do
+		loop.Do = func(ctx context.Context) (int, error) {
+			if n.stand() != nil {
+				return 0, errDead
+			}
+			w.turns.turn(name + " looks for " + loop.Name) // timers that end at once end in no order
+			return do(ctx)
+		}
+		n.loops.Go(func() {
+			loop.Run(lane(running, loop.Name), config.Log)
+		})
+	}
+	return n, nil
+}
+
+// look is how often a node looks for what others wrote. Those who share a database
+// are told of that.
+const look = 24 * time.Hour
+
+func (n *node) now() time.Time { return time.Now().UTC().Add(n.skew) }
+
+// newID makes an id of the node's own count.
+func (n *node) newID(prefix string, now time.Time) string {
+	n.mu.Lock()
+	n.ids++
+	count := n.ids
+	n.mu.Unlock()
+	const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %s %d", n.w.seed, n.name, count)
+	b := []byte(id.From("", now))
+	for i, x := 10, h.Sum64(); i < len(b); i, x = i+1, x>>4 {
+		b[i] = alphabet[x&15]
+	}
+	return prefix + string(b)
+}
+
+type laneKey struct{}
+
+// lane names who asks, for the turns.
+func lane(ctx context.Context, name string) context.Context {
+	return context.WithValue(ctx, laneKey{}, name)
+}
+
+func laneOf(ctx context.Context) string {
+	name, _ := ctx.Value(laneKey{}).(string)
+	return name
+}
+
+// stand returns when the node runs, and fails when it is dead.
+func (n *node) stand() error {
+	for {
+		n.mu.Lock()
+		rest := time.Until(n.paused)
+		n.mu.Unlock()
+		if n.isDead() {
+			return errDead
+		}
+		if rest <= 0 {
+			return nil
+		}
+		timer := time.NewTimer(rest)
+		select {
+		case <-timer.C:
+		case <-n.dead:
+			timer.Stop()
+		}
+	}
+}
+
+func (n *node) isDead() bool {
+	select {
+	case <-n.dead:
+		return true
+	default:
+		return false
+	}
+}
+
+// pause stops the node as SIGSTOP does: what it has sent arrives, and it hears of
+// nothing until it goes on.
+func (n *node) pause(d time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.paused = time.Now().Add(d)
+}
+
+func (n *node) isPaused() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return time.Now().Before(n.paused)
+}
+
+// crash ends the node as SIGKILL does: from now on nothing of it reaches the world.
+// Its caller has the turn.
+func (n *node) crash() {
+	close(n.dead)
+	n.w.aside.Go(n.wind)
+}
+
+// revive starts another node some time after one crashed.
+func (w *world) revive() {
+	wait := w.turns.between(time.Second, time.Minute)
+	w.aside.Go(func() {
+		time.Sleep(wait)
+		w.turns.turn("a node starts again")
+		if w.over {
+			return
+		}
+		if err := w.add(); err != nil {
+			w.find(nodesStart, "", "%v", err)
+		}
+	})
+}
+
+// wind ends the goroutines of the node.
+func (n *node) wind() {
+	n.stop()
+	n.requests.Wait()
+	n.loops.Wait()
+	n.app.Close()
+	n.w.turns.turn("the end of " + n.name)
+	stats := n.app.Stats()
+	n.w.counts["commits"] += int(stats.Commits)
+	n.w.counts["changes"] += int(stats.Changes)
+	n.w.counts["changes run alone"] += int(stats.Alone)
+}
+
+// through is a node's way to the database and back.
+func (n *node) through(ctx context.Context, t store.Trip, run func(context.Context) error) error {
+	key := n.name + " " + string(t.Kind) + " " + laneOf(ctx) + " " + brief(t)
+	if err := n.stand(); err != nil {
+		return err
+	}
+	n.w.turns.turn(key)
+	if n.isDead() { // while it waited
+		return errDead
+	}
+	err := n.w.faults.trip(ctx, n, t, key, run)
+	if dead := n.stand(); dead != nil {
+		return dead
+	}
+	return err
+}
+
+// brief tells trips apart.
+func brief(t store.Trip) string {
+	h := fnv.New32a()
+	for _, text := range t.Texts {
+		h.Write([]byte(text))
+	}
+	for _, arg := range t.Args {
+		if b, ok := arg.([]byte); ok {
+			h.Write(b)
+			continue
+		}
+		fmt.Fprint(h, arg)
+	}
+	return fmt.Sprintf("%08x", h.Sum32())
+}

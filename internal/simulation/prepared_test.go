@@ -1,0 +1,161 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/destination"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// prepared is how every world begins: a database with shops, provider accounts and
+// some money that was earned days ago, and the books of the others to it.
+type prepared struct {
+	file    []byte
+	at      time.Time
+	shops   []merchant
+	rails   []string
+	charges map[string]map[string]charge
+	told    map[string]map[string]map[int64]string
+}
+
+// furnish gives a world what the prepared one has.
+func (p *prepared) furnish(w *world) {
+	for _, m := range p.shops {
+		w.shops = append(w.shops, &m)
+		box := &inbox{told: map[string]map[int64]string{}}
+		for object, list := range p.told[m.host] {
+			box.told[object] = maps.Clone(list)
+		}
+		w.inboxes[m.host] = box
+	}
+	w.rails = p.rails
+	for name, list := range p.charges {
+		for ref, c := range list {
+			w.upstreams[name].charges[ref] = &c
+		}
+	}
+}
+
+// prepare makes it, in a bubble of its own.
+func prepare(dir string) (*prepared, error) {
+	ctx := context.Background()
+	p := &prepared{charges: map[string]map[string]charge{}, told: map[string]map[string]map[int64]string{}}
+	path := filepath.Join(dir, "prepared.db")
+	w := &world{seed: 1 << 63, turns: newConductor(0), upstreams: map[string]*upstream{}, inboxes: map[string]*inbox{}, counts: map[string]int{}}
+	w.faults = &faults{w: w}
+	w.bank = &bank{payouts: map[string]*paidOut{}}
+	for _, name := range accounts {
+		w.upstreams[name] = &upstream{w: w, name: name, charges: map[string]*charge{}, refunds: map[string]*refund{}, tardy: time.Second}
+	}
+	var err error
+	if w.shared, err = store.OpenShared(ctx, "sqlite:"+path, time.Now); err != nil {
+		return nil, err
+	}
+	go w.turns.run()
+	n, err := w.start("n0", 0)
+	if err != nil {
+		return nil, err
+	}
+	w.nodes = []*node{n}
+	if err := p.furbish(w, n.app); err != nil {
+		return nil, err
+	}
+	time.Sleep(4 * 24 * time.Hour)
+	close(n.dead)
+	n.wind()
+	w.aside.Wait()
+	w.turns.stop()
+	w.shared.Close()
+	p.at = time.Now()
+	for name, u := range w.upstreams {
+		p.charges[name] = map[string]charge{}
+		for ref, c := range u.charges {
+			p.charges[name][ref] = *c
+		}
+	}
+	for host, box := range w.inboxes {
+		p.told[host] = box.told
+	}
+	p.file, err = os.ReadFile(path)
+	return p, err
+}
+
+// furbish opens accounts and shops, and lets the shops earn something.
+func (p *prepared) furbish(w *world, a *app.App) error {
+	ctx := context.Background()
+	rate, err := money.ParseRate("5.4")
+	if err != nil {
+		return err
+	}
+	if _, err := a.SetRates(ctx, []pay.Reading{{Currency: money.BRL, Rate: rate, Source: "simulation", At: a.Now()}}, true); err != nil {
+		return err
+	}
+	for i, name := range accounts {
+		if _, err := a.AddAccount(ctx, a.Self(), app.NewAccount{ID: name, Adapter: "world", Live: true, Priority: i + 1}); err != nil {
+			return err
+		}
+	}
+	for i, tier := range []pay.Tier{pay.Standard, pay.Starter} {
+		m, err := p.open(w, a, fmt.Sprint("shop", i), tier)
+		if err != nil {
+			return err
+		}
+		p.shops = append(p.shops, m)
+	}
+	rails, _ := a.Methods(pay.Scope{Merchant: p.shops[0].by.Merchant, Shop: p.shops[0].by.Shop, Live: true}, app.MethodFilter{Country: "BRA"})
+	for _, r := range rails {
+		if r.Key == "pix.BRA" || r.Key == "card.BRA" {
+			p.rails = append(p.rails, r.ID)
+		}
+	}
+	for k, m := range p.shops {
+		for i := range 8 {
+			made, _, err := a.CreatePayment(ctx, m.by, app.NewPayment{
+				Amount: "150", PaymentMethodID: p.rails[len(p.rails)-1], OrderID: fmt.Sprint("old", i), RequestID: "req_old",
+				Buyer: pay.Buyer{Document: "52998224725", Name: "Ana", Email: "ana@example.com"},
+			})
+			if err != nil {
+				return err
+			}
+			p.shops[k].old = append(p.shops[k].old, made.ID)
+		}
+	}
+	return nil
+}
+
+func (p *prepared) open(w *world, a *app.App, name string, tier pay.Tier) (m merchant, err error) {
+	ctx := context.Background()
+	o, err := a.CreateMerchant(ctx, app.NewMerchant{Name: name, Email: "a@" + name + ".example", Industry: "retail", Tier: tier})
+	if err != nil {
+		return m, err
+	}
+	if m.by, err = a.Authenticate(ctx, o.Live.Secret); err != nil {
+		return m, err
+	}
+	v, _, err := a.StartVerification(ctx, m.by, app.NewVerification{Level: pay.KYCBasic, Subject: pay.Company})
+	if err == nil {
+		err = a.DecideVerification(ctx, v.ID, pay.KYCVerified, "", "")
+	}
+	if err != nil {
+		return m, err
+	}
+	wallet, err := a.AddWallet(ctx, m.by, m.by.Scope, app.NewWallet{
+		Destination: destination.Destination{Type: "bank_account", Network: "pix", Currency: "BRL", Account: "a@" + name + ".example", Masked: "a…"},
+		Label:       "main", Default: true,
+	})
+	if err != nil {
+		return m, err
+	}
+	m.wallet, m.host = wallet.ID, name+".example"
+	w.inboxes[m.host] = &inbox{told: map[string]map[int64]string{}}
+	_, _, err = a.Subscribe(ctx, m.by, m.by.Scope, app.NewSubscription{URL: "https://" + m.host + "/hook", Events: []string{"*"}})
+	return m, err
+}

@@ -1,0 +1,374 @@
+package simulation
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// upstream is a provider with books of its own. Whoever has the turn may touch it.
+type upstream struct {
+	w       *world
+	name    string // of the account
+	charges map[string]*charge
+	refunds map[string]*refund
+
+	// What it is like in this world: each happens once in so many calls.
+	slow, mute, broken, gone, declines, wrong int
+	// silent ones send no notifications; those of others come so late at most, and
+	// each again once in so many.
+	silent bool
+	tardy  time.Duration
+	twice  int
+	// pages are paid by the shopper later; else money is taken at once.
+	cancels bool
+}
+
+// charge is a row of the provider's books.
+type charge struct {
+	ref, payment string
+	asked, paid  money.Amount
+	status       string // open, paid, declined, soft, canceled
+	at           time.Time
+	disputed     string // open, won, lost
+}
+
+type refund struct {
+	ref, charge string
+	amount      money.Amount
+	status      string // open, done, failed
+}
+
+func (w *world) newUpstream(name string) *upstream {
+	c := w.turns
+	u := &upstream{w: w, name: name, charges: map[string]*charge{}, refunds: map[string]*refund{}, tardy: time.Second}
+	for _, each := range []*int{&u.slow, &u.mute, &u.broken, &u.gone} {
+		if c.one(3) {
+			*each = 3 + c.chance.IntN(20)
+		}
+	}
+	u.declines = 3 + c.chance.IntN(20)
+	if c.one(3) {
+		u.wrong = 4 + c.chance.IntN(20)
+	}
+	u.silent = c.one(4)
+	if c.one(2) {
+		u.tardy = c.between(time.Second, time.Hour)
+	}
+	if c.one(2) {
+		u.twice = 3
+	}
+	u.cancels = c.one(2)
+	return u
+}
+
+func (u *upstream) heal() {
+	u.slow, u.mute, u.broken, u.gone, u.silent, u.tardy, u.twice = 0, 0, 0, 0, false, time.Second, 0
+}
+
+// outcome is how a charge stands, in the core's words.
+func (u *upstream) outcome(c *charge) pay.Outcome {
+	o := pay.Outcome{ProviderRef: u.name + ":" + c.ref}
+	switch c.status {
+	case "open":
+		o.Kind, o.Data = pay.Awaiting, pay.PaymentData{Reference: c.ref}
+		o.FormURL = "https://" + u.name + ".example/" + c.ref
+		o.CheckAt = time.Now().Add(2 * time.Hour)
+	case "paid":
+		o.Kind, o.Local = pay.Approved, c.paid
+	case "declined", "soft":
+		o.Kind, o.Soft, o.Decline = pay.Declined, c.status == "soft", "refused"
+	case "canceled":
+		o.Kind = pay.Lapsed
+	}
+	return o
+}
+
+func (r *refund) outcome() pay.Outcome {
+	o := pay.Outcome{ProviderRef: "refund:" + r.ref}
+	switch r.status {
+	case "open":
+		o.Kind = pay.Awaiting
+	case "done":
+		o.Kind, o.Local = pay.Approved, r.amount
+	case "failed":
+		o.Kind, o.Decline = pay.Declined, "refund_failed"
+	}
+	return o
+}
+
+// take is a charge that arrives.
+func (u *upstream) take(r provider.Request) pay.Outcome {
+	if known, again := u.charges[r.Reference]; again {
+		return u.outcome(known)
+	}
+	id, _, _ := pay.ParseReference(r.Reference)
+	made := &charge{ref: r.Reference, payment: id, asked: r.Local, status: "open", at: time.Now()}
+	u.charges[r.Reference] = made
+	c := u.w.turns
+	switch {
+	case c.one(u.declines):
+		made.status = "declined"
+		if c.one(2) {
+			made.status = "soft"
+		}
+	case r.Sync:
+		u.pay(made)
+	}
+	u.w.count("charges")
+	u.w.arrived(u, made)
+	return u.outcome(made)
+}
+
+// pay is the shopper's money.
+func (u *upstream) pay(made *charge) {
+	made.status, made.paid = "paid", made.asked
+	if u.w.turns.one(u.wrong) {
+		made.paid.Minor -= 1 + made.paid.Minor/10
+		u.w.count("wrong amounts")
+	}
+	u.tell(made.ref, made.ref+"/paid", "")
+}
+
+// give is a refund that arrives.
+func (u *upstream) give(r provider.RefundRequest) pay.Outcome {
+	if known, again := u.refunds[r.Reference]; again {
+		return known.outcome()
+	}
+	made := &refund{ref: r.Reference, charge: r.Charge.Reference, amount: r.Local, status: "done"}
+	from, known := u.charges[made.charge]
+	left := int64(0)
+	if known {
+		left = from.paid.Minor
+	}
+	for _, name := range slices.Sorted(maps.Keys(u.refunds)) {
+		if other := u.refunds[name]; other.charge == made.charge && other.status != "failed" {
+			left -= other.amount.Minor
+		}
+	}
+	c := u.w.turns
+	switch {
+	case !known || from.disputed != "" || left < made.amount.Minor || c.one(u.declines):
+		made.status = "failed"
+	case c.one(3):
+		made.status = "open"
+		wait := c.between(time.Second, 3*time.Hour)
+		u.w.aside.Go(func() {
+			time.Sleep(wait)
+			c.turn(u.name + " settles refund " + made.ref)
+			made.status = "done"
+			if c.one(5) {
+				made.status = "failed"
+			}
+			u.tell(made.ref, made.ref+"/"+made.status, "")
+		})
+	}
+	u.w.count("refunds at providers")
+	u.refunds[r.Reference] = made
+	return made.outcome()
+}
+
+// dispute is the issuer, who takes the money back for a while or for good.
+func (u *upstream) dispute(made *charge) {
+	if made.status != "paid" || made.disputed != "" || made.paid != made.asked {
+		return
+	}
+	for _, r := range u.refunds {
+		if r.charge == made.ref {
+			return
+		}
+	}
+	u.w.count("disputes")
+	made.disputed = "open"
+	u.tell(made.ref, made.ref+"/dispute", "open")
+	c := u.w.turns
+	wait, end := c.between(time.Hour, 48*time.Hour), []string{"won", "lost"}[c.chance.IntN(2)]
+	u.w.aside.Go(func() {
+		time.Sleep(wait)
+		c.turn(u.name + " rules on " + made.ref)
+		made.disputed = end
+		u.tell(made.ref, made.ref+"/"+end, end)
+	})
+}
+
+// news is a notification's body.
+type news struct {
+	ID, Ref, Dispute string
+}
+
+// tell sends a notification, until a node takes it.
+func (u *upstream) tell(ref, id, dispute string) {
+	if u.silent && dispute == "" {
+		return
+	}
+	body, err := json.Marshal(news{id, ref, dispute})
+	if err != nil {
+		panic(err)
+	}
+	c := u.w.turns
+	copies := 1
+	if c.one(u.twice) {
+		copies = 2
+	}
+	for range copies {
+		wait := c.between(10*time.Millisecond, u.tardy)
+		u.w.aside.Go(func() {
+			for try := range 200 {
+				time.Sleep(wait)
+				c.turn(u.name + " notifies " + id)
+				err, heard := u.w.ask(fmt.Sprint("notice ", id), 30*time.Second, func(ctx context.Context, n *node) error {
+					return n.app.Notify(ctx, u.name, provider.Notification{Body: body})
+				})
+				if heard && (err == nil || !unclear(err)) {
+					return
+				}
+				wait = min(time.Hour, time.Second<<min(try, 12))
+			}
+		})
+	}
+	u.w.count("notifications")
+}
+
+// client is a provider's client within a node.
+type client struct {
+	n *node
+	u *upstream
+}
+
+// canceler is one whose provider ends charges.
+type canceler struct{ client }
+
+func (w *world) adapter(n *node) provider.Adapter {
+	return provider.Adapter{
+		Name: "world", Rails: []string{"pix.BRA", "card.BRA"},
+		Open: func(a provider.Account) (provider.Provider, error) {
+			u := w.upstreams[a.ID]
+			if u != nil && u.cancels {
+				return canceler{client{n, u}}, nil
+			}
+			return client{n, u}, nil
+		},
+	}
+}
+
+// call is a request to the provider: at does its work there.
+func (c client) call(ctx context.Context, what string, at func() pay.Outcome) pay.Outcome {
+	key := c.n.name + " calls " + c.u.name + " " + what
+	if c.n.stand() != nil {
+		return pay.Outcome{Kind: pay.Unknown, Decline: "dead"}
+	}
+	t := c.u.w.turns
+	t.turn(key)
+	if ctx.Err() != nil || c.n.isDead() {
+		return pay.Outcome{Kind: pay.Unavailable, Decline: "never_left"}
+	}
+	there, back := t.between(time.Millisecond, 300*time.Millisecond), t.between(time.Millisecond, 300*time.Millisecond)
+	lost, mute, refused := t.one(c.u.gone), t.one(c.u.mute), t.one(c.u.broken)
+	if t.one(c.u.slow) {
+		there, back = t.between(0, 10*time.Second), t.between(0, 15*time.Second)
+	}
+	answer := make(chan pay.Outcome, 1)
+	c.u.w.aside.Go(func() {
+		time.Sleep(there)
+		t.turn("arrives: " + key)
+		o := pay.Outcome{Kind: pay.Unknown, Decline: "bad_gateway"}
+		switch {
+		case lost:
+			c.u.w.count("calls lost")
+		case refused:
+			c.u.w.count("calls answered by a gateway")
+			if t.one(2) {
+				_ = at() // it did come through
+			}
+		default:
+			o = at()
+		}
+		time.Sleep(back)
+		if !lost && !mute {
+			answer <- o
+		}
+	})
+	o := pay.Outcome{Kind: pay.Unknown, Decline: "timeout"}
+	select {
+	case o = <-answer:
+	case <-ctx.Done():
+	case <-c.n.dead:
+	}
+	if c.n.stand() != nil {
+		return pay.Outcome{Kind: pay.Unknown, Decline: "dead"}
+	}
+	t.turn("returns: " + key + " " + string(o.Kind))
+	return o
+}
+
+// Charge is for provider.Provider, as all that follow.
+func (c client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
+	return c.call(ctx, "charge "+r.Reference, func() pay.Outcome { return c.u.take(r) })
+}
+
+func (c client) Query(ctx context.Context, r provider.Request) pay.Outcome {
+	return c.call(ctx, "query "+r.Reference, func() pay.Outcome {
+		if known, ok := c.u.charges[r.Reference]; ok {
+			return c.u.outcome(known)
+		}
+		return pay.Outcome{Kind: pay.Missing}
+	})
+}
+
+func (c canceler) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
+	return c.call(ctx, "cancel "+r.Reference, func() pay.Outcome {
+		known, ok := c.u.charges[r.Reference]
+		if !ok {
+			return pay.Outcome{Kind: pay.Unknown}
+		}
+		if known.status == "open" {
+			known.status = "canceled"
+		}
+		return c.u.outcome(known)
+	})
+}
+
+func (c client) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
+	return c.call(ctx, "refund "+r.Reference, func() pay.Outcome { return c.u.give(r) })
+}
+
+func (c client) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
+	return c.call(ctx, "query refund "+r.Reference, func() pay.Outcome {
+		if known, ok := c.u.refunds[r.Reference]; ok {
+			return known.outcome()
+		}
+		return pay.Outcome{Kind: pay.Missing}
+	})
+}
+
+// Notices says what is so now, whenever the notification was sent.
+func (c client) Notices(_ context.Context, n provider.Notification) ([]pay.Notice, error) {
+	var told news
+	if err := json.Unmarshal(n.Body, &told); err != nil {
+		return nil, err
+	}
+	notice := pay.Notice{ID: told.ID, Account: c.u.name, Reference: told.Ref, Body: n.Body}
+	known, isCharge := c.u.charges[told.Ref]
+	switch {
+	case strings.HasSuffix(told.ID, "/dispute"):
+		notice.Dispute, notice.Outcome.Message = true, "the shopper says that it was not him"
+	case told.Dispute == "won":
+		notice.Ruling = pay.DisputeWon
+	case told.Dispute == "lost":
+		notice.Ruling = pay.DisputeLost
+	case isCharge:
+		notice.Outcome = c.u.outcome(known)
+	default:
+		given := c.u.refunds[told.Ref]
+		notice.Refund, notice.Outcome = given.ref, given.outcome()
+	}
+	return []pay.Notice{notice}, nil
+}

@@ -1,0 +1,290 @@
+package simulation
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// merchant is a shop with its money.
+type merchant struct {
+	by     app.Principal
+	wallet string
+	host   string   // of its endpoint
+	old    []string // payments that were completed before the world began
+}
+
+// request is something that a shop asked for, and what it was told.
+type request struct {
+	what    string // create, refund, withdraw
+	shop    *merchant
+	tag     string // in what it makes: an order's id, a refund's reason
+	amount  int64  // of a withdrawal, which no other one has
+	key     string // the Idempotency-Key, "" without one
+	tries   int
+	settled bool  // an answer came that is no 5xx
+	unclear bool  // some try may have been done for all that the shop knows
+	err     error // the answer's
+	id      string
+	status  pay.Status // as it was told
+	doubled []string   // other ids that the same key was told
+	took    time.Duration
+}
+
+// unclear reports whether an answer leaves open what was done: a 5xx.
+func unclear(err error) bool {
+	shown, ok := errors.AsType[*pay.Error](err)
+	if !ok {
+		return err != nil
+	}
+	return shown.Code == pay.CodeServiceUnavailable || shown.Code == "internal_error" ||
+		shown.Code == pay.CodeIdempotencyConflict && shown.Details.Reason == "request_in_progress"
+}
+
+// ask makes a request to some node, as over HTTP: heard is false where no answer came
+// within the caller's patience.
+//
+// Requests that come at one time come over one connection, to one node.
+func (w *world) ask(name string, patience time.Duration, do func(context.Context, *node) error) (err error, heard bool) {
+	w.turns.turn(name)
+	if time.Since(w.balanced.at) > time.Second || w.balanced.to == nil || w.balanced.to.isDead() {
+		w.balanced.at, w.balanced.to = time.Now(), w.anyone()
+	}
+	n := w.balanced.to
+	if n == nil {
+		return nil, false
+	}
+	ctx, cancel := context.WithTimeout(lane(context.Background(), name), patience)
+	defer cancel()
+	answer := make(chan error, 1)
+	n.requests.Go(func() { answer <- do(ctx, n) })
+	select {
+	case err = <-answer:
+		if n.stand() != nil {
+			return nil, false
+		}
+		return err, true
+	case <-ctx.Done():
+	case <-n.dead:
+	}
+	return nil, false
+}
+
+const (
+	patience = 40 * time.Second
+	// tries is how often an honest client repeats a request with a key.
+	tries = 60
+)
+
+// made makes a request until it is answered, or once where it has no key: such a
+// request may not be repeated by anybody who is honest.
+func (w *world) made(r *request, chance *rand.Rand, do func(context.Context, *node) (id string, status pay.Status, err error)) {
+	w.turns.turn("asks for " + r.tag)
+	w.asked = append(w.asked, r)
+	for r.tries = 1; ; r.tries++ {
+		began := time.Now()
+		var id string
+		var status pay.Status
+		err, heard := w.ask(fmt.Sprint(r.what, " ", r.tag, " ", r.tries), patience, func(ctx context.Context, n *node) (err error) {
+			id, status, err = do(ctx, n)
+			return err
+		})
+		r.took = max(r.took, time.Since(began))
+		w.turns.turn(fmt.Sprint("answered ", r.tag, " ", r.tries, " ", heard, " ", err))
+		if heard && !unclear(err) {
+			if r.id != "" && id != "" && r.id != id {
+				r.doubled = append(r.doubled, id)
+			}
+			r.settled, r.err, r.id, r.status = true, err, id, status
+			return
+		}
+		r.unclear = true
+		w.count("requests without an answer")
+		if r.key == "" || r.tries == tries {
+			return
+		}
+		time.Sleep(time.Second<<min(r.tries, 7) + time.Duration(chance.Int64N(int64(time.Second))))
+	}
+}
+
+func hashOf(parts ...any) string {
+	sum := sha256.Sum256([]byte(fmt.Sprint(parts...)))
+	return hex.EncodeToString(sum[:])
+}
+
+// key returns an Idempotency-Key, where the shop uses one.
+func (r *request) idempotency(route string, body ...any) app.Idempotency {
+	return app.Idempotency{Route: route, Key: r.key, Hash: hashOf(body...)}
+}
+
+// shopping is the life of one client: it takes payments, gives some back, and takes
+// money out.
+func (w *world) shopping(number int, shop *merchant) {
+	chance := rand.New(rand.NewPCG(w.seed, uint64(100+number)))
+	keys := chance.IntN(2) > 0
+	var mu sync.Mutex // owns orders
+	var orders []*request
+	one := func(r *request, chance *rand.Rand, refunds bool) {
+		mu.Lock()
+		known := slices.Clone(orders)
+		mu.Unlock()
+		slices.SortFunc(known, func(a, b *request) int { return strings.Compare(a.tag, b.tag) })
+		dice := chance.IntN(10)
+		if refunds {
+			dice = 8
+		}
+		switch {
+		case dice < 5 || len(known) == 0 && !refunds:
+			mu.Lock()
+			orders = append(orders, r)
+			mu.Unlock()
+			w.order(r, chance)
+		case dice < 9 && (len(known) == 0 || chance.IntN(2) == 0):
+			w.giveBack(r, &request{id: shop.old[chance.IntN(len(shop.old))], tag: "old"}, chance)
+		case dice < 9:
+			w.giveBack(r, known[chance.IntN(len(known))], chance)
+		default:
+			w.takeOut(r, chance)
+		}
+	}
+	for i := range 2 + chance.IntN(4) {
+		time.Sleep(time.Duration(chance.Int64N(int64(w.span) / 4)))
+		if w.healing() {
+			return
+		}
+		// At times many come at once.
+		many := 1
+		if chance.IntN(2) == 0 {
+			many = 4 + chance.IntN(10)
+		}
+		refunds := chance.IntN(2) == 0
+		var rush sync.WaitGroup
+		for k := range many {
+			r := &request{shop: shop, tag: fmt.Sprintf("c%d-%d-%d", number, i, k)}
+			if keys {
+				r.key = r.tag
+			}
+			own := rand.New(rand.NewPCG(w.seed, hash64(r.tag)))
+			rush.Go(func() {
+				w.turns.turn("begins " + r.tag)
+				one(r, own, refunds)
+			})
+		}
+		rush.Wait()
+	}
+}
+
+func (w *world) order(r *request, chance *rand.Rand) {
+	r.what = "create"
+	amount := strconv.Itoa(10 + chance.IntN(200))
+	rail := w.rails[chance.IntN(len(w.rails))]
+	w.made(r, chance, func(ctx context.Context, n *node) (string, pay.Status, error) {
+		p, _, err := n.app.CreatePayment(ctx, r.shop.by, app.NewPayment{
+			Amount: amount, PaymentMethodID: rail, OrderID: r.tag, Buyer: pay.Buyer{Document: "52998224725", Name: "Ana", Email: "ana@example.com"},
+			Idempotency: r.idempotency("POST /payments", amount, rail, r.tag), RequestID: "req_" + r.tag,
+		})
+		if err == nil {
+			err = p.Refusal()
+		}
+		return p.ID, p.Answered, err
+	})
+	if r.id != "" && r.err == nil {
+		w.aside.Go(func() { w.shopper(r, rand.New(rand.NewPCG(w.seed, hash64("shopper of "+r.tag)))) })
+	}
+}
+
+// shopper looks at the page some time later, and pays what it shows.
+func (w *world) shopper(r *request, chance *rand.Rand) {
+	for range 8 {
+		wait := time.Duration(chance.Int64N(int64(20 * time.Minute)))
+		if chance.IntN(4) == 0 {
+			wait = time.Duration(chance.Int64N(int64(26 * time.Hour)))
+		}
+		time.Sleep(wait)
+		var p pay.Payment
+		err, heard := w.ask("page of "+r.tag, patience, func(ctx context.Context, n *node) (err error) {
+			p, err = n.app.Payment(ctx, r.shop.by.Scope, r.id)
+			return err
+		})
+		if !heard || err != nil || p.Status == pay.Processing {
+			continue
+		}
+		attempt, ok := p.Current()
+		if !ok || p.Status != pay.Pending || chance.IntN(4) == 0 { // he does not want it any more
+			return
+		}
+		time.Sleep(time.Duration(chance.Int64N(int64(5 * time.Minute))))
+		w.turns.turn("the shopper of " + r.tag + " pays")
+		if u := w.upstreams[attempt.Provider]; u != nil {
+			if shown := u.charges[p.Reference(attempt.Order)]; shown != nil && shown.status == "open" {
+				w.count("shoppers who paid")
+				u.pay(shown)
+			}
+		}
+		return
+	}
+}
+
+func (w *world) giveBack(r *request, order *request, chance *rand.Rand) {
+	if order.id == "" {
+		return
+	}
+	r.what = "refund"
+	text := "" // all that is left
+	if chance.IntN(2) == 0 {
+		text = strconv.Itoa(1 + chance.IntN(40))
+	}
+	w.made(r, chance, func(ctx context.Context, n *node) (string, pay.Status, error) {
+		refund, _, err := n.app.Refund(ctx, r.shop.by.Scope, app.NewRefund{
+			Payment: order.id, Amount: text, Reason: r.tag, By: pay.Actor{Kind: pay.ByKey, ID: r.shop.by.KeyID},
+			Idempotency: r.idempotency("refund "+order.id, text, r.tag),
+		})
+		return refund.ID, "", err
+	})
+	w.count("refunds asked for")
+}
+
+func (w *world) takeOut(r *request, chance *rand.Rand) {
+	r.what = "withdraw"
+	w.turns.turn("counts " + r.tag)
+	w.withdrawals++
+	r.amount = 1000 + int64(w.withdrawals) // no two are alike
+	w.made(r, chance, func(ctx context.Context, n *node) (string, pay.Status, error) {
+		made, _, err := n.app.Withdraw(ctx, r.shop.by, r.shop.by.Scope, app.NewWithdrawal{
+			Wallet: r.shop.wallet, Amount: money.New(r.amount, money.USD), Idempotency: r.idempotency("POST /withdrawals", r.amount),
+		})
+		return made.ID, "", err
+	})
+	w.count("withdrawals asked for")
+}
+
+// afterwards gives money back weeks and months later.
+func (w *world) afterwards(chance *rand.Rand) {
+	for i := range 12 {
+		time.Sleep(time.Duration(chance.Int64N(int64(w.quiet) / 6)))
+		w.turns.turn(fmt.Sprint("long afterwards ", i))
+		var orders []*request
+		for _, r := range w.asked {
+			if r.what == "create" && r.id != "" {
+				orders = append(orders, r)
+			}
+		}
+		if len(orders) == 0 {
+			return
+		}
+		order := orders[chance.IntN(min(len(orders), 3))] // some of them again and again
+		w.giveBack(&request{shop: order.shop, tag: fmt.Sprint("later-", i), key: fmt.Sprint("later-", i)}, order, chance)
+	}
+}

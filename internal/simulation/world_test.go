@@ -1,0 +1,331 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// world is one run, from its seed to its findings.
+type world struct {
+	seed   uint64
+	turns  *conductor
+	shared *store.Shared
+	eye    *store.Store // is told of every change, and reads for the checks
+	faults *faults
+	span   time.Duration // in which shops and shoppers are busy
+	longer time.Duration // in which things go on to go wrong
+	quiet  time.Duration // in which nothing does, before the end begins
+	healed time.Time
+
+	// Whoever has the turn may touch what follows.
+	nodes    []*node
+	started  int // nodes so far
+	balanced struct {
+		at time.Time
+		to *node
+	}
+	upstreams   map[string]*upstream
+	bank        *bank
+	shops       []*merchant
+	inboxes     map[string]*inbox
+	rails       []string
+	asked       []*request
+	withdrawals int
+	counts      map[string]int
+	statuses    map[string]pay.Status // of payments, as they were last written
+	passed      map[string]bool       // charges that are held to be missing
+	over        bool                  // no node starts any more
+
+	logged   []string
+	aside    sync.WaitGroup // what happens by itself: calls under way, shoppers, notifications
+	findings []finding
+}
+
+// finding is an invariant that does not hold.
+type finding struct {
+	rule  string
+	about string // a payment or a withdrawal, for its story; may be ""
+	text  string
+}
+
+func (f finding) String() string { return f.rule + ": " + f.text }
+
+func (w *world) find(rule, about, format string, args ...any) {
+	w.findings = append(w.findings, finding{rule, about, fmt.Sprintf(format, args...)})
+}
+
+func (w *world) count(what string) { w.counts[what]++ }
+
+func hash64(text string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	return h.Sum64()
+}
+
+func (w *world) healing() bool { return !w.healed.IsZero() && !time.Now().Before(w.healed) }
+
+// anyone is a node that takes requests, as a balancer in front of them chooses one.
+func (w *world) anyone() *node {
+	var up []*node
+	for _, n := range w.nodes {
+		if !n.isDead() {
+			up = append(up, n)
+		}
+	}
+	if len(up) == 0 {
+		return nil
+	}
+	return up[w.turns.chance.IntN(len(up))]
+}
+
+// logs keeps the errors that nodes log.
+type logs struct {
+	slog.Handler
+	w    *world
+	name string
+}
+
+func (w *world) log(name string) slog.Handler { return logs{slog.DiscardHandler, w, name} }
+
+func (l logs) Enabled(_ context.Context, level slog.Level) bool {
+	return l.w.turns.tape != nil && level >= slog.LevelWarn
+}
+
+func (l logs) Handle(_ context.Context, r slog.Record) error {
+	var line strings.Builder
+	fmt.Fprintf(&line, "%s %s %s: %s", time.Now().UTC().Format("02 15:04:05.000000"), l.name, r.Level, r.Message)
+	r.Attrs(func(a slog.Attr) bool {
+		line.WriteString(" " + a.String())
+		return true
+	})
+	l.w.turns.mu.Lock()
+	defer l.w.turns.mu.Unlock()
+	l.w.logged = append(l.w.logged, line.String())
+	return nil
+}
+
+// newWorld makes a world out of the prepared one.
+func newWorld(seed uint64, from *prepared, dir string) (*world, error) {
+	w := &world{
+		seed: seed, turns: newConductor(seed), upstreams: map[string]*upstream{}, inboxes: map[string]*inbox{},
+		counts: map[string]int{},
+	}
+	c := w.turns
+	w.span = c.between(10*time.Minute, 2*time.Hour)
+	if c.one(3) { // past the time that shoppers have
+		w.longer = c.between(23*time.Hour, 30*time.Hour)
+	}
+	if c.one(12) { // past the time that reserves are held
+		w.quiet = 92 * 24 * time.Hour
+	}
+	w.faults = &faults{w: w}
+	for _, name := range accounts {
+		w.upstreams[name] = w.newUpstream(name)
+	}
+	w.bank = w.newBank()
+	path := filepath.Join(dir, fmt.Sprintf("%d.db", seed))
+	if err := os.WriteFile(path, from.file, 0o600); err != nil {
+		return nil, err
+	}
+	from.furnish(w)
+	time.Sleep(time.Until(from.at))
+	var err error
+	if w.shared, err = store.OpenShared(context.Background(), "sqlite:"+path, time.Now); err != nil {
+		return nil, err
+	}
+	return w, w.open()
+}
+
+// accounts are the providers', in the order in which payments go to them.
+var accounts = []string{"first", "second", "third"}
+
+// live runs the world: things happen and go wrong, then all heals, and days pass.
+func (w *world) live() error {
+	go w.turns.run()
+	defer w.turns.stop()
+	c := w.turns
+	c.turn("begins")
+	count := 1 + c.chance.IntN(3)
+	for range count {
+		if err := w.add(); err != nil {
+			return err
+		}
+	}
+	w.faults = w.choose()
+	for _, name := range slices.Sorted(maps.Keys(w.inboxes)) {
+		box := w.inboxes[name]
+		if c.one(2) {
+			box.faulty, box.slow = 2+c.chance.IntN(20), 2+c.chance.IntN(20)
+		}
+	}
+	clients := 2 + c.chance.IntN(4)
+	for i := range clients {
+		shop := w.shops[c.chance.IntN(len(w.shops))]
+		w.aside.Go(func() { w.shopping(i, shop) })
+	}
+	if w.quiet > 0 {
+		w.aside.Go(func() { w.afterwards(rand.New(rand.NewPCG(w.seed, 99))) })
+	}
+	for kind := range 4 {
+		if c.one(2) {
+			w.aside.Go(func() { w.trouble(kind, rand.New(rand.NewPCG(w.seed, uint64(1000+kind)))) })
+		}
+	}
+	time.Sleep(w.span + w.longer)
+	if err := w.heal(); err != nil {
+		return err
+	}
+	if w.rest(w.quiet) && w.rest(3*day) {
+		w.rule(pay.Approve, pay.Reject)
+		w.rest(2 * day)
+		w.rule(pay.Reject) // what no provider would give back is the merchant's
+		w.rest(6 * day)
+		w.check()
+	}
+	c.turn("ends")
+	w.over = true
+	for _, n := range w.nodes {
+		if !n.isDead() {
+			n.crash()
+		}
+	}
+	w.aside.Wait()
+	return nil
+}
+
+const (
+	day = 24 * time.Hour
+	// busy is more than a service does in a day in which nobody wants anything.
+	busy = 10_000
+)
+
+// rest lets time pass in which nothing goes wrong. It reports false, and tells why,
+// where the service finds no rest: the end of such a world would be long in coming.
+func (w *world) rest(d time.Duration) bool {
+	for ; d > 0; d -= day {
+		before := w.turns.turns
+		time.Sleep(min(d, day))
+		w.turns.turn("another day")
+		if w.turns.turns-before > busy {
+			about := ""
+			for _, id := range slices.Sorted(maps.Keys(w.statuses)) {
+				if w.statuses[id] == pay.Processing {
+					about = id
+				}
+			}
+			w.find(comesToRest, about, "%d turns in a day in which nothing happens", w.turns.turns-before)
+			w.tell(context.Background(), w.eye)
+			return false
+		}
+	}
+	return true
+}
+
+// add starts another node. Its caller has the turn.
+func (w *world) add() error {
+	w.started++
+	skew := time.Duration(0)
+	if w.turns.one(2) {
+		skew = w.turns.between(-3*time.Minute, 3*time.Minute)
+	}
+	n, err := w.start(fmt.Sprintf("n%d", w.started), skew)
+	if err == nil {
+		w.nodes = append(w.nodes, n)
+	}
+	return err
+}
+
+// trouble is what happens to processes and machines now and then.
+func (w *world) trouble(kind int, chance *rand.Rand) {
+	for {
+		time.Sleep(time.Duration(chance.Int64N(int64(w.span+w.longer) / 3)))
+		w.turns.turn(fmt.Sprint("trouble ", kind))
+		if w.healing() || !w.healed.IsZero() {
+			return
+		}
+		c := w.turns
+		n := w.nodes[c.chance.IntN(len(w.nodes))]
+		switch {
+		case kind == 0 && !n.isDead():
+			w.count("nodes paused")
+			n.pause(c.between(100*time.Millisecond, 3*time.Minute))
+		case kind == 1 && !n.isDead():
+			w.count("nodes killed")
+			n.crash()
+			w.revive()
+		case kind == 2:
+			w.count("outages of the database")
+			w.faults.away = time.Now().Add(c.between(time.Second, 2*time.Minute))
+		case kind == 3:
+			u := w.upstreams[accounts[c.chance.IntN(len(accounts))]]
+			var paid []string
+			for ref, made := range u.charges {
+				if made.status == "paid" && made.disputed == "" && !strings.HasPrefix(made.ref, "old") {
+					paid = append(paid, ref)
+				}
+			}
+			slices.Sort(paid)
+			if len(paid) > 0 {
+				u.dispute(u.charges[paid[c.chance.IntN(len(paid))]])
+			}
+		}
+	}
+}
+
+// heal ends all that goes wrong.
+func (w *world) heal() error {
+	w.turns.turn("heals")
+	w.healed = time.Now()
+	w.faults.heal()
+	for _, name := range accounts {
+		w.upstreams[name].heal()
+	}
+	w.bank.heal()
+	for _, box := range w.inboxes {
+		box.heal()
+	}
+	alive := 0
+	for _, n := range w.nodes {
+		n.pause(0)
+		if !n.isDead() {
+			alive++
+		}
+	}
+	if alive == 0 {
+		return w.add()
+	}
+	return nil
+}
+
+// rule is the operator, who decides about money that fits no payment.
+func (w *world) rule(words ...pay.ClaimVerb) {
+	ctx := context.Background()
+	w.turns.turn("the operator looks")
+	n := w.anyone()
+	list, err := n.app.AnyClaims(lane(ctx, "operator"), "", pay.Inquiry, 1000)
+	if err != nil {
+		w.find(operatorWorks, "", "%v", err)
+	}
+	for i, claim := range list {
+		if claim.Status.Terminal() || claim.Calling() {
+			continue
+		}
+		word := words[i%len(words)]
+		if _, err := n.app.RuleClaim(lane(ctx, "operator"), claim.ID, word, "looked into"); err != nil {
+			w.find(operatorWorks, claim.Payment, "%s %s: %v", word, claim.ID, err)
+		}
+	}
+}
