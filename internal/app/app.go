@@ -75,6 +75,9 @@ type Config struct {
 	// Jitter is a number from 0 up to 1 that spreads the tries of deliveries; nil is
 	// chance.
 	Jitter func() float64
+	// Commits is called around every commit, by whoever makes it. It is for the
+	// simulation; nil: nothing is.
+	Commits func(ctx context.Context, change *pay.Change, commit func() error) error
 	// Shared and Through are a database that other nodes of this process use too,
 	// and the way there. They are for the simulation.
 	Shared  *store.Shared
@@ -84,7 +87,7 @@ type Config struct {
 // App is the service. It is safe for use by many goroutines.
 type App struct {
 	Config
-	store   *store.Store
+	store   database
 	catalog *catalogIndex
 	rates   atomic.Pointer[fx.Table]
 	// readingRates is held while rates are read anew.
@@ -119,7 +122,7 @@ func Keyed(ctx context.Context, database string) (bool, error) { return store.Ke
 
 // Open returns the service over a database. Run its loops with Run and end it
 // with Close.
-func Open(ctx context.Context, database string, c Config) (*App, error) {
+func Open(ctx context.Context, address string, c Config) (*App, error) {
 	if c.AccessTTL == 0 {
 		c.AccessTTL = 15 * time.Minute
 	}
@@ -145,7 +148,8 @@ func Open(ctx context.Context, database string, c Config) (*App, error) {
 		return nil, err
 	}
 	var err error
-	if a.store, err = store.Open(ctx, database, store.Options{
+	a.store.around = c.Commits
+	if a.store.Store, err = store.Open(ctx, address, store.Options{
 		Log: c.Log, Delivered: a.deliver.submit, Written: a.wrote, SealKey: c.Vault.Key("blocks"), Clock: c.LeaseClock,
 		Shared: c.Shared, Through: c.Through,
 	}); err != nil {

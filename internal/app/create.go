@@ -311,6 +311,8 @@ func (a *App) awaitAnswer(ctx context.Context, scope pay.Scope, id string) (pay.
 		select {
 		case <-poll.C:
 		case <-ctx.Done():
+		}
+		if ctx.Err() != nil { // also where both are ready, of which one is chosen by chance
 			return pay.Payment{}, &pay.Error{
 				Code: pay.CodeIdempotencyConflict, Message: "the first request with this Idempotency-Key still runs: retry later",
 				Details: pay.Details{Reason: "request_in_progress"},

@@ -87,8 +87,9 @@ func (a *App) adopt(p pay.Payment, routes pay.Cascade, cause view.Cause) {
 }
 
 // replayWait is how long a second request waits for the first one, or for the node that
-// has taken its payment over.
+// has taken its payment over. It ends between two polls: of two timers that end at once
+// nobody knows which is heard.
 const (
-	replayWait = 10 * time.Second
+	replayWait = 10*time.Second - replayPoll/2
 	replayPoll = 20 * time.Millisecond
 )

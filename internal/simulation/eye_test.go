@@ -15,6 +15,7 @@ func (w *world) open() error {
 	if err != nil {
 		return err
 	}
+	w.versions = map[string]int64{}
 	w.statuses, w.passed = map[string]pay.Status{}, map[string]bool{}
 	w.eye, err = store.Open(context.Background(), "", store.Options{Shared: w.shared, SealKey: secrets.Key("blocks"), Written: w.see})
 	return err
@@ -23,6 +24,10 @@ func (w *world) open() error {
 // see looks at every change when it is written.
 func (w *world) see(change *pay.Change) {
 	for _, p := range change.Payments {
+		if p.Version < w.versions[p.ID] { // its node was stalled when it was to tell of it
+			continue
+		}
+		w.versions[p.ID] = p.Version
 		if before, known := w.statuses[p.ID]; known && before != p.Status && !follows(before, p.Status) {
 			w.find(lifeGoesOn, p.ID, "%s was %s, and is %s", p.ID, before, p.Status)
 		}

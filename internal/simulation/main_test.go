@@ -15,11 +15,12 @@ import (
 )
 
 var (
-	worlds = flag.Int("worlds", 40, "how many worlds to run")
+	worlds = flag.Int("worlds", 60, "how many worlds to run")
 	first  = flag.Uint64("first", 1, "the first world's seed")
 	one    = flag.Uint64("seed", 0, "run this world alone, and print what happens in it")
 	hands  = flag.Int("hands", 2, "how many worlds run at a time")
 	until  = flag.Bool("until", false, "stop at the first world in which something is found")
+	same   = flag.Uint64("same", 6, "how many worlds to run twice")
 	strict = flag.Bool("strict", false, "known defects count too")
 )
 
@@ -50,6 +51,9 @@ var firstWorld = struct {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if *defects > 0 {
+		os.Exit(min(1, hunting(*defects)))
+	}
 	code := m.Run()
 	if dir, err := begin(); err == nil {
 		_ = os.RemoveAll(dir)
@@ -153,7 +157,7 @@ func TestWorlds(t *testing.T) {
 
 // A seed is a world: it goes the same way each time.
 func TestASeedGoesTheSameWay(t *testing.T) {
-	for seed := uint64(1); seed <= 6; seed++ {
+	for seed := *first; seed < *first+*same; seed++ {
 		x, y := run(t, seed, true), run(t, seed, true)
 		if x.digest == y.digest {
 			continue

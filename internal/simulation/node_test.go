@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/vault"
@@ -53,6 +55,22 @@ func (w *world) start(name string, skew time.Duration) (*node, error) {
 		FX: app.FX{Every: time.Hour, Terms: app.DefaultFX().Terms}, WalletCoolDown: time.Second, Look: look,
 		Sender: webhook.NewSender(webhook.Config{Now: n.now, Transport: receivers{n}}),
 		Jitter: func() float64 { return 0.5 }, Shared: w.shared,
+		Commits: func(_ context.Context, change *pay.Change, commit func() error) error {
+			if opening {
+				return commit()
+			}
+			// Changes are written in the order in which they come, and those of one batch
+			// are all heard of at once.
+			rows := rowsOf(change)
+			if n.stand() == nil {
+				w.turns.turn(name + " queues" + rows)
+			}
+			err := commit()
+			if n.stand() == nil {
+				w.turns.turn(name + " has written" + rows)
+			}
+			return err
+		},
 		Adapters: []provider.Adapter{w.adapter(n)}, LivePayout: payer{n},
 		Through: func(ctx context.Context, t store.Trip, run func(context.Context) error) error {
 			if opening {
@@ -228,4 +246,34 @@ func brief(t store.Trip) string {
 		fmt.Fprint(h, arg)
 	}
 	return fmt.Sprintf("%08x", h.Sum32())
+}
+
+// rowsOf names what a change writes.
+func rowsOf(c *pay.Change) string {
+	var b strings.Builder
+	for i := range c.Payments {
+		fmt.Fprintf(&b, " %s/%d", c.Payments[i].ID, c.Payments[i].Version)
+	}
+	for i := range c.Claims {
+		fmt.Fprintf(&b, " %s/%d", c.Claims[i].ID, c.Claims[i].Version)
+	}
+	for i := range c.Receipts {
+		b.WriteString(" " + c.Receipts[i].ID)
+	}
+	for i := range c.Withdrawals {
+		fmt.Fprintf(&b, " %s/%d", c.Withdrawals[i].ID, c.Withdrawals[i].Version)
+	}
+	for i := range c.Deliveries {
+		fmt.Fprintf(&b, " %s/%d", c.Deliveries[i].ID, c.Deliveries[i].Version)
+	}
+	for i := range c.Subscriptions {
+		fmt.Fprintf(&b, " %s/%d", c.Subscriptions[i].ID, c.Subscriptions[i].Version)
+	}
+	for i := range c.Settlements {
+		fmt.Fprintf(&b, " %s/%d", c.Settlements[i].ID, c.Settlements[i].Version)
+	}
+	for i := range c.Reserves {
+		fmt.Fprintf(&b, " %s/%d", c.Reserves[i].ID, c.Reserves[i].Version)
+	}
+	return b.String()
 }

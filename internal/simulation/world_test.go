@@ -46,8 +46,9 @@ type world struct {
 	withdrawals int
 	counts      map[string]int
 	statuses    map[string]pay.Status // of payments, as they were last written
-	passed      map[string]bool       // charges that are held to be missing
-	over        bool                  // no node starts any more
+	versions    map[string]int64
+	passed      map[string]bool // charges that are held to be missing
+	over        bool            // no node starts any more
 
 	logged   []string
 	aside    sync.WaitGroup // what happens by itself: calls under way, shoppers, notifications

@@ -1,0 +1,22 @@
+package app
+
+import (
+	"context"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// database is the store, with something around its commits.
+type database struct {
+	*store.Store
+	around func(ctx context.Context, change *pay.Change, commit func() error) error // nil: nothing
+}
+
+// Commit is that of the store.
+func (d database) Commit(ctx context.Context, change pay.Change) error {
+	if d.around == nil {
+		return d.Store.Commit(ctx, change)
+	}
+	return d.around(ctx, &change, func() error { return d.Store.Commit(ctx, change) })
+}

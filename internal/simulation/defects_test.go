@@ -1,0 +1,120 @@
+package simulation
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	defects = flag.Int("defects", 0, "put the defects back, one at a time, and count the worlds until each is found: so many at most")
+	only    = flag.String("only", "", "of the defects, only those whose name has this")
+)
+
+// defect is a mistake that the service had, or could have: a text of the sources, and
+// what stood in its place. The files are in testdata/defects.
+type defect struct {
+	name, what, file, old, new string
+}
+
+const root = "../.."
+
+func readDefects() (list []defect, err error) {
+	paths, err := filepath.Glob("testdata/defects/*.txt")
+	if err != nil || len(paths) == 0 {
+		return nil, fmt.Errorf("there are no defects: %w", err)
+	}
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		head, rest, ok := strings.Cut(string(content), "\n--- old\n")
+		old, put, ok2 := strings.Cut(rest, "\n--- new\n")
+		what, file, ok3 := strings.Cut(head, "\n")
+		if !ok || !ok2 || !ok3 {
+			return nil, fmt.Errorf("%s is no defect: want what it is, its file, --- old, --- new", path)
+		}
+		name := strings.TrimSuffix(filepath.Base(path), ".txt")
+		list = append(list, defect{name, what, file, old, strings.TrimSuffix(put, "\n")})
+	}
+	return list, nil
+}
+
+// Every defect can be put back: its place is there, once.
+func TestDefectsHaveTheirPlace(t *testing.T) {
+	list, err := readDefects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range list {
+		content, err := os.ReadFile(filepath.Join(root, d.file))
+		if err != nil {
+			t.Errorf("%s: %v", d.name, err)
+			continue
+		}
+		if n := strings.Count(string(content), d.old); n != 1 {
+			t.Errorf("%s: %s has its place %d times, want once: the code moved on, and the defect has to", d.name, d.file, n)
+		}
+	}
+}
+
+var (
+	foundIn = regexp.MustCompile(`world (\d+): ([^:]+):`)
+	ranOf   = regexp.MustCompile(`(\d+) worlds in`)
+)
+
+// hunting prints the table of docs/TESTING.md: how many worlds it takes to find each
+// defect, once it is put back. It returns how many were not found.
+func hunting(most int) (missed int) {
+	list, err := readDefects()
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	for _, d := range list {
+		if !strings.Contains(d.name, *only) {
+			continue
+		}
+		out, err := d.hunt(most)
+		found := foundIn.FindStringSubmatch(out)
+		if err != nil || found == nil {
+			missed++
+			fmt.Printf("| %s | not found | | |\n%v %s\n", d.what, err, out[max(0, len(out)-400):])
+			continue
+		}
+		fmt.Printf("| %s | %s | %s | %s |\n", d.what, ranOf.FindStringSubmatch(out)[1], found[1], found[2])
+	}
+	return missed
+}
+
+// hunt builds a copy of the sources with the defect, and runs worlds until something
+// is found.
+func (d defect) hunt(most int) (string, error) {
+	dir, err := os.MkdirTemp("", "cascada-defect")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	if out, err := exec.Command("sh", "-c", `tar -C "$0" --exclude .git --exclude bin -cf - . | tar -C "$1" -xf -`, root, dir).CombinedOutput(); err != nil {
+		return string(out), err
+	}
+	path := filepath.Join(dir, d.file)
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(content), d.old, d.new, 1)), 0o600); err != nil {
+		return "", err
+	}
+	run := exec.Command("go", "test", "./internal/simulation", "-run", "TestWorlds", "-v", "-timeout", "2h", "-until",
+		"-worlds", fmt.Sprint(most), "-hands", fmt.Sprint(*hands))
+	run.Dir = dir
+	out, _ := run.CombinedOutput() // it fails when something is found
+	return string(out), nil
+}
