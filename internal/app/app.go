@@ -150,7 +150,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	var err error
 	a.store.around = c.Commits
 	if a.store.Store, err = store.Open(ctx, address, store.Options{
-		Log: c.Log, Delivered: a.deliver.submit, Written: a.wrote, SealKey: c.Vault.Key("blocks"), Clock: c.LeaseClock,
+		Log: c.Log, Delivered: a.deliver.submit, Written: a.wrote, SealKey: c.Vault.Key("blocks"), Clock: c.LeaseClock, Name: func(prefix string) string { return c.NewID(prefix, c.Now()) },
 		Shared: c.Shared, Through: c.Through,
 	}); err != nil {
 		return nil, err

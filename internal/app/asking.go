@@ -12,7 +12,7 @@ const (
 	askQueue = 16
 	// askFailures is how many questions in a row without an answer open an account's
 	// circuit: then one is asked now and then, at first after askPause, and then after
-	// twice as long each time.
+	// twice as long each time. To others nobody knows the answer, without asking.
 	askFailures = 5
 	askPause    = 5 * time.Second
 	maxAskPause = 5 * time.Minute
@@ -47,22 +47,24 @@ func newAsking(now func() time.Time) *asking {
 	return &asking{now: now, lanes: map[string]*askLane{}}
 }
 
-// submit hands work to an account's lane, where that takes it now, and counts it among
-// what was begun until it is done. It never blocks.
-func (q *asking) submit(account string, begun *sync.WaitGroup, do func()) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+// lane returns an account's. The caller holds mu.
+func (q *asking) lane(account string) *askLane {
 	l := q.lanes[account]
 	if l == nil {
 		l = &askLane{}
 		q.lanes[account] = l
 	}
-	now := q.now()
-	switch {
-	case l.open() && (l.active > 0 || now.Before(l.probeAt)), len(l.queue) >= askQueue:
+	return l
+}
+
+// submit hands work to an account's lane, where that takes it now, and counts it among
+// what was begun until it is done. It never blocks.
+func (q *asking) submit(account string, begun *sync.WaitGroup, do func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l := q.lane(account)
+	if len(l.queue) >= askQueue {
 		return
-	case l.open():
-		l.probeAt = now.Add(l.pause)
 	}
 	begun.Add(1)
 	l.queue = append(l.queue, question{do, begun})
@@ -94,25 +96,39 @@ func (q *asking) work(account string, l *askLane) {
 	}
 }
 
+// may reports whether an account is asked now: always while it answers.
+func (q *asking) may(account string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l := q.lanes[account]
+	if l == nil || !l.open() {
+		return true
+	}
+	now := q.now()
+	if now.Before(l.probeAt) {
+		return false
+	}
+	l.probeAt = now.Add(l.pause) // this one is it
+	return true
+}
+
 // heard notes whether an account answered a question.
 func (q *asking) heard(account string, answered bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	l := q.lanes[account]
-	if l == nil {
-		return
-	}
-	if answered {
-		l.failed, l.pause = 0, 0
-		return
-	}
-	if l.failed++; l.open() {
-		l.pause = min(max(2*l.pause, askPause), maxAskPause)
-		l.probeAt = q.now().Add(l.pause)
-		for _, next := range l.queue { // it comes again when its lease ends
-			next.begun.Done()
+	switch {
+	case answered && l == nil:
+	case answered:
+		if l.failed, l.pause = 0, 0; l.active == 0 {
+			delete(q.lanes, account)
 		}
-		l.queue = nil
+	default:
+		l = q.lane(account)
+		if l.failed++; l.open() {
+			l.pause = min(max(2*l.pause, askPause), maxAskPause)
+			l.probeAt = q.now().Add(l.pause)
+		}
 	}
 }
 

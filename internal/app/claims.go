@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -251,15 +250,4 @@ func (a *App) lookAtClaim(ctx context.Context, c pay.Claim) (err error) {
 	}
 	_, err = a.resolveClaim(ctx, c, pay.Lapse, pay.PartySystem, "no evidence came in time", nil, view.Cause{})
 	return orMoved(err)
-}
-
-// askRefund asks the provider what became of a refund and commits the answer.
-func (a *App) askRefund(ctx context.Context, c pay.Claim) (pay.Claim, error) {
-	o, account, err := a.refundAt(ctx, c, provider.Provider.QueryRefund)
-	if err != nil {
-		return c, err
-	}
-	o = o.Asked()
-	a.refunds.heard(account, o.Kind != pay.Unknown)
-	return a.called(ctx, c, o, view.Cause{})
 }

@@ -242,17 +242,17 @@ func (a *App) request(p pay.Payment, attempt pay.Attempt) provider.Request {
 func (a *App) settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, o pay.Outcome, routes pay.Cascade, cause view.Cause) (_ pay.Payment, mine bool, _ error) {
 	read := p
 	err := again(func() error {
-		node, clock, err := a.store.Hold(ctx)
+		held, o, err := a.proved(ctx, read, o)
 		if err != nil {
 			return err
 		}
-		held, now := read.InHandOf(pay.CallBy(node, clock)), a.now(read.Scope)
+		now := a.now(read.Scope)
 		var next pay.Payment
 		var change pay.Change
 		current, _ := read.Current()
 		switch {
 		case read.Status.Open() && current.Order == attempt.Order:
-			next, change = held.Resolve(current.Proved(o, clock), routes, now)
+			next, change = held.Resolve(o, routes, now)
 		case o.Kind == pay.Approved:
 			next, change = held.Confirm(pay.Notice{
 				// Whoever writes it wins the version, so it cannot be known already.

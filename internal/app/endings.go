@@ -9,12 +9,15 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// ask asks the provider of an attempt what became of it. Where there is nobody to ask,
-// nobody knows.
+// ask asks the provider of an attempt what became of it. Where there is nobody to ask, or
+// the account does not answer anybody now, nobody knows.
 func (a *App) ask(ctx context.Context, p pay.Payment, attempt pay.Attempt) pay.Outcome {
 	upstream, ok := a.upstream(attempt.Provider)
 	if !ok {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "not_configured"}
+	}
+	if !a.payments.may(attempt.Provider) {
+		return pay.Outcome{Kind: pay.Unknown, Decline: "not_asked"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

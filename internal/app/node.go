@@ -33,6 +33,21 @@ func (a *App) inHand(ctx context.Context, p pay.Payment) (pay.Payment, error) {
 	return p.InHandOf(pay.CallBy(node, now)), nil
 }
 
+// proved returns a payment whose outcome is not known as one whose next calls are this
+// node's, and an answer about its attempt as far as that proves something now. Once it
+// is pending, no other attempt follows.
+func (a *App) proved(ctx context.Context, p pay.Payment, o pay.Outcome) (pay.Payment, pay.Outcome, error) {
+	if p.Status != pay.Processing {
+		return p, o, nil
+	}
+	node, now, err := a.store.Hold(ctx)
+	if err != nil {
+		return p, o, err
+	}
+	attempt, _ := p.Current()
+	return p.InHandOf(pay.CallBy(node, now)), attempt.Proved(o, now), nil
+}
+
 // mayCall reports whether the call of an attempt that this node has committed may still
 // begin here: its node holds its lease, and nobody may believe yet that the call never
 // left.

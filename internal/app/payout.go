@@ -61,6 +61,9 @@ func (a *App) forward(ctx context.Context, w pay.Withdrawal) error {
 		}
 		return a.sendPayout(ctx, w, provider, request)
 	}
+	if !a.withdrawals.may(provider.Name()) {
+		return a.resolvePayout(ctx, w, pay.PayoutOutcome{Kind: pay.PayoutUnknown})
+	}
 	asking, cancel := context.WithTimeout(ctx, callTimeout)
 	o := provider.Query(asking, request)
 	cancel()

@@ -136,32 +136,64 @@ func (a *App) released(ctx context.Context, p pay.Payment) (bool, error) {
 // makeRefund tells the provider to make a refund whose intent is committed, and
 // commits what came of it.
 func (a *App) makeRefund(ctx context.Context, c pay.Claim, cause view.Cause) (pay.Claim, error) {
-	o, account, err := a.refundAt(ctx, c, provider.Provider.Refund)
+	to, configured, err := a.refundAt(ctx, c)
 	if err != nil {
 		return c, err
 	}
-	a.refunds.heard(account, o.Kind != pay.Unknown)
+	o := pay.Outcome{Kind: c.Call.State} // nothing was asked, so nothing is known anew
+	if configured {
+		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+		o = to.upstream.Refund(ctx, to.request)
+		a.refunds.heard(to.account, o.Kind != pay.Unknown)
+	}
 	return a.called(ctx, c, o, cause)
 }
 
-// refundAt calls a claim's provider about its refund, and says which account that is.
-func (a *App) refundAt(ctx context.Context, c pay.Claim, call func(provider.Provider, context.Context, provider.RefundRequest) pay.Outcome) (_ pay.Outcome, account string, _ error) {
+// askRefund asks the provider what became of a refund and commits the answer. While its
+// account answers nobody, nobody knows.
+func (a *App) askRefund(ctx context.Context, c pay.Claim) (pay.Claim, error) {
+	to, configured, err := a.refundAt(ctx, c)
+	if err != nil {
+		return c, err
+	}
+	o := pay.Outcome{Kind: c.Call.State}
+	switch {
+	case !configured:
+	case !a.refunds.may(to.account):
+		o = pay.Outcome{Kind: pay.Unknown}
+	default:
+		asking, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+		o = to.upstream.QueryRefund(asking, to.request)
+		a.refunds.heard(to.account, o.Asked().Kind != pay.Unknown)
+	}
+	return a.called(ctx, c, o.Asked(), view.Cause{})
+}
+
+// refundAccount is where a claim's refund is made.
+type refundAccount struct {
+	account  string
+	upstream provider.Provider
+	request  provider.RefundRequest
+}
+
+// refundAt finds it; false where the account is not configured.
+func (a *App) refundAt(ctx context.Context, c pay.Claim) (refundAccount, bool, error) {
 	p, err := a.store.AnyPayment(ctx, c.Payment)
 	if err != nil {
-		return pay.Outcome{}, "", err
+		return refundAccount{}, false, err
 	}
 	attempt, ok := p.Taker(c)
 	upstream, configured := a.upstream(attempt.Provider)
 	if !ok || !configured {
 		a.Log.Warn("a refund waits for a provider that is not configured", "claim", c.ID, "account", attempt.Provider)
-		return pay.Outcome{Kind: c.Call.State}, "", nil // nothing was asked, so nothing is known anew
+		return refundAccount{}, false, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	return call(upstream, ctx, provider.RefundRequest{
+	return refundAccount{attempt.Provider, upstream, provider.RefundRequest{
 		Reference: c.Reference(), RefundRef: c.Call.Ref, Charge: a.request(p, attempt), Local: c.Local, Reason: c.Reason,
 		Sent: c.Call.SentAt(),
-	}), attempt.Provider, nil
+	}}, true, nil
 }
 
 // called commits what came of a refund at the provider.

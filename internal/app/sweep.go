@@ -91,21 +91,29 @@ func (a *App) reconcile(ctx context.Context, p pay.Payment) error {
 	if expired && o.Kind != pay.Approved && o.Kind != pay.Declined {
 		return a.expire(ctx, p, o)
 	}
-	_, clock, err := a.store.Hold(ctx)
-	if err != nil {
-		return err
-	}
-	if o.Kind == pay.Missing && attempt.Status == pay.Sending && attempt.OnItsWay(clock) {
-		// Whoever was to call has died or is held up. Should his call be on its way, the
-		// provider takes it for this one.
-		next, mine, err := a.resend(ctx, p)
-		if err != nil || !mine {
+	if o.Kind == pay.Missing && attempt.Status == pay.Sending {
+		_, clock, err := a.store.Hold(ctx)
+		if err != nil {
 			return err
 		}
-		_, err = a.drive(ctx, next, routes, view.Cause{})
-		return err
+		if attempt.OnItsWay(clock) {
+			return a.callAgain(ctx, p, routes)
+		}
 	}
 	p, mine, err := a.settle(ctx, p, attempt, o, routes, view.Cause{})
+	if err != nil || !mine {
+		return err
+	}
+	if p, err = a.drive(ctx, p, routes, view.Cause{}); err != nil {
+		return err
+	}
+	return a.resume(ctx, p)
+}
+
+// callAgain makes the call of an attempt whose owner has died or is held up. Should his
+// call be on its way, the provider takes it for this one.
+func (a *App) callAgain(ctx context.Context, p pay.Payment, routes pay.Cascade) error {
+	p, mine, err := a.resend(ctx, p)
 	if err != nil || !mine {
 		return err
 	}

@@ -62,7 +62,9 @@ func (a *App) Withdraw(ctx context.Context, by Principal, scope pay.Scope, n New
 		if errors.Is(err, store.ErrDuplicate) {
 			return store.ErrStale // the same request was first: read what it made
 		}
-		w = made
+		if err == nil {
+			w = made
+		}
 		return err
 	})
 	return w, replayed, err

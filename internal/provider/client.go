@@ -47,16 +47,23 @@ func Fenced(ctx context.Context, mayLeave func() bool) context.Context {
 	return context.WithValue(ctx, fenceKey{}, mayLeave)
 }
 
+// MayLeave reports whether a call may leave now, by its context's fence; one without a
+// fence always may.
+func MayLeave(ctx context.Context) bool {
+	mayLeave, ok := ctx.Value(fenceKey{}).(func() bool)
+	return !ok || mayLeave()
+}
+
 // fenced is a request's body that is read only while its call may leave. The transport
 // reads it before it sends anything.
 type fenced struct {
 	io.ReadCloser
-	mayLeave func() bool
+	ctx context.Context
 }
 
 // Read is for io.Reader.
 func (f fenced) Read(b []byte) (int, error) {
-	if !f.mayLeave() {
+	if !MayLeave(f.ctx) {
 		return 0, errFenced
 	}
 	return f.ReadCloser.Read(b)
@@ -64,16 +71,15 @@ func (f fenced) Read(b []byte) (int, error) {
 
 // fence returns the request as one that keeps to its context's fence.
 func fence(r *http.Request) *http.Request {
-	mayLeave, ok := r.Context().Value(fenceKey{}).(func() bool)
-	if !ok || r.Body == nil {
+	if r.Context().Value(fenceKey{}) == nil || r.Body == nil {
 		return r
 	}
 	next := *r
-	next.Body = fenced{r.Body, mayLeave}
+	next.Body = fenced{r.Body, r.Context()}
 	if again := r.GetBody; again != nil {
 		next.GetBody = func() (io.ReadCloser, error) {
 			body, err := again()
-			return fenced{body, mayLeave}, err
+			return fenced{body, r.Context()}, err
 		}
 	}
 	return &next

@@ -26,11 +26,9 @@ type faults struct {
 	away    time.Time
 }
 
-// What the database says; none of them tells whether a commit was applied.
-var (
-	errReset   = errors.New("read: connection reset by peer")
-	errRefused = errors.New("the server refused the statement")
-)
+// errReset is what a broken connection says. It does not tell whether a commit was
+// applied.
+var errReset = errors.New("read: connection reset by peer")
 
 // rates are how often a fault comes, where it comes in a world at all.
 var rates = []int{150, 40, 12}
@@ -115,7 +113,7 @@ func (f *faults) commit(ctx, whole context.Context, n *node, key string, run fun
 		return errReset
 	case c.one(f.refused):
 		f.w.count("commits refused")
-		return errRefused
+		return store.ErrRefused
 	case c.one(f.slow):
 		f.w.count("commits slow")
 		if err := f.pass(ctx, c.between(10*time.Millisecond, 8*time.Second)); err != nil {

@@ -19,18 +19,7 @@ type defectKnown struct {
 // known lists them. Worlds in which nothing else is found are counted and do not fail,
 // unless -strict is given. A line is taken out with its defect; the list is to be
 // empty.
-var known = []defectKnown{
-	{chargedOnce, regexp.MustCompile(``), "a stalled node's call is not fenced, and leases compare the clocks of nodes"},
-	{chargesAgree, regexp.MustCompile(`, and the payment is (failed|expired)`), "nobody asks about a payment that ended while its provider was away, or whose call came late"},
-	{checkIsClean, regexp.MustCompile(`in both$`), "a batch whose outcome is unknown is run again, change by change"},
-	{eventsArrived, regexp.MustCompile(`arrived, and there are 0`), "a batch whose outcome is unknown is run again, change by change"},
-	{doneOnce, regexp.MustCompile(`^\w+ \S+ made`), "a change whose commit's reply is lost is decided again"},
-	{answersTrue, regexp.MustCompile(`was refused \(conflict_state`), "a change whose commit's reply is lost is decided again, and told that it cannot be done"},
-	{comesToRest, regexp.MustCompile(``), "after a mismatch, a timeout and a mismatch a payment is asked about for ever, every 30 seconds"},
-	{paymentsEnd, regexp.MustCompile(`is processing, with an attempt unknown`), "after a mismatch, a timeout and a mismatch a payment never ends"},
-	{disputesAgree, regexp.MustCompile(`its claims are \[\]`), "a ruling without an opening, and a dispute before the payment is completed, are ignored"},
-	{merchantsPart, regexp.MustCompile(``), "a refund after the reserve's release takes the reserve's part from the merchant twice"},
-}
+var known = []defectKnown{}
 
 // knownAs returns why a finding is known, "" where it is news.
 func (f finding) knownAs() string {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -83,7 +84,6 @@ func (w *world) start(name string, skew time.Duration) (*node, error) {
 	if n.app, err = app.Open(context.Background(), "", config); err != nil {
 		return nil, fmt.Errorf("node %s: %w", name, err)
 	}
-	opening = false
 	running, stop := context.WithCancel(context.Background())
 	n.stop = stop
 	for _, loop := range n.app.Loops() {
@@ -99,7 +99,26 @@ func (w *world) start(name string, skew time.Duration) (*node, error) {
 			loop.Run(lane(running, loop.Name), config.Log)
 		})
 	}
+	if err := n.app.Serve(lane(running, "joins")); err != nil {
+		return nil, fmt.Errorf("node %s: %w", name, err)
+	}
+	opening = false
 	return n, nil
+}
+
+// missed lets the other nodes notice, in the time in which those in service do, that one
+// is gone or stands still. Their loop looks once a day, for what nobody noticed.
+func (w *world) missed() {
+	w.aside.Go(func() {
+		time.Sleep(6 * time.Second)
+		for _, n := range slices.Clone(w.nodes) {
+			if n.isPaused() || n.isDead() {
+				continue
+			}
+			w.turns.turn(n.name + " looks for nodes that are gone")
+			_ = n.app.TakeOver(lane(context.Background(), "takeover")) // it comes again
+		}
+	})
 }
 
 // look is how often a node looks for what others wrote. Those who share a database
@@ -172,6 +191,9 @@ func (n *node) pause(d time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.paused = time.Now().Add(d)
+	if d > 0 {
+		n.w.missed()
+	}
 }
 
 func (n *node) isPaused() bool {
@@ -184,6 +206,7 @@ func (n *node) isPaused() bool {
 // Its caller has the turn.
 func (n *node) crash() {
 	close(n.dead)
+	n.w.missed()
 	n.w.aside.Go(n.wind)
 }
 
@@ -212,7 +235,8 @@ func (n *node) wind() {
 	stats := n.app.Stats()
 	n.w.counts["commits"] += int(stats.Commits)
 	n.w.counts["changes"] += int(stats.Changes)
-	n.w.counts["changes run alone"] += int(stats.Alone)
+	n.w.counts["batches halved"] += int(stats.Halved)
+	n.w.counts["commits found out"] += int(stats.Unknown)
 }
 
 // through is a node's way to the database and back.

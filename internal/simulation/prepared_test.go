@@ -131,9 +131,12 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 	return nil
 }
 
+// refundFees gives each tier a term of its own, so that worlds have both.
+var refundFees = map[pay.Tier]pay.RefundFees{pay.Starter: pay.FeesReturned, pay.Standard: pay.FeesKept, pay.Premium: pay.FeesReturned, pay.Trusted: pay.FeesKept}
+
 func (p *prepared) open(w *world, a *app.App, name string, tier pay.Tier) (m merchant, err error) {
 	ctx := context.Background()
-	o, err := a.CreateMerchant(ctx, app.NewMerchant{Name: name, Email: "a@" + name + ".example", Industry: "retail", Tier: tier})
+	o, err := a.CreateMerchant(ctx, app.NewMerchant{Name: name, Email: "a@" + name + ".example", Industry: "retail", Tier: tier, RefundFees: refundFees[tier]})
 	if err != nil {
 		return m, err
 	}

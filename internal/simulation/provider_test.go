@@ -267,7 +267,7 @@ func (c client) call(ctx context.Context, what string, at func() pay.Outcome) pa
 	}
 	t := c.u.w.turns
 	t.turn(key)
-	if ctx.Err() != nil || c.n.isDead() {
+	if ctx.Err() != nil || !provider.MayLeave(ctx) || c.n.isDead() {
 		return pay.Outcome{Kind: pay.Unavailable, Decline: "never_left"}
 	}
 	there, back := t.between(time.Millisecond, 300*time.Millisecond), t.between(time.Millisecond, 300*time.Millisecond)

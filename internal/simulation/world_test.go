@@ -210,7 +210,7 @@ func (w *world) live() error {
 const (
 	day = 24 * time.Hour
 	// busy is more than a service does in a day in which nobody wants anything.
-	busy = 10_000
+	busy = 80_000
 )
 
 // rest lets time pass in which nothing goes wrong. It reports false, and tells why,

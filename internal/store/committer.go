@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/cascadapay/cascada/internal/id"
 )
 
 // errUnknown says that nobody knows whether a transaction was written: its commit was
@@ -45,7 +43,7 @@ type committer struct {
 	number int64 // of the last batch that was begun
 }
 
-func newCommitter(s *Store) *committer { return &committer{s: s, id: id.Secret("cmt_")} }
+func newCommitter(s *Store) *committer { return &committer{s: s, id: s.name("cmt_")} }
 
 const (
 	noteBatch = `UPDATE committers SET done = $3, at = {now} WHERE id = $1 AND fence = $2 RETURNING id`

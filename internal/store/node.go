@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/cascadapay/cascada/internal/id"
 )
 
 const (
@@ -18,7 +15,7 @@ const (
 	nodeRenewal = time.Second
 	// nodeIdle is how long a node has nothing in hand before it leaves. It is longer than
 	// a call takes.
-	nodeIdle = time.Minute
+	nodeIdle = 30 * time.Second
 	// nodeKept is how long a node that is gone is kept, for people.
 	nodeKept = 24 * time.Hour
 	// orphansEvery is how many looks for nodes that are gone pass between two for what
@@ -38,11 +35,12 @@ var ErrNoHold = fmt.Errorf("%w: the node's lease is over", ErrDown)
 // Where the database is a file that this process alone serves, nobody else can take
 // over: there is a lease in name only, and a start finds all others gone.
 type node struct {
-	s     *Store
-	held  atomic.Pointer[hold]
-	mu    sync.Mutex   // held while the lease is renewed
-	used  atomic.Int64 // when Hold was asked for last, nanoseconds of this process's clock
-	looks int          // of TakeOver, which one loop calls
+	s      *Store
+	held   atomic.Pointer[hold]
+	turn   chan struct{} // holds one while the lease is renewed
+	joined chan struct{} // holds one when it was
+	used   atomic.Int64  // when Hold was asked for last, nanoseconds of this process's clock
+	looks  int           // of TakeOver, which one loop calls
 }
 
 // hold is a lease as it was got.
@@ -98,8 +96,12 @@ func (s *Store) Hold(ctx context.Context) (node string, now time.Time, err error
 	if h, now := n.now(); h != nil && h.until.Sub(now) >= freshHold {
 		return h.node, now, nil
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	select { // not a mutex: the wait ends with its caller
+	case n.turn <- struct{}{}:
+		defer func() { <-n.turn }()
+	case <-ctx.Done():
+		return "", time.Time{}, fmt.Errorf("%w: %w", ErrNoHold, ctx.Err())
+	}
 	if h, now := n.now(); h != nil && h.until.Sub(now) >= freshHold { // somebody else was here
 		return h.node, now, nil
 	}
@@ -131,7 +133,7 @@ func (n *node) now() (*hold, time.Time) {
 }
 
 // renew asks for the lease. Where another node has taken over, this one lives on as a new
-// one, and owns nothing of before. The caller holds mu.
+// one, and owns nothing of before. The caller has the turn.
 func (n *node) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, nodeLease)
 	defer cancel()
@@ -141,7 +143,7 @@ func (n *node) renew(ctx context.Context) error {
 	}
 	for range 2 {
 		if name == "" {
-			name = id.Secret("node_")
+			name = n.s.name("node_")
 		}
 		asked := time.Now()
 		var until int64
@@ -152,6 +154,10 @@ func (n *node) renew(ctx context.Context) error {
 		if until != 0 {
 			end := time.UnixMicro(until).UTC()
 			n.held.Store(&hold{node: name, until: end, now: end.Add(-n.length()), asked: asked})
+			select {
+			case n.joined <- struct{}{}:
+			default:
+			}
 			return nil
 		}
 		n.s.log.Warn("this node was taken for dead: it goes on under another name", "node", name)
@@ -173,9 +179,16 @@ func (n *node) length() time.Duration {
 // service writes nothing.
 func (n *node) keep() {
 	failing := false
-	for rest(nodeRenewal, n.s.closing) {
-		if n.held.Load() == nil {
-			continue
+	for {
+		for n.held.Load() == nil { // an idle node has nothing to renew
+			select {
+			case <-n.joined:
+			case <-n.s.closing:
+				return
+			}
+		}
+		if !rest(nodeRenewal, n.s.closing) {
+			return
 		}
 		err := n.renewOrLeave()
 		if err != nil && !failing && n.s.life.Err() == nil {
@@ -186,13 +199,16 @@ func (n *node) keep() {
 }
 
 func (n *node) renewOrLeave() error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.turn <- struct{}{}
+	defer func() { <-n.turn }()
 	if time.Since(time.Unix(0, n.used.Load())) < nodeIdle {
 		return n.renew(n.s.life)
 	}
 	// Who gets hold of it at this moment owns nothing under that name, and finds so.
 	gone := n.held.Swap(nil)
+	if gone == nil {
+		return nil
+	}
 	return n.s.db.lease(n.s.life, n.s.text(dropNode), []any{gone.node}, nil)
 }
 

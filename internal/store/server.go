@@ -277,7 +277,11 @@ func (v *server) watch(conn *pgconn.PgConn) {
 			continue
 		}
 		best := v.look(v.life)
-		if best.err != nil && cause == nil {
+		switch {
+		case v.life.Err() != nil:
+			hangUp(best.conn)
+			return
+		case best.err != nil && cause == nil:
 			continue // the others have nothing to say
 		}
 		for first := true; best.err != nil; first = false {

@@ -3,9 +3,11 @@ package store
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	modernc "modernc.org/sqlite"
@@ -44,6 +46,11 @@ const (
 	TripCommit TripKind = "commit"
 	TripSchema TripKind = "schema"
 )
+
+// ErrRefused is what a Through says of a commit that the database refused: it is proved
+// not to be written. ErrDown says that it was not sent. After any other error of a
+// Through's own nobody knows.
+var ErrRefused = errors.New("the database refused a statement")
 
 // Through makes a node's trips: run is the trip itself. Through may run it late or
 // not at all, and may tell of another end than it had, which is what networks do. It
@@ -149,16 +156,31 @@ func (t *travelling) lease(ctx context.Context, text string, args []any, each fu
 }
 
 func (t *travelling) apply(ctx context.Context, steps []step) error {
-	return t.through(ctx, commitTrip(steps), func(ctx context.Context) error {
-		return t.engine.apply(ctx, steps)
-	})
+	return t.commit(ctx, steps, func(ctx context.Context) error { return t.engine.apply(ctx, steps) })
 }
 
 func (t *travelling) transact(ctx context.Context, guards []step, decide func() ([]step, error)) error {
-	return t.through(ctx, commitTrip(guards), func(ctx context.Context) error {
-		return t.engine.transact(ctx, guards, decide)
-	})
+	return t.commit(ctx, guards, func(ctx context.Context) error { return t.engine.transact(ctx, guards, decide) })
 }
+
+// commit makes a trip of a transaction. Its end is the transaction's own, or unknown.
+func (t *travelling) commit(ctx context.Context, steps []step, run func(context.Context) error) error {
+	var own atomic.Pointer[error]
+	err := t.through(ctx, commitTrip(steps), func(ctx context.Context) error {
+		end := run(ctx)
+		own.Store(&end)
+		return end
+	})
+	switch end := own.Load(); {
+	case err == nil, end != nil && errors.Is(err, *end) && *end != nil, errors.Is(err, ErrDown), errors.Is(err, ErrRefused):
+		return err
+	}
+	return fmt.Errorf("%w: %w", errUnknown, err)
+}
+
+// claim does nothing: the nodes of a world share its file.
+func (t *travelling) claim() error { return nil }
+func (t *travelling) alone() bool  { return false }
 
 func commitTrip(steps []step) Trip {
 	trip := Trip{Kind: TripCommit}

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/seal"
 )
@@ -56,6 +57,9 @@ type Options struct {
 	// Committers is how many batches are written at a time at most; 0 means 2 on
 	// PostgreSQL. SQLite has one writer.
 	Committers int
+	// Name makes the names of nodes and committers, which no two processes may share;
+	// nil makes them by chance.
+	Name func(prefix string) string
 	// Clock counts the leases of nodes in place of the database's own; for tests that
 	// move it. Nil: the database's.
 	Clock func() time.Time
@@ -98,6 +102,7 @@ type Store struct {
 	life    context.Context // ends when the store has given up what it waited for
 	end     context.CancelFunc
 
+	name func(prefix string) string
 	now  func() time.Time // in place of the database's clock; nil: that
 	node node
 
@@ -122,12 +127,15 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	}
 	life, end := context.WithCancel(context.Background())
 	s := &Store{
-		life: life, end: end, closing: make(chan struct{}), now: o.Clock,
+		life: life, end: end, closing: make(chan struct{}), now: o.Clock, name: o.Name,
 		db: db, log: o.Log, delivered: o.Delivered, written: o.Written, shared: o.Shared,
 		texts: db.dialect().texts(), sealKey: o.SealKey, heights: map[tenant]seal.Head{},
 		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1),
 	}
-	s.node.s = s
+	if s.name == nil {
+		s.name = id.Secret
+	}
+	s.node.s, s.node.turn, s.node.joined = s, make(chan struct{}, 1), make(chan struct{}, 1)
 	if _, err := s.readRolledUp(ctx); err != nil {
 		end()
 		db.close()
