@@ -234,10 +234,12 @@ func (s *Store) Seal(ctx context.Context, now time.Time) (more bool, err error) 
 		{text: s.text(takeMarks), args: taken.args(), want: taken.n},
 		{text: s.text(insertBlocks), args: blockArgs(s.db.dialect(), blocks), want: len(blocks)},
 	})
-	if errors.Is(err, errLost) {
+	switch {
+	case errors.Is(err, errLost):
 		return false, nil // another node was faster, and does the rest, too
-	}
-	if err != nil {
+	case errors.Is(err, errUnknown):
+		return true, nil // the next look finds what is left: a row is sealed once
+	case err != nil:
 		return false, fmt.Errorf("seal %d rows: %w", taken.n, err)
 	}
 	return len(marks) == sealMarks, nil
