@@ -93,6 +93,7 @@ var (
 	rateAgeDesc  = prometheus.NewDesc("cascada_fx_oldest_rate_seconds", "Age of the oldest exchange rate that was set or fetched; absent while there is none.", nil, nil)
 	ratesHeld    = prometheus.NewDesc("cascada_fx_rates_held", "Exchange rates that jump and wait for the operator.", nil, nil)
 	openDesc     = prometheus.NewDesc("cascada_provider_circuits_open", "Rails of provider accounts that this node passes over because they fail.", nil, nil)
+	silentDesc   = prometheus.NewDesc("cascada_provider_accounts_silent", "Provider accounts that answer no questions of this node, by what is asked about.", []string{"about"}, nil)
 	callsDesc    = prometheus.NewDesc("cascada_provider_charges_total", "Charges that were asked of provider accounts, by what came of them.", []string{"account", "rail", "outcome"}, nil)
 	callTimeDesc = prometheus.NewDesc("cascada_provider_charge_seconds_total", "Time that they took.", []string{"account", "rail", "outcome"}, nil)
 	unmappedDesc = prometheus.NewDesc("cascada_provider_unmapped_statuses_total", "Status words of a provider that have no meaning here and were read as unknown; the log names them.", []string{"account"}, nil)
@@ -103,7 +104,7 @@ var (
 
 // Describe is for prometheus.
 func (storeCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{commitsDesc, changesDesc, againDesc, halvedDesc, unknownDesc, queuedDesc, dueDesc, rateAgeDesc, ratesHeld, openDesc, callsDesc, callTimeDesc, unmappedDesc, oldestDesc, asideDesc} {
+	for _, d := range []*prometheus.Desc{commitsDesc, changesDesc, againDesc, halvedDesc, unknownDesc, queuedDesc, dueDesc, rateAgeDesc, ratesHeld, openDesc, silentDesc, callsDesc, callTimeDesc, unmappedDesc, oldestDesc, asideDesc} {
 		ch <- d
 	}
 }
@@ -123,6 +124,9 @@ func (c storeCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	ch <- prometheus.MustNewConstMetric(ratesHeld, prometheus.GaugeValue, float64(held))
 	ch <- prometheus.MustNewConstMetric(openDesc, prometheus.GaugeValue, float64(c.app.OpenCircuits()))
+	for about, n := range c.app.SilentAccounts() {
+		ch <- prometheus.MustNewConstMetric(silentDesc, prometheus.GaugeValue, float64(n), about)
+	}
 	for of, n := range c.app.ProviderCalls() {
 		labels := []string{of.Account, of.Rail, string(of.Outcome)}
 		ch <- prometheus.MustNewConstMetric(callsDesc, prometheus.CounterValue, float64(n.N), labels...)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -147,12 +148,10 @@ func (db *pg) close() {
 // bound gives a call a deadline, where it has none, and ends it when the server is
 // given up.
 func (p *pools) bound(ctx context.Context, limit time.Duration) (context.Context, func()) {
-	cancel := context.CancelFunc(func() {})
-	if _, set := ctx.Deadline(); !set {
-		ctx, cancel = context.WithTimeout(ctx, limit)
-	} else {
-		ctx, cancel = context.WithCancel(ctx)
+	if _, set := ctx.Deadline(); set {
+		limit = math.MaxInt64 // its own is sooner
 	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	stop := context.AfterFunc(p.era, cancel)
 	return ctx, func() { stop(); cancel() }
 }
