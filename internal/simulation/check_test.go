@@ -230,20 +230,16 @@ func (w *world) checkRefunds(all *books) {
 			}
 		}
 	}
-	parts := map[string]int64{}
+	parts, count := map[string]int64{}, map[string]int64{}
 	for _, claim := range all.claims {
 		if claim.Kind == pay.UserDispute && claim.Status.Pays() {
 			parts[claim.Payment] += claim.Parts.Net + claim.Parts.Reserve
+			count[claim.Payment]++
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(parts)) {
-		p := all.payments[id]
-		most := p.Amount.Minor
-		if p.FeesOnRefund() == pay.FeesReturned {
-			most = p.Net() + p.Reserve
-		}
-		if parts[id] > most {
-			w.find(merchantsPart, id, "of %s the merchant gave back %d, and owed %d", id, parts[id], most)
+		if most := mostGiven(all.payments[id], given[id], count[id]); parts[id] > most {
+			w.find(merchantsPart, id, "of %s the merchant gave back %d cents in %d refunds, and owed %d at the most", id, parts[id], count[id], most)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(given)) {
@@ -251,6 +247,17 @@ func (w *world) checkRefunds(all *books) {
 			w.find(withinSource, id, "refunds of %s are more than it", id)
 		}
 	}
+}
+
+// mostGiven is what refunds of so much take from the merchant at the most: his share of
+// the capture, or all of it where the fees are kept, and a cent for each part of one that
+// was rounded.
+func mostGiven(p pay.Payment, local, refunds int64) int64 {
+	of := p.Amount.Minor
+	if p.FeesOnRefund() == pay.FeesReturned {
+		of = p.Net() + p.Reserve
+	}
+	return of*local/p.Local.Minor + 2*refunds
 }
 
 // refunded reports whether some provider made a claim's refund.

@@ -103,7 +103,7 @@ func (c *conductor) note(key string) {
 	fmt.Fprintf(h, "%x %d %s", c.digest, time.Now().UnixMicro(), key)
 	c.digest = h.Sum64()
 	if c.tape != nil {
-		fmt.Fprintf(c.tape, "%s %s\n", time.Now().UTC().Format("02 15:04:05.000000"), key)
+		fmt.Fprintf(c.tape, "%s %s\n", time.Now().UTC().Format("01-02 15:04:05.000000"), key)
 	}
 }
 

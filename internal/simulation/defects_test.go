@@ -85,7 +85,7 @@ func hunting(most int) (missed int) {
 		found := foundIn.FindStringSubmatch(out)
 		if err != nil || found == nil {
 			missed++
-			fmt.Printf("| %s | not found | | |\n%v %s\n", d.what, err, out[max(0, len(out)-400):])
+			fmt.Printf("| %s | not found | | |\n%v %s\n", d.what, err, out[max(0, len(out)-2500):])
 			continue
 		}
 		fmt.Printf("| %s | %s | %s | %s |\n", d.what, ranOf.FindStringSubmatch(out)[1], found[1], found[2])

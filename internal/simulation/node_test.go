@@ -93,6 +93,9 @@ func (w *world) start(name string, skew time.Duration) (*node, error) {
 				return 0, errDead
 			}
 			w.turns.turn(name + " looks for " + loop.Name) // timers that end at once end in no order
+			if loop.Alarm != nil {
+				loop.Alarm.Forget() // what a batch of changes set while this one woke
+			}
 			return do(ctx)
 		}
 		n.loops.Go(func() {

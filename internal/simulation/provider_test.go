@@ -25,11 +25,13 @@ type upstream struct {
 	slow, mute, broken, gone, declines, wrong int
 	// silent ones send no notifications; those of others come so late at most, and
 	// each again once in so many.
-	silent bool
-	tardy  time.Duration
-	twice  int
-	// pages are paid by the shopper later; else money is taken at once.
+	silent  bool
+	tardy   time.Duration
+	asks    time.Duration // how long it wants to be left alone about an open charge
+	twice   int
 	cancels bool
+	// down is until when all calls are answered by a gateway, and none comes through.
+	down time.Time
 }
 
 // charge is a row of the provider's books.
@@ -67,11 +69,12 @@ func (w *world) newUpstream(name string) *upstream {
 		u.twice = 3
 	}
 	u.cancels = c.one(2)
+	u.asks = c.between(time.Hour, 8*time.Hour)
 	return u
 }
 
 func (u *upstream) heal() {
-	u.slow, u.mute, u.broken, u.gone, u.silent, u.tardy, u.twice = 0, 0, 0, 0, false, time.Second, 0
+	u.slow, u.mute, u.broken, u.gone, u.silent, u.tardy, u.twice, u.down = 0, 0, 0, 0, false, time.Second, 0, time.Time{}
 }
 
 // outcome is how a charge stands, in the core's words.
@@ -81,7 +84,7 @@ func (u *upstream) outcome(c *charge) pay.Outcome {
 	case "open":
 		o.Kind, o.Data = pay.Awaiting, pay.PaymentData{Reference: c.ref}
 		o.FormURL = "https://" + u.name + ".example/" + c.ref
-		o.CheckAt = time.Now().Add(2 * time.Hour)
+		o.CheckAt = time.Now().Add(u.asks)
 	case "paid":
 		o.Kind, o.Local = pay.Approved, c.paid
 	case "declined", "soft":
@@ -283,9 +286,9 @@ func (c client) call(ctx context.Context, what string, at func() pay.Outcome) pa
 		switch {
 		case lost:
 			c.u.w.count("calls lost")
-		case refused:
+		case refused || time.Now().Before(c.u.down):
 			c.u.w.count("calls answered by a gateway")
-			if t.one(2) {
+			if !time.Now().Before(c.u.down) && t.one(2) {
 				_ = at() // it did come through
 			}
 		default:

@@ -72,14 +72,15 @@ func (w *world) ask(name string, patience time.Duration, do func(context.Context
 	n.requests.Go(func() { answer <- do(ctx, n) })
 	select {
 	case err = <-answer:
-		if n.stand() != nil {
-			return nil, false
-		}
-		return err, true
+		heard = n.stand() == nil
 	case <-ctx.Done():
 	case <-n.dead:
 	}
-	return nil, false
+	if !heard {
+		err = nil
+	}
+	w.turns.turn(fmt.Sprint(name, " hears ", heard, " ", err))
+	return err, heard
 }
 
 const (
@@ -102,7 +103,6 @@ func (w *world) made(r *request, chance *rand.Rand, do func(context.Context, *no
 			return err
 		})
 		r.took = max(r.took, time.Since(began))
-		w.turns.turn(fmt.Sprint("answered ", r.tag, " ", r.tries, " ", heard, " ", err))
 		if heard && !unclear(err) {
 			if r.id != "" && id != "" && r.id != id {
 				r.doubled = append(r.doubled, id)
@@ -112,7 +112,7 @@ func (w *world) made(r *request, chance *rand.Rand, do func(context.Context, *no
 		}
 		r.unclear = true
 		w.count("requests without an answer")
-		if r.key == "" || r.tries == tries {
+		if r.key == "" || r.tries == tries || w.over {
 			return
 		}
 		time.Sleep(time.Second<<min(r.tries, 7) + time.Duration(chance.Int64N(int64(time.Second))))
@@ -212,6 +212,9 @@ func (w *world) shopper(r *request, chance *rand.Rand) {
 		if chance.IntN(4) == 0 {
 			wait = time.Duration(chance.Int64N(int64(26 * time.Hour)))
 		}
+		if w.longer > 0 && chance.IntN(3) == 0 { // in the last moment
+			wait = 21*time.Hour + time.Duration(chance.Int64N(int64(3*time.Hour)))
+		}
 		time.Sleep(wait)
 		var p pay.Payment
 		err, heard := w.ask("page of "+r.tag, patience, func(ctx context.Context, n *node) (err error) {
@@ -238,20 +241,27 @@ func (w *world) shopper(r *request, chance *rand.Rand) {
 }
 
 func (w *world) giveBack(r *request, order *request, chance *rand.Rand) {
+	text := "" // all that is left
+	if chance.IntN(3) > 0 {
+		text = strconv.Itoa(1 + chance.IntN(40))
+	}
+	w.giveBackSome(r, order, text, chance)
+}
+
+func (w *world) giveBackSome(r *request, order *request, text string, chance *rand.Rand) {
 	if order.id == "" {
 		return
 	}
 	r.what = "refund"
-	text := "" // all that is left
-	if chance.IntN(2) == 0 {
-		text = strconv.Itoa(1 + chance.IntN(40))
-	}
 	w.made(r, chance, func(ctx context.Context, n *node) (string, pay.Status, error) {
 		refund, _, err := n.app.Refund(ctx, r.shop.by.Scope, app.NewRefund{
 			Payment: order.id, Amount: text, Reason: r.tag, By: pay.Actor{Kind: pay.ByKey, ID: r.shop.by.KeyID},
 			Idempotency: r.idempotency("refund "+order.id, text, r.tag),
 		})
-		return refund.ID, "", err
+		if err != nil {
+			return "", "", err
+		}
+		return refund.ID, "", nil
 	})
 	w.count("refunds asked for")
 }
@@ -265,26 +275,34 @@ func (w *world) takeOut(r *request, chance *rand.Rand) {
 		made, _, err := n.app.Withdraw(ctx, r.shop.by, r.shop.by.Scope, app.NewWithdrawal{
 			Wallet: r.shop.wallet, Amount: money.New(r.amount, money.USD), Idempotency: r.idempotency("POST /withdrawals", r.amount),
 		})
-		return made.ID, "", err
+		if err != nil {
+			return "", "", err
+		}
+		return made.ID, "", nil
 	})
 	w.count("withdrawals asked for")
 }
 
-// afterwards gives money back weeks and months later.
+// afterwards gives money back a part at a time, in the days after the world was busy
+// and again once reserves are released.
 func (w *world) afterwards(chance *rand.Rand) {
+	shop := w.shops[0]
 	for i := range 12 {
-		time.Sleep(time.Duration(chance.Int64N(int64(w.quiet) / 6)))
-		w.turns.turn(fmt.Sprint("long afterwards ", i))
-		var orders []*request
-		for _, r := range w.asked {
-			if r.what == "create" && r.id != "" {
-				orders = append(orders, r)
-			}
+		wait := time.Duration(chance.Int64N(int64(2 * day)))
+		if i == 6 {
+			wait = w.quiet
 		}
-		if len(orders) == 0 {
+		time.Sleep(wait)
+		w.turns.turn(fmt.Sprint("long afterwards ", i))
+		if w.over {
 			return
 		}
-		order := orders[chance.IntN(min(len(orders), 3))] // some of them again and again
-		w.giveBack(&request{shop: order.shop, tag: fmt.Sprint("later-", i), key: fmt.Sprint("later-", i)}, order, chance)
+		order := &request{id: shop.old[i%2], tag: "old"} // the same ones again and again
+		amount := 2 + chance.IntN(12)
+		if i == 6 || i == 7 {
+			amount = 400 + chance.IntN(300)
+		}
+		r := &request{shop: shop, tag: fmt.Sprint("later-", i), key: fmt.Sprint("later-", i)}
+		w.giveBackSome(r, order, strconv.Itoa(amount), chance)
 	}
 }

@@ -107,7 +107,7 @@ func (l logs) Enabled(_ context.Context, level slog.Level) bool {
 
 func (l logs) Handle(_ context.Context, r slog.Record) error {
 	var line strings.Builder
-	fmt.Fprintf(&line, "%s %s %s: %s", time.Now().UTC().Format("02 15:04:05.000000"), l.name, r.Level, r.Message)
+	fmt.Fprintf(&line, "%s %s %s: %s", time.Now().UTC().Format("01-02 15:04:05.000000"), l.name, r.Level, r.Message)
 	r.Attrs(func(a slog.Attr) bool {
 		line.WriteString(" " + a.String())
 		return true
@@ -129,7 +129,7 @@ func newWorld(seed uint64, from *prepared, dir string) (*world, error) {
 	if c.one(3) { // past the time that shoppers have
 		w.longer = c.between(23*time.Hour, 30*time.Hour)
 	}
-	if c.one(12) { // past the time that reserves are held
+	if c.one(10) { // past the time that reserves are held
 		w.quiet = 92 * 24 * time.Hour
 	}
 	w.faults = &faults{w: w}
@@ -180,7 +180,7 @@ func (w *world) live() error {
 	if w.quiet > 0 {
 		w.aside.Go(func() { w.afterwards(rand.New(rand.NewPCG(w.seed, 99))) })
 	}
-	for kind := range 4 {
+	for kind := range 5 {
 		if c.one(2) {
 			w.aside.Go(func() { w.trouble(kind, rand.New(rand.NewPCG(w.seed, uint64(1000+kind)))) })
 		}
@@ -270,6 +270,9 @@ func (w *world) trouble(kind int, chance *rand.Rand) {
 		case kind == 2:
 			w.count("outages of the database")
 			w.faults.away = time.Now().Add(c.between(time.Second, 2*time.Minute))
+		case kind == 4:
+			w.count("outages of providers")
+			w.upstreams[accounts[c.chance.IntN(len(accounts))]].down = time.Now().Add(c.between(10*time.Minute, 5*time.Hour))
 		case kind == 3:
 			u := w.upstreams[accounts[c.chance.IntN(len(accounts))]]
 			var paid []string

@@ -38,7 +38,7 @@ func (l Loop) Run(ctx context.Context, log *slog.Logger) {
 		l.Alarm, retry = NewAlarm(), l.Every
 	}
 	for ctx.Err() == nil {
-		l.Alarm.forget() // what is set from here on is news
+		l.Alarm.Forget() // what is set from here on is news
 		n, err := l.Do(ctx)
 		wait := l.Every
 		if err == nil && n == 0 {
@@ -126,8 +126,8 @@ func (a *Alarm) sound() {
 	}
 }
 
-// forget takes the alarm back.
-func (a *Alarm) forget() {
+// Forget takes the alarm back: who is about to look need not be told to.
+func (a *Alarm) Forget() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.due = time.Time{}
