@@ -156,6 +156,8 @@ func checkQueries() []string {
 // fail on a document that is none any more. With an error what was found until
 // then is returned.
 func (s *Store) Check(ctx context.Context) ([]Broken, error) {
+	ctx, cancel := long(ctx)
+	defer cancel()
 	broken, err := s.checkSeals(ctx)
 	if err != nil {
 		return broken, err

@@ -220,6 +220,8 @@ func (s *Store) readSealed(ctx context.Context, t sealed, ids []string, each fun
 
 // Heads lists the newest block of each chain and calls each for it.
 func (s *Store) Heads(ctx context.Context, each func(seal.Head) error) error {
+	ctx, cancel := long(ctx)
+	defer cancel()
 	return s.query(ctx, selectAllHeads, nil, func(r row) error {
 		head, err := scanHead(r)
 		if err != nil {

@@ -210,6 +210,15 @@ func (s *Store) PrepareAll(ctx context.Context) error {
 	return nil
 }
 
+// longRead is how long what an operator asks for may take who reads whole tables: a
+// statement has eight seconds where nobody says otherwise.
+const longRead = 24 * time.Hour
+
+// long is for reads of whole tables.
+func long(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, longRead)
+}
+
 // query runs a reading statement of the package.
 func (s *Store) query(ctx context.Context, text string, args []any, each func(row) error) error {
 	return s.db.query(ctx, s.text(text), args, each)
