@@ -117,7 +117,7 @@ func (db *lite) query(ctx context.Context, text string, args []any, each func(ro
 	if err != nil {
 		return err
 	}
-	return drainSQL(ctx, s, args, each)
+	return down(drainSQL(ctx, s, args, each))
 }
 
 func (db *lite) walk(ctx context.Context, text string, args []any, each func(row) error) error {
@@ -140,7 +140,7 @@ func (db *lite) readStmt(ctx context.Context, text string) (*sql.Stmt, error) {
 func (db *lite) lease(ctx context.Context, text string, args []any, each func(row) error) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	return db.write(ctx, step{text: text, args: args, each: each})
+	return down(db.write(ctx, step{text: text, args: args, each: each}))
 }
 
 // write runs one statement on the writer, which the caller holds.
@@ -227,7 +227,7 @@ func (db *lite) inTransaction(ctx context.Context, do func() error) error {
 	// and nothing could be written any more. What stands between may be.
 	whole := context.WithoutCancel(ctx)
 	if err := db.write(whole, step{text: "BEGIN IMMEDIATE"}); err != nil {
-		return err
+		return down(err)
 	}
 	if err := do(); err != nil {
 		return errors.Join(down(err), db.write(whole, step{text: "ROLLBACK"}))
