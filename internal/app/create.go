@@ -79,10 +79,21 @@ func (a *App) CreatePayment(ctx context.Context, by Principal, n NewPayment) (p 
 	// From here the payment is ours to finish, whether the caller waits or not.
 	ctx = context.WithoutCancel(ctx)
 	if p, err = a.drive(ctx, p, routes, cause); err != nil {
-		return p, false, err
+		return p, false, unfinished(p, err)
 	}
 	p, err = a.finish(ctx, p, cause)
-	return p, false, err
+	return p, false, unfinished(p, err)
+}
+
+// unfinished tells that a payment is there whose outcome could not be written: 503 alone
+// would say that nothing was done.
+func unfinished(p pay.Payment, err error) error {
+	var shown *pay.Error
+	if !errors.As(err, &shown) || shown.Code != pay.CodeServiceUnavailable {
+		return err
+	}
+	return &pay.Error{Code: shown.Code, Cause: err, Details: pay.Details{Reason: store.OutcomeUnknown, TransactionID: p.ID},
+		Message: "the payment was made, and what became of it could not be written in time: read it, or repeat the request with the same Idempotency-Key"}
 }
 
 // finish plays what the create call asked for and notes its reply, where this node has

@@ -40,9 +40,12 @@ var (
 	// ErrUnknown: the database did not say in time what became of a change. It may be
 	// written, also later. Whoever gets it reads, or repeats with the same key, before
 	// he decides again.
-	ErrUnknown error = &pay.Error{Code: pay.CodeServiceUnavailable, Details: pay.Details{Reason: "outcome_unknown"},
+	ErrUnknown error = &pay.Error{Code: pay.CodeServiceUnavailable, Details: pay.Details{Reason: OutcomeUnknown},
 		Message: "the database did not answer in time, so it is not known whether this was done: repeat it with the same Idempotency-Key, or look before you repeat it"}
 )
+
+// OutcomeUnknown is the reason of an error after which something may have been done.
+const OutcomeUnknown = "outcome_unknown"
 
 // Options of a Store. The zero value is fit for use.
 type Options struct {
