@@ -97,6 +97,14 @@ func (l *Line) Cut() {
 
 func (l *Line) serve(client net.Conn) {
 	defer client.Close()
+	l.mu.Lock() // before anything else: a cut ends what has begun
+	l.open[client] = struct{}{}
+	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.open, client)
+	}()
 	if l.down.Load() {
 		return
 	}
@@ -105,14 +113,6 @@ func (l *Line) serve(client net.Conn) {
 		return
 	}
 	defer database.Close()
-	l.mu.Lock()
-	l.open[client] = struct{}{}
-	l.mu.Unlock()
-	defer func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.open, client)
-	}()
 	go func() {
 		// What came before the cut is done, as it is when a network fails.
 		defer database.Close()

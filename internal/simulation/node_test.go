@@ -114,11 +114,12 @@ func (w *world) start(name string, skew time.Duration) (*node, error) {
 func (w *world) missed() {
 	w.aside.Go(func() {
 		time.Sleep(6 * time.Second)
+		w.turns.turn("nodes are missed")
 		for _, n := range slices.Clone(w.nodes) {
+			w.turns.turn(n.name + " looks for nodes that are gone")
 			if n.isPaused() || n.isDead() {
 				continue
 			}
-			w.turns.turn(n.name + " looks for nodes that are gone")
 			_ = n.app.TakeOver(lane(context.Background(), "takeover")) // it comes again
 		}
 	})
@@ -234,12 +235,14 @@ func (n *node) wind() {
 	n.requests.Wait()
 	n.loops.Wait()
 	n.app.Close()
-	n.w.turns.turn("the end of " + n.name)
+	// Without a turn: what a dead node still does is seen by nobody, and ends whenever.
 	stats := n.app.Stats()
-	n.w.counts["commits"] += int(stats.Commits)
-	n.w.counts["changes"] += int(stats.Changes)
-	n.w.counts["batches halved"] += int(stats.Halved)
-	n.w.counts["commits found out"] += int(stats.Unknown)
+	n.w.ended.Lock()
+	defer n.w.ended.Unlock()
+	n.w.stats["commits"] += int(stats.Commits)
+	n.w.stats["changes"] += int(stats.Changes)
+	n.w.stats["batches halved"] += int(stats.Halved)
+	n.w.stats["commits found out"] += int(stats.Unknown)
 }
 
 // through is a node's way to the database and back.

@@ -49,7 +49,7 @@ func prepare(dir string) (*prepared, error) {
 	ctx := context.Background()
 	p := &prepared{charges: map[string]map[string]charge{}, told: map[string]map[string]map[int64]string{}}
 	path := filepath.Join(dir, "prepared.db")
-	w := &world{seed: 1 << 63, turns: newConductor(0), upstreams: map[string]*upstream{}, inboxes: map[string]*inbox{}, counts: map[string]int{}}
+	w := &world{seed: 1 << 63, turns: newConductor(0), upstreams: map[string]*upstream{}, inboxes: map[string]*inbox{}, counts: map[string]int{}, stats: map[string]int{}}
 	w.faults = &faults{w: w}
 	w.bank = &bank{payouts: map[string]*paidOut{}}
 	for _, name := range accounts {

@@ -45,6 +45,8 @@ type world struct {
 	asked       []*request
 	withdrawals int
 	counts      map[string]int
+	ended       sync.Mutex            // owns stats
+	stats       map[string]int        // of nodes that have ended
 	statuses    map[string]pay.Status // of payments, as they were last written
 	versions    map[string]int64
 	passed      map[string]bool // charges that are held to be missing
@@ -122,7 +124,7 @@ func (l logs) Handle(_ context.Context, r slog.Record) error {
 func newWorld(seed uint64, from *prepared, dir string) (*world, error) {
 	w := &world{
 		seed: seed, turns: newConductor(seed), upstreams: map[string]*upstream{}, inboxes: map[string]*inbox{},
-		counts: map[string]int{},
+		counts: map[string]int{}, stats: map[string]int{},
 	}
 	c := w.turns
 	w.span = c.between(10*time.Minute, 2*time.Hour)
@@ -204,6 +206,7 @@ func (w *world) live() error {
 		}
 	}
 	w.aside.Wait()
+	maps.Copy(w.counts, w.stats)
 	return nil
 }
 

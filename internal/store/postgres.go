@@ -263,6 +263,9 @@ func (db *pg) transact(ctx context.Context, guards []step, decide func() ([]step
 		begin = append(begin, step{text: "BEGIN"})
 		begin = append(begin, guards...)
 		if _, err := send(ctx, conn, begin); err != nil {
+			if _, answered := errors.AsType[*pgconn.PgError](err); !answered {
+				return fmt.Errorf("%w: %w", ErrDown, err) // the connection, whatever it said
+			}
 			return down(err)
 		}
 		writes, err := decide()
