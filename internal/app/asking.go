@@ -7,9 +7,10 @@ import (
 
 const (
 	// askWidth is how many questions to one provider account are under way at a time,
-	// and askQueue how many wait for that; others come again when their lease ends.
+	// and askQueue how many wait for that: several sweeps of them. Others come again when
+	// their lease ends.
 	askWidth = 8
-	askQueue = 16
+	askQueue = 1000
 	// askFailures is how many questions in a row without an answer open an account's
 	// circuit: then one is asked now and then, at first after askPause, and then after
 	// twice as long each time. To others nobody knows the answer, without asking.

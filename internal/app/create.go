@@ -202,7 +202,7 @@ func (a *App) drive(ctx context.Context, p pay.Payment, routes pay.Cascade, caus
 		var err error
 		mine := false
 		if a.mayCall(ctx, p, attempt) {
-			p, mine, err = a.settle(ctx, p, attempt, a.charge(ctx, p, attempt), routes, cause)
+			p, mine, err = a.settle(ctx, p, attempt, a.charge(ctx, p, attempt), time.Time{}, routes, cause)
 		} else {
 			p, mine, err = a.resend(ctx, p)
 		}
@@ -250,10 +250,11 @@ func (a *App) request(p pay.Payment, attempt pay.Attempt) provider.Request {
 // settle commits what came of an attempt. Where a notification came first, the
 // answer is read as one more notification: nothing that was told is lost. mine says
 // that the payment is as this call wrote it: only then its next call is the caller's.
-func (a *App) settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, o pay.Outcome, routes pay.Cascade, cause view.Cause) (_ pay.Payment, mine bool, _ error) {
+// asked is when a question was asked, in the database's clock; zero: it was a call.
+func (a *App) settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, said pay.Outcome, asked time.Time, routes pay.Cascade, cause view.Cause) (_ pay.Payment, mine bool, _ error) {
 	read := p
 	err := again(func() error {
-		held, o, err := a.proved(ctx, read, o)
+		held, o, err := a.proved(ctx, read, said, asked)
 		if err != nil {
 			return err
 		}

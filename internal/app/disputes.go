@@ -61,7 +61,7 @@ func (a *App) prove(ctx context.Context, n pay.Notice, cause view.Cause) error {
 	if o.Kind != pay.Approved {
 		return nil
 	}
-	_, _, err = a.settle(context.WithoutCancel(ctx), p, attempt, o, a.routes(p), cause)
+	_, _, err = a.settle(context.WithoutCancel(ctx), p, attempt, o, time.Time{}, a.routes(p), cause)
 	return err
 }
 

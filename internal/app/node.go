@@ -34,18 +34,19 @@ func (a *App) inHand(ctx context.Context, p pay.Payment) (pay.Payment, error) {
 }
 
 // proved returns a payment whose outcome is not known as one whose next calls are this
-// node's, and an answer about its attempt as far as that proves something now. Once it
-// is pending, no other attempt follows.
-func (a *App) proved(ctx context.Context, p pay.Payment, o pay.Outcome) (pay.Payment, pay.Outcome, error) {
+// node's, and what was said of its attempt as far as that proves something: the answer to
+// a question that was asked then, or, of the zero time, to a call. Once a payment is
+// pending, no other attempt follows.
+func (a *App) proved(ctx context.Context, p pay.Payment, o pay.Outcome, asked time.Time) (pay.Payment, pay.Outcome, error) {
 	if p.Status != pay.Processing {
 		return p, o, nil
 	}
-	node, now, err := a.store.Hold(ctx)
-	if err != nil {
-		return p, o, err
-	}
+	held, err := a.inHand(ctx, p)
 	attempt, _ := p.Current()
-	return p.InHandOf(pay.CallBy(node, now)), attempt.Proved(o, now), nil
+	if asked.IsZero() {
+		return held, attempt.Answered(o), err
+	}
+	return held, attempt.Proved(o, asked), err
 }
 
 // mayCall reports whether the call of an attempt that this node has committed may still

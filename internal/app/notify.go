@@ -76,6 +76,7 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 		return p, nil, err
 	}
 	var routes pay.Cascade
+	opened := false // the next attempt, by this notice
 	err = again(func() error {
 		read, err := a.store.AnyPayment(ctx, id)
 		if errors.Is(err, store.ErrNotFound) {
@@ -88,7 +89,9 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 			a.Log.Warn("a notification is about another account's charge", "account", account, "payment", read.ID)
 			return notOurs()
 		}
-		if read, err = a.inHand(ctx, read); err != nil {
+		notice := notice
+		opened = false
+		if read, notice, err = a.provedNotice(ctx, read, notice); err != nil {
 			return err
 		}
 		now := a.now(read.Scope)
@@ -104,6 +107,7 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 		}
 		p, events = next, change.Events
 		if err == nil {
+			opened = len(next.Attempts) > len(read.Attempts)
 			a.flag(change)
 		}
 		return err
@@ -111,9 +115,28 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 	if err != nil {
 		return p, nil, err
 	}
-	// A soft decline opens the next attempt: make its call.
+	if !opened { // a call that is under way is another's
+		return p, events, nil
+	}
+	// A soft decline opened the next attempt: make its call.
 	p, err = a.drive(context.WithoutCancel(ctx), p, routes, cause)
 	return p, events, err
+}
+
+// provedNotice is proved for what a provider tells by itself.
+func (a *App) provedNotice(ctx context.Context, p pay.Payment, n pay.Notice) (pay.Payment, pay.Notice, error) {
+	attempt, ok := p.Current()
+	if !ok || p.Status != pay.Processing || n.OfDispute() {
+		return p, n, nil
+	}
+	node, now, err := a.store.Hold(ctx)
+	if err != nil {
+		return p, n, err
+	}
+	if n.Reference == p.Reference(attempt.Order) {
+		n.Outcome = attempt.Proved(n.Outcome.Asked(), now)
+	}
+	return p.InHandOf(pay.CallBy(node, now)), n, nil
 }
 
 // flag tells the log what needs the operator.

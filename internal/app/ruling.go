@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 
@@ -32,6 +33,11 @@ func (a *App) RulePayment(ctx context.Context, by pay.Actor, r Ruled) (p pay.Pay
 	if !ok {
 		return p, "", known(p.Status, r.Word)
 	}
+	if r.Word == pay.WordNotCharged && p.Status == pay.Processing {
+		if _, clock, err := a.store.Hold(ctx); err != nil || attempt.OnItsWay(clock) {
+			return p, "", cmp.Or(err, onItsWay(p.Status, r.Word))
+		}
+	}
 	o := a.ask(ctx, p, attempt)
 	if o.Kind == pay.Awaiting && r.Word == pay.WordNotCharged {
 		o = a.cancel(ctx, p, attempt, o) // nobody is to pay it any more
@@ -44,6 +50,9 @@ func (a *App) RulePayment(ctx context.Context, by pay.Actor, r Ruled) (p pay.Pay
 		if err != nil {
 			return err
 		}
+		if current, _ := read.Current(); current.Order != attempt.Order {
+			return onItsWay(read.Status, r.Word) // it went on: another provider was not asked
+		}
 		now := a.now(read.Scope)
 		next, change, err := read.Rule(r.Word, o, a.NewID(pay.ClaimPrefix, now), now)
 		if err != nil {
@@ -54,6 +63,12 @@ func (a *App) RulePayment(ctx context.Context, by pay.Actor, r Ruled) (p pay.Pay
 		return a.commit(ctx, change, view.Cause{RequestID: by.Request})
 	})
 	return p, o.Kind, err
+}
+
+// onItsWay refuses the operator's word while a call may still charge the shopper.
+func onItsWay(status pay.Status, word pay.Word) error {
+	return &pay.Error{Code: pay.CodeConflictState, Details: pay.Details{From: status, Action: string(word), Reason: "call_on_its_way"},
+		Message: "a call to a provider may still be on its way: try again in a minute"}
 }
 
 // RuleWithdrawal is RulePayment for a withdrawal.

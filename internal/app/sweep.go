@@ -80,6 +80,13 @@ func (a *App) reconcile(ctx context.Context, p pay.Payment) error {
 		return nil
 	}
 	routes := a.routes(p)
+	var asked time.Time // what the provider says is of then, however late it answers
+	if p.Status == pay.Processing {
+		var err error
+		if _, asked, err = a.store.Hold(ctx); err != nil {
+			return err
+		}
+	}
 	o := a.ask(ctx, p, attempt)
 	if p.Looking() {
 		return a.look(ctx, p, o)
@@ -91,16 +98,10 @@ func (a *App) reconcile(ctx context.Context, p pay.Payment) error {
 	if expired && o.Kind != pay.Approved && o.Kind != pay.Declined {
 		return a.expire(ctx, p, o)
 	}
-	if o.Kind == pay.Missing && attempt.Status == pay.Sending {
-		_, clock, err := a.store.Hold(ctx)
-		if err != nil {
-			return err
-		}
-		if attempt.OnItsWay(clock) {
-			return a.callAgain(ctx, p, routes)
-		}
+	if o.Kind == pay.Missing && attempt.Status == pay.Sending && attempt.OnItsWay(asked) {
+		return a.callAgain(ctx, p, routes)
 	}
-	p, mine, err := a.settle(ctx, p, attempt, o, routes, view.Cause{})
+	p, mine, err := a.settle(ctx, p, attempt, o, asked, routes, view.Cause{})
 	if err != nil || !mine {
 		return err
 	}

@@ -1,7 +1,14 @@
 package e2e
 
 import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -184,6 +191,45 @@ func TestAttemptIsCalledByWhoCommittedIt(t *testing.T) {
 		<-told
 		if n := second.charges.Load(); n != 1 {
 			t.Errorf("attempt 2 was asked for %d times", n)
+		}
+	})
+}
+
+// A notification that tells nothing new comes while the first call is under way: it makes
+// no call, under no reference.
+func TestNotificationMakesNoCallThatIsAnothers(t *testing.T) {
+	drilled(t, func(t *testing.T, d *drill) {
+		first, second := d.lines["acme-1"], d.lines["acme-2"]
+		reached, goOn := make(chan string, 1), make(chan struct{})
+		first.fails(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			if r.Method == http.MethodPost {
+				body, err := io.ReadAll(r.Body)
+				must(t, err)
+				var asked struct{ Reference string }
+				must(t, json.Unmarshal(body, &asked))
+				select {
+				case reached <- asked.Reference:
+					<-goOn
+				default:
+					refuses(w, r, next) // a second call would be refused, and the next provider tried
+					return
+				}
+				r.Body = io.NopCloser(bytes.NewReader(body))
+			}
+			next.ServeHTTP(w, r)
+		})
+		paid := make(chan struct{})
+		go func() { defer close(paid); d.pay(t, 1, 1) }()
+		body := fmt.Appendf(nil, `{"reference":%q,"status":"open"}`, <-reached)
+		signed := hmac.New(sha256.New, []byte("acme-1-hush"))
+		signed.Write(body)
+		must(t, d.App.Notify(ctx, "acme-1", provider.Notification{
+			Header: http.Header{providertest.PlainSignature: {hex.EncodeToString(signed.Sum(nil))}}, Body: body,
+		}))
+		close(goOn)
+		<-paid
+		if first.charges.Load() != 1 || len(first.Charges()) != 1 || len(second.Charges()) != 0 {
+			t.Errorf("one order was asked for %d times, and charged %v and %v", first.charges.Load(), first.Charges(), second.Charges())
 		}
 	})
 }

@@ -97,9 +97,10 @@ type Caller struct {
 }
 
 // callTime is how long a call may be on its way from the moment at which it is begun,
-// and callStart how late after that its first byte may leave: a call takes the rest.
+// and callStart how late after that its first byte may leave: a call takes 20 seconds more
+// at the most, and the rest is for what a node's idea of the database's clock may be off.
 const (
-	callTime  = 30 * time.Second
+	callTime  = 35 * time.Second
 	callStart = 8 * time.Second
 )
 
@@ -116,13 +117,22 @@ func (a Attempt) MayStart(now time.Time) bool {
 // time of the database's clock.
 func (a Attempt) OnItsWay(now time.Time) bool { return now.UnixMicro() < a.Until }
 
-// Proved is an answer as far as it proves something at a time of the database's clock.
-// That there is no charge is proved only when no call can bring one any more: a
-// question does not see a call that is on its way, and of two calls one may be refused
-// and the other one taken.
-func (a Attempt) Proved(o Outcome, now time.Time) Outcome {
+// Answered is what a call of the attempt was answered, as far as that proves something: of
+// two calls one may be refused and the other one taken, whenever the answer comes.
+func (a Attempt) Answered(o Outcome) Outcome {
+	if o.Kind == Approved || o.Kind == Awaiting || a.Calls <= 1 {
+		return o
+	}
+	return Outcome{Kind: Unknown, Decline: "called_twice", ProviderRef: o.ProviderRef}
+}
+
+// Proved is the answer to a question that was asked at a time of the database's clock, or
+// that came by itself then, as far as it proves something. That there is no charge is
+// proved only when no call could bring one any more: the provider does not see a call that
+// is on its way.
+func (a Attempt) Proved(o Outcome, asked time.Time) Outcome {
 	switch {
-	case !a.OnItsWay(now), o.Kind == Approved, o.Kind == Awaiting, o.Kind != Missing && a.Calls <= 1:
+	case !a.OnItsWay(asked), o.Kind == Approved, o.Kind == Awaiting, o.Kind != Missing && a.Calls <= 1:
 		return o
 	}
 	return Outcome{Kind: Unknown, Decline: "on_its_way", ProviderRef: o.ProviderRef}

@@ -155,10 +155,16 @@ func TestNothingIsProvedWhileACallIsOnItsWay(t *testing.T) {
 		for _, got := range []struct{ is, want OutcomeKind }{
 			{once.Proved(Outcome{Kind: c.kind}, early).Kind, c.once}, {twice.Proved(Outcome{Kind: c.kind}, early).Kind, c.twice},
 			{twice.Proved(Outcome{Kind: c.kind}, late).Kind, c.kind},
+			{once.Answered(Outcome{Kind: c.kind}).Kind, c.kind},
 		} {
 			if got.is != got.want {
 				t.Errorf("%s is taken for %s, want %s", c.kind, got.is, got.want)
 			}
+		}
+	}
+	for _, kind := range []OutcomeKind{Declined, Unavailable, Errored} {
+		if got := twice.Answered(Outcome{Kind: kind}).Kind; got != Unknown {
+			t.Errorf("of two calls one is answered %s, which is taken for %s", kind, got)
 		}
 	}
 	if !once.MayStart(noon.Add(callStart)) || once.MayStart(noon.Add(callStart+1000)) {

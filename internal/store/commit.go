@@ -86,13 +86,16 @@ func (s *Store) Commit(ctx context.Context, change pay.Change) error {
 
 // leave gives a change up and says what is known of it.
 func (w *waiting) leave() error {
-	switch {
-	case w.stage.CompareAndSwap(queued, left):
-		return ErrBusy
-	case w.stage.CompareAndSwap(writing, left):
-		return ErrUnknown
+	for { // a committer may take it, or give it back, in between
+		switch {
+		case w.stage.CompareAndSwap(queued, left):
+			return ErrBusy
+		case w.stage.CompareAndSwap(writing, left):
+			return ErrUnknown
+		case w.stage.Load() == told:
+			return <-w.done
+		}
 	}
-	return <-w.done // told at this moment
 }
 
 // begin takes a change for writing; false where its caller has left.

@@ -153,7 +153,7 @@ func (c *committer) flush(batch []*waiting) {
 		case errors.Is(err, errUnknown):
 			tellAll(batch, fmt.Errorf("%w: %w", ErrUnknown, err))
 			return
-		case errors.Is(err, ErrDown):
+		case errors.Is(err, ErrDown), errors.Is(err, ErrBusy): // nobody's fault
 			if tries == outageTries || c.s.away.Load() {
 				c.s.gone(err)
 				tellAll(batch, fmt.Errorf("%w: %w", ErrDown, err))

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -47,7 +48,7 @@ func down(err error) error {
 	} else if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		isOutage = true
 	} else {
-		isOutage = pgconn.Timeout(err) || pgconn.SafeToRetry(err) || broken(err)
+		isOutage = errors.Is(err, context.DeadlineExceeded) || pgconn.Timeout(err) || pgconn.SafeToRetry(err) || broken(err)
 	}
 	if !isOutage {
 		return err

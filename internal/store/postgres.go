@@ -196,6 +196,9 @@ func (db *pg) read(ctx context.Context, pools *pools, pool *pgxpool.Pool, text s
 	if err == nil {
 		err = drain(result, each)
 	}
+	if warned(conn) && err == nil {
+		return fmt.Errorf("%w: the server did not wait for its standby", ErrDown)
+	}
 	if ctx.Err() != nil { // the caller's own doing
 		return err
 	}
@@ -263,8 +266,9 @@ func (db *pg) transact(ctx context.Context, guards []step, decide func() ([]step
 		begin = append(begin, step{text: "BEGIN"})
 		begin = append(begin, guards...)
 		if _, err := send(ctx, conn, begin); err != nil {
-			if _, answered := errors.AsType[*pgconn.PgError](err); !answered {
-				return fmt.Errorf("%w: %w", ErrDown, err) // the connection, whatever it said
+			// The connection, whatever it said; or one of two that wait for each other.
+			if server, answered := errors.AsType[*pgconn.PgError](err); !answered || server.Code == deadlock {
+				return fmt.Errorf("%w: %w", ErrDown, err)
 			}
 			return down(err)
 		}

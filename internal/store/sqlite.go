@@ -221,7 +221,7 @@ func (db *lite) inTransaction(ctx context.Context, do func() error) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if err := ctx.Err(); err != nil {
-		return err
+		return down(err)
 	}
 	// Interrupted, these three would leave the one writer inside a transaction,
 	// and nothing could be written any more. What stands between may be.
