@@ -33,7 +33,7 @@ func (a *App) RulePayment(ctx context.Context, by pay.Actor, r Ruled) (p pay.Pay
 	if !ok {
 		return p, "", known(p.Status, r.Word)
 	}
-	if r.Word == pay.WordNotCharged && p.Status == pay.Processing {
+	if r.Word == pay.WordNotCharged && p.Status == pay.Processing && attempt.Status == pay.Sending {
 		if _, clock, err := a.store.Hold(ctx); err != nil || attempt.OnItsWay(clock) {
 			return p, "", cmp.Or(err, onItsWay(p.Status, r.Word))
 		}

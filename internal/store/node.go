@@ -40,7 +40,7 @@ type node struct {
 	turn   chan struct{} // holds one while the lease is renewed
 	joined chan struct{} // holds one when it was
 	used   atomic.Int64  // when Hold was asked for last, nanoseconds of this process's clock
-	looks  int           // of TakeOver, which one loop calls
+	looks  atomic.Int64  // of TakeOver
 }
 
 // hold is a lease as it was got.
@@ -234,7 +234,7 @@ func (s *Store) Serve(ctx context.Context) error {
 func (s *Store) TakeOver(ctx context.Context, due time.Time) (int, error) {
 	margin := int64(0)
 	if s.db.alone() {
-		if s.node.looks > 0 {
+		if s.node.looks.Load() > 0 {
 			return 0, nil // nobody came since
 		}
 		margin = time.Duration(1 << 62).Microseconds() // whoever has a lease is dead
@@ -249,7 +249,7 @@ func (s *Store) TakeOver(ctx context.Context, due time.Time) (int, error) {
 		return 0, fmt.Errorf("look for nodes that are gone: %w", err)
 	}
 	// One that left in good order is not found here; what it may have left is.
-	if s.node.looks++; lapsed == 0 && s.node.looks%orphansEvery != 1 {
+	if looks := s.node.looks.Add(1); lapsed == 0 && looks%orphansEvery != 1 {
 		return 0, nil
 	}
 	err = s.db.lease(ctx, s.text(takeNodes), []any{me, margin, s.clock()}, func(r row) error {
