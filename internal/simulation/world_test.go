@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -28,7 +29,7 @@ type world struct {
 	span   time.Duration // in which shops and shoppers are busy
 	longer time.Duration // in which things go on to go wrong
 	quiet  time.Duration // in which nothing does, before the end begins
-	healed time.Time
+	healed atomic.Bool   // from then on nothing goes wrong
 
 	// Whoever has the turn may touch what follows.
 	nodes    []*node
@@ -78,7 +79,7 @@ func hash64(text string) uint64 {
 	return h.Sum64()
 }
 
-func (w *world) healing() bool { return !w.healed.IsZero() && !time.Now().Before(w.healed) }
+func (w *world) healing() bool { return w.healed.Load() }
 
 // anyone is a node that takes requests, as a balancer in front of them chooses one.
 func (w *world) anyone() *node {
@@ -257,7 +258,7 @@ func (w *world) trouble(kind int, chance *rand.Rand) {
 	for {
 		time.Sleep(time.Duration(chance.Int64N(int64(w.span+w.longer) / 3)))
 		w.turns.turn(fmt.Sprint("trouble ", kind))
-		if w.healing() || !w.healed.IsZero() {
+		if w.healing() {
 			return
 		}
 		c := w.turns
@@ -295,7 +296,7 @@ func (w *world) trouble(kind int, chance *rand.Rand) {
 // heal ends all that goes wrong.
 func (w *world) heal() error {
 	w.turns.turn("heals")
-	w.healed = time.Now()
+	w.healed.Store(true)
 	w.faults.heal()
 	for _, name := range accounts {
 		w.upstreams[name].heal()
