@@ -32,6 +32,7 @@ type asking struct {
 // askLane is what is asked of one account.
 type askLane struct {
 	queue   []question
+	about   map[string]struct{} // ids of what waits or is under way
 	active  int
 	failed  int // questions in a row that had no answer
 	pause   time.Duration
@@ -40,6 +41,7 @@ type askLane struct {
 
 // question is one to a provider, with what follows from its answer.
 type question struct {
+	about string
 	do    func()
 	begun *sync.WaitGroup
 }
@@ -52,23 +54,25 @@ func newAsking(now func() time.Time) *asking {
 func (q *asking) lane(account string) *askLane {
 	l := q.lanes[account]
 	if l == nil {
-		l = &askLane{}
+		l = &askLane{about: map[string]struct{}{}}
 		q.lanes[account] = l
 	}
 	return l
 }
 
-// submit hands work to an account's lane, where that takes it now, and counts it among
-// what was begun until it is done. It never blocks.
-func (q *asking) submit(account string, begun *sync.WaitGroup, do func()) {
+// submit hands a question about something to an account's lane, where that takes it now,
+// and counts it among what was begun until it is done. What is in the lane already, and was
+// leased again meanwhile, is not asked about twice. It never blocks.
+func (q *asking) submit(account, about string, begun *sync.WaitGroup, do func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	l := q.lane(account)
-	if len(l.queue) >= askQueue {
+	if _, known := l.about[about]; known || len(l.queue) >= askQueue {
 		return
 	}
+	l.about[about] = struct{}{}
 	begun.Add(1)
-	l.queue = append(l.queue, question{do, begun})
+	l.queue = append(l.queue, question{about, do, begun})
 	if l.active < askWidth {
 		l.active++
 		q.workers.Go(func() { q.work(account, l) })
@@ -93,6 +97,9 @@ func (q *asking) work(account string, l *askLane) {
 		l.queue = l.queue[1:]
 		q.mu.Unlock()
 		next.do()
+		q.mu.Lock()
+		delete(l.about, next.about)
+		q.mu.Unlock()
 		next.begun.Done()
 	}
 }

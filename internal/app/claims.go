@@ -208,7 +208,7 @@ func (a *App) sweepClaims(ctx context.Context, begun *sync.WaitGroup) (int, erro
 			attempt, _ := p.Taker(c)
 			account = attempt.Provider
 		}
-		a.refunds.submit(account, begun, func() {
+		a.refunds.submit(account, c.ID, begun, func() {
 			if err := a.lookAtClaim(ctx, c); err != nil {
 				a.Log.Error("a due claim could not be looked at; it comes again", "claim", c.ID, "error", err)
 			}

@@ -30,7 +30,7 @@ func (a *App) payOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 		if to := a.payouts(w.Live); account == "" && to != nil {
 			account = to.Name()
 		}
-		a.withdrawals.submit(account, begun, func() {
+		a.withdrawals.submit(account, w.ID, begun, func() {
 			err := a.forward(ctx, w)
 			if err != nil && !errors.Is(err, store.ErrStale) { // stale: it was cancelled, or another node was faster
 				a.Log.Error("a due withdrawal could not be looked at; it comes again", "withdrawal", w.ID, "error", err)

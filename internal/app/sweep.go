@@ -12,8 +12,8 @@ import (
 
 const (
 	sweepBatch = 200
-	// sweepLease is longer than what a lane takes may wait there, and the slowest
-	// question to a provider.
+	// sweepLease is longer than the slowest question to a provider. What waits in a lane
+	// for longer is leased again, also by other nodes: asking twice is harmless.
 	sweepLease = 90 * time.Second
 )
 
@@ -48,7 +48,7 @@ func (a *App) sweep(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	}
 	for _, p := range due {
 		attempt, _ := p.Current()
-		a.payments.submit(attempt.Provider, begun, func() {
+		a.payments.submit(attempt.Provider, p.ID, begun, func() {
 			if err := a.reconcile(ctx, p); err != nil {
 				a.Log.Error("a due payment could not be looked at; it comes again", "payment", p.ID, "error", err)
 			}

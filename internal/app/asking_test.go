@@ -1,0 +1,82 @@
+package app
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+)
+
+// What waits in a lane is leased again when its lease ends: it is asked about once all the
+// same, and anew when it was answered. Another account's lane goes on meanwhile.
+func TestLaneAsksAboutEachThingOnce(t *testing.T) {
+	q := newAsking(time.Now)
+	var begun sync.WaitGroup
+	var mu sync.Mutex // owns asked
+	asked := map[string]int{}
+	hang := make(chan struct{})
+	for range 3 { // leases
+		for i := range 2 * askWidth {
+			about := fmt.Sprint("payment ", i)
+			q.submit("sick", about, &begun, func() {
+				<-hang
+				mu.Lock()
+				defer mu.Unlock()
+				asked[about]++
+			})
+		}
+	}
+	healthy := make(chan struct{})
+	q.submit("healthy", "payment", &begun, func() { close(healthy) })
+	<-healthy
+	close(hang)
+	begun.Wait()
+	for about, n := range asked {
+		if n != 1 {
+			t.Errorf("%s is asked about %d times", about, n)
+		}
+	}
+	if len(asked) != 2*askWidth {
+		t.Errorf("%d things are asked about, want %d", len(asked), 2*askWidth)
+	}
+	q.drain()
+	q.submit("sick", "payment 0", &begun, func() { asked["payment 0"]++ })
+	begun.Wait()
+	q.drain()
+	if asked["payment 0"] != 2 {
+		t.Errorf("what was answered is asked about %d times in all, want 2", asked["payment 0"])
+	}
+}
+
+// An account that answers nobody is asked now and then, and as before once it answers.
+func TestSilentAccountIsAskedNowAndThen(t *testing.T) {
+	now := time.Unix(1, 0)
+	q := newAsking(func() time.Time { return now })
+	for range askFailures {
+		if !q.may("sick") {
+			t.Fatal("it is not asked although it has failed less often")
+		}
+		q.heard("sick", false)
+	}
+	if q.may("sick") || q.silent() != 1 || !q.may("healthy") {
+		t.Errorf("%d accounts are silent, want the one", q.silent())
+	}
+	for pause := askPause; pause < maxAskPause; pause = min(2*pause, maxAskPause) {
+		now = now.Add(pause - 1)
+		if q.may("sick") {
+			t.Fatalf("it is asked before %s are over", pause)
+		}
+		if now = now.Add(1); !q.may("sick") || q.may("sick") {
+			t.Fatalf("after %s it is not asked once", pause)
+		}
+		q.heard("sick", false)
+	}
+	now = now.Add(maxAskPause)
+	if !q.may("sick") {
+		t.Fatal("it is not asked any more")
+	}
+	q.heard("sick", true)
+	if !q.may("sick") || !q.may("sick") || q.silent() != 0 {
+		t.Error("it answers, and is not asked as before")
+	}
+}
