@@ -42,7 +42,7 @@ type askLane struct {
 // question is one to a provider, with what follows from its answer.
 type question struct {
 	about string
-	do    func()
+	do    func(may bool)
 	begun *sync.WaitGroup
 }
 
@@ -61,9 +61,10 @@ func (q *asking) lane(account string) *askLane {
 }
 
 // submit hands a question about something to an account's lane, where that takes it now,
-// and counts it among what was begun until it is done. What is in the lane already, and was
+// and counts it among what was begun until it is done. do is told whether the account may
+// be asked. What is in the lane already, and was
 // leased again meanwhile, is not asked about twice. It never blocks.
-func (q *asking) submit(account, about string, begun *sync.WaitGroup, do func()) {
+func (q *asking) submit(account, about string, begun *sync.WaitGroup, do func(may bool)) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	l := q.lane(account)
@@ -95,8 +96,9 @@ func (q *asking) work(account string, l *askLane) {
 		}
 		next := l.queue[0]
 		l.queue = l.queue[1:]
+		may := q.may(l)
 		q.mu.Unlock()
-		next.do()
+		next.do(may)
 		q.mu.Lock()
 		delete(l.about, next.about)
 		q.mu.Unlock()
@@ -104,12 +106,10 @@ func (q *asking) work(account string, l *askLane) {
 	}
 }
 
-// may reports whether an account is asked now: always while it answers.
-func (q *asking) may(account string) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	l := q.lanes[account]
-	if l == nil || !l.open() {
+// may reports whether an account is asked now: always while it answers. The caller holds
+// mu.
+func (q *asking) may(l *askLane) bool {
+	if !l.open() {
 		return true
 	}
 	now := q.now()

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -131,9 +132,12 @@ func (a *App) RuleClaimAs(ctx context.Context, by pay.Actor, id string, v pay.Cl
 		})
 	}
 	if c.Calling() && c.Unanswered() {
-		if c, err = a.askRefund(ctx, c); err != nil {
+		if c, err = a.askRefund(ctx, c, true); err != nil {
 			return c, err
 		}
+	}
+	if clock, err := a.asked(ctx); c.Calling() && v != pay.Approve && (err != nil || c.Call.OnItsWay(clock)) {
+		return c, cmp.Or(err, onItsWay(pay.Status(c.Status), string(v)))
 	}
 	if c.Kind == pay.Inquiry && c.Calling() {
 		return a.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
@@ -150,7 +154,11 @@ func (a *App) RuleClaimAs(ctx context.Context, by pay.Actor, id string, v pay.Cl
 // the loop.
 func (a *App) resolveClaim(ctx context.Context, c pay.Claim, v pay.ClaimVerb, actor, note string, said []pay.AuditEntry, cause view.Cause) (pay.Claim, error) {
 	c, err := a.onClaim(ctx, c.ID, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-		next, change, err := c.Resolve(p, v, actor, note, a.now(c.Scope))
+		by, err := a.caller(ctx)
+		if err != nil {
+			return c, pay.Change{}, err
+		}
+		next, change, err := c.InHandOf(by).Resolve(p, v, actor, note, a.now(c.Scope))
 		change.Audit = said
 		return next, change, err
 	})
@@ -177,10 +185,13 @@ func (a *App) onClaim(ctx context.Context, id string, cause view.Cause, decide f
 			return err
 		}
 		c = next
-		if len(change.Claims) == 0 {
+		if len(change.Claims)+len(change.Receipts) == 0 {
 			return nil
 		}
-		return a.commit(ctx, change, cause)
+		if err = a.commit(ctx, change, cause); err == nil {
+			a.flag(change)
+		}
+		return err
 	})
 	return c, err
 }
@@ -208,8 +219,8 @@ func (a *App) sweepClaims(ctx context.Context, begun *sync.WaitGroup) (int, erro
 			attempt, _ := p.Taker(c)
 			account = attempt.Provider
 		}
-		a.refunds.submit(account, c.ID, begun, func() {
-			if err := a.lookAtClaim(ctx, c); err != nil {
+		a.refunds.submit(account, c.ID, begun, func(may bool) {
+			if err := a.lookAtClaim(ctx, c, may); err != nil {
 				a.Log.Error("a due claim could not be looked at; it comes again", "claim", c.ID, "error", err)
 			}
 		})
@@ -219,9 +230,9 @@ func (a *App) sweepClaims(ctx context.Context, begun *sync.WaitGroup) (int, erro
 
 // lookAtClaim asks the provider about a refund, tells it again where it proved
 // that it had done nothing, or ends a claim whose deadline has passed.
-func (a *App) lookAtClaim(ctx context.Context, c pay.Claim) (err error) {
+func (a *App) lookAtClaim(ctx context.Context, c pay.Claim, may bool) (err error) {
 	if c.Calling() && c.Unanswered() {
-		if c, err = a.askRefund(ctx, c); err != nil {
+		if c, err = a.askRefund(ctx, c, may); err != nil {
 			return err
 		}
 		if c.Calling() && c.Call.State != pay.Missing {
@@ -233,7 +244,11 @@ func (a *App) lookAtClaim(ctx context.Context, c pay.Claim) (err error) {
 			if !c.Calling() || c.Unanswered() {
 				return c, pay.Change{}, nil // somebody else was here
 			}
-			next, change := c.Resend(a.now(c.Scope))
+			by, err := a.caller(ctx)
+			if err != nil {
+				return c, pay.Change{}, err
+			}
+			next, change := c.InHandOf(by).Resend(a.now(c.Scope))
 			return next, change, nil
 		})
 		if err != nil || !c.Calling() || c.Call.State != pay.Sending {

@@ -234,7 +234,7 @@ func (a *App) charge(ctx context.Context, p pay.Payment, attempt pay.Attempt) pa
 	if !ok {
 		return pay.Outcome{Kind: pay.Unavailable, Decline: "not_configured"}
 	}
-	ctx, cancel := context.WithTimeout(provider.Fenced(ctx, a.fence(attempt)), callTimeout)
+	ctx, cancel := context.WithTimeout(provider.Fenced(ctx, a.fence(attempt.Flight)), callTimeout)
 	defer cancel()
 	return a.watched(p, attempt.Provider, func() pay.Outcome { return upstream.Charge(ctx, a.request(p, attempt)) })
 }

@@ -11,12 +11,12 @@ import (
 
 // ask asks the provider of an attempt what became of it. Where there is nobody to ask, or
 // the account does not answer anybody now, nobody knows.
-func (a *App) ask(ctx context.Context, p pay.Payment, attempt pay.Attempt) pay.Outcome {
+func (a *App) ask(ctx context.Context, p pay.Payment, attempt pay.Attempt, may bool) pay.Outcome {
 	upstream, ok := a.upstream(attempt.Provider)
 	if !ok {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "not_configured"}
 	}
-	if !a.payments.may(attempt.Provider) {
+	if !may {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "not_asked"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)

@@ -26,11 +26,24 @@ func (a *App) TakeOver(ctx context.Context) error {
 //
 // Errors: store.ErrNoHold.
 func (a *App) inHand(ctx context.Context, p pay.Payment) (pay.Payment, error) {
+	by, err := a.caller(ctx)
+	return p.InHandOf(by), err
+}
+
+// caller is this node as one that begins a call now.
+//
+// Errors: store.ErrNoHold.
+func (a *App) caller(ctx context.Context) (pay.Caller, error) {
 	node, now, err := a.store.Hold(ctx)
-	if err != nil {
-		return p, err
-	}
-	return p.InHandOf(pay.CallBy(node, now)), nil
+	return pay.CallBy(node, now), err
+}
+
+// asked is the time of the database's clock, for a question that is asked now.
+//
+// Errors: store.ErrNoHold.
+func (a *App) asked(ctx context.Context) (time.Time, error) {
+	_, now, err := a.store.Hold(ctx)
+	return now, err
 }
 
 // proved returns a payment whose outcome is not known as one whose next calls are this
@@ -58,10 +71,10 @@ func (a *App) mayCall(ctx context.Context, p pay.Payment, attempt pay.Attempt) b
 }
 
 // fence is asked at the last moment before a call leaves.
-func (a *App) fence(attempt pay.Attempt) func() bool {
+func (a *App) fence(f pay.Flight) func() bool {
 	return func() bool {
 		now, known := a.store.Now()
-		return known && attempt.MayStart(now)
+		return known && f.MayStart(now)
 	}
 }
 

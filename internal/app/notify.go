@@ -129,14 +129,15 @@ func (a *App) provedNotice(ctx context.Context, p pay.Payment, n pay.Notice) (pa
 	if !ok || p.Status != pay.Processing || n.OfDispute() {
 		return p, n, nil
 	}
-	node, now, err := a.store.Hold(ctx)
+	now, err := a.asked(ctx)
 	if err != nil {
 		return p, n, err
 	}
 	if n.Reference == p.Reference(attempt.Order) {
 		n.Outcome = attempt.Proved(n.Outcome.Asked(), now)
 	}
-	return p.InHandOf(pay.CallBy(node, now)), n, nil
+	held, err := a.inHand(ctx, p)
+	return held, n, err
 }
 
 // flag tells the log what needs the operator.
@@ -232,7 +233,13 @@ func (a *App) takeRefund(ctx context.Context, n pay.Notice, cause view.Cause) er
 			a.Log.Warn("a notification is about another account's refund", "account", n.Account, "claim", c.ID)
 			return notOurs()
 		}
-		_, change := c.ConfirmRefund(p, n, a.now(c.Scope))
+		now, err := a.asked(ctx)
+		if err != nil {
+			return err
+		}
+		notice := n
+		notice.Outcome = c.Call.Proved(n.Outcome.Asked(), now)
+		_, change := c.ConfirmRefund(p, notice, a.now(c.Scope))
 		err = a.commit(ctx, change, cause)
 		if errors.Is(err, store.ErrDuplicate) { // told before
 			return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -30,8 +31,8 @@ func (a *App) payOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 		if to := a.payouts(w.Live); account == "" && to != nil {
 			account = to.Name()
 		}
-		a.withdrawals.submit(account, w.ID, begun, func() {
-			err := a.forward(ctx, w)
+		a.withdrawals.submit(account, w.ID, begun, func(may bool) {
+			err := a.forward(ctx, w, may)
 			if err != nil && !errors.Is(err, store.ErrStale) { // stale: it was cancelled, or another node was faster
 				a.Log.Error("a due withdrawal could not be looked at; it comes again", "withdrawal", w.ID, "error", err)
 			}
@@ -40,14 +41,14 @@ func (a *App) payOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	return len(due), nil
 }
 
-// forward takes one step with a withdrawal.
-func (a *App) forward(ctx context.Context, w pay.Withdrawal) error {
+// forward takes one step with a withdrawal. Its provider is asked where it may be.
+func (a *App) forward(ctx context.Context, w pay.Withdrawal, may bool) error {
 	wallet, err := a.store.Wallet(ctx, w.Scope, w.Wallet)
 	if err != nil {
 		return fmt.Errorf("wallet %s: %w", w.Wallet, err)
 	}
-	provider := a.payouts(w.Live)
-	if provider == nil || w.Provider != "" && w.Provider != provider.Name() {
+	to := a.payouts(w.Live)
+	if to == nil || w.Provider != "" && w.Provider != to.Name() {
 		return fmt.Errorf("payout provider %q is not configured", w.Provider)
 	}
 	request, err := a.payoutRequest(w, wallet)
@@ -59,44 +60,61 @@ func (a *App) forward(ctx context.Context, w pay.Withdrawal) error {
 			_, change := w.Refuse("wallet_disabled", "the wallet was deleted before the withdrawal was sent", a.now(w.Scope))
 			return a.commit(ctx, change, view.Cause{})
 		}
-		return a.sendPayout(ctx, w, provider, request)
+		return a.sendPayout(ctx, w, to, request)
 	}
-	if !a.withdrawals.may(provider.Name()) {
+	if !may {
 		return a.resolvePayout(ctx, w, pay.PayoutOutcome{Kind: pay.PayoutUnknown})
 	}
+	asked, err := a.asked(ctx)
+	if err != nil {
+		return err
+	}
 	asking, cancel := context.WithTimeout(ctx, callTimeout)
-	o := provider.Query(asking, request)
+	o := to.Query(asking, request)
 	cancel()
-	a.withdrawals.heard(provider.Name(), o.Kind != pay.PayoutUnknown)
+	a.withdrawals.heard(to.Name(), o.Kind != pay.PayoutUnknown)
+	o = w.ProvedPayout(o, asked)
 	if o.Kind == pay.PayoutMissing {
 		// It never arrived there, so it is sent again, under the same reference.
-		return a.sendPayout(ctx, w, provider, request)
+		return a.sendPayout(ctx, w, to, request)
 	}
 	return a.resolvePayout(ctx, w, o)
 }
 
 // sendPayout writes down that the provider is about to be called, which makes the
 // call this node's, calls it, and commits what it said.
-func (a *App) sendPayout(ctx context.Context, w pay.Withdrawal, provider payout.Provider, request payout.Request) error {
-	sent, change := w.Send(provider.Name(), a.now(w.Scope))
+func (a *App) sendPayout(ctx context.Context, w pay.Withdrawal, to payout.Provider, request payout.Request) error {
+	by, err := a.caller(ctx)
+	if err != nil {
+		return err
+	}
+	sent, change := w.Send(to.Name(), by, a.now(w.Scope))
 	if err := a.commit(ctx, change, view.Cause{}); err != nil {
 		return err
+	}
+	mayLeave := a.fence(sent.Flight)
+	if !mayLeave() {
+		return nil // whoever looks at it next asks first
 	}
 	// From here the money may leave: the call is ours to finish.
 	ctx = context.WithoutCancel(ctx)
 	request.Sent = sent.SentAt
-	calling, cancel := context.WithTimeout(ctx, callTimeout)
+	calling, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), callTimeout)
 	defer cancel()
-	o := provider.Send(calling, request)
-	a.withdrawals.heard(provider.Name(), o.Kind != pay.PayoutUnknown)
+	o := to.Send(calling, request)
+	a.withdrawals.heard(to.Name(), o.Kind != pay.PayoutUnknown)
 	return a.resolvePayout(ctx, sent, o)
 }
 
-// resolvePayout commits what the provider said.
-func (a *App) resolvePayout(ctx context.Context, w pay.Withdrawal, o pay.PayoutOutcome) error {
+// resolvePayout commits what the provider said of the withdrawal as it stood then.
+func (a *App) resolvePayout(ctx context.Context, then pay.Withdrawal, o pay.PayoutOutcome) error {
+	w := then
 	return again(func() error {
-		next, change, ok := w.Resolve(o, a.now(w.Scope))
+		next, change, ok := w.Heard(then, o, a.now(w.Scope))
 		if !ok {
+			if o.Kind == pay.PayoutPaid && w.Status != pay.WithdrawalDone {
+				a.Log.Error("the payout provider says that a withdrawal was paid that has ended otherwise", "withdrawal", w.ID, "status", w.Status)
+			}
 			return nil
 		}
 		err := a.commit(ctx, change, view.Cause{})

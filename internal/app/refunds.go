@@ -89,7 +89,10 @@ func parseLocal(text string, currency money.Currency) (money.Amount, error) {
 // or the balance decides again; ErrDuplicate when the key was taken.
 func (a *App) openRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, by pay.Actor, i Idempotency, cause view.Cause) (next pay.Payment, claim pay.Claim, events []pay.Event, err error) {
 	defer a.turns.take(p.ID)()
-	err = again(func() error {
+	err = again(func() (err error) {
+		if n.Caller, err = a.caller(ctx); err != nil {
+			return err
+		}
 		now := a.now(p.Scope)
 		balances, err := a.store.Balances(ctx, p.Scope)
 		if err != nil {
@@ -133,8 +136,9 @@ func (a *App) released(ctx context.Context, p pay.Payment) (bool, error) {
 	return found[day].Closed(), err
 }
 
-// makeRefund tells the provider to make a refund whose intent is committed, and
-// commits what came of it.
+// makeRefund tells the provider to make a refund whose intent this call has committed,
+// and commits what came of it. Where that took too long, the refund is left to the sweep,
+// which asks first.
 func (a *App) makeRefund(ctx context.Context, c pay.Claim, cause view.Cause) (pay.Claim, error) {
 	to, configured, err := a.refundAt(ctx, c)
 	if err != nil {
@@ -142,7 +146,11 @@ func (a *App) makeRefund(ctx context.Context, c pay.Claim, cause view.Cause) (pa
 	}
 	o := pay.Outcome{Kind: c.Call.State} // nothing was asked, so nothing is known anew
 	if configured {
-		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+		mayLeave := a.fence(c.Call.Flight)
+		if !mayLeave() {
+			return c, nil
+		}
+		ctx, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), callTimeout)
 		defer cancel()
 		o = to.upstream.Refund(ctx, to.request)
 		a.refunds.heard(to.account, o.Kind != pay.Unknown)
@@ -150,17 +158,21 @@ func (a *App) makeRefund(ctx context.Context, c pay.Claim, cause view.Cause) (pa
 	return a.called(ctx, c, o, cause)
 }
 
-// askRefund asks the provider what became of a refund and commits the answer. While its
-// account answers nobody, nobody knows.
-func (a *App) askRefund(ctx context.Context, c pay.Claim) (pay.Claim, error) {
+// askRefund asks the provider, where it may be asked, what became of a refund and commits
+// the answer. Where it may not, nobody knows.
+func (a *App) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Claim, error) {
 	to, configured, err := a.refundAt(ctx, c)
+	if err != nil {
+		return c, err
+	}
+	asked, err := a.asked(ctx)
 	if err != nil {
 		return c, err
 	}
 	o := pay.Outcome{Kind: c.Call.State}
 	switch {
 	case !configured:
-	case !a.refunds.may(to.account):
+	case !may:
 		o = pay.Outcome{Kind: pay.Unknown}
 	default:
 		asking, cancel := context.WithTimeout(ctx, callTimeout)
@@ -168,7 +180,7 @@ func (a *App) askRefund(ctx context.Context, c pay.Claim) (pay.Claim, error) {
 		o = to.upstream.QueryRefund(asking, to.request)
 		a.refunds.heard(to.account, o.Asked().Kind != pay.Unknown)
 	}
-	return a.called(ctx, c, o.Asked(), view.Cause{})
+	return a.called(ctx, c, c.Call.Proved(o.Asked(), asked), view.Cause{})
 }
 
 // refundAccount is where a claim's refund is made.
@@ -196,10 +208,14 @@ func (a *App) refundAt(ctx context.Context, c pay.Claim) (refundAccount, bool, e
 	}}, true, nil
 }
 
-// called commits what came of a refund at the provider.
-func (a *App) called(ctx context.Context, c pay.Claim, o pay.Outcome, cause view.Cause) (pay.Claim, error) {
-	return a.onClaim(ctx, c.ID, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-		next, change := c.Called(p, o, a.now(c.Scope))
+// called commits what came of a refund at the provider, as it stood then.
+func (a *App) called(ctx context.Context, then pay.Claim, o pay.Outcome, cause view.Cause) (pay.Claim, error) {
+	c, err := a.onClaim(ctx, then.ID, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+		next, change := c.Answered(p, then, o, a.now(c.Scope))
 		return next, change, nil
 	})
+	if errors.Is(err, store.ErrDuplicate) { // the operator knows
+		return then, nil
+	}
+	return c, err
 }

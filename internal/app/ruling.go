@@ -34,11 +34,11 @@ func (a *App) RulePayment(ctx context.Context, by pay.Actor, r Ruled) (p pay.Pay
 		return p, "", known(p.Status, r.Word)
 	}
 	if r.Word == pay.WordNotCharged && p.Status == pay.Processing && attempt.Status == pay.Sending {
-		if _, clock, err := a.store.Hold(ctx); err != nil || attempt.OnItsWay(clock) {
-			return p, "", cmp.Or(err, onItsWay(p.Status, r.Word))
+		if clock, err := a.asked(ctx); err != nil || attempt.OnItsWay(clock) {
+			return p, "", cmp.Or(err, onItsWay(p.Status, string(r.Word)))
 		}
 	}
-	o := a.ask(ctx, p, attempt)
+	o := a.ask(ctx, p, attempt, true)
 	if o.Kind == pay.Awaiting && r.Word == pay.WordNotCharged {
 		o = a.cancel(ctx, p, attempt, o) // nobody is to pay it any more
 	}
@@ -51,7 +51,7 @@ func (a *App) RulePayment(ctx context.Context, by pay.Actor, r Ruled) (p pay.Pay
 			return err
 		}
 		if current, _ := read.Current(); current.Order != attempt.Order {
-			return onItsWay(read.Status, r.Word) // it went on: another provider was not asked
+			return onItsWay(read.Status, string(r.Word)) // it went on: another provider was not asked
 		}
 		now := a.now(read.Scope)
 		next, change, err := read.Rule(r.Word, o, a.NewID(pay.ClaimPrefix, now), now)
@@ -65,9 +65,9 @@ func (a *App) RulePayment(ctx context.Context, by pay.Actor, r Ruled) (p pay.Pay
 	return p, o.Kind, err
 }
 
-// onItsWay refuses the operator's word while a call may still charge the shopper.
-func onItsWay(status pay.Status, word pay.Word) error {
-	return &pay.Error{Code: pay.CodeConflictState, Details: pay.Details{From: status, Action: string(word), Reason: "call_on_its_way"},
+// onItsWay refuses the operator's word while a call may still do what he says was not done.
+func onItsWay(status pay.Status, word string) error {
+	return &pay.Error{Code: pay.CodeConflictState, Details: pay.Details{From: status, Action: word, Reason: "call_on_its_way"},
 		Message: "a call to a provider may still be on its way: try again in a minute"}
 }
 
@@ -79,6 +79,9 @@ func (a *App) RuleWithdrawal(ctx context.Context, by pay.Actor, r Ruled) (w pay.
 	if err != nil {
 		return w, "", err
 	}
+	if clock, err := a.asked(ctx); r.Word == pay.WordNotPaid && (err != nil || w.OnItsWay(clock)) {
+		return w, "", cmp.Or(err, onItsWay(pay.Status(w.Status), string(r.Word)))
+	}
 	o := a.askPayout(ctx, w)
 	if r.Word.ContradictsPayout(o) && !r.Force {
 		return w, o.Kind, otherwise(string(o.Kind), pay.Status(w.Status), r.Word)
@@ -87,6 +90,9 @@ func (a *App) RuleWithdrawal(ctx context.Context, by pay.Actor, r Ruled) (w pay.
 		read, err := a.store.AnyWithdrawal(ctx, r.ID)
 		if err != nil {
 			return err
+		}
+		if read.Calls != w.Calls {
+			return onItsWay(pay.Status(read.Status), string(r.Word))
 		}
 		next, change, err := read.Rule(r.Word, o, a.now(read.Scope))
 		if err != nil {

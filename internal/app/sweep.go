@@ -48,8 +48,8 @@ func (a *App) sweep(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	}
 	for _, p := range due {
 		attempt, _ := p.Current()
-		a.payments.submit(attempt.Provider, p.ID, begun, func() {
-			if err := a.reconcile(ctx, p); err != nil {
+		a.payments.submit(attempt.Provider, p.ID, begun, func(may bool) {
+			if err := a.reconcile(ctx, p, may); err != nil {
 				a.Log.Error("a due payment could not be looked at; it comes again", "payment", p.ID, "error", err)
 			}
 		})
@@ -73,8 +73,8 @@ func (a *App) cancel(ctx context.Context, p pay.Payment, attempt pay.Attempt, st
 	return standing // it was not paid a moment ago, and is asked about on
 }
 
-// reconcile asks the provider what became of a payment and decides.
-func (a *App) reconcile(ctx context.Context, p pay.Payment) error {
+// reconcile asks the provider, where it may be asked, what became of a payment and decides.
+func (a *App) reconcile(ctx context.Context, p pay.Payment, may bool) error {
 	attempt, ok := p.Current()
 	if !ok {
 		return nil
@@ -83,11 +83,11 @@ func (a *App) reconcile(ctx context.Context, p pay.Payment) error {
 	var asked time.Time // what the provider says is of then, however late it answers
 	if p.Status == pay.Processing {
 		var err error
-		if _, asked, err = a.store.Hold(ctx); err != nil {
+		if asked, err = a.asked(ctx); err != nil {
 			return err
 		}
 	}
-	o := a.ask(ctx, p, attempt)
+	o := a.ask(ctx, p, attempt, may)
 	if p.Looking() {
 		return a.look(ctx, p, o)
 	}

@@ -14,7 +14,7 @@ func TestAnotherAmountNeedsAttention(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
 		hook := s.receive(t)
-		o.subscribe(t, hook.URL, `"payment.attention"`)
+		secret := o.subscribe(t, hook.URL, `"payment.attention"`).text(t, "secret")
 		id := o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
 		if got := o.get(t, "/payments/"+id).text(t, "attention"); got != "<nil>" {
 			t.Fatalf("before anything came it needs attention: %s", got)
@@ -27,7 +27,9 @@ func TestAnotherAmountNeedsAttention(t *testing.T) {
 			" " + r.text(t, "attention.claimId"); got != "pending amount_mismatch 183 MXN <nil>" {
 			t.Errorf("the payment says %s", got)
 		}
-		if told := hook.about(t, id, 2); told[0].text("data.object.attention.amountLocal") != "183" || told[0].text("data.object.status") != "pending" {
+		told := hook.about(t, id, 2)
+		told[0].verify(t, s, secret)
+		if told[0].text("data.object.attention.amountLocal") != "183" || told[0].text("data.object.status") != "pending" {
 			t.Errorf("payment.attention tells %s", told[0].body)
 		}
 		open, err := s.App.Notifications(ctx, "", 10)

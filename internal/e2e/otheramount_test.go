@@ -114,6 +114,7 @@ func TestOperatorEndsARefundOfAnotherAmount(t *testing.T) {
 				d.pay(t, 1, 1)
 				first.fails(tellsOther)
 				claim := d.live.post(t, "/payments/"+d.ids[0]+"/refund", `{}`).want(t, http.StatusOK).text(t, "refundId")
+				d.clock.advance(time.Minute)
 				ended, err := d.App.RuleClaim(ctx, claim, word, "the provider's report of today")
 				must(t, err)
 				if got := d.live.claimStatus(t, claim); got != string(ended.Status) || !ended.Status.Terminal() || (word == pay.Approve) != (got == "approved") {

@@ -81,7 +81,7 @@ func node(t *testing.T, database string, c *clock, b provider.Provider, log *fau
 	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
 	must(t, err)
 	a, err := app.Open(ctx, database, app.Config{
-		Log: slog.New(log), Vault: secrets, Now: c.now, NewID: id.New, Providers: map[string]provider.Provider{"sandbox-1": b},
+		Log: slog.New(log), Vault: secrets, Now: c.now, LeaseClock: c.now, NewID: id.New, Providers: map[string]provider.Provider{"sandbox-1": b},
 		Sandbox: []string{"sandbox-1"}, CheckoutURL: "http://127.0.0.1", InboxURL: "http://127.0.0.1/inbox",
 		Sender: webhook.NewSender(webhook.Config{Now: c.now}),
 	})

@@ -170,6 +170,10 @@ func TestOperatorEndsAWithdrawalThatNobodyTellsOf(t *testing.T) {
 			if list, err := o.App.Unpaid(ctx, 10); err != nil || len(list) != 1 || list[0].ID != id {
 				t.Errorf("under way are %v, %v", list, err)
 			}
+			if _, _, err := o.App.RuleWithdrawal(ctx, by, app.Ruled{ID: id, Word: pay.WordNotPaid, Note: "n"}); err == nil {
+				t.Error("a withdrawal whose call may be on its way is said not to have arrived")
+			}
+			o.clock.advance(time.Minute)
 			contrary := map[pay.Word]pay.PayoutKind{pay.WordPaid: pay.PayoutRejected, pay.WordNotPaid: pay.PayoutPaid}[word]
 			for _, kind := range []pay.PayoutKind{pay.PayoutAccepted, contrary} {
 				b.behave(answer(pay.PayoutUnknown), answer(kind))
@@ -213,6 +217,7 @@ func TestOperatorEndsARefundOfLateMoneyThatNobodyTellsOf(t *testing.T) {
 				if !c.Calling() {
 					t.Fatalf("the refund is not under way: %s", c)
 				}
+				d.clock.advance(time.Minute)
 				_, err = d.App.RemoveAccount(ctx, d.App.Self(), "acme-1", true)
 				must(t, err)
 				if c, err = d.App.RuleClaim(ctx, claim, word, "the provider's dashboard"); err != nil || !c.Status.Terminal() || c.Status.Pays() != (word == pay.Approve) {
@@ -268,9 +273,27 @@ func TestOperatorEndsThingsOverTheAdminAPI(t *testing.T) {
 		op.ask(t, http.MethodPost, path, `{"outcome":"not-charged","note":"n"}`).refused(t, "409 conflict_state conflict_error from=completed action=not-charged")
 		d.lines["acme-1"].fails(gateway)
 		claim := d.live.post(t, "/payments/"+id+"/refund", `{}`).want(t, http.StatusOK).text(t, "refundId")
+		op.ask(t, http.MethodPost, "/claims/"+claim+"/resolution", `{"outcome":"rejected","note":"too early"}`).
+			refused(t, "409 conflict_state conflict_error reason=call_on_its_way from=pending action=reject")
+		d.clock.advance(time.Minute)
 		op.ask(t, http.MethodPost, "/claims/"+claim+"/resolution", `{"outcome":"rejected","note":"the provider's dashboard"}`).
 			is(t, http.StatusOK, `{"id":"`+claim+`","status":"rejected","transactionId":"`+id+`"}`)
 		op.ask(t, http.MethodPost, "/claims/"+claim+"/resolution", `{"outcome":"rejected","note":"again"}`).refused(t, "409 claim_already_resolved conflict_error from=rejected action=reject")
 		d.clean(t)
+	})
+}
+
+// The admin API takes the operator's word on a withdrawal, once.
+func TestOperatorEndsAWithdrawalOverTheAdminAPI(t *testing.T) {
+	operated(t, func(t *testing.T, op operator) {
+		o := op.shop(t)
+		o.fund(t, false, 100_00)
+		o.wallet(t)
+		path := "/withdrawals/" + o.withdraw(t, "50") + "/resolution"
+		op.ask(t, http.MethodPost, path, `{"outcome":"not-paid","note":"the wallet is not theirs"}`).want(t, http.StatusOK)
+		op.ask(t, http.MethodPost, path, `{"outcome":"not-paid","note":"again"}`).refused(t, "409 conflict_state conflict_error from=failed action=not-paid")
+		if got := o.available(t); got != "100" {
+			t.Errorf("available is %s, want all of it", got)
+		}
 	})
 }

@@ -50,11 +50,14 @@ type witness struct {
 	events map[string]bool
 }
 
-var witnessed = witness{seen: map[string]bool{}, events: map[string]bool{}}
+var witnessed = witness{seen: map[string]bool{}, events: map[string]bool{}, unseen: map[string]string{"internal_error": noFault}}
+
+// noFault: a request that leads to one is a mistake of ours.
+const noFault = "no request is known that leads to one (TestFaultTellsNothingOfTheInside)"
 
 // witnessedByOperators is of the admin API's document.
 var witnessedByOperators = witness{seen: map[string]bool{}, unseen: map[string]string{
-	"internal_error":      "no request is known that leads to one (TestFaultTellsNothingOfTheInside)",
+	"internal_error":      noFault,
 	"service_unavailable": "the store's queue is full then (internal/store proves when)",
 }}
 

@@ -71,10 +71,7 @@ type Attempt struct {
 	ProviderRef string      `json:"providerRef,omitempty"`
 	Started     int64       `json:"started"` // microseconds UTC
 	Ended       int64       `json:"ended,omitempty"`
-	// Until when a call of it may be on its way, microseconds of the database's clock:
-	// before that, nothing proves that there is no charge.
-	Until int64 `json:"until,omitempty"`
-	Calls int   `json:"calls,omitempty"` // how often it was begun; 0 and 1 are once
+	Flight
 	// Why it went there, and who was passed over: for the operator.
 	Why    string   `json:"why,omitempty"`
 	Passed []string `json:"passed,omitempty"`
@@ -85,57 +82,6 @@ type Attempt struct {
 	SaidAt int64       `json:"saidAt,omitempty"`
 	// Unanswered is how often in a row it was asked about in vain.
 	Unanswered int `json:"unanswered,omitempty"`
-}
-
-// Caller is a node that calls providers: what it begins is its own to finish, until
-// its lease ends.
-type Caller struct {
-	Node string
-	// Until is when a call that it begins now can no longer be on its way, in the
-	// database's clock.
-	Until time.Time
-}
-
-// callTime is how long a call may be on its way from the moment at which it is begun,
-// and callStart how late after that its first byte may leave: a call takes 20 seconds more
-// at the most, and the rest is for what a node's idea of the database's clock may be off.
-const (
-	callTime  = 35 * time.Second
-	callStart = 8 * time.Second
-)
-
-// CallBy is the caller whose node begins a call now, in the database's clock.
-func CallBy(node string, now time.Time) Caller { return Caller{node, now.Add(callTime)} }
-
-// MayStart reports whether the attempt's call may still leave, at a time of the
-// database's clock. Later, others may take it for proved that it did not.
-func (a Attempt) MayStart(now time.Time) bool {
-	return now.UnixMicro() <= a.Until-(callTime-callStart).Microseconds()
-}
-
-// OnItsWay reports whether a call of the attempt may still reach its provider, at a
-// time of the database's clock.
-func (a Attempt) OnItsWay(now time.Time) bool { return now.UnixMicro() < a.Until }
-
-// Answered is what a call of the attempt was answered, as far as that proves something: of
-// two calls one may be refused and the other one taken, whenever the answer comes.
-func (a Attempt) Answered(o Outcome) Outcome {
-	if o.Kind == Approved || o.Kind == Awaiting || a.Calls <= 1 {
-		return o
-	}
-	return Outcome{Kind: Unknown, Decline: "called_twice", ProviderRef: o.ProviderRef}
-}
-
-// Proved is the answer to a question that was asked at a time of the database's clock, or
-// that came by itself then, as far as it proves something. That there is no charge is
-// proved only when no call could bring one any more: the provider does not see a call that
-// is on its way.
-func (a Attempt) Proved(o Outcome, asked time.Time) Outcome {
-	switch {
-	case !a.OnItsWay(asked), o.Kind == Approved, o.Kind == Awaiting, o.Kind != Missing && a.Calls <= 1:
-		return o
-	}
-	return Outcome{Kind: Unknown, Decline: "on_its_way", ProviderRef: o.ProviderRef}
 }
 
 // Called returns what the call of an attempt said, and when; false while it runs, or

@@ -67,7 +67,7 @@ func (p Payment) Try(r Route, now time.Time) (Payment, Change) {
 
 func (p Payment) try(r Route, now time.Time) Payment {
 	p.Attempts = append(slices.Clip(p.Attempts), Attempt{
-		Order: len(p.Attempts) + 1, Provider: r.Provider, Status: Sending, Started: now.UnixMicro(), Until: micros(p.caller.Until), Calls: 1,
+		Order: len(p.Attempts) + 1, Provider: r.Provider, Status: Sending, Started: now.UnixMicro(), Flight: Flight{}.begin(p.caller),
 		Why: r.Why, Passed: r.Passed,
 	})
 	p.Owner, p.DueAt = p.caller.Node, now.Add(callLease)
@@ -86,8 +86,8 @@ func (p Payment) Resend(now time.Time) (Payment, Change) {
 	from := p
 	p.Attempts = slices.Clone(p.Attempts)
 	a := &p.Attempts[len(p.Attempts)-1]
-	a.Status, a.Until = Sending, max(a.Until, micros(p.caller.Until))
-	a.Calls = max(a.Calls, 1) + 1
+	a.Calls = max(a.Calls, 1) // one that is from before it was kept was begun
+	a.Status, a.Flight = Sending, a.begin(p.caller)
 	p.Owner, p.DueAt = p.caller.Node, now.Add(callLease)
 	p = p.written(from, now)
 	return p, Change{Payments: []Payment{p}}
@@ -98,13 +98,6 @@ func (p Payment) Resend(now time.Time) (Payment, Change) {
 func (p Payment) inHand() bool {
 	a, ok := p.current()
 	return ok && p.Status.Open() && (a.Status == Sending || p.Answered == "")
-}
-
-func micros(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMicro()
 }
 
 // Exhaust fails a payment that no provider serves (contract:

@@ -138,6 +138,7 @@ type Claim struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	Resolved  time.Time
+	caller    Caller // who makes the next call; not stored
 }
 
 // ClaimStep is one line of a claim's history.

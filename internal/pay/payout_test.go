@@ -46,12 +46,12 @@ func TestWithdrawalBalancesHoweverItEnds(t *testing.T) {
 			return w, []pay.Change{c}
 		}, pay.WithdrawalRefused, ledger.Balances{}},
 		{"rejected", func(w pay.Withdrawal) (pay.Withdrawal, []pay.Change) {
-			w, sent := w.Send("bank", at)
+			w, sent := w.Send("bank", pay.Caller{}, at)
 			w, c, _ := w.Resolve(pay.PayoutOutcome{Kind: pay.PayoutRejected}, at)
 			return w, []pay.Change{sent, c}
 		}, pay.WithdrawalRefused, ledger.Balances{}},
 		{"paid", func(w pay.Withdrawal) (pay.Withdrawal, []pay.Change) {
-			w, sent := w.Send("bank", at)
+			w, sent := w.Send("bank", pay.Caller{}, at)
 			w, unknown, _ := w.Resolve(pay.PayoutOutcome{Kind: pay.PayoutUnknown}, at)
 			w, c, _ := w.Resolve(pay.PayoutOutcome{Kind: pay.PayoutPaid}, at)
 			return w, []pay.Change{sent, unknown, c}
@@ -96,7 +96,7 @@ func TestWithdrawalBalancesHoweverItEnds(t *testing.T) {
 // Only the provider's word ends a withdrawal that was sent.
 func TestUnknownPayoutIsAskedAbout(t *testing.T) {
 	w, _ := taken(t)
-	w, _ = w.Send("bank", payday)
+	w, _ = w.Send("bank", pay.Caller{}, payday)
 	if _, _, err := w.Cancel(payday); err == nil {
 		t.Error("a withdrawal that was sent was cancelled")
 	}

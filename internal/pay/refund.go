@@ -29,6 +29,7 @@ type NewRefund struct {
 	// Released says that the reserve of the payment's day is released, or is about to
 	// be: nothing can be drawn on it any more.
 	Released bool
+	Caller   Caller // who makes it at the provider
 }
 
 // Refund opens a claim to give an amount back to the shopper (contract: POST
@@ -63,7 +64,7 @@ func (p Payment) Refund(n NewRefund, have ledger.Balances, now time.Time) (Payme
 	claim := p.claim(n.ID, UserDispute, ClaimPending, n.Amount, parts.USD, PartyMerchant, now)
 	claim.Reason, claim.Silent, claim.Parts, claim.Frozen, claim.Attempt = n.Reason, n.Simulated, parts, parts.held(), p.captured()
 	claim.Freed = parts.Reserve - d.reserve
-	claim.Call = RefundCall{State: Sending, Round: 1, Tries: 1, Sent: now.UnixMicro(), To: ClaimApproved}
+	claim.Call = RefundCall{State: Sending, Round: 1, Tries: 1, Sent: now.UnixMicro(), To: ClaimApproved, Flight: Flight{}.begin(n.Caller)}
 	claim.DueAt = now.Add(callLease)
 	change := Change{Transfers: moving(claim.transfer("freeze", ledger.RefundFreeze, now,
 		ledger.Posting{Account: ledger.Available, Amount: -d.available},

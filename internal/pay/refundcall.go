@@ -15,6 +15,7 @@ type RefundCall struct {
 	Sent  int64       `json:"sent,omitempty"`  // when this round was first told, microseconds UTC; 0: not kept
 	To    ClaimStatus `json:"to,omitempty"`    // what the claim becomes once the provider confirms
 	Other bool        `json:"other,omitempty"` // it answered that another amount went back: the operator knows
+	Flight
 }
 
 // maxRefundPause is the longest time between two questions about a refund.
@@ -56,19 +57,44 @@ func ParseRefundReference(ref string) (claim string, round int, ok bool) {
 // the provider confirms.
 func (c Claim) send(to ClaimStatus, actor, note string, now time.Time) (Claim, Change) {
 	c = c.written(now)
-	c.Call = RefundCall{State: Sending, Round: c.Call.Round + 1, Tries: 1, Sent: now.UnixMicro(), To: to}
+	c.Call = RefundCall{State: Sending, Round: c.Call.Round + 1, Tries: 1, Sent: now.UnixMicro(), To: to, Flight: Flight{}.begin(c.caller)}
 	c.DueAt = now.Add(callLease)
 	c = c.step(actor, note, now)
 	return c, Change{Claims: []Claim{c}}
+}
+
+// InHandOf says which node makes the call that is decided on next.
+func (c Claim) InHandOf(caller Caller) Claim {
+	c.caller = caller
+	return c
 }
 
 // Resend is the intent to tell the provider again, under the same reference:
 // it has proved that it did not do it.
 func (c Claim) Resend(now time.Time) (Claim, Change) {
 	c = c.written(now)
-	c.Call.State = Sending
+	c.Call.State, c.Call.Flight = Sending, c.Call.begin(c.caller)
 	c.DueAt = now.Add(callLease)
 	return c, Change{Claims: []Claim{c}}
+}
+
+// Answered applies what came of a call, or of a question, about the refund as it stood then.
+// Once it was told again, only that it was taken counts: of two calls one may be refused.
+// That a refund was made which has ended otherwise here is kept for the operator.
+func (c Claim) Answered(p Payment, then Claim, o Outcome, now time.Time) (Claim, Change) {
+	same := then.Call.Round == c.Call.Round
+	switch {
+	case o.Kind == Approved && (!same || !c.Calling() && !c.Status.Pays()):
+		taker, _ := p.Taker(c)
+		told := Notice{
+			ID: "answer/" + then.Reference(), Account: taker.Provider,
+			Body: fmt.Appendf(nil, "the provider says that refund %s was made, which is %s here", then.Reference(), c.Status),
+		}
+		return c, Change{Receipts: []Receipt{told.receipt(p.ID, Mismatched, now)}}
+	case !same, then.Call.Calls != c.Call.Calls && o.Kind != Approved && o.Kind != Awaiting:
+		return c, Change{}
+	}
+	return c.Called(p, o, now)
 }
 
 // Called notes what came of the refund at the provider, by a call or by a

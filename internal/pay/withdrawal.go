@@ -47,14 +47,15 @@ const sendingLease = time.Minute
 type Withdrawal struct {
 	ID string // wdr_…
 	Scope
-	Version        int64
-	Wallet         string
-	Status         WithdrawalStatus
-	Amount         int64 // USD cents that left available, the fee included
-	Fee            int64 // USD cents
-	Provider       string
-	ProviderRef    string
-	Checks         int // how often the provider was asked since it was sent
+	Version     int64
+	Wallet      string
+	Status      WithdrawalStatus
+	Amount      int64 // USD cents that left available, the fee included
+	Fee         int64 // USD cents
+	Provider    string
+	ProviderRef string
+	Checks      int // how often the provider was asked since it was sent
+	Flight
 	FailureCode    string
 	FailureMessage string
 	Sequence       int64 // events so far
@@ -174,8 +175,9 @@ func (w Withdrawal) Cancel(now time.Time) (Withdrawal, Change, error) {
 
 // Send notes that the provider is about to be called. From here the money may
 // have left, whatever we see of it: only the provider's word ends it.
-func (w Withdrawal) Send(provider string, now time.Time) (Withdrawal, Change) {
+func (w Withdrawal) Send(provider string, by Caller, now time.Time) (Withdrawal, Change) {
 	w = w.next(now)
+	w.Flight = w.begin(by)
 	w.Status, w.Provider, w.SentAt, w.DueAt = WithdrawalProcessing, provider, now, now.Add(sendingLease)
 	return w, Change{Withdrawals: []Withdrawal{w}}
 }
@@ -183,6 +185,16 @@ func (w Withdrawal) Send(provider string, now time.Time) (Withdrawal, Change) {
 // Refuse ends a withdrawal that was not sent, for a reason of our own.
 func (w Withdrawal) Refuse(code, message string, now time.Time) (Withdrawal, Change) {
 	return w.fail(PayoutOutcome{Code: code, Message: message}, now)
+}
+
+// Heard is Resolve for what came of a call, or of a question, about the withdrawal as it
+// stood then. Once it was sent again, only that it was taken counts: of two calls one may
+// be refused.
+func (w Withdrawal) Heard(then Withdrawal, o PayoutOutcome, now time.Time) (Withdrawal, Change, bool) {
+	if then.Calls != w.Calls && o.Kind != PayoutPaid && o.Kind != PayoutAccepted {
+		return w, Change{}, false
+	}
+	return w.Resolve(o, now)
 }
 
 // Resolve applies what the provider says of a withdrawal that was sent. It

@@ -250,14 +250,14 @@ func (w *world) checkRefunds(all *books) {
 }
 
 // mostGiven is what refunds of so much take from the merchant at the most: his share of
-// the capture, or all of it where the fees are kept, and a cent for each part of one that
-// was rounded.
+// the capture, or all of it where the fees are kept, and a cent for each share of one that
+// was rounded: who is first gives what that leaves.
 func mostGiven(p pay.Payment, local, refunds int64) int64 {
 	of := p.Amount.Minor
 	if p.FeesOnRefund() == pay.FeesReturned {
 		of = p.Net() + p.Reserve
 	}
-	return of*local/p.Local.Minor + 2*refunds
+	return of*local/p.Local.Minor + 6*refunds
 }
 
 // refunded reports whether some provider made a claim's refund.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider"
 )
 
 // bank is the payout provider's books. Whoever has the turn may touch them.
@@ -13,6 +14,7 @@ type bank struct {
 	payouts          map[string]*paidOut
 	gone, mute, slow int
 	rejects          int
+	fickle           int // it rejects a call and keeps nothing of it
 }
 
 type paidOut struct {
@@ -23,7 +25,7 @@ type paidOut struct {
 func (w *world) newBank() *bank {
 	c := w.turns
 	b := &bank{payouts: map[string]*paidOut{}, rejects: 8}
-	for _, each := range []*int{&b.gone, &b.mute, &b.slow} {
+	for _, each := range []*int{&b.gone, &b.mute, &b.slow, &b.fickle} {
 		if c.one(3) {
 			*each = 3 + c.chance.IntN(8)
 		}
@@ -31,7 +33,7 @@ func (w *world) newBank() *bank {
 	return b
 }
 
-func (b *bank) heal() { b.gone, b.mute, b.slow = 0, 0, 0 }
+func (b *bank) heal() { b.gone, b.mute, b.slow, b.fickle = 0, 0, 0, 0 }
 
 func (p *paidOut) outcome() pay.PayoutOutcome {
 	switch p.status {
@@ -54,6 +56,10 @@ func (p payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	return p.call(ctx, "send "+r.Reference, func() pay.PayoutOutcome {
 		if known, again := w.bank.payouts[r.Reference]; again {
 			return known.outcome()
+		}
+		if w.turns.one(w.bank.fickle) {
+			w.count("payouts rejected and forgotten")
+			return pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "busy"}
 		}
 		made := &paidOut{net: r.Net.Minor, status: "open"}
 		if w.turns.one(w.bank.rejects) {
@@ -89,7 +95,7 @@ func (p payer) call(ctx context.Context, what string, at func() pay.PayoutOutcom
 		return unknown
 	}
 	w.turns.turn(key)
-	if ctx.Err() != nil || p.n.isDead() {
+	if ctx.Err() != nil || !provider.MayLeave(ctx) || p.n.isDead() {
 		return unknown
 	}
 	there, back := w.turns.between(time.Millisecond, time.Second), w.turns.between(time.Millisecond, time.Second)

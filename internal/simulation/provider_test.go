@@ -23,6 +23,8 @@ type upstream struct {
 
 	// What it is like in this world: each happens once in so many calls.
 	slow, mute, broken, gone, declines, wrong int
+	// fickle refuses a call and keeps nothing of it: the same call may be taken the next time.
+	fickle int
 	// silent ones send no notifications; those of others come so late at most, and
 	// each again once in so many.
 	silent  bool
@@ -52,7 +54,7 @@ type refund struct {
 func (w *world) newUpstream(name string) *upstream {
 	c := w.turns
 	u := &upstream{w: w, name: name, charges: map[string]*charge{}, refunds: map[string]*refund{}, tardy: time.Second}
-	for _, each := range []*int{&u.slow, &u.mute, &u.broken, &u.gone} {
+	for _, each := range []*int{&u.slow, &u.mute, &u.broken, &u.gone, &u.fickle} {
 		if c.one(3) {
 			*each = 3 + c.chance.IntN(20)
 		}
@@ -74,7 +76,7 @@ func (w *world) newUpstream(name string) *upstream {
 }
 
 func (u *upstream) heal() {
-	u.slow, u.mute, u.broken, u.gone, u.silent, u.tardy, u.twice, u.down = 0, 0, 0, 0, false, time.Second, 0, time.Time{}
+	u.slow, u.mute, u.broken, u.gone, u.fickle, u.silent, u.tardy, u.twice, u.down = 0, 0, 0, 0, 0, false, time.Second, 0, time.Time{}
 }
 
 // outcome is how a charge stands, in the core's words.
@@ -113,6 +115,10 @@ func (u *upstream) take(r provider.Request) pay.Outcome {
 	if known, again := u.charges[r.Reference]; again {
 		return u.outcome(known)
 	}
+	if u.w.turns.one(u.fickle) {
+		u.w.count("calls refused and forgotten")
+		return pay.Outcome{Kind: pay.Declined, Soft: true, Decline: "busy"}
+	}
 	id, _, _ := pay.ParseReference(r.Reference)
 	made := &charge{ref: r.Reference, payment: id, asked: r.Local, status: "open", at: time.Now()}
 	u.charges[r.Reference] = made
@@ -145,6 +151,10 @@ func (u *upstream) pay(made *charge) {
 func (u *upstream) give(r provider.RefundRequest) pay.Outcome {
 	if known, again := u.refunds[r.Reference]; again {
 		return known.outcome()
+	}
+	if u.w.turns.one(u.fickle) {
+		u.w.count("calls refused and forgotten")
+		return pay.Outcome{Kind: pay.Declined, Decline: "busy"}
 	}
 	made := &refund{ref: r.Reference, charge: r.Charge.Reference, amount: r.Local, status: "done"}
 	from, known := u.charges[made.charge]

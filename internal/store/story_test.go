@@ -91,7 +91,7 @@ func TestStoryTellsAWithdrawalsLife(t *testing.T) {
 		must(t, err)
 		golden(t, "story-withdrawal-pending.txt", pending)
 
-		sent, change := out["wdr_A"].Send("bank", noon.Add(time.Minute))
+		sent, change := out["wdr_A"].Send("bank", pay.Caller{}, noon.Add(time.Minute))
 		must(t, s.Commit(ctx, change))
 		sent, change, _ = sent.Resolve(pay.PayoutOutcome{Kind: pay.PayoutAccepted, ProviderRef: "their-7"}, noon.Add(time.Minute))
 		must(t, s.Commit(ctx, change))

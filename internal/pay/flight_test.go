@@ -1,0 +1,60 @@
+package pay
+
+import (
+	"testing"
+	"time"
+)
+
+// While a call may be on its way, nothing proves that it did not arrive; of two calls one
+// may be refused and the other one taken.
+func TestFlightProvesNothingEarly(t *testing.T) {
+	end := noon.Add(35 * time.Second)
+	for _, c := range []struct {
+		name          string
+		calls         int
+		said          OutcomeKind
+		early, late   OutcomeKind
+		payout        PayoutKind
+		pEarly, pLate PayoutKind
+	}{
+		{"it is there", 1, Approved, Approved, Approved, PayoutPaid, PayoutPaid, PayoutPaid},
+		{"it is there, after two calls", 2, Awaiting, Awaiting, Awaiting, PayoutAccepted, PayoutAccepted, PayoutAccepted},
+		{"it is not there", 1, Missing, Unknown, Missing, PayoutMissing, PayoutUnknown, PayoutMissing},
+		{"the call was refused", 1, Declined, Declined, Declined, PayoutRejected, PayoutRejected, PayoutRejected},
+		{"one of two was refused", 2, Declined, Unknown, Declined, PayoutRejected, PayoutUnknown, PayoutRejected},
+	} {
+		f := Flight{Until: end.UnixMicro(), Calls: c.calls}
+		for at, want := range map[time.Time]OutcomeKind{end.Add(-1000): c.early, end: c.late} {
+			if got := f.Proved(Outcome{Kind: c.said}, at).Kind; got != want {
+				t.Errorf("%s, %s: %s is taken for %s, want %s", c.name, at.Sub(end), c.said, got, want)
+			}
+		}
+		for at, want := range map[time.Time]PayoutKind{end.Add(-1000): c.pEarly, end: c.pLate} {
+			if got := f.ProvedPayout(PayoutOutcome{Kind: c.payout}, at).Kind; got != want {
+				t.Errorf("%s, %s: a payout that is %s is taken for %s, want %s", c.name, at.Sub(end), c.payout, got, want)
+			}
+		}
+	}
+}
+
+// An answer to a refund is of the call that it came to.
+func TestRefundIsAnsweredCallByCall(t *testing.T) {
+	p, first := paidClaim(t, UserDispute)
+	lost, _ := first.Answered(p, first, Outcome{Kind: Missing}, noon)
+	again, _ := lost.InHandOf(CallBy("node_b", noon.Add(time.Minute))).Resend(noon)
+	if _, change := again.Answered(p, first, Outcome{Kind: Declined}, noon); len(change.Claims)+len(change.Transfers) > 0 {
+		t.Errorf("the first call was refused after the second one was begun, and that wrote %+v", change)
+	}
+	taken, _ := again.Answered(p, first, Outcome{Kind: Approved, Local: first.Local}, noon)
+	if taken.Status != ClaimApproved {
+		t.Errorf("the first call was taken after all: the refund is %s", taken.Status)
+	}
+	refused, _ := again.Answered(p, again, Outcome{Kind: Declined}, noon)
+	if refused.Status != ClaimRejected {
+		t.Fatalf("the last call was refused: the refund is %s", refused.Status)
+	}
+	_, change := refused.Answered(p, first, Outcome{Kind: Approved, Local: first.Local}, noon)
+	if len(change.Receipts) != 1 || change.Receipts[0].Verdict != Mismatched || len(change.Claims) > 0 {
+		t.Errorf("a refund that was given up was made, and the operator is told %+v", change.Receipts)
+	}
+}
