@@ -17,9 +17,12 @@ type Loop struct {
 	// is leased, so that every node may run the loop, and doing one twice is
 	// harmless.
 	Do func(context.Context) (int, error)
+	// Batch is how many Do takes at the most; after fewer it left nothing that was due, and
+	// the loop rests. 0: it looks again at once after whatever it took.
+	Batch int
 	// Alarm tells the loop when to look, before Every is over; nil never does.
 	Alarm *Alarm
-	// Next, asked after a look that found nothing, says when the next row comes due;
+	// Next, asked after a look that left nothing, says when the next row comes due;
 	// the zero time where none waits. nil: nobody knows.
 	Next func(context.Context) (time.Time, error)
 	// Now is the clock of Alarm and Next.
@@ -30,7 +33,7 @@ type Loop struct {
 // else.
 const rest = time.Second
 
-// Run looks for work until ctx ends. After a look that found something it
+// Run looks for work until ctx ends. After a look that may have left something it
 // looks again at once; errors are logged and tried again later.
 func (l Loop) Run(ctx context.Context, log *slog.Logger) {
 	retry := min(rest, l.Every)
@@ -40,8 +43,8 @@ func (l Loop) Run(ctx context.Context, log *slog.Logger) {
 	for ctx.Err() == nil {
 		l.Alarm.Forget() // what is set from here on is news
 		n, err := l.Do(ctx)
-		wait := l.Every
-		if err == nil && n == 0 {
+		wait, again := l.Every, n > 0 && n >= l.Batch
+		if err == nil && !again {
 			wait, err = l.pause(ctx)
 		}
 		switch {
@@ -50,7 +53,7 @@ func (l Loop) Run(ctx context.Context, log *slog.Logger) {
 		case err != nil:
 			log.Error("a work loop failed; it goes on", "loop", l.Name, "error", err)
 			l.sleep(ctx, retry)
-		case n == 0:
+		case !again:
 			l.sleep(ctx, wait)
 		}
 	}
