@@ -3,7 +3,6 @@ package simulation
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
@@ -70,12 +69,6 @@ func (w *world) find(rule, about, format string, args ...any) {
 }
 
 func (w *world) count(what string) { w.counts[what]++ }
-
-func hash64(text string) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(text))
-	return h.Sum64()
-}
 
 func (w *world) healing() bool { return w.healed.Load() }
 
