@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -158,6 +159,11 @@ func (c *conductor) luck(key string, in int) bool {
 // between returns a duration.
 func (c *conductor) between(low, high time.Duration) time.Duration {
 	return low + time.Duration(c.chance.Int64N(int64(high-low)+1))
+}
+
+// about returns a duration of any order between the two: as often seconds as hours.
+func (c *conductor) about(low, high time.Duration) time.Duration {
+	return time.Duration(float64(low) * math.Pow(float64(high)/float64(low), c.chance.Float64()))
 }
 
 const (
