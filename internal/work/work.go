@@ -54,7 +54,22 @@ func (l Loop) Run(ctx context.Context, log *slog.Logger) {
 			log.Error("a work loop failed; it goes on", "loop", l.Name, "error", err)
 			l.sleep(ctx, retry)
 		case !again:
-			l.sleep(ctx, wait)
+			l.idle(ctx, wait)
+		}
+	}
+}
+
+// idle sleeps until there may be something to do. What it waits for may have moved on
+// meanwhile: then it waits again.
+func (l Loop) idle(ctx context.Context, wait time.Duration) {
+	for !l.sleep(ctx, wait) && l.Next != nil && wait < l.Every {
+		at, err := l.Next(ctx)
+		if err != nil || !at.IsZero() && !at.After(l.Now()) {
+			return
+		}
+		wait = l.Every
+		if !at.IsZero() {
+			wait = min(at.Sub(l.Now()), l.Every)
 		}
 	}
 }
@@ -72,8 +87,8 @@ func (l Loop) pause(ctx context.Context) (time.Duration, error) {
 	return min(max(at.Sub(l.Now()), rest), l.Every), nil
 }
 
-// sleep returns after a while, when the alarm is due, or when ctx ends.
-func (l Loop) sleep(ctx context.Context, most time.Duration) {
+// sleep returns after a while, or, true, when the alarm is due or ctx ends.
+func (l Loop) sleep(ctx context.Context, most time.Duration) (woken bool) {
 	over := time.NewTimer(most)
 	defer over.Stop()
 	alarm := time.NewTimer(most)
@@ -82,15 +97,16 @@ func (l Loop) sleep(ctx context.Context, most time.Duration) {
 		if at := l.Alarm.at(); !at.IsZero() {
 			wait := at.Sub(l.Now())
 			if wait <= 0 {
-				return
+				return true
 			}
 			alarm.Reset(wait)
 		}
 		select {
 		case <-ctx.Done():
-			return
+			return true
 		case <-over.C:
-			return
+			at := l.Alarm.at() // both may be over
+			return !at.IsZero() && !at.After(l.Now())
 		case <-alarm.C: // the clock may not be the system's: it is asked again
 		case <-l.Alarm.ring:
 		}
