@@ -127,7 +127,7 @@ func (w *world) missed() {
 
 // look is how often a node looks for what others wrote. Those who share a database
 // are told of that.
-const look = 24 * time.Hour
+const look = 48 * time.Hour
 
 func (n *node) now() time.Time { return time.Now().UTC().Add(n.skew) }
 
