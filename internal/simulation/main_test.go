@@ -109,8 +109,19 @@ func TestWorlds(t *testing.T) {
 		for hand := range *hands {
 			t.Run(fmt.Sprint(hand), func(t *testing.T) {
 				t.Parallel()
+				h, err := newHand()
+				if err != nil {
+					t.Fatal(err)
+				}
 				for seed := next.Add(1) - 1; seed < *first+uint64(*worlds); seed = next.Add(1) - 1 {
-					r := run(t, seed, false)
+					r, err := h.world(seed)
+					if err != nil {
+						t.Errorf("world %d: %v", seed, err)
+						if h, err = newHand(); err != nil {
+							t.Fatal(err)
+						}
+						continue
+					}
 					r.findings = r.news(found)
 					r.fail(t)
 					if *until && len(r.findings) > 0 {
@@ -123,6 +134,9 @@ func TestWorlds(t *testing.T) {
 					}
 					turns += r.turns
 					mu.Unlock()
+				}
+				if err := h.close(); err != nil {
+					t.Error(err)
 				}
 			})
 		}
