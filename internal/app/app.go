@@ -269,10 +269,10 @@ const sealEvery = 5 * time.Second
 func (a *App) Loops() []work.Loop {
 	loops := []work.Loop{
 		a.woken(deliveriesLoop, a.Dispatch),
-		a.woken(paymentsLoop, going(a.sweep)),
-		a.woken(claimsLoop, going(a.sweepClaims)),
+		a.swept(paymentsLoop, a.sweep),
+		a.swept(claimsLoop, a.sweepClaims),
 		a.woken(walletsLoop, a.ActivateWallets),
-		a.woken(withdrawalsLoop, going(a.payOut)),
+		a.swept(withdrawalsLoop, a.payOut),
 		a.woken(verificationsLoop, a.ExpireVerifications),
 		a.woken(settlementsLoop, a.CloseSettlements),
 		a.woken(receiptsLoop, a.Receipts),
@@ -290,7 +290,7 @@ func (a *App) Loops() []work.Loop {
 		a.polled("idempotency keys", 6*time.Hour, a.PurgeKeys),
 		a.polled("credentials rotated out", time.Hour, a.ForgetCredentials),
 		{Name: "inboxes", Every: max(trimEvery, a.Look), Do: a.TrimInboxes},
-		{Name: "sessions", Every: time.Hour, Do: a.PurgeSessions},
+		{Name: "sessions", Every: max(time.Hour, a.Look), Do: a.PurgeSessions},
 	}
 	if a.FX.Feed != nil {
 		loops = append(loops, work.Loop{Name: "feed of rates", Every: ratesEvery, Do: func(ctx context.Context) (int, error) { return 0, a.ReadFeed(ctx) }})
@@ -305,6 +305,13 @@ func (a *App) woken(name string, do func(context.Context) (int, error)) work.Loo
 		next = a.nextDelivery
 	}
 	return work.Loop{Name: name, Every: max(longRest, a.Look), Do: do, Alarm: a.alarms[name], Next: next, Now: a.Now}
+}
+
+// swept is a woken loop that takes sweepBatch at a time, and leaves it to lanes.
+func (a *App) swept(name string, look func(context.Context, *sync.WaitGroup) (int, error)) work.Loop {
+	l := a.woken(name, going(look))
+	l.Batch = sweepBatch
+	return l
 }
 
 // polled is a loop that looks for what others wrote, or that only now and then has

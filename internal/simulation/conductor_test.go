@@ -1,8 +1,9 @@
 package simulation
 
 import (
+	"context"
 	"fmt"
-	"hash/fnv"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -60,6 +61,36 @@ func (c *conductor) turn(key string) {
 	<-mine.go_
 }
 
+// keep is the turn that somebody has, for the next thing that he does.
+type keep struct {
+	turns int
+	at    time.Time
+	gone  bool
+}
+
+type keepKey struct{}
+
+// keeping is told by whoever has the turn and has done nothing with it that others can
+// see: what he does next under ctx needs no other one.
+func (c *conductor) keeping(ctx context.Context) context.Context {
+	return context.WithValue(ctx, keepKey{}, &keep{turns: c.turns, at: time.Now()})
+}
+
+// kept reports whether the caller has the turn still, and notes what he does with it.
+func (c *conductor) kept(ctx context.Context, key string) bool {
+	k, _ := ctx.Value(keepKey{}).(*keep)
+	if k == nil || k.gone {
+		return false
+	}
+	k.gone = true
+	if k.turns != c.turns || !k.at.Equal(time.Now()) {
+		return false
+	}
+	c.last = key
+	c.note(key)
+	return true
+}
+
 // run gives turns until stop.
 func (c *conductor) run() {
 	defer close(c.ended)
@@ -87,7 +118,9 @@ func (c *conductor) next() (turn, bool) {
 	}
 	at := slices.IndexFunc(c.waiting, func(t turn) bool { return t.key == c.last })
 	if at < 0 {
-		slices.SortStableFunc(c.waiting, func(a, b turn) int { return strings.Compare(a.key, b.key) })
+		if len(c.waiting) > 1 {
+			slices.SortStableFunc(c.waiting, func(a, b turn) int { return strings.Compare(a.key, b.key) })
+		}
 		at = c.chance.IntN(len(c.waiting))
 	}
 	next := c.waiting[at]
@@ -99,9 +132,7 @@ func (c *conductor) next() (turn, bool) {
 // note keeps a digest of all that happened, and when.
 func (c *conductor) note(key string) {
 	c.turns++
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%x %d %s", c.digest, time.Now().UnixMicro(), key)
-	c.digest = h.Sum64()
+	c.digest = mix(mix(c.digest, uint64(time.Now().UnixMicro())), hash64(key))
 	if c.tape != nil {
 		fmt.Fprintf(c.tape, "%s %s\n", time.Now().UTC().Format("01-02 15:04:05.000000"), key)
 	}
@@ -122,12 +153,36 @@ func (c *conductor) luck(key string, in int) bool {
 	if in <= 0 {
 		return false
 	}
-	h := fnv.New64a()
-	fmt.Fprint(h, c.seed, key, time.Now().UnixMicro())
-	return h.Sum64()%uint64(in) == 0
+	return mix(mix(hash64(key), c.seed), uint64(time.Now().UnixMicro()))%uint64(in) == 0
 }
 
 // between returns a duration.
 func (c *conductor) between(low, high time.Duration) time.Duration {
 	return low + time.Duration(c.chance.Int64N(int64(high-low)+1))
+}
+
+// about returns a duration of any order between the two: as often seconds as hours.
+func (c *conductor) about(low, high time.Duration) time.Duration {
+	return time.Duration(float64(low) * math.Pow(float64(high)/float64(low), c.chance.Float64()))
+}
+
+const (
+	offset64 = 14695981039346656037
+	prime64  = 1099511628211
+)
+
+// hash64 is FNV-1a's.
+func hash64[T string | []byte](text T) uint64 {
+	h := uint64(offset64)
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * prime64
+	}
+	return h
+}
+
+// mix makes one number of two.
+func mix(a, b uint64) uint64 {
+	x := (a ^ b*0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>29) * 0x94d049bb133111eb
+	return x ^ x>>32
 }

@@ -36,13 +36,6 @@ type result struct {
 	err      error
 }
 
-var begin = sync.OnceValues(func() (dir string, err error) {
-	if dir, err = os.MkdirTemp("/dev/shm", "cascada-worlds"); err != nil {
-		dir, err = os.MkdirTemp("", "cascada-worlds")
-	}
-	return dir, err
-})
-
 var firstWorld = struct {
 	sync.Once
 	*prepared
@@ -54,27 +47,19 @@ func TestMain(m *testing.M) {
 	if *defects > 0 {
 		os.Exit(min(1, hunting(*defects)))
 	}
-	code := m.Run()
-	if dir, err := begin(); err == nil {
-		_ = os.RemoveAll(dir)
-	}
-	os.Exit(code)
+	os.Exit(m.Run())
 }
 
 // run runs a world.
 func run(t *testing.T, seed uint64, tape bool) (r result) {
-	dir, err := begin()
-	if err != nil {
-		t.Fatal(err)
-	}
 	firstWorld.Do(func() {
-		synctest.Test(t, func(*testing.T) { firstWorld.prepared, firstWorld.err = prepare(dir) })
+		synctest.Test(t, func(*testing.T) { firstWorld.prepared, firstWorld.err = prepare() })
 	})
 	if firstWorld.err != nil {
 		t.Fatal(firstWorld.err)
 	}
 	synctest.Test(t, func(*testing.T) {
-		w, err := newWorld(seed, firstWorld.prepared, dir)
+		w, err := newWorld(seed, firstWorld.prepared)
 		if err != nil {
 			r = result{seed: seed, err: err}
 			return
@@ -90,9 +75,6 @@ func run(t *testing.T, seed uint64, tape bool) (r result) {
 			r.tape = w.turns.tape.String()
 		}
 	})
-	for _, end := range []string{"", "-wal", "-shm"} {
-		_ = os.Remove(fmt.Sprintf("%s/%d.db%s", dir, seed, end))
-	}
 	return r
 }
 
@@ -127,8 +109,19 @@ func TestWorlds(t *testing.T) {
 		for hand := range *hands {
 			t.Run(fmt.Sprint(hand), func(t *testing.T) {
 				t.Parallel()
+				h, err := newHand()
+				if err != nil {
+					t.Fatal(err)
+				}
 				for seed := next.Add(1) - 1; seed < *first+uint64(*worlds); seed = next.Add(1) - 1 {
-					r := run(t, seed, false)
+					r, err := h.world(seed)
+					if err != nil {
+						t.Errorf("world %d: %v", seed, err)
+						if h, err = newHand(); err != nil {
+							t.Fatal(err)
+						}
+						continue
+					}
 					r.findings = r.news(found)
 					r.fail(t)
 					if *until && len(r.findings) > 0 {
@@ -141,6 +134,9 @@ func TestWorlds(t *testing.T) {
 					}
 					turns += r.turns
 					mu.Unlock()
+				}
+				if err := h.close(); err != nil {
+					t.Error(err)
 				}
 			})
 		}

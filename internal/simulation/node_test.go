@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -96,7 +96,7 @@ func (w *world) start(name string, skew time.Duration) (*node, error) {
 			if loop.Alarm != nil {
 				loop.Alarm.Forget() // what a batch of changes set while this one woke
 			}
-			return do(ctx)
+			return do(w.turns.keeping(ctx))
 		}
 		n.loops.Go(func() {
 			loop.Run(lane(running, loop.Name), config.Log)
@@ -127,7 +127,7 @@ func (w *world) missed() {
 
 // look is how often a node looks for what others wrote. Those who share a database
 // are told of that.
-const look = 24 * time.Hour
+const look = 48 * time.Hour
 
 func (n *node) now() time.Time { return time.Now().UTC().Add(n.skew) }
 
@@ -138,10 +138,8 @@ func (n *node) newID(prefix string, now time.Time) string {
 	count := n.ids
 	n.mu.Unlock()
 	const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%d %s %d", n.w.seed, n.name, count)
 	b := []byte(id.From("", now))
-	for i, x := 10, h.Sum64(); i < len(b); i, x = i+1, x>>4 {
+	for i, x := 10, mix(mix(hash64(n.name), n.w.seed), count); i < len(b); i, x = i+1, x>>4 {
 		b[i] = alphabet[x&15]
 	}
 	return prefix + string(b)
@@ -251,7 +249,9 @@ func (n *node) through(ctx context.Context, t store.Trip, run func(context.Conte
 	if err := n.stand(); err != nil {
 		return err
 	}
-	n.w.turns.turn(key)
+	if !n.w.turns.kept(ctx, key) {
+		n.w.turns.turn(key)
+	}
 	if n.isDead() { // while it waited
 		return errDead
 	}
@@ -264,18 +264,37 @@ func (n *node) through(ctx context.Context, t store.Trip, run func(context.Conte
 
 // brief tells trips apart.
 func brief(t store.Trip) string {
-	h := fnv.New32a()
+	h := uint64(offset64)
 	for _, text := range t.Texts {
-		h.Write([]byte(text))
+		h = mix(h, textHash(text))
 	}
 	for _, arg := range t.Args {
-		if b, ok := arg.([]byte); ok {
-			h.Write(b)
-			continue
+		switch v := arg.(type) {
+		case []byte:
+			h = mix(h, hash64(v))
+		case string:
+			h = mix(h, hash64(v))
+		case int64:
+			h = mix(h, uint64(v))
+		case int:
+			h = mix(h, uint64(v))
+		default:
+			h = mix(h, hash64(fmt.Sprint(v)))
 		}
-		fmt.Fprint(h, arg)
 	}
-	return fmt.Sprintf("%08x", h.Sum32())
+	return strconv.FormatUint(h&0xffffffff|1<<32, 16)[1:]
+}
+
+// texts keeps the hashes of statements, which are few and long.
+var texts sync.Map
+
+func textHash(text string) uint64 {
+	if known, ok := texts.Load(text); ok {
+		return known.(uint64)
+	}
+	h := hash64(text)
+	texts.Store(text, h)
+	return h
 }
 
 // rowsOf names what a change writes.

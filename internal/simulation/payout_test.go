@@ -67,7 +67,7 @@ func (p payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 		}
 		w.bank.payouts[r.Reference] = made
 		w.count("payouts")
-		wait := w.turns.between(time.Second, 5*time.Hour)
+		wait := w.turns.about(time.Second, 5*time.Hour)
 		w.aside.Go(func() {
 			time.Sleep(wait)
 			w.turns.turn("payout arrives " + r.Reference)

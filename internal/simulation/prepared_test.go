@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
@@ -18,7 +16,7 @@ import (
 // prepared is how every world begins: a database with shops, provider accounts and
 // some money that was earned days ago, and the books of the others to it.
 type prepared struct {
-	file    []byte
+	content []byte
 	at      time.Time
 	shops   []merchant
 	rails   []string
@@ -45,10 +43,9 @@ func (p *prepared) furnish(w *world) {
 }
 
 // prepare makes it, in a bubble of its own.
-func prepare(dir string) (*prepared, error) {
+func prepare() (*prepared, error) {
 	ctx := context.Background()
 	p := &prepared{charges: map[string]map[string]charge{}, told: map[string]map[string]map[int64]string{}}
-	path := filepath.Join(dir, "prepared.db")
 	w := &world{seed: 1 << 63, turns: newConductor(0), upstreams: map[string]*upstream{}, inboxes: map[string]*inbox{}, counts: map[string]int{}, stats: map[string]int{}}
 	w.faults = &faults{w: w}
 	w.bank = &bank{payouts: map[string]*paidOut{}}
@@ -56,7 +53,7 @@ func prepare(dir string) (*prepared, error) {
 		w.upstreams[name] = &upstream{w: w, name: name, charges: map[string]*charge{}, refunds: map[string]*refund{}, tardy: time.Second, asks: time.Hour}
 	}
 	var err error
-	if w.shared, err = store.OpenShared(ctx, "sqlite:"+path, time.Now); err != nil {
+	if w.shared, err = store.OpenShared(ctx, nil, time.Now); err != nil {
 		return nil, err
 	}
 	go w.turns.run()
@@ -73,6 +70,9 @@ func prepare(dir string) (*prepared, error) {
 	n.wind()
 	w.aside.Wait()
 	w.turns.stop()
+	if p.content, err = w.shared.Content(); err != nil {
+		return nil, err
+	}
 	w.shared.Close()
 	p.at = time.Now()
 	for name, u := range w.upstreams {
@@ -84,8 +84,7 @@ func prepare(dir string) (*prepared, error) {
 	for host, box := range w.inboxes {
 		p.told[host] = box.told
 	}
-	p.file, err = os.ReadFile(path)
-	return p, err
+	return p, nil
 }
 
 // furbish opens accounts and shops, and lets the shops earn something.

@@ -173,7 +173,7 @@ func (u *upstream) give(r provider.RefundRequest) pay.Outcome {
 		made.status = "failed"
 	case c.one(3):
 		made.status = "open"
-		wait := c.between(time.Second, 3*time.Hour)
+		wait := c.about(time.Second, 3*time.Hour)
 		u.w.aside.Go(func() {
 			time.Sleep(wait)
 			c.turn(u.name + " settles refund " + made.ref)

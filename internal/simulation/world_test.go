@@ -3,12 +3,9 @@ package simulation
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -73,12 +70,6 @@ func (w *world) find(rule, about, format string, args ...any) {
 
 func (w *world) count(what string) { w.counts[what]++ }
 
-func hash64(text string) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(text))
-	return h.Sum64()
-}
-
 func (w *world) healing() bool { return w.healed.Load() }
 
 // anyone is a node that takes requests, as a balancer in front of them chooses one.
@@ -122,7 +113,7 @@ func (l logs) Handle(_ context.Context, r slog.Record) error {
 }
 
 // newWorld makes a world out of the prepared one.
-func newWorld(seed uint64, from *prepared, dir string) (*world, error) {
+func newWorld(seed uint64, from *prepared) (*world, error) {
 	w := &world{
 		seed: seed, turns: newConductor(seed), upstreams: map[string]*upstream{}, inboxes: map[string]*inbox{},
 		counts: map[string]int{}, stats: map[string]int{},
@@ -140,14 +131,10 @@ func newWorld(seed uint64, from *prepared, dir string) (*world, error) {
 		w.upstreams[name] = w.newUpstream(name)
 	}
 	w.bank = w.newBank()
-	path := filepath.Join(dir, fmt.Sprintf("%d.db", seed))
-	if err := os.WriteFile(path, from.file, 0o600); err != nil {
-		return nil, err
-	}
 	from.furnish(w)
 	time.Sleep(time.Until(from.at))
 	var err error
-	if w.shared, err = store.OpenShared(context.Background(), "sqlite:"+path, time.Now); err != nil {
+	if w.shared, err = store.OpenShared(context.Background(), from.content, time.Now); err != nil {
 		return nil, err
 	}
 	return w, w.open()

@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,14 +14,14 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// Shared is an open database that several Stores use at once, as the nodes of a
+// Shared is a database in memory that several Stores use at once, as the nodes of a
 // service do. It is for the simulation: its nodes live in one process, where
 // connections of their own to one file would wait for each other in real time.
 //
 // What stands between a node and the database is its Through. A Store that is opened
 // by its address has neither, and pays for neither.
 type Shared struct {
-	db engine
+	db *lite
 
 	mu    sync.Mutex // owns nodes
 	nodes map[*Store]struct{}
@@ -67,22 +66,25 @@ func (t Trip) Blind() bool { return t.Kind == TripCommit }
 // by the goroutine that runs the statement. It is one for the process.
 var virtualClock sync.Once
 
-// OpenShared opens a database for several Stores, whose clock is now. Close it after
-// them.
-func OpenShared(ctx context.Context, database string, now func() time.Time) (*Shared, error) {
+// OpenShared opens an SQLite database for several Stores, whose clock is now. It holds
+// what Content returned of another one; nil is an empty one. Close it after them.
+func OpenShared(ctx context.Context, content []byte, now func() time.Time) (*Shared, error) {
 	virtualClock.Do(func() {
 		modernc.MustRegisterScalarFunction("unixepoch", 1, func(*modernc.FunctionContext, []driver.Value) (driver.Value, error) {
 			return float64(now().UnixMicro()) / 1e6, nil
 		})
 	})
-	db, err := open(ctx, database, slog.New(slog.DiscardHandler))
+	db, err := openMemory(ctx, content)
 	if err != nil {
 		return nil, err
 	}
 	return &Shared{db: db, nodes: map[*Store]struct{}{}}, nil
 }
 
-// Close disconnects.
+// Content is all that the database holds.
+func (s *Shared) Content() ([]byte, error) { return s.db.serialized() }
+
+// Close disconnects, and the database is no more.
 func (s *Shared) Close() { s.db.close() }
 
 // connect opens what a Store stands on: its address, or a way into what it shares.

@@ -14,9 +14,9 @@ import (
 )
 
 // lite is SQLite: one connection that writes and a few that read beside it
-// (write-ahead log).
+// (write-ahead log). In memory there is but the one.
 type lite struct {
-	readers *sql.DB
+	readers *sql.DB // nil: the writer reads
 	writers *sql.DB // holds the one writer
 
 	mu       sync.Mutex // held by whoever uses the writer
@@ -66,8 +66,14 @@ func liteDSN(path string, pragmas ...string) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + url.Values{"_pragma": pragmas}.Encode()
 }
 
-func (db *lite) dialect() dialect               { return sqlite }
-func (db *lite) ping(ctx context.Context) error { return db.readers.PingContext(ctx) }
+func (db *lite) dialect() dialect { return sqlite }
+
+func (db *lite) ping(ctx context.Context) error {
+	if db.readers == nil {
+		return nil
+	}
+	return db.readers.PingContext(ctx)
+}
 
 func (db *lite) close() {
 	db.mu.Lock()
@@ -79,7 +85,9 @@ func (db *lite) close() {
 	for _, s := range db.prepared {
 		s.Close()
 	}
-	db.readers.Close()
+	if db.readers != nil {
+		db.readers.Close()
+	}
 	db.writer.Close()
 	db.writers.Close()
 	if db.lock != nil {
@@ -113,6 +121,9 @@ func (db *lite) claim() error {
 func (db *lite) alone() bool { return db.locked.Load() }
 
 func (db *lite) query(ctx context.Context, text string, args []any, each func(row) error) error {
+	if db.readers == nil {
+		return db.lease(ctx, text, args, each)
+	}
 	s, err := db.readStmt(ctx, text)
 	if err != nil {
 		return err

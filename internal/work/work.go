@@ -17,9 +17,12 @@ type Loop struct {
 	// is leased, so that every node may run the loop, and doing one twice is
 	// harmless.
 	Do func(context.Context) (int, error)
+	// Batch is how many Do takes at the most; after fewer it left nothing that was due, and
+	// the loop rests. 0: it looks again at once after whatever it took.
+	Batch int
 	// Alarm tells the loop when to look, before Every is over; nil never does.
 	Alarm *Alarm
-	// Next, asked after a look that found nothing, says when the next row comes due;
+	// Next, asked after a look that left nothing, says when the next row comes due;
 	// the zero time where none waits. nil: nobody knows.
 	Next func(context.Context) (time.Time, error)
 	// Now is the clock of Alarm and Next.
@@ -30,7 +33,7 @@ type Loop struct {
 // else.
 const rest = time.Second
 
-// Run looks for work until ctx ends. After a look that found something it
+// Run looks for work until ctx ends. After a look that may have left something it
 // looks again at once; errors are logged and tried again later.
 func (l Loop) Run(ctx context.Context, log *slog.Logger) {
 	retry := min(rest, l.Every)
@@ -40,8 +43,8 @@ func (l Loop) Run(ctx context.Context, log *slog.Logger) {
 	for ctx.Err() == nil {
 		l.Alarm.Forget() // what is set from here on is news
 		n, err := l.Do(ctx)
-		wait := l.Every
-		if err == nil && n == 0 {
+		wait, again := l.Every, n > 0 && n >= l.Batch
+		if err == nil && !again {
 			wait, err = l.pause(ctx)
 		}
 		switch {
@@ -50,8 +53,23 @@ func (l Loop) Run(ctx context.Context, log *slog.Logger) {
 		case err != nil:
 			log.Error("a work loop failed; it goes on", "loop", l.Name, "error", err)
 			l.sleep(ctx, retry)
-		case n == 0:
-			l.sleep(ctx, wait)
+		case !again:
+			l.idle(ctx, wait)
+		}
+	}
+}
+
+// idle sleeps until there may be something to do. What it waits for may have moved on
+// meanwhile: then it waits again.
+func (l Loop) idle(ctx context.Context, wait time.Duration) {
+	for !l.sleep(ctx, wait) && l.Next != nil && wait < l.Every {
+		at, err := l.Next(ctx)
+		if err != nil || !at.IsZero() && !at.After(l.Now()) {
+			return
+		}
+		wait = l.Every
+		if !at.IsZero() {
+			wait = min(at.Sub(l.Now()), l.Every)
 		}
 	}
 }
@@ -69,8 +87,8 @@ func (l Loop) pause(ctx context.Context) (time.Duration, error) {
 	return min(max(at.Sub(l.Now()), rest), l.Every), nil
 }
 
-// sleep returns after a while, when the alarm is due, or when ctx ends.
-func (l Loop) sleep(ctx context.Context, most time.Duration) {
+// sleep returns after a while, or, true, when the alarm is due or ctx ends.
+func (l Loop) sleep(ctx context.Context, most time.Duration) (woken bool) {
 	over := time.NewTimer(most)
 	defer over.Stop()
 	alarm := time.NewTimer(most)
@@ -79,15 +97,16 @@ func (l Loop) sleep(ctx context.Context, most time.Duration) {
 		if at := l.Alarm.at(); !at.IsZero() {
 			wait := at.Sub(l.Now())
 			if wait <= 0 {
-				return
+				return true
 			}
 			alarm.Reset(wait)
 		}
 		select {
 		case <-ctx.Done():
-			return
+			return true
 		case <-over.C:
-			return
+			at := l.Alarm.at() // both may be over
+			return !at.IsZero() && !at.After(l.Now())
 		case <-alarm.C: // the clock may not be the system's: it is asked again
 		case <-l.Alarm.ring:
 		}
