@@ -183,19 +183,7 @@ func (w *world) checkCharge(all *books, u *upstream, c *charge, p pay.Payment) {
 	case c.status == "paid" && !ours && !late:
 		w.find(chargesAgree, p.ID, "%s was paid at %s, and the payment is %s", c.ref, u.name, p.Status)
 	}
-	if c.disputed == "" {
-		return
-	}
-	var ends []string
-	for _, claim := range all.claims {
-		if claim.Kind == pay.ChargebackClaim && claim.Payment == p.ID {
-			ends = append(ends, string(claim.Status))
-		}
-	}
-	want := map[string]string{"won": "rejected", "lost": "approved"}[c.disputed]
-	if !slices.Contains(ends, want) {
-		w.find(disputesAgree, p.ID, "the dispute of %s was %s, and its claims are %v", c.ref, c.disputed, ends)
-	}
+	w.checkDisputes(all, u, p, c)
 }
 
 // checkRefunds compares what providers gave back with what claims say.

@@ -50,7 +50,7 @@ func prepare() (*prepared, error) {
 	w.faults = &faults{w: w}
 	w.bank = &bank{payouts: map[string]*paidOut{}}
 	for _, name := range accounts {
-		w.upstreams[name] = &upstream{w: w, name: name, charges: map[string]*charge{}, refunds: map[string]*refund{}, tardy: time.Second, asks: time.Hour}
+		w.upstreams[name] = &upstream{w: w, name: name, charges: map[string]*charge{}, refunds: map[string]*refund{}, disputes: map[string]*dispute{}, tardy: time.Second, asks: time.Hour}
 	}
 	var err error
 	if w.shared, err = store.OpenShared(ctx, nil, time.Now); err != nil {

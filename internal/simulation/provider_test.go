@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -34,6 +33,9 @@ type upstream struct {
 	cancels bool
 	// down is until when all calls are answered by a gateway, and none comes through.
 	down time.Time
+
+	issuer   issuer
+	disputes map[string]*dispute
 }
 
 // charge is a row of the provider's books.
@@ -42,7 +44,6 @@ type charge struct {
 	asked, paid  money.Amount
 	status       string // open, paid, declined, soft, canceled
 	at           time.Time
-	disputed     string // open, won, lost
 }
 
 type refund struct {
@@ -53,7 +54,7 @@ type refund struct {
 
 func (w *world) newUpstream(name string) *upstream {
 	c := w.turns
-	u := &upstream{w: w, name: name, charges: map[string]*charge{}, refunds: map[string]*refund{}, tardy: time.Second}
+	u := &upstream{w: w, name: name, charges: map[string]*charge{}, refunds: map[string]*refund{}, disputes: map[string]*dispute{}, tardy: time.Second, issuer: w.newIssuer()}
 	for _, each := range []*int{&u.slow, &u.mute, &u.broken, &u.gone, &u.fickle} {
 		if c.one(3) {
 			*each = 3 + c.chance.IntN(20)
@@ -144,7 +145,7 @@ func (u *upstream) pay(made *charge) {
 		made.paid.Minor -= 1 + made.paid.Minor/10
 		u.w.count("wrong amounts")
 	}
-	u.tell(made.ref, made.ref+"/paid", "")
+	u.tell(made.ref, made.ref+"/paid")
 }
 
 // give is a refund that arrives.
@@ -169,7 +170,7 @@ func (u *upstream) give(r provider.RefundRequest) pay.Outcome {
 	}
 	c := u.w.turns
 	switch {
-	case !known || from.disputed != "" || left < made.amount.Minor || c.one(u.declines):
+	case !known || len(u.disputed(from)) > 0 || left < made.amount.Minor || c.one(u.declines):
 		made.status = "failed"
 	case c.one(3):
 		made.status = "open"
@@ -181,7 +182,7 @@ func (u *upstream) give(r provider.RefundRequest) pay.Outcome {
 			if c.one(5) {
 				made.status = "failed"
 			}
-			u.tell(made.ref, made.ref+"/"+made.status, "")
+			u.tell(made.ref, made.ref+"/"+made.status)
 		})
 	}
 	u.w.count("refunds at providers")
@@ -189,43 +190,28 @@ func (u *upstream) give(r provider.RefundRequest) pay.Outcome {
 	return made.outcome()
 }
 
-// dispute is the issuer, who takes the money back for a while or for good.
-func (u *upstream) dispute(made *charge) {
-	if made.status != "paid" || made.disputed != "" || made.paid != made.asked {
-		return
-	}
-	for _, r := range u.refunds {
-		if r.charge == made.ref {
-			return
-		}
-	}
-	u.w.count("disputes")
-	made.disputed = "open"
-	u.tell(made.ref, made.ref+"/dispute", "open")
-	c := u.w.turns
-	wait, end := c.between(time.Hour, 48*time.Hour), []string{"won", "lost"}[c.chance.IntN(2)]
-	u.w.aside.Go(func() {
-		time.Sleep(wait)
-		c.turn(u.name + " rules on " + made.ref)
-		made.disputed = end
-		u.tell(made.ref, made.ref+"/"+end, end)
-	})
-}
-
 // news is a notification's body.
 type news struct {
-	ID, Ref, Dispute string
+	ID, Ref  string
+	Dispute  string // of a dispute: its id, and how it stood then
+	Instance int
+	Status   string
 }
 
-// tell sends a notification, until a node takes it.
-func (u *upstream) tell(ref, id, dispute string) {
-	if u.silent && dispute == "" {
-		return
+// tell notifies of a charge or a refund, where the provider does.
+func (u *upstream) tell(ref, id string) {
+	if !u.silent {
+		u.send(news{ID: id, Ref: ref})
 	}
-	body, err := json.Marshal(news{id, ref, dispute})
+}
+
+// send sends a notification, until a node takes it.
+func (u *upstream) send(what news) {
+	body, err := json.Marshal(what)
 	if err != nil {
 		panic(err)
 	}
+	id := what.ID
 	c := u.w.turns
 	copies := 1
 	if c.one(u.twice) {
@@ -264,10 +250,21 @@ func (w *world) adapter(n *node) provider.Adapter {
 		Name: "world", Rails: []string{"pix.BRA", "card.BRA"},
 		Open: func(a provider.Account) (provider.Provider, error) {
 			u := w.upstreams[a.ID]
-			if u != nil && u.cancels {
-				return canceler{client{n, u}}, nil
+			c := client{n, u}
+			switch {
+			case u == nil:
+			case u.cancels && u.issuer.answers:
+				return struct {
+					client
+					provider.Canceler
+					provider.DisputeQuerier
+				}{c, canceler{c}, asker{c}}, nil
+			case u.cancels:
+				return canceler{c}, nil
+			case u.issuer.answers:
+				return asker{c}, nil
 			}
-			return client{n, u}, nil
+			return c, nil
 		},
 	}
 }
@@ -362,26 +359,24 @@ func (c client) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.O
 	})
 }
 
-// Notices says what is so now, whenever the notification was sent.
+// Notices says what is so now of charges and refunds, and of a dispute how it stood when
+// that was sent.
 func (c client) Notices(_ context.Context, n provider.Notification) ([]pay.Notice, error) {
 	var told news
 	if err := json.Unmarshal(n.Body, &told); err != nil {
 		return nil, err
 	}
-	notice := pay.Notice{ID: told.ID, Account: c.u.name, Reference: told.Ref, Body: n.Body}
+	notice := pay.Notice{Reference: told.Ref}
 	known, isCharge := c.u.charges[told.Ref]
 	switch {
-	case strings.HasSuffix(told.ID, "/dispute"):
-		notice.Dispute, notice.Outcome.Message = true, "the shopper says that it was not him"
-	case told.Dispute == "won":
-		notice.Ruling = pay.DisputeWon
-	case told.Dispute == "lost":
-		notice.Ruling = pay.DisputeLost
+	case told.Dispute != "":
+		notice = c.u.notice(c.u.disputes[told.Dispute], told.Instance, told.Status)
 	case isCharge:
 		notice.Outcome = c.u.outcome(known)
 	default:
 		given := c.u.refunds[told.Ref]
 		notice.Refund, notice.Outcome = given.ref, given.outcome()
 	}
+	notice.ID, notice.Account, notice.Body = told.ID, c.u.name, n.Body
 	return []pay.Notice{notice}, nil
 }

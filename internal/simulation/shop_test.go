@@ -16,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
 )
 
 // merchant is a shop with its money.
@@ -41,6 +42,12 @@ type request struct {
 	status  pay.Status // as it was told
 	doubled []string   // other ids that the same key was told
 	took    time.Duration
+}
+
+// undone reports whether an answer says that nothing was done, and to come again.
+func undone(err error) bool {
+	shown, ok := errors.AsType[*pay.Error](err)
+	return ok && shown.Code == pay.CodeServiceUnavailable && shown.Details.Reason != store.OutcomeUnknown
 }
 
 // unclear reports whether an answer leaves open what was done: a 5xx.
@@ -110,9 +117,14 @@ func (w *world) made(r *request, chance *rand.Rand, do func(context.Context, *no
 			r.settled, r.err, r.id, r.status = true, err, id, status
 			return
 		}
-		r.unclear = true
+		if heard && undone(err) {
+			w.count("requests told that nothing was done")
+		} else {
+			r.unclear = true
+		}
 		w.count("requests without an answer")
 		if r.key == "" || r.tries == tries || w.over {
+			r.settled, r.err = r.key == "" && !r.unclear, err
 			return
 		}
 		time.Sleep(time.Second<<min(r.tries, 7) + time.Duration(chance.Int64N(int64(time.Second))))

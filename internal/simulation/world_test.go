@@ -268,12 +268,12 @@ func (w *world) trouble(kind int, chance *rand.Rand) {
 			u := w.upstreams[accounts[c.chance.IntN(len(accounts))]]
 			var paid []string
 			for ref, made := range u.charges {
-				if made.status == "paid" && made.disputed == "" && !strings.HasPrefix(made.ref, "old") {
+				if made.status == "paid" && !strings.HasPrefix(made.ref, "old") {
 					paid = append(paid, ref)
 				}
 			}
 			slices.Sort(paid)
-			if len(paid) > 0 {
+			for range min(len(paid), 1+c.chance.IntN(4)) {
 				u.dispute(u.charges[paid[c.chance.IntN(len(paid))]])
 			}
 		}
