@@ -82,6 +82,7 @@ func TestDatabaseThatGoesAwayLosesNothing(t *testing.T) {
 						refused[r.status]++
 					default:
 						t.Errorf("while the database goes away: %s", r)
+						s.log.report(t)
 						return true
 					}
 					return false

@@ -132,11 +132,11 @@ func TestSettlementClosesAfterTheDelay(t *testing.T) {
 		first := o.get(t, "/settlements/"+id)
 		o.simulate(t, card, "refunded").want(t, http.StatusOK)
 		o.forward(t, "72h")
-		second := o.closed(t, 1) // the first is paid by now
+		o.settle(t, "the sandbox's bank has paid the first", func() bool { return o.get(t, "/settlements/"+id).text(t, "status") == "paid" })
+		second := o.closed(t, 1)
 		if got := second.text(t, "data.0.netAmount"); got != "-72.45" || second.text(t, "data.0.transactionCount") != "3" {
 			t.Errorf("the next settlement nets %s, want 18.06 - 90.51: %s", got, second)
 		}
-		o.settle(t, "the sandbox's bank has paid the first", func() bool { return o.get(t, "/settlements/"+id).text(t, "status") == "paid" })
 		after := decode(t, o.get(t, "/settlements/"+id).body).(map[string]any)
 		was := decode(t, first.body).(map[string]any)
 		for _, key := range []string{"status", "paidAt"} {

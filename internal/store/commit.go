@@ -13,6 +13,9 @@ const (
 	queueLimit = 4096 // changes waiting; more are refused with ErrBusy
 	batchLimit = 500  // changes in one transaction
 	crowd      = 32   // changes that wait before a second transaction begins beside one
+	// commitPatience is how long changes wait for the transaction before them, where a
+	// second one could begin.
+	commitPatience = 250 * time.Millisecond
 	// commitTimeout bounds a transaction. What became of one that takes longer is
 	// found out, see committer.
 	commitTimeout = 5 * time.Second
@@ -135,7 +138,8 @@ func (s *Store) enqueue(w *waiting) error {
 // so many at a time. Another begins beside one that is under way only when a crowd
 // waits: two small transactions cost the database more than one of their sum, and
 // wait for each other where they move one balance. With a crowd, the second uses the
-// time in which the first waits for the disk.
+// time in which the first waits for the disk. Nobody waits for long behind one that waits
+// for another node's lock.
 func (s *Store) commitLoop(committers []*committer) {
 	var held []*waiting // met a change of the same row in the last batch
 	most := len(committers)
@@ -150,11 +154,17 @@ func (s *Store) commitLoop(committers []*committer) {
 			}
 			batch = append(batch, w)
 		}
-		for len(idle) < most && (len(idle) == 0 || len(batch)+len(s.queue) < crowd) {
+		var overdue <-chan time.Time
+		if n := len(idle); 0 < n && n < most {
+			overdue = time.After(commitPatience)
+		}
+		for late := false; len(idle) < most && (len(idle) == 0 || !late && len(batch)+len(s.queue) < crowd); {
 			select {
 			case c := <-landed:
 				idle = append(idle, c)
 			case <-s.crowded:
+			case <-overdue:
+				late = true
 			}
 		}
 		batch, held = disjoint(s.fill(batch))

@@ -244,7 +244,7 @@ func (s *Store) TakeOver(ctx context.Context, due time.Time) (int, error) {
 		me = h.node
 	}
 	lapsed := 0
-	err := s.query(ctx, selectLapsed, []any{me, margin, s.clock()}, func(r row) error { lapsed++; return nil })
+	err := s.db.lease(ctx, s.text(selectLapsed), []any{me, margin, s.clock()}, func(r row) error { lapsed++; return nil })
 	if err != nil {
 		return 0, fmt.Errorf("look for nodes that are gone: %w", err)
 	}

@@ -19,12 +19,14 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// pg is PostgreSQL. Readers and committers have pools of their own, because
-// their plans differ.
+// pg is PostgreSQL. Readers and committers have pools of their own, because their plans
+// differ; leases have one, because a node whose renewal waits behind readers loses its
+// calls to another one.
 type pg struct {
 	server *server
 	pools  atomic.Pointer[pools]
 	reads  *pgxpool.Config
+	leases *pgxpool.Config
 	writes *pgxpool.Config
 	crowd  atomic.Int64 // who waits for a connection
 }
@@ -34,11 +36,13 @@ type pg struct {
 type pools struct {
 	era     context.Context
 	readers *pgxpool.Pool
+	leasers *pgxpool.Pool
 	writers *pgxpool.Pool
 }
 
 const (
 	pgReaders = 8
+	pgLeasers = 2
 	pgWriters = 3 // two committers and a spare
 	// connectTimeout is for a host that does not answer at all, where the address
 	// says no connect_timeout.
@@ -70,7 +74,8 @@ func openPostgres(ctx context.Context, dsn string, log *slog.Logger) (*pg, error
 	if err != nil {
 		return nil, fmt.Errorf("open postgres: %w", err)
 	}
-	db := &pg{server: server, reads: config}
+	db := &pg{server: server, reads: config, leases: config.Copy()}
+	db.leases.MaxConns, db.leases.MinConns = pgLeasers, 0
 	config = config.Copy()
 	// None is opened before the migrations have made the types that it learns of.
 	config.MaxConns, config.MinConns = pgWriters, 0
@@ -109,8 +114,13 @@ func (db *pg) connect(ctx context.Context) error {
 	if next.readers, err = pgxpool.NewWithConfig(ctx, db.reads); err != nil {
 		return err
 	}
+	if next.leasers, err = pgxpool.NewWithConfig(ctx, db.leases); err != nil {
+		next.readers.Close()
+		return err
+	}
 	if next.writers, err = pgxpool.NewWithConfig(ctx, db.writes); err != nil {
 		next.readers.Close()
+		next.leasers.Close()
 		return err
 	}
 	if before := db.pools.Swap(next); before != nil {
@@ -121,6 +131,7 @@ func (db *pg) connect(ctx context.Context) error {
 
 func (p *pools) close() {
 	p.readers.Close()
+	p.leasers.Close()
 	p.writers.Close()
 }
 
@@ -156,10 +167,10 @@ func (p *pools) bound(ctx context.Context, limit time.Duration) (context.Context
 	return ctx, func() { stop(); cancel() }
 }
 
-// acquire waits for a connection of a pool, among not too many.
+// acquire waits for a connection of a pool, among not too many readers.
 func (db *pg) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
 	defer db.crowd.Add(-1)
-	if db.crowd.Add(1) > crowdLimit {
+	if db.crowd.Add(1) > crowdLimit && pool == db.pools.Load().readers {
 		return nil, ErrBusy
 	}
 	conn, err := pool.Acquire(ctx)
@@ -181,7 +192,8 @@ func (db *pg) walk(ctx context.Context, text string, args []any, each func(row) 
 }
 
 func (db *pg) lease(ctx context.Context, text string, args []any, each func(row) error) error {
-	return db.query(ctx, text, args, each)
+	pools := db.pools.Load()
+	return db.read(ctx, pools, pools.leasers, text, args, each)
 }
 
 func (db *pg) read(ctx context.Context, pools *pools, pool *pgxpool.Pool, text string, args []any, each func(row) error) error {

@@ -54,3 +54,42 @@ func TestFullQueueRefusesChanges(t *testing.T) {
 		}
 	})
 }
+
+// A change waits neither for another one that waits for a lock, nor a lease for readers
+// that do.
+func TestNobodyWaitsForAnothersLock(t *testing.T) {
+	database := dbtest.Postgres(t) // SQLite has one writer, and readers that wait for nobody
+	s, err := store.Open(ctx, database, store.Options{})
+	must(t, err)
+	defer s.Close()
+	tx, v := locked(t, newVandal(t, database), database), newVandal(t, database)
+	_, err = tx.ExecContext(ctx, "LOCK TABLE payments")
+	must(t, err)
+	waiting := func(n int) {
+		t.Helper()
+		for found := 0; found < n; {
+			must(t, v.db.QueryRow("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&found))
+		}
+	}
+	first := make(chan error, 1)
+	go func() { first <- s.Commit(ctx, once("key")) }()
+	waiting(1)
+	var readers sync.WaitGroup
+	defer readers.Wait()
+	defer func() { _ = tx.Rollback() }() // where the test fails
+	for range 20 {
+		readers.Go(func() { _, _ = s.AnyPayment(ctx, "TXN-1") })
+	}
+	waiting(1 + 8)
+	if _, err := s.LeaseWithdrawals(ctx, noon, noon, 1); err != nil {
+		t.Errorf("a lease waits for readers: %v", err)
+	}
+	must(t, s.Commit(ctx, pay.Change{Receipts: []pay.Receipt{{ID: "bank/1", Account: "bank", Payment: "TXN-1", Verdict: pay.Ignored, At: noon}}}))
+	select {
+	case err := <-first:
+		t.Errorf("the first change did not wait for its lock: %v", err)
+	default:
+	}
+	must(t, tx.Rollback())
+	must(t, <-first)
+}
