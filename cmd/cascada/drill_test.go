@@ -63,20 +63,21 @@ type asked struct {
 	method, path, body string
 	header             http.Header
 
-	said  said
-	reply map[string]any
-	id    string
-	began time.Time
-	took  time.Duration // to the answer that counts
-	again bool          // it was sent more than once
+	said   said
+	reply  map[string]any
+	id     string
+	began  time.Time
+	took   time.Duration // to the answer that counts
+	broken time.Time     // when it was to be sent again, zero where it never was
 }
 
 // crowd is the clients of one shop, and their books.
 type crowd struct {
 	t      testing.TB
 	key    string
-	server func() *server // that the next request goes to
-	seed   *rand.Rand     // each client's own is drawn from it
+	server func(but *server) *server // that the next request goes to; not the one that did not answer
+	ask    func(c *crowd, random *rand.Rand) *asked
+	seed   *rand.Rand // each client's own is drawn from it
 	enough atomic.Bool
 	thinks time.Duration // the longest that a client is idle between two requests
 	moves  int           // seconds that the test clock was ahead before
@@ -90,8 +91,8 @@ type crowd struct {
 	tags     map[string]int
 }
 
-func newCrowd(t testing.TB, key string, seed *rand.Rand, server func() *server) *crowd {
-	return &crowd{t: t, key: key, server: server, seed: seed, thinks: 200 * time.Millisecond, codes: map[string]int{}, shelves: map[string][]string{}, tags: map[string]int{}}
+func newCrowd(t testing.TB, key string, seed *rand.Rand, server func(but *server) *server) *crowd {
+	return &crowd{t: t, key: key, server: server, ask: (*crowd).choose, seed: seed, thinks: 200 * time.Millisecond, codes: map[string]int{}, shelves: map[string][]string{}, tags: map[string]int{}}
 }
 
 // work lets clients ask for things, n in all or until it is enough, and returns a function
@@ -104,7 +105,7 @@ func (c *crowd) work(clients, n int) (wait func()) {
 		all.Go(func() {
 			for !c.enough.Load() && next.Add(1) <= int64(n) {
 				time.Sleep(time.Duration(random.Int64N(int64(c.thinks)))) // so that commits carry few requests
-				c.send(c.choose(random))
+				c.send(c.ask(c, random))
 			}
 		})
 	}
@@ -118,9 +119,11 @@ func (c *crowd) send(a *asked) {
 	c.mu.Unlock()
 	header := merged(a.header, a.key)
 	a.began = time.Now()
+	var at *server
 	for {
 		began := time.Now()
-		status, reply := c.server().call(a.method, a.path, c.key, a.body, header)
+		at = c.server(at)
+		status, reply := at.call(a.method, a.path, c.key, a.body, header)
 		now := time.Now()
 		a.said, a.reply, a.took = judge(status, reply), reply, now.Sub(a.began)
 		c.mu.Lock()
@@ -139,7 +142,9 @@ func (c *crowd) send(a *asked) {
 			c.t.Errorf("%s %s is not answered after %s: %d %v", a.kind, a.tag, a.took, status, reply)
 			return
 		}
-		a.again = true
+		if a.broken.IsZero() {
+			a.broken = now
+		}
 		time.Sleep(20 * time.Millisecond) // as a client does
 	}
 	if a.said == made {
@@ -147,6 +152,21 @@ func (c *crowd) send(a *asked) {
 		defer c.mu.Unlock()
 		a.keep(c)
 	}
+}
+
+// must makes a request of the drill's own, until it is done. It may be done twice.
+func (c *crowd) must(method, path, body string, header http.Header) map[string]any {
+	c.t.Helper()
+	var status int
+	var reply map[string]any
+	await(c.t, method+" "+path, func() bool {
+		status, reply = c.server(nil).call(method, path, c.key, body, header)
+		return status != http.StatusServiceUnavailable && judge(status, reply) != unclear
+	})
+	if judge(status, reply) != made {
+		c.t.Fatalf("%s %s %s: %d %v", method, path, body, status, reply)
+	}
+	return reply
 }
 
 // judge reads an answer.

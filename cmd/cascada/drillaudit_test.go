@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // verdict is what the clients' books and the service's say together.
@@ -34,7 +35,7 @@ func (v *verdict) report(c *crowd) {
 func (c *crowd) rest() {
 	c.t.Helper()
 	await(c.t, "all to be decided", func() bool {
-		return c.server().total(c.key, "status=processing") == 0 && c.server().claims(c.key, "status=pending") == 0
+		return c.server(nil).total(c.key, "status=processing") == 0 && c.server(nil).claims(c.key, "status=pending") == 0
 	})
 }
 
@@ -75,6 +76,11 @@ func (c *crowd) audit() *verdict {
 			}
 		}
 	}
+	for name, n := range c.codes {
+		if strings.HasPrefix(name, "500") {
+			v.complain(&v.untrue, "%d answers are %s: a fault of the service's own", n, name)
+		}
+	}
 	// One move is like another: it is seen how many there were.
 	if got := c.ahead() - c.moves; got < clock[made] {
 		v.complain(&v.lost, "the clock was moved %d times, answered were %d", got, clock[made])
@@ -92,11 +98,9 @@ func (c *crowd) repeat(v *verdict) {
 		if a.key == "" || a.said != made {
 			continue
 		}
-		again := &asked{kind: a.kind, method: a.method, path: a.path, body: a.body}
-		status, reply := c.server().call(a.method, a.path, c.key, a.body, merged(a.header, a.key))
-		again.reply = reply
-		if got := again.made(); judge(status, reply) != made || got != a.id {
-			v.complain(&v.untrue, "%s %s was %s, and the same key is told %d %v", a.kind, a.tag, a.id, status, reply)
+		again := &asked{kind: a.kind, reply: c.must(a.method, a.path, a.body, merged(a.header, a.key))}
+		if got := again.made(); got != a.id {
+			v.complain(&v.untrue, "%s %s was %s, and the same key is told %v", a.kind, a.tag, a.id, again.reply)
 		}
 	}
 }
@@ -117,11 +121,7 @@ func merged(header http.Header, key string) http.Header {
 func (c *crowd) list(path string) (rows []map[string]any) {
 	c.t.Helper()
 	for {
-		status, page := c.server().call("GET", fmt.Sprintf("%s&limit=100&offset=%d", path, len(rows)), c.key, "", nil)
-		data, _ := page["data"].([]any)
-		if status != http.StatusOK {
-			c.t.Fatalf("list %s: %d %v", path, status, page)
-		}
+		data, _ := c.must("GET", fmt.Sprintf("%s?limit=100&offset=%d", path, len(rows)), "", nil)["data"].([]any)
 		for _, one := range data {
 			entry, _ := one.(map[string]any)
 			rows = append(rows, entry)
@@ -134,17 +134,23 @@ func (c *crowd) list(path string) (rows []map[string]any) {
 
 // ahead is how far the test clock is ahead, in seconds.
 func (c *crowd) ahead() int {
-	_, clock := c.server().call("GET", "/sandbox/clock", c.key, "", nil)
-	ahead, _ := clock["advanceSeconds"].(float64)
+	ahead, _ := c.must("GET", "/sandbox/clock", "", nil)["advanceSeconds"].(float64)
 	return int(ahead)
 }
 
-// passes moves the test clock, once all is counted.
-func (c *crowd) passes(time string) {
+// passes moves the test clock, and waits until every node knows of it.
+func (c *crowd) passes(advance string) {
 	c.t.Helper()
-	if status, reply := c.server().call("POST", "/sandbox/clock", c.key, `{"advance":"`+time+`"}`, nil); judge(status, reply) != made {
-		c.t.Fatalf("move the clock: %d %v", status, reply)
-	}
+	c.must("POST", "/sandbox/clock", `{"advance":"`+advance+`"}`, nil)
+	want, known := time.Now().Add(time.Duration(c.ahead())*time.Second), 0
+	await(c.t, "every node to know the test clock", func() bool {
+		r := c.must("POST", "/payments", `{"amount":1,"paymentMethodId":"sbx_card"}`, nil)
+		at, err := time.Parse(time.RFC3339, text(r, "timestamps", "created"))
+		if known++; err != nil || at.Before(want.Add(-time.Second)) {
+			known = 0
+		}
+		return known == 4 // nodes are asked in turn
+	})
 }
 
 // found counts what there is, by kind and by tag.
@@ -160,31 +166,30 @@ func (c *crowd) found() map[string]map[string]int {
 		}
 	}
 	status := map[string]string{}
-	for _, p := range c.list("/payments?x=1") {
+	for _, p := range c.list("/payments") {
 		count(payments, text(p, "merchantOrderId"))
 		status[text(p, "id")] = text(p, "status")
 	}
-	for _, claim := range c.list("/claims?x=1") {
+	for _, claim := range c.list("/claims") {
 		if text(claim, "type") == "user_dispute" {
 			count(refunds, text(claim, "reason"))
 			continue
 		}
 		status[text(claim, "id")] = text(claim, "status")
-		_, whole := c.server().call("GET", "/claims/"+text(claim, "id"), c.key, "", nil)
-		pieces, _ := whole["evidence"].([]any)
+		pieces, _ := c.must("GET", "/claims/"+text(claim, "id"), "", nil)["evidence"].([]any)
 		for _, one := range pieces {
 			piece, _ := one.(map[string]any)
 			count(evidences, text(piece, "text"))
 		}
 	}
-	for _, w := range c.list("/withdrawals?x=1") {
+	for _, w := range c.list("/withdrawals") {
 		count(withdrawals, fmt.Sprint(w["amount"]))
 	}
-	for _, w := range c.list("/wallets?x=1") {
+	for _, w := range c.list("/wallets") {
 		count(wallets, text(w, "label"))
 	}
 	listed := map[string]bool{}
-	for _, e := range c.list("/webhooks?x=1") {
+	for _, e := range c.list("/webhooks") {
 		count(endpoints, text(e, "description"))
 		listed[text(e, "id")] = true
 	}
@@ -245,7 +250,7 @@ func (c *crowd) hears(in *inbox, database string) {
 	c.t.Helper()
 	for _, status := range []string{"pending", "processing"} { // each for some seconds of the test clock
 		c.passes("6s")
-		await(c.t, "no withdrawal to be "+status, func() bool { return c.server().count("/withdrawals", c.key, "status="+status) == 0 })
+		await(c.t, "no withdrawal to be "+status, func() bool { return c.server(nil).count("/withdrawals", c.key, "status="+status) == 0 })
 	}
 	c.passes("30s") // what a move of the clock held up is due then
 	in.settle(c.t, database)

@@ -21,10 +21,9 @@ func TestDrillLostCommits(t *testing.T) {
 	heading("operations", "with a key", "time", "a commit is lost of", "replies lost", "longest answer", "errors", "lost", "doubled", "untrue answers")
 	for _, drill := range cases {
 		line := dbtest.Behind(t, dbtest.Postgres(t))
-		u := newUser(t)
-		s := u.serve(t, "--database", line.Address)
-		c := newCrowd(t, u.merchant(t, line.Address).Keys.Sandbox.Secret, moments(t), func() *server { return s })
-		in := s.subscribe(c.key)
+		k := startPack(t, line.Address, 1)
+		c := newCrowd(t, k.user.merchant(t, line.Address).Keys.Sandbox.Secret, moments(t), k.any)
+		in := k.any(nil).subscribe(c.key)
 		c.stock(drill.disputes)
 		line.Lose(drill.every)
 		began := time.Now()
@@ -38,9 +37,9 @@ func TestDrillLostCommits(t *testing.T) {
 		v := c.audit()
 		v.report(c)
 		c.hears(in, line.Address)
-		u.check(t, line.Address)
+		k.user.check(t, line.Address)
 		within(t, "an answer", c.longest, answerLimit)
 		row(v.asked, v.keyed, took.Round(time.Second/10), drill.every, line.Lost(), c.longest.Round(time.Millisecond), c.errors(), v.lost, v.doubled, v.untrue)
-		s.stop()
+		k.stop()
 	}
 }

@@ -1,10 +1,9 @@
 package main_test
 
 import (
-	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,80 +11,121 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
-// A service is killed under load. Whoever repeats his create call with its key is
-// answered with the outcome that he asked for by the one that starts in its place; a
-// client that is told that the first call still runs waits for it, and has it within
-// three tries.
-func TestKilledServiceIsTakenOver(t *testing.T) {
+// A node is killed under load, again and again. Whoever repeats his create call with its key
+// is answered with the outcome that he asked for: by the node that lives, or on SQLite by the
+// one that a supervisor starts in its place.
+//
+//	go test ./cmd/cascada -run TestDrillTakeover -v -full
+func TestDrillTakeover(t *testing.T) {
 	t.Parallel()
-	random := moments(t)
-	dbtest.Each(t, func(t *testing.T, database string) {
-		var pauses []time.Duration
-		for range 3 {
-			pauses = append(pauses, 300*time.Millisecond+time.Duration(random.Int64N(int64(700*time.Millisecond))))
-		}
-		t.Parallel()
-		u := newUser(t)
-		var running atomic.Pointer[server]
-		running.Store(u.serve(t, "--database", database))
-		key := u.merchant(t, database).Keys.Sandbox.Secret
-		const clients = 8
-		var (
-			all    sync.WaitGroup
-			enough atomic.Bool
-			mu     sync.Mutex // owns waits
-			waits  []time.Duration
-		)
-		for c := range clients {
-			all.Go(func() {
-				for i := 0; !enough.Load(); i++ {
-					header := http.Header{"Idempotency-Key": {fmt.Sprintf("%d-%d", c, i)}, "Sandbox-Simulate": {"paid"}}
-					const body = `{"amount":10,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`
-					var broken time.Time // when a call of this order had no answer
-					for runs := 0; ; {
-						status, reply := running.Load().call("POST", "/payments", key, body, header)
-						if status == http.StatusCreated {
-							if got := text(reply, "status"); got != "completed" {
-								t.Errorf("order %d-%d, asked to be paid, is answered %q", c, i, got)
-							}
-							break
-						}
-						if broken.IsZero() {
-							broken = time.Now()
-						}
-						switch status {
-						case 0, http.StatusServiceUnavailable: // dead, or draining
-							time.Sleep(20 * time.Millisecond) // as a client does
-						case http.StatusConflict:
-							if runs++; runs == 3 {
-								t.Errorf("order %d-%d still runs after %s: %v", c, i, time.Since(broken), reply)
-								return
-							}
-						default:
-							t.Errorf("order %d-%d: %d %v", c, i, status, reply)
-							return
-						}
-					}
-					if !broken.IsZero() {
-						mu.Lock()
-						waits = append(waits, time.Since(broken))
-						mu.Unlock()
-					}
+	kills, clients := 3, 8
+	if *full {
+		kills, clients = 30, 32
+	}
+	heading("database", "kills", "requests", "interrupted", "from the kill to the answer: p50", "p99", "longest", "errors", "lost", "doubled", "untrue answers")
+	for _, drill := range []struct {
+		name     string
+		database func(testing.TB) string
+		nodes    int
+	}{{"SQLite, one node", dbtest.SQLite, 1}, {"PostgreSQL, two nodes", dbtest.Postgres, 2}} {
+		t.Run(drill.name, func(t *testing.T) {
+			if !*full {
+				t.Parallel()
+			}
+			k := startPack(t, drill.database(t), drill.nodes)
+			random := moments(t)
+			c := newCrowd(t, k.user.merchant(t, k.database).Keys.Sandbox.Secret, random, k.any)
+			c.ask, c.thinks = asksPaid, 20*time.Millisecond
+			wait := c.work(clients, 1<<30)
+			for i := range kills {
+				time.Sleep(300*time.Millisecond + time.Duration(random.Int64N(int64(700*time.Millisecond)))) // the moment is what the drill is about
+				k.replace(i % drill.nodes)
+			}
+			c.enough.Store(true)
+			wait()
+			c.rest()
+			v := c.audit()
+			for _, a := range c.asked {
+				if got := text(a.reply, "status"); got != "completed" {
+					t.Errorf("%s, asked to be paid, is answered %q: %v", a.tag, got, a.reply)
 				}
-			})
+			}
+			v.report(c)
+			k.user.check(t, k.database)
+			waits := k.waits(c.asked)
+			if len(waits) == 0 {
+				t.Error("no request was interrupted")
+				waits = []time.Duration{0}
+			}
+			longest := waits[len(waits)-1]
+			within(t, "the answer to a request that was repeated", longest, answerLimit)
+			row(drill.name, kills, v.asked, len(waits), ms(waits[len(waits)/2]), ms(waits[len(waits)*99/100]), ms(longest), c.errors(), v.lost, v.doubled, v.untrue)
+			k.stop()
+		})
+	}
+}
+
+// ms is how long something took, for people.
+func ms(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
+
+// asksPaid is a payment that the sandbox's shopper pays within the call.
+func asksPaid(c *crowd, random *rand.Rand) *asked {
+	a := c.pays("sbx_pix", random)
+	a.key, a.header = "key-"+a.tag, http.Header{"Sandbox-Simulate": {"paid"}}
+	return a
+}
+
+// pack is some nodes on one database, that are killed and started again.
+type pack struct {
+	t        testing.TB
+	user     user
+	database string
+	nodes    []atomic.Pointer[server]
+	next     atomic.Int64
+	killed   []time.Time
+}
+
+func startPack(t testing.TB, database string, nodes int) *pack {
+	k := &pack{t: t, user: newUser(t), database: database, nodes: make([]atomic.Pointer[server], nodes)}
+	for i := range nodes {
+		k.nodes[i].Store(k.user.serve(t, "--database", database))
+	}
+	return k
+}
+
+// any is one node after the other.
+func (k *pack) any(but *server) *server {
+	for {
+		if s := k.nodes[int(k.next.Add(1))%len(k.nodes)].Load(); s != but || len(k.nodes) == 1 {
+			return s
 		}
-		for _, pause := range pauses {
-			time.Sleep(pause) // the moment is what the test is about
-			running.Load().kill()
-			running.Store(u.serve(t, "--database", database))
+	}
+}
+
+// replace kills a node and starts another one at once.
+func (k *pack) replace(i int) {
+	k.killed = append(k.killed, time.Now())
+	k.nodes[i].Load().kill()
+	k.nodes[i].Store(k.user.serve(k.t, "--database", k.database))
+}
+
+// waits is how long those waited for their answers whose requests were under way when a node
+// was killed, from then on.
+func (k *pack) waits(all []*asked) (waits []time.Duration) {
+	for _, a := range all {
+		for _, at := range k.killed {
+			if !a.broken.IsZero() && a.began.Before(at) && a.broken.After(at) {
+				waits = append(waits, a.began.Add(a.took).Sub(at))
+				break
+			}
 		}
-		enough.Store(true)
-		all.Wait()
-		slices.Sort(waits)
-		if n := len(waits); n > 0 {
-			t.Logf("%d requests were repeated, answered after %s at the longest, %s in the middle", n, waits[n-1].Round(time.Millisecond), waits[n/2].Round(time.Millisecond))
-		}
-		u.check(t, database)
-		running.Load().stop()
-	})
+	}
+	slices.Sort(waits)
+	return waits
+}
+
+func (k *pack) stop() {
+	for i := range k.nodes {
+		k.nodes[i].Load().stop()
+	}
 }

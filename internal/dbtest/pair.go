@@ -39,14 +39,22 @@ func (s *Server) Standby() *Server {
 	return next
 }
 
-// Address is that of the database on one of some servers, in their order.
-func Address(servers ...*Server) string {
-	var hosts []string
-	for _, s := range servers {
-		hosts = append(hosts, s.dir)
+// Host is a server, or a line before one.
+type Host interface{ host() string }
+
+func (s *Server) host() string { return s.dir }
+
+// Address is that of the database on one of some hosts, in their order.
+func Address(hosts ...Host) string {
+	var names []string
+	for _, h := range hosts {
+		names = append(names, h.host())
 	}
-	return "host=" + strings.Join(hosts, ",") + " user=app dbname=postgres sslmode=disable"
+	return "postgres:///postgres?host=" + strings.Join(names, ",") + "&user=app&sslmode=disable"
 }
+
+// Line puts a line before the server.
+func (s *Server) Line() *Line { s.t.Helper(); return Behind(s.t, Address(s)) }
 
 // Freeze stops the server's processes where they are: its connections stay open, and
 // nothing is answered.
@@ -66,6 +74,13 @@ func (s *Server) Kill() {
 func (s *Server) Promote() {
 	s.t.Helper()
 	s.must(s.do("pg_ctl", "promote", "-D", s.data(), "-w"))
+}
+
+// WaitFor sets the standbys that commits wait for: "*" for any one, "" for none.
+func (s *Server) WaitFor(standbys string) {
+	s.t.Helper()
+	s.Exec("ALTER SYSTEM SET synchronous_standby_names = '" + standbys + "'")
+	s.Exec("SELECT pg_reload_conf()")
 }
 
 // Exec runs a statement.
