@@ -24,6 +24,7 @@ type Line struct {
 	deaf   atomic.Bool
 	every  atomic.Int64 // of so many answered commits one is lost; 0: none
 	heard  atomic.Int64 // commits that were answered
+	before atomic.Pointer[func()]
 	lost   atomic.Int64
 	mu     sync.Mutex // owns what follows
 	open   map[net.Conn]struct{}
@@ -115,6 +116,16 @@ func (l *Line) pass() {
 
 func (l *Line) host() string { return l.dir }
 
+// Before lets something be done each time a commit was done, before that is passed on. nil
+// ends that.
+func (l *Line) Before(do func()) {
+	if do == nil {
+		l.before.Store(nil)
+		return
+	}
+	l.before.Store(&do)
+}
+
 // Cut ends every connection, wherever it is.
 func (l *Line) Cut() {
 	l.mu.Lock()
@@ -190,8 +201,13 @@ func (h *hearing) Write(b []byte) (int, error) {
 		if len(message) < size {
 			break
 		}
-		if message[0] == 'C' && bytes.Equal(message[5:size], answer) && h.line.loses() {
-			return 0, errLost
+		if message[0] == 'C' && bytes.Equal(message[5:size], answer) {
+			if do := h.line.before.Load(); do != nil {
+				(*do)()
+			}
+			if h.line.loses() {
+				return 0, errLost
+			}
 		}
 		whole += size
 	}
