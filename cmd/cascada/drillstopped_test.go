@@ -90,7 +90,12 @@ func stopNodes(t *testing.T, nodes, rounds int, pause time.Duration) {
 				if (n+round)%2 == 1 {
 					moment = func(do func()) { d.doors.arm(node, do) } // its connection to the provider is being made
 				}
-				d.stop(node, moment, method, fmt.Sprintf("stop-%d-%d", n, round))
+				for try := 1; !d.stop(node, moment, method, fmt.Sprintf("stop-%d-%d-%d", n, round, try)); try++ {
+					if try == 5 {
+						t.Errorf("the moment between intent and call was missed %d times", try)
+						return
+					}
+				}
 			}
 		})
 	}
@@ -119,12 +124,13 @@ func (d *stopping) method() string {
 // patient waits for as long as a node is stopped.
 var patient = &http.Client{Transport: connections.Transport}
 
-// stop stops a node between the intent of one payment and its call, and lets it go on.
-func (d *stopping) stop(node *server, moment func(do func()), method, tag string) {
+// stop stops a node between the intent of one payment and its call, and lets it go on. false:
+// the moment was missed.
+func (d *stopping) stop(node *server, moment func(do func()), method, tag string) (stopped bool) {
 	order := body(map[string]any{"amount": 10, "documentId": "52998224725", "paymentMethodId": method, "merchantOrderId": tag})
 	header := http.Header{"Idempotency-Key": {tag}}
 	var once sync.Once
-	stopped := make(chan string)
+	reached := make(chan string)
 	moment(func() {
 		var id string
 		err := d.database.QueryRow(`SELECT id FROM processing WHERE order_id = $1 AND doc LIKE '%"sending"%'`, tag).Scan(&id)
@@ -133,7 +139,7 @@ func (d *stopping) stop(node *server, moment func(do func()), method, tag string
 		}
 		once.Do(func() {
 			d.signal(node, syscall.SIGSTOP, "T")
-			stopped <- id
+			reached <- id
 		})
 	})
 	first := make(chan map[string]any)
@@ -144,8 +150,14 @@ func (d *stopping) stop(node *server, moment func(do func()), method, tag string
 		}
 		first <- reply
 	}()
-	id := <-stopped
-	moment(nil)
+	var id string
+	select {
+	case id = <-reached:
+		moment(nil)
+	case <-first: // a connection's owner is not always seen in time
+		moment(nil)
+		return false
+	}
 	began := time.Now()
 	between := len(d.providers.of(id)) == 0
 	var status int
@@ -184,6 +196,7 @@ func (d *stopping) stop(node *server, moment func(do func()), method, tag string
 			d.t.Errorf("%s is answered %v", id, r)
 		}
 	}
+	return true
 }
 
 // signal waits until the process is in one of some states.

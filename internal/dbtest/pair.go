@@ -89,29 +89,38 @@ func (s *Server) Exec(statement string) {
 	s.must(s.exec(context.Background(), statement))
 }
 
-// signal reaches the server and its children, which have groups of their own.
 func (s *Server) signal(signal syscall.Signal) {
 	s.t.Helper()
-	pids := []int{s.process.Process.Pid}
+	s.must(signalFamily(s.process.Process.Pid, signal))
+}
+
+// signalFamily reaches a server and its children, which have groups of their own.
+func signalFamily(pid int, signal syscall.Signal) error {
+	pids := []int{pid}
 	found, err := filepath.Glob("/proc/[0-9]*/stat")
-	s.must(err)
+	if err != nil {
+		return err
+	}
 	for _, path := range found {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			continue // it has ended
 		}
 		_, rest, _ := strings.Cut(string(text), ") ")
-		if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == strconv.Itoa(pids[0]) {
-			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-			s.must(err)
-			pids = append(pids, pid)
+		if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == strconv.Itoa(pid) {
+			child, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			if err != nil {
+				return err
+			}
+			pids = append(pids, child)
 		}
 	}
 	for _, pid := range pids {
 		if err := syscall.Kill(pid, signal); err != nil && err != syscall.ESRCH {
-			s.t.Fatal(err)
+			return err
 		}
 	}
+	return nil
 }
 
 func (s *Server) stopAtEnd() {
