@@ -252,7 +252,14 @@ func (c *crowd) hears(in *inbox, database string) {
 		c.passes("6s")
 		await(c.t, "no withdrawal to be "+status, func() bool { return c.server(nil).count("/withdrawals", c.key, "status="+status) == 0 })
 	}
-	c.passes("30s") // what a move of the clock held up is due then
+	db := openDatabase(c.t, database)
+	await(c.t, "nothing to be left for later", func() bool {
+		if undelivered(db) == 0 {
+			return true
+		}
+		c.passes("30s") // what failed, or a move of the clock held up, is due then
+		return false
+	})
 	in.settle(c.t, database)
 	if missing := c.unheard(in); len(missing) > 0 {
 		c.t.Errorf("the endpoint was not told %s", strings.Join(missing, ", "))

@@ -53,8 +53,9 @@ func TestDrillStopped(t *testing.T) {
 		stopNodes(t, 2, 1, brief)
 		return
 	}
-	stopNodes(t, 20, 10, brief)
-	stopNodes(t, 20, 10, time.Minute)
+	for _, pause := range []time.Duration{brief, time.Minute} {
+		t.Run(pause.String(), func(t *testing.T) { stopNodes(t, 20, 10, pause) })
+	}
 }
 
 // stopNodes stops each of some nodes so often.

@@ -118,11 +118,7 @@ func (in *inbox) broken() (list []string) {
 func (in *inbox) settle(t testing.TB, database string) {
 	t.Helper()
 	db := openDatabase(t, database)
-	await(t, "every delivery to be made", func() bool {
-		var open int
-		err := db.QueryRow("SELECT count(*) FROM deliveries WHERE status <> 'delivered'").Scan(&open)
-		return err == nil && open == 0 // SQLite may be busy
-	})
+	await(t, "every delivery to be made", func() bool { return undelivered(db) == 0 })
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	rows, err := db.Query("SELECT id, type, object FROM events")
@@ -151,6 +147,15 @@ func (in *inbox) settle(t testing.TB, database string) {
 		t.Errorf("a bad delivery: %s", bad)
 	}
 	t.Logf("%d events came, %d of the deliveries were repeats", events, in.repeats)
+}
+
+// undelivered counts the deliveries that are still to be made; -1 where nobody can say, as when
+// SQLite is busy.
+func undelivered(db *sql.DB) (open int) {
+	if err := db.QueryRow("SELECT count(*) FROM deliveries WHERE status <> 'delivered'").Scan(&open); err != nil {
+		return -1
+	}
+	return open
 }
 
 // openDatabase looks at a database from outside the service.
