@@ -56,6 +56,22 @@ lint: ## gofmt, vet and staticcheck (the arch tests run with the tests)
 migrate: build ## bring a database to the newest schema: make migrate DATABASE=postgres://…
 	./bin/cascada migrate $(if $(DATABASE),--database '$(DATABASE)')
 
+DRILL ?= TestDrill
+.PHONY: drills
+drills: tools ## see bad days with your own eyes (docs/DRILLS.md); DRILL=TestDrillPatroni for one
+	@want=; \
+	command -v patroni >/dev/null || want="$$want patroni python3-etcd"; \
+	command -v etcd >/dev/null || want="$$want etcd-server"; \
+	$(INSTALL)
+	$(GO) test ./cmd/cascada -run '$(DRILL)' -v -full -parallel 1 -timeout 90m
+
+# INSTALL installs what is wanted.
+define INSTALL
+[ -z "$$want" ] || { \
+	  [ "$$(id -u)" = 0 ] || { echo "the tests need$$want: install them, or run make as root"; exit 1; }; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$want; }
+endef
+
 # What the tests start for themselves, from Debian's packages.
 .PHONY: tools
 tools:
@@ -64,6 +80,4 @@ tools:
 	command -v chromium >/dev/null || want="$$want chromium"; \
 	command -v zbarimg >/dev/null || want="$$want zbar-tools"; \
 	command -v redis-server >/dev/null || want="$$want redis-server"; \
-	[ -z "$$want" ] || { \
-	  [ "$$(id -u)" = 0 ] || { echo "the tests need$$want: install them, or run make test as root"; exit 1; }; \
-	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$want; }
+	$(INSTALL)

@@ -281,6 +281,10 @@ var connections = &http.Client{
 
 // call sends one request and decodes the reply. Status 0: no reply came.
 func (s *server) call(method, path, key, body string, header http.Header) (int, map[string]any) {
+	return s.callBy(connections, method, path, key, body, header)
+}
+
+func (s *server) callBy(client *http.Client, method, path, key, body string, header http.Header) (int, map[string]any) {
 	r, err := http.NewRequest(method, s.url+"/api/v1"+path, strings.NewReader(body))
 	if err != nil {
 		return 0, nil
@@ -292,7 +296,7 @@ func (s *server) call(method, path, key, body string, header http.Header) (int, 
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	reply, err := connections.Do(r)
+	reply, err := client.Do(r)
 	if err != nil {
 		return 0, nil
 	}

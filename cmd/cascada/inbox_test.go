@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,7 +30,10 @@ type inbox struct {
 }
 
 // delivered is an event as it came.
-type delivered struct{ kind, object, body string }
+type delivered struct {
+	kind, object, body string
+	sequence           int
+}
 
 // subscribe adds an endpoint for all events to the key's shop.
 func (s *server) subscribe(key string) *inbox {
@@ -51,6 +55,7 @@ func (in *inbox) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	}
 	var e struct {
 		ID, Type string
+		Sequence int
 		Data     struct {
 			Object struct{ ID, TransactionID string }
 		}
@@ -72,7 +77,7 @@ func (in *inbox) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	case repeated:
 		in.repeats++
 	default:
-		in.events[e.ID] = delivered{e.Type, e.Data.Object.ID, string(body)}
+		in.events[e.ID] = delivered{e.Type, e.Data.Object.ID, string(body), e.Sequence}
 	}
 }
 
@@ -88,16 +93,32 @@ func (in *inbox) told(kind, object string) bool {
 	return false
 }
 
+// broken lists the objects whose events are not numbered from 1 on, each number once.
+func (in *inbox) broken() (list []string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	numbers := map[string][]int{}
+	for _, e := range in.events {
+		numbers[e.object] = append(numbers[e.object], e.sequence)
+	}
+	for object, got := range numbers {
+		slices.Sort(got)
+		for i, n := range got {
+			if n != i+1 {
+				list = append(list, fmt.Sprintf("events %v of %s", got, object))
+				break
+			}
+		}
+	}
+	return list
+}
+
 // settle waits until the service has nothing left to send, and fails the test
 // unless every event came, signed, the same each time.
 func (in *inbox) settle(t testing.TB, database string) {
 	t.Helper()
 	db := openDatabase(t, database)
-	await(t, "every delivery to be made", func() bool {
-		var open int
-		err := db.QueryRow("SELECT count(*) FROM deliveries WHERE status <> 'delivered'").Scan(&open)
-		return err == nil && open == 0 // SQLite may be busy
-	})
+	await(t, "every delivery to be made", func() bool { return undelivered(db) == 0 })
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	rows, err := db.Query("SELECT id, type, object FROM events")
@@ -112,7 +133,7 @@ func (in *inbox) settle(t testing.TB, database string) {
 			t.Fatal(err)
 		}
 		if got, ok := in.events[id]; !ok || got.kind != kind || got.object != object {
-			t.Errorf("%s (%s of %s) came as %q", id, kind, object, got)
+			t.Errorf("%s (%s of %s) came as %+v", id, kind, object, got)
 		}
 		events++
 	}
@@ -126,6 +147,15 @@ func (in *inbox) settle(t testing.TB, database string) {
 		t.Errorf("a bad delivery: %s", bad)
 	}
 	t.Logf("%d events came, %d of the deliveries were repeats", events, in.repeats)
+}
+
+// undelivered counts the deliveries that are still to be made; -1 where nobody can say, as when
+// SQLite is busy.
+func undelivered(db *sql.DB) (open int) {
+	if err := db.QueryRow("SELECT count(*) FROM deliveries WHERE status <> 'delivered'").Scan(&open); err != nil {
+		return -1
+	}
+	return open
 }
 
 // openDatabase looks at a database from outside the service.

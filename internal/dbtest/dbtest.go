@@ -213,17 +213,22 @@ func (s *instance) serve(settings ...string) error {
 		"-c", "max_connections=300", "-c", "shared_buffers=64MB", "-c", "max_wal_size=128MB",
 	}, settings...)...)
 	s.process.Stdout, s.process.Stderr = log, log
-	started := make(chan error)
-	go func() {
-		// The server dies with the thread that started it, so the thread stays.
-		runtime.LockOSThread()
-		started <- s.process.Start()
-		select {}
-	}()
-	if err := <-started; err != nil {
+	if err := launch(s.process); err != nil {
 		return err
 	}
 	return s.awaitReady()
+}
+
+// launch starts a program that dies with the test process.
+func launch(program *exec.Cmd) error {
+	started := make(chan error)
+	go func() {
+		// It dies with the thread that started it, so the thread stays.
+		runtime.LockOSThread()
+		started <- program.Start()
+		select {}
+	}()
+	return <-started
 }
 
 func (s *instance) awaitReady() error {

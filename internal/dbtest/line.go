@@ -18,14 +18,17 @@ import (
 type Line struct {
 	Address string // of the database behind it
 
+	dir    string
 	target string
 	down   atomic.Bool
 	deaf   atomic.Bool
 	every  atomic.Int64 // of so many answered commits one is lost; 0: none
 	heard  atomic.Int64 // commits that were answered
+	before atomic.Pointer[func()]
 	lost   atomic.Int64
-	mu     sync.Mutex // owns open
+	mu     sync.Mutex // owns what follows
 	open   map[net.Conn]struct{}
+	parted chan struct{} // closed when what was sent goes on; nil while nothing is held
 }
 
 // socket is the name that PostgreSQL gives its own.
@@ -43,7 +46,7 @@ func Behind(t testing.TB, database string) *Line {
 		t.Fatal(err)
 	}
 	query := address.Query()
-	l := &Line{target: filepath.Join(query.Get("host"), socket), open: map[net.Conn]struct{}{}}
+	l := &Line{dir: dir, target: filepath.Join(query.Get("host"), socket), open: map[net.Conn]struct{}{}}
 	query.Set("host", dir)
 	address.RawQuery = query.Encode()
 	l.Address = address.String()
@@ -63,6 +66,7 @@ func Behind(t testing.TB, database string) *Line {
 	})
 	t.Cleanup(func() {
 		listener.Close()
+		l.Part(false)
 		l.Cut()
 		served.Wait()
 		if err := os.RemoveAll(dir); err != nil {
@@ -86,6 +90,42 @@ func (l *Line) Lose(every int) { l.every.Store(int64(every)) }
 // Lost is how many answers to commits were lost by Lose.
 func (l *Line) Lost() int { return int(l.lost.Load()) }
 
+// Part says whether nothing gets through from now on, either way: connections stay open,
+// new ones are made, and what is sent arrives when that is over.
+func (l *Line) Part(parted bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case parted && l.parted == nil:
+		l.parted = make(chan struct{})
+	case !parted && l.parted != nil:
+		close(l.parted)
+		l.parted = nil
+	}
+}
+
+// pass waits until something gets through.
+func (l *Line) pass() {
+	l.mu.Lock()
+	parted := l.parted
+	l.mu.Unlock()
+	if parted != nil {
+		<-parted
+	}
+}
+
+func (l *Line) host() string { return l.dir }
+
+// Before lets something be done each time a commit was done, before that is passed on. nil
+// ends that.
+func (l *Line) Before(do func()) {
+	if do == nil {
+		l.before.Store(nil)
+		return
+	}
+	l.before.Store(&do)
+}
+
 // Cut ends every connection, wherever it is.
 func (l *Line) Cut() {
 	l.mu.Lock()
@@ -108,6 +148,7 @@ func (l *Line) serve(client net.Conn) {
 	if l.down.Load() {
 		return
 	}
+	l.pass()
 	database, err := net.Dial("unix", l.target)
 	if err != nil {
 		return
@@ -116,9 +157,20 @@ func (l *Line) serve(client net.Conn) {
 	go func() {
 		// What came before the cut is done, as it is when a network fails.
 		defer database.Close()
-		_, _ = io.Copy(database, client)
+		_, _ = io.Copy(&telling{line: l, to: database}, client)
 	}()
 	_, _ = io.Copy(&hearing{line: l, to: client}, database)
+}
+
+// telling passes on what the client says, once it gets through.
+type telling struct {
+	line *Line
+	to   net.Conn
+}
+
+func (t *telling) Write(b []byte) (int, error) {
+	t.line.pass()
+	return t.to.Write(b)
 }
 
 // hearing passes on what the database says, unless its line is deaf or loses it.
@@ -134,6 +186,7 @@ var errLost = errors.New("the answer to a commit is lost")
 var answer = []byte("COMMIT\x00")
 
 func (h *hearing) Write(b []byte) (int, error) {
+	h.line.pass()
 	if h.line.deaf.Load() {
 		return len(b), nil
 	}
@@ -148,8 +201,13 @@ func (h *hearing) Write(b []byte) (int, error) {
 		if len(message) < size {
 			break
 		}
-		if message[0] == 'C' && bytes.Equal(message[5:size], answer) && h.line.loses() {
-			return 0, errLost
+		if message[0] == 'C' && bytes.Equal(message[5:size], answer) {
+			if do := h.line.before.Load(); do != nil {
+				(*do)()
+			}
+			if h.line.loses() {
+				return 0, errLost
+			}
 		}
 		whole += size
 	}

@@ -39,14 +39,22 @@ func (s *Server) Standby() *Server {
 	return next
 }
 
-// Address is that of the database on one of some servers, in their order.
-func Address(servers ...*Server) string {
-	var hosts []string
-	for _, s := range servers {
-		hosts = append(hosts, s.dir)
+// Host is a server, or a line before one.
+type Host interface{ host() string }
+
+func (s *Server) host() string { return s.dir }
+
+// Address is that of the database on one of some hosts, in their order.
+func Address(hosts ...Host) string {
+	var names []string
+	for _, h := range hosts {
+		names = append(names, h.host())
 	}
-	return "host=" + strings.Join(hosts, ",") + " user=app dbname=postgres sslmode=disable"
+	return "postgres:///postgres?host=" + strings.Join(names, ",") + "&user=app&sslmode=disable"
 }
+
+// Line puts a line before the server.
+func (s *Server) Line() *Line { s.t.Helper(); return Behind(s.t, Address(s)) }
 
 // Freeze stops the server's processes where they are: its connections stay open, and
 // nothing is answered.
@@ -68,35 +76,51 @@ func (s *Server) Promote() {
 	s.must(s.do("pg_ctl", "promote", "-D", s.data(), "-w"))
 }
 
+// WaitFor sets the standbys that commits wait for: "*" for any one, "" for none.
+func (s *Server) WaitFor(standbys string) {
+	s.t.Helper()
+	s.Exec("ALTER SYSTEM SET synchronous_standby_names = '" + standbys + "'")
+	s.Exec("SELECT pg_reload_conf()")
+}
+
 // Exec runs a statement.
 func (s *Server) Exec(statement string) {
 	s.t.Helper()
 	s.must(s.exec(context.Background(), statement))
 }
 
-// signal reaches the server and its children, which have groups of their own.
 func (s *Server) signal(signal syscall.Signal) {
 	s.t.Helper()
-	pids := []int{s.process.Process.Pid}
+	s.must(signalFamily(s.process.Process.Pid, signal))
+}
+
+// signalFamily reaches a server and its children, which have groups of their own.
+func signalFamily(pid int, signal syscall.Signal) error {
+	pids := []int{pid}
 	found, err := filepath.Glob("/proc/[0-9]*/stat")
-	s.must(err)
+	if err != nil {
+		return err
+	}
 	for _, path := range found {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			continue // it has ended
 		}
 		_, rest, _ := strings.Cut(string(text), ") ")
-		if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == strconv.Itoa(pids[0]) {
-			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-			s.must(err)
-			pids = append(pids, pid)
+		if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == strconv.Itoa(pid) {
+			child, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			if err != nil {
+				return err
+			}
+			pids = append(pids, child)
 		}
 	}
 	for _, pid := range pids {
 		if err := syscall.Kill(pid, signal); err != nil && err != syscall.ESRCH {
-			s.t.Fatal(err)
+			return err
 		}
 	}
+	return nil
 }
 
 func (s *Server) stopAtEnd() {

@@ -99,18 +99,14 @@ func TestCommitThatWaitsForItsStandbyIsNotDecidedTwice(t *testing.T) {
 	for i := range ids {
 		ids[i] = o.create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
 	}
-	waitFor := func(standby string) {
-		server.Exec("ALTER SYSTEM SET synchronous_standby_names = '" + standby + "'")
-		server.Exec("SELECT pg_reload_conf()")
-	}
-	waitFor("nobody")
+	server.WaitFor("nobody")
 	replies := make([]reply, len(ids))
 	var all sync.WaitGroup
 	for i, id := range ids {
 		all.Go(func() { replies[i] = o.post(t, "/payments/"+id+"/refund", `{"amount":10}`) })
 	}
 	all.Wait()
-	waitFor("")
+	server.WaitFor("")
 	eventually(t, "the database is back", func() bool { return o.post(t, "/payments", card).status == http.StatusCreated })
 	for i, id := range ids {
 		made := len(strings.Fields(o.claims(t, id)))

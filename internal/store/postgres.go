@@ -214,6 +214,9 @@ func (db *pg) read(ctx context.Context, pools *pools, pool *pgxpool.Pool, text s
 	if ctx.Err() != nil { // the caller's own doing
 		return err
 	}
+	if err != nil && bounded.Err() != nil { // the server did not answer in time, or is given up
+		return fmt.Errorf("%w: %w", ErrDown, err)
+	}
 	return down(err)
 }
 

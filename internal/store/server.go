@@ -22,8 +22,9 @@ const (
 	// lookPause is the time between two looks at all hosts while none is the primary.
 	lookPause = 250 * time.Millisecond
 	// othersEvery is how many beats pass between two looks at the other hosts: one of
-	// them may have been promoted while the server that we use lives on.
-	othersEvery = 10
+	// them may have been promoted while the server that we use lives on. Until then what is
+	// read is old, and a commit waits in vain for the standby that is none any more.
+	othersEvery = 2
 	// deadAfter is how long a connection may go without an acknowledgement of what it
 	// sent before the system ends it.
 	deadAfter = 8 * time.Second
@@ -179,6 +180,19 @@ func role(ctx context.Context, conn *pgconn.PgConn) (timeline int64, err error) 
 	return 0, err
 }
 
+// find looks at all hosts. What a look finds is as old as its fastest answer: where it waited
+// for a host that hangs, another one may have been promoted since it said that it is a standby,
+// and the one that hung may be the primary of before. So such a look is made again.
+func (v *server) find(ctx context.Context) standing {
+	began := time.Now()
+	best := v.look(ctx)
+	if best.err != nil || time.Since(began) < lookPause {
+		return best
+	}
+	hangUp(best.conn)
+	return v.look(ctx)
+}
+
 // look asks all hosts at once, and returns the primary of the newest timeline, with a
 // connection to it. It does not wait for a host that hangs longer than for one that
 // answers well.
@@ -276,7 +290,7 @@ func (v *server) watch(conn *pgconn.PgConn) {
 		if cause == nil && (len(v.hosts) == 1 || beats%othersEvery != 0) {
 			continue
 		}
-		best := v.look(v.life)
+		best := v.find(v.life)
 		switch {
 		case v.life.Err() != nil:
 			hangUp(best.conn)
@@ -292,7 +306,7 @@ func (v *server) watch(conn *pgconn.PgConn) {
 			if !v.rest(lookPause) {
 				return
 			}
-			best = v.look(v.life)
+			best = v.find(v.life)
 		}
 		hangUp(conn)
 		conn = best.conn

@@ -1,0 +1,288 @@
+package main_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// The drills are bad days that an operator can see for himself: docs/DRILLS.md. A plain run
+// of the tests has a short form of each.
+var full = flag.Bool("full", false, "run drills whole, hold them to their limits, and print their tables")
+
+const (
+	// answerLimit is the longest that a client may wait for an answer, and pauseLimit the
+	// longest that nobody may have one once there is a primary.
+	answerLimit = 10 * time.Second
+	pauseLimit  = 5 * time.Second
+)
+
+// heading prints the head of a drill's table.
+func heading(columns ...string) {
+	if *full {
+		fmt.Printf("\n| %s |\n|%s\n", strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
+	}
+}
+
+// row prints a line of it.
+func row(cells ...any) {
+	if *full {
+		fmt.Printf("| %s |\n", strings.Trim(strings.ReplaceAll(fmt.Sprintf(strings.Repeat("%v\x00", len(cells)), cells...), "\x00", " | "), " |"))
+	}
+}
+
+// within fails a whole drill that took longer than it may; a short one runs beside others.
+func within(t testing.TB, what string, took, limit time.Duration) {
+	t.Helper()
+	if *full && took >= limit {
+		t.Errorf("%s took %s, at most %s may pass", what, took, limit)
+	}
+}
+
+// said is what an answer says of a request.
+type said string
+
+const (
+	made    said = "made"
+	refused said = "refused" // and not done
+	unclear said = "unclear" // no answer, or one that nobody could find out
+)
+
+// asked is something that a client wants done, once.
+type asked struct {
+	kind, tag          string // tag is in what it makes, and in nothing else
+	key                string // the Idempotency-Key, "" without one
+	method, path, body string
+	header             http.Header
+
+	said   said
+	reply  map[string]any
+	id     string
+	began  time.Time
+	took   time.Duration // to the answer that counts
+	broken time.Time     // when it was to be sent again, zero where it never was
+}
+
+// crowd is the clients of one shop, and their books.
+type crowd struct {
+	t      testing.TB
+	key    string
+	server func(but *server) *server // that the next request goes to; not the one that did not answer
+	ask    func(c *crowd, random *rand.Rand) *asked
+	seed   *rand.Rand // each client's own is drawn from it
+	enough atomic.Bool
+	thinks time.Duration // the longest that a client is idle between two requests
+	moves  int           // seconds that the test clock was ahead before
+
+	mu       sync.Mutex // owns what follows
+	asked    []*asked
+	codes    map[string]int // answers that were no success
+	answered []time.Time    // when something was done
+	longest  time.Duration  // of one answer
+	shelves  map[string][]string
+	tags     map[string]int
+}
+
+func newCrowd(t testing.TB, key string, seed *rand.Rand, server func(but *server) *server) *crowd {
+	return &crowd{t: t, key: key, server: server, ask: (*crowd).choose, seed: seed, thinks: 200 * time.Millisecond, codes: map[string]int{}, shelves: map[string][]string{}, tags: map[string]int{}}
+}
+
+// work lets clients ask for things, n in all or until it is enough, and returns a function
+// that waits for their end.
+func (c *crowd) work(clients, n int) (wait func()) {
+	var all sync.WaitGroup
+	var next atomic.Int64
+	for range clients {
+		random := rand.New(rand.NewPCG(c.seed.Uint64(), 0))
+		all.Go(func() {
+			for !c.enough.Load() && next.Add(1) <= int64(n) {
+				time.Sleep(time.Duration(random.Int64N(int64(c.thinks)))) // so that commits carry few requests
+				c.send(c.ask(c, random))
+			}
+		})
+	}
+	return all.Wait
+}
+
+// send makes a request: once, or until it is answered where it has a key.
+func (c *crowd) send(a *asked) {
+	c.mu.Lock()
+	c.asked = append(c.asked, a)
+	c.mu.Unlock()
+	header := merged(a.header, a.key)
+	a.began = time.Now()
+	var at *server
+	for {
+		began := time.Now()
+		at = c.server(at)
+		status, reply := at.call(a.method, a.path, c.key, a.body, header)
+		now := time.Now()
+		a.said, a.reply, a.took = judge(status, reply), reply, now.Sub(a.began)
+		c.mu.Lock()
+		c.longest = max(c.longest, now.Sub(began))
+		if a.said == made {
+			c.answered = append(c.answered, now)
+		} else {
+			c.codes[code(status, reply)]++
+		}
+		c.mu.Unlock()
+		again := a.key != "" && (a.said == unclear || status == http.StatusServiceUnavailable)
+		if !again {
+			break
+		}
+		if a.took > patience {
+			c.t.Errorf("%s %s is not answered after %s: %d %v", a.kind, a.tag, a.took, status, reply)
+			return
+		}
+		if a.broken.IsZero() {
+			a.broken = now
+		}
+		time.Sleep(20 * time.Millisecond) // as a client does
+	}
+	if a.said == made {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		a.keep(c)
+	}
+}
+
+// must makes a request of the drill's own, until it is done. It may be done twice.
+func (c *crowd) must(method, path, body string, header http.Header) map[string]any {
+	c.t.Helper()
+	var status int
+	var reply map[string]any
+	await(c.t, method+" "+path, func() bool {
+		status, reply = c.server(nil).call(method, path, c.key, body, header)
+		return status != http.StatusServiceUnavailable && judge(status, reply) != unclear
+	})
+	if judge(status, reply) != made {
+		c.t.Fatalf("%s %s %s: %d %v", method, path, body, status, reply)
+	}
+	return reply
+}
+
+// judge reads an answer.
+func judge(status int, reply map[string]any) said {
+	reason := text(reply, "error", "details", "reason")
+	switch {
+	case status >= 200 && status < 300:
+		return made
+	case status == 0 || status == http.StatusInternalServerError || reason == "outcome_unknown" || reason == "request_in_progress":
+		return unclear
+	}
+	return refused
+}
+
+// code names an answer that is no success.
+func code(status int, reply map[string]any) string {
+	name, reason := text(reply, "error", "code"), text(reply, "error", "details", "reason")
+	switch {
+	case status == 0:
+		return "no answer"
+	case reason != "":
+		return fmt.Sprintf("%d %s (%s)", status, name, reason)
+	}
+	return fmt.Sprintf("%d %s", status, name)
+}
+
+// errors tells of them, the most frequent first.
+func (c *crowd) errors() string {
+	var list []string
+	for name, n := range c.codes {
+		list = append(list, fmt.Sprintf("%d × %s", n, name))
+	}
+	slices.SortFunc(list, func(a, b string) int {
+		return strings.Compare(strings.SplitN(a, "× ", 2)[1], strings.SplitN(b, "× ", 2)[1])
+	})
+	if list == nil {
+		return "none"
+	}
+	return strings.Join(list, ", ")
+}
+
+// pause is the longest time from a moment on in which nothing was done for anybody, and how
+// much was done.
+func (c *crowd) pause(from time.Time) (longest time.Duration, done int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	slices.SortFunc(c.answered, time.Time.Compare)
+	last := from
+	for _, at := range c.answered {
+		if at.Before(from) {
+			continue
+		}
+		longest, last = max(longest, at.Sub(last)), at
+		done++
+	}
+	return longest, done
+}
+
+// done counts what was done so far.
+func (c *crowd) done() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.answered)
+}
+
+// more waits until so much more was done.
+func (c *crowd) more(what string, n int) {
+	c.t.Helper()
+	from := c.done()
+	await(c.t, what, func() bool { return c.done() >= from+n })
+}
+
+// take removes one thing from a shelf; peek leaves it there. "": there is none.
+func (c *crowd) take(shelf string, random *rand.Rand) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := c.shelves[shelf]
+	if len(list) == 0 {
+		return ""
+	}
+	i := random.IntN(len(list))
+	one := list[i]
+	c.shelves[shelf] = slices.Delete(list, i, i+1)
+	return one
+}
+
+func (c *crowd) peek(shelf string, random *rand.Rand) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if list := c.shelves[shelf]; len(list) > 0 {
+		return list[random.IntN(len(list))]
+	}
+	return ""
+}
+
+// tag is a name that nothing else has.
+func (c *crowd) tag(kind string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tags[kind]++
+	return fmt.Sprintf("%s-%d", kind, c.tags[kind])
+}
+
+// number is of tags that are counted.
+func (c *crowd) number(kind string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tags[kind]++
+	return c.tags[kind]
+}
+
+// body is JSON.
+func body(v map[string]any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // of strings and numbers
+	}
+	return string(text)
+}
