@@ -208,9 +208,8 @@ func (c *crowd) errors() string {
 	return strings.Join(list, ", ")
 }
 
-// pause is the longest time from a moment on in which nothing was done for anybody, and how
-// much was done.
-func (c *crowd) pause(from time.Time) (longest time.Duration, done int) {
+// pause is the longest time from a moment on in which nothing was done for anybody.
+func (c *crowd) pause(from time.Time) (longest time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	slices.SortFunc(c.answered, time.Time.Compare)
@@ -220,9 +219,8 @@ func (c *crowd) pause(from time.Time) (longest time.Duration, done int) {
 			continue
 		}
 		longest, last = max(longest, at.Sub(last)), at
-		done++
 	}
-	return longest, done
+	return longest
 }
 
 // done counts what was done so far.

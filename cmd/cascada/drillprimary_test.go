@@ -132,7 +132,7 @@ func (f failover) run(t *testing.T) {
 	time.Sleep(f.afterwards)
 	c.enough.Store(true)
 	wait()
-	pause, _ := c.pause(at)
+	pause := c.pause(at)
 	c.rest()
 	v := c.audit()
 	if f.asynchronous { // what had not reached the standby is lost with the primary
