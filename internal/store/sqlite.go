@@ -9,8 +9,10 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	modernc "modernc.org/sqlite" // and the driver "sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // lite is SQLite: one connection that writes and a few that read beside it
@@ -31,7 +33,12 @@ type lite struct {
 	locked atomic.Bool // it is held
 }
 
-const liteReaders = 4
+const (
+	liteReaders = 4
+	// A file is opened so often, with such a pause, while somebody else opens it.
+	openTries = 200
+	openPause = 50 * time.Millisecond
+)
 
 func openSQLite(ctx context.Context, path string) (*lite, error) {
 	writers, err := sql.Open("sqlite", liteDSN(path,
@@ -46,7 +53,7 @@ func openSQLite(ctx context.Context, path string) (*lite, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open sqlite: %w", err)
 	}
-	writer, err := writers.Conn(ctx)
+	writer, err := firstConn(ctx, writers)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open sqlite %s: %w", path, err), writers.Close())
 	}
@@ -60,6 +67,18 @@ func openSQLite(ctx context.Context, path string) (*lite, error) {
 		readers: readers, writers: writers, writer: writer,
 		prepared: map[string]*sql.Stmt{}, queries: map[string]*sql.Stmt{}, path: path,
 	}, nil
+}
+
+// firstConn opens the file. One that somebody else opens or closes at that moment may be
+// locked, whatever busy_timeout says: SQLite does not wait where it looks at the journal.
+func firstConn(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
+	for tries := 0; ; tries++ {
+		conn, err := db.Conn(ctx)
+		e, busy := errors.AsType[*modernc.Error](err)
+		if err == nil || !busy || e.Code()&0xff != sqlite3.SQLITE_BUSY || tries == openTries || !rest(openPause, ctx.Done()) {
+			return conn, err
+		}
+	}
 }
 
 func liteDSN(path string, pragmas ...string) string {
