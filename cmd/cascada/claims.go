@@ -7,6 +7,7 @@ import (
 	"os"
 	"text/tabwriter"
 
+	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -73,7 +74,7 @@ type claimAskCmd struct {
 }
 
 func (c *claimAskCmd) Run(ctx context.Context, log *slog.Logger) error {
-	return c.rule(ctx, log, c.Claim, pay.AskEvidence, c.Note)
+	return c.rule(ctx, log, app.RuledClaim{ID: c.Claim, Word: pay.AskEvidence, Note: c.Note})
 }
 
 type claimResolveCmd struct {
@@ -81,21 +82,22 @@ type claimResolveCmd struct {
 	Claim   string          `arg:"" help:"Claim id, CLM-…"`
 	Outcome pay.ClaimStatus `required:"" enum:"approved,rejected,withdrawn" placeholder:"OUTCOME" help:"approved pays the shopper; rejected and withdrawn leave the money to the merchant."`
 	Note    string          `required:"" help:"Why; the merchant reads it."`
+	Force   bool            `help:"Although the provider says otherwise."`
 }
 
 func (c *claimResolveCmd) Run(ctx context.Context, log *slog.Logger) error {
 	verbs := map[pay.ClaimStatus]pay.ClaimVerb{pay.ClaimApproved: pay.Approve, pay.ClaimRejected: pay.Reject, pay.ClaimWithdrawn: pay.Withdraw}
-	return c.rule(ctx, log, c.Claim, verbs[c.Outcome], c.Note)
+	return c.rule(ctx, log, app.RuledClaim{ID: c.Claim, Word: verbs[c.Outcome], Note: c.Note, Force: c.Force})
 }
 
 // rule applies the operator's word and shows the claim after it.
-func (d database) rule(ctx context.Context, log *slog.Logger, id string, v pay.ClaimVerb, note string) error {
+func (d database) rule(ctx context.Context, log *slog.Logger, r app.RuledClaim) error {
 	a, err := d.existing(ctx, log)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	claim, err := a.RuleClaim(ctx, id, v, note)
+	claim, err := a.RuleClaimAs(ctx, a.Self(), r)
 	if err != nil {
 		return err
 	}

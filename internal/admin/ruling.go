@@ -46,6 +46,7 @@ type ClaimRuling struct {
 	_       struct{}        `additionalProperties:"false"`
 	Outcome pay.ClaimStatus `json:"outcome" enum:"approved,rejected,withdrawn" example:"approved" doc:"approved pays the shopper; rejected and withdrawn leave the money to the merchant"`
 	Note    string          `json:"note" minLength:"1" maxLength:"1000" example:"the bank's letter of today" doc:"Why; the merchant reads it"`
+	Force   bool            `json:"force,omitempty" doc:"Although the provider says otherwise"`
 }
 
 type ruledClaimOut struct{ Body shape.RuledClaim }
@@ -98,7 +99,7 @@ func (a *API) rulePayment(ctx context.Context, by pay.Actor, in *rulePaymentIn) 
 
 func (a *API) ruleClaim(ctx context.Context, by pay.Actor, in *ruleClaimIn) (*ruledClaimOut, error) {
 	verbs := map[pay.ClaimStatus]pay.ClaimVerb{pay.ClaimApproved: pay.Approve, pay.ClaimRejected: pay.Reject, pay.ClaimWithdrawn: pay.Withdraw}
-	c, err := a.App.RuleClaimAs(ctx, by, in.ID, verbs[in.Body.Outcome], in.Body.Note)
+	c, err := a.App.RuleClaimAs(ctx, by, app.RuledClaim{ID: in.ID, Word: verbs[in.Body.Outcome], Note: in.Body.Note, Force: in.Body.Force})
 	if err != nil {
 		return nil, err
 	}

@@ -120,7 +120,8 @@ func (q *asking) may(l *askLane) bool {
 	return true
 }
 
-// heard notes whether an account answered a question.
+// heard notes whether an account answered a question. What became of calls says nothing:
+// where those alone are not answered, questions are all there is.
 func (q *asking) heard(account string, answered bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

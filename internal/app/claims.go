@@ -1,10 +1,10 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -108,18 +108,29 @@ func (a *App) AnyClaims(ctx context.Context, status pay.ClaimStatus, kind pay.Cl
 
 // RuleClaim is the operator's word on a claim: approve, reject, withdraw, or
 // ask for evidence. A refund that is under way is asked about first: what the
-// provider says counts more.
+// provider says counts more, unless he insists.
 //
-// Errors: claim_not_found, claim_already_resolved, conflict_state.
+// Errors: claim_not_found, claim_already_resolved, conflict_state, also where the
+// provider says otherwise (details.reason).
 func (a *App) RuleClaim(ctx context.Context, id string, v pay.ClaimVerb, note string) (pay.Claim, error) {
-	return a.RuleClaimAs(ctx, a.Self(), id, v, note)
+	return a.RuleClaimAs(ctx, a.Self(), RuledClaim{ID: id, Word: v, Note: note})
+}
+
+// RuledClaim is the operator's word on a claim.
+type RuledClaim struct {
+	ID   string
+	Word pay.ClaimVerb
+	Note string
+	// Force applies the word although the provider says otherwise.
+	Force bool
 }
 
 // RuleClaimAs is RuleClaim by an operator with a token.
 //
 // Errors: those of RuleClaim.
-func (a *App) RuleClaimAs(ctx context.Context, by pay.Actor, id string, v pay.ClaimVerb, note string) (pay.Claim, error) {
-	c, err := a.AnyClaim(ctx, id)
+func (a *App) RuleClaimAs(ctx context.Context, by pay.Actor, r RuledClaim) (pay.Claim, error) {
+	v, note := r.Word, r.Note
+	c, err := a.AnyClaim(ctx, r.ID)
 	if err != nil {
 		return c, err
 	}
@@ -131,36 +142,59 @@ func (a *App) RuleClaimAs(ctx context.Context, by pay.Actor, id string, v pay.Cl
 			return next, change, err
 		})
 	}
-	if c.Calling() && c.Unanswered() {
-		if c, err = a.askRefund(ctx, c, true); err != nil {
+	if c.Calling() {
+		clock, err := a.asked(ctx)
+		if err != nil {
 			return c, err
 		}
+		if c.Unanswered() {
+			if c, err = a.askRefund(ctx, c, true); err != nil {
+				return c, err
+			}
+		}
+		switch {
+		case c.Calling() && c.Call.State == pay.Awaiting && !r.Force:
+			return c, otherwise(string(c.Call.State), pay.Status(c.Status), string(v))
+		case c.Calling() && v != pay.Approve && c.Call.OnItsWay(clock):
+			return c, onItsWay(pay.Status(c.Status), string(v))
+		}
 	}
-	if clock, err := a.asked(ctx); c.Calling() && v != pay.Approve && (err != nil || c.Call.OnItsWay(clock)) {
-		return c, cmp.Or(err, onItsWay(pay.Status(c.Status), string(v)))
-	}
-	if c.Kind == pay.Inquiry && c.Calling() {
-		return a.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-			next, change, err := c.Ended(p, v, note, a.now(c.Scope))
-			change.Audit = said
-			return next, change, err
-		})
-	}
-	return a.resolveClaim(ctx, c, v, pay.PartyOperator, note, said, view.Cause{})
+	return a.decideClaim(ctx, c, view.Cause{}, func(read pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+		if read.Call.Round != c.Call.Round || read.Call.Calls != c.Call.Calls {
+			return read, pay.Change{}, onItsWay(pay.Status(read.Status), string(v)) // it was told again meanwhile
+		}
+		decide := read.Resolve
+		if read.Kind == pay.Inquiry && read.Calling() {
+			decide = func(p pay.Payment, v pay.ClaimVerb, _, note string, now time.Time) (pay.Claim, pay.Change, error) {
+				return read.Ended(p, v, note, now)
+			}
+		}
+		next, change, err := decide(p, v, pay.PartyOperator, note, a.now(read.Scope))
+		change.Audit = said
+		return next, change, err
+	})
 }
 
 // resolveClaim decides a claim; said is who said so, where that was a person.
 // Where that is a refund to be made, it makes it: who decided does not wait for
 // the loop.
 func (a *App) resolveClaim(ctx context.Context, c pay.Claim, v pay.ClaimVerb, actor, note string, said []pay.AuditEntry, cause view.Cause) (pay.Claim, error) {
+	return a.decideClaim(ctx, c, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+		next, change, err := c.Resolve(p, v, actor, note, a.now(c.Scope))
+		change.Audit = said
+		return next, change, err
+	})
+}
+
+// decideClaim commits a decision about a claim, in hand of this node, and makes the refund
+// that it is the intent of.
+func (a *App) decideClaim(ctx context.Context, c pay.Claim, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (pay.Claim, error) {
 	c, err := a.onClaim(ctx, c.ID, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
 		by, err := a.caller(ctx)
 		if err != nil {
 			return c, pay.Change{}, err
 		}
-		next, change, err := c.InHandOf(by).Resolve(p, v, actor, note, a.now(c.Scope))
-		change.Audit = said
-		return next, change, err
+		return decide(c.InHandOf(by), p)
 	})
 	if err != nil || !c.Calling() {
 		return c, err
@@ -240,9 +274,10 @@ func (a *App) lookAtClaim(ctx context.Context, c pay.Claim, may bool) (err error
 		}
 	}
 	if c.Calling() {
+		mine := false
 		c, err = a.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
-			if !c.Calling() || c.Unanswered() {
-				return c, pay.Change{}, nil // somebody else was here
+			if mine = c.Calling() && !c.Unanswered(); !mine {
+				return c, pay.Change{}, nil // somebody else was here, and the call is his
 			}
 			by, err := a.caller(ctx)
 			if err != nil {
@@ -251,7 +286,7 @@ func (a *App) lookAtClaim(ctx context.Context, c pay.Claim, may bool) (err error
 			next, change := c.InHandOf(by).Resend(a.now(c.Scope))
 			return next, change, nil
 		})
-		if err != nil || !c.Calling() || c.Call.State != pay.Sending {
+		if err != nil || !mine {
 			return err
 		}
 		_, err = a.makeRefund(ctx, c, view.Cause{})

@@ -102,7 +102,6 @@ func (a *App) sendPayout(ctx context.Context, w pay.Withdrawal, to payout.Provid
 	calling, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), callTimeout)
 	defer cancel()
 	o := to.Send(calling, request)
-	a.withdrawals.heard(to.Name(), o.Kind != pay.PayoutUnknown)
 	return a.resolvePayout(ctx, sent, o)
 }
 

@@ -153,7 +153,6 @@ func (a *App) makeRefund(ctx context.Context, c pay.Claim, cause view.Cause) (pa
 		ctx, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), callTimeout)
 		defer cancel()
 		o = to.upstream.Refund(ctx, to.request)
-		a.refunds.heard(to.account, o.Kind != pay.Unknown)
 	}
 	return a.called(ctx, c, o, cause)
 }

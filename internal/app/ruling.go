@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"strconv"
 
@@ -33,25 +32,27 @@ func (a *App) RulePayment(ctx context.Context, by pay.Actor, r Ruled) (p pay.Pay
 	if !ok {
 		return p, "", known(p.Status, r.Word)
 	}
-	if r.Word == pay.WordNotCharged && p.Status == pay.Processing && attempt.Status == pay.Sending {
-		if clock, err := a.asked(ctx); err != nil || attempt.OnItsWay(clock) {
-			return p, "", cmp.Or(err, onItsWay(p.Status, string(r.Word)))
-		}
+	clock, err := a.asked(ctx)
+	if err != nil {
+		return p, "", err
 	}
 	o := a.ask(ctx, p, attempt, true)
 	if o.Kind == pay.Awaiting && r.Word == pay.WordNotCharged {
 		o = a.cancel(ctx, p, attempt, o) // nobody is to pay it any more
 	}
 	if r.Word.Contradicts(p, o) && !r.Force {
-		return p, o.Kind, otherwise(string(o.Kind), p.Status, r.Word)
+		return p, o.Kind, otherwise(string(o.Kind), p.Status, string(r.Word))
+	}
+	if r.Word == pay.WordNotCharged && p.Status == pay.Processing && o.Kind != pay.Approved && attempt.OnItsWay(clock) {
+		return p, o.Kind, onItsWay(p.Status, string(r.Word))
 	}
 	err = again(func() error {
 		read, err := a.store.AnyPayment(ctx, r.ID)
 		if err != nil {
 			return err
 		}
-		if current, _ := read.Current(); current.Order != attempt.Order {
-			return onItsWay(read.Status, string(r.Word)) // it went on: another provider was not asked
+		if current, _ := read.Current(); current.Order != attempt.Order || current.Calls != attempt.Calls {
+			return onItsWay(read.Status, string(r.Word)) // it went on, or was called again, and that was not asked about
 		}
 		now := a.now(read.Scope)
 		next, change, err := read.Rule(r.Word, o, a.NewID(pay.ClaimPrefix, now), now)
@@ -79,12 +80,16 @@ func (a *App) RuleWithdrawal(ctx context.Context, by pay.Actor, r Ruled) (w pay.
 	if err != nil {
 		return w, "", err
 	}
-	if clock, err := a.asked(ctx); r.Word == pay.WordNotPaid && (err != nil || w.OnItsWay(clock)) {
-		return w, "", cmp.Or(err, onItsWay(pay.Status(w.Status), string(r.Word)))
+	clock, err := a.asked(ctx)
+	if err != nil {
+		return w, "", err
 	}
 	o := a.askPayout(ctx, w)
 	if r.Word.ContradictsPayout(o) && !r.Force {
-		return w, o.Kind, otherwise(string(o.Kind), pay.Status(w.Status), r.Word)
+		return w, o.Kind, otherwise(string(o.Kind), pay.Status(w.Status), string(r.Word))
+	}
+	if r.Word == pay.WordNotPaid && o.Kind != pay.PayoutPaid && w.OnItsWay(clock) {
+		return w, o.Kind, onItsWay(pay.Status(w.Status), string(r.Word))
 	}
 	err = again(func() error {
 		read, err := a.store.AnyWithdrawal(ctx, r.ID)
@@ -133,9 +138,9 @@ func (r Ruled) details(said string) map[string]string {
 	return map[string]string{"word": string(r.Word), "note": r.Note, "provider": said, "force": strconv.FormatBool(r.Force)}
 }
 
-func otherwise(said string, from pay.Status, w pay.Word) error {
+func otherwise(said string, from pay.Status, word string) error {
 	return &pay.Error{Code: pay.CodeConflictState, Message: "the provider says otherwise: " + said,
-		Details: pay.Details{From: from, Action: string(w), Reason: pay.OtherwiseSaid}}
+		Details: pay.Details{From: from, Action: word, Reason: pay.OtherwiseSaid}}
 }
 
 func known(from pay.Status, w pay.Word) error {

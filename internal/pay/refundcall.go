@@ -80,18 +80,19 @@ func (c Claim) Resend(now time.Time) (Claim, Change) {
 
 // Answered applies what came of a call, or of a question, about the refund as it stood then.
 // Once it was told again, only that it was taken counts: of two calls one may be refused.
-// That a refund was made which has ended otherwise here is kept for the operator.
+// That a refund has ended otherwise here is kept for the operator.
 func (c Claim) Answered(p Payment, then Claim, o Outcome, now time.Time) (Claim, Change) {
-	same := then.Call.Round == c.Call.Round
+	same, again := then.Call.Round == c.Call.Round, then.Call.Calls != c.Call.Calls
+	ended := c.Status.Terminal()
 	switch {
-	case o.Kind == Approved && (!same || !c.Calling() && !c.Status.Pays()):
+	case o.Kind == Approved && (!same || ended && !c.Status.Pays()), o.Kind == Declined && same && !again && ended && c.Status.Pays():
 		taker, _ := p.Taker(c)
 		told := Notice{
-			ID: "answer/" + then.Reference(), Account: taker.Provider,
-			Body: fmt.Appendf(nil, "the provider says that refund %s was made, which is %s here", then.Reference(), c.Status),
+			ID: fmt.Sprintf("answer/%s %s", then.Reference(), o.Kind), Account: taker.Provider,
+			Body: fmt.Appendf(nil, "the provider says that refund %s is %s, which is %s here", then.Reference(), o.Kind, c.Status),
 		}
 		return c, Change{Receipts: []Receipt{told.receipt(p.ID, Mismatched, now)}}
-	case !same, then.Call.Calls != c.Call.Calls && o.Kind != Approved && o.Kind != Awaiting:
+	case !same, again && o.Kind != Approved && o.Kind != Awaiting:
 		return c, Change{}
 	}
 	return c.Called(p, o, now)

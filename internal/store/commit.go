@@ -155,10 +155,10 @@ func (s *Store) commitLoop(committers []*committer) {
 			batch = append(batch, w)
 		}
 		var overdue <-chan time.Time
-		if n := len(idle); 0 < n && n < most {
-			overdue = time.After(commitPatience)
-		}
 		for late := false; len(idle) < most && (len(idle) == 0 || !late && len(batch)+len(s.queue) < crowd); {
+			if len(idle) > 0 && overdue == nil {
+				overdue = time.After(commitPatience)
+			}
 			select {
 			case c := <-landed:
 				idle = append(idle, c)

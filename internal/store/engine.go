@@ -21,6 +21,8 @@ type engine interface {
 	walk(ctx context.Context, text string, args []any, each func(row) error) error
 	// lease runs one writing statement by itself, outside the group commit.
 	lease(ctx context.Context, text string, args []any, each func(row) error) error
+	// hold is lease for the node's own lease, which waits for no other.
+	hold(ctx context.Context, text string, args []any, each func(row) error) error
 	// apply runs the steps and commits, in one trip where the database is elsewhere.
 	// When a step does not get the rows that it wants, nothing is written: errLost.
 	// Nor is it after another error, ErrDown among them, but for errUnknown: the commit

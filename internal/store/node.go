@@ -147,7 +147,7 @@ func (n *node) renew(ctx context.Context) error {
 		}
 		asked := time.Now()
 		var until int64
-		err := n.s.db.lease(ctx, n.s.text(holdNode), []any{name, n.length().Microseconds(), n.s.clock()}, func(r row) error { return r.Scan(&until) })
+		err := n.s.db.hold(ctx, n.s.text(holdNode), []any{name, n.length().Microseconds(), n.s.clock()}, func(r row) error { return r.Scan(&until) })
 		if err != nil {
 			return err
 		}

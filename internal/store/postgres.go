@@ -20,13 +20,14 @@ import (
 )
 
 // pg is PostgreSQL. Readers and committers have pools of their own, because their plans
-// differ; leases have one, because a node whose renewal waits behind readers loses its
-// calls to another one.
+// differ. So have leases, and the node's own lease: one that is not renewed because
+// others wait for a lock loses its calls to another node.
 type pg struct {
 	server *server
 	pools  atomic.Pointer[pools]
 	reads  *pgxpool.Config
 	leases *pgxpool.Config
+	holds  *pgxpool.Config
 	writes *pgxpool.Config
 	crowd  atomic.Int64 // who waits for a connection
 }
@@ -37,12 +38,14 @@ type pools struct {
 	era     context.Context
 	readers *pgxpool.Pool
 	leasers *pgxpool.Pool
+	holders *pgxpool.Pool
 	writers *pgxpool.Pool
 }
 
 const (
 	pgReaders = 8
 	pgLeasers = 2
+	pgHolders = 1
 	pgWriters = 3 // two committers and a spare
 	// connectTimeout is for a host that does not answer at all, where the address
 	// says no connect_timeout.
@@ -74,8 +77,9 @@ func openPostgres(ctx context.Context, dsn string, log *slog.Logger) (*pg, error
 	if err != nil {
 		return nil, fmt.Errorf("open postgres: %w", err)
 	}
-	db := &pg{server: server, reads: config, leases: config.Copy()}
+	db := &pg{server: server, reads: config, leases: config.Copy(), holds: config.Copy()}
 	db.leases.MaxConns, db.leases.MinConns = pgLeasers, 0
+	db.holds.MaxConns, db.holds.MinConns = pgHolders, 0
 	config = config.Copy()
 	// None is opened before the migrations have made the types that it learns of.
 	config.MaxConns, config.MinConns = pgWriters, 0
@@ -110,18 +114,15 @@ func openPostgres(ctx context.Context, dsn string, log *slog.Logger) (*pg, error
 // somebody wants them.
 func (db *pg) connect(ctx context.Context) error {
 	next := &pools{era: db.server.current()}
-	var err error
-	if next.readers, err = pgxpool.NewWithConfig(ctx, db.reads); err != nil {
-		return err
-	}
-	if next.leasers, err = pgxpool.NewWithConfig(ctx, db.leases); err != nil {
-		next.readers.Close()
-		return err
-	}
-	if next.writers, err = pgxpool.NewWithConfig(ctx, db.writes); err != nil {
-		next.readers.Close()
-		next.leasers.Close()
-		return err
+	for _, make := range []struct {
+		pool **pgxpool.Pool
+		as   *pgxpool.Config
+	}{{&next.readers, db.reads}, {&next.leasers, db.leases}, {&next.holders, db.holds}, {&next.writers, db.writes}} {
+		var err error
+		if *make.pool, err = pgxpool.NewWithConfig(ctx, make.as); err != nil {
+			next.close()
+			return err
+		}
 	}
 	if before := db.pools.Swap(next); before != nil {
 		go before.close() // which may take as long as the system waits for a host
@@ -130,9 +131,11 @@ func (db *pg) connect(ctx context.Context) error {
 }
 
 func (p *pools) close() {
-	p.readers.Close()
-	p.leasers.Close()
-	p.writers.Close()
+	for _, pool := range []*pgxpool.Pool{p.readers, p.leasers, p.holders, p.writers} {
+		if pool != nil {
+			pool.Close()
+		}
+	}
 }
 
 func (db *pg) dialect() dialect { return postgres }
@@ -194,6 +197,11 @@ func (db *pg) walk(ctx context.Context, text string, args []any, each func(row) 
 func (db *pg) lease(ctx context.Context, text string, args []any, each func(row) error) error {
 	pools := db.pools.Load()
 	return db.read(ctx, pools, pools.leasers, text, args, each)
+}
+
+func (db *pg) hold(ctx context.Context, text string, args []any, each func(row) error) error {
+	pools := db.pools.Load()
+	return db.read(ctx, pools, pools.holders, text, args, each)
 }
 
 func (db *pg) read(ctx context.Context, pools *pools, pool *pgxpool.Pool, text string, args []any, each func(row) error) error {

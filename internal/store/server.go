@@ -189,8 +189,11 @@ func (v *server) find(ctx context.Context) standing {
 	if best.err != nil || time.Since(began) < lookPause {
 		return best
 	}
-	hangUp(best.conn)
-	return v.look(ctx)
+	if next := v.look(ctx); next.err == nil {
+		hangUp(best.conn)
+		return next
+	}
+	return best
 }
 
 // look asks all hosts at once, and returns the primary of the newest timeline, with a

@@ -157,6 +157,10 @@ func (t *travelling) lease(ctx context.Context, text string, args []any, each fu
 	})
 }
 
+func (t *travelling) hold(ctx context.Context, text string, args []any, each func(row) error) error {
+	return t.lease(ctx, text, args, each)
+}
+
 func (t *travelling) apply(ctx context.Context, steps []step) error {
 	return t.commit(ctx, steps, func(ctx context.Context) error { return t.engine.apply(ctx, steps) })
 }

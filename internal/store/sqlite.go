@@ -167,6 +167,10 @@ func (db *lite) readStmt(ctx context.Context, text string) (*sql.Stmt, error) {
 	return s, err
 }
 
+func (db *lite) hold(ctx context.Context, text string, args []any, each func(row) error) error {
+	return db.lease(ctx, text, args, each)
+}
+
 func (db *lite) lease(ctx context.Context, text string, args []any, each func(row) error) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()

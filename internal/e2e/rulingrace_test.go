@@ -1,0 +1,342 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/vault"
+	"github.com/cascadapay/cascada/internal/webhook"
+)
+
+// nodeAt is node with a clock of the leases of its own.
+func nodeAt(t *testing.T, database string, c *clock, lease func() time.Time, b provider.Provider, log *faults) *app.App {
+	t.Helper()
+	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
+	must(t, err)
+	a, err := app.Open(ctx, database, app.Config{
+		Log: slog.New(log), Vault: secrets, Now: c.now, LeaseClock: lease, NewID: id.New, Providers: map[string]provider.Provider{"sandbox-1": b},
+		Sandbox: []string{"sandbox-1"}, CheckoutURL: "http://127.0.0.1", InboxURL: "http://127.0.0.1/inbox",
+		Sender: webhook.NewSender(webhook.Config{Now: c.now}),
+	})
+	must(t, err)
+	t.Cleanup(a.Close)
+	return a
+}
+
+// The operator rejects a refund while another node tells the provider again, between his
+// look at the claim and his word.
+func TestOperatorRejectsNoRefundThatIsToldAgain(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &clock{}, &faults{}
+	clock.freeze()
+	b := &bank{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}, query: honest}
+	b.answer = func(r provider.RefundRequest, _ bool) (bool, pay.Outcome) {
+		if _, _, calls := b.total(); calls == 1 {
+			return false, pay.Outcome{Kind: pay.Unavailable} // not this time
+		}
+		return true, pay.Outcome{Kind: pay.Unknown} // done, and the answer is lost
+	}
+	var armed atomic.Bool
+	second := node(t, database, clock, b, log)
+	first := nodeAt(t, database, clock, func() time.Time {
+		if armed.CompareAndSwap(true, false) {
+			_, err := second.SweepClaims(ctx)
+			must(t, err)
+		}
+		return clock.now()
+	}, b, log)
+	scope, payment := paidCard(t, first)
+	r, _, err := first.Refund(ctx, scope, app.NewRefund{Payment: payment, Amount: "20"})
+	must(t, err)
+	clock.advance(2 * time.Minute)
+	armed.Store(true)
+	if _, err := first.RuleClaim(ctx, r.ID, pay.Reject, "the shopper has kept the goods"); err == nil {
+		t.Error("the operator rejects what was told again meanwhile")
+	}
+	for range 50 {
+		clock.advance(3 * time.Hour)
+		_, err := second.SweepClaims(ctx)
+		must(t, err)
+	}
+	got, err := second.Claim(ctx, scope, r.ID)
+	must(t, err)
+	list, err := second.Notifications(ctx, payment, 10)
+	must(t, err)
+	if sum, _, calls := b.total(); sum != 0 && !got.Status.Pays() {
+		t.Errorf("after %d calls the bank paid %d, and the claim is %s: the merchant has the money too; notifications for the operator: %d", calls, sum, got.Status, len(list))
+	}
+	sound(t, second, log)
+}
+
+// till is a provider whose charges and questions are up to the test.
+type till struct {
+	*sandbox.Provider
+	charge func(ctx context.Context, r provider.Request) pay.Outcome
+	query  func(ctx context.Context, r provider.Request) pay.Outcome
+}
+
+func (p *till) Charge(ctx context.Context, r provider.Request) pay.Outcome { return p.charge(ctx, r) }
+func (p *till) Query(ctx context.Context, r provider.Request) pay.Outcome  { return p.query(ctx, r) }
+
+// The operator says that nobody was charged while another node calls again.
+func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &clock{}, &faults{}
+	clock.freeze()
+	var mu sync.Mutex
+	charges, queries := 0, 0
+	charged := map[string]bool{}
+	reached, wake := make(chan struct{}), make(chan struct{})
+	asked, slow := make(chan struct{}), make(chan struct{})
+	again := make(chan struct{})
+	p := &till{Provider: sandbox.New("sandbox-1", nil)}
+	p.charge = func(_ context.Context, r provider.Request) pay.Outcome {
+		mu.Lock()
+		charges++
+		n := charges
+		mu.Unlock()
+		if n == 1 { // the node stands still here; its call never leaves
+			close(reached)
+			<-wake
+			return pay.Outcome{Kind: pay.Unknown}
+		}
+		mu.Lock()
+		charged[r.Reference] = true
+		mu.Unlock()
+		close(again)
+		return pay.Outcome{Kind: pay.Unknown} // the answer is lost
+	}
+	p.query = func(_ context.Context, r provider.Request) pay.Outcome {
+		mu.Lock()
+		queries++
+		n, known := queries, charged[r.Reference]
+		mu.Unlock()
+		switch n {
+		case 1: // of the node that takes over; its answer takes a while
+			close(asked)
+			<-slow
+		case 2: // of the operator; his takes a while too
+			close(slow)
+			<-again
+		}
+		if known {
+			return pay.Outcome{Kind: pay.Approved}
+		}
+		return pay.Outcome{Kind: pay.Missing}
+	}
+	first, second := node(t, database, clock, p, log), node(t, database, clock, p, log)
+	o, err := first.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
+	must(t, err)
+	who, err := first.Authenticate(ctx, o.Sandbox.Secret)
+	must(t, err)
+	var all sync.WaitGroup
+	all.Go(func() {
+		_, _, _ = first.CreatePayment(ctx, who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+	})
+	<-reached
+	clock.advance(34 * time.Second)
+	must(t, second.TakeOver(ctx))
+	all.Go(func() {
+		if _, err := second.Sweep(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	<-asked
+	clock.advance(2 * time.Second)
+	scope, err := second.Narrow(ctx, who, "", "")
+	must(t, err)
+	list, _, err := second.Payments(ctx, scope, store.Filter{Limit: 10})
+	must(t, err)
+	id := list[0].ID
+	_, _, err = second.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, app.Ruled{ID: id, Word: pay.WordNotCharged, Note: "not in their books"})
+	if err == nil {
+		t.Error("the operator ends a payment whose call may be on its way")
+	}
+	close(wake)
+	all.Wait()
+	for range 50 {
+		clock.advance(6 * time.Hour)
+		_, err := second.Sweep(ctx)
+		must(t, err)
+	}
+	got, err := second.Payment(ctx, scope, id)
+	must(t, err)
+	mu.Lock()
+	defer mu.Unlock()
+	if len(charged) > 0 && got.Status != pay.Completed && len(got.Strays) == 0 {
+		t.Errorf("the shopper is charged, and the payment is %s with %+v for ever: %d questions", got.Status, got.Strays, queries)
+	}
+}
+
+// New refunds whose calls are not answered keep the provider from being asked about
+// any, although it answers questions.
+func TestCallsKeepNoQuestionFromBeingAsked(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &clock{}, &faults{}
+	clock.freeze()
+	b := &bank{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}}
+	b.answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Unknown} }
+	questions := 0
+	b.query = func(known bool) pay.Outcome { questions++; return honest(known) }
+	a := node(t, database, clock, b, log)
+	scope, payment := paidCard(t, a)
+	refund := func() string {
+		r, _, err := a.Refund(ctx, scope, app.NewRefund{Payment: payment, Amount: "0.01"})
+		must(t, err)
+		return r.ID
+	}
+	var ids []string
+	for range 10 { // within a moment: a burst
+		ids = append(ids, refund())
+	}
+	for range 24 * 15 { // a day, with a refund every four minutes
+		clock.advance(4 * time.Minute)
+		ids = append(ids, refund())
+		_, err := a.SweepClaims(ctx)
+		must(t, err)
+	}
+	open := 0
+	for _, id := range ids {
+		c, err := a.Claim(ctx, scope, id)
+		must(t, err)
+		if !c.Status.Terminal() {
+			open++
+		}
+	}
+	if questions == 0 {
+		t.Errorf("in a day the provider, which answers questions, was asked %d; %d of %d refunds are open", questions, open, len(ids))
+	}
+}
+
+// The operator says that nobody was charged while the first of two calls is on its way: the
+// second one was refused.
+func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &clock{}, &faults{}
+	clock.freeze()
+	var mu sync.Mutex
+	charges := 0
+	charged := map[string]bool{}
+	reached, arrives := make(chan struct{}), make(chan struct{})
+	p := &till{Provider: sandbox.New("sandbox-1", nil)}
+	p.charge = func(_ context.Context, r provider.Request) pay.Outcome {
+		mu.Lock()
+		charges++
+		n := charges
+		mu.Unlock()
+		if n == 1 {
+			close(reached)
+			<-arrives // in the network
+			mu.Lock()
+			defer mu.Unlock()
+			charged[r.Reference] = true
+			return pay.Outcome{Kind: pay.Unknown} // the answer is lost
+		}
+		return pay.Outcome{Kind: pay.Declined, Code: "processor_declined", Decline: "do_not_honor"}
+	}
+	p.query = func(_ context.Context, r provider.Request) pay.Outcome {
+		mu.Lock()
+		defer mu.Unlock()
+		if charged[r.Reference] {
+			return pay.Outcome{Kind: pay.Approved}
+		}
+		return pay.Outcome{Kind: pay.Missing}
+	}
+	first, second := node(t, database, clock, p, log), node(t, database, clock, p, log)
+	o, err := first.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
+	must(t, err)
+	who, err := first.Authenticate(ctx, o.Sandbox.Secret)
+	must(t, err)
+	var all sync.WaitGroup
+	all.Go(func() {
+		_, _, _ = first.CreatePayment(ctx, who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+	})
+	<-reached
+	clock.advance(10 * time.Second)
+	must(t, second.TakeOver(ctx))
+	_, err = second.Sweep(ctx) // asks, hears of no charge, and calls again: refused
+	must(t, err)
+	scope, err := second.Narrow(ctx, who, "", "")
+	must(t, err)
+	list, _, err := second.Payments(ctx, scope, store.Filter{Limit: 10})
+	must(t, err)
+	clock.advance(time.Second)
+	_, _, err = second.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, app.Ruled{ID: list[0].ID, Word: pay.WordNotCharged, Note: "not in their books"})
+	if err == nil {
+		t.Error("the operator ends a payment whose call may be on its way")
+	}
+	close(arrives)
+	all.Wait()
+	for range 50 {
+		clock.advance(6 * time.Hour)
+		_, err := second.Sweep(ctx)
+		must(t, err)
+	}
+	got, err := second.Payment(ctx, scope, list[0].ID)
+	must(t, err)
+	if len(charged) > 0 && got.Status != pay.Completed && len(got.Strays) == 0 {
+		t.Errorf("the shopper is charged, and the payment is %s with %+v for ever", got.Status, got.Strays)
+	}
+}
+
+// The operator approves a refund whose call is on its way, and the call is refused: nobody is told.
+func TestRefusalAfterTheOperatorsApprovalIsKept(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &clock{}, &faults{}
+	clock.freeze()
+	b := &bank{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}, query: honest}
+	called, goOn := make(chan struct{}), make(chan struct{})
+	b.answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) {
+		close(called)
+		<-goOn
+		return false, pay.Outcome{Kind: pay.Declined, Message: "the charge is disputed"}
+	}
+	a := node(t, database, clock, b, log)
+	scope, payment := paidCard(t, a)
+	var all sync.WaitGroup
+	all.Go(func() { _, _, _ = a.Refund(ctx, scope, app.NewRefund{Payment: payment, Amount: "20"}) })
+	<-called
+	list, _, err := a.Claims(ctx, scope, claimsOf(payment))
+	must(t, err)
+	_, err = a.RuleClaim(ctx, list[0].ID, pay.Approve, "it is in their list")
+	must(t, err)
+	close(goOn)
+	all.Wait()
+	got, err := a.Claim(ctx, scope, list[0].ID)
+	must(t, err)
+	told, err := a.Notifications(ctx, payment, 10)
+	must(t, err)
+	if got.Status.Pays() && len(told) == 0 {
+		t.Errorf("the provider has refused, the claim is %s, and the operator has %d notifications", got.Status, len(told))
+	}
+}
+
+// The provider says that it has taken a refund, and the operator rejects it.
+func TestOperatorRejectsNothingThatTheProviderHasTaken(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &clock{}, &faults{}
+	clock.freeze()
+	b := &bank{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}}
+	b.query = func(bool) pay.Outcome { return pay.Outcome{Kind: pay.Awaiting} }
+	b.answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Awaiting} }
+	a := node(t, database, clock, b, log)
+	scope, payment := paidCard(t, a)
+	r, _, err := a.Refund(ctx, scope, app.NewRefund{Payment: payment, Amount: "20"})
+	must(t, err)
+	clock.advance(10 * time.Minute)
+	if c, err := a.RuleClaim(ctx, r.ID, pay.Reject, "no"); err == nil {
+		t.Errorf("the provider says that it is on its way, and the claim is %s", c.Status)
+	}
+}

@@ -1,0 +1,117 @@
+package store_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// lockedOut waits until so many wait for a lock.
+func lockedOut(t *testing.T, v vandal, n int) {
+	t.Helper()
+	for found := 0; found < n; {
+		must(t, v.db.QueryRow("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&found))
+	}
+}
+
+// SQLite has one writer, and readers that wait for nobody: these are of PostgreSQL.
+
+// A change waits neither for another one that waits for a lock, nor a lease for readers
+// that do.
+func TestNobodyWaitsForAnothersLock(t *testing.T) {
+	t.Parallel()
+	database := dbtest.Postgres(t)
+	s, err := store.Open(ctx, database, store.Options{})
+	must(t, err)
+	defer s.Close()
+	tx, v := locked(t, newVandal(t, database), database), newVandal(t, database)
+	_, err = tx.ExecContext(ctx, "LOCK TABLE payments")
+	must(t, err)
+	first := make(chan error, 1)
+	go func() { first <- s.Commit(ctx, once("key")) }()
+	lockedOut(t, v, 1)
+	defer func() { _ = tx.Rollback() }() // where the test fails
+	for range 20 {
+		go func() { _, _ = s.AnyPayment(ctx, "TXN-1") }()
+	}
+	lockedOut(t, v, 1+8)
+	if _, err := s.LeaseWithdrawals(ctx, noon, noon, 1); err != nil {
+		t.Errorf("a lease waits for readers: %v", err)
+	}
+	must(t, s.Commit(ctx, receipt("bank/1")))
+	select {
+	case err := <-first:
+		t.Errorf("the first change did not wait for its lock: %v", err)
+	default:
+	}
+	must(t, tx.Rollback())
+	must(t, <-first)
+}
+
+func receipt(id string) pay.Change {
+	return pay.Change{Receipts: []pay.Receipt{{ID: id, Account: "bank", Payment: "TXN-1", Verdict: pay.Ignored, At: noon}}}
+}
+
+// A change that comes while both committers write waits, once one of them is free, for no
+// lock of the other's.
+func TestFreeCommitterWaitsForNoLockOfTheOthers(t *testing.T) {
+	t.Parallel()
+	database := dbtest.Postgres(t)
+	s, err := store.Open(ctx, database, store.Options{})
+	must(t, err)
+	defer s.Close()
+	v := newVandal(t, database)
+	stuck := locked(t, newVandal(t, database), database)
+	defer func() { _ = stuck.Rollback() }()
+	brief, err := newVandal(t, database).db.Begin()
+	must(t, err)
+	_, err = brief.ExecContext(ctx, "LOCK TABLE receipts")
+	must(t, err)
+	a, b, c := make(chan error, 1), make(chan error, 1), make(chan error, 1)
+	go func() { a <- s.Commit(ctx, once("key")) }()
+	lockedOut(t, v, 1)
+	go func() { b <- s.Commit(ctx, receipt("bank/1")) }()
+	lockedOut(t, v, 2)
+	go func() { c <- s.Commit(ctx, receipt("bank/2")) }()
+	must(t, brief.Rollback())
+	must(t, <-b)
+	must(t, <-c)
+	select {
+	case err := <-a:
+		t.Errorf("the first change did not wait for its lock: %v", err)
+	default:
+	}
+}
+
+// An index is made on one table, so that leases of its rows wait: the node's own is renewed.
+func TestLeaseOfANodeWaitsForNoLock(t *testing.T) {
+	t.Parallel()
+	database := dbtest.Postgres(t)
+	s, err := store.Open(ctx, database, store.Options{})
+	must(t, err)
+	defer s.Close()
+	must(t, s.Serve(ctx))
+	before, _, err := s.Hold(ctx)
+	must(t, err)
+	tx, err := newVandal(t, database).db.Begin()
+	must(t, err)
+	_, err = tx.ExecContext(ctx, "LOCK TABLE payments IN SHARE MODE") // as CREATE INDEX does
+	must(t, err)
+	defer func() { _ = tx.Rollback() }()
+	var told atomic.Int64
+	for range 4 { // more than there are connections for leases
+		go func() {
+			_, _ = s.LeasePayments(ctx, noon, noon, 1)
+			told.Add(1)
+		}()
+	}
+	lockedOut(t, newVandal(t, database), 2)
+	time.Sleep(4 * time.Second) // the lease is due to be renewed
+	if now, _, err := s.Hold(ctx); err != nil || now != before || told.Load() > 0 {
+		t.Errorf("the node %s is %q now, %v; %d leases waited for less long", before, now, err, told.Load())
+	}
+}
