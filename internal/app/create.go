@@ -79,19 +79,20 @@ func (a *App) CreatePayment(ctx context.Context, by Principal, n NewPayment) (p 
 	// From here the payment is ours to finish, whether the caller waits or not.
 	ctx = context.WithoutCancel(ctx)
 	if p, err = a.drive(ctx, p, routes, cause); err != nil {
-		return p, false, unfinished(p, err)
+		return p, false, a.unfinished(p, err)
 	}
 	p, err = a.finish(ctx, p, cause)
-	return p, false, unfinished(p, err)
+	return p, false, a.unfinished(p, err)
 }
 
 // unfinished tells that a payment is there whose outcome could not be written: 503 alone
-// would say that nothing was done.
-func unfinished(p pay.Payment, err error) error {
+// would say that nothing was done. This node goes on with it.
+func (a *App) unfinished(p pay.Payment, err error) error {
 	var shown *pay.Error
 	if !errors.As(err, &shown) || shown.Code != pay.CodeServiceUnavailable {
 		return err
 	}
+	a.revisit(p)
 	return &pay.Error{Code: shown.Code, Cause: err, Details: pay.Details{Reason: store.OutcomeUnknown, TransactionID: p.ID},
 		Message: "the payment was made, and what became of it could not be written in time: read it, or repeat the request with the same Idempotency-Key"}
 }

@@ -78,39 +78,67 @@ func (a *App) fence(f pay.Flight) func() bool {
 	}
 }
 
-const (
-	// adoptFor is how long this node looks for a payment whose intent it does not know
-	// to be written, and adoptEvery how often.
-	adoptFor   = time.Minute
-	adoptEvery = 250 * time.Millisecond
-)
-
 // adopt goes on with a payment whose intent nobody knew to be written when its caller was
 // told so: should it be there, it is this node's to finish.
 func (a *App) adopt(p pay.Payment, routes pay.Cascade, cause view.Cause) {
+	a.afterwards(p, func(ctx context.Context, read pay.Payment) error {
+		if read.Version != p.Version {
+			return nil // somebody else has gone on
+		}
+		read, err := a.drive(ctx, read, routes, cause)
+		if err == nil {
+			err = a.resume(ctx, read)
+		}
+		if err = a.unfinished(read, err); err != nil {
+			a.Log.Error("a payment whose intent was in doubt could not be gone on with", "payment", p.ID, "error", err)
+		}
+		return nil
+	})
+}
+
+// revisit asks what became of a payment whose call was made, and whose outcome could not
+// be written: nobody else does until it is due.
+func (a *App) revisit(p pay.Payment) {
+	a.afterwards(p, func(ctx context.Context, read pay.Payment) error {
+		if read.Answered != "" || read.Owner != p.Owner {
+			return nil
+		}
+		return a.reconcile(ctx, read, true)
+	})
+}
+
+const (
+	// afterFor is how long this node looks for a payment when the database failed it,
+	// with pauses that grow.
+	afterFor     = time.Minute
+	firstAfter   = 250 * time.Millisecond
+	longestAfter = 2 * time.Second
+)
+
+// afterwards does what is left of a payment, once the database answers again.
+func (a *App) afterwards(p pay.Payment, do func(context.Context, pay.Payment) error) {
 	a.background.Go(func() {
-		look := time.NewTicker(adoptEvery)
-		defer look.Stop()
 		ctx := context.Background()
-		for range adoptFor / adoptEvery {
+		var failed error
+		for pause, spent := firstAfter, time.Duration(0); spent < afterFor; pause = min(2*pause, longestAfter) {
+			over := time.NewTimer(pause)
 			select {
 			case <-a.closing:
+				over.Stop()
 				return
-			case <-look.C:
+			case <-over.C:
+				spent += pause
 			}
 			read, err := a.store.AnyPayment(ctx, p.ID)
 			if err != nil {
 				continue // not there yet, or nobody can say
 			}
-			if read.Version == p.Version {
-				if read, err = a.drive(ctx, read, routes, cause); err == nil {
-					err = a.resume(ctx, read)
-				}
-				if err != nil {
-					a.Log.Error("a payment whose intent was in doubt is left to the sweep", "payment", p.ID, "error", err)
-				}
+			if failed = do(ctx, read); failed == nil {
+				return
 			}
-			return
+		}
+		if failed != nil {
+			a.Log.Error("a payment that the database failed is left to the sweep", "payment", p.ID, "error", failed)
 		}
 	})
 }

@@ -295,7 +295,7 @@ func (a *App) SelectMethod(ctx context.Context, token string, c Choice) (pay.Ses
 	}
 	// From here the payment is ours to finish, whether the customer waits or not.
 	p, err = a.drive(context.WithoutCancel(ctx), p, routes, cause)
-	return s, p, unfinished(p, err)
+	return s, p, a.unfinished(p, err)
 }
 
 // sessionOrder is the order of the method that was chosen.

@@ -1,13 +1,20 @@
 package e2e
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
+	"github.com/cascadapay/cascada/internal/store"
 )
 
 // The primary is killed, or hangs and comes back without knowing that its standby was
@@ -88,4 +95,37 @@ func TestServiceFollowsThePrimary(t *testing.T) {
 			s.log.forget() // that the database was away
 		})
 	}
+}
+
+// A database that hangs for a while leaves payments of which the provider was told and the
+// outcome is not written. Their node goes on with them when the database does: nobody waits
+// for the sweep.
+func TestNodeFinishesWhatTheDatabaseInterrupted(t *testing.T) {
+	t.Parallel()
+	database, clock := dbtest.Alone(t), &clock{}
+	approved := func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Approved} }
+	p := &till{Provider: sandbox.New("sandbox-1", nil), query: approved}
+	p.charge = func(ctx context.Context, r provider.Request) pay.Outcome {
+		database.Freeze()
+		return approved(ctx, r)
+	}
+	a := nodeAt(t, dbtest.Address(database), clock, clock.now, p, &faults{}) // its loops do not run
+	o, err := a.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard})
+	must(t, err)
+	who, err := a.Authenticate(ctx, o.Sandbox.Secret)
+	must(t, err)
+	create := func() (pay.Payment, error) {
+		made, _, err := a.CreatePayment(ctx, who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card",
+			Idempotency: app.Idempotency{Route: "POST /payments", Key: "key", Hash: "hash"}})
+		return made, err
+	}
+	_, err = create()
+	if shown, ok := errors.AsType[*pay.Error](err); !ok || shown.Details.Reason != store.OutcomeUnknown || shown.Details.TransactionID == "" {
+		t.Fatalf("the outcome could not be written, and the caller is told %v", err)
+	}
+	database.Thaw()
+	eventually(t, "a repeat is answered", func() bool {
+		made, err := create()
+		return err == nil && made.Status == pay.Completed
+	})
 }
