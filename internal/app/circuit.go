@@ -163,6 +163,7 @@ func (a *App) unstall(ctx context.Context) (int, error) {
 		case s.Circuit.Open:
 			list, err = a.probe(ctx, s.Subscription, now)
 		default:
+			a.subs.forget(s.ID) // as it is known here, its circuit may be open: what is taken now would be parked again, and so on
 			if room := min(a.deliver.room(s.ID), dispatchBatch); room > 0 {
 				list, err = a.store.Unpark(ctx, s.ID, now.Add(dispatchLease), room)
 				a.deliver.submit(list)

@@ -25,6 +25,8 @@ type conductor struct {
 	last   string     // whose turn it was
 	turns  int
 	digest uint64
+	now    int64 // microseconds, of the last turn
+	since  int   // turns at that moment
 	tape   *strings.Builder // every turn; nil keeps none
 
 	mu      sync.Mutex // owns waiting
@@ -33,6 +35,9 @@ type conductor struct {
 	end     chan struct{}
 	ended   chan struct{}
 }
+
+// endless is more turns than a moment has.
+const endless = 20_000
 
 type turn struct {
 	key string
@@ -130,9 +135,18 @@ func (c *conductor) next() (turn, bool) {
 }
 
 // note keeps a digest of all that happened, and when.
+//
+// A service that goes round and round takes no time: such a world would never end.
 func (c *conductor) note(key string) {
+	now := time.Now().UnixMicro()
+	if c.since++; c.now != now {
+		c.now, c.since = now, 0
+	}
+	if c.since > endless {
+		panic(fmt.Sprintf("world %d goes round and round: %d turns in one moment, now %s", c.seed, c.since, key))
+	}
 	c.turns++
-	c.digest = mix(mix(c.digest, uint64(time.Now().UnixMicro())), hash64(key))
+	c.digest = mix(mix(c.digest, uint64(now)), hash64(key))
 	if c.tape != nil {
 		fmt.Fprintf(c.tape, "%s %s\n", time.Now().UTC().Format("01-02 15:04:05.000000"), key)
 	}
