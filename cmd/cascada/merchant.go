@@ -14,7 +14,7 @@ import (
 type merchantTermsCmd struct {
 	database
 	Merchant   string          `arg:"" help:"Merchant's id, mer_…"`
-	RefundFees *pay.RefundFees `enum:"kept,returned" placeholder:"kept|returned" help:"From now on: the fees of a refunded payment are kept, or returned."`
+	RefundFees *pay.RefundFees `enum:"kept,returned" placeholder:"kept|returned" help:"Running servers know within five seconds: from then on the fees of a refunded payment are kept, or returned."`
 	JSON       bool            `name:"json" help:"Print JSON."`
 }
 

@@ -45,7 +45,7 @@ var explanations = map[pay.Code]explanation{
 	pay.CodeAmountOutOfLimits: {meaning: "The local amount is outside the method's bounds, which details.limit tells.", param: "amount",
 		details: `{"limit":{"min":10,"max":10000,"currency":"MXN"},"boundViolated":"max"}`},
 
-	pay.CodeIdempotencyConflict: {meaning: "The Idempotency-Key was used with another body, or its first request is still running (details.reason).",
+	pay.CodeIdempotencyConflict: {meaning: "details.reason body_differs: the Idempotency-Key was used with another body. request_in_progress: its first request still runs; nothing was refused, repeat it.",
 		details: `{"reason":"body_differs"}`},
 	pay.CodeConflictState: {meaning: "The object's state does not allow this.", details: `{"from":"completed","action":"paid"}`},
 
@@ -78,6 +78,6 @@ var explanations = map[pay.Code]explanation{
 
 	pay.CodeCascadeExhausted: {meaning: "No provider took the payment; details.reason and details.attempts say why. The failed transaction is stored.",
 		details: "{" + sampleTransaction + `,"reason":"all_providers_failed","attempts":[{"order":1,"outcome":"unavailable","reasonCode":"issuer_unavailable","retryable":true,"durationMs":212}]}`},
-	pay.CodeServiceUnavailable: {meaning: "The service is busy or under maintenance: retry with exponential backoff."},
+	pay.CodeServiceUnavailable: {meaning: "The service is busy or under maintenance: retry with exponential backoff. details.reason outcome_unknown: it may have been done; without a reason nothing was."},
 	pay.CodeInternal:           {meaning: "Something went wrong on our side: retry with the same Idempotency-Key."},
 }

@@ -32,6 +32,9 @@ func (a *App) RulePayment(ctx context.Context, by pay.Actor, r Ruled) (p pay.Pay
 	if !ok {
 		return p, "", known(p.Status, r.Word)
 	}
+	if !p.Status.Open() && p.Status != pay.Failed && p.Status != pay.Expired {
+		return p, "", known(p.Status, r.Word) // whatever its provider says
+	}
 	clock, err := a.asked(ctx)
 	if err != nil {
 		return p, "", err

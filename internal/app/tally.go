@@ -66,9 +66,15 @@ func (a *App) ProviderCalls() map[ProviderCalls]CallCount {
 }
 
 // UnmappedStatuses counts, by account, the status words of providers that have no
-// meaning here and were read as unknown.
+// meaning here and were read as unknown. Every account counts from 0, or an alert that
+// looks for more than before would miss the first one.
 func (a *App) UnmappedStatuses() map[string]int64 {
+	counts := map[string]int64{}
+	for account := range a.desks.Load().byID {
+		counts[account] = 0
+	}
 	a.tally.mu.Lock()
 	defer a.tally.mu.Unlock()
-	return maps.Clone(a.tally.unmapped)
+	maps.Copy(counts, a.tally.unmapped)
+	return counts
 }

@@ -299,6 +299,7 @@ func (w *world) takeOut(r *request, chance *rand.Rand) {
 // and again once reserves are released.
 func (w *world) afterwards(chance *rand.Rand) {
 	shop := w.shops[0]
+	last := time.Now().Add(w.quiet + 8*day) // what is asked for later may not have ended when the world does
 	for i := range 12 {
 		wait := time.Duration(chance.Int64N(int64(2 * day)))
 		if i == 6 {
@@ -306,7 +307,7 @@ func (w *world) afterwards(chance *rand.Rand) {
 		}
 		time.Sleep(wait)
 		w.turns.turn(fmt.Sprint("long afterwards ", i))
-		if w.over {
+		if w.over || time.Now().After(last) {
 			return
 		}
 		order := &request{id: shop.old[i%2], tag: "old"} // the same ones again and again
