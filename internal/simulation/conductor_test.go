@@ -25,8 +25,8 @@ type conductor struct {
 	last   string     // whose turn it was
 	turns  int
 	digest uint64
-	now    int64 // microseconds, of the last turn
-	since  int   // turns at that moment
+	now    int64            // microseconds, of the last turn
+	since  int              // turns at that moment
 	tape   *strings.Builder // every turn; nil keeps none
 
 	mu      sync.Mutex // owns waiting
