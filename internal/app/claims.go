@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -134,7 +133,11 @@ func (a *App) RuleClaimAs(ctx context.Context, by pay.Actor, r RuledClaim) (pay.
 	if err != nil {
 		return c, err
 	}
-	said := a.audit(by, c.Scope, pay.ClaimRuled, c.ID, map[string]string{"payment": c.Payment, "word": string(v), "note": note})
+	details := map[string]string{"payment": c.Payment, "word": string(v), "note": note}
+	if r.Force {
+		details["force"] = "true"
+	}
+	said := a.audit(by, c.Scope, pay.ClaimRuled, c.ID, details)
 	if v == pay.AskEvidence {
 		return a.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
 			next, change, err := c.Ask(note, a.now(c.Scope))
@@ -163,13 +166,11 @@ func (a *App) RuleClaimAs(ctx context.Context, by pay.Actor, r RuledClaim) (pay.
 		if read.Call.Round != c.Call.Round || read.Call.Calls != c.Call.Calls {
 			return read, pay.Change{}, onItsWay(pay.Status(read.Status), string(v)) // it was told again meanwhile
 		}
-		decide := read.Resolve
+		now := a.now(read.Scope)
+		next, change, err := read.Resolve(p, v, pay.PartyOperator, note, now)
 		if read.Kind == pay.Inquiry && read.Calling() {
-			decide = func(p pay.Payment, v pay.ClaimVerb, _, note string, now time.Time) (pay.Claim, pay.Change, error) {
-				return read.Ended(p, v, note, now)
-			}
+			next, change, err = read.Ended(p, v, note, now)
 		}
-		next, change, err := decide(p, v, pay.PartyOperator, note, a.now(read.Scope))
 		change.Audit = said
 		return next, change, err
 	})
