@@ -61,12 +61,14 @@ type fenced struct {
 	ctx context.Context
 }
 
-// Read is for io.Reader.
+// Read is for io.Reader. That nothing is left is told in any case: what there was has been
+// sent by then, and may be answered.
 func (f fenced) Read(b []byte) (int, error) {
-	if !MayLeave(f.ctx) {
+	n, err := f.ReadCloser.Read(b)
+	if n > 0 && !MayLeave(f.ctx) {
 		return 0, errFenced
 	}
-	return f.ReadCloser.Read(b)
+	return n, err
 }
 
 // fence returns the request as one that keeps to its context's fence.
