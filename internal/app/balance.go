@@ -77,19 +77,19 @@ func (a *App) releases(ctx context.Context, scope pay.Scope, reserve int64) ([]p
 	// More are read than shown: refunds may have taken a day altogether, and
 	// the newest day may be settled in part.
 	const read = releasesShown + 7
-	list, err := a.store.NextReserves(ctx, scope, read)
-	if err != nil {
-		return nil, err
-	}
-	open, err := a.store.OpenSettlement(ctx, scope)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return nil, err
-	}
-	since := time.Time{}
-	if open.Number > 1 {
-		since = open.PeriodStart.Add(-time.Minute)
-	}
-	unsettled, err := a.store.UnsettledReserve(ctx, scope, since, len(list) < read)
+	var list []pay.Reserve
+	var unsettled map[time.Time]int64
+	err := a.betweenSettlements(ctx, scope, func(open pay.Settlement) (err error) {
+		if list, err = a.store.NextReserves(ctx, scope, read); err != nil {
+			return err
+		}
+		since := time.Time{}
+		if open.Number > 1 {
+			since = open.PeriodStart.Add(-time.Minute)
+		}
+		unsettled, err = a.store.UnsettledReserve(ctx, scope, since, len(list) < read)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +103,29 @@ func (a *App) releases(ctx context.Context, scope pay.Scope, reserve int64) ([]p
 	list = slices.DeleteFunc(list, func(v pay.Reserve) bool { return v.Left() <= 0 })
 	slices.SortFunc(list, func(a, b pay.Reserve) int { return a.ReleaseAt.Compare(b.ReleaseAt) })
 	return list[:min(len(list), releasesShown)], nil
+}
+
+// betweenSettlements reads with the open settlement as it is, again where one was closed
+// meanwhile: what that took would be read on both sides of it, or on neither.
+func (a *App) betweenSettlements(ctx context.Context, scope pay.Scope, read func(open pay.Settlement) error) error {
+	look := func() (pay.Settlement, error) {
+		open, err := a.store.OpenSettlement(ctx, scope)
+		if errors.Is(err, store.ErrNotFound) {
+			err = nil
+		}
+		return open, err
+	}
+	open, err := look()
+	for tries := 0; err == nil; tries++ {
+		if err = read(open); err != nil {
+			break
+		}
+		before := open
+		if open, err = look(); open.ID == before.ID && open.Version == before.Version || tries == decisions {
+			break
+		}
+	}
+	return err
 }
 
 // Movements lists what moved a merchant's balances, newest first, and counts
