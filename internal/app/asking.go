@@ -62,8 +62,8 @@ func (q *asking) lane(account string) *askLane {
 
 // submit hands a question about something to an account's lane, where that takes it now,
 // and counts it among what was begun until it is done. do is told whether the account may
-// be asked. What is in the lane already, and was
-// leased again meanwhile, is not asked about twice. It never blocks.
+// be asked. What is in the lane already, and was leased again meanwhile, is not asked about
+// twice. It never blocks.
 func (q *asking) submit(account, about string, begun *sync.WaitGroup, do func(may bool)) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -78,10 +78,16 @@ func honest(known bool) pay.Outcome {
 // loops, with one provider.
 func node(t *testing.T, database string, c *clock, b provider.Provider, log *faults) *app.App {
 	t.Helper()
+	return nodeAt(t, database, c, c.now, b, log)
+}
+
+// nodeAt is node with a clock of the leases of its own.
+func nodeAt(t *testing.T, database string, c *clock, lease func() time.Time, b provider.Provider, log *faults) *app.App {
+	t.Helper()
 	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
 	must(t, err)
 	a, err := app.Open(ctx, database, app.Config{
-		Log: slog.New(log), Vault: secrets, Now: c.now, LeaseClock: c.now, NewID: id.New, Providers: map[string]provider.Provider{"sandbox-1": b},
+		Log: slog.New(log), Vault: secrets, Now: c.now, LeaseClock: lease, NewID: id.New, Providers: map[string]provider.Provider{"sandbox-1": b},
 		Sandbox: []string{"sandbox-1"}, CheckoutURL: "http://127.0.0.1", InboxURL: "http://127.0.0.1/inbox",
 		Sender: webhook.NewSender(webhook.Config{Now: c.now}),
 	})
@@ -90,14 +96,20 @@ func node(t *testing.T, database string, c *clock, b provider.Provider, log *fau
 	return a
 }
 
-// paidCard takes a card payment of 25.50 for a new merchant.
-func paidCard(t *testing.T, a *app.App) (pay.Scope, string) {
+// acme is a new merchant's sandbox key.
+func acme(t *testing.T, a *app.App) app.Principal {
 	t.Helper()
 	o, err := a.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
 	must(t, err)
 	who, err := a.Authenticate(ctx, o.Sandbox.Secret)
 	must(t, err)
-	p, _, err := a.CreatePayment(ctx, who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+	return who
+}
+
+// paidCard takes a card payment of 25.50 for a new merchant.
+func paidCard(t *testing.T, a *app.App) (pay.Scope, string) {
+	t.Helper()
+	p, _, err := a.CreatePayment(ctx, acme(t, a), app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
 	must(t, err)
 	return p.Scope, p.ID
 }

@@ -1,9 +1,7 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,29 +9,11 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/dbtest"
-	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/store"
-	"github.com/cascadapay/cascada/internal/vault"
-	"github.com/cascadapay/cascada/internal/webhook"
 )
-
-// nodeAt is node with a clock of the leases of its own.
-func nodeAt(t *testing.T, database string, c *clock, lease func() time.Time, b provider.Provider, log *faults) *app.App {
-	t.Helper()
-	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
-	must(t, err)
-	a, err := app.Open(ctx, database, app.Config{
-		Log: slog.New(log), Vault: secrets, Now: c.now, LeaseClock: lease, NewID: id.New, Providers: map[string]provider.Provider{"sandbox-1": b},
-		Sandbox: []string{"sandbox-1"}, CheckoutURL: "http://127.0.0.1", InboxURL: "http://127.0.0.1/inbox",
-		Sender: webhook.NewSender(webhook.Config{Now: c.now}),
-	})
-	must(t, err)
-	t.Cleanup(a.Close)
-	return a
-}
 
 // The operator rejects a refund while another node tells the provider again, between his
 // look at the claim and his word.
@@ -137,10 +117,7 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 		return pay.Outcome{Kind: pay.Missing}
 	}
 	first, second := node(t, database, clock, p, log), node(t, database, clock, p, log)
-	o, err := first.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
-	must(t, err)
-	who, err := first.Authenticate(ctx, o.Sandbox.Secret)
-	must(t, err)
+	who := acme(t, first)
 	var all sync.WaitGroup
 	all.Go(func() {
 		_, _, _ = first.CreatePayment(ctx, who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
@@ -255,10 +232,7 @@ func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 		return pay.Outcome{Kind: pay.Missing}
 	}
 	first, second := node(t, database, clock, p, log), node(t, database, clock, p, log)
-	o, err := first.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
-	must(t, err)
-	who, err := first.Authenticate(ctx, o.Sandbox.Secret)
-	must(t, err)
+	who := acme(t, first)
 	var all sync.WaitGroup
 	all.Go(func() {
 		_, _, _ = first.CreatePayment(ctx, who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
@@ -266,7 +240,7 @@ func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 	<-reached
 	clock.advance(10 * time.Second)
 	must(t, second.TakeOver(ctx))
-	_, err = second.Sweep(ctx) // asks, hears of no charge, and calls again: refused
+	_, err := second.Sweep(ctx) // asks, hears of no charge, and calls again: refused
 	must(t, err)
 	scope, err := second.Narrow(ctx, who, "", "")
 	must(t, err)

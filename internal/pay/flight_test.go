@@ -58,3 +58,22 @@ func TestRefundIsAnsweredCallByCall(t *testing.T) {
 		t.Errorf("a refund that was given up was made, and the operator is told %+v", change.Receipts)
 	}
 }
+
+// Money that came late stays with the operator after its refund was refused: that it was made
+// after all, by a call that was on its way or as its news says, is for him.
+func TestRefusedRefundOfLateMoneyThatWasMade(t *testing.T) {
+	p, late := paidClaim(t, Inquiry)
+	first, _ := late.send(ClaimApproved, PartyOperator, "", noon)
+	refused, _ := first.Answered(p, first, Outcome{Kind: Declined}, noon)
+	if refused.Calling() || refused.Status.Terminal() {
+		t.Fatalf("the call was refused: the refund is %+v, the claim %s", refused.Call, refused.Status)
+	}
+	made := Outcome{Kind: Approved, Local: first.Local}
+	_, answered := refused.Answered(p, first, made, noon)
+	_, told := refused.ConfirmRefund(p, Notice{ID: "1", Refund: first.Reference(), Outcome: made}, noon)
+	for what, change := range map[string]Change{"an answer": answered, "a notification": told} {
+		if len(change.Receipts) != 1 || change.Receipts[0].Verdict != Mismatched || len(change.Claims) > 0 {
+			t.Errorf("%s says that it was made, and that wrote %+v", what, change)
+		}
+	}
+}

@@ -83,19 +83,16 @@ func (p Payment) TakenAt(reference, account string) bool {
 // operator where it says otherwise.
 func (c Claim) ConfirmRefund(p Payment, n Notice, now time.Time) (Claim, Change) {
 	next, change, verdict := c, Change{}, Ignored
-	made := n.Outcome.Kind == Approved
 	switch _, round, ok := ParseRefundReference(n.Refund); {
 	case !ok:
-	case round != c.Call.Round && made:
-		verdict = Mismatched // of an earlier round, which was refused
+	case c.contradicts(round, n.Outcome.Kind):
+		verdict = Mismatched
 	case round != c.Call.Round:
 	case c.misfits(n.Outcome):
 		verdict = Mismatched
 	case c.Calling():
 		next, change = c.Called(p, n.Outcome.Asked(), now)
 		verdict = Applied
-	case n.Outcome.Kind == Declined && c.Status.Pays(), made && c.Status.Terminal() && !c.Status.Pays():
-		verdict = Mismatched // what was paid out has failed, or what was not is
 	}
 	change.Receipts = []Receipt{n.receipt(p.ID, verdict, now)}
 	return next, change

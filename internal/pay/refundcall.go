@@ -83,19 +83,32 @@ func (c Claim) Resend(now time.Time) (Claim, Change) {
 // That a refund has ended otherwise here is kept for the operator.
 func (c Claim) Answered(p Payment, then Claim, o Outcome, now time.Time) (Claim, Change) {
 	same, again := then.Call.Round == c.Call.Round, then.Call.Calls != c.Call.Calls
-	ended := c.Status.Terminal()
 	switch {
-	case o.Kind == Approved && (!same || ended && !c.Status.Pays()), o.Kind == Declined && same && !again && ended && c.Status.Pays():
+	case c.contradicts(then.Call.Round, o.Kind) && (o.Kind == Approved || !again):
 		taker, _ := p.Taker(c)
 		told := Notice{
 			ID: fmt.Sprintf("answer/%s %s", then.Reference(), o.Kind), Account: taker.Provider,
-			Body: fmt.Appendf(nil, "the provider says that refund %s is %s, which is %s here", then.Reference(), o.Kind, c.Status),
+			Body: fmt.Appendf(nil, "the provider says that refund %s is %s; the claim is %s", then.Reference(), o.Kind, c.Status),
 		}
 		return c, Change{Receipts: []Receipt{told.receipt(p.ID, Mismatched, now)}}
 	case !same, again && o.Kind != Approved && o.Kind != Awaiting:
 		return c, Change{}
 	}
 	return c.Called(p, o, now)
+}
+
+// contradicts reports whether what a provider says of a round of the refund is against what
+// was decided here: made, where it was refused or given up; refused, where the shopper counts
+// as paid.
+func (c Claim) contradicts(round int, said OutcomeKind) bool {
+	same, open := round == c.Call.Round, c.Calling()
+	switch said {
+	case Approved:
+		return !same || !open && !c.Status.Pays()
+	case Declined:
+		return same && !open && c.Status.Pays()
+	}
+	return false
 }
 
 // Called notes what came of the refund at the provider, by a call or by a
