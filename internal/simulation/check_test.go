@@ -19,6 +19,8 @@ const (
 	disputesAgree  = "a dispute ends as its issuer says"
 	refundsAgree   = "what providers gave back is in the books, and nothing else"
 	payoutsAgree   = "what the bank paid out is in the books, and nothing else"
+	newsIsKept     = "what a notification tells is in the books once it was taken"
+	paidIsPaid     = "nothing expires that its provider says is paid"
 	chargedOnce    = "a payment is charged at one provider, and not after it went on"
 	lifeGoesOn     = "a payment's life has no way back"
 	merchantsPart  = "a merchant gives back no more than his term says"

@@ -31,6 +31,9 @@ type node struct {
 	skew time.Duration
 	app  *app.App
 	ids  uint64 // made so far
+	// said is what providers answered it last about charges, by reference. Whoever has the
+	// turn may touch it.
+	said map[string]pay.Outcome
 
 	mu     sync.Mutex // owns paused
 	paused time.Time  // until then it does nothing
@@ -45,7 +48,7 @@ var errDead = errors.New("the process is gone")
 
 // start opens a node. What it does until it is open is not disturbed.
 func (w *world) start(name string, skew time.Duration) (*node, error) {
-	n := &node{w: w, name: name, skew: skew, dead: make(chan struct{})}
+	n := &node{w: w, name: name, skew: skew, said: map[string]pay.Outcome{}, dead: make(chan struct{})}
 	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
 	if err != nil {
 		return nil, err
@@ -62,6 +65,7 @@ func (w *world) start(name string, skew time.Duration) (*node, error) {
 			}
 			// Changes are written in the order in which they come, and those of one batch
 			// are all heard of at once.
+			n.decides(change)
 			rows := rowsOf(change)
 			if n.stand() == nil {
 				w.turns.turn(name + " queues" + rows)
@@ -107,6 +111,26 @@ func (w *world) start(name string, skew time.Duration) (*node, error) {
 	}
 	opening = false
 	return n, nil
+}
+
+// heard notes what a provider answered about a charge.
+func (n *node) heard(r provider.Request, o pay.Outcome) pay.Outcome {
+	n.said[r.Reference] = o
+	return o
+}
+
+// decides looks at a change that the node has decided on, right after it heard what it
+// decides by.
+func (n *node) decides(change *pay.Change) {
+	for _, p := range change.Payments {
+		current, ok := p.Current()
+		if !ok || p.Stored != pay.Pending || p.Status != pay.Expired {
+			continue
+		}
+		if said := n.said[p.Reference(current.Order)]; said.Kind == pay.Approved && said.Local == p.Local {
+			n.w.find(paidIsPaid, p.ID, "%s lets %s expire, of which its provider has just said that it is paid", n.name, p.ID)
+		}
+	}
 }
 
 // missed lets the other nodes notice, in the time in which those in service do, that one

@@ -227,6 +227,9 @@ func (u *upstream) send(what news) {
 					return n.app.Notify(ctx, u.name, provider.Notification{Body: body})
 				})
 				if heard && (err == nil || !unclear(err)) {
+					if err == nil {
+						u.taken(what)
+					}
 					return
 				}
 				wait = min(time.Hour, time.Second<<min(try, 12))
@@ -234,6 +237,29 @@ func (u *upstream) send(what news) {
 		})
 	}
 	u.w.count("notifications")
+}
+
+// taken is told that a node has taken a notification: what it tells is in the books.
+func (u *upstream) taken(what news) {
+	ctx := context.Background()
+	made, isCharge := u.charges[what.Ref]
+	given, isRefund := u.refunds[what.Ref]
+	switch {
+	case u.w.eye == nil, what.Dispute != "": // the world is being prepared
+	case isCharge && made.status == "paid":
+		p, err := u.w.eye.AnyPayment(ctx, made.payment)
+		_, order, _ := pay.ParseReference(what.Ref)
+		fits := made.paid == made.asked
+		if err != nil || fits && p.Attempts[order-1].Status != pay.Approved || !fits && len(p.Strays) == 0 {
+			u.w.find(newsIsKept, made.payment, "%s is paid at %s, a node has taken that, and the payment is %s with %+v, %v", what.Ref, u.name, p.Status, p.Attempts, err)
+		}
+	case isRefund && given.status == "done":
+		id, _, _ := pay.ParseRefundReference(what.Ref)
+		c, err := u.w.eye.AnyClaim(ctx, id)
+		if err != nil || !c.Status.Terminal() {
+			u.w.find(newsIsKept, c.Payment, "%s is done at %s, a node has taken that, and %s is %s, %v", what.Ref, u.name, id, c.Status, err)
+		}
+	}
 }
 
 // client is a provider's client within a node.
@@ -325,16 +351,16 @@ func (c client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 }
 
 func (c client) Query(ctx context.Context, r provider.Request) pay.Outcome {
-	return c.call(ctx, "query "+r.Reference, func() pay.Outcome {
+	return c.n.heard(r, c.call(ctx, "query "+r.Reference, func() pay.Outcome {
 		if known, ok := c.u.charges[r.Reference]; ok {
 			return c.u.outcome(known)
 		}
 		return pay.Outcome{Kind: pay.Missing}
-	})
+	}))
 }
 
 func (c canceler) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
-	return c.call(ctx, "cancel "+r.Reference, func() pay.Outcome {
+	return c.n.heard(r, c.call(ctx, "cancel "+r.Reference, func() pay.Outcome {
 		known, ok := c.u.charges[r.Reference]
 		if !ok {
 			return pay.Outcome{Kind: pay.Unknown}
@@ -343,7 +369,7 @@ func (c canceler) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 			known.status = "canceled"
 		}
 		return c.u.outcome(known)
-	})
+	}))
 }
 
 func (c client) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
