@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -151,20 +152,26 @@ func (a *App) RuleClaimAs(ctx context.Context, by pay.Actor, r RuledClaim) (pay.
 			return c, err
 		}
 		if c.Unanswered() {
-			if c, err = a.askRefund(ctx, c, true); err != nil {
+			asking := ctx
+			if v != pay.Approve {
+				asking = provider.Looking(ctx)
+			}
+			if c, err = a.askRefund(asking, c, true); err != nil {
 				return c, err
 			}
 		}
 		switch {
-		case c.Calling() && c.Call.State == pay.Awaiting && !r.Force:
-			return c, otherwise(string(c.Call.State), pay.Status(c.Status), string(v))
-		case c.Calling() && v != pay.Approve && c.Call.OnItsWay(clock):
+		case !c.Calling() && !c.Status.Terminal(): // it was refused just now: his word was of that refund
+			return c, otherwise(string(pay.Declined), pay.Status(c.Status), string(v))
+		case c.Otherwise(v) != "" && !r.Force:
+			return c, otherwise(c.Otherwise(v), pay.Status(c.Status), string(v))
+		case c.Calling() && (v != pay.Approve || c.Kind == pay.Inquiry) && c.Call.OnItsWay(clock):
 			return c, onItsWay(pay.Status(c.Status), string(v))
 		}
 	}
 	return a.decideClaim(ctx, c, view.Cause{}, func(read pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-		if read.Call.Round != c.Call.Round || read.Call.Calls != c.Call.Calls {
-			return read, pay.Change{}, onItsWay(pay.Status(read.Status), string(v)) // it was told again meanwhile
+		if c.Calling() && read.Calling() && read.Version != c.Version {
+			return read, pay.Change{}, movedOn(pay.Status(read.Status), string(v))
 		}
 		now := a.now(read.Scope)
 		next, change, err := read.Resolve(p, v, pay.PartyOperator, note, now)
@@ -200,7 +207,7 @@ func (a *App) decideClaim(ctx context.Context, c pay.Claim, cause view.Cause, de
 	if err != nil || !c.Calling() {
 		return c, err
 	}
-	return a.makeRefund(context.WithoutCancel(ctx), c, cause)
+	return a.finishRefund(ctx, c, cause), nil
 }
 
 // onClaim reads a claim with its payment, lets decide decide, and commits. An

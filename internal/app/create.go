@@ -92,9 +92,18 @@ func (a *App) unfinished(p pay.Payment, err error) error {
 	if !errors.As(err, &shown) || shown.Code != pay.CodeServiceUnavailable {
 		return err
 	}
-	a.revisit(p)
-	return &pay.Error{Code: shown.Code, Cause: err, Details: pay.Details{Reason: store.OutcomeUnknown, TransactionID: p.ID},
-		Message: "the payment was made, and what became of it could not be written in time: read it, or repeat the request with the same Idempotency-Key"}
+	if shown.Details.TransactionID == "" {
+		a.revisit(p)
+		err = goesOn(p.ID, err)
+	}
+	return err
+}
+
+// goesOn tells a create call that its payment is there, and that what becomes of it is not
+// known in time.
+func goesOn(id string, cause error) error {
+	return &pay.Error{Code: pay.CodeServiceUnavailable, Cause: cause, Details: pay.Details{Reason: store.OutcomeUnknown, TransactionID: id},
+		Message: "the payment was made, and what became of it is not known in time: read it, or repeat the request with the same Idempotency-Key"}
 }
 
 // finish plays what the create call asked for and notes its reply, where this node has
@@ -104,7 +113,11 @@ func (a *App) finish(ctx context.Context, p pay.Payment, cause view.Cause) (pay.
 		return p, nil
 	}
 	if p.Status != pay.Pending || !p.Simulate.Immediate() {
-		return a.awaitAnswer(ctx, p.Scope, p.ID)
+		answered, err := a.awaitAnswer(ctx, p.Scope, p.ID)
+		if errors.Is(err, errStillRuns) {
+			return p, goesOn(p.ID, err)
+		}
+		return answered, err
 	}
 	p, err := a.play(ctx, p, p.Simulate, cause)
 	if err == nil && p.Answered == "" { // a faulty provider played nothing
@@ -274,7 +287,7 @@ func (a *App) settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, sa
 			}, routes, a.NewID(pay.ClaimPrefix, now), now)
 		default:
 			p = read
-			return nil
+			return a.deny(ctx, read, attempt.Order, said, cause)
 		}
 		err = a.commit(ctx, change, cause)
 		if err == nil {
@@ -294,6 +307,22 @@ func (a *App) settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, sa
 	return p, mine, err
 }
 
+// deny keeps for the operator what a provider answered against his word.
+func (a *App) deny(ctx context.Context, p pay.Payment, order int, said pay.Outcome, cause view.Cause) error {
+	change, denied := p.Denied(order, said, a.now(p.Scope))
+	if !denied {
+		return nil
+	}
+	err := a.commit(ctx, change, cause)
+	if errors.Is(err, store.ErrDuplicate) { // he knows
+		return nil
+	}
+	if err == nil {
+		a.flag(change)
+	}
+	return err
+}
+
 // replay returns what the first request with the key made, waiting for its
 // reply.
 func (a *App) replay(ctx context.Context, scope pay.Scope, i Idempotency) (pay.Payment, error) {
@@ -307,7 +336,15 @@ func (a *App) replay(ctx context.Context, scope pay.Scope, i Idempotency) (pay.P
 	return a.awaitAnswer(ctx, scope, once.Object)
 }
 
+// errStillRuns: the first request with the key is not answered yet.
+var errStillRuns error = &pay.Error{
+	Code: pay.CodeIdempotencyConflict, Message: "the first request with this Idempotency-Key still runs: retry later",
+	Details: pay.Details{Reason: "request_in_progress"},
+}
+
 // awaitAnswer waits for the reply of a create call that somebody else makes.
+//
+// Errors: errStillRuns.
 func (a *App) awaitAnswer(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
 	ctx, cancel := context.WithTimeout(ctx, replayWait)
 	defer cancel()
@@ -326,10 +363,7 @@ func (a *App) awaitAnswer(ctx context.Context, scope pay.Scope, id string) (pay.
 		case <-ctx.Done():
 		}
 		if ctx.Err() != nil { // also where both are ready, of which one is chosen by chance
-			return pay.Payment{}, &pay.Error{
-				Code: pay.CodeIdempotencyConflict, Message: "the first request with this Idempotency-Key still runs: retry later",
-				Details: pay.Details{Reason: "request_in_progress"},
-			}
+			return pay.Payment{}, errStillRuns
 		}
 	}
 }

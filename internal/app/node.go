@@ -48,18 +48,23 @@ func (a *App) asked(ctx context.Context) (time.Time, error) {
 
 // proved returns a payment whose outcome is not known as one whose next calls are this
 // node's, and what was said of its attempt as far as that proves something: the answer to
-// a question that was asked then, or, of the zero time, to a call. Once a payment is
-// pending, no other attempt follows.
+// a question that was asked then, or, of the zero time, to a call. A pending payment is in
+// nobody's hand: no other attempt follows.
 func (a *App) proved(ctx context.Context, p pay.Payment, o pay.Outcome, asked time.Time) (pay.Payment, pay.Outcome, error) {
+	attempt, _ := p.Current()
+	if !p.Status.Open() || p.Status == pay.Pending && attempt.Calls <= 1 {
+		return p, o, nil
+	}
+	if asked.IsZero() {
+		o = attempt.Answered(o)
+	} else {
+		o = attempt.Proved(o, asked)
+	}
 	if p.Status != pay.Processing {
 		return p, o, nil
 	}
 	held, err := a.inHand(ctx, p)
-	attempt, _ := p.Current()
-	if asked.IsZero() {
-		return held, attempt.Answered(o), err
-	}
-	return held, attempt.Proved(o, asked), err
+	return held, o, err
 }
 
 // mayCall reports whether the call of an attempt that this node has committed may still

@@ -126,7 +126,7 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 // provedNotice is proved for what a provider tells by itself.
 func (a *App) provedNotice(ctx context.Context, p pay.Payment, n pay.Notice) (pay.Payment, pay.Notice, error) {
 	attempt, ok := p.Current()
-	if !ok || p.Status != pay.Processing || n.OfDispute() {
+	if !ok || !p.Status.Open() || p.Status == pay.Pending && attempt.Calls <= 1 || n.OfDispute() {
 		return p, n, nil
 	}
 	now, err := a.asked(ctx)
@@ -134,7 +134,10 @@ func (a *App) provedNotice(ctx context.Context, p pay.Payment, n pay.Notice) (pa
 		return p, n, err
 	}
 	if n.Reference == p.Reference(attempt.Order) {
-		n.Outcome = attempt.Proved(n.Outcome.Asked(), now)
+		n.Outcome = attempt.Told(n.Outcome.Asked(), now)
+	}
+	if p.Status == pay.Pending {
+		return p, n, nil
 	}
 	held, err := a.inHand(ctx, p)
 	return held, n, err
@@ -238,7 +241,9 @@ func (a *App) takeRefund(ctx context.Context, n pay.Notice, cause view.Cause) er
 			return err
 		}
 		notice := n
-		notice.Outcome = c.Call.Proved(n.Outcome.Asked(), now)
+		if c.Calling() { // else it is compared with what was decided
+			notice.Outcome = c.Call.Told(n.Outcome.Asked(), now)
+		}
 		_, change := c.ConfirmRefund(p, notice, a.now(c.Scope))
 		err = a.commit(ctx, change, cause)
 		if errors.Is(err, store.ErrDuplicate) { // told before

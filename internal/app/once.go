@@ -14,7 +14,7 @@ import (
 type Idempotency struct {
 	Route string
 	Key   string
-	Hash  string // SHA-256 of the canonical body
+	Hash  string // SHA-256 of the canonical body; "" for what is done once for good
 }
 
 // in returns the once-key of the request in its scope (gaps: Idempotency).
@@ -42,7 +42,7 @@ func (a *App) earlier(ctx context.Context, scope pay.Scope, i Idempotency) (obje
 		return "", false, nil
 	case err != nil:
 		return "", false, err
-	case once.Hash != i.Hash:
+	case i.Hash != "" && once.Hash != i.Hash:
 		return "", false, keyReused()
 	}
 	return once.Object, true, nil

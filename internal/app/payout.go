@@ -111,8 +111,8 @@ func (a *App) resolvePayout(ctx context.Context, then pay.Withdrawal, o pay.Payo
 	return again(func() error {
 		next, change, ok := w.Heard(then, o, a.now(w.Scope))
 		if !ok {
-			if o.Kind == pay.PayoutPaid && w.Status != pay.WithdrawalDone {
-				a.Log.Error("the payout provider says that a withdrawal was paid that has ended otherwise", "withdrawal", w.ID, "status", w.Status)
+			if o.Kind == pay.PayoutPaid && w.Status != pay.WithdrawalDone || o.Kind == pay.PayoutRejected && w.Status == pay.WithdrawalDone {
+				a.Log.Error("the payout provider says of a withdrawal that it has ended otherwise", "withdrawal", w.ID, "status", w.Status, "provider", o.Kind)
 			}
 			return nil
 		}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -50,11 +51,19 @@ func (a *App) Refund(ctx context.Context, scope pay.Scope, n NewRefund) (r pay.R
 	if err != nil {
 		return r, false, err
 	}
-	// From here the refund is ours to finish, whether the caller waits or not.
-	if _, err := a.makeRefund(context.WithoutCancel(ctx), claim, cause); err != nil {
-		a.Log.Error("a refund's outcome is not written; it is asked about again", "claim", claim.ID, "error", err)
-	}
+	a.finishRefund(ctx, claim, cause)
 	return claim.Opened(), false, nil
+}
+
+// finishRefund makes a refund whose intent is committed: from there it is ours to finish,
+// whether its caller waits or not, and whether its outcome can be written or not.
+func (a *App) finishRefund(ctx context.Context, c pay.Claim, cause view.Cause) pay.Claim {
+	made, err := a.makeRefund(context.WithoutCancel(ctx), c, cause)
+	if err != nil {
+		a.Log.Error("a refund's outcome is not written; it is asked about again", "claim", c.ID, "error", err)
+		return c
+	}
+	return made
 }
 
 // refundBefore returns what an earlier request with the key opened.
@@ -113,6 +122,10 @@ func (a *App) openRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, by
 		n.ID = a.NewID(pay.ClaimPrefix, now)
 		var change pay.Change
 		if next, claim, change, err = read.Refund(n, balances, now); err != nil {
+			// The same request may have been first meanwhile, and be the reason.
+			if _, found, other := a.earlier(ctx, p.Scope, i); found || other != nil {
+				return cmp.Or(other, store.ErrDuplicate)
+			}
 			return err
 		}
 		change.Once = i.once(p.Scope, claim.ID, now)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/view"
 )
 
@@ -39,9 +40,13 @@ func (a *App) RulePayment(ctx context.Context, by pay.Actor, r Ruled) (p pay.Pay
 	if err != nil {
 		return p, "", err
 	}
-	o := a.ask(ctx, p, attempt, true)
+	asking := ctx
+	if r.Word == pay.WordNotCharged {
+		asking = provider.Looking(ctx)
+	}
+	o := a.ask(asking, p, attempt, true)
 	if o.Kind == pay.Awaiting && r.Word == pay.WordNotCharged {
-		o = a.cancel(ctx, p, attempt, o) // nobody is to pay it any more
+		o = a.cancel(asking, p, attempt, o) // nobody is to pay it any more
 	}
 	if r.Word.Contradicts(p, o) && !r.Force {
 		return p, o.Kind, otherwise(string(o.Kind), p.Status, string(r.Word))
@@ -54,8 +59,8 @@ func (a *App) RulePayment(ctx context.Context, by pay.Actor, r Ruled) (p pay.Pay
 		if err != nil {
 			return err
 		}
-		if current, _ := read.Current(); current.Order != attempt.Order || current.Calls != attempt.Calls {
-			return onItsWay(read.Status, string(r.Word)) // it went on, or was called again, and that was not asked about
+		if read.Version != p.Version {
+			return movedOn(read.Status, string(r.Word))
 		}
 		now := a.now(read.Scope)
 		next, change, err := read.Rule(r.Word, o, a.NewID(pay.ClaimPrefix, now), now)
@@ -75,6 +80,13 @@ func onItsWay(status pay.Status, word string) error {
 		Message: "a call to a provider may still be on its way: try again in a minute"}
 }
 
+// movedOn refuses the operator's word about what was written since he looked: it went on, was
+// called again, or its provider told of it.
+func movedOn(status pay.Status, word string) error {
+	return &pay.Error{Code: pay.CodeConflictState, Details: pay.Details{From: status, Action: word, Reason: "changed_meanwhile"},
+		Message: "something was written meanwhile: look at it again"}
+}
+
 // RuleWithdrawal is RulePayment for a withdrawal.
 //
 // Errors: store.ErrNotFound, conflict_state.
@@ -88,6 +100,9 @@ func (a *App) RuleWithdrawal(ctx context.Context, by pay.Actor, r Ruled) (w pay.
 		return w, "", err
 	}
 	o := a.askPayout(ctx, w)
+	if o.Kind == pay.PayoutUnknown && w.Accepted && r.Word == pay.WordNotPaid {
+		o.Kind = pay.PayoutAccepted // which its silence does not undo
+	}
 	if r.Word.ContradictsPayout(o) && !r.Force {
 		return w, o.Kind, otherwise(string(o.Kind), pay.Status(w.Status), string(r.Word))
 	}
@@ -99,8 +114,8 @@ func (a *App) RuleWithdrawal(ctx context.Context, by pay.Actor, r Ruled) (w pay.
 		if err != nil {
 			return err
 		}
-		if read.Calls != w.Calls {
-			return onItsWay(pay.Status(read.Status), string(r.Word))
+		if read.Version != w.Version {
+			return movedOn(pay.Status(read.Status), string(r.Word))
 		}
 		next, change, err := read.Rule(r.Word, o, a.now(read.Scope))
 		if err != nil {

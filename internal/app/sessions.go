@@ -102,7 +102,7 @@ func (a *App) RetryPayment(ctx context.Context, id string) (token string, err er
 	if err != nil {
 		return "", err
 	}
-	once := Idempotency{Route: "again", Key: p.ID, Hash: p.ID}
+	once := Idempotency{Route: "again", Key: p.ID} // without a hash it is not forgotten
 	for range 2 {
 		s, found, err := a.earlierSession(ctx, p.Scope, once)
 		if err != nil || found {

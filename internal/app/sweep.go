@@ -81,7 +81,7 @@ func (a *App) reconcile(ctx context.Context, p pay.Payment, may bool) error {
 	}
 	routes := a.routes(p)
 	var asked time.Time // what the provider says is of then, however late it answers
-	if p.Status == pay.Processing {
+	if p.Status == pay.Processing || attempt.Calls > 1 {
 		var err error
 		if asked, err = a.asked(ctx); err != nil {
 			return err

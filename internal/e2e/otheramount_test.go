@@ -8,7 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
 // tellsOther does what was asked for, and says that it was of 50 BRL.
@@ -115,7 +120,12 @@ func TestOperatorEndsARefundOfAnotherAmount(t *testing.T) {
 				first.fails(tellsOther)
 				claim := d.live.post(t, "/payments/"+d.ids[0]+"/refund", `{}`).want(t, http.StatusOK).text(t, "refundId")
 				d.clock.advance(time.Minute)
-				ended, err := d.App.RuleClaim(ctx, claim, word, "the provider's report of today")
+				says := app.RuledClaim{ID: claim, Word: word, Note: "the provider's report of today"}
+				if _, err := d.App.RuleClaimAs(ctx, d.App.Self(), says); err == nil {
+					t.Error("the operator is not told that the provider says otherwise")
+				}
+				says.Force = true
+				ended, err := d.App.RuleClaimAs(ctx, d.App.Self(), says)
 				must(t, err)
 				if got := d.live.claimStatus(t, claim); got != string(ended.Status) || !ended.Status.Terminal() || (word == pay.Approve) != (got == "approved") {
 					t.Errorf("the operator's word is %s, the refund is %s and shown as %s", word, ended.Status, got)
@@ -125,5 +135,24 @@ func TestOperatorEndsARefundOfAnotherAmount(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Asked for the operator who rejects a refund, the provider answers that another amount
+// went back.
+func TestOperatorRejectsNothingThatWentBackAsAnotherAmount(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &clock{}, &faults{}
+	clock.freeze()
+	b := &bank{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}}
+	b.query = func(bool) pay.Outcome { return pay.Outcome{Kind: pay.Approved, Local: money.New(2550, "USD")} }
+	b.answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Unknown} }
+	a := node(t, database, clock, b, log)
+	scope, payment := paidCard(t, a)
+	r, _, err := a.Refund(ctx, scope, app.NewRefund{Payment: payment, Amount: "20"})
+	must(t, err)
+	clock.advance(time.Minute)
+	if c, err := a.RuleClaim(ctx, r.ID, pay.Reject, "not in their books"); err == nil {
+		t.Errorf("the provider has just answered that 25.50 went back, and by the operator's word, without force, the claim is %s", c.Status)
 	}
 }

@@ -84,13 +84,22 @@ func node(t *testing.T, database string, c *clock, b provider.Provider, log *fau
 // nodeAt is node with a clock of the leases of its own.
 func nodeAt(t *testing.T, database string, c *clock, lease func() time.Time, b provider.Provider, log *faults) *app.App {
 	t.Helper()
+	return nodeOf(t, database, c, log, func(config *app.Config) {
+		config.LeaseClock, config.Providers, config.Sandbox = lease, map[string]provider.Provider{"sandbox-1": b}, []string{"sandbox-1"}
+	})
+}
+
+// nodeOf is a node that is configured by the test.
+func nodeOf(t *testing.T, database string, c *clock, log *faults, configure func(*app.Config)) *app.App {
+	t.Helper()
 	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
 	must(t, err)
-	a, err := app.Open(ctx, database, app.Config{
-		Log: slog.New(log), Vault: secrets, Now: c.now, LeaseClock: lease, NewID: id.New, Providers: map[string]provider.Provider{"sandbox-1": b},
-		Sandbox: []string{"sandbox-1"}, CheckoutURL: "http://127.0.0.1", InboxURL: "http://127.0.0.1/inbox",
+	config := app.Config{
+		Log: slog.New(log), Vault: secrets, Now: c.now, LeaseClock: c.now, NewID: id.New, CheckoutURL: "http://127.0.0.1", InboxURL: "http://127.0.0.1/inbox",
 		Sender: webhook.NewSender(webhook.Config{Now: c.now}),
-	})
+	}
+	configure(&config)
+	a, err := app.Open(ctx, database, config)
 	must(t, err)
 	t.Cleanup(a.Close)
 	return a

@@ -80,6 +80,8 @@ type Attempt struct {
 	// account does is judged by that.
 	Said   OutcomeKind `json:"said,omitempty"`
 	SaidAt int64       `json:"saidAt,omitempty"`
+	// Ruled: it counts as paid by the operator's word.
+	Ruled bool `json:"ruled,omitempty"`
 	// Unanswered is how often in a row it was asked about in vain.
 	Unanswered int `json:"unanswered,omitempty"`
 }

@@ -1,6 +1,8 @@
 package pay
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
@@ -226,6 +228,26 @@ func (w Withdrawal) Rule(word Word, o PayoutOutcome, now time.Time) (Withdrawal,
 		Details: Details{From: Status(w.Status), Action: string(word)}}
 }
 
+// denied reports whether a provider says that an attempt was refused, or never came, which
+// counts as paid by the operator's word.
+func (p Payment) denied(order int, o Outcome) bool {
+	a := p.Attempts[order-1]
+	return a.Ruled && a.Status == Approved && (o.Kind == Declined || o.Kind == Missing || o.Kind == Lapsed)
+}
+
+// Denied keeps for the operator that a provider's answer is against his word that an attempt
+// was paid; false where it is not.
+func (p Payment) Denied(order int, o Outcome, now time.Time) (Change, bool) {
+	if !p.denied(order, o) {
+		return Change{}, false
+	}
+	told := Notice{
+		ID: fmt.Sprintf("answer/%s %s", p.Reference(order), o.Kind), Account: p.Attempts[order-1].Provider,
+		Body: fmt.Appendf(nil, "the provider says that charge %s is %s; by the operator's word it is paid", p.Reference(order), o.Kind),
+	}
+	return Change{Receipts: []Receipt{told.receipt(p.ID, Mismatched, now)}}, true
+}
+
 // Ended is the operator's word on an inquiry whose refund is under way and whose
 // provider does not tell how it ended: he has looked into the provider's books. What may
 // still come of the refund is for him too.
@@ -256,6 +278,7 @@ func (p Payment) Rule(w Word, o Outcome, claimID string, now time.Time) (Payment
 	switch ended := p.Status == Failed || p.Status == Expired; {
 	case ok && p.Status.Open() && w == WordPaid:
 		p.Attempts, p.Unsure, p.Captured = p.noted(attempt.Order, said, now), time.Time{}, attempt.Order
+		p.Attempts[attempt.Order-1].Ruled = o.Kind != Approved
 		p = p.move(Complete, now).answer()
 		next, change := p.finish(from, []ledger.Transfer{p.capture(now)}, now)
 		return next, change, nil
@@ -265,6 +288,8 @@ func (p Payment) Rule(w Word, o Outcome, claimID string, now time.Time) (Payment
 		next, change := p.finish(from, nil, now)
 		return next, change, nil
 	case ok && ended && w == WordPaid && attempt.Status != Approved:
+		p.Attempts = slices.Clone(p.Attempts)
+		p.Attempts[attempt.Order-1].Ruled = o.Kind != Approved
 		next, change := p.late(attempt.Order, said, claimID, "paid after the payment had ended", now)
 		return next, change, nil
 	case ended && w == WordNotCharged && (p.Looking() || !p.Unsure.IsZero()):

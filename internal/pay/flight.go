@@ -71,6 +71,10 @@ func (f Flight) Proved(o Outcome, asked time.Time) Outcome {
 	return Outcome{Kind: Unknown, Decline: "on_its_way", ProviderRef: o.ProviderRef}
 }
 
+// Told is what a provider tells by itself at a time of the database's clock, as far as it
+// proves something: of two calls it may mean either.
+func (f Flight) Told(o Outcome, at time.Time) Outcome { return f.Answered(f.Proved(o, at)) }
+
 // ProvedPayout is Proved for a payout.
 func (f Flight) ProvedPayout(o PayoutOutcome, asked time.Time) PayoutOutcome {
 	switch {

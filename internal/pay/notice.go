@@ -85,10 +85,11 @@ func (c Claim) ConfirmRefund(p Payment, n Notice, now time.Time) (Claim, Change)
 	next, change, verdict := c, Change{}, Ignored
 	switch _, round, ok := ParseRefundReference(n.Refund); {
 	case !ok:
-	case c.contradicts(round, n.Outcome.Kind):
+	case c.contradicts(round, n.Outcome):
 		verdict = Mismatched
 	case round != c.Call.Round:
-	case c.misfits(n.Outcome):
+	case c.Calling() && c.misfits(n.Outcome):
+		next, change = c.hold(p, n.Outcome, now)
 		verdict = Mismatched
 	case c.Calling():
 		next, change = c.Called(p, n.Outcome.Asked(), now)
@@ -138,6 +139,8 @@ func (p Payment) confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 		}
 		next, change := p.late(order, n.Outcome, claimID, reason, now)
 		return next, change, Late
+	case p.denied(order, n.Outcome):
+		return p, Change{}, Mismatched
 	}
 	return p, Change{}, Ignored
 }

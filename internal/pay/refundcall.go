@@ -84,11 +84,11 @@ func (c Claim) Resend(now time.Time) (Claim, Change) {
 func (c Claim) Answered(p Payment, then Claim, o Outcome, now time.Time) (Claim, Change) {
 	same, again := then.Call.Round == c.Call.Round, then.Call.Calls != c.Call.Calls
 	switch {
-	case c.contradicts(then.Call.Round, o.Kind) && (o.Kind == Approved || !again):
+	case c.contradicts(then.Call.Round, o) && (o.Kind == Approved || !again):
 		taker, _ := p.Taker(c)
 		told := Notice{
 			ID: fmt.Sprintf("answer/%s %s", then.Reference(), o.Kind), Account: taker.Provider,
-			Body: fmt.Appendf(nil, "the provider says that refund %s is %s; the claim is %s", then.Reference(), o.Kind, c.Status),
+			Body: fmt.Appendf(nil, "the provider says that refund %s of %s is %s; the claim is %s of %s", then.Reference(), o.Local, o.Kind, c.Status, c.Local),
 		}
 		return c, Change{Receipts: []Receipt{told.receipt(p.ID, Mismatched, now)}}
 	case !same, again && o.Kind != Approved && o.Kind != Awaiting:
@@ -98,17 +98,31 @@ func (c Claim) Answered(p Payment, then Claim, o Outcome, now time.Time) (Claim,
 }
 
 // contradicts reports whether what a provider says of a round of the refund is against what
-// was decided here: made, where it was refused or given up; refused, where the shopper counts
-// as paid.
-func (c Claim) contradicts(round int, said OutcomeKind) bool {
+// was decided here: made, where it was refused or given up, or of another amount; refused,
+// where the shopper counts as paid.
+func (c Claim) contradicts(round int, o Outcome) bool {
 	same, open := round == c.Call.Round, c.Calling()
-	switch said {
+	switch o.Kind {
 	case Approved:
-		return !same || !open && !c.Status.Pays()
+		return !same || !open && (!c.Status.Pays() || c.misfits(o))
 	case Declined:
 		return same && !open && c.Status.Pays()
 	}
 	return false
+}
+
+// Otherwise is what the provider said last of a refund that is under way where that is against
+// the operator's word, else "": that it was taken, or is of another amount, is against both
+// words, and that nothing was done against its having been made.
+func (c Claim) Otherwise(v ClaimVerb) string {
+	switch {
+	case !c.Calling():
+	case c.Call.Other:
+		return "another amount"
+	case c.Call.State == Awaiting, v == Approve && !c.Unanswered():
+		return string(c.Call.State)
+	}
+	return ""
 }
 
 // Called notes what came of the refund at the provider, by a call or by a
@@ -122,7 +136,9 @@ func (c Claim) Called(p Payment, o Outcome, now time.Time) (Claim, Change) {
 		return c.hold(p, o, now)
 	}
 	pause := c.Call.pause()
-	c.Call.State = o.Kind
+	if o.Kind != Unknown || c.Call.State != Awaiting { // that it was taken stays true
+		c.Call.State = o.Kind
+	}
 	c.Call.Tries++
 	if o.ProviderRef != "" {
 		c.Call.Ref = o.ProviderRef

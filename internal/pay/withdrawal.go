@@ -54,7 +54,8 @@ type Withdrawal struct {
 	Fee         int64 // USD cents
 	Provider    string
 	ProviderRef string
-	Checks      int // how often the provider was asked since it was sent
+	Checks      int  // how often the provider was asked since it was sent
+	Accepted    bool // it said that it has it
 	Flight
 	FailureCode    string
 	FailureMessage string
@@ -216,6 +217,7 @@ func (w Withdrawal) Resolve(o PayoutOutcome, now time.Time) (Withdrawal, Change,
 		return next, change, true
 	}
 	w = w.next(now)
+	w.Accepted = w.Accepted || o.Kind == PayoutAccepted
 	w.Checks++
 	w.DueAt = now.Add(pause(w.Checks))
 	if o.CheckAt.After(now) && o.CheckAt.Before(w.DueAt) {

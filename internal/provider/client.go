@@ -54,6 +54,15 @@ func MayLeave(ctx context.Context) bool {
 	return !ok || mayLeave()
 }
 
+type lookKey struct{}
+
+// Looking returns a context whose questions do nothing. An account that can only be asked by
+// making the call again is not asked then: it answers Unknown.
+func Looking(ctx context.Context) context.Context { return context.WithValue(ctx, lookKey{}, true) }
+
+// OnlyLooks reports whether a question may not do what it asks about.
+func OnlyLooks(ctx context.Context) bool { return ctx.Value(lookKey{}) != nil }
+
 // fenced is a request's body that is read only while its call may leave. The transport
 // reads it before it sends anything.
 type fenced struct {

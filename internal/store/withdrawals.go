@@ -26,12 +26,13 @@ type withdrawalDoc struct {
 	SentAt         int64  `json:"sentAt,omitempty"`
 	CompletedAt    int64  `json:"completedAt,omitempty"`
 	FailedAt       int64  `json:"failedAt,omitempty"`
+	Accepted       bool   `json:"accepted,omitempty"`
 	pay.Flight
 }
 
 func withdrawalRow(r *rows, w *pay.Withdrawal) {
 	doc := withdrawalDoc{w.Provider, w.ProviderRef, w.Checks, w.FailureCode, w.FailureMessage,
-		micros(w.SentAt), micros(w.CompletedAt), micros(w.FailedAt), w.Flight}
+		micros(w.SentAt), micros(w.CompletedAt), micros(w.FailedAt), w.Accepted, w.Flight}
 	r.text(w.ID, w.Merchant, w.Shop).flag(w.Live).number(w.Version).text(w.Wallet, string(w.Status)).
 		number(w.Amount, w.Fee, w.Sequence, micros(w.DueAt), micros(w.CreatedAt), micros(w.UpdatedAt)).text(encode(doc))
 }
@@ -50,7 +51,7 @@ func scanWithdrawal(r row) (pay.Withdrawal, error) {
 		return w, fmt.Errorf("withdrawal %s: %w", w.ID, err)
 	}
 	w.Provider, w.ProviderRef, w.Checks = doc.Provider, doc.ProviderRef, doc.Checks
-	w.FailureCode, w.FailureMessage, w.Flight = doc.FailureCode, doc.FailureMessage, doc.Flight
+	w.FailureCode, w.FailureMessage, w.Accepted, w.Flight = doc.FailureCode, doc.FailureMessage, doc.Accepted, doc.Flight
 	w.SentAt, w.CompletedAt, w.FailedAt = fromMicros(doc.SentAt), fromMicros(doc.CompletedAt), fromMicros(doc.FailedAt)
 	w.DueAt, w.CreatedAt, w.UpdatedAt = fromMicros(due), fromMicros(created), fromMicros(updated)
 	return w, nil

@@ -160,6 +160,9 @@ func (p *Provider) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	if r.Now.Sub(r.Sent) > keyLife {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "too_old_to_ask"}
 	}
+	if provider.OnlyLooks(ctx) {
+		return provider.Unknown("cannot_be_asked")
+	}
 	return p.Charge(ctx, r).Asked()
 }
 

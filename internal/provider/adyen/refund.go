@@ -50,6 +50,9 @@ func (p *Provider) QueryRefund(ctx context.Context, r provider.RefundRequest) pa
 	if r.RefundRef != "" {
 		return pay.Outcome{Kind: pay.Awaiting, ProviderRef: r.RefundRef}
 	}
+	if provider.OnlyLooks(ctx) {
+		return provider.Unknown("cannot_be_asked")
+	}
 	if r.Sent.IsZero() || r.Charge.Now.Sub(r.Sent) > keyLife { // a second refund, for all that Adyen knows
 		return provider.Unknown("too_old_to_ask")
 	}

@@ -1,0 +1,174 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// lateBank is a provider of vouchers of which one is paid late; its refunds are up to the test.
+type lateBank struct {
+	*till
+	refund, ask func(r provider.RefundRequest) pay.Outcome
+}
+
+func (b *lateBank) Refund(_ context.Context, r provider.RefundRequest) pay.Outcome {
+	return b.refund(r)
+}
+
+func (b *lateBank) QueryRefund(_ context.Context, r provider.RefundRequest) pay.Outcome {
+	return b.ask(r)
+}
+
+func newLateBank() *lateBank {
+	b := &lateBank{till: &till{Provider: sandbox.New("sandbox-1", nil)}}
+	b.charge = func(context.Context, provider.Request) pay.Outcome {
+		return pay.Outcome{Kind: pay.Awaiting, FormURL: "https://bank.example/v"}
+	}
+	b.ask = func(provider.RefundRequest) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} }
+	return b
+}
+
+// late takes a payment that is paid after it has ended, and returns the inquiry about it.
+func (b *lateBank) late(t *testing.T, a *app.App, c *clock) pay.Claim {
+	t.Helper()
+	b.query = func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Lapsed} }
+	p, _, err := a.CreatePayment(ctx, acme(t, a), app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
+	must(t, err)
+	c.advance(30 * 24 * time.Hour)
+	_, err = a.Sweep(ctx)
+	must(t, err)
+	b.query = func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Approved} }
+	c.advance(2 * time.Hour)
+	_, err = a.Sweep(ctx)
+	must(t, err)
+	list, _, err := a.Claims(ctx, p.Scope, claimsOf(p.ID))
+	must(t, err)
+	if len(list) != 1 {
+		t.Fatalf("%d claims about the late money", len(list))
+	}
+	return list[0]
+}
+
+// The operator gives late money back; the call hangs, so he says it once more. That does not
+// say that the refund was made.
+func TestApprovalOfLateMoneyRepeatedIsNoOther(t *testing.T) {
+	for _, wait := range []time.Duration{2 * time.Second, time.Minute} {
+		database := dbtest.SQLite(t)
+		clock, log := &clock{}, &faults{}
+		clock.freeze()
+		b, calls := newLateBank(), atomic.Int32{}
+		reached, goOn := make(chan struct{}), make(chan struct{})
+		b.refund = func(provider.RefundRequest) pay.Outcome { // none ever arrives
+			if calls.Add(1) == 1 {
+				close(reached)
+				<-goOn
+			}
+			return pay.Outcome{Kind: pay.Unknown}
+		}
+		b.ask = func(provider.RefundRequest) pay.Outcome { return pay.Outcome{Kind: pay.Missing} } // it proves that
+		a := node(t, database, clock, b, log)
+		late := b.late(t, a, clock)
+		var all sync.WaitGroup
+		all.Go(func() { _, _ = a.RuleClaim(ctx, late.ID, pay.Approve, "give it back") })
+		<-reached
+		clock.advance(wait)
+		if wait > 30*time.Second { // the first call is over by then
+			close(goOn)
+			all.Wait()
+		}
+		if _, err := a.RuleClaim(ctx, late.ID, pay.Approve, "give it back"); err == nil {
+			t.Errorf("after %s: the word is taken for another one", wait)
+		}
+		if wait < 30*time.Second {
+			close(goOn)
+			all.Wait()
+		}
+		for range 50 {
+			clock.advance(6 * time.Hour)
+			_, err := a.SweepClaims(ctx)
+			must(t, err)
+		}
+		got, err := a.Claim(ctx, late.Scope, late.ID)
+		must(t, err)
+		if got.Status.Pays() {
+			t.Errorf("after %s: the claim is %s; the provider never had the refund", wait, got.Status)
+		}
+	}
+}
+
+// The operator has seen that the shopper has the late money, and says so while its refund is
+// under way. The provider, asked first, says that it refused ours: no second one is sent.
+func TestApprovalOfARefundUnderWaySendsNoOther(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &clock{}, &faults{}
+	clock.freeze()
+	var calls []string
+	b := newLateBank()
+	b.refund = func(r provider.RefundRequest) pay.Outcome {
+		if calls = append(calls, r.Reference); len(calls) == 1 {
+			return pay.Outcome{Kind: pay.Unknown}
+		}
+		return pay.Outcome{Kind: pay.Approved}
+	}
+	a := node(t, database, clock, b, log)
+	late := b.late(t, a, clock)
+	c, err := a.RuleClaim(ctx, late.ID, pay.Approve, "give it back")
+	must(t, err)
+	if !c.Calling() {
+		t.Fatalf("its refund is not under way: %s", c)
+	}
+	clock.advance(10 * time.Minute)
+	b.ask = func(provider.RefundRequest) pay.Outcome {
+		return pay.Outcome{Kind: pay.Declined, Message: "given back by hand before"}
+	}
+	if c, err = a.RuleClaim(ctx, late.ID, pay.Approve, "the shopper has it, line 7 of their report"); err == nil || len(calls) > 1 {
+		t.Errorf("the provider has refused %s; the operator's word (%v) sent %v, and the claim is %s", calls[0], err, calls[1:], c.Status)
+	}
+}
+
+// The merchant gives late money back, and the database goes away while the provider does so:
+// he is not told that nothing was done.
+func TestMerchantIsNotToldThatNothingWasGivenBack(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &clock{}, &faults{}
+	clock.freeze()
+	var away atomic.Bool
+	b := newLateBank()
+	b.refund = func(provider.RefundRequest) pay.Outcome { // made, and then the database is away
+		away.Store(true)
+		return pay.Outcome{Kind: pay.Approved}
+	}
+	a := nodeOf(t, database, clock, log, func(config *app.Config) {
+		config.Providers, config.Sandbox = map[string]provider.Provider{"sandbox-1": b}, []string{"sandbox-1"}
+		config.Commits = func(_ context.Context, _ *pay.Change, commit func() error) error {
+			if away.Load() {
+				return store.ErrDown
+			}
+			return commit()
+		}
+	})
+	late := b.late(t, a, clock)
+	_, err := a.RuleClaim(ctx, late.ID, pay.AskEvidence, "yours?")
+	must(t, err)
+	_, err = a.AcceptClaim(ctx, late.Scope, late.ID, pay.Actor{})
+	got, readErr := a.Claim(ctx, late.Scope, late.ID)
+	must(t, readErr)
+	var shown *pay.Error
+	if !away.Load() || !got.Calling() {
+		t.Fatalf("the refund was not made: %s", got)
+	}
+	if errors.As(err, &shown) && shown.Details.Reason == "" {
+		t.Errorf("the refund is made, and the merchant is told %q", err)
+	}
+}

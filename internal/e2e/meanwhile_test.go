@@ -1,0 +1,214 @@
+package e2e
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// The operator asks about a payment of which nobody knows anything; while his question
+// hangs, another node hears that the shopper has a voucher to pay. His word is refused.
+func TestOperatorEndsNothingThatBecamePendingMeanwhile(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &clock{}, &faults{}
+	clock.freeze()
+	var mu sync.Mutex
+	paid, operator := false, false
+	asked, slow := make(chan struct{}), make(chan struct{})
+	p := &till{Provider: sandbox.New("sandbox-1", nil)}
+	p.charge = func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} }
+	p.query = func(context.Context, provider.Request) pay.Outcome {
+		mu.Lock()
+		his := operator
+		operator = false
+		done := paid
+		mu.Unlock()
+		switch {
+		case his:
+			close(asked)
+			<-slow
+			return pay.Outcome{Kind: pay.Unknown}
+		case done:
+			return pay.Outcome{Kind: pay.Approved}
+		}
+		return pay.Outcome{Kind: pay.Awaiting, FormURL: "https://bank.example/voucher"}
+	}
+	first, second := node(t, database, clock, p, log), node(t, database, clock, p, log)
+	who := acme(t, first)
+	made, _, err := first.CreatePayment(ctx, who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
+	must(t, err)
+	clock.advance(time.Minute)
+	mu.Lock()
+	operator = true
+	mu.Unlock()
+	var all sync.WaitGroup
+	var ruled error
+	all.Go(func() {
+		_, _, ruled = first.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, app.Ruled{ID: made.ID, Word: pay.WordNotCharged, Note: "not in their books"})
+	})
+	<-asked
+	_, err = second.Sweep(ctx)
+	must(t, err)
+	between, err := second.Payment(ctx, made.Scope, made.ID)
+	must(t, err)
+	if between.Status != pay.Pending {
+		t.Fatalf("meanwhile it is %s", between.Status)
+	}
+	close(slow)
+	all.Wait()
+	mu.Lock()
+	paid = true
+	mu.Unlock()
+	for range 200 {
+		clock.advance(6 * time.Hour)
+		_, err := second.Sweep(ctx)
+		must(t, err)
+	}
+	got, err := second.Payment(ctx, made.Scope, made.ID)
+	must(t, err)
+	if got.Status != pay.Completed && len(got.Strays) == 0 {
+		t.Errorf("ruled %v about one that was processing; it was pending by then; the shopper has paid, and it is %s (%+v) with %+v for ever", ruled, got.Status, got.Failure, got.Strays)
+	}
+}
+
+// Of two calls the second was taken; a notification tells of the first one's refusal.
+func TestToldRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &clock{}, &faults{}
+	clock.freeze()
+	var mu sync.Mutex
+	charges := 0
+	reached, answers := make(chan struct{}), make(chan struct{})
+	p := &till{Provider: sandbox.New("sandbox-1", nil)}
+	taken := false
+	p.charge = func(context.Context, provider.Request) pay.Outcome {
+		mu.Lock()
+		charges++
+		n := charges
+		mu.Unlock()
+		if n == 1 {
+			close(reached)
+			<-answers
+			return pay.Outcome{Kind: pay.Unknown}
+		}
+		mu.Lock()
+		taken = true
+		mu.Unlock()
+		return pay.Outcome{Kind: pay.Awaiting, FormURL: "https://bank.example/voucher"}
+	}
+	p.query = func(context.Context, provider.Request) pay.Outcome {
+		mu.Lock()
+		defer mu.Unlock()
+		if taken {
+			return pay.Outcome{Kind: pay.Awaiting, FormURL: "https://bank.example/voucher"}
+		}
+		return pay.Outcome{Kind: pay.Missing}
+	}
+	first, second := node(t, database, clock, p, log), node(t, database, clock, p, log)
+	who := acme(t, first)
+	var all sync.WaitGroup
+	all.Go(func() {
+		_, _, _ = first.CreatePayment(ctx, who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
+	})
+	<-reached
+	clock.advance(10 * time.Second)
+	must(t, second.TakeOver(ctx))
+	_, err := second.Sweep(ctx)
+	must(t, err)
+	scope, err := second.Narrow(ctx, who, "", "")
+	must(t, err)
+	list, _, err := second.Payments(ctx, scope, store.Filter{Limit: 10})
+	must(t, err)
+	clock.advance(2 * time.Second)
+	for _, n := range p.Provider.Send(sandbox.Notification{ID: "ntf_b", Reference: list[0].Reference(1), Status: "declined", Reason: "duplicate_transaction"}) {
+		must(t, second.Notify(ctx, "sandbox-1", n))
+	}
+	close(answers)
+	all.Wait()
+	got, err := second.Payment(ctx, scope, list[0].ID)
+	must(t, err)
+	if got.Status != pay.Pending {
+		t.Errorf("12 s after the payment was made, called twice and taken once, it is %s (%+v)", got.Status, got.Failure)
+	}
+}
+
+// teller notifies of what the test says.
+type teller struct {
+	provider.Provider
+	tells pay.Notice
+}
+
+func (p *teller) Notices(context.Context, provider.Notification) ([]pay.Notice, error) {
+	return []pay.Notice{p.tells}, nil
+}
+
+// A notification says that another amount went back than was asked for, and the provider
+// does not find the refund when it is asked: that is for the operator.
+func TestRefundOfWhichAnotherAmountWasToldIsNotToldAgain(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &clock{}, &faults{}
+	clock.freeze()
+	b := &bank{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}}
+	speaks := &teller{Provider: b}
+	given := int64(0)
+	b.query = func(bool) pay.Outcome { return pay.Outcome{Kind: pay.Missing} }
+	b.answer = func(r provider.RefundRequest, _ bool) (bool, pay.Outcome) {
+		if _, _, n := b.total(); n == 1 { // of another amount than asked, so not found under what was asked
+			given += 2550
+			return false, pay.Outcome{Kind: pay.Unknown}
+		}
+		given += r.Local.Minor
+		return true, pay.Outcome{Kind: pay.Approved}
+	}
+	a := node(t, database, clock, speaks, log)
+	scope, payment := paidCard(t, a)
+	r, _, err := a.Refund(ctx, scope, app.NewRefund{Payment: payment, Amount: "20"})
+	must(t, err)
+	c, err := a.Claim(ctx, scope, r.ID)
+	must(t, err)
+	clock.advance(time.Second)
+	speaks.tells = pay.Notice{ID: "n1", Refund: c.Reference(), Outcome: pay.Outcome{Kind: pay.Approved, Local: money.New(2550, c.Local.Currency)}, Body: []byte("x")}
+	must(t, a.Notify(ctx, "sandbox-1", provider.Notification{}))
+	for range 20 {
+		clock.advance(2 * time.Hour)
+		_, err := a.SweepClaims(ctx)
+		must(t, err)
+	}
+	got, err := a.Claim(ctx, scope, r.ID)
+	must(t, err)
+	told, err := a.Notifications(ctx, payment, 10)
+	must(t, err)
+	if given > 2550 {
+		t.Errorf("of a payment of 25.50 the shopper got %d cents back; the claim is %s, %d notifications", given, got.Status, len(told))
+	}
+}
+
+// The provider says that it has taken a refund; asked for the operator it does not answer:
+// he has to insist.
+func TestSilenceDoesNotUndoThatARefundWasTaken(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &clock{}, &faults{}
+	clock.freeze()
+	b := &bank{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}}
+	b.query = func(bool) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} }
+	b.answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Awaiting} }
+	a := node(t, database, clock, b, log)
+	scope, payment := paidCard(t, a)
+	r, _, err := a.Refund(ctx, scope, app.NewRefund{Payment: payment, Amount: "20"})
+	must(t, err)
+	clock.advance(time.Minute)
+	c, err := a.RuleClaim(ctx, r.ID, pay.Reject, "no")
+	if err == nil {
+		sum, _, _ := b.total()
+		t.Errorf("the provider's last word was that it is on its way (it paid %d), and the claim is %s without force", sum, c.Status)
+	}
+}

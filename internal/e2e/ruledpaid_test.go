@@ -1,0 +1,56 @@
+package e2e
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// The operator says that a payment was paid while its only call is on its way (no answer
+// to his question), and the call is declined.
+func TestDeclineAfterTheOperatorsPaidIsKept(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &clock{}, &faults{}
+	clock.freeze()
+	reached, answers := make(chan struct{}), make(chan struct{})
+	p := &till{Provider: sandbox.New("sandbox-1", nil)}
+	p.charge = func(context.Context, provider.Request) pay.Outcome {
+		close(reached)
+		<-answers
+		return pay.Outcome{Kind: pay.Declined, Decline: "do_not_honor"}
+	}
+	p.query = func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} }
+	a := node(t, database, clock, p, log)
+	who := acme(t, a)
+	var all sync.WaitGroup
+	all.Go(func() {
+		_, _, _ = a.CreatePayment(ctx, who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+	})
+	<-reached
+	clock.advance(2 * time.Second)
+	scope, err := a.Narrow(ctx, who, "", "")
+	must(t, err)
+	list, _, err := a.Payments(ctx, scope, store.Filter{Limit: 10})
+	must(t, err)
+	id := list[0].ID
+	_, _, ruled := a.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, app.Ruled{ID: id, Word: pay.WordPaid, Note: "it is in their list"})
+	close(answers)
+	all.Wait()
+	got, err := a.Payment(ctx, scope, id)
+	must(t, err)
+	told, err := a.Notifications(ctx, id, 10)
+	must(t, err)
+	have, err := a.Balances(ctx, scope)
+	must(t, err)
+	if got.Status == pay.Completed && len(told) == 0 && log.empty() {
+		t.Errorf("the word was taken (%v), the provider has declined, the payment is %s, the merchant has %v, and nobody is told", ruled, got.Status, have)
+	}
+}

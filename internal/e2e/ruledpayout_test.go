@@ -1,0 +1,115 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/destination"
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/vault"
+)
+
+// cashier is a payout provider that is up to the test.
+type cashier struct {
+	send, query func() pay.PayoutOutcome
+}
+
+func (cashier) Name() string                                              { return "cashier" }
+func (c cashier) Send(context.Context, payout.Request) pay.PayoutOutcome  { return c.send() }
+func (c cashier) Query(context.Context, payout.Request) pay.PayoutOutcome { return c.query() }
+
+// withdrawal returns a node that pays by the cashier, and a withdrawal that is due there.
+func (c cashier) withdrawal(t *testing.T, clock *clock, log *faults) (*app.App, pay.Withdrawal) {
+	t.Helper()
+	database := dbtest.SQLite(t)
+	a := nodeOf(t, database, clock, log, func(config *app.Config) { config.SandboxPayout = c })
+	who := acme(t, a)
+	scope, err := a.Narrow(ctx, who, "", "")
+	must(t, err)
+	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
+	must(t, err)
+	db, err := store.Open(ctx, database, store.Options{SealKey: secrets.Key("blocks")})
+	must(t, err)
+	must(t, db.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{{
+		ID: "tr_fund", Merchant: scope.Merchant, Kind: "adjustment", Local: money.New(100_00, money.USD), At: clock.now(),
+		Postings: []ledger.Posting{{Account: ledger.Receivable, Amount: -100_00}, {Account: ledger.Available, Amount: 100_00}},
+	}}}))
+	db.Close()
+	wallet, err := a.AddWallet(ctx, who, scope, app.NewWallet{Destination: destination.Destination{
+		Type: "bank_account", Network: "spei", Currency: "MXN", Account: clabe, Masked: "…9719",
+	}})
+	must(t, err)
+	w, _, err := a.Withdraw(ctx, who, scope, app.NewWithdrawal{Wallet: wallet.ID, Amount: money.New(50_00, money.USD)})
+	must(t, err)
+	clock.advance(time.Minute)
+	return a, w
+}
+
+// The operator says that a withdrawal was paid while its call is on its way, and the call is
+// answered with a rejection.
+func TestRejectionAfterTheOperatorsPaidIsLogged(t *testing.T) {
+	clock, log := &clock{}, &faults{}
+	clock.freeze()
+	reached, answers := make(chan struct{}), make(chan struct{})
+	a, w := cashier{
+		send: func() pay.PayoutOutcome {
+			close(reached)
+			<-answers
+			return pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "account_closed"}
+		},
+		query: func() pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutUnknown} },
+	}.withdrawal(t, clock, log)
+	var all sync.WaitGroup
+	all.Go(func() { _, _ = a.PayOut(ctx) })
+	<-reached
+	_, _, err := a.RuleWithdrawal(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, app.Ruled{ID: w.ID, Word: pay.WordPaid, Note: "it is in their list"})
+	must(t, err)
+	close(answers)
+	all.Wait()
+	got, err := a.Withdrawal(ctx, w.Scope, w.ID)
+	must(t, err)
+	if got.Status != pay.WithdrawalDone || log.empty() {
+		t.Errorf("the provider has rejected it, the withdrawal is %s, and the log says nothing", got.Status)
+	}
+}
+
+// The payout provider has accepted a withdrawal, and then does not answer once: that does
+// not undo its word.
+func TestSilenceDoesNotUndoThatAPayoutWasTaken(t *testing.T) {
+	clock, log := &clock{}, &faults{}
+	clock.freeze()
+	asked := 0
+	a, w := cashier{
+		send: func() pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutAccepted, ProviderRef: "po_1"} },
+		query: func() pay.PayoutOutcome {
+			if asked++; asked == 1 {
+				return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
+			}
+			return pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: "po_1"}
+		},
+	}.withdrawal(t, clock, log)
+	_, err := a.PayOut(ctx)
+	must(t, err)
+	clock.advance(time.Minute)
+	_, _, err = a.RuleWithdrawal(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, app.Ruled{ID: w.ID, Word: pay.WordNotPaid, Note: "not in their list"})
+	if err == nil {
+		t.Error("the provider has accepted it, and by the operator's word it is not paid")
+	}
+	for range 50 {
+		clock.advance(6 * time.Hour)
+		_, err = a.PayOut(ctx)
+		must(t, err)
+	}
+	if got, err := a.Withdrawal(ctx, w.Scope, w.ID); err != nil || got.Status != pay.WithdrawalDone {
+		t.Errorf("it was paid, and the withdrawal is %s, %v", got.Status, err)
+	}
+}
