@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -317,5 +318,36 @@ func (w *world) afterwards(chance *rand.Rand) {
 		}
 		r := &request{shop: shop, tag: fmt.Sprint("later-", i), key: fmt.Sprint("later-", i)}
 		w.giveBackSome(r, order, strconv.Itoa(amount), chance)
+	}
+}
+
+// atRelease gives a part of each old payment back at the moment in which the reserve of its
+// day is released: the first node, by its clock, is at it.
+func (w *world) atRelease(chance *rand.Rand) {
+	time.Sleep(w.span + w.longer + day)
+	w.turns.turn("waits for the release")
+	ahead := time.Duration(math.MinInt64)
+	for _, n := range w.nodes {
+		if !n.isDead() {
+			ahead = max(ahead, n.skew)
+		}
+	}
+	for i, shop := range w.shops {
+		for k, id := range shop.old {
+			p, err := w.eye.AnyPayment(context.Background(), id)
+			if err != nil {
+				w.find(checkIsClean, id, "%v", err)
+				return
+			}
+			at := pay.ReleaseOf(p.Times.Completed).Add(-ahead)
+			r := &request{shop: shop, tag: fmt.Sprint("release-", i, "-", k), key: fmt.Sprint("release-", i, "-", k)}
+			amount := strconv.Itoa(2 + chance.IntN(12))
+			own := rand.New(rand.NewPCG(chance.Uint64(), 7))
+			w.aside.Go(func() {
+				time.Sleep(time.Until(at))
+				w.turns.turn("gives back at the release " + r.tag)
+				w.giveBackSome(r, &request{id: id, tag: "old"}, amount, own)
+			})
+		}
 	}
 }

@@ -169,6 +169,7 @@ func (w *world) live() error {
 	}
 	if w.quiet > 0 {
 		w.aside.Go(func() { w.afterwards(rand.New(rand.NewPCG(w.seed, 99))) })
+		w.aside.Go(func() { w.atRelease(rand.New(rand.NewPCG(w.seed, 98))) })
 	}
 	for kind := range 5 {
 		if c.one(2) {

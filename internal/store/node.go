@@ -100,6 +100,8 @@ func (s *Store) Hold(ctx context.Context) (node string, now time.Time, err error
 	case n.turn <- struct{}{}:
 		defer func() { <-n.turn }()
 	case <-ctx.Done():
+	}
+	if ctx.Err() != nil { // also where both are ready, of which one is chosen by chance
 		return "", time.Time{}, fmt.Errorf("%w: %w", ErrNoHold, ctx.Err())
 	}
 	if h, now := n.now(); h != nil && h.until.Sub(now) >= freshHold { // somebody else was here
