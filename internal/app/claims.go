@@ -170,8 +170,8 @@ func (a *App) RuleClaimAs(ctx context.Context, by pay.Actor, r RuledClaim) (pay.
 		}
 	}
 	return a.decideClaim(ctx, c, view.Cause{}, func(read pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-		if c.Calling() && read.Calling() && read.Version != c.Version {
-			return read, pay.Change{}, movedOn(pay.Status(read.Status), string(v))
+		if read.Version != c.Version && (c.Calling() || read.Calling()) && !read.Status.Terminal() {
+			return read, pay.Change{}, movedOn(pay.Status(read.Status), string(v)) // of a refund that he did not look at
 		}
 		now := a.now(read.Scope)
 		next, change, err := read.Resolve(p, v, pay.PartyOperator, note, now)

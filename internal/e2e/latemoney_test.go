@@ -172,3 +172,32 @@ func TestMerchantIsNotToldThatNothingWasGivenBack(t *testing.T) {
 		t.Errorf("the refund is made, and the merchant is told %q", err)
 	}
 }
+
+// Two operators give late money back at once: the second one's word does not say that the
+// first one's refund was made.
+func TestTwoApprovalsOfLateMoneyAreNoWordOfItsEnd(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &clock{}, &faults{}
+	clock.freeze()
+	b := newLateBank()
+	b.refund = func(provider.RefundRequest) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} } // it never arrives
+	second := node(t, database, clock, b, log)
+	var armed atomic.Bool
+	var late pay.Claim
+	first := nodeOf(t, database, clock, log, func(config *app.Config) {
+		config.Providers, config.Sandbox = map[string]provider.Provider{"sandbox-1": b}, []string{"sandbox-1"}
+		config.Commits = func(_ context.Context, _ *pay.Change, commit func() error) error {
+			if armed.CompareAndSwap(true, false) {
+				_, err := second.RuleClaim(ctx, late.ID, pay.Approve, "give it back")
+				must(t, err)
+			}
+			return commit()
+		}
+	})
+	late = b.late(t, first, clock)
+	armed.Store(true)
+	c, err := first.RuleClaim(ctx, late.ID, pay.Approve, "give it back")
+	if err == nil || armed.Load() {
+		t.Errorf("the second word counts, and the claim is %s", c.Status)
+	}
+}
