@@ -109,6 +109,6 @@ func (a *App) refund(ctx context.Context, p pay.Payment, cause view.Cause) (next
 	if err != nil {
 		return p, nil, err
 	}
-	_, err = a.makeRefund(context.WithoutCancel(ctx), claim, cause)
-	return next, events, err
+	a.finishRefund(ctx, claim, cause)
+	return next, events, nil
 }
