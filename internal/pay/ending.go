@@ -272,7 +272,10 @@ func (p Payment) Rule(w Word, o Outcome, claimID string, now time.Time) (Payment
 	from := p
 	attempt, ok := p.current()
 	said := Outcome{Kind: Approved, ProviderRef: o.ProviderRef, Local: p.Local}
-	if w == WordNotCharged {
+	switch {
+	case w == WordNotCharged && o.Kind == Declined:
+		said = o
+	case w == WordNotCharged:
 		said = Outcome{Kind: Missing, ProviderRef: o.ProviderRef}
 	}
 	switch ended := p.Status == Failed || p.Status == Expired; {

@@ -9,8 +9,8 @@ import (
 	"github.com/cascadapay/cascada/internal/vault"
 )
 
-// open opens the eye: a Store that nothing goes wrong with.
-func (w *world) open() error {
+// look opens the eye: a Store that nothing goes wrong with.
+func (w *world) look() error {
 	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
 	if err != nil {
 		return err
@@ -38,7 +38,12 @@ func (w *world) see(change *pay.Change) {
 				continue
 			}
 			w.passed[ref] = true
-			if u := w.upstreams[attempt.Provider]; u != nil && u.charges[ref] != nil {
+			// The operator's word is of one that was refused, too.
+			u := w.upstreams[attempt.Provider]
+			if u == nil || u.charges[ref] == nil {
+				continue
+			}
+			if status := u.charges[ref].status; status == "open" || status == "paid" || p.Failure == nil || p.Failure.Code != "abandoned" {
 				w.find(chargedOnce, p.ID, "%s is held to be missing, and %s has it", ref, u.name)
 			}
 		}

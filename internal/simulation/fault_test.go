@@ -85,10 +85,10 @@ func (f *faults) commit(ctx, whole context.Context, n *node, key string, run fun
 	switch {
 	case n.isDead():
 		return errDead
-	case c.one(f.stall):
+	case n != f.w.office && c.one(f.stall):
 		f.w.count("nodes stalled after a commit")
 		n.pause(c.between(5*time.Second, 3*time.Minute))
-	case c.one(f.die):
+	case n != f.w.office && c.one(f.die):
 		f.w.count("nodes killed in a commit")
 		if c.one(2) {
 			_ = run(whole)

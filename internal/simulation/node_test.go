@@ -46,8 +46,17 @@ type node struct {
 
 var errDead = errors.New("the process is gone")
 
-// start opens a node. What it does until it is open is not disturbed.
+// start opens a node, with its loops. What it does until it is open is not disturbed.
 func (w *world) start(name string, skew time.Duration) (*node, error) {
+	n, err := w.open(name, skew)
+	if err == nil {
+		n.run()
+	}
+	return n, err
+}
+
+// open opens a node without its loops.
+func (w *world) open(name string, skew time.Duration) (*node, error) {
 	n := &node{w: w, name: name, skew: skew, said: map[string]pay.Outcome{}, dead: make(chan struct{})}
 	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
 	if err != nil {
@@ -88,6 +97,17 @@ func (w *world) start(name string, skew time.Duration) (*node, error) {
 	if n.app, err = app.Open(context.Background(), "", config); err != nil {
 		return nil, fmt.Errorf("node %s: %w", name, err)
 	}
+	n.stop = func() {}
+	if err := n.app.Serve(lane(context.Background(), "joins")); err != nil {
+		return nil, fmt.Errorf("node %s: %w", name, err)
+	}
+	opening = false
+	return n, nil
+}
+
+// run starts the node's loops.
+func (n *node) run() {
+	w, log := n.w, slog.New(n.w.log(n.name))
 	running, stop := context.WithCancel(context.Background())
 	n.stop = stop
 	for _, loop := range n.app.Loops() {
@@ -96,21 +116,16 @@ func (w *world) start(name string, skew time.Duration) (*node, error) {
 			if n.stand() != nil {
 				return 0, errDead
 			}
-			w.turns.turn(name + " looks for " + loop.Name) // timers that end at once end in no order
+			w.turns.turn(n.name + " looks for " + loop.Name) // timers that end at once end in no order
 			if loop.Alarm != nil {
 				loop.Alarm.Forget() // what a batch of changes set while this one woke
 			}
 			return do(w.turns.keeping(ctx))
 		}
 		n.loops.Go(func() {
-			loop.Run(lane(running, loop.Name), config.Log)
+			loop.Run(lane(running, loop.Name), log)
 		})
 	}
-	if err := n.app.Serve(lane(running, "joins")); err != nil {
-		return nil, fmt.Errorf("node %s: %w", name, err)
-	}
-	opening = false
-	return n, nil
 }
 
 // heard notes what a provider answered about a charge.

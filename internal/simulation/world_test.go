@@ -30,7 +30,8 @@ type world struct {
 
 	// Whoever has the turn may touch what follows.
 	nodes    []*node
-	started  int // nodes so far
+	started  int   // nodes so far
+	office   *node // the operator's own process; nil where he comes only once all is well
 	balanced struct {
 		at time.Time
 		to *node
@@ -137,7 +138,7 @@ func newWorld(seed uint64, from *prepared) (*world, error) {
 	if w.shared, err = store.OpenShared(context.Background(), from.content, time.Now); err != nil {
 		return nil, err
 	}
-	return w, w.open()
+	return w, w.look()
 }
 
 // accounts are the providers', in the order in which payments go to them.
@@ -171,6 +172,11 @@ func (w *world) live() error {
 		w.aside.Go(func() { w.afterwards(rand.New(rand.NewPCG(w.seed, 99))) })
 		w.aside.Go(func() { w.atRelease(rand.New(rand.NewPCG(w.seed, 98))) })
 	}
+	if c.one(2) {
+		if err := w.staff(rand.New(rand.NewPCG(w.seed, 97))); err != nil {
+			return err
+		}
+	}
 	for kind := range 5 {
 		if c.one(2) {
 			w.aside.Go(func() { w.trouble(kind, rand.New(rand.NewPCG(w.seed, uint64(1000+kind)))) })
@@ -193,6 +199,9 @@ func (w *world) live() error {
 		if !n.isDead() {
 			n.crash()
 		}
+	}
+	if w.office != nil {
+		w.office.crash()
 	}
 	w.aside.Wait()
 	maps.Copy(w.counts, w.stats)

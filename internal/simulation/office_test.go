@@ -1,0 +1,148 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// staff lets the operator work while things go wrong. He has a process of his own, as who
+// uses the command line does: it neither stands still nor dies between his look into the
+// provider's books and his word.
+func (w *world) staff(chance *rand.Rand) (err error) {
+	if w.office, err = w.open("office", 0); err != nil {
+		return err
+	}
+	w.aside.Go(func() {
+		for {
+			time.Sleep(time.Duration(chance.Int64N(int64(w.span+w.longer) / 4)))
+			w.turns.turn("the operator comes")
+			if w.healing() {
+				return
+			}
+			w.rulePayments(chance)
+			w.ruleRefunds(chance)
+			w.ruleWithdrawals(chance)
+		}
+	})
+	return nil
+}
+
+var operator = pay.Actor{Kind: pay.ByOperator, ID: "ana"}
+
+// some are a few of a list.
+func some[T any](chance *rand.Rand, list []T) []T {
+	list = slices.Clone(list)
+	chance.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list[:min(len(list), 1+chance.IntN(3))]
+}
+
+// said counts a word of the operator, and what came of it.
+func (w *world) said(about string, err error) {
+	var refused *pay.Error
+	switch {
+	case err == nil:
+		w.count("words of the operator")
+	case errors.As(err, &refused) && refused.Code == pay.CodeConflictState:
+		w.count("words of the operator refused")
+	case !unclear(err) && refused.Code != pay.CodeClaimAlreadyResolved:
+		w.find(operatorWorks, about, "%v", err)
+	}
+}
+
+// rulePayments says of open payments what their providers' books say.
+func (w *world) rulePayments(chance *rand.Rand) {
+	ctx := lane(context.Background(), "office")
+	var open []string
+	for _, id := range slices.Sorted(maps.Keys(w.statuses)) {
+		if w.statuses[id].Open() {
+			open = append(open, id)
+		}
+	}
+	for _, id := range some(chance, open) {
+		w.turns.turn("the operator looks at " + id)
+		p, err := w.eye.AnyPayment(ctx, id)
+		attempt, ok := p.Current()
+		if err != nil || !ok || !p.Status.Open() {
+			continue
+		}
+		made := w.upstreams[attempt.Provider].charges[p.Reference(attempt.Order)]
+		word := pay.WordNotCharged
+		switch {
+		case made == nil:
+		case made.status == "open", made.status == "paid" && made.paid != made.asked:
+			continue // nobody can say yet
+		case made.status == "paid":
+			word = pay.WordPaid
+		}
+		_, _, err = w.office.app.RulePayment(ctx, operator, app.Ruled{ID: id, Word: word, Note: "their books"})
+		w.said(id, err)
+	}
+}
+
+// ruleRefunds says of refunds under way what their providers' books say, and what becomes of
+// money that came late.
+func (w *world) ruleRefunds(chance *rand.Rand) {
+	ctx := lane(context.Background(), "office")
+	all, err := w.eye.AnyClaims(ctx, store.ClaimFilter{Limit: 1000})
+	if err != nil {
+		w.find(operatorWorks, "", "%v", err)
+		return
+	}
+	for _, c := range some(chance, slices.DeleteFunc(all, func(c pay.Claim) bool { return c.Status.Terminal() || c.Kind == pay.ChargebackClaim })) {
+		w.turns.turn("the operator looks at " + c.ID)
+		c, err := w.eye.AnyClaim(ctx, c.ID)
+		p, lost := w.eye.AnyPayment(ctx, c.Payment)
+		taker, ok := p.Taker(c)
+		if err != nil || lost != nil || !ok || c.Status.Terminal() {
+			continue
+		}
+		made := w.upstreams[taker.Provider].refunds[c.Reference()]
+		word := pay.Reject
+		switch {
+		case !c.Calling():
+			if c.Kind != pay.Inquiry {
+				continue
+			}
+			word = []pay.ClaimVerb{pay.Approve, pay.Reject}[chance.IntN(2)]
+		case made == nil || made.status == "failed":
+		case made.status == "open":
+			continue
+		case made.status == "done":
+			word = pay.Approve
+		}
+		_, err = w.office.app.RuleClaimAs(ctx, operator, app.RuledClaim{ID: c.ID, Word: word, Note: "their books"})
+		w.said(c.Payment, err)
+	}
+}
+
+// ruleWithdrawals says of withdrawals under way what the bank's books say.
+func (w *world) ruleWithdrawals(chance *rand.Rand) {
+	ctx := lane(context.Background(), "office")
+	sent, err := w.eye.SentWithdrawals(ctx, 1000)
+	if err != nil {
+		w.find(operatorWorks, "", "%v", err)
+		return
+	}
+	for _, d := range some(chance, sent) {
+		w.turns.turn("the operator looks at " + d.ID)
+		made := w.bank.payouts[d.Reference()]
+		word := pay.WordNotPaid
+		switch {
+		case made == nil || made.status == "rejected":
+		case made.status == "open":
+			continue
+		default:
+			word = pay.WordPaid
+		}
+		_, _, err := w.office.app.RuleWithdrawal(ctx, operator, app.Ruled{ID: d.ID, Word: word, Note: "their statement"})
+		w.said(d.ID, err)
+	}
+}
