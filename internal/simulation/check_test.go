@@ -21,6 +21,7 @@ const (
 	payoutsAgree   = "what the bank paid out is in the books, and nothing else"
 	newsIsKept     = "what a notification tells is in the books once it was taken"
 	paidIsPaid     = "nothing expires that its provider says is paid"
+	failsUnpaid    = "a payment does not fail that can be paid"
 	chargedOnce    = "a payment is charged at one provider, and not after it went on"
 	lifeGoesOn     = "a payment's life has no way back"
 	merchantsPart  = "a merchant gives back no more than his term says"

@@ -31,6 +31,13 @@ func (w *world) see(change *pay.Change) {
 		if before, known := w.statuses[p.ID]; known && before != p.Status && !follows(before, p.Status) {
 			w.find(lifeGoesOn, p.ID, "%s was %s, and is %s", p.ID, before, p.Status)
 		}
+		if current, ok := p.Current(); ok && p.Status == pay.Failed && w.statuses[p.ID] != pay.Failed {
+			ref := p.Reference(current.Order)
+			made := w.upstreams[current.Provider].charges[ref]
+			if made != nil && (made.status == "open" || made.status == "paid" && made.paid == made.asked) {
+				w.find(failsUnpaid, p.ID, "%s has failed, and %s is %s", p.ID, ref, made.status)
+			}
+		}
 		w.statuses[p.ID] = p.Status
 		for _, attempt := range p.Attempts {
 			ref := p.Reference(attempt.Order)

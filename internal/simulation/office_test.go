@@ -44,6 +44,15 @@ func some[T any](chance *rand.Rand, list []T) []T {
 	return list[:min(len(list), 1+chance.IntN(3))]
 }
 
+// beside waits, mostly, until a moment before nodes look at something: whoever works at the
+// same time as they do is in their way.
+func (w *world) beside(chance *rand.Rand, due time.Time) {
+	wait := time.Until(due) - time.Duration(chance.Int64N(int64(3*time.Second)))
+	if chance.IntN(4) > 0 && wait > 0 && wait < 10*time.Minute {
+		time.Sleep(wait)
+	}
+}
+
 // said counts a word of the operator, and what came of it.
 func (w *world) said(about string, err error) {
 	var refused *pay.Error
@@ -67,6 +76,9 @@ func (w *world) rulePayments(chance *rand.Rand) {
 		}
 	}
 	for _, id := range some(chance, open) {
+		if p, err := w.eye.AnyPayment(ctx, id); err == nil {
+			w.beside(chance, p.DueAt)
+		}
 		w.turns.turn("the operator looks at " + id)
 		p, err := w.eye.AnyPayment(ctx, id)
 		attempt, ok := p.Current()
@@ -97,6 +109,7 @@ func (w *world) ruleRefunds(chance *rand.Rand) {
 		return
 	}
 	for _, c := range some(chance, slices.DeleteFunc(all, func(c pay.Claim) bool { return c.Status.Terminal() || c.Kind == pay.ChargebackClaim })) {
+		w.beside(chance, c.DueAt)
 		w.turns.turn("the operator looks at " + c.ID)
 		c, err := w.eye.AnyClaim(ctx, c.ID)
 		p, lost := w.eye.AnyPayment(ctx, c.Payment)
@@ -132,6 +145,7 @@ func (w *world) ruleWithdrawals(chance *rand.Rand) {
 		return
 	}
 	for _, d := range some(chance, sent) {
+		w.beside(chance, d.DueAt)
 		w.turns.turn("the operator looks at " + d.ID)
 		made := w.bank.payouts[d.Reference()]
 		word := pay.WordNotPaid
