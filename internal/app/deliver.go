@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +44,7 @@ func (a *App) parkWaiting(ctx context.Context) error {
 	list := a.deliver.parking
 	a.deliver.parking = nil
 	a.deliver.mu.Unlock()
+	slices.SortFunc(list, func(x, y store.Parking) int { return strings.Compare(x.ID, y.ID) }) // whoever was first
 	for len(list) > 0 {
 		n := min(len(list), dispatchBatch)
 		if err := a.store.Park(ctx, list[:n]); err != nil {

@@ -23,6 +23,7 @@ func (w *world) look() error {
 
 // see looks at every change when it is written.
 func (w *world) see(change *pay.Change) {
+	w.quick(change)
 	for _, p := range change.Payments {
 		if p.Version < w.versions[p.ID] { // its node was stalled when it was to tell of it
 			continue

@@ -23,6 +23,7 @@ type faults struct {
 	broken  int // a read or a lease fails, a lease at times after it was done
 	stall   int // the node stops for a while before it hears of a commit
 	die     int // the node dies before or after a commit
+	deaf    int // the node stops for a while before it hears an answer
 	away    time.Time
 }
 
@@ -37,7 +38,7 @@ var rates = []int{150, 40, 12}
 func (w *world) choose() *faults {
 	f := &faults{w: w}
 	c := w.turns
-	for _, each := range []*int{&f.lost, &f.late, &f.refused, &f.slow, &f.hung, &f.broken, &f.stall, &f.die} {
+	for _, each := range []*int{&f.lost, &f.late, &f.refused, &f.slow, &f.hung, &f.broken, &f.stall, &f.die, &f.deaf} {
 		if c.one(3) {
 			*each = rates[c.chance.IntN(len(rates))]
 		}
@@ -144,6 +145,16 @@ func (f *faults) pass(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// hears lets a node stop, now and then, when it is to hear what a call was answered. It has the
+// turn.
+func (f *faults) hears(n *node) error {
+	if n != f.w.office && f.w.turns.one(f.deaf) {
+		f.w.count("nodes stalled before an answer")
+		n.pause(f.w.turns.between(5*time.Second, 3*time.Minute))
+	}
+	return n.stand()
 }
 
 // heal ends them all.

@@ -217,6 +217,17 @@ func (n *node) stand() error {
 	}
 }
 
+// goesOn is stand for who then does something at once: all that a node does goes on at one
+// moment, in no order.
+func (n *node) goesOn(key string) error {
+	paused := n.isPaused()
+	err := n.stand()
+	if err == nil && paused {
+		n.w.turns.turn("goes on: " + key)
+	}
+	return err
+}
+
 func (n *node) isDead() bool {
 	select {
 	case <-n.dead:
@@ -295,7 +306,7 @@ func (n *node) through(ctx context.Context, t store.Trip, run func(context.Conte
 		return errDead
 	}
 	err := n.w.faults.trip(ctx, n, t, key, run)
-	if dead := n.stand(); dead != nil {
+	if dead := n.goesOn(key); dead != nil {
 		return dead
 	}
 	return err

@@ -54,11 +54,11 @@ func (w *world) beside(chance *rand.Rand, due time.Time) {
 }
 
 // said counts a word of the operator, and what came of it.
-func (w *world) said(about string, err error) {
+func (w *world) said(of, about string, err error) {
 	var refused *pay.Error
 	switch {
 	case err == nil:
-		w.count("words of the operator")
+		w.count("words of the operator on a " + of)
 	case errors.As(err, &refused) && refused.Code == pay.CodeConflictState:
 		w.count("words of the operator refused")
 	case !unclear(err) && refused.Code != pay.CodeClaimAlreadyResolved:
@@ -68,7 +68,6 @@ func (w *world) said(about string, err error) {
 
 // rulePayments says of open payments what their providers' books say.
 func (w *world) rulePayments(chance *rand.Rand) {
-	ctx := lane(context.Background(), "office")
 	var open []string
 	for _, id := range slices.Sorted(maps.Keys(w.statuses)) {
 		if w.statuses[id].Open() {
@@ -76,87 +75,126 @@ func (w *world) rulePayments(chance *rand.Rand) {
 		}
 	}
 	for _, id := range some(chance, open) {
-		if p, err := w.eye.AnyPayment(ctx, id); err == nil {
+		if p, err := w.eye.AnyPayment(context.Background(), id); err == nil {
 			w.beside(chance, p.DueAt)
 		}
-		w.turns.turn("the operator looks at " + id)
-		p, err := w.eye.AnyPayment(ctx, id)
-		attempt, ok := p.Current()
-		if err != nil || !ok || !p.Status.Open() {
-			continue
-		}
-		made := w.upstreams[attempt.Provider].charges[p.Reference(attempt.Order)]
-		word := pay.WordNotCharged
-		switch {
-		case made == nil:
-		case made.status == "open", made.status == "paid" && made.paid != made.asked:
-			continue // nobody can say yet
-		case made.status == "paid":
-			word = pay.WordPaid
-		}
-		_, _, err = w.office.app.RulePayment(ctx, operator, app.Ruled{ID: id, Word: word, Note: "their books"})
-		w.said(id, err)
+		w.rulePayment(id)
 	}
 }
 
 // ruleRefunds says of refunds under way what their providers' books say, and what becomes of
 // money that came late.
 func (w *world) ruleRefunds(chance *rand.Rand) {
-	ctx := lane(context.Background(), "office")
-	all, err := w.eye.AnyClaims(ctx, store.ClaimFilter{Limit: 1000})
+	all, err := w.eye.AnyClaims(context.Background(), store.ClaimFilter{Limit: 1000})
 	if err != nil {
 		w.find(operatorWorks, "", "%v", err)
 		return
 	}
 	for _, c := range some(chance, slices.DeleteFunc(all, func(c pay.Claim) bool { return c.Status.Terminal() || c.Kind == pay.ChargebackClaim })) {
 		w.beside(chance, c.DueAt)
-		w.turns.turn("the operator looks at " + c.ID)
-		c, err := w.eye.AnyClaim(ctx, c.ID)
-		p, lost := w.eye.AnyPayment(ctx, c.Payment)
-		taker, ok := p.Taker(c)
-		if err != nil || lost != nil || !ok || c.Status.Terminal() {
-			continue
-		}
-		made := w.upstreams[taker.Provider].refunds[c.Reference()]
-		word := pay.Reject
-		switch {
-		case !c.Calling():
-			if c.Kind != pay.Inquiry {
-				continue
-			}
-			word = []pay.ClaimVerb{pay.Approve, pay.Reject}[chance.IntN(2)]
-		case made == nil || made.status == "failed":
-		case made.status == "open":
-			continue
-		case made.status == "done":
-			word = pay.Approve
-		}
-		_, err = w.office.app.RuleClaimAs(ctx, operator, app.RuledClaim{ID: c.ID, Word: word, Note: "their books"})
-		w.said(c.Payment, err)
+		w.ruleRefund(c.ID)
 	}
 }
 
 // ruleWithdrawals says of withdrawals under way what the bank's books say.
 func (w *world) ruleWithdrawals(chance *rand.Rand) {
-	ctx := lane(context.Background(), "office")
-	sent, err := w.eye.SentWithdrawals(ctx, 1000)
+	sent, err := w.eye.SentWithdrawals(context.Background(), 1000)
 	if err != nil {
 		w.find(operatorWorks, "", "%v", err)
 		return
 	}
 	for _, d := range some(chance, sent) {
 		w.beside(chance, d.DueAt)
-		w.turns.turn("the operator looks at " + d.ID)
-		made := w.bank.payouts[d.Reference()]
-		word := pay.WordNotPaid
-		switch {
-		case made == nil || made.status == "rejected":
-		case made.status == "open":
-			continue
-		default:
-			word = pay.WordPaid
-		}
-		_, _, err := w.office.app.RuleWithdrawal(ctx, operator, app.Ruled{ID: d.ID, Word: word, Note: "their statement"})
-		w.said(d.ID, err)
+		w.ruleWithdrawal(d)
 	}
+}
+
+// quick lets the operator speak at the moment in which a call begins, now and then.
+func (w *world) quick(change *pay.Change) {
+	if w.office == nil || w.healing() {
+		return
+	}
+	now := func(id string, rule func()) {
+		if w.turns.luck("quick "+id, 12) {
+			w.aside.Go(rule)
+		}
+	}
+	for _, p := range change.Payments {
+		if current, ok := p.Current(); ok && current.Status == pay.Sending {
+			now(p.ID, func() { w.rulePayment(p.ID) })
+		}
+	}
+	for _, c := range change.Claims {
+		if c.Call.State == pay.Sending {
+			now(c.ID, func() { w.ruleRefund(c.ID) })
+		}
+	}
+	for _, d := range change.Withdrawals {
+		if d.Status == pay.WithdrawalProcessing {
+			now(d.ID, func() { w.ruleWithdrawal(d) })
+		}
+	}
+}
+
+// rulePayment says of one what its provider's books say at that moment.
+func (w *world) rulePayment(id string) {
+	ctx := lane(context.Background(), "office "+id)
+	w.turns.turn("the operator looks at " + id)
+	p, err := w.eye.AnyPayment(ctx, id)
+	attempt, ok := p.Current()
+	if err != nil || !ok || !p.Status.Open() {
+		return
+	}
+	made := w.upstreams[attempt.Provider].charges[p.Reference(attempt.Order)]
+	word := pay.WordNotCharged
+	switch {
+	case made == nil:
+	case made.status == "open", made.status == "paid" && made.paid != made.asked:
+		return // nobody can say yet
+	case made.status == "paid":
+		word = pay.WordPaid
+	}
+	_, _, err = w.office.app.RulePayment(ctx, operator, app.Ruled{ID: id, Word: word, Note: "their books"})
+	w.said("payment", id, err)
+}
+
+// ruleRefund is rulePayment for a refund, and decides about late money.
+func (w *world) ruleRefund(id string) {
+	ctx := lane(context.Background(), "office "+id)
+	w.turns.turn("the operator looks at " + id)
+	c, err := w.eye.AnyClaim(ctx, id)
+	if err != nil || c.Status.Terminal() {
+		return
+	}
+	p, err := w.eye.AnyPayment(ctx, c.Payment)
+	taker, ok := p.Taker(c)
+	if err != nil || !ok {
+		return
+	}
+	made := w.upstreams[taker.Provider].refunds[c.Reference()]
+	word := pay.Reject
+	switch {
+	case !c.Calling() && c.Kind != pay.Inquiry, made != nil && made.status == "open":
+		return
+	case !c.Calling() && w.turns.luck("gives back "+id, 2), c.Calling() && made != nil && made.status == "done":
+		word = pay.Approve
+	}
+	_, err = w.office.app.RuleClaimAs(ctx, operator, app.RuledClaim{ID: id, Word: word, Note: "their books"})
+	w.said("refund", c.Payment, err)
+}
+
+// ruleWithdrawal is rulePayment for a withdrawal.
+func (w *world) ruleWithdrawal(d pay.Withdrawal) {
+	w.turns.turn("the operator looks at " + d.ID)
+	made := w.bank.payouts[d.Reference()]
+	word := pay.WordNotPaid
+	switch {
+	case made == nil || made.status == "rejected":
+	case made.status == "open":
+		return
+	default:
+		word = pay.WordPaid
+	}
+	_, _, err := w.office.app.RuleWithdrawal(lane(context.Background(), "office "+d.ID), operator, app.Ruled{ID: d.ID, Word: word, Note: "their statement"})
+	w.said("withdrawal", d.ID, err)
 }

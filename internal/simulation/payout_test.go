@@ -126,5 +126,8 @@ func (p payer) call(ctx context.Context, what string, at func() pay.PayoutOutcom
 		return unknown
 	}
 	w.turns.turn("returns: " + key)
+	if w.faults.hears(p.n) != nil {
+		return unknown
+	}
 	return o
 }
