@@ -18,5 +18,10 @@ func (d database) Commit(ctx context.Context, change pay.Change) error {
 	if d.around == nil {
 		return d.Store.Commit(ctx, change)
 	}
+	return d.within(ctx, change)
+}
+
+// within is apart so that a change, which is large, is not put on the heap for nothing.
+func (d database) within(ctx context.Context, change pay.Change) error {
 	return d.around(ctx, &change, func() error { return d.Store.Commit(ctx, change) })
 }

@@ -88,6 +88,9 @@ func (a *App) CreatePayment(ctx context.Context, by Principal, n NewPayment) (p 
 // unfinished tells that a payment is there whose outcome could not be written: 503 alone
 // would say that nothing was done. This node goes on with it.
 func (a *App) unfinished(p pay.Payment, err error) error {
+	if err == nil {
+		return nil
+	}
 	var shown *pay.Error
 	if !errors.As(err, &shown) || shown.Code != pay.CodeServiceUnavailable {
 		return err
