@@ -38,10 +38,13 @@ var rates = []int{150, 40, 12}
 func (w *world) choose() *faults {
 	f := &faults{w: w}
 	c := w.turns
-	for _, each := range []*int{&f.lost, &f.late, &f.refused, &f.slow, &f.hung, &f.broken, &f.stall, &f.die, &f.deaf} {
+	for _, each := range []*int{&f.lost, &f.late, &f.refused, &f.slow, &f.hung, &f.broken, &f.stall, &f.die} {
 		if c.one(3) {
 			*each = rates[c.chance.IntN(len(rates))]
 		}
+	}
+	if c.one(3) { // there are fewer calls than commits
+		f.deaf = 2 + c.chance.IntN(12)
 	}
 	return f
 }
