@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing/synctest"
 	"time"
 )
@@ -23,7 +24,7 @@ type conductor struct {
 	seed   uint64
 	chance *rand.Rand // of whoever has the turn
 	last   string     // whose turn it was
-	turns  int
+	turns  atomic.Int64
 	digest uint64
 	now    int64            // microseconds, of the last turn
 	since  int              // turns at that moment
@@ -68,7 +69,7 @@ func (c *conductor) turn(key string) {
 
 // keep is the turn that somebody has, for the next thing that he does.
 type keep struct {
-	turns int
+	turns int64
 	at    time.Time
 	gone  bool
 }
@@ -78,7 +79,7 @@ type keepKey struct{}
 // keeping is told by whoever has the turn and has done nothing with it that others can
 // see: what he does next under ctx needs no other one.
 func (c *conductor) keeping(ctx context.Context) context.Context {
-	return context.WithValue(ctx, keepKey{}, &keep{turns: c.turns, at: time.Now()})
+	return context.WithValue(ctx, keepKey{}, &keep{turns: c.turns.Load(), at: time.Now()})
 }
 
 // kept reports whether the caller has the turn still, and notes what he does with it.
@@ -88,7 +89,7 @@ func (c *conductor) kept(ctx context.Context, key string) bool {
 		return false
 	}
 	k.gone = true
-	if k.turns != c.turns || !k.at.Equal(time.Now()) {
+	if k.turns != c.turns.Load() || !k.at.Equal(time.Now()) {
 		return false
 	}
 	c.last = key
@@ -145,7 +146,7 @@ func (c *conductor) note(key string) {
 	if c.since > endless {
 		panic(fmt.Sprintf("world %d goes round and round: %d turns in one moment, now %s", c.seed, c.since, key))
 	}
-	c.turns++
+	c.turns.Add(1)
 	c.digest = mix(mix(c.digest, uint64(now)), hash64(key))
 	if c.tape != nil {
 		fmt.Fprintf(c.tape, "%s %s\n", time.Now().UTC().Format("01-02 15:04:05.000000"), key)

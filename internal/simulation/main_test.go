@@ -70,7 +70,7 @@ func run(t *testing.T, seed uint64, tape bool) (r result) {
 		err = w.live()
 		w.eye.Close()
 		w.shared.Close()
-		r = result{seed: seed, digest: w.turns.digest, turns: w.turns.turns, findings: w.findings, counts: w.counts, logged: w.logged, err: err}
+		r = result{seed: seed, digest: w.turns.digest, turns: int(w.turns.turns.Load()), findings: w.findings, counts: w.counts, logged: w.logged, err: err}
 		if tape {
 			r.tape = w.turns.tape.String()
 		}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
@@ -31,12 +32,10 @@ type node struct {
 	skew time.Duration
 	app  *app.App
 	ids  uint64 // made so far
-	// said is what providers answered it last about charges, by reference. Whoever has the
-	// turn may touch it.
-	said map[string]pay.Outcome
 
-	mu     sync.Mutex // owns paused
-	paused time.Time  // until then it does nothing
+	mu     sync.Mutex             // owns ids, paused and said
+	paused time.Time              // until then it does nothing
+	said   map[string]pay.Outcome // what providers answered last about charges, by reference
 	dead   chan struct{}
 
 	stop     context.CancelFunc
@@ -62,14 +61,14 @@ func (w *world) open(name string, skew time.Duration) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	opening := true
+	var open atomic.Bool
 	config := app.Config{
 		Log: slog.New(w.log(name)), Vault: secrets, Now: n.now, NewID: n.newID, CheckoutURL: "https://pay.example", InboxURL: "https://pay.example/inbox",
 		FX: app.FX{Every: time.Hour, Terms: app.DefaultFX().Terms}, WalletCoolDown: time.Second, Look: look,
 		Sender: webhook.NewSender(webhook.Config{Now: n.now, Transport: receivers{n}}),
 		Jitter: func() float64 { return 0.5 }, Shared: w.shared,
 		Commits: func(_ context.Context, change *pay.Change, commit func() error) error {
-			if opening {
+			if !open.Load() {
 				return commit()
 			}
 			// Changes are written in the order in which they come, and those of one batch
@@ -87,7 +86,7 @@ func (w *world) open(name string, skew time.Duration) (*node, error) {
 		},
 		Adapters: []provider.Adapter{w.adapter(n)}, LivePayout: payer{n},
 		Through: func(ctx context.Context, t store.Trip, run func(context.Context) error) error {
-			if opening {
+			if !open.Load() {
 				return run(ctx)
 			}
 			return n.through(ctx, t, run)
@@ -101,7 +100,7 @@ func (w *world) open(name string, skew time.Duration) (*node, error) {
 	if err := n.app.Serve(lane(context.Background(), "joins")); err != nil {
 		return nil, fmt.Errorf("node %s: %w", name, err)
 	}
-	opening = false
+	open.Store(true)
 	return n, nil
 }
 
@@ -130,6 +129,8 @@ func (n *node) run() {
 
 // heard notes what a provider answered about a charge.
 func (n *node) heard(r provider.Request, o pay.Outcome) pay.Outcome {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	n.said[r.Reference] = o
 	return o
 }
@@ -137,6 +138,8 @@ func (n *node) heard(r provider.Request, o pay.Outcome) pay.Outcome {
 // decides looks at a change that the node has decided on, right after it heard what it
 // decides by.
 func (n *node) decides(change *pay.Change) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	for _, p := range change.Payments {
 		current, ok := p.Current()
 		if !ok || p.Stored != pay.Pending || p.Status != pay.Expired {

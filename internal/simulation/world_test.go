@@ -218,17 +218,17 @@ const (
 // where the service finds no rest: the end of such a world would be long in coming.
 func (w *world) rest(d time.Duration) bool {
 	for ; d > 0; d -= day {
-		before := w.turns.turns
+		before := w.turns.turns.Load()
 		time.Sleep(min(d, day))
 		w.turns.turn("another day")
-		if w.turns.turns-before > busy {
+		if w.turns.turns.Load()-before > busy {
 			about := ""
 			for _, id := range slices.Sorted(maps.Keys(w.statuses)) {
 				if w.statuses[id] == pay.Processing {
 					about = id
 				}
 			}
-			w.find(comesToRest, about, "%d turns in a day in which nothing happens", w.turns.turns-before)
+			w.find(comesToRest, about, "%d turns in a day in which nothing happens", w.turns.turns.Load()-before)
 			w.tell(context.Background(), w.eye)
 			return false
 		}
