@@ -67,14 +67,14 @@ func (w *world) open(name string, skew time.Duration) (*node, error) {
 		FX: app.FX{Every: time.Hour, Terms: app.DefaultFX().Terms}, WalletCoolDown: time.Second, Look: look,
 		Sender: webhook.NewSender(webhook.Config{Now: n.now, Transport: receivers{n}}),
 		Jitter: func() float64 { return 0.5 }, Shared: w.shared,
-		Commits: func(_ context.Context, change *pay.Change, commit func() error) error {
+		Commits: func(ctx context.Context, change *pay.Change, commit func() error) error {
 			if !open.Load() {
 				return commit()
 			}
 			// Changes are written in the order in which they come, and those of one batch
 			// are all heard of at once.
 			n.decides(change)
-			rows := rowsOf(change)
+			rows := " " + laneOf(ctx) + rowsOf(change)
 			if n.stand() == nil {
 				w.turns.turn(name + " queues" + rows)
 			}

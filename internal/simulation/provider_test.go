@@ -217,13 +217,13 @@ func (u *upstream) send(what news) {
 	if c.one(u.twice) {
 		copies = 2
 	}
-	for range copies {
+	for copy := range copies {
 		wait := c.between(10*time.Millisecond, u.tardy)
 		u.w.aside.Go(func() {
 			for try := range 200 {
 				time.Sleep(wait)
 				c.turn(u.name + " notifies " + id)
-				err, heard := u.w.ask(fmt.Sprint("notice ", id), 30*time.Second, func(ctx context.Context, n *node) error {
+				err, heard := u.w.ask(fmt.Sprint("notice ", id, " ", copy), 30*time.Second, func(ctx context.Context, n *node) error {
 					return n.app.Notify(ctx, u.name, provider.Notification{Body: body})
 				})
 				if heard && (err == nil || !unclear(err)) {

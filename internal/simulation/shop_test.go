@@ -80,7 +80,7 @@ func (w *world) ask(name string, patience time.Duration, do func(context.Context
 	n.requests.Go(func() { answer <- do(ctx, n) })
 	select {
 	case err = <-answer:
-		heard = n.stand() == nil
+		heard = ctx.Err() == nil && n.stand() == nil // where both are ready, chance chooses
 	case <-ctx.Done():
 	case <-n.dead:
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 )
 
 const (
@@ -29,6 +31,8 @@ const (
 // in hand, or the database does not say that it lives.
 var ErrNoHold = fmt.Errorf("%w: the node's lease is over", ErrDown)
 
+var errLeaving = errors.New("the node is about to leave")
+
 // node is this process as others see it. Its lease is counted in the database's clock:
 // the clocks of two nodes need not agree.
 //
@@ -37,10 +41,10 @@ var ErrNoHold = fmt.Errorf("%w: the node's lease is over", ErrDown)
 type node struct {
 	s      *Store
 	held   atomic.Pointer[hold]
-	turn   chan struct{} // holds one while the lease is renewed
-	joined chan struct{} // holds one when it was
-	used   atomic.Int64  // when Hold was asked for last, nanoseconds of this process's clock
-	looks  atomic.Int64  // of TakeOver
+	flight singleflight.Group // what renews the lease, or gives it up
+	joined chan struct{}      // holds one when it was
+	used   atomic.Int64       // when Hold was asked for last, nanoseconds of this process's clock
+	looks  atomic.Int64       // of TakeOver
 }
 
 // hold is a lease as it was got.
@@ -96,22 +100,26 @@ func (s *Store) Hold(ctx context.Context) (node string, now time.Time, err error
 	if h, now := n.now(); h != nil && h.until.Sub(now) >= freshHold {
 		return h.node, now, nil
 	}
-	select { // not a mutex: the wait ends with its caller
-	case n.turn <- struct{}{}:
-		defer func() { <-n.turn }()
-	case <-ctx.Done():
+	// Whoever comes while it is renewed waits for that, and asks once more where it failed:
+	// what one is told all are told at once.
+	for range 2 {
+		select {
+		case said := <-n.flight.DoChan("", n.renew):
+			err = said.Err
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		if ctx.Err() != nil { // also where both are ready, of which one is chosen by chance
+			return "", time.Time{}, fmt.Errorf("%w: %w", ErrNoHold, ctx.Err())
+		}
+		if h, now := n.now(); h != nil && err == nil { // nil: it left just now
+			return h.node, now, nil
+		}
 	}
-	if ctx.Err() != nil { // also where both are ready, of which one is chosen by chance
-		return "", time.Time{}, fmt.Errorf("%w: %w", ErrNoHold, ctx.Err())
+	if err == nil {
+		err = errLeaving
 	}
-	if h, now := n.now(); h != nil && h.until.Sub(now) >= freshHold { // somebody else was here
-		return h.node, now, nil
-	}
-	if err := n.renew(ctx); err != nil {
-		return "", time.Time{}, fmt.Errorf("%w: %w", ErrNoHold, err)
-	}
-	h, now := n.now()
-	return h.node, now, nil
+	return "", time.Time{}, fmt.Errorf("%w: %w", ErrNoHold, err)
 }
 
 // Now is the database's clock, as this process knows it: at the most it runs ahead by
@@ -135,9 +143,9 @@ func (n *node) now() (*hold, time.Time) {
 }
 
 // renew asks for the lease. Where another node has taken over, this one lives on as a new
-// one, and owns nothing of before. The caller has the turn.
-func (n *node) renew(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, nodeLease)
+// one, and owns nothing of before. It runs in the flight alone, and ends whoever has left.
+func (n *node) renew() (any, error) {
+	ctx, cancel := context.WithTimeout(n.s.life, nodeLease)
 	defer cancel()
 	name := ""
 	if h := n.held.Load(); h != nil {
@@ -151,7 +159,7 @@ func (n *node) renew(ctx context.Context) error {
 		var until int64
 		err := n.s.db.hold(ctx, n.s.text(holdNode), []any{name, n.length().Microseconds(), n.s.clock()}, func(r row) error { return r.Scan(&until) })
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if until != 0 {
 			end := time.UnixMicro(until).UTC()
@@ -160,12 +168,12 @@ func (n *node) renew(ctx context.Context) error {
 			case n.joined <- struct{}{}:
 			default:
 			}
-			return nil
+			return nil, nil
 		}
 		n.s.log.Warn("this node was taken for dead: it goes on under another name", "node", name)
 		name = ""
 	}
-	return errors.New("the node cannot join")
+	return nil, errors.New("the node cannot join")
 }
 
 // length is the lease's. Nobody takes over from whoever serves a file alone.
@@ -192,7 +200,7 @@ func (n *node) keep() {
 		if !rest(nodeRenewal, n.s.closing) {
 			return
 		}
-		err := n.renewOrLeave()
+		_, err, _ := n.flight.Do("", n.renewOrLeave)
 		if err != nil && !failing && n.s.life.Err() == nil {
 			n.s.log.Error("the node's lease is not renewed: when it is over, no call begins here", "error", err)
 		}
@@ -200,18 +208,16 @@ func (n *node) keep() {
 	}
 }
 
-func (n *node) renewOrLeave() error {
-	n.turn <- struct{}{}
-	defer func() { <-n.turn }()
+func (n *node) renewOrLeave() (any, error) {
 	if time.Since(time.Unix(0, n.used.Load())) < nodeIdle {
-		return n.renew(n.s.life)
+		return n.renew()
 	}
 	// Who gets hold of it at this moment owns nothing under that name, and finds so.
 	gone := n.held.Swap(nil)
 	if gone == nil {
-		return nil
+		return nil, nil
 	}
-	return n.s.db.lease(n.s.life, n.s.text(dropNode), []any{gone.node}, nil)
+	return nil, n.s.db.lease(n.s.life, n.s.text(dropNode), []any{gone.node}, nil)
 }
 
 // Serve makes this process a node that calls providers, from now on until the store

@@ -138,7 +138,7 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	if s.name == nil {
 		s.name = id.Secret
 	}
-	s.node.s, s.node.turn, s.node.joined = s, make(chan struct{}, 1), make(chan struct{}, 1)
+	s.node.s, s.node.joined = s, make(chan struct{}, 1)
 	if _, err := s.readRolledUp(ctx); err != nil {
 		end()
 		db.close()
