@@ -224,6 +224,7 @@ func (a *App) onClaim(ctx context.Context, id string, cause view.Cause, decide f
 		}
 		next, change, err := decide(read, p)
 		if err != nil {
+			c = read // not what was decided before, and not written
 			return err
 		}
 		c = next

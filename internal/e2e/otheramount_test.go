@@ -125,7 +125,7 @@ func TestOperatorEndsARefundOfAnotherAmount(t *testing.T) {
 					t.Error("the operator is not told that the provider says otherwise")
 				}
 				says.Force = true
-				ended, err := d.App.RuleClaimAs(ctx, d.App.Self(), says)
+				ended, err := d.ruleClaim(says)
 				must(t, err)
 				if got := d.live.claimStatus(t, claim); got != string(ended.Status) || !ended.Status.Terminal() || (word == pay.Approve) != (got == "approved") {
 					t.Errorf("the operator's word is %s, the refund is %s and shown as %s", word, ended.Status, got)
