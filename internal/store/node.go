@@ -100,8 +100,7 @@ func (s *Store) Hold(ctx context.Context) (node string, now time.Time, err error
 	if h, now := n.now(); h != nil && h.until.Sub(now) >= freshHold {
 		return h.node, now, nil
 	}
-	// Whoever comes while it is renewed waits for that, and asks once more where it failed:
-	// what one is told all are told at once.
+	// All callers share one renewal, and a second one where the first fails.
 	for range 2 {
 		select {
 		case said := <-n.flight.DoChan("", n.renew):
@@ -143,7 +142,7 @@ func (n *node) now() (*hold, time.Time) {
 }
 
 // renew asks for the lease. Where another node has taken over, this one lives on as a new
-// one, and owns nothing of before. It runs in the flight alone, and ends whoever has left.
+// one, and owns nothing of before. Only the flight calls it; it goes on when a caller leaves.
 func (n *node) renew() (any, error) {
 	ctx, cancel := context.WithTimeout(n.s.life, nodeLease)
 	defer cancel()
