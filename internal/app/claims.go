@@ -222,19 +222,19 @@ func (a *App) onClaim(ctx context.Context, id string, cause view.Cause, decide f
 		if err != nil {
 			return err
 		}
+		c = read // until what is decided is written
 		next, change, err := decide(read, p)
 		if err != nil {
-			c = read // not what was decided before, and not written
 			return err
 		}
-		c = next
-		if len(change.Claims)+len(change.Receipts) == 0 {
-			return nil
-		}
-		if err = a.commit(ctx, change, cause); err == nil {
+		if len(change.Claims)+len(change.Receipts) > 0 {
+			if err := a.commit(ctx, change, cause); err != nil {
+				return err
+			}
 			a.flag(change)
 		}
-		return err
+		c = next
+		return nil
 	})
 	return c, err
 }

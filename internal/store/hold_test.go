@@ -3,7 +3,9 @@ package store_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,4 +65,79 @@ func TestAllWhoWaitForTheLeaseAreToldAtOnce(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A lease whose answer was late, or that was got before the process stood still, is not told
+// as one that a call can begin under.
+func TestALeaseThatIsNearlyOverIsGotAgain(t *testing.T) {
+	for what, late := range map[string]time.Duration{
+		"the answer came late":                              4900 * time.Millisecond,
+		"the process stood still after the answer had come": time.Minute,
+	} {
+		t.Run(what, func(t *testing.T) {
+			shared, err := store.OpenShared(ctx, nil, time.Now)
+			must(t, err)
+			defer shared.Close()
+			synctest.Test(t, func(t *testing.T) {
+				late := late
+				var until time.Time // the lease's end, as the database has it
+				s, err := store.Open(ctx, "", store.Options{Shared: shared, Through: func(ctx context.Context, trip store.Trip, run func(context.Context) error) error {
+					err := run(ctx)
+					if joins(trip) {
+						until = time.Now().Add(5 * time.Second)
+						time.Sleep(late)
+						late = 0
+					}
+					return err
+				}})
+				must(t, err)
+				defer s.Close()
+				var callers sync.WaitGroup
+				for i := range 3 { // the first renews, the others wait for him
+					callers.Go(func() {
+						time.Sleep(time.Duration(i) * time.Second)
+						if _, _, err := s.Hold(ctx); err != nil || time.Until(until) < 2*time.Second {
+							t.Errorf("caller %d may begin a call (%v) under a lease of which %s is left", i, err, time.Until(until))
+						}
+					})
+				}
+				callers.Wait()
+			})
+		})
+	}
+}
+
+// Whoever joins anew does not wait until the database knows that the idle node left.
+func TestANodeThatLeavesHoldsNobodyUp(t *testing.T) {
+	shared, err := store.OpenShared(ctx, nil, time.Now)
+	must(t, err)
+	defer shared.Close()
+	synctest.Test(t, func(t *testing.T) {
+		var left atomic.Bool
+		s, err := store.Open(ctx, "", store.Options{Shared: shared, Through: func(ctx context.Context, trip store.Trip, run func(context.Context) error) error {
+			if trip.Kind == store.TripLease && strings.HasPrefix(trip.Texts[0], "DELETE FROM nodes WHERE id") {
+				left.Store(true)
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return run(ctx)
+		}})
+		must(t, err)
+		defer s.Close()
+		must(t, s.Serve(ctx))
+		before, _, err := s.Hold(ctx)
+		must(t, err)
+		for !left.Load() { // it is idle
+			time.Sleep(100 * time.Millisecond)
+		}
+		began := time.Now()
+		after, _, err := s.Hold(ctx)
+		if took := time.Since(began); err != nil || after == before || took > 0 {
+			t.Errorf("after %s the node %s is %q, %v; want another name at once", took, before, after, err)
+		}
+	})
+}
+
+func joins(trip store.Trip) bool {
+	return trip.Kind == store.TripLease && strings.HasPrefix(trip.Texts[0], "INSERT INTO nodes")
 }

@@ -31,7 +31,7 @@ const (
 // in hand, or the database does not say that it lives.
 var ErrNoHold = fmt.Errorf("%w: the node's lease is over", ErrDown)
 
-var errLeaving = errors.New("the node is about to leave")
+var errTooShort = errors.New("the lease was nearly over when it was got")
 
 // node is this process as others see it. Its lease is counted in the database's clock:
 // the clocks of two nodes need not agree.
@@ -100,8 +100,9 @@ func (s *Store) Hold(ctx context.Context) (node string, now time.Time, err error
 	if h, now := n.now(); h != nil && h.until.Sub(now) >= freshHold {
 		return h.node, now, nil
 	}
-	// All callers share one renewal, and a second one where the first fails.
-	for range 2 {
+	// All callers share one renewal. A second one follows where it fails, where the node left
+	// just then, and where little is left: the answer was late, or the process stood still.
+	for _, least := range []time.Duration{freshHold, 1} {
 		select {
 		case said := <-n.flight.DoChan("", n.renew):
 			err = said.Err
@@ -111,12 +112,12 @@ func (s *Store) Hold(ctx context.Context) (node string, now time.Time, err error
 		if ctx.Err() != nil { // also where both are ready, of which one is chosen by chance
 			return "", time.Time{}, fmt.Errorf("%w: %w", ErrNoHold, ctx.Err())
 		}
-		if h, now := n.now(); h != nil && err == nil { // nil: it left just now
+		if h, now := n.now(); err == nil && h != nil && h.until.Sub(now) >= least {
 			return h.node, now, nil
 		}
 	}
 	if err == nil {
-		err = errLeaving
+		err = errTooShort
 	}
 	return "", time.Time{}, fmt.Errorf("%w: %w", ErrNoHold, err)
 }
@@ -199,7 +200,10 @@ func (n *node) keep() {
 		if !rest(nodeRenewal, n.s.closing) {
 			return
 		}
-		_, err, _ := n.flight.Do("", n.renewOrLeave)
+		left, err, _ := n.flight.Do("", n.renewOrLeave)
+		if name, ok := left.(string); ok {
+			n.drop(name)
+		}
 		if err != nil && !failing && n.s.life.Err() == nil {
 			n.s.log.Error("the node's lease is not renewed: when it is over, no call begins here", "error", err)
 		}
@@ -207,16 +211,26 @@ func (n *node) keep() {
 	}
 }
 
+// renewOrLeave returns the name that the node gave up, nil where it renewed its lease.
 func (n *node) renewOrLeave() (any, error) {
 	if time.Since(time.Unix(0, n.used.Load())) < nodeIdle {
 		return n.renew()
 	}
 	// Who gets hold of it at this moment owns nothing under that name, and finds so.
-	gone := n.held.Swap(nil)
-	if gone == nil {
-		return nil, nil
+	if gone := n.held.Swap(nil); gone != nil {
+		return gone.node, nil
 	}
-	return nil, n.s.db.lease(n.s.life, n.s.text(dropNode), []any{gone.node}, nil)
+	return nil, nil
+}
+
+// drop removes a name that the node gave up. Nobody waits for it, and nobody misses it: the
+// lease ends by itself.
+func (n *node) drop(name string) {
+	ctx, cancel := context.WithTimeout(n.s.life, nodeRenewal)
+	defer cancel()
+	if err := n.s.db.lease(ctx, n.s.text(dropNode), []any{name}, nil); err != nil {
+		n.s.log.Info("an idle node could not say that it left: its lease ends by itself", "node", name, "error", err)
+	}
 }
 
 // Serve makes this process a node that calls providers, from now on until the store
@@ -285,7 +299,7 @@ func (s *Store) TakeOver(ctx context.Context, due time.Time) (int, error) {
 
 // leave says that this node is no more. It has nothing in hand.
 func (n *node) leave(ctx context.Context) error {
-	h := n.held.Load()
+	h := n.held.Swap(nil)
 	if h == nil {
 		return nil
 	}
