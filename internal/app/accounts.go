@@ -166,22 +166,18 @@ func terms(account pay.ProviderAccount) map[string]string {
 }
 
 // changeAccount decides about an account and writes what came of it.
-func (a *App) changeAccount(ctx context.Context, by pay.Actor, id string, act pay.Act, decide func(pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error)) (done pay.ProviderAccount, err error) {
-	err = again(func() error {
+func (a *App) changeAccount(ctx context.Context, by pay.Actor, id string, act pay.Act, decide func(pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error)) (pay.ProviderAccount, error) {
+	done, err := decided(func() (pay.ProviderAccount, error) {
 		account, err := a.store.Account(ctx, id)
 		if err != nil {
-			return fmt.Errorf("provider account %s: %w", id, err)
+			return account, fmt.Errorf("provider account %s: %w", id, err)
 		}
 		next, change, details, err := decide(account)
-		if err != nil {
-			return err
-		}
-		done = next
-		if next.Version == account.Version {
-			return nil
+		if err != nil || next.Version == account.Version {
+			return next, err
 		}
 		change.Audit = a.auditAccount(by, act, next, details)
-		return a.store.Commit(ctx, change)
+		return next, a.store.Commit(ctx, change)
 	})
 	if err != nil {
 		return done, err

@@ -248,6 +248,20 @@ func (a *App) commit(ctx context.Context, change pay.Change, cause view.Cause) e
 // changed meanwhile.
 const decisions = 8
 
+// decided is again for a decision that returns something: what was decided and not written
+// is nowhere, so that the next try cannot take it for what is.
+func decided[T any](decide func() (T, error)) (T, error) {
+	var done T
+	err := again(func() error {
+		next, err := decide()
+		if err == nil {
+			done = next
+		}
+		return err
+	})
+	return done, err
+}
+
 // again runs a use case until its decision is not stale.
 func again(try func() error) error {
 	var err error

@@ -63,29 +63,27 @@ type Replayed struct {
 //
 // Errors: webhook_not_found, webhook_delivery_not_found, conflict_state for a
 // delivery in another state and for an endpoint that is disabled.
-func (a *App) Replay(ctx context.Context, by Principal, scope pay.Scope, subscription, id string) (done Replayed, err error) {
-	err = again(func() error {
+func (a *App) Replay(ctx context.Context, by Principal, scope pay.Scope, subscription, id string) (Replayed, error) {
+	done, err := decided(func() (Replayed, error) {
 		sub, d, err := a.Delivery(ctx, scope, subscription, id)
 		if err != nil {
-			return err
+			return Replayed{}, err
 		}
 		if sub.Status != pay.Enabled {
-			return &pay.Error{
+			return Replayed{}, &pay.Error{
 				Code: pay.CodeConflictState, Message: "the webhook is disabled: enable it first",
 				Details: pay.Details{Reason: "webhook_disabled", Action: "replay"},
 			}
 		}
 		next, change, err := d.Delivery.Replay(a.now(scope))
 		if err != nil {
-			return err
+			return Replayed{}, err
 		}
 		change.Audit = a.audit(by.Actor(), scope, pay.DeliveryReplayed, next.ID, map[string]string{"webhook": sub.ID})
-		done = Replayed{next.ID, d.Delivery.Status, next.Status, next.DueAt}
-		return a.store.Commit(ctx, change)
+		return Replayed{next.ID, d.Delivery.Status, next.Status, next.DueAt}, a.store.Commit(ctx, change)
 	})
-	if err != nil {
-		return Replayed{}, err
+	if err == nil {
+		a.deliver.look()
 	}
-	a.deliver.look()
-	return done, nil
+	return done, err
 }

@@ -90,7 +90,6 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 			return notOurs()
 		}
 		notice := notice
-		opened = false
 		if read, notice, err = a.provedNotice(ctx, read, notice); err != nil {
 			return err
 		}
@@ -105,12 +104,12 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 			p = read
 			return nil
 		}
-		p, events = next, change.Events
-		if err == nil {
-			opened = len(next.Attempts) > len(read.Attempts)
-			a.flag(change)
+		if err != nil {
+			return err
 		}
-		return err
+		p, events, opened = next, change.Events, len(next.Attempts) > len(read.Attempts)
+		a.flag(change)
+		return nil
 	})
 	if err != nil {
 		return p, nil, err

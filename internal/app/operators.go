@@ -19,18 +19,17 @@ import (
 func (a *App) AddOperator(ctx context.Context, by pay.Actor, name string) (token string, o pay.Operator, err error) {
 	token = id.Secret(pay.TokenPrefix)
 	preview := pay.TokenPrefix + "…" + token[len(token)-4:]
-	err = again(func() error {
+	o, err = decided(func() (pay.Operator, error) {
 		present, err := a.store.Operator(ctx, name)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return err
+			return present, err
 		}
 		next, change, err := present.Admit(name, a.Vault.Hash(token), preview, a.Now())
 		if err != nil {
-			return err
+			return present, err
 		}
-		o = next
-		change.Audit = a.auditOperator(by, pay.OperatorAdded, o)
-		return a.store.Commit(ctx, change)
+		change.Audit = a.auditOperator(by, pay.OperatorAdded, next)
+		return next, a.store.Commit(ctx, change)
 	})
 	return token, o, err
 }

@@ -54,24 +54,26 @@ func (a *App) RulePayment(ctx context.Context, by pay.Actor, r Ruled) (p pay.Pay
 	if r.Word == pay.WordNotCharged && p.Status == pay.Processing && o.Kind != pay.Approved && attempt.OnItsWay(clock) {
 		return p, o.Kind, onItsWay(p.Status, string(r.Word))
 	}
-	err = again(func() error {
+	ruled, err := decided(func() (pay.Payment, error) {
 		read, err := a.store.AnyPayment(ctx, r.ID)
 		if err != nil {
-			return err
+			return read, err
 		}
 		if read.Version != p.Version {
-			return movedOn(read.Status, string(r.Word))
+			return read, movedOn(read.Status, string(r.Word))
 		}
 		now := a.now(read.Scope)
 		next, change, err := read.Rule(r.Word, o, a.NewID(pay.ClaimPrefix, now), now)
 		if err != nil {
-			return err
+			return read, err
 		}
 		change.Audit = a.audit(by, read.Scope, pay.PaymentRuled, read.ID, r.details(string(o.Kind)))
-		p = next
-		return a.commit(ctx, change, view.Cause{RequestID: by.Request})
+		return next, a.commit(ctx, change, view.Cause{RequestID: by.Request})
 	})
-	return p, o.Kind, err
+	if err != nil {
+		return p, o.Kind, err
+	}
+	return ruled, o.Kind, nil
 }
 
 // onItsWay refuses the operator's word while a call may still do what he says was not done.
@@ -109,23 +111,25 @@ func (a *App) RuleWithdrawal(ctx context.Context, by pay.Actor, r Ruled) (w pay.
 	if r.Word == pay.WordNotPaid && o.Kind != pay.PayoutPaid && w.OnItsWay(clock) {
 		return w, o.Kind, onItsWay(pay.Status(w.Status), string(r.Word))
 	}
-	err = again(func() error {
+	ruled, err := decided(func() (pay.Withdrawal, error) {
 		read, err := a.store.AnyWithdrawal(ctx, r.ID)
 		if err != nil {
-			return err
+			return read, err
 		}
 		if read.Version != w.Version {
-			return movedOn(pay.Status(read.Status), string(r.Word))
+			return read, movedOn(pay.Status(read.Status), string(r.Word))
 		}
 		next, change, err := read.Rule(r.Word, o, a.now(read.Scope))
 		if err != nil {
-			return err
+			return read, err
 		}
 		change.Audit = a.audit(by, read.Scope, pay.WithdrawalRuled, read.ID, r.details(string(o.Kind)))
-		w = next
-		return a.commit(ctx, change, view.Cause{RequestID: by.Request})
+		return next, a.commit(ctx, change, view.Cause{RequestID: by.Request})
 	})
-	return w, o.Kind, err
+	if err != nil {
+		return w, o.Kind, err
+	}
+	return ruled, o.Kind, nil
 }
 
 // askPayout asks the payout provider of a withdrawal that was sent what became of it.

@@ -64,21 +64,19 @@ func ReadLogo(body []byte) (pay.Logo, error) {
 //
 // Errors: store.ErrNotFound, invalid_request.
 func (a *App) Rebrand(ctx context.Context, shop string, change func(pay.Brand) pay.Brand, logo *pay.Logo) (pay.Shop, error) {
-	var done pay.Shop
-	err := again(func() error {
+	done, err := decided(func() (pay.Shop, error) {
 		s, err := a.store.Shop(ctx, shop)
 		if err != nil {
-			return fmt.Errorf("shop %s: %w", shop, err)
+			return s, fmt.Errorf("shop %s: %w", shop, err)
 		}
 		next, write, err := s.Rebrand(change(s.Brand), logo)
 		if err != nil {
-			return err
+			return s, err
 		}
-		done = next
 		write.Audit = a.audit(a.Self(), pay.Scope{Merchant: s.Merchant, Shop: s.ID, Live: true}, pay.ShopRebranded, s.ID, map[string]string{
 			"color": next.Brand.Color, "logo": next.Brand.Logo, "frames": strings.Join(next.Brand.Frames, " "),
 		})
-		return a.store.Commit(ctx, write)
+		return next, a.store.Commit(ctx, write)
 	})
 	if err == nil {
 		a.shops.forget(done.Merchant + "/" + done.ID)

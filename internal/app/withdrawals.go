@@ -161,19 +161,16 @@ func (a *App) Withdrawals(ctx context.Context, scope pay.Scope, f store.Withdraw
 //
 // Errors: withdrawal_not_found, conflict_state.
 func (a *App) CancelWithdrawal(ctx context.Context, by Principal, scope pay.Scope, id string) (pay.Withdrawal, error) {
-	var canceled pay.Withdrawal
-	err := again(func() error {
+	return decided(func() (pay.Withdrawal, error) {
 		w, err := a.Withdrawal(ctx, scope, id)
 		if err != nil {
-			return err
+			return w, err
 		}
 		next, change, err := w.Cancel(a.now(scope))
 		if err != nil {
-			return err
+			return w, err
 		}
 		change.Audit = a.audit(by.Actor(), scope, pay.WithdrawalGivenUp, w.ID, nil)
-		canceled = next
-		return a.store.Commit(ctx, change)
+		return next, a.store.Commit(ctx, change)
 	})
-	return canceled, err
 }

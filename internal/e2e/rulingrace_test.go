@@ -314,3 +314,78 @@ func TestOperatorRejectsNothingThatTheProviderHasTaken(t *testing.T) {
 		t.Errorf("the provider says that it is on its way, and the claim is %s", c.Status)
 	}
 }
+
+// The operator's word loses against another node's commit that goes on to the next provider.
+// It was of the attempt before: it does not end the one whose call is on its way, though that
+// payment has the very version which his word was to write.
+func TestOperatorsWordIsOfTheAttemptHeLookedAt(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &clock{}, &faults{}
+	clock.freeze()
+	var moved, charged atomic.Bool
+	called, answers := make(chan struct{}), make(chan struct{})
+	var sweep sync.WaitGroup
+	silent := func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} }
+	one := &till{Provider: sandbox.New("sandbox-1", nil), charge: silent}
+	one.query = func(context.Context, provider.Request) pay.Outcome {
+		if moved.Load() {
+			return pay.Outcome{Kind: pay.Missing}
+		}
+		return pay.Outcome{Kind: pay.Unknown}
+	}
+	two := &till{Provider: sandbox.New("sandbox-2", nil)}
+	two.charge = func(context.Context, provider.Request) pay.Outcome {
+		charged.Store(true)
+		close(called)
+		<-answers
+		return pay.Outcome{Kind: pay.Unknown} // the answer is lost
+	}
+	two.query = func(context.Context, provider.Request) pay.Outcome {
+		if charged.Load() {
+			return pay.Outcome{Kind: pay.Approved}
+		}
+		return pay.Outcome{Kind: pay.Missing}
+	}
+	both := func(c *app.Config) {
+		c.Providers, c.Sandbox = map[string]provider.Provider{"sandbox-1": one, "sandbox-2": two}, []string{"sandbox-1", "sandbox-2"}
+	}
+	other := nodeOf(t, database, clock, log, both)
+	operator := nodeOf(t, database, clock, log, func(c *app.Config) {
+		both(c)
+		c.Commits = func(_ context.Context, change *pay.Change, commit func() error) error {
+			if len(change.Audit) > 0 && change.Audit[0].Act == pay.PaymentRuled && moved.CompareAndSwap(false, true) {
+				sweep.Go(func() {
+					if _, err := other.Sweep(ctx); err != nil {
+						t.Error(err)
+					}
+				})
+				<-called
+			}
+			return commit()
+		}
+	})
+	who := acme(t, other)
+	p, _, err := other.CreatePayment(ctx, who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_pix", Buyer: pay.Buyer{Document: "52998224725"}})
+	must(t, err)
+	clock.advance(2 * time.Minute)
+	_, _, err = operator.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, app.Ruled{ID: p.ID, Word: pay.WordNotCharged, Note: "not in their books"})
+	if err == nil {
+		t.Error("the operator's word of the first attempt ended the second one")
+	}
+	if !charged.Load() {
+		t.Fatalf("the payment did not go on meanwhile: %v", err)
+	}
+	close(answers)
+	sweep.Wait()
+	clock.advance(2 * time.Minute)
+	for range 5 {
+		_, err := other.Sweep(ctx)
+		must(t, err)
+		clock.advance(time.Minute)
+	}
+	got, err := other.Payment(ctx, who.Scope, p.ID)
+	must(t, err)
+	if got.Status != pay.Completed {
+		t.Errorf("the shopper is charged, and the payment is %s", got.Status)
+	}
+}

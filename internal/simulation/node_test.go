@@ -75,6 +75,7 @@ func (w *world) open(name string, skew time.Duration) (*node, error) {
 			// are all heard of at once.
 			n.decides(change)
 			rows := " " + laneOf(ctx) + rowsOf(change)
+			w.hesitates(n, change)
 			if n.stand() == nil {
 				w.turns.turn(name + " queues" + rows)
 			}

@@ -53,6 +53,21 @@ func (w *world) beside(chance *rand.Rand, due time.Time) {
 	}
 }
 
+// hesitates lets the operator's process be slow, now and then, between its decision and its
+// commit, until somebody else has just written what it has decided about.
+func (w *world) hesitates(n *node, change *pay.Change) {
+	if n != w.office || len(change.Payments) == 0 || w.healing() || !w.turns.luck("hesitates "+change.Payments[0].ID, 3) {
+		return
+	}
+	p := change.Payments[0]
+	for range 100 {
+		time.Sleep(100 * time.Millisecond)
+		if w.turns.turn("office hesitates " + p.ID); w.versions[p.ID] >= p.Version {
+			return
+		}
+	}
+}
+
 // said counts a word of the operator, and what came of it.
 func (w *world) said(of, about string, err error) {
 	var refused *pay.Error
