@@ -67,25 +67,16 @@ func (a *App) MoveClock(ctx context.Context, scope pay.Scope, by time.Duration) 
 	if err := sandboxOnly(scope); err != nil {
 		return pay.Clock{}, time.Time{}, err
 	}
-	var moved pay.Clock
-	err := again(func() error {
+	moved, err := decided(func() (pay.Clock, error) {
 		c, err := a.clock(ctx, scope.Merchant)
 		if err != nil {
-			return err
+			return c, err
 		}
 		next, change, err := c.Move(by)
 		if err != nil {
-			return err
+			return c, err
 		}
-		if err = a.store.Commit(ctx, change); err == nil {
-			moved = next
-			return nil
-		}
-		// Two first moves at once make the row twice; the second fails.
-		if read, readErr := a.clock(ctx, scope.Merchant); readErr == nil && read.Version != c.Version {
-			return store.ErrStale
-		}
-		return err
+		return next, a.store.Commit(ctx, change)
 	})
 	if err != nil {
 		return pay.Clock{}, time.Time{}, err

@@ -27,6 +27,20 @@ func (cashier) Name() string                                              { retu
 func (c cashier) Send(context.Context, payout.Request) pay.PayoutOutcome  { return c.send() }
 func (c cashier) Query(context.Context, payout.Request) pay.PayoutOutcome { return c.query() }
 
+// fund gives a merchant 100 USD that he may withdraw.
+func fund(t *testing.T, database string, scope pay.Scope, at time.Time) {
+	t.Helper()
+	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
+	must(t, err)
+	db, err := store.Open(ctx, database, store.Options{SealKey: secrets.Key("blocks")})
+	must(t, err)
+	must(t, db.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{{
+		ID: "tr_fund", Merchant: scope.Merchant, Kind: "adjustment", Local: money.New(100_00, money.USD), At: at,
+		Postings: []ledger.Posting{{Account: ledger.Receivable, Amount: -100_00}, {Account: ledger.Available, Amount: 100_00}},
+	}}}))
+	db.Close()
+}
+
 // withdrawal returns a node that pays by the cashier, and a withdrawal that is due there.
 func (c cashier) withdrawal(t *testing.T, clock *clock, log *faults) (*app.App, pay.Withdrawal) {
 	t.Helper()
@@ -35,15 +49,7 @@ func (c cashier) withdrawal(t *testing.T, clock *clock, log *faults) (*app.App, 
 	who := acme(t, a)
 	scope, err := a.Narrow(ctx, who, "", "")
 	must(t, err)
-	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
-	must(t, err)
-	db, err := store.Open(ctx, database, store.Options{SealKey: secrets.Key("blocks")})
-	must(t, err)
-	must(t, db.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{{
-		ID: "tr_fund", Merchant: scope.Merchant, Kind: "adjustment", Local: money.New(100_00, money.USD), At: clock.now(),
-		Postings: []ledger.Posting{{Account: ledger.Receivable, Amount: -100_00}, {Account: ledger.Available, Amount: 100_00}},
-	}}}))
-	db.Close()
+	fund(t, database, scope, clock.now())
 	wallet, err := a.AddWallet(ctx, who, scope, app.NewWallet{Destination: destination.Destination{
 		Type: "bank_account", Network: "spei", Currency: "MXN", Account: clabe, Masked: "…9719",
 	}})

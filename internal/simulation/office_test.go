@@ -15,7 +15,7 @@ import (
 
 // staff lets the operator work while things go wrong. He has a process of his own, as who
 // uses the command line does: it neither stands still nor dies between his look into the
-// provider's books and his word.
+// provider's books and his word, and is only slow to write it, now and then.
 func (w *world) staff(chance *rand.Rand) (err error) {
 	if w.office, err = w.open("office", 0); err != nil {
 		return err

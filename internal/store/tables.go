@@ -69,7 +69,7 @@ var (
 
 	clocksTable = newTable("clocks", "id TEXT!, version BIGINT, advance BIGINT",
 		func(c *pay.Clock) string { return c.Merchant }, func(c *pay.Clock) int64 { return c.Version },
-		func(r *rows, c *pay.Clock) { r.text(c.Merchant).number(c.Version, c.Advance.Microseconds()) })
+		func(r *rows, c *pay.Clock) { r.text(c.Merchant).number(c.Version, c.Advance.Microseconds()) }).uniqueRows()
 
 	logosTable = newTable("logos", "id TEXT!, kind TEXT!, body TEXT!",
 		func(l *pay.Logo) string { return l.ID }, nil,

@@ -1,0 +1,246 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/destination"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
+	"github.com/cascadapay/cascada/internal/routing"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// blind is a node whose database does, once, what it is told and does not say so.
+type blind struct {
+	*app.App
+	who     app.Principal
+	shop    app.Onboarded
+	payment string // paid by card
+
+	database string
+
+	armed   bool
+	commits []*pay.Change // since then, with what the request itself commits
+}
+
+func newBlind(t *testing.T, database string) *blind {
+	t.Helper()
+	b := &blind{database: database}
+	b.App = nodeOf(t, database, &clock{}, &faults{}, func(c *app.Config) {
+		c.Providers = map[string]provider.Provider{"sandbox-1": sandbox.New("sandbox-1", nil)}
+		c.Sandbox, c.Adapters = []string{"sandbox-1"}, []provider.Adapter{providertest.Plain()}
+		c.Client, c.SandboxPayout = provider.NewClient(), cashier{}
+		c.Commits = func(_ context.Context, change *pay.Change, commit func() error) error {
+			err := commit()
+			if !b.armed || err != nil {
+				return err
+			}
+			if b.commits = append(b.commits, change); len(b.commits) == 1 {
+				return store.ErrUnknown
+			}
+			return nil
+		}
+	})
+	var err error
+	b.shop, err = b.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
+	must(t, err)
+	b.who, err = b.Authenticate(ctx, b.shop.Sandbox.Secret)
+	must(t, err)
+	p, _, err := b.CreatePayment(ctx, b.who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+	must(t, err)
+	b.payment = p.ID
+	return b
+}
+
+// funded returns a withdrawal that the merchant has the money for.
+func (b *blind) funded(t *testing.T, n app.NewWallet) app.NewWithdrawal {
+	t.Helper()
+	fund(t, b.database, b.who.Scope, time.Now())
+	w, err := b.AddWallet(ctx, b.who, b.who.Scope, n)
+	must(t, err)
+	return app.NewWithdrawal{Wallet: w.ID, Amount: money.New(50_00, money.USD)}
+}
+
+// Whatever is asked for, it is decided once where the database does not say what became of it,
+// and whoever asked is told that nobody knows.
+func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
+	wallet := app.NewWallet{Destination: destination.Destination{Type: "bank_account", Network: "spei", Currency: "MXN", Account: clabe, Masked: "…9719"}}
+	operator := pay.Actor{Kind: pay.ByOperator, ID: "ana"}
+	subscribe := func(t *testing.T, b *blind) string {
+		sub, _, err := b.Subscribe(ctx, b.who, b.who.Scope, app.NewSubscription{URL: "https://shop.example/", Events: []string{pay.AllEvents}})
+		must(t, err)
+		return sub.ID
+	}
+	account := func(t *testing.T, b *blind) (string, app.NewAccount) {
+		n := app.NewAccount{Adapter: "plain", ID: "bank", Live: true, BaseURL: providertest.NewUpstream(t, "key-1").URL,
+			Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "hush"}}
+		return n.ID, n
+	}
+	added := func(t *testing.T, b *blind) string {
+		id, n := account(t, b)
+		_, err := b.AddAccount(ctx, operator, n)
+		must(t, err)
+		return id
+	}
+	for name, prepare := range map[string]func(t *testing.T, b *blind) (do func() error){
+		"a refund": func(_ *testing.T, b *blind) func() error {
+			return func() error {
+				_, _, err := b.Refund(ctx, b.who.Scope, app.NewRefund{Payment: b.payment, Amount: "1"})
+				return err
+			}
+		},
+		"evidence": func(t *testing.T, b *blind) func() error {
+			_, _, err := b.Simulate(ctx, b.who.Scope, b.payment, pay.SimulateChargeback, view.Cause{})
+			must(t, err)
+			list, _, err := b.Claims(ctx, b.who.Scope, store.ClaimFilter{Limit: 10})
+			must(t, err)
+			return func() error {
+				_, err := b.SubmitEvidence(ctx, b.who.Scope, list[0].ID, app.NewEvidence{Kind: "receipt", Text: "here", By: b.who.Actor()})
+				return err
+			}
+		},
+		"a wallet": func(_ *testing.T, b *blind) func() error {
+			return func() error { _, err := b.AddWallet(ctx, b.who, b.who.Scope, wallet); return err }
+		},
+		"the end of a wallet": func(t *testing.T, b *blind) func() error {
+			w, err := b.AddWallet(ctx, b.who, b.who.Scope, wallet)
+			must(t, err)
+			return func() error { return b.DeleteWallet(ctx, b.who, b.who.Scope, w.ID) }
+		},
+		"a withdrawal": func(t *testing.T, b *blind) func() error {
+			w := b.funded(t, wallet)
+			return func() error { _, _, err := b.Withdraw(ctx, b.who, b.who.Scope, w); return err }
+		},
+		"a withdrawal given up": func(t *testing.T, b *blind) func() error {
+			w, _, err := b.Withdraw(ctx, b.who, b.who.Scope, b.funded(t, wallet))
+			must(t, err)
+			return func() error { _, err := b.CancelWithdrawal(ctx, b.who, b.who.Scope, w.ID); return err }
+		},
+		"routing rules": func(_ *testing.T, b *blind) func() error {
+			return func() error {
+				_, _, err := b.ApplyRules(ctx, operator, routing.Rules{Order: routing.LeastCost})
+				return err
+			}
+		},
+		"a webhook": func(_ *testing.T, b *blind) func() error {
+			return func() error {
+				_, _, err := b.Subscribe(ctx, b.who, b.who.Scope, app.NewSubscription{URL: "https://shop.example/", Events: []string{pay.AllEvents}})
+				return err
+			}
+		},
+		"another URL": func(t *testing.T, b *blind) func() error {
+			id, url := subscribe(t, b), "https://shop.example/new"
+			return func() error {
+				_, err := b.EditSubscription(ctx, b.who, b.who.Scope, id, pay.SubscriptionEdit{URL: &url})
+				return err
+			}
+		},
+		"another secret": func(t *testing.T, b *blind) func() error {
+			id := subscribe(t, b)
+			return func() error { _, _, err := b.RotateSecret(ctx, b.who, b.who.Scope, id); return err }
+		},
+		"the end of a webhook": func(t *testing.T, b *blind) func() error {
+			id := subscribe(t, b)
+			return func() error { return b.Unsubscribe(ctx, b.who, b.who.Scope, id) }
+		},
+		"a provider account": func(t *testing.T, b *blind) func() error {
+			_, n := account(t, b)
+			return func() error { _, err := b.AddAccount(ctx, operator, n); return err }
+		},
+		"an account's priority": func(t *testing.T, b *blind) func() error {
+			id := added(t, b)
+			return func() error {
+				_, err := b.EditAccount(ctx, operator, id, func(a pay.ProviderAccount) (pay.ProviderAccount, error) {
+					a.Priority++
+					return a, nil
+				})
+				return err
+			}
+		},
+		"an account's credentials": func(t *testing.T, b *blind) func() error {
+			id := added(t, b)
+			return func() error {
+				_, err := b.RotateAccount(ctx, operator, id, map[string]string{"apiKey": "key-1", "webhookSecret": "new"})
+				return err
+			}
+		},
+		"an account that rests": func(t *testing.T, b *blind) func() error {
+			id := added(t, b)
+			return func() error { _, err := b.EnableAccount(ctx, operator, id, false); return err }
+		},
+		"a merchant's terms": func(_ *testing.T, b *blind) func() error {
+			return func() error {
+				_, err := b.SetRefundFees(ctx, operator, b.shop.Merchant.ID, pay.FeesKept)
+				return err
+			}
+		},
+		"a shop": func(_ *testing.T, b *blind) func() error {
+			return func() error { _, err := b.CreateShop(ctx, b.shop.Merchant.ID, "Second"); return err }
+		},
+		"a shop's colour": func(_ *testing.T, b *blind) func() error {
+			return func() error {
+				_, err := b.Rebrand(ctx, b.shop.Shop.ID, func(x pay.Brand) pay.Brand { x.Color = "#1a2b3c"; return x }, nil)
+				return err
+			}
+		},
+		"a key": func(_ *testing.T, b *blind) func() error {
+			return func() error { _, err := b.CreateKey(ctx, b.who.Scope, pay.Secret); return err }
+		},
+		"a key's end": func(_ *testing.T, b *blind) func() error {
+			return func() error { return b.RevokeKey(ctx, b.shop.Live.Secret) }
+		},
+		"an operator": func(_ *testing.T, b *blind) func() error {
+			return func() error { _, _, err := b.AddOperator(ctx, operator, "bia"); return err }
+		},
+		"a rate": func(t *testing.T, b *blind) func() error {
+			rate, err := money.ParseRate("5.5")
+			must(t, err)
+			return func() error {
+				_, err := b.SetRates(ctx, []pay.Reading{{Currency: money.BRL, Rate: rate, Source: "a test", At: time.Now()}}, true)
+				return err
+			}
+		},
+		"a checkout": func(_ *testing.T, b *blind) func() error {
+			return func() error {
+				_, _, _, err := b.CreateSession(ctx, b.who, app.NewSession{Amount: money.New(25_50, money.USD),
+					Customer: pay.Customer{FirstName: "Ana", LastName: "Souza", Email: "ana@example.com", Phone: "+5511999990000"}})
+				return err
+			}
+		},
+		"a verification": func(_ *testing.T, b *blind) func() error {
+			return func() error {
+				_, _, err := b.StartVerification(ctx, b.who, app.NewVerification{Level: pay.KYCBasic, Subject: pay.Company})
+				return err
+			}
+		},
+		"the clock": func(_ *testing.T, b *blind) func() error {
+			return func() error { _, _, err := b.MoveClock(ctx, b.who.Scope, time.Hour); return err }
+		},
+		"a login": func(_ *testing.T, b *blind) func() error {
+			return func() error { _, err := b.Login(ctx, b.shop.Sandbox.Publishable, b.shop.Sandbox.Secret); return err }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBlind(t, dbtest.SQLite(t))
+			do := prepare(t, b)
+			b.armed = true
+			err := do()
+			b.armed = false
+			if !errors.Is(err, store.ErrUnknown) {
+				t.Errorf("whoever asked is told %v, want that nobody knows", err)
+			}
+			if len(b.commits) != 1 {
+				t.Errorf("%d changes were written, want one", len(b.commits))
+			}
+		})
+	}
+}
