@@ -22,7 +22,7 @@ build: ## build the binary bin/cascada
 
 .PHONY: run
 run: build ## start the service on SQLite with a demo merchant
-	./bin/cascada serve
+	./bin/cascada serve --allow-private-webhooks
 
 .PHONY: test
 test: tools lint spec ## install what tests need, lint, and run everything with the race detector

@@ -77,10 +77,11 @@ type user struct {
 }
 
 // newUser has an empty directory, and nothing of ours in the environment but a
-// port that is free and no rate limits, since tests poll.
+// port that is free, no rate limits, since tests poll, and receivers of webhooks on
+// this machine.
 func newUser(t testing.TB) user {
 	ours := func(variable string) bool { return strings.HasPrefix(variable, "CASCADA_") }
-	return user{t.TempDir(), slices.DeleteFunc(os.Environ(), ours), binary}.with("CASCADA_LISTEN=127.0.0.1:0", "CASCADA_RATE_LIMIT=off")
+	return user{t.TempDir(), slices.DeleteFunc(os.Environ(), ours), binary}.with("CASCADA_LISTEN=127.0.0.1:0", "CASCADA_RATE_LIMIT=off", "CASCADA_ALLOW_PRIVATE_WEBHOOKS=true")
 }
 
 // with returns the user with more variables; the last of a name counts.

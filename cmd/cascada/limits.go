@@ -17,7 +17,7 @@ type limitFlags struct {
 	Poll           time.Duration    `name:"rate-limit-poll" default:"5s" env:"CASCADA_RATE_LIMIT_POLL" help:"Time between two reads of one payment, five at once (${env}, default ${default})."`
 	Open           int              `name:"rate-limit-open" default:"20" env:"CASCADA_RATE_LIMIT_OPEN" help:"Requests a second of an address to routes without credentials, five times that at once (${env}, default ${default})."`
 	Refused        int              `name:"rate-limit-refused" default:"10" env:"CASCADA_RATE_LIMIT_REFUSED" help:"Requests a second of an address whose credentials are refused, five times that at once (${env}, default ${default})."`
-	TrustedProxies []netip.Prefix   `placeholder:"CIDR" env:"CASCADA_TRUSTED_PROXIES" help:"Proxies in front of the service, whose X-Forwarded-For is believed by the limits and by the audit log of the admin API, also when limits are off; none by default (${env})."`
+	TrustedProxies []netip.Prefix   `placeholder:"CIDR" env:"CASCADA_TRUSTED_PROXIES" help:"Proxies in front of the service, whose X-Forwarded-For is believed by the limits and by the audit log, also when limits are off; none by default (${env})."`
 	Redis          string           `env:"CASCADA_REDIS" placeholder:"URL" help:"redis://… or rediss://… for limits that all nodes share; without it each node limits by itself (${env})."`
 }
 

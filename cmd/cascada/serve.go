@@ -21,11 +21,13 @@ type serveCmd struct {
 	database
 	Listen    string            `default:"127.0.0.1:8080" env:"CASCADA_LISTEN" help:"Address of the API (${env}, default ${default})."`
 	Metrics   string            `env:"CASCADA_METRICS" placeholder:"ADDR" help:"Address of /metrics, such as 127.0.0.1:9464; none by default (${env})."`
+	Pprof     string            `env:"CASCADA_PPROF" placeholder:"ADDR" help:"Address of /debug/pprof/, such as 127.0.0.1:6060; none by default. Profiles hold parts of the memory (${env})."`
 	Admin     string            `env:"CASCADA_ADMIN" placeholder:"ADDR" help:"Address of the admin API, such as 127.0.0.1:9465; none by default (${env}). cascada operator add gives tokens."`
 	PublicURL string            `env:"CASCADA_PUBLIC_URL" placeholder:"URL" help:"Where the service is reached; default http://LISTEN (${env})."`
 	Fault     map[string]string `name:"sandbox-fault" placeholder:"PROVIDER=FAULT" help:"Make a simulated provider misbehave, for tests; once for each: sandbox-1, -2 or -3 = decline, error, timeout, slow, unavailable, duplicate, out_of_order, wrong_amount, bad_signature, refund_decline, refund_error, refund_timeout or refund_pending."`
 	CoolDown  time.Duration     `name:"wallet-cool-down" default:"24h" env:"CASCADA_WALLET_COOL_DOWN" placeholder:"DURATION" help:"How long a new production wallet cannot be withdrawn to (${env}, default ${default})."`
 	Routing   string            `default:"priority" enum:"priority,least_cost,success_rate" env:"CASCADA_ROUTING" help:"What a payment's provider accounts are ordered by while no rules are applied (cascada route): priority, least_cost or success_rate (${env}, default ${default})."`
+	Private   bool              `name:"allow-private-webhooks" env:"CASCADA_ALLOW_PRIVATE_WEBHOOKS" help:"Let sandbox webhooks go to loopback addresses. For a developer's machine alone: whoever has a sandbox key reads what services of this machine answer (${env})."`
 	limitFlags
 	feedFlags
 }
@@ -37,9 +39,10 @@ func (c *serveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry)
 		log.Warn("rate limits are off: this is for load tests")
 	}
 	s, err := daemon.Start(ctx, daemon.Config{
-		Listen: c.Listen, Metrics: c.Metrics, Admin: c.Admin, Database: c.Database, MasterKey: c.MasterKey,
+		Listen: c.Listen, Metrics: c.Metrics, Pprof: c.Pprof, Admin: c.Admin, Database: c.Database, MasterKey: c.MasterKey,
 		PublicURL: strings.TrimSuffix(c.PublicURL, "/"), Faults: c.Fault, WalletCoolDown: c.CoolDown, Log: log,
 		Limits: c.limits(), Proxies: c.TrustedProxies, FX: c.feedFlags.config(), Adapters: adapters, Routing: c.Routing,
+		AllowPrivateWebhooks: c.Private,
 	})
 	if err != nil && ctx.Err() != nil { // it failed because it was told to end
 		log.Info("stopped before it was ready", "error", err)

@@ -46,8 +46,7 @@ type API struct {
 // ServeHTTP is for http.Handler.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
 
-// New returns the API of a service. baseURL is the public address with Base;
-// without a gate every request is taken.
+// New returns the API of a service. baseURL is the public address with Base.
 func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate, now func() time.Time, newID func(string, time.Time) string) (*API, error) {
 	wire.Adopt()
 	api := &API{app: a, log: log, gate: gate, mux: http.NewServeMux(), needs: map[string]access{}}
@@ -72,14 +71,17 @@ func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate, now func() ti
 	handler := web.Recover(api.mux, log, func(w http.ResponseWriter, r *http.Request) {
 		api.writeError(w, r, wire.Fault())
 	})
-	api.handler = web.Identify(versioned(handler), func() string { return newID("req_", now()) })
+	api.handler = web.Identify(headed(handler), func() string { return newID("req_", now()) })
 	return api, nil
 }
 
-// versioned tells the API's version on each reply (gaps: Versions).
-func versioned(next http.Handler) http.Handler {
+// headed tells the API's version on each reply (gaps: Versions), and that nobody keeps it
+// or takes it for a page.
+func headed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header()["Service-Version"] = []string{view.APIVersion}
+		h := w.Header()
+		v := []string{view.APIVersion, "no-store", "nosniff"}
+		h["Service-Version"], h["Cache-Control"], h["X-Content-Type-Options"] = v[0:1:1], v[1:2:2], v[2:3:3]
 		next.ServeHTTP(w, r)
 	})
 }
@@ -102,9 +104,10 @@ const (
 // Call is who calls, and with which request.
 type Call struct {
 	app.Principal
-	HelpURL string // for what is wrong with a checkout's customer
-	request *http.Request
-	reply   http.Header
+	HelpURL  string // for what is wrong with a checkout's customer
+	ClientIP string // what the request says of its origin (contract: customerIp); never for trust
+	request  *http.Request
+	reply    http.Header
 }
 
 type callKey struct{}
@@ -140,7 +143,7 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
 	call := Call{HelpURL: a.help, request: r, reply: w.Header()}
 	call.RequestID = web.RequestID(ctx.Context())
-	call.ClientIP = web.ClientIP(r.Header, r.RemoteAddr)
+	call.ClientIP, call.Address = web.ClientIP(r.Header, r.RemoteAddr), a.gate.peer(r)
 	if version := ctx.Header("Service-Version"); version != "" && version != view.APIVersion {
 		a.refuse(ctx, pay.FieldError(pay.CodeInvalidRequest, "Service-Version", "this version is not served; ours is "+view.APIVersion))
 		return
@@ -167,7 +170,7 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 	if err != nil {
 		return a.gate.refuse(call.reply, call.request, err)
 	}
-	principal.RequestID, principal.ClientIP = call.RequestID, call.ClientIP
+	principal.RequestID, principal.Address = call.RequestID, call.Address
 	call.Principal = principal
 	if err := a.gate.tenant(ctx.Context(), call.reply, call.Principal); err != nil {
 		return err

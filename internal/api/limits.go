@@ -59,7 +59,7 @@ const (
 	refusedAddress         = "refused/address"
 )
 
-// Gate keeps the limits. A nil one keeps none.
+// Gate knows from where requests come, and keeps the limits, where there are any.
 type Gate struct {
 	limits              Limits
 	proxies             []netip.Prefix // whose X-Forwarded-For is believed
@@ -74,10 +74,10 @@ type Gate struct {
 	recognisesRawSecret func(string) bool
 }
 
-// NewGate returns what keeps the limits; without any it is nil.
+// NewGate returns what keeps the limits; nil lifts them all.
 func NewGate(l *Limits, proxies []netip.Prefix, a *app.App, log *slog.Logger, now func() time.Time) *Gate {
 	if l == nil {
-		return nil
+		return &Gate{proxies: proxies}
 	}
 	g := &Gate{
 		limits: *l, proxies: proxies, live: map[pay.Tier]limit.Rule{}, test: map[pay.Tier]limit.Rule{}, login: limit.PerMinute(l.Logins),
@@ -94,11 +94,17 @@ func NewGate(l *Limits, proxies []netip.Prefix, a *app.App, log *slog.Logger, no
 	return g
 }
 
+// off reports whether there are no limits.
+func (g *Gate) off() bool { return g.limits.Limiter == nil }
+
+// peer is from where a request came, as far as it can be trusted, for the audit log.
+func (g *Gate) peer(r *http.Request) string { return web.Peer(r, g.proxies).String() }
+
 // tenant counts a request of a merchant and tells the merchant how it stands.
 //
 // Errors: rate_limited.
 func (g *Gate) tenant(ctx context.Context, reply http.Header, p app.Principal) error {
-	if g == nil {
+	if g.off() {
 		return nil
 	}
 	tier, err := g.tier(ctx, p.Merchant)
@@ -129,7 +135,7 @@ const longestID = 64
 //
 // Errors: rate_limited.
 func (g *Gate) read(reply http.Header, p app.Principal, payment string) error {
-	if g == nil || len(payment) > longestID {
+	if g.off() || len(payment) > longestID {
 		return nil
 	}
 	kind := pollTest
@@ -148,7 +154,7 @@ func (g *Gate) read(reply http.Header, p app.Principal, payment string) error {
 //
 // Errors: rate_limited.
 func (g *Gate) stranger(reply http.Header, r *http.Request) error {
-	if g == nil {
+	if g.off() {
 		return nil
 	}
 	return g.ofAddress(reply, openAddress, g.address(r), g.open, g.limits.Limiter.Take)
@@ -156,7 +162,7 @@ func (g *Gate) stranger(reply http.Header, r *http.Request) error {
 
 // Pages counts the requests of shoppers' browsers by address.
 func (g *Gate) Pages(next http.Handler) http.Handler {
-	if g == nil {
+	if g.off() {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -174,7 +180,7 @@ func (g *Gate) Pages(next http.Handler) http.Handler {
 //
 // Errors: rate_limited.
 func (g *Gate) suspect(reply http.Header, r *http.Request, credential string) error {
-	if g == nil || !app.RawKey(credential) {
+	if g.off() || !app.RawKey(credential) {
 		return nil
 	}
 	address := g.address(r)
@@ -188,7 +194,7 @@ func (g *Gate) suspect(reply http.Header, r *http.Request, credential string) er
 // refusal itself, or rate_limited where the address has used up its own. Other
 // errors are not counted.
 func (g *Gate) refuse(reply http.Header, r *http.Request, refusal error) error {
-	if g == nil || !unauthorized(refusal) {
+	if g.off() || !unauthorized(refusal) {
 		return refusal
 	}
 	if err := g.ofAddress(reply, refusedAddress, g.address(r), g.refused, g.limits.Limiter.Take); err != nil {
@@ -202,7 +208,7 @@ func (g *Gate) refuse(reply http.Header, r *http.Request, refusal error) error {
 // come back. A key is: its publishable half is no secret, and anybody could
 // lock its owner out. There, failures are told as rate_limited.
 func (g *Gate) try(call Call, apiKey string, login func() error) error {
-	if g == nil {
+	if g.off() {
 		return login()
 	}
 	address := g.address(call.request)

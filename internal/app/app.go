@@ -59,7 +59,7 @@ type Config struct {
 	InboxURL    string
 	// AccessTTL is an access token's life; 0 means 15 minutes.
 	AccessTTL time.Duration
-	// AllowPrivate lets sandbox webhooks reach loopback and private networks.
+	// AllowPrivate lets sandbox webhooks reach loopback addresses.
 	AllowPrivate bool
 	Sender       *webhook.Sender
 	// Operator is the person who runs this process, for the audit log, user@host;

@@ -24,7 +24,7 @@ func (a *App) audit(by pay.Actor, scope pay.Scope, act pay.Act, object string, d
 
 // Actor is the principal as the audit log knows him.
 func (p Principal) Actor() pay.Actor {
-	return pay.Actor{Kind: pay.ByKey, ID: p.KeyID, IP: p.ClientIP, Request: p.RequestID}
+	return pay.Actor{Kind: pay.ByKey, ID: p.KeyID, IP: p.Address, Request: p.RequestID}
 }
 
 // Self is who acts when nobody asked through an API: the operator at the command

@@ -35,7 +35,7 @@ type Principal struct {
 	Kind      pay.KeyKind
 	Preview   string // masked key
 	RequestID string
-	ClientIP  string
+	Address   string // from where, as far as it can be trusted
 }
 
 // tenant is a shop with its merchant.
@@ -180,7 +180,7 @@ func (a *App) Refresh(ctx context.Context, by Principal, token string) (Tokens, 
 
 // revoke ends a login and returns bad.
 func (a *App) revoke(ctx context.Context, by Principal, login string, bad error) error {
-	actor := pay.Actor{Kind: pay.BySystem, IP: by.ClientIP, Request: by.RequestID}
+	actor := pay.Actor{Kind: pay.BySystem, IP: by.Address, Request: by.RequestID}
 	err := again(func() error {
 		l, err := a.store.Login(ctx, login)
 		if err != nil || !l.RevokedAt.IsZero() {

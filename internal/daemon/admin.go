@@ -36,3 +36,13 @@ func nodeName(address string) string {
 	}
 	return net.JoinHostPort(host, port)
 }
+
+// loopback reports whether an address to listen at can only be reached from its own machine.
+func loopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -37,6 +37,7 @@ import (
 type Config struct {
 	Listen    string         // host:port
 	Metrics   string         // host:port of /metrics; empty for none
+	Pprof     string         // host:port of /debug/pprof/; empty for none
 	Admin     string         // host:port of the admin API; empty for none
 	Database  string         // sqlite:PATH or postgres://…
 	PublicURL string         // where the service is reached; empty: http://Listen
@@ -46,6 +47,9 @@ type Config struct {
 	Limits    *Limits        // how many requests are taken; nil: all
 	Proxies   []netip.Prefix // whose X-Forwarded-For is believed, by limits and the audit log
 	Log       *slog.Logger
+	// AllowPrivateWebhooks lets sandbox webhooks go to loopback addresses. It is for a
+	// developer's machine: a tenant reads the replies of what listens there.
+	AllowPrivateWebhooks bool
 	// Payout pays production withdrawals; nil: they are refused.
 	Payout payout.Provider
 	// WalletCoolDown is how long a new production wallet cannot be paid to; 0
@@ -106,27 +110,14 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 		}
 		providers[account] = simulated
 	}
-	private := loopback(c.Listen)
 	return app.Open(ctx, c.Database, app.Config{
 		Log: c.Log, Vault: secrets, Now: c.Now, NewID: new(id.Maker).New,
 		Providers: providers, Sandbox: sandbox.Accounts(), Adapters: c.Adapters, Client: provider.NewClient(), Routing: order,
 		SandboxPayout: simulated.Provider{}, LivePayout: c.Payout, WalletCoolDown: c.WalletCoolDown,
-		CheckoutURL: c.PublicURL, InboxURL: c.PublicURL + "/inbox", AllowPrivate: private,
+		CheckoutURL: c.PublicURL, InboxURL: c.PublicURL + "/inbox", AllowPrivate: c.AllowPrivateWebhooks,
 		LeaseClock: leases,
-		Operator:   c.Operator, FX: rates, Sender: webhook.NewSender(webhook.Config{AllowPrivate: private, Now: c.Now}),
+		Operator:   c.Operator, FX: rates, Sender: webhook.NewSender(webhook.Config{AllowPrivate: c.AllowPrivateWebhooks, Now: c.Now}),
 	})
-}
-
-// loopback reports whether the service can only be reached from its own
-// machine: then sandbox webhooks may go there too (gaps: Webhook
-// subscriptions and deliveries).
-func loopback(listen string) bool {
-	host, _, err := net.SplitHostPort(listen)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // Service is a running service.
@@ -200,7 +191,7 @@ func start(ctx context.Context, c Config, l listeners) (*Service, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	s := &Service{URL: c.PublicURL, App: a, log: c.Log, failed: make(chan error, 3), verification: verify.New(a, c.Log), redis: redis}
+	s := &Service{URL: c.PublicURL, App: a, log: c.Log, failed: make(chan error, 4), verification: verify.New(a, c.Log), redis: redis}
 	metrics := newMetrics(a)
 	metrics.watch(redis)
 	gate := api.NewGate(limits, c.Proxies, a, c.Log, c.Now)
@@ -222,6 +213,11 @@ func start(ctx context.Context, c Config, l listeners) (*Service, error) {
 	s.serve(l.api, s.handler(metrics.count(jsonAPI), page, pages, gate))
 	if l.metrics != nil {
 		s.serve(l.metrics, metrics.handler())
+		s.warnIfPublic(c.Metrics, "metrics name provider accounts and what they refuse")
+	}
+	if l.pprof != nil {
+		s.serve(l.pprof, profiles())
+		s.warnIfPublic(c.Pprof, "profiles hold parts of the memory")
 	}
 	if l.admin != nil {
 		if err := s.openAdmin(c, l.admin); err != nil {
@@ -240,13 +236,16 @@ func start(ctx context.Context, c Config, l listeners) (*Service, error) {
 // listeners are the service's addresses. They are taken before anything is made:
 // a start that finds one taken leaves nothing behind. Those that are not wanted
 // are nil.
-type listeners struct{ api, metrics, admin net.Listener }
+type listeners struct{ api, metrics, pprof, admin net.Listener }
 
 func listen(c Config) (l listeners, err error) {
 	for _, want := range []struct {
 		to            *net.Listener
 		address, what string
-	}{{&l.api, c.Listen, "listen"}, {&l.metrics, c.Metrics, "listen for metrics"}, {&l.admin, c.Admin, "listen for the admin API"}} {
+	}{
+		{&l.api, c.Listen, "listen"}, {&l.metrics, c.Metrics, "listen for metrics"}, {&l.pprof, c.Pprof, "listen for profiles"},
+		{&l.admin, c.Admin, "listen for the admin API"},
+	} {
 		if want.address == "" && want.to != &l.api {
 			continue
 		}
@@ -259,7 +258,7 @@ func listen(c Config) (l listeners, err error) {
 
 // close ends those that no server has closed yet.
 func (l listeners) close() (err error) {
-	for _, one := range []net.Listener{l.api, l.metrics, l.admin} {
+	for _, one := range []net.Listener{l.api, l.metrics, l.pprof, l.admin} {
 		if one == nil {
 			continue
 		}
@@ -304,6 +303,8 @@ func (s *Service) handler(jsonAPI, page http.Handler, pages *checkout.Pages, gat
 
 func answer(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	_, _ = w.Write([]byte(text + "\n")) // the client may be gone
 }
@@ -316,6 +317,13 @@ func (s *Service) serve(l net.Listener, h http.Handler) {
 			s.failed <- err
 		}
 	}()
+}
+
+// warnIfPublic says so where others reach what asks for no credentials.
+func (s *Service) warnIfPublic(listen, why string) {
+	if !loopback(listen) {
+		s.log.Warn("a listener without credentials can be reached from other machines: let nobody else in", "address", listen, "why", why)
+	}
 }
 
 // Failed tells of a listener that ended by itself.

@@ -51,6 +51,13 @@ func (m *metrics) watch(redis *limit.Redis) {
 func (m *metrics) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+	return mux
+}
+
+// profiles serves Go's profiles. They hold parts of the memory: they are for whoever may read
+// all of it.
+func profiles() http.Handler {
+	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	return mux
@@ -62,8 +69,18 @@ func (m *metrics) count(next http.Handler) http.Handler {
 		began := time.Now()
 		s := &statusWriter{ResponseWriter: w, status: http.StatusOK}
 		next.ServeHTTP(s, r)
-		m.requests.WithLabelValues(r.Method, strconv.Itoa(s.status)).Observe(time.Since(began).Seconds())
+		m.requests.WithLabelValues(methodLabel(r.Method), strconv.Itoa(s.status)).Observe(time.Since(began).Seconds())
 	})
+}
+
+// methodLabel is a request's method in the metrics: "other" for what no endpoint takes. A
+// label is kept for good, so no client may make one up.
+func methodLabel(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return method
+	}
+	return "other"
 }
 
 type statusWriter struct {

@@ -105,7 +105,7 @@ func startWith(t *testing.T, database string, c *clock, configure func(*daemon.C
 	s := &service{clock: c, vault: secrets, log: &faults{}, database: database}
 	config := daemon.Config{
 		Listen: "127.0.0.1:0", Database: database, MasterKey: base64.StdEncoding.EncodeToString(master),
-		Now: s.clock.now, Log: slog.New(s.log),
+		Now: s.clock.now, Log: slog.New(s.log), AllowPrivateWebhooks: true,
 	}
 	configure(&config)
 	s.Service, err = daemon.Start(ctx, config)

@@ -184,7 +184,8 @@ func headersFollow(header http.Header, response map[string]any) error {
 		canonical[http.CanonicalHeaderKey(name)] = true
 	}
 	for name, values := range header {
-		ours := strings.HasPrefix(name, "X-") || strings.HasPrefix(name, "Ratelimit-") || strings.HasPrefix(name, "Idempotency-") ||
+		ours := strings.HasPrefix(name, "X-") && name != "X-Content-Type-Options" || // which is for browsers
+			strings.HasPrefix(name, "Ratelimit-") || strings.HasPrefix(name, "Idempotency-") ||
 			name == "Service-Version" || name == "Retry-After"
 		if ours && !canonical[name] {
 			return fmt.Errorf("there is no header %s: %q", name, values)

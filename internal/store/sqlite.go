@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"sync"
@@ -41,6 +42,9 @@ const (
 )
 
 func openSQLite(ctx context.Context, path string) (*lite, error) {
+	if err := privateFile(path); err != nil {
+		return nil, fmt.Errorf("open sqlite: %w", err)
+	}
 	writers, err := sql.Open("sqlite", liteDSN(path,
 		"journal_mode(WAL)", "synchronous(FULL)", "busy_timeout(10000)",
 		// The working set of the write path stays in memory, and a checkpoint
@@ -67,6 +71,20 @@ func openSQLite(ctx context.Context, path string) (*lite, error) {
 		readers: readers, writers: writers, writer: writer,
 		prepared: map[string]*sql.Stmt{}, queries: map[string]*sql.Stmt{}, path: path,
 	}, nil
+}
+
+// privateFile makes a database's file for its owner alone, unless there is one: SQLite would
+// let the whole machine read it, and gives its log the same rights. A file that is there is
+// not touched: to close it would let go of the locks that this process has on it.
+func privateFile(path string) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 // firstConn opens the file. One that somebody else opens or closes at that moment may be

@@ -44,7 +44,11 @@ func CheckURL(raw string, live, allowPrivate bool) error {
 			return errors.New("url must have a port between 1 and 65535")
 		}
 	}
-	return checkHost(u.Hostname(), allowPrivate && !live)
+	err = checkHost(u.Hostname(), allowPrivate && !live)
+	if err != nil && !live && !allowPrivate && checkHost(u.Hostname(), true) == nil {
+		return errors.New("url must not lead to a loopback address, unless the service runs with --allow-private-webhooks")
+	}
+	return err
 }
 
 // checkHost refuses a host that can only be a private address.

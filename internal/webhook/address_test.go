@@ -135,6 +135,10 @@ func TestRefusalsAreSentencesForTheMerchant(t *testing.T) {
 		{"https://a:b@shop.example", true, "url must not contain a user name or password"},
 		{"https://shop.example:0", true, "url must have a port between 1 and 65535"},
 		{"https://10.0.0.1", true, "url must not lead to a private, loopback or reserved address"},
+		{"http://10.0.0.1", false, "url must not lead to a private, loopback or reserved address"},
+		{"http://127.0.0.1:3000", false, "url must not lead to a loopback address, unless the service runs with --allow-private-webhooks"},
+		{"http://localhost:3000", true, "url must start with https://"},
+		{"https://localhost:3000", true, "url must not lead to a private, loopback or reserved address"},
 		{"https://2130706433", true, "url must write an IP address in full, as in 203.0.113.7"},
 		{"https://" + strings.Repeat("a", 2041), true, "url must be at most 2048 bytes long"},
 	}

@@ -40,9 +40,8 @@ type Config struct {
 	// Timeout bounds one delivery, from looking up the name to the last byte read.
 	// Zero means 10 s.
 	Timeout time.Duration
-	// AllowPrivate lets sandbox deliveries reach loopback. It is for a service that
-	// itself listens there, and opens no other private address. It never affects live
-	// deliveries.
+	// AllowPrivate lets sandbox deliveries reach loopback, and no other private address.
+	// It is for a developer's machine, and never affects live deliveries.
 	AllowPrivate bool
 	// UserAgent is sent with each delivery. Empty means Cascada-Webhooks/1.0.
 	UserAgent string

@@ -1,0 +1,109 @@
+package main_test
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Loopback may be a developer's machine, or what stands behind a proxy of the same host:
+// only the operator knows.
+func TestLoopbackIsForWhoAsksForIt(t *testing.T) {
+	const variable = "CASCADA_ALLOW_PRIVATE_WEBHOOKS"
+	const hook = `{"events":["*"],"url":"http://127.0.0.1:9/"}`
+	for name, c := range map[string]struct {
+		environment []string
+		args        []string
+		want        int
+	}{
+		"by default":         {nil, nil, http.StatusBadRequest},
+		"off":                {[]string{variable + "=false"}, nil, http.StatusBadRequest},
+		"by flag":            {nil, []string{"--allow-private-webhooks"}, http.StatusCreated},
+		"by the environment": {[]string{variable + "=true"}, nil, http.StatusCreated},
+		"behind a proxy":     {nil, []string{"--trusted-proxies", "127.0.0.0/8"}, http.StatusBadRequest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := newUser(t)
+			u.env = append(slices.DeleteFunc(u.env, func(v string) bool { return strings.HasPrefix(v, variable) }), c.environment...)
+			k := u.merchant(t, "sqlite:cascada.db")
+			s := u.serve(t, c.args...)
+			status, reply := s.call("POST", "/webhooks", k.Keys.Sandbox.Secret, hook, nil)
+			if status != c.want {
+				t.Errorf("%d %v, want %d", status, reply, c.want)
+			}
+			if said := text(reply, "error", "message"); status == http.StatusBadRequest && !strings.Contains(said, "--allow-private-webhooks") {
+				t.Errorf("%q does not say what a developer can do", said)
+			}
+			if status, reply := s.call("POST", "/webhooks", k.Keys.Production.Secret, hook, nil); status != http.StatusBadRequest {
+				t.Errorf("in production: %d %v, want 400", status, reply)
+			}
+		})
+	}
+}
+
+// Keys, shoppers' names and money are for the service's own user.
+func TestFilesAreTheOwnersAlone(t *testing.T) {
+	u := newUser(t)
+	s := u.serve(t)
+	found := 0
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(filepath.WalkDir(u.dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if found++; info.Mode().Perm() != 0o600 {
+			t.Errorf("%s is %s, want -rw-------", d.Name(), info.Mode())
+		}
+		return nil
+	}))
+	if found < 4 { // database, log, key, lock
+		t.Errorf("%d files in the directory, want at least 4", found)
+	}
+	s.stop()
+}
+
+func TestProfilesHaveAFlagOfTheirOwn(t *testing.T) {
+	u := newUser(t)
+	metrics, profiles := freePort(t), freePort(t)
+	s := u.serve(t, "--metrics", metrics, "--pprof", profiles)
+	for url, want := range map[string]int{
+		"http://" + metrics + "/metrics":       http.StatusOK,
+		"http://" + metrics + "/debug/pprof/":  http.StatusNotFound,
+		"http://" + profiles + "/debug/pprof/": http.StatusOK,
+		"http://" + profiles + "/metrics":      http.StatusNotFound,
+		s.url + "/debug/pprof/":                http.StatusNotFound,
+		s.url + "/metrics":                     http.StatusNotFound,
+	} {
+		r, err := http.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		r.Body.Close()
+		if r.StatusCode != want {
+			t.Errorf("%s answers %s, want %d", url, r.Status, want)
+		}
+	}
+	const warning = "a listener without credentials can be reached from other machines"
+	if s.stop(); strings.Contains(s.output(), warning) {
+		t.Error("it warns of listeners that only this machine reaches")
+	}
+	wide := u.serve(t, "--metrics", ":0", "--pprof", ":0")
+	if got := strings.Count(wide.output(), warning); got != 2 {
+		t.Errorf("%d warnings of listeners that others reach, want 2:\n%s", got, wide.output())
+	}
+}
