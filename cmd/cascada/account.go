@@ -303,7 +303,7 @@ func (c *providerApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters r
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", c.File, n.ID, err)
 		}
-		fmt.Printf("%s %s\n", n.ID, done)
+		fmt.Fprintf(stdout, "%s %s\n", n.ID, done)
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/daemon"
@@ -32,7 +31,7 @@ func (c *migrateCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	a.Close()
-	fmt.Println("the schema is up to date")
+	fmt.Fprintln(stdout, "the schema is up to date")
 	return nil
 }
 
@@ -89,9 +88,9 @@ func (c *merchantCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 		out.Merchant.ID, out.Merchant.Name = o.Merchant.ID, o.Merchant.Name
 		out.Shop.ID, out.Shop.Name, out.Shop.Slug = o.Shop.ID, o.Shop.Name, o.Shop.Slug
 		out.Keys.Sandbox, out.Keys.Production = o.Sandbox, o.Live
-		return json.NewEncoder(os.Stdout).Encode(out)
+		return json.NewEncoder(stdout).Encode(out)
 	}
-	_, err = fmt.Printf("merchant    %s  %s\nshop        %s  %s\nsandbox     %s\n            %s\nproduction  %s\n            %s\nThe keys are shown this once.\n",
+	_, err = fmt.Fprintf(stdout, "merchant    %s  %s\nshop        %s  %s\nsandbox     %s\n            %s\nproduction  %s\n            %s\nThe keys are shown this once.\n",
 		o.Merchant.ID, o.Merchant.Name, o.Shop.ID, o.Shop.Slug, o.Sandbox.Publishable, o.Sandbox.Secret, o.Live.Publishable, o.Live.Secret)
 	return err
 }
@@ -119,7 +118,7 @@ func (c *keyCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(raw)
+	fmt.Fprintln(stdout, raw)
 	return nil
 }
 
@@ -158,7 +157,7 @@ func (c *checkCmd) Run(ctx context.Context, log *slog.Logger) error {
 		broken, err = append(broken, cut...), errors.Join(err, headErr)
 	}
 	for _, b := range broken {
-		fmt.Println("broken:", b)
+		fmt.Fprintln(stdout, "broken:", b)
 	}
 	if err != nil {
 		return err
@@ -166,7 +165,7 @@ func (c *checkCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if len(broken) > 0 {
 		return fmt.Errorf("%d broken", len(broken))
 	}
-	fmt.Println("every invariant holds")
+	fmt.Fprintln(stdout, "every invariant holds")
 	return nil
 }
 
@@ -185,6 +184,6 @@ func (c *storyCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	fmt.Print(story)
+	fmt.Fprint(stdout, story)
 	return nil
 }

@@ -76,7 +76,7 @@ func (c *auditListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	out := bufio.NewWriter(os.Stdout)
+	out := bufio.NewWriter(stdout)
 	after := ""
 	for {
 		page, err := a.Audit(ctx, c.Merchant, after, c.Since, auditPage)
@@ -127,7 +127,7 @@ func (c *sealHeadCmd) Run(ctx context.Context, log *slog.Logger) error {
 	}
 	defer a.Close()
 	return a.Heads(ctx, func(head string) error {
-		_, err := fmt.Println(head)
+		_, err := fmt.Fprintln(stdout, head)
 		return err
 	})
 }

@@ -120,10 +120,10 @@ func (c *benchCmd) shops(ctx context.Context, log *slog.Logger) ([]bench.Shop, e
 
 func (c *benchCmd) print(r bench.Result) error {
 	if !c.JSON {
-		if err := r.Write(os.Stdout); err != nil {
+		if err := r.Write(stdout); err != nil {
 			return err
 		}
-	} else if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
+	} else if err := json.NewEncoder(stdout).Encode(r); err != nil {
 		return err
 	}
 	if problems := r.Problems(); len(problems) > 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"text/tabwriter"
 
 	"github.com/cascadapay/cascada/internal/app"
@@ -35,7 +34,7 @@ func (c *claimListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "CLAIM\tTYPE\tSTATUS\tAMOUNT\tUSD\tENVIRONMENT\tTRANSACTION\tDUE")
 	for _, claim := range list {
 		due := ""
@@ -63,7 +62,7 @@ func (c *claimShowCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(claim)
+	fmt.Fprintln(stdout, claim)
 	return nil
 }
 
@@ -101,9 +100,9 @@ func (d database) rule(ctx context.Context, log *slog.Logger, r app.RuledClaim) 
 	if err != nil {
 		return err
 	}
-	fmt.Println(claim)
+	fmt.Fprintln(stdout, claim)
 	if claim.Calling() {
-		fmt.Println("the provider has not confirmed the refund yet; a running server asks it again")
+		fmt.Fprintln(stdout, "the provider has not confirmed the refund yet; a running server asks it again")
 	}
 	return nil
 }

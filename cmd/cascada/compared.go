@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -189,13 +188,13 @@ func (c *reconcileCmd) list(ctx context.Context, a *app.App) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	if !c.JSON {
 		fmt.Fprintln(table, "RECONCILIATION\tAT\tACCOUNT\tFROM\tTO\tLINES\tAGREE\tDIFFERENCES\tBY")
 	}
 	for _, r := range list {
 		if c.JSON {
-			if err := json.NewEncoder(os.Stdout).Encode(newReconciliationJSON(r)); err != nil {
+			if err := json.NewEncoder(stdout).Encode(newReconciliationJSON(r)); err != nil {
 				return err
 			}
 			continue

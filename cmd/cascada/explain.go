@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
@@ -30,33 +29,33 @@ func (c *explainCmd) Run(ctx context.Context, log *slog.Logger, adapters registr
 		return err
 	}
 	if c.JSON {
-		return json.NewEncoder(os.Stdout).Encode(shape.NewExplanation(e))
+		return json.NewEncoder(stdout).Encode(shape.NewExplanation(e))
 	}
 	p := e.Payment
-	fmt.Printf("%s %s: %s (%s) by %s, %s\n", p.ID, p.Status, p.Amount, p.Local, e.Rail.Key, p.Environment())
+	fmt.Fprintf(stdout, "%s %s: %s (%s) by %s, %s\n", p.ID, p.Status, p.Amount, p.Local, e.Rail.Key, p.Environment())
 	if len(p.Attempts) == 0 {
-		fmt.Println("no account served it when it was made")
+		fmt.Fprintln(stdout, "no account served it when it was made")
 	}
 	for i, at := range p.Attempts {
-		fmt.Printf("%d  %s: %s\n", at.Order, at.Provider, outcome(at))
-		fmt.Printf("   %s\n", called(at))
+		fmt.Fprintf(stdout, "%d  %s: %s\n", at.Order, at.Provider, outcome(at))
+		fmt.Fprintf(stdout, "   %s\n", called(at))
 		if at.Why != "" {
-			fmt.Printf("   %s\n", at.Why)
+			fmt.Fprintf(stdout, "   %s\n", at.Why)
 		}
 		for _, passed := range at.Passed {
 			if i == 0 || fmt.Sprint(at.Passed) != fmt.Sprint(p.Attempts[i-1].Passed) { // of one decision: told once
-				fmt.Printf("   passed over %s\n", passed)
+				fmt.Fprintf(stdout, "   passed over %s\n", passed)
 			}
 		}
 		if at.Stop != "" {
-			fmt.Printf("   no other was tried: %s\n", at.Stop)
+			fmt.Fprintf(stdout, "   no other was tried: %s\n", at.Stop)
 		}
 	}
 	if len(e.Accounts) > 0 {
-		fmt.Println("now")
+		fmt.Fprintln(stdout, "now")
 	}
 	for _, v := range e.Accounts {
-		fmt.Printf("   %s %s\n", v.Account, cmp.Or(v.Verdict, "takes such a payment"))
+		fmt.Fprintf(stdout, "   %s %s\n", v.Account, cmp.Or(v.Verdict, "takes such a payment"))
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func (c *fxListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	if c.Currency != "" {
 		err = c.history(ctx, a, table)
 	} else {
@@ -209,7 +209,7 @@ func tell(changes []app.RateChange) error {
 		if c.Verdict == pay.RateKnown {
 			note = "not applied: the rate in use is as new or newer, " + text(c.Before)
 		}
-		if _, err := fmt.Printf("%s %s (%s)\n", c.Currency, c.Rate.Decimal(), note); err != nil {
+		if _, err := fmt.Fprintf(stdout, "%s %s (%s)\n", c.Currency, c.Rate.Decimal(), note); err != nil {
 			return err
 		}
 	}

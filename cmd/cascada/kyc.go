@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"text/tabwriter"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -33,7 +32,7 @@ func (c *kycListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tMERCHANT\tENVIRONMENT\tLEVEL\tSUBJECT\tSTATUS\tCREATED")
 	for _, v := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.ID, v.Merchant, v.Environment(), v.Level, v.Subject, v.Status,

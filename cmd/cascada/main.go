@@ -68,7 +68,7 @@ type versionCmd struct{}
 var version = "development"
 
 func (versionCmd) Run() error {
-	fmt.Println(versionText())
+	fmt.Fprintln(stdout, versionText())
 	return nil
 }
 
@@ -91,7 +91,7 @@ func run(adapters registry) {
 To try it, run cascada serve and paste the lines that it prints. The other commands work on the
 database of the server, while it runs or not: give them the same --database, or set
 CASCADA_DATABASE for all. Where a flag's help names a variable, that will do; the flag says more.`),
-		kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(log), kong.Bind(adapters),
+		kong.UsageOnError(), kong.Writers(stdout, &printable{to: os.Stderr}), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(log), kong.Bind(adapters),
 		kong.Vars{"columns": strings.Join(reconcile.ColumnWords(), ", "), "version": versionText()})
 	k, err := parser.Parse(args)
 	parser.FatalIfErrorf(err)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"os"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -32,7 +31,7 @@ func (c *merchantTermsCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	if c.JSON {
-		return json.NewEncoder(os.Stdout).Encode(shape.NewMerchant(m))
+		return json.NewEncoder(stdout).Encode(shape.NewMerchant(m))
 	}
 	told := shape.NewMerchant(m)
 	for _, line := range [][2]string{
@@ -40,7 +39,7 @@ func (c *merchantTermsCmd) Run(ctx context.Context, log *slog.Logger) error {
 		{"rolling reserve", percent(told.RollingReservePct)}, {"settled after", told.SettlementDelay},
 		{"withdrawal fee", told.WithdrawalFeeUSD.String()}, {"dispute fee", told.ChargebackFeeUSD.String()}, {"refund fees", string(m.RefundFees)},
 	} {
-		fmt.Printf("%-16s %s\n", line[0], line[1])
+		fmt.Fprintf(stdout, "%-16s %s\n", line[0], line[1])
 	}
 	return nil
 }

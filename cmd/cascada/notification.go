@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"os"
 	"text/tabwriter"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -49,13 +48,13 @@ func (c *noticesListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		for _, n := range list {
 			told = append(told, noticeJSON{n.ID, n.At.UTC().Format("2006-01-02T15:04:05.000Z"), n.Account, n.Payment, n.Verdict, string(n.Body)})
 		}
-		return json.NewEncoder(os.Stdout).Encode(told)
+		return json.NewEncoder(stdout).Encode(told)
 	}
 	if len(list) == 0 && c.Payment == "" {
-		fmt.Println("nothing waits for you")
+		fmt.Fprintln(stdout, "nothing waits for you")
 		return nil
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "AT\tVERDICT\tACCOUNT\tTRANSACTION\tNOTIFICATION")
 	for _, n := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%q\n", n.At.UTC().Format("2006-01-02 15:04:05"), n.Verdict, n.Account, n.Payment, n.ID)
@@ -78,7 +77,7 @@ func (c *noticesShowCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Printf("%s\n", n.Body)
+	_, err = fmt.Fprintf(stdout, "%s\n", n.Body)
 	return err
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"os"
 	"text/tabwriter"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -53,9 +52,9 @@ func (c *operatorAddCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if c.JSON {
 		told := newOperatorJSON(o)
 		told.Token = token
-		return json.NewEncoder(os.Stdout).Encode(told)
+		return json.NewEncoder(stdout).Encode(told)
 	}
-	_, err = fmt.Printf("operator  %s\ntoken     %s\nThe token is shown this once.\n", o.Name, token)
+	_, err = fmt.Fprintf(stdout, "operator  %s\ntoken     %s\nThe token is shown this once.\n", o.Name, token)
 	return err
 }
 
@@ -75,14 +74,14 @@ func (c *operatorListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	if !c.JSON {
 		fmt.Fprintln(table, "OPERATOR\tTOKEN\tSINCE\tREMOVED")
 	}
 	for _, o := range list {
 		told := newOperatorJSON(o)
 		if c.JSON {
-			if err := json.NewEncoder(os.Stdout).Encode(told); err != nil {
+			if err := json.NewEncoder(stdout).Encode(told); err != nil {
 				return err
 			}
 			continue
@@ -106,6 +105,6 @@ func (c *operatorRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err := a.RemoveOperator(ctx, a.Self(), c.Name); err != nil {
 		return err
 	}
-	fmt.Printf("%s was removed; the token does not work any more\n", c.Name)
+	fmt.Fprintf(stdout, "%s was removed; the token does not work any more\n", c.Name)
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -57,14 +56,14 @@ func (c *providerAdaptersCmd) Run(adapters registry) error {
 		for _, a := range adapters {
 			list = append(list, shape.NewAdapter(a))
 		}
-		return json.NewEncoder(os.Stdout).Encode(list)
+		return json.NewEncoder(stdout).Encode(list)
 	}
 	if len(adapters) == 0 {
 		return errors.New("no adapter is built in")
 	}
 	for _, a := range adapters {
-		fmt.Printf("%s\n  rails        %s\n  credentials\n", a.Name, strings.Join(a.Rails, " "))
-		table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintf(stdout, "%s\n  rails        %s\n  credentials\n", a.Name, strings.Join(a.Rails, " "))
+		table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 		for _, f := range a.Fields {
 			note := "secret"
 			if f.Public {
@@ -86,7 +85,7 @@ const timeForm = "2006-01-02T15:04:05Z"
 
 // printAccount shows an account to people.
 func printAccount(told shape.Account) error {
-	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	line := func(name, value string) { fmt.Fprintf(table, "%s\t%s\n", name, value) }
 	merchant := "all"
 	if told.Merchant != nil {
@@ -124,7 +123,7 @@ func show(ctx context.Context, a *app.App, id string, asJSON bool) error {
 	}
 	told := shape.NewAccount(s, a.NotificationURL(s.ID))
 	if asJSON {
-		return json.NewEncoder(os.Stdout).Encode(told)
+		return json.NewEncoder(stdout).Encode(told)
 	}
 	return printAccount(told)
 }
@@ -145,13 +144,13 @@ func (c *providerListCmd) Run(ctx context.Context, log *slog.Logger, adapters re
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	if !c.JSON {
 		fmt.Fprintln(table, "ACCOUNT\tADAPTER\tENVIRONMENT\tMERCHANT\tSTATUS\tPRIORITY\tRAILS")
 	}
 	for _, s := range list {
 		if c.JSON {
-			if err := json.NewEncoder(os.Stdout).Encode(shape.NewAccount(s, a.NotificationURL(s.ID))); err != nil {
+			if err := json.NewEncoder(stdout).Encode(shape.NewAccount(s, a.NotificationURL(s.ID))); err != nil {
 				return err
 			}
 			continue
@@ -226,7 +225,7 @@ func (c *providerRemoveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 	if _, err := a.RemoveAccount(ctx, a.Self(), c.Account, c.Force); err != nil {
 		return err
 	}
-	fmt.Printf("%s was removed; its credentials are gone, and its id is not used again\n", c.Account)
+	fmt.Fprintf(stdout, "%s was removed; its credentials are gone, and its id is not used again\n", c.Account)
 	return nil
 }
 
@@ -263,8 +262,8 @@ func (c *providerCheckCmd) Run(ctx context.Context, log *slog.Logger, adapters r
 			bad++
 		}
 		if !c.JSON {
-			fmt.Printf("%s: %s\n", id, cmp.Or(problem, "the credentials work"))
-		} else if err := json.NewEncoder(os.Stdout).Encode(shape.Check{Account: id, Result: proof, Problem: problem}); err != nil {
+			fmt.Fprintf(stdout, "%s: %s\n", id, cmp.Or(problem, "the credentials work"))
+		} else if err := json.NewEncoder(stdout).Encode(shape.Check{Account: id, Result: proof, Problem: problem}); err != nil {
 			return err
 		}
 	}

@@ -116,7 +116,7 @@ func (c *reconcileCmd) compare(ctx context.Context, a *app.App) (done app.Compar
 		}
 		comparison.Reports = append(comparison.Reports, app.Report{Name: name, Reader: in})
 	}
-	out := bufio.NewWriter(os.Stdout)
+	out := bufio.NewWriter(stdout)
 	var failed error
 	comparison.Tell = func(f reconcile.Finding) {
 		var err error

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -62,9 +61,9 @@ func (c *routeReplayCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 		return err
 	}
 	if c.JSON {
-		return json.NewEncoder(os.Stdout).Encode(newReplayJSON(o, done))
+		return json.NewEncoder(stdout).Encode(newReplayJSON(o, done))
 	}
-	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	printReplay(table, o, done)
 	return table.Flush()
 }

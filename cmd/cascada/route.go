@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"os"
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/daemon"
@@ -71,7 +70,7 @@ func (c *routeShowCmd) Run(ctx context.Context, log *slog.Logger, adapters regis
 	}
 	for i, v := range list {
 		if i > 0 && !c.JSON {
-			fmt.Println("---")
+			fmt.Fprintln(stdout, "---")
 		}
 		if err := printRules(v, c.JSON); err != nil {
 			return err
@@ -83,13 +82,13 @@ func (c *routeShowCmd) Run(ctx context.Context, log *slog.Logger, adapters regis
 // printRules prints rules as a file, with where they are from as a comment.
 func printRules(v app.RulesVersion, asJSON bool) error {
 	if asJSON {
-		return json.NewEncoder(os.Stdout).Encode(newRulesJSON(v))
+		return json.NewEncoder(stdout).Encode(newRulesJSON(v))
 	}
 	text, err := rulefile.Write(v.Rules)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Printf("# %s\n%s", whence(v), text)
+	_, err = fmt.Fprintf(stdout, "# %s\n%s", whence(v), text)
 	return err
 }
 
@@ -146,13 +145,13 @@ func readRules(path string) (rulefile.File, error) {
 // tellRules says what was done.
 func tellRules(v app.RulesVersion, changed, asJSON bool) error {
 	if asJSON {
-		return json.NewEncoder(os.Stdout).Encode(newRulesJSON(v))
+		return json.NewEncoder(stdout).Encode(newRulesJSON(v))
 	}
 	if !changed {
-		fmt.Println("nothing is changed: " + whence(v))
+		fmt.Fprintln(stdout, "nothing is changed: "+whence(v))
 		return nil
 	}
-	fmt.Println(whence(v))
+	fmt.Fprintln(stdout, whence(v))
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"text/tabwriter"
 	"time"
 
@@ -34,10 +33,10 @@ func (c *paymentListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	if len(list) == 0 {
-		fmt.Println("every outcome is known")
+		fmt.Fprintln(stdout, "every outcome is known")
 		return nil
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "PAYMENT\tSTATUS\tAMOUNT\tACCOUNT\tENVIRONMENT\tSINCE\tASKED IN VAIN")
 	for _, p := range list {
 		attempt, _ := p.Current()
@@ -65,9 +64,9 @@ func (c *paymentResolveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 	if err != nil {
 		return fmt.Errorf("payment %s: %w", c.Payment, err)
 	}
-	fmt.Printf("%s is %s; asked, the provider said %s\n", p.ID, p.Status, said)
+	fmt.Fprintf(stdout, "%s is %s; asked, the provider said %s\n", p.ID, p.Status, said)
 	if s, late := p.Attention(); late && s.Claim != "" {
-		fmt.Printf("its money is late money: cascada claim resolve %s\n", s.Claim)
+		fmt.Fprintf(stdout, "its money is late money: cascada claim resolve %s\n", s.Claim)
 	}
 	return nil
 }
@@ -93,10 +92,10 @@ func (c *withdrawalListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	if len(list) == 0 {
-		fmt.Println("no withdrawal is under way")
+		fmt.Fprintln(stdout, "no withdrawal is under way")
 		return nil
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "WITHDRAWAL\tAMOUNT\tPROVIDER\tENVIRONMENT\tSENT\tASKED")
 	for _, d := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\n", d.ID, money.New(d.Amount, money.USD), d.Provider, d.Environment(), d.SentAt.UTC().Format(time.DateTime), d.Checks)
@@ -122,6 +121,6 @@ func (c *withdrawalResolveCmd) Run(ctx context.Context, log *slog.Logger) error 
 	if err != nil {
 		return fmt.Errorf("withdrawal %s: %w", c.Withdrawal, err)
 	}
-	fmt.Printf("%s is %s; asked, the payout provider said %s\n", w.ID, w.Status, said)
+	fmt.Fprintf(stdout, "%s is %s; asked, the payout provider said %s\n", w.ID, w.Status, said)
 	return nil
 }

@@ -52,7 +52,7 @@ func (c *serveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry)
 		return err
 	}
 	log.Info("cascada is ready", "url", s.URL, "database", kind(c.Database))
-	if err := demo(ctx, s, os.Stdout); err != nil && ctx.Err() == nil {
+	if err := demo(ctx, s, stdout); err != nil && ctx.Err() == nil {
 		s.Shutdown()
 		return err
 	}

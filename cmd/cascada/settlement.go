@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"text/tabwriter"
 	"time"
 
@@ -36,7 +35,7 @@ func (c *settlementListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	out := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "SETTLEMENT\tMERCHANT\tENVIRONMENT\tSTATUS\tCLOSED\tLINES\tNET")
 	for _, s := range list {
 		closed := "-"
@@ -64,8 +63,8 @@ func (c *settlementShowCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Settlement, err)
 	}
-	fmt.Printf("%s of %s, %s, %s\n", s.ID, s.Merchant, s.Environment(), s.Status)
-	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(stdout, "%s of %s, %s, %s\n", s.ID, s.Merchant, s.Environment(), s.Status)
+	out := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	for _, fact := range []struct {
 		name string
 		at   time.Time
@@ -112,7 +111,7 @@ func (c *settlementPayCmd) Run(ctx context.Context, log *slog.Logger) error {
 			failed = append(failed, fmt.Errorf("%s: %w", id, err))
 			continue
 		}
-		fmt.Println(s.ID, "is paid")
+		fmt.Fprintln(stdout, s.ID, "is paid")
 	}
 	return errors.Join(failed...)
 }

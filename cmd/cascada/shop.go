@@ -31,7 +31,7 @@ func (c *shopCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Printf("shop        %s  %s\nsandbox     %s\n            %s\nproduction  %s\n            %s\nThe keys are shown this once.\n",
+	_, err = fmt.Fprintf(stdout, "shop        %s  %s\nsandbox     %s\n            %s\nproduction  %s\n            %s\nThe keys are shown this once.\n",
 		o.Shop.ID, o.Shop.Slug, o.Sandbox.Publishable, o.Sandbox.Secret, o.Live.Publishable, o.Live.Secret)
 	return err
 }
@@ -78,6 +78,6 @@ func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%s: colour %q, logo %q, embedded by %v\n", shop.Name, shop.Brand.Color, shop.Brand.Logo, shop.Brand.Frames)
+	fmt.Fprintf(stdout, "%s: colour %q, logo %q, embedded by %v\n", shop.Name, shop.Brand.Color, shop.Brand.Logo, shop.Brand.Frames)
 	return nil
 }

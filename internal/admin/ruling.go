@@ -19,7 +19,7 @@ type rulePaymentIn struct {
 type PaymentRuling struct {
 	_       struct{} `additionalProperties:"false"`
 	Outcome pay.Word `json:"outcome" enum:"paid,not-charged" example:"paid"`
-	Note    string   `json:"note" minLength:"1" maxLength:"1000" example:"the provider's report of today" doc:"How you know; it is kept in the audit log"`
+	Note    string   `json:"note" text:"lines" minLength:"1" maxLength:"1000" example:"the provider's report of today" doc:"How you know; it is kept in the audit log"`
 	Force   bool     `json:"force,omitempty" doc:"Although the provider says otherwise"`
 }
 
@@ -32,7 +32,7 @@ type ruleWithdrawalIn struct {
 type WithdrawalRuling struct {
 	_       struct{} `additionalProperties:"false"`
 	Outcome pay.Word `json:"outcome" enum:"paid,not-paid" example:"paid"`
-	Note    string   `json:"note" minLength:"1" maxLength:"1000" example:"the bank's statement of today" doc:"How you know; it is kept in the audit log"`
+	Note    string   `json:"note" text:"lines" minLength:"1" maxLength:"1000" example:"the bank's statement of today" doc:"How you know; it is kept in the audit log"`
 	Force   bool     `json:"force,omitempty" doc:"Although the payout provider says otherwise"`
 }
 
@@ -45,7 +45,7 @@ type ruleClaimIn struct {
 type ClaimRuling struct {
 	_       struct{}        `additionalProperties:"false"`
 	Outcome pay.ClaimStatus `json:"outcome" enum:"approved,rejected,withdrawn" example:"approved" doc:"approved pays the shopper; rejected and withdrawn leave the money to the merchant"`
-	Note    string          `json:"note" minLength:"1" maxLength:"1000" example:"the bank's letter of today" doc:"Why; the merchant reads it"`
+	Note    string          `json:"note" text:"lines" minLength:"1" maxLength:"1000" example:"the bank's letter of today" doc:"Why; the merchant reads it"`
 	Force   bool            `json:"force,omitempty" doc:"Although the provider says otherwise"`
 }
 

@@ -36,7 +36,7 @@ func plainText(content []byte) bool {
 // EvidenceBody is what a shop sends against a claim.
 type EvidenceBody struct {
 	Kind string          `json:"kind" minLength:"1" maxLength:"60" example:"delivery_proof" doc:"What it shows, such as receipt, delivery_proof, customer_communication, refund_policy or other"`
-	Text string          `json:"text,omitempty" maxLength:"20000" doc:"Required without a file"`
+	Text string          `json:"text,omitempty" text:"lines" maxLength:"20000" doc:"Required without a file"`
 	File *EvidenceUpload `json:"file,omitempty"`
 }
 
@@ -44,7 +44,7 @@ type EvidenceBody struct {
 type EvidenceUpload struct {
 	Name        string `json:"name" minLength:"1" maxLength:"200" example:"receipt.pdf" doc:"Without a path"`
 	ContentType string `json:"contentType" enum:"application/pdf,image/png,image/jpeg,text/plain" doc:"The content must be of it"`
-	Content     string `json:"content" minLength:"1" doc:"Base64, at most 10 MiB when decoded"`
+	Content     string `json:"content" text:"lines" minLength:"1" doc:"Base64, at most 10 MiB when decoded"`
 	content     []byte
 }
 

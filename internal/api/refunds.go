@@ -17,7 +17,7 @@ import (
 // /payments/{id}/refund). No body at all asks for all that is left.
 type RefundBody struct {
 	Amount Amount `json:"amount,omitempty"`
-	Reason string `json:"reason,omitempty" maxLength:"500" example:"requested_by_customer" doc:"Free; suggested: requested_by_customer, duplicate, fraudulent, other"`
+	Reason string `json:"reason,omitempty" text:"lines" maxLength:"500" example:"requested_by_customer" doc:"Free; suggested: requested_by_customer, duplicate, fraudulent, other"`
 }
 
 const refundAmountDoc = "Local currency of the transaction, major units, above 0 and at most what is left; all of it by default"

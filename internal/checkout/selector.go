@@ -103,7 +103,12 @@ func (p *Pages) take(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	chosen := r.PostForm.Get("method")
-	typed := strings.TrimSpace(r.PostForm.Get("document-" + chosen))
+	typed := strings.TrimSpace(strings.Map(func(r rune) rune {
+		if pay.Unprintable(r) { // what comes along with a copied number
+			return -1
+		}
+		return r
+	}, r.PostForm.Get("document-"+chosen)))
 	v, shop, err := p.selectorView(r, s)
 	if err != nil {
 		return err

@@ -233,7 +233,7 @@ func TestEvidenceMovesAClaimToReview(t *testing.T) {
 		o, stranger := s.shop(t), s.shop(t)
 		_, claim := o.dispute(t, true)
 		path := "/claims/" + claim + "/evidence"
-		r := o.post(t, path, `{"kind":"delivery_proof","text":"signed for by Ana"}`).want(t, http.StatusCreated)
+		r := o.post(t, path, `{"kind":"delivery_proof","text":"signed for\nby Ana"}`).want(t, http.StatusCreated)
 		if r.text(t, "id") != claim || r.text(t, "status") != "under_review" || r.text(t, "timeline.1.actor") != "merchant" {
 			t.Errorf("want the claim, under review: %s", r)
 		}
@@ -241,7 +241,7 @@ func TestEvidenceMovesAClaimToReview(t *testing.T) {
 		sum := sha256.Sum256(content)
 		r = o.post(t, path, file("application/pdf", "reçu 1.pdf", content)).want(t, http.StatusCreated)
 		object, _ := r.at(t, "evidence")
-		want := `[{"id":"<text>","kind":"delivery_proof","text":"signed for by Ana","file":null,"submittedAt":"<time>"},
+		want := `[{"id":"<text>","kind":"delivery_proof","text":"signed for\nby Ana","file":null,"submittedAt":"<time>"},
 			{"id":"<text>","kind":"receipt","text":null,"file":{"name":"reçu 1.pdf","contentType":"application/pdf","size":18,"sha256":"` +
 			hex.EncodeToString(sum[:]) + `"},"submittedAt":"<time>"}]`
 		for _, difference := range compare("evidence", decode(t, []byte(want)), object) {
@@ -313,31 +313,35 @@ func TestRefusedEvidenceLeavesNothing(t *testing.T) {
 		png := []byte("\x89PNG\r\n\x1a\n0000")
 		const invalid, missing = "400 invalid_request invalid_request_error", "400 missing_field invalid_request_error"
 		for name, c := range map[string]struct{ body, want string }{
-			"no kind":              {`{"text":"x"}`, missing + " param=kind issues=kind missing=kind"},
-			"an empty kind":        {`{"kind":"","text":"x"}`, invalid + " param=kind issues=kind"},
-			"a long kind":          {`{"kind":"` + strings.Repeat("k", 61) + `","text":"x"}`, invalid + " param=kind issues=kind"},
-			"neither":              {`{"kind":"other"}`, missing + " param=text issues=text missing=text"},
-			"spaces":               {`{"kind":"other","text":"  "}`, missing + " param=text issues=text missing=text"},
-			"a long text":          {`{"kind":"other","text":"` + strings.Repeat("x", 20_001) + `"}`, invalid + " param=text issues=text"},
-			"NUL":                  {`{"kind":"other","text":"a\u0000"}`, invalid + " param=text issues=text"},
-			"NUL in a name":        {`{"kind":"other","file":{"name":"a\u0000","contentType":"text/plain","content":"YQ=="}}`, invalid + " param=file.name issues=file.name"},
-			"no file's name":       {`{"kind":"other","file":{"contentType":"text/plain","content":"YQ=="}}`, missing + " param=file.name issues=file.name missing=file.name"},
-			"no content":           {`{"kind":"other","file":{"name":"a","contentType":"text/plain"}}`, missing + " param=file.content issues=file.content missing=file.content"},
-			"an empty content":     {file("text/plain", "a", nil), invalid + " param=file.content issues=file.content"},
-			"no base64":            {`{"kind":"other","file":{"name":"a","contentType":"text/plain","content":"%%%"}}`, invalid + " param=file.content issues=file.content"},
-			"another type":         {file("text/html", "a.html", []byte("<b>")), invalid + " param=file.contentType issues=file.contentType"},
-			"a script as PNG":      {file("image/png", "a.png", []byte("<script>")), invalid + " param=file.contentType issues=file.contentType"},
-			"PNG as PDF":           {file("application/pdf", "a.pdf", png), invalid + " param=file.contentType issues=file.contentType"},
-			"PNG as JPEG":          {file("image/jpeg", "a.jpg", png), invalid + " param=file.contentType issues=file.contentType"},
-			"PNG as text":          {file("text/plain", "a.txt", png), invalid + " param=file.contentType issues=file.contentType"},
-			"Latin 1 as text":      {file("text/plain", "a.txt", []byte("caf\xe9")), invalid + " param=file.contentType issues=file.contentType"},
-			"a path":               {file("image/png", "../../etc/passwd", png), invalid + " param=file.name issues=file.name"},
-			"a path of Windows":    {file("image/png", `c:\a.png`, png), invalid + " param=file.name issues=file.name"},
-			"a name of two lines":  {file("image/png", "a\r\nSet-Cookie: x", png), invalid + " param=file.name issues=file.name"},
-			"a byte above 10 MiB":  {file("image/png", "a.png", append(png, make([]byte, pay.MaxEvidenceFile+1-len(png))...)), "413 payload_too_large invalid_request_error param=file.content issues=file.content"},
-			"a body above its max": {strings.Repeat(" ", 15<<20), "413 payload_too_large invalid_request_error"},
-			"a file that is text":  {`{"kind":"other","file":"x"}`, invalid + " param=file issues=file"},
-			"half a body":          {`{"kind":`, "400 invalid_json invalid_request_error"},
+			"no kind":               {`{"text":"x"}`, missing + " param=kind issues=kind missing=kind"},
+			"an empty kind":         {`{"kind":"","text":"x"}`, invalid + " param=kind issues=kind"},
+			"a long kind":           {`{"kind":"` + strings.Repeat("k", 61) + `","text":"x"}`, invalid + " param=kind issues=kind"},
+			"neither":               {`{"kind":"other"}`, missing + " param=text issues=text missing=text"},
+			"spaces":                {`{"kind":"other","text":"  "}`, missing + " param=text issues=text missing=text"},
+			"a long text":           {`{"kind":"other","text":"` + strings.Repeat("x", 20_001) + `"}`, invalid + " param=text issues=text"},
+			"NUL":                   {`{"kind":"other","text":"a\u0000"}`, invalid + " param=text issues=text"},
+			"an escape in a kind":   {`{"kind":"other\u001b]0;x\u0007","text":"a"}`, invalid + " param=kind issues=kind"},
+			"an escape in a text":   {`{"kind":"other","text":"a\u001b[2K"}`, invalid + " param=text issues=text"},
+			"turned text":           {`{"kind":"other","text":"a\u202eb"}`, invalid + " param=text issues=text"},
+			"a name that is turned": {`{"kind":"other","file":{"name":"a\u202efdp.exe","contentType":"text/plain","content":"YQ=="}}`, invalid + " param=file.name issues=file.name"},
+			"NUL in a name":         {`{"kind":"other","file":{"name":"a\u0000","contentType":"text/plain","content":"YQ=="}}`, invalid + " param=file.name issues=file.name"},
+			"no file's name":        {`{"kind":"other","file":{"contentType":"text/plain","content":"YQ=="}}`, missing + " param=file.name issues=file.name missing=file.name"},
+			"no content":            {`{"kind":"other","file":{"name":"a","contentType":"text/plain"}}`, missing + " param=file.content issues=file.content missing=file.content"},
+			"an empty content":      {file("text/plain", "a", nil), invalid + " param=file.content issues=file.content"},
+			"no base64":             {`{"kind":"other","file":{"name":"a","contentType":"text/plain","content":"%%%"}}`, invalid + " param=file.content issues=file.content"},
+			"another type":          {file("text/html", "a.html", []byte("<b>")), invalid + " param=file.contentType issues=file.contentType"},
+			"a script as PNG":       {file("image/png", "a.png", []byte("<script>")), invalid + " param=file.contentType issues=file.contentType"},
+			"PNG as PDF":            {file("application/pdf", "a.pdf", png), invalid + " param=file.contentType issues=file.contentType"},
+			"PNG as JPEG":           {file("image/jpeg", "a.jpg", png), invalid + " param=file.contentType issues=file.contentType"},
+			"PNG as text":           {file("text/plain", "a.txt", png), invalid + " param=file.contentType issues=file.contentType"},
+			"Latin 1 as text":       {file("text/plain", "a.txt", []byte("caf\xe9")), invalid + " param=file.contentType issues=file.contentType"},
+			"a path":                {file("image/png", "../../etc/passwd", png), invalid + " param=file.name issues=file.name"},
+			"a path of Windows":     {file("image/png", `c:\a.png`, png), invalid + " param=file.name issues=file.name"},
+			"a name of two lines":   {file("image/png", "a\r\nSet-Cookie: x", png), invalid + " param=file.name issues=file.name"},
+			"a byte above 10 MiB":   {file("image/png", "a.png", append(png, make([]byte, pay.MaxEvidenceFile+1-len(png))...)), "413 payload_too_large invalid_request_error param=file.content issues=file.content"},
+			"a body above its max":  {strings.Repeat(" ", 15<<20), "413 payload_too_large invalid_request_error"},
+			"a file that is text":   {`{"kind":"other","file":"x"}`, invalid + " param=file issues=file"},
+			"half a body":           {`{"kind":`, "400 invalid_json invalid_request_error"},
 		} {
 			t.Run(name, func(t *testing.T) { o.post(t, path, c.body).refused(t, c.want) })
 		}

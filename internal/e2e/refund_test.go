@@ -143,6 +143,8 @@ func TestRefusedRefundLeavesNothing(t *testing.T) {
 			"above any float": {`{"amount":1e400}`, "400 amount_above_maximum invalid_request_error param=amount"},
 			"a long reason":   {`{"reason":"` + strings.Repeat("é", 501) + `"}`, "400 invalid_request invalid_request_error param=reason issues=reason"},
 			"a reason of 5":   {`{"reason":5}`, "400 invalid_request invalid_request_error param=reason issues=reason"},
+			"an escape in it": {`{"reason":"a\u001b[2K"}`, "400 invalid_request invalid_request_error param=reason issues=reason"},
+			"turned text":     {`{"reason":"a\u202eb"}`, "400 invalid_request invalid_request_error param=reason issues=reason"},
 			"NUL in it":       {`{"reason":"a\u0000b"}`, "400 invalid_request invalid_request_error param=reason issues=reason"},
 			"two wrong":       {`{"amount":0,"reason":5}`, "400 invalid_request invalid_request_error param=reason issues=reason,amount"},
 			"a list":          {`[]`, "400 invalid_request invalid_request_error"},

@@ -98,6 +98,35 @@ func TestFailingAccountIsPassedOverUntilItWorksAgain(t *testing.T) {
 	})
 }
 
+// One shop that sends documents which a provider refuses closes it to nobody.
+func TestBadInputOpensNoCircuit(t *testing.T) {
+	routed(t, "", func(t *testing.T, s *service) {
+		s.clock.freeze()
+		one, two := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
+		careless, other := s.shop(t).live(), s.shop(t).live()
+		s.account(t, "bank-1", one, func(n *app.NewAccount) { n.Priority = 1 })
+		s.account(t, "bank-2", two, func(n *app.NewAccount) { n.Priority = 2 })
+		one.Next("refused")
+		for range 20 {
+			if got, _ := careless.tried(t, careless.pix(t)); got != "bank-1 bank-2" {
+				t.Fatalf("a payment that is refused as it stands was tried at %s", got)
+			}
+		}
+		one.Next("open")
+		if got, _ := other.tried(t, other.pix(t)); got != "bank-1" || s.App.OpenCircuits() != 0 {
+			t.Errorf("another shop's payment was tried at %s, with %d circuits open", got, s.App.OpenCircuits())
+		}
+		// A provider that knows the account no more fails with every payment.
+		one.Revoke("key-1")
+		for range 5 {
+			careless.tried(t, careless.pix(t))
+		}
+		if got, _ := other.tried(t, other.pix(t)); got != "bank-2" {
+			t.Errorf("with a key that is not known any more it was tried at %s", got)
+		}
+	})
+}
+
 func TestCheapestAccountIsTriedFirst(t *testing.T) {
 	routed(t, "least_cost", func(t *testing.T, s *service) {
 		u := providertest.NewUpstream(t, "key-1")

@@ -29,7 +29,7 @@ const (
 	Awaiting    OutcomeKind = "pending"     // the shopper has to act
 	Declined    OutcomeKind = "declined"    // refused; nobody was charged
 	Unavailable OutcomeKind = "unavailable" // the provider proved, by refusing the call, that nobody was charged
-	Errored     OutcomeKind = "error"       // the provider answered with an error that proves no charge
+	Errored     OutcomeKind = "error"       // this request is refused as it stands, which proves no charge; another one may be taken
 	Unknown     OutcomeKind = "unknown"     // timeout, broken answer: nobody knows
 	Missing     OutcomeKind = "missing"     // a query proved that the provider never had it
 	Lapsed      OutcomeKind = "expired"     // the provider says that the shopper's time is over

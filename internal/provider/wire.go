@@ -95,13 +95,14 @@ func Ended(o pay.Outcome) pay.Outcome {
 }
 
 // Refused is the outcome of an answer that says nothing of the charge itself:
-// the provider was too busy, did not know us, or broke. What may have been done
+// the provider was too busy or did not know us (Unavailable: so it is with every payment),
+// did not take the request as it stands (Errored), or broke. What may have been done
 // all the same is Unknown. That is so of 503 too: a gateway says it where the
 // connection to the provider broke after the request had gone there.
 func Refused(status int) pay.Outcome {
 	word := fmt.Sprintf("http_%d", status)
 	switch {
-	case status == http.StatusTooManyRequests:
+	case status == http.StatusTooManyRequests, status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return pay.Outcome{Kind: pay.Unavailable, Decline: word}
 	case status >= 400 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusConflict:
 		return pay.Outcome{Kind: pay.Errored, Decline: word}

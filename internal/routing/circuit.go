@@ -91,6 +91,15 @@ func (c Circuit) Begin(now time.Time) Circuit {
 	return c
 }
 
+// Pass notes that a call ended and said nothing of the account. Was it the trial of an open
+// circuit, the next one is.
+func (c Circuit) Pass(now time.Time) Circuit {
+	if !c.until.IsZero() && now.Before(c.until) {
+		c.until = now
+	}
+	return c
+}
+
 // End notes how a call ended. turned says that the circuit opened or closed.
 func (c Circuit) End(ok bool, now time.Time) (next Circuit, turned bool) {
 	c.failed, c.all, c.at = decay(c.failed, now.Sub(c.at), halfLife), decay(c.all, now.Sub(c.at), halfLife)+1, now

@@ -35,9 +35,14 @@ func (h *Health) Began(account, rail string, now time.Time) {
 }
 
 // Ended notes what a charge's call said, and reports whether the account is passed
-// over from now on, or is not any more.
+// over from now on, or is not any more. A request that was refused as it stands is the
+// merchant's mistake, or ours: it says nothing of the account, unless that took long.
 func (h *Health) Ended(account, rail, band string, said pay.OutcomeKind, took time.Duration, now time.Time) (open, turned bool) {
 	s := seat{account, rail}
+	if said == pay.Errored && took < Slow {
+		h.circuits[s] = h.circuits[s].Pass(now)
+		return false, false
+	}
 	h.circuits[s], turned = h.circuits[s].End(Answers(said) && took < Slow, now)
 	of := kind{s, band}
 	h.scores[of] = h.scores[of].End(Good(said), now)

@@ -156,6 +156,42 @@ func TestCircuitOpensRestsAndCloses(t *testing.T) {
 	}
 }
 
+// What a merchant sends wrong is no failure of the provider, and no success either.
+func TestRefusedRequestsCountForNothing(t *testing.T) {
+	h, now := NewHealth(), noon
+	end := func(said pay.OutcomeKind, took time.Duration) (open, turned bool) {
+		h.Began("bank", "pix.BRA", now)
+		return h.Ended("bank", "pix.BRA", "small", said, took, now)
+	}
+	for range 100 {
+		if open, turned := end(pay.Errored, time.Second); open || turned {
+			t.Fatal("bad requests opened the circuit")
+		}
+	}
+	if c := h.Candidate(pay.ProviderAccount{ID: "bank"}, "pix.BRA", "small"); c.Circuit != (Circuit{}) || c.Score.Payments() != 0 {
+		t.Errorf("bad requests are counted: %+v", c)
+	}
+	for range 5 {
+		end(pay.Unavailable, time.Second)
+	}
+	if h.Open(now) != 1 {
+		t.Fatal("five calls that were turned away did not open the circuit")
+	}
+	now = now.Add(shortest)
+	if open, _ := end(pay.Errored, time.Second); open {
+		t.Error("a trial that says nothing keeps the circuit open")
+	}
+	if open, turned := end(pay.Approved, time.Second); open || !turned {
+		t.Error("the next trial did not close it")
+	}
+	for range 5 {
+		end(pay.Errored, Slow)
+	}
+	if h.Open(now) != 1 {
+		t.Error("a provider that takes long to refuse does not fail")
+	}
+}
+
 func TestCircuitBearsSomeFailures(t *testing.T) {
 	var c Circuit
 	now := noon

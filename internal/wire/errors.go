@@ -186,11 +186,11 @@ func Write(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) 
 
 // Huma flattens errors to text, so what kind they are travels in front of it.
 const (
-	missingMark = "\x00missing:"
-	codeMark    = "\x00code:"
-	jsonMark    = "\x00json:"
-	nulMark     = "\x00nul:"
-	typeMark    = "\x00type:"
+	missingMark     = "\x00missing:"
+	codeMark        = "\x00code:"
+	jsonMark        = "\x00json:"
+	unprintableMark = "\x00unprintable:"
+	typeMark        = "\x00type:"
 )
 
 // Coded is an issue of one field with a code of its own.
@@ -294,8 +294,8 @@ func readIssue(d *huma.ErrorDetail) (pay.Issue, pay.Code) {
 		code, message, _ := strings.Cut(text, ":")
 		return pay.Issue{Path: path, Message: message}, pay.Code(code)
 	}
-	if field, ok := strings.CutPrefix(d.Message, nulMark); ok {
-		return pay.Issue{Path: field, Message: "text must not contain NUL characters"}, pay.CodeInvalidRequest
+	if field, ok := strings.CutPrefix(d.Message, unprintableMark); ok {
+		return pay.Issue{Path: field, Message: "text must not contain control characters, or marks that turn the direction of writing"}, pay.CodeInvalidRequest
 	}
 	if field, ok := strings.CutPrefix(d.Message, typeMark); ok {
 		return pay.Issue{Path: field, Message: field + " is no value that this field can hold"}, pay.CodeInvalidRequest

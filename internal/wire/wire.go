@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/danielgtaylor/huma/v2"
 	strict "github.com/go-json-experiment/json"
@@ -80,37 +81,45 @@ func unmarshal(body []byte, into any) error {
 	if err != nil {
 		return err
 	}
-	if bytes.Contains(body, []byte(`\u0000`)) {
-		if path, found := findNUL(reflect.ValueOf(into).Elem()); found {
-			return errors.New(nulMark + path)
+	if bytes.ContainsFunc(body, suspicious) {
+		if path, found := findUnprintable(reflect.ValueOf(into).Elem(), false); found {
+			return errors.New(unprintableMark + path)
 		}
 	}
 	return nil
 }
 
+// suspicious is what a body has that holds an unprintable character, and hardly another.
+func suspicious(r rune) bool { return r == '\\' || r > '~' && pay.Unprintable(r) }
+
 // path names a member of a body as issues do.
 func path(p jsontext.Pointer) string { return strings.Join(slices.Collect(p.Tokens()), ".") }
 
-// findNUL returns the path of a text with a NUL character, which PostgreSQL
-// cannot store, in a handler's struct.
-func findNUL(v reflect.Value) (path string, found bool) {
+// findUnprintable returns the path of a text with a character that is none to read
+// (pay.Unprintable), in a handler's struct. A field with the tag text:"lines" may have more
+// than one line.
+func findUnprintable(v reflect.Value, lines bool) (path string, found bool) {
 	switch v.Kind() {
 	case reflect.String:
-		return "", strings.ContainsRune(v.String(), 0)
+		// White space around a text is cut off where it matters.
+		return "", strings.ContainsFunc(strings.Trim(v.String(), " \t\r\n"), func(r rune) bool {
+			return pay.Unprintable(r) && !(lines && (r == '\n' || r == '\r' || r == '\t'))
+		})
 	case reflect.Pointer:
 		if !v.IsNil() {
-			return findNUL(v.Elem())
+			return findUnprintable(v.Elem(), lines)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			if _, found := findNUL(v.Index(i)); found {
+			if _, found := findUnprintable(v.Index(i), lines); found {
 				return "[" + strconv.Itoa(i) + "]", true
 			}
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if below, found := findNUL(v.Field(i)); found {
-				name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+			tag := v.Type().Field(i).Tag
+			if below, found := findUnprintable(v.Field(i), tag.Get("text") == "lines"); found {
+				name, _, _ := strings.Cut(tag.Get("json"), ",")
 				return strings.Trim(name+"."+below, "."), true
 			}
 		}

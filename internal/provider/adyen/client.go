@@ -59,11 +59,14 @@ func failed(r provider.Reply) *failure {
 	if provider.Plain(e.Code, 20) {
 		f.outcome.Decline = "error_" + e.Code
 	}
+	if e.Code == inProgress || r.Header.Get("Transient-Error") == "true" {
+		return f
+	}
 	switch r.Status {
-	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity:
-		if e.Code != inProgress && r.Header.Get("Transient-Error") != "true" {
-			f.outcome.Kind = pay.Errored
-		}
+	case http.StatusUnauthorized, http.StatusForbidden:
+		f.outcome.Kind = pay.Unavailable
+	case http.StatusBadRequest, http.StatusUnprocessableEntity:
+		f.outcome.Kind = pay.Errored
 	}
 	return f
 }

@@ -199,7 +199,7 @@ func TestWhatCannotBeChargedIsNotSent(t *testing.T) {
 func TestARefusedKeyIsNoDoubt(t *testing.T) {
 	a, f, _ := connect(t)
 	a.key = "key_revoked"
-	if o := a.Charge(context.Background(), request(spei)); o.Kind != pay.Errored {
+	if o := a.Charge(context.Background(), request(spei)); o.Kind != pay.Unavailable {
 		t.Errorf("a charge: %+v", o)
 	}
 	if o := a.Query(context.Background(), request(spei)); o.Kind != pay.Unknown {

@@ -136,7 +136,7 @@ func TestRefusalsOfACharge(t *testing.T) {
 		{400, `{"code":5014}`, pay.Declined, pay.CodeFraudBlocked},
 		{400, `{"code":5010}`, pay.Errored, ""},
 		{400, `{"code":5009}`, pay.Unknown, ""}, // and the question is refused as well
-		{403, `{"code":3001}`, pay.Errored, ""},
+		{403, `{"code":3001}`, pay.Unavailable, ""},
 		{404, `NOT_FOUND`, pay.Errored, ""},
 		{429, `{"code":6000}`, pay.Unavailable, ""},
 		{500, `{"code":7000}`, pay.Unknown, ""},

@@ -130,7 +130,7 @@ func TestRefusalsOfACharge(t *testing.T) {
 		{400, `{"status":"ERROR","status_code":"BP-DR-6"}`, pay.Errored},
 		{200, `{"status":"ERROR","status_code":"BP-DR-0"}`, pay.Unknown}, // and the question is refused as well
 		{200, `{"status":"ERROR"}`, pay.Unknown},
-		{403, `<html>`, pay.Errored},
+		{403, `<html>`, pay.Unavailable},
 		{429, `{"status":"ERROR","status_code":"BP-RL-1"}`, pay.Unavailable},
 		{500, `{"status":"ERROR","status_code":"BP-DR-6"}`, pay.Unknown},
 		{302, ``, pay.Unknown},

@@ -299,7 +299,7 @@ func TestARefusedTokenIsNoDoubt(t *testing.T) {
 	a, f, _ := connect(t)
 	a.token = "APP_USR-revoked"
 	for _, rail := range []string{"pix.BRA", "card.BRA"} {
-		if o := a.Charge(context.Background(), request(rail)); o.Kind != pay.Errored {
+		if o := a.Charge(context.Background(), request(rail)); o.Kind != pay.Unavailable {
 			t.Errorf("%s: a charge: %+v", rail, o)
 		}
 		if o := a.Query(context.Background(), request(rail)); o.Kind != pay.Unknown {

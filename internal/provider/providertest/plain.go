@@ -195,8 +195,9 @@ func NewUpstream(t testing.TB, keys ...string) *Upstream {
 	return u
 }
 
-// Next says how the charges that follow stand: open, paid, declined, soft, or down
-// where they are not taken. Any other word is a status that means nothing.
+// Next says how the charges that follow stand: open, paid, declined, soft; or down where
+// they are not taken, and refused where what they ask for is wrong. Any other word is a
+// status that means nothing.
 func (u *Upstream) Next(status string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -306,6 +307,10 @@ func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
 		if u.next == "down" || json.Unmarshal(body, &c) != nil {
 			http.Error(w, `{"error":"too busy"}`, http.StatusTooManyRequests)
+			return
+		}
+		if u.next == "refused" {
+			http.Error(w, `{"error":"the document is not valid"}`, http.StatusBadRequest)
 			return
 		}
 		if before, again := u.charges[c.Reference]; again {

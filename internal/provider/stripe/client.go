@@ -88,8 +88,9 @@ func (p *Provider) failed(r provider.Reply) *failure {
 	case f.kind == "idempotency_error": // the key is taken: by what, a question tells
 	case r.Status == http.StatusPaymentRequired:
 		f.outcome = p.refusal(*body.Error)
-	case r.Status == http.StatusBadRequest, r.Status == http.StatusUnauthorized,
-		r.Status == http.StatusForbidden, r.Status == http.StatusNotFound:
+	case r.Status == http.StatusUnauthorized, r.Status == http.StatusForbidden:
+		f.outcome.Kind = pay.Unavailable
+	case r.Status == http.StatusBadRequest, r.Status == http.StatusNotFound:
 		f.outcome.Kind = pay.Errored
 	}
 	return f

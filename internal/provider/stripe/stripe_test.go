@@ -290,7 +290,7 @@ func TestAWrongKey(t *testing.T) {
 	if err := b.Check(ctx()); err == nil || !strings.Contains(err.Error(), "not valid") || strings.Contains(err.Error(), b.key) {
 		t.Errorf("%v", err)
 	}
-	if o := b.Charge(ctx(), request("pix.BRA", "01M7ZKEY-1")); o.Kind != pay.Errored {
+	if o := b.Charge(ctx(), request("pix.BRA", "01M7ZKEY-1")); o.Kind != pay.Unavailable {
 		t.Errorf("a charge: %+v", o)
 	}
 }
