@@ -66,7 +66,7 @@ func TestLimitsAreOnUnlessTheyAreLifted(t *testing.T) {
 		"no logins":          {[]string{"--rate-limit-logins", "0"}, "above zero"},
 		"a proxy's name":     {[]string{"--trusted-proxies", "proxy.example"}, "trusted-proxies"},
 		"a bad redis":        {[]string{"--redis", "localhost"}, "redis://"},
-		"a bad feed":         {[]string{"--fx-url", "rates"}, "http or https"},
+		"a bad feed":         {[]string{"--fx-url", "rates"}, "absolute https URL"},
 		"no age":             {[]string{"--fx-max-age", "1h"}, "warned of before"},
 	} {
 		_, log, code := u.with("CASCADA_RATE_LIMIT=on").run(t, append([]string{"serve"}, c.args...)...)

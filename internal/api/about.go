@@ -187,7 +187,8 @@ var abouts = map[string]about{
 	},
 	"POST /webhooks": {
 		text: "Subscribes an endpoint to events. The `secret` that signs its deliveries is in this reply and nowhere else. " +
-			"Without `url` a managed inbox is made.",
+			"Without `url` a managed inbox is made. A shop has a bounded number of them, and no two with one URL and the same events.",
+		codes: []pay.Code{pay.CodeConflictState},
 		body: []sample{
 			{"own", "Your own endpoint", `{"events":["payment.completed","payment.failed"],"url":"https://shop.example/hooks","description":"orders"}`},
 			{"managed", "A managed inbox", `{"events":["*"]}`},
@@ -197,8 +198,9 @@ var abouts = map[string]about{
 	"DELETE /webhooks/{id}": {text: "Ends a subscription. What was still on its way to it is dropped."},
 	"GET /webhooks/{id}":    {text: "One subscription, without its secret."},
 	"PATCH /webhooks/{id}": {
-		text: "Changes what is given; the secret is kept. `status` enables a subscription that was disabled.",
-		body: body(`{"events":["*"],"url":"https://shop.example/hooks"}`),
+		text:  "Changes what is given; the secret is kept. `status` enables a subscription that was disabled.",
+		codes: []pay.Code{pay.CodeConflictState},
+		body:  body(`{"events":["*"],"url":"https://shop.example/hooks"}`),
 	},
 	"POST /webhooks/{id}/rotate-secret": {
 		text: "Gives the subscription a new secret, shown here and nowhere else. For 24 hours deliveries are signed with both: `v1` is the new one, " +

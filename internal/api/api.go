@@ -61,13 +61,13 @@ func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate, now func() ti
 	api.routes()
 	api.publish()
 	api.mux.HandleFunc("POST "+Base+"/providers/{account}/notifications", api.notification)
-	api.mux.Handle("/", web.Unrouted(api.mux,
+	api.mux.Handle("/", gate.strangers(web.Unrouted(api.mux,
 		func(w http.ResponseWriter, r *http.Request) {
 			api.writeError(w, r, pay.NewError(pay.CodeNotFound, "there is no such endpoint"))
 		},
 		func(w http.ResponseWriter, r *http.Request) {
 			api.writeError(w, r, pay.NewError(pay.CodeMethodNotAllowed, "this endpoint does not take "+r.Method))
-		}))
+		}), api.writeError))
 	handler := web.Recover(api.mux, log, func(w http.ResponseWriter, r *http.Request) {
 		api.writeError(w, r, wire.Fault())
 	})
@@ -213,12 +213,17 @@ const maxBody = 1 << 20
 // notification takes a provider's notification: the raw body is checked before
 // anything reads it.
 func (a *API) notification(w http.ResponseWriter, r *http.Request) {
+	account := r.PathValue("account")
+	if err := a.gate.notice(w.Header(), r, account); err != nil {
+		a.writeError(w, r, err)
+		return
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		a.writeError(w, r, pay.NewError(pay.CodePayloadTooLarge, "the body is larger than 1 MiB"))
 		return
 	}
-	if err := a.app.Notify(r.Context(), r.PathValue("account"), app.Notification{Header: r.Header, Query: r.URL.Query(), Body: body}); err != nil {
+	if err := a.app.Notify(r.Context(), account, app.Notification{Header: r.Header, Query: r.URL.Query(), Body: body}); err != nil {
 		a.writeError(w, r, err)
 		return
 	}

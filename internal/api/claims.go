@@ -4,7 +4,6 @@ import (
 	"context"
 	"mime"
 	"net/http"
-	"time"
 	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/app"
@@ -55,28 +54,6 @@ type fileOut struct {
 	Body         []byte
 }
 
-// maxUploads is how many pieces of evidence a node reads at a time: each may
-// take some 40 MB while it is checked.
-const maxUploads = 8
-
-// atMost lets so many requests of an endpoint run at a time; others are told to
-// come again.
-func (a *API) atMost(n int) func(huma.Context, func(huma.Context)) {
-	slots := make(chan struct{}, n)
-	return func(ctx huma.Context, next func(huma.Context)) {
-		select {
-		case slots <- struct{}{}:
-			defer func() { <-slots }()
-			next(ctx)
-		default:
-			a.refuse(ctx, pay.NewError(pay.CodeServiceUnavailable, "too many uploads at once: retry with backoff"))
-		}
-	}
-}
-
-// evidenceTimeout is how long the largest piece of evidence may take to come.
-const evidenceTimeout = 50 * time.Second
-
 func (a *API) claimRoutes() {
 	tags := []string{"Claims"}
 	handle(a, huma.Operation{OperationID: "listClaims", Method: http.MethodGet, Path: "/claims", Tags: tags,
@@ -85,7 +62,7 @@ func (a *API) claimRoutes() {
 		Summary: "Read a claim"}, secretKey, a.claim)
 	handle(a, huma.Operation{OperationID: "submitEvidence", Method: http.MethodPost, Path: "/claims/{id}/evidence", Tags: tags,
 		Summary: "Answer a claim with a text, a file or both", DefaultStatus: http.StatusCreated,
-		MaxBodyBytes: maxEvidenceBody, BodyReadTimeout: evidenceTimeout, Middlewares: huma.Middlewares{a.atMost(maxUploads)},
+		MaxBodyBytes: maxEvidenceBody, BodyReadTimeout: evidenceTimeout, Middlewares: huma.Middlewares{newUploads().admit(a)},
 	}, secretKey, a.submitEvidence)
 	handle(a, huma.Operation{OperationID: "acceptClaim", Method: http.MethodPost, Path: "/claims/{id}/accept", Tags: tags,
 		Summary: "Give in: the shopper is paid", DefaultStatus: http.StatusOK}, secretKey, a.acceptClaim)

@@ -89,7 +89,7 @@ func (a *API) deliveryRoutes(tags []string) {
 		Summary: "Send a failed delivery again"}, secretKey, a.replayDelivery)
 	handle(a, huma.Operation{OperationID: "listInbox", Method: http.MethodGet, Path: "/webhooks/{id}/inbox", Tags: tags,
 		Summary: "List what the managed inbox received, newest first"}, secretKey, a.listInbox)
-	a.mux.HandleFunc("POST /inbox/{slug}", a.receive)
+	a.mux.Handle("POST /inbox/{slug}", a.gate.strangers(http.HandlerFunc(a.receive), a.writeError))
 }
 
 func (a *API) deliveries(ctx context.Context, call Call, in *deliveriesIn) (*deliveriesOut, error) {
@@ -159,7 +159,7 @@ func (a *API) receive(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := a.app.Receive(r.Context(), r.PathValue("slug"), r.Header, body); err != nil {
-		a.writeError(w, r, err)
+		a.writeError(w, r, a.gate.refuse(w.Header(), r, err))
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

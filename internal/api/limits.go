@@ -47,6 +47,9 @@ const (
 	// pageShare is how many requests a shopper's page makes where an API's client
 	// makes one; and many shoppers share the address of their carrier.
 	pageShare = 5
+	// noticeShare is the same of a provider, who tells of many payments from few addresses;
+	// and the addresses of one account may be several.
+	noticeShare, accountShare = 25, 100
 )
 
 // The kinds of buckets. Production's are apart from the sandbox's.
@@ -57,6 +60,8 @@ const (
 	openAddress            = "open/address"
 	pageAddress            = "page/address"
 	refusedAddress         = "refused/address"
+	noticeAddress          = "notice/address"
+	noticeAccount          = "notice/account"
 )
 
 // Gate knows from where requests come, and keeps the limits, where there are any.
@@ -66,6 +71,7 @@ type Gate struct {
 	live, test          map[pay.Tier]limit.Rule
 	login, poll         limit.Rule
 	open, pages         limit.Rule
+	notices, accounts   limit.Rule
 	refused             limit.Rule
 	now                 func() time.Time
 	log                 *slog.Logger
@@ -83,6 +89,7 @@ func NewGate(l *Limits, proxies []netip.Prefix, a *app.App, log *slog.Logger, no
 		limits: *l, proxies: proxies, live: map[pay.Tier]limit.Rule{}, test: map[pay.Tier]limit.Rule{}, login: limit.PerMinute(l.Logins),
 		poll: limit.Rule{Every: l.Poll, Burst: pollBurst},
 		open: limit.PerSecond(l.Open, addressBurst*l.Open), pages: limit.PerSecond(pageShare*l.Open, pageShare*addressBurst*l.Open), refused: limit.PerSecond(l.Refused, addressBurst*l.Refused),
+		notices: limit.PerSecond(noticeShare*l.Open, noticeShare*addressBurst*l.Open), accounts: limit.PerSecond(accountShare*l.Open, accountShare*addressBurst*l.Open),
 		now: now, log: log, tier: a.Tier, recognisesRawSecret: a.Recognises,
 	}
 	for _, tier := range pay.Tiers() {
@@ -157,7 +164,32 @@ func (g *Gate) stranger(reply http.Header, r *http.Request) error {
 	if g.off() {
 		return nil
 	}
-	return g.ofAddress(reply, openAddress, g.address(r), g.open, g.limits.Limiter.Take)
+	return g.ofAddress(reply, openAddress, g.Address(r), g.open, g.limits.Limiter.Take)
+}
+
+// notice counts a provider's notification, by address and by account, before it is read. The
+// bounds are wide, and bad signatures use up nothing else: its confirmations are money.
+//
+// Errors: rate_limited.
+func (g *Gate) notice(reply http.Header, r *http.Request, account string) error {
+	if g.off() {
+		return nil
+	}
+	if err := g.ofAddress(reply, noticeAddress, g.Address(r), g.notices, g.limits.Limiter.Take); err != nil || len(account) > longestID {
+		return err
+	}
+	return g.ofAddress(reply, noticeAccount, account, g.accounts, g.limits.Limiter.Take)
+}
+
+// strangers counts the requests to what asks for no credentials.
+func (g *Gate) strangers(next http.Handler, refuse func(http.ResponseWriter, *http.Request, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := g.stranger(w.Header(), r); err != nil {
+			refuse(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // Pages counts the requests of shoppers' browsers by address.
@@ -166,7 +198,7 @@ func (g *Gate) Pages(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if g.ofAddress(w.Header(), pageAddress, g.address(r), g.pages, g.limits.Limiter.Take) != nil {
+		if g.ofAddress(w.Header(), pageAddress, g.Address(r), g.pages, g.limits.Limiter.Take) != nil {
 			http.Error(w, "Too many requests. Wait a moment and load the page again.", http.StatusTooManyRequests)
 			return
 		}
@@ -183,7 +215,7 @@ func (g *Gate) suspect(reply http.Header, r *http.Request, credential string) er
 	if g.off() || !app.RawKey(credential) {
 		return nil
 	}
-	address := g.address(r)
+	address := g.Address(r)
 	if g.limits.Limiter.Peek(limit.Key{Kind: refusedAddress, Owner: address}, g.refused, g.now()).OK || g.recognisesRawSecret(credential) {
 		return nil
 	}
@@ -197,7 +229,7 @@ func (g *Gate) refuse(reply http.Header, r *http.Request, refusal error) error {
 	if g.off() || !unauthorized(refusal) {
 		return refusal
 	}
-	if err := g.ofAddress(reply, refusedAddress, g.address(r), g.refused, g.limits.Limiter.Take); err != nil {
+	if err := g.ofAddress(reply, refusedAddress, g.Address(r), g.refused, g.limits.Limiter.Take); err != nil {
 		return err
 	}
 	return refusal
@@ -211,7 +243,7 @@ func (g *Gate) try(call Call, apiKey string, login func() error) error {
 	if g.off() {
 		return login()
 	}
-	address := g.address(call.request)
+	address := g.Address(call.request)
 	if err := g.ofAddress(call.reply, loginAddress, address, g.login, g.limits.Limiter.Peek); err != nil {
 		return err
 	}
@@ -239,11 +271,11 @@ func (g *Gate) ofAddress(reply http.Header, kind, owner string, rule limit.Rule,
 	return limited("too many requests from this address: wait as long as Retry-After says")
 }
 
-// address is whom a request without a known merchant is counted under. Of
+// Address is whom a request without a known merchant is counted under. Of
 // version 6 a subscriber has a whole /64.
-func (g *Gate) address(r *http.Request) string {
+func (g *Gate) Address(r *http.Request) string {
 	peer := web.Peer(r, g.proxies)
-	if len(g.proxies) == 0 && r.Header["X-Forwarded-For"] != nil && g.toldOfForwarded.CompareAndSwap(false, true) {
+	if !g.off() && len(g.proxies) == 0 && r.Header["X-Forwarded-For"] != nil && g.toldOfForwarded.CompareAndSwap(false, true) {
 		g.log.Warn("a request was forwarded, and no proxy is trusted: if this service stands behind one, name it with --trusted-proxies, "+
 			"or all its clients share the limits of one address", "address", peer)
 	}

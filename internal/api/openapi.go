@@ -49,14 +49,14 @@ func (a *API) publish() {
 		d.complete()
 		return json.Marshal(d.tree)
 	})
-	a.mux.HandleFunc("GET /api/openapi.json", func(w http.ResponseWriter, r *http.Request) {
+	a.mux.Handle("GET /api/openapi.json", a.gate.strangers(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, err := a.Document()
 		if err != nil {
 			panic(err) // a fault of ours, told and logged as every other
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(text) // the client may be gone
-	})
+	}), a.writeError))
 }
 
 // eventItem describes one event as a webhook.

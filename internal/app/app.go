@@ -61,7 +61,11 @@ type Config struct {
 	AccessTTL time.Duration
 	// AllowPrivate lets sandbox webhooks reach loopback addresses.
 	AllowPrivate bool
-	Sender       *webhook.Sender
+	// MaxWebhooks is how many endpoints a shop has in an environment at most; 0 means
+	// pay.MostSubscriptions. ProveWebhooks asks production endpoints to prove whose they are.
+	MaxWebhooks   int
+	ProveWebhooks bool
+	Sender        *webhook.Sender
 	// Operator is the person who runs this process, for the audit log, user@host;
 	// "" where it serves and acts by itself.
 	Operator string
@@ -110,6 +114,7 @@ type App struct {
 	payments, refunds, withdrawals *asking
 	turns                          turns
 	alarms                         alarms
+	quiet                          quiet
 	clocks                         atomic.Pointer[map[string]time.Duration] // of merchants who moved theirs
 }
 
@@ -135,9 +140,12 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	if c.WalletCoolDown == 0 {
 		c.WalletCoolDown = pay.WalletCoolDown
 	}
+	if c.MaxWebhooks == 0 {
+		c.MaxWebhooks = pay.MostSubscriptions
+	}
 	a := &App{
 		Config: c,
-		turns:  turns{waiting: map[string]*turn{}}, closing: make(chan struct{}),
+		turns:  turns{waiting: map[string]*turn{}}, quiet: quiet{of: map[string]hush{}, most: 1000}, closing: make(chan struct{}),
 		payments: newAsking(c.Now), refunds: newAsking(c.Now), withdrawals: newAsking(c.Now),
 		alarms: newAlarms(), readingRates: newLatch(), readingAccounts: newLatch(),
 		health: newHealth(), tally: newTally(),

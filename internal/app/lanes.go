@@ -37,6 +37,7 @@ type dispatcher struct {
 	app      *App
 	workers  sync.WaitGroup
 	outcomes chan struct{} // a slot for each outcome that is being written
+	crowd    *crowd
 
 	mu      sync.Mutex // owns what follows
 	lanes   map[string]*lane
@@ -63,7 +64,7 @@ type lane struct {
 
 func newDispatcher(a *App) *dispatcher {
 	return &dispatcher{
-		app: a, lanes: map[string]*lane{}, outcomes: make(chan struct{}, outcomeLimit),
+		app: a, lanes: map[string]*lane{}, outcomes: make(chan struct{}, outcomeLimit), crowd: newCrowd(),
 	}
 }
 
@@ -179,7 +180,9 @@ func (d *dispatcher) work(l *lane) {
 		it := *first // its lease may be renewed in the lane
 		d.mu.Unlock()
 
+		leave, _ := d.crowd.enter(context.Background(), it.Delivery.Merchant) // it fails with its context alone
 		try, fate := d.app.send(context.Background(), it)
+		leave()
 		d.mu.Lock()
 		if fate == tried {
 			l.failing = try.Error != ""

@@ -54,6 +54,11 @@ func (a *App) Shown(ctx context.Context, id string) (Shown, error) {
 	return shown, nil
 }
 
+// Versions tells how often payments were written: who watches one sees by it that it changed.
+func (a *App) Versions(ctx context.Context, payments []string) (map[string]int64, error) {
+	return a.store.Versions(ctx, payments)
+}
+
 // BankAction is what a person does on the simulated bank's page.
 type BankAction string
 

@@ -67,12 +67,31 @@ func (a *App) simulate(ctx context.Context, p pay.Payment, action pay.Action, ca
 	default:
 		return p, nil, fmt.Errorf("simulate %q: no such action", action)
 	}
-	next, events, err = a.tell(ctx, p, n, cause)
+	next, events, err = a.tell(context.WithValue(ctx, playedKey{}, played{action, p.Version}), p, n, cause)
 	if err == nil && len(events) == 0 {
 		// Somebody else moved the payment between our read and the notice.
 		err = next.CheckSimulate(action)
 	}
 	return next, events, err
+}
+
+// played is what somebody plays with a payment that he saw in a version.
+type played struct {
+	action  pay.Action
+	version int64
+}
+
+type playedKey struct{}
+
+// stillPlays refuses an action on a payment that somebody else has moved since: of two at a
+// time one counts.
+//
+// Errors: conflict_state.
+func stillPlays(ctx context.Context, read pay.Payment) error {
+	if played, ok := ctx.Value(playedKey{}).(played); ok && played.version != read.Version {
+		return read.CheckSimulate(played.action)
+	}
+	return nil
 }
 
 // tell lets the simulated provider of a payment notify us. The confirmation
@@ -98,6 +117,7 @@ func (a *App) tell(ctx context.Context, p pay.Payment, n sandbox.Notification, c
 			return p, nil, err
 		}
 		next, events = read, append(events, told...)
+		ctx = context.WithValue(ctx, playedKey{}, nil) // what its fault sends beside it is told as it comes
 	}
 	return next, events, nil
 }

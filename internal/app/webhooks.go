@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -22,7 +24,7 @@ type NewSubscription struct {
 
 // Subscribe adds an endpoint and returns its secret, which is shown once.
 //
-// Errors: missing_field, invalid_request.
+// Errors: missing_field, invalid_request, conflict_state for one too many, or the same twice.
 func (a *App) Subscribe(ctx context.Context, by Principal, scope pay.Scope, n NewSubscription) (pay.Subscription, string, error) {
 	var bad problems
 	bad.events(n.Events)
@@ -46,11 +48,68 @@ func (a *App) Subscribe(ctx context.Context, by Principal, scope pay.Scope, n Ne
 		}
 		sub.Managed, sub.URL = true, a.InboxURL+"/"+shop.Slug
 	}
-	return sub, secret, a.store.Commit(ctx, pay.Change{
-		Subscriptions: []pay.Subscription{sub},
-		Audit: a.audit(by.Actor(), scope, pay.WebhookCreated, sub.ID,
-			map[string]string{"url": origin(sub.URL), "events": strings.Join(sub.Events, ",")}),
+	if err := a.proveEndpoint(ctx, sub); err != nil {
+		return sub, "", err
+	}
+	defer a.turns.take("webhooks/" + scope.Shop)()
+	return sub, secret, again(func() error {
+		shop, err := a.beside(ctx, sub)
+		if err != nil {
+			return err
+		}
+		return a.store.Commit(ctx, pay.Change{
+			Shops: []pay.Shop{shop}, Subscriptions: []pay.Subscription{sub},
+			Audit: a.audit(by.Actor(), scope, pay.WebhookCreated, sub.ID,
+				map[string]string{"url": origin(sub.URL), "events": strings.Join(sub.Events, ",")}),
+		})
 	})
+}
+
+// beside proves that a subscription may stand beside its shop's others, and returns the
+// version of the shop that is to be written with it.
+//
+// Errors: conflict_state.
+func (a *App) beside(ctx context.Context, sub pay.Subscription) (pay.Shop, error) {
+	shop, err := a.store.Shop(ctx, sub.Shop)
+	if err != nil {
+		return shop, err
+	}
+	others, total, err := a.store.Subscriptions(ctx, sub.Scope, compared, 0)
+	if err != nil {
+		return shop, err
+	}
+	return shop.Next(), sub.Beside(others, total, a.MaxWebhooks)
+}
+
+// compared is how many of a shop's endpoints a new one is compared with: a shop from before
+// there was a bound may have more.
+const compared = 1000
+
+// proveEndpoint asks a production endpoint to say a challenge again, where the operator wants that
+// (Config.ProveWebhooks): whoever can do so owns it.
+//
+// Errors: invalid_request.
+func (a *App) proveEndpoint(ctx context.Context, sub pay.Subscription) error {
+	if !a.ProveWebhooks || !sub.Live || sub.Managed {
+		return nil
+	}
+	challenge := rand.Text()
+	body, err := json.Marshal(map[string]string{"type": webhook.Challenge, "challenge": challenge})
+	if err != nil {
+		return err
+	}
+	leave, err := a.deliver.crowd.enter(ctx, sub.Merchant)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	id := a.NewID("wch_", a.Now())
+	result := a.Sender.Send(ctx, true, webhook.Message{URL: sub.URL, Secret: webhook.NewSecret(), Event: webhook.Challenge, DeliveryID: id, EventID: id, Body: body})
+	if result.Delivered() && strings.Contains(result.Snippet, challenge) {
+		return nil
+	}
+	return pay.FieldError(pay.CodeInvalidRequest, "url", "the endpoint did not answer the challenge that was sent to it: "+
+		"it must reply to a POST of type "+webhook.Challenge+" with a status of 2xx and the challenge in its body")
 }
 
 // newSecret makes a subscription's secret: as it is shown, sealed, and as it is
@@ -134,13 +193,16 @@ func (a *App) Subscriptions(ctx context.Context, scope pay.Scope, limit, offset 
 
 // EditSubscription changes what the edit names. The secret is kept.
 //
-// Errors: webhook_not_found, missing_field, invalid_request.
+// Errors: webhook_not_found, missing_field, invalid_request, conflict_state for the same as
+// another one.
 func (a *App) EditSubscription(ctx context.Context, by Principal, scope pay.Scope, subscription string, e pay.SubscriptionEdit) (sub pay.Subscription, err error) {
 	var bad problems
 	if e.Events != nil {
 		bad.events(e.Events)
 		e.Events = allIfAny(e.Events)
 	}
+	proved := ""
+	defer a.turns.take("webhooks/" + scope.Shop)()
 	err = a.change(ctx, scope, subscription, func(read pay.Subscription) (pay.Change, error) {
 		bad := bad // decided anew each time
 		// Its own address may be given back to a managed one.
@@ -152,6 +214,19 @@ func (a *App) EditSubscription(ctx context.Context, by Principal, scope pay.Scop
 		}
 		var change pay.Change
 		sub, change = read.Edit(e, a.now(scope))
+		if sub.URL != read.URL && sub.URL != proved {
+			if err := a.proveEndpoint(ctx, sub); err != nil {
+				return change, err
+			}
+			proved = sub.URL
+		}
+		if sub.URL != read.URL || !slices.Equal(sub.Events, read.Events) {
+			shop, err := a.beside(ctx, sub)
+			if err != nil {
+				return change, err
+			}
+			change.Shops = []pay.Shop{shop}
+		}
 		change.Audit = a.audit(by.Actor(), scope, pay.WebhookUpdated, sub.ID, map[string]string{
 			"url": origin(sub.URL), "events": strings.Join(sub.Events, ","), "status": string(sub.Status),
 		})

@@ -98,7 +98,7 @@ var dependencies = map[string]string{
 	"github.com/prometheus/client_golang": "internal/daemon",
 	"github.com/boombuler/barcode":        "internal/checkout",
 	"go.yaml.in/yaml":                     "internal/routing/rulefile",
-	"golang.org/x/sync":                   "internal/store",
+	"golang.org/x/sync":                   "internal/store internal/app internal/api internal/daemon",
 	"golang.org/x/text":                   "internal/checkout",
 	"github.com/redis/go-redis":           "internal/limit",
 	"modernc.org/sqlite":                  "internal/store",

@@ -170,7 +170,7 @@ func subscribe(ctx context.Context, shops []*shop, s *sink) error {
 	for i, shop := range shops {
 		w, err := shop.api.CreateWebhook(ctx, client.NewWebhook{URL: s.url(i), Events: []client.EventType{client.AllEvents}, Description: "cascada bench"})
 		if err != nil {
-			return fmt.Errorf("subscribe (a server reaches a sink on loopback only if it listens there itself): %w", err)
+			return fmt.Errorf("subscribe (a server reaches a sink on loopback only with --allow-private-webhooks): %w", err)
 		}
 		shop.webhook = w.ID
 		s.expect(w.Secret)

@@ -29,7 +29,7 @@ func running(t *testing.T, merchants int) (*daemon.Service, Config) {
 // started is running, for a test that ends the service itself.
 func started(t *testing.T, merchants int) (*daemon.Service, Config) {
 	t.Helper()
-	s, err := daemon.Start(t.Context(), daemon.Config{Listen: "127.0.0.1:0", Database: dbtest.SQLite(t)})
+	s, err := daemon.Start(t.Context(), daemon.Config{Listen: "127.0.0.1:0", Database: dbtest.SQLite(t), AllowPrivateWebhooks: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,8 @@ type Pages struct {
 	texts     map[string]text
 	templates map[string]*template.Template
 	assets    map[string]asset
-	live      chan struct{} // a slot for each shopper who watches a status
+	watchers  *watchers
+	address   func(*http.Request) string // from where a request is counted
 }
 
 // asset is a file with its name in pages, which changes with what is in it.
@@ -52,19 +53,16 @@ type asset struct {
 	body []byte
 }
 
-// liveLimit bounds the shoppers who watch a status at a time. Others see it
-// when they load the page again.
-const liveLimit = 2000
-
-// New returns the pages of a service whose public address is base.
-func New(a *app.App, log *slog.Logger, base string) (*Pages, error) {
+// New returns the pages of a service whose public address is base. from tells whom a request
+// is counted under.
+func New(a *app.App, log *slog.Logger, base string, from func(*http.Request) string) (*Pages, error) {
 	address, err := url.Parse(base)
 	if err != nil {
 		return nil, err
 	}
 	p := &Pages{
 		app: a, log: log, base: base, root: strings.TrimSuffix(address.Path, "/"), templates: map[string]*template.Template{},
-		assets: map[string]asset{}, live: make(chan struct{}, liveLimit),
+		assets: map[string]asset{}, watchers: newWatchers(a.Versions, log), address: from,
 	}
 	if p.texts, err = readTexts(); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"time"
@@ -9,26 +10,25 @@ import (
 )
 
 const (
-	// livePeriod is how often a watched payment is read.
-	livePeriod = time.Second
 	// liveLife is how long one reply watches; the browser asks again by itself.
 	liveLife = 45 * time.Second
+	// liveLook is how often a watched payment is read although nobody wrote it: what its page
+	// shows may hang on another one.
+	liveLook = 10 * time.Second
 )
 
 // watch tells by server-sent events when the payment leaves the status that
 // the page shows, or money comes that does not fit it.
 func (p *Pages) watch(w http.ResponseWriter, r *http.Request) error {
-	select {
-	case p.live <- struct{}{}:
-		defer func() { <-p.live }()
-	default:
-		return pay.NewError(pay.CodeServiceUnavailable, "too many pages watch: load the page again")
-	}
 	id, seen, state := r.PathValue("id"), pay.Status(r.URL.Query().Get("status")), r.URL.Query().Get("state")
-	shown, err := p.app.Shown(r.Context(), id)
-	if err != nil {
+	if _, err := p.app.Shown(r.Context(), id); err != nil {
 		return err
 	}
+	watched, leave := p.watchers.enter(id, p.address(r))
+	if watched == nil {
+		return pay.NewError(pay.CodeServiceUnavailable, "too many pages watch: load the page again")
+	}
+	defer leave()
 	w.Header().Set("Content-Type", "text/event-stream")
 	stream := http.NewResponseController(w)
 	if err := stream.SetWriteDeadline(time.Time{}); err != nil {
@@ -41,28 +41,29 @@ func (p *Pages) watch(w http.ResponseWriter, r *http.Request) error {
 	if !tell("retry: 2000\n\n") {
 		return nil
 	}
-	again := time.NewTicker(livePeriod)
+	again := time.NewTicker(liveLook)
 	defer again.Stop()
-	end := time.NewTimer(liveLife)
-	defer end.Stop()
+	life, end := context.WithTimeout(r.Context(), liveLife)
+	defer end()
 	for {
+		changed := watched.change() // asked for before the payment is read
+		shown, err := p.app.Shown(life, id)
+		if err != nil {
+			// The reply has begun: it ends, and the browser asks again.
+			if life.Err() == nil {
+				p.log.Warn("a watched payment cannot be read", "payment", id, "error", err)
+			}
+			return nil
+		}
 		if shown.Status != seen || state != "" && standing(shown) != state {
 			tell("event: status\ndata: " + string(shown.Status) + "\n\n")
 			return nil
 		}
 		select {
+		case <-changed:
 		case <-again.C:
-		case <-end.C:
-			return nil
-		case <-r.Context().Done():
+		case <-life.Done():
 			return nil
 		}
-		next, err := p.app.Shown(r.Context(), id)
-		if err != nil {
-			// The reply has begun: it ends, and the browser asks again.
-			p.log.Warn("a watched payment cannot be read", "payment", id, "error", err)
-			return nil
-		}
-		shown = next
 	}
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/cascadapay/cascada/internal/verify"
 	"github.com/cascadapay/cascada/internal/web"
 	"github.com/cascadapay/cascada/internal/webhook"
+	"golang.org/x/sync/singleflight"
 )
 
 // Config is how the service runs.
@@ -50,6 +51,9 @@ type Config struct {
 	// AllowPrivateWebhooks lets sandbox webhooks go to loopback addresses. It is for a
 	// developer's machine: a tenant reads the replies of what listens there.
 	AllowPrivateWebhooks bool
+	// WebhooksPerShop is how many endpoints a shop has in an environment at most; 0 means 50.
+	WebhooksPerShop int
+	ProveWebhooks   bool // production endpoints prove whose they are
 	// Payout pays production withdrawals; nil: they are refused.
 	Payout payout.Provider
 	// WalletCoolDown is how long a new production wallet cannot be paid to; 0
@@ -115,6 +119,7 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 		Providers: providers, Sandbox: sandbox.Accounts(), Adapters: c.Adapters, Client: provider.NewClient(), Routing: order,
 		SandboxPayout: simulated.Provider{}, LivePayout: c.Payout, WalletCoolDown: c.WalletCoolDown,
 		CheckoutURL: c.PublicURL, InboxURL: c.PublicURL + "/inbox", AllowPrivate: c.AllowPrivateWebhooks,
+		MaxWebhooks: c.WebhooksPerShop, ProveWebhooks: c.ProveWebhooks,
 		LeaseClock: leases,
 		Operator:   c.Operator, FX: rates, Sender: webhook.NewSender(webhook.Config{AllowPrivate: c.AllowPrivateWebhooks, Now: c.Now}),
 	})
@@ -205,7 +210,7 @@ func start(ctx context.Context, c Config, l listeners) (*Service, error) {
 		s.Shutdown()
 		return nil, err
 	}
-	pages, err := checkout.New(a, c.Log, c.PublicURL)
+	pages, err := checkout.New(a, c.Log, c.PublicURL, gate.Address)
 	if err != nil {
 		s.Shutdown()
 		return nil, err
@@ -280,10 +285,14 @@ func (s *Service) handler(jsonAPI, page http.Handler, pages *checkout.Pages, gat
 			answer(w, http.StatusMethodNotAllowed, "this takes GET alone")
 		})
 	}
+	var looks singleflight.Group // whoever asks at the same time is told the same
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
-		defer cancel()
-		switch err := s.App.Ready(ctx); {
+		_, err, _ := looks.Do("", func() (any, error) {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), 2*time.Second)
+			defer cancel()
+			return nil, s.App.Ready(ctx)
+		})
+		switch {
 		case s.draining.Load():
 			answer(w, http.StatusServiceUnavailable, "draining")
 		case err != nil:
@@ -293,10 +302,11 @@ func (s *Service) handler(jsonAPI, page http.Handler, pages *checkout.Pages, gat
 			answer(w, http.StatusOK, "ready")
 		}
 	})
+	page, verification := gate.Pages(page), gate.Pages(s.verification)
 	mux.Handle("/docs", page)
 	mux.Handle("/docs/", page)
-	mux.Handle("/kyc", s.verification)
-	mux.Handle("/kyc/", s.verification)
+	mux.Handle("/kyc", verification)
+	mux.Handle("/kyc/", verification)
 	mux.Handle("/", jsonAPI)
 	return mux
 }

@@ -225,12 +225,12 @@ func TestDeadEndpointsDelayNobodyElse(t *testing.T) {
 		hold := make(chan struct{})
 		defer close(hold)
 		var slow []*receiver
-		for range 5 {
+		for i := range 5 {
 			c := s.receive(t)
 			c.answers(func(http.ResponseWriter, *http.Request) { <-hold })
 			o.subscribe(t, c.URL, `"*"`)
 			slow = append(slow, c)
-			o.subscribe(t, "http://127.0.0.1:1/refused", `"*"`)
+			o.subscribe(t, fmt.Sprint("http://127.0.0.1:1/refused/", i), `"*"`)
 		}
 		o.subscribe(t, quick.URL, `"*"`)
 		began := time.Now()

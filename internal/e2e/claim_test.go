@@ -419,39 +419,6 @@ func TestOperatorDecidesOnLateMoney(t *testing.T) {
 	})
 }
 
-// Uploads take memory: a node reads a few at a time and says so.
-func TestUploadsAtATimeAreBounded(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		_, claim := o.dispute(t, false)
-		path := "/claims/" + claim + "/evidence"
-		var all sync.WaitGroup
-		var writers []*io.PipeWriter
-		for range 12 { // more than there is room for; they begin and do not go on
-			body, w := io.Pipe()
-			writers = append(writers, w)
-			req, err := http.NewRequest(http.MethodPost, o.URL+base+path, body)
-			must(t, err)
-			req.Header = http.Header{"Authorization": {"Bearer " + o.credential}, "Content-Type": {"application/json"}}
-			all.Go(func() {
-				if res, err := http.DefaultTransport.RoundTrip(req); err == nil {
-					res.Body.Close()
-				}
-			})
-			_, _ = w.Write([]byte(`{"kind":`)) // or it was sent away
-		}
-		eventually(t, "another upload is sent away", func() bool {
-			return o.post(t, path, "{}").problem(t) == "503 service_unavailable api_error"
-		})
-		o.get(t, "/claims/"+claim).want(t, http.StatusOK) // nobody else waits
-		for _, w := range writers {
-			w.Close()
-		}
-		all.Wait()
-		o.post(t, path, words).want(t, http.StatusCreated)
-	})
-}
-
 func TestAuditLogSaysWhoMovedClaims(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)

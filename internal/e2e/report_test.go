@@ -32,7 +32,7 @@ func TestSettlementReportsAgree(t *testing.T) {
 		must(t, err)
 		o := shop{Onboarded: merchant, service: s, credential: merchant.Sandbox.Secret}
 		card := o.create(t, `{"amount":100,"paymentMethodId":"sbx_card","merchantOrderId":"=cmd|' /C calc'!A0"}`)
-		pix := o.create(t, `{"amount":50,"paymentMethodId":"sbx_pix","documentId":"1","merchantOrderId":"Ñandú, \"dos\"\nlíneas"}`)
+		pix := o.create(t, `{"amount":50,"paymentMethodId":"sbx_pix","documentId":"1","merchantOrderId":"Ñandú, \"dos\"; líneas"}`)
 		o.simulate(t, pix, "paid").want(t, http.StatusOK)
 		o.simulate(t, pix, "refunded").want(t, http.StatusOK)
 		o.forward(t, "48h")
@@ -44,13 +44,13 @@ func TestSettlementReportsAgree(t *testing.T) {
 			fmt.Sprintf(`{"number":1,"type":"charge","transactionId":%q,"claimId":null,"merchantOrderId":"=cmd|' /C calc'!A0","amountLocal":100,
 				"currencyLocal":"USD","amount":100,"fees":{"platform":1.2,"provider":3.29,"network":0,"total":4.49},"chargebackFee":0,"reserve":5,
 				"adjustment":0,"netAmount":90.51,"createdAt":"<time>"}`, card),
-			fmt.Sprintf(`{"number":2,"type":"charge","transactionId":%q,"claimId":null,"merchantOrderId":"Ñandú, \"dos\"\nlíneas","amountLocal":270,
+			fmt.Sprintf(`{"number":2,"type":"charge","transactionId":%q,"claimId":null,"merchantOrderId":"Ñandú, \"dos\"; líneas","amountLocal":270,
 				"currencyLocal":"BRL","amount":50,"fees":{"platform":0.6,"provider":0.5,"network":0,"total":1.1},"chargebackFee":0,"reserve":2.5,
 				"adjustment":0,"netAmount":46.4,"createdAt":"<time>"}`, pix),
-			fmt.Sprintf(`{"number":3,"type":"reserve_release","transactionId":%q,"claimId":"<claim>","merchantOrderId":"Ñandú, \"dos\"\nlíneas","amountLocal":270,
+			fmt.Sprintf(`{"number":3,"type":"reserve_release","transactionId":%q,"claimId":"<claim>","merchantOrderId":"Ñandú, \"dos\"; líneas","amountLocal":270,
 				"currencyLocal":"BRL","amount":0,"fees":{"platform":0,"provider":0,"network":0,"total":0},"chargebackFee":0,"reserve":-2.5,
 				"adjustment":0,"netAmount":2.5,"createdAt":"<time>"}`, pix),
-			fmt.Sprintf(`{"number":4,"type":"refund","transactionId":%q,"claimId":"<claim>","merchantOrderId":"Ñandú, \"dos\"\nlíneas","amountLocal":270,
+			fmt.Sprintf(`{"number":4,"type":"refund","transactionId":%q,"claimId":"<claim>","merchantOrderId":"Ñandú, \"dos\"; líneas","amountLocal":270,
 				"currencyLocal":"BRL","amount":-50,"fees":{"platform":-0.6,"provider":-0.5,"network":0,"total":-1.1},"chargebackFee":0,"reserve":0,
 				"adjustment":0,"netAmount":-48.9,"createdAt":"<time>"}`, pix),
 		} {
@@ -94,7 +94,7 @@ func TestSettlementReportsAgree(t *testing.T) {
 			must(t, err)
 			net = net.Add(amount)
 		}
-		if net.Decimal() != "90.51" || table[1][4] != "'=cmd|' /C calc'!A0" || table[2][4] != "Ñandú, \"dos\"\nlíneas" {
+		if net.Decimal() != "90.51" || table[1][4] != "'=cmd|' /C calc'!A0" || table[2][4] != "Ñandú, \"dos\"; líneas" {
 			t.Errorf("the report adds up to %s, want 90.51; orders %q and %q", net, table[1][4], table[2][4])
 		}
 

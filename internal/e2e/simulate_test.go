@@ -153,6 +153,36 @@ func TestSimulationHappensOnce(t *testing.T) {
 }
 
 // The header plays its part inside the create call (gaps: Sandbox).
+// Of two who play opposite things at a time one wins, and the other one is told.
+func TestOppositeSimulationsHaveOneWinner(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		for range 10 {
+			id := o.create(t, `{"amount":50,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`)
+			replies := map[string]reply{}
+			var mu sync.Mutex
+			var race sync.WaitGroup
+			for _, action := range []string{"paid", "failed"} {
+				race.Go(func() {
+					r := o.simulate(t, id, action)
+					mu.Lock()
+					defer mu.Unlock()
+					replies[action] = r
+				})
+			}
+			race.Wait()
+			status := o.status(t, id)
+			for action, r := range replies {
+				if won := status == map[string]string{"paid": "completed", "failed": "failed"}[action]; won {
+					r.want(t, http.StatusOK)
+				} else {
+					r.refused(t, "409 conflict_state conflict_error from="+status+" action="+action)
+				}
+			}
+		}
+	})
+}
+
 func TestSimulationHeader(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)

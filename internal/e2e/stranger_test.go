@@ -1,13 +1,17 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"regexp"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
@@ -109,4 +113,140 @@ func TestRepliesAreNeitherKeptNorGuessedAt(t *testing.T) {
 			}
 		}
 	})
+}
+
+// lines is a log that keeps every line.
+type lines struct {
+	faults
+}
+
+func (*lines) Enabled(context.Context, slog.Level) bool { return true }
+
+// told counts the lines that have a text.
+func (l *lines) told(text string) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range l.lines {
+		if strings.Contains(line, text) {
+			n++
+		}
+	}
+	return n
+}
+
+// What asks for no credentials is bounded too, by the address that asks.
+func TestStrangersAreBounded(t *testing.T) {
+	log := &lines{}
+	c := &clock{}
+	c.freeze()
+	limits := daemon.DefaultLimits()
+	limits.Open, limits.Refused = 1, 2 // five and ten at once
+	s := startWith(t, dbtest.SQLite(t), c, func(config *daemon.Config) {
+		config.Limits, config.Log, config.Proxies = &limits, slog.New(log), []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	})
+	o := s.shop(t)
+	from := func(address, method, path, body, signature string) int {
+		t.Helper()
+		r, err := http.NewRequest(method, s.URL+path, strings.NewReader(body))
+		must(t, err)
+		r.Header.Set("X-Forwarded-For", address)
+		r.Header.Set("Content-Type", "application/json")
+		if signature != "" {
+			r.Header.Set("X-Sandbox-Signature", signature)
+		}
+		reply, err := http.DefaultClient.Do(r)
+		must(t, err)
+		reply.Body.Close()
+		return reply.StatusCode
+	}
+	for i, path := range []string{"/nowhere", "/api/v1/nowhere", "/api/openapi.json", "/inbox/" + o.Shop.Slug} {
+		address, method := fmt.Sprint("198.51.100.", i), http.MethodGet
+		if strings.HasPrefix(path, "/inbox") {
+			method = http.MethodPost
+		}
+		for n := range 8 {
+			if got := from(address, method, path, "{}", ""); (got == http.StatusTooManyRequests) != (n >= 5) {
+				t.Errorf("request %d of %s: %d", n+1, path, got)
+			}
+		}
+	}
+	for i, path := range []string{"/docs", "/kyc/nobody"} { // pages: five times as many
+		for n := range 30 {
+			if got := from(fmt.Sprint("203.0.113.", i), http.MethodGet, path, "", ""); (got == http.StatusTooManyRequests) != (n >= 25) {
+				t.Errorf("request %d of %s: %d", n+1, path, got)
+			}
+		}
+	}
+	// Notifications have wide bounds, and bad ones keep no good one out.
+	const notice = "/api/v1/providers/sandbox-1/notifications"
+	payment := o.create(t, `{"amount":50,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`)
+	body := note(payment, paid50)
+	for n := range 10 {
+		if got := from("192.0.2.1", http.MethodPost, notice, body, "00"); got != http.StatusUnauthorized {
+			t.Errorf("notification %d with a bad signature: %d, want 401", n+1, got)
+		}
+	}
+	if got := from("192.0.2.1", http.MethodPost, notice, body, s.sign("sandbox-1", body)); got != http.StatusOK {
+		t.Errorf("a signed one from there: %d, want 200", got)
+	}
+	heard := 0
+	for range 150 {
+		if got := from("192.0.2.4", http.MethodPost, "/api/v1/providers/nobody/notifications", body, ""); got == http.StatusNotFound {
+			heard++
+		}
+	}
+	if heard != 125 {
+		t.Errorf("%d of 150 notifications of an address in a moment were read, want 125", heard)
+	}
+	if n := log.told("a notification was refused"); n != 1 {
+		t.Errorf("ten refused notifications in a moment made %d lines of the log, want one", n)
+	}
+	c.advance(10 * time.Second)
+	from("192.0.2.1", http.MethodPost, notice, body, "00")
+	if n := log.told("more_of_them=9"); n != 1 {
+		t.Errorf("the log does not tell of the nine that it left out")
+	}
+	for range 200 {
+		if got := from("192.0.2.3", http.MethodGet, "/readyz", "", ""); got != http.StatusOK { // balancers ask often
+			t.Fatalf("readyz: %d", got)
+		}
+	}
+}
+
+// Pages that watch have a place each: so many of a payment, and of an address.
+func TestWatchersAreBounded(t *testing.T) {
+	s := startWith(t, dbtest.SQLite(t), &clock{}, func(c *daemon.Config) { c.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	o := s.shop(t)
+	watch := func(payment, address string) int {
+		t.Helper()
+		r, err := http.NewRequest(http.MethodGet, s.URL+"/pay/"+payment+"/live?status=pending", nil)
+		must(t, err)
+		r.Header.Set("X-Forwarded-For", address)
+		reply, err := http.DefaultClient.Do(r)
+		must(t, err)
+		t.Cleanup(func() { reply.Body.Close() })
+		return reply.StatusCode
+	}
+	const ofPayment, ofAddress = 10, 100
+	for n := range ofAddress / ofPayment {
+		id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
+		for range ofPayment {
+			if got := watch(id, "198.51.100.1"); got != http.StatusOK {
+				t.Fatalf("page %d is told %d", n, got)
+			}
+		}
+		if got := watch(id, "198.51.100.2"); got != http.StatusServiceUnavailable {
+			t.Errorf("one more page of a payment is told %d, want 503", got)
+		}
+	}
+	id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
+	if got := watch(id, "198.51.100.1"); got != http.StatusServiceUnavailable {
+		t.Errorf("one more page of an address is told %d, want 503", got)
+	}
+	if got := watch(id, "198.51.100.2"); got != http.StatusOK {
+		t.Errorf("a page of another address is told %d, want 200", got)
+	}
+	if got := watch("TXN-NONE", "198.51.100.1"); got != http.StatusNotFound {
+		t.Errorf("a page of no payment is told %d, want 404", got)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -26,13 +27,20 @@ type Feed struct {
 	client  *http.Client
 }
 
-// NewFeed returns the feed at an http or https address.
+// NewFeed returns the feed at an https address, or at an http one on the node's own machine.
+// It follows no redirect.
 func NewFeed(address string) (*Feed, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		return nil, errors.New("the address of the exchange rates must be an absolute http or https URL") // not shown: it may hold a key
+	if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
+		return nil, errors.New("the address of the exchange rates must be an absolute https URL, or http on this machine") // not shown: it may hold a key
 	}
-	return &Feed{address: address, source: u.Host, client: &http.Client{Timeout: feedTimeout}}, nil
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Feed{address: address, source: u.Host, client: &http.Client{Timeout: feedTimeout, CheckRedirect: stay}}, nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // ID names the feed in the database without telling its address.

@@ -1,6 +1,8 @@
 package fx_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -123,5 +125,30 @@ func TestFeedTellsItsAddressToNobody(t *testing.T) {
 	}
 	if _, _, err := feed.Read(t.Context(), func() time.Time { return now }); err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("a refused connection told %v", err)
+	}
+}
+
+func TestFeedStaysWhereItWasSent(t *testing.T) {
+	for _, open := range []string{"http://rates.example/", "http://10.0.0.1/", "ftp://rates.example/", "https://"} {
+		if _, err := fx.NewFeed(open); err == nil {
+			t.Errorf("rates are read from %s, where anybody between may change them", open)
+		}
+	}
+	for _, good := range []string{"https://rates.example/latest", "http://127.0.0.1:1/", "http://localhost:1/", "http://[::1]:1/"} {
+		if _, err := fx.NewFeed(good); err != nil {
+			t.Errorf("%s: %v", good, err)
+		}
+	}
+	led := false
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { led = true }))
+	defer elsewhere.Close()
+	from := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusFound))
+	defer from.Close()
+	feed, err := fx.NewFeed(from.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := feed.Read(t.Context(), func() time.Time { return now }); err == nil || led {
+		t.Errorf("a redirect was followed: %t, %v", led, err)
 	}
 }

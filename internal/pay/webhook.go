@@ -1,6 +1,7 @@
 package pay
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -56,6 +57,32 @@ type SubscriptionEdit struct {
 	Events      []string
 	Description *string
 	Status      *SubscriptionStatus
+}
+
+// MostSubscriptions is how many endpoints a shop has in an environment at most, unless the
+// operator says otherwise: each event goes to all of them.
+const MostSubscriptions = 50
+
+// Beside reports whether a subscription may stand beside the others of its shop and
+// environment, of which there are total. A new one may not be one too many; no two have one
+// URL and the same events.
+//
+// Errors: conflict_state.
+func (s Subscription) Beside(others []Subscription, total int64, most int) error {
+	events := sortedEvents(s)
+	for _, o := range others {
+		if o.ID != s.ID && o.URL == s.URL && slices.Equal(sortedEvents(o), events) {
+			return FieldError(CodeConflictState, "url", "the webhook "+o.ID+" has this URL and these events: change it, or delete it first")
+		}
+	}
+	if s.Version == 1 && total >= int64(most) {
+		return NewError(CodeConflictState, fmt.Sprintf("the shop has %d webhooks, and may have %d in an environment: delete one first", total, most))
+	}
+	return nil
+}
+
+func sortedEvents(s Subscription) []string {
+	return slices.Compact(slices.Sorted(slices.Values(s.Events)))
 }
 
 // Edit changes a subscription. A managed one that is given a URL is the

@@ -831,3 +831,9 @@ CREATE TABLE quarantined (
 -- What is open, for the gauges of the oldest.
 CREATE INDEX claims_open ON claims (kind, status, created_at) WHERE status IN ('pending', 'needs_evidence', 'under_review');
 CREATE INDEX settlements_closed ON settlements (period_end) WHERE status = 'closed';
+
+-- version 22
+-- Endpoints that were deleted are kept for the delivery log. An event does not walk through
+-- them.
+CREATE INDEX subscriptions_kept ON subscriptions (shop, live) WHERE status <> 'deleted';
+DROP INDEX subscriptions_shop;

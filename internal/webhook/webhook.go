@@ -30,6 +30,9 @@ const (
 	StandardSignatureHeader = "Webhook-Signature"
 )
 
+// Challenge is the type of the request that asks an endpoint to prove whose it is.
+const Challenge = "webhook.challenge"
+
 // Message is one delivery to make.
 type Message struct {
 	URL            string

@@ -1,0 +1,53 @@
+package app
+
+import (
+	"sync"
+	"time"
+)
+
+// quietly is how long after a warning the next one of its kind may be logged.
+const quietly = time.Second
+
+// quiet bounds what strangers can write to the log: of a kind of warning one line a second,
+// which says how many were left out.
+type quiet struct {
+	mu   sync.Mutex // owns of
+	of   map[string]hush
+	most int // kinds; beyond it all that is known is forgotten
+}
+
+type hush struct {
+	at   time.Time
+	left int
+}
+
+// say reports whether a warning may be logged now, and how many were left out before it.
+func (q *quiet) say(kind string, now time.Time) (left int, may bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	h := q.of[kind]
+	if since := now.Sub(h.at); since >= 0 && since < quietly {
+		h.left++
+		q.of[kind] = h
+		return 0, false
+	}
+	if len(q.of) >= q.most {
+		clear(q.of)
+	}
+	q.of[kind] = hush{at: now}
+	return h.left, true
+}
+
+// warnSometimes logs a warning about what somebody outside did to something of ours, at most
+// once a second.
+func (a *App) warnSometimes(message, of, id string, reason error) {
+	left, may := a.quiet.say(message+" "+id, a.Now())
+	if !may {
+		return
+	}
+	args := []any{of, id, "reason", reason}
+	if left > 0 {
+		args = append(args, "more_of_them", left)
+	}
+	a.Log.Warn(message, args...)
+}

@@ -1,0 +1,211 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/webhook"
+)
+
+func endpointBody(n int) string {
+	return fmt.Sprintf(`{"events":["payment.completed"],"url":"https://shop.example/%d"}`, n)
+}
+
+// Each event goes to all endpoints of a shop, so there is a bound of them that no race passes.
+func TestShopHasSoManyWebhooks(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.WebhooksPerShop = 3 })
+		o, other := s.shop(t), s.shop(t)
+		var mu sync.Mutex
+		var made []string
+		var race sync.WaitGroup
+		for i := range 12 {
+			race.Go(func() {
+				r := o.post(t, "/webhooks", endpointBody(i))
+				mu.Lock()
+				defer mu.Unlock()
+				if r.status == http.StatusCreated {
+					made = append(made, r.text(t, "id"))
+				} else {
+					r.refused(t, "409 conflict_state conflict_error")
+				}
+			})
+		}
+		race.Wait()
+		if len(made) != 3 {
+			t.Fatalf("%d of 12 webhooks were made at once, want 3", len(made))
+		}
+		o.post(t, "/webhooks", `{"events":["*"]}`).refused(t, "409 conflict_state conflict_error") // inboxes count too
+		o.live().post(t, "/webhooks", endpointBody(1)).want(t, http.StatusCreated)                 // production is apart
+		other.post(t, "/webhooks", endpointBody(1)).want(t, http.StatusCreated)
+		o.patch(t, "/webhooks/"+made[0], `{"status":"disabled"}`).want(t, http.StatusOK)
+		o.post(t, "/webhooks", endpointBody(20)).refused(t, "409 conflict_state conflict_error")
+		o.patch(t, "/webhooks/"+made[0], `{"status":"enabled","url":"https://shop.example/new"}`).want(t, http.StatusOK)
+		o.delete(t, "/webhooks/"+made[1]).want(t, http.StatusOK)
+		o.post(t, "/webhooks", endpointBody(21)).want(t, http.StatusCreated)
+		o.post(t, "/webhooks", endpointBody(22)).refused(t, "409 conflict_state conflict_error")
+	})
+}
+
+func TestTheSameWebhookTwiceIsRefused(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o, other := s.shop(t), s.shop(t)
+		const first = `{"events":["payment.completed","claim.opened"],"url":"https://shop.example/hook"}`
+		id := o.post(t, "/webhooks", first).want(t, http.StatusCreated).text(t, "id")
+		const twice = "409 conflict_state conflict_error param=url"
+		for _, same := range []string{first, `{"events":["claim.opened","payment.completed","claim.opened"],"url":"https://shop.example/hook"}`} {
+			r := o.post(t, "/webhooks", same)
+			if r.refused(t, twice); !strings.Contains(r.text(t, "error.message"), id) {
+				t.Errorf("the refusal does not name %s: %s", id, r)
+			}
+		}
+		second := o.post(t, "/webhooks", `{"events":["payment.completed"],"url":"https://shop.example/hook"}`).want(t, http.StatusCreated).text(t, "id")
+		third := o.post(t, "/webhooks", `{"events":["payment.completed"],"url":"https://shop.example/other"}`).want(t, http.StatusCreated).text(t, "id")
+		o.patch(t, "/webhooks/"+second, `{"events":["claim.opened","payment.completed"]}`).refused(t, twice)
+		o.patch(t, "/webhooks/"+third, `{"url":"https://shop.example/hook"}`).refused(t, twice)
+		o.patch(t, "/webhooks/"+id, `{"events":["payment.completed","claim.opened"],"url":"https://shop.example/hook"}`).want(t, http.StatusOK) // itself
+		other.post(t, "/webhooks", first).want(t, http.StatusCreated)
+		o.live().post(t, "/webhooks", first).want(t, http.StatusCreated)
+
+		// Of many at once one is made.
+		var race sync.WaitGroup
+		var mu sync.Mutex
+		made := 0
+		for range 8 {
+			race.Go(func() {
+				r := o.post(t, "/webhooks", endpointBody(1))
+				mu.Lock()
+				defer mu.Unlock()
+				if r.status == http.StatusCreated {
+					made++
+				}
+			})
+		}
+		race.Wait()
+		if made != 1 {
+			t.Errorf("%d of 8 equal webhooks were made at once, want one", made)
+		}
+		o.delete(t, "/webhooks/"+id).want(t, http.StatusOK)
+		o.post(t, "/webhooks", first).want(t, http.StatusCreated)
+	})
+}
+
+// standIns stands for the shops' endpoints: each host replies as its handler says.
+type standIns map[string]http.HandlerFunc
+
+func (e standIns) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	e[r.URL.Host](w, r)
+	return w.Result(), nil
+}
+
+func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
+	var asked []string
+	echo := func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		must(t, err)
+		var c struct{ Type, Challenge string }
+		must(t, json.Unmarshal(body, &c))
+		if c.Type != "webhook.challenge" || r.Header.Get(webhook.EventHeader) != c.Type || len(c.Challenge) < 20 {
+			t.Errorf("the challenge is %s %v", body, r.Header)
+		}
+		asked = append(asked, r.URL.Host)
+		fmt.Fprintf(w, `{"challenge":%q}`, c.Challenge)
+	}
+	hosts := standIns{
+		"ours.example": echo, "moved.example": echo,
+		"stranger.example": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") },
+		"error.example": func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusNotFound)
+			echo(w, r)
+		},
+	}
+	a := nodeOf(t, dbtest.SQLite(t), &clock{}, &faults{}, func(c *app.Config) {
+		c.ProveWebhooks, c.Sender = true, webhook.NewSender(webhook.Config{Transport: hosts})
+	})
+	test := acme(t, a)
+	live := test
+	live.Live = true
+	all := []string{pay.AllEvents}
+	subscribe := func(by app.Principal, url string) (pay.Subscription, error) {
+		sub, _, err := a.Subscribe(ctx, by, by.Scope, app.NewSubscription{URL: url, Events: all})
+		return sub, err
+	}
+	for _, foreign := range []string{"https://stranger.example/", "https://error.example/"} {
+		if _, err := subscribe(live, foreign); err == nil || !strings.Contains(err.Error(), "challenge") {
+			t.Errorf("%s did not prove whose it is: %v", foreign, err)
+		}
+	}
+	if list, _, err := a.Subscriptions(ctx, live.Scope, 10, 0); err != nil || len(list) != 0 {
+		t.Errorf("refused endpoints are kept: %v, %v", list, err)
+	}
+	sub, err := subscribe(live, "https://ours.example/")
+	must(t, err)
+	if _, err := subscribe(test, "https://stranger.example/"); err != nil { // the sandbox's prove nothing
+		t.Error(err)
+	}
+	edit := func(url string) error {
+		_, err := a.EditSubscription(ctx, live, live.Scope, sub.ID, pay.SubscriptionEdit{URL: &url})
+		return err
+	}
+	if err := edit("https://stranger.example/"); err == nil {
+		t.Error("an endpoint was moved to a stranger's")
+	}
+	must(t, edit("https://moved.example/"))
+	must(t, edit("https://moved.example/")) // which is no change
+	if got := strings.Join(asked, " "); got != "error.example ours.example moved.example" {
+		t.Errorf("asked: %s", got)
+	}
+}
+
+// A merchant whose endpoints hang has a part of the connections, and no more.
+func TestAMerchantsEndpointsTakeTheirShareAlone(t *testing.T) {
+	alone(t, func(t *testing.T, s *service) {
+		const lanes, width, share = 10, 32, 256
+		var mu sync.Mutex
+		now, most := 0, 0
+		release := make(chan struct{})
+		slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			mu.Lock()
+			now++
+			most = max(most, now)
+			mu.Unlock()
+			<-release
+		}))
+		t.Cleanup(slow.Close)
+		let := sync.OnceFunc(func() { close(release) })
+		t.Cleanup(let)
+		o, other := s.shop(t), s.shop(t)
+		for i := range lanes {
+			o.post(t, "/webhooks", fmt.Sprintf(`{"events":["payment.completed"],"url":"%s/%d"}`, slow.URL, i)).want(t, http.StatusCreated)
+		}
+		endpoint := s.receive(t)
+		other.subscribe(t, endpoint.URL, `"payment.completed"`)
+		for range width {
+			o.create(t, card)
+		}
+		eventually(t, "the share is used up", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return now >= share
+		})
+		other.create(t, card)
+		endpoint.await(t, 1)
+		mu.Lock()
+		if most != share {
+			t.Errorf("%d requests to one merchant's endpoints were under way, want %d of %d", most, share, lanes*width)
+		}
+		mu.Unlock()
+		let()
+	})
+}
