@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -106,4 +107,39 @@ func TestProfilesHaveAFlagOfTheirOwn(t *testing.T) {
 	if got := strings.Count(wide.output(), warning); got != 2 {
 		t.Errorf("%d warnings of listeners that others reach, want 2:\n%s", got, wide.output())
 	}
+}
+
+func TestOperatorEndsLogins(t *testing.T) {
+	u := newUser(t)
+	k := u.merchant(t, "sqlite:cascada.db")
+	s := u.serve(t)
+	login := func() (access string) {
+		status, reply := s.call("POST", "/auth/token", "", `{"apiKey":"`+k.Keys.Sandbox.Publishable+`","secretKey":"`+k.Keys.Sandbox.Secret+`"}`, nil)
+		if status != http.StatusOK {
+			t.Fatalf("login: %d %v", status, reply)
+		}
+		return text(reply, "accessToken")
+	}
+	first, second := login(), login()
+	entries := u.does(t, "audit", "list", "--merchant", k.Merchant.ID, "--json")
+	id := regexp.MustCompile(`lgn_[0-9A-Z]+`).FindString(entries)
+	refused := func(token string) bool {
+		status, _ := s.call("GET", "/me", token, "", nil)
+		return status == http.StatusUnauthorized
+	}
+	u.does(t, "login", "revoke", id)
+	await(t, "the first login to end", func() bool { return refused(first) })
+	if refused(second) {
+		t.Error("the second login ended with the first")
+	}
+	if out := u.does(t, "login", "revoke", "--merchant", k.Merchant.ID, "--reason", "a phone was lost"); !strings.Contains(out, "logins ended: 1") {
+		t.Errorf("login revoke printed %q", out)
+	}
+	await(t, "the second login to end", func() bool { return refused(second) })
+	for _, args := range [][]string{{}, {id, "--merchant", k.Merchant.ID}, {"lgn_none"}, {"--key", "key_none"}, {"--merchant", "mer_none"}} {
+		if _, log, code := u.run(t, append([]string{"login", "revoke"}, args...)...); code == 0 || log == "" {
+			t.Errorf("login revoke %v: exit %d %q", args, code, log)
+		}
+	}
+	s.stop()
 }

@@ -22,6 +22,7 @@ type cli struct {
 	Migrate    migrateCmd    `cmd:"" help:"Bring a database to the newest schema (serve does so too)."`
 	Merchant   merchantCmd   `cmd:"" help:"Make merchants."`
 	Key        keyCmd        `cmd:"" help:"Make and end merchants' API keys."`
+	Login      loginCmd      `cmd:"" help:"Logins of merchants' programs."`
 	Shop       shopCmd       `cmd:"" help:"Shops of merchants."`
 	Payment    paymentCmd    `cmd:"" help:"Payments whose outcome nobody knows, and how you end them."`
 	Withdrawal withdrawalCmd `cmd:"" help:"Withdrawals that are under way, and how you end them."`

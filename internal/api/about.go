@@ -58,6 +58,11 @@ var abouts = map[string]about{
 		codes: []pay.Code{pay.CodeInvalidToken},
 		body:  body(`{"refreshToken":"rt_example-not-a-real-token"}`),
 	},
+	"POST /auth/logout": {
+		text: "Ends the login that the access token is of: within two seconds neither it nor its refresh token is good on any node. " +
+			"Other logins of the key go on. A raw key is no login: the operator revokes it.",
+		codes: []pay.Code{pay.CodeInvalidRequest}, anyShop: true,
+	},
 	"GET /ping": {text: "Shows whose credentials these are. It changes nothing.", anyShop: true},
 	"GET /me":   {text: "The merchant behind the credentials, what it may use, and its balance in this environment.", anyShop: true},
 	"GET /me/balance": {

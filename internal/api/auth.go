@@ -46,6 +46,12 @@ type refreshOut struct {
 	}
 }
 
+type loggedOut struct {
+	Body struct {
+		OK bool `json:"ok"`
+	}
+}
+
 type pingOut struct {
 	Body struct {
 		OK          bool            `json:"ok"`
@@ -63,6 +69,8 @@ func (a *API) authRoutes() {
 		Summary: "Exchange a key pair for tokens"}, open, a.token)
 	handle(a, huma.Operation{OperationID: "refreshToken", Method: http.MethodPost, Path: "/auth/refresh", Tags: []string{"Authentication"},
 		Summary: "Rotate both tokens"}, open, a.refresh)
+	handle(a, huma.Operation{OperationID: "logout", Method: http.MethodPost, Path: "/auth/logout", Tags: []string{"Authentication"},
+		Summary: "End the login of an access token", DefaultStatus: http.StatusOK}, anyKey, a.logout)
 	handle(a, huma.Operation{OperationID: "ping", Method: http.MethodGet, Path: "/ping", Tags: []string{"Merchant"},
 		Summary: "Check credentials and version"}, anyKey, a.ping)
 }
@@ -70,7 +78,7 @@ func (a *API) authRoutes() {
 func (a *API) token(ctx context.Context, call Call, in *tokenIn) (*tokenOut, error) {
 	var t app.Tokens
 	err := a.gate.try(call, in.Body.APIKey, func() (err error) {
-		t, err = a.app.Login(ctx, in.Body.APIKey, in.Body.SecretKey)
+		t, err = a.app.Login(ctx, call.Principal, in.Body.APIKey, in.Body.SecretKey)
 		return err
 	})
 	if err != nil {
@@ -91,6 +99,15 @@ func (a *API) refresh(ctx context.Context, call Call, in *refreshIn) (*refreshOu
 	out := &refreshOut{}
 	out.Body.AccessToken, out.Body.RefreshToken, out.Body.TokenType = t.Access, t.Refresh, "Bearer"
 	out.Body.ExpiresIn, out.Body.RefreshExpiresIn, out.Body.Environment = seconds(t.AccessTTL), seconds(app.RefreshTTL), t.Environment
+	return out, nil
+}
+
+func (a *API) logout(ctx context.Context, call Call, _ *struct{}) (*loggedOut, error) {
+	if err := a.app.Logout(ctx, call.Principal); err != nil {
+		return nil, err
+	}
+	out := &loggedOut{}
+	out.Body.OK = true
 	return out, nil
 }
 

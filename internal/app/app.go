@@ -115,6 +115,8 @@ type App struct {
 	turns                          turns
 	alarms                         alarms
 	quiet                          quiet
+	revoked                        revocations
+	auth                           authEvents
 	clocks                         atomic.Pointer[map[string]time.Duration] // of merchants who moved theirs
 }
 
@@ -145,7 +147,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	}
 	a := &App{
 		Config: c,
-		turns:  turns{waiting: map[string]*turn{}}, quiet: quiet{of: map[string]hush{}, most: 1000}, closing: make(chan struct{}),
+		turns:  turns{waiting: map[string]*turn{}}, quiet: quiet{of: map[string]hush{}, most: 1000}, revoked: revocations{of: map[string]time.Time{}}, auth: newAuthEvents(), closing: make(chan struct{}),
 		payments: newAsking(c.Now), refunds: newAsking(c.Now), withdrawals: newAsking(c.Now),
 		alarms: newAlarms(), readingRates: newLatch(), readingAccounts: newLatch(),
 		health: newHealth(), tally: newTally(),
@@ -186,6 +188,9 @@ func (a *App) load(ctx context.Context) error {
 		return err
 	}
 	if err = a.readRules(ctx); err != nil {
+		return err
+	}
+	if err = a.readRevoked(ctx); err != nil {
 		return err
 	}
 	return a.readClocks(ctx)
@@ -304,6 +309,7 @@ func (a *App) Loops() []work.Loop {
 		a.polled("due work", 0, a.lookAround),
 		a.polled("nodes that are gone", 0, a.TakeOver),
 		a.polled("clocks", 0, a.readClocks),
+		a.polled("revocations", 0, a.readRevoked),
 		a.polled("provider accounts", accountsEvery, a.readAccounts),
 		a.polled("routing rules", accountsEvery, a.readRules),
 		a.polled("rates", ratesEvery, a.readRates),

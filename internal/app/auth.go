@@ -32,6 +32,7 @@ const (
 type Principal struct {
 	pay.Scope // Shop is empty for a key of the whole merchant
 	KeyID     string
+	Login     string // lgn_…, "" for a key itself
 	Kind      pay.KeyKind
 	Preview   string // masked key
 	RequestID string
@@ -115,38 +116,70 @@ type Tokens struct {
 
 func refused(code pay.Code, message string) error { return pay.NewError(code, message) }
 
-// Login exchanges a key pair for tokens (contract: POST /auth/token).
-func (a *App) Login(ctx context.Context, apiKey, secretKey string) (Tokens, error) {
-	bad := refused(pay.CodeInvalidAPIKey, "apiKey and secretKey are not a valid pair")
-	publishable, err := a.keyOf(ctx, apiKey)
+// Login exchanges a key pair for tokens (contract: POST /auth/token). by says from where; it
+// has no key.
+//
+// Errors: invalid_api_key.
+func (a *App) Login(ctx context.Context, by Principal, apiKey, secretKey string) (Tokens, error) {
+	publishable, secret, err := a.pair(ctx, apiKey, secretKey)
+	var refusal *pay.Error
+	if errors.As(err, &refusal) && refusal.Code == pay.CodeInvalidAPIKey {
+		a.loginRefused(ctx, by, publishable)
+	}
 	if err != nil {
-		return Tokens{}, orRefuse(err, bad)
-	}
-	secret, err := a.keyOf(ctx, secretKey)
-	if err != nil {
-		return Tokens{}, orRefuse(err, bad)
-	}
-	if publishable.Live != secret.Live {
-		return Tokens{}, refused(pay.CodeInvalidAPIKey, "apiKey and secretKey are of different environments")
-	}
-	if publishable.Kind != pay.Publishable || secret.Kind != pay.Secret || publishable.Scope != secret.Scope {
-		return Tokens{}, bad
+		return Tokens{}, err
 	}
 	now := a.Now()
 	login := pay.Login{
 		ID: a.NewID("lgn_", now), Scope: secret.Scope, Version: 1, Key: secret.ID,
 		ExpiresAt: now.Add(RefreshTTL), CreatedAt: now,
 	}
-	if err := a.store.Commit(ctx, pay.Change{Logins: []pay.Login{login}}); err != nil {
+	by.KeyID = secret.ID
+	if err := a.store.Commit(ctx, pay.Change{
+		Logins: []pay.Login{login}, Audit: a.audit(by.Actor(), login.Scope, pay.LoginCreated, login.ID, nil),
+	}); err != nil {
 		return Tokens{}, err
 	}
+	a.auth[AuthLogin].Add(1)
 	return a.issue(ctx, login, now)
+}
+
+// pair finds the keys of a login. The publishable one is returned with a refusal too, where it
+// is known.
+func (a *App) pair(ctx context.Context, apiKey, secretKey string) (publishable, secret pay.Key, err error) {
+	bad := refused(pay.CodeInvalidAPIKey, "apiKey and secretKey are not a valid pair")
+	if publishable, err = a.keyOf(ctx, apiKey); err != nil {
+		return pay.Key{}, secret, orRefuse(err, bad)
+	}
+	if secret, err = a.keyOf(ctx, secretKey); err != nil {
+		return publishable, secret, orRefuse(err, bad)
+	}
+	if publishable.Live != secret.Live {
+		return publishable, secret, refused(pay.CodeInvalidAPIKey, "apiKey and secretKey are of different environments")
+	}
+	if publishable.Kind != pay.Publishable || secret.Kind != pay.Secret || publishable.Scope != secret.Scope {
+		return publishable, secret, bad
+	}
+	return publishable, secret, nil
 }
 
 // Refresh rotates both tokens (contract: POST /auth/refresh). A refresh token
 // that was used before is a sign of theft: all tokens of its login end. by says
 // from where it was sent; it has no key.
 func (a *App) Refresh(ctx context.Context, by Principal, token string) (Tokens, error) {
+	t, err := a.refresh(ctx, by, token)
+	var refusal *pay.Error
+	switch {
+	case err == nil:
+		a.auth[AuthRefresh].Add(1)
+	case errors.As(err, &refusal) && refusal.Code == pay.CodeInvalidToken:
+		a.auth[AuthRefreshRefused].Add(1)
+		a.warnStrangers("a refresh token was refused", "address", by.Address, "request", by.RequestID)
+	}
+	return t, err
+}
+
+func (a *App) refresh(ctx context.Context, by Principal, token string) (Tokens, error) {
 	bad := refused(pay.CodeInvalidToken, "the refresh token is not valid")
 	id, version, ok := a.parseRefresh(token)
 	if !ok {
@@ -161,7 +194,7 @@ func (a *App) Refresh(ctx context.Context, by Principal, token string) (Tokens, 
 		return Tokens{}, bad
 	}
 	if version != login.Version {
-		return Tokens{}, a.revoke(ctx, by, id, bad)
+		return Tokens{}, a.stolen(ctx, by, id, bad)
 	}
 	if key, err := a.store.Key(ctx, login.Key); err != nil || !key.RevokedAt.IsZero() {
 		return Tokens{}, orRefuse(err, bad)
@@ -170,7 +203,7 @@ func (a *App) Refresh(ctx context.Context, by Principal, token string) (Tokens, 
 	err = a.store.Commit(ctx, pay.Change{Logins: []pay.Login{login}})
 	if errors.Is(err, store.ErrStale) {
 		// The same token at the same time twice: one of the two was not its owner.
-		return Tokens{}, a.revoke(ctx, by, id, bad)
+		return Tokens{}, a.stolen(ctx, by, id, bad)
 	}
 	if err != nil {
 		return Tokens{}, err
@@ -178,21 +211,12 @@ func (a *App) Refresh(ctx context.Context, by Principal, token string) (Tokens, 
 	return a.issue(ctx, login, now)
 }
 
-// revoke ends a login and returns bad.
-func (a *App) revoke(ctx context.Context, by Principal, login string, bad error) error {
+// stolen ends a login whose refresh token was used twice, and returns bad.
+func (a *App) stolen(ctx context.Context, by Principal, login string, bad error) error {
+	a.auth[AuthRefreshReused].Add(1)
+	a.Log.Warn("a refresh token was used twice; its login is revoked", "login", login, "address", by.Address)
 	actor := pay.Actor{Kind: pay.BySystem, IP: by.Address, Request: by.RequestID}
-	err := again(func() error {
-		l, err := a.store.Login(ctx, login)
-		if err != nil || !l.RevokedAt.IsZero() {
-			return err
-		}
-		a.Log.Warn("a refresh token was used twice; its login is revoked", "login", l.ID, "merchant", l.Merchant)
-		return a.store.Commit(ctx, pay.Change{
-			Logins: []pay.Login{l.Revoke(a.Now())},
-			Audit:  a.audit(actor, l.Scope, pay.LoginRevoked, l.ID, map[string]string{"key": l.Key, "reason": "a refresh token was used twice"}),
-		})
-	})
-	if err != nil {
+	if err := a.RevokeLogin(ctx, actor, login, "a refresh token was used twice"); err != nil {
 		return fmt.Errorf("revoke a login: %w", err) // not a refusal: the tokens still live
 	}
 	return bad
@@ -250,9 +274,19 @@ func (a *App) parseRefresh(token string) (login string, version int64, ok bool) 
 //
 // Errors: invalid_api_key, invalid_token, token_expired.
 func (a *App) Authenticate(ctx context.Context, credential string) (Principal, error) {
+	p, err := a.authenticate(ctx, credential)
+	var refusal *pay.Error
+	if errors.As(err, &refusal) && refusal.Code != pay.CodeTokenExpired {
+		a.auth[AuthRefused].Add(1)
+	}
+	return p, err
+}
+
+func (a *App) authenticate(ctx context.Context, credential string) (Principal, error) {
 	unknown := refused(pay.CodeInvalidAPIKey, "the key is not known")
 	var key pay.Key
 	var err error
+	login := ""
 	switch {
 	case strings.HasPrefix(credential, refreshPrefix):
 		return Principal{}, refused(pay.CodeInvalidAPIKey, "a refresh token is for /auth/refresh only")
@@ -265,6 +299,9 @@ func (a *App) Authenticate(ctx context.Context, credential string) (Principal, e
 		if err != nil {
 			return Principal{}, err
 		}
+		if login = loginOf(c.ID); a.revoked.has(login) {
+			return Principal{}, refused(pay.CodeInvalidToken, "the login of this token has ended: get a new one from /auth/token")
+		}
 		if key, err = a.keys.get(c.Key, func() (pay.Key, error) { return a.store.Key(ctx, c.Key) }); err != nil {
 			return Principal{}, orRefuse(err, unknown)
 		}
@@ -272,7 +309,7 @@ func (a *App) Authenticate(ctx context.Context, credential string) (Principal, e
 	if !key.RevokedAt.IsZero() {
 		return Principal{}, unknown
 	}
-	return Principal{Scope: key.Scope, KeyID: key.ID, Kind: key.Kind, Preview: key.Preview}, nil
+	return Principal{Scope: key.Scope, KeyID: key.ID, Login: login, Kind: key.Kind, Preview: key.Preview}, nil
 }
 
 // RawKey reports whether a credential is a key itself, and no token.

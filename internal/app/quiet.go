@@ -21,12 +21,13 @@ type hush struct {
 	left int
 }
 
-// say reports whether a warning may be logged now, and how many were left out before it.
-func (q *quiet) say(kind string, now time.Time) (left int, may bool) {
+// say reports whether something of a kind may be told now, once in every, and how much of it
+// was left out before.
+func (q *quiet) say(kind string, now time.Time, every time.Duration) (left int, may bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	h := q.of[kind]
-	if since := now.Sub(h.at); since >= 0 && since < quietly {
+	if since := now.Sub(h.at); since >= 0 && since < every {
 		h.left++
 		q.of[kind] = h
 		return 0, false
@@ -41,11 +42,23 @@ func (q *quiet) say(kind string, now time.Time) (left int, may bool) {
 // warnSometimes logs a warning about what somebody outside did to something of ours, at most
 // once a second.
 func (a *App) warnSometimes(message, of, id string, reason error) {
-	left, may := a.quiet.say(message+" "+id, a.Now())
+	left, may := a.quiet.say(message+" "+id, a.Now(), quietly)
 	if !may {
 		return
 	}
 	args := []any{of, id, "reason", reason}
+	if left > 0 {
+		args = append(args, "more_of_them", left)
+	}
+	a.Log.Warn(message, args...)
+}
+
+// warnStrangers logs what a stranger did, at most once a second whoever it was.
+func (a *App) warnStrangers(message string, args ...any) {
+	left, may := a.quiet.say(message, a.Now(), quietly)
+	if !may {
+		return
+	}
 	if left > 0 {
 		args = append(args, "more_of_them", left)
 	}

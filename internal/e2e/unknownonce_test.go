@@ -226,7 +226,10 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 			return func() error { _, _, err := b.MoveClock(ctx, b.who.Scope, time.Hour); return err }
 		},
 		"a login": func(_ *testing.T, b *blind) func() error {
-			return func() error { _, err := b.Login(ctx, b.shop.Sandbox.Publishable, b.shop.Sandbox.Secret); return err }
+			return func() error {
+				_, err := b.Login(ctx, app.Principal{}, b.shop.Sandbox.Publishable, b.shop.Sandbox.Secret)
+				return err
+			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -51,7 +51,10 @@ const (
 	ShopRebranded   Act = "shop.rebranded"
 	KeyCreated      Act = "key.created"
 	KeyRevoked      Act = "key.revoked"
-	LoginRevoked    Act = "login.revoked" // a refresh token was used twice
+	LoginCreated    Act = "login.created"
+	LoginRefused    Act = "login.refused" // the key is known, and the secret is not its own
+	LoginRevoked    Act = "login.revoked" // logged out, by the operator, or a refresh token was used twice
+	LoginsRevoked   Act = "logins.revoked"
 	WebhookCreated  Act = "webhook.created"
 	WebhookDeleted  Act = "webhook.deleted"
 	WebhookDisabled Act = "webhook.disabled"

@@ -99,17 +99,54 @@ func (s *Store) Key(ctx context.Context, id string) (pay.Key, error) {
 	return one(ctx, s, selectKey, scanKey, id)
 }
 
-const selectLogin = `
-SELECT id, merchant, shop, live, version, key_id, expires_at, revoked_at, created_at FROM logins WHERE id = $1`
+const (
+	loginColumns = `id, merchant, shop, live, version, key_id, expires_at, revoked_at, created_at`
+
+	selectLogin         = `SELECT ` + loginColumns + ` FROM logins WHERE id = $1`
+	selectGoodLogins    = `SELECT ` + loginColumns + ` FROM logins WHERE merchant = $1 AND revoked_at = 0 AND expires_at > $2 AND ($3 = '' OR key_id = $3) ORDER BY expires_at LIMIT $4`
+	selectRevokedLogins = `SELECT id, revoked_at FROM logins WHERE revoked_at > 0 AND revoked_at > $1`
+	selectRevokedKeys   = `SELECT id, hash FROM keys WHERE revoked_at > 0 AND revoked_at > $1`
+)
+
+func scanLogin(r row) (l pay.Login, err error) {
+	var expires, revoked, created int64
+	err = r.Scan(&l.ID, &l.Merchant, &l.Shop, &l.Live, &l.Version, &l.Key, &expires, &revoked, &created)
+	l.ExpiresAt, l.RevokedAt, l.CreatedAt = fromMicros(expires), fromMicros(revoked), fromMicros(created)
+	return l, err
+}
 
 // Login reads the login that a refresh token belongs to.
 func (s *Store) Login(ctx context.Context, id string) (pay.Login, error) {
-	return one(ctx, s, selectLogin, func(r row) (l pay.Login, err error) {
-		var expires, revoked, created int64
-		err = r.Scan(&l.ID, &l.Merchant, &l.Shop, &l.Live, &l.Version, &l.Key, &expires, &revoked, &created)
-		l.ExpiresAt, l.RevokedAt, l.CreatedAt = fromMicros(expires), fromMicros(revoked), fromMicros(created)
-		return l, err
-	}, id)
+	return one(ctx, s, selectLogin, scanLogin, id)
+}
+
+// GoodLogins reads logins of a merchant that can be refreshed after now, at most limit; of a
+// key alone where one is named.
+func (s *Store) GoodLogins(ctx context.Context, merchant, key string, now time.Time, limit int) ([]pay.Login, error) {
+	return many(ctx, s, selectGoodLogins, scanLogin, merchant, micros(now), key, limit)
+}
+
+// Revoked tells what was revoked after a moment: logins with the time of that, and keys by
+// id and hash.
+func (s *Store) Revoked(ctx context.Context, since time.Time) (logins map[string]time.Time, keys []string, err error) {
+	logins = map[string]time.Time{}
+	err = s.query(ctx, selectRevokedLogins, []any{micros(since)}, func(r row) error {
+		var id string
+		var at int64
+		err := r.Scan(&id, &at)
+		logins[id] = fromMicros(at)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	err = s.query(ctx, selectRevokedKeys, []any{micros(since)}, func(r row) error {
+		var id, hash string
+		err := r.Scan(&id, &hash)
+		keys = append(keys, id, hash)
+		return err
+	})
+	return logins, keys, err
 }
 
 // Sealed is a secret of the service, encrypted.

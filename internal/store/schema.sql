@@ -837,3 +837,9 @@ CREATE INDEX settlements_closed ON settlements (period_end) WHERE status = 'clos
 -- them.
 CREATE INDEX subscriptions_kept ON subscriptions (shop, live) WHERE status <> 'deleted';
 DROP INDEX subscriptions_shop;
+
+-- version 23
+-- Every node asks for what was revoked of late, and for what is still good of a merchant.
+CREATE INDEX logins_revoked ON logins (revoked_at) WHERE revoked_at > 0;
+CREATE INDEX logins_good ON logins (merchant, expires_at) WHERE revoked_at = 0;
+CREATE INDEX keys_revoked ON keys (revoked_at) WHERE revoked_at > 0;

@@ -1,0 +1,213 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+const (
+	// revokedOverlap is how far back each look for what was revoked goes: the clocks of two
+	// nodes differ, and a commit takes its time.
+	revokedOverlap = time.Minute
+	// loginsBatch is how many logins are ended in one change.
+	loginsBatch = 500
+	// refusalsEvery is how often a refused login with one key is audited; the log and the
+	// count tell of the others.
+	refusalsEvery = 10 * time.Second
+)
+
+// revocations are the logins that have ended while access tokens of theirs may still be good.
+// Every node reads them once a second, so that a request asks no database.
+type revocations struct {
+	mu   sync.RWMutex // owns what follows
+	of   map[string]time.Time
+	read time.Time // when they were read last
+}
+
+func (r *revocations) has(login string) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	_, ended := r.of[login]
+	return ended
+}
+
+// add notes logins that have ended, and forgets those whose tokens have.
+func (r *revocations) add(logins map[string]time.Time, forget time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.Copy(r.of, logins)
+	maps.DeleteFunc(r.of, func(_ string, at time.Time) bool { return at.Before(forget) })
+}
+
+// readRevoked takes notice of what other processes have revoked.
+func (a *App) readRevoked(ctx context.Context) error {
+	now := a.Now()
+	oldest := now.Add(-a.AccessTTL - revokedOverlap) // tokens of before are over
+	since := a.revoked.read.Add(-revokedOverlap)
+	if since.Before(oldest) {
+		since = oldest
+	}
+	logins, keys, err := a.store.Revoked(ctx, since)
+	if err != nil {
+		return fmt.Errorf("read what was revoked: %w", err)
+	}
+	a.revoked.add(logins, oldest)
+	for _, key := range keys { // by id and by hash
+		a.keys.forget(key)
+	}
+	a.revoked.read = now
+	return nil
+}
+
+// AuthEvent is what happened to credentials, as it is counted.
+type AuthEvent string
+
+// The events. Their number is fixed: each is a label of a metric.
+const (
+	AuthLogin          AuthEvent = "login"
+	AuthLoginRefused   AuthEvent = "login_refused"
+	AuthRefresh        AuthEvent = "refresh"
+	AuthRefreshRefused AuthEvent = "refresh_refused"
+	AuthRefreshReused  AuthEvent = "refresh_reused"
+	AuthRefused        AuthEvent = "credential_refused"
+	AuthRevoked        AuthEvent = "login_revoked"
+)
+
+// authEvents counts them.
+type authEvents map[AuthEvent]*atomic.Int64
+
+func newAuthEvents() authEvents {
+	e := authEvents{}
+	for _, kind := range []AuthEvent{AuthLogin, AuthLoginRefused, AuthRefresh, AuthRefreshRefused, AuthRefreshReused, AuthRefused, AuthRevoked} {
+		e[kind] = new(atomic.Int64)
+	}
+	return e
+}
+
+// AuthEvents tells what happened to credentials at this node since it started.
+func (a *App) AuthEvents() map[AuthEvent]int64 {
+	counts := map[AuthEvent]int64{}
+	for kind, n := range a.auth {
+		counts[kind] = n.Load()
+	}
+	return counts
+}
+
+// loginRefused leaves a trace of a login that was refused: key is the publishable one, where
+// it is known.
+func (a *App) loginRefused(ctx context.Context, by Principal, key pay.Key) {
+	a.auth[AuthLoginRefused].Add(1)
+	a.warnStrangers("a login was refused", "address", by.Address, "request", by.RequestID, "key", key.ID)
+	if key.ID == "" {
+		return
+	}
+	left, may := a.quiet.say("login "+key.ID, a.Now(), refusalsEvery)
+	if !may {
+		return
+	}
+	details := map[string]string{"preview": key.Preview}
+	if left > 0 {
+		details["more"] = fmt.Sprint(left)
+	}
+	actor := pay.Actor{Kind: pay.BySystem, IP: by.Address, Request: by.RequestID}
+	if err := a.store.Commit(ctx, pay.Change{Audit: a.audit(actor, key.Scope, pay.LoginRefused, key.ID, details)}); err != nil {
+		a.Log.Error("a refused login is not in the audit log", "key", key.ID, "error", err)
+	}
+}
+
+// Logout ends the login of an access token: neither it nor its refresh token is good any more.
+//
+// Errors: invalid_request where the request came with a key itself.
+func (a *App) Logout(ctx context.Context, by Principal) error {
+	if by.Login == "" {
+		return pay.NewError(pay.CodeInvalidRequest, "only a login can be ended here: send the access token that it gave, not a key")
+	}
+	return a.RevokeLogin(ctx, by.Actor(), by.Login, "logged out")
+}
+
+// RevokeLogin ends a login on every node, within two seconds. One that has ended stays so.
+//
+// Errors: store.ErrNotFound.
+func (a *App) RevokeLogin(ctx context.Context, by pay.Actor, login, reason string) error {
+	return again(func() error {
+		l, err := a.store.Login(ctx, login)
+		if err != nil {
+			return fmt.Errorf("login %s: %w", login, err)
+		}
+		if !l.RevokedAt.IsZero() {
+			return nil
+		}
+		return a.endLogins(ctx, by, []pay.Login{l}, pay.LoginRevoked, l.ID, map[string]string{"key": l.Key, "reason": reason})
+	})
+}
+
+// RevokeLogins ends all logins of a merchant, or of one of the merchant's keys, and returns
+// how many there were.
+//
+// Errors: store.ErrNotFound.
+func (a *App) RevokeLogins(ctx context.Context, by pay.Actor, merchant, key, reason string) (n int, err error) {
+	object := merchant
+	if key != "" {
+		k, err := a.store.Key(ctx, key)
+		if err != nil {
+			return 0, fmt.Errorf("key %s: %w", key, err)
+		}
+		merchant, object = k.Merchant, k.ID
+	}
+	if _, err := a.AnyMerchant(ctx, merchant); err != nil {
+		return 0, err
+	}
+	for {
+		more := false
+		err := again(func() error {
+			list, err := a.store.GoodLogins(ctx, merchant, key, a.Now(), loginsBatch)
+			if more = len(list) > 0; err != nil || !more {
+				return err
+			}
+			err = a.endLogins(ctx, by, list, pay.LoginsRevoked, object, map[string]string{"logins": fmt.Sprint(len(list)), "reason": reason})
+			if err == nil {
+				n += len(list)
+			}
+			return err
+		})
+		if err != nil || !more {
+			return n, err
+		}
+	}
+}
+
+// endLogins writes that logins have ended, and heeds it at once.
+func (a *App) endLogins(ctx context.Context, by pay.Actor, list []pay.Login, act pay.Act, object string, details map[string]string) error {
+	now := a.Now()
+	scope := list[0].Scope
+	if act == pay.LoginsRevoked {
+		scope = pay.Scope{Merchant: scope.Merchant, Live: true}
+	}
+	change := pay.Change{Audit: a.audit(by, scope, act, object, details)}
+	ended := make(map[string]time.Time, len(list))
+	for _, l := range list {
+		change.Logins = append(change.Logins, l.Revoke(now))
+		ended[l.ID] = now
+	}
+	err := a.store.Commit(ctx, change)
+	if err == nil || errors.Is(err, store.ErrUnknown) { // where nobody knows, the tokens are no good here all the same
+		a.revoked.add(ended, now.Add(-a.AccessTTL-revokedOverlap))
+		a.auth[AuthRevoked].Add(int64(len(list)))
+	}
+	return err
+}
+
+// loginOf is the login that an access token's id names.
+func loginOf(token string) string {
+	login, _, _ := strings.Cut(token, ".")
+	return login
+}
