@@ -95,47 +95,6 @@ func (c *merchantCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 	return err
 }
 
-type keyCmd struct {
-	Create keyCreateCmd `cmd:"" help:"Make one more key."`
-	Revoke keyRevokeCmd `cmd:"" help:"End a key; running servers notice within seconds."`
-}
-
-type keyCreateCmd struct {
-	database
-	Merchant    string          `required:"" placeholder:"ID" help:"Merchant's id, mer_…"`
-	Shop        string          `placeholder:"ID" help:"Shop's id, shp_…; without it the key is the whole merchant's."`
-	Environment pay.Environment `default:"sandbox" enum:"sandbox,production" help:"sandbox or production."`
-	Kind        pay.KeyKind     `default:"secret" enum:"secret,publishable" help:"secret or publishable."`
-}
-
-func (c *keyCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
-	if err != nil {
-		return err
-	}
-	defer a.Close()
-	raw, err := a.CreateKey(ctx, pay.Scope{Merchant: c.Merchant, Shop: c.Shop, Live: c.Environment == pay.Production}, c.Kind)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(stdout, raw)
-	return nil
-}
-
-type keyRevokeCmd struct {
-	database
-	Key string `arg:"" help:"The key itself."`
-}
-
-func (c *keyRevokeCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
-	if err != nil {
-		return err
-	}
-	defer a.Close()
-	return a.RevokeKey(ctx, c.Key)
-}
-
 type checkCmd struct {
 	database
 	Heads string `type:"existingfile" placeholder:"FILE" help:"What cascada seal head printed before: prove that no chain of seals was cut since."`

@@ -43,7 +43,7 @@ func TestHelpKnowsEveryCommand(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"serve", "migrate", "merchant create", "merchant terms", "key create", "key revoke", "login revoke", "payment list", "payment resolve", "withdrawal list", "withdrawal resolve", "claim list", "claim show", "claim ask", "claim resolve", "fx list", "fx set", "fx import", "provider adapters", "provider add", "provider list", "provider show", "provider set", "provider rotate",
+	for _, want := range []string{"serve", "migrate", "merchant create", "merchant terms", "key list", "key create", "key rotate", "key revoke", "login revoke", "payment list", "payment resolve", "withdrawal list", "withdrawal resolve", "claim list", "claim show", "claim ask", "claim resolve", "fx list", "fx set", "fx import", "provider adapters", "provider add", "provider list", "provider show", "provider set", "provider rotate",
 		"provider enable", "provider disable", "provider check", "provider remove", "provider apply", "operator add", "operator list", "operator remove", "explain", "kyc list", "kyc approve", "kyc reject", "settlement list", "settlement show", "settlement pay", "check", "story", "bench", "version"} {
 		if !known[want] {
 			t.Errorf("--help does not name %q:\n%s", want, help)
@@ -164,7 +164,10 @@ func TestMerchantsAreMadeWhileTheServerRuns(t *testing.T) {
 		if status, reply := s.call("GET", "/me", key, "", nil); code != 0 || status != http.StatusOK {
 			t.Fatalf("key create: exit %d, /me %d %v\n%s%s", code, status, reply, out, log)
 		}
-		if out, log, code := u.run(t, "key", "revoke", "--database", database, key); code != 0 {
+		if out, log, code := u.run(t, "key", "revoke", "--database", database, key); code == 0 || !strings.Contains(log, "every user of this machine") || strings.Contains(out+log, key) {
+			t.Errorf("a key among the arguments: exit %d\n%s%s", code, out, log)
+		}
+		if out, log, code := u.pipe(t, key+"\n", "key", "revoke", "--database", database, "-"); code != 0 {
 			t.Errorf("key revoke: exit %d\n%s%s", code, out, log)
 		}
 		await(t, "the revoked key to be refused", func() bool {

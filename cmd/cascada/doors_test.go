@@ -143,3 +143,66 @@ func TestOperatorEndsLogins(t *testing.T) {
 	}
 	s.stop()
 }
+
+// A key is found by its id, replaced without a gap, and ends by itself where it shall.
+func TestKeysAreListedRotatedAndExpire(t *testing.T) {
+	u := newUser(t)
+	k := u.merchant(t, "sqlite:cascada.db")
+	s := u.serve(t)
+	works := func(key string) bool {
+		status, _ := s.call("GET", "/me", key, "", nil)
+		return status == http.StatusOK
+	}
+	list := func(args ...string) string {
+		return u.does(t, append([]string{"key", "list", "--merchant", k.Merchant.ID}, args...)...)
+	}
+	secret := k.Keys.Sandbox.Secret
+	idOf := func(key string) string {
+		t.Helper()
+		for line := range strings.Lines(list()) {
+			if fields := strings.Fields(line); len(fields) > 1 && strings.HasSuffix(fields[1], "…"+key[len(key)-4:]) {
+				return fields[0]
+			}
+		}
+		t.Fatalf("key list does not tell of a key:\n%s", list())
+		return ""
+	}
+	if out := list(); strings.Count(out, "key_") != 4 || strings.Contains(out, secret) {
+		t.Errorf("key list prints\n%s", out)
+	}
+	next := strings.TrimSpace(u.does(t, "key", "rotate", idOf(secret), "--grace", "1h"))
+	if !works(secret) || !works(next) {
+		t.Error("after a rotation with a grace both keys are to work")
+	}
+	if out := list("--json"); strings.Count(out, `"endsAt":"20`) != 1 || strings.Count(out, "\n") != 5 {
+		t.Errorf("after a rotation key list prints\n%s", out)
+	}
+	third := strings.TrimSpace(u.does(t, "key", "rotate", idOf(next), "--grace", "0s"))
+	await(t, "the rotated key to be refused", func() bool { return !works(next) })
+	if !works(third) || !works(secret) {
+		t.Error("the newest key, and the one in its grace, are to work")
+	}
+	if out := list(); strings.Count(out, "key_") != 5 { // the four, but for the second, and two new ones less one
+		t.Errorf("key list tells of keys that are over:\n%s", out)
+	}
+	if out := list("--all"); strings.Count(out, "key_") != 6 {
+		t.Errorf("key list --all prints\n%s", out)
+	}
+	short := strings.TrimSpace(u.does(t, "key", "create", "--merchant", k.Merchant.ID, "--shop", k.Shop.ID, "--expires", "3s"))
+	if !works(short) {
+		t.Error("a key that expires in three seconds does not work")
+	}
+	await(t, "the key to expire", func() bool { return !works(short) })
+	u.does(t, "key", "revoke", idOf(third))
+	await(t, "the revoked key to be refused", func() bool { return !works(third) })
+	for _, args := range [][]string{
+		{"key", "rotate", "key_none"}, {"key", "revoke", "key_none"}, {"key", "list", "--merchant", "mer_none"}, {"key", "revoke", "-"},
+		{"key", "create", "--merchant", k.Merchant.ID, "--expires", "-1h"}, {"key", "rotate", idOf(secret), "--grace", "-1h"},
+	} {
+		if out, log, code := u.run(t, args...); code == 0 || log == "" {
+			t.Errorf("%v: exit %d %q %q", args, code, out, log)
+		}
+	}
+	s.stop()
+	u.check(t, "sqlite:cascada.db")
+}

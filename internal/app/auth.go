@@ -196,7 +196,7 @@ func (a *App) refresh(ctx context.Context, by Principal, token string) (Tokens, 
 	if version != login.Version {
 		return Tokens{}, a.stolen(ctx, by, id, bad)
 	}
-	if key, err := a.store.Key(ctx, login.Key); err != nil || !key.RevokedAt.IsZero() {
+	if key, err := a.store.Key(ctx, login.Key); err != nil || key.Over(now) {
 		return Tokens{}, orRefuse(err, bad)
 	}
 	login = login.Rotate(now.Add(RefreshTTL))
@@ -306,7 +306,7 @@ func (a *App) authenticate(ctx context.Context, credential string) (Principal, e
 			return Principal{}, orRefuse(err, unknown)
 		}
 	}
-	if !key.RevokedAt.IsZero() {
+	if key.Over(a.Now()) {
 		return Principal{}, unknown
 	}
 	return Principal{Scope: key.Scope, KeyID: key.ID, Login: login, Kind: key.Kind, Preview: key.Preview}, nil
@@ -376,7 +376,7 @@ func (t *tokens) remember(text string, s seenToken) {
 func (a *App) keyOf(ctx context.Context, raw string) (pay.Key, error) {
 	hash := a.Vault.Hash(raw)
 	key, err := a.keys.get(hash, func() (pay.Key, error) { return a.store.KeyByHash(ctx, hash) })
-	if err == nil && !key.RevokedAt.IsZero() {
+	if err == nil && key.Over(a.Now()) {
 		err = store.ErrNotFound
 	}
 	return key, err

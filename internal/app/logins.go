@@ -56,7 +56,7 @@ func (a *App) readRevoked(ctx context.Context) error {
 	if since.Before(oldest) {
 		since = oldest
 	}
-	logins, keys, err := a.store.Revoked(ctx, since)
+	logins, keys, err := a.store.Revoked(ctx, since, now.Add(revokedOverlap))
 	if err != nil {
 		return fmt.Errorf("read what was revoked: %w", err)
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -169,57 +168,6 @@ func (a *App) openShop(o *Onboarded, name string, now time.Time) pay.Change {
 		}
 	}
 	return change
-}
-
-// CreateKey adds a key. A scope without a shop makes a legacy key of the whole
-// merchant.
-//
-// Errors: store.ErrNotFound where there is no such merchant, or the shop is not
-// the merchant's.
-func (a *App) CreateKey(ctx context.Context, scope pay.Scope, kind pay.KeyKind) (string, error) {
-	if _, err := a.store.Merchant(ctx, scope.Merchant); err != nil {
-		return "", fmt.Errorf("merchant %s: %w", scope.Merchant, err)
-	}
-	if scope.Shop != "" {
-		shop, err := a.store.Shop(ctx, scope.Shop)
-		if err == nil && shop.Merchant != scope.Merchant {
-			err = store.ErrNotFound
-		}
-		if err != nil {
-			return "", fmt.Errorf("shop %s: %w", scope.Shop, err)
-		}
-	}
-	raw, key := a.newKey(scope, kind, a.Now())
-	return raw, a.store.Commit(ctx, pay.Change{Keys: []pay.Key{key}, Audit: a.auditKey(pay.KeyCreated, key)})
-}
-
-// RevokeKey ends a key; other nodes notice within seconds.
-func (a *App) RevokeKey(ctx context.Context, raw string) error {
-	key, err := a.store.KeyByHash(ctx, a.Vault.Hash(raw))
-	if err != nil {
-		return fmt.Errorf("key: %w", err) // the key itself is a secret
-	}
-	key.Version++
-	key.RevokedAt = a.Now()
-	if err := a.store.Commit(ctx, pay.Change{Keys: []pay.Key{key}, Audit: a.auditKey(pay.KeyRevoked, key)}); err != nil {
-		return err
-	}
-	a.keys.forget(key.Hash)
-	a.keys.forget(key.ID)
-	return nil
-}
-
-func (a *App) auditKey(act pay.Act, key pay.Key) []pay.AuditEntry {
-	return a.audit(a.Self(), key.Scope, act, key.ID, map[string]string{"kind": string(key.Kind), "preview": key.Preview})
-}
-
-func (a *App) newKey(scope pay.Scope, kind pay.KeyKind, now time.Time) (string, pay.Key) {
-	prefix := pay.KeyPrefix(kind, scope.Live)
-	raw := id.Secret(prefix)
-	return raw, pay.Key{
-		ID: a.NewID("key_", now), Scope: scope, Version: 1, Kind: kind,
-		Hash: a.Vault.Hash(raw), Preview: prefix + "…" + raw[len(raw)-4:], CreatedAt: now,
-	}
 }
 
 // slug is a name as it may stand in a URL.

@@ -100,9 +100,9 @@ func TestAuditLogSaysWhoDidWhat(t *testing.T) {
 			t.Errorf("a shop was given a colour: %+v", e)
 		}
 
-		raw, err := s.App.CreateKey(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, pay.Secret)
+		raw, err := s.App.CreateKey(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, pay.Secret, time.Time{})
 		must(t, err)
-		must(t, s.App.RevokeKey(ctx, raw))
+		must(t, s.App.RevokeRawKey(ctx, raw))
 		var told []pay.Act
 		for _, e := range o.acts(t) {
 			if e.Details["preview"] == "sk_test_…"+raw[len(raw)-4:] {
@@ -137,7 +137,7 @@ func TestRefusedActsAreNotInTheAuditLog(t *testing.T) {
 		o.delete(t, "/webhooks/"+hook).want(t, http.StatusNotFound)
 		o.post(t, "/webhooks", `{"events":["nonsense"]}`).want(t, http.StatusBadRequest)
 		o.as(o.Sandbox.Publishable).post(t, "/webhooks", `{"events":["*"]}`).want(t, http.StatusForbidden)
-		if _, err := s.App.CreateKey(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: other.Shop.ID}, pay.Secret); err == nil {
+		if _, err := s.App.CreateKey(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: other.Shop.ID}, pay.Secret, time.Time{}); err == nil {
 			t.Error("a key of another's shop was made")
 		}
 		if after := len(o.acts(t)) + len(other.acts(t)); after != before {

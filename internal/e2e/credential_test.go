@@ -97,11 +97,11 @@ func TestEveryEndpointWantsGoodCredentials(t *testing.T) {
 		token, refresh := login.text(t, "accessToken"), login.text(t, "refreshToken")
 
 		scope := pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
-		revoked, err := o.App.CreateKey(ctx, scope, pay.Secret)
+		revoked, err := o.App.CreateKey(ctx, scope, pay.Secret, time.Time{})
 		must(t, err)
 		o.as(revoked).get(t, "/ping").want(t, http.StatusOK)
 		old := o.post(t, "/auth/token", fmt.Sprintf(`{"apiKey":%q,"secretKey":%q}`, o.Sandbox.Publishable, revoked)).want(t, http.StatusOK)
-		must(t, o.App.RevokeKey(ctx, revoked))
+		must(t, o.App.RevokeRawKey(ctx, revoked))
 
 		const missing, unknown, invalid = "401 missing_credentials authentication_error", "401 invalid_api_key authentication_error",
 			"401 invalid_token authentication_error"

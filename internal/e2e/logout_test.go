@@ -95,7 +95,7 @@ func TestRevocationReachesEveryNode(t *testing.T) {
 	gone("a login of a merchant whose logins were ended", e)
 
 	// A key that is revoked goes the same way.
-	must(t, one.App.RevokeKey(ctx, o.Sandbox.Secret))
+	must(t, one.App.RevokeRawKey(ctx, o.Sandbox.Secret))
 	eventually(t, "the key is refused at the other node", func() bool { return there.get(t, "/me").status == http.StatusUnauthorized })
 }
 

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -33,7 +34,7 @@ func (o shop) live() shop { return o.as(o.Live.Secret) }
 // whole returns a legacy key of the whole merchant.
 func (o shop) whole(t *testing.T, live bool) shop {
 	t.Helper()
-	key, err := o.App.CreateKey(ctx, pay.Scope{Merchant: o.Merchant.ID, Live: live}, pay.Secret)
+	key, err := o.App.CreateKey(ctx, pay.Scope{Merchant: o.Merchant.ID, Live: live}, pay.Secret, time.Time{})
 	must(t, err)
 	return o.as(key)
 }

@@ -121,10 +121,10 @@ func TestRefreshTokenWorksOnce(t *testing.T) {
 			o.refresh(t, token).want(t, http.StatusOK)
 		})
 		t.Run("a revoked key's does not", func(t *testing.T) {
-			key, err := o.App.CreateKey(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, pay.Secret)
+			key, err := o.App.CreateKey(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, pay.Secret, time.Time{})
 			must(t, err)
 			login := o.post(t, "/auth/token", fmt.Sprintf(`{"apiKey":%q,"secretKey":%q}`, o.Sandbox.Publishable, key)).want(t, http.StatusOK)
-			must(t, o.App.RevokeKey(ctx, key))
+			must(t, o.App.RevokeRawKey(ctx, key))
 			o.refresh(t, login.text(t, "refreshToken")).refused(t, badRefresh)
 		})
 		t.Run("of two at once at most one", func(t *testing.T) {

@@ -193,10 +193,10 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 			}
 		},
 		"a key": func(_ *testing.T, b *blind) func() error {
-			return func() error { _, err := b.CreateKey(ctx, b.who.Scope, pay.Secret); return err }
+			return func() error { _, err := b.CreateKey(ctx, b.who.Scope, pay.Secret, time.Time{}); return err }
 		},
 		"a key's end": func(_ *testing.T, b *blind) func() error {
-			return func() error { return b.RevokeKey(ctx, b.shop.Live.Secret) }
+			return func() error { return b.RevokeRawKey(ctx, b.shop.Live.Secret) }
 		},
 		"an operator": func(_ *testing.T, b *blind) func() error {
 			return func() error { _, _, err := b.AddOperator(ctx, operator, "bia"); return err }

@@ -82,7 +82,21 @@ type Key struct {
 	Hash      string
 	Preview   string // masked, for people
 	CreatedAt time.Time
+	// RevokedAt is from when on the key is refused; the zero time: never. It lies ahead where
+	// the key expires, or was replaced and is good for a while yet.
 	RevokedAt time.Time
+}
+
+// Over reports whether the key is refused.
+func (k Key) Over(now time.Time) bool { return !k.RevokedAt.IsZero() && !now.Before(k.RevokedAt) }
+
+// Until ends the key at a time, or earlier where it ends by itself.
+func (k Key) Until(at time.Time) Key {
+	k.Version++
+	if k.RevokedAt.IsZero() || at.Before(k.RevokedAt) {
+		k.RevokedAt = at
+	}
+	return k
 }
 
 // KeyPrefix returns what a key of the kind and environment starts with.

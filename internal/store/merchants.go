@@ -80,6 +80,7 @@ const (
 	keyColumns      = `id, merchant, shop, live, version, kind, hash, preview, created_at, revoked_at`
 	selectKeyByHash = `SELECT ` + keyColumns + ` FROM keys WHERE hash = $1`
 	selectKey       = `SELECT ` + keyColumns + ` FROM keys WHERE id = $1`
+	selectKeys      = `SELECT ` + keyColumns + ` FROM keys WHERE merchant = $1 ORDER BY id`
 )
 
 func scanKey(r row) (k pay.Key, err error) {
@@ -99,13 +100,18 @@ func (s *Store) Key(ctx context.Context, id string) (pay.Key, error) {
 	return one(ctx, s, selectKey, scanKey, id)
 }
 
+// Keys lists a merchant's keys, oldest first.
+func (s *Store) Keys(ctx context.Context, merchant string) ([]pay.Key, error) {
+	return many(ctx, s, selectKeys, scanKey, merchant)
+}
+
 const (
 	loginColumns = `id, merchant, shop, live, version, key_id, expires_at, revoked_at, created_at`
 
 	selectLogin         = `SELECT ` + loginColumns + ` FROM logins WHERE id = $1`
 	selectGoodLogins    = `SELECT ` + loginColumns + ` FROM logins WHERE merchant = $1 AND revoked_at = 0 AND expires_at > $2 AND ($3 = '' OR key_id = $3) ORDER BY expires_at LIMIT $4`
-	selectRevokedLogins = `SELECT id, revoked_at FROM logins WHERE revoked_at > 0 AND revoked_at > $1`
-	selectRevokedKeys   = `SELECT id, hash FROM keys WHERE revoked_at > 0 AND revoked_at > $1`
+	selectRevokedLogins = `SELECT id, revoked_at FROM logins WHERE revoked_at > 0 AND revoked_at > $1 AND revoked_at <= $2`
+	selectRevokedKeys   = `SELECT id, hash FROM keys WHERE revoked_at > 0 AND revoked_at > $1 AND revoked_at <= $2`
 )
 
 func scanLogin(r row) (l pay.Login, err error) {
@@ -126,11 +132,11 @@ func (s *Store) GoodLogins(ctx context.Context, merchant, key string, now time.T
 	return many(ctx, s, selectGoodLogins, scanLogin, merchant, micros(now), key, limit)
 }
 
-// Revoked tells what was revoked after a moment: logins with the time of that, and keys by
-// id and hash.
-func (s *Store) Revoked(ctx context.Context, since time.Time) (logins map[string]time.Time, keys []string, err error) {
+// Revoked tells what was revoked after since and up to until: logins with the time of that,
+// and keys by id and hash.
+func (s *Store) Revoked(ctx context.Context, since, until time.Time) (logins map[string]time.Time, keys []string, err error) {
 	logins = map[string]time.Time{}
-	err = s.query(ctx, selectRevokedLogins, []any{micros(since)}, func(r row) error {
+	err = s.query(ctx, selectRevokedLogins, []any{micros(since), micros(until)}, func(r row) error {
 		var id string
 		var at int64
 		err := r.Scan(&id, &at)
@@ -140,7 +146,7 @@ func (s *Store) Revoked(ctx context.Context, since time.Time) (logins map[string
 	if err != nil {
 		return nil, nil, err
 	}
-	err = s.query(ctx, selectRevokedKeys, []any{micros(since)}, func(r row) error {
+	err = s.query(ctx, selectRevokedKeys, []any{micros(since), micros(until)}, func(r row) error {
 		var id, hash string
 		err := r.Scan(&id, &hash)
 		keys = append(keys, id, hash)

@@ -842,4 +842,5 @@ DROP INDEX subscriptions_shop;
 -- Every node asks for what was revoked of late, and for what is still good of a merchant.
 CREATE INDEX logins_revoked ON logins (revoked_at) WHERE revoked_at > 0;
 CREATE INDEX logins_good ON logins (merchant, expires_at) WHERE revoked_at = 0;
+CREATE INDEX keys_merchant ON keys (merchant);
 CREATE INDEX keys_revoked ON keys (revoked_at) WHERE revoked_at > 0;

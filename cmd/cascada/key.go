@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+type keyCmd struct {
+	List   keyListCmd   `cmd:"" help:"List a merchant's keys, masked."`
+	Create keyCreateCmd `cmd:"" help:"Make one more key."`
+	Rotate keyRotateCmd `cmd:"" help:"Make a key in place of another one, which is good for a while yet."`
+	Revoke keyRevokeCmd `cmd:"" help:"End a key; running servers notice within two seconds."`
+}
+
+type keyListCmd struct {
+	database
+	Merchant string `required:"" placeholder:"ID" help:"Merchant's id, mer_…"`
+	All      bool   `help:"Also those that are over."`
+	JSON     bool   `name:"json" help:"Print an object a line."`
+}
+
+// keyJSON is a key as key list --json prints it.
+type keyJSON struct {
+	ID          string          `json:"id"`
+	Key         string          `json:"key"` // masked
+	Kind        pay.KeyKind     `json:"kind"`
+	Environment pay.Environment `json:"environment"`
+	ShopID      string          `json:"shopId,omitempty"`
+	CreatedAt   time.Time       `json:"createdAt"`
+	EndsAt      *time.Time      `json:"endsAt"`
+}
+
+func (c *keyListCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	list, err := a.Keys(ctx, c.Merchant)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	if !c.JSON {
+		fmt.Fprintln(table, "ID\tKEY\tKIND\tENVIRONMENT\tSHOP\tSINCE\tENDS")
+	}
+	for _, k := range list {
+		if k.Over(a.Now()) && !c.All {
+			continue
+		}
+		told := keyJSON{ID: k.ID, Key: k.Preview, Kind: k.Kind, Environment: k.Environment(), ShopID: k.Shop, CreatedAt: k.CreatedAt}
+		ends := ""
+		if !k.RevokedAt.IsZero() {
+			told.EndsAt, ends = &k.RevokedAt, k.RevokedAt.Format(time.RFC3339)
+		}
+		if c.JSON {
+			if err := json.NewEncoder(stdout).Encode(told); err != nil {
+				return err
+			}
+			continue
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Preview, k.Kind, k.Environment(), k.Shop, k.CreatedAt.Format(time.RFC3339), ends)
+	}
+	return table.Flush()
+}
+
+type keyCreateCmd struct {
+	database
+	Merchant    string          `required:"" placeholder:"ID" help:"Merchant's id, mer_…"`
+	Shop        string          `placeholder:"ID" help:"Shop's id, shp_…; without it the key is the whole merchant's."`
+	Environment pay.Environment `default:"sandbox" enum:"sandbox,production" help:"sandbox or production."`
+	Kind        pay.KeyKind     `default:"secret" enum:"secret,publishable" help:"secret or publishable."`
+	Expires     time.Duration   `placeholder:"DURATION" help:"How long the key is good, such as 2160h; without it, until it is revoked."`
+}
+
+func (c *keyCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
+	if c.Expires < 0 {
+		return errors.New("--expires must be above zero")
+	}
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	ends := time.Time{}
+	if c.Expires > 0 {
+		ends = a.Now().Add(c.Expires)
+	}
+	raw, err := a.CreateKey(ctx, pay.Scope{Merchant: c.Merchant, Shop: c.Shop, Live: c.Environment == pay.Production}, c.Kind, ends)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(stdout, raw)
+	return nil
+}
+
+type keyRotateCmd struct {
+	database
+	Key   string        `arg:"" help:"Key's id, key_…, as key list tells it."`
+	Grace time.Duration `default:"24h" help:"How long the old key is good yet (default ${default})."`
+}
+
+func (c *keyRotateCmd) Run(ctx context.Context, log *slog.Logger) error {
+	if c.Grace < 0 {
+		return errors.New("--grace must not be below zero")
+	}
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	raw, _, err := a.RotateKey(ctx, c.Key, c.Grace)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(stdout, raw)
+	return nil
+}
+
+type keyRevokeCmd struct {
+	database
+	Key string `arg:"" help:"Key's id, key_…, as key list tells it; or - to give the key itself on standard input."`
+}
+
+func (c *keyRevokeCmd) Run(ctx context.Context, log *slog.Logger) error {
+	if strings.HasPrefix(c.Key, "sk_") || strings.HasPrefix(c.Key, "pk_") {
+		return errors.New("a key among the arguments is seen by every user of this machine: give its id (cascada key list), or - and the key on standard input")
+	}
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if c.Key != "-" {
+		return a.RevokeKey(ctx, c.Key)
+	}
+	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	if raw := strings.TrimSpace(line); raw != "" {
+		return a.RevokeRawKey(ctx, raw)
+	}
+	return fmt.Errorf("no key came on standard input: %w", err)
+}
