@@ -400,3 +400,19 @@ func TestEveryCodeOfTheServiceHasAName(t *testing.T) {
 		}
 	}
 }
+
+func TestLogoutEndsTheTokens(t *testing.T) {
+	api, ctx := shop(t), t.Context()
+	if err := api.Logout(ctx); err != nil { // there is no login yet
+		t.Error(err)
+	}
+	if _, err := api.Ping(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := api.Logout(ctx); err != nil {
+		t.Error(err)
+	}
+	if _, err := api.Ping(ctx); err != nil { // with a new login
+		t.Error(err)
+	}
+}

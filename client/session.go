@@ -105,6 +105,31 @@ func (s *session) ask(ctx context.Context, path string, body map[string]string) 
 	return nil
 }
 
+// Logout ends the login of the client's tokens, on every node; the next call begins a new one.
+// It does nothing where there is none: before the first call, and with a raw key.
+func (c *Client) Logout(ctx context.Context) error {
+	s := c.session
+	if s.raw != "" {
+		return nil
+	}
+	if !s.take(ctx) {
+		return ctx.Err()
+	}
+	defer s.leave()
+	if s.access == "" {
+		return nil
+	}
+	_, err := c.send(ctx, request{method: http.MethodPost, path: "/auth/logout"}, s.access, nil)
+	var refused *Error
+	if errors.As(err, &refused) && refused.Status == http.StatusUnauthorized { // it has ended
+		err = nil
+	}
+	if err == nil {
+		s.access, s.refresh = "", ""
+	}
+	return err
+}
+
 // forget makes the next call renew the token that was refused, unless somebody
 // has done so. It reports whether a new token may help.
 func (s *session) forget(ctx context.Context, access string) bool {

@@ -102,7 +102,7 @@ func TestMistakesOnTheCommandLineAreNamed(t *testing.T) {
 		"nobody's key":        {[]string{"key", "create", "--merchant", "mer_nobody"}, "mer_nobody: not found"},
 		"no such shop":        {[]string{"key", "create", "--merchant", acme.Merchant.ID, "--shop", "shp_nobody"}, "shp_nobody: not found"},
 		"another's shop":      {[]string{"key", "create", "--merchant", acme.Merchant.ID, "--shop", other.Shop.ID}, other.Shop.ID + ": not found"},
-		"no such key":         {[]string{"key", "revoke", "sk_test_nobody"}, "key: not found"},
+		"no such key":         {[]string{"key", "revoke", "--database", "sqlite:cascada.db", "key_none"}, "key key_none: not found"},
 		"check of nothing":    {[]string{"check", "--database", "sqlite:typo.db"}, "there is no database at typo.db"},
 		"story of nothing":    {[]string{"story", "--database", "sqlite:typo.db", "TXN-A"}, "there is no database at typo.db"},
 		"bench of nothing":    {[]string{"bench", "--database", "sqlite:typo.db"}, "there is no database at typo.db"},

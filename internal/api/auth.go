@@ -70,7 +70,7 @@ func (a *API) authRoutes() {
 	handle(a, huma.Operation{OperationID: "refreshToken", Method: http.MethodPost, Path: "/auth/refresh", Tags: []string{"Authentication"},
 		Summary: "Rotate both tokens"}, open, a.refresh)
 	handle(a, huma.Operation{OperationID: "logout", Method: http.MethodPost, Path: "/auth/logout", Tags: []string{"Authentication"},
-		Summary: "End the login of an access token", DefaultStatus: http.StatusOK}, anyKey, a.logout)
+		Summary: "End the login of an access token", DefaultStatus: http.StatusOK}, secretKey, a.logout)
 	handle(a, huma.Operation{OperationID: "ping", Method: http.MethodGet, Path: "/ping", Tags: []string{"Merchant"},
 		Summary: "Check credentials and version"}, anyKey, a.ping)
 }
