@@ -59,7 +59,7 @@ func TestDeliveriesAreReadReplayedAndForwarded(t *testing.T) {
 	var page client.DeliveryPage
 	wait(t, "the delivery has failed", func() bool {
 		page, err = api.Deliveries(ctx, dead.ID, client.DeliveryFilter{Status: "failed", Event: client.EventPaymentCompleted, Limit: 10})
-		return err == nil && page.Pagination.Total == 1
+		return err == nil && page.Pagination.Total == 1 && len(page.Data) == 1 // two reads
 	})
 	d, err := api.Delivery(ctx, dead.ID, page.Data[0].ID)
 	if err != nil || d.LastError != "refused" || d.LastStatusCode != 0 || d.Attempts != 1 || len(d.AttemptLog) != 1 || len(d.Payload) == 0 {
