@@ -214,7 +214,7 @@ const maxBody = 1 << 20
 // anything reads it.
 func (a *API) notification(w http.ResponseWriter, r *http.Request) {
 	account := r.PathValue("account")
-	if err := a.gate.notice(w.Header(), r, account); err != nil {
+	if err := a.gate.notice(w.Header(), r); err != nil {
 		a.writeError(w, r, err)
 		return
 	}
@@ -224,7 +224,7 @@ func (a *API) notification(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := a.app.Notify(r.Context(), account, app.Notification{Header: r.Header, Query: r.URL.Query(), Body: body}); err != nil {
-		a.writeError(w, r, err)
+		a.writeError(w, r, a.gate.badNotice(w.Header(), account, err))
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -167,18 +167,27 @@ func (g *Gate) stranger(reply http.Header, r *http.Request) error {
 	return g.ofAddress(reply, openAddress, g.Address(r), g.open, g.limits.Limiter.Take)
 }
 
-// notice counts a provider's notification, by address and by account, before it is read. The
-// bounds are wide, and bad signatures use up nothing else: its confirmations are money.
+// notice counts a provider's notification by address, before it is read. The bound is wide:
+// its confirmations are money.
 //
 // Errors: rate_limited.
-func (g *Gate) notice(reply http.Header, r *http.Request, account string) error {
+func (g *Gate) notice(reply http.Header, r *http.Request) error {
 	if g.off() {
 		return nil
 	}
-	if err := g.ofAddress(reply, noticeAddress, g.Address(r), g.notices, g.limits.Limiter.Take); err != nil || len(account) > longestID {
+	return g.ofAddress(reply, noticeAddress, g.Address(r), g.notices, g.limits.Limiter.Take)
+}
+
+// badNotice counts one that was refused by its account, and returns what to reply. A good one
+// is refused by nobody else's.
+func (g *Gate) badNotice(reply http.Header, account string, refusal error) error {
+	if g.off() || len(account) > longestID {
+		return refusal
+	}
+	if err := g.ofAddress(reply, noticeAccount, account, g.accounts, g.limits.Limiter.Take); err != nil {
 		return err
 	}
-	return g.ofAddress(reply, noticeAccount, account, g.accounts, g.limits.Limiter.Take)
+	return refusal
 }
 
 // strangers counts the requests to what asks for no credentials.

@@ -58,6 +58,9 @@ func (a *App) RotateKey(ctx context.Context, id string, grace time.Duration) (ra
 		return "", key, pay.NewError(pay.CodeConflictState, "the key "+id+" is over: make a new one")
 	}
 	raw, key = a.newKey(old.Scope, old.Kind, now)
+	if !old.RevokedAt.IsZero() { // it lives as long as the other one was to
+		key.RevokedAt = now.Add(old.RevokedAt.Sub(old.CreatedAt))
+	}
 	old = old.Until(now.Add(grace))
 	err = a.store.Commit(ctx, pay.Change{
 		Keys: []pay.Key{key, old}, Audit: append(a.auditKey(pay.KeyCreated, key), a.auditKey(pay.KeyRevoked, old)...),
