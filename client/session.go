@@ -119,9 +119,15 @@ func (c *Client) Logout(ctx context.Context) error {
 	if s.access == "" {
 		return nil
 	}
-	_, err := c.send(ctx, request{method: http.MethodPost, path: "/auth/logout"}, s.access, nil)
+	out := request{method: http.MethodPost, path: "/auth/logout"}
+	_, err := c.send(ctx, out, s.access, nil)
 	var refused *Error
-	if errors.As(err, &refused) && refused.Status == http.StatusUnauthorized { // it has ended
+	if errors.As(err, &refused) && refused.Code == CodeTokenExpired { // its refresh token is good yet
+		if err = s.renew(ctx); err == nil {
+			_, err = c.send(ctx, out, s.access, nil)
+		}
+	}
+	if errors.As(err, &refused) && refused.Code == CodeInvalidToken { // it has ended
 		err = nil
 	}
 	if err == nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/client"
+	"github.com/cascadapay/cascada/internal/pay"
 )
 
 func TestEachKindOfCredentialReachesWhatItMay(t *testing.T) {
@@ -164,5 +165,32 @@ func TestWhoeverWaitsForALoginMayGiveUp(t *testing.T) {
 	leave()
 	if _, err := api.Ping(gone); !errors.Is(err, context.Canceled) {
 		t.Errorf("the call that gave up ended with %v, want context.Canceled", err)
+	}
+}
+
+// An access token that is over is not the end of its login: the refresh token is good yet.
+func TestLogoutEndsALoginWhoseAccessTokenIsOver(t *testing.T) {
+	var ahead atomic.Int64 // of the service's clock
+	s, keys := service(t, func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) })
+	api := newClient(t, client.Config{URL: s.URL, PublishableKey: keys.Publishable, SecretKey: keys.Secret})
+	if _, err := api.Me(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ahead.Store(int64(16 * time.Minute))
+	if err := api.Logout(t.Context()); err != nil {
+		t.Error(err)
+	}
+	made, ended := 0, 0
+	entries, err := s.App.Audit(t.Context(), "", "", time.Time{}, 100)
+	for _, e := range entries {
+		switch e.Act {
+		case pay.LoginCreated:
+			made++
+		case pay.LoginRevoked:
+			ended++
+		}
+	}
+	if err != nil || made != 1 || ended != 1 {
+		t.Errorf("%d logins were made and %d ended, %v; want the one", made, ended, err)
 	}
 }

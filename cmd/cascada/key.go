@@ -59,9 +59,12 @@ func (c *keyListCmd) Run(ctx context.Context, log *slog.Logger) error {
 			continue
 		}
 		told := keyJSON{ID: k.ID, Key: k.Preview, Kind: k.Kind, Environment: k.Environment(), ShopID: k.Shop, CreatedAt: k.CreatedAt}
-		ends := ""
+		end, ends := k.EndsAt, ""
 		if !k.RevokedAt.IsZero() {
-			told.EndsAt, ends = &k.RevokedAt, k.RevokedAt.Format(time.RFC3339)
+			end = k.RevokedAt
+		}
+		if !end.IsZero() {
+			told.EndsAt, ends = &end, end.Format(time.RFC3339)
 		}
 		if c.JSON {
 			if err := json.NewEncoder(stdout).Encode(told); err != nil {

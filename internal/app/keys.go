@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -30,7 +29,7 @@ func (a *App) CreateKey(ctx context.Context, scope pay.Scope, kind pay.KeyKind, 
 		}
 	}
 	raw, key := a.newKey(scope, kind, a.Now())
-	key.RevokedAt = ends
+	key.EndsAt = ends
 	return raw, a.store.Commit(ctx, pay.Change{Keys: []pay.Key{key}, Audit: a.auditKey(pay.KeyCreated, key)})
 }
 
@@ -58,10 +57,12 @@ func (a *App) RotateKey(ctx context.Context, id string, grace time.Duration) (ra
 		return "", key, pay.NewError(pay.CodeConflictState, "the key "+id+" is over: make a new one")
 	}
 	raw, key = a.newKey(old.Scope, old.Kind, now)
-	if !old.RevokedAt.IsZero() { // it lives as long as the other one was to
-		key.RevokedAt = now.Add(old.RevokedAt.Sub(old.CreatedAt))
+	if !old.EndsAt.IsZero() { // it lives as long as the other one was to
+		key.EndsAt = now.Add(old.EndsAt.Sub(old.CreatedAt))
 	}
-	old = old.Until(now.Add(grace))
+	if old = old.Until(now.Add(grace)); grace == 0 {
+		old.RevokedAt = now
+	}
 	err = a.store.Commit(ctx, pay.Change{
 		Keys: []pay.Key{key, old}, Audit: append(a.auditKey(pay.KeyCreated, key), a.auditKey(pay.KeyRevoked, old)...),
 	})
@@ -73,22 +74,20 @@ func (a *App) RotateKey(ctx context.Context, id string, grace time.Duration) (ra
 //
 // Errors: store.ErrNotFound.
 func (a *App) RevokeKey(ctx context.Context, id string) error {
-	key, err := a.key(ctx, id)
-	if err != nil {
-		return err
-	}
-	return a.endKey(ctx, key)
+	return a.endKey(ctx, func() (pay.Key, error) { return a.key(ctx, id) })
 }
 
 // RevokeRawKey is RevokeKey for whoever has the key itself.
 //
 // Errors: store.ErrNotFound.
 func (a *App) RevokeRawKey(ctx context.Context, raw string) error {
-	key, err := a.store.KeyByHash(ctx, a.Vault.Hash(raw))
-	if err != nil {
-		return fmt.Errorf("key: %w", err) // the key itself is a secret
-	}
-	return a.endKey(ctx, key)
+	return a.endKey(ctx, func() (pay.Key, error) {
+		key, err := a.store.KeyByHash(ctx, a.Vault.Hash(raw))
+		if err != nil {
+			err = fmt.Errorf("key: %w", err) // the key itself is a secret
+		}
+		return key, err
+	})
 }
 
 func (a *App) key(ctx context.Context, id string) (pay.Key, error) {
@@ -99,16 +98,18 @@ func (a *App) key(ctx context.Context, id string) (pay.Key, error) {
 	return key, err
 }
 
-func (a *App) endKey(ctx context.Context, key pay.Key) error {
-	if key.Over(a.Now()) {
-		return nil
+func (a *App) endKey(ctx context.Context, read func() (pay.Key, error)) error {
+	key, err := decided(func() (pay.Key, error) {
+		key, err := read()
+		if err != nil || !key.RevokedAt.IsZero() {
+			return key, err
+		}
+		key = key.Revoke(a.Now())
+		return key, a.store.Commit(ctx, pay.Change{Keys: []pay.Key{key}, Audit: a.auditKey(pay.KeyRevoked, key)})
+	})
+	if err == nil {
+		a.forgetKey(key)
 	}
-	key = key.Until(a.Now())
-	err := a.store.Commit(ctx, pay.Change{Keys: []pay.Key{key}, Audit: a.auditKey(pay.KeyRevoked, key)})
-	if errors.Is(err, store.ErrStale) {
-		return fmt.Errorf("somebody else changed the key at this moment: try again: %w", err)
-	}
-	a.forgetKey(key)
 	return err
 }
 
@@ -119,8 +120,8 @@ func (a *App) forgetKey(key pay.Key) {
 
 func (a *App) auditKey(act pay.Act, key pay.Key) []pay.AuditEntry {
 	details := map[string]string{"kind": string(key.Kind), "preview": key.Preview}
-	if key.RevokedAt.After(a.Now()) {
-		details["until"] = key.RevokedAt.UTC().Format(time.RFC3339)
+	if key.EndsAt.After(a.Now()) && key.RevokedAt.IsZero() {
+		details["until"] = key.EndsAt.UTC().Format(time.RFC3339)
 	}
 	return a.audit(a.Self(), key.Scope, act, key.ID, details)
 }

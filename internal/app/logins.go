@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -11,13 +10,15 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/store"
 )
 
 const (
-	// revokedOverlap is how far back each look for what was revoked goes: the clocks of two
-	// nodes differ, and a commit takes its time.
+	// revokedOverlap is how far back before the last one a look for what was revoked goes: a
+	// commit takes its time, and the clocks of two nodes differ. One look of wholeLook goes as
+	// far back as tokens live, with clocks that are clocksApart.
 	revokedOverlap = time.Minute
+	wholeLook      = 10
+	clocksApart    = 10 * time.Minute
 	// loginsBatch is how many logins are ended in one change.
 	loginsBatch = 500
 	// refusalsEvery is how often a refused login with one key is audited; the log and the
@@ -28,9 +29,12 @@ const (
 // revocations are the logins that have ended while access tokens of theirs may still be good.
 // Every node reads them once a second, so that a request asks no database.
 type revocations struct {
-	mu   sync.RWMutex // owns what follows
-	of   map[string]time.Time
-	read time.Time // when they were read last
+	mu sync.RWMutex         // owns of
+	of map[string]time.Time // login → when this node learned of it
+
+	// Of the loop that reads them.
+	read  time.Time // when it last did
+	looks int
 }
 
 func (r *revocations) has(login string) bool {
@@ -40,32 +44,47 @@ func (r *revocations) has(login string) bool {
 	return ended
 }
 
-// add notes logins that have ended, and forgets those whose tokens have.
-func (r *revocations) add(logins map[string]time.Time, forget time.Time) {
+// learn notes logins that have ended, and forgets those whose tokens have: what was learned
+// before forget.
+func (r *revocations) learn(logins []string, now, forget time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.Copy(r.of, logins)
+	for _, login := range logins {
+		if _, known := r.of[login]; !known {
+			r.of[login] = now
+		}
+	}
 	maps.DeleteFunc(r.of, func(_ string, at time.Time) bool { return at.Before(forget) })
 }
 
 // readRevoked takes notice of what other processes have revoked.
 func (a *App) readRevoked(ctx context.Context) error {
 	now := a.Now()
-	oldest := now.Add(-a.AccessTTL - revokedOverlap) // tokens of before are over
-	since := a.revoked.read.Add(-revokedOverlap)
-	if since.Before(oldest) {
-		since = oldest
+	since := a.oldestToken(now)
+	if a.revoked.looks%wholeLook != 0 {
+		since = later(since, a.revoked.read.Add(-revokedOverlap))
 	}
-	logins, keys, err := a.store.Revoked(ctx, since, now.Add(revokedOverlap))
+	logins, keys, err := a.store.Revoked(ctx, since)
 	if err != nil {
 		return fmt.Errorf("read what was revoked: %w", err)
 	}
-	a.revoked.add(logins, oldest)
+	a.revoked.learn(logins, now, a.oldestToken(now))
 	for _, key := range keys { // by id and by hash
 		a.keys.forget(key)
 	}
+	a.revoked.looks++
 	a.revoked.read = now
 	return nil
+}
+
+// oldestToken is when the oldest access token that is still good may have been made.
+func (a *App) oldestToken(now time.Time) time.Time { return now.Add(-a.AccessTTL - clocksApart) }
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // AuthEvent is what happened to credentials, as it is counted.
@@ -193,17 +212,17 @@ func (a *App) endLogins(ctx context.Context, by pay.Actor, list []pay.Login, act
 		scope = pay.Scope{Merchant: scope.Merchant, Live: true}
 	}
 	change := pay.Change{Audit: a.audit(by, scope, act, object, details)}
-	ended := make(map[string]time.Time, len(list))
+	var ended []string
 	for _, l := range list {
 		change.Logins = append(change.Logins, l.Revoke(now))
-		ended[l.ID] = now
+		ended = append(ended, l.ID)
 	}
-	err := a.store.Commit(ctx, change)
-	if err == nil || errors.Is(err, store.ErrUnknown) { // where nobody knows, the tokens are no good here all the same
-		a.revoked.add(ended, now.Add(-a.AccessTTL-revokedOverlap))
-		a.auth[AuthRevoked].Add(int64(len(list)))
+	if err := a.store.Commit(ctx, change); err != nil {
+		return err // where nobody knows, the next look tells
 	}
-	return err
+	a.revoked.learn(ended, now, a.oldestToken(now))
+	a.auth[AuthRevoked].Add(int64(len(list)))
+	return nil
 }
 
 // loginOf is the login that an access token's id names.

@@ -82,19 +82,27 @@ type Key struct {
 	Hash      string
 	Preview   string // masked, for people
 	CreatedAt time.Time
-	// RevokedAt is from when on the key is refused; the zero time: never. It lies ahead where
-	// the key expires, or was replaced and is good for a while yet.
-	RevokedAt time.Time
+	RevokedAt time.Time // it is refused, whatever the clock says; the zero time: it was not revoked
+	EndsAt    time.Time // it is refused from then on; the zero time: it does not end by itself
 }
 
 // Over reports whether the key is refused.
-func (k Key) Over(now time.Time) bool { return !k.RevokedAt.IsZero() && !now.Before(k.RevokedAt) }
+func (k Key) Over(now time.Time) bool {
+	return !k.RevokedAt.IsZero() || !k.EndsAt.IsZero() && !now.Before(k.EndsAt)
+}
+
+// Revoke ends the key at once.
+func (k Key) Revoke(now time.Time) Key {
+	k.Version++
+	k.RevokedAt = now
+	return k
+}
 
 // Until ends the key at a time, or earlier where it ends by itself.
 func (k Key) Until(at time.Time) Key {
 	k.Version++
-	if k.RevokedAt.IsZero() || at.Before(k.RevokedAt) {
-		k.RevokedAt = at
+	if k.EndsAt.IsZero() || at.Before(k.EndsAt) {
+		k.EndsAt = at
 	}
 	return k
 }

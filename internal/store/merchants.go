@@ -77,16 +77,16 @@ func (s *Store) Shops(ctx context.Context, merchant string) ([]pay.Shop, error) 
 }
 
 const (
-	keyColumns      = `id, merchant, shop, live, version, kind, hash, preview, created_at, revoked_at`
+	keyColumns      = `id, merchant, shop, live, version, kind, hash, preview, created_at, revoked_at, ends_at`
 	selectKeyByHash = `SELECT ` + keyColumns + ` FROM keys WHERE hash = $1`
 	selectKey       = `SELECT ` + keyColumns + ` FROM keys WHERE id = $1`
 	selectKeys      = `SELECT ` + keyColumns + ` FROM keys WHERE merchant = $1 ORDER BY id`
 )
 
 func scanKey(r row) (k pay.Key, err error) {
-	var created, revoked int64
-	err = r.Scan(&k.ID, &k.Merchant, &k.Shop, &k.Live, &k.Version, &k.Kind, &k.Hash, &k.Preview, &created, &revoked)
-	k.CreatedAt, k.RevokedAt = fromMicros(created), fromMicros(revoked)
+	var created, revoked, ends int64
+	err = r.Scan(&k.ID, &k.Merchant, &k.Shop, &k.Live, &k.Version, &k.Kind, &k.Hash, &k.Preview, &created, &revoked, &ends)
+	k.CreatedAt, k.RevokedAt, k.EndsAt = fromMicros(created), fromMicros(revoked), fromMicros(ends)
 	return k, err
 }
 
@@ -110,8 +110,8 @@ const (
 
 	selectLogin         = `SELECT ` + loginColumns + ` FROM logins WHERE id = $1`
 	selectGoodLogins    = `SELECT ` + loginColumns + ` FROM logins WHERE merchant = $1 AND revoked_at = 0 AND expires_at > $2 AND ($3 = '' OR key_id = $3) ORDER BY expires_at LIMIT $4`
-	selectRevokedLogins = `SELECT id, revoked_at FROM logins WHERE revoked_at > 0 AND revoked_at > $1 AND revoked_at <= $2`
-	selectRevokedKeys   = `SELECT id, hash FROM keys WHERE revoked_at > 0 AND revoked_at > $1 AND revoked_at <= $2`
+	selectRevokedLogins = `SELECT id FROM logins WHERE revoked_at > 0 AND revoked_at > $1`
+	selectRevokedKeys   = `SELECT id, hash FROM keys WHERE revoked_at > 0 AND revoked_at > $1`
 )
 
 func scanLogin(r row) (l pay.Login, err error) {
@@ -132,21 +132,17 @@ func (s *Store) GoodLogins(ctx context.Context, merchant, key string, now time.T
 	return many(ctx, s, selectGoodLogins, scanLogin, merchant, micros(now), key, limit)
 }
 
-// Revoked tells what was revoked after since and up to until: logins with the time of that,
-// and keys by id and hash.
-func (s *Store) Revoked(ctx context.Context, since, until time.Time) (logins map[string]time.Time, keys []string, err error) {
-	logins = map[string]time.Time{}
-	err = s.query(ctx, selectRevokedLogins, []any{micros(since), micros(until)}, func(r row) error {
-		var id string
-		var at int64
-		err := r.Scan(&id, &at)
-		logins[id] = fromMicros(at)
-		return err
-	})
+// Revoked tells what was revoked after since, by the clock of whoever did it: logins, and
+// keys by id and hash.
+func (s *Store) Revoked(ctx context.Context, since time.Time) (logins, keys []string, err error) {
+	logins, err = many(ctx, s, selectRevokedLogins, func(r row) (id string, err error) {
+		err = r.Scan(&id)
+		return id, err
+	}, micros(since))
 	if err != nil {
 		return nil, nil, err
 	}
-	err = s.query(ctx, selectRevokedKeys, []any{micros(since), micros(until)}, func(r row) error {
+	err = s.query(ctx, selectRevokedKeys, []any{micros(since)}, func(r row) error {
 		var id, hash string
 		err := r.Scan(&id, &hash)
 		keys = append(keys, id, hash)

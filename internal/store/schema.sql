@@ -844,3 +844,7 @@ CREATE INDEX logins_revoked ON logins (revoked_at) WHERE revoked_at > 0;
 CREATE INDEX logins_good ON logins (merchant, expires_at) WHERE revoked_at = 0;
 CREATE INDEX keys_merchant ON keys (merchant);
 CREATE INDEX keys_revoked ON keys (revoked_at) WHERE revoked_at > 0;
+
+-- version 24
+-- When a key ends by itself; 0: never.
+ALTER TABLE keys ADD COLUMN ends_at BIGINT NOT NULL DEFAULT 0;
