@@ -168,6 +168,7 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 	}
 	principal, err := a.authenticate(ctx, call)
 	if err != nil {
+		a.app.CredentialRefused(call.Principal, err)
 		return a.gate.refuse(call.reply, call.request, err)
 	}
 	principal.RequestID, principal.Address = call.RequestID, call.Address

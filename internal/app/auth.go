@@ -174,7 +174,7 @@ func (a *App) Refresh(ctx context.Context, by Principal, token string) (Tokens, 
 		a.auth[AuthRefresh].Add(1)
 	case errors.As(err, &refusal) && refusal.Code == pay.CodeInvalidToken:
 		a.auth[AuthRefreshRefused].Add(1)
-		a.warnStrangers("a refresh token was refused", "address", by.Address, "request", by.RequestID)
+		a.warnSometimes("a refresh token was refused", "", "address", by.Address, "request", by.RequestID)
 	}
 	return t, err
 }
@@ -274,15 +274,6 @@ func (a *App) parseRefresh(token string) (login string, version int64, ok bool) 
 //
 // Errors: invalid_api_key, invalid_token, token_expired.
 func (a *App) Authenticate(ctx context.Context, credential string) (Principal, error) {
-	p, err := a.authenticate(ctx, credential)
-	var refusal *pay.Error
-	if errors.As(err, &refusal) && refusal.Code != pay.CodeTokenExpired {
-		a.auth[AuthRefused].Add(1)
-	}
-	return p, err
-}
-
-func (a *App) authenticate(ctx context.Context, credential string) (Principal, error) {
 	unknown := refused(pay.CodeInvalidAPIKey, "the key is not known")
 	var key pay.Key
 	var err error

@@ -4,23 +4,31 @@ import (
 	"context"
 	"sync"
 
+	"github.com/cascadapay/cascada/internal/pay"
 	"golang.org/x/sync/semaphore"
 )
 
 const (
-	// crowdLimit is how many requests to endpoints of shops are under way at a time, and
-	// crowdShare how many of one merchant's: endpoints that answer slowly take up a lane
+	// crowdLimit is how many requests to endpoints of an environment are under way at a time,
+	// and crowdShare how many of one merchant's: endpoints that answer slowly take up a lane
 	// each, and a merchant may have many shops.
 	crowdLimit = 2048
 	crowdShare = 256
 )
 
-// crowd bounds the requests to endpoints that are under way.
+// crowd bounds the requests to endpoints that are under way, the sandbox's apart from
+// production's.
 type crowd struct {
-	all *semaphore.Weighted
+	all map[bool]*semaphore.Weighted // by Live
 
 	mu sync.Mutex // owns of
-	of map[string]*share
+	of map[tenancy]*share
+}
+
+// tenancy is a merchant in an environment.
+type tenancy struct {
+	merchant string
+	live     bool
 }
 
 // share is one merchant's part.
@@ -30,18 +38,22 @@ type share struct {
 }
 
 func newCrowd() *crowd {
-	return &crowd{all: semaphore.NewWeighted(crowdLimit), of: map[string]*share{}}
+	return &crowd{
+		all: map[bool]*semaphore.Weighted{false: semaphore.NewWeighted(crowdLimit), true: semaphore.NewWeighted(crowdLimit)},
+		of:  map[tenancy]*share{},
+	}
 }
 
 // enter waits until a merchant may make one more request; the caller leaves.
 //
 // Errors: the context's.
-func (c *crowd) enter(ctx context.Context, merchant string) (leave func(), err error) {
+func (c *crowd) enter(ctx context.Context, scope pay.Scope) (leave func(), err error) {
+	who, all := tenancy{scope.Merchant, scope.Live}, c.all[scope.Live]
 	c.mu.Lock()
-	mine := c.of[merchant]
+	mine := c.of[who]
 	if mine == nil {
 		mine = &share{Weighted: semaphore.NewWeighted(crowdShare)}
-		c.of[merchant] = mine
+		c.of[who] = mine
 	}
 	mine.holders++
 	c.mu.Unlock()
@@ -49,20 +61,20 @@ func (c *crowd) enter(ctx context.Context, merchant string) (leave func(), err e
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if mine.holders--; mine.holders == 0 {
-			delete(c.of, merchant)
+			delete(c.of, who)
 		}
 	}
 	if err := mine.Acquire(ctx, 1); err != nil {
 		gone()
 		return nil, err
 	}
-	if err := c.all.Acquire(ctx, 1); err != nil {
+	if err := all.Acquire(ctx, 1); err != nil {
 		mine.Release(1)
 		gone()
 		return nil, err
 	}
 	return func() {
-		c.all.Release(1)
+		all.Release(1)
 		mine.Release(1)
 		gone()
 	}, nil

@@ -177,11 +177,16 @@ func (d *dispatcher) work(l *lane) {
 		first := l.queue[0]
 		l.queue[0] = nil
 		l.queue = l.queue[1:]
-		it := *first // its lease may be renewed in the lane
 		d.mu.Unlock()
 
-		leave, _ := d.crowd.enter(context.Background(), it.Delivery.Merchant) // it fails with its context alone
-		try, fate := d.app.send(context.Background(), it)
+		leave, _ := d.crowd.enter(context.Background(), first.Delivery.Scope) // it fails with its context alone
+		d.mu.Lock()
+		it, closed := *first, d.closed // its lease may have been renewed in the lane
+		d.mu.Unlock()
+		try, fate := outcome{}, dropped
+		if !closed {
+			try, fate = d.app.send(context.Background(), it)
+		}
 		leave()
 		d.mu.Lock()
 		if fate == tried {

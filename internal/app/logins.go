@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -125,7 +126,7 @@ func (a *App) AuthEvents() map[AuthEvent]int64 {
 // it is known.
 func (a *App) loginRefused(ctx context.Context, by Principal, key pay.Key) {
 	a.auth[AuthLoginRefused].Add(1)
-	a.warnStrangers("a login was refused", "address", by.Address, "request", by.RequestID, "key", key.ID)
+	a.warnSometimes("a login was refused", "", "address", by.Address, "request", by.RequestID, "key", key.ID)
 	if key.ID == "" {
 		return
 	}
@@ -140,6 +141,16 @@ func (a *App) loginRefused(ctx context.Context, by Principal, key pay.Key) {
 	actor := pay.Actor{Kind: pay.BySystem, IP: by.Address, Request: by.RequestID}
 	if err := a.store.Commit(ctx, pay.Change{Audit: a.audit(actor, key.Scope, pay.LoginRefused, key.ID, details)}); err != nil {
 		a.Log.Error("a refused login is not in the audit log", "key", key.ID, "error", err)
+	}
+}
+
+// CredentialRefused leaves a trace of credentials that were not good: by says from where they
+// came. An access token that is over is nothing to tell of.
+func (a *App) CredentialRefused(by Principal, refusal error) {
+	var shown *pay.Error
+	if errors.As(refusal, &shown) && (shown.Code == pay.CodeInvalidAPIKey || shown.Code == pay.CodeInvalidToken) {
+		a.auth[AuthRefused].Add(1)
+		a.warnSometimes("credentials were refused", "", "address", by.Address, "request", by.RequestID, "code", string(shown.Code))
 	}
 }
 

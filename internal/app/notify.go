@@ -35,13 +35,13 @@ func (a *App) notify(ctx context.Context, account string, n Notification, cause 
 	notices, err := a.notices(ctx, account, upstream, n)
 	switch {
 	case errors.Is(err, provider.ErrUnsigned):
-		a.warnSometimes("a notification was refused", "account", account, err)
+		a.warnSometimes("a notification was refused", account, "account", account, "reason", err)
 		return p, nil, &pay.Error{Code: pay.CodeInvalidToken, Message: "the notification's signature is missing or wrong", Cause: err}
 	case errors.Is(err, provider.ErrUnreachable):
-		a.warnSometimes("a notification has to come again", "account", account, err)
+		a.warnSometimes("a notification has to come again", account, "account", account, "reason", err)
 		return p, nil, &pay.Error{Code: pay.CodeServiceUnavailable, Message: "the notification cannot be looked up now: send it again", Cause: err}
 	case err != nil:
-		a.warnSometimes("a notification was not understood", "account", account, err)
+		a.warnSometimes("a notification was not understood", account, "account", account, "reason", err)
 		return p, nil, &pay.Error{Code: pay.CodeInvalidRequest, Message: "the notification cannot be understood", Cause: err}
 	}
 	// One that cannot be applied stands in nobody's way.

@@ -39,23 +39,10 @@ func (q *quiet) say(kind string, now time.Time, every time.Duration) (left int, 
 	return h.left, true
 }
 
-// warnSometimes logs a warning about what somebody outside did to something of ours, at most
-// once a second.
-func (a *App) warnSometimes(message, of, id string, reason error) {
-	left, may := a.quiet.say(message+" "+id, a.Now(), quietly)
-	if !may {
-		return
-	}
-	args := []any{of, id, "reason", reason}
-	if left > 0 {
-		args = append(args, "more_of_them", left)
-	}
-	a.Log.Warn(message, args...)
-}
-
-// warnStrangers logs what a stranger did, at most once a second whoever it was.
-func (a *App) warnStrangers(message string, args ...any) {
-	left, may := a.quiet.say(message, a.Now(), quietly)
+// warnSometimes logs a warning about what somebody outside did, at most once a second for each
+// object of ours that it was done to, "" for none.
+func (a *App) warnSometimes(message, object string, args ...any) {
+	left, may := a.quiet.say(message+" "+object, a.Now(), quietly)
 	if !may {
 		return
 	}

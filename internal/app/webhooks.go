@@ -48,10 +48,13 @@ func (a *App) Subscribe(ctx context.Context, by Principal, scope pay.Scope, n Ne
 		}
 		sub.Managed, sub.URL = true, a.InboxURL+"/"+shop.Slug
 	}
+	defer a.turns.take("webhooks/" + scope.Shop)()
+	if _, err := a.beside(ctx, sub); err != nil { // nobody is challenged for one too many
+		return sub, "", err
+	}
 	if err := a.proveEndpoint(ctx, sub); err != nil {
 		return sub, "", err
 	}
-	defer a.turns.take("webhooks/" + scope.Shop)()
 	return sub, secret, again(func() error {
 		shop, err := a.beside(ctx, sub)
 		if err != nil {
@@ -98,7 +101,7 @@ func (a *App) proveEndpoint(ctx context.Context, sub pay.Subscription) error {
 	if err != nil {
 		return err
 	}
-	leave, err := a.deliver.crowd.enter(ctx, sub.Merchant)
+	leave, err := a.deliver.crowd.enter(ctx, sub.Scope)
 	if err != nil {
 		return err
 	}

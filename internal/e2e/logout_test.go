@@ -177,6 +177,9 @@ func TestLoginsLeaveATrace(t *testing.T) {
 	if n := log.told("a login was refused"); n != 2 {
 		t.Errorf("%d lines tell of refused logins, want 2: one a second", n)
 	}
+	if n := log.told("credentials were refused"); n != 1 || log.told("address=127.0.0.1") == 0 {
+		t.Errorf("%d lines tell of refused credentials, want one with the address", n)
+	}
 	page, err := http.Get("http://" + metrics + "/metrics")
 	must(t, err)
 	defer page.Body.Close()
