@@ -29,6 +29,7 @@ type serveCmd struct {
 	Routing   string            `default:"priority" enum:"priority,least_cost,success_rate" env:"CASCADA_ROUTING" help:"What a payment's provider accounts are ordered by while no rules are applied (cascada route): priority, least_cost or success_rate (${env}, default ${default})."`
 	Private   bool              `name:"allow-private-webhooks" env:"CASCADA_ALLOW_PRIVATE_WEBHOOKS" help:"Let sandbox webhooks go to loopback addresses. For a developer's machine alone: whoever has a sandbox key reads what services of this machine answer (${env})."`
 	Webhooks  int               `name:"webhooks-per-shop" default:"50" env:"CASCADA_WEBHOOKS_PER_SHOP" help:"How many webhooks a shop has in an environment at most (${env}, default ${default})."`
+	Conns     int               `name:"max-connections" default:"8192" env:"CASCADA_MAX_CONNECTIONS" help:"How many connections of clients may be open, half of the process's file descriptors at most; one address has half of them at most (${env}, default ${default})."`
 	Prove     bool              `name:"prove-webhooks" env:"CASCADA_PROVE_WEBHOOKS" help:"Ask each production webhook to answer a challenge before it is saved (${env})."`
 	limitFlags
 	feedFlags
@@ -44,7 +45,7 @@ func (c *serveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry)
 		Listen: c.Listen, Metrics: c.Metrics, Pprof: c.Pprof, Admin: c.Admin, Database: c.Database, MasterKey: c.MasterKey,
 		PublicURL: strings.TrimSuffix(c.PublicURL, "/"), Faults: c.Fault, WalletCoolDown: c.CoolDown, Log: log,
 		Limits: c.limits(), Proxies: c.TrustedProxies, FX: c.feedFlags.config(), Adapters: adapters, Routing: c.Routing,
-		AllowPrivateWebhooks: c.Private, WebhooksPerShop: c.Webhooks, ProveWebhooks: c.Prove,
+		AllowPrivateWebhooks: c.Private, WebhooksPerShop: c.Webhooks, ProveWebhooks: c.Prove, Connections: c.Conns,
 	})
 	if err != nil && ctx.Err() != nil { // it failed because it was told to end
 		log.Info("stopped before it was ready", "error", err)

@@ -28,12 +28,13 @@ const Base = view.Base
 
 // API serves the contract's endpoints.
 type API struct {
-	app  *app.App
-	log  *slog.Logger
-	gate *Gate
-	huma huma.API
-	mux  *http.ServeMux
-	help string // where the fields of a checkout's customer are described
+	app    *app.App
+	log    *slog.Logger
+	gate   *Gate
+	huma   huma.API
+	mux    *http.ServeMux
+	bodies bodies
+	help   string // where the fields of a checkout's customer are described
 
 	needs map[string]access // by operation id
 
@@ -49,7 +50,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.Serv
 // New returns the API of a service. baseURL is the public address with Base.
 func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate, now func() time.Time, newID func(string, time.Time) string) (*API, error) {
 	wire.Adopt()
-	api := &API{app: a, log: log, gate: gate, mux: http.NewServeMux(), needs: map[string]access{}}
+	api := &API{app: a, log: log, gate: gate, mux: http.NewServeMux(), bodies: newBodies(), needs: map[string]access{}}
 	api.help = strings.TrimSuffix(baseURL, Base) + "/api/openapi.json#/components/schemas/CustomerBody"
 	config := huma.DefaultConfig("Cascada", view.APIVersion)
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil
@@ -156,6 +157,11 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 		a.refuse(ctx, err)
 		return
 	}
+	if call.Merchant == "" {
+		defer a.bodies.ofStranger(r, call.reply, a.gate.Address(r))()
+	} else {
+		defer a.bodies.ofMerchant(r, call.reply, call.Principal)()
+	}
 	next(wire.WithHelp(huma.WithValue(ctx, callKey{}, call), wire.Help{URL: a.help, About: aboutCustomer}))
 }
 
@@ -219,9 +225,10 @@ func (a *API) notification(w http.ResponseWriter, r *http.Request) {
 		a.writeError(w, r, err)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	defer a.bodies.ofStranger(r, w.Header(), a.gate.Address(r))()
+	body, err := readBody(w, r)
 	if err != nil {
-		a.writeError(w, r, pay.NewError(pay.CodePayloadTooLarge, "the body is larger than 1 MiB"))
+		a.writeError(w, r, err)
 		return
 	}
 	if err := a.app.Notify(r.Context(), account, app.Notification{Header: r.Header, Query: r.URL.Query(), Body: body}); err != nil {
@@ -230,4 +237,20 @@ func (a *API) notification(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = io.WriteString(w, `{"ok":true}`+"\n") // the provider may be gone
+}
+
+// readBody reads the body of a request that huma does not read.
+//
+// Errors: payload_too_large, rate_limited; invalid_request where it does not come.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var tooLarge *http.MaxBytesError
+	var shown *pay.Error
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, pay.NewError(pay.CodePayloadTooLarge, "the body is larger than 1 MiB")
+	case err != nil && !errors.As(err, &shown):
+		return nil, pay.NewError(pay.CodeInvalidRequest, "the body did not arrive")
+	}
+	return body, err
 }

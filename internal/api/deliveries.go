@@ -153,9 +153,10 @@ func (a *API) listInbox(ctx context.Context, call Call, in *inboxIn) (*inboxOut,
 // receive takes a delivery to a managed inbox. The signature over the raw body
 // stands in for credentials.
 func (a *API) receive(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	defer a.bodies.ofStranger(r, w.Header(), a.gate.Address(r))()
+	body, err := readBody(w, r)
 	if err != nil {
-		a.writeError(w, r, pay.NewError(pay.CodePayloadTooLarge, "the body is larger than 1 MiB"))
+		a.writeError(w, r, err)
 		return
 	}
 	if err := a.app.Receive(r.Context(), r.PathValue("slug"), r.Header, body); err != nil {

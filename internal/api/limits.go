@@ -280,20 +280,14 @@ func (g *Gate) ofAddress(reply http.Header, kind, owner string, rule limit.Rule,
 	return limited("too many requests from this address: wait as long as Retry-After says")
 }
 
-// Address is whom a request without a known merchant is counted under. Of
-// version 6 a subscriber has a whole /64.
+// Address is whom a request without a known merchant is counted under.
 func (g *Gate) Address(r *http.Request) string {
 	peer := web.Peer(r, g.proxies)
 	if !g.off() && len(g.proxies) == 0 && r.Header["X-Forwarded-For"] != nil && g.toldOfForwarded.CompareAndSwap(false, true) {
 		g.log.Warn("a request was forwarded, and no proxy is trusted: if this service stands behind one, name it with --trusted-proxies, "+
 			"or all its clients share the limits of one address", "address", peer)
 	}
-	if peer.Is6() {
-		if net, err := peer.Prefix(64); err == nil {
-			return net.String()
-		}
-	}
-	return peer.String()
+	return web.Subscriber(peer)
 }
 
 // tell writes how a bucket stands. The names are kept as they are documented,

@@ -88,8 +88,9 @@ func (a *App) beside(ctx context.Context, sub pay.Subscription) (pay.Shop, error
 // there was a bound may have more.
 const compared = 1000
 
-// proveEndpoint asks a production endpoint to say a challenge again, where the operator wants that
-// (Config.ProveWebhooks): whoever can do so owns it.
+// proveEndpoint asks a production endpoint for the SHA-256 of a challenge, where the operator
+// wants that (Config.ProveWebhooks): whoever teaches it to answer so owns it. Many endpoints of
+// strangers say again what they are sent, and none hashes it.
 //
 // Errors: invalid_request.
 func (a *App) proveEndpoint(ctx context.Context, sub pay.Subscription) error {
@@ -108,11 +109,11 @@ func (a *App) proveEndpoint(ctx context.Context, sub pay.Subscription) error {
 	defer leave()
 	id := a.NewID("wch_", a.Now())
 	result := a.Sender.Send(ctx, true, webhook.Message{URL: sub.URL, Secret: webhook.NewSecret(), Event: webhook.Challenge, DeliveryID: id, EventID: id, Body: body})
-	if result.Delivered() && strings.Contains(result.Snippet, challenge) {
+	if result.Delivered() && strings.Contains(result.Snippet, webhook.Answer(challenge)) {
 		return nil
 	}
 	return pay.FieldError(pay.CodeInvalidRequest, "url", "the endpoint did not answer the challenge that was sent to it: "+
-		"it must reply to a POST of type "+webhook.Challenge+" with a status of 2xx and the challenge in its body")
+		"it must reply to a POST of type "+webhook.Challenge+" with a status of 2xx and the SHA-256 of the challenge in hex")
 }
 
 // newSecret makes a subscription's secret: as it is shown, sealed, and as it is

@@ -51,6 +51,9 @@ type Config struct {
 	// AllowPrivateWebhooks lets sandbox webhooks go to loopback addresses. It is for a
 	// developer's machine: a tenant reads the replies of what listens there.
 	AllowPrivateWebhooks bool
+	// Connections is how many may be open at a time; 0 means 8192. No more than half of the
+	// process's descriptors are.
+	Connections int
 	// WebhooksPerShop is how many endpoints a shop has in an environment at most; 0 means 50.
 	WebhooksPerShop int
 	ProveWebhooks   bool // production endpoints prove whose they are
@@ -71,6 +74,22 @@ type Config struct {
 
 // drainTimeout is how long requests under way may take after SIGTERM.
 const drainTimeout = 25 * time.Second
+
+// manyConnections is how many are open where nobody says more: some 20 KB each.
+const manyConnections = 8192
+
+// connections is how many clients' connections may be open: the database, the providers and the
+// webhooks need descriptors too.
+func (c Config) connections() int {
+	n := c.Connections
+	if n == 0 {
+		n = manyConnections
+	}
+	if have := descriptors(); have > 0 {
+		n = min(n, have/2)
+	}
+	return n
+}
 
 // Open returns the use cases over a database: what the commands of the CLI
 // need. Close it.
@@ -154,6 +173,9 @@ func Start(ctx context.Context, c Config) (*Service, error) {
 			return nil, err
 		}
 	}
+	if c.Connections < 0 {
+		return nil, errors.New("max connections: want a number above zero")
+	}
 	l, err := listen(c)
 	if err != nil {
 		return nil, err
@@ -215,7 +237,9 @@ func start(ctx context.Context, c Config, l listeners) (*Service, error) {
 		s.Shutdown()
 		return nil, err
 	}
-	s.serve(l.api, s.handler(metrics.count(jsonAPI), page, pages, gate))
+	bounded := web.Bound(l.api, c.connections(), c.Proxies)
+	metrics.connected(bounded)
+	s.serve(bounded, s.handler(metrics.count(jsonAPI), page, pages, gate))
 	if l.metrics != nil {
 		s.serve(l.metrics, metrics.handler())
 		s.warnIfPublic(c.Metrics, "metrics name provider accounts and what they refuse")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/limit"
+	"github.com/cascadapay/cascada/internal/web"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -46,6 +47,15 @@ func (m *metrics) watch(redis *limit.Redis) {
 		}
 		return 0
 	}))
+}
+
+// connected tells how many connections there are.
+func (m *metrics) connected(c *web.Connections) {
+	m.registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "cascada_connections_open", Help: "Connections of clients that are open."},
+			func() float64 { return float64(c.Open()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "cascada_connections_refused_total", Help: "Connections that were closed at once, because too many were open, of one address or of all."},
+			func() float64 { return float64(c.Refused()) }))
 }
 
 func (m *metrics) handler() http.Handler {

@@ -5,13 +5,20 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// tune sets up the process, once; GOGC and GOMAXPROCS overrule it.
+// memoryLimit is what the process's memory is kept below, if it can be: seven times what a busy
+// node takes. Of a smaller machine or container it is three quarters.
+const memoryLimit, memoryShare = 1 << 30, 0.75
+
+// tune sets up the process, once; GOGC, GOMEMLIMIT and GOMAXPROCS overrule it.
 //
 // The heap grows further between collections: with the default a quarter of the
 // time of a payment went to the collector, while the heap of a busy service is a
-// few tens of megabytes.
+// few tens of megabytes. Near the limit of its memory it collects more often: a flood of large
+// requests would take nine times its size otherwise.
 //
 // There are two more processors than cores, one for each committer: Go looks for
 // answers on the network when a processor runs out of work, and on a busy node the
@@ -20,7 +27,19 @@ var tune = sync.OnceFunc(func() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(800)
 	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryOf(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)))
+	}
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 2)
 	}
 })
+
+// memoryOf is the limit where so much memory is available, as far as that is known.
+func memoryOf(available memlimit.Provider) int64 {
+	share, err := memlimit.ApplyRatio(available, memoryShare)()
+	if err != nil || share == 0 {
+		return memoryLimit
+	}
+	return int64(min(share, memoryLimit))
+}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -63,7 +64,8 @@ func TestTheSameWebhookTwiceIsRefused(t *testing.T) {
 		const first = `{"events":["payment.completed","claim.opened"],"url":"https://shop.example/hook"}`
 		id := o.post(t, "/webhooks", first).want(t, http.StatusCreated).text(t, "id")
 		const twice = "409 conflict_state conflict_error param=url"
-		for _, same := range []string{first, `{"events":["claim.opened","payment.completed","claim.opened"],"url":"https://shop.example/hook"}`} {
+		for _, same := range []string{first, `{"events":["claim.opened","payment.completed","claim.opened"],"url":"https://shop.example/hook"}`,
+			`{"events":["payment.completed","claim.opened"],"url":"HTTPS://SHOP.example:443/hook#now"}`} {
 			r := o.post(t, "/webhooks", same)
 			if r.refused(t, twice); !strings.Contains(r.text(t, "error.message"), id) {
 				t.Errorf("the refusal does not name %s: %s", id, r)
@@ -111,7 +113,7 @@ func (e standIns) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 	var asked []string
-	echo := func(w http.ResponseWriter, r *http.Request) {
+	prove := func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		must(t, err)
 		var c struct{ Type, Challenge string }
@@ -120,14 +122,15 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 			t.Errorf("the challenge is %s %v", body, r.Header)
 		}
 		asked = append(asked, r.URL.Host)
-		fmt.Fprintf(w, `{"challenge":%q}`, c.Challenge)
+		fmt.Fprintf(w, `{"answer":"%x"}`, sha256.Sum256([]byte(c.Challenge)))
 	}
 	hosts := standIns{
-		"ours.example": echo, "moved.example": echo,
+		"ours.example": prove, "moved.example": prove,
+		"echo.example":     func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) },
 		"stranger.example": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") },
 		"error.example": func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusNotFound)
-			echo(w, r)
+			prove(w, r)
 		},
 	}
 	a := nodeOf(t, dbtest.SQLite(t), &clock{}, &faults{}, func(c *app.Config) {
@@ -141,7 +144,7 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 		sub, _, err := a.Subscribe(ctx, by, by.Scope, app.NewSubscription{URL: url, Events: all})
 		return sub, err
 	}
-	for _, foreign := range []string{"https://stranger.example/", "https://error.example/"} {
+	for _, foreign := range []string{"https://stranger.example/", "https://error.example/", "https://echo.example/"} {
 		if _, err := subscribe(live, foreign); err == nil || !strings.Contains(err.Error(), "challenge") {
 			t.Errorf("%s did not prove whose it is: %v", foreign, err)
 		}

@@ -2,7 +2,9 @@ package pay
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -71,7 +73,7 @@ const MostSubscriptions = 50
 func (s Subscription) Beside(others []Subscription, total int64, most int) error {
 	events := sortedEvents(s)
 	for _, o := range others {
-		if o.ID != s.ID && o.URL == s.URL && slices.Equal(sortedEvents(o), events) {
+		if o.ID != s.ID && sameURL(o.URL, s.URL) && slices.Equal(sortedEvents(o), events) {
 			return FieldError(CodeConflictState, "url", "the webhook "+o.ID+" has this URL and these events: change it, or delete it first")
 		}
 	}
@@ -79,6 +81,21 @@ func (s Subscription) Beside(others []Subscription, total int64, most int) error
 		return NewError(CodeConflictState, fmt.Sprintf("the shop has %d webhooks, and may have %d in an environment: delete one first", total, most))
 	}
 	return nil
+}
+
+// sameURL reports whether two addresses lead to the same place, however they are written.
+func sameURL(a, b string) bool { return a == b || plainURL(a) == plainURL(b) }
+
+func plainURL(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return text
+	}
+	port := u.Port()
+	if u.Scheme == "https" && port == "443" || u.Scheme == "http" && port == "80" {
+		port = ""
+	}
+	return u.Scheme + " " + strings.TrimSuffix(strings.ToLower(u.Hostname()), ".") + " " + port + " " + "/" + strings.TrimPrefix(u.EscapedPath(), "/") + " " + u.RawQuery
 }
 
 func sortedEvents(s Subscription) []string {

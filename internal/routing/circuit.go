@@ -35,6 +35,7 @@ type Circuit struct {
 	row         int     // failures since the last success
 	at          time.Time
 	until       time.Time // open until then; zero: closed
+	trial       time.Time // when the trial that is under way began; zero: there is none
 	rest        time.Duration
 }
 
@@ -86,16 +87,16 @@ func (c Circuit) InARow() int { return c.row }
 // while it lasts.
 func (c Circuit) Begin(now time.Time) Circuit {
 	if !c.until.IsZero() && !now.Before(c.until) {
-		c.until = now.Add(c.rest)
+		c.until, c.trial = now.Add(c.rest), now
 	}
 	return c
 }
 
 // Pass notes that a call ended and said nothing of the account. Was it the trial of an open
-// circuit, the next one is.
-func (c Circuit) Pass(now time.Time) Circuit {
-	if !c.until.IsZero() && now.Before(c.until) {
-		c.until = now
+// circuit, the next one is. One from before the trial ends no rest.
+func (c Circuit) Pass(began, now time.Time) Circuit {
+	if !c.trial.IsZero() && !began.Before(c.trial) && now.Before(c.until) {
+		c.until, c.trial = now, time.Time{}
 	}
 	return c
 }
@@ -114,7 +115,7 @@ func (c Circuit) End(ok bool, now time.Time) (next Circuit, turned bool) {
 		return Circuit{}, true
 	case tripped:
 		c.rest = min(2*c.rest, longest)
-		c.until = now.Add(c.rest)
+		c.until, c.trial = now.Add(c.rest), time.Time{}
 		return c, false
 	case c.row >= inARow && c.all < few || c.all >= enough && c.failed > c.all*tolerable:
 		c.rest = shortest

@@ -40,7 +40,7 @@ func (h *Health) Began(account, rail string, now time.Time) {
 func (h *Health) Ended(account, rail, band string, said pay.OutcomeKind, took time.Duration, now time.Time) (open, turned bool) {
 	s := seat{account, rail}
 	if said == pay.Errored && took < Slow {
-		h.circuits[s] = h.circuits[s].Pass(now)
+		h.circuits[s] = h.circuits[s].Pass(now.Add(-took), now)
 		return false, false
 	}
 	h.circuits[s], turned = h.circuits[s].End(Answers(said) && took < Slow, now)

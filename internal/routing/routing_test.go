@@ -161,7 +161,7 @@ func TestRefusedRequestsCountForNothing(t *testing.T) {
 	h, now := NewHealth(), noon
 	end := func(said pay.OutcomeKind, took time.Duration) (open, turned bool) {
 		h.Began("bank", "pix.BRA", now)
-		return h.Ended("bank", "pix.BRA", "small", said, took, now)
+		return h.Ended("bank", "pix.BRA", "small", said, took, now.Add(took))
 	}
 	for range 100 {
 		if open, turned := end(pay.Errored, time.Second); open || turned {
@@ -189,6 +189,34 @@ func TestRefusedRequestsCountForNothing(t *testing.T) {
 	}
 	if h.Open(now) != 1 {
 		t.Error("a provider that takes long to refuse does not fail")
+	}
+}
+
+// A request that was under way when the circuit opened, and is refused as it stands, does not
+// end the rest of the account: it is not the trial.
+func TestRefusedRequestFromBeforeIsNoTrial(t *testing.T) {
+	h, now := NewHealth(), noon
+	const rail = "pix.BRA"
+	late := func() { h.Ended("bank", rail, "small", pay.Errored, 9*time.Second, now) }
+	fail := func() {
+		h.Began("bank", rail, now)
+		h.Ended("bank", rail, "small", pay.Unavailable, 0, now)
+	}
+	for range inARow {
+		fail()
+	}
+	if late(); h.Open(now) != 1 {
+		t.Error("a request from before ended the first rest")
+	}
+	now = now.Add(shortest)
+	h.Began("bank", rail, now) // the trial
+	now = now.Add(time.Second)
+	if late(); h.Open(now) != 1 {
+		t.Error("a request from before ended the trial of another one")
+	}
+	h.Ended("bank", rail, "small", pay.Unavailable, time.Second, now)
+	if late(); h.Open(now) != 1 {
+		t.Error("a request from before ended the rest after a trial that failed")
 	}
 }
 

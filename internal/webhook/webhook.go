@@ -14,6 +14,8 @@
 package webhook
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"net/http"
 	"time"
 )
@@ -32,6 +34,12 @@ const (
 
 // Challenge is the type of the request that asks an endpoint to prove whose it is.
 const Challenge = "webhook.challenge"
+
+// Answer is what it is to say: the SHA-256 of the challenge, in lower-case hex.
+func Answer(challenge string) string {
+	sum := sha256.Sum256([]byte(challenge))
+	return hex.EncodeToString(sum[:])
+}
 
 // Message is one delivery to make.
 type Message struct {

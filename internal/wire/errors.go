@@ -234,6 +234,10 @@ func validationError(ctx context.Context, status int, message string, errs []err
 	case http.StatusRequestTimeout:
 		return newEnvelope(ctx, pay.NewError(pay.CodeInvalidRequest, "the body did not arrive in time"))
 	case http.StatusInternalServerError:
+		var refused *pay.Error // by who reads the body
+		if errors.As(errors.Join(errs...), &refused) {
+			return newEnvelope(ctx, refused)
+		}
 		return newEnvelope(ctx, Fault())
 	}
 	e := pay.NewError(pay.CodeInvalidRequest, message)

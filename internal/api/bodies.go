@@ -1,0 +1,86 @@
+package api
+
+import (
+	"io"
+	"net/http"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/limit"
+)
+
+const (
+	// smallBody is what each request may send uncounted: what a payment needs, and more.
+	smallBody = 8 << 10
+	// bodyStep is how much memory is taken at a time for a body that is larger.
+	bodyStep = 64 << 10
+	// strangersBodies and merchantsBodies are how many bytes of bodies a node holds at a time:
+	// of requests without credentials, and of merchants', the sandbox's apart from production's.
+	strangersBodies, merchantsBodies = 32 << 20, 128 << 20
+)
+
+// bodies bounds the memory of what is sent to a node and has not been answered. It counts what
+// has come: who says that much comes, and sends nothing, takes nothing.
+type bodies struct {
+	strangers *limit.Places          // by address
+	merchants map[bool]*limit.Places // by Live
+}
+
+func newBodies() bodies {
+	return bodies{
+		strangers: limit.NewPlaces(strangersBodies),
+		merchants: map[bool]*limit.Places{false: limit.NewPlaces(merchantsBodies), true: limit.NewPlaces(merchantsBodies)},
+	}
+}
+
+// ofStranger counts the body of a request without credentials. The caller leaves when it has
+// been answered.
+func (b bodies) ofStranger(r *http.Request, reply http.Header, address string) (leave func()) {
+	return count(r, reply, b.strangers, address)
+}
+
+// ofMerchant counts that of a request with credentials.
+func (b bodies) ofMerchant(r *http.Request, reply http.Header, p app.Principal) (leave func()) {
+	return count(r, reply, b.merchants[p.Live], p.Merchant)
+}
+
+func count(r *http.Request, reply http.Header, places *limit.Places, owner string) (leave func()) {
+	if r.ContentLength >= 0 && r.ContentLength <= smallBody {
+		return func() {}
+	}
+	b := &countedBody{ReadCloser: r.Body, reply: reply, places: places, owner: owner, room: smallBody}
+	r.Body = b
+	return b.leave
+}
+
+// countedBody takes places for what is read of it.
+type countedBody struct {
+	io.ReadCloser
+	reply       http.Header
+	places      *limit.Places
+	owner       string
+	read        int
+	room, taken int // bytes that may be read before more places are needed, and the places
+}
+
+// Read is for io.Reader.
+//
+// Errors: rate_limited where there are no more places.
+func (b *countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.read += n
+	for b.read > b.room {
+		if !b.places.Take(b.owner, bodyStep) {
+			b.reply["Retry-After"], b.reply["Connection"] = []string{"1"}, []string{"close"} // or the server waits for the rest
+			return 0, limited("too much is being sent at once: wait until some of it has been answered")
+		}
+		b.room += bodyStep
+		b.taken += bodyStep
+	}
+	return n, err
+}
+
+func (b *countedBody) leave() {
+	if b.taken > 0 {
+		b.places.Leave(b.owner, b.taken)
+	}
+}

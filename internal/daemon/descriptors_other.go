@@ -1,0 +1,5 @@
+//go:build !unix
+
+package daemon
+
+func descriptors() int { return 0 }

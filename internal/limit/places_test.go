@@ -1,0 +1,72 @@
+package limit_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/limit"
+)
+
+// takeAll takes places one by one until there are none for an owner.
+func takeAll(p *limit.Places, owner string) (n int) {
+	for p.Take(owner, 1) {
+		n++
+	}
+	return n
+}
+
+func TestPlacesLeaveAsManyForOthers(t *testing.T) {
+	p := limit.NewPlaces(1200)
+	first, second := takeAll(p, "first"), takeAll(p, "second")
+	if first != 600 || second != 300 {
+		t.Errorf("got %d and %d of 1200, want 600 and 300", first, second)
+	}
+	if p.Take("first", 1) {
+		t.Error("who has the most gets one more")
+	}
+	p.Leave("first", first)
+	if got := takeAll(p, "third"); got != 450 {
+		t.Errorf("of 900 free places a third one got %d, want 450", got)
+	}
+}
+
+func TestHowManyEverThereAreSomebodyNewFindsAPlace(t *testing.T) {
+	p := limit.NewPlaces(1000)
+	for range 100 { // all of them at once, one by one
+		for j := range 100 {
+			p.Take(fmt.Sprint(j), 1)
+		}
+	}
+	if !p.Take("new", 1) {
+		t.Error("a hundred who take what they get leave none")
+	}
+}
+
+func TestPlacesAreTakenAtOnceOrNotAtAll(t *testing.T) {
+	p := limit.NewPlaces(100)
+	if p.Take("acme", 51) {
+		t.Error("more than half was given")
+	}
+	if !p.Take("acme", 50) {
+		t.Error("what was refused is still taken")
+	}
+}
+
+func TestRaceForPlacesGivesBackAll(t *testing.T) {
+	p := limit.NewPlaces(64)
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			for range 1000 {
+				if owner := fmt.Sprint(i % 3); p.Take(owner, 3) {
+					p.Leave(owner, 3)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if !p.Take("acme", 32) {
+		t.Error("places are missing")
+	}
+}
