@@ -14,13 +14,15 @@ import (
 
 // open returns the use cases over the database of a command.
 func (d database) open(ctx context.Context, log *slog.Logger) (*app.App, error) {
-	return daemon.Open(ctx, daemon.Config{Database: d.Database, MasterKey: d.MasterKey, Log: log, Operator: operator()})
+	c := d.base(log)
+	c.Operator = operator()
+	return daemon.Open(ctx, c)
 }
 
 // existing is open for commands that make nothing on a path that was mistyped:
 // a check of an empty database would find that every invariant holds.
 func (d database) existing(ctx context.Context, log *slog.Logger) (*app.App, error) {
-	return daemon.Open(ctx, daemon.Config{Database: d.Database, MasterKey: d.MasterKey, Log: log, Existing: true, Operator: operator()})
+	return daemon.Open(ctx, d.command(log))
 }
 
 type migrateCmd struct{ database }

@@ -84,11 +84,6 @@ func TestMistakesOnTheCommandLineAreNamed(t *testing.T) {
 		"unknown flag":        {[]string{"serve", "--nonsense"}, "unknown flag --nonsense"},
 		"unknown command":     {[]string{"nonsense"}, "nonsense"},
 		"no command":          {nil, "expected one of"},
-		"unknown database":    {[]string{"check", "--database", "mysql://x", "--master-key", otherKey}, "want sqlite:PATH or postgres://"},
-		"database is nowhere": {[]string{"check", "--database", "postgres://127.0.0.1:1/x", "--master-key", otherKey}, "127.0.0.1"},
-		"no directory":        {[]string{"check", "--database", "sqlite:nowhere/a.db", "--master-key", otherKey}, "nowhere"},
-		"bad master key":      {[]string{"check", "--master-key", "abc"}, "want 32 bytes in base64"},
-		"other master key":    {[]string{"check", "--master-key", otherKey}, "master key does not fit"},
 		"no name":             {[]string{"merchant", "create", "--email", "a@b.co"}, "--name"},
 		"no email":            {[]string{"merchant", "create", "--name", "A", "--email", "nonsense"}, "email"},
 		"unknown tier":        {[]string{"merchant", "create", "--name", "A", "--email", "a@b.co", "--tier", "gold"}, "--tier"},
@@ -124,6 +119,12 @@ func TestMistakesOnTheCommandLineAreNamed(t *testing.T) {
 			t.Errorf("%s: exit %d, want an error that says %q:\n%s%s", name, code, c.want, out, log)
 		}
 	}
+	foreign := u.with("CASCADA_MASTER_KEY=" + otherKey)
+	foreign.fails(t, "want sqlite:PATH or postgres://", "check", "--database", "mysql://x")
+	foreign.fails(t, "127.0.0.1", "check", "--database", "postgres://127.0.0.1:1/x")
+	foreign.fails(t, "nowhere", "check", "--database", "sqlite:nowhere/a.db")
+	foreign.fails(t, "master key does not fit", "check")
+	u.with("CASCADA_MASTER_KEY=abc").fails(t, "want 32 bytes in base64", "check")
 	if files, err := filepath.Glob(filepath.Join(u.dir, "typo*")); err != nil || len(files) > 0 {
 		t.Errorf("a mistyped path left %v (%v)", files, err)
 	}
@@ -189,6 +190,9 @@ func TestFlagsMayBeGivenByEnvironment(t *testing.T) {
 	s := u.serve(t)
 	if s.url != "https://pay.example.com" {
 		t.Errorf("public URL %s", s.url)
+	}
+	if strings.Contains(s.output(), "sk_test_") {
+		t.Errorf("a service that the world reaches made a demo merchant:\n%s", s.output())
 	}
 	s.url = "http://" + listen // where it really is
 	k := u.merchant(t, "sqlite:other.db").Keys.Sandbox.Secret

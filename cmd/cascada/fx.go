@@ -59,7 +59,9 @@ func parseCurrency(text string) (money.Currency, error) {
 
 // over returns the use cases over a database, with these flags.
 func (f rateFlags) over(ctx context.Context, d database, log *slog.Logger) (*app.App, error) {
-	return daemon.Open(ctx, daemon.Config{Database: d.Database, MasterKey: d.MasterKey, Log: log, Existing: true, Operator: operator(), FX: f.config()})
+	c := d.command(log)
+	c.FX = f.config()
+	return daemon.Open(ctx, c)
 }
 
 type fxListCmd struct {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/provider/adapters"
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
@@ -30,6 +31,7 @@ type cli struct {
 	Provider   providerCmd   `cmd:"" help:"Accounts at providers, which payments go through."`
 	Notices    noticesCmd    `cmd:"" name:"notification" help:"What providers have told, and what of it waits for you."`
 	Route      routeCmd      `cmd:"" help:"Routing rules: through which accounts payments go, and what other rules would have done."`
+	MasterKey  masterKeyCmd  `cmd:"" name:"master-key" help:"The keys that encrypt secrets in the database."`
 	Operator   operatorCmd   `cmd:"" help:"Who may use the admin API."`
 	FX         fxCmd         `cmd:"" name:"fx" help:"Exchange rates."`
 	KYC        kycCmd        `cmd:"" name:"kyc" help:"Verifications of merchants."`
@@ -48,8 +50,21 @@ type cli struct {
 
 // database is the flag that most commands share.
 type database struct {
-	Database  string `default:"sqlite:cascada.db" env:"CASCADA_DATABASE" placeholder:"URL" help:"sqlite:PATH or postgres://… (${env}, default ${default})."`
-	MasterKey string `env:"CASCADA_MASTER_KEY" placeholder:"BASE64" help:"32 bytes that encrypt secrets (${env}); without it a key file is used: PATH.key for SQLite, cascada.key in this directory for PostgreSQL."`
+	Database      string `default:"sqlite:cascada.db" env:"CASCADA_DATABASE" placeholder:"URL" help:"sqlite:PATH or postgres://… (${env}, default ${default})."`
+	MasterKeyFile string `env:"CASCADA_MASTER_KEY_FILE" placeholder:"FILE" help:"The file with the key that encrypts secrets (${env}); by default PATH.key for SQLite, cascada.key in this directory for PostgreSQL. CASCADA_MASTER_KEY may hold the key itself."`
+}
+
+// base is what these flags say. A secret is none of them: other users of the machine see what
+// a program was started with.
+func (d database) base(log *slog.Logger) daemon.Config {
+	return daemon.Config{Database: d.Database, MasterKey: os.Getenv("CASCADA_MASTER_KEY"), MasterKeyFile: d.MasterKeyFile, Log: log}
+}
+
+// command is base for what works on a database that is there, as the operator.
+func (d database) command(log *slog.Logger) daemon.Config {
+	c := d.base(log)
+	c.Existing, c.Operator = true, operator()
+	return c
 }
 
 // atMost is how many rows a list has.

@@ -40,10 +40,9 @@ type desk struct {
 }
 
 func (d desk) over(ctx context.Context, log *slog.Logger, adapters registry) (*app.App, error) {
-	return daemon.Open(ctx, daemon.Config{
-		Database: d.Database, MasterKey: d.MasterKey, PublicURL: strings.TrimSuffix(d.PublicURL, "/"), Log: log, Existing: true,
-		Operator: operator(), Adapters: adapters,
-	})
+	c := d.command(log)
+	c.PublicURL, c.Adapters = strings.TrimSuffix(d.PublicURL, "/"), adapters
+	return daemon.Open(ctx, c)
 }
 
 type providerAdaptersCmd struct {

@@ -25,9 +25,9 @@ type routingFlag struct {
 
 // over returns the use cases over a database.
 func (f routingFlag) over(ctx context.Context, d database, log *slog.Logger, adapters registry) (*app.App, error) {
-	return daemon.Open(ctx, daemon.Config{
-		Database: d.Database, MasterKey: d.MasterKey, Log: log, Existing: true, Operator: operator(), Adapters: adapters, Routing: f.Routing,
-	})
+	c := d.command(log)
+	c.Adapters, c.Routing = adapters, f.Routing
+	return daemon.Open(ctx, c)
 }
 
 type routeShowCmd struct {

@@ -41,12 +41,13 @@ func (c *serveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry)
 	if c.RateLimit == "off" {
 		log.Warn("rate limits are off: this is for load tests")
 	}
-	s, err := daemon.Start(ctx, daemon.Config{
-		Listen: c.Listen, Metrics: c.Metrics, Pprof: c.Pprof, Admin: c.Admin, Database: c.Database, MasterKey: c.MasterKey,
-		PublicURL: strings.TrimSuffix(c.PublicURL, "/"), Faults: c.Fault, WalletCoolDown: c.CoolDown, Log: log,
-		Limits: c.limits(), Proxies: c.TrustedProxies, FX: c.feedFlags.config(), Adapters: adapters, Routing: c.Routing,
-		AllowPrivateWebhooks: c.Private, WebhooksPerShop: c.Webhooks, ProveWebhooks: c.Prove, Connections: c.Conns,
-	})
+	config := c.base(log)
+	config.Listen, config.Metrics, config.Pprof, config.Admin = c.Listen, c.Metrics, c.Pprof, c.Admin
+	config.PublicURL, config.Faults, config.WalletCoolDown = strings.TrimSuffix(c.PublicURL, "/"), c.Fault, c.CoolDown
+	config.Limits, config.Proxies, config.Connections = c.limits(), c.TrustedProxies, c.Conns
+	config.FX, config.Adapters, config.Routing = c.feedFlags.config(), adapters, c.Routing
+	config.AllowPrivateWebhooks, config.WebhooksPerShop, config.ProveWebhooks = c.Private, c.Webhooks, c.Prove
+	s, err := daemon.Start(ctx, config)
 	if err != nil && ctx.Err() != nil { // it failed because it was told to end
 		log.Info("stopped before it was ready", "error", err)
 		return nil
@@ -55,9 +56,11 @@ func (c *serveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry)
 		return err
 	}
 	log.Info("cascada is ready", "url", s.URL, "database", kind(c.Database))
-	if err := demo(ctx, s, stdout); err != nil && ctx.Err() == nil {
-		s.Shutdown()
-		return err
+	if !production(s.URL) {
+		if err := demo(ctx, s, stdout); err != nil && ctx.Err() == nil {
+			s.Shutdown()
+			return err
+		}
 	}
 	select {
 	case <-ctx.Done():
@@ -68,6 +71,12 @@ func (c *serveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry)
 	s.Shutdown()
 	log.Info("stopped")
 	return err
+}
+
+// production reports whether a service is reached by the world: there nobody makes a demo
+// merchant, whose secret would be in the log.
+func production(publicURL string) bool {
+	return strings.HasPrefix(strings.ToLower(publicURL), "https://")
 }
 
 // kind names a database without its credentials.

@@ -103,6 +103,7 @@ type App struct {
 	// readingAccounts is held while they, or the rules, are read anew.
 	readingAccounts latch
 	tokens          *tokens
+	foreign         atomic.Bool // another master key took over, which this process does not have
 	keys            *cache[pay.Key]
 	shops           *cache[tenant]
 	tiers           *cache[pay.Tier]
@@ -160,7 +161,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	var err error
 	a.store.around = c.Commits
 	if a.store.Store, err = store.Open(ctx, address, store.Options{
-		Log: c.Log, Delivered: a.deliver.submit, Written: a.wrote, SealKey: c.Vault.Key("blocks"), Clock: c.LeaseClock, Name: func(prefix string) string { return c.NewID(prefix, c.Now()) },
+		Log: c.Log, Delivered: a.deliver.submit, Written: a.wrote, Clock: c.LeaseClock, Name: func(prefix string) string { return c.NewID(prefix, c.Now()) },
 		Shared: c.Shared, Through: c.Through,
 	}); err != nil {
 		return nil, err
@@ -175,10 +176,10 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 // load reads what the service needs before its first request.
 func (a *App) load(ctx context.Context) error {
 	var err error
-	if err = a.loadRates(ctx); err != nil {
+	if err = a.unlock(ctx); err != nil {
 		return err
 	}
-	if a.tokens, err = a.loadTokens(ctx); err != nil {
+	if err = a.loadRates(ctx); err != nil {
 		return err
 	}
 	if a.catalog, err = a.loadCatalog(ctx); err != nil {
@@ -210,7 +211,14 @@ func (a *App) Close() {
 }
 
 // Ready reports whether the service can take payments.
-func (a *App) Ready(ctx context.Context) error { return a.store.Ping(ctx) }
+//
+// Errors: ErrForeignKey; others where the database does not answer.
+func (a *App) Ready(ctx context.Context) error {
+	if a.foreign.Load() {
+		return ErrForeignKey
+	}
+	return a.store.Ping(ctx)
+}
 
 // Stats are the counters of the write path.
 func (a *App) Stats() store.Stats { return a.store.Stats() }
@@ -310,6 +318,9 @@ func (a *App) Loops() []work.Loop {
 		a.polled("nodes that are gone", 0, a.TakeOver),
 		a.polled("clocks", 0, a.readClocks),
 		a.polled("revocations", 0, a.readRevoked),
+		a.polled("secrets", secretsEvery, a.readSecrets),
+		a.polled("signing keys", time.Hour, a.RotateSigningKey),
+		a.polled("texts under another master key", resealEvery, a.reseal),
 		a.polled("provider accounts", accountsEvery, a.readAccounts),
 		a.polled("routing rules", accountsEvery, a.readRules),
 		a.polled("rates", ratesEvery, a.readRates),

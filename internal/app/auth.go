@@ -3,15 +3,14 @@ package app
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -25,7 +24,6 @@ const RefreshTTL = 30 * 24 * time.Hour
 const (
 	issuer        = "cascada"
 	refreshPrefix = "rt_"
-	keySecretID   = "jwt/" // prefix of the signing keys among the secrets
 )
 
 // Principal is who makes a request, and with which one.
@@ -45,15 +43,13 @@ type tenant struct {
 	shop     pay.Shop
 }
 
-// tokens signs and reads access tokens: HS256 with a ring of keys, newest
-// last.
+// tokens signs and reads access tokens: HS256 with a ring of keys.
 type tokens struct {
-	ring    map[string][]byte
-	current string
-	parser  *jwt.Parser
-	seen    sync.Map // token → seenToken; bounded by count
-	count   int
-	mu      sync.Mutex // owns count
+	keys   atomic.Pointer[signingKeys]
+	parser *jwt.Parser
+	seen   sync.Map // token → seenToken; bounded by count
+	count  int
+	mu     sync.Mutex // owns count
 }
 
 type seenToken struct {
@@ -64,44 +60,6 @@ type seenToken struct {
 type claims struct {
 	jwt.RegisteredClaims
 	Key string `json:"key"`
-}
-
-// loadTokens reads the signing keys, making the first one on the first start.
-func (a *App) loadTokens(ctx context.Context) (*tokens, error) {
-	t := &tokens{ring: map[string][]byte{}}
-	t.parser = jwt.NewParser(jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuer(issuer),
-		jwt.WithExpirationRequired(), jwt.WithTimeFunc(a.Now), jwt.WithStrictDecoding())
-	for range 2 {
-		secrets, err := a.store.Secrets(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range secrets {
-			kid, ok := strings.CutPrefix(s.ID, keySecretID)
-			if !ok {
-				continue
-			}
-			sealed, err := base64.StdEncoding.DecodeString(s.Text)
-			if err != nil {
-				return nil, fmt.Errorf("signing key %s: %w", kid, err)
-			}
-			if t.ring[kid], err = a.Vault.Open(s.ID, sealed); err != nil {
-				return nil, fmt.Errorf("the master key does not fit this database: %w", err)
-			}
-			t.current = kid
-		}
-		if t.current != "" {
-			return t, nil
-		}
-		key := make([]byte, 32)
-		_, _ = rand.Read(key) // never fails
-		id := keySecretID + "1"
-		sealed := store.Sealed{ID: id, Text: base64.StdEncoding.EncodeToString(a.Vault.Seal(id, key))}
-		if err := a.store.AddSecret(ctx, sealed, a.Now()); err != nil {
-			return nil, err
-		}
-	}
-	return nil, errors.New("the signing key cannot be kept in the database")
 }
 
 // Tokens is what a login gets.
@@ -236,8 +194,9 @@ func (a *App) issue(ctx context.Context, l pay.Login, now time.Time) (Tokens, er
 		},
 		Key: l.Key,
 	})
-	token.Header["kid"] = a.tokens.current
-	access, err := token.SignedString(a.tokens.ring[a.tokens.current])
+	keys := a.tokens.keys.Load()
+	token.Header["kid"] = keys.current
+	access, err := token.SignedString(keys.ring[keys.current])
 	if err != nil {
 		return Tokens{}, fmt.Errorf("sign an access token: %w", err)
 	}
@@ -335,18 +294,21 @@ func (t *tokens) parse(text string, now time.Time) (claims, error) {
 		return claims{}, invalid
 	}
 	var c claims
+	past := false
 	_, err := t.parser.ParseWithClaims(text, &c, func(token *jwt.Token) (any, error) {
+		keys := t.keys.Load()
 		kid, _ := token.Header["kid"].(string)
-		key, ok := t.ring[kid]
+		key, ok := keys.ring[kid]
 		if !ok {
 			return nil, jwt.ErrTokenUnverifiable
 		}
+		past = kid != keys.current && len(keys.ring) > 1 && now.After(keys.alone)
 		return key, nil
 	})
 	if errors.Is(err, jwt.ErrTokenExpired) {
 		return claims{}, refused(pay.CodeTokenExpired, "the access token has expired: get a new one from /auth/token or /auth/refresh")
 	}
-	if err != nil || c.Key == "" {
+	if err != nil || c.Key == "" || past { // what such a key signed is over: this was made by who stole it
 		return claims{}, invalid
 	}
 	t.remember(text, seenToken{c, c.ExpiresAt.Time})

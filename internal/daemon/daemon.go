@@ -36,18 +36,20 @@ import (
 
 // Config is how the service runs.
 type Config struct {
-	Listen    string         // host:port
-	Metrics   string         // host:port of /metrics; empty for none
-	Pprof     string         // host:port of /debug/pprof/; empty for none
-	Admin     string         // host:port of the admin API; empty for none
-	Database  string         // sqlite:PATH or postgres://…
-	PublicURL string         // where the service is reached; empty: http://Listen
-	MasterKey string         // 32 bytes in base64; empty: a key file
-	Existing  bool           // make neither a database file nor a key file
-	Operator  string         // who runs a command, for the audit log; empty for a service
-	Limits    *Limits        // how many requests are taken; nil: all
-	Proxies   []netip.Prefix // whose X-Forwarded-For is believed, by limits and the audit log
-	Log       *slog.Logger
+	Listen    string // host:port
+	Metrics   string // host:port of /metrics; empty for none
+	Pprof     string // host:port of /debug/pprof/; empty for none
+	Admin     string // host:port of the admin API; empty for none
+	Database  string // sqlite:PATH or postgres://…
+	PublicURL string // where the service is reached; empty: http://Listen
+	// MasterKey is the master keys, newest last, each 32 bytes in base64, with white space or
+	// commas between; empty: they are in MasterKeyFile, which "" stands for the usual one of.
+	MasterKey, MasterKeyFile string
+	Existing                 bool           // make neither a database file nor a key file
+	Operator                 string         // who runs a command, for the audit log; empty for a service
+	Limits                   *Limits        // how many requests are taken; nil: all
+	Proxies                  []netip.Prefix // whose X-Forwarded-For is believed, by limits and the audit log
+	Log                      *slog.Logger
 	// AllowPrivateWebhooks lets sandbox webhooks go to loopback addresses. It is for a
 	// developer's machine: a tenant reads the replies of what listens there.
 	AllowPrivateWebhooks bool
@@ -117,17 +119,17 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 	if err != nil {
 		return nil, err
 	}
-	master, err := masterKey(ctx, c)
+	masters, err := masterKeys(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	secrets, err := vault.New(master)
+	secrets, err := vault.New(masters...)
 	if err != nil {
 		return nil, err
 	}
 	providers := map[string]provider.Provider{}
 	for _, account := range sandbox.Accounts() {
-		simulated := sandbox.New(account, secrets.Key("provider/"+account))
+		simulated := sandbox.New(account, sync.OnceValue(func() []byte { return secrets.Key("provider/" + account) }))
 		if err := simulated.SetFault(sandbox.Fault(c.Faults[account])); err != nil {
 			return nil, err
 		}
@@ -319,6 +321,9 @@ func (s *Service) handler(jsonAPI, page http.Handler, pages *checkout.Pages, gat
 		switch {
 		case s.draining.Load():
 			answer(w, http.StatusServiceUnavailable, "draining")
+		case errors.Is(err, app.ErrForeignKey):
+			s.log.Error("another master key took over: give it to this node and start it again", "error", err)
+			answer(w, http.StatusServiceUnavailable, "the master key was rotated")
 		case err != nil:
 			s.log.Error("the database does not answer", "error", err)
 			answer(w, http.StatusServiceUnavailable, "the database does not answer")

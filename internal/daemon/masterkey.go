@@ -10,16 +10,18 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/vault"
 )
 
-// masterKey is the configured key, or that of the key file, which is made on
+// masterKeys are the configured keys, or those of the key file, which is made on
 // the first start (design: Bootstrap). Whatever else would refuse the start has
 // been asked before: a key that was made belongs to a database.
-func masterKey(ctx context.Context, c Config) ([]byte, error) {
+func masterKeys(ctx context.Context, c Config) ([][]byte, error) {
 	if err := app.CheckAddress(c.Database); err != nil {
 		return nil, err
 	}
@@ -29,74 +31,159 @@ func masterKey(ctx context.Context, c Config) ([]byte, error) {
 			return nil, fmt.Errorf("there is no database at %s: %w", file, err)
 		}
 	}
-	if c.MasterKey != "" {
-		return parseMasterKey(c.MasterKey, "CASCADA_MASTER_KEY")
+	path, err := c.MasterKeyPath()
+	if err != nil {
+		return parseMasterKeys(c.MasterKey, "CASCADA_MASTER_KEY")
 	}
-	path := "cascada.key"
-	if isSQLite {
-		path = file + ".key"
-	}
-	key, err := readMasterKey(path)
+	keys, err := readMasterKeys(path)
 	if errors.Is(err, fs.ErrNotExist) && c.Existing {
 		return nil, fmt.Errorf("%w: run it where the server keeps its key, or set CASCADA_MASTER_KEY", err)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return key, err
+		return keys, err
 	}
 	keyed, err := app.Keyed(ctx, c.Database)
 	if err != nil {
 		return nil, err
 	}
 	if keyed { // by a process that made its key since, or the file was lost
-		key, err := readMasterKey(path)
+		keys, err := readMasterKeys(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w: the database has a master key already; put its file there, or set CASCADA_MASTER_KEY", err)
 		}
-		return key, err
+		return keys, err
 	}
 	return makeMasterKey(path, c.Log)
 }
 
-// makeMasterKey writes a key file, unless somebody else just did.
-func makeMasterKey(path string, log *slog.Logger) ([]byte, error) {
+// MasterKeyPath is the file of the master keys. It fails where they are given without one.
+func (c Config) MasterKeyPath() (string, error) {
+	if c.MasterKey != "" {
+		return "", errors.New("the master keys are in CASCADA_MASTER_KEY, not in a file")
+	}
+	if c.MasterKeyFile != "" {
+		return c.MasterKeyFile, nil
+	}
+	if file, isSQLite := strings.CutPrefix(c.Database, "sqlite:"); isSQLite {
+		return file + ".key", nil
+	}
+	return "cascada.key", nil
+}
+
+// NewMasterKey makes a master key, as it stands in a file.
+func NewMasterKey() string {
 	key := make([]byte, vault.KeySize)
 	_, _ = rand.Read(key) // never fails
-	text := base64.StdEncoding.EncodeToString(key)
-	// Linked into place whole: of two processes that start at the same time one
-	// wins, and the other reads the winner's.
+	return base64.StdEncoding.EncodeToString(key)
+}
+
+// AddMasterKey puts a new master key at the end of a file that has some, and returns its
+// fingerprint. It does not take over by that.
+func AddMasterKey(path string) (fingerprint string, err error) {
+	keys, err := readMasterKeys(path)
+	if err != nil {
+		return "", err
+	}
+	added, err := parseMasterKeys(NewMasterKey(), path)
+	if err != nil {
+		return "", err
+	}
+	v, err := vault.New(append(keys, added...)...)
+	if err != nil {
+		return "", err
+	}
+	return v.Newest(), writeMasterKeys(path, append(keys, added...))
+}
+
+// RemoveMasterKey takes a master key out of a file, which is left with one at least.
+func RemoveMasterKey(path, fingerprint string) error {
+	keys, err := readMasterKeys(path)
+	if err != nil {
+		return err
+	}
+	left := slices.DeleteFunc(slices.Clone(keys), func(key []byte) bool {
+		v, err := vault.New(key)
+		return err == nil && v.Newest() == fingerprint
+	})
+	if len(left) == 0 || len(left) == len(keys) {
+		return fmt.Errorf("%s: there is no key %s beside another one", path, fingerprint)
+	}
+	return writeMasterKeys(path, left)
+}
+
+// writeMasterKeys replaces a key file whole: who reads it meanwhile finds the old one or the
+// new.
+func writeMasterKeys(path string, keys [][]byte) error {
+	temporary, err := temporaryKeys(path, keys)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temporary)
+	if err := os.Rename(temporary, path); err != nil {
+		return fmt.Errorf("write the master keys: %w", err)
+	}
+	return nil
+}
+
+// temporaryKeys writes master keys beside a file, mode 0600.
+func temporaryKeys(path string, keys [][]byte) (string, error) {
 	temporary, err := os.CreateTemp(filepath.Dir(path), ".cascada-key-*")
 	if err != nil {
-		return nil, fmt.Errorf("write a master key: %w", err)
+		return "", fmt.Errorf("write a master key: %w", err)
 	}
-	defer os.Remove(temporary.Name())
-	_, writeErr := temporary.WriteString(text + "\n")
-	if err := errors.Join(writeErr, temporary.Sync(), temporary.Close()); err != nil {
-		return nil, fmt.Errorf("write a master key: %w", err)
+	for _, key := range keys {
+		_, writeErr := temporary.WriteString(base64.StdEncoding.EncodeToString(key) + "\n")
+		err = errors.Join(err, writeErr)
 	}
-	err = os.Link(temporary.Name(), path)
+	if err := errors.Join(err, temporary.Sync(), temporary.Close()); err != nil {
+		return "", errors.Join(fmt.Errorf("write a master key: %w", err), os.Remove(temporary.Name()))
+	}
+	return temporary.Name(), nil
+}
+
+// makeMasterKey writes a key file, unless somebody else just did.
+func makeMasterKey(path string, log *slog.Logger) ([][]byte, error) {
+	keys, err := parseMasterKeys(NewMasterKey(), path)
+	if err != nil {
+		return nil, err
+	}
+	// Linked into place whole: of two processes that start at the same time one
+	// wins, and the other reads the winner's.
+	temporary, err := temporaryKeys(path, keys)
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(temporary)
+	err = os.Link(temporary, path)
 	if errors.Is(err, fs.ErrExist) {
-		return readMasterKey(path)
+		return readMasterKeys(path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("write the master key: %w", err)
 	}
 	log.Warn("a master key was made: keep a copy of it apart from the database; without it no key or webhook secret can be read",
 		"file", path)
-	return key, nil
+	return keys, nil
 }
 
-func readMasterKey(path string) ([]byte, error) {
+func readMasterKeys(path string) ([][]byte, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the master key: %w", err)
 	}
-	return parseMasterKey(string(text), path)
+	return parseMasterKeys(string(text), path)
 }
 
-func parseMasterKey(text, where string) ([]byte, error) {
-	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
-	if err != nil || len(key) != vault.KeySize {
-		return nil, fmt.Errorf("%s: want %d bytes in base64 (openssl rand -base64 32)", where, vault.KeySize)
+func parseMasterKeys(text, where string) (keys [][]byte, err error) {
+	for _, one := range strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == ',' }) {
+		key, err := base64.StdEncoding.DecodeString(one)
+		if err != nil || len(key) != vault.KeySize {
+			return nil, fmt.Errorf("%s: want %d bytes in base64 (openssl rand -base64 32)", where, vault.KeySize)
+		}
+		keys = append(keys, key)
 	}
-	return key, nil
+	if len(keys) == 0 {
+		return nil, fmt.Errorf("%s: there is no key in it; want %d bytes in base64 (openssl rand -base64 32)", where, vault.KeySize)
+	}
+	return keys, nil
 }

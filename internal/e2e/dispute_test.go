@@ -248,7 +248,7 @@ func TestOpenDisputeIsAskedAbout(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
 		c, log := &clock{}, &faults{}
-		bank := &issuer{Provider: sandbox.New("sandbox-1", []byte("secret"))}
+		bank := &issuer{Provider: sandbox.New("sandbox-1", func() []byte { return []byte("secret") })}
 		a := node(t, database, c, bank, log)
 		_, payment := paidCard(t, a)
 		bank.send(t, a, payment, `"status":"disputed","dispute":"dp_1"`)

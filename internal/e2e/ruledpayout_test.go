@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"sync"
 	"testing"
@@ -28,10 +27,8 @@ func (c cashier) Send(context.Context, payout.Request) pay.PayoutOutcome  { retu
 func (c cashier) Query(context.Context, payout.Request) pay.PayoutOutcome { return c.query() }
 
 // fund gives a merchant 100 USD that he may withdraw.
-func fund(t *testing.T, database string, scope pay.Scope, at time.Time) {
+func fund(t *testing.T, database string, secrets *vault.Vault, scope pay.Scope, at time.Time) {
 	t.Helper()
-	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
-	must(t, err)
 	db, err := store.Open(ctx, database, store.Options{SealKey: secrets.Key("blocks")})
 	must(t, err)
 	must(t, db.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{{
@@ -49,7 +46,7 @@ func (c cashier) withdrawal(t *testing.T, clock *clock, log *faults) (*app.App, 
 	who := acme(t, a)
 	scope, err := a.Narrow(ctx, who, "", "")
 	must(t, err)
-	fund(t, database, scope, clock.now())
+	fund(t, database, a.Vault, scope, clock.now())
 	wallet, err := a.AddWallet(ctx, who, scope, app.NewWallet{Destination: destination.Destination{
 		Type: "bank_account", Network: "spei", Currency: "MXN", Account: clabe, Masked: "…9719",
 	}})

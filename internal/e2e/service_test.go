@@ -100,16 +100,16 @@ func (s *service) rate(t *testing.T, rates ...string) {
 func startWith(t *testing.T, database string, c *clock, configure func(*daemon.Config)) *service {
 	t.Helper()
 	master := bytes.Repeat([]byte{7}, vault.KeySize)
-	secrets, err := vault.New(master)
-	must(t, err)
-	s := &service{clock: c, vault: secrets, log: &faults{}, database: database}
+	s := &service{clock: c, log: &faults{}, database: database}
 	config := daemon.Config{
 		Listen: "127.0.0.1:0", Database: database, MasterKey: base64.StdEncoding.EncodeToString(master),
 		Now: s.clock.now, Log: slog.New(s.log), AllowPrivateWebhooks: true,
 	}
 	configure(&config)
+	var err error
 	s.Service, err = daemon.Start(ctx, config)
 	must(t, err)
+	s.vault = s.App.Vault
 	t.Cleanup(func() { s.end(t) })
 	published.Do(func() {
 		published.spec = readSpec(t, strings.Replace(s.URL, "[::]", "127.0.0.1", 1)+"/api/openapi.json", base, &witnessed)

@@ -64,7 +64,7 @@ func newBlind(t *testing.T, database string) *blind {
 // funded returns a withdrawal that the merchant has the money for.
 func (b *blind) funded(t *testing.T, n app.NewWallet) app.NewWithdrawal {
 	t.Helper()
-	fund(t, b.database, b.who.Scope, time.Now())
+	fund(t, b.database, b.Vault, b.who.Scope, time.Now())
 	w, err := b.AddWallet(ctx, b.who, b.who.Scope, n)
 	must(t, err)
 	return app.NewWithdrawal{Wallet: w.ID, Amount: money.New(50_00, money.USD)}

@@ -93,4 +93,6 @@ const (
 
 	RoutingApplied Act = "routing.applied"
 	RoutingReset   Act = "routing.reset"
+
+	MasterKeyRotated Act = "master_key.rotated" // it took over; its fingerprint
 )

@@ -1,23 +1,17 @@
 package simulation
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
-	"github.com/cascadapay/cascada/internal/vault"
 )
 
 // look opens the eye: a Store that nothing goes wrong with.
-func (w *world) look() error {
-	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
-	if err != nil {
-		return err
-	}
+func (w *world) look(sealKey []byte) (err error) {
 	w.versions = map[string]int64{}
 	w.statuses, w.passed = map[string]pay.Status{}, map[string]bool{}
-	w.eye, err = store.Open(context.Background(), "", store.Options{Shared: w.shared, SealKey: secrets.Key("blocks"), Written: w.see})
+	w.eye, err = store.Open(context.Background(), "", store.Options{Shared: w.shared, SealKey: sealKey, Written: w.see})
 	return err
 }
 

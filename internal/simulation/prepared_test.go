@@ -16,6 +16,7 @@ import (
 // prepared is how every world begins: a database with shops, provider accounts and
 // some money that was earned days ago, and the books of the others to it.
 type prepared struct {
+	sealKey []byte // of its database
 	content []byte
 	at      time.Time
 	shops   []merchant
@@ -62,6 +63,7 @@ func prepare() (*prepared, error) {
 		return nil, err
 	}
 	w.nodes = []*node{n}
+	p.sealKey = n.app.Vault.Key("blocks")
 	if err := p.furbish(w, n.app); err != nil {
 		return nil, err
 	}

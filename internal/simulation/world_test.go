@@ -138,7 +138,7 @@ func newWorld(seed uint64, from *prepared) (*world, error) {
 	if w.shared, err = store.OpenShared(context.Background(), from.content, time.Now); err != nil {
 		return nil, err
 	}
-	return w, w.look()
+	return w, w.look(from.sealKey)
 }
 
 // accounts are the providers', in the order in which payments go to them.

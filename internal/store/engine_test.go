@@ -25,7 +25,7 @@ func TestKeyedTellsOfADatabaseThatNobodyOpened(t *testing.T) {
 		if keyed, err := Keyed(ctx, database); err != nil || keyed {
 			t.Errorf("a database without a secret is keyed: %v (%v)", keyed, err)
 		}
-		if err := s.AddSecret(ctx, Sealed{ID: "jwt/1", Text: "sealed"}, time.Now()); err != nil {
+		if err := s.AddSecret(ctx, Sealed{ID: "jwt/1", Text: "sealed", At: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		if keyed, err := Keyed(ctx, database); err != nil || !keyed {

@@ -152,26 +152,59 @@ func (s *Store) Revoked(ctx context.Context, since time.Time) (logins, keys []st
 }
 
 // Sealed is a secret of the service, encrypted.
-type Sealed struct{ ID, Text string }
+type Sealed struct {
+	ID, Text string
+	At       time.Time // when it was made
+}
 
 const (
-	selectSecrets = `SELECT id, sealed FROM secrets ORDER BY created_at, id`
+	selectSecrets = `SELECT id, sealed, created_at FROM secrets ORDER BY created_at, id`
 	insertSecret  = `INSERT INTO secrets (id, sealed, created_at) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING`
+	swapSecret    = `UPDATE secrets SET sealed = $3 WHERE id = $1 AND sealed = $2 RETURNING 1`
+	dropSecret    = `DELETE FROM secrets WHERE id = $1`
 )
 
 // Secrets lists the service's secrets, oldest first.
 func (s *Store) Secrets(ctx context.Context) ([]Sealed, error) {
 	return many(ctx, s, selectSecrets, func(r row) (v Sealed, err error) {
-		err = r.Scan(&v.ID, &v.Text)
+		var at int64
+		err = r.Scan(&v.ID, &v.Text, &at)
+		v.At = fromMicros(at)
 		return v, err
 	})
 }
 
 // AddSecret keeps a secret unless its id is taken: of two nodes that start at
 // once one wins, and both read the winner's.
-func (s *Store) AddSecret(ctx context.Context, v Sealed, now time.Time) error {
-	if err := s.db.lease(ctx, s.text(insertSecret), []any{v.ID, v.Text, micros(now)}, nil); err != nil {
+func (s *Store) AddSecret(ctx context.Context, v Sealed) error {
+	if err := s.db.lease(ctx, s.text(insertSecret), []any{v.ID, v.Text, micros(v.At)}, nil); err != nil {
 		return fmt.Errorf("add secret: %w", err)
+	}
+	return nil
+}
+
+// SwapSecret puts a text in the place of another one, and fails with ErrStale where that is not
+// there any more.
+func (s *Store) SwapSecret(ctx context.Context, id, before, after string) error {
+	swapped := false
+	err := s.db.lease(ctx, s.text(swapSecret), []any{id, before, after}, func(r row) error {
+		var n int64
+		swapped = true
+		return r.Scan(&n)
+	})
+	if err != nil {
+		return fmt.Errorf("change secret: %w", err)
+	}
+	if !swapped {
+		return ErrStale
+	}
+	return nil
+}
+
+// DropSecret forgets a secret.
+func (s *Store) DropSecret(ctx context.Context, id string) error {
+	if err := s.db.lease(ctx, s.text(dropSecret), []any{id}, nil); err != nil {
+		return fmt.Errorf("drop secret: %w", err)
 	}
 	return nil
 }

@@ -114,6 +114,10 @@ type Store struct {
 	closed bool
 }
 
+// SealWith says by which key rows are sealed, where it is known only once the database is open.
+// It is called before anything is written.
+func (s *Store) SealWith(key []byte) { s.sealKey = key }
+
 // Open connects to a database (sqlite:PATH or postgres://…) and brings its
 // schema up to date.
 func Open(ctx context.Context, database string, o Options) (*Store, error) {

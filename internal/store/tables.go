@@ -126,7 +126,7 @@ func queries() []string {
 		upsertBalances, selectBalancesForUpdate,
 		selectBalances, selectPayment, selectAnyPayment, selectVersions, selectProcessingVersions, selectBetween,
 		selectOnce, pageOnce, purgeOnce, selectMerchant, selectShop, selectShops, selectKeyByHash, selectKey, selectKeys, selectLogin, selectGoodLogins, selectRevokedLogins, selectRevokedKeys, countMerchants,
-		selectTable, selectVersion, countSecrets, selectSecrets, insertSecret, selectRailIDs, insertRailIDs,
+		selectTable, selectVersion, countSecrets, selectSecrets, insertSecret, swapSecret, dropSecret, selectRailIDs, insertRailIDs,
 		storyTransfers, storyClaims, storyEvents, storyDeliveries, storyReceipts, storyMoves, storyWithdrawal,
 	}
 	list = append(list, clocksTable.insert, clocksTable.update, selectClocks, selectClock, logosTable.insert, selectLogo)

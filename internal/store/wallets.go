@@ -107,3 +107,10 @@ func leased[T any](ctx context.Context, s *Store, d duty, scan func(row) (T, err
 	})
 	return list, err
 }
+
+const selectWalletsAfter = `SELECT ` + walletColumns + ` FROM wallets WHERE id > $1 ORDER BY id LIMIT $2`
+
+// WalletsAfter reads everybody's wallets by their ids from one on, deleted ones too.
+func (s *Store) WalletsAfter(ctx context.Context, id string, limit int) ([]pay.Wallet, error) {
+	return many(ctx, s, selectWalletsAfter, scanWallet, id, limit)
+}

@@ -128,5 +128,12 @@ func (s *Store) Stalled(ctx context.Context) ([]Stalled, error) {
 }
 
 func subscriptionQueries() []string {
-	return []string{selectAnySubscription, selectSubscription, selectSubscriptions, countSubscriptions, selectStalled}
+	return []string{selectAnySubscription, selectSubscription, selectSubscriptions, countSubscriptions, selectStalled, selectSubscriptionsAfter}
+}
+
+const selectSubscriptionsAfter = `SELECT ` + subscriptionColumns + `, 0 FROM subscriptions WHERE id > $1 ORDER BY id LIMIT $2`
+
+// SubscriptionsAfter reads everybody's subscriptions by their ids from one on, deleted ones too.
+func (s *Store) SubscriptionsAfter(ctx context.Context, id string, limit int) ([]pay.Subscription, error) {
+	return many(ctx, s, selectSubscriptionsAfter, scanSubscription, id, limit)
 }

@@ -103,7 +103,7 @@ func (s *Store) LeaseWithdrawals(ctx context.Context, now, until time.Time, limi
 
 func payoutQueries() []string {
 	return []string{
-		walletsTable.insert, walletsTable.update, selectWallet, selectDefaultWallet, selectWalletFor, listWallets, countWallets,
+		walletsTable.insert, walletsTable.update, selectWallet, selectDefaultWallet, selectWalletFor, listWallets, countWallets, selectWalletsAfter,
 		withdrawalsTable.insert, withdrawalsTable.update, selectWithdrawal, listWithdrawals, countWithdrawals,
 		verificationsTable.insert, verificationsTable.update, selectVerification, selectAnyVerification, selectOpenVerification,
 		selectLevels, listVerifications,

@@ -64,12 +64,16 @@ const slowness = 2 * time.Second
 // Provider is one simulated provider.
 type Provider struct {
 	account string
-	secret  []byte
+	secret  func() []byte
 	fault   atomic.Value // of Fault
 }
 
-// New returns a simulated provider that signs its notifications with secret.
-func New(account string, secret []byte) *Provider {
+// New returns a simulated provider that signs its notifications with a secret, which it asks
+// for when it has one to sign; nil: with none.
+func New(account string, secret func() []byte) *Provider {
+	if secret == nil {
+		secret = func() []byte { return nil }
+	}
 	p := &Provider{account: account, secret: secret}
 	p.fault.Store(NoFault)
 	return p
@@ -278,7 +282,7 @@ func (p *Provider) sign(n Notification) provider.Notification {
 
 // Signature is the header's value for a body.
 func (p *Provider) Signature(body []byte) string {
-	mac := hmac.New(sha256.New, p.secret)
+	mac := hmac.New(sha256.New, p.secret())
 	mac.Write(body)
 	return hex.EncodeToString(mac.Sum(nil))
 }

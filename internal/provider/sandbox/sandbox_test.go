@@ -16,7 +16,7 @@ import (
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func simulated() *sandbox.Provider {
-	return sandbox.New("sandbox-1", []byte("secret"))
+	return sandbox.New("sandbox-1", func() []byte { return []byte("secret") })
 }
 
 func card(cents int64) provider.Request {
@@ -79,7 +79,7 @@ func TestOnlyOurOwnNotificationsAreRead(t *testing.T) {
 	}{
 		"unsigned":      {http.Header{}, sent.Body},
 		"altered":       {sent.Header, append([]byte(" "), sent.Body...)},
-		"somebody else": {sandbox.New("sandbox-2", []byte("other")).Send(n)[0].Header, sent.Body},
+		"somebody else": {sandbox.New("sandbox-2", func() []byte { return []byte("other") }).Send(n)[0].Header, sent.Body},
 	} {
 		if _, err := read(p, provider.Notification{Header: c.header, Body: c.body}); !errors.Is(err, provider.ErrUnsigned) {
 			t.Errorf("%s: %v, want ErrUnsigned", name, err)

@@ -1,0 +1,107 @@
+package main_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// fingerprints are the keys that master-key list prints, with what it says of each.
+func (u user) fingerprints(t *testing.T) (keys []string, said string) {
+	t.Helper()
+	said = u.does(t, "master-key", "list")
+	for _, line := range strings.Split(strings.TrimSpace(said), "\n")[1:] {
+		keys = append(keys, strings.Fields(line)[0])
+	}
+	return keys, said
+}
+
+// The operator rotates the master key by the commands that docs/OPERATIONS.md tells him.
+func TestOperatorRotatesTheMasterKey(t *testing.T) {
+	u := newUser(t)
+	s := u.serve(t)
+	key := u.merchant(t, "sqlite:cascada.db").Keys.Sandbox.Secret
+	pays := func() {
+		t.Helper()
+		if status, reply := s.call("POST", "/payments", key, `{"amount":10,"paymentMethodId":"sbx_card"}`, nil); status != http.StatusCreated {
+			t.Errorf("POST /payments: %d %v", status, reply)
+		}
+	}
+	before, said := u.fingerprints(t)
+	if len(before) != 1 || !strings.Contains(said, "seals") {
+		t.Fatalf("master-key list:\n%s", said)
+	}
+	u.fails(t, "seals already", "master-key", "rotate")
+	u.fails(t, "seals: rotate another one in first", "master-key", "remove", before[0])
+
+	u.does(t, "master-key", "add")
+	after, said := u.fingerprints(t)
+	if len(after) != 2 || !strings.Contains(said, after[1]+"  0       waits for master-key rotate") {
+		t.Fatalf("master-key list:\n%s", said)
+	}
+	s.stop()
+	s = u.serve(t)
+	pays()
+	if told := u.does(t, "master-key", "rotate"); !strings.Contains(told, after[1]+" seals from now on") {
+		t.Errorf("master-key rotate: %s", told)
+	}
+	pays()
+	if _, said = u.fingerprints(t); !strings.Contains(said, before[0]+"  0       may be removed") {
+		t.Errorf("master-key list:\n%s", said)
+	}
+	if log := u.does(t, "audit", "list"); !strings.Contains(log, "master_key.rotated") {
+		t.Errorf("the audit log tells nothing of it:\n%s", log)
+	}
+	path := filepath.Join(u.dir, "cascada.db.key")
+	both, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.does(t, "master-key", "remove", before[0])
+	one, err := os.ReadFile(path)
+	if err != nil || strings.Count(string(one), "\n") != 1 || !strings.Contains(string(both), string(one)) {
+		t.Errorf("the file has %d lines (%v), want the new key alone", strings.Count(string(one), "\n"), err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file is %v, %v; want mode 0600", info.Mode(), err)
+	}
+	pays()
+	s.stop()
+	s = u.serve(t)
+	pays()
+	s.stop()
+	u.check(t, "sqlite:cascada.db")
+
+	// Where keys are in a variable, nothing is written to a file.
+	kept := u.with("CASCADA_MASTER_KEY=" + strings.ReplaceAll(strings.TrimSpace(string(both)), "\n", ","))
+	if keys, _ := kept.fingerprints(t); len(keys) != 2 {
+		t.Errorf("%d keys of a variable, want 2", len(keys))
+	}
+	kept.fails(t, "in CASCADA_MASTER_KEY", "master-key", "add")
+	if printed := strings.TrimSpace(kept.does(t, "master-key", "add", "--print")); len(printed) != 44 || strings.Contains(string(both), printed) {
+		t.Errorf("master-key add --print prints %q", printed)
+	}
+}
+
+// What a program is started with, everybody on the machine can read.
+func TestSecretsAreNoArguments(t *testing.T) {
+	u := newUser(t)
+	u.does(t, "migrate")
+	u.fails(t, "unknown flag --master-key", "check", "--master-key", otherKey)
+	key, err := os.ReadFile(filepath.Join(u.dir, "cascada.db.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.write(t, "elsewhere", string(key))
+	if err := os.Remove(filepath.Join(u.dir, "cascada.db.key")); err != nil {
+		t.Fatal(err)
+	}
+	u.does(t, "check", "--master-key-file", "elsewhere")
+	u.with("CASCADA_MASTER_KEY_FILE=elsewhere").does(t, "check")
+	out, log, code := u.pipe(t, string(key), "check", "--master-key-file", "/dev/stdin")
+	if code != 0 {
+		t.Errorf("a key from standard input: exit %d\n%s%s", code, out, log)
+	}
+}

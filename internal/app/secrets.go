@@ -1,0 +1,396 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/vault"
+	"github.com/golang-jwt/jwt/v5"
+)
+
+const (
+	keySecretID = "jwt/"      // prefix of the signing keys among the secrets
+	resealedID  = "resealed/" // prefix of the master keys under which everything is
+
+	// secretsEvery is how soon a node learns what another process did to the secrets.
+	secretsEvery = 5 * time.Second
+	// resealEvery is how often a node looks whether texts are to be sealed again.
+	resealEvery = 30 * time.Second
+	// signingKeyLife is how long a signing key signs. As long it is kept after another one took
+	// over, so that clients are told that their tokens are over, and not that they are bad.
+	// signingKeyNews is how long all nodes have to learn of one before it signs.
+	signingKeyLife = RefreshTTL
+	signingKeyNews = time.Minute
+	// resealBatch is how many rows are read at a time, and sealed again.
+	resealBatch = 200
+)
+
+// signingKeys are the keys of access tokens, by id.
+type signingKeys struct {
+	ring    map[string][]byte
+	since   map[string]time.Time // when this node learned of each
+	current string               // the one that signs
+	alone   time.Time            // when tokens of others are all over
+	made    time.Time            // the newest one
+	number  int                  // its id
+}
+
+// ErrForeignKey tells of a master key that does not belong to the database.
+var ErrForeignKey = errors.New("the master key does not fit this database")
+
+// unlock reads the root and the signing keys, and makes them on the first start.
+func (a *App) unlock(ctx context.Context) error {
+	a.tokens = &tokens{parser: jwt.NewParser(jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuer(issuer),
+		jwt.WithExpirationRequired(), jwt.WithTimeFunc(a.Now), jwt.WithStrictDecoding())}
+	secrets, err := a.store.Secrets(ctx)
+	if err != nil {
+		return err
+	}
+	if _, rooted := find(secrets, vault.RootID); !rooted {
+		root := a.Vault.NewRoot()
+		for _, s := range secrets { // from before there was a root: it was the master key
+			if root, err = a.oldRoot(s); err != nil {
+				return err
+			}
+			break
+		}
+		if err := a.addSecret(ctx, vault.RootID, root); err != nil {
+			return err
+		}
+	}
+	if err := a.readSecrets(ctx); err != nil {
+		return err
+	}
+	if a.tokens.keys.Load().current == "" {
+		if err := a.addSigningKey(ctx, 1); err != nil {
+			return err
+		}
+		if err := a.readSecrets(ctx); err != nil {
+			return err
+		}
+	}
+	a.store.SealWith(a.Vault.Key("blocks"))
+	return nil
+}
+
+func (a *App) oldRoot(s store.Sealed) ([]byte, error) {
+	sealed, err := base64.StdEncoding.DecodeString(s.Text)
+	if err != nil {
+		return nil, fmt.Errorf("secret %s: %w", s.ID, err)
+	}
+	root, err := a.Vault.OldRoot(s.ID, sealed)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrForeignKey, err)
+	}
+	return root, nil
+}
+
+func find(secrets []store.Sealed, id string) (store.Sealed, bool) {
+	i := slices.IndexFunc(secrets, func(s store.Sealed) bool { return s.ID == id })
+	if i < 0 {
+		return store.Sealed{}, false
+	}
+	return secrets[i], true
+}
+
+func (a *App) addSecret(ctx context.Context, id string, sealed []byte) error {
+	return a.store.AddSecret(ctx, store.Sealed{ID: id, Text: base64.StdEncoding.EncodeToString(sealed), At: a.Now()})
+}
+
+// readSecrets takes notice of what other processes did: a master key that took over, signing
+// keys that came or went.
+func (a *App) readSecrets(ctx context.Context) error {
+	secrets, err := a.store.Secrets(ctx)
+	if err != nil {
+		return err
+	}
+	root, _ := find(secrets, vault.RootID)
+	sealed, err := base64.StdEncoding.DecodeString(root.Text)
+	if err != nil {
+		return fmt.Errorf("secret %s: %w", root.ID, err)
+	}
+	before := a.Vault.Current()
+	err = a.Vault.Unlock(sealed)
+	a.foreign.Store(err != nil)
+	if err != nil {
+		return fmt.Errorf("%w, or another one took over: this process has %s: %w", ErrForeignKey, strings.Join(a.Vault.Keys(), ", "), err)
+	}
+	if now := a.Vault.Current(); now != before && a.tokens.keys.Load() != nil {
+		a.Log.Info("another master key took over", "key", now, "before", before)
+	}
+	return a.readSigningKeys(secrets)
+}
+
+// readSigningKeys reads the keys of access tokens. The newest one signs that all nodes know.
+func (a *App) readSigningKeys(secrets []store.Sealed) error {
+	now, known := a.Now(), a.tokens.keys.Load()
+	next := &signingKeys{ring: map[string][]byte{}, since: map[string]time.Time{}}
+	for _, s := range secrets { // oldest first
+		kid, isKey := strings.CutPrefix(s.ID, keySecretID)
+		if !isKey {
+			continue
+		}
+		number, err := strconv.Atoi(kid)
+		if err != nil {
+			return fmt.Errorf("signing key %s: %w", kid, err)
+		}
+		sealed, err := base64.StdEncoding.DecodeString(s.Text)
+		if err != nil {
+			return fmt.Errorf("signing key %s: %w", kid, err)
+		}
+		if next.ring[kid], err = a.Vault.Open(s.ID, sealed); err != nil {
+			return fmt.Errorf("%w: %w", ErrForeignKey, err)
+		}
+		// A clock that runs ahead made it: it is as old as this node knows it.
+		next.since[kid] = s.At
+		if known != nil {
+			next.since[kid] = now
+			if at, old := known.since[kid]; old {
+				next.since[kid] = at
+			}
+		}
+		if next.number < number {
+			next.made, next.number = s.At, number
+		}
+		if signs := next.since[kid].Add(signingKeyNews); next.current == "" || !signs.After(now) {
+			next.current, next.alone = kid, signs.Add(a.AccessTTL+clocksApart)
+		}
+	}
+	a.tokens.keys.Store(next)
+	return nil
+}
+
+func (a *App) addSigningKey(ctx context.Context, number int) error {
+	key := make([]byte, vault.KeySize)
+	_, _ = rand.Read(key) // never fails
+	id := keySecretID + strconv.Itoa(number)
+	return a.addSecret(ctx, id, a.Vault.Seal(id, key))
+}
+
+// RotateSigningKey makes a new key of access tokens when the newest one is old, and forgets those
+// from before it later. Of two nodes that make one at a time, one does.
+func (a *App) RotateSigningKey(ctx context.Context) error {
+	keys, now := a.tokens.keys.Load(), a.Now()
+	if now.Sub(keys.made) < signingKeyLife {
+		return nil
+	}
+	a.Log.Info("a new key signs access tokens from now on", "key", keys.number+1)
+	if err := a.addSigningKey(ctx, keys.number+1); err != nil {
+		return err
+	}
+	for kid := range keys.ring { // a month after the present one took over
+		if kid == keys.current {
+			continue
+		}
+		if err := a.store.DropSecret(ctx, keySecretID+kid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SigningKeys counts the keys of access tokens that this node knows.
+func (a *App) SigningKeys() int { return len(a.tokens.keys.Load().ring) }
+
+// MasterKeys tells of the master keys of this process: their fingerprints, newest last, which
+// one seals, and how much is sealed under each. What no key of this process opens is under "".
+func (a *App) MasterKeys(ctx context.Context) (keys []string, current string, sealed map[string]int, err error) {
+	sealed = map[string]int{}
+	err = a.eachSealed(ctx, func(texts []text, _ func([][]byte) error) error {
+		for _, t := range texts {
+			sealed[a.Vault.SealedBy(t.about, t.sealed)]++
+		}
+		return nil
+	})
+	return a.Vault.Keys(), a.Vault.Current(), sealed, err
+}
+
+// RotateMasterKey lets the newest master key of this process take over: what is sealed from now
+// on is sealed under it. Other processes learn of it within seconds, and need to have it.
+//
+// Errors: conflict_state where it has already.
+func (a *App) RotateMasterKey(ctx context.Context, by pay.Actor) error {
+	secrets, err := a.store.Secrets(ctx)
+	if err != nil {
+		return err
+	}
+	before, newest := a.Vault.Current(), a.Vault.Newest()
+	if before == newest {
+		return pay.NewError(pay.CodeConflictState, "the newest master key, "+newest+", seals already: add another one first")
+	}
+	root, _ := find(secrets, vault.RootID)
+	if err := a.store.SwapSecret(ctx, root.ID, root.Text, base64.StdEncoding.EncodeToString(a.Vault.Pass())); err != nil {
+		return err
+	}
+	if err := a.readSecrets(ctx); err != nil {
+		return err
+	}
+	return a.store.Commit(ctx, pay.Change{Audit: a.audit(by, pay.Scope{}, pay.MasterKeyRotated, newest, map[string]string{"before": before})})
+}
+
+// reseal seals again what is under another master key than the one that took over. It begins
+// anew wherever it was ended, and skips what is done.
+func (a *App) reseal(ctx context.Context) error {
+	secrets, err := a.store.Secrets(ctx)
+	if err != nil {
+		return err
+	}
+	if _, done := find(secrets, resealedID+a.Vault.Current()); done {
+		return nil
+	}
+	n, err := a.Reseal(ctx)
+	if err != nil || n > 0 { // a second look finds what nodes sealed that had not heard of it
+		return err
+	}
+	return a.addSecret(ctx, resealedID+a.Vault.Current(), nil)
+}
+
+// Reseal seals again what is under another master key than the one that took over, and returns
+// how much that was.
+func (a *App) Reseal(ctx context.Context) (n int, err error) {
+	err = a.eachSealed(ctx, func(texts []text, write func([][]byte) error) error {
+		fresh, changed := make([][]byte, len(texts)), 0
+		for i, t := range texts {
+			again, other, err := a.Vault.Reseal(t.about, t.sealed)
+			if err != nil {
+				a.Log.Error("a text can be opened by no master key of this process", "text", t.about, "error", err)
+			}
+			if fresh[i] = again; other {
+				changed++
+			}
+		}
+		if changed == 0 {
+			return nil
+		}
+		n += changed
+		if err := write(fresh); !errors.Is(err, store.ErrStale) { // which is sealed under the new one, or met again
+			return err
+		}
+		return nil
+	})
+	if n > 0 {
+		a.Log.Info("secrets were sealed again", "texts", n, "master_key", a.Vault.Current())
+	}
+	return n, err
+}
+
+// text is a sealed text and what it is about.
+type text struct {
+	about  string
+	sealed []byte
+}
+
+// eachSealed calls do for the sealed texts of every row, and with what writes them again.
+func (a *App) eachSealed(ctx context.Context, do func(texts []text, write func([][]byte) error) error) error {
+	secrets, err := a.store.Secrets(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range secrets {
+		sealed, err := base64.StdEncoding.DecodeString(s.Text)
+		if err != nil {
+			return fmt.Errorf("secret %s: %w", s.ID, err)
+		}
+		if s.ID == vault.RootID || strings.HasPrefix(s.ID, resealedID) { // the first one is written by a rotation alone
+			continue
+		}
+		if err := do([]text{{s.ID, sealed}}, func(fresh [][]byte) error {
+			return a.store.SwapSecret(ctx, s.ID, s.Text, base64.StdEncoding.EncodeToString(fresh[0]))
+		}); err != nil {
+			return err
+		}
+	}
+	accounts, err := a.store.Accounts(ctx)
+	if err != nil {
+		return err
+	}
+	for _, account := range accounts {
+		of := sealedIn{{credentialsOf(account.ID), &account.Credentials}, {pastOf(account.ID), &account.Before}}
+		if err := of.each(do, func() error {
+			account.Version++
+			return a.store.Commit(ctx, pay.Change{Accounts: []pay.ProviderAccount{account}})
+		}); err != nil {
+			return err
+		}
+	}
+	if err := pages(func(after string) (string, error) {
+		list, err := a.store.WalletsAfter(ctx, after, resealBatch)
+		for _, w := range list {
+			of := sealedIn{{w.Secret(), &w.Sealed}}
+			if err := of.each(do, func() error {
+				w.Version++
+				return a.store.Commit(ctx, pay.Change{Wallets: []pay.Wallet{w}})
+			}); err != nil {
+				return "", err
+			}
+			after = w.ID
+		}
+		return next(after, len(list)), err
+	}); err != nil {
+		return err
+	}
+	return pages(func(after string) (string, error) {
+		list, err := a.store.SubscriptionsAfter(ctx, after, resealBatch)
+		for _, sub := range list {
+			of := sealedIn{{sub.ID, &sub.Secret}, {sub.ID, &sub.PreviousSecret}}
+			if err := of.each(do, func() error {
+				sub.Version++
+				return a.store.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{sub}})
+			}); err != nil {
+				return "", err
+			}
+			after = sub.ID
+		}
+		return next(after, len(list)), err
+	})
+}
+
+// pages asks for page after page until one names no other to go on from.
+func pages(read func(after string) (next string, err error)) error {
+	for after := ""; ; {
+		following, err := read(after)
+		if err != nil || following == "" {
+			return err
+		}
+		after = following
+	}
+}
+
+func next(last string, rows int) string {
+	if rows < resealBatch {
+		return ""
+	}
+	return last
+}
+
+// column is a sealed column of a row. It may be empty.
+type column struct {
+	about string
+	of    *[]byte
+}
+
+// sealedIn are the sealed columns of a row.
+type sealedIn []column
+
+func (s sealedIn) each(do func([]text, func([][]byte) error) error, write func() error) error {
+	s = slices.DeleteFunc(s, func(c column) bool { return len(*c.of) == 0 })
+	texts := make([]text, 0, len(s))
+	for _, c := range s {
+		texts = append(texts, text{c.about, *c.of})
+	}
+	return do(texts, func(fresh [][]byte) error {
+		for i, c := range s {
+			*c.of = fresh[i]
+		}
+		return write()
+	})
+}

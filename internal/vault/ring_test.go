@@ -1,0 +1,115 @@
+package vault_test
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/vault"
+)
+
+func ring(t *testing.T, root []byte, seeds ...byte) *vault.Vault {
+	t.Helper()
+	var keys [][]byte
+	for _, seed := range seeds {
+		keys = append(keys, bytes.Repeat([]byte{seed}, vault.KeySize))
+	}
+	v, err := vault.New(keys...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if root != nil {
+		if err := v.Unlock(root); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return v
+}
+
+// A master key goes through its life: it takes over from another one, everything is sealed again,
+// and the other one is not needed any more. Hashes and derived keys stay what they are.
+func TestAMasterKeyTakesOver(t *testing.T) {
+	legacy := ring(t, nil, 1)
+	old, err := legacy.OldRoot("jwt/1", legacy.Seal("jwt/1", []byte("a key")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, root := range map[string][]byte{"a root of its own": legacy.NewRoot(), "a database from before there was one": old} {
+		t.Run(name, func(t *testing.T) {
+			before := ring(t, root, 1)
+			sealed := before.Seal("wh_1", []byte("secret"))
+			hash, derived := before.Hash("sk_test_x"), before.Key("blocks")
+
+			both := ring(t, root, 1, 2)
+			if both.Current() != before.Current() || both.Newest() == both.Current() || len(both.Keys()) != 2 {
+				t.Fatalf("a key that was added seals already: %s of %v", both.Current(), both.Keys())
+			}
+			if _, changed, err := both.Reseal("wh_1", sealed); changed || err != nil {
+				t.Errorf("sealed again under the same key: %v, %v", changed, err)
+			}
+			passed := both.Pass()
+			if err := both.Unlock(passed); err != nil {
+				t.Fatal(err)
+			}
+			if both.Current() != both.Newest() || both.SealedBy("wh_1", sealed) != before.Current() {
+				t.Errorf("%s seals, want %s; the text is of %s", both.Current(), both.Newest(), both.SealedBy("wh_1", sealed))
+			}
+			fresh, changed, err := both.Reseal("wh_1", sealed)
+			if !changed || err != nil {
+				t.Fatalf("not sealed again: %v, %v", changed, err)
+			}
+			if _, changed, _ := both.Reseal("wh_1", fresh); changed {
+				t.Error("sealed again twice")
+			}
+
+			after := ring(t, passed, 2)
+			for what, text := range map[string][]byte{"the text that was sealed again": fresh, "a new text": both.Seal("wh_1", []byte("secret"))} {
+				if plain, err := after.Open("wh_1", text); err != nil || string(plain) != "secret" {
+					t.Errorf("%s: %q, %v", what, plain, err)
+				}
+				if _, err := before.Open("wh_1", text); !errors.Is(err, vault.ErrSealed) {
+					t.Errorf("%s opens under the key of before: %v", what, err)
+				}
+				if _, err := after.Open("wh_2", text); !errors.Is(err, vault.ErrSealed) {
+					t.Errorf("%s opens about something else: %v", what, err)
+				}
+			}
+			if _, err := after.Open("wh_1", sealed); !errors.Is(err, vault.ErrSealed) || after.SealedBy("wh_1", sealed) != "" {
+				t.Errorf("the old text opens without its key: %v", err)
+			}
+			if after.Hash("sk_test_x") != hash || !bytes.Equal(after.Key("blocks"), derived) {
+				t.Error("hashes and derived keys changed with the master key")
+			}
+			if err := ring(t, nil, 1).Unlock(passed); !errors.Is(err, vault.ErrSealed) {
+				t.Errorf("the key of before opens the root: %v", err)
+			}
+		})
+	}
+}
+
+// A database from before there were several keys: nodes of the version before read what this one
+// seals, until a key is rotated.
+func TestOneKeyAloneSealsAsItDid(t *testing.T) {
+	legacy := ring(t, nil, 1)
+	root, err := legacy.OldRoot("jwt/1", legacy.Seal("jwt/1", []byte("a key")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := ring(t, root, 1)
+	if plain, err := legacy.Open("wh_1", v.Seal("wh_1", []byte("secret"))); err != nil || string(plain) != "secret" {
+		t.Errorf("%q, %v", plain, err)
+	}
+	if v.Hash("x") != legacy.Hash("x") || !bytes.Equal(v.Key("use"), legacy.Key("use")) {
+		t.Error("the root is not the master key that it was")
+	}
+}
+
+func TestTheSameKeyTwiceIsOne(t *testing.T) {
+	if keys := ring(t, nil, 1, 2, 1).Keys(); len(keys) != 2 || slices.Contains(keys, "") {
+		t.Errorf("%v, want two keys", keys)
+	}
+	if _, err := vault.New(); err == nil {
+		t.Error("a vault without a key was made")
+	}
+}
