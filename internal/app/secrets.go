@@ -57,11 +57,10 @@ func (a *App) unlock(ctx context.Context) error {
 	}
 	if _, rooted := find(secrets, vault.RootID); !rooted {
 		root := a.Vault.NewRoot()
-		for _, s := range secrets { // from before there was a root: it was the master key
-			if root, err = a.oldRoot(s); err != nil {
+		if len(secrets) > 0 { // from before there was a root: it was the master key
+			if root, err = a.oldRoot(secrets[0]); err != nil {
 				return err
 			}
-			break
 		}
 		if err := a.addSecret(ctx, vault.RootID, root); err != nil {
 			return err

@@ -15,6 +15,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/vault"
 )
 
 // masterKeys is a configuration with keys that are made of a byte each.
@@ -124,6 +126,41 @@ func TestMasterKeyIsRotatedWhileTheServiceRuns(t *testing.T) {
 		if _, err := daemon.Open(ctx, config); err == nil || !strings.Contains(err.Error(), "does not fit") {
 			t.Errorf("a start with the old key alone: %v", err)
 		}
+	})
+}
+
+// In a database from before there was a root, the master key is the root: what merchants have
+// is recognised.
+func TestDatabaseFromBeforeThereWasARoot(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		t.Parallel()
+		old, err := vault.New(bytes.Repeat([]byte{1}, vault.KeySize))
+		must(t, err)
+		db, err := store.Open(ctx, database, store.Options{})
+		must(t, err)
+		sealed := old.Seal("jwt/1", bytes.Repeat([]byte{9}, 32))
+		must(t, db.AddSecret(ctx, store.Sealed{ID: "jwt/1", Text: base64.StdEncoding.EncodeToString(sealed), At: time.Now()}))
+		db.Close()
+
+		c := &clock{}
+		s := startWith(t, database, c, masterKeys(1))
+		o := s.shop(t)
+		if s.vault.Hash(o.credential) != old.Hash(o.credential) || !bytes.Equal(s.vault.Key("blocks"), old.Key("blocks")) {
+			t.Error("the root is not the master key that it was")
+		}
+		in, _ := o.login(t)
+		in.get(t, "/me").want(t, http.StatusOK)
+		s.end(t)
+		s = startWith(t, database, c, masterKeys(1, 2))
+		must(t, s.App.RotateMasterKey(ctx, s.App.Self()))
+		_, err = s.App.Reseal(ctx)
+		must(t, err)
+		s.end(t)
+		s = startWith(t, database, c, masterKeys(2))
+		o.service, in.service = s, s
+		o.get(t, "/me").want(t, http.StatusOK)
+		in.get(t, "/me").want(t, http.StatusOK)
 	})
 }
 
