@@ -24,7 +24,8 @@
 //
 // With both keys the client exchanges them for an access token at its first
 // call and renews it before it expires. With the secret key alone it sends the
-// key itself, which saves the exchange. A publishable key alone reaches Ping
+// key itself, which saves the exchange; a restricted key (rk_…) takes its place.
+// A publishable key alone reaches Ping
 // and PaymentMethods only.
 //
 // # Errors
@@ -61,6 +62,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -90,6 +92,9 @@ type Config struct {
 	// PublishableKey and SecretKey are the credentials; see Credentials above.
 	PublishableKey string
 	SecretKey      string
+	// ShopID is the shop that the calls are about, where the credentials are the whole
+	// merchant's. A client of each shop has its own.
+	ShopID string
 	// HTTP makes the requests. Nil means a client of our own, which gives a call
 	// 90 seconds and follows no redirect.
 	HTTP *http.Client
@@ -99,6 +104,7 @@ type Config struct {
 // keep it.
 type Client struct {
 	base    string
+	shop    string
 	http    *http.Client
 	session *session
 }
@@ -116,7 +122,7 @@ func New(c Config) (*Client, error) {
 	if c.HTTP == nil {
 		c.HTTP = newHTTP()
 	}
-	client := &Client{base: base + basePath, http: c.HTTP}
+	client := &Client{base: base + basePath, shop: c.ShopID, http: c.HTTP}
 	client.session = newSession(client, c.PublishableKey, c.SecretKey)
 	return client, nil
 }
@@ -209,8 +215,15 @@ func read(reply io.Reader, out any) error {
 
 func (c *Client) build(ctx context.Context, r request, bearer string) (*http.Request, error) {
 	address := c.base + r.path
-	if len(r.query) > 0 {
-		address += "?" + r.query.Encode()
+	query := r.query
+	if c.shop != "" && bearer != "" {
+		if query = maps.Clone(query); query == nil {
+			query = url.Values{}
+		}
+		query.Set("shopId", c.shop)
+	}
+	if len(query) > 0 {
+		address += "?" + query.Encode()
 	}
 	var body io.Reader // stays nil without a body: a typed nil would be sent
 	if r.body != nil {

@@ -104,6 +104,7 @@ type Details struct {
 	Attempts      []Attempt `json:"attempts"`
 	From          Status    `json:"from"` // with conflict_state
 	Action        string    `json:"action"`
+	Right         string    `json:"right"` // that the key lacks, with forbidden
 }
 
 // Issue is one thing wrong with a request.

@@ -101,7 +101,7 @@ func TestTheClientHasTheWholeAPI(t *testing.T) {
 		}
 	}
 	api := reflect.ValueOf(newClient(t, client.Config{
-		URL: "http://document.example", PublishableKey: "pk", SecretKey: "sk", HTTP: &http.Client{Transport: inProcess{mux}},
+		URL: "http://document.example", PublishableKey: "pk", SecretKey: "sk", ShopID: "shp", HTTP: &http.Client{Transport: inProcess{mux}},
 	}))
 	missing := map[string]bool{}
 	for method, fn := range api.Methods() {

@@ -34,7 +34,7 @@ func TestAuditNamesTheOperator(t *testing.T) {
 			t.Errorf("want %s, a shop and five keys:\n%s", line, out)
 		}
 		object := regexp.MustCompile(`(?m)^\{"id":"aud_\w+","at":"[^"]+Z","merchantId":"` + k.Merchant.ID + `","environment":"sandbox",` +
-			`"actor":\{"kind":"operator","id":"[^"]+"\},"action":"key\.created","object":"key_\w+","details":\{"kind":"secret","preview":"sk_test_…[^"]+"\}\}$`)
+			`"actor":\{"kind":"operator","id":"[^"]+"\},"action":"key\.created","object":"key_\w+","details":\{"kind":"secret","preview":"sk_test_…[^"]+","rights":"withdrawals"\}\}$`)
 		if out := list("--json"); !object.MatchString(out) || strings.Count(out, "\n") != 13 {
 			t.Errorf("want %s among thirteen:\n%s", object, out)
 		}

@@ -167,6 +167,13 @@ func TestKeysAreListedRotatedAndExpire(t *testing.T) {
 		t.Fatalf("key list does not tell of a key:\n%s", list())
 		return ""
 	}
+	u.fails(t, "a restricted key has some rights", "key", "create", "--merchant", k.Merchant.ID, "--kind", "restricted")
+	u.fails(t, `there is no right "fly"`, "key", "create", "--merchant", k.Merchant.ID, "--kind", "restricted", "--rights", "fly")
+	reader := strings.TrimSpace(u.does(t, "key", "create", "--merchant", k.Merchant.ID, "--shop", k.Shop.ID, "--kind", "restricted", "--rights", "read"))
+	if status, reply := s.call("POST", "/payments", reader, `{"amount":10,"paymentMethodId":"sbx_card"}`, nil); !works(reader) || status != http.StatusForbidden {
+		t.Errorf("a key that may read: POST /payments %d %v", status, reply)
+	}
+	u.does(t, "key", "revoke", idOf(reader))
 	if out := list(); strings.Count(out, "key_") != 4 || strings.Contains(out, secret) {
 		t.Errorf("key list prints\n%s", out)
 	}
@@ -185,7 +192,7 @@ func TestKeysAreListedRotatedAndExpire(t *testing.T) {
 	if out := list(); strings.Count(out, "key_") != 5 { // the four, but for the second, and two new ones less one
 		t.Errorf("key list tells of keys that are over:\n%s", out)
 	}
-	if out := list("--all"); strings.Count(out, "key_") != 6 {
+	if out := list("--all"); strings.Count(out, "key_") != 7 { // and that of the reader
 		t.Errorf("key list --all prints\n%s", out)
 	}
 	short := strings.TrimSpace(u.does(t, "key", "create", "--merchant", k.Merchant.ID, "--shop", k.Shop.ID, "--expires", "3s"))

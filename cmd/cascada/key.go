@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -36,7 +37,10 @@ type keyJSON struct {
 	Kind        pay.KeyKind     `json:"kind"`
 	Environment pay.Environment `json:"environment"`
 	ShopID      string          `json:"shopId,omitempty"`
+	Rights      []pay.Right     `json:"rights,omitempty"`
 	CreatedAt   time.Time       `json:"createdAt"`
+	LastUsedAt  *time.Time      `json:"lastUsedAt"` // within an hour
+	Addresses   int64           `json:"addresses"`  // that it was ever used from
 	EndsAt      *time.Time      `json:"endsAt"`
 }
 
@@ -46,19 +50,23 @@ func (c *keyListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	list, err := a.Keys(ctx, c.Merchant)
+	list, uses, err := a.Keys(ctx, c.Merchant)
 	if err != nil {
 		return err
 	}
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	if !c.JSON {
-		fmt.Fprintln(table, "ID\tKEY\tKIND\tENVIRONMENT\tSHOP\tSINCE\tENDS")
+		fmt.Fprintln(table, "ID\tKEY\tKIND\tENVIRONMENT\tSHOP\tSINCE\tLAST USED\tADDRESSES\tENDS\tRIGHTS")
 	}
 	for _, k := range list {
 		if k.Over(a.Now()) && !c.All {
 			continue
 		}
-		told := keyJSON{ID: k.ID, Key: k.Preview, Kind: k.Kind, Environment: k.Environment(), ShopID: k.Shop, CreatedAt: k.CreatedAt}
+		told := keyJSON{ID: k.ID, Key: k.Preview, Kind: k.Kind, Environment: k.Environment(), ShopID: k.Shop, Rights: k.Rights, CreatedAt: k.CreatedAt}
+		last := ""
+		if u, used := uses[k.ID]; used {
+			told.LastUsedAt, told.Addresses, last = &u.Last, u.Addresses, u.Last.Format(time.RFC3339)
+		}
 		end, ends := k.EndsAt, ""
 		if !k.RevokedAt.IsZero() {
 			end = k.RevokedAt
@@ -72,7 +80,8 @@ func (c *keyListCmd) Run(ctx context.Context, log *slog.Logger) error {
 			}
 			continue
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Preview, k.Kind, k.Environment(), k.Shop, k.CreatedAt.Format(time.RFC3339), ends)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", k.ID, k.Preview, k.Kind, k.Environment(), k.Shop,
+			k.CreatedAt.Format(time.RFC3339), last, told.Addresses, ends, pay.WriteRights(k.Rights))
 	}
 	return table.Flush()
 }
@@ -82,13 +91,18 @@ type keyCreateCmd struct {
 	Merchant    string          `required:"" placeholder:"ID" help:"Merchant's id, mer_…"`
 	Shop        string          `placeholder:"ID" help:"Shop's id, shp_…; without it the key is the whole merchant's."`
 	Environment pay.Environment `default:"sandbox" enum:"sandbox,production" help:"sandbox or production."`
-	Kind        pay.KeyKind     `default:"secret" enum:"secret,publishable" help:"secret or publishable."`
+	Kind        pay.KeyKind     `default:"secret" enum:"secret,publishable,restricted" help:"secret, publishable or restricted: a secret one that may do what --rights says."`
+	Rights      string          `placeholder:"RIGHTS" help:"What a restricted key may do: some of read,payments,refunds,claims,webhooks,withdrawals,sandbox. A secret key of a further shop may withdraw with withdrawals."`
 	Expires     time.Duration   `placeholder:"DURATION" help:"How long the key is good, such as 2160h; without it, until it is revoked."`
 }
 
 func (c *keyCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if c.Expires < 0 {
 		return errors.New("--expires must be above zero")
+	}
+	rights, err := pay.ParseRights(c.Rights)
+	if err != nil {
+		return err
 	}
 	a, err := c.existing(ctx, log)
 	if err != nil {
@@ -99,7 +113,9 @@ func (c *keyCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if c.Expires > 0 {
 		ends = a.Now().Add(c.Expires)
 	}
-	raw, err := a.CreateKey(ctx, pay.Scope{Merchant: c.Merchant, Shop: c.Shop, Live: c.Environment == pay.Production}, c.Kind, ends)
+	raw, err := a.CreateKey(ctx, app.NewKey{
+		Scope: pay.Scope{Merchant: c.Merchant, Shop: c.Shop, Live: c.Environment == pay.Production}, Kind: c.Kind, Rights: rights, Ends: ends,
+	})
 	if err != nil {
 		return err
 	}
@@ -136,7 +152,7 @@ type keyRevokeCmd struct {
 }
 
 func (c *keyRevokeCmd) Run(ctx context.Context, log *slog.Logger) error {
-	if strings.HasPrefix(c.Key, "sk_") || strings.HasPrefix(c.Key, "pk_") {
+	if strings.HasPrefix(c.Key, "sk_") || strings.HasPrefix(c.Key, "pk_") || strings.HasPrefix(c.Key, "rk_") {
 		return errors.New("a key among the arguments is seen by every user of this machine: give its id (cascada key list), or - and the key on standard input")
 	}
 	a, err := c.existing(ctx, log)

@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"text/tabwriter"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 )
@@ -22,6 +24,7 @@ type operatorJSON struct {
 	Token     string `json:"token,omitempty"` // of add alone
 	Preview   string `json:"tokenPreview"`
 	CreatedAt string `json:"createdAt"`
+	EndsAt    string `json:"endsAt,omitempty"`
 	RemovedAt string `json:"removedAt,omitempty"`
 }
 
@@ -29,23 +32,33 @@ func newOperatorJSON(o pay.Operator) operatorJSON {
 	told := operatorJSON{Name: o.Name, Preview: o.Preview, CreatedAt: o.CreatedAt.Format(timeForm)}
 	if !o.Active() {
 		told.RemovedAt = o.RemovedAt.Format(timeForm)
+	} else if !o.EndsAt.IsZero() {
+		told.EndsAt = o.EndsAt.Format(timeForm)
 	}
 	return told
 }
 
 type operatorAddCmd struct {
 	database
-	Name string `arg:"" help:"What the audit log calls this operator."`
-	JSON bool   `name:"json" help:"Print JSON."`
+	Name    string        `arg:"" help:"What the audit log calls this operator."`
+	Expires time.Duration `default:"2160h" help:"How long the token is good, 90 days by default; 0: until it is removed."`
+	JSON    bool          `name:"json" help:"Print JSON."`
 }
 
 func (c *operatorAddCmd) Run(ctx context.Context, log *slog.Logger) error {
+	if c.Expires < 0 {
+		return errors.New("--expires must not be below zero")
+	}
 	a, err := c.existing(ctx, log)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	token, o, err := a.AddOperator(ctx, a.Self(), c.Name)
+	ends := time.Time{}
+	if c.Expires > 0 {
+		ends = a.Now().Add(c.Expires)
+	}
+	token, o, err := a.AddOperator(ctx, a.Self(), c.Name, ends)
 	if err != nil {
 		return err
 	}
@@ -76,7 +89,7 @@ func (c *operatorListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	}
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	if !c.JSON {
-		fmt.Fprintln(table, "OPERATOR\tTOKEN\tSINCE\tREMOVED")
+		fmt.Fprintln(table, "OPERATOR\tTOKEN\tSINCE\tENDS\tREMOVED")
 	}
 	for _, o := range list {
 		told := newOperatorJSON(o)
@@ -86,7 +99,7 @@ func (c *operatorListCmd) Run(ctx context.Context, log *slog.Logger) error {
 			}
 			continue
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", told.Name, told.Preview, told.CreatedAt, told.RemovedAt)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", told.Name, told.Preview, told.CreatedAt, told.EndsAt, told.RemovedAt)
 	}
 	return table.Flush()
 }

@@ -93,14 +93,36 @@ type access string
 const (
 	open      access = "none"   // no Authorization header
 	anyKey    access = "any"    // secret or publishable
-	secretKey access = "secret" // secret only
+	secretKey access = "secret" // no publishable one
 )
+
+// What else it asks of a secret or restricted key: a right.
+const (
+	toRead     = access(pay.RightRead)
+	toCharge   = access(pay.RightPayments)
+	toRefund   = access(pay.RightRefunds)
+	toAnswer   = access(pay.RightClaims)
+	toNotify   = access(pay.RightWebhooks)
+	toWithdraw = access(pay.RightWithdrawals)
+	toPlay     = access(pay.RightSandbox)
+)
+
+// right is the right that an endpoint asks for, "" for none.
+func (n access) right() pay.Right {
+	if n == open || n == anyKey || n == secretKey {
+		return ""
+	}
+	return pay.Right(n)
+}
 
 // In an operation's metadata.
 const (
 	accessKey = "access"
 	readKey   = "read" // true: reads of one object are limited (contract: Polling guidance)
 )
+
+// shopParam is where credentials of a whole merchant name the shop.
+const shopParam = "shopId"
 
 // Call is who calls, and with which request.
 type Call struct {
@@ -126,6 +148,10 @@ func handle[I, O any](a *API, op huma.Operation, need access, handler func(conte
 	a.needs[op.OperationID] = need
 	if need != open {
 		op.Security = []map[string][]string{{"bearer": {}}}
+		op.Parameters = append(op.Parameters, &huma.Param{
+			Name: shopParam, In: "query", Schema: &huma.Schema{Type: huma.TypeString}, Example: "shp_01J0000000000000000000000A",
+			Description: "The shop that the request is about, where the credentials are the whole merchant's",
+		})
 	}
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		call, _ := ctx.Value(callKey{}).(Call)
@@ -179,11 +205,20 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 	}
 	principal.RequestID, principal.Address = call.RequestID, call.Address
 	call.Principal = principal
+	a.app.KeyUsed(principal)
 	if err := a.gate.tenant(ctx.Context(), call.reply, call.Principal); err != nil {
 		return err
 	}
-	if need == secretKey && call.Kind != pay.Secret {
+	if need != anyKey && call.Kind == pay.Publishable {
 		return pay.NewError(pay.CodeKeyKindNotAllowed, "this endpoint needs a secret key")
+	}
+	if right := need.right(); right != "" && !call.May(right) {
+		return pay.NoRight(right)
+	}
+	if shop := ctx.Query(shopParam); shop != "" {
+		if call.Scope, err = a.app.Narrow(ctx.Context(), call.Principal, "", shop); err != nil {
+			return err
+		}
 	}
 	if op.Metadata[readKey] == true {
 		return a.gate.read(call.reply, call.Principal, ctx.Param("id"))

@@ -56,7 +56,7 @@ type pingOut struct {
 	Body struct {
 		OK          bool            `json:"ok"`
 		Environment pay.Environment `json:"environment" enum:"sandbox,production"`
-		KeyKind     pay.KeyKind     `json:"keyKind" enum:"secret,publishable"`
+		KeyKind     pay.KeyKind     `json:"keyKind" enum:"secret,publishable,restricted"`
 		KeyID       string          `json:"keyId" doc:"Masked"`
 		APIVersion  string          `json:"apiVersion"`
 		Merchant    view.Named      `json:"merchant"`

@@ -57,22 +57,22 @@ type fileOut struct {
 func (a *API) claimRoutes() {
 	tags := []string{"Claims"}
 	handle(a, huma.Operation{OperationID: "listClaims", Method: http.MethodGet, Path: "/claims", Tags: tags,
-		Summary: "List refunds and claims, newest first"}, secretKey, a.claims)
+		Summary: "List refunds and claims, newest first"}, toRead, a.claims)
 	handle(a, huma.Operation{OperationID: "getClaim", Method: http.MethodGet, Path: "/claims/{id}", Tags: tags,
-		Summary: "Read a claim"}, secretKey, a.claim)
+		Summary: "Read a claim"}, toRead, a.claim)
 	handle(a, huma.Operation{OperationID: "submitEvidence", Method: http.MethodPost, Path: "/claims/{id}/evidence", Tags: tags,
 		Summary: "Answer a claim with a text, a file or both", DefaultStatus: http.StatusCreated,
 		MaxBodyBytes: maxEvidenceBody, BodyReadTimeout: evidenceTimeout, Middlewares: huma.Middlewares{newUploads().admit(a)},
-	}, secretKey, a.submitEvidence)
+	}, toAnswer, a.submitEvidence)
 	handle(a, huma.Operation{OperationID: "acceptClaim", Method: http.MethodPost, Path: "/claims/{id}/accept", Tags: tags,
-		Summary: "Give in: the shopper is paid", DefaultStatus: http.StatusOK}, secretKey, a.acceptClaim)
+		Summary: "Give in: the shopper is paid", DefaultStatus: http.StatusOK}, toAnswer, a.acceptClaim)
 	files := map[string]*huma.MediaType{}
 	for kind := range evidenceTypes {
 		files[kind] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 	}
 	handle(a, huma.Operation{OperationID: "getEvidenceFile", Method: http.MethodGet, Path: "/claims/{id}/evidence/{evidenceId}/file", Tags: tags,
 		Summary: "Download the file of a piece of evidence", Responses: map[string]*huma.Response{"200": {Description: "The file", Content: files}},
-	}, secretKey, a.evidenceFile)
+	}, toRead, a.evidenceFile)
 }
 
 func (a *API) claims(ctx context.Context, call Call, in *claimsIn) (*claimsOut, error) {

@@ -35,9 +35,9 @@ type clockOut struct{ Body view.Clock }
 func (a *API) clockRoutes() {
 	tags := []string{"Sandbox"}
 	handle(a, huma.Operation{OperationID: "getClock", Method: http.MethodGet, Path: "/sandbox/clock", Tags: tags,
-		Summary: "Read the sandbox's test clock"}, secretKey, a.clock)
+		Summary: "Read the sandbox's test clock"}, toRead, a.clock)
 	handle(a, huma.Operation{OperationID: "advanceClock", Method: http.MethodPost, Path: "/sandbox/clock", Tags: tags,
-		Summary: "Move the sandbox's test clock forward", DefaultStatus: http.StatusOK}, secretKey, a.moveClock)
+		Summary: "Move the sandbox's test clock forward", DefaultStatus: http.StatusOK}, toPlay, a.moveClock)
 }
 
 func (a *API) clock(ctx context.Context, call Call, _ *struct{}) (*clockOut, error) {

@@ -82,13 +82,13 @@ type inboxOut struct {
 
 func (a *API) deliveryRoutes(tags []string) {
 	handle(a, huma.Operation{OperationID: "listDeliveries", Method: http.MethodGet, Path: "/webhooks/{id}/deliveries", Tags: tags,
-		Summary: "List deliveries, newest first"}, secretKey, a.deliveries)
+		Summary: "List deliveries, newest first"}, toRead, a.deliveries)
 	handle(a, huma.Operation{OperationID: "getDelivery", Method: http.MethodGet, Path: "/webhooks/{id}/deliveries/{deliveryId}", Tags: tags,
-		Summary: "Read a delivery, its payload and its tries"}, secretKey, a.delivery)
+		Summary: "Read a delivery, its payload and its tries"}, toRead, a.delivery)
 	handle(a, huma.Operation{OperationID: "replayDelivery", Method: http.MethodPost, Path: "/webhooks/{id}/deliveries/{deliveryId}/replay", Tags: tags,
-		Summary: "Send a failed delivery again"}, secretKey, a.replayDelivery)
+		Summary: "Send a failed delivery again"}, toNotify, a.replayDelivery)
 	handle(a, huma.Operation{OperationID: "listInbox", Method: http.MethodGet, Path: "/webhooks/{id}/inbox", Tags: tags,
-		Summary: "List what the managed inbox received, newest first"}, secretKey, a.listInbox)
+		Summary: "List what the managed inbox received, newest first"}, toRead, a.listInbox)
 	a.mux.Handle("POST /inbox/{slug}", a.gate.strangers(http.HandlerFunc(a.receive), a.writeError))
 }
 

@@ -44,11 +44,11 @@ type simulateKYCIn struct {
 func (a *API) kycRoutes() {
 	tags := []string{"Verification"}
 	handle(a, huma.Operation{OperationID: "startVerification", Method: http.MethodPost, Path: "/kyc/init", Tags: tags,
-		Summary: "Begin to verify the merchant; 200 with the open verification where there is one", DefaultStatus: http.StatusCreated}, secretKey, a.startKYC)
+		Summary: "Begin to verify the merchant; 200 with the open verification where there is one", DefaultStatus: http.StatusCreated}, toWithdraw, a.startKYC)
 	handle(a, huma.Operation{OperationID: "getVerification", Method: http.MethodGet, Path: "/kyc/{id}", Tags: tags,
-		Summary: "Read a verification"}, secretKey, a.kyc)
+		Summary: "Read a verification"}, toRead, a.kyc)
 	handle(a, huma.Operation{OperationID: "simulateVerification", Method: http.MethodPost, Path: "/sandbox/kyc/{id}", Tags: []string{"Sandbox"},
-		Summary: "Move a sandbox verification", DefaultStatus: http.StatusOK}, secretKey, a.simulateKYC)
+		Summary: "Move a sandbox verification", DefaultStatus: http.StatusOK}, toPlay, a.simulateKYC)
 }
 
 // The merchant is verified, whichever of its shops asks: legacy credentials of

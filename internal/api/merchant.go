@@ -58,8 +58,8 @@ type methodsOut struct {
 
 func (a *API) merchantRoutes() {
 	tags := []string{"Merchant"}
-	handle(a, huma.Operation{OperationID: "getMe", Method: http.MethodGet, Path: "/me", Tags: tags, Summary: "Read the merchant profile"}, secretKey, a.me)
-	handle(a, huma.Operation{OperationID: "getBalance", Method: http.MethodGet, Path: "/me/balance", Tags: tags, Summary: "Read the balance"}, secretKey, a.balance)
+	handle(a, huma.Operation{OperationID: "getMe", Method: http.MethodGet, Path: "/me", Tags: tags, Summary: "Read the merchant profile"}, toRead, a.me)
+	handle(a, huma.Operation{OperationID: "getBalance", Method: http.MethodGet, Path: "/me/balance", Tags: tags, Summary: "Read the balance"}, toRead, a.balance)
 	handle(a, huma.Operation{OperationID: "listPaymentMethods", Method: http.MethodGet, Path: "/payment-methods", Tags: []string{"Catalog"},
 		Summary: "List the payment methods"}, anyKey, a.methods)
 }

@@ -295,13 +295,13 @@ func (a *API) paymentRoutes() {
 		legacy := alias.path == "/transactions"
 		tags := []string{"Payments"}
 		handle(a, huma.Operation{OperationID: "create" + alias.suffix, Method: http.MethodPost, Path: alias.path, Tags: tags, Deprecated: legacy,
-			Summary: "Take a payment", DefaultStatus: http.StatusCreated}, secretKey, a.createPayment)
+			Summary: "Take a payment", DefaultStatus: http.StatusCreated}, toCharge, a.createPayment)
 		handle(a, huma.Operation{OperationID: "list" + alias.suffix + "s", Method: http.MethodGet, Path: alias.path, Tags: tags, Deprecated: legacy,
-			Summary: "List payments, newest first"}, secretKey, a.listPayments)
+			Summary: "List payments, newest first"}, toRead, a.listPayments)
 		handle(a, huma.Operation{OperationID: "get" + alias.suffix, Method: http.MethodGet, Path: alias.path + "/{id}", Tags: tags, Deprecated: legacy,
-			Summary: "Read a payment", Metadata: map[string]any{readKey: true}}, secretKey, a.getPayment)
+			Summary: "Read a payment", Metadata: map[string]any{readKey: true}}, toRead, a.getPayment)
 		handle(a, huma.Operation{OperationID: "simulate" + alias.suffix, Method: http.MethodPost, Path: alias.path + "/{id}/simulate",
-			Tags: []string{"Sandbox"}, Deprecated: legacy, Summary: "Move a sandbox payment"}, secretKey, a.simulate)
+			Tags: []string{"Sandbox"}, Deprecated: legacy, Summary: "Move a sandbox payment"}, toPlay, a.simulate)
 	}
 }
 

@@ -62,7 +62,7 @@ func (a *API) refundRoutes() {
 		body := &huma.RequestBody{}
 		handle(a, huma.Operation{OperationID: "refund" + alias.suffix, Method: http.MethodPost, Path: alias.path + "/{id}/refund",
 			Tags: []string{"Payments"}, Deprecated: alias.path == "/transactions", Summary: "Refund a payment, in full or in part",
-			DefaultStatus: http.StatusOK, RequestBody: body}, secretKey, a.refund)
+			DefaultStatus: http.StatusOK, RequestBody: body}, toRefund, a.refund)
 		body.Required = false // huma wants one because the handler reads it raw
 	}
 }

@@ -40,8 +40,11 @@ func (o operation) derived() (codes []pay.Code) {
 			codes = append(codes, pay.CodeShopRequired)
 		}
 	}
-	if o.need == secretKey {
+	if o.need != open && o.need != anyKey {
 		codes = append(codes, pay.CodeKeyKindNotAllowed)
+	}
+	if o.need != open {
+		codes = append(codes, pay.CodeForbidden)
 	}
 	if o.node["requestBody"] != nil {
 		codes = append(codes, pay.CodeInvalidJSON, pay.CodeMissingField, pay.CodePayloadTooLarge, pay.CodeContentTypeRequired)

@@ -189,7 +189,7 @@ func (a *API) sessionRoutes() {
 	handle(a, huma.Operation{OperationID: "createCheckoutSession", Method: http.MethodPost, Path: "/checkout/sessions", Tags: tags,
 		Summary: "Open a hosted checkout", DefaultStatus: http.StatusCreated,
 		Description: "Without a paymentMethodId the customer chooses the method on our page (selector mode). With one this is POST /payments with hostedCheckout (one-shot mode)."},
-		secretKey, a.createSession)
+		toCharge, a.createSession)
 	handle(a, huma.Operation{OperationID: "getCheckoutSession", Method: http.MethodGet, Path: "/checkout/sessions/{token}", Tags: tags,
 		Summary: "Read a checkout session", Description: "The token is the credential."}, open, a.readSession)
 	handle(a, huma.Operation{OperationID: "selectCheckoutMethod", Method: http.MethodPost, Path: "/checkout/sessions/{token}/select", Tags: tags,

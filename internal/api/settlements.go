@@ -92,22 +92,22 @@ type movementsOut struct {
 func (a *API) settlementRoutes() {
 	tags := []string{"Settlements"}
 	handle(a, huma.Operation{OperationID: "listMovements", Method: http.MethodGet, Path: "/me/balance/movements", Tags: []string{"Merchant"},
-		Summary: "List what moved the balance, newest first"}, secretKey, a.movements)
+		Summary: "List what moved the balance, newest first"}, toRead, a.movements)
 	handle(a, huma.Operation{OperationID: "listSettlements", Method: http.MethodGet, Path: "/settlements", Tags: tags,
-		Summary: "List settlements, newest first"}, secretKey, a.settlements)
+		Summary: "List settlements, newest first"}, toRead, a.settlements)
 	handle(a, huma.Operation{OperationID: "getSettlement", Method: http.MethodGet, Path: "/settlements/{id}", Tags: tags,
-		Summary: "Read a settlement"}, secretKey, a.settlement)
+		Summary: "Read a settlement"}, toRead, a.settlement)
 	handle(a, huma.Operation{OperationID: "listSettlementTransactions", Method: http.MethodGet, Path: "/settlements/{id}/transactions", Tags: tags,
-		Summary: "List a settlement's lines in their order"}, secretKey, a.settlementLines)
+		Summary: "List a settlement's lines in their order"}, toRead, a.settlementLines)
 	file := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 	report := a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[settlementReport](), true, "SettlementReport")
 	handle(a, huma.Operation{OperationID: "getSettlementReport", Method: http.MethodGet, Path: "/settlements/{id}/report", Tags: tags,
 		Summary: "Download the PDF receipt, or all lines as CSV or JSON, in the merchant's language",
 		Responses: map[string]*huma.Response{"200": {Description: "A file", Content: map[string]*huma.MediaType{
 			"application/pdf": file, "text/csv": file, "application/json": {Schema: report},
-		}}}}, secretKey, a.settlementReport)
+		}}}}, toRead, a.settlementReport)
 	handle(a, huma.Operation{OperationID: "simulateSettlement", Method: http.MethodPost, Path: "/settlements/{id}/simulate", Tags: tags,
-		Summary: "Pay a sandbox settlement", DefaultStatus: http.StatusOK}, secretKey, a.simulatePayout)
+		Summary: "Pay a sandbox settlement", DefaultStatus: http.StatusOK}, toPlay, a.simulatePayout)
 }
 
 func (a *API) movements(ctx context.Context, call Call, in *movementsIn) (*movementsOut, error) {
@@ -146,12 +146,12 @@ func (a *API) settlementLines(ctx context.Context, call Call, in *settlementLine
 	if err != nil {
 		return nil, err
 	}
-	list, err := a.app.SettlementLines(ctx, s, in.limit, in.offset)
+	list, total, err := a.app.SettlementLines(ctx, call.Scope, s, in.limit, in.offset)
 	if err != nil {
 		return nil, err
 	}
 	out := &settlementLinesOut{}
-	out.Body.Data, out.Body.Pagination = make([]view.SettlementLine, 0, len(list)), in.of(s.Lines)
+	out.Body.Data, out.Body.Pagination = make([]view.SettlementLine, 0, len(list)), in.of(total)
 	for _, l := range list {
 		out.Body.Data = append(out.Body.Data, view.NewSettlementLine(l))
 	}
@@ -179,10 +179,10 @@ func (a *API) settlementReport(ctx context.Context, call Call, in *settlementRep
 		return nil, err
 	}
 	kind := map[string]string{"pdf": "application/pdf", "csv": "text/csv; charset=utf-8", "json": "application/json"}[in.Format]
-	write := func(w io.Writer) error { return a.writeLines(ctx, w, s) }
+	write := func(w io.Writer) error { return a.writeLines(ctx, w, call.Scope, s) }
 	switch in.Format {
 	case "pdf":
-		pdf, err := a.app.ReceiptOf(ctx, s)
+		pdf, err := a.app.ReceiptFor(ctx, call.Scope, s)
 		if err != nil {
 			return nil, err
 		}
@@ -196,7 +196,7 @@ func (a *API) settlementReport(ctx context.Context, call Call, in *settlementRep
 			if err != nil {
 				return err
 			}
-			if err := a.app.EachLine(ctx, s, report.Line); err != nil {
+			if err := a.app.EachLine(ctx, call.Scope, s, report.Line); err != nil {
 				return err
 			}
 			return report.Close()
@@ -216,7 +216,7 @@ func (a *API) settlementReport(ctx context.Context, call Call, in *settlementRep
 }
 
 // writeLines writes a settlement with all its lines as JSON.
-func (a *API) writeLines(ctx context.Context, w io.Writer, s pay.Settlement) error {
+func (a *API) writeLines(ctx context.Context, w io.Writer, scope pay.Scope, s pay.Settlement) error {
 	head, err := json.Marshal(view.NewSettlement(s, a.app.CheckoutURL))
 	if err != nil {
 		return err
@@ -225,7 +225,7 @@ func (a *API) writeLines(ctx context.Context, w io.Writer, s pay.Settlement) err
 		return err
 	}
 	separator := ""
-	err = a.app.EachLine(ctx, s, func(l pay.SettlementLine) error {
+	err = a.app.EachLine(ctx, scope, s, func(l pay.SettlementLine) error {
 		line, err := json.Marshal(view.NewSettlementLine(l))
 		if err != nil {
 			return err

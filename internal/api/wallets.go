@@ -68,13 +68,13 @@ type deletedOut struct {
 func (a *API) walletRoutes() {
 	tags := []string{"Payouts"}
 	handle(a, huma.Operation{OperationID: "createWallet", Method: http.MethodPost, Path: "/wallets", Tags: tags,
-		Summary: "Add a wallet for withdrawals", DefaultStatus: http.StatusCreated}, secretKey, a.addWallet)
+		Summary: "Add a wallet for withdrawals", DefaultStatus: http.StatusCreated}, toWithdraw, a.addWallet)
 	handle(a, huma.Operation{OperationID: "listWallets", Method: http.MethodGet, Path: "/wallets", Tags: tags,
-		Summary: "List wallets, newest first"}, secretKey, a.wallets)
+		Summary: "List wallets, newest first"}, toRead, a.wallets)
 	handle(a, huma.Operation{OperationID: "getWallet", Method: http.MethodGet, Path: "/wallets/{id}", Tags: tags,
-		Summary: "Read a wallet"}, secretKey, a.wallet)
+		Summary: "Read a wallet"}, toRead, a.wallet)
 	handle(a, huma.Operation{OperationID: "deleteWallet", Method: http.MethodDelete, Path: "/wallets/{id}", Tags: tags,
-		Summary: "Disable a wallet"}, secretKey, a.deleteWallet)
+		Summary: "Disable a wallet"}, toWithdraw, a.deleteWallet)
 }
 
 func (a *API) addWallet(ctx context.Context, call Call, in *addWalletIn) (*walletOut, error) {

@@ -60,17 +60,17 @@ type unsubscribeOut struct {
 func (a *API) webhookRoutes() {
 	tags := []string{"Webhooks"}
 	handle(a, huma.Operation{OperationID: "createWebhook", Method: http.MethodPost, Path: "/webhooks", Tags: tags,
-		Summary: "Subscribe an endpoint to events", DefaultStatus: http.StatusCreated}, secretKey, a.subscribe)
+		Summary: "Subscribe an endpoint to events", DefaultStatus: http.StatusCreated}, toNotify, a.subscribe)
 	handle(a, huma.Operation{OperationID: "listWebhooks", Method: http.MethodGet, Path: "/webhooks", Tags: tags,
-		Summary: "List subscriptions, newest first"}, secretKey, a.subscriptions)
+		Summary: "List subscriptions, newest first"}, toRead, a.subscriptions)
 	handle(a, huma.Operation{OperationID: "getWebhook", Method: http.MethodGet, Path: "/webhooks/{id}", Tags: tags,
-		Summary: "Read a subscription"}, secretKey, a.subscription)
+		Summary: "Read a subscription"}, toRead, a.subscription)
 	handle(a, huma.Operation{OperationID: "updateWebhook", Method: http.MethodPatch, Path: "/webhooks/{id}", Tags: tags,
-		Summary: "Change a subscription; its secret is kept"}, secretKey, a.editSubscription)
+		Summary: "Change a subscription; its secret is kept"}, toNotify, a.editSubscription)
 	handle(a, huma.Operation{OperationID: "rotateWebhookSecret", Method: http.MethodPost, Path: "/webhooks/{id}/rotate-secret", Tags: tags,
-		Summary: "Give a subscription a new secret"}, secretKey, a.rotateSecret)
+		Summary: "Give a subscription a new secret"}, toNotify, a.rotateSecret)
 	handle(a, huma.Operation{OperationID: "deleteWebhook", Method: http.MethodDelete, Path: "/webhooks/{id}", Tags: tags,
-		Summary: "Delete a subscription"}, secretKey, a.unsubscribe)
+		Summary: "Delete a subscription"}, toNotify, a.unsubscribe)
 	a.deliveryRoutes(tags)
 }
 

@@ -97,13 +97,13 @@ type withdrawalsOut struct {
 func (a *API) withdrawalRoutes() {
 	tags := []string{"Payouts"}
 	handle(a, huma.Operation{OperationID: "createWithdrawal", Method: http.MethodPost, Path: "/withdrawals", Tags: tags,
-		Summary: "Withdraw from the available balance", DefaultStatus: http.StatusCreated}, secretKey, a.withdraw)
+		Summary: "Withdraw from the available balance", DefaultStatus: http.StatusCreated}, toWithdraw, a.withdraw)
 	handle(a, huma.Operation{OperationID: "listWithdrawals", Method: http.MethodGet, Path: "/withdrawals", Tags: tags,
-		Summary: "List withdrawals, newest first"}, secretKey, a.withdrawals)
+		Summary: "List withdrawals, newest first"}, toRead, a.withdrawals)
 	handle(a, huma.Operation{OperationID: "getWithdrawal", Method: http.MethodGet, Path: "/withdrawals/{id}", Tags: tags,
-		Summary: "Read a withdrawal"}, secretKey, a.withdrawal)
+		Summary: "Read a withdrawal"}, toRead, a.withdrawal)
 	handle(a, huma.Operation{OperationID: "cancelWithdrawal", Method: http.MethodPost, Path: "/withdrawals/{id}/cancel", Tags: tags,
-		Summary: "Cancel a pending withdrawal", DefaultStatus: http.StatusOK}, secretKey, a.cancelWithdrawal)
+		Summary: "Cancel a pending withdrawal", DefaultStatus: http.StatusOK}, toWithdraw, a.cancelWithdrawal)
 }
 
 func (a *API) withdraw(ctx context.Context, call Call, in *withdrawIn) (*withdrawOut, error) {

@@ -103,6 +103,7 @@ type App struct {
 	// readingAccounts is held while they, or the rules, are read anew.
 	readingAccounts latch
 	tokens          *tokens
+	uses            *keyUses
 	foreign         atomic.Bool // another master key took over, which this process does not have
 	keys            *cache[pay.Key]
 	shops           *cache[tenant]
@@ -148,7 +149,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	}
 	a := &App{
 		Config: c,
-		turns:  turns{waiting: map[string]*turn{}}, quiet: quiet{of: map[string]hush{}, most: 1000}, revoked: revocations{of: map[string]time.Time{}}, auth: newAuthEvents(), closing: make(chan struct{}),
+		turns:  turns{waiting: map[string]*turn{}}, quiet: quiet{of: map[string]hush{}, most: 1000}, revoked: revocations{of: map[string]time.Time{}}, auth: newAuthEvents(), uses: newKeyUses(), closing: make(chan struct{}),
 		payments: newAsking(c.Now), refunds: newAsking(c.Now), withdrawals: newAsking(c.Now),
 		alarms: newAlarms(), readingRates: newLatch(), readingAccounts: newLatch(),
 		health: newHealth(), tally: newTally(),
@@ -206,6 +207,9 @@ func (a *App) Close() {
 		lanes.drain()
 	}
 	a.deliver.drain()
+	if err := a.WriteKeyUses(context.Background()); err != nil {
+		a.Log.Warn("from where keys were used of late is not written", "error", err)
+	}
 	a.Sender.Close()
 	a.store.Close()
 }
@@ -319,6 +323,7 @@ func (a *App) Loops() []work.Loop {
 		a.polled("clocks", 0, a.readClocks),
 		a.polled("revocations", 0, a.readRevoked),
 		a.polled("secrets", secretsEvery, a.readSecrets),
+		a.polled("uses of keys", usesEvery, a.WriteKeyUses),
 		a.polled("signing keys", time.Hour, a.RotateSigningKey),
 		a.polled("texts under another master key", resealEvery, a.reseal),
 		a.polled("provider accounts", accountsEvery, a.readAccounts),

@@ -33,9 +33,13 @@ type Principal struct {
 	Login     string // lgn_…, "" for a key itself
 	Kind      pay.KeyKind
 	Preview   string // masked key
+	Rights    []pay.Right
 	RequestID string
 	Address   string // from where, as far as it can be trusted
 }
+
+// May reports whether the principal's key has a right.
+func (p Principal) May(r pay.Right) bool { return pay.Key{Kind: p.Kind, Rights: p.Rights}.May(r) }
 
 // tenant is a shop with its merchant.
 type tenant struct {
@@ -115,7 +119,7 @@ func (a *App) pair(ctx context.Context, apiKey, secretKey string) (publishable, 
 	if publishable.Live != secret.Live {
 		return publishable, secret, refused(pay.CodeInvalidAPIKey, "apiKey and secretKey are of different environments")
 	}
-	if publishable.Kind != pay.Publishable || secret.Kind != pay.Secret || publishable.Scope != secret.Scope {
+	if publishable.Kind != pay.Publishable || secret.Kind == pay.Publishable || publishable.Scope != secret.Scope {
 		return publishable, secret, bad
 	}
 	return publishable, secret, nil
@@ -259,12 +263,12 @@ func (a *App) Authenticate(ctx context.Context, credential string) (Principal, e
 	if key.Over(a.Now()) {
 		return Principal{}, unknown
 	}
-	return Principal{Scope: key.Scope, KeyID: key.ID, Login: login, Kind: key.Kind, Preview: key.Preview}, nil
+	return Principal{Scope: key.Scope, KeyID: key.ID, Login: login, Kind: key.Kind, Preview: key.Preview, Rights: key.Rights}, nil
 }
 
 // RawKey reports whether a credential is a key itself, and no token.
 func RawKey(credential string) bool {
-	return strings.HasPrefix(credential, "sk_") || strings.HasPrefix(credential, "pk_")
+	return strings.HasPrefix(credential, "sk_") || strings.HasPrefix(credential, "pk_") || strings.HasPrefix(credential, "rk_")
 }
 
 // Recognises reports whether this node has seen a raw key good not long ago.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -17,6 +18,8 @@ const (
 	// many days of the reserve (gaps and contract: Balance).
 	movementsShown = 50
 	releasesShown  = 3
+	// movementsLookedAt is among how many transfers those of a shop with siblings are.
+	movementsLookedAt = 1000
 	// feePeriod is what a fee summary is about.
 	feePeriod = 90 * 24 * time.Hour
 )
@@ -41,7 +44,7 @@ func (a *App) Account(ctx context.Context, scope pay.Scope) (acc Account, err er
 	if acc.Period, err = a.period(ctx, scope, acc.Balances, acc.Now); err != nil {
 		return acc, err
 	}
-	if acc.Movements, _, err = a.store.Movements(ctx, scope, movementsShown, 0); err != nil {
+	if acc.Movements, err = a.newestMovements(ctx, scope); err != nil {
 		return acc, err
 	}
 	if acc.Releases, err = a.releases(ctx, scope, acc.Balances[ledger.Reserve]); err != nil {
@@ -129,7 +132,37 @@ func (a *App) betweenSettlements(ctx context.Context, scope pay.Scope, read func
 }
 
 // Movements lists what moved a merchant's balances, newest first, and counts
-// all there is.
+// all there is. A shop with siblings sees nothing of theirs.
 func (a *App) Movements(ctx context.Context, scope pay.Scope, limit, offset int) ([]pay.Movement, int64, error) {
-	return a.store.Movements(ctx, scope, limit, offset)
+	siblings, err := a.siblings(ctx, scope)
+	if err != nil || !siblings {
+		list, total, other := a.store.Movements(ctx, scope, limit, offset)
+		return list, total, errors.Join(err, other)
+	}
+	// All that moved is looked at, for that alone tells which is whose: one at a time.
+	defer a.turns.take("movements/" + scope.Merchant)()
+	return a.store.ShopMovements(ctx, scope, limit, offset, math.MaxInt32)
+}
+
+// newestMovements are those that the balance shows. Of a shop with siblings they may be fewer.
+func (a *App) newestMovements(ctx context.Context, scope pay.Scope) ([]pay.Movement, error) {
+	siblings, err := a.siblings(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	if siblings {
+		list, _, err := a.store.ShopMovements(ctx, scope, movementsShown, 0, movementsLookedAt)
+		return list, err
+	}
+	list, _, err := a.store.Movements(ctx, scope, movementsShown, 0)
+	return list, err
+}
+
+// siblings reports whether a scope is that of a shop, of which its merchant has more.
+func (a *App) siblings(ctx context.Context, scope pay.Scope) (bool, error) {
+	if scope.Shop == "" {
+		return false, nil
+	}
+	shops, err := a.store.Shops(ctx, scope.Merchant)
+	return len(shops) > 1, err
 }

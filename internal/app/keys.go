@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/id"
@@ -10,12 +11,24 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// CreateKey adds a key, and returns it: it cannot be read again. It is refused from ends on,
-// unless that is zero. A scope without a shop makes a legacy key of the whole merchant.
+// NewKey is what a key is to be.
+type NewKey struct {
+	pay.Scope // without a shop: the whole merchant's
+	Kind      pay.KeyKind
+	Rights    []pay.Right // of a restricted one; withdrawals of a secret one
+	Ends      time.Time   // when it is refused from; the zero time: it does not end by itself
+}
+
+// CreateKey adds a key, and returns it: it cannot be read again. A secret key of the whole
+// merchant, or of his first shop, may withdraw.
 //
 // Errors: store.ErrNotFound where there is no such merchant, or the shop is not
-// the merchant's.
-func (a *App) CreateKey(ctx context.Context, scope pay.Scope, kind pay.KeyKind, ends time.Time) (string, error) {
+// the merchant's; invalid_request for rights that a key of the kind has not.
+func (a *App) CreateKey(ctx context.Context, n NewKey) (string, error) {
+	scope := n.Scope
+	if err := n.check(); err != nil {
+		return "", err
+	}
 	if _, err := a.AnyMerchant(ctx, scope.Merchant); err != nil {
 		return "", err
 	}
@@ -28,19 +41,46 @@ func (a *App) CreateKey(ctx context.Context, scope pay.Scope, kind pay.KeyKind, 
 			return "", fmt.Errorf("shop %s: %w", scope.Shop, err)
 		}
 	}
-	raw, key := a.newKey(scope, kind, a.Now())
-	key.EndsAt = ends
+	raw, key := a.newKey(scope, n.Kind, a.Now())
+	key.EndsAt, key.Rights = n.Ends, n.Rights
+	if n.Kind == pay.Secret {
+		shops, err := a.store.Shops(ctx, scope.Merchant) // oldest first
+		if err != nil {
+			return "", err
+		}
+		if scope.Shop == "" || len(shops) > 0 && shops[0].ID == scope.Shop {
+			key.Rights = []pay.Right{pay.RightWithdrawals}
+		}
+	}
 	return raw, a.store.Commit(ctx, pay.Change{Keys: []pay.Key{key}, Audit: a.auditKey(pay.KeyCreated, key)})
 }
 
-// Keys lists a merchant's keys, oldest first, with those that are over.
+func (n NewKey) check() error {
+	refuse := func(why string) error { return pay.FieldError(pay.CodeInvalidRequest, "rights", why) }
+	switch {
+	case n.Kind == pay.Restricted && len(n.Rights) == 0:
+		return refuse("a restricted key has some rights: want some of " + pay.WriteRights(pay.Rights()))
+	case n.Kind == pay.Publishable && len(n.Rights) > 0:
+		return refuse("a publishable key has no rights")
+	case n.Kind == pay.Secret && !slices.Equal(n.Rights, []pay.Right{pay.RightWithdrawals}) && len(n.Rights) > 0:
+		return refuse("a secret key has all rights but withdrawals: name that, or make a restricted key")
+	}
+	return nil
+}
+
+// Keys lists a merchant's keys, oldest first, with those that are over, and how they were used.
 //
 // Errors: store.ErrNotFound.
-func (a *App) Keys(ctx context.Context, merchant string) ([]pay.Key, error) {
+func (a *App) Keys(ctx context.Context, merchant string) ([]pay.Key, map[string]store.KeyUsage, error) {
 	if _, err := a.AnyMerchant(ctx, merchant); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return a.store.Keys(ctx, merchant)
+	list, err := a.store.Keys(ctx, merchant)
+	if err != nil {
+		return nil, nil, err
+	}
+	uses, err := a.store.KeyUsages(ctx, merchant)
+	return list, uses, err
 }
 
 // RotateKey makes a key that may do what another one may, and returns it: it cannot be read
@@ -57,6 +97,7 @@ func (a *App) RotateKey(ctx context.Context, id string, grace time.Duration) (ra
 		return "", key, pay.NewError(pay.CodeConflictState, "the key "+id+" is over: make a new one")
 	}
 	raw, key = a.newKey(old.Scope, old.Kind, now)
+	key.Rights = old.Rights
 	if !old.EndsAt.IsZero() { // it lives as long as the other one was to
 		key.EndsAt = now.Add(old.EndsAt.Sub(old.CreatedAt))
 	}
@@ -120,6 +161,9 @@ func (a *App) forgetKey(key pay.Key) {
 
 func (a *App) auditKey(act pay.Act, key pay.Key) []pay.AuditEntry {
 	details := map[string]string{"kind": string(key.Kind), "preview": key.Preview}
+	if len(key.Rights) > 0 {
+		details["rights"] = pay.WriteRights(key.Rights)
+	}
 	if key.EndsAt.After(a.Now()) && key.RevokedAt.IsZero() {
 		details["until"] = key.EndsAt.UTC().Format(time.RFC3339)
 	}

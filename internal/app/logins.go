@@ -100,6 +100,7 @@ const (
 	AuthRefreshReused  AuthEvent = "refresh_reused"
 	AuthRefused        AuthEvent = "credential_refused"
 	AuthRevoked        AuthEvent = "login_revoked"
+	AuthNewAddress     AuthEvent = "key_new_address"
 )
 
 // authEvents counts them.
@@ -107,7 +108,7 @@ type authEvents map[AuthEvent]*atomic.Int64
 
 func newAuthEvents() authEvents {
 	e := authEvents{}
-	for _, kind := range []AuthEvent{AuthLogin, AuthLoginRefused, AuthRefresh, AuthRefreshRefused, AuthRefreshReused, AuthRefused, AuthRevoked} {
+	for _, kind := range []AuthEvent{AuthLogin, AuthLoginRefused, AuthRefresh, AuthRefreshRefused, AuthRefreshReused, AuthRefused, AuthRevoked, AuthNewAddress} {
 		e[kind] = new(atomic.Int64)
 	}
 	return e

@@ -139,15 +139,15 @@ func (a *App) onboard(n NewMerchant, now time.Time) (Onboarded, pay.Change, erro
 		ID: a.NewID("mer_", now), Version: 1, Name: name, Email: n.Email, Industry: n.Industry,
 		Tier: n.Tier, TrustScore: pay.TermsOf(n.Tier).TrustScore, Language: n.Language, RefundFees: n.RefundFees, CreatedAt: now,
 	}}
-	change := a.openShop(&o, name, now)
+	change := a.openShop(&o, name, now, pay.RightWithdrawals)
 	change.Merchants = []pay.Merchant{o.Merchant}
 	change.Audit = append(change.Audit, a.audit(a.Self(), pay.Scope{Merchant: o.Merchant.ID, Live: true}, pay.MerchantCreated, o.Merchant.ID,
 		map[string]string{"name": o.Merchant.Name, "tier": string(o.Merchant.Tier), "refundFees": string(o.Merchant.RefundFees)})...)
 	return o, change, nil
 }
 
-// openShop gives the merchant of o a shop and its keys.
-func (a *App) openShop(o *Onboarded, name string, now time.Time) pay.Change {
+// openShop gives the merchant of o a shop and its keys, the secret ones with more rights.
+func (a *App) openShop(o *Onboarded, name string, now time.Time, rights ...pay.Right) pay.Change {
 	shopID := a.NewID("shp_", now)
 	shop, change := pay.NewShop(shopID, o.Merchant.ID, name, slug(name)+"-"+strings.ToLower(shopID[len(shopID)-6:]), now)
 	o.Shop = shop
@@ -162,6 +162,7 @@ func (a *App) openShop(o *Onboarded, name string, now time.Time) pay.Change {
 		var keys [2]pay.Key
 		pair.Publishable, keys[0] = a.newKey(scope, pay.Publishable, now)
 		pair.Secret, keys[1] = a.newKey(scope, pay.Secret, now)
+		keys[1].Rights = rights
 		change.Keys = append(change.Keys, keys[:]...)
 		for _, key := range keys {
 			change.Audit = append(change.Audit, a.auditKey(pay.KeyCreated, key)...)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -13,10 +14,10 @@ import (
 )
 
 // AddOperator gives a person or a program a token of the admin API. It is shown
-// once and cannot be read again.
+// once and cannot be read again. It is refused from ends on, unless that is zero.
 //
 // Errors: invalid_request for the name, conflict_state for one who has a token.
-func (a *App) AddOperator(ctx context.Context, by pay.Actor, name string) (token string, o pay.Operator, err error) {
+func (a *App) AddOperator(ctx context.Context, by pay.Actor, name string, ends time.Time) (token string, o pay.Operator, err error) {
 	token = id.Secret(pay.TokenPrefix)
 	preview := pay.TokenPrefix + "…" + token[len(token)-4:]
 	o, err = decided(func() (pay.Operator, error) {
@@ -24,7 +25,7 @@ func (a *App) AddOperator(ctx context.Context, by pay.Actor, name string) (token
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return present, err
 		}
-		next, change, err := present.Admit(name, a.Vault.Hash(token), preview, a.Now())
+		next, change, err := present.Admit(name, a.Vault.Hash(token), preview, ends, a.Now())
 		if err != nil {
 			return present, err
 		}
@@ -75,6 +76,9 @@ func (a *App) AuthenticateOperator(ctx context.Context, token string) (pay.Opera
 	o, err := a.store.OperatorByHash(ctx, a.Vault.Hash(token))
 	if err != nil {
 		return o, orRefuse(err, bad)
+	}
+	if !o.Good(a.Now()) {
+		return pay.Operator{}, refused(pay.CodeInvalidToken, "this operator's token has ended: cascada operator add gives a new one")
 	}
 	return o, nil
 }

@@ -91,17 +91,44 @@ func orNoSettlement(err error) error {
 	return err
 }
 
-// SettlementLines reads a page of a settlement's lines.
-func (a *App) SettlementLines(ctx context.Context, s pay.Settlement, limit, offset int) ([]pay.SettlementLine, error) {
-	return a.store.SettlementLines(ctx, s.ID, int64(offset), limit)
+// SettlementLines reads a page of a settlement's lines, and counts them. A shop with siblings
+// sees nothing of theirs.
+func (a *App) SettlementLines(ctx context.Context, scope pay.Scope, s pay.Settlement, limit, offset int) ([]pay.SettlementLine, int64, error) {
+	siblings, err := a.siblings(ctx, scope)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !siblings {
+		list, err := a.store.SettlementLines(ctx, s.ID, int64(offset), limit)
+		return list, s.Lines, err
+	}
+	total, err := a.store.CountShopLines(ctx, s.ID, scope.Shop)
+	if err != nil {
+		return nil, 0, err
+	}
+	list, err := a.store.ShopLines(ctx, s.ID, scope.Shop, 0, limit, offset)
+	return list, total, err
 }
 
-// EachLine hands all lines of a settlement to each, in order.
-func (a *App) EachLine(ctx context.Context, s pay.Settlement, each func(pay.SettlementLine) error) error {
+// EachLine hands all lines of a settlement to each, in order, as SettlementLines lists them.
+func (a *App) EachLine(ctx context.Context, scope pay.Scope, s pay.Settlement, each func(pay.SettlementLine) error) error {
+	siblings, err := a.siblings(ctx, scope)
+	if err != nil {
+		return err
+	}
+	read := func(after int64) ([]pay.SettlementLine, error) {
+		if siblings {
+			return a.store.ShopLines(ctx, s.ID, scope.Shop, after, reportPage, 0)
+		}
+		return a.store.SettlementLines(ctx, s.ID, after, reportPage)
+	}
 	for after := int64(0); after < s.Lines; {
-		page, err := a.store.SettlementLines(ctx, s.ID, after, reportPage)
+		page, err := read(after)
 		if err != nil {
 			return err
+		}
+		if len(page) == 0 && siblings {
+			return nil
 		}
 		if len(page) == 0 {
 			return fmt.Errorf("settlement %s: %d of its %d lines found", s.ID, after, s.Lines)
@@ -114,6 +141,20 @@ func (a *App) EachLine(ctx context.Context, s pay.Settlement, each func(pay.Sett
 		after = page[len(page)-1].Number
 	}
 	return nil
+}
+
+// ReceiptFor is ReceiptOf for a scope. It lists what all shops of the merchant took.
+//
+// Errors: forbidden for a shop with siblings; conflict_state.
+func (a *App) ReceiptFor(ctx context.Context, scope pay.Scope, s pay.Settlement) ([]byte, error) {
+	siblings, err := a.siblings(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	if siblings {
+		return nil, pay.NewError(pay.CodeForbidden, "the receipt lists what all shops of the merchant took: ask with credentials of the whole merchant, or for format=csv or json")
+	}
+	return a.ReceiptOf(ctx, s)
 }
 
 // ReceiptOf returns the PDF of a settlement that is closed: the one that is

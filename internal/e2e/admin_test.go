@@ -76,7 +76,7 @@ func operated(t *testing.T, test func(t *testing.T, op operator)) {
 // operator adds one.
 func (s *service) operator(t *testing.T, name string, log *diary) operator {
 	t.Helper()
-	token, _, err := s.App.AddOperator(ctx, s.App.Self(), name)
+	token, _, err := s.App.AddOperator(ctx, s.App.Self(), name, time.Time{})
 	must(t, err)
 	return operator{s, name, token, log}
 }

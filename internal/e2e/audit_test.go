@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -100,7 +101,7 @@ func TestAuditLogSaysWhoDidWhat(t *testing.T) {
 			t.Errorf("a shop was given a colour: %+v", e)
 		}
 
-		raw, err := s.App.CreateKey(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, pay.Secret, time.Time{})
+		raw, err := s.App.CreateKey(ctx, app.NewKey{Scope: pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Kind: pay.Secret})
 		must(t, err)
 		must(t, s.App.RevokeRawKey(ctx, raw))
 		var told []pay.Act
@@ -137,7 +138,7 @@ func TestRefusedActsAreNotInTheAuditLog(t *testing.T) {
 		o.delete(t, "/webhooks/"+hook).want(t, http.StatusNotFound)
 		o.post(t, "/webhooks", `{"events":["nonsense"]}`).want(t, http.StatusBadRequest)
 		o.as(o.Sandbox.Publishable).post(t, "/webhooks", `{"events":["*"]}`).want(t, http.StatusForbidden)
-		if _, err := s.App.CreateKey(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: other.Shop.ID}, pay.Secret, time.Time{}); err == nil {
+		if _, err := s.App.CreateKey(ctx, app.NewKey{Scope: pay.Scope{Merchant: o.Merchant.ID, Shop: other.Shop.ID}, Kind: pay.Secret}); err == nil {
 			t.Error("a key of another's shop was made")
 		}
 		if after := len(o.acts(t)) + len(other.acts(t)); after != before {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -97,7 +98,7 @@ func TestEveryEndpointWantsGoodCredentials(t *testing.T) {
 		token, refresh := login.text(t, "accessToken"), login.text(t, "refreshToken")
 
 		scope := pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
-		revoked, err := o.App.CreateKey(ctx, scope, pay.Secret, time.Time{})
+		revoked, err := o.App.CreateKey(ctx, app.NewKey{Scope: scope, Kind: pay.Secret})
 		must(t, err)
 		o.as(revoked).get(t, "/ping").want(t, http.StatusOK)
 		old := o.post(t, "/auth/token", fmt.Sprintf(`{"apiKey":%q,"secretKey":%q}`, o.Sandbox.Publishable, revoked)).want(t, http.StatusOK)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/ledger"
@@ -43,13 +44,12 @@ func (o shop) fund(t *testing.T, live bool, cents int64) {
 	}}})
 }
 
-// sibling is another shop of the same merchant, with its sandbox key.
+// sibling is another shop of the same merchant, with a sandbox key that may withdraw.
 func (o shop) sibling(t *testing.T) shop {
 	t.Helper()
 	made, err := o.App.CreateShop(ctx, o.Merchant.ID, "Twin")
 	must(t, err)
-	o.Shop = made.Shop
-	return o.as(made.Sandbox.Secret)
+	return shop{Onboarded: made, service: o.service}.key(t, app.NewKey{Kind: pay.Secret, Rights: []pay.Right{pay.RightWithdrawals}})
 }
 
 // wallet adds one with the CLABE of the tests, unless a body is given.

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -34,7 +33,7 @@ func (o shop) live() shop { return o.as(o.Live.Secret) }
 // whole returns a legacy key of the whole merchant.
 func (o shop) whole(t *testing.T, live bool) shop {
 	t.Helper()
-	key, err := o.App.CreateKey(ctx, pay.Scope{Merchant: o.Merchant.ID, Live: live}, pay.Secret, time.Time{})
+	key, err := o.App.CreateKey(ctx, app.NewKey{Scope: pay.Scope{Merchant: o.Merchant.ID, Live: live}, Kind: pay.Secret})
 	must(t, err)
 	return o.as(key)
 }

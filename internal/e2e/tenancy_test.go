@@ -252,8 +252,7 @@ func TestWalkWithAnotherTenantsIDs(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		w := newWalk(t, s)
 		stranger := s.shop(t)
-		second, err := s.App.CreateShop(ctx, w.victim.Merchant.ID, "Second")
-		must(t, err)
+		second := w.victim.sibling(t)
 		for _, by := range []struct {
 			who      string
 			caller   shop
@@ -261,7 +260,7 @@ func TestWalkWithAnotherTenantsIDs(t *testing.T) {
 		}{
 			{"another merchant", stranger, false},
 			{"another merchant's production key", stranger.live(), false},
-			{"the merchant's other shop", shop{Onboarded: second, service: s, credential: second.Sandbox.Secret}, true},
+			{"the merchant's other shop", second, true},
 			{"the shop's production key", w.victim.live(), true},
 		} {
 			own := map[string]string{}

@@ -193,13 +193,13 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 			}
 		},
 		"a key": func(_ *testing.T, b *blind) func() error {
-			return func() error { _, err := b.CreateKey(ctx, b.who.Scope, pay.Secret, time.Time{}); return err }
+			return func() error { _, err := b.CreateKey(ctx, app.NewKey{Scope: b.who.Scope, Kind: pay.Secret}); return err }
 		},
 		"a key's end": func(_ *testing.T, b *blind) func() error {
 			return func() error { return b.RevokeRawKey(ctx, b.shop.Live.Secret) }
 		},
 		"an operator": func(_ *testing.T, b *blind) func() error {
-			return func() error { _, _, err := b.AddOperator(ctx, operator, "bia"); return err }
+			return func() error { _, _, err := b.AddOperator(ctx, operator, "bia", time.Time{}); return err }
 		},
 		"a rate": func(t *testing.T, b *blind) func() error {
 			rate, err := money.ParseRate("5.5")

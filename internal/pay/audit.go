@@ -51,6 +51,7 @@ const (
 	ShopRebranded   Act = "shop.rebranded"
 	KeyCreated      Act = "key.created"
 	KeyRevoked      Act = "key.revoked"
+	KeyUsedAnew     Act = "key.new_address" // it was used from one that it was not used from before
 	LoginCreated    Act = "login.created"
 	LoginRefused    Act = "login.refused" // the key is known, and the secret is not its own
 	LoginRevoked    Act = "login.revoked" // logged out, by the operator, or a refresh token was used twice

@@ -96,6 +96,7 @@ type Details struct {
 	Attempts      []AttemptTrace
 	From          Status
 	Action        string
+	Right         string // that a key lacks
 }
 
 // Issue is one thing wrong with a request.

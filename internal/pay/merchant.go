@@ -67,10 +67,11 @@ func (s Shop) Next() Shop {
 // KeyKind says what a key may do (contract: Authentication, 2).
 type KeyKind string
 
-// The two kinds.
+// The kinds.
 const (
 	Secret      KeyKind = "secret"
 	Publishable KeyKind = "publishable"
+	Restricted  KeyKind = "restricted" // a secret one with some rights
 )
 
 // Key is an API key. The key itself is never kept, only its keyed hash.
@@ -83,6 +84,7 @@ type Key struct {
 	Preview   string // masked, for people
 	CreatedAt time.Time
 	RevokedAt time.Time // it is refused, whatever the clock says; the zero time: it was not revoked
+	Rights    []Right   // beside those of its kind
 	EndsAt    time.Time // it is refused from then on; the zero time: it does not end by itself
 }
 
@@ -110,8 +112,11 @@ func (k Key) Until(at time.Time) Key {
 // KeyPrefix returns what a key of the kind and environment starts with.
 func KeyPrefix(kind KeyKind, live bool) string {
 	prefix := "sk_"
-	if kind == Publishable {
+	switch kind {
+	case Publishable:
 		prefix = "pk_"
+	case Restricted:
+		prefix = "rk_"
 	}
 	if live {
 		return prefix + "live_"

@@ -14,6 +14,7 @@ type Operator struct {
 	Preview   string // masked token, for people
 	CreatedAt time.Time
 	RemovedAt time.Time
+	EndsAt    time.Time // the token is refused from then on; the zero time: it does not end by itself
 }
 
 // TokenPrefix begins an operator's token.
@@ -23,21 +24,26 @@ const TokenPrefix = "op_"
 // user@host, and nobody may pass for one of them.
 var operatorName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// Active reports whether the operator's token is good.
+// Active reports whether the operator has a token.
 func (o Operator) Active() bool { return o.Hash != "" }
 
+// Good reports whether the operator's token is good.
+func (o Operator) Good(now time.Time) bool {
+	return o.Active() && (o.EndsAt.IsZero() || now.Before(o.EndsAt))
+}
+
 // Admit gives an operator a token: one who is new, the zero Operator, or who was
-// removed before.
+// removed before, or whose token has ended. It ends at a time, unless that is zero.
 //
 // Errors: invalid_request for the name, conflict_state for one who has a token.
-func (o Operator) Admit(name, hash, preview string, now time.Time) (Operator, Change, error) {
+func (o Operator) Admit(name, hash, preview string, ends, now time.Time) (Operator, Change, error) {
 	if !operatorName.MatchString(name) {
 		return o, Change{}, FieldError(CodeInvalidRequest, "name", "an operator's name has 1 to 64 letters, digits, dots, - and _, such as ana or deploy-bot")
 	}
-	if o.Active() {
+	if o.Good(now) {
 		return o, Change{}, conflict("name_taken", "there is an operator "+name+": choose another name, or remove that one first")
 	}
-	o = Operator{Name: name, Version: o.Version + 1, Hash: hash, Preview: preview, CreatedAt: now}
+	o = Operator{Name: name, Version: o.Version + 1, Hash: hash, Preview: preview, CreatedAt: now, EndsAt: ends}
 	return o, Change{Operators: []Operator{o}}, nil
 }
 

@@ -77,7 +77,7 @@ func (s *Store) Shops(ctx context.Context, merchant string) ([]pay.Shop, error) 
 }
 
 const (
-	keyColumns      = `id, merchant, shop, live, version, kind, hash, preview, created_at, revoked_at, ends_at`
+	keyColumns      = `id, merchant, shop, live, version, kind, hash, preview, created_at, revoked_at, ends_at, rights`
 	selectKeyByHash = `SELECT ` + keyColumns + ` FROM keys WHERE hash = $1`
 	selectKey       = `SELECT ` + keyColumns + ` FROM keys WHERE id = $1`
 	selectKeys      = `SELECT ` + keyColumns + ` FROM keys WHERE merchant = $1 ORDER BY id`
@@ -85,8 +85,13 @@ const (
 
 func scanKey(r row) (k pay.Key, err error) {
 	var created, revoked, ends int64
-	err = r.Scan(&k.ID, &k.Merchant, &k.Shop, &k.Live, &k.Version, &k.Kind, &k.Hash, &k.Preview, &created, &revoked, &ends)
+	var rights string
+	err = r.Scan(&k.ID, &k.Merchant, &k.Shop, &k.Live, &k.Version, &k.Kind, &k.Hash, &k.Preview, &created, &revoked, &ends, &rights)
+	if err != nil {
+		return k, err
+	}
 	k.CreatedAt, k.RevokedAt, k.EndsAt = fromMicros(created), fromMicros(revoked), fromMicros(ends)
+	k.Rights, err = pay.ParseRights(rights)
 	return k, err
 }
 
@@ -254,4 +259,73 @@ func (s *Store) railIDs(ctx context.Context) (map[string]int64, error) {
 		return err
 	})
 	return ids, err
+}
+
+// KeyUse is a key and the address that it is used from.
+type KeyUse struct{ Key, Address string }
+
+const (
+	// A thousand addresses of a key are enough to know that it is used from everywhere.
+	noteKeyUses = `
+INSERT INTO key_uses (key, address, first, last)
+SELECT r.key, r.address, r.at, r.at FROM {rows: key TEXT, address TEXT, at BIGINT} AS r
+WHERE (SELECT count(*) FROM key_uses AS u WHERE u.key = r.key) < 1000 OR EXISTS (SELECT 1 FROM key_uses AS u WHERE u.key = r.key AND u.address = r.address)
+ON CONFLICT (key, address) DO UPDATE SET last = excluded.last
+RETURNING key, address, first = last`
+	countKeyUses   = `SELECT count(*) FROM key_uses WHERE key = $1`
+	selectLastUses = `
+SELECT u.key, max(u.last), count(*) FROM key_uses AS u WHERE u.key IN (SELECT k.id FROM keys AS k WHERE k.merchant = $1) GROUP BY u.key`
+)
+
+// NoteKeyUses writes when keys were used, and from where. It returns the uses from addresses
+// that are new to a key which had others.
+func (s *Store) NoteKeyUses(ctx context.Context, uses map[KeyUse]time.Time) (fresh []KeyUse, err error) {
+	rows := newRows(s.db.dialect(), parseColumns("key TEXT, address TEXT, at BIGINT"), len(uses))
+	firsts := map[string]int64{}
+	for use, at := range uses {
+		rows.text(use.Key, use.Address).number(micros(at)).next()
+	}
+	var found []KeyUse
+	err = s.db.lease(ctx, s.text(noteKeyUses), rows.args(), func(r row) error {
+		var use KeyUse
+		var first bool
+		if err := r.Scan(&use.Key, &use.Address, &first); err != nil || !first {
+			return err
+		}
+		found = append(found, use)
+		firsts[use.Key]++
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("note uses of keys: %w", err)
+	}
+	for _, use := range found {
+		n, err := one(ctx, s, countKeyUses, scanInt, use.Key)
+		if err != nil {
+			return nil, err
+		}
+		if n > firsts[use.Key] {
+			fresh = append(fresh, use)
+		}
+	}
+	return fresh, nil
+}
+
+// KeyUsage is when a key was used last, within an hour, and from how many addresses ever.
+type KeyUsage struct {
+	Last      time.Time
+	Addresses int64
+}
+
+// KeyUsages tells of a merchant's keys, by id. Those that were not used are left out.
+func (s *Store) KeyUsages(ctx context.Context, merchant string) (map[string]KeyUsage, error) {
+	uses := map[string]KeyUsage{}
+	err := s.query(ctx, selectLastUses, []any{merchant}, func(r row) error {
+		var key string
+		var last, n int64
+		err := r.Scan(&key, &last, &n)
+		uses[key] = KeyUsage{fromMicros(last), n}
+		return err
+	})
+	return uses, err
 }

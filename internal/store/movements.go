@@ -14,19 +14,24 @@ import (
 // balances of the moment: one statement sees one moment, so what the transfers
 // add up to and the balances agree. There is one index, by kind; each kind
 // gives its newest and the best of them are kept.
-var selectMovements = func() string {
+var selectMovements, selectShopMovements = movementsOf(""), movementsOf(`, coalesce((SELECT p.shop FROM payments AS p WHERE p.id = t.payment), '')`)
+
+func movementsOf(more string) string {
 	var parts []string
 	for _, kind := range pay.MovingKinds() {
 		parts = append(parts, fmt.Sprintf(`SELECT * FROM (SELECT id, kind, payment, claim, at, postings FROM transfers
     WHERE merchant = $1 AND live = $2 AND kind = '%[1]s' ORDER BY at DESC LIMIT $3) AS of_%[1]s`, kind))
 	}
 	return `
-SELECT t.id, t.kind, t.payment, t.claim, t.at, t.postings, ` + balanceColumns + `
+SELECT t.id, t.kind, t.payment, t.claim, t.at, t.postings, ` + balanceColumns + more + `
 FROM (
   ` + strings.Join(parts, "\n  UNION ALL ") + `
 ) AS t JOIN balances AS b ON b.merchant = $1 AND b.live = $2
 ORDER BY t.at DESC, t.id DESC LIMIT $3`
-}()
+}
+
+const selectOthersWithdrawals = `
+SELECT id FROM withdrawals WHERE live = $2 AND shop IN (SELECT s.id FROM shops AS s WHERE s.merchant = $1 AND s.id <> $3)`
 
 const countMovements = `SELECT movements FROM balances WHERE merchant = $1 AND live = $2`
 
@@ -75,6 +80,47 @@ func (s *Store) movements(ctx context.Context, scope pay.Scope, limit, skip, tra
 		return nil
 	})
 	return list, read, err
+}
+
+// ShopMovements lists what moved a merchant's balances, newest first, without what is of others
+// of his shops than the scope's: payments, their claims, withdrawals. It looks at the newest
+// transfers, as many as depth says, and counts what it found.
+func (s *Store) ShopMovements(ctx context.Context, scope pay.Scope, limit, offset, depth int) (list []pay.Movement, total int64, err error) {
+	others := map[string]bool{}
+	err = s.query(ctx, selectOthersWithdrawals, []any{scope.Merchant, scope.Live, scope.Shop}, func(r row) error {
+		var id string
+		err := r.Scan(&id)
+		others[id] = true
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	var balances ledger.Balances
+	err = s.query(ctx, selectShopMovements, []any{scope.Merchant, scope.Live, depth}, func(r row) error {
+		var shop string
+		t, now, err := scanMovement(rowFunc(func(dest ...any) error { return r.Scan(append(dest, &shop)...) }))
+		if err != nil {
+			return err
+		}
+		if balances == nil {
+			balances = now
+		}
+		withdrawal, _ := pay.WithdrawalOf(t)
+		foreign := shop != "" && shop != scope.Shop || others[withdrawal]
+		for _, m := range slices.Backward(pay.Movements(t)) {
+			m.BalanceAfter = balances[m.Bucket]
+			balances[m.Bucket] -= m.Amount
+			if foreign {
+				continue
+			}
+			if total++; total > int64(offset) && len(list) < limit {
+				list = append(list, m)
+			}
+		}
+		return nil
+	})
+	return list, total, err
 }
 
 // scanMovement reads a transfer and the balances beside it.

@@ -7,25 +7,25 @@ import (
 )
 
 // A new operator is guarded too: of two who add the same name one loses.
-var operatorsTable = newTable("operators", "id TEXT!, version BIGINT, hash TEXT, preview TEXT, created_at BIGINT, removed_at BIGINT",
+var operatorsTable = newTable("operators", "id TEXT!, version BIGINT, hash TEXT, preview TEXT, created_at BIGINT, removed_at BIGINT, ends_at BIGINT",
 	func(o *pay.Operator) string { return o.Name }, func(o *pay.Operator) int64 { return o.Version },
 	func(r *rows, o *pay.Operator) {
-		r.text(o.Name).number(o.Version).text(o.Hash, o.Preview).number(micros(o.CreatedAt), micros(o.RemovedAt))
+		r.text(o.Name).number(o.Version).text(o.Hash, o.Preview).number(micros(o.CreatedAt), micros(o.RemovedAt), micros(o.EndsAt))
 	}).onceOnly()
 
 func operators(c *pay.Change) []pay.Operator { return c.Operators }
 
 const (
-	selectOperators      = `SELECT id, version, hash, preview, created_at, removed_at FROM operators`
+	selectOperators      = `SELECT id, version, hash, preview, created_at, removed_at, ends_at FROM operators`
 	listOperators        = selectOperators + ` ORDER BY id`
 	selectOperator       = selectOperators + ` WHERE id = $1`
 	selectOperatorByHash = selectOperators + ` WHERE hash = $1 AND hash <> ''`
 )
 
 func scanOperator(r row) (o pay.Operator, err error) {
-	var created, removed int64
-	err = r.Scan(&o.Name, &o.Version, &o.Hash, &o.Preview, &created, &removed)
-	o.CreatedAt, o.RemovedAt = fromMicros(created), fromMicros(removed)
+	var created, removed, ends int64
+	err = r.Scan(&o.Name, &o.Version, &o.Hash, &o.Preview, &created, &removed, &ends)
+	o.CreatedAt, o.RemovedAt, o.EndsAt = fromMicros(created), fromMicros(removed), fromMicros(ends)
 	return o, err
 }
 

@@ -848,3 +848,22 @@ CREATE INDEX keys_revoked ON keys (revoked_at) WHERE revoked_at > 0;
 -- version 24
 -- When a key ends by itself; 0: never.
 ALTER TABLE keys ADD COLUMN ends_at BIGINT NOT NULL DEFAULT 0;
+
+-- version 25
+-- What a key may do beside what its kind may. Secret keys could withdraw so far: those of the
+-- whole merchant and of his first shop still can.
+ALTER TABLE keys ADD COLUMN rights TEXT NOT NULL DEFAULT '';
+UPDATE keys SET rights = 'withdrawals' WHERE kind = 'secret' AND (shop = '' OR shop = (
+  SELECT s.id FROM shops AS s WHERE s.merchant = keys.merchant ORDER BY s.created_at, s.id LIMIT 1));
+
+-- From where keys are used. last is an hour old at the most.
+CREATE TABLE key_uses (
+  key TEXT NOT NULL,
+  address TEXT NOT NULL,
+  first BIGINT NOT NULL,
+  last BIGINT NOT NULL,
+  PRIMARY KEY (key, address)
+);
+
+-- When an operator's token ends by itself; 0: never.
+ALTER TABLE operators ADD COLUMN ends_at BIGINT NOT NULL DEFAULT 0;

@@ -275,6 +275,29 @@ SELECT ` + prefixed("l", lineSpec) + `, coalesce(p.order_id, '')
 FROM settlement_lines AS l LEFT JOIN payments AS p ON p.id = l.payment
 WHERE l.settlement = $1 AND l.number > $2 AND l.number > 0 ORDER BY l.number LIMIT $3`
 
+// What a shop may read of a settlement: its own lines, and those that are of no payment.
+var (
+	ofShop          = ` AND (p.shop = $2 OR l.payment = '')`
+	selectShopLines = `
+SELECT ` + prefixed("l", lineSpec) + `, coalesce(p.order_id, '')
+FROM settlement_lines AS l LEFT JOIN payments AS p ON p.id = l.payment
+WHERE l.settlement = $1 AND l.number > $3 AND l.number > 0` + ofShop + ` ORDER BY l.number LIMIT $4 OFFSET $5`
+	countShopLines = `
+SELECT count(*) FROM settlement_lines AS l LEFT JOIN payments AS p ON p.id = l.payment
+WHERE l.settlement = $1 AND l.number > 0` + ofShop
+)
+
+// ShopLines is SettlementLines for a shop that has siblings, without theirs. It skips as many
+// lines as offset says.
+func (s *Store) ShopLines(ctx context.Context, settlement, shop string, after int64, limit, offset int) ([]pay.SettlementLine, error) {
+	return many(ctx, s, selectShopLines, scanLine, settlement, shop, after, limit, offset)
+}
+
+// CountShopLines counts the lines that ShopLines lists.
+func (s *Store) CountShopLines(ctx context.Context, settlement, shop string) (int64, error) {
+	return one(ctx, s, countShopLines, scanInt, settlement, shop)
+}
+
 // prefixed is the list of a spec's names as columns of a table.
 func prefixed(table, spec string) string {
 	return table + "." + strings.ReplaceAll(columnNames(spec), ", ", ", "+table+".")
@@ -346,7 +369,7 @@ func settlementQueries() []string {
 	return []string{
 		settlementsTable.insert, settlementsTable.update, linesTable.insert, reservesTable.insert, reservesTable.update, documentsTable.insert,
 		selectUnopened, firstUnsettled, selectUnsettledCaptures, selectUnsettled, selectSettlement, selectOpen, listSettlements, countSettlements, settledBefore, allSettlements,
-		selectLines, selectSettled, selectDocument,
-		selectReserves, selectClosed, listReserves, unsettledReserve, unsettledCaptures, givenBack, selectMovements, countMovements,
+		selectLines, selectShopLines, countShopLines, selectSettled, selectDocument,
+		selectReserves, selectClosed, listReserves, unsettledReserve, unsettledCaptures, givenBack, selectMovements, selectShopMovements, selectOthersWithdrawals, countMovements,
 	}
 }

@@ -52,11 +52,11 @@ var (
 		})
 
 	keysTable = newTable("keys", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, kind TEXT!, hash TEXT!, "+
-		"preview TEXT!, created_at BIGINT!, revoked_at BIGINT, ends_at BIGINT",
+		"preview TEXT!, created_at BIGINT!, revoked_at BIGINT, ends_at BIGINT, rights TEXT",
 		func(k *pay.Key) string { return k.ID }, func(k *pay.Key) int64 { return k.Version },
 		func(r *rows, k *pay.Key) {
 			r.text(k.ID, k.Merchant, k.Shop).flag(k.Live).number(k.Version).text(string(k.Kind), k.Hash, k.Preview).
-				number(micros(k.CreatedAt), micros(k.RevokedAt), micros(k.EndsAt))
+				number(micros(k.CreatedAt), micros(k.RevokedAt), micros(k.EndsAt)).text(pay.WriteRights(k.Rights))
 		})
 
 	loginsTable = newTable("logins", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, key_id TEXT!, "+
@@ -126,7 +126,7 @@ func queries() []string {
 		upsertBalances, selectBalancesForUpdate,
 		selectBalances, selectPayment, selectAnyPayment, selectVersions, selectProcessingVersions, selectBetween,
 		selectOnce, pageOnce, purgeOnce, selectMerchant, selectShop, selectShops, selectKeyByHash, selectKey, selectKeys, selectLogin, selectGoodLogins, selectRevokedLogins, selectRevokedKeys, countMerchants,
-		selectTable, selectVersion, countSecrets, selectSecrets, insertSecret, swapSecret, dropSecret, selectRailIDs, insertRailIDs,
+		selectTable, selectVersion, countSecrets, selectSecrets, insertSecret, swapSecret, dropSecret, noteKeyUses, countKeyUses, selectLastUses, selectRailIDs, insertRailIDs,
 		storyTransfers, storyClaims, storyEvents, storyDeliveries, storyReceipts, storyMoves, storyWithdrawal,
 	}
 	list = append(list, clocksTable.insert, clocksTable.update, selectClocks, selectClock, logosTable.insert, selectLogo)

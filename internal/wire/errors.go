@@ -123,6 +123,7 @@ type Details struct {
 	Attempts      []pay.AttemptTrace `json:"attempts,omitempty"`
 	From          pay.Status         `json:"from,omitempty"`
 	Action        string             `json:"action,omitempty"`
+	Right         string             `json:"right,omitempty" doc:"That the key lacks"`
 }
 
 // Bounds is the pair of limits of which an amount broke one.
@@ -165,7 +166,7 @@ func newEnvelope(ctx context.Context, e *pay.Error) *Envelope {
 	details := Details{
 		Issues: d.Issues, MissingFields: d.MissingFields, HelpURL: d.HelpURL, BoundViolated: d.BoundViolated, Reason: d.Reason,
 		ExistingTxID: d.ExistingTxID, TransactionID: d.TransactionID, RedirectURL: d.RedirectURL, Attempts: d.Attempts,
-		From: d.From, Action: d.Action,
+		From: d.From, Action: d.Action, Right: d.Right,
 	}
 	if d.Limit != nil {
 		details.Limit = &Bounds{view.Money{Amount: d.Limit.Min}, view.Money{Amount: d.Limit.Max}, d.Limit.Min.Currency}
