@@ -52,10 +52,22 @@ bench: build ## measure the service over HTTP on SQLite and on PostgreSQL
 	./docs/bench.sh
 
 .PHONY: lint
-lint: ## gofmt, vet and staticcheck (the arch tests run with the tests)
+lint: ## gofmt, vet, staticcheck and known vulnerabilities (the arch tests run with the tests)
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted: $$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(STATICCHECK) ./...
+	@$(MAKE) --no-print-directory vulns
+
+VULNDB := $(or $(GOVULNDB),https://vuln.go.dev)
+.PHONY: vulns
+vulns: ## look for known vulnerabilities in what is called, where the database can be reached
+	@if curl -fsS -m 10 -o /dev/null $(VULNDB)/index/db.json 2>/dev/null; then \
+	  $(GO) run golang.org/x/vuln/cmd/govulncheck@v1.9.0 -db $(VULNDB) ./...; \
+	else echo "lint: $(VULNDB) cannot be reached: known vulnerabilities were not looked for"; fi
+
+.PHONY: sbom
+sbom: build ## list every module in the binary with its version and checksum: bin/cascada.sbom
+	@$(GO) version -m bin/cascada > bin/cascada.sbom && grep -c '^	dep' bin/cascada.sbom | sed 's/$$/ modules are in bin\/cascada.sbom/'
 
 .PHONY: migrate
 migrate: build ## bring a database to the newest schema: make migrate DATABASE=postgres://…

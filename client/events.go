@@ -24,6 +24,7 @@ const (
 	EventSettlementPDFReady  EventType = "settlement.pdf_ready"
 	EventWithdrawalCompleted EventType = "withdrawal.completed"
 	EventWithdrawalFailed    EventType = "withdrawal.failed" // the money is back in the balance
+	EventWalletCreated       EventType = "wallet.created"    // the balance can be withdrawn to one more destination
 )
 
 // AllEvents subscribes a webhook to every event.
@@ -53,6 +54,7 @@ type Event struct {
 	Claim      *Claim      `json:"-"` // of claim.* and chargeback.created
 	Settlement *Settlement `json:"-"` // of settlement.*
 	Withdrawal *Withdrawal `json:"-"` // of withdrawal.*
+	Wallet     *Wallet     `json:"-"` // of wallet.created
 }
 
 // EventRequest is the API call that caused an event, "" where none did.
@@ -108,6 +110,9 @@ func (e *Event) subject() any {
 	case EventSettlementClosed, EventSettlementPDFReady:
 		e.Settlement = new(Settlement)
 		return e.Settlement
+	case EventWalletCreated:
+		e.Wallet = new(Wallet)
+		return e.Wallet
 	case EventWithdrawalCompleted, EventWithdrawalFailed:
 		e.Withdrawal = new(Withdrawal)
 		return e.Withdrawal

@@ -276,6 +276,7 @@ var eventTexts = map[pay.EventType]string{
 	pay.SettlementClosed:    "A settlement batch was closed.",
 	pay.SettlementPDFReady:  "The PDF of a closed settlement can be fetched.",
 	pay.WithdrawalCompleted: "A withdrawal arrived.",
+	pay.WalletAdded:         "A wallet was added. Each shop of the merchant is told: the balance can be withdrawn to one more destination.",
 	pay.WithdrawalFailed:    "A withdrawal failed; the money is back in the balance.",
 }
 

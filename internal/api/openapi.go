@@ -83,6 +83,8 @@ func eventObject(e pay.EventType) reflect.Type {
 	switch subject, _, _ := strings.Cut(string(e), "."); subject {
 	case "payment":
 		return reflect.TypeFor[view.Transaction]()
+	case "wallet":
+		return reflect.TypeFor[view.Wallet]()
 	case "withdrawal":
 		return reflect.TypeFor[view.Withdrawal]()
 	case "claim", "chargeback":

@@ -8,6 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
 )
 
 // NewWallet is what a wallet is made from.
@@ -47,11 +48,15 @@ func (a *App) AddWallet(ctx context.Context, by Principal, scope pay.Scope, n Ne
 			Network: n.Network, Masked: n.Masked, Fingerprint: fingerprint, Default: n.Default,
 		}
 		wallet.Sealed = a.Vault.Seal(wallet.Secret(), []byte(n.Account))
-		wallet, change := wallet.Open(coolDown, before, now)
+		shops, err := a.store.Shops(ctx, scope.Merchant)
+		if err != nil {
+			return err
+		}
+		wallet, change := wallet.Open(coolDown, before, shops, now)
 		change.Audit = a.audit(by.Actor(), scope, pay.WalletCreated, wallet.ID,
 			map[string]string{"network": n.Network, "currency": n.Currency, "destination": n.Masked})
 		added = wallet
-		err = a.store.Commit(ctx, change)
+		err = a.commit(ctx, change, view.Cause{RequestID: by.RequestID})
 		if errors.Is(err, store.ErrDuplicate) { // somebody was first with the destination or the default
 			return fmt.Errorf("%w: %w", store.ErrStale, err)
 		}

@@ -282,3 +282,32 @@ func TestOperatorsTokenEnds(t *testing.T) {
 		}
 	})
 }
+
+// Who took a key of one shop adds no wallet unseen: the endpoints of all shops are told.
+func TestNewWalletIsToldToEveryShop(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		second := o.sibling(t)
+		stranger := s.shop(t)
+		first, other, foreign := s.receive(t), s.receive(t), s.receive(t)
+		secret := o.subscribe(t, first.URL, `"wallet.created"`).text(t, "secret")
+		second.subscribe(t, other.URL, `"*"`)
+		stranger.subscribe(t, foreign.URL, `"*"`)
+		id := second.wallet(t)
+		for _, endpoint := range []*receiver{first, other} {
+			got := endpoint.await(t, 1)
+			if len(got) != 1 || got[0].text("type") != "wallet.created" || got[0].text("data.object.id") != id || strings.Contains(string(got[0].body), clabe) {
+				t.Errorf("told of a wallet: %d events, %s", len(got), got[0].body)
+			}
+		}
+		first.deliveries()[0].verify(t, s, secret)
+		if first.deliveries()[0].text("shopId") != o.Shop.ID || other.deliveries()[0].text("shopId") != second.Shop.ID {
+			t.Error("an event names another shop than its endpoint's")
+		}
+		stranger.wallet(t)
+		foreign.await(t, 1)
+		if n := len(first.deliveries()) + len(other.deliveries()) + len(foreign.deliveries()); n != 3 {
+			t.Errorf("%d events in all, want 3", n)
+		}
+	})
+}

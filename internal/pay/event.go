@@ -23,6 +23,7 @@ const (
 	SettlementPDFReady  EventType = "settlement.pdf_ready"
 	WithdrawalCompleted EventType = "withdrawal.completed"
 	WithdrawalFailed    EventType = "withdrawal.failed"
+	WalletAdded         EventType = "wallet.created" // the balance can be paid to one more destination
 )
 
 // EventTypes lists all events in the contract's order.
@@ -30,6 +31,7 @@ func EventTypes() []EventType {
 	return []EventType{
 		PaymentCompleted, PaymentFailed, PaymentRefunded, ChargebackCreated, ClaimOpened, ClaimResolved,
 		SettlementClosed, SettlementPDFReady, WithdrawalCompleted, WithdrawalFailed, PaymentCaptured, PaymentAttention,
+		WalletAdded,
 	}
 }
 
@@ -40,7 +42,7 @@ type Event struct {
 	ID   string // evt_…, the same for all endpoints, tries and replays
 	Type EventType
 	Scope
-	Object   string // id of the payment, claim or withdrawal
+	Object   string // id of the payment, claim, settlement, withdrawal or wallet
 	Sequence int64  // counts the object's events from 1
 	At       time.Time
 	Previous Status // the object's status before, or ""
@@ -50,6 +52,7 @@ type Event struct {
 	Claim      *Claim      // of claim.* and chargeback.created
 	Refund     *Refund     // of payment.refunded
 	Withdrawal *Withdrawal // of withdrawal.*
+	Wallet     *Wallet     // of wallet.created
 
 	Settlement *Settlement // of settlement.*
 

@@ -16,7 +16,7 @@ var payday = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // taken is a withdrawal of 100 USD with a fee of 3.
 func taken(t *testing.T) (pay.Withdrawal, pay.Change) {
 	t.Helper()
-	w, _ := pay.Wallet{ID: "wal_A", Scope: pay.Scope{Merchant: "mer_1", Shop: "shp_1"}}.Open(0, nil, payday)
+	w, _ := pay.Wallet{ID: "wal_A", Scope: pay.Scope{Merchant: "mer_1", Shop: "shp_1"}}.Open(0, nil, nil, payday)
 	out, change, err := w.Withdraw("wdr_A", money.New(100_00, money.USD), 300, ledger.Balances{ledger.Available: 100_00}, payday)
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestUnknownPayoutIsAskedAbout(t *testing.T) {
 }
 
 func TestWithdrawalNeedsAWalletAndFunds(t *testing.T) {
-	w, _ := pay.Wallet{ID: "wal_A"}.Open(time.Hour, nil, payday)
+	w, _ := pay.Wallet{ID: "wal_A"}.Open(time.Hour, nil, nil, payday)
 	disabled, _ := w.Disable(payday)
 	later := payday.Add(time.Hour)
 	for _, c := range []struct {

@@ -1,6 +1,10 @@
 package pay
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // WalletPrefix begins the id of every wallet.
 const WalletPrefix = "wal_"
@@ -61,8 +65,9 @@ func (w Wallet) Secret() string {
 }
 
 // Open adds a new wallet, which is active after a cool-down; none makes it so
-// at once. A default one takes the place of the one before.
-func (w Wallet) Open(coolDown time.Duration, before *Wallet, now time.Time) (Wallet, Change) {
+// at once. A default one takes the place of the one before. Each shop of the merchant is told:
+// the balance is the merchant's, and who took a key of one would add a wallet of his own.
+func (w Wallet) Open(coolDown time.Duration, before *Wallet, shops []Shop, now time.Time) (Wallet, Change) {
 	w.Version, w.CreatedAt, w.UpdatedAt = 1, now, now
 	w.Status, w.ActiveAt = WalletActive, now.Add(coolDown)
 	if coolDown > 0 {
@@ -77,6 +82,13 @@ func (w Wallet) Open(coolDown time.Duration, before *Wallet, now time.Time) (Wal
 		change.Wallets = append(change.Wallets, other)
 	}
 	change.Wallets = append(change.Wallets, w)
+	snapshot := w
+	for _, shop := range shops {
+		change.Events = append(change.Events, Event{
+			ID:   fmt.Sprintf("%s%s-1-%s", EventPrefix, strings.TrimPrefix(w.ID, WalletPrefix), strings.TrimPrefix(shop.ID, "shp_")),
+			Type: WalletAdded, Scope: Scope{Merchant: w.Merchant, Shop: shop.ID, Live: w.Live}, Object: w.ID, Sequence: 1, At: now, Wallet: &snapshot,
+		})
+	}
 	return w, change
 }
 

@@ -19,7 +19,7 @@ func openedWallet(id, fingerprint string, coolDown time.Duration, before *pay.Wa
 	return pay.Wallet{
 		ID: "wal_" + id, Scope: acme, Label: "Main", Type: pay.BankAccount, Currency: "MXN", Network: "spei",
 		Sealed: []byte{1, 2, 3}, Masked: "032****9719", Fingerprint: fingerprint,
-	}.Open(coolDown, before, noon)
+	}.Open(coolDown, before, nil, noon)
 }
 
 // funded gives the test's merchant an available balance.
@@ -83,7 +83,7 @@ func TestWhatOnlyOneMayHaveIsTakenOnce(t *testing.T) {
 		if err := s.Commit(ctx, change); !errors.Is(err, store.ErrDuplicate) {
 			t.Errorf("a second default wallet: %v, want ErrDuplicate", err)
 		}
-		usual, change := pay.Wallet{ID: "wal_D", Scope: acme, Fingerprint: "three", Default: true}.Open(0, &first, noon)
+		usual, change := pay.Wallet{ID: "wal_D", Scope: acme, Fingerprint: "three", Default: true}.Open(0, &first, nil, noon)
 		must(t, s.Commit(ctx, change))
 		if got, err := s.DefaultWallet(ctx, acme); err != nil || got.ID != usual.ID {
 			t.Errorf("the default is %+v (%v), want %s", got, err, usual.ID)

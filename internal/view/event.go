@@ -65,6 +65,10 @@ func NewEvent(e pay.Event, cause Cause, checkoutURL string) ([]byte, error) {
 		v.Data.Object = c
 		return v.append(nil)
 	}
+	if e.Wallet != nil {
+		v.Data.Object = NewWallet(*e.Wallet)
+		return v.append(nil)
+	}
 	if e.Withdrawal != nil {
 		v.Data.Object = NewWithdrawal(*e.Withdrawal)
 		return v.append(nil)
