@@ -81,3 +81,42 @@ func TestEveryRuleNamesTestsThatExist(t *testing.T) {
 		t.Errorf("%s has %d rules, want the whole specification's", ruleTable, total)
 	}
 }
+
+// securityTable says of each attack what happens, and which tests show it.
+const securityTable = "docs/SECURITY.md"
+
+func TestEveryAttackNamesTestsThatExist(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, securityTable))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, found := strings.Cut(string(text), "## Attack by attack")
+	if !found {
+		t.Fatalf("%s has no table of attacks", securityTable)
+	}
+	declared := testsDeclared(t)
+	attacks := map[string]bool{}
+	for line := range strings.Lines(table) {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "|") || line == "| attack | what happens | test |" || line == "|---|---|---|" {
+			continue
+		}
+		cells := strings.Split(strings.Trim(line, "|"), " | ")
+		if len(cells) != 3 {
+			t.Errorf("%s: want | attack | what happens | tests |, got %s", securityTable, line)
+			continue
+		}
+		if attacks[cells[0]] {
+			t.Errorf("%s: the attack stands here twice: %s", securityTable, cells[0])
+		}
+		attacks[cells[0]] = true
+		for name := range strings.SplitSeq(strings.TrimSpace(cells[2]), ", ") {
+			if plain := strings.Trim(name, "`"); !declared[plain] || "`"+plain+"`" != name {
+				t.Errorf("%s: there is no test %s", securityTable, name)
+			}
+		}
+	}
+	if len(attacks) < 60 {
+		t.Errorf("%s has %d attacks, want 60 at least", securityTable, len(attacks))
+	}
+}

@@ -33,6 +33,7 @@ func TestRefusedPaymentLeavesNothing(t *testing.T) {
 			{"a leading zero", `{"amount":01,"paymentMethodId":"sbx_card"}`, "", "400 invalid_json invalid_request_error"},
 			{"an amount twice", `{"amount":1,"amount":25.5,"paymentMethodId":"sbx_card"}`, "", "400 invalid_json invalid_request_error"},
 			{"an ignored member twice", with(`"colour":{"red":1,"red":2}`), "", "400 invalid_json invalid_request_error"},
+			{"a hundred thousand lists in each other", with(`"colour":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)), "", "400 invalid_json invalid_request_error"},
 			{"no UTF-8", with("\"merchantOrderId\":\"\xff\""), "", "400 invalid_json invalid_request_error"},
 			{"half a character", with(`"merchantOrderId":"\ud83d"`), "", "400 invalid_json invalid_request_error"},
 			{"a field's name in another case", `{"Amount":25.5,"paymentMethodId":"sbx_card"}`, "", "400 missing_field invalid_request_error param=amount issues=amount missing=amount"},
