@@ -78,10 +78,12 @@ func New(c Config) (http.Handler, error) {
 	return web.Identify(private(handler), func() string { return c.NewID("req_", c.Now()) }), nil
 }
 
-// private keeps replies out of caches.
+// private keeps replies out of caches, and from being taken for pages.
 func private(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Content-Security-Policy", web.NoPage)
 		next.ServeHTTP(w, r)
 	})
 }

@@ -76,13 +76,13 @@ func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate, now func() ti
 	return api, nil
 }
 
-// headed tells the API's version on each reply (gaps: Versions), and that nobody keeps it
-// or takes it for a page.
+// headed tells the API's version on each reply (gaps: Versions), and that nobody keeps it,
+// takes it for a page, or shows it in one.
 func headed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		v := []string{view.APIVersion, "no-store", "nosniff"}
-		h["Service-Version"], h["Cache-Control"], h["X-Content-Type-Options"] = v[0:1:1], v[1:2:2], v[2:3:3]
+		v := []string{view.APIVersion, "no-store", "nosniff", web.NoPage}
+		h["Service-Version"], h["Cache-Control"], h["X-Content-Type-Options"], h["Content-Security-Policy"] = v[0:1:1], v[1:2:2], v[2:3:3], v[3:4:4]
 		next.ServeHTTP(w, r)
 	})
 }
@@ -213,12 +213,14 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 		return pay.NewError(pay.CodeKeyKindNotAllowed, "this endpoint needs a secret key")
 	}
 	if right := need.right(); right != "" && !call.May(right) {
-		return pay.NoRight(right)
+		err = pay.NoRight(right)
 	}
-	if shop := ctx.Query(shopParam); shop != "" {
-		if call.Scope, err = a.app.Narrow(ctx.Context(), call.Principal, "", shop); err != nil {
-			return err
-		}
+	if shop := ctx.Query(shopParam); err == nil && shop != "" {
+		call.Scope, err = a.app.Narrow(ctx.Context(), call.Principal, "", shop)
+	}
+	if err != nil {
+		a.app.WentBeyond(call.Principal, err)
+		return err
 	}
 	if op.Metadata[readKey] == true {
 		return a.gate.read(call.reply, call.Principal, ctx.Param("id"))

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -241,6 +242,7 @@ func (a *App) Authenticate(ctx context.Context, credential string) (Principal, e
 	var key pay.Key
 	var err error
 	login := ""
+	var audience jwt.ClaimStrings // of a token
 	switch {
 	case strings.HasPrefix(credential, refreshPrefix):
 		return Principal{}, refused(pay.CodeInvalidAPIKey, "a refresh token is for /auth/refresh only")
@@ -253,6 +255,7 @@ func (a *App) Authenticate(ctx context.Context, credential string) (Principal, e
 		if err != nil {
 			return Principal{}, err
 		}
+		audience = c.Audience
 		if login = loginOf(c.ID); a.revoked.has(login) {
 			return Principal{}, refused(pay.CodeInvalidToken, "the login of this token has ended: get a new one from /auth/token")
 		}
@@ -262,6 +265,9 @@ func (a *App) Authenticate(ctx context.Context, credential string) (Principal, e
 	}
 	if key.Over(a.Now()) {
 		return Principal{}, unknown
+	}
+	if audience != nil && !slices.Contains(audience, string(key.Environment())) {
+		return Principal{}, refused(pay.CodeInvalidToken, "the access token is of another environment than its key")
 	}
 	return Principal{Scope: key.Scope, KeyID: key.ID, Login: login, Kind: key.Kind, Preview: key.Preview, Rights: key.Rights}, nil
 }

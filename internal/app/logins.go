@@ -101,6 +101,7 @@ const (
 	AuthRefused        AuthEvent = "credential_refused"
 	AuthRevoked        AuthEvent = "login_revoked"
 	AuthNewAddress     AuthEvent = "key_new_address"
+	AuthBeyond         AuthEvent = "beyond_rights"
 )
 
 // authEvents counts them.
@@ -108,7 +109,7 @@ type authEvents map[AuthEvent]*atomic.Int64
 
 func newAuthEvents() authEvents {
 	e := authEvents{}
-	for _, kind := range []AuthEvent{AuthLogin, AuthLoginRefused, AuthRefresh, AuthRefreshRefused, AuthRefreshReused, AuthRefused, AuthRevoked, AuthNewAddress} {
+	for _, kind := range []AuthEvent{AuthLogin, AuthLoginRefused, AuthRefresh, AuthRefreshRefused, AuthRefreshReused, AuthRefused, AuthRevoked, AuthNewAddress, AuthBeyond} {
 		e[kind] = new(atomic.Int64)
 	}
 	return e
@@ -152,6 +153,15 @@ func (a *App) CredentialRefused(by Principal, refusal error) {
 	if errors.As(refusal, &shown) && (shown.Code == pay.CodeInvalidAPIKey || shown.Code == pay.CodeInvalidToken) {
 		a.auth[AuthRefused].Add(1)
 		a.warnSometimes("credentials were refused", "", "address", by.Address, "request", by.RequestID, "code", string(shown.Code))
+	}
+}
+
+// WentBeyond leaves a trace of credentials that were good, and asked for what they do not cover.
+func (a *App) WentBeyond(by Principal, refusal error) {
+	var shown *pay.Error
+	if errors.As(refusal, &shown) && shown.Code == pay.CodeForbidden {
+		a.auth[AuthBeyond].Add(1)
+		a.warnSometimes("credentials asked for what they do not cover", by.KeyID, "key", by.KeyID, "address", by.Address, "request", by.RequestID, "right", shown.Details.Right)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -337,12 +338,22 @@ func (s *Service) handler(jsonAPI, page http.Handler, pages *checkout.Pages, gat
 	mux.Handle("/kyc", verification)
 	mux.Handle("/kyc/", verification)
 	mux.Handle("/", jsonAPI)
-	return mux
+	if !strings.HasPrefix(s.URL, "https://") {
+		return mux
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["Strict-Transport-Security"] = onlyHTTPS
+		mux.ServeHTTP(w, r)
+	})
 }
+
+// onlyHTTPS is for browsers that came to a service whose address is https: they come back so.
+var onlyHTTPS = []string{"max-age=31536000"}
 
 func answer(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Content-Security-Policy", web.NoPage)
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	_, _ = w.Write([]byte(text + "\n")) // the client may be gone

@@ -60,7 +60,11 @@ func (m *metrics) connected(c *web.Connections) {
 
 func (m *metrics) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+	page := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		page.ServeHTTP(w, r)
+	})
 	return mux
 }
 

@@ -98,8 +98,9 @@ func TestRepliesAreNeitherKeptNorGuessedAt(t *testing.T) {
 			"no such provider": o.post(t, "/providers/nobody/notifications", `{}`),
 			"a ping":           o.get(t, "/ping"),
 		} {
-			for header, want := range map[string]string{"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"} {
-				if got := r.header.Values(header); len(got) != 1 || got[0] != want {
+			for header, want := range map[string]string{"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+				"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'", "Strict-Transport-Security": ""} {
+				if got := r.header.Values(header); strings.Join(got, " and ") != want {
 					t.Errorf("%s (%d): %s is %q, want %s alone", name, r.status, header, got, want)
 				}
 			}
@@ -113,6 +114,28 @@ func TestRepliesAreNeitherKeptNorGuessedAt(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A service whose address is https tells browsers to come back so, on pages and replies alike.
+func TestBrowsersComeBackByHTTPS(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	address := l.Addr().String()
+	must(t, l.Close())
+	config := daemon.Config{Database: dbtest.SQLite(t), Listen: address, PublicURL: "https://pay.example.com"}
+	masterKeys(1)(&config)
+	s, err := daemon.Start(ctx, config)
+	must(t, err)
+	defer s.Shutdown()
+	for _, path := range []string{"/readyz", "/docs", base + "/ping", "/pay/nothing"} {
+		r, err := http.Get("http://" + address + path)
+		must(t, err)
+		r.Body.Close()
+		if got := r.Header.Get("Strict-Transport-Security"); got != "max-age=31536000" {
+			t.Errorf("%s: Strict-Transport-Security is %q", path, got)
+		}
+	}
 }
 
 // lines is a log that keeps every line.

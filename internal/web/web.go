@@ -134,6 +134,10 @@ func ClientIP(header http.Header, remote string) string {
 	return host
 }
 
+// NoPage is the Content-Security-Policy of what is no page: it loads nothing, and no page shows
+// it.
+const NoPage = "default-src 'none'; frame-ancestors 'none'"
+
 // Server returns a server with the limits that a public one needs.
 func Server(handler http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{

@@ -1,0 +1,291 @@
+package main_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+)
+
+const (
+	// hooks is how many endpoints the attacker has, none of which answers.
+	hooks = 50
+	// fairness is by how much the p99 of another tenant may rise.
+	fairness = 2
+	// memoryBound and descriptorBound are what a node under attack may take.
+	memoryBound     = 1 << 30
+	descriptorBound = 10_000
+)
+
+// attacker is one address of the internet with the sandbox key of a merchant of its own.
+type attacker struct {
+	t      testing.TB
+	target string // host:port
+	key    string
+	end    context.Context
+	sent   atomic.Int64
+	all    sync.WaitGroup
+}
+
+// dial opens a connection from an address that is not the victim's.
+func (a *attacker) dial() (net.Conn, error) {
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}, Timeout: time.Second}
+	return d.DialContext(a.end, "tcp", a.target)
+}
+
+// many does something again and again on so many hands, each so often a second.
+func (a *attacker) many(hands, perSecond int, do func()) {
+	for range hands {
+		a.all.Go(func() {
+			pace := time.NewTicker(time.Second / time.Duration(perSecond))
+			defer pace.Stop()
+			for {
+				select {
+				case <-a.end.Done():
+					return
+				case <-pace.C:
+					do()
+					a.sent.Add(1)
+				}
+			}
+		})
+	}
+}
+
+// flood sends a request again and again, on connections that it keeps while they are kept.
+func (a *attacker) flood(hands, perSecond int, request func() string) {
+	for range hands {
+		var c net.Conn
+		var reply *bufio.Reader
+		a.many(1, perSecond, func() {
+			if c == nil {
+				var err error
+				if c, err = a.dial(); err != nil {
+					c = nil
+					return
+				}
+				reply = bufio.NewReader(c)
+			}
+			_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+			_, err := c.Write([]byte(request()))
+			if err == nil {
+				var r *http.Response
+				if r, err = http.ReadResponse(reply, nil); err == nil {
+					_, err = reply.Discard(int(max(r.ContentLength, 0)))
+					if r.Close || r.ContentLength < 0 {
+						err = net.ErrClosed
+					}
+				}
+			}
+			if err != nil {
+				c.Close()
+				c = nil
+			}
+		})
+	}
+}
+
+// hold opens connections, says something on each, and leaves them.
+func (a *attacker) hold(n int, say string) {
+	a.all.Go(func() {
+		var open []net.Conn
+		defer func() {
+			for _, c := range open {
+				c.Close()
+			}
+		}()
+		for range n {
+			if c, err := a.dial(); err == nil {
+				_, _ = c.Write([]byte(say)) // it may be refused: that is what is looked at
+				open = append(open, c)
+				a.sent.Add(1)
+			}
+			if a.end.Err() != nil {
+				return
+			}
+		}
+		<-a.end.Done()
+	})
+}
+
+// request is one as it goes over the wire, with the attacker's key.
+func (a *attacker) request(method, path, body string, headers ...string) string {
+	headers = append(headers, "Host: cascada", "Content-Type: application/json", "Content-Length: "+strconv.Itoa(len(body)))
+	return method + " " + path + " HTTP/1.1\r\n" + strings.Join(headers, "\r\n") + "\r\n\r\n" + body
+}
+
+func (a *attacker) mine() string { return "Authorization: Bearer " + a.key }
+
+// everything is all that one tenant and one address can think of, at once.
+func (a *attacker) everything(claim, payment string) {
+	const api = "/api/v1"
+	card := `{"amount":10,"paymentMethodId":"sbx_card"}`
+	large := strings.Repeat("x", 900<<10)
+	n := atomic.Int64{}
+	a.flood(8, 25, func() string { return a.request(api+"/payments", "", "") })
+	a.flood(4, 25, func() string { // labels and paths that are made up
+		return a.request("M"+strings.Repeat("X", 20_000)+strconv.FormatInt(n.Add(1), 10), "/nowhere", "")
+	})
+	a.flood(4, 25, func() string { // keys that are guessed
+		return a.request("GET", api+"/me", "", "Authorization: Bearer sk_test_"+strconv.FormatInt(n.Add(1), 10))
+	})
+	a.flood(4, 25, func() string {
+		return a.request("POST", api+"/auth/token", `{"apiKey":"pk_test_x","secretKey":"sk_test_x"}`)
+	})
+	a.flood(8, 50, func() string { return a.request("POST", api+"/payments", card, a.mine()) })
+	a.flood(4, 25, func() string { return a.request("GET", api+"/payments?limit=100", "", a.mine()) })
+	a.flood(2, 10, func() string { return a.request("POST", api+"/providers/sandbox-1/notifications", `{"id":1}`) })
+	a.flood(2, 2, func() string { return a.request("POST", api+"/providers/sandbox-1/notifications", large) })
+	a.flood(2, 2, func() string {
+		return a.request("POST", api+"/claims/"+claim+"/evidence", `{"kind":"x","text":"`+large+`"}`, a.mine())
+	})
+	a.flood(2, 25, func() string { return a.request("GET", "/readyz", "") })
+	a.flood(2, 25, func() string { return a.request("GET", "/docs", "") })
+	a.hold(40, "POST "+api+"/claims/"+claim+"/evidence HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+a.mine()+"\r\nContent-Length: 13000000\r\n\r\n{")
+	a.hold(150, "GET /pay/"+payment+"/live?status=pending HTTP/1.1\r\nHost: x\r\n\r\n")
+	a.hold(200, "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+	a.hold(2000, "")
+}
+
+// pulse is a shop that takes payments at even times, whatever becomes of them.
+type pulse struct {
+	mu     sync.Mutex // owns both
+	took   []time.Duration
+	failed map[int]int
+}
+
+func (p *pulse) beat(s *server, key string, perSecond int, lasts time.Duration) {
+	var all sync.WaitGroup
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: 20 * time.Second}
+	defer client.CloseIdleConnections()
+	pace := time.NewTicker(time.Second / time.Duration(perSecond))
+	defer pace.Stop()
+	for range int(lasts.Seconds() * float64(perSecond)) {
+		due := <-pace.C
+		all.Go(func() {
+			status, _ := s.callBy(client, "POST", "/payments", key, `{"amount":25.5,"paymentMethodId":"sbx_card"}`, nil)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.took = append(p.took, time.Since(due))
+			if status != http.StatusCreated {
+				p.failed[status]++
+			}
+		})
+	}
+	all.Wait()
+	slices.Sort(p.took)
+}
+
+func (p *pulse) at(share float64) time.Duration {
+	return p.took[min(len(p.took)-1, int(float64(len(p.took))*share))].Round(100 * time.Microsecond)
+}
+
+// holdings is what a process has: resident memory in bytes, and open descriptors.
+func holdings(t testing.TB, pid int) (memory, descriptors int) {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		return 0, 0 // it is gone, or there is no /proc here
+	}
+	fields := strings.Fields(string(status))
+	pages, err := strconv.Atoi(fields[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	return pages * os.Getpagesize(), len(open)
+}
+
+// One tenant, from one address, does all at once that a review could think of. Another tenant
+// goes on selling.
+func TestDrillAttack(t *testing.T) {
+	lasts := time.Second
+	if *full {
+		lasts = 30 * time.Second
+	}
+	heading("database", "another tenant's payments", "refused", "p50", "p99", "under attack: p50", "p99", "times", "requests of the attacker", "memory before", "at most", "descriptors before", "at most")
+	for name, database := range map[string]string{"SQLite": "sqlite:attack.db", "PostgreSQL": ""} {
+		t.Run(name, func(t *testing.T) {
+			if database == "" && !*full {
+				t.Skip("a short form of one engine is enough")
+			}
+			if database == "" {
+				database = dbtest.Postgres(t)
+			}
+			u := newUser(t).with("CASCADA_DATABASE="+database, "CASCADA_RATE_LIMIT=on")
+			s := u.serve(t)
+			victim, thief := u.merchant(t, database), u.merchant(t, database)
+			over := make(chan struct{})
+			never := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-over }))
+			let := sync.OnceFunc(func() { close(over); never.Close() })
+			defer let()
+			secret := thief.Keys.Sandbox.Secret
+			for i := range hooks {
+				if status, reply := s.call("POST", "/webhooks", secret, fmt.Sprintf(`{"url":"%s/%d","events":["*"]}`, never.URL, i), nil); status != http.StatusCreated {
+					t.Fatalf("webhook %d: %d %v", i, status, reply)
+				}
+			}
+			_, made := s.call("POST", "/payments", secret, `{"amount":100,"paymentMethodId":"sbx_card"}`, nil)
+			payment := text(made, "transactionId")
+			s.call("POST", "/payments/"+payment+"/simulate", secret, `{"action":"chargeback"}`, nil)
+			_, claims := s.call("GET", "/claims", secret, "", nil)
+			claim := text(claims["data"].([]any)[0].(map[string]any), "id")
+
+			const perSecond = 40
+			(&pulse{failed: map[int]int{}}).beat(s, victim.Keys.Sandbox.Secret, perSecond, lasts/4) // to warm up
+			usual := &pulse{failed: map[int]int{}}
+			usual.beat(s, victim.Keys.Sandbox.Secret, perSecond, lasts)
+			memoryBefore, openBefore := holdings(t, s.command.Process.Pid)
+
+			end, stop := context.WithCancel(t.Context())
+			defer stop()
+			a := &attacker{t: t, target: strings.TrimPrefix(s.url, "http://"), key: secret, end: end}
+			a.everything(claim, payment)
+			memory, open := 0, 0
+			var watch sync.WaitGroup
+			watching, unwatch := context.WithCancel(end)
+			watch.Go(func() {
+				for watching.Err() == nil {
+					m, o := holdings(t, s.command.Process.Pid)
+					memory, open = max(memory, m), max(open, o)
+					time.Sleep(100 * time.Millisecond)
+				}
+			})
+			time.Sleep(lasts / 4) // until all of it is there
+			attacked := &pulse{failed: map[int]int{}}
+			attacked.beat(s, victim.Keys.Sandbox.Secret, perSecond, lasts)
+			unwatch()
+			watch.Wait()
+			stop()
+			a.all.Wait()
+
+			if len(usual.failed) > 0 || len(attacked.failed) > 0 {
+				t.Errorf("another tenant's payments are refused, by status: usually %v, under attack %v", usual.failed, attacked.failed)
+			}
+			times := float64(attacked.at(.99)) / float64(usual.at(.99))
+			if *full && times > fairness {
+				t.Errorf("another tenant's p99 is %.1f times the usual one, at most %d are fair", times, fairness)
+			}
+			if memory > memoryBound || open > descriptorBound {
+				t.Errorf("the node took %d MB and %d descriptors, at most %d and %d are bounded", memory>>20, open, memoryBound>>20, descriptorBound)
+			}
+			row(name, len(attacked.took), len(attacked.failed), usual.at(.5), usual.at(.99), attacked.at(.5), attacked.at(.99), fmt.Sprintf("%.1f", times), a.sent.Load(),
+				fmt.Sprint(memoryBefore>>20, " MB"), fmt.Sprint(memory>>20, " MB"), openBefore, open)
+			let() // or it drains as long as they hang
+			s.stop()
+			u.check(t, database)
+		})
+	}
+}
