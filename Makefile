@@ -43,9 +43,9 @@ race: ## run the store's and the service's races again and again
 
 .PHONY: fuzz
 fuzz: ## fuzz each parser for half a minute (FUZZTIME=30s)
-	@for target in $$(grep -rhoE 'func (Fuzz\w+)' --include='*_test.go' . | awk '{print $$2}' | sort -u); do \
-	  dir=$$(grep -rlE "func $$target\b" --include='*_test.go' . | xargs -n1 dirname | head -1); \
-	  $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$dir || exit 1; done
+	@grep -roE --include='*_test.go' '^func Fuzz\w+' . | sed -E 's,/[^/:]+:func , ,' | sort -u | while read -r dir target; do \
+	  echo "$$dir $$target"; \
+	  $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s $$dir </dev/null || exit 1; done
 
 .PHONY: bench
 bench: build ## measure the service over HTTP on SQLite and on PostgreSQL

@@ -72,8 +72,9 @@ func (p *Pages) barcode(w http.ResponseWriter, r *http.Request) error {
 	} else {
 		code, err = code128.Encode(digits)
 	}
-	if err != nil {
-		return fmt.Errorf("barcode of %s: %w", shown.ID, err)
+	if err != nil { // a provider's may be longer than any barcode, or in letters that none has: the page has it as text
+		p.log.Warn("a barcode cannot be drawn", "payment", shown.ID, "error", err)
+		return pay.NewError(pay.CodeTransactionNotFound, "this payment has no barcode that can be drawn")
 	}
 	var path strings.Builder
 	width, run := code.Bounds().Dx(), 0

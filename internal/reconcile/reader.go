@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -157,8 +158,9 @@ func (c Columns) find(row []string) (at map[string]int, lacks string) {
 			lacks = name
 		}
 	}
-	for word, column := range c.places() {
-		look(word, *column)
+	places := c.places()
+	for _, word := range slices.Sorted(maps.Keys(places)) { // of several that are missing the same one is told each time
+		look(word, *places[word])
 	}
 	for i, column := range c.Fees {
 		look(fmt.Sprint("fee", i), column)

@@ -161,8 +161,9 @@ func Write(r routing.Rules) ([]byte, error) {
 }
 
 var (
-	unknownField = regexp.MustCompile(`field (.+) not found in type .+`)
-	wrongType    = regexp.MustCompile("cannot unmarshal !!(\\w+)( `(.*)`)? into (.+)")
+	// A name and a value may be empty or of more lines, and a tag may be anybody's own.
+	unknownField = regexp.MustCompile(`(?s)field (.*) not found in type .+`)
+	wrongType    = regexp.MustCompile("(?s)cannot unmarshal !*(map|seq)?.*?(`(.*)`)? into (.+)")
 )
 
 // plain tells errors in the file's words, without the names of our types.

@@ -1,0 +1,81 @@
+package adyen
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+)
+
+// fuzzed is an account that has nobody to ask: a notification tells all.
+func fuzzed(f *testing.F) *Provider {
+	return providertest.Offline(f, Adapter(), credentials(), &providertest.Answer{Status: 500}).(*Provider)
+}
+
+// Without the key nobody makes a signature: what is not signed is refused, or tells nothing.
+func FuzzForgedNotices(f *testing.F) {
+	good := notification(object{"eventCode": "AUTHORISATION", "success": "true", "pspReference": "P1", "merchantReference": "01M7ZFUZZ-1",
+		"amount": object{"value": int64(5000), "currency": "BRL"}, "paymentMethod": "pix"})
+	f.Add(suite().Unsigned(good).Body)
+	f.Add([]byte(`{"notificationItems":[{"NotificationRequestItem":{}}]}`))
+	f.Add([]byte(`{"notificationItems":[{"NotificationRequestItem":{"merchantAccountCode":"CascadaCOM","merchantReference":"01M7ZFUZZ-1","pspReference":"P1","eventCode":"AUTHORISATION","success":"true","amount":{"value":1,"currency":"BRL"},"additionalData":{"hmacSignature":""}}}]}`))
+	f.Add([]byte(`{"notificationItems":[]}`))
+	p := fuzzed(f)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if list, err := p.Notices(ctx(), provider.Notification{Body: body}); err == nil || len(list) != 0 {
+			t.Errorf("nobody signed it, and it is read: %+v, %v", list, err)
+		}
+	})
+}
+
+// What Adyen signed is read, whatever it says, and never as money that is none.
+func FuzzSignedNotices(f *testing.F) {
+	for _, event := range []string{"AUTHORISATION", "REFUND", "REFUND_FAILED", "CHARGEBACK", "CHARGEBACK_REVERSED", "OFFER_CLOSED", "PREARBITRATION_LOST"} {
+		f.Add(event, "true", "P1", "01M7ZFUZZ-1", "BRL", int64(5000), "pix", "13.1", "2026-12-09T12:00:00+01:00")
+	}
+	f.Add("AUTHORISATION", "perhaps", "P1", "01M7ZFUZZ-1", "CLP", int64(150), "visa", "", "")
+	f.Add("AUTHORISATION", "true", "P:1", "01M7ZFUZZ-1", "BRL", int64(-1), "visa", "\x00", "tomorrow")
+	p := fuzzed(f)
+	f.Fuzz(func(t *testing.T, event, success, psp, reference, currency string, value int64, method, code, until string) {
+		n := notification(object{
+			"eventCode": event, "success": success, "pspReference": psp, "merchantReference": reference, "paymentMethod": method, "reason": code,
+			"amount": object{"value": value, "currency": currency}, "additionalData": object{"chargebackReasonCode": code, "defensePeriodEndsAt": until},
+		})
+		list, err := p.Notices(ctx(), n)
+		providertest.Sound(t, list, err)
+		for _, told := range list {
+			// The factor is of pesos alone: nothing is multiplied on the way in.
+			if told.Outcome.Kind == pay.Approved && told.Outcome.Local.Minor > value {
+				t.Errorf("%d of Adyen's units are %v", value, told.Outcome.Local)
+			}
+		}
+		// One byte of the signature off, and it tells nothing.
+		if list, err := p.Notices(ctx(), spoilt(t, n)); err == nil || len(list) != 0 {
+			t.Errorf("a spoilt signature is taken: %+v, %v", list, err)
+		}
+	})
+}
+
+// spoilt is a notification with a bit of its signature turned.
+func spoilt(t *testing.T, n provider.Notification) provider.Notification {
+	t.Helper()
+	var message struct {
+		Live  string   `json:"live"`
+		Items []object `json:"notificationItems"`
+	}
+	if err := json.Unmarshal(n.Body, &message); err != nil {
+		t.Fatal(err)
+	}
+	more := message.Items[0]["NotificationRequestItem"].(object)["additionalData"].(object)
+	mac, err := base64.StdEncoding.DecodeString(more["hmacSignature"].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mac[0] ^= 1
+	more["hmacSignature"] = base64.StdEncoding.EncodeToString(mac)
+	n.Body = providertest.JSON(message)
+	return n
+}
