@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"code.dny.dev/ssrf"
 )
@@ -35,6 +36,10 @@ func CheckURL(raw string, live, allowPrivate bool) error {
 	}
 	if strings.Trim(u.Hostname(), ".") == "" {
 		return errors.New("url must name a host")
+	}
+	// Some letters of other scripts are read as digits and dots of an address when it is dialled.
+	if strings.ContainsFunc(u.Hostname(), func(r rune) bool { return r > unicode.MaxASCII }) {
+		return errors.New("url must write its host in ASCII: an international name as xn--…")
 	}
 	if u.User != nil {
 		return errors.New("url must not contain a user name or password")

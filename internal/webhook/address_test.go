@@ -17,6 +17,8 @@ func TestLiveEndpointsUseHTTPSAndSandboxOnesMayUseHTTP(t *testing.T) {
 		{"HTTPS://SHOP.EXAMPLE", true, true},
 		{"https://shop.example.", true, true},
 		{"https://xn--caf-dma.example/", true, true},
+		{"https://caf\u00e9.example/", false, false},
+		{"https://\uff11\uff12\uff17.\uff10.\uff10.\uff11/", false, false},
 		{"https://3com.example/", true, true},
 		{"https://0x.example/", true, true},
 		{"https://shop.example:/", true, true},

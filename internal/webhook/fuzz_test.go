@@ -13,8 +13,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
-	"unicode"
 
 	"code.dny.dev/ssrf"
 	"github.com/cascadapay/cascada/internal/webhook"
@@ -56,8 +54,6 @@ func FuzzCheckURL(f *testing.F) {
 		f.Add(url, true, false)
 		f.Add(url, false, false)
 	}
-	sender := webhook.NewSender(webhook.Config{Timeout: time.Second})
-	f.Cleanup(sender.Close)
 	for _, host := range []string{ // which a transport takes for addresses and for localhost
 		"\uff11\uff12\uff17.\uff10.\uff10.\uff11", "127\u30020\u30020\uff611", "127.0.0.1\u00ad", "10.0.0.\u2460", "\u24dbocalhost", "localho\u017ft", "shop.local\u200bhost", "\u00b2130706433",
 	} {
@@ -81,12 +77,8 @@ func FuzzCheckURL(f *testing.F) {
 		loopback := host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.Unmap().IsLoopback()
 		switch {
 		case loopback && allowPrivate && !live, !loopback && !private:
-		case !strings.ContainsFunc(u.Hostname(), func(r rune) bool { return r > unicode.MaxASCII }):
+		default:
 			t.Errorf("%q leads to %s", raw, host)
-		case private || host == "localhost": // in letters of another script, which only connecting makes an address of
-			if result := sender.Send(t.Context(), live, message(raw)); result.Err != webhook.BlockedAddress {
-				t.Errorf("%q leads to %s, and is dialled: %+v", raw, host, result)
-			}
 		}
 	})
 }
