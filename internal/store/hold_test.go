@@ -80,13 +80,17 @@ func TestALeaseThatIsNearlyOverIsGotAgain(t *testing.T) {
 			defer shared.Close()
 			synctest.Test(t, func(t *testing.T) {
 				late := late
+				var mu sync.Mutex
 				var until time.Time // the lease's end, as the database has it
 				s, err := store.Open(ctx, "", store.Options{Shared: shared, Through: func(ctx context.Context, trip store.Trip, run func(context.Context) error) error {
 					err := run(ctx)
 					if joins(trip) {
+						mu.Lock()
 						until = time.Now().Add(5 * time.Second)
-						time.Sleep(late)
+						wait := late
 						late = 0
+						mu.Unlock()
+						time.Sleep(wait)
 					}
 					return err
 				}})
@@ -96,7 +100,10 @@ func TestALeaseThatIsNearlyOverIsGotAgain(t *testing.T) {
 				for i := range 3 { // the first renews, the others wait for him
 					callers.Go(func() {
 						time.Sleep(time.Duration(i) * time.Second)
-						if _, _, err := s.Hold(ctx); err != nil || time.Until(until) < 2*time.Second {
+						_, _, err := s.Hold(ctx)
+						mu.Lock()
+						defer mu.Unlock()
+						if err != nil || time.Until(until) < 2*time.Second {
 							t.Errorf("caller %d may begin a call (%v) under a lease of which %s is left", i, err, time.Until(until))
 						}
 					})

@@ -269,7 +269,8 @@ const (
 	noteKeyUses = `
 INSERT INTO key_uses (key, address, first, last)
 SELECT r.key, r.address, r.at, r.at FROM {rows: key TEXT, address TEXT, at BIGINT} AS r
-WHERE (SELECT count(*) FROM key_uses AS u WHERE u.key = r.key) < 1000 OR EXISTS (SELECT 1 FROM key_uses AS u WHERE u.key = r.key AND u.address = r.address)
+WHERE (SELECT count(*) FROM key_uses AS u WHERE u.key = r.key) < 1000
+  OR (SELECT count(*) FROM key_uses AS u WHERE u.key = r.key AND u.address = r.address) > 0
 ON CONFLICT (key, address) DO UPDATE SET last = excluded.last
 RETURNING key, address, first = last`
 	countKeyUses   = `SELECT count(*) FROM key_uses WHERE key = $1`
