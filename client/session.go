@@ -116,17 +116,11 @@ func (c *Client) Logout(ctx context.Context) error {
 		return ctx.Err()
 	}
 	defer s.leave()
-	if s.access == "" {
+	if s.refresh == "" {
 		return nil
 	}
-	out := request{method: http.MethodPost, path: "/auth/logout"}
-	_, err := c.send(ctx, out, s.access, nil)
+	_, err := c.send(ctx, request{method: http.MethodPost, path: "/auth/logout", body: map[string]string{"refreshToken": s.refresh}}, "", nil)
 	var refused *Error
-	if errors.As(err, &refused) && refused.Code == CodeTokenExpired { // its refresh token is good yet
-		if err = s.renew(ctx); err == nil {
-			_, err = c.send(ctx, out, s.access, nil)
-		}
-	}
 	if errors.As(err, &refused) && refused.Code == CodeInvalidToken { // it has ended
 		err = nil
 	}

@@ -59,7 +59,8 @@ var abouts = map[string]about{
 		body:  body(`{"refreshToken":"rt_example-not-a-real-token"}`),
 	},
 	"POST /auth/logout": {
-		text: "Ends the login that the access token is of: within two seconds neither it nor its refresh token is good on any node. " +
+		text: "Ends the login of the access token, or of the `refreshToken` in the body: within two seconds neither of its tokens is good on any node. " +
+			"Where the access token is over, send the refresh token without an `Authorization` header. " +
 			"Other logins of the key go on. A raw key is no login: the operator revokes it.",
 		codes: []pay.Code{pay.CodeInvalidRequest}, anyShop: true,
 	},

@@ -94,6 +94,7 @@ const (
 	open      access = "none"   // no Authorization header
 	anyKey    access = "any"    // secret or publishable
 	secretKey access = "secret" // no publishable one
+	orNone    access = "orNone" // as secretKey, or no Authorization header: the body names what is good
 )
 
 // What else it asks of a secret or restricted key: a right.
@@ -109,7 +110,7 @@ const (
 
 // right is the right that an endpoint asks for, "" for none.
 func (n access) right() pay.Right {
-	if n == open || n == anyKey || n == secretKey {
+	if n == open || n == anyKey || n == secretKey || n == orNone {
 		return ""
 	}
 	return pay.Right(n)
@@ -148,6 +149,10 @@ func handle[I, O any](a *API, op huma.Operation, need access, handler func(conte
 	a.needs[op.OperationID] = need
 	if need != open {
 		op.Security = []map[string][]string{{"bearer": {}}}
+	}
+	if need == orNone { // of no shop
+		op.Security = append(op.Security, map[string][]string{})
+	} else if need != open {
 		op.Parameters = append(op.Parameters, &huma.Param{
 			Name: shopParam, In: "query", Schema: &huma.Schema{Type: huma.TypeString}, Example: "shp_01J0000000000000000000000A",
 			Description: "The shop that the request is about, where the credentials are the whole merchant's",
@@ -195,7 +200,7 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 func (a *API) identify(ctx huma.Context, call *Call) error {
 	op := ctx.Operation()
 	need, _ := op.Metadata[accessKey].(access)
-	if need == open {
+	if need == open || need == orNone && ctx.Header("Authorization") == "" {
 		return a.gate.stranger(call.reply, call.request)
 	}
 	principal, err := a.authenticate(ctx, call)

@@ -46,6 +46,12 @@ type refreshOut struct {
 	}
 }
 
+type logoutIn struct {
+	Body *struct {
+		RefreshToken string `json:"refreshToken,omitempty" maxLength:"400" doc:"Of the login to end; without it, that of the access token ends"`
+	}
+}
+
 type loggedOut struct {
 	Body struct {
 		OK bool `json:"ok"`
@@ -70,7 +76,7 @@ func (a *API) authRoutes() {
 	handle(a, huma.Operation{OperationID: "refreshToken", Method: http.MethodPost, Path: "/auth/refresh", Tags: []string{"Authentication"},
 		Summary: "Rotate both tokens"}, open, a.refresh)
 	handle(a, huma.Operation{OperationID: "logout", Method: http.MethodPost, Path: "/auth/logout", Tags: []string{"Authentication"},
-		Summary: "End the login of an access token", DefaultStatus: http.StatusOK}, secretKey, a.logout)
+		Summary: "End a login", DefaultStatus: http.StatusOK}, orNone, a.logout)
 	handle(a, huma.Operation{OperationID: "ping", Method: http.MethodGet, Path: "/ping", Tags: []string{"Merchant"},
 		Summary: "Check credentials and version"}, anyKey, a.ping)
 }
@@ -102,8 +108,14 @@ func (a *API) refresh(ctx context.Context, call Call, in *refreshIn) (*refreshOu
 	return out, nil
 }
 
-func (a *API) logout(ctx context.Context, call Call, _ *struct{}) (*loggedOut, error) {
-	if err := a.app.Logout(ctx, call.Principal); err != nil {
+func (a *API) logout(ctx context.Context, call Call, in *logoutIn) (*loggedOut, error) {
+	var err error
+	if in.Body != nil && in.Body.RefreshToken != "" {
+		err = a.gate.refuse(call.reply, call.request, a.app.LogoutRefresh(ctx, call.Principal, in.Body.RefreshToken))
+	} else {
+		err = a.app.Logout(ctx, call.Principal)
+	}
+	if err != nil {
 		return nil, err
 	}
 	out := &loggedOut{}

@@ -131,42 +131,59 @@ func (a *App) pair(ctx context.Context, apiKey, secretKey string) (publishable, 
 // from where it was sent; it has no key.
 func (a *App) Refresh(ctx context.Context, by Principal, token string) (Tokens, error) {
 	t, err := a.refresh(ctx, by, token)
-	var refusal *pay.Error
-	switch {
-	case err == nil:
-		a.auth[AuthRefresh].Add(1)
-	case errors.As(err, &refusal) && refusal.Code == pay.CodeInvalidToken:
+	if err != nil {
+		return t, a.refreshRefused(by, err)
+	}
+	a.auth[AuthRefresh].Add(1)
+	return t, nil
+}
+
+// refreshRefused leaves a trace of a refresh token that was not good, and returns err.
+func (a *App) refreshRefused(by Principal, err error) error {
+	if refusal, ok := errors.AsType[*pay.Error](err); ok && refusal.Code == pay.CodeInvalidToken {
 		a.auth[AuthRefreshRefused].Add(1)
 		a.warnSometimes("a refresh token was refused", "", "address", by.Address, "request", by.RequestID)
 	}
-	return t, err
+	return err
 }
 
-func (a *App) refresh(ctx context.Context, by Principal, token string) (Tokens, error) {
-	bad := refused(pay.CodeInvalidToken, "the refresh token is not valid")
+// loginOf reads the login that a refresh token is of.
+//
+// Errors: invalid_token where it is not good, has ended, or was used before, which ends it.
+func (a *App) loginOf(ctx context.Context, by Principal, token string) (pay.Login, error) {
 	id, version, ok := a.parseRefresh(token)
 	if !ok {
-		return Tokens{}, bad
+		return pay.Login{}, badRefresh()
 	}
 	login, err := a.store.Login(ctx, id)
 	if err != nil {
-		return Tokens{}, orRefuse(err, bad)
+		return pay.Login{}, orRefuse(err, badRefresh())
 	}
-	now := a.Now()
-	if !login.RevokedAt.IsZero() || !now.Before(login.ExpiresAt) {
-		return Tokens{}, bad
+	if !login.RevokedAt.IsZero() || !a.Now().Before(login.ExpiresAt) {
+		return pay.Login{}, badRefresh()
 	}
 	if version != login.Version {
-		return Tokens{}, a.stolen(ctx, by, id, bad)
+		return pay.Login{}, a.stolen(ctx, by, id)
 	}
+	return login, nil
+}
+
+func badRefresh() error { return refused(pay.CodeInvalidToken, "the refresh token is not valid") }
+
+func (a *App) refresh(ctx context.Context, by Principal, token string) (Tokens, error) {
+	login, err := a.loginOf(ctx, by, token)
+	if err != nil {
+		return Tokens{}, err
+	}
+	now := a.Now()
 	if key, err := a.store.Key(ctx, login.Key); err != nil || key.Over(now) {
-		return Tokens{}, orRefuse(err, bad)
+		return Tokens{}, orRefuse(err, badRefresh())
 	}
 	login = login.Rotate(now.Add(RefreshTTL))
 	err = a.store.Commit(ctx, pay.Change{Logins: []pay.Login{login}})
 	if errors.Is(err, store.ErrStale) {
 		// The same token at the same time twice: one of the two was not its owner.
-		return Tokens{}, a.stolen(ctx, by, id, bad)
+		return Tokens{}, a.stolen(ctx, by, login.ID)
 	}
 	if err != nil {
 		return Tokens{}, err
@@ -174,15 +191,15 @@ func (a *App) refresh(ctx context.Context, by Principal, token string) (Tokens, 
 	return a.issue(ctx, login, now)
 }
 
-// stolen ends a login whose refresh token was used twice, and returns bad.
-func (a *App) stolen(ctx context.Context, by Principal, login string, bad error) error {
+// stolen ends a login whose refresh token was used twice, and returns what to answer.
+func (a *App) stolen(ctx context.Context, by Principal, login string) error {
 	a.auth[AuthRefreshReused].Add(1)
 	a.Log.Warn("a refresh token was used twice; its login is revoked", "login", login, "address", by.Address)
 	actor := pay.Actor{Kind: pay.BySystem, IP: by.Address, Request: by.RequestID}
 	if err := a.RevokeLogin(ctx, actor, login, "a refresh token was used twice"); err != nil {
 		return fmt.Errorf("revoke a login: %w", err) // not a refusal: the tokens still live
 	}
-	return bad
+	return badRefresh()
 }
 
 func (a *App) issue(ctx context.Context, l pay.Login, now time.Time) (Tokens, error) {

@@ -135,9 +135,11 @@ func (a *App) betweenSettlements(ctx context.Context, scope pay.Scope, read func
 // all there is. A shop with siblings sees nothing of theirs.
 func (a *App) Movements(ctx context.Context, scope pay.Scope, limit, offset int) ([]pay.Movement, int64, error) {
 	siblings, err := a.siblings(ctx, scope)
-	if err != nil || !siblings {
-		list, total, other := a.store.Movements(ctx, scope, limit, offset)
-		return list, total, errors.Join(err, other)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !siblings {
+		return a.store.Movements(ctx, scope, limit, offset)
 	}
 	// All that moved is looked at, for that alone tells which is whose: one at a time.
 	defer a.turns.take("movements/" + scope.Merchant)()

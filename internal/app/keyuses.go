@@ -3,11 +3,12 @@ package app
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/store"
 )
 
 const (
@@ -24,12 +25,12 @@ const (
 // keyUses are from where keys were used, as far as that was noted of late.
 type keyUses struct {
 	mu   sync.Mutex // owns what follows
-	seen map[store.KeyUse]time.Time
-	news map[store.KeyUse]time.Time
+	seen map[pay.KeyUse]time.Time
+	news map[pay.KeyUse]time.Time
 }
 
 func newKeyUses() *keyUses {
-	return &keyUses{seen: map[store.KeyUse]time.Time{}, news: map[store.KeyUse]time.Time{}}
+	return &keyUses{seen: map[pay.KeyUse]time.Time{}, news: map[pay.KeyUse]time.Time{}}
 }
 
 // KeyUsed notes that a key was good, and from where. It costs a request no look at the database.
@@ -37,7 +38,7 @@ func (a *App) KeyUsed(p Principal) {
 	if p.KeyID == "" || p.Address == "" {
 		return
 	}
-	use, now, u := store.KeyUse{Key: p.KeyID, Address: p.Address}, a.Now(), a.uses
+	use, now, u := pay.KeyUse{Key: p.KeyID, Address: p.Address}, a.Now(), a.uses
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if at, known := u.seen[use]; known && now.Sub(at) < usesKept {
@@ -54,51 +55,80 @@ func (a *App) KeyUsed(p Principal) {
 // from before is told of, unless it was used from nowhere yet.
 func (a *App) WriteKeyUses(ctx context.Context) error {
 	for {
-		some := map[store.KeyUse]time.Time{}
-		a.uses.mu.Lock()
-		for use, at := range a.uses.news {
-			if len(some) == usesBatch {
-				break
-			}
-			some[use] = at
-			delete(a.uses.news, use)
-		}
-		a.uses.mu.Unlock()
+		some := a.uses.take()
 		if len(some) == 0 {
 			return nil
 		}
-		fresh, err := a.store.NoteKeyUses(ctx, some)
-		if err != nil { // where it was written all the same, it is written again
-			a.uses.mu.Lock()
-			for use, at := range some {
-				a.uses.news[use] = at
-			}
-			a.uses.mu.Unlock()
-			return err
-		}
-		for _, use := range fresh {
-			if err := a.tellNewAddress(ctx, use); err != nil {
-				return err
-			}
+		if err := a.writeKeyUses(ctx, some); err != nil {
+			a.uses.putBack(some) // where it was written all the same, it is written again
+			return unlessStale(err)
 		}
 	}
 }
 
-// tellNewAddress leaves a trace of a key that is used from a new address.
-func (a *App) tellNewAddress(ctx context.Context, use store.KeyUse) error {
-	a.auth[AuthNewAddress].Add(1)
-	a.warnSometimes("a key is used from an address that it was not used from before", use.Key, "key", use.Key, "address", use.Address)
-	left, may := a.quiet.say("key "+use.Key, a.Now(), refusalsEvery)
-	if !may {
-		return nil
+// take takes some of what was noted.
+func (u *keyUses) take() map[pay.KeyUse]time.Time {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	some := map[pay.KeyUse]time.Time{}
+	for use, at := range u.news {
+		if len(some) == usesBatch {
+			break
+		}
+		some[use] = at
+		delete(u.news, use)
 	}
-	key, err := a.store.Key(ctx, use.Key)
+	return some
+}
+
+func (u *keyUses) putBack(some map[pay.KeyUse]time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for use, at := range some {
+		u.news[use] = at
+	}
+}
+
+func (a *App) writeKeyUses(ctx context.Context, some map[pay.KeyUse]time.Time) error {
+	known, addresses, err := a.store.KeyUses(ctx, slices.Collect(maps.Keys(some)))
 	if err != nil {
 		return err
 	}
-	details := map[string]string{"preview": key.Preview, "address": use.Address}
-	if left > 0 {
-		details["more"] = fmt.Sprint(left)
+	var change pay.Change
+	told := map[string][]string{} // key → new addresses
+	for use, at := range some {
+		next, keep, fresh := use.Again(known[use.ID()], addresses[use.Key], at)
+		if !keep {
+			continue
+		}
+		change.KeyUses = append(change.KeyUses, next)
+		if next.Version == 1 {
+			addresses[use.Key]++
+		}
+		if fresh {
+			told[use.Key] = append(told[use.Key], use.Address)
+		}
 	}
-	return a.store.Commit(ctx, pay.Change{Audit: a.audit(pay.Actor{Kind: pay.BySystem}, key.Scope, pay.KeyUsedAnew, key.ID, details)})
+	if len(change.KeyUses) == 0 {
+		return nil
+	}
+	for id, list := range told {
+		key, err := a.store.Key(ctx, id)
+		if err != nil {
+			return err
+		}
+		details := map[string]string{"preview": key.Preview, "address": list[0]}
+		if len(list) > 1 { // at once: one entry tells of all
+			details["more"] = fmt.Sprint(len(list) - 1)
+		}
+		change.Audit = append(change.Audit, a.audit(pay.Actor{Kind: pay.BySystem}, key.Scope, pay.KeyUsedAnew, key.ID, details)...)
+	}
+	if err := a.store.Commit(ctx, change); err != nil {
+		return err
+	}
+	for id, list := range told {
+		a.auth[AuthNewAddress].Add(int64(len(list)))
+		a.warnSometimes("a key is used from an address that it was not used from before", id, "key", id, "address", list[0], "addresses", len(list))
+	}
+	return nil
 }

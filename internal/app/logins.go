@@ -167,12 +167,28 @@ func (a *App) WentBeyond(by Principal, refusal error) {
 
 // Logout ends the login of an access token: neither it nor its refresh token is good any more.
 //
-// Errors: invalid_request where the request came with a key itself.
+// Errors: missing_credentials where the request came with nothing, invalid_request where it came
+// with a key itself.
 func (a *App) Logout(ctx context.Context, by Principal) error {
+	if by.KeyID == "" {
+		return pay.NewError(pay.CodeMissingCredentials, "send Authorization: Bearer <access token>, or the refreshToken in the body")
+	}
 	if by.Login == "" {
 		return pay.NewError(pay.CodeInvalidRequest, "only a login can be ended here: send the access token that it gave, not a key")
 	}
 	return a.RevokeLogin(ctx, by.Actor(), by.Login, "logged out")
+}
+
+// LogoutRefresh ends the login of a refresh token, as Logout does.
+//
+// Errors: invalid_token, where the login has ended too.
+func (a *App) LogoutRefresh(ctx context.Context, by Principal, token string) error {
+	login, err := a.loginOf(ctx, by, token)
+	if err != nil {
+		return a.refreshRefused(by, err)
+	}
+	actor := pay.Actor{Kind: pay.ByKey, ID: login.Key, IP: by.Address, Request: by.RequestID}
+	return a.RevokeLogin(ctx, actor, login.ID, "logged out")
 }
 
 // RevokeLogin ends a login on every node, within two seconds. One that has ended stays so.

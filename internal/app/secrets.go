@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"crypto/rand"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
@@ -51,74 +50,76 @@ var ErrForeignKey = errors.New("the master key does not fit this database")
 func (a *App) unlock(ctx context.Context) error {
 	a.tokens = &tokens{parser: jwt.NewParser(jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuer(issuer),
 		jwt.WithExpirationRequired(), jwt.WithTimeFunc(a.Now), jwt.WithStrictDecoding())}
-	secrets, err := a.store.Secrets(ctx)
-	if err != nil {
-		return err
-	}
-	if _, rooted := find(secrets, vault.RootID); !rooted {
-		root := a.Vault.NewRoot()
-		if len(secrets) > 0 { // from before there was a root: it was the master key
-			if root, err = a.oldRoot(secrets[0]); err != nil {
-				return err
-			}
+	for range 2 { // of two nodes that start at once one makes them, and both read
+		list, err := a.store.Secrets(ctx)
+		if err != nil {
+			return err
 		}
-		if err := a.addSecret(ctx, vault.RootID, root); err != nil {
+		first, err := a.firstSecrets(list)
+		if err != nil {
+			return err
+		}
+		if len(first) == 0 {
+			break
+		}
+		if err := unlessStale(a.store.Commit(ctx, pay.Change{Sealed: first})); err != nil {
+			return err
+		}
+		if err := a.readSecrets(ctx); err != nil { // the root, under which the first signing key is sealed
 			return err
 		}
 	}
 	if err := a.readSecrets(ctx); err != nil {
 		return err
 	}
-	if a.tokens.keys.Load().current == "" {
-		if err := a.addSigningKey(ctx, 1); err != nil {
-			return err
-		}
-		if err := a.readSecrets(ctx); err != nil {
-			return err
-		}
-	}
 	a.store.SealWith(a.Vault.Key("blocks"))
 	return nil
 }
 
-func (a *App) oldRoot(s store.Sealed) ([]byte, error) {
-	sealed, err := base64.StdEncoding.DecodeString(s.Text)
-	if err != nil {
-		return nil, fmt.Errorf("secret %s: %w", s.ID, err)
+// firstSecrets are those that a database lacks: the root, and then a signing key.
+func (a *App) firstSecrets(list []pay.Sealed) ([]pay.Sealed, error) {
+	if _, rooted := find(list, vault.RootID); !rooted {
+		root := a.Vault.NewRoot()
+		if len(list) > 0 { // from before there was a root: it was the master key
+			var err error
+			if root, err = a.Vault.OldRoot(list[0].ID, list[0].Text); err != nil {
+				return nil, fmt.Errorf("%w: %w", ErrForeignKey, err)
+			}
+		}
+		return []pay.Sealed{a.newSealed(vault.RootID, root)}, nil
 	}
-	root, err := a.Vault.OldRoot(s.ID, sealed)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrForeignKey, err)
+	if !slices.ContainsFunc(list, func(s pay.Sealed) bool { return strings.HasPrefix(s.ID, keySecretID) }) {
+		return []pay.Sealed{a.newSigningKey(1)}, nil
 	}
-	return root, nil
+	return nil, nil
 }
 
-func find(secrets []store.Sealed, id string) (store.Sealed, bool) {
-	i := slices.IndexFunc(secrets, func(s store.Sealed) bool { return s.ID == id })
+func find(list []pay.Sealed, id string) (pay.Sealed, bool) {
+	i := slices.IndexFunc(list, func(s pay.Sealed) bool { return s.ID == id })
 	if i < 0 {
-		return store.Sealed{}, false
+		return pay.Sealed{}, false
 	}
-	return secrets[i], true
+	return list[i], true
 }
 
-func (a *App) addSecret(ctx context.Context, id string, sealed []byte) error {
-	return a.store.AddSecret(ctx, store.Sealed{ID: id, Text: base64.StdEncoding.EncodeToString(sealed), At: a.Now()})
+func (a *App) newSealed(id string, text []byte) pay.Sealed {
+	return pay.Sealed{ID: id, Version: 1, Text: text, CreatedAt: a.Now()}
 }
 
 // readSecrets takes notice of what other processes did: a master key that took over, signing
 // keys that came or went.
 func (a *App) readSecrets(ctx context.Context) error {
-	secrets, err := a.store.Secrets(ctx)
+	list, err := a.store.Secrets(ctx)
 	if err != nil {
 		return err
 	}
-	root, _ := find(secrets, vault.RootID)
-	sealed, err := base64.StdEncoding.DecodeString(root.Text)
-	if err != nil {
-		return fmt.Errorf("secret %s: %w", root.ID, err)
-	}
+	return a.heed(list)
+}
+
+func (a *App) heed(list []pay.Sealed) error {
+	root, _ := find(list, vault.RootID)
 	before := a.Vault.Current()
-	err = a.Vault.Unlock(sealed)
+	err := a.Vault.Unlock(root.Text)
 	a.foreign.Store(err != nil)
 	if err != nil {
 		return fmt.Errorf("%w, or another one took over: this process has %s: %w", ErrForeignKey, strings.Join(a.Vault.Keys(), ", "), err)
@@ -126,14 +127,14 @@ func (a *App) readSecrets(ctx context.Context) error {
 	if now := a.Vault.Current(); now != before && a.tokens.keys.Load() != nil {
 		a.Log.Info("another master key took over", "key", now, "before", before)
 	}
-	return a.readSigningKeys(secrets)
+	return a.readSigningKeys(list)
 }
 
 // readSigningKeys reads the keys of access tokens. The newest one signs that all nodes know.
-func (a *App) readSigningKeys(secrets []store.Sealed) error {
+func (a *App) readSigningKeys(list []pay.Sealed) error {
 	now, known := a.Now(), a.tokens.keys.Load()
 	next := &signingKeys{ring: map[string][]byte{}, since: map[string]time.Time{}}
-	for _, s := range secrets { // oldest first
+	for _, s := range list { // oldest first
 		kid, isKey := strings.CutPrefix(s.ID, keySecretID)
 		if !isKey {
 			continue
@@ -142,15 +143,11 @@ func (a *App) readSigningKeys(secrets []store.Sealed) error {
 		if err != nil {
 			return fmt.Errorf("signing key %s: %w", kid, err)
 		}
-		sealed, err := base64.StdEncoding.DecodeString(s.Text)
-		if err != nil {
-			return fmt.Errorf("signing key %s: %w", kid, err)
-		}
-		if next.ring[kid], err = a.Vault.Open(s.ID, sealed); err != nil {
+		if next.ring[kid], err = a.Vault.Open(s.ID, s.Text); err != nil {
 			return fmt.Errorf("%w: %w", ErrForeignKey, err)
 		}
 		// A clock that runs ahead made it: it is as old as this node knows it.
-		next.since[kid] = s.At
+		next.since[kid] = s.CreatedAt
 		if known != nil {
 			next.since[kid] = now
 			if at, old := known.since[kid]; old {
@@ -158,7 +155,7 @@ func (a *App) readSigningKeys(secrets []store.Sealed) error {
 			}
 		}
 		if next.number < number {
-			next.made, next.number = s.At, number
+			next.made, next.number = s.CreatedAt, number
 		}
 		if signs := next.since[kid].Add(signingKeyNews); next.current == "" || !signs.After(now) {
 			next.current, next.alone = kid, signs.Add(a.AccessTTL+clocksApart)
@@ -168,33 +165,35 @@ func (a *App) readSigningKeys(secrets []store.Sealed) error {
 	return nil
 }
 
-func (a *App) addSigningKey(ctx context.Context, number int) error {
+func (a *App) newSigningKey(number int) pay.Sealed {
 	key := make([]byte, vault.KeySize)
 	_, _ = rand.Read(key) // never fails
 	id := keySecretID + strconv.Itoa(number)
-	return a.addSecret(ctx, id, a.Vault.Seal(id, key))
+	return a.newSealed(id, a.Vault.Seal(id, key))
 }
 
 // RotateSigningKey makes a new key of access tokens when the newest one is old, and forgets those
-// from before it later. Of two nodes that make one at a time, one does.
+// from before it. Of two nodes that make one at a time, one does.
 func (a *App) RotateSigningKey(ctx context.Context) error {
-	keys, now := a.tokens.keys.Load(), a.Now()
-	if now.Sub(keys.made) < signingKeyLife {
-		return nil
-	}
-	a.Log.Info("a new key signs access tokens from now on", "key", keys.number+1)
-	if err := a.addSigningKey(ctx, keys.number+1); err != nil {
+	list, err := a.store.Secrets(ctx)
+	if err != nil {
 		return err
 	}
-	for kid := range keys.ring { // a month after the present one took over
-		if kid == keys.current {
-			continue
-		}
-		if err := a.store.DropSecret(ctx, keySecretID+kid); err != nil {
-			return err
+	if err := a.heed(list); err != nil {
+		return err
+	}
+	keys := a.tokens.keys.Load()
+	if a.Now().Sub(keys.made) < signingKeyLife {
+		return nil
+	}
+	change := pay.Change{Sealed: []pay.Sealed{a.newSigningKey(keys.number + 1)}}
+	for _, s := range list { // a month after the present one took over
+		if kid, isKey := strings.CutPrefix(s.ID, keySecretID); isKey && kid != keys.current {
+			change.Sealed = append(change.Sealed, s.Drop())
 		}
 	}
-	return nil
+	a.Log.Info("a new key signs access tokens from now on", "key", keys.number+1)
+	return unlessStale(a.store.Commit(ctx, change))
 }
 
 // SigningKeys counts the keys of access tokens that this node knows.
@@ -218,39 +217,46 @@ func (a *App) MasterKeys(ctx context.Context) (keys []string, current string, se
 //
 // Errors: conflict_state where it has already.
 func (a *App) RotateMasterKey(ctx context.Context, by pay.Actor) error {
-	secrets, err := a.store.Secrets(ctx)
+	err := again(func() error {
+		list, err := a.store.Secrets(ctx)
+		if err != nil {
+			return err
+		}
+		if err := a.heed(list); err != nil {
+			return err
+		}
+		before, newest := a.Vault.Current(), a.Vault.Newest()
+		if before == newest {
+			return pay.NewError(pay.CodeConflictState, "the newest master key, "+newest+", seals already: add another one first")
+		}
+		root, _ := find(list, vault.RootID)
+		return a.store.Commit(ctx, pay.Change{
+			Sealed: []pay.Sealed{root.Replace(a.Vault.Pass())},
+			Audit:  a.audit(by, pay.Scope{Live: true}, pay.MasterKeyRotated, newest, map[string]string{"before": before}),
+		})
+	})
 	if err != nil {
 		return err
 	}
-	before, newest := a.Vault.Current(), a.Vault.Newest()
-	if before == newest {
-		return pay.NewError(pay.CodeConflictState, "the newest master key, "+newest+", seals already: add another one first")
-	}
-	root, _ := find(secrets, vault.RootID)
-	if err := a.store.SwapSecret(ctx, root.ID, root.Text, base64.StdEncoding.EncodeToString(a.Vault.Pass())); err != nil {
-		return err
-	}
-	if err := a.readSecrets(ctx); err != nil {
-		return err
-	}
-	return a.store.Commit(ctx, pay.Change{Audit: a.audit(by, pay.Scope{}, pay.MasterKeyRotated, newest, map[string]string{"before": before})})
+	return a.readSecrets(ctx)
 }
 
 // reseal seals again what is under another master key than the one that took over. It begins
 // anew wherever it was ended, and skips what is done.
 func (a *App) reseal(ctx context.Context) error {
-	secrets, err := a.store.Secrets(ctx)
+	list, err := a.store.Secrets(ctx)
 	if err != nil {
 		return err
 	}
-	if _, done := find(secrets, resealedID+a.Vault.Current()); done {
+	current := a.Vault.Current()
+	if _, done := find(list, resealedID+current); done {
 		return nil
 	}
 	n, err := a.Reseal(ctx)
 	if err != nil || n > 0 { // a second look finds what nodes sealed that had not heard of it
 		return err
 	}
-	return a.addSecret(ctx, resealedID+a.Vault.Current(), nil)
+	return unlessStale(a.store.Commit(ctx, pay.Change{Sealed: []pay.Sealed{a.newSealed(resealedID+current, []byte(current))}}))
 }
 
 // Reseal seals again what is under another master key than the one that took over, and returns
@@ -290,20 +296,16 @@ type text struct {
 
 // eachSealed calls do for the sealed texts of every row, and with what writes them again.
 func (a *App) eachSealed(ctx context.Context, do func(texts []text, write func([][]byte) error) error) error {
-	secrets, err := a.store.Secrets(ctx)
+	list, err := a.store.Secrets(ctx)
 	if err != nil {
 		return err
 	}
-	for _, s := range secrets {
-		sealed, err := base64.StdEncoding.DecodeString(s.Text)
-		if err != nil {
-			return fmt.Errorf("secret %s: %w", s.ID, err)
-		}
+	for _, s := range list {
 		if s.ID == vault.RootID || strings.HasPrefix(s.ID, resealedID) { // the first one is written by a rotation alone
 			continue
 		}
-		if err := do([]text{{s.ID, sealed}}, func(fresh [][]byte) error {
-			return a.store.SwapSecret(ctx, s.ID, s.Text, base64.StdEncoding.EncodeToString(fresh[0]))
+		if err := do([]text{{s.ID, s.Text}}, func(fresh [][]byte) error {
+			return a.store.Commit(ctx, pay.Change{Sealed: []pay.Sealed{s.Replace(fresh[0])}})
 		}); err != nil {
 			return err
 		}

@@ -36,6 +36,19 @@ func TestLogoutEndsBothTokensOfALogin(t *testing.T) {
 		o.refresh(t, refresh).refused(t, ended)
 		other.get(t, "/me").want(t, http.StatusOK)
 		o.post(t, "/auth/logout", "").refused(t, "400 invalid_request invalid_request_error")
+
+		third, refresh := o.login(t)
+		s.logout(t, refresh).is(t, http.StatusOK, `{"ok":true}`)
+		third.get(t, "/me").refused(t, ended)
+		s.logout(t, refresh).refused(t, badRefresh)
+		s.logout(t, "rt_made.1.up").refused(t, badRefresh)
+		s.bare(t, "/auth/logout", "").refused(t, "401 missing_credentials authentication_error")
+		s.bare(t, "/auth/logout", "{}").refused(t, "401 missing_credentials authentication_error")
+
+		fourth, used := o.login(t)
+		o.refresh(t, used).want(t, http.StatusOK)
+		s.logout(t, used).refused(t, badRefresh) // not its owner, who has the next one
+		fourth.get(t, "/me").refused(t, ended)
 		o.get(t, "/me").want(t, http.StatusOK)
 		var told []pay.AuditEntry
 		for _, e := range o.acts(t) {
@@ -43,10 +56,22 @@ func TestLogoutEndsBothTokensOfALogin(t *testing.T) {
 				told = append(told, e)
 			}
 		}
-		if len(told) != 1 || told[0].By.Kind != pay.ByKey || told[0].By.IP != "127.0.0.1" || told[0].Details["reason"] != "logged out" {
+		if len(told) != 3 || told[0].By.Kind != pay.ByKey || told[0].By.IP != "127.0.0.1" || told[0].Details["reason"] != "logged out" {
 			t.Errorf("the audit log tells of the logout: %+v", told)
 		}
 	})
+}
+
+// logout ends the login of a refresh token, which is all that it shows.
+func (s *service) logout(t *testing.T, refresh string) reply {
+	t.Helper()
+	return s.bare(t, "/auth/logout", fmt.Sprintf(`{"refreshToken":%q}`, refresh))
+}
+
+// bare posts without credentials.
+func (s *service) bare(t *testing.T, path, body string) reply {
+	t.Helper()
+	return s.send(t, request{method: http.MethodPost, path: base + path, body: body, header: http.Header{"Content-Type": {"application/json"}}})
 }
 
 // What is revoked at one node is refused at the others within two seconds, with no question

@@ -140,7 +140,7 @@ func TestDatabaseFromBeforeThereWasARoot(t *testing.T) {
 		db, err := store.Open(ctx, database, store.Options{})
 		must(t, err)
 		sealed := old.Seal("jwt/1", bytes.Repeat([]byte{9}, 32))
-		must(t, db.AddSecret(ctx, store.Sealed{ID: "jwt/1", Text: base64.StdEncoding.EncodeToString(sealed), At: time.Now()}))
+		must(t, db.Commit(ctx, pay.Change{Sealed: []pay.Sealed{{ID: "jwt/1", Version: 1, Text: sealed, CreatedAt: time.Now()}}}))
 		db.Close()
 
 		c := &clock{}

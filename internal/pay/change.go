@@ -40,6 +40,8 @@ type Change struct {
 	Documents     []Document // new ones only
 	Accounts      []ProviderAccount
 	Operators     []Operator
+	Sealed        []Sealed       // a new one whose id is taken means ErrStale
+	KeyUses       []KeyUse       // the same
 	Rules         []RoutingRules // new ones only; a version that is taken means ErrStale
 	// Comparisons with providers' reports, new ones only.
 	Reconciliations []Reconciliation

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/pay"
 )
 
 // Whoever looks for a master key learns what opening would say, and changes nothing.
@@ -25,7 +26,7 @@ func TestKeyedTellsOfADatabaseThatNobodyOpened(t *testing.T) {
 		if keyed, err := Keyed(ctx, database); err != nil || keyed {
 			t.Errorf("a database without a secret is keyed: %v (%v)", keyed, err)
 		}
-		if err := s.AddSecret(ctx, Sealed{ID: "jwt/1", Text: "sealed", At: time.Now()}); err != nil {
+		if err := s.Commit(ctx, pay.Change{Sealed: []pay.Sealed{{ID: "jwt/1", Version: 1, Text: []byte("sealed"), CreatedAt: time.Now()}}}); err != nil {
 			t.Fatal(err)
 		}
 		if keyed, err := Keyed(ctx, database); err != nil || !keyed {

@@ -867,3 +867,18 @@ CREATE TABLE key_uses (
 
 -- When an operator's token ends by itself; 0: never.
 ALTER TABLE operators ADD COLUMN ends_at BIGINT NOT NULL DEFAULT 0;
+
+-- version 26
+-- What the service keeps for itself is replaced as every other row is: by a version.
+ALTER TABLE secrets ADD COLUMN version BIGINT NOT NULL DEFAULT 1;
+DELETE FROM secrets WHERE sealed = '';
+DROP TABLE key_uses;
+CREATE TABLE key_uses (
+  id TEXT NOT NULL PRIMARY KEY, -- both of these
+  version BIGINT NOT NULL,
+  key_id TEXT NOT NULL,
+  address TEXT NOT NULL,
+  first_at BIGINT NOT NULL,
+  last_at BIGINT NOT NULL
+);
+CREATE INDEX key_uses_key ON key_uses (key_id);

@@ -126,7 +126,7 @@ func queries() []string {
 		upsertBalances, selectBalancesForUpdate,
 		selectBalances, selectPayment, selectAnyPayment, selectVersions, selectProcessingVersions, selectBetween,
 		selectOnce, pageOnce, purgeOnce, selectMerchant, selectShop, selectShops, selectKeyByHash, selectKey, selectKeys, selectLogin, selectGoodLogins, selectRevokedLogins, selectRevokedKeys, countMerchants,
-		selectTable, selectVersion, countSecrets, selectSecrets, insertSecret, swapSecret, dropSecret, noteKeyUses, countKeyUses, selectLastUses, selectRailIDs, insertRailIDs,
+		selectTable, selectVersion, countSecrets, selectRailIDs, insertRailIDs,
 		storyTransfers, storyClaims, storyEvents, storyDeliveries, storyReceipts, storyMoves, storyWithdrawal,
 	}
 	list = append(list, clocksTable.insert, clocksTable.update, selectClocks, selectClock, logosTable.insert, selectLogo)
@@ -140,6 +140,7 @@ func queries() []string {
 	list = append(list, receiptQueries()...)
 	list = append(list, unsureQueries()...)
 	list = append(list, operatorQueries()...)
+	list = append(list, secretQueries()...)
 	list = append(list, rulesQueries()...)
 	list = append(list, settlementQueries()...)
 	list = append(list, dutyQueries()...)

@@ -96,6 +96,12 @@ func guardedIDs(c *pay.Change) []string {
 	for i := range c.Operators { // the first ones too
 		ids = append(ids, operatorsTable.id(&c.Operators[i]))
 	}
+	for i := range c.Sealed { // the first ones too
+		ids = append(ids, secretsTable.id(&c.Sealed[i]))
+	}
+	for i := range c.KeyUses {
+		ids = append(ids, keyUsesTable.id(&c.KeyUses[i]))
+	}
 	for i := range c.Rules {
 		ids = append(ids, rulesID(&c.Rules[i]))
 	}
@@ -200,6 +206,10 @@ func (w *write) guards() []step {
 	steps = replace(w, steps, accountsTable, accounts)
 	steps = guarded(w, steps, operatorsTable, operatorsTable.insert, gather(w.batch, operators, operatorsTable.isNew))
 	steps = replace(w, steps, operatorsTable, operators)
+	steps = guarded(w, steps, secretsTable, secretsTable.insert, gather(w.batch, secrets, secretsTable.isNew))
+	steps = replace(w, steps, secretsTable, secrets)
+	steps = guarded(w, steps, keyUsesTable, keyUsesTable.insert, gather(w.batch, keyUses, keyUsesTable.isNew))
+	steps = replace(w, steps, keyUsesTable, keyUses)
 	steps = guarded(w, steps, rulesTable, rulesTable.insert, gather(w.batch, routingRules, nil))
 	// The old default gives way before the new one comes.
 	steps = replace(w, steps, walletsTable, wallets)
