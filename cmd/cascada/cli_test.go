@@ -171,6 +171,17 @@ func TestMerchantsAreMadeWhileTheServerRuns(t *testing.T) {
 		if out, log, code := u.pipe(t, key+"\n", "key", "revoke", "--database", database, "-"); code != 0 {
 			t.Errorf("key revoke: exit %d\n%s%s", code, out, log)
 		}
+		shown := "sk_test_..." + key[len(key)-4:]
+		if out, log, code := u.run(t, "key", "revoke", "--database", database, shown); code == 0 || !strings.Contains(log, "sk_test_…"+key[len(key)-4:]+": not found") {
+			t.Errorf("a key that is revoked is found by how it is shown: exit %d\n%s%s", code, out, log)
+		}
+		if out, log, code := u.run(t, "key", "rotate", "--grace", "0s", "--database", database, "sk_test_…"+k.Keys.Sandbox.Secret[len(k.Keys.Sandbox.Secret)-4:]); code != 0 {
+			t.Errorf("key rotate by how it is shown: exit %d\n%s%s", code, out, log)
+		}
+		await(t, "the key that another one took the place of to be refused", func() bool {
+			status, _ := s.call("GET", "/me", k.Keys.Sandbox.Secret, "", nil)
+			return status == http.StatusUnauthorized
+		})
 		await(t, "the revoked key to be refused", func() bool {
 			status, _ := s.call("GET", "/me", key, "", nil)
 			return status == http.StatusUnauthorized

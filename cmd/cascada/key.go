@@ -97,9 +97,6 @@ type keyCreateCmd struct {
 }
 
 func (c *keyCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
-	if c.Expires < 0 {
-		return errors.New("--expires must be above zero")
-	}
 	rights, err := pay.ParseRights(c.Rights)
 	if err != nil {
 		return err
@@ -109,9 +106,9 @@ func (c *keyCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	ends := time.Time{}
-	if c.Expires > 0 {
-		ends = a.Now().Add(c.Expires)
+	ends, err := ends(a.Now(), c.Expires)
+	if err != nil {
+		return err
 	}
 	raw, err := a.CreateKey(ctx, app.NewKey{
 		Scope: pay.Scope{Merchant: c.Merchant, Shop: c.Shop, Live: c.Environment == pay.Production}, Kind: c.Kind, Rights: rights, Ends: ends,
@@ -123,9 +120,20 @@ func (c *keyCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
+// ends is when what lasts so long from now on ends: never where it lasts 0.
+func ends(now time.Time, lasts time.Duration) (time.Time, error) {
+	switch {
+	case lasts < 0:
+		return time.Time{}, errors.New("--expires must not be below zero")
+	case lasts == 0:
+		return time.Time{}, nil
+	}
+	return now.Add(lasts), nil
+}
+
 type keyRotateCmd struct {
 	database
-	Key   string        `arg:"" help:"Key's id, key_…, as key list tells it."`
+	Key   string        `arg:"" help:"Key's id, key_…, or how key list shows it, sk_test_…abcd."`
 	Grace time.Duration `default:"24h" help:"How long the old key is good yet (default ${default})."`
 }
 
@@ -148,11 +156,11 @@ func (c *keyRotateCmd) Run(ctx context.Context, log *slog.Logger) error {
 
 type keyRevokeCmd struct {
 	database
-	Key string `arg:"" help:"Key's id, key_…, as key list tells it; or - to give the key itself on standard input."`
+	Key string `arg:"" help:"Key's id, key_…, or how key list shows it, sk_test_…abcd; or - to give the key itself on standard input."`
 }
 
 func (c *keyRevokeCmd) Run(ctx context.Context, log *slog.Logger) error {
-	if strings.HasPrefix(c.Key, "sk_") || strings.HasPrefix(c.Key, "pk_") || strings.HasPrefix(c.Key, "rk_") {
+	if !strings.HasPrefix(c.Key, "key_") && len(c.Key) > len("sk_test_…abcd") {
 		return errors.New("a key among the arguments is seen by every user of this machine: give its id (cascada key list), or - and the key on standard input")
 	}
 	a, err := c.existing(ctx, log)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"text/tabwriter"
@@ -46,17 +45,14 @@ type operatorAddCmd struct {
 }
 
 func (c *operatorAddCmd) Run(ctx context.Context, log *slog.Logger) error {
-	if c.Expires < 0 {
-		return errors.New("--expires must not be below zero")
-	}
 	a, err := c.existing(ctx, log)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	ends := time.Time{}
-	if c.Expires > 0 {
-		ends = a.Now().Add(c.Expires)
+	ends, err := ends(a.Now(), c.Expires)
+	if err != nil {
+		return err
 	}
 	token, o, err := a.AddOperator(ctx, a.Self(), c.Name, ends)
 	if err != nil {

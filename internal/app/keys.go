@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/id"
@@ -84,17 +85,17 @@ func (a *App) Keys(ctx context.Context, merchant string) ([]pay.Key, map[string]
 }
 
 // RotateKey makes a key that may do what another one may, and returns it: it cannot be read
-// again. The other one is good for the grace yet.
+// again. The other one, by its id or how it is shown, is good for the grace yet.
 //
-// Errors: store.ErrNotFound, conflict_state where the other one is over.
-func (a *App) RotateKey(ctx context.Context, id string, grace time.Duration) (raw string, key pay.Key, err error) {
-	old, err := a.key(ctx, id)
+// Errors: store.ErrNotFound, conflict_state where the other one is over, or several are shown so.
+func (a *App) RotateKey(ctx context.Context, name string, grace time.Duration) (raw string, key pay.Key, err error) {
+	old, err := a.key(ctx, name)
 	if err != nil {
 		return "", key, err
 	}
 	now := a.Now()
 	if old.Over(now) {
-		return "", key, pay.NewError(pay.CodeConflictState, "the key "+id+" is over: make a new one")
+		return "", key, pay.NewError(pay.CodeConflictState, "the key "+old.ID+" is over: make a new one")
 	}
 	raw, key = a.newKey(old.Scope, old.Kind, now)
 	key.Rights = old.Rights
@@ -111,11 +112,11 @@ func (a *App) RotateKey(ctx context.Context, id string, grace time.Duration) (ra
 	return raw, key, err
 }
 
-// RevokeKey ends a key by its id; other nodes notice within two seconds.
+// RevokeKey ends a key by its id, or by how it is shown; other nodes notice within two seconds.
 //
-// Errors: store.ErrNotFound.
-func (a *App) RevokeKey(ctx context.Context, id string) error {
-	return a.endKey(ctx, func() (pay.Key, error) { return a.key(ctx, id) })
+// Errors: store.ErrNotFound, conflict_state where several are shown so.
+func (a *App) RevokeKey(ctx context.Context, name string) error {
+	return a.endKey(ctx, func() (pay.Key, error) { return a.key(ctx, name) })
 }
 
 // RevokeRawKey is RevokeKey for whoever has the key itself.
@@ -131,12 +132,32 @@ func (a *App) RevokeRawKey(ctx context.Context, raw string) error {
 	})
 }
 
-func (a *App) key(ctx context.Context, id string) (pay.Key, error) {
-	key, err := a.store.Key(ctx, id)
-	if err != nil {
-		err = fmt.Errorf("key %s: %w", id, err)
+// key reads a key by its id, or by how it is shown: sk_test_…abcd, or with three dots.
+//
+// Errors: store.ErrNotFound, conflict_state where several are shown so.
+func (a *App) key(ctx context.Context, name string) (pay.Key, error) {
+	shown := strings.Replace(name, "...", "…", 1)
+	if !strings.Contains(shown, "…") {
+		key, err := a.store.Key(ctx, name)
+		if err != nil {
+			err = fmt.Errorf("key %s: %w", name, err)
+		}
+		return key, err
 	}
-	return key, err
+	list, err := a.store.KeysShown(ctx, shown)
+	switch {
+	case err != nil:
+		return pay.Key{}, err
+	case len(list) == 0:
+		return pay.Key{}, fmt.Errorf("key %s: %w", shown, store.ErrNotFound)
+	case len(list) > 1:
+		var ids []string
+		for _, key := range list {
+			ids = append(ids, key.ID)
+		}
+		return pay.Key{}, pay.NewError(pay.CodeConflictState, "several keys are shown as "+shown+", give the id of one: "+strings.Join(ids, ", "))
+	}
+	return list[0], nil
 }
 
 func (a *App) endKey(ctx context.Context, read func() (pay.Key, error)) error {
