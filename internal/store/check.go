@@ -99,7 +99,7 @@ WHERE e.id IS NULL OR s.id IS NULL OR e.shop <> d.shop OR e.live <> d.live OR s.
 SELECT e.id, 'nothing for ' || s.id FROM events AS e
 JOIN subscriptions AS s ON s.shop = e.shop AND s.live = e.live AND s.status = 'enabled' AND s.updated_at < e.at - 1000000
   AND (s.events = ',*,' OR s.events LIKE '%,' || e.type || ',%')
-LEFT JOIN deliveries AS d ON d.event = e.id AND d.subscription = s.id
+LEFT JOIN deliveries AS d ON d.id = ` + deliveryID + `
 WHERE d.id IS NULL`},
 	{"a completed session has its payment, in its own shop and environment, of its amount", `
 SELECT s.id, coalesce(p.id, 'no payment ' || s.payment) FROM sessions AS s LEFT JOIN (

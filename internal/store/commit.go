@@ -44,7 +44,7 @@ const (
 // Commit writes a change, all of it or nothing, and returns when it is
 // durable. Nothing else decides what a row says: beside it there are only leases,
 // what is made of rows that it wrote (seals, rolled-up counters), and what a start
-// needs once (signing keys, ids of rails).
+// needs once (ids of rails).
 //
 // Concurrent changes are written together: a committer takes all that wait,
 // writes them in one transaction, and looks again. There is no timer.
@@ -141,7 +141,7 @@ func (s *Store) enqueue(w *waiting) error {
 // time in which the first waits for the disk. Nobody waits for long behind one that waits
 // for another node's lock.
 func (s *Store) commitLoop(committers []*committer) {
-	var held []*waiting // met a change of the same row in the last batch
+	var held []*waiting // back from the last batch
 	most := len(committers)
 	idle := slices.Clone(committers)
 	landed := make(chan *committer, most)
@@ -167,7 +167,7 @@ func (s *Store) commitLoop(committers []*committer) {
 				late = true
 			}
 		}
-		batch, held = disjoint(s.fill(batch))
+		batch, held = s.part(s.fill(batch))
 		c := idle[len(idle)-1]
 		idle = idle[:len(idle)-1]
 		go func() {
@@ -180,9 +180,9 @@ func (s *Store) commitLoop(committers []*committer) {
 	}
 }
 
-// fill adds what is waiting, without waiting for more.
+// fill adds what is waiting, without waiting for more. What was held back takes nobody's place.
 func (s *Store) fill(batch []*waiting) []*waiting {
-	for len(batch) < batchLimit {
+	for range batchLimit - 1 {
 		select {
 		case w, open := <-s.queue:
 			if !open {
@@ -194,27 +194,4 @@ func (s *Store) fill(batch []*waiting) []*waiting {
 		}
 	}
 	return batch
-}
-
-// disjoint holds back changes of rows that an earlier change of the batch
-// touches: one statement changes a row once.
-func disjoint(all []*waiting) (batch, held []*waiting) {
-	seen := make(map[string]struct{}, 2*len(all))
-	for _, w := range all {
-		clash := false
-		for _, id := range w.guards {
-			_, known := seen[id]
-			clash = clash || known
-		}
-		// The ids of a held change count too, or a later one would overtake it.
-		for _, id := range w.guards {
-			seen[id] = struct{}{}
-		}
-		if clash {
-			held = append(held, w)
-		} else {
-			batch = append(batch, w)
-		}
-	}
-	return batch, held
 }

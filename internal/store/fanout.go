@@ -2,12 +2,15 @@ package store
 
 import "github.com/cascadapay/cascada/internal/pay"
 
+// deliveryID is the id of the delivery of event e to subscription s.
+const deliveryID = `'wd_' || substr(e.id, 5) || '-' || substr(s.id, 4)`
+
 // fanOutDeliveries makes a delivery for each endpoint that wants an event.
 // They are leased from birth to the node that writes them; where the endpoint's
 // circuit is open they wait for it.
 const fanOutDeliveries = `
 INSERT INTO deliveries (` + deliveryColumns + `)
-SELECT 'wd_' || substr(e.id, 5) || '-' || substr(s.id, 4), e.merchant, e.shop, e.live, 1, e.id, e.type, s.id,
+SELECT ` + deliveryID + `, e.merchant, e.shop, e.live, 1, e.id, e.type, s.id,
   'pending', 0, e.budget, e.due_at, s.paused, e.at, '{}'
 FROM {rows: id TEXT, merchant TEXT, shop TEXT, live BOOLEAN, type TEXT, at BIGINT, due_at BIGINT, budget BIGINT} AS e
 JOIN subscriptions AS s ON s.shop = e.shop AND s.live = e.live AND s.merchant = e.merchant AND s.status <> 'deleted' AND s.status = 'enabled' AND {among s.shop shop}

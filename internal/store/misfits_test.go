@@ -105,6 +105,49 @@ func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 	})
 }
 
+// planOf is how a query is run.
+func planOf(t *testing.T, s *Store, query string, args ...any) string {
+	t.Helper()
+	explain, column := "EXPLAIN QUERY PLAN ", 3
+	if _, ok := s.db.(*pg); ok {
+		explain, column = "EXPLAIN ", 0
+	}
+	var plan []string
+	err := s.db.query(t.Context(), explain+s.text(query), args, func(r row) error {
+		into := make([]any, column+1)
+		for i := range into {
+			into[i] = new(any)
+		}
+		err := r.Scan(into...)
+		plan = append(plan, fmt.Sprint(*into[column].(*any)))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(plan, "\n")
+}
+
+// An endpoint may have a hundred thousand deliveries: whether an event has one for it is looked
+// up. SQLite read them all for each event, and a check took minutes.
+func TestCheckLooksDeliveriesUp(t *testing.T) {
+	s, err := Open(t.Context(), dbtest.SQLite(t), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, r := range allRules() {
+		if r.name != "an event has a delivery for each endpoint that wants it" {
+			continue
+		}
+		if plan := planOf(t, s, r.text); !strings.Contains(plan, "sqlite_autoindex_deliveries_1 (id=?)") {
+			t.Errorf("the check reads:\n%s", plan)
+		}
+		return
+	}
+	t.Error("there is no such rule")
+}
+
 // However many notices others have, the balance looks up its own.
 func TestBalanceLooksItsMisfitsUp(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -117,27 +160,13 @@ func TestBalanceLooksItsMisfitsUp(t *testing.T) {
 		for i := range 40 {
 			misfit(t, s, pay.Scope{Merchant: fmt.Sprint("mer_", i), Shop: "shp_1"}, fmt.Sprint("M", i), pay.Pending, 100, 50)
 		}
-		explain, column := "EXPLAIN QUERY PLAN ", 3
-		if _, ok := s.db.(*pg); ok {
-			explain, column = "EXPLAIN ", 0
-			if err := s.db.migrate(ctx, func(m migrator) error { return m.exec("ANALYZE misfits") }); err != nil {
+		if pg, ok := s.db.(*pg); ok {
+			if err := pg.migrate(ctx, func(m migrator) error { return m.exec("ANALYZE misfits") }); err != nil {
 				t.Fatal(err)
 			}
 		}
-		var plan []string
-		err = s.db.query(ctx, explain+s.text(selectMisfits), []any{"mer_7", false}, func(r row) error {
-			into := make([]any, column+1)
-			for i := range into {
-				into[i] = new(any)
-			}
-			err := r.Scan(into...)
-			plan = append(plan, fmt.Sprint(*into[column].(*any)))
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text := strings.Join(plan, "\n"); !strings.Contains(text, "misfits_merchant") || strings.Contains(text, "receipts") || strings.Contains(text, "Seq Scan") {
+		plan := planOf(t, s, selectMisfits, "mer_7", false)
+		if text := plan; !strings.Contains(text, "misfits_merchant") || strings.Contains(text, "receipts") || strings.Contains(text, "Seq Scan") {
 			t.Errorf("the balance's warning reads:\n%s", text)
 		}
 	})

@@ -97,6 +97,7 @@ type Store struct {
 	sealing sync.Mutex           // held by Seal; owns heights
 	heights map[tenant]seal.Head // of the chains, as they were last seen
 	clocked atomic.Bool          // some test clock was moved
+	widths  widths               // of shops' events
 
 	rolledUp atomic.Int64 // the days before it are in the counters of all days
 
@@ -137,7 +138,7 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 		life: life, end: end, closing: make(chan struct{}), now: o.Clock, name: o.Name,
 		db: db, log: o.Log, delivered: o.Delivered, written: o.Written, shared: o.Shared,
 		texts: db.dialect().texts(), sealKey: o.SealKey, heights: map[tenant]seal.Head{},
-		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1),
+		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), widths: widths{of: map[shopKey]int{}},
 	}
 	if s.name == nil {
 		s.name = id.Secret

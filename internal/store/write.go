@@ -463,6 +463,7 @@ func (w *write) report() {
 		c.tell(nil)
 	}
 	w.reportLost()
+	w.s.widths.learn(w.kept, w.sent)
 	if len(w.sent) > 0 && w.s.delivered != nil {
 		w.s.delivered(w.sent)
 	}

@@ -1,0 +1,90 @@
+package store
+
+import (
+	"sync"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// shareLimit is how many deliveries one merchant's changes may make in a batch, unless a single
+// change makes more: everybody waits for a batch. The rest comes with the next ones.
+const shareLimit = 1000
+
+// widths are how many deliveries an event of a shop makes at most, as far as this process saw.
+type widths struct {
+	mu sync.Mutex // owns of
+	of map[shopKey]int
+}
+
+type shopKey struct {
+	shop string
+	live bool
+}
+
+func keyOf(e *pay.Event) shopKey { return shopKey{e.Shop, e.Live} }
+
+// expect is how many deliveries the events of a change may make. A shop that was not seen yet
+// is held to have all endpoints that it may have.
+func (w *widths) expect(events []pay.Event) (n int) {
+	if len(events) == 0 {
+		return 0
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := range events {
+		width, seen := w.of[keyOf(&events[i])]
+		if !seen {
+			width = pay.MostSubscriptions
+		}
+		n += width
+	}
+	return n
+}
+
+// learn takes notice of the deliveries that events of a batch made.
+func (w *widths) learn(kept []*waiting, sent []Dispatch) {
+	made := make(map[string]int, len(sent))
+	for i := range sent {
+		made[sent[i].Delivery.Event]++
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range kept {
+		for i := range c.change.Events {
+			e := &c.change.Events[i]
+			w.of[keyOf(e)] = max(w.of[keyOf(e)], made[e.ID])
+		}
+	}
+}
+
+// part takes those changes for a batch that may be written together, and holds the others back:
+// one statement changes a row once, and no merchant makes a batch long for all.
+func (s *Store) part(all []*waiting) (batch, held []*waiting) {
+	seen := make(map[string]struct{}, 2*len(all))
+	makes := map[string]int{} // deliveries, by merchant
+	for _, w := range all {
+		wait := len(batch) == batchLimit
+		for _, id := range w.guards {
+			_, known := seen[id]
+			wait = wait || known
+		}
+		// The ids of a held change count too, or a later one would overtake it.
+		for _, id := range w.guards {
+			seen[id] = struct{}{}
+		}
+		if n := s.widths.expect(w.change.Events); n > 0 && !wait {
+			merchant := w.change.Events[0].Merchant
+			if made := makes[merchant]; made > 0 && made+n > shareLimit {
+				wait = true
+			} else {
+				makes[merchant] += n
+			}
+		}
+		if wait {
+			held = append(held, w)
+		} else {
+			batch = append(batch, w)
+		}
+	}
+	return batch, held
+}

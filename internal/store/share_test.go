@@ -1,0 +1,96 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// A merchant whose events go to all the endpoints that he may have makes no batch long, and
+// others do not queue behind him.
+func TestMerchantHasAShareOfABatch(t *testing.T) {
+	shared, err := store.OpenShared(ctx, nil, time.Now)
+	must(t, err)
+	defer shared.Close()
+	synctest.Test(t, func(t *testing.T) {
+		gate, hold := make(chan struct{}), atomic.Bool{}
+		var mu sync.Mutex
+		var batches []int
+		var order []string
+		s, err := store.Open(ctx, "", store.Options{Shared: shared, Committers: 1,
+			Through: func(ctx context.Context, trip store.Trip, run func(context.Context) error) error {
+				if trip.Kind == store.TripCommit && hold.Load() {
+					<-gate
+				}
+				return run(ctx)
+			},
+			Delivered: func(list []store.Dispatch) {
+				mu.Lock()
+				defer mu.Unlock()
+				batches = append(batches, len(list))
+			},
+			Written: func(c *pay.Change) {
+				mu.Lock()
+				defer mu.Unlock()
+				for _, p := range c.Payments {
+					order = append(order, p.Merchant)
+				}
+				if c.Once != nil {
+					order = append(order, c.Once.Key)
+				}
+			},
+		})
+		must(t, err)
+		defer s.Close()
+		for i := range pay.MostSubscriptions {
+			subscribe(t, s, fmt.Sprint(i), pay.AllEvents)
+		}
+		const payments = 60
+		var ends []pay.Change
+		for i := range payments {
+			p := stored(t, s, fmt.Sprint("A", i))
+			_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
+			ends = append(ends, payload(change))
+		}
+		var all sync.WaitGroup
+		commit := func(c pay.Change) {
+			all.Go(func() {
+				if err := s.Commit(ctx, c); err != nil {
+					t.Errorf("a change that waits its turn: %v", err)
+				}
+			})
+			synctest.Wait() // until it is in the queue
+		}
+		mu.Lock()
+		order, batches = nil, nil
+		mu.Unlock()
+		hold.Store(true)
+		commit(once("before all"))
+		for _, c := range ends {
+			commit(c)
+		}
+		commit(once("another's"))
+		close(gate)
+		all.Wait()
+
+		made, longest := 0, 0
+		for _, n := range batches {
+			made, longest = made+n, max(longest, n)
+		}
+		if made != payments*pay.MostSubscriptions || longest > 1000 {
+			t.Errorf("%d deliveries came in batches of %v, want %d in batches of at most 1000", made, batches, payments*pay.MostSubscriptions)
+		}
+		for i, who := range order {
+			if who == "another's" && i > payments/2 {
+				t.Errorf("another's change was the %dth to be written, behind those of the merchant", i)
+			}
+		}
+	})
+}
