@@ -6,6 +6,8 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -28,8 +30,8 @@ const (
 // persons is a shop whose shoppers are known by name.
 type persons struct {
 	shop
-	claim, evidence, receipt string
-	hook                     hook
+	claim, evidence, cash, receipt string
+	hook                           hook
 }
 
 // told writes evidence, notifications and events with names of shoppers.
@@ -48,7 +50,7 @@ func told(t *testing.T, s *service) persons {
 		want(t, http.StatusOK)
 	waiting, err := s.App.Notifications(ctx, id, 10)
 	must(t, err)
-	p.receipt = waiting[0].ID
+	p.cash, p.receipt = id, waiting[0].ID
 	must(t, s.App.CloseNotification(ctx, p.receipt, noteWords))
 	eventually(t, "the inbox has the claim's end", func() bool {
 		return strings.Contains(string(p.hook.get(t, p.hook.path("/inbox")).body), saidWords)
@@ -86,10 +88,8 @@ func (p persons) shows(t *testing.T, s *service, when string) {
 	}
 }
 
-// secret lists what of the words is found in the rows of the database, as it is or in base64.
-// The note on a notification is the operator's word, and is in the audit log too.
-func (s *service) secret(t *testing.T) (found []string) {
-	t.Helper()
+// needles are the words, as they are and in base64.
+func needles() map[string]string {
 	needles := map[string]string{}
 	for _, word := range []string{saidWords, fileName, fileWords, payerName + `","email`, payerMail} {
 		needles[word] = word
@@ -98,6 +98,14 @@ func (s *service) secret(t *testing.T) (found []string) {
 			needles[text[4:len(text)-4]] = word + " in base64"
 		}
 	}
+	return needles
+}
+
+// secret lists what of the words is found in the rows of the database, as it is or in base64.
+// The note on a notification is the operator's word, and is in the audit log too.
+func (s *service) secret(t *testing.T) (found []string) {
+	t.Helper()
+	needles := needles()
 	for table, rows := range s.dump(t) {
 		for _, row := range rows {
 			for needle, word := range needles {
@@ -109,6 +117,29 @@ func (s *service) secret(t *testing.T) (found []string) {
 	}
 	slices.Sort(found)
 	return slices.Compact(found)
+}
+
+// noWordInFiles fails where a word is in the files of a database that has files.
+func (s *service) noWordInFiles(t *testing.T) {
+	t.Helper()
+	path, ok := strings.CutPrefix(s.database, "sqlite:")
+	if !ok {
+		return
+	}
+	files, err := filepath.Glob(path + "*")
+	must(t, err)
+	if len(files) == 0 {
+		t.Fatal("the database has no file")
+	}
+	for _, name := range files {
+		content, err := os.ReadFile(name)
+		must(t, err)
+		for needle, word := range needles() {
+			if bytes.Contains(content, []byte(needle)) {
+				t.Errorf("%s has %s", filepath.Base(name), word)
+			}
+		}
+	}
 }
 
 // dump reads all rows of all tables.
@@ -160,6 +191,7 @@ func TestPersonalDataIsEncryptedAtRest(t *testing.T) {
 		if found := s.secret(t); len(found) > 0 {
 			t.Errorf("found in the database after a rotation: %q", found)
 		}
+		s.noWordInFiles(t)
 	})
 }
 
@@ -262,6 +294,11 @@ func TestPersonalDataFromBeforeIsEncrypted(t *testing.T) {
 			t.Errorf("encrypted again: %d, %v", n, err)
 		}
 		s.end(t)
+		if exec, closeDB := s.exec(t); strings.HasPrefix(database, "sqlite:") {
+			exec("VACUUM")
+			closeDB()
+			s.noWordInFiles(t)
+		}
 	})
 }
 
@@ -280,13 +317,12 @@ func TestTextThatCannotBeOpenedIsNamed(t *testing.T) {
 		if n, err := s.App.Notification(ctx, p.receipt); err == nil || !strings.Contains(err.Error(), p.receipt) {
 			t.Errorf("notification %s reads as %q, %v", p.receipt, n.Body, err)
 		}
-		shown, err := s.App.Notification(ctx, other.receipt)
+		list, err := s.App.Notifications(ctx, p.cash, 10)
 		must(t, err)
-		list, err := s.App.Notifications(ctx, shown.Payment, 10)
-		must(t, err)
-		if len(list) != 2 {
-			t.Errorf("the list of notifications has %d", len(list))
+		if len(list) != 2 || string(list[0].Body) != "[cannot be opened]" || string(list[1].Body) != noteWords {
+			t.Errorf("the list of notifications has %q", list)
 		}
+		s.log.take(t, "receipts.body "+p.receipt)
 		r := p.get(t, "/claims/"+p.claim).want(t, http.StatusOK)
 		if r.text(t, "evidence.0.text") != "[cannot be opened]" || r.text(t, "evidence.1.file.name") != "[cannot be opened]" {
 			t.Errorf("the claim shows %s", r)
