@@ -326,6 +326,7 @@ func (a *App) Loops() []work.Loop {
 		a.polled("uses of keys", usesEvery, a.WriteKeyUses),
 		a.polled("signing keys", time.Hour, a.RotateSigningKey),
 		a.polled("texts under another master key", resealEvery, a.reseal),
+		{Name: "personal data from before", Every: max(resealEvery, a.Look), Do: a.SealPersonal},
 		a.polled("provider accounts", accountsEvery, a.readAccounts),
 		a.polled("routing rules", accountsEvery, a.readRules),
 		a.polled("rates", ratesEvery, a.readRates),

@@ -72,7 +72,7 @@ func (a *App) unlock(ctx context.Context) error {
 	if err := a.readSecrets(ctx); err != nil {
 		return err
 	}
-	a.store.SealWith(a.Vault.Key("blocks"))
+	a.store.SealWith(a.Vault.Key("blocks"), a.Vault)
 	return nil
 }
 

@@ -12,6 +12,8 @@ type Evidence struct {
 	Text string        `json:"text,omitempty"`
 	File *EvidenceFile `json:"file,omitempty"`
 	At   int64         `json:"at"` // microseconds UTC
+	// Shut is the text as it is stored, where it cannot be opened: so it is kept.
+	Shut string `json:"-"`
 }
 
 // EvidenceFile tells of a file; its content is a row of its own.
@@ -20,6 +22,7 @@ type EvidenceFile struct {
 	Type   string `json:"type"`
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"` // hex
+	Shut   string `json:"-"`      // the name as it is stored, where it cannot be opened
 }
 
 // File is the content of a piece of evidence.

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -14,9 +13,9 @@ import (
 const claimColumns = `id, merchant, shop, live, version, kind, status, payment, amount_local, currency_local, amount, frozen, due_at,
   created_at, updated_at, doc`
 
-// claimDoc is what no query asks for; check reads sequence. Times are
+// claimDocument is what no query asks for; check reads sequence. Times are
 // microseconds UTC.
-type claimDoc struct {
+type claimDocument struct {
 	OrderID  string          `json:"orderId,omitempty"`
 	Fee      int64           `json:"fee,omitempty"`
 	Reason   string          `json:"reason,omitempty"`
@@ -36,16 +35,16 @@ type claimDoc struct {
 }
 
 func claimRow(r *rows, c *pay.Claim) {
-	doc := claimDoc{
+	doc := claimDocument{
 		OrderID: c.OrderID, Fee: c.Fee, Reason: c.Reason, Network: c.Network, Attempt: c.Attempt, Parts: c.Parts, Freed: c.Freed, Call: c.Call,
-		Case: c.Case, Previous: c.Previous, Silent: c.Silent, DueBy: micros(c.DueBy), Evidence: c.Evidence, Timeline: c.Timeline, Sequence: c.Sequence, Resolved: micros(c.Resolved),
+		Case: c.Case, Previous: c.Previous, Silent: c.Silent, DueBy: micros(c.DueBy), Evidence: sealEvidence(r.personal, c.ID, c.Evidence), Timeline: c.Timeline, Sequence: c.Sequence, Resolved: micros(c.Resolved),
 	}
 	r.text(c.ID, c.Merchant, c.Shop).flag(c.Live).number(c.Version).text(string(c.Kind), string(c.Status), c.Payment).
 		number(c.Local.Minor).text(string(c.Local.Currency)).
 		number(c.USD, c.Frozen, micros(c.DueAt), micros(c.CreatedAt), micros(c.UpdatedAt)).text(encode(doc), c.Case.Key())
 }
 
-func scanClaim(r row) (c pay.Claim, err error) {
+func (s *Store) scanClaim(r row) (c pay.Claim, err error) {
 	var currency, text string
 	var due, created, updated int64
 	err = r.Scan(&c.ID, &c.Merchant, &c.Shop, &c.Live, &c.Version, &c.Kind, &c.Status, &c.Payment, &c.Local.Minor, &currency,
@@ -56,13 +55,13 @@ func scanClaim(r row) (c pay.Claim, err error) {
 	if c.Local.Currency, err = money.ParseCurrency(currency); err != nil {
 		return c, fmt.Errorf("claim %s: %w", c.ID, err)
 	}
-	var doc claimDoc
+	var doc claimDocument
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
 		return c, fmt.Errorf("claim %s: %w", c.ID, err)
 	}
 	c.OrderID, c.Fee, c.Reason, c.Network, c.Attempt, c.Parts = doc.OrderID, doc.Fee, doc.Reason, doc.Network, doc.Attempt, doc.Parts
 	c.Case, c.Previous = doc.Case, doc.Previous
-	c.Freed, c.Call, c.Silent, c.Evidence, c.Timeline, c.Sequence = doc.Freed, doc.Call, doc.Silent, doc.Evidence, doc.Timeline, doc.Sequence
+	c.Freed, c.Call, c.Silent, c.Evidence, c.Timeline, c.Sequence = doc.Freed, doc.Call, doc.Silent, s.openEvidence(c.ID, doc.Evidence), doc.Timeline, doc.Sequence
 	c.DueBy, c.DueAt, c.Resolved = fromMicros(doc.DueBy), fromMicros(due), fromMicros(doc.Resolved)
 	c.CreatedAt, c.UpdatedAt = fromMicros(created), fromMicros(updated)
 	return c, nil
@@ -75,13 +74,13 @@ const (
 
 // Claim reads one claim of a shop. ErrNotFound also where it is another's.
 func (s *Store) Claim(ctx context.Context, scope pay.Scope, id string) (pay.Claim, error) {
-	return one(ctx, s, selectClaim, scanClaim, id, scope.Shop, scope.Live)
+	return one(ctx, s, selectClaim, s.scanClaim, id, scope.Shop, scope.Live)
 }
 
 // AnyClaim reads a claim of any tenant, for the operator and for our own
 // loops; never for what a merchant asks.
 func (s *Store) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
-	return one(ctx, s, selectAnyClaim, scanClaim, id)
+	return one(ctx, s, selectAnyClaim, s.scanClaim, id)
 }
 
 // ClaimFilter selects claims. Empty fields select all.
@@ -112,13 +111,13 @@ func (s *Store) Claims(ctx context.Context, scope pay.Scope, f ClaimFilter) ([]p
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s, listClaims, scanClaim, append(where, f.Limit, f.Offset)...)
+	list, err := many(ctx, s, listClaims, s.scanClaim, append(where, f.Limit, f.Offset)...)
 	return list, total, err
 }
 
 // AnyClaims lists claims of all tenants, newest first, for the operator.
 func (s *Store) AnyClaims(ctx context.Context, f ClaimFilter) ([]pay.Claim, error) {
-	return many(ctx, s, listAnyClaims, scanClaim, string(f.Status), string(f.Kind), f.Payment, f.Limit, f.Offset)
+	return many(ctx, s, listAnyClaims, s.scanClaim, string(f.Status), string(f.Kind), f.Payment, f.Limit, f.Offset)
 }
 
 // Open claims of disputes are always due some time: the index of due claims has them.
@@ -139,7 +138,7 @@ var claimDuty = newDuty("claims", "claims", "d.due_at > 0", claimColumns)
 func (s *Store) LeaseClaims(ctx context.Context, now, until time.Time, limit int) ([]pay.Claim, error) {
 	var list []pay.Claim
 	err := s.lease(ctx, claimDuty, now, until, limit, func(r row) error {
-		c, err := scanClaim(r)
+		c, err := s.scanClaim(r)
 		if err == nil {
 			list = append(list, c)
 		}
@@ -148,13 +147,12 @@ func (s *Store) LeaseClaims(ctx context.Context, now, until time.Time, limit int
 	return list, err
 }
 
-// filesTable keeps the content in base64: what is stored is text.
 var filesTable = newTable("files", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, claim TEXT!, name TEXT!, type TEXT!, "+
 	"created_at BIGINT!, content TEXT!",
 	func(f *pay.File) string { return f.ID }, nil,
 	func(r *rows, f *pay.File) {
-		r.text(f.ID, f.Merchant, f.Shop).flag(f.Live).text(f.Claim, f.Name, f.Type).number(micros(f.At)).
-			text(base64.StdEncoding.EncodeToString(f.Content))
+		r.text(f.ID, f.Merchant, f.Shop).flag(f.Live).text(f.Claim, r.seal(fileName.about(f.ID), []byte(f.Name)), f.Type).number(micros(f.At)).
+			text(r.sealFile(f))
 	})
 
 const selectFile = `SELECT id, merchant, shop, live, claim, name, type, created_at, content FROM files
@@ -165,14 +163,17 @@ WHERE id = $1 AND claim = $2 AND shop = $3 AND live = $4`
 func (s *Store) File(ctx context.Context, scope pay.Scope, claim, evidence string) (pay.File, error) {
 	return one(ctx, s, selectFile, func(r row) (f pay.File, err error) {
 		var at int64
-		var content string
-		if err = r.Scan(&f.ID, &f.Merchant, &f.Shop, &f.Live, &f.Claim, &f.Name, &f.Type, &at, &content); err != nil {
+		var name, content string
+		if err = r.Scan(&f.ID, &f.Merchant, &f.Shop, &f.Live, &f.Claim, &name, &f.Type, &at, &content); err != nil {
 			return f, err
 		}
 		f.At = fromMicros(at)
-		if f.Content, err = base64.StdEncoding.DecodeString(content); err != nil {
-			err = fmt.Errorf("file %s: %w", f.ID, err)
+		opened, err := s.personal.open(fileName.about(f.ID), name)
+		if err != nil {
+			return f, err
 		}
+		f.Name = string(opened)
+		f.Content, err = s.personal.openFile(f.ID, content)
 		return f, err
 	}, evidence, claim, scope.Shop, scope.Live)
 }

@@ -36,33 +36,45 @@ func deliveryRow(r *rows, d *pay.Delivery) {
 		number(int64(d.Attempts), int64(d.Budget), micros(d.DueAt)).flag(d.Parked).number(micros(d.CreatedAt)).text(encode(doc))
 }
 
-func scanDelivery(r row) (pay.Delivery, error) {
-	d, _, err := scanDispatch(r, false)
-	return d, err
+// scanDispatch reads a delivery with what is sent.
+func (s *Store) scanDispatch(r row) (Dispatch, error) {
+	var body string
+	d, err := scanDelivery(rowWith{r, &body})
+	if err != nil {
+		return Dispatch{Delivery: d}, err
+	}
+	payload, err := s.personal.open(eventPayload.about(d.Event), body)
+	return Dispatch{d, payload}, err
 }
 
-func scanDispatch(r row, payload bool) (pay.Delivery, []byte, error) {
+// rowWith is a row with one column more.
+type rowWith struct {
+	row
+	last any
+}
+
+// Scan is for row.
+func (r rowWith) Scan(into ...any) error { return r.row.Scan(append(into, r.last)...) }
+
+func scanDelivery(r row) (pay.Delivery, error) {
 	var d pay.Delivery
-	var text, body string
+	var text string
 	var due, created int64
-	into := []any{&d.ID, &d.Merchant, &d.Shop, &d.Live, &d.Version, &d.Event, &d.EventType, &d.Subscription,
-		&d.Status, &d.Attempts, &d.Budget, &due, &d.Parked, &created, &text}
-	if payload {
-		into = append(into, &body)
-	}
-	if err := r.Scan(into...); err != nil {
-		return d, nil, err
+	err := r.Scan(&d.ID, &d.Merchant, &d.Shop, &d.Live, &d.Version, &d.Event, &d.EventType, &d.Subscription,
+		&d.Status, &d.Attempts, &d.Budget, &due, &d.Parked, &created, &text)
+	if err != nil {
+		return d, err
 	}
 	d.Stored = d.Status
 	var doc deliveryDoc
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
-		return d, nil, fmt.Errorf("delivery %s: %w", d.ID, err)
+		return d, fmt.Errorf("delivery %s: %w", d.ID, err)
 	}
 	d.DueAt, d.CreatedAt = fromMicros(due), fromMicros(created)
 	d.LastAt, d.DeliveredAt = fromMicros(doc.LastAt), fromMicros(doc.DeliveredAt)
 	d.LastCode, d.LastError, d.LastMs, d.Snippet = doc.LastCode, doc.LastError, doc.LastMs, doc.Snippet
 	d.Earlier, d.Urgent = doc.Earlier, doc.Urgent
-	return d, []byte(body), nil
+	return d, nil
 }
 
 const (
@@ -80,10 +92,7 @@ func (s *Store) AnyDelivery(ctx context.Context, id string) (pay.Delivery, error
 // Delivery reads a delivery of a shop's subscription with what is sent.
 // ErrNotFound also where it is another's.
 func (s *Store) Delivery(ctx context.Context, scope pay.Scope, subscription, id string) (Dispatch, error) {
-	return one(ctx, s, selectDelivery, func(r row) (Dispatch, error) {
-		d, payload, err := scanDispatch(r, true)
-		return Dispatch{d, payload}, err
-	}, id, subscription, scope.Merchant, scope.Shop, scope.Live)
+	return one(ctx, s, selectDelivery, s.scanDispatch, id, subscription, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // LeaseDeliveries takes deliveries that are due; nobody else gets them before
@@ -91,9 +100,9 @@ func (s *Store) Delivery(ctx context.Context, scope pay.Scope, subscription, id 
 func (s *Store) LeaseDeliveries(ctx context.Context, now, until time.Time, limit int) ([]Dispatch, error) {
 	var list []Dispatch
 	err := s.lease(ctx, deliveryDuty, now, until, limit, func(r row) error {
-		d, payload, err := scanDispatch(r, true)
+		d, err := s.scanDispatch(r)
 		if err == nil {
-			list = append(list, Dispatch{d, payload})
+			list = append(list, d)
 		}
 		return err
 	})
@@ -134,8 +143,8 @@ var parkRows = parseColumns("id TEXT, version BIGINT")
 func (s *Store) Unpark(ctx context.Context, subscription string, until time.Time, limit int) ([]Dispatch, error) {
 	var list []Dispatch
 	err := s.db.lease(ctx, s.text(unparkDeliveries), []any{subscription, limit, micros(until)}, func(r row) error {
-		d, payload, err := scanDispatch(r, true)
-		list = append(list, Dispatch{d, payload})
+		d, err := s.scanDispatch(r)
+		list = append(list, d)
 		return err
 	})
 	slices.SortStableFunc(list, func(a, b Dispatch) int { return a.Delivery.CreatedAt.Compare(b.Delivery.CreatedAt) })

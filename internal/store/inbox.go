@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -13,7 +14,7 @@ var inboxTable = newTable("inbox", "id TEXT!, merchant TEXT!, shop TEXT!, live B
 	func(m *pay.Received) string { return m.ID }, nil,
 	func(r *rows, m *pay.Received) {
 		r.text(m.ID, m.Merchant, m.Shop).flag(m.Live).text(m.Subscription, m.Delivery, m.Event, string(m.EventType)).
-			number(micros(m.At)).text(encode(m.Header), string(m.Body))
+			number(micros(m.At)).text(encode(m.Header), r.seal(inboxBody.about(m.ID), m.Body))
 	})
 
 func received(c *pay.Change) []pay.Received { return c.Inbox }
@@ -38,11 +39,16 @@ func (s *Store) Inbox(ctx context.Context, scope pay.Scope, subscription string,
 		if err := r.Scan(&m.ID, &m.Merchant, &m.Shop, &m.Live, &m.Subscription, &m.Delivery, &m.Event, &m.EventType, &at, &header, &body); err != nil {
 			return m, err
 		}
-		m.At, m.Body = fromMicros(at), []byte(body)
+		m.At = fromMicros(at)
 		if err := json.Unmarshal([]byte(header), &m.Header); err != nil {
 			return m, fmt.Errorf("inbox %s: %w", m.ID, err)
 		}
-		return m, nil
+		m.Body, err = s.personal.open(inboxBody.about(m.ID), body)
+		if errors.Is(err, errShut) {
+			s.log.Error("what an inbox got cannot be opened", "error", err)
+			m.Body, err = []byte(`"`+shut+`"`), nil
+		}
+		return m, err
 	}, subscription, scope.Shop, scope.Live, max(0, min(limit, pay.InboxKept-offset)), offset)
 	return list, total, err
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -16,28 +17,42 @@ SELECT r.id, r.account, r.payment, r.verdict, r.body, r.at FROM misfits AS m JOI
 	selectReceiptsOf = `SELECT ` + receiptColumns + ` FROM receipts WHERE payment = $1 ORDER BY at, id`
 )
 
-func scanReceipt(r row) (n pay.Receipt, err error) {
+func (s *Store) scanReceipt(r row) (n pay.Receipt, err error) {
 	var body string
 	var at int64
-	err = r.Scan(&n.ID, &n.Account, &n.Payment, &n.Verdict, &body, &at)
-	n.Body, n.At = []byte(body), fromMicros(at)
+	if err := r.Scan(&n.ID, &n.Account, &n.Payment, &n.Verdict, &body, &at); err != nil {
+		return n, err
+	}
+	n.At = fromMicros(at)
+	n.Body, err = s.personal.open(receiptBody.about(n.ID), body)
+	return n, err
+}
+
+// listedReceipt is scanReceipt for a list: one whose body cannot be opened says so in its place,
+// and hides no other.
+func (s *Store) listedReceipt(r row) (pay.Receipt, error) {
+	n, err := s.scanReceipt(r)
+	if errors.Is(err, errShut) {
+		s.log.Error("a notification cannot be opened", "error", err)
+		n.Body, err = []byte(shut), nil
+	}
 	return n, err
 }
 
 // Receipt reads a notification as it was kept. ErrNotFound.
 func (s *Store) Receipt(ctx context.Context, id string) (pay.Receipt, error) {
-	return one(ctx, s, selectReceipt, scanReceipt, id)
+	return one(ctx, s, selectReceipt, s.scanReceipt, id)
 }
 
 // ReceiptsOf reads what was told of a payment, in the order in which it came.
 func (s *Store) ReceiptsOf(ctx context.Context, payment string) ([]pay.Receipt, error) {
-	return many(ctx, s, selectReceiptsOf, scanReceipt, payment)
+	return many(ctx, s, selectReceiptsOf, s.listedReceipt, payment)
 }
 
 // Unclosed reads the notifications that did not fit their payments and wait for
 // the operator, of all tenants, the oldest first.
 func (s *Store) Unclosed(ctx context.Context, limit int) ([]pay.Receipt, error) {
-	return many(ctx, s, selectUnclosed, scanReceipt, limit)
+	return many(ctx, s, selectUnclosed, s.listedReceipt, limit)
 }
 
 // What waits for the operator has a row in misfits, so that neither a merchant's

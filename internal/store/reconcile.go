@@ -65,7 +65,7 @@ func (s *Store) PaymentsByID(ctx context.Context, ids []string) (list []pay.Paym
 
 // ClaimsOf reads all claims on payments of any tenant, for the operator.
 func (s *Store) ClaimsOf(ctx context.Context, payments []string) ([]pay.Claim, error) {
-	return many(ctx, s, selectClaimsOf, scanClaim, s.ids(payments)...)
+	return many(ctx, s, selectClaimsOf, s.scanClaim, s.ids(payments)...)
 }
 
 // ClaimPayments says which payments claims are on; claims that do not exist are

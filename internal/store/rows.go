@@ -15,6 +15,7 @@ type rows struct {
 	columns []column
 	at      int // the next value's column
 	n       int
+	personal
 	form
 }
 

@@ -69,6 +69,8 @@ type Options struct {
 	// SealKey proves that rows are what the service wrote; nil is a key too, which
 	// everybody knows.
 	SealKey []byte
+	// Cipher encrypts what persons may be named in; nil leaves it plain.
+	Cipher Cipher
 	// Shared is the database in place of the one at the address, and Through the way
 	// there; nil is the straight one. They are for the simulation.
 	Shared  *Shared
@@ -93,11 +95,12 @@ type Store struct {
 	prober     *committer
 	stats      stats
 
-	sealKey []byte
-	sealing sync.Mutex           // held by Seal; owns heights
-	heights map[tenant]seal.Head // of the chains, as they were last seen
-	clocked atomic.Bool          // some test clock was moved
-	widths  widths               // of shops' events
+	personal personal
+	sealKey  []byte
+	sealing  sync.Mutex           // held by Seal; owns heights
+	heights  map[tenant]seal.Head // of the chains, as they were last seen
+	clocked  atomic.Bool          // some test clock was moved
+	widths   widths               // of shops' events
 
 	rolledUp atomic.Int64 // the days before it are in the counters of all days
 
@@ -115,9 +118,9 @@ type Store struct {
 	closed bool
 }
 
-// SealWith says by which key rows are sealed, where it is known only once the database is open.
-// It is called before anything is written.
-func (s *Store) SealWith(key []byte) { s.sealKey = key }
+// SealWith says by which key rows are sealed, and what encrypts personal data, where they are
+// known only once the database is open. It is called before anything is written.
+func (s *Store) SealWith(key []byte, c Cipher) { s.sealKey, s.personal = key, personal{c} }
 
 // Open connects to a database (sqlite:PATH or postgres://…) and brings its
 // schema up to date.
@@ -137,7 +140,7 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	s := &Store{
 		life: life, end: end, closing: make(chan struct{}), now: o.Clock, name: o.Name,
 		db: db, log: o.Log, delivered: o.Delivered, written: o.Written, shared: o.Shared,
-		texts: db.dialect().texts(), sealKey: o.SealKey, heights: map[tenant]seal.Head{},
+		texts: db.dialect().texts(), sealKey: o.SealKey, personal: personal{o.Cipher}, heights: map[tenant]seal.Head{},
 		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), widths: widths{of: map[shopKey]int{}},
 	}
 	if s.name == nil {

@@ -75,7 +75,7 @@ func (s *Store) storyOfPayment(ctx context.Context, b *strings.Builder, id strin
 	return s.chapters(ctx, b, []chapter{
 		{"notifications", storyReceipts, receiptLine, []any{id}},
 		{"transfers", storyTransfers, transferLine, []any{id}},
-		{"claims", storyClaims, claimLine, []any{id}},
+		{"claims", storyClaims, s.claimLine, []any{id}},
 		{"events", storyEvents, eventLine, []any{id}},
 		{"deliveries", storyDeliveries, deliveryLine, []any{id}},
 	})
@@ -235,8 +235,8 @@ func transferLine(r row) (string, error) {
 	return line, nil
 }
 
-func claimLine(r row) (string, error) {
-	c, err := scanClaim(r)
+func (s *Store) claimLine(r row) (string, error) {
+	c, err := s.scanClaim(r)
 	if err != nil {
 		return "", err
 	}

@@ -62,9 +62,10 @@ func (t table[T]) uniqueRows() table[T] {
 
 // rows returns the rows of the items, sorted by id, so that two committers
 // lock rows in the same order.
-func (t table[T]) rows(d dialect, items []*T) *rows {
+func (t table[T]) rows(s *Store, items []*T) *rows {
 	slices.SortFunc(items, func(a, b *T) int { return cmp.Compare(t.id(a), t.id(b)) })
-	r := newRows(d, t.columns, len(items))
+	r := newRows(s.db.dialect(), t.columns, len(items))
+	r.personal = s.personal
 	t.gather(r, items)
 	return r
 }

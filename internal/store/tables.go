@@ -18,7 +18,7 @@ var (
 	receiptsTable = newTable("receipts", "id TEXT!, account TEXT!, payment TEXT!, verdict TEXT!, body TEXT!, at BIGINT!",
 		func(n *pay.Receipt) string { return n.ID }, nil,
 		func(r *rows, n *pay.Receipt) {
-			r.text(n.ID, n.Account, n.Payment, string(n.Verdict), string(n.Body)).number(micros(n.At))
+			r.text(n.ID, n.Account, n.Payment, string(n.Verdict), r.seal(receiptBody.about(n.ID), n.Body)).number(micros(n.At))
 		}).onceOnly()
 
 	transfersTable = newTable("transfers", "id TEXT!, merchant TEXT!, live BOOLEAN!, kind TEXT!, payment TEXT!, claim TEXT!, "+
@@ -34,7 +34,7 @@ var (
 		func(e *pay.Event) string { return e.ID }, nil,
 		func(r *rows, e *pay.Event) {
 			r.text(e.ID, e.Merchant, e.Shop).flag(e.Live).text(string(e.Type), e.Object).number(e.Sequence, micros(e.At)).
-				text(string(e.Payload))
+				text(payload(r.personal, e))
 		})
 
 	shopsTable = newTable("shops", "id TEXT!, version BIGINT, merchant TEXT!, name TEXT, slug TEXT, created_at BIGINT!, brand TEXT",
@@ -148,6 +148,7 @@ func queries() []string {
 	list = append(list, subscriptionQueries()...)
 	list = append(list, deliveryQueries()...)
 	list = append(list, inboxQueries()...)
+	list = append(list, personalQueries()...)
 	list = append(list, payoutQueries()...)
 	list = append(list, reconcileQueries()...)
 	list = append(list, listQueries()...)

@@ -234,7 +234,7 @@ func guarded[T any](w *write, steps []step, t table[T], text string, items []*T)
 	if len(items) == 0 {
 		return steps
 	}
-	return append(steps, step{w.s.text(text), t.rows(w.s.db.dialect(), items).args(), w.win, len(items)})
+	return append(steps, step{w.s.text(text), t.rows(w.s, items).args(), w.win, len(items)})
 }
 
 func (w *write) win(r row) error {
@@ -424,7 +424,7 @@ func put[T any](w *write, steps []step, t table[T], items []*T) []step {
 	if len(items) == 0 {
 		return steps
 	}
-	return append(steps, step{text: w.s.text(t.insert), args: t.rows(w.s.db.dialect(), items).args()})
+	return append(steps, step{text: w.s.text(t.insert), args: t.rows(w.s, items).args()})
 }
 
 // addBalances books all transfers of the batch, one row per merchant and

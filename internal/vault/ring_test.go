@@ -40,6 +40,7 @@ func TestAMasterKeyTakesOver(t *testing.T) {
 			before := ring(t, root, 1)
 			sealed := before.Seal("wh_1", []byte("secret"))
 			hash, derived := before.Hash("sk_test_x"), before.Key("blocks")
+			data := before.SealData("receipts.body 1", []byte("Ana"))
 
 			both := ring(t, root, 1, 2)
 			if both.Current() != before.Current() || both.Newest() == both.Current() || len(both.Keys()) != 2 {
@@ -80,6 +81,9 @@ func TestAMasterKeyTakesOver(t *testing.T) {
 			}
 			if after.Hash("sk_test_x") != hash || !bytes.Equal(after.Key("blocks"), derived) {
 				t.Error("hashes and derived keys changed with the master key")
+			}
+			if plain, err := after.OpenData("receipts.body 1", data); err != nil || string(plain) != "Ana" {
+				t.Errorf("data from before the rotation: %q, %v", plain, err)
 			}
 			if err := ring(t, nil, 1).Unlock(passed); !errors.Is(err, vault.ErrSealed) {
 				t.Errorf("the key of before opens the root: %v", err)

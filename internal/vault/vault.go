@@ -4,7 +4,8 @@
 // There are master keys, which the operator keeps, and a root secret, which is kept in the
 // database, encrypted under a master key. What is sealed is encrypted under a master key too,
 // and names it: a rotation seals it again under another one. Hashes and derived keys depend on
-// the root alone, so they outlive every master key.
+// the root alone, so they outlive every master key. So does data, which is large and of which
+// there is much: it is sealed under a key that is derived from the root.
 //
 // It knows neither the database nor where the master keys come from.
 package vault
@@ -49,8 +50,8 @@ type master struct {
 
 // unlocked is the root, and the master key under which new texts are sealed.
 type unlocked struct {
-	root, pepper []byte
-	current      *master
+	root, pepper, data []byte
+	current            *master
 }
 
 // version begins the mark of what is sealed. Texts from before there were several master keys
@@ -89,7 +90,7 @@ func New(keys ...[]byte) (*Vault, error) {
 }
 
 func (v *Vault) use(root []byte, current *master) {
-	v.unlocked.Store(&unlocked{root: root, pepper: derive(root, "hash"), current: current})
+	v.unlocked.Store(&unlocked{root: root, pepper: derive(root, "hash"), data: derive(root, "data"), current: current})
 }
 
 // Unlock reads the root secret, as NewRoot or Pass sealed it. New texts are sealed under the
@@ -216,6 +217,34 @@ func (v *Vault) SealedBy(about string, sealed []byte) string {
 		return ""
 	}
 	return by.fingerprint
+}
+
+// SealData encrypts (AES-256-GCM) what no rotation of the master key has to seal again. What it
+// is about, such as a row's id and column, is bound to it. Each has a key of its own, so that it
+// does not matter how much is sealed in all: chance repeats no nonce of so few.
+func (v *Vault) SealData(about string, plain []byte) []byte {
+	return v.unlocked.Load().dataOf(about).Seal(nil, nil, plain, []byte(about))
+}
+
+// OpenData decrypts what SealData made, or fails with ErrSealed.
+func (v *Vault) OpenData(about string, sealed []byte) ([]byte, error) {
+	plain, err := v.unlocked.Load().dataOf(about).Open(nil, nil, sealed, []byte(about))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", ErrSealed, about)
+	}
+	return plain, nil
+}
+
+func (u *unlocked) dataOf(about string) cipher.AEAD {
+	block, err := aes.NewCipher(derive(u.data, about))
+	if err != nil {
+		panic("vault: " + err.Error()) // only for keys of another length
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		panic("vault: " + err.Error()) // only for blocks of another length
+	}
+	return aead
 }
 
 // Hash is the keyed hash by which a secret is recognised: HMAC-SHA-256, in

@@ -40,6 +40,43 @@ func TestSealedOpensOnlyWithItsKeyAndUse(t *testing.T) {
 	}
 }
 
+func TestDataOpensOnlyWithItsRootAndUse(t *testing.T) {
+	v := open(t, 1)
+	sealed := v.SealData("receipts.body 1", []byte("Ana"))
+	if plain, err := v.OpenData("receipts.body 1", sealed); err != nil || string(plain) != "Ana" {
+		t.Errorf("OpenData() = %q, %v", plain, err)
+	}
+	if bytes.Equal(sealed, v.SealData("receipts.body 1", []byte("Ana"))) || bytes.Contains(sealed, []byte("Ana")) {
+		t.Error("the same data sealed twice looks the same, or as it was")
+	}
+	broken := bytes.Clone(sealed)
+	broken[0] ^= 1
+	for name, open := range map[string]func() ([]byte, error){
+		"another row":   func() ([]byte, error) { return v.OpenData("receipts.body 2", sealed) },
+		"another root":  func() ([]byte, error) { return open(t, 2).OpenData("receipts.body 1", sealed) },
+		"a secret":      func() ([]byte, error) { return v.OpenData("wh_1", v.Seal("wh_1", []byte("Ana"))) },
+		"as a secret":   func() ([]byte, error) { return v.Open("receipts.body 1", sealed) },
+		"a flipped bit": func() ([]byte, error) { return v.OpenData("receipts.body 1", broken) },
+		"nothing":       func() ([]byte, error) { return v.OpenData("receipts.body 1", nil) },
+	} {
+		if plain, err := open(); !errors.Is(err, vault.ErrSealed) || plain != nil {
+			t.Errorf("%s: %q, %v, want ErrSealed", name, plain, err)
+		}
+	}
+}
+
+func BenchmarkSealData(b *testing.B) {
+	v, err := vault.New(bytes.Repeat([]byte{1}, vault.KeySize))
+	if err != nil {
+		b.Fatal(err)
+	}
+	body := bytes.Repeat([]byte("x"), 1024)
+	b.ReportAllocs()
+	for b.Loop() {
+		v.SealData("receipts.body sandbox-1/n1", body)
+	}
+}
+
 func TestHashDependsOnTheMasterKey(t *testing.T) {
 	if a, b := open(t, 1).Hash("sk_test_x"), open(t, 2).Hash("sk_test_x"); a == b || a == open(t, 1).Hash("sk_test_y") {
 		t.Error("keyed hashes do not tell keys or secrets apart")

@@ -1,0 +1,41 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+const (
+	// personalID is kept once all personal data is encrypted.
+	personalID = resealedID + "personal"
+	// upgradeTime is how long nodes of the version before may write beside newer ones.
+	upgradeTime = 24 * time.Hour
+)
+
+// SealPersonal encrypts the evidence and notifications of a database from before they were, and
+// returns how much that was. It begins anew wherever it was ended, and looks once more a day
+// after it was done: nodes of the version before may have written meanwhile.
+func (a *App) SealPersonal(ctx context.Context) (int, error) {
+	list, err := a.store.Secrets(ctx)
+	if err != nil {
+		return 0, err
+	}
+	done, looked := find(list, personalID)
+	if looked && (done.Version > 1 || a.Now().Before(done.CreatedAt.Add(upgradeTime))) {
+		return 0, nil
+	}
+	n, err := a.store.SealPersonal(ctx)
+	if n > 0 {
+		a.Log.Info("personal data was encrypted", "texts", n)
+	}
+	if err != nil || n > 0 { // a second look finds what other nodes wrote meanwhile
+		return n, err
+	}
+	next := a.newSealed(personalID, []byte("done"))
+	if looked {
+		next = done.Replace(done.Text)
+	}
+	return 0, unlessStale(a.store.Commit(ctx, pay.Change{Sealed: []pay.Sealed{next}}))
+}

@@ -1,0 +1,390 @@
+package e2e
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/jackc/pgx/v5"
+)
+
+// The words of persons, which nobody finds in a copy of the database.
+const (
+	saidWords = "Ana Clarity of 12 Rose Lane signed for it"
+	fileName  = "passport of Ana Clarity.txt"
+	fileWords = "Ana Clarity, born 1980, passport X1234567, lives in Rose Lane"
+	payerName = "Benedita Clarity"
+	payerMail = "benedita.clarity@mail.example"
+	noteWords = "Benedita Clarity was paid back by hand"
+)
+
+// persons is a shop whose shoppers are known by name.
+type persons struct {
+	shop
+	claim, evidence, cash, receipt string
+	hook                           hook
+}
+
+// told writes evidence, notifications and events with names of shoppers.
+func told(t *testing.T, s *service) persons {
+	t.Helper()
+	o := s.shop(t)
+	p := persons{shop: o, hook: o.inbox(t, `"*"`)}
+	payment, claim := o.dispute(t, true)
+	path := "/claims/" + claim + "/evidence"
+	o.post(t, path, `{"kind":"note","text":"`+saidWords+`"}`).want(t, http.StatusCreated)
+	p.claim = claim
+	p.evidence = o.post(t, path, file("text/plain", fileName, []byte(fileWords))).want(t, http.StatusCreated).text(t, "evidence.1.id")
+	o.rule(t, payment, "won") // claim.resolved tells the evidence
+	id := o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+	s.notify(t, "sandbox-1", note(id, `"status":"paid","amount":"180","currency":"MXN","payer":{"name":"`+payerName+`","email":"`+payerMail+`"}`)).
+		want(t, http.StatusOK)
+	waiting, err := s.App.Notifications(ctx, id, 10)
+	must(t, err)
+	p.cash, p.receipt = id, waiting[0].ID
+	must(t, s.App.CloseNotification(ctx, p.receipt, noteWords))
+	eventually(t, "the inbox has the claim's end", func() bool {
+		return strings.Contains(string(p.hook.get(t, p.hook.path("/inbox")).body), saidWords)
+	})
+	return p
+}
+
+// shows fails where what a merchant or the operator is shown lacks the words.
+func (p persons) shows(t *testing.T, s *service, when string) {
+	t.Helper()
+	p.service, p.hook.service = s, s
+	r := p.get(t, "/claims/"+p.claim).want(t, http.StatusOK)
+	if r.text(t, "evidence.0.text") != saidWords || r.text(t, "evidence.1.file.name") != fileName {
+		t.Errorf("%s: the claim shows %s", when, r)
+	}
+	if list := p.get(t, "/claims").want(t, http.StatusOK); !strings.Contains(string(list.body), saidWords) {
+		t.Errorf("%s: the list of claims shows %s", when, list)
+	}
+	if _, _, content := p.download(t, "/claims/"+p.claim+"/evidence/"+p.evidence+"/file"); string(content) != fileWords {
+		t.Errorf("%s: the file is %q", when, content)
+	}
+	if inbox := p.hook.get(t, p.hook.path("/inbox")); !strings.Contains(string(inbox.body), saidWords) {
+		t.Errorf("%s: the inbox shows %s", when, inbox)
+	}
+	log := p.hook.get(t, p.hook.path("/deliveries?event=claim.resolved")).text(t, "data.0.id")
+	if sent := p.hook.get(t, p.hook.path("/deliveries/"+log)); !strings.Contains(string(sent.body), saidWords) {
+		t.Errorf("%s: the delivery log shows %s", when, sent)
+	}
+	for id, want := range map[string]string{p.receipt: payerMail, "/closed/" + p.receipt: noteWords} {
+		n, err := s.App.Notification(ctx, id)
+		must(t, err)
+		if !strings.Contains(string(n.Body), want) {
+			t.Errorf("%s: notification %s is %q", when, id, n.Body)
+		}
+	}
+}
+
+// needles are the words, as they are and in base64.
+func needles() map[string]string {
+	needles := map[string]string{}
+	for _, word := range []string{saidWords, fileName, fileWords, payerName + `","email`, payerMail} {
+		needles[word] = word
+		for skip := range 3 {
+			text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", skip) + word))
+			needles[text[4:len(text)-4]] = word + " in base64"
+		}
+	}
+	return needles
+}
+
+// secret lists what of the words is found in the rows of the database, as it is or in base64.
+// The note on a notification is the operator's word, and is in the audit log too.
+func (s *service) secret(t *testing.T) (found []string) {
+	t.Helper()
+	needles := needles()
+	for table, rows := range s.dump(t) {
+		for _, row := range rows {
+			for needle, word := range needles {
+				if strings.Contains(row, needle) {
+					found = append(found, table+": "+word)
+				}
+			}
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// noWordInFiles fails where a word is in the files of a database that has files.
+func (s *service) noWordInFiles(t *testing.T) {
+	t.Helper()
+	path, ok := strings.CutPrefix(s.database, "sqlite:")
+	if !ok {
+		return
+	}
+	files, err := filepath.Glob(path + "*")
+	must(t, err)
+	if len(files) == 0 {
+		t.Fatal("the database has no file")
+	}
+	for _, name := range files {
+		content, err := os.ReadFile(name)
+		must(t, err)
+		for needle, word := range needles() {
+			if bytes.Contains(content, []byte(needle)) {
+				t.Errorf("%s has %s", filepath.Base(name), word)
+			}
+		}
+	}
+}
+
+// dump reads all rows of all tables.
+func (s *service) dump(t *testing.T) map[string][]string {
+	t.Helper()
+	query, closeDB := s.open(t)
+	defer closeDB()
+	tables := map[string][]string{}
+	for _, row := range query(columnsOf[strings.HasPrefix(s.database, "postgres")]) {
+		table, _, _ := strings.Cut(row, "\x1f")
+		tables[table] = nil
+	}
+	for table := range tables {
+		tables[table] = query(`SELECT * FROM "` + table + `"`)
+	}
+	if len(tables["claims"]) == 0 || len(tables["files"]) == 0 || len(tables["receipts"]) == 0 || len(tables["events"]) == 0 || len(tables["inbox"]) == 0 {
+		t.Fatal("the dump lacks rows")
+	}
+	return tables
+}
+
+// Who has a copy of the database and no master key, reads neither evidence nor what providers
+// told; merchants and the operator do, also after the master key was rotated.
+func TestPersonalDataIsEncryptedAtRest(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		t.Parallel()
+		c := &clock{}
+		s := startWith(t, database, c, masterKeys(1))
+		s.rate(t, "MXN 18.35")
+		p := told(t, s)
+		p.shows(t, s, "at once")
+		if found := s.secret(t); len(found) > 0 {
+			t.Errorf("found in the database: %q", found)
+		}
+		s.end(t)
+
+		s = startWith(t, database, c, masterKeys(1, 2))
+		before := s.dump(t)["receipts"]
+		must(t, s.App.RotateMasterKey(ctx, s.App.Self()))
+		_, err := s.App.Reseal(ctx)
+		must(t, err)
+		if !slices.Equal(before, s.dump(t)["receipts"]) {
+			t.Error("a rotation of the master key writes notifications anew")
+		}
+		s.end(t)
+		s = startWith(t, database, c, masterKeys(2))
+		p.shows(t, s, "after a rotation")
+		if found := s.secret(t); len(found) > 0 {
+			t.Errorf("found in the database after a rotation: %q", found)
+		}
+		s.noWordInFiles(t)
+	})
+}
+
+// A notification that comes twice is applied once, whatever its ciphertext is.
+func TestNotificationThatComesTwiceIsKeptOnce(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		id := o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		body := note(id, paid50)
+		for range 3 {
+			s.notify(t, "sandbox-1", body).is(t, http.StatusOK, `{"ok":true}`)
+		}
+		list, err := s.App.Notifications(ctx, id, 10)
+		must(t, err)
+		if len(list) != 1 || string(list[0].Body) != body {
+			t.Errorf("kept are %+v", list)
+		}
+	})
+}
+
+// exec returns a function that writes to the database, past the service.
+func (s *service) exec(t *testing.T) (exec func(text string, args ...any), closeDB func()) {
+	t.Helper()
+	if path, ok := strings.CutPrefix(s.database, "sqlite:"); ok {
+		db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(10000)")
+		must(t, err)
+		return func(text string, args ...any) { _, err := db.ExecContext(ctx, text, args...); must(t, err) }, func() { must(t, db.Close()) }
+	}
+	conn, err := pgx.Connect(ctx, s.database)
+	must(t, err)
+	return func(text string, args ...any) { _, err := conn.Exec(ctx, text, args...); must(t, err) }, func() { must(t, conn.Close(ctx)) }
+}
+
+// unseal puts the texts back as they were stored before they were encrypted.
+func (s *service) unseal(t *testing.T) {
+	t.Helper()
+	query, closeDB := s.open(t)
+	defer closeDB()
+	exec, closeExec := s.exec(t)
+	defer closeExec()
+	plain := func(about, text string) string {
+		sealed, ok := strings.CutPrefix(text, "sealed:1:")
+		if !ok {
+			return text
+		}
+		raw, err := base64.StdEncoding.DecodeString(sealed)
+		must(t, err)
+		opened, err := s.vault.OpenData(about, raw)
+		must(t, err)
+		if strings.HasPrefix(about, "files.content ") {
+			return base64.StdEncoding.EncodeToString(opened)
+		}
+		return string(opened)
+	}
+	for _, of := range []string{"receipts.body", "files.name", "files.content", "inbox.body", "events.payload"} {
+		table, column, _ := strings.Cut(of, ".")
+		for _, row := range query("SELECT id, " + column + " FROM " + table) {
+			id, text, _ := strings.Cut(row, "\x1f")
+			exec("UPDATE "+table+" SET "+column+" = $1 WHERE id = $2", plain(of+" "+id, text), id)
+		}
+	}
+	for _, row := range query("SELECT id, doc FROM claims") {
+		id, doc, _ := strings.Cut(row, "\x1f")
+		pieces, _ := at(decode(t, []byte(doc)), "evidence")
+		list, _ := pieces.([]any)
+		for _, piece := range list {
+			for _, field := range []string{"text", "file.name"} {
+				if text, ok := at(piece, field); ok {
+					about := fmt.Sprintf("claims.doc %s %s %s", id, piece.(map[string]any)["id"], strings.ReplaceAll(field, "file.", ""))
+					doc = strings.Replace(doc, text.(string), plain(about, text.(string)), 1)
+				}
+			}
+		}
+		exec("UPDATE claims SET doc = $1 WHERE id = $2", doc, id)
+	}
+	exec("DELETE FROM secrets WHERE id = 'resealed/personal'")
+}
+
+// A database from before evidence and notifications were encrypted is read as it is, and
+// encrypted while the service runs.
+func TestPersonalDataFromBeforeIsEncrypted(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		t.Parallel()
+		c := &clock{}
+		s := start(t, database, c)
+		p := told(t, s)
+		s.end(t)
+		s.unseal(t)
+		if found := s.secret(t); len(found) < 8 {
+			t.Fatalf("the database is not from before: only %q is in it", found)
+		}
+		s = start(t, database, c)
+		p.shows(t, s, "before it is encrypted")
+		_, err := s.App.SealPersonal(ctx)
+		must(t, err)
+		eventually(t, "nothing is found", func() bool { return len(s.secret(t)) == 0 })
+		p.shows(t, s, "after it was encrypted")
+		if n, err := s.App.SealPersonal(ctx); n != 0 || err != nil {
+			t.Errorf("encrypted again: %d, %v", n, err)
+		}
+		s.end(t)
+		if exec, closeDB := s.exec(t); strings.HasPrefix(database, "sqlite:") {
+			exec("VACUUM")
+			closeDB()
+			s.noWordInFiles(t)
+		}
+	})
+}
+
+// What cannot be opened is named, and holds up nothing else.
+func TestTextThatCannotBeOpenedIsNamed(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		p, other := told(t, s), told(t, s)
+		exec, closeDB := s.exec(t)
+		defer closeDB()
+		// Moved from another row, and damaged.
+		exec("UPDATE receipts SET body = (SELECT o.body FROM receipts AS o WHERE o.id = $1) WHERE id = $2", other.receipt, p.receipt)
+		exec("UPDATE files SET content = substr(content, 1, 40) || 'AAAA' || substr(content, 45) WHERE id = $1", p.evidence)
+		exec("UPDATE claims SET doc = replace(doc, 'sealed:1:', 'sealed:1:AAAA') WHERE id = $1", p.claim)
+		defer s.log.forget()
+
+		if n, err := s.App.Notification(ctx, p.receipt); err == nil || !strings.Contains(err.Error(), p.receipt) {
+			t.Errorf("notification %s reads as %q, %v", p.receipt, n.Body, err)
+		}
+		list, err := s.App.Notifications(ctx, p.cash, 10)
+		must(t, err)
+		if len(list) != 2 || string(list[0].Body) != "[cannot be opened]" || string(list[1].Body) != noteWords {
+			t.Errorf("the list of notifications has %q", list)
+		}
+		s.log.take(t, "receipts.body "+p.receipt)
+		r := p.get(t, "/claims/"+p.claim).want(t, http.StatusOK)
+		if r.text(t, "evidence.0.text") != "[cannot be opened]" || r.text(t, "evidence.1.file.name") != "[cannot be opened]" {
+			t.Errorf("the claim shows %s", r)
+		}
+		p.get(t, "/claims").want(t, http.StatusOK)
+		s.log.take(t, "claims.doc "+p.claim)
+		if status, _, content := p.download(t, "/claims/"+p.claim+"/evidence/"+p.evidence+"/file"); status != http.StatusInternalServerError {
+			t.Errorf("the damaged file is %d with %q", status, content)
+		}
+		s.log.take(t, "files.content "+p.evidence)
+		other.shows(t, s, "beside damaged rows")
+
+		// What was written is kept, also where the claim is written again.
+		_, claim := p.dispute(t, true)
+		p.post(t, "/claims/"+claim+"/evidence", words).want(t, http.StatusCreated)
+		exec("UPDATE claims SET doc = replace(doc, 'sealed:1:', 'sealed:1:AAAA') WHERE id = $1", claim)
+		p.post(t, "/claims/"+claim+"/evidence", words).want(t, http.StatusCreated)
+		exec("UPDATE claims SET doc = replace(doc, 'sealed:1:AAAA', 'sealed:1:') WHERE id = $1", claim)
+		r = p.get(t, "/claims/"+claim).want(t, http.StatusOK)
+		if r.text(t, "evidence.0.text") != "it was signed for" || r.text(t, "evidence.1.text") != "it was signed for" {
+			t.Errorf("the mended claim shows %s", r)
+		}
+	})
+}
+
+// The finished work is not looked at again but once, a day later: nodes of the version before
+// may have written meanwhile.
+func TestPersonalDataIsLookedAtOnceMoreADayLater(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		p := told(t, s)
+		done := func() string {
+			query, closeDB := s.open(t)
+			defer closeDB()
+			return strings.Join(query("SELECT version FROM secrets WHERE id = 'resealed/personal'"), " ")
+		}
+		seal := func() { _, err := s.App.SealPersonal(ctx); must(t, err) }
+		seal()
+		if done() != "1" {
+			t.Fatalf("a first look left %q", done())
+		}
+		seal()
+		if done() != "1" {
+			t.Errorf("a second look at once left %q", done())
+		}
+		exec, closeDB := s.exec(t)
+		defer closeDB()
+		exec("UPDATE receipts SET body = 'name=Ana' WHERE id = $1", p.receipt)
+		s.clock.advance(25 * time.Hour)
+		seal()
+		seal()
+		if done() != "2" {
+			t.Errorf("a look a day later left %q", done())
+		}
+		n, err := s.App.Notification(ctx, p.receipt)
+		must(t, err)
+		if !bytes.Equal(n.Body, []byte("name=Ana")) {
+			t.Errorf("the notification is %q", n.Body)
+		}
+		for _, row := range s.dump(t)["receipts"] {
+			if strings.Contains(row, "name=Ana") {
+				t.Errorf("in plain text: %s", row)
+			}
+		}
+	})
+}
