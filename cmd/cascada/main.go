@@ -39,6 +39,7 @@ type cli struct {
 	Settlement settlementCmd `cmd:"" help:"Settlements, for the operator."`
 	Check      checkCmd      `cmd:"" help:"Prove the ledger and the other invariants of a live database; exit 1 when one is broken."`
 	Seal       sealCmd       `cmd:"" help:"Seals of the ledger and the audit log."`
+	Privacy    privacyCmd    `cmd:"" help:"What is kept about a shopper: print it, or erase it."`
 	Audit      auditCmd      `cmd:"" help:"Who did what."`
 	Story      storyCmd      `cmd:"" help:"Tell a payment's or a withdrawal's whole life: attempts, transfers, claims, events, deliveries."`
 	Explain    explainCmd    `cmd:"" help:"Say why a payment went to the provider accounts that it went to."`

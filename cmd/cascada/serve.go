@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -33,6 +34,32 @@ type serveCmd struct {
 	Prove     bool              `name:"prove-webhooks" env:"CASCADA_PROVE_WEBHOOKS" help:"Ask each production webhook to answer a challenge before it is saved (${env})."`
 	limitFlags
 	feedFlags
+	retentionFlags
+}
+
+// retentionFlags say how long personal data is kept.
+type retentionFlags struct {
+	Shoppers      days `name:"retain-shoppers" default:"1825" env:"CASCADA_RETAIN_SHOPPERS" placeholder:"DAYS" help:"How many days after a payment was made its shopper is taken out of it; 0: never (${env}, default ${default})."`
+	Evidence      days `name:"retain-evidence" default:"730" env:"CASCADA_RETAIN_EVIDENCE" placeholder:"DAYS" help:"How many days after a claim was opened its evidence goes, when it is over; 0: never (${env}, default ${default})."`
+	Notifications days `name:"retain-notifications" default:"180" env:"CASCADA_RETAIN_NOTIFICATIONS" placeholder:"DAYS" help:"How many days the bodies of providers' notifications are kept; 0: for ever (${env}, default ${default})."`
+	Addresses     days `name:"retain-addresses" default:"365" env:"CASCADA_RETAIN_ADDRESSES" placeholder:"DAYS" help:"How many days the audit log and the uses of keys keep IP addresses; 0: for ever (${env}, default ${default})."`
+}
+
+func (f retentionFlags) config() app.Retention {
+	return app.Retention{Shoppers: f.Shoppers.duration(), Evidence: f.Evidence.duration(), Notifications: f.Notifications.duration(), Addresses: f.Addresses.duration()}
+}
+
+// days is a time that data is kept.
+type days int
+
+func (d days) duration() time.Duration { return time.Duration(d) * 24 * time.Hour }
+
+// Validate is asked by kong.
+func (d days) Validate() error {
+	if d < 0 || d > 36500 {
+		return errors.New("want 0 to 36500 days")
+	}
+	return nil
 }
 
 func (c *serveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
@@ -47,6 +74,7 @@ func (c *serveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry)
 	config.Limits, config.Proxies, config.Connections = c.limits(), c.TrustedProxies, c.Conns
 	config.FX, config.Adapters, config.Routing = c.feedFlags.config(), adapters, c.Routing
 	config.AllowPrivateWebhooks, config.WebhooksPerShop, config.ProveWebhooks = c.Private, c.Webhooks, c.Prove
+	config.Retention = c.retentionFlags.config()
 	s, err := daemon.Start(ctx, config)
 	if err != nil && ctx.Err() != nil { // it failed because it was told to end
 		log.Info("stopped before it was ready", "error", err)

@@ -70,6 +70,8 @@ type Config struct {
 	// "" where it serves and acts by itself.
 	Operator string
 	FX       FX
+	// Retention is how long personal data is kept.
+	Retention Retention
 	// LeaseClock counts the leases of nodes in place of the database's own clock; for
 	// tests that move it.
 	LeaseClock func() time.Time
@@ -336,6 +338,7 @@ func (a *App) Loops() []work.Loop {
 		a.polled("credentials rotated out", time.Hour, a.ForgetCredentials),
 		{Name: "inboxes", Every: max(trimEvery, a.Look), Do: a.TrimInboxes},
 		{Name: "sessions", Every: max(time.Hour, a.Look), Do: a.PurgeSessions},
+		{Name: "personal data that is kept no longer", Every: max(time.Hour, a.Look), Do: a.Forget},
 	}
 	if a.FX.Feed != nil {
 		loops = append(loops, work.Loop{Name: "feed of rates", Every: ratesEvery, Do: func(ctx context.Context) (int, error) { return 0, a.ReadFeed(ctx) }})

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/id"
@@ -17,9 +18,13 @@ import (
 // Details are for people, and never hold a secret.
 func (a *App) audit(by pay.Actor, scope pay.Scope, act pay.Act, object string, details map[string]string) []pay.AuditEntry {
 	now := a.Now()
-	return []pay.AuditEntry{{
+	entry := pay.AuditEntry{
 		ID: a.NewID(pay.AuditPrefix, now), Scope: scope, By: by, Act: act, Object: object, Details: details, At: now,
-	}}
+	}
+	if by.IP != "" {
+		entry.Salt = rand.Text()
+	}
+	return []pay.AuditEntry{entry}
 }
 
 // Actor is the principal as the audit log knows him.

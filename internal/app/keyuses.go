@@ -117,11 +117,11 @@ func (a *App) writeKeyUses(ctx context.Context, some map[pay.KeyUse]time.Time) e
 		if err != nil {
 			return err
 		}
-		details := map[string]string{"preview": key.Preview, "address": list[0]}
+		details := map[string]string{"preview": key.Preview}
 		if len(list) > 1 { // at once: one entry tells of all
 			details["more"] = fmt.Sprint(len(list) - 1)
 		}
-		change.Audit = append(change.Audit, a.audit(pay.Actor{Kind: pay.BySystem}, key.Scope, pay.KeyUsedAnew, key.ID, details)...)
+		change.Audit = append(change.Audit, a.audit(pay.Actor{Kind: pay.BySystem, IP: list[0]}, key.Scope, pay.KeyUsedAnew, key.ID, details)...)
 	}
 	if err := a.store.Commit(ctx, change); err != nil {
 		return err

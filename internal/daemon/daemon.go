@@ -65,6 +65,8 @@ type Config struct {
 	// WalletCoolDown is how long a new production wallet cannot be paid to; 0
 	// means a day.
 	WalletCoolDown time.Duration
+	// Retention is how long personal data is kept; zero values: for ever.
+	Retention app.Retention
 	// Faults makes simulated providers misbehave, by account.
 	Faults map[string]string
 	FX     FX
@@ -139,7 +141,7 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 	return app.Open(ctx, c.Database, app.Config{
 		Log: c.Log, Vault: secrets, Now: c.Now, NewID: new(id.Maker).New,
 		Providers: providers, Sandbox: sandbox.Accounts(), Adapters: c.Adapters, Client: provider.NewClient(), Routing: order,
-		SandboxPayout: simulated.Provider{}, LivePayout: c.Payout, WalletCoolDown: c.WalletCoolDown,
+		SandboxPayout: simulated.Provider{}, LivePayout: c.Payout, WalletCoolDown: c.WalletCoolDown, Retention: c.Retention,
 		CheckoutURL: c.PublicURL, InboxURL: c.PublicURL + "/inbox", AllowPrivate: c.AllowPrivateWebhooks,
 		MaxWebhooks: c.WebhooksPerShop, ProveWebhooks: c.ProveWebhooks,
 		LeaseClock: leases,

@@ -217,7 +217,7 @@ func TestKeyUsedFromElsewhereIsTold(t *testing.T) {
 			must(t, s.App.WriteKeyUses(ctx))
 			for _, e := range o.acts(t) {
 				if e.Act == pay.KeyUsedAnew {
-					addresses = append(addresses, e.Details["address"])
+					addresses = append(addresses, e.By.IP)
 				}
 			}
 			return addresses

@@ -16,6 +16,8 @@ type AuditEntry struct {
 	Act     Act
 	Object  string // id of what it was done to
 	Details map[string]string
+	// Salt makes the commitment to By.IP one that nobody can guess: see Commitment.
+	Salt string
 	// At is the service's clock, also in a sandbox whose test clock was moved:
 	// it says when somebody did it.
 	At time.Time
@@ -83,6 +85,9 @@ const (
 	ProviderDisabled Act = "provider.disabled"
 	ProviderRemoved  Act = "provider.removed"
 	ProviderForgot   Act = "provider.credentials_forgotten" // those that had been rotated out
+
+	ShopperErased   Act = "shopper.erased" // from a payment or a checkout session
+	ShopperExported Act = "shopper.exported"
 
 	PaymentRuled    Act = "payment.ruled"    // the operator's word on its outcome
 	WithdrawalRuled Act = "withdrawal.ruled" // the same

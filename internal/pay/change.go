@@ -46,6 +46,8 @@ type Change struct {
 	// Comparisons with providers' reports, new ones only.
 	Reconciliations []Reconciliation
 	Drifts          []Drift
+	Erasure         *Erasure   // of what it takes out of rows that are there
+	Retained        []Retained // a new one whose kind is taken means ErrStale
 }
 
 // Once is a key that guards a request against being run twice (gaps:

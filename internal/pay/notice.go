@@ -41,6 +41,9 @@ type Receipt struct {
 	At      time.Time
 }
 
+// Closes reports whether r says that the operator has dealt with another notification.
+func (r Receipt) Closes(other Receipt) bool { return r.ID == closing+other.ID }
+
 // closing begins the id of what says that the operator has dealt with a notification.
 const closing = "/closed/"
 

@@ -67,6 +67,8 @@ type Payment struct {
 	// before there was one, which is FeesReturned.
 	RefundFees RefundFees
 
+	Erased time.Time // when the shopper was taken out of it; zero: never
+
 	// Settlement is where the batch stands that claimed the capture, "" where
 	// none has. It is known where a merchant reads the payment, and not stored
 	// with it.

@@ -9,7 +9,7 @@ import (
 )
 
 const auditSpec = "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, actor_kind TEXT!, actor TEXT!, ip TEXT!, request TEXT!, " +
-	"act TEXT!, object TEXT!, at BIGINT!, doc TEXT!"
+	"act TEXT!, object TEXT!, at BIGINT!, doc TEXT!, commitment TEXT!"
 
 var auditTable = newTable("audit", auditSpec, func(e *pay.AuditEntry) string { return e.ID }, nil,
 	func(r *rows, e *pay.AuditEntry) {
@@ -17,15 +17,42 @@ var auditTable = newTable("audit", auditSpec, func(e *pay.AuditEntry) string { r
 		if len(e.Details) > 0 {
 			doc = encode(e.Details)
 		}
-		r.text(e.ID, e.Merchant, e.Shop).flag(e.Live).text(string(e.By.Kind), e.By.ID, e.By.IP, e.By.Request, string(e.Act), e.Object).
-			number(micros(e.At)).text(doc)
+		r.text(e.ID, e.Merchant, e.Shop).flag(e.Live).text(string(e.By.Kind), e.By.ID, "", e.By.Request, string(e.Act), e.Object).
+			number(micros(e.At)).text(doc, pay.Commitment(e.By.IP, e.Salt))
 	})
+
+// addressesTable has the addresses that entries are about, apart from what is sealed of them.
+// Entries from before have theirs in ip.
+var addressesTable = newTable("audit_addresses", "id TEXT!, address TEXT!, salt TEXT!", func(e *pay.AuditEntry) string { return e.ID }, nil,
+	func(r *rows, e *pay.AuditEntry) { r.text(e.ID, e.By.IP, e.Salt) })
+
+const selectAddresses = `
+SELECT a.id, a.address, a.salt, coalesce(e.commitment, '') FROM audit_addresses AS a LEFT JOIN audit AS e ON e.id = a.id`
+
+// checkAddresses proves that the addresses are those that the sealed entries were written with.
+func (s *Store) checkAddresses(ctx context.Context) ([]Broken, error) {
+	var f findings
+	err := s.query(ctx, selectAddresses, nil, func(r row) error {
+		var id, address, salt, commitment string
+		if err := r.Scan(&id, &address, &salt, &commitment); err != nil {
+			return err
+		}
+		if pay.Commitment(address, salt) != commitment {
+			f.add("an address is the one that its audit entry was written with", id, "it is another one, or its entry is gone")
+		}
+		return nil
+	})
+	return f.broken, err
+}
+
+func hasAddress(e *pay.AuditEntry) bool { return e.By.IP != "" }
 
 func audits(c *pay.Change) []pay.AuditEntry { return c.Audit }
 
 const selectAudit = `
-SELECT id, merchant, shop, live, actor_kind, actor, ip, request, act, object, at, doc FROM audit
-WHERE ($1 = '' OR merchant = $1) AND id > $2 ORDER BY id LIMIT $3`
+SELECT e.id, e.merchant, e.shop, e.live, e.actor_kind, e.actor, coalesce(a.address, e.ip), e.request, e.act, e.object, e.at, e.doc
+FROM audit AS e LEFT JOIN audit_addresses AS a ON a.id = e.id
+WHERE ($1 = '' OR e.merchant = $1) AND e.id > $2 ORDER BY e.id LIMIT $3`
 
 // Audit lists what was done, oldest first, from behind the entry after; all
 // merchants' where merchant is empty. It is for the operator.

@@ -162,6 +162,11 @@ func (s *Store) Check(ctx context.Context) ([]Broken, error) {
 	if err != nil {
 		return broken, err
 	}
+	addresses, err := s.checkAddresses(ctx)
+	broken = append(broken, addresses...)
+	if err != nil {
+		return broken, fmt.Errorf("check addresses: %w", err)
+	}
 	for _, r := range allRules() {
 		var f findings
 		err := s.query(ctx, r.text, nil, func(line row) error {

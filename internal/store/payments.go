@@ -43,6 +43,7 @@ type paymentDoc struct {
 	RateAt    int64           `json:"rateAt,omitempty"`
 	Strays    []strayDoc      `json:"strays,omitempty"`
 	After     string          `json:"after,omitempty"`
+	Erased    int64           `json:"erased,omitempty"`
 	// Microseconds UTC.
 	Expires    int64 `json:"expires,omitempty"`
 	Completed  int64 `json:"completed,omitempty"`
@@ -83,7 +84,7 @@ func paymentRow(r *rows, p *pay.Payment) {
 		Attempts: p.Attempts, Answered: p.Answered, Simulate: p.Simulate, Failure: p.Failure, Disputed: p.Disputed, Challenge: p.Challenged,
 		Captured: p.Captured, Given: p.Given, OnRefund: p.RefundFees,
 		Dispute: strings.Join(p.OpenDisputes(), ","), Disputes: p.Disputes, Held: p.Held, Fee: p.DisputeFee,
-		RateFrom: p.RateSource, RateAt: micros(p.RateAt), Strays: strayDocs(p.Strays), After: p.After,
+		RateFrom: p.RateSource, RateAt: micros(p.RateAt), Strays: strayDocs(p.Strays), After: p.After, Erased: micros(p.Erased),
 		Expires: micros(p.Times.Expires), Completed: micros(p.Times.Completed), Failed: micros(p.Times.Failed),
 		Expired: micros(p.Times.Expired), RefundedAt: micros(p.Times.Refunded), Chargeback: micros(p.Times.Chargeback),
 	}
@@ -120,7 +121,7 @@ func scanPayment(r row) (pay.Payment, error) {
 	p.Captured, p.Given, p.RefundFees, p.Disputes, p.Held, p.DisputeFee = doc.Captured, doc.Given, doc.OnRefund, doc.Disputes, doc.Held, doc.Fee
 	p.RateSource, p.RateAt = doc.RateFrom, fromMicros(doc.RateAt)
 	p.DueAt, p.Unsure = fromMicros(due), fromMicros(unsure)
-	p.Strays, p.After = straysOf(doc.Strays), doc.After
+	p.Strays, p.After, p.Erased = straysOf(doc.Strays), doc.After, fromMicros(doc.Erased)
 	p.Times = pay.Times{
 		Created: fromMicros(created), Updated: fromMicros(updated), Expires: fromMicros(doc.Expires),
 		Completed: fromMicros(doc.Completed), Failed: fromMicros(doc.Failed), Expired: fromMicros(doc.Expired),

@@ -882,3 +882,24 @@ CREATE TABLE key_uses (
   last_at BIGINT NOT NULL
 );
 CREATE INDEX key_uses_key ON key_uses (key_id);
+
+-- version 27
+-- Personal data ends before the books do. An entry of the audit log is sealed with a commitment
+-- to the address that somebody came from; the address is in a row that can go.
+ALTER TABLE audit ADD COLUMN commitment TEXT NOT NULL DEFAULT '';
+CREATE TABLE audit_addresses (
+  id TEXT NOT NULL PRIMARY KEY, -- of the entry
+  address TEXT NOT NULL,
+  salt TEXT NOT NULL
+);
+
+-- How far each kind of data was looked through for what is kept no longer.
+CREATE TABLE retention (
+  id TEXT NOT NULL PRIMARY KEY, -- the kind
+  version BIGINT NOT NULL,
+  began_at BIGINT NOT NULL, -- this round
+  upto TEXT NOT NULL -- an id
+);
+CREATE INDEX receipts_payment ON receipts (payment) WHERE payment <> '';
+CREATE INDEX receipts_at ON receipts (at) WHERE body <> '';
+CREATE INDEX inbox_event ON inbox (event);

@@ -102,6 +102,9 @@ func guardedIDs(c *pay.Change) []string {
 	for i := range c.KeyUses {
 		ids = append(ids, keyUsesTable.id(&c.KeyUses[i]))
 	}
+	for i := range c.Retained {
+		ids = append(ids, retentionTable.id(&c.Retained[i]))
+	}
 	for i := range c.Rules {
 		ids = append(ids, rulesID(&c.Rules[i]))
 	}
@@ -210,6 +213,8 @@ func (w *write) guards() []step {
 	steps = replace(w, steps, secretsTable, secrets)
 	steps = guarded(w, steps, keyUsesTable, keyUsesTable.insert, gather(w.batch, keyUses, keyUsesTable.isNew))
 	steps = replace(w, steps, keyUsesTable, keyUses)
+	steps = guarded(w, steps, retentionTable, retentionTable.insert, gather(w.batch, retained, retentionTable.isNew))
+	steps = replace(w, steps, retentionTable, retained)
 	steps = guarded(w, steps, rulesTable, rulesTable.insert, gather(w.batch, routingRules, nil))
 	// The old default gives way before the new one comes.
 	steps = replace(w, steps, walletsTable, wallets)
@@ -388,6 +393,7 @@ func (w *write) steps() []step {
 	steps = insert(w, steps, loginsTable, logins)
 	steps = put(w, steps, logosTable, gather(w.kept, logos, nil))
 	steps = insert(w, steps, auditTable, audits)
+	steps = put(w, steps, addressesTable, gather(w.kept, audits, hasAddress))
 	steps = put(w, steps, rateHistoryTable, gather(w.kept, quotes, nil))
 	steps = insert(w, steps, settlementsTable, settlements)
 	steps = insert(w, steps, linesTable, lines)
@@ -407,6 +413,7 @@ func (w *write) steps() []step {
 	if list := gather(w.kept, events, nil); len(list) > 0 {
 		steps = append(put(w, steps, eventsTable, list), w.fanOut(list))
 	}
+	steps = w.erase(steps)
 	steps = w.noteMisfits(steps)
 	steps = w.addBalances(steps)
 	steps = w.addDeliveryCounters(steps)

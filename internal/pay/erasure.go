@@ -1,0 +1,95 @@
+package pay
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"time"
+)
+
+// ErasedText stands where a shopper's words were.
+const ErasedText = "[erased]"
+
+// Erasure takes what tells of shoppers out of rows that the books need, and away what they do
+// not. It comes with the payments and claims that it is about, in one Change.
+type Erasure struct {
+	Payments []string // their notifications lose their bodies, their checkout sessions go
+	Claims   []string // their files go
+	Events   []Event  // of the claims, with the payload that stays: ID and Payload are read
+	Sessions []string // that came to no payment
+}
+
+// Erase takes the shopper out of a payment that is over. Amounts, times and who was called stay.
+//
+// Errors: conflict_state where it is not over.
+func (p Payment) Erase(now time.Time) (Payment, error) {
+	if p.Status.Open() {
+		return p, NewError(CodeConflictState, "it is "+string(p.Status))
+	}
+	if !p.DueAt.IsZero() || !p.Unsure.IsZero() {
+		return p, NewError(CodeConflictState, "its provider is still asked whether it was paid")
+	}
+	from := p
+	p.Buyer, p.ReturnURL, p.Erased = Buyer{}, "", now
+	p = p.written(from, now)
+	p.Times.Updated = from.Times.Updated // nothing happened to the payment
+	return p, nil
+}
+
+// Erase takes the words of persons out of a claim that is over, and returns those words; none
+// where there were none.
+//
+// Errors: conflict_state where it is not over.
+func (c Claim) Erase() (next Claim, words []string, err error) {
+	if !c.Status.Terminal() || !c.DueAt.IsZero() {
+		return c, nil, NewError(CodeConflictState, "its claim "+c.ID+" is not over")
+	}
+	erase := func(text *string) {
+		if *text != "" && *text != ErasedText {
+			words = append(words, *text)
+			*text = ErasedText
+		}
+	}
+	list := make([]Evidence, len(c.Evidence)) // values that were handed out do not change
+	for i, e := range c.Evidence {
+		e.Shut = ""
+		erase(&e.Text)
+		if e.File != nil {
+			file := *e.File
+			file.Shut = ""
+			erase(&file.Name)
+			e.File = &file
+		}
+		list[i] = e
+	}
+	c.Evidence = list
+	c.Timeline = slices.Clone(c.Timeline)
+	for i := range c.Timeline {
+		erase(&c.Timeline[i].Note)
+	}
+	if c.Kind != ChargebackClaim { // there the network says it, in words of its own
+		erase(&c.Reason)
+	}
+	if len(words) > 0 {
+		c.Version++
+	}
+	return c, words, nil
+}
+
+// Retained is how far data of a kind was looked through for what is kept no longer.
+type Retained struct {
+	Kind    string
+	Version int64
+	Began   time.Time // when this round began
+	UpTo    string    // an id
+}
+
+// Commitment stands in a sealed row for an address: whoever has the address and the salt can
+// show that it was this one, and without the salt nobody can find it out.
+func Commitment(address, salt string) string {
+	if address == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(salt + " " + address))
+	return hex.EncodeToString(sum[:])
+}

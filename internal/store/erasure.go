@@ -1,0 +1,171 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+var retentionTable = newTable("retention", "id TEXT!, version BIGINT, began_at BIGINT, upto TEXT",
+	func(v *pay.Retained) string { return v.Kind }, func(v *pay.Retained) int64 { return v.Version },
+	func(r *rows, v *pay.Retained) { r.text(v.Kind).number(v.Version, micros(v.Began)).text(v.UpTo) }).onceOnly()
+
+func retained(c *pay.Change) []pay.Retained { return c.Retained }
+
+const (
+	selectRetained = `SELECT version, began_at, upto FROM retention WHERE id = $1`
+
+	eraseReceipts = `
+UPDATE receipts SET body = '' FROM {rows: id TEXT} AS r WHERE receipts.payment = r.id AND {among receipts.payment id} AND receipts.payment <> ''`
+	eraseSessions = `
+DELETE FROM sessions WHERE id IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among sessions.id id}`
+	eraseSessionsOf = `
+DELETE FROM sessions WHERE payment <> '' AND payment IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among sessions.payment id}`
+	eraseFiles = `
+DELETE FROM files WHERE claim IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among files.claim id}`
+	eraseInbox = `
+DELETE FROM inbox WHERE event IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among inbox.event id}`
+	eraseEvents = `
+UPDATE events SET payload = r.payload FROM {rows: id TEXT, payload TEXT} AS r WHERE events.id = r.id AND {among events.id id}`
+
+	// Ids begin with their time.
+	oldReceipts = `
+UPDATE receipts SET body = '' WHERE id IN (SELECT id FROM receipts WHERE body <> '' AND at < $1 ORDER BY at LIMIT $2)
+RETURNING id`
+	oldAddresses = `
+DELETE FROM audit_addresses WHERE id IN (SELECT id FROM audit_addresses WHERE id < $1 ORDER BY id LIMIT $2)
+RETURNING id`
+	oldKeyUses = `
+DELETE FROM key_uses WHERE id IN (SELECT id FROM key_uses WHERE last_at < $1 LIMIT $2)
+RETURNING id`
+
+	selectClaimEvents  = `SELECT id, payload FROM events WHERE object = $1 ORDER BY sequence`
+	selectSomeSessions = `
+SELECT ` + sessionColumns + ` FROM sessions WHERE merchant = $1 AND id > $2 ORDER BY id LIMIT $3`
+	selectOldClaims = `
+SELECT ` + claimColumns + ` FROM claims WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3`
+)
+
+var selectSomePayments = func() (list []string) {
+	for _, table := range []string{"payments", "processing"} {
+		list = append(list, `
+SELECT `+paymentColumns+` FROM `+table+` WHERE merchant = $1 AND id > $2 ORDER BY id LIMIT $3`)
+	}
+	return list
+}()
+
+const selectOldPayments = `
+SELECT ` + paymentColumns + ` FROM payments WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3`
+
+func erasureQueries() []string {
+	return append([]string{
+		retentionTable.insert, retentionTable.update, selectRetained, eraseReceipts, eraseSessions, eraseSessionsOf, eraseFiles, eraseInbox, eraseEvents,
+		oldReceipts, oldAddresses, oldKeyUses, selectClaimEvents, selectSomeSessions, selectOldClaims, selectOldPayments,
+	}, selectSomePayments...)
+}
+
+// erase adds what takes shoppers out of the batch's rows.
+func (w *write) erase(steps []step) []step {
+	var payments, claims, events, sessions []string
+	payloads := newRows(w.s.db.dialect(), parseColumns("id TEXT, payload TEXT"), 0)
+	for _, c := range w.kept {
+		e := c.change.Erasure
+		if e == nil {
+			continue
+		}
+		payments, claims, sessions = append(payments, e.Payments...), append(claims, e.Claims...), append(sessions, e.Sessions...)
+		for _, event := range e.Events {
+			events = append(events, event.ID)
+			payloads.text(event.ID, w.s.personal.seal(eventPayload.about(event.ID), event.Payload)).next()
+		}
+	}
+	for _, one := range []struct {
+		text string
+		ids  []string
+	}{{eraseReceipts, payments}, {eraseSessionsOf, payments}, {eraseSessions, sessions}, {eraseFiles, claims}, {eraseInbox, events}} {
+		if len(one.ids) > 0 {
+			steps = append(steps, step{text: w.s.text(one.text), args: w.s.ids(one.ids)})
+		}
+	}
+	if len(events) > 0 {
+		steps = append(steps, step{text: w.s.text(eraseEvents), args: payloads.args()})
+	}
+	return steps
+}
+
+// Retained reads how far data of a kind was looked through; the zero value where it never was.
+func (s *Store) Retained(ctx context.Context, kind string) (pay.Retained, error) {
+	v := pay.Retained{Kind: kind}
+	err := s.query(ctx, selectRetained, []any{kind}, func(r row) error {
+		var began int64
+		err := r.Scan(&v.Version, &began, &v.UpTo)
+		v.Began = fromMicros(began)
+		return err
+	})
+	return v, err
+}
+
+// SomePayments reads a merchant's payments of both environments, by id, from behind one. done
+// tells that there are no more; those that are being processed come last.
+func (s *Store) SomePayments(ctx context.Context, merchant, after string, processing bool, limit int) ([]pay.Payment, error) {
+	text := selectSomePayments[0]
+	if processing {
+		text = selectSomePayments[1]
+	}
+	return many(ctx, s, text, scanPayment, merchant, after, limit)
+}
+
+// SomeSessions reads a merchant's checkout sessions of both environments, by id, from behind one.
+func (s *Store) SomeSessions(ctx context.Context, merchant, after string, limit int) ([]pay.Session, error) {
+	return many(ctx, s, selectSomeSessions, scanSession, merchant, after, limit)
+}
+
+// OldPayments and OldClaims read those of all merchants whose ids are between two, by id.
+func (s *Store) OldPayments(ctx context.Context, after, below string, limit int) ([]pay.Payment, error) {
+	return many(ctx, s, selectOldPayments, scanPayment, after, below, limit)
+}
+
+// OldClaims is explained at OldPayments.
+func (s *Store) OldClaims(ctx context.Context, after, below string, limit int) ([]pay.Claim, error) {
+	return many(ctx, s, selectOldClaims, s.scanClaim, after, below, limit)
+}
+
+// EventsOf reads what was told of an object: ids and payloads.
+func (s *Store) EventsOf(ctx context.Context, object string) ([]pay.Event, error) {
+	return many(ctx, s, selectClaimEvents, func(r row) (e pay.Event, err error) {
+		var text string
+		if err := r.Scan(&e.ID, &text); err != nil {
+			return e, err
+		}
+		e.Payload, err = s.personal.open(eventPayload.about(e.ID), text)
+		return e, err
+	}, object)
+}
+
+// ForgetNotifications empties the bodies of at most limit notifications that came before a time,
+// and returns of how many.
+func (s *Store) ForgetNotifications(ctx context.Context, before time.Time, limit int) (int, error) {
+	return s.forget(ctx, oldReceipts, micros(before), limit)
+}
+
+// ForgetAddresses deletes at most limit addresses of the audit log's entries whose ids are below
+// one, and returns how many.
+func (s *Store) ForgetAddresses(ctx context.Context, below string, limit int) (int, error) {
+	return s.forget(ctx, oldAddresses, below, limit)
+}
+
+// ForgetKeyUses deletes at most limit uses of keys of which the last was before a time, and
+// returns how many.
+func (s *Store) ForgetKeyUses(ctx context.Context, before time.Time, limit int) (int, error) {
+	return s.forget(ctx, oldKeyUses, micros(before), limit)
+}
+
+func (s *Store) forget(ctx context.Context, text string, before any, limit int) (n int, err error) {
+	err = s.db.lease(ctx, s.text(text), []any{before, limit}, func(row) error { n++; return nil })
+	if err != nil {
+		err = fmt.Errorf("forget: %w", err)
+	}
+	return n, err
+}
