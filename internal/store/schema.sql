@@ -882,3 +882,26 @@ CREATE TABLE key_uses (
   last_at BIGINT NOT NULL
 );
 CREATE INDEX key_uses_key ON key_uses (key_id);
+
+-- version 27
+
+-- version 28
+
+-- version 29
+-- E-mails to merchants. One that is over keeps neither address nor text: doc is {}.
+CREATE TABLE mails (
+  id TEXT NOT NULL PRIMARY KEY,
+  merchant TEXT NOT NULL,
+  shop TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  version BIGINT NOT NULL,
+  object TEXT NOT NULL, -- the wallet
+  status TEXT NOT NULL, -- waiting, sent, failed
+  tries BIGINT NOT NULL,
+  due_at BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  doc TEXT NOT NULL
+);
+CREATE INDEX mails_due ON mails (due_at) WHERE due_at > 0;
+CREATE INDEX mails_clock ON mails (merchant, due_at) WHERE due_at > 0 AND NOT live;

@@ -141,6 +141,7 @@ func queries() []string {
 	list = append(list, unsureQueries()...)
 	list = append(list, operatorQueries()...)
 	list = append(list, secretQueries()...)
+	list = append(list, mailQueries()...)
 	list = append(list, rulesQueries()...)
 	list = append(list, settlementQueries()...)
 	list = append(list, dutyQueries()...)
