@@ -33,6 +33,7 @@ type serveCmd struct {
 	Prove     bool              `name:"prove-webhooks" env:"CASCADA_PROVE_WEBHOOKS" help:"Ask each production webhook to answer a challenge before it is saved (${env})."`
 	limitFlags
 	feedFlags
+	mailFlags
 }
 
 func (c *serveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
@@ -47,6 +48,7 @@ func (c *serveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry)
 	config.Limits, config.Proxies, config.Connections = c.limits(), c.TrustedProxies, c.Conns
 	config.FX, config.Adapters, config.Routing = c.feedFlags.config(), adapters, c.Routing
 	config.AllowPrivateWebhooks, config.WebhooksPerShop, config.ProveWebhooks = c.Private, c.Webhooks, c.Prove
+	config.Mail = c.mailFlags.config()
 	s, err := daemon.Start(ctx, config)
 	if err != nil && ctx.Err() != nil { // it failed because it was told to end
 		log.Info("stopped before it was ready", "error", err)
