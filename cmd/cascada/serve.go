@@ -35,6 +35,7 @@ type serveCmd struct {
 	limitFlags
 	feedFlags
 	retentionFlags
+	mailFlags
 }
 
 // retentionFlags say how long personal data is kept.
@@ -75,6 +76,7 @@ func (c *serveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry)
 	config.FX, config.Adapters, config.Routing = c.feedFlags.config(), adapters, c.Routing
 	config.AllowPrivateWebhooks, config.WebhooksPerShop, config.ProveWebhooks = c.Private, c.Webhooks, c.Prove
 	config.Retention = c.retentionFlags.config()
+	config.Mail = c.mailFlags.config()
 	s, err := daemon.Start(ctx, config)
 	if err != nil && ctx.Err() != nil { // it failed because it was told to end
 		log.Info("stopped before it was ready", "error", err)

@@ -21,6 +21,7 @@ const (
 	receiptsLoop      = "settlement receipts"
 	reservesLoop      = "reserve releases"
 	sealsLoop         = "seals"
+	mailsLoop         = "mails"
 	openingLoop       = "opening settlements"
 )
 
@@ -43,7 +44,7 @@ func newAlarms() alarms {
 	all := alarms{}
 	for _, name := range []string{
 		paymentsLoop, deliveriesLoop, claimsLoop, walletsLoop, withdrawalsLoop, verificationsLoop, settlementsLoop,
-		receiptsLoop, reservesLoop, sealsLoop, openingLoop,
+		receiptsLoop, reservesLoop, sealsLoop, openingLoop, mailsLoop,
 	} {
 		all[name] = work.NewAlarm()
 	}
@@ -99,6 +100,9 @@ func (a *App) wrote(c *pay.Change) {
 	}
 	for i := range c.Reserves {
 		due(reservesLoop, c.Reserves[i].Scope, c.Reserves[i].DueAt)
+	}
+	for i := range c.Mails {
+		due(mailsLoop, c.Mails[i].Scope, c.Mails[i].DueAt)
 	}
 	now := a.Now()
 	if len(c.Events) > 0 { // whose deliveries are leased to the node that wrote them

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/fx"
+	"github.com/cascadapay/cascada/internal/letter"
+	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -66,6 +68,7 @@ type Config struct {
 	MaxWebhooks   int
 	ProveWebhooks bool
 	Sender        *webhook.Sender
+	Mailer        *mail.Sender // nil: no e-mails are sent
 	// Operator is the person who runs this process, for the audit log, user@host;
 	// "" where it serves and acts by itself.
 	Operator string
@@ -102,6 +105,8 @@ type App struct {
 	rules        atomic.Pointer[ruling] // how payments go through them
 	health       *health
 	tally        *tally
+	mails        mailTally
+	letters      *letter.Desk
 	// readingAccounts is held while they, or the rules, are read anew.
 	readingAccounts latch
 	tokens          *tokens
@@ -154,7 +159,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 		turns:  turns{waiting: map[string]*turn{}}, quiet: quiet{of: map[string]hush{}, most: 1000}, revoked: revocations{of: map[string]time.Time{}}, auth: newAuthEvents(), uses: newKeyUses(), closing: make(chan struct{}),
 		payments: newAsking(c.Now), refunds: newAsking(c.Now), withdrawals: newAsking(c.Now),
 		alarms: newAlarms(), readingRates: newLatch(), readingAccounts: newLatch(),
-		health: newHealth(), tally: newTally(),
+		health: newHealth(), tally: newTally(), mails: newMailTally(),
 		keys: newCache[pay.Key](c.Now), shops: newCache[tenant](c.Now), tiers: newCache[pay.Tier](c.Now), subs: newCache[endpoint](c.Now),
 	}
 	a.deliver = newDispatcher(a)
@@ -162,6 +167,9 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 		return nil, err
 	}
 	var err error
+	if a.letters, err = letter.NewDesk(c.CheckoutURL); err != nil {
+		return nil, err
+	}
 	a.store.around = c.Commits
 	if a.store.Store, err = store.Open(ctx, address, store.Options{
 		Log: c.Log, Delivered: a.deliver.submit, Written: a.wrote, Clock: c.LeaseClock, Name: func(prefix string) string { return c.NewID(prefix, c.Now()) },
@@ -318,6 +326,7 @@ func (a *App) Loops() []work.Loop {
 		a.woken(settlementsLoop, a.CloseSettlements),
 		a.woken(receiptsLoop, a.Receipts),
 		a.woken(reservesLoop, a.ReleaseReserves),
+		a.sendingMails(),
 		a.woken(sealsLoop, a.Seal),
 		{Name: openingLoop, Every: max(openingPause, a.Look), Do: a.OpenSettlements, Alarm: a.alarms[openingLoop], Now: a.Now},
 		a.polled("due work", 0, a.lookAround),

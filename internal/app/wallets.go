@@ -19,7 +19,7 @@ type NewWallet struct {
 	CoolDown bool // sandbox: play production's cool-down
 }
 
-// AddWallet adds a wallet to a shop.
+// AddWallet adds a wallet to a shop. Its merchant is told of one in production by e-mail.
 //
 // Errors: conflict_state when the shop has a wallet with this destination.
 func (a *App) AddWallet(ctx context.Context, by Principal, scope pay.Scope, n NewWallet) (pay.Wallet, error) {
@@ -55,6 +55,9 @@ func (a *App) AddWallet(ctx context.Context, by Principal, scope pay.Scope, n Ne
 		wallet, change := wallet.Open(coolDown, before, shops, now)
 		change.Audit = a.audit(by.Actor(), scope, pay.WalletCreated, wallet.ID,
 			map[string]string{"network": n.Network, "currency": n.Currency, "destination": n.Masked})
+		if err := a.tellOfWallet(ctx, &change, wallet, by); err != nil {
+			return err
+		}
 		added = wallet
 		err = a.commit(ctx, change, view.Cause{RequestID: by.RequestID})
 		if errors.Is(err, store.ErrDuplicate) { // somebody was first with the destination or the default

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.yaml.in/yaml/v3"
@@ -62,7 +63,7 @@ func TestAlertsAreAboutMetricsThatThereAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	metrics := ours()
-	values := map[string][]string{"kind": store.OpenKinds(), "work": store.WorkKinds(), "job": {"cascada"}}
+	values := map[string][]string{"kind": store.OpenKinds(), "work": store.WorkKinds(), "job": {"cascada"}, "outcome": {string(app.MailFailed)}}
 	used := regexp.MustCompile(`(\w+)(?:\{(\w+)="([^"]*)"\})?`)
 	word := regexp.MustCompile(`^(max|by|increase|work|[0-9]+[mh]?)$`)
 	seen := map[string]bool{}

@@ -70,6 +70,7 @@ type Config struct {
 	// Faults makes simulated providers misbehave, by account.
 	Faults map[string]string
 	FX     FX
+	Mail   Mail
 	// Adapters are the providers that accounts may be opened at; nil: all there
 	// are.
 	Adapters []provider.Adapter
@@ -122,6 +123,10 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 	if err != nil {
 		return nil, err
 	}
+	mailer, err := c.Mail.open()
+	if err != nil {
+		return nil, err
+	}
 	masters, err := masterKeys(ctx, c)
 	if err != nil {
 		return nil, err
@@ -146,6 +151,7 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 		MaxWebhooks: c.WebhooksPerShop, ProveWebhooks: c.ProveWebhooks,
 		LeaseClock: leases,
 		Operator:   c.Operator, FX: rates, Sender: webhook.NewSender(webhook.Config{AllowPrivate: c.AllowPrivateWebhooks, Now: c.Now}),
+		Mailer: mailer,
 	})
 }
 
@@ -258,6 +264,9 @@ func start(ctx context.Context, c Config, l listeners) (*Service, error) {
 			s.Shutdown()
 			return nil, err
 		}
+	}
+	if c.Mail.URL == "" && strings.HasPrefix(c.PublicURL, "https://") {
+		c.Log.Warn("no e-mails are sent: no merchant is written to when somebody adds a wallet; set --smtp-url and --mail-from")
 	}
 	running, stop := context.WithCancel(context.Background())
 	s.stop = stop

@@ -130,13 +130,15 @@ var (
 	unmappedDesc = prometheus.NewDesc("cascada_provider_unmapped_statuses_total", "Status words of a provider that have no meaning here and were read as unknown; the log names them.", []string{"account"}, nil)
 	oldestDesc   = prometheus.NewDesc("cascada_open_oldest_seconds", "Age of the oldest thing of a kind that is open until somebody ends it; 0 when there is none.", []string{"kind"}, nil)
 	authDesc     = prometheus.NewDesc("cascada_auth_total", "What happened to credentials: logins, refreshed tokens, refusals, logins that were ended.", []string{"event"}, nil)
+	mailsDesc    = prometheus.NewDesc("cascada_mails_total", "Tries of this node to send an e-mail, by what came of them: sent, retried, failed.", []string{"outcome"}, nil)
+	mailsWaiting = prometheus.NewDesc("cascada_mails_waiting", "E-mails that are not sent yet, and not given up, by any node.", nil, nil)
 	asideDesc    = prometheus.NewDesc("cascada_work_quarantined", "Rows of due work that cannot be read and were set aside; cascada check names them.", nil, nil)
 	dueDesc      = prometheus.NewDesc("cascada_work_oldest_due_seconds", "Age of the oldest due work; 0 when none is late.", []string{"work"}, nil)
 )
 
 // Describe is for prometheus.
 func (storeCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{commitsDesc, changesDesc, againDesc, halvedDesc, unknownDesc, queuedDesc, dueDesc, rateAgeDesc, ratesHeld, openDesc, authDesc, silentDesc, callsDesc, callTimeDesc, unmappedDesc, oldestDesc, asideDesc} {
+	for _, d := range []*prometheus.Desc{commitsDesc, changesDesc, againDesc, halvedDesc, unknownDesc, queuedDesc, dueDesc, rateAgeDesc, ratesHeld, openDesc, authDesc, silentDesc, callsDesc, callTimeDesc, unmappedDesc, oldestDesc, asideDesc, mailsDesc, mailsWaiting} {
 		ch <- d
 	}
 }
@@ -158,6 +160,9 @@ func (c storeCollector) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(openDesc, prometheus.GaugeValue, float64(c.app.OpenCircuits()))
 	for event, n := range c.app.AuthEvents() {
 		ch <- prometheus.MustNewConstMetric(authDesc, prometheus.CounterValue, float64(n), string(event))
+	}
+	for outcome, n := range c.app.MailTries() {
+		ch <- prometheus.MustNewConstMetric(mailsDesc, prometheus.CounterValue, float64(n), string(outcome))
 	}
 	for about, n := range c.app.SilentAccounts() {
 		ch <- prometheus.MustNewConstMetric(silentDesc, prometheus.GaugeValue, float64(n), about)
@@ -190,6 +195,12 @@ func (c storeCollector) Collect(ch chan<- prometheus.Metric) {
 		return
 	}
 	ch <- prometheus.MustNewConstMetric(asideDesc, prometheus.GaugeValue, float64(len(aside)))
+	waiting, err := c.app.WaitingMails(ctx)
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(mailsWaiting, err)
+		return
+	}
+	ch <- prometheus.MustNewConstMetric(mailsWaiting, prometheus.GaugeValue, float64(waiting))
 }
 
 // ages tells how old the oldest of each kind is.

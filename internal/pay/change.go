@@ -31,7 +31,8 @@ type Change struct {
 	Logos         []Logo     // each kept once
 	Inbox         []Received // what managed inboxes got
 	Quotes        []Quote    // with their history
-	Wallets       []Wallet   // a new one whose destination, or default, is taken means ErrDuplicate
+	Mails         []Mail
+	Wallets       []Wallet // a new one whose destination, or default, is taken means ErrDuplicate
 	Withdrawals   []Withdrawal
 	Verifications []Verification // a new one while one is open means ErrDuplicate
 	Settlements   []Settlement

@@ -137,7 +137,7 @@ var balancesAsRows = func() string {
 
 // allRules gathers the rules of all parts.
 func allRules() []rule {
-	return slices.Concat(quarantineRules, rules, counterRules, sealRules, payoutRules, claimRules, rateRules, settlementRules, accountRules, driftRules, operatorRules, rulesRules)
+	return slices.Concat(quarantineRules, rules, counterRules, sealRules, payoutRules, claimRules, rateRules, settlementRules, accountRules, driftRules, operatorRules, rulesRules, mailRules)
 }
 
 func checkQueries() []string {

@@ -903,3 +903,22 @@ CREATE TABLE retention (
 CREATE INDEX receipts_payment ON receipts (payment) WHERE payment <> '';
 CREATE INDEX receipts_at ON receipts (at) WHERE body <> '';
 CREATE INDEX inbox_event ON inbox (event);
+
+-- version 28
+-- E-mails to merchants. One that is over keeps neither address nor text: doc is {}.
+CREATE TABLE mails (
+  id TEXT NOT NULL PRIMARY KEY,
+  merchant TEXT NOT NULL,
+  shop TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  version BIGINT NOT NULL,
+  object TEXT NOT NULL, -- the wallet
+  status TEXT NOT NULL, -- waiting, sent, failed
+  tries BIGINT NOT NULL,
+  due_at BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  doc TEXT NOT NULL
+);
+CREATE INDEX mails_due ON mails (due_at) WHERE due_at > 0;
+CREATE INDEX mails_clock ON mails (merchant, due_at) WHERE due_at > 0 AND NOT live;

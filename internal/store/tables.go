@@ -142,6 +142,7 @@ func queries() []string {
 	list = append(list, operatorQueries()...)
 	list = append(list, secretQueries()...)
 	list = append(list, erasureQueries()...)
+	list = append(list, mailQueries()...)
 	list = append(list, rulesQueries()...)
 	list = append(list, settlementQueries()...)
 	list = append(list, dutyQueries()...)

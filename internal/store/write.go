@@ -84,6 +84,7 @@ func guardedIDs(c *pay.Change) []string {
 	ids = replaced(ids, keysTable, c.Keys)
 	ids = replaced(ids, shopsTable, c.Shops)
 	ids = replaced(ids, walletsTable, c.Wallets)
+	ids = replaced(ids, mailsTable, c.Mails)
 	ids = replaced(ids, withdrawalsTable, c.Withdrawals)
 	ids = replaced(ids, verificationsTable, c.Verifications)
 	ids = replaced(ids, clocksTable, c.Clocks)
@@ -219,6 +220,7 @@ func (w *write) guards() []step {
 	// The old default gives way before the new one comes.
 	steps = replace(w, steps, walletsTable, wallets)
 	steps = guarded(w, steps, walletsTable, walletsTable.insert, gather(w.batch, wallets, walletsTable.isNew))
+	steps = replace(w, steps, mailsTable, mails)
 	steps = replace(w, steps, withdrawalsTable, withdrawals)
 	steps = replace(w, steps, verificationsTable, verifications)
 	steps = guarded(w, steps, verificationsTable, verificationsTable.insert, gather(w.batch, verifications, verificationsTable.isNew))
@@ -408,6 +410,7 @@ func (w *write) steps() []step {
 	steps = insert(w, steps, claimsTable, claims)
 	steps = insert(w, steps, inboxTable, received)
 	steps = insert(w, steps, filesTable, files)
+	steps = insert(w, steps, mailsTable, mails)
 	steps = insert(w, steps, withdrawalsTable, withdrawals)
 	steps = insert(w, steps, transfersTable, transfers)
 	if list := gather(w.kept, events, nil); len(list) > 0 {

@@ -1,0 +1,152 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/mail"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/work"
+)
+
+const (
+	// mailBatch is how many e-mails are taken to the server at a time.
+	mailBatch = 8
+	// mailLease is longer than one may take, with the commit after it.
+	mailLease = 3 * time.Minute
+	// mailsEvery is how often a node that sends none looks for those that nobody sends.
+	mailsEvery = time.Hour
+)
+
+// MailOutcome is what came of a try to send an e-mail.
+type MailOutcome string
+
+// The outcomes. A try that is repeated, because the server said so or because nobody knows what
+// it did, is retried.
+const (
+	MailSent    MailOutcome = "sent"
+	MailRetried MailOutcome = "retried"
+	MailFailed  MailOutcome = "failed"
+)
+
+// mailTally counts what came of tries since this node started. The map is never changed.
+type mailTally map[MailOutcome]*atomic.Int64
+
+func newMailTally() mailTally {
+	return mailTally{MailSent: new(atomic.Int64), MailRetried: new(atomic.Int64), MailFailed: new(atomic.Int64)}
+}
+
+// MailTries counts what came of this node's tries to send an e-mail, since it started.
+func (a *App) MailTries() map[MailOutcome]int64 {
+	counts := make(map[MailOutcome]int64, len(a.mails))
+	for outcome, n := range a.mails {
+		counts[outcome] = n.Load()
+	}
+	return counts
+}
+
+// WaitingMails counts the e-mails that are not sent yet, and not given up, by any node.
+func (a *App) WaitingMails(ctx context.Context) (int64, error) { return a.store.WaitingMails(ctx) }
+
+// sendingMails is the loop that sends e-mails. A node that sends none ends now and then those that
+// nobody does.
+func (a *App) sendingMails() work.Loop {
+	if a.Mailer == nil {
+		return work.Loop{Name: mailsLoop, Every: max(mailsEvery, a.Look), Do: a.SendMails}
+	}
+	return a.woken(mailsLoop, a.SendMails)
+}
+
+// tellOfWallet puts the e-mail about a new wallet into the Change that adds it, where this node
+// sends e-mails.
+func (a *App) tellOfWallet(ctx context.Context, change *pay.Change, w pay.Wallet, by Principal) error {
+	if a.Mailer == nil || !w.Live {
+		return nil
+	}
+	merchant, err := a.store.Merchant(ctx, w.Merchant)
+	if err != nil {
+		return err
+	}
+	if m, tell := w.Mail(merchant, by.Preview); tell {
+		change.Mails = append(change.Mails, m)
+		return nil
+	}
+	a.warnSometimes("a merchant has no e-mail address: nobody tells him of a new wallet", w.Merchant, "merchant", w.Merchant, "wallet", w.ID)
+	return nil
+}
+
+// SendMails takes e-mails that are due to the server, some at a time, and waits for what it says.
+// It returns how many it took. Where no node sends e-mails any more, those that wait are given up
+// when their time is over.
+func (a *App) SendMails(ctx context.Context) (int, error) {
+	now := a.Now()
+	from := now
+	if a.Mailer == nil { // another node may send: what it sends is not as late
+		from = now.Add(-pay.MailLife)
+	}
+	due, err := a.store.LeaseMails(ctx, from, now.Add(mailLease), mailBatch)
+	if err != nil {
+		return 0, err
+	}
+	failures := make([]error, len(due))
+	var sending sync.WaitGroup
+	for i, m := range due {
+		sending.Go(func() { failures[i] = a.sendMail(ctx, m) })
+	}
+	sending.Wait()
+	return len(due), errors.Join(failures...)
+}
+
+// sendMail makes one try, and writes what came of it. Whoever ends before that leaves the e-mail
+// to its lease, and it is sent once more.
+func (a *App) sendMail(ctx context.Context, m pay.Mail) error {
+	if a.Mailer == nil {
+		_, change := m.Refused(a.Now())
+		return a.notedMail(ctx, m, change, MailFailed, errors.New("this service sends no e-mails any more"))
+	}
+	text := a.letters.NewWallet(m.About)
+	sent := a.Mailer.Send(ctx, mail.Message{ID: m.ID, To: m.About.To, Subject: text.Subject, Text: text.Text, At: m.CreatedAt})
+	var failure *mail.Failure
+	switch {
+	case sent == nil:
+		_, change := m.Sent(a.Now())
+		return a.notedMail(ctx, m, change, MailSent, nil)
+	case ctx.Err() != nil: // the service ends: that is no try
+		return nil
+	case errors.As(sent, &failure) && failure.Final:
+		_, change := m.Refused(a.Now())
+		return a.notedMail(ctx, m, change, MailFailed, sent)
+	}
+	next, change := m.Retry(a.Now())
+	outcome := MailRetried
+	if next.Status == pay.MailFailed {
+		outcome = MailFailed
+	}
+	return a.notedMail(ctx, m, change, outcome, sent)
+}
+
+// notedMail writes what came of a try. A stale one is dropped: whoever had the e-mail meanwhile
+// has written his.
+func (a *App) notedMail(ctx context.Context, m pay.Mail, change pay.Change, outcome MailOutcome, cause error) error {
+	// A server has it: also who is told to end says so.
+	err := a.store.Commit(context.WithoutCancel(ctx), change)
+	if errors.Is(err, store.ErrStale) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("what came of e-mail %s is not written; it comes again: %w", m.ID, err)
+	}
+	switch outcome {
+	case MailRetried:
+		a.Log.Warn("an e-mail was not taken and is tried again", "mail", m.ID, "merchant", m.Merchant, "try", m.Tries+1, "again", change.Mails[0].DueAt, "error", cause)
+	case MailFailed:
+		a.Log.Error("an e-mail is given up: tell the merchant of the new wallet yourself", "mail", m.ID, "merchant", m.Merchant, "wallet", m.Object, "error", cause)
+	}
+	a.mails[outcome].Add(1)
+	return nil
+}

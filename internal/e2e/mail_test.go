@@ -1,0 +1,352 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/mailtest"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// withMail runs a test on each engine with a service that sends e-mails to a server.
+func withMail(t *testing.T, o mailtest.Options, test func(t *testing.T, s *service, in *mailtest.Server)) {
+	t.Helper()
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		t.Parallel()
+		in := mailtest.Start(t, o)
+		test(t, mailing(t, database, &clock{}, in), in)
+	})
+}
+
+// mailing starts a service that sends e-mails to a server.
+func mailing(t *testing.T, database string, c *clock, in *mailtest.Server, configure ...func(*daemon.Config)) *service {
+	t.Helper()
+	return startWith(t, database, c, func(config *daemon.Config) {
+		config.FX = daemon.FX{StaleAfter: century, MaxAge: century}
+		config.Mail = daemon.Mail{URL: "smtp://" + in.Address, From: "Cascada <no-reply@pay.example.com>"}
+		for _, change := range configure {
+			change(config)
+		}
+	})
+}
+
+// mailed waits until a server has taken so many e-mails.
+func (s *service) mailed(t *testing.T, in *mailtest.Server, n int) []mailtest.Mail {
+	t.Helper()
+	s.mailsUntil(t, fmt.Sprintf("%d e-mails have arrived", n), func() bool { return len(in.Taken()) >= n && s.waitingMails(t) == 0 })
+	return in.Taken()
+}
+
+// mailsUntil lets the loop look for e-mails that are due until done says so.
+func (s *service) mailsUntil(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	eventually(t, what, func() bool {
+		_, err := s.App.SendMails(ctx)
+		must(t, err)
+		return done()
+	})
+}
+
+func (s *service) waitingMails(t *testing.T) int64 {
+	t.Helper()
+	n, err := s.App.WaitingMails(ctx)
+	must(t, err)
+	return n
+}
+
+// Who takes a key and adds a destination is noticed by the merchant, in his language.
+func TestNewWalletIsToldByEmail(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		t.Parallel()
+		in := mailtest.Start(t, mailtest.Options{StartTLS: true, User: "cascada", Password: "a secret"})
+		s := mailing(t, database, &clock{}, in, func(c *daemon.Config) {
+			c.Mail.URL, c.Mail.Password, c.Mail.Roots = "smtp://cascada@"+mailtest.Host, "a secret", in.Roots
+			c.Mail.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+				if address != mailtest.Host+":587" {
+					t.Errorf("e-mails go to %s", address)
+				}
+				return new(net.Dialer).DialContext(ctx, network, in.Address)
+			}
+		})
+		o := s.merchant(t, "Café Ñandú", "Ana <ops@acme.example>", pay.Spanish)
+		o.sibling(t) // one e-mail, however many shops there are
+		const body = `{"label":"Win a prize","type":"bank_account","currency":"MXN","destination":"` + clabe + `"}`
+		wallet := o.live().post(t, "/wallets", body).want(t, http.StatusCreated)
+		id, added := wallet.text(t, "id"), wallet.text(t, "createdAt")
+		o.live().post(t, "/wallets", body).want(t, http.StatusConflict)
+		o.wallet(t) // in the sandbox, where it harms nobody
+		m := s.mailed(t, in, 1)[0]
+		if m.From != "no-reply@pay.example.com" || m.To != "ops@acme.example" || !m.Encrypted || m.Login != "cascada" {
+			t.Errorf("the envelope is %s to %s, encrypted %t, by %q", m.From, m.To, m.Encrypted, m.Login)
+		}
+		if want := "Se agregó un nuevo destino de pago a Café Ñandú"; m.Subject != want {
+			t.Errorf("the subject is %q, want %q", m.Subject, want)
+		}
+		if got := m.Header.Get("Message-ID"); got != "<mail_"+strings.TrimPrefix(id, "wal_")+"@pay.example.com>" || m.Header.Get("Auto-Submitted") != "auto-generated" {
+			t.Errorf("Message-ID is %s, Auto-Submitted %s", got, m.Header.Get("Auto-Submitted"))
+		}
+		at, err := time.Parse(time.RFC3339, added)
+		must(t, err)
+		for _, want := range []string{
+			"Café Ñandú", "032****9719", "spei, MXN", "sk_live_…" + o.Live.Secret[len(o.Live.Secret)-4:], at.Format("2006-01-02 15:04 UTC"),
+			at.Add(24 * time.Hour).Format("2006-01-02 15:04 UTC"), "DELETE " + s.URL + "/api/v1/wallets/" + id, "revoque",
+		} {
+			if !strings.Contains(m.Text, want) {
+				t.Errorf("the e-mail does not tell %q:\n%s", want, m.Text)
+			}
+		}
+		if strings.Contains(m.Raw, clabe) || strings.Contains(m.Text, o.Live.Secret) || strings.Contains(m.Raw, "prize") {
+			t.Errorf("the e-mail tells too much:\n%s", m.Text)
+		}
+		// It was sent, and nothing more follows.
+		s.clock.advance(pay.MailLife)
+		_, err = s.App.SendMails(ctx)
+		must(t, err)
+		if n := len(in.Came()); n != 1 {
+			t.Errorf("%d e-mails came, want 1", n)
+		}
+	})
+}
+
+// merchant makes a merchant with an address.
+func (s *service) merchant(t *testing.T, name, email string, language pay.Language) shop {
+	t.Helper()
+	o, err := s.App.CreateMerchant(ctx, app.NewMerchant{Name: name, Email: email, Industry: "retail", Tier: pay.Standard, Language: language})
+	must(t, err)
+	return shop{Onboarded: o, service: s, credential: o.Sandbox.Secret}
+}
+
+// mailTries asks how often a service tried to send an e-mail, by what came of it.
+func (s *service) mailTries(sent, retried, failed int64) (told string, as bool) {
+	n := s.App.MailTries()
+	return fmt.Sprintf("%v", n), n[app.MailSent] == sent && n[app.MailRetried] == retried && n[app.MailFailed] == failed
+}
+
+func TestEmailIsTriedUntilItIsTaken(t *testing.T) {
+	withMail(t, mailtest.Options{}, func(t *testing.T, s *service, in *mailtest.Server) {
+		in.Answers(func(mailtest.Mail) error { return mailtest.Reply(451, "greylisted, try again") })
+		s.shop(t).live().wallet(t)
+		for i, pause := range []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute} {
+			s.mailsUntil(t, "it was tried", func() bool { _, as := s.mailTries(0, int64(i+1), 0); return as })
+			s.clock.advance(pause - 10*time.Second)
+			if _, err := s.App.SendMails(ctx); err != nil || len(in.Came()) != i+1 {
+				t.Fatalf("before %s are over %d e-mails came (%v), want %d", pause, len(in.Came()), err, i+1)
+			}
+			if i == 2 {
+				in.Answers(nil)
+			}
+			s.clock.advance(10 * time.Second)
+		}
+		s.mailsUntil(t, "it was taken", func() bool { _, as := s.mailTries(1, 3, 0); return as })
+		if n := len(in.Came()); n != 4 || s.waitingMails(t) != 0 {
+			t.Errorf("%d e-mails came, want 4", n)
+		}
+	})
+}
+
+// What a server refuses for good is not tried again, and the operator hears of it.
+func TestRefusedEmailIsGivenUp(t *testing.T) {
+	withMail(t, mailtest.Options{}, func(t *testing.T, s *service, in *mailtest.Server) {
+		in.Refuses(func(string) error { return mailtest.Reply(550, "no such user ops@acme.example") })
+		s.shop(t).live().wallet(t)
+		s.mailsUntil(t, "it is given up", func() bool { _, as := s.mailTries(0, 0, 1); return as })
+		s.log.mu.Lock()
+		lines := strings.Join(s.log.lines, "\n")
+		s.log.mu.Unlock()
+		if strings.Contains(lines, "acme.example") {
+			t.Errorf("the log names the address: %s", lines)
+		}
+		s.log.take(t, "an e-mail is given up")
+		in.Refuses(nil)
+		s.clock.advance(pay.MailLife)
+		_, err := s.App.SendMails(ctx)
+		must(t, err)
+		if told, as := s.mailTries(0, 0, 1); !as || len(in.Came()) != 0 {
+			t.Errorf("%d e-mails came, and the service counts %s", len(in.Came()), told)
+		}
+	})
+}
+
+// Nobody takes it for two days.
+func TestEmailIsGivenUpAfterTwoDays(t *testing.T) {
+	withMail(t, mailtest.Options{User: "somebody", Password: "else"}, func(t *testing.T, s *service, in *mailtest.Server) {
+		s.shop(t).live().wallet(t) // the server wants a login: that is the operator's to mend, and refuses no e-mail for good
+		s.mailsUntil(t, "it was tried", func() bool { _, as := s.mailTries(0, 1, 0); return as })
+		s.clock.advance(pay.MailLife - time.Minute)
+		s.mailsUntil(t, "it is given up", func() bool { _, as := s.mailTries(0, 1, 1); return as })
+		s.log.take(t, "an e-mail is given up")
+		if told, as := s.mailTries(0, 1, 1); !as || len(in.Came()) != 0 {
+			t.Errorf("%d e-mails came, and the service counts %s", len(in.Came()), told)
+		}
+	})
+}
+
+// Of an e-mail whose answer never came nobody knows whether it is kept: it is sent again, and its
+// receiver can tell that it is the same.
+func TestEmailWithoutAnAnswerIsSentAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		t.Parallel()
+		in := mailtest.Start(t, mailtest.Options{})
+		in.Answers(in.Hang)
+		s := mailing(t, database, &clock{}, in, func(c *daemon.Config) { c.Mail.Timeout = 200 * time.Millisecond })
+		s.shop(t).live().wallet(t)
+		s.mailsUntil(t, "it was tried", func() bool {
+			told, _ := s.mailTries(0, 0, 0)
+			return len(in.Came()) > 0 && strings.Contains(told, "retried:1")
+		})
+		in.Answers(nil)
+		s.clock.advance(time.Minute)
+		s.mailed(t, in, 1)
+		if came := in.Came(); len(came) != 2 || came[0].Raw != came[1].Raw {
+			t.Errorf("%d e-mails came, want the same one twice: %+v", len(came), came)
+		}
+	})
+}
+
+// A node that ends after the server has an e-mail, and before that is written, leaves it to
+// another one.
+func TestEmailOfANodeThatEndedIsSentAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		t.Parallel()
+		in := mailtest.Start(t, mailtest.Options{})
+		in.Answers(in.Hang)
+		s := mailing(t, database, &clock{}, in)
+		s.shop(t).live().wallet(t)
+		eventually(t, "the server has it", func() bool { return len(in.Came()) == 1 })
+		s.end(t)
+		if told, as := s.mailTries(0, 0, 0); !as {
+			t.Errorf("the node noted %s, want nothing", told)
+		}
+		in.Answers(nil)
+		s.clock.advance(4 * time.Minute) // the lease ends
+		next := mailing(t, database, s.clock, in)
+		next.mailed(t, in, 1)
+		if came := in.Came(); len(came) != 2 || came[0].Header.Get("Message-ID") != came[1].Header.Get("Message-ID") {
+			t.Errorf("%d e-mails came, want the same one twice: %+v", len(came), came)
+		}
+	})
+}
+
+// Nodes send an e-mail once, whoever of them wrote it.
+func TestNodesSendAnEmailOnce(t *testing.T) {
+	t.Parallel()
+	const wallets = 24
+	in, database, c := mailtest.Start(t, mailtest.Options{}), dbtest.Postgres(t), &clock{}
+	nodes := []*service{mailing(t, database, c, in), mailing(t, database, c, in)}
+	o := nodes[0].shop(t)
+	var all sync.WaitGroup
+	for i := range wallets {
+		all.Go(func() {
+			o := o
+			o.service = nodes[i%2]
+			o.live().wallet(t, fmt.Sprintf(`{"type":"bank_account","currency":"USD","destination":"ACCOUNT%d"}`, i))
+			for _, s := range nodes {
+				_, err := s.App.SendMails(ctx)
+				must(t, err)
+			}
+		})
+	}
+	all.Wait()
+	nodes[0].mailed(t, in, wallets)
+	of := map[string]bool{}
+	for _, m := range in.Came() {
+		of[m.Header.Get("Message-ID")] = true
+	}
+	if n := len(in.Came()); n != wallets || len(of) != wallets {
+		t.Errorf("%d e-mails came, %d different ones, want %d", n, len(of), wallets)
+	}
+}
+
+// Without a mail server nothing is written for it; what waits when it is taken away is not kept.
+func TestEmailsWithoutAServerAreNotKept(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		t.Parallel()
+		in := mailtest.Start(t, mailtest.Options{})
+		in.Answers(func(mailtest.Mail) error { return mailtest.Reply(451, "later") })
+		silent := start(t, database, &clock{})
+		silent.shop(t).live().wallet(t)
+		if n := silent.waitingMails(t); n != 0 {
+			t.Errorf("without a server %d e-mails wait", n)
+		}
+		silent.end(t)
+		s := mailing(t, database, silent.clock, in)
+		o := s.shop(t)
+		o.live().wallet(t)
+		s.mailsUntil(t, "it was tried", func() bool { _, as := s.mailTries(0, 1, 0); return as })
+		s.end(t)
+		after := start(t, database, silent.clock)
+		after.clock.advance(pay.MailLife - time.Hour)
+		if _, err := after.App.SendMails(ctx); err != nil || after.waitingMails(t) != 1 {
+			t.Errorf("an e-mail that another node may send is given up (%v)", err)
+		}
+		after.clock.advance(2 * time.Hour)
+		after.mailsUntil(t, "it is given up", func() bool { _, as := after.mailTries(0, 0, 1); return as })
+		after.log.take(t, "an e-mail is given up")
+		if waiting := after.waitingMails(t); waiting != 0 || len(in.Taken()) != 0 {
+			t.Errorf("%d e-mails were taken, and %d wait", len(in.Taken()), waiting)
+		}
+	})
+}
+
+// A merchant's name and address put nothing into an e-mail but themselves.
+func TestEmailHoldsNothingThatWasPutIn(t *testing.T) {
+	withMail(t, mailtest.Options{}, func(t *testing.T, s *service, in *mailtest.Server) {
+		s.merchant(t, "Acme\r\nBcc: all@example.com\r\n\r\nCall +1 555", "ops@acme.example", pay.English).live().wallet(t)
+		m := s.mailed(t, in, 1)[0]
+		if want := "A new payout destination was added to Acme Bcc: all@example.com Call +1 555"; m.Subject != want || m.Header.Get("Bcc") != "" || m.To != "ops@acme.example" {
+			t.Errorf("to %s, the subject is %q, headers %v", m.To, m.Subject, m.Header)
+		}
+		if first, _, _ := strings.Cut(m.Text, "\n"); first != "Acme Bcc: all@example.com Call +1 555," {
+			t.Errorf("the text begins %q", first)
+		}
+		for i, address := range []string{"ops@acme.example\r\nRCPT TO:<all@example.com>", `"ops> ORCPT=rfc822;all@example.com"@acme.example`, "ops@acme.example, all@example.com"} {
+			s.merchant(t, "Acme", address, pay.English).live().wallet(t)
+			s.mailsUntil(t, "it is given up", func() bool { _, as := s.mailTries(1, 0, int64(i+1)); return as })
+		}
+		s.log.take(t, "an e-mail is given up")
+		if n := len(in.Came()); n != 1 {
+			t.Errorf("%d e-mails came, want 1", n)
+		}
+	})
+}
+
+// /metrics tells what came of e-mails, with labels that have an end.
+func TestMetricsTellOfEmails(t *testing.T) {
+	t.Parallel()
+	in := mailtest.Start(t, mailtest.Options{})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	address := l.Addr().String()
+	must(t, l.Close())
+	s := mailing(t, dbtest.SQLite(t), &clock{}, in, func(c *daemon.Config) { c.Metrics = address })
+	s.shop(t).live().wallet(t)
+	s.mailsUntil(t, "it was taken", func() bool { _, as := s.mailTries(1, 0, 0); return as })
+	r, err := http.Get("http://" + address + "/metrics")
+	must(t, err)
+	defer r.Body.Close()
+	page, err := io.ReadAll(r.Body)
+	must(t, err)
+	for _, line := range []string{
+		`cascada_mails_total{outcome="sent"} 1`, `cascada_mails_total{outcome="retried"} 0`, `cascada_mails_total{outcome="failed"} 0`,
+		"cascada_mails_waiting 0", `cascada_work_oldest_due_seconds{work="mails"} 0`,
+	} {
+		if !strings.Contains(string(page), line) {
+			t.Errorf("/metrics has no %s", line)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+// Package letter writes what merchants are told by e-mail, in their language. It reads values,
+// and neither sends anything nor decides to whom.
+package letter
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/mail"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+//go:embed text/*.json
+var textFiles embed.FS
+
+// Letter is a subject and a text, plain and of several lines.
+type Letter struct{ Subject, Text string }
+
+// Desk writes letters. It is safe for use by many goroutines.
+type Desk struct {
+	service string // URL
+	texts   map[pay.Language]map[string]string
+}
+
+// NewDesk reads the texts. service is the URL that merchants reach the service at.
+func NewDesk(service string) (*Desk, error) {
+	d := &Desk{service: service, texts: map[pay.Language]map[string]string{}}
+	for _, language := range pay.Languages() {
+		body, err := textFiles.ReadFile("text/" + string(language) + ".json")
+		if err != nil {
+			return nil, err
+		}
+		var texts map[string]string
+		if err := json.Unmarshal(body, &texts); err != nil {
+			return nil, fmt.Errorf("letters in %s: %w", language, err)
+		}
+		d.texts[language] = texts
+	}
+	return d, nil
+}
+
+// walletLines are the keys of a new wallet's letter, in their order.
+var walletLines = []string{
+	"wallet_hello", "", "wallet_what", "", "wallet_destination", "wallet_added", "wallet_key", "wallet_id", "wallet_service", "",
+	"wallet_usable", "wallet_known", "", "wallet_not_you", "wallet_delete", "wallet_revoke", "wallet_nothing_else", "", "wallet_automatic",
+}
+
+// NewWallet tells of a destination that a merchant's money can be paid to from now on, or soon.
+func (d *Desk) NewWallet(n pay.WalletNotice) Letter {
+	texts, known := d.texts[n.Language]
+	if !known {
+		texts = d.texts[pay.English]
+	}
+	values := strings.NewReplacer(
+		"{merchant}", plain(n.Merchant), "{destination}", plain(n.Destination), "{network}", plain(n.Network),
+		"{currency}", plain(n.Currency), "{added}", moment(n.AddedAt), "{active}", moment(n.ActiveAt),
+		"{key}", plain(n.Key), "{wallet}", plain(n.Wallet), "{service}", d.service,
+	)
+	var text strings.Builder
+	for _, key := range walletLines {
+		text.WriteString(values.Replace(texts[key]) + "\n")
+	}
+	return Letter{Subject: values.Replace(texts["wallet_subject"]), Text: text.String()}
+}
+
+// maxValue bounds a value in a letter, in characters.
+const maxValue = 80
+
+// plain makes of a value a short piece of one line: a merchant's name adds no lines of its own.
+func plain(value string) string {
+	value = mail.Line(value)
+	if runes := []rune(value); len(runes) > maxValue {
+		value = string(runes[:maxValue-1]) + "…"
+	}
+	return value
+}
+
+// moment is a time as everybody reads it the same.
+func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

@@ -1,0 +1,97 @@
+package letter_test
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/letter"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+var notice = pay.WalletNotice{
+	Language: pay.English, Merchant: "Acme", Wallet: "wal_1", Network: "spei", Currency: "MXN", Destination: "032****9719",
+	Key: "sk_live_…1234", AddedAt: time.Date(2026, 11, 20, 23, 4, 5, 0, time.FixedZone("", -3*3600)), ActiveAt: time.Date(2026, 11, 22, 2, 4, 5, 0, time.UTC),
+}
+
+func desk(t *testing.T) *letter.Desk {
+	t.Helper()
+	d, err := letter.NewDesk("https://pay.example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// No sentence is left in one language only, and each says as much in all.
+func TestEverySentenceIsInEveryLanguage(t *testing.T) {
+	texts := map[pay.Language]map[string]string{}
+	for _, language := range pay.Languages() {
+		body, err := os.ReadFile("text/" + string(language) + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var of map[string]string
+		if err := json.Unmarshal(body, &of); err != nil {
+			t.Fatal(err)
+		}
+		texts[language] = of
+	}
+	hole := regexp.MustCompile(`\{\w+\}`)
+	for language, of := range texts {
+		if got, want := slices.Sorted(maps.Keys(of)), slices.Sorted(maps.Keys(texts[pay.English])); !slices.Equal(got, want) {
+			t.Errorf("%s has the keys %v, want %v", language, got, want)
+		}
+		n := notice
+		n.Language = language
+		l := desk(t).NewWallet(n)
+		whole := l.Subject + "\n" + l.Text
+		for key, sentence := range of {
+			want := slices.Sorted(slices.Values(hole.FindAllString(texts[pay.English][key], -1)))
+			if got := slices.Sorted(slices.Values(hole.FindAllString(sentence, -1))); !slices.Equal(got, want) {
+				t.Errorf("%s %s has %v for values, want %v", language, key, got, want)
+			}
+			if head, _, _ := strings.Cut(sentence, "{"); !strings.Contains(whole, strings.TrimSpace(head)) {
+				t.Errorf("the letter in %s does not say %q:\n%s", language, sentence, whole)
+			}
+		}
+		if left := hole.FindString(whole); left != "" {
+			t.Errorf("the letter in %s has no value for %s", language, left)
+		}
+	}
+}
+
+func TestLetterTellsOfAWallet(t *testing.T) {
+	l := desk(t).NewWallet(notice)
+	for _, want := range []string{
+		"Acme", "032****9719 (spei, MXN)", "2026-11-21 02:04 UTC", "2026-11-22 02:04 UTC", "sk_live_…1234",
+		"DELETE https://pay.example.com/api/v1/wallets/wal_1", "revoke",
+	} {
+		if !strings.Contains(l.Text, want) {
+			t.Errorf("the letter does not tell %q:\n%s", want, l.Text)
+		}
+	}
+	foreign := notice
+	foreign.Language = "xx"
+	if got := desk(t).NewWallet(foreign); got != l {
+		t.Errorf("a language that nobody speaks here is written %q, want English", got.Subject)
+	}
+}
+
+// A merchant's name is a name in the letter, whatever it holds.
+func TestNameWritesNoLetterOfItsOwn(t *testing.T) {
+	n := notice
+	n.Merchant = "Acme\r\nBcc: all@example.com\n\nCall\u2028+1 555\u202e\x00\xff {wallet} " + strings.Repeat("é", 200)
+	l := desk(t).NewWallet(n)
+	if strings.Count(l.Text, "\n") != strings.Count(desk(t).NewWallet(notice).Text, "\n") || strings.ContainsAny(l.Subject+l.Text, "\r\x00\u2028\u202e") {
+		t.Errorf("the name adds lines:\n%s", l.Text)
+	}
+	if want := "Acme Bcc: all@example.com Call +1 555 {wallet} é"; !strings.Contains(l.Subject, want) || len([]rune(l.Subject)) > 140 {
+		t.Errorf("the subject is %q, want it to have %q, and an end", l.Subject, want)
+	}
+}

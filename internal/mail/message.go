@@ -1,0 +1,114 @@
+package mail
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"mime"
+	"mime/quotedprintable"
+	netmail "net/mail"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/net/idna"
+)
+
+// Message is an e-mail of plain text.
+type Message struct {
+	ID      string // letters, digits and _; a receiver may know a second one of the same id by it
+	To      string // an address, with or without a name, which is not used
+	Subject string // one line; what would begin another is left out
+	Text    string
+	At      time.Time // when it was written
+}
+
+const (
+	maxAddress = 254 // bytes (RFC 5321, with erratum 1690)
+	maxLocal   = 64
+)
+
+// localPart is a dot-atom of RFC 5322. Quoted forms, which have been a way to put more into a
+// command than an address, belong to nobody who is a merchant.
+var localPart = regexp.MustCompile(`^[A-Za-z0-9!#$%&'*+/=?^_{|}~\x60-]+(\.[A-Za-z0-9!#$%&'*+/=?^_{|}~\x60-]+)*$`)
+
+// route makes of a parsed address what commands and headers hold: ASCII alone, an international
+// domain as xn--….
+func route(address string) (string, error) {
+	at := strings.LastIndexByte(address, '@')
+	local, domain := address[:max(at, 0)], address[at+1:]
+	if len(local) > maxLocal || !localPart.MatchString(local) {
+		return "", errors.New("what stands before the @ is no plain ASCII name")
+	}
+	domain, err := idna.Lookup.ToASCII(domain)
+	if err != nil || domain == "" || len(local)+1+len(domain) > maxAddress {
+		return "", errors.New("what stands behind the @ is no domain")
+	}
+	return local + "@" + domain, nil
+}
+
+// Line makes one line of a text: no control characters, none that turn the direction of writing,
+// no line breaks of any script, and each run of white space is a space.
+func Line(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp), r == unicode.ReplacementChar:
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// write makes the bytes of a message, the same of each try, and says to whom it goes.
+func (s *Sender) write(m Message) (to string, text []byte, err error) {
+	parsed, err := netmail.ParseAddress(m.To)
+	if err != nil {
+		return "", nil, errors.New("this is no address")
+	}
+	if to, err = route(parsed.Address); err != nil {
+		return "", nil, err
+	}
+	var b bytes.Buffer
+	for _, h := range [][2]string{
+		{"Date", m.At.UTC().Format(time.RFC1123Z)},
+		{"From", s.from.String()},
+		{"To", "<" + to + ">"},
+		{"Message-ID", "<" + m.ID + "@" + s.domain + ">"},
+		{"Subject", folded("Subject", Line(m.Subject))},
+		{"Auto-Submitted", "auto-generated"}, // nobody's absence is answered to us (RFC 3834)
+		{"MIME-Version", "1.0"},
+		{"Content-Type", "text/plain; charset=utf-8"},
+		{"Content-Transfer-Encoding", "quoted-printable"},
+	} {
+		if strings.ContainsAny(strings.ReplaceAll(h[1], "\r\n ", ""), "\r\n") {
+			panic("mail: a header of two lines: " + h[0]) // our own code lied
+		}
+		fmt.Fprintf(&b, "%s: %s\r\n", h[0], h[1])
+	}
+	b.WriteString("\r\n")
+	body := quotedprintable.NewWriter(&b)
+	if _, err := body.Write([]byte(strings.ReplaceAll(m.Text, "\n", "\r\n"))); err != nil {
+		return "", nil, fmt.Errorf("write an e-mail: %w", err)
+	}
+	if err := body.Close(); err != nil {
+		return "", nil, fmt.Errorf("write an e-mail: %w", err)
+	}
+	return to, b.Bytes(), nil
+}
+
+// maxEncoded is the length of a header's line with an encoded word in it (RFC 2047).
+const maxEncoded = 76
+
+// folded is a line as the header of a name may hold it, with each encoded word on a line of its
+// own.
+func folded(name, line string) string {
+	text := strings.ReplaceAll(mime.QEncoding.Encode("utf-8", line), "?= =?", "?=\r\n =?")
+	if first, _, _ := strings.Cut(text, "\r\n"); text != line && len(name)+len(": ")+len(first) > maxEncoded {
+		return "\r\n " + text
+	}
+	return text
+}

@@ -1,0 +1,159 @@
+package mail
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/emersion/go-sasl"
+	"github.com/emersion/go-smtp"
+)
+
+// Failure is why an e-mail is not known to be taken.
+type Failure struct {
+	Step string // what was under way: address, connect, greeting, login, sender, recipient, text, answer
+	Code int    // the server's reply, 0 where it gave none
+	// Final says that it is refused for good: another try would be too. A refused login or sender
+	// is not: it is about us, and the operator mends it.
+	Final bool
+	cause error
+}
+
+// Error names the step and the server's code. What the server wrote is told before it has heard
+// the recipient's address alone: later it may repeat it.
+func (f *Failure) Error() string {
+	text := "e-mail: " + f.Step
+	if f.Code != 0 {
+		text += fmt.Sprintf(": the server answered %d", f.Code)
+	}
+	if f.cause != nil && (f.Code == 0 || !about[f.Step]) {
+		text += ": " + f.cause.Error()
+	}
+	return text
+}
+
+func (f *Failure) Unwrap() error { return f.cause }
+
+// about are the steps in which the server knows the recipient.
+var about = map[string]bool{"recipient": true, "text": true, "answer": true}
+
+// failed tells why a step failed.
+func failed(step string, err error) *Failure {
+	f := &Failure{Step: step, cause: err}
+	var reply *smtp.SMTPError
+	if errors.As(err, &reply) {
+		f.Code = reply.Code
+		f.Final = about[step] && reply.Code >= 500
+	}
+	return f
+}
+
+// Send takes an e-mail to the server, and returns when the server has said that it keeps it.
+//
+// Errors: *Failure. After one in the step "answer" without a code nobody knows whether the server
+// took it.
+func (s *Sender) Send(ctx context.Context, m Message) error {
+	to, text, err := s.write(m)
+	if err != nil {
+		return &Failure{Step: "address", Final: true, cause: err}
+	}
+	ctx, done := context.WithTimeout(ctx, s.timeout)
+	defer done()
+	conn, err := s.connect(ctx)
+	if err != nil {
+		return failed("connect", err)
+	}
+	// A server that stalls while it is written to has no deadline of its own.
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	defer conn.Close()
+	if err := s.talk(conn, to, text); err != nil {
+		return err
+	}
+	return nil
+}
+
+func (s *Sender) connect(ctx context.Context) (net.Conn, error) {
+	conn, err := s.dial(ctx, "tcp", s.address)
+	if err != nil {
+		return nil, err
+	}
+	// A name that leads elsewhere than it says would be told the password in the clear.
+	if tcp, ok := conn.RemoteAddr().(*net.TCPAddr); s.plain && ok && !tcp.IP.IsLoopback() {
+		conn.Close()
+		return nil, fmt.Errorf("%s is not on this machine", s.host)
+	}
+	if !s.implicit {
+		return conn, nil
+	}
+	secure := tls.Client(conn, s.tls())
+	if err := secure.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return secure, nil
+}
+
+// talk is what is said to a server that was reached.
+func (s *Sender) talk(conn net.Conn, to string, text []byte) error {
+	client, err := s.greet(conn)
+	if err != nil {
+		return failed("greeting", err)
+	}
+	if s.user != "" {
+		if err := s.login(client); err != nil {
+			return failed("login", err)
+		}
+	}
+	if err := client.Mail(s.from.Address, nil); err != nil {
+		return failed("sender", err)
+	}
+	if err := client.Rcpt(to, nil); err != nil {
+		return failed("recipient", err)
+	}
+	data, err := client.Data()
+	if err != nil {
+		return failed("text", err)
+	}
+	if _, err := data.Write(text); err != nil {
+		return failed("text", err)
+	}
+	if err := data.Close(); err != nil {
+		return failed("answer", err)
+	}
+	// It is taken, whatever comes of the good-bye.
+	_ = client.Quit()
+	return nil
+}
+
+// greet says hello, over an encrypted connection wherever the server is not on this machine.
+func (s *Sender) greet(conn net.Conn) (*smtp.Client, error) {
+	if s.implicit || s.plain {
+		client := smtp.NewClient(conn)
+		s.bound(client)
+		return client, client.Hello(s.domain)
+	}
+	client, err := smtp.NewClientStartTLS(conn, s.tls())
+	if err != nil {
+		return nil, err
+	}
+	s.bound(client)
+	return client, client.Hello(s.domain)
+}
+
+// bound gives each answer the time of the whole: whichever ends first ends it.
+func (s *Sender) bound(client *smtp.Client) {
+	client.CommandTimeout, client.SubmissionTimeout = s.timeout, s.timeout
+}
+
+func (s *Sender) login(client *smtp.Client) error {
+	switch {
+	case client.SupportsAuth(sasl.Plain):
+		return client.Auth(sasl.NewPlainClient("", s.user, s.password))
+	case client.SupportsAuth(sasl.Login):
+		return client.Auth(sasl.NewLoginClient(s.user, s.password))
+	}
+	return errors.New("the server offers neither AUTH PLAIN nor AUTH LOGIN")
+}
