@@ -104,7 +104,7 @@ func (a *API) refresh(ctx context.Context, call Call, in *refreshIn) (*refreshOu
 	}
 	out := &refreshOut{}
 	out.Body.AccessToken, out.Body.RefreshToken, out.Body.TokenType = t.Access, t.Refresh, "Bearer"
-	out.Body.ExpiresIn, out.Body.RefreshExpiresIn, out.Body.Environment = seconds(t.AccessTTL), seconds(app.RefreshTTL), t.Environment
+	out.Body.ExpiresIn, out.Body.RefreshExpiresIn, out.Body.Environment = seconds(t.AccessTTL), seconds(t.RefreshTTL), t.Environment
 	return out, nil
 }
 

@@ -27,6 +27,15 @@ var evidenceTypes = map[string]func([]byte) bool{
 	"text/plain":      plainText,
 }
 
+// endings are how the names of each type's files end. The first one is put behind a name that has
+// none of them: whoever opens the file gets what it is.
+var endings = map[string][]string{
+	"application/pdf": {".pdf"},
+	"image/png":       {".png"},
+	"image/jpeg":      {".jpg", ".jpeg"},
+	"text/plain":      {".txt", ".csv", ".log", ".md"},
+}
+
 // plainText reports whether a content is text and nothing else.
 func plainText(content []byte) bool {
 	control := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\t\n\f\r", r) }
@@ -42,7 +51,7 @@ type EvidenceBody struct {
 
 // EvidenceUpload is a file of evidence as it is sent.
 type EvidenceUpload struct {
-	Name        string `json:"name" minLength:"1" maxLength:"200" example:"receipt.pdf" doc:"Without a path"`
+	Name        string `json:"name" minLength:"1" maxLength:"200" example:"receipt.pdf" doc:"Without a path. An ending that fits the type is put behind one that has none"`
 	ContentType string `json:"contentType" enum:"application/pdf,image/png,image/jpeg,text/plain" doc:"The content must be of it"`
 	Content     string `json:"content" text:"lines" minLength:"1" doc:"Base64, at most 10 MiB when decoded"`
 	content     []byte
@@ -80,9 +89,20 @@ func (f *EvidenceUpload) check(path string) (issues []error) {
 	return issues
 }
 
+// named is the file's name with an ending that fits.
+func (f *EvidenceUpload) named() string {
+	name := strings.ToLower(f.Name)
+	for _, ending := range endings[f.ContentType] {
+		if strings.HasSuffix(name, ending) {
+			return f.Name
+		}
+	}
+	return f.Name + endings[f.ContentType][0]
+}
+
 func (f *EvidenceUpload) described() *pay.EvidenceFile {
 	sum := sha256.Sum256(f.content)
-	return &pay.EvidenceFile{Name: f.Name, Type: f.ContentType, Size: int64(len(f.content)), SHA256: hex.EncodeToString(sum[:])}
+	return &pay.EvidenceFile{Name: f.named(), Type: f.ContentType, Size: int64(len(f.content)), SHA256: hex.EncodeToString(sum[:])}
 }
 
 type evidenceIn struct {

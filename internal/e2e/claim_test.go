@@ -305,6 +305,32 @@ func (o shop) download(t *testing.T, path string) (int, http.Header, []byte) {
 	return res.StatusCode, res.Header, body
 }
 
+// A file's name ends as what it is: whoever opens it gets that.
+func TestNameOfAFileFitsItsContent(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		_, claim := o.dispute(t, false)
+		png := []byte("\x89PNG\r\n\x1a\n0000")
+		for i, c := range []struct {
+			kind, name, want string
+			content          []byte
+		}{
+			{"image/png", "Scan.PNG", "Scan.PNG", png},
+			{"image/png", "scan", "scan.png", png},
+			{"image/png", "scan.pdf", "scan.pdf.png", png},
+			{"text/plain", "note.exe", "note.exe.txt", []byte("hi")},
+			{"text/plain", "rows.csv", "rows.csv", []byte("hi")},
+			{"application/pdf", "bill.html", "bill.html.pdf", []byte("%PDF-1.7")},
+			{"image/jpeg", "a.jpeg", "a.jpeg", []byte("\xff\xd8\xff")},
+		} {
+			r := o.post(t, "/claims/"+claim+"/evidence", file(c.kind, c.name, c.content)).want(t, http.StatusCreated)
+			if got := r.text(t, fmt.Sprintf("evidence.%d.file.name", i)); got != c.want {
+				t.Errorf("%s %q is kept as %q, want %q", c.kind, c.name, got, c.want)
+			}
+		}
+	})
+}
+
 func TestRefusedEvidenceLeavesNothing(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)

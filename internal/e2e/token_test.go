@@ -159,3 +159,26 @@ func TestRefreshTokenWorksOnce(t *testing.T) {
 		})
 	})
 }
+
+// A program that goes on refreshing logs in anew after a year.
+func TestLoginEndsAfterAYear(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		const month = 29 * 24 * time.Hour
+		r := o.pair(t)
+		token := r.text(t, "refreshToken")
+		for range 12 {
+			s.clock.advance(month)
+			r = o.refresh(t, token).want(t, http.StatusOK)
+			token = r.text(t, "refreshToken")
+		}
+		left, err := time.ParseDuration(r.text(t, "refreshExpiresIn") + "s")
+		must(t, err)
+		if left.Round(time.Hour) != 17*24*time.Hour {
+			t.Errorf("on day 348 the last refresh token lives %s, want 17 days", left)
+		}
+		s.clock.advance(month)
+		o.refresh(t, token).refused(t, badRefresh)
+		o.pair(t)
+	})
+}

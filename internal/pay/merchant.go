@@ -137,10 +137,17 @@ type Login struct {
 	CreatedAt time.Time
 }
 
-// Rotate makes the present refresh token stop working and the next one good.
+// LoginLife is after how long a login ends that goes on refreshing: its program logs in anew.
+const LoginLife = 365 * 24 * time.Hour
+
+// Rotate makes the present refresh token stop working and the next one good until a time, which
+// is not behind the end of the login.
 func (l Login) Rotate(expires time.Time) Login {
 	l.Version++
 	l.ExpiresAt = expires
+	if end := l.CreatedAt.Add(LoginLife); expires.After(end) {
+		l.ExpiresAt = end
+	}
 	return l
 }
 
