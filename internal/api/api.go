@@ -247,6 +247,7 @@ func (a *API) authenticate(ctx huma.Context, call *Call) (app.Principal, error) 
 }
 
 func (a *API) writeError(w http.ResponseWriter, r *http.Request, err error) {
+	a.app.TurnedAway(app.Principal{Address: a.gate.peer(r), RequestID: web.RequestID(r.Context())}, err)
 	wire.Write(w, r, a.log, err)
 }
 

@@ -165,6 +165,13 @@ func (a *App) WentBeyond(by Principal, refusal error) {
 	}
 }
 
+// TurnedAway leaves a trace of a request that was over a limit; other refusals are not told of.
+func (a *App) TurnedAway(by Principal, refusal error) {
+	if shown, ok := errors.AsType[*pay.Error](refusal); ok && shown.Code == pay.CodeRateLimited {
+		a.warnSometimes("requests are over a limit", "", "address", by.Address, "request", by.RequestID, "limit", shown.Message)
+	}
+}
+
 // Logout ends the login of an access token: neither it nor its refresh token is good any more.
 //
 // Errors: missing_credentials where the request came with nothing, invalid_request where it came

@@ -94,16 +94,19 @@ func TestShopperPaysInTheBrowser(t *testing.T) {
 	t.Parallel()
 	s := start(t, dbtest.SQLite(t), &clock{})
 	o := s.shop(t)
-	for method, c := range map[string]struct{ body, code string }{
-		"pix":  {`{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`, "paymentData.qrCode"},
-		"cash": {`{"amount":25.5,"paymentMethodId":"sbx_cash"}`, "paymentData.barcode"},
-		"spei": {`{"amount":25.5,"paymentMethodId":"sbx_spei","documentId":"XAXX010101000"}`, ""},
-		"pse":  {`{"amount":25.5,"paymentMethodId":"sbx_pse"}`, ""},
-		"card": {`{"amount":25.65,"paymentMethodId":"sbx_card"}`, ""},
+	for i, c := range []struct{ method, body, code string }{
+		{"pix", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`, "paymentData.qrCode"},
+		{"cash", `{"amount":25.5,"paymentMethodId":"sbx_cash"}`, "paymentData.barcode"},
+		{"spei", `{"amount":25.5,"paymentMethodId":"sbx_spei","documentId":"XAXX010101000"}`, ""},
+		{"pse", `{"amount":25.5,"paymentMethodId":"sbx_pse"}`, ""},
+		{"card", `{"amount":25.65,"paymentMethodId":"sbx_card"}`, ""},
 	} {
-		for lang, paid := range map[string]string{"en": "Payment received", "es": "Pago recibido", "pt": "Pagamento recebido"} {
+		for j, in := range []struct{ lang, paid string }{{"en", "Payment received"}, {"es", "Pago recibido"}, {"pt", "Pagamento recebido"}} {
 			for _, sc := range screens {
-				t.Run(fmt.Sprintf("%s-%s-%s", method, lang, sc.name), func(t *testing.T) {
+				if !sc.phone && i%3 != j { // words do not fit on narrow screens, if anywhere
+					continue
+				}
+				t.Run(fmt.Sprintf("%s-%s-%s", c.method, in.lang, sc.name), func(t *testing.T) {
 					t.Parallel()
 					r := o.post(t, "/payments", c.body)
 					id := ""
@@ -114,7 +117,7 @@ func TestShopperPaysInTheBrowser(t *testing.T) {
 					}
 					tab := browser(t)
 					must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.width, sc.height, chromedp.EmulateScale(sc.scale)),
-						chromedp.Navigate(s.URL+"/pay/"+id+"?lang="+lang)))
+						chromedp.Navigate(s.URL+"/pay/"+id+"?lang="+in.lang)))
 					picture := shoot(t, tab, t.Name()[strings.LastIndex(t.Name(), "/")+1:]+"-waiting")
 					if c.code != "" {
 						if got, want := scan(t, picture), o.get(t, "/payments/"+id).text(t, c.code); got != want {
@@ -124,8 +127,8 @@ func TestShopperPaysInTheBrowser(t *testing.T) {
 					noOverflow(t, tab)
 					must(t, chromedp.Do(tab, chromedp.Click(`a[href*="/sandbox/bank/"]`), chromedp.WaitVisible(`button[value="pay"]`),
 						chromedp.Click(`button[value="pay"]`), chromedp.WaitVisible(`.paid`)))
-					if text, err := chromedp.Run(tab, chromedp.Text("h1")); err != nil || !strings.Contains(text, paid) {
-						t.Errorf("at the end the page says %q (%v), want %q", text, err, paid)
+					if text, err := chromedp.Run(tab, chromedp.Text("h1")); err != nil || !strings.Contains(text, in.paid) {
+						t.Errorf("at the end the page says %q (%v), want %q", text, err, in.paid)
 					}
 					shoot(t, tab, t.Name()[strings.LastIndex(t.Name(), "/")+1:]+"-paid")
 					if got := o.status(t, id); got != "completed" {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -389,4 +390,28 @@ func TestNodesShareTheirLimitsInRedis(t *testing.T) {
 		id = other
 		return read(12) == 5
 	})
+}
+
+// Who goes on over a limit is in the log, once a second.
+func TestRequestsOverALimitAreTold(t *testing.T) {
+	t.Parallel()
+	log, c, l := &lines{}, &clock{}, daemon.DefaultLimits()
+	c.freeze()
+	few(&l)
+	s := startWith(t, dbtest.SQLite(t), c, func(config *daemon.Config) { config.Limits, config.Log = &l, slog.New(log) })
+	o := s.of(t, pay.Standard).live()
+	over := func() {
+		for range 20 {
+			o.get(t, "/ping")
+		}
+	}
+	over()
+	if n := log.told("requests are over a limit"); n != 1 || log.told("address=127.0.0.1") == 0 {
+		t.Errorf("%d lines tell of 16 requests over the limit, want one with the address", n)
+	}
+	c.advance(time.Second)
+	over()
+	if n := log.told("more_of_them=15"); n != 1 {
+		t.Errorf("a second later %d lines tell of 15 more, want one", n)
+	}
 }
