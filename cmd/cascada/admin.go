@@ -39,13 +39,15 @@ func (c *migrateCmd) Run(ctx context.Context, log *slog.Logger) error {
 
 type merchantCmd struct {
 	Create merchantCreateCmd `cmd:"" help:"Make a merchant with a shop and keys. Works while the server runs."`
+	List   merchantListCmd   `cmd:"" help:"List merchants and their shops, oldest first."`
+	Set    merchantSetCmd    `cmd:"" help:"Change where a merchant is written to."`
 	Terms  merchantTermsCmd  `cmd:"" help:"Show what was agreed with a merchant, or change it for the payments to come."`
 }
 
 type merchantCreateCmd struct {
 	database
 	Name     string       `required:"" help:"Name of the merchant and its shop."`
-	Email    string       `required:"" help:"Contact address."`
+	Email    string       `required:"" help:"Where the merchant is written to: one address."`
 	Industry string       `help:"What it sells."`
 	Tier     pay.Tier     `default:"starter" enum:"starter,standard,premium,trusted" help:"starter, standard, premium or trusted."`
 	Language pay.Language `default:"en" enum:"es,pt,en" help:"Language of receipts and reports: es, pt or en."`

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -81,9 +82,30 @@ func (c *keyListCmd) Run(ctx context.Context, log *slog.Logger) error {
 			continue
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", k.ID, k.Preview, k.Kind, k.Environment(), k.Shop,
-			k.CreatedAt.Format(time.RFC3339), last, told.Addresses, ends, pay.WriteRights(k.Rights))
+			k.CreatedAt.Format(time.RFC3339), last, told.Addresses, ends, rightsOf(k))
 	}
 	return table.Flush()
+}
+
+// rightsOf is what a key may do, for people.
+func rightsOf(k pay.Key) string {
+	switch {
+	case k.Kind == pay.Restricted:
+		return pay.WriteRights(k.Rights)
+	case k.Kind == pay.Publishable:
+		return "none"
+	case slices.Contains(k.Rights, pay.RightWithdrawals):
+		return "all"
+	}
+	return "all but withdrawals"
+}
+
+// notWhole refuses a whole key among the arguments.
+func notWhole(key string) error {
+	if !strings.HasPrefix(key, "key_") && len(key) > len("sk_test_…abcd") {
+		return errors.New("a key among the arguments is seen by every user of this machine: give its id or how it is shown (cascada key list)")
+	}
+	return nil
 }
 
 type keyCreateCmd struct {
@@ -138,6 +160,9 @@ type keyRotateCmd struct {
 }
 
 func (c *keyRotateCmd) Run(ctx context.Context, log *slog.Logger) error {
+	if err := notWhole(c.Key); err != nil {
+		return err
+	}
 	if c.Grace < 0 {
 		return errors.New("--grace must not be below zero")
 	}
@@ -160,20 +185,28 @@ type keyRevokeCmd struct {
 }
 
 func (c *keyRevokeCmd) Run(ctx context.Context, log *slog.Logger) error {
-	if !strings.HasPrefix(c.Key, "key_") && len(c.Key) > len("sk_test_…abcd") {
-		return errors.New("a key among the arguments is seen by every user of this machine: give its id (cascada key list), or - and the key on standard input")
+	if err := notWhole(c.Key); err != nil {
+		return fmt.Errorf("%w, or - and the key on standard input", err)
 	}
 	a, err := c.existing(ctx, log)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
+	var key pay.Key
 	if c.Key != "-" {
-		return a.RevokeKey(ctx, c.Key)
+		key, err = a.RevokeKey(ctx, c.Key)
+	} else {
+		line, missing := bufio.NewReader(os.Stdin).ReadString('\n')
+		raw := strings.TrimSpace(line)
+		if raw == "" {
+			return fmt.Errorf("no key came on standard input: %w", missing)
+		}
+		key, err = a.RevokeRawKey(ctx, raw)
 	}
-	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
-	if raw := strings.TrimSpace(line); raw != "" {
-		return a.RevokeRawKey(ctx, raw)
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("no key came on standard input: %w", err)
+	fmt.Fprintf(stdout, "%s, %s, is revoked since %s\n", key.ID, key.Preview, key.RevokedAt.Format(time.RFC3339))
+	return nil
 }

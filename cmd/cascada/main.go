@@ -108,9 +108,12 @@ func run(adapters registry) {
 To try it, run cascada serve and paste the lines that it prints. The other commands work on the
 database of the server, while it runs or not: give them the same --database, or set
 CASCADA_DATABASE for all. Where a flag's help names a variable, that will do; the flag says more.`),
-		kong.UsageOnError(), kong.Writers(stdout, &printable{to: os.Stderr}), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(log), kong.Bind(adapters),
+		kong.ShortUsageOnError(), kong.Writers(stdout, &printable{to: os.Stderr}), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(log), kong.Bind(adapters),
 		kong.Vars{"columns": strings.Join(reconcile.ColumnWords(), ", "), "version": versionText()})
 	k, err := parser.Parse(args)
+	if err != nil { // standard output is for what was asked
+		parser.Stdout = parser.Stderr
+	}
 	parser.FatalIfErrorf(err)
 	k.FatalIfErrorf(k.Run())
 }

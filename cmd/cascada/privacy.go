@@ -172,7 +172,7 @@ func (c *privacyEraseCmd) Run(ctx context.Context, log *slog.Logger) error {
 	case len(done.Kept) > 0:
 		return errors.New("some payments are kept: erase them when they are over")
 	case len(done.Payments)+len(done.Sessions) == 0:
-		fmt.Fprintln(stdout, "nothing is kept about that shopper")
+		fmt.Fprintln(stdout, "nothing was found that fits: the e-mail, the document and the phone number (with its country code) have to be those that the shop sent")
 	case !c.Yes:
 		fmt.Fprintln(stdout, "Add --yes to erase. Ask the providers that have the data, too (privacy export: toldTo).")
 	}

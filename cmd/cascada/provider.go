@@ -36,12 +36,12 @@ type providerCmd struct {
 // desk is the flags that the commands of provider accounts share.
 type desk struct {
 	database
-	PublicURL string `env:"CASCADA_PUBLIC_URL" placeholder:"URL" help:"Where the service is reached, for the notification URL (${env})."`
+	PublicURL publicURL `env:"CASCADA_PUBLIC_URL" placeholder:"URL" help:"Where the service is reached, for the notification URL (${env})."`
 }
 
 func (d desk) over(ctx context.Context, log *slog.Logger, adapters registry) (*app.App, error) {
 	c := d.command(log)
-	c.PublicURL, c.Adapters = strings.TrimSuffix(d.PublicURL, "/"), adapters
+	c.PublicURL, c.Adapters = strings.TrimSuffix(string(d.PublicURL), "/"), adapters
 	return daemon.Open(ctx, c)
 }
 

@@ -44,6 +44,11 @@ func (a *App) Self() pay.Actor {
 // Audit lists what was done since a moment, oldest first, from behind the entry
 // after; all merchants' where merchant is empty. It is for the operator.
 func (a *App) Audit(ctx context.Context, merchant, after string, since time.Time, limit int) ([]pay.AuditEntry, error) {
+	if merchant != "" {
+		if _, err := a.AnyMerchant(ctx, merchant); err != nil {
+			return nil, err
+		}
+	}
 	if !since.IsZero() {
 		after = max(after, id.From(pay.AuditPrefix, since))
 	}

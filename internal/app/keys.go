@@ -115,14 +115,14 @@ func (a *App) RotateKey(ctx context.Context, name string, grace time.Duration) (
 // RevokeKey ends a key by its id, or by how it is shown; other nodes notice within two seconds.
 //
 // Errors: store.ErrNotFound, conflict_state where several are shown so.
-func (a *App) RevokeKey(ctx context.Context, name string) error {
+func (a *App) RevokeKey(ctx context.Context, name string) (pay.Key, error) {
 	return a.endKey(ctx, func() (pay.Key, error) { return a.key(ctx, name) })
 }
 
 // RevokeRawKey is RevokeKey for whoever has the key itself.
 //
 // Errors: store.ErrNotFound.
-func (a *App) RevokeRawKey(ctx context.Context, raw string) error {
+func (a *App) RevokeRawKey(ctx context.Context, raw string) (pay.Key, error) {
 	return a.endKey(ctx, func() (pay.Key, error) {
 		key, err := a.store.KeyByHash(ctx, a.Vault.Hash(raw))
 		if err != nil {
@@ -160,7 +160,7 @@ func (a *App) key(ctx context.Context, name string) (pay.Key, error) {
 	return list[0], nil
 }
 
-func (a *App) endKey(ctx context.Context, read func() (pay.Key, error)) error {
+func (a *App) endKey(ctx context.Context, read func() (pay.Key, error)) (pay.Key, error) {
 	key, err := decided(func() (pay.Key, error) {
 		key, err := read()
 		if err != nil || !key.RevokedAt.IsZero() {
@@ -172,7 +172,7 @@ func (a *App) endKey(ctx context.Context, read func() (pay.Key, error)) error {
 	if err == nil {
 		a.forgetKey(key)
 	}
-	return err
+	return key, err
 }
 
 func (a *App) forgetKey(key pay.Key) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -114,10 +115,53 @@ func (n NewMerchant) Check() error {
 	if n.RefundFees != "" && !slices.Contains(pay.AllRefundFees(), n.RefundFees) {
 		return fmt.Errorf("refund fees are kept or returned, not %q", n.RefundFees)
 	}
-	if strings.TrimSpace(n.Name) == "" || !strings.Contains(n.Email, "@") {
-		return fmt.Errorf("a merchant needs a name and an email, got %q and %q", n.Name, n.Email)
+	if strings.TrimSpace(n.Name) == "" {
+		return errors.New("--name: a merchant has a name")
+	}
+	return checkEmail(n.Email)
+}
+
+// checkEmail refuses what is not one address, such as name@example.com.
+func checkEmail(address string) error {
+	if parsed, err := mail.CheckAddress(address); err != nil || parsed != address {
+		return fmt.Errorf("--email: %q is not one address, such as pay@acme.example", address)
 	}
 	return nil
+}
+
+// SetEmail changes where a merchant is written to.
+//
+// Errors: store.ErrNotFound.
+func (a *App) SetEmail(ctx context.Context, by pay.Actor, id, address string) error {
+	if err := checkEmail(address); err != nil {
+		return err
+	}
+	return again(func() error {
+		m, err := a.AnyMerchant(ctx, id)
+		if err != nil || m.Email == address {
+			return err
+		}
+		m.Version++
+		m.Email = address
+		return a.store.Commit(ctx, pay.Change{
+			Merchants: []pay.Merchant{m}, Audit: a.audit(by, pay.Scope{Merchant: id, Live: true}, pay.MerchantMoved, id, nil),
+		})
+	})
+}
+
+// Merchants lists merchants with their shops, by id, from behind one, for the operator.
+func (a *App) Merchants(ctx context.Context, after string, limit int) ([]pay.Merchant, map[string][]pay.Shop, error) {
+	list, err := a.store.Merchants(ctx, after, limit)
+	if err != nil {
+		return nil, nil, err
+	}
+	shops := map[string][]pay.Shop{}
+	for _, m := range list {
+		if shops[m.ID], err = a.store.Shops(ctx, m.ID); err != nil {
+			return nil, nil, err
+		}
+	}
+	return list, shops, nil
 }
 
 // onboard returns a merchant that is not written yet.

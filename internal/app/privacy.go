@@ -371,21 +371,25 @@ const (
 func (a *App) Forget(ctx context.Context) (n int, err error) {
 	now, keep := a.Now(), a.Retention
 	for _, each := range []struct {
+		what string
 		kept time.Duration
 		do   func(before time.Time) (int, error)
 	}{
-		{keep.Notifications, func(before time.Time) (int, error) { return a.store.ForgetNotifications(ctx, before, forgetBatch) }},
-		{keep.Addresses, func(before time.Time) (int, error) {
+		{"notifications", keep.Notifications, func(before time.Time) (int, error) { return a.store.ForgetNotifications(ctx, before, forgetBatch) }},
+		{"addresses of the audit log", keep.Addresses, func(before time.Time) (int, error) {
 			return a.store.ForgetAddresses(ctx, id.From(pay.AuditPrefix, before), forgetBatch)
 		}},
-		{keep.Addresses, func(before time.Time) (int, error) { return a.store.ForgetKeyUses(ctx, before, forgetBatch) }},
-		{keep.Shoppers, func(before time.Time) (int, error) { return a.forgetShoppers(ctx, before) }},
-		{keep.Evidence, func(before time.Time) (int, error) { return a.forgetEvidence(ctx, before) }},
+		{"uses of keys", keep.Addresses, func(before time.Time) (int, error) { return a.store.ForgetKeyUses(ctx, before, forgetBatch) }},
+		{retainShoppers, keep.Shoppers, func(before time.Time) (int, error) { return a.forgetShoppers(ctx, before) }},
+		{retainEvidence, keep.Evidence, func(before time.Time) (int, error) { return a.forgetEvidence(ctx, before) }},
 	} {
 		if each.kept <= 0 {
 			continue
 		}
 		some, err := each.do(now.Add(-each.kept))
+		if some > 0 {
+			a.Log.Info("personal data was kept long enough, and is erased", "of", each.what, "rows", some)
+		}
 		if n += some; err != nil {
 			return n, err
 		}

@@ -103,7 +103,7 @@ func TestAuditLogSaysWhoDidWhat(t *testing.T) {
 
 		raw, err := s.App.CreateKey(ctx, app.NewKey{Scope: pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Kind: pay.Secret})
 		must(t, err)
-		must(t, s.App.RevokeRawKey(ctx, raw))
+		revoke(t, s.App, raw)
 		var told []pay.Act
 		for _, e := range o.acts(t) {
 			if e.Details["preview"] == "sk_test_…"+raw[len(raw)-4:] {

@@ -102,7 +102,7 @@ func TestEveryEndpointWantsGoodCredentials(t *testing.T) {
 		must(t, err)
 		o.as(revoked).get(t, "/ping").want(t, http.StatusOK)
 		old := o.post(t, "/auth/token", fmt.Sprintf(`{"apiKey":%q,"secretKey":%q}`, o.Sandbox.Publishable, revoked)).want(t, http.StatusOK)
-		must(t, o.App.RevokeRawKey(ctx, revoked))
+		revoke(t, o.App, revoked)
 
 		const missing, unknown, invalid = "401 missing_credentials authentication_error", "401 invalid_api_key authentication_error",
 			"401 invalid_token authentication_error"

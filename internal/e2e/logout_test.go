@@ -120,7 +120,7 @@ func TestRevocationReachesEveryNode(t *testing.T) {
 	gone("a login of a merchant whose logins were ended", e)
 
 	// A key that is revoked goes the same way.
-	must(t, one.App.RevokeRawKey(ctx, o.Sandbox.Secret))
+	revoke(t, one.App, o.Sandbox.Secret)
 	eventually(t, "the key is refused at the other node", func() bool { return there.get(t, "/me").status == http.StatusUnauthorized })
 }
 
@@ -141,7 +141,7 @@ func TestRevocationDoesNotTrustTheClocks(t *testing.T) {
 			one.clock.advance(apart)
 			must(t, one.App.RevokeLogin(ctx, one.App.Self(), one.loginOf(t, o), "a test"))
 			eventually(t, "the login is refused at the other node", func() bool { return there.get(t, "/me").status == http.StatusUnauthorized })
-			must(t, one.App.RevokeRawKey(ctx, o.Sandbox.Secret))
+			revoke(t, one.App, o.Sandbox.Secret)
 			key := there.as(o.Sandbox.Secret)
 			eventually(t, "the key is refused at the other node", func() bool { return key.get(t, "/me").status == http.StatusUnauthorized })
 		})

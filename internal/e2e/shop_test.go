@@ -138,3 +138,10 @@ func (s *service) send(t *testing.T, q request) reply {
 	s.spec.check(t, r)
 	return r
 }
+
+// revoke ends a key that somebody has.
+func revoke(t *testing.T, a *app.App, raw string) {
+	t.Helper()
+	_, err := a.RevokeRawKey(ctx, raw)
+	must(t, err)
+}

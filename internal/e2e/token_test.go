@@ -125,7 +125,7 @@ func TestRefreshTokenWorksOnce(t *testing.T) {
 			key, err := o.App.CreateKey(ctx, app.NewKey{Scope: pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Kind: pay.Secret})
 			must(t, err)
 			login := o.post(t, "/auth/token", fmt.Sprintf(`{"apiKey":%q,"secretKey":%q}`, o.Sandbox.Publishable, key)).want(t, http.StatusOK)
-			must(t, o.App.RevokeRawKey(ctx, key))
+			revoke(t, o.App, key)
 			o.refresh(t, login.text(t, "refreshToken")).refused(t, badRefresh)
 		})
 		t.Run("of two at once at most one", func(t *testing.T) {

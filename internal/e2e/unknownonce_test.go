@@ -196,7 +196,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 			return func() error { _, err := b.CreateKey(ctx, app.NewKey{Scope: b.who.Scope, Kind: pay.Secret}); return err }
 		},
 		"a key's end": func(_ *testing.T, b *blind) func() error {
-			return func() error { return b.RevokeRawKey(ctx, b.shop.Live.Secret) }
+			return func() error { _, err := b.RevokeRawKey(ctx, b.shop.Live.Secret); return err }
 		},
 		"an operator": func(_ *testing.T, b *blind) func() error {
 			return func() error { _, _, err := b.AddOperator(ctx, operator, "bia", time.Time{}); return err }

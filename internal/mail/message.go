@@ -64,6 +64,18 @@ func Line(text string) string {
 }
 
 // write makes the bytes of a message, the same of each try, and says to whom it goes.
+// CheckAddress returns the address of a person, as it is taken: one, without a name before it.
+func CheckAddress(text string) (string, error) {
+	parsed, err := netmail.ParseAddress(text)
+	if err != nil {
+		return "", errors.New("this is no address")
+	}
+	if _, err := route(parsed.Address); err != nil {
+		return "", err
+	}
+	return parsed.Address, nil
+}
+
 func (s *Sender) write(m Message) (to string, text []byte, err error) {
 	parsed, err := netmail.ParseAddress(m.To)
 	if err != nil {

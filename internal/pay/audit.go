@@ -49,6 +49,7 @@ type Act string
 const (
 	MerchantCreated Act = "merchant.created"
 	MerchantTermed  Act = "merchant.terms_changed"
+	MerchantMoved   Act = "merchant.email_changed"
 	ShopCreated     Act = "shop.created"
 	ShopRebranded   Act = "shop.rebranded"
 	KeyCreated      Act = "key.created"

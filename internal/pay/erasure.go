@@ -27,7 +27,7 @@ func (p Payment) Erase(now time.Time) (Payment, error) {
 		return p, NewError(CodeConflictState, "it is "+string(p.Status))
 	}
 	if !p.DueAt.IsZero() || !p.Unsure.IsZero() {
-		return p, NewError(CodeConflictState, "its provider is still asked whether it was paid")
+		return p, NewError(CodeConflictState, "its provider is still asked whether it was paid: for a week, or a month where it does not answer")
 	}
 	from := p
 	p.Buyer, p.ReturnURL, p.Erased = Buyer{}, "", now
@@ -53,6 +53,10 @@ func (c Claim) Erase() (next Claim, words []string, err error) {
 	list := make([]Evidence, len(c.Evidence)) // values that were handed out do not change
 	for i, e := range c.Evidence {
 		e.Shut = ""
+		if !slices.Contains(evidenceKinds, e.Kind) { // a word of somebody's own
+			words = append(words, e.Kind)
+			e.Kind = otherEvidence
+		}
 		erase(&e.Text)
 		if e.File != nil {
 			file := *e.File
@@ -75,6 +79,11 @@ func (c Claim) Erase() (next Claim, words []string, err error) {
 	}
 	return c, words, nil
 }
+
+// evidenceKinds are the kinds that the API names; a shop may send others.
+var evidenceKinds = []string{"receipt", "delivery_proof", "customer_communication", "refund_policy", otherEvidence}
+
+const otherEvidence = "other"
 
 // Retained is how far data of a kind was looked through for what is kept no longer.
 type Retained struct {

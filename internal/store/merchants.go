@@ -30,6 +30,13 @@ func (s *Store) Merchant(ctx context.Context, id string) (pay.Merchant, error) {
 	return one(ctx, s, selectMerchant, func(r row) (pay.Merchant, error) { return scanMerchant(r) }, id)
 }
 
+const listMerchants = `SELECT ` + merchantColumns + ` FROM merchants AS m WHERE m.id > $1 ORDER BY m.id LIMIT $2`
+
+// Merchants lists merchants by id, from behind one.
+func (s *Store) Merchants(ctx context.Context, after string, limit int) ([]pay.Merchant, error) {
+	return many(ctx, s, listMerchants, func(r row) (pay.Merchant, error) { return scanMerchant(r) }, after, limit)
+}
+
 const countMerchants = `SELECT count(*) FROM merchants`
 
 // CountMerchants says how many merchants there are.

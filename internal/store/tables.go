@@ -125,7 +125,7 @@ func queries() []string {
 		claimsTable.insert, claimsTable.update, subscriptionsTable.insert, subscriptionsTable.update,
 		upsertBalances, selectBalancesForUpdate,
 		selectBalances, selectPayment, selectAnyPayment, selectVersions, selectProcessingVersions, selectBetween,
-		selectOnce, pageOnce, purgeOnce, selectMerchant, selectShop, selectShops, selectKeyByHash, selectKey, selectKeys, selectKeysShown, selectLogin, selectGoodLogins, selectRevokedLogins, selectRevokedKeys, countMerchants,
+		selectOnce, pageOnce, purgeOnce, selectMerchant, listMerchants, selectShop, selectShops, selectKeyByHash, selectKey, selectKeys, selectKeysShown, selectLogin, selectGoodLogins, selectRevokedLogins, selectRevokedKeys, countMerchants,
 		selectTable, selectVersion, countSecrets, selectRailIDs, insertRailIDs,
 		storyTransfers, storyClaims, storyEvents, storyDeliveries, storyReceipts, storyMoves, storyWithdrawal,
 	}
