@@ -81,6 +81,7 @@ type (
 		Kind     pay.ClaimKind  `json:"kind"`
 		Reason   string         `json:"reason,omitempty"`
 		Evidence []evidenceJSON `json:"evidence"`
+		Notes    []string       `json:"notes"`
 	}
 	evidenceJSON struct {
 		ID      string `json:"id"`
@@ -117,7 +118,12 @@ func newShopperJSON(found app.ShopperData) shopperJSON {
 			}
 		}
 		for _, c := range p.Claims {
-			claim := shopperClaimJSON{ID: c.ID, Kind: c.Kind, Reason: c.Reason, Evidence: []evidenceJSON{}}
+			claim := shopperClaimJSON{ID: c.ID, Kind: c.Kind, Reason: c.Reason, Evidence: []evidenceJSON{}, Notes: []string{}}
+			for _, step := range c.Timeline {
+				if step.Note != "" {
+					claim.Notes = append(claim.Notes, step.Note)
+				}
+			}
 			for _, e := range c.Evidence {
 				piece := evidenceJSON{ID: e.ID, Kind: e.Kind, Text: e.Text}
 				if e.File != nil {

@@ -132,6 +132,7 @@ type Call struct {
 	ClientIP string // what the request says of its origin (contract: customerIp); never for trust
 	request  *http.Request
 	reply    http.Header
+	refusal  error // of credentials that need not be good
 }
 
 type callKey struct{}
@@ -206,7 +207,11 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 	principal, err := a.authenticate(ctx, call)
 	if err != nil {
 		a.app.CredentialRefused(call.Principal, err)
-		return a.gate.refuse(call.reply, call.request, err)
+		err = a.gate.refuse(call.reply, call.request, err)
+		if call.refusal = err; need == orNone && unauthorized(err) { // the body may name what is good
+			return a.gate.stranger(call.reply, call.request)
+		}
+		return err
 	}
 	principal.RequestID, principal.Address = call.RequestID, call.Address
 	call.Principal = principal

@@ -112,7 +112,7 @@ func (a *API) logout(ctx context.Context, call Call, in *logoutIn) (*loggedOut, 
 	var err error
 	if in.Body != nil && in.Body.RefreshToken != "" {
 		err = a.gate.refuse(call.reply, call.request, a.app.LogoutRefresh(ctx, call.Principal, in.Body.RefreshToken))
-	} else {
+	} else if err = call.refusal; err == nil {
 		err = a.app.Logout(ctx, call.Principal)
 	}
 	if err != nil {

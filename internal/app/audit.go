@@ -27,6 +27,13 @@ func (a *App) audit(by pay.Actor, scope pay.Scope, act pay.Act, object string, d
 	return []pay.AuditEntry{entry}
 }
 
+// noted is audit with what the operator wrote.
+func (a *App) noted(by pay.Actor, scope pay.Scope, act pay.Act, object, note string, details map[string]string) []pay.AuditEntry {
+	list := a.audit(by, scope, act, object, details)
+	list[0].Note, list[0].Salt = note, rand.Text()
+	return list
+}
+
 // Actor is the principal as the audit log knows him.
 func (p Principal) Actor() pay.Actor {
 	return pay.Actor{Kind: pay.ByKey, ID: p.KeyID, IP: p.Address, Request: p.RequestID}

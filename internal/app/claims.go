@@ -134,11 +134,11 @@ func (a *App) RuleClaimAs(ctx context.Context, by pay.Actor, r RuledClaim) (pay.
 	if err != nil {
 		return c, err
 	}
-	details := map[string]string{"payment": c.Payment, "word": string(v), "note": note}
+	details := map[string]string{"payment": c.Payment, "word": string(v)}
 	if r.Force {
 		details["force"] = "true"
 	}
-	said := a.audit(by, c.Scope, pay.ClaimRuled, c.ID, details)
+	said := a.noted(by, c.Scope, pay.ClaimRuled, c.ID, note, details)
 	if v == pay.AskEvidence {
 		return a.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
 			next, change, err := c.Ask(note, a.now(c.Scope))

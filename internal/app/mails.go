@@ -21,6 +21,9 @@ const (
 	mailLease = 3 * time.Minute
 	// mailsEvery is how often a node that sends none looks for those that nobody sends.
 	mailsEvery = time.Hour
+	// mailsADay is how many e-mails a merchant gets in a day: who was told so often is warned, and
+	// others' e-mails do not wait behind.
+	mailsADay = 20
 )
 
 // MailOutcome is what came of a try to send an e-mail.
@@ -71,6 +74,14 @@ func (a *App) tellOfWallet(ctx context.Context, change *pay.Change, w pay.Wallet
 	merchant, err := a.store.Merchant(ctx, w.Merchant)
 	if err != nil {
 		return err
+	}
+	told, err := a.store.CountMails(ctx, w.Merchant, w.CreatedAt.Add(-24*time.Hour))
+	if err != nil {
+		return err
+	}
+	if told >= mailsADay {
+		a.warnSometimes("a merchant gets no more e-mails about new wallets today", w.Merchant, "merchant", w.Merchant, "wallet", w.ID, "told", told)
+		return nil
 	}
 	if m, tell := w.Mail(merchant, by.Preview); tell {
 		change.Mails = append(change.Mails, m)

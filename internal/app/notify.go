@@ -199,7 +199,7 @@ func (a *App) CloseNotification(ctx context.Context, id, note string) error {
 		} else if _, dealt, ended := p.Dealt(now); last && ended {
 			change.Payments, change.Events = dealt.Payments, dealt.Events
 		}
-		change.Audit = a.audit(a.Self(), p.Scope, pay.NotificationClosed, r.ID, map[string]string{"payment": p.ID, "note": note})
+		change.Audit = a.noted(a.Self(), p.Scope, pay.NotificationClosed, r.ID, note, map[string]string{"payment": p.ID})
 		return a.commit(ctx, change, view.Cause{})
 	})
 	if errors.Is(err, store.ErrDuplicate) {

@@ -1,26 +1,19 @@
 package app
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
-	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// privacyPage is how many rows are looked through at a time, forgetBatch how many are erased.
-const (
-	privacyPage = 1000
-	forgetBatch = 500
-)
+// privacyPage is how many rows are looked through at a time.
+const privacyPage = 1000
 
 // Shopper is whom somebody asks about: a merchant's shopper by one or more of these, or the
 // shopper of one payment. All that is set has to fit.
@@ -200,78 +193,68 @@ type Erased struct {
 	Kept               map[string]string // payment → why
 }
 
+// errNothingLeft says that there is nothing of a shopper in a payment.
+var errNothingLeft = errors.New("nothing is left of its shopper")
+
 // EraseShopper takes a shopper out of payments that are over, with all that was told about them:
 // evidence, files, notifications, checkouts. Amounts, states and times stay, and so do the books
 // and the seals. What is not over is kept. With dry it only says what it would do.
 //
-// Errors: missing_field; store.ErrNotFound for a merchant or payment that does not exist.
+// Errors: missing_field; store.ErrNotFound for a merchant or payment that does not exist. What
+// could be erased is, also with another error.
 func (a *App) EraseShopper(ctx context.Context, by pay.Actor, who Shopper, dry bool) (done Erased, err error) {
 	payments, sessions, err := a.shopperOf(ctx, who)
 	if err != nil {
 		return done, err
 	}
 	done.Kept = map[string]string{}
+	var failures []error
 	for _, id := range payments {
 		err := a.erasePayment(ctx, &by, id, dry)
-		if refusal, ok := errors.AsType[*pay.Error](err); ok && refusal.Code == pay.CodeConflictState {
+		refusal, refused := errors.AsType[*pay.Error](err)
+		switch {
+		case err == nil:
+			done.Payments = append(done.Payments, id)
+		case refused && refusal.Code == pay.CodeConflictState:
 			done.Kept[id] = refusal.Message
-			continue
+		case !errors.Is(err, errNothingLeft):
+			failures = append(failures, fmt.Errorf("payment %s: %w", id, err))
 		}
-		if err != nil {
-			return done, fmt.Errorf("payment %s: %w", id, err)
-		}
-		done.Payments = append(done.Payments, id)
 	}
 	for _, s := range sessions {
 		if !dry {
 			change := pay.Change{Erasure: &pay.Erasure{Sessions: []string{s.ID}}, Audit: a.audit(by, s.Scope, pay.ShopperErased, s.ID, nil)}
 			if err := a.store.Commit(ctx, change); err != nil {
-				return done, err
+				failures = append(failures, fmt.Errorf("checkout %s: %w", s.ID, err))
+				continue
 			}
 		}
 		done.Sessions = append(done.Sessions, s.ID)
 	}
-	return done, nil
+	return done, errors.Join(failures...)
 }
 
-// erasePayment takes the shopper out of a payment and its claims. by is nil where its time is
-// over: then the payment itself tells.
+// erasePayment takes the shopper out of a payment, and what was told about it; of one that is
+// erased, what came since. by is nil where its time is over: then the payment itself tells.
 //
-// Errors: conflict_state where something about it is not over.
+// Errors: conflict_state where something about it is not over, errNothingLeft.
 func (a *App) erasePayment(ctx context.Context, by *pay.Actor, id string, dry bool) error {
 	return again(func() error {
 		p, err := a.store.AnyPayment(ctx, id)
-		if err != nil || !p.Erased.IsZero() {
+		if err != nil {
 			return err
 		}
 		next, err := p.Erase(a.Now())
 		if err != nil {
 			return err
 		}
-		receipts, err := a.store.ReceiptsOf(ctx, id)
+		change := pay.Change{Payments: []pay.Payment{next}, Erasure: &pay.Erasure{Payments: []string{id}, Notes: []string{id}}}
+		words, err := a.eraseTold(ctx, id, &change)
 		if err != nil {
 			return err
 		}
-		for _, n := range receipts {
-			if n.Verdict == pay.Mismatched && !slices.ContainsFunc(receipts, func(r pay.Receipt) bool { return r.Closes(n) }) {
-				return pay.NewError(pay.CodeConflictState, "notification "+n.ID+" waits for you")
-			}
-		}
-		claims, err := a.store.ClaimsOf(ctx, []string{id})
-		if err != nil {
-			return err
-		}
-		change := pay.Change{Payments: []pay.Payment{next}, Erasure: &pay.Erasure{Payments: []string{id}}}
-		var words []string
-		for _, c := range claims {
-			some, err := a.eraseClaim(ctx, c, &change)
-			if err != nil {
-				return err
-			}
-			words = append(words, some...)
-		}
-		if err := a.blankEvents(ctx, id, words, change.Erasure); err != nil { // they tell of its refunds
-			return err
+		if !p.Erased.IsZero() && !words {
+			return errNothingLeft
 		}
 		if by != nil {
 			change.Audit = a.audit(*by, p.Scope, pay.ShopperErased, id, nil)
@@ -283,6 +266,37 @@ func (a *App) erasePayment(ctx context.Context, by *pay.Actor, id string, dry bo
 	})
 }
 
+// eraseTold adds to a change what takes persons out of what was told about a payment. It returns
+// whether there was something.
+//
+// Errors: conflict_state where something is not over.
+func (a *App) eraseTold(ctx context.Context, payment string, change *pay.Change) (found bool, err error) {
+	receipts, err := a.store.ReceiptsOf(ctx, payment)
+	if err != nil {
+		return false, err
+	}
+	for _, n := range receipts {
+		if n.Verdict == pay.Mismatched && !slices.ContainsFunc(receipts, func(r pay.Receipt) bool { return r.Closes(n) }) {
+			return false, pay.NewError(pay.CodeConflictState, "notification "+n.ID+" waits for you")
+		}
+		found = found || len(n.Body) > 0
+		change.Erasure.Notes = append(change.Erasure.Notes, n.ID)
+	}
+	claims, err := a.store.ClaimsOf(ctx, []string{payment})
+	if err != nil {
+		return false, err
+	}
+	var words []string
+	for _, c := range claims {
+		some, err := a.eraseClaim(ctx, c, change)
+		if err != nil {
+			return false, err
+		}
+		words = append(words, some...)
+	}
+	return found || len(words) > 0, a.eraseEvents(ctx, payment, change) // they tell of its refunds
+}
+
 // eraseClaim adds to a change what takes persons out of a claim, and returns their words.
 func (a *App) eraseClaim(ctx context.Context, c pay.Claim, change *pay.Change) (words []string, err error) {
 	next, words, err := c.Erase()
@@ -291,187 +305,38 @@ func (a *App) eraseClaim(ctx context.Context, c pay.Claim, change *pay.Change) (
 	}
 	change.Claims = append(change.Claims, next)
 	change.Erasure.Claims = append(change.Erasure.Claims, c.ID)
-	return words, a.blankEvents(ctx, c.ID, words, change.Erasure)
+	change.Erasure.Notes = append(change.Erasure.Notes, c.ID)
+	return words, a.eraseEvents(ctx, c.ID, change)
 }
 
-// blankEvents takes words out of what was told of an object.
-func (a *App) blankEvents(ctx context.Context, object string, words []string, erasure *pay.Erasure) error {
-	if len(words) == 0 {
-		return nil
-	}
+// eraseEvents takes words of persons out of what was told of an object, and out of what endpoints
+// said to that.
+func (a *App) eraseEvents(ctx context.Context, object string, change *pay.Change) error {
 	events, err := a.store.EventsOf(ctx, object)
 	if err != nil {
 		return err
 	}
 	for _, e := range events {
-		payload, changed, err := blank(e.Payload, words)
+		if e.Payload == nil { // nobody can read it
+			continue
+		}
+		payload, changed, err := blank(e.Payload)
 		if err != nil {
 			return fmt.Errorf("event %s: %w", e.ID, err)
 		}
 		if changed {
 			e.Payload = payload
-			erasure.Events = append(erasure.Events, e)
+			change.Erasure.Events = append(change.Erasure.Events, e)
+		}
+	}
+	deliveries, err := a.store.DeliveriesOf(ctx, object)
+	if err != nil {
+		return err
+	}
+	for _, d := range deliveries {
+		if d.Snippet != "" {
+			change.Deliveries = append(change.Deliveries, d.Forget())
 		}
 	}
 	return nil
-}
-
-// blank puts pay.ErasedText in the place of all texts of a JSON value that are one of the words.
-func blank(value []byte, words []string) (blanked []byte, changed bool, err error) {
-	decoder := json.NewDecoder(bytes.NewReader(value))
-	decoder.UseNumber()
-	var root any
-	if err := decoder.Decode(&root); err != nil {
-		return nil, false, err
-	}
-	var walk func(v any) any
-	walk = func(v any) any {
-		switch v := v.(type) {
-		case string:
-			if slices.Contains(words, v) {
-				changed = true
-				return pay.ErasedText
-			}
-		case []any:
-			for i := range v {
-				v[i] = walk(v[i])
-			}
-		case map[string]any:
-			for name := range v {
-				v[name] = walk(v[name])
-			}
-		}
-		return v
-	}
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	err = encoder.Encode(walk(root))
-	return bytes.TrimRight(out.Bytes(), "\n"), changed, err
-}
-
-// Retention is how long personal data is kept; 0: for ever.
-type Retention struct {
-	Shoppers      time.Duration // in payments, from when those were made
-	Evidence      time.Duration // in claims, from when those were made
-	Notifications time.Duration // what providers told
-	Addresses     time.Duration // of the audit log and of keys' uses
-}
-
-// The kinds of data that are looked through in rounds.
-const (
-	retainShoppers = "shoppers"
-	retainEvidence = "evidence"
-	// retentionRound is after how long a round begins anew: what was not over when its turn
-	// came is met again.
-	retentionRound = 30 * 24 * time.Hour
-)
-
-// Forget erases what is kept no longer, and returns above zero when there may be more.
-func (a *App) Forget(ctx context.Context) (n int, err error) {
-	now, keep := a.Now(), a.Retention
-	for _, each := range []struct {
-		what string
-		kept time.Duration
-		do   func(before time.Time) (int, error)
-	}{
-		{"notifications", keep.Notifications, func(before time.Time) (int, error) { return a.store.ForgetNotifications(ctx, before, forgetBatch) }},
-		{"addresses of the audit log", keep.Addresses, func(before time.Time) (int, error) {
-			return a.store.ForgetAddresses(ctx, id.From(pay.AuditPrefix, before), forgetBatch)
-		}},
-		{"uses of keys", keep.Addresses, func(before time.Time) (int, error) { return a.store.ForgetKeyUses(ctx, before, forgetBatch) }},
-		{retainShoppers, keep.Shoppers, func(before time.Time) (int, error) { return a.forgetShoppers(ctx, before) }},
-		{retainEvidence, keep.Evidence, func(before time.Time) (int, error) { return a.forgetEvidence(ctx, before) }},
-	} {
-		if each.kept <= 0 {
-			continue
-		}
-		some, err := each.do(now.Add(-each.kept))
-		if some > 0 {
-			a.Log.Info("personal data was kept long enough, and is erased", "of", each.what, "rows", some)
-		}
-		if n += some; err != nil {
-			return n, err
-		}
-	}
-	return n, nil
-}
-
-// round goes on with a round over data of a kind. page erases a page of it from behind an id, and
-// returns its last id, "" where there is no more.
-func (a *App) round(ctx context.Context, kind string, page func(after string) (n int, last string, err error)) (int, error) {
-	at, err := a.store.Retained(ctx, kind)
-	if err != nil {
-		return 0, err
-	}
-	now := a.Now()
-	if at.Version == 0 || now.Sub(at.Began) >= retentionRound {
-		at.Began, at.UpTo = now, ""
-	}
-	n, last, err := page(at.UpTo)
-	if err != nil || last == "" {
-		return n, err
-	}
-	at.Version++
-	at.UpTo = last
-	return n, unlessStale(a.store.Commit(ctx, pay.Change{Retained: []pay.Retained{at}}))
-}
-
-func (a *App) forgetShoppers(ctx context.Context, before time.Time) (int, error) {
-	return a.round(ctx, retainShoppers, func(after string) (n int, last string, err error) {
-		list, err := a.store.OldPayments(ctx, after, id.From(pay.PaymentPrefix, before), forgetBatch)
-		for _, p := range list {
-			last = p.ID
-			if !p.Erased.IsZero() {
-				continue
-			}
-			if a.skipped(p.ID, a.erasePayment(ctx, nil, p.ID, false)) {
-				continue
-			}
-			n++
-		}
-		return n, last, err
-	})
-}
-
-func (a *App) forgetEvidence(ctx context.Context, before time.Time) (int, error) {
-	return a.round(ctx, retainEvidence, func(after string) (n int, last string, err error) {
-		list, err := a.store.OldClaims(ctx, after, id.From(pay.ClaimPrefix, before), forgetBatch)
-		for _, c := range list {
-			last = c.ID
-			err := again(func() error {
-				c, err := a.store.AnyClaim(ctx, c.ID)
-				if err != nil {
-					return err
-				}
-				change := pay.Change{Erasure: &pay.Erasure{}}
-				words, err := a.eraseClaim(ctx, c, &change)
-				if err != nil || len(words) == 0 {
-					return err
-				}
-				if err := a.blankEvents(ctx, c.Payment, words, change.Erasure); err != nil {
-					return err
-				}
-				if err := a.store.Commit(ctx, change); err != nil {
-					return err
-				}
-				n++
-				return nil
-			})
-			a.skipped(c.ID, err)
-		}
-		return n, last, err
-	})
-}
-
-// skipped reports whether something was not erased: it is not over, or cannot be read. The next
-// round meets it again.
-func (a *App) skipped(id string, err error) bool {
-	if refusal, ok := errors.AsType[*pay.Error](err); ok && refusal.Code == pay.CodeConflictState {
-		return true
-	}
-	if err != nil {
-		a.Log.Error("personal data that is kept no longer could not be erased", "of", id, "error", err)
-	}
-	return err != nil
 }

@@ -67,7 +67,7 @@ func (a *App) RulePayment(ctx context.Context, by pay.Actor, r Ruled) (p pay.Pay
 		if err != nil {
 			return read, err
 		}
-		change.Audit = a.audit(by, read.Scope, pay.PaymentRuled, read.ID, r.details(string(o.Kind)))
+		change.Audit = a.noted(by, read.Scope, pay.PaymentRuled, read.ID, r.Note, r.details(string(o.Kind)))
 		return next, a.commit(ctx, change, view.Cause{RequestID: by.Request})
 	})
 	if err != nil {
@@ -123,7 +123,7 @@ func (a *App) RuleWithdrawal(ctx context.Context, by pay.Actor, r Ruled) (w pay.
 		if err != nil {
 			return read, err
 		}
-		change.Audit = a.audit(by, read.Scope, pay.WithdrawalRuled, read.ID, r.details(string(o.Kind)))
+		change.Audit = a.noted(by, read.Scope, pay.WithdrawalRuled, read.ID, r.Note, r.details(string(o.Kind)))
 		return next, a.commit(ctx, change, view.Cause{RequestID: by.Request})
 	})
 	if err != nil {
@@ -157,7 +157,7 @@ func (a *App) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOutcome
 
 // details are for the audit log.
 func (r Ruled) details(said string) map[string]string {
-	return map[string]string{"word": string(r.Word), "note": r.Note, "provider": said, "force": strconv.FormatBool(r.Force)}
+	return map[string]string{"word": string(r.Word), "provider": said, "force": strconv.FormatBool(r.Force)}
 }
 
 func otherwise(said string, from pay.Status, word string) error {

@@ -216,3 +216,16 @@ func TestLoginsLeaveATrace(t *testing.T) {
 		}
 	}
 }
+
+// Who logs out when his access token has just ended sends both, as clients do.
+func TestLogoutWithAnEndedAccessToken(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		in, refresh := o.login(t)
+		s.clock.advance(20 * time.Minute)
+		r := in.post(t, "/auth/logout", fmt.Sprintf(`{"refreshToken":%q}`, refresh))
+		if after := o.refresh(t, refresh); after.status == http.StatusOK {
+			t.Errorf("logout with an ended access token and a good refresh token: %d %s; the refresh token is good yet", r.status, r.body)
+		}
+	})
+}

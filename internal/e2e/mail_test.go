@@ -350,3 +350,43 @@ func TestMetricsTellOfEmails(t *testing.T) {
 		}
 	}
 }
+
+// clabeOf is the nth account of a bank in Mexico.
+func clabeOf(n int) string {
+	text := fmt.Sprintf("032180%011d", n)
+	sum := 0
+	for i, d := range text {
+		sum += int(d-'0') * []int{3, 7, 1}[i%3] % 10
+	}
+	return text + fmt.Sprint((10-sum%10)%10)
+}
+
+// A tenant that adds wallets without an end is told twenty times a day, and has nobody else wait.
+func TestMerchantGetsSoManyMailsADay(t *testing.T) {
+	withMail(t, mailtest.Options{}, func(t *testing.T, s *service, in *mailtest.Server) {
+		flood := s.merchant(t, "Flood", "flood@flood.example", pay.English).live()
+		victim := s.merchant(t, "Victim", "ops@victim.example", pay.English).live()
+		add := func(o shop, i int) {
+			o.post(t, "/wallets", fmt.Sprintf(`{"label":"x","type":"bank_account","currency":"MXN","destination":"%s"}`, clabeOf(i))).want(t, http.StatusCreated)
+		}
+		for i := range 30 {
+			add(flood, i)
+		}
+		add(victim, 100)
+		count := func() (flooded, victims int) {
+			for _, m := range in.Taken() {
+				if m.To == "ops@victim.example" {
+					victims++
+				} else {
+					flooded++
+				}
+			}
+			return flooded, victims
+		}
+		eventually(t, "the victim's came", func() bool { _, n := count(); return n == 1 })
+		eventually(t, "twenty came", func() bool { n, _ := count(); return n == 20 })
+		s.clock.advance(25 * time.Hour)
+		add(flood, 31)
+		eventually(t, "the next day's came", func() bool { n, _ := count(); return n == 21 })
+	})
+}

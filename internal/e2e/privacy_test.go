@@ -230,7 +230,6 @@ func TestShopperOfNobodyIsNotErased(t *testing.T) {
 // Each kind of data is kept as long as the operator says, and no longer.
 func TestPersonalDataEnds(t *testing.T) {
 	t.Parallel()
-	const day = 24 * time.Hour
 	dbtest.Each(t, func(t *testing.T, database string) {
 		t.Parallel()
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) {
@@ -239,16 +238,6 @@ func TestPersonalDataEnds(t *testing.T) {
 		p := sells(t, s)
 		defer s.log.forget() // deliveries that the clock outran
 		must(t, s.App.WriteKeyUses(ctx))
-		forget := func() {
-			t.Helper()
-			for {
-				n, err := s.App.Forget(ctx)
-				must(t, err)
-				if n == 0 {
-					return
-				}
-			}
-		}
 		addresses := func() (n int) {
 			for _, e := range p.acts(t) {
 				if e.By.IP != "" {
@@ -257,11 +246,11 @@ func TestPersonalDataEnds(t *testing.T) {
 			}
 			return n
 		}
-		forget()
+		s.forgetAll(t)
 		at := func(when string, later time.Duration, want ...string) {
 			t.Helper()
 			s.clock.advance(later)
-			forget()
+			s.forgetAll(t)
 			found := s.traces(t, p, inesMail, inesName, inesWords)
 			for _, where := range want {
 				name, gone := strings.CutPrefix(where, "no ")

@@ -105,7 +105,7 @@ func (s *Sender) readURL(text string) error {
 	}
 	s.user = u.User.Username()
 	if (s.user == "") != (s.password == "") {
-		return errors.New("--smtp-url has a user and there is no password, or the other way round: give both (CASCADA_SMTP_PASSWORD or --smtp-password-file), or neither")
+		return errors.New("--smtp-url has a user and there is no password, or the other way round: one of them is missing (CASCADA_SMTP_PASSWORD, --smtp-password-file)")
 	}
 	s.host, s.address = u.Hostname(), net.JoinHostPort(u.Hostname(), port)
 	s.plain = !s.implicit && loopback(s.host)

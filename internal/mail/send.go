@@ -21,14 +21,14 @@ type Failure struct {
 	cause error
 }
 
-// Error names the step and the server's code. What the server wrote is told before it has heard
-// the recipient's address alone: later it may repeat it.
+// Error names the step and the server's code. What the server wrote is not told where it may repeat
+// the password or the recipient's address.
 func (f *Failure) Error() string {
 	text := "e-mail: " + f.Step
 	if f.Code != 0 {
 		text += fmt.Sprintf(": the server answered %d", f.Code)
 	}
-	if f.cause != nil && (f.Code == 0 || !about[f.Step]) {
+	if f.cause != nil && (f.Code == 0 || !about[f.Step] && f.Step != "login") {
 		text += ": " + f.cause.Error()
 	}
 	return text
@@ -80,6 +80,7 @@ func (s *Sender) connect(ctx context.Context) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	conn = &heard{Conn: conn, left: mostHeard}
 	// A name that leads elsewhere than it says would be told the password in the clear.
 	if tcp, ok := conn.RemoteAddr().(*net.TCPAddr); s.plain && ok && !tcp.IP.IsLoopback() {
 		conn.Close()
@@ -94,6 +95,26 @@ func (s *Sender) connect(ctx context.Context) (net.Conn, error) {
 		return nil, err
 	}
 	return secure, nil
+}
+
+// mostHeard is how many bytes a server may say about an e-mail: certificates, and a few lines.
+const mostHeard = 256 << 10
+
+// heard is a connection on which the other side says so much at most: whoever stands between may say
+// things without an end.
+type heard struct {
+	net.Conn
+	left int
+}
+
+// Read is for net.Conn.
+func (h *heard) Read(p []byte) (int, error) {
+	if h.left <= 0 {
+		return 0, errors.New("the server says too much")
+	}
+	n, err := h.Conn.Read(p[:min(len(p), h.left)])
+	h.left -= n
+	return n, err
 }
 
 // talk is what is said to a server that was reached.

@@ -18,6 +18,9 @@ type AuditEntry struct {
 	Details map[string]string
 	// Salt makes the commitment to By.IP one that nobody can guess: see Commitment.
 	Salt string
+	// Note is what an operator wrote; where it is read it is a detail. It goes with the person whom
+	// it is about: the entry has a commitment to it.
+	Note string
 	// At is the service's clock, also in a sandbox whose test clock was moved:
 	// it says when somebody did it.
 	At time.Time

@@ -31,6 +31,13 @@ type Delivery struct {
 	CreatedAt    time.Time
 }
 
+// Forget forgets what the endpoint said.
+func (d Delivery) Forget() Delivery {
+	d.Version++
+	d.Snippet = ""
+	return d
+}
+
 // Attempted is one try of a delivery, as its log keeps it.
 type Attempted struct {
 	At      int64  `json:"at"` // microseconds UTC

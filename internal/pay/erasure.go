@@ -17,6 +17,7 @@ type Erasure struct {
 	Claims   []string // their files go
 	Events   []Event  // of the claims, with the payload that stays: ID and Payload are read
 	Sessions []string // that came to no payment
+	Notes    []string // objects of which the audit log forgets what operators wrote
 }
 
 // Erase takes the shopper out of a payment that is over. Amounts, times and who was called stay.
@@ -28,6 +29,9 @@ func (p Payment) Erase(now time.Time) (Payment, error) {
 	}
 	if !p.DueAt.IsZero() || !p.Unsure.IsZero() {
 		return p, NewError(CodeConflictState, "its provider is still asked whether it was paid: for a week, or a month where it does not answer")
+	}
+	if !p.Erased.IsZero() {
+		now = p.Erased // what came since goes, too
 	}
 	from := p
 	p.Buyer, p.ReturnURL, p.Erased = Buyer{}, "", now
@@ -53,9 +57,9 @@ func (c Claim) Erase() (next Claim, words []string, err error) {
 	list := make([]Evidence, len(c.Evidence)) // values that were handed out do not change
 	for i, e := range c.Evidence {
 		e.Shut = ""
-		if !slices.Contains(evidenceKinds, e.Kind) { // a word of somebody's own
+		if kind := NamedKind(e.Kind); kind != e.Kind {
 			words = append(words, e.Kind)
-			e.Kind = otherEvidence
+			e.Kind = kind
 		}
 		erase(&e.Text)
 		if e.File != nil {
@@ -78,6 +82,14 @@ func (c Claim) Erase() (next Claim, words []string, err error) {
 		c.Version++
 	}
 	return c, words, nil
+}
+
+// NamedKind is a kind of evidence as the API names it: other for a shop's own word.
+func NamedKind(kind string) string {
+	if slices.Contains(evidenceKinds, kind) {
+		return kind
+	}
+	return otherEvidence
 }
 
 // evidenceKinds are the kinds that the API names; a shop may send others.

@@ -9,7 +9,7 @@ import (
 )
 
 const auditSpec = "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, actor_kind TEXT!, actor TEXT!, ip TEXT!, request TEXT!, " +
-	"act TEXT!, object TEXT!, at BIGINT!, doc TEXT!, commitment TEXT!"
+	"act TEXT!, object TEXT!, at BIGINT!, doc TEXT!, commitment TEXT!, note_commitment TEXT!"
 
 var auditTable = newTable("audit", auditSpec, func(e *pay.AuditEntry) string { return e.ID }, nil,
 	func(r *rows, e *pay.AuditEntry) {
@@ -18,7 +18,7 @@ var auditTable = newTable("audit", auditSpec, func(e *pay.AuditEntry) string { r
 			doc = encode(e.Details)
 		}
 		r.text(e.ID, e.Merchant, e.Shop).flag(e.Live).text(string(e.By.Kind), e.By.ID, "", e.By.Request, string(e.Act), e.Object).
-			number(micros(e.At)).text(doc, pay.Commitment(e.By.IP, e.Salt))
+			number(micros(e.At)).text(doc, pay.Commitment(e.By.IP, e.Salt), pay.Commitment(e.Note, e.Salt))
 	})
 
 // addressesTable has the addresses that entries are about, apart from what is sealed of them.
@@ -27,9 +27,11 @@ var addressesTable = newTable("audit_addresses", "id TEXT!, address TEXT!, salt 
 	func(r *rows, e *pay.AuditEntry) { r.text(e.ID, e.By.IP, e.Salt) })
 
 const selectAddresses = `
-SELECT a.id, a.address, a.salt, coalesce(e.commitment, '') FROM audit_addresses AS a LEFT JOIN audit AS e ON e.id = a.id`
+SELECT a.id, a.address, a.salt, coalesce(e.commitment, '') FROM audit_addresses AS a LEFT JOIN audit AS e ON e.id = a.id
+UNION ALL SELECT n.id, n.note, n.salt, coalesce(e.note_commitment, '') FROM audit_notes AS n LEFT JOIN audit AS e ON e.id = n.id`
 
-// checkAddresses proves that the addresses are those that the sealed entries were written with.
+// checkAddresses proves that the addresses and notes are those that the sealed entries were written
+// with.
 func (s *Store) checkAddresses(ctx context.Context) ([]Broken, error) {
 	var f findings
 	err := s.query(ctx, selectAddresses, nil, func(r row) error {
@@ -37,21 +39,27 @@ func (s *Store) checkAddresses(ctx context.Context) ([]Broken, error) {
 		if err := r.Scan(&id, &address, &salt, &commitment); err != nil {
 			return err
 		}
-		if pay.Commitment(address, salt) != commitment {
-			f.add("an address is the one that its audit entry was written with", id, "it is another one, or its entry is gone")
+		if address == "" || pay.Commitment(address, salt) != commitment {
+			f.add("an address or a note is the one that its audit entry was written with", id, "it is another one, or its entry is gone")
 		}
 		return nil
 	})
 	return f.broken, err
 }
 
+// notesTable has what operators wrote, in the same way.
+var notesTable = newTable("audit_notes", "id TEXT!, object TEXT!, note TEXT!, salt TEXT!", func(e *pay.AuditEntry) string { return e.ID }, nil,
+	func(r *rows, e *pay.AuditEntry) { r.text(e.ID, e.Object, e.Note, e.Salt) })
+
+func hasNote(e *pay.AuditEntry) bool { return e.Note != "" }
+
 func hasAddress(e *pay.AuditEntry) bool { return e.By.IP != "" }
 
 func audits(c *pay.Change) []pay.AuditEntry { return c.Audit }
 
 const selectAudit = `
-SELECT e.id, e.merchant, e.shop, e.live, e.actor_kind, e.actor, coalesce(a.address, e.ip), e.request, e.act, e.object, e.at, e.doc
-FROM audit AS e LEFT JOIN audit_addresses AS a ON a.id = e.id
+SELECT e.id, e.merchant, e.shop, e.live, e.actor_kind, e.actor, coalesce(nullif(a.address, ''), e.ip), e.request, e.act, e.object, e.at, e.doc, coalesce(n.note, '')
+FROM audit AS e LEFT JOIN audit_addresses AS a ON a.id = e.id LEFT JOIN audit_notes AS n ON n.id = e.id
 WHERE ($1 = '' OR e.merchant = $1) AND e.id > $2 ORDER BY e.id LIMIT $3`
 
 // Audit lists what was done, oldest first, from behind the entry after; all
@@ -59,12 +67,18 @@ WHERE ($1 = '' OR e.merchant = $1) AND e.id > $2 ORDER BY e.id LIMIT $3`
 func (s *Store) Audit(ctx context.Context, merchant, after string, limit int) ([]pay.AuditEntry, error) {
 	return many(ctx, s, selectAudit, func(r row) (e pay.AuditEntry, err error) {
 		var at int64
-		var doc string
-		if err := r.Scan(&e.ID, &e.Merchant, &e.Shop, &e.Live, &e.By.Kind, &e.By.ID, &e.By.IP, &e.By.Request, &e.Act, &e.Object, &at, &doc); err != nil {
+		var doc, note string
+		if err := r.Scan(&e.ID, &e.Merchant, &e.Shop, &e.Live, &e.By.Kind, &e.By.ID, &e.By.IP, &e.By.Request, &e.Act, &e.Object, &at, &doc, &note); err != nil {
 			return e, err
 		}
 		if err := json.Unmarshal([]byte(doc), &e.Details); err != nil {
 			return e, fmt.Errorf("audit entry %s: %w", e.ID, err)
+		}
+		if note != "" {
+			if e.Details == nil {
+				e.Details = map[string]string{}
+			}
+			e.Details["note"] = note
 		}
 		e.At = fromMicros(at)
 		return e, nil

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -32,20 +33,30 @@ UPDATE events SET payload = r.payload FROM {rows: id TEXT, payload TEXT} AS r WH
 
 	// Ids begin with their time.
 	oldReceipts = `
-UPDATE receipts SET body = '' WHERE id IN (SELECT id FROM receipts WHERE body <> '' AND at < $1 ORDER BY at LIMIT $2)
+UPDATE receipts SET body = '' WHERE id IN (
+  SELECT r.id FROM receipts AS r WHERE r.body <> '' AND r.at < $1 AND NOT EXISTS (SELECT 1 FROM misfits AS m WHERE m.id = r.id) ORDER BY r.at LIMIT $2)
 RETURNING id`
 	oldAddresses = `
 DELETE FROM audit_addresses WHERE id IN (SELECT id FROM audit_addresses WHERE id < $1 ORDER BY id LIMIT $2)
 RETURNING id`
+	// That a key was used before stays, or its next address would be its first one.
+	keepUsed = `
+INSERT INTO key_uses (id, version, key_id, address, first_at, last_at)
+SELECT u.key_id || ' ', 1, u.key_id, '', min(u.first_at), max(u.last_at) FROM key_uses AS u
+WHERE u.last_at < $1 AND u.address <> '' GROUP BY u.key_id ON CONFLICT (id) DO NOTHING`
 	oldKeyUses = `
-DELETE FROM key_uses WHERE id IN (SELECT id FROM key_uses WHERE last_at < $1 LIMIT $2)
+DELETE FROM key_uses WHERE id IN (SELECT id FROM key_uses WHERE last_at < $1 AND address <> '' LIMIT $2)
 RETURNING id`
 
-	selectClaimEvents  = `SELECT id, payload FROM events WHERE object = $1 ORDER BY sequence`
+	selectObjectEvents = `SELECT id, payload FROM events WHERE object = $1 ORDER BY sequence`
+	selectSnippets     = `
+SELECT ` + deliveryColumns + ` FROM deliveries WHERE event IN (SELECT e.id FROM events AS e WHERE e.object = $1)`
+	eraseNotes = `
+DELETE FROM audit_notes WHERE object IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among audit_notes.object id}`
 	selectSomeSessions = `
 SELECT ` + sessionColumns + ` FROM sessions WHERE merchant = $1 AND id > $2 ORDER BY id LIMIT $3`
 	selectOldClaims = `
-SELECT ` + claimColumns + ` FROM claims WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3`
+SELECT id FROM claims WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3`
 )
 
 var selectSomePayments = func() (list []string) {
@@ -56,19 +67,20 @@ SELECT `+paymentColumns+` FROM `+table+` WHERE merchant = $1 AND id > $2 ORDER B
 	return list
 }()
 
+// A document that nobody can read hides no other: nothing looks into it.
 const selectOldPayments = `
-SELECT ` + paymentColumns + ` FROM payments WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3`
+SELECT id FROM payments WHERE id > $1 AND id < $2 AND doc NOT LIKE '%"erased":%' ORDER BY id LIMIT $3`
 
 func erasureQueries() []string {
 	return append([]string{
 		retentionTable.insert, retentionTable.update, selectRetained, eraseReceipts, eraseSessions, eraseSessionsOf, eraseFiles, eraseInbox, eraseEvents,
-		oldReceipts, oldAddresses, oldKeyUses, selectClaimEvents, selectSomeSessions, selectOldClaims, selectOldPayments,
+		oldReceipts, oldAddresses, keepUsed, oldKeyUses, eraseNotes, selectSnippets, selectObjectEvents, selectSomeSessions, selectOldClaims, selectOldPayments,
 	}, selectSomePayments...)
 }
 
 // erase adds what takes shoppers out of the batch's rows.
 func (w *write) erase(steps []step) []step {
-	var payments, claims, events, sessions []string
+	var payments, claims, events, sessions, notes []string
 	payloads := newRows(w.s.db.dialect(), parseColumns("id TEXT, payload TEXT"), 0)
 	for _, c := range w.kept {
 		e := c.change.Erasure
@@ -76,6 +88,7 @@ func (w *write) erase(steps []step) []step {
 			continue
 		}
 		payments, claims, sessions = append(payments, e.Payments...), append(claims, e.Claims...), append(sessions, e.Sessions...)
+		notes = append(notes, e.Notes...)
 		for _, event := range e.Events {
 			events = append(events, event.ID)
 			payloads.text(event.ID, w.s.personal.seal(eventPayload.about(event.ID), event.Payload)).next()
@@ -84,7 +97,7 @@ func (w *write) erase(steps []step) []step {
 	for _, one := range []struct {
 		text string
 		ids  []string
-	}{{eraseReceipts, payments}, {eraseSessionsOf, payments}, {eraseSessions, sessions}, {eraseFiles, claims}, {eraseInbox, events}} {
+	}{{eraseReceipts, payments}, {eraseSessionsOf, payments}, {eraseSessions, sessions}, {eraseFiles, claims}, {eraseInbox, events}, {eraseNotes, notes}} {
 		if len(one.ids) > 0 {
 			steps = append(steps, step{text: w.s.text(one.text), args: w.s.ids(one.ids)})
 		}
@@ -114,34 +127,60 @@ func (s *Store) SomePayments(ctx context.Context, merchant, after string, proces
 	if processing {
 		text = selectSomePayments[1]
 	}
-	return many(ctx, s, text, scanPayment, merchant, after, limit)
+	return many(ctx, s, text, func(r row) (pay.Payment, error) {
+		p, err := scanPayment(r)
+		if err != nil && p.ID != "" { // it hides no other
+			s.log.Error("a payment cannot be read: nobody knows whose it is", "error", err)
+			err = nil
+		}
+		return p, err
+	}, merchant, after, limit)
 }
 
 // SomeSessions reads a merchant's checkout sessions of both environments, by id, from behind one.
 func (s *Store) SomeSessions(ctx context.Context, merchant, after string, limit int) ([]pay.Session, error) {
-	return many(ctx, s, selectSomeSessions, scanSession, merchant, after, limit)
+	return many(ctx, s, selectSomeSessions, func(r row) (pay.Session, error) {
+		v, err := scanSession(r)
+		if err != nil && v.ID != "" {
+			s.log.Error("a checkout cannot be read: nobody knows whose it is", "error", err)
+			err = nil
+		}
+		return v, err
+	}, merchant, after, limit)
 }
 
-// OldPayments and OldClaims read those of all merchants whose ids are between two, by id.
-func (s *Store) OldPayments(ctx context.Context, after, below string, limit int) ([]pay.Payment, error) {
-	return many(ctx, s, selectOldPayments, scanPayment, after, below, limit)
+// OldPayments lists the payments of all merchants whose ids are between two, by id, but for those
+// that are erased.
+func (s *Store) OldPayments(ctx context.Context, after, below string, limit int) ([]string, error) {
+	return many(ctx, s, selectOldPayments, scanID, after, below, limit)
 }
 
-// OldClaims is explained at OldPayments.
-func (s *Store) OldClaims(ctx context.Context, after, below string, limit int) ([]pay.Claim, error) {
-	return many(ctx, s, selectOldClaims, s.scanClaim, after, below, limit)
+// OldClaims lists the claims of all merchants whose ids are between two, by id.
+func (s *Store) OldClaims(ctx context.Context, after, below string, limit int) ([]string, error) {
+	return many(ctx, s, selectOldClaims, scanID, after, below, limit)
 }
 
-// EventsOf reads what was told of an object: ids and payloads.
+func scanID(r row) (id string, err error) { return id, r.Scan(&id) }
+
+// EventsOf reads what was told of an object: ids and payloads, nil where one cannot be opened.
 func (s *Store) EventsOf(ctx context.Context, object string) ([]pay.Event, error) {
-	return many(ctx, s, selectClaimEvents, func(r row) (e pay.Event, err error) {
+	return many(ctx, s, selectObjectEvents, func(r row) (e pay.Event, err error) {
 		var text string
 		if err := r.Scan(&e.ID, &text); err != nil {
 			return e, err
 		}
 		e.Payload, err = s.personal.open(eventPayload.about(e.ID), text)
+		if errors.Is(err, errShut) {
+			s.log.Error("an event cannot be opened", "error", err)
+			err = nil
+		}
 		return e, err
 	}, object)
+}
+
+// DeliveriesOf reads the deliveries of what was told of an object.
+func (s *Store) DeliveriesOf(ctx context.Context, object string) ([]pay.Delivery, error) {
+	return many(ctx, s, selectSnippets, scanDelivery, object)
 }
 
 // ForgetNotifications empties the bodies of at most limit notifications that came before a time,
@@ -159,6 +198,9 @@ func (s *Store) ForgetAddresses(ctx context.Context, below string, limit int) (i
 // ForgetKeyUses deletes at most limit uses of keys of which the last was before a time, and
 // returns how many.
 func (s *Store) ForgetKeyUses(ctx context.Context, before time.Time, limit int) (int, error) {
+	if err := s.db.lease(ctx, s.text(keepUsed), []any{micros(before)}, nil); err != nil {
+		return 0, fmt.Errorf("forget: %w", err)
+	}
 	return s.forget(ctx, oldKeyUses, micros(before), limit)
 }
 

@@ -22,6 +22,7 @@ func mails(c *pay.Change) []pay.Mail { return c.Mails }
 const (
 	mailColumns = `id, merchant, shop, live, version, object, status, tries, due_at, created_at, updated_at, doc`
 
+	countMails   = `SELECT count(*) FROM mails WHERE merchant = $1 AND created_at > $2`
 	waitingMails = `SELECT count(*) FROM mails WHERE due_at > 0`
 )
 
@@ -71,13 +72,18 @@ func (s *Store) LeaseMails(ctx context.Context, now, until time.Time, limit int)
 	return leased(ctx, s, mailDuty, scanMail, now, until, limit)
 }
 
+// CountMails counts a merchant's e-mails since a time.
+func (s *Store) CountMails(ctx context.Context, merchant string, since time.Time) (int64, error) {
+	return one(ctx, s, countMails, scanInt, merchant, micros(since))
+}
+
 // WaitingMails counts the e-mails that are not over.
 func (s *Store) WaitingMails(ctx context.Context) (int64, error) {
 	return one(ctx, s, waitingMails, scanInt)
 }
 
 func mailQueries() []string {
-	return []string{mailsTable.insert, mailsTable.update, waitingMails}
+	return []string{countMails, mailsTable.insert, mailsTable.update, waitingMails}
 }
 
 // mailRules are the invariants of e-mails (check.go).

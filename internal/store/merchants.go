@@ -87,7 +87,7 @@ const (
 	keyColumns      = `id, merchant, shop, live, version, kind, hash, preview, created_at, revoked_at, ends_at, rights`
 	selectKeyByHash = `SELECT ` + keyColumns + ` FROM keys WHERE hash = $1`
 	selectKey       = `SELECT ` + keyColumns + ` FROM keys WHERE id = $1`
-	selectKeysShown = `SELECT ` + keyColumns + ` FROM keys WHERE preview = $1 AND revoked_at = 0 ORDER BY id LIMIT 10`
+	selectKeysShown = `SELECT ` + keyColumns + ` FROM keys WHERE preview = $1 ORDER BY id LIMIT 10`
 	selectKeys      = `SELECT ` + keyColumns + ` FROM keys WHERE merchant = $1 ORDER BY id`
 )
 
@@ -118,7 +118,7 @@ func (s *Store) Keys(ctx context.Context, merchant string) ([]pay.Key, error) {
 	return many(ctx, s, selectKeys, scanKey, merchant)
 }
 
-// KeysShown lists the keys that are shown so, and are not revoked: ten at most.
+// KeysShown lists the keys that are shown so, those that are revoked too: ten at most.
 func (s *Store) KeysShown(ctx context.Context, preview string) ([]pay.Key, error) {
 	return many(ctx, s, selectKeysShown, scanKey, preview)
 }

@@ -887,11 +887,21 @@ CREATE INDEX key_uses_key ON key_uses (key_id);
 -- Personal data ends before the books do. An entry of the audit log is sealed with a commitment
 -- to the address that somebody came from; the address is in a row that can go.
 ALTER TABLE audit ADD COLUMN commitment TEXT NOT NULL DEFAULT '';
+ALTER TABLE audit ADD COLUMN note_commitment TEXT NOT NULL DEFAULT '';
 CREATE TABLE audit_addresses (
   id TEXT NOT NULL PRIMARY KEY, -- of the entry
   address TEXT NOT NULL,
   salt TEXT NOT NULL
 );
+
+-- The same of what an operator wrote about it.
+CREATE TABLE audit_notes (
+  id TEXT NOT NULL PRIMARY KEY, -- of the entry
+  object TEXT NOT NULL,
+  note TEXT NOT NULL,
+  salt TEXT NOT NULL
+);
+CREATE INDEX audit_notes_object ON audit_notes (object);
 
 -- How far each kind of data was looked through for what is kept no longer.
 CREATE TABLE retention (
@@ -920,5 +930,6 @@ CREATE TABLE mails (
   updated_at BIGINT NOT NULL,
   doc TEXT NOT NULL
 );
+CREATE INDEX mails_merchant ON mails (merchant, created_at);
 CREATE INDEX mails_due ON mails (due_at) WHERE due_at > 0;
 CREATE INDEX mails_clock ON mails (merchant, due_at) WHERE due_at > 0 AND NOT live;

@@ -2,6 +2,7 @@ package store
 
 import (
 	"sync"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 )
@@ -10,10 +11,19 @@ import (
 // change makes more: everybody waits for a batch. The rest comes with the next ones.
 const shareLimit = 1000
 
-// widths are how many deliveries an event of a shop makes at most, as far as this process saw.
+// widthKept is how long it is believed how many deliveries an event of a shop makes: endpoints come
+// at other nodes, too.
+const widthKept = 10 * time.Second
+
+// widths are how many deliveries an event of a shop makes, as far as this process saw.
 type widths struct {
 	mu sync.Mutex // owns of
-	of map[shopKey]int
+	of map[shopKey]width
+}
+
+type width struct {
+	n  int
+	at time.Time
 }
 
 type shopKey struct {
@@ -29,14 +39,15 @@ func (w *widths) expect(events []pay.Event) (n int) {
 	if len(events) == 0 {
 		return 0
 	}
+	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i := range events {
-		width, seen := w.of[keyOf(&events[i])]
-		if !seen {
-			width = pay.MostSubscriptions
+		seen, known := w.of[keyOf(&events[i])]
+		if !known || now.Sub(seen.at) > widthKept {
+			seen.n = pay.MostSubscriptions
 		}
-		n += width
+		n += seen.n
 	}
 	return n
 }
@@ -47,12 +58,22 @@ func (w *widths) learn(kept []*waiting, sent []Dispatch) {
 	for i := range sent {
 		made[sent[i].Delivery.Event]++
 	}
+	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	for shop, seen := range w.of {
+		if now.Sub(seen.at) > widthKept {
+			delete(w.of, shop)
+		}
+	}
 	for _, c := range kept {
 		for i := range c.change.Events {
 			e := &c.change.Events[i]
-			w.of[keyOf(e)] = max(w.of[keyOf(e)], made[e.ID])
+			w.of[keyOf(e)] = width{max(w.of[keyOf(e)].n, made[e.ID]), now}
+		}
+		for i := range c.change.Subscriptions {
+			s := &c.change.Subscriptions[i]
+			delete(w.of, shopKey{s.Shop, s.Live})
 		}
 	}
 }

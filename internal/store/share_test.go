@@ -49,6 +49,7 @@ func TestMerchantHasAShareOfABatch(t *testing.T) {
 		})
 		must(t, err)
 		defer s.Close()
+		completedAt(t, s, "before", noon) // while it has no endpoints
 		for i := range pay.MostSubscriptions {
 			subscribe(t, s, fmt.Sprint(i), pay.AllEvents)
 		}
@@ -79,6 +80,7 @@ func TestMerchantHasAShareOfABatch(t *testing.T) {
 		commit(once("another's"))
 		close(gate)
 		all.Wait()
+		synctest.Wait() // until the last batch's deliveries are told of
 
 		made, longest := 0, 0
 		for _, n := range batches {

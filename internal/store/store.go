@@ -141,7 +141,7 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 		life: life, end: end, closing: make(chan struct{}), now: o.Clock, name: o.Name,
 		db: db, log: o.Log, delivered: o.Delivered, written: o.Written, shared: o.Shared,
 		texts: db.dialect().texts(), sealKey: o.SealKey, personal: personal{o.Cipher}, heights: map[tenant]seal.Head{},
-		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), widths: widths{of: map[shopKey]int{}},
+		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), widths: widths{of: map[shopKey]width{}},
 	}
 	if s.name == nil {
 		s.name = id.Secret

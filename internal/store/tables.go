@@ -130,7 +130,7 @@ func queries() []string {
 		storyTransfers, storyClaims, storyEvents, storyDeliveries, storyReceipts, storyMoves, storyWithdrawal,
 	}
 	list = append(list, clocksTable.insert, clocksTable.update, selectClocks, selectClock, logosTable.insert, selectLogo)
-	list = append(list, auditTable.insert, addressesTable.insert, selectAudit, selectAddresses)
+	list = append(list, auditTable.insert, addressesTable.insert, notesTable.insert, selectAudit, selectAddresses)
 	list = append(list, noteBatch, claimCommitter, dropCommitter, dropCommitters, holdNode, dropNode, dropNodes, takeNodes, selectLapsed, orphansInCalls, orphansUnanswered)
 	list = append(list, counterQueries()...)
 	list = append(list, sealQueries()...)

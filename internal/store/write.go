@@ -396,6 +396,7 @@ func (w *write) steps() []step {
 	steps = put(w, steps, logosTable, gather(w.kept, logos, nil))
 	steps = insert(w, steps, auditTable, audits)
 	steps = put(w, steps, addressesTable, gather(w.kept, audits, hasAddress))
+	steps = put(w, steps, notesTable, gather(w.kept, audits, hasNote))
 	steps = put(w, steps, rateHistoryTable, gather(w.kept, quotes, nil))
 	steps = insert(w, steps, settlementsTable, settlements)
 	steps = insert(w, steps, linesTable, lines)

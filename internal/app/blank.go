@@ -1,0 +1,68 @@
+package app
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// personal are the words of persons in an event: those of a claim, and a refund's in its payment.
+var personal = [][]string{
+	{"reason"}, {"evidence", "*", "text"}, {"evidence", "*", "file", "name"}, {"timeline", "*", "note"}, {"refund", "reason"},
+}
+
+// blank takes the words of persons out of an event, and nothing else: whoever gets it again finds
+// the same form.
+func blank(event []byte) (blanked []byte, changed bool, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(event))
+	decoder.UseNumber()
+	var root map[string]any
+	if err := decoder.Decode(&root); err != nil {
+		return nil, false, err
+	}
+	data, _ := root["data"].(map[string]any)
+	object, _ := data["object"].(map[string]any)
+	for _, path := range personal {
+		if path[0] == "reason" && object["type"] == string(pay.ChargebackClaim) { // the network's
+			continue
+		}
+		changed = erased(object, path) || changed
+	}
+	list, _ := object["evidence"].([]any)
+	for _, item := range list {
+		piece, _ := item.(map[string]any)
+		if kind, ok := piece["kind"].(string); ok && pay.NamedKind(kind) != kind {
+			piece["kind"], changed = pay.NamedKind(kind), true
+		}
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	err = encoder.Encode(root)
+	return bytes.TrimRight(out.Bytes(), "\n"), changed, err
+}
+
+// erased puts pay.ErasedText at a path, * standing for all of a list, and reports whether
+// something else was there.
+func erased(at any, path []string) (changed bool) {
+	if list, ok := at.([]any); ok && path[0] == "*" {
+		for _, item := range list {
+			changed = erased(item, path[1:]) || changed
+		}
+		return changed
+	}
+	object, ok := at.(map[string]any)
+	if !ok {
+		return false
+	}
+	if len(path) > 1 {
+		return erased(object[path[0]], path[1:])
+	}
+	text, ok := object[path[0]].(string)
+	if !ok || text == "" || text == pay.ErasedText {
+		return false
+	}
+	object[path[0]] = pay.ErasedText
+	return true
+}

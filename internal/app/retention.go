@@ -1,0 +1,130 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// Retention is how long personal data is kept; 0: for ever.
+type Retention struct {
+	Shoppers      time.Duration // in payments, from when those were made
+	Evidence      time.Duration // in claims, from when those were made
+	Notifications time.Duration // what providers told
+	Addresses     time.Duration // of the audit log and of keys' uses
+}
+
+// forgetBatch is how many rows are erased at a time.
+const forgetBatch = 500
+
+// The kinds of data that are looked through in rounds.
+const (
+	retainShoppers = "shoppers"
+	retainEvidence = "evidence"
+	// retentionRound is after how long a round begins anew: what was not over when its turn
+	// came is met again.
+	retentionRound = 30 * 24 * time.Hour
+)
+
+// Forget erases what is kept no longer, and returns above zero when there may be more.
+func (a *App) Forget(ctx context.Context) (n int, err error) {
+	now, keep := a.Now(), a.Retention
+	var failures []error
+	for _, each := range []struct {
+		what string
+		kept time.Duration
+		do   func(before time.Time) (int, error)
+	}{
+		{"notifications", keep.Notifications, func(before time.Time) (int, error) { return a.store.ForgetNotifications(ctx, before, forgetBatch) }},
+		{"addresses of the audit log", keep.Addresses, func(before time.Time) (int, error) {
+			return a.store.ForgetAddresses(ctx, id.From(pay.AuditPrefix, before), forgetBatch)
+		}},
+		{"uses of keys", keep.Addresses, func(before time.Time) (int, error) { return a.store.ForgetKeyUses(ctx, before, forgetBatch) }},
+		{retainShoppers, keep.Shoppers, func(before time.Time) (int, error) { return a.forgetShoppers(ctx, before) }},
+		{retainEvidence, keep.Evidence, func(before time.Time) (int, error) { return a.forgetEvidence(ctx, before) }},
+	} {
+		if each.kept <= 0 {
+			continue
+		}
+		some, err := each.do(now.Add(-each.kept))
+		if some > 0 {
+			a.Log.Info("personal data was kept long enough, and is erased", "of", each.what, "rows", some)
+		}
+		n += some
+		failures = append(failures, err)
+	}
+	return n, errors.Join(failures...)
+}
+
+// round goes on with a round over data of a kind: it erases a page of ids from behind one. It
+// returns how much that was, and at least one where there may be more.
+func (a *App) round(ctx context.Context, kind string, page func(after string) ([]string, error), erase func(id string) error) (n int, err error) {
+	at, err := a.store.Retained(ctx, kind)
+	if err != nil {
+		return 0, err
+	}
+	now := a.Now()
+	if at.Version == 0 || now.Sub(at.Began) >= retentionRound {
+		at.Began, at.UpTo = now, ""
+	}
+	list, err := page(at.UpTo)
+	if err != nil || len(list) == 0 {
+		return 0, err
+	}
+	for _, id := range list {
+		err := erase(id)
+		refusal, refused := errors.AsType[*pay.Error](err)
+		switch {
+		case err == nil:
+			n++
+		case ctx.Err() != nil:
+			return n, err
+		case errors.Is(err, errNothingLeft), refused && refusal.Code == pay.CodeConflictState: // or not over
+		default: // the next round meets it again
+			a.Log.Error("personal data that is kept no longer could not be erased", "of", id, "error", err)
+		}
+	}
+	at.Version++
+	at.UpTo = list[len(list)-1]
+	if err := unlessStale(a.store.Commit(ctx, pay.Change{Retained: []pay.Retained{at}})); err != nil {
+		return n, err
+	}
+	if len(list) == forgetBatch {
+		n = max(n, 1)
+	}
+	return n, nil
+}
+
+func (a *App) forgetShoppers(ctx context.Context, before time.Time) (int, error) {
+	return a.round(ctx, retainShoppers, func(after string) ([]string, error) {
+		return a.store.OldPayments(ctx, after, id.From(pay.PaymentPrefix, before), forgetBatch)
+	}, func(id string) error { return a.erasePayment(ctx, nil, id, false) })
+}
+
+func (a *App) forgetEvidence(ctx context.Context, before time.Time) (int, error) {
+	return a.round(ctx, retainEvidence, func(after string) ([]string, error) {
+		return a.store.OldClaims(ctx, after, id.From(pay.ClaimPrefix, before), forgetBatch)
+	}, func(id string) error {
+		return again(func() error {
+			c, err := a.store.AnyClaim(ctx, id)
+			if err != nil {
+				return err
+			}
+			change := pay.Change{Erasure: &pay.Erasure{}}
+			words, err := a.eraseClaim(ctx, c, &change)
+			if err != nil {
+				return err
+			}
+			if len(words) == 0 {
+				return errNothingLeft
+			}
+			if err := a.eraseEvents(ctx, c.Payment, &change); err != nil {
+				return err
+			}
+			return a.store.Commit(ctx, change)
+		})
+	})
+}
