@@ -7,6 +7,7 @@ package wire
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
@@ -81,16 +83,34 @@ func unmarshal(body []byte, into any) error {
 	if err != nil {
 		return err
 	}
-	if bytes.ContainsFunc(body, suspicious) {
-		if path, found := findUnprintable(reflect.ValueOf(into).Elem(), false); found {
+	if read := reflect.ValueOf(into).Elem(); read.Kind() != reflect.Interface && suspicious(body) {
+		if path, found := findUnprintable(read, false); found {
 			return errors.New(unprintableMark + path)
 		}
 	}
 	return nil
 }
 
-// suspicious is what a body has that holds an unprintable character, and hardly another.
-func suspicious(r rune) bool { return r == '\\' || r > '~' && pay.Unprintable(r) }
+// suspicious reports whether a body may hold an unprintable character; hardly another one does. It
+// is quick where all is ASCII: a large body takes nobody's time.
+func suspicious(body []byte) bool {
+	const ascii, word = 0x8080808080808080, 8
+	if bytes.IndexByte(body, '\\') >= 0 || bytes.IndexByte(body, 0x7f) >= 0 {
+		return true
+	}
+	for len(body) > 0 {
+		if len(body) >= word && binary.NativeEndian.Uint64(body)&ascii == 0 {
+			body = body[word:]
+			continue
+		}
+		r, size := utf8.DecodeRune(body)
+		if r >= utf8.RuneSelf && pay.Unprintable(r) {
+			return true
+		}
+		body = body[size:]
+	}
+	return false
+}
 
 // path names a member of a body as issues do.
 func path(p jsontext.Pointer) string { return strings.Join(slices.Collect(p.Tokens()), ".") }
