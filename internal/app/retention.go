@@ -30,41 +30,48 @@ const (
 )
 
 // Forget erases what is kept no longer, and returns above zero when there may be more.
-func (a *App) Forget(ctx context.Context) (n int, err error) {
+func (a *App) Forget(ctx context.Context) (again int, err error) {
 	now, keep := a.Now(), a.Retention
 	var failures []error
+	batch := func(n int, err error) (int, bool, error) { return n, n == forgetBatch, err }
 	for _, each := range []struct {
 		what string
 		kept time.Duration
-		do   func(before time.Time) (int, error)
+		do   func(before time.Time) (n int, more bool, err error)
 	}{
-		{"notifications", keep.Notifications, func(before time.Time) (int, error) { return a.store.ForgetNotifications(ctx, before, forgetBatch) }},
-		{"addresses of the audit log", keep.Addresses, func(before time.Time) (int, error) {
-			return a.store.ForgetAddresses(ctx, id.From(pay.AuditPrefix, before), forgetBatch)
+		{"notifications", keep.Notifications, func(before time.Time) (int, bool, error) {
+			return batch(a.store.ForgetNotifications(ctx, before, forgetBatch))
 		}},
-		{"uses of keys", keep.Addresses, func(before time.Time) (int, error) { return a.store.ForgetKeyUses(ctx, before, forgetBatch) }},
-		{retainShoppers, keep.Shoppers, func(before time.Time) (int, error) { return a.forgetShoppers(ctx, before) }},
-		{retainEvidence, keep.Evidence, func(before time.Time) (int, error) { return a.forgetEvidence(ctx, before) }},
+		{"addresses of the audit log", keep.Addresses, func(before time.Time) (int, bool, error) {
+			return batch(a.store.ForgetAddresses(ctx, id.From(pay.AuditPrefix, before), forgetBatch))
+		}},
+		{"uses of keys", keep.Addresses, func(before time.Time) (int, bool, error) {
+			return batch(a.store.ForgetKeyUses(ctx, before, forgetBatch))
+		}},
+		{retainShoppers, keep.Shoppers, func(before time.Time) (int, bool, error) { return a.forgetShoppers(ctx, before) }},
+		{retainEvidence, keep.Evidence, func(before time.Time) (int, bool, error) { return a.forgetEvidence(ctx, before) }},
 	} {
 		if each.kept <= 0 {
 			continue
 		}
-		some, err := each.do(now.Add(-each.kept))
-		if some > 0 {
-			a.Log.Info("personal data was kept long enough, and is erased", "of", each.what, "rows", some)
+		n, more, err := each.do(now.Add(-each.kept))
+		if n > 0 {
+			a.Log.Info("personal data was kept long enough, and is erased", "of", each.what, "rows", n)
 		}
-		n += some
+		if more {
+			again++
+		}
 		failures = append(failures, err)
 	}
-	return n, errors.Join(failures...)
+	return again, errors.Join(failures...)
 }
 
 // round goes on with a round over data of a kind: it erases a page of ids from behind one. It
-// returns how much that was, and at least one where there may be more.
-func (a *App) round(ctx context.Context, kind string, page func(after string) ([]string, error), erase func(id string) error) (n int, err error) {
+// returns how much that was, and whether there may be more.
+func (a *App) round(ctx context.Context, kind string, page func(after string) ([]string, error), erase func(id string) error) (n int, more bool, err error) {
 	at, err := a.store.Retained(ctx, kind)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	now := a.Now()
 	if at.Version == 0 || now.Sub(at.Began) >= retentionRound {
@@ -72,7 +79,7 @@ func (a *App) round(ctx context.Context, kind string, page func(after string) ([
 	}
 	list, err := page(at.UpTo)
 	if err != nil || len(list) == 0 {
-		return 0, err
+		return 0, false, err
 	}
 	for _, id := range list {
 		err := erase(id)
@@ -81,7 +88,7 @@ func (a *App) round(ctx context.Context, kind string, page func(after string) ([
 		case err == nil:
 			n++
 		case ctx.Err() != nil:
-			return n, err
+			return n, false, err
 		case errors.Is(err, errNothingLeft), refused && refusal.Code == pay.CodeConflictState: // or not over
 		default: // the next round meets it again
 			a.Log.Error("personal data that is kept no longer could not be erased", "of", id, "error", err)
@@ -89,22 +96,17 @@ func (a *App) round(ctx context.Context, kind string, page func(after string) ([
 	}
 	at.Version++
 	at.UpTo = list[len(list)-1]
-	if err := unlessStale(a.store.Commit(ctx, pay.Change{Retained: []pay.Retained{at}})); err != nil {
-		return n, err
-	}
-	if len(list) == forgetBatch {
-		n = max(n, 1)
-	}
-	return n, nil
+	err = unlessStale(a.store.Commit(ctx, pay.Change{Retained: []pay.Retained{at}}))
+	return n, err == nil && len(list) == forgetBatch, err
 }
 
-func (a *App) forgetShoppers(ctx context.Context, before time.Time) (int, error) {
+func (a *App) forgetShoppers(ctx context.Context, before time.Time) (int, bool, error) {
 	return a.round(ctx, retainShoppers, func(after string) ([]string, error) {
 		return a.store.OldPayments(ctx, after, id.From(pay.PaymentPrefix, before), forgetBatch)
 	}, func(id string) error { return a.erasePayment(ctx, nil, id, false) })
 }
 
-func (a *App) forgetEvidence(ctx context.Context, before time.Time) (int, error) {
+func (a *App) forgetEvidence(ctx context.Context, before time.Time) (int, bool, error) {
 	return a.round(ctx, retainEvidence, func(after string) ([]string, error) {
 		return a.store.OldClaims(ctx, after, id.From(pay.ClaimPrefix, before), forgetBatch)
 	}, func(id string) error {
