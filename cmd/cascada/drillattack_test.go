@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -22,7 +23,7 @@ import (
 const (
 	// hooks is how many endpoints the attacker has, none of which answers.
 	hooks = 50
-	// fairness is by how much the p99 of another tenant may rise.
+	// fairness is by how much the p99 of another tenant may rise above that on a machine as busy.
 	fairness = 2
 	// memoryBound and descriptorBound are what a node under attack may take.
 	memoryBound     = 1 << 30
@@ -213,9 +214,9 @@ func holdings(t testing.TB, pid int) (memory, descriptors int) {
 func TestDrillAttack(t *testing.T) {
 	lasts, rounds := time.Second, 1
 	if *full {
-		lasts, rounds = 15*time.Second, 4
+		lasts, rounds = 12*time.Second, 4
 	}
-	heading("database", "another tenant's payments", "refused", "p50", "p99", "under attack: p50", "p99", "times", "requests of the attacker", "memory before", "at most", "descriptors before", "at most")
+	heading("database", "another tenant's payments", "refused", "p50", "p99", "while another server is attacked: p50", "p99", "under attack: p50", "p99", "times", "requests of the attacker", "memory before", "at most", "descriptors before", "at most")
 	engines := map[string]string{"SQLite": "sqlite:attack.db"} // enough of a short form
 	if *full {
 		engines["PostgreSQL"] = ""
@@ -257,19 +258,30 @@ func TestDrillAttack(t *testing.T) {
 					time.Sleep(100 * time.Millisecond)
 				}
 			})
-			usual, attacked := &pulse{failed: map[int]int{}}, &pulse{failed: map[int]int{}}
+			// The attacker takes much of this machine's processors, which elsewhere are his own: so
+			// it is measured too what the same requests do that go to a server beside.
+			decoy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body) // he may leave
+				w.WriteHeader(http.StatusTooManyRequests)
+			}))
+			defer decoy.Close()
+			attack := func(url string, beat func()) (sent int64) {
+				end, stop := context.WithCancel(t.Context())
+				a := &attacker{t: t, target: strings.TrimPrefix(url, "http://"), key: secret, end: end}
+				a.everything(claim, payment)
+				time.Sleep(lasts / 4) // until all of it is there
+				beat()
+				stop()
+				a.all.Wait()
+				time.Sleep(lasts / 4)
+				return a.sent.Load()
+			}
+			usual, beside, attacked := &pulse{failed: map[int]int{}}, &pulse{failed: map[int]int{}}, &pulse{failed: map[int]int{}}
 			sent := int64(0)
 			for range rounds { // in turn: the machine's speed changes too
 				usual.beat(s, victim.Keys.Sandbox.Secret, perSecond, lasts)
-				end, stop := context.WithCancel(t.Context())
-				a := &attacker{t: t, target: strings.TrimPrefix(s.url, "http://"), key: secret, end: end}
-				a.everything(claim, payment)
-				time.Sleep(lasts / 4) // until all of it is there
-				attacked.beat(s, victim.Keys.Sandbox.Secret, perSecond, lasts)
-				stop()
-				a.all.Wait()
-				sent += a.sent.Load()
-				time.Sleep(lasts / 4)
+				attack(decoy.URL, func() { beside.beat(s, victim.Keys.Sandbox.Secret, perSecond, lasts) })
+				sent += attack(s.url, func() { attacked.beat(s, victim.Keys.Sandbox.Secret, perSecond, lasts) })
 			}
 			unwatch()
 			watch.Wait()
@@ -277,14 +289,14 @@ func TestDrillAttack(t *testing.T) {
 			if len(usual.failed) > 0 || len(attacked.failed) > 0 {
 				t.Errorf("another tenant's payments are refused, by status: usually %v, under attack %v", usual.failed, attacked.failed)
 			}
-			times := float64(attacked.at(.99)) / float64(usual.at(.99))
+			times := float64(attacked.at(.99)) / float64(max(usual.at(.99), beside.at(.99)))
 			if *full && times > fairness {
-				t.Errorf("another tenant's p99 is %.1f times the usual one, at most %d are fair", times, fairness)
+				t.Errorf("another tenant's p99 is %.1f times that of a machine as busy, at most %d are fair", times, fairness)
 			}
 			if memory > memoryBound || open > descriptorBound {
 				t.Errorf("the node took %d MB and %d descriptors, at most %d and %d are bounded", memory>>20, open, memoryBound>>20, descriptorBound)
 			}
-			row(name, len(attacked.took), len(attacked.failed), usual.at(.5), usual.at(.99), attacked.at(.5), attacked.at(.99), fmt.Sprintf("%.1f", times), sent,
+			row(name, len(attacked.took), len(attacked.failed), usual.at(.5), usual.at(.99), beside.at(.5), beside.at(.99), attacked.at(.5), attacked.at(.99), fmt.Sprintf("%.1f", times), sent,
 				fmt.Sprint(memoryBefore>>20, " MB"), fmt.Sprint(memory>>20, " MB"), openBefore, open)
 			let() // or it drains as long as they hang
 			s.stop()
