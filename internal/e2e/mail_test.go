@@ -80,7 +80,7 @@ func TestNewWalletIsToldByEmail(t *testing.T) {
 				return new(net.Dialer).DialContext(ctx, network, in.Address)
 			}
 		})
-		o := s.merchant(t, "Café Ñandú", "Ana <ops@acme.example>", pay.Spanish)
+		o := s.merchant(t, "Café Ñandú", "ops@acme.example", pay.Spanish)
 		o.sibling(t) // one e-mail, however many shops there are
 		const body = `{"label":"Win a prize","type":"bank_account","currency":"MXN","destination":"` + clabe + `"}`
 		wallet := o.live().post(t, "/wallets", body).want(t, http.StatusCreated)
@@ -244,7 +244,7 @@ func TestEmailOfANodeThatEndedIsSentAgain(t *testing.T) {
 // Nodes send an e-mail once, whoever of them wrote it.
 func TestNodesSendAnEmailOnce(t *testing.T) {
 	t.Parallel()
-	const wallets = 24
+	const wallets = 20 // as many as a merchant is told of in a day
 	in, database, c := mailtest.Start(t, mailtest.Options{}), dbtest.Postgres(t), &clock{}
 	nodes := []*service{mailing(t, database, c, in), mailing(t, database, c, in)}
 	o := nodes[0].shop(t)
@@ -314,8 +314,12 @@ func TestEmailHoldsNothingThatWasPutIn(t *testing.T) {
 		if first, _, _ := strings.Cut(m.Text, "\n"); first != "Acme Bcc: all@example.com Call +1 555," {
 			t.Errorf("the text begins %q", first)
 		}
+		exec, closeDB := s.exec(t)
+		defer closeDB()
 		for i, address := range []string{"ops@acme.example\r\nRCPT TO:<all@example.com>", `"ops> ORCPT=rfc822;all@example.com"@acme.example`, "ops@acme.example, all@example.com"} {
-			s.merchant(t, "Acme", address, pay.English).live().wallet(t)
+			o := s.merchant(t, "Acme", "ops@acme.example", pay.English)
+			exec("UPDATE merchants SET email = $1 WHERE id = $2", address, o.Merchant.ID) // from before it was checked
+			o.live().wallet(t)
 			s.mailsUntil(t, "it is given up", func() bool { _, as := s.mailTries(1, 0, int64(i+1)); return as })
 		}
 		s.log.take(t, "an e-mail is given up")

@@ -34,6 +34,8 @@ type File struct {
 	Type    string
 	Content []byte
 	At      time.Time
+	// Sealed is the content as it is stored, once the store has made it.
+	Sealed string
 }
 
 // Limits of evidence.

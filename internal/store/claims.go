@@ -152,7 +152,7 @@ var filesTable = newTable("files", "id TEXT!, merchant TEXT!, shop TEXT!, live B
 	func(f *pay.File) string { return f.ID }, nil,
 	func(r *rows, f *pay.File) {
 		r.text(f.ID, f.Merchant, f.Shop).flag(f.Live).text(f.Claim, r.seal(fileName.about(f.ID), []byte(f.Name)), f.Type).number(micros(f.At)).
-			text(r.sealFile(f))
+			text(f.Sealed)
 	})
 
 const selectFile = `SELECT id, merchant, shop, live, claim, name, type, created_at, content FROM files

@@ -63,6 +63,11 @@ func (s *Store) Commit(ctx context.Context, change pay.Change) error {
 	if s.away.Load() {
 		return ErrDown
 	}
+	// Here, and not where everybody waits for it.
+	change.Files = slices.Clone(change.Files)
+	for i := range change.Files {
+		change.Files[i].Sealed = s.personal.sealFile(&change.Files[i])
+	}
 	w := &waiting{change: change, guards: guardedIDs(&change), done: make(chan error, 1)}
 	if err := s.enqueue(w); err != nil {
 		return err
