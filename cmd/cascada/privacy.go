@@ -43,14 +43,14 @@ func (c *privacyExportCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	found, err := a.ExportShopper(ctx, a.Self(), c.who())
-	if err != nil {
-		return err
+	found, unread := a.ExportShopper(ctx, a.Self(), c.who())
+	if unread != nil && !errors.Is(unread, app.ErrUnread) {
+		return unread
 	}
 	out := json.NewEncoder(stdout)
 	out.SetEscapeHTML(false)
 	out.SetIndent("", "  ")
-	return out.Encode(newShopperJSON(found))
+	return errors.Join(out.Encode(newShopperJSON(found)), unread)
 }
 
 // The shape of privacy export. Times are RFC 3339, amounts as the API writes them.

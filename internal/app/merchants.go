@@ -141,11 +141,9 @@ func (a *App) SetEmail(ctx context.Context, by pay.Actor, id, address string) er
 		if err != nil || m.Email == address {
 			return err
 		}
-		m.Version++
-		m.Email = address
-		return a.store.Commit(ctx, pay.Change{
-			Merchants: []pay.Merchant{m}, Audit: a.audit(by, pay.Scope{Merchant: id, Live: true}, pay.MerchantMoved, id, nil),
-		})
+		_, change := m.Move(address)
+		change.Audit = a.audit(by, pay.Scope{Merchant: id, Live: true}, pay.MerchantMoved, id, nil)
+		return a.store.Commit(ctx, change)
 	})
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// privacyPage is how many rows are looked through at a time.
-const privacyPage = 1000
+// ErrUnread says that rows cannot be read, so that nobody knows whether they are the shopper's.
+var ErrUnread = errors.New("rows cannot be read, and nobody knows whose they are")
 
 // Shopper is whom somebody asks about: a merchant's shopper by one or more of these, or the
 // shopper of one payment. All that is set has to fit.
@@ -81,6 +81,8 @@ func digits(text string) string {
 }
 
 // shopperOf finds the payments and the checkouts of a shopper. It looks through all of the merchant's.
+//
+// Errors: ErrUnread, with what was found beside.
 func (a *App) shopperOf(ctx context.Context, who Shopper) (payments []string, sessions []pay.Session, err error) {
 	if err := who.check(); err != nil {
 		return nil, nil, err
@@ -98,47 +100,37 @@ func (a *App) shopperOf(ctx context.Context, who Shopper) (payments []string, se
 	if _, err := a.AnyMerchant(ctx, who.Merchant); err != nil {
 		return nil, nil, err
 	}
-	for _, processing := range []bool{true, false} { // in this order none is missed that moves meanwhile
-		for after := ""; ; {
-			page, err := a.store.SomePayments(ctx, who.Merchant, after, processing, privacyPage)
-			if err != nil {
-				return nil, nil, err
-			}
-			for _, p := range page {
-				if after = p.ID; p.Erased.IsZero() && who.fits(p.Buyer.Email, p.Buyer.Document, p.Buyer.Phone) && !slices.Contains(payments, p.ID) {
-					payments = append(payments, p.ID)
-				}
-			}
-			if len(page) < privacyPage {
-				break
-			}
+	unread, err := a.store.EachPayment(ctx, who.Merchant, func(p pay.Payment) {
+		if p.Erased.IsZero() && who.fits(p.Buyer.Email, p.Buyer.Document, p.Buyer.Phone) && !slices.Contains(payments, p.ID) {
+			payments = append(payments, p.ID)
 		}
+	})
+	if err != nil {
+		return nil, nil, err
 	}
-	for after := ""; ; {
-		page, err := a.store.SomeSessions(ctx, who.Merchant, after, privacyPage)
-		if err != nil {
-			return nil, nil, err
+	some, err := a.store.EachSession(ctx, who.Merchant, func(s pay.Session) {
+		if c := s.Customer; s.Payment == "" && who.fits(c.Email, c.Document, c.Phone) {
+			sessions = append(sessions, s)
 		}
-		for _, s := range page {
-			c := s.Customer
-			if after = s.ID; s.Payment == "" && who.fits(c.Email, c.Document, c.Phone) {
-				sessions = append(sessions, s)
-			}
-		}
-		if len(page) < privacyPage {
-			return payments, sessions, nil
-		}
+	})
+	if err != nil {
+		return nil, nil, err
 	}
+	if unread = append(unread, some...); len(unread) > 0 {
+		err = fmt.Errorf("%w: %s", ErrUnread, strings.Join(unread, ", "))
+	}
+	return payments, sessions, err
 }
 
 // ExportShopper returns all that is kept about a shopper, for whoever has a right to it. The
 // audit log tells that it was asked for.
 //
-// Errors: missing_field; store.ErrNotFound for a merchant or payment that does not exist.
+// Errors: missing_field; store.ErrNotFound for a merchant or payment that does not exist; ErrUnread,
+// with what was found beside.
 func (a *App) ExportShopper(ctx context.Context, by pay.Actor, who Shopper) (ShopperData, error) {
-	payments, sessions, err := a.shopperOf(ctx, who)
-	if err != nil {
-		return ShopperData{}, err
+	payments, sessions, unread := a.shopperOf(ctx, who)
+	if unread != nil && !errors.Is(unread, ErrUnread) {
+		return ShopperData{}, unread
 	}
 	found := ShopperData{Sessions: sessions}
 	var entries []pay.AuditEntry
@@ -158,7 +150,7 @@ func (a *App) ExportShopper(ctx context.Context, by pay.Actor, who Shopper) (Sho
 			return ShopperData{}, err
 		}
 	}
-	return found, nil
+	return found, unread
 }
 
 func (a *App) shopperPayment(ctx context.Context, id string) (p ShopperPayment, err error) {
@@ -204,11 +196,11 @@ var errNothingLeft = errors.New("nothing is left of its shopper")
 // could be erased is, also with another error.
 func (a *App) EraseShopper(ctx context.Context, by pay.Actor, who Shopper, dry bool) (done Erased, err error) {
 	payments, sessions, err := a.shopperOf(ctx, who)
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrUnread) {
 		return done, err
 	}
 	done.Kept = map[string]string{}
-	var failures []error
+	failures := []error{err}
 	for _, id := range payments {
 		err := a.erasePayment(ctx, &by, id, dry)
 		refusal, refused := errors.AsType[*pay.Error](err)

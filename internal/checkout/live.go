@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -18,11 +19,18 @@ const (
 )
 
 // watch tells by server-sent events when the payment leaves the status that
-// the page shows, or money comes that does not fit it.
+// the page shows, or money comes that does not fit it. A page that nothing can change any
+// more gets 204: its browser asks no further (WHATWG HTML, server-sent events).
 func (p *Pages) watch(w http.ResponseWriter, r *http.Request) error {
 	id, seen, state := r.PathValue("id"), pay.Status(r.URL.Query().Get("status")), r.URL.Query().Get("state")
-	if _, err := p.app.Shown(r.Context(), id); err != nil {
+	shown, err := p.app.Shown(r.Context(), id)
+	if err != nil {
 		return err
+	}
+	moved := func(to app.Shown) bool { return to.Status != seen || state != "" && standing(to) != state }
+	if !moved(shown) && !mayChange(shown) {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
 	}
 	watched, leave := p.watchers.enter(id, p.address(r))
 	if watched == nil {
@@ -55,7 +63,7 @@ func (p *Pages) watch(w http.ResponseWriter, r *http.Request) error {
 			}
 			return nil
 		}
-		if shown.Status != seen || state != "" && standing(shown) != state {
+		if moved(shown) {
 			tell("event: status\ndata: " + string(shown.Status) + "\n\n")
 			return nil
 		}

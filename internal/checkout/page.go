@@ -139,7 +139,7 @@ func (p *Pages) paymentView(r *http.Request, s app.Shown) paymentView {
 		view: p.view(r, s.Country), ID: s.ID, Status: s.Status, State: standing(s), Order: s.OrderID, Method: s.Rail.Label,
 		Amount: amount(s.Local, s.Country), Data: s.Data, Sandbox: !s.Live,
 	}
-	v.Watched = watches[v.State]
+	v.Watched = mayChange(s)
 	v.LiveURL = p.root + "/pay/" + s.ID + "/live?status=" + string(s.Status) + "&state=" + v.State
 	if stray, ok := strayOf(s.Payment); ok {
 		v.Came = came(stray, s.Payment)

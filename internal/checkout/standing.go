@@ -1,6 +1,8 @@
 package checkout
 
 import (
+	"time"
+
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -46,6 +48,20 @@ func strayOf(p pay.Payment) (pay.Stray, bool) {
 
 // watches are the states that may change while the shopper looks.
 var watches = map[string]bool{"waiting": true, "processing": true, "late": true, "other_amount": true, "unsure": true, "earlier": true}
+
+// afterEnd is how long the page of a payment that came to nothing waits for money that comes
+// late. A page that is left open for days takes no place from others.
+const afterEnd = time.Hour
+
+// mayChange says whether what the page tells may change while the shopper looks.
+func mayChange(s app.Shown) bool {
+	ended := s.Times.Expired
+	if s.Status == pay.Failed {
+		ended = s.Times.Failed
+	}
+	state := standing(s)
+	return watches[state] || (state == "expired" || state == "failed") && s.Now.Before(ended.Add(afterEnd))
+}
 
 // came writes money that came: in the payment's currency as the rest of the page.
 func came(s pay.Stray, p pay.Payment) string {

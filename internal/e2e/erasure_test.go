@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -362,6 +363,15 @@ func TestUnreadableRowDoesNotEndRetention(t *testing.T) {
 		_, err := s.App.Forget(ctx)
 		if left := s.clear(t, inesMail); len(left) > 0 {
 			t.Errorf("another merchant's shopper is not erased (%v): %v", left, err)
+		}
+		// Whose it is nobody knows: whoever asks about a shopper is told so, and gets the rest.
+		again := bad.create(t, `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`"}`)
+		who := app.Shopper{Merchant: bad.Merchant.ID, Email: inesMail}
+		if found, err := s.App.ExportShopper(ctx, pay.Actor{}, who); !errors.Is(err, app.ErrUnread) || !strings.Contains(err.Error(), p) || len(found.Payments) != 1 {
+			t.Errorf("the export has %+v, %v", found.Payments, err)
+		}
+		if done, err := s.App.EraseShopper(ctx, pay.Actor{}, who, false); !errors.Is(err, app.ErrUnread) || len(done.Payments) != 1 || done.Payments[0] != again {
+			t.Errorf("erased are %v, %v", done.Payments, err)
 		}
 	})
 }

@@ -117,6 +117,45 @@ func TestSecondPaymentIsNotPaidOnceTheFirstOneCame(t *testing.T) {
 	})
 }
 
+// A page that says that nothing came is told when money comes after all, for an hour.
+func TestPageOfExpiredPaymentIsToldOfLateMoney(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		for action, status := range map[string]string{"timeout": "expired", "decline": "failed"} {
+			id := o.create(t, hostedVoucher)
+			s.atBank(t, id, action)
+			page := s.URL + "/pay/" + id + "?lang=en"
+			live := s.URL + "/pay/" + id + "/live?status=" + status + "&state=" + status
+			if _, html, _ := s.visit(t, strings.TrimPrefix(page, s.URL)); !strings.Contains(html, "data-live=") {
+				t.Errorf("%s, the page waits for nothing: %s", status, html)
+			}
+			res, err := http.Get(live)
+			must(t, err)
+			defer res.Body.Close()
+			if res.StatusCode != http.StatusOK {
+				t.Fatalf("%s, its watcher is answered %d", status, res.StatusCode)
+			}
+			s.notify(t, "sandbox-1", note(id, paid50)).want(t, http.StatusOK)
+			told := false
+			for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+				told = told || lines.Text() == "event: status"
+			}
+			if !told {
+				t.Errorf("%s, the page is not told that money came", status)
+			}
+			silent := o.create(t, hostedVoucher)
+			s.atBank(t, silent, action)
+			s.clock.advance(time.Hour)
+			res, err = http.Get(s.URL + "/pay/" + silent + "/live?status=" + status + "&state=" + status)
+			must(t, err)
+			res.Body.Close()
+			if _, html, _ := s.visit(t, "/pay/"+silent); res.StatusCode != http.StatusNoContent || strings.Contains(html, "data-live=") {
+				t.Errorf("%s for an hour, its watcher is answered %d", status, res.StatusCode)
+			}
+		}
+	})
+}
+
 // What became of late money, and of another amount, is what the page says.
 func TestPageTellsWhatBecameOfTheMoney(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {

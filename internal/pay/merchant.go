@@ -32,6 +32,13 @@ func (m Merchant) KeepFees(term RefundFees) (Merchant, Change, error) {
 	return m, Change{Merchants: []Merchant{m}}, nil
 }
 
+// Move changes where the merchant is written to.
+func (m Merchant) Move(email string) (Merchant, Change) {
+	m.Version++
+	m.Email = email
+	return m, Change{Merchants: []Merchant{m}}
+}
+
 // Language is what a merchant's receipts and reports are written in.
 type Language string
 

@@ -60,7 +60,7 @@ SELECT id FROM claims WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3`
 )
 
 var selectSomePayments = func() (list []string) {
-	for _, table := range []string{"payments", "processing"} {
+	for _, table := range []string{"processing", "payments"} {
 		list = append(list, `
 SELECT `+paymentColumns+` FROM `+table+` WHERE merchant = $1 AND id > $2 ORDER BY id LIMIT $3`)
 	}
@@ -120,33 +120,49 @@ func (s *Store) Retained(ctx context.Context, kind string) (pay.Retained, error)
 	return v, err
 }
 
-// SomePayments reads a merchant's payments of both environments, by id, from behind one. done
-// tells that there are no more; those that are being processed come last.
-func (s *Store) SomePayments(ctx context.Context, merchant, after string, processing bool, limit int) ([]pay.Payment, error) {
-	text := selectSomePayments[0]
-	if processing {
-		text = selectSomePayments[1]
-	}
-	return many(ctx, s, text, func(r row) (pay.Payment, error) {
-		p, err := scanPayment(r)
-		if err != nil && p.ID != "" { // it hides no other
-			s.log.Error("a payment cannot be read: nobody knows whose it is", "error", err)
-			err = nil
+// EachPayment and EachSession call each with all of a merchant's, of both environments. One that
+// cannot be read hides no other: unread are the ids of those.
+func (s *Store) EachPayment(ctx context.Context, merchant string, each func(pay.Payment)) (unread []string, err error) {
+	for _, text := range selectSomePayments { // processing first: none is missed that leaves it meanwhile
+		some, err := eachOf(ctx, s, text, merchant, scanPayment, func(p *pay.Payment) string { return p.ID }, each)
+		if unread = append(unread, some...); err != nil {
+			return unread, err
 		}
-		return p, err
-	}, merchant, after, limit)
+	}
+	return unread, nil
 }
 
-// SomeSessions reads a merchant's checkout sessions of both environments, by id, from behind one.
-func (s *Store) SomeSessions(ctx context.Context, merchant, after string, limit int) ([]pay.Session, error) {
-	return many(ctx, s, selectSomeSessions, func(r row) (pay.Session, error) {
-		v, err := scanSession(r)
-		if err != nil && v.ID != "" {
-			s.log.Error("a checkout cannot be read: nobody knows whose it is", "error", err)
-			err = nil
+// EachSession is explained at EachPayment.
+func (s *Store) EachSession(ctx context.Context, merchant string, each func(pay.Session)) (unread []string, err error) {
+	return eachOf(ctx, s, selectSomeSessions, merchant, scanSession, func(v *pay.Session) string { return v.ID }, each)
+}
+
+// eachPage is how many rows are read at a time.
+const eachPage = 1000
+
+func eachOf[T any](ctx context.Context, s *Store, text, merchant string, scan func(row) (T, error), id func(*T) string, each func(T)) (unread []string, err error) {
+	for after, more := "", true; more; {
+		n := 0
+		err := s.query(ctx, text, []any{merchant, after, eachPage}, func(r row) error {
+			v, err := scan(r)
+			key := id(&v)
+			switch {
+			case err == nil:
+				each(v)
+			case key == "": // not even that
+				return err
+			default:
+				unread = append(unread, key)
+			}
+			n, after = n+1, key
+			return nil
+		})
+		if err != nil {
+			return unread, err
 		}
-		return v, err
-	}, merchant, after, limit)
+		more = n == eachPage
+	}
+	return unread, nil
 }
 
 // OldPayments lists the payments of all merchants whose ids are between two, by id, but for those

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -17,8 +18,9 @@ const widthKept = 10 * time.Second
 
 // widths are how many deliveries an event of a shop makes, as far as this process saw.
 type widths struct {
-	mu sync.Mutex // owns of
-	of map[shopKey]width
+	mu      sync.Mutex // owns what follows
+	of      map[shopKey]width
+	cleared time.Time // when what is not believed any more was last forgotten
 }
 
 type width struct {
@@ -61,10 +63,9 @@ func (w *widths) learn(kept []*waiting, sent []Dispatch) {
 	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for shop, seen := range w.of {
-		if now.Sub(seen.at) > widthKept {
-			delete(w.of, shop)
-		}
+	if now.Sub(w.cleared) > widthKept {
+		maps.DeleteFunc(w.of, func(_ shopKey, seen width) bool { return now.Sub(seen.at) > widthKept })
+		w.cleared = now
 	}
 	for _, c := range kept {
 		for i := range c.change.Events {

@@ -28,7 +28,7 @@ func FuzzBRCode(f *testing.F) {
 		local := money.New(minor, money.BRL)
 		o := p.Charge(context.Background(), provider.Request{Reference: reference, Amount: local, Local: local, Method: "pix", Created: noon, Now: noon})
 		if o.Kind != pay.Awaiting {
-			t.Skipf("%s: %+v", local, o) // by the cents of the amount
+			return // the cents of the amount ask for something else
 		}
 		code := o.Data.QRCode
 		fields, err := emv(code)
