@@ -116,7 +116,7 @@ func TestDateFormsAreLayouts(t *testing.T) {
 func FuzzReport(f *testing.F) {
 	for _, seed := range []string{
 		"reference,provider_reference,type,amount,currency,date,fee\nA-1,ch_1,charge,54.00,BRL,2026-11-21,0.5\n", "amount;reference\n\"1,5;A\n",
-		"\ufeffreference\tamount\tcurrency\nA-1\t-9\tCLP\n", "reference,amount,currency\nA,\"1,234.5\",USD\r\nB\n\x00,1,USD\n",
+		"reference,type,amount\n,,fee", "\ufeffreference\tamount\tcurrency\nA-1\t-9\tCLP\n", "reference,amount,currency\nA,\"1,234.5\",USD\r\nB\n\x00,1,USD\n",
 	} {
 		f.Add([]byte(seed), false)
 	}
@@ -144,8 +144,10 @@ func FuzzReport(f *testing.F) {
 			if l.Kind != Other && (!l.Amount.IsPositive() || l.Amount.Minor > most || l.Reference+l.ProviderRef+l.RefundReference+l.RefundProviderRef == "") {
 				t.Fatalf("a line that says nothing: %+v", l)
 			}
-			if again, err := money.Parse(l.Amount.Decimal(), "BRL"); l.Kind != Other && l.Amount.Currency == "BRL" && (err != nil || again != l.Amount) {
-				t.Fatalf("%v is read again as %v, %v", l.Amount, again, err)
+			if l.Kind != Other && l.Amount.Currency == "BRL" { // another line may have no amount
+				if again, err := money.Parse(l.Amount.Decimal(), "BRL"); err != nil || again != l.Amount {
+					t.Fatalf("%v is read again as %v, %v", l.Amount, again, err)
+				}
 			}
 			m.Line(l, nil)
 		}

@@ -107,6 +107,9 @@ func (t Text) rules() (routing.Rules, error) {
 		if rules.Rails == nil {
 			rules.Rails = map[string]routing.Rule{}
 		}
+		if len(r.Accounts) == 0 {
+			r.Accounts = nil // an empty list says as little as none
+		}
 		rules.Rails[rail] = routing.Rule{Order: r.Order, Accounts: r.Accounts, Explored: r.Explored}
 	}
 	if t.Budget == nil {
