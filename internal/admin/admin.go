@@ -58,7 +58,7 @@ func New(c Config) (http.Handler, error) {
 	config.RejectUnknownQueryParameters = true       // a misspelt one is not the default
 	config.Formats = wire.Formats()
 	config.Servers = []*huma.Server{{URL: Base, Description: "This node."}}
-	a.huma = humago.NewWithPrefix(a.mux, Base, config)
+	a.huma = humago.NewWithPrefix(wire.Mux{ServeMux: a.mux, Refuse: func(w http.ResponseWriter, r *http.Request, err error) { wire.Write(w, r, c.Log, err) }}, Base, config)
 	a.huma.UseMiddleware(a.admit)
 	a.accountRoutes()
 	a.merchantRoutes()

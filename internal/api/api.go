@@ -57,7 +57,7 @@ func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate, now func() ti
 	config.AllowAdditionalPropertiesByDefault = true
 	config.Formats = wire.Formats()
 	config.Servers = []*huma.Server{{URL: baseURL}}
-	api.huma = humago.NewWithPrefix(api.mux, Base, config)
+	api.huma = humago.NewWithPrefix(wire.Mux{ServeMux: api.mux, Refuse: api.writeError}, Base, config)
 	api.huma.UseMiddleware(api.admit)
 	api.routes()
 	api.publish()
@@ -69,7 +69,7 @@ func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate, now func() ti
 		func(w http.ResponseWriter, r *http.Request) {
 			api.writeError(w, r, pay.NewError(pay.CodeMethodNotAllowed, "this endpoint does not take "+r.Method))
 		}), api.writeError))
-	handler := web.Recover(valued(api.mux), log, func(w http.ResponseWriter, r *http.Request) {
+	handler := web.Recover(api.mux, log, func(w http.ResponseWriter, r *http.Request) {
 		api.writeError(w, r, wire.Fault())
 	})
 	api.handler = web.Identify(headed(handler), func() string { return newID("req_", now()) })
@@ -83,28 +83,6 @@ func headed(next http.Handler) http.Handler {
 		h := w.Header()
 		v := []string{view.APIVersion, "no-store", "nosniff", web.NoPage}
 		h["Service-Version"], h["Cache-Control"], h["X-Content-Type-Options"], h["Content-Security-Policy"] = v[0:1:1], v[1:2:2], v[2:3:3], v[3:4:4]
-		next.ServeHTTP(w, r)
-	})
-}
-
-// valued gives names in a query string that have no value an empty one, as "status" in
-// "?status&limit=5". Huma takes them for "true", and a list of what is "true" is empty.
-func valued(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if query := r.URL.RawQuery; query != "" {
-			parts := strings.Split(query, "&")
-			for i, part := range parts {
-				if part != "" && !strings.Contains(part, "=") {
-					parts[i] = part + "="
-				}
-			}
-			if full := strings.Join(parts, "&"); full != query {
-				address := *r.URL
-				address.RawQuery = full
-				r = r.WithContext(r.Context()) // a copy: the request is the server's
-				r.URL = &address
-			}
-		}
 		next.ServeHTTP(w, r)
 	})
 }

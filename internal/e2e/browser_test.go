@@ -62,20 +62,22 @@ type screen struct {
 
 var screens = []screen{{"phone", 360, 740, 3, true}, {"desktop", 1280, 900, 1, false}}
 
-// shoot keeps a picture of the whole page. ARTIFACTS names a directory to keep
+// shoot keeps a picture of the whole page where ARTIFACTS names a directory to keep
 // them in for people to look at.
-func shoot(t *testing.T, tab context.Context, name string) string {
+func shoot(t *testing.T, tab context.Context, name string) {
+	t.Helper()
+	if dir := os.Getenv("ARTIFACTS"); dir != "" {
+		must(t, os.MkdirAll(dir, 0o755))
+		picture(t, tab, filepath.Join(dir, name+".png"))
+	}
+}
+
+// picture takes a picture of the whole page.
+func picture(t *testing.T, tab context.Context, path string) {
 	t.Helper()
 	png, err := chromedp.Run(tab, chromedp.FullScreenshot(100))
 	must(t, err)
-	dir := os.Getenv("ARTIFACTS")
-	if dir == "" {
-		dir = t.TempDir()
-	}
-	must(t, os.MkdirAll(dir, 0o755))
-	path := filepath.Join(dir, name+".png")
 	must(t, os.WriteFile(path, png, 0o644))
-	return path
 }
 
 // scan reads the codes in a picture as a till or a phone does.
@@ -118,9 +120,11 @@ func TestShopperPaysInTheBrowser(t *testing.T) {
 					tab := browser(t)
 					must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.width, sc.height, chromedp.EmulateScale(sc.scale)),
 						chromedp.Navigate(s.URL+"/pay/"+id+"?lang="+in.lang)))
-					picture := shoot(t, tab, t.Name()[strings.LastIndex(t.Name(), "/")+1:]+"-waiting")
+					shoot(t, tab, t.Name()[strings.LastIndex(t.Name(), "/")+1:]+"-waiting")
 					if c.code != "" {
-						if got, want := scan(t, picture), o.get(t, "/payments/"+id).text(t, c.code); got != want {
+						seen := filepath.Join(t.TempDir(), "page.png")
+						picture(t, tab, seen)
+						if got, want := scan(t, seen), o.get(t, "/payments/"+id).text(t, c.code); got != want {
 							t.Errorf("the picture's code reads %q, want %q", got, want)
 						}
 					}

@@ -63,9 +63,15 @@ func TestRetentionGoesOnBehindWhatIsErased(t *testing.T) {
 		o := s.shop(t)
 		defer s.log.forget()
 		body := `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"ines@mail.example"}`
-		for range 500 { // a page
-			o.create(t, body)
+		var shoppers sync.WaitGroup
+		for range 10 { // a page, of which commits carry many
+			shoppers.Go(func() {
+				for range 50 {
+					o.create(t, body)
+				}
+			})
 		}
+		shoppers.Wait()
 		s.clock.advance(101 * day)
 		s.forgetAll(t)
 		if left := s.clear(t, "ines@mail.example"); left["payments"] != 0 {

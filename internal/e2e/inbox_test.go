@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/webhook"
@@ -209,7 +210,8 @@ func TestLargestEventArrives(t *testing.T) {
 		payment, claim := o.dispute(t, false)
 		text := strings.Repeat("\U0001F4DC", 20_000)
 		for range 20 {
-			o.post(t, "/claims/"+claim+"/evidence", `{"kind":"other","text":"`+text+`"}`).want(t, http.StatusCreated)
+			_, err := s.App.SubmitEvidence(ctx, o.scope(), claim, app.NewEvidence{Kind: "other", Text: text})
+			must(t, err)
 		}
 		o.rule(t, payment, "won")
 		sent := endpoint.about(t, claim, 1)[0]

@@ -210,6 +210,15 @@ func TestListRefusesWhatItCannotRead(t *testing.T) {
 				o.get(t, path+"?"+query).refused(t, "400 invalid_request invalid_request_error param="+first+" issues="+fields)
 			}
 		}
+		for _, query := range []string{"status=%0&status=failed", "merchantOrderId=a;b", "%zz"} {
+			o.get(t, "/payments?"+query).refused(t, "400 invalid_request invalid_request_error")
+		}
+		o.create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`)
+		for query, want := range map[string]string{"paymentMethodId&limit=5": "1", "merchantOrderId": "1", "paymentMethodId=true": "0"} {
+			if got, _ := o.get(t, "/payments?"+query).at(t, "pagination.total"); fmt.Sprint(got) != want {
+				t.Errorf("%s lists %s payments, want %s", query, got, want)
+			}
+		}
 		for _, id := range []string{"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6", "x", "TXN-", strings.Repeat("9", 300), "TXN-%00", "TXN-%ff", "TXN-a%2Fb", "ñ", "'"} {
 			for _, path := range []string{"/payments/", "/transactions/"} {
 				o.get(t, path+id).refused(t, "404 transaction_not_found invalid_request_error")

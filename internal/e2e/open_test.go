@@ -57,6 +57,7 @@ func TestOldestOfEachKindHasAnAge(t *testing.T) {
 		id := d.ids[1]
 		d.clock.advance(d.expires(t, id).Sub(d.clock.now()))
 		d.pass(t, time.Minute)
+		eventually(t, "it is expired", func() bool { return d.live.status(t, id) == "expired" })
 		d.told(t, first.Upstream, id, 1, "paid", "acme-1-hush").is(t, http.StatusOK, `{"ok":true}`)
 		d.pass(t, 7*time.Hour)
 		is("late money", 7*time.Hour)

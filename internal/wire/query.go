@@ -1,0 +1,39 @@
+package wire
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// Mux is where Huma registers its endpoints, so that their query strings are read as net/url
+// reads them. Huma takes what it cannot read for nothing, and a name without a value for
+// "true": it would list what nobody asked for.
+type Mux struct {
+	*http.ServeMux
+	Refuse func(http.ResponseWriter, *http.Request, error)
+}
+
+// HandleFunc is for humago.Mux. A request whose query string cannot be read is refused with
+// invalid_request; in "?status&limit=5" the status is empty.
+func (m Mux) HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request)) {
+	m.ServeMux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.RawQuery != "" {
+			values, err := url.ParseQuery(r.URL.RawQuery)
+			if err != nil {
+				m.Refuse(w, r, pay.NewError(pay.CodeInvalidRequest, "the query string cannot be read: % is written as %25 in it, and ; as %3B"))
+				return
+			}
+			if slices.ContainsFunc(strings.Split(r.URL.RawQuery, "&"), func(part string) bool { return part != "" && !strings.Contains(part, "=") }) {
+				address := *r.URL
+				address.RawQuery = values.Encode()
+				r = r.WithContext(r.Context()) // a copy: the request is the server's
+				r.URL = &address
+			}
+		}
+		handler(w, r)
+	})
+}
