@@ -364,12 +364,15 @@ func TestRefusedEvidenceLeavesNothing(t *testing.T) {
 			"a path":                {file("image/png", "../../etc/passwd", png), invalid + " param=file.name issues=file.name"},
 			"a path of Windows":     {file("image/png", `c:\a.png`, png), invalid + " param=file.name issues=file.name"},
 			"a name of two lines":   {file("image/png", "a\r\nSet-Cookie: x", png), invalid + " param=file.name issues=file.name"},
-			"a byte above 10 MiB":   {file("image/png", "a.png", append(png, make([]byte, pay.MaxEvidenceFile+1-len(png))...)), "413 payload_too_large invalid_request_error param=file.content issues=file.content"},
-			"a body above its max":  {strings.Repeat(" ", 15<<20), "413 payload_too_large invalid_request_error"},
 			"a file that is text":   {`{"kind":"other","file":"x"}`, invalid + " param=file issues=file"},
 			"half a body":           {`{"kind":`, "400 invalid_json invalid_request_error"},
 		} {
 			t.Run(name, func(t *testing.T) { o.post(t, path, c.body).refused(t, c.want) })
+		}
+		if !strings.HasPrefix(s.database, "postgres") { // no database sees these
+			const large = "413 payload_too_large invalid_request_error"
+			o.post(t, path, file("image/png", "a.png", append(png, make([]byte, pay.MaxEvidenceFile+1-len(png))...))).refused(t, large+" param=file.content issues=file.content")
+			o.post(t, path, strings.Repeat(" ", 15<<20)).refused(t, large)
 		}
 		o.post(t, path, words, "Content-Type: multipart/form-data").refused(t, "415 content_type_required invalid_request_error")
 		r := o.get(t, "/claims/"+claim)

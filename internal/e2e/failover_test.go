@@ -76,7 +76,7 @@ func TestServiceFollowsThePrimary(t *testing.T) {
 			more("payments are taken at the new primary", 50)
 			if name == "frozen" {
 				old.Thaw()
-				more("payments are taken while the old primary is back", 200)
+				more("payments are taken while the old primary is back", 100)
 			}
 			enough.Store(true)
 			all.Wait()
