@@ -161,6 +161,9 @@ func (s *spec) validate(r reply) error {
 		}
 	}
 	s.seen.reply(s, method, template, status, code)
+	if reason := s.seen.unseen[code]; code != "" && reason != "" {
+		return fmt.Errorf("%s %s answers %s: %s", method, template, code, reason)
+	}
 	return nil
 }
 
