@@ -99,7 +99,8 @@ func (b *PaymentBody) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues [
 	if b.UserEmail != "" && !isEmail(b.UserEmail) {
 		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("userEmail"), "userEmail must be an email address"))
 	}
-	if _, err := netip.ParseAddr(b.UserIP); b.UserIP != "" && err != nil {
+	// A zone, as in fe80::1%eth0, is any text, and means something on its own machine alone.
+	if ip, err := netip.ParseAddr(b.UserIP); b.UserIP != "" && (err != nil || ip.Zone() != "") {
 		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("userIp"), "userIp must be an IP address"))
 	}
 	if b.ReturnURL != "" && !webURL(b.ReturnURL) {

@@ -106,6 +106,7 @@ func TestRefusedPaymentLeavesNothing(t *testing.T) {
 			{"country as a number", with(`"country":76`), "", "400 invalid_request invalid_request_error param=country issues=country"},
 			{"email as a list", with(`"userEmail":["a@b.example"]`), "", "400 invalid_request invalid_request_error param=userEmail issues=userEmail"},
 			{"name as an object", with(`"userName":{}`), "", "400 invalid_request invalid_request_error param=userName issues=userName"},
+			{"IP with a zone, which is any text", with(`"userIp":"fe80::1%\u001b[2K<script>"`), "", "400 invalid_request invalid_request_error param=userIp issues=userIp"},
 			{"IP as a number", with(`"userIp":127`), "", "400 invalid_request invalid_request_error param=userIp issues=userIp"},
 			{"document as a number", with(`"documentId":52998224725`), "", "400 invalid_request invalid_request_error param=documentId issues=documentId"},
 			{"order id as a number", with(`"merchantOrderId":7`), "", "400 invalid_request invalid_request_error param=merchantOrderId issues=merchantOrderId"},

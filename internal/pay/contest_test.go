@@ -163,6 +163,7 @@ func TestDisputesAreEntities(t *testing.T) {
 		"told again":       {[]news{{dispute("a", 1000), Applied}, {dispute("a", 1000), Ignored}}, "needs_evidence 1000 2000", net - fee, 0, ""},
 		"no amount":        {[]news{{Notice{DisputeID: "a"}, Applied}}, "needs_evidence 10000 2000", net - fee, 0, ""},
 		"another currency": {[]news{{Notice{DisputeID: "a", Outcome: Outcome{Local: money.New(500, money.BRL)}}, Mismatched}}, "needs_evidence 10000 2000", net - fee, 0, ""},
+		"below zero":       {[]news{{dispute("a", -100), Mismatched}}, "needs_evidence 10000 2000", net - fee, 0, ""},
 		"more than all":    {[]news{{dispute("a", 10001), Mismatched}}, "needs_evidence 10000 2000", net - fee, 0, ""},
 		"a ruling of another amount": {[]news{{dispute("a", 1000), Applied}, {Notice{DisputeID: "a", Ruling: DisputeLost, Outcome: Outcome{Local: usd(2000)}}, Mismatched}},
 			"needs_evidence 1000 2000", net - fee, 0, ""},

@@ -124,7 +124,7 @@ func ClientIP(header http.Header, remote string) string {
 	first, _, _ := strings.Cut(header.Get("X-Forwarded-For"), ",")
 	for _, candidate := range []string{first, header.Get("X-Real-Ip")} {
 		if ip, err := netip.ParseAddr(strings.TrimSpace(candidate)); err == nil {
-			return ip.String()
+			return ip.WithZone("").String() // a zone is any text, and means something on its own machine alone
 		}
 	}
 	host, _, err := net.SplitHostPort(remote)

@@ -56,6 +56,7 @@ func FuzzSignedNotices(f *testing.F) {
 		{"payment", "2001", strings.ReplaceAll(fuzzedPayment, "50.00", "-50.00")},
 		{"payment", "2001", strings.Replace(fuzzedPayment, "{", `{"refunds":[{"id":9,"payment_id":2001,"amount":1.5,"status":"approved","metadata":{"reference":"CLM1-1"}}],`, 1)},
 		{"topic_chargebacks_wh", "2001", `{"id":"2001","payments":[2001],"amount":50,"currency":"BRL","coverage_applied":null,"date_documentation_deadline":"2026-12-09T12:00:00Z","external_reference":"01M7ZFUZZ-1"}`},
+		{"chargebacks", "2001", `{"id":2001,"payments":[2001],"amount":-1,"currency":"BRL","external_reference":"0-1"}`},
 		{"chargebacks", "2001", `{"id":2001,"payments":[2001,2001],"amount":-50,"currency":"BRL","coverage_applied":true,"external_reference":"01M7ZFUZZ-1","status":"approved","currency_id":"BRL"}`},
 		{"merchant_order", "2001", ""},
 	} {
