@@ -159,7 +159,7 @@ func TestDeadAndSlowEndpointsAreInTheWayAndNotCounted(t *testing.T) {
 	if w.Delivered*10 > r.Taken*8 || w.Delivered*10 < r.Taken*6 {
 		t.Errorf("%d of %d payments were told, want seven tenths", w.Delivered, r.Taken)
 	}
-	if r.Payments > 200*2+4 {
+	if r.Payments > 3*200 { // what began before the two seconds counts where it ends; unpaced it is thousands
 		t.Errorf("%d payments in two seconds at 200 a second", r.Payments)
 	}
 }
