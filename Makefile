@@ -9,8 +9,8 @@ FUZZTIME ?= 30s
 # it reports races that are none. Nothing of ours does arithmetic with pointers.
 PLAIN := -race=false -d=checkptr=0
 RACE := -race -gcflags=all=-d=checkptr=0 -gcflags='modernc.org/sqlite/lib=$(PLAIN)' -gcflags='modernc.org/libc/...=$(PLAIN)' -gcflags='modernc.org/memory=$(PLAIN)'
-# Tests wait for disks, browsers and clocks twice as long as they compute.
-PARALLEL := -parallel $(shell expr 3 '*' $$(nproc))
+# A test waits for a disk, a browser or a clock as long as it computes.
+PARALLEL := -parallel $(shell expr 2 '*' $$(nproc))
 STATICCHECK := $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: help
