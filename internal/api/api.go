@@ -57,7 +57,11 @@ func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate, now func() ti
 	config.AllowAdditionalPropertiesByDefault = true
 	config.Formats = wire.Formats()
 	config.Servers = []*huma.Server{{URL: baseURL}}
-	api.huma = humago.NewWithPrefix(wire.Mux{ServeMux: api.mux, Refuse: api.writeError}, Base, config)
+	// What is refused before credentials are looked at is a stranger's.
+	refuse := func(w http.ResponseWriter, r *http.Request, err error) {
+		gate.strangers(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { api.writeError(w, r, err) }), api.writeError).ServeHTTP(w, r)
+	}
+	api.huma = humago.NewWithPrefix(wire.Mux{ServeMux: api.mux, Refuse: refuse}, Base, config)
 	api.huma.UseMiddleware(api.admit)
 	api.routes()
 	api.publish()

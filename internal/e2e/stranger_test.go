@@ -182,7 +182,7 @@ func TestStrangersAreBounded(t *testing.T) {
 		reply.Body.Close()
 		return reply.StatusCode
 	}
-	for i, path := range []string{"/nowhere", "/api/v1/nowhere", "/api/openapi.json", "/inbox/" + o.Shop.Slug} {
+	for i, path := range []string{"/nowhere", "/api/v1/nowhere", "/api/openapi.json", "/inbox/" + o.Shop.Slug, "/api/v1/payments?%zz"} {
 		address, method := fmt.Sprint("198.51.100.", i), http.MethodGet
 		if strings.HasPrefix(path, "/inbox") {
 			method = http.MethodPost

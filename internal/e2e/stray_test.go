@@ -124,12 +124,11 @@ func TestPageOfExpiredPaymentIsToldOfLateMoney(t *testing.T) {
 		for action, status := range map[string]string{"timeout": "expired", "decline": "failed"} {
 			id := o.create(t, hostedVoucher)
 			s.atBank(t, id, action)
-			page := s.URL + "/pay/" + id + "?lang=en"
-			live := s.URL + "/pay/" + id + "/live?status=" + status + "&state=" + status
-			if _, html, _ := s.visit(t, strings.TrimPrefix(page, s.URL)); !strings.Contains(html, "data-live=") {
+			live := "/live?status=" + status + "&state=" + status
+			if _, html, _ := s.visit(t, "/pay/"+id); !strings.Contains(html, "data-live=") {
 				t.Errorf("%s, the page waits for nothing: %s", status, html)
 			}
-			res, err := http.Get(live)
+			res, err := http.Get(s.URL + "/pay/" + id + live)
 			must(t, err)
 			defer res.Body.Close()
 			if res.StatusCode != http.StatusOK {
@@ -146,7 +145,7 @@ func TestPageOfExpiredPaymentIsToldOfLateMoney(t *testing.T) {
 			silent := o.create(t, hostedVoucher)
 			s.atBank(t, silent, action)
 			s.clock.advance(time.Hour)
-			res, err = http.Get(s.URL + "/pay/" + silent + "/live?status=" + status + "&state=" + status)
+			res, err = http.Get(s.URL + "/pay/" + silent + live)
 			must(t, err)
 			res.Body.Close()
 			if _, html, _ := s.visit(t, "/pay/"+silent); res.StatusCode != http.StatusNoContent || strings.Contains(html, "data-live=") {
