@@ -189,10 +189,10 @@ func TestKeysAreListedRotatedAndExpire(t *testing.T) {
 	if !works(third) || !works(secret) {
 		t.Error("the newest key, and the one in its grace, are to work")
 	}
-	if out := list(); strings.Count(out, "key_") != 5 { // the four, but for the second, and two new ones less one
+	if out := list(); strings.Count(out, "\nkey_") != 5 { // the four, but for the second, and two new ones less one
 		t.Errorf("key list tells of keys that are over:\n%s", out)
 	}
-	if out := list("--all"); strings.Count(out, "key_") != 7 { // and that of the reader
+	if out := list("--all"); strings.Count(out, "\nkey_") != 7 { // and that of the reader
 		t.Errorf("key list --all prints\n%s", out)
 	}
 	short := strings.TrimSpace(u.does(t, "key", "create", "--merchant", k.Merchant.ID, "--shop", k.Shop.ID, "--expires", "3s"))

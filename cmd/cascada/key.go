@@ -43,6 +43,7 @@ type keyJSON struct {
 	LastUsedAt  *time.Time      `json:"lastUsedAt"` // within an hour
 	Addresses   int64           `json:"addresses"`  // that it was ever used from
 	EndsAt      *time.Time      `json:"endsAt"`
+	Successor   string          `json:"successor,omitempty"` // which took its place when it was rotated
 }
 
 func (c *keyListCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -57,13 +58,13 @@ func (c *keyListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	}
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	if !c.JSON {
-		fmt.Fprintln(table, "ID\tKEY\tKIND\tENVIRONMENT\tSHOP\tSINCE\tLAST USED\tADDRESSES\tENDS\tRIGHTS")
+		fmt.Fprintln(table, "ID\tKEY\tKIND\tENVIRONMENT\tSHOP\tSINCE\tLAST USED\tADDRESSES\tENDS\tRIGHTS\tSUCCESSOR")
 	}
 	for _, k := range list {
 		if k.Over(a.Now()) && !c.All {
 			continue
 		}
-		told := keyJSON{ID: k.ID, Key: k.Preview, Kind: k.Kind, Environment: k.Environment(), ShopID: k.Shop, Rights: k.Rights, CreatedAt: k.CreatedAt}
+		told := keyJSON{ID: k.ID, Key: k.Preview, Kind: k.Kind, Environment: k.Environment(), ShopID: k.Shop, Rights: k.Rights, CreatedAt: k.CreatedAt, Successor: k.Successor}
 		last := ""
 		if u, used := uses[k.ID]; used {
 			told.LastUsedAt, told.Addresses, last = &u.Last, u.Addresses, u.Last.Format(time.RFC3339)
@@ -81,8 +82,8 @@ func (c *keyListCmd) Run(ctx context.Context, log *slog.Logger) error {
 			}
 			continue
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", k.ID, k.Preview, k.Kind, k.Environment(), k.Shop,
-			k.CreatedAt.Format(time.RFC3339), last, told.Addresses, ends, rightsOf(k))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", k.ID, k.Preview, k.Kind, k.Environment(), k.Shop,
+			k.CreatedAt.Format(time.RFC3339), last, told.Addresses, ends, rightsOf(k), k.Successor)
 	}
 	return table.Flush()
 }
@@ -156,7 +157,7 @@ func ends(now time.Time, lasts time.Duration) (time.Time, error) {
 type keyRotateCmd struct {
 	database
 	Key   string        `arg:"" help:"Key's id, key_…, or how key list shows it, sk_test_…abcd."`
-	Grace time.Duration `default:"24h" help:"How long the old key is good yet (default ${default})."`
+	Grace time.Duration `default:"24h" help:"How long the old key is good yet: 0, or 10s at least (default ${default})."`
 }
 
 func (c *keyRotateCmd) Run(ctx context.Context, log *slog.Logger) error {

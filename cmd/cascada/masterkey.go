@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/cascadapay/cascada/internal/daemon"
@@ -116,12 +117,22 @@ func (c *masterKeyRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	_, current, sealed, err := a.MasterKeys(ctx)
-	if err != nil {
+	keys, current, _, err := a.MasterKeys(ctx)
+	switch {
+	case err != nil:
+		return err
+	case c.Key == current:
+		return fmt.Errorf("%s seals: rotate another one in first", c.Key)
+	case !slices.Contains(keys, c.Key) || len(keys) == 1:
+		return fmt.Errorf("there is no key %s beside another one", c.Key)
+	}
+	fmt.Fprintln(stdout, "waiting until every server knows which key seals: up to ten seconds")
+	if err := a.Resealed(ctx); err != nil {
 		return err
 	}
-	if c.Key == current {
-		return fmt.Errorf("%s seals: rotate another one in first", c.Key)
+	_, _, sealed, err := a.MasterKeys(ctx)
+	if err != nil {
+		return err
 	}
 	if n := sealed[c.Key]; n > 0 {
 		return fmt.Errorf("%d secrets are sealed under %s still: run cascada master-key rotate", n, c.Key)

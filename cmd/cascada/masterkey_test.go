@@ -4,7 +4,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -68,9 +70,16 @@ func TestOperatorRotatesTheMasterKey(t *testing.T) {
 		t.Errorf("the file is %v, %v; want mode 0600", info.Mode(), err)
 	}
 	pays()
+	// What the server seals now, it seals under a key that is kept.
+	if status, reply := s.call("POST", "/webhooks", key, `{"url":"http://127.0.0.1:1/","events":["*"]}`, nil); status != http.StatusCreated {
+		t.Errorf("POST /webhooks: %d %v", status, reply)
+	}
 	s.stop()
 	s = u.serve(t)
 	pays()
+	if _, said := u.fingerprints(t); strings.Contains(said, "none of these") {
+		t.Errorf("a secret is sealed under the key that was removed:\n%s", said)
+	}
 	s.stop()
 	u.check(t, "sqlite:cascada.db")
 
@@ -82,6 +91,39 @@ func TestOperatorRotatesTheMasterKey(t *testing.T) {
 	kept.fails(t, "in CASCADA_MASTER_KEY", "master-key", "add")
 	if printed := strings.TrimSpace(kept.does(t, "master-key", "add", "--print")); len(printed) != 44 || strings.Contains(string(both), printed) {
 		t.Errorf("master-key add --print prints %q", printed)
+	}
+}
+
+// Who is told that a key is in the file finds it there, whoever changes the file at the same time.
+func TestMasterKeysAreAddedOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.serve(t).stop()
+	var all sync.WaitGroup
+	var told sync.Map
+	for range 4 {
+		all.Go(func() {
+			out, log, code := u.run(t, "master-key", "add")
+			switch {
+			case code == 0:
+				told.Store(strings.Fields(out)[0], true)
+			case !strings.Contains(log, "another command changes the master keys"):
+				t.Errorf("master-key add: %s", log)
+			}
+		})
+	}
+	all.Wait()
+	keys, said := u.fingerprints(t)
+	n := 0
+	told.Range(func(key, _ any) bool {
+		n++
+		if !slices.Contains(keys, key.(string)) {
+			t.Errorf("%s was said to be there:\n%s", key, said)
+		}
+		return true
+	})
+	if n == 0 || len(keys) != n+1 {
+		t.Errorf("%d keys were said to be there beside the first one:\n%s", n, said)
 	}
 }
 

@@ -66,14 +66,22 @@ func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate, now func() ti
 	api.routes()
 	api.publish()
 	api.mux.HandleFunc("POST "+Base+"/providers/{account}/notifications", api.notification)
-	api.mux.Handle("/", gate.strangers(web.Unrouted(api.mux,
-		func(w http.ResponseWriter, r *http.Request) {
-			api.writeError(w, r, pay.NewError(pay.CodeNotFound, "there is no such endpoint"))
-		},
+	notFound := func(w http.ResponseWriter, r *http.Request) {
+		api.writeError(w, r, pay.NewError(pay.CodeNotFound, "there is no such endpoint"))
+	}
+	api.mux.Handle("/", gate.strangers(web.Unrouted(api.mux, notFound,
 		func(w http.ResponseWriter, r *http.Request) {
 			api.writeError(w, r, pay.NewError(pay.CodeMethodNotAllowed, "this endpoint does not take "+r.Method))
 		}), api.writeError))
-	handler := web.Recover(api.mux, log, func(w http.ResponseWriter, r *http.Request) {
+	astray := gate.strangers(http.HandlerFunc(notFound), api.writeError)
+	routed := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !web.Straight(r) {
+			astray.ServeHTTP(w, r)
+			return
+		}
+		api.mux.ServeHTTP(w, r)
+	})
+	handler := web.Recover(routed, log, func(w http.ResponseWriter, r *http.Request) {
 		api.writeError(w, r, wire.Fault())
 	})
 	api.handler = web.Identify(headed(handler), func() string { return newID("req_", now()) })
@@ -181,12 +189,12 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	call := Call{HelpURL: a.help, request: r, reply: w.Header()}
 	call.RequestID = web.RequestID(ctx.Context())
 	call.ClientIP, call.Address = web.ClientIP(r.Header, r.RemoteAddr), a.gate.peer(r)
-	if version := ctx.Header("Service-Version"); version != "" && version != view.APIVersion {
-		a.refuse(ctx, pay.FieldError(pay.CodeInvalidRequest, "Service-Version", "this version is not served; ours is "+view.APIVersion))
-		return
-	}
 	if err := a.identify(ctx, &call); err != nil {
 		a.refuse(ctx, err)
+		return
+	}
+	if version := ctx.Header("Service-Version"); version != "" && version != view.APIVersion {
+		a.refuse(ctx, pay.FieldError(pay.CodeInvalidRequest, "Service-Version", "this version is not served; ours is "+view.APIVersion))
 		return
 	}
 	if err := wire.CheckContentType(ctx.Operation(), r); err != nil {
@@ -210,8 +218,6 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 	}
 	principal, err := a.authenticate(ctx, call)
 	if err != nil {
-		a.app.CredentialRefused(call.Principal, err)
-		err = a.gate.refuse(call.reply, call.request, err)
 		if call.refusal = err; need == orNone && unauthorized(err) { // the body may name what is good
 			return a.gate.stranger(call.reply, call.request)
 		}
@@ -242,17 +248,24 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 	return nil
 }
 
-func (a *API) authenticate(ctx huma.Context, call *Call) (app.Principal, error) {
+func (a *API) authenticate(ctx huma.Context, call *Call) (principal app.Principal, err error) {
 	header := strings.TrimSpace(ctx.Header("Authorization"))
 	scheme, credential, _ := strings.Cut(header, " ")
 	credential = strings.TrimSpace(credential)
 	if !strings.EqualFold(scheme, "Bearer") || credential == "" {
-		return app.Principal{}, pay.NewError(pay.CodeMissingCredentials, "send Authorization: Bearer <access token>")
+		return principal, a.gate.guess(*call, "", func() error {
+			err := pay.NewError(pay.CodeMissingCredentials, "send Authorization: Bearer <access token>")
+			a.app.CredentialRefused(call.Principal, err)
+			return err
+		})
 	}
-	if err := a.gate.suspect(call.reply, call.request, credential); err != nil {
-		return app.Principal{}, err
-	}
-	return a.app.Authenticate(ctx.Context(), credential)
+	return principal, a.gate.guess(*call, credential, func() (err error) {
+		principal, err = a.app.Authenticate(ctx.Context(), credential)
+		if err != nil {
+			a.app.CredentialRefused(call.Principal, err)
+		}
+		return err
+	})
 }
 
 func (a *API) writeError(w http.ResponseWriter, r *http.Request, err error) {

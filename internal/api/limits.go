@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -78,6 +79,7 @@ type Gate struct {
 	toldOfForwarded     atomic.Bool
 	tier                func(context.Context, string) (pay.Tier, error)
 	recognisesRawSecret func(string) bool
+	attempts            attempts
 }
 
 // NewGate returns what keeps the limits; nil lifts them all.
@@ -215,20 +217,25 @@ func (g *Gate) Pages(next http.Handler) http.Handler {
 	})
 }
 
-// suspect refuses a raw key that would have to be looked up, when it comes from
-// an address that has sent too many bad ones. Keys that this node has seen good
-// pass: they may share the address with somebody else.
+// guess looks credentials up. Those that are refused are counted, and the refusal is told, or
+// rate_limited where the address has used up its own. An address that has sends no raw key
+// to the database, but for those that this node has seen good: they may share the address with
+// somebody else.
 //
-// Errors: rate_limited.
-func (g *Gate) suspect(reply http.Header, r *http.Request, credential string) error {
-	if g.off() || !app.RawKey(credential) {
-		return nil
+// Errors: look's own, rate_limited.
+func (g *Gate) guess(call Call, credential string, look func() error) error {
+	if g.off() {
+		return look()
 	}
-	address := g.Address(r)
-	if g.limits.Limiter.Peek(limit.Key{Kind: refusedAddress, Owner: address}, g.refused, g.now()).OK || g.recognisesRawSecret(credential) {
-		return nil
+	address := g.Address(call.request)
+	if app.RawKey(credential) && !g.recognisesRawSecret(credential) {
+		leave, err := g.trying(call, refusedAddress, address, g.refused)
+		if err != nil {
+			return err
+		}
+		defer leave()
 	}
-	return g.ofAddress(reply, refusedAddress, address, g.refused, g.limits.Limiter.Peek)
+	return g.refuse(call.reply, call.request, look())
 }
 
 // refuse counts credentials that were refused, and returns what to reply: the
@@ -253,9 +260,11 @@ func (g *Gate) try(call Call, apiKey string, login func() error) error {
 		return login()
 	}
 	address := g.Address(call.request)
-	if err := g.ofAddress(call.reply, loginAddress, address, g.login, g.limits.Limiter.Peek); err != nil {
+	leave, err := g.trying(call, loginAddress, address, g.login)
+	if err != nil {
 		return err
 	}
+	defer leave()
 	refusal := login()
 	if !unauthorized(refusal) {
 		return refusal
@@ -267,6 +276,27 @@ func (g *Gate) try(call Call, apiKey string, login func() error) error {
 		return limited("too many failed logins: wait as long as Retry-After says")
 	}
 	return refusal
+}
+
+// trying waits until an address may have one more attempt under way: as many as it may have
+// failures yet. The caller leaves once the failure is counted.
+//
+// Errors: rate_limited where the address has used up its own.
+func (g *Gate) trying(call Call, kind, address string, rule limit.Rule) (leave func(), err error) {
+	leave, ok, err := g.attempts.enter(call.request.Context(), kind+"/"+address, func() int {
+		s := g.limits.Limiter.Peek(limit.Key{Kind: kind, Owner: address}, rule, g.now())
+		if !s.OK {
+			return 0
+		}
+		return s.Left + 1 // it tells what a Take would leave
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, cmp.Or(g.ofAddress(call.reply, kind, address, rule, g.limits.Limiter.Peek), limited("too many requests from this address"))
+	}
+	return leave, nil
 }
 
 // ofAddress asks a bucket of somebody who is not a known merchant. The reply

@@ -52,9 +52,11 @@ type tenant struct {
 type tokens struct {
 	keys   atomic.Pointer[signingKeys]
 	parser *jwt.Parser
-	seen   sync.Map // token → seenToken; bounded by count
-	count  int
-	mu     sync.Mutex // owns count
+	// sealsSince is when this node learned of the master key that seals.
+	sealsSince atomic.Pointer[time.Time]
+	seen       sync.Map // token → seenToken; bounded by count
+	count      int
+	mu         sync.Mutex // owns count
 }
 
 type seenToken struct {
@@ -182,6 +184,13 @@ func (a *App) refresh(ctx context.Context, by Principal, token string) (Tokens, 
 	login = login.Rotate(now.Add(RefreshTTL))
 	err = a.store.Commit(ctx, pay.Change{Logins: []pay.Login{login}})
 	if errors.Is(err, store.ErrStale) {
+		read, err := a.store.Login(ctx, login.ID)
+		if err != nil {
+			return Tokens{}, orRefuse(err, badRefresh())
+		}
+		if !read.RevokedAt.IsZero() { // it ended meanwhile
+			return Tokens{}, badRefresh()
+		}
 		// The same token at the same time twice: one of the two was not its owner.
 		return Tokens{}, a.stolen(ctx, by, login.ID)
 	}
@@ -402,6 +411,9 @@ func (a *App) Narrow(ctx context.Context, p Principal, merchant, shop string) (p
 	}
 	if shop == "" {
 		return pay.Scope{}, refused(pay.CodeShopRequired, "these credentials are the whole merchant's: name the shop")
+	}
+	if !storable(shop) {
+		return pay.Scope{}, foreign
 	}
 	found, err := a.store.Shop(ctx, shop)
 	if err != nil {

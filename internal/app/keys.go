@@ -84,25 +84,35 @@ func (a *App) Keys(ctx context.Context, merchant string) ([]pay.Key, map[string]
 	return list, uses, err
 }
 
+// LeastGrace is the shortest time that a rotated key may be good yet: what nodes know of keys is
+// younger.
+const LeastGrace = 2 * cacheTTL
+
 // RotateKey makes a key that may do what another one may, and returns it: it cannot be read
 // again. The other one, by its id or how it is shown, is good for the grace yet.
 //
-// Errors: store.ErrNotFound, conflict_state where the other one is over, or several are shown so.
+// Errors: store.ErrNotFound; conflict_state where the other one is over or was rotated, or several
+// are shown so; invalid_request for a grace below LeastGrace that is not 0.
 func (a *App) RotateKey(ctx context.Context, name string, grace time.Duration) (raw string, key pay.Key, err error) {
 	old, err := a.key(ctx, name)
 	if err != nil {
 		return "", key, err
 	}
 	now := a.Now()
-	if old.Over(now) {
+	switch {
+	case old.Over(now):
 		return "", key, pay.NewError(pay.CodeConflictState, "the key "+old.ID+" is over: make a new one")
+	case old.Successor != "":
+		return "", key, pay.NewError(pay.CodeConflictState, "the key "+old.ID+" was rotated: "+old.Successor+" took its place; rotate that")
+	case grace != 0 && grace < LeastGrace:
+		return "", key, pay.FieldError(pay.CodeInvalidRequest, "grace", "the grace is 0, or "+LeastGrace.String()+" at least: other nodes learn of it within that time")
 	}
 	raw, key = a.newKey(old.Scope, old.Kind, now)
 	key.Rights = old.Rights
 	if !old.EndsAt.IsZero() { // it lives as long as the other one was to
 		key.EndsAt = now.Add(old.EndsAt.Sub(old.CreatedAt))
 	}
-	if old = old.Until(now.Add(grace)); grace == 0 {
+	if old = old.Replace(key.ID, now.Add(grace)); grace == 0 {
 		old.RevokedAt = now
 	}
 	err = a.store.Commit(ctx, pay.Change{

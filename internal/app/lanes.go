@@ -20,11 +20,14 @@ const (
 	// most. Others are parked: they wait in the database.
 	laneAhead = 10 * time.Second
 	laneLimit = 5000
-	// unknownPace is that of an endpoint that was not called lately.
-	unknownPace = 100 * time.Millisecond
+	// unknownPace is that of an endpoint that was not called lately: it may be dead.
+	unknownPace = time.Second
 	// parkingLimit is how many deliveries wait to be parked. What is beyond it
 	// comes due again when its lease ends.
 	parkingLimit = 50_000
+	// parkingPause is how long they are gathered: each look of the loop reads all endpoints
+	// that deliveries wait for.
+	parkingPause = 100 * time.Millisecond
 	// outcomeLimit is how many outcomes of tries are being written at a time. A
 	// lane goes on while they are: waiting for each commit would make an
 	// endpoint's lane slower than the payments of a busy shop.
@@ -125,7 +128,7 @@ func (d *dispatcher) staff(l *lane) {
 func (d *dispatcher) park(next *pay.Delivery) {
 	if len(d.parking) < parkingLimit {
 		d.parking = append(d.parking, store.Parking{ID: next.ID, Version: next.Version})
-		d.look()
+		d.app.alarms[deliveriesLoop].Set(d.app.Now().Add(parkingPause))
 	}
 }
 

@@ -80,13 +80,15 @@ func digits(text string) string {
 	}, text)
 }
 
-// shopperOf finds the payments and the checkouts of a shopper. It looks through all of the merchant's.
+// shopperOf finds the payments and the checkouts of a shopper. It looks through all of the merchant's:
+// checkouts first, for one that becomes a payment meanwhile is found as that.
 //
 // Errors: ErrUnread, with what was found beside.
 func (a *App) shopperOf(ctx context.Context, who Shopper) (payments []string, sessions []pay.Session, err error) {
 	if err := who.check(); err != nil {
 		return nil, nil, err
 	}
+	merchant := who.Merchant
 	if who.Payment != "" {
 		p, err := a.store.AnyPayment(ctx, who.Payment)
 		if err != nil {
@@ -95,28 +97,39 @@ func (a *App) shopperOf(ctx context.Context, who Shopper) (payments []string, se
 		if who.Merchant != "" && who.Merchant != p.Merchant || !who.fits(p.Buyer.Email, p.Buyer.Document, p.Buyer.Phone) {
 			return nil, nil, fmt.Errorf("payment %s of that shopper: %w", who.Payment, store.ErrNotFound)
 		}
-		return []string{p.ID}, nil, nil
+		merchant, payments = p.Merchant, []string{p.ID}
 	}
-	if _, err := a.AnyMerchant(ctx, who.Merchant); err != nil {
+	if _, err := a.AnyMerchant(ctx, merchant); err != nil {
 		return nil, nil, err
 	}
-	unread, err := a.store.EachPayment(ctx, who.Merchant, func(p pay.Payment) {
-		if p.Erased.IsZero() && who.fits(p.Buyer.Email, p.Buyer.Document, p.Buyer.Phone) && !slices.Contains(payments, p.ID) {
-			payments = append(payments, p.ID)
+	var open []pay.Session
+	unread, err := a.store.EachSession(ctx, merchant, func(s pay.Session) {
+		if s.Payment == "" {
+			open = append(open, s)
 		}
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	some, err := a.store.EachSession(ctx, who.Merchant, func(s pay.Session) {
-		if c := s.Customer; s.Payment == "" && who.fits(c.Email, c.Document, c.Phone) {
+	if who.Payment == "" {
+		some, err := a.store.EachPayment(ctx, merchant, func(p pay.Payment) {
+			if p.Erased.IsZero() && who.fits(p.Buyer.Email, p.Buyer.Document, p.Buyer.Phone) && !slices.Contains(payments, p.ID) {
+				payments = append(payments, p.ID)
+			}
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		unread = append(unread, some...)
+	}
+	for _, s := range open {
+		c := s.Customer
+		// A checkout in which he chose anew has his address, and not his name.
+		if slices.Contains(payments, s.After) || who.Payment == "" && who.fits(c.Email, c.Document, c.Phone) {
 			sessions = append(sessions, s)
 		}
-	})
-	if err != nil {
-		return nil, nil, err
 	}
-	if unread = append(unread, some...); len(unread) > 0 {
+	if len(unread) > 0 {
 		err = fmt.Errorf("%w: %s", ErrUnread, strings.Join(unread, ", "))
 	}
 	return payments, sessions, err
@@ -128,16 +141,20 @@ func (a *App) shopperOf(ctx context.Context, who Shopper) (payments []string, se
 // Errors: missing_field; store.ErrNotFound for a merchant or payment that does not exist; ErrUnread,
 // with what was found beside.
 func (a *App) ExportShopper(ctx context.Context, by pay.Actor, who Shopper) (ShopperData, error) {
-	payments, sessions, unread := a.shopperOf(ctx, who)
-	if unread != nil && !errors.Is(unread, ErrUnread) {
-		return ShopperData{}, unread
+	payments, sessions, err := a.shopperOf(ctx, who)
+	if err != nil && !errors.Is(err, ErrUnread) {
+		return ShopperData{}, err
 	}
+	failures := []error{err}
 	found := ShopperData{Sessions: sessions}
 	var entries []pay.AuditEntry
 	for _, id := range payments {
 		p, err := a.shopperPayment(ctx, id)
 		if err != nil {
-			return ShopperData{}, err
+			failures = append(failures, fmt.Errorf("%w: payment %s: %w", ErrUnread, id, err))
+		}
+		if p.ID == "" { // not even the payment
+			continue
 		}
 		found.Payments = append(found.Payments, p)
 		entries = append(entries, a.audit(by, p.Scope, pay.ShopperExported, p.ID, nil)...)
@@ -150,33 +167,34 @@ func (a *App) ExportShopper(ctx context.Context, by pay.Actor, who Shopper) (Sho
 			return ShopperData{}, err
 		}
 	}
-	return found, unread
+	return found, errors.Join(failures...)
 }
 
+// shopperPayment reads a payment with what was told about it. What cannot be read hides nothing
+// else: it is the error.
 func (a *App) shopperPayment(ctx context.Context, id string) (p ShopperPayment, err error) {
 	if p.Payment, err = a.store.AnyPayment(ctx, id); err != nil {
 		return p, err
 	}
-	if p.Claims, err = a.store.ClaimsOf(ctx, []string{id}); err != nil {
-		return p, err
-	}
+	var failures []error
+	p.Claims, err = a.store.ClaimsOf(ctx, []string{id})
+	failures = append(failures, err)
 	for _, c := range p.Claims {
 		for _, e := range c.Evidence {
 			if e.File == nil {
 				continue
 			}
 			f, err := a.store.File(ctx, c.Scope, c.ID, e.ID)
-			if errors.Is(err, store.ErrNotFound) { // erased
-				continue
+			switch {
+			case err == nil:
+				p.Files = append(p.Files, f)
+			case !errors.Is(err, store.ErrNotFound): // which was erased
+				failures = append(failures, fmt.Errorf("file of %s: %w", e.ID, err))
 			}
-			if err != nil {
-				return p, err
-			}
-			p.Files = append(p.Files, f)
 		}
 	}
 	p.Receipts, err = a.store.ReceiptsOf(ctx, id)
-	return p, err
+	return p, errors.Join(append(failures, err)...)
 }
 
 // Erased tells what was erased, and what was not, and why.
@@ -195,13 +213,13 @@ var errNothingLeft = errors.New("nothing is left of its shopper")
 // Errors: missing_field; store.ErrNotFound for a merchant or payment that does not exist. What
 // could be erased is, also with another error.
 func (a *App) EraseShopper(ctx context.Context, by pay.Actor, who Shopper, dry bool) (done Erased, err error) {
+	done.Kept = map[string]string{}
 	payments, sessions, err := a.shopperOf(ctx, who)
 	if err != nil && !errors.Is(err, ErrUnread) {
 		return done, err
 	}
-	done.Kept = map[string]string{}
 	failures := []error{err}
-	for _, id := range payments {
+	erase := func(id string) {
 		err := a.erasePayment(ctx, &by, id, dry)
 		refusal, refused := errors.AsType[*pay.Error](err)
 		switch {
@@ -213,17 +231,37 @@ func (a *App) EraseShopper(ctx context.Context, by pay.Actor, who Shopper, dry b
 			failures = append(failures, fmt.Errorf("payment %s: %w", id, err))
 		}
 	}
+	for _, id := range payments {
+		erase(id)
+	}
 	for _, s := range sessions {
-		if !dry {
-			change := pay.Change{Erasure: &pay.Erasure{Sessions: []string{s.ID}}, Audit: a.audit(by, s.Scope, pay.ShopperErased, s.ID, nil)}
-			if err := a.store.Commit(ctx, change); err != nil {
-				failures = append(failures, fmt.Errorf("checkout %s: %w", s.ID, err))
-				continue
-			}
+		payment, err := a.eraseSession(ctx, by, s, dry)
+		switch {
+		case err != nil:
+			failures = append(failures, fmt.Errorf("checkout %s: %w", s.ID, err))
+		case payment != "":
+			erase(payment)
+		default:
+			done.Sessions = append(done.Sessions, s.ID)
 		}
-		done.Sessions = append(done.Sessions, s.ID)
 	}
 	return done, errors.Join(failures...)
+}
+
+// eraseSession deletes a checkout that came to no payment. Where it came to one meanwhile, that is
+// returned.
+func (a *App) eraseSession(ctx context.Context, by pay.Actor, s pay.Session, dry bool) (payment string, err error) {
+	if !dry {
+		change := pay.Change{Erasure: &pay.Erasure{Sessions: []string{s.ID}}, Audit: a.audit(by, s.Scope, pay.ShopperErased, s.ID, nil)}
+		if err := a.store.Commit(ctx, change); err != nil {
+			return "", err
+		}
+	}
+	read, err := a.store.Session(ctx, s.Scope, s.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return "", nil
+	}
+	return read.Payment, err
 }
 
 // erasePayment takes the shopper out of a payment, and what was told about it; of one that is

@@ -22,6 +22,8 @@ const (
 
 	// secretsEvery is how soon a node learns what another process did to the secrets.
 	secretsEvery = 5 * time.Second
+	// allHear is how long all nodes have to learn of a master key that took over.
+	allHear = 2 * secretsEvery
 	// resealEvery is how often a node looks whether texts are to be sealed again.
 	resealEvery = 30 * time.Second
 	// signingKeyLife is how long a signing key signs. As long it is kept after another one took
@@ -124,8 +126,12 @@ func (a *App) heed(list []pay.Sealed) error {
 	if err != nil {
 		return fmt.Errorf("%w, or another one took over: this process has %s: %w", ErrForeignKey, strings.Join(a.Vault.Keys(), ", "), err)
 	}
-	if now := a.Vault.Current(); now != before && a.tokens.keys.Load() != nil {
-		a.Log.Info("another master key took over", "key", now, "before", before)
+	if now := a.Vault.Current(); now != before || a.tokens.sealsSince.Load() == nil {
+		at := a.Now()
+		a.tokens.sealsSince.Store(&at)
+		if a.tokens.keys.Load() != nil {
+			a.Log.Info("another master key took over", "key", now, "before", before)
+		}
 	}
 	return a.readSigningKeys(list)
 }
@@ -252,11 +258,34 @@ func (a *App) reseal(ctx context.Context) error {
 	if _, done := find(list, resealedID+current); done {
 		return nil
 	}
+	heard := a.Now().Sub(*a.tokens.sealsSince.Load()) >= allHear
 	n, err := a.Reseal(ctx)
-	if err != nil || n > 0 { // a second look finds what nodes sealed that had not heard of it
+	if err != nil || n > 0 || !heard { // a look after all have heard of it finds what they sealed before
 		return err
 	}
 	return unlessStale(a.store.Commit(ctx, pay.Change{Sealed: []pay.Sealed{a.newSealed(resealedID+current, []byte(current))}}))
+}
+
+// Resealed waits until nothing is sealed, nor will be, under another master key than the one that
+// took over: until all nodes have heard of it.
+func (a *App) Resealed(ctx context.Context) error {
+	for {
+		if err := a.reseal(ctx); err != nil {
+			return err
+		}
+		list, err := a.store.Secrets(ctx)
+		if err != nil {
+			return err
+		}
+		if _, done := find(list, resealedID+a.Vault.Current()); done {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 // Reseal seals again what is under another master key than the one that took over, and returns

@@ -349,11 +349,15 @@ func (s *Service) handler(jsonAPI, page http.Handler, pages *checkout.Pages, gat
 	mux.Handle("/kyc", verification)
 	mux.Handle("/kyc/", verification)
 	mux.Handle("/", jsonAPI)
-	if !strings.HasPrefix(s.URL, "https://") {
-		return mux
-	}
+	secure := strings.HasPrefix(s.URL, "https://")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header()["Strict-Transport-Security"] = onlyHTTPS
+		if secure {
+			w.Header()["Strict-Transport-Security"] = onlyHTTPS
+		}
+		if !web.Straight(r) {
+			jsonAPI.ServeHTTP(w, r)
+			return
+		}
 		mux.ServeHTTP(w, r)
 	})
 }

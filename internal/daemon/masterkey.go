@@ -80,49 +80,73 @@ func NewMasterKey() string {
 // AddMasterKey puts a new master key at the end of a file that has some, and returns its
 // fingerprint. It does not take over by that.
 func AddMasterKey(path string) (fingerprint string, err error) {
-	keys, err := readMasterKeys(path)
-	if err != nil {
-		return "", err
-	}
-	added, err := parseMasterKeys(NewMasterKey(), path)
-	if err != nil {
-		return "", err
-	}
-	v, err := vault.New(append(keys, added...)...)
-	if err != nil {
-		return "", err
-	}
-	return v.Newest(), writeMasterKeys(path, append(keys, added...))
+	return fingerprint, changeMasterKeys(path, func(keys [][]byte) ([][]byte, error) {
+		added, err := parseMasterKeys(NewMasterKey(), path)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, added...)
+		v, err := vault.New(keys...)
+		if err != nil {
+			return nil, err
+		}
+		fingerprint = v.Newest()
+		return keys, nil
+	})
 }
 
 // RemoveMasterKey takes a master key out of a file, which is left with one at least.
 func RemoveMasterKey(path, fingerprint string) error {
-	keys, err := readMasterKeys(path)
-	if err != nil {
-		return err
-	}
-	left := slices.DeleteFunc(slices.Clone(keys), func(key []byte) bool {
-		v, err := vault.New(key)
-		return err == nil && v.Newest() == fingerprint
+	return changeMasterKeys(path, func(keys [][]byte) ([][]byte, error) {
+		left := slices.DeleteFunc(slices.Clone(keys), func(key []byte) bool {
+			v, err := vault.New(key)
+			return err == nil && v.Newest() == fingerprint
+		})
+		if len(left) == 0 || len(left) == len(keys) {
+			return nil, fmt.Errorf("%s: there is no key %s beside another one", path, fingerprint)
+		}
+		return left, nil
 	})
-	if len(left) == 0 || len(left) == len(keys) {
-		return fmt.Errorf("%s: there is no key %s beside another one", path, fingerprint)
-	}
-	return writeMasterKeys(path, left)
 }
 
-// writeMasterKeys replaces a key file whole: who reads it meanwhile finds the old one or the
-// new.
-func writeMasterKeys(path string, keys [][]byte) error {
-	temporary, err := temporaryKeys(path, keys)
-	if err != nil {
-		return err
+// changeMasterKeys replaces a key file whole: who reads it meanwhile finds the old one or the
+// new. Of two who change it at once one is refused: the new file's name is the lock.
+func changeMasterKeys(path string, change func([][]byte) ([][]byte, error)) error {
+	next := path + ".new"
+	file, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there: another command changes the master keys now, or was killed while it did. If none runs, delete that file and try again", next)
 	}
-	defer os.Remove(temporary)
-	if err := os.Rename(temporary, path); err != nil {
+	if err != nil {
 		return fmt.Errorf("write the master keys: %w", err)
 	}
+	err = func() error {
+		keys, err := readMasterKeys(path)
+		if err == nil {
+			keys, err = change(keys)
+		}
+		if err == nil {
+			err = writeKeys(file, keys)
+		}
+		return errors.Join(err, file.Close())
+	}()
+	if err == nil {
+		err = os.Rename(next, path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("change the master keys: %w", err), os.Remove(next))
+	}
 	return nil
+}
+
+// writeKeys writes master keys, a line each, and waits for the disk.
+func writeKeys(file *os.File, keys [][]byte) error {
+	for _, key := range keys {
+		if _, err := file.WriteString(base64.StdEncoding.EncodeToString(key) + "\n"); err != nil {
+			return err
+		}
+	}
+	return file.Sync()
 }
 
 // temporaryKeys writes master keys beside a file, mode 0600.
@@ -131,11 +155,7 @@ func temporaryKeys(path string, keys [][]byte) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("write a master key: %w", err)
 	}
-	for _, key := range keys {
-		_, writeErr := temporary.WriteString(base64.StdEncoding.EncodeToString(key) + "\n")
-		err = errors.Join(err, writeErr)
-	}
-	if err := errors.Join(err, temporary.Sync(), temporary.Close()); err != nil {
+	if err := errors.Join(writeKeys(temporary, keys), temporary.Close()); err != nil {
 		return "", errors.Join(fmt.Errorf("write a master key: %w", err), os.Remove(temporary.Name()))
 	}
 	return temporary.Name(), nil

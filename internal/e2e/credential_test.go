@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -232,6 +233,47 @@ func TestMerchantsKeyNamesTheShop(t *testing.T) {
 		}
 		if n := stranger.total(t, nil); n != "0" {
 			t.Errorf("the other shop has %s payments, want none", n)
+		}
+	})
+}
+
+// What no database stores is nobody's shop, and no parameter's value.
+func TestUnstorableShopIsRefused(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		raw, err := s.App.CreateKey(ctx, app.NewKey{Scope: pay.Scope{Merchant: o.Merchant.ID}, Kind: pay.Secret})
+		must(t, err)
+		whole := shop{service: s, credential: raw}
+		for _, q := range []string{"%00", "%ff", "a%00", "%C3%28"} {
+			for _, path := range []string{"/payments", "/me/balance", "/webhooks"} {
+				whole.get(t, path+"?shopId="+q).refused(t, "400 invalid_request invalid_request_error param=shopId")
+			}
+		}
+		whole.post(t, "/payments", `{"amount":1,"paymentMethodId":"sbx_card","shopId":"a\u0000"}`).refused(t, "400 invalid_request invalid_request_error param=shopId issues=shopId")
+	})
+}
+
+// A key that was rotated is not rotated again: another one took its place. And no grace is
+// shorter than other nodes need to learn of its end.
+func TestRotatedKeyIsNotRotatedAgain(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		keys, _, err := s.App.Keys(ctx, o.Merchant.ID)
+		must(t, err)
+		old := keys[slices.IndexFunc(keys, func(k pay.Key) bool { return k.Kind == pay.Secret && !k.Live })]
+		s.clock.advance(10 * day)
+		if _, _, err := s.App.RotateKey(ctx, old.ID, app.LeastGrace-1); err == nil || !strings.Contains(err.Error(), "the grace is") {
+			t.Errorf("a grace of nearly nothing: %v", err)
+		}
+		_, first, err := s.App.RotateKey(ctx, old.ID, day)
+		must(t, err)
+		if _, _, err = s.App.RotateKey(ctx, old.ID, day); err == nil || !strings.Contains(err.Error(), first.ID) {
+			t.Errorf("a key that was rotated: %v", err)
+		}
+		_, second, err := s.App.RotateKey(ctx, first.ID, 0)
+		must(t, err)
+		if !first.EndsAt.IsZero() || !second.EndsAt.IsZero() {
+			t.Errorf("the old key had no end, the new ones end %v and %v", first.EndsAt, second.EndsAt)
 		}
 	})
 }

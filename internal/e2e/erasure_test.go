@@ -376,6 +376,16 @@ func TestUnreadableRowDoesNotEndRetention(t *testing.T) {
 		if found, err := s.App.ExportShopper(ctx, pay.Actor{}, who); !errors.Is(err, app.ErrUnread) || !strings.Contains(err.Error(), p) || len(found.Payments) != 1 {
 			t.Errorf("the export has %+v, %v", found.Payments, err)
 		}
+		bad.post(t, "/payments/"+again+"/refund", `{"reason":"x"}`).want(t, http.StatusOK)
+		query, closeQuery = s.open(t)
+		claim := query("SELECT doc FROM claims WHERE payment = '" + again + "'")[0]
+		closeQuery()
+		exec("UPDATE claims SET doc = '{' WHERE payment = $1", again)
+		found, err := s.App.ExportShopper(ctx, pay.Actor{}, who)
+		if !errors.Is(err, app.ErrUnread) || !strings.Contains(err.Error(), again) || len(found.Payments) != 1 || found.Payments[0].Buyer.Email != inesMail {
+			t.Errorf("what was told cannot be read, and the export has %+v, %v", found.Payments, err)
+		}
+		exec("UPDATE claims SET doc = $1 WHERE payment = $2", claim, again)
 		if done, err := s.App.EraseShopper(ctx, pay.Actor{}, who, false); !errors.Is(err, app.ErrUnread) || len(done.Payments) != 1 || done.Payments[0] != again {
 			t.Errorf("erased are %v, %v", done.Payments, err)
 		}

@@ -310,3 +310,39 @@ func TestAddressOfTheAuditLogIsProved(t *testing.T) {
 		}
 	})
 }
+
+// The checkout in which a shopper chose anew has his address, and not his name: it goes with the
+// payment before it.
+func TestCheckoutOfTheSecondChoiceIsErased(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		id := o.create(t, `{"amount":30,"paymentMethodId":"sbx_cash","hostedCheckout":true,"userEmail":"`+inesMail+`","returnUrl":"https://shop.example/x?who=ines"}`)
+		s.atBank(t, id, "decline")
+		stay := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		res, err := stay.Post(s.URL+"/pay/"+id+"/again", "application/x-www-form-urlencoded", nil)
+		must(t, err)
+		res.Body.Close()
+		where := res.Header.Get("Location")
+		r, err := http.NewRequest(http.MethodGet, s.URL+where[strings.Index(where, "/checkout/"):], nil)
+		must(t, err)
+		r.Header.Set("X-Forwarded-For", "198.51.100.123")
+		res, err = stay.Do(r)
+		must(t, err)
+		res.Body.Close()
+		s.clock.advance(8 * day)
+		for _, who := range []app.Shopper{{Merchant: o.Merchant.ID, Email: inesMail}, {Payment: id}} {
+			found, err := s.App.ExportShopper(ctx, pay.Actor{}, who)
+			must(t, err)
+			if len(found.Sessions) != 1 || found.Sessions[0].IP != "198.51.100.123" {
+				t.Errorf("of %+v the export has the checkouts %+v", who, found.Sessions)
+			}
+		}
+		done, err := s.App.EraseShopper(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, app.Shopper{Payment: id}, false)
+		must(t, err)
+		query, end := s.open(t)
+		defer end()
+		if left := query("SELECT doc FROM sessions WHERE doc LIKE '%198.51.100.123%' OR doc LIKE '%ines%'"); len(left) > 0 || len(done.Sessions) != 1 || len(done.Payments) != 1 {
+			t.Errorf("erased are %+v, and left is %v", done, left)
+		}
+	})
+}

@@ -174,18 +174,27 @@ func TestStrangersAreBounded(t *testing.T) {
 		must(t, err)
 		r.Header.Set("X-Forwarded-For", address)
 		r.Header.Set("Content-Type", "application/json")
+		if strings.HasSuffix(path, "?version") {
+			r.Header.Set("Service-Version", "none")
+		}
 		if signature != "" {
 			r.Header.Set("X-Sandbox-Signature", signature)
 		}
-		reply, err := http.DefaultClient.Do(r)
+		reply, err := http.DefaultTransport.RoundTrip(r) // which follows no redirect
 		must(t, err)
 		reply.Body.Close()
+		if h := reply.Header; !strings.HasPrefix(path, "/docs") && !strings.HasPrefix(path, "/kyc") && (h.Get("Cache-Control") != "no-store" || h.Get("X-Content-Type-Options") != "nosniff") {
+			t.Errorf("%s %s has the headers %v", method, path, h)
+		}
 		return reply.StatusCode
 	}
-	for i, path := range []string{"/nowhere", "/api/v1/nowhere", "/api/openapi.json", "/inbox/" + o.Shop.Slug, "/api/v1/payments?%zz"} {
+	for i, path := range []string{"/nowhere", "/api/v1/nowhere", "/api/openapi.json", "/inbox/" + o.Shop.Slug, "/api/v1/payments?%zz", "/api/v1//payments", "//docs", "/a/../docs", "CONNECT", "/api/v1/fx/rates?version"} {
 		address, method := fmt.Sprint("198.51.100.", i), http.MethodGet
-		if strings.HasPrefix(path, "/inbox") {
+		switch {
+		case strings.HasPrefix(path, "/inbox"):
 			method = http.MethodPost
+		case path == "CONNECT":
+			method, path = path, "/"
 		}
 		for n := range 8 {
 			if got := from(address, method, path, "{}", ""); (got == http.StatusTooManyRequests) != (n >= 5) {

@@ -148,8 +148,10 @@ func TestPageOfExpiredPaymentIsToldOfLateMoney(t *testing.T) {
 			res, err = http.Get(s.URL + "/pay/" + silent + live)
 			must(t, err)
 			res.Body.Close()
-			if _, html, _ := s.visit(t, "/pay/"+silent); res.StatusCode != http.StatusNoContent || strings.Contains(html, "data-live=") {
+			if _, html, _ := s.visit(t, "/pay/"+silent+"?lang=en"); res.StatusCode != http.StatusNoContent || strings.Contains(html, "data-live=") {
 				t.Errorf("%s for an hour, its watcher is answered %d", status, res.StatusCode)
+			} else if status == "expired" && (strings.Contains(html, "this page tells you") || !strings.Contains(html, "Check again")) {
+				t.Errorf("the page promises to tell, and does not listen: %s", html)
 			}
 		}
 	})

@@ -93,6 +93,7 @@ type Key struct {
 	RevokedAt time.Time // it is refused, whatever the clock says; the zero time: it was not revoked
 	Rights    []Right   // beside those of its kind
 	EndsAt    time.Time // it is refused from then on; the zero time: it does not end by itself
+	Successor string    // id of the key that took its place when it was rotated
 }
 
 // Over reports whether the key is refused.
@@ -107,9 +108,10 @@ func (k Key) Revoke(now time.Time) Key {
 	return k
 }
 
-// Until ends the key at a time, or earlier where it ends by itself.
-func (k Key) Until(at time.Time) Key {
+// Replace ends the key at a time, or earlier where it ends by itself; another one takes its place.
+func (k Key) Replace(successor string, at time.Time) Key {
 	k.Version++
+	k.Successor = successor
 	if k.EndsAt.IsZero() || at.Before(k.EndsAt) {
 		k.EndsAt = at
 	}

@@ -21,7 +21,7 @@ const (
 	eraseReceipts = `
 UPDATE receipts SET body = '' FROM {rows: id TEXT} AS r WHERE receipts.payment = r.id AND {among receipts.payment id} AND receipts.payment <> ''`
 	eraseSessions = `
-DELETE FROM sessions WHERE id IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among sessions.id id}`
+DELETE FROM sessions WHERE payment = '' AND id IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among sessions.id id}`
 	eraseSessionsOf = `
 DELETE FROM sessions WHERE payment <> '' AND payment IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among sessions.payment id}`
 	eraseFiles = `

@@ -84,7 +84,7 @@ func (s *Store) Shops(ctx context.Context, merchant string) ([]pay.Shop, error) 
 }
 
 const (
-	keyColumns      = `id, merchant, shop, live, version, kind, hash, preview, created_at, revoked_at, ends_at, rights`
+	keyColumns      = `id, merchant, shop, live, version, kind, hash, preview, created_at, revoked_at, ends_at, rights, successor`
 	selectKeyByHash = `SELECT ` + keyColumns + ` FROM keys WHERE hash = $1`
 	selectKey       = `SELECT ` + keyColumns + ` FROM keys WHERE id = $1`
 	selectKeysShown = `SELECT ` + keyColumns + ` FROM keys WHERE preview = $1 ORDER BY id LIMIT 10`
@@ -94,7 +94,7 @@ const (
 func scanKey(r row) (k pay.Key, err error) {
 	var created, revoked, ends int64
 	var rights string
-	err = r.Scan(&k.ID, &k.Merchant, &k.Shop, &k.Live, &k.Version, &k.Kind, &k.Hash, &k.Preview, &created, &revoked, &ends, &rights)
+	err = r.Scan(&k.ID, &k.Merchant, &k.Shop, &k.Live, &k.Version, &k.Kind, &k.Hash, &k.Preview, &created, &revoked, &ends, &rights, &k.Successor)
 	if err != nil {
 		return k, err
 	}

@@ -933,3 +933,7 @@ CREATE TABLE mails (
 CREATE INDEX mails_merchant ON mails (merchant, created_at);
 CREATE INDEX mails_due ON mails (due_at) WHERE due_at > 0;
 CREATE INDEX mails_clock ON mails (merchant, due_at) WHERE due_at > 0 AND NOT live;
+
+-- version 29
+-- The key that took the place of one that was rotated.
+ALTER TABLE keys ADD COLUMN successor TEXT NOT NULL DEFAULT '';

@@ -8,9 +8,14 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// shareLimit is how many deliveries one merchant's changes may make in a batch, unless a single
-// change makes more: everybody waits for a batch. The rest comes with the next ones.
-const shareLimit = 1000
+// shareLimit is how many payments and deliveries one merchant's changes may write in a batch, unless
+// a single change writes more: everybody waits for a batch. The rest comes with the next ones. It is
+// aloneLimit while nobody else writes, which others would wait for: nobody did for so long as alone.
+const (
+	shareLimit = 50
+	aloneLimit = 1000
+	alone      = time.Second
+)
 
 // widthKept is how long it is believed how many deliveries an event of a shop makes: endpoints come
 // at other nodes, too.
@@ -79,11 +84,48 @@ func (w *widths) learn(kept []*waiting, sent []Dispatch) {
 	}
 }
 
+// company knows whether several merchants write. The goroutine of commitLoop owns it.
+type company struct {
+	last   string    // a merchant who wrote
+	others time.Time // when one wrote who was not the last
+}
+
+// limit is how much of a batch one merchant's changes may be.
+func (c *company) limit(all []*waiting, now time.Time) int {
+	for _, w := range all {
+		who := owner(&w.change)
+		if who == "" || who == c.last {
+			continue
+		}
+		if c.last != "" {
+			c.others = now
+		}
+		c.last = who
+	}
+	if now.Sub(c.others) < alone {
+		return shareLimit
+	}
+	return aloneLimit
+}
+
+// owner is whose payments and deliveries a change writes, "" where it writes none.
+func owner(c *pay.Change) string {
+	switch {
+	case len(c.Payments) > 0:
+		return c.Payments[0].Merchant
+	case len(c.Deliveries) > 0:
+		return c.Deliveries[0].Merchant
+	case len(c.Events) > 0:
+		return c.Events[0].Merchant
+	}
+	return ""
+}
+
 // part takes those changes for a batch that may be written together, and holds the others back:
 // one statement changes a row once, and no merchant makes a batch long for all.
 func (s *Store) part(all []*waiting) (batch, held []*waiting) {
 	seen := make(map[string]struct{}, 2*len(all))
-	makes := map[string]int{} // deliveries, by merchant
+	writes, most := map[string]int{}, s.company.limit(all, time.Now()) // by merchant
 	for _, w := range all {
 		wait := len(batch) == batchLimit
 		for _, id := range w.guards {
@@ -94,12 +136,12 @@ func (s *Store) part(all []*waiting) (batch, held []*waiting) {
 		for _, id := range w.guards {
 			seen[id] = struct{}{}
 		}
-		if n := s.widths.expect(w.change.Events); n > 0 && !wait {
-			merchant := w.change.Events[0].Merchant
-			if made := makes[merchant]; made > 0 && made+n > shareLimit {
+		if merchant := owner(&w.change); merchant != "" && !wait {
+			n := s.widths.expect(w.change.Events) + len(w.change.Payments) + len(w.change.Deliveries)
+			if sum := writes[merchant]; sum > 0 && sum+n > most {
 				wait = true
 			} else {
-				makes[merchant] += n
+				writes[merchant] += n
 			}
 		}
 		if wait {

@@ -96,3 +96,77 @@ func TestMerchantHasAShareOfABatch(t *testing.T) {
 		}
 	})
 }
+
+// While others write, one merchant's part of a batch is so small that they hardly notice.
+func TestShareIsSmallInCompany(t *testing.T) {
+	shared, err := store.OpenShared(ctx, nil, time.Now)
+	must(t, err)
+	defer shared.Close()
+	synctest.Test(t, func(t *testing.T) {
+		gate, hold := make(chan struct{}), atomic.Bool{}
+		var mu sync.Mutex
+		var batches []map[string]int // how many payments of whom
+		s, err := store.Open(ctx, "", store.Options{Shared: shared, Committers: 1,
+			Through: func(ctx context.Context, trip store.Trip, run func(context.Context) error) error {
+				if trip.Kind == store.TripCommit {
+					if hold.Load() {
+						<-gate
+					}
+					mu.Lock()
+					batches = append(batches, map[string]int{})
+					mu.Unlock()
+				}
+				return run(ctx)
+			},
+			Written: func(c *pay.Change) {
+				mu.Lock()
+				defer mu.Unlock()
+				for _, p := range c.Payments {
+					batches[len(batches)-1][p.Merchant]++
+				}
+			},
+		})
+		must(t, err)
+		defer s.Close()
+		var all sync.WaitGroup
+		commit := func(p pay.Payment) {
+			_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
+			all.Go(func() { must(t, s.Commit(ctx, payload(change))) })
+			synctest.Wait()
+		}
+		for _, others := range []int{0, 1} {
+			var list []pay.Payment
+			for i := range 120 {
+				list = append(list, stored(t, s, fmt.Sprint("A", others, i)))
+			}
+			for i := range others {
+				p := stored(t, s, fmt.Sprint("B", i))
+				p.Merchant = "mer_other"
+				list = append(list, p)
+			}
+			time.Sleep(time.Minute) // since anybody wrote
+			mu.Lock()
+			batches = nil
+			mu.Unlock()
+			hold.Store(true)
+			all.Go(func() { must(t, s.Commit(ctx, once(fmt.Sprint("before all", others)))) })
+			synctest.Wait()
+			for _, p := range list {
+				commit(p)
+			}
+			hold.Store(false)
+			close(gate)
+			all.Wait()
+			gate = make(chan struct{})
+			longest := 0
+			for _, b := range batches {
+				for _, n := range b {
+					longest = max(longest, n)
+				}
+			}
+			if others == 0 && longest <= 50 || others > 0 && longest > 50 {
+				t.Errorf("beside %d others a merchant has %v in the batches", others, batches)
+			}
+		}
+	})
+}

@@ -101,6 +101,7 @@ type Store struct {
 	heights  map[tenant]seal.Head // of the chains, as they were last seen
 	clocked  atomic.Bool          // some test clock was moved
 	widths   widths               // of shops' events
+	company  company
 
 	rolledUp atomic.Int64 // the days before it are in the counters of all days
 

@@ -52,11 +52,11 @@ var (
 		})
 
 	keysTable = newTable("keys", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, kind TEXT!, hash TEXT!, "+
-		"preview TEXT!, created_at BIGINT!, revoked_at BIGINT, ends_at BIGINT, rights TEXT",
+		"preview TEXT!, created_at BIGINT!, revoked_at BIGINT, ends_at BIGINT, rights TEXT, successor TEXT",
 		func(k *pay.Key) string { return k.ID }, func(k *pay.Key) int64 { return k.Version },
 		func(r *rows, k *pay.Key) {
 			r.text(k.ID, k.Merchant, k.Shop).flag(k.Live).number(k.Version).text(string(k.Kind), k.Hash, k.Preview).
-				number(micros(k.CreatedAt), micros(k.RevokedAt), micros(k.EndsAt)).text(pay.WriteRights(k.Rights))
+				number(micros(k.CreatedAt), micros(k.RevokedAt), micros(k.EndsAt)).text(pay.WriteRights(k.Rights), k.Successor)
 		})
 
 	loginsTable = newTable("logins", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, key_id TEXT!, "+

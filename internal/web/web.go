@@ -6,9 +6,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
+	"path"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -117,6 +117,16 @@ func Unrouted(mux *http.ServeMux, notFound, notAllowed http.HandlerFunc) http.Ha
 	})
 }
 
+// Straight reports whether a mux looks for a request's path as it is. Others, and CONNECT, it
+// answers by itself, and nobody counts them.
+func Straight(r *http.Request) bool {
+	clean := path.Clean("/" + r.URL.Path)
+	if clean != "/" && strings.HasSuffix(r.URL.Path, "/") {
+		clean += "/"
+	}
+	return r.Method != http.MethodConnect && r.URL.Path == clean
+}
+
 // ClientIP is the address of who makes a request: the first hop of
 // X-Forwarded-For, then X-Real-Ip, then the connection's (contract: Selector
 // flow). It is what the client says, good for a risk engine and not for trust.
@@ -127,11 +137,11 @@ func ClientIP(header http.Header, remote string) string {
 			return ip.WithZone("").String() // a zone is any text, and means something on its own machine alone
 		}
 	}
-	host, _, err := net.SplitHostPort(remote)
+	of, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return ""
 	}
-	return host
+	return of.Addr().WithZone("").String()
 }
 
 // NoPage is the Content-Security-Policy of what is no page: it loads nothing, and no page shows

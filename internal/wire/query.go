@@ -5,9 +5,20 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/pay"
 )
+
+// unstorable names a parameter with text that PostgreSQL does not take.
+func unstorable(values url.Values) (name string, bad bool) {
+	for name, list := range values {
+		if slices.ContainsFunc(append(list, name), func(text string) bool { return !utf8.ValidString(text) || strings.ContainsRune(text, 0) }) {
+			return strings.ToValidUTF8(name, "?"), true
+		}
+	}
+	return "", false
+}
 
 // Mux is where Huma registers its endpoints, so that their query strings are read as net/url
 // reads them. Huma takes what it cannot read for nothing, and a name without a value for
@@ -25,6 +36,10 @@ func (m Mux) HandleFunc(pattern string, handler func(http.ResponseWriter, *http.
 			values, err := url.ParseQuery(r.URL.RawQuery)
 			if err != nil {
 				m.Refuse(w, r, pay.NewError(pay.CodeInvalidRequest, "the query string cannot be read: % is written as %25 in it, and ; as %3B"))
+				return
+			}
+			if name, bad := unstorable(values); bad {
+				m.Refuse(w, r, pay.FieldError(pay.CodeInvalidRequest, name, "a query parameter is UTF-8 without NUL characters"))
 				return
 			}
 			if slices.ContainsFunc(strings.Split(r.URL.RawQuery, "&"), func(part string) bool { return part != "" && !strings.Contains(part, "=") }) {
