@@ -39,6 +39,13 @@ func TestMain(m *testing.M) {
 		main.Run(providertest.Plain())
 		return
 	}
+	if os.Getenv(asAttacker) != "" {
+		if err := attack(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	dir, err := os.MkdirTemp("", "cascada-bin")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

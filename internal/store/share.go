@@ -12,7 +12,7 @@ import (
 // a single change writes more: everybody waits for a batch. The rest comes with the next ones. It is
 // aloneLimit while nobody else writes, which others would wait for: nobody did for so long as alone.
 const (
-	shareLimit = 50
+	shareLimit = 100
 	aloneLimit = 1000
 	alone      = time.Second
 )

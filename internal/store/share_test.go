@@ -164,7 +164,7 @@ func TestShareIsSmallInCompany(t *testing.T) {
 					longest = max(longest, n)
 				}
 			}
-			if others == 0 && longest <= 50 || others > 0 && longest > 50 {
+			if others == 0 && longest <= 100 || others > 0 && longest > 100 {
 				t.Errorf("beside %d others a merchant has %v in the batches", others, batches)
 			}
 		}
