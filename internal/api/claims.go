@@ -4,13 +4,11 @@ import (
 	"context"
 	"mime"
 	"net/http"
-	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
-	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -19,15 +17,6 @@ type claimsIn struct {
 	Status        pay.ClaimStatus `query:"status" enum:"pending,needs_evidence,under_review,approved,rejected,expired,withdrawn"`
 	Type          pay.ClaimKind   `query:"type" enum:"user_dispute,chargeback,inquiry"`
 	TransactionID string          `query:"transactionId"`
-}
-
-// Resolve checks the filter.
-func (in *claimsIn) Resolve(ctx huma.Context) []error {
-	issues := in.Page.Resolve(ctx)
-	if !utf8.ValidString(in.TransactionID) || hasNUL(in.TransactionID) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "transactionId", "transactionId must be UTF-8 without NUL characters"))
-	}
-	return issues
 }
 
 type claimsOut struct {

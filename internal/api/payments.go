@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/geo"
@@ -237,13 +236,6 @@ func (in *listIn) Resolve(ctx huma.Context) (issues []error) {
 		}
 		if *bound.into = at; at.Unix() < 0 { // also the zero time, which is none
 			*bound.into = time.Unix(0, 0)
-		}
-	}
-	for param, text := range map[string]string{
-		"paymentMethodId": in.PaymentMethodID, "merchantOrderId": in.MerchantOrderID, "method": in.Method, "starting_after": in.StartingAfter,
-	} {
-		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-			bad(param, param+" must be UTF-8 without NUL characters")
 		}
 	}
 	return issues

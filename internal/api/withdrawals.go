@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/money"
@@ -68,9 +67,6 @@ type withdrawalsIn struct {
 func (in *withdrawalsIn) Resolve(ctx huma.Context) (issues []error) {
 	issues = in.Page.Resolve(ctx)
 	in.filter = store.WithdrawalFilter{Status: pay.WithdrawalStatus(in.Status), Wallet: in.WalletID, Limit: in.limit, Offset: in.offset}
-	if !utf8.ValidString(in.WalletID) || strings.ContainsRune(in.WalletID, 0) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "walletId", "walletId must be UTF-8 without NUL characters"))
-	}
 	for _, bound := range []struct {
 		param, text string
 		into        *time.Time

@@ -246,7 +246,7 @@ func TestUnstorableShopIsRefused(t *testing.T) {
 		whole := shop{service: s, credential: raw}
 		for _, q := range []string{"%00", "%ff", "a%00", "%C3%28"} {
 			for _, path := range []string{"/payments", "/me/balance", "/webhooks"} {
-				whole.get(t, path+"?shopId="+q).refused(t, "400 invalid_request invalid_request_error param=shopId")
+				whole.get(t, path+"?shopId="+q).refused(t, "400 invalid_request invalid_request_error param=shopId issues=shopId")
 			}
 		}
 		whole.post(t, "/payments", `{"amount":1,"paymentMethodId":"sbx_card","shopId":"a\u0000"}`).refused(t, "400 invalid_request invalid_request_error param=shopId issues=shopId")

@@ -433,7 +433,7 @@ func TestWithdrawalsAreListed(t *testing.T) {
 			"?from=soon":         "400 invalid_request invalid_request_error param=from issues=from",
 			"?to=x&limit=y":      "400 invalid_request invalid_request_error param=limit issues=limit,to",
 			"?walletId=%00":      "400 invalid_request invalid_request_error param=walletId issues=walletId",
-			"?walletId=%ff&to=x": "400 invalid_request invalid_request_error param=walletId issues=walletId,to",
+			"?walletId=%ff&to=x": "400 invalid_request invalid_request_error param=walletId issues=walletId",
 		} {
 			o.get(t, "/withdrawals"+query).refused(t, want)
 		}

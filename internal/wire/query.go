@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -10,14 +11,18 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// unstorable names a parameter with text that PostgreSQL does not take.
-func unstorable(values url.Values) (name string, bad bool) {
-	for name, list := range values {
-		if slices.ContainsFunc(append(list, name), func(text string) bool { return !utf8.ValidString(text) || strings.ContainsRune(text, 0) }) {
-			return strings.ToValidUTF8(name, "?"), true
+// unstorable refuses parameters with text that PostgreSQL does not take.
+//
+// Errors: invalid_request.
+func unstorable(values url.Values) error {
+	var issues []pay.Issue
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if slices.ContainsFunc(append(values[name], name), func(text string) bool { return !utf8.ValidString(text) || strings.ContainsRune(text, 0) }) {
+			name = strings.ToValidUTF8(name, "?")
+			issues = append(issues, pay.Issue{Path: name, Message: name + " must be UTF-8 without NUL characters"})
 		}
 	}
-	return "", false
+	return pay.Invalid(issues...)
 }
 
 // Mux is where Huma registers its endpoints, so that their query strings are read as net/url
@@ -38,8 +43,8 @@ func (m Mux) HandleFunc(pattern string, handler func(http.ResponseWriter, *http.
 				m.Refuse(w, r, pay.NewError(pay.CodeInvalidRequest, "the query string cannot be read: % is written as %25 in it, and ; as %3B"))
 				return
 			}
-			if name, bad := unstorable(values); bad {
-				m.Refuse(w, r, pay.FieldError(pay.CodeInvalidRequest, name, "a query parameter is UTF-8 without NUL characters"))
+			if err := unstorable(values); err != nil {
+				m.Refuse(w, r, err)
 				return
 			}
 			if slices.ContainsFunc(strings.Split(r.URL.RawQuery, "&"), func(part string) bool { return part != "" && !strings.Contains(part, "=") }) {
