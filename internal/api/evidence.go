@@ -109,5 +109,3 @@ type evidenceIn struct {
 	ID   string `path:"id"`
 	Body EvidenceBody
 }
-
-func hasNUL(text string) bool { return strings.ContainsRune(text, 0) }
