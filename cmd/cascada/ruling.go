@@ -73,6 +73,7 @@ func (c *paymentResolveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 
 type withdrawalCmd struct {
 	List    withdrawalListCmd    `cmd:"" help:"List withdrawals that were sent and whose end is not known, oldest first."`
+	Show    withdrawalShowCmd    `cmd:"" help:"Show a withdrawal with the account that it goes to, to pay it by hand. The audit log tells that you saw it."`
 	Resolve withdrawalResolveCmd `cmd:"" help:"End a withdrawal whose payout provider does not tell how it ended. The provider is asked first, where it can be. Works while the server runs."`
 }
 
@@ -103,10 +104,37 @@ func (c *withdrawalListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	return w.Flush()
 }
 
+type withdrawalShowCmd struct {
+	database
+	Withdrawal string `arg:"" help:"Withdrawal id, wdr_…"`
+}
+
+func (c *withdrawalShowCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	w, err := a.RevealWithdrawal(ctx, a.Self(), c.Withdrawal)
+	if err != nil {
+		return fmt.Errorf("withdrawal %s: %w", c.Withdrawal, err)
+	}
+	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	for _, line := range [][2]string{
+		{"withdrawal", w.ID}, {"merchant", w.Merchant}, {"environment", string(w.Environment())}, {"status", string(w.Status)},
+		{"account", w.Provider}, {"to pay out", money.New(w.Net(), money.USD).String()}, {"our reference", w.Reference()},
+		{"network", w.Wallet.Network}, {"currency", w.Wallet.Currency}, {"destination", w.Destination}, {"bank's reference", w.ProviderRef},
+	} {
+		fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
+	}
+	return table.Flush()
+}
+
 type withdrawalResolveCmd struct {
 	database
 	Withdrawal string   `arg:"" help:"Withdrawal id, wdr_…"`
 	Outcome    pay.Word `required:"" enum:"paid,not-paid" placeholder:"OUTCOME" help:"paid completes it; not-paid gives the money back to the balance."`
+	Reference  string   `placeholder:"TEXT" help:"What the bank or the network calls the payout, where it arrived."`
 	Note       string   `required:"" help:"How you know; it is kept in the audit log."`
 	Force      bool     `help:"Although the payout provider says otherwise."`
 }
@@ -117,7 +145,7 @@ func (c *withdrawalResolveCmd) Run(ctx context.Context, log *slog.Logger) error 
 		return err
 	}
 	defer a.Close()
-	w, said, err := a.RuleWithdrawal(ctx, a.Self(), app.Ruled{ID: c.Withdrawal, Word: c.Outcome, Note: c.Note, Force: c.Force})
+	w, said, err := a.RuleWithdrawal(ctx, a.Self(), app.Ruled{ID: c.Withdrawal, Word: c.Outcome, Note: c.Note, Force: c.Force, Reference: c.Reference})
 	if err != nil {
 		return fmt.Errorf("withdrawal %s: %w", c.Withdrawal, err)
 	}

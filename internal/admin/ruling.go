@@ -34,6 +34,8 @@ type WithdrawalRuling struct {
 	Outcome pay.Word `json:"outcome" enum:"paid,not-paid" example:"paid"`
 	Note    string   `json:"note" text:"lines" minLength:"1" maxLength:"1000" example:"the bank's statement of today" doc:"How you know; it is kept in the audit log"`
 	Force   bool     `json:"force,omitempty" doc:"Although the payout provider says otherwise"`
+	// Reference is told to the merchant by nobody but the operator.
+	Reference string `json:"reference,omitempty" maxLength:"200" example:"E12345678202611231030abcdefghijk" doc:"What the bank or the network calls the payout, where it arrived"`
 }
 
 type ruleClaimIn struct {
@@ -107,7 +109,7 @@ func (a *API) ruleClaim(ctx context.Context, by pay.Actor, in *ruleClaimIn) (*ru
 }
 
 func (a *API) ruleWithdrawal(ctx context.Context, by pay.Actor, in *ruleWithdrawalIn) (*ruledWithdrawalOut, error) {
-	w, said, err := a.App.RuleWithdrawal(ctx, by, app.Ruled{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force})
+	w, said, err := a.App.RuleWithdrawal(ctx, by, app.Ruled{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force, Reference: in.Body.Reference})
 	if err != nil {
 		return nil, err
 	}

@@ -88,7 +88,7 @@ func (a *API) addWallet(ctx context.Context, call Call, in *addWalletIn) (*walle
 	w, err := a.app.AddWallet(ctx, call.Principal, scope, app.NewWallet{
 		Destination: in.place, Label: in.Body.Label, Default: in.Body.IsDefault, CoolDown: in.Simulate != "",
 	})
-	return &walletOut{view.NewWallet(w)}, err
+	return &walletOut{view.NewWallet(w, a.app.Unpayable(w))}, err
 }
 
 func (a *API) wallets(ctx context.Context, call Call, in *walletsIn) (*walletsOut, error) {
@@ -103,7 +103,7 @@ func (a *API) wallets(ctx context.Context, call Call, in *walletsIn) (*walletsOu
 	out := &walletsOut{}
 	out.Body.Data, out.Body.Pagination = make([]view.Wallet, 0, len(list)), in.of(total)
 	for _, w := range list {
-		out.Body.Data = append(out.Body.Data, view.NewWallet(w))
+		out.Body.Data = append(out.Body.Data, view.NewWallet(w, a.app.Unpayable(w)))
 	}
 	return out, nil
 }
@@ -114,7 +114,7 @@ func (a *API) wallet(ctx context.Context, call Call, in *getIn) (*walletOut, err
 		return nil, err
 	}
 	w, err := a.app.Wallet(ctx, scope, in.ID)
-	return &walletOut{view.NewWallet(w)}, err
+	return &walletOut{view.NewWallet(w, a.app.Unpayable(w))}, err
 }
 
 func (a *API) deleteWallet(ctx context.Context, call Call, in *getIn) (*deletedOut, error) {

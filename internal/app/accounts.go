@@ -106,7 +106,7 @@ func (a *App) checkAccount(ctx context.Context, account pay.ProviderAccount, cre
 			return fmt.Errorf("merchant %s: %w", account.Merchant, err)
 		}
 	}
-	_, err = a.openClient(adapter, account, credentials)
+	_, _, err = a.openClient(adapter, account, credentials)
 	if wrong, ok := errors.AsType[*provider.FieldError](err); ok {
 		return invalid("credentials."+wrong.Field, wrong.Error())
 	}
@@ -117,8 +117,8 @@ func (a *App) checkAccount(ctx context.Context, account pay.ProviderAccount, cre
 func checkRails(adapter provider.Adapter, account pay.ProviderAccount) error {
 	var wrong []pay.Issue
 	check := func(path, rail string) {
-		if !slices.Contains(adapter.Rails, rail) {
-			wrong = append(wrong, pay.Issue{Path: path, Message: fmt.Sprintf("%s does not take payments by %q; it does by %s",
+		if !pay.RailIn(adapter.Rails, rail) {
+			wrong = append(wrong, pay.Issue{Path: path, Message: fmt.Sprintf("%s does not serve %q; it serves %s",
 				adapter.Name, rail, strings.Join(adapter.Rails, ", "))})
 		}
 	}
@@ -330,7 +330,11 @@ func (a *App) ProveAccount(ctx context.Context, id string) (proof Proof, problem
 	if d.broken != nil {
 		return ProofFails, d.broken.Error(), nil
 	}
-	checker, ok := d.client.(provider.Checker)
+	var client any = d.client
+	if d.payouts != nil {
+		client = d.payouts
+	}
+	checker, ok := client.(provider.Checker)
 	if !ok {
 		return ProofUnproved, "this adapter has no call that proves credentials", nil
 	}

@@ -48,8 +48,8 @@ type Config struct {
 	// Routing is what his accounts are ordered by where he applied no rules; "" means
 	// routing.Priority.
 	Routing routing.Order
-	// SandboxPayout and LivePayout pay the withdrawals of each environment; nil:
-	// they are refused.
+	// SandboxPayout and LivePayout pay the withdrawals of each environment that no account of
+	// the operator's pays; nil: those are refused.
 	SandboxPayout payout.Provider
 	LivePayout    payout.Provider
 	// WalletCoolDown is how long a new production wallet cannot be paid to; 0

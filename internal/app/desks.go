@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -19,7 +20,8 @@ const accountsEvery = time.Second
 // desk is a provider account as this node calls it.
 type desk struct {
 	account pay.ProviderAccount
-	client  provider.Provider // nil where it cannot be opened
+	client  provider.Provider // nil where it cannot be opened, or pays out
+	payouts payout.Provider   // nil where it cannot be opened, or takes payments
 	before  []former          // with credentials that were rotated out
 	broken  error             // why there is no client
 }
@@ -42,7 +44,8 @@ type pastCredentials struct {
 type desks struct {
 	mark    int64
 	byID    map[string]desk
-	serving pay.Accounts // that can be called, with their rails
+	serving pay.Accounts // that take payments and can be called, with their rails
+	paying  pay.Accounts // that pay out and can be called
 }
 
 // upstream returns the client of an account: a simulated provider, or one that
@@ -104,8 +107,11 @@ func (a *App) readAccounts(ctx context.Context) error {
 			}
 		}
 		next.byID[account.ID] = d
-		if d.client != nil {
+		switch {
+		case d.client != nil:
 			next.serving = append(next.serving, d.account)
+		case d.payouts != nil:
+			next.paying = append(next.paying, d.account)
 		}
 	}
 	a.desks.Store(next)
@@ -125,10 +131,10 @@ func (a *App) openDesk(account pay.ProviderAccount) desk {
 	}
 	credentials, err := a.unsealCredentials(account.ID, account.Credentials)
 	if err == nil {
-		d.client, err = a.openClient(adapter, account, credentials)
+		d.client, d.payouts, err = a.openClient(adapter, account, credentials)
 	}
 	if err != nil {
-		d.client, d.broken = nil, err
+		d.client, d.payouts, d.broken = nil, nil, err
 		return d
 	}
 	if d.before, err = a.openFormer(adapter, account); err != nil {
@@ -141,31 +147,33 @@ func (a *App) openDesk(account pay.ProviderAccount) desk {
 func (a *App) openFormer(adapter provider.Adapter, account pay.ProviderAccount) (list []former, err error) {
 	past, err := a.unsealPast(account)
 	for _, p := range past {
-		client, openErr := a.openClient(adapter, account, p.Credentials)
+		client, _, openErr := a.openClient(adapter, account, p.Credentials)
 		if openErr != nil {
 			err = errors.Join(err, openErr)
 			continue
 		}
-		list = append(list, former{client, p.Until})
+		if client != nil {
+			list = append(list, former{client, p.Until})
+		}
 	}
 	return list, err
 }
 
-// openClient makes a client with credentials.
+// openClient makes a client with credentials: one that takes payments, or one that pays out.
 //
 // Errors: which credential is missing, unknown or cannot be one.
-func (a *App) openClient(adapter provider.Adapter, account pay.ProviderAccount, credentials map[string]string) (provider.Provider, error) {
+func (a *App) openClient(adapter provider.Adapter, account pay.ProviderAccount, credentials map[string]string) (charges provider.Provider, payouts payout.Provider, err error) {
 	for _, f := range adapter.Fields {
 		if credentials[f.Name] == "" && !f.Optional {
-			return nil, &provider.FieldError{Field: f.Name, Reason: "is required: " + f.Doc}
+			return nil, nil, &provider.FieldError{Field: f.Name, Reason: "is required: " + f.Doc}
 		}
 	}
 	for name := range credentials {
 		if !slices.ContainsFunc(adapter.Fields, func(f provider.Field) bool { return f.Name == name }) {
-			return nil, &provider.FieldError{Field: name, Reason: fmt.Sprintf("is no credential of %s, which has %s", adapter.Name, fieldNames(adapter))}
+			return nil, nil, &provider.FieldError{Field: name, Reason: fmt.Sprintf("is no credential of %s, which has %s", adapter.Name, fieldNames(adapter))}
 		}
 	}
-	return adapter.Open(provider.Account{
+	opened := provider.Account{
 		ID: account.ID, Live: account.Live, BaseURL: account.BaseURL, Credentials: credentials,
 		NotificationURL: a.NotificationURL(account.ID), Client: a.Client, Now: a.Now,
 		Unmapped: func(word string) {
@@ -174,7 +182,13 @@ func (a *App) openClient(adapter provider.Adapter, account pay.ProviderAccount, 
 				a.Log.Warn("a provider told a status that has no meaning here: what it tells of stays open", "account", account.ID, "adapter", adapter.Name, "status", word)
 			}
 		},
-	})
+	}
+	if adapter.OpenPayouts != nil {
+		payouts, err = adapter.OpenPayouts(opened)
+		return nil, payouts, err
+	}
+	charges, err = adapter.Open(opened)
+	return charges, nil, err
 }
 
 // maxWord bounds what the log is told of a provider's word.

@@ -19,7 +19,7 @@ import (
 // returns how many it took; doing one twice is harmless.
 func (a *App) PayOut(ctx context.Context) (int, error) { return waiting(ctx, a.payOut) }
 
-// payOut hands withdrawals that are due to the lanes of their payout providers.
+// payOut hands withdrawals that are due to the lanes of their payout accounts.
 func (a *App) payOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	now := a.Now()
 	due, err := a.store.LeaseWithdrawals(ctx, now, now.Add(sweepLease), sweepBatch)
@@ -27,12 +27,20 @@ func (a *App) payOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 		return 0, err
 	}
 	for _, w := range due {
+		wallet, err := a.store.Wallet(ctx, w.Scope, w.Wallet)
+		if err != nil {
+			a.Log.Error("a due withdrawal has no wallet; it comes again", "withdrawal", w.ID, "error", err)
+			continue
+		}
 		account := w.Provider
-		if to := a.payouts(w.Live); account == "" && to != nil {
-			account = to.Name()
+		if account == "" {
+			if account, err = a.choosePayer(wallet, money.New(w.Net(), money.USD)); err != nil {
+				a.warnSometimes("a withdrawal waits for an account that pays it out", w.ID, "withdrawal", w.ID, "network", wallet.Network, "currency", wallet.Currency, "error", err)
+				account = "" // it may be cancelled, and its wallet deleted
+			}
 		}
 		a.withdrawals.submit(account, w.ID, begun, func(may bool) {
-			err := a.forward(ctx, w, may)
+			err := a.forward(ctx, w, wallet, account, may)
 			if err != nil && !errors.Is(err, store.ErrStale) { // stale: it was cancelled, or another node was faster
 				a.Log.Error("a due withdrawal could not be looked at; it comes again", "withdrawal", w.ID, "error", err)
 			}
@@ -41,26 +49,26 @@ func (a *App) payOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	return len(due), nil
 }
 
-// forward takes one step with a withdrawal. Its provider is asked where it may be.
-func (a *App) forward(ctx context.Context, w pay.Withdrawal, may bool) error {
-	wallet, err := a.store.Wallet(ctx, w.Scope, w.Wallet)
-	if err != nil {
-		return fmt.Errorf("wallet %s: %w", w.Wallet, err)
+// forward takes one step with a withdrawal: to an account that was chosen, or to the one that it was
+// sent to, which is asked where it may be. "" stands for none.
+func (a *App) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, account string, may bool) error {
+	if w.Status == pay.WithdrawalPending && wallet.Status == pay.WalletDisabled {
+		_, change := w.Refuse("wallet_disabled", "the wallet was deleted before the withdrawal was sent", a.now(w.Scope))
+		return a.commit(ctx, change, view.Cause{})
 	}
-	to := a.payouts(w.Live)
-	if to == nil || w.Provider != "" && w.Provider != to.Name() {
-		return fmt.Errorf("payout provider %q is not configured", w.Provider)
+	if account == "" {
+		return nil
+	}
+	to, known := a.payer(w.Live, account)
+	if !known {
+		return fmt.Errorf("payout account %q cannot be called", account)
 	}
 	request, err := a.payoutRequest(w, wallet)
 	if err != nil {
 		return err
 	}
 	if w.Status == pay.WithdrawalPending {
-		if wallet.Status == pay.WalletDisabled {
-			_, change := w.Refuse("wallet_disabled", "the wallet was deleted before the withdrawal was sent", a.now(w.Scope))
-			return a.commit(ctx, change, view.Cause{})
-		}
-		return a.sendPayout(ctx, w, to, request)
+		return a.sendPayout(ctx, w, account, to, request)
 	}
 	if !may {
 		return a.resolvePayout(ctx, w, pay.PayoutOutcome{Kind: pay.PayoutUnknown})
@@ -72,23 +80,23 @@ func (a *App) forward(ctx context.Context, w pay.Withdrawal, may bool) error {
 	asking, cancel := context.WithTimeout(ctx, callTimeout)
 	o := to.Query(asking, request)
 	cancel()
-	a.withdrawals.heard(to.Name(), o.Kind != pay.PayoutUnknown)
+	a.withdrawals.heard(account, o.Kind != pay.PayoutUnknown)
 	o = w.ProvedPayout(o, asked)
 	if o.Kind == pay.PayoutMissing {
 		// It never arrived there, so it is sent again, under the same reference.
-		return a.sendPayout(ctx, w, to, request)
+		return a.sendPayout(ctx, w, account, to, request)
 	}
 	return a.resolvePayout(ctx, w, o)
 }
 
 // sendPayout writes down that the provider is about to be called, which makes the
 // call this node's, calls it, and commits what it said.
-func (a *App) sendPayout(ctx context.Context, w pay.Withdrawal, to payout.Provider, request payout.Request) error {
+func (a *App) sendPayout(ctx context.Context, w pay.Withdrawal, account string, to payout.Provider, request payout.Request) error {
 	by, err := a.caller(ctx)
 	if err != nil {
 		return err
 	}
-	sent, change := w.Send(to.Name(), by, a.now(w.Scope))
+	sent, change := w.Send(account, by, a.now(w.Scope))
 	if err := a.commit(ctx, change, view.Cause{}); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -16,6 +17,8 @@ type Ruled struct {
 	Note string // how the operator knows; for the audit log
 	// Force applies the word although the provider says otherwise.
 	Force bool
+	// Reference is what the bank or the network calls a payout that arrived, "" where nobody said.
+	Reference string
 }
 
 // RulePayment ends a payment by the operator's word, and returns it with what the
@@ -119,6 +122,9 @@ func (a *App) RuleWithdrawal(ctx context.Context, by pay.Actor, r Ruled) (w pay.
 		if read.Version != w.Version {
 			return read, movedOn(pay.Status(read.Status), string(r.Word))
 		}
+		if r.Reference != "" {
+			o.ProviderRef = r.Reference
+		}
 		next, change, err := read.Rule(r.Word, o, a.now(read.Scope))
 		if err != nil {
 			return read, err
@@ -136,8 +142,8 @@ func (a *App) RuleWithdrawal(ctx context.Context, by pay.Actor, r Ruled) (w pay.
 // Where there is nobody to ask, or nothing to ask with, nobody knows.
 func (a *App) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOutcome {
 	unknown := pay.PayoutOutcome{Kind: pay.PayoutUnknown}
-	provider := a.payouts(w.Live)
-	if w.Status != pay.WithdrawalProcessing || provider == nil || w.Provider != provider.Name() {
+	provider, known := a.payer(w.Live, w.Provider)
+	if w.Status != pay.WithdrawalProcessing || !known {
 		return unknown
 	}
 	wallet, err := a.store.Wallet(ctx, w.Scope, w.Wallet)
@@ -157,7 +163,11 @@ func (a *App) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOutcome
 
 // details are for the audit log.
 func (r Ruled) details(said string) map[string]string {
-	return map[string]string{"word": string(r.Word), "provider": said, "force": strconv.FormatBool(r.Force)}
+	told := map[string]string{"word": string(r.Word), "provider": said, "force": strconv.FormatBool(r.Force)}
+	if r.Reference != "" {
+		told["reference"] = r.Reference
+	}
+	return told
 }
 
 func otherwise(said string, from pay.Status, word string) error {
@@ -173,6 +183,36 @@ func known(from pay.Status, w pay.Word) error {
 // Unsure lists payments whose outcome nobody knows, the oldest first, for the operator.
 func (a *App) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
 	return a.store.Unsure(ctx, limit)
+}
+
+// ToPay is a withdrawal with all that who pays it by hand has to know.
+type ToPay struct {
+	pay.Withdrawal
+	Wallet      pay.Wallet
+	Destination string // secret
+}
+
+// RevealWithdrawal reads a withdrawal with the account that it goes to, for the operator who pays
+// it by hand. The audit log tells that he saw it.
+//
+// Errors: store.ErrNotFound.
+func (a *App) RevealWithdrawal(ctx context.Context, by pay.Actor, id string) (ToPay, error) {
+	w, err := a.store.AnyWithdrawal(ctx, id)
+	if err != nil {
+		return ToPay{}, err
+	}
+	wallet, err := a.store.Wallet(ctx, w.Scope, w.Wallet)
+	if err != nil {
+		return ToPay{}, fmt.Errorf("wallet %s: %w", w.Wallet, err)
+	}
+	account, err := a.Vault.Open(wallet.Secret(), wallet.Sealed)
+	if err != nil {
+		return ToPay{}, fmt.Errorf("destination of wallet %s: %w", wallet.ID, err)
+	}
+	if err := a.store.Commit(ctx, pay.Change{Audit: a.audit(by, w.Scope, pay.WalletRevealed, wallet.ID, map[string]string{"withdrawal": w.ID})}); err != nil {
+		return ToPay{}, err
+	}
+	return ToPay{w, wallet, string(account)}, nil
 }
 
 // Unpaid lists withdrawals that were sent and whose end is not known, the oldest first,

@@ -9,7 +9,6 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -80,7 +79,12 @@ func (a *App) decideWithdrawal(ctx context.Context, scope pay.Scope, n NewWithdr
 	if err != nil {
 		return pay.Withdrawal{}, pay.Change{}, err
 	}
-	return wallet.Withdraw(a.NewID(pay.WithdrawalPrefix, now), n.Amount, fee, balances, now)
+	w, change, err := wallet.Withdraw(a.NewID(pay.WithdrawalPrefix, now), n.Amount, fee, balances, now)
+	if err != nil {
+		return w, change, err
+	}
+	_, err = a.choosePayer(wallet, money.New(w.Net(), money.USD))
+	return w, change, err
 }
 
 // payee is the wallet that a withdrawal may go to.
@@ -105,19 +109,7 @@ func (a *App) payee(ctx context.Context, scope pay.Scope, id string) (pay.Wallet
 			return wallet, err
 		}
 	}
-	if a.payouts(scope.Live) == nil {
-		return wallet, pay.NewError(pay.CodeServiceUnavailable, "withdrawals are not available: the operator has configured no payout provider")
-	}
 	return wallet, nil
-}
-
-// payouts is the provider that pays an environment's withdrawals, nil where
-// there is none.
-func (a *App) payouts(live bool) payout.Provider {
-	if live {
-		return a.LivePayout
-	}
-	return a.SandboxPayout
 }
 
 // requireKYC refuses production merchants who have not been verified.

@@ -21,7 +21,6 @@ import (
 	"github.com/cascadapay/cascada/internal/checkout"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/limit"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/payout/simulated"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/adapters"
@@ -60,8 +59,6 @@ type Config struct {
 	// WebhooksPerShop is how many endpoints a shop has in an environment at most; 0 means 50.
 	WebhooksPerShop int
 	ProveWebhooks   bool // production endpoints prove whose they are
-	// Payout pays production withdrawals; nil: they are refused.
-	Payout payout.Provider
 	// WalletCoolDown is how long a new production wallet cannot be paid to; 0
 	// means a day.
 	WalletCoolDown time.Duration
@@ -146,7 +143,7 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 	return app.Open(ctx, c.Database, app.Config{
 		Log: c.Log, Vault: secrets, Now: c.Now, NewID: new(id.Maker).New,
 		Providers: providers, Sandbox: sandbox.Accounts(), Adapters: c.Adapters, Client: provider.NewClient(), Routing: order,
-		SandboxPayout: simulated.Provider{}, LivePayout: c.Payout, WalletCoolDown: c.WalletCoolDown, Retention: c.Retention,
+		SandboxPayout: simulated.Provider{}, WalletCoolDown: c.WalletCoolDown, Retention: c.Retention,
 		CheckoutURL: c.PublicURL, InboxURL: c.PublicURL + "/inbox", AllowPrivate: c.AllowPrivateWebhooks,
 		MaxWebhooks: c.WebhooksPerShop, ProveWebhooks: c.ProveWebhooks,
 		LeaseClock: leases,

@@ -74,6 +74,14 @@ func networks() []network {
 	}
 }
 
+// Networks lists the names of all networks.
+func Networks() (names []string) {
+	for _, n := range networks() {
+		names = append(names, n.name)
+	}
+	return names
+}
+
 // exclusive are the currencies whose local network every account is on, so that
 // no account in them goes unchecked.
 var exclusive = []string{"MXN", "BRL", "ARS"}

@@ -360,7 +360,7 @@ func TestAccountThatCannotBeIsRefused(t *testing.T) {
 			"apiKey: is required: Settings, API keys": func(n *app.NewAccount) { delete(n.Credentials, "apiKey") },
 			"apiKey: begins with key-":                func(n *app.NewAccount) { n.Credentials["apiKey"] = "topsecret" },
 			"password: is no credential of plain":     func(n *app.NewAccount) { n.Credentials["password"] = "topsecret" },
-			`does not take payments by "boleto.BRA"`:  func(n *app.NewAccount) { n.Rails = []string{"boleto.BRA"} },
+			`does not serve "boleto.BRA"`:             func(n *app.NewAccount) { n.Rails = []string{"boleto.BRA"} },
 			"cannot be an account's id":               func(n *app.NewAccount) { n.ID = "a/b" },
 			"sandbox-1 is a simulated provider":       func(n *app.NewAccount) { n.ID = "sandbox-1" },
 			"merchant mer_nobody: not found":          func(n *app.NewAccount) { n.Merchant = "mer_nobody" },

@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -95,7 +96,18 @@ type payer struct {
 
 func newPayer() *payer { return &payer{sends: map[string]int{}, paid: map[string]payout.Request{}} }
 
-func (*payer) Name() string { return "bank" }
+// adapter lets accounts be opened at the payer.
+func (b *payer) adapter() provider.Adapter {
+	return provider.Adapter{Name: "bank", Rails: []string{"spei.*", "pix.*", "bitcoin.*"}, OpenPayouts: func(provider.Account) (payout.Provider, error) { return b, nil }}
+}
+
+// payOutBy opens a production account that pays out.
+func (s *service) payOutBy(t *testing.T, adapter string, n app.NewAccount) {
+	t.Helper()
+	n.Adapter, n.Live = adapter, true
+	_, err := s.App.AddAccount(ctx, s.App.Self(), n)
+	must(t, err)
+}
 
 func (b *payer) Send(_ context.Context, r payout.Request) pay.PayoutOutcome {
 	b.mu.Lock()
@@ -152,7 +164,10 @@ func eachPayer(t *testing.T, test func(t *testing.T, o shop, b *payer)) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		t.Parallel()
 		b := newPayer()
-		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Payout, c.WalletCoolDown = b, time.Millisecond })
+		s := startWith(t, database, &clock{}, func(c *daemon.Config) {
+			c.Adapters, c.WalletCoolDown = append(c.Adapters, b.adapter()), time.Millisecond
+		})
+		s.payOutBy(t, "bank", app.NewAccount{ID: "bank-1"})
 		o := s.shop(t).live()
 		v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
 		must(t, s.App.DecideVerification(ctx, v, pay.KYCVerified, "", ""))

@@ -227,7 +227,7 @@ func TestExplanationNamesEveryAccount(t *testing.T) {
 		}
 		for account, want := range map[string]string{
 			"bank": "", "small": "does not take 54.00 BRL", "off": "is disabled", "others": "is another merchant's", "test": "is for the sandbox",
-			"spei": "does not take payments by pix.BRA",
+			"spei": "does not serve pix.BRA",
 		} {
 			if verdict, told := got[account]; !told || verdict != want {
 				t.Errorf("of %s it says %q, want %q", account, verdict, want)

@@ -22,7 +22,6 @@ type cashier struct {
 	send, query func() pay.PayoutOutcome
 }
 
-func (cashier) Name() string                                              { return "cashier" }
 func (c cashier) Send(context.Context, payout.Request) pay.PayoutOutcome  { return c.send() }
 func (c cashier) Query(context.Context, payout.Request) pay.PayoutOutcome { return c.query() }
 

@@ -13,8 +13,9 @@ import (
 )
 
 func wallet(label, kind, currency, network, masked, status string, usual bool) string {
-	return fmt.Sprintf(`{"id":"<wallet>","label":%s,"type":%q,"currency":%q,"network":%q,"destinationMasked":%q,"status":%q,"isDefault":%t,"createdAt":"<time>"}`,
-		label, kind, currency, network, masked, status, usual)
+	unpayable := map[string]string{"active": `null`, "pending_verification": `"cool_down"`, "disabled": `"disabled"`}[status]
+	return fmt.Sprintf(`{"id":"<wallet>","label":%s,"type":%q,"currency":%q,"network":%q,"destinationMasked":%q,"status":%q,"isDefault":%t,"payable":%t,"unpayableReason":%s,"createdAt":"<time>"}`,
+		label, kind, currency, network, masked, status, usual, status == "active", unpayable)
 }
 
 func TestWalletShowsItsDestinationMasked(t *testing.T) {

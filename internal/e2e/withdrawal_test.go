@@ -383,7 +383,7 @@ func TestProductionWithdrawalsNeedMore(t *testing.T) {
 		v := o.post(t, "/kyc/init", `{"level":"enhanced","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
 		o.post(t, "/withdrawals", body).refused(t, "402 kyc_required card_error")
 		must(t, s.App.DecideVerification(ctx, v, pay.KYCVerified, "", "")) // enhanced includes basic
-		o.post(t, "/withdrawals", body).refused(t, "503 service_unavailable api_error")
+		o.post(t, "/withdrawals", body).refused(t, "503 service_unavailable api_error reason=no_payout_account")
 		if n := o.get(t, "/withdrawals").text(t, "pagination.total"); n != "0" || o.available(t) != "100" {
 			t.Errorf("refused requests left %s withdrawals and %s available", n, o.available(t))
 		}

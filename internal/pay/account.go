@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -91,7 +92,7 @@ func (a ProviderAccount) Check() error {
 			add(path+".rail", "%s has terms twice", t.where())
 		}
 		seen[t.Rail] = true
-		if t.Rail != "" && len(a.Rails) > 0 && !slices.Contains(a.Rails, t.Rail) {
+		if t.Rail != "" && len(a.Rails) > 0 && !RailIn(a.Rails, t.Rail) {
 			add(path+".rail", "%s has terms and is not on", t.Rail)
 		}
 		if t.Fee != nil && (t.Fee.Bps < 0 || t.Fee.Bps > 100_00 || t.Fee.Flat < 0 || t.Fee.Flat > maxAmount) {
@@ -270,12 +271,18 @@ func (a ProviderAccount) Refuses(s Scope, rail Rail) string {
 		return "is another merchant's"
 	case a.Status != AccountEnabled:
 		return "is " + string(a.Status)
-	case !slices.Contains(a.Rails, rail.Key):
-		return "does not take payments by " + rail.Key
+	case !RailIn(a.Rails, rail.Key):
+		return "does not serve " + rail.Key
 	case len(a.limits(rail)) == 0:
 		return "has limits that leave nothing of the rail's"
 	}
 	return ""
+}
+
+// RailIn reports whether a list of rails has one. "account.*" stands for all of a network.
+func RailIn(list []string, rail string) bool {
+	network, _, _ := strings.Cut(rail, ".")
+	return slices.Contains(list, rail) || slices.Contains(list, network+".*")
 }
 
 // Taking selects the accounts that take an amount over a rail, and says of the
@@ -344,3 +351,31 @@ func CompareCost(a, b ProviderAccount, rail string, usd money.Amount) int {
 // exact is the fee of an amount in ten thousandths of a cent: what is compared is
 // not rounded.
 func (f Fee) exact(usd money.Amount) int64 { return f.Bps*usd.Minor + f.Flat*10_000 }
+
+// PayoutRail is what an account pays out over: to a network, in a currency. Its amounts are in USD.
+func PayoutRail(network, currency string) Rail {
+	return Rail{Key: network + "." + currency, Limits: []Limit{{Currency: money.USD, Min: 1, Max: maxAmount}}}
+}
+
+// Bound is the smallest and the largest amount that one of the accounts pays out at a time.
+func (list Accounts) Bound(rail Rail) Limit {
+	return list.Narrow(rail).Limits[0]
+}
+
+// Refuse says why an amount is not within a limit on what is paid out, after the fee.
+//
+// Errors: amount_above_maximum, amount_below_minimum.
+func (l Limit) Refuse(net money.Amount) error {
+	if net.Minor < l.Min {
+		return FieldError(CodeAmountBelowMinimum, "amount", fmt.Sprintf("at least %s are paid out to this wallet, and the fee comes on top", money.New(l.Min, l.Currency)))
+	}
+	return FieldError(CodeAmountAboveMaximum, "amount", fmt.Sprintf("at most %s are paid out to this wallet at a time, and the fee comes on top", money.New(l.Max, l.Currency)))
+}
+
+// First is the account that is tried first with an amount: by priority, then by what it asks, then
+// by id.
+func (list Accounts) First(rail Rail, usd money.Amount) ProviderAccount {
+	return slices.MinFunc(list, func(a, b ProviderAccount) int {
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), CompareCost(a, b, rail.Key, usd), cmp.Compare(a.ID, b.ID))
+	})
+}

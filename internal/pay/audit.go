@@ -76,6 +76,7 @@ const (
 
 	WalletCreated       Act = "wallet.created"
 	WalletDeleted       Act = "wallet.deleted"
+	WalletRevealed      Act = "wallet.revealed" // an operator read where it pays to
 	WithdrawalCreated   Act = "withdrawal.created"
 	WithdrawalGivenUp   Act = "withdrawal.canceled"
 	VerificationStarted Act = "verification.started"

@@ -106,6 +106,7 @@ const (
 	PayoutAccepted PayoutKind = "accepted" // on its way
 	PayoutUnknown  PayoutKind = "unknown"  // no answer, or none we understand
 	PayoutMissing  PayoutKind = "missing"  // proof that the provider never had it
+	PayoutHeld     PayoutKind = "held"     // a person pays it, and says so
 )
 
 // PayoutOutcome is an answer of a payout provider.

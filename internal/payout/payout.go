@@ -29,9 +29,6 @@ type Request struct {
 // the context's deadline, and never return an error: what they do not know is
 // pay.PayoutUnknown.
 type Provider interface {
-	// Name is kept with each withdrawal, so that the same provider is asked
-	// about it later. It never changes and no merchant sees it.
-	Name() string
 	// Send starts a payout. Called twice with one reference it pays once; that
 	// is what a crash between the call and its answer relies on.
 	Send(ctx context.Context, r Request) pay.PayoutOutcome

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
 
@@ -22,10 +23,13 @@ type Adapter struct {
 	// Report is how its settlement report is written; the zero value where that is
 	// not documented.
 	Report reconcile.Format
-	// Open makes the account's client; it calls nobody.
+	// Open makes the client of an account that takes payments; it calls nobody.
 	//
 	// Errors: *FieldError for a credential that cannot be one.
 	Open func(Account) (Provider, error)
+	// OpenPayouts makes the client of an account that pays out, in place of Open. Its rails are
+	// a network and a currency, "pix.BRL", or all of the network's, "account.*".
+	OpenPayouts func(Account) (payout.Provider, error)
 }
 
 // Rails lists the rails of an adapter's table: one that goes first, and the others

@@ -48,9 +48,7 @@ func (p *paidOut) outcome() pay.PayoutOutcome {
 // payer is the bank's client within a node.
 type payer struct{ n *node }
 
-// Name is for payout.Provider, as all that follow.
-func (payer) Name() string { return "bank" }
-
+// Send is for payout.Provider, as Query.
 func (p payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	w := p.n.w
 	return p.call(ctx, "send "+r.Reference, func() pay.PayoutOutcome {

@@ -61,7 +61,8 @@ const (
 	selectOpenAt = `
 SELECT (SELECT count(*) FROM processing WHERE replace(doc, $1, '') <> doc)
   + (SELECT count(*) FROM payments WHERE status = 'pending' AND replace(doc, $1, '') <> doc)
-  + (SELECT count(*) FROM claims AS c JOIN payments AS p ON p.id = c.payment WHERE c.status = 'pending' AND replace(p.doc, $1, '') <> p.doc)`
+  + (SELECT count(*) FROM claims AS c JOIN payments AS p ON p.id = c.payment WHERE c.status = 'pending' AND replace(p.doc, $1, '') <> p.doc)
+  + (SELECT count(*) FROM withdrawals WHERE status = 'processing' AND replace(doc, $1, '') <> doc)`
 )
 
 // Accounts reads all provider accounts, the removed ones too.
@@ -83,7 +84,7 @@ func (s *Store) AccountsMark(ctx context.Context) (mark int64, err error) {
 	})
 }
 
-// OpenAt counts the payments and refunds that are not decided yet and went to a
+// OpenAt counts the payments, refunds and withdrawals that are not decided yet and went to a
 // provider account. It scans what is open: it is for the operator.
 func (s *Store) OpenAt(ctx context.Context, account string) (int, error) {
 	n, err := one(ctx, s, selectOpenAt, func(r row) (n int64, err error) {

@@ -16,14 +16,17 @@ type Wallet struct {
 	DestinationMasked string           `json:"destinationMasked" example:"032****9719"`
 	Status            pay.WalletStatus `json:"status" enum:"pending_verification,active,disabled"`
 	IsDefault         bool             `json:"isDefault" doc:"Where withdrawals go that name no wallet"`
+	Payable           bool             `json:"payable" doc:"Whether a withdrawal to it can be made now"`
+	UnpayableReason   *string          `json:"unpayableReason" doc:"Why not: cool_down, disabled (it was deleted), or no_payout_account (the operator has none that pays out to it)"`
 	CreatedAt         Time             `json:"createdAt"`
 }
 
-// NewWallet shows a wallet.
-func NewWallet(w pay.Wallet) Wallet {
+// NewWallet shows a wallet. unpayable is why it cannot be paid to now, "" where it can.
+func NewWallet(w pay.Wallet, unpayable string) Wallet {
 	return Wallet{
 		ID: w.ID, Label: text(w.Label), Type: w.Type, Currency: w.Currency, Network: w.Network,
-		DestinationMasked: w.Masked, Status: w.Status, IsDefault: w.Default, CreatedAt: Time{w.CreatedAt},
+		DestinationMasked: w.Masked, Status: w.Status, IsDefault: w.Default, Payable: unpayable == "", UnpayableReason: text(unpayable),
+		CreatedAt: Time{w.CreatedAt},
 	}
 }
 

@@ -20,9 +20,6 @@ const Outage = time.Minute
 // Provider is the simulated provider. Its zero value is ready.
 type Provider struct{}
 
-// Name is for payout.Provider.
-func (Provider) Name() string { return "simulated" }
-
 // Send plays the cents of the amount: .05, .54 and .59 are rejected, .91 finds
 // the provider away, .96 pays without an answer; everything else is accepted
 // and arrives after Arrival.

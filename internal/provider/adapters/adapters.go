@@ -8,6 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/conekta"
 	"github.com/cascadapay/cascada/internal/provider/dlocal"
 	"github.com/cascadapay/cascada/internal/provider/ebanx"
+	"github.com/cascadapay/cascada/internal/provider/manual"
 	"github.com/cascadapay/cascada/internal/provider/mercadopago"
 	"github.com/cascadapay/cascada/internal/provider/payulatam"
 	"github.com/cascadapay/cascada/internal/provider/stripe"
@@ -21,6 +22,7 @@ func All() []provider.Adapter {
 		conekta.Adapter(),
 		dlocal.Adapter(),
 		ebanx.Adapter(),
+		manual.Adapter(),
 		mercadopago.Adapter(),
 		payulatam.Adapter(),
 		stripe.Adapter(),

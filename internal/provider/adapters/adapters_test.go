@@ -2,9 +2,11 @@ package adapters
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/catalog"
+	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
@@ -21,8 +23,17 @@ func TestAdaptersServeRailsOfTheCatalog(t *testing.T) {
 			t.Errorf("%s comes after %s: want each name once, in order", a.Name, before)
 		}
 		before = a.Name
-		if len(a.Rails) == 0 || len(a.Fields) == 0 || a.Open == nil {
-			t.Errorf("%s has %d rails and %d credentials", a.Name, len(a.Rails), len(a.Fields))
+		if len(a.Rails) == 0 || (a.Open == nil) == (a.OpenPayouts == nil) || a.Open != nil && len(a.Fields) == 0 {
+			t.Errorf("%s has %d rails and %d credentials; want one way to open it", a.Name, len(a.Rails), len(a.Fields))
+		}
+		if a.OpenPayouts != nil {
+			for _, rail := range a.Rails {
+				network, currency, _ := strings.Cut(rail, ".")
+				if !slices.Contains(destination.Networks(), network) || currency == "" {
+					t.Errorf("%s pays out over %s, which no wallet has", a.Name, rail)
+				}
+			}
+			continue
 		}
 		for _, rail := range a.Rails {
 			if !known[rail] {

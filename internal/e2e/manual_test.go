@@ -1,0 +1,78 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// What the operator pays by hand waits for his word, and ends with it and the bank's reference.
+func TestOperatorPaysByHand(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		t.Parallel()
+		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.WalletCoolDown = time.Millisecond })
+		o := s.shop(t).live()
+		v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
+		must(t, s.App.DecideVerification(ctx, v, pay.KYCVerified, "", ""))
+		o.fund(t, true, 1_000_00)
+		w := o.wallet(t)
+		s.clock.advance(time.Second)
+
+		// Nobody pays out yet: the wallet says so before a withdrawal is refused.
+		payable := func(want, why string) {
+			t.Helper()
+			if r := o.get(t, "/wallets/"+w); r.text(t, "payable") != want || r.text(t, "unpayableReason") != why {
+				t.Errorf("want payable %s, %q: %s", want, why, r)
+			}
+		}
+		payable("false", "no_payout_account")
+		o.post(t, "/withdrawals", `{"amount":100}`).refused(t, "503 service_unavailable api_error reason=no_payout_account")
+		s.payOutBy(t, "manual", app.NewAccount{ID: "by-hand", Terms: []pay.RailTerms{{Limits: []pay.Limit{{Currency: "USD", Min: 10_00, Max: 500_00}}}}})
+		payable("true", "<nil>")
+		o.post(t, "/withdrawals", `{"amount":600}`).refused(t, "400 amount_above_maximum invalid_request_error param=amount")
+		o.post(t, "/withdrawals", `{"amount":12}`).refused(t, "400 amount_below_minimum invalid_request_error param=amount")
+
+		id := o.post(t, "/withdrawals", `{"amount":100}`).want(t, http.StatusCreated).text(t, "id")
+		s.clock.advance(pay.WithdrawalHold(true))
+		o.payOut(t, id, "processing")
+		shown, err := s.App.RevealWithdrawal(ctx, s.App.Self(), id)
+		must(t, err)
+		if shown.Destination != "032180000118359719" || shown.Provider != "by-hand" {
+			t.Errorf("the operator is shown %q at %s", shown.Destination, shown.Provider)
+		}
+		paid := app.Ruled{ID: id, Word: pay.WordPaid, Note: "statement of today", Reference: "SPEI-77"}
+		ended, said, err := s.App.RuleWithdrawal(ctx, s.App.Self(), paid)
+		must(t, err)
+		if ended.Status != pay.WithdrawalDone || ended.ProviderRef != "SPEI-77" || said != pay.PayoutHeld {
+			t.Errorf("by the operator's word it is %v (%s), reference %q", ended, said, ended.ProviderRef)
+		}
+		if _, _, err := s.App.RuleWithdrawal(ctx, s.App.Self(), paid); err == nil {
+			t.Error("it ends twice")
+		}
+		not := o.post(t, "/withdrawals", `{"amount":50}`).want(t, http.StatusCreated).text(t, "id")
+		s.clock.advance(pay.WithdrawalHold(true))
+		o.payOut(t, not, "processing")
+		s.clock.advance(time.Hour)
+		_, _, err = s.App.RuleWithdrawal(ctx, s.App.Self(), app.Ruled{ID: not, Word: pay.WordNotPaid, Note: "the account is closed"})
+		must(t, err)
+		if got := o.available(t); got != "900" {
+			t.Errorf("available is %s, want 900: the one that was not paid is back", got)
+		}
+		log, err := s.App.Audit(ctx, o.Merchant.ID, "", time.Time{}, 100)
+		must(t, err)
+		var acts []string
+		for _, e := range log {
+			acts = append(acts, string(e.Act))
+		}
+		if told := strings.Join(acts, " "); !strings.Contains(told, "wallet.revealed") || !strings.Contains(told, "withdrawal.ruled") {
+			t.Errorf("the audit log has %s", told)
+		}
+	})
+}
