@@ -22,15 +22,18 @@ type NewWallet struct {
 
 // Wallet is where withdrawals are paid to.
 type Wallet struct {
-	ID                string    `json:"id"` // wal_…
-	Label             string    `json:"label"`
-	Type              string    `json:"type"`
-	Currency          string    `json:"currency"`
-	Network           string    `json:"network"`
-	DestinationMasked string    `json:"destinationMasked"`
-	Status            string    `json:"status"`    // pending_verification, active or disabled
-	IsDefault         bool      `json:"isDefault"` // where withdrawals go that name no wallet
-	CreatedAt         time.Time `json:"createdAt"`
+	ID                string `json:"id"` // wal_…
+	Label             string `json:"label"`
+	Type              string `json:"type"`
+	Currency          string `json:"currency"`
+	Network           string `json:"network"`
+	DestinationMasked string `json:"destinationMasked"`
+	Status            string `json:"status"`    // pending_verification, active or disabled
+	IsDefault         bool   `json:"isDefault"` // where withdrawals go that name no wallet
+	Payable           bool   `json:"payable"`   // whether a withdrawal to it can be made now
+	// UnpayableReason is why not: cool_down, disabled, no_payout_account, kyc_required; "" where it is.
+	UnpayableReason string    `json:"unpayableReason"`
+	CreatedAt       time.Time `json:"createdAt"`
 }
 
 // CreateWallet adds a wallet. A production one can be withdrawn to once its

@@ -110,7 +110,9 @@ func printAccount(told shape.Account) error {
 	if told.BaseURL != "" {
 		line("base URL", told.BaseURL)
 	}
-	line("notifications", told.NotificationURL)
+	if told.NotificationURL != "" {
+		line("notifications", told.NotificationURL)
+	}
 	return table.Flush()
 }
 
@@ -120,7 +122,7 @@ func show(ctx context.Context, a *app.App, id string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	told := shape.NewAccount(s, a.NotificationURL(s.ID))
+	told := shape.NewAccount(s)
 	if asJSON {
 		return json.NewEncoder(stdout).Encode(told)
 	}
@@ -149,7 +151,7 @@ func (c *providerListCmd) Run(ctx context.Context, log *slog.Logger, adapters re
 	}
 	for _, s := range list {
 		if c.JSON {
-			if err := json.NewEncoder(stdout).Encode(shape.NewAccount(s, a.NotificationURL(s.ID))); err != nil {
+			if err := json.NewEncoder(stdout).Encode(shape.NewAccount(s)); err != nil {
 				return err
 			}
 			continue

@@ -106,7 +106,7 @@ func (a *API) accounts(ctx context.Context, _ pay.Actor, in *accountsIn) (*accou
 	out := &accountsOut{}
 	out.Body.Data = make([]shape.Account, 0, len(list))
 	for _, s := range list {
-		out.Body.Data = append(out.Body.Data, shape.NewAccount(s, a.App.NotificationURL(s.ID)))
+		out.Body.Data = append(out.Body.Data, shape.NewAccount(s))
 	}
 	return out, err
 }
@@ -121,7 +121,7 @@ func (a *API) told(account pay.ProviderAccount, err error) (*accountOut, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &accountOut{shape.NewAccount(a.App.StatusOf(account), a.App.NotificationURL(account.ID))}, nil
+	return &accountOut{shape.NewAccount(a.App.StatusOf(account))}, nil
 }
 
 func (a *API) open(ctx context.Context, by pay.Actor, in *openIn) (*accountOut, error) {

@@ -9,13 +9,14 @@ import (
 // the address may yet be wrong: who asks at once learns no more than who asks in turn. The others
 // wait. Each node has its own.
 type attempts struct {
-	mu sync.Mutex // owns of
+	mu sync.Mutex // owns of, and what is in it
 	of map[string]*attempt
 }
 
 type attempt struct {
-	under int
-	left  chan struct{} // closed when one is over
+	visitors int           // who tries, or wants to
+	under    int           // who tries
+	over     chan struct{} // closed when one who tried is done
 }
 
 // enter waits until one more of an address may try; the caller leaves when its failure has been
@@ -24,47 +25,77 @@ type attempt struct {
 //
 // Errors: the context's.
 func (a *attempts) enter(ctx context.Context, address string, left func() int) (leave func(), ok bool, err error) {
+	mine := a.visit(address)
 	for {
+		over := a.next(mine)
 		room := left() // it may ask Redis
 		if room <= 0 {
+			a.gone(address, mine)
 			return nil, false, nil
 		}
-		mine, over := a.take(address, room)
-		if over == nil {
-			return func() { a.leave(address, mine) }, true, nil
+		if a.begin(mine, over, room) {
+			return func() { a.end(address, mine) }, true, nil
 		}
 		select {
 		case <-over:
 		case <-ctx.Done():
+			a.gone(address, mine)
 			return nil, false, ctx.Err()
 		}
 	}
 }
 
-// take takes one of an address's places, or returns what is closed when one is free.
-func (a *attempts) take(address string, room int) (mine *attempt, over <-chan struct{}) {
+func (a *attempts) visit(address string) *attempt {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.of == nil {
 		a.of = map[string]*attempt{}
 	}
-	if mine = a.of[address]; mine == nil {
-		mine = &attempt{left: make(chan struct{})}
+	mine := a.of[address]
+	if mine == nil {
+		mine = &attempt{over: make(chan struct{})}
 		a.of[address] = mine
 	}
-	if mine.under >= room {
-		return mine, mine.left
-	}
-	mine.under++
-	return mine, nil
+	mine.visitors++
+	return mine
 }
 
-func (a *attempts) leave(address string, mine *attempt) {
+// next is closed when the next one is done, whose failure then counts.
+func (a *attempts) next(mine *attempt) <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	close(mine.left) // all who wait look how many failures are left
-	if mine.left = make(chan struct{}); mine.under == 1 {
+	return mine.over
+}
+
+// begin takes a place where there is room, and where nobody was done since room was looked at.
+func (a *attempts) begin(mine *attempt, over <-chan struct{}, room int) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if mine.over != over || mine.under >= room {
+		return false
+	}
+	mine.under++
+	return true
+}
+
+func (a *attempts) end(address string, mine *attempt) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	mine.under--
+	close(mine.over)
+	mine.over = make(chan struct{})
+	a.forget(address, mine)
+}
+
+func (a *attempts) gone(address string, mine *attempt) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.forget(address, mine)
+}
+
+// forget lets a visitor go. The caller holds mu.
+func (a *attempts) forget(address string, mine *attempt) {
+	if mine.visitors--; mine.visitors == 0 {
 		delete(a.of, address)
 	}
-	mine.under--
 }

@@ -88,7 +88,10 @@ func (a *API) addWallet(ctx context.Context, call Call, in *addWalletIn) (*walle
 	w, err := a.app.AddWallet(ctx, call.Principal, scope, app.NewWallet{
 		Destination: in.place, Label: in.Body.Label, Default: in.Body.IsDefault, CoolDown: in.Simulate != "",
 	})
-	return &walletOut{view.NewWallet(w, a.app.Unpayable(w))}, err
+	if err != nil {
+		return nil, err
+	}
+	return a.show(ctx, scope, w)
 }
 
 func (a *API) wallets(ctx context.Context, call Call, in *walletsIn) (*walletsOut, error) {
@@ -100,10 +103,14 @@ func (a *API) wallets(ctx context.Context, call Call, in *walletsIn) (*walletsOu
 	if err != nil {
 		return nil, err
 	}
+	unpayable, err := a.app.Payability(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
 	out := &walletsOut{}
 	out.Body.Data, out.Body.Pagination = make([]view.Wallet, 0, len(list)), in.of(total)
 	for _, w := range list {
-		out.Body.Data = append(out.Body.Data, view.NewWallet(w, a.app.Unpayable(w)))
+		out.Body.Data = append(out.Body.Data, view.NewWallet(w, unpayable(w)))
 	}
 	return out, nil
 }
@@ -114,7 +121,18 @@ func (a *API) wallet(ctx context.Context, call Call, in *getIn) (*walletOut, err
 		return nil, err
 	}
 	w, err := a.app.Wallet(ctx, scope, in.ID)
-	return &walletOut{view.NewWallet(w, a.app.Unpayable(w))}, err
+	if err != nil {
+		return nil, err
+	}
+	return a.show(ctx, scope, w)
+}
+
+func (a *API) show(ctx context.Context, scope pay.Scope, w pay.Wallet) (*walletOut, error) {
+	unpayable, err := a.app.Payability(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	return &walletOut{view.NewWallet(w, unpayable(w))}, nil
 }
 
 func (a *API) deleteWallet(ctx context.Context, call Call, in *getIn) (*deletedOut, error) {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
@@ -81,7 +82,7 @@ func (a *App) AddAccount(ctx context.Context, by pay.Actor, n NewAccount) (accou
 //
 // Errors: invalid_request.
 func (a *App) checkAccount(ctx context.Context, account pay.ProviderAccount, credentials map[string]string) error {
-	if _, taken := a.Providers[account.ID]; taken {
+	if _, taken := a.Providers[account.ID]; taken || account.ID == simulatedPayouts {
 		return invalid("id", account.ID+" is a simulated provider: choose another id")
 	}
 	if err := account.Check(); err != nil { // before the id is made part of anything
@@ -92,6 +93,9 @@ func (a *App) checkAccount(ctx context.Context, account pay.ProviderAccount, cre
 		return invalid("adapter", err.Error())
 	}
 	if err := checkRails(adapter, account); err != nil {
+		return err
+	}
+	if err := checkTerms(adapter, account); err != nil {
 		return err
 	}
 	if err := provider.CheckBaseURL(account.BaseURL); err != nil {
@@ -128,6 +132,22 @@ func checkRails(adapter provider.Adapter, account pay.ProviderAccount) error {
 	for i, t := range account.Terms {
 		if t.Rail != "" {
 			check(fmt.Sprintf("terms[%d].rail", i), t.Rail)
+		}
+	}
+	return pay.Invalid(wrong...)
+}
+
+// checkTerms refuses limits that would bound nothing: what is paid out is bounded in USD.
+func checkTerms(adapter provider.Adapter, account pay.ProviderAccount) error {
+	if adapter.OpenPayouts == nil {
+		return nil
+	}
+	var wrong []pay.Issue
+	for i, t := range account.Terms {
+		for n, l := range t.Limits {
+			if l.Currency != money.USD {
+				wrong = append(wrong, pay.Issue{Path: fmt.Sprintf("terms[%d].limits[%d]", i, n), Message: "limits on what is paid out are in USD, and not in " + string(l.Currency)})
+			}
 		}
 	}
 	return pay.Invalid(wrong...)
@@ -352,6 +372,10 @@ type AccountStatus struct {
 	On     []string // the rails that it takes payments by
 	Fields []string // the names of the credentials that it has
 	Broken string   // why it cannot be used, "" when it can
+	// PaysOut says that withdrawals are paid from it, and that it takes no payments.
+	PaysOut bool
+	// NotificationURL is where its provider is to send notifications, "" where it sends none.
+	NotificationURL string
 }
 
 // Accounts lists the provider accounts for the operator, without the removed
@@ -388,7 +412,10 @@ func (a *App) StatusOf(account pay.ProviderAccount) AccountStatus {
 		return s
 	}
 	d := a.openDesk(account)
-	s.On = d.account.Rails
+	s.On, s.PaysOut = d.account.Rails, d.paysOut
+	if !d.paysOut {
+		s.NotificationURL = a.NotificationURL(account.ID)
+	}
 	if d.broken != nil {
 		s.Broken = d.broken.Error()
 	}

@@ -22,8 +22,9 @@ type desk struct {
 	account pay.ProviderAccount
 	client  provider.Provider // nil where it cannot be opened, or pays out
 	payouts payout.Provider   // nil where it cannot be opened, or takes payments
-	before  []former          // with credentials that were rotated out
-	broken  error             // why there is no client
+	paysOut bool
+	before  []former // with credentials that were rotated out
+	broken  error    // why there is no client
 }
 
 // former is a client with credentials that count for notifications alone, and
@@ -126,6 +127,7 @@ func (a *App) openDesk(account pay.ProviderAccount) desk {
 		d.broken = err
 		return d
 	}
+	d.paysOut = adapter.OpenPayouts != nil
 	if len(account.Rails) == 0 {
 		d.account.Rails = adapter.Rails
 	}

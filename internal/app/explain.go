@@ -47,6 +47,9 @@ func (a *App) Explain(ctx context.Context, payment string) (Explanation, error) 
 	}
 	var serving pay.Accounts
 	for _, s := range list {
+		if s.PaysOut {
+			continue
+		}
 		account := s.ProviderAccount
 		account.Rails = s.On
 		known := a.health.candidate(account, e.Rail.Key, e.Band)

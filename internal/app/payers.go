@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -10,13 +12,6 @@ import (
 
 // simulatedPayouts is the account that withdrawals name which what stands in for accounts pays.
 const simulatedPayouts = "simulated"
-
-// Why a wallet cannot be paid to now (gaps: Payability).
-const (
-	UnpayableCoolDown  = "cool_down"
-	UnpayableDisabled  = "disabled"
-	UnpayableNoAccount = "no_payout_account"
-)
 
 // payer returns the client of a payout account that a withdrawal was sent to.
 func (a *App) payer(live bool, account string) (payout.Provider, bool) {
@@ -53,25 +48,33 @@ func (a *App) choosePayer(w pay.Wallet, net money.Amount) (string, error) {
 		if a.standIn(w.Live) != nil {
 			return simulatedPayouts, nil
 		}
-		return "", &pay.Error{Code: pay.CodeServiceUnavailable, Details: pay.Details{Reason: UnpayableNoAccount},
+		return "", &pay.Error{Code: pay.CodeServiceUnavailable, Details: pay.Details{Reason: string(pay.UnpayableNoAccount)},
 			Message: fmt.Sprintf("withdrawals to %s in %s are not available now: the operator has no account that pays them out", w.Network, w.Currency)}
 	}
 	taking, _ := serving.Taking(rail, net)
 	if len(taking) == 0 {
-		return "", serving.Bound(rail).Refuse(net)
+		return "", serving.RefusePayout(rail, net)
 	}
 	return taking.First(rail, net).ID, nil
 }
 
-// Unpayable is why a wallet cannot be paid to now, "" where it can.
-func (a *App) Unpayable(w pay.Wallet) string {
-	switch serving, _ := a.paying(w); {
-	case w.Status == pay.WalletDisabled:
-		return UnpayableDisabled
-	case !w.Usable(a.now(w.Scope)):
-		return UnpayableCoolDown
-	case len(serving) == 0 && a.standIn(w.Live) == nil:
-		return UnpayableNoAccount
+// Payability tells why wallets of a shop cannot be paid to now: pay.Payable where they can.
+func (a *App) Payability(ctx context.Context, scope pay.Scope) (func(pay.Wallet) pay.Unpayable, error) {
+	err := a.requireKYC(ctx, scope, pay.KYCBasic)
+	refused, unverified := errors.AsType[*pay.Error](err)
+	if unverified = unverified && refused.Code == pay.CodeKYCRequired; err != nil && !unverified {
+		return nil, err
 	}
-	return ""
+	return func(w pay.Wallet) pay.Unpayable {
+		if why := w.Unpayable(a.now(w.Scope)); why != pay.Payable {
+			return why
+		}
+		if unverified {
+			return pay.UnpayableUnverified
+		}
+		if serving, _ := a.paying(w); len(serving) == 0 && a.standIn(w.Live) == nil {
+			return pay.UnpayableNoAccount
+		}
+		return pay.Payable
+	}, nil
 }

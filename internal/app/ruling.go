@@ -96,6 +96,9 @@ func movedOn(status pay.Status, word string) error {
 //
 // Errors: store.ErrNotFound, conflict_state.
 func (a *App) RuleWithdrawal(ctx context.Context, by pay.Actor, r Ruled) (w pay.Withdrawal, said pay.PayoutKind, err error) {
+	if r.Reference != "" && r.Word == pay.WordNotPaid {
+		return w, "", pay.FieldError(pay.CodeInvalidRequest, "reference", "the bank's reference is of a payout that arrived: leave it out for one that did not")
+	}
 	w, err = a.store.AnyWithdrawal(ctx, r.ID)
 	if err != nil {
 		return w, "", err

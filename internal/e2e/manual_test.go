@@ -19,11 +19,15 @@ func TestOperatorPaysByHand(t *testing.T) {
 		t.Parallel()
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.WalletCoolDown = time.Millisecond })
 		o := s.shop(t).live()
+		unverified := o.wallet(t)
+		s.clock.advance(time.Second)
+		if r := o.get(t, "/wallets/"+unverified); r.text(t, "unpayableReason") != "kyc_required" {
+			t.Errorf("before the verification: %s", r)
+		}
 		v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
 		must(t, s.App.DecideVerification(ctx, v, pay.KYCVerified, "", ""))
 		o.fund(t, true, 1_000_00)
-		w := o.wallet(t)
-		s.clock.advance(time.Second)
+		w := unverified
 
 		// Nobody pays out yet: the wallet says so before a withdrawal is refused.
 		payable := func(want, why string) {

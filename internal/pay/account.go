@@ -3,6 +3,8 @@ package pay
 import (
 	"cmp"
 	"fmt"
+	"iter"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -196,41 +198,45 @@ func (a ProviderAccount) Remove(open int, force bool, now time.Time) (ProviderAc
 
 // fee is what the provider asks for a rail, nil where nobody said.
 func (a ProviderAccount) fee(rail string) *Fee {
-	var other *Fee
-	for _, t := range a.Terms {
-		switch t.Rail {
-		case rail:
-			if t.Fee != nil {
-				return t.Fee
-			}
-		case "":
-			other = t.Fee
+	for t := range a.termsFor(rail) {
+		if t.Fee != nil {
+			return t.Fee
 		}
 	}
-	return other
+	return nil
 }
 
 // limit is what the account takes of a rail at a time in a currency, false for
 // no more than the rail itself says.
 func (a ProviderAccount) limit(rail string, c money.Currency) (Limit, bool) {
-	var other *Limit
-	for _, t := range a.Terms {
-		for i := range t.Limits {
-			if t.Limits[i].Currency != c {
-				continue
-			}
-			switch t.Rail {
-			case rail:
-				return t.Limits[i], true
-			case "":
-				other = &t.Limits[i]
+	for t := range a.termsFor(rail) {
+		for _, l := range t.Limits {
+			if l.Currency == c {
+				return l, true
 			}
 		}
 	}
-	if other == nil {
-		return Limit{}, false
+	return Limit{}, false
+}
+
+// termsFor are the terms that count for a rail, the closest first: its own, its network's
+// ("account.*"), those of all rails.
+func (a ProviderAccount) termsFor(rail string) iter.Seq[RailTerms] {
+	return func(yield func(RailTerms) bool) {
+		for _, key := range []string{rail, networkOf(rail), ""} {
+			for _, t := range a.Terms {
+				if t.Rail == key && !yield(t) {
+					return
+				}
+			}
+		}
 	}
-	return *other, true
+}
+
+// networkOf stands for all rails of a rail's network.
+func networkOf(rail string) string {
+	network, _, _ := strings.Cut(rail, ".")
+	return network + ".*"
 }
 
 // limits are the rail's limits as far as the account goes along.
@@ -281,8 +287,7 @@ func (a ProviderAccount) Refuses(s Scope, rail Rail) string {
 
 // RailIn reports whether a list of rails has one. "account.*" stands for all of a network.
 func RailIn(list []string, rail string) bool {
-	network, _, _ := strings.Cut(rail, ".")
-	return slices.Contains(list, rail) || slices.Contains(list, network+".*")
+	return slices.Contains(list, rail) || slices.Contains(list, networkOf(rail))
 }
 
 // Taking selects the accounts that take an amount over a rail, and says of the
@@ -354,22 +359,28 @@ func (f Fee) exact(usd money.Amount) int64 { return f.Bps*usd.Minor + f.Flat*10_
 
 // PayoutRail is what an account pays out over: to a network, in a currency. Its amounts are in USD.
 func PayoutRail(network, currency string) Rail {
-	return Rail{Key: network + "." + currency, Limits: []Limit{{Currency: money.USD, Min: 1, Max: maxAmount}}}
+	return Rail{Key: network + "." + currency, Limits: []Limit{{Currency: money.USD, Min: 1, Max: math.MaxInt64}}}
 }
 
-// Bound is the smallest and the largest amount that one of the accounts pays out at a time.
-func (list Accounts) Bound(rail Rail) Limit {
-	return list.Narrow(rail).Limits[0]
-}
-
-// Refuse says why an amount is not within a limit on what is paid out, after the fee.
+// RefusePayout says why none of the accounts pays out an amount of USD, after the fee.
 //
-// Errors: amount_above_maximum, amount_below_minimum.
-func (l Limit) Refuse(net money.Amount) error {
-	if net.Minor < l.Min {
-		return FieldError(CodeAmountBelowMinimum, "amount", fmt.Sprintf("at least %s are paid out to this wallet, and the fee comes on top", money.New(l.Min, l.Currency)))
+// Errors: amount_above_maximum, amount_below_minimum; in a gap between what two accounts pay out,
+// the nearer end.
+func (list Accounts) RefusePayout(rail Rail, net money.Amount) error {
+	least, most := int64(math.MaxInt64), int64(0) // the next above, and the next below
+	for _, a := range list {
+		l, bounded := a.limit(rail.Key, money.USD)
+		switch {
+		case bounded && l.Min > net.Minor:
+			least = min(least, l.Min)
+		case bounded && l.Max < net.Minor:
+			most = max(most, l.Max)
+		}
 	}
-	return FieldError(CodeAmountAboveMaximum, "amount", fmt.Sprintf("at most %s are paid out to this wallet at a time, and the fee comes on top", money.New(l.Max, l.Currency)))
+	if most > 0 && (least == math.MaxInt64 || net.Minor-most <= least-net.Minor) {
+		return FieldError(CodeAmountAboveMaximum, "amount", fmt.Sprintf("at most %s are paid out to this wallet at a time, and the fee comes on top", money.New(most, money.USD)))
+	}
+	return FieldError(CodeAmountBelowMinimum, "amount", fmt.Sprintf("at least %s are paid out to this wallet, and the fee comes on top", money.New(least, money.USD)))
 }
 
 // First is the account that is tried first with an amount: by priority, then by what it asks, then

@@ -92,6 +92,29 @@ func (w Wallet) Open(coolDown time.Duration, before *Wallet, shops []Shop, now t
 	return w, change
 }
 
+// Unpayable is why a wallet cannot be paid to.
+type Unpayable string
+
+// The reasons (gaps: Payability).
+const (
+	Payable             Unpayable = "" // it can
+	UnpayableDisabled   Unpayable = "disabled"
+	UnpayableCoolDown   Unpayable = "cool_down"
+	UnpayableUnverified Unpayable = "kyc_required"
+	UnpayableNoAccount  Unpayable = "no_payout_account" // the operator has none that pays out to it
+)
+
+// Unpayable is why the wallet by itself cannot be paid to.
+func (w Wallet) Unpayable(now time.Time) Unpayable {
+	switch {
+	case w.Status == WalletDisabled:
+		return UnpayableDisabled
+	case !w.Usable(now):
+		return UnpayableCoolDown
+	}
+	return Payable
+}
+
 // Usable reports whether withdrawals may go to the wallet. One whose cool-down
 // has passed is, whether or not somebody has written so yet.
 func (w Wallet) Usable(now time.Time) bool {

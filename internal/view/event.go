@@ -66,7 +66,7 @@ func NewEvent(e pay.Event, cause Cause, checkoutURL string) ([]byte, error) {
 		return v.append(nil)
 	}
 	if e.Wallet != nil {
-		v.Data.Object = NewWallet(*e.Wallet, map[pay.WalletStatus]string{pay.WalletPending: "cool_down", pay.WalletDisabled: "disabled"}[e.Wallet.Status])
+		v.Data.Object = NewWallet(*e.Wallet, e.Wallet.Unpayable(e.At))
 		return v.append(nil)
 	}
 	if e.Withdrawal != nil {

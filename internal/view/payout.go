@@ -17,15 +17,15 @@ type Wallet struct {
 	Status            pay.WalletStatus `json:"status" enum:"pending_verification,active,disabled"`
 	IsDefault         bool             `json:"isDefault" doc:"Where withdrawals go that name no wallet"`
 	Payable           bool             `json:"payable" doc:"Whether a withdrawal to it can be made now"`
-	UnpayableReason   *string          `json:"unpayableReason" doc:"Why not: cool_down, disabled (it was deleted), or no_payout_account (the operator has none that pays out to it)"`
+	UnpayableReason   *string          `json:"unpayableReason" doc:"Why not: cool_down, disabled (it was deleted), kyc_required, or no_payout_account (the operator has none that pays out to it)"`
 	CreatedAt         Time             `json:"createdAt"`
 }
 
-// NewWallet shows a wallet. unpayable is why it cannot be paid to now, "" where it can.
-func NewWallet(w pay.Wallet, unpayable string) Wallet {
+// NewWallet shows a wallet, and why it cannot be paid to now.
+func NewWallet(w pay.Wallet, why pay.Unpayable) Wallet {
 	return Wallet{
 		ID: w.ID, Label: text(w.Label), Type: w.Type, Currency: w.Currency, Network: w.Network,
-		DestinationMasked: w.Masked, Status: w.Status, IsDefault: w.Default, Payable: unpayable == "", UnpayableReason: text(unpayable),
+		DestinationMasked: w.Masked, Status: w.Status, IsDefault: w.Default, Payable: why == pay.Payable, UnpayableReason: text(string(why)),
 		CreatedAt: Time{w.CreatedAt},
 	}
 }

@@ -52,7 +52,8 @@ type Account struct {
 	Terms           []Terms           `json:"terms" doc:"What the provider asks for and takes"`
 	BaseURL         string            `json:"baseUrl,omitempty" doc:"In place of the provider's own address"`
 	Credentials     []string          `json:"credentials" doc:"Names of those that it has; values are never shown" example:"[\"secretKey\",\"webhookSecret\"]"`
-	NotificationURL string            `json:"notificationUrl" doc:"Where the provider is to send notifications"`
+	NotificationURL string            `json:"notificationUrl,omitempty" doc:"Where the provider is to send notifications; absent where it sends none"`
+	PaysOut         bool              `json:"paysOut" doc:"Withdrawals are paid from it, and it takes no payments"`
 	Problem         string            `json:"problem,omitempty" doc:"Why it cannot be used, where it cannot"`
 	Version         int64             `json:"version" doc:"Of the account; a change that names another one is refused"`
 	CreatedAt       view.Time         `json:"createdAt"`
@@ -68,12 +69,12 @@ type Terms struct {
 	Limits []string `json:"limits,omitempty" maxItems:"50" doc:"One a currency, in major units; absent: the rail's own" example:"[\"MXN:10-10000\"]"`
 }
 
-// NewAccount shows an account whose notifications go to a URL.
-func NewAccount(s app.AccountStatus, notificationURL string) Account {
+// NewAccount shows an account.
+func NewAccount(s app.AccountStatus) Account {
 	told := Account{
 		ID: s.ID, Adapter: s.Adapter, Environment: s.Environment(), Status: s.Status, Priority: s.Priority, Rails: append([]string{}, s.On...),
 		AllRails: len(s.ProviderAccount.Rails) == 0, Terms: []Terms{}, BaseURL: s.BaseURL, Credentials: append([]string{}, s.Fields...),
-		NotificationURL: notificationURL, Problem: s.Broken, Version: s.Version,
+		NotificationURL: s.NotificationURL, PaysOut: s.PaysOut, Problem: s.Broken, Version: s.Version,
 		CreatedAt: view.Time{Time: s.CreatedAt}, UpdatedAt: view.Time{Time: s.UpdatedAt}, RotatedAt: moment(s.RotatedAt),
 	}
 	if s.Merchant != "" {

@@ -1,0 +1,75 @@
+package main_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// An operator connects an account that he pays from by hand, sees what is to be paid, and ends it with
+// the bank's reference.
+func TestOperatorPaysWithdrawalsByHand(t *testing.T) {
+	each(t, func(t *testing.T, database string) {
+		u := newUser(t).with("CASCADA_DATABASE=" + database)
+		u.does(t, "migrate")
+		out := u.does(t, "provider", "add", "manual", "--id", "by-hand", "--environment", "sandbox", "--limit", "spei.*=USD:1-900")
+		if !strings.Contains(out, "spei.*") || strings.Contains(out, "notifications") {
+			t.Errorf("provider add manual:\n%s", out)
+		}
+		for why, wrong := range map[string][]string{
+			"simulated provider: choose another": {"--id", "simulated"},
+			"are in USD, and not in MXN":         {"--limit", "MXN:1-900"},
+		} {
+			if _, log, code := u.run(t, append([]string{"provider", "add", "manual", "--environment", "sandbox"}, wrong...)...); code == 0 || !strings.Contains(log, why) {
+				t.Errorf("provider add manual %v: exit %d\n%s", wrong, code, log)
+			}
+		}
+		s := u.serve(t)
+		key := u.merchant(t, database).Keys.Sandbox.Secret
+		post := func(want int, path, body string) map[string]any {
+			t.Helper()
+			status, reply := s.call("POST", path, key, body, nil)
+			if status != want {
+				t.Fatalf("POST %s: %d %v", path, status, reply)
+			}
+			return reply
+		}
+		payment := text(post(http.StatusCreated, "/payments", `{"amount":1500,"paymentMethodId":"sbx_card"}`), "transactionId")
+		if told := u.does(t, "explain", payment); strings.Contains(told, "by-hand") {
+			t.Errorf("an account that pays out is told where payments go:\n%s", told)
+		}
+		post(http.StatusOK, "/sandbox/clock", `{"advance":"720h"}`)
+		await(t, "the payment to be available", func() bool {
+			_, balance := s.call("GET", "/me/balance", key, "", nil)
+			available, _ := balance["balance"].(map[string]any)["available"].(float64)
+			return available >= 1000
+		})
+		const clabe = "032180000118359719"
+		post(http.StatusCreated, "/wallets", `{"type":"bank_account","currency":"MXN","destination":"`+clabe+`"}`)
+		if refused := post(http.StatusBadRequest, "/withdrawals", `{"amount":1000}`); !strings.Contains(fmt.Sprint(refused), "at most 900.00 USD") {
+			t.Errorf("more than the network's limit: %v", refused)
+		}
+		id := text(post(http.StatusCreated, "/withdrawals", `{"amount":50}`), "id")
+		post(http.StatusOK, "/sandbox/clock", `{"advance":"1h"}`)
+		await(t, "the withdrawal to be sent", func() bool { return strings.Contains(u.does(t, "withdrawal", "list"), id) })
+		if out := u.does(t, "withdrawal", "show", id); !strings.Contains(out, clabe) || !strings.Contains(out, "by-hand") || !strings.Contains(out, "to pay out        ") {
+			t.Errorf("withdrawal show:\n%s", out)
+		}
+		resolve := []string{"withdrawal", "resolve", id, "--note", "today's statement", "--reference", "SPEI-77", "--outcome"}
+		if _, log, code := u.run(t, append(resolve, "not-paid")...); code == 0 || !strings.Contains(log, "leave it out for one that did not") {
+			t.Errorf("a reference of what was not paid: exit %d\n%s", code, log)
+		}
+		if out := u.does(t, append(resolve, "paid")...); out != id+" is completed; asked, the payout provider said held\n" {
+			t.Errorf("withdrawal resolve: %s", out)
+		}
+		if out := u.does(t, "withdrawal", "show", id); !strings.Contains(out, "SPEI-77") {
+			t.Errorf("withdrawal show:\n%s", out)
+		}
+		if log := u.does(t, "audit", "list"); strings.Count(log, "wallet.revealed") != 2 || strings.Count(log, "withdrawal.ruled") != 1 {
+			t.Errorf("audit list:\n%s", log)
+		}
+		s.stop()
+		u.check(t, database)
+	})
+}
