@@ -16,6 +16,15 @@ type NewWallet struct {
 	Destination string `json:"destination"`       // account, key or address; never shown again
 	IsDefault   bool   `json:"isDefault,omitempty"`
 
+	// Whose account it is: what some payouts need. Never shown again.
+	HolderName     string `json:"holderName,omitempty"`
+	HolderDocument string `json:"holderDocument,omitempty"` // tax id: letters and digits
+	HolderEmail    string `json:"holderEmail,omitempty"`
+	BankCode       string `json:"bankCode,omitempty"` // in its country
+	BranchCode     string `json:"branchCode,omitempty"`
+	AccountType    string `json:"accountType,omitempty"` // checking or savings
+	BankCountry    string `json:"bankCountry,omitempty"` // ISO 3166 alpha-3
+
 	// CoolDown plays production's cool-down in the sandbox.
 	CoolDown bool `json:"-"`
 }
@@ -31,8 +40,10 @@ type Wallet struct {
 	Status            string `json:"status"`    // pending_verification, active or disabled
 	IsDefault         bool   `json:"isDefault"` // where withdrawals go that name no wallet
 	Payable           bool   `json:"payable"`   // whether a withdrawal to it can be made now
-	// UnpayableReason is why not: cool_down, disabled, no_payout_account, kyc_required; "" where it is.
+	// UnpayableReason is why not: cool_down, disabled, no_payout_account, kyc_required,
+	// beneficiary_incomplete, no_rate; "" where it is.
 	UnpayableReason string    `json:"unpayableReason"`
+	Beneficiary     []string  `json:"beneficiary"` // which fields of the holder are known
 	CreatedAt       time.Time `json:"createdAt"`
 }
 
@@ -87,6 +98,33 @@ type NewWithdrawal struct {
 	IdempotencyKey string `json:"-"`
 }
 
+// Payout is what arrives at a wallet.
+type Payout struct {
+	Amount   Decimal   `json:"amount"` // major units of Currency
+	Currency string    `json:"currency"`
+	Rate     Decimal   `json:"rate"`   // of one USD
+	RateAt   time.Time `json:"rateAt"` // when the rate was so
+}
+
+// WithdrawalQuote is what a withdrawal would come to.
+type WithdrawalQuote struct {
+	WalletID  string  `json:"walletId"`
+	Amount    Decimal `json:"amount"`
+	Currency  string  `json:"currency"` // USD
+	FeeUSD    Decimal `json:"feeUsd"`
+	NetAmount Decimal `json:"netAmount"` // Amount less FeeUSD
+	Payout    *Payout `json:"payout"`    // what would arrive; nil for a token
+}
+
+// QuoteWithdrawal tells what a withdrawal would come to now, and fails where it would be refused.
+// Nothing is written.
+func (c *Client) QuoteWithdrawal(ctx context.Context, walletID string, amount Decimal) (WithdrawalQuote, error) {
+	var q WithdrawalQuote
+	query := map[string]string{"walletId": walletID, "amount": string(amount)}
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/withdrawals/quote", query: values(query)}, &q)
+	return q, err
+}
+
 // Withdrawal is money on its way from the available balance to a wallet.
 type Withdrawal struct {
 	ID             string    `json:"id"` // wdr_…
@@ -94,8 +132,10 @@ type Withdrawal struct {
 	Amount         Decimal   `json:"amount"`
 	Currency       string    `json:"currency"` // USD
 	FeeUSD         Decimal   `json:"feeUsd"`
-	NetAmount      Decimal   `json:"netAmount"` // Amount less FeeUSD
-	Status         string    `json:"status"`    // pending, processing, completed, failed or canceled
+	NetAmount      Decimal   `json:"netAmount"`     // Amount less FeeUSD
+	Payout         *Payout   `json:"payout"`        // what arrives; nil for a token
+	Status         string    `json:"status"`        // pending, processing, completed, failed or canceled
+	PendingReason  string    `json:"pendingReason"` // why it is not sent though it is due
 	FailureCode    string    `json:"failureCode"`
 	FailureMessage string    `json:"failureMessage"`
 	Reference      string    `json:"reference"`

@@ -3,6 +3,7 @@ package client_test
 import (
 	"net/http"
 	"slices"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -20,11 +21,11 @@ func TestAWalletIsAddedAndWithdrawnTo(t *testing.T) {
 	if err != nil || cool.Status != "pending_verification" || cool.IsDefault {
 		t.Errorf("with a cool-down the wallet is %+v, %v", cool, err)
 	}
-	if read, err := api.Wallet(ctx, w.ID); err != nil || read != w {
+	if read, err := api.Wallet(ctx, w.ID); err != nil || !reflect.DeepEqual(read, w) {
 		t.Errorf("the wallet reads as %+v, %v, want %+v", read, err, w)
 	}
 	page, err := api.Wallets(ctx, "active", 10, 0)
-	if err != nil || len(page.Data) != 1 || page.Data[0] != w || page.Pagination.Total != 1 {
+	if err != nil || len(page.Data) != 1 || !reflect.DeepEqual(page.Data[0], w) || page.Pagination.Total != 1 {
 		t.Errorf("the active wallets are %+v, %v", page, err)
 	}
 	_, err = api.CreateWithdrawal(ctx, client.NewWithdrawal{WalletID: w.ID, Amount: "10", IdempotencyKey: "payday"})

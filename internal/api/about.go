@@ -137,6 +137,14 @@ var abouts = map[string]about{
 		},
 		body: body(`{"amount":250,"walletId":"wal_` + suffix + `"}`),
 	},
+	"GET /withdrawals/quote": {
+		text: "Tells what a withdrawal would come to now: the fee, what arrives and at which rate. It is refused as the withdrawal would be. Nothing is written, " +
+			"and the rate of the withdrawal is the one of the moment at which it is made.",
+		codes: []pay.Code{
+			pay.CodeAmountInvalid, pay.CodeAmountAboveMaximum, pay.CodeAmountBelowMinimum, pay.CodeBalanceInsufficient, pay.CodeKYCRequired,
+			pay.CodeWalletNotFound, pay.CodeConflictState, pay.CodeMissingField,
+		},
+	},
 	"GET /withdrawals":      {text: "The shop's withdrawals, newest first."},
 	"GET /withdrawals/{id}": {text: "One withdrawal."},
 	"POST /withdrawals/{id}/cancel": {

@@ -220,7 +220,8 @@ var samples = map[string]any{
 	"csvUrl":                 "https://pay.example.com/api/v1/settlements/STL-" + suffix + "/report?format=csv",
 	"SettlementLine.claimId": nil, "SettlementLine.amount": 25.5, "SettlementLine.reserve": -1.28, "SettlementLine.net": 23.66, "SettlementLine.netAmount": 23.66,
 
-	"Withdrawal.amount": 250, "Withdrawal.feeUsd": 2.5, "Withdrawal.netAmount": 247.5, "Withdrawal.reference": "CSC-Q6P5R3N2", "label": "Main",
+	"Withdrawal.amount": 250, "Withdrawal.feeUsd": 2.5, "Withdrawal.netAmount": 247.5, "Payout.amount": 4541.63, "Payout.currency": "MXN", "Payout.rate": 18.35, "rateAt": sampleTime,
+	"WithdrawalQuote.amount": 250, "WithdrawalQuote.feeUsd": 2.5, "WithdrawalQuote.netAmount": 247.5, "pendingReason": nil, "beneficiary": []any{"holderName"}, "Withdrawal.reference": "CSC-Q6P5R3N2", "label": "Main",
 	"requiredDocuments": []any{"company_registration", "identity_document"}, "Verification.url": "https://pay.example.com/kyc/kyc_" + suffix,
 
 	"Claim.type": "user_dispute", "Claim.status": "pending", "Refund.status": "pending", "outcome": nil, "reason": "requested_by_customer",

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/destination"
@@ -22,6 +23,14 @@ type addWalletIn struct {
 		Network     string `json:"network,omitempty" maxLength:"40" example:"spei" doc:"spei, pix, cbu, iban or account; tron, ethereum or bitcoin. Only needed where the currency has several"`
 		Destination string `json:"destination,omitempty" maxLength:"200" example:"032180000118359719" doc:"CLABE, PIX key, CBU or CVU, IBAN, account number, or address. Kept encrypted and never shown again"`
 		IsDefault   bool   `json:"isDefault,omitempty" doc:"Where withdrawals go that name no wallet; a shop's first wallet is"`
+
+		HolderName     string `json:"holderName,omitempty" maxLength:"140" doc:"Whose account it is, as the bank knows the name. The holder's fields are kept encrypted and never shown again"`
+		HolderDocument string `json:"holderDocument,omitempty" maxLength:"20" pattern:"^[A-Za-z0-9]{4,20}$" example:"52998224725" doc:"The holder's tax id, letters and digits alone: CPF, CNPJ, RFC, CUIT"`
+		HolderEmail    string `json:"holderEmail,omitempty" maxLength:"254" pattern:"^[^@ ]+@[^@ ]+$"`
+		BankCode       string `json:"bankCode,omitempty" maxLength:"12" pattern:"^[A-Za-z0-9]{1,12}$" doc:"The bank's code in its country"`
+		BranchCode     string `json:"branchCode,omitempty" maxLength:"10" pattern:"^[0-9]{1,10}$"`
+		AccountType    string `json:"accountType,omitempty" enum:"checking,savings"`
+		BankCountry    string `json:"bankCountry,omitempty" maxLength:"3" pattern:"^[A-Z]{3}$" example:"MEX" doc:"ISO 3166 alpha-3"`
 	}
 	place destination.Destination
 }
@@ -87,6 +96,10 @@ func (a *API) addWallet(ctx context.Context, call Call, in *addWalletIn) (*walle
 	}
 	w, err := a.app.AddWallet(ctx, call.Principal, scope, app.NewWallet{
 		Destination: in.place, Label: in.Body.Label, Default: in.Body.IsDefault, CoolDown: in.Simulate != "",
+		Beneficiary: pay.Beneficiary{
+			Name: strings.TrimSpace(in.Body.HolderName), Document: strings.ToUpper(in.Body.HolderDocument), Email: in.Body.HolderEmail,
+			Bank: strings.ToUpper(in.Body.BankCode), Branch: in.Body.BranchCode, AccountType: in.Body.AccountType, Country: in.Body.BankCountry,
+		},
 	})
 	if err != nil {
 		return nil, err

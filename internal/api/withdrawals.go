@@ -33,7 +33,28 @@ func (in *withdrawIn) Resolve(huma.Context) (issues []error) {
 	if !printable(in.IdempotencyKey) {
 		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Idempotency-Key", "Idempotency-Key must have 1 to 255 printable characters"))
 	}
-	text, path := string(in.Body.Amount), "amount"
+	usd, wrong := withdrawn(string(in.Body.Amount))
+	in.amount = usd
+	return append(issues, wrong...)
+}
+
+type quoteIn struct {
+	WalletID string `query:"walletId" maxLength:"40" doc:"The default wallet when absent"`
+	Amount   string `query:"amount" required:"true" maxLength:"40" doc:"USD major units, as in the body of a withdrawal" example:"100"`
+	amount   money.Amount
+}
+
+// Resolve reads the amount.
+func (in *quoteIn) Resolve(huma.Context) (issues []error) {
+	in.amount, issues = withdrawn(in.Amount)
+	return issues
+}
+
+type quoteOut struct{ Body view.WithdrawalQuote }
+
+// withdrawn reads an amount that is to be withdrawn.
+func withdrawn(text string) (usd money.Amount, issues []error) {
+	const path = "amount"
 	usd, err := money.Parse(text, money.USD)
 	switch {
 	case text == "" || text == "null":
@@ -43,8 +64,7 @@ func (in *withdrawIn) Resolve(huma.Context) (issues []error) {
 	case err != nil || !usd.IsPositive():
 		issues = append(issues, wire.Coded(pay.CodeAmountInvalid, path, "amount must be a JSON number above 0, in USD with at most two decimals"))
 	}
-	in.amount = usd
-	return issues
+	return usd, issues
 }
 
 type withdrawOut struct {
@@ -96,6 +116,8 @@ func (a *API) withdrawalRoutes() {
 		Summary: "Withdraw from the available balance", DefaultStatus: http.StatusCreated}, toWithdraw, a.withdraw)
 	handle(a, huma.Operation{OperationID: "listWithdrawals", Method: http.MethodGet, Path: "/withdrawals", Tags: tags,
 		Summary: "List withdrawals, newest first"}, toRead, a.withdrawals)
+	handle(a, huma.Operation{OperationID: "quoteWithdrawal", Method: http.MethodGet, Path: "/withdrawals/quote", Tags: tags,
+		Summary: "Tell what a withdrawal would come to"}, toRead, a.quoteWithdrawal)
 	handle(a, huma.Operation{OperationID: "getWithdrawal", Method: http.MethodGet, Path: "/withdrawals/{id}", Tags: tags,
 		Summary: "Read a withdrawal"}, toRead, a.withdrawal)
 	handle(a, huma.Operation{OperationID: "cancelWithdrawal", Method: http.MethodPost, Path: "/withdrawals/{id}/cancel", Tags: tags,
@@ -120,6 +142,18 @@ func (a *API) withdraw(ctx context.Context, call Call, in *withdrawIn) (*withdra
 		out.Replayed = "true"
 	}
 	return out, nil
+}
+
+func (a *API) quoteWithdrawal(ctx context.Context, call Call, in *quoteIn) (*quoteOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	w, err := a.app.Quote(ctx, call.Principal, scope, app.NewWithdrawal{Wallet: in.WalletID, Amount: in.amount})
+	if err != nil {
+		return nil, err
+	}
+	return &quoteOut{view.NewWithdrawalQuote(w)}, nil
 }
 
 func (a *API) withdrawals(ctx context.Context, call Call, in *withdrawalsIn) (*withdrawalsOut, error) {

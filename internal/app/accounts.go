@@ -413,7 +413,7 @@ func (a *App) StatusOf(account pay.ProviderAccount) AccountStatus {
 	}
 	d := a.openDesk(account)
 	s.On, s.PaysOut = d.account.Rails, d.paysOut
-	if !d.paysOut {
+	if _, told := d.payouts.(provider.PayoutListener); told || !d.paysOut {
 		s.NotificationURL = a.NotificationURL(account.ID)
 	}
 	if d.broken != nil {

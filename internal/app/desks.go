@@ -23,15 +23,17 @@ type desk struct {
 	client  provider.Provider // nil where it cannot be opened, or pays out
 	payouts payout.Provider   // nil where it cannot be opened, or takes payments
 	paysOut bool
-	before  []former // with credentials that were rotated out
-	broken  error    // why there is no client
+	needs   map[string][]pay.HolderField // of beneficiaries, by rail
+	before  []former                     // with credentials that were rotated out
+	broken  error                        // why there is no client
 }
 
 // former is a client with credentials that count for notifications alone, and
 // until when.
 type former struct {
-	client provider.Provider
-	until  time.Time
+	client  provider.Provider
+	payouts payout.Provider
+	until   time.Time
 }
 
 // pastCredentials is credentials that were rotated out, as they are sealed.
@@ -68,7 +70,7 @@ func (a *App) notices(ctx context.Context, account string, upstream provider.Pro
 	}
 	now := a.Now()
 	for _, f := range a.desks.Load().byID[account].before {
-		if !now.Before(f.until) {
+		if f.client == nil || !now.Before(f.until) {
 			continue
 		}
 		if list, err := f.client.Notices(ctx, n); !errors.Is(err, provider.ErrUnsigned) {
@@ -127,7 +129,7 @@ func (a *App) openDesk(account pay.ProviderAccount) desk {
 		d.broken = err
 		return d
 	}
-	d.paysOut = adapter.OpenPayouts != nil
+	d.paysOut, d.needs = adapter.OpenPayouts != nil, adapter.Needs
 	if len(account.Rails) == 0 {
 		d.account.Rails = adapter.Rails
 	}
@@ -149,14 +151,12 @@ func (a *App) openDesk(account pay.ProviderAccount) desk {
 func (a *App) openFormer(adapter provider.Adapter, account pay.ProviderAccount) (list []former, err error) {
 	past, err := a.unsealPast(account)
 	for _, p := range past {
-		client, _, openErr := a.openClient(adapter, account, p.Credentials)
+		client, payouts, openErr := a.openClient(adapter, account, p.Credentials)
 		if openErr != nil {
 			err = errors.Join(err, openErr)
 			continue
 		}
-		if client != nil {
-			list = append(list, former{client, p.Until})
-		}
+		list = append(list, former{client, payouts, p.Until})
 	}
 	return list, err
 }

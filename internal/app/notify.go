@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -23,6 +24,9 @@ type Notification = provider.Notification
 // invalid_token when it is not signed by the provider, invalid_request when it
 // cannot be understood, service_unavailable when it has to come again.
 func (a *App) Notify(ctx context.Context, account string, n Notification) error {
+	if listener, ok := a.desks.Load().byID[account].payouts.(provider.PayoutListener); ok {
+		return a.notifyPayout(ctx, account, listener, n)
+	}
 	_, _, err := a.notify(ctx, account, n, view.Cause{})
 	return err
 }
@@ -33,16 +37,8 @@ func (a *App) notify(ctx context.Context, account string, n Notification, cause 
 		return p, nil, pay.NewError(pay.CodeNotFound, "there is no such provider account")
 	}
 	notices, err := a.notices(ctx, account, upstream, n)
-	switch {
-	case errors.Is(err, provider.ErrUnsigned):
-		a.warnSometimes("a notification was refused", account, "account", account, "reason", err)
-		return p, nil, &pay.Error{Code: pay.CodeInvalidToken, Message: "the notification's signature is missing or wrong", Cause: err}
-	case errors.Is(err, provider.ErrUnreachable):
-		a.warnSometimes("a notification has to come again", account, "account", account, "reason", err)
-		return p, nil, &pay.Error{Code: pay.CodeServiceUnavailable, Message: "the notification cannot be looked up now: send it again", Cause: err}
-	case err != nil:
-		a.warnSometimes("a notification was not understood", account, "account", account, "reason", err)
-		return p, nil, &pay.Error{Code: pay.CodeInvalidRequest, Message: "the notification cannot be understood", Cause: err}
+	if err != nil {
+		return p, nil, a.refuseNotice(account, err)
 	}
 	// One that cannot be applied stands in nobody's way.
 	var failed error
@@ -55,6 +51,20 @@ func (a *App) notify(ctx context.Context, account string, n Notification, cause 
 		p, events = next, append(events, told...)
 	}
 	return p, events, failed
+}
+
+// refuseNotice answers a notification that could not be read.
+func (a *App) refuseNotice(account string, err error) error {
+	switch {
+	case errors.Is(err, provider.ErrUnsigned):
+		a.warnSometimes("a notification was refused", account, "account", account, "reason", err)
+		return &pay.Error{Code: pay.CodeInvalidToken, Message: "the notification's signature is missing or wrong", Cause: err}
+	case errors.Is(err, provider.ErrUnreachable):
+		a.warnSometimes("a notification has to come again", account, "account", account, "reason", err)
+		return &pay.Error{Code: pay.CodeServiceUnavailable, Message: "the notification cannot be looked up now: send it again", Cause: err}
+	}
+	a.warnSometimes("a notification was not understood", account, "account", account, "reason", err)
+	return &pay.Error{Code: pay.CodeInvalidRequest, Message: "the notification cannot be understood", Cause: err}
 }
 
 // take applies one notice.
@@ -184,6 +194,9 @@ func (a *App) CloseNotification(ctx context.Context, id, note string) error {
 	if err != nil {
 		return err
 	}
+	if strings.HasPrefix(r.Payment, pay.WithdrawalPrefix) {
+		return a.closePayoutNotification(ctx, r, note)
+	}
 	err = again(func() error {
 		p, err := a.store.AnyPayment(ctx, r.Payment)
 		if err != nil {
@@ -204,6 +217,24 @@ func (a *App) CloseNotification(ctx context.Context, id, note string) error {
 	})
 	if errors.Is(err, store.ErrDuplicate) {
 		return fmt.Errorf("notification %s was closed before", id)
+	}
+	return err
+}
+
+// closePayoutNotification is CloseNotification for one about a withdrawal.
+func (a *App) closePayoutNotification(ctx context.Context, r pay.Receipt, note string) error {
+	w, err := a.store.AnyWithdrawal(ctx, r.Payment)
+	if err != nil {
+		return err
+	}
+	change, err := r.Close(note, a.now(w.Scope))
+	if err != nil {
+		return err
+	}
+	change.Audit = a.noted(a.Self(), w.Scope, pay.NotificationClosed, r.ID, note, map[string]string{"withdrawal": w.ID})
+	err = a.store.Commit(ctx, change)
+	if errors.Is(err, store.ErrDuplicate) {
+		return fmt.Errorf("notification %s was closed before", r.ID)
 	}
 	return err
 }

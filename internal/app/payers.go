@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -31,31 +34,123 @@ func (a *App) standIn(live bool) payout.Provider {
 	return a.SandboxPayout
 }
 
-// paying lists the accounts that pay out to a wallet, in the order in which they are tried: by
-// priority, then by what they ask for the amount.
-func (a *App) paying(w pay.Wallet) (pay.Accounts, pay.Rail) {
-	rail := pay.PayoutRail(w.Network, w.Currency)
-	return a.desks.Load().paying.Serving(w.Scope, rail), rail
+// paying lists the accounts that pay out to a wallet, and says what the beneficiary lacks for
+// those that would.
+func (a *App) paying(w pay.Wallet) (list pay.Accounts, rail pay.Rail, lacks []pay.HolderField) {
+	rail = pay.PayoutRail(w.Network, w.Currency)
+	desks := a.desks.Load()
+	for _, account := range desks.paying.Serving(w.Scope, rail) {
+		missing := lacking(desks.byID[account.ID].needs, rail.Key, w.Known)
+		if len(missing) == 0 {
+			list = append(list, account)
+		}
+		lacks = append(lacks, missing...)
+	}
+	slices.Sort(lacks)
+	return list, rail, slices.Compact(lacks)
 }
 
-// choosePayer chooses the account that pays an amount of USD out to a wallet.
-//
-// Errors: service_unavailable (no_payout_account) where none pays out to such a wallet,
-// amount_above_maximum and amount_below_minimum where none pays out that much or that little.
-func (a *App) choosePayer(w pay.Wallet, net money.Amount) (string, error) {
-	serving, rail := a.paying(w)
-	if len(serving) == 0 {
-		if a.standIn(w.Live) != nil {
-			return simulatedPayouts, nil
+// lacking lists the fields of a beneficiary that a rail needs and nobody told.
+func lacking(needs map[string][]pay.HolderField, rail string, known []string) (missing []pay.HolderField) {
+	network, _, _ := strings.Cut(rail, ".")
+	fields, exact := needs[rail]
+	if !exact {
+		fields = needs[network+".*"]
+	}
+	for _, f := range fields {
+		if !slices.Contains(known, string(f)) {
+			missing = append(missing, f)
 		}
-		return "", &pay.Error{Code: pay.CodeServiceUnavailable, Details: pay.Details{Reason: string(pay.UnpayableNoAccount)},
-			Message: fmt.Sprintf("withdrawals to %s in %s are not available now: the operator has no account that pays them out", w.Network, w.Currency)}
 	}
-	taking, _ := serving.Taking(rail, net)
+	return missing
+}
+
+// choosePayer chooses the account that pays out a withdrawal: by priority, then by what it asks. Those
+// that proved of late that they did not pay it rest; until says when the first of them is tried again.
+//
+// Errors: service_unavailable (no_payout_account, payout_delayed) and conflict_state (beneficiary_incomplete)
+// where none pays out to such a wallet now, amount_above_maximum and amount_below_minimum where none pays
+// out that much or that little.
+func (a *App) choosePayer(wallet pay.Wallet, w pay.Withdrawal, now time.Time) (route pay.PayoutRoute, until time.Time, err error) {
+	net := money.New(w.Net(), money.USD)
+	serving, rail, lacks := a.paying(wallet)
+	if len(serving) == 0 {
+		switch {
+		case len(lacks) > 0:
+			return route, until, incomplete(lacks)
+		case a.standIn(wallet.Live) != nil:
+			return pay.PayoutRoute{Account: simulatedPayouts}, until, nil
+		}
+		return route, until, unpayable(pay.UnpayableNoAccount,
+			fmt.Sprintf("withdrawals to %s in %s are not available now: the operator has no account that pays them out", wallet.Network, wallet.Currency))
+	}
+	taking, passed := serving.Taking(rail, net)
 	if len(taking) == 0 {
-		return "", serving.RefusePayout(rail, net)
+		return route, until, serving.RefusePayout(rail, net)
 	}
-	return taking.First(rail, net).ID, nil
+	var awake pay.Accounts
+	for _, account := range taking {
+		if rests := w.Rests(account.ID); now.Before(rests) {
+			passed = append(passed, account.ID+": did not pay it, rests until "+rests.Format(time.RFC3339))
+			if until.IsZero() || rests.Before(until) {
+				until = rests
+			}
+			continue
+		}
+		awake = append(awake, account)
+	}
+	if len(awake) == 0 {
+		return route, until, unpayable(payoutDelayed, "the payout waits: no account pays it now")
+	}
+	first := awake.First(rail, net)
+	return pay.PayoutRoute{Account: first.ID, Why: reason(first, awake, rail, net), Passed: passed}, time.Time{}, nil
+}
+
+// reason is why an account is tried first, for the operator.
+func reason(first pay.ProviderAccount, among pay.Accounts, rail pay.Rail, net money.Amount) string {
+	why := fmt.Sprintf("by priority: %d", first.Priority)
+	if len(among) == 1 {
+		why = "the only one"
+	}
+	if cost, known := first.Cost(rail.Key, net); known {
+		why += "; it costs " + cost.String()
+	}
+	return why
+}
+
+// payoutDelayed is why a withdrawal waits for which no account pays now.
+const payoutDelayed pay.Unpayable = "payout_delayed"
+
+func unpayable(why pay.Unpayable, message string) error {
+	return &pay.Error{Code: pay.CodeServiceUnavailable, Details: pay.Details{Reason: string(why)}, Message: message}
+}
+
+func incomplete(lacks []pay.HolderField) error {
+	var fields []string
+	for _, f := range lacks {
+		fields = append(fields, string(f))
+	}
+	return &pay.Error{Code: pay.CodeConflictState, Param: "walletId", Details: pay.Details{Reason: string(pay.UnpayableIncomplete), MissingFields: fields},
+		Message: "the wallet lacks what the payout needs: add one with " + strings.Join(fields, ", ")}
+}
+
+// conversion is what an amount of USD arrives as in a wallet; nothing of a token, which no rate is
+// kept of.
+//
+// Errors: service_unavailable with the reason no_rate or stale_rate.
+func (a *App) conversion(w pay.Wallet, net money.Amount) (pay.Conversion, error) {
+	currency := money.Currency(w.Currency)
+	if w.Type == pay.Crypto || !currency.Valid() {
+		return pay.Conversion{}, nil
+	}
+	reading, err := a.reading(w.Live, currency)
+	if err != nil {
+		if refused, ok := errors.AsType[*pay.Error](err); ok {
+			refused.Message = fmt.Sprintf("withdrawals in %s are not taken now: its exchange rate is not known well enough; retry later", w.Currency)
+		}
+		return pay.Conversion{}, err
+	}
+	return reading.Into(net)
 }
 
 // Payability tells why wallets of a shop cannot be paid to now: pay.Payable where they can.
@@ -72,8 +167,15 @@ func (a *App) Payability(ctx context.Context, scope pay.Scope) (func(pay.Wallet)
 		if unverified {
 			return pay.UnpayableUnverified
 		}
-		if serving, _ := a.paying(w); len(serving) == 0 && a.standIn(w.Live) == nil {
+		serving, _, lacks := a.paying(w)
+		switch {
+		case len(serving) == 0 && len(lacks) > 0:
+			return pay.UnpayableIncomplete
+		case len(serving) == 0 && a.standIn(w.Live) == nil:
 			return pay.UnpayableNoAccount
+		}
+		if _, err := a.conversion(w, money.New(1_00, money.USD)); err != nil {
+			return pay.UnpayableNoRate
 		}
 		return pay.Payable
 	}, nil

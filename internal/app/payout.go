@@ -1,7 +1,9 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -32,15 +34,15 @@ func (a *App) payOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 			a.Log.Error("a due withdrawal has no wallet; it comes again", "withdrawal", w.ID, "error", err)
 			continue
 		}
-		account := w.Provider
-		if account == "" {
-			if account, err = a.choosePayer(wallet, money.New(w.Net(), money.USD)); err != nil {
-				a.warnSometimes("a withdrawal waits for an account that pays it out", w.ID, "withdrawal", w.ID, "network", wallet.Network, "currency", wallet.Currency, "error", err)
-				account = "" // it may be cancelled, and its wallet deleted
+		to := pay.PayoutRoute{Account: w.Provider}
+		if w.Status == pay.WithdrawalPending && wallet.Status != pay.WalletDisabled {
+			if to, err = a.route(ctx, w, wallet); err != nil {
+				a.Log.Error("a due withdrawal could not be looked at; it comes again", "withdrawal", w.ID, "error", err)
+				continue
 			}
 		}
-		a.withdrawals.submit(account, w.ID, begun, func(may bool) {
-			err := a.forward(ctx, w, wallet, account, may)
+		a.withdrawals.submit(to.Account, w.ID, begun, func(may bool) {
+			err := a.forward(ctx, w, wallet, to, may)
 			if err != nil && !errors.Is(err, store.ErrStale) { // stale: it was cancelled, or another node was faster
 				a.Log.Error("a due withdrawal could not be looked at; it comes again", "withdrawal", w.ID, "error", err)
 			}
@@ -49,13 +51,38 @@ func (a *App) payOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	return len(due), nil
 }
 
-// forward takes one step with a withdrawal: to an account that was chosen, or to the one that it was
-// sent to, which is asked where it may be. "" stands for none.
-func (a *App) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, account string, may bool) error {
+// route chooses the account that a pending withdrawal goes to; "" where it has to wait, which is
+// written down with the reason.
+func (a *App) route(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet) (pay.PayoutRoute, error) {
+	now := a.now(w.Scope)
+	to, until, err := a.choosePayer(wallet, w, now)
+	refused, waits := errors.AsType[*pay.Error](err)
+	if !waits {
+		return to, err
+	}
+	a.warnSometimes("a withdrawal waits for an account that pays it out", w.ID, "withdrawal", w.ID, "network", wallet.Network, "currency", wallet.Currency, "error", err)
+	if until.IsZero() {
+		until = now.Add(sweepLease)
+	}
+	_, change, fresh := w.Wait(cmp.Or(refused.Details.Reason, string(refused.Code)), until, now)
+	if !fresh {
+		return pay.PayoutRoute{}, nil
+	}
+	err = a.commit(ctx, change, view.Cause{})
+	if errors.Is(err, store.ErrStale) { // it was cancelled meanwhile
+		return pay.PayoutRoute{}, nil
+	}
+	return pay.PayoutRoute{}, err
+}
+
+// forward takes one step with a withdrawal: to the account that was chosen, or to the one that it was
+// sent to, which is asked where it may be. An account "" stands for none.
+func (a *App) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, route pay.PayoutRoute, may bool) error {
 	if w.Status == pay.WithdrawalPending && wallet.Status == pay.WalletDisabled {
 		_, change := w.Refuse("wallet_disabled", "the wallet was deleted before the withdrawal was sent", a.now(w.Scope))
 		return a.commit(ctx, change, view.Cause{})
 	}
+	account := route.Account
 	if account == "" {
 		return nil
 	}
@@ -68,7 +95,7 @@ func (a *App) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, 
 		return err
 	}
 	if w.Status == pay.WithdrawalPending {
-		return a.sendPayout(ctx, w, account, to, request)
+		return a.sendPayout(ctx, w, route, to, request)
 	}
 	if !may {
 		return a.resolvePayout(ctx, w, pay.PayoutOutcome{Kind: pay.PayoutUnknown})
@@ -84,19 +111,19 @@ func (a *App) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, 
 	o = w.ProvedPayout(o, asked)
 	if o.Kind == pay.PayoutMissing {
 		// It never arrived there, so it is sent again, under the same reference.
-		return a.sendPayout(ctx, w, account, to, request)
+		return a.sendPayout(ctx, w, route, to, request)
 	}
 	return a.resolvePayout(ctx, w, o)
 }
 
 // sendPayout writes down that the provider is about to be called, which makes the
 // call this node's, calls it, and commits what it said.
-func (a *App) sendPayout(ctx context.Context, w pay.Withdrawal, account string, to payout.Provider, request payout.Request) error {
+func (a *App) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.PayoutRoute, to payout.Provider, request payout.Request) error {
 	by, err := a.caller(ctx)
 	if err != nil {
 		return err
 	}
-	sent, change := w.Send(account, by, a.now(w.Scope))
+	sent, change := w.Send(route, by, a.now(w.Scope))
 	if err := a.commit(ctx, change, view.Cause{}); err != nil {
 		return err
 	}
@@ -117,11 +144,20 @@ func (a *App) sendPayout(ctx context.Context, w pay.Withdrawal, account string, 
 func (a *App) resolvePayout(ctx context.Context, then pay.Withdrawal, o pay.PayoutOutcome) error {
 	w := then
 	return again(func() error {
-		next, change, ok := w.Heard(then, o, a.now(w.Scope))
-		if !ok {
-			if o.Kind == pay.PayoutPaid && w.Status != pay.WithdrawalDone || o.Kind == pay.PayoutRejected && w.Status == pay.WithdrawalDone {
-				a.Log.Error("the payout provider says of a withdrawal that it has ended otherwise", "withdrawal", w.ID, "status", w.Status, "provider", o.Kind)
+		now := a.now(w.Scope)
+		if contrary, known := w.Contrary(then, o, now); known {
+			err := a.store.Commit(ctx, contrary)
+			if errors.Is(err, store.ErrDuplicate) {
+				err = nil // it said so before
+			} else if err == nil {
+				a.Log.Error("a payout provider says otherwise than what was decided: look at it", "withdrawal", w.ID, "status", w.Status, "reference", then.Reference(), "provider", o.Kind)
 			}
+			if err != nil || w.Status != pay.WithdrawalProcessing {
+				return err
+			}
+		}
+		next, change, ok := w.Heard(then, o, now)
+		if !ok {
 			return nil
 		}
 		err := a.commit(ctx, change, view.Cause{})
@@ -145,9 +181,26 @@ func (a *App) payoutRequest(w pay.Withdrawal, wallet pay.Wallet) (payout.Request
 	if err != nil {
 		return payout.Request{}, fmt.Errorf("destination of wallet %s: %w", wallet.ID, err)
 	}
+	holder, err := a.beneficiary(wallet)
+	if err != nil {
+		return payout.Request{}, err
+	}
 	return payout.Request{
+		Local: w.Local, Beneficiary: holder,
 		Reference: w.Reference(), ProviderRef: w.ProviderRef, Amount: money.New(w.Amount, money.USD), Net: money.New(w.Net(), money.USD),
 		Type: wallet.Type, Network: wallet.Network, Currency: wallet.Currency, Destination: string(account),
 		Sent: w.SentAt, Now: a.now(w.Scope),
 	}, nil
+}
+
+// beneficiary is who a wallet belongs to, as far as the merchant told.
+func (a *App) beneficiary(wallet pay.Wallet) (who pay.Beneficiary, err error) {
+	if wallet.Holder == nil {
+		return who, nil
+	}
+	text, err := a.Vault.Open(wallet.HolderSecret(), wallet.Holder)
+	if err != nil {
+		return who, fmt.Errorf("holder of wallet %s: %w", wallet.ID, err)
+	}
+	return who, json.Unmarshal(text, &who)
 }

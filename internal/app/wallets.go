@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -17,6 +18,7 @@ type NewWallet struct {
 	Label    string
 	Default  bool
 	CoolDown bool // sandbox: play production's cool-down
+	pay.Beneficiary
 }
 
 // AddWallet adds a wallet to a shop. Its merchant is told of one in production by e-mail.
@@ -48,6 +50,16 @@ func (a *App) AddWallet(ctx context.Context, by Principal, scope pay.Scope, n Ne
 			Network: n.Network, Masked: n.Masked, Fingerprint: fingerprint, Default: n.Default,
 		}
 		wallet.Sealed = a.Vault.Seal(wallet.Secret(), []byte(n.Account))
+		if known := n.Has(); len(known) > 0 {
+			text, err := json.Marshal(n.Beneficiary)
+			if err != nil {
+				return err
+			}
+			wallet.Holder = a.Vault.Seal(wallet.HolderSecret(), text)
+			for _, f := range known {
+				wallet.Known = append(wallet.Known, string(f))
+			}
+		}
 		shops, err := a.store.Shops(ctx, scope.Merchant)
 		if err != nil {
 			return err

@@ -79,12 +79,26 @@ func (a *App) decideWithdrawal(ctx context.Context, scope pay.Scope, n NewWithdr
 	if err != nil {
 		return pay.Withdrawal{}, pay.Change{}, err
 	}
-	w, change, err := wallet.Withdraw(a.NewID(pay.WithdrawalPrefix, now), n.Amount, fee, balances, now)
-	if err != nil {
+	into, unknown := a.conversion(wallet, money.New(max(0, n.Amount.Minor-fee), money.USD))
+	w, change, err := wallet.Withdraw(a.NewID(pay.WithdrawalPrefix, now), n.Amount, fee, into, balances, now)
+	if err = cmp.Or(err, unknown); err != nil {
 		return w, change, err
 	}
-	_, err = a.choosePayer(wallet, money.New(w.Net(), money.USD))
+	_, _, err = a.choosePayer(wallet, w, now)
 	return w, change, err
+}
+
+// Quote says what a withdrawal of an amount would come to now: its fee, what arrives, and why it could
+// not be made. Nothing is written.
+//
+// Errors: as Withdraw.
+func (a *App) Quote(ctx context.Context, by Principal, scope pay.Scope, n NewWithdrawal) (pay.Withdrawal, error) {
+	merchant, _, err := a.Tenant(ctx, by)
+	if err != nil {
+		return pay.Withdrawal{}, err
+	}
+	w, _, err := a.decideWithdrawal(ctx, scope, n, merchant.Terms().WithdrawalFee, a.now(scope))
+	return w, err
 }
 
 // payee is the wallet that a withdrawal may go to.

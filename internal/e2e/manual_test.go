@@ -18,6 +18,7 @@ func TestOperatorPaysByHand(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		t.Parallel()
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.WalletCoolDown = time.Millisecond })
+		s.rate(t, "MXN 18.3")
 		o := s.shop(t).live()
 		unverified := o.wallet(t)
 		s.clock.advance(time.Second)

@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"sync"
@@ -98,7 +100,34 @@ func newPayer() *payer { return &payer{sends: map[string]int{}, paid: map[string
 
 // adapter lets accounts be opened at the payer.
 func (b *payer) adapter() provider.Adapter {
-	return provider.Adapter{Name: "bank", Rails: []string{"spei.*", "pix.*", "bitcoin.*"}, OpenPayouts: func(provider.Account) (payout.Provider, error) { return b, nil }}
+	return provider.Adapter{Name: "bank", Rails: []string{"spei.*", "pix.*", "bitcoin.*"}, OpenPayouts: func(provider.Account) (payout.Provider, error) { return b, nil },
+		Needs: map[string][]pay.HolderField{"pix.*": {pay.HolderName, pay.HolderDocument}}}
+}
+
+// Notices reads what the tests let the bank tell: the notices themselves.
+func (b *payer) Notices(_ context.Context, n provider.Notification) (list []pay.PayoutNotice, err error) {
+	if n.Header.Get("Signature") != "bank" {
+		return nil, provider.ErrUnsigned
+	}
+	err = json.Unmarshal(n.Body, &list)
+	for i := range list {
+		list[i].Body = n.Body
+	}
+	return list, err
+}
+
+// tells sends a notice of the bank's and returns the reply's status.
+func (s *service) tells(t *testing.T, account, signature string, n pay.PayoutNotice) int {
+	t.Helper()
+	body, err := json.Marshal([]pay.PayoutNotice{n})
+	must(t, err)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+base+"/providers/"+account+"/notifications", bytes.NewReader(body))
+	must(t, err)
+	request.Header.Set("Signature", signature)
+	reply, err := http.DefaultClient.Do(request)
+	must(t, err)
+	must(t, reply.Body.Close())
+	return reply.StatusCode
 }
 
 // payOutBy opens a production account that pays out.
@@ -168,6 +197,7 @@ func eachPayer(t *testing.T, test func(t *testing.T, o shop, b *payer)) {
 			c.Adapters, c.WalletCoolDown = append(c.Adapters, b.adapter()), time.Millisecond
 		})
 		s.payOutBy(t, "bank", app.NewAccount{ID: "bank-1"})
+		s.rate(t, "MXN 18.35")
 		o := s.shop(t).live()
 		v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
 		must(t, s.App.DecideVerification(ctx, v, pay.KYCVerified, "", ""))

@@ -14,7 +14,7 @@ import (
 
 func wallet(label, kind, currency, network, masked, status string, usual bool) string {
 	unpayable := map[string]string{"active": `null`, "pending_verification": `"cool_down"`, "disabled": `"disabled"`}[status]
-	return fmt.Sprintf(`{"id":"<wallet>","label":%s,"type":%q,"currency":%q,"network":%q,"destinationMasked":%q,"status":%q,"isDefault":%t,"payable":%t,"unpayableReason":%s,"createdAt":"<time>"}`,
+	return fmt.Sprintf(`{"id":"<wallet>","label":%s,"type":%q,"currency":%q,"network":%q,"destinationMasked":%q,"status":%q,"isDefault":%t,"payable":%t,"unpayableReason":%s,"beneficiary":[],"createdAt":"<time>"}`,
 		label, kind, currency, network, masked, status, usual, status == "active", unpayable)
 }
 

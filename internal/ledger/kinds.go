@@ -11,6 +11,6 @@ func Kinds() []Kind {
 	return []Kind{
 		Capture, RefundFreeze, RefundPaid, RefundRelease, ChargebackHold, ChargebackFee, ChargebackPaid, ChargebackRelease, ChargebackReversal,
 		LateCapture, LateRefund, LateAccepted,
-		Settled, ReserveRelease, WithdrawalOpened, WithdrawalPaid, WithdrawalReversal,
+		Settled, ReserveRelease, WithdrawalOpened, WithdrawalPaid, WithdrawalReversal, WithdrawalReturn,
 	}
 }

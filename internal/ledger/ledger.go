@@ -99,6 +99,7 @@ const (
 	WithdrawalOpened   Kind = "withdrawal"          // available to in transit
 	WithdrawalPaid     Kind = "withdrawal_paid"     // it arrived: in transit to paid out and fees
 	WithdrawalReversal Kind = "withdrawal_reversal" // it failed or was cancelled: in transit to available
+	WithdrawalReturn   Kind = "withdrawal_return"   // it had arrived and came back: paid out to available
 )
 
 // Transfer is a set of postings that sums to zero, for one merchant in one

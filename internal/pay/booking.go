@@ -41,6 +41,7 @@ var bookings = map[ledger.Kind]booking{
 	ledger.WithdrawalOpened:   {movement: MovedWithdrawal, apart: true, text: "Withdrawal"},
 	ledger.WithdrawalPaid:     {apart: true},
 	ledger.WithdrawalReversal: {movement: MovedReversal, apart: true, text: "Withdrawal given back"},
+	ledger.WithdrawalReturn:   {movement: MovedReversal, apart: true, text: "Withdrawal sent back by the bank"},
 }
 
 // SettledKinds lists the kinds of transfers that settlements claim, captures

@@ -202,7 +202,7 @@ func (w Word) ContradictsPayout(o PayoutOutcome) bool {
 	switch o.Kind {
 	case PayoutPaid:
 		return w != WordPaid
-	case PayoutRejected, PayoutMissing:
+	case PayoutRejected, PayoutMissing, PayoutUnavailable, PayoutReturned:
 		return w != WordNotPaid
 	}
 	return o.Kind == PayoutAccepted

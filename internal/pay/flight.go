@@ -78,7 +78,8 @@ func (f Flight) Told(o Outcome, at time.Time) Outcome { return f.Answered(f.Prov
 // ProvedPayout is Proved for a payout.
 func (f Flight) ProvedPayout(o PayoutOutcome, asked time.Time) PayoutOutcome {
 	switch {
-	case !f.OnItsWay(asked), o.Kind == PayoutPaid, o.Kind == PayoutAccepted, o.Kind == PayoutRejected && f.Calls <= 1:
+	case !f.OnItsWay(asked), o.Kind == PayoutPaid, o.Kind == PayoutAccepted, o.Kind == PayoutReturned,
+		(o.Kind == PayoutRejected || o.Kind == PayoutUnavailable) && f.Calls <= 1:
 		return o
 	}
 	return PayoutOutcome{Kind: PayoutUnknown, ProviderRef: o.ProviderRef}

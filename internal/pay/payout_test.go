@@ -17,7 +17,7 @@ var payday = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func taken(t *testing.T) (pay.Withdrawal, pay.Change) {
 	t.Helper()
 	w, _ := pay.Wallet{ID: "wal_A", Scope: pay.Scope{Merchant: "mer_1", Shop: "shp_1"}}.Open(0, nil, nil, payday)
-	out, change, err := w.Withdraw("wdr_A", money.New(100_00, money.USD), 300, ledger.Balances{ledger.Available: 100_00}, payday)
+	out, change, err := w.Withdraw("wdr_A", money.New(100_00, money.USD), 300, pay.Conversion{}, ledger.Balances{ledger.Available: 100_00}, payday)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,12 +46,12 @@ func TestWithdrawalBalancesHoweverItEnds(t *testing.T) {
 			return w, []pay.Change{c}
 		}, pay.WithdrawalRefused, ledger.Balances{}},
 		{"rejected", func(w pay.Withdrawal) (pay.Withdrawal, []pay.Change) {
-			w, sent := w.Send("bank", pay.Caller{}, at)
+			w, sent := w.Send(pay.PayoutRoute{Account: "bank"}, pay.Caller{}, at)
 			w, c, _ := w.Resolve(pay.PayoutOutcome{Kind: pay.PayoutRejected}, at)
 			return w, []pay.Change{sent, c}
 		}, pay.WithdrawalRefused, ledger.Balances{}},
 		{"paid", func(w pay.Withdrawal) (pay.Withdrawal, []pay.Change) {
-			w, sent := w.Send("bank", pay.Caller{}, at)
+			w, sent := w.Send(pay.PayoutRoute{Account: "bank"}, pay.Caller{}, at)
 			w, unknown, _ := w.Resolve(pay.PayoutOutcome{Kind: pay.PayoutUnknown}, at)
 			w, c, _ := w.Resolve(pay.PayoutOutcome{Kind: pay.PayoutPaid}, at)
 			return w, []pay.Change{sent, unknown, c}
@@ -96,7 +96,7 @@ func TestWithdrawalBalancesHoweverItEnds(t *testing.T) {
 // Only the provider's word ends a withdrawal that was sent.
 func TestUnknownPayoutIsAskedAbout(t *testing.T) {
 	w, _ := taken(t)
-	w, _ = w.Send("bank", pay.Caller{}, payday)
+	w, _ = w.Send(pay.PayoutRoute{Account: "bank"}, pay.Caller{}, payday)
 	if _, _, err := w.Cancel(payday); err == nil {
 		t.Error("a withdrawal that was sent was cancelled")
 	}
@@ -134,7 +134,7 @@ func TestWithdrawalNeedsAWalletAndFunds(t *testing.T) {
 		{"a cent too much", w, 101, 100, later, pay.CodeBalanceInsufficient},
 		{"a negative balance", w, 4, -1, later, pay.CodeBalanceInsufficient},
 	} {
-		_, change, err := c.wallet.Withdraw("wdr_A", money.New(c.amount, money.USD), 3, ledger.Balances{ledger.Available: c.available}, c.now)
+		_, change, err := c.wallet.Withdraw("wdr_A", money.New(c.amount, money.USD), 3, pay.Conversion{}, ledger.Balances{ledger.Available: c.available}, c.now)
 		var e *pay.Error
 		errors.As(err, &e)
 		if c.want == "" && (err != nil || len(change.Floors) != 1) || c.want != "" && (e == nil || e.Code != c.want) {

@@ -47,10 +47,12 @@ type Wallet struct {
 	Type        WalletType
 	Currency    string // ISO 4217, or a token such as USDT
 	Network     string
-	Sealed      []byte // the destination, bound to Secret
-	Masked      string // what is shown of it
-	Fingerprint string // keyed hash of network and destination
-	Default     bool   // where a withdrawal goes that names no wallet
+	Sealed      []byte   // the destination, bound to Secret
+	Holder      []byte   // who it belongs to, bound to HolderSecret; nil where nobody told
+	Known       []string // which of the holder's fields are known
+	Masked      string   // what is shown of it
+	Fingerprint string   // keyed hash of network and destination
+	Default     bool     // where a withdrawal goes that names no wallet
 	Status      WalletStatus
 	ActiveAt    time.Time // the end of the cool-down
 	DueAt       time.Time // when somebody has to end it; zero once it has ended
@@ -63,6 +65,9 @@ type Wallet struct {
 func (w Wallet) Secret() string {
 	return "wallet/" + w.Merchant + "/" + w.Shop + "/" + string(w.Environment()) + "/" + w.ID
 }
+
+// HolderSecret is Secret for who the wallet belongs to.
+func (w Wallet) HolderSecret() string { return w.Secret() + "/holder" }
 
 // Open adds a new wallet, which is active after a cool-down; none makes it so
 // at once. A default one takes the place of the one before. Each shop of the merchant is told:
@@ -101,7 +106,9 @@ const (
 	UnpayableDisabled   Unpayable = "disabled"
 	UnpayableCoolDown   Unpayable = "cool_down"
 	UnpayableUnverified Unpayable = "kyc_required"
-	UnpayableNoAccount  Unpayable = "no_payout_account" // the operator has none that pays out to it
+	UnpayableNoAccount  Unpayable = "no_payout_account"      // the operator has none that pays out to it
+	UnpayableIncomplete Unpayable = "beneficiary_incomplete" // the accounts that would need to know more of the holder
+	UnpayableNoRate     Unpayable = "no_rate"                // of its currency, or one that is too old
 )
 
 // Unpayable is why the wallet by itself cannot be paid to.

@@ -1,6 +1,7 @@
 package pay
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -52,11 +53,17 @@ type Withdrawal struct {
 	Status      WithdrawalStatus
 	Amount      int64 // USD cents that left available, the fee included
 	Fee         int64 // USD cents
+	Conversion        // what arrives
 	Provider    string
 	ProviderRef string
-	Checks      int  // how often the provider was asked since it was sent
-	Accepted    bool // it said that it has it
+	Why         string   // why it went there: for the operator
+	Passed      []string // accounts that were passed over, and why
+	Checks      int      // how often the provider was asked since it was sent
+	Accepted    bool     // it said that it has it
 	Flight
+	Round          int             // how many accounts proved before that they did not pay it
+	Tried          []PayoutAttempt // the latest of them
+	Waiting        string          // why it is not sent though it is due, "" where it is not
 	FailureCode    string
 	FailureMessage string
 	Sequence       int64 // events so far
@@ -76,54 +83,31 @@ func (w Withdrawal) Open() bool {
 	return w.Status == WithdrawalPending || w.Status == WithdrawalProcessing
 }
 
-// Reference is what the payout provider knows the withdrawal by, and its
-// idempotency key: one withdrawal has one, however often it is sent.
-func (w Withdrawal) Reference() string { return strings.TrimPrefix(w.ID, WithdrawalPrefix) }
+// suffix is the withdrawal's id without its prefix.
+func (w Withdrawal) suffix() string { return strings.TrimPrefix(w.ID, WithdrawalPrefix) }
 
 // Transfers is where the ids of the withdrawal's transfers are: from first on, and
 // before after.
 func (w Withdrawal) Transfers() (first, after string) {
-	return "tr_" + w.Reference() + "-", "tr_" + w.Reference() + "." // which follows the hyphen
+	return "tr_" + w.suffix() + "-", "tr_" + w.suffix() + "." // which follows the hyphen
 }
 
 // WithdrawalOf returns the withdrawal that a transfer belongs to.
 func WithdrawalOf(t ledger.Transfer) (id string, ok bool) {
 	switch t.Kind {
-	case ledger.WithdrawalOpened, ledger.WithdrawalPaid, ledger.WithdrawalReversal:
+	case ledger.WithdrawalOpened, ledger.WithdrawalPaid, ledger.WithdrawalReversal, ledger.WithdrawalReturn:
 		suffix, _, ok := strings.Cut(strings.TrimPrefix(t.ID, "tr_"), "-")
 		return WithdrawalPrefix + suffix, ok
 	}
 	return "", false
 }
 
-// PayoutKind is what a payout provider says of a withdrawal.
-type PayoutKind string
-
-// Kinds of outcomes.
-const (
-	PayoutPaid     PayoutKind = "paid"     // the money has arrived
-	PayoutRejected PayoutKind = "rejected" // it has not and will not
-	PayoutAccepted PayoutKind = "accepted" // on its way
-	PayoutUnknown  PayoutKind = "unknown"  // no answer, or none we understand
-	PayoutMissing  PayoutKind = "missing"  // proof that the provider never had it
-	PayoutHeld     PayoutKind = "held"     // a person pays it, and says so
-)
-
-// PayoutOutcome is an answer of a payout provider.
-type PayoutOutcome struct {
-	Kind        PayoutKind
-	ProviderRef string
-	Code        string    // why it was rejected, in our words
-	Message     string    // the same for people
-	CheckAt     time.Time // when the provider will know more; zero: no idea
-}
-
 // Withdraw takes an amount of USD, fee included, out of available and puts it
-// in transit. id is the new withdrawal's.
+// in transit. id is the new withdrawal's. into is what the rest of it arrives as.
 //
 // Errors: conflict_state for a wallet that cannot be paid to,
 // amount_below_minimum for an amount that the fee uses up, balance_insufficient.
-func (w Wallet) Withdraw(id string, amount money.Amount, fee int64, have ledger.Balances, now time.Time) (Withdrawal, Change, error) {
+func (w Wallet) Withdraw(id string, amount money.Amount, fee int64, into Conversion, have ledger.Balances, now time.Time) (Withdrawal, Change, error) {
 	if !w.Usable(now) {
 		e := &Error{Code: CodeConflictState, Param: "walletId", Message: "the wallet was deleted",
 			Details: Details{From: Status(w.Status), Action: "withdraw"}}
@@ -142,7 +126,7 @@ func (w Wallet) Withdraw(id string, amount money.Amount, fee int64, have ledger.
 			fmt.Sprintf("the amount is more than the available %s", money.New(have[ledger.Available], money.USD)))
 	}
 	out := Withdrawal{
-		ID: id, Scope: w.Scope, Version: 1, Wallet: w.ID, Status: WithdrawalPending, Amount: amount.Minor, Fee: fee,
+		ID: id, Scope: w.Scope, Version: 1, Wallet: w.ID, Status: WithdrawalPending, Amount: amount.Minor, Fee: fee, Conversion: into,
 		DueAt: now.Add(WithdrawalHold(w.Live)), CreatedAt: now, UpdatedAt: now,
 	}
 	return out, Change{
@@ -157,7 +141,7 @@ func (w Wallet) Withdraw(id string, amount money.Amount, fee int64, have ledger.
 
 // Created is the withdrawal as the reply to its creation showed it.
 func (w Withdrawal) Created() Withdrawal {
-	w.Status, w.FailureCode, w.FailureMessage = WithdrawalPending, "", ""
+	w.Status, w.FailureCode, w.FailureMessage, w.Waiting = WithdrawalPending, "", "", ""
 	w.CompletedAt, w.FailedAt = time.Time{}, time.Time{}
 	return w
 }
@@ -171,16 +155,19 @@ func (w Withdrawal) Cancel(now time.Time) (Withdrawal, Change, error) {
 			Details: Details{From: Status(w.Status), Action: "cancel"}}
 	}
 	w = w.next(now)
-	w.Status, w.DueAt = WithdrawalCanceled, time.Time{}
+	w.Status, w.DueAt, w.Waiting = WithdrawalCanceled, time.Time{}, ""
 	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: []ledger.Transfer{w.giveBack(now)}}, nil
 }
 
-// Send notes that the provider is about to be called. From here the money may
+// Send notes that the account is about to be called. From here the money may
 // have left, whatever we see of it: only the provider's word ends it.
-func (w Withdrawal) Send(provider string, by Caller, now time.Time) (Withdrawal, Change) {
+func (w Withdrawal) Send(to PayoutRoute, by Caller, now time.Time) (Withdrawal, Change) {
 	w = w.next(now)
 	w.Flight = w.begin(by)
-	w.Status, w.Provider, w.SentAt, w.DueAt = WithdrawalProcessing, provider, now, now.Add(sendingLease)
+	if w.Provider == "" {
+		w.Provider, w.Why, w.Passed = to.Account, to.Why, to.Passed
+	}
+	w.Status, w.Waiting, w.SentAt, w.DueAt = WithdrawalProcessing, "", now, now.Add(sendingLease)
 	return w, Change{Withdrawals: []Withdrawal{w}}
 }
 
@@ -193,7 +180,7 @@ func (w Withdrawal) Refuse(code, message string, now time.Time) (Withdrawal, Cha
 // stood then. Once it was sent again, only that it was taken counts: of two calls one may
 // be refused.
 func (w Withdrawal) Heard(then Withdrawal, o PayoutOutcome, now time.Time) (Withdrawal, Change, bool) {
-	if then.Calls != w.Calls && o.Kind != PayoutPaid && o.Kind != PayoutAccepted {
+	if then.Round != w.Round || then.Calls != w.Calls && o.Kind != PayoutPaid && o.Kind != PayoutAccepted {
 		return w, Change{}, false
 	}
 	return w.Resolve(o, now)
@@ -209,12 +196,21 @@ func (w Withdrawal) Resolve(o PayoutOutcome, now time.Time) (Withdrawal, Change,
 	if o.ProviderRef != "" {
 		w.ProviderRef = o.ProviderRef
 	}
+	if w.misfits(o) {
+		o.Kind = PayoutUnknown // it is not ours, or not as we wanted it: a person looks
+	}
 	switch o.Kind {
 	case PayoutPaid:
 		next, change := w.complete(now)
 		return next, change, true
 	case PayoutRejected:
 		next, change := w.fail(o, now)
+		return next, change, true
+	case PayoutReturned: // it was on its way and came back, and nobody told that it had arrived
+		next, change := w.fail(o, now)
+		return next, change, true
+	case PayoutUnavailable:
+		next, change := w.passOn(o, now)
 		return next, change, true
 	}
 	w = w.next(now)
@@ -249,14 +245,8 @@ func (w Withdrawal) complete(now time.Time) (Withdrawal, Change) {
 func (w Withdrawal) fail(o PayoutOutcome, now time.Time) (Withdrawal, Change) {
 	before := w.Status
 	w = w.next(now)
-	w.Status, w.DueAt, w.FailedAt = WithdrawalRefused, time.Time{}, now
-	w.FailureCode, w.FailureMessage = o.Code, o.Message
-	if w.FailureCode == "" {
-		w.FailureCode = "rejected"
-	}
-	if w.FailureMessage == "" {
-		w.FailureMessage = "the payout was rejected"
-	}
+	w.Status, w.DueAt, w.FailedAt, w.Waiting = WithdrawalRefused, time.Time{}, now, ""
+	w.FailureCode, w.FailureMessage = cmp.Or(o.Code, "rejected"), cmp.Or(o.Message, "the payout was rejected")
 	back := w.giveBack(now)
 	w, told := w.event(WithdrawalFailed, before, now)
 	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: []ledger.Transfer{back}, Events: []Event{told}}
@@ -274,7 +264,7 @@ func (w Withdrawal) giveBack(now time.Time) ledger.Transfer {
 // twice.
 func (w Withdrawal) transfer(step string, kind ledger.Kind, now time.Time, lines ...ledger.Posting) ledger.Transfer {
 	return ledger.Transfer{
-		ID: "tr_" + w.Reference() + "-" + step, Merchant: w.Merchant, Live: w.Live, Kind: kind,
+		ID: "tr_" + w.suffix() + "-" + step, Merchant: w.Merchant, Live: w.Live, Kind: kind,
 		Local: money.New(w.Amount, money.USD), At: now, Postings: ledger.Post(lines...),
 	}
 }
@@ -290,7 +280,7 @@ func (w Withdrawal) event(t EventType, before WithdrawalStatus, now time.Time) (
 	w.Sequence++
 	snapshot := w
 	return w, Event{
-		ID: fmt.Sprintf("%s%s-%d", EventPrefix, w.Reference(), w.Sequence), Type: t, Scope: w.Scope,
+		ID: fmt.Sprintf("%s%s-%d", EventPrefix, w.suffix(), w.Sequence), Type: t, Scope: w.Scope,
 		Object: w.ID, Sequence: w.Sequence, At: now, Previous: Status(before), Withdrawal: &snapshot,
 	}
 }

@@ -17,12 +17,14 @@ type Request struct {
 	ProviderRef string       // the provider's, once it is known
 	Amount      money.Amount // USD that leaves the merchant's balance, our fee included
 	Net         money.Amount // USD to pay out
+	Local       money.Amount // what is to arrive, in Currency; zero of a token: as much as Net is worth
 	Type        pay.WalletType
 	Network     string
 	Currency    string // what arrives: ISO 4217, or a token
 	Destination string // secret; not to be logged
-	Sent        time.Time
-	Now         time.Time // in the merchant's clock
+	pay.Beneficiary
+	Sent time.Time
+	Now  time.Time // in the merchant's clock
 }
 
 // Provider pays out. Its methods are safe for use by many goroutines, keep to
@@ -31,8 +33,11 @@ type Request struct {
 type Provider interface {
 	// Send starts a payout. Called twice with one reference it pays once; that
 	// is what a crash between the call and its answer relies on.
+	// pay.PayoutRejected and pay.PayoutUnavailable are proof that it did not pay and
+	// never will under this reference; they differ in who has to change something.
 	Send(ctx context.Context, r Request) pay.PayoutOutcome
 	// Query asks what became of a payout, under our reference.
-	// pay.PayoutMissing is proof that the provider never had it.
+	// pay.PayoutMissing is proof that the provider never had it; no answer, and a
+	// question that was refused, are pay.PayoutUnknown.
 	Query(ctx context.Context, r Request) pay.PayoutOutcome
 }

@@ -30,6 +30,15 @@ type Adapter struct {
 	// OpenPayouts makes the client of an account that pays out, in place of Open. Its rails are
 	// a network and a currency, "pix.BRL", or all of the network's, "account.*".
 	OpenPayouts func(Account) (payout.Provider, error)
+	// Needs is what the adapter has to know of a beneficiary, by rail ("pix.BRL" or "pix.*").
+	Needs map[string][]pay.HolderField
+}
+
+// PayoutListener is a payout.Provider that is told of payouts.
+type PayoutListener interface {
+	// Notices reads a notification as Provider.Notices does, with its errors. The returns of
+	// payouts that had arrived are told so too.
+	Notices(ctx context.Context, n Notification) ([]pay.PayoutNotice, error)
 }
 
 // Rails lists the rails of an adapter's table: one that goes first, and the others

@@ -264,26 +264,6 @@ func (w *world) refunded(claim pay.Claim) bool {
 	return false
 }
 
-func (w *world) checkPayouts(all *books) {
-	known := map[string]bool{}
-	for _, out := range all.withdrawn {
-		known[out.Reference()] = true
-		made := w.bank.payouts[out.Reference()]
-		done := out.Status == pay.WithdrawalDone
-		switch {
-		case done && (made == nil || made.status != "paid" || made.net != out.Net()):
-			w.find(payoutsAgree, out.ID, "withdrawal %s is completed, and the bank has %+v", out.ID, made)
-		case !done && made != nil && made.status == "paid":
-			w.find(payoutsAgree, out.ID, "the bank paid withdrawal %s, which is %s", out.ID, out.Status)
-		}
-	}
-	for ref := range w.bank.payouts {
-		if !known[ref] {
-			w.find(payoutsAgree, "", "the bank paid %s, which we do not have", ref)
-		}
-	}
-}
-
 // checkAnswers compares what shops were told with what is so.
 func (w *world) checkAnswers(all *books) {
 	made := map[string][]string{}

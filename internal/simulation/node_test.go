@@ -85,7 +85,7 @@ func (w *world) open(name string, skew time.Duration) (*node, error) {
 			}
 			return err
 		},
-		Adapters: []provider.Adapter{w.adapter(n)}, LivePayout: payer{n},
+		Adapters: []provider.Adapter{w.adapter(n), w.payoutAdapter(n)},
 		Through: func(ctx context.Context, t store.Trip, run func(context.Context) error) error {
 			if !open.Load() {
 				return run(ctx)

@@ -201,10 +201,10 @@ func (w *world) ruleRefund(id string) {
 // ruleWithdrawal is rulePayment for a withdrawal.
 func (w *world) ruleWithdrawal(d pay.Withdrawal) {
 	w.turns.turn("the operator looks at " + d.ID)
-	made := w.bank.payouts[d.Reference()]
+	made := w.banks[d.Provider].payouts[d.Reference()]
 	word := pay.WordNotPaid
 	switch {
-	case made == nil || made.status == "rejected":
+	case made == nil || made.status == "rejected" || made.status == "returned":
 	case made.status == "open":
 		return
 	default:

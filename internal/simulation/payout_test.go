@@ -2,6 +2,9 @@ package simulation
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -9,23 +12,30 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// bank is the payout provider's books. Whoever has the turn may touch them.
+// payers are the payout accounts, in the order in which withdrawals go to them.
+var payers = []string{"bank-a", "bank-b"}
+
+// bank is a payout account's books. Whoever has the turn may touch them.
 type bank struct {
+	w                *world
+	name             string
 	payouts          map[string]*paidOut
 	gone, mute, slow int
-	rejects          int
+	rejects, returns int
+	short            int // it has no money, and keeps nothing of the call
 	fickle           int // it rejects a call and keeps nothing of it
+	twice            int
 }
 
 type paidOut struct {
 	net    int64
-	status string // open, paid, rejected
+	status string // open, paid, rejected, returned
 }
 
-func (w *world) newBank() *bank {
+func (w *world) newBank(name string) *bank {
 	c := w.turns
-	b := &bank{payouts: map[string]*paidOut{}, rejects: 8}
-	for _, each := range []*int{&b.gone, &b.mute, &b.slow, &b.fickle} {
+	b := &bank{w: w, name: name, payouts: map[string]*paidOut{}, rejects: 8, returns: 10}
+	for _, each := range []*int{&b.gone, &b.mute, &b.slow, &b.fickle, &b.short, &b.twice} {
 		if c.one(3) {
 			*each = 3 + c.chance.IntN(8)
 		}
@@ -33,7 +43,7 @@ func (w *world) newBank() *bank {
 	return b
 }
 
-func (b *bank) heal() { b.gone, b.mute, b.slow, b.fickle = 0, 0, 0, 0 }
+func (b *bank) heal() { b.gone, b.mute, b.slow, b.fickle, b.short = 0, 0, 0, 0, 0 }
 
 func (p *paidOut) outcome() pay.PayoutOutcome {
 	switch p.status {
@@ -41,45 +51,117 @@ func (p *paidOut) outcome() pay.PayoutOutcome {
 		return pay.PayoutOutcome{Kind: pay.PayoutPaid}
 	case "rejected":
 		return pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "invalid_account", Message: "there is no such account"}
+	case "returned":
+		return pay.PayoutOutcome{Kind: pay.PayoutReturned, Code: "account_closed", Message: "the account is closed"}
 	}
 	return pay.PayoutOutcome{Kind: pay.PayoutAccepted}
 }
 
-// payer is the bank's client within a node.
-type payer struct{ n *node }
+// tell sends what became of a payout to the nodes, until one takes it.
+func (b *bank) tell(ref string) {
+	told := b.payouts[ref].outcome()
+	id := ref + " " + string(told.Kind)
+	body, err := json.Marshal(pay.PayoutNotice{ID: id, Reference: ref, Outcome: told})
+	if err != nil {
+		panic(err)
+	}
+	c, copies := b.w.turns, 1
+	if c.one(b.twice) {
+		copies = 2
+	}
+	for copy := range copies {
+		wait := c.between(10*time.Millisecond, time.Hour)
+		b.w.aside.Go(func() {
+			for try := range 200 {
+				time.Sleep(wait)
+				c.turn(b.name + " notifies " + id)
+				err, heard := b.w.ask(fmt.Sprint("notice ", id, " ", copy), 30*time.Second, func(ctx context.Context, n *node) error {
+					return n.app.Notify(ctx, b.name, provider.Notification{Body: body})
+				})
+				if heard && (err == nil || !unclear(err)) {
+					return
+				}
+				wait = min(time.Hour, time.Second<<min(try, 12))
+			}
+		})
+	}
+	b.w.count("notifications of payouts")
+}
+
+// payoutAdapter lets nodes open the banks' accounts.
+func (w *world) payoutAdapter(n *node) provider.Adapter {
+	return provider.Adapter{
+		Name: "bank", Rails: []string{"pix.*"},
+		OpenPayouts: func(a provider.Account) (payout.Provider, error) {
+			if b := w.banks[a.ID]; b != nil {
+				return payer{n, b}, nil
+			}
+			return nil, errors.New("there is no such bank")
+		},
+	}
+}
+
+// payer is a bank's client within a node.
+type payer struct {
+	n *node
+	b *bank
+}
+
+// Notices is for provider.PayoutListener.
+func (payer) Notices(_ context.Context, n provider.Notification) ([]pay.PayoutNotice, error) {
+	notice := pay.PayoutNotice{}
+	err := json.Unmarshal(n.Body, &notice)
+	notice.Body = n.Body
+	return []pay.PayoutNotice{notice}, err
+}
 
 // Send is for payout.Provider, as Query.
 func (p payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	w := p.n.w
 	return p.call(ctx, "send "+r.Reference, func() pay.PayoutOutcome {
-		if known, again := w.bank.payouts[r.Reference]; again {
+		if known, again := p.b.payouts[r.Reference]; again {
 			return known.outcome()
 		}
-		if w.turns.one(w.bank.fickle) {
+		if w.turns.one(p.b.fickle) {
 			w.count("payouts rejected and forgotten")
 			return pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "busy"}
 		}
+		if w.turns.one(p.b.short) {
+			w.count("payouts without money for them")
+			return pay.PayoutOutcome{Kind: pay.PayoutUnavailable, Code: "insufficient_float"}
+		}
 		made := &paidOut{net: r.Net.Minor, status: "open"}
-		if w.turns.one(w.bank.rejects) {
+		if w.turns.one(p.b.rejects) {
 			made.status = "rejected"
 		}
-		w.bank.payouts[r.Reference] = made
+		p.b.payouts[r.Reference] = made
 		w.count("payouts")
 		wait := w.turns.about(time.Second, 5*time.Hour)
 		w.aside.Go(func() {
 			time.Sleep(wait)
 			w.turns.turn("payout arrives " + r.Reference)
-			if made.status == "open" {
-				made.status = "paid"
+			if made.status != "open" {
+				return
 			}
+			made.status = "paid"
+			p.b.tell(r.Reference)
+			if !w.turns.one(p.b.returns) {
+				return
+			}
+			time.Sleep(w.turns.about(time.Minute, 10*time.Hour))
+			w.turns.turn("payout comes back " + r.Reference)
+			made.status = "returned"
+			w.count("payouts returned")
+			p.b.tell(r.Reference)
 		})
 		return made.outcome()
 	})
 }
 
+// Query is for payout.Provider.
 func (p payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	return p.call(ctx, "query "+r.Reference, func() pay.PayoutOutcome {
-		if known, ok := p.n.w.bank.payouts[r.Reference]; ok {
+		if known, ok := p.b.payouts[r.Reference]; ok {
 			return known.outcome()
 		}
 		return pay.PayoutOutcome{Kind: pay.PayoutMissing}
@@ -88,7 +170,7 @@ func (p payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 
 func (p payer) call(ctx context.Context, what string, at func() pay.PayoutOutcome) pay.PayoutOutcome {
 	unknown := pay.PayoutOutcome{Kind: pay.PayoutUnknown}
-	key, w := p.n.name+" pays out: "+what, p.n.w
+	key, w := p.n.name+" at "+p.b.name+": "+what, p.n.w
 	if p.n.stand() != nil {
 		return unknown
 	}
@@ -97,8 +179,8 @@ func (p payer) call(ctx context.Context, what string, at func() pay.PayoutOutcom
 		return unknown
 	}
 	there, back := w.turns.between(time.Millisecond, time.Second), w.turns.between(time.Millisecond, time.Second)
-	lost, mute := w.turns.one(w.bank.gone), w.turns.one(w.bank.mute)
-	if w.turns.one(w.bank.slow) {
+	lost, mute := w.turns.one(p.b.gone), w.turns.one(p.b.mute)
+	if w.turns.one(p.b.slow) {
 		there, back = w.turns.between(0, 10*time.Second), w.turns.between(0, 15*time.Second)
 	}
 	answer := make(chan pay.PayoutOutcome, 1)
@@ -128,4 +210,47 @@ func (p payer) call(ctx context.Context, what string, at func() pay.PayoutOutcom
 		return unknown
 	}
 	return o
+}
+
+// checkPayouts compares withdrawals with the banks' books.
+func (w *world) checkPayouts(all *books) {
+	type found struct {
+		bank, ref string
+		*paidOut
+	}
+	by := map[string][]found{} // withdrawal
+	for _, name := range payers {
+		for ref, made := range w.banks[name].payouts {
+			id, _, _ := pay.ParsePayoutReference(ref)
+			by[id] = append(by[id], found{name, ref, made})
+		}
+	}
+	for _, out := range all.withdrawn {
+		paid, returned := 0, 0
+		for _, f := range by[out.ID] {
+			switch f.status {
+			case "open", "rejected":
+				continue
+			case "returned":
+				returned++
+			default:
+				paid++
+			}
+			if f.net != out.Net() || f.bank != out.Provider || f.ref != out.Reference() {
+				w.find(payoutsAgree, out.ID, "%s has %d of %s, withdrawal %s is %d at %s as %s", f.bank, f.net, f.ref, out.ID, out.Net(), out.Provider, out.Reference())
+			}
+		}
+		delete(by, out.ID)
+		switch {
+		case paid+returned > 1:
+			w.find(payoutsAgree, out.ID, "withdrawal %s was paid %d times", out.ID, paid+returned)
+		case (out.Status == pay.WithdrawalDone) != (paid == 1):
+			w.find(payoutsAgree, out.ID, "withdrawal %s is %s, the banks paid it %d times", out.ID, out.Status, paid)
+		case returned == 1 && out.Status != pay.WithdrawalRefused:
+			w.find(payoutsAgree, out.ID, "withdrawal %s is %s, and it came back", out.ID, out.Status)
+		}
+	}
+	for id := range by {
+		w.find(payoutsAgree, id, "a bank paid %s, which we do not have", id)
+	}
 }

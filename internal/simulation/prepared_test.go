@@ -47,9 +47,11 @@ func (p *prepared) furnish(w *world) {
 func prepare() (*prepared, error) {
 	ctx := context.Background()
 	p := &prepared{charges: map[string]map[string]charge{}, told: map[string]map[string]map[int64]string{}}
-	w := &world{seed: 1 << 63, turns: newConductor(0), upstreams: map[string]*upstream{}, inboxes: map[string]*inbox{}, counts: map[string]int{}, stats: map[string]int{}}
+	w := &world{seed: 1 << 63, turns: newConductor(0), upstreams: map[string]*upstream{}, banks: map[string]*bank{}, inboxes: map[string]*inbox{}, counts: map[string]int{}, stats: map[string]int{}}
 	w.faults = &faults{w: w}
-	w.bank = &bank{payouts: map[string]*paidOut{}}
+	for _, name := range payers {
+		w.banks[name] = &bank{w: w, name: name, payouts: map[string]*paidOut{}}
+	}
 	for _, name := range accounts {
 		w.upstreams[name] = &upstream{w: w, name: name, charges: map[string]*charge{}, refunds: map[string]*refund{}, disputes: map[string]*dispute{}, tardy: time.Second, asks: time.Hour}
 	}
@@ -101,6 +103,11 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 	}
 	for i, name := range accounts {
 		if _, err := a.AddAccount(ctx, a.Self(), app.NewAccount{ID: name, Adapter: "world", Live: true, Priority: i + 1}); err != nil {
+			return err
+		}
+	}
+	for i, name := range payers {
+		if _, err := a.AddAccount(ctx, a.Self(), app.NewAccount{ID: name, Adapter: "bank", Live: true, Priority: i + 1}); err != nil {
 			return err
 		}
 	}

@@ -37,7 +37,7 @@ type world struct {
 		to *node
 	}
 	upstreams   map[string]*upstream
-	bank        *bank
+	banks       map[string]*bank
 	shops       []*merchant
 	inboxes     map[string]*inbox
 	rails       []string
@@ -131,7 +131,10 @@ func newWorld(seed uint64, from *prepared) (*world, error) {
 	for _, name := range accounts {
 		w.upstreams[name] = w.newUpstream(name)
 	}
-	w.bank = w.newBank()
+	w.banks = map[string]*bank{}
+	for _, name := range payers {
+		w.banks[name] = w.newBank(name)
+	}
 	from.furnish(w)
 	time.Sleep(time.Until(from.at))
 	var err error
@@ -298,7 +301,9 @@ func (w *world) heal() error {
 	for _, name := range accounts {
 		w.upstreams[name].heal()
 	}
-	w.bank.heal()
+	for _, name := range payers {
+		w.banks[name].heal()
+	}
 	for _, box := range w.inboxes {
 		box.heal()
 	}

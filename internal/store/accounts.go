@@ -62,7 +62,7 @@ const (
 SELECT (SELECT count(*) FROM processing WHERE replace(doc, $1, '') <> doc)
   + (SELECT count(*) FROM payments WHERE status = 'pending' AND replace(doc, $1, '') <> doc)
   + (SELECT count(*) FROM claims AS c JOIN payments AS p ON p.id = c.payment WHERE c.status = 'pending' AND replace(p.doc, $1, '') <> p.doc)
-  + (SELECT count(*) FROM withdrawals WHERE status = 'processing' AND replace(doc, $1, '') <> doc)`
+  + (SELECT count(*) FROM withdrawals WHERE status = 'processing' AND provider = $2)`
 )
 
 // Accounts reads all provider accounts, the removed ones too.
@@ -90,7 +90,7 @@ func (s *Store) OpenAt(ctx context.Context, account string) (int, error) {
 	n, err := one(ctx, s, selectOpenAt, func(r row) (n int64, err error) {
 		err = r.Scan(&n)
 		return n, err
-	}, `"provider":"`+account+`"`)
+	}, `"provider":"`+account+`"`, account)
 	return int(n), err
 }
 

@@ -8,23 +8,31 @@ FROM withdrawals AS w LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(w.id, 5
 WHERE t.id IS NULL OR t.merchant <> w.merchant OR t.live <> w.live
   OR coalesce(CAST({json t.postings available} AS BIGINT), 0) <> -w.amount
   OR coalesce(CAST({json t.postings in_transit} AS BIGINT), 0) <> w.amount`},
-	{"a withdrawal was paid out once if it is completed, and never otherwise", `
+	{"a withdrawal was paid out once if it is completed or came back, and never otherwise", `
 SELECT w.id, w.status || ' of ' || w.amount || ' cents, paid ' || coalesce(t.postings, 'never')
 FROM withdrawals AS w LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(w.id, 5) || '-paid' AND t.kind = 'withdrawal_paid'
-WHERE (w.status = 'completed') <> (t.id IS NOT NULL)
+LEFT JOIN transfers AS r ON r.id = 'tr_' || substr(w.id, 5) || '-return' AND r.kind = 'withdrawal_return'
+WHERE (w.status = 'completed' OR w.status = 'failed' AND r.id IS NOT NULL) <> (t.id IS NOT NULL)
   OR t.id IS NOT NULL AND (t.merchant <> w.merchant OR t.live <> w.live
     OR coalesce(CAST({json t.postings paid_out} AS BIGINT), 0) <> w.amount - w.fee
     OR coalesce(CAST({json t.postings withdrawal_fees} AS BIGINT), 0) <> w.fee)`},
 	{"a withdrawal that failed or was cancelled gave everything back, and no other did", `
 SELECT w.id, w.status || ' of ' || w.amount || ' cents, given back ' || coalesce(t.postings, 'never')
 FROM withdrawals AS w LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(w.id, 5) || '-back' AND t.kind = 'withdrawal_reversal'
-WHERE (w.status IN ('failed', 'canceled')) <> (t.id IS NOT NULL)
+LEFT JOIN transfers AS r ON r.id = 'tr_' || substr(w.id, 5) || '-return' AND r.kind = 'withdrawal_return'
+WHERE (w.status IN ('failed', 'canceled') AND r.id IS NULL) <> (t.id IS NOT NULL)
   OR t.id IS NOT NULL AND (t.merchant <> w.merchant OR t.live <> w.live
     OR coalesce(CAST({json t.postings available} AS BIGINT), 0) <> w.amount)`},
+	{"a withdrawal that came back gave back what had arrived", `
+SELECT w.id, w.status || ' of ' || w.amount || ' cents, sent back ' || r.postings
+FROM transfers AS r JOIN withdrawals AS w ON r.id = 'tr_' || substr(w.id, 5) || '-return'
+WHERE r.kind = 'withdrawal_return' AND (w.status <> 'failed' OR r.merchant <> w.merchant OR r.live <> w.live
+  OR coalesce(CAST({json r.postings available} AS BIGINT), 0) <> w.amount - w.fee
+  OR coalesce(CAST({json r.postings paid_out} AS BIGINT), 0) <> w.fee - w.amount)`},
 	{"a transfer of a withdrawal has its withdrawal", `
 SELECT t.id, t.kind FROM transfers AS t
-LEFT JOIN withdrawals AS w ON w.id = 'wdr_' || substr(t.id, 4, length(t.id) - CASE t.kind WHEN 'withdrawal' THEN 7 ELSE 8 END)
-WHERE t.kind IN ('withdrawal', 'withdrawal_paid', 'withdrawal_reversal') AND w.id IS NULL`},
+LEFT JOIN withdrawals AS w ON w.id = 'wdr_' || substr(t.id, 4, length(t.id) - CASE t.kind WHEN 'withdrawal' THEN 7 WHEN 'withdrawal_return' THEN 10 ELSE 8 END)
+WHERE t.kind IN ('withdrawal', 'withdrawal_paid', 'withdrawal_reversal', 'withdrawal_return') AND w.id IS NULL`},
 	{"in transit is the sum of the open withdrawals", `
 SELECT coalesce(b.merchant, w.merchant), coalesce(b.in_transit, 0) || ' in transit, withdrawals of ' || coalesce(w.amount, 0)
 FROM balances AS b FULL JOIN (
@@ -40,9 +48,10 @@ SELECT d.id, d.merchant FROM withdrawals AS d LEFT JOIN wallets AS w ON w.id = d
 WHERE w.id IS NULL OR w.merchant <> d.merchant OR w.shop <> d.shop OR w.live <> d.live`},
 	{"a withdrawal that completed or failed has told so, and no other has", `
 SELECT w.id, w.status || ' with ' || w.sequence || ' events, found ' || count(e.id) FROM withdrawals AS w
-LEFT JOIN events AS e ON e.object = w.id AND e.shop = w.shop AND e.live = w.live AND e.type = 'withdrawal.' || w.status
+LEFT JOIN events AS e ON e.object = w.id AND e.shop = w.shop AND e.live = w.live AND e.type IN ('withdrawal.completed', 'withdrawal.failed')
 GROUP BY w.id, w.status, w.sequence
-HAVING w.sequence <> count(e.id) OR (w.status IN ('completed', 'failed')) <> (w.sequence = 1)`},
+HAVING w.sequence <> count(e.id) OR (w.status IN ('completed', 'failed')) <> (w.sequence > 0)
+  OR w.sequence <> count(DISTINCT e.type) OR w.sequence > 0 AND max(CASE WHEN e.sequence = w.sequence THEN e.type ELSE '' END) <> 'withdrawal.' || w.status`},
 	{"a wallet belongs to its shop's merchant", `
 SELECT w.id, w.merchant || ' is not the merchant of ' || w.shop FROM wallets AS w LEFT JOIN shops AS s ON s.id = w.shop
 WHERE s.id IS NULL OR s.merchant <> w.merchant`},

@@ -31,13 +31,15 @@ DELETE FROM inbox WHERE event IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {am
 	eraseEvents = `
 UPDATE events SET payload = r.payload FROM {rows: id TEXT, payload TEXT} AS r WHERE events.id = r.id AND {among events.id id}`
 
-	// Ids begin with their time.
+	// Ids begin with their time. What another node deletes just now is not waited for: two that
+	// wait for each other's rows would both fail.
 	oldReceipts = `
 UPDATE receipts SET body = '' WHERE id IN (
-  SELECT r.id FROM receipts AS r WHERE r.body <> '' AND r.at < $1 AND NOT EXISTS (SELECT 1 FROM misfits AS m WHERE m.id = r.id) ORDER BY r.at LIMIT $2)
+  SELECT d.id FROM receipts AS d WHERE d.body <> '' AND d.at < $1 AND NOT EXISTS (SELECT 1 FROM misfits AS m WHERE m.id = d.id)
+  ORDER BY d.at LIMIT $2 {skip locked d})
 RETURNING id`
 	oldAddresses = `
-DELETE FROM audit_addresses WHERE id IN (SELECT id FROM audit_addresses WHERE id < $1 ORDER BY id LIMIT $2)
+DELETE FROM audit_addresses WHERE id IN (SELECT d.id FROM audit_addresses AS d WHERE d.id < $1 ORDER BY d.id LIMIT $2 {skip locked d})
 RETURNING id`
 	// That a key was used before stays, or its next address would be its first one.
 	keepUsed = `
@@ -45,7 +47,7 @@ INSERT INTO key_uses (id, version, key_id, address, first_at, last_at)
 SELECT u.key_id || ' ', 1, u.key_id, '', min(u.first_at), max(u.last_at) FROM key_uses AS u
 WHERE u.last_at < $1 AND u.address <> '' GROUP BY u.key_id ON CONFLICT (id) DO NOTHING`
 	oldKeyUses = `
-DELETE FROM key_uses WHERE id IN (SELECT id FROM key_uses WHERE last_at < $1 AND address <> '' LIMIT $2)
+DELETE FROM key_uses WHERE id IN (SELECT d.id FROM key_uses AS d WHERE d.last_at < $1 AND d.address <> '' LIMIT $2 {skip locked d})
 RETURNING id`
 
 	selectObjectEvents = `SELECT id, payload FROM events WHERE object = $1 ORDER BY sequence`

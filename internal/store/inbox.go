@@ -65,9 +65,9 @@ SELECT ` + subscriptionColumns + `, 0 FROM subscriptions WHERE id IN (SELECT b.i
 
 	trimInbox = `
 DELETE FROM inbox WHERE id IN (
-  SELECT i.id FROM inbox AS i WHERE i.subscription = $1
-    AND (i.id < $2 OR i.id <= coalesce((SELECT o.id FROM inbox AS o WHERE o.subscription = $1 ORDER BY o.id DESC LIMIT 1 OFFSET $3), ''))
-  ORDER BY i.id LIMIT $4)
+  SELECT d.id FROM inbox AS d WHERE d.subscription = $1
+    AND (d.id < $2 OR d.id <= coalesce((SELECT o.id FROM inbox AS o WHERE o.subscription = $1 ORDER BY o.id DESC LIMIT 1 OFFSET $3), ''))
+  ORDER BY d.id LIMIT $4 {skip locked d})
 RETURNING id`
 )
 

@@ -44,10 +44,10 @@ func TestPayoutRowsComeBackAsTheyWereWritten(t *testing.T) {
 		funded(t, s, 100_00)
 		have, err := s.Balances(ctx, acme)
 		must(t, err)
-		out, change, err := w.Withdraw("wdr_A", money.New(50_00, money.USD), 300, have, noon.Add(time.Hour))
+		out, change, err := w.Withdraw("wdr_A", money.New(50_00, money.USD), 300, pay.Conversion{}, have, noon.Add(time.Hour))
 		must(t, err)
 		must(t, s.Commit(ctx, change))
-		out, change = out.Send("bank", pay.CallBy("node_a", noon), noon.Add(2*time.Hour))
+		out, change = out.Send(pay.PayoutRoute{Account: "bank"}, pay.CallBy("node_a", noon), noon.Add(2*time.Hour))
 		must(t, s.Commit(ctx, change))
 		out, change, _ = out.Resolve(pay.PayoutOutcome{Kind: pay.PayoutRejected, ProviderRef: "ref", Code: "account_closed", Message: "closed"}, noon.Add(3*time.Hour))
 		must(t, s.Commit(ctx, payload(change)))
@@ -104,7 +104,7 @@ func TestDueWithdrawalsAreLeasedOnce(t *testing.T) {
 		funded(t, s, 100_00)
 		have, err := s.Balances(ctx, acme)
 		must(t, err)
-		_, change, err = w.Withdraw("wdr_A", money.New(50_00, money.USD), 0, have, noon)
+		_, change, err = w.Withdraw("wdr_A", money.New(50_00, money.USD), 0, pay.Conversion{}, have, noon)
 		must(t, err)
 		must(t, s.Commit(ctx, change))
 		lease := func(at time.Time) int {
@@ -157,7 +157,7 @@ func TestCheckFindsBrokenWithdrawals(t *testing.T) {
 		}
 		for _, want := range []string{
 			"a withdrawal took its amount from available once: wdr_OPEN",
-			"a withdrawal was paid out once if it is completed, and never otherwise: wdr_DONE",
+			"a withdrawal was paid out once if it is completed or came back, and never otherwise: wdr_DONE",
 			"a withdrawal that failed or was cancelled gave everything back, and no other did: wdr_BACK",
 			"a transfer of a withdrawal has its withdrawal: tr_GONE-paid",
 			"in transit is the sum of the open withdrawals: mer_acme",

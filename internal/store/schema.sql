@@ -937,3 +937,12 @@ CREATE INDEX mails_clock ON mails (merchant, due_at) WHERE due_at > 0 AND NOT li
 -- version 29
 -- The key that took the place of one that was rotated.
 ALTER TABLE keys ADD COLUMN successor TEXT NOT NULL DEFAULT '';
+
+
+-- version 30
+-- Where a withdrawal is, and what the provider calls it there.
+ALTER TABLE withdrawals ADD COLUMN provider TEXT NOT NULL DEFAULT ''; -- payout account
+ALTER TABLE withdrawals ADD COLUMN provider_ref TEXT NOT NULL DEFAULT '';
+UPDATE withdrawals SET provider = coalesce({json doc provider}, ''), provider_ref = coalesce({json doc providerRef}, '');
+CREATE INDEX withdrawals_provider ON withdrawals (provider, provider_ref) WHERE provider_ref <> '';
+CREATE INDEX withdrawals_open ON withdrawals (provider) WHERE status = 'processing';

@@ -134,6 +134,10 @@ func tellWithdrawal(b *strings.Builder, w pay.Withdrawal, to pay.Wallet) {
 	fmt.Fprintf(b, "%s %s, version %d\n", w.ID, w.Status, w.Version)
 	fact := facts(b)
 	fact("amount", fmt.Sprintf("%s, with a fee of %s in it", money.New(w.Amount, money.USD), money.New(w.Fee, money.USD)))
+	if w.Local.Minor != 0 {
+		fact("arrives", fmt.Sprintf("%s, at %s of %s %s", w.Local, w.Rate.Decimal(), w.RateSource, moment(w.RateAt)))
+	}
+	fact("waits", w.Waiting)
 	fact("wallet", fmt.Sprintf("%s %s, %s by %s to %s", to.ID, to.Status, to.Currency, to.Network, to.Masked))
 	fact("shop", fmt.Sprintf("%s of %s, %s", w.Shop, w.Merchant, w.Environment()))
 	fact("created", moment(w.CreatedAt))
@@ -141,6 +145,14 @@ func tellWithdrawal(b *strings.Builder, w pay.Withdrawal, to pay.Wallet) {
 	fact("due", moment(w.DueAt))
 	fact("completed", moment(w.CompletedAt))
 	fact("failed", strings.TrimSpace(moment(w.FailedAt)+" "+w.FailureCode))
+	var tried []string
+	for _, a := range w.Tried {
+		line := entry(a.Started, "to %s, reference %s", a.Account, a.Reference)
+		tried = append(tried, line+strings.TrimRight(fmt.Sprintf("; did not pay it: %s", a.Code), ": ")+why(a.Why, a.Passed))
+	}
+	if len(tried) > 0 {
+		tell(b, "sent before", tried)
+	}
 	var sent []string
 	if !w.SentAt.IsZero() {
 		line := entry(micros(w.SentAt), "to %s, reference %s", w.Provider, w.Reference())
@@ -150,9 +162,20 @@ func tellWithdrawal(b *strings.Builder, w pay.Withdrawal, to pay.Wallet) {
 		if w.Checks > 0 {
 			line += fmt.Sprintf("; calls that decided nothing: %d", w.Checks)
 		}
-		sent = append(sent, line)
+		sent = append(sent, line+why(w.Why, w.Passed))
 	}
 	tell(b, "last sent", sent)
+}
+
+// why tells how a withdrawal's account was chosen.
+func why(chosen string, passed []string) (text string) {
+	if chosen != "" {
+		text = "\n    " + chosen
+	}
+	for _, p := range passed {
+		text += "\n    passed over: " + p
+	}
+	return text
 }
 
 // tellPayment writes what the payment's own row knows.

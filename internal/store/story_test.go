@@ -82,7 +82,7 @@ func TestStoryTellsAWithdrawalsLife(t *testing.T) {
 		for _, id := range []string{"wdr_A", "wdr_A2"} { // whose id begins like the other's
 			have, err := s.Balances(ctx, acme)
 			must(t, err)
-			made, change, err := w.Withdraw(id, money.New(25_00, money.USD), 300, have, noon)
+			made, change, err := w.Withdraw(id, money.New(25_00, money.USD), 300, pay.Conversion{}, have, noon)
 			must(t, err)
 			must(t, s.Commit(ctx, change))
 			out[id] = made
@@ -91,7 +91,7 @@ func TestStoryTellsAWithdrawalsLife(t *testing.T) {
 		must(t, err)
 		golden(t, "story-withdrawal-pending.txt", pending)
 
-		sent, change := out["wdr_A"].Send("bank", pay.Caller{}, noon.Add(time.Minute))
+		sent, change := out["wdr_A"].Send(pay.PayoutRoute{Account: "bank"}, pay.Caller{}, noon.Add(time.Minute))
 		must(t, s.Commit(ctx, change))
 		sent, change, _ = sent.Resolve(pay.PayoutOutcome{Kind: pay.PayoutAccepted, ProviderRef: "their-7"}, noon.Add(time.Minute))
 		must(t, s.Commit(ctx, change))

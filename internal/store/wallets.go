@@ -25,10 +25,12 @@ type walletDoc struct {
 	Sealed   []byte         `json:"sealed"`
 	Masked   string         `json:"masked"`
 	ActiveAt int64          `json:"activeAt"`
+	Holder   []byte         `json:"holder,omitempty"`
+	Known    []string       `json:"known,omitempty"`
 }
 
 func walletRow(r *rows, w *pay.Wallet) {
-	doc := walletDoc{w.Label, w.Type, w.Currency, w.Network, w.Sealed, w.Masked, micros(w.ActiveAt)}
+	doc := walletDoc{w.Label, w.Type, w.Currency, w.Network, w.Sealed, w.Masked, micros(w.ActiveAt), w.Holder, w.Known}
 	r.text(w.ID, w.Merchant, w.Shop).flag(w.Live).number(w.Version).text(string(w.Status), w.Fingerprint).flag(w.Default).
 		number(micros(w.DueAt), micros(w.CreatedAt), micros(w.UpdatedAt)).text(encode(doc))
 }
@@ -46,6 +48,7 @@ func scanWallet(r row) (pay.Wallet, error) {
 		return w, fmt.Errorf("wallet %s: %w", w.ID, err)
 	}
 	w.Label, w.Type, w.Currency, w.Network = doc.Label, doc.Type, doc.Currency, doc.Network
+	w.Holder, w.Known = doc.Holder, doc.Known
 	w.Sealed, w.Masked, w.ActiveAt = doc.Sealed, doc.Masked, fromMicros(doc.ActiveAt)
 	w.DueAt, w.CreatedAt, w.UpdatedAt = fromMicros(due), fromMicros(created), fromMicros(updated)
 	return w, nil

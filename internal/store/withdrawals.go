@@ -6,20 +6,19 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
 const withdrawalSpec = "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, wallet TEXT!, status TEXT, " +
-	"amount BIGINT!, fee BIGINT!, sequence BIGINT, due_at BIGINT, created_at BIGINT!, updated_at BIGINT, doc TEXT"
+	"amount BIGINT!, fee BIGINT!, sequence BIGINT, due_at BIGINT, created_at BIGINT!, updated_at BIGINT, provider TEXT, provider_ref TEXT, doc TEXT"
 
-const withdrawalColumns = `id, merchant, shop, live, version, wallet, status, amount, fee, sequence, due_at, created_at, updated_at, doc`
+const withdrawalColumns = `id, merchant, shop, live, version, wallet, status, amount, fee, sequence, due_at, created_at, updated_at, provider, provider_ref, doc`
 
 var withdrawalsTable = newTable("withdrawals", withdrawalSpec,
 	func(w *pay.Withdrawal) string { return w.ID }, func(w *pay.Withdrawal) int64 { return w.Version }, withdrawalRow)
 
 type withdrawalDoc struct {
-	Provider       string `json:"provider,omitempty"`
-	ProviderRef    string `json:"providerRef,omitempty"`
 	Checks         int    `json:"checks,omitempty"`
 	FailureCode    string `json:"failureCode,omitempty"`
 	FailureMessage string `json:"failureMessage,omitempty"`
@@ -28,13 +27,27 @@ type withdrawalDoc struct {
 	FailedAt       int64  `json:"failedAt,omitempty"`
 	Accepted       bool   `json:"accepted,omitempty"`
 	pay.Flight
+	Why        string              `json:"why,omitempty"`
+	Passed     []string            `json:"passed,omitempty"`
+	Round      int                 `json:"round,omitempty"`
+	Tried      []pay.PayoutAttempt `json:"tried,omitempty"`
+	Waiting    string              `json:"waiting,omitempty"`
+	Local      int64               `json:"local,omitempty"`
+	Currency   money.Currency      `json:"currency,omitempty"`
+	Rate       string              `json:"rate,omitempty"`
+	RateSource string              `json:"rateSource,omitempty"`
+	RateAt     int64               `json:"rateAt,omitempty"`
 }
 
 func withdrawalRow(r *rows, w *pay.Withdrawal) {
-	doc := withdrawalDoc{w.Provider, w.ProviderRef, w.Checks, w.FailureCode, w.FailureMessage,
-		micros(w.SentAt), micros(w.CompletedAt), micros(w.FailedAt), w.Accepted, w.Flight}
+	doc := withdrawalDoc{w.Checks, w.FailureCode, w.FailureMessage,
+		micros(w.SentAt), micros(w.CompletedAt), micros(w.FailedAt), w.Accepted, w.Flight,
+		w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Local.Minor, w.Local.Currency, "", w.RateSource, micros(w.RateAt)}
+	if !w.Rate.IsZero() {
+		doc.Rate = w.Rate.Decimal()
+	}
 	r.text(w.ID, w.Merchant, w.Shop).flag(w.Live).number(w.Version).text(w.Wallet, string(w.Status)).
-		number(w.Amount, w.Fee, w.Sequence, micros(w.DueAt), micros(w.CreatedAt), micros(w.UpdatedAt)).text(encode(doc))
+		number(w.Amount, w.Fee, w.Sequence, micros(w.DueAt), micros(w.CreatedAt), micros(w.UpdatedAt)).text(w.Provider, w.ProviderRef, encode(doc))
 }
 
 func scanWithdrawal(r row) (pay.Withdrawal, error) {
@@ -42,7 +55,7 @@ func scanWithdrawal(r row) (pay.Withdrawal, error) {
 	var due, created, updated int64
 	var text string
 	err := r.Scan(&w.ID, &w.Merchant, &w.Shop, &w.Live, &w.Version, &w.Wallet, &w.Status, &w.Amount, &w.Fee, &w.Sequence,
-		&due, &created, &updated, &text)
+		&due, &created, &updated, &w.Provider, &w.ProviderRef, &text)
 	if err != nil {
 		return w, err
 	}
@@ -50,8 +63,15 @@ func scanWithdrawal(r row) (pay.Withdrawal, error) {
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
 		return w, fmt.Errorf("withdrawal %s: %w", w.ID, err)
 	}
-	w.Provider, w.ProviderRef, w.Checks = doc.Provider, doc.ProviderRef, doc.Checks
+	w.Checks = doc.Checks
 	w.FailureCode, w.FailureMessage, w.Accepted, w.Flight = doc.FailureCode, doc.FailureMessage, doc.Accepted, doc.Flight
+	w.Why, w.Passed, w.Round, w.Tried, w.Waiting = doc.Why, doc.Passed, doc.Round, doc.Tried, doc.Waiting
+	w.Conversion = pay.Conversion{Local: money.New(doc.Local, doc.Currency), RateSource: doc.RateSource, RateAt: fromMicros(doc.RateAt)}
+	if doc.Rate != "" {
+		if w.Rate, err = money.ParseRate(doc.Rate); err != nil {
+			return w, fmt.Errorf("withdrawal %s: %w", w.ID, err)
+		}
+	}
 	w.SentAt, w.CompletedAt, w.FailedAt = fromMicros(doc.SentAt), fromMicros(doc.CompletedAt), fromMicros(doc.FailedAt)
 	w.DueAt, w.CreatedAt, w.UpdatedAt = fromMicros(due), fromMicros(created), fromMicros(updated)
 	return w, nil
@@ -63,12 +83,20 @@ const byWithdrawal = `shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND (
 const (
 	selectWithdrawal = `SELECT ` + withdrawalColumns + ` FROM withdrawals WHERE id = $1 AND shop = $2 AND live = $3`
 	listWithdrawals  = `SELECT ` + withdrawalColumns + ` FROM withdrawals WHERE ` + byWithdrawal + ` ORDER BY id DESC LIMIT $7 OFFSET $8`
-	countWithdrawals = `SELECT count(*) FROM withdrawals WHERE ` + byWithdrawal
+	// An account that was told of by its own reference alone.
+	selectWithdrawalAt = `SELECT ` + withdrawalColumns + ` FROM withdrawals WHERE provider = $1 AND provider_ref = $2 AND provider_ref <> '' ORDER BY id LIMIT 1`
+	countWithdrawals   = `SELECT count(*) FROM withdrawals WHERE ` + byWithdrawal
 )
 
 // Withdrawal reads a shop's withdrawal. ErrNotFound also where it is another's.
 func (s *Store) Withdrawal(ctx context.Context, scope pay.Scope, id string) (pay.Withdrawal, error) {
 	return one(ctx, s, selectWithdrawal, scanWithdrawal, id, scope.Shop, scope.Live)
+}
+
+// WithdrawalAt reads the withdrawal that a payout account calls by a reference of its own, of any
+// tenant. ErrNotFound.
+func (s *Store) WithdrawalAt(ctx context.Context, account, ref string) (pay.Withdrawal, error) {
+	return one(ctx, s, selectWithdrawalAt, scanWithdrawal, account, ref)
 }
 
 // WithdrawalFilter selects withdrawals of one shop. Zero fields select all.
@@ -104,7 +132,7 @@ func (s *Store) LeaseWithdrawals(ctx context.Context, now, until time.Time, limi
 func payoutQueries() []string {
 	return []string{
 		walletsTable.insert, walletsTable.update, selectWallet, selectDefaultWallet, selectWalletFor, listWallets, countWallets, selectWalletsAfter,
-		withdrawalsTable.insert, withdrawalsTable.update, selectWithdrawal, listWithdrawals, countWithdrawals,
+		withdrawalsTable.insert, withdrawalsTable.update, selectWithdrawal, selectWithdrawalAt, listWithdrawals, countWithdrawals,
 		verificationsTable.insert, verificationsTable.update, selectVerification, selectAnyVerification, selectOpenVerification,
 		selectLevels, listVerifications,
 	}

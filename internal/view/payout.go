@@ -17,7 +17,8 @@ type Wallet struct {
 	Status            pay.WalletStatus `json:"status" enum:"pending_verification,active,disabled"`
 	IsDefault         bool             `json:"isDefault" doc:"Where withdrawals go that name no wallet"`
 	Payable           bool             `json:"payable" doc:"Whether a withdrawal to it can be made now"`
-	UnpayableReason   *string          `json:"unpayableReason" doc:"Why not: cool_down, disabled (it was deleted), kyc_required, or no_payout_account (the operator has none that pays out to it)"`
+	UnpayableReason   *string          `json:"unpayableReason" doc:"Why not: cool_down, disabled (it was deleted), kyc_required, no_payout_account (the operator has none that pays out to it), beneficiary_incomplete (those that would need to know more of the holder), or no_rate (of its currency)"`
+	Beneficiary       []string         `json:"beneficiary" doc:"Which fields of the holder are known; their values are never shown" example:"[\"holderName\",\"holderDocument\"]"`
 	CreatedAt         Time             `json:"createdAt"`
 }
 
@@ -26,7 +27,8 @@ func NewWallet(w pay.Wallet, why pay.Unpayable) Wallet {
 	return Wallet{
 		ID: w.ID, Label: text(w.Label), Type: w.Type, Currency: w.Currency, Network: w.Network,
 		DestinationMasked: w.Masked, Status: w.Status, IsDefault: w.Default, Payable: why == pay.Payable, UnpayableReason: text(string(why)),
-		CreatedAt: Time{w.CreatedAt},
+		Beneficiary: append([]string{}, w.Known...),
+		CreatedAt:   Time{w.CreatedAt},
 	}
 }
 
@@ -39,7 +41,9 @@ type Withdrawal struct {
 	Currency       string               `json:"currency" enum:"USD"`
 	FeeUSD         Money                `json:"feeUsd"`
 	NetAmount      Money                `json:"netAmount" doc:"amount less feeUsd: what is paid out"`
+	Payout         *Payout              `json:"payout" doc:"What arrives; null for a token, which is paid at the value of netAmount"`
 	Status         pay.WithdrawalStatus `json:"status" enum:"pending,processing,completed,failed,canceled"`
+	PendingReason  *string              `json:"pendingReason" doc:"Why it is not sent though it is due: no_payout_account, payout_delayed (no account pays it now), beneficiary_incomplete, or a limit; null where nothing holds it"`
 	FailureCode    *string              `json:"failureCode"`
 	FailureMessage *string              `json:"failureMessage"`
 	Reference      string               `json:"reference" doc:"Names the payout at the bank or network"`
@@ -48,10 +52,41 @@ type Withdrawal struct {
 	FailedAt       *Time                `json:"failedAt" nullable:"true"`
 }
 
+// Payout is what arrives at a wallet, fixed when the withdrawal is made.
+type Payout struct {
+	Amount   Money  `json:"amount" doc:"Major units of currency"`
+	Currency string `json:"currency" example:"MXN"`
+	Rate     Rate   `json:"rate" doc:"Of one USD"`
+	RateAt   Time   `json:"rateAt" doc:"When the rate was so"`
+}
+
+func newPayout(c pay.Conversion) *Payout {
+	if c.Local == (money.Amount{}) {
+		return nil
+	}
+	return &Payout{Amount: Money{c.Local}, Currency: string(c.Local.Currency), Rate: Rate{c.Rate}, RateAt: Time{c.RateAt}}
+}
+
+// WithdrawalQuote is what a withdrawal would come to.
+type WithdrawalQuote struct {
+	WalletID  string  `json:"walletId"`
+	Amount    Money   `json:"amount" doc:"What would leave the available balance, the fee included"`
+	Currency  string  `json:"currency" enum:"USD"`
+	FeeUSD    Money   `json:"feeUsd"`
+	NetAmount Money   `json:"netAmount" doc:"amount less feeUsd: what is paid out"`
+	Payout    *Payout `json:"payout" doc:"What would arrive at the rate of now; null for a token, which is paid at the value of netAmount"`
+}
+
+// NewWithdrawalQuote shows what a withdrawal would come to.
+func NewWithdrawalQuote(w pay.Withdrawal) WithdrawalQuote {
+	return WithdrawalQuote{WalletID: w.Wallet, Amount: USD(w.Amount), Currency: string(money.USD), FeeUSD: USD(w.Fee), NetAmount: USD(w.Net()), Payout: newPayout(w.Conversion)}
+}
+
 // NewWithdrawal shows a withdrawal.
 func NewWithdrawal(w pay.Withdrawal) Withdrawal {
 	return Withdrawal{
 		ID: w.ID, WalletID: w.Wallet, Amount: USD(w.Amount), Currency: string(money.USD), FeeUSD: USD(w.Fee), NetAmount: USD(w.Net()),
+		Payout: newPayout(w.Conversion), PendingReason: text(w.Waiting),
 		Status: w.Status, FailureCode: text(w.FailureCode), FailureMessage: text(w.FailureMessage), Reference: w.Reference(),
 		CreatedAt: Time{w.CreatedAt}, CompletedAt: at(w.CompletedAt), FailedAt: at(w.FailedAt),
 	}

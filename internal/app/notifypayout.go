@@ -1,0 +1,101 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// notifyPayout takes what a provider of payouts tells by itself. What it tells is applied at most
+// once, by the same code as the answers to questions.
+//
+// Errors: as Notify.
+func (a *App) notifyPayout(ctx context.Context, account string, listener provider.PayoutListener, n Notification) error {
+	notices, err := a.payoutNotices(ctx, account, listener, n)
+	if err != nil {
+		return a.refuseNotice(account, err)
+	}
+	// One that cannot be applied stands in nobody's way.
+	var failed error
+	for _, notice := range notices {
+		failed = errors.Join(failed, a.takePayout(ctx, account, notice))
+	}
+	return failed
+}
+
+// payoutNotices is notices for an account that pays out.
+func (a *App) payoutNotices(ctx context.Context, account string, listener provider.PayoutListener, n Notification) ([]pay.PayoutNotice, error) {
+	list, err := listener.Notices(ctx, n)
+	if !errors.Is(err, provider.ErrUnsigned) {
+		return list, err
+	}
+	now := a.Now()
+	for _, f := range a.desks.Load().byID[account].before {
+		past, ok := f.payouts.(provider.PayoutListener)
+		if !ok || !now.Before(f.until) {
+			continue
+		}
+		if list, err := past.Notices(ctx, n); !errors.Is(err, provider.ErrUnsigned) {
+			return list, err
+		}
+	}
+	return nil, err
+}
+
+// takePayout applies one notice.
+func (a *App) takePayout(ctx context.Context, account string, n pay.PayoutNotice) error {
+	if !storable(n.ID) || !storable(n.ProviderRef) {
+		return pay.NewError(pay.CodeInvalidRequest, "the notification cannot be understood")
+	}
+	n.Body = bytes.ReplaceAll(bytes.ToValidUTF8(n.Body, []byte("?")), []byte{0}, []byte("?"))
+	return again(func() error {
+		w, n, err := a.toldOf(ctx, account, n)
+		if err != nil {
+			return err
+		}
+		if !w.GoneTo(n.Reference, account) {
+			a.Log.Warn("a notification is about another account's payout", "account", account, "withdrawal", w.ID)
+			return notOurs()
+		}
+		asked, err := a.asked(ctx)
+		if err != nil {
+			return err
+		}
+		_, change, verdict := w.Told(n, account, w.ProvedPayout(n.Outcome, asked), a.now(w.Scope))
+		err = a.commit(ctx, change, view.Cause{})
+		if errors.Is(err, store.ErrDuplicate) { // told before
+			return nil
+		}
+		if err == nil && verdict == pay.Mismatched {
+			a.Log.Warn("what a provider tells needs the operator", "account", account, "withdrawal", w.ID, "verdict", verdict)
+		}
+		return err
+	})
+}
+
+// toldOf finds the withdrawal that a notice is about: by our reference, or by the provider's where it
+// tells that alone, which the notice then gets ours from.
+func (a *App) toldOf(ctx context.Context, account string, n pay.PayoutNotice) (pay.Withdrawal, pay.PayoutNotice, error) {
+	if n.Reference == "" {
+		w, err := a.store.WithdrawalAt(ctx, account, n.ProviderRef)
+		if err != nil {
+			return w, n, orRefuse(err, notOurs())
+		}
+		n.Reference = w.Reference()
+		return w, n, nil
+	}
+	id, _, ok := pay.ParsePayoutReference(n.Reference)
+	if !ok || !storable(id) {
+		return pay.Withdrawal{}, n, notOurs()
+	}
+	w, err := a.store.AnyWithdrawal(ctx, id)
+	if err != nil {
+		return w, n, orRefuse(err, notOurs())
+	}
+	return w, n, nil
+}
