@@ -23,8 +23,10 @@ var (
 	whole   = regexp.MustCompile(`^-?[0-9]{1,15}$`)
 )
 
-// parse reads an amount, exactly.
-func (f Format) parse(text string, c money.Currency) (money.Amount, error) {
+// ReadAmount reads an amount as the format writes them, exactly.
+//
+// Errors: a text that is no such number, has too many decimals, or is too large.
+func (f Format) ReadAmount(text string, c money.Currency) (money.Amount, error) {
 	number := strings.TrimPrefix(strings.Map(func(r rune) rune {
 		if r == ' ' || r == '\u00a0' || r == '\u202f' {
 			return -1
@@ -84,8 +86,11 @@ var (
 	days = []string{"2006-01-02", "20060102", "2006/01/02"}
 )
 
-// date reads a date; day says that it is a whole one. An empty one is no time.
-func (f Format) date(text string) (at time.Time, day bool, err error) {
+// ReadDate reads a date as the format writes them; day says that it is a whole
+// one. An empty one is no time.
+//
+// Errors: a text that is no date which is known.
+func (f Format) ReadDate(text string) (at time.Time, day bool, err error) {
 	zone := f.Zone
 	if zone == nil {
 		zone = time.UTC

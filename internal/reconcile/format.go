@@ -123,8 +123,8 @@ func ColumnWords() []string {
 	return words
 }
 
-// normal is a name without what people write differently.
-func normal(name string) string {
+// Normal is a name without what people write differently.
+func Normal(name string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
 		return r == ' ' || r == '_' || r == '-' || r == '\u00a0'
 	}), "_")

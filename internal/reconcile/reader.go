@@ -1,17 +1,11 @@
 package reconcile
 
 import (
-	"bufio"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/money"
 )
@@ -43,20 +37,11 @@ type Unreadable struct {
 // Error is for error.
 func (u *Unreadable) Error() string { return fmt.Sprintf("line %d: %s", u.Number, u.Why) }
 
-const (
-	// preamble is how many rows may stand before the header.
-	preamble = 20
-	// longest is how much of a field we keep: references are shorter.
-	longest = 300
-)
-
 // Reader reads a report.
 type Reader struct {
 	format Format
-	file   string
-	rows   *csv.Reader
-	at     map[string]int // column by its name in Columns
-	fees   []string       // their names
+	table  *Table
+	fees   []string // names of columns
 	kinds  map[string]Kind
 	counts map[string]bool
 }
@@ -65,106 +50,35 @@ type Reader struct {
 //
 // Errors: that it has no such columns, or is no text.
 func NewReader(file string, in io.Reader, f Format) (*Reader, error) {
-	text := bufio.NewReaderSize(in, 1<<16)
-	start, err := text.Peek(1 << 12)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("read %s: %w", file, err)
-	}
-	switch {
-	case len(start) >= 2 && (start[0] == 0xFE && start[1] == 0xFF || start[0] == 0xFF && start[1] == 0xFE):
-		return nil, fmt.Errorf("%s is UTF-16: save it as CSV in UTF-8", file)
-	case strings.HasPrefix(string(start), "PK\x03\x04"):
-		return nil, fmt.Errorf("%s is a workbook or an archive: save it as CSV", file)
-	case strings.HasPrefix(string(start), "\ufeff"):
-		if _, err := text.Discard(len("\ufeff")); err != nil {
-			return nil, fmt.Errorf("read %s: %w", file, err)
-		}
-	}
-	r := &Reader{format: f, file: file, rows: csv.NewReader(text), kinds: map[string]Kind{}, counts: map[string]bool{}}
+	r := &Reader{format: f, kinds: map[string]Kind{}, counts: map[string]bool{}}
 	for word, kind := range f.Kinds {
-		r.kinds[normal(word)] = kind
+		r.kinds[Normal(word)] = kind
 	}
 	for _, word := range f.Counts {
-		r.counts[normal(word)] = true
+		r.counts[Normal(word)] = true
 	}
 	for i := range f.Columns.Fees {
 		r.fees = append(r.fees, fmt.Sprint("fee", i))
 	}
-	r.rows.FieldsPerRecord = -1
-	if r.rows.Comma = f.Separator; f.Separator == 0 {
-		r.rows.Comma = separator(string(start))
-	}
-	r.rows.TrimLeadingSpace = r.rows.Comma != '\t' // or empty cells between tabs would be trimmed away
-	return r, r.header()
-}
-
-// separator is the one of the usual four that the start of a report has most of.
-func separator(start string) rune {
-	best, most := ',', 0
-	for _, c := range ",;\t|" {
-		if n := strings.Count(start, string(c)); n > most {
-			best, most = c, n
-		}
-	}
-	return best
-}
-
-// header finds the row that has all columns. Some reports begin with a title.
-func (r *Reader) header() error {
-	missing, first := "", []string(nil)
-	for range preamble {
-		row, err := r.rows.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		var bad *csv.ParseError
-		if err != nil && !errors.As(err, &bad) {
-			return fmt.Errorf("read %s: %w", r.file, err)
-		}
-		at, lacks := r.format.Columns.find(row)
-		if lacks == "" {
-			r.at = at
-			return nil
-		}
-		if len(row) > len(first) { // the likeliest header is the widest row
-			first, missing = slices.Clone(row), lacks
-		}
-	}
-	if first == nil {
-		return fmt.Errorf("%s is empty: not even a header", r.file)
-	}
-	for i := range first {
-		first[i] = plain(first[i])
-	}
 	hint := "name it with --columns"
-	if r.format.Hint != "" {
-		hint = r.format.Hint
+	if f.Hint != "" {
+		hint = f.Hint
 	}
-	return fmt.Errorf("%s has no column %s: %s. Its columns are: %s", r.file, missing, hint, strings.Join(first, ", "))
+	var err error
+	r.table, err = OpenTable(file, in, f.Separator, f.Columns.find, hint)
+	return r, err
 }
 
 // find says where the columns are in a header, or which one it lacks.
 func (c Columns) find(row []string) (at map[string]int, lacks string) {
-	at = map[string]int{}
-	look := func(word, column string) {
-		name, optional := strings.CutSuffix(column, "?")
-		if name == "" {
-			return
-		}
-		i := slices.IndexFunc(row, func(cell string) bool { return normal(cell) == normal(name) })
-		if i >= 0 {
-			at[word] = i
-		} else if !optional && lacks == "" {
-			lacks = name
-		}
-	}
-	places := c.places()
-	for _, word := range slices.Sorted(maps.Keys(places)) { // of several that are missing the same one is told each time
-		look(word, *places[word])
+	names := map[string]string{}
+	for word, column := range c.places() {
+		names[word] = *column
 	}
 	for i, column := range c.Fees {
-		look(fmt.Sprint("fee", i), column)
+		names[fmt.Sprint("fee", i)] = column
 	}
+	at, lacks = FindColumns(row, names)
 	_, ours := at["reference"]
 	_, theirs := at["provider_reference"]
 	_, amount := at["amount"]
@@ -181,41 +95,28 @@ func (c Columns) find(row []string) (at map[string]int, lacks string) {
 }
 
 // Dated reports whether the report has a column of dates.
-func (r *Reader) Dated() bool { _, ok := r.at["date"]; return ok }
+func (r *Reader) Dated() bool { return r.table.Has("date") }
 
 // Next returns the next line.
 //
 // Errors: io.EOF behind the last one; *Unreadable, after which one may go on;
 // any other when the file cannot be read.
 func (r *Reader) Next() (Line, error) {
-	for {
-		row, err := r.rows.Read()
-		var bad *csv.ParseError
-		if errors.As(err, &bad) {
-			return Line{}, &Unreadable{bad.StartLine, bad.Err.Error()}
-		}
-		if errors.Is(err, io.EOF) {
-			return Line{}, io.EOF
-		}
-		if err != nil {
-			return Line{}, fmt.Errorf("read %s: %w", r.file, err)
-		}
-		if !slices.ContainsFunc(row, func(cell string) bool { return strings.TrimSpace(cell) != "" }) {
-			continue
-		}
-		number, _ := r.rows.FieldPos(0)
-		line, err := r.line(row)
-		if err != nil {
-			return Line{}, &Unreadable{number, err.Error()}
-		}
-		line.File, line.Number = r.file, number
-		return line, nil
+	row, number, err := r.table.Next()
+	if err != nil {
+		return Line{}, err
 	}
+	line, err := r.line(row)
+	if err != nil {
+		return Line{}, &Unreadable{number, err.Error()}
+	}
+	line.File, line.Number = r.table.file, number
+	return line, nil
 }
 
 // kind reads a word of the type column.
 func (r *Reader) kind(word string) (Kind, error) {
-	if kind, known := r.kinds[normal(word)]; known {
+	if kind, known := r.kinds[Normal(word)]; known {
 		return kind, nil
 	}
 	if kind, known := r.kinds["*"]; known {
@@ -224,34 +125,14 @@ func (r *Reader) kind(word string) (Kind, error) {
 	return "", fmt.Errorf("no meaning is known for the type %q", word)
 }
 
-// cell is a field of a row by its word, without what no terminal should see.
-func (r *Reader) cell(row []string, word string) string {
-	i, ok := r.at[word]
-	if !ok || i >= len(row) {
-		return ""
-	}
-	return plain(row[i])
-}
-
-func plain(cell string) string {
-	cell = strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) || c == utf8.RuneError {
-			return -1
-		}
-		return c
-	}, cell)
-	cell = strings.ToValidUTF8(cell[:min(len(cell), longest)], "")
-	return strings.Clone(strings.TrimSpace(cell)) // of the row, which is long
-}
-
 func (r *Reader) line(row []string) (l Line, err error) {
-	if _, told := r.at["status"]; told {
-		if status := r.cell(row, "status"); !r.counts[normal(status)] {
+	if r.table.Has("status") {
+		if status := r.table.Cell(row, "status"); !r.counts[Normal(status)] {
 			return Line{Kind: Other, Word: "status " + status}, nil
 		}
 	}
-	if _, told := r.at["type"]; told {
-		word := r.cell(row, "type")
+	if r.table.Has("type") {
+		word := r.table.Cell(row, "type")
 		if l.Kind, err = r.kind(word); err != nil {
 			return l, err
 		}
@@ -274,12 +155,12 @@ func (r *Reader) line(row []string) (l Line, err error) {
 		l.Kind = Charge
 	}
 	l.Amount = positive(l.Amount)
-	l.Reference, l.ProviderRef = r.cell(row, "reference"), r.cell(row, "provider_reference")
-	l.RefundReference, l.RefundProviderRef = r.cell(row, "refund_reference"), r.cell(row, "refund_provider_reference")
+	l.Reference, l.ProviderRef = r.table.Cell(row, "reference"), r.table.Cell(row, "provider_reference")
+	l.RefundReference, l.RefundProviderRef = r.table.Cell(row, "refund_reference"), r.table.Cell(row, "refund_provider_reference")
 	if l.Reference+l.ProviderRef+l.RefundReference+l.RefundProviderRef == "" {
 		return l, errors.New("it has no reference")
 	}
-	if l.Date, l.Day, err = r.format.date(r.cell(row, "date")); err != nil {
+	if l.Date, l.Day, err = r.format.ReadDate(r.table.Cell(row, "date")); err != nil {
 		return l, err
 	}
 	l.Fee, err = r.fee(row, l.Amount.Currency)
@@ -299,33 +180,33 @@ func positive(a money.Amount) money.Amount {
 // amount is the line's amount with its sign.
 func (r *Reader) amount(row []string) (money.Amount, error) {
 	currency := r.format.Currency
-	if _, told := r.at["currency"]; told {
-		code, err := money.ParseCurrency(strings.ToUpper(r.cell(row, "currency")))
+	if r.table.Has("currency") {
+		code, err := money.ParseCurrency(strings.ToUpper(r.table.Cell(row, "currency")))
 		if err != nil {
-			return money.Amount{}, fmt.Errorf("the currency %q is none", r.cell(row, "currency"))
+			return money.Amount{}, fmt.Errorf("the currency %q is none", r.table.Cell(row, "currency"))
 		}
 		currency = code
 	}
 	if currency == "" {
 		return money.Amount{}, errors.New("its currency is not told: name the column, or the currency of all lines")
 	}
-	if _, told := r.at["amount"]; told {
-		return r.format.parse(r.cell(row, "amount"), currency)
+	if r.table.Has("amount") {
+		return r.format.ReadAmount(r.table.Cell(row, "amount"), currency)
 	}
-	credit, debit := r.cell(row, "credit"), r.cell(row, "debit")
+	credit, debit := r.table.Cell(row, "credit"), r.table.Cell(row, "debit")
 	if (credit == "") == (debit == "") {
-		if zero, err := r.format.parse(debit, currency); err == nil && zero.IsZero() { // "0.00" beside the other
+		if zero, err := r.format.ReadAmount(debit, currency); err == nil && zero.IsZero() { // "0.00" beside the other
 			debit = ""
-		} else if zero, err := r.format.parse(credit, currency); err == nil && zero.IsZero() {
+		} else if zero, err := r.format.ReadAmount(credit, currency); err == nil && zero.IsZero() {
 			credit = ""
 		} else {
 			return money.Amount{}, fmt.Errorf("want one of debit and credit, not %q and %q", debit, credit)
 		}
 	}
 	if credit != "" {
-		return r.format.parse(credit, currency)
+		return r.format.ReadAmount(credit, currency)
 	}
-	amount, err := r.format.parse(debit, currency)
+	amount, err := r.format.ReadAmount(debit, currency)
 	if err != nil {
 		return amount, err
 	}
@@ -335,7 +216,7 @@ func (r *Reader) amount(row []string) (money.Amount, error) {
 // fee adds up the line's fees. Whether they are written with a sign or without
 // differs from report to report.
 func (r *Reader) fee(row []string, currency money.Currency) (money.Amount, error) {
-	if code := r.cell(row, "fee_currency"); code != "" {
+	if code := r.table.Cell(row, "fee_currency"); code != "" {
 		of, err := money.ParseCurrency(strings.ToUpper(code))
 		if err != nil {
 			return money.Amount{}, fmt.Errorf("the fee's currency %q is none", code)
@@ -344,11 +225,11 @@ func (r *Reader) fee(row []string, currency money.Currency) (money.Amount, error
 	}
 	sum, told := money.New(0, currency), false
 	for _, column := range r.fees {
-		text := r.cell(row, column)
+		text := r.table.Cell(row, column)
 		if text == "" {
 			continue
 		}
-		part, err := r.format.parse(text, currency)
+		part, err := r.format.ReadAmount(text, currency)
 		if err != nil {
 			return money.Amount{}, fmt.Errorf("the fee: %w", err)
 		}

@@ -1,0 +1,173 @@
+package reconcile
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// preamble is how many rows may stand before the header.
+	preamble = 20
+	// longest is how much of a field we keep: references are shorter.
+	longest = 300
+)
+
+// Table reads CSV with a header, however people wrote it: with a byte order
+// mark, a title before the header, and any of the usual separators.
+type Table struct {
+	file string
+	rows *csv.Reader
+	at   map[string]int // column by the word that we have for it
+	wide int
+}
+
+// OpenTable reads up to the header: the first row in which find sees all columns.
+// Find returns where each column is by our word for it, or which one is lacking;
+// hint says what to do then. A zero separator is guessed.
+//
+// Errors: that it has no such columns, or is no text.
+func OpenTable(file string, in io.Reader, separator rune, find func(row []string) (at map[string]int, lacks string), hint string) (*Table, error) {
+	text := bufio.NewReaderSize(in, 1<<16)
+	start, err := text.Peek(1 << 12)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read %s: %w", file, err)
+	}
+	switch {
+	case len(start) >= 2 && (start[0] == 0xFE && start[1] == 0xFF || start[0] == 0xFF && start[1] == 0xFE):
+		return nil, fmt.Errorf("%s is UTF-16: save it as CSV in UTF-8", file)
+	case strings.HasPrefix(string(start), "PK\x03\x04"):
+		return nil, fmt.Errorf("%s is a workbook or an archive: save it as CSV", file)
+	case strings.HasPrefix(string(start), "\ufeff"):
+		if _, err := text.Discard(len("\ufeff")); err != nil {
+			return nil, fmt.Errorf("read %s: %w", file, err)
+		}
+	}
+	t := &Table{file: file, rows: csv.NewReader(text)}
+	t.rows.FieldsPerRecord = -1
+	if t.rows.Comma = separator; separator == 0 {
+		t.rows.Comma = guess(string(start))
+	}
+	t.rows.TrimLeadingSpace = t.rows.Comma != '\t' // or empty cells between tabs would be trimmed away
+	return t, t.header(find, hint)
+}
+
+// guess is the separator of the usual four that the start of a table has most of.
+func guess(start string) rune {
+	best, most := ',', 0
+	for _, c := range ",;\t|" {
+		if n := strings.Count(start, string(c)); n > most {
+			best, most = c, n
+		}
+	}
+	return best
+}
+
+// header finds the row that has all columns. Some reports begin with a title.
+func (t *Table) header(find func([]string) (map[string]int, string), hint string) error {
+	missing, first := "", []string(nil)
+	for range preamble {
+		row, err := t.rows.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		var bad *csv.ParseError
+		if err != nil && !errors.As(err, &bad) {
+			return fmt.Errorf("read %s: %w", t.file, err)
+		}
+		at, lacks := find(row)
+		if lacks == "" {
+			t.at, t.wide = at, len(row)
+			return nil
+		}
+		if len(row) > len(first) { // the likeliest header is the widest row
+			first, missing = slices.Clone(row), lacks
+		}
+	}
+	if first == nil {
+		return fmt.Errorf("%s is empty: not even a header", t.file)
+	}
+	for i := range first {
+		first[i] = plain(first[i])
+	}
+	return fmt.Errorf("%s has no column %s: %s. Its columns are: %s", t.file, missing, hint, strings.Join(first, ", "))
+}
+
+// FindColumns says where columns are in a header, by our words for them, or the
+// name of one that is lacking. A name that ends in "?" may be missing; an empty
+// one is not looked for.
+func FindColumns(row []string, names map[string]string) (at map[string]int, lacks string) {
+	at = map[string]int{}
+	for _, word := range slices.Sorted(maps.Keys(names)) { // of several that are missing the same one is told each time
+		name, optional := strings.CutSuffix(names[word], "?")
+		if name == "" {
+			continue
+		}
+		i := slices.IndexFunc(row, func(cell string) bool { return Normal(cell) == Normal(name) })
+		if i >= 0 {
+			at[word] = i
+		} else if !optional && lacks == "" {
+			lacks = name
+		}
+	}
+	return at, lacks
+}
+
+// Has reports whether the table has a column, by our word for it.
+func (t *Table) Has(word string) bool { _, ok := t.at[word]; return ok }
+
+// Width is how many columns the header has.
+func (t *Table) Width() int { return t.wide }
+
+// Next returns the next row that is not empty, and its line in the file from 1.
+//
+// Errors: io.EOF behind the last one; *Unreadable, after which one may go on;
+// any other when the file cannot be read.
+func (t *Table) Next() (row []string, number int, err error) {
+	for {
+		row, err := t.rows.Read()
+		var bad *csv.ParseError
+		if errors.As(err, &bad) {
+			return nil, bad.StartLine, &Unreadable{bad.StartLine, bad.Err.Error()}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil, 0, io.EOF
+		}
+		if err != nil {
+			return nil, 0, fmt.Errorf("read %s: %w", t.file, err)
+		}
+		if !slices.ContainsFunc(row, func(cell string) bool { return strings.TrimSpace(cell) != "" }) {
+			continue
+		}
+		number, _ := t.rows.FieldPos(0)
+		return row, number, nil
+	}
+}
+
+// Cell is a field of a row by our word for its column, without what no terminal
+// should see; "" where there is none.
+func (t *Table) Cell(row []string, word string) string {
+	i, ok := t.at[word]
+	if !ok || i >= len(row) {
+		return ""
+	}
+	return plain(row[i])
+}
+
+func plain(cell string) string {
+	cell = strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) || c == utf8.RuneError {
+			return -1
+		}
+		return c
+	}, cell)
+	cell = strings.ToValidUTF8(cell[:min(len(cell), longest)], "")
+	return strings.Clone(strings.TrimSpace(cell)) // of the row, which is long
+}
