@@ -1,0 +1,245 @@
+package bankfile
+
+import (
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+)
+
+// readCamt054 reads a notification of bookings. Credits that give nothing back
+// are money that somebody sent, and no answer.
+func readCamt054(body *node) (answers []Answer, err error) {
+	paged := body.one("GrpHdr/MsgPgntn") != nil
+	for _, n := range body.all("Ntfctn") {
+		entries := n.all("Ntry")
+		sums := debits{}
+		for _, entry := range entries {
+			e, err := readEntry(entry)
+			if err != nil {
+				return nil, err
+			}
+			if err := sums.add(e); err != nil {
+				return nil, err
+			}
+			more, err := e.answers()
+			if err != nil {
+				return nil, err
+			}
+			answers = append(answers, more...)
+		}
+		if paged || n.one("NtfctnPgntn") != nil {
+			continue // the totals are of all pages
+		}
+		if err := sums.check(n, len(entries)); err != nil {
+			return nil, err
+		}
+	}
+	return answers, nil
+}
+
+// entry is a booking.
+type entry struct {
+	*node
+	amount   money.Amount
+	debit    bool
+	reversal bool
+	status   string
+	at       time.Time
+	details  []*node
+}
+
+func readEntry(n *node) (e entry, err error) {
+	e = entry{node: n, details: n.all("NtryDtls/TxDtls"), status: told(n.value("Sts/Cd", "Sts"), 35)}
+	if err := n.unique("Amt", "CdtDbtInd", "RvslInd", "Sts"); err != nil {
+		return e, err
+	}
+	if n.one("Amt") == nil {
+		return e, fault(n.line, "Amt is missing")
+	}
+	if e.amount, err = n.one("Amt").amount(); err != nil {
+		return e, err
+	}
+	if e.debit, err = direction(n.one("CdtDbtInd"), n); err != nil {
+		return e, err
+	}
+	switch n.value("RvslInd") {
+	case "", "false", "0":
+	case "true", "1":
+		e.reversal = true
+	default:
+		return e, fault(n.line, "RvslInd is neither true nor false")
+	}
+	for _, path := range []string{"BookgDt/DtTm", "BookgDt/Dt", "ValDt/DtTm", "ValDt/Dt"} {
+		if at := n.one(path); at != nil && e.at.IsZero() {
+			if e.at, err = at.isoTime(); err != nil {
+				return e, err
+			}
+		}
+	}
+	most, is, err := n.one("NtryDtls/Btch/NbOfTxs").count()
+	if err == nil && is && len(n.all("NtryDtls")) == 1 && len(e.details) > most {
+		err = fault(n.line, "NbOfTxs is %d, and %d transactions follow", most, len(e.details))
+	}
+	return e, err
+}
+
+func direction(n, parent *node) (debit bool, err error) {
+	switch {
+	case n == nil:
+		return false, fault(parent.line, "CdtDbtInd is missing")
+	case n.text == "DBIT":
+		return true, nil
+	case n.text == "CRDT":
+		return false, nil
+	}
+	return false, fault(n.line, "CdtDbtInd is neither DBIT nor CRDT")
+}
+
+// answers is what an entry says of payments.
+func (e entry) answers() (answers []Answer, err error) {
+	if batch := told(e.value("NtryDtls/Btch/MsgId"), 35); len(e.details) == 0 && batch != "" && e.debit {
+		return []Answer{{
+			Whole: true, Batch: batch, Outcome: Pending, Amount: e.amount, At: e.at, Code: e.status, Line: e.line,
+			BankReference: told(e.value("AcctSvcrRef"), 35), Message: "the bank booked the batch as one sum, and names no lines",
+		}}, nil
+	}
+	sum, known := int64(0), true
+	for _, d := range e.details {
+		amount, err := e.paid(d)
+		if err != nil {
+			return nil, err
+		}
+		if known = known && amount.Currency == e.amount.Currency; known {
+			if sum, err = add(sum, amount.Minor); err != nil {
+				return nil, fault(d.line, "%v", err)
+			}
+		}
+		a, is, err := e.answer(d)
+		if err != nil {
+			return nil, err
+		}
+		if a.Amount = amount; is {
+			answers = append(answers, a)
+		}
+	}
+	if known && sum != e.amount.Minor { // charges, or a mistake: a person has to look
+		for i := range answers {
+			answers[i].Outcome, answers[i].Reason = Pending, ""
+			answers[i].Message = "the entry's amount is not the sum of its transactions"
+		}
+	}
+	return answers, nil
+}
+
+// paid is the amount of a transaction, or the zero value where none is told.
+func (e entry) paid(d *node) (money.Amount, error) {
+	n := d.one("Amt")
+	if n == nil {
+		n = d.one("AmtDtls/TxAmt/Amt")
+	}
+	if n == nil && len(e.details) == 1 {
+		n = e.one("Amt")
+	}
+	return n.amount()
+}
+
+// answer is what a transaction says, if it is about a payment of ours.
+func (e entry) answer(d *node) (a Answer, is bool, err error) {
+	if err := d.unique("Refs", "Amt", "CdtDbtInd", "RtrInf"); err != nil {
+		return a, false, err
+	}
+	debit := e.debit
+	if n := d.one("CdtDbtInd"); n != nil {
+		if debit, err = direction(n, d); err != nil {
+			return a, false, err
+		}
+	}
+	returns := d.all("RtrInf")
+	code, text := why(returns)
+	a = Answer{
+		Reference: reference(d.value("Refs/EndToEndId"), d.value("Refs/InstrId")), Batch: told(d.value("Refs/MsgId"), 35),
+		Outcome: Pending, At: e.at, Code: e.status, Text: text, Line: d.line,
+		BankReference: told(firstOf(d.value("Refs/AcctSvcrRef"), e.value("AcctSvcrRef"), d.value("Refs/TxId")), 35),
+	}
+	family := firstOf(d.value("BkTxCd/Domn/Fmly/SubFmlyCd"), e.value("BkTxCd/Domn/Fmly/SubFmlyCd"))
+	back := !debit && (len(returns) > 0 || e.reversal)
+	switch {
+	case !debit && !back && family != "RRTN":
+		return a, false, nil
+	case a.Reference == "":
+		a.Message = "the entry names no reference of ours"
+	case e.status != "BOOK":
+		a.Message = "not booked yet"
+	case debit != e.debit:
+		a.Message = "the entry and its transaction go in different directions"
+	case debit && (len(returns) > 0 || e.reversal):
+		a.Message = "a debit that takes something back: look at the account"
+	case debit:
+		a.Outcome, a.Message = Paid, "booked"
+	case back:
+		a.Outcome = Returned
+		a.Reason, a.Message = explain(code)
+		if code != "" {
+			a.Code = code
+		}
+	default:
+		a.Message = "a credit that looks like a return, and does not say so"
+	}
+	return a, true, nil
+}
+
+func firstOf(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// debits adds up the debits of a notification, to compare with its totals.
+type debits struct {
+	count    int
+	sum      int64
+	currency money.Currency
+	mixed    bool
+}
+
+func (s *debits) add(e entry) (err error) {
+	if !e.debit {
+		return nil
+	}
+	s.mixed = s.mixed || s.count > 0 && s.currency != e.amount.Currency
+	s.count, s.currency = s.count+1, e.amount.Currency
+	if s.mixed {
+		return nil
+	}
+	if s.sum, err = add(s.sum, e.amount.Minor); err != nil {
+		return fault(e.line, "%v", err)
+	}
+	return nil
+}
+
+// check compares with the totals that the notification tells of itself.
+func (s *debits) check(n *node, entries int) error {
+	for _, c := range []struct {
+		name string
+		have int
+	}{{"TtlNtries", entries}, {"TtlDbtNtries", s.count}} {
+		at := n.one("TxsSummry/" + c.name + "/NbOfNtries")
+		if told, is, err := at.count(); err != nil {
+			return err
+		} else if is && told != c.have {
+			return fault(at.line, "NbOfNtries of %s is %d, and there are %d", c.name, told, c.have)
+		}
+	}
+	at := n.one("TxsSummry/TtlDbtNtries/Sum")
+	if at == nil || s.count == 0 || s.mixed {
+		return nil
+	}
+	told, err := at.in(s.currency)
+	if err == nil && told.Minor != s.sum {
+		err = fault(at.line, "Sum of TtlDbtNtries is %s, and the debits come to %s", told, money.New(s.sum, s.currency))
+	}
+	return err
+}

@@ -1,0 +1,278 @@
+package bankfile
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Positions in this file and in cnabread.go are those of FEBRABAN's CNAB 240,
+// version 10.9, with Bradesco's Multipag (2023) where the two differ.
+
+// cnabSize is the length of a record in bytes, without the end of the line.
+const cnabSize = 240
+
+// Forms of payment (G029) that are written, and the clearing house of each.
+const (
+	formCredit  = "01" // current account at the same bank
+	formSavings = "05" // savings account at the same bank
+	formTED     = "41" // another holder's account
+	formOwnTED  = "43" // the payer's own account
+	formPix     = "45"
+)
+
+func house(form string) string {
+	switch form {
+	case formPix:
+		return "009"
+	case formTED, formOwnTED:
+		return "018"
+	}
+	return ""
+}
+
+// Codes of banks by COMPE that need a rule of their own.
+const (
+	bradesco  = "237"
+	itau      = "341"
+	santander = "033"
+	sicoob    = "756"
+)
+
+// versions are the numbers of the layouts of file and batch that a bank wants.
+func (p Payer) versions() (file, batch string) {
+	switch p.BankCode {
+	case bradesco:
+		file, batch = "089", "045"
+	case santander:
+		file, batch = "060", "031"
+	default:
+		file, batch = "103", "046"
+	}
+	if p.FileVersion != "" {
+		file = p.FileVersion
+	}
+	if p.BatchVersion != "" {
+		batch = p.BatchVersion
+	}
+	return file, batch
+}
+
+func cnabLayout() Layout {
+	return Layout{
+		Name:  "cnab240",
+		Title: "CNAB 240 of FEBRABAN (Brazil): Pix by key, TED, and credit in account",
+		Fields: []Field{
+			{"name", "the company's name", false},
+			{"document", "its CNPJ or CPF", false},
+			{"bank_code", "the bank's 3 digits (COMPE): 001, 033, 237 …", false},
+			{"bank_name", "the bank's name", true},
+			{"agreement", "the agreement (convênio) as it stands at positions 33 to 52", false},
+			{"branch", "the branch, up to 5 digits", false},
+			{"branch_digit", "its check digit", true},
+			{"account", "the account, up to 12 digits, without its check digit", false},
+			{"account_digit", "its check digit", true},
+			{"file_version", "the file's layout version at 164 to 166, where the bank wants another than usual", true},
+			{"batch_version", "the batch's layout version at 14 to 16, the same", true},
+		},
+		payer: cnabPayer,
+		check: cnabCheck,
+		write: cnabWrite,
+	}
+}
+
+func cnabPayer(p Payer) error {
+	if p.BankCode == itau {
+		return problem("bank_code", "%s (Itaú) puts other things into these positions: it needs a layout of its own", itau)
+	}
+	if _, err := brazilian("document", p.Document); err != nil {
+		return err
+	}
+	if err := named(p.Name, upper(p.Name, 30)); err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		name, value string
+		length      int
+		exact       bool
+	}{
+		{"bank_code", p.BankCode, 3, true}, {"branch", p.Branch, 5, false}, {"account", p.Account, 12, false},
+		{"file_version", p.FileVersion, 3, true}, {"batch_version", p.BatchVersion, 3, true},
+	} {
+		switch {
+		case f.value == "":
+		case f.exact && (len(f.value) != f.length || !digits(f.value)):
+			return problem(f.name, "must be %d digits", f.length)
+		case len(f.value) > f.length || !digits(f.value):
+			return problem(f.name, "must be at most %d digits", f.length)
+		}
+	}
+	for _, f := range []struct{ name, value string }{{"branch_digit", p.BranchDigit}, {"account_digit", p.AccountDigit}} {
+		if f.value != "" && (len(f.value) > 1 || !words.MatchString(f.value)) {
+			return problem(f.name, "must be one digit or letter")
+		}
+	}
+	if len(p.Agreement) > 20 || latin(p.Agreement, ".,-/&", 20) != strings.Join(strings.Fields(p.Agreement), " ") {
+		return problem("agreement", "must be at most 20 letters and digits")
+	}
+	return nil
+}
+
+// cnabCheck says why a line cannot be in a CNAB 240 file.
+func cnabCheck(l Line) error {
+	if l.Amount.Currency != "BRL" {
+		return problem("amount", "must be in BRL")
+	}
+	if err := named(l.Name, upper(l.Name, 30)); err != nil {
+		return err
+	}
+	if _, err := l.holder(); err != nil {
+		return err
+	}
+	switch l.Network {
+	case "pix":
+		return nil
+	case "account":
+		_, err := l.brazilianAccount()
+		return err
+	}
+	return problem("network", "must be pix or account")
+}
+
+// holder is the payee's CPF or CNPJ. A Pix key that is one says it itself.
+func (l Line) holder() (string, error) {
+	if key, err := l.account(); l.Network == "pix" && err == nil && digits(key) && l.Document == "" {
+		return brazilian("destination", key)
+	}
+	return brazilian("document", l.Document)
+}
+
+// account240 is a payee's account, taken apart.
+type account240 struct{ bank, branch, branchDigit, number, digit string }
+
+func (l Line) brazilianAccount() (a account240, err error) {
+	a.bank = l.BankCode
+	if len(a.bank) != 3 || !digits(a.bank) || a.bank == "000" {
+		return a, problem("bank_code", "must be the bank's 3 digits (COMPE)")
+	}
+	a.branch, a.branchDigit, _ = strings.Cut(l.Branch, "-")
+	if len(a.branch) > 5 || !digits(a.branch) || len(a.branchDigit) > 1 || a.branchDigit != "" && !words.MatchString(a.branchDigit) {
+		return a, problem("branch", "must be at most 5 digits, and a dash and its check digit if it has one")
+	}
+	text, err := l.account()
+	if err != nil {
+		return a, err
+	}
+	a.number, a.digit = text[:len(text)-1], text[len(text)-1:]
+	if len(a.number) > 12 || !digits(a.number) || !words.MatchString(a.digit) {
+		return a, problem("destination", "must be an account of at most 12 digits and a check digit")
+	}
+	return a, nil
+}
+
+// form is how a line is paid out of an account of the payer's.
+func (l Line) form(p Payer) string {
+	payee, _ := l.holder()
+	payer, _ := brazilian("document", p.Document)
+	switch {
+	case l.Network == "pix":
+		return formPix
+	case l.BankCode == p.BankCode && l.AccountType == "savings":
+		return formSavings
+	case l.BankCode == p.BankCode:
+		return formCredit
+	case payee == payer:
+		return formOwnTED
+	}
+	return formTED
+}
+
+// cnabWrite writes a batch of records for each form of payment. Banks take Pix
+// in files of its own only.
+func cnabWrite(b Batch, lines []Line) ([]byte, error) {
+	byForm := map[string][]Line{}
+	for _, l := range lines {
+		form := l.form(b.From)
+		byForm[form] = append(byForm[form], l)
+	}
+	if n := len(byForm[formPix]); n != 0 && n != len(lines) {
+		return nil, problem("network", "of all lines must be pix, or of none: banks take Pix in a file of its own")
+	}
+	f := &cnabFile{batch: b}
+	f.header(len(byForm[formPix]) > 0)
+	for _, form := range []string{formCredit, formSavings, formTED, formOwnTED, formPix} {
+		if len(byForm[form]) > 0 {
+			f.group(form, byForm[form])
+		}
+	}
+	f.trailer()
+	return f.out, f.err
+}
+
+// cnabFile is a file as it grows. The first error stays.
+type cnabFile struct {
+	batch   Batch
+	out     []byte
+	records int64
+	groups  int64
+	err     error
+}
+
+// add appends a record with what every one begins with.
+func (f *cnabFile) add(group int64, kind string, fill func(*record)) {
+	r := newRecord(cnabSize)
+	r.number(1, 3, f.batch.From.BankCode)
+	r.count(4, 7, group)
+	r.number(8, 8, kind)
+	fill(r)
+	if r.err != nil && f.err == nil {
+		f.err = fmt.Errorf("record %d of the file: %w", f.records+1, r.err)
+	}
+	f.out = append(append(f.out, r.bytes...), '\r', '\n')
+	f.records++
+}
+
+// payer writes the operator's account, which file and batches have at one place.
+func (f *cnabFile) payer(r *record) {
+	p := f.batch.From
+	document, _ := brazilian("document", p.Document)
+	r.number(18, 18, documentKind(document))
+	r.number(19, 32, document)
+	r.text(33, 52, strings.ToUpper(p.Agreement))
+	r.number(53, 57, p.Branch)
+	r.text(58, 58, strings.ToUpper(p.BranchDigit))
+	r.number(59, 70, p.Account)
+	r.text(71, 71, strings.ToUpper(p.AccountDigit))
+	r.text(73, 102, upper(p.Name, 30))
+}
+
+func documentKind(number string) string {
+	if len(number) == 11 {
+		return "1" // CPF
+	}
+	return "2" // CNPJ
+}
+
+func (f *cnabFile) header(pix bool) {
+	version, _ := f.batch.From.versions()
+	f.add(0, "0", func(r *record) {
+		f.payer(r)
+		r.text(103, 132, upper(f.batch.From.BankName, 30))
+		r.number(143, 143, "1")
+		r.number(144, 151, f.batch.At.Format("02012006"))
+		r.number(152, 157, f.batch.At.Format("150405"))
+		r.count(158, 163, int64(f.batch.Sequence))
+		r.number(164, 166, version)
+		r.number(167, 171, "01600")
+		if pix && f.batch.From.BankCode == bradesco {
+			r.text(172, 191, "PIX")
+		}
+	})
+}
+
+func (f *cnabFile) trailer() {
+	f.add(9999, "9", func(r *record) {
+		r.count(18, 23, f.groups)
+		r.count(24, 29, f.records+1)
+		r.number(30, 35, "")
+	})
+}

@@ -1,0 +1,267 @@
+package bankfile
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+)
+
+// cnabReader goes through a return file record by record.
+type cnabReader struct {
+	bank    string
+	answers []Answer
+	groups  int64
+	group   *cnabGroup // the batch that is open, or nil
+	done    bool       // the file's trailer was read
+	// Codes of the file, its batches and their trailers, where payments are refused
+	// in one.
+	above []Answer
+}
+
+// cnabGroup is a batch that is being read.
+type cnabGroup struct {
+	number       string
+	records      int64
+	asked, moved int64 // sums in centavos
+	other        bool  // it has segments of other products, whose amounts are not read
+	open         int   // the answer that the next segment Z belongs to, or -1
+}
+
+// readCNAB reads a return file of CNAB 240.
+func readCNAB(file []byte) ([]Answer, error) {
+	rows, err := splitCNAB(file)
+	if err != nil {
+		return nil, err
+	}
+	r := &cnabReader{}
+	for i, row := range rows {
+		if err := r.read(row, i == 0); err != nil {
+			return nil, err
+		}
+		if n, err := row.number(24, 29); r.done && (err != nil || n != int64(i+1)) {
+			return nil, row.fault("the trailer's count of records is %s, and the file has %d", row.at(24, 29), i+1)
+		}
+	}
+	if !r.done {
+		return nil, fault(0, "has no trailer: it is not whole")
+	}
+	return append(consistent(r.answers), r.above...), nil
+}
+
+// splitCNAB takes a file apart into records of the right length.
+func splitCNAB(file []byte) (rows []row, err error) {
+	if len(file) == 0 {
+		return nil, fault(0, "is empty")
+	}
+	lines := bytes.Split(bytes.TrimSuffix(file, []byte("\n")), []byte("\n"))
+	for i, line := range lines {
+		line = bytes.TrimSuffix(line, []byte("\r"))
+		if len(line) != cnabSize {
+			return nil, fault(i+1, "the record has %d bytes, and CNAB 240 has %d", len(line), cnabSize)
+		}
+		rows = append(rows, row{i + 1, line})
+	}
+	return rows, nil
+}
+
+func (r *cnabReader) read(row row, first bool) error {
+	kind := row.at(8, 8)
+	switch {
+	case first != (kind == "0"):
+		return row.fault("the file's header must be the first record, and only that")
+	case r.done:
+		return row.fault("there is a record behind the file's trailer")
+	case !first && row.at(1, 3) != r.bank:
+		return row.fault("the bank is %q, and in the header %q", row.at(1, 3), r.bank)
+	}
+	switch kind {
+	case "0":
+		return r.header(row)
+	case "1":
+		return r.open(row)
+	case "9":
+		return r.end(row)
+	}
+	if r.group == nil || row.at(4, 7) != r.group.number {
+		return row.fault("the record belongs to no batch that is open")
+	}
+	r.group.records++
+	switch kind {
+	case "2", "4": // records that come before and behind the details in other products
+		return nil
+	case "3":
+		return r.detail(row)
+	case "5":
+		return r.close(row)
+	}
+	return row.fault("no records of type %q are known", kind)
+}
+
+func (r *cnabReader) header(row row) error {
+	r.bank = row.at(1, 3)
+	switch {
+	case len(r.bank) != 3 || !digits(r.bank):
+		return row.fault("positions 1 to 3 must be the bank's code")
+	case row.at(4, 7) != "0000":
+		return row.fault("positions 4 to 7 must be 0000")
+	case r.bank == itau:
+		return row.fault("bank %s (Itaú) puts other things into these positions: its files are not read", itau)
+	case row.at(143, 143) == "1":
+		return row.fault("this is a file that was sent to the bank, not its answer")
+	case row.at(143, 143) != "2":
+		return row.fault("position 143 must be 2, a file from the bank")
+	}
+	r.overall(row, "file")
+	return nil
+}
+
+func (r *cnabReader) open(row row) error {
+	number := row.at(4, 7)
+	if r.group != nil {
+		return row.fault("batch %s has no trailer", r.group.number)
+	}
+	if len(number) != 4 || !digits(number) || number == "0000" || number == "9999" {
+		return row.fault("positions 4 to 7 must be the batch's number")
+	}
+	r.groups++
+	r.group = &cnabGroup{number: number, records: 1, open: -1}
+	r.overall(row, "batch")
+	return nil
+}
+
+func (r *cnabReader) close(row row) error {
+	g := r.group
+	records, err := row.number(18, 23)
+	if err != nil {
+		return err
+	}
+	sum, err := row.number(24, 41)
+	switch {
+	case err != nil:
+		return err
+	case records != g.records:
+		return row.fault("the trailer counts %d records in the batch, and it has %d", records, g.records)
+	case !g.other && sum != g.asked && sum != g.moved: // banks sum what was asked, or what was paid
+		return row.fault("the trailer's sum is %d centavos, and the lines come to %d", sum, g.asked)
+	}
+	r.group = nil
+	r.overall(row, "batch")
+	return nil
+}
+
+func (r *cnabReader) end(row row) error {
+	groups, err := row.number(18, 23)
+	switch {
+	case err != nil:
+		return err
+	case r.group != nil:
+		return row.fault("batch %s has no trailer", r.group.number)
+	case row.at(4, 7) != "9999":
+		return row.fault("positions 4 to 7 of the file's trailer must be 9999")
+	case groups != r.groups:
+		return row.fault("the trailer counts %d batches, and the file has %d", groups, r.groups)
+	}
+	r.done = true
+	r.overall(row, "file")
+	return nil
+}
+
+// overall reads the codes of a record that stands for many lines. They leave the
+// lines pending: a person looks before anything is paid again.
+func (r *cnabReader) overall(row row, of string) {
+	field := row.field(231, 240)
+	if strings.Trim(field, "0 ") == "" {
+		return // some banks fill it with zeros
+	}
+	s := occurred(r.bank, field)
+	if s.outcome == Paid || s.code == "BD" {
+		return // the lines say it themselves
+	}
+	r.above = append(r.above, Answer{
+		Whole: true, Outcome: Pending, Code: s.code, Line: row.line,
+		Message: "the bank says of the whole " + of + ": " + s.means,
+	})
+}
+
+func (r *cnabReader) detail(row row) error {
+	switch segment := row.at(14, 14); segment {
+	case "A":
+		return r.segmentA(row)
+	case "Z":
+		if proof := told(row.at(15, 78), 128); proof != "" && r.group.open >= 0 {
+			r.answers[r.group.open].BankReference = proof
+		}
+	case "J", "O", "N", "W":
+		r.group.other, r.group.open = true, -1 // bills and taxes
+	}
+	return nil
+}
+
+// segmentA reads what became of one line.
+func (r *cnabReader) segmentA(row row) error {
+	if currency := row.at(102, 104); currency != "BRL" && currency != "" {
+		return row.fault("the currency %q is not BRL", currency)
+	}
+	asked, err := row.number(120, 134)
+	if err != nil {
+		return err
+	}
+	moved, err := row.number(163, 177)
+	if err != nil {
+		return err
+	}
+	at, err := row.date(155, 162)
+	if err != nil {
+		return err
+	}
+	g := r.group
+	var over [2]error
+	g.asked, over[0] = add(g.asked, asked)
+	g.moved, over[1] = add(g.moved, moved)
+	if err := errors.Join(over[:]...); err != nil {
+		return row.fault("%v", errSum)
+	}
+	s := occurred(r.bank, row.field(231, 240))
+	switch movement := row.at(15, 17); {
+	case movement == "333": // a reversal, sent back by the clearing house
+		s.outcome, s.reason, s.means = Returned, OtherReason, "given back by the clearing house; "+s.means
+	case movement[:min(1, len(movement))] == "3":
+		s.outcome, s.reason, s.means = Pending, "", "a reversal that does not say whose; "+s.means
+	case s.outcome == Paid && (moved == 0 || at.IsZero()):
+		s.outcome, s.means = Pending, s.means+"; the bank tells no amount or date of it"
+	case s.outcome == Paid && moved != asked:
+		s.means += "; the amount paid is not the one that was asked for"
+	}
+	a := Answer{
+		Reference: told(row.at(74, 93), 40), Outcome: s.outcome, BankReference: told(row.at(135, 154), 40), At: at,
+		Reason: s.reason, Code: told(s.code, 14), Message: told(s.means, longest), Line: row.line,
+	}
+	if moved != 0 {
+		a.Amount = money.New(moved, "BRL")
+	}
+	g.open = len(r.answers)
+	r.answers = append(r.answers, a)
+	return nil
+}
+
+// longest is how much of a text is kept, in bytes.
+const longest = 500
+
+// field is a field with its spaces, one byte a character.
+func (r row) field(from, to int) string { return string(r.bytes[from-1 : to]) }
+
+// date reads DDMMYYYY; zeros and spaces are none.
+func (r row) date(from, to int) (time.Time, error) {
+	text := r.at(from, to)
+	if strings.Trim(text, "0") == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse("02012006", text)
+	if err != nil {
+		return at, r.fault("positions %d to %d are no date", from, to)
+	}
+	return at, nil
+}

@@ -1,0 +1,58 @@
+package bankfile
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// Format is how an answer is written.
+type Format string
+
+// Formats of answers.
+const (
+	FormatCNAB240 Format = "cnab240"
+	FormatPain002 Format = "pain.002"
+	FormatCamt054 Format = "camt.054"
+	FormatCSV     Format = "csv"
+)
+
+// Read reads a bank's answer, whole or not at all. A CSV has the usual columns
+// and words; CSV.Read takes others.
+//
+// Errors: a format that is none, and a *Fault that says where and why the file
+// is not one.
+func Read(format Format, file []byte) ([]Answer, error) {
+	switch {
+	case len(file) > MaxSize:
+		return nil, fault(0, "is larger than %d MiB", MaxSize>>20)
+	case format == FormatCNAB240:
+		return readCNAB(file)
+	case format == FormatPain002, format == FormatCamt054:
+		return readISO(format, file)
+	case format == FormatCSV:
+		return CSV{}.Read(file)
+	}
+	return nil, fmt.Errorf("no answers are read in the format %q: want %s, %s, %s or %s", format,
+		FormatCNAB240, FormatPain002, FormatCamt054, FormatCSV)
+}
+
+// Detect tells which format an answer is in: CNAB 240 or one of ISO 20022. It
+// does not say that the file can be read, and never says CSV, whose columns
+// somebody has to name.
+//
+// Errors: a *Fault when it is neither.
+func Detect(file []byte) (Format, error) {
+	if len(file) > MaxSize {
+		return "", fault(0, "is larger than %d MiB", MaxSize>>20)
+	}
+	text := bytes.TrimSpace(bytes.TrimPrefix(file, []byte("\ufeff")))
+	if bytes.HasPrefix(text, []byte("<")) {
+		return detectISO(file)
+	}
+	first, _, _ := bytes.Cut(file, []byte("\n"))
+	first = bytes.TrimSuffix(first, []byte("\r"))
+	if len(first) == cnabSize && digits(string(first[:8])) && first[7] == '0' {
+		return FormatCNAB240, nil
+	}
+	return "", fault(0, "is neither CNAB 240 nor XML: if it is a table, read it as %s", FormatCSV)
+}

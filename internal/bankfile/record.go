@@ -1,0 +1,76 @@
+package bankfile
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// record is a line of a fixed-width file. Positions are from 1 and inclusive, as
+// banks' manuals write them. The first thing that does not fit is kept in err.
+type record struct {
+	bytes []byte
+	err   error
+}
+
+func newRecord(size int) *record {
+	return &record{bytes: []byte(strings.Repeat(" ", size))}
+}
+
+// number writes digits to the right, behind zeros. Empty is zero.
+func (r *record) number(from, to int, value string) {
+	width := to - from + 1
+	if len(value) > width || value != "" && !digits(value) {
+		r.fail(from, to, "digits")
+		return
+	}
+	copy(r.bytes[from-1:to], strings.Repeat("0", width-len(value))+value)
+}
+
+func (r *record) count(from, to int, n int64) { r.number(from, to, strconv.FormatInt(n, 10)) }
+
+// text writes printable ASCII to the left, before spaces.
+func (r *record) text(from, to int, value string) {
+	plain := !strings.ContainsFunc(value, func(c rune) bool { return c < ' ' || c > '~' })
+	if !plain || len(value) > to-from+1 {
+		r.fail(from, to, "characters")
+		return
+	}
+	copy(r.bytes[from-1:to], value)
+}
+
+func (r *record) fail(from, to int, of string) {
+	if r.err == nil {
+		r.err = problem("record", "holds at most %d %s at positions %d to %d", to-from+1, of, from, to)
+	}
+}
+
+// row is a line of a fixed-width file that was read.
+type row struct {
+	line  int // in the file, from 1
+	bytes []byte
+}
+
+// at is what stands from one position to another, without spaces around it.
+// Banks write ISO-8859-1: a byte is a character.
+func (r row) at(from, to int) string {
+	runes := make([]rune, 0, to-from+1)
+	for _, b := range r.bytes[from-1 : to] {
+		runes = append(runes, rune(b))
+	}
+	return strings.TrimSpace(string(runes))
+}
+
+// number reads digits; all spaces are zero.
+func (r row) number(from, to int) (int64, error) {
+	text := r.at(from, to)
+	if text == "" {
+		return 0, nil
+	}
+	if len(text) != to-from+1 || !digits(text) {
+		return 0, r.fault("positions %d to %d must be digits", from, to)
+	}
+	return strconv.ParseInt(text, 10, 64)
+}
+
+func (r row) fault(why string, args ...any) error { return &Fault{r.line, fmt.Sprintf(why, args...)} }

@@ -1,0 +1,186 @@
+package bankfile
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+
+	"golang.org/x/text/encoding/charmap"
+
+	"github.com/cascadapay/cascada/internal/money"
+)
+
+const (
+	// elements is how many elements an XML file may have: thirty times what a large
+	// batch needs.
+	elements = 1_000_000
+	// depth is how deep they may stand in each other.
+	depth = 40
+	// pieces is how long a text may be, in bytes, that comments cut into pieces.
+	pieces = 4096
+)
+
+// node is an element by its local name: banks' national variants of a message
+// have other namespaces and the same elements.
+type node struct {
+	name, space string
+	currency    string // the attribute Ccy, of amounts
+	text        string
+	line        int
+	children    []*node
+}
+
+// parseXML reads a document whole. It takes no document type, and thereby no
+// entities but those of XML itself.
+func parseXML(file []byte) (*node, error) {
+	d := xml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(file, []byte("\ufeff"))))
+	d.CharsetReader = charset
+	root, open, count := (*node)(nil), []*node(nil), 0
+	for {
+		token, err := d.Token()
+		line, _ := d.InputPos()
+		var syntax *xml.SyntaxError
+		switch {
+		case errors.Is(err, io.EOF) && root != nil:
+			return root, nil
+		case errors.Is(err, io.EOF):
+			return nil, fault(0, "has no element")
+		case errors.As(err, &syntax):
+			return nil, fault(syntax.Line, "the XML is broken: %s", told(syntax.Msg, 200))
+		case err != nil:
+			return nil, fault(line, "the XML cannot be read: %s", told(err.Error(), 200))
+		}
+		switch t := token.(type) {
+		case xml.Directive:
+			return nil, fault(line, "a document type is not taken")
+		case xml.StartElement:
+			count++
+			n := &node{name: strings.Clone(t.Name.Local), space: t.Name.Space, line: line}
+			for _, a := range t.Attr {
+				if a.Name.Local == "Ccy" {
+					n.currency = a.Value
+				}
+			}
+			switch {
+			case count > elements:
+				return nil, fault(line, "there are more than %d elements", elements)
+			case len(open) >= depth:
+				return nil, fault(line, "the elements stand more than %d deep", depth)
+			case len(open) > 0:
+				open[len(open)-1].children = append(open[len(open)-1].children, n)
+			case root != nil:
+				return nil, fault(line, "there is a second root element")
+			default:
+				root = n
+			}
+			open = append(open, n)
+		case xml.EndElement:
+			open = open[:len(open)-1]
+		case xml.CharData:
+			text := strings.TrimSpace(string(t))
+			if text == "" {
+				continue
+			}
+			if len(open) == 0 {
+				return nil, fault(line, "there is text outside of the root element")
+			}
+			n := open[len(open)-1]
+			if n.text != "" && len(n.text)+len(text) > pieces { // adding them up would take long
+				return nil, fault(line, "the text of %s is long and in pieces", told(n.name, 40))
+			}
+			n.text += text
+		}
+	}
+}
+
+func charset(name string, in io.Reader) (io.Reader, error) {
+	switch strings.ToLower(name) {
+	case "utf-8", "us-ascii":
+		return in, nil
+	case "iso-8859-1":
+		return charmap.ISO8859_1.NewDecoder().Reader(in), nil
+	case "windows-1252":
+		return charmap.Windows1252.NewDecoder().Reader(in), nil
+	}
+	return nil, errors.New("the encoding is not UTF-8, ISO-8859-1 or windows-1252")
+}
+
+// all lists the elements at a path: "OrgnlPmtInfAndSts/TxInfAndSts".
+func (n *node) all(path string) (found []*node) {
+	name, rest, deeper := strings.Cut(path, "/")
+	if n == nil {
+		return nil
+	}
+	for _, c := range n.children {
+		switch {
+		case c.name != name:
+		case deeper:
+			found = append(found, c.all(rest)...)
+		default:
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// one is the first element at a path, or nil.
+func (n *node) one(path string) *node {
+	if found := n.all(path); len(found) > 0 {
+		return found[0]
+	}
+	return nil
+}
+
+// value is the text of the first element at one of several paths.
+func (n *node) value(paths ...string) string {
+	for _, path := range paths {
+		if c := n.one(path); c != nil && c.text != "" {
+			return c.text
+		}
+	}
+	return ""
+}
+
+// unique fails where an element stands twice that decides what a file means.
+func (n *node) unique(names ...string) error {
+	for _, name := range names {
+		if found := n.all(name); len(found) > 1 {
+			return fault(found[1].line, "%s stands twice in one %s", name, n.name)
+		}
+	}
+	return nil
+}
+
+// decimals is an amount of ISO 20022: up to 18 digits, no sign.
+var decimals = regexp.MustCompile(`^[0-9]{1,15}(?:\.[0-9]{0,5})?$`)
+
+// amount reads an element with a currency. A nil one is no amount.
+func (n *node) amount() (money.Amount, error) {
+	if n == nil {
+		return money.Amount{}, nil
+	}
+	currency, err := money.ParseCurrency(n.currency)
+	if err != nil {
+		return money.Amount{}, fault(n.line, "the currency of %s is none", n.name)
+	}
+	return n.in(currency)
+}
+
+// in reads a number as an amount of a currency.
+func (n *node) in(currency money.Currency) (money.Amount, error) {
+	text := strings.TrimSuffix(strings.TrimLeft(n.text, "0"), ".")
+	if text == "" || text[0] == '.' {
+		text = "0" + text
+	}
+	if !decimals.MatchString(n.text) {
+		return money.Amount{}, fault(n.line, "%s is no amount", n.name)
+	}
+	a, err := money.Parse(text, currency)
+	if err != nil || a.Minor > largest {
+		return money.Amount{}, fault(n.line, "%s does not fit %s", n.name, currency)
+	}
+	return a, nil
+}
