@@ -111,7 +111,7 @@ type client struct {
 	accounts   map[string]string // by paymentCountry
 	hash       func(text string) string
 	account    provider.Account
-	charging   locks
+	charging   provider.Turns
 }
 
 func open(a provider.Account) (provider.Provider, error) {
@@ -167,7 +167,7 @@ func (c *client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	case provider.Exact(r.Buyer.Name, 150) == "", provider.Exact(r.Buyer.Email, 255) == "", provider.Exact(r.Buyer.IP, 39) == "":
 		return pay.Outcome{Kind: pay.Errored, Decline: "buyer_incomplete"}
 	}
-	done, err := c.charging.lock(ctx, r.Reference)
+	done, err := c.charging.Take(ctx, r.Reference)
 	if err != nil {
 		return pay.Outcome{Kind: pay.Unavailable, Decline: "timeout"}
 	}

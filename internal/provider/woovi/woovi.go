@@ -1,4 +1,4 @@
-// Package woovi charges with PIX at Woovi, which is also OpenPix.
+// Package woovi charges and pays out with PIX at Woovi, which is also OpenPix.
 //
 // A charge is known by our reference alone: it is the correlationID, which
 // Woovi takes for its idempotency key (with return_existing the same call finds
@@ -29,6 +29,45 @@
 // what a repeated correlationID of a refund answers (we look before we call it
 // refused); whether a charge that is paid while we delete it is kept, so Cancel
 // asks first; MED cases that have no DISPUTE event.
+//
+// # Payouts
+//
+// A payout is two calls: POST /api/v1/payment orders it, and POST /api/v1/payment/approve lets
+// the money go. Our reference is the correlationID, the idempotency key of the order: a second
+// one is refused with 400, and then the payment that is there goes on where it stands. It is
+// approved while it is CREATED, by Send, or by a Query a minute after the last Send, since the
+// payout was ordered by us and the core sends again on proof of absence alone. It is approved
+// only as it was ordered: amount and Pix key are compared. Who only looks (provider.Looking)
+// approves nothing.
+//
+//   - No balance: the payment stays, and somebody may approve it at any time. So the payout is
+//     accepted, never unavailable, and the next question approves it again.
+//   - Absence: in which words an answer says that there is no payment is not documented, so the
+//     list of all payments of the time has to show it, five minutes after the last Send.
+//   - FAILED is final, so each reason proves that nothing was paid. DENIED and REJECTED are
+//     named and not explained: without a reason they prove nothing.
+//   - MOVEMENT_* events are signed with the key of all customers, so the payment is asked about.
+//     MOVEMENT_REMOVED is believed where webhookSecrets prove that the event is of our own
+//     webhook, and the payment is gone: a person has decided against it, and only what was not
+//     approved can be removed. So the payout is rejected, and no other account pays it.
+//     Otherwise a payment that was there and is gone is unknown, which the operator decides.
+//   - A payment that came back stays CONFIRMED. PIX_TRANSACTION_REFUND_RECEIVED_CONFIRMED tells
+//     of it with the bank's number of the payment (endToEndId), which is therefore kept as the
+//     provider's reference. The return has to be among the account's own transactions.
+//
+// Checked in woovibr/woovi-developers: src/swaggers/woovi.json (paths, fields, CREATED, FAILED,
+// CONFIRMED, DENIED), docs/payment/payment-idempotency.md (the refused repetition),
+// payment-state-machine.md (what is final), payment-how-to-list.md (spans, pages, APPROVED),
+// payment-how-to-use-api-to-approve-a-payment.md (no balance), payment-how-to-remove.md,
+// payment-failed-errors.md, docs/flows/error-codes-payment.md (reasons),
+// docs/webhook/examples/payment-payload.mdx and refund-received-*.mdx (events).
+//
+// Only a real account can tell: what a second approval answers (none is made on purpose); what
+// is answered of a payment that does not exist, or was removed, and whether lists show removed
+// ones; how soon a list has a new payment; the largest skip; in which words an order to a wrong
+// Pix key is refused; how an answer writes Pix keys; whether a return is found under its own
+// number (GET /api/v1/transaction/{endToEndId}); whether CNPJ with letters are taken (they are
+// not sent).
 package woovi
 
 import (
@@ -93,6 +132,14 @@ type client struct {
 }
 
 func open(a provider.Account) (provider.Provider, error) {
+	c, err := newClient(a)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func newClient(a provider.Account) (*client, error) {
 	appID, err := a.Credential("appId", 1024)
 	if err != nil {
 		return nil, err

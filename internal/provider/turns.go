@@ -1,19 +1,22 @@
-package payulatam
+package provider
 
 import (
 	"context"
 	"sync"
 )
 
-// locks let one charge at a time be made under a reference. It holds an entry
-// for each reference in work, and no other.
-type locks struct {
+// Turns lets one call at a time be made under a reference, in this process. It holds an entry
+// for each reference in work, and no other. Its zero value is ready.
+type Turns struct {
 	mu   sync.Mutex // owns what follows
 	held map[string]chan struct{}
 }
 
-// lock waits for its turn, not longer than the context.
-func (l *locks) lock(ctx context.Context, reference string) (unlock func(), err error) {
+// Take waits for the turn of a reference, not longer than the context. Whoever has it calls
+// done.
+//
+// Errors: the context's.
+func (l *Turns) Take(ctx context.Context, reference string) (done func(), err error) {
 	for {
 		l.mu.Lock()
 		busy, taken := l.held[reference]

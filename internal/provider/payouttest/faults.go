@@ -1,0 +1,178 @@
+package payouttest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// brief calls with a deadline that a provider which does not answer runs into, and fails the
+// test where the call does not keep to it.
+func brief(t *testing.T, f Fault, call func(context.Context) pay.PayoutOutcome) pay.PayoutOutcome {
+	t.Helper()
+	limit := 10 * time.Second
+	if f == LateBefore || f == LateAfter {
+		limit = patience
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	answered := make(chan pay.PayoutOutcome, 1)
+	go func() { answered <- call(ctx) }()
+	select {
+	case o := <-answered:
+		return o
+	case <-time.After(limit + 5*time.Second): // a busy machine's scheduler has its time too
+		t.Fatal("the call does not keep to its deadline")
+		return pay.PayoutOutcome{}
+	}
+}
+
+// steps is how many calls a method makes where all goes well.
+func (s Suite) steps(t *testing.T, sample payout.Request, do func(*bench, *payout.Request)) int {
+	t.Helper()
+	b := s.connect(t)
+	r := b.order(sample, "01M7ZSTEPS")
+	b.line.Fail(NoFault, 0)
+	do(b, &r)
+	return b.line.Count()
+}
+
+// callFaults lets each call of a Send go wrong in every way. What was paid, or still may be,
+// is never said not to be; a question, or the same call again, goes on.
+func (s Suite) callFaults(t *testing.T, sample payout.Request) {
+	steps := s.steps(t, sample, func(b *bench, r *payout.Request) { b.send(t, "the call", r) })
+	if steps == 0 {
+		t.Fatal("a call makes no call")
+	}
+	for _, f := range Faults() {
+		for at := 1; at <= steps; at++ {
+			for _, again := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, call %d, sent again %t", f, at, again), func(t *testing.T) { s.callFault(t, sample, f, at, again) })
+			}
+		}
+	}
+	t.Run("nobody is there", func(t *testing.T) {
+		b := s.connect(t)
+		r := b.order(sample, "01M7ZNOBODY")
+		b.line.Close()
+		want(t, "the call", b.send(t, "the call", &r), pay.PayoutUnknown, pay.PayoutUnavailable)
+		want(t, "the question", b.ask(t, "the question", &r), pay.PayoutUnknown)
+	})
+	t.Run("all is refused after the answer was lost", func(t *testing.T) {
+		for _, f := range []Fault{RateLimited, Unauthorized, Forbidden, Maintenance, DropBefore} {
+			b := s.connect(t)
+			r := b.order(sample, "01M7ZLOST")
+			b.line.Fail(DropAfter, 1)
+			b.send(t, "the call whose answer is lost", &r)
+			b.line.Fail(f, 0)
+			want(t, string(f), b.send(t, string(f), &r), pay.PayoutUnknown, pay.PayoutAccepted)
+			b.line.Fail(NoFault, 0)
+			b.recover(t, &r)
+		}
+	})
+}
+
+func (s Suite) callFault(t *testing.T, sample payout.Request, f Fault, at int, again bool) {
+	b := s.connect(t)
+	r := b.order(sample, "01M7ZFAULT")
+	b.line.Fail(f, at)
+	o := b.heard(t, "the call", &r, brief(t, f, func(ctx context.Context) pay.PayoutOutcome { return b.Send(ctx, r) }))
+	want(t, "the call", o, pay.PayoutUnknown, pay.PayoutAccepted, pay.PayoutUnavailable, pay.PayoutPaid)
+	b.line.Fail(NoFault, 0)
+
+	b.look(t, r)
+	if !again { // a question may do more once nothing is on its way
+		b.settle()
+		b.look(t, r)
+	}
+	if o.Kind == pay.PayoutUnavailable {
+		b.over(t, &r)
+		return
+	}
+	if again {
+		b.send(t, "the call again", &r)
+	}
+	b.recover(t, &r)
+}
+
+// look asks about a payout as one does who may change nothing.
+func (b *bench) look(t *testing.T, r payout.Request) {
+	t.Helper()
+	r.Now = b.line.Time()
+	before := b.Books()
+	b.prove(t, "who only looks", r, b.Query(provider.Looking(within(t)), r))
+	if after := b.Books(); !slices.Equal(before, after) {
+		t.Errorf("who only looks changes the books from %+v to %+v", before, after)
+	}
+}
+
+// questionFaults lets each call of a Query go wrong in every way, about a payout that is on
+// its way and about one that never was: that proves nothing.
+func (s Suite) questionFaults(t *testing.T, sample payout.Request) {
+	for _, sent := range []bool{true, false} {
+		prepare := func(b *bench, r *payout.Request) {
+			if sent {
+				b.Next(Slow)
+				b.send(t, "the call", r)
+			}
+			b.settle()
+			b.line.Fail(NoFault, 0)
+		}
+		steps := s.steps(t, sample, func(b *bench, r *payout.Request) { prepare(b, r); b.ask(t, "the question", r) })
+		for _, f := range Faults() {
+			for at := 0; at <= steps; at++ {
+				t.Run(fmt.Sprintf("%s, sent %t, call %d", f, sent, at), func(t *testing.T) {
+					b := s.connect(t)
+					r := b.order(sample, "01M7ZASK")
+					prepare(b, &r)
+					b.line.Fail(f, at)
+					r.Now = b.line.Time()
+					o := b.heard(t, "the question", &r, brief(t, f, func(ctx context.Context) pay.PayoutOutcome { return b.Query(ctx, r) }))
+					if at == 0 {
+						want(t, "the question", o, pay.PayoutUnknown)
+					} else if !sent {
+						want(t, "the question", o, pay.PayoutUnknown, pay.PayoutMissing)
+					}
+				})
+			}
+		}
+	}
+}
+
+// fenced sends when it is too late: others may have taken the call for lost.
+func (s Suite) fenced(t *testing.T, sample payout.Request) {
+	b := s.connect(t)
+	r := b.order(sample, "01M7ZLATE")
+	late := provider.Fenced(within(t), func() bool { return false })
+	want(t, "the call", b.Send(late, r), pay.PayoutUnknown, pay.PayoutUnavailable)
+	if list := b.Books(); len(list) != 0 {
+		t.Errorf("the call left all the same: %+v", list)
+	}
+}
+
+// absence asks about what the provider never had.
+func (s Suite) absence(t *testing.T, sample payout.Request) {
+	b := s.connect(t)
+	r := b.order(sample, "01M7ZNEVER")
+	if s.Settles > 0 {
+		want(t, "a question while it may not be found yet", b.ask(t, "the question", &r), pay.PayoutUnknown)
+	}
+	b.settle()
+	if s.Blind != "" {
+		want(t, "the question", b.ask(t, "the question", &r), pay.PayoutUnknown)
+		return
+	}
+	want(t, "the question", b.ask(t, "the question", &r), pay.PayoutMissing)
+	r.ProviderRef = "theirs" // it was there, so that it is not found proves nothing of the kind
+	want(t, "a question about one that was there", b.ask(t, "the question", &r), pay.PayoutUnknown)
+	other := b.order(sample, "01M7ZBESIDE")
+	b.send(t, "the call", &other)
+	r.ProviderRef = ""
+	want(t, "the question, and there is another payout", b.ask(t, "the question", &r), pay.PayoutMissing)
+}

@@ -1,0 +1,233 @@
+package payouttest
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// notifications plays what the provider tells by itself.
+func (s Suite) notifications(t *testing.T, sample payout.Request) {
+	_, listens := s.connect(t).Provider.(provider.PayoutListener)
+	if listens != (s.Untold == "") {
+		t.Fatalf("the adapter listens: %t, and the suite says %q", listens, s.Untold)
+	}
+	if !listens {
+		t.Skip(s.Untold)
+	}
+	for _, c := range []struct {
+		rule string
+		do   func(*testing.T, payout.Request)
+	}{
+		{"of a payout that was paid", s.toldPaid},
+		{"of a payout that was refused", s.toldRefused},
+		{"of a payout that came back", s.toldReturned},
+		{"of a payout that goes on tells nothing final", s.toldOpen},
+		{"before the answer to the call", s.toldEarly},
+		{"forged", s.forged},
+		{"about something else", s.toldOther},
+		{"while the provider cannot be asked", s.toldUnasked},
+	} {
+		t.Run(c.rule, func(t *testing.T) { c.do(t, sample) })
+	}
+}
+
+func (b *bench) listener() provider.PayoutListener { return b.Provider.(provider.PayoutListener) }
+
+// told is the one notice of a payout, which comes again and again with one id.
+func (b *bench) told(t *testing.T, r payout.Request) pay.PayoutNotice {
+	t.Helper()
+	var first pay.PayoutNotice
+	for delivery := range 2 {
+		n := b.Notify(r.Reference)
+		list, err := b.listener().Notices(within(t), n)
+		if err != nil || len(list) != 1 {
+			t.Fatalf("delivery %d tells of %d payouts: %v", delivery+1, len(list), err)
+		}
+		told := list[0]
+		ours := told.Reference == r.Reference || told.Reference == "" && told.ProviderRef != "" && told.ProviderRef == r.ProviderRef
+		if told.ID == "" || !ours || len(told.Body) == 0 {
+			t.Errorf("the notice is %+v, want it of %s (%s), with an id and its body", told, r.Reference, r.ProviderRef)
+		}
+		if delivery > 0 && told.ID != first.ID {
+			t.Errorf("the same news has the ids %q and %q", first.ID, told.ID)
+		}
+		b.prove(t, "the notice", r, told.Outcome)
+		first = told
+	}
+	return first
+}
+
+// sent is a payout that was taken, and of which theirs is known.
+func (b *bench) sent(t *testing.T, sample payout.Request, reference string, next Behaviour) payout.Request {
+	t.Helper()
+	b.Next(next)
+	r := b.order(sample, reference)
+	b.send(t, "the call", &r)
+	return r
+}
+
+func (s Suite) toldPaid(t *testing.T, sample payout.Request) {
+	b := s.connect(t)
+	r := b.sent(t, sample, "01M7ZTOLD", Slow)
+	b.Complete(r.Reference)
+	n := b.told(t, r)
+	want(t, "the notice", n.Outcome, pay.PayoutPaid)
+	want(t, "the question after it", b.ask(t, "the question after it", &r), pay.PayoutPaid)
+	other := b.sent(t, sample, "01M7ZTOLD-2", Slow)
+	b.Complete(other.Reference)
+	if twin := b.told(t, other); twin.ID == n.ID {
+		t.Errorf("news of two payouts have the id %q", n.ID)
+	}
+	b.line.Pass(72 * time.Hour)
+	if late := b.told(t, r); late.ID != n.ID {
+		t.Errorf("the same news has the ids %q and, days later, %q", n.ID, late.ID)
+	}
+	if s.Without[PaysLess] == "" {
+		less := b.sent(t, sample, "01M7ZTOLD-3", PaysLess)
+		e, _ := b.entry(t, less.Reference)
+		if told := b.told(t, less); told.Outcome.Local != e.Paid || told.Outcome.Local == less.Local {
+			t.Errorf("%s was paid, the notice is %+v", e.Paid, told.Outcome)
+		}
+	}
+}
+
+func (s Suite) toldRefused(t *testing.T, sample payout.Request) {
+	for _, why := range Refusals() {
+		if s.Without[why] != "" {
+			continue
+		}
+		b := s.connect(t)
+		r := b.sent(t, sample, "01M7ZTOLDNO", Slow)
+		b.Fail(r.Reference, why)
+		n := b.told(t, r)
+		if n.Outcome.Kind != pay.PayoutRejected || n.Outcome.Code != string(why) {
+			t.Errorf("%s: the notice is %+v", why, n.Outcome)
+		}
+	}
+}
+
+// toldReturned has a payout come back whole. Nobody else's money comes back for it: the
+// notice is of ours, and its kind says so.
+func (s Suite) toldReturned(t *testing.T, sample payout.Request) {
+	if s.ReturnsUntold != "" || s.Without[ComesBack] != "" {
+		t.Skip(s.ReturnsUntold, s.Without[ComesBack])
+	}
+	b := s.connect(t)
+	r := b.sent(t, sample, "01M7ZTOLDBACK", Slow)
+	b.Complete(r.Reference)
+	b.ask(t, "the question", &r)
+	paid := b.told(t, r)
+	b.Return(r.Reference, AccountClosed)
+	n := b.told(t, r)
+	want(t, "the notice", n.Outcome, pay.PayoutReturned)
+	if n.ID == paid.ID {
+		t.Errorf("that it was paid and that it came back have the id %q", n.ID)
+	}
+	if n.Outcome.Local != (money.Amount{}) && n.Outcome.Local != r.Local {
+		t.Errorf("%s came back, want %s", n.Outcome.Local, r.Local)
+	}
+}
+
+func (s Suite) toldOpen(t *testing.T, sample payout.Request) {
+	b := s.connect(t)
+	r := b.sent(t, sample, "01M7ZTOLDOPEN", Slow)
+	n := b.Notify(r.Reference)
+	if len(n.Body) == 0 {
+		return // it sends none
+	}
+	list, err := b.listener().Notices(within(t), n)
+	if err != nil || len(list) > 1 {
+		t.Fatalf("it tells of %d payouts: %v", len(list), err)
+	}
+	for _, n := range list {
+		want(t, "the notice", n.Outcome, pay.PayoutAccepted, pay.PayoutUnknown)
+	}
+}
+
+// toldEarly has the notification overtake the answer to the call, which is lost.
+func (s Suite) toldEarly(t *testing.T, sample payout.Request) {
+	steps := s.steps(t, sample, func(b *bench, r *payout.Request) { b.send(t, "the call", r) })
+	b := s.connect(t)
+	r := b.order(sample, "01M7ZEARLY")
+	b.Next(Slow)
+	b.line.Fail(DropAfter, steps)
+	want(t, "the call", b.send(t, "the call", &r), pay.PayoutUnknown, pay.PayoutAccepted)
+	b.line.Fail(NoFault, 0)
+	b.Complete(r.Reference)
+	want(t, "the notice", b.told(t, r).Outcome, pay.PayoutPaid)
+}
+
+// forged sends what a stranger could. It is refused, or the provider is asked and says how
+// the payout stands in truth.
+func (s Suite) forged(t *testing.T, sample payout.Request) {
+	b := s.connect(t)
+	r := b.sent(t, sample, "01M7ZFORGED", Slow)
+	done := b.sent(t, sample, "01M7ZFORGED-2", Slow)
+	b.Complete(done.Reference)
+	good := b.Notify(done.Reference)
+	forgeries := b.Forge(r.Reference)
+	if len(forgeries) == 0 {
+		t.Error("the fake forges nothing")
+	}
+	forgeries["nothing at all"] = provider.Notification{Header: http.Header{}}
+	forgeries["a good signature and no body"] = provider.Notification{Header: good.Header, Query: good.Query}
+	for name, n := range forgeries {
+		list, err := b.listener().Notices(within(t), n)
+		for _, told := range list {
+			if told.Reference == "" || told.Outcome.Kind != pay.PayoutAccepted && told.Outcome.Kind != pay.PayoutUnknown {
+				t.Errorf("%s: it is believed: %+v", name, told)
+			}
+		}
+		if len(n.Body) == 0 && !errors.Is(err, provider.ErrUnsigned) {
+			t.Errorf("%s: %v, want ErrUnsigned", name, err)
+		}
+	}
+	e, _ := b.entry(t, r.Reference)
+	if e.Times != 0 {
+		t.Errorf("a forgery paid: %+v", e)
+	}
+}
+
+func (s Suite) toldOther(t *testing.T, sample payout.Request) {
+	b := s.connect(t)
+	b.sent(t, sample, "01M7ZOTHER", Slow)
+	before := b.Books()
+	for name, n := range b.Other() {
+		list, err := b.listener().Notices(within(t), n)
+		if err != nil || len(list) != 0 {
+			t.Errorf("%s: %d notices, %v", name, len(list), err)
+		}
+	}
+	if after := b.Books(); !slices.Equal(before, after) {
+		t.Errorf("the books were %+v, and are %+v", before, after)
+	}
+}
+
+// toldUnasked has the provider not answer while it is asked what its notification means.
+func (s Suite) toldUnasked(t *testing.T, sample payout.Request) {
+	b := s.connect(t)
+	r := b.sent(t, sample, "01M7ZUNASKED", Slow)
+	b.Complete(r.Reference)
+	b.line.Fail(NoFault, 0)
+	b.told(t, r)
+	if b.line.Count() == 0 {
+		t.Skip("the notification is believed as it is")
+	}
+	for _, f := range []Fault{RateLimited, Unauthorized, Forbidden, Lost, ServerError, Maintenance, Redirect, DropBefore, Garbage, Cut, Page, Nothing} {
+		b.line.Fail(f, 0)
+		list, err := b.listener().Notices(within(t), b.Notify(r.Reference))
+		if len(list) != 0 || !errors.Is(err, provider.ErrUnreachable) {
+			t.Errorf("%s: %d notices, %v, want ErrUnreachable", f, len(list), err)
+		}
+	}
+	b.line.Fail(NoFault, 0)
+	want(t, "the notice at last", b.told(t, r).Outcome, pay.PayoutPaid)
+}

@@ -1,0 +1,235 @@
+package woovi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+const (
+	// settles is for how long a new payment may be in no list; the documents do not say.
+	settles = 5 * time.Minute
+	// crossing is for how long a call of Send may be on its way. A question does not approve
+	// what such a call is about to approve: what a second approval does is not documented.
+	crossing = time.Minute
+)
+
+// PayoutAdapter is the adapter of accounts at Woovi that pay out.
+func PayoutAdapter() provider.Adapter {
+	charges := Adapter()
+	return provider.Adapter{
+		Name: "woovi-payouts",
+		Fields: []provider.Field{
+			{Name: "appId", Doc: "Panel: API/Plugins, an API application, AppID. Pix out has to be enabled for the account. The AppID needs the scopes PAYMENT_POST, PAYMENT_APPROVE_POST, PAYMENT_GET, PAYMENT_GET_LIST, TRANSACTION_GET and ACCOUNT_GET_LIST. In the same place, webhooks for MOVEMENT_CONFIRMED, MOVEMENT_FAILED, MOVEMENT_REMOVED and PIX_TRANSACTION_REFUND_RECEIVED_CONFIRMED go to the account's notification URL"},
+			charges.Fields[1], charges.Fields[2],
+		},
+		Rails:       []string{"pix.BRL"},
+		OpenPayouts: openPayouts,
+	}
+}
+
+// payer is an account that pays out.
+type payer struct {
+	account *client
+	turns   provider.Turns
+}
+
+func openPayouts(a provider.Account) (payout.Provider, error) {
+	c, err := newClient(a)
+	if err != nil {
+		return nil, err
+	}
+	return &payer{account: c}, nil
+}
+
+// paymentRequest is the body of POST /api/v1/payment.
+type paymentRequest struct {
+	Type          string `json:"type"`
+	Value         int64  `json:"value"` // centavos
+	Alias         string `json:"destinationAlias"`
+	AliasType     string `json:"destinationAliasType"`
+	CorrelationID string `json:"correlationID"`
+}
+
+// approveRequest is the body of POST /api/v1/payment/approve.
+type approveRequest struct {
+	CorrelationID string `json:"correlationID"`
+}
+
+// Send asks for the payment and approves it. A payment that is there already goes on where it
+// stands.
+func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+	kind := aliasType(r.Destination)
+	switch {
+	case r.Network != "pix" || r.Local.Currency != brl || r.Local.Minor < 1 || r.Local.Minor > largest:
+		return unavailable("unsupported", "the account pays out reais over Pix alone")
+	case kind == "":
+		return unavailable("unsupported", "the account cannot pay to this kind of Pix key")
+	}
+	done, err := p.turns.Take(ctx, r.Reference)
+	if err != nil {
+		return unknown("the payout's turn did not come in time")
+	}
+	defer done()
+	answer, failed := p.account.call(ctx, http.MethodPost, "/api/v1/payment", paymentRequest{
+		Type: "PIX_KEY", Value: r.Local.Minor, Alias: r.Destination, AliasType: kind, CorrelationID: r.Reference,
+	})
+	switch {
+	case failed != nil: // what an earlier call did is not known either
+		return unknown("there is no answer (" + failed.Decline + ")")
+	case answer.Status == http.StatusBadRequest:
+		return p.refused(ctx, r, answer)
+	case !good(answer):
+		return unknown(said(answer))
+	}
+	found, ok := read(answer, r.Reference)
+	if !ok {
+		return unknown(unreadable)
+	}
+	return p.goOn(ctx, r, found)
+}
+
+// refused is a payment that was not taken. It may be there since an earlier call.
+func (p *payer) refused(ctx context.Context, r payout.Request, answer provider.Reply) pay.PayoutOutcome {
+	found, state := p.find(ctx, r)
+	text := sentence(answer)
+	switch {
+	case state == there:
+		return p.goOn(ctx, r, found)
+	case state != gone, r.ProviderRef != "", contains(text, "já existe", "ja existe", "already exists"):
+		return unknown("the payout was refused, and whether there is one is not known")
+	case contains(text, "chave pix", "pix key") && contains(text, "inválid", "invalid", "não encontrad", "não existe", "not found"):
+		return reasons["INVALID_PIX_KEY"].outcome()
+	}
+	return unavailable("refused", "the account does not take the payout")
+}
+
+// Query asks for the payment by our reference. One that is still to be approved, since a Send
+// broke off or there was no balance, is approved: who only looks is told that it waits.
+func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+	done, err := p.turns.Take(ctx, r.Reference)
+	if err != nil {
+		return unknown("the payout's turn did not come in time")
+	}
+	defer done()
+	found, state := p.find(ctx, r)
+	switch {
+	case state == there && (provider.OnlyLooks(ctx) || r.Now.Sub(r.Sent) < crossing):
+		return p.outcome(found)
+	case state == there:
+		return p.goOn(ctx, r, found)
+	case state == gone && r.ProviderRef != "":
+		return unknown("the payout was there and is gone: somebody may have removed it")
+	case state == gone && r.Now.Sub(r.Sent) < settles:
+		o := unknown("the payout is not there yet")
+		o.CheckAt = r.Sent.Add(settles)
+		return o
+	case state == gone:
+		return pay.PayoutOutcome{Kind: pay.PayoutMissing}
+	}
+	return unknown("the question has no answer that can be used")
+}
+
+// goOn approves a payment that waits for it, and tells how any other stands. Nothing is
+// approved that is not as it was ordered: in the panel a person may use our references too.
+func (p *payer) goOn(ctx context.Context, r payout.Request, found paymentReply) pay.PayoutOutcome {
+	o := p.outcome(found)
+	if found.Payment.Status != "CREATED" {
+		return o
+	}
+	if value := amount(found.Payment.Value); value != r.Local || !found.goesTo(r.Destination) {
+		o.Kind, o.Message = pay.PayoutUnknown, "there is a payout with our reference that is not ours: it is not approved"
+		return o
+	}
+	answer, failed := p.account.call(ctx, http.MethodPost, "/api/v1/payment/approve", approveRequest{r.Reference})
+	switch {
+	case failed != nil:
+		o.Kind, o.Message = pay.PayoutUnknown, "there is no answer to the approval ("+failed.Decline+")"
+		return o
+	case good(answer):
+		approved, ok := read(answer, r.Reference)
+		if !ok {
+			o.Kind, o.Message = pay.PayoutUnknown, unreadable
+			return o
+		}
+		return p.outcome(approved)
+	case answer.Status == http.StatusBadRequest && contains(sentence(answer), "saldo", "balance"):
+		// It stays where it is, and somebody may approve it at any time.
+		o.Code, o.Message = "insufficient_funds", "the account has too little money: the payout waits there to be approved"
+		return o
+	}
+	if again, state := p.get(ctx, r.Reference); state == there && again.Payment.Status != "CREATED" {
+		return p.outcome(again) // the panel was faster
+	}
+	o.Kind, o.Message = pay.PayoutUnknown, "the approval was refused: "+said(answer)
+	return o
+}
+
+// outcome is how a payment stands.
+func (p *payer) outcome(found paymentReply) pay.PayoutOutcome {
+	o := pay.PayoutOutcome{Kind: pay.PayoutUnknown, ProviderRef: found.ref(), Local: found.moved()}
+	code, text := found.why()
+	switch status := found.Payment.Status; status {
+	case "CREATED":
+		o.Kind, o.Message = pay.PayoutAccepted, "the payout waits to be approved"
+	case "APPROVED", "PROCESSING":
+		o.Kind = pay.PayoutAccepted
+	case "CONFIRMED":
+		if o.Local != (money.Amount{}) {
+			o.Kind = pay.PayoutPaid
+		} else {
+			o.Message = unreadable
+		}
+	case "FAILED":
+		return p.failed(found.ref(), code, text)
+	case "DENIED", "REJECTED": // named, and not explained
+		if code+text != "" {
+			return p.failed(found.ref(), code, text)
+		}
+		fallthrough
+	default:
+		p.account.account.Strange("payment", status)
+		o.Message = "the payout's status has no meaning here"
+	}
+	return o
+}
+
+// Check asks for the accounts and for one payment, which costs nothing.
+func (p *payer) Check(ctx context.Context) error {
+	if _, err := p.Balance(ctx); err != nil {
+		return err
+	}
+	answer, failed := p.account.call(ctx, http.MethodGet, "/api/v1/payment?skip=0&limit=1", nil)
+	var list paymentList
+	return usable(answer, failed, "PAYMENT_GET_LIST", &list, func() bool { return list.Payments != nil })
+}
+
+// Balance is what the account can pay out now: the default account's available balance.
+//
+// Errors: in words for the operator.
+func (p *payer) Balance(ctx context.Context) (money.Amount, error) {
+	answer, failed := p.account.call(ctx, http.MethodGet, "/api/v1/account/", nil)
+	var list struct {
+		Accounts *[]struct {
+			IsDefault bool `json:"isDefault"`
+			Balance   struct {
+				Available *int64 `json:"available"` // centavos
+			} `json:"balance"`
+		} `json:"accounts"`
+	}
+	if err := usable(answer, failed, "ACCOUNT_GET_LIST", &list, func() bool { return list.Accounts != nil }); err != nil {
+		return money.Amount{}, err
+	}
+	for _, a := range *list.Accounts {
+		if a.IsDefault && a.Balance.Available != nil {
+			return money.New(*a.Balance.Available, brl), nil
+		}
+	}
+	return money.Amount{}, fmt.Errorf("the provider names no default account to pay out from")
+}

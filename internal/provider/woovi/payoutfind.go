@@ -1,0 +1,222 @@
+package woovi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+const (
+	page      = 100 // payments in one answer: what Woovi gives where nothing is said
+	deepest   = 10  // pages of one span of time; their largest skip is not documented
+	mostPages = 100 // of one question
+	// before and after are how far around the last call payments are looked for: an earlier
+	// call may have ordered the payment, and clocks differ.
+	before = 24 * time.Hour
+	after  = time.Hour
+)
+
+// paymentReply is a payment in an answer or a list.
+type paymentReply struct {
+	Payment struct {
+		CorrelationID string      `json:"correlationID"`
+		Status        string      `json:"status"`
+		Value         json.Number `json:"value"` // centavos
+		Alias         string      `json:"destinationAlias"`
+		AliasType     string      `json:"destinationAliasType"`
+	} `json:"payment"`
+	Transaction *struct {
+		EndToEndID string      `json:"endToEndId"`
+		Value      json.Number `json:"value"` // centavos
+		Reason     string      `json:"providerRejectedReason"`
+		Code       string      `json:"providerErrorCode"`
+	} `json:"transaction"`
+}
+
+// ref is the bank's number of a payment. Until there is one, our reference stands for it: it
+// says that the payment was there.
+func (r paymentReply) ref() string {
+	if r.Transaction != nil {
+		if number := provider.Exact(r.Transaction.EndToEndID, 64); number != "" {
+			return number
+		}
+	}
+	return r.Payment.CorrelationID
+}
+
+// moved is what the bank moved; until it did, what was asked for.
+func (r paymentReply) moved() money.Amount {
+	if r.Transaction != nil {
+		if moved := amount(r.Transaction.Value); moved != (money.Amount{}) {
+			return moved
+		}
+	}
+	return amount(r.Payment.Value)
+}
+
+// why is why a payment failed: a code, and a text that begins with one.
+func (r paymentReply) why() (code, text string) {
+	if r.Transaction == nil {
+		return "", ""
+	}
+	return provider.Exact(r.Transaction.Code, 64), provider.Exact(r.Transaction.Reason, 512)
+}
+
+// presence is whether there is a payment.
+type presence int
+
+const (
+	unsure presence = iota
+	there
+	gone
+)
+
+// read is the payment of an answer, false where it is not the one that was asked for.
+func read(answer provider.Reply, reference string) (found paymentReply, ok bool) {
+	err := json.Unmarshal(answer.Body, &found)
+	return found, err == nil && found.Payment.CorrelationID == reference
+}
+
+// find looks for the payment of a request. That it is not found under our reference is told by
+// an answer that the documents do not have, so the list proves it.
+func (p *payer) find(ctx context.Context, r payout.Request) (paymentReply, presence) {
+	found, state := p.get(ctx, r.Reference)
+	if state != gone {
+		return found, state
+	}
+	// The request has the merchant's clock, and the payment Woovi's.
+	now := p.account.account.Now()
+	from := now.Add(-max(r.Now.Sub(r.Sent), 0) - before)
+	pages := mostPages
+	return p.walk(ctx, r.Reference, from, now.Add(after), &pages)
+}
+
+// get asks for a payment by our reference. Gone is no proof: see find.
+func (p *payer) get(ctx context.Context, reference string) (paymentReply, presence) {
+	answer, failed := p.account.call(ctx, http.MethodGet, "/api/v1/payment/"+escape(reference), nil)
+	switch {
+	case failed != nil:
+		return paymentReply{}, unsure
+	case answer.Status == http.StatusBadRequest, answer.Status == http.StatusNotFound:
+		return paymentReply{}, gone
+	case !good(answer):
+		return paymentReply{}, unsure
+	}
+	if found, ok := read(answer, reference); ok {
+		return found, there
+	}
+	return paymentReply{}, unsure
+}
+
+// paymentList is a page of GET /api/v1/payment.
+type paymentList struct {
+	Payments *[]paymentReply `json:"payments"`
+	PageInfo struct {
+		HasNextPage *bool `json:"hasNextPage"`
+	} `json:"pageInfo"`
+}
+
+// walk looks through all payments of a span of time. Where there are too many, it takes half
+// the span at a time, as the documents advise.
+func (p *payer) walk(ctx context.Context, reference string, from, to time.Time, left *int) (paymentReply, presence) {
+	for n := range deepest {
+		if *left--; *left < 0 {
+			return paymentReply{}, unsure
+		}
+		query := url.Values{
+			"start": {from.UTC().Format(time.RFC3339)}, "end": {to.UTC().Format(time.RFC3339)},
+			"skip": {strconv.Itoa(n * page)}, "limit": {strconv.Itoa(page)},
+		}
+		answer, failed := p.account.call(ctx, http.MethodGet, "/api/v1/payment?"+query.Encode(), nil)
+		var list paymentList
+		if failed != nil || !good(answer) || json.Unmarshal(answer.Body, &list) != nil || list.Payments == nil || list.PageInfo.HasNextPage == nil {
+			return paymentReply{}, unsure
+		}
+		for _, found := range *list.Payments {
+			if found.Payment.CorrelationID == reference {
+				return found, there
+			}
+		}
+		if !*list.PageInfo.HasNextPage {
+			return paymentReply{}, gone
+		}
+	}
+	half := to.Sub(from) / 2
+	if half < time.Second {
+		return paymentReply{}, unsure
+	}
+	middle := from.Add(half).Truncate(time.Second)
+	// The halves overlap: whether the ends belong to a span is not documented.
+	if found, state := p.walk(ctx, reference, from, middle.Add(time.Second), left); state != gone {
+		return found, state
+	}
+	return p.walk(ctx, reference, middle, to, left)
+}
+
+// amount is whole centavos, zero for what no payment can be.
+func amount(text json.Number) money.Amount {
+	value, err := text.Int64()
+	if err != nil || value < 1 || value > largest {
+		return money.Amount{}
+	}
+	return money.New(value, brl)
+}
+
+// goesTo reports whether a payment is to the Pix key that was sent. How answers write keys is
+// not documented, so their punctuation does not count; an answer may leave the key out.
+func (r paymentReply) goesTo(key string) bool {
+	told, kind := r.Payment.Alias, aliasType(key)
+	switch {
+	case told == "":
+		return true
+	case r.Payment.AliasType != "" && r.Payment.AliasType != kind:
+		return false
+	case kind == "EMAIL", kind == "RANDOM":
+		return strings.EqualFold(told, key)
+	case kind == "PHONE":
+		return digits(told) != "" && strings.TrimPrefix(digits(told), "55") == strings.TrimPrefix(digits(key), "55")
+	}
+	return digits(told) == key
+}
+
+// aliasType is what kind of Pix key a destination is, "" for one that Woovi does not have.
+func aliasType(key string) string {
+	switch {
+	case strings.Contains(key, "@"):
+		return "EMAIL"
+	case strings.HasPrefix(key, "+") && provider.Digits(key[1:], 12, 15):
+		return "PHONE"
+	case len(key) == 36:
+		return "RANDOM"
+	case provider.Digits(key, 11, 11):
+		return "CPF"
+	case provider.Digits(key, 14, 14):
+		return "CNPJ"
+	}
+	return ""
+}
+
+// usable says why an answer cannot be worked with, in words for the operator.
+func usable(answer provider.Reply, failed *pay.Outcome, scope string, into any, whole func() bool) error {
+	switch {
+	case failed != nil:
+		return fmt.Errorf("the provider does not answer: %s", failed.Decline)
+	case answer.Status == http.StatusUnauthorized, answer.Status == http.StatusForbidden:
+		return fmt.Errorf("the AppID is refused, or lacks the scope %s (status %d)", scope, answer.Status)
+	case !good(answer):
+		return fmt.Errorf("the provider answers with status %d", answer.Status)
+	case json.Unmarshal(answer.Body, into) != nil || !whole():
+		return fmt.Errorf("the provider's answer cannot be read: is the address its own?")
+	}
+	return nil
+}

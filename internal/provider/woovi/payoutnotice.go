@@ -1,0 +1,114 @@
+package woovi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// movement is a notification of a payment, or of one that came back. Only what it is about is
+// taken from it, and the reason of a failure, which no answer has of every payment.
+type movement struct {
+	Event   string `json:"event"`
+	Payment *struct {
+		CorrelationID string `json:"correlationID"`
+	} `json:"payment"`
+	Error *struct {
+		Code string `json:"code"`
+	} `json:"error"`
+	Refund   *movedBack `json:"refundTransaction"`
+	Original *movedBack `json:"originalTransaction"`
+}
+
+// movedBack is the bank's transaction of a return, or of what it is the return of.
+type movedBack struct {
+	transaction
+	Value json.Number `json:"value"` // centavos
+}
+
+// Notices reads a notification of a payment, or of one that came back. It asks and never
+// approves.
+func (p *payer) Notices(ctx context.Context, n provider.Notification) ([]pay.PayoutNotice, error) {
+	if !p.account.signed(n) {
+		return nil, provider.ErrUnsigned
+	}
+	var m movement
+	if err := json.Unmarshal(n.Body, &m); err != nil {
+		return nil, errors.New("woovi: the notification is no JSON")
+	}
+	name := m.Event[strings.Index(m.Event, ":")+1:]
+	switch {
+	case strings.HasPrefix(name, "MOVEMENT_") && m.Payment != nil:
+		return p.moved(ctx, m, name, n.Body)
+	case name == "PIX_TRANSACTION_REFUND_RECEIVED_CONFIRMED":
+		return p.cameBack(ctx, m, n.Body)
+	}
+	return nil, nil // of something else, or Woovi's trial of the address
+}
+
+// moved tells of a payment that has ended, as the account says it did.
+func (p *payer) moved(ctx context.Context, m movement, name string, body []byte) ([]pay.PayoutNotice, error) {
+	reference := provider.Exact(m.Payment.CorrelationID, 128)
+	if _, _, ours := pay.ParsePayoutReference(reference); !ours {
+		return nil, nil
+	}
+	answer, failed := p.account.call(ctx, http.MethodGet, "/api/v1/payment/"+escape(reference), nil)
+	if failed == nil && p.account.absent(answer) {
+		if name != "MOVEMENT_REMOVED" || len(p.account.secrets) == 0 {
+			return nil, nil // a stranger's, or nobody can tell: a question finds out
+		}
+		// Our own webhook says that a person removed it, and it is gone. Only what was not
+		// approved can be removed.
+		o := reason{pay.PayoutRejected, "rejected", "a person removed the payout before it was paid"}.outcome()
+		return []pay.PayoutNotice{{ID: "payment:" + reference + ":removed", Reference: reference, Outcome: o, Body: body}}, nil
+	}
+	if failed != nil || !good(answer) {
+		return nil, fmt.Errorf("woovi: payment of the notification: %w", provider.ErrUnreachable)
+	}
+	found, ok := read(answer, reference)
+	if !ok {
+		return nil, fmt.Errorf("woovi: payment of the notification: %w", provider.ErrUnreachable)
+	}
+	o := p.outcome(found)
+	if code, text := found.why(); found.Payment.Status == "FAILED" && code+text == "" && m.Error != nil {
+		o = p.failed(found.ref(), provider.Exact(m.Error.Code, 64), "")
+	}
+	if o.Kind == pay.PayoutAccepted || o.Kind == pay.PayoutUnknown { // nothing new
+		return nil, nil
+	}
+	return []pay.PayoutNotice{{
+		ID: "payment:" + reference + ":" + string(o.Kind), Reference: reference, ProviderRef: o.ProviderRef, Outcome: o, Body: body,
+	}}, nil
+}
+
+// cameBack tells of money that a beneficiary's bank sent back. The event has the bank's numbers
+// of the return and of the payment, and no reference of ours; the account says whether, and how
+// much of, the return has arrived. A part of it is for a person.
+func (p *payer) cameBack(ctx context.Context, m movement, body []byte) ([]pay.PayoutNotice, error) {
+	if m.Refund == nil || m.Original == nil || m.Refund.number() == "" || m.Original.number() == "" {
+		return nil, nil // Woovi's trial of the address
+	}
+	back, paid := m.Refund.number(), m.Original.number()
+	answer, failed := p.account.call(ctx, http.MethodGet, "/api/v1/transaction/"+escape(back), nil)
+	if failed == nil && p.account.absent(answer) {
+		return nil, nil // a stranger's
+	}
+	var reply struct {
+		Transaction *movedBack `json:"transaction"`
+	}
+	if failed != nil || !good(answer) || json.Unmarshal(answer.Body, &reply) != nil || reply.Transaction == nil || reply.Transaction.number() != back {
+		return nil, fmt.Errorf("woovi: transaction of the return: %w", provider.ErrUnreachable)
+	}
+	o := pay.PayoutOutcome{Kind: pay.PayoutReturned, ProviderRef: paid, Code: "returned", Message: "the payout arrived and was sent back", Local: amount(reply.Transaction.Value)}
+	if o.Local == (money.Amount{}) || o.Local != amount(m.Original.Value) {
+		o.Kind, o.Message = pay.PayoutUnknown, "a part of the payout was sent back: "+o.Local.String()
+	}
+	return []pay.PayoutNotice{{ID: "return:" + back, ProviderRef: paid, Outcome: o, Body: body}}, nil
+}
