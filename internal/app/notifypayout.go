@@ -55,6 +55,12 @@ func (a *App) takePayout(ctx context.Context, account string, n pay.PayoutNotice
 	n.Body = bytes.ReplaceAll(bytes.ToValidUTF8(n.Body, []byte("?")), []byte{0}, []byte("?"))
 	return again(func() error {
 		w, n, err := a.toldOf(ctx, account, n)
+		if errors.Is(err, store.ErrNotFound) && n.Reference == "" {
+			return nil // of a payout that the operator made by himself
+		}
+		if errors.Is(err, store.ErrNotFound) {
+			return notOurs()
+		}
 		if err != nil {
 			return err
 		}
@@ -80,22 +86,20 @@ func (a *App) takePayout(ctx context.Context, account string, n pay.PayoutNotice
 
 // toldOf finds the withdrawal that a notice is about: by our reference, or by the provider's where it
 // tells that alone, which the notice then gets ours from.
+//
+// Errors: store.ErrNotFound.
 func (a *App) toldOf(ctx context.Context, account string, n pay.PayoutNotice) (pay.Withdrawal, pay.PayoutNotice, error) {
 	if n.Reference == "" {
 		w, err := a.store.WithdrawalAt(ctx, account, n.ProviderRef)
-		if err != nil {
-			return w, n, orRefuse(err, notOurs())
+		if err == nil {
+			n.Reference = w.Reference()
 		}
-		n.Reference = w.Reference()
-		return w, n, nil
+		return w, n, err
 	}
 	id, _, ok := pay.ParsePayoutReference(n.Reference)
 	if !ok || !storable(id) {
-		return pay.Withdrawal{}, n, notOurs()
+		return pay.Withdrawal{}, n, store.ErrNotFound
 	}
 	w, err := a.store.AnyWithdrawal(ctx, id)
-	if err != nil {
-		return w, n, orRefuse(err, notOurs())
-	}
-	return w, n, nil
+	return w, n, err
 }

@@ -109,8 +109,8 @@ func (a *App) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, 
 	cancel()
 	a.withdrawals.heard(account, o.Kind != pay.PayoutUnknown)
 	o = w.ProvedPayout(o, asked)
-	if o.Kind == pay.PayoutMissing {
-		// It never arrived there, so it is sent again, under the same reference.
+	if o.Kind == pay.PayoutMissing || o.Kind == pay.PayoutUnsent {
+		// It never arrived there, or waits there: it is sent again, under the same reference.
 		return a.sendPayout(ctx, w, route, to, request)
 	}
 	return a.resolvePayout(ctx, w, o)
@@ -133,7 +133,7 @@ func (a *App) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.Payout
 	}
 	// From here the money may leave: the call is ours to finish.
 	ctx = context.WithoutCancel(ctx)
-	request.Sent = sent.SentAt
+	request.Sent, request.Calls = sent.SentAt, sent.Calls
 	calling, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), callTimeout)
 	defer cancel()
 	o := to.Send(calling, request)
@@ -186,7 +186,7 @@ func (a *App) payoutRequest(w pay.Withdrawal, wallet pay.Wallet) (payout.Request
 		return payout.Request{}, err
 	}
 	return payout.Request{
-		Local: w.Local, Beneficiary: holder,
+		Local: w.Local, Beneficiary: holder, Calls: w.Calls,
 		Reference: w.Reference(), ProviderRef: w.ProviderRef, Amount: money.New(w.Amount, money.USD), Net: money.New(w.Net(), money.USD),
 		Type: wallet.Type, Network: wallet.Network, Currency: wallet.Currency, Destination: string(account),
 		Sent: w.SentAt, Now: a.now(w.Scope),

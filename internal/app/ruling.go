@@ -145,7 +145,7 @@ func (a *App) RuleWithdrawal(ctx context.Context, by pay.Actor, r Ruled) (w pay.
 // Where there is nobody to ask, or nothing to ask with, nobody knows.
 func (a *App) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOutcome {
 	unknown := pay.PayoutOutcome{Kind: pay.PayoutUnknown}
-	provider, known := a.payer(w.Live, w.Provider)
+	to, known := a.payer(w.Live, w.Provider)
 	if w.Status != pay.WithdrawalProcessing || !known {
 		return unknown
 	}
@@ -161,7 +161,7 @@ func (a *App) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOutcome
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return provider.Query(ctx, request)
+	return to.Query(provider.Looking(ctx), request)
 }
 
 // details are for the audit log.

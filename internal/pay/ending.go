@@ -205,7 +205,7 @@ func (w Word) ContradictsPayout(o PayoutOutcome) bool {
 	case PayoutRejected, PayoutMissing, PayoutUnavailable, PayoutReturned:
 		return w != WordNotPaid
 	}
-	return o.Kind == PayoutAccepted
+	return o.Kind == PayoutAccepted || o.Kind == PayoutUnsent // which somebody may still let go
 }
 
 // Rule is the operator's word on a withdrawal of which no provider tells the end.

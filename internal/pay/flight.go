@@ -82,5 +82,5 @@ func (f Flight) ProvedPayout(o PayoutOutcome, asked time.Time) PayoutOutcome {
 		(o.Kind == PayoutRejected || o.Kind == PayoutUnavailable) && f.Calls <= 1:
 		return o
 	}
-	return PayoutOutcome{Kind: PayoutUnknown, ProviderRef: o.ProviderRef}
+	return PayoutOutcome{Kind: PayoutUnknown, ProviderRef: o.ProviderRef, Code: o.Code, Message: o.Message}
 }

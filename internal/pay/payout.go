@@ -24,6 +24,7 @@ const (
 	PayoutAccepted    PayoutKind = "accepted"    // on its way
 	PayoutUnknown     PayoutKind = "unknown"     // no answer, or none we understand
 	PayoutMissing     PayoutKind = "missing"     // proof that the provider never had it
+	PayoutUnsent      PayoutKind = "unsent"      // the provider has it, and pays once it is sent again
 	PayoutHeld        PayoutKind = "held"        // a person pays it, and says so
 )
 
@@ -120,7 +121,7 @@ func (w Withdrawal) passOn(o PayoutOutcome, now time.Time) (Withdrawal, Change) 
 	w = w.next(now)
 	w.Tried = tried[max(0, len(tried)-attemptsKept):]
 	w.Round++
-	w.Provider, w.ProviderRef, w.Why, w.Passed, w.Checks, w.Accepted, w.Flight = "", "", "", nil, 0, false, Flight{}
+	w.Provider, w.ProviderRef, w.Why, w.Passed, w.Checks, w.Accepted, w.Said, w.Flight = "", "", "", nil, 0, false, "", Flight{}
 	w.Status, w.DueAt, w.SentAt = WithdrawalPending, now, time.Time{}
 	return w, Change{Withdrawals: []Withdrawal{w}}
 }
@@ -183,7 +184,7 @@ func (w Withdrawal) Told(n PayoutNotice, account string, proved PayoutOutcome, n
 	case w.Status == WithdrawalDone && n.Outcome.Kind == PayoutReturned:
 		next, change = w.comeBack(n.Outcome, now)
 		verdict = Applied
-	case w.Status == WithdrawalDone && (n.Outcome.Kind == PayoutRejected || n.Outcome.Kind == PayoutUnavailable),
+	case w.Status == WithdrawalDone && n.Outcome.Kind != PayoutPaid && n.Outcome.Kind != PayoutAccepted, // a part came back, say
 		w.Status == WithdrawalRefused && w.CompletedAt.IsZero() && n.Outcome.Kind == PayoutPaid,
 		w.Status == WithdrawalCanceled && n.Outcome.Kind == PayoutPaid:
 		verdict = Mismatched
@@ -195,6 +196,13 @@ func (w Withdrawal) Told(n PayoutNotice, account string, proved PayoutOutcome, n
 // Contrary keeps for the operator that the answer to a call, or to a question, about a withdrawal
 // as it stood then is against what was decided of it, or of another amount; false where it is not.
 func (w Withdrawal) Contrary(then Withdrawal, o PayoutOutcome, now time.Time) (Change, bool) {
+	switch o.Kind {
+	case PayoutPaid, PayoutRejected, PayoutUnavailable, PayoutReturned:
+	default: // asked by two at once, one may know nothing
+		if !w.misfits(o) {
+			return Change{}, false
+		}
+	}
 	told := PayoutNotice{
 		ID: fmt.Sprintf("answer/%s %s", then.Reference(), o.Kind), Reference: then.Reference(), Outcome: o,
 		Body: fmt.Appendf(nil, "asked about %s, the provider says %s %s; the withdrawal is %s", then.Reference(), o.Kind, o.Local, w.Status),

@@ -60,6 +60,7 @@ type Withdrawal struct {
 	Passed      []string // accounts that were passed over, and why
 	Checks      int      // how often the provider was asked since it was sent
 	Accepted    bool     // it said that it has it
+	Said        string   // what it answered last, where that decided nothing: for the operator
 	Flight
 	Round          int             // how many accounts proved before that they did not pay it
 	Tried          []PayoutAttempt // the latest of them
@@ -215,6 +216,7 @@ func (w Withdrawal) Resolve(o PayoutOutcome, now time.Time) (Withdrawal, Change,
 	}
 	w = w.next(now)
 	w.Accepted = w.Accepted || o.Kind == PayoutAccepted
+	w.Said = strings.TrimSpace(string(o.Kind) + " " + o.Code + " " + o.Message)
 	w.Checks++
 	w.DueAt = now.Add(pause(w.Checks))
 	if o.CheckAt.After(now) && o.CheckAt.Before(w.DueAt) {

@@ -15,6 +15,7 @@ import (
 type Request struct {
 	Reference   string       // ours; the provider's idempotency key
 	ProviderRef string       // the provider's, once it is known
+	Calls       int          // how often Send was begun under the reference, this time counted
 	Amount      money.Amount // USD that leaves the merchant's balance, our fee included
 	Net         money.Amount // USD to pay out
 	Local       money.Amount // what is to arrive, in Currency; zero of a token: as much as Net is worth
@@ -36,8 +37,9 @@ type Provider interface {
 	// pay.PayoutRejected and pay.PayoutUnavailable are proof that it did not pay and
 	// never will under this reference; they differ in who has to change something.
 	Send(ctx context.Context, r Request) pay.PayoutOutcome
-	// Query asks what became of a payout, under our reference.
-	// pay.PayoutMissing is proof that the provider never had it; no answer, and a
-	// question that was refused, are pay.PayoutUnknown.
+	// Query asks what became of a payout, under our reference; it moves no money.
+	// pay.PayoutMissing is proof that the provider never had it, and pay.PayoutUnsent
+	// that it waits there for another Send; no answer, and a question that was refused,
+	// are pay.PayoutUnknown.
 	Query(ctx context.Context, r Request) pay.PayoutOutcome
 }

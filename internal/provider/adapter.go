@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/reconcile"
@@ -123,6 +124,14 @@ func (a Account) Strange(of, word string) {
 type Checker interface {
 	// Check returns why the credentials do not work, in words for the operator.
 	Check(ctx context.Context) error
+}
+
+// Balancer is a payout.Provider that can be asked how much it can pay out now.
+type Balancer interface {
+	// Balance is what the account can pay out now.
+	//
+	// Errors: in words for the operator.
+	Balance(ctx context.Context) (money.Amount, error)
 }
 
 // Canceler is a provider that can end a charge which nobody has paid yet.

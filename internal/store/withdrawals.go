@@ -32,6 +32,7 @@ type withdrawalDoc struct {
 	Round      int                 `json:"round,omitempty"`
 	Tried      []pay.PayoutAttempt `json:"tried,omitempty"`
 	Waiting    string              `json:"waiting,omitempty"`
+	Said       string              `json:"said,omitempty"`
 	Local      int64               `json:"local,omitempty"`
 	Currency   money.Currency      `json:"currency,omitempty"`
 	Rate       string              `json:"rate,omitempty"`
@@ -42,7 +43,7 @@ type withdrawalDoc struct {
 func withdrawalRow(r *rows, w *pay.Withdrawal) {
 	doc := withdrawalDoc{w.Checks, w.FailureCode, w.FailureMessage,
 		micros(w.SentAt), micros(w.CompletedAt), micros(w.FailedAt), w.Accepted, w.Flight,
-		w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Local.Minor, w.Local.Currency, "", w.RateSource, micros(w.RateAt)}
+		w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said, w.Local.Minor, w.Local.Currency, "", w.RateSource, micros(w.RateAt)}
 	if !w.Rate.IsZero() {
 		doc.Rate = w.Rate.Decimal()
 	}
@@ -65,7 +66,7 @@ func scanWithdrawal(r row) (pay.Withdrawal, error) {
 	}
 	w.Checks = doc.Checks
 	w.FailureCode, w.FailureMessage, w.Accepted, w.Flight = doc.FailureCode, doc.FailureMessage, doc.Accepted, doc.Flight
-	w.Why, w.Passed, w.Round, w.Tried, w.Waiting = doc.Why, doc.Passed, doc.Round, doc.Tried, doc.Waiting
+	w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said = doc.Why, doc.Passed, doc.Round, doc.Tried, doc.Waiting, doc.Said
 	w.Conversion = pay.Conversion{Local: money.New(doc.Local, doc.Currency), RateSource: doc.RateSource, RateAt: fromMicros(doc.RateAt)}
 	if doc.Rate != "" {
 		if w.Rate, err = money.ParseRate(doc.Rate); err != nil {

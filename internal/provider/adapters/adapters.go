@@ -27,5 +27,6 @@ func All() []provider.Adapter {
 		payulatam.Adapter(),
 		stripe.Adapter(),
 		woovi.Adapter(),
+		woovi.PayoutAdapter(),
 	}
 }

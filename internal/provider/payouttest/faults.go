@@ -3,7 +3,6 @@ package payouttest
 import (
 	"context"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -86,10 +85,10 @@ func (s Suite) callFault(t *testing.T, sample payout.Request, f Fault, at int, a
 	want(t, "the call", o, pay.PayoutUnknown, pay.PayoutAccepted, pay.PayoutUnavailable, pay.PayoutPaid)
 	b.line.Fail(NoFault, 0)
 
-	b.look(t, r)
+	b.ask(t, "a look at it", &r)
 	if !again { // a question may do more once nothing is on its way
 		b.settle()
-		b.look(t, r)
+		b.ask(t, "a look at it", &r)
 	}
 	if o.Kind == pay.PayoutUnavailable {
 		b.over(t, &r)
@@ -99,17 +98,6 @@ func (s Suite) callFault(t *testing.T, sample payout.Request, f Fault, at int, a
 		b.send(t, "the call again", &r)
 	}
 	b.recover(t, &r)
-}
-
-// look asks about a payout as one does who may change nothing.
-func (b *bench) look(t *testing.T, r payout.Request) {
-	t.Helper()
-	r.Now = b.line.Time()
-	before := b.Books()
-	b.prove(t, "who only looks", r, b.Query(provider.Looking(within(t)), r))
-	if after := b.Books(); !slices.Equal(before, after) {
-		t.Errorf("who only looks changes the books from %+v to %+v", before, after)
-	}
 }
 
 // questionFaults lets each call of a Query go wrong in every way, about a payout that is on

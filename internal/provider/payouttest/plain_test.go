@@ -41,7 +41,7 @@ type plainPayout struct {
 
 func plainAdapter() provider.Adapter {
 	return provider.Adapter{
-		Name: "plain-payouts", Rails: []string{"spei.*"}, Needs: map[string][]payout.Field{"spei.MXN": {payout.HolderName}},
+		Name: "plain-payouts", Rails: []string{"spei.*"}, Needs: map[string][]pay.HolderField{"spei.MXN": {pay.HolderName}},
 		Fields: []provider.Field{{Name: "apiKey", Doc: "Settings, API keys"}, {Name: "webhookSecret", Doc: "Settings, Notifications"}},
 		OpenPayouts: func(a provider.Account) (payout.Provider, error) {
 			for _, name := range []string{"apiKey", "webhookSecret"} {
@@ -200,7 +200,7 @@ func (f *plainFake) Other() map[string]provider.Notification {
 func TestThePlainestAdapterPasses(t *testing.T) {
 	sample := payout.Request{
 		Local: money.New(45000, "MXN"), Type: pay.BankAccount, Network: "spei", Currency: "MXN", Destination: "646180157000000004",
-		Beneficiary: payout.Beneficiary{Name: "Ana Gómez"},
+		Beneficiary: pay.Beneficiary{Name: "Ana Gómez"},
 	}
 	Suite{
 		Adapter: plainAdapter(), Credentials: map[string]string{"apiKey": plainKey, "webhookSecret": plainSecret},

@@ -150,14 +150,20 @@ func (b *bench) order(sample payout.Request, reference string) payout.Request {
 func (b *bench) send(t *testing.T, what string, r *payout.Request) pay.PayoutOutcome {
 	t.Helper()
 	r.Sent, r.Now = b.line.Time(), b.line.Time()
+	r.Calls++
 	return b.heard(t, what, r, b.Send(within(t), *r))
 }
 
-// ask asks about a payout as the core does.
+// ask asks about a payout as the core does. That moves no money.
 func (b *bench) ask(t *testing.T, what string, r *payout.Request) pay.PayoutOutcome {
 	t.Helper()
 	r.Now = b.line.Time()
-	return b.heard(t, what, r, b.Query(within(t), *r))
+	before := b.Books()
+	o := b.heard(t, what, r, b.Query(within(t), *r))
+	if after := b.Books(); !slices.Equal(before, after) {
+		t.Errorf("%s changes the books from %+v to %+v", what, before, after)
+	}
+	return o
 }
 
 func (b *bench) heard(t *testing.T, what string, r *payout.Request, o pay.PayoutOutcome) pay.PayoutOutcome {

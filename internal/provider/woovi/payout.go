@@ -15,9 +15,6 @@ import (
 const (
 	// settles is for how long a new payment may be in no list; the documents do not say.
 	settles = 5 * time.Minute
-	// crossing is for how long a call of Send may be on its way. A question does not approve
-	// what such a call is about to approve: what a second approval does is not documented.
-	crossing = time.Minute
 )
 
 // PayoutAdapter is the adapter of accounts at Woovi that pay out.
@@ -111,7 +108,7 @@ func (p *payer) refused(ctx context.Context, r payout.Request, answer provider.R
 }
 
 // Query asks for the payment by our reference. One that is still to be approved, since a Send
-// broke off or there was no balance, is approved: who only looks is told that it waits.
+// broke off or there was no balance, waits for another Send.
 func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	done, err := p.turns.Take(ctx, r.Reference)
 	if err != nil {
@@ -120,10 +117,15 @@ func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	defer done()
 	found, state := p.find(ctx, r)
 	switch {
-	case state == there && (provider.OnlyLooks(ctx) || r.Now.Sub(r.Sent) < crossing):
-		return p.outcome(found)
 	case state == there:
-		return p.goOn(ctx, r, found)
+		o := p.outcome(found)
+		if found.Payment.Status == "CREATED" {
+			o.Kind = pay.PayoutUnsent
+			if !found.ours(r) {
+				o.Kind, o.Message = pay.PayoutUnknown, foreign
+			}
+		}
+		return o
 	case state == gone && r.ProviderRef != "":
 		return unknown("the payout was there and is gone: somebody may have removed it")
 	case state == gone && r.Now.Sub(r.Sent) < settles:
@@ -143,8 +145,8 @@ func (p *payer) goOn(ctx context.Context, r payout.Request, found paymentReply) 
 	if found.Payment.Status != "CREATED" {
 		return o
 	}
-	if value := amount(found.Payment.Value); value != r.Local || !found.goesTo(r.Destination) {
-		o.Kind, o.Message = pay.PayoutUnknown, "there is a payout with our reference that is not ours: it is not approved"
+	if !found.ours(r) {
+		o.Kind, o.Message = pay.PayoutUnknown, foreign
 		return o
 	}
 	answer, failed := p.account.call(ctx, http.MethodPost, "/api/v1/payment/approve", approveRequest{r.Reference})
@@ -169,6 +171,14 @@ func (p *payer) goOn(ctx context.Context, r payout.Request, found paymentReply) 
 	}
 	o.Kind, o.Message = pay.PayoutUnknown, "the approval was refused: "+said(answer)
 	return o
+}
+
+// foreign tells of a payment that has our reference, and another amount or Pix key.
+const foreign = "there is a payout with our reference that is not ours: it is not approved"
+
+// ours reports whether a payment is as it was ordered.
+func (r paymentReply) ours(asked payout.Request) bool {
+	return amount(r.Payment.Value) == asked.Local && r.goesTo(asked.Destination)
 }
 
 // outcome is how a payment stands.
