@@ -6,15 +6,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
 type explainCmd struct {
 	database
-	Payment string `arg:"" help:"Transaction id, TXN-…"`
+	Payment string `arg:"" help:"Transaction id, TXN-…, or withdrawal id, wdr_…"`
 	JSON    bool   `name:"json" help:"Print JSON."`
 }
 
@@ -24,6 +27,9 @@ func (c *explainCmd) Run(ctx context.Context, log *slog.Logger, adapters registr
 		return err
 	}
 	defer a.Close()
+	if strings.HasPrefix(c.Payment, pay.WithdrawalPrefix) {
+		return c.payout(ctx, a)
+	}
 	e, err := a.Explain(ctx, c.Payment)
 	if err != nil {
 		return err
@@ -78,4 +84,47 @@ func called(a pay.Attempt) string {
 		return text + ", and nobody knows what the call itself said"
 	}
 	return fmt.Sprintf("%s, said %s after %s", text, kind, at.Sub(started).Round(time.Millisecond))
+}
+
+// payout explains a withdrawal.
+func (c *explainCmd) payout(ctx context.Context, a *app.App) error {
+	e, err := a.ExplainPayout(ctx, c.Payment)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return json.NewEncoder(stdout).Encode(shape.NewPayoutExplanation(e))
+	}
+	w := e.Withdrawal
+	fmt.Fprintf(stdout, "%s %s: %s (%s) by %s, %s\n", w.ID, w.Status, money.New(w.Net(), money.USD), w.Local, e.Rail, w.Environment())
+	for _, at := range w.Tried {
+		fmt.Fprintf(stdout, "%s: did not pay it (%s %s), reference %s\n", at.Account, at.Code, at.Message, at.Reference)
+		chosen(at.Why, at.Passed)
+	}
+	if w.Provider != "" {
+		fmt.Fprintf(stdout, "%s: reference %s %s\n", w.Provider, w.Reference(), w.Said)
+		chosen(w.Why, w.Passed)
+	}
+	if w.Waiting != "" {
+		fmt.Fprintln(stdout, "waits: "+w.Waiting)
+	}
+	if len(e.Accounts) > 0 {
+		fmt.Fprintln(stdout, "now")
+	}
+	for _, v := range e.Accounts {
+		fmt.Fprintf(stdout, "   %s %s\n", v.Account, cmp.Or(v.Verdict, "pays such a withdrawal"))
+		if v.Balance != "" {
+			fmt.Fprintf(stdout, "   %s has %s\n", v.Account, v.Balance)
+		}
+	}
+	return nil
+}
+
+func chosen(why string, passed []string) {
+	if why != "" {
+		fmt.Fprintf(stdout, "   %s\n", why)
+	}
+	for _, p := range passed {
+		fmt.Fprintf(stdout, "   passed over %s\n", p)
+	}
 }

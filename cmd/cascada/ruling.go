@@ -123,7 +123,7 @@ func (c *withdrawalShowCmd) Run(ctx context.Context, log *slog.Logger) error {
 	for _, line := range [][2]string{
 		{"withdrawal", w.ID}, {"merchant", w.Merchant}, {"environment", string(w.Environment())}, {"status", string(w.Status)},
 		{"account", w.Provider}, {"to pay out", money.New(w.Net(), money.USD).String()}, {"our reference", w.Reference()},
-		{"network", w.Wallet.Network}, {"currency", w.Wallet.Currency}, {"destination", w.Destination}, {"bank's reference", w.ProviderRef},
+		{"network", w.Wallet.Network}, {"currency", w.Wallet.Currency}, {"destination", w.Destination}, {"provider's reference", w.ProviderRef}, {"bank's reference", w.BankRef},
 	} {
 		fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
 	}

@@ -56,6 +56,12 @@ func TestOperatorPaysWithdrawalsByHand(t *testing.T) {
 		if out := u.does(t, "withdrawal", "show", id); !strings.Contains(out, clabe) || !strings.Contains(out, "by-hand") || !strings.Contains(out, "to pay out        ") {
 			t.Errorf("withdrawal show:\n%s", out)
 		}
+		if out := u.does(t, "explain", id); !strings.Contains(out, "by-hand: reference ") || !strings.Contains(out, "the only one") || !strings.Contains(out, "by-hand pays such a withdrawal") {
+			t.Errorf("explain:\n%s", out)
+		}
+		if out := u.does(t, "explain", id, "--json"); !strings.Contains(out, `"rail":"spei.MXN"`) {
+			t.Errorf("explain --json: %s", out)
+		}
 		resolve := []string{"withdrawal", "resolve", id, "--note", "today's statement", "--reference", "SPEI-77", "--outcome"}
 		if _, log, code := u.run(t, append(resolve, "not-paid")...); code == 0 || !strings.Contains(log, "leave it out for one that did not") {
 			t.Errorf("a reference of what was not paid: exit %d\n%s", code, log)

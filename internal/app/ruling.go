@@ -103,6 +103,9 @@ func (a *App) RuleWithdrawal(ctx context.Context, by pay.Actor, r Ruled) (w pay.
 	if err != nil {
 		return w, "", err
 	}
+	if err := a.filed(ctx, w, r.Word); err != nil {
+		return w, "", err
+	}
 	clock, err := a.asked(ctx)
 	if err != nil {
 		return w, "", err
@@ -126,7 +129,7 @@ func (a *App) RuleWithdrawal(ctx context.Context, by pay.Actor, r Ruled) (w pay.
 			return read, movedOn(pay.Status(read.Status), string(r.Word))
 		}
 		if r.Reference != "" {
-			o.ProviderRef = r.Reference
+			read.BankRef = r.Reference
 		}
 		next, change, err := read.Rule(r.Word, o, a.now(read.Scope))
 		if err != nil {
@@ -139,6 +142,22 @@ func (a *App) RuleWithdrawal(ctx context.Context, by pay.Actor, r Ruled) (w pay.
 		return w, o.Kind, err
 	}
 	return ruled, o.Kind, nil
+}
+
+// filed refuses the operator's word on a withdrawal that is in a file which has not left: the bank
+// would pay it all the same, or has not.
+//
+// Errors: conflict_state.
+func (a *App) filed(ctx context.Context, w pay.Withdrawal, word pay.Word) error {
+	if w.Batch == "" || !w.Open() {
+		return nil
+	}
+	b, err := a.store.Batch(ctx, w.Batch)
+	if err != nil || b.Status == pay.BatchExported {
+		return err
+	}
+	return &pay.Error{Code: pay.CodeConflictState, Details: pay.Details{From: pay.Status(w.Status), Action: string(word), Reason: "in_batch"},
+		Message: "it is in batch " + b.ID + ", whose file has not left: dissolve the batch first"}
 }
 
 // askPayout asks the payout provider of a withdrawal that was sent what became of it.
@@ -161,7 +180,11 @@ func (a *App) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOutcome
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return to.Query(provider.Looking(ctx), request)
+	o := to.Query(provider.Looking(ctx), request)
+	if o.Kind == pay.PayoutHeld && w.Batch != "" {
+		o.Kind = pay.PayoutAccepted // the bank may have the file
+	}
+	return o
 }
 
 // details are for the audit log.

@@ -55,8 +55,8 @@ func TestOperatorPaysByHand(t *testing.T) {
 		paid := app.Ruled{ID: id, Word: pay.WordPaid, Note: "statement of today", Reference: "SPEI-77"}
 		ended, said, err := s.App.RuleWithdrawal(ctx, s.App.Self(), paid)
 		must(t, err)
-		if ended.Status != pay.WithdrawalDone || ended.ProviderRef != "SPEI-77" || said != pay.PayoutHeld {
-			t.Errorf("by the operator's word it is %v (%s), reference %q", ended, said, ended.ProviderRef)
+		if ended.Status != pay.WithdrawalDone || ended.BankRef != "SPEI-77" || said != pay.PayoutHeld {
+			t.Errorf("by the operator's word it is %v (%s), reference %q", ended, said, ended.BankRef)
 		}
 		if _, _, err := s.App.RuleWithdrawal(ctx, s.App.Self(), paid); err == nil {
 			t.Error("it ends twice")

@@ -97,6 +97,12 @@ const (
 	PaymentRuled    Act = "payment.ruled"    // the operator's word on its outcome
 	WithdrawalRuled Act = "withdrawal.ruled" // the same
 
+	BatchCreated Act = "payout_batch.created"
+	BatchAgreed  Act = "payout_batch.approved"
+	BatchTaken   Act = "payout_batch.exported" // each time
+	BatchGivenUp Act = "payout_batch.dissolved"
+	AnswersRead  Act = "payout_answers.imported"
+
 	NotificationClosed Act = "notification.closed" // one that did not fit its payment
 	ProviderReconciled Act = "provider.reconciled" // its report was compared with the books
 	OperatorAdded      Act = "operator.added"      // to the admin API

@@ -56,6 +56,8 @@ type Withdrawal struct {
 	Conversion        // what arrives
 	Provider    string
 	ProviderRef string
+	Batch       string   // whose file it leaves in, "" where it does not
+	BankRef     string   // what the bank calls it, where that is another word than ProviderRef
 	Why         string   // why it went there: for the operator
 	Passed      []string // accounts that were passed over, and why
 	Checks      int      // how often the provider was asked since it was sent
@@ -219,11 +221,17 @@ func (w Withdrawal) Resolve(o PayoutOutcome, now time.Time) (Withdrawal, Change,
 	w.Said = strings.TrimSpace(string(o.Kind) + " " + o.Code + " " + o.Message)
 	w.Checks++
 	w.DueAt = now.Add(pause(w.Checks))
+	if o.Kind == PayoutHeld {
+		w.DueAt = now.Add(heldPause) // nobody is asked
+	}
 	if o.CheckAt.After(now) && o.CheckAt.Before(w.DueAt) {
 		w.DueAt = o.CheckAt
 	}
 	return w, Change{Withdrawals: []Withdrawal{w}}, true
 }
+
+// heldPause is how often somebody looks at what a person pays.
+const heldPause = 6 * time.Hour
 
 // pause is how long to wait before the provider is asked again: 15 seconds at
 // first, twice as long each time, five minutes at most.

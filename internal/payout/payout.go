@@ -28,6 +28,39 @@ type Request struct {
 	Now  time.Time // in the merchant's clock
 }
 
+// FileLine is a payout in a bank's file.
+type FileLine struct {
+	Request
+	LineReference string // ours in the file: at most 16 letters and digits, unique at the account
+	Number        int    // 1 to 9999999
+}
+
+// FileAnswer is what a bank's answer says of a line.
+type FileAnswer struct {
+	LineReference string
+	Whole         bool   // of all lines of the batch that have no answer of their own
+	Batch         string // the batch's id in the file, "" where it is not told
+	Line          int    // in the answer, from 1
+	BankReference string
+	Outcome       pay.PayoutOutcome
+}
+
+// Filer is a Provider whose payouts leave in files, which the operator takes to the bank.
+type Filer interface {
+	Provider
+	// Layout names how files are written.
+	Layout() string
+	// Write is the file of a batch: the same bytes for the same batch. number counts the
+	// account's files.
+	//
+	// Errors: which line does not fit, and why; it names no account.
+	Write(id string, number int, at time.Time, lines []FileLine) ([]byte, error)
+	// Answers reads a bank's answer, whole or not at all.
+	//
+	// Errors: where it cannot be read.
+	Answers(file []byte) ([]FileAnswer, error)
+}
+
 // Provider pays out. Its methods are safe for use by many goroutines, keep to
 // the context's deadline, and never return an error: what they do not know is
 // pay.PayoutUnknown.

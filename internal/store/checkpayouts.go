@@ -52,6 +52,14 @@ LEFT JOIN events AS e ON e.object = w.id AND e.shop = w.shop AND e.live = w.live
 GROUP BY w.id, w.status, w.sequence
 HAVING w.sequence <> count(e.id) OR (w.status IN ('completed', 'failed')) <> (w.sequence > 0)
   OR w.sequence <> count(DISTINCT e.type) OR w.sequence > 0 AND max(CASE WHEN e.sequence = w.sequence THEN e.type ELSE '' END) <> 'withdrawal.' || w.status`},
+	{"a batch of payouts is the sum of its withdrawals", `
+SELECT b.id, b.status || ' of ' || b.lines || ' lines and ' || b.total || ' ' || b.currency || ', found ' || count(w.id) || ' and ' || coalesce(sum(CAST({json w.doc local} AS BIGINT)), 0)
+FROM payout_batches AS b LEFT JOIN withdrawals AS w ON w.batch = b.id AND w.provider = b.account AND {json w.doc currency} = b.currency
+GROUP BY b.id, b.status, b.lines, b.total, b.currency
+HAVING count(w.id) <> CASE b.status WHEN 'dissolved' THEN 0 ELSE b.lines END
+  OR b.status <> 'dissolved' AND coalesce(sum(CAST({json w.doc local} AS BIGINT)), 0) <> b.total`},
+	{"a withdrawal's batch is there", `
+SELECT w.id, w.batch FROM withdrawals AS w LEFT JOIN payout_batches AS b ON b.id = w.batch WHERE w.batch <> '' AND b.id IS NULL`},
 	{"a wallet belongs to its shop's merchant", `
 SELECT w.id, w.merchant || ' is not the merchant of ' || w.shop FROM wallets AS w LEFT JOIN shops AS s ON s.id = w.shop
 WHERE s.id IS NULL OR s.merchant <> w.merchant`},

@@ -946,3 +946,29 @@ ALTER TABLE withdrawals ADD COLUMN provider_ref TEXT NOT NULL DEFAULT '';
 UPDATE withdrawals SET provider = coalesce({json doc provider}, ''), provider_ref = coalesce({json doc providerRef}, '');
 CREATE INDEX withdrawals_provider ON withdrawals (provider, provider_ref) WHERE provider_ref <> '';
 CREATE INDEX withdrawals_open ON withdrawals (provider) WHERE status = 'processing';
+
+-- version 31
+-- Payouts that leave in files. The file is encrypted.
+CREATE TABLE payout_batches (
+  id TEXT NOT NULL PRIMARY KEY,
+  version BIGINT NOT NULL,
+  account TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  number BIGINT NOT NULL, -- of the account's batches, from 1
+  status TEXT NOT NULL, -- made, approved, exported, dissolved
+  network TEXT NOT NULL,
+  layout TEXT NOT NULL,
+  lines BIGINT NOT NULL,
+  total BIGINT NOT NULL, -- minor units of currency
+  currency TEXT NOT NULL,
+  checksum TEXT NOT NULL, -- SHA-256 of the file
+  file TEXT NOT NULL,
+  made_by TEXT NOT NULL,
+  approved_by TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  exported_at BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX payout_batches_number ON payout_batches (account, number);
+ALTER TABLE withdrawals ADD COLUMN batch TEXT NOT NULL DEFAULT '';
+CREATE INDEX withdrawals_batch ON withdrawals (batch) WHERE batch <> '';

@@ -159,6 +159,12 @@ func tellWithdrawal(b *strings.Builder, w pay.Withdrawal, to pay.Wallet) {
 		if w.ProviderRef != "" {
 			line += ", theirs " + w.ProviderRef
 		}
+		if w.BankRef != "" {
+			line += ", at the bank " + w.BankRef
+		}
+		if w.Batch != "" {
+			line += ", in the file of " + w.Batch
+		}
 		if w.Checks > 0 {
 			line += fmt.Sprintf("; calls that decided nothing: %d", w.Checks)
 		}

@@ -152,6 +152,7 @@ func queries() []string {
 	list = append(list, inboxQueries()...)
 	list = append(list, personalQueries()...)
 	list = append(list, payoutQueries()...)
+	list = append(list, batchQueries()...)
 	list = append(list, reconcileQueries()...)
 	list = append(list, listQueries()...)
 	return append(list, checkQueries()...)
@@ -170,3 +171,27 @@ func encode(doc any) string {
 	}
 	return string(text)
 }
+
+// The rows of a change, table by table.
+func payments(c *pay.Change) []pay.Payment           { return c.Payments }
+func claims(c *pay.Change) []pay.Claim               { return c.Claims }
+func files(c *pay.Change) []pay.File                 { return c.Files }
+func subscriptions(c *pay.Change) []pay.Subscription { return c.Subscriptions }
+func deliveries(c *pay.Change) []pay.Delivery        { return c.Deliveries }
+func sessions(c *pay.Change) []pay.Session           { return c.Sessions }
+func merchants(c *pay.Change) []pay.Merchant         { return c.Merchants }
+func shops(c *pay.Change) []pay.Shop                 { return c.Shops }
+func keys(c *pay.Change) []pay.Key                   { return c.Keys }
+func logins(c *pay.Change) []pay.Login               { return c.Logins }
+func logos(c *pay.Change) []pay.Logo                 { return c.Logos }
+func clocks(c *pay.Change) []pay.Clock               { return c.Clocks }
+func settlements(c *pay.Change) []pay.Settlement     { return c.Settlements }
+func lines(c *pay.Change) []pay.SettlementLine       { return c.Lines }
+func reserves(c *pay.Change) []pay.Reserve           { return c.Reserves }
+func documents(c *pay.Change) []pay.Document         { return c.Documents }
+func receipts(c *pay.Change) []pay.Receipt           { return c.Receipts }
+func events(c *pay.Change) []pay.Event               { return c.Events }
+func transfers(c *pay.Change) []ledger.Transfer      { return c.Transfers }
+func wallets(c *pay.Change) []pay.Wallet             { return c.Wallets }
+func withdrawals(c *pay.Change) []pay.Withdrawal     { return c.Withdrawals }
+func verifications(c *pay.Change) []pay.Verification { return c.Verifications }

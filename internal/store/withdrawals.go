@@ -11,9 +11,9 @@ import (
 )
 
 const withdrawalSpec = "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, wallet TEXT!, status TEXT, " +
-	"amount BIGINT!, fee BIGINT!, sequence BIGINT, due_at BIGINT, created_at BIGINT!, updated_at BIGINT, provider TEXT, provider_ref TEXT, doc TEXT"
+	"amount BIGINT!, fee BIGINT!, sequence BIGINT, due_at BIGINT, created_at BIGINT!, updated_at BIGINT, provider TEXT, provider_ref TEXT, batch TEXT, doc TEXT"
 
-const withdrawalColumns = `id, merchant, shop, live, version, wallet, status, amount, fee, sequence, due_at, created_at, updated_at, provider, provider_ref, doc`
+const withdrawalColumns = `id, merchant, shop, live, version, wallet, status, amount, fee, sequence, due_at, created_at, updated_at, provider, provider_ref, batch, doc`
 
 var withdrawalsTable = newTable("withdrawals", withdrawalSpec,
 	func(w *pay.Withdrawal) string { return w.ID }, func(w *pay.Withdrawal) int64 { return w.Version }, withdrawalRow)
@@ -33,6 +33,7 @@ type withdrawalDoc struct {
 	Tried      []pay.PayoutAttempt `json:"tried,omitempty"`
 	Waiting    string              `json:"waiting,omitempty"`
 	Said       string              `json:"said,omitempty"`
+	BankRef    string              `json:"bankRef,omitempty"`
 	Local      int64               `json:"local,omitempty"`
 	Currency   money.Currency      `json:"currency,omitempty"`
 	Rate       string              `json:"rate,omitempty"`
@@ -43,12 +44,12 @@ type withdrawalDoc struct {
 func withdrawalRow(r *rows, w *pay.Withdrawal) {
 	doc := withdrawalDoc{w.Checks, w.FailureCode, w.FailureMessage,
 		micros(w.SentAt), micros(w.CompletedAt), micros(w.FailedAt), w.Accepted, w.Flight,
-		w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said, w.Local.Minor, w.Local.Currency, "", w.RateSource, micros(w.RateAt)}
+		w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said, w.BankRef, w.Local.Minor, w.Local.Currency, "", w.RateSource, micros(w.RateAt)}
 	if !w.Rate.IsZero() {
 		doc.Rate = w.Rate.Decimal()
 	}
 	r.text(w.ID, w.Merchant, w.Shop).flag(w.Live).number(w.Version).text(w.Wallet, string(w.Status)).
-		number(w.Amount, w.Fee, w.Sequence, micros(w.DueAt), micros(w.CreatedAt), micros(w.UpdatedAt)).text(w.Provider, w.ProviderRef, encode(doc))
+		number(w.Amount, w.Fee, w.Sequence, micros(w.DueAt), micros(w.CreatedAt), micros(w.UpdatedAt)).text(w.Provider, w.ProviderRef, w.Batch, encode(doc))
 }
 
 func scanWithdrawal(r row) (pay.Withdrawal, error) {
@@ -56,7 +57,7 @@ func scanWithdrawal(r row) (pay.Withdrawal, error) {
 	var due, created, updated int64
 	var text string
 	err := r.Scan(&w.ID, &w.Merchant, &w.Shop, &w.Live, &w.Version, &w.Wallet, &w.Status, &w.Amount, &w.Fee, &w.Sequence,
-		&due, &created, &updated, &w.Provider, &w.ProviderRef, &text)
+		&due, &created, &updated, &w.Provider, &w.ProviderRef, &w.Batch, &text)
 	if err != nil {
 		return w, err
 	}
@@ -66,7 +67,7 @@ func scanWithdrawal(r row) (pay.Withdrawal, error) {
 	}
 	w.Checks = doc.Checks
 	w.FailureCode, w.FailureMessage, w.Accepted, w.Flight = doc.FailureCode, doc.FailureMessage, doc.Accepted, doc.Flight
-	w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said = doc.Why, doc.Passed, doc.Round, doc.Tried, doc.Waiting, doc.Said
+	w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said, w.BankRef = doc.Why, doc.Passed, doc.Round, doc.Tried, doc.Waiting, doc.Said, doc.BankRef
 	w.Conversion = pay.Conversion{Local: money.New(doc.Local, doc.Currency), RateSource: doc.RateSource, RateAt: fromMicros(doc.RateAt)}
 	if doc.Rate != "" {
 		if w.Rate, err = money.ParseRate(doc.Rate); err != nil {

@@ -86,6 +86,7 @@ func guardedIDs(c *pay.Change) []string {
 	ids = replaced(ids, walletsTable, c.Wallets)
 	ids = replaced(ids, mailsTable, c.Mails)
 	ids = replaced(ids, withdrawalsTable, c.Withdrawals)
+	ids = replaced(ids, batchesTable, c.Batches)
 	ids = replaced(ids, verificationsTable, c.Verifications)
 	ids = replaced(ids, clocksTable, c.Clocks)
 	for i := range c.Quotes { // the first ones too
@@ -137,29 +138,6 @@ func gather[T any](batch []*waiting, of func(*pay.Change) []T, want func(*T) boo
 	}
 	return items
 }
-
-func payments(c *pay.Change) []pay.Payment           { return c.Payments }
-func claims(c *pay.Change) []pay.Claim               { return c.Claims }
-func files(c *pay.Change) []pay.File                 { return c.Files }
-func subscriptions(c *pay.Change) []pay.Subscription { return c.Subscriptions }
-func deliveries(c *pay.Change) []pay.Delivery        { return c.Deliveries }
-func sessions(c *pay.Change) []pay.Session           { return c.Sessions }
-func merchants(c *pay.Change) []pay.Merchant         { return c.Merchants }
-func shops(c *pay.Change) []pay.Shop                 { return c.Shops }
-func keys(c *pay.Change) []pay.Key                   { return c.Keys }
-func logins(c *pay.Change) []pay.Login               { return c.Logins }
-func logos(c *pay.Change) []pay.Logo                 { return c.Logos }
-func clocks(c *pay.Change) []pay.Clock               { return c.Clocks }
-func settlements(c *pay.Change) []pay.Settlement     { return c.Settlements }
-func lines(c *pay.Change) []pay.SettlementLine       { return c.Lines }
-func reserves(c *pay.Change) []pay.Reserve           { return c.Reserves }
-func documents(c *pay.Change) []pay.Document         { return c.Documents }
-func receipts(c *pay.Change) []pay.Receipt           { return c.Receipts }
-func events(c *pay.Change) []pay.Event               { return c.Events }
-func transfers(c *pay.Change) []ledger.Transfer      { return c.Transfers }
-func wallets(c *pay.Change) []pay.Wallet             { return c.Wallets }
-func withdrawals(c *pay.Change) []pay.Withdrawal     { return c.Withdrawals }
-func verifications(c *pay.Change) []pay.Verification { return c.Verifications }
 
 func onces(batch []*waiting) []*pay.Once {
 	var items []*pay.Once
@@ -222,6 +200,8 @@ func (w *write) guards() []step {
 	steps = guarded(w, steps, walletsTable, walletsTable.insert, gather(w.batch, wallets, walletsTable.isNew))
 	steps = replace(w, steps, mailsTable, mails)
 	steps = replace(w, steps, withdrawalsTable, withdrawals)
+	steps = guarded(w, steps, batchesTable, batchesTable.insert, gather(w.batch, batches, batchesTable.isNew))
+	steps = replace(w, steps, batchesTable, batches)
 	steps = replace(w, steps, verificationsTable, verifications)
 	steps = guarded(w, steps, verificationsTable, verificationsTable.insert, gather(w.batch, verifications, verificationsTable.isNew))
 	steps = replace(w, steps, settlementsTable, settlements)

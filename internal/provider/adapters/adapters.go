@@ -5,6 +5,7 @@ package adapters
 import (
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/adyen"
+	"github.com/cascadapay/cascada/internal/provider/bankfiles"
 	"github.com/cascadapay/cascada/internal/provider/conekta"
 	"github.com/cascadapay/cascada/internal/provider/dlocal"
 	"github.com/cascadapay/cascada/internal/provider/ebanx"
@@ -22,6 +23,7 @@ func All() []provider.Adapter {
 		conekta.Adapter(),
 		dlocal.Adapter(),
 		ebanx.Adapter(),
+		bankfiles.Adapter(),
 		manual.Adapter(),
 		mercadopago.Adapter(),
 		payulatam.Adapter(),

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+type payoutCmd struct {
+	Batch    payoutBatchCmd    `cmd:"" help:"Gather what waits at a bank-file account into batches, and write their files. Another operator approves them."`
+	List     payoutListCmd     `cmd:"" help:"List batches, the newest first."`
+	Show     payoutShowCmd     `cmd:"" help:"Show a batch and its withdrawals."`
+	Approve  payoutApproveCmd  `cmd:"" help:"Let a batch's file leave. Who made the batch cannot approve it."`
+	Export   payoutExportCmd   `cmd:"" help:"Write a batch's file, to upload at the bank. Again: the same bytes."`
+	Import   payoutImportCmd   `cmd:"" help:"Read the bank's answer and end the withdrawals that it tells of: CNAB 240, pain.002, camt.054 or a table. Again: no harm."`
+	Dissolve payoutDissolveCmd `cmd:"" help:"Take the payouts out of a batch whose file never left: they wait for another one."`
+}
+
+type payoutBatchCmd struct {
+	desk
+	Account string `arg:"" help:"The payout account."`
+}
+
+func (c *payoutBatchCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
+	a, err := c.over(ctx, log, adapters)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	made, err := a.MakeBatches(ctx, a.Self(), c.Account)
+	if len(made) == 0 && err == nil {
+		fmt.Fprintln(stdout, "no withdrawal waits at "+c.Account)
+		return nil
+	}
+	return errorAfter(printBatches(made), err)
+}
+
+// errorAfter is what failed first.
+func errorAfter(printed, err error) error {
+	if err != nil {
+		return err
+	}
+	return printed
+}
+
+func printBatches(list []pay.Batch) error {
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "BATCH\tACCOUNT\tNUMBER\tSTATUS\tLAYOUT\tNETWORK\tLINES\tTOTAL\tMADE\tBY\tAPPROVED BY")
+	for _, b := range list {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", b.ID, b.Account, b.Number, b.Status, b.Layout, b.Network, b.Lines, b.Total,
+			b.CreatedAt.UTC().Format(time.DateTime), b.MadeBy, b.ApprovedBy)
+	}
+	return w.Flush()
+}
+
+type payoutListCmd struct {
+	desk
+	Account string `help:"Those of one account." placeholder:"ID"`
+	Limit   atMost `default:"50" help:"How many at most."`
+}
+
+func (c *payoutListCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
+	a, err := c.over(ctx, log, adapters)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	list, err := a.Batches(ctx, c.Account, int(c.Limit))
+	if err == nil && len(list) == 0 {
+		fmt.Fprintln(stdout, "there are no batches")
+		return nil
+	}
+	return errorAfter(printBatches(list), err)
+}
+
+type payoutShowCmd struct {
+	desk
+	Batch string `arg:"" help:"Batch id, bat_…"`
+}
+
+func (c *payoutShowCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
+	a, err := c.over(ctx, log, adapters)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	b, of, err := a.Batch(ctx, c.Batch)
+	if err != nil {
+		return err
+	}
+	if err := printBatches([]pay.Batch{b}); err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "SHA-256 of the file: %s\n", b.Checksum)
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "LINE\tWITHDRAWAL\tAMOUNT\tSTATUS\tBANK'S REFERENCE")
+	for _, d := range of {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.ProviderRef, d.ID, d.Local, d.Status, d.BankRef)
+	}
+	return w.Flush()
+}
+
+type payoutApproveCmd struct {
+	desk
+	Batch string `arg:"" help:"Batch id, bat_…"`
+}
+
+func (c *payoutApproveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
+	a, err := c.over(ctx, log, adapters)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	b, err := a.ApproveBatch(ctx, a.Self(), c.Batch)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "%s is approved: %d payouts, %s; the file's SHA-256 is %s\n", b.ID, b.Lines, b.Total, b.Checksum)
+	return nil
+}
+
+type payoutDissolveCmd struct {
+	desk
+	Batch string `arg:"" help:"Batch id, bat_…"`
+}
+
+func (c *payoutDissolveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
+	a, err := c.over(ctx, log, adapters)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	b, err := a.DissolveBatch(ctx, a.Self(), c.Batch)
+	if err == nil {
+		fmt.Fprintf(stdout, "%s is dissolved: its %d payouts wait for another batch\n", b.ID, b.Lines)
+	}
+	return err
+}
+
+type payoutExportCmd struct {
+	desk
+	Batch  string `arg:"" help:"Batch id, bat_…"`
+	Output string `short:"o" required:"" placeholder:"FILE" help:"Where to write it; a file that is there stays. It holds names and accounts: it is for its owner alone."`
+}
+
+func (c *payoutExportCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
+	a, err := c.over(ctx, log, adapters)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	// The place first: the file counts as taken once it is read.
+	to, err := os.OpenFile(c.Output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	file, b, err := a.ExportBatch(ctx, a.Self(), c.Batch)
+	if err == nil {
+		_, err = to.Write(file)
+	}
+	if err == nil {
+		err = to.Sync()
+	}
+	if closed := to.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		os.Remove(c.Output)
+		return err
+	}
+	fmt.Fprintf(stdout, "%s: %d payouts, %s; SHA-256 %s\n", c.Output, b.Lines, b.Total, b.Checksum)
+	return nil
+}
+
+type payoutImportCmd struct {
+	desk
+	Account string `arg:"" help:"The payout account."`
+	File    string `arg:"" help:"The bank's answer."`
+	JSON    bool   `name:"json" help:"Print JSON."`
+}
+
+func (c *payoutImportCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
+	a, err := c.over(ctx, log, adapters)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	from, err := os.Open(c.File)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	file, err := io.ReadAll(io.LimitReader(from, app.MostAnswer+1))
+	if err != nil {
+		return err
+	}
+	done, err := a.ImportAnswers(ctx, a.Self(), c.Account, file)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return json.NewEncoder(stdout).Encode(map[string]any{"checksum": done.Checksum, "paid": done.Paid, "rejected": done.Rejected,
+			"returned": done.Returned, "pending": done.Pending, "known": done.Known, "strange": append([]string{}, done.Strange...)})
+	}
+	fmt.Fprintf(stdout, "paid %d, rejected %d, returned %d, pending %d, known before %d\n", done.Paid, done.Rejected, done.Returned, done.Pending, done.Known)
+	for _, s := range done.Strange {
+		fmt.Fprintln(stdout, "look at "+s)
+	}
+	if len(done.Strange) > 0 {
+		return fmt.Errorf("%d lines need you", len(done.Strange))
+	}
+	return nil
+}

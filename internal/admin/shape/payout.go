@@ -1,0 +1,42 @@
+package shape
+
+import (
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// PayoutExplanation is why a withdrawal went to the accounts that it went to.
+type PayoutExplanation struct {
+	Withdrawal string              `json:"withdrawalId"`
+	Status     string              `json:"status"`
+	Rail       string              `json:"rail"`
+	Tried      []pay.PayoutAttempt `json:"tried"`
+	Account    string              `json:"account,omitempty"`
+	Reference  string              `json:"reference"`
+	Why        string              `json:"why,omitempty"`
+	Passed     []string            `json:"passed,omitempty"`
+	Said       string              `json:"said,omitempty"`
+	Waiting    string              `json:"waiting,omitempty"`
+	Accounts   []PayoutVerdict     `json:"accounts"`
+}
+
+// PayoutVerdict is whether an account would pay such a withdrawal now.
+type PayoutVerdict struct {
+	Account string `json:"account"`
+	Pays    bool   `json:"pays"`
+	Verdict string `json:"verdict,omitempty"`
+	Balance string `json:"balance,omitempty"`
+}
+
+// NewPayoutExplanation shows an explanation.
+func NewPayoutExplanation(e app.PayoutExplanation) PayoutExplanation {
+	w := e.Withdrawal
+	told := PayoutExplanation{
+		Withdrawal: w.ID, Status: string(w.Status), Rail: e.Rail, Tried: append([]pay.PayoutAttempt{}, w.Tried...), Account: w.Provider,
+		Reference: w.Reference(), Why: w.Why, Passed: w.Passed, Said: w.Said, Waiting: w.Waiting, Accounts: []PayoutVerdict{},
+	}
+	for _, v := range e.Accounts {
+		told.Accounts = append(told.Accounts, PayoutVerdict{v.Account, v.Verdict == "", v.Verdict, v.Balance})
+	}
+	return told
+}

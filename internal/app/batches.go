@@ -1,0 +1,348 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// filer is the client of an account whose payouts leave in files.
+//
+// Errors: invalid_request for any other account.
+func (a *App) filer(account string) (payout.Filer, bool, error) {
+	d := a.desks.Load().byID[account]
+	to, ok := d.payouts.(payout.Filer)
+	if !ok {
+		return nil, false, pay.FieldError(pay.CodeInvalidRequest, "account", account+" is no account whose payouts leave in files")
+	}
+	return to, d.account.Live, nil
+}
+
+// MakeBatches gathers what waits at an account into batches, one for each network and currency, and
+// writes their files. Nobody has them yet.
+//
+// Errors: invalid_request for an account whose payouts leave in no files.
+func (a *App) MakeBatches(ctx context.Context, by pay.Actor, account string) (made []pay.Batch, err error) {
+	to, live, err := a.filer(account)
+	if err != nil {
+		return nil, err
+	}
+	type kind struct{ network, currency string }
+	stale := 0
+	for after := ""; ; {
+		from := after
+		waiting, err := a.store.Batchable(ctx, account, after, pay.MostLines)
+		if err != nil || len(waiting) == 0 {
+			return made, err
+		}
+		after = waiting[len(waiting)-1].ID
+		groups := map[kind][]payout.FileLine{}
+		of := map[kind][]pay.Withdrawal{}
+		var order []kind
+		for _, w := range waiting {
+			wallet, err := a.store.Wallet(ctx, w.Scope, w.Wallet)
+			if err != nil {
+				return made, fmt.Errorf("wallet of withdrawal %s: %w", w.ID, err)
+			}
+			if wallet.Status == pay.WalletDisabled { // deleted while it waited: nothing has left
+				if err := a.resolvePayout(ctx, w, pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "wallet_disabled", Message: "the wallet was deleted before the withdrawal was sent"}); err != nil {
+					return made, err
+				}
+				continue
+			}
+			request, err := a.payoutRequest(w, wallet)
+			if err != nil {
+				return made, err
+			}
+			k := kind{wallet.Network, wallet.Currency}
+			if _, known := groups[k]; !known {
+				order = append(order, k)
+			}
+			groups[k], of[k] = append(groups[k], payout.FileLine{Request: request}), append(of[k], w)
+		}
+		for _, k := range order {
+			b, err := a.makeBatch(ctx, by, to, pay.Batch{Account: account, Live: live, Network: k.network}, groups[k], of[k])
+			if errors.Is(err, store.ErrStale) && stale < 10 { // one of them has moved meanwhile: look at all again
+				stale++
+				after = from
+				break
+			}
+			if err != nil {
+				return made, err
+			}
+			made = append(made, b)
+		}
+	}
+}
+
+// makeBatch writes one batch. Two that are made at once have numbers of their own.
+func (a *App) makeBatch(ctx context.Context, by pay.Actor, to payout.Filer, b pay.Batch, lines []payout.FileLine, of []pay.Withdrawal) (pay.Batch, error) {
+	for range 10 {
+		last, err := a.store.LastBatch(ctx, b.Account)
+		if err != nil {
+			return b, err
+		}
+		now := a.Now()
+		b.ID, b.Version, b.Number, b.Status = a.NewID(pay.BatchPrefix, now), 1, last+1, pay.BatchMade
+		b.Layout, b.Lines, b.MadeBy, b.CreatedAt, b.UpdatedAt = to.Layout(), len(lines), by.ID, now, now
+		b.Total = money.New(0, lines[0].Local.Currency)
+		var change pay.Change
+		for i := range lines {
+			lines[i].LineReference, lines[i].Number = b.LineReference(i+1), b.LineNumber(i+1)
+			b.Total = b.Total.Add(lines[i].Local)
+			change.Withdrawals = append(change.Withdrawals, of[i].InBatch(b, lines[i].LineReference, a.now(of[i].Scope)))
+		}
+		file, err := to.Write(b.ID[len(pay.BatchPrefix):], b.Number, now, lines)
+		if err != nil {
+			return b, pay.FieldError(pay.CodeInvalidRequest, "account", err.Error())
+		}
+		b.Checksum, b.File = checksum(file), a.Vault.Seal(b.Secret(), file)
+		change.Batches = []pay.Batch{b}
+		change.Audit = a.audit(by, b.Scope(), pay.BatchCreated, b.ID, toldBatch(b))
+		err = a.store.Commit(ctx, change)
+		if errors.Is(err, store.ErrDuplicate) { // somebody has the number
+			continue
+		}
+		return b, err
+	}
+	return b, store.ErrStale
+}
+
+// toldBatch is a batch for the audit log.
+func toldBatch(b pay.Batch) map[string]string {
+	return map[string]string{"account": b.Account, "lines": strconv.Itoa(b.Lines), "total": b.Total.String(), "checksum": b.Checksum, "status": string(b.Status)}
+}
+
+func checksum(file []byte) string {
+	sum := sha256.Sum256(file)
+	return hex.EncodeToString(sum[:])
+}
+
+// Batches lists batches of payouts without their files, of one account or of all, the newest first.
+func (a *App) Batches(ctx context.Context, account string, limit int) ([]pay.Batch, error) {
+	return a.store.Batches(ctx, account, limit)
+}
+
+// Batch reads a batch of payouts, and its withdrawals in the order of its lines.
+//
+// Errors: store.ErrNotFound.
+func (a *App) Batch(ctx context.Context, id string) (pay.Batch, []pay.Withdrawal, error) {
+	b, err := a.store.Batch(ctx, id)
+	if err != nil {
+		return b, nil, fmt.Errorf("batch %s: %w", id, err)
+	}
+	of, err := a.store.Batched(ctx, id)
+	return b, of, err
+}
+
+// ApproveBatch lets a batch's file leave, by another operator than the one who made it.
+//
+// Errors: store.ErrNotFound, conflict_state.
+func (a *App) ApproveBatch(ctx context.Context, by pay.Actor, id string) (pay.Batch, error) {
+	return a.moveBatch(ctx, by, id, pay.BatchAgreed, func(b pay.Batch, _ []pay.Withdrawal) (pay.Batch, pay.Change, error) {
+		return b.Approve(by.ID, a.Now())
+	})
+}
+
+// DissolveBatch takes a batch's payouts out of it, as long as its file never left: they wait for
+// another one.
+//
+// Errors: store.ErrNotFound, conflict_state.
+func (a *App) DissolveBatch(ctx context.Context, by pay.Actor, id string) (pay.Batch, error) {
+	return a.moveBatch(ctx, by, id, pay.BatchGivenUp, func(b pay.Batch, of []pay.Withdrawal) (pay.Batch, pay.Change, error) {
+		return b.Dissolve(of, a.Now())
+	})
+}
+
+// ExportBatch hands out a batch's file, the same bytes each time. From the first time on the bank
+// may have it. The audit log has every time.
+//
+// Errors: store.ErrNotFound, conflict_state: nobody approved it; that the file is not the one that
+// was approved.
+func (a *App) ExportBatch(ctx context.Context, by pay.Actor, id string) (file []byte, b pay.Batch, err error) {
+	b, err = a.moveBatch(ctx, by, id, pay.BatchTaken, func(b pay.Batch, _ []pay.Withdrawal) (pay.Batch, pay.Change, error) {
+		var err error
+		if file, err = a.Vault.Open(b.Secret(), b.File); err != nil {
+			return b, pay.Change{}, fmt.Errorf("file of batch %s: %w", b.ID, err)
+		}
+		if subtle.ConstantTimeCompare([]byte(checksum(file)), []byte(b.Checksum)) == 0 {
+			return b, pay.Change{}, fmt.Errorf("the file of batch %s is not the one whose checksum was kept: do not use it", b.ID)
+		}
+		return b.Export(a.Now())
+	})
+	if err != nil {
+		return nil, b, err
+	}
+	return file, b, nil
+}
+
+func (a *App) moveBatch(ctx context.Context, by pay.Actor, id string, act pay.Act, move func(pay.Batch, []pay.Withdrawal) (pay.Batch, pay.Change, error)) (moved pay.Batch, err error) {
+	err = again(func() error {
+		b, of, err := a.Batch(ctx, id)
+		if err != nil {
+			return err
+		}
+		next, change, err := move(b, of)
+		if err != nil {
+			return err
+		}
+		change.Audit = a.audit(by, b.Scope(), act, b.ID, toldBatch(next))
+		if err := a.store.Commit(ctx, change); err != nil {
+			return err
+		}
+		moved = next
+		return nil
+	})
+	return moved, err
+}
+
+// MostAnswer is how many bytes a bank's answer has at the most.
+const MostAnswer = 32 << 20
+
+// ImportedAnswers is what came of a bank's answer.
+type ImportedAnswers struct {
+	Checksum                                 string
+	Paid, Rejected, Returned, Pending, Known int      // lines
+	Strange                                  []string // what is not ours, or does not fit: for a person
+}
+
+// ImportAnswers reads a bank's answer and ends the withdrawals that it tells of. The same file again,
+// and one that was read in part, harm nothing.
+//
+// Errors: invalid_request: the account has no files, or the answer cannot be read; then nothing counts.
+func (a *App) ImportAnswers(ctx context.Context, by pay.Actor, account string, file []byte) (done ImportedAnswers, err error) {
+	to, live, err := a.filer(account)
+	if err != nil {
+		return done, err
+	}
+	answers, err := to.Answers(file)
+	if err != nil {
+		return done, pay.FieldError(pay.CodeInvalidRequest, "file", "it cannot be read, and nothing of it counts: "+err.Error())
+	}
+	done.Checksum = checksum(file)
+	own := map[string]bool{} // lines that have an answer of their own
+	for _, answer := range answers {
+		own[answer.LineReference] = true
+	}
+	for _, answer := range answers {
+		if answer.Whole {
+			err = a.answerBatch(ctx, account, answer, own, &done)
+		} else {
+			err = a.answerLine(ctx, account, answer, &done)
+		}
+		if err != nil {
+			return done, err
+		}
+	}
+	details := map[string]string{"checksum": done.Checksum, "paid": strconv.Itoa(done.Paid), "rejected": strconv.Itoa(done.Rejected),
+		"returned": strconv.Itoa(done.Returned), "pending": strconv.Itoa(done.Pending), "known": strconv.Itoa(done.Known), "strange": strconv.Itoa(len(done.Strange))}
+	return done, a.store.Commit(ctx, pay.Change{Audit: a.audit(by, pay.Scope{Live: live}, pay.AnswersRead, account, details)})
+}
+
+// answerBatch applies what a bank says of all lines of a batch.
+func (a *App) answerBatch(ctx context.Context, account string, answer payout.FileAnswer, own map[string]bool, done *ImportedAnswers) error {
+	if answer.Batch == "" || !storable(answer.Batch) {
+		done.strange(answer, "it is about a whole file, and does not say which")
+		return nil
+	}
+	of, err := a.store.Batched(ctx, pay.BatchPrefix+answer.Batch)
+	if err != nil {
+		return err
+	}
+	if len(of) == 0 {
+		done.strange(answer, "there is no batch "+answer.Batch)
+	}
+	for _, w := range of {
+		if own[w.ProviderRef] {
+			continue
+		}
+		line := answer
+		line.LineReference = w.ProviderRef
+		if err := a.answerLine(ctx, account, line, done); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answerLine applies what a bank says of a line.
+func (a *App) answerLine(ctx context.Context, account string, answer payout.FileAnswer, done *ImportedAnswers) error {
+	if answer.LineReference == "" || !storable(answer.LineReference) {
+		done.strange(answer, "it names none of our lines")
+		return nil
+	}
+	return again(func() error {
+		w, err := a.store.WithdrawalAt(ctx, account, answer.LineReference)
+		if errors.Is(err, store.ErrNotFound) {
+			done.strange(answer, answer.LineReference+" is none of our lines")
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		b, err := a.store.Batch(ctx, w.Batch)
+		if err != nil {
+			return fmt.Errorf("batch of withdrawal %s: %w", w.ID, err)
+		}
+		if b.Status != pay.BatchExported {
+			done.strange(answer, answer.LineReference+" is in a batch whose file never left")
+			return nil
+		}
+		if answer.Outcome.Kind == pay.PayoutAccepted && w.Status != pay.WithdrawalProcessing {
+			done.Known++
+			return nil
+		}
+		if storable(answer.BankReference) {
+			w.BankRef = cmp.Or(answer.BankReference, w.BankRef)
+		}
+		notice := pay.PayoutNotice{
+			// The same word in another file is no news.
+			ID: fmt.Sprintf("file/%s %s %s %.80q", answer.LineReference, answer.Outcome.Kind, answer.Outcome.Local, answer.BankReference+answer.Outcome.Code), Reference: w.Reference(), Outcome: answer.Outcome,
+			Body: fmt.Appendf(nil, "line %d of the bank's answer %s: %s %s %s %s", answer.Line, done.Checksum, answer.Outcome.Kind, answer.Outcome.Local, answer.Outcome.Code, answer.Outcome.Message),
+		}
+		_, change, verdict := w.Told(notice, account, answer.Outcome, a.now(w.Scope))
+		err = a.commit(ctx, change, view.Cause{})
+		switch {
+		case errors.Is(err, store.ErrDuplicate): // this line was read before
+			done.Known++
+			return nil
+		case err != nil:
+			return err
+		case verdict == pay.Mismatched:
+			done.strange(answer, answer.LineReference+" does not fit what is known: cascada notification list")
+		case verdict == pay.Ignored:
+			done.Known++
+		default:
+			done.count(answer.Outcome.Kind)
+		}
+		return nil
+	})
+}
+
+func (d *ImportedAnswers) count(kind pay.PayoutKind) {
+	switch kind {
+	case pay.PayoutPaid:
+		d.Paid++
+	case pay.PayoutRejected:
+		d.Rejected++
+	case pay.PayoutReturned:
+		d.Returned++
+	default:
+		d.Pending++
+	}
+}
+
+func (d *ImportedAnswers) strange(answer payout.FileAnswer, why string) {
+	d.Strange = append(d.Strange, fmt.Sprintf("line %d: %s", answer.Line, why))
+}

@@ -1,0 +1,93 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// PayoutExplanation says why a withdrawal went where it went, or what it waits for.
+type PayoutExplanation struct {
+	Withdrawal pay.Withdrawal
+	Rail       string // "spei.MXN"
+	Accounts   []PayoutVerdict
+}
+
+// PayoutVerdict is whether an account would pay out such a withdrawal now.
+type PayoutVerdict struct {
+	Account string
+	Verdict string // "" when it would
+	Balance string // what it has to pay out, as it says itself; "" where it cannot be asked
+}
+
+// ExplainPayout tells the decisions about a withdrawal as they were noted when they were made, and
+// which of the operator's accounts would pay it now. It asks those that can be asked what they have.
+//
+// Errors: store.ErrNotFound.
+func (a *App) ExplainPayout(ctx context.Context, id string) (PayoutExplanation, error) {
+	w, err := a.store.AnyWithdrawal(ctx, id)
+	if err != nil {
+		return PayoutExplanation{}, fmt.Errorf("%s: %w", id, err)
+	}
+	wallet, err := a.store.Wallet(ctx, w.Scope, w.Wallet)
+	if err != nil {
+		return PayoutExplanation{}, fmt.Errorf("wallet %s: %w", w.Wallet, err)
+	}
+	rail, net := pay.PayoutRail(wallet.Network, wallet.Currency), money.New(w.Net(), money.USD)
+	e := PayoutExplanation{Withdrawal: w, Rail: rail.Key}
+	list, err := a.Accounts(ctx, false)
+	if err != nil {
+		return e, err
+	}
+	now := a.now(w.Scope)
+	for _, s := range list {
+		if !s.PaysOut {
+			continue
+		}
+		account := s.ProviderAccount
+		account.Rails = s.On
+		d := a.openDesk(s.ProviderAccount)
+		v := PayoutVerdict{Account: account.ID, Verdict: account.Refuses(w.Scope, rail)}
+		_, passed := pay.Accounts{account}.Taking(rail, net)
+		var lacks []string
+		for _, f := range lacking(d.needs, rail.Key, wallet.Known) {
+			lacks = append(lacks, string(f))
+		}
+		switch rests := w.Rests(account.ID); {
+		case s.Broken != "":
+			v.Verdict = "cannot be used: " + s.Broken
+		case v.Verdict != "":
+		case len(lacks) > 0:
+			v.Verdict = "needs to know the holder's " + strings.Join(lacks, ", ")
+		case len(passed) > 0:
+			v.Verdict = "does not pay " + net.String() + ": " + passed[0]
+		case now.Before(rests):
+			v.Verdict = "did not pay it, and rests until " + rests.UTC().Format(time.RFC3339)
+		}
+		if v.Verdict == "" {
+			v.Balance = a.balanceAt(ctx, d)
+		}
+		e.Accounts = append(e.Accounts, v)
+	}
+	return e, nil
+}
+
+// balanceAt asks an account what it has to pay out, in words; "" where it cannot be asked.
+func (a *App) balanceAt(ctx context.Context, d desk) string {
+	to, ok := d.payouts.(provider.Balancer)
+	if !ok {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	balance, err := to.Balance(ctx)
+	if err != nil {
+		return "not known: " + err.Error()
+	}
+	return balance.String()
+}

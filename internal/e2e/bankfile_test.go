@@ -1,0 +1,240 @@
+package e2e
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+var (
+	carla = pay.Actor{Kind: pay.ByOperator, ID: "carla"}
+	bruno = pay.Actor{Kind: pay.ByOperator, ID: "bruno"}
+)
+
+// fileShop is a verified and funded production merchant whose wallet a bank-file account pays.
+func fileShop(t *testing.T, database string, credentials map[string]string) shop {
+	t.Helper()
+	s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.WalletCoolDown = time.Millisecond })
+	s.rate(t, "MXN 18.35", "BRL 5.4")
+	s.payOutBy(t, "bank-file", app.NewAccount{ID: "banco", Credentials: credentials})
+	o := s.shop(t).live()
+	v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
+	must(t, s.App.DecideVerification(ctx, v, pay.KYCVerified, "", ""))
+	o.fund(t, true, 1_000_00)
+	o.wallet(t, `{"type":"bank_account","currency":"MXN","destination":"`+clabe+`","holderName":"Ana Souza"}`)
+	s.clock.advance(time.Second)
+	return o
+}
+
+// sent makes withdrawals that wait for a batch.
+func (o shop) sent(t *testing.T, amounts ...string) (list []string) {
+	t.Helper()
+	for _, amount := range amounts {
+		list = append(list, o.withdraw(t, amount))
+	}
+	o.clock.advance(pay.WithdrawalHold(true))
+	for _, id := range list {
+		o.payOut(t, id, "processing")
+	}
+	return list
+}
+
+// Withdrawals leave in a file that another operator approves, and end by the bank's answer. The same
+// twice harms nothing.
+func TestPayoutsLeaveInFiles(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		t.Parallel()
+		o := fileShop(t, database, map[string]string{"layout": "csv"})
+		list := o.sent(t, "103", "53", "23", "13")
+		deleted := o.wallet(t, `{"type":"bank_account","currency":"MXN","destination":"002010077777777771","holderName":"Eva"}`)
+		o.clock.advance(time.Second)
+		gone := o.post(t, "/withdrawals", `{"amount":20,"walletId":"`+deleted+`"}`).want(t, http.StatusCreated).text(t, "id")
+		o.clock.advance(pay.WithdrawalHold(true))
+		o.payOut(t, gone, "processing")
+		o.delete(t, "/wallets/"+deleted).want(t, http.StatusOK)
+
+		// Two operators at once make no two batches of the same.
+		var all sync.WaitGroup
+		made := make([][]pay.Batch, 2)
+		for i := range made {
+			all.Go(func() {
+				var err error
+				made[i], err = o.App.MakeBatches(ctx, carla, "banco")
+				must(t, err)
+			})
+		}
+		all.Wait()
+		batches := append(made[0], made[1]...)
+		if len(batches) != 1 || batches[0].Lines != 4 || batches[0].Total.String() != "3303.00 MXN" {
+			t.Fatalf("the batches are %+v", batches)
+		}
+		b := batches[0]
+		if r := o.get(t, "/withdrawals/"+gone); r.text(t, "failureCode") != "wallet_disabled" {
+			t.Errorf("the wallet was deleted: %s", r)
+		}
+		if _, _, err := o.App.RuleWithdrawal(ctx, carla, app.Ruled{ID: list[0], Word: pay.WordNotPaid, Note: "n", Force: true}); err == nil || !strings.Contains(err.Error(), "dissolve the batch first") {
+			t.Errorf("what is in a file that has not left was ended: %v", err)
+		}
+		if _, _, err := o.App.ExportBatch(ctx, bruno, b.ID); err == nil {
+			t.Error("a file left that nobody approved")
+		}
+		if _, err := o.App.ApproveBatch(ctx, carla, b.ID); err == nil || !strings.Contains(err.Error(), "another operator has to") {
+			t.Errorf("who made it approves it: %v", err)
+		}
+		_, err := o.App.DissolveBatch(ctx, bruno, b.ID)
+		must(t, err)
+		again, err := o.App.MakeBatches(ctx, carla, "banco")
+		must(t, err)
+		if len(again) != 1 || again[0].Number != 2 || again[0].Lines != 4 {
+			t.Fatalf("after one was dissolved: %+v", again)
+		}
+		b = again[0]
+		_, err = o.App.ApproveBatch(ctx, bruno, b.ID)
+		must(t, err)
+		file, _, err := o.App.ExportBatch(ctx, bruno, b.ID)
+		must(t, err)
+		twice, left, err := o.App.ExportBatch(ctx, carla, b.ID)
+		must(t, err)
+		sum := sha256.Sum256(file)
+		if !bytes.Equal(file, twice) || left.Checksum != hex.EncodeToString(sum[:]) || left.Status != pay.BatchExported {
+			t.Errorf("the file of %+v is not the same", left)
+		}
+		if _, err := o.App.DissolveBatch(ctx, carla, b.ID); err == nil {
+			t.Error("a batch whose file has left was dissolved")
+		}
+		rows, err := csv.NewReader(bytes.NewReader(file)).ReadAll()
+		must(t, err)
+		if len(rows) != 5 || !strings.Contains(string(file), clabe) || !strings.Contains(string(file), "Ana Souza") || rows[1][2] != "1835.00" {
+			t.Fatalf("the file is\n%s", file)
+		}
+		if _, _, err := o.App.RuleWithdrawal(ctx, carla, app.Ruled{ID: list[0], Word: pay.WordNotPaid, Note: "n"}); err == nil || !strings.Contains(err.Error(), "accepted") {
+			t.Errorf("what the bank may have was ended without force: %v", err)
+		}
+
+		// The bank answers in part, then the rest, then all again, and something that is not ours.
+		answer := func(lines ...string) app.ImportedAnswers {
+			t.Helper()
+			done, err := o.App.ImportAnswers(ctx, carla, "banco", []byte("reference,status,amount,currency,bank_reference\n"+strings.Join(lines, "\n")+"\n"))
+			must(t, err)
+			return done
+		}
+		line := func(i int, status, amount, ref string) string {
+			return fmt.Sprintf("%s,%s,%s,MXN,%s", rows[i][0], status, amount, ref)
+		}
+		first := []string{line(1, "paid", "1835.00", "E1"), line(2, "pending", "", "")}
+		rest := []string{line(2, "rejected", "", ""), line(3, "paid", "1.00", "E3"), line(4, "paid", "183.50", "E4"), "P000099L00001,paid,5.00,MXN,E9"}
+		if done := answer(first...); done.Paid != 1 || done.Pending != 1 || len(done.Strange) != 0 {
+			t.Errorf("the first part: %+v", done)
+		}
+		if done := answer(rest...); done.Paid != 1 || done.Rejected != 1 || len(done.Strange) != 2 {
+			t.Errorf("the rest: %+v", done)
+		}
+		if done := answer(rest...); done.Paid != 0 || done.Known != 3 || len(done.Strange) != 1 {
+			t.Errorf("the rest again: %+v", done)
+		}
+		if done := answer(append(first, rest...)...); done.Paid != 0 || done.Rejected != 0 {
+			t.Errorf("all again: %+v", done)
+		}
+		for i, want := range []string{"completed", "failed", "processing", "completed"} {
+			if r := o.get(t, "/withdrawals/"+list[i]); r.text(t, "status") != want {
+				t.Errorf("withdrawal %d is %s, want %s", i, r, want)
+			}
+		}
+		if done := answer(line(1, "returned", "1835.00", "D1")); done.Returned != 1 {
+			t.Errorf("the return: %+v", done)
+		}
+		if r := o.get(t, "/withdrawals/"+list[0]); r.text(t, "status") != "failed" || r.text(t, "completedAt") == "<nil>" {
+			t.Errorf("what came back is %s", r)
+		}
+		// 1000 less 103, 53, 23, 13; back: 53 whole, 100 of the 103, nothing of what is open.
+		if got := o.available(t); got != "961" {
+			t.Errorf("available is %s, want 961", got)
+		}
+		if _, err := o.App.ImportAnswers(ctx, carla, "banco", []byte("reference,status\nP1\n")); err == nil {
+			t.Error("a broken answer was read")
+		}
+		story, err := o.App.Story(ctx, list[3])
+		must(t, err)
+		if !strings.Contains(story, "in the file of "+b.ID) || !strings.Contains(story, "E4") {
+			t.Errorf("the story is\n%s", story)
+		}
+		must(t, o.App.CloseNotification(ctx, func() string {
+			waiting, err := o.App.Notifications(ctx, "", 10)
+			must(t, err)
+			if len(waiting) != 1 || waiting[0].Payment != list[2] {
+				t.Fatalf("waiting for the operator: %+v", waiting)
+			}
+			return waiting[0].ID
+		}(), "the bank corrected it"))
+	})
+}
+
+// Each layout's file holds what was withdrawn, and is refused what it cannot hold before it is sent.
+func TestPayoutsLeaveInTheBanksLayout(t *testing.T) {
+	t.Parallel()
+	for layout, c := range map[string]struct {
+		credentials map[string]string
+		size        int // of a record; 0: none
+		want        string
+	}{
+		"spei-bbva":   {map[string]string{"account": "0123456789"}, 130, "1835.00"},
+		"pain.001.09": {map[string]string{"name": "Operator SA", "iban": "DE89370400440532013000", "bic": "COBADEFFXXX"}, 0, "P000001L00001"},
+	} {
+		t.Run(layout, func(t *testing.T) {
+			t.Parallel()
+			c.credentials["layout"] = layout
+			o := fileShop(t, dbtest.SQLite(t), c.credentials)
+			if layout == "pain.001.09" {
+				w := o.wallet(t, `{"type":"bank_account","currency":"EUR","network":"iban","destination":"DE89370400440532013000","holderName":"Ana Souza","bankCode":"COBADEFFXXX","bankCountry":"DEU"}`)
+				o.rate(t, "EUR 0.9")
+				o.clock.advance(time.Second)
+				id := o.post(t, "/withdrawals", `{"amount":103,"walletId":"`+w+`"}`).want(t, http.StatusCreated).text(t, "id")
+				o.clock.advance(pay.WithdrawalHold(true))
+				o.payOut(t, id, "processing")
+			} else {
+				o.sent(t, "103")
+			}
+			made, err := o.App.MakeBatches(ctx, carla, "banco")
+			must(t, err)
+			_, err = o.App.ApproveBatch(ctx, bruno, made[0].ID)
+			must(t, err)
+			file, _, err := o.App.ExportBatch(ctx, bruno, made[0].ID)
+			must(t, err)
+			if !bytes.Contains(file, []byte(c.want)) || c.size > 0 && len(file) != c.size {
+				t.Errorf("the file has %d bytes:\n%s", len(file), file)
+			}
+		})
+	}
+	t.Run("what does not fit", func(t *testing.T) {
+		t.Parallel()
+		o := fileShop(t, dbtest.SQLite(t), map[string]string{"layout": "spei-bbva", "account": "0123456789"})
+		w := o.wallet(t, `{"type":"bank_account","currency":"MXN","destination":"012180000118359713","holderName":"Eva"}`) // at BBVA itself
+		o.clock.advance(time.Second)
+		id := o.post(t, "/withdrawals", `{"amount":20,"walletId":"`+w+`"}`).want(t, http.StatusCreated).text(t, "id")
+		o.clock.advance(pay.WithdrawalHold(true))
+		eventually(t, "it waits for another account", func() bool {
+			_, err := o.App.PayOut(ctx)
+			must(t, err)
+			return o.get(t, "/withdrawals/"+id).text(t, "pendingReason") == "payout_delayed"
+		})
+		e, err := o.App.ExplainPayout(ctx, id)
+		must(t, err)
+		if len(e.Withdrawal.Tried) != 1 || !strings.Contains(e.Withdrawal.Tried[0].Message, "at BBVA itself") || len(e.Accounts) != 1 ||
+			!strings.HasPrefix(e.Accounts[0].Verdict, "did not pay it, and rests until ") {
+			t.Errorf("the operator is told %+v", e)
+		}
+	})
+}

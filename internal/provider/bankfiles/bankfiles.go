@@ -1,0 +1,177 @@
+// Package bankfiles is for payouts that leave in files: withdrawals are gathered into batches, a file
+// in the bank's layout is uploaded by the operator in the bank's own program, and the bank's answer
+// is read (package bankfile; the batches are internal/app's). Nobody is called.
+package bankfiles
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/bankfile"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// Adapter is the adapter of accounts at banks that are paid from by files.
+func Adapter() provider.Adapter {
+	return provider.Adapter{
+		Name:        "bank-file",
+		Fields:      fields(),
+		Rails:       []string{"account.*", "cbu.*", "iban.*", "pix.*", "spei.*"},
+		OpenPayouts: open,
+		Needs: map[string][]pay.HolderField{
+			"account.*": {pay.HolderName}, "cbu.*": {pay.HolderName, pay.HolderDocument}, "iban.*": {pay.HolderName},
+			"pix.*": {pay.HolderName, pay.HolderDocument}, "spei.*": {pay.HolderName},
+		},
+	}
+}
+
+// fields are the settings of all layouts: which of them one needs, it says when an account is opened.
+func fields() []provider.Field {
+	var names []string
+	for _, l := range bankfile.Layouts() {
+		names = append(names, l.Name)
+	}
+	list := []provider.Field{
+		{Name: "layout", Public: true, Doc: "How files for the bank are written: " + strings.Join(names, ", ")},
+		{Name: "zone", Public: true, Optional: true, Doc: "The bank's time zone, such as America/Sao_Paulo; UTC where it is left out"},
+		{Name: "columns", Public: true, Optional: true, Doc: "Of csv: the columns to write, WORD=COLUMN,…, of " + strings.Join(bankfile.WrittenWords(), ", ")},
+		{Name: "answer_columns", Public: true, Optional: true, Doc: "Where the bank answers in a table: its columns, WORD=COLUMN,…, of " + strings.Join(bankfile.AnswerWords(), ", ")},
+	}
+	for _, l := range bankfile.Layouts() {
+		for _, f := range l.Fields {
+			if !slices.ContainsFunc(list, func(known provider.Field) bool { return known.Name == f.Name }) {
+				list = append(list, provider.Field{Name: f.Name, Public: true, Optional: true, Doc: "Of " + l.Name + ": " + f.Doc})
+			}
+		}
+	}
+	return list
+}
+
+// client writes and reads an account's files. It is a payout.Filer.
+type client struct {
+	layout bankfile.Layout
+	payer  bankfile.Payer
+	zone   *time.Location
+	table  bankfile.CSV
+}
+
+func open(a provider.Account) (payout.Provider, error) {
+	c := &client{zone: time.UTC}
+	wrong := func(field string, err error) (payout.Provider, error) {
+		return nil, &provider.FieldError{Field: field, Reason: err.Error()}
+	}
+	var err error
+	if zone := a.Credentials["zone"]; zone != "" {
+		if c.zone, err = time.LoadLocation(zone); err != nil {
+			return wrong("zone", fmt.Errorf("%q is no time zone", zone))
+		}
+	}
+	c.table.Zone = c.zone
+	for name, into := range map[string]*[]bankfile.Column{"columns": &c.table.Written, "answer_columns": &c.table.Answers} {
+		words := bankfile.WrittenWords()
+		if name == "answer_columns" {
+			words = bankfile.AnswerWords()
+		}
+		if text := a.Credentials[name]; text != "" {
+			if *into, err = bankfile.ParseColumns(text, words); err != nil {
+				return wrong(name, err)
+			}
+		}
+	}
+	name, known := a.Credentials["layout"], false
+	if c.layout, known = bankfile.Find(name); !known {
+		return wrong("layout", fmt.Errorf("there is no layout %q", name))
+	}
+	if name == "csv" {
+		c.layout = c.table.Layout()
+	}
+	for _, f := range fields() {
+		if value := a.Credentials[f.Name]; value != "" && !slices.Contains([]string{"layout", "zone", "columns", "answer_columns"}, f.Name) {
+			if err := c.payer.Set(f.Name, value); err != nil {
+				return wrong(f.Name, err)
+			}
+		}
+	}
+	if err := c.layout.CheckPayer(c.payer); err != nil {
+		field := "layout"
+		if problem, ok := errors.AsType[*bankfile.Problem](err); ok {
+			field = problem.Field
+		}
+		return wrong(field, err)
+	}
+	return c, nil
+}
+
+// Send takes what fits into a file of the account: it waits for a batch.
+func (c *client) Send(_ context.Context, r payout.Request) pay.PayoutOutcome {
+	if r.Local == (money.Amount{}) {
+		return pay.PayoutOutcome{Kind: pay.PayoutUnavailable, Code: "unsupported", Message: "a bank's file has no tokens"}
+	}
+	if err := c.layout.Check(c.line(payout.FileLine{Request: r, LineReference: "P1", Number: 1})); err != nil {
+		return pay.PayoutOutcome{Kind: pay.PayoutUnavailable, Code: "unsupported", Message: "it does not fit into the bank's file: " + err.Error()}
+	}
+	return pay.PayoutOutcome{Kind: pay.PayoutHeld}
+}
+
+// Query tells that the bank's answer is not read yet.
+func (*client) Query(context.Context, payout.Request) pay.PayoutOutcome {
+	return pay.PayoutOutcome{Kind: pay.PayoutHeld}
+}
+
+// Layout is for payout.Filer.
+func (c *client) Layout() string { return c.layout.Name }
+
+// Write is for payout.Filer.
+func (c *client) Write(id string, number int, at time.Time, lines []payout.FileLine) ([]byte, error) {
+	b := bankfile.Batch{ID: id, Sequence: number, At: at.In(c.zone), From: c.payer}
+	var list []bankfile.Line
+	for _, l := range lines {
+		b.Currency = l.Local.Currency
+		list = append(list, c.line(l))
+	}
+	return c.layout.Write(b, list)
+}
+
+func (c *client) line(l payout.FileLine) bankfile.Line {
+	return bankfile.Line{
+		Reference: l.LineReference, Number: l.Number, Amount: l.Local, Network: l.Network, Destination: l.Destination,
+		Name: l.Name, Document: l.Document, BankCode: l.Bank, Branch: l.Branch,
+		AccountType: map[string]string{"checking": "current", "savings": "savings"}[l.AccountType], Country: alpha2(l.Country),
+	}
+}
+
+// Answers is for payout.Filer.
+func (c *client) Answers(file []byte) (list []payout.FileAnswer, err error) {
+	var answers []bankfile.Answer
+	format, err := bankfile.Detect(file)
+	switch {
+	case err == nil:
+		answers, err = bankfile.Read(format, file)
+	default:
+		answers, err = c.table.Read(file)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range answers {
+		kind, known := map[bankfile.Outcome]pay.PayoutKind{
+			bankfile.Paid: pay.PayoutPaid, bankfile.Rejected: pay.PayoutRejected, bankfile.Returned: pay.PayoutReturned,
+		}[a.Outcome]
+		if !known {
+			kind = pay.PayoutAccepted
+		}
+		list = append(list, payout.FileAnswer{
+			LineReference: a.Reference, Whole: a.Whole, Batch: a.Batch, Line: a.Line, BankReference: a.BankReference,
+			Outcome: pay.PayoutOutcome{Kind: kind, Code: a.Reason, Message: cmp.Or(a.Message, a.Code), Local: a.Amount},
+		})
+	}
+	return list, nil
+}
