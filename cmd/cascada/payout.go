@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -21,6 +24,7 @@ type payoutCmd struct {
 	Approve  payoutApproveCmd  `cmd:"" help:"Let a batch's file leave. Who made the batch cannot approve it."`
 	Export   payoutExportCmd   `cmd:"" help:"Write a batch's file, to upload at the bank. Again: the same bytes."`
 	Import   payoutImportCmd   `cmd:"" help:"Read the bank's answer and end the withdrawals that it tells of: CNAB 240, pain.002, camt.054 or a table. Again: no harm."`
+	Limit    payoutLimitCmd    `cmd:"" help:"Show or change what withdrawals may take in an hour, in a day, and without an approval; stop them all, or one merchant's."`
 	Dissolve payoutDissolveCmd `cmd:"" help:"Take the payouts out of a batch whose file never left: they wait for another one."`
 }
 
@@ -218,4 +222,84 @@ func (c *payoutImportCmd) Run(ctx context.Context, log *slog.Logger, adapters re
 		return fmt.Errorf("%d lines need you", len(done.Strange))
 	}
 	return nil
+}
+
+type payoutLimitCmd struct {
+	database
+	Merchant      string  `placeholder:"ID" help:"Of one merchant; without it, of all together."`
+	Environment   string  `enum:"production,sandbox" default:"production" help:"production or sandbox (default ${default})."`
+	ApprovalAbove *string `placeholder:"USD" help:"Withdrawals of more than this wait for cascada withdrawal approve; 0: none does."`
+	Hourly        *string `placeholder:"USD" help:"How much is sent in an hour, UTC; 0: no limit."`
+	Daily         *string `placeholder:"USD" help:"How much is sent in a day, UTC; 0: no limit."`
+	Stop          string  `placeholder:"REASON" help:"Send nothing from now on. What was sent goes on."`
+	Resume        bool    `help:"Send again."`
+}
+
+// changes are what the flags ask for.
+func (c *payoutLimitCmd) changes() (list []func(*pay.PayoutLimits), err error) {
+	for _, f := range []struct {
+		name  string
+		given *string
+		into  func(*pay.PayoutLimits, int64)
+	}{
+		{"--approval-above", c.ApprovalAbove, func(l *pay.PayoutLimits, v int64) { l.ApprovalAbove = v }},
+		{"--hourly", c.Hourly, func(l *pay.PayoutLimits, v int64) { l.Hourly = v }},
+		{"--daily", c.Daily, func(l *pay.PayoutLimits, v int64) { l.Daily = v }},
+	} {
+		if f.given == nil {
+			continue
+		}
+		amount, err := money.Parse(*f.given, money.USD)
+		if err != nil || amount.IsNegative() {
+			return nil, fmt.Errorf("%s %s: want an amount of USD, such as 5000", f.name, *f.given)
+		}
+		list = append(list, func(l *pay.PayoutLimits) { f.into(l, amount.Minor) })
+	}
+	if c.Stop != "" && c.Resume {
+		return nil, errors.New("--stop and --resume: want one of them")
+	}
+	if c.Stop != "" || c.Resume {
+		list = append(list, func(l *pay.PayoutLimits) { l.Stopped = c.Stop })
+	}
+	return list, nil
+}
+
+func (c *payoutLimitCmd) Run(ctx context.Context, log *slog.Logger) error {
+	changes, err := c.changes()
+	if err != nil {
+		return err
+	}
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if len(changes) > 0 {
+		_, err := a.LimitPayouts(ctx, a.Self(), c.Merchant, c.Environment == "production", func(l *pay.PayoutLimits) {
+			for _, change := range changes {
+				change(l)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	list, err := a.PayoutControls(ctx)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "MERCHANT\tENVIRONMENT\tAPPROVAL ABOVE\tHOURLY\tDAILY\tSTOPPED")
+	for _, l := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", cmp.Or(l.Merchant, "all"), pay.EnvironmentOf(l.Live), bound(l.ApprovalAbove), bound(l.Hourly), bound(l.Daily), l.Stopped)
+	}
+	return w.Flush()
+}
+
+// bound is a limit for people.
+func bound(cents int64) string {
+	if cents == 0 {
+		return "-"
+	}
+	return usd(cents)
 }

@@ -74,6 +74,8 @@ func (c *paymentResolveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 type withdrawalCmd struct {
 	List    withdrawalListCmd    `cmd:"" help:"List withdrawals that were sent and whose end is not known, oldest first."`
 	Show    withdrawalShowCmd    `cmd:"" help:"Show a withdrawal with the account that it goes to, to pay it by hand. The audit log tells that you saw it."`
+	Waiting withdrawalWaitingCmd `cmd:"" help:"List withdrawals that are due and not sent, with what they wait for."`
+	Approve withdrawalApproveCmd `cmd:"" help:"Let a withdrawal pass the limits (cascada payout limit)."`
 	Resolve withdrawalResolveCmd `cmd:"" help:"End a withdrawal whose payout provider does not tell how it ended. The provider is asked first, where it can be. Works while the server runs."`
 }
 
@@ -122,7 +124,7 @@ func (c *withdrawalShowCmd) Run(ctx context.Context, log *slog.Logger) error {
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	for _, line := range [][2]string{
 		{"withdrawal", w.ID}, {"merchant", w.Merchant}, {"environment", string(w.Environment())}, {"status", string(w.Status)},
-		{"account", w.Provider}, {"to pay out", money.New(w.Net(), money.USD).String()}, {"our reference", w.Reference()},
+		{"account", w.Provider}, {"to pay out", payable(w.Withdrawal)}, {"our reference", w.Reference()},
 		{"network", w.Wallet.Network}, {"currency", w.Wallet.Currency}, {"destination", w.Destination}, {"provider's reference", w.ProviderRef}, {"bank's reference", w.BankRef},
 	} {
 		fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
@@ -151,4 +153,59 @@ func (c *withdrawalResolveCmd) Run(ctx context.Context, log *slog.Logger) error 
 	}
 	fmt.Fprintf(stdout, "%s is %s; asked, the payout provider said %s\n", w.ID, w.Status, said)
 	return nil
+}
+
+type withdrawalWaitingCmd struct {
+	database
+	Limit atMost `default:"50" help:"How many at most."`
+}
+
+func (c *withdrawalWaitingCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	list, err := a.WaitingWithdrawals(ctx, int(c.Limit))
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(stdout, "no withdrawal waits")
+		return nil
+	}
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "WITHDRAWAL\tMERCHANT\tENVIRONMENT\tAMOUNT\tMADE\tWAITS FOR")
+	for _, d := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", d.ID, d.Merchant, d.Environment(), usd(d.Amount), d.CreatedAt.UTC().Format(time.DateTime), d.Waiting)
+	}
+	return w.Flush()
+}
+
+type withdrawalApproveCmd struct {
+	database
+	Withdrawal string `arg:"" help:"Withdrawal id, wdr_…"`
+	Note       string `required:"" help:"Why; it is kept in the audit log."`
+}
+
+func (c *withdrawalApproveCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	w, err := a.ApproveWithdrawal(ctx, a.Self(), c.Withdrawal, c.Note)
+	if err != nil {
+		return fmt.Errorf("withdrawal %s: %w", c.Withdrawal, err)
+	}
+	fmt.Fprintf(stdout, "%s of %s passes the limits\n", w.ID, usd(w.Amount))
+	return nil
+}
+
+// payable is what a withdrawal is to pay out, for people: of a token, as much as the USD are worth.
+func payable(w pay.Withdrawal) string {
+	if w.Local == (money.Amount{}) {
+		return "what " + usd(w.Net()) + " are worth"
+	}
+	return fmt.Sprintf("%s (%s at %s)", w.Local, usd(w.Net()), w.Rate.Decimal())
 }

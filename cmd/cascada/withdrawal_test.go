@@ -3,6 +3,9 @@ package main_test
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -74,6 +77,79 @@ func TestOperatorPaysWithdrawalsByHand(t *testing.T) {
 		}
 		if log := u.does(t, "audit", "list"); strings.Count(log, "wallet.revealed") != 2 || strings.Count(log, "withdrawal.ruled") != 1 {
 			t.Errorf("audit list:\n%s", log)
+		}
+		s.stop()
+		u.check(t, database)
+	})
+}
+
+// A bank's file is made by one operator, approved and taken by another one, and the bank's answer ends
+// what is in it. A limit holds what is above it until an operator approves.
+func TestOperatorsPayByFiles(t *testing.T) {
+	each(t, func(t *testing.T, database string) {
+		u := newUser(t).with("CASCADA_DATABASE=" + database)
+		u.does(t, "migrate")
+		u.does(t, "provider", "add", "bank-file", "--id", "banco", "--environment", "sandbox", "--credential", "layout=csv")
+		s := u.serve(t)
+		k := u.merchant(t, database)
+		key := k.Keys.Sandbox.Secret
+		if out := u.does(t, "payout", "limit", "--environment", "sandbox", "--merchant", k.Merchant.ID, "--approval-above", "40", "--daily", "5000"); !strings.Contains(out, k.Merchant.ID) ||
+			!strings.Contains(out, "40.00 USD") || !strings.Contains(out, "5000.00 USD") {
+			t.Errorf("payout limit:\n%s", out)
+		}
+		post := func(want int, path, body string) map[string]any {
+			t.Helper()
+			status, reply := s.call("POST", path, key, body, nil)
+			if status != want {
+				t.Fatalf("POST %s: %d %v", path, status, reply)
+			}
+			return reply
+		}
+		post(http.StatusCreated, "/payments", `{"amount":300,"paymentMethodId":"sbx_card"}`)
+		post(http.StatusOK, "/sandbox/clock", `{"advance":"720h"}`)
+		await(t, "the payment to be available", func() bool {
+			_, balance := s.call("GET", "/me/balance", key, "", nil)
+			available, _ := balance["balance"].(map[string]any)["available"].(float64)
+			return available >= 100
+		})
+		post(http.StatusCreated, "/wallets", `{"type":"bank_account","currency":"MXN","destination":"032180000118359719","holderName":"Ana Souza"}`)
+		id := text(post(http.StatusCreated, "/withdrawals", `{"amount":50}`), "id")
+		post(http.StatusOK, "/sandbox/clock", `{"advance":"1h"}`)
+		await(t, "the withdrawal to wait", func() bool { return strings.Contains(u.does(t, "withdrawal", "waiting"), "approval_required") })
+		u.does(t, "withdrawal", "approve", id, "--note", "the merchant called")
+		await(t, "the withdrawal to be sent", func() bool { return strings.Contains(u.does(t, "withdrawal", "list"), id) })
+		out := u.does(t, "payout", "batch", "banco")
+		batch := regexp.MustCompile(`bat_\w+`).FindString(out)
+		if batch == "" || !strings.Contains(out, "made") {
+			t.Fatalf("payout batch:\n%s", out)
+		}
+		if _, log, code := u.run(t, "payout", "approve", batch); code == 0 || !strings.Contains(log, "another operator has to") {
+			t.Errorf("who made it approves it: exit %d\n%s", code, log)
+		}
+		second := u.with("SUDO_USER=bruno")
+		second.does(t, "payout", "approve", batch)
+		file := filepath.Join(u.dir, "banco.csv")
+		second.does(t, "payout", "export", batch, "-o", file)
+		if _, log, code := second.run(t, "payout", "export", batch, "-o", file); code == 0 || !strings.Contains(log, "exists") {
+			t.Errorf("a file that is there was overwritten: exit %d\n%s", code, log)
+		}
+		content, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(content), "Ana Souza") {
+			t.Fatalf("the file is %s, %v", content, err)
+		}
+		line := regexp.MustCompile(`P\d{6}L\d{5}`).FindString(string(content))
+		answer := u.write(t, "answer.csv", "reference,status,bank_reference\n"+line+",paid,E77\n")
+		if out := u.does(t, "payout", "import", "banco", answer); out != "paid 1, rejected 0, returned 0, pending 0, known before 0\n" {
+			t.Errorf("payout import: %s", out)
+		}
+		if out := u.does(t, "payout", "import", "banco", answer, "--json"); !strings.Contains(out, `"known":1`) {
+			t.Errorf("payout import again: %s", out)
+		}
+		if out := u.does(t, "payout", "show", batch); !strings.Contains(out, "completed") || !strings.Contains(out, "E77") {
+			t.Errorf("payout show:\n%s", out)
+		}
+		if out := u.does(t, "payout", "list"); !strings.Contains(out, "exported") || !strings.Contains(out, "bruno as ") {
+			t.Errorf("payout list:\n%s", out)
 		}
 		s.stop()
 		u.check(t, database)

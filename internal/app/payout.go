@@ -123,8 +123,11 @@ func (a *App) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.Payout
 	if err != nil {
 		return err
 	}
-	sent, change := w.Send(route, by, a.now(w.Scope))
-	if err := a.commit(ctx, change, view.Cause{}); err != nil {
+	sent, err := a.sending(ctx, w, route, by)
+	if errors.Is(err, errHeld) || errors.Is(err, errOthers) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	mayLeave := a.fence(sent.Flight)

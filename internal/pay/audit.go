@@ -97,6 +97,9 @@ const (
 	PaymentRuled    Act = "payment.ruled"    // the operator's word on its outcome
 	WithdrawalRuled Act = "withdrawal.ruled" // the same
 
+	PayoutsLimited     Act = "payouts.limited" // stopped, too, and let go on
+	WithdrawalApproved Act = "withdrawal.approved"
+
 	BatchCreated Act = "payout_batch.created"
 	BatchAgreed  Act = "payout_batch.approved"
 	BatchTaken   Act = "payout_batch.exported" // each time

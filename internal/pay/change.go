@@ -34,6 +34,7 @@ type Change struct {
 	Mails         []Mail
 	Wallets       []Wallet // a new one whose destination, or default, is taken means ErrDuplicate
 	Withdrawals   []Withdrawal
+	Controls      []PayoutControl
 	Batches       []Batch        // a new one whose account has its number means ErrDuplicate
 	Verifications []Verification // a new one while one is open means ErrDuplicate
 	Settlements   []Settlement

@@ -66,6 +66,7 @@ type Withdrawal struct {
 	Flight
 	Round          int             // how many accounts proved before that they did not pay it
 	Tried          []PayoutAttempt // the latest of them
+	ApprovedBy     string          // the operator who let it pass the limits
 	Waiting        string          // why it is not sent though it is due, "" where it is not
 	FailureCode    string
 	FailureMessage string

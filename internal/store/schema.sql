@@ -972,3 +972,17 @@ CREATE TABLE payout_batches (
 CREATE UNIQUE INDEX payout_batches_number ON payout_batches (account, number);
 ALTER TABLE withdrawals ADD COLUMN batch TEXT NOT NULL DEFAULT '';
 CREATE INDEX withdrawals_batch ON withdrawals (batch) WHERE batch <> '';
+
+-- version 32
+-- What withdrawals may take of a merchant, or of all, in an environment.
+CREATE TABLE payout_controls (
+  id TEXT NOT NULL PRIMARY KEY,
+  version BIGINT NOT NULL,
+  merchant TEXT NOT NULL, -- '' for all
+  live BOOLEAN NOT NULL,
+  hour_at BIGINT NOT NULL,
+  hour_sum BIGINT NOT NULL, -- USD cents sent in that hour
+  day_at BIGINT NOT NULL,
+  day_sum BIGINT NOT NULL,
+  doc TEXT NOT NULL
+);

@@ -153,6 +153,7 @@ func queries() []string {
 	list = append(list, personalQueries()...)
 	list = append(list, payoutQueries()...)
 	list = append(list, batchQueries()...)
+	list = append(list, controlQueries()...)
 	list = append(list, reconcileQueries()...)
 	list = append(list, listQueries()...)
 	return append(list, checkQueries()...)

@@ -16,6 +16,8 @@ SELECT ` + paymentColumns + ` FROM (
   SELECT ` + paymentColumns + ` FROM processing WHERE unsure_at > 0 ORDER BY unsure_at LIMIT $1) AS q
 ORDER BY unsure_at LIMIT $1`
 
+	selectWaitingWithdrawals = `
+SELECT ` + withdrawalColumns + ` FROM withdrawals WHERE status = 'pending' AND due_at > 0 AND coalesce({json doc waiting}, '') <> '' ORDER BY id LIMIT $1`
 	selectAnyWithdrawal   = `SELECT ` + withdrawalColumns + ` FROM withdrawals WHERE id = $1`
 	selectSentWithdrawals = `SELECT ` + withdrawalColumns + ` FROM withdrawals WHERE due_at > 0 AND status = 'processing' ORDER BY id LIMIT $1`
 )
@@ -38,5 +40,11 @@ func (s *Store) SentWithdrawals(ctx context.Context, limit int) ([]pay.Withdrawa
 }
 
 func unsureQueries() []string {
-	return []string{selectUnsure, selectAnyWithdrawal, selectSentWithdrawals}
+	return []string{selectUnsure, selectAnyWithdrawal, selectSentWithdrawals, selectWaitingWithdrawals}
+}
+
+// WaitingWithdrawals lists withdrawals that are due and wait for something, of all tenants, the
+// oldest first.
+func (s *Store) WaitingWithdrawals(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
+	return many(ctx, s, selectWaitingWithdrawals, scanWithdrawal, limit)
 }

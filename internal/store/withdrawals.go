@@ -34,6 +34,7 @@ type withdrawalDoc struct {
 	Waiting    string              `json:"waiting,omitempty"`
 	Said       string              `json:"said,omitempty"`
 	BankRef    string              `json:"bankRef,omitempty"`
+	ApprovedBy string              `json:"approvedBy,omitempty"`
 	Local      int64               `json:"local,omitempty"`
 	Currency   money.Currency      `json:"currency,omitempty"`
 	Rate       string              `json:"rate,omitempty"`
@@ -44,7 +45,7 @@ type withdrawalDoc struct {
 func withdrawalRow(r *rows, w *pay.Withdrawal) {
 	doc := withdrawalDoc{w.Checks, w.FailureCode, w.FailureMessage,
 		micros(w.SentAt), micros(w.CompletedAt), micros(w.FailedAt), w.Accepted, w.Flight,
-		w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said, w.BankRef, w.Local.Minor, w.Local.Currency, "", w.RateSource, micros(w.RateAt)}
+		w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said, w.BankRef, w.ApprovedBy, w.Local.Minor, w.Local.Currency, "", w.RateSource, micros(w.RateAt)}
 	if !w.Rate.IsZero() {
 		doc.Rate = w.Rate.Decimal()
 	}
@@ -67,7 +68,7 @@ func scanWithdrawal(r row) (pay.Withdrawal, error) {
 	}
 	w.Checks = doc.Checks
 	w.FailureCode, w.FailureMessage, w.Accepted, w.Flight = doc.FailureCode, doc.FailureMessage, doc.Accepted, doc.Flight
-	w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said, w.BankRef = doc.Why, doc.Passed, doc.Round, doc.Tried, doc.Waiting, doc.Said, doc.BankRef
+	w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said, w.BankRef, w.ApprovedBy = doc.Why, doc.Passed, doc.Round, doc.Tried, doc.Waiting, doc.Said, doc.BankRef, doc.ApprovedBy
 	w.Conversion = pay.Conversion{Local: money.New(doc.Local, doc.Currency), RateSource: doc.RateSource, RateAt: fromMicros(doc.RateAt)}
 	if doc.Rate != "" {
 		if w.Rate, err = money.ParseRate(doc.Rate); err != nil {

@@ -87,6 +87,9 @@ func guardedIDs(c *pay.Change) []string {
 	ids = replaced(ids, mailsTable, c.Mails)
 	ids = replaced(ids, withdrawalsTable, c.Withdrawals)
 	ids = replaced(ids, batchesTable, c.Batches)
+	for i := range c.Controls { // the first ones too
+		ids = append(ids, controlsTable.id(&c.Controls[i]))
+	}
 	ids = replaced(ids, verificationsTable, c.Verifications)
 	ids = replaced(ids, clocksTable, c.Clocks)
 	for i := range c.Quotes { // the first ones too
@@ -200,6 +203,8 @@ func (w *write) guards() []step {
 	steps = guarded(w, steps, walletsTable, walletsTable.insert, gather(w.batch, wallets, walletsTable.isNew))
 	steps = replace(w, steps, mailsTable, mails)
 	steps = replace(w, steps, withdrawalsTable, withdrawals)
+	steps = guarded(w, steps, controlsTable, controlsTable.insert, gather(w.batch, controls, controlsTable.isNew))
+	steps = replace(w, steps, controlsTable, controls)
 	steps = guarded(w, steps, batchesTable, batchesTable.insert, gather(w.batch, batches, batchesTable.isNew))
 	steps = replace(w, steps, batchesTable, batches)
 	steps = replace(w, steps, verificationsTable, verifications)

@@ -1,0 +1,146 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// LimitPayouts changes what the withdrawals of a merchant, or with "" of all together, are allowed in
+// an environment, and returns it.
+//
+// Errors: invalid_request; that there is no such merchant.
+func (a *App) LimitPayouts(ctx context.Context, by pay.Actor, merchant string, live bool, change func(*pay.PayoutLimits)) (set pay.PayoutControl, err error) {
+	if merchant != "" {
+		if _, err := a.store.Merchant(ctx, merchant); err != nil {
+			return set, fmt.Errorf("merchant %s: %w", merchant, err)
+		}
+	}
+	err = again(func() error {
+		present, err := a.payoutControl(ctx, merchant, live)
+		if err != nil {
+			return err
+		}
+		limits := present.PayoutLimits
+		if change(&limits); limits == present.PayoutLimits {
+			set = present
+			return nil
+		}
+		next, written, err := present.Set(limits)
+		if err != nil {
+			return err
+		}
+		written.Audit = a.audit(by, pay.Scope{Merchant: merchant, Live: live}, pay.PayoutsLimited, next.ID, map[string]string{
+			"stopped": limits.Stopped, "approvalAbove": strconv.FormatInt(limits.ApprovalAbove, 10),
+			"hourly": strconv.FormatInt(limits.Hourly, 10), "daily": strconv.FormatInt(limits.Daily, 10)})
+		set = next
+		return a.store.Commit(ctx, written)
+	})
+	return set, err
+}
+
+// payoutControl reads one control; a new one where there is none.
+func (a *App) payoutControl(ctx context.Context, merchant string, live bool) (pay.PayoutControl, error) {
+	id := pay.PayoutControlID(merchant, live)
+	list, err := a.store.PayoutControls(ctx, merchant, live)
+	for _, c := range list {
+		if c.ID == id {
+			return c, err
+		}
+	}
+	return pay.PayoutControl{ID: id, Merchant: merchant, Live: live}, err
+}
+
+// PayoutControls lists what withdrawals are allowed, for the operator.
+func (a *App) PayoutControls(ctx context.Context) ([]pay.PayoutControl, error) {
+	return a.store.AllPayoutControls(ctx)
+}
+
+// allowed says whether a withdrawal may be sent now, or why not and when to look again, and what is
+// to be written with its sending.
+func (a *App) allowed(ctx context.Context, w pay.Withdrawal, now time.Time) (counted []pay.PayoutControl, why pay.Unpayable, until time.Time, err error) {
+	list, err := a.store.PayoutControls(ctx, w.Merchant, w.Live)
+	for _, c := range list {
+		if held, next := c.Holds(w, now); held.Before(why) {
+			why, until = held, next
+		}
+		if next, limited := c.Count(w, now); limited {
+			counted = append(counted, next)
+		}
+	}
+	return counted, why, until, err
+}
+
+// ApproveWithdrawal lets a withdrawal pass the limits.
+//
+// Errors: store.ErrNotFound, conflict_state.
+func (a *App) ApproveWithdrawal(ctx context.Context, by pay.Actor, id, note string) (approved pay.Withdrawal, err error) {
+	err = again(func() error {
+		w, err := a.store.AnyWithdrawal(ctx, id)
+		if err != nil {
+			return err
+		}
+		next, change, err := w.Approve(by.ID, a.now(w.Scope))
+		if err != nil {
+			return err
+		}
+		change.Audit = a.noted(by, w.Scope, pay.WithdrawalApproved, w.ID, note, map[string]string{"amount": strconv.FormatInt(w.Amount, 10)})
+		approved = next
+		return a.store.Commit(ctx, change)
+	})
+	return approved, err
+}
+
+// WaitingWithdrawals lists withdrawals that are due and not sent, with the reason, the oldest first.
+func (a *App) WaitingWithdrawals(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
+	return a.store.WaitingWithdrawals(ctx, limit)
+}
+
+// errHeld says that the limits hold a withdrawal.
+var errHeld = errors.New("the limits hold the withdrawal")
+
+// sending notes that a withdrawal is about to be sent.
+//
+// Errors: errHeld where the limits hold it, errOthers where it has moved on.
+func (a *App) sending(ctx context.Context, w pay.Withdrawal, route pay.PayoutRoute, by pay.Caller) (sent pay.Withdrawal, err error) {
+	now := a.now(w.Scope)
+	if w.Status != pay.WithdrawalPending { // it was counted when it was sent first
+		sent, change := w.Send(route, by, now)
+		return sent, a.store.Commit(ctx, change)
+	}
+	err = again(func() error {
+		counted, why, until, err := a.allowed(ctx, w, now)
+		if err != nil {
+			return err
+		}
+		if why != pay.Payable {
+			if _, change, fresh := w.Wait(string(why), until, now); fresh {
+				if err := a.store.Commit(ctx, change); err != nil {
+					return err
+				}
+			}
+			return errHeld
+		}
+		next, change := w.Send(route, by, now)
+		change.Controls = counted
+		if err = a.store.Commit(ctx, change); !errors.Is(err, store.ErrStale) {
+			sent = next
+			return err
+		}
+		// Somebody counts beside us; or the withdrawal has moved on, and is not ours.
+		read, readErr := a.store.Withdrawal(ctx, w.Scope, w.ID)
+		if readErr != nil {
+			return readErr
+		}
+		if read.Version != w.Version {
+			return errOthers
+		}
+		return err
+	})
+	return sent, err
+}

@@ -1,0 +1,104 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// Limits hold what is due, and tell the merchant why; time, an approval or the operator lets it go on.
+func TestPayoutsKeepToTheirLimits(t *testing.T) {
+	t.Parallel()
+	eachPayer(t, func(t *testing.T, o shop, b *payer) {
+		limit := func(merchant string, change func(*pay.PayoutLimits)) {
+			t.Helper()
+			_, err := o.App.LimitPayouts(ctx, carla, merchant, true, change)
+			must(t, err)
+		}
+		waits := func(id, why string) {
+			t.Helper()
+			eventually(t, id+" waits for "+why, func() bool {
+				_, err := o.App.PayOut(ctx)
+				must(t, err)
+				return o.get(t, "/withdrawals/"+id).text(t, "pendingReason") == why
+			})
+		}
+		start := o.clock.now()
+		o.clock.advance(start.UTC().Truncate(24 * time.Hour).Add(24*time.Hour + time.Minute).Sub(start)) // a day begins
+		limit("", func(l *pay.PayoutLimits) { l.Hourly = 100_00 })
+		limit(o.Merchant.ID, func(l *pay.PayoutLimits) { l.ApprovalAbove, l.Daily = 300_00, 250_00 })
+		small, large, later := o.withdraw(t, "90"), o.withdraw(t, "400"), o.withdraw(t, "60")
+		o.clock.advance(pay.WithdrawalHold(true))
+		o.payOut(t, small, "completed")
+		waits(large, "approval_required")
+		waits(later, "hourly_limit")
+		o.clock.advance(time.Hour)
+		o.payOut(t, later, "completed")
+		if list, err := o.App.WaitingWithdrawals(ctx, 10); err != nil || len(list) != 1 || list[0].ID != large {
+			t.Errorf("waiting are %v, %v", list, err)
+		}
+		_, err := o.App.ApproveWithdrawal(ctx, bruno, large, "the merchant called")
+		must(t, err)
+		limit("", func(l *pay.PayoutLimits) { l.Stopped = "a key was stolen" })
+		waits(large, "payouts_stopped")
+		limit("", func(l *pay.PayoutLimits) { l.Stopped = "" })
+		o.clock.advance(time.Minute)
+		o.payOut(t, large, "completed")
+		if _, err := o.App.ApproveWithdrawal(ctx, bruno, large, "again"); err == nil {
+			t.Error("what has arrived was approved")
+		}
+		// 90 + 60 + 400 of the day's 250 are used.
+		next := o.withdraw(t, "10")
+		o.clock.advance(pay.WithdrawalHold(true))
+		waits(next, "daily_limit")
+		o.clock.advance(24 * time.Hour)
+		o.payOut(t, next, "completed")
+
+		// Many at once, of which the hour has room for two.
+		o.clock.advance(time.Hour)
+		limit(o.Merchant.ID, func(l *pay.PayoutLimits) { *l = pay.PayoutLimits{} })
+		limit("", func(l *pay.PayoutLimits) { *l = pay.PayoutLimits{Hourly: 25_00} })
+		var ids []string
+		for range 5 {
+			ids = append(ids, o.withdraw(t, "10"))
+		}
+		from := o.clock.now()
+		o.clock.advance(from.UTC().Truncate(time.Hour).Add(time.Hour + pay.WithdrawalHold(true)).Sub(from))
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for range 5 {
+					_, err := o.App.PayOut(ctx)
+					must(t, err)
+				}
+			})
+		}
+		all.Wait()
+		paid := 0
+		for _, id := range ids {
+			if sends, _, _ := b.told(id); sends > 0 {
+				paid++
+			}
+		}
+		if paid != 2 {
+			t.Errorf("%d of 10 USD were sent in an hour that has room for 25", paid)
+		}
+		log, err := o.App.Audit(ctx, o.Merchant.ID, "", time.Time{}, 100)
+		must(t, err)
+		var acts []string
+		for _, e := range log {
+			acts = append(acts, string(e.Act))
+		}
+		if told := strings.Join(acts, " "); !strings.Contains(told, "payouts.limited") || !strings.Contains(told, "withdrawal.approved") {
+			t.Errorf("the audit log has %s", told)
+		}
+		if _, err := o.App.LimitPayouts(ctx, carla, "mer_NONE", true, func(*pay.PayoutLimits) {}); err == nil {
+			t.Error("nobody's limits were set")
+		}
+		o.get(t, "/withdrawals/"+small).want(t, http.StatusOK)
+	})
+}

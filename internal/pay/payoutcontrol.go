@@ -1,0 +1,121 @@
+package pay
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// PayoutControl is what the operator allows withdrawals of one merchant, or of all together, in an
+// environment, and how much of it is used. Amounts are USD cents, fees included; zero bounds nothing.
+type PayoutControl struct {
+	ID       string // see PayoutControlID
+	Version  int64
+	Merchant string // "" for all
+	Live     bool
+	PayoutLimits
+	// HourSum and DaySum are what was sent in the hour and the day, UTC, that begin at HourAt and
+	// DayAt. What was sent and came to nothing counts too.
+	HourAt, DayAt   time.Time
+	HourSum, DaySum int64
+}
+
+// PayoutLimits are the limits of a PayoutControl.
+type PayoutLimits struct {
+	Stopped       string `json:"stopped,omitempty"`       // why nothing is sent; "": it is
+	ApprovalAbove int64  `json:"approvalAbove,omitempty"` // more than this waits for an operator
+	Hourly        int64  `json:"hourly,omitempty"`
+	Daily         int64  `json:"daily,omitempty"`
+}
+
+// Why a withdrawal that is due waits for an operator, or for time to pass.
+const (
+	WaitsStopped  Unpayable = "payouts_stopped"
+	WaitsApproval Unpayable = "approval_required"
+	WaitsHourly   Unpayable = "hourly_limit"
+	WaitsDaily    Unpayable = "daily_limit"
+)
+
+// Before reports whether what holds a withdrawal is to be told before something else that holds it:
+// what a person has to end comes first.
+func (u Unpayable) Before(other Unpayable) bool {
+	order := []Unpayable{WaitsStopped, WaitsApproval, WaitsDaily, WaitsHourly, Payable}
+	return slices.Index(order, u) < slices.Index(order, other)
+}
+
+// PayoutControlID is the id of a merchant's control in an environment; "" is all merchants'.
+func PayoutControlID(merchant string, live bool) string {
+	return "payouts/" + string(EnvironmentOf(live)) + "/" + merchant
+}
+
+// Set changes the limits.
+//
+// Errors: invalid_request.
+func (c PayoutControl) Set(l PayoutLimits) (PayoutControl, Change, error) {
+	for name, value := range map[string]int64{"approvalAbove": l.ApprovalAbove, "hourly": l.Hourly, "daily": l.Daily} {
+		if value < 0 {
+			return c, Change{}, FieldError(CodeInvalidRequest, name, name+" must be an amount of USD, or 0 for no limit")
+		}
+	}
+	c.Version++
+	c.PayoutLimits = l
+	return c, Change{Controls: []PayoutControl{c}}, nil
+}
+
+// at is the control with what was sent before the hour and the day of now left out.
+func (c PayoutControl) at(now time.Time) PayoutControl {
+	if hour := now.UTC().Truncate(time.Hour); !c.HourAt.Equal(hour) {
+		c.HourAt, c.HourSum = hour, 0
+	}
+	if day := now.UTC().Truncate(24 * time.Hour); !c.DayAt.Equal(day) {
+		c.DayAt, c.DaySum = day, 0
+	}
+	return c
+}
+
+// Holds says why a withdrawal is not sent now, and when to look again; "" where it is. One that an
+// operator approved passes the limits, and no stop.
+func (c PayoutControl) Holds(w Withdrawal, now time.Time) (why Unpayable, until time.Time) {
+	c = c.at(now)
+	switch {
+	case c.Stopped != "":
+		return WaitsStopped, now.Add(time.Minute)
+	case w.ApprovedBy != "":
+	case c.ApprovalAbove > 0 && w.Amount > c.ApprovalAbove:
+		return WaitsApproval, now.Add(time.Hour)
+	case c.Hourly > 0 && w.Amount > c.Hourly-c.HourSum:
+		return WaitsHourly, c.HourAt.Add(time.Hour)
+	case c.Daily > 0 && w.Amount > c.Daily-c.DaySum:
+		return WaitsDaily, c.DayAt.Add(24 * time.Hour)
+	}
+	return Payable, time.Time{}
+}
+
+// Count adds a withdrawal that is about to be sent; false where nothing is limited, so that payouts
+// without limits do not wait for one another.
+func (c PayoutControl) Count(w Withdrawal, now time.Time) (PayoutControl, bool) {
+	if c.Hourly == 0 && c.Daily == 0 {
+		return c, false
+	}
+	c = c.at(now)
+	c.Version++
+	c.HourSum += w.Amount
+	c.DaySum += w.Amount
+	return c, true
+}
+
+// Approve lets a withdrawal pass the limits.
+//
+// Errors: conflict_state for one that is not pending.
+func (w Withdrawal) Approve(operator string, now time.Time) (Withdrawal, Change, error) {
+	if w.Status != WithdrawalPending {
+		return w, Change{}, &Error{Code: CodeConflictState, Message: fmt.Sprintf("the withdrawal is %s: only a pending one can be approved", w.Status),
+			Details: Details{From: Status(w.Status), Action: "approve"}}
+	}
+	w = w.next(now)
+	w.ApprovedBy = operator
+	if w.Waiting != "" { // it was due
+		w.Waiting, w.DueAt = "", now
+	}
+	return w, Change{Withdrawals: []Withdrawal{w}}, nil
+}
