@@ -61,7 +61,7 @@ var layers = map[string]layer{
 	"internal/provider/conekta":      {"money pay provider", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/bankfiles":    {"bankfile geo money pay payout provider", "an account's files are written and read with values alone, whoever made the batch"},
 	"internal/provider/manual":       {"pay payout provider", "an adapter speaks to one provider and knows no other"},
-	"internal/provider/mercadopago":  {"money pay provider reconcile", "an adapter speaks to one provider and knows no other"},
+	"internal/provider/mercadopago":  {"money pay payout provider reconcile", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/providertest": {"money pay provider catalog", "the suite sees an adapter as the cascade does, and knows the rails"},
 	"internal/provider/payouttest":   {"money pay payout provider provider/providertest", "the suite sees an adapter as the core does"},
 	"internal/provider/payulatam":    {"money pay provider", "an adapter speaks to one provider and knows no other"},

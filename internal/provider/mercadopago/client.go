@@ -13,18 +13,27 @@ import (
 
 // call makes one call; key is what a repetition has in common with it.
 func (a *account) call(ctx context.Context, method, path string, body any, key string) (provider.Reply, *pay.Outcome) {
-	req, unsent := provider.NewRequest(ctx, method, a.base+path, body)
+	req, unsent := a.prepare(ctx, method, path, body, key)
 	if unsent != nil {
 		return provider.Reply{}, unsent
 	}
-	req.Header.Set("Authorization", "Bearer "+a.token)
-	req.Header.Set("Accept", "application/json")
 	// A Pix refund that takes its time is an error without this.
 	req.Header.Set("X-Render-In-Process-Refunds", "true")
+	return provider.Do(a.Client, req)
+}
+
+// prepare is a call of the account's that is still to be made.
+func (a *account) prepare(ctx context.Context, method, path string, body any, key string) (*http.Request, *pay.Outcome) {
+	req, unsent := provider.NewRequest(ctx, method, a.base+path, body)
+	if unsent != nil {
+		return nil, unsent
+	}
+	req.Header.Set("Authorization", "Bearer "+a.token)
+	req.Header.Set("Accept", "application/json")
 	if key != "" {
 		req.Header.Set("X-Idempotency-Key", uuid(key))
 	}
-	return provider.Do(a.Client, req)
+	return req, nil
 }
 
 // uuid is the same UUID for the same name.

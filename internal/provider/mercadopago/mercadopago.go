@@ -1,7 +1,7 @@
 // Package mercadopago speaks to Mercado Pago: the Payments API for Pix, SPEI and
 // vouchers, Checkout Pro preferences for everything that the shopper pays on
 // their page. It is a client of one account, which is of one country; it keeps
-// nothing and decides nothing about payments.
+// nothing and decides nothing about payments. Payouts are an adapter of their own.
 //
 // # What is paid where
 //
@@ -67,6 +67,44 @@
 // the words of TRANSACTION_TYPE). EXTERNAL_REFERENCE is of the charge on its refunds
 // too. Its column METADATA is JSON whose quotes are not doubled in files that others
 // have shown: leave it out of the report.
+//
+// # Payouts
+//
+// One call makes a payout: POST /v1/transaction-intents/process, in Brazil to a Pix
+// key, in Chile to a bank account, in Mexico to a CLABE. An account is of one country,
+// and Mercado Pago enables it. Production wants the body signed (X-signature: Ed25519,
+// Base64); an account in test says X-test-token.
+//
+// A payout is asked about by their id, which the answer and each notification have,
+// and by nothing else: there is no search by external_reference. Where the answer is
+// lost, the payout is Unknown until a notification names the id. The reference pages
+// say of X-Idempotency-Key that it makes repetitions safe, and the Spanish guide that
+// an external_reference cannot be used twice; so a payout is made once. What a
+// repetition is answered with, and how long a key is kept, no document says (the
+// pages of Wallet Connect do, for another API). So a repetition counts only where its
+// answer shows the payout, and no question is ever Missing or Unsent.
+//
+// A first call that is refused with 401, 403, 429 or an error of the documented list
+// made no payout; a later one proves nothing. "Invalid external_reference" proves
+// nothing either: the reference may be taken. The three lists of statuses are read as
+// one: see states. A rejection is taken as final: two of the lists advise to make
+// another payout then, and the third calls it failed. Who lacks money is told by a rejected payout, and not by an error.
+//
+// How a notification of payouts is signed is in no document: only the id is taken from
+// it, and the account is asked. That the account's token reads its own payouts alone
+// is taken for granted. There is no documented balance; Check asks for a payout that
+// is not there, which an account without payouts should not be allowed to.
+//
+// Checked against mercadopago/devsite-docs guides/money-out (configuration, tests,
+// encryption, prerequisites), the pages docs/payouts and reference/…/payouts behind
+// mercadopago.com/developers as far as they were to be had, and mercadopago/openapi,
+// whose bodies the other pages contradict. Only a real account can tell: the answer to
+// a repetition; the form of errors; which words a payment of each country really has
+// and whether the amounts of a returned one shrink; the codes of banks in Chile;
+// Mexico, where newer pages have /v1/payouts in place of this call and the fields here
+// are of the one example that there is (its type savings_account beside a note that
+// savings accounts are not paid); how payouts are named in the reports. In their test
+// environment nothing is kept, so that no question about a payout has an answer there.
 package mercadopago
 
 import (
@@ -179,7 +217,7 @@ type account struct {
 }
 
 func open(a provider.Account) (provider.Provider, error) {
-	token, err := a.Credential(accessToken, 300)
+	c, err := newAccount(a)
 	if err != nil {
 		return nil, err
 	}
@@ -187,10 +225,20 @@ func open(a provider.Account) (provider.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.secret = []byte(key)
+	return c, nil
+}
+
+// newAccount is a client that has its token alone.
+func newAccount(a provider.Account) (*account, error) {
+	token, err := a.Credential(accessToken, 300)
+	if err != nil {
+		return nil, err
+	}
 	if a.Live && strings.HasPrefix(token, "TEST-") {
 		return nil, &provider.FieldError{Field: accessToken, Reason: "it is of the test environment"}
 	}
-	return &account{Account: a, base: a.Base(production, production), token: token, secret: []byte(key)}, nil
+	return &account{Account: a, base: a.Base(production, production), token: token}, nil
 }
 
 // Check lists the payment methods of the account's country.

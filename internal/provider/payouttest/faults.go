@@ -81,6 +81,7 @@ func (s Suite) callFault(t *testing.T, sample payout.Request, f Fault, at int, a
 	b := s.connect(t)
 	r := b.order(sample, "01M7ZFAULT")
 	b.line.Fail(f, at)
+	r.Calls++
 	o := b.heard(t, "the call", &r, brief(t, f, func(ctx context.Context) pay.PayoutOutcome { return b.Send(ctx, r) }))
 	want(t, "the call", o, pay.PayoutUnknown, pay.PayoutAccepted, pay.PayoutUnavailable, pay.PayoutPaid)
 	b.line.Fail(NoFault, 0)
@@ -137,6 +138,7 @@ func (s Suite) questionFaults(t *testing.T, sample payout.Request) {
 func (s Suite) fenced(t *testing.T, sample payout.Request) {
 	b := s.connect(t)
 	r := b.order(sample, "01M7ZLATE")
+	r.Calls++
 	late := provider.Fenced(within(t), func() bool { return false })
 	want(t, "the call", b.Send(late, r), pay.PayoutUnknown, pay.PayoutUnavailable)
 	if list := b.Books(); len(list) != 0 {
@@ -154,6 +156,10 @@ func (s Suite) absence(t *testing.T, sample payout.Request) {
 	b.settle()
 	if s.Blind != "" {
 		want(t, "the question", b.ask(t, "the question", &r), pay.PayoutUnknown)
+		if s.ByIDAlone != "" {
+			r.ProviderRef = "theirs"
+			want(t, "a question about one that was there", b.ask(t, "the question", &r), pay.PayoutUnknown)
+		}
 		return
 	}
 	want(t, "the question", b.ask(t, "the question", &r), pay.PayoutMissing)

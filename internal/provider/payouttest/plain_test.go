@@ -197,13 +197,48 @@ func (f *plainFake) Other() map[string]provider.Notification {
 	return map[string]provider.Notification{"a trial": plainSigned(plainSecret, []byte(`{"trial":true}`))}
 }
 
-func TestThePlainestAdapterPasses(t *testing.T) {
+func plainSuite() Suite {
 	sample := payout.Request{
 		Local: money.New(45000, "MXN"), Type: pay.BankAccount, Network: "spei", Currency: "MXN", Destination: "646180157000000004",
 		Beneficiary: pay.Beneficiary{Name: "Ana Gómez"},
 	}
-	Suite{
+	return Suite{
 		Adapter: plainAdapter(), Credentials: map[string]string{"apiKey": plainKey, "webhookSecret": plainSecret},
 		New: func(*testing.T) Fake { return &plainFake{} }, Payouts: map[string]payout.Request{"spei.*": sample},
-	}.Run(t)
+	}
+}
+
+func TestThePlainestAdapterPasses(t *testing.T) { plainSuite().Run(t) }
+
+// numbered is plain with a provider that is asked by its own id alone, and does not say what a
+// repetition is.
+type numbered struct{ plain }
+
+func (n numbered) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+	o := n.plain.Send(ctx, r)
+	if r.Calls > 1 && r.ProviderRef == "" {
+		return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
+	}
+	return o
+}
+
+func (n numbered) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+	if r.ProviderRef == "" {
+		return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
+	}
+	return n.plain.Query(ctx, r)
+}
+
+func TestAnAdapterThatAsksByTheirIDAlonePasses(t *testing.T) {
+	s := plainSuite()
+	open := s.Adapter.OpenPayouts
+	s.Adapter.OpenPayouts = func(a provider.Account) (payout.Provider, error) {
+		p, err := open(a)
+		if err != nil {
+			return nil, err
+		}
+		return numbered{p.(plain)}, nil
+	}
+	s.Blind, s.ByIDAlone = "absence is never told", "there is no other question"
+	s.Run(t)
 }

@@ -38,6 +38,11 @@ type Suite struct {
 	// Blind: the provider cannot be asked about what never was there, so absence is never
 	// proved.
 	Blind string
+	// ByIDAlone: the provider is asked by its own id, and by nothing else. While no answer has
+	// told that id, a question is Unknown and so may be the answer to another call; the fake
+	// notifies of every stage, and a notification tells the id. Of a payout that never arrived
+	// nobody ever learns more. It is to be Blind too.
+	ByIDAlone string
 	// Untold: the provider sends no notifications.
 	Untold string
 	// ReturnsUntold: none tells of a payout that came back.
@@ -52,6 +57,9 @@ type Suite struct {
 func (s Suite) Run(t *testing.T) {
 	if s.Adapter.OpenPayouts == nil || s.Adapter.Open != nil {
 		t.Fatal("the adapter does not pay out alone")
+	}
+	if s.ByIDAlone != "" && s.Blind == "" {
+		t.Fatal("who can be asked by an id alone never proves that there is nothing")
 	}
 	if rails := slices.Sorted(maps.Keys(s.Payouts)); !slices.Equal(rails, slices.Sorted(slices.Values(s.Adapter.Rails))) {
 		t.Fatalf("there are samples for %v, and the rails are %v", rails, s.Adapter.Rails)
@@ -154,7 +162,8 @@ func (b *bench) send(t *testing.T, what string, r *payout.Request) pay.PayoutOut
 	return b.heard(t, what, r, b.Send(within(t), *r))
 }
 
-// ask asks about a payout as the core does. That moves no money.
+// ask asks about a payout as the core does. That moves no money, and tells nothing where the
+// provider has to be asked by an id that nobody knows.
 func (b *bench) ask(t *testing.T, what string, r *payout.Request) pay.PayoutOutcome {
 	t.Helper()
 	r.Now = b.line.Time()
@@ -162,6 +171,9 @@ func (b *bench) ask(t *testing.T, what string, r *payout.Request) pay.PayoutOutc
 	o := b.heard(t, what, r, b.Query(within(t), *r))
 	if after := b.Books(); !slices.Equal(before, after) {
 		t.Errorf("%s changes the books from %+v to %+v", what, before, after)
+	}
+	if b.suite.ByIDAlone != "" && r.ProviderRef == "" {
+		want(t, what+" without their id", o, pay.PayoutUnknown)
 	}
 	return o
 }

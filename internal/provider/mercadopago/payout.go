@@ -1,0 +1,185 @@
+package mercadopago
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// Credentials of an account that pays out.
+const (
+	countryField = "country"
+	signingKey   = "signingKey"
+)
+
+// payoutRail is how one of ours is paid out.
+type payoutRail struct {
+	country  string // the account's: a contract is of one
+	currency money.Currency
+	needs    []pay.HolderField
+}
+
+var payoutRails = map[string]payoutRail{
+	"pix.BRL":     {"BR", money.BRL, []pay.HolderField{pay.HolderDocument}},
+	"account.CLP": {"CL", money.CLP, []pay.HolderField{pay.HolderDocument, pay.BankCode}},
+	"spei.MXN":    {"MX", money.MXN, []pay.HolderField{pay.HolderName}},
+}
+
+// PayoutAdapter is the adapter of accounts at Mercado Pago that pay out.
+func PayoutAdapter() provider.Adapter {
+	needs := map[string][]pay.HolderField{}
+	for key, r := range payoutRails {
+		needs[key] = r.needs
+	}
+	return provider.Adapter{
+		Name: "mercadopago-payouts",
+		Fields: []provider.Field{
+			{Name: accessToken, Doc: "Your integrations › application › credentials › Access Token (APP_USR-… or TEST-…). Mercado Pago has to enable Payouts for the account, and in Brazil the account needs a Pix key of its own"},
+			{Name: countryField, Public: true, Doc: "the country of the account: BR (Pix), CL (bank accounts) or MX (SPEI). One account pays out in one country"},
+			{Name: signingKey, Optional: true, Doc: "the private Ed25519 key whose public one the Integrations team of Mercado Pago has (openssl genpkey -algorithm ed25519): the PEM, or the Base64 of it. Production needs it"},
+		},
+		Rails:       provider.Rails(payoutRails, "pix.BRL"),
+		Needs:       needs,
+		OpenPayouts: openPayouts,
+	}
+}
+
+// payer is an account that pays out.
+type payer struct {
+	account *account
+	rail    string // the one that the account's country has
+	key     ed25519.PrivateKey
+}
+
+func openPayouts(a provider.Account) (payout.Provider, error) {
+	c, err := newAccount(a)
+	if err != nil {
+		return nil, err
+	}
+	country, err := a.Credential(countryField, 2)
+	if err != nil {
+		return nil, err
+	}
+	p := &payer{account: c}
+	for key, r := range payoutRails {
+		if r.country == country {
+			p.rail = key
+		}
+	}
+	if p.rail == "" {
+		return nil, &provider.FieldError{Field: countryField, Reason: "want BR, CL or MX"}
+	}
+	switch text := a.Credentials[signingKey]; {
+	case text != "":
+		if p.key = parseSigningKey(text); p.key == nil {
+			return nil, &provider.FieldError{Field: signingKey, Reason: "want a private Ed25519 key in PEM"}
+		}
+	case a.Live:
+		return nil, &provider.FieldError{Field: signingKey, Reason: "it is missing: production takes signed payouts alone"}
+	}
+	return p, nil
+}
+
+// parseSigningKey reads a key as openssl writes it, or the Base64 of that; nil where it is none.
+func parseSigningKey(text string) ed25519.PrivateKey {
+	file := []byte(strings.TrimSpace(text))
+	if decoded, err := base64.StdEncoding.DecodeString(string(file)); err == nil {
+		file = decoded
+	}
+	block, _ := pem.Decode(file)
+	if block == nil {
+		return nil
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	key, ok := parsed.(ed25519.PrivateKey)
+	if err != nil || !ok {
+		return nil
+	}
+	return key
+}
+
+// currency is what the account pays out.
+func (p *payer) currency() money.Currency { return payoutRails[p.rail].currency }
+
+// Send makes the payout. Where theirs is known there is nothing to make: it is asked about. The
+// key makes a repetition safe, and what one is answered is not documented, so only a payout in
+// the answer counts then.
+func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+	if r.ProviderRef != "" {
+		return p.Query(ctx, r)
+	}
+	to, wrong := p.receiver(r)
+	if wrong != nil {
+		return onFirstCall(r, *wrong)
+	}
+	answer, lost := p.call(ctx, http.MethodPost, intents+"process", p.order(r, to), "payout/"+r.Reference)
+	switch {
+	case lost != nil && lost.Kind != pay.Unknown: // it never left
+		return onFirstCall(r, unavailable("unreachable", "the provider could not be reached"))
+	case lost != nil:
+		return unknown("there is no answer (" + lost.Decline + ")")
+	case answer.Status < 200 || answer.Status > 299:
+		return onFirstCall(r, declined(answer))
+	}
+	made, ok := readIntent(answer)
+	if !ok || string(made.Reference) != r.Reference {
+		return unknown("the provider's answer cannot be read")
+	}
+	return p.outcome(made)
+}
+
+// onFirstCall is what a call proved that did nothing. That is all there is to know only where
+// no other call was begun under the reference.
+func onFirstCall(r payout.Request, o pay.PayoutOutcome) pay.PayoutOutcome {
+	if r.Calls == 1 {
+		return o
+	}
+	return unknown("this call did nothing, and what an earlier one did is not known: " + o.Message)
+}
+
+// Query asks for the payout by the id that an answer or a notification told. Nothing can be
+// asked by our reference.
+func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+	if !isIntentID(r.ProviderRef) {
+		return unknown("no answer told the provider's id of the payout: a notification has to")
+	}
+	found, err := p.get(ctx, r.ProviderRef)
+	switch {
+	case errors.Is(err, errNoIntent):
+		return unknown("the payout was there, and is not found")
+	case err != nil:
+		return unknown("the question has no answer that can be used")
+	case string(found.Reference) != r.Reference:
+		return unknown("the payout under the provider's id is another one")
+	}
+	return p.outcome(found)
+}
+
+// nobody has the form of an id, and is of no user.
+const nobody = "0-00000000000000000000000000"
+
+// Check asks for a payout that is not there: who may not ask is told so.
+func (p *payer) Check(ctx context.Context) error {
+	answer, lost := p.call(ctx, http.MethodGet, intents+nobody, nil, "")
+	barred := []int{http.StatusUnauthorized, http.StatusForbidden}
+	switch {
+	case lost != nil:
+		return errors.New("the provider does not answer: " + lost.Decline)
+	case noIntent(answer):
+		return nil
+	case slices.Contains(barred, answer.Status), declined(answer).Code == notPermitted:
+		return errors.New("the access token is refused, or payouts are not enabled for the account")
+	}
+	return errors.New("the provider answers " + provider.Refused(answer.Status).Decline)
+}

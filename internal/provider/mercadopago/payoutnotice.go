@@ -1,0 +1,51 @@
+package mercadopago
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// Notices reads a notification of a payout. No document says how one is signed, so nothing of it
+// is believed but the id, which the account is asked about. One that tells of nothing new is told
+// too: it may be all that tells the provider's id.
+func (p *payer) Notices(ctx context.Context, n provider.Notification) ([]pay.PayoutNotice, error) {
+	var told struct {
+		ID        text `json:"id"` // of the notification, or of the payout where there is no data
+		Type      text `json:"type"`
+		Reference text `json:"external_reference"`
+		Data      struct {
+			ID text `json:"id"`
+		} `json:"data"`
+	}
+	if read(n.Body, &told) != nil {
+		return nil, provider.ErrUnsigned
+	}
+	id := told.Data.ID
+	if told.Type == "" && id == "" && told.Reference != "" {
+		id = told.ID
+	} else if told.Type != "transaction_intent" {
+		return nil, nil
+	}
+	if !isIntentID(string(id)) {
+		return nil, nil
+	}
+	found, err := p.get(ctx, string(id))
+	if errors.Is(err, errNoIntent) {
+		return nil, nil // a stranger's
+	}
+	if err != nil {
+		return nil, fmt.Errorf("mercadopago: payout of the notification: %w", err)
+	}
+	if _, _, ours := pay.ParsePayoutReference(string(found.Reference)); !ours {
+		return nil, nil
+	}
+	o := p.outcome(found)
+	news := fmt.Sprintf("payout/%s/%s/%s/%s", found.ID, found.Status, found.detail(), found.Transaction.Refunded)
+	return []pay.PayoutNotice{{
+		ID: provider.Printable(news, 200), Reference: string(found.Reference), ProviderRef: o.ProviderRef, Outcome: o, Body: n.Body,
+	}}, nil
+}

@@ -1,0 +1,108 @@
+package mercadopago
+
+import (
+	"encoding/json"
+	"regexp"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouttest"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+)
+
+// sumForm is how amounts are written.
+var sumForm = regexp.MustCompile(`^\d+(\.\d{1,2})?$`)
+
+// exactly is an object that has these keys and no other, nil for anything else.
+func exactly(of any, keys ...string) map[string]any {
+	fields, ok := of.(map[string]any)
+	if !ok || len(fields) != len(keys) {
+		return nil
+	}
+	for _, key := range keys {
+		if fields[key] == nil {
+			return nil
+		}
+	}
+	return fields
+}
+
+// alone is the one account of a side.
+func alone(side map[string]any) any {
+	if list, ok := side["accounts"].([]any); ok && len(list) == 1 {
+		return list[0]
+	}
+	return nil
+}
+
+// read is what a body asks for, or what is wrong with it.
+func (f *intentFake) read(body []byte) (p *fakeIntent, wrong string) {
+	all := exactly(providertest.Fields(body), "external_reference", "point_of_interaction", "seller_configuration", "transaction")
+	interaction := exactly(all["point_of_interaction"], "type")
+	seller := exactly(exactly(all["seller_configuration"], "notification_info")["notification_info"], "notification_url")
+	transaction := exactly(all["transaction"], "from", "to", "total_amount")
+	from := exactly(alone(exactly(transaction["from"], "accounts")), "amount")
+	toKeys := []string{"accounts"}
+	if f.country == "MX" {
+		toKeys = append(toKeys, "total_amount")
+	}
+	to := exactly(transaction["to"], toKeys...)
+	reference, _ := all["external_reference"].(string)
+	total, _ := transaction["total_amount"].(json.Number)
+	switch {
+	case all == nil || from == nil || to == nil || interaction["type"] != "PSP_TRANSFER":
+		return nil, "other fields"
+	case seller["notification_url"] != providertest.Notifications:
+		return nil, "another address for notifications"
+	case !referenceForm.MatchString(reference):
+		return nil, "a reference that is none"
+	}
+	account, destination, wrong := f.account(alone(to), reference)
+	if wrong != "" {
+		return nil, wrong
+	}
+	currency := map[string]money.Currency{"BR": "BRL", "CL": "CLP", "MX": "MXN"}[f.country]
+	asked, ok := provider.Major(total.String(), string(currency))
+	if !sumForm.MatchString(total.String()) || !ok || from["amount"] != total || account["amount"] != total || f.country == "MX" && to["total_amount"] != total {
+		return nil, "sums that are none, or differ"
+	}
+	return &fakeIntent{Entry: payouttest.Entry{Reference: reference, Destination: destination, Asked: asked}}, ""
+}
+
+// chaves are the forms of Pix keys.
+var chaves = map[string]string{
+	"CPF": `^\d{11}$`, "CNPJ": `^\d{14}$`, "EMAIL": `^[^@]+@[^@]+$`, "PHONE": `^\+55\d{10,11}$`, "PIX_CODE": `^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`,
+}
+
+// account is the receiver, as each country's document has one.
+func (f *intentFake) account(of any, reference string) (fields map[string]any, destination, wrong string) {
+	text := func(of map[string]any, key string) string { t, _ := of[key].(string); return t }
+	identified := func(forms map[string]string) bool {
+		tax := exactly(exactly(fields["owner"], "identification")["identification"], "type", "number")
+		form := forms[text(tax, "type")]
+		return form != "" && regexp.MustCompile(form).MatchString(text(tax, "number"))
+	}
+	good := false
+	switch f.country {
+	case "BR":
+		fields = exactly(of, "type", "amount", "chave", "owner")
+		key := exactly(fields["chave"], "type", "value")
+		destination = text(key, "value")
+		form := chaves[text(key, "type")]
+		good = fields["type"] == "current" && form != "" && regexp.MustCompile(form).MatchString(destination) &&
+			identified(map[string]string{"CPF": `^\d{11}$`, "CNPJ": `^\d{14}$`})
+	case "CL":
+		fields = exactly(of, "type", "amount", "bank_id", "number", "owner")
+		destination = text(fields, "number")
+		good = fields["type"] == "current" && provider.Digits(destination, 1, 34) && text(fields, "bank_id") == "012" && identified(map[string]string{"RUT": `^\d{7,8}[0-9K]$`})
+	case "MX":
+		fields = exactly(of, "type", "amount", "bank_id", "number", "holder", "description")
+		destination = text(fields, "number")
+		good = fields["type"] == "savings_account" && provider.Digits(destination, 18, 18) && text(fields, "bank_id") == destination[:3] &&
+			text(fields, "holder") == "Ana Gómez" && text(fields, "description") == reference
+	}
+	if !good {
+		return nil, "", "a receiver that is not " + f.country + "'s"
+	}
+	return fields, destination, ""
+}

@@ -1,0 +1,277 @@
+package mercadopago
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// intents is where payouts are: Mercado Pago calls one a transaction intent.
+const intents = "/v1/transaction-intents/"
+
+// most is the largest payout, in units of any currency.
+const most = 10_000_000_000
+
+// receiver is the account that a payout goes to, and what each country wants to know of it.
+type receiver struct {
+	Type        string      `json:"type"`
+	Amount      json.Number `json:"amount"`
+	PixKey      *pixKey     `json:"chave,omitempty"`
+	Bank        string      `json:"bank_id,omitempty"`
+	Number      string      `json:"number,omitempty"`
+	Holder      string      `json:"holder,omitempty"`
+	Description string      `json:"description,omitempty"`
+	Owner       *owner      `json:"owner,omitempty"`
+}
+
+type pixKey struct {
+	Type  string `json:"type"`
+	Value string `json:"value"`
+}
+
+type owner struct {
+	Identification identification `json:"identification"`
+}
+
+type sum struct {
+	Amount json.Number `json:"amount"`
+}
+
+// intentRequest is the body of POST /v1/transaction-intents/process.
+type intentRequest struct {
+	Reference   string `json:"external_reference"`
+	Interaction struct {
+		Type string `json:"type"`
+	} `json:"point_of_interaction"`
+	Seller      *seller `json:"seller_configuration,omitempty"`
+	Transaction struct {
+		From struct {
+			Accounts []sum `json:"accounts"`
+		} `json:"from"`
+		To struct {
+			Total    json.Number `json:"total_amount,omitempty"` // Mexico's example has it
+			Accounts []receiver  `json:"accounts"`
+		} `json:"to"`
+		Total json.Number `json:"total_amount"`
+	} `json:"transaction"`
+}
+
+type seller struct {
+	Notification struct {
+		URL string `json:"notification_url"`
+	} `json:"notification_info"`
+}
+
+// order is the body of a payout. It is the same for each call.
+func (p *payer) order(r payout.Request, to receiver) (q intentRequest) {
+	q.Reference, q.Interaction.Type = r.Reference, "PSP_TRANSFER"
+	if p.account.NotificationURL != "" {
+		q.Seller = &seller{}
+		q.Seller.Notification.URL = p.account.NotificationURL
+	}
+	q.Transaction.From.Accounts, q.Transaction.To.Accounts = []sum{{to.Amount}}, []receiver{to}
+	q.Transaction.Total = to.Amount
+	if p.rail == "spei.MXN" {
+		q.Transaction.To.Total = to.Amount
+	}
+	return q
+}
+
+// receiver is who gets a payout; wrong says why the account cannot pay it out.
+func (p *payer) receiver(r payout.Request) (to receiver, wrong *pay.PayoutOutcome) {
+	refuse := func(kind pay.PayoutKind, code, message string) (receiver, *pay.PayoutOutcome) {
+		return receiver{}, &pay.PayoutOutcome{Kind: kind, Code: code, Message: message}
+	}
+	unsupported := func(message string) (receiver, *pay.PayoutOutcome) {
+		return refuse(pay.PayoutUnavailable, "unsupported", message)
+	}
+	limit := money.New(most, p.currency())
+	for range limit.Currency.Exponent() {
+		limit.Minor *= 10
+	}
+	switch {
+	case r.Network+"."+string(r.Local.Currency) != p.rail:
+		return unsupported("the account does not pay out over this rail")
+	case r.Local.Minor < 1 || r.Local.Minor > limit.Minor:
+		return unsupported("the account does not pay out such an amount")
+	}
+	to = receiver{Type: "current", Amount: json.Number(r.Local.Decimal())}
+	switch p.rail {
+	case "spei.MXN":
+		// The example has this type for a CLABE, whose first three digits are the bank's.
+		to.Type, to.Holder, to.Description = "savings_account", provider.Exact(r.Name, 140), r.Reference
+		if to.Holder == "" || !provider.Digits(r.Destination, 18, 18) {
+			return unsupported("the account needs the holder's name, and a CLABE")
+		}
+		to.Bank, to.Number = r.Destination[:3], r.Destination
+		return to, nil
+	case "account.CLP":
+		kind, number := document("CHL", r.Document)
+		switch {
+		case r.Country != "" && r.Country != "CHL", r.AccountType == "savings":
+			return unsupported("the account pays out to checking accounts in Chile alone")
+		case !provider.Digits(r.Bank, 1, 12):
+			return unsupported("the account does not know the bank's code")
+		case len(number) < 8 || len(number) > 9, !provider.Digits(r.Destination, 1, 34):
+			return refuse(pay.PayoutRejected, "invalid_account", "there is no such account or tax id in Chile")
+		}
+		to.Bank, to.Number, to.Owner = r.Bank, r.Destination, &owner{identification{kind, number}}
+		return to, nil
+	}
+	kind, number := document("BRA", r.Document)
+	key := pixKeyType(r.Destination)
+	switch {
+	case key == "":
+		return unsupported("the account cannot pay to this kind of Pix key")
+	case len(number) != 11 && len(number) != 14:
+		return refuse(pay.PayoutRejected, "invalid_account", "the holder's tax id is no CPF and no CNPJ")
+	}
+	to.PixKey, to.Owner = &pixKey{key, r.Destination}, &owner{identification{kind, number}}
+	return to, nil
+}
+
+// pixKeys are the kinds of Pix keys in Mercado Pago's words, by their form in our wallets.
+var pixKeys = map[string]*regexp.Regexp{
+	"CPF": regexp.MustCompile(`^\d{11}$`), "CNPJ": regexp.MustCompile(`^[0-9A-Z]{12}\d{2}$`), "EMAIL": regexp.MustCompile(`^[^@ ]+@[^@ ]+$`),
+	"PHONE": regexp.MustCompile(`^\+55\d{10,11}$`), "PIX_CODE": regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`),
+}
+
+// pixKeyType is what kind of Pix key a destination is, "" for none.
+func pixKeyType(key string) string {
+	for kind, form := range pixKeys {
+		if form.MatchString(key) {
+			return kind
+		}
+	}
+	return ""
+}
+
+// call makes a call about payouts. A body is signed.
+func (p *payer) call(ctx context.Context, method, path string, body any, key string) (provider.Reply, *pay.Outcome) {
+	req, unsent := p.account.prepare(ctx, method, path, body, key)
+	if unsent != nil {
+		return provider.Reply{}, unsent
+	}
+	if !p.account.Live {
+		req.Header.Set("X-Test-Token", "true")
+	}
+	if body != nil {
+		if err := p.sign(req); err != nil {
+			return provider.Reply{}, &pay.Outcome{Kind: pay.Errored, Decline: "bad_request"}
+		}
+	}
+	return provider.Do(p.account.Client, req)
+}
+
+// sign signs the bytes of a body. Without a key, which tests alone may lack, it says that there
+// is no signature.
+func (p *payer) sign(req *http.Request) error {
+	req.Header.Set("X-Enforce-Signature", fmt.Sprint(p.key != nil))
+	if p.key == nil {
+		return nil
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("X-Signature", base64.StdEncoding.EncodeToString(ed25519.Sign(p.key, text)))
+	return nil
+}
+
+// intent is what we read of a payout.
+type intent struct {
+	ID          text `json:"id"`
+	Status      text `json:"status"`
+	Reference   text `json:"external_reference"`
+	Transaction struct {
+		From     side `json:"from"`
+		To       side `json:"to"`
+		Refunded text `json:"refunded_amount"`
+		Total    text `json:"total_amount"`
+	} `json:"transaction"`
+}
+
+// side is where the money of a payout comes from, or goes to: one account.
+type side struct {
+	Accounts []struct {
+		Amount text `json:"amount"` // a number, or a text with a comma
+		Detail text `json:"status_detail"`
+	} `json:"accounts"`
+}
+
+// detail is why a payout has its status. The guide has it at the receiver, the page about tests
+// at the sender.
+func (i intent) detail() string {
+	for _, s := range []side{i.Transaction.To, i.Transaction.From} {
+		if len(s.Accounts) == 1 && s.Accounts[0].Detail != "" {
+			return string(s.Accounts[0].Detail)
+		}
+	}
+	return ""
+}
+
+// arrived is what the receiver got or is to get, the total where that is not told. Zero: neither.
+func (i intent) arrived(c money.Currency) money.Amount {
+	told := i.Transaction.Total
+	if to := i.Transaction.To.Accounts; len(to) == 1 && to[0].Amount != "" {
+		told = to[0].Amount
+	}
+	return amount(told, c)
+}
+
+// amount is an amount of theirs, zero for what no payout can be.
+func amount(told text, c money.Currency) money.Amount {
+	local, ok := provider.Major(strings.Replace(string(told), ",", ".", 1), string(c))
+	if !ok {
+		return money.Amount{}
+	}
+	return local
+}
+
+// isIntentID reports whether s may be the id of a payout: it goes into addresses.
+var isIntentID = regexp.MustCompile(`^[0-9A-Za-z_-]{1,64}$`).MatchString
+
+// readIntent is the payout of an answer, false where there is none.
+func readIntent(answer provider.Reply) (i intent, ok bool) {
+	err := read(answer.Body, &i)
+	return i, err == nil && isIntentID(string(i.ID))
+}
+
+// errNoIntent says that the account has no such payout.
+var errNoIntent = errors.New("there is no such payout")
+
+// get asks for a payout by its id.
+//
+// Errors: errNoIntent; provider.ErrUnreachable where nobody knows.
+func (p *payer) get(ctx context.Context, id string) (intent, error) {
+	answer, lost := p.call(ctx, http.MethodGet, intents+id, nil, "")
+	switch {
+	case lost != nil:
+		return intent{}, provider.ErrUnreachable
+	case noIntent(answer):
+		return intent{}, errNoIntent
+	case answer.Status != http.StatusOK:
+		return intent{}, provider.ErrUnreachable
+	}
+	found, ok := readIntent(answer)
+	if !ok || string(found.ID) != id {
+		return intent{}, provider.ErrUnreachable
+	}
+	return found, nil
+}
