@@ -26,6 +26,7 @@ func All() []provider.Adapter {
 		bankfiles.Adapter(),
 		manual.Adapter(),
 		mercadopago.Adapter(),
+		mercadopago.PayoutAdapter(),
 		payulatam.Adapter(),
 		stripe.Adapter(),
 		woovi.Adapter(),
