@@ -55,7 +55,7 @@ var layers = map[string]layer{
 	"internal/routing/rulefile":      {"pay routing", "the words of the file are not what they do"},
 	"internal/provider":              {"money pay payout reconcile", "a provider answers in the core's words and never sees the database"},
 	"internal/provider/dlocal":       {"money pay provider", "an adapter speaks to one provider and knows no other"},
-	"internal/provider/ebanx":        {"money pay provider", "an adapter speaks to one provider and knows no other"},
+	"internal/provider/ebanx":        {"money pay payout provider", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/sandbox":      {"money pay provider", "a simulated provider knows no more than a real one"},
 	"internal/provider/adapters":     {"provider provider/adyen provider/bankfiles provider/conekta provider/dlocal provider/ebanx provider/manual provider/mercadopago provider/payulatam provider/stripe provider/woovi", "the list names every adapter and knows nothing of them"},
 	"internal/provider/conekta":      {"money pay provider", "an adapter speaks to one provider and knows no other"},

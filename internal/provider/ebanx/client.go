@@ -72,32 +72,46 @@ func (g answer) good(reference, hash string) bool {
 
 // post calls with a JSON body.
 func (a *account) post(ctx context.Context, path string, body map[string]any) (answer, *pay.Outcome) {
-	body["integration_key"] = a.key
-	text, err := json.Marshal(body)
-	if err != nil {
-		return answer{}, &pay.Outcome{Kind: pay.Errored, Decline: "bad_request"}
-	}
-	return a.send(ctx, path, "application/json", string(text))
+	return understood(a.sendJSON(ctx, path, body))
 }
 
 // form calls with a form, which the page's reference documents.
 func (a *account) form(ctx context.Context, path string, fields url.Values) (answer, *pay.Outcome) {
+	return understood(a.sendForm(ctx, path, fields))
+}
+
+// sendJSON calls with a JSON body and the key.
+func (a *account) sendJSON(ctx context.Context, path string, body map[string]any) (provider.Reply, *pay.Outcome) {
+	body["integration_key"] = a.key
+	text, err := json.Marshal(body)
+	if err != nil {
+		return provider.Reply{}, &pay.Outcome{Kind: pay.Errored, Decline: "bad_request"}
+	}
+	return a.send(ctx, path, "application/json", string(text))
+}
+
+// sendForm calls with a form and the key.
+func (a *account) sendForm(ctx context.Context, path string, fields url.Values) (provider.Reply, *pay.Outcome) {
 	fields.Set("integration_key", a.key)
 	return a.send(ctx, path, "application/x-www-form-urlencoded", fields.Encode())
 }
 
-func (a *account) send(ctx context.Context, path, kind, body string) (answer, *pay.Outcome) {
+func (a *account) send(ctx context.Context, path, kind, body string) (provider.Reply, *pay.Outcome) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base+path, strings.NewReader(body))
 	if err != nil {
-		return answer{}, &pay.Outcome{Kind: pay.Errored, Decline: "bad_request"}
+		return provider.Reply{}, &pay.Outcome{Kind: pay.Errored, Decline: "bad_request"}
 	}
 	req.Header.Set("Content-Type", kind)
-	reply, failed := provider.Do(a.Client, req)
+	return provider.Do(a.Client, req)
+}
+
+// understood is what EBANX answers to a call of charges.
+func understood(reply provider.Reply, failed *pay.Outcome) (answer, *pay.Outcome) {
 	if failed != nil {
 		return answer{}, failed
 	}
 	var got answer
-	err = json.Unmarshal(reply.Body, &got)
+	err := json.Unmarshal(reply.Body, &got)
 	known := err == nil && (got.Status == "SUCCESS" || got.Status == "ERROR" && strings.HasPrefix(got.Code, "BP-"))
 	switch {
 	case reply.Status >= http.StatusBadRequest && (!known || got.Status != "ERROR" || busy(reply.Status)):

@@ -1,5 +1,4 @@
-// Package ebanx is the payin side of EBANX. It takes no card numbers and makes no
-// payouts.
+// Package ebanx charges and pays out at EBANX. It takes no card numbers.
 //
 // Pix, SPEI and OXXO are made by /ws/direct and shown on our page. Cards, PSE and
 // PagoEfectivo, and boletos, for which EBANX wants an address that we do not ask
@@ -40,6 +39,59 @@
 //
 // A notification has no time, and so no age. One that is sent again by somebody
 // else only makes us ask again.
+//
+// # Payouts
+//
+// A payout is two calls: /ws/payout/create orders it, and /ws/payout/commit lets it go before
+// the time in which it can be canceled is over. Our reference is the external_reference, which
+// EBANX takes once: a second order is refused with HP-CM-03, and then the payout that is there
+// goes on where it stands. One that is open (OP) waits for another Send, which commits it as it
+// was ordered: amount, currency, document and CLABE are compared as far as EBANX shows them. A
+// question commits nothing.
+//
+// EBANX refuses with HTTP status 200 too, so the type of an answer counts: success did what it
+// should, invalid_request_error with a code (HP-...) did nothing, authentication_error did
+// nothing as long as the key is refused, and api_error and request_error prove nothing. A
+// refusal tells of its own call alone: after the first call, the payout is looked for before a
+// refusal is told. The first of an account's, or a call that never left, is proof where no call
+// went before it.
+//
+// Rails: pix.BRL to a Pix key (target pix_key) and spei.MXN to a CLABE (bank_details). Each needs
+// the payee's name, document and email address, which are mandatory (createPayee; the SDK wants
+// the document too). Other countries are left out: Colombia, Chile and Peru want a bank's name
+// and words for account types that no copy of their pages shows whole (Peru also whether the
+// payout is B2B or B2C), and which fields beside the CBU an account in Argentina needs is cut
+// off (createPayoutAR; HP-CM-27 has the CBU in bank_details).
+//
+//   - PE is on its way, PA is paid, CA is canceled. A reason of CA whose fault is not the
+//     beneficiary's lets another account pay. One without a reason may be a person's decision,
+//     so it is rejected. CA of a payout that has a paid_date is for the operator: the report
+//     speaks of reverted payouts, and no status of one is documented.
+//   - The amount is local_amount_total, else request_amount. In the one example both are equal,
+//     beside a local_tax_amount.
+//   - Absence is proved by EBANX's word alone, five minutes after the last Send: an
+//     invalid_request_error whose message begins with "payout" and says "not found". Its code is
+//     in no document. Any other refusal of a question is unknown, and the operator is told its
+//     code. A payout that is sent again for it is still taken once (HP-CM-03).
+//   - Notifications are signed with the key of all customers and name hash codes, so each payout
+//     is asked for. How the field is called is cut off: each whose name has "hash" in it is read.
+//     One that begins with operation=payment is of a charge.
+//
+// Checked in docs.ebanx.com and developer.ebanx.com (payout: createPixPayoutBR, createPayoutMX,
+// createPayoutRegisteredPayee, createPayee, consultPayout, cancel-payout, consultBalance,
+// notification, payoutErrorCodes to HP-CM-30, canceledErrors, countries; reports/payouts-report),
+// developers.ebanx.com (API reference of cancel, transfer-commit and transfer-search: hosts, types
+// of answers, lengths, the time in which a payout can be canceled) and the SDK for Ruby (hosts,
+// paths, commit by uid or external_reference). That commit takes JSON and answers success with a
+// message is known from a third party (juspay/hyperswitch).
+//
+// Only a real account can tell: whether an order that is not committed goes on by itself, and what
+// a second commit answers (the payout is accepted then); the words and the code of a payout that
+// is not there; how soon a new one is found; whether HP-CM-30 is the balance, and whether commit
+// refuses for it; whether a phone number is mandatory (none is sent); whether a random Pix key is
+// taken without its hyphens, as "thirty-two alphanumeric digits" reads (where it is not, another
+// account may pay it); whether a balance without a currency is the one that pays; the fields of
+// notifications; which host a key belongs to (newer pages have sandbox.ebanx.com).
 package ebanx
 
 import (
@@ -103,6 +155,14 @@ type account struct {
 }
 
 func open(a provider.Account) (provider.Provider, error) {
+	c, err := newAccount(a, sandbox, production)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func newAccount(a provider.Account, test, live string) (*account, error) {
 	key, err := a.Credential("integrationKey", 100)
 	if err != nil {
 		return nil, err
@@ -111,7 +171,7 @@ func open(a provider.Account) (provider.Provider, error) {
 	if err != nil {
 		return nil, &provider.FieldError{Field: "certificate", Reason: err.Error()}
 	}
-	return &account{Account: a, base: a.Base(sandbox, production), key: key, notary: notary}, nil
+	return &account{Account: a, base: a.Base(test, live), key: key, notary: notary}, nil
 }
 
 // publicKey reads a PEM certificate, or a bare public key. The certificate's dates

@@ -1,0 +1,260 @@
+package ebanx
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// The hosts of payouts, which are not those of charges (API reference, SDK for Ruby).
+const (
+	payoutProduction = "https://api.ebanxpay.com"
+	payoutSandbox    = "https://sandbox.ebanxpay.com"
+)
+
+// settles is for how long EBANX may not find a new payout; the documents do not say.
+const settles = 5 * time.Minute
+
+// payoutCountries are the countries of the rails that EBANX pays out over.
+var payoutCountries = map[string]string{"pix.BRL": "br", "spei.MXN": "mx"}
+
+// PayoutAdapter is the adapter of accounts at EBANX that pay out.
+func PayoutAdapter() provider.Adapter {
+	payee := []pay.HolderField{pay.HolderName, pay.HolderDocument, pay.HolderEmail}
+	return provider.Adapter{
+		Name: "ebanx-payouts",
+		Fields: []provider.Field{
+			{Name: "integrationKey", Doc: "EBANX Dashboard, Account Settings, Integrations: the integration key of the environment, of an account with Payouts. In the same place, the Notification URL is the account's notification URL"},
+			Adapter().Fields[1],
+		},
+		Rails:       provider.Rails(payoutCountries, "pix.BRL"),
+		OpenPayouts: openPayouts,
+		Needs:       map[string][]pay.HolderField{"pix.BRL": payee, "spei.MXN": payee},
+	}
+}
+
+// payer is an account that pays out.
+type payer struct {
+	account *account
+	turns   provider.Turns
+}
+
+func openPayouts(a provider.Account) (payout.Provider, error) {
+	c, err := newAccount(a, payoutSandbox, payoutProduction)
+	if err != nil {
+		return nil, err
+	}
+	return &payer{account: c}, nil
+}
+
+// order is the body of POST /ws/payout/create, or why the account cannot pay the payout.
+func order(r payout.Request) (map[string]any, *pay.PayoutOutcome) {
+	refuse := func(code, message string) (map[string]any, *pay.PayoutOutcome) {
+		o := unavailable(code, message)
+		return nil, &o
+	}
+	country := payoutCountries[r.Network+"."+string(r.Local.Currency)]
+	document := documentType(country, r.Document)
+	switch {
+	case country == "" || r.Currency != string(r.Local.Currency) || !r.Local.IsPositive():
+		return refuse("unsupported", "the account pays out reais over Pix and Mexican pesos over SPEI")
+	case len(r.Reference) < 6 || len(r.Reference) > 40:
+		return refuse("unsupported", "the account takes references of 6 to 40 characters")
+	case r.Name == "" || r.Email == "" || document == "":
+		return refuse("beneficiary_incomplete", "the account needs the beneficiary's name, document and email address")
+	}
+	payee := map[string]any{"name": r.Name, "email": r.Email, "document": r.Document, "document_type": document}
+	body := map[string]any{
+		"external_reference": r.Reference, "country": country, "amount": json.Number(r.Local.Decimal()), "currency_code": r.Local.Currency, "payee": payee,
+	}
+	if country == "mx" {
+		if !clabe.MatchString(r.Destination) {
+			return refuse("unsupported", "the account pays to a CLABE alone")
+		}
+		payee["bank_info"] = map[string]any{"bank_details": r.Destination}
+		return body, nil
+	}
+	key := pixKey(r.Destination)
+	if key == "" {
+		return refuse("unsupported", "the account cannot pay to this kind of Pix key")
+	}
+	body["target"], body["target_account"] = "pix_key", key
+	return body, nil
+}
+
+// documentType is EBANX's name of a beneficiary's document, "" for one that it has none for.
+func documentType(country, document string) string {
+	switch n := len(document); {
+	case country == "br" && provider.Digits(document, 11, 11):
+		return "CPF"
+	case country == "br" && provider.Digits(document, 14, 14):
+		return "CNPJ"
+	case country == "mx" && (n == 12 || n == 13):
+		return "RFC"
+	case country == "mx" && n == 18:
+		return "CURP"
+	}
+	return ""
+}
+
+// pixKey is a Pix key as EBANX writes it, "" for one that it does not have.
+func pixKey(key string) string {
+	switch {
+	case strings.Contains(key, "@"), provider.Digits(key, 11, 11), provider.Digits(key, 14, 14),
+		strings.HasPrefix(key, "+55") && provider.Digits(key[1:], 12, 13):
+		return key
+	case random(key):
+		return strings.ReplaceAll(key, "-", "") // "thirty-two alphanumeric digits"
+	}
+	return ""
+}
+
+// random reports whether a Pix key is a random one.
+func random(key string) bool { return len(key) == 36 && strings.Count(key, "-") == 4 }
+
+// Send orders the payout and commits it. A payout that is there already goes on where it stands.
+func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+	body, cannot := order(r)
+	if cannot != nil {
+		return *cannot
+	}
+	done, err := p.turns.Take(ctx, r.Reference)
+	if err != nil {
+		return unknown("the payout's turn did not come in time")
+	}
+	defer done()
+	first := r.Calls == 1 && r.ProviderRef == ""
+	got := heard(p.account.sendJSON(ctx, "/ws/payout/create", body))
+	switch {
+	case got.is == idle && first && provider.MayLeave(ctx):
+		return unavailable(got.Code, got.why)
+	case got.is == idle, got.is == silent: // what an earlier call did is not known either
+		return unknown(got.why)
+	case got.is == denied:
+		return p.refused(ctx, r, got, first)
+	case !got.Payout.about(r.Reference, r.ProviderRef):
+		return unknown(unreadable)
+	}
+	return p.goOn(ctx, r, got.Payout)
+}
+
+// refused is an order that was not taken. The payout may be there since an earlier call.
+func (p *payer) refused(ctx context.Context, r payout.Request, got payoutAnswer, first bool) pay.PayoutOutcome {
+	if got.Code == taken || !first {
+		found, state := p.find(ctx, "external_reference", r.Reference)
+		switch {
+		case state == there && found.about(r.Reference, r.ProviderRef):
+			return p.goOn(ctx, r, found)
+		case state != gone, r.ProviderRef != "", got.Code == taken:
+			return unknown("the payout was refused, and whether there is one is not known")
+		}
+	}
+	why, known := refusals[got.Code]
+	switch {
+	case !known:
+		p.account.Strange("refusal", got.Code)
+		why = reason{pay.PayoutUnavailable, "refused", "the account does not take the payout"}
+	case got.Code == "HP-BR-03" && random(r.Destination): // how it is to be written may be the fault
+		why = reason{pay.PayoutUnavailable, "unsupported", "the account does not take the random Pix key"}
+	}
+	return why.outcome()
+}
+
+// goOn commits a payout that is open, and tells how any other stands. Nothing is committed that
+// is not as it was ordered: in the dashboard a person may use our references too.
+func (p *payer) goOn(ctx context.Context, r payout.Request, found payoutReply) pay.PayoutOutcome {
+	o := p.outcome(found)
+	if found.Status != opened {
+		return o
+	}
+	if !found.ours(r) {
+		o.Kind, o.Message = pay.PayoutUnknown, foreign
+		return o
+	}
+	got := heard(p.account.sendJSON(ctx, "/ws/payout/commit", map[string]any{"uid": found.UID}))
+	switch got.is {
+	case agreed:
+		o.Message = ""
+		return o
+	case denied:
+		// It is committed already, say. It stays where it is, and is not known to end unpaid.
+		if again, state := p.find(ctx, "uid", found.UID); state == there && again.about(r.Reference, found.UID) && again.Status != opened {
+			return p.outcome(again)
+		}
+		p.account.Strange("commit", got.Code)
+		o.Code, o.Message = "not_committed", "the provider has the payout and does not take its commit"
+		return o
+	}
+	o.Kind, o.Message = pay.PayoutUnknown, "the provider has the payout, and its commit is not known: "+got.why
+	return o
+}
+
+// Query asks for the payout by our reference. One that is open waits for another Send, which
+// commits it.
+func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+	done, err := p.turns.Take(ctx, r.Reference)
+	if err != nil {
+		return unknown("the payout's turn did not come in time")
+	}
+	defer done()
+	found, state := p.find(ctx, "external_reference", r.Reference)
+	switch {
+	case state == there && !found.about(r.Reference, r.ProviderRef):
+		return unknown("the provider tells of another payout")
+	case state == there:
+		o := p.outcome(found)
+		if found.Status == opened {
+			o.Kind = pay.PayoutUnsent
+			if !found.ours(r) {
+				o.Kind, o.Message = pay.PayoutUnknown, foreign
+			}
+		}
+		return o
+	case state == gone && r.ProviderRef != "":
+		return unknown("the payout was there and is gone")
+	case state == gone && r.Now.Sub(r.Sent) < settles:
+		o := unknown("the payout is not there yet")
+		o.CheckAt = r.Sent.Add(settles)
+		return o
+	case state == gone:
+		return pay.PayoutOutcome{Kind: pay.PayoutMissing}
+	}
+	return unknown("the question has no answer that can be used")
+}
+
+// Check asks for the balance, which costs nothing.
+func (p *payer) Check(ctx context.Context) error {
+	_, err := p.Balance(ctx)
+	return err
+}
+
+// Balance is what the account can pay out now, in the currency that EBANX tells first.
+//
+// Errors: in words for the operator.
+func (p *payer) Balance(ctx context.Context) (money.Amount, error) {
+	got := heard(p.account.sendForm(ctx, "/ws/payout/balance", url.Values{}))
+	if got.is == denied {
+		return money.Amount{}, fmt.Errorf("the provider refuses to tell the balance (%s)", got.Code)
+	}
+	if got.is != agreed {
+		return money.Amount{}, errors.New(got.why)
+	}
+	currency, err := money.ParseCurrency(got.Currency)
+	if err != nil || got.Balance == "" || len(got.Balance) > 40 {
+		return money.Amount{}, errors.New("the provider's answer holds no balance: is the address its own?")
+	}
+	left, err := money.Parse(got.Balance.String(), currency)
+	if err != nil {
+		return money.Amount{}, errors.New("the provider's balance is no amount of its currency")
+	}
+	return left, nil
+}
