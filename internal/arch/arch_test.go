@@ -67,7 +67,7 @@ var layers = map[string]layer{
 	"internal/provider/payulatam":    {"money pay provider", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/woovi":        {"money pay payout provider", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/adyen":        {"money pay provider reconcile", "an adapter speaks to one provider and knows no other"},
-	"internal/provider/stripe":       {"money pay provider reconcile", "an adapter speaks to one provider and knows no other"},
+	"internal/provider/stripe":       {"money pay payout provider reconcile", "an adapter speaks to one provider and knows no other"},
 	"internal/store":                 {"money ledger pay id seal", "the store writes what the core decided, and decides nothing"},
 	"internal/view":                  {"money ledger pay", "the public shape is made of the core's values, not of rows or requests"},
 	"internal/destination":           {"money document", "where money goes is text with check digits, whoever sends it"},

@@ -45,15 +45,10 @@ func (p *Provider) call(ctx context.Context, verb, path string, form url.Values,
 	if err != nil {
 		return &failure{outcome: pay.Outcome{Kind: pay.Errored, Decline: "bad_address"}}
 	}
-	req.Header.Set("Authorization", "Bearer "+p.key)
-	req.Header.Set("Stripe-Version", version)
 	if form != nil {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
-	if key != "" {
-		req.Header.Set("Idempotency-Key", key)
-	}
-	reply, broken := provider.Do(p.Client, req)
+	reply, broken := p.do(req, version, key)
 	if broken != nil {
 		return &failure{outcome: *broken}
 	}
@@ -64,6 +59,16 @@ func (p *Provider) call(ctx context.Context, verb, path string, form url.Values,
 		return &failure{outcome: pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}, status: reply.Status}
 	}
 	return nil
+}
+
+// do makes a call of a version of the API, once for a key.
+func (p *Provider) do(req *http.Request, version, key string) (provider.Reply, *pay.Outcome) {
+	req.Header.Set("Authorization", "Bearer "+p.key)
+	req.Header.Set("Stripe-Version", version)
+	if key != "" {
+		req.Header.Set("Idempotency-Key", key)
+	}
+	return provider.Do(p.Client, req)
 }
 
 // failed reads an answer that is an error. Stripe says what a status proves:

@@ -1,5 +1,6 @@
 // Package stripe takes payments at Stripe: Pix, OXXO and SPEI with the code
-// shown on our own page, cards and boletos on Stripe's hosted one.
+// shown on our own page, cards and boletos on Stripe's hosted one. It pays out there
+// too: see Payouts.
 //
 // # What is asked of Stripe
 //
@@ -53,6 +54,47 @@
 // Metadata are columns that one chooses for it. gross is in the settlement's
 // currency, so what is compared is customer_facing_amount. Not seen: whether that has a
 // sign for refunds, which does not matter here.
+//
+// # Payouts
+//
+// Global Payouts (API v2, money management): a recipient, a bank account of the recipient,
+// an outbound payment. The first two are made anew for each payout, since nothing of them
+// is kept between payouts and lists of them cannot be searched. Each of the three calls has
+// a key of our reference, so a call after a crash, or of another node, finds what there is.
+//
+// Stripe keeps a key for 30 days, answers a success with the object as it stands now, and
+// carries a call that failed out again (docs.stripe.com/api-v2-overview). So:
+//
+//   - That a payment was refused is no end of its key. It proves something of a first call
+//     alone, after which nobody calls under that reference again. The one refusal that
+//     counts later too is that of the balance, which Stripe looks at while it pays.
+//   - What fails before the payment is asked for has paid nothing, in a first call.
+//   - Before a later call the payment is looked for: by its id, or among all that were made
+//     since, by our reference in the metadata. Lists cannot be narrowed to that. They are
+//     not narrowed to the recipient either, who may have been made twice. A list that was
+//     read to its end proves that there is none; how soon a new payment is in it is not
+//     documented, so five minutes have to pass.
+//
+// Posted means that the money has left. It counts as paid at the time, or after the day, on
+// which Stripe expects it to arrive, or a week after it was posted where no day is told
+// (docs.stripe.com/global-payouts/send-money: one to seven days). What comes back after
+// that is told as returned (docs.stripe.com/global-payouts/manage-payouts). What a person
+// canceled is rejected: it is not to go another way. Events hold no state, so the payment
+// is asked for.
+//
+// Checked in docs.stripe.com and in stripe-go's branch beta: paths, fields, statuses,
+// reasons, types of errors, event types, the version (changelog, endive, 2026-10-28), the
+// numbers of bank accounts in the United States and the United Kingdom, e-mail and name for
+// companies in Austria, Belgium and Bulgaria. The pages with all countries could be read in
+// part: that Mexico and the rest of the euro area want no more than that is taken from
+// them, and a recipient who needs an address is refused before money moves.
+//
+// Only a real account can tell: the HTTP statuses of errors, whether the documents' types
+// come as type or as code, whether a British account needs its holder's name confirmed
+// first (then it is not paid here), which statuses a new recipient's capability goes
+// through, the largest page of a list (none is asked for), and the rate of a payment in
+// another currency than the balance's: the amount is the recipient's, what it costs is
+// told by Stripe alone.
 package stripe
 
 import (

@@ -1,0 +1,175 @@
+package stripe
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+const (
+	// settles is for how long a new payment may be in no list; the documents do not say.
+	settles = 5 * time.Minute
+	// before is how long before the last call payments are looked for: clocks differ, and an
+	// earlier call may have made the payment.
+	before = 24 * time.Hour
+	// mostPages bounds a question.
+	mostPages = 100
+)
+
+// minor is an amount in an answer.
+type minor struct {
+	Value    *int64 `json:"value"`
+	Currency string `json:"currency"`
+}
+
+// payment is what we read of an OutboundPayment.
+type payment struct {
+	ID       string            `json:"id"`
+	Object   string            `json:"object"`
+	Status   string            `json:"status"`
+	Metadata map[string]string `json:"metadata"`
+	Arrival  string            `json:"expected_arrival_date"`
+	To       struct {
+		Credited minor `json:"credited"`
+	} `json:"to"`
+	Moved struct {
+		Posted string `json:"posted_at"`
+	} `json:"status_transitions"`
+	Details struct {
+		Failed   why `json:"failed"`
+		Returned why `json:"returned"`
+	} `json:"status_details"`
+}
+
+type why struct {
+	Reason string `json:"reason"`
+}
+
+// paymentList is a page of a list.
+type paymentList struct {
+	Data *[]payment `json:"data"`
+	Next string     `json:"next_page_url"`
+}
+
+// of reports whether it is a payment, and ours under a reference.
+func (p payment) of(reference string) bool {
+	return p.Object == "v2.money_management.outbound_payment" && provider.Plain(p.ID, 255) && reference != "" && p.Metadata[referenceKey] == reference
+}
+
+// credited is what the recipient gets, zero where that is not told.
+func (p payment) credited() money.Amount {
+	c, err := money.ParseCurrency(strings.ToUpper(p.To.Credited.Currency))
+	if err != nil || p.To.Credited.Value == nil || *p.To.Credited.Value < 1 {
+		return money.Amount{}
+	}
+	return money.New(*p.To.Credited.Value, c)
+}
+
+// presence is whether there is a payment.
+type presence int
+
+const (
+	unsure presence = iota
+	there
+	gone
+)
+
+// find looks for the payment of a request. What was there cannot be gone.
+func (p *payer) find(ctx context.Context, r payout.Request) (payment, presence) {
+	if r.ProviderRef == "" {
+		return p.walk(ctx, r)
+	}
+	var found payment
+	if f := p.ask(ctx, paymentsPath+"/"+url.PathEscape(r.ProviderRef), &found); f != nil || !found.of(r.Reference) {
+		return payment{}, unsure
+	}
+	return found, there
+}
+
+// walk looks through all payments since the call. They are not narrowed to a recipient: once
+// Stripe forgets our key there may be two of one beneficiary. The request has the merchant's
+// clock and the list Stripe's, so the age of the call counts.
+func (p *payer) walk(ctx context.Context, r payout.Request) (payment, presence) {
+	since := p.Now().Add(-max(r.Now.Sub(r.Sent), 0) - before)
+	next := paymentsPath + "?" + url.Values{"created_gte": {since.UTC().Format(time.RFC3339)}}.Encode()
+	for range mostPages {
+		var list paymentList
+		if f := p.ask(ctx, next, &list); f != nil || list.Data == nil {
+			return payment{}, unsure
+		}
+		for _, found := range *list.Data {
+			if found.of(r.Reference) {
+				return found, there
+			}
+		}
+		if next = list.Next; next == "" {
+			return payment{}, gone
+		}
+		if !strings.HasPrefix(next, paymentsPath+"?") { // our key goes to no other address
+			return payment{}, unsure
+		}
+	}
+	return payment{}, unsure
+}
+
+// unanswered is a call without the answer that it wants.
+type unanswered struct {
+	never  bool   // it never left
+	status int    // 0: no answer
+	kind   string // Stripe's word for the error
+	why    string // ours, where there is no such word
+}
+
+// ask asks a question.
+func (p *payer) ask(ctx context.Context, path string, into any) *unanswered {
+	return p.v2(ctx, http.MethodGet, path, "", "", nil, into)
+}
+
+// tell tells Stripe to do something, once for a key, as the account itself or as a recipient.
+func (p *payer) tell(ctx context.Context, path, recipient, key string, body, into any) *unanswered {
+	return p.v2(ctx, http.MethodPost, path, recipient, key, body, into)
+}
+
+func (p *payer) v2(ctx context.Context, method, path, recipient, key string, body, into any) *unanswered {
+	req, unsent := provider.NewRequest(ctx, method, p.base+path, body)
+	if unsent != nil {
+		return &unanswered{never: true, why: unsent.Decline}
+	}
+	// The transport sends what has a key a second time by itself where a connection breaks. A
+	// refusal of the second would then pass for one of the only call.
+	req.GetBody = nil
+	if recipient != "" {
+		req.Header.Set("Stripe-Context", recipient)
+	}
+	reply, broken := p.do(req, payoutVersion, key)
+	if broken != nil {
+		return &unanswered{never: broken.Kind == pay.Unavailable, why: broken.Decline}
+	}
+	if reply.Status == http.StatusOK || reply.Status == http.StatusCreated {
+		if json.Unmarshal(reply.Body, into) != nil {
+			return &unanswered{status: reply.Status, why: unreadable}
+		}
+		return nil
+	}
+	f := &unanswered{status: reply.Status}
+	var text struct {
+		Error *problem `json:"error"`
+	}
+	if json.Unmarshal(reply.Body, &text) != nil || text.Error == nil {
+		return f // not Stripe's: whatever stands between us proves nothing
+	}
+	f.kind = word(text.Error.Type)
+	code := word(text.Error.Code)
+	if _, known := refusals[code]; known || f.kind == "" || strings.HasPrefix(code, "idempotency") { // it says more
+		f.kind = code
+	}
+	return f
+}

@@ -1,0 +1,55 @@
+package stripe
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// thin is an event that says what moved, and not how it stands.
+type thin struct {
+	Object  string `json:"object"`
+	Type    string `json:"type"`
+	Live    bool   `json:"livemode"`
+	Related *struct {
+		ID string `json:"id"`
+	} `json:"related_object"`
+}
+
+// Notices reads an event of a payment, and asks how the payment stands. Events come in any order
+// and more than once.
+func (p *payer) Notices(ctx context.Context, n provider.Notification) ([]pay.PayoutNotice, error) {
+	if err := p.signed(n); err != nil {
+		return nil, err
+	}
+	var e thin
+	if err := json.Unmarshal(n.Body, &e); err != nil {
+		return nil, errors.New("stripe: the event is no JSON")
+	}
+	if e.Object != "v2.core.event" || !strings.HasPrefix(e.Type, "v2.money_management.outbound_payment.") || e.Live != p.Live {
+		return nil, nil // of something else, or of the other environment
+	}
+	if e.Related == nil || !provider.Plain(e.Related.ID, 255) {
+		return nil, errors.New("stripe: the event names no payment")
+	}
+	var found payment
+	if f := p.ask(ctx, paymentsPath+"/"+url.PathEscape(e.Related.ID), &found); f != nil || found.ID != e.Related.ID {
+		return nil, fmt.Errorf("stripe: payment of the event: %w", provider.ErrUnreachable)
+	}
+	reference := provider.Exact(found.Metadata[referenceKey], 128)
+	if _, _, ours := pay.ParsePayoutReference(reference); !ours || !found.of(reference) {
+		return nil, nil // made in the dashboard, say
+	}
+	o := p.outcome(found, payout.Request{})
+	if o.Kind == pay.PayoutAccepted || o.Kind == pay.PayoutUnknown { // nothing new
+		return nil, nil
+	}
+	return []pay.PayoutNotice{{ID: found.ID + ":" + string(o.Kind), Reference: reference, ProviderRef: found.ID, Outcome: o, Body: n.Body}}, nil
+}

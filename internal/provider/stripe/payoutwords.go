@@ -1,0 +1,192 @@
+package stripe
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
+)
+
+const (
+	unreadable = "the provider's answer cannot be read"
+	// slowest is how long after it was posted a payment arrives at the latest, where Stripe
+	// names no day: the documents say one to seven days.
+	slowest = 7 * day
+)
+
+func unknown(message string) pay.PayoutOutcome {
+	return pay.PayoutOutcome{Kind: pay.PayoutUnknown, Message: message}
+}
+
+// reason is why something was not paid, in our words.
+type reason struct {
+	kind          pay.PayoutKind
+	code, message string
+}
+
+func (r reason) outcome() pay.PayoutOutcome {
+	return pay.PayoutOutcome{Kind: r.kind, Code: r.code, Message: r.message}
+}
+
+func table(words map[reason]string) map[string]reason {
+	all := map[string]reason{}
+	for r, list := range words {
+		for _, word := range strings.Fields(list) {
+			all[word] = r
+		}
+	}
+	return all
+}
+
+// refusals are by the type of the error that answers a call, or by its code.
+var refusals = table(map[reason]string{
+	{pay.PayoutUnavailable, "insufficient_funds", "the account has too little money"}:              "insufficient_funds",
+	{pay.PayoutUnavailable, "not_permitted", "the account may not pay this out"}:                   "feature_not_enabled financial_account_not_open outbound_payment_not_allowed",
+	{pay.PayoutUnavailable, "limit_exceeded", "the account has reached a limit of its own"}:        "quota_exceeded recipient_amount_limit_exceeded recipient_count_limit_exceeded",
+	{pay.PayoutUnavailable, "beneficiary_incomplete", "the account wants more of the beneficiary"}: "restricted account_not_configured_as_recipient recipient_feature_not_active recipient_feature_not_active_for_suitable_delivery_option",
+	{pay.PayoutUnavailable, "refused", "the account does not pay to this bank account"}:            "invalid_payout_method",
+	{pay.PayoutRejected, "invalid_account", "the bank account's numbers are wrong"}:                "invalid_payment_method",
+	{pay.PayoutRejected, "compliance_rejected", "the bank account may not be paid"}:                "blocked_by_stripe",
+})
+
+// endings are by the reason of a payment that failed or came back
+// (docs.stripe.com/api/v2/money-management/outbound-payments/object).
+var endings = table(map[reason]string{
+	{pay.PayoutRejected, "invalid_account", "the bank knows no such account"}:                                    "payout_method_does_not_exist payout_method_invalid_account_number",
+	{pay.PayoutRejected, "invalid_account", "the account belongs to somebody else"}:                              "payout_method_holder_name_incorrect payout_method_holder_details_incorrect payout_method_holder_address_incorrect",
+	{pay.PayoutRejected, "account_closed", "the account is closed"}:                                              "payout_method_closed",
+	{pay.PayoutRejected, "compliance_rejected", "the payout was rejected for compliance"}:                        "review_rejected payout_method_restricted",
+	{pay.PayoutRejected, "limit_exceeded", "the beneficiary's account may not receive so much, or not so often"}: "payout_method_amount_limit_exceeded payout_method_usage_frequency_limit_exceeded",
+	{pay.PayoutRejected, "rejected", "the beneficiary's bank rejected the payout"}:                               "payout_method_declined payout_method_expired payout_method_canceled_by_customer recalled",
+	{pay.PayoutUnavailable, "unsupported", "the account cannot pay to this bank account"}:                        "payout_method_unsupported payout_method_currency_unsupported",
+	{pay.PayoutUnavailable, "provider_error", "the payout failed on its way"}:                                    "fx_rate_drift_exceeded_after_review unknown_failure",
+})
+
+// said is why there is no answer, for the operator.
+func (f *unanswered) said() string {
+	switch {
+	case f.status == http.StatusUnauthorized, f.status == http.StatusForbidden:
+		return fmt.Sprintf("the account's key is refused, or may not do this (status %d)", f.status)
+	case f.status == http.StatusTooManyRequests:
+		return "the account has asked too often"
+	case f.why != "":
+		return f.why
+	}
+	return fmt.Sprintf("the provider answers with status %d", f.status)
+}
+
+// taken reports whether Stripe says that our key was used before, or is in use.
+func (f *unanswered) taken() bool {
+	return f.status == http.StatusConflict || strings.HasPrefix(f.kind, "idempotency")
+}
+
+// refused is what a call proves that moved no money.
+func (f *unanswered) refused() pay.PayoutOutcome {
+	why, known := refusals[f.kind]
+	switch {
+	case known:
+	case f.status == 0 || f.status >= 500:
+		why = reason{pay.PayoutUnavailable, "unreachable", "the account does not answer: " + f.said()}
+	default:
+		why = reason{pay.PayoutUnavailable, "refused", "the account does not take the payout: " + f.said()}
+	}
+	return why.outcome()
+}
+
+// unbegun is the outcome of a call that broke off before the payment was asked for. No money
+// moved, unless an earlier call moved it. That there was one is told by a key that is taken too.
+func unbegun(r payout.Request, f *unanswered) pay.PayoutOutcome {
+	if r.Calls != 1 || f.taken() {
+		return unknown("the payout is not begun again: " + f.said())
+	}
+	return f.refused()
+}
+
+// unpaid is the outcome of a call that asked for the payment and was not told of one. A refusal
+// proves something of the first call alone: Stripe may say it before it looks at our key. The
+// balance it looks at in the course of the payment, and had an earlier call paid, the answer
+// would be that payment.
+func unpaid(r payout.Request, f *unanswered) pay.PayoutOutcome {
+	var proof bool
+	switch f.status {
+	case 0:
+		proof = f.never
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
+		proof = true
+	case http.StatusBadRequest, http.StatusPaymentRequired, http.StatusNotFound, http.StatusUnprocessableEntity:
+		proof = f.kind != "" && f.kind != "api_error"
+	}
+	if f.taken() || !proof || r.Calls != 1 && f.kind != "insufficient_funds" {
+		return unknown("the payment was not confirmed: " + f.said())
+	}
+	return f.refused()
+}
+
+// outcome is how a payment stands.
+func (p *payer) outcome(found payment, r payout.Request) pay.PayoutOutcome {
+	o := pay.PayoutOutcome{Kind: pay.PayoutUnknown, ProviderRef: found.ID, Local: found.credited()}
+	switch found.Status {
+	case "processing":
+		o.Kind = pay.PayoutAccepted
+	case "posted": // it has left, which is no arrival
+		at, told := found.arrives()
+		wait := at.Sub(p.Now())
+		switch {
+		case told && wait <= 0 && o.Local != (money.Amount{}):
+			o.Kind = pay.PayoutPaid
+		case told && wait <= 0:
+			o.Message = unreadable
+		default:
+			o.Kind, o.Message = pay.PayoutAccepted, "the payout has left and is to arrive"
+			if told && !r.Now.IsZero() {
+				o.CheckAt = r.Now.Add(wait) // in the merchant's clock
+			}
+		}
+	case "failed":
+		o = p.ended("failure", found.Details.Failed.Reason)
+	case "canceled":
+		o = reason{pay.PayoutRejected, "rejected", "a person canceled the payout before it was paid"}.outcome()
+	case "returned":
+		back := o.Local
+		o = p.ended("return", found.Details.Returned.Reason)
+		o.Kind, o.Local = pay.PayoutReturned, back
+	default:
+		p.Strange("payout", found.Status)
+		o.Message = "the payout's status has no meaning here"
+	}
+	o.ProviderRef = found.ID
+	return o
+}
+
+// ended is the end of a payment that did not arrive, which is final. A reason that nobody knows
+// is told, and is one all the same.
+func (p *payer) ended(of, text string) pay.PayoutOutcome {
+	why, known := endings[text]
+	if !known {
+		why = reason{pay.PayoutRejected, "rejected", "the payout did not arrive"}
+		if text != "" {
+			p.Strange(of, cmp.Or(word(text), "a text that is no word")) // which may hold anything
+		}
+	}
+	return why.outcome()
+}
+
+// arrives is when a posted payment counts as there: at the time that Stripe expects, or at the
+// end of the day where it names a day alone.
+func (p payment) arrives() (at time.Time, told bool) {
+	if at, err := time.Parse(time.RFC3339, p.Arrival); err == nil {
+		if at.UTC().Truncate(day).Equal(at) {
+			at = at.Add(day)
+		}
+		return at, true
+	}
+	if at, err := time.Parse(time.RFC3339, p.Moved.Posted); err == nil {
+		return at.Add(slowest), true
+	}
+	return time.Time{}, false
+}
