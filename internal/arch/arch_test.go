@@ -54,7 +54,7 @@ var layers = map[string]layer{
 	"internal/routing/replay":        {"money pay routing", "what would have been is decided with values alone, like what is"},
 	"internal/routing/rulefile":      {"pay routing", "the words of the file are not what they do"},
 	"internal/provider":              {"money pay payout reconcile", "a provider answers in the core's words and never sees the database"},
-	"internal/provider/dlocal":       {"money pay provider", "an adapter speaks to one provider and knows no other"},
+	"internal/provider/dlocal":       {"money pay payout provider", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/ebanx":        {"money pay payout provider", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/sandbox":      {"money pay provider", "a simulated provider knows no more than a real one"},
 	"internal/provider/adapters":     {"provider provider/adyen provider/bankfiles provider/conekta provider/dlocal provider/ebanx provider/manual provider/mercadopago provider/payulatam provider/stripe provider/woovi", "the list names every adapter and knows nothing of them"},

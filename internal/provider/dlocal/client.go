@@ -19,6 +19,7 @@ import (
 const (
 	scheme   = "V2-HMAC-SHA256, Signature: "
 	dateForm = "2006-01-02T15:04:05.000Z"
+	agent    = "Cascada"
 )
 
 // sign is the hex HMAC-SHA-256 of login, date and body.
@@ -65,7 +66,7 @@ func (a *account) call(ctx context.Context, verb, path, key string, body any) (r
 	req.Header.Set("X-Login", a.login)
 	req.Header.Set("X-Trans-Key", a.transKey)
 	req.Header.Set("X-Version", "2.1")
-	req.Header.Set("User-Agent", "Cascada")
+	req.Header.Set("User-Agent", agent)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", scheme+sign(a.secret, a.login, date, text))
 	if key != "" {

@@ -1,5 +1,5 @@
-// Package dlocal is the payin side of dLocal (API 2.1): one contract for most of
-// Latin America. It takes no card numbers and makes no payouts.
+// Package dlocal charges (API 2.1) and pays out (Payouts v3) at dLocal: one contract for most
+// of Latin America. It takes no card numbers.
 //
 // Where dLocal lets us show the code ourselves and the shopper's document is
 // known, it does (flow DIRECT): Pix, boleto, SPEI, OXXO, Pago Fácil. Everything
@@ -40,6 +40,52 @@
 //
 // There is no field for when the shopper's time ends: what is left over is
 // canceled by us.
+//
+// # Payouts
+//
+// A payout is one call, POST /payouts/v3. Our reference is its external_id, which dLocal takes
+// once: a second call is refused with 5011 and becomes a question, never a rejection. The
+// credentials are a client's of OAuth and not those of the charges. A token lives 180 seconds;
+// all calls of an account share it, and one of them at a time renews it, 30 seconds early.
+//
+//   - Only the first call under a reference proves something by its refusal. 401, 403, 429, 5014
+//     (no funds) and other reasons of the account hand the payout on; 5012, 5013 and 5015 are the
+//     beneficiary's. 5011, everything from 7000 on, and what has no code of dLocal's prove
+//     nothing.
+//   - DELIVERED is on its way. PAID and REJECTED end a payout; why one is REJECTED is told in
+//     words that are not documented. CANCELLED is a person's decision in the dashboard, so no
+//     other account pays it.
+//   - 5009 to a question proves absence, five minutes after the last call.
+//   - Notifications: their signature is not documented, so the payout is asked about.
+//   - A document tells whether its holder is a person (B2C) or a company (B2B): dLocal wants to
+//     know. How they differ is each country's tax office's rule, not a page of dLocal's. What a
+//     payout is for is agreed with dLocal, so the operator says it (purpose).
+//   - Pix goes to keys that are a CPF, as in dLocal's example, or a CNPJ; how the page of Brazil
+//     writes other keys is cut off.
+//   - Colombia, Costa Rica and Peru need the holder's street (and Colombia a comment), which our
+//     wallets do not have. Paraguay's documents do not tell CI and RUC apart; Guatemala's form of
+//     accounts, and the other countries' pages, could not be read.
+//
+// Checked, in stored copies of which most show a page's beginning alone, in
+// docs.dlocal.com/reference: security-payouts-v3 (the token), get-payout-v3 (the
+// question by external_id, up to 100 characters), payout-status-v3, error-codes-payouts-v3,
+// notification-parameters-payouts-v3 (the payout object), environments-payouts-v3 (a Pix payout
+// in full); in /docs: the pages argentina-, brazil-, chile-, mexico- and uruguay-payouts-v3
+// (mandatory fields, decimals, documents), mexico-payouts (codes of banks).
+//
+// Only an account can tell:
+//   - that POST has the address of the question, which third parties say too; the address of the
+//     balance, which is third parties' alone; whether a header X-Version is wanted, as third
+//     parties send it;
+//   - what a refused call does with its external_id, and for how long one is remembered: a
+//     payout that was refused is sent again under another reference;
+//   - whether PAID may change. No status and no page tells of a return: should a paid payout be
+//     REJECTED later, the operator is told that it does not fit;
+//   - CHECKING for an account's type (SAVINGS is shown); in which form codes of Chile's and
+//     Uruguay's banks are taken (016 or 16); whether a company's Pix has other mandatory
+//     fields; the full list of purposes;
+//   - whether amount_to_pay is what arrives: it is read so, and before the amount of the order;
+//   - what a report of payouts has: the dashboard's list is described, no file is.
 package dlocal
 
 import (

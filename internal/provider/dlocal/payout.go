@@ -1,0 +1,110 @@
+package dlocal
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// settles is for how long a new payout may not be found; the documents do not say.
+const settles = 5 * time.Minute
+
+// PayoutAdapter is the adapter of accounts at dLocal that pay out.
+func PayoutAdapter() provider.Adapter {
+	return provider.Adapter{
+		Name: "dlocal-payouts",
+		Fields: []provider.Field{
+			{Name: "clientId", Doc: "the Client ID for Payouts v3, which dLocal's Technical Account Manager gives. This server's address has to be registered in the Merchant Dashboard", Public: true},
+			{Name: "clientSecret", Doc: "the Client Secret that belongs to it"},
+			{Name: "purpose", Doc: "the purpose code that was agreed with dLocal for these payouts, as its API codes for Payouts v3 write it: DIGITAL_GOODS, for example", Public: true},
+		},
+		Rails:       provider.Rails(corridors, "pix.BRL"),
+		Needs:       payoutNeeds(),
+		OpenPayouts: openPayouts,
+	}
+}
+
+var purposeCode = regexp.MustCompile(`^[A-Z][A-Z0-9_]{1,63}$`)
+
+func openPayouts(a provider.Account) (payout.Provider, error) {
+	for _, f := range PayoutAdapter().Fields {
+		if _, err := a.Credential(f.Name, 4096); err != nil {
+			return nil, err
+		}
+	}
+	s := &sender{
+		Account: a, base: a.Base(sandbox, production),
+		id: a.Credentials["clientId"], secret: a.Credentials["clientSecret"], purpose: a.Credentials["purpose"],
+	}
+	if !purposeCode.MatchString(s.purpose) {
+		return nil, &provider.FieldError{Field: "purpose", Reason: "it is no code: capital letters, digits and underscores"}
+	}
+	return s, nil
+}
+
+// Send asks for the payout. dLocal takes a reference once, so calls need no turns here, and a
+// reference that is used already becomes a question.
+func (s *sender) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+	body, refused := s.order(r)
+	if refused != nil {
+		return *refused
+	}
+	// Of a later call nothing is proved by its own refusal: an earlier one may have arrived.
+	first := r.Calls == 1 && r.ProviderRef == ""
+	answer, failed := s.call(ctx, http.MethodPost, "/payouts/v3", body)
+	switch {
+	case failed != nil && failed.Kind != pay.Unknown && first:
+		return payoutUnavailable("unreachable", "the provider cannot be called ("+failed.Decline+")")
+	case failed != nil:
+		return payoutUnknown("there is no answer (" + failed.Decline + ")")
+	case answer.Status >= http.StatusBadRequest:
+		return s.refused(ctx, r, answer, first)
+	}
+	if found, ok := answer.payout(r.Reference); ok {
+		return s.outcome(found)
+	}
+	return payoutUnknown(unreadablePayout)
+}
+
+// refused is a payout that was not taken now. It may be there since an earlier call.
+func (s *sender) refused(ctx context.Context, r payout.Request, answer reply, first bool) pay.PayoutOutcome {
+	switch {
+	case answer.refusedUs() && first:
+		return payoutUnavailable("not_permitted", "the account's credentials or this server's address are refused ("+saidOf(answer)+")")
+	case answer.Status == http.StatusTooManyRequests && first:
+		return payoutUnavailable("rate_limited", "the account has asked too often")
+	case answer.Status != http.StatusBadRequest || answer.code() == 0: // it may be a gateway's
+		return payoutUnknown("the provider answers with " + saidOf(answer))
+	}
+	why, final := refusals[answer.code()]
+	if final && first {
+		return why.outcome(answer)
+	}
+	if found, state := s.find(ctx, r.Reference); state == there {
+		return s.outcome(found)
+	}
+	return payoutUnknown("the payout is refused (" + saidOf(answer) + "), and whether there is one is not known")
+}
+
+// Query asks for the payout under our reference.
+func (s *sender) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+	found, state := s.find(ctx, r.Reference)
+	switch {
+	case state == there:
+		return s.outcome(found)
+	case state == gone && r.ProviderRef != "":
+		return payoutUnknown("the payout was there, and is not found")
+	case state == gone && r.Now.Sub(r.Sent) < settles:
+		o := payoutUnknown("the payout is not there yet")
+		o.CheckAt = r.Sent.Add(settles)
+		return o
+	case state == gone:
+		return pay.PayoutOutcome{Kind: pay.PayoutMissing}
+	}
+	return payoutUnknown("the question has no answer that can be used")
+}

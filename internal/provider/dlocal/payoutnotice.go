@@ -1,0 +1,43 @@
+package dlocal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// Notices reads a notification of a payout. How it is signed is not documented, so nothing of it
+// is believed but which payout it is about: that one is asked for.
+func (s *sender) Notices(ctx context.Context, n provider.Notification) ([]pay.PayoutNotice, error) {
+	if len(n.Body) == 0 || len(n.Body) > maxBody {
+		return nil, provider.ErrUnsigned
+	}
+	var told struct {
+		ExternalID string `json:"external_id"`
+	}
+	if err := json.Unmarshal(n.Body, &told); err != nil {
+		return nil, errors.New("dlocal: the notification is no payout")
+	}
+	reference := provider.Exact(told.ExternalID, 100)
+	if _, _, ours := pay.ParsePayoutReference(reference); !ours {
+		return nil, nil
+	}
+	found, state := s.find(ctx, reference)
+	switch state {
+	case gone:
+		return nil, nil // a stranger's, and a question finds out what is ours
+	case unsure:
+		return nil, fmt.Errorf("dlocal: payout of the notification: %w", provider.ErrUnreachable)
+	}
+	o := s.outcome(found)
+	if o.Kind == pay.PayoutAccepted || o.Kind == pay.PayoutUnknown { // nothing new
+		return nil, nil
+	}
+	return []pay.PayoutNotice{{
+		ID: "payout:" + reference + ":" + string(o.Kind), Reference: reference, ProviderRef: o.ProviderRef, Outcome: o, Body: n.Body,
+	}}, nil
+}
