@@ -87,12 +87,6 @@ func fence(r *http.Request) *http.Request {
 	}
 	next := *r
 	next.Body = fenced{r.Body, r.Context()}
-	if again := r.GetBody; again != nil {
-		next.GetBody = func() (io.ReadCloser, error) {
-			body, err := again()
-			return fenced{body, r.Context()}, err
-		}
-	}
 	return &next
 }
 
@@ -108,7 +102,19 @@ func (s secure) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	return s.Transport.RoundTrip(fence(r))
+	return s.Transport.RoundTrip(once(fence(r)))
+}
+
+// once returns the request as one that the transport does not send again by itself. It would, where a
+// connection that was used before breaks and the request has an idempotency key: a refusal of the
+// second one would pass for a proof that nothing was done by the first.
+func once(r *http.Request) *http.Request {
+	if r.Body == nil || r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return r
+	}
+	next := *r
+	next.GetBody = nil
+	return &next
 }
 
 func checkScheme(u *url.URL) error {

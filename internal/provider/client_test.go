@@ -1,9 +1,11 @@
 package provider_test
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/provider"
@@ -50,5 +52,54 @@ func TestClientSpeaksHTTPSExceptToThisMachine(t *testing.T) {
 		if err := provider.CheckBaseURL(address); (err == nil) != good {
 			t.Errorf("%q: %v", address, err)
 		}
+	}
+}
+
+// A call is made once: the transport would make one with an idempotency key again where a connection that
+// was used before breaks, and the answer to the second would be taken for the first's.
+func TestCallsAreMadeOnce(t *testing.T) {
+	for _, header := range []string{"Idempotency-Key", "X-Idempotency-Key", "Other"} {
+		var calls atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if _, err := io.Copy(io.Discard, r.Body); err != nil {
+				t.Error(err)
+			}
+			if r.Method == http.MethodGet { // which leaves a connection to be used again
+				return
+			}
+			if calls.Add(1) > 1 {
+				w.WriteHeader(http.StatusTooManyRequests)
+				return
+			}
+			connection, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			connection.Close()
+		}))
+		client := provider.NewClient()
+		first, err := client.Get(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, first.Body); err != nil {
+			t.Fatal(err)
+		}
+		first.Body.Close()
+		request, err := http.NewRequest(http.MethodPost, server.URL, strings.NewReader("a charge"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set(header, "key-1")
+		answer, err := client.Do(request)
+		if err == nil {
+			answer.Body.Close()
+			t.Errorf("%s: the call that broke off was answered with %d", header, answer.StatusCode)
+		}
+		if n := calls.Load(); n != 1 {
+			t.Errorf("%s: the call was made %d times", header, n)
+		}
+		server.Close()
 	}
 }

@@ -20,15 +20,18 @@ import (
 func All() []provider.Adapter {
 	return []provider.Adapter{
 		adyen.Adapter(),
+		bankfiles.Adapter(),
 		conekta.Adapter(),
 		dlocal.Adapter(),
+		dlocal.PayoutAdapter(),
 		ebanx.Adapter(),
-		bankfiles.Adapter(),
+		ebanx.PayoutAdapter(),
 		manual.Adapter(),
 		mercadopago.Adapter(),
 		mercadopago.PayoutAdapter(),
 		payulatam.Adapter(),
 		stripe.Adapter(),
+		stripe.PayoutAdapter(),
 		woovi.Adapter(),
 		woovi.PayoutAdapter(),
 	}

@@ -143,9 +143,6 @@ func (p *payer) v2(ctx context.Context, method, path, recipient, key string, bod
 	if unsent != nil {
 		return &unanswered{never: true, why: unsent.Decline}
 	}
-	// The transport sends what has a key a second time by itself where a connection breaks. A
-	// refusal of the second would then pass for one of the only call.
-	req.GetBody = nil
 	if recipient != "" {
 		req.Header.Set("Stripe-Context", recipient)
 	}
