@@ -2,8 +2,8 @@ package client_test
 
 import (
 	"net/http"
-	"slices"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
