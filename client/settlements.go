@@ -38,8 +38,10 @@ type Settlement struct {
 	ReserveReleased  Decimal          `json:"reserveReleased"` // releases, and what refunds gave back of the reserve
 	Adjustments      Decimal          `json:"adjustments"`
 	NetAmount        Decimal          `json:"netAmount"`
-	PDFURL           string           `json:"pdfUrl"` // "" until the receipt is ready; takes the same credentials, as SettlementReport does
-	CSVURL           string           `json:"csvUrl"` // "" while open; likewise
+	PDFURL           string           `json:"pdfUrl"`       // "" until the receipt is ready; takes the same credentials, as SettlementReport does
+	CSVURL           string           `json:"csvUrl"`       // "" while open; likewise
+	PayoutID         string           `json:"payoutId"`     // the withdrawal that pays it out by itself, where that was agreed
+	PayoutReason     string           `json:"payoutReason"` // why there is none yet
 	CreatedAt        time.Time        `json:"createdAt"`
 	ClosedAt         time.Time        `json:"closedAt"` // zero while open
 	PaidAt           time.Time        `json:"paidAt"`   // zero until then

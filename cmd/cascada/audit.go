@@ -26,7 +26,7 @@ func operator() string {
 	if u, err := user.Current(); err == nil {
 		name = u.Username
 	}
-	if before := os.Getenv("SUDO_USER"); before != "" && before != name {
+	if before := os.Getenv("SUDO_USER"); os.Getuid() == 0 && before != "" && before != name { // anybody else may set it
 		name = before + " as " + name
 	}
 	host, err := os.Hostname()

@@ -36,7 +36,7 @@ const asProgram = "CASCADA_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		main.Run(providertest.Plain())
+		main.Run(providertest.Plain(), drillBank())
 		return
 	}
 	if os.Getenv(asAttacker) != "" {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -231,6 +232,9 @@ type payoutLimitCmd struct {
 	ApprovalAbove *string `placeholder:"USD" help:"Withdrawals of more than this wait for cascada withdrawal approve; 0: none does."`
 	Hourly        *string `placeholder:"USD" help:"How much is sent in an hour, UTC; 0: no limit."`
 	Daily         *string `placeholder:"USD" help:"How much is sent in a day, UTC; 0: no limit."`
+	Automatic     *bool   `negatable:"" help:"Of one merchant: pay the net of each settlement out to the default wallet of its first shop."`
+	Minimum       *string `placeholder:"USD" help:"Of automatic payouts: less waits for the next settlement."`
+	Days          *string `placeholder:"DAYS" help:"Of automatic payouts: mon,thu; an empty text for every day. Days are UTC."`
 	Stop          string  `placeholder:"REASON" help:"Send nothing from now on. What was sent goes on."`
 	Resume        bool    `help:"Send again."`
 }
@@ -244,6 +248,7 @@ func (c *payoutLimitCmd) changes() (list []func(*pay.PayoutLimits), err error) {
 	}{
 		{"--approval-above", c.ApprovalAbove, func(l *pay.PayoutLimits, v int64) { l.ApprovalAbove = v }},
 		{"--hourly", c.Hourly, func(l *pay.PayoutLimits, v int64) { l.Hourly = v }},
+		{"--minimum", c.Minimum, func(l *pay.PayoutLimits, v int64) { l.Minimum = v }},
 		{"--daily", c.Daily, func(l *pay.PayoutLimits, v int64) { l.Daily = v }},
 	} {
 		if f.given == nil {
@@ -254,6 +259,12 @@ func (c *payoutLimitCmd) changes() (list []func(*pay.PayoutLimits), err error) {
 			return nil, fmt.Errorf("%s %s: want an amount of USD, such as 5000", f.name, *f.given)
 		}
 		list = append(list, func(l *pay.PayoutLimits) { f.into(l, amount.Minor) })
+	}
+	if c.Automatic != nil {
+		list = append(list, func(l *pay.PayoutLimits) { l.Automatic = *c.Automatic })
+	}
+	if c.Days != nil {
+		list = append(list, func(l *pay.PayoutLimits) { l.Days = *c.Days })
 	}
 	if c.Stop != "" && c.Resume {
 		return nil, errors.New("--stop and --resume: want one of them")
@@ -289,9 +300,9 @@ func (c *payoutLimitCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "MERCHANT\tENVIRONMENT\tAPPROVAL ABOVE\tHOURLY\tDAILY\tSTOPPED")
+	fmt.Fprintln(w, "MERCHANT\tENVIRONMENT\tAPPROVAL ABOVE\tHOURLY\tDAILY\tAUTOMATIC\tSTOPPED")
 	for _, l := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", cmp.Or(l.Merchant, "all"), pay.EnvironmentOf(l.Live), bound(l.ApprovalAbove), bound(l.Hourly), bound(l.Daily), l.Stopped)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", cmp.Or(l.Merchant, "all"), pay.EnvironmentOf(l.Live), bound(l.ApprovalAbove), bound(l.Hourly), bound(l.Daily), automatic(l.PayoutLimits), l.Stopped)
 	}
 	return w.Flush()
 }
@@ -302,4 +313,12 @@ func bound(cents int64) string {
 		return "-"
 	}
 	return usd(cents)
+}
+
+// automatic is how settlements are paid out, for people.
+func automatic(l pay.PayoutLimits) string {
+	if !l.Automatic {
+		return "-"
+	}
+	return strings.TrimSpace("from " + usd(l.Minimum) + " " + l.Days)
 }

@@ -215,7 +215,7 @@ var samples = map[string]any{
 
 	"Settlement.status": "closed", "Settlement.transactionCount": 42, "Settlement.grossVolume": 1710.05, "Settlement.refunds": 25.5, "chargebacks": 0,
 	"Settlement.chargebackFees": 0, "reserveHeld": 85.5, "reserveReleased": 0, "adjustments": 0, "netAmount": 1556.85,
-	"periodEnd": sampleTime, "closedAt": sampleTime, "paidAt": nil,
+	"periodEnd": sampleTime, "closedAt": sampleTime, "paidAt": nil, "payoutId": nil, "payoutReason": nil,
 	"pdfUrl":                 "https://pay.example.com/api/v1/settlements/STL-" + suffix + "/report?format=pdf",
 	"csvUrl":                 "https://pay.example.com/api/v1/settlements/STL-" + suffix + "/report?format=csv",
 	"SettlementLine.claimId": nil, "SettlementLine.amount": 25.5, "SettlementLine.reserve": -1.28, "SettlementLine.net": 23.66, "SettlementLine.netAmount": 23.66,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/destination"
+	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -48,6 +49,9 @@ func (in *addWalletIn) Resolve(huma.Context) (issues []error) {
 			code = pay.CodeUnsupportedCurrency
 		}
 		issues = append(issues, wire.Coded(code, string(p.Field), p.Message))
+	}
+	if _, known := geo.Parse(b.BankCountry); b.BankCountry != "" && !known {
+		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "bankCountry", "bankCountry must be a country of ISO 3166, three letters"))
 	}
 	in.place = place
 	return issues

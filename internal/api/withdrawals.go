@@ -33,38 +33,33 @@ func (in *withdrawIn) Resolve(huma.Context) (issues []error) {
 	if !printable(in.IdempotencyKey) {
 		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Idempotency-Key", "Idempotency-Key must have 1 to 255 printable characters"))
 	}
-	usd, wrong := withdrawn(string(in.Body.Amount))
+	usd, code, message := withdrawn(string(in.Body.Amount))
+	if code != "" {
+		issues = append(issues, wire.Coded(code, "amount", message))
+	}
 	in.amount = usd
-	return append(issues, wrong...)
+	return issues
 }
 
 type quoteIn struct {
 	WalletID string `query:"walletId" maxLength:"40" doc:"The default wallet when absent"`
-	Amount   string `query:"amount" required:"true" maxLength:"40" doc:"USD major units, as in the body of a withdrawal" example:"100"`
-	amount   money.Amount
-}
-
-// Resolve reads the amount.
-func (in *quoteIn) Resolve(huma.Context) (issues []error) {
-	in.amount, issues = withdrawn(in.Amount)
-	return issues
+	Amount   string `query:"amount" maxLength:"40" doc:"USD major units, as in the body of a withdrawal" example:"100"`
 }
 
 type quoteOut struct{ Body view.WithdrawalQuote }
 
-// withdrawn reads an amount that is to be withdrawn.
-func withdrawn(text string) (usd money.Amount, issues []error) {
-	const path = "amount"
+// withdrawn reads an amount that is to be withdrawn, or says what is wrong with it: a code, "" for nothing.
+func withdrawn(text string) (usd money.Amount, code pay.Code, message string) {
 	usd, err := money.Parse(text, money.USD)
 	switch {
 	case text == "" || text == "null":
-		issues = append(issues, wire.Coded(pay.CodeMissingField, path, "amount is required"))
+		return usd, pay.CodeMissingField, "amount is required"
 	case errors.Is(err, money.ErrRange) && !strings.HasPrefix(text, "-"):
-		issues = append(issues, wire.Coded(pay.CodeAmountAboveMaximum, path, "amount is more than there can be"))
+		return usd, pay.CodeAmountAboveMaximum, "amount is more than there can be"
 	case err != nil || !usd.IsPositive():
-		issues = append(issues, wire.Coded(pay.CodeAmountInvalid, path, "amount must be a JSON number above 0, in USD with at most two decimals"))
+		return usd, pay.CodeAmountInvalid, "amount must be a JSON number above 0, in USD with at most two decimals"
 	}
-	return usd, issues
+	return usd, "", ""
 }
 
 type withdrawOut struct {
@@ -149,7 +144,11 @@ func (a *API) quoteWithdrawal(ctx context.Context, call Call, in *quoteIn) (*quo
 	if err != nil {
 		return nil, err
 	}
-	w, err := a.app.Quote(ctx, call.Principal, scope, app.NewWithdrawal{Wallet: in.WalletID, Amount: in.amount})
+	amount, code, message := withdrawn(in.Amount)
+	if code != "" {
+		return nil, pay.FieldError(code, "amount", message)
+	}
+	w, err := a.app.Quote(ctx, call.Principal, scope, app.NewWithdrawal{Wallet: in.WalletID, Amount: amount})
 	if err != nil {
 		return nil, err
 	}

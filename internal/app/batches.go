@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -64,6 +65,17 @@ func (a *App) MakeBatches(ctx context.Context, by pay.Actor, account string) (ma
 			request, err := a.payoutRequest(w, wallet)
 			if err != nil {
 				return made, err
+			}
+			if stopped, err := a.stopped(ctx, w); err != nil {
+				return made, err
+			} else if stopped {
+				continue
+			}
+			if o := to.Send(ctx, request); o.Kind != pay.PayoutHeld { // the account's settings were changed
+				if err := a.resolvePayout(ctx, w, o); err != nil {
+					return made, err
+				}
+				continue
 			}
 			k := kind{wallet.Network, wallet.Currency}
 			if _, known := groups[k]; !known {
@@ -165,13 +177,54 @@ func (a *App) DissolveBatch(ctx context.Context, by pay.Actor, id string) (pay.B
 	})
 }
 
+// stopped reports whether the operator has stopped a withdrawal's payouts.
+func (a *App) stopped(ctx context.Context, w pay.Withdrawal) (bool, error) {
+	list, err := a.store.PayoutControls(ctx, w.Merchant, w.Live)
+	return slices.ContainsFunc(list, func(c pay.PayoutControl) bool { return c.Stopped != "" }), err
+}
+
+// mayLeave refuses a file that has not left yet where something in it is not to be paid any more.
+//
+// Errors: conflict_state.
+func (a *App) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawal) error {
+	refuse := func(w pay.Withdrawal, why string) error {
+		return &pay.Error{Code: pay.CodeConflictState, Details: pay.Details{From: pay.Status(b.Status), Action: "export", Reason: why},
+			Message: fmt.Sprintf("line %s, withdrawal %s, is not to be paid (%s): dissolve the batch and make another one", w.ProviderRef, w.ID, why)}
+	}
+	for _, w := range of {
+		if w.Status != pay.WithdrawalProcessing {
+			return refuse(w, string(w.Status))
+		}
+		wallet, err := a.store.Wallet(ctx, w.Scope, w.Wallet)
+		if err != nil {
+			return fmt.Errorf("wallet of withdrawal %s: %w", w.ID, err)
+		}
+		if wallet.Status == pay.WalletDisabled {
+			return refuse(w, "wallet_disabled")
+		}
+		stopped, err := a.stopped(ctx, w)
+		if err != nil {
+			return err
+		}
+		if stopped {
+			return refuse(w, string(pay.WaitsStopped))
+		}
+	}
+	return nil
+}
+
 // ExportBatch hands out a batch's file, the same bytes each time. From the first time on the bank
 // may have it. The audit log has every time.
 //
 // Errors: store.ErrNotFound, conflict_state: nobody approved it; that the file is not the one that
 // was approved.
 func (a *App) ExportBatch(ctx context.Context, by pay.Actor, id string) (file []byte, b pay.Batch, err error) {
-	b, err = a.moveBatch(ctx, by, id, pay.BatchTaken, func(b pay.Batch, _ []pay.Withdrawal) (pay.Batch, pay.Change, error) {
+	b, err = a.moveBatch(ctx, by, id, pay.BatchTaken, func(b pay.Batch, of []pay.Withdrawal) (pay.Batch, pay.Change, error) {
+		if b.Status == pay.BatchApproved {
+			if err := a.mayLeave(ctx, b, of); err != nil {
+				return b, pay.Change{}, err
+			}
+		}
 		var err error
 		if file, err = a.Vault.Open(b.Secret(), b.File); err != nil {
 			return b, pay.Change{}, fmt.Errorf("file of batch %s: %w", b.ID, err)
@@ -241,13 +294,13 @@ func (a *App) ImportAnswers(ctx context.Context, by pay.Actor, account string, f
 		} else {
 			err = a.answerLine(ctx, account, answer, &done)
 		}
-		if err != nil {
-			return done, err
+		if err != nil { // what was read counts, and is told
+			break
 		}
 	}
 	details := map[string]string{"checksum": done.Checksum, "paid": strconv.Itoa(done.Paid), "rejected": strconv.Itoa(done.Rejected),
 		"returned": strconv.Itoa(done.Returned), "pending": strconv.Itoa(done.Pending), "known": strconv.Itoa(done.Known), "strange": strconv.Itoa(len(done.Strange))}
-	return done, a.store.Commit(ctx, pay.Change{Audit: a.audit(by, pay.Scope{Live: live}, pay.AnswersRead, account, details)})
+	return done, errors.Join(err, a.store.Commit(ctx, pay.Change{Audit: a.audit(by, pay.Scope{Live: live}, pay.AnswersRead, account, details)}))
 }
 
 // answerBatch applies what a bank says of all lines of a batch.
@@ -256,12 +309,17 @@ func (a *App) answerBatch(ctx context.Context, account string, answer payout.Fil
 		done.strange(answer, "it is about a whole file, and does not say which")
 		return nil
 	}
-	of, err := a.store.Batched(ctx, pay.BatchPrefix+answer.Batch)
+	b, err := a.store.Batch(ctx, pay.BatchPrefix+answer.Batch)
+	if errors.Is(err, store.ErrNotFound) || err == nil && b.Account != account {
+		done.strange(answer, "the account has no batch "+answer.Batch)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	if len(of) == 0 {
-		done.strange(answer, "there is no batch "+answer.Batch)
+	of, err := a.store.Batched(ctx, b.ID)
+	if err != nil {
+		return err
 	}
 	for _, w := range of {
 		if own[w.ProviderRef] {
@@ -294,6 +352,10 @@ func (a *App) answerLine(ctx context.Context, account string, answer payout.File
 		b, err := a.store.Batch(ctx, w.Batch)
 		if err != nil {
 			return fmt.Errorf("batch of withdrawal %s: %w", w.ID, err)
+		}
+		if answer.Batch != "" && storable(answer.Batch) && pay.BatchPrefix+answer.Batch != b.ID {
+			done.strange(answer, answer.LineReference+" is in another batch than the answer says")
+			return nil
 		}
 		if b.Status != pay.BatchExported {
 			done.strange(answer, answer.LineReference+" is in a batch whose file never left")

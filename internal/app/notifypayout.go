@@ -55,9 +55,6 @@ func (a *App) takePayout(ctx context.Context, account string, n pay.PayoutNotice
 	n.Body = bytes.ReplaceAll(bytes.ToValidUTF8(n.Body, []byte("?")), []byte{0}, []byte("?"))
 	return again(func() error {
 		w, n, err := a.toldOf(ctx, account, n)
-		if errors.Is(err, store.ErrNotFound) && n.Reference == "" {
-			return nil // of a payout that the operator made by himself
-		}
 		if errors.Is(err, store.ErrNotFound) {
 			return notOurs()
 		}

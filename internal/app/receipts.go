@@ -35,6 +35,9 @@ func (a *App) Receipts(ctx context.Context) (int, error) {
 }
 
 func (a *App) receipt(ctx context.Context, s pay.Settlement) error {
+	if !s.PDFAt.IsZero() && s.Automatic {
+		return a.payAutomatically(ctx, s)
+	}
 	if !s.PDFAt.IsZero() {
 		_, err := a.pay(ctx, s, a.Self())
 		return err
@@ -47,7 +50,11 @@ func (a *App) receipt(ctx context.Context, s pay.Settlement) error {
 	if err != nil {
 		return err
 	}
-	return a.commit(ctx, s.Receipt(pdf, shops, a.now(s.Scope)), view.Cause{})
+	control, err := a.payoutControl(ctx, s.Merchant, s.Live)
+	if err != nil {
+		return err
+	}
+	return a.commit(ctx, s.Receipt(pdf, control.Automatic, shops, a.now(s.Scope)), view.Cause{})
 }
 
 func (a *App) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, error) {

@@ -355,7 +355,7 @@ func (a *App) eachSealed(ctx context.Context, do func(texts []text, write func([
 	if err := pages(func(after string) (string, error) {
 		list, err := a.store.WalletsAfter(ctx, after, resealBatch)
 		for _, w := range list {
-			of := sealedIn{{w.Secret(), &w.Sealed}}
+			of := sealedIn{{w.Secret(), &w.Sealed}, {w.HolderSecret(), &w.Holder}}
 			if err := of.each(do, func() error {
 				w.Version++
 				return a.store.Commit(ctx, pay.Change{Wallets: []pay.Wallet{w}})
@@ -365,6 +365,23 @@ func (a *App) eachSealed(ctx context.Context, do func(texts []text, write func([
 			after = w.ID
 		}
 		return next(after, len(list)), err
+	}); err != nil {
+		return err
+	}
+	if err := pages(func(after string) (string, error) {
+		// One at a time: a file may have megabytes.
+		b, err := a.store.BatchAfter(ctx, after)
+		if errors.Is(err, store.ErrNotFound) {
+			return "", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		of := sealedIn{{b.Secret(), &b.File}}
+		return b.ID, of.each(do, func() error {
+			b.Version++
+			return a.store.Commit(ctx, pay.Change{Batches: []pay.Batch{b}})
+		})
 	}); err != nil {
 		return err
 	}

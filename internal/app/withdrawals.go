@@ -19,6 +19,8 @@ type NewWithdrawal struct {
 	Amount      money.Amount
 	Idempotency Idempotency
 	RequestID   string
+	// With is written in the same commit; nil: nothing is.
+	With func(pay.Withdrawal) []pay.Settlement
 }
 
 // Withdraw takes money out of the available balance and puts it on its way to
@@ -34,7 +36,6 @@ func (a *App) Withdraw(ctx context.Context, by Principal, scope pay.Scope, n New
 	if err != nil {
 		return w, false, err
 	}
-	fee := merchant.Terms().WithdrawalFee
 	err = again(func() error {
 		object, found, err := a.earlier(ctx, scope, n.Idempotency)
 		if err != nil {
@@ -45,21 +46,12 @@ func (a *App) Withdraw(ctx context.Context, by Principal, scope pay.Scope, n New
 			w = made.Created()
 			return err
 		}
-		now := a.now(scope)
-		made, change, err := a.decideWithdrawal(ctx, scope, n, fee, now)
-		if err != nil {
+		made, err := a.withdrawOnce(ctx, by.Actor(), scope, merchant.Terms().WithdrawalFee, n)
+		if _, refused := errors.AsType[*pay.Error](err); refused {
 			// The same request may have been first meanwhile, and be the reason.
 			if _, found, other := a.earlier(ctx, scope, n.Idempotency); found || other != nil {
 				return cmp.Or(other, store.ErrStale)
 			}
-			return err
-		}
-		change.Audit = a.audit(by.Actor(), scope, pay.WithdrawalCreated, made.ID,
-			map[string]string{"amount": n.Amount.String(), "wallet": made.Wallet})
-		change.Once = n.Idempotency.once(scope, made.ID, now)
-		err = a.commit(ctx, change, view.Cause{RequestID: n.RequestID, IdempotencyKey: n.Idempotency.Key})
-		if errors.Is(err, store.ErrDuplicate) {
-			return store.ErrStale // the same request was first: read what it made
 		}
 		if err == nil {
 			w = made
@@ -67,6 +59,36 @@ func (a *App) Withdraw(ctx context.Context, by Principal, scope pay.Scope, n New
 		return err
 	})
 	return w, replayed, err
+}
+
+// withdraw is Withdraw without a key, for the service itself.
+func (a *App) withdraw(ctx context.Context, by pay.Actor, scope pay.Scope, fee int64, n NewWithdrawal) (w pay.Withdrawal, err error) {
+	err = again(func() error {
+		w, err = a.withdrawOnce(ctx, by, scope, fee, n)
+		return err
+	})
+	return w, err
+}
+
+// withdrawOnce decides and writes a withdrawal.
+//
+// Errors: as Withdraw; store.ErrStale where the same request was first.
+func (a *App) withdrawOnce(ctx context.Context, by pay.Actor, scope pay.Scope, fee int64, n NewWithdrawal) (pay.Withdrawal, error) {
+	now := a.now(scope)
+	made, change, err := a.decideWithdrawal(ctx, scope, n, fee, now)
+	if err != nil {
+		return made, err
+	}
+	change.Audit = a.audit(by, scope, pay.WithdrawalCreated, made.ID, map[string]string{"amount": n.Amount.String(), "wallet": made.Wallet})
+	change.Once = n.Idempotency.once(scope, made.ID, now)
+	if n.With != nil {
+		change.Settlements = n.With(made)
+	}
+	err = a.commit(ctx, change, view.Cause{RequestID: n.RequestID, IdempotencyKey: n.Idempotency.Key})
+	if errors.Is(err, store.ErrDuplicate) {
+		return made, store.ErrStale // the same request was first: read what it made
+	}
+	return made, err
 }
 
 // decideWithdrawal reads what a withdrawal depends on and decides.

@@ -191,7 +191,7 @@ func TestPayoutsLeaveInTheBanksLayout(t *testing.T) {
 		want        string
 	}{
 		"spei-bbva":   {map[string]string{"account": "0123456789"}, 130, "1835.00"},
-		"pain.001.09": {map[string]string{"name": "Operator SA", "iban": "DE89370400440532013000", "bic": "COBADEFFXXX"}, 0, "P000001L00001"},
+		"pain.001.09": {map[string]string{"name": "Operator SA", "iban": "DE89370400440532013000", "bic": "COBADEFFXXX"}, 0, "L00001"},
 	} {
 		t.Run(layout, func(t *testing.T) {
 			t.Parallel()

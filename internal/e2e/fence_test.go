@@ -100,7 +100,7 @@ func TestNodeThatStandsStillBeforeItsCallDoesNotMakeIt(t *testing.T) {
 }
 
 func calledBy(function string) bool {
-	pcs := make([]uintptr, 12)
+	pcs := make([]uintptr, 40)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
 	for {
 		f, more := frames.Next()

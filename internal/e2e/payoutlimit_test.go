@@ -31,9 +31,11 @@ func TestPayoutsKeepToTheirLimits(t *testing.T) {
 		o.clock.advance(start.UTC().Truncate(24 * time.Hour).Add(24*time.Hour + time.Minute).Sub(start)) // a day begins
 		limit("", func(l *pay.PayoutLimits) { l.Hourly = 100_00 })
 		limit(o.Merchant.ID, func(l *pay.PayoutLimits) { l.ApprovalAbove, l.Daily = 300_00, 250_00 })
-		small, large, later := o.withdraw(t, "90"), o.withdraw(t, "400"), o.withdraw(t, "60")
+		small := o.withdraw(t, "90")
 		o.clock.advance(pay.WithdrawalHold(true))
 		o.payOut(t, small, "completed")
+		large, later := o.withdraw(t, "400"), o.withdraw(t, "60")
+		o.clock.advance(pay.WithdrawalHold(true))
 		waits(large, "approval_required")
 		waits(later, "hourly_limit")
 		o.clock.advance(time.Hour)

@@ -158,7 +158,7 @@ func TestSettlementClosesAfterTheDelay(t *testing.T) {
 // settlement is how the API shows one without disputes.
 func settlement(id, status string, lines int, more ...string) string {
 	return fmt.Sprintf(`{"id":%q,"status":%q,"periodStart":"<time>","currency":"USD","transactionCount":%d,"chargebacks":0,"chargebackFees":0,
-		"adjustments":0,"createdAt":"<time>",%s}`, id, status, lines, strings.Join(more, ","))
+		"adjustments":0,"payoutId":null,"payoutReason":null,"createdAt":"<time>",%s}`, id, status, lines, strings.Join(more, ","))
 }
 
 // Settlements are the merchant's: each of its shops is told, once.

@@ -1,7 +1,10 @@
 package pay
 
 import (
+	"crypto/sha256"
+	"encoding/base32"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -52,8 +55,13 @@ func (b Batch) Secret() string { return "payout batch " + b.Account + "/" + b.ID
 // Scope is whose audit log a batch's acts stand in: it has payouts of many merchants.
 func (b Batch) Scope() Scope { return Scope{Live: b.Live} }
 
-// LineReference is what a bank's file calls a line of a batch, numbered from 1.
-func (b Batch) LineReference(line int) string { return fmt.Sprintf("P%06dL%05d", b.Number, line) }
+// LineReference is what a bank's file calls a line of a batch, numbered from 1: 16 letters and digits.
+// Those of two accounts differ, so that an answer which is read for the wrong one names no line there.
+func (b Batch) LineReference(line int) string {
+	sum := sha256.Sum256([]byte(b.Account))
+	mark := strings.ToUpper(base32.HexEncoding.EncodeToString(sum[:2])[:3])
+	return fmt.Sprintf("P%s%06dL%05d", mark, b.Number, line)
+}
 
 // LineNumber counts an account's lines in seven digits, which is all that SPEI has room for.
 func (b Batch) LineNumber(line int) int { return (b.Number*MostLines+line-1)%9_999_999 + 1 }
@@ -65,12 +73,20 @@ func (b Batch) Approve(operator string, now time.Time) (Batch, Change, error) {
 	if b.Status != BatchMade {
 		return b, Change{}, b.conflict("approve", "only a batch that waits for approval can be approved")
 	}
-	if operator == b.MadeBy {
+	if person(operator) == person(b.MadeBy) {
 		err := b.conflict("approve", "who made the batch does not approve it: another operator has to")
 		err.Details.Reason = "same_operator"
 		return b, Change{}, err
 	}
 	return b.move(BatchApproved, operator, now)
+}
+
+// person is who an operator is, whichever machine he is at and whatever he does it as: "ana" of
+// "ana as root@host".
+func person(operator string) string {
+	name, _, _ := strings.Cut(operator, "@")
+	name, _, _ = strings.Cut(name, " as ")
+	return name
 }
 
 // Export notes that the file has left.

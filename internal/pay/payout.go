@@ -164,6 +164,9 @@ func (w Withdrawal) GoneTo(reference, account string) bool {
 	if reference == w.Reference() {
 		return w.Provider == account
 	}
+	if id, round, ok := ParsePayoutReference(reference); ok && id == w.ID && round < w.Round-len(w.Tried) {
+		return true // nobody knows any more where it was then
+	}
 	return slices.ContainsFunc(w.Tried, func(a PayoutAttempt) bool { return a.Reference == reference && a.Account == account })
 }
 
@@ -176,7 +179,7 @@ func (w Withdrawal) Told(n PayoutNotice, account string, proved PayoutOutcome, n
 	case !current && (n.Outcome.Kind == PayoutPaid || n.Outcome.Kind == PayoutAccepted):
 		verdict = Mismatched // it had proved that it did not pay
 	case !current:
-	case w.misfits(n.Outcome):
+	case w.misfits(n.Outcome), n.Outcome.Kind == PayoutUnknown: // a part came back, say
 		verdict = Mismatched
 	case w.Status == WithdrawalProcessing:
 		next, change, _ = w.Resolve(proved, now)
@@ -184,7 +187,7 @@ func (w Withdrawal) Told(n PayoutNotice, account string, proved PayoutOutcome, n
 	case w.Status == WithdrawalDone && n.Outcome.Kind == PayoutReturned:
 		next, change = w.comeBack(n.Outcome, now)
 		verdict = Applied
-	case w.Status == WithdrawalDone && n.Outcome.Kind != PayoutPaid && n.Outcome.Kind != PayoutAccepted, // a part came back, say
+	case w.Status == WithdrawalDone && n.Outcome.Kind != PayoutPaid && n.Outcome.Kind != PayoutAccepted, // whatever it is
 		w.Status == WithdrawalRefused && w.CompletedAt.IsZero() && n.Outcome.Kind == PayoutPaid,
 		w.Status == WithdrawalCanceled && n.Outcome.Kind == PayoutPaid:
 		verdict = Mismatched

@@ -26,6 +26,11 @@ type PayoutLimits struct {
 	ApprovalAbove int64  `json:"approvalAbove,omitempty"` // more than this waits for an operator
 	Hourly        int64  `json:"hourly,omitempty"`
 	Daily         int64  `json:"daily,omitempty"`
+	// Automatic pays the net of each settlement out to the default wallet of the merchant's first
+	// shop, from Minimum on and on the Days, "mon,thu"; "" is every day.
+	Automatic bool   `json:"automatic,omitempty"`
+	Minimum   int64  `json:"minimum,omitempty"`
+	Days      string `json:"days,omitempty"`
 }
 
 // Why a withdrawal that is due waits for an operator, or for time to pass.
@@ -52,10 +57,16 @@ func PayoutControlID(merchant string, live bool) string {
 //
 // Errors: invalid_request.
 func (c PayoutControl) Set(l PayoutLimits) (PayoutControl, Change, error) {
-	for name, value := range map[string]int64{"approvalAbove": l.ApprovalAbove, "hourly": l.Hourly, "daily": l.Daily} {
+	for name, value := range map[string]int64{"approvalAbove": l.ApprovalAbove, "hourly": l.Hourly, "daily": l.Daily, "minimum": l.Minimum} {
 		if value < 0 {
 			return c, Change{}, FieldError(CodeInvalidRequest, name, name+" must be an amount of USD, or 0 for no limit")
 		}
+	}
+	if err := checkDays(l.Days); err != nil {
+		return c, Change{}, err
+	}
+	if c.Merchant == "" && l.Automatic {
+		return c, Change{}, FieldError(CodeInvalidRequest, "automatic", "automatic payouts are a merchant's term: name the merchant")
 	}
 	c.Version++
 	c.PayoutLimits = l
@@ -64,10 +75,10 @@ func (c PayoutControl) Set(l PayoutLimits) (PayoutControl, Change, error) {
 
 // at is the control with what was sent before the hour and the day of now left out.
 func (c PayoutControl) at(now time.Time) PayoutControl {
-	if hour := now.UTC().Truncate(time.Hour); !c.HourAt.Equal(hour) {
+	if hour := now.UTC().Truncate(time.Hour); hour.After(c.HourAt) { // clocks differ: an earlier one counts in this hour
 		c.HourAt, c.HourSum = hour, 0
 	}
-	if day := now.UTC().Truncate(24 * time.Hour); !c.DayAt.Equal(day) {
+	if day := now.UTC().Truncate(24 * time.Hour); day.After(c.DayAt) {
 		c.DayAt, c.DaySum = day, 0
 	}
 	return c
@@ -84,11 +95,19 @@ func (c PayoutControl) Holds(w Withdrawal, now time.Time) (why Unpayable, until 
 	case c.ApprovalAbove > 0 && w.Amount > c.ApprovalAbove:
 		return WaitsApproval, now.Add(time.Hour)
 	case c.Hourly > 0 && w.Amount > c.Hourly-c.HourSum:
-		return WaitsHourly, c.HourAt.Add(time.Hour)
+		return WaitsHourly, earlier(c.HourAt.Add(time.Hour), now)
 	case c.Daily > 0 && w.Amount > c.Daily-c.DaySum:
-		return WaitsDaily, c.DayAt.Add(24 * time.Hour)
+		return WaitsDaily, earlier(c.DayAt.Add(24*time.Hour), now)
 	}
 	return Payable, time.Time{}
+}
+
+// earlier is when to look again at what waits for a time: the operator may lift the limit before.
+func earlier(until, now time.Time) time.Time {
+	if soon := now.Add(5 * time.Minute); soon.Before(until) {
+		return soon
+	}
+	return until
 }
 
 // Count adds a withdrawal that is about to be sent; false where nothing is limited, so that payouts

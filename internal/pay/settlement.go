@@ -69,6 +69,9 @@ type Settlement struct {
 	At        Cursor // how far the claiming has come
 	Sequence  int64  // events so far
 	PDFAt     time.Time
+	Automatic bool   // its net is paid out by itself (PayoutLimits)
+	Payout    string // the withdrawal that does so, "" where there is none yet
+	PayoutWhy string // why there is none
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	ClosedAt  time.Time
@@ -251,10 +254,11 @@ func (s Settlement) tell(t EventType, previous SettlementStatus, shops []Shop, n
 	return s, events
 }
 
-// Receipt keeps the PDF of a closed batch and tells that it is ready.
-func (s Settlement) Receipt(pdf []byte, shops []Shop, now time.Time) Change {
+// Receipt keeps the PDF of a closed batch and tells that it is ready. Its payout follows by itself
+// where that was agreed.
+func (s Settlement) Receipt(pdf []byte, automatic bool, shops []Shop, now time.Time) Change {
 	s = s.written(now)
-	s.PDFAt = now
+	s.PDFAt, s.Automatic = now, automatic
 	s = s.wait()
 	s, events := s.tell(SettlementPDFReady, "", shops, now)
 	return Change{
@@ -267,6 +271,8 @@ func (s Settlement) Receipt(pdf []byte, shops []Shop, now time.Time) Change {
 func (s Settlement) wait() Settlement {
 	switch {
 	case s.PDFAt.IsZero():
+	case s.Status == BatchClosed && s.Automatic:
+		s.DueAt = s.UpdatedAt
 	case s.Status == BatchClosed && !s.Live:
 		s.DueAt = s.ClosedAt.Add(payoutTime)
 	default:

@@ -184,7 +184,7 @@ func (w Withdrawal) Refuse(code, message string, now time.Time) (Withdrawal, Cha
 // stood then. Once it was sent again, only that it was taken counts: of two calls one may
 // be refused.
 func (w Withdrawal) Heard(then Withdrawal, o PayoutOutcome, now time.Time) (Withdrawal, Change, bool) {
-	if then.Round != w.Round || then.Calls != w.Calls && o.Kind != PayoutPaid && o.Kind != PayoutAccepted {
+	if then.Round != w.Round || then.Batch != w.Batch || then.Calls != w.Calls && o.Kind != PayoutPaid && o.Kind != PayoutAccepted {
 		return w, Change{}, false
 	}
 	return w.Resolve(o, now)

@@ -11,9 +11,8 @@ import (
 
 const batchColumns = "id, version, account, live, number, status, network, layout, lines, total, currency, checksum, file, made_by, approved_by, created_at, updated_at, exported_at"
 
-// The file is written once: an update leaves it alone.
 var batchesTable = newTable("payout_batches", "id TEXT!, version BIGINT, account TEXT!, live BOOLEAN!, number BIGINT!, status TEXT, network TEXT!, "+
-	"layout TEXT!, lines BIGINT!, total BIGINT!, currency TEXT!, checksum TEXT!, file TEXT!, made_by TEXT!, approved_by TEXT, created_at BIGINT!, "+
+	"layout TEXT!, lines BIGINT!, total BIGINT!, currency TEXT!, checksum TEXT!, file TEXT, made_by TEXT!, approved_by TEXT, created_at BIGINT!, "+
 	"updated_at BIGINT, exported_at BIGINT",
 	func(b *pay.Batch) string { return b.ID }, func(b *pay.Batch) int64 { return b.Version },
 	func(r *rows, b *pay.Batch) {
@@ -40,8 +39,9 @@ func scanBatch(r row) (b pay.Batch, err error) {
 }
 
 const (
-	selectBatch     = `SELECT ` + batchColumns + ` FROM payout_batches WHERE id = $1`
-	selectLastBatch = `SELECT coalesce(max(number), 0) FROM payout_batches WHERE account = $1`
+	selectBatch      = `SELECT ` + batchColumns + ` FROM payout_batches WHERE id = $1`
+	selectLastBatch  = `SELECT coalesce(max(number), 0) FROM payout_batches WHERE account = $1`
+	selectBatchAfter = `SELECT ` + batchColumns + ` FROM payout_batches WHERE id > $1 ORDER BY id LIMIT 1`
 	// Without the files, which nobody reads in a list.
 	listBatches = `
 SELECT id, version, account, live, number, status, network, layout, lines, total, currency, checksum, '', made_by, approved_by, created_at, updated_at, exported_at
@@ -54,6 +54,11 @@ SELECT ` + withdrawalColumns + ` FROM withdrawals WHERE provider = $1 AND status
 // Batch reads a batch of payouts with its file. ErrNotFound.
 func (s *Store) Batch(ctx context.Context, id string) (pay.Batch, error) {
 	return one(ctx, s, selectBatch, scanBatch, id)
+}
+
+// BatchAfter reads the batch with the next id. ErrNotFound.
+func (s *Store) BatchAfter(ctx context.Context, id string) (pay.Batch, error) {
+	return one(ctx, s, selectBatchAfter, scanBatch, id)
 }
 
 // LastBatch is the number of an account's newest batch, 0 where it has none.
@@ -78,5 +83,5 @@ func (s *Store) Batched(ctx context.Context, batch string) ([]pay.Withdrawal, er
 }
 
 func batchQueries() []string {
-	return []string{batchesTable.insert, batchesTable.update, selectBatch, selectLastBatch, listBatches, selectBatchable, selectBatched}
+	return []string{batchesTable.insert, batchesTable.update, selectBatch, selectBatchAfter, selectLastBatch, listBatches, selectBatchable, selectBatched}
 }

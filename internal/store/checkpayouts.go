@@ -58,6 +58,10 @@ FROM payout_batches AS b LEFT JOIN withdrawals AS w ON w.batch = b.id AND w.prov
 GROUP BY b.id, b.status, b.lines, b.total, b.currency
 HAVING count(w.id) <> CASE b.status WHEN 'dissolved' THEN 0 ELSE b.lines END
   OR b.status <> 'dissolved' AND coalesce(sum(CAST({json w.doc local} AS BIGINT)), 0) <> b.total`},
+	{"a batch whose file has not left has only payouts that are open, and was approved by another operator", `
+SELECT b.id, b.status || ', made by ' || b.made_by || ', approved by ' || b.approved_by || ', ' || w.id || ' is ' || w.status
+FROM payout_batches AS b JOIN withdrawals AS w ON w.batch = b.id
+WHERE b.status IN ('made', 'approved') AND w.status <> 'processing' OR b.approved_by <> '' AND b.approved_by = b.made_by`},
 	{"a withdrawal's batch is there", `
 SELECT w.id, w.batch FROM withdrawals AS w LEFT JOIN payout_batches AS b ON b.id = w.batch WHERE w.batch <> '' AND b.id IS NULL`},
 	{"a wallet belongs to its shop's merchant", `

@@ -75,7 +75,7 @@ func TestSettlementComesBackAsItWasWritten(t *testing.T) {
 		if v := held[pay.ReserveID(books, day)]; len(held) != 1 || v.Left() != lines[0].Reserve || !v.ReleaseAt.Equal(day.AddDate(0, 0, 91)) {
 			t.Errorf("the day's reserve is %+v, want %d", held, lines[0].Reserve)
 		}
-		must(t, s.Commit(ctx, payload(full.Receipt([]byte("%PDF-\x00\xff"), []pay.Shop{{ID: acme.Shop}}, noon.Add(time.Hour)))))
+		must(t, s.Commit(ctx, payload(full.Receipt([]byte("%PDF-\x00\xff"), false, []pay.Shop{{ID: acme.Shop}}, noon.Add(time.Hour)))))
 		if d, err := s.Document(ctx, books, batch.ID); err != nil || string(d.Body) != "%PDF-\x00\xff" {
 			t.Errorf("the receipt came back as %q (%v)", d.Body, err)
 		}

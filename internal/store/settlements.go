@@ -38,10 +38,14 @@ type settlementDoc struct {
 	PDFAt    int64           `json:"pdfAt,omitempty"`
 	ClosedAt int64           `json:"closedAt,omitempty"`
 	PaidAt   int64           `json:"paidAt,omitempty"`
+
+	Automatic bool   `json:"automatic,omitempty"`
+	Payout    string `json:"payout,omitempty"`
+	PayoutWhy string `json:"payoutWhy,omitempty"`
 }
 
 func settlementRow(r *rows, s *pay.Settlement) {
-	doc := settlementDoc{s.Sums, s.At.Kind, micros(s.At.At), s.Sequence, micros(s.PDFAt), micros(s.ClosedAt), micros(s.PaidAt)}
+	doc := settlementDoc{s.Sums, s.At.Kind, micros(s.At.At), s.Sequence, micros(s.PDFAt), micros(s.ClosedAt), micros(s.PaidAt), s.Automatic, s.Payout, s.PayoutWhy}
 	r.text(s.ID, s.Merchant).flag(s.Live).number(s.Version, s.Number).text(string(s.Status)).
 		number(micros(s.PeriodStart), micros(s.PeriodEnd), micros(s.LastAt), s.Lines, s.Gross, s.Platform, s.Provider, s.Network,
 			s.Refunds, s.Chargebacks, s.ChargebackFees, s.Held, s.Released, s.Adjustments, s.Net, s.Pending, s.Moved, s.Carry,
@@ -64,6 +68,7 @@ func scanSettlement(r row) (s pay.Settlement, err error) {
 	s.PeriodStart, s.PeriodEnd, s.LastAt, s.DueAt = fromMicros(start), fromMicros(end), fromMicros(last), fromMicros(due)
 	s.CreatedAt, s.UpdatedAt = fromMicros(created), fromMicros(updated)
 	s.Sums, s.At, s.Sequence = doc.Sums, pay.Cursor{Kind: doc.Kind, At: fromMicros(doc.At)}, doc.Sequence
+	s.Automatic, s.Payout, s.PayoutWhy = doc.Automatic, doc.Payout, doc.PayoutWhy
 	s.PDFAt, s.ClosedAt, s.PaidAt = fromMicros(doc.PDFAt), fromMicros(doc.ClosedAt), fromMicros(doc.PaidAt)
 	return s, nil
 }
@@ -346,6 +351,15 @@ func (s *Store) LeaseReceipts(ctx context.Context, now, until time.Time, limit i
 	return leased(ctx, s, receiptDuty, scanSettlement, now, until, limit)
 }
 
+// selectUnpaid is what is closed and not paid, the newest hundred: more than are ever owed at a time.
+var selectUnpaid = `
+SELECT ` + settlementColumns + ` FROM settlements WHERE merchant = $1 AND live = $2 AND status = 'closed' ORDER BY number DESC LIMIT 100`
+
+// UnpaidSettlements reads the settlements of a merchant that are closed and not paid, the newest first.
+func (s *Store) UnpaidSettlements(ctx context.Context, scope pay.Scope) ([]pay.Settlement, error) {
+	return many(ctx, s, selectUnpaid, scanSettlement, scope.Merchant, scope.Live)
+}
+
 func documentRow(r *rows, d *pay.Document) {
 	r.text(d.ID, d.Merchant).flag(d.Live).text(base64.StdEncoding.EncodeToString(d.Body))
 }
@@ -369,7 +383,7 @@ func settlementQueries() []string {
 	return []string{
 		settlementsTable.insert, settlementsTable.update, linesTable.insert, reservesTable.insert, reservesTable.update, documentsTable.insert,
 		selectUnopened, firstUnsettled, selectUnsettledCaptures, selectUnsettled, selectSettlement, selectOpen, listSettlements, countSettlements, settledBefore, allSettlements,
-		selectLines, selectShopLines, countShopLines, selectSettled, selectDocument,
+		selectUnpaid, selectLines, selectShopLines, countShopLines, selectSettled, selectDocument,
 		selectReserves, selectClosed, listReserves, unsettledReserve, unsettledCaptures, givenBack, selectMovements, selectShopMovements, selectOthersWithdrawals, countMovements,
 	}
 }

@@ -29,6 +29,8 @@ type Settlement struct {
 	NetAmount        Money                `json:"netAmount" doc:"Exactly the sum of its lines: grossVolume - fees.total - refunds - chargebacks - chargebackFees - reserveHeld + reserveReleased + adjustments"`
 	PDFURL           *string              `json:"pdfUrl" doc:"null until the receipt is ready"`
 	CSVURL           *string              `json:"csvUrl" doc:"null while open"`
+	PayoutID         *string              `json:"payoutId" doc:"The withdrawal that pays it out by itself, where that was agreed"`
+	PayoutReason     *string              `json:"payoutReason" doc:"Why there is none yet: below_minimum, payout_day, no_wallet, or what refused the withdrawal"`
 	CreatedAt        Time                 `json:"createdAt"`
 	ClosedAt         *Time                `json:"closedAt" nullable:"true"`
 	PaidAt           *Time                `json:"paidAt" nullable:"true"`
@@ -41,6 +43,7 @@ func NewSettlement(s pay.Settlement, publicURL string) Settlement {
 		GrossVolume: USD(s.Gross), Fees: newFees(s.Totals.Fees()), Refunds: USD(s.Refunds), Chargebacks: USD(s.Chargebacks),
 		ChargebackFees: USD(s.ChargebackFees), ReserveHeld: USD(s.Held), ReserveReleased: USD(s.Released),
 		Adjustments: USD(s.Adjustments), NetAmount: USD(s.Net),
+		PayoutID: text(s.Payout), PayoutReason: text(s.PayoutWhy),
 		CreatedAt: Time{s.CreatedAt}, ClosedAt: at(s.ClosedAt), PaidAt: at(s.PaidAt),
 	}
 	if s.Status == pay.BatchOpen {

@@ -1,0 +1,68 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// payAutomatically takes a step with the payout of a settlement that follows by itself: it is made in
+// one commit with what it pays, so that nothing is paid out twice.
+func (a *App) payAutomatically(ctx context.Context, s pay.Settlement) error {
+	now := a.now(s.Scope)
+	list, err := a.store.UnpaidSettlements(ctx, s.Scope)
+	if err != nil {
+		return err
+	}
+	if s.Payout != "" {
+		w, err := a.store.AnyWithdrawal(ctx, s.Payout)
+		if err != nil {
+			return err
+		}
+		change, err := pay.PayoutIs(w, list, now)
+		if err != nil || len(change.Settlements) == 0 {
+			return err
+		}
+		return a.commit(ctx, change, view.Cause{})
+	}
+	control, err := a.payoutControl(ctx, s.Merchant, s.Live)
+	if err != nil {
+		return err
+	}
+	owed, of := pay.Owed(list)
+	merchant, err := a.store.Merchant(ctx, s.Merchant)
+	if err != nil {
+		return err
+	}
+	switch fee := merchant.Terms().WithdrawalFee; {
+	case !control.Automatic:
+		return a.commit(ctx, s.ByHand(now), view.Cause{})
+	case owed <= fee || owed < control.Minimum:
+		return a.commit(ctx, s.Unpaid(pay.WaitsMinimum, now), view.Cause{})
+	case !control.PayoutDay(now):
+		return a.commit(ctx, s.Unpaid(pay.WaitsDay, now), view.Cause{})
+	}
+	shops, err := a.store.Shops(ctx, s.Merchant)
+	if err != nil {
+		return err
+	}
+	_, err = a.withdraw(ctx, a.Self(), pay.Scope{Merchant: s.Merchant, Shop: shops[0].ID, Live: s.Live}, merchant.Terms().WithdrawalFee, NewWithdrawal{
+		Amount: money.New(owed, money.USD),
+		With:   func(w pay.Withdrawal) []pay.Settlement { return pay.PaidBy(of, w.ID, now) },
+	})
+	if refused, ok := errors.AsType[*pay.Error](err); ok {
+		why := pay.Unpayable(refused.Details.Reason)
+		if why == "" {
+			why = pay.Unpayable(refused.Code)
+		}
+		if refused.Code == pay.CodeMissingField {
+			why = pay.WaitsWallet
+		}
+		a.warnSometimes("the payout of a settlement waits", s.ID, "settlement", s.ID, "reason", why)
+		return a.commit(ctx, s.Unpaid(why, now), view.Cause{})
+	}
+	return err
+}
