@@ -368,21 +368,7 @@ func (a *App) eachSealed(ctx context.Context, do func(texts []text, write func([
 	}); err != nil {
 		return err
 	}
-	if err := pages(func(after string) (string, error) {
-		// One at a time: a file may have megabytes.
-		b, err := a.store.BatchAfter(ctx, after)
-		if errors.Is(err, store.ErrNotFound) {
-			return "", nil
-		}
-		if err != nil {
-			return "", err
-		}
-		of := sealedIn{{b.Secret(), &b.File}}
-		return b.ID, of.each(do, func() error {
-			b.Version++
-			return a.store.Commit(ctx, pay.Change{Batches: []pay.Batch{b}})
-		})
-	}); err != nil {
+	if err := a.eachFile(ctx, do); err != nil {
 		return err
 	}
 	return pages(func(after string) (string, error) {
@@ -398,6 +384,24 @@ func (a *App) eachSealed(ctx context.Context, do func(texts []text, write func([
 			after = sub.ID
 		}
 		return next(after, len(list)), err
+	})
+}
+
+// eachFile is eachSealed for the files of payout batches, one at a time: one may have megabytes.
+func (a *App) eachFile(ctx context.Context, do func([]text, func([][]byte) error) error) error {
+	return pages(func(after string) (string, error) {
+		b, err := a.store.BatchAfter(ctx, after)
+		if errors.Is(err, store.ErrNotFound) {
+			return "", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		of := sealedIn{{b.Secret(), &b.File}}
+		return b.ID, of.each(do, func() error {
+			b.Version++
+			return a.store.Commit(ctx, pay.Change{Batches: []pay.Batch{b}})
+		})
 	})
 }
 
