@@ -135,7 +135,7 @@ func (c *withdrawalShowCmd) Run(ctx context.Context, log *slog.Logger) error {
 type withdrawalResolveCmd struct {
 	database
 	Withdrawal string   `arg:"" help:"Withdrawal id, wdr_…"`
-	Outcome    pay.Word `required:"" enum:"paid,not-paid" placeholder:"OUTCOME" help:"paid completes it; not-paid gives the money back to the balance."`
+	Outcome    pay.Word `required:"" enum:"paid,not-paid,returned" placeholder:"OUTCOME" help:"paid completes it; not-paid gives the money back to the balance; returned gives back what had arrived and was sent back, without the fee."`
 	Reference  string   `placeholder:"TEXT" help:"What the bank or the network calls the payout, where it arrived."`
 	Note       string   `required:"" help:"How you know; it is kept in the audit log."`
 	Force      bool     `help:"Although the payout provider says otherwise."`

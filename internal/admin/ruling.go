@@ -31,7 +31,7 @@ type ruleWithdrawalIn struct {
 // WithdrawalRuling is the operator's word on a withdrawal.
 type WithdrawalRuling struct {
 	_         struct{} `additionalProperties:"false"`
-	Outcome   pay.Word `json:"outcome" enum:"paid,not-paid" example:"paid"`
+	Outcome   pay.Word `json:"outcome" enum:"paid,not-paid,returned" example:"paid"`
 	Note      string   `json:"note" text:"lines" minLength:"1" maxLength:"1000" example:"the bank's statement of today" doc:"How you know; it is kept in the audit log"`
 	Force     bool     `json:"force,omitempty" doc:"Although the payout provider says otherwise"`
 	Reference string   `json:"reference,omitempty" maxLength:"200" example:"E12345678202611231030abcdefghijk" doc:"What the bank or the network calls the payout, where it arrived"`

@@ -70,6 +70,18 @@ func TestOperatorPaysByHand(t *testing.T) {
 		if got := o.available(t); got != "900" {
 			t.Errorf("available is %s, want 900: the one that was not paid is back", got)
 		}
+		// What had arrived comes back, days later, once.
+		s.clock.advance(48 * time.Hour)
+		back := app.Ruled{ID: id, Word: pay.WordReturned, Note: "today's statement", Reference: "SPEI-99"}
+		if ended, _, err := s.App.RuleWithdrawal(ctx, s.App.Self(), back); err != nil || ended.Status != pay.WithdrawalRefused || ended.FailureCode != "returned" {
+			t.Errorf("by the operator's word it is %v, %v", ended, err)
+		}
+		if _, _, err := s.App.RuleWithdrawal(ctx, s.App.Self(), back); err == nil {
+			t.Error("it comes back twice")
+		}
+		if got := o.available(t); got != "997" {
+			t.Errorf("available is %s, want 997: all but the fee is back", got)
+		}
 		log, err := s.App.Audit(ctx, o.Merchant.ID, "", time.Time{}, 100)
 		must(t, err)
 		var acts []string

@@ -178,6 +178,7 @@ const (
 	WordPaid       Word = "paid"
 	WordNotCharged Word = "not-charged" // of a payment
 	WordNotPaid    Word = "not-paid"    // of a withdrawal
+	WordReturned   Word = "returned"    // of a withdrawal that had arrived: the bank sent it back
 )
 
 // OtherwiseSaid is the reason (details.reason) for which an operator's word is refused
@@ -219,6 +220,9 @@ func (w Withdrawal) Rule(word Word, o PayoutOutcome, now time.Time) (Withdrawal,
 	switch {
 	case word == WordPaid && w.Status == WithdrawalProcessing:
 		next, change := w.complete(now)
+		return next, change, nil
+	case word == WordReturned && w.Status == WithdrawalDone:
+		next, change := w.comeBack(PayoutOutcome{}, now)
 		return next, change, nil
 	case word == WordNotPaid && w.Open():
 		next, change := w.fail(PayoutOutcome{Code: "not_paid", Message: "the payout did not arrive"}, now)
