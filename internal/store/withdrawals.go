@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -19,6 +20,10 @@ var withdrawalsTable = newTable("withdrawals", withdrawalSpec,
 	func(w *pay.Withdrawal) string { return w.ID }, func(w *pay.Withdrawal) int64 { return w.Version }, withdrawalRow)
 
 type withdrawalDoc struct {
+	// Where it is had its place here before version 30, and has it where a node of before writes.
+	Provider    string `json:"provider,omitempty"`
+	ProviderRef string `json:"providerRef,omitempty"`
+
 	Checks         int    `json:"checks,omitempty"`
 	FailureCode    string `json:"failureCode,omitempty"`
 	FailureMessage string `json:"failureMessage,omitempty"`
@@ -43,7 +48,7 @@ type withdrawalDoc struct {
 }
 
 func withdrawalRow(r *rows, w *pay.Withdrawal) {
-	doc := withdrawalDoc{w.Checks, w.FailureCode, w.FailureMessage,
+	doc := withdrawalDoc{"", "", w.Checks, w.FailureCode, w.FailureMessage,
 		micros(w.SentAt), micros(w.CompletedAt), micros(w.FailedAt), w.Accepted, w.Flight,
 		w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said, w.BankRef, w.ApprovedBy, w.Local.Minor, w.Local.Currency, "", w.RateSource, micros(w.RateAt)}
 	if !w.Rate.IsZero() {
@@ -66,6 +71,7 @@ func scanWithdrawal(r row) (pay.Withdrawal, error) {
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
 		return w, fmt.Errorf("withdrawal %s: %w", w.ID, err)
 	}
+	w.Provider, w.ProviderRef = cmp.Or(w.Provider, doc.Provider), cmp.Or(w.ProviderRef, doc.ProviderRef)
 	w.Checks = doc.Checks
 	w.FailureCode, w.FailureMessage, w.Accepted, w.Flight = doc.FailureCode, doc.FailureMessage, doc.Accepted, doc.Flight
 	w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said, w.BankRef, w.ApprovedBy = doc.Why, doc.Passed, doc.Round, doc.Tried, doc.Waiting, doc.Said, doc.BankRef, doc.ApprovedBy
