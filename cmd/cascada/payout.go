@@ -45,15 +45,7 @@ func (c *payoutBatchCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 		fmt.Fprintln(stdout, "no withdrawal waits at "+c.Account)
 		return nil
 	}
-	return errorAfter(printBatches(made), err)
-}
-
-// errorAfter is what failed first.
-func errorAfter(printed, err error) error {
-	if err != nil {
-		return err
-	}
-	return printed
+	return cmp.Or(err, printBatches(made))
 }
 
 func printBatches(list []pay.Batch) error {
@@ -83,7 +75,7 @@ func (c *payoutListCmd) Run(ctx context.Context, log *slog.Logger, adapters regi
 		fmt.Fprintln(stdout, "there are no batches")
 		return nil
 	}
-	return errorAfter(printBatches(list), err)
+	return cmp.Or(err, printBatches(list))
 }
 
 type payoutShowCmd struct {

@@ -26,6 +26,11 @@ func (a *App) payAutomatically(ctx context.Context, s pay.Settlement) error {
 		if err != nil || len(change.Settlements) == 0 {
 			return err
 		}
+		for _, paid := range change.Settlements {
+			if paid.Status == pay.BatchPaid {
+				change.Audit = append(change.Audit, a.audit(a.Self(), paid.Scope, pay.SettlementPaid, paid.ID, map[string]string{"withdrawal": w.ID})...)
+			}
+		}
 		return a.commit(ctx, change, view.Cause{})
 	}
 	control, err := a.payoutControl(ctx, s.Merchant, s.Live)

@@ -1,6 +1,7 @@
 package pay
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -30,25 +31,16 @@ func checkDays(days string) error {
 		return nil
 	}
 	for day := range strings.SplitSeq(days, ",") {
-		if !contains(weekdays, day) {
+		if !slices.Contains(weekdays, day) {
 			return FieldError(CodeInvalidRequest, "days", "days must be some of "+strings.Join(weekdays, ",")+", with commas between them")
 		}
 	}
 	return nil
 }
 
-func contains(list []string, word string) bool {
-	for _, known := range list {
-		if known == word {
-			return true
-		}
-	}
-	return false
-}
-
 // PayoutDay reports whether payouts are made on the day of a moment, UTC.
 func (l PayoutLimits) PayoutDay(at time.Time) bool {
-	return l.Days == "" || contains(strings.Split(l.Days, ","), weekdays[at.UTC().Weekday()])
+	return l.Days == "" || slices.Contains(strings.Split(l.Days, ","), weekdays[at.UTC().Weekday()])
 }
 
 // Owed is the sum of settlements' nets, in USD cents, of those that are to be paid out by themselves

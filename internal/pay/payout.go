@@ -202,7 +202,7 @@ func (w Withdrawal) Contrary(then Withdrawal, o PayoutOutcome, now time.Time) (C
 	switch o.Kind {
 	case PayoutPaid, PayoutRejected, PayoutUnavailable, PayoutReturned:
 	default: // asked by two at once, one may know nothing
-		if !w.misfits(o) {
+		if !w.misfits(o) && (o.Kind != PayoutAccepted || then.Round == w.Round) {
 			return Change{}, false
 		}
 	}

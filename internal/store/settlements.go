@@ -351,11 +351,12 @@ func (s *Store) LeaseReceipts(ctx context.Context, now, until time.Time, limit i
 	return leased(ctx, s, receiptDuty, scanSettlement, now, until, limit)
 }
 
-// selectUnpaid is what is closed and not paid, the newest hundred: more than are ever owed at a time.
+// selectUnpaid is what is closed, not paid, and to be paid out by itself.
 var selectUnpaid = `
-SELECT ` + settlementColumns + ` FROM settlements WHERE merchant = $1 AND live = $2 AND status = 'closed' ORDER BY number DESC LIMIT 100`
+SELECT ` + settlementColumns + ` FROM settlements WHERE merchant = $1 AND live = $2 AND status = 'closed' AND doc LIKE '%"automatic":true%' ORDER BY number DESC`
 
-// UnpaidSettlements reads the settlements of a merchant that are closed and not paid, the newest first.
+// UnpaidSettlements reads the settlements of a merchant that are closed, not paid, and to be paid out by
+// themselves, the newest first.
 func (s *Store) UnpaidSettlements(ctx context.Context, scope pay.Scope) ([]pay.Settlement, error) {
 	return many(ctx, s, selectUnpaid, scanSettlement, scope.Merchant, scope.Live)
 }
