@@ -179,6 +179,7 @@ func TestWithdrawalIsQuoted(t *testing.T) {
 			"payout":{"amount":1835,"currency":"MXN","rate":18.35,"rateAt":"<time>"}}`)
 		o.get(t, "/withdrawals/quote?amount=3").refused(t, "400 amount_below_minimum invalid_request_error param=amount")
 		o.get(t, "/withdrawals/quote?amount=5000").refused(t, "422 balance_insufficient balance_error param=amount")
+		o.get(t, "/withdrawals/quote?amount=103&walletId=wal_1").refused(t, "404 wallet_not_found invalid_request_error")
 		o.get(t, "/withdrawals/quote?amount=x").refused(t, "400 amount_invalid invalid_request_error param=amount")
 		if got := o.available(t); got != "1000" {
 			t.Errorf("a quote took money: %s", got)
@@ -208,6 +209,7 @@ func TestBeneficiaryIsTold(t *testing.T) {
 		if r := o.get(t, "/wallets/"+plain); r.text(t, "unpayableReason") != "beneficiary_incomplete" || r.text(t, "beneficiary") != "[]" {
 			t.Errorf("the wallet lacks what the account needs: %s", r)
 		}
+		o.get(t, "/withdrawals/quote?amount=50&walletId="+plain).refused(t, "409 conflict_state conflict_error param=walletId missing=holderDocument,holderName reason=beneficiary_incomplete")
 		o.post(t, "/withdrawals", `{"amount":50,"walletId":"`+plain+`"}`).refused(t, "409 conflict_state conflict_error param=walletId missing=holderDocument,holderName reason=beneficiary_incomplete")
 		made := o.post(t, "/wallets", `{"type":"bank_account","currency":"BRL","destination":"52998224725","holderName":" Ana Souza ","holderDocument":"52998224725"}`).want(t, http.StatusCreated)
 		if made.text(t, "beneficiary.0") != "holderName" || strings.Contains(made.String(), "\"Ana") {

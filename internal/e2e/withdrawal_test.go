@@ -375,6 +375,8 @@ func TestProductionWithdrawalsNeedMore(t *testing.T) {
 		body := `{"amount":10,"walletId":"` + w + `"}`
 		refused := o.post(t, "/withdrawals", body)
 		refused.refused(t, "402 kyc_required card_error")
+		quote := "/withdrawals/quote?amount=10&walletId=" + w
+		o.get(t, quote).refused(t, "402 kyc_required card_error")
 		help, err := url.Parse(refused.text(t, "error.details.helpUrl"))
 		must(t, err)
 		if page := s.send(t, request{method: http.MethodGet, path: help.Path}); help.Host == "" || page.status != http.StatusOK {
@@ -384,6 +386,7 @@ func TestProductionWithdrawalsNeedMore(t *testing.T) {
 		o.post(t, "/withdrawals", body).refused(t, "402 kyc_required card_error")
 		must(t, s.App.DecideVerification(ctx, v, pay.KYCVerified, "", "")) // enhanced includes basic
 		o.post(t, "/withdrawals", body).refused(t, "503 service_unavailable api_error reason=no_payout_account")
+		o.get(t, quote).refused(t, "503 service_unavailable api_error reason=no_payout_account")
 		if n := o.get(t, "/withdrawals").text(t, "pagination.total"); n != "0" || o.available(t) != "100" {
 			t.Errorf("refused requests left %s withdrawals and %s available", n, o.available(t))
 		}
