@@ -144,6 +144,7 @@ func TestDrillPayouts(t *testing.T) {
 			bank := httptest.NewServer(books[id])
 			t.Cleanup(bank.Close)
 			u.does(t, "provider", "add", "drill", "--id", id, "--environment", "sandbox", "--base-url", bank.URL, "--limit", limit)
+			u.does(t, "payout", "top-up", id, "--amount", "20000000", "--currency", "MXN", "--reference", "drill")
 		}
 		k := &pack{t: t, user: u, database: database, nodes: make([]atomic.Pointer[server], nodes)}
 		for i := range nodes {
@@ -252,5 +253,21 @@ func TestDrillPayouts(t *testing.T) {
 			k.nodes[i].Load().stop()
 		}
 		u.check(t, database)
+		var floats []struct {
+			Account, Currency     string
+			Free, Committed, Paid float64
+		}
+		if err := json.Unmarshal([]byte(u.does(t, "payout", "float", "--json")), &floats); err != nil || len(floats) != 2 {
+			t.Errorf("floats: %+v, %v", floats, err)
+		}
+		for _, f := range floats {
+			sum := int64(0)
+			for _, minor := range books[f.Account].paid {
+				sum += minor
+			}
+			if paid := int64(math.Round(f.Paid * 100)); f.Committed != 0 || paid != sum || int64(math.Round(f.Free*100)) != 20_000_000_00-sum {
+				t.Errorf("the float of %s: %+v; the bank paid %d centavos", f.Account, f, sum)
+			}
+		}
 	})
 }

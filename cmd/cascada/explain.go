@@ -116,6 +116,9 @@ func (c *explainCmd) payout(ctx context.Context, a *app.App) error {
 		if v.Balance != "" {
 			fmt.Fprintf(stdout, "   %s has %s\n", v.Account, v.Balance)
 		}
+		if v.Float != "" {
+			fmt.Fprintf(stdout, "   %s has a float of %s\n", v.Account, v.Float)
+		}
 	}
 	return nil
 }

@@ -26,6 +26,8 @@ type payoutCmd struct {
 	Export   payoutExportCmd   `cmd:"" help:"Write a batch's file, to upload at the bank. Again: the same bytes."`
 	Import   payoutImportCmd   `cmd:"" help:"Read the bank's answer and end the withdrawals that it tells of: CNAB 240, pain.002, camt.054 or a table. Again: no harm."`
 	Limit    payoutLimitCmd    `cmd:"" help:"Show or change what withdrawals may take in an hour, in a day, and without an approval; stop them all, or one merchant's."`
+	Float    payoutFloatCmd    `cmd:"" help:"Show your money at each payout account: what the ledger has, and what the provider says."`
+	TopUp    payoutTopUpCmd    `cmd:"" help:"Book what you put into a payout account, or took out of it. From the first entry on it pays no more than it has."`
 	Dissolve payoutDissolveCmd `cmd:"" help:"Take the payouts out of a batch whose file never left: they wait for another one."`
 }
 

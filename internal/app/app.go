@@ -101,7 +101,8 @@ type App struct {
 	rates   atomic.Pointer[fx.Table]
 	// readingRates is held while rates are read anew.
 	readingRates latch
-	desks        atomic.Pointer[desks]  // the operator's provider accounts
+	desks        atomic.Pointer[desks] // the operator's provider accounts
+	floatsSeen   atomic.Pointer[[]FloatStatus]
 	rules        atomic.Pointer[ruling] // how payments go through them
 	health       *health
 	tally        *tally
@@ -340,6 +341,7 @@ func (a *App) Loops() []work.Loop {
 		{Name: "personal data from before", Every: max(resealEvery, a.Look), Do: a.SealPersonal},
 		a.polled("provider accounts", accountsEvery, a.readAccounts),
 		a.polled("routing rules", accountsEvery, a.readRules),
+		a.polled("balances at payout accounts", floatsEvery, a.CompareFloats),
 		a.polled("rates", ratesEvery, a.readRates),
 		a.polled("counters", time.Minute, func(ctx context.Context) error { return a.store.RollUp(ctx, a.Now()) }),
 		a.polled("tidy", 3*time.Second, a.store.Tidy),

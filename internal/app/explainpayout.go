@@ -23,6 +23,7 @@ type PayoutVerdict struct {
 	Account string
 	Verdict string // "" when it would
 	Balance string // what it has to pay out, as it says itself; "" where it cannot be asked
+	Float   string // what the ledger has of it; "" where no float is kept
 }
 
 // ExplainPayout tells the decisions about a withdrawal as they were noted when they were made, and
@@ -45,6 +46,10 @@ func (a *App) ExplainPayout(ctx context.Context, id string) (PayoutExplanation, 
 		return e, err
 	}
 	now := a.now(w.Scope)
+	have, err := a.floats(ctx, 1)
+	if err != nil {
+		return e, err
+	}
 	for _, s := range list {
 		if !s.PaysOut {
 			continue
@@ -68,6 +73,13 @@ func (a *App) ExplainPayout(ctx context.Context, id string) (PayoutExplanation, 
 			v.Verdict = "does not pay " + net.String() + ": " + passed[0]
 		case now.Before(rests):
 			v.Verdict = "did not pay it, and rests until " + rests.UTC().Format(time.RFC3339)
+		}
+		need, free := have.of(account.ID, w)
+		if need.Minor > 0 {
+			v.Float = free.String()
+		}
+		if v.Verdict == "" && need.Minor > free.Minor {
+			v.Verdict = tooLittle(need, free)
 		}
 		if v.Verdict == "" {
 			v.Balance = a.balanceAt(ctx, d)

@@ -70,8 +70,8 @@ func lacking(needs map[string][]pay.HolderField, rail string, known []string) (m
 //
 // Errors: service_unavailable (no_payout_account, payout_delayed) and conflict_state (beneficiary_incomplete)
 // where none pays out to such a wallet now, amount_above_maximum and amount_below_minimum where none pays
-// out that much or that little.
-func (a *App) choosePayer(wallet pay.Wallet, w pay.Withdrawal, now time.Time) (route pay.PayoutRoute, until time.Time, err error) {
+// out that much or that little. Who has too little float is passed over, as far as have knows.
+func (a *App) choosePayer(wallet pay.Wallet, w pay.Withdrawal, have floats, now time.Time) (route pay.PayoutRoute, until time.Time, err error) {
 	net := money.New(w.Net(), money.USD)
 	serving, rail, lacks := a.paying(wallet)
 	if len(serving) == 0 {
@@ -89,6 +89,7 @@ func (a *App) choosePayer(wallet pay.Wallet, w pay.Withdrawal, now time.Time) (r
 		return route, until, serving.RefusePayout(rail, net)
 	}
 	var awake pay.Accounts
+	needs, short := map[string]money.Amount{}, false
 	for _, account := range taking {
 		if rests := w.Rests(account.ID); now.Before(rests) {
 			passed = append(passed, account.ID+": did not pay it, rests until "+rests.Format(time.RFC3339))
@@ -97,13 +98,23 @@ func (a *App) choosePayer(wallet pay.Wallet, w pay.Withdrawal, now time.Time) (r
 			}
 			continue
 		}
+		need, free := have.of(account.ID, w)
+		if need.Minor > free.Minor {
+			passed, short = append(passed, account.ID+": "+tooLittle(need, free)), true
+			continue
+		}
+		needs[account.ID] = need
 		awake = append(awake, account)
 	}
-	if len(awake) == 0 {
-		return route, until, unpayable(payoutDelayed, "the payout waits: no account pays it now")
+	switch {
+	case len(awake) > 0:
+	case short:
+		return route, time.Time{}, unpayable(pay.WaitsFloat, "the payout waits for the operator's money: "+strings.Join(passed, "; "))
+	default:
+		return route, until, unpayable(pay.WaitsAccount, "the payout waits: no account pays it now")
 	}
 	first := awake.First(rail, net)
-	return pay.PayoutRoute{Account: first.ID, Why: reason(first, awake, rail, net), Passed: passed}, time.Time{}, nil
+	return pay.PayoutRoute{Account: first.ID, Why: reason(first, awake, rail, net), Passed: passed, Float: needs[first.ID]}, time.Time{}, nil
 }
 
 // reason is why an account is tried first, for the operator.
@@ -117,9 +128,6 @@ func reason(first pay.ProviderAccount, among pay.Accounts, rail pay.Rail, net mo
 	}
 	return why
 }
-
-// payoutDelayed is why a withdrawal waits for which no account pays now.
-const payoutDelayed pay.Unpayable = "payout_delayed"
 
 func unpayable(why pay.Unpayable, message string) error {
 	return &pay.Error{Code: pay.CodeServiceUnavailable, Details: pay.Details{Reason: string(why)}, Message: message}

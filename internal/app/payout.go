@@ -28,6 +28,10 @@ func (a *App) payOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	have, err := a.floats(ctx, len(due))
+	if err != nil {
+		return 0, err
+	}
 	for _, w := range due {
 		wallet, err := a.store.Wallet(ctx, w.Scope, w.Wallet)
 		if err != nil {
@@ -36,7 +40,7 @@ func (a *App) payOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 		}
 		to := pay.PayoutRoute{Account: w.Provider}
 		if w.Status == pay.WithdrawalPending && wallet.Status != pay.WalletDisabled {
-			if to, err = a.route(ctx, w, wallet); err != nil {
+			if to, err = a.route(ctx, w, wallet, have); err != nil {
 				a.Log.Error("a due withdrawal could not be looked at; it comes again", "withdrawal", w.ID, "error", err)
 				continue
 			}
@@ -52,10 +56,11 @@ func (a *App) payOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 }
 
 // route chooses the account that a pending withdrawal goes to; "" where it has to wait, which is
-// written down with the reason.
-func (a *App) route(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet) (pay.PayoutRoute, error) {
+// written down with the reason. What it takes is taken off the floats.
+func (a *App) route(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, have floats) (pay.PayoutRoute, error) {
 	now := a.now(w.Scope)
-	to, until, err := a.choosePayer(wallet, w, now)
+	to, until, err := a.choosePayer(wallet, w, have, now)
+	have.take(to, w.Live)
 	refused, waits := errors.AsType[*pay.Error](err)
 	if !waits {
 		return to, err

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -133,9 +134,13 @@ func (a *App) sending(ctx context.Context, w pay.Withdrawal, route pay.PayoutRou
 		}
 		next, change := w.Send(route, by, now)
 		change.Controls = counted
-		if err = a.store.Commit(ctx, change); !errors.Is(err, store.ErrStale) {
+		if err = a.store.Commit(ctx, change); !errors.Is(err, store.ErrStale) && !errors.Is(err, store.ErrInsufficient) {
 			sent = next
 			return err
+		}
+		if errors.Is(err, store.ErrInsufficient) { // others took the float meanwhile
+			_, change, _ := w.Wait(string(pay.WaitsFloat), now.Add(sweepLease), now)
+			return cmp.Or(a.store.Commit(ctx, change), errHeld)
 		}
 		// Somebody counts beside us; or the withdrawal has moved on, and is not ours.
 		read, readErr := a.store.Withdrawal(ctx, w.Scope, w.ID)

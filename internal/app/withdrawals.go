@@ -106,7 +106,7 @@ func (a *App) decideWithdrawal(ctx context.Context, scope pay.Scope, n NewWithdr
 	if err = cmp.Or(err, unknown); err != nil {
 		return w, change, err
 	}
-	_, _, err = a.choosePayer(wallet, w, now)
+	_, _, err = a.choosePayer(wallet, w, nil, now)
 	return w, change, err
 }
 

@@ -65,7 +65,7 @@ func TestAlertsAreAboutMetricsThatThereAre(t *testing.T) {
 	metrics := ours()
 	values := map[string][]string{"kind": store.OpenKinds(), "work": store.WorkKinds(), "job": {"cascada"}, "outcome": {string(app.MailFailed)}}
 	used := regexp.MustCompile(`(\w+)(?:\{(\w+)="([^"]*)"\})?`)
-	word := regexp.MustCompile(`^(max|by|increase|work|[0-9]+[mh]?)$`)
+	word := regexp.MustCompile(`^(max|abs|by|increase|work|[0-9]+[mh]?)$`)
 	seen := map[string]bool{}
 	for _, g := range file.Groups {
 		for _, r := range g.Rules {

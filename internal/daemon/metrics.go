@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/limit"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/web"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -134,12 +135,14 @@ var (
 	mailsDesc    = prometheus.NewDesc("cascada_mails_total", "Tries of this node to send an e-mail, by what came of them: sent, retried, failed.", []string{"outcome"}, nil)
 	mailsWaiting = prometheus.NewDesc("cascada_mails_waiting", "E-mails that are not sent yet, and not given up, by any node.", nil, nil)
 	asideDesc    = prometheus.NewDesc("cascada_work_quarantined", "Rows of due work that cannot be read and were set aside; cascada check names them.", nil, nil)
+	floatDesc    = prometheus.NewDesc("cascada_payout_float", "The operator's money at a payout account as the ledger has it, in units of the currency: free, committed.", []string{"account", "environment", "currency", "state"}, nil)
+	floatOffDesc = prometheus.NewDesc("cascada_payout_float_off", "By how much the provider's balance differs from it, when it was asked last; absent where it cannot be asked.", []string{"account", "environment", "currency"}, nil)
 	dueDesc      = prometheus.NewDesc("cascada_work_oldest_due_seconds", "Age of the oldest due work; 0 when none is late.", []string{"work"}, nil)
 )
 
 // Describe is for prometheus.
 func (storeCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{commitsDesc, changesDesc, againDesc, halvedDesc, unknownDesc, queuedDesc, dueDesc, rateAgeDesc, ratesHeld, openDesc, authDesc, silentDesc, callsDesc, callTimeDesc, unmappedDesc, oldestDesc, asideDesc, mailsDesc, mailsWaiting} {
+	for _, d := range []*prometheus.Desc{commitsDesc, changesDesc, againDesc, halvedDesc, unknownDesc, queuedDesc, dueDesc, rateAgeDesc, ratesHeld, openDesc, authDesc, silentDesc, callsDesc, callTimeDesc, unmappedDesc, oldestDesc, asideDesc, mailsDesc, mailsWaiting, floatDesc, floatOffDesc} {
 		ch <- d
 	}
 }
@@ -172,6 +175,14 @@ func (c storeCollector) Collect(ch chan<- prometheus.Metric) {
 		labels := []string{of.Account, of.Rail, string(of.Outcome)}
 		ch <- prometheus.MustNewConstMetric(callsDesc, prometheus.CounterValue, float64(n.N), labels...)
 		ch <- prometheus.MustNewConstMetric(callTimeDesc, prometheus.CounterValue, n.Took.Seconds(), labels...)
+	}
+	for _, f := range c.app.FloatsSeen() {
+		labels := []string{f.Account, string(pay.EnvironmentOf(f.Live)), string(f.Currency)}
+		ch <- prometheus.MustNewConstMetric(floatDesc, prometheus.GaugeValue, f.Units(f.Free), append(labels, "free")...)
+		ch <- prometheus.MustNewConstMetric(floatDesc, prometheus.GaugeValue, f.Units(f.Committed), append(labels, "committed")...)
+		if f.Unknown == "" {
+			ch <- prometheus.MustNewConstMetric(floatOffDesc, prometheus.GaugeValue, f.Units(f.Off.Minor), labels...)
+		}
 	}
 	for account, n := range c.app.UnmappedStatuses() {
 		ch <- prometheus.MustNewConstMetric(unmappedDesc, prometheus.CounterValue, float64(n), account)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -94,6 +95,17 @@ type payer struct {
 	paid  map[string]payout.Request
 	send  func(b *payer, r payout.Request) pay.PayoutOutcome // nil: pay
 	query func(b *payer, r payout.Request) pay.PayoutOutcome // nil: the truth
+	has   money.Amount                                       // what it says that the operator has there
+}
+
+// Balance tells what the test lets it tell.
+func (b *payer) Balance(context.Context) (money.Amount, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.has.Currency == "" {
+		return b.has, errors.New("the bank does not tell")
+	}
+	return b.has, nil
 }
 
 func newPayer() *payer { return &payer{sends: map[string]int{}, paid: map[string]payout.Request{}} }

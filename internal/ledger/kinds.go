@@ -6,11 +6,21 @@ const (
 	ReserveRelease Kind = "reserve_release" // a day's reserve is free: reserve to available
 )
 
+// Kinds of transfers of a float.
+const (
+	FloatEntered  Kind = "float_entry"  // the operator's entry: funding to float, or back
+	FloatSent     Kind = "float_sent"   // a payout is sent: float to committed
+	FloatArrived  Kind = "float_paid"   // it arrived: committed to paid
+	FloatBack     Kind = "float_back"   // it was not paid: committed to float
+	FloatReturned Kind = "float_return" // it had arrived and came back: paid to float
+)
+
 // Kinds lists every kind of transfer. A test holds it against the constants.
 func Kinds() []Kind {
 	return []Kind{
 		Capture, RefundFreeze, RefundPaid, RefundRelease, ChargebackHold, ChargebackFee, ChargebackPaid, ChargebackRelease, ChargebackReversal,
 		LateCapture, LateRefund, LateAccepted,
 		Settled, ReserveRelease, WithdrawalOpened, WithdrawalPaid, WithdrawalReversal, WithdrawalReturn,
+		FloatEntered, FloatSent, FloatArrived, FloatBack, FloatReturned,
 	}
 }

@@ -1,9 +1,10 @@
 // Package ledger is the double-entry bookkeeping of Cascada: accounts,
 // postings, and transfers whose postings sum to zero.
 //
-// All ledger amounts are USD minor units (cents); the local amount of a
-// payment is a memo on the transfer and never enters a sum. The package is
-// pure: it knows neither the database nor the clock.
+// A merchant's amounts are USD minor units (cents); the local amount of a
+// payment is a memo on the transfer and never enters a sum. A float's amounts
+// are minor units of its own currency ([FloatOwner]). The package is pure: it
+// knows neither the database nor the clock.
 package ledger
 
 import (
@@ -46,6 +47,31 @@ const (
 	WithdrawalFees Account = "withdrawal_fees" // the price of withdrawals
 )
 
+// Accounts of a float: the operator's money at a payout account, in one
+// currency. Its transfers have [FloatOwner] in the merchant's place.
+const (
+	Float          Account = "float"           // may be paid out
+	FloatCommitted Account = "float_committed" // sent, and not known to have arrived
+	FloatPaid      Account = "float_paid"      // arrived
+	FloatFunding   Account = "float_funding"   // what the operator put in, negative
+)
+
+// FloatOwner is whose transfers those of a float are: they never mix with a
+// merchant's, nor with those of another currency.
+func FloatOwner(account, currency string) string { return floatPrefix + account + "/" + currency }
+
+const floatPrefix = "float/"
+
+// FloatOf is the account and the currency that an owner of transfers stands for;
+// false for a merchant.
+func FloatOf(owner string) (account, currency string, ok bool) {
+	rest, ok := strings.CutPrefix(owner, floatPrefix)
+	if !ok {
+		return "", "", false
+	}
+	return strings.Cut(rest, "/")
+}
+
 // Accounts lists every account. A balance row has one column for each, in this
 // order.
 func Accounts() []Account {
@@ -53,11 +79,12 @@ func Accounts() []Account {
 		Pending, Available, Frozen, Reserve, Suspense,
 		Receivable, PlatformFees, ProviderFees, FlatFees, NetworkFees, ChargebackFees, Refunds, Chargebacks,
 		InTransit, PaidOut, WithdrawalFees,
+		Float, FloatCommitted, FloatPaid, FloatFunding,
 	}
 }
 
-// Balances holds the balance of every account of one merchant in one
-// environment, in USD minor units. An absent account is zero.
+// Balances holds the balance of every account of one merchant, or of one float,
+// in one environment, in minor units. An absent account is zero.
 type Balances map[Account]int64
 
 // GrossVolume is all that shoppers ever paid, refunds not taken off.
@@ -68,8 +95,8 @@ func (b Balances) Net() int64 {
 	return b[Pending] + b[Available] + b[Frozen] + b[Reserve] + b[Suspense] + b[InTransit]
 }
 
-// Posting is one signed line of a transfer, in USD minor units. A positive
-// amount adds to the account.
+// Posting is one signed line of a transfer, in minor units. A positive amount
+// adds to the account.
 type Posting struct {
 	Account Account
 	Amount  int64
@@ -102,11 +129,11 @@ const (
 	WithdrawalReturn   Kind = "withdrawal_return"   // it had arrived and came back: paid out to available
 )
 
-// Transfer is a set of postings that sums to zero, for one merchant in one
-// environment. Transfers are never changed and never deleted.
+// Transfer is a set of postings that sums to zero, for one merchant, or one
+// float, in one environment. Transfers are never changed and never deleted.
 type Transfer struct {
 	ID       string
-	Merchant string
+	Merchant string // or FloatOwner
 	Live     bool
 	Kind     Kind
 	Payment  string       // the payment it belongs to, or ""
@@ -117,7 +144,7 @@ type Transfer struct {
 }
 
 // Floor is what a balance must keep once a change is applied: the account's
-// balance, in USD minor units, must then be at least Min.
+// balance, in minor units, must then be at least Min.
 type Floor struct {
 	Merchant string
 	Live     bool

@@ -98,6 +98,7 @@ const (
 	WithdrawalRuled Act = "withdrawal.ruled" // the same
 
 	PayoutsLimited     Act = "payouts.limited" // stopped, too, and let go on
+	FloatEntered       Act = "payout_float.entered"
 	WithdrawalApproved Act = "withdrawal.approved"
 
 	BatchCreated Act = "payout_batch.created"

@@ -42,6 +42,13 @@ var bookings = map[ledger.Kind]booking{
 	ledger.WithdrawalPaid:     {apart: true},
 	ledger.WithdrawalReversal: {movement: MovedReversal, apart: true, text: "Withdrawal given back"},
 	ledger.WithdrawalReturn:   {movement: MovedReversal, apart: true, text: "Withdrawal sent back by the bank"},
+
+	// A float is no merchant's.
+	ledger.FloatEntered:  {apart: true},
+	ledger.FloatSent:     {apart: true},
+	ledger.FloatArrived:  {apart: true},
+	ledger.FloatBack:     {apart: true},
+	ledger.FloatReturned: {apart: true},
 }
 
 // SettledKinds lists the kinds of transfers that settlements claim, captures

@@ -67,7 +67,8 @@ func (r Reading) Into(usd money.Amount) (Conversion, error) {
 type PayoutRoute struct {
 	Account string
 	Why     string
-	Passed  []string // who was passed over, and why
+	Passed  []string     // who was passed over, and why
+	Float   money.Amount // what it takes of the account's float; zero where none is kept
 }
 
 // PayoutAttempt is how an account proved that it did not pay a withdrawal.
@@ -118,12 +119,13 @@ func (w Withdrawal) passOn(o PayoutOutcome, now time.Time) (Withdrawal, Change) 
 		Account: w.Provider, Reference: w.Reference(), ProviderRef: cmp.Or(o.ProviderRef, w.ProviderRef), Code: o.Code, Message: o.Message,
 		Why: w.Why, Passed: w.Passed, Started: w.SentAt.UnixMicro(), Ended: now.UnixMicro(),
 	})
+	w, float := w.freeFloat(now)
 	w = w.next(now)
 	w.Tried = tried[max(0, len(tried)-attemptsKept):]
 	w.Round++
 	w.Provider, w.ProviderRef, w.Batch, w.BankRef, w.Why, w.Passed, w.Checks, w.Accepted, w.Said, w.Flight = "", "", "", "", "", nil, 0, false, "", Flight{}
 	w.Status, w.DueAt, w.SentAt = WithdrawalPending, now, time.Time{}
-	return w, Change{Withdrawals: []Withdrawal{w}}
+	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: float}
 }
 
 // Rests is until when an account that proved not to pay the withdrawal is not tried again with it:
@@ -227,6 +229,8 @@ func (w Withdrawal) comeBack(o PayoutOutcome, now time.Time) (Withdrawal, Change
 		ledger.Posting{Account: ledger.PaidOut, Amount: -w.Net()},
 		ledger.Posting{Account: ledger.Available, Amount: w.Net()},
 	)
+	float := w.moveFloat("return", ledger.FloatReturned, ledger.FloatPaid, ledger.Float, now)
+	w.Float = money.Amount{}
 	w, told := w.event(WithdrawalFailed, before, now)
-	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: []ledger.Transfer{back}, Events: []Event{told}}
+	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: append(float, back), Events: []Event{told}}
 }

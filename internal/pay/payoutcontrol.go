@@ -39,7 +39,19 @@ const (
 	WaitsApproval Unpayable = "approval_required"
 	WaitsHourly   Unpayable = "hourly_limit"
 	WaitsDaily    Unpayable = "daily_limit"
+
+	WaitsAccount Unpayable = "payout_delayed" // no account pays it now
+	WaitsFloat   Unpayable = "float_short"    // none of those that pay it has the money; a merchant reads payout_delayed
 )
+
+// PendingReason is why the withdrawal is not sent though it is due, as the merchant may know it; "" where
+// nothing holds it.
+func (w Withdrawal) PendingReason() string {
+	if w.Waiting == string(WaitsFloat) {
+		return string(WaitsAccount)
+	}
+	return w.Waiting
+}
 
 // Before reports whether what holds a withdrawal is to be told before something else that holds it:
 // what a person has to end comes first.

@@ -56,13 +56,14 @@ type Withdrawal struct {
 	Conversion        // what arrives
 	Provider    string
 	ProviderRef string
-	Batch       string   // whose file it leaves in, "" where it does not
-	BankRef     string   // what the bank calls it, where that is another word than ProviderRef
-	Why         string   // why it went there: for the operator
-	Passed      []string // accounts that were passed over, and why
-	Checks      int      // how often the provider was asked since it was sent
-	Accepted    bool     // it said that it has it
-	Said        string   // what it answered last, where that decided nothing: for the operator
+	Batch       string       // whose file it leaves in, "" where it does not
+	Float       money.Amount // what it takes of its account's float, while it is sent or paid; zero where none is kept
+	BankRef     string       // what the bank calls it, where that is another word than ProviderRef
+	Why         string       // why it went there: for the operator
+	Passed      []string     // accounts that were passed over, and why
+	Checks      int          // how often the provider was asked since it was sent
+	Accepted    bool         // it said that it has it
+	Said        string       // what it answered last, where that decided nothing: for the operator
 	Flight
 	Round          int             // how many accounts proved before that they did not pay it
 	Tried          []PayoutAttempt // the latest of them
@@ -171,8 +172,15 @@ func (w Withdrawal) Send(to PayoutRoute, by Caller, now time.Time) (Withdrawal, 
 	if w.Provider == "" {
 		w.Provider, w.Why, w.Passed = to.Account, to.Why, to.Passed
 	}
+	change := Change{}
+	if w.Status == WithdrawalPending && to.Float.Minor > 0 {
+		w.Float = to.Float
+		change.Transfers = w.moveFloat("sent", ledger.FloatSent, ledger.Float, ledger.FloatCommitted, now)
+		change.Floors = []ledger.Floor{{Merchant: change.Transfers[0].Merchant, Live: w.Live, Account: ledger.Float}}
+	}
 	w.Status, w.Waiting, w.SentAt, w.DueAt = WithdrawalProcessing, "", now, now.Add(sendingLease)
-	return w, Change{Withdrawals: []Withdrawal{w}}
+	change.Withdrawals = []Withdrawal{w}
+	return w, change
 }
 
 // Refuse ends a withdrawal that was not sent, for a reason of our own.
@@ -249,8 +257,9 @@ func (w Withdrawal) complete(now time.Time) (Withdrawal, Change) {
 		ledger.Posting{Account: ledger.PaidOut, Amount: w.Net()},
 		ledger.Posting{Account: ledger.WithdrawalFees, Amount: w.Fee},
 	)
+	float := w.moveFloat("paid", ledger.FloatArrived, ledger.FloatCommitted, ledger.FloatPaid, now)
 	w, told := w.event(WithdrawalCompleted, before, now)
-	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: []ledger.Transfer{paid}, Events: []Event{told}}
+	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: append(float, paid), Events: []Event{told}}
 }
 
 func (w Withdrawal) fail(o PayoutOutcome, now time.Time) (Withdrawal, Change) {
@@ -259,8 +268,9 @@ func (w Withdrawal) fail(o PayoutOutcome, now time.Time) (Withdrawal, Change) {
 	w.Status, w.DueAt, w.FailedAt, w.Waiting = WithdrawalRefused, time.Time{}, now, ""
 	w.FailureCode, w.FailureMessage = cmp.Or(o.Code, "rejected"), cmp.Or(o.Message, "the payout was rejected")
 	back := w.giveBack(now)
+	w, float := w.freeFloat(now)
 	w, told := w.event(WithdrawalFailed, before, now)
-	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: []ledger.Transfer{back}, Events: []Event{told}}
+	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: append(float, back), Events: []Event{told}}
 }
 
 // giveBack returns all of it, the fee too.

@@ -351,20 +351,20 @@ func textHash(text string) uint64 {
 	return h
 }
 
-// rowsOf names what a change writes.
+// rowsOf names what a change writes, so that two who decide differently about one row are told apart.
 func rowsOf(c *pay.Change) string {
 	var b strings.Builder
 	for i := range c.Payments {
-		fmt.Fprintf(&b, " %s/%d", c.Payments[i].ID, c.Payments[i].Version)
+		fmt.Fprintf(&b, " %s/%d %s", c.Payments[i].ID, c.Payments[i].Version, c.Payments[i].Status)
 	}
 	for i := range c.Claims {
-		fmt.Fprintf(&b, " %s/%d", c.Claims[i].ID, c.Claims[i].Version)
+		fmt.Fprintf(&b, " %s/%d %s", c.Claims[i].ID, c.Claims[i].Version, c.Claims[i].Status)
 	}
 	for i := range c.Receipts {
 		b.WriteString(" " + c.Receipts[i].ID)
 	}
 	for i := range c.Withdrawals {
-		fmt.Fprintf(&b, " %s/%d", c.Withdrawals[i].ID, c.Withdrawals[i].Version)
+		fmt.Fprintf(&b, " %s/%d %s", c.Withdrawals[i].ID, c.Withdrawals[i].Version, c.Withdrawals[i].Status)
 	}
 	for i := range c.Deliveries {
 		fmt.Fprintf(&b, " %s/%d", c.Deliveries[i].ID, c.Deliveries[i].Version)

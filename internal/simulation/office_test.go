@@ -3,12 +3,14 @@ package simulation
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -30,9 +32,22 @@ func (w *world) staff(chance *rand.Rand) (err error) {
 			w.rulePayments(chance)
 			w.ruleRefunds(chance)
 			w.ruleWithdrawals(chance)
+			w.topUp(chance)
 		}
 	})
 	return nil
+}
+
+// topUp books money at payout accounts, some of it twice: of an answer that was lost nobody knows.
+func (w *world) topUp(chance *rand.Rand) {
+	account, currency := payers[chance.IntN(len(payers))], money.USD
+	if account != payers[0] && chance.IntN(2) == 0 {
+		currency = money.BRL
+	}
+	reference, amount := fmt.Sprint("wire ", chance.IntN(6)), money.New(int64(5_00+chance.IntN(40_00)), currency)
+	w.turns.turn("the operator tops up " + account)
+	err := w.office.app.EnterFloat(lane(context.Background(), "office "+account), operator, account, amount, reference, "")
+	w.said("float", "", err)
 }
 
 var operator = pay.Actor{Kind: pay.ByOperator, ID: "ana"}

@@ -170,7 +170,7 @@ func (p payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 
 func (p payer) call(ctx context.Context, what string, at func() pay.PayoutOutcome) pay.PayoutOutcome {
 	unknown := pay.PayoutOutcome{Kind: pay.PayoutUnknown}
-	key, w := p.n.name+" at "+p.b.name+": "+what, p.n.w
+	key, w := p.n.name+" at "+p.b.name+": "+what+" "+laneOf(ctx), p.n.w
 	if p.n.stand() != nil {
 		return unknown
 	}
@@ -250,7 +250,30 @@ func (w *world) checkPayouts(all *books) {
 			w.find(payoutsAgree, out.ID, "withdrawal %s is %s, and it came back", out.ID, out.Status)
 		}
 	}
+	w.checkFloat(all)
 	for id := range by {
 		w.find(payoutsAgree, id, "a bank paid %s, which we do not have", id)
+	}
+}
+
+// checkFloat compares the float that was kept from the beginning on with what its bank paid.
+func (w *world) checkFloat(all *books) {
+	paid := int64(0)
+	for _, made := range w.banks[payers[0]].payouts {
+		if made.status == "paid" {
+			paid += made.net
+		}
+	}
+	floats, err := w.eye.Floats(context.Background())
+	if err != nil {
+		w.find(payoutsAgree, "", "%v", err)
+	}
+	for _, f := range floats {
+		if f.Free < 0 || f.Committed != 0 || f.Free+f.Paid != f.Funded {
+			w.find(payoutsAgree, "", "the float of %s has %+v", f.Account, f)
+		}
+		if f.Account == payers[0] && f.Paid != paid {
+			w.find(payoutsAgree, "", "the float of %s paid %d, the bank %d", f.Account, f.Paid, paid)
+		}
 	}
 }

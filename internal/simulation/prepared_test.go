@@ -111,6 +111,10 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 			return err
 		}
 	}
+	// Enough for a few payouts: the rest goes elsewhere, or waits for the operator.
+	if err := a.EnterFloat(ctx, a.Self(), payers[0], money.New(25_00, money.USD), "opening", ""); err != nil {
+		return err
+	}
 	for i, tier := range []pay.Tier{pay.Standard, pay.Starter} {
 		m, err := p.open(w, a, fmt.Sprint("shop", i), tier)
 		if err != nil {

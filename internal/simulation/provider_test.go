@@ -297,7 +297,7 @@ func (w *world) adapter(n *node) provider.Adapter {
 
 // call is a request to the provider: at does its work there.
 func (c client) call(ctx context.Context, what string, at func() pay.Outcome) pay.Outcome {
-	key := c.n.name + " calls " + c.u.name + " " + what
+	key := c.n.name + " calls " + c.u.name + " " + what + " " + laneOf(ctx)
 	if c.n.stand() != nil {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "dead"}
 	}

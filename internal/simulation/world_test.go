@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -315,9 +317,36 @@ func (w *world) heal() error {
 		}
 	}
 	if alive == 0 {
-		return w.add()
+		if err := w.add(); err != nil {
+			return err
+		}
 	}
+	w.enough()
 	return nil
+}
+
+// enough tops the payout accounts up. At the second, a moment in which payouts are under way is the
+// first of its float.
+func (w *world) enough() {
+	for _, f := range []struct {
+		account  string
+		currency money.Currency
+	}{{payers[0], money.USD}, {payers[1], money.BRL}, {payers[1], money.USD}} {
+		err := errDead
+		for range 100 { // what was asked of the database before is still under way
+			at := slices.IndexFunc(w.nodes, func(n *node) bool { return !n.isDead() })
+			err = w.nodes[at].app.EnterFloat(lane(context.Background(), "enough"), operator, f.account, money.New(1_000_000_00, f.currency), "enough", "")
+			if shown, ok := errors.AsType[*pay.Error](err); err == nil || ok && shown.Code == pay.CodeConflictState {
+				err = nil
+				break
+			}
+			time.Sleep(10 * time.Second)
+			w.turns.turn("tops up again")
+		}
+		if err != nil {
+			w.find(operatorWorks, "", "%v", err)
+		}
+	}
 }
 
 // rule is the operator, who decides about money that fits no payment.

@@ -11,7 +11,7 @@ import (
 
 const balanceColumns = `b.merchant, b.live, b.pending, b.available, b.frozen, b.reserve, b.suspense, b.receivable,
   b.platform_fees, b.provider_fees, b.flat_fees, b.network_fees, b.chargeback_fees, b.refunds, b.chargebacks,
-  b.in_transit, b.paid_out, b.withdrawal_fees`
+  b.in_transit, b.paid_out, b.withdrawal_fees, b.float, b.float_committed, b.float_paid, b.float_funding`
 
 // balanceRows is the row of deltas: a column per account, in ledger.Accounts'
 // order, and how many movements they are.
@@ -19,7 +19,8 @@ var balanceRows = parseColumns(balanceSpec)
 
 const balanceSpec = `merchant TEXT, live BOOLEAN, pending BIGINT, available BIGINT, frozen BIGINT, reserve BIGINT, suspense BIGINT,
   receivable BIGINT, platform_fees BIGINT, provider_fees BIGINT, flat_fees BIGINT, network_fees BIGINT, chargeback_fees BIGINT,
-  refunds BIGINT, chargebacks BIGINT, in_transit BIGINT, paid_out BIGINT, withdrawal_fees BIGINT, movements BIGINT`
+  refunds BIGINT, chargebacks BIGINT, in_transit BIGINT, paid_out BIGINT, withdrawal_fees BIGINT,
+  float BIGINT, float_committed BIGINT, float_paid BIGINT, float_funding BIGINT, movements BIGINT`
 
 // upsertBalances adds the deltas to the balances.
 var upsertBalances = func() string {

@@ -39,6 +39,16 @@ FROM balances AS b FULL JOIN (
   SELECT merchant, live, sum(amount) AS amount FROM withdrawals WHERE status IN ('pending', 'processing') GROUP BY merchant, live
 ) AS w ON w.merchant = b.merchant AND w.live = b.live
 WHERE coalesce(b.in_transit, 0) <> coalesce(w.amount, 0)`},
+	{"a float has committed what is being paid out of it, and paid what was", `
+SELECT coalesce(b.merchant, w.owner), 'committed ' || coalesce(b.float_committed, 0) || ', open ' || coalesce(w.open, 0)
+  || '; paid ' || coalesce(b.float_paid, 0) || ', completed ' || coalesce(w.paid, 0)
+FROM balances AS b FULL JOIN (
+  SELECT 'float/' || provider || '/' || {json doc floatCurrency} AS owner, live,
+    sum(CASE status WHEN 'processing' THEN CAST({json doc float} AS BIGINT) ELSE 0 END) AS open,
+    sum(CASE status WHEN 'completed' THEN CAST({json doc float} AS BIGINT) ELSE 0 END) AS paid
+  FROM withdrawals WHERE {json doc float} IS NOT NULL GROUP BY 1, live
+) AS w ON w.owner = b.merchant AND w.live = b.live
+WHERE coalesce(b.float_committed, 0) <> coalesce(w.open, 0) OR coalesce(b.float_paid, 0) <> coalesce(w.paid, 0)`},
 	{"an open withdrawal is looked at again, a closed one is not", `
 SELECT id, status || ' due at ' || due_at FROM withdrawals WHERE (status IN ('pending', 'processing')) <> (due_at > 0)`},
 	{"a withdrawal costs less than its amount", `

@@ -25,6 +25,10 @@ var openWorks = []openWork{
 	{"dispute under review", `SELECT min(d.created_at) FROM claims AS d
   WHERE ` + isOpen + ` AND d.kind = 'chargeback' AND d.status = 'under_review' AND NOT ` + onClock},
 	{"withdrawal", `SELECT min(d.created_at) FROM withdrawals AS d WHERE d.due_at > 0 AND d.status = 'processing' AND NOT ` + onClock},
+	{"withdrawal without money", `SELECT min(d.created_at) FROM withdrawals AS d
+  WHERE d.due_at > 0 AND d.status = 'pending' AND {json d.doc waiting} IN ('float_short', 'payout_delayed', 'no_payout_account') AND NOT ` + onClock},
+	{"withdrawal that is held", `SELECT min(d.created_at) FROM withdrawals AS d
+  WHERE d.due_at > 0 AND d.status = 'pending' AND {json d.doc waiting} NOT IN ('float_short', 'payout_delayed', 'no_payout_account') AND NOT ` + onClock},
 	{"notification that does not fit", `SELECT min(m.at) FROM misfits AS m`},
 	{"verification", `SELECT min(d.updated_at) FROM verifications AS d
   WHERE d.status IN ('requires_input', 'processing') AND d.status = 'processing' AND NOT ` + onClock},

@@ -986,3 +986,10 @@ CREATE TABLE payout_controls (
   day_sum BIGINT NOT NULL,
   doc TEXT NOT NULL
 );
+
+-- version 33
+-- The operator's money at payout accounts, in the rows of its own owners, float/account/currency.
+ALTER TABLE balances ADD COLUMN float BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE balances ADD COLUMN float_committed BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE balances ADD COLUMN float_paid BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE balances ADD COLUMN float_funding BIGINT NOT NULL DEFAULT 0;

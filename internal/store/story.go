@@ -19,11 +19,11 @@ const (
 	storyReceipts = `
 SELECT at, verdict, id FROM receipts WHERE payment = $1 ORDER BY at, id`
 	storyTransfers = `
-SELECT at, kind, id, postings FROM transfers WHERE payment = $1 ORDER BY at, id`
+SELECT at, kind, id, merchant, postings FROM transfers WHERE payment = $1 ORDER BY at, id`
 	storyClaims = `
 SELECT ` + claimColumns + ` FROM claims WHERE payment = $1 ORDER BY created_at, id`
 	storyMoves = `
-SELECT at, kind, id, postings FROM transfers WHERE id >= $1 AND id < $2 ORDER BY at, id`
+SELECT at, kind, id, merchant, postings FROM transfers WHERE id >= $1 AND id < $2 ORDER BY at, id`
 	storyWithdrawal = `
 SELECT ` + withdrawalColumns + ` FROM withdrawals WHERE id = $1`
 	storyEvents = `
@@ -245,9 +245,13 @@ func receiptLine(r row) (string, error) {
 
 func transferLine(r row) (string, error) {
 	var at int64
-	var kind, id, text string
-	if err := r.Scan(&at, &kind, &id, &text); err != nil {
+	var kind, id, owner, text string
+	if err := r.Scan(&at, &kind, &id, &owner, &text); err != nil {
 		return "", err
+	}
+	currency := money.USD
+	if _, of, ok := ledger.FloatOf(owner); ok {
+		currency = money.Currency(of)
 	}
 	var lines map[ledger.Account]int64
 	if err := json.Unmarshal([]byte(text), &lines); err != nil {
@@ -259,7 +263,7 @@ func transferLine(r row) (string, error) {
 	})
 	line := entry(at, "%s %s", kind, id)
 	for _, account := range accounts {
-		line += fmt.Sprintf("\n    %-15s %14s", account, money.New(lines[account], money.USD))
+		line += fmt.Sprintf("\n    %-15s %14s", account, money.New(lines[account], currency))
 	}
 	return line, nil
 }

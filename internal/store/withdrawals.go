@@ -45,12 +45,15 @@ type withdrawalDoc struct {
 	Rate       string              `json:"rate,omitempty"`
 	RateSource string              `json:"rateSource,omitempty"`
 	RateAt     int64               `json:"rateAt,omitempty"`
+	Float      int64               `json:"float,omitempty"`
+	FloatOf    money.Currency      `json:"floatCurrency,omitempty"`
 }
 
 func withdrawalRow(r *rows, w *pay.Withdrawal) {
 	doc := withdrawalDoc{"", "", w.Checks, w.FailureCode, w.FailureMessage,
 		micros(w.SentAt), micros(w.CompletedAt), micros(w.FailedAt), w.Accepted, w.Flight,
-		w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said, w.BankRef, w.ApprovedBy, w.Local.Minor, w.Local.Currency, "", w.RateSource, micros(w.RateAt)}
+		w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said, w.BankRef, w.ApprovedBy, w.Local.Minor, w.Local.Currency, "", w.RateSource, micros(w.RateAt),
+		w.Float.Minor, w.Float.Currency}
 	if !w.Rate.IsZero() {
 		doc.Rate = w.Rate.Decimal()
 	}
@@ -76,6 +79,7 @@ func scanWithdrawal(r row) (pay.Withdrawal, error) {
 	w.FailureCode, w.FailureMessage, w.Accepted, w.Flight = doc.FailureCode, doc.FailureMessage, doc.Accepted, doc.Flight
 	w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said, w.BankRef, w.ApprovedBy = doc.Why, doc.Passed, doc.Round, doc.Tried, doc.Waiting, doc.Said, doc.BankRef, doc.ApprovedBy
 	w.Conversion = pay.Conversion{Local: money.New(doc.Local, doc.Currency), RateSource: doc.RateSource, RateAt: fromMicros(doc.RateAt)}
+	w.Float = money.New(doc.Float, doc.FloatOf)
 	if doc.Rate != "" {
 		if w.Rate, err = money.ParseRate(doc.Rate); err != nil {
 			return w, fmt.Errorf("withdrawal %s: %w", w.ID, err)

@@ -86,7 +86,7 @@ func NewWithdrawalQuote(w pay.Withdrawal) WithdrawalQuote {
 func NewWithdrawal(w pay.Withdrawal) Withdrawal {
 	return Withdrawal{
 		ID: w.ID, WalletID: w.Wallet, Amount: USD(w.Amount), Currency: string(money.USD), FeeUSD: USD(w.Fee), NetAmount: USD(w.Net()),
-		Payout: newPayout(w.Conversion), PendingReason: text(w.Waiting),
+		Payout: newPayout(w.Conversion), PendingReason: text(w.PendingReason()),
 		Status: w.Status, FailureCode: text(w.FailureCode), FailureMessage: text(w.FailureMessage), Reference: w.Reference(),
 		CreatedAt: Time{w.CreatedAt}, CompletedAt: at(w.CompletedAt), FailedAt: at(w.FailedAt),
 	}

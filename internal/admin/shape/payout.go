@@ -26,6 +26,7 @@ type PayoutVerdict struct {
 	Pays    bool   `json:"pays"`
 	Verdict string `json:"verdict,omitempty"`
 	Balance string `json:"balance,omitempty"`
+	Float   string `json:"float,omitempty"`
 }
 
 // NewPayoutExplanation shows an explanation.
@@ -36,7 +37,7 @@ func NewPayoutExplanation(e app.PayoutExplanation) PayoutExplanation {
 		Reference: w.Reference(), Why: w.Why, Passed: w.Passed, Said: w.Said, Waiting: w.Waiting, Accounts: []PayoutVerdict{},
 	}
 	for _, v := range e.Accounts {
-		told.Accounts = append(told.Accounts, PayoutVerdict{v.Account, v.Verdict == "", v.Verdict, v.Balance})
+		told.Accounts = append(told.Accounts, PayoutVerdict{v.Account, v.Verdict == "", v.Verdict, v.Balance, v.Float})
 	}
 	return told
 }

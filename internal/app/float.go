@@ -1,0 +1,187 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// floatsEvery is how often the balances at payout accounts are compared with the ledger.
+const floatsEvery = 5 * time.Minute
+
+// floats is what is free of each float. Only one goroutine has it.
+type floats map[floatKey]int64
+
+type floatKey struct {
+	account  string
+	live     bool
+	currency money.Currency
+}
+
+// floats reads what is free of each float, for so many withdrawals.
+func (a *App) floats(ctx context.Context, due int) (floats, error) {
+	if due == 0 {
+		return nil, nil
+	}
+	list, err := a.store.Floats(ctx)
+	have := make(floats, len(list))
+	for _, f := range list {
+		have[floatKey{f.Account, f.Live, f.Currency}] = f.Free
+	}
+	return have, err
+}
+
+// of is what a withdrawal takes of an account's float, and what is free there: of the float in the
+// currency that arrives, or else of the one in USD. Zero where neither is kept.
+func (f floats) of(account string, w pay.Withdrawal) (need, free money.Amount) {
+	for _, need := range []money.Amount{w.Local, money.New(w.Net(), money.USD)} {
+		if have, kept := f[floatKey{account, w.Live, need.Currency}]; kept && need.Minor > 0 {
+			return need, money.New(have, need.Currency)
+		}
+	}
+	return money.Amount{}, money.Amount{}
+}
+
+// take notes that a route takes what it needs.
+func (f floats) take(to pay.PayoutRoute, live bool) {
+	if to.Float.Minor > 0 {
+		f[floatKey{to.Account, live, to.Float.Currency}] -= to.Float.Minor
+	}
+}
+
+// tooLittle says that a float is short, for the operator.
+func tooLittle(need, free money.Amount) string {
+	return fmt.Sprintf("its float has %s, and this takes %s", free, need)
+}
+
+// FloatStatus is a float, and what the provider says of the same money.
+type FloatStatus struct {
+	pay.Float
+	Balance money.Amount // as the provider tells it; zero where Unknown is not ""
+	Off     money.Amount // by how much the ledger differs from it
+	Unknown string       // why there is no balance to compare
+}
+
+// Units is an amount of the float in units of its currency, for a gauge: not exact beyond 2^53 cents.
+func (f FloatStatus) Units(minor int64) float64 {
+	units, _ := strconv.ParseFloat(money.New(minor, f.Currency).Decimal(), 64) // what money prints is a number
+	return units
+}
+
+// Floats lists the floats, and compares each with what its provider says, where it can be asked.
+func (a *App) Floats(ctx context.Context) ([]FloatStatus, error) {
+	list, err := a.store.Floats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	accounts, err := a.store.Accounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	of := map[string]pay.ProviderAccount{}
+	for _, account := range accounts {
+		of[account.ID] = account
+	}
+	told := make([]FloatStatus, len(list))
+	var all sync.WaitGroup
+	for i, f := range list {
+		told[i] = FloatStatus{Float: f}
+		all.Go(func() { a.compareFloat(ctx, &told[i], of[f.Account]) })
+	}
+	all.Wait()
+	return told, nil
+}
+
+// compareFloat asks what an account has.
+func (a *App) compareFloat(ctx context.Context, f *FloatStatus, account pay.ProviderAccount) {
+	if account.Status == "" || account.Status == pay.AccountRemoved {
+		f.Unknown = "the account was removed"
+		return
+	}
+	d := a.openDesk(account)
+	to, ok := d.payouts.(provider.Balancer)
+	switch {
+	case d.broken != nil:
+		f.Unknown = "it cannot be used: " + d.broken.Error()
+		return
+	case !ok:
+		f.Unknown = "it cannot be asked"
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	balance, err := to.Balance(ctx)
+	switch {
+	case err != nil:
+		f.Unknown = err.Error()
+	case balance.Currency != f.Currency:
+		f.Unknown = "it tells its balance in " + string(balance.Currency)
+	default:
+		f.Balance, f.Off = balance, f.Float.Off(balance)
+	}
+}
+
+// CompareFloats looks whether the balances at payout accounts are what the ledger has, and keeps it for
+// the metrics.
+func (a *App) CompareFloats(ctx context.Context) error {
+	list, err := a.Floats(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range list {
+		if f.Off.Minor != 0 {
+			a.Log.Warn("the balance at a payout account is not what the ledger has: look at it", "account", f.Account, "environment", pay.EnvironmentOf(f.Live),
+				"balance", f.Balance, "free", money.New(f.Free, f.Currency), "committed", money.New(f.Committed, f.Currency))
+		}
+	}
+	a.floatsSeen.Store(&list)
+	return nil
+}
+
+// FloatsSeen is what CompareFloats found last.
+func (a *App) FloatsSeen() []FloatStatus {
+	if list := a.floatsSeen.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+// EnterFloat books what the operator put into a payout account, or, below zero, took out or lost there.
+// From the first entry on the account pays no more in that currency than it has.
+//
+// Errors: invalid_request; conflict_state where an entry with the reference is there; that there is no such
+// payout account.
+func (a *App) EnterFloat(ctx context.Context, by pay.Actor, account string, amount money.Amount, reference, note string) error {
+	s, err := a.ProviderAccount(ctx, account)
+	if err != nil {
+		return err
+	}
+	if !s.PaysOut {
+		return fmt.Errorf("%s takes payments: a float is of an account that pays out", account)
+	}
+	t, err := pay.EnterFloat(account, s.Live, amount, reference, a.Now())
+	if err != nil {
+		return err
+	}
+	taken := &pay.Error{Code: pay.CodeConflictState, Param: "reference", Message: fmt.Sprintf("an entry with the reference %q is booked already", reference)}
+	known, err := a.store.HasTransfer(ctx, t.ID)
+	if err != nil {
+		return err
+	}
+	if known {
+		return taken
+	}
+	err = a.store.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{t}, Audit: a.noted(by, pay.Scope{Live: s.Live}, pay.FloatEntered, account, note,
+		map[string]string{"amount": amount.String(), "reference": reference, "transfer": t.ID})})
+	if known, readErr := a.store.HasTransfer(ctx, t.ID); err != nil && known && readErr == nil {
+		return taken // two of us at once
+	}
+	return err
+}

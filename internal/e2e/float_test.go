@@ -1,0 +1,178 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
+)
+
+// topUp books money of the operator's at a payout account.
+func (o shop) topUp(t *testing.T, account, reference string, amount money.Amount) {
+	t.Helper()
+	must(t, o.App.EnterFloat(ctx, o.App.Self(), account, amount, reference, "a test"))
+}
+
+// float wants what the ledger has of a float: free, committed and paid, in minor units.
+func (o shop) float(t *testing.T, account string, currency money.Currency, want string) {
+	t.Helper()
+	list, err := o.App.Floats(ctx)
+	must(t, err)
+	for _, f := range list {
+		if f.Account == account && f.Currency == currency {
+			if got := fmt.Sprintf("%d free, %d committed, %d paid", f.Free, f.Committed, f.Paid); got != want {
+				t.Errorf("the float of %s in %s has %s, want %s", account, currency, got, want)
+			}
+			return
+		}
+	}
+	t.Errorf("%s has no float in %s: %+v", account, currency, list)
+}
+
+// An account pays no more than the operator has there. What is more waits, says so to the operator, and
+// goes on by itself once there is money. What comes back, or was not paid, is free again.
+func TestPayoutsKeepToTheFloat(t *testing.T) {
+	t.Parallel()
+	eachPayer(t, func(t *testing.T, o shop, b *payer) {
+		o.topUp(t, "bank-1", "TED-1", money.New(2000_00, "MXN"))
+		if err := o.App.EnterFloat(ctx, o.App.Self(), "bank-1", money.New(2000_00, "MXN"), "TED-1", ""); err == nil || !strings.Contains(err.Error(), "booked already") {
+			t.Errorf("the same entry twice: %v", err)
+		}
+		first := o.withdraw(t, "103") // 100 USD are 1835 MXN
+		o.clock.advance(pay.WithdrawalHold(true))
+		o.payOut(t, first, "completed")
+		o.float(t, "bank-1", "MXN", "16500 free, 0 committed, 183500 paid")
+
+		second := o.withdraw(t, "53") // 50 USD are 917.50 MXN
+		o.clock.advance(pay.WithdrawalHold(true))
+		waits := func() {
+			t.Helper()
+			eventually(t, "it waits", func() bool {
+				_, err := o.App.PayOut(ctx)
+				must(t, err)
+				return o.get(t, "/withdrawals/"+second).text(t, "pendingReason") == "payout_delayed"
+			})
+		}
+		waits()
+		held, err := o.App.WaitingWithdrawals(ctx, 10)
+		must(t, err)
+		if len(held) != 1 || held[0].Waiting != "float_short" {
+			t.Errorf("the operator reads of %+v", held)
+		}
+		why, err := o.App.ExplainPayout(ctx, second)
+		must(t, err)
+		if len(why.Accounts) != 1 || why.Accounts[0].Float != "165.00 MXN" || why.Accounts[0].Verdict != "its float has 165.00 MXN, and this takes 917.50 MXN" {
+			t.Errorf("it is explained with %+v", why.Accounts)
+		}
+		if open, err := o.App.OldestOpen(ctx); err != nil || open["withdrawal without money"].IsZero() {
+			t.Errorf("nobody hears that it waits: %v %v", open, err)
+		}
+		if sends, _, _ := b.told(second); sends != 0 {
+			t.Errorf("the bank was asked to pay what is not there")
+		}
+
+		// Another account has money.
+		o.payOutBy(t, "bank", app.NewAccount{ID: "bank-2", Priority: 9})
+		o.clock.advance(5 * time.Minute)
+		o.payOut(t, second, "completed")
+		w, err := o.App.Withdrawal(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, second)
+		must(t, err)
+		if w.Provider != "bank-2" || len(w.Passed) != 1 || !strings.HasPrefix(w.Passed[0], "bank-1: its float has 165.00 MXN") || !w.Float.IsZero() {
+			t.Errorf("it went to %s, passed %v, with %s of its float", w.Provider, w.Passed, w.Float)
+		}
+
+		// What was not paid, and what came back, is free.
+		o.topUp(t, "bank-1", "TED-2", money.New(1000_00, "MXN"))
+		b.behave(func(*payer, payout.Request) pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutUnknown} },
+			func(*payer, payout.Request) pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutUnknown} })
+		third := o.withdraw(t, "53")
+		o.clock.advance(pay.WithdrawalHold(true))
+		o.payOut(t, third, "processing")
+		o.float(t, "bank-1", "MXN", "24750 free, 91750 committed, 183500 paid")
+		b.behave(nil, func(*payer, payout.Request) pay.PayoutOutcome {
+			return pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "account_closed"}
+		})
+		o.clock.advance(5 * time.Minute)
+		o.payOut(t, third, "failed")
+		o.float(t, "bank-1", "MXN", "116500 free, 0 committed, 183500 paid")
+		back := pay.PayoutNotice{ID: "back", Reference: first[len(pay.WithdrawalPrefix):], Outcome: pay.PayoutOutcome{Kind: pay.PayoutReturned, Code: "account_closed"}}
+		for range 2 {
+			if got := o.tells(t, "bank-1", "bank", back); got != 200 {
+				t.Errorf("the return is answered %d", got)
+			}
+		}
+		o.float(t, "bank-1", "MXN", "300000 free, 0 committed, 0 paid")
+		if story, err := o.App.Story(ctx, first); err != nil || !strings.Contains(story, "float_committed") || !strings.Contains(story, "1835.00 MXN") {
+			t.Errorf("the story does not tell of the float (%v):\n%s", err, story)
+		}
+	})
+}
+
+// Withdrawals that are sent at once never take more than there is, nor leave anything committed.
+func TestFloatIsNeverOverdrawn(t *testing.T) {
+	t.Parallel()
+	eachPayer(t, func(t *testing.T, o shop, b *payer) {
+		o.topUp(t, "bank-1", "wire", money.New(70_00, "USD")) // pays out of dollars
+		var all []string
+		for range 20 {
+			all = append(all, o.withdraw(t, "13"))
+		}
+		o.clock.advance(pay.WithdrawalHold(true))
+		done := make(chan error, 4)
+		for range cap(done) {
+			go func() {
+				_, err := o.App.PayOut(ctx)
+				done <- err
+			}()
+		}
+		for range cap(done) {
+			must(t, <-done)
+		}
+		o.float(t, "bank-1", "USD", "0 free, 0 committed, 7000 paid")
+		o.topUp(t, "bank-1", "wire 2", money.New(130_00, "USD"))
+		o.clock.advance(5 * time.Minute)
+		for _, id := range all {
+			o.payOut(t, id, "completed")
+		}
+		o.float(t, "bank-1", "USD", "0 free, 0 committed, 20000 paid")
+	})
+}
+
+// What the provider says that it has is compared with the ledger: money that is on its way may have left, or
+// not.
+func TestFloatIsComparedWithTheBalance(t *testing.T) {
+	t.Parallel()
+	eachPayer(t, func(t *testing.T, o shop, b *payer) {
+		o.topUp(t, "bank-1", "TED-1", money.New(2000_00, "MXN"))
+		b.behave(func(*payer, payout.Request) pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutUnknown} },
+			func(*payer, payout.Request) pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutUnknown} })
+		id := o.withdraw(t, "103")
+		o.clock.advance(pay.WithdrawalHold(true))
+		o.payOut(t, id, "processing")
+		for _, c := range []struct {
+			has  money.Amount
+			want string
+		}{
+			{money.Amount{}, "the bank does not tell"},
+			{money.New(2000_00, "USD"), "it tells its balance in USD"},
+			{money.New(2000_00, "MXN"), "0.00 MXN"},
+			{money.New(165_00, "MXN"), "0.00 MXN"},
+			{money.New(160_50, "MXN"), "-4.50 MXN"},
+			{money.New(2000_01, "MXN"), "0.01 MXN"},
+		} {
+			b.mu.Lock()
+			b.has = c.has
+			b.mu.Unlock()
+			must(t, o.App.CompareFloats(ctx))
+			seen := o.App.FloatsSeen()
+			if len(seen) != 1 || (seen[0].Unknown == "" && seen[0].Off.String() != c.want) || (seen[0].Unknown != "" && seen[0].Unknown != c.want) {
+				t.Errorf("of a balance of %s it says %+v, want %s", c.has, seen, c.want)
+			}
+		}
+	})
+}

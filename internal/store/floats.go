@@ -1,0 +1,29 @@
+package store
+
+import (
+	"context"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// The owners of floats stand together: 0 follows the slash.
+const (
+	selectFloats = `SELECT ` + balanceColumns + ` FROM balances AS b WHERE b.merchant >= 'float/' AND b.merchant < 'float0' ORDER BY b.merchant, b.live`
+
+	selectTransfer = `SELECT id FROM transfers WHERE id = $1`
+)
+
+// Floats reads all floats, in the order of account and currency.
+func (s *Store) Floats(ctx context.Context) ([]pay.Float, error) {
+	return many(ctx, s, selectFloats, func(r row) (pay.Float, error) {
+		of, balances, err := scanBalances(r)
+		f, _ := pay.NewFloat(of.merchant, of.live, balances)
+		return f, err
+	})
+}
+
+// HasTransfer reports whether a transfer was booked.
+func (s *Store) HasTransfer(ctx context.Context, id string) (bool, error) {
+	found, err := many(ctx, s, selectTransfer, scanID, id)
+	return len(found) > 0, err
+}
