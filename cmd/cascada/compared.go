@@ -28,6 +28,7 @@ type findingJSON struct {
 	Merchant    string          `json:"merchantId,omitempty"`
 	Payment     string          `json:"transactionId,omitempty"`
 	Claim       string          `json:"claimId,omitempty"`
+	Withdrawal  string          `json:"withdrawalId,omitempty"`
 	Reference   string          `json:"reference,omitempty"`
 	ProviderRef string          `json:"providerReference,omitempty"`
 	Here        *amountJSON     `json:"here"`  // null: nothing
@@ -49,7 +50,7 @@ func newAmountJSON(a money.Amount) *amountJSON {
 }
 
 func newFindingJSON(f reconcile.Finding) findingJSON {
-	return findingJSON{f.Fault, f.File, f.Line, f.Merchant, f.Payment, f.Claim, f.Reference, f.ProviderRef, newAmountJSON(f.Here), newAmountJSON(f.There),
+	return findingJSON{f.Fault, f.File, f.Line, f.Merchant, f.Payment, f.Claim, f.Withdrawal, f.Reference, f.ProviderRef, newAmountJSON(f.Here), newAmountJSON(f.There),
 		money.New(f.USD, money.USD).Decimal(), f.Note}
 }
 
@@ -65,6 +66,7 @@ type reconciliationJSON struct {
 	By          string          `json:"by"`
 	Reports     []string        `json:"reports"`
 	Lines       int             `json:"lines"`
+	PaysOut     bool            `json:"paysOut,omitempty"` // charges are payouts, and refunds their returns
 	Charges     int             `json:"charges"`
 	Charged     []amountJSON    `json:"charged"`
 	Refunds     int             `json:"refunds"`
@@ -96,7 +98,7 @@ func newSums(s reconcile.Sums) []amountJSON {
 func newReconciliationJSON(r pay.Reconciliation) reconciliationJSON {
 	return reconciliationJSON{
 		ID: r.ID, Account: r.Account, Environment: pay.EnvironmentOf(r.Live), From: r.From.Format(time.RFC3339Nano), To: r.To.Format(time.RFC3339Nano),
-		At: r.At.Format(timeForm), By: r.By, Reports: r.Reports, Lines: r.Lines, Charges: r.Charges, Charged: newSums(r.Charged),
+		At: r.At.Format(timeForm), By: r.By, Reports: r.Reports, Lines: r.Lines, PaysOut: r.PaysOut, Charges: r.Charges, Charged: newSums(r.Charged),
 		Refunds: r.Refunds, Refunded: newSums(r.Refunded), Differences: r.Count, Findings: r.Findings,
 	}
 }
@@ -141,7 +143,11 @@ func printCompared(out io.Writer, done app.Compared) error {
 	line("account", "%s, %s", done.Account, pay.EnvironmentOf(done.Live))
 	line("period", "%s to %s UTC", done.From.Format(time.DateTime), done.To.Format(time.DateTime))
 	line("lines", "%d", t.Lines)
-	line("agree", "%s; %s", counted(t.Charges, "charges", t.Charged), counted(t.Refunds, "refunds", t.Refunded))
+	charges, refunds, story := "charges", "refunds", "TXN-… tells what happened to a payment"
+	if done.PaysOut {
+		charges, refunds, story = "payouts", "returns", "wdr_… tells what happened to a withdrawal"
+	}
+	line("agree", "%s; %s", counted(t.Charges, charges, t.Charged), counted(t.Refunds, refunds, t.Refunded))
 	if t.Chargebacks > 0 {
 		line("chargebacks", "%d", t.Chargebacks)
 	}
@@ -163,7 +169,7 @@ func printCompared(out io.Writer, done app.Compared) error {
 		line("", "where the price is known %s, by the account's terms %s, difference %s", told, expected, told.Sub(expected))
 	}
 	if t.Unpriced > 0 {
-		line("", "the fees of %d charges have fractions of the smallest unit, and are left out", t.Unpriced)
+		line("", "the fees of %d lines have fractions of the smallest unit, and are left out", t.Unpriced)
 	}
 	for _, fault := range reconcile.Faults() {
 		if n := t.Found[fault]; n > 0 {
@@ -174,7 +180,7 @@ func printCompared(out io.Writer, done app.Compared) error {
 	case t.Clean():
 		line("result", "the report and the books agree")
 	default:
-		line("result", "%d differences; cascada story TXN-… tells what happened to a payment", t.Differences())
+		line("result", "%d differences; cascada story %s", t.Differences(), story)
 	}
 	if done.ID != "" {
 		line("kept as", "%s", done.ID)

@@ -36,7 +36,7 @@ type reconcileCmd struct {
 // reportFlags say how a report is written that is not as the adapter knows it.
 type reportFlags struct {
 	Columns    map[string]string `group:"How the report is written" mapsep:"," placeholder:"WORD=COLUMN,…" help:"Which columns the report has, such as reference=\"Merchant Reference\",amount=Gross: ${columns}. Without it, those of the provider's own report, or columns called so."`
-	Types      map[string]string `group:"How the report is written" mapsep:"," placeholder:"WORD=KIND,…" help:"What the words of its type column mean: charge, refund, chargeback or other. The word * stands for all others."`
+	Types      map[string]string `group:"How the report is written" mapsep:"," placeholder:"WORD=KIND,…" help:"What the words of its type column mean: charge, refund, chargeback or other; of an account that pays out: payout, return or other. The word * stands for all others."`
 	Paid       []string          `group:"How the report is written" placeholder:"WORD" help:"The words of its status column that say that money moved."`
 	Separator  string            `group:"How the report is written" default:"auto" enum:"auto,comma,semicolon,tab,bar" help:"What stands between columns: ${enum}."`
 	Decimal    string            `group:"How the report is written" default:"point" enum:"point,comma" help:"The decimal sign: point or comma."`
@@ -155,7 +155,11 @@ func instant(flag, text string, zone *time.Location) (time.Time, error) {
 // else the account's own with what they add.
 func (f reportFlags) format(own reconcile.Format) (reconcile.Format, error) {
 	if len(f.Columns) > 0 {
-		own = reconcile.Format{Kinds: reconcile.Words()}
+		words := reconcile.Words()
+		if own.Payouts {
+			words = reconcile.PayoutWords()
+		}
+		own = reconcile.Format{Payouts: own.Payouts, Kinds: words}
 		for _, word := range slices.Sorted(maps.Keys(f.Columns)) {
 			if err := own.Columns.Set(word, f.Columns[word]); err != nil {
 				return own, fmt.Errorf("--columns: %w", err)
@@ -164,8 +168,12 @@ func (f reportFlags) format(own reconcile.Format) (reconcile.Format, error) {
 	}
 	own.Kinds = maps.Clone(own.Kinds)
 	for word, kind := range f.Types {
-		if !slices.Contains([]reconcile.Kind{reconcile.Charge, reconcile.Refund, reconcile.Chargeback, reconcile.Other}, reconcile.Kind(kind)) {
-			return own, fmt.Errorf("--types: %q is none of charge, refund, chargeback and other", kind)
+		may := []reconcile.Kind{reconcile.Charge, reconcile.Refund, reconcile.Chargeback, reconcile.Other}
+		if own.Payouts {
+			may = []reconcile.Kind{reconcile.Payout, reconcile.Return, reconcile.Other}
+		}
+		if !slices.Contains(may, reconcile.Kind(kind)) {
+			return own, fmt.Errorf("--types: %q is none of %s", kind, kindWords(may))
 		}
 		maps.DeleteFunc(own.Kinds, func(known string, _ reconcile.Kind) bool { return strings.EqualFold(known, word) })
 		own.Kinds[word] = reconcile.Kind(kind)
@@ -197,6 +205,14 @@ func (f reportFlags) format(own reconcile.Format) (reconcile.Format, error) {
 	zone, err := zoneOf(f.Zone)
 	own.Zone = zone
 	return own, err
+}
+
+func kindWords(list []reconcile.Kind) string {
+	var words []string
+	for _, kind := range list {
+		words = append(words, string(kind))
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
 // zoneOf is a time zone by its name or by its distance from UTC.

@@ -25,7 +25,8 @@ type Reconciliation struct {
 	// Reports are the names of the files.
 	Reports  []string
 	Lines    int
-	Charges  int // that agree
+	PaysOut  bool // charges are payouts here, and refunds their returns
+	Charges  int  // that agree
 	Refunds  int
 	Charged  map[money.Currency]int64 // minor units
 	Refunded map[money.Currency]int64

@@ -29,12 +29,22 @@ const (
 	RefundedTwice         Fault = "refunded_twice"
 	ChargebackMissingHere Fault = "chargeback_missing_here"
 	BadLine               Fault = "unreadable"
+
+	// PaidOutTwice: two payouts of one withdrawal, or one that is listed twice.
+	PaidOutTwice Fault = "paid_out_twice"
+	// PayoutMissingHere: the provider paid out what we do not know, or say did not arrive.
+	PayoutMissingHere  Fault = "payout_missing_here"
+	PayoutMissingThere Fault = "payout_missing_there"
+	PayoutAmount       Fault = "payout_amount"
+	ReturnMissingHere  Fault = "return_missing_here"
+	ReturnMissingThere Fault = "return_missing_there"
 )
 
 // Faults lists all differences, the gravest first.
 func Faults() []Fault {
 	return []Fault{ChargedTwice, MissingHere, MissingThere, WrongAmount, WrongMoney, RefundedTwice, RefundMissingHere,
-		RefundMissingThere, RefundAmount, ChargebackMissingHere, BadLine}
+		RefundMissingThere, RefundAmount, ChargebackMissingHere,
+		PaidOutTwice, PayoutMissingHere, PayoutMissingThere, PayoutAmount, ReturnMissingHere, ReturnMissingThere, BadLine}
 }
 
 // Meaning says what a difference is, for people.
@@ -50,6 +60,12 @@ func (f Fault) Meaning() string {
 		RefundMissingThere:    "refunded here, not given back by the provider",
 		RefundAmount:          "another amount given back",
 		ChargebackMissingHere: "charged back at the provider, not disputed here",
+		PaidOutTwice:          "paid out twice for one withdrawal",
+		PayoutMissingHere:     "paid out by the provider, not arrived here",
+		PayoutMissingThere:    "paid out here, not by the provider",
+		PayoutAmount:          "another amount paid out, or sent back",
+		ReturnMissingHere:     "sent back at the provider, not returned here",
+		ReturnMissingThere:    "returned here, not sent back at the provider",
 		BadLine:               "lines that could not be read",
 	}[f]
 }
@@ -62,6 +78,7 @@ type Finding struct {
 	Merchant    string
 	Payment     string // TXN-…, "" where none is known
 	Claim       string // CLM-…, of a refund that is known
+	Withdrawal  string // wdr_…, of a payout that is known
 	Reference   string // ours
 	ProviderRef string
 	Here, There money.Amount // without a currency: nothing
@@ -77,7 +94,7 @@ func (f Finding) String() string {
 	if f.Line > 0 {
 		add("%s", fmt.Sprintf("%s:%d", f.File, f.Line))
 	}
-	for _, id := range []string{f.Payment, f.Claim} {
+	for _, id := range []string{f.Payment, f.Claim, f.Withdrawal} {
 		if id != "" {
 			add("%s", id)
 		}

@@ -18,11 +18,14 @@ const (
 	Charge     Kind = "charge"
 	Refund     Kind = "refund"
 	Chargeback Kind = "chargeback"
+	Payout     Kind = "payout" // of an account that pays out
+	Return     Kind = "return" // of a payout
 	Other      Kind = "other"
 )
 
 // Format says how a report is written. The zero value has no columns.
 type Format struct {
+	Payouts bool   // it is of an account that pays out: its lines are payouts, returns and others
 	Title   string // which of the provider's reports it is, for people
 	Hint    string // what to do where a column is missing, or ""
 	Columns Columns
@@ -80,6 +83,28 @@ func Words() map[string]Kind {
 		Refund:     "refund refunded reversal",
 		Chargeback: "chargeback dispute",
 		Other:      "other fee fees payout transfer withdrawal adjustment reserve tax balance",
+	} {
+		for _, word := range strings.Fields(list) {
+			words[word] = kind
+		}
+	}
+	return words
+}
+
+// GenericPayouts is Generic for an account that pays out.
+func GenericPayouts() Format {
+	f := Generic()
+	f.Payouts, f.Kinds = true, PayoutWords()
+	return f
+}
+
+// PayoutWords are what a type column that nobody described may say of an account that pays out.
+func PayoutWords() map[string]Kind {
+	words := map[string]Kind{}
+	for kind, list := range map[Kind]string{
+		Payout: "payout payment transfer withdrawal paid sent debit settled",
+		Return: "return returned reversal refund refunded devolution",
+		Other:  "other fee fees funding topup deposit charge adjustment tax balance rejected",
 	} {
 		for _, word := range strings.Fields(list) {
 			words[word] = kind

@@ -149,10 +149,11 @@ func (r *Reader) line(row []string) (l Line, err error) {
 		return l, errors.New("the amount is zero")
 	case l.Kind == Charge && l.Amount.IsNegative():
 		return l, fmt.Errorf("a charge of %s", l.Amount)
-	case l.Kind == "" && l.Amount.IsNegative():
-		l.Kind = Refund
 	case l.Kind == "":
-		l.Kind = Charge
+		l.Kind = r.bySign(l.Amount)
+	}
+	if payouts := l.Kind == Payout || l.Kind == Return; payouts != r.format.Payouts {
+		return Line{Kind: Other, Word: string(l.Kind)}, nil
 	}
 	l.Amount = positive(l.Amount)
 	l.Reference, l.ProviderRef = r.table.Cell(row, "reference"), r.table.Cell(row, "provider_reference")
@@ -168,6 +169,18 @@ func (r *Reader) line(row []string) (l Line, err error) {
 		l.Unpriced, err = true, nil
 	}
 	return l, err
+}
+
+// bySign is what a line is about in a report that does not say it.
+func (r *Reader) bySign(amount money.Amount) Kind {
+	out := amount.IsNegative()
+	if !r.format.Payouts {
+		return map[bool]Kind{false: Charge, true: Refund}[out]
+	}
+	if !r.table.Has("amount") { // a debit of the account
+		out = !out
+	}
+	return map[bool]Kind{false: Payout, true: Return}[out]
 }
 
 func positive(a money.Amount) money.Amount {

@@ -10,9 +10,9 @@ import (
 // Totals are what a comparison comes to.
 type Totals struct {
 	Lines       int // of the report, without its header
-	Charges     int // that agree
+	Charges     int // that agree; payouts, of an account that pays out
 	Charged     Sums
-	Refunds     int // that agree
+	Refunds     int // that agree; returns, of an account that pays out
 	Refunded    Sums
 	Chargebacks int
 	Others      map[string]int // lines of no charge, by what the report calls them
@@ -102,6 +102,18 @@ func (t *Totals) charge(l Line, p pay.Payment, cost func(pay.Payment) (money.Amo
 	}
 	plus(&t.Told, l.Fee)
 	plus(&t.Expected, expected)
+}
+
+// payout counts a payout that agrees.
+func (t *Totals) payout(l Line) {
+	t.Charges++
+	plus(&t.Charged, l.Amount)
+	if l.Unpriced {
+		t.Unpriced++
+	}
+	if l.Fee.Currency != "" {
+		plus(&t.Fees, l.Fee)
+	}
 }
 
 func (t *Totals) refund(l Line) {

@@ -19,6 +19,7 @@ type reconciliationDoc struct {
 	Charged  map[money.Currency]int64 `json:"charged,omitempty"`
 	Refunded map[money.Currency]int64 `json:"refunded,omitempty"`
 	Findings map[string]int           `json:"findings,omitempty"`
+	PaysOut  bool                     `json:"paysOut,omitempty"`
 }
 
 var (
@@ -26,7 +27,7 @@ var (
 		"findings BIGINT!, actor TEXT!, at BIGINT!, doc TEXT!",
 		func(v *pay.Reconciliation) string { return v.ID }, nil,
 		func(r *rows, v *pay.Reconciliation) {
-			doc := reconciliationDoc{v.Reports, v.Lines, v.Charges, v.Refunds, v.Charged, v.Refunded, v.Findings}
+			doc := reconciliationDoc{v.Reports, v.Lines, v.Charges, v.Refunds, v.Charged, v.Refunded, v.Findings, v.PaysOut}
 			r.text(v.ID, v.Account).flag(v.Live).number(micros(v.From), micros(v.To), int64(v.Count)).text(v.By).number(micros(v.At)).text(encode(doc))
 		})
 
@@ -71,7 +72,7 @@ func (s *Store) Reconciliations(ctx context.Context, account string, limit int) 
 		}
 		v.From, v.To, v.At, v.Count = fromMicros(from), fromMicros(to), fromMicros(at), int(count)
 		v.Reports, v.Lines, v.Charges, v.Refunds = doc.Reports, doc.Lines, doc.Charges, doc.Refunds
-		v.Charged, v.Refunded, v.Findings = doc.Charged, doc.Refunded, doc.Findings
+		v.Charged, v.Refunded, v.Findings, v.PaysOut = doc.Charged, doc.Refunded, doc.Findings, doc.PaysOut
 		return v, nil
 	}, account, limit)
 }

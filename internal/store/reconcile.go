@@ -29,6 +29,13 @@ func of(table, columns string) string {
 	return table + "." + strings.Join(names, " "+table+".")
 }
 
+var (
+	withdrawalColumnsOfW  = of("w", withdrawalColumns)
+	selectWithdrawalsByID = `SELECT ` + withdrawalColumnsOfW + ` FROM {rows: id TEXT} AS r JOIN withdrawals AS w ON w.id = r.id`
+	selectWithdrawalsAt   = `SELECT ` + withdrawalColumnsOfW + ` FROM {rows: account TEXT, ref TEXT} AS r
+JOIN withdrawals AS w ON w.provider = r.account AND w.provider_ref = r.ref AND w.provider_ref <> ''`
+)
+
 var selectClaimsOf = `SELECT ` + of("c", claimColumns) + ` FROM {rows: id TEXT} AS r JOIN claims AS c ON c.payment = r.id ORDER BY c.id`
 
 // paymentsByID is one statement a table: a merchant's payment is in one of them.
@@ -81,6 +88,22 @@ func (s *Store) ClaimPayments(ctx context.Context, claims []string) (map[string]
 	return found, err
 }
 
+// WithdrawalsByID reads withdrawals of any tenant, for the operator; those that do not exist are left out.
+func (s *Store) WithdrawalsByID(ctx context.Context, ids []string) ([]pay.Withdrawal, error) {
+	return many(ctx, s, selectWithdrawalsByID, scanWithdrawal, s.ids(ids)...)
+}
+
+// WithdrawalsAt reads the withdrawals that a payout account calls by references of its own.
+func (s *Store) WithdrawalsAt(ctx context.Context, account string, references []string) ([]pay.Withdrawal, error) {
+	r := newRows(s.db.dialect(), atColumns, len(references))
+	for _, ref := range references {
+		r.text(account, ref).next()
+	}
+	return many(ctx, s, selectWithdrawalsAt, scanWithdrawal, r.args()...)
+}
+
+var atColumns = parseColumns("account TEXT, ref TEXT")
+
 // Booked lists merchants that have books in an environment, by id, from behind
 // one.
 func (s *Store) Booked(ctx context.Context, live bool, after string, limit int) ([]string, error) {
@@ -108,7 +131,7 @@ func (s *Store) Bookings(ctx context.Context, merchant string, live bool, kind l
 
 func reconcileQueries() []string {
 	return append([]string{
-		selectBooked, selectBookings, selectClaimPayments, selectClaimsOf,
+		selectBooked, selectBookings, selectClaimPayments, selectClaimsOf, selectWithdrawalsByID, selectWithdrawalsAt,
 		reconciliationsTable.insert, driftsTable.insert, driftsTable.update, selectReconciliations, selectOpenDrifts, selectDrift,
 	}, paymentsByID...)
 }

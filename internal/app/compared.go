@@ -1,0 +1,212 @@
+package app
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/reconcile"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// chargesCompared is an account that takes payments.
+type chargesCompared struct {
+	a       *App
+	account pay.ProviderAccount
+	m       *reconcile.Matcher
+}
+
+func (c *chargesCompared) bad(file string, u *reconcile.Unreadable) { c.m.Bad(file, u) }
+func (c *chargesCompared) totals() *reconcile.Totals                { return &c.m.Totals }
+func (c *chargesCompared) end()                                     { c.m.End() }
+
+func (c *chargesCompared) lines(ctx context.Context, list []reconcile.Line) error {
+	sales, err := c.a.salesOf(ctx, list)
+	for _, line := range list {
+		c.m.Line(line, sales)
+	}
+	return err
+}
+
+// salesOf reads the payments that lines name, by their own ids or by those of
+// their refunds.
+func (a *App) salesOf(ctx context.Context, lines []reconcile.Line) (reconcile.Sales, error) {
+	var payments, claims []string
+	for _, l := range lines {
+		p, c := l.Names()
+		payments, claims = append(payments, p...), append(claims, c...)
+	}
+	return a.sales(ctx, payments, claims)
+}
+
+// sales reads payments with their claims.
+func (a *App) sales(ctx context.Context, payments, claims []string) (reconcile.Sales, error) {
+	on, err := a.store.ClaimPayments(ctx, unique(claims))
+	if err != nil {
+		return nil, err
+	}
+	list, err := a.store.PaymentsByID(ctx, unique(slices.AppendSeq(payments, maps.Values(on))))
+	if err != nil {
+		return nil, err
+	}
+	sales := reconcile.Sales{}
+	var ids []string
+	for _, p := range list {
+		sales[p.ID] = &reconcile.Sale{Payment: p}
+		ids = append(ids, p.ID)
+	}
+	all, err := a.store.ClaimsOf(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range all {
+		sale := sales[c.Payment]
+		sale.Claims = append(sale.Claims, c)
+		sales[c.ID] = sale
+	}
+	return sales, nil
+}
+
+func unique(ids []string) []string {
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// bookings hands what moved in the period to the matcher, merchant by merchant. Lines that wait for
+// the provider's own reference are looked for around the period too.
+func (c *chargesCompared) bookings(ctx context.Context, from, to time.Time) error {
+	c.m.From, c.m.To = from, to
+	kinds := []ledger.Kind{ledger.Capture, ledger.LateCapture, ledger.RefundPaid, ledger.LateRefund}
+	if c.m.Lines() {
+		from, to = from.Add(-bookingSlack), to.Add(bookingSlack)
+		kinds = append(kinds, ledger.ChargebackHold)
+	}
+	return c.a.eachBooking(ctx, c.account, kinds, from, to, func(kind ledger.Kind, page []store.Booking) error {
+		var ids []string
+		for _, b := range page {
+			ids = append(ids, b.Payment)
+		}
+		sales, err := c.a.sales(ctx, ids, nil)
+		if err != nil {
+			return err
+		}
+		for _, b := range page {
+			booking := reconcile.Booking{Payment: b.Payment, Claim: b.Claim, Back: kind == ledger.RefundPaid || kind == ledger.LateRefund, At: b.At}
+			if kind == ledger.ChargebackHold {
+				booking.At = time.Time{} // outside of every period: it explains lines, and asks for none
+			}
+			c.m.Booked(booking, sales[b.Payment])
+		}
+		return nil
+	})
+}
+
+// payoutsCompared is an account that pays out.
+type payoutsCompared struct {
+	a       *App
+	account pay.ProviderAccount
+	m       *reconcile.PayoutMatcher
+}
+
+func (c *payoutsCompared) bad(file string, u *reconcile.Unreadable) { c.m.Bad(file, u) }
+func (c *payoutsCompared) totals() *reconcile.Totals                { return &c.m.Totals }
+func (c *payoutsCompared) end()                                     { c.m.End() }
+
+func (c *payoutsCompared) lines(ctx context.Context, list []reconcile.Line) error {
+	var ids, references []string
+	for _, l := range list {
+		of, by := l.PayoutNames()
+		ids, references = append(ids, of...), append(references, by...)
+	}
+	found, err := c.a.store.WithdrawalsByID(ctx, unique(ids))
+	if err != nil {
+		return err
+	}
+	at, err := c.a.store.WithdrawalsAt(ctx, c.account.ID, unique(references))
+	if err != nil {
+		return err
+	}
+	among := map[string][]pay.Withdrawal{} // by what a line may call it
+	for _, w := range append(found, at...) {
+		among[w.ID] = append(among[w.ID], w)
+		if w.ProviderRef != "" && w.Provider == c.account.ID {
+			among[w.ProviderRef] = append(among[w.ProviderRef], w)
+		}
+	}
+	for _, l := range list {
+		var may []pay.Withdrawal
+		of, by := l.PayoutNames()
+		for _, name := range append(of, by...) {
+			may = append(may, among[name]...)
+		}
+		c.m.Line(l, may)
+	}
+	return nil
+}
+
+// bookings hands what arrived and what came back in the period to the matcher; around it too where lines
+// wait for the account's own reference.
+func (c *payoutsCompared) bookings(ctx context.Context, from, to time.Time) error {
+	c.m.From, c.m.To = from, to
+	if c.m.Lines() {
+		from, to = from.Add(-bookingSlack), to.Add(bookingSlack)
+	}
+	kinds := []ledger.Kind{ledger.WithdrawalPaid, ledger.WithdrawalReturn}
+	return c.a.eachBooking(ctx, c.account, kinds, from, to, func(kind ledger.Kind, page []store.Booking) error {
+		at := map[string]time.Time{}
+		for _, b := range page {
+			if id, ok := pay.WithdrawalOf(ledger.Transfer{ID: b.ID, Kind: kind}); ok {
+				at[id] = b.At
+			}
+		}
+		list, err := c.a.store.WithdrawalsByID(ctx, slices.Sorted(maps.Keys(at)))
+		for _, w := range list {
+			c.m.Booked(w, kind == ledger.WithdrawalReturn, at[w.ID])
+		}
+		return err
+	})
+}
+
+// eachBooking hands on what was booked of some kinds from a time on and before another, for the merchants
+// of an account.
+func (a *App) eachBooking(ctx context.Context, account pay.ProviderAccount, kinds []ledger.Kind, from, to time.Time, each func(ledger.Kind, []store.Booking) error) error {
+	read := func(merchant string) error {
+		for _, kind := range kinds {
+			start := from
+			for after, more := "", true; more; {
+				page, err := a.store.Bookings(ctx, merchant, account.Live, kind, start, to, after, reconcileChunk)
+				if err != nil {
+					return err
+				}
+				if err := each(kind, page); err != nil {
+					return err
+				}
+				if more = len(page) == reconcileChunk; more {
+					start, after = page[len(page)-1].At, page[len(page)-1].ID
+				}
+			}
+		}
+		return nil
+	}
+	if account.Merchant != "" {
+		return read(account.Merchant)
+	}
+	for after := ""; ; {
+		merchants, err := a.store.Booked(ctx, account.Live, after, reconcileChunk)
+		if err != nil {
+			return err
+		}
+		for _, merchant := range merchants {
+			if err := read(merchant); err != nil {
+				return err
+			}
+			after = merchant
+		}
+		if len(merchants) < reconcileChunk {
+			return nil
+		}
+	}
+}

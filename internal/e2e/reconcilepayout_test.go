@@ -1,0 +1,89 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/reconcile"
+)
+
+// The operator's own list of what a payout account paid is compared with the books.
+func TestPayoutsAreReconciled(t *testing.T) {
+	t.Parallel()
+	eachPayer(t, func(t *testing.T, o shop, b *payer) {
+		var all []string
+		for i := range 6 {
+			all = append(all, o.withdraw(t, fmt.Sprint(13+i)))
+		}
+		b.behave(func(b *payer, r payout.Request) pay.PayoutOutcome {
+			if strings.HasPrefix(r.Reference, all[5][len(pay.WithdrawalPrefix):]) {
+				return pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "account_closed"}
+			}
+			return b.pay(r)
+		}, nil)
+		o.clock.advance(pay.WithdrawalHold(true))
+		for _, id := range all[:5] {
+			o.payOut(t, id, "completed")
+		}
+		o.payOut(t, all[5], "failed")
+		if got := o.tells(t, "bank-1", "bank", pay.PayoutNotice{ID: "back", Reference: all[4][len(pay.WithdrawalPrefix):], Outcome: pay.PayoutOutcome{Kind: pay.PayoutReturned, Code: "account_closed"}}); got != 200 {
+			t.Errorf("the return is answered %d", got)
+		}
+		row := func(i int, by, kind string, more float64) string {
+			w, err := o.App.Withdrawal(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, all[i])
+			must(t, err)
+			ref := map[string]string{"ours": w.Reference(), "theirs": w.ProviderRef}[by]
+			return fmt.Sprintf("%s,%s,%.2f,MXN,%s\n", ref, kind, float64(w.Local.Minor)/100+more, o.clock.now().Format(time.RFC3339))
+		}
+		from, to := o.clock.now().Add(-time.Hour), o.clock.now().Add(time.Hour)
+		compare := func(dry bool, rows ...string) ([]string, app.Compared) {
+			format, err := o.App.ReportFormat(ctx, "bank-1")
+			must(t, err)
+			var told []string
+			done, err := o.App.Reconcile(ctx, app.Comparison{Account: "bank-1", Format: format, DryRun: dry, From: from, To: to,
+				Reports: []app.Report{{Name: "bank.csv", Reader: strings.NewReader("reference,type,amount,currency,date\n" + strings.Join(rows, ""))}},
+				Tell:    func(f reconcile.Finding) { told = append(told, string(f.Fault)+" "+f.Withdrawal) }})
+			must(t, err)
+			slices.Sort(told)
+			return told, done
+		}
+		clean := []string{row(0, "ours", "payout", 0), row(1, "theirs", "payout", 0), row(2, "ours", "payout", 0), row(3, "theirs", "payout", 0),
+			row(4, "ours", "payout", 0), row(4, "ours", "return", 0)}
+		if told, done := compare(false, clean...); len(told) > 0 || done.Charges != 5 || done.Refunds != 1 || !done.PaysOut || done.Lines != 6 {
+			t.Errorf("books that agree: %v, %+v", told, done)
+		}
+		warned := func() string { return o.get(t, "/me/balance").text(t, "ledgerWarnings") }
+		want := []string{
+			"paid_out_twice " + all[0], "payout_amount " + all[1], "payout_missing_here ", "payout_missing_here " + all[5], "payout_missing_there " + all[2],
+			"return_missing_there " + all[4],
+		}
+		wrong := []string{row(0, "ours", "payout", 0), row(0, "theirs", "payout", 0), row(1, "theirs", "payout", 1), row(3, "ours", "payout", 0),
+			row(4, "theirs", "payout", 0), row(5, "ours", "payout", 0), strings.Replace(row(3, "ours", "payout", 0), "0", "9", 1)}
+		slices.Sort(want)
+		if told, _ := compare(true, wrong...); !slices.Equal(told, want) {
+			t.Errorf("it finds\n%s\nwant\n%s", strings.Join(told, "\n"), strings.Join(want, "\n"))
+		}
+		if got := warned(); strings.Contains(got, "provider_drift") {
+			t.Errorf("a dry run warns: %s", got)
+		}
+		compare(false, wrong...)
+		if got := warned(); !strings.Contains(got, "provider_drift") {
+			t.Errorf("the merchant is not warned: %s", got)
+		}
+		compare(false, clean...)
+		if got := warned(); strings.Contains(got, "provider_drift") {
+			t.Errorf("books that agree again still warn: %s", got)
+		}
+		list, err := o.App.Reconciliations(ctx, "bank-1", 10)
+		must(t, err)
+		if len(list) != 3 || !list[0].PaysOut || list[0].Charged["MXN"] == 0 {
+			t.Errorf("kept: %+v", list)
+		}
+	})
+}

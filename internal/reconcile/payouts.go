@@ -1,0 +1,242 @@
+package reconcile
+
+import (
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// PayoutMatcher is a Matcher of an account that pays out: every line of its report (Line), the end of
+// the lines (Lines), every booking of the period (Booked), the end (End).
+type PayoutMatcher struct {
+	Account string // payout account whose report it is
+	Owner   string // the merchant that the account is for; "" for all
+	From    time.Time
+	To      time.Time // what arrived, or came back, from From on and before To has to be in the report
+	Shared  bool      // see Matcher
+	Tell    func(Finding)
+
+	Totals   Totals
+	paid     map[string]place // by withdrawal
+	returned map[string]place
+	// Payouts of withdrawals that failed without having arrived here: in order where a return follows.
+	unsettled []payoutLine
+	waiting   []Line // known by no reference so far
+	byRef     map[string][]int
+}
+
+type payoutLine struct {
+	line Line
+	of   pay.Withdrawal
+}
+
+// PayoutNames are what a line may be called by: ids of withdrawals, and references of their account.
+func (l Line) PayoutNames() (ids, references []string) {
+	for _, ref := range []string{l.Reference, l.ProviderRef, l.RefundReference, l.RefundProviderRef} {
+		if ref == "" {
+			continue
+		}
+		references = append(references, ref)
+		if id, _, ok := pay.ParsePayoutReference(ref); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids, references
+}
+
+// named says in which round of the withdrawal a line is of it; false where it is none of it.
+func (l Line) named(w pay.Withdrawal, account string) (round int, ok bool) {
+	_, references := l.PayoutNames()
+	for _, ref := range references {
+		if id, round, ok := pay.ParsePayoutReference(ref); ok && id == w.ID {
+			return round, true
+		}
+		if w.Provider == account && (ref == w.ProviderRef || ref == w.BankRef) {
+			return w.Round, true
+		}
+		for i, a := range w.Tried {
+			if a.Account == account && a.ProviderRef == ref {
+				return w.Round - len(w.Tried) + i, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// Line takes the next line of the report, with the withdrawals that it may be of.
+func (m *PayoutMatcher) Line(l Line, among []pay.Withdrawal) {
+	if m.paid == nil {
+		m.paid, m.returned, m.byRef = map[string]place{}, map[string]place{}, map[string][]int{}
+	}
+	m.Totals.line(l)
+	if l.Kind == Other {
+		return
+	}
+	for _, w := range among {
+		if round, ok := l.named(w, m.Account); ok {
+			m.match(l, w, round)
+			return
+		}
+	}
+	m.waiting = append(m.waiting, l)
+	_, references := l.PayoutNames()
+	for _, ref := range references {
+		m.byRef[ref] = append(m.byRef[ref], len(m.waiting)-1)
+	}
+}
+
+// Bad takes a line that could not be read.
+func (m *PayoutMatcher) Bad(file string, u *Unreadable) {
+	m.Totals.Lines++
+	m.tell(Finding{Fault: BadLine, File: file, Line: u.Number, Note: u.Why})
+}
+
+func (m *PayoutMatcher) match(l Line, w pay.Withdrawal, round int) {
+	told := Finding{Fault: PayoutMissingHere, Here: w.Local, USD: w.Net()}
+	if l.Kind == Return {
+		m.sentBack(l, w)
+		return
+	}
+	before, again := m.paid[w.ID]
+	m.paid[w.ID] = place{l.File, l.Number}
+	switch {
+	case again:
+		told.Fault, told.Note = PaidOutTwice, fmt.Sprintf("the payout is in %s too", before)
+	case round != w.Round:
+		told.Here, told.Note = money.Amount{}, fmt.Sprintf("the account had proved that it did not pay, and the withdrawal went on; it is %s here", w.Status)
+	case w.Provider != m.Account:
+		told.Here, told.Note = money.Amount{}, "the withdrawal went to the account "+w.Provider
+	case w.CompletedAt.IsZero() && w.Status == pay.WithdrawalRefused:
+		m.unsettled = append(m.unsettled, payoutLine{l, w})
+		return
+	case w.CompletedAt.IsZero():
+		told.Note = "the withdrawal is " + string(w.Status) + " here"
+	case differs(l, w):
+		told.Fault, told.USD = PayoutAmount, worthOf(w, l)
+	default:
+		m.Totals.payout(l)
+		return
+	}
+	m.tell(m.about(l, w, told))
+}
+
+// sentBack matches a line about a return.
+func (m *PayoutMatcher) sentBack(l Line, w pay.Withdrawal) {
+	told := Finding{Fault: ReturnMissingHere, Here: w.Local, USD: w.Net()}
+	before, again := m.returned[w.ID]
+	m.returned[w.ID] = place{l.File, l.Number}
+	switch {
+	case again:
+		told.Note = fmt.Sprintf("the return is in %s too", before)
+	case w.Status != pay.WithdrawalRefused:
+		told.Note = "the withdrawal is " + string(w.Status) + " here"
+	case differs(l, w):
+		told.Fault, told.USD, told.Note = PayoutAmount, worthOf(w, l), "of the return"
+	default:
+		m.Totals.refund(l)
+		return
+	}
+	m.tell(m.about(l, w, told))
+}
+
+// differs reports whether a line is of another amount than was asked for. What a token is worth nobody
+// here knows.
+func differs(l Line, w pay.Withdrawal) bool { return !w.Local.IsZero() && l.Amount != w.Local }
+
+// worthOf is what a line's amount is away from the withdrawal's, in USD cents.
+func worthOf(w pay.Withdrawal, l Line) int64 {
+	if l.Amount.Currency != w.Local.Currency {
+		return w.Net()
+	}
+	usd, err := w.Rate.ConvertBack(positive(l.Amount.Sub(w.Local)), money.USD, money.Up)
+	if err != nil {
+		return w.Net()
+	}
+	return usd.Minor
+}
+
+// Lines ends the report. It says whether lines wait for the account's own references, which bookings
+// around the period may explain.
+func (m *PayoutMatcher) Lines() (waiting bool) {
+	for _, u := range m.unsettled {
+		if _, back := m.returned[u.of.ID]; back {
+			m.Totals.payout(u.line)
+			continue
+		}
+		m.tell(m.about(u.line, u.of, Finding{Fault: PayoutMissingHere, USD: u.of.Net(), Note: "the withdrawal failed here: " + u.of.FailureCode}))
+	}
+	m.unsettled = nil
+	return len(m.waiting) > 0
+}
+
+// Booked takes what was booked of a withdrawal: that it arrived, or, where back is set, that it came
+// back.
+func (m *PayoutMatcher) Booked(w pay.Withdrawal, back bool, at time.Time) {
+	theirs := []string{w.ProviderRef, w.BankRef}
+	for _, a := range w.Tried {
+		theirs = append(theirs, a.ProviderRef)
+	}
+	for _, ref := range theirs {
+		for _, i := range m.byRef[ref] {
+			l := m.waiting[i]
+			if round, ok := l.named(w, m.Account); ok && l.Kind != "" {
+				m.waiting[i] = Line{}
+				m.match(l, w, round)
+			}
+		}
+	}
+	if w.Provider != m.Account || at.Before(m.From) || !at.Before(m.To) {
+		return
+	}
+	seen, fault := m.paid, PayoutMissingThere
+	if back {
+		seen, fault = m.returned, ReturnMissingThere
+	}
+	if _, listed := seen[w.ID]; !listed {
+		m.tell(Finding{Fault: fault, Merchant: w.Merchant, Withdrawal: w.ID, Reference: w.Reference(), ProviderRef: w.ProviderRef, Here: w.Local, USD: w.Net(),
+			Note: "of " + at.Format(time.DateTime)})
+	}
+}
+
+// oursPaidOut is what our references of payouts look like.
+var oursPaidOut = regexp.MustCompile(`^[0-9A-HJKMNP-TV-Z]{26}(-[0-9]{1,4})?$`)
+
+// End tells of the lines that nothing explains.
+func (m *PayoutMatcher) End() {
+	for _, l := range m.waiting {
+		if l.Kind == "" {
+			continue // it was explained
+		}
+		if m.Shared && !oursPaidOut.MatchString(l.Reference) && !oursPaidOut.MatchString(l.ProviderRef) {
+			m.Totals.Foreign++
+			continue
+		}
+		told := Finding{Fault: PayoutMissingHere, File: l.File, Line: l.Number, Merchant: m.Owner, Reference: l.Reference, ProviderRef: l.ProviderRef,
+			There: l.Amount, Note: "nothing is known of it here"}
+		if l.Kind == Return {
+			told.Fault = ReturnMissingHere
+		}
+		if l.Amount.Currency == money.USD {
+			told.USD = l.Amount.Minor
+		}
+		m.tell(told)
+	}
+	m.waiting = nil
+}
+
+// about fills in where a finding stands and whose it is.
+func (m *PayoutMatcher) about(l Line, w pay.Withdrawal, f Finding) Finding {
+	f.File, f.Line, f.Withdrawal, f.Merchant, f.There = l.File, l.Number, w.ID, w.Merchant, l.Amount
+	f.Reference, f.ProviderRef = l.Reference, l.ProviderRef
+	return f
+}
+
+func (m *PayoutMatcher) tell(f Finding) {
+	m.Totals.found(f)
+	if m.Tell != nil {
+		m.Tell(f)
+	}
+}

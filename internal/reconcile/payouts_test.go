@@ -1,0 +1,152 @@
+package reconcile
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// paidOut is a withdrawal of 100 USD and a fee that arrived as 1835 MXN at the account bank.
+func paidOut(t *testing.T, n int) pay.Withdrawal {
+	t.Helper()
+	rate, err := money.ParseRate("18.35")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pay.Withdrawal{
+		ID: pay.WithdrawalPrefix + suffix(n), Scope: pay.Scope{Merchant: "mer_1", Live: true}, Status: pay.WithdrawalDone, Amount: 103_00, Fee: 3_00,
+		Conversion: pay.Conversion{Local: money.New(1835_00, "MXN"), Rate: rate}, Provider: "bank", ProviderRef: "B" + suffix(n)[20:], BankRef: "E2E" + suffix(n)[20:],
+		SentAt: noon.Add(-time.Hour), CompletedAt: noon,
+	}
+}
+
+// Every way in which a report of payouts and the books differ has its name, and nothing else is told of.
+func TestPayoutsAreCompared(t *testing.T) {
+	plain := paidOut(t, 1)
+	ours, theirs, banks := suffix(1), plain.ProviderRef, plain.BankRef
+	returned, early, processing, elsewhere, second, token := plain, plain, plain, plain, plain, plain
+	returned.Status, returned.FailedAt, returned.FailureCode = pay.WithdrawalRefused, noon, "account_closed"
+	early.Status, early.CompletedAt, early.FailureCode = pay.WithdrawalRefused, time.Time{}, "account_closed"
+	processing.Status, processing.CompletedAt = pay.WithdrawalProcessing, time.Time{}
+	elsewhere.Provider = "other"
+	second.Round, second.Tried = 1, []pay.PayoutAttempt{{Account: "bank", Reference: suffix(1), ProviderRef: "OLD"}}
+	token.Local = money.Amount{}
+	const paid, back = ",payout,1835,MXN,2026-11-21\n", ",return,1835,MXN,2026-11-22\n"
+	for _, c := range []struct {
+		name   string
+		books  pay.Withdrawal
+		report string
+		want   []Fault
+		usd    int64
+	}{
+		{"agrees", plain, ours + paid, nil, 0},
+		{"agrees by the account's reference", plain, theirs + paid, nil, 0},
+		{"agrees by the bank's reference", plain, banks + paid, nil, 0},
+		{"agrees under a later reference", second, ours + "-2" + paid, nil, 0},
+		{"a token's amount is its own", token, ours + ",payout,0.0021,MXN,2026-11-21\n", []Fault{BadLine, PayoutMissingThere}, 10000},
+		{"other lines", plain, ours + paid + "x,fee,4.50,MXN,2026-11-21\ny,charge,9,MXN,2026-11-21\n", nil, 0},
+		{"returned", returned, ours + paid + ours + back, nil, 0},
+		{"returned before it arrived", early, ours + paid + ours + back, nil, 0},
+		{"a return stands first", early, ours + back + ours + paid, nil, 0},
+		{"failed, and paid", early, ours + paid, []Fault{PayoutMissingHere}, 10000},
+		{"missing there", plain, "", []Fault{PayoutMissingThere}, 10000},
+		{"return missing there", returned, ours + paid, []Fault{ReturnMissingThere}, 10000},
+		{"return missing here", plain, ours + paid + ours + back, []Fault{ReturnMissingHere}, 10000},
+		{"not known to have arrived", processing, ours + paid, []Fault{PayoutMissingHere}, 10000},
+		{"at another account", elsewhere, ours + paid, []Fault{PayoutMissingHere}, 10000},
+		{"paid after it was handed on", second, ours + paid, []Fault{PayoutMissingHere}, 10000},
+		{"paid there and then here", second, ours + paid + ours + "-2" + paid, []Fault{PayoutMissingHere, PaidOutTwice}, 20000},
+		{"the same, by the account's references", second, "OLD" + paid + theirs + paid, []Fault{PaidOutTwice}, 10000},
+		{"twice", plain, ours + paid + theirs + paid, []Fault{PaidOutTwice}, 10000},
+		{"twice by the bank's reference", plain, ours + paid + banks + paid, []Fault{PaidOutTwice}, 10000},
+		{"another amount", plain, ours + ",payout,1936.75,MXN,2026-11-21\n", []Fault{PayoutAmount}, 555},
+		{"another currency", plain, ours + ",payout,1835,USD,2026-11-21\n", []Fault{PayoutAmount}, 10000},
+		{"a part came back", returned, ours + paid + ours + ",return,1000,MXN,2026-11-22\n", []Fault{PayoutAmount}, 4551},
+		{"nothing of ours", plain, ours + paid + "stranger" + paid, []Fault{PayoutMissingHere}, 0},
+		{"unreadable", plain, ours + paid + "z,payout,much,MXN,2026-11-21\n", []Fault{BadLine}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var told []Fault
+			usd := int64(0)
+			m := &PayoutMatcher{Account: "bank", From: noon.Add(-time.Hour), To: noon.Add(time.Hour), Tell: func(f Finding) {
+				told, usd = append(told, f.Fault), usd+f.USD
+				if f.Withdrawal == "" && f.Fault != BadLine && !strings.Contains(f.String(), "stranger") {
+					t.Errorf("a finding names no withdrawal: %s", f)
+				}
+			}}
+			compare(t, m, c.books, "reference,type,amount,currency,date\n"+c.report)
+			if !slices.Equal(told, c.want) || usd != c.usd {
+				t.Errorf("it finds %v worth %d, want %v worth %d", told, usd, c.want, c.usd)
+			}
+			for _, f := range told {
+				if f.Meaning() == "" || !slices.Contains(Faults(), f) {
+					t.Errorf("%s means nothing", f)
+				}
+			}
+		})
+	}
+}
+
+// compare reads a report to the end, and then the books.
+func compare(t *testing.T, m *PayoutMatcher, w pay.Withdrawal, report string) {
+	t.Helper()
+	r, err := NewReader("report.csv", strings.NewReader(report), GenericPayouts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		l, err := r.Next()
+		var bad *Unreadable
+		switch {
+		case errors.Is(err, io.EOF):
+			m.Lines()
+			if !w.CompletedAt.IsZero() {
+				m.Booked(w, false, w.CompletedAt)
+			}
+			if !w.FailedAt.IsZero() {
+				m.Booked(w, true, w.FailedAt)
+			}
+			m.End()
+			return
+		case errors.As(err, &bad):
+			m.Bad("report.csv", bad)
+		case err != nil:
+			t.Fatal(err)
+		default:
+			var may []pay.Withdrawal // as the store finds them
+			ids, references := l.PayoutNames()
+			if slices.Contains(ids, w.ID) || slices.Contains(references, w.ProviderRef) && w.Provider == m.Account {
+				may = append(may, w)
+			}
+			m.Line(l, may)
+		}
+	}
+}
+
+// A report without a column of types says by the sign, or by the column, what left and what came back.
+func TestSignOfAPayout(t *testing.T) {
+	for _, c := range []struct {
+		name, report string
+		columns      Columns
+		want         []Kind
+	}{
+		{"a list of payouts", "ref,sum\na,10\nb,-10\n", Columns{Reference: "ref", Amount: "sum"}, []Kind{Payout, Return}},
+		{"an account's statement", "ref,out,in\na,10,\nb,,10\n", Columns{Reference: "ref", Debit: "out", Credit: "in"}, []Kind{Payout, Return}},
+	} {
+		r, err := NewReader(c.name, strings.NewReader(c.report), Format{Payouts: true, Kinds: PayoutWords(), Columns: c.columns, Currency: "MXN"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range c.want {
+			if l, err := r.Next(); err != nil || l.Kind != want {
+				t.Errorf("%s: a line is %q (%v), want %q", c.name, l.Kind, err, want)
+			}
+		}
+	}
+}
