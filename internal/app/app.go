@@ -225,14 +225,18 @@ func (a *App) Close() {
 	a.store.Close()
 }
 
-// Ready reports whether the service can take payments.
+// Ready reports whether the service can take payments: it can read, and a change was written within the last second,
+// or a small one is now, by the way that payments go.
 //
-// Errors: ErrForeignKey; others where the database does not answer.
+// Errors: ErrForeignKey; others where nothing can be written.
 func (a *App) Ready(ctx context.Context) error {
 	if a.foreign.Load() {
 		return ErrForeignKey
 	}
-	return a.store.Ping(ctx)
+	if err := a.store.Ping(ctx); err != nil {
+		return err
+	}
+	return a.store.Writes(ctx)
 }
 
 // Stats are the counters of the write path.

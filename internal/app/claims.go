@@ -256,7 +256,7 @@ func (a *App) sweepClaims(ctx context.Context, begun *sync.WaitGroup) (int, erro
 		if c.Calling() {
 			p, err := a.store.AnyPayment(ctx, c.Payment)
 			if err != nil {
-				a.Log.Error("the payment of a due claim could not be read; it comes again", "claim", c.ID, "error", err)
+				a.comesAgain("the payment of a due claim could not be read; it comes again", err, "claim", c.ID)
 				continue
 			}
 			attempt, _ := p.Taker(c)
@@ -264,7 +264,7 @@ func (a *App) sweepClaims(ctx context.Context, begun *sync.WaitGroup) (int, erro
 		}
 		a.refunds.submit(account, c.ID, begun, func(may bool) {
 			if err := a.lookAtClaim(ctx, c, may); err != nil {
-				a.Log.Error("a due claim could not be looked at; it comes again", "claim", c.ID, "error", err)
+				a.comesAgain("a due claim could not be looked at; it comes again", err, "claim", c.ID)
 			}
 		})
 	}

@@ -79,12 +79,12 @@ func (a *App) send(ctx context.Context, it item) (outcome, fate) {
 	}
 	e, err := a.endpoint(ctx, d.Subscription)
 	if err != nil {
-		a.Log.Error("a delivery's endpoint cannot be read; it comes again", "delivery", d.ID, "error", err)
+		a.comesAgain("a delivery's endpoint cannot be read; it comes again", err, "delivery", d.ID)
 		return outcome{}, dropped
 	}
 	if e.sub.Status != pay.Enabled {
 		if err := a.abandon(ctx, []store.Dispatch{it.Dispatch}); err != nil {
-			a.Log.Error("a delivery to a disabled endpoint is not ended; it comes again", "delivery", d.ID, "error", err)
+			a.comesAgain("a delivery to a disabled endpoint is not ended; it comes again", err, "delivery", d.ID)
 		}
 		return outcome{}, dropped
 	}
@@ -149,6 +149,6 @@ func (a *App) tried(ctx context.Context, d pay.Delivery, t outcome) {
 		})
 	}
 	if err != nil {
-		a.Log.Error("the outcome of a delivery is not written; it comes again", "delivery", d.ID, "error", err)
+		a.comesAgain("the outcome of a delivery is not written; it comes again", err, "delivery", d.ID)
 	}
 }

@@ -35,20 +35,20 @@ func (a *App) payOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	for _, w := range due {
 		wallet, err := a.store.Wallet(ctx, w.Scope, w.Wallet)
 		if err != nil {
-			a.Log.Error("a due withdrawal has no wallet; it comes again", "withdrawal", w.ID, "error", err)
+			a.comesAgain("a due withdrawal has no wallet; it comes again", err, "withdrawal", w.ID)
 			continue
 		}
 		to := pay.PayoutRoute{Account: w.Provider}
 		if w.Status == pay.WithdrawalPending && wallet.Status != pay.WalletDisabled {
 			if to, err = a.route(ctx, w, wallet, have); err != nil {
-				a.Log.Error("a due withdrawal could not be looked at; it comes again", "withdrawal", w.ID, "error", err)
+				a.comesAgain("a due withdrawal could not be looked at; it comes again", err, "withdrawal", w.ID)
 				continue
 			}
 		}
 		a.withdrawals.submit(to.Account, w.ID, begun, func(may bool) {
 			err := a.forward(ctx, w, wallet, to, may)
 			if err != nil && !errors.Is(err, store.ErrStale) { // stale: it was cancelled, or another node was faster
-				a.Log.Error("a due withdrawal could not be looked at; it comes again", "withdrawal", w.ID, "error", err)
+				a.comesAgain("a due withdrawal could not be looked at; it comes again", err, "withdrawal", w.ID)
 			}
 		})
 	}

@@ -1,8 +1,11 @@
 package app
 
 import (
+	"errors"
 	"sync"
 	"time"
+
+	"github.com/cascadapay/cascada/internal/store"
 )
 
 // quietly is how long after a warning the next one of its kind may be logged.
@@ -37,6 +40,17 @@ func (q *quiet) say(kind string, now time.Time, every time.Duration) (left int, 
 	}
 	q.of[kind] = hush{at: now}
 	return h.left, true
+}
+
+// comesAgain logs that due work was not done. While the database is away that is so of all work, and one
+// line a second of a kind tells it.
+func (a *App) comesAgain(message string, err error, args ...any) {
+	args = append(args, "error", err)
+	if errors.Is(err, store.ErrDown) || errors.Is(err, store.ErrBusy) {
+		a.warnSometimes(message, "", args...)
+		return
+	}
+	a.Log.Error(message, args...)
 }
 
 // warnSometimes logs a warning about what somebody outside did, at most once a second for each

@@ -50,7 +50,7 @@ func (a *App) sweep(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 		attempt, _ := p.Current()
 		a.payments.submit(attempt.Provider, p.ID, begun, func(may bool) {
 			if err := a.reconcile(ctx, p, may); err != nil {
-				a.Log.Error("a due payment could not be looked at; it comes again", "payment", p.ID, "error", err)
+				a.comesAgain("a due payment could not be looked at; it comes again", err, "payment", p.ID)
 			}
 		})
 	}

@@ -320,6 +320,7 @@ func (s *Service) handler(jsonAPI, page http.Handler, pages *checkout.Pages, gat
 			answer(w, http.StatusMethodNotAllowed, "this takes GET alone")
 		})
 	}
+	var told atomic.Int64        // when the log was told last, in seconds
 	var looks singleflight.Group // whoever asks at the same time is told the same
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		_, err, _ := looks.Do("", func() (any, error) {
@@ -327,15 +328,20 @@ func (s *Service) handler(jsonAPI, page http.Handler, pages *checkout.Pages, gat
 			defer cancel()
 			return nil, s.App.Ready(ctx)
 		})
+		log := func(what string) { // whoever asks, and however often
+			if now := time.Now().Unix(); told.Swap(now) != now {
+				s.log.Error(what, "error", err)
+			}
+		}
 		switch {
 		case s.draining.Load():
 			answer(w, http.StatusServiceUnavailable, "draining")
 		case errors.Is(err, app.ErrForeignKey):
-			s.log.Error("another master key took over: give it to this node and start it again", "error", err)
+			log("another master key took over: give it to this node and start it again")
 			answer(w, http.StatusServiceUnavailable, "the master key was rotated")
 		case err != nil:
-			s.log.Error("the database does not answer", "error", err)
-			answer(w, http.StatusServiceUnavailable, "the database does not answer")
+			log("nothing can be written to the database: this node is not ready")
+			answer(w, http.StatusServiceUnavailable, "the database does not take changes")
 		default:
 			answer(w, http.StatusOK, "ready")
 		}

@@ -156,7 +156,7 @@ func (s *instance) exec(ctx context.Context, statement string) error {
 }
 
 func (s *instance) start() (err error) {
-	if err := s.makeDir(); err != nil {
+	if err := s.makeDir(memory()); err != nil {
 		return err
 	}
 	// The databases are made for a language, as most are: nothing may hang on that.
@@ -169,13 +169,13 @@ func (s *instance) start() (err error) {
 }
 
 // makeDir makes the server's directory.
-func (s *instance) makeDir() (err error) {
+func (s *instance) makeDir(in string) (err error) {
 	if s.bin, err = binaries(); err != nil {
 		return err
 	}
 	// Not t.TempDir: its parent belongs to root alone, and a socket's path is
 	// limited to 107 bytes.
-	if s.dir, err = os.MkdirTemp(memory(), "cascada-pg"); err != nil {
+	if s.dir, err = os.MkdirTemp(in, "cascada-pg"); err != nil {
 		return err
 	}
 	s.attr, err = s.unprivileged()

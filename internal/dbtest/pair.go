@@ -20,8 +20,13 @@ type Server struct {
 // Alone starts a server that waits for its disk, or a standby, as one in service does.
 func Alone(t testing.TB) *Server {
 	t.Helper()
+	return alone(t, memory())
+}
+
+func alone(t testing.TB, in string) *Server {
+	t.Helper()
 	s := &Server{t: t}
-	s.must(s.makeDir())
+	s.must(s.makeDir(in))
 	s.stopAtEnd()
 	s.must(s.do("initdb", "-D", s.data(), "-U", "app", "-A", "trust", "--no-sync", "--no-instructions", "-E", "UTF8", "--locale=C"))
 	s.must(s.serve())
@@ -32,7 +37,7 @@ func Alone(t testing.TB) *Server {
 func (s *Server) Standby() *Server {
 	s.t.Helper()
 	next := &Server{t: s.t}
-	next.must(next.makeDir())
+	next.must(next.makeDir(memory()))
 	next.stopAtEnd()
 	next.must(next.do("pg_basebackup", "-h", s.dir, "-U", "app", "-D", next.data(), "-R", "-X", "stream", "-c", "fast", "--no-sync"))
 	next.must(next.serve())

@@ -57,7 +57,7 @@ func Patroni(t testing.TB, members int) *Cluster {
 // etcd starts the store that the members agree by, and returns its address.
 func (c *Cluster) etcd() string {
 	s := &Member{t: c.t}
-	s.must(s.makeDir())
+	s.must(s.makeDir(memory()))
 	clients, peers := fmt.Sprintf("127.0.0.1:%d", c.freePort()), fmt.Sprintf("http://127.0.0.1:%d", c.freePort())
 	s.start(exec.Command("etcd", "--name", "drill", "--data-dir", filepath.Join(s.dir, "etcd"), "--unsafe-no-fsync",
 		"--listen-client-urls", "http://"+clients, "--advertise-client-urls", "http://"+clients,
@@ -72,7 +72,7 @@ func (c *Cluster) etcd() string {
 // member starts one. Patroni waits twenty seconds until it takes a primary for dead.
 func (c *Cluster) member(store, name string) *Member {
 	m := &Member{t: c.t, port: c.freePort()}
-	m.must(m.makeDir())
+	m.must(m.makeDir(memory()))
 	config := fmt.Sprintf(`
 scope: drill
 name: %[1]s

@@ -25,10 +25,11 @@ func (s *Store) back() {
 	}
 }
 
-// watch tries small commits until one is done.
+// watch tries small commits until one is done, and there is room for larger ones.
 func (s *Store) watch() {
 	for pause := minFindPause; s.away.Load() && rest(pause, s.closing); pause = min(2*pause, maxFindPause) {
-		if _, err := s.prober.claim(s.life); err == nil {
+		_, err := s.prober.claim(s.life)
+		if err == nil && s.db.room(s.life) == nil {
 			s.back()
 		}
 	}

@@ -142,6 +142,8 @@ func (c *committer) flush(batch []*waiting) {
 		switch {
 		case err == nil:
 			c.s.stats.commits.Add(1)
+			now := time.Now()
+			c.s.wrote.Store(&now)
 			c.s.stats.changes.Add(int64(len(w.kept)))
 			c.s.back()
 			w.report()

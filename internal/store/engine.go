@@ -41,6 +41,8 @@ type engine interface {
 	// prepare reports whether the engine accepts a statement.
 	prepare(ctx context.Context, text string) error
 	ping(ctx context.Context) error
+	// room proves that rows can be added, where a commit that changes one proves less.
+	room(ctx context.Context) error
 	// claim makes this process the only one that serves the database, where that can
 	// be: alone reports whether it is.
 	claim() error

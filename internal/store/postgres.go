@@ -154,6 +154,29 @@ func (db *pg) ping(ctx context.Context) error {
 	return down(conn.Ping(ctx))
 }
 
+// takeRoom makes some hundred pages that are dropped at once.
+const takeRoom = `CREATE TEMP TABLE cascada_room ON COMMIT DROP AS SELECT repeat('x', 400) AS x FROM generate_series(1, 2000)`
+
+// insufficientPrivilege is the code for what a role may not do: tables that are not kept, here.
+const insufficientPrivilege = "42501"
+
+// room is for engine: a changed row finds its place in a page that is there, a new one may not.
+func (db *pg) room(ctx context.Context) error {
+	pools := db.pools.Load()
+	ctx, done := pools.bound(ctx, queryTimeout)
+	defer done()
+	conn, err := db.acquire(ctx, pools.leasers)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	_, err = conn.Exec(ctx, takeRoom, pgx.QueryExecModeSimpleProtocol)
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == insufficientPrivilege {
+		return nil
+	}
+	return err
+}
+
 func (db *pg) close() {
 	db.server.close()
 	db.pools.Load().close()

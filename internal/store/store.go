@@ -105,9 +105,10 @@ type Store struct {
 
 	rolledUp atomic.Int64 // the days before it are in the counters of all days
 
-	away    atomic.Bool     // the database is; commits are refused at once
-	closing chan struct{}   // closed by Close
-	life    context.Context // ends when the store has given up what it waited for
+	away    atomic.Bool               // the database is; commits are refused at once
+	wrote   atomic.Pointer[time.Time] // when the last batch was written
+	closing chan struct{}             // closed by Close
+	life    context.Context           // ends when the store has given up what it waited for
 	end     context.CancelFunc
 
 	name func(prefix string) string
@@ -206,6 +207,20 @@ func (s *Store) leave() error {
 
 // Ping reports whether the database answers.
 func (s *Store) Ping(ctx context.Context) error { return s.db.ping(ctx) }
+
+// proofKept is how long a commit proves that the next one is possible.
+const proofKept = time.Second
+
+// Writes proves that changes can be written: with what was written within the last second, or with an
+// empty change, which a committer's own row makes a commit of.
+//
+// Errors: as Commit.
+func (s *Store) Writes(ctx context.Context) error {
+	if at := s.wrote.Load(); at != nil && !s.away.Load() && time.Since(*at) < proofKept {
+		return nil
+	}
+	return s.Commit(ctx, pay.Change{})
+}
 
 // PrepareAll checks every statement of the package against the database.
 func (s *Store) PrepareAll(ctx context.Context) error {
