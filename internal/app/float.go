@@ -16,7 +16,7 @@ import (
 // floatsEvery is how often the balances at payout accounts are compared with the ledger.
 const floatsEvery = 5 * time.Minute
 
-// floats is what is free of each float. Only one goroutine has it.
+// floats is what is free of each float.
 type floats map[floatKey]int64
 
 type floatKey struct {
@@ -47,13 +47,6 @@ func (f floats) of(account string, w pay.Withdrawal) (need, free money.Amount) {
 		}
 	}
 	return money.Amount{}, money.Amount{}
-}
-
-// take notes that a route takes what it needs.
-func (f floats) take(to pay.PayoutRoute, live bool) {
-	if to.Float.Minor > 0 {
-		f[floatKey{to.Account, live, to.Float.Currency}] -= to.Float.Minor
-	}
 }
 
 // tooLittle says that a float is short, for the operator.

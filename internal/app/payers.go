@@ -89,7 +89,7 @@ func (a *App) choosePayer(wallet pay.Wallet, w pay.Withdrawal, have floats, now 
 		return route, until, serving.RefusePayout(rail, net)
 	}
 	var awake pay.Accounts
-	needs, short := map[string]money.Amount{}, false
+	short := false
 	for _, account := range taking {
 		if rests := w.Rests(account.ID); now.Before(rests) {
 			passed = append(passed, account.ID+": did not pay it, rests until "+rests.Format(time.RFC3339))
@@ -103,7 +103,6 @@ func (a *App) choosePayer(wallet pay.Wallet, w pay.Withdrawal, have floats, now 
 			passed, short = append(passed, account.ID+": "+tooLittle(need, free)), true
 			continue
 		}
-		needs[account.ID] = need
 		awake = append(awake, account)
 	}
 	switch {
@@ -114,7 +113,7 @@ func (a *App) choosePayer(wallet pay.Wallet, w pay.Withdrawal, have floats, now 
 		return route, until, unpayable(pay.WaitsAccount, "the payout waits: no account pays it now")
 	}
 	first := awake.First(rail, net)
-	return pay.PayoutRoute{Account: first.ID, Why: reason(first, awake, rail, net), Passed: passed, Float: needs[first.ID]}, time.Time{}, nil
+	return pay.PayoutRoute{Account: first.ID, Why: reason(first, awake, rail, net), Passed: passed}, time.Time{}, nil
 }
 
 // reason is why an account is tried first, for the operator.

@@ -56,11 +56,10 @@ func (a *App) payOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 }
 
 // route chooses the account that a pending withdrawal goes to; "" where it has to wait, which is
-// written down with the reason. What it takes is taken off the floats.
+// written down with the reason.
 func (a *App) route(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, have floats) (pay.PayoutRoute, error) {
 	now := a.now(w.Scope)
 	to, until, err := a.choosePayer(wallet, w, have, now)
-	have.take(to, w.Live)
 	refused, waits := errors.AsType[*pay.Error](err)
 	if !waits {
 		return to, err

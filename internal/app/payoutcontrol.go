@@ -110,6 +110,16 @@ func (a *App) WaitingWithdrawals(ctx context.Context, limit int) ([]pay.Withdraw
 // errHeld says that the limits hold a withdrawal.
 var errHeld = errors.New("the limits hold the withdrawal")
 
+// lacksFloat notes that others took the float that a withdrawal was to have: in a moment an account is
+// chosen anew.
+//
+// Errors: errHeld.
+func (a *App) lacksFloat(ctx context.Context, w pay.Withdrawal, now time.Time) error {
+	w.Waiting = "" // written also where it waits for that already
+	_, change, _ := w.Wait(string(pay.WaitsFloat), now.Add(time.Second), now)
+	return cmp.Or(a.store.Commit(ctx, change), errHeld)
+}
+
 // sending notes that a withdrawal is about to be sent.
 //
 // Errors: errHeld where the limits hold it, errOthers where it has moved on.
@@ -132,15 +142,24 @@ func (a *App) sending(ctx context.Context, w pay.Withdrawal, route pay.PayoutRou
 			}
 			return errHeld
 		}
+		// As it is now: the withdrawal may have waited in its account's lane for long.
+		have, err := a.floats(ctx, 1)
+		if err != nil {
+			return err
+		}
+		need, free := have.of(route.Account, w)
+		if need.Minor > free.Minor {
+			return a.lacksFloat(ctx, w, now)
+		}
+		route.Float = need
 		next, change := w.Send(route, by, now)
 		change.Controls = counted
 		if err = a.store.Commit(ctx, change); !errors.Is(err, store.ErrStale) && !errors.Is(err, store.ErrInsufficient) {
 			sent = next
 			return err
 		}
-		if errors.Is(err, store.ErrInsufficient) { // others took the float meanwhile
-			_, change, _ := w.Wait(string(pay.WaitsFloat), now.Add(sweepLease), now)
-			return cmp.Or(a.store.Commit(ctx, change), errHeld)
+		if errors.Is(err, store.ErrInsufficient) {
+			return a.lacksFloat(ctx, w, now)
 		}
 		// Somebody counts beside us; or the withdrawal has moved on, and is not ours.
 		read, readErr := a.store.Withdrawal(ctx, w.Scope, w.ID)

@@ -77,7 +77,7 @@ func (a *App) Reconcile(ctx context.Context, c Comparison) (done Compared, err e
 		Cost: func(p pay.Payment) (money.Amount, bool) { return account.Cost(a.catalog.byID[p.RailID].Key, p.Amount) },
 	}}
 	if adapter.OpenPayouts != nil {
-		of = &payoutsCompared{a, account, &reconcile.PayoutMatcher{Account: account.ID, Owner: account.Merchant, Shared: c.Shared, Tell: c.Tell}}
+		of = &payoutsCompared{a, account, &reconcile.PayoutMatcher{Account: account.ID, Live: account.Live, Owner: account.Merchant, Shared: c.Shared, Tell: c.Tell}}
 	}
 	for _, report := range c.Reports {
 		if err := a.readReport(ctx, of, report, c); err != nil {

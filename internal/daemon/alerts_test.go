@@ -35,6 +35,7 @@ func ours() map[string][]string {
 		defer close(described)
 		m.requests.Describe(described)
 		storeCollector{}.Describe(described)
+		(&gauges{}).Describe(described)
 	}()
 	metrics := map[string][]string{"up": {"job"}}
 	desc := regexp.MustCompile(`fqName: "(\w+)".*variableLabels: \{([^}]*)\}`)

@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"context"
 	"net/http"
 	"net/http/pprof"
 	"strconv"
@@ -30,7 +29,7 @@ func newMetrics(a *app.App) *metrics {
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 		}, []string{"method", "status"}),
 	}
-	m.registry.MustRegister(m.requests, storeCollector{a}, disputeAge(a),
+	m.registry.MustRegister(m.requests, storeCollector{a}, &gauges{app: a, first: time.Now()},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -112,8 +111,7 @@ func (s *statusWriter) WriteHeader(status int) {
 // Unwrap is for http.ResponseController.
 func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// storeCollector reads the write path's counters and the oldest due work when
-// it is asked.
+// storeCollector reads what this process counts when it is asked.
 type storeCollector struct{ app *app.App }
 
 var (
@@ -142,7 +140,7 @@ var (
 
 // Describe is for prometheus.
 func (storeCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{commitsDesc, changesDesc, againDesc, halvedDesc, unknownDesc, queuedDesc, dueDesc, rateAgeDesc, ratesHeld, openDesc, authDesc, silentDesc, callsDesc, callTimeDesc, unmappedDesc, oldestDesc, asideDesc, mailsDesc, mailsWaiting, floatDesc, floatOffDesc} {
+	for _, d := range []*prometheus.Desc{commitsDesc, changesDesc, againDesc, halvedDesc, unknownDesc, queuedDesc, rateAgeDesc, ratesHeld, openDesc, authDesc, silentDesc, callsDesc, callTimeDesc, unmappedDesc, mailsDesc, floatDesc, floatOffDesc} {
 		ch <- d
 	}
 }
@@ -186,42 +184,5 @@ func (c storeCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	for account, n := range c.app.UnmappedStatuses() {
 		ch <- prometheus.MustNewConstMetric(unmappedDesc, prometheus.CounterValue, float64(n), account)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	due, err := c.app.OldestDue(ctx)
-	if err != nil {
-		ch <- prometheus.NewInvalidMetric(dueDesc, err)
-		return
-	}
-	c.ages(ch, dueDesc, due)
-	open, err := c.app.OldestOpen(ctx)
-	if err != nil {
-		ch <- prometheus.NewInvalidMetric(oldestDesc, err)
-		return
-	}
-	c.ages(ch, oldestDesc, open)
-	aside, err := c.app.Quarantine(ctx)
-	if err != nil {
-		ch <- prometheus.NewInvalidMetric(asideDesc, err)
-		return
-	}
-	ch <- prometheus.MustNewConstMetric(asideDesc, prometheus.GaugeValue, float64(len(aside)))
-	waiting, err := c.app.WaitingMails(ctx)
-	if err != nil {
-		ch <- prometheus.NewInvalidMetric(mailsWaiting, err)
-		return
-	}
-	ch <- prometheus.MustNewConstMetric(mailsWaiting, prometheus.GaugeValue, float64(waiting))
-}
-
-// ages tells how old the oldest of each kind is.
-func (c storeCollector) ages(ch chan<- prometheus.Metric, desc *prometheus.Desc, oldest map[string]time.Time) {
-	for kind, at := range oldest {
-		age := 0.0
-		if !at.IsZero() {
-			age = max(0, c.app.Now().Sub(at).Seconds())
-		}
-		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, age, kind)
 	}
 }

@@ -2,12 +2,16 @@ package e2e
 
 import (
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
@@ -122,4 +126,51 @@ func TestDatabaseThatGoesAwayLosesNothing(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond)
 		return s.log.empty()
 	})
+}
+
+// Metrics are looked at most when the database is away: they are told without it, and say how old
+// what it said is.
+func TestMetricsAreToldWithoutTheDatabase(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	address := l.Addr().String()
+	must(t, l.Close())
+	line := dbtest.Behind(t, dbtest.Postgres(t))
+	s := startWith(t, line.Address, &clock{}, func(c *daemon.Config) { c.Metrics = address })
+	scrape := func(want ...string) {
+		t.Helper()
+		r, err := http.Get("http://" + address + "/metrics")
+		must(t, err)
+		defer r.Body.Close()
+		page, err := io.ReadAll(r.Body)
+		must(t, err)
+		if r.StatusCode != http.StatusOK {
+			t.Fatalf("/metrics is answered %d: %s", r.StatusCode, page)
+		}
+		for _, w := range append(want, "cascada_store_commits_total ", `cascada_open_oldest_seconds{kind="refund"} 0`, "cascada_disputes_oldest_overdue_seconds 0", "cascada_database_seen_seconds ") {
+			if !strings.Contains(string(page), w) {
+				t.Errorf("/metrics has no %s", w)
+			}
+		}
+	}
+	scrape("cascada_database_up 1")
+	line.Down(true)
+	line.Cut()
+	scrape("cascada_database_up 0")
+	line.Down(false)
+	line.Deaf(true) // it takes questions, and answers none
+	scrape("cascada_database_up 0")
+	line.Cut()
+	line.Deaf(false)
+	eventually(t, "the database to be asked again", func() bool {
+		r, err := http.Get("http://" + address + "/metrics")
+		must(t, err)
+		defer r.Body.Close()
+		page, err := io.ReadAll(r.Body)
+		must(t, err)
+		return strings.Contains(string(page), "cascada_database_up 1")
+	})
+	eventually(t, "the service to be ready", func() bool { return s.App.Ready(ctx) == nil })
+	s.log.forget() // loops failed meanwhile
 }

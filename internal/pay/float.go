@@ -44,6 +44,9 @@ func (f Float) Off(balance money.Amount) money.Amount {
 	return money.New(0, f.Currency)
 }
 
+// mostEntry bounds an entry, in minor units: thousands of them still fit into a balance.
+const mostEntry = 1e15
+
 // EnterFloat books what the operator put into a payout account, or, below zero, took out or lost there.
 // Its id is made from the reference: the same entry cannot be booked twice.
 //
@@ -52,6 +55,8 @@ func EnterFloat(account string, live bool, amount money.Amount, reference string
 	switch {
 	case amount.Minor == 0:
 		return ledger.Transfer{}, FieldError(CodeInvalidRequest, "amount", "the amount is zero")
+	case amount.Minor > mostEntry || amount.Minor < -mostEntry:
+		return ledger.Transfer{}, FieldError(CodeInvalidRequest, "amount", "the amount is too large")
 	case reference == "" || strings.ContainsFunc(reference, Unprintable):
 		return ledger.Transfer{}, FieldError(CodeInvalidRequest, "reference", "the reference must be a line of text: what the bank calls the transfer")
 	}

@@ -1,8 +1,10 @@
 package reconcile
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -13,6 +15,7 @@ import (
 // the lines (Lines), every booking of the period (Booked), the end (End).
 type PayoutMatcher struct {
 	Account string // payout account whose report it is
+	Live    bool
 	Owner   string // the merchant that the account is for; "" for all
 	From    time.Time
 	To      time.Time // what arrived, or came back, from From on and before To has to be in the report
@@ -20,12 +23,18 @@ type PayoutMatcher struct {
 	Tell    func(Finding)
 
 	Totals   Totals
-	paid     map[string]place // by withdrawal
-	returned map[string]place
+	paid     map[turn]place
+	returned map[turn]place
 	// Payouts of withdrawals that failed without having arrived here: in order where a return follows.
 	unsettled []payoutLine
 	waiting   []Line // known by no reference so far
 	byRef     map[string][]int
+}
+
+// turn is a withdrawal under one of its references.
+type turn struct {
+	withdrawal string
+	round      int
 }
 
 type payoutLine struct {
@@ -69,14 +78,14 @@ func (l Line) named(w pay.Withdrawal, account string) (round int, ok bool) {
 // Line takes the next line of the report, with the withdrawals that it may be of.
 func (m *PayoutMatcher) Line(l Line, among []pay.Withdrawal) {
 	if m.paid == nil {
-		m.paid, m.returned, m.byRef = map[string]place{}, map[string]place{}, map[string][]int{}
+		m.paid, m.returned, m.byRef = map[turn]place{}, map[turn]place{}, map[string][]int{}
 	}
 	m.Totals.line(l)
 	if l.Kind == Other {
 		return
 	}
 	for _, w := range among {
-		if round, ok := l.named(w, m.Account); ok {
+		if round, ok := l.named(w, m.Account); ok && w.Live == m.Live {
 			m.match(l, w, round)
 			return
 		}
@@ -96,26 +105,35 @@ func (m *PayoutMatcher) Bad(file string, u *Unreadable) {
 
 func (m *PayoutMatcher) match(l Line, w pay.Withdrawal, round int) {
 	told := Finding{Fault: PayoutMissingHere, Here: w.Local, USD: w.Net()}
+	seen, twice := m.paid, PaidOutTwice
 	if l.Kind == Return {
-		m.sentBack(l, w)
-		return
+		told.Fault, seen, twice = ReturnMissingHere, m.returned, ReturnMissingHere
 	}
-	before, again := m.paid[w.ID]
-	m.paid[w.ID] = place{l.File, l.Number}
+	before, again := seen[turn{w.ID, round}]
+	seen[turn{w.ID, round}] = place{l.File, l.Number}
 	switch {
 	case again:
-		told.Fault, told.Note = PaidOutTwice, fmt.Sprintf("the payout is in %s too", before)
+		told.Fault, told.Note = twice, fmt.Sprintf("it is in %s too", before)
+	case w.Provider != m.Account && round == w.Round:
+		told.Here, told.Note = money.Amount{}, "the withdrawal went to the account "+cmp.Or(w.Provider, "of nobody")
 	case round != w.Round:
-		told.Here, told.Note = money.Amount{}, fmt.Sprintf("the account had proved that it did not pay, and the withdrawal went on; it is %s here", w.Status)
-	case w.Provider != m.Account:
-		told.Here, told.Note = money.Amount{}, "the withdrawal went to the account "+w.Provider
-	case w.CompletedAt.IsZero() && w.Status == pay.WithdrawalRefused:
-		m.unsettled = append(m.unsettled, payoutLine{l, w})
+		m.earlier(l, w, told)
 		return
-	case w.CompletedAt.IsZero():
+	case l.Kind == Return && w.Status != pay.WithdrawalRefused:
+		told.Note = "the withdrawal is " + string(w.Status) + " here"
+	case l.Kind == Payout && w.CompletedAt.IsZero() && w.Status != pay.WithdrawalRefused:
 		told.Note = "the withdrawal is " + string(w.Status) + " here"
 	case differs(l, w):
 		told.Fault, told.USD = PayoutAmount, worthOf(w, l)
+		if l.Kind == Return {
+			told.Note = "of the return"
+		}
+	case l.Kind == Return:
+		m.Totals.refund(l)
+		return
+	case w.CompletedAt.IsZero():
+		m.unsettled = append(m.unsettled, payoutLine{l, w})
+		return
 	default:
 		m.Totals.payout(l)
 		return
@@ -123,21 +141,12 @@ func (m *PayoutMatcher) match(l Line, w pay.Withdrawal, round int) {
 	m.tell(m.about(l, w, told))
 }
 
-// sentBack matches a line about a return.
-func (m *PayoutMatcher) sentBack(l Line, w pay.Withdrawal) {
-	told := Finding{Fault: ReturnMissingHere, Here: w.Local, USD: w.Net()}
-	before, again := m.returned[w.ID]
-	m.returned[w.ID] = place{l.File, l.Number}
-	switch {
-	case again:
-		told.Note = fmt.Sprintf("the return is in %s too", before)
-	case w.Status != pay.WithdrawalRefused:
-		told.Note = "the withdrawal is " + string(w.Status) + " here"
-	case differs(l, w):
-		told.Fault, told.USD, told.Note = PayoutAmount, worthOf(w, l), "of the return"
-	default:
-		m.Totals.refund(l)
-		return
+// earlier tells of a line under a reference that the withdrawal had before: the account had proved that it
+// did not pay.
+func (m *PayoutMatcher) earlier(l Line, w pay.Withdrawal, told Finding) {
+	told.Here, told.Note = money.Amount{}, fmt.Sprintf("the account had proved that it did not pay, and the withdrawal went on; it is %s here", w.Status)
+	if l.Kind == Payout && !w.CompletedAt.IsZero() {
+		told.Fault = PaidOutTwice
 	}
 	m.tell(m.about(l, w, told))
 }
@@ -162,7 +171,7 @@ func worthOf(w pay.Withdrawal, l Line) int64 {
 // around the period may explain.
 func (m *PayoutMatcher) Lines() (waiting bool) {
 	for _, u := range m.unsettled {
-		if _, back := m.returned[u.of.ID]; back {
+		if _, back := m.returned[turn{u.of.ID, u.of.Round}]; back {
 			m.Totals.payout(u.line)
 			continue
 		}
@@ -180,10 +189,9 @@ func (m *PayoutMatcher) Booked(w pay.Withdrawal, back bool, at time.Time) {
 		theirs = append(theirs, a.ProviderRef)
 	}
 	for _, ref := range theirs {
-		for _, i := range m.byRef[ref] {
-			l := m.waiting[i]
-			if round, ok := l.named(w, m.Account); ok && l.Kind != "" {
-				m.waiting[i] = Line{}
+		for _, kind := range []Kind{Payout, Return} {
+			if l, ok := m.take(ref, kind, w); ok {
+				round, _ := l.named(w, m.Account)
 				m.match(l, w, round)
 			}
 		}
@@ -195,10 +203,38 @@ func (m *PayoutMatcher) Booked(w pay.Withdrawal, back bool, at time.Time) {
 	if back {
 		seen, fault = m.returned, ReturnMissingThere
 	}
-	if _, listed := seen[w.ID]; !listed {
+	if _, listed := seen[turn{w.ID, w.Round}]; !listed {
 		m.tell(Finding{Fault: fault, Merchant: w.Merchant, Withdrawal: w.ID, Reference: w.Reference(), ProviderRef: w.ProviderRef, Here: w.Local, USD: w.Net(),
 			Note: "of " + at.Format(time.DateTime)})
 	}
+}
+
+// take removes a line that waits under a reference, of the withdrawal's amount where there is one: a bank may
+// give all payouts of a file one reference.
+func (m *PayoutMatcher) take(ref string, kind Kind, w pay.Withdrawal) (Line, bool) {
+	found := -1
+	for _, i := range m.byRef[ref] {
+		l := &m.waiting[i]
+		if l.Kind != kind {
+			continue
+		}
+		if found < 0 {
+			if _, ok := l.named(w, m.Account); !ok {
+				return Line{}, false // another account's reference
+			}
+			found = i
+		}
+		if !differs(*l, w) {
+			found = i
+			break
+		}
+	}
+	if found < 0 {
+		return Line{}, false
+	}
+	l := m.waiting[found]
+	m.waiting[found] = Line{}
+	return l, true
 }
 
 // oursPaidOut is what our references of payouts look like.
@@ -210,7 +246,7 @@ func (m *PayoutMatcher) End() {
 		if l.Kind == "" {
 			continue // it was explained
 		}
-		if m.Shared && !oursPaidOut.MatchString(l.Reference) && !oursPaidOut.MatchString(l.ProviderRef) {
+		if _, references := l.PayoutNames(); m.Shared && !slices.ContainsFunc(references, oursPaidOut.MatchString) {
 			m.Totals.Foreign++
 			continue
 		}

@@ -37,6 +37,10 @@ func TestPayoutsAreCompared(t *testing.T) {
 	elsewhere.Provider = "other"
 	second.Round, second.Tried = 1, []pay.PayoutAttempt{{Account: "bank", Reference: suffix(1), ProviderRef: "OLD"}}
 	token.Local = money.Amount{}
+	unsent, sandbox, again := early, plain, second
+	unsent.Provider, unsent.ProviderRef, unsent.SentAt = "", "", time.Time{}
+	sandbox.Live, sandbox.CompletedAt, sandbox.FailedAt = false, time.Time{}, time.Time{}
+	again.Status, again.FailedAt, again.FailureCode = pay.WithdrawalRefused, noon, "account_closed"
 	const paid, back = ",payout,1835,MXN,2026-11-21\n", ",return,1835,MXN,2026-11-22\n"
 	for _, c := range []struct {
 		name   string
@@ -60,23 +64,28 @@ func TestPayoutsAreCompared(t *testing.T) {
 		{"return missing here", plain, ours + paid + ours + back, []Fault{ReturnMissingHere}, 10000},
 		{"not known to have arrived", processing, ours + paid, []Fault{PayoutMissingHere}, 10000},
 		{"at another account", elsewhere, ours + paid, []Fault{PayoutMissingHere}, 10000},
-		{"paid after it was handed on", second, ours + paid, []Fault{PayoutMissingHere}, 10000},
-		{"paid there and then here", second, ours + paid + ours + "-2" + paid, []Fault{PayoutMissingHere, PaidOutTwice}, 20000},
+		{"paid by the first try alone, and arrived by the second", second, ours + paid, []Fault{PaidOutTwice, PayoutMissingThere}, 20000},
+		{"paid there and then here", second, ours + paid + ours + "-2" + paid, []Fault{PaidOutTwice}, 10000},
 		{"the same, by the account's references", second, "OLD" + paid + theirs + paid, []Fault{PaidOutTwice}, 10000},
 		{"twice", plain, ours + paid + theirs + paid, []Fault{PaidOutTwice}, 10000},
 		{"twice by the bank's reference", plain, ours + paid + banks + paid, []Fault{PaidOutTwice}, 10000},
 		{"another amount", plain, ours + ",payout,1936.75,MXN,2026-11-21\n", []Fault{PayoutAmount}, 555},
 		{"another currency", plain, ours + ",payout,1835,USD,2026-11-21\n", []Fault{PayoutAmount}, 10000},
 		{"a part came back", returned, ours + paid + ours + ",return,1000,MXN,2026-11-22\n", []Fault{PayoutAmount}, 4551},
+		{"failed, another amount paid, and returned", early, ours + ",payout,18350,MXN,2026-11-21\n" + ours + back, []Fault{PayoutAmount}, 90000},
+		{"a return of what never left", unsent, ours + back, []Fault{ReturnMissingHere}, 10000},
+		{"a return of another environment", sandbox, ours + back, []Fault{ReturnMissingHere}, 0},
+		{"a return of an earlier try stands for no other", again, ours + "-2" + paid + ours + back, []Fault{ReturnMissingHere, ReturnMissingThere}, 20000},
+		{"a credit stands for no payout", plain, ours + ",payout,-1835,MXN,2026-11-21\nother,payout,7,MXN,2026-11-21\n", []Fault{BadLine}, 0},
 		{"nothing of ours", plain, ours + paid + "stranger" + paid, []Fault{PayoutMissingHere}, 0},
 		{"unreadable", plain, ours + paid + "z,payout,much,MXN,2026-11-21\n", []Fault{BadLine}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var told []Fault
 			usd := int64(0)
-			m := &PayoutMatcher{Account: "bank", From: noon.Add(-time.Hour), To: noon.Add(time.Hour), Tell: func(f Finding) {
+			m := &PayoutMatcher{Account: "bank", Live: true, From: noon.Add(-time.Hour), To: noon.Add(time.Hour), Tell: func(f Finding) {
 				told, usd = append(told, f.Fault), usd+f.USD
-				if f.Withdrawal == "" && f.Fault != BadLine && !strings.Contains(f.String(), "stranger") {
+				if f.Withdrawal == "" && f.Fault != BadLine && !strings.Contains(f.String(), "nothing is known of it") {
 					t.Errorf("a finding names no withdrawal: %s", f)
 				}
 			}}

@@ -44,13 +44,14 @@ type Reader struct {
 	fees   []string // names of columns
 	kinds  map[string]Kind
 	counts map[string]bool
+	out    map[Kind]bool // whether payouts, and returns, stand below zero
 }
 
 // NewReader reads a report up to its header.
 //
 // Errors: that it has no such columns, or is no text.
 func NewReader(file string, in io.Reader, f Format) (*Reader, error) {
-	r := &Reader{format: f, kinds: map[string]Kind{}, counts: map[string]bool{}}
+	r := &Reader{format: f, kinds: map[string]Kind{}, counts: map[string]bool{}, out: map[Kind]bool{}}
 	for word, kind := range f.Kinds {
 		r.kinds[Normal(word)] = kind
 	}
@@ -155,6 +156,9 @@ func (r *Reader) line(row []string) (l Line, err error) {
 	if payouts := l.Kind == Payout || l.Kind == Return; payouts != r.format.Payouts {
 		return Line{Kind: Other, Word: string(l.Kind)}, nil
 	}
+	if err := r.direction(l); err != nil {
+		return l, err
+	}
 	l.Amount = positive(l.Amount)
 	l.Reference, l.ProviderRef = r.table.Cell(row, "reference"), r.table.Cell(row, "provider_reference")
 	l.RefundReference, l.RefundProviderRef = r.table.Cell(row, "refund_reference"), r.table.Cell(row, "refund_provider_reference")
@@ -169,6 +173,27 @@ func (r *Reader) line(row []string) (l Line, err error) {
 		l.Unpriced, err = true, nil
 	}
 	return l, err
+}
+
+// direction refuses a payout or a return that goes the other way than those before it, or than its column says:
+// what a word means cannot be told then. Amounts without a sign may be both.
+func (r *Reader) direction(l Line) error {
+	if !r.format.Payouts {
+		return nil
+	}
+	out := l.Amount.IsNegative()
+	if before, known := r.out[l.Kind]; known && before != out {
+		return fmt.Errorf("a %s that goes the other way than those before it", l.Kind)
+	}
+	r.out[l.Kind] = out
+	payout, paid := r.out[Payout]
+	back, returned := r.out[Return]
+	columns := !r.table.Has("amount")
+	if paid && payout && returned && back || columns && (paid && !payout || returned && back) {
+		delete(r.out, l.Kind)
+		return fmt.Errorf("a %s that goes the wrong way", l.Kind)
+	}
+	return nil
 }
 
 // bySign is what a line is about in a report that does not say it.

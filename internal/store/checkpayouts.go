@@ -49,6 +49,14 @@ FROM balances AS b FULL JOIN (
   FROM withdrawals WHERE {json doc float} IS NOT NULL GROUP BY 1, live
 ) AS w ON w.owner = b.merchant AND w.live = b.live
 WHERE coalesce(b.float_committed, 0) <> coalesce(w.open, 0) OR coalesce(b.float_paid, 0) <> coalesce(w.paid, 0)`},
+	{"a withdrawal took its part of a float once, and gave it back or spent it", `
+SELECT w.id, w.status || ' with ' || coalesce({json w.doc float}, '0') || ', committed ' || sum(coalesce(CAST({json t.postings float_committed} AS BIGINT), 0))
+  || ', paid ' || sum(coalesce(CAST({json t.postings float_paid} AS BIGINT), 0))
+FROM withdrawals AS w
+JOIN transfers AS t ON t.id > 'tr_' || substr(w.id, 5) || '-float-' AND t.id < 'tr_' || substr(w.id, 5) || '-float.'
+GROUP BY w.id, w.status, w.doc
+HAVING sum(coalesce(CAST({json t.postings float_committed} AS BIGINT), 0)) <> CASE w.status WHEN 'processing' THEN coalesce(CAST({json w.doc float} AS BIGINT), 0) ELSE 0 END
+  OR sum(coalesce(CAST({json t.postings float_paid} AS BIGINT), 0)) <> CASE w.status WHEN 'completed' THEN coalesce(CAST({json w.doc float} AS BIGINT), 0) ELSE 0 END`},
 	{"an open withdrawal is looked at again, a closed one is not", `
 SELECT id, status || ' due at ' || due_at FROM withdrawals WHERE (status IN ('pending', 'processing')) <> (due_at > 0)`},
 	{"a withdrawal costs less than its amount", `

@@ -256,24 +256,31 @@ SELECT ` + balanceColumns + ` FROM balances AS b
 JOIN {rows: merchant TEXT, live BOOLEAN} AS r ON b.merchant = r.merchant AND b.live = r.live AND {among b.merchant merchant}
 ORDER BY b.merchant, b.live {for update}`
 
-// lockFloors reads the balances that a floor is about and keeps them from
-// moving until the commit.
+// lockFloors reads the balances that a floor is about and keeps them from moving until the commit;
+// with them all others that the batch moves. Two batches take what they share in one order: one that
+// took a floor's first, and the others when it writes, would wait for one that began with another floor.
 func (w *write) lockFloors(steps []step) []step {
+	moved := map[tenant]bool{}
 	for _, c := range w.batch {
 		for _, f := range c.change.Floors {
-			w.funds[tenant{f.Merchant, f.Live}] = ledger.Balances{}
+			w.funds[tenant{f.Merchant, f.Live}], moved[tenant{f.Merchant, f.Live}] = ledger.Balances{}, true
+		}
+		for _, t := range c.change.Transfers {
+			moved[tenant{t.Merchant, t.Live}] = true
 		}
 	}
 	if len(w.funds) == 0 {
 		return steps
 	}
-	rows := newRows(w.s.db.dialect(), parseColumns("merchant TEXT, live BOOLEAN"), len(w.funds))
-	for _, t := range slices.SortedFunc(maps.Keys(w.funds), tenant.compare) {
+	rows := newRows(w.s.db.dialect(), parseColumns("merchant TEXT, live BOOLEAN"), len(moved))
+	for _, t := range slices.SortedFunc(maps.Keys(moved), tenant.compare) {
 		rows.text(t.merchant).flag(t.live).next()
 	}
 	steps = append(steps, step{text: w.s.text(selectBalancesForUpdate), args: rows.args(), each: func(r row) error {
 		t, b, err := scanBalances(r)
-		w.funds[t] = b
+		if _, asked := w.funds[t]; asked {
+			w.funds[t] = b
+		}
 		return err
 	}})
 	return w.lookAtDays(steps)

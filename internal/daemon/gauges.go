@@ -1,0 +1,114 @@
+package daemon
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/singleflight"
+)
+
+const (
+	// gaugeWait is how long a scrape waits for the database before it tells what was seen last.
+	gaugeWait = time.Second
+	// gaugeTimeout bounds the questions, which go on when nobody waits any more.
+	gaugeTimeout = 10 * time.Second
+)
+
+// gauges are those that the database is asked about. A scrape is answered without it, too: it is
+// looked at most when the database is away.
+type gauges struct {
+	app   *app.App
+	look  singleflight.Group
+	last  atomic.Pointer[seen]
+	first time.Time // when this process began
+}
+
+// seen is what the database said, and when.
+type seen struct {
+	at      time.Time
+	due     map[string]time.Time
+	open    map[string]time.Time
+	aside   int
+	mails   int64
+	dispute time.Time // the oldest one's deadline, zero for none
+}
+
+var (
+	databaseUp  = prometheus.NewDesc("cascada_database_up", "1 where the database has just said what is due and open; 0 where that is what was seen last.", nil, nil)
+	databaseAge = prometheus.NewDesc("cascada_database_seen_seconds", "How long ago the database said it.", nil, nil)
+	disputeDesc = prometheus.NewDesc("cascada_disputes_oldest_overdue_seconds", "Time since the deadline for evidence of the oldest open dispute in production; 0 while none has passed.", nil, nil)
+)
+
+// Describe is for prometheus.
+func (*gauges) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{databaseUp, databaseAge, dueDesc, oldestDesc, asideDesc, mailsWaiting, disputeDesc} {
+		ch <- d
+	}
+}
+
+// Collect is for prometheus. What was never seen is left out.
+func (g *gauges) Collect(ch chan<- prometheus.Metric) {
+	told := func(d *prometheus.Desc, value float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	up := 0.0
+	select {
+	case r := <-g.look.DoChan("", func() (any, error) { return nil, g.ask() }):
+		if r.Err == nil {
+			up = 1
+		}
+	case <-time.After(gaugeWait):
+	}
+	told(databaseUp, up)
+	last := g.last.Load()
+	if last == nil {
+		told(databaseAge, time.Since(g.first).Seconds())
+		return
+	}
+	told(databaseAge, time.Since(last.at).Seconds())
+	now := g.app.Now()
+	age := func(at time.Time) float64 {
+		if at.IsZero() {
+			return 0
+		}
+		return max(0, now.Sub(at).Seconds())
+	}
+	for kind, at := range last.due {
+		told(dueDesc, age(at), kind)
+	}
+	for kind, at := range last.open {
+		told(oldestDesc, age(at), kind)
+	}
+	told(asideDesc, float64(last.aside))
+	told(mailsWaiting, float64(last.mails))
+	told(disputeDesc, age(last.dispute))
+}
+
+// ask asks the database, and keeps what it says.
+func (g *gauges) ask() (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), gaugeTimeout)
+	defer cancel()
+	s := &seen{at: time.Now()}
+	if s.due, err = g.app.OldestDue(ctx); err != nil {
+		return err
+	}
+	if s.open, err = g.app.OldestOpen(ctx); err != nil {
+		return err
+	}
+	aside, err := g.app.Quarantine(ctx)
+	if err != nil {
+		return err
+	}
+	s.aside = len(aside)
+	if s.mails, err = g.app.WaitingMails(ctx); err != nil {
+		return err
+	}
+	if s.dispute, err = g.app.OldestDispute(ctx); err != nil {
+		return err
+	}
+	g.last.Store(s)
+	return nil
+}
