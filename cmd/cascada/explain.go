@@ -96,9 +96,16 @@ func (c *explainCmd) payout(ctx context.Context, a *app.App) error {
 		return json.NewEncoder(stdout).Encode(shape.NewPayoutExplanation(e))
 	}
 	w := e.Withdrawal
-	fmt.Fprintf(stdout, "%s %s: %s (%s) by %s, %s\n", w.ID, w.Status, money.New(w.Net(), money.USD), w.Local, e.Rail, w.Environment())
+	arrives := ""
+	if !w.Local.IsZero() {
+		arrives = " (" + w.Local.String() + ")"
+	}
+	fmt.Fprintf(stdout, "%s %s: %s%s by %s, %s\n", w.ID, w.Status, money.New(w.Net(), money.USD), arrives, e.Rail, w.Environment())
+	if w.Status == pay.WithdrawalPending && w.Waiting == "" && !w.DueAt.IsZero() {
+		fmt.Fprintln(stdout, "is sent from "+moment(w.DueAt)+" on")
+	}
 	for _, at := range w.Tried {
-		fmt.Fprintf(stdout, "%s: did not pay it (%s %s), reference %s\n", at.Account, at.Code, at.Message, at.Reference)
+		fmt.Fprintf(stdout, "%s: did not pay it (%s), reference %s\n", at.Account, strings.Trim(at.Code+": "+at.Message, ": "), at.Reference)
 		chosen(at.Why, at.Passed)
 	}
 	if w.Provider != "" {
@@ -114,10 +121,10 @@ func (c *explainCmd) payout(ctx context.Context, a *app.App) error {
 	for _, v := range e.Accounts {
 		fmt.Fprintf(stdout, "   %s %s\n", v.Account, cmp.Or(v.Verdict, "pays such a withdrawal"))
 		if v.Balance != "" {
-			fmt.Fprintf(stdout, "   %s has %s\n", v.Account, v.Balance)
+			fmt.Fprintf(stdout, "   %s says that it has %s\n", v.Account, v.Balance)
 		}
 		if v.Float != "" {
-			fmt.Fprintf(stdout, "   %s has a float of %s\n", v.Account, v.Float)
+			fmt.Fprintf(stdout, "   %s has %s free of its float\n", v.Account, v.Float)
 		}
 	}
 	return nil

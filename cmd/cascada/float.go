@@ -95,12 +95,13 @@ type payoutTopUpCmd struct {
 	Currency  string `required:"" placeholder:"CODE" help:"The currency that the account holds: MXN; USD where it pays out of dollars."`
 	Reference string `required:"" help:"What the bank calls the transfer. An entry is booked once under a reference."`
 	Note      string `help:"Why, for the audit log."`
+	Force     bool   `help:"Take out more than is free, or book a currency that the account does not pay in."`
 }
 
 func (c *payoutTopUpCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
 	currency, err := money.ParseCurrency(c.Currency)
 	if err != nil {
-		return fmt.Errorf("--currency %s: want a currency, such as MXN", c.Currency)
+		return fmt.Errorf("--currency %s: want a currency, such as MXN; the float for a token is in USD", c.Currency)
 	}
 	amount, err := money.Parse(c.Amount, currency)
 	if err != nil {
@@ -111,7 +112,7 @@ func (c *payoutTopUpCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 		return err
 	}
 	defer a.Close()
-	if err := a.EnterFloat(ctx, a.Self(), c.Account, amount, c.Reference, c.Note); err != nil {
+	if err := a.EnterFloat(ctx, a.Self(), c.Account, amount, c.Reference, c.Note, c.Force); err != nil {
 		return err
 	}
 	list, err := a.Floats(ctx)

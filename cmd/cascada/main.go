@@ -27,7 +27,7 @@ type cli struct {
 	Shop       shopCmd       `cmd:"" help:"Shops of merchants."`
 	Payment    paymentCmd    `cmd:"" help:"Payments whose outcome nobody knows, and how you end them."`
 	Withdrawal withdrawalCmd `cmd:"" help:"Withdrawals that are under way, and how you end them."`
-	Payout     payoutCmd     `cmd:"" help:"Withdrawals that are paid by files: batches for the bank, and its answers."`
+	Payout     payoutCmd     `cmd:"" help:"Payouts: batches for the bank and its answers, limits, floats."`
 	Claim      claimCmd      `cmd:"" help:"Refunds, chargebacks and inquiries, as the operator sees and ends them."`
 	Provider   providerCmd   `cmd:"" help:"Accounts at providers, which payments go through."`
 	Notices    noticesCmd    `cmd:"" name:"notification" help:"What providers have told, and what of it waits for you."`

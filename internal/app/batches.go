@@ -361,6 +361,10 @@ func (a *App) answerLine(ctx context.Context, account string, answer payout.File
 			done.strange(answer, answer.LineReference+" is in a batch whose file never left")
 			return nil
 		}
+		if answer.Unclear != "" {
+			done.strange(answer, fmt.Sprintf("%s: nobody knows what the bank means by %q: ask it, and write paid, rejected, returned or pending", answer.LineReference, answer.Unclear))
+			return nil
+		}
 		if answer.Outcome.Kind == pay.PayoutAccepted && w.Status != pay.WithdrawalProcessing {
 			done.Known++
 			return nil

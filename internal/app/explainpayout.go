@@ -41,6 +41,9 @@ func (a *App) ExplainPayout(ctx context.Context, id string) (PayoutExplanation, 
 	}
 	rail, net := pay.PayoutRail(wallet.Network, wallet.Currency), money.New(w.Net(), money.USD)
 	e := PayoutExplanation{Withdrawal: w, Rail: rail.Key}
+	if w.Status != pay.WithdrawalPending { // it is with an account, or has ended
+		return e, nil
+	}
 	list, err := a.Accounts(ctx, false)
 	if err != nil {
 		return e, err

@@ -2,8 +2,10 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/store"
 )
 
 // floatsEvery is how often the balances at payout accounts are compared with the ledger.
@@ -147,17 +150,21 @@ func (a *App) FloatsSeen() []FloatStatus {
 }
 
 // EnterFloat books what the operator put into a payout account, or, below zero, took out or lost there.
-// From the first entry on the account pays no more in that currency than it has.
+// From the first entry on the account pays no more in that currency than it has. force takes a currency that
+// the account does not pay in, and more than is free.
 //
 // Errors: invalid_request; conflict_state where an entry with the reference is there; that there is no such
 // payout account.
-func (a *App) EnterFloat(ctx context.Context, by pay.Actor, account string, amount money.Amount, reference, note string) error {
+func (a *App) EnterFloat(ctx context.Context, by pay.Actor, account string, amount money.Amount, reference, note string, force bool) error {
 	s, err := a.ProviderAccount(ctx, account)
 	if err != nil {
 		return err
 	}
 	if !s.PaysOut {
 		return fmt.Errorf("%s takes payments: a float is of an account that pays out", account)
+	}
+	if rails := strings.Join(s.On, " ") + " "; !force && amount.Currency != money.USD && !strings.Contains(rails, "."+string(amount.Currency)+" ") && !strings.Contains(rails, ".* ") {
+		return pay.FieldError(pay.CodeInvalidRequest, "currency", fmt.Sprintf("%s pays by %s, and never in %s", account, strings.TrimSpace(rails), amount.Currency))
 	}
 	t, err := pay.EnterFloat(account, s.Live, amount, reference, a.Now())
 	if err != nil {
@@ -171,8 +178,15 @@ func (a *App) EnterFloat(ctx context.Context, by pay.Actor, account string, amou
 	if known {
 		return taken
 	}
-	err = a.store.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{t}, Audit: a.noted(by, pay.Scope{Live: s.Live}, pay.FloatEntered, account, note,
+	var floors []ledger.Floor
+	if amount.IsNegative() && !force {
+		floors = []ledger.Floor{{Merchant: t.Merchant, Live: t.Live, Account: ledger.Float}}
+	}
+	err = a.store.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{t}, Floors: floors, Audit: a.noted(by, pay.Scope{Live: s.Live}, pay.FloatEntered, account, note,
 		map[string]string{"amount": amount.String(), "reference": reference, "transfer": t.ID})})
+	if errors.Is(err, store.ErrInsufficient) {
+		return pay.FieldError(pay.CodeBalanceInsufficient, "amount", "that is more than is free there: --force takes it all the same, and nothing is paid out until as much is put in")
+	}
 	if known, readErr := a.store.HasTransfer(ctx, t.ID); err != nil && known && readErr == nil {
 		return taken // two of us at once
 	}

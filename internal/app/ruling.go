@@ -114,10 +114,15 @@ func (a *App) RuleWithdrawal(ctx context.Context, by pay.Actor, r Ruled) (w pay.
 	if o.Kind == pay.PayoutUnknown && w.Accepted && r.Word == pay.WordNotPaid {
 		o.Kind = pay.PayoutAccepted // which its silence does not undo
 	}
+	if r.Word == pay.WordNotPaid && o.Kind == pay.PayoutHeld && w.Batch != "" && !r.Force {
+		return w, o.Kind, &pay.Error{Code: pay.CodeConflictState, Details: pay.Details{From: pay.Status(w.Status), Action: string(r.Word), Reason: pay.OtherwiseSaid},
+			Message: "the file of " + w.Batch + " has left: the bank may have paid it, or pay it yet. Where the bank says that it has not and will not, say so with --force"}
+	}
 	if r.Word.ContradictsPayout(o) && !r.Force {
 		return w, o.Kind, otherwise(string(o.Kind), pay.Status(w.Status), string(r.Word))
 	}
-	if r.Word == pay.WordNotPaid && o.Kind != pay.PayoutPaid && w.OnItsWay(clock) {
+	called := o.Kind != pay.PayoutPaid && o.Kind != pay.PayoutHeld // a person pays what is held
+	if r.Word == pay.WordNotPaid && called && w.Open() && w.OnItsWay(clock) {
 		return w, o.Kind, onItsWay(pay.Status(w.Status), string(r.Word))
 	}
 	ruled, err := decided(func() (pay.Withdrawal, error) {
@@ -180,11 +185,7 @@ func (a *App) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOutcome
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	o := to.Query(provider.Looking(ctx), request)
-	if o.Kind == pay.PayoutHeld && w.Batch != "" {
-		o.Kind = pay.PayoutAccepted // the bank may have the file
-	}
-	return o
+	return to.Query(provider.Looking(ctx), request)
 }
 
 // details are for the audit log.

@@ -33,6 +33,7 @@ const (
 // Answer is what a bank says about a line. A file may hold several about one
 // line; they are in the file's order. Files name payments that are not ours, too.
 type Answer struct {
+	Unclear string // the bank's word for what became of it, where no meaning of it is known
 	// Reference is Line.Reference, or what stands in its place ("": nothing does).
 	// In a CSV it may be Line.Number, where that is the column which was named.
 	Reference string

@@ -2,6 +2,7 @@ package bankfile
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -150,7 +151,7 @@ func (c CSV) answer(t *reconcile.Table, row []string, words map[string]Outcome) 
 	status, code := cell("status"), told(cell("code"), 35)
 	outcome, known := words[reconcile.Normal(status)]
 	if a.Outcome, a.Code = outcome, told(strings.TrimSpace(status+" "+code), 100); !known {
-		a.Outcome, a.Message = Pending, "no meaning of this status is known"
+		a.Outcome, a.Message, a.Unclear = Pending, "no meaning of this status is known", told(cmp.Or(status, "nothing"), 100)
 		return a, nil
 	}
 	if outcome == Rejected || outcome == Returned {

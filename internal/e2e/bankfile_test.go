@@ -120,7 +120,7 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 		if len(rows) != 5 || !strings.Contains(string(file), clabe) || !strings.Contains(string(file), "Ana Souza") || rows[1][2] != "1835.00" {
 			t.Fatalf("the file is\n%s", file)
 		}
-		if _, _, err := o.App.RuleWithdrawal(ctx, carla, app.Ruled{ID: list[0], Word: pay.WordNotPaid, Note: "n"}); err == nil || !strings.Contains(err.Error(), "accepted") {
+		if _, _, err := o.App.RuleWithdrawal(ctx, carla, app.Ruled{ID: list[0], Word: pay.WordNotPaid, Note: "n"}); err == nil || !strings.Contains(err.Error(), "has left") || !strings.Contains(err.Error(), "--force") {
 			t.Errorf("what the bank may have was ended without force: %v", err)
 		}
 
@@ -156,7 +156,7 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 		if done := answer(line(1, "returned", "1835.00", "D1")); done.Returned != 1 {
 			t.Errorf("the return: %+v", done)
 		}
-		if r := o.get(t, "/withdrawals/"+list[0]); r.text(t, "status") != "failed" || r.text(t, "completedAt") == "<nil>" {
+		if r := o.get(t, "/withdrawals/"+list[0]); r.text(t, "status") != "failed" || r.text(t, "completedAt") == "<nil>" || r.text(t, "failureCode") != "returned" {
 			t.Errorf("what came back is %s", r)
 		}
 		// 1000 less 103, 53, 23, 13; back: 53 whole, 100 of the 103, nothing of what is open.
@@ -165,6 +165,13 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 		}
 		if _, err := o.App.ImportAnswers(ctx, carla, "banco", []byte("reference,status\nP1\n")); err == nil {
 			t.Error("a broken answer was read")
+		}
+		// A word of the bank's that nobody knows is for the operator; his own word ends it, without force.
+		if done := answer(line(3, "EXITOSO", "367.00", "E3")); len(done.Strange) != 1 || !strings.Contains(done.Strange[0], "EXITOSO") || done.Pending != 0 {
+			t.Errorf("an unknown word: %+v", done)
+		}
+		if w, _, err := o.App.RuleWithdrawal(ctx, carla, app.Ruled{ID: list[2], Word: pay.WordPaid, Note: "the bank says on the telephone"}); err != nil || w.Status != pay.WithdrawalDone {
+			t.Errorf("paid, by the operator's word: %v %v", w, err)
 		}
 		story, err := o.App.Story(ctx, list[3])
 		must(t, err)

@@ -15,7 +15,7 @@ import (
 // topUp books money of the operator's at a payout account.
 func (o shop) topUp(t *testing.T, account, reference string, amount money.Amount) {
 	t.Helper()
-	must(t, o.App.EnterFloat(ctx, o.App.Self(), account, amount, reference, "a test"))
+	must(t, o.App.EnterFloat(ctx, o.App.Self(), account, amount, reference, "a test", false))
 }
 
 // float wants what the ledger has of a float: free, committed and paid, in minor units.
@@ -40,7 +40,7 @@ func TestPayoutsKeepToTheFloat(t *testing.T) {
 	t.Parallel()
 	eachPayer(t, func(t *testing.T, o shop, b *payer) {
 		o.topUp(t, "bank-1", "TED-1", money.New(2000_00, "MXN"))
-		if err := o.App.EnterFloat(ctx, o.App.Self(), "bank-1", money.New(2000_00, "MXN"), "TED-1", ""); err == nil || !strings.Contains(err.Error(), "booked already") {
+		if err := o.App.EnterFloat(ctx, o.App.Self(), "bank-1", money.New(2000_00, "MXN"), "TED-1", "", false); err == nil || !strings.Contains(err.Error(), "booked already") {
 			t.Errorf("the same entry twice: %v", err)
 		}
 		first := o.withdraw(t, "103") // 100 USD are 1835 MXN

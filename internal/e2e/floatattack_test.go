@@ -158,7 +158,7 @@ func TestEntryIsBounded(t *testing.T) {
 	t.Parallel()
 	eachPayer(t, func(t *testing.T, o shop, b *payer) {
 		for _, minor := range []int64{math.MinInt64, math.MaxInt64, 0, -1e15 - 1} {
-			err := o.App.EnterFloat(ctx, o.App.Self(), "bank-1", money.New(minor, "MXN"), "e", "")
+			err := o.App.EnterFloat(ctx, o.App.Self(), "bank-1", money.New(minor, "MXN"), "e", "", false)
 			if refused, ok := errors.AsType[*pay.Error](err); !ok || refused.Param != "amount" {
 				t.Errorf("an entry of %d: %v", minor, err)
 			}

@@ -7,8 +7,47 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
 )
+
+// A withdrawal counts once in a day, to however many accounts it goes: what one proved not to have paid is not
+// sent a second time.
+func TestHandedOnWithdrawalCountsOnce(t *testing.T) {
+	t.Parallel()
+	eachPayer(t, func(t *testing.T, o shop, b *payer) {
+		for _, id := range []string{"bank-2", "bank-3"} {
+			o.payOutBy(t, "bank", app.NewAccount{ID: id, Priority: 9})
+		}
+		start := o.clock.now()
+		o.clock.advance(start.UTC().Truncate(24 * time.Hour).Add(24*time.Hour + time.Minute).Sub(start)) // a day begins
+		_, err := o.App.LimitPayouts(ctx, carla, o.Merchant.ID, true, func(l *pay.PayoutLimits) { l.Daily, l.Hourly = 250_00, 1000_00 })
+		must(t, err)
+		b.behave(func(b *payer, r payout.Request) pay.PayoutOutcome {
+			if !strings.HasSuffix(r.Reference, "-3") {
+				return pay.PayoutOutcome{Kind: pay.PayoutUnavailable, Code: "closed"}
+			}
+			return b.pay(r)
+		}, nil)
+		id := o.withdraw(t, "200")
+		o.clock.advance(pay.WithdrawalHold(true))
+		if r := o.payOut(t, id, "completed"); !strings.HasSuffix(r.text(t, "reference"), "-3") {
+			t.Errorf("it was paid as %s", r)
+		}
+		b.behave(nil, nil)
+		fits := o.withdraw(t, "30")
+		o.clock.advance(pay.WithdrawalHold(true))
+		o.payOut(t, fits, "completed")
+		over := o.withdraw(t, "25")
+		o.clock.advance(pay.WithdrawalHold(true))
+		eventually(t, "it waits", func() bool {
+			_, err := o.App.PayOut(ctx)
+			must(t, err)
+			return o.get(t, "/withdrawals/"+over).text(t, "pendingReason") == "daily_limit"
+		})
+	})
+}
 
 // Limits hold what is due, and tell the merchant why; time, an approval or the operator lets it go on.
 func TestPayoutsKeepToTheirLimits(t *testing.T) {

@@ -106,9 +106,9 @@ func (c PayoutControl) Holds(w Withdrawal, now time.Time) (why Unpayable, until 
 	case w.ApprovedBy != "":
 	case c.ApprovalAbove > 0 && w.Amount > c.ApprovalAbove:
 		return WaitsApproval, now.Add(time.Hour)
-	case c.Hourly > 0 && w.Amount > c.Hourly-c.HourSum:
+	case c.Hourly > 0 && !w.sentSince(c.HourAt) && w.Amount > c.Hourly-c.HourSum:
 		return WaitsHourly, earlier(c.HourAt.Add(time.Hour), now)
-	case c.Daily > 0 && w.Amount > c.Daily-c.DaySum:
+	case c.Daily > 0 && !w.sentSince(c.DayAt) && w.Amount > c.Daily-c.DaySum:
 		return WaitsDaily, earlier(c.DayAt.Add(24*time.Hour), now)
 	}
 	return Payable, time.Time{}
@@ -130,9 +130,19 @@ func (c PayoutControl) Count(w Withdrawal, now time.Time) (PayoutControl, bool) 
 	}
 	c = c.at(now)
 	c.Version++
-	c.HourSum += w.Amount
-	c.DaySum += w.Amount
+	if !w.sentSince(c.HourAt) {
+		c.HourSum += w.Amount
+	}
+	if !w.sentSince(c.DayAt) {
+		c.DaySum += w.Amount
+	}
 	return c, true
+}
+
+// sentSince reports whether the withdrawal was sent, to an account that proved that it did not pay it, since
+// a time: it counts once in an hour, and in a day, however many accounts it goes to.
+func (w Withdrawal) sentSince(at time.Time) bool {
+	return slices.ContainsFunc(w.Tried, func(a PayoutAttempt) bool { return !time.UnixMicro(a.Started).Before(at) })
 }
 
 // Approve lets a withdrawal pass the limits.

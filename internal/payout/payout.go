@@ -42,6 +42,7 @@ type FileAnswer struct {
 	Batch         string // the batch's id in the file, "" where it is not told
 	Line          int    // in the answer, from 1
 	BankReference string
+	Unclear       string // the bank's word, where no meaning of it is known
 	Outcome       pay.PayoutOutcome
 }
 

@@ -46,7 +46,7 @@ func (w *world) topUp(chance *rand.Rand) {
 	}
 	reference, amount := fmt.Sprint("wire ", chance.IntN(6)), money.New(int64(5_00+chance.IntN(40_00)), currency)
 	w.turns.turn("the operator tops up " + account)
-	err := w.office.app.EnterFloat(lane(context.Background(), "office "+account), operator, account, amount, reference, "")
+	err := w.office.app.EnterFloat(lane(context.Background(), "office "+account), operator, account, amount, reference, "", false)
 	w.said("float", "", err)
 }
 

@@ -112,7 +112,7 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 		}
 	}
 	// Enough for a few payouts: the rest goes elsewhere, or waits for the operator.
-	if err := a.EnterFloat(ctx, a.Self(), payers[0], money.New(25_00, money.USD), "opening", ""); err != nil {
+	if err := a.EnterFloat(ctx, a.Self(), payers[0], money.New(25_00, money.USD), "opening", "", false); err != nil {
 		return err
 	}
 	for i, tier := range []pay.Tier{pay.Standard, pay.Starter} {

@@ -168,8 +168,11 @@ func (c *client) Answers(file []byte) (list []payout.FileAnswer, err error) {
 		if !known {
 			kind = pay.PayoutAccepted
 		}
+		if kind == pay.PayoutReturned && (a.Reason == "" || a.Reason == bankfile.OtherReason) {
+			a.Reason = "returned"
+		}
 		list = append(list, payout.FileAnswer{
-			LineReference: a.Reference, Whole: a.Whole, Batch: a.Batch, Line: a.Line, BankReference: a.BankReference,
+			LineReference: a.Reference, Whole: a.Whole, Unclear: a.Unclear, Batch: a.Batch, Line: a.Line, BankReference: a.BankReference,
 			Outcome: pay.PayoutOutcome{Kind: kind, Code: a.Reason, Message: cmp.Or(a.Message, a.Code), Local: a.Amount},
 		})
 	}
