@@ -151,13 +151,13 @@ func (f *faults) pass(ctx context.Context, d time.Duration) error {
 }
 
 // hears lets a node stop, now and then, when it is to hear what a call was answered. It has the
-// turn.
-func (f *faults) hears(n *node) error {
+// turn, and the key of what was called.
+func (f *faults) hears(n *node, key string) error {
 	if n != f.w.office && f.w.turns.one(f.deaf) {
 		f.w.count("nodes stalled before an answer")
 		n.pause(f.w.turns.between(5*time.Second, 3*time.Minute))
 	}
-	return n.stand()
+	return n.goesOn("hears " + key)
 }
 
 // heal ends them all.

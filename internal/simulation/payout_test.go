@@ -206,7 +206,7 @@ func (p payer) call(ctx context.Context, what string, at func() pay.PayoutOutcom
 		return unknown
 	}
 	w.turns.turn("returns: " + key)
-	if w.faults.hears(p.n) != nil {
+	if w.faults.hears(p.n, key) != nil {
 		return unknown
 	}
 	return o

@@ -342,7 +342,7 @@ func (c client) call(ctx context.Context, what string, at func() pay.Outcome) pa
 		return pay.Outcome{Kind: pay.Unknown, Decline: "dead"}
 	}
 	t.turn("returns: " + key + " " + string(o.Kind))
-	if c.u.w.faults.hears(c.n) != nil {
+	if c.u.w.faults.hears(c.n, key) != nil {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "dead"}
 	}
 	return o
