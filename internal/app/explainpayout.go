@@ -72,6 +72,8 @@ func (a *App) ExplainPayout(ctx context.Context, id string) (PayoutExplanation, 
 		case v.Verdict != "":
 		case len(lacks) > 0:
 			v.Verdict = "needs to know the holder's " + strings.Join(lacks, ", ")
+		case a.fits(d, wallet) != nil:
+			v.Verdict = "cannot pay to this wallet: " + a.fits(d, wallet).Error()
 		case len(passed) > 0:
 			v.Verdict = "does not pay " + net.String() + ": " + passed[0]
 		case now.Before(rests):

@@ -41,13 +41,28 @@ func (a *App) paying(w pay.Wallet) (list pay.Accounts, rail pay.Rail, lacks []pa
 	desks := a.desks.Load()
 	for _, account := range desks.paying.Serving(w.Scope, rail) {
 		missing := lacking(desks.byID[account.ID].needs, rail.Key, w.Known)
-		if len(missing) == 0 {
+		if len(missing) == 0 && a.fits(desks.byID[account.ID], w) == nil {
 			list = append(list, account)
 		}
 		lacks = append(lacks, missing...)
 	}
 	slices.Sort(lacks)
 	return list, rail, slices.Compact(lacks)
+}
+
+// fits says why an account cannot pay to a wallet at all, where it can tell.
+func (a *App) fits(d desk, w pay.Wallet) error {
+	to, choosy := d.payouts.(payout.Choosy)
+	currency, err := money.ParseCurrency(w.Currency)
+	if !choosy || err != nil {
+		return nil
+	}
+	request, err := a.requestTo(w)
+	if err != nil {
+		return err
+	}
+	request.Local = money.New(1_00, currency) // any amount
+	return to.Fits(request)
 }
 
 // lacking lists the fields of a beneficiary that a rail needs and nobody told.

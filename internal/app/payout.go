@@ -184,20 +184,20 @@ func (a *App) resolvePayout(ctx context.Context, then pay.Withdrawal, o pay.Payo
 }
 
 func (a *App) payoutRequest(w pay.Withdrawal, wallet pay.Wallet) (payout.Request, error) {
+	r, err := a.requestTo(wallet)
+	r.Local, r.Amount, r.Net = w.Local, money.New(w.Amount, money.USD), money.New(w.Net(), money.USD)
+	r.Reference, r.ProviderRef, r.Calls, r.Sent, r.Now = w.Reference(), w.ProviderRef, w.Calls, w.SentAt, a.now(w.Scope)
+	return r, err
+}
+
+// requestTo is a payout to a wallet, of nothing yet.
+func (a *App) requestTo(wallet pay.Wallet) (payout.Request, error) {
 	account, err := a.Vault.Open(wallet.Secret(), wallet.Sealed)
 	if err != nil {
 		return payout.Request{}, fmt.Errorf("destination of wallet %s: %w", wallet.ID, err)
 	}
 	holder, err := a.beneficiary(wallet)
-	if err != nil {
-		return payout.Request{}, err
-	}
-	return payout.Request{
-		Local: w.Local, Beneficiary: holder, Calls: w.Calls,
-		Reference: w.Reference(), ProviderRef: w.ProviderRef, Amount: money.New(w.Amount, money.USD), Net: money.New(w.Net(), money.USD),
-		Type: wallet.Type, Network: wallet.Network, Currency: wallet.Currency, Destination: string(account),
-		Sent: w.SentAt, Now: a.now(w.Scope),
-	}, nil
+	return payout.Request{Beneficiary: holder, Type: wallet.Type, Network: wallet.Network, Currency: wallet.Currency, Destination: string(account)}, err
 }
 
 // beneficiary is who a wallet belongs to, as far as the merchant told.

@@ -97,6 +97,8 @@ func (a *App) Reconcile(ctx context.Context, c Comparison) (done Compared, err e
 	switch {
 	case from.IsZero() || totals.Last.IsZero() && c.To.IsZero():
 		return done, errors.New("the report has no line with a date: say which period it is of")
+	case c.From.IsZero() && c.To.IsZero() && totals.First.Equal(totals.Last):
+		return done, errors.New("all lines of the report are of one moment, and nothing could be missing then: say which period it is of")
 	case !from.Before(to):
 		return done, fmt.Errorf("the period ends at %s, before it begins at %s", to.Format(time.RFC3339), from.Format(time.RFC3339))
 	}

@@ -80,6 +80,12 @@ func TestPayoutsAreReconciled(t *testing.T) {
 		if got := warned(); strings.Contains(got, "provider_drift") {
 			t.Errorf("books that agree again still warn: %s", got)
 		}
+		format, err := o.App.ReportFormat(ctx, "bank-1")
+		must(t, err)
+		if _, err := o.App.Reconcile(ctx, app.Comparison{Account: "bank-1", Format: format, DryRun: true,
+			Reports: []app.Report{{Name: "bank.csv", Reader: strings.NewReader("reference,amount,currency,date\nx,1,MXN,2026-11-20T10:00:00Z\n")}}}); err == nil || !strings.Contains(err.Error(), "which period") {
+			t.Errorf("a report of one moment: %v", err)
+		}
 		list, err := o.App.Reconciliations(ctx, "bank-1", 10)
 		must(t, err)
 		if len(list) != 3 || !list[0].PaysOut || list[0].Charged["MXN"] == 0 {

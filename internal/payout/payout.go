@@ -62,6 +62,12 @@ type Filer interface {
 	Answers(file []byte) ([]FileAnswer, error)
 }
 
+// Choosy is a Provider that cannot pay to every wallet of its rails.
+type Choosy interface {
+	// Fits says why the account cannot pay to whom the request is for, whatever the amount; no call is made.
+	Fits(r Request) error
+}
+
 // Provider pays out. Its methods are safe for use by many goroutines, keep to
 // the context's deadline, and never return an error: what they do not know is
 // pay.PayoutUnknown.

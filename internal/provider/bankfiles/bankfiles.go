@@ -115,10 +115,15 @@ func (c *client) Send(_ context.Context, r payout.Request) pay.PayoutOutcome {
 	if r.Local == (money.Amount{}) {
 		return pay.PayoutOutcome{Kind: pay.PayoutUnavailable, Code: "unsupported", Message: "a bank's file has no tokens"}
 	}
-	if err := c.layout.Check(c.line(payout.FileLine{Request: r, LineReference: "P1", Number: 1})); err != nil {
+	if err := c.Fits(r); err != nil {
 		return pay.PayoutOutcome{Kind: pay.PayoutUnavailable, Code: "unsupported", Message: "it does not fit into the bank's file: " + err.Error()}
 	}
 	return pay.PayoutOutcome{Kind: pay.PayoutHeld}
+}
+
+// Fits is for payout.Choosy.
+func (c *client) Fits(r payout.Request) error {
+	return c.layout.Check(c.line(payout.FileLine{Request: r, LineReference: "P1", Number: 1}))
 }
 
 // Query tells that the bank's answer is not read yet.
