@@ -25,10 +25,13 @@ func (c *chargesCompared) end()                                     { c.m.End() 
 
 func (c *chargesCompared) lines(ctx context.Context, list []reconcile.Line) error {
 	sales, err := c.a.salesOf(ctx, list)
+	if err != nil {
+		return err
+	}
 	for _, line := range list {
 		c.m.Line(line, sales)
 	}
-	return err
+	return nil
 }
 
 // salesOf reads the payments that lines name, by their own ids or by those of
@@ -163,10 +166,13 @@ func (c *payoutsCompared) bookings(ctx context.Context, from, to time.Time) erro
 			}
 		}
 		list, err := c.a.store.WithdrawalsByID(ctx, slices.Sorted(maps.Keys(at)))
+		if err != nil {
+			return err
+		}
 		for _, w := range list {
 			c.m.Booked(w, kind == ledger.WithdrawalReturn, at[w.ID])
 		}
-		return err
+		return nil
 	})
 }
 

@@ -27,7 +27,7 @@ type PayoutVerdict struct {
 }
 
 // ExplainPayout tells the decisions about a withdrawal as they were noted when they were made, and
-// which of the operator's accounts would pay it now. It asks those that can be asked what they have.
+// which of the operator's accounts would pay it now, where it waits. It asks those that can be asked what they have.
 //
 // Errors: store.ErrNotFound.
 func (a *App) ExplainPayout(ctx context.Context, id string) (PayoutExplanation, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -163,8 +164,12 @@ func (a *App) EnterFloat(ctx context.Context, by pay.Actor, account string, amou
 	if !s.PaysOut {
 		return fmt.Errorf("%s takes payments: a float is of an account that pays out", account)
 	}
-	if rails := strings.Join(s.On, " ") + " "; !force && amount.Currency != money.USD && !strings.Contains(rails, "."+string(amount.Currency)+" ") && !strings.Contains(rails, ".* ") {
-		return pay.FieldError(pay.CodeInvalidRequest, "currency", fmt.Sprintf("%s pays by %s, and never in %s", account, strings.TrimSpace(rails), amount.Currency))
+	pays := func(rail string) bool {
+		_, currency, _ := strings.Cut(rail, ".")
+		return currency == "*" || currency == string(amount.Currency)
+	}
+	if !force && amount.Currency != money.USD && !slices.ContainsFunc(s.On, pays) {
+		return pay.FieldError(pay.CodeInvalidRequest, "currency", fmt.Sprintf("%s pays by %s, and never in %s", account, strings.Join(s.On, ", "), amount.Currency))
 	}
 	t, err := pay.EnterFloat(account, s.Live, amount, reference, a.Now())
 	if err != nil {

@@ -50,7 +50,8 @@ func (a *App) paying(w pay.Wallet) (list pay.Accounts, rail pay.Rail, lacks []pa
 	return list, rail, slices.Compact(lacks)
 }
 
-// fits says why an account cannot pay to a wallet at all, where it can tell.
+// fits says why an account cannot pay to a wallet at all, where it can tell. A wallet that cannot be read says
+// nothing of the account: who sends tells of that.
 func (a *App) fits(d desk, w pay.Wallet) error {
 	to, choosy := d.payouts.(payout.Choosy)
 	currency, err := money.ParseCurrency(w.Currency)
@@ -59,7 +60,7 @@ func (a *App) fits(d desk, w pay.Wallet) error {
 	}
 	request, err := a.requestTo(w)
 	if err != nil {
-		return err
+		return nil
 	}
 	request.Local = money.New(1_00, currency) // any amount
 	return to.Fits(request)

@@ -64,7 +64,7 @@ func (a *App) route(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, ha
 	if !waits {
 		return to, err
 	}
-	a.warnSometimes("a withdrawal waits for an account that pays it out", w.ID, "withdrawal", w.ID, "network", wallet.Network, "currency", wallet.Currency, "error", err)
+	a.warnSometimes("a withdrawal waits for an account that pays it out", wallet.Network+"."+wallet.Currency, "withdrawal", w.ID, "network", wallet.Network, "currency", wallet.Currency, "error", err)
 	if until.IsZero() {
 		until = now.Add(sweepLease)
 	}

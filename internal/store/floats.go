@@ -27,3 +27,5 @@ func (s *Store) HasTransfer(ctx context.Context, id string) (bool, error) {
 	found, err := many(ctx, s, selectTransfer, scanID, id)
 	return len(found) > 0, err
 }
+
+func floatQueries() []string { return []string{selectFloats, selectTransfer} }

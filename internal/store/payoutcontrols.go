@@ -49,5 +49,5 @@ func (s *Store) AllPayoutControls(ctx context.Context) ([]pay.PayoutControl, err
 }
 
 func controlQueries() []string {
-	return []string{controlsTable.insert, controlsTable.update, selectControls, selectAllControls, selectFloats, selectTransfer}
+	return []string{controlsTable.insert, controlsTable.update, selectControls, selectAllControls}
 }

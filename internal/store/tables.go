@@ -154,6 +154,7 @@ func queries() []string {
 	list = append(list, payoutQueries()...)
 	list = append(list, batchQueries()...)
 	list = append(list, controlQueries()...)
+	list = append(list, floatQueries()...)
 	list = append(list, reconcileQueries()...)
 	list = append(list, listQueries()...)
 	return append(list, checkQueries()...)
