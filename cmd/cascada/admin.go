@@ -25,18 +25,6 @@ func (d database) existing(ctx context.Context, log *slog.Logger) (*app.App, err
 	return daemon.Open(ctx, d.command(log))
 }
 
-type migrateCmd struct{ database }
-
-func (c *migrateCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.open(ctx, log) // opening migrates
-	if err != nil {
-		return err
-	}
-	a.Close()
-	fmt.Fprintln(stdout, "the schema is up to date")
-	return nil
-}
-
 type merchantCmd struct {
 	Create merchantCreateCmd `cmd:"" help:"Make a merchant with a shop and keys. Works while the server runs."`
 	List   merchantListCmd   `cmd:"" help:"List merchants and their shops, oldest first."`

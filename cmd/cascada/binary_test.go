@@ -36,7 +36,7 @@ const asProgram = "CASCADA_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		main.Run(providertest.Plain(), drillBank())
+		main.Run(nextMigrations(), providertest.Plain(), drillBank())
 		return
 	}
 	if os.Getenv(asAttacker) != "" {
@@ -341,8 +341,8 @@ func text(reply map[string]any, path ...string) string {
 	return value
 }
 
-// patience is for a test whose payments are leased by a dead process for 45 s.
-const patience = 75 * time.Second
+// patience is for what a process leased and could not do: it comes again after 90 s.
+const patience = 2 * time.Minute
 
 // await polls until something is so.
 func await(t testing.TB, what string, so func() bool) {

@@ -1,6 +1,11 @@
 package main
 
-import "github.com/cascadapay/cascada/internal/provider"
+import (
+	"io/fs"
 
-// Run is the program with other adapters than the built-in ones.
-func Run(adapters ...provider.Adapter) { run(adapters) }
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// Run is the program with other adapters than the built-in ones, and with the migrations that a next
+// version of it would bring.
+func Run(migrations fs.FS, adapters ...provider.Adapter) { run(adapters, nextVersion{migrations}) }

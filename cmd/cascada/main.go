@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"runtime"
@@ -20,7 +21,7 @@ import (
 // cli is the command line.
 type cli struct {
 	Serve      serveCmd      `cmd:"" help:"Run the service. Without flags: on an SQLite file, with a demo merchant."`
-	Migrate    migrateCmd    `cmd:"" help:"Bring a database to the newest schema (serve does so too)."`
+	Migrate    migrateCmd    `cmd:"" help:"Bring a database to the newest schema, as serve does; or say what is left (--plan)."`
 	Merchant   merchantCmd   `cmd:"" help:"Make merchants."`
 	Key        keyCmd        `cmd:"" help:"Make and end merchants' API keys."`
 	Login      loginCmd      `cmd:"" help:"Logins of merchants' programs."`
@@ -39,6 +40,7 @@ type cli struct {
 	Reconcile  reconcileCmd  `cmd:"" help:"Compare a provider's own report with the books, line by line; exit 1 when they differ."`
 	Settlement settlementCmd `cmd:"" help:"Settlements, for the operator."`
 	Check      checkCmd      `cmd:"" help:"Prove the ledger and the other invariants of a live database; exit 1 when one is broken."`
+	Repair     repairCmd     `cmd:"" help:"Mend what is only counted, beside a running service."`
 	Seal       sealCmd       `cmd:"" help:"Seals of the ledger and the audit log."`
 	Privacy    privacyCmd    `cmd:"" help:"What is kept about a shopper: print it, or erase it."`
 	Audit      auditCmd      `cmd:"" help:"Who did what."`
@@ -54,12 +56,23 @@ type cli struct {
 type database struct {
 	Database      string `default:"sqlite:cascada.db" env:"CASCADA_DATABASE" placeholder:"URL" help:"sqlite:PATH or postgres://… (${env}, default ${default})."`
 	MasterKeyFile string `env:"CASCADA_MASTER_KEY_FILE" placeholder:"FILE" help:"The file with the key that encrypts secrets (${env}); by default PATH.key for SQLite, cascada.key in this directory for PostgreSQL. CASCADA_MASTER_KEY may hold the key itself."`
+
+	migrations fs.FS
 }
+
+// AfterApply is called by kong.
+func (d *database) AfterApply(next nextVersion) error {
+	d.migrations = next.migrations
+	return nil
+}
+
+// nextVersion is what tests add to the program: what its next version would bring.
+type nextVersion struct{ migrations fs.FS }
 
 // base is what these flags say. A secret is none of them: other users of the machine see what
 // a program was started with.
 func (d database) base(log *slog.Logger) daemon.Config {
-	return daemon.Config{Database: d.Database, MasterKey: os.Getenv("CASCADA_MASTER_KEY"), MasterKeyFile: d.MasterKeyFile, Log: log}
+	return daemon.Config{Database: d.Database, MasterKey: os.Getenv("CASCADA_MASTER_KEY"), MasterKeyFile: d.MasterKeyFile, Log: log, Migrations: d.migrations}
 }
 
 // command is base for what works on a database that is there, as the operator.
@@ -92,10 +105,10 @@ func (versionCmd) Run() error {
 
 func versionText() string { return "cascada " + version + " " + runtime.Version() }
 
-func main() { run(adapters.All()) }
+func main() { run(adapters.All(), nextVersion{}) }
 
 // run is the program, with the providers that accounts may be opened at.
-func run(adapters registry) {
+func run(adapters registry, next nextVersion) {
 	var c cli
 	ctx := context.Background()
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
@@ -109,7 +122,7 @@ func run(adapters registry) {
 To try it, run cascada serve and paste the lines that it prints. The other commands work on the
 database of the server, while it runs or not: give them the same --database, or set
 CASCADA_DATABASE for all. Where a flag's help names a variable, that will do; the flag says more.`),
-		kong.ShortUsageOnError(), kong.Writers(stdout, &printable{to: os.Stderr}), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(log), kong.Bind(adapters),
+		kong.ShortUsageOnError(), kong.Writers(stdout, &printable{to: os.Stderr}), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(log), kong.Bind(adapters), kong.Bind(next),
 		kong.Vars{"columns": strings.Join(reconcile.ColumnWords(), ", "), "version": versionText()})
 	k, err := parser.Parse(args)
 	if err != nil { // standard output is for what was asked

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -91,6 +92,10 @@ type Config struct {
 	// and the way there. They are for the simulation.
 	Shared  *store.Shared
 	Through store.Through
+	// Schema is what Open may do to the database's schema. Migrations are what the next version of
+	// the program would bring, for tests; nil: nothing.
+	Schema     store.Schema
+	Migrations fs.FS
 }
 
 // App is the service. It is safe for use by many goroutines.
@@ -134,8 +139,38 @@ type App struct {
 func CheckAddress(database string) error { return store.CheckAddress(database) }
 
 // Keyed reports whether a database holds what was encrypted under a master key.
-// It changes nothing, and fails where the database cannot be opened.
-func Keyed(ctx context.Context, database string) (bool, error) { return store.Keyed(ctx, database) }
+// It changes nothing, and fails where the database cannot be opened. more is as Config.Migrations.
+func Keyed(ctx context.Context, database string, more fs.FS) (bool, error) {
+	return store.Keyed(ctx, database, more)
+}
+
+// What Open may do to a database's schema: bring it up to date; make one where there is none; leave
+// it as it is. An older one is refused where it may not be brought up to date.
+const (
+	MigrateSchema = store.Migrate
+	MakeSchema    = store.Make
+	KeepSchema    = store.Keep
+)
+
+// Migration is a version of the schema, as people see it.
+type Migration = store.Migration
+
+// Migrations tells what was done to a database's schema and what is left. It changes nothing. more
+// is as Config.Migrations.
+func Migrations(ctx context.Context, database string, more fs.FS) ([]Migration, error) {
+	return store.Migrations(ctx, database, store.Options{Migrations: more})
+}
+
+// RepairCounters counts again what the totals of lists are made of, and tells what was mended.
+func (a *App) RepairCounters(ctx context.Context) ([]string, error) {
+	return a.store.RepairCounters(ctx)
+}
+
+// Contract does the contract migrations that are left, and waits so long for older programs to
+// go; waits is what the rest goes on to wait for, nil where none is left.
+func (a *App) Contract(ctx context.Context, patience time.Duration) (waits, err error) {
+	return a.store.Contract(ctx, patience)
+}
 
 // Open returns the service over a database. Run its loops with Run and end it
 // with Close.
@@ -174,7 +209,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	a.store.around = c.Commits
 	if a.store.Store, err = store.Open(ctx, address, store.Options{
 		Log: c.Log, Delivered: a.deliver.submit, Written: a.wrote, Clock: c.LeaseClock, Name: func(prefix string) string { return c.NewID(prefix, c.Now()) },
-		Shared: c.Shared, Through: c.Through,
+		Shared: c.Shared, Through: c.Through, Schema: c.Schema, Migrations: c.Migrations,
 	}); err != nil {
 		return nil, err
 	}

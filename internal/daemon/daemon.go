@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -46,6 +47,8 @@ type Config struct {
 	// commas between; empty: they are in MasterKeyFile, which "" stands for the usual one of.
 	MasterKey, MasterKeyFile string
 	Existing                 bool           // make neither a database file nor a key file
+	Migrate                  bool           // bring an older database up to date, as Start does in any case; Open refuses it
+	Migrations               fs.FS          // what the next version of the program would bring, for tests
 	Operator                 string         // who runs a command, for the audit log; empty for a service
 	Limits                   *Limits        // how many requests are taken; nil: all
 	Proxies                  []netip.Prefix // whose X-Forwarded-For is believed, by limits and the audit log
@@ -140,7 +143,15 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 		}
 		providers[account] = simulated
 	}
+	schema := app.MakeSchema
+	switch {
+	case c.Migrate:
+		schema = app.MigrateSchema
+	case c.Existing:
+		schema = app.KeepSchema
+	}
 	return app.Open(ctx, c.Database, app.Config{
+		Schema: schema, Migrations: c.Migrations,
 		Log: c.Log, Vault: secrets, Now: c.Now, NewID: new(id.Maker).New,
 		Providers: providers, Sandbox: sandbox.Accounts(), Adapters: c.Adapters, Client: provider.NewClient(), Routing: order,
 		SandboxPayout: simulated.Provider{}, WalletCoolDown: c.WalletCoolDown, Retention: c.Retention,
@@ -200,6 +211,7 @@ func Start(ctx context.Context, c Config) (*Service, error) {
 
 // openNode opens the use cases of a process that serves.
 func openNode(ctx context.Context, c Config) (*app.App, error) {
+	c.Migrate = true
 	a, err := Open(ctx, c)
 	if err != nil {
 		return nil, err

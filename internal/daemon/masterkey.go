@@ -42,7 +42,7 @@ func masterKeys(ctx context.Context, c Config) ([][]byte, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return keys, err
 	}
-	keyed, err := app.Keyed(ctx, c.Database)
+	keyed, err := app.Keyed(ctx, c.Database, c.Migrations)
 	if err != nil {
 		return nil, err
 	}

@@ -48,8 +48,12 @@ func newCommitter(s *Store) *committer { return &committer{s: s, id: s.name("cmt
 const (
 	noteBatch = `UPDATE committers SET done = $3, at = {now} WHERE id = $1 AND fence = $2 RETURNING id`
 
-	claimCommitter = `INSERT INTO committers (id, fence, done, at) VALUES ($1, 1, 0, {now})
+	// A program that does not know a contract migration gets no row.
+	claimCommitter = `INSERT INTO committers (id, fence, done, at, schema)
+SELECT $1, 1, 0, {now}, CAST($2 AS BIGINT) WHERE (` + selectContracts + `) <= CAST($2 AS BIGINT)
 ON CONFLICT (id) DO UPDATE SET fence = committers.fence + 1, at = {now} RETURNING fence, done`
+
+	selectWritten = `SELECT done FROM committers WHERE id = $1`
 
 	dropCommitter = `DELETE FROM committers WHERE id = $1`
 
@@ -68,12 +72,25 @@ func (c *committer) note(each func(row) error) step {
 func (c *committer) claim(ctx context.Context) (done int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
-	err = c.s.db.lease(ctx, c.s.text(claimCommitter), []any{c.id}, func(r row) error { return r.Scan(&c.fence, &done) })
+	c.fence = 0
+	err = c.s.db.lease(ctx, c.s.text(claimCommitter), []any{c.id, len(c.s.migrations)}, func(r row) error { return r.Scan(&c.fence, &done) })
+	if err == nil && c.fence == 0 {
+		err = errOutdated
+	}
 	if err != nil {
 		c.fence = 0
 		return 0, fmt.Errorf("claim committer %s: %w", c.id, err)
 	}
 	return done, nil
+}
+
+// written is what claim returns, of a program that may not claim any more: its row was barred
+// with the migration.
+func (c *committer) written(ctx context.Context) (done int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
+	defer cancel()
+	err = c.s.query(ctx, selectWritten, []any{c.id}, func(r row) error { return r.Scan(&done) })
+	return done, err
 }
 
 // find learns what became of a batch, however long that takes. It gives up only when
@@ -82,6 +99,11 @@ func (c *committer) find(number int64, cause error) (written bool, err error) {
 	pause := minFindPause
 	for {
 		done, err := c.claim(c.s.life)
+		if errors.Is(err, errOutdated) {
+			if done, err = c.written(c.s.life); err == nil {
+				return done == number, nil
+			}
+		}
 		if err == nil {
 			c.s.back()
 			return done == number, nil

@@ -138,9 +138,21 @@ func (s *Store) RollUp(ctx context.Context, now time.Time) error {
 	if err != nil || until <= done {
 		return err
 	}
+	if err := s.rollDays(ctx, s.young(), until); err != nil {
+		return err
+	}
+	if err := s.db.lease(ctx, s.text(raiseRolledUp), []any{until}, nil); err != nil {
+		return fmt.Errorf("note how far counters are rolled up: %w", err)
+	}
+	_, err = s.readRolledUp(ctx)
+	return err
+}
+
+// rollDays adds the days of a time to all days that are not in them yet.
+func (s *Store) rollDays(ctx context.Context, from, until int64) error {
 	for {
 		counts := map[counter]count{}
-		err := s.query(ctx, selectUnrolled, []any{s.young(), until, rollPage}, func(r row) error {
+		err := s.query(ctx, selectUnrolled, []any{from, until, rollPage}, func(r row) error {
 			var k counter
 			var c count
 			err := r.Scan(&k.shop, &k.live, &k.day, &k.rail, &k.country, &k.status, &k.method, &c.n, &c.rolled)
@@ -151,17 +163,12 @@ func (s *Store) RollUp(ctx context.Context, now time.Time) error {
 			return fmt.Errorf("read the counters to roll up: %w", err)
 		}
 		if len(counts) == 0 {
-			break
+			return nil
 		}
 		if err := s.roll(ctx, counts); err != nil {
 			return fmt.Errorf("roll up counters: %w", err)
 		}
 	}
-	if err := s.db.lease(ctx, s.text(raiseRolledUp), []any{until}, nil); err != nil {
-		return fmt.Errorf("note how far counters are rolled up: %w", err)
-	}
-	_, err = s.readRolledUp(ctx)
-	return err
 }
 
 // roll rolls the counters up, a transaction for each shop: all days first, as a

@@ -23,6 +23,7 @@ import (
 //	{now}                       the database's clock, microseconds UTC
 //	{tables}                    the names of the tables there are, as the column name
 //	{append only t}             triggers that refuse to change or delete rows of t
+//	{concurrently}              an index is made beside those who write
 //	{collate}                   compares all text of older tables byte by byte
 //
 // A column that is TEXT NOT NULL is compared byte by byte on both engines,
@@ -57,13 +58,14 @@ func (d dialect) translate(queries []string) map[string]string {
 
 // sql returns the text for the engine.
 func (d dialect) sql(text string) string {
-	words := [...]string{"{for update}", "", "{skip locked d}", "", "{hot}", "", "{collate}", "",
+	words := [...]string{"{for update}", "", "{skip locked d}", "", "{hot}", "", "{collate}", "", "{concurrently}", "",
 		" TEXT NOT NULL", " TEXT NOT NULL", "{now}", "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
 		"{tables}", "sqlite_master"}
 	if d == postgres {
 		// {hot}: room for new versions of a row on its own page, so that an update
 		// touches no index.
 		words = [...]string{"{for update}", "FOR UPDATE", "{skip locked d}", "FOR UPDATE OF d SKIP LOCKED", "{hot}", " WITH (fillfactor = 40)",
+			"{concurrently}", "CONCURRENTLY",
 			"{collate}", postgresCollate, " TEXT NOT NULL", ` TEXT COLLATE "C" NOT NULL`,
 			"{now}", "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)",
 			"{tables}", "(SELECT relname::text AS name FROM pg_class WHERE pg_table_is_visible(oid))"}
@@ -152,9 +154,9 @@ BEGIN
   END LOOP;
 END $$;`, strings.Join(tableNames(), "', '"))
 
-// tableNames lists the tables that the schema makes.
+// tableNames lists the tables of the baseline.
 func tableNames() (names []string) {
-	for _, found := range madeTable.FindAllStringSubmatch(schema, -1) {
+	for _, found := range madeTable.FindAllStringSubmatch(baselineText, -1) {
 		names = append(names, found[1])
 	}
 	return names

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
-	"os"
 	"strings"
 )
 
@@ -43,6 +42,8 @@ type engine interface {
 	ping(ctx context.Context) error
 	// room proves that rows can be added, where a commit that changes one proves less.
 	room(ctx context.Context) error
+	// ready fails where the schema lacks what this program's statements need beside tables.
+	ready(ctx context.Context) error
 	// claim makes this process the only one that serves the database, where that can
 	// be: alone reports whether it is.
 	claim() error
@@ -66,12 +67,6 @@ type step struct {
 // errLost says that a step of apply did not get the rows that it wants: somebody
 // else was faster.
 var errLost = errors.New("a row is not what it was")
-
-// migrator runs schema statements.
-type migrator interface {
-	exec(text string) error
-	version() (int, error)
-}
 
 // open connects to sqlite:PATH or postgres://….
 func open(ctx context.Context, database string, log *slog.Logger) (engine, error) {
@@ -105,38 +100,19 @@ const (
 // Keyed reports whether a database holds what was encrypted under a master key. It
 // changes nothing, and fails where Open would: the database cannot be reached, or
 // is a newer program's.
-func Keyed(ctx context.Context, database string) (keyed bool, err error) {
-	if err := CheckAddress(database); err != nil {
+//
+// more is as Options.Migrations.
+func Keyed(ctx context.Context, database string, more fs.FS) (keyed bool, err error) {
+	var n int64
+	list, err := migrations(more)
+	if err != nil {
 		return false, err
 	}
-	if path, isSQLite := strings.CutPrefix(database, "sqlite:"); isSQLite {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // opening would make it
-			return false, nil
-		}
-	}
-	db, err := open(ctx, database, slog.New(slog.DiscardHandler))
-	if err != nil {
+	db, _, err := look(ctx, database, list)
+	if err != nil || db == nil {
 		return false, err
 	}
 	defer db.close()
-	count := func(text string, args ...any) (n int64, err error) {
-		err = db.query(ctx, db.dialect().sql(text), args, func(r row) error { return r.Scan(&n) })
-		return n, err
-	}
-	if made, err := count(selectTable, "schema_version"); err != nil || made == 0 {
-		return false, err
-	}
-	list, err := migrations()
-	if err != nil {
-		return false, err
-	}
-	version, err := count(selectVersion)
-	if err != nil || version == 0 {
-		return false, err
-	}
-	if err := known(int(version), len(list)); err != nil {
-		return false, err
-	}
-	n, err := count(countSecrets)
+	err = asking(ctx, db)(countSecrets, func(r row) error { return r.Scan(&n) })
 	return n > 0, err
 }

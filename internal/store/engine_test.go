@@ -23,24 +23,24 @@ func TestKeyedTellsOfADatabaseThatNobodyOpened(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		if keyed, err := Keyed(ctx, database); err != nil || keyed {
+		if keyed, err := Keyed(ctx, database, nil); err != nil || keyed {
 			t.Errorf("a database without a secret is keyed: %v (%v)", keyed, err)
 		}
 		if err := s.Commit(ctx, pay.Change{Sealed: []pay.Sealed{{ID: "jwt/1", Version: 1, Text: []byte("sealed"), CreatedAt: time.Now()}}}); err != nil {
 			t.Fatal(err)
 		}
-		if keyed, err := Keyed(ctx, database); err != nil || !keyed {
+		if keyed, err := Keyed(ctx, database, nil); err != nil || !keyed {
 			t.Errorf("a database with a secret is keyed: %v (%v)", keyed, err)
 		}
 		if err := s.db.migrate(ctx, func(m migrator) error { return m.exec(fmt.Sprintf(insertVersion, 9999)) }); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Keyed(ctx, database); err == nil || !strings.Contains(err.Error(), "start a newer one") {
+		if _, err := Keyed(ctx, database, nil); err == nil || !strings.Contains(err.Error(), "start a newer one") {
 			t.Errorf("a newer program's database: %v", err)
 		}
 	})
 	fresh := filepath.Join(t.TempDir(), "a.db")
-	if keyed, err := Keyed(t.Context(), "sqlite:"+fresh); err != nil || keyed {
+	if keyed, err := Keyed(t.Context(), "sqlite:"+fresh, nil); err != nil || keyed {
 		t.Errorf("a file that is not there is keyed: %v (%v)", keyed, err)
 	}
 	if _, err := os.Stat(fresh); !errors.Is(err, fs.ErrNotExist) {

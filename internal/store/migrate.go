@@ -2,80 +2,452 @@ package store
 
 import (
 	"context"
-	_ "embed"
+	"errors"
 	"fmt"
-	"strconv"
+	"io/fs"
+	"log/slog"
+	"os"
 	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
-//go:embed schema.sql
-var schema string
+// Schema says what Open may do to the schema of a database.
+type Schema int
 
 const (
-	createVersion = `CREATE TABLE IF NOT EXISTS schema_version (n BIGINT NOT NULL PRIMARY KEY)`
-	selectVersion = `SELECT coalesce(max(n), 0) FROM schema_version`
-	insertVersion = `INSERT INTO schema_version (n) VALUES (%d)`
+	// Migrate brings it up to date, but for contract migrations that older programs do not bear.
+	Migrate Schema = iota
+	// Make makes it where there is none, and refuses an older one.
+	Make
+	// Keep changes nothing, and refuses an older one.
+	Keep
 )
 
-// migration is one version of the schema.
-type migration struct {
-	version int
-	text    string
+// ErrOldSchema: the database is older than the program, which may not change it.
+var ErrOldSchema = errors.New("the database is older than this program")
+
+// errOutdated: a contract migration was done that the program does not know, so it may not write.
+var errOutdated = errors.New("the database was brought to a newer version, which this program does not know: start the newer program")
+
+const (
+	createVersions = `CREATE TABLE IF NOT EXISTS schema_version (n BIGINT NOT NULL PRIMARY KEY)`
+	selectMigrated = `SELECT n FROM schema_version`
+	// The column is there from the first migration on that is a file.
+	selectContracts = `SELECT coalesce(max(n), 0) FROM schema_version WHERE contract`
+	insertVersion   = `INSERT INTO schema_version (n) VALUES (%d)`
+	insertMigration = `INSERT INTO schema_version (n, contract) VALUES (%d, %t)`
+
+	// olderAlive is how long a committer of an older program is taken for alive after it was
+	// last heard of. A node without work is heard of every aliveEvery.
+	olderAlive = 90 * time.Second
+	aliveEvery = 30 * time.Second
+
+	selectOlder = `SELECT count(*), coalesce(max(at), 0), {now} FROM committers WHERE schema < CAST($1 AS BIGINT) AND at > {now} - CAST($2 AS BIGINT)`
+	// barOlder is for one that slept, say: its batches are refused, and it cannot claim its row.
+	barOlder = `UPDATE committers SET fence = fence + 1 WHERE schema < %d`
+
+	// A migration waits so long for a lock, since others queue behind it, and is tried again.
+	lockTimeout    = 100 * time.Millisecond
+	minLockPause   = 100 * time.Millisecond
+	maxLockPause   = 5 * time.Second
+	migrationTries = 120 // ten minutes
+)
+
+func migrationQueries() []string { return []string{selectMigrated, selectContracts, selectOlder} }
+
+// migrator runs schema statements in a transaction that no other process migrates beside.
+type migrator interface {
+	exec(text string) error
+	query(text string, each func(row) error) error
+	// aside runs a statement outside of that transaction, where the engine can, and returns how
+	// many rows it changed.
+	aside(text string) (changed int64, err error)
+	// impatient makes what follows fail that would wait for a lock.
+	impatient() error
+	// bar lets no committer write until the transaction ends.
+	bar() error
 }
 
-// migrations cuts the schema at its "-- version N" lines.
-func migrations() ([]migration, error) {
-	parts := strings.Split(schema, "\n-- version ")
-	var list []migration
-	for i, part := range parts[1:] {
-		number, text, _ := strings.Cut(part, "\n")
-		n, err := strconv.Atoi(strings.TrimSpace(number))
-		if err != nil || n != i+1 {
-			return nil, fmt.Errorf("schema: version %q stands where %d should", number, i+1)
-		}
-		list = append(list, migration{n, text})
+// queryFunc runs a statement that has no arguments.
+type queryFunc func(text string, each func(row) error) error
+
+// asking asks outside of a transaction.
+func asking(ctx context.Context, db engine) queryFunc {
+	return func(text string, each func(row) error) error { return db.query(ctx, db.dialect().sql(text), nil, each) }
+}
+
+// versions are the migrations that were done to a database.
+type versions map[int]bool
+
+func readVersions(query queryFunc) (versions, error) {
+	done := versions{}
+	err := query(selectMigrated, func(r row) error {
+		var n int
+		err := r.Scan(&n)
+		done[n] = true
+		return err
+	})
+	return done, err
+}
+
+// known refuses a database on which a contract migration was done that the program does not know.
+func (done versions) known(newest int, query queryFunc) error {
+	floor := 0
+	for n := range done {
+		floor = max(floor, n)
 	}
-	return list, nil
-}
-
-// known refuses a version that a newer program made.
-func known(version, newest int) error {
-	if version > newest {
-		return fmt.Errorf("the database has version %d, this program knows up to %d: start a newer one", version, newest)
+	if floor <= newest {
+		return nil
+	}
+	if done[baseline+1] {
+		if err := query(selectContracts, func(r row) error { return r.Scan(&floor) }); err != nil {
+			return err
+		}
+	}
+	if floor > newest {
+		return fmt.Errorf("the database has version %d, this program knows up to %d: start a newer one", floor, newest)
 	}
 	return nil
 }
 
-// migrate brings the database to the newest version. Any number of nodes may
-// start at once: one migrates, the others find nothing left to do.
-func migrate(ctx context.Context, db engine) error {
-	list, err := migrations()
-	if err != nil {
-		return err
+// left lists those that are not done.
+func (done versions) left(list []migration) (left []migration) {
+	for _, m := range list {
+		if !done[m.version] {
+			left = append(left, m)
+		}
 	}
-	err = db.migrate(ctx, func(m migrator) error {
-		if err := m.exec(createVersion); err != nil {
+	return left
+}
+
+// migrate does the migrations that are left, but for the contract migrations of a database that is in use:
+// contract does those. Any number of nodes may start at once.
+func migrate(ctx context.Context, db engine, list []migration, log *slog.Logger) error {
+	var left []migration
+	err := db.migrate(ctx, func(m migrator) error {
+		if err := m.exec(createVersions); err != nil {
 			return err
 		}
-		at, err := m.version()
+		done, err := readVersions(m.query)
 		if err != nil {
 			return err
 		}
-		if err := known(at, len(list)); err != nil {
+		if err := done.known(len(list), m.query); err != nil {
 			return err
 		}
-		for _, next := range list[at:] {
-			if err := m.exec(db.dialect().sql(next.text)); err != nil {
-				return fmt.Errorf("version %d: %w", next.version, err)
+		left = done.left(list)
+		fresh := len(done) == 0
+		for len(left) > 0 && (fresh || left[0].version <= baseline) { // nobody uses it, or all have to be stopped
+			if err := m.exec(db.dialect().sql(strings.ReplaceAll(left[0].text, "{concurrently}", ""))); err != nil {
+				return fmt.Errorf("%s: %w", left[0], err)
 			}
-			if err := m.exec(fmt.Sprintf(insertVersion, next.version)); err != nil {
+			if err := m.exec(left[0].note()); err != nil {
 				return err
 			}
+			left = left[1:]
 		}
 		return nil
 	})
+	for _, m := range left {
+		if err == nil && !m.contract {
+			err = m.expand(ctx, db, log)
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	return nil
+}
+
+// bring makes the schema what the program needs, or refuses it, as the options say.
+func bring(ctx context.Context, db engine, list []migration, o Options) error {
+	if o.Schema == Make {
+		if made, err := hasTables(asking(ctx, db)); err != nil || made {
+			return errors.Join(err, fits(ctx, db, list))
+		}
+	}
+	if o.Schema == Keep {
+		return fits(ctx, db, list)
+	}
+	return migrate(ctx, db, list, o.Log)
+}
+
+// note is the statement that says that a migration was done.
+func (m migration) note() string {
+	if m.version <= baseline {
+		return fmt.Sprintf(insertVersion, m.version)
+	}
+	return fmt.Sprintf(insertMigration, m.version, m.contract)
+}
+
+// expand does an expand migration beside everybody else.
+func (m migration) expand(ctx context.Context, db engine, log *slog.Logger) error {
+	began := time.Now()
+	err := m.patiently(ctx, log, func() error {
+		return db.migrate(ctx, func(to migrator) error {
+			done, err := readVersions(to.query)
+			if err != nil || done[m.version] {
+				return err
+			}
+			if m.aside {
+				err = m.runAside(to, db.dialect())
+			} else if err = to.impatient(); err == nil {
+				err = to.exec(db.dialect().sql(m.text))
+			}
+			if err != nil {
+				return err
+			}
+			return to.exec(m.note())
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", m, err)
+	}
+	log.Info("the schema was expanded", "version", m.version, "name", m.name, "took", time.Since(began).Round(time.Millisecond))
+	return nil
+}
+
+// runAside does what must not hold a lock for long.
+func (m migration) runAside(to migrator, d dialect) error {
+	for _, text := range m.statements() {
+		for {
+			changed, err := to.aside(d.sql(text))
+			if err != nil {
+				return err
+			}
+			if !m.repeated || changed == 0 {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// patiently tries a migration again that did not get its locks.
+func (m migration) patiently(ctx context.Context, log *slog.Logger, do func() error) error {
+	pause := minLockPause
+	for tries := 1; ; tries++ {
+		err := do()
+		e, refused := errors.AsType[*pgconn.PgError](err)
+		if !refused || e.Code != lockNotAvailable && e.Code != deadlock || tries == migrationTries {
+			return err
+		}
+		log.Info("a migration waits for a lock, and lets the others pass", "version", m.version, "tries", tries)
+		if !rest(pause, ctx.Done()) {
+			return ctx.Err()
+		}
+		pause = min(2*pause, maxLockPause)
+	}
+}
+
+// errOlder: programs are alive that a contract migration would take something from.
+type errOlder struct {
+	nodes int
+	heard time.Duration // how long ago the last of them was heard of
+}
+
+func (e *errOlder) Error() string {
+	return fmt.Sprintf("%d committers of older programs are alive (the last was heard of %s ago): stop those, or wait until they are gone for %s",
+		e.nodes, e.heard.Round(time.Second), olderAlive)
+}
+
+// older fails with *errOlder while committers live whose programs do not know a migration.
+func (m migration) older(query queryFunc) error {
+	text := strings.NewReplacer("$1", fmt.Sprint(m.version), "$2", fmt.Sprint(olderAlive.Microseconds())).Replace(selectOlder)
+	var n int
+	var at, now int64
+	if err := query(text, func(r row) error { return r.Scan(&n, &at, &now) }); err != nil || n == 0 {
+		return err
+	}
+	return &errOlder{n, time.Duration(now-at) * time.Microsecond}
+}
+
+// contractAlone does a contract migration, unless older programs are alive.
+//
+// Errors: *errOlder.
+func (m migration) contractAlone(ctx context.Context, db engine, log *slog.Logger) error {
+	err := m.patiently(ctx, log, func() error {
+		return db.migrate(ctx, func(to migrator) error {
+			done, err := readVersions(to.query)
+			if err != nil || done[m.version] {
+				return err
+			}
+			if err := to.impatient(); err != nil {
+				return err
+			}
+			// Before it is looked who lives: nobody can write, or become a committer, in between.
+			if err := to.bar(); err != nil {
+				return err
+			}
+			if err := m.older(to.query); err != nil {
+				return err
+			}
+			for _, text := range []string{db.dialect().sql(m.text), m.note(), fmt.Sprintf(barOlder, m.version)} {
+				if err := to.exec(text); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", m, err)
+	}
+	log.Info("the schema was contracted: programs that do not know it cannot write any more", "version", m.version, "name", m.name)
+	return nil
+}
+
+// contract does the contract migrations that are left. It stops at the first that has to wait.
+//
+// Errors: *errOlder.
+func (s *Store) contract(ctx context.Context) error {
+	done, err := readVersions(asking(ctx, s.db))
+	if err != nil {
+		return err
+	}
+	for _, m := range done.left(s.migrations) {
+		if !m.contract {
+			return fmt.Errorf("%s is not done", m)
+		}
+		if err := m.contractAlone(ctx, s.db, s.log); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish does the contract migrations that are left as soon as no older program is alive.
+func (s *Store) finish() {
+	said := false
+	for {
+		err := s.contract(s.life)
+		if err == nil || s.life.Err() != nil {
+			return
+		}
+		if _, waits := errors.AsType[*errOlder](err); !waits || !said {
+			s.log.Info("a contract migration waits", "error", err)
+			said = waits
+		}
+		if !rest(aliveEvery, s.closing) {
+			return
+		}
+	}
+}
+
+// Contract does the contract migrations that are left, and waits so long for older programs to go. It
+// returns what the migrations wait for that are left, nil where none is.
+func (s *Store) Contract(ctx context.Context, patience time.Duration) (waits, err error) {
+	if err := s.db.claim(); err != nil { // an SQLite file that is served: by whom is not known
+		return err, nil
+	}
+	until := time.Now().Add(patience)
+	for {
+		err := s.contract(ctx)
+		_, older := errors.AsType[*errOlder](err)
+		if !older {
+			return nil, err
+		}
+		if time.Until(until) <= 0 || !rest(min(time.Second, time.Until(until)), ctx.Done()) {
+			return err, ctx.Err()
+		}
+	}
+}
+
+// Migration is a migration as people see it.
+type Migration struct {
+	Version  int
+	Name     string
+	Contract bool // it waits until no older program is alive
+	Done     bool
+	Waits    string // for what; "" where it would be done now
+}
+
+// Migrations tells what was done to a database and what Migrate would do. It changes nothing.
+//
+// Errors: that the database is a newer program's, or cannot be reached.
+func Migrations(ctx context.Context, database string, o Options) ([]Migration, error) {
+	list, err := migrations(o.Migrations)
+	if err != nil {
+		return nil, err
+	}
+	db, done, err := look(ctx, database, list)
+	if err != nil {
+		return nil, err
+	}
+	if db != nil {
+		defer db.close()
+	}
+	var told []Migration
+	for _, m := range list {
+		t := Migration{Version: m.version, Name: m.name, Contract: m.contract && m.version > baseline, Done: done[m.version]}
+		if t.Contract && !t.Done && done[baseline+1] {
+			err := m.older(asking(ctx, db))
+			if _, waits := errors.AsType[*errOlder](err); err != nil && !waits {
+				return nil, err
+			} else if waits {
+				t.Waits = err.Error()
+			}
+		}
+		told = append(told, t)
+	}
+	return told, nil
+}
+
+// look opens a database only to look at it; nil where there is none yet, or it has no tables.
+func look(ctx context.Context, database string, list []migration) (db engine, done versions, err error) {
+	if err := CheckAddress(database); err != nil {
+		return nil, nil, err
+	}
+	if path, isSQLite := strings.CutPrefix(database, "sqlite:"); isSQLite {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // opening would make it
+			return nil, nil, nil
+		}
+	}
+	if db, err = open(ctx, database, slog.New(slog.DiscardHandler)); err != nil {
+		return nil, nil, err
+	}
+	made, err := hasTables(asking(ctx, db))
+	if err == nil && made {
+		if done, err = readVersions(asking(ctx, db)); err == nil {
+			err = done.known(len(list), asking(ctx, db))
+		}
+	}
+	if err != nil || len(done) == 0 {
+		db.close()
+		return nil, nil, err
+	}
+	return db, done, nil
+}
+
+func hasTables(query queryFunc) (bool, error) {
+	n := 0
+	err := query(strings.ReplaceAll(selectTable, "$1", "'schema_version'"), func(r row) error { return r.Scan(&n) })
+	return n > 0, err
+}
+
+// fits refuses a database that the program may not change and cannot use as it is.
+func fits(ctx context.Context, db engine, list []migration) error {
+	query := asking(ctx, db)
+	made, err := hasTables(query)
+	if err != nil {
+		return err
+	}
+	if !made {
+		return fmt.Errorf("%w: it has no tables: run cascada migrate, or start cascada serve", ErrOldSchema)
+	}
+	done, err := readVersions(query)
+	if err != nil {
+		return err
+	}
+	if err := done.known(len(list), query); err != nil {
+		return err
+	}
+	for _, m := range done.left(list) {
+		if !m.contract || m.version <= baseline {
+			return fmt.Errorf("%w: %s is not done: run cascada migrate, or start the new cascada serve", ErrOldSchema, m)
+		}
+	}
+	return db.ready(ctx)
 }

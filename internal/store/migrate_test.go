@@ -50,7 +50,7 @@ func TestMigrationCountsTheDays(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		list, err := migrations()
+		list, err := migrations(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +196,7 @@ func TestMigrationKeepsDisputes(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		list, err := migrations()
+		list, err := migrations(nil)
 		if err != nil {
 			t.Fatal(err)
 		}

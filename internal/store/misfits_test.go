@@ -205,7 +205,7 @@ func TestMigrationKeepsPromisesAndOpenNotices(t *testing.T) {
 		if err := s.Commit(ctx, closing); err != nil {
 			t.Fatal(err)
 		}
-		list, err := migrations()
+		list, err := migrations(nil)
 		if err != nil {
 			t.Fatal(err)
 		}

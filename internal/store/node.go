@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/pay"
 	"golang.org/x/sync/singleflight"
 )
 
@@ -244,10 +245,25 @@ func (s *Store) Serve(ctx context.Context) error {
 	if _, _, err := s.Hold(ctx); err != nil {
 		return err
 	}
+	s.group.Go(s.finish)
 	if !s.db.alone() {
 		s.group.Go(s.node.keep)
+		s.group.Go(s.live)
 	}
 	return nil
+}
+
+// live writes something now and then where nothing else does: a newer program takes nothing from
+// this one while it is heard of.
+func (s *Store) live() {
+	for {
+		if at := s.wrote.Load(); at == nil || time.Since(*at) >= aliveEvery {
+			_ = s.Commit(s.life, pay.Change{}) // what stops it is told of elsewhere
+		}
+		if !rest(aliveEvery, s.closing) {
+			return
+		}
+	}
 }
 
 // TakeOver makes due, in the service's clock, what nodes had in hand that are gone, and

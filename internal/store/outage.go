@@ -22,11 +22,16 @@ const (
 	deadlock       = "40P01"
 )
 
+// lockNotAvailable is the code for who did not want to wait for a lock.
+const (
+	lockNotAvailable = "55P03"
+)
+
 // outages are the codes of PostgreSQL, or the classes they begin with, that say nothing
 // of a statement itself: resources are short (53: the disk is full, too many
 // connections), somebody intervened (57: a timeout, a shutdown), the system failed (58), a lock
 // was not to be had, the server takes no writes.
-var outages = []string{"53", "57", "58", "08", "55P03", "25006"}
+var outages = []string{"53", "57", "58", "08", lockNotAvailable, "25006"}
 
 // liteOutages are the same of SQLite.
 var liteOutages = []int{

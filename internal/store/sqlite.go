@@ -310,10 +310,34 @@ func (m liteMigrator) exec(text string) error {
 	return err
 }
 
-func (m liteMigrator) version() (v int, err error) {
-	err = m.conn.QueryRowContext(m.ctx, selectVersion).Scan(&v)
-	return v, err
+func (m liteMigrator) query(text string, each func(row) error) error {
+	found, err := m.conn.QueryContext(m.ctx, sqlite.sql(text))
+	if err != nil {
+		return err
+	}
+	defer found.Close()
+	for found.Next() {
+		if err := each(found); err != nil {
+			return err
+		}
+	}
+	return found.Err()
 }
+
+// aside is in the transaction: SQLite has one writer.
+func (m liteMigrator) aside(text string) (changed int64, err error) {
+	done, err := m.conn.ExecContext(m.ctx, text)
+	if err != nil {
+		return 0, err
+	}
+	return done.RowsAffected()
+}
+
+func (m liteMigrator) impatient() error { return nil }
+func (m liteMigrator) bar() error       { return nil }
+
+// ready is for engine: there are tables alone.
+func (db *lite) ready(context.Context) error { return nil }
 
 // tidy has nothing to do: SQLite uses the room of a deleted row at once.
 func (db *lite) tidy(context.Context) error { return nil }

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -75,17 +76,22 @@ type Options struct {
 	// there; nil is the straight one. They are for the simulation.
 	Shared  *Shared
 	Through Through
+	// Schema is what Open may do to the schema. Migrations are files beside the program's own: what
+	// the next version of it would bring, for tests.
+	Schema     Schema
+	Migrations fs.FS
 }
 
 // Store is a database. It is safe for use by many goroutines. Close it when
 // nobody uses it any more.
 type Store struct {
-	db        engine
-	log       *slog.Logger
-	delivered func([]Dispatch)
-	written   func(*pay.Change)
-	shared    *Shared           // nil: the database is this Store's alone
-	texts     map[string]string // a query's text for the engine; of the process, never written
+	db         engine
+	log        *slog.Logger
+	delivered  func([]Dispatch)
+	written    func(*pay.Change)
+	migrations []migration
+	shared     *Shared           // nil: the database is this Store's alone
+	texts      map[string]string // a query's text for the engine; of the process, never written
 
 	queue   chan *waiting // closed by Close, when nothing is added any more
 	crowded chan struct{} // told when a crowd waits
@@ -125,16 +131,22 @@ type Store struct {
 func (s *Store) SealWith(key []byte, c Cipher) { s.sealKey, s.personal = key, personal{c} }
 
 // Open connects to a database (sqlite:PATH or postgres://…) and brings its
-// schema up to date.
+// schema up to date, or looks whether it is, as the options say.
+//
+// Errors: ErrOldSchema.
 func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	list, err := migrations(o.Migrations)
+	if err != nil {
+		return nil, err
 	}
 	db, err := connect(ctx, database, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, db); err != nil {
+	if err := bring(ctx, db, list, o); err != nil {
 		db.close()
 		return nil, err
 	}
@@ -142,7 +154,7 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	s := &Store{
 		life: life, end: end, closing: make(chan struct{}), now: o.Clock, name: o.Name,
 		db: db, log: o.Log, delivered: o.Delivered, written: o.Written, shared: o.Shared,
-		texts: db.dialect().texts(), sealKey: o.SealKey, personal: personal{o.Cipher}, heights: map[tenant]seal.Head{},
+		migrations: list, texts: db.dialect().texts(), sealKey: o.SealKey, personal: personal{o.Cipher}, heights: map[tenant]seal.Head{},
 		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), widths: widths{of: map[shopKey]width{}},
 	}
 	if s.name == nil {

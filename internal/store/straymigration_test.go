@@ -46,7 +46,7 @@ func TestMigrationNotesLateMoney(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		list, err := migrations()
+		list, err := migrations(nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// The tables that Commit writes. What a column holds is said in schema.sql.
+// The tables that Commit writes. What a column holds is said in migrations/.
 var (
 	onceTable = newTable("once", "id TEXT!, hash TEXT!, object TEXT!, at BIGINT!",
 		func(o *pay.Once) string { return o.Key }, nil,
@@ -126,13 +126,15 @@ func queries() []string {
 		upsertBalances, selectBalancesForUpdate,
 		selectBalances, selectPayment, selectAnyPayment, selectVersions, selectProcessingVersions, selectBetween,
 		selectOnce, pageOnce, purgeOnce, selectMerchant, listMerchants, selectShop, selectShops, selectKeyByHash, selectKey, selectKeys, selectKeysShown, selectLogin, selectGoodLogins, selectRevokedLogins, selectRevokedKeys, countMerchants,
-		selectTable, selectVersion, countSecrets, selectRailIDs, insertRailIDs,
+		selectTable, countSecrets, selectRailIDs, insertRailIDs,
 		storyTransfers, storyClaims, storyEvents, storyDeliveries, storyReceipts, storyMoves, storyWithdrawal,
 	}
 	list = append(list, clocksTable.insert, clocksTable.update, selectClocks, selectClock, logosTable.insert, selectLogo)
 	list = append(list, auditTable.insert, addressesTable.insert, notesTable.insert, selectAudit, selectAddresses)
-	list = append(list, noteBatch, claimCommitter, dropCommitter, dropCommitters, holdNode, dropNode, dropNodes, takeNodes, selectLapsed, orphansInCalls, orphansUnanswered)
+	list = append(list, noteBatch, claimCommitter, selectWritten, dropCommitter, dropCommitters, holdNode, dropNode, dropNodes, takeNodes, selectLapsed, orphansInCalls, orphansUnanswered)
 	list = append(list, counterQueries()...)
+	list = append(list, migrationQueries()...)
+	list = append(list, repairQueries()...)
 	list = append(list, sealQueries()...)
 	list = append(list, claimQueries()...)
 	list = append(list, rateQueries()...)

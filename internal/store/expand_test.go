@@ -1,0 +1,391 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// next is what the next version of the program brings: every kind of migration there is.
+func next() fs.FS {
+	list, err := migrations(nil)
+	if err != nil {
+		panic(err)
+	}
+	files := fstest.MapFS{}
+	for i, file := range []struct{ name, text string }{
+		{"notes_of_payments.expand", "ALTER TABLE payments ADD COLUMN note TEXT NOT NULL DEFAULT '';"},
+		{"fill_the_notes.expand", "-- again and again\nUPDATE payments SET note = 'none' WHERE id IN (SELECT id FROM payments WHERE note = '' LIMIT 2)"},
+		{"find_by_note.expand", "-- by itself\nDROP INDEX {concurrently} IF EXISTS payments_note;\nCREATE INDEX {concurrently} payments_note ON payments (note);\n"},
+		{"only_new_ones.contract", "CREATE TABLE only_new (id TEXT NOT NULL PRIMARY KEY);"},
+		{"after_the_contract.expand", "CREATE TABLE later (id TEXT NOT NULL PRIMARY KEY);"},
+	} {
+		files[fmt.Sprintf("%04d_%s.sql", len(list)+1+i, file.name)] = &fstest.MapFile{Data: []byte(file.text)}
+	}
+	return files
+}
+
+func opened(t *testing.T, database string, o Options) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), database, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if !s.closed {
+			s.Close()
+		}
+	})
+	return s
+}
+
+func pendingPayment(n int) pay.Payment {
+	rate, err := money.ParseRate("1")
+	if err != nil {
+		panic(err)
+	}
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	return pay.Payment{
+		ID: fmt.Sprintf("%s%026d", pay.PaymentPrefix, n), Scope: pay.Scope{Merchant: "mer_1", Shop: "shp_1"}, Version: 1, Status: pay.Pending, Rate: rate,
+		Amount: money.New(100, money.USD), Local: money.New(100, money.USD), RailID: "sbx_card", Method: "card", Country: "USA",
+		Times: pay.Times{Created: at, Updated: at},
+	}
+}
+
+// state is what people are told of the migrations that are left, by name.
+func state(t *testing.T, database string, more fs.FS) (left []string) {
+	t.Helper()
+	list, err := Migrations(t.Context(), database, Options{Migrations: more})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range list {
+		if !m.Done {
+			left = append(left, m.Name)
+		}
+	}
+	return left
+}
+
+// An older program goes on beside what a newer one expands. What it does not bear waits until it is
+// gone, and bars it where it only slept.
+func TestOlderProgramsGoOnUntilTheContract(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		ctx := t.Context()
+		old := opened(t, database, Options{})
+		for i := range 5 {
+			if err := old.Commit(ctx, pay.Change{Payments: []pay.Payment{pendingPayment(i)}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if left := state(t, database, next()); len(left) != 5 {
+			t.Errorf("left are %v", left)
+		}
+		if _, err := Open(ctx, database, Options{Schema: Keep, Migrations: next()}); !errors.Is(err, ErrOldSchema) {
+			t.Errorf("a newer command on an older database: %v", err)
+		}
+		young := opened(t, database, Options{Migrations: next()})
+		if left := state(t, database, next()); !slices.Equal(left, []string{"only new ones"}) {
+			t.Errorf("beside an older program %v are left", left)
+		}
+		n := 0
+		if err := young.db.query(ctx, "SELECT count(*) FROM payments WHERE note = 'none'", nil, func(r row) error { return r.Scan(&n) }); err != nil || n != 5 {
+			t.Errorf("%d notes were filled in (%v), want 5", n, err)
+		}
+		for i, s := range []*Store{old, young} {
+			if err := s.Commit(ctx, pay.Change{Payments: []pay.Payment{pendingPayment(10 + i)}}); err != nil {
+				t.Errorf("program %d: %v", i, err)
+			}
+		}
+		again := opened(t, database, Options{}) // an older node starts anew
+		again.Close()
+		waits, err := young.Contract(ctx, 0)
+		if _, older := errors.AsType[*errOlder](waits); err != nil || !older {
+			t.Errorf("beside an older program the contract waits for %v (%v)", waits, err)
+		}
+		// It sleeps for longer than a node is quiet.
+		if err := young.db.migrate(ctx, func(m migrator) error {
+			return m.exec(fmt.Sprintf("UPDATE committers SET at = at - %d", olderAlive.Microseconds()))
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if waits, err := young.Contract(ctx, 0); waits != nil || err != nil {
+			t.Fatalf("the contract waits for %v (%v)", waits, err)
+		}
+		if left := state(t, database, next()); len(left) > 0 {
+			t.Errorf("after the contract %v are left", left)
+		}
+		if err := old.Commit(ctx, pay.Change{Payments: []pay.Payment{pendingPayment(20)}}); !errors.Is(err, ErrDown) {
+			t.Errorf("an older program woke up and writes: %v", err)
+		}
+		if err := young.Commit(ctx, pay.Change{Payments: []pay.Payment{pendingPayment(21)}}); err != nil {
+			t.Errorf("the newer program: %v", err)
+		}
+		for _, schema := range []Schema{Migrate, Make, Keep} {
+			if _, err := Open(ctx, database, Options{Schema: schema}); err == nil || !strings.Contains(err.Error(), "start a newer one") {
+				t.Errorf("an older program starts after the contract: %v", err)
+			}
+		}
+	})
+}
+
+// Whoever goes in good order is not waited for.
+func TestContractFollowsTheLastOlderProgram(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		ctx := t.Context()
+		old := opened(t, database, Options{})
+		if err := old.Commit(ctx, pay.Change{}); err != nil {
+			t.Fatal(err)
+		}
+		young := opened(t, database, Options{Migrations: next()})
+		old.Close()
+		if waits, err := young.Contract(ctx, 0); waits != nil || err != nil {
+			t.Errorf("the contract waits for %v (%v)", waits, err)
+		}
+		if broken, err := young.Check(ctx); err != nil || len(broken) > 0 {
+			t.Errorf("check: %v %v", broken, err)
+		}
+	})
+}
+
+// Commands make a schema where there is none, or nothing at all.
+func TestOnlyWhoMayChangesTheSchema(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		if _, err := Open(t.Context(), database, Options{Schema: Keep}); !errors.Is(err, ErrOldSchema) {
+			t.Errorf("an empty database: %v", err)
+		}
+		if left := state(t, database, nil); len(left) < baseline {
+			t.Errorf("of an empty database %v are left: somebody migrated it", left)
+		}
+		opened(t, database, Options{Schema: Make})
+		if left := state(t, database, nil); len(left) > 0 {
+			t.Errorf("%v are left", left)
+		}
+		if _, err := Open(t.Context(), database, Options{Schema: Make, Migrations: next()}); !errors.Is(err, ErrOldSchema) {
+			t.Errorf("who makes one brings an older one up to date: %v", err)
+		}
+	})
+}
+
+// All nodes of a rolling upgrade may start at once.
+func TestNodesMigrateOnce(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		opened(t, database, Options{}).Close()
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				s, err := Open(context.Background(), database, Options{Migrations: next()})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer s.Close()
+				if waits, err := s.Contract(context.Background(), 0); err != nil {
+					t.Errorf("contract: %v, %v", waits, err)
+				}
+			})
+		}
+		all.Wait()
+	})
+}
+
+// A migration that does not get a table at once lets those pass who queue behind it.
+func TestMigrationHoldsUpNobody(t *testing.T) {
+	ctx := t.Context()
+	database := dbtest.Postgres(t)
+	opened(t, database, Options{}).Close()
+	holder, err := pgx.Connect(ctx, database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Close(context.Background())
+	tx, err := holder.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(ctx, "SELECT count(*) FROM payments"); err != nil { // and keeps its lock
+		t.Fatal(err)
+	}
+	reader, err := pgx.Connect(ctx, database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		s, err := Open(context.Background(), database, Options{Migrations: next()})
+		if err == nil {
+			s.Close()
+		}
+		done <- err
+	}()
+	// It is turned away a few times; whoever comes between is served.
+	for range 20 {
+		bounded, cancel := context.WithTimeout(ctx, 5*time.Second)
+		_, err := reader.Exec(bounded, "SELECT count(*) FROM payments")
+		cancel()
+		if err != nil {
+			t.Fatalf("a reader waits behind a migration that waits: %v", err)
+		}
+		select {
+		case err := <-done:
+			t.Fatalf("the migration ended while a table was held: %v", err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	if err := tx.Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("the migration, when the table was free: %v", err)
+	}
+}
+
+// hazards are what a migration may not say, because programs beside it would fail or wait.
+var hazards = []struct {
+	pattern *regexp.Regexp
+	expand  bool // in expand migrations alone
+	why     string
+}{
+	{regexp.MustCompile(`(?i)\bDROP (TABLE|COLUMN)|\bRENAME\b`), true, "older programs use it"},
+	{regexp.MustCompile(`(?i)\bSET NOT NULL|\bALTER COLUMN \w+ TYPE|\bSET DATA TYPE`), true, "it reads or writes the whole table under a lock, and older programs may break it"},
+	{regexp.MustCompile(`(?i)ADD COLUMN \w+ \w+ NOT NULL\s*(;|,|$)`), true, "older programs do not fill it in: give it a DEFAULT"},
+	{regexp.MustCompile(`(?i)\bCREATE (UNIQUE )?INDEX (IF|\w)`), false, "it locks the table: say {concurrently}"},
+	{regexp.MustCompile(`(?i)^\s*(UPDATE|DELETE)\b`), false, "it takes as long as the table is large: say -- again and again, with a LIMIT"},
+	{regexp.MustCompile(`(?i)ADD CONSTRAINT`), false, "it reads the whole table under a lock"},
+}
+
+// hazard says what is wrong with a migration, "" where nothing is. A table that it makes itself is nobody's yet.
+func (m migration) hazard() string {
+	for _, statement := range m.statements() {
+		for _, h := range hazards {
+			if h.expand && m.contract || m.repeated && strings.Contains(h.why, "again and again") {
+				continue
+			}
+			if h.pattern.MatchString(statement) && !ofItsOwn(m.text, statement) {
+				return fmt.Sprintf("%s: %s", strings.TrimSpace(statement), h.why)
+			}
+		}
+	}
+	if m.repeated && !strings.Contains(m.text, "LIMIT") {
+		return "what is done again and again needs a LIMIT"
+	}
+	return ""
+}
+
+var indexed = regexp.MustCompile(`(?i)CREATE (?:UNIQUE )?INDEX \w+ ON (\w+)`)
+
+func ofItsOwn(text, statement string) bool {
+	on := indexed.FindStringSubmatch(statement)
+	return on != nil && strings.Contains(text, "CREATE TABLE "+on[1]+" ")
+}
+
+// No migration stops those who run beside it.
+func TestMigrationsStopNobody(t *testing.T) {
+	list, err := migrations(next())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range list[baseline:] {
+		if why := m.hazard(); why != "" {
+			t.Errorf("%s: %s", m, why)
+		}
+	}
+	for _, bad := range []migration{
+		{text: "ALTER TABLE payments DROP COLUMN doc;"}, {text: "ALTER TABLE payments RENAME TO paid;"}, {text: "ALTER TABLE payments ALTER COLUMN doc TYPE JSONB;"},
+		{text: "ALTER TABLE payments ADD COLUMN x BIGINT NOT NULL;"}, {text: "CREATE INDEX a ON payments (id);"}, {contract: true, text: "CREATE UNIQUE INDEX a ON payments (id);"},
+		{text: "UPDATE payments SET note = '';"}, {text: "-- again and again\nUPDATE payments SET note = ''", repeated: true, aside: true},
+		{contract: true, text: "ALTER TABLE payments ADD CONSTRAINT x CHECK (id <> '');"},
+	} {
+		if bad.hazard() == "" {
+			t.Errorf("%q passes", bad.text)
+		}
+	}
+}
+
+// Totals that older programs left wrong are right again, whoever pays meanwhile.
+func TestRepairCountsAgain(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		ctx := t.Context()
+		s := opened(t, database, Options{})
+		for i := range 20 {
+			if err := s.Commit(ctx, pay.Change{Payments: []pay.Payment{pendingPayment(i)}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.RollUp(ctx, time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.db.migrate(ctx, func(m migrator) error {
+			return m.exec(`UPDATE counters SET n = n + 3 WHERE day >= 0;
+UPDATE counters SET n = n - 2 WHERE day < 0;
+INSERT INTO counters (shop, live, day, rail, country, status, method, n, rolled) VALUES ('shp_1', FALSE, 5, 'x', 'USA', 'pending', 'card', 7, 7);
+INSERT INTO delivery_counters (subscription, status, type, n, last_at) VALUES ('wh_1', 'delivered', 'payment.completed', 4, 0)`)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		miscounted := func() (rules []string) {
+			t.Helper()
+			broken, err := s.Check(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range broken {
+				if strings.Contains(b.Rule, "count") || strings.Contains(b.Rule, "rolled up") {
+					rules = append(rules, b.String())
+				}
+			}
+			return rules
+		}
+		if found := miscounted(); len(found) < 4 {
+			t.Fatalf("check finds %v: nothing is to be mended", found)
+		}
+		var sell sync.WaitGroup
+		enough := make(chan struct{})
+		for hand := range 4 {
+			sell.Go(func() {
+				for i := 0; ; i++ {
+					select {
+					case <-enough:
+						return
+					default:
+					}
+					if err := s.Commit(ctx, pay.Change{Payments: []pay.Payment{pendingPayment(1000*(hand+1) + i)}}); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		mended, err := s.RepairCounters(ctx)
+		for range 3 { // several at once, and again: nothing is added twice
+			sell.Go(func() {
+				if list, err := s.RepairCounters(ctx); err != nil || len(list) > 0 {
+					t.Errorf("a second repair: %v, %v", list, err)
+				}
+			})
+		}
+		time.AfterFunc(300*time.Millisecond, func() { close(enough) })
+		sell.Wait()
+		if err != nil || len(mended) < 4 {
+			t.Errorf("mended: %v (%v)", mended, err)
+		}
+		if found := miscounted(); len(found) > 0 {
+			t.Errorf("after the repair: %v", found)
+		}
+	})
+}

@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// A counter is as wrong as the rows and the counter of one snapshot differ: a commit changes both by
+// the same. So the difference is added, and commits in between are right before and after.
+const (
+	repairPayments = `
+INSERT INTO counters (` + counterKey + `, n, rolled)
+SELECT coalesce(c.shop, p.shop), coalesce(c.live, p.live), coalesce(c.day, p.day) AS of_day, coalesce(c.rail, p.rail), coalesce(c.country, p.country),
+  coalesce(c.status, p.status), coalesce(c.method, p.method), coalesce(p.n, 0) - coalesce(c.n, 0), 0
+FROM (SELECT * FROM counters WHERE day >= 0) AS c FULL JOIN (
+  SELECT shop, live, created_at / 86400000000 AS day, rail, method, country, status, count(*) AS n FROM payments
+  GROUP BY shop, live, created_at / 86400000000, rail, method, country, status
+) AS p ON c.shop = p.shop AND c.live = p.live AND c.day = p.day AND c.rail = p.rail AND c.method = p.method AND c.country = p.country AND c.status = p.status
+WHERE coalesce(c.n, 0) <> coalesce(p.n, 0)
+ORDER BY 1, 3, 4, 5, 6, 7, 2
+ON CONFLICT (` + counterKey + `) DO UPDATE SET n = counters.n + excluded.n
+RETURNING 'payments: ' || shop || ' day ' || day || ' ' || rail || ' ' || status, n`
+
+	repairAllDays = `
+INSERT INTO counters (` + counterKey + `, n, rolled)
+SELECT coalesce(c.shop, d.shop), coalesce(c.live, d.live), -1, coalesce(c.rail, d.rail), coalesce(c.country, d.country),
+  coalesce(c.status, d.status), coalesce(c.method, d.method), coalesce(d.n, 0) - coalesce(c.n, 0), 0
+FROM (SELECT * FROM counters WHERE day < 0) AS c FULL JOIN (
+  SELECT shop, live, rail, method, country, status, CAST(sum(rolled) AS BIGINT) AS n FROM counters WHERE day >= 0
+  GROUP BY shop, live, rail, method, country, status
+) AS d ON c.shop = d.shop AND c.live = d.live AND c.rail = d.rail AND c.method = d.method AND c.country = d.country AND c.status = d.status
+WHERE coalesce(c.n, 0) <> coalesce(d.n, 0)
+ORDER BY 1, 4, 5, 6, 7, 2
+ON CONFLICT (` + counterKey + `) DO UPDATE SET n = counters.n + excluded.n
+RETURNING 'payments of all days: ' || shop || ' ' || rail || ' ' || status, n`
+
+	repairDeliveries = `
+INSERT INTO delivery_counters (subscription, status, type, n, last_at)
+SELECT coalesce(c.subscription, d.subscription), coalesce(c.status, d.status), coalesce(c.type, d.type), coalesce(d.n, 0) - coalesce(c.n, 0), coalesce(d.last_at, 0)
+FROM delivery_counters AS c FULL JOIN (
+  SELECT subscription, status, type, count(*) AS n, max(created_at) AS last_at FROM deliveries WHERE status <> 'pending' GROUP BY subscription, status, type
+) AS d ON c.subscription = d.subscription AND c.status = d.status AND c.type = d.type
+WHERE coalesce(c.n, 0) <> coalesce(d.n, 0)
+ORDER BY 1, 2, 3
+ON CONFLICT (subscription, status, type) DO UPDATE SET n = delivery_counters.n + excluded.n,
+  last_at = CASE WHEN excluded.last_at > delivery_counters.last_at THEN excluded.last_at ELSE delivery_counters.last_at END
+RETURNING 'deliveries: ' || subscription || ' ' || type || ' ' || status, n`
+
+	// A balance has a row since the first transfer.
+	repairMovements = `
+UPDATE balances SET movements = balances.movements + w.wrong
+FROM (
+  SELECT b.merchant, b.live, coalesce(m.n, 0) - b.movements AS wrong FROM balances AS b LEFT JOIN (
+    SELECT merchant, live, CAST(sum(n) AS BIGINT) AS n FROM (
+      SELECT t.merchant, t.live, CASE WHEN t.kind = 'capture'
+        THEN 1 + max(CASE WHEN j.key LIKE '%fees' THEN 1 ELSE 0 END) + max(CASE WHEN j.key = 'reserve' THEN 2 ELSE 0 END)
+        ELSE sum(CASE WHEN j.key IN ('pending', 'available', 'frozen', 'reserve') THEN 1 ELSE 0 END) END AS n
+      FROM transfers AS t, {each t.postings} AS j GROUP BY t.id, t.merchant, t.live, t.kind) AS each_one GROUP BY merchant, live
+  ) AS m ON m.merchant = b.merchant AND m.live = b.live WHERE coalesce(m.n, 0) <> b.movements
+) AS w
+WHERE w.merchant = balances.merchant AND w.live = balances.live
+RETURNING 'movements: ' || balances.merchant || CASE WHEN balances.live THEN ' production' ELSE ' sandbox' END, balances.movements`
+)
+
+func repairQueries() []string {
+	return []string{repairPayments, repairAllDays, repairDeliveries, repairMovements}
+}
+
+// RepairCounters counts again what the totals of lists are made of, beside commits, and tells each
+// counter that was mended with what it is now. Older programs that count wrongly have to be gone.
+func (s *Store) RepairCounters(ctx context.Context) (mended []string, err error) {
+	ctx, cancel := long(ctx)
+	defer cancel()
+	for _, text := range []string{repairDeliveries, repairMovements, repairPayments} {
+		list, err := s.repair(ctx, text)
+		if mended = append(mended, list...); err != nil {
+			return mended, fmt.Errorf("repair counters: %w", err)
+		}
+	}
+	// Days that no list adds up by itself may be among them.
+	until, err := s.readRolledUp(ctx)
+	if err != nil {
+		return mended, err
+	}
+	if err := s.rollDays(ctx, 0, until); err != nil {
+		return mended, err
+	}
+	list, err := s.repair(ctx, repairAllDays)
+	if mended = append(mended, list...); err != nil {
+		return mended, fmt.Errorf("repair counters: %w", err)
+	}
+	return mended, nil
+}
+
+// repair runs one of the statements, alone of all who repair: two would add a difference twice.
+func (s *Store) repair(ctx context.Context, text string) (mended []string, err error) {
+	for tries := 1; ; tries++ {
+		mended = nil
+		err := s.db.migrate(ctx, func(m migrator) error {
+			return m.query(text, func(r row) error {
+				var what string
+				var n int64
+				err := r.Scan(&what, &n)
+				mended = append(mended, fmt.Sprintf("%s is %d now", what, n))
+				return err
+			})
+		})
+		if e, refused := errors.AsType[*pgconn.PgError](err); err == nil || !refused || e.Code != deadlock || tries == repairTries {
+			return mended, err
+		}
+		if !rest(time.Duration(tries)*minLockPause, ctx.Done()) {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// repairTries is how often a statement is run that waited for a commit which waited for it.
+const repairTries = 10
