@@ -98,4 +98,5 @@ tools:
 	command -v chromium >/dev/null || want="$$want chromium"; \
 	command -v zbarimg >/dev/null || want="$$want zbar-tools"; \
 	command -v redis-server >/dev/null || want="$$want redis-server"; \
+	command -v pgbouncer >/dev/null || want="$$want pgbouncer"; \
 	$(INSTALL)

@@ -32,6 +32,7 @@ type serveCmd struct {
 	Private   bool              `name:"allow-private-webhooks" env:"CASCADA_ALLOW_PRIVATE_WEBHOOKS" help:"Let sandbox webhooks go to loopback addresses. For a developer's machine alone: whoever has a sandbox key reads what services of this machine answer (${env})."`
 	Webhooks  atMost            `name:"webhooks-per-shop" default:"50" env:"CASCADA_WEBHOOKS_PER_SHOP" help:"How many webhooks a shop has in an environment at most (${env}, default ${default})."`
 	Conns     atMost            `name:"max-connections" default:"8192" env:"CASCADA_MAX_CONNECTIONS" help:"How many connections of clients may be open, half of the process's file descriptors at most; one address has half of them at most (${env}, default ${default})."`
+	Drain     time.Duration     `name:"drain-delay" default:"0s" env:"CASCADA_DRAIN_DELAY" placeholder:"DURATION" help:"How long requests are still taken after SIGTERM while /readyz says 503, for the balancer in front to see it (${env}, default ${default})."`
 	Prove     bool              `name:"prove-webhooks" env:"CASCADA_PROVE_WEBHOOKS" help:"Ask each production webhook to answer a challenge before it is saved (${env})."`
 	limitFlags
 	feedFlags
@@ -92,7 +93,7 @@ func (c *serveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry)
 	config.FX, config.Adapters, config.Routing = c.feedFlags.config(), adapters, c.Routing
 	config.AllowPrivateWebhooks, config.WebhooksPerShop, config.ProveWebhooks = c.Private, int(c.Webhooks), c.Prove
 	config.Retention = c.retentionFlags.config()
-	config.Mail = c.mailFlags.config()
+	config.Mail, config.DrainDelay = c.mailFlags.config(), c.Drain
 	s, err := daemon.Start(ctx, config)
 	if err != nil && ctx.Err() != nil { // it failed because it was told to end
 		log.Info("stopped before it was ready", "error", err)
@@ -111,12 +112,31 @@ func (c *serveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry)
 	select {
 	case <-ctx.Done():
 		stop() // a second signal ends at once
-		log.Info("draining")
+		log.Info("draining", "delay", c.Drain)
+		s.Drain(context.WithoutCancel(ctx))
 	case err = <-s.Failed():
 	}
-	s.Shutdown()
-	log.Info("stopped")
-	return err
+	return errors.Join(err, end(s, log))
+}
+
+// endTimeout is how long the end may take: requests have 25 s, and a loop that does not go on, or a
+// database that does not answer, may hold up the rest for good.
+const endTimeout = 45 * time.Second
+
+// end shuts the service down, or gives up.
+func end(s *daemon.Service, log *slog.Logger) error {
+	done := make(chan struct{})
+	go func() {
+		s.Shutdown()
+		close(done)
+	}()
+	select {
+	case <-done:
+		log.Info("stopped")
+		return nil
+	case <-time.After(endTimeout):
+		return fmt.Errorf("the service did not end within %s: it is broken off; what it had in hand is found out by another process", endTimeout)
+	}
 }
 
 // production reports whether a service is reached by the world: there nobody makes a demo

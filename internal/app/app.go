@@ -138,6 +138,9 @@ type App struct {
 // CheckAddress refuses what is the address of no database.
 func CheckAddress(database string) error { return store.CheckAddress(database) }
 
+// Away reports whether an error is that the database cannot be reached now: later it may be.
+func Away(err error) bool { return errors.Is(err, store.ErrDown) && !store.Refused(err) }
+
 // Keyed reports whether a database holds what was encrypted under a master key.
 // It changes nothing, and fails where the database cannot be opened. more is as Config.Migrations.
 func Keyed(ctx context.Context, database string, more fs.FS) (bool, error) {
@@ -376,19 +379,19 @@ func (a *App) Loops() []work.Loop {
 		a.polled("secrets", secretsEvery, a.readSecrets),
 		a.polled("uses of keys", usesEvery, a.WriteKeyUses),
 		a.polled("signing keys", time.Hour, a.RotateSigningKey),
-		a.polled("texts under another master key", resealEvery, a.reseal),
-		{Name: "personal data from before", Every: max(resealEvery, a.Look), Do: a.SealPersonal},
+		tableByTable(a.polled("texts under another master key", resealEvery, a.reseal)),
+		tableByTable(work.Loop{Name: "personal data from before", Every: max(resealEvery, a.Look), Do: a.SealPersonal}),
 		a.polled("provider accounts", accountsEvery, a.readAccounts),
 		a.polled("routing rules", accountsEvery, a.readRules),
-		a.polled("balances at payout accounts", floatsEvery, a.CompareFloats),
+		rowByRow(a.polled("balances at payout accounts", floatsEvery, a.CompareFloats)),
 		a.polled("rates", ratesEvery, a.readRates),
-		a.polled("counters", time.Minute, func(ctx context.Context) error { return a.store.RollUp(ctx, a.Now()) }),
-		a.polled("tidy", 3*time.Second, a.store.Tidy),
-		a.polled("idempotency keys", 6*time.Hour, a.PurgeKeys),
-		a.polled("credentials rotated out", time.Hour, a.ForgetCredentials),
-		{Name: "inboxes", Every: max(trimEvery, a.Look), Do: a.TrimInboxes},
-		{Name: "sessions", Every: max(time.Hour, a.Look), Do: a.PurgeSessions},
-		{Name: "personal data that is kept no longer", Every: max(time.Hour, a.Look), Do: a.Forget},
+		tableByTable(a.polled("counters", time.Minute, func(ctx context.Context) error { return a.store.RollUp(ctx, a.Now()) })),
+		rowByRow(a.polled("tidy", 3*time.Second, a.store.Tidy)),
+		tableByTable(a.polled("idempotency keys", 6*time.Hour, a.PurgeKeys)),
+		rowByRow(a.polled("credentials rotated out", time.Hour, a.ForgetCredentials)),
+		tableByTable(work.Loop{Name: "inboxes", Every: max(trimEvery, a.Look), Do: a.TrimInboxes}),
+		tableByTable(work.Loop{Name: "sessions", Every: max(time.Hour, a.Look), Do: a.PurgeSessions}),
+		tableByTable(work.Loop{Name: "personal data that is kept no longer", Every: max(time.Hour, a.Look), Do: a.Forget}),
 	}
 	if a.FX.Feed != nil {
 		loops = append(loops, work.Loop{Name: "feed of rates", Every: ratesEvery, Do: func(ctx context.Context) (int, error) { return 0, a.ReadFeed(ctx) }})
@@ -402,7 +405,19 @@ func (a *App) woken(name string, do func(context.Context) (int, error)) work.Loo
 	if name == deliveriesLoop {
 		next = a.nextDelivery
 	}
-	return work.Loop{Name: name, Every: max(longRest, a.Look), Do: do, Alarm: a.alarms[name], Next: next, Now: a.Now}
+	return rowByRow(work.Loop{Name: name, Every: max(longRest, a.Look), Do: do, Alarm: a.alarms[name], Next: next, Now: a.Now})
+}
+
+// rowByRow is a loop whose look makes a commit or a call for each of many rows, tableByTable one
+// that goes through whole tables: they may take longer than one that asks a question.
+func rowByRow(l work.Loop) work.Loop {
+	l.Patience = 10
+	return l
+}
+
+func tableByTable(l work.Loop) work.Loop {
+	l.Patience = 60
+	return l
 }
 
 // swept is a woken loop that takes sweepBatch at a time, and leaves it to lanes.

@@ -81,7 +81,7 @@ var layers = map[string]layer{
 	"internal/checkout":              {"money pay geo document view app web", "a page shows what use cases return; it decides nothing"},
 	"internal/verify":                {"pay app", "the page shows a verification and hands it in; the use case decides"},
 	"internal/reference":             {"", "the page shows the published document, and what is not in it is not told"},
-	"internal/daemon":                {"pay fx id limit mail vault payout payout/simulated provider routing provider/adapters provider/sandbox webhook app web api admin checkout verify reference", "the daemon wires and does nothing else"},
+	"internal/daemon":                {"pay fx id limit mail vault payout payout/simulated provider routing provider/adapters provider/sandbox webhook work app web wire api admin checkout verify reference", "the daemon wires and does nothing else"},
 	"internal/statement":             {"money ledger pay", "a receipt is drawn from the core's values, whoever sends it"},
 	"client":                         {"", "the client speaks HTTP, as a stranger's program does"},
 	"internal/bench":                 {"webhook client", "the measure looks at the service from outside"},

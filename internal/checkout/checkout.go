@@ -10,6 +10,7 @@ package checkout
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -44,7 +45,12 @@ type Pages struct {
 	assets    map[string]asset
 	watchers  *watchers
 	address   func(*http.Request) string // from where a request is counted
+	serving   context.Context            // ends with End
+	end       context.CancelFunc
 }
+
+// End ends the streams of live updates: their pages ask another node.
+func (p *Pages) End() { p.end() }
 
 // asset is a file with its name in pages, which changes with what is in it.
 type asset struct {
@@ -64,6 +70,7 @@ func New(a *app.App, log *slog.Logger, base string, from func(*http.Request) str
 		app: a, log: log, base: base, root: strings.TrimSuffix(address.Path, "/"), templates: map[string]*template.Template{},
 		assets: map[string]asset{}, watchers: newWatchers(a.Versions, log), address: from,
 	}
+	p.serving, p.end = context.WithCancel(context.Background())
 	if p.texts, err = readTexts(); err != nil {
 		return nil, err
 	}

@@ -53,6 +53,7 @@ func (p *Pages) watch(w http.ResponseWriter, r *http.Request) error {
 	defer again.Stop()
 	life, end := context.WithTimeout(r.Context(), liveLife)
 	defer end()
+	defer context.AfterFunc(p.serving, end)()
 	for {
 		changed := watched.change() // asked for before the payment is read
 		shown, err := p.app.Shown(life, id)

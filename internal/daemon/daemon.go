@@ -32,7 +32,7 @@ import (
 	"github.com/cascadapay/cascada/internal/verify"
 	"github.com/cascadapay/cascada/internal/web"
 	"github.com/cascadapay/cascada/internal/webhook"
-	"golang.org/x/sync/singleflight"
+	"github.com/cascadapay/cascada/internal/work"
 )
 
 // Config is how the service runs.
@@ -74,8 +74,14 @@ type Config struct {
 	// Adapters are the providers that accounts may be opened at; nil: all there
 	// are.
 	Adapters []provider.Adapter
-	Routing  string           // what accounts are ordered by (routing.Order); empty: priority
-	Now      func() time.Time // nil: the system's clock, and the database's for the leases of nodes
+	// DrainDelay is how long Drain goes on taking requests while /readyz says 503, so that a
+	// balancer looks elsewhere before the listener closes.
+	DrainDelay time.Duration
+	// StuckAfter is how long a loop may take for one look before the process is held for
+	// broken; 0 means a minute.
+	StuckAfter time.Duration
+	Routing    string           // what accounts are ordered by (routing.Order); empty: priority
+	Now        func() time.Time // nil: the system's clock, and the database's for the leases of nodes
 }
 
 // drainTimeout is how long requests under way may take after SIGTERM.
@@ -172,6 +178,10 @@ type Service struct {
 	log          *slog.Logger
 	verification http.Handler
 	servers      []*http.Server
+	front        front
+	endStreams   func() // of live updates; nil until there are any
+	drainDelay   time.Duration
+	pulse        *work.Pulse
 	redis        *limit.Redis // of the limits; nil without one
 	loops        sync.WaitGroup
 	stop         context.CancelFunc // ends the loops
@@ -209,6 +219,28 @@ func Start(ctx context.Context, c Config) (*Service, error) {
 	return service, nil
 }
 
+const (
+	// The pauses between two tries to open a database that is away at the start.
+	minOpenPause = 250 * time.Millisecond
+	maxOpenPause = 5 * time.Second
+)
+
+// await opens the use cases of a process that serves, as soon as the database is there.
+func await(ctx context.Context, c Config) (*app.App, error) {
+	for pause := minOpenPause; ; pause = min(2*pause, maxOpenPause) {
+		a, err := openNode(ctx, c)
+		if err == nil || !app.Away(err) {
+			return a, err
+		}
+		c.Log.Warn("the database cannot be reached: the start waits for it", "error", err)
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(pause):
+		}
+	}
+}
+
 // openNode opens the use cases of a process that serves.
 func openNode(ctx context.Context, c Config) (*app.App, error) {
 	c.Migrate = true
@@ -228,38 +260,45 @@ func start(ctx context.Context, c Config, l listeners) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := openNode(ctx, c)
-	if err != nil {
-		if redis != nil {
-			err = errors.Join(err, redis.Close())
-		}
+	s := &Service{URL: c.PublicURL, log: c.Log, failed: make(chan error, 4), redis: redis, drainDelay: c.DrainDelay, pulse: work.NewPulse()}
+	s.front.starting = starting(c.Log)
+	bounded := web.Bound(l.api, c.connections(), c.Proxies)
+	s.serve(bounded, &s.front) // it says that it starts
+	if s.App, err = await(ctx, c); err != nil {
+		s.Shutdown()
 		return nil, err
 	}
+	if err := s.wire(c, l, bounded, limits); err != nil {
+		s.Shutdown()
+		return nil, err
+	}
+	return s, nil
+}
+
+// wire puts together what serves, and lets it begin.
+func (s *Service) wire(c Config, l listeners, bounded *web.Connections, limits *api.Limits) error {
+	a := s.App
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	s := &Service{URL: c.PublicURL, App: a, log: c.Log, failed: make(chan error, 4), verification: verify.New(a, c.Log), redis: redis}
+	s.verification = verify.New(a, c.Log)
 	metrics := newMetrics(a)
-	metrics.watch(redis)
+	metrics.watch(s.redis)
 	gate := api.NewGate(limits, c.Proxies, a, c.Log, c.Now)
 	jsonAPI, err := api.New(a, c.Log, c.PublicURL+api.Base, gate, c.Now, id.New)
 	if err != nil {
-		s.Shutdown()
-		return nil, err
+		return err
 	}
 	page, err := reference.New(jsonAPI.Document)
 	if err != nil {
-		s.Shutdown()
-		return nil, err
+		return err
 	}
 	pages, err := checkout.New(a, c.Log, c.PublicURL, gate.Address)
 	if err != nil {
-		s.Shutdown()
-		return nil, err
+		return err
 	}
-	bounded := web.Bound(l.api, c.connections(), c.Proxies)
 	metrics.connected(bounded)
-	s.serve(bounded, s.handler(metrics.count(jsonAPI), page, pages, gate))
+	s.endStreams = pages.End
 	if l.metrics != nil {
 		s.serve(l.metrics, metrics.handler())
 		s.warnIfPublic(c.Metrics, "metrics name provider accounts and what they refuse")
@@ -270,8 +309,7 @@ func start(ctx context.Context, c Config, l listeners) (*Service, error) {
 	}
 	if l.admin != nil {
 		if err := s.openAdmin(c, l.admin); err != nil {
-			s.Shutdown()
-			return nil, err
+			return err
 		}
 	}
 	if c.Mail.URL == "" && strings.HasPrefix(c.PublicURL, "https://") {
@@ -280,9 +318,11 @@ func start(ctx context.Context, c Config, l listeners) (*Service, error) {
 	running, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	for _, loop := range a.Loops() {
-		s.loops.Go(func() { loop.Run(running, c.Log) })
+		s.loops.Go(func() { s.pulse.Of(loop).Run(running, c.Log) })
 	}
-	return s, nil
+	s.loops.Go(func() { s.feel(running, c.StuckAfter) })
+	s.front.open(s.handler(metrics.count(jsonAPI), page, pages, gate))
+	return nil
 }
 
 // listeners are the service's addresses. They are taken before anything is made:
@@ -325,39 +365,7 @@ func (l listeners) close() (err error) {
 func (s *Service) handler(jsonAPI, page http.Handler, pages *checkout.Pages, gate *api.Gate) http.Handler {
 	mux := http.NewServeMux()
 	pages.Register(mux, gate.Pages)
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
-	for _, path := range []string{"/healthz", "/readyz"} {
-		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Allow", "GET, HEAD")
-			answer(w, http.StatusMethodNotAllowed, "this takes GET alone")
-		})
-	}
-	var told atomic.Int64        // when the log was told last, in seconds
-	var looks singleflight.Group // whoever asks at the same time is told the same
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		_, err, _ := looks.Do("", func() (any, error) {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), 2*time.Second)
-			defer cancel()
-			return nil, s.App.Ready(ctx)
-		})
-		log := func(what string) { // whoever asks, and however often
-			if now := time.Now().Unix(); told.Swap(now) != now {
-				s.log.Error(what, "error", err)
-			}
-		}
-		switch {
-		case s.draining.Load():
-			answer(w, http.StatusServiceUnavailable, "draining")
-		case errors.Is(err, app.ErrForeignKey):
-			log("another master key took over: give it to this node and start it again")
-			answer(w, http.StatusServiceUnavailable, "the master key was rotated")
-		case err != nil:
-			log("nothing can be written to the database: this node is not ready")
-			answer(w, http.StatusServiceUnavailable, "the database does not take changes")
-		default:
-			answer(w, http.StatusOK, "ready")
-		}
-	})
+	s.tellHealth(mux)
 	page, verification := gate.Pages(page), gate.Pages(s.verification)
 	mux.Handle("/docs", page)
 	mux.Handle("/docs/", page)
@@ -409,12 +417,25 @@ func (s *Service) warnIfPublic(listen, why string) {
 // Failed tells of a listener that ended by itself.
 func (s *Service) Failed() <-chan error { return s.failed }
 
+// Drain makes /readyz say 503, and returns after the delay that a balancer has to see it, or when
+// ctx ends. Requests are taken all the while.
+func (s *Service) Drain(ctx context.Context) {
+	s.draining.Store(true)
+	select {
+	case <-ctx.Done():
+	case <-time.After(s.drainDelay):
+	}
+}
+
 // Shutdown lets the requests under way finish, then the loops and deliveries,
-// then writes what is queued.
+// then writes what is queued. Streams of live updates end at once.
 func (s *Service) Shutdown() { s.ended.Do(s.shutdown) }
 
 func (s *Service) shutdown() {
 	s.draining.Store(true)
+	if s.endStreams != nil {
+		s.endStreams()
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
 	for _, server := range s.servers {
@@ -427,7 +448,9 @@ func (s *Service) shutdown() {
 		s.stop()
 	}
 	s.loops.Wait()
-	s.App.Close()
+	if s.App != nil {
+		s.App.Close()
+	}
 	if s.redis != nil {
 		if err := s.redis.Close(); err != nil {
 			s.log.Warn("redis was not left in good order", "error", err)

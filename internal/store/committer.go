@@ -100,12 +100,11 @@ func (c *committer) find(number int64, cause error) (written bool, err error) {
 	for {
 		done, err := c.claim(c.s.life)
 		if errors.Is(err, errOutdated) {
-			if done, err = c.written(c.s.life); err == nil {
-				return done == number, nil
-			}
+			done, err = c.written(c.s.life)
+		} else if err == nil {
+			c.s.back()
 		}
 		if err == nil {
-			c.s.back()
 			return done == number, nil
 		}
 		c.s.gone(errors.Join(cause, err))

@@ -61,6 +61,16 @@ func down(err error) error {
 	return fmt.Errorf("%w: %w", ErrDown, err)
 }
 
+// refusals are codes of PostgreSQL, or their classes, that say that the address is wrong: the name,
+// the password, the database.
+var refusals = []string{"28", "3D000", "42501"}
+
+// Refused reports whether a server answered that it lets nobody in with this address.
+func Refused(err error) bool {
+	e, answered := errors.AsType[*pgconn.PgError](err)
+	return answered && slices.ContainsFunc(refusals, func(code string) bool { return strings.HasPrefix(e.Code, code) })
+}
+
 // broken reports whether a connection ended.
 func broken(err error) bool {
 	_, network := errors.AsType[*net.OpError](err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -65,7 +66,8 @@ func openPostgres(ctx context.Context, dsn string, log *slog.Logger) (*pg, error
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	// Compiling a statement takes longer than any of ours runs; the planner, which
 	// guesses that JSON has many keys, would do so even over empty tables.
-	config.ConnConfig.RuntimeParams["jit"] = "off"
+	reading := map[string]string{"jit": "off"}
+	config.AfterConnect = setting(reading)
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = connectTimeout
 	}
@@ -83,23 +85,34 @@ func openPostgres(ctx context.Context, dsn string, log *slog.Logger) (*pg, error
 	config = config.Copy()
 	// None is opened before the migrations have made the types that it learns of.
 	config.MaxConns, config.MinConns = pgWriters, 0
-	config.AfterConnect = registerRows
+	writing := maps.Clone(reading)
 	// A server that hears no more of a client gives its transaction up by itself, so
 	// that what became of it can be found out.
-	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt(commitTimeout.Milliseconds(), 10)
-	config.ConnConfig.RuntimeParams["statement_timeout"] = strconv.FormatInt(commitTimeout.Milliseconds(), 10)
+	writing["idle_in_transaction_session_timeout"] = strconv.FormatInt(commitTimeout.Milliseconds(), 10)
+	writing["statement_timeout"] = strconv.FormatInt(commitTimeout.Milliseconds(), 10)
 	// A statement prepared while a table was empty keeps a plan that scans it
 	// when it has grown. A batch only ever wants index lookups; that an index is not
 	// read from end to end, {among} sees to.
 	for _, off := range []string{"enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin"} {
-		config.ConnConfig.RuntimeParams[off] = "off"
+		writing[off] = "off"
 	}
 	// So there is one plan worth having, and to make it anew each time costs as much
 	// as to run it.
-	config.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
+	writing["plan_cache_mode"] = "force_generic_plan"
+	set := setting(writing)
+	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		if err := registerRows(ctx, conn); err != nil {
+			return err
+		}
+		return set(ctx, conn)
+	}
 	db.writes = config
 	if err := db.connect(ctx); err != nil {
 		server.close()
+		return nil, fmt.Errorf("open postgres: %w", err)
+	}
+	if err := db.refusePooler(ctx); err != nil {
+		db.close()
 		return nil, fmt.Errorf("open postgres: %w", err)
 	}
 	server.onMove(func() {
@@ -403,82 +416,6 @@ func rollback(ctx context.Context, conn *pgxpool.Conn) error {
 		return errors.Join(fmt.Errorf("rollback: %w", err), conn.Conn().Close(ctx))
 	}
 	return nil
-}
-
-// migrationLock is an arbitrary number that all nodes agree on.
-const migrationLock = 7163290418
-
-// lockPause is how long a node waits between two looks whether another one migrates.
-const lockPause = 50 * time.Millisecond
-
-// migrationTimeout is for a schema that has to read large tables.
-const migrationTimeout = 24 * time.Hour
-
-func (db *pg) migrate(ctx context.Context, run func(migrator) error) error {
-	pools := db.pools.Load()
-	ctx, done := pools.bound(ctx, migrationTimeout)
-	defer done()
-	return pgx.BeginFunc(ctx, pools.readers, func(tx pgx.Tx) error {
-		// Who waits for a lock, or holds a result, holds a snapshot too, and an index that is made beside
-		// others waits for those.
-		for mine := false; !mine; {
-			err := tx.QueryRow(ctx, fmt.Sprintf("SELECT pg_try_advisory_xact_lock(%d)", migrationLock), pgx.QueryExecModeSimpleProtocol).Scan(&mine)
-			if err == nil && !mine && !rest(lockPause, ctx.Done()) {
-				err = ctx.Err()
-			}
-			if err != nil {
-				return err
-			}
-		}
-		if err := run(pgMigrator{ctx, tx, pools.leasers}); err != nil {
-			return err
-		}
-		return createRowTypes(ctx, tx)
-	})
-}
-
-type pgMigrator struct {
-	ctx   context.Context
-	tx    pgx.Tx
-	other *pgxpool.Pool // whose connections stand outside of the transaction
-}
-
-func (m pgMigrator) exec(text string) error {
-	_, err := m.tx.Exec(m.ctx, text, pgx.QueryExecModeSimpleProtocol)
-	return err
-}
-
-func (m pgMigrator) query(text string, each func(row) error) error {
-	found, err := m.tx.Query(m.ctx, postgres.sql(text), pgx.QueryExecModeSimpleProtocol)
-	if err != nil {
-		return err
-	}
-	return drain(found, each)
-}
-
-func (m pgMigrator) aside(text string) (changed int64, err error) {
-	tag, err := m.other.Exec(m.ctx, text, pgx.QueryExecModeSimpleProtocol)
-	return tag.RowsAffected(), err
-}
-
-func (m pgMigrator) impatient() error {
-	return m.exec(fmt.Sprintf("SET LOCAL lock_timeout = %d", lockTimeout.Milliseconds()))
-}
-
-func (m pgMigrator) bar() error { return m.exec("LOCK TABLE committers IN SHARE ROW EXCLUSIVE MODE") }
-
-// ready is for engine: writers need the types of rows.
-func (db *pg) ready(ctx context.Context) error {
-	missing := rowTypes()
-	err := db.query(ctx, selectRowTypes, nil, func(r row) error {
-		name, _, _, err := scanRowType(r)
-		delete(missing, name)
-		return err
-	})
-	if err == nil && len(missing) > 0 {
-		return fmt.Errorf("%w: it lacks types of rows: run cascada migrate, or start the new cascada serve", ErrOldSchema)
-	}
-	return err
 }
 
 // tidy vacuums the tables that rows only pass through: payments in flight and

@@ -27,6 +27,9 @@ type Loop struct {
 	Next func(context.Context) (time.Time, error)
 	// Now is the clock of Alarm and Next.
 	Now func() time.Time
+	// Patience is how many times as long as others it may take for one look; 0 is 1. A batch of
+	// rows takes longer than a question, and a table longer still.
+	Patience int
 }
 
 // rest is the pause after a look that failed, or that left what is due to somebody

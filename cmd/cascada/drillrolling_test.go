@@ -1,0 +1,5 @@
+package main_test
+
+import "io/fs"
+
+func nextMigrations() fs.FS { return nil }

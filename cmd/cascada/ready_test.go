@@ -1,0 +1,168 @@
+package main_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+)
+
+// says is what a path outside of the API is answered with.
+func (s *server) says(path string) (status int, body string) {
+	r, err := http.Get(s.url + path)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return r.StatusCode, strings.TrimSpace(string(text))
+}
+
+// freeAddress is one that nobody listens on.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// A node that starts before its database waits for it, and tells whoever asks.
+func TestServeWaitsForItsDatabase(t *testing.T) {
+	t.Parallel()
+	database := dbtest.Alone(t)
+	line := database.Line()
+	line.Down(true)
+	u := newUser(t)
+	address := freeAddress(t)
+	s := u.start(t, "--listen", address, "--database", dbtest.Address(line))
+	s.url = "http://" + address
+	await(t, "the node to say that it waits", func() bool { return strings.Contains(s.output(), "the start waits for it") })
+	if status, body := s.says("/healthz"); status != http.StatusOK {
+		t.Errorf("/healthz: %d %s", status, body)
+	}
+	if status, body := s.says("/readyz"); status != http.StatusServiceUnavailable || body != "starting" {
+		t.Errorf("/readyz: %d %s", status, body)
+	}
+	if status, reply := s.call("GET", "/ping", "", "", nil); status != http.StatusServiceUnavailable || code(status, reply) != "503 service_unavailable" || text(reply, "error", "requestId") == "" {
+		t.Errorf("the API: %d %v", status, reply)
+	}
+	line.Down(false)
+	s.ready()
+	if status, body := s.says("/readyz"); status != http.StatusOK {
+		t.Errorf("/readyz: %d %s", status, body)
+	}
+	s.terminate()
+	await(t, "the node to end", s.gone)
+
+	// One that is told to end while it waits does so, and an address that is wrong is not waited for.
+	line.Down(true)
+	s = u.start(t, "--database", dbtest.Address(line))
+	await(t, "the node to say that it waits", func() bool { return strings.Contains(s.output(), "the start waits for it") })
+	s.terminate()
+	await(t, "the node to end", s.gone)
+	if code := s.command.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	if _, log, code := u.run(t, "serve", "--database", strings.Replace(dbtest.Address(database), "/postgres?", "/nowhere?", 1)); code == 0 || !strings.Contains(log, "nowhere") {
+		t.Errorf("a database that does not exist: exit %d %s", code, log)
+	}
+}
+
+// A primary whose standby is gone takes no commit, and says nothing: the node is not ready.
+func TestStandbyThatIsGoneIsTold(t *testing.T) {
+	t.Parallel()
+	database := dbtest.Alone(t)
+	standby := database.Standby()
+	database.WaitFor("*")
+	s := newUser(t).serve(t, "--database", dbtest.Address(database))
+	await(t, "the node to be ready", func() bool { status, _ := s.says("/readyz"); return status == http.StatusOK })
+	standby.Kill()
+	await(t, "the node not to be ready", func() bool { status, _ := s.says("/readyz"); return status == http.StatusServiceUnavailable })
+	if status, body := s.says("/healthz"); status != http.StatusOK {
+		t.Errorf("/healthz: %d %s", status, body)
+	}
+	database.WaitFor("")
+	await(t, "the node to be ready again", func() bool { status, _ := s.says("/readyz"); return status == http.StatusOK })
+	s.terminate()
+	await(t, "the node to end", s.gone)
+}
+
+// A pooler that keeps a session to its end will do. One that does not is refused with what to set.
+func TestPoolers(t *testing.T) {
+	t.Parallel()
+	database := dbtest.Alone(t)
+	u := newUser(t)
+	for _, mode := range []string{"transaction", "statement"} {
+		_, log, code := u.run(t, "serve", "--database", database.Bouncer(mode))
+		if code == 0 || !strings.Contains(log, "pool_mode = session") {
+			t.Errorf("%s: exit %d %s", mode, code, log)
+		}
+	}
+	address := database.Bouncer("session")
+	s := u.serve(t, "--database", address)
+	k := u.merchant(t, address).Keys.Sandbox.Secret
+	if status, reply := s.call("POST", "/payments", k, `{"amount":10,"paymentMethodId":"sbx_card"}`, nil); status != http.StatusCreated {
+		t.Errorf("a payment: %d %v", status, reply)
+	}
+	s.stop()
+	u.check(t, address)
+}
+
+// Before the listener closes the balancer has time to look elsewhere; whoever watches a payment is
+// sent away at once, and does not hold up the end.
+func TestDrainTellsTheBalancerFirst(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	s := u.serve(t, "--drain-delay", "3s")
+	k := u.merchant(t, "sqlite:cascada.db").Keys.Sandbox.Secret
+	pay := func() (int, map[string]any) {
+		return s.call("POST", "/payments", k, `{"amount":10,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`, nil)
+	}
+	_, made := pay()
+	live, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Close()
+	if _, err := fmt.Fprintf(live, "GET /pay/%s/live?status=pending HTTP/1.1\r\nHost: x\r\n\r\n", text(made, "transactionId")); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(live)
+	if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, "200") {
+		t.Fatalf("the stream: %q %v", line, err)
+	}
+	if err := s.command.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the node to say that it drains", func() bool {
+		status, body := s.says("/readyz")
+		return status == http.StatusServiceUnavailable && body == "draining"
+	})
+	if status, reply := pay(); status != http.StatusCreated {
+		t.Errorf("a payment while the balancer looks: %d %v", status, reply)
+	}
+	if err := live.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(lines); err != nil {
+		t.Errorf("the stream does not end well: %v", err)
+	}
+	await(t, "the node to end", s.gone)
+	if strings.Contains(s.output(), "requests were cut off") {
+		t.Errorf("a stream held up the end:\n%s", s.output())
+	}
+	u.check(t, "sqlite:cascada.db")
+}

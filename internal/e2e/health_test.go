@@ -1,0 +1,52 @@
+package e2e
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+)
+
+// A process whose loops do not go on says that it is ill, and ends.
+func TestLoopsThatDoNotGoOnAreTold(t *testing.T) {
+	t.Parallel()
+	free := make(chan struct{})
+	var hangs atomic.Bool
+	c := &clock{}
+	s := startWith(t, dbtest.SQLite(t), c, func(config *daemon.Config) {
+		config.StuckAfter = 1200 * time.Millisecond
+		config.Now = func() time.Time {
+			if hangs.Load() {
+				<-free
+			}
+			return c.now()
+		}
+	})
+	healthy := func() (int, string) {
+		r := s.send(t, request{method: http.MethodGet, path: "/healthz"})
+		return r.status, string(r.body)
+	}
+	if status, body := healthy(); status != http.StatusOK {
+		t.Errorf("%d %s", status, body)
+	}
+	hangs.Store(true)
+	select {
+	case err := <-s.Failed():
+		if !errors.Is(err, daemon.ErrStuck) {
+			t.Errorf("the process ends with %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("nobody finds that the loops do not go on")
+	}
+	if status, body := healthy(); status != http.StatusServiceUnavailable || !strings.Contains(body, "does not go on: ") {
+		t.Errorf("%d %s", status, body)
+	}
+	s.log.take(t, "loops do not go on")
+	hangs.Store(false)
+	close(free)
+}

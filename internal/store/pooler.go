@@ -1,0 +1,86 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// setting makes a new connection's session have some settings. They are no parameters of its start:
+// a pooler refuses those.
+func setting(values map[string]string) func(context.Context, *pgx.Conn) error {
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		text.WriteString("SET " + name + " = '" + values[name] + "'; ")
+	}
+	return func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, text.String(), pgx.QueryExecModeSimpleProtocol)
+		return err
+	}
+}
+
+// ErrPooler: the address leads to a pooler that gives each transaction another session.
+var ErrPooler = errors.New("the address of the database leads to a pooler in transaction or statement mode: a session's settings and prepared " +
+	"statements, which Cascada needs, are lost in it. Set pool_mode = session for this database (pgbouncer.ini), or name PostgreSQL's own " +
+	"address; a node opens 15 connections at most")
+
+// probe is a setting that nobody else has.
+const probe = "cascada.probe"
+
+// protocolViolation is the code for what may not be said on a connection.
+const protocolViolation = "08P01"
+
+// refusePooler looks whether a connection keeps its session. One that PostgreSQL itself answers does.
+//
+// Errors: ErrPooler.
+func (db *pg) refusePooler(ctx context.Context) error {
+	readers := db.pools.Load().readers
+	first, err := db.acquire(ctx, readers)
+	if err != nil {
+		return err
+	}
+	defer first.Release()
+	var backend uint32
+	ask := func(conn *pgx.Conn, text string, into any) error {
+		return conn.QueryRow(ctx, text, pgx.QueryExecModeSimpleProtocol).Scan(into)
+	}
+	if err := ask(first.Conn(), "SELECT pg_backend_pid()", &backend); err != nil {
+		return down(err)
+	}
+	if backend == first.Conn().PgConn().PID() {
+		return nil
+	}
+	second, err := db.acquire(ctx, readers)
+	if err != nil {
+		return err
+	}
+	defer second.Release()
+	var of [2]string
+	if err := ask(first.Conn(), "SELECT set_config('"+probe+"', 'first', false)", &of[0]); err != nil {
+		return down(err)
+	}
+	// While the second one is in a transaction it has a session to itself: the first one's, where
+	// that one has none.
+	tx, err := second.Begin(ctx)
+	if e, answered := errors.AsType[*pgconn.PgError](err); answered && e.Code == protocolViolation {
+		return ErrPooler // in statement mode there is no transaction
+	}
+	if err != nil {
+		return down(err)
+	}
+	defer func() { _ = tx.Rollback(ctx) }() // it changed nothing
+	for i, conn := range []*pgx.Conn{second.Conn(), first.Conn()} {
+		if err := ask(conn, "SELECT coalesce(current_setting('"+probe+"', true), '')", &of[i]); err != nil {
+			return down(err)
+		}
+	}
+	if of != [2]string{"", "first"} {
+		return ErrPooler
+	}
+	return nil
+}

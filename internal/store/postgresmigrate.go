@@ -1,0 +1,86 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// migrationLock is an arbitrary number that all nodes agree on.
+const migrationLock = 7163290418
+
+// lockPause is how long a node waits between two looks whether another one migrates.
+const lockPause = 50 * time.Millisecond
+
+// migrationTimeout is for a schema that has to read large tables.
+const migrationTimeout = 24 * time.Hour
+
+func (db *pg) migrate(ctx context.Context, run func(migrator) error) error {
+	pools := db.pools.Load()
+	ctx, done := pools.bound(ctx, migrationTimeout)
+	defer done()
+	return pgx.BeginFunc(ctx, pools.readers, func(tx pgx.Tx) error {
+		// Who waits for a lock, or holds a result, holds a snapshot too, and an index that is made beside
+		// others waits for those.
+		for mine := false; !mine; {
+			err := tx.QueryRow(ctx, fmt.Sprintf("SELECT pg_try_advisory_xact_lock(%d)", migrationLock), pgx.QueryExecModeSimpleProtocol).Scan(&mine)
+			if err == nil && !mine && !rest(lockPause, ctx.Done()) {
+				err = ctx.Err()
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if err := run(pgMigrator{ctx, tx, pools.leasers}); err != nil {
+			return err
+		}
+		return createRowTypes(ctx, tx)
+	})
+}
+
+type pgMigrator struct {
+	ctx   context.Context
+	tx    pgx.Tx
+	other *pgxpool.Pool // whose connections stand outside of the transaction
+}
+
+func (m pgMigrator) exec(text string) error {
+	_, err := m.tx.Exec(m.ctx, text, pgx.QueryExecModeSimpleProtocol)
+	return err
+}
+
+func (m pgMigrator) query(text string, each func(row) error) error {
+	found, err := m.tx.Query(m.ctx, postgres.sql(text), pgx.QueryExecModeSimpleProtocol)
+	if err != nil {
+		return err
+	}
+	return drain(found, each)
+}
+
+func (m pgMigrator) aside(text string) (changed int64, err error) {
+	tag, err := m.other.Exec(m.ctx, text, pgx.QueryExecModeSimpleProtocol)
+	return tag.RowsAffected(), err
+}
+
+func (m pgMigrator) impatient() error {
+	return m.exec(fmt.Sprintf("SET LOCAL lock_timeout = %d", lockTimeout.Milliseconds()))
+}
+
+func (m pgMigrator) bar() error { return m.exec("LOCK TABLE committers IN SHARE ROW EXCLUSIVE MODE") }
+
+// ready is for engine: writers need the types of rows.
+func (db *pg) ready(ctx context.Context) error {
+	missing := rowTypes()
+	err := db.query(ctx, selectRowTypes, nil, func(r row) error {
+		name, _, _, err := scanRowType(r)
+		delete(missing, name)
+		return err
+	})
+	if err == nil && len(missing) > 0 {
+		return fmt.Errorf("%w: it lacks types of rows: run cascada migrate, or start the new cascada serve", ErrOldSchema)
+	}
+	return err
+}
