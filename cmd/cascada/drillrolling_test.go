@@ -1,5 +1,0 @@
-package main_test
-
-import "io/fs"
-
-func nextMigrations() fs.FS { return nil }
