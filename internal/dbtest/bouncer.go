@@ -1,6 +1,7 @@
 package dbtest
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -42,11 +43,13 @@ pool_mode = %s
 	b.process = exec.Command(program, "-q", config)
 	b.process.Dir, b.process.SysProcAttr = b.dir, b.attr
 	must(launch(b.process))
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for ; ; time.Sleep(10 * time.Millisecond) {
 		if _, err := os.Stat(filepath.Join(b.dir, ".s.PGSQL.6432")); err == nil {
 			return "postgres:///postgres?host=" + b.dir + "&port=6432&user=app&sslmode=disable"
 		}
-		if time.Now().After(deadline) || b.process.Process.Signal(syscall.Signal(0)) != nil {
+		if ctx.Err() != nil || b.process.Process.Signal(syscall.Signal(0)) != nil {
 			t.Fatal("pgbouncer does not start")
 		}
 	}
