@@ -248,7 +248,9 @@ func (s *Store) Serve(ctx context.Context) error {
 	s.group.Go(s.finish)
 	if !s.db.alone() {
 		s.group.Go(s.node.keep)
-		s.group.Go(s.live)
+		if s.shared == nil { // no newer program comes in a simulation, in which weeks pass
+			s.group.Go(s.live)
+		}
 	}
 	return nil
 }
