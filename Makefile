@@ -19,7 +19,11 @@ help: ## list what can be done here
 
 .PHONY: build
 build: ## build the binary bin/cascada
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-X main.version=$$(git describe --always --dirty 2>/dev/null || echo unknown)" -o bin/cascada ./cmd/cascada
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-X main.version=$$(git describe --tags --always --dirty 2>/dev/null)" -o bin/cascada ./cmd/cascada
+
+.PHONY: package
+package: ## build the packages for Debian, what an image needs, and their checksums: dist/ (VERSION=1.2.3)
+	GO='$(GO)' ./package/build.sh
 
 .PHONY: run
 run: build ## start the service on SQLite with a demo merchant
@@ -98,5 +102,6 @@ tools:
 	command -v chromium >/dev/null || want="$$want chromium"; \
 	command -v zbarimg >/dev/null || want="$$want zbar-tools"; \
 	command -v redis-server >/dev/null || want="$$want redis-server"; \
+	test -x /lib/systemd/systemd || want="$$want systemd"; \
 	command -v pgbouncer >/dev/null || want="$$want pgbouncer"; \
 	$(INSTALL)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io/fs"
+	"runtime/debug"
 
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -9,3 +10,6 @@ import (
 // Run is the program with other adapters than the built-in ones, and with the migrations that a next
 // version of it would bring.
 func Run(migrations fs.FS, adapters ...provider.Adapter) { run(adapters, nextVersion{migrations}) }
+
+// Stamped is the version of a program that has none by its build's flags.
+func Stamped(info *debug.BuildInfo) string { return stamped(info) }

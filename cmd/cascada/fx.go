@@ -33,6 +33,7 @@ func (f rateFlags) config() daemon.FX {
 type feedFlags struct {
 	rateFlags
 	URL   string        `name:"fx-url" env:"CASCADA_FX_URL" placeholder:"URL" help:"JSON endpoint of exchange rates, {\"base\":\"USD\",\"date\":…,\"rates\":{\"BRL\":5.43}}; none by default (${env})."`
+	File  string        `name:"fx-url-file" env:"CASCADA_FX_URL_FILE" placeholder:"FILE" help:"A file with that address in its one line, since a key may be in it (${env})."`
 	Every time.Duration `name:"fx-every" default:"1h" env:"CASCADA_FX_EVERY" help:"Time between two looks at --fx-url (${env}, default ${default})."`
 }
 

@@ -19,6 +19,7 @@ type limitFlags struct {
 	Refused        int              `name:"rate-limit-refused" default:"10" env:"CASCADA_RATE_LIMIT_REFUSED" help:"Requests a second of an address whose credentials are refused, five times that at once (${env}, default ${default})."`
 	TrustedProxies []netip.Prefix   `placeholder:"CIDR" env:"CASCADA_TRUSTED_PROXIES" help:"Proxies in front of the service, whose X-Forwarded-For is believed by the limits and by the audit log, also when limits are off; none by default (${env})."`
 	Redis          string           `env:"CASCADA_REDIS" placeholder:"URL" help:"redis://… or rediss://… for limits that all nodes share; without it each node limits by itself (${env})."`
+	RedisFile      string           `env:"CASCADA_REDIS_FILE" placeholder:"FILE" help:"A file with that address in its one line, since a password may be in it (${env})."`
 }
 
 // limits are those of the flags, nil where they are off.

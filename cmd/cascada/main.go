@@ -5,11 +5,9 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
-	"runtime"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -49,12 +47,16 @@ type cli struct {
 	Bench      benchCmd      `cmd:"" help:"Drive a running server over HTTP and print what it does a second."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 
+	Config      configCmd        `cmd:"" help:"The settings: whether a file of them is right, and what would be in force."`
+	Completion  completionCmd    `cmd:"" help:"Completion of commands, flags and their words for a shell."`
+	File        settingsFile     `name:"config" default:"" env:"CASCADA_CONFIG" placeholder:"FILE" help:"A file of settings, for what neither a flag nor a variable gives (${env}; docs/OPERATIONS.md). /usr/bin/cascada reads /etc/cascada/cascada.yaml by default."`
 	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
 // database is the flag that most commands share.
 type database struct {
 	Database      string `default:"sqlite:cascada.db" env:"CASCADA_DATABASE" placeholder:"URL" help:"sqlite:PATH or postgres://… (${env}, default ${default})."`
+	DatabaseFile  string `env:"CASCADA_DATABASE_FILE" placeholder:"FILE" help:"A file with that address in its one line, since a password may be in it (${env})."`
 	MasterKeyFile string `env:"CASCADA_MASTER_KEY_FILE" placeholder:"FILE" help:"The file with the key that encrypts secrets (${env}); by default PATH.key for SQLite, cascada.key in this directory for PostgreSQL. CASCADA_MASTER_KEY may hold the key itself."`
 
 	migrations fs.FS
@@ -93,41 +95,38 @@ func (n atMost) Validate() error {
 	return nil
 }
 
-type versionCmd struct{}
-
-// version is set by the Makefile.
-var version = "development"
-
-func (versionCmd) Run() error {
-	fmt.Fprintln(stdout, versionText())
-	return nil
-}
-
-func versionText() string { return "cascada " + version + " " + runtime.Version() }
-
 func main() { run(adapters.All(), nextVersion{}) }
 
 // run is the program, with the providers that accounts may be opened at.
 func run(adapters registry, next nextVersion) {
-	var c cli
-	ctx := context.Background()
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	args := os.Args[1:]
 	if len(args) > 0 && args[0] == "help" {
 		args = append(args[1:], "--help")
 	}
-	parser := kong.Must(&c, kong.Name("cascada"),
-		kong.Description(`Self-hosted payment orchestration: one API over a cascade of providers.
-
-To try it, run cascada serve and paste the lines that it prints. The other commands work on the
-database of the server, while it runs or not: give them the same --database, or set
-CASCADA_DATABASE for all. Where a flag's help names a variable, that will do; the flag says more.`),
-		kong.ShortUsageOnError(), kong.Writers(stdout, &printable{to: os.Stderr}), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(log), kong.Bind(adapters), kong.Bind(next),
-		kong.Vars{"columns": strings.Join(reconcile.ColumnWords(), ", "), "version": versionText()})
+	var file resolver
+	parser, _ := newParser(&file, log, adapters, next)
 	k, err := parser.Parse(args)
 	if err != nil { // standard output is for what was asked
 		parser.Stdout = parser.Stderr
 	}
 	parser.FatalIfErrorf(err)
+	origins, err := readSecrets(k, &file)
+	k.FatalIfErrorf(err)
+	warnOfArguments(k.Flags(), origins, log)
 	k.FatalIfErrorf(k.Run())
+}
+
+// newParser is the command line. What it takes from a file of settings is in file then.
+func newParser(file *resolver, log *slog.Logger, adapters registry, next nextVersion) (*kong.Kong, *cli) {
+	var c cli
+	return kong.Must(&c, kong.Name("cascada"),
+		kong.Description(`Self-hosted payment orchestration: one API over a cascade of providers.
+
+To try it, run cascada serve and paste the lines that it prints. The other commands work on the
+database of the server, while it runs or not: give them the same --database or --config, or set
+CASCADA_DATABASE or CASCADA_CONFIG for all. Where a flag's help names a variable, that will do; the flag says more.`),
+		kong.ShortUsageOnError(), kong.Writers(stdout, &printable{to: os.Stderr}), kong.BindTo(context.Background(), (*context.Context)(nil)),
+		kong.Bind(log), kong.Bind(adapters), kong.Bind(next), kong.Bind(file),
+		kong.Vars{"columns": strings.Join(reconcile.ColumnWords(), ", "), "version": versionText()}), &c
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	supervisor "github.com/coreos/go-systemd/v22/daemon"
 )
 
 type serveCmd struct {
@@ -34,6 +35,7 @@ type serveCmd struct {
 	Conns     atMost            `name:"max-connections" default:"8192" env:"CASCADA_MAX_CONNECTIONS" help:"How many connections of clients may be open, half of the process's file descriptors at most; one address has half of them at most (${env}, default ${default})."`
 	Drain     time.Duration     `name:"drain-delay" default:"0s" env:"CASCADA_DRAIN_DELAY" placeholder:"DURATION" help:"How long requests are still taken after SIGTERM while /readyz says 503, for the balancer in front to see it (${env}, default ${default})."`
 	Prove     bool              `name:"prove-webhooks" env:"CASCADA_PROVE_WEBHOOKS" help:"Ask each production webhook to answer a challenge before it is saved (${env})."`
+	Demo      bool              `default:"true" negatable:"" env:"CASCADA_DEMO" help:"Make a demo merchant on an empty database and print its keys, unless the public URL is https (${env}, default ${default})."`
 	limitFlags
 	feedFlags
 	retentionFlags
@@ -80,12 +82,8 @@ func (d days) Validate() error {
 	return nil
 }
 
-func (c *serveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
-	defer stop()
-	if c.RateLimit == "off" {
-		log.Warn("rate limits are off: this is for load tests")
-	}
+// config is what the flags say.
+func (c *serveCmd) config(log *slog.Logger, adapters registry) daemon.Config {
 	config := c.base(log)
 	config.Listen, config.Metrics, config.Pprof, config.Admin = c.Listen, c.Metrics, c.Pprof, c.Admin
 	config.PublicURL, config.Faults, config.WalletCoolDown = strings.TrimSuffix(string(c.PublicURL), "/"), c.Fault, c.CoolDown
@@ -93,8 +91,17 @@ func (c *serveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry)
 	config.FX, config.Adapters, config.Routing = c.feedFlags.config(), adapters, c.Routing
 	config.AllowPrivateWebhooks, config.WebhooksPerShop, config.ProveWebhooks = c.Private, int(c.Webhooks), c.Prove
 	config.Retention = c.retentionFlags.config()
-	config.Mail, config.DrainDelay = c.mailFlags.config(), c.Drain
-	s, err := daemon.Start(ctx, config)
+	config.Mail, config.Version, config.DrainDelay = c.mailFlags.config(), buildVersion(), c.Drain
+	return config
+}
+
+func (c *serveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	if c.RateLimit == "off" {
+		log.Warn("rate limits are off: this is for load tests")
+	}
+	s, err := daemon.Start(ctx, c.config(log, adapters))
 	if err != nil && ctx.Err() != nil { // it failed because it was told to end
 		log.Info("stopped before it was ready", "error", err)
 		return nil
@@ -102,8 +109,9 @@ func (c *serveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry)
 	if err != nil {
 		return err
 	}
-	log.Info("cascada is ready", "url", s.URL, "database", kind(c.Database))
-	if !production(s.URL) {
+	log.Info("cascada is ready", "url", s.URL, "database", kind(c.Database), "version", buildVersion())
+	notify(log, supervisor.SdNotifyReady)
+	if c.Demo && !production(s.URL) {
 		if err := demo(ctx, s, stdout); err != nil && ctx.Err() == nil {
 			s.Shutdown()
 			return err
@@ -113,6 +121,7 @@ func (c *serveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry)
 	case <-ctx.Done():
 		stop() // a second signal ends at once
 		log.Info("draining", "delay", c.Drain)
+		notify(log, supervisor.SdNotifyStopping)
 		s.Drain(context.WithoutCancel(ctx))
 	case err = <-s.Failed():
 	}
@@ -136,6 +145,13 @@ func end(s *daemon.Service, log *slog.Logger) error {
 		return nil
 	case <-time.After(endTimeout):
 		return fmt.Errorf("the service did not end within %s: it is broken off; what it had in hand is found out by another process", endTimeout)
+	}
+}
+
+// notify says to systemd, where it started the service, how that is.
+func notify(log *slog.Logger, state string) {
+	if _, err := supervisor.SdNotify(false, state); err != nil {
+		log.Error("systemd was not told", "state", state, "error", err)
 	}
 }
 

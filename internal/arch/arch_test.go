@@ -53,6 +53,7 @@ var layers = map[string]layer{
 	"internal/bankfile":              {"money document destination reconcile", "a bank's file is bytes and values, whoever sends it; answers in a table are read as reports are"},
 	"internal/routing/replay":        {"money pay routing", "what would have been is decided with values alone, like what is"},
 	"internal/routing/rulefile":      {"pay routing", "the words of the file are not what they do"},
+	"internal/settingsfile":          {"", "a file of settings is lines, keys and values, whatever they mean"},
 	"internal/provider":              {"money pay payout reconcile", "a provider answers in the core's words and never sees the database"},
 	"internal/provider/dlocal":       {"money pay payout provider", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/ebanx":        {"money pay payout provider", "an adapter speaks to one provider and knows no other"},
@@ -89,7 +90,7 @@ var layers = map[string]layer{
 	"internal/simulation":            {"", "worlds are tests only"},
 	"internal/e2e":                   {"", "the end-to-end tests are tests only"},
 	"internal/dbtest":                {"", "databases for tests know no schema"},
-	"cmd/cascada":                    {"money pay provider provider/adapters reconcile routing routing/replay routing/rulefile app admin/shape daemon bench", "the commands parse flags and call use cases"},
+	"cmd/cascada":                    {"money pay provider provider/adapters reconcile routing routing/replay routing/rulefile settingsfile app admin/shape daemon bench", "the commands parse flags and call use cases"},
 }
 
 // dependencies lists where each module that is not ours may be imported, so
@@ -108,7 +109,10 @@ var dependencies = map[string]string{
 	"github.com/jackc/pgx":                  "internal/store internal/dbtest cmd/cascada",
 	"github.com/prometheus/client_golang":   "internal/daemon",
 	"github.com/boombuler/barcode":          "internal/checkout",
-	"go.yaml.in/yaml":                       "internal/routing/rulefile",
+	"go.yaml.in/yaml":                       "internal/routing/rulefile internal/settingsfile",
+	"github.com/agnivade/levenshtein":       "internal/settingsfile",
+	"github.com/coreos/go-systemd":          "cmd/cascada",
+	"golang.org/x/crypto":                   "cmd/cascada",
 	"golang.org/x/sync":                     "internal/store internal/app internal/api internal/daemon",
 	"golang.org/x/text":                     "internal/checkout internal/bankfile",
 	"github.com/redis/go-redis":             "internal/limit",

@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -52,6 +51,7 @@ type Config struct {
 	Operator                 string         // who runs a command, for the audit log; empty for a service
 	Limits                   *Limits        // how many requests are taken; nil: all
 	Proxies                  []netip.Prefix // whose X-Forwarded-For is believed, by limits and the audit log
+	Version                  string         // of the program, for the metrics
 	Log                      *slog.Logger
 	// AllowPrivateWebhooks lets sandbox webhooks go to loopback addresses. It is for a
 	// developer's machine: a tenant reads the replies of what listens there.
@@ -110,13 +110,8 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	for account, fault := range c.Faults {
-		if !slices.Contains(sandbox.Accounts(), account) {
-			return nil, fmt.Errorf("sandbox fault: there is no provider %q; want one of %v", account, sandbox.Accounts())
-		}
-		if err := sandbox.Fault(fault).Check(); err != nil {
-			return nil, err
-		}
+	if err := c.checkFaults(); err != nil {
+		return nil, err
 	}
 	rates, err := c.FX.open()
 	if err != nil {
@@ -283,6 +278,7 @@ func (s *Service) wire(c Config, l listeners, bounded *web.Connections, limits *
 	}
 	s.verification = verify.New(a, c.Log)
 	metrics := newMetrics(a)
+	metrics.built(c.Version)
 	metrics.watch(s.redis)
 	gate := api.NewGate(limits, c.Proxies, a, c.Log, c.Now)
 	jsonAPI, err := api.New(a, c.Log, c.PublicURL+api.Base, gate, c.Now, id.New)

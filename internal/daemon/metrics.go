@@ -3,6 +3,7 @@ package daemon
 import (
 	"net/http"
 	"net/http/pprof"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -32,6 +33,13 @@ func newMetrics(a *app.App) *metrics {
 	m.registry.MustRegister(m.requests, storeCollector{a}, &gauges{app: a, first: time.Now()},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// built tells which program this is.
+func (m *metrics) built(version string) {
+	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "cascada_build_info", Help: "1; the labels tell the version of the program."}, []string{"version", "go"})
+	info.WithLabelValues(version, runtime.Version()).Set(1)
+	m.registry.MustRegister(info)
 }
 
 // watch tells whether the Redis of the limits answers, where there is one.

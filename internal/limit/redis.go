@@ -61,10 +61,9 @@ var quiet = sync.OnceFunc(logging.Disable)
 // OpenRedis returns buckets in the Redis at redis://[user:password@]host:port/db,
 // or rediss:// for TLS. A Redis that cannot be reached is no error: it may come.
 func OpenRedis(ctx context.Context, url string, log *slog.Logger) (*Redis, error) {
-	o, err := redis.ParseURL(url)
+	o, err := options(url)
 	if err != nil {
-		// The library's error may quote the address with its password.
-		return nil, errors.New("redis: want redis://[user:password@]host:port[/db], or rediss://…")
+		return nil, err
 	}
 	quiet()
 	o.MaxRetries, o.DialerRetries = -1, 1
@@ -78,6 +77,21 @@ func OpenRedis(ctx context.Context, url string, log *slog.Logger) (*Redis, error
 	}
 	r.probe.Go(func() { r.watch(ctx) })
 	return r, nil
+}
+
+// CheckRedis refuses what is no address of a Redis. It connects to none.
+func CheckRedis(url string) error {
+	_, err := options(url)
+	return err
+}
+
+func options(url string) (*redis.Options, error) {
+	o, err := redis.ParseURL(url)
+	if err != nil {
+		// The library's error may quote the address with its password.
+		return nil, errors.New("redis: want redis://[user:password@]host:port[/db], or rediss://…")
+	}
+	return o, nil
 }
 
 // Close ends the connection.

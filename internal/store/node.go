@@ -245,15 +245,12 @@ func (s *Store) Serve(ctx context.Context) error {
 	if _, _, err := s.Hold(ctx); err != nil {
 		return err
 	}
-	if !s.db.alone() {
-		s.group.Go(s.node.keep)
-	}
-	if s.shared != nil {
-		return nil // no newer program comes in a simulation
-	}
 	s.group.Go(s.finish)
 	if !s.db.alone() {
-		s.group.Go(s.live)
+		s.group.Go(s.node.keep)
+		if s.shared == nil { // no newer program comes in a simulation, in which weeks pass
+			s.group.Go(s.live)
+		}
 	}
 	return nil
 }

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// Shells ask the program itself for the words that may come next, so none of these scripts knows
+// a command or a flag.
+var (
+	//go:embed completion/cascada.bash
+	bashCompletion string
+	//go:embed completion/cascada.zsh
+	zshCompletion string
+	//go:embed completion/cascada.fish
+	fishCompletion string
+)
+
+type completionCmd struct {
+	Bash  completionBashCmd  `cmd:"" help:"Print the script for bash: source <(cascada completion bash)."`
+	Zsh   completionZshCmd   `cmd:"" help:"Print the script for zsh: a file _cascada in a directory of $$fpath."`
+	Fish  completionFishCmd  `cmd:"" help:"Print the script for fish: cascada completion fish | source."`
+	Words completionWordsCmd `cmd:"" hidden:"" help:"Print the words that may come next, for the scripts."`
+}
+
+type (
+	completionBashCmd struct{}
+	completionZshCmd  struct{}
+	completionFishCmd struct{}
+)
+
+func (completionBashCmd) Run() error { return printed(bashCompletion) }
+func (completionZshCmd) Run() error  { return printed(zshCompletion) }
+func (completionFishCmd) Run() error { return printed(fishCompletion) }
+
+func printed(text string) error {
+	_, err := fmt.Fprint(stdout, text)
+	return err
+}
+
+type completionWordsCmd struct {
+	Words []string `arg:"" optional:"" passthrough:"" help:"What was typed after the program's name, the last word last, empty where it is yet to begin."`
+}
+
+func (c *completionWordsCmd) Run(k *kong.Context) error {
+	words := c.Words
+	if len(words) > 0 && words[0] == "--" {
+		words = words[1:]
+	}
+	for _, w := range nextWords(k.Model.Node, words) {
+		if _, err := fmt.Fprintf(stdout, "%s\t%s\n", w.text, w.about); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// word is one that may come next.
+type word struct{ text, about string }
+
+// nextWords are those that may stand where the last one is. None means that a file may.
+func nextWords(root *kong.Node, words []string) []word {
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	last := words[len(words)-1]
+	at, flags := root, slices.Clone(root.Flags)
+	var waits *kong.Flag // for its value
+	for _, w := range words[:len(words)-1] {
+		if waits != nil {
+			waits = nil
+			continue
+		}
+		if strings.HasPrefix(w, "-") {
+			waits = wanting(flags, w)
+			continue
+		}
+		if i := slices.IndexFunc(at.Children, func(n *kong.Node) bool { return n.Name == w }); i >= 0 {
+			at = at.Children[i]
+			flags = append(flags, at.Flags...)
+		}
+	}
+	name, _, hasValue := strings.Cut(last, "=")
+	switch {
+	case waits != nil:
+		return starting(enumWords(waits.Enum, ""), last)
+	case hasValue && strings.HasPrefix(name, "-"):
+		if flag := wanting(flags, name); flag != nil {
+			return starting(enumWords(flag.Enum, name+"="), last)
+		}
+		return nil
+	case strings.HasPrefix(last, "-"):
+		return starting(flagWords(flags), last)
+	}
+	return starting(commandWords(at), last)
+}
+
+// wanting is the flag of that name, nil where it takes no value after it.
+func wanting(flags []*kong.Flag, name string) *kong.Flag {
+	i := slices.IndexFunc(flags, func(f *kong.Flag) bool {
+		return "--"+f.Name == name || f.Short != 0 && "-"+string(f.Short) == name
+	})
+	if i < 0 || flags[i].IsBool() {
+		return nil
+	}
+	return flags[i]
+}
+
+func commandWords(at *kong.Node) (found []word) {
+	for _, n := range at.Children {
+		if !n.Hidden {
+			found = append(found, word{n.Name, firstSentence(n.Help)})
+		}
+	}
+	for _, p := range at.Positional {
+		found = append(found, enumWords(p.Enum, "")...)
+	}
+	return found
+}
+
+func flagWords(flags []*kong.Flag) (found []word) {
+	for _, f := range flags {
+		if !f.Hidden {
+			found = append(found, word{"--" + f.Name, firstSentence(f.Help)})
+		}
+	}
+	return found
+}
+
+func enumWords(enum, prefix string) (found []word) {
+	for text := range strings.SplitSeq(enum, ",") {
+		if text = strings.TrimSpace(text); text != "" {
+			found = append(found, word{prefix + text, ""})
+		}
+	}
+	return found
+}
+
+func starting(words []word, with string) []word {
+	words = slices.DeleteFunc(words, func(w word) bool { return !strings.HasPrefix(w.text, with) })
+	slices.SortFunc(words, func(a, b word) int { return cmp.Compare(a.text, b.text) })
+	return words
+}
+
+// firstSentence is as much of a help as fits beside a word.
+func firstSentence(help string) string {
+	for i, r := range help {
+		if (r == '.' || r == ';' || r == ':' || r == '(') && i > 0 && (i+1 == len(help) || help[i+1] == ' ' || r == '(') {
+			return strings.TrimSpace(help[:i])
+		}
+	}
+	return help
+}

@@ -1,0 +1,65 @@
+package main_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestWordsThatMayComeNext(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	for _, c := range []struct {
+		typed []string
+		want  []string // among others where all is false
+		all   bool
+	}{
+		{[]string{""}, []string{"serve", "merchant", "check", "completion"}, false},
+		{[]string{"merch"}, []string{"merchant"}, true},
+		{[]string{"merchant", "cr"}, []string{"create"}, true},
+		{[]string{"serve", "--retain-s"}, []string{"--retain-shoppers"}, true},
+		{[]string{"serve", "--routing", ""}, []string{"least_cost", "priority", "success_rate"}, true},
+		{[]string{"serve", "--routing=l"}, []string{"--routing=least_cost"}, true},
+		{[]string{"serve", "--database", "x", "--ad"}, []string{"--admin"}, true},
+		{[]string{"--config", "merchant", "fx", "s"}, []string{"set"}, true},
+		{[]string{"serve", "--database", ""}, nil, true},
+		{[]string{"completion", "w"}, nil, true},
+	} {
+		out, log, code := u.run(t, append([]string{"completion", "words", "--"}, c.typed...)...)
+		var got []string
+		for line := range strings.Lines(out) {
+			word, about, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+			got = append(got, word)
+			if strings.HasPrefix(word, "--") && !strings.Contains(word, "=") && about == "" {
+				t.Errorf("%q: nothing is said of %s", c.typed, word)
+			}
+		}
+		missing := slices.DeleteFunc(slices.Clone(c.want), func(w string) bool { return slices.Contains(got, w) })
+		if code != 0 || len(missing) > 0 || c.all && len(got) != len(c.want) {
+			t.Errorf("%q: exit %d, %q %s, want %q", c.typed, code, got, log, c.want)
+		}
+	}
+}
+
+// The script for bash is run by bash, which breaks words in its own way.
+func TestBashCompletes(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Fatal("this test asks bash: install it")
+	}
+	u := newUser(t)
+	script, _, _ := u.run(t, "completion", "bash")
+	for typed, want := range map[string]string{
+		"cascada merch": "merchant", "cascada fx s": "set", "cascada serve --routing l": "least_cost", "cascada serve --routing = l": "least_cost",
+		"cascada serve --listen 127.0.0.1 : 8080 --adm": "--admin",
+	} {
+		shell := exec.Command("bash", "-c", script+"\nCOMP_WORDS=("+typed+"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _cascada cascada; echo \"${COMPREPLY[*]}\"")
+		shell.Dir, shell.Env = u.dir, append(u.env, "PATH="+filepath.Dir(binary)+":/usr/bin:/bin")
+		out, err := shell.CombinedOutput()
+		if err != nil || strings.TrimSpace(string(out)) != want {
+			t.Errorf("bash completes %q to %q (%v), want %q", typed, out, err, want)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"slices"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/limit"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
+	"github.com/cascadapay/cascada/internal/routing"
+)
+
+// Check returns all that a start would refuse without asking the database or anybody else. It
+// makes nothing and listens nowhere.
+func (c Config) Check() error {
+	problems := []error{c.checkFaults(), c.checkMasterKeys(), app.CheckAddress(c.Database)}
+	for _, one := range []struct{ what, address string }{
+		{"listen", c.Listen}, {"metrics", c.Metrics}, {"pprof", c.Pprof}, {"admin", c.Admin},
+	} {
+		if one.address == "" {
+			continue
+		}
+		if _, err := net.ResolveTCPAddr("tcp", one.address); err != nil {
+			problems = append(problems, fmt.Errorf("%s: want an address of this machine and a port, such as 127.0.0.1:8080: %w", one.what, err))
+		}
+	}
+	if c.Limits != nil {
+		problems = append(problems, c.Limits.check())
+		if c.Limits.Redis != "" {
+			problems = append(problems, limit.CheckRedis(c.Limits.Redis))
+		}
+	}
+	_, rates := c.FX.open()
+	_, order := routing.ParseOrder(c.Routing)
+	_, mailer := c.Mail.open()
+	return errors.Join(append(problems, rates, order, mailer)...)
+}
+
+func (c Config) checkFaults() error {
+	for account, fault := range c.Faults {
+		if !slices.Contains(sandbox.Accounts(), account) {
+			return fmt.Errorf("sandbox fault: there is no provider %q; want one of %v", account, sandbox.Accounts())
+		}
+		if err := sandbox.Fault(fault).Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkMasterKeys reads the master keys where they are. A first start makes a file that is not there.
+func (c Config) checkMasterKeys() error {
+	path, err := c.MasterKeyPath()
+	if err != nil {
+		_, err = parseMasterKeys(c.MasterKey, "CASCADA_MASTER_KEY")
+		return err
+	}
+	if _, err = readMasterKeys(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
