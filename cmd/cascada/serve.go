@@ -40,6 +40,7 @@ type serveCmd struct {
 	feedFlags
 	retentionFlags
 	mailFlags
+	logFlags
 }
 
 // publicURL is an address that links begin with.
@@ -92,16 +93,20 @@ func (c *serveCmd) config(log *slog.Logger, adapters registry) daemon.Config {
 	config.AllowPrivateWebhooks, config.WebhooksPerShop, config.ProveWebhooks = c.Private, int(c.Webhooks), c.Prove
 	config.Retention = c.retentionFlags.config()
 	config.Mail, config.Version, config.DrainDelay = c.mailFlags.config(), buildVersion(), c.Drain
+	config.Traces = c.Traces
 	return config
 }
 
-func (c *serveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
+func (c *serveCmd) Run(ctx context.Context, adapters registry) error {
+	log, access := c.logs(os.Stderr)
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	if c.RateLimit == "off" {
 		log.Warn("rate limits are off: this is for load tests")
 	}
-	s, err := daemon.Start(ctx, c.config(log, adapters))
+	config := c.config(log, adapters)
+	config.Access = access
+	s, err := daemon.Start(ctx, config)
 	if err != nil && ctx.Err() != nil { // it failed because it was told to end
 		log.Info("stopped before it was ready", "error", err)
 		return nil

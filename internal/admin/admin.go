@@ -38,7 +38,6 @@ type Config struct {
 	Node    string         // what this node is called in replies that other nodes would answer differently
 	Proxies []netip.Prefix // whose X-Forwarded-For is believed, for the audit log
 	Now     func() time.Time
-	NewID   func(prefix string, now time.Time) string
 }
 
 // API serves operators.
@@ -74,8 +73,8 @@ func New(c Config) (http.Handler, error) {
 		func(w http.ResponseWriter, r *http.Request) {
 			wire.Write(w, r, c.Log, pay.NewError(pay.CodeMethodNotAllowed, "this endpoint does not take "+r.Method))
 		}))
-	handler := web.Recover(a.mux, c.Log, func(w http.ResponseWriter, r *http.Request) { wire.Write(w, r, c.Log, wire.Fault()) })
-	return web.Identify(private(handler), func() string { return c.NewID("req_", c.Now()) }), nil
+	handler := web.Recover(web.Routed(a.mux), c.Log, func(w http.ResponseWriter, r *http.Request) { wire.Write(w, r, c.Log, wire.Fault()) })
+	return private(handler), nil
 }
 
 // private keeps replies out of caches, and from being taken for pages.
@@ -148,7 +147,7 @@ func (a *API) identify(r *http.Request) (pay.Actor, error) {
 	}
 	o, err := a.App.AuthenticateOperator(r.Context(), token)
 	if shown, ok := errors.AsType[*pay.Error](err); ok && wire.Of(shown.Code).Status == http.StatusUnauthorized {
-		a.Log.Warn("the admin API refused a token", "request", by.Request, "address", by.IP, "code", string(shown.Code))
+		a.Log.WarnContext(r.Context(), "the admin API refused a token", "address", by.IP, "code", string(shown.Code))
 	}
 	by.ID = o.Name
 	return by, err

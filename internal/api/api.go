@@ -12,7 +12,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -47,10 +46,10 @@ type API struct {
 // ServeHTTP is for http.Handler.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
 
-// New returns the API of a service. baseURL is the public address with Base.
-func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate, now func() time.Time, newID func(string, time.Time) string) (*API, error) {
+// New returns the API of a service, whose requests have ids (web.Identify). baseURL is the public address with Base.
+func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate) (*API, error) {
 	wire.Adopt()
-	api := &API{app: a, log: log, gate: gate, mux: http.NewServeMux(), bodies: newBodies(), needs: map[string]access{}}
+	api := &API{app: a, log: log, gate: gate, mux: http.NewServeMux(), bodies: newBodies(gate.refusals), needs: map[string]access{}}
 	api.help = strings.TrimSuffix(baseURL, Base) + "/api/openapi.json#/components/schemas/CustomerBody"
 	config := huma.DefaultConfig("Cascada", view.APIVersion)
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil
@@ -74,17 +73,18 @@ func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate, now func() ti
 			api.writeError(w, r, pay.NewError(pay.CodeMethodNotAllowed, "this endpoint does not take "+r.Method))
 		}), api.writeError))
 	astray := gate.strangers(http.HandlerFunc(notFound), api.writeError)
+	routes := web.Routed(api.mux)
 	routed := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !web.Straight(r) {
 			astray.ServeHTTP(w, r)
 			return
 		}
-		api.mux.ServeHTTP(w, r)
+		routes.ServeHTTP(w, r)
 	})
 	handler := web.Recover(routed, log, func(w http.ResponseWriter, r *http.Request) {
 		api.writeError(w, r, wire.Fault())
 	})
-	api.handler = web.Identify(headed(handler), func() string { return newID("req_", now()) })
+	api.handler = headed(handler)
 	return api, nil
 }
 
@@ -223,6 +223,7 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 		}
 		return err
 	}
+	web.Owned(ctx.Context(), principal.Merchant)
 	principal.RequestID, principal.Address = call.RequestID, call.Address
 	call.Principal = principal
 	a.app.KeyUsed(principal)
@@ -239,7 +240,7 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 		call.Scope, err = a.app.Narrow(ctx.Context(), call.Principal, "", shop)
 	}
 	if err != nil {
-		a.app.WentBeyond(call.Principal, err)
+		a.app.WentBeyond(ctx.Context(), call.Principal, err)
 		return err
 	}
 	if op.Metadata[readKey] == true {
@@ -255,21 +256,21 @@ func (a *API) authenticate(ctx huma.Context, call *Call) (principal app.Principa
 	if !strings.EqualFold(scheme, "Bearer") || credential == "" {
 		return principal, a.gate.guess(*call, "", func() error {
 			err := pay.NewError(pay.CodeMissingCredentials, "send Authorization: Bearer <access token>")
-			a.app.CredentialRefused(call.Principal, err)
+			a.app.CredentialRefused(ctx.Context(), call.Principal, err)
 			return err
 		})
 	}
 	return principal, a.gate.guess(*call, credential, func() (err error) {
 		principal, err = a.app.Authenticate(ctx.Context(), credential)
 		if err != nil {
-			a.app.CredentialRefused(call.Principal, err)
+			a.app.CredentialRefused(ctx.Context(), call.Principal, err)
 		}
 		return err
 	})
 }
 
 func (a *API) writeError(w http.ResponseWriter, r *http.Request, err error) {
-	a.app.TurnedAway(app.Principal{Address: a.gate.peer(r), RequestID: web.RequestID(r.Context())}, err)
+	a.app.TurnedAway(r.Context(), app.Principal{Address: a.gate.peer(r)}, err)
 	wire.Write(w, r, a.log, err)
 }
 

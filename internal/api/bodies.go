@@ -23,33 +23,35 @@ const (
 type bodies struct {
 	strangers *limit.Places          // by address
 	merchants map[bool]*limit.Places // by Live
+	refusals  refusals
 }
 
-func newBodies() bodies {
+func newBodies(r refusals) bodies {
 	return bodies{
 		strangers: limit.NewPlaces(strangersBodies),
 		merchants: map[bool]*limit.Places{false: limit.NewPlaces(merchantsBodies), true: limit.NewPlaces(merchantsBodies)},
+		refusals:  r,
 	}
 }
 
 // ofStranger counts the body of a request without credentials. The caller leaves when it has
 // been answered.
 func (b bodies) ofStranger(r *http.Request, reply http.Header, address string) (leave func()) {
-	return count(r, reply, b.strangers, address)
+	return b.count(r, reply, b.strangers, bodyAddress, address)
 }
 
 // ofMerchant counts that of a request with credentials.
 func (b bodies) ofMerchant(r *http.Request, reply http.Header, p app.Principal) (leave func()) {
-	return count(r, reply, b.merchants[p.Live], p.Merchant)
+	return b.count(r, reply, b.merchants[p.Live], bodyMerchant, p.Merchant)
 }
 
-func count(r *http.Request, reply http.Header, places *limit.Places, owner string) (leave func()) {
+func (b bodies) count(r *http.Request, reply http.Header, places *limit.Places, kind, owner string) (leave func()) {
 	if r.ContentLength >= 0 && r.ContentLength <= smallBody {
 		return func() {}
 	}
-	b := &countedBody{ReadCloser: r.Body, reply: reply, places: places, owner: owner, room: smallBody}
-	r.Body = b
-	return b.leave
+	body := &countedBody{ReadCloser: r.Body, reply: reply, places: places, owner: owner, room: smallBody, refused: func() { b.refusals.add(kind) }}
+	r.Body = body
+	return body.leave
 }
 
 // countedBody takes places for what is read of it.
@@ -60,6 +62,7 @@ type countedBody struct {
 	owner       string
 	read        int
 	room, taken int // bytes that may be read before more places are needed, and the places
+	refused     func()
 }
 
 // Read is for io.Reader.
@@ -71,6 +74,7 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	for b.read > b.room {
 		if !b.places.Take(b.owner, bodyStep) {
 			b.reply["Retry-After"], b.reply["Connection"] = []string{"1"}, []string{"close"} // or the server waits for the rest
+			b.refused()
 			return 0, limited("too much is being sent at once: wait until some of it has been answered")
 		}
 		b.room += bodyStep

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -63,6 +62,8 @@ const (
 	refusedAddress         = "refused/address"
 	noticeAddress          = "notice/address"
 	noticeAccount          = "notice/account"
+	// Those of bytes that are being sent (bodies).
+	bodyMerchant, bodyAddress = "body/merchant", "body/address"
 )
 
 // Gate knows from where requests come, and keeps the limits, where there are any.
@@ -80,19 +81,20 @@ type Gate struct {
 	tier                func(context.Context, string) (pay.Tier, error)
 	recognisesRawSecret func(string) bool
 	attempts            attempts
+	refusals            refusals
 }
 
 // NewGate returns what keeps the limits; nil lifts them all.
 func NewGate(l *Limits, proxies []netip.Prefix, a *app.App, log *slog.Logger, now func() time.Time) *Gate {
 	if l == nil {
-		return &Gate{proxies: proxies}
+		return &Gate{proxies: proxies, refusals: newRefusals()}
 	}
 	g := &Gate{
 		limits: *l, proxies: proxies, live: map[pay.Tier]limit.Rule{}, test: map[pay.Tier]limit.Rule{}, login: limit.PerMinute(l.Logins),
 		poll: limit.Rule{Every: l.Poll, Burst: pollBurst},
 		open: limit.PerSecond(l.Open, addressBurst*l.Open), pages: limit.PerSecond(pageShare*l.Open, pageShare*addressBurst*l.Open), refused: limit.PerSecond(l.Refused, addressBurst*l.Refused),
 		notices: limit.PerSecond(noticeShare*l.Open, noticeShare*addressBurst*l.Open), accounts: limit.PerSecond(accountShare*l.Open, accountShare*addressBurst*l.Open),
-		now: now, log: log, tier: a.Tier, recognisesRawSecret: a.Recognises,
+		now: now, log: log, tier: a.Tier, recognisesRawSecret: a.Recognises, refusals: newRefusals(),
 	}
 	for _, tier := range pay.Tiers() {
 		n := l.Tiers[tier]
@@ -131,6 +133,7 @@ func (g *Gate) tenant(ctx context.Context, reply http.Header, p app.Principal) e
 	s := g.limits.Limiter.Take(limit.Key{Kind: kind, Owner: p.Merchant}, rule, g.now())
 	tell(reply, s)
 	if !s.OK {
+		g.refusals.add(kind)
 		return limited("too many requests: wait as long as Retry-After says, and back off with jitter")
 	}
 	return nil
@@ -154,6 +157,7 @@ func (g *Gate) read(reply http.Header, p app.Principal, payment string) error {
 	s := g.limits.Limiter.Take(limit.Key{Kind: kind, Owner: p.Merchant, Object: payment}, g.poll, g.now())
 	if !s.OK {
 		tell(reply, s)
+		g.refusals.add(kind)
 		return limited("this payment is read too often: rely on webhooks, and poll no faster than every 5 seconds")
 	}
 	return nil
@@ -294,7 +298,11 @@ func (g *Gate) trying(call Call, kind, address string, rule limit.Rule) (leave f
 		return nil, err
 	}
 	if !ok {
-		return nil, cmp.Or(g.ofAddress(call.reply, kind, address, rule, g.limits.Limiter.Peek), limited("too many requests from this address"))
+		if err := g.ofAddress(call.reply, kind, address, rule, g.limits.Limiter.Peek); err != nil {
+			return nil, err
+		}
+		g.refusals.add(kind)
+		return nil, limited("too many requests from this address")
 	}
 	return leave, nil
 }
@@ -307,6 +315,7 @@ func (g *Gate) ofAddress(reply http.Header, kind, owner string, rule limit.Rule,
 		return nil
 	}
 	tell(reply, s)
+	g.refusals.add(kind)
 	return limited("too many requests from this address: wait as long as Retry-After says")
 }
 
@@ -314,7 +323,7 @@ func (g *Gate) ofAddress(reply http.Header, kind, owner string, rule limit.Rule,
 func (g *Gate) Address(r *http.Request) string {
 	peer := web.Peer(r, g.proxies)
 	if !g.off() && len(g.proxies) == 0 && r.Header["X-Forwarded-For"] != nil && g.toldOfForwarded.CompareAndSwap(false, true) {
-		g.log.Warn("a request was forwarded, and no proxy is trusted: if this service stands behind one, name it with --trusted-proxies, "+
+		g.log.WarnContext(r.Context(), "a request was forwarded, and no proxy is trusted: if this service stands behind one, name it with --trusted-proxies, "+
 			"or all its clients share the limits of one address", "address", peer)
 	}
 	return web.Subscriber(peer)

@@ -208,7 +208,7 @@ func (a *API) settlementReport(ctx context.Context, call Call, in *settlementRep
 		to.SetStatus(http.StatusOK)
 		if err := write(to.BodyWriter()); err != nil {
 			if ctx.Err() == nil {
-				a.log.Error("a settlement's report broke off", "settlement", s.ID, "request", call.RequestID, "error", err)
+				a.log.ErrorContext(ctx, "a settlement's report broke off", "settlement", s.ID, "error", err)
 			}
 			panic(http.ErrAbortHandler)
 		}

@@ -62,8 +62,9 @@ func loopOf(kind string) string {
 	return kind
 }
 
-// wrote sets the alarms for what a change made due.
+// wrote sets the alarms for what a change made due, and counts what it made of payments.
 func (a *App) wrote(c *pay.Change) {
+	a.tally.passed(c)
 	due := func(loop string, scope pay.Scope, at time.Time) {
 		if at.IsZero() {
 			return

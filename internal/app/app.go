@@ -25,6 +25,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/routing"
 	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/trace"
 	"github.com/cascadapay/cascada/internal/vault"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/webhook"
@@ -88,6 +89,9 @@ type Config struct {
 	// Commits is called around every commit, by whoever makes it. It is for the
 	// simulation; nil: nothing is.
 	Commits func(ctx context.Context, change *pay.Change, commit func() error) error
+	// Meter is told how long things take; Tracer makes spans of them, nil makes none.
+	Meter  Meter
+	Tracer *trace.Tracer
 	// Shared and Through are a database that other nodes of this process use too,
 	// and the way there. They are for the simulation.
 	Shared  *store.Shared
@@ -213,6 +217,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	if a.store.Store, err = store.Open(ctx, address, store.Options{
 		Log: c.Log, Delivered: a.deliver.submit, Written: a.wrote, Clock: c.LeaseClock, Name: func(prefix string) string { return c.NewID(prefix, c.Now()) },
 		Shared: c.Shared, Through: c.Through, Schema: c.Schema, Migrations: c.Migrations,
+		Meter: c.Meter.Commits, Tracer: c.Tracer,
 	}); err != nil {
 		return nil, err
 	}

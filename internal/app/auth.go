@@ -134,17 +134,17 @@ func (a *App) pair(ctx context.Context, apiKey, secretKey string) (publishable, 
 func (a *App) Refresh(ctx context.Context, by Principal, token string) (Tokens, error) {
 	t, err := a.refresh(ctx, by, token)
 	if err != nil {
-		return t, a.refreshRefused(by, err)
+		return t, a.refreshRefused(ctx, by, err)
 	}
 	a.auth[AuthRefresh].Add(1)
 	return t, nil
 }
 
 // refreshRefused leaves a trace of a refresh token that was not good, and returns err.
-func (a *App) refreshRefused(by Principal, err error) error {
+func (a *App) refreshRefused(ctx context.Context, by Principal, err error) error {
 	if refusal, ok := errors.AsType[*pay.Error](err); ok && refusal.Code == pay.CodeInvalidToken {
 		a.auth[AuthRefreshRefused].Add(1)
-		a.warnSometimes("a refresh token was refused", "", "address", by.Address, "request", by.RequestID)
+		a.warnSometimes(ctx, "a refresh token was refused", "", "address", by.Address)
 	}
 	return err
 }
@@ -203,7 +203,7 @@ func (a *App) refresh(ctx context.Context, by Principal, token string) (Tokens, 
 // stolen ends a login whose refresh token was used twice, and returns what to answer.
 func (a *App) stolen(ctx context.Context, by Principal, login string) error {
 	a.auth[AuthRefreshReused].Add(1)
-	a.Log.Warn("a refresh token was used twice; its login is revoked", "login", login, "address", by.Address)
+	a.Log.WarnContext(ctx, "a refresh token was used twice; its login is revoked", "login", login, "address", by.Address)
 	actor := pay.Actor{Kind: pay.BySystem, IP: by.Address, Request: by.RequestID}
 	if err := a.RevokeLogin(ctx, actor, login, "a refresh token was used twice"); err != nil {
 		return fmt.Errorf("revoke a login: %w", err) // not a refusal: the tokens still live

@@ -66,7 +66,7 @@ func (a *App) payAutomatically(ctx context.Context, s pay.Settlement) error {
 		if refused.Code == pay.CodeMissingField {
 			why = pay.WaitsWallet
 		}
-		a.warnSometimes("the payout of a settlement waits", s.ID, "settlement", s.ID, "reason", why)
+		a.warnSometimes(ctx, "the payout of a settlement waits", s.ID, "settlement", s.ID, "reason", why)
 		return a.commit(ctx, s.Unpaid(why, now), view.Cause{})
 	}
 	return err

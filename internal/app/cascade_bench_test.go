@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -63,7 +64,7 @@ func cascades(b *testing.B, order routing.Order) {
 		p, _ := begin(made, cascade, made.Times.Created)
 		for _, answer := range answers {
 			attempt, _ := p.Current()
-			o := a.watched(p, attempt.Provider, func() pay.Outcome { return answer })
+			o := a.watched(context.Background(), p, attempt.Provider, func() pay.Outcome { return answer })
 			p, _ = p.Resolve(o, cascade, a.Now())
 		}
 		if p.Status != pay.Completed || len(p.Attempts) != 2 {

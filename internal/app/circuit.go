@@ -83,12 +83,12 @@ func (a *App) heard(ctx context.Context, subscription string, success bool, fail
 		return a.store.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{next}})
 	})
 	if err != nil {
-		a.Log.Error("how an endpoint answered is not written; its circuit is as it was", "subscription", subscription, "error", err)
+		a.Log.ErrorContext(ctx, "how an endpoint answered is not written; its circuit is as it was", "subscription", subscription, "error", err)
 		return 0
 	}
 	a.subs.forget(subscription)
 	if before.Open != after.Open {
-		a.Log.Info("an endpoint's circuit turned", "subscription", subscription, "open", after.Open, "failures", after.Failures)
+		a.Log.InfoContext(ctx, "an endpoint's circuit turned", "subscription", subscription, "open", after.Open, "failures", after.Failures)
 		a.deliver.look()
 	}
 	return after.Failures
@@ -110,7 +110,7 @@ func (a *App) claim(ctx context.Context, subscription string) bool {
 		err = a.store.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{next}})
 	}
 	if err != nil && !errors.Is(err, store.ErrStale) {
-		a.Log.Error("an endpoint cannot be probed; its deliveries wait", "subscription", subscription, "error", err)
+		a.Log.ErrorContext(ctx, "an endpoint cannot be probed; its deliveries wait", "subscription", subscription, "error", err)
 	}
 	a.subs.forget(subscription)
 	return err == nil
@@ -132,7 +132,7 @@ func (a *App) disable(ctx context.Context, subscription, at, reason string) {
 		return a.store.Commit(ctx, change)
 	})
 	if err != nil {
-		a.Log.Error("an endpoint is not disabled", "subscription", subscription, "error", err)
+		a.Log.ErrorContext(ctx, "an endpoint is not disabled", "subscription", subscription, "error", err)
 	}
 	a.subs.forget(subscription)
 	a.deliver.look()

@@ -231,7 +231,7 @@ func (a *App) onClaim(ctx context.Context, id string, cause view.Cause, decide f
 			if err := a.commit(ctx, change, cause); err != nil {
 				return err
 			}
-			a.flag(change)
+			a.flag(ctx, change)
 		}
 		c = next
 		return nil
@@ -256,7 +256,7 @@ func (a *App) sweepClaims(ctx context.Context, begun *sync.WaitGroup) (int, erro
 		if c.Calling() {
 			p, err := a.store.AnyPayment(ctx, c.Payment)
 			if err != nil {
-				a.comesAgain("the payment of a due claim could not be read; it comes again", err, "claim", c.ID)
+				a.comesAgain(ctx, "the payment of a due claim could not be read; it comes again", err, "claim", c.ID)
 				continue
 			}
 			attempt, _ := p.Taker(c)
@@ -264,7 +264,7 @@ func (a *App) sweepClaims(ctx context.Context, begun *sync.WaitGroup) (int, erro
 		}
 		a.refunds.submit(account, c.ID, begun, func(may bool) {
 			if err := a.lookAtClaim(ctx, c, may); err != nil {
-				a.comesAgain("a due claim could not be looked at; it comes again", err, "claim", c.ID)
+				a.comesAgain(ctx, "a due claim could not be looked at; it comes again", err, "claim", c.ID)
 			}
 		})
 	}

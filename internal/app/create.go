@@ -253,7 +253,10 @@ func (a *App) charge(ctx context.Context, p pay.Payment, attempt pay.Attempt) pa
 	}
 	ctx, cancel := context.WithTimeout(provider.Fenced(ctx, a.fence(attempt.Flight)), callTimeout)
 	defer cancel()
-	return a.watched(p, attempt.Provider, func() pay.Outcome { return upstream.Charge(ctx, a.request(p, attempt)) })
+	return a.watched(ctx, p, attempt.Provider, func() pay.Outcome {
+		ctx, call := a.calling(ctx, opCharge, attempt.Provider, p.Reference(attempt.Order))
+		return call.heard(ctx, upstream.Charge(ctx, a.request(p, attempt)))
+	})
 }
 
 func (a *App) request(p pay.Payment, attempt pay.Attempt) provider.Request {
@@ -294,7 +297,7 @@ func (a *App) settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, sa
 		}
 		err = a.commit(ctx, change, cause)
 		if err == nil {
-			a.flag(change)
+			a.flag(ctx, change)
 			p, mine = next, true
 			return nil
 		}
@@ -321,7 +324,7 @@ func (a *App) deny(ctx context.Context, p pay.Payment, order int, said pay.Outco
 		return nil
 	}
 	if err == nil {
-		a.flag(change)
+		a.flag(ctx, change)
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/trace"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
@@ -69,6 +70,7 @@ type outcome struct {
 	pay.Try
 	at       time.Time // it ended
 	failures int       // in a row
+	trace    trace.Ref // the try's span
 }
 
 // send tries one delivery.
@@ -79,22 +81,24 @@ func (a *App) send(ctx context.Context, it item) (outcome, fate) {
 	}
 	e, err := a.endpoint(ctx, d.Subscription)
 	if err != nil {
-		a.comesAgain("a delivery's endpoint cannot be read; it comes again", err, "delivery", d.ID)
+		a.comesAgain(ctx, "a delivery's endpoint cannot be read; it comes again", err, "delivery", d.ID)
 		return outcome{}, dropped
 	}
 	if e.sub.Status != pay.Enabled {
 		if err := a.abandon(ctx, []store.Dispatch{it.Dispatch}); err != nil {
-			a.comesAgain("a delivery to a disabled endpoint is not ended; it comes again", err, "delivery", d.ID)
+			a.comesAgain(ctx, "a delivery to a disabled endpoint is not ended; it comes again", err, "delivery", d.ID)
 		}
 		return outcome{}, dropped
 	}
 	if e.sub.Circuit.Open && !it.probe && !d.Urgent && (a.now(d.Scope).Before(e.sub.Circuit.ProbeAt) || !a.claim(ctx, e.sub.ID)) {
 		return outcome{}, parked
 	}
+	ctx, span := a.delivering(ctx, it, e.sub.URL)
 	result := a.post(ctx, e, d.Live, webhook.Message{
 		URL: e.sub.URL, Secret: e.secret, PreviousSecret: e.previous, Event: string(d.EventType),
 		DeliveryID: sentID(d.ID), EventID: d.Event, Body: it.Payload,
 	})
+	a.attempted(ctx, span, d, result)
 	try := pay.Try{Code: result.StatusCode, Error: string(result.Err), Snippet: result.Snippet, Duration: result.Duration}
 	if !result.Delivered() {
 		// The budget grows with each replay; the schedule begins again then.
@@ -106,7 +110,7 @@ func (a *App) send(ctx context.Context, it item) (outcome, fate) {
 		try.GiveUp = true
 		a.disable(ctx, e.sub.ID, e.sub.URL, "the endpoint answered 410 Gone")
 	}
-	return outcome{try, a.now(d.Scope), e.sub.Circuit.Failures}, tried
+	return outcome{try, a.now(d.Scope), e.sub.Circuit.Failures, span.Ref()}, tried
 }
 
 // sentPrefix starts a delivery's id on the wire (gaps: Contradictions, 1).
@@ -149,6 +153,6 @@ func (a *App) tried(ctx context.Context, d pay.Delivery, t outcome) {
 		})
 	}
 	if err != nil {
-		a.comesAgain("the outcome of a delivery is not written; it comes again", err, "delivery", d.ID)
+		a.comesAgain(ctx, "the outcome of a delivery is not written; it comes again", err, "delivery", d.ID)
 	}
 }

@@ -106,7 +106,7 @@ func (a *App) readAccounts(ctx context.Context) error {
 		if d.account.Version != account.Version {
 			d = a.openDesk(account)
 			if d.broken != nil {
-				a.Log.Error("a provider account cannot be opened and takes no payments", "account", account.ID, "error", d.broken)
+				a.Log.ErrorContext(ctx, "a provider account cannot be opened and takes no payments", "account", account.ID, "error", d.broken)
 			}
 		}
 		next.byID[account.ID] = d

@@ -57,7 +57,8 @@ func (a *App) prove(ctx context.Context, n pay.Notice, cause view.Cause) error {
 	}
 	asking, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	o := upstream.Query(asking, a.request(p, attempt)).Asked()
+	asking, call := a.calling(asking, opQuery, attempt.Provider, p.Reference(attempt.Order))
+	o := call.heard(asking, upstream.Query(asking, a.request(p, attempt)).Asked())
 	if o.Kind != pay.Approved {
 		return nil
 	}
@@ -75,7 +76,7 @@ func (a *App) lookAtDispute(ctx context.Context, c pay.Claim) error {
 	}
 	now := a.now(c.Scope)
 	if c.Stale(now) {
-		a.Log.Warn("a dispute is open long after its deadline: ask the provider, and end it with cascada claim resolve",
+		a.Log.WarnContext(ctx, "a dispute is open long after its deadline: ask the provider, and end it with cascada claim resolve",
 			"claim", c.ID, "payment", c.Payment, "account", c.Case.Account, "dispute", c.Case.ID, "deadline", c.DueBy)
 	}
 	if !c.Overdue(now) {
@@ -123,7 +124,7 @@ func (a *App) askDispute(ctx context.Context, c pay.Claim) (pay.Claim, error) {
 			if err := a.commit(ctx, change, view.Cause{}); err != nil {
 				return err
 			}
-			a.flag(change)
+			a.flag(ctx, change)
 			for _, next := range change.Claims {
 				if next.ID == c.ID {
 					c = next
@@ -146,7 +147,9 @@ func (a *App) disputeAt(ctx context.Context, p pay.Payment, c pay.Claim) *pay.No
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
+	ctx, call := a.calling(ctx, opQueryDispute, attempt.Provider, p.Reference(attempt.Order))
 	n, known := querier.QueryDispute(ctx, provider.DisputeRequest{ID: c.Case.ID, Charge: a.request(p, attempt)})
+	call.ended(ctx, map[bool]string{true: "known", false: string(pay.Unknown)}[known], "")
 	if !known || !n.OfDispute() || n.Reference != p.Reference(attempt.Order) {
 		return nil
 	}

@@ -21,7 +21,8 @@ func (a *App) ask(ctx context.Context, p pay.Payment, attempt pay.Attempt, may b
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	o := upstream.Query(ctx, a.request(p, attempt)).Asked()
+	ctx, call := a.calling(ctx, opQuery, attempt.Provider, p.Reference(attempt.Order))
+	o := call.heard(ctx, upstream.Query(ctx, a.request(p, attempt)).Asked())
 	a.payments.heard(attempt.Provider, o.Kind != pay.Unknown)
 	return o
 }
@@ -34,7 +35,7 @@ func (a *App) expire(ctx context.Context, p pay.Payment, o pay.Outcome) error {
 		return nil
 	}
 	if err == nil && !next.Status.Open() && !next.Unsure.IsZero() {
-		a.Log.Warn("a payment has ended and nobody knows whether it was paid: it needs the operator", "payment", p.ID)
+		a.Log.WarnContext(ctx, "a payment has ended and nobody knows whether it was paid: it needs the operator", "payment", p.ID)
 	}
 	return err
 }
@@ -48,7 +49,7 @@ func (a *App) look(ctx context.Context, p pay.Payment, o pay.Outcome) error {
 		return nil
 	}
 	if err == nil {
-		a.flag(change)
+		a.flag(ctx, change)
 	}
 	return err
 }

@@ -134,7 +134,7 @@ func (a *App) CompareFloats(ctx context.Context) error {
 	}
 	for _, f := range list {
 		if f.Off.Minor != 0 {
-			a.Log.Warn("the balance at a payout account is not what the ledger has: look at it", "account", f.Account, "environment", pay.EnvironmentOf(f.Live),
+			a.Log.WarnContext(ctx, "the balance at a payout account is not what the ledger has: look at it", "account", f.Account, "environment", pay.EnvironmentOf(f.Live),
 				"balance", f.Balance, "free", money.New(f.Free, f.Currency), "committed", money.New(f.Committed, f.Currency))
 		}
 	}

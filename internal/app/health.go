@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -90,7 +91,7 @@ func (a *App) Health() []RailHealth {
 }
 
 // watched makes a call to one of the operator's accounts, and learns from it.
-func (a *App) watched(p pay.Payment, account string, call func() pay.Outcome) pay.Outcome {
+func (a *App) watched(ctx context.Context, p pay.Payment, account string, call func() pay.Outcome) pay.Outcome {
 	if _, simulated := a.Providers[account]; simulated {
 		return call()
 	}
@@ -102,9 +103,9 @@ func (a *App) watched(p pay.Payment, account string, call func() pay.Outcome) pa
 	a.tally.charged(ProviderCalls{account, rail, o.Kind}, now.Sub(began))
 	switch open, turned := a.health.ended(account, rail, routing.Band(p.Amount), o, now.Sub(began), now); {
 	case turned && open:
-		a.Log.Warn("a provider account fails and is passed over", "account", account, "rail", rail, "last", o.Decline)
+		a.Log.WarnContext(ctx, "a provider account fails and is passed over", "account", account, "rail", rail, "last", o.Decline)
 	case turned:
-		a.Log.Info("a provider account works again", "account", account, "rail", rail)
+		a.Log.InfoContext(ctx, "a provider account works again", "account", account, "rail", rail)
 	}
 	return o
 }

@@ -43,7 +43,7 @@ func (a *App) postInbox(ctx context.Context, sub pay.Subscription, m webhook.Mes
 	if errors.As(err, &shown) && shown.Code == pay.CodeInvalidToken {
 		result.StatusCode = http.StatusUnauthorized
 	}
-	a.comesAgain("a managed inbox did not take a delivery; it comes again", err, "subscription", sub.ID)
+	a.comesAgain(ctx, "a managed inbox did not take a delivery; it comes again", err, "subscription", sub.ID)
 	return result
 }
 

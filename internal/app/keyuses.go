@@ -128,7 +128,7 @@ func (a *App) writeKeyUses(ctx context.Context, some map[pay.KeyUse]time.Time) e
 	}
 	for id, list := range told {
 		a.auth[AuthNewAddress].Add(int64(len(list)))
-		a.warnSometimes("a key is used from an address that it was not used from before", id, "key", id, "address", list[0], "addresses", len(list))
+		a.warnSometimes(ctx, "a key is used from an address that it was not used from before", id, "key", id, "address", list[0], "addresses", len(list))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -41,6 +42,7 @@ type dispatcher struct {
 	workers  sync.WaitGroup
 	outcomes chan struct{} // a slot for each outcome that is being written
 	crowd    *crowd
+	parked   atomic.Int64 // deliveries, since the start
 
 	mu      sync.Mutex // owns what follows
 	lanes   map[string]*lane
@@ -127,6 +129,7 @@ func (d *dispatcher) staff(l *lane) {
 // park lets a delivery wait in the database. The caller holds mu.
 func (d *dispatcher) park(next *pay.Delivery) {
 	if len(d.parking) < parkingLimit {
+		d.parked.Add(1)
 		d.parking = append(d.parking, store.Parking{ID: next.ID, Version: next.Version})
 		d.app.alarms[deliveriesLoop].Set(d.app.Now().Add(parkingPause))
 	}
@@ -214,7 +217,7 @@ func (d *dispatcher) note(l *lane, it *item, sent pay.Delivery, try outcome) {
 	d.outcomes <- struct{}{}
 	d.workers.Go(func() {
 		defer func() { <-d.outcomes }()
-		d.app.tried(context.Background(), sent, try)
+		d.app.tried(d.app.Tracer.Within(context.Background(), try.trace), sent, try)
 		d.mu.Lock()
 		l.health.beat(try.Error == "", try.at)
 		d.forget(l, it)

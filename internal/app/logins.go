@@ -128,7 +128,7 @@ func (a *App) AuthEvents() map[AuthEvent]int64 {
 // it is known.
 func (a *App) loginRefused(ctx context.Context, by Principal, key pay.Key) {
 	a.auth[AuthLoginRefused].Add(1)
-	a.warnSometimes("a login was refused", "", "address", by.Address, "request", by.RequestID, "key", key.ID)
+	a.warnSometimes(ctx, "a login was refused", "", "address", by.Address, "key", key.ID)
 	if key.ID == "" {
 		return
 	}
@@ -142,33 +142,33 @@ func (a *App) loginRefused(ctx context.Context, by Principal, key pay.Key) {
 	}
 	actor := pay.Actor{Kind: pay.BySystem, IP: by.Address, Request: by.RequestID}
 	if err := a.store.Commit(ctx, pay.Change{Audit: a.audit(actor, key.Scope, pay.LoginRefused, key.ID, details)}); err != nil {
-		a.Log.Error("a refused login is not in the audit log", "key", key.ID, "error", err)
+		a.Log.ErrorContext(ctx, "a refused login is not in the audit log", "key", key.ID, "error", err)
 	}
 }
 
 // CredentialRefused leaves a trace of credentials that were not good: by says from where they
 // came. An access token that is over is nothing to tell of.
-func (a *App) CredentialRefused(by Principal, refusal error) {
+func (a *App) CredentialRefused(ctx context.Context, by Principal, refusal error) {
 	var shown *pay.Error
 	if errors.As(refusal, &shown) && (shown.Code == pay.CodeInvalidAPIKey || shown.Code == pay.CodeInvalidToken) {
 		a.auth[AuthRefused].Add(1)
-		a.warnSometimes("credentials were refused", "", "address", by.Address, "request", by.RequestID, "code", string(shown.Code))
+		a.warnSometimes(ctx, "credentials were refused", "", "address", by.Address, "code", string(shown.Code))
 	}
 }
 
 // WentBeyond leaves a trace of credentials that were good, and asked for what they do not cover.
-func (a *App) WentBeyond(by Principal, refusal error) {
+func (a *App) WentBeyond(ctx context.Context, by Principal, refusal error) {
 	var shown *pay.Error
 	if errors.As(refusal, &shown) && shown.Code == pay.CodeForbidden {
 		a.auth[AuthBeyond].Add(1)
-		a.warnSometimes("credentials asked for what they do not cover", by.KeyID, "key", by.KeyID, "address", by.Address, "request", by.RequestID, "right", shown.Details.Right)
+		a.warnSometimes(ctx, "credentials asked for what they do not cover", by.KeyID, "key", by.KeyID, "address", by.Address, "right", shown.Details.Right)
 	}
 }
 
 // TurnedAway leaves a trace of a request that was over a limit; other refusals are not told of.
-func (a *App) TurnedAway(by Principal, refusal error) {
+func (a *App) TurnedAway(ctx context.Context, by Principal, refusal error) {
 	if shown, ok := errors.AsType[*pay.Error](refusal); ok && shown.Code == pay.CodeRateLimited {
-		a.warnSometimes("requests are over a limit", "", "address", by.Address, "request", by.RequestID, "limit", shown.Message)
+		a.warnSometimes(ctx, "requests are over a limit", "", "address", by.Address, "limit", shown.Message)
 	}
 }
 
@@ -192,7 +192,7 @@ func (a *App) Logout(ctx context.Context, by Principal) error {
 func (a *App) LogoutRefresh(ctx context.Context, by Principal, token string) error {
 	login, err := a.loginOf(ctx, by, token)
 	if err != nil {
-		return a.refreshRefused(by, err)
+		return a.refreshRefused(ctx, by, err)
 	}
 	actor := pay.Actor{Kind: pay.ByKey, ID: login.Key, IP: by.Address, Request: by.RequestID}
 	return a.RevokeLogin(ctx, actor, login.ID, "logged out")

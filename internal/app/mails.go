@@ -80,14 +80,14 @@ func (a *App) tellOfWallet(ctx context.Context, change *pay.Change, w pay.Wallet
 		return err
 	}
 	if told >= mailsADay {
-		a.warnSometimes("a merchant gets no more e-mails about new wallets today", w.Merchant, "merchant", w.Merchant, "wallet", w.ID, "told", told)
+		a.warnSometimes(ctx, "a merchant gets no more e-mails about new wallets today", w.Merchant, "merchant", w.Merchant, "wallet", w.ID, "told", told)
 		return nil
 	}
 	if m, tell := w.Mail(merchant, by.Preview); tell {
 		change.Mails = append(change.Mails, m)
 		return nil
 	}
-	a.warnSometimes("a merchant has no e-mail address: nobody tells him of a new wallet", w.Merchant, "merchant", w.Merchant, "wallet", w.ID)
+	a.warnSometimes(ctx, "a merchant has no e-mail address: nobody tells him of a new wallet", w.Merchant, "merchant", w.Merchant, "wallet", w.ID)
 	return nil
 }
 
@@ -154,9 +154,9 @@ func (a *App) notedMail(ctx context.Context, m pay.Mail, change pay.Change, outc
 	}
 	switch outcome {
 	case MailRetried:
-		a.Log.Warn("an e-mail was not taken and is tried again", "mail", m.ID, "merchant", m.Merchant, "try", m.Tries+1, "again", change.Mails[0].DueAt, "error", cause)
+		a.Log.WarnContext(ctx, "an e-mail was not taken and is tried again", "mail", m.ID, "merchant", m.Merchant, "try", m.Tries+1, "again", change.Mails[0].DueAt, "error", cause)
 	case MailFailed:
-		a.Log.Error("an e-mail is given up: tell the merchant of the new wallet yourself", "mail", m.ID, "merchant", m.Merchant, "wallet", m.Object, "error", cause)
+		a.Log.ErrorContext(ctx, "an e-mail is given up: tell the merchant of the new wallet yourself", "mail", m.ID, "merchant", m.Merchant, "wallet", m.Object, "error", cause)
 	}
 	a.mails[outcome].Add(1)
 	return nil

@@ -16,7 +16,7 @@ func (a *App) Serve(ctx context.Context) error { return a.store.Serve(ctx) }
 func (a *App) TakeOver(ctx context.Context) error {
 	n, err := a.store.TakeOver(ctx, a.Now())
 	if n > 0 {
-		a.Log.Info("payments of a node that is gone are asked about", "payments", n)
+		a.Log.InfoContext(ctx, "payments of a node that is gone are asked about", "payments", n)
 		a.alarms[paymentsLoop].Set(atOnce)
 	}
 	return err
@@ -95,7 +95,7 @@ func (a *App) adopt(p pay.Payment, routes pay.Cascade, cause view.Cause) {
 			err = a.resume(ctx, read)
 		}
 		if err = a.unfinished(read, err); err != nil {
-			a.Log.Error("a payment whose intent was in doubt could not be gone on with", "payment", p.ID, "error", err)
+			a.Log.ErrorContext(ctx, "a payment whose intent was in doubt could not be gone on with", "payment", p.ID, "error", err)
 		}
 		return nil
 	})
@@ -143,7 +143,7 @@ func (a *App) afterwards(p pay.Payment, do func(context.Context, pay.Payment) er
 			}
 		}
 		if failed != nil {
-			a.Log.Error("a payment that the database failed is left to the sweep", "payment", p.ID, "error", failed)
+			a.Log.ErrorContext(ctx, "a payment that the database failed is left to the sweep", "payment", p.ID, "error", failed)
 		}
 	})
 }

@@ -38,7 +38,7 @@ func (a *App) notify(ctx context.Context, account string, n Notification, cause 
 	}
 	notices, err := a.notices(ctx, account, upstream, n)
 	if err != nil {
-		return p, nil, a.refuseNotice(account, err)
+		return p, nil, a.refuseNotice(ctx, account, err)
 	}
 	// One that cannot be applied stands in nobody's way.
 	var failed error
@@ -54,16 +54,16 @@ func (a *App) notify(ctx context.Context, account string, n Notification, cause 
 }
 
 // refuseNotice answers a notification that could not be read.
-func (a *App) refuseNotice(account string, err error) error {
+func (a *App) refuseNotice(ctx context.Context, account string, err error) error {
 	switch {
 	case errors.Is(err, provider.ErrUnsigned):
-		a.warnSometimes("a notification was refused", account, "account", account, "reason", err)
+		a.warnSometimes(ctx, "a notification was refused", account, "account", account, "reason", err)
 		return &pay.Error{Code: pay.CodeInvalidToken, Message: "the notification's signature is missing or wrong", Cause: err}
 	case errors.Is(err, provider.ErrUnreachable):
-		a.warnSometimes("a notification has to come again", account, "account", account, "reason", err)
+		a.warnSometimes(ctx, "a notification has to come again", account, "account", account, "reason", err)
 		return &pay.Error{Code: pay.CodeServiceUnavailable, Message: "the notification cannot be looked up now: send it again", Cause: err}
 	}
-	a.warnSometimes("a notification was not understood", account, "account", account, "reason", err)
+	a.warnSometimes(ctx, "a notification was not understood", account, "account", account, "reason", err)
 	return &pay.Error{Code: pay.CodeInvalidRequest, Message: "the notification cannot be understood", Cause: err}
 }
 
@@ -99,7 +99,7 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 			return err
 		}
 		if !read.TakenAt(notice.Reference, account) {
-			a.Log.Warn("a notification is about another account's charge", "account", account, "payment", read.ID)
+			a.Log.WarnContext(ctx, "a notification is about another account's charge", "account", account, "payment", read.ID)
 			return notOurs()
 		}
 		notice := notice
@@ -121,7 +121,7 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 			return err
 		}
 		p, events, opened = next, change.Events, len(next.Attempts) > len(read.Attempts)
-		a.flag(change)
+		a.flag(ctx, change)
 		return nil
 	})
 	if err != nil {
@@ -156,10 +156,10 @@ func (a *App) provedNotice(ctx context.Context, p pay.Payment, n pay.Notice) (pa
 }
 
 // flag tells the log what needs the operator.
-func (a *App) flag(written pay.Change) {
+func (a *App) flag(ctx context.Context, written pay.Change) {
 	for _, r := range written.Receipts {
 		if r.Verdict == pay.Mismatched || r.Verdict == pay.Late {
-			a.Log.Warn("what a provider tells needs the operator", "account", r.Account, "payment", r.Payment, "verdict", r.Verdict)
+			a.Log.WarnContext(ctx, "what a provider tells needs the operator", "account", r.Account, "payment", r.Payment, "verdict", r.Verdict)
 		}
 	}
 }
@@ -266,7 +266,7 @@ func (a *App) takeRefund(ctx context.Context, n pay.Notice, cause view.Cause) er
 			return err
 		}
 		if attempt, ok := p.Taker(c); !ok || attempt.Provider != n.Account {
-			a.Log.Warn("a notification is about another account's refund", "account", n.Account, "claim", c.ID)
+			a.Log.WarnContext(ctx, "a notification is about another account's refund", "account", n.Account, "claim", c.ID)
 			return notOurs()
 		}
 		now, err := a.asked(ctx)
@@ -283,7 +283,7 @@ func (a *App) takeRefund(ctx context.Context, n pay.Notice, cause view.Cause) er
 			return nil
 		}
 		if err == nil {
-			a.flag(change)
+			a.flag(ctx, change)
 		}
 		return err
 	})

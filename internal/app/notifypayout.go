@@ -18,7 +18,7 @@ import (
 func (a *App) notifyPayout(ctx context.Context, account string, listener provider.PayoutListener, n Notification) error {
 	notices, err := a.payoutNotices(ctx, account, listener, n)
 	if err != nil {
-		return a.refuseNotice(account, err)
+		return a.refuseNotice(ctx, account, err)
 	}
 	// One that cannot be applied stands in nobody's way.
 	var failed error
@@ -62,7 +62,7 @@ func (a *App) takePayout(ctx context.Context, account string, n pay.PayoutNotice
 			return err
 		}
 		if !w.GoneTo(n.Reference, account) {
-			a.Log.Warn("a notification is about another account's payout", "account", account, "withdrawal", w.ID)
+			a.Log.WarnContext(ctx, "a notification is about another account's payout", "account", account, "withdrawal", w.ID)
 			return notOurs()
 		}
 		asked, err := a.asked(ctx)
@@ -75,7 +75,7 @@ func (a *App) takePayout(ctx context.Context, account string, n pay.PayoutNotice
 			return nil
 		}
 		if err == nil && verdict == pay.Mismatched {
-			a.Log.Warn("what a provider tells needs the operator", "account", account, "withdrawal", w.ID, "verdict", verdict)
+			a.Log.WarnContext(ctx, "what a provider tells needs the operator", "account", account, "withdrawal", w.ID, "verdict", verdict)
 		}
 		return err
 	})

@@ -35,20 +35,20 @@ func (a *App) payOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	for _, w := range due {
 		wallet, err := a.store.Wallet(ctx, w.Scope, w.Wallet)
 		if err != nil {
-			a.comesAgain("a due withdrawal has no wallet; it comes again", err, "withdrawal", w.ID)
+			a.comesAgain(ctx, "a due withdrawal has no wallet; it comes again", err, "withdrawal", w.ID)
 			continue
 		}
 		to := pay.PayoutRoute{Account: w.Provider}
 		if w.Status == pay.WithdrawalPending && wallet.Status != pay.WalletDisabled {
 			if to, err = a.route(ctx, w, wallet, have); err != nil {
-				a.comesAgain("a due withdrawal could not be looked at; it comes again", err, "withdrawal", w.ID)
+				a.comesAgain(ctx, "a due withdrawal could not be looked at; it comes again", err, "withdrawal", w.ID)
 				continue
 			}
 		}
 		a.withdrawals.submit(to.Account, w.ID, begun, func(may bool) {
 			err := a.forward(ctx, w, wallet, to, may)
 			if err != nil && !errors.Is(err, store.ErrStale) { // stale: it was cancelled, or another node was faster
-				a.comesAgain("a due withdrawal could not be looked at; it comes again", err, "withdrawal", w.ID)
+				a.comesAgain(ctx, "a due withdrawal could not be looked at; it comes again", err, "withdrawal", w.ID)
 			}
 		})
 	}
@@ -64,7 +64,7 @@ func (a *App) route(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, ha
 	if !waits {
 		return to, err
 	}
-	a.warnSometimes("a withdrawal waits for an account that pays it out", wallet.Network+"."+wallet.Currency, "withdrawal", w.ID, "network", wallet.Network, "currency", wallet.Currency, "error", err)
+	a.warnSometimes(ctx, "a withdrawal waits for an account that pays it out", wallet.Network+"."+wallet.Currency, "withdrawal", w.ID, "network", wallet.Network, "currency", wallet.Currency, "error", err)
 	if until.IsZero() {
 		until = now.Add(sweepLease)
 	}
@@ -109,7 +109,8 @@ func (a *App) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, 
 		return err
 	}
 	asking, cancel := context.WithTimeout(ctx, callTimeout)
-	o := to.Query(asking, request)
+	asking, call := a.calling(asking, opQueryPayout, account, request.Reference)
+	o := call.paid(asking, to.Query(asking, request))
 	cancel()
 	a.withdrawals.heard(account, o.Kind != pay.PayoutUnknown)
 	o = w.ProvedPayout(o, asked)
@@ -143,7 +144,8 @@ func (a *App) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.Payout
 	request.Sent, request.Calls = sent.SentAt, sent.Calls
 	calling, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), callTimeout)
 	defer cancel()
-	o := to.Send(calling, request)
+	calling, call := a.calling(calling, opPayout, route.Account, request.Reference)
+	o := call.paid(calling, to.Send(calling, request))
 	return a.resolvePayout(ctx, sent, o)
 }
 
@@ -157,7 +159,7 @@ func (a *App) resolvePayout(ctx context.Context, then pay.Withdrawal, o pay.Payo
 			if errors.Is(err, store.ErrDuplicate) {
 				err = nil // it said so before
 			} else if err == nil {
-				a.Log.Error("a payout provider says otherwise than what was decided: look at it", "withdrawal", w.ID, "status", w.Status, "reference", then.Reference(), "provider", o.Kind)
+				a.Log.ErrorContext(ctx, "a payout provider says otherwise than what was decided: look at it", "withdrawal", w.ID, "status", w.Status, "reference", then.Reference(), "provider", o.Kind)
 			}
 			if err != nil || w.Status != pay.WithdrawalProcessing {
 				return err
@@ -177,7 +179,7 @@ func (a *App) resolvePayout(ctx context.Context, then pay.Withdrawal, o pay.Payo
 			return err
 		}
 		if err == nil && next.Status == pay.WithdrawalRefused && next.Live {
-			a.Log.Warn("a withdrawal failed", "withdrawal", w.ID, "code", next.FailureCode)
+			a.Log.WarnContext(ctx, "a withdrawal failed", "withdrawal", w.ID, "code", next.FailureCode)
 		}
 		return err
 	})

@@ -28,7 +28,7 @@ func (a *App) SealPersonal(ctx context.Context) (int, error) {
 	}
 	n, err := a.store.SealPersonal(ctx)
 	if n > 0 {
-		a.Log.Info("personal data was encrypted", "texts", n)
+		a.Log.InfoContext(ctx, "personal data was encrypted", "texts", n)
 	}
 	if err != nil || n > 0 { // a second look finds what other nodes wrote meanwhile
 		return n, err

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"time"
@@ -44,18 +45,18 @@ func (q *quiet) say(kind string, now time.Time, every time.Duration) (left int, 
 
 // comesAgain logs that due work was not done. While the database is away that is so of all work, and one
 // line a second of a kind tells it.
-func (a *App) comesAgain(message string, err error, args ...any) {
+func (a *App) comesAgain(ctx context.Context, message string, err error, args ...any) {
 	args = append(args, "error", err)
 	if errors.Is(err, store.ErrDown) || errors.Is(err, store.ErrBusy) {
-		a.warnSometimes(message, "", args...)
+		a.warnSometimes(ctx, message, "", args...)
 		return
 	}
-	a.Log.Error(message, args...)
+	a.Log.ErrorContext(ctx, message, args...)
 }
 
 // warnSometimes logs a warning about what somebody outside did, at most once a second for each
 // object of ours that it was done to, "" for none.
-func (a *App) warnSometimes(message, object string, args ...any) {
+func (a *App) warnSometimes(ctx context.Context, message, object string, args ...any) {
 	left, may := a.quiet.say(message+" "+object, a.Now(), quietly)
 	if !may {
 		return
@@ -63,5 +64,5 @@ func (a *App) warnSometimes(message, object string, args ...any) {
 	if left > 0 {
 		args = append(args, "more_of_them", left)
 	}
-	a.Log.Warn(message, args...)
+	a.Log.WarnContext(ctx, message, args...)
 }

@@ -178,7 +178,7 @@ func (a *App) ReadFeed(ctx context.Context) error {
 	readings, refused, err := a.FX.Feed.Read(ctx, a.Now)
 	if err != nil {
 		if ctx.Err() == nil {
-			a.Log.Warn("the exchange rates could not be read; the ones in use stay", "error", err)
+			a.Log.WarnContext(ctx, "the exchange rates could not be read; the ones in use stay", "error", err)
 		}
 		return nil // it is due again in a minute
 	}
@@ -186,7 +186,7 @@ func (a *App) ReadFeed(ctx context.Context) error {
 	readings = slices.DeleteFunc(readings, func(r pay.Reading) bool { return !ours[r.Currency] })
 	for _, r := range refused {
 		if ours[r.Currency] {
-			a.Log.Warn("a published exchange rate is no rate; the one in use stays", "currency", r.Currency, "source", a.FX.Feed.Source(), "error", r.Err)
+			a.Log.WarnContext(ctx, "a published exchange rate is no rate; the one in use stays", "currency", r.Currency, "source", a.FX.Feed.Source(), "error", r.Err)
 		}
 	}
 	changes, err := a.takeRates(ctx, readings, false, false)
@@ -195,7 +195,7 @@ func (a *App) ReadFeed(ctx context.Context) error {
 	}
 	for _, c := range changes {
 		if c.Verdict == pay.RateHeld {
-			a.Log.Warn("a published exchange rate jumps and is not applied: set it with cascada fx set --force, or wait for the next",
+			a.Log.WarnContext(ctx, "a published exchange rate jumps and is not applied: set it with cascada fx set --force, or wait for the next",
 				"currency", c.Currency, "published", c.Rate, "source", c.Source)
 		}
 	}

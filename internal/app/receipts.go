@@ -28,7 +28,7 @@ func (a *App) Receipts(ctx context.Context) (int, error) {
 	}
 	for _, s := range due {
 		if err := unlessStale(a.receipt(ctx, s)); err != nil && ctx.Err() == nil {
-			a.comesAgain("a settlement's receipt is not made; it comes again", err, "settlement", s.ID)
+			a.comesAgain(ctx, "a settlement's receipt is not made; it comes again", err, "settlement", s.ID)
 		}
 	}
 	return len(due), nil

@@ -60,7 +60,7 @@ func (a *App) Refund(ctx context.Context, scope pay.Scope, n NewRefund) (r pay.R
 func (a *App) finishRefund(ctx context.Context, c pay.Claim, cause view.Cause) pay.Claim {
 	made, err := a.makeRefund(context.WithoutCancel(ctx), c, cause)
 	if err != nil {
-		a.Log.Error("a refund's outcome is not written; it is asked about again", "claim", c.ID, "error", err)
+		a.Log.ErrorContext(ctx, "a refund's outcome is not written; it is asked about again", "claim", c.ID, "error", err)
 		return c
 	}
 	return made
@@ -165,7 +165,8 @@ func (a *App) makeRefund(ctx context.Context, c pay.Claim, cause view.Cause) (pa
 		}
 		ctx, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), callTimeout)
 		defer cancel()
-		o = to.upstream.Refund(ctx, to.request)
+		ctx, call := a.calling(ctx, opRefund, to.account, to.request.Reference)
+		o = call.heard(ctx, to.upstream.Refund(ctx, to.request))
 	}
 	return a.called(ctx, c, o, cause)
 }
@@ -189,7 +190,8 @@ func (a *App) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Claim, 
 	default:
 		asking, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
-		o = to.upstream.QueryRefund(asking, to.request)
+		asking, call := a.calling(asking, opQueryRefund, to.account, to.request.Reference)
+		o = call.heard(asking, to.upstream.QueryRefund(asking, to.request))
 		a.refunds.heard(to.account, o.Asked().Kind != pay.Unknown)
 	}
 	return a.called(ctx, c, c.Call.Proved(o.Asked(), asked), view.Cause{})
@@ -211,7 +213,7 @@ func (a *App) refundAt(ctx context.Context, c pay.Claim) (refundAccount, bool, e
 	attempt, ok := p.Taker(c)
 	upstream, configured := a.upstream(attempt.Provider)
 	if !ok || !configured {
-		a.Log.Warn("a refund waits for a provider that is not configured", "claim", c.ID, "account", attempt.Provider)
+		a.Log.WarnContext(ctx, "a refund waits for a provider that is not configured", "claim", c.ID, "account", attempt.Provider)
 		return refundAccount{}, false, nil
 	}
 	return refundAccount{attempt.Provider, upstream, provider.RefundRequest{

@@ -56,7 +56,7 @@ func (a *App) Forget(ctx context.Context) (again int, err error) {
 		}
 		n, more, err := each.do(now.Add(-each.kept))
 		if n > 0 {
-			a.Log.Info("personal data was kept long enough, and is erased", "of", each.what, "rows", n)
+			a.Log.InfoContext(ctx, "personal data was kept long enough, and is erased", "of", each.what, "rows", n)
 		}
 		if more {
 			again++
@@ -91,7 +91,7 @@ func (a *App) round(ctx context.Context, kind string, page func(after string) ([
 			return n, false, err
 		case errors.Is(err, errNothingLeft), refused && refusal.Code == pay.CodeConflictState: // or not over
 		default: // the next round meets it again
-			a.Log.Error("personal data that is kept no longer could not be erased", "of", id, "error", err)
+			a.Log.ErrorContext(ctx, "personal data that is kept no longer could not be erased", "of", id, "error", err)
 		}
 	}
 	at.Version++

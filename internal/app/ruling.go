@@ -175,12 +175,12 @@ func (a *App) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOutcome
 	}
 	wallet, err := a.store.Wallet(ctx, w.Scope, w.Wallet)
 	if err != nil {
-		a.Log.Warn("a withdrawal cannot be asked about", "withdrawal", w.ID, "error", err)
+		a.Log.WarnContext(ctx, "a withdrawal cannot be asked about", "withdrawal", w.ID, "error", err)
 		return unknown
 	}
 	request, err := a.payoutRequest(w, wallet)
 	if err != nil {
-		a.Log.Warn("a withdrawal cannot be asked about", "withdrawal", w.ID, "error", err)
+		a.Log.WarnContext(ctx, "a withdrawal cannot be asked about", "withdrawal", w.ID, "error", err)
 		return unknown
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)

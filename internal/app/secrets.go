@@ -198,7 +198,7 @@ func (a *App) RotateSigningKey(ctx context.Context) error {
 			change.Sealed = append(change.Sealed, s.Drop())
 		}
 	}
-	a.Log.Info("a new key signs access tokens from now on", "key", keys.number+1)
+	a.Log.InfoContext(ctx, "a new key signs access tokens from now on", "key", keys.number+1)
 	return unlessStale(a.store.Commit(ctx, change))
 }
 
@@ -296,7 +296,7 @@ func (a *App) Reseal(ctx context.Context) (n int, err error) {
 		for i, t := range texts {
 			again, other, err := a.Vault.Reseal(t.about, t.sealed)
 			if err != nil {
-				a.Log.Error("a text can be opened by no master key of this process", "text", t.about, "error", err)
+				a.Log.ErrorContext(ctx, "a text can be opened by no master key of this process", "text", t.about, "error", err)
 			}
 			if fresh[i] = again; other {
 				changed++
@@ -312,7 +312,7 @@ func (a *App) Reseal(ctx context.Context) (n int, err error) {
 		return nil
 	})
 	if n > 0 {
-		a.Log.Info("secrets were sealed again", "texts", n, "master_key", a.Vault.Current())
+		a.Log.InfoContext(ctx, "secrets were sealed again", "texts", n, "master_key", a.Vault.Current())
 	}
 	return n, err
 }

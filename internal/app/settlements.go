@@ -56,7 +56,7 @@ func (a *App) CloseSettlements(ctx context.Context) (int, error) {
 	}
 	for _, s := range due {
 		if err := a.closeSettlement(ctx, s); err != nil && ctx.Err() == nil {
-			a.comesAgain("a settlement is not closed; it comes again", err, "settlement", s.ID)
+			a.comesAgain(ctx, "a settlement is not closed; it comes again", err, "settlement", s.ID)
 		}
 	}
 	return len(due), nil
@@ -218,7 +218,7 @@ func (a *App) ReleaseReserves(ctx context.Context) (int, error) {
 	}
 	for _, v := range due {
 		if err := unlessStale(a.release(ctx, v)); err != nil && ctx.Err() == nil {
-			a.comesAgain("a reserve is not released; it comes again", err, "reserve", v.ID)
+			a.comesAgain(ctx, "a reserve is not released; it comes again", err, "reserve", v.ID)
 		}
 	}
 	return len(due), nil

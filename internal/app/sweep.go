@@ -50,7 +50,7 @@ func (a *App) sweep(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 		attempt, _ := p.Current()
 		a.payments.submit(attempt.Provider, p.ID, begun, func(may bool) {
 			if err := a.reconcile(ctx, p, may); err != nil {
-				a.comesAgain("a due payment could not be looked at; it comes again", err, "payment", p.ID)
+				a.comesAgain(ctx, "a due payment could not be looked at; it comes again", err, "payment", p.ID)
 			}
 		})
 	}
@@ -67,7 +67,8 @@ func (a *App) cancel(ctx context.Context, p pay.Payment, attempt pay.Attempt, st
 	}
 	ctx, done := context.WithTimeout(ctx, callTimeout)
 	defer done()
-	if o := canceler.Cancel(ctx, a.request(p, attempt)).Asked(); o.Kind != pay.Unknown {
+	ctx, call := a.calling(ctx, opCancel, attempt.Provider, p.Reference(attempt.Order))
+	if o := call.heard(ctx, canceler.Cancel(ctx, a.request(p, attempt)).Asked()); o.Kind != pay.Unknown {
 		return o
 	}
 	return standing // it was not paid a moment ago, and is asked about on

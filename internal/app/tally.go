@@ -21,16 +21,19 @@ type CallCount struct {
 	Took time.Duration
 }
 
-// tally counts what this node asked of the operator's accounts since it started.
+// tally counts what this node asked of the operator's accounts since it started, and what came of payments and
+// deliveries.
 type tally struct {
 	mu       sync.Mutex // owns what follows
 	calls    map[ProviderCalls]CallCount
-	unmapped map[string]int64 // by account: status words that mean nothing here
-	words    map[string]bool  // by account and word: what the log was told of
+	unmapped map[string]int64          // by account: status words that mean nothing here
+	words    map[string]bool           // by account and word: what the log was told of
+	payments map[PaymentCount]int64    // with the id of the rail for its key
+	dead     map[pay.Environment]int64 // deliveries that were given up
 }
 
 func newTally() *tally {
-	return &tally{calls: map[ProviderCalls]CallCount{}, unmapped: map[string]int64{}, words: map[string]bool{}}
+	return &tally{calls: map[ProviderCalls]CallCount{}, unmapped: map[string]int64{}, words: map[string]bool{}, payments: map[PaymentCount]int64{}, dead: map[pay.Environment]int64{}}
 }
 
 func (t *tally) charged(c ProviderCalls, took time.Duration) {

@@ -173,7 +173,7 @@ func (p *Pages) problem(w http.ResponseWriter, r *http.Request, err error) {
 		}
 	}
 	if kind == "fault" {
-		p.log.Error("a checkout page failed", "path", r.Pattern, "error", err)
+		p.log.ErrorContext(r.Context(), "a checkout page failed", "route", r.Pattern, "error", err)
 	}
 	v := p.view(r, "")
 	v.Title = v.T("problem_" + kind + "_title")

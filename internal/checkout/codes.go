@@ -73,7 +73,7 @@ func (p *Pages) barcode(w http.ResponseWriter, r *http.Request) error {
 		code, err = code128.Encode(digits)
 	}
 	if err != nil { // a provider's may be longer than any barcode, or in letters that none has: the page has it as text
-		p.log.Warn("a barcode cannot be drawn", "payment", shown.ID, "error", err)
+		p.log.WarnContext(r.Context(), "a barcode cannot be drawn", "payment", shown.ID, "error", err)
 		return pay.NewError(pay.CodeTransactionNotFound, "this payment has no barcode that can be drawn")
 	}
 	var path strings.Builder

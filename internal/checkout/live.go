@@ -60,7 +60,7 @@ func (p *Pages) watch(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			// The reply has begun: it ends, and the browser asks again.
 			if life.Err() == nil {
-				p.log.Warn("a watched payment cannot be read", "payment", id, "error", err)
+				p.log.WarnContext(r.Context(), "a watched payment cannot be read", "payment", id, "error", err)
 			}
 			return nil
 		}

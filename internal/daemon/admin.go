@@ -5,13 +5,12 @@ import (
 	"os"
 
 	"github.com/cascadapay/cascada/internal/admin"
-	"github.com/cascadapay/cascada/internal/id"
 )
 
 // openAdmin serves the admin API on a listener of its own.
-func (s *Service) openAdmin(c Config, listener net.Listener) error {
+func (s *Service) openAdmin(c Config, listener net.Listener, eye observer) error {
 	address := listener.Addr().String()
-	handler, err := admin.New(admin.Config{App: s.App, Log: c.Log, Node: nodeName(address), Proxies: c.Proxies, Now: c.Now, NewID: id.New})
+	handler, err := admin.New(admin.Config{App: s.App, Log: c.Log, Node: nodeName(address), Proxies: c.Proxies, Now: c.Now})
 	if err != nil {
 		return err
 	}
@@ -20,7 +19,7 @@ func (s *Service) openAdmin(c Config, listener net.Listener) error {
 		c.Log.Warn("the admin API can be reached from other machines: put TLS in front of it, and let nobody else in", "address", address)
 	}
 	c.Log.Info("the admin API is ready", "url", s.AdminURL)
-	s.serve(listener, handler)
+	s.serve(listener, eye.see(handler))
 	return nil
 }
 

@@ -30,7 +30,7 @@ type alerts struct {
 // ours lists the metrics that /metrics can tell, with their labels.
 func ours() map[string][]string {
 	described := make(chan *prometheus.Desc)
-	m := newMetrics(nil)
+	m := newMetrics()
 	go func() {
 		defer close(described)
 		m.requests.Describe(described)

@@ -27,6 +27,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/reference"
 	"github.com/cascadapay/cascada/internal/routing"
+	"github.com/cascadapay/cascada/internal/trace"
 	"github.com/cascadapay/cascada/internal/vault"
 	"github.com/cascadapay/cascada/internal/verify"
 	"github.com/cascadapay/cascada/internal/web"
@@ -51,8 +52,12 @@ type Config struct {
 	Operator                 string         // who runs a command, for the audit log; empty for a service
 	Limits                   *Limits        // how many requests are taken; nil: all
 	Proxies                  []netip.Prefix // whose X-Forwarded-For is believed, by limits and the audit log
-	Version                  string         // of the program, for the metrics
 	Log                      *slog.Logger
+	Access                   *slog.Logger // gets a line for each request; nil: nobody does
+	Version                  string       // of the program
+	// Traces is the address of a collector of OpenTelemetry; empty: OpenTelemetry's own
+	// variables say where traces go, or that there are none.
+	Traces string
 	// AllowPrivateWebhooks lets sandbox webhooks go to loopback addresses. It is for a
 	// developer's machine: a tenant reads the replies of what listens there.
 	AllowPrivateWebhooks bool
@@ -82,6 +87,9 @@ type Config struct {
 	StuckAfter time.Duration
 	Routing    string           // what accounts are ordered by (routing.Order); empty: priority
 	Now        func() time.Time // nil: the system's clock, and the database's for the leases of nodes
+
+	meter  app.Meter     // of a service
+	tracer *trace.Tracer // of a service; nil: there are no traces
 }
 
 // drainTimeout is how long requests under way may take after SIGTERM.
@@ -160,7 +168,7 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 		MaxWebhooks: c.WebhooksPerShop, ProveWebhooks: c.ProveWebhooks,
 		LeaseClock: leases,
 		Operator:   c.Operator, FX: rates, Sender: webhook.NewSender(webhook.Config{AllowPrivate: c.AllowPrivateWebhooks, Now: c.Now}),
-		Mailer: mailer,
+		Mailer: mailer, Meter: c.meter, Tracer: c.tracer,
 	})
 }
 
@@ -178,6 +186,7 @@ type Service struct {
 	drainDelay   time.Duration
 	pulse        *work.Pulse
 	redis        *limit.Redis // of the limits; nil without one
+	tracer       *trace.Tracer
 	loops        sync.WaitGroup
 	stop         context.CancelFunc // ends the loops
 	draining     atomic.Bool
@@ -192,6 +201,7 @@ func Start(ctx context.Context, c Config) (*Service, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	c.Log = slog.New(ofRequests{c.Log.Handler()})
 	if c.Limits != nil {
 		if err := c.Limits.check(); err != nil {
 			return nil, err
@@ -251,19 +261,30 @@ func openNode(ctx context.Context, c Config) (*app.App, error) {
 }
 
 func start(ctx context.Context, c Config, l listeners) (*Service, error) {
-	limits, redis, err := openLimits(context.WithoutCancel(ctx), c.Limits, c.Log)
-	if err != nil {
+	metrics := newMetrics()
+	c.meter = metrics.meter()
+	var err error
+	if c.tracer, err = trace.Open(ctx, trace.Config{Endpoint: c.Traces, Version: c.Version, Log: c.Log, Sent: metrics.sent}); err != nil {
 		return nil, err
 	}
-	s := &Service{URL: c.PublicURL, log: c.Log, failed: make(chan error, 4), redis: redis, drainDelay: c.DrainDelay, pulse: work.NewPulse()}
+	limits, redis, err := openLimits(context.WithoutCancel(ctx), c.Limits, c.Log)
+	if err != nil {
+		return nil, errors.Join(err, c.tracer.Close())
+	}
+	s := &Service{URL: c.PublicURL, log: c.Log, failed: make(chan error, 4), redis: redis, tracer: c.tracer, drainDelay: c.DrainDelay, pulse: work.NewPulse()}
 	s.front.starting = starting(c.Log)
 	bounded := web.Bound(l.api, c.connections(), c.Proxies)
+	metrics.connected(bounded)
 	s.serve(bounded, &s.front) // it says that it starts
+	if l.metrics != nil {
+		s.serve(l.metrics, metrics.handler())
+		s.warnIfPublic(c.Metrics, "metrics name provider accounts and what they refuse")
+	}
 	if s.App, err = await(ctx, c); err != nil {
 		s.Shutdown()
 		return nil, err
 	}
-	if err := s.wire(c, l, bounded, limits); err != nil {
+	if err := s.wire(c, l, metrics, limits); err != nil {
 		s.Shutdown()
 		return nil, err
 	}
@@ -271,17 +292,17 @@ func start(ctx context.Context, c Config, l listeners) (*Service, error) {
 }
 
 // wire puts together what serves, and lets it begin.
-func (s *Service) wire(c Config, l listeners, bounded *web.Connections, limits *api.Limits) error {
+func (s *Service) wire(c Config, l listeners, metrics *metrics, limits *api.Limits) error {
 	a := s.App
 	if c.Now == nil {
 		c.Now = time.Now
 	}
 	s.verification = verify.New(a, c.Log)
-	metrics := newMetrics(a)
-	metrics.built(c.Version)
 	metrics.watch(s.redis)
 	gate := api.NewGate(limits, c.Proxies, a, c.Log, c.Now)
-	jsonAPI, err := api.New(a, c.Log, c.PublicURL+api.Base, gate, c.Now, id.New)
+	metrics.of(a, gate, c.Version)
+	eye := newObserver(c, metrics)
+	jsonAPI, err := api.New(a, c.Log, c.PublicURL+api.Base, gate)
 	if err != nil {
 		return err
 	}
@@ -293,18 +314,13 @@ func (s *Service) wire(c Config, l listeners, bounded *web.Connections, limits *
 	if err != nil {
 		return err
 	}
-	metrics.connected(bounded)
 	s.endStreams = pages.End
-	if l.metrics != nil {
-		s.serve(l.metrics, metrics.handler())
-		s.warnIfPublic(c.Metrics, "metrics name provider accounts and what they refuse")
-	}
 	if l.pprof != nil {
 		s.serve(l.pprof, profiles())
 		s.warnIfPublic(c.Pprof, "profiles hold parts of the memory")
 	}
 	if l.admin != nil {
-		if err := s.openAdmin(c, l.admin); err != nil {
+		if err := s.openAdmin(c, l.admin, eye); err != nil {
 			return err
 		}
 	}
@@ -314,10 +330,11 @@ func (s *Service) wire(c Config, l listeners, bounded *web.Connections, limits *
 	running, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	for _, loop := range a.Loops() {
-		s.loops.Go(func() { s.pulse.Of(loop).Run(running, c.Log) })
+		loop = s.pulse.Of(metrics.loop(loop))
+		s.loops.Go(func() { loop.Run(running, c.Log) })
 	}
 	s.loops.Go(func() { s.feel(running, c.StuckAfter) })
-	s.front.open(s.handler(metrics.count(jsonAPI), page, pages, gate))
+	s.front.open(eye.see(s.handler(jsonAPI, page, pages, gate)))
 	return nil
 }
 
@@ -368,7 +385,7 @@ func (s *Service) handler(jsonAPI, page http.Handler, pages *checkout.Pages, gat
 	mux.Handle("/kyc", verification)
 	mux.Handle("/kyc/", verification)
 	mux.Handle("/", jsonAPI)
-	secure := strings.HasPrefix(s.URL, "https://")
+	routes, secure := web.Routed(mux), strings.HasPrefix(s.URL, "https://")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if secure {
 			w.Header()["Strict-Transport-Security"] = onlyHTTPS
@@ -377,7 +394,7 @@ func (s *Service) handler(jsonAPI, page http.Handler, pages *checkout.Pages, gat
 			jsonAPI.ServeHTTP(w, r)
 			return
 		}
-		mux.ServeHTTP(w, r)
+		routes.ServeHTTP(w, r)
 	})
 }
 
@@ -451,5 +468,8 @@ func (s *Service) shutdown() {
 		if err := s.redis.Close(); err != nil {
 			s.log.Warn("redis was not left in good order", "error", err)
 		}
+	}
+	if err := s.tracer.Close(); err != nil {
+		s.log.Warn("the last traces were not sent", "error", err)
 	}
 }

@@ -33,18 +33,20 @@ type seen struct {
 	open    map[string]time.Time
 	aside   int
 	mails   int64
+	stalled int
 	dispute time.Time // the oldest one's deadline, zero for none
 }
 
 var (
 	databaseUp  = prometheus.NewDesc("cascada_database_up", "1 where the database has just said what is due and open; 0 where that is what was seen last.", nil, nil)
 	databaseAge = prometheus.NewDesc("cascada_database_seen_seconds", "How long ago the database said it.", nil, nil)
+	stalledDesc = prometheus.NewDesc("cascada_webhook_endpoints_stalled", "Endpoints that fail, or that deliveries are parked for.", nil, nil)
 	disputeDesc = prometheus.NewDesc("cascada_disputes_oldest_overdue_seconds", "Time since the deadline for evidence of the oldest open dispute in production; 0 while none has passed.", nil, nil)
 )
 
 // Describe is for prometheus.
 func (*gauges) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{databaseUp, databaseAge, dueDesc, oldestDesc, asideDesc, mailsWaiting, disputeDesc} {
+	for _, d := range []*prometheus.Desc{databaseUp, databaseAge, dueDesc, oldestDesc, asideDesc, mailsWaiting, disputeDesc, stalledDesc} {
 		ch <- d
 	}
 }
@@ -84,6 +86,7 @@ func (g *gauges) Collect(ch chan<- prometheus.Metric) {
 	}
 	told(asideDesc, float64(last.aside))
 	told(mailsWaiting, float64(last.mails))
+	told(stalledDesc, float64(last.stalled))
 	told(disputeDesc, age(last.dispute))
 }
 
@@ -104,6 +107,9 @@ func (g *gauges) ask() (err error) {
 	}
 	s.aside = len(aside)
 	if s.mails, err = g.app.WaitingMails(ctx); err != nil {
+		return err
+	}
+	if s.stalled, err = g.app.StalledEndpoints(ctx); err != nil {
 		return err
 	}
 	if s.dispute, err = g.app.OldestDispute(ctx); err != nil {

@@ -1,45 +1,164 @@
 package daemon
 
 import (
+	"context"
 	"net/http"
 	"net/http/pprof"
 	"runtime"
 	"strconv"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/api"
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/web"
+	"github.com/cascadapay/cascada/internal/work"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics is what /metrics tells.
+// metrics is what /metrics tells. No label may have values without an end, so none names a
+// merchant, a payment, or what a client may make up.
 type metrics struct {
 	registry *prometheus.Registry
-	requests *prometheus.HistogramVec
+	under    prometheus.Gauge         // requests that are being answered
+	requests *prometheus.CounterVec   // by method, route and status
+	latency  *prometheus.HistogramVec // by method and route
+	waited   prometheus.Histogram     // changes for their transaction
+	written  *prometheus.HistogramVec // transactions, by their end
+	batches  prometheus.Histogram     // changes in a transaction
+	calls    *prometheus.CounterVec   // of providers, by account, operation and outcome
+	callTime *prometheus.HistogramVec // by account and operation
+	attempts *prometheus.CounterVec   // of deliveries, by environment and result
+	reply    *prometheus.HistogramVec // of endpoints, by environment
+	runs     *prometheus.CounterVec   // of loops, by loop and result
+	runTime  *prometheus.CounterVec   // by loop
+	success  *prometheus.GaugeVec     // when a loop did well last
+	every    *prometheus.GaugeVec     // how long it rests at the most
+	spans    *prometheus.CounterVec   // by result
 }
 
-func newMetrics(a *app.App) *metrics {
+func newMetrics() *metrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	}
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+	}
+	requests := []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+	commits := []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
+	calls := []float64{.025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20}
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
-		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "cascada_http_request_seconds", Help: "Time to answer an API request.",
-			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
-		}, []string{"method", "status"}),
+		under:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "cascada_http_requests_in_flight", Help: "Requests that are being answered."}),
+		requests: counter("cascada_http_requests_total", "Requests that were answered, by the pattern of their path and by status; the route \"other\" is none.", "method", "route", "status"),
+		latency:  histogram("cascada_http_request_seconds", "Time to answer a request.", requests, "method", "route"),
+		waited: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "cascada_store_change_wait_seconds", Buckets: commits,
+			Help: "Time that a change waited for its transaction to begin."}),
+		written: histogram("cascada_store_transaction_seconds", "Time that a transaction of the group commit took, by what became of it.", commits, "end"),
+		batches: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "cascada_store_transaction_changes", Buckets: []float64{1, 2, 5, 10, 20, 50, 100, 200, 500},
+			Help: "Changes in a transaction that was written."}),
+		calls:    counter("cascada_provider_calls_total", "Calls to provider accounts, by what was asked and what came of it.", "account", "operation", "outcome"),
+		callTime: histogram("cascada_provider_call_seconds", "Time that they took.", calls, "account", "operation"),
+		attempts: counter("cascada_webhook_attempts_total", "Deliveries that were tried, by the endpoint's answer: a class of status codes, or why there was none.", "environment", "result"),
+		reply:    histogram("cascada_webhook_attempt_seconds", "Time that endpoints took.", calls, "environment"),
+		runs:     counter("cascada_loop_runs_total", "Runs of the loops that do due work.", "loop", "result"),
+		runTime:  counter("cascada_loop_run_seconds_total", "Time that they took.", "loop"),
+		success:  gauge("cascada_loop_last_success_timestamp_seconds", "When a loop of this node ended a run without an error; its start before the first one.", "loop"),
+		every:    gauge("cascada_loop_interval_seconds", "How long the loop rests at the most.", "loop"),
+		spans:    counter("cascada_trace_spans_total", "Spans that were handed to the collector of traces, or were not taken.", "result"),
 	}
-	m.registry.MustRegister(m.requests, storeCollector{a}, &gauges{app: a, first: time.Now()},
+	m.registry.MustRegister(m.under, m.requests, m.latency, m.waited, m.written, m.batches, m.calls, m.callTime, m.attempts, m.reply,
+		m.runs, m.runTime, m.success, m.every, m.spans,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	// A counter that begins with its first event has no increase by it.
+	for _, result := range app.AttemptResults() {
+		m.attempts.WithLabelValues(string(pay.Sandbox), result)
+		m.attempts.WithLabelValues(string(pay.Production), result)
+	}
+	for _, end := range store.TransactionEnds() {
+		m.written.WithLabelValues(string(end))
+	}
+	for _, result := range []string{spansSent, spansLost} {
+		m.spans.WithLabelValues(result)
+	}
 	return m
 }
 
-// built tells which program this is.
-func (m *metrics) built(version string) {
-	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "cascada_build_info", Help: "1; the labels tell the version of the program."}, []string{"version", "go"})
-	info.WithLabelValues(version, runtime.Version()).Set(1)
-	m.registry.MustRegister(info)
+const spansSent, spansLost = "sent", "lost"
+
+// sent counts spans.
+func (m *metrics) sent(spans int, err error) {
+	result := spansSent
+	if err != nil {
+		result = spansLost
+	}
+	m.spans.WithLabelValues(result).Add(float64(spans))
+}
+
+// of tells of a service, too, and of the program that it is.
+func (m *metrics) of(a *app.App, gate *api.Gate, version string) {
+	m.registry.MustRegister(storeCollector{a, gate}, &gauges{app: a, first: time.Now()})
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "cascada_build_info", Help: "1; the labels say what runs."}, []string{"version", "go_version", "database"})
+	build.WithLabelValues(version, runtime.Version(), a.Engine()).Set(1)
+	m.registry.MustRegister(build)
+}
+
+// meter measures what the use cases do.
+func (m *metrics) meter() app.Meter {
+	return app.Meter{
+		Commits: store.Meter{
+			Waited: func(d time.Duration) { m.waited.Observe(d.Seconds()) },
+			Ended: func(end store.TransactionEnd, changes int, took time.Duration) {
+				m.written.WithLabelValues(string(end)).Observe(took.Seconds())
+				if end == store.Written {
+					m.batches.Observe(float64(changes))
+				}
+			},
+		},
+		Attempted: func(environment pay.Environment, result string, took time.Duration) {
+			m.attempts.WithLabelValues(string(environment), result).Inc()
+			m.reply.WithLabelValues(string(environment)).Observe(took.Seconds())
+		},
+		Called: func(account, operation, outcome string, took time.Duration) {
+			m.calls.WithLabelValues(account, operation, outcome).Inc()
+			m.callTime.WithLabelValues(account, operation).Observe(took.Seconds())
+		},
+	}
+}
+
+// loop measures the runs of a loop.
+func (m *metrics) loop(l work.Loop) work.Loop {
+	success, took := m.success.WithLabelValues(l.Name), m.runTime.WithLabelValues(l.Name)
+	done, failed := m.runs.WithLabelValues(l.Name, "done"), m.runs.WithLabelValues(l.Name, "failed")
+	m.every.WithLabelValues(l.Name).Set(l.Every.Seconds())
+	success.SetToCurrentTime()
+	do := l.Do
+	l.Do = func(ctx context.Context) (int, error) {
+		began := time.Now()
+		n, err := do(ctx)
+		took.Add(time.Since(began).Seconds())
+		if err != nil {
+			failed.Inc()
+			return n, err
+		}
+		done.Inc()
+		success.SetToCurrentTime()
+		return n, nil
+	}
+	return l
+}
+
+// answered counts a request that was answered.
+func (m *metrics) answered(method, route string, status int, took time.Duration) {
+	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
+	m.latency.WithLabelValues(method, route).Observe(took.Seconds())
 }
 
 // watch tells whether the Redis of the limits answers, where there is one.
@@ -84,113 +203,4 @@ func profiles() http.Handler {
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	return mux
-}
-
-// count measures each request.
-func (m *metrics) count(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		began := time.Now()
-		s := &statusWriter{ResponseWriter: w, status: http.StatusOK}
-		next.ServeHTTP(s, r)
-		m.requests.WithLabelValues(methodLabel(r.Method), strconv.Itoa(s.status)).Observe(time.Since(began).Seconds())
-	})
-}
-
-// methodLabel is a request's method in the metrics: "other" for what no endpoint takes. A
-// label is kept for good, so no client may make one up.
-func methodLabel(method string) string {
-	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
-		return method
-	}
-	return "other"
-}
-
-type statusWriter struct {
-	http.ResponseWriter
-	status int
-}
-
-func (s *statusWriter) WriteHeader(status int) {
-	s.status = status
-	s.ResponseWriter.WriteHeader(status)
-}
-
-// Unwrap is for http.ResponseController.
-func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
-
-// storeCollector reads what this process counts when it is asked.
-type storeCollector struct{ app *app.App }
-
-var (
-	commitsDesc  = prometheus.NewDesc("cascada_store_commits_total", "Database transactions of the group commit.", nil, nil)
-	changesDesc  = prometheus.NewDesc("cascada_store_changes_total", "Changes written by them.", nil, nil)
-	againDesc    = prometheus.NewDesc("cascada_store_commits_again_total", "Transactions that were begun again because a change in them had lost to another.", nil, nil)
-	halvedDesc   = prometheus.NewDesc("cascada_store_batches_halved_total", "Batches whose halves ran by themselves because a statement failed.", nil, nil)
-	unknownDesc  = prometheus.NewDesc("cascada_store_commits_unknown_total", "Transactions whose answer was lost; what became of them was found out.", nil, nil)
-	queuedDesc   = prometheus.NewDesc("cascada_store_changes_queued", "Changes waiting for a commit.", nil, nil)
-	rateAgeDesc  = prometheus.NewDesc("cascada_fx_oldest_rate_seconds", "Age of the oldest exchange rate that was set or fetched; absent while there is none.", nil, nil)
-	ratesHeld    = prometheus.NewDesc("cascada_fx_rates_held", "Exchange rates that jump and wait for the operator.", nil, nil)
-	openDesc     = prometheus.NewDesc("cascada_provider_circuits_open", "Rails of provider accounts that this node passes over because they fail.", nil, nil)
-	silentDesc   = prometheus.NewDesc("cascada_provider_accounts_silent", "Provider accounts that answer no questions of this node, by what is asked about.", []string{"about"}, nil)
-	callsDesc    = prometheus.NewDesc("cascada_provider_charges_total", "Charges that were asked of provider accounts, by what came of them.", []string{"account", "rail", "outcome"}, nil)
-	callTimeDesc = prometheus.NewDesc("cascada_provider_charge_seconds_total", "Time that they took.", []string{"account", "rail", "outcome"}, nil)
-	unmappedDesc = prometheus.NewDesc("cascada_provider_unmapped_statuses_total", "Status words of a provider that have no meaning here and were read as unknown; the log names them.", []string{"account"}, nil)
-	oldestDesc   = prometheus.NewDesc("cascada_open_oldest_seconds", "Age of the oldest thing of a kind that is open until somebody ends it; 0 when there is none.", []string{"kind"}, nil)
-	authDesc     = prometheus.NewDesc("cascada_auth_total", "What happened to credentials: logins, refreshed tokens, refusals, logins that were ended.", []string{"event"}, nil)
-	mailsDesc    = prometheus.NewDesc("cascada_mails_total", "Tries of this node to send an e-mail, by what came of them: sent, retried, failed.", []string{"outcome"}, nil)
-	mailsWaiting = prometheus.NewDesc("cascada_mails_waiting", "E-mails that are not sent yet, and not given up, by any node.", nil, nil)
-	asideDesc    = prometheus.NewDesc("cascada_work_quarantined", "Rows of due work that cannot be read and were set aside; cascada check names them.", nil, nil)
-	floatDesc    = prometheus.NewDesc("cascada_payout_float", "The operator's money at a payout account as the ledger has it, in units of the currency: free, committed.", []string{"account", "environment", "currency", "state"}, nil)
-	floatOffDesc = prometheus.NewDesc("cascada_payout_float_off", "By how much the provider's balance differs from it, when it was asked last; absent where it cannot be asked.", []string{"account", "environment", "currency"}, nil)
-	dueDesc      = prometheus.NewDesc("cascada_work_oldest_due_seconds", "Age of the oldest due work; 0 when none is late.", []string{"work"}, nil)
-)
-
-// Describe is for prometheus.
-func (storeCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{commitsDesc, changesDesc, againDesc, halvedDesc, unknownDesc, queuedDesc, rateAgeDesc, ratesHeld, openDesc, authDesc, silentDesc, callsDesc, callTimeDesc, unmappedDesc, mailsDesc, floatDesc, floatOffDesc} {
-		ch <- d
-	}
-}
-
-// Collect is for prometheus.
-func (c storeCollector) Collect(ch chan<- prometheus.Metric) {
-	s := c.app.Stats()
-	ch <- prometheus.MustNewConstMetric(commitsDesc, prometheus.CounterValue, float64(s.Commits))
-	ch <- prometheus.MustNewConstMetric(changesDesc, prometheus.CounterValue, float64(s.Changes))
-	ch <- prometheus.MustNewConstMetric(againDesc, prometheus.CounterValue, float64(s.Again))
-	ch <- prometheus.MustNewConstMetric(halvedDesc, prometheus.CounterValue, float64(s.Halved))
-	ch <- prometheus.MustNewConstMetric(unknownDesc, prometheus.CounterValue, float64(s.Unknown))
-	ch <- prometheus.MustNewConstMetric(queuedDesc, prometheus.GaugeValue, float64(s.Queued))
-	oldest, known, held := c.app.RateAges()
-	if known {
-		ch <- prometheus.MustNewConstMetric(rateAgeDesc, prometheus.GaugeValue, oldest.Seconds())
-	}
-	ch <- prometheus.MustNewConstMetric(ratesHeld, prometheus.GaugeValue, float64(held))
-	ch <- prometheus.MustNewConstMetric(openDesc, prometheus.GaugeValue, float64(c.app.OpenCircuits()))
-	for event, n := range c.app.AuthEvents() {
-		ch <- prometheus.MustNewConstMetric(authDesc, prometheus.CounterValue, float64(n), string(event))
-	}
-	for outcome, n := range c.app.MailTries() {
-		ch <- prometheus.MustNewConstMetric(mailsDesc, prometheus.CounterValue, float64(n), string(outcome))
-	}
-	for about, n := range c.app.SilentAccounts() {
-		ch <- prometheus.MustNewConstMetric(silentDesc, prometheus.GaugeValue, float64(n), about)
-	}
-	for of, n := range c.app.ProviderCalls() {
-		labels := []string{of.Account, of.Rail, string(of.Outcome)}
-		ch <- prometheus.MustNewConstMetric(callsDesc, prometheus.CounterValue, float64(n.N), labels...)
-		ch <- prometheus.MustNewConstMetric(callTimeDesc, prometheus.CounterValue, n.Took.Seconds(), labels...)
-	}
-	for _, f := range c.app.FloatsSeen() {
-		labels := []string{f.Account, string(pay.EnvironmentOf(f.Live)), string(f.Currency)}
-		ch <- prometheus.MustNewConstMetric(floatDesc, prometheus.GaugeValue, f.Units(f.Free), append(labels, "free")...)
-		ch <- prometheus.MustNewConstMetric(floatDesc, prometheus.GaugeValue, f.Units(f.Committed), append(labels, "committed")...)
-		if f.Unknown == "" {
-			ch <- prometheus.MustNewConstMetric(floatOffDesc, prometheus.GaugeValue, f.Units(f.Off.Minor), labels...)
-		}
-	}
-	for account, n := range c.app.UnmappedStatuses() {
-		ch <- prometheus.MustNewConstMetric(unmappedDesc, prometheus.CounterValue, float64(n), account)
-	}
 }

@@ -46,7 +46,7 @@ func TestStrangersMakeNoLabels(t *testing.T) {
 	if !told["other"] || len(told) > 8 {
 		t.Errorf("%d strangers made the labels %v, want them together as other", strangers, told)
 	}
-	if counted := regexp.MustCompile(`cascada_http_request_seconds_count\{method="other",status="\d+"\} ` + fmt.Sprint(strangers)); !counted.Match(page) {
+	if counted := regexp.MustCompile(`cascada_http_requests_total\{method="other",route="other",status="\d+"\} ` + fmt.Sprint(strangers)); !counted.Match(page) {
 		t.Error("/metrics does not count their requests")
 	}
 }

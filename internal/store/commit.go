@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/trace"
 )
 
 const (
@@ -27,9 +28,11 @@ const (
 // waiting is a change in the queue.
 type waiting struct {
 	change pay.Change
-	guards []string // ids that must be won
+	guards []string  // ids that must be won
+	since  time.Time // when it was queued; zero once a committer took it
 	stage  atomic.Int32
 	done   chan error // holds one, so that the committer never waits
+	span   *trace.Span
 }
 
 // The stages of a change. It is taken back and forth by its caller and a committer,
@@ -57,51 +60,71 @@ const (
 func (s *Store) Commit(ctx context.Context, change pay.Change) error {
 	for _, t := range change.Transfers {
 		if err := t.Check(); err != nil {
-			return err
+			return s.failed(FailedRefused, err)
 		}
 	}
 	if s.away.Load() {
-		return ErrDown
+		return s.failed(FailedDown, ErrDown)
 	}
 	// Here, and not where everybody waits for it.
 	change.Files = slices.Clone(change.Files)
 	for i := range change.Files {
 		change.Files[i].Sealed = s.personal.sealFile(&change.Files[i])
 	}
-	w := &waiting{change: change, guards: guardedIDs(&change), done: make(chan error, 1)}
+	_, span := s.tracer.Start(ctx, "commit", trace.Internal)
+	defer span.End()
+	about(span, &change)
+	w := &waiting{change: change, guards: guardedIDs(&change), since: time.Now(), done: make(chan error, 1), span: span}
 	if err := s.enqueue(w); err != nil {
-		return err
+		span.Fail(string(FailedFull))
+		return s.failed(FailedFull, err)
 	}
+	if why, err := w.wait(ctx); err != nil {
+		span.Fail(string(why))
+		return s.failed(why, err)
+	}
+	return nil
+}
+
+// failed counts a change that was not written.
+func (s *Store) failed(why Failure, err error) error {
+	s.stats.failed[why].Add(1)
+	return err
+}
+
+// wait returns when a change is decided, or its caller waits no more.
+func (w *waiting) wait(ctx context.Context) (Failure, error) {
 	patience := time.NewTimer(commitWait)
 	defer patience.Stop()
 	select {
 	case err := <-w.done:
-		return err
+		return failure(err), err
 	case <-ctx.Done():
 		if w.stage.CompareAndSwap(queued, left) {
-			return ErrBusy
+			return FailedLeft, ErrBusy
 		}
 	case <-patience.C:
 		return w.leave()
 	}
 	select { // it is being written: that takes no longer than a transaction
 	case err := <-w.done:
-		return err
+		return failure(err), err
 	case <-patience.C:
 		return w.leave()
 	}
 }
 
 // leave gives a change up and says what is known of it.
-func (w *waiting) leave() error {
+func (w *waiting) leave() (Failure, error) {
 	for { // a committer may take it, or give it back, in between
 		switch {
 		case w.stage.CompareAndSwap(queued, left):
-			return ErrBusy
+			return FailedLate, ErrBusy
 		case w.stage.CompareAndSwap(writing, left):
-			return ErrUnknown
+			return FailedUnknown, ErrUnknown
 		case w.stage.Load() == told:
-			return <-w.done
+			err := <-w.done
+			return failure(err), err
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/cascadapay/cascada/internal/trace"
 )
 
 // errUnknown says that nobody knows whether a transaction was written: its commit was
@@ -158,8 +160,11 @@ func (c *committer) flush(batch []*waiting) {
 		if batch = begun(batch); len(batch) == 0 {
 			return
 		}
-		w := newWrite(c, batch)
+		c.s.met(batch)
+		span := c.s.transaction(batch)
+		w, began := newWrite(c, batch), time.Now()
 		err := c.write(w)
+		c.s.ended(span, err, len(batch), time.Since(began))
 		switch {
 		case err == nil:
 			c.s.stats.commits.Add(1)
@@ -195,6 +200,47 @@ func (c *committer) flush(batch []*waiting) {
 			return
 		}
 		release(batch)
+	}
+}
+
+// met tells how long changes waited that are taken for the first time.
+func (s *Store) met(batch []*waiting) {
+	if s.meter.Waited == nil {
+		return
+	}
+	now := time.Now()
+	for _, w := range batch {
+		if !w.since.IsZero() {
+			s.meter.Waited(now.Sub(w.since))
+			w.since = time.Time{}
+		}
+	}
+}
+
+// ended tells what became of a transaction of so many changes.
+func (s *Store) ended(span *trace.Span, err error, changes int, took time.Duration) {
+	defer span.End()
+	if s.meter.Ended == nil && span == nil {
+		return
+	}
+	end := Halved
+	switch {
+	case err == nil:
+		end = Written
+	case errors.Is(err, errRerun):
+		end = RunAgain
+	case errors.Is(err, errUnknown):
+		end = NotAnswered
+	case errors.Is(err, ErrDown), errors.Is(err, ErrBusy):
+		end = DatabaseAway
+	case changes == 1:
+		end = ChangeRefused
+	}
+	if end != Written {
+		span.Fail(string(end))
+	}
+	if s.meter.Ended != nil {
+		s.meter.Ended(end, changes, took)
 	}
 }
 

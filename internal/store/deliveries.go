@@ -44,7 +44,7 @@ func (s *Store) scanDispatch(r row) (Dispatch, error) {
 		return Dispatch{Delivery: d}, err
 	}
 	payload, err := s.personal.open(eventPayload.about(d.Event), body)
-	return Dispatch{d, payload}, err
+	return Dispatch{Delivery: d, Payload: payload}, err
 }
 
 // rowWith is a row with one column more.

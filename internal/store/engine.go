@@ -40,6 +40,8 @@ type engine interface {
 	// prepare reports whether the engine accepts a statement.
 	prepare(ctx context.Context, text string) error
 	ping(ctx context.Context) error
+	// pools tells how the connections are used, without asking the database.
+	pools() []Pool
 	// room proves that rows can be added, where a commit that changes one proves less.
 	room(ctx context.Context) error
 	// ready fails where the schema lacks what this program's statements need beside tables.

@@ -18,7 +18,7 @@ JOIN subscriptions AS s ON s.shop = e.shop AND s.live = e.live AND s.merchant = 
 RETURNING ` + deliveryColumns
 
 func (w *write) fanOut(list []*pay.Event) step {
-	payloads := make(map[string][]byte, len(list))
+	payloads, parents := make(map[string][]byte, len(list)), w.parents()
 	rows := newRows(w.s.db.dialect(), fanOutColumns, len(list))
 	for _, e := range list {
 		payloads[e.ID] = e.Payload
@@ -27,7 +27,7 @@ func (w *write) fanOut(list []*pay.Event) step {
 	}
 	return step{text: w.s.text(fanOutDeliveries), args: rows.args(), each: func(r row) error {
 		d, err := scanDelivery(r)
-		w.sent = append(w.sent, Dispatch{d, payloads[d.Event]})
+		w.sent = append(w.sent, Dispatch{Delivery: d, Payload: payloads[d.Event], Cause: parents[d.Event]})
 		return err
 	}}
 }

@@ -19,7 +19,7 @@ func TestBatchesOnlyLookRowsUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	conn, err := s.db.(*pg).pools.Load().writers.Acquire(ctx)
+	conn, err := s.db.(*pg).connected.Load().writers.Acquire(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ const protocolViolation = "08P01"
 //
 // Errors: ErrPooler.
 func (db *pg) refusePooler(ctx context.Context) error {
-	readers := db.pools.Load().readers
+	readers := db.connected.Load().readers
 	first, err := db.acquire(ctx, readers)
 	if err != nil {
 		return err

@@ -24,13 +24,13 @@ import (
 // differ. So have leases, and the node's own lease: one that is not renewed because
 // others wait for a lock loses its calls to another node.
 type pg struct {
-	server *server
-	pools  atomic.Pointer[pools]
-	reads  *pgxpool.Config
-	leases *pgxpool.Config
-	holds  *pgxpool.Config
-	writes *pgxpool.Config
-	crowd  atomic.Int64 // who waits for a connection
+	server    *server
+	connected atomic.Pointer[pools]
+	reads     *pgxpool.Config
+	leases    *pgxpool.Config
+	holds     *pgxpool.Config
+	writes    *pgxpool.Config
+	crowd     atomic.Int64 // who waits for a connection
 }
 
 // pools are the connections to one server, in one era. A pool waits for a connection
@@ -137,7 +137,7 @@ func (db *pg) connect(ctx context.Context) error {
 			return err
 		}
 	}
-	if before := db.pools.Swap(next); before != nil {
+	if before := db.connected.Swap(next); before != nil {
 		go before.close() // which may take as long as the system waits for a host
 	}
 	return nil
@@ -156,7 +156,7 @@ func (db *pg) claim() error     { return nil }
 func (db *pg) alone() bool      { return false }
 
 func (db *pg) ping(ctx context.Context) error {
-	pools := db.pools.Load()
+	pools := db.connected.Load()
 	ctx, done := pools.bound(ctx, queryTimeout)
 	defer done()
 	conn, err := db.acquire(ctx, pools.readers)
@@ -175,7 +175,7 @@ const insufficientPrivilege = "42501"
 
 // room is for engine: a changed row finds its place in a page that is there, a new one may not.
 func (db *pg) room(ctx context.Context) error {
-	pools := db.pools.Load()
+	pools := db.connected.Load()
 	ctx, done := pools.bound(ctx, queryTimeout)
 	defer done()
 	conn, err := db.acquire(ctx, pools.leasers)
@@ -192,7 +192,7 @@ func (db *pg) room(ctx context.Context) error {
 
 func (db *pg) close() {
 	db.server.close()
-	db.pools.Load().close()
+	db.connected.Load().close()
 }
 
 // bound gives a call a deadline, where it has none, and ends it when the server is
@@ -209,7 +209,7 @@ func (p *pools) bound(ctx context.Context, limit time.Duration) (context.Context
 // acquire waits for a connection of a pool, among not too many readers.
 func (db *pg) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
 	defer db.crowd.Add(-1)
-	if db.crowd.Add(1) > crowdLimit && pool == db.pools.Load().readers {
+	if db.crowd.Add(1) > crowdLimit && pool == db.connected.Load().readers {
 		return nil, ErrBusy
 	}
 	conn, err := pool.Acquire(ctx)
@@ -220,23 +220,23 @@ func (db *pg) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, e
 }
 
 func (db *pg) query(ctx context.Context, text string, args []any, each func(row) error) error {
-	pools := db.pools.Load()
+	pools := db.connected.Load()
 	return db.read(ctx, pools, pools.readers, text, args, each)
 }
 
 // walk uses the writers' connections, whose plans only look things up.
 func (db *pg) walk(ctx context.Context, text string, args []any, each func(row) error) error {
-	pools := db.pools.Load()
+	pools := db.connected.Load()
 	return db.read(ctx, pools, pools.writers, text, args, each)
 }
 
 func (db *pg) lease(ctx context.Context, text string, args []any, each func(row) error) error {
-	pools := db.pools.Load()
+	pools := db.connected.Load()
 	return db.read(ctx, pools, pools.leasers, text, args, each)
 }
 
 func (db *pg) hold(ctx context.Context, text string, args []any, each func(row) error) error {
-	pools := db.pools.Load()
+	pools := db.connected.Load()
 	return db.read(ctx, pools, pools.holders, text, args, each)
 }
 
@@ -343,7 +343,7 @@ func (db *pg) transact(ctx context.Context, guards []step, decide func() ([]step
 // or closes it. What was committed on a server that was given up meanwhile is not known
 // to be there on the one that took its place.
 func (db *pg) inTransaction(ctx context.Context, run func(context.Context, *pgxpool.Conn) error) error {
-	pools := db.pools.Load()
+	pools := db.connected.Load()
 	ctx, done := pools.bound(ctx, commitTimeout)
 	defer done()
 	conn, err := db.acquire(ctx, pools.writers)
@@ -423,7 +423,7 @@ func rollback(ctx context.Context, conn *pgxpool.Conn) error {
 // in them, and autovacuum looks once a minute: by then every look at the table
 // costs a hundred times what it should.
 func (db *pg) tidy(ctx context.Context) error {
-	pools := db.pools.Load()
+	pools := db.connected.Load()
 	ctx, done := pools.bound(ctx, time.Minute)
 	defer done()
 	_, err := pools.readers.Exec(ctx, "VACUUM (SKIP_LOCKED, TRUNCATE FALSE) processing, unsealed", pgx.QueryExecModeSimpleProtocol)
@@ -431,7 +431,7 @@ func (db *pg) tidy(ctx context.Context) error {
 }
 
 func (db *pg) prepare(ctx context.Context, text string) error {
-	conn, err := db.pools.Load().readers.Acquire(ctx)
+	conn, err := db.connected.Load().readers.Acquire(ctx)
 	if err != nil {
 		return err
 	}

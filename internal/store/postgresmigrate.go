@@ -19,7 +19,7 @@ const lockPause = 50 * time.Millisecond
 const migrationTimeout = 24 * time.Hour
 
 func (db *pg) migrate(ctx context.Context, run func(migrator) error) error {
-	pools := db.pools.Load()
+	pools := db.connected.Load()
 	ctx, done := pools.bound(ctx, migrationTimeout)
 	defer done()
 	return pgx.BeginFunc(ctx, pools.readers, func(tx pgx.Tx) error {

@@ -242,6 +242,7 @@ func (s *Store) Seal(ctx context.Context, now time.Time) (more bool, err error) 
 	case err != nil:
 		return false, fmt.Errorf("seal %d rows: %w", taken.n, err)
 	}
+	s.stats.sealed.Store(micros(now))
 	return len(marks) == sealMarks, nil
 }
 

@@ -22,7 +22,7 @@ type lite struct {
 	readers *sql.DB // nil: the writer reads
 	writers *sql.DB // holds the one writer
 
-	mu       sync.Mutex // held by whoever uses the writer
+	mu       countedMutex // held by whoever uses the writer
 	writer   *sql.Conn
 	prepared map[string]*sql.Stmt // on the writer
 

@@ -2,13 +2,90 @@ package store
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
+	"time"
 )
+
+// Failure is why a change was not written, or not known to be.
+type Failure string
+
+// The failures. The first three are lost guards: whoever wants so decides again.
+const (
+	FailedStale        Failure = "stale"
+	FailedDuplicate    Failure = "duplicate"
+	FailedInsufficient Failure = "insufficient"
+	FailedFull         Failure = "queue_full"  // it was not queued, or the store was closing
+	FailedLeft         Failure = "caller_left" // its caller left while it was queued
+	FailedLate         Failure = "waited_too_long"
+	FailedDown         Failure = "database_away"
+	FailedUnknown      Failure = "unknown"
+	FailedRefused      Failure = "refused" // by the database, or not sound
+)
+
+func failures() []Failure {
+	return []Failure{
+		FailedStale, FailedDuplicate, FailedInsufficient, FailedFull, FailedLeft, FailedLate, FailedDown, FailedUnknown, FailedRefused,
+	}
+}
+
+// failure says why a committer did not write a change.
+func failure(err error) Failure {
+	for _, is := range []struct {
+		err     error
+		failure Failure
+	}{
+		{ErrStale, FailedStale}, {ErrDuplicate, FailedDuplicate}, {ErrInsufficient, FailedInsufficient},
+		{ErrDown, FailedDown}, {ErrUnknown, FailedUnknown}, {ErrBusy, FailedFull},
+	} {
+		if errors.Is(err, is.err) {
+			return is.failure
+		}
+	}
+	return FailedRefused
+}
+
+// TransactionEnd is what became of a transaction of the group commit.
+type TransactionEnd string
+
+// The ends.
+const (
+	Written       TransactionEnd = "written"
+	RunAgain      TransactionEnd = "again"  // a change in it had lost, and the others ran again
+	Halved        TransactionEnd = "halved" // a statement failed
+	NotAnswered   TransactionEnd = "unknown"
+	DatabaseAway  TransactionEnd = "database_away"
+	ChangeRefused TransactionEnd = "refused" // of one change
+)
+
+// TransactionEnds lists the ends.
+func TransactionEnds() []TransactionEnd {
+	return []TransactionEnd{Written, RunAgain, Halved, NotAnswered, DatabaseAway, ChangeRefused}
+}
+
+// Meter is told how long commits take. Its functions must not block; nil ones are not called.
+type Meter struct {
+	// Waited: a change waited so long for its transaction to begin.
+	Waited func(time.Duration)
+	// Ended: a transaction of so many changes took so long. Where its answer was lost, that is
+	// until it was found out what had become of it.
+	Ended func(end TransactionEnd, changes int, took time.Duration)
+}
 
 // stats counts what the group commit does.
 type stats struct {
 	commits, changes, again, halved, unknown atomic.Int64
 	tidied                                   atomic.Int64 // commits at the last Tidy
+	sealed                                   atomic.Int64 // when this process made its last block, in microseconds
+	failed                                   map[Failure]*atomic.Int64
+}
+
+func newFailed() map[Failure]*atomic.Int64 {
+	failed := map[Failure]*atomic.Int64{}
+	for _, f := range failures() {
+		failed[f] = &atomic.Int64{}
+	}
+	return failed
 }
 
 // Stats is a snapshot of the group commit's counters.
@@ -19,11 +96,42 @@ type Stats struct {
 	Halved  int64 // batches whose halves ran by themselves, because a statement had failed
 	Unknown int64 // transactions whose answer was lost; what became of them was found out
 	Queued  int   // changes waiting now
+	Failed  map[Failure]int64
+	Sealed  time.Time // when this process made a block of a chain last; zero: not yet
 }
 
 // Stats returns the counters since the start.
 func (s *Store) Stats() Stats {
-	return Stats{s.stats.commits.Load(), s.stats.changes.Load(), s.stats.again.Load(), s.stats.halved.Load(), s.stats.unknown.Load(), len(s.queue)}
+	n := Stats{
+		Commits: s.stats.commits.Load(), Changes: s.stats.changes.Load(), Again: s.stats.again.Load(), Halved: s.stats.halved.Load(),
+		Unknown: s.stats.unknown.Load(), Queued: len(s.queue), Failed: map[Failure]int64{}, Sealed: fromMicros(s.stats.sealed.Load()),
+	}
+	for f, count := range s.stats.failed {
+		n.Failed[f] = count.Load()
+	}
+	return n
+}
+
+// Pool is how the connections of a kind are used.
+type Pool struct {
+	Name    string
+	InUse   int
+	Idle    int
+	Most    int
+	Waits   int64         // how often somebody had to wait for one
+	Waited  time.Duration // how long, in all
+	GivenUp int64         // how often somebody gave up waiting; SQLite does not count it
+}
+
+// Pools tells how the database's connections are used. It asks the database nothing.
+func (s *Store) Pools() []Pool { return s.db.pools() }
+
+// Engine names the kind of the database: sqlite or postgres.
+func (s *Store) Engine() string {
+	if s.db.dialect() == postgres {
+		return "postgres"
+	}
+	return "sqlite"
 }
 
 // Tidy frees the room of rows that left the tables they only pass through. It

@@ -19,6 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/seal"
+	"github.com/cascadapay/cascada/internal/trace"
 )
 
 // What the store says of itself; match with errors.Is. Those that no use case matches
@@ -58,6 +59,10 @@ type Options struct {
 	// Written is told of every change after it was written. It must not block, and
 	// must not change it.
 	Written func(*pay.Change)
+	// Meter is told how long commits take.
+	Meter Meter
+	// Tracer makes spans of commits; nil makes none.
+	Tracer *trace.Tracer
 	// Committers is how many batches are written at a time at most; 0 means 2 on
 	// PostgreSQL. SQLite has one writer.
 	Committers int
@@ -100,6 +105,8 @@ type Store struct {
 	committers []*committer
 	prober     *committer
 	stats      stats
+	meter      Meter
+	tracer     *trace.Tracer
 
 	personal personal
 	sealKey  []byte
@@ -156,6 +163,7 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 		db: db, log: o.Log, delivered: o.Delivered, written: o.Written, shared: o.Shared,
 		migrations: list, texts: db.dialect().texts(), sealKey: o.SealKey, personal: personal{o.Cipher}, heights: map[tenant]seal.Head{},
 		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), widths: widths{of: map[shopKey]width{}},
+		stats: stats{failed: newFailed()}, meter: o.Meter, tracer: o.Tracer,
 	}
 	if s.name == nil {
 		s.name = id.Secret
@@ -303,4 +311,5 @@ func many[T any](ctx context.Context, s *Store, text string, scan func(row) (T, 
 type Dispatch struct {
 	Delivery pay.Delivery
 	Payload  []byte
+	Cause    trace.Ref // the commit that made it; none where it was read from the database
 }

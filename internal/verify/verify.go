@@ -78,7 +78,7 @@ func (p *pages) verification(w http.ResponseWriter, r *http.Request, v pay.Verif
 	case errors.As(err, &shown):
 		p.show(w, http.StatusNotFound, content{Title: "Verification not found", Missing: true})
 	case err != nil:
-		p.log.Error("a verification's page failed", "path", r.URL.Path, "error", err)
+		p.log.ErrorContext(r.Context(), "a verification's page failed", "route", r.Pattern, "error", err)
 		http.Error(w, "something went wrong on our side: try again", http.StatusInternalServerError)
 	default:
 		c := content{

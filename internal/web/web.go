@@ -1,9 +1,8 @@
-// Package web is HTTP plumbing that knows nothing of payments: request ids,
+// Package web is HTTP plumbing that knows nothing of payments: requests and their ids,
 // panics, unknown routes, graceful shutdown.
 package web
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -13,41 +12,6 @@ import (
 	"strings"
 	"time"
 )
-
-type requestKey struct{}
-
-// ids are a request's: ours, and the caller's own, "" without one.
-type ids struct{ ours, theirs string }
-
-// RequestID returns the id of the request that a context belongs to.
-func RequestID(ctx context.Context) string {
-	id, _ := ctx.Value(requestKey{}).(ids)
-	return id.ours
-}
-
-// CallerID returns the X-Request-Id that the request came with, "" without one
-// or where it is not fit for a log. It is the caller's word: for a log only.
-func CallerID(ctx context.Context) string {
-	id, _ := ctx.Value(requestKey{}).(ids)
-	return id.theirs
-}
-
-// longestCallerID is the longest id of a caller that is logged.
-const longestCallerID = 128
-
-// Identify gives each request an id, which its reply carries as X-Request-Id.
-// One that the caller sent is not taken over: two requests could have the same.
-func Identify(next http.Handler, newID func() string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id := ids{ours: newID(), theirs: r.Header.Get("X-Request-Id")}
-		unfit := func(c rune) bool { return c <= ' ' || c > '~' }
-		if len(id.theirs) > longestCallerID || strings.ContainsFunc(id.theirs, unfit) {
-			id.theirs = ""
-		}
-		w.Header()["X-Request-Id"] = []string{id.ours}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestKey{}, id)))
-	})
-}
 
 // Recover turns a panic into what fail writes, and logs it. A reply that had
 // begun is cut off, so that the client sees it is not whole.
@@ -62,7 +26,7 @@ func Recover(next http.Handler, log *slog.Logger, fail http.HandlerFunc) http.Ha
 			if reason == http.ErrAbortHandler { // cut off on purpose by who has logged why
 				panic(reason)
 			}
-			log.Error("a request panicked", "request", RequestID(r.Context()), "caller_request", CallerID(r.Context()), "path", r.URL.Path,
+			log.ErrorContext(r.Context(), "a request panicked", "route", r.Pattern,
 				"panic", fmt.Sprint(reason), "stack", string(debug.Stack()))
 			if t.begun {
 				panic(http.ErrAbortHandler)

@@ -146,7 +146,7 @@ func (e *Envelope) ContentType(string) string { return "application/json" }
 func Show(ctx context.Context, log *slog.Logger, err error) *Envelope {
 	var shown *pay.Error
 	if !errors.As(err, &shown) {
-		log.Error("a request failed", "request", web.RequestID(ctx), "caller_request", web.CallerID(ctx), "error", err)
+		log.ErrorContext(ctx, "a request failed", "error", err)
 		shown = Fault()
 	}
 	return newEnvelope(ctx, shown)

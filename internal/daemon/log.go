@@ -1,0 +1,34 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/cascadapay/cascada/internal/trace"
+	"github.com/cascadapay/cascada/internal/web"
+)
+
+// ofRequests is a log whose lines tell which request they come from.
+type ofRequests struct{ slog.Handler }
+
+// Handle is for slog.Handler.
+func (h ofRequests) Handle(ctx context.Context, line slog.Record) error {
+	if id := web.RequestID(ctx); id != "" {
+		line.AddAttrs(slog.String("request", id))
+		if theirs := web.CallerID(ctx); theirs != "" {
+			line.AddAttrs(slog.String("caller_request", theirs))
+		}
+	}
+	if id := trace.ID(ctx); id != "" {
+		line.AddAttrs(slog.String("trace_id", id))
+	}
+	return h.Handler.Handle(ctx, line)
+}
+
+// WithAttrs is for slog.Handler.
+func (h ofRequests) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return ofRequests{h.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup is for slog.Handler.
+func (h ofRequests) WithGroup(name string) slog.Handler { return ofRequests{h.Handler.WithGroup(name)} }

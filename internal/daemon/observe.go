@@ -1,0 +1,122 @@
+package daemon
+
+import (
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/trace"
+	"github.com/cascadapay/cascada/internal/web"
+)
+
+// observer sees every request of a listener: it gives each an id and a span, counts it, and
+// writes the access log.
+type observer struct {
+	metrics *metrics
+	tracer  *trace.Tracer
+	access  *slog.Logger   // nil: no access log
+	proxies []netip.Prefix // whose X-Forwarded-For is believed
+	newID   func() string
+}
+
+func newObserver(c Config, m *metrics) observer {
+	if c.Access != nil {
+		c.Access = slog.New(ofRequests{c.Access.Handler()})
+	}
+	return observer{metrics: m, tracer: c.tracer, access: c.Access, proxies: c.Proxies, newID: func() string { return id.New("req_", c.Now()) }}
+}
+
+// see lets a handler answer.
+func (o observer) see(next http.Handler) http.Handler {
+	return web.Identify(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		seen := &reply{ResponseWriter: w, status: http.StatusOK}
+		ctx, span := o.tracer.Start(r.Context(), "request", trace.Server)
+		if span != nil {
+			// The caller is another party: whether his trace is kept is none of our business, nor
+			// may he decide whether ours is.
+			span.Link(trace.Incoming(r.Header))
+			r = r.WithContext(ctx)
+		}
+		o.metrics.under.Inc()
+		defer func() { // also of one that panicked
+			o.metrics.under.Dec()
+			o.answered(r, span, seen, time.Since(began))
+		}()
+		next.ServeHTTP(seen, r)
+	}), o.newID)
+}
+
+// noRoute is the label of requests that no pattern took.
+const noRoute = "other"
+
+// answered notes how a request was answered.
+func (o observer) answered(r *http.Request, span *trace.Span, to *reply, took time.Duration) {
+	known, method := web.RequestOf(r.Context()), methodLabel(r.Method)
+	route := known.Route
+	if route == "" {
+		route = noRoute
+	}
+	o.metrics.answered(method, route, to.status, took)
+	if span != nil {
+		span.Named(method + " " + route)
+		span.Text("http.request.method", method)
+		span.Text("http.route", known.Route)
+		span.Text("cascada.request.id", known.ID)
+		span.Text("cascada.merchant.id", known.Merchant)
+		span.Number("http.response.status_code", to.status)
+		if to.status >= http.StatusInternalServerError {
+			span.Fail(http.StatusText(to.status))
+		}
+		span.End()
+	}
+	if o.access == nil {
+		return
+	}
+	// No path, which may hold a checkout's token, and no query: the route says what was asked.
+	fields := []slog.Attr{
+		slog.String("method", method), slog.String("route", route), slog.Int("status", to.status),
+		slog.Float64("seconds", took.Seconds()), slog.Int64("bytes", to.bytes), slog.String("address", web.Peer(r, o.proxies).String()),
+	}
+	if known.Merchant != "" {
+		fields = append(fields, slog.String("merchant", known.Merchant))
+	}
+	o.access.LogAttrs(r.Context(), slog.LevelInfo, "request", fields...)
+}
+
+// methodLabel is a request's method in the metrics: "other" for what no endpoint takes. A
+// label is kept for good, so no client may make one up.
+func methodLabel(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return method
+	}
+	return "other"
+}
+
+// reply knows how it was answered.
+type reply struct {
+	http.ResponseWriter
+	status int
+	begun  bool
+	bytes  int64
+}
+
+func (r *reply) WriteHeader(status int) {
+	if !r.begun && status >= http.StatusOK { // what comes before it is no answer
+		r.status, r.begun = status, true
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *reply) Write(b []byte) (int, error) {
+	r.begun = true
+	n, err := r.ResponseWriter.Write(b)
+	r.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap is for http.ResponseController.
+func (r *reply) Unwrap() http.ResponseWriter { return r.ResponseWriter }

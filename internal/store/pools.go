@@ -1,0 +1,58 @@
+package store
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// countedMutex counts who had to wait for it.
+type countedMutex struct {
+	mu            sync.Mutex
+	held          atomic.Bool
+	waits, waited atomic.Int64 // how often, and how long in all
+}
+
+func (m *countedMutex) Lock() {
+	if !m.mu.TryLock() {
+		began := time.Now()
+		m.mu.Lock()
+		m.waits.Add(1)
+		m.waited.Add(int64(time.Since(began)))
+	}
+	m.held.Store(true)
+}
+
+func (m *countedMutex) Unlock() {
+	m.held.Store(false)
+	m.mu.Unlock()
+}
+
+func (db *lite) pools() []Pool {
+	used := btoi(db.mu.held.Load())
+	list := []Pool{{Name: "writer", InUse: used, Idle: 1 - used, Most: 1, Waits: db.mu.waits.Load(), Waited: time.Duration(db.mu.waited.Load())}}
+	if db.readers != nil {
+		n := db.readers.Stats()
+		list = append(list, Pool{Name: "readers", InUse: n.InUse, Idle: n.Idle, Most: n.MaxOpenConnections, Waits: n.WaitCount, Waited: n.WaitDuration})
+	}
+	return list
+}
+
+// pools counts from 0 again when the server became another one.
+func (db *pg) pools() []Pool {
+	now := db.connected.Load()
+	var list []Pool
+	for _, of := range []struct {
+		name string
+		pool *pgxpool.Pool
+	}{{"readers", now.readers}, {"leases", now.leasers}, {"node lease", now.holders}, {"writers", now.writers}} {
+		n := of.pool.Stat()
+		list = append(list, Pool{
+			Name: of.name, InUse: int(n.AcquiredConns()), Idle: int(n.IdleConns()), Most: int(n.MaxConns()),
+			Waits: n.EmptyAcquireCount(), Waited: n.EmptyAcquireWaitTime(), GivenUp: n.CanceledAcquireCount(),
+		})
+	}
+	return list
+}

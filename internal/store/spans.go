@@ -1,0 +1,63 @@
+package store
+
+import (
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/trace"
+)
+
+// about says in a span what a change is about: ids alone.
+func about(span *trace.Span, c *pay.Change) {
+	if span == nil {
+		return
+	}
+	if len(c.Payments) > 0 {
+		span.Text("cascada.payment.id", c.Payments[0].ID)
+	}
+	if len(c.Claims) > 0 {
+		span.Text("cascada.claim.id", c.Claims[0].ID)
+	}
+	if len(c.Withdrawals) > 0 {
+		span.Text("cascada.withdrawal.id", c.Withdrawals[0].ID)
+	}
+	if len(c.Deliveries) > 0 {
+		span.Text("cascada.delivery.id", c.Deliveries[0].ID)
+	}
+}
+
+// transaction begins the span of a batch's transaction: it is of many requests at once.
+func (s *Store) transaction(batch []*waiting) *trace.Span {
+	if s.tracer == nil {
+		return nil
+	}
+	spans := make([]*trace.Span, 0, len(batch))
+	for _, w := range batch {
+		spans = append(spans, w.span)
+	}
+	span := s.tracer.Joint("transaction", trace.Client, spans)
+	span.Text("db.system.name", s.system())
+	span.Number("cascada.transaction.changes", len(batch))
+	return span
+}
+
+// system names the database as OpenTelemetry does.
+func (s *Store) system() string {
+	if s.db.dialect() == postgres {
+		return "postgresql"
+	}
+	return "sqlite"
+}
+
+// parents are the commits that events are written by, whose deliveries are parts of the same
+// traces; nil where nobody traces.
+func (w *write) parents() map[string]trace.Ref {
+	if w.s.tracer == nil {
+		return nil
+	}
+	refs := map[string]trace.Ref{}
+	for _, c := range w.kept {
+		for i := range c.change.Events {
+			refs[c.change.Events[i].ID] = c.span.Ref()
+		}
+	}
+	return refs
+}

@@ -1,0 +1,141 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// Config says where spans go. What is empty is said by OpenTelemetry's own variables.
+type Config struct {
+	// Endpoint is the collector's base address, such as http://127.0.0.1:4318; empty:
+	// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_EXPORTER_OTLP_ENDPOINT, or none.
+	Endpoint string
+	Version  string
+	Log      *slog.Logger
+	// Sent is told of spans that were handed to the collector, or with an error were not. Nil:
+	// nobody is.
+	Sent func(spans int, err error)
+}
+
+// OpenTelemetry's variables that are looked at here; the library reads the others.
+const (
+	endpointVar      = "OTEL_EXPORTER_OTLP_ENDPOINT"
+	traceEndpointVar = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+	protocolVar      = "OTEL_EXPORTER_OTLP_PROTOCOL"
+	traceProtocolVar = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
+	disabledVar      = "OTEL_SDK_DISABLED"
+	exporterVar      = "OTEL_TRACES_EXPORTER"
+	samplerVar       = "OTEL_TRACES_SAMPLER"
+	samplerArgVar    = "OTEL_TRACES_SAMPLER_ARG"
+)
+
+// tracesPath is where a collector takes traces below its base address.
+const tracesPath = "/v1/traces"
+
+// flushTimeout is how long Close waits for a collector.
+const flushTimeout = 3 * time.Second
+
+// Open returns a Tracer; nil where no collector is named, or the variables say that nobody is to
+// trace. The collector need not be there: spans that it does not take are given up after a
+// minute, and no more than 2048 wait. Close it.
+func Open(ctx context.Context, c Config) (*Tracer, error) {
+	endpoint := c.Endpoint
+	if endpoint == "" {
+		endpoint = os.Getenv(endpointVar)
+	}
+	address, exact := os.Getenv(traceEndpointVar), c.Endpoint == ""
+	if !exact || address == "" {
+		if address = endpoint; address != "" {
+			address = strings.TrimSuffix(endpoint, "/") + tracesPath
+		}
+	}
+	if address == "" || strings.EqualFold(os.Getenv(disabledVar), "true") || os.Getenv(exporterVar) == "none" {
+		return nil, nil
+	}
+	if err := check(address); err != nil {
+		return nil, err
+	}
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(address))
+	if err != nil {
+		return nil, fmt.Errorf("send traces: %w", err)
+	}
+	about, err := resource.New(ctx,
+		resource.WithTelemetrySDK(),
+		resource.WithAttributes(attribute.String("service.name", "cascada"), attribute.String("service.version", c.Version)),
+		resource.WithHost(), resource.WithFromEnv())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", "OTEL_RESOURCE_ATTRIBUTES", err)
+	}
+	provider := sdk.NewTracerProvider(sdk.WithBatcher(&reporter{SpanExporter: exporter, log: c.Log, sent: c.Sent}), sdk.WithResource(about))
+	return &Tracer{provider.Tracer("github.com/cascadapay/cascada"), provider}, nil
+}
+
+// check refuses what the library would log and leave out.
+func check(address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return errors.New("the address of the collector of traces: want http:// or https:// and a host, such as http://127.0.0.1:4318")
+	}
+	for _, name := range []string{protocolVar, traceProtocolVar} {
+		if p := os.Getenv(name); p != "" && p != "http/protobuf" {
+			return fmt.Errorf("%s is %q: traces are sent by http/protobuf alone", name, p)
+		}
+	}
+	sampler := os.Getenv(samplerVar)
+	if known := []string{"", "always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off", "parentbased_traceidratio"}; !slices.Contains(known, sampler) {
+		return fmt.Errorf("%s is %q: want one of%s", samplerVar, sampler, strings.Join(known, " "))
+	}
+	if arg := os.Getenv(samplerArgVar); arg != "" && strings.HasSuffix(sampler, "ratio") {
+		if share, err := strconv.ParseFloat(arg, 64); err != nil || share < 0 || share > 1 {
+			return fmt.Errorf("%s is %q: want a share from 0 to 1", samplerArgVar, arg)
+		}
+	}
+	return nil
+}
+
+// Close sends what waits. It gives up a collector that does not answer.
+func (t *Tracer) Close() error {
+	if t == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+	defer cancel()
+	return t.provider.Shutdown(ctx)
+}
+
+// reporter tells what becomes of spans.
+type reporter struct {
+	sdk.SpanExporter
+	log  *slog.Logger
+	sent func(int, error)
+	lost atomic.Bool // the last ones were
+}
+
+// ExportSpans is for sdk.SpanExporter.
+func (r *reporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+	err := r.SpanExporter.ExportSpans(ctx, spans)
+	if r.sent != nil {
+		r.sent(len(spans), err)
+	}
+	switch was := r.lost.Swap(err != nil); {
+	case err != nil && !was:
+		r.log.Warn("traces cannot be sent: they are given up until the collector takes them", "error", err)
+	case err == nil && was:
+		r.log.Info("the collector takes traces again")
+	}
+	return nil // it was told
+}
