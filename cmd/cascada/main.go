@@ -38,6 +38,9 @@ type cli struct {
 	Reconcile  reconcileCmd  `cmd:"" help:"Compare a provider's own report with the books, line by line; exit 1 when they differ."`
 	Settlement settlementCmd `cmd:"" help:"Settlements, for the operator."`
 	Check      checkCmd      `cmd:"" help:"Prove the ledger and the other invariants of a live database; exit 1 when one is broken."`
+	Backup     backupCmd     `cmd:"" help:"Copy an SQLite database into a file while the server runs, prove the copy, and encrypt it."`
+	Restore    restoreCmd    `cmd:"" help:"Put a backup in the place of an SQLite database. The server starts closed then: see recover."`
+	Recover    recoverCmd    `cmd:"" help:"After a restore: find out at providers what the copy lacks, and open the service again."`
 	Repair     repairCmd     `cmd:"" help:"Mend what is only counted, beside a running service."`
 	Seal       sealCmd       `cmd:"" help:"Seals of the ledger and the audit log."`
 	Privacy    privacyCmd    `cmd:"" help:"What is kept about a shopper: print it, or erase it."`

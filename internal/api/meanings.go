@@ -78,6 +78,6 @@ var explanations = map[pay.Code]explanation{
 
 	pay.CodeCascadeExhausted: {meaning: "No provider took the payment; details.reason and details.attempts say why. The failed transaction is stored.",
 		details: "{" + sampleTransaction + `,"reason":"all_providers_failed","attempts":[{"order":1,"outcome":"unavailable","reasonCode":"issuer_unavailable","retryable":true,"durationMs":212}]}`},
-	pay.CodeServiceUnavailable: {meaning: "The service is busy or under maintenance: retry with exponential backoff. details.reason outcome_unknown: it may have been done; without a reason nothing was."},
+	pay.CodeServiceUnavailable: {meaning: "The service is busy or under maintenance: retry with exponential backoff. details.reason outcome_unknown: it may have been done. recovering: the service was put back from a copy, nothing was done; repeat it after Retry-After with the same Idempotency-Key. Without a reason nothing was done."},
 	pay.CodeInternal:           {meaning: "Something went wrong on our side: retry with the same Idempotency-Key."},
 }

@@ -135,7 +135,7 @@ func (d document) errorResponse(o operation, status int, codes []pay.Code) objec
 		}},
 	}
 	d.addHeaders(o, response)
-	if status == 429 {
+	if status == 429 || status == 503 {
 		under(response, "headers")["Retry-After"] = object{"$ref": "#/components/headers/Retry-After"}
 	}
 	return response

@@ -136,6 +136,7 @@ type App struct {
 	quiet                          quiet
 	revoked                        revocations
 	auth                           authEvents
+	recovery                       atomic.Pointer[pay.Recovery]             // of a database that was put back; never nil
 	clocks                         atomic.Pointer[map[string]time.Duration] // of merchants who moved theirs
 }
 
@@ -247,6 +248,9 @@ func (a *App) load(ctx context.Context) error {
 		return err
 	}
 	if err = a.readRevoked(ctx); err != nil {
+		return err
+	}
+	if err = a.readRecovery(ctx); err != nil {
 		return err
 	}
 	return a.readClocks(ctx)
@@ -371,16 +375,17 @@ func (a *App) Loops() []work.Loop {
 		a.woken(walletsLoop, a.ActivateWallets),
 		a.swept(withdrawalsLoop, a.payOut),
 		a.woken(verificationsLoop, a.ExpireVerifications),
-		a.woken(settlementsLoop, a.CloseSettlements),
+		a.woken(settlementsLoop, unlessShut(a, a.CloseSettlements)),
 		a.woken(receiptsLoop, a.Receipts),
-		a.woken(reservesLoop, a.ReleaseReserves),
+		a.woken(reservesLoop, unlessShut(a, a.ReleaseReserves)),
 		a.sendingMails(),
 		a.woken(sealsLoop, a.Seal),
-		{Name: openingLoop, Every: max(openingPause, a.Look), Do: a.OpenSettlements, Alarm: a.alarms[openingLoop], Now: a.Now},
+		{Name: openingLoop, Every: max(openingPause, a.Look), Do: unlessShut(a, a.OpenSettlements), Alarm: a.alarms[openingLoop], Now: a.Now},
 		a.polled("due work", 0, a.lookAround),
 		a.polled("nodes that are gone", 0, a.TakeOver),
 		a.polled("clocks", 0, a.readClocks),
 		a.polled("revocations", 0, a.readRevoked),
+		a.polled("recovery", recoveryEvery, a.readRecovery),
 		a.polled("secrets", secretsEvery, a.readSecrets),
 		a.polled("uses of keys", usesEvery, a.WriteKeyUses),
 		a.polled("signing keys", time.Hour, a.RotateSigningKey),
@@ -427,7 +432,7 @@ func tableByTable(l work.Loop) work.Loop {
 
 // swept is a woken loop that takes sweepBatch at a time, and leaves it to lanes.
 func (a *App) swept(name string, look func(context.Context, *sync.WaitGroup) (int, error)) work.Loop {
-	l := a.woken(name, going(look))
+	l := a.woken(name, unlessShut(a, going(look)))
 	l.Batch = sweepBatch
 	return l
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
@@ -55,8 +56,8 @@ func (a *App) payAutomatically(ctx context.Context, s pay.Settlement) error {
 		return err
 	}
 	_, err = a.withdraw(ctx, a.Self(), pay.Scope{Merchant: s.Merchant, Shop: shops[0].ID, Live: s.Live}, merchant.Terms().WithdrawalFee, NewWithdrawal{
-		Amount: money.New(owed, money.USD),
-		With:   func(w pay.Withdrawal) []pay.Settlement { return pay.PaidBy(of, w.ID, now) },
+		Amount: money.New(owed, money.USD), Mark: id.Mark("automatic|" + of[0].ID),
+		With: func(w pay.Withdrawal) []pay.Settlement { return pay.PaidBy(of, w.ID, now) },
 	})
 	if refused, ok := errors.AsType[*pay.Error](err); ok {
 		why := pay.Unpayable(refused.Details.Reason)

@@ -36,7 +36,7 @@ func (a *App) filer(account string) (payout.Filer, bool, error) {
 // Errors: invalid_request for an account whose payouts leave in no files.
 func (a *App) MakeBatches(ctx context.Context, by pay.Actor, account string) (made []pay.Batch, err error) {
 	to, live, err := a.filer(account)
-	if err != nil {
+	if err = cmp.Or(err, a.opened()); err != nil {
 		return nil, err
 	}
 	type kind struct{ network, currency string }

@@ -49,7 +49,9 @@ func (a *App) CreatePayment(ctx context.Context, by Principal, n NewPayment) (p 
 		return pay.Payment{}, false, err
 	}
 	now := a.now(scope)
-	p, err = a.order(ctx, by, scope, n, now)
+	if err = a.opened(); err == nil {
+		p, err = a.order(ctx, by, scope, n, now)
+	}
 	if err != nil {
 		// What was taken once is told again, though a rate or a limit has changed.
 		if _, found, other := a.earlier(ctx, scope, n.Idempotency); other != nil || !found {
@@ -62,6 +64,13 @@ func (a *App) CreatePayment(ctx context.Context, by Principal, n NewPayment) (p 
 	routes := a.routes(p)
 	if p, err = a.inHand(ctx, p); err != nil {
 		return pay.Payment{}, false, err
+	}
+	if at, tries, found, err := a.foundOf(ctx, n.Idempotency.mark(scope), pay.FoundCharge); err != nil || found {
+		if err != nil {
+			return pay.Payment{}, false, err
+		}
+		p, err = a.regainPayment(ctx, p, at, tries, n.Idempotency, cause)
+		return p, err == nil, err
 	}
 	p, change := begin(p, routes, now)
 	change.Once = n.Idempotency.once(scope, p.ID, now)
@@ -184,7 +193,7 @@ func (a *App) order(ctx context.Context, by Principal, scope pay.Scope, n NewPay
 		return pay.Payment{}, err
 	}
 	return pay.Create(pay.Order{
-		ID: a.NewID(pay.PaymentPrefix, now), Scope: scope, Amount: usd, Local: local, Rate: rate.Rate, RateSource: rate.Source, RateAt: rate.At, Rail: rail,
+		ID: a.markedID(pay.PaymentPrefix, now, n.Idempotency.mark(scope)), Scope: scope, Amount: usd, Local: local, Rate: rate.Rate, RateSource: rate.Source, RateAt: rate.At, Rail: rail,
 		Country: where.Alpha3, OrderID: n.OrderID, Buyer: n.Buyer, Hosted: n.Hosted, ReturnURL: n.ReturnURL,
 		Terms: merchant.Terms(), Simulate: n.Simulate,
 	}, now)
@@ -213,7 +222,7 @@ func parseUSD(text string) (money.Amount, error) {
 func (a *App) drive(ctx context.Context, p pay.Payment, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
 	for range 2 * (len(routes.Routes) + 1) {
 		attempt, ok := p.Current()
-		if p.Status != pay.Processing || !ok || attempt.Status != pay.Sending {
+		if p.Status != pay.Processing || !ok || attempt.Status != pay.Sending || a.shut() {
 			return p, nil
 		}
 		var err error

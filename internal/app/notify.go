@@ -24,6 +24,9 @@ type Notification = provider.Notification
 // invalid_token when it is not signed by the provider, invalid_request when it
 // cannot be understood, service_unavailable when it has to come again.
 func (a *App) Notify(ctx context.Context, account string, n Notification) error {
+	if err := a.opened(); err != nil {
+		return err // it comes again
+	}
 	if listener, ok := a.desks.Load().byID[account].payouts.(provider.PayoutListener); ok {
 		return a.notifyPayout(ctx, account, listener, n)
 	}
@@ -90,7 +93,7 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 	err = again(func() error {
 		read, err := a.store.AnyPayment(ctx, id)
 		if errors.Is(err, store.ErrNotFound) {
-			return notOurs()
+			return a.toldOfLost(ctx, notice)
 		}
 		if err != nil {
 			return err

@@ -124,6 +124,9 @@ func (a *App) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, 
 // sendPayout writes down that the provider is about to be called, which makes the
 // call this node's, calls it, and commits what it said.
 func (a *App) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.PayoutRoute, to payout.Provider, request payout.Request) error {
+	if a.shut() {
+		return nil
+	}
 	by, err := a.caller(ctx)
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ func (a *App) Refund(ctx context.Context, scope pay.Scope, n NewRefund) (r pay.R
 		return r, found, err
 	}
 	p, err := a.Payment(ctx, scope, n.Payment)
-	if err != nil {
+	if err = cmp.Or(err, a.opened()); err != nil {
 		return r, false, err
 	}
 	amount, err := parseLocal(n.Amount, p.Local.Currency)
@@ -44,6 +44,13 @@ func (a *App) Refund(ctx context.Context, scope pay.Scope, n NewRefund) (r pay.R
 	}
 	cause := view.Cause{RequestID: n.By.Request, IdempotencyKey: n.Idempotency.Key}
 	asked := pay.NewRefund{Amount: amount, Reason: n.Reason}
+	if at, _, found, err := a.foundOf(ctx, n.Idempotency.mark(scope), pay.FoundRefund); err != nil || found {
+		if err != nil {
+			return r, false, err
+		}
+		r, err = a.regainRefund(ctx, p, asked, at, n, cause)
+		return r, err == nil, err
+	}
 	_, claim, _, err := a.openRefund(ctx, p, asked, n.By, n.Idempotency, cause)
 	if errors.Is(err, store.ErrDuplicate) { // by a request at the same time
 		return a.refundBefore(ctx, scope, n.Idempotency)
@@ -98,6 +105,10 @@ func parseLocal(text string, currency money.Currency) (money.Amount, error) {
 // or the balance decides again; ErrDuplicate when the key was taken.
 func (a *App) openRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, by pay.Actor, i Idempotency, cause view.Cause) (next pay.Payment, claim pay.Claim, events []pay.Event, err error) {
 	defer a.turns.take(p.ID)()
+	if err := a.opened(); err != nil && n.ID == "" {
+		return next, claim, nil, err
+	}
+	fixed := n.ID
 	err = again(func() (err error) {
 		if n.Caller, err = a.caller(ctx); err != nil {
 			return err
@@ -119,7 +130,9 @@ func (a *App) openRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, by
 		if n.Released, err = a.released(ctx, read); err != nil {
 			return err
 		}
-		n.ID = a.NewID(pay.ClaimPrefix, now)
+		if n.ID = fixed; fixed == "" {
+			n.ID = a.markedID(pay.ClaimPrefix, now, i.mark(p.Scope))
+		}
 		var change pay.Change
 		if next, claim, change, err = read.Refund(n, balances, now); err != nil {
 			// The same request may have been first meanwhile, and be the reason.
@@ -160,7 +173,7 @@ func (a *App) makeRefund(ctx context.Context, c pay.Claim, cause view.Cause) (pa
 	o := pay.Outcome{Kind: c.Call.State} // nothing was asked, so nothing is known anew
 	if configured {
 		mayLeave := a.fence(c.Call.Flight)
-		if !mayLeave() {
+		if !mayLeave() || a.shut() {
 			return c, nil
 		}
 		ctx, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), callTimeout)

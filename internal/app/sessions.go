@@ -63,7 +63,7 @@ func (a *App) openSession(ctx context.Context, s pay.Session, i Idempotency) (pa
 		return s, "", err
 	}
 	now := a.now(s.Scope)
-	s.ID, s.Rate, s.RateSource, s.RateAt = a.NewID(pay.SessionPrefix, now), rate.Rate, rate.Source, rate.At
+	s.ID, s.Rate, s.RateSource, s.RateAt = a.markedID(pay.SessionPrefix, now, i.mark(s.Scope)), rate.Rate, rate.Source, rate.At
 	token := a.sessionToken(s.ID)
 	s.Hash = a.Vault.Hash(token)
 	s, change, err := s.Open(now)
@@ -257,9 +257,13 @@ func (a *App) SelectMethod(ctx context.Context, token string, c Choice) (pay.Ses
 	var p pay.Payment
 	var routes pay.Cascade
 	cause := view.Cause{RequestID: c.RequestID}
+	regained := false // the provider has it from before a restore
 	err := again(func() error {
 		read, err := a.session(ctx, token)
 		if err != nil {
+			return err
+		}
+		if err := a.opened(); err != nil {
 			return err
 		}
 		now := a.now(read.Scope)
@@ -278,7 +282,19 @@ func (a *App) SelectMethod(ctx context.Context, token string, c Choice) (pay.Ses
 		if created, err = a.inHand(ctx, created); err != nil {
 			return err
 		}
-		created, change := begin(created, routes, now)
+		var change pay.Change
+		at, tries, found, err := a.foundOf(ctx, chosenMark(read), pay.FoundCharge)
+		if err != nil {
+			return err
+		}
+		if regained = found; found {
+			created, change, err = a.regain(created, at, tries, now)
+		} else {
+			created, change = begin(created, routes, now)
+		}
+		if err != nil {
+			return err
+		}
 		locked, change := read.Lock(created, change, now)
 		err = a.commit(ctx, change, cause)
 		if errors.Is(err, store.ErrUnknown) {
@@ -294,6 +310,10 @@ func (a *App) SelectMethod(ctx context.Context, token string, c Choice) (pay.Ses
 		return s, p, err
 	}
 	// From here the payment is ours to finish, whether the customer waits or not.
+	if regained {
+		p, err = a.asksAfter(ctx, p)
+		return s, p, a.unfinished(p, err)
+	}
 	p, err = a.drive(context.WithoutCancel(ctx), p, routes, cause)
 	return s, p, a.unfinished(p, err)
 }
@@ -320,7 +340,7 @@ func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now tim
 		buyer = before.Buyer.Or(buyer)
 	}
 	return pay.Order{
-		ID: a.NewID(pay.PaymentPrefix, now), Scope: s.Scope, Amount: s.Amount, Local: q.local, Rail: q.rail,
+		ID: a.markedID(pay.PaymentPrefix, now, chosenMark(s)), Scope: s.Scope, Amount: s.Amount, Local: q.local, Rail: q.rail,
 		Rate: q.rate.Rate, RateSource: q.rate.Source, RateAt: q.rate.At,
 		Country: q.country, OrderID: s.OrderID, Buyer: buyer, Hosted: true, ReturnURL: s.ReturnURL,
 		Terms: merchant.Terms(), After: s.After,

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ func (a *App) Simulate(ctx context.Context, scope pay.Scope, id string, action p
 		return pay.Payment{}, nil, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only")
 	}
 	before, err := a.Payment(ctx, scope, id)
-	if err != nil {
+	if err = cmp.Or(err, a.opened()); err != nil {
 		return pay.Payment{}, nil, err
 	}
 	p, events, err := a.simulate(ctx, before, action, cause)

@@ -88,7 +88,7 @@ func (a *App) reconcile(ctx context.Context, p pay.Payment, may bool) error {
 			return err
 		}
 	}
-	o := a.ask(ctx, p, attempt, may)
+	o := attempt.Heard(a.ask(ctx, p, attempt, may))
 	if p.Looking() {
 		return a.look(ctx, p, o)
 	}

@@ -19,9 +19,15 @@ type NewWithdrawal struct {
 	Amount      money.Amount
 	Idempotency Idempotency
 	RequestID   string
+	// Mark is of what the service does by itself, in place of the key's.
+	Mark string
+	id   string // that it has, where an account has it from before a restore
 	// With is written in the same commit; nil: nothing is.
 	With func(pay.Withdrawal) []pay.Settlement
 }
+
+// mark is what the ids of what it makes have of it.
+func (n NewWithdrawal) mark(scope pay.Scope) string { return cmp.Or(n.Mark, n.Idempotency.mark(scope)) }
 
 // Withdraw takes money out of the available balance and puts it on its way to
 // a wallet. replayed says that an earlier request with the same key had made
@@ -74,10 +80,25 @@ func (a *App) withdraw(ctx context.Context, by pay.Actor, scope pay.Scope, fee i
 //
 // Errors: as Withdraw; store.ErrStale where the same request was first.
 func (a *App) withdrawOnce(ctx context.Context, by pay.Actor, scope pay.Scope, fee int64, n NewWithdrawal) (pay.Withdrawal, error) {
+	if err := a.opened(); err != nil {
+		return pay.Withdrawal{}, err
+	}
 	now := a.now(scope)
+	at, _, found, err := a.foundOf(ctx, n.mark(scope), pay.FoundPayout)
+	if err != nil {
+		return pay.Withdrawal{}, err
+	}
+	if found {
+		n.id, _, _ = pay.ParsePayoutReference(at.Reference)
+	}
 	made, change, err := a.decideWithdrawal(ctx, scope, n, fee, now)
 	if err != nil {
 		return made, err
+	}
+	if found {
+		if made, change, err = a.regainNewPayout(ctx, made, change, at, now); err != nil {
+			return made, err
+		}
 	}
 	change.Audit = a.audit(by, scope, pay.WithdrawalCreated, made.ID, map[string]string{"amount": n.Amount.String(), "wallet": made.Wallet})
 	change.Once = n.Idempotency.once(scope, made.ID, now)
@@ -102,7 +123,7 @@ func (a *App) decideWithdrawal(ctx context.Context, scope pay.Scope, n NewWithdr
 		return pay.Withdrawal{}, pay.Change{}, err
 	}
 	into, unknown := a.conversion(wallet, money.New(max(0, n.Amount.Minor-fee), money.USD))
-	w, change, err := wallet.Withdraw(a.NewID(pay.WithdrawalPrefix, now), n.Amount, fee, into, balances, now)
+	w, change, err := wallet.Withdraw(cmp.Or(n.id, a.markedID(pay.WithdrawalPrefix, now, n.mark(scope))), n.Amount, fee, into, balances, now)
 	if err = cmp.Or(err, unknown); err != nil {
 		return w, change, err
 	}

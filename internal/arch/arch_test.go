@@ -44,6 +44,7 @@ var layers = map[string]layer{
 	"internal/mailtest":              {"", "a mail server for tests knows no service"},
 	"internal/webhook":               {"", "the sender takes bytes to an address and knows no domain"},
 	"internal/work":                  {"", "a loop knows no domain"},
+	"internal/backup":                {"", "a backup is a file of bytes, whatever is in it"},
 	"internal/seal":                  {"", "a seal is made of names and values, whatever they mean"},
 	"internal/trace":                 {"", "a span knows no domain"},
 	"internal/limit":                 {"", "buckets know no merchants and no HTTP"},
@@ -91,7 +92,7 @@ var layers = map[string]layer{
 	"internal/simulation":            {"", "worlds are tests only"},
 	"internal/e2e":                   {"", "the end-to-end tests are tests only"},
 	"internal/dbtest":                {"", "databases for tests know no schema"},
-	"cmd/cascada":                    {"money pay provider provider/adapters reconcile routing routing/replay routing/rulefile settingsfile app admin/shape daemon bench", "the commands parse flags and call use cases"},
+	"cmd/cascada":                    {"money pay provider provider/adapters reconcile routing routing/replay routing/rulefile settingsfile app admin/shape backup daemon bench", "the commands parse flags and call use cases"},
 }
 
 // dependencies lists where each module that is not ours may be imported, so
@@ -99,6 +100,7 @@ var layers = map[string]layer{
 var dependencies = map[string]string{
 	"code.dny.dev/ssrf":                     "internal/webhook",
 	"codeberg.org/go-pdf/fpdf":              "internal/statement",
+	"filippo.io/age":                        "internal/backup cmd/cascada",
 	"github.com/KimMachineGun/automemlimit": "internal/daemon",
 	"github.com/alecthomas/kong":            "cmd/cascada",
 	"github.com/danielgtaylor/huma":         "internal/api internal/admin internal/view internal/wire",

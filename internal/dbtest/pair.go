@@ -2,6 +2,7 @@ package dbtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Server is a PostgreSQL of a test's own, which it may stop, freeze and promote.
@@ -31,6 +35,68 @@ func alone(t testing.TB, in string) *Server {
 	s.must(s.do("initdb", "-D", s.data(), "-U", "app", "-A", "trust", "--no-sync", "--no-instructions", "-E", "UTF8", "--locale=C"))
 	s.must(s.serve())
 	return s
+}
+
+// Archiving starts a server that archives its log, so that it can be put back to a moment.
+func Archiving(t testing.TB) *Server {
+	t.Helper()
+	s := &Server{t: t}
+	s.must(s.makeDir(memory()))
+	s.stopAtEnd()
+	s.must(os.Mkdir(s.archive(), 0o700))
+	if to := s.attr.Credential; to != nil {
+		s.must(os.Chown(s.archive(), int(to.Uid), int(to.Gid)))
+	}
+	s.must(s.do("initdb", "-D", s.data(), "-U", "app", "-A", "trust", "--no-sync", "--no-instructions", "-E", "UTF8", "--locale=C"))
+	s.must(s.serve("-c", "archive_mode=on", "-c", "archive_command=test ! -f "+s.archive()+"/%f && cp %p "+s.archive()+"/%f"))
+	return s
+}
+
+func (s *Server) archive() string { return filepath.Join(s.dir, "archive") }
+
+// Base takes a base backup, which becomes a server by PutBack.
+func (s *Server) Base() *Server {
+	s.t.Helper()
+	base := &Server{t: s.t}
+	base.must(base.makeDir(memory()))
+	base.stopAtEnd()
+	base.must(base.do("pg_basebackup", "-h", s.dir, "-U", "app", "-D", base.data(), "-X", "stream", "-c", "fast", "--no-sync"))
+	return base
+}
+
+// PutBack starts a base backup as the other server was at a moment, from that one's archive.
+func (s *Server) PutBack(of *Server, to time.Time) {
+	s.t.Helper()
+	settings, err := os.OpenFile(filepath.Join(s.data(), "postgresql.auto.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	s.must(err)
+	_, err = fmt.Fprintf(settings, "restore_command = 'cp %s/%%f %%p'\nrecovery_target_time = '%s'\nrecovery_target_action = 'promote'\n",
+		of.archive(), to.UTC().Format("2006-01-02 15:04:05.999999+00"))
+	s.must(errors.Join(err, settings.Close()))
+	s.must(os.WriteFile(filepath.Join(s.data(), "recovery.signal"), nil, 0o600))
+	s.must(s.serve())
+	for s.query("SELECT pg_is_in_recovery()") {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// Archived waits until all that was written so far is in the archive.
+func (s *Server) Archived() {
+	s.t.Helper()
+	s.Exec("CREATE TABLE IF NOT EXISTS archived (name text)")
+	s.Exec("INSERT INTO archived SELECT pg_walfile_name(pg_switch_wal())")
+	for s.query("SELECT coalesce((SELECT last_archived_wal FROM pg_stat_archiver), '') < (SELECT max(name) FROM archived)") {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// query is a question that is answered by yes or no.
+func (s *Server) query(statement string) (yes bool) {
+	s.t.Helper()
+	conn, err := pgx.Connect(context.Background(), s.dsn("postgres"))
+	s.must(err)
+	defer conn.Close(context.Background())
+	s.must(conn.QueryRow(context.Background(), statement).Scan(&yes))
+	return yes
 }
 
 // Standby starts a server that follows this one.

@@ -8,6 +8,7 @@ package id
 import (
 	"bytes"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"sync"
@@ -61,6 +62,29 @@ func From(prefix string, t time.Time) string {
 	var b [16]byte
 	putTime(&b, t)
 	return prefix + encode(b)
+}
+
+// markSize is how many bytes of an id are chance, or its mark.
+const markSize = 10
+
+// Mark is what stands in an id in place of chance where the same request must be known again by
+// the id alone: 80 bits of what names it. It is 16 characters.
+func Mark(about string) string {
+	var b [16]byte
+	sum := sha256.Sum256([]byte(about))
+	copy(b[len(b)-markSize:], sum[:])
+	return encode(b)[26-16:]
+}
+
+// Marked returns an id with a mark in place of its chance. Its time stays.
+func Marked(made, mark string) string { return made[:len(made)-len(mark)] + mark }
+
+// MarkOf returns what stands in an id in place of chance; false where it is too short for one.
+func MarkOf(id string) (mark string, ok bool) {
+	if len(id) < 26 {
+		return "", false
+	}
+	return id[len(id)-16:], true
 }
 
 func putTime(b *[16]byte, t time.Time) {

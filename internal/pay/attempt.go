@@ -82,6 +82,8 @@ type Attempt struct {
 	SaidAt int64       `json:"saidAt,omitempty"`
 	// Ruled: it counts as paid by the operator's word.
 	Ruled bool `json:"ruled,omitempty"`
+	// Found: the provider's own list has it, from before a restore. It was not called since.
+	Found bool `json:"found,omitempty"`
 	// Unanswered is how often in a row it was asked about in vain.
 	Unanswered int `json:"unanswered,omitempty"`
 }

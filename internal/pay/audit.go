@@ -115,5 +115,10 @@ const (
 	RoutingApplied Act = "routing.applied"
 	RoutingReset   Act = "routing.reset"
 
+	RecoveryBegun   Act = "recovery.begun"   // the database was put back from a copy
+	RecoveryCovered Act = "recovery.covered" // what an account did in the window is known
+	FoundClosed     Act = "found.closed"     // what was found there, and nothing stands for
+	RecoveryEnded   Act = "recovery.ended"
+
 	MasterKeyRotated Act = "master_key.rotated" // it took over; its fingerprint
 )

@@ -49,6 +49,8 @@ type Change struct {
 	// Comparisons with providers' reports, new ones only.
 	Reconciliations []Reconciliation
 	Drifts          []Drift
+	Recoveries      []Recovery // a new one while there is one means ErrStale
+	Found           []Found    // a new one that is known means ErrStale
 	Erasure         *Erasure   // of what it takes out of rows that are there
 	Retained        []Retained // a new one whose kind is taken means ErrStale
 }

@@ -30,6 +30,9 @@ type NewRefund struct {
 	// be: nothing can be drawn on it any more.
 	Released bool
 	Caller   Caller // who makes it at the provider
+	// Round is the provider's refund that it is, where one was found after a restore; 0: the first.
+	Round int
+	Found []Found // that
 }
 
 // Refund opens a claim to give an amount back to the shopper (contract: POST
@@ -64,14 +67,14 @@ func (p Payment) Refund(n NewRefund, have ledger.Balances, now time.Time) (Payme
 	claim := p.claim(n.ID, UserDispute, ClaimPending, n.Amount, parts.USD, PartyMerchant, now)
 	claim.Reason, claim.Silent, claim.Parts, claim.Frozen, claim.Attempt = n.Reason, n.Simulated, parts, parts.held(), p.captured()
 	claim.Freed = parts.Reserve - d.reserve
-	claim.Call = RefundCall{State: Sending, Round: 1, Tries: 1, Sent: now.UnixMicro(), To: ClaimApproved, Flight: Flight{}.begin(n.Caller)}
+	claim.Call = RefundCall{State: Sending, Round: max(n.Round, 1), Tries: 1, Sent: now.UnixMicro(), To: ClaimApproved, Flight: Flight{}.begin(n.Caller)}
 	claim.DueAt = now.Add(callLease)
 	change := Change{Transfers: moving(claim.transfer("freeze", ledger.RefundFreeze, now,
 		ledger.Posting{Account: ledger.Available, Amount: -d.available},
 		ledger.Posting{Account: ledger.Pending, Amount: -d.pending},
 		ledger.Posting{Account: ledger.Reserve, Amount: -d.reserve}, // or it might be released meanwhile
 		ledger.Posting{Account: ledger.Frozen, Amount: parts.held()})),
-		Floors: d.floors, Days: d.days}
+		Floors: d.floors, Days: d.days, Found: n.Found}
 	if !n.Simulated {
 		var opened Event
 		claim, opened = claim.event(ClaimOpened, p, now)

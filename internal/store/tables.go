@@ -146,6 +146,7 @@ func queries() []string {
 	list = append(list, erasureQueries()...)
 	list = append(list, mailQueries()...)
 	list = append(list, rulesQueries()...)
+	list = append(list, recoveryQueries()...)
 	list = append(list, settlementQueries()...)
 	list = append(list, dutyQueries()...)
 	list = append(list, sessionQueries()...)

@@ -110,6 +110,12 @@ func guardedIDs(c *pay.Change) []string {
 	for i := range c.Retained {
 		ids = append(ids, retentionTable.id(&c.Retained[i]))
 	}
+	for i := range c.Recoveries { // the first one too
+		ids = append(ids, recoveriesTable.id(&c.Recoveries[i]))
+	}
+	for i := range c.Found {
+		ids = append(ids, foundTable.id(&c.Found[i]))
+	}
 	for i := range c.Rules {
 		ids = append(ids, rulesID(&c.Rules[i]))
 	}
@@ -212,6 +218,10 @@ func (w *write) guards() []step {
 	steps = replace(w, steps, settlementsTable, settlements)
 	steps = replace(w, steps, reservesTable, reserves)
 	steps = replace(w, steps, driftsTable, drifts)
+	steps = guarded(w, steps, recoveriesTable, recoveriesTable.insert, gather(w.batch, recoveries, recoveriesTable.isNew))
+	steps = replace(w, steps, recoveriesTable, recoveries)
+	steps = guarded(w, steps, foundTable, foundTable.insert, gather(w.batch, found, foundTable.isNew))
+	steps = replace(w, steps, foundTable, found)
 	return w.lockFloors(steps)
 }
 

@@ -94,8 +94,9 @@ func Codes() []pay.Code { return slices.Sorted(maps.Keys(table)) }
 
 // Envelope is the body of every error (contract: Envelope).
 type Envelope struct {
-	status int
-	Err    Problem `json:"error"`
+	status  int
+	headers http.Header
+	Err     Problem `json:"error"`
 }
 
 // Problem is an error as a client sees it.
@@ -133,6 +134,9 @@ type Bounds struct {
 	Currency money.Currency `json:"currency"`
 }
 
+// GetHeaders is for huma.HeadersError, which adds others to them.
+func (e *Envelope) GetHeaders() http.Header { return e.headers }
+
 func (e *Envelope) Error() string { return string(e.Err.Code) + ": " + e.Err.Message }
 
 // GetStatus is for huma.
@@ -159,10 +163,13 @@ func Fault() *pay.Error {
 
 func newEnvelope(ctx context.Context, e *pay.Error) *Envelope {
 	to := table[e.Code]
-	out := &Envelope{to.Status, Problem{
+	out := &Envelope{to.Status, http.Header{}, Problem{
 		Code: e.Code, Type: to.Kind, Message: e.Message, Param: e.Param, Decline: e.Decline, RequestID: web.RequestID(ctx),
 	}}
 	d := e.Details
+	if d.Reason == pay.Recovering && to.Status == http.StatusServiceUnavailable {
+		out.headers.Set("Retry-After", "60")
+	}
 	details := Details{
 		Issues: d.Issues, MissingFields: d.MissingFields, HelpURL: d.HelpURL, BoundViolated: d.BoundViolated, Reason: d.Reason,
 		ExistingTxID: d.ExistingTxID, TransactionID: d.TransactionID, RedirectURL: d.RedirectURL, Attempts: d.Attempts,
@@ -180,6 +187,7 @@ func newEnvelope(ctx context.Context, e *pay.Error) *Envelope {
 // Write replies with an error outside huma.
 func Write(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	e := Show(r.Context(), log, err)
+	maps.Copy(w.Header(), e.headers)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(e.status)
 	_ = json.NewEncoder(w).Encode(e) // the client may be gone

@@ -55,6 +55,7 @@ type plainCharge struct {
 	Currency        string `json:"currency"`
 	Status          string `json:"status,omitempty"`
 	NotificationURL string `json:"notificationUrl,omitempty"`
+	Charge          string `json:"charge,omitempty"` // of a refund: what it gives back
 	refund          bool
 }
 
@@ -133,7 +134,7 @@ func (p plain) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 
 func (p plain) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	return p.outcome(p.call(ctx, http.MethodPost, "/refunds", plainCharge{
-		Reference: r.Reference, Amount: r.Local.Decimal(), Currency: string(r.Local.Currency),
+		Charge: r.Charge.Reference, Reference: r.Reference, Amount: r.Local.Decimal(), Currency: string(r.Local.Currency),
 	}))
 }
 

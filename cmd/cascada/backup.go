@@ -1,0 +1,261 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"filippo.io/age"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/backup"
+	"github.com/cascadapay/cascada/internal/daemon"
+)
+
+type backupCmd struct {
+	database
+	File      string   `arg:"" help:"Where the copy goes. Nothing may be there."`
+	EncryptTo []string `placeholder:"RECIPIENT" sep:"none" help:"Encrypt it to whoever has the identity of this age recipient (age1…, of age-keygen), or of those in @FILE. Repeat it for more."`
+	WithKey   bool     `help:"Put the master key beside it, as FILE.key, encrypted to the same recipients: together they are all that a restore needs."`
+	Unchecked bool     `help:"Do not prove the copy. Prove it elsewhere: cascada restore does."`
+}
+
+// errOneFile sends those with a PostgreSQL to its own tools.
+var errOneFile = errors.New("this copies an SQLite file; a PostgreSQL is backed up by its own tools, as docs/BACKUPS.md tells (pgBackRest, or WAL archiving)")
+
+func (c *backupCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
+	path, oneFile := app.DatabaseFile(c.Database)
+	if !oneFile {
+		return errOneFile
+	}
+	to, err := backup.Recipients(c.EncryptTo)
+	if err != nil {
+		return err
+	}
+	if c.WithKey && len(to) == 0 {
+		return errors.New("a copy of the master key in clear opens everything: --with-key wants --encrypt-to")
+	}
+	keys, err := c.base(log).MasterKeyPath()
+	if err != nil && c.WithKey {
+		return err
+	}
+	for _, name := range []string{c.File, c.File + ".key"} {
+		if err := backup.Free(name); err != nil && (name == c.File || c.WithKey) {
+			return err
+		}
+	}
+	size, at, err := c.copy(ctx, log, adapters, to)
+	if err != nil {
+		return err
+	}
+	proved := "every invariant holds in it"
+	if c.Unchecked {
+		proved = "it is not checked"
+	}
+	fmt.Fprintf(stdout, "copied %s to %s: %.1f MB as of %s; %s\n", path, c.File, float64(size)/1e6, at.UTC().Format(time.RFC3339), proved)
+	if !c.WithKey {
+		fmt.Fprintf(stdout, "the master key is not in it: without %s nobody can use it. Keep a copy of that elsewhere, or use --encrypt-to with --with-key\n", cmp.Or(keys, "CASCADA_MASTER_KEY"))
+		return nil
+	}
+	file, err := os.Open(keys)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if err := backup.Seal(file, c.File+".key", to); err != nil {
+		return fmt.Errorf("the master key: %w", err)
+	}
+	fmt.Fprintf(stdout, "the master key is in %s.key, encrypted\n", c.File)
+	return nil
+}
+
+// copy makes the copy, proves it, and gives it its name.
+func (c *backupCmd) copy(ctx context.Context, log *slog.Logger, adapters registry, to []age.Recipient) (size int64, at time.Time, err error) {
+	temporary, err := backup.Temporary(c.File)
+	if err != nil {
+		return 0, at, err
+	}
+	defer removeDatabase(temporary)
+	if at, err = app.CopyFile(ctx, c.Database, temporary); err != nil {
+		return 0, at, err
+	}
+	err = c.proved(ctx, log, adapters, temporary, !c.Unchecked, func(a *app.App) error { return a.MarkCopy(ctx, at) })
+	if err != nil {
+		return 0, at, fmt.Errorf("the copy: %w", err)
+	}
+	info, err := os.Stat(temporary)
+	if err != nil {
+		return 0, at, err
+	}
+	if len(to) == 0 {
+		return info.Size(), at, backup.Keep(temporary, c.File)
+	}
+	in, err := os.Open(temporary)
+	if err != nil {
+		return 0, at, err
+	}
+	defer in.Close()
+	return info.Size(), at, backup.Seal(in, c.File, to)
+}
+
+// proved opens a copy of the database with its key, does something to it, and checks it.
+func (d database) proved(ctx context.Context, log *slog.Logger, adapters registry, file string, check bool, do func(*app.App) error) error {
+	config := d.command(log)
+	if config.MasterKey == "" {
+		path, err := config.MasterKeyPath() // of the database, not of the copy
+		if err != nil {
+			return err
+		}
+		config.MasterKeyFile = path
+	}
+	config.Database, config.Adapters = "sqlite:"+file, adapters
+	config.Migrate = true // nobody else has the copy
+	a, err := daemon.Open(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if err := do(a); err != nil || !check {
+		return err
+	}
+	broken, err := a.Check(ctx)
+	for _, b := range broken {
+		fmt.Fprintln(stdout, "broken:", b)
+	}
+	if err == nil && len(broken) > 0 {
+		err = fmt.Errorf("%d broken", len(broken))
+	}
+	return err
+}
+
+// removeDatabase removes a file with what SQLite puts beside it. What is not there need not be
+// removed.
+func removeDatabase(path string) {
+	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
+		_ = os.Remove(path + end)
+	}
+}
+
+type restoreCmd struct {
+	database
+	File      string `arg:"" type:"existingfile" help:"What cascada backup made."`
+	Identity  string `type:"existingfile" placeholder:"FILE" help:"The age identity that opens it, where it is encrypted."`
+	WithKey   bool   `help:"Take the master key from FILE.key, where there is none yet."`
+	MoveAside bool   `help:"Where a database is, rename it to PATH.before-TIME first. It is never deleted."`
+	From      string `placeholder:"TIME" help:"As of when the copy is, where it does not say so itself because something else made it."`
+}
+
+func (c *restoreCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) (err error) {
+	path, oneFile := app.DatabaseFile(c.Database)
+	if !oneFile {
+		return errOneFile
+	}
+	from, err := instant("--from", c.From, time.UTC)
+	if err != nil {
+		return err
+	}
+	release, err := app.Alone(c.Database)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := backup.Free(path); err != nil && !c.MoveAside {
+		return fmt.Errorf("%w: --move-aside renames it", err)
+	}
+	by, err := c.identities()
+	if err != nil {
+		return err
+	}
+	key, err := c.takeKey(log, by)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil && key != "" { // it belongs to a database
+			err = errors.Join(err, os.Remove(key))
+		}
+	}()
+	temporary, err := backup.Temporary(path)
+	if err != nil {
+		return err
+	}
+	defer removeDatabase(temporary)
+	if _, err := backup.Open(c.File, temporary, by); err != nil {
+		return err
+	}
+	if err := app.Sound(ctx, temporary); err != nil {
+		return err
+	}
+	var lost app.RecoveryStatus
+	err = c.proved(ctx, log, adapters, temporary, true, func(a *app.App) error {
+		_, marked, err := a.Restored(ctx)
+		if err == nil && !marked {
+			if from.IsZero() {
+				return errors.New("it does not say as of when it is, since cascada backup did not make it: say so with --from")
+			}
+			_, err = a.BeginRecovery(ctx, from, time.Time{})
+		}
+		if err == nil {
+			lost, err = a.Recovery(ctx)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	return c.putBack(temporary, path, lost)
+}
+
+// putBack gives the database its place.
+func (c *restoreCmd) putBack(temporary, path string, lost app.RecoveryStatus) error {
+	aside := path + ".before-" + lost.To.Format("20060102T150405Z")
+	for _, end := range []string{"-wal", "-shm", ""} { // its log goes with it
+		err := os.Rename(path+end, aside+end)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		if err == nil && end == "" {
+			fmt.Fprintf(stdout, "the database that was there is %s\n", aside)
+		}
+	}
+	if err := backup.Keep(temporary, path); err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "restored %s as of %s; every invariant holds\n", path, lost.From.Format(time.RFC3339))
+	printRecovery(lost)
+	return nil
+}
+
+func (c *restoreCmd) identities() ([]age.Identity, error) {
+	if c.Identity == "" {
+		return nil, nil
+	}
+	return backup.Identities(c.Identity)
+}
+
+// takeKey puts the master key that lies beside the backup in its place, and returns that.
+func (c *restoreCmd) takeKey(log *slog.Logger, by []age.Identity) (string, error) {
+	if !c.WithKey {
+		return "", nil
+	}
+	path, err := c.base(log).MasterKeyPath()
+	if err != nil {
+		return "", err
+	}
+	if err := backup.Free(path); err != nil {
+		return "", fmt.Errorf("%w: leave --with-key out to use it", err)
+	}
+	temporary, err := backup.Temporary(path)
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(temporary)
+	if _, err := backup.Open(c.File+".key", temporary, by); err != nil {
+		return "", err
+	}
+	return path, backup.Keep(temporary, path)
+}

@@ -1,0 +1,394 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/reconcile"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// otherThanFound refuses a request that was carried out with another amount.
+func otherThanFound(f pay.Found) error {
+	return &pay.Error{Code: pay.CodeIdempotencyConflict, Details: pay.Details{Reason: "body_differs"},
+		Message: fmt.Sprintf("a request with this Idempotency-Key was carried out before the service was put back from a copy, of %s", f.Local())}
+}
+
+// regain is a new payment as the one that a provider has of the same request: with its id, its amount
+// and its attempt. tries are those before.
+func (a *App) regain(p pay.Payment, at pay.Found, tries []pay.Found, now time.Time) (pay.Payment, pay.Change, error) {
+	object, order, ok := pay.ParseReference(at.Reference)
+	if !ok {
+		return p, pay.Change{}, fmt.Errorf("found %s: it is no charge of ours", at.ID())
+	}
+	if !near(p.Local.Minor, at.Minor) && p.Local.Currency == at.Currency {
+		return p, pay.Change{}, otherThanFound(at)
+	}
+	p.ID = object
+	p, err := p.At(at)
+	if err != nil {
+		return p, pay.Change{}, err
+	}
+	p, change, err := p.Regain(at, order, now)
+	if err != nil {
+		return p, change, err
+	}
+	for _, f := range append(tries, at) {
+		if f.Open() {
+			change.Found = append(change.Found, f.Taken(object))
+		}
+	}
+	return p, change, nil
+}
+
+// regainPayment answers a create call that was carried out in the time that the database lost. The
+// provider is asked what became of it, and not called.
+func (a *App) regainPayment(ctx context.Context, p pay.Payment, at pay.Found, tries []pay.Found, i Idempotency, cause view.Cause) (pay.Payment, error) {
+	now := a.now(p.Scope)
+	p, change, err := a.regain(p, at, tries, now)
+	if err != nil {
+		return p, err
+	}
+	change.Once = i.once(p.Scope, p.ID, now)
+	err = a.commit(ctx, change, cause)
+	if errors.Is(err, store.ErrDuplicate) || errors.Is(err, store.ErrStale) { // the same request at the same time
+		return a.replay(ctx, p.Scope, i)
+	}
+	if err != nil {
+		return p, err
+	}
+	a.Log.Info("a payment that the database had lost is there again", "payment", p.ID)
+	p, err = a.asksAfter(context.WithoutCancel(ctx), p)
+	return p, a.unfinished(p, err)
+}
+
+// asksAfter asks what became of a payment that this node has in hand and has not called.
+func (a *App) asksAfter(ctx context.Context, p pay.Payment) (pay.Payment, error) {
+	if err := a.reconcile(ctx, p, true); err != nil {
+		return p, err
+	}
+	return a.store.AnyPayment(ctx, p.ID)
+}
+
+// regainRefund answers a call for a refund that was made in the time that the database lost.
+func (a *App) regainRefund(ctx context.Context, p pay.Payment, asked pay.NewRefund, at pay.Found, n NewRefund, cause view.Cause) (pay.Refund, error) {
+	if at.Object != "" { // the operator's list brought it back: only the key is not known
+		claim, err := a.store.Claim(ctx, p.Scope, at.Object)
+		if err != nil {
+			return pay.Refund{}, err
+		}
+		err = a.store.Commit(ctx, pay.Change{Once: n.Idempotency.once(p.Scope, claim.ID, a.now(p.Scope))})
+		if errors.Is(err, store.ErrDuplicate) {
+			err = nil
+		}
+		return claim.Opened(), err
+	}
+	if !asked.Amount.IsZero() && asked.Amount != at.Local() {
+		return pay.Refund{}, otherThanFound(at)
+	}
+	claim, err := a.openFound(ctx, p, asked, at, n.By, n.Idempotency, cause)
+	if errors.Is(err, store.ErrDuplicate) {
+		r, _, err := a.refundBefore(ctx, p.Scope, n.Idempotency)
+		return r, err
+	}
+	return claim.Opened(), err
+}
+
+// openFound opens a refund that a provider has, and asks what became of it.
+func (a *App) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund, at pay.Found, by pay.Actor, i Idempotency, cause view.Cause) (pay.Claim, error) {
+	claim, round, ok := pay.ParseRefundReference(at.Reference)
+	if !ok {
+		return pay.Claim{}, fmt.Errorf("found %s: it is no refund of ours", at.ID())
+	}
+	n.ID, n.Round, n.Amount, n.Found = claim, round, at.Local(), []pay.Found{at.Taken(claim)}
+	_, opened, _, err := a.openRefund(ctx, p, n, by, i, cause)
+	if err != nil {
+		return opened, err
+	}
+	if _, err := a.askRefund(context.WithoutCancel(ctx), opened, true); err != nil {
+		a.Log.Error("a refund's outcome is not written; it is asked about again", "claim", opened.ID, "error", err)
+	}
+	return opened, nil
+}
+
+// regainNewPayout is a new withdrawal as the one that an account has of the same request.
+func (a *App) regainNewPayout(ctx context.Context, made pay.Withdrawal, change pay.Change, at pay.Found, now time.Time) (pay.Withdrawal, pay.Change, error) {
+	object, round, _ := pay.ParsePayoutReference(at.Reference)
+	switch {
+	case made.Local.Currency != at.Currency || !near(made.Local.Minor, at.Minor):
+		return made, change, otherThanFound(at)
+	case at.Object != "":
+		return made, change, errDealtWith
+	}
+	by, err := a.caller(ctx)
+	if err != nil {
+		return made, change, err
+	}
+	made.Local = at.Local()
+	float, err := a.floatFor(ctx, at.Account, made)
+	if err != nil {
+		return made, change, err
+	}
+	next, sent, err := made.Regain(at, round, float, by, now)
+	if err != nil {
+		return made, change, err
+	}
+	next.Version = made.Version // both in one row
+	change.Withdrawals, change.Transfers, change.Floors = []pay.Withdrawal{next}, append(change.Transfers, sent.Transfers...), append(change.Floors, sent.Floors...)
+	change.Found = []pay.Found{at.Taken(object)}
+	return next, change, nil
+}
+
+// Listing is a provider's own list of what it did in the window of a recovery.
+type Listing struct {
+	Account string
+	Reports []Report
+	Format  reconcile.Format
+}
+
+// Listed is what a provider's list told.
+type Listed struct {
+	Lines, Known, Regained int
+	Foreign                int         // lines that have no reference of ours
+	Found                  []pay.Found // what nothing stands for
+}
+
+// ReadListing compares a provider's list of the window with the books. What belongs to a payment or
+// a withdrawal that is there is given to it, and asked about; what does not waits for its request
+// to be repeated, or for the operator.
+//
+// Errors: that no recovery is under way, that a line cannot be read.
+func (a *App) ReadListing(ctx context.Context, l Listing) (done Listed, err error) {
+	if !a.shut() {
+		return done, errors.New("no recovery is under way: cascada recover begin")
+	}
+	account, err := a.store.Account(ctx, l.Account)
+	if err != nil {
+		return done, fmt.Errorf("provider account %s: %w", l.Account, err)
+	}
+	names := ""
+	for _, report := range l.Reports {
+		lines, err := reconcile.NewReader(filepath.Base(report.Name), report, l.Format)
+		if err != nil {
+			return done, err
+		}
+		names += " " + filepath.Base(report.Name)
+		for {
+			line, err := lines.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return done, fmt.Errorf("%s: %w", report.Name, err)
+			}
+			if line.Kind == reconcile.Other {
+				continue
+			}
+			done.Lines++
+			if err := a.listed(ctx, account, line, &done); err != nil {
+				return done, fmt.Errorf("%s:%d: %w", line.File, line.Number, err)
+			}
+		}
+	}
+	return done, a.CoverAccount(ctx, account.ID, fmt.Sprintf("%d lines of%s", done.Lines, names))
+}
+
+// listed takes a line.
+func (a *App) listed(ctx context.Context, account pay.ProviderAccount, line reconcile.Line, done *Listed) error {
+	f, ok := foundIn(account.ID, line)
+	if !ok {
+		done.Foreign++
+		return nil
+	}
+	switch before, err := a.store.FoundAt(ctx, f.ID()); {
+	case err == nil && !before.Open():
+		done.Known++
+		return nil
+	case err == nil:
+		f.Version = before.Version + 1
+	case !errors.Is(err, store.ErrNotFound):
+		return err
+	}
+	known, regained, err := a.place(ctx, f, line)
+	if refused, ok := errors.AsType[*pay.Error](err); ok {
+		f.Why, err = refused.Message, nil
+	}
+	switch {
+	case err != nil:
+		return err
+	case known:
+		done.Known++
+		return nil
+	case regained:
+		done.Regained++
+		return nil
+	}
+	done.Found = append(done.Found, f)
+	return a.store.Commit(ctx, pay.Change{Found: []pay.Found{f}})
+}
+
+// foundIn reads what a line is about by our references; false where it has none.
+func foundIn(account string, l reconcile.Line) (f pay.Found, ok bool) {
+	f = pay.Found{Version: 1, Account: account, Reference: l.Reference, FoundNotes: pay.FoundNotes{
+		ProviderRef: l.ProviderRef, Minor: l.Amount.Minor, Currency: l.Amount.Currency,
+	}}
+	if !l.Date.IsZero() {
+		f.At = l.Date.UnixMicro()
+	}
+	object := ""
+	switch l.Kind {
+	case reconcile.Charge:
+		f.Kind = pay.FoundCharge
+		object, _, ok = pay.ParseReference(f.Reference)
+	case reconcile.Refund:
+		f.Kind, f.Charge = pay.FoundRefund, l.Reference
+		if l.RefundReference != "" {
+			f.Reference = l.RefundReference
+		}
+		f.ProviderRef = l.RefundProviderRef
+		object, _, ok = pay.ParseRefundReference(f.Reference)
+	case reconcile.Payout:
+		f.Kind = pay.FoundPayout
+		object, _, ok = pay.ParsePayoutReference(f.Reference)
+	}
+	mark, long := id.MarkOf(object)
+	f.Mark = mark
+	return f, ok && long && storable(object)
+}
+
+// toldOfLost keeps what a provider tells of a charge that the database may have lost: its request may yet be repeated,
+// and so the notification has to come again.
+//
+// Errors: transaction_not_found where there was no restore, service_unavailable.
+func (a *App) toldOfLost(ctx context.Context, n pay.Notice) error {
+	mark, long := id.MarkOf(n.Reference[:strings.LastIndex(n.Reference, "-")])
+	if !long || !a.recovery.Load().Active(a.Now()) {
+		return notOurs()
+	}
+	local := n.Outcome.Local
+	if local.IsPositive() {
+		found := pay.Found{Version: 1, Account: n.Account, Reference: n.Reference, Mark: mark, Kind: pay.FoundCharge, FoundNotes: pay.FoundNotes{
+			ProviderRef: n.Outcome.ProviderRef, Minor: local.Minor, Currency: local.Currency, At: a.Now().UnixMicro(),
+		}}
+		if err := unlessStale(a.store.Commit(ctx, pay.Change{Found: []pay.Found{found}})); err != nil { // stale: it is known
+			return err
+		}
+	}
+	a.warnSometimes(ctx, "a notification is about a charge that the database has lost", n.Account, "account", n.Account, "reference", n.Reference)
+	return &pay.Error{Code: pay.CodeServiceUnavailable, Details: pay.Details{Reason: pay.Recovering}, Message: "the service was put back from a copy and may not know this yet: send it again"}
+}
+
+// place gives what was found to what it belongs to, where that is there: known says that it had it
+// before.
+func (a *App) place(ctx context.Context, f pay.Found, l reconcile.Line) (known, regained bool, err error) {
+	switch f.Kind {
+	case pay.FoundCharge:
+		return a.placeCharge(ctx, f)
+	case pay.FoundRefund:
+		return a.placeRefund(ctx, f, l)
+	}
+	return a.placePayout(ctx, f)
+}
+
+// asTaken is what a list just told, with what stands for it: it was not written before.
+func asTaken(f pay.Found, object string) pay.Found {
+	f.Version--
+	return f.Taken(object)
+}
+
+func (a *App) placeCharge(ctx context.Context, f pay.Found) (known, regained bool, err error) {
+	object, order, _ := pay.ParseReference(f.Reference)
+	err = again(func() error {
+		p, err := a.store.AnyPayment(ctx, object)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if known = err == nil && order <= len(p.Attempts) && p.Attempts[order-1].Provider == f.Account; err != nil || known {
+			return err
+		}
+		if p, err = a.inHand(ctx, p); err != nil {
+			return err
+		}
+		_, change, err := p.Regain(f, order, a.now(p.Scope))
+		if err != nil {
+			return err
+		}
+		change.Found = []pay.Found{asTaken(f, object)}
+		regained = true
+		return a.commit(ctx, change, view.Cause{})
+	})
+	return known, regained && err == nil, err
+}
+
+func (a *App) placeRefund(ctx context.Context, f pay.Found, l reconcile.Line) (known, regained bool, err error) {
+	claim, _, _ := pay.ParseRefundReference(f.Reference)
+	if _, err := a.store.AnyClaim(ctx, claim); err == nil || !errors.Is(err, store.ErrNotFound) {
+		return err == nil, false, err
+	}
+	payment, _, named := pay.ParseReference(l.Reference)
+	if !named || l.Reference == f.Reference {
+		return false, false, nil
+	}
+	p, err := a.store.AnyPayment(ctx, payment)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, false, nil
+	}
+	if err != nil {
+		return false, false, err
+	}
+	f.Version-- // it is written as taken at once, see asTaken
+	_, err = a.openFound(ctx, p, pay.NewRefund{Reason: "found at the provider after a restore"}, f, a.Self(), Idempotency{}, view.Cause{})
+	return false, err == nil, err
+}
+
+func (a *App) placePayout(ctx context.Context, f pay.Found) (known, regained bool, err error) {
+	object, round, _ := pay.ParsePayoutReference(f.Reference)
+	w, err := a.store.AnyWithdrawal(ctx, object)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, false, nil
+	}
+	if err != nil || w.GoneTo(f.Reference, f.Account) && w.Status != pay.WithdrawalPending {
+		return err == nil, false, err
+	}
+	by, err := a.caller(ctx)
+	if err != nil {
+		return false, false, err
+	}
+	float, err := a.floatFor(ctx, f.Account, w)
+	if err != nil {
+		return false, false, err
+	}
+	sent, change, err := w.Regain(f, round, float, by, a.now(w.Scope))
+	if err != nil {
+		return false, false, err
+	}
+	change.Found = []pay.Found{asTaken(f, object)}
+	if err := a.commit(ctx, change, view.Cause{}); err != nil {
+		return false, false, err
+	}
+	// Where a person pays, nobody but the list can tell.
+	if o := a.askPayout(ctx, sent); o.Kind == pay.PayoutHeld {
+		err = a.resolvePayout(ctx, sent, pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: f.ProviderRef, Local: f.Local()})
+	}
+	return false, err == nil, err
+}
+
+// floatFor is what a payout that was found takes of its account's float, as far as that has it: the
+// operator books the rest.
+func (a *App) floatFor(ctx context.Context, account string, w pay.Withdrawal) (money.Amount, error) {
+	have, err := a.floats(ctx, 1)
+	need, free := have.of(account, w)
+	if need.Minor > free.Minor {
+		return money.Amount{}, err
+	}
+	return need, err
+}

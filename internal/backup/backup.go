@@ -1,0 +1,181 @@
+// Package backup makes one file of a copy, and a copy of such a file again: whole or not at all,
+// for its owner alone, and encrypted to whom the operator says (age, https://age-encryption.org).
+//
+// It knows nothing of what is in the file.
+package backup
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"filippo.io/age"
+)
+
+// ErrExists says that something is there already under the name that a file was to have.
+var ErrExists = errors.New("it is there already, and nothing is ever written over")
+
+// Recipients reads whom a file is encrypted to: an age recipient, or @FILE with one a line.
+func Recipients(words []string) (list []age.Recipient, err error) {
+	for _, word := range words {
+		text := word
+		if path, isFile := strings.CutPrefix(word, "@"); isFile {
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return nil, fmt.Errorf("recipients: %w", err)
+			}
+			text = string(content)
+		}
+		found, err := age.ParseRecipients(strings.NewReader(text))
+		if err != nil {
+			return nil, fmt.Errorf("recipient %q: %w; want one such as age1…, of age-keygen", word, err)
+		}
+		list = append(list, found...)
+	}
+	return list, nil
+}
+
+// Identities reads the file of identities that a backup is opened with.
+func Identities(path string) ([]age.Identity, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("identities: %w", err)
+	}
+	defer file.Close()
+	list, err := age.ParseIdentities(file)
+	if err != nil {
+		return nil, fmt.Errorf("identities in %s: %w", path, err)
+	}
+	return list, nil
+}
+
+// Temporary makes an empty file beside another one, for its owner alone. Whoever asked for it
+// removes it.
+func Temporary(beside string) (string, error) {
+	file, err := os.CreateTemp(filepath.Dir(beside), ".cascada-*")
+	if err != nil {
+		return "", err
+	}
+	return file.Name(), file.Close()
+}
+
+// Free fails where something stands under a name.
+//
+// Errors: ErrExists.
+func Free(path string) error {
+	_, err := os.Lstat(path)
+	switch {
+	case err == nil:
+		return fmt.Errorf("%s: %w", path, ErrExists)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	}
+	return err
+}
+
+// Seal writes what in has to a file beside path, encrypted where there are recipients, and then
+// gives it that name, when it is on disk.
+//
+// Errors: ErrExists.
+func Seal(in io.Reader, path string, to []age.Recipient) error {
+	return place(path, func(out io.Writer) error {
+		if len(to) == 0 {
+			_, err := io.Copy(out, in)
+			return err
+		}
+		sealed, err := age.Encrypt(out, to...)
+		if err != nil {
+			return err
+		}
+		if _, err := io.Copy(sealed, in); err != nil {
+			return err
+		}
+		return sealed.Close()
+	})
+}
+
+// intro begins each file that age has encrypted.
+const intro = "age-encryption.org/"
+
+// Open writes what a backup has to a file that is there, for instance a Temporary, and reports whether it
+// was encrypted.
+//
+// Errors: that it is encrypted and no identity opens it, that it was changed.
+func Open(path, to string, by []age.Identity) (encrypted bool, err error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer in.Close()
+	head := make([]byte, len(intro))
+	n, err := io.ReadFull(in, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	if _, err := in.Seek(0, io.SeekStart); err != nil {
+		return false, err
+	}
+	var content io.Reader = in
+	if encrypted = string(head[:n]) == intro; encrypted {
+		if len(by) == 0 {
+			return true, fmt.Errorf("%s is encrypted: give its --identity", path)
+		}
+		if content, err = age.Decrypt(in, by...); err != nil {
+			return true, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return encrypted, err
+	}
+	_, err = io.Copy(out, content)
+	return encrypted, errors.Join(err, out.Close())
+}
+
+// place writes a file whole, and gives it its name when it is on disk.
+func place(path string, write func(io.Writer) error) error {
+	temporary, err := Temporary(path)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temporary)
+	file, err := os.OpenFile(temporary, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(write(file), file.Close()); err != nil {
+		return err
+	}
+	return Keep(temporary, path)
+}
+
+// Keep gives a file that is whole another name on the same disk, once it is on that. What stands
+// there is not touched.
+//
+// Errors: ErrExists.
+func Keep(file, path string) error {
+	if err := sync(file); err != nil {
+		return err
+	}
+	err := os.Link(file, path)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s: %w", path, ErrExists)
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.Remove(file), sync(filepath.Dir(path)))
+}
+
+// sync waits until a file, or the names in a directory, are on disk.
+func sync(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
+}
