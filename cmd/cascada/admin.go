@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 
@@ -85,39 +84,6 @@ func (c *merchantCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 	_, err = fmt.Fprintf(stdout, "merchant    %s  %s\nshop        %s  %s\nsandbox     %s\n            %s\nproduction  %s\n            %s\nThe keys are shown this once.\n",
 		o.Merchant.ID, o.Merchant.Name, o.Shop.ID, o.Shop.Slug, o.Sandbox.Publishable, o.Sandbox.Secret, o.Live.Publishable, o.Live.Secret)
 	return err
-}
-
-type checkCmd struct {
-	database
-	Heads string `type:"existingfile" placeholder:"FILE" help:"What cascada seal head printed before: prove that no chain of seals was cut since."`
-}
-
-func (c *checkCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
-	if err != nil {
-		return err
-	}
-	defer a.Close()
-	found, err := a.Check(ctx)
-	var broken []string
-	for _, b := range found {
-		broken = append(broken, b.String())
-	}
-	if c.Heads != "" {
-		cut, headErr := checkHeads(ctx, a, c.Heads)
-		broken, err = append(broken, cut...), errors.Join(err, headErr)
-	}
-	for _, b := range broken {
-		fmt.Fprintln(stdout, "broken:", b)
-	}
-	if err != nil {
-		return err
-	}
-	if len(broken) > 0 {
-		return fmt.Errorf("%d broken", len(broken))
-	}
-	fmt.Fprintln(stdout, "every invariant holds")
-	return nil
 }
 
 type storyCmd struct {

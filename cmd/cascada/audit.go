@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -112,46 +111,4 @@ func (c *auditListCmd) print(out io.Writer, e pay.AuditEntry) error {
 	words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
 	_, err := fmt.Fprintln(out, strings.Join(words, " "))
 	return err
-}
-
-type sealCmd struct {
-	Head sealHeadCmd `cmd:"" help:"Print the newest seal of each merchant and environment: keep it elsewhere, for check --heads."`
-}
-
-type sealHeadCmd struct{ database }
-
-func (c *sealHeadCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
-	if err != nil {
-		return err
-	}
-	defer a.Close()
-	return a.Heads(ctx, func(head string) error {
-		_, err := fmt.Fprintln(stdout, head)
-		return err
-	})
-}
-
-// checkHeads proves that the chains go on from the heads in a file, and returns
-// what to tell of those that do not.
-func checkHeads(ctx context.Context, a *app.App, path string) (broken []string, err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	heads := 0
-	for lines := bufio.NewScanner(file); lines.Scan(); heads++ {
-		cut, err := a.CheckHead(ctx, lines.Text())
-		if err != nil {
-			return broken, fmt.Errorf("%s: %w", path, err)
-		}
-		for _, b := range cut {
-			broken = append(broken, b.String())
-		}
-	}
-	if heads == 0 { // or it would prove nothing, and not say so
-		return nil, fmt.Errorf("%s holds no head", path)
-	}
-	return broken, nil
 }

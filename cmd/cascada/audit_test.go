@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"bytes"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -94,6 +95,55 @@ func TestHeadsThatWereKeptProveTheChains(t *testing.T) {
 		check("nonsense\n", `"nonsense" is no head`)
 		check(regexp.MustCompile(`[0-9a-f]{64}`).ReplaceAllString(heads, strings.Repeat("0", 64)), "another one than was kept")
 		check(strings.Replace(heads, "sandbox 2 ", "sandbox 99 ", 1), "block 99: is gone: the chain was cut")
+
+		state := filepath.Join(u.dir, "proved", "state.json")
+		goesOn := func(want string, args ...string) {
+			t.Helper()
+			out, log, code := u.run(t, append([]string{"check", "--database", database, "--state", state}, args...)...)
+			if (code == 0) != strings.HasPrefix(want, "every invariant holds") || !strings.Contains(out+log, want) {
+				t.Errorf("check --state %v: exit %d, want %q\n%s%s", args, code, want, out, log)
+			}
+		}
+		goesOn("no such file or directory")
+		if err := os.Mkdir(filepath.Dir(state), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		goesOn("every invariant holds\n")
+		pay()
+		goesOn("every invariant holds of what changed since 20")
+		first, err := os.ReadFile(state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sealed()
+		pay()
+		goesOn("every invariant holds\n", "--full", "--progress")
+		if files, err := os.ReadDir(filepath.Dir(state)); err != nil || len(files) != 1 {
+			t.Errorf("beside the state there are %v, %v", files, err)
+		}
+		write := func(content []byte) {
+			t.Helper()
+			if err := os.WriteFile(state, content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(first) // an older one proves more
+		goesOn("every invariant holds of what changed since 20")
+		write(bytes.Replace(first, []byte(`"block":`), []byte(`"block":1`), 1))
+		goesOn("as it was written with this database's key")
+		goesOn("as it was written with this database's key", "--full")
 		s.stop()
+		write(first)
+		before, err := os.ReadFile(state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec("UPDATE balances SET available = available + 1, reserve = reserve - 1 WHERE merchant = '" + k.Merchant.ID + "' AND NOT live"); err != nil {
+			t.Fatal(err)
+		}
+		goesOn("broken: a balance is the sum of its postings: " + k.Merchant.ID + " available")
+		if after, err := os.ReadFile(state); err != nil || !bytes.Equal(before, after) {
+			t.Errorf("what was broken is kept as proved: %s, %v", after, err)
+		}
 	})
 }

@@ -7,8 +7,6 @@ import (
 
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/seal"
-	"github.com/cascadapay/cascada/internal/store"
 )
 
 // audit returns the entry that says who did what, for the Change that does it:
@@ -70,19 +68,4 @@ func (a *App) Seal(ctx context.Context) (int, error) {
 		return 1, err
 	}
 	return 0, err
-}
-
-// Heads calls each with the newest block of each chain, a line of text. Kept
-// outside of the database they prove later that no chain was cut.
-func (a *App) Heads(ctx context.Context, each func(head string) error) error {
-	return a.store.Heads(ctx, func(h seal.Head) error { return each(h.String()) })
-}
-
-// CheckHead proves that a chain goes on from a head that was kept.
-func (a *App) CheckHead(ctx context.Context, line string) ([]store.Broken, error) {
-	head, err := seal.ParseHead(line)
-	if err != nil {
-		return nil, err
-	}
-	return a.store.CheckHead(ctx, head)
 }

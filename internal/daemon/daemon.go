@@ -172,6 +172,19 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 	})
 }
 
+// OpenBooks opens a database to be proved: nothing is started and nothing changed.
+func OpenBooks(ctx context.Context, c Config) (*app.Books, error) {
+	masters, err := masterKeys(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := vault.New(masters...)
+	if err != nil {
+		return nil, err
+	}
+	return app.OpenBooks(ctx, c.Database, secrets, c.Migrations)
+}
+
 // Service is a running service.
 type Service struct {
 	URL      string // where it is reached

@@ -184,7 +184,10 @@ func TestTestClockDoesNotMoveTheAuditLogNorKeepRowsFromTheirSeal(t *testing.T) {
 			return due["seals"].IsZero()
 		})
 		heads := 0
-		must(t, s.App.Heads(ctx, func(string) error { heads++; return nil }))
+		books, err := app.OpenBooks(ctx, s.database, s.vault, nil)
+		must(t, err)
+		defer books.Close()
+		must(t, books.Heads(ctx, func(string) error { heads++; return nil }))
 		if heads != 2 { // the sandbox's, and the production's with its keys
 			t.Errorf("%d chains, want 2", heads)
 		}

@@ -109,6 +109,13 @@ func (h *Hasher) Mark(id, doc string) string {
 	return base64.RawURLEncoding.EncodeToString(h.sum()[:rowSize])
 }
 
+// Proof returns the hash of what a check has proved, for the file that it is kept in.
+func (h *Hasher) Proof(text string) string {
+	h.begin("proof")
+	h.put(text)
+	return hex.EncodeToString(h.sum())
+}
+
 // Block is a part of a chain: rows that were written by about the same time.
 type Block struct {
 	Merchant string

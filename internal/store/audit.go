@@ -26,25 +26,32 @@ var auditTable = newTable("audit", auditSpec, func(e *pay.AuditEntry) string { r
 var addressesTable = newTable("audit_addresses", "id TEXT!, address TEXT!, salt TEXT!", func(e *pay.AuditEntry) string { return e.ID }, nil,
 	func(r *rows, e *pay.AuditEntry) { r.text(e.ID, e.By.IP, e.Salt) })
 
-const selectAddresses = `
-SELECT a.id, a.address, a.salt, coalesce(e.commitment, '') FROM audit_addresses AS a LEFT JOIN audit AS e ON e.id = a.id
-UNION ALL SELECT n.id, n.note, n.salt, coalesce(e.note_commitment, '') FROM audit_notes AS n LEFT JOIN audit AS e ON e.id = n.id`
+const (
+	selectAddresses = `
+SELECT a.id, a.address, a.salt, coalesce(e.commitment, '') FROM audit_addresses AS a LEFT JOIN audit AS e ON e.id = a.id WHERE {part a.id}`
+	selectNotes = `
+SELECT n.id, n.note, n.salt, coalesce(e.note_commitment, '') FROM audit_notes AS n LEFT JOIN audit AS e ON e.id = n.id WHERE {part n.id}`
+)
 
-// checkAddresses proves that the addresses and notes are those that the sealed entries were written
+// addressesOf proves that the addresses or notes are those that the sealed entries were written
 // with.
-func (s *Store) checkAddresses(ctx context.Context) ([]Broken, error) {
-	var f findings
-	err := s.query(ctx, selectAddresses, nil, func(r row) error {
-		var id, address, salt, commitment string
-		if err := r.Scan(&id, &address, &salt, &commitment); err != nil {
-			return err
+func addressesOf(text string) func(*checker, asking, string, string) ([]Broken, error) {
+	return func(_ *checker, ask asking, from, before string) (broken []Broken, err error) {
+		err = ask(text, []any{from, before}, func(r row) error {
+			var id, address, salt, commitment string
+			if err := r.Scan(&id, &address, &salt, &commitment); err != nil {
+				return err
+			}
+			if address == "" || pay.Commitment(address, salt) != commitment {
+				broken = append(broken, Broken{"an address or a note is the one that its audit entry was written with", id, "it is another one, or its entry is gone"})
+			}
+			return nil
+		})
+		if err != nil {
+			return broken, fmt.Errorf("check addresses: %w", err)
 		}
-		if address == "" || pay.Commitment(address, salt) != commitment {
-			f.add("an address or a note is the one that its audit entry was written with", id, "it is another one, or its entry is gone")
-		}
-		return nil
-	})
-	return f.broken, err
+		return broken, nil
+	}
 }
 
 // notesTable has what operators wrote, in the same way.

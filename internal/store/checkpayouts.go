@@ -1,38 +1,63 @@
 package store
 
-// payoutRules are the invariants of wallets, withdrawals and verifications.
-var payoutRules = []rule{
+// withdrawalRules are the invariants of the rows of withdrawals.
+var withdrawalRules = []rule{
 	{"a withdrawal took its amount from available once", `
 SELECT w.id, w.status || ' of ' || w.amount || ' cents, taken ' || coalesce(t.postings, 'never')
 FROM withdrawals AS w LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(w.id, 5) || '-out' AND t.kind = 'withdrawal'
-WHERE t.id IS NULL OR t.merchant <> w.merchant OR t.live <> w.live
+WHERE {part w.id} AND (t.id IS NULL OR t.merchant <> w.merchant OR t.live <> w.live
   OR coalesce(CAST({json t.postings available} AS BIGINT), 0) <> -w.amount
-  OR coalesce(CAST({json t.postings in_transit} AS BIGINT), 0) <> w.amount`},
+  OR coalesce(CAST({json t.postings in_transit} AS BIGINT), 0) <> w.amount)`},
 	{"a withdrawal was paid out once if it is completed or came back, and never otherwise", `
 SELECT w.id, w.status || ' of ' || w.amount || ' cents, paid ' || coalesce(t.postings, 'never')
 FROM withdrawals AS w LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(w.id, 5) || '-paid' AND t.kind = 'withdrawal_paid'
 LEFT JOIN transfers AS r ON r.id = 'tr_' || substr(w.id, 5) || '-return' AND r.kind = 'withdrawal_return'
-WHERE (w.status = 'completed' OR w.status = 'failed' AND r.id IS NOT NULL) <> (t.id IS NOT NULL)
+WHERE {part w.id} AND ((w.status = 'completed' OR w.status = 'failed' AND r.id IS NOT NULL) <> (t.id IS NOT NULL)
   OR t.id IS NOT NULL AND (t.merchant <> w.merchant OR t.live <> w.live
     OR coalesce(CAST({json t.postings paid_out} AS BIGINT), 0) <> w.amount - w.fee
-    OR coalesce(CAST({json t.postings withdrawal_fees} AS BIGINT), 0) <> w.fee)`},
+    OR coalesce(CAST({json t.postings withdrawal_fees} AS BIGINT), 0) <> w.fee))`},
 	{"a withdrawal that failed or was cancelled gave everything back, and no other did", `
 SELECT w.id, w.status || ' of ' || w.amount || ' cents, given back ' || coalesce(t.postings, 'never')
 FROM withdrawals AS w LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(w.id, 5) || '-back' AND t.kind = 'withdrawal_reversal'
 LEFT JOIN transfers AS r ON r.id = 'tr_' || substr(w.id, 5) || '-return' AND r.kind = 'withdrawal_return'
-WHERE (w.status IN ('failed', 'canceled') AND r.id IS NULL) <> (t.id IS NOT NULL)
+WHERE {part w.id} AND ((w.status IN ('failed', 'canceled') AND r.id IS NULL) <> (t.id IS NOT NULL)
   OR t.id IS NOT NULL AND (t.merchant <> w.merchant OR t.live <> w.live
-    OR coalesce(CAST({json t.postings available} AS BIGINT), 0) <> w.amount)`},
+    OR coalesce(CAST({json t.postings available} AS BIGINT), 0) <> w.amount))`},
 	{"a withdrawal that came back gave back what had arrived", `
 SELECT w.id, w.status || ' of ' || w.amount || ' cents, sent back ' || r.postings
-FROM transfers AS r JOIN withdrawals AS w ON r.id = 'tr_' || substr(w.id, 5) || '-return'
-WHERE r.kind = 'withdrawal_return' AND (w.status <> 'failed' OR r.merchant <> w.merchant OR r.live <> w.live
+FROM withdrawals AS w JOIN transfers AS r ON r.id = 'tr_' || substr(w.id, 5) || '-return'
+WHERE {part w.id} AND (r.kind = 'withdrawal_return' AND (w.status <> 'failed' OR r.merchant <> w.merchant OR r.live <> w.live
   OR coalesce(CAST({json r.postings available} AS BIGINT), 0) <> w.amount - w.fee
-  OR coalesce(CAST({json r.postings paid_out} AS BIGINT), 0) <> w.fee - w.amount)`},
-	{"a transfer of a withdrawal has its withdrawal", `
-SELECT t.id, t.kind FROM transfers AS t
-LEFT JOIN withdrawals AS w ON w.id = 'wdr_' || substr(t.id, 4, length(t.id) - CASE t.kind WHEN 'withdrawal' THEN 7 WHEN 'withdrawal_return' THEN 10 ELSE 8 END)
-WHERE t.kind IN ('withdrawal', 'withdrawal_paid', 'withdrawal_reversal', 'withdrawal_return') AND w.id IS NULL`},
+  OR coalesce(CAST({json r.postings paid_out} AS BIGINT), 0) <> w.fee - w.amount))`},
+	{"a withdrawal took its part of a float once, and gave it back or spent it", `
+SELECT w.id, w.status || ' with ' || coalesce({json w.doc float}, '0') || ', committed ' || sum(coalesce(CAST({json t.postings float_committed} AS BIGINT), 0))
+  || ', paid ' || sum(coalesce(CAST({json t.postings float_paid} AS BIGINT), 0))
+FROM withdrawals AS w
+JOIN transfers AS t ON t.id > 'tr_' || substr(w.id, 5) || '-float-' AND t.id < 'tr_' || substr(w.id, 5) || '-float.'
+WHERE {part w.id}
+GROUP BY w.id, w.status, w.doc
+HAVING sum(coalesce(CAST({json t.postings float_committed} AS BIGINT), 0)) <> CASE w.status WHEN 'processing' THEN coalesce(CAST({json w.doc float} AS BIGINT), 0) ELSE 0 END
+  OR sum(coalesce(CAST({json t.postings float_paid} AS BIGINT), 0)) <> CASE w.status WHEN 'completed' THEN coalesce(CAST({json w.doc float} AS BIGINT), 0) ELSE 0 END`},
+	{"an open withdrawal is looked at again, a closed one is not", `
+SELECT w.id, status || ' due at ' || due_at FROM withdrawals AS w WHERE {part w.id} AND ((status IN ('pending', 'processing')) <> (due_at > 0))`},
+	{"a withdrawal costs less than its amount", `
+SELECT w.id, fee || ' of ' || amount FROM withdrawals AS w WHERE {part w.id} AND (fee < 0 OR fee >= amount)`},
+	{"a withdrawal stays with its wallet's shop and environment", `
+SELECT d.id, d.merchant FROM withdrawals AS d LEFT JOIN wallets AS w ON w.id = d.wallet
+WHERE {part d.id} AND (w.id IS NULL OR w.merchant <> d.merchant OR w.shop <> d.shop OR w.live <> d.live)`},
+	{"a withdrawal that completed or failed has told so, and no other has", `
+SELECT w.id, w.status || ' with ' || w.sequence || ' events, found ' || count(e.id) FROM withdrawals AS w
+LEFT JOIN events AS e ON {named e.id evt_ w.id} AND NOT (e.object <> w.id) AND NOT (e.shop <> w.shop OR e.live <> w.live) AND e.type IN ('withdrawal.completed', 'withdrawal.failed')
+WHERE {part w.id}
+GROUP BY w.id, w.status, w.sequence
+HAVING w.sequence <> count(e.id) OR (w.status IN ('completed', 'failed')) <> (w.sequence > 0)
+  OR w.sequence <> count(DISTINCT e.type) OR w.sequence > 0 AND max(CASE WHEN e.sequence = w.sequence THEN e.type ELSE '' END) <> 'withdrawal.' || w.status`},
+	{"a withdrawal's batch is there", `
+SELECT w.id, w.batch FROM withdrawals AS w LEFT JOIN payout_batches AS b ON b.id = w.batch WHERE {part w.id} AND (w.batch <> '' AND b.id IS NULL)`},
+}
+
+// payoutRules are those of wallets, batches, floats and verifications, of which there are few.
+var payoutRules = []rule{
 	{"in transit is the sum of the open withdrawals", `
 SELECT coalesce(b.merchant, w.merchant), coalesce(b.in_transit, 0) || ' in transit, withdrawals of ' || coalesce(w.amount, 0)
 FROM balances AS b FULL JOIN (
@@ -49,27 +74,6 @@ FROM balances AS b FULL JOIN (
   FROM withdrawals WHERE {json doc float} IS NOT NULL GROUP BY 1, live
 ) AS w ON w.owner = b.merchant AND w.live = b.live
 WHERE coalesce(b.float_committed, 0) <> coalesce(w.open, 0) OR coalesce(b.float_paid, 0) <> coalesce(w.paid, 0)`},
-	{"a withdrawal took its part of a float once, and gave it back or spent it", `
-SELECT w.id, w.status || ' with ' || coalesce({json w.doc float}, '0') || ', committed ' || sum(coalesce(CAST({json t.postings float_committed} AS BIGINT), 0))
-  || ', paid ' || sum(coalesce(CAST({json t.postings float_paid} AS BIGINT), 0))
-FROM withdrawals AS w
-JOIN transfers AS t ON t.id > 'tr_' || substr(w.id, 5) || '-float-' AND t.id < 'tr_' || substr(w.id, 5) || '-float.'
-GROUP BY w.id, w.status, w.doc
-HAVING sum(coalesce(CAST({json t.postings float_committed} AS BIGINT), 0)) <> CASE w.status WHEN 'processing' THEN coalesce(CAST({json w.doc float} AS BIGINT), 0) ELSE 0 END
-  OR sum(coalesce(CAST({json t.postings float_paid} AS BIGINT), 0)) <> CASE w.status WHEN 'completed' THEN coalesce(CAST({json w.doc float} AS BIGINT), 0) ELSE 0 END`},
-	{"an open withdrawal is looked at again, a closed one is not", `
-SELECT id, status || ' due at ' || due_at FROM withdrawals WHERE (status IN ('pending', 'processing')) <> (due_at > 0)`},
-	{"a withdrawal costs less than its amount", `
-SELECT id, fee || ' of ' || amount FROM withdrawals WHERE fee < 0 OR fee >= amount`},
-	{"a withdrawal stays with its wallet's shop and environment", `
-SELECT d.id, d.merchant FROM withdrawals AS d LEFT JOIN wallets AS w ON w.id = d.wallet
-WHERE w.id IS NULL OR w.merchant <> d.merchant OR w.shop <> d.shop OR w.live <> d.live`},
-	{"a withdrawal that completed or failed has told so, and no other has", `
-SELECT w.id, w.status || ' with ' || w.sequence || ' events, found ' || count(e.id) FROM withdrawals AS w
-LEFT JOIN events AS e ON e.object = w.id AND e.shop = w.shop AND e.live = w.live AND e.type IN ('withdrawal.completed', 'withdrawal.failed')
-GROUP BY w.id, w.status, w.sequence
-HAVING w.sequence <> count(e.id) OR (w.status IN ('completed', 'failed')) <> (w.sequence > 0)
-  OR w.sequence <> count(DISTINCT e.type) OR w.sequence > 0 AND max(CASE WHEN e.sequence = w.sequence THEN e.type ELSE '' END) <> 'withdrawal.' || w.status`},
 	{"a batch of payouts is the sum of its withdrawals", `
 SELECT b.id, b.status || ' of ' || b.lines || ' lines and ' || b.total || ' ' || b.currency || ', found ' || count(w.id) || ' and ' || coalesce(sum(CAST({json w.doc local} AS BIGINT)), 0)
 FROM payout_batches AS b LEFT JOIN withdrawals AS w ON w.batch = b.id AND w.provider = b.account AND {json w.doc currency} = b.currency
@@ -80,8 +84,6 @@ HAVING count(w.id) <> CASE b.status WHEN 'dissolved' THEN 0 ELSE b.lines END
 SELECT b.id, b.status || ', made by ' || b.made_by || ', approved by ' || b.approved_by || ', ' || w.id || ' is ' || w.status
 FROM payout_batches AS b JOIN withdrawals AS w ON w.batch = b.id
 WHERE b.status IN ('made', 'approved') AND w.status <> 'processing' OR b.approved_by <> '' AND b.approved_by = b.made_by`},
-	{"a withdrawal's batch is there", `
-SELECT w.id, w.batch FROM withdrawals AS w LEFT JOIN payout_batches AS b ON b.id = w.batch WHERE w.batch <> '' AND b.id IS NULL`},
 	{"a wallet belongs to its shop's merchant", `
 SELECT w.id, w.merchant || ' is not the merchant of ' || w.shop FROM wallets AS w LEFT JOIN shops AS s ON s.id = w.shop
 WHERE s.id IS NULL OR s.merchant <> w.merchant`},

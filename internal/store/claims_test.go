@@ -216,7 +216,7 @@ func TestCheckFindsBrokenClaims(t *testing.T) {
 		return pay.Claim{ID: "CLM-" + p.Suffix(), Scope: acme, Version: 1, Kind: kind, Status: status, Payment: p.ID, Local: money.New(100, money.BRL), USD: 19, Timeline: step}
 	}
 	paid := func(p pay.Payment, cents int64) ledger.Transfer {
-		return ledger.Transfer{ID: "tr_" + p.Suffix(), Merchant: acme.Merchant, Kind: ledger.RefundPaid, Payment: p.ID, Claim: "CLM-" + p.Suffix(), Local: money.New(100, money.BRL), At: noon,
+		return ledger.Transfer{ID: "tr_" + p.Suffix() + "-paid", Merchant: acme.Merchant, Kind: ledger.RefundPaid, Payment: p.ID, Claim: "CLM-" + p.Suffix(), Local: money.New(100, money.BRL), At: noon,
 			Postings: []ledger.Posting{{Account: ledger.Pending, Amount: -cents}, {Account: ledger.Refunds, Amount: cents}}}
 	}
 	rules := map[string]func(p pay.Payment) pay.Change{
@@ -256,10 +256,22 @@ func TestCheckFindsBrokenClaims(t *testing.T) {
 			return pay.Change{Claims: []pay.Claim{of(p, pay.UserDispute, pay.ClaimRejected)}, Transfers: []ledger.Transfer{paid(p, 19)}}
 		},
 		"a shopper gets back at most what came in": func(p pay.Payment) pay.Change {
-			return pay.Change{Transfers: []ledger.Transfer{paid(p, 2551)}}
+			return pay.Change{Claims: []pay.Claim{of(p, pay.UserDispute, pay.ClaimApproved)}, Transfers: []ledger.Transfer{paid(p, 2551)}}
 		},
 		"a refund leaves the fees where its payment's term says": func(p pay.Payment) pay.Change {
+			return pay.Change{Claims: []pay.Claim{of(p, pay.UserDispute, pay.ClaimApproved)}, Transfers: []ledger.Transfer{paid(p, 2550)}}
+		},
+		"a transfer's claim is one of its payment": func(p pay.Payment) pay.Change {
 			return pay.Change{Transfers: []ledger.Transfer{paid(p, 2550)}}
+		},
+		"a transfer is named after what it is of": func(p pay.Payment) pay.Change {
+			other := paid(p, 1)
+			other.ID = "tr_of-nothing-" + p.Suffix()
+			return pay.Change{Claims: []pay.Claim{of(p, pay.UserDispute, pay.ClaimApproved)}, Transfers: []ledger.Transfer{other}}
+		},
+		"an event is named after what it tells of": func(p pay.Payment) pay.Change {
+			e := pay.Event{ID: "evt_of-nothing-" + p.Suffix(), Type: pay.ClaimOpened, Scope: acme, Object: "CLM-" + p.Suffix(), Sequence: 1, At: noon, Payload: []byte("{}")}
+			return pay.Change{Claims: []pay.Claim{of(p, pay.ChargebackClaim, pay.ClaimRejected)}, Events: []pay.Event{e}}
 		},
 		"an inquiry's money came in once": func(p pay.Payment) pay.Change {
 			return pay.Change{Claims: []pay.Claim{of(p, pay.Inquiry, pay.ClaimRejected)}}

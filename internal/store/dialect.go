@@ -20,6 +20,11 @@ import (
 //	{in SELECT id …}            = one of the ids; few, so each is looked up
 //	{among t.id id}             t.id is in the rows' column id: true where they are joined by it, and
 //	                            said so that no plan looks at rows of t that are not asked for
+//	{part t.id}                 t.id is in the part that is looked at: from $1 on and before $2
+//	{named t.id tr_ p.id}       t.id is made from p.id: tr_, what follows the kind in p.id, a hyphen and more.
+//	                            What else has to be so of that row is said as NOT (a <> b): for a = b
+//	                            SQLite may make an index of the whole table
+//	{size t}                    how many rows a table has, about
 //	{now}                       the database's clock, microseconds UTC
 //	{tables}                    the names of the tables there are, as the column name
 //	{append only t}             triggers that refuse to change or delete rows of t
@@ -71,7 +76,10 @@ func (d dialect) sql(text string) string {
 			"{tables}", "(SELECT relname::text AS name FROM pg_class WHERE pg_table_is_visible(oid))"}
 	}
 	text = strings.NewReplacer(words[:]...).Replace(text)
+	text = partOf.ReplaceAllString(text, "$1 >= $$1 AND $1 < $$2")
+	text = namedAfter.ReplaceAllString(text, "$1 > '$2' || substr($3, 5) || '-' AND $1 < '$2' || substr($3, 5) || '.'")
 	if d == postgres {
+		text = sizeOf.ReplaceAllString(text, "(SELECT CAST(greatest(reltuples, pg_relation_size(oid) / 1000) AS BIGINT) FROM pg_class WHERE oid = '$1'::regclass)")
 		text = jsonKey.ReplaceAllString(text, "($1::json ->> '$2')")
 		text = jsonPut.ReplaceAllString(text, "CAST(jsonb_set($1::jsonb, '{$2}', CAST($3 AS jsonb)) AS TEXT)")
 		text = jsonEach.ReplaceAllString(text, "json_each_text($1::json)")
@@ -79,6 +87,7 @@ func (d dialect) sql(text string) string {
 		text = inIDs.ReplaceAllString(text, "= ANY(ARRAY($1))") // a planner who does not know how many would scan
 		text = appendOnly.ReplaceAllString(text, postgresAppendOnly)
 	} else {
+		text = sizeOf.ReplaceAllString(text, "(SELECT coalesce(max(rowid), 0) FROM $1)")
 		text = jsonKey.ReplaceAllString(text, "($1 ->> '$2')")
 		text = jsonPut.ReplaceAllString(text, "json_set($1, '$$.$2', json($3))")
 		text = jsonEach.ReplaceAllString(text, "json_each($1)")
@@ -116,6 +125,10 @@ var (
 	jsonEach = regexp.MustCompile(`\{each (\S+)\}`)
 	idsOf    = regexp.MustCompile(`\{ids\s+([^{}]+)\}`)
 	inIDs    = regexp.MustCompile(`\{in\s+([^{}]+)\}`)
+
+	partOf     = regexp.MustCompile(`\{part (\S+)\}`)
+	namedAfter = regexp.MustCompile(`\{named (\S+) (\w+_) (\S+)\}`)
+	sizeOf     = regexp.MustCompile(`\{size (\w+)\}`)
 
 	among = regexp.MustCompile(`\{among (\S+) (\w+)\}`)
 

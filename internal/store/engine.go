@@ -18,6 +18,8 @@ type engine interface {
 	// walk is query for what is found by an index, in its order: no plan that
 	// was made while a table was small may scan it when it has grown.
 	walk(ctx context.Context, text string, args []any, each func(row) error) error
+	// snapshot runs read, whose statements all see one moment and can write nothing.
+	snapshot(ctx context.Context, how lookups, read func(asking) error) error
 	// lease runs one writing statement by itself, outside the group commit.
 	lease(ctx context.Context, text string, args []any, each func(row) error) error
 	// hold is lease for the node's own lease, which waits for no other.
@@ -115,6 +117,6 @@ func Keyed(ctx context.Context, database string, more fs.FS) (keyed bool, err er
 		return false, err
 	}
 	defer db.close()
-	err = asking(ctx, db)(countSecrets, func(r row) error { return r.Scan(&n) })
+	err = outside(ctx, db)(countSecrets, func(r row) error { return r.Scan(&n) })
 	return n > 0, err
 }

@@ -33,6 +33,7 @@ var errOutdated = errors.New("the database was brought to a newer version, which
 
 const (
 	createVersions = `CREATE TABLE IF NOT EXISTS schema_version (n BIGINT NOT NULL PRIMARY KEY)`
+	selectMade     = `SELECT count(*) FROM {tables} AS t WHERE t.name = 'schema_version'`
 	selectMigrated = `SELECT n FROM schema_version`
 	// The column is there from the first migration on that is a file.
 	selectContracts = `SELECT coalesce(max(n), 0) FROM schema_version WHERE contract`
@@ -55,7 +56,9 @@ const (
 	migrationTries = 120 // ten minutes
 )
 
-func migrationQueries() []string { return []string{selectMigrated, selectContracts, selectOlder} }
+func migrationQueries() []string {
+	return []string{selectMade, selectMigrated, selectContracts, selectOlder}
+}
 
 // migrator runs schema statements in a transaction that no other process migrates beside.
 type migrator interface {
@@ -73,8 +76,8 @@ type migrator interface {
 // queryFunc runs a statement that has no arguments.
 type queryFunc func(text string, each func(row) error) error
 
-// asking asks outside of a transaction.
-func asking(ctx context.Context, db engine) queryFunc {
+// outside asks outside of a transaction.
+func outside(ctx context.Context, db engine) queryFunc {
 	return func(text string, each func(row) error) error { return db.query(ctx, db.dialect().sql(text), nil, each) }
 }
 
@@ -164,7 +167,7 @@ func migrate(ctx context.Context, db engine, list []migration, log *slog.Logger)
 // bring makes the schema what the program needs, or refuses it, as the options say.
 func bring(ctx context.Context, db engine, list []migration, o Options) error {
 	if o.Schema == Make {
-		if made, err := hasTables(asking(ctx, db)); err != nil || made {
+		if made, err := hasTables(outside(ctx, db)); err != nil || made {
 			return errors.Join(err, fits(ctx, db, list))
 		}
 	}
@@ -303,7 +306,7 @@ func (m migration) contractAlone(ctx context.Context, db engine, log *slog.Logge
 //
 // Errors: *errOlder.
 func (s *Store) contract(ctx context.Context) error {
-	done, err := readVersions(asking(ctx, s.db))
+	done, err := readVersions(outside(ctx, s.db))
 	if err != nil {
 		return err
 	}
@@ -383,7 +386,7 @@ func Migrations(ctx context.Context, database string, o Options) ([]Migration, e
 	for _, m := range list {
 		t := Migration{Version: m.version, Name: m.name, Contract: m.contract && m.version > baseline, Done: done[m.version]}
 		if t.Contract && !t.Done && done[baseline+1] {
-			err := m.older(asking(ctx, db))
+			err := m.older(outside(ctx, db))
 			if _, waits := errors.AsType[*errOlder](err); err != nil && !waits {
 				return nil, err
 			} else if waits {
@@ -408,10 +411,10 @@ func look(ctx context.Context, database string, list []migration) (db engine, do
 	if db, err = open(ctx, database, slog.New(slog.DiscardHandler)); err != nil {
 		return nil, nil, err
 	}
-	made, err := hasTables(asking(ctx, db))
+	made, err := hasTables(outside(ctx, db))
 	if err == nil && made {
-		if done, err = readVersions(asking(ctx, db)); err == nil {
-			err = done.known(len(list), asking(ctx, db))
+		if done, err = readVersions(outside(ctx, db)); err == nil {
+			err = done.known(len(list), outside(ctx, db))
 		}
 	}
 	if err != nil || len(done) == 0 {
@@ -423,13 +426,20 @@ func look(ctx context.Context, database string, list []migration) (db engine, do
 
 func hasTables(query queryFunc) (bool, error) {
 	n := 0
-	err := query(strings.ReplaceAll(selectTable, "$1", "'schema_version'"), func(r row) error { return r.Scan(&n) })
+	err := query(selectMade, func(r row) error { return r.Scan(&n) })
 	return n > 0, err
 }
 
 // fits refuses a database that the program may not change and cannot use as it is.
 func fits(ctx context.Context, db engine, list []migration) error {
-	query := asking(ctx, db)
+	if err := suits(outside(ctx, db), list); err != nil {
+		return err
+	}
+	return db.ready(ctx)
+}
+
+// suits refuses a schema that the program does not know, or that is not what it needs.
+func suits(query queryFunc, list []migration) error {
 	made, err := hasTables(query)
 	if err != nil {
 		return err
@@ -449,5 +459,5 @@ func fits(ctx context.Context, db engine, list []migration) error {
 			return fmt.Errorf("%w: %s is not done: run cascada migrate, or start the new cascada serve", ErrOldSchema, m)
 		}
 	}
-	return db.ready(ctx)
+	return nil
 }

@@ -128,26 +128,6 @@ func planOf(t *testing.T, s *Store, query string, args ...any) string {
 	return strings.Join(plan, "\n")
 }
 
-// An endpoint may have a hundred thousand deliveries: whether an event has one for it is looked
-// up. SQLite read them all for each event, and a check took minutes.
-func TestCheckLooksDeliveriesUp(t *testing.T) {
-	s, err := Open(t.Context(), dbtest.SQLite(t), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	for _, r := range allRules() {
-		if r.name != "an event has a delivery for each endpoint that wants it" {
-			continue
-		}
-		if plan := planOf(t, s, r.text); !strings.Contains(plan, "sqlite_autoindex_deliveries_1 (id=?)") {
-			t.Errorf("the check reads:\n%s", plan)
-		}
-		return
-	}
-	t.Error("there is no such rule")
-}
-
 // However many notices others have, the balance looks up its own.
 func TestBalanceLooksItsMisfitsUp(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {

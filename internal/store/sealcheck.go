@@ -3,42 +3,37 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/seal"
 )
 
 // Rules of the seals, as Check names them.
 const (
-	ruleRow   = "a sealed row is as it was written"
-	ruleBlock = "a block follows the one before and holds what it was made of"
-	ruleMark  = "what waits to be sealed was written by the service"
-	ruleHead  = "a chain goes on from the head that was kept"
+	ruleRow      = "a sealed row is as it was written"
+	ruleBlock    = "a block follows the one before and holds what it was made of"
+	ruleMark     = "what waits to be sealed was written by the service"
+	ruleHead     = "a chain goes on from the head that was kept"
+	ruleSealed   = "every row of the ledger and the audit log is sealed, or waits for it"
+	ruleOnce     = "a row is sealed once"
+	ruleBalance  = "a balance is the sum of its postings"
+	ruleMovement = "movements are counted"
 )
 
-// sealRules are those that one query can tell. The seals of a row are written
-// in the same transaction as the row.
-var sealRules = []rule{
-	{"every row of the ledger and the audit log is sealed, or waits for it", `
-SELECT id, 'is in no block: it was put in beside the service, or its block was taken away' FROM (
-  SELECT id FROM transfers UNION ALL SELECT id FROM audit EXCEPT SELECT id FROM (` + sealedIDs + `) AS s) AS r`},
-	{"a row is sealed once", `
-SELECT id, 'is sealed ' || count(*) || ' times' FROM (` + sealedIDs + `) AS s GROUP BY id HAVING count(*) > 1`},
-}
-
-const sealedIDs = `SELECT j.key AS id FROM blocks AS b, {each b.doc} AS j
-  UNION ALL SELECT j.key AS id FROM unsealed AS u, {each u.doc} AS c, {each c.value} AS j`
-
 const (
-	// checkBlocks and checkMarks bound what Check holds in memory.
+	// checkBlocks and checkMarks bound what Check holds in memory. A snapshot that others end reads fewer blocks.
 	checkBlocks = 10
 	checkMarks  = 10
 
+	selectChain = `
+SELECT merchant, live FROM blocks WHERE (merchant, live, n) > ($1, $2, $3) ORDER BY merchant, live, n LIMIT 1`
 	selectBlocks = `
-SELECT ` + blockColumns + ` FROM blocks WHERE (merchant, live, n) > ($1, $2, $3) ORDER BY merchant, live, n LIMIT $4`
+SELECT ` + blockColumns + ` FROM blocks WHERE merchant = $1 AND live = $2 AND n >= $3 ORDER BY n LIMIT $4`
 	selectMarksAfter = `
 SELECT ` + markColumns + ` FROM unsealed WHERE (at, id) > ($1, $2) ORDER BY at, id LIMIT $3`
 	selectAllHeads = `
@@ -49,25 +44,217 @@ ORDER BY b.merchant, b.live`
 	selectBlockHash = `SELECT hash FROM blocks WHERE merchant = $1 AND live = $2 AND n = $3`
 )
 
+var selectSaid = `SELECT b.merchant, b.live, b.account, b.amount FROM (` + balancesAsRows + `) AS b`
+
 func sealCheckQueries() []string {
-	return []string{selectBlocks, selectMarksAfter, selectAllHeads, selectBlockHash}
-}
-
-// sealCheck goes through the chains.
-type sealCheck struct {
-	s *Store
-	h *seal.Hasher
-	findings
-}
-
-// checkSeals proves the chains of blocks, every sealed row, and the rows that
-// wait. It reads a few blocks at a time, in the order of their chains.
-func (s *Store) checkSeals(ctx context.Context) ([]Broken, error) {
-	c := &sealCheck{s: s, h: seal.New(s.sealKey)}
-	if err := errors.Join(c.blocks(ctx), c.marks(ctx)); err != nil {
-		return c.broken, fmt.Errorf("check the seals: %w", err)
+	list := []string{selectChain, selectBlocks, selectMarksAfter, selectAllHeads, selectBlockHash, selectSaid, selectTwice}
+	for _, t := range sealedTables {
+		list = append(list, selectIDs(t), selectIDsIn(t), selectUnsealed(t))
 	}
-	return c.broken, nil
+	return list
+}
+
+// movementsCounted stands among the accounts of a balance for the count of its movements.
+const movementsCounted ledger.Account = "movements"
+
+// sums are what was booked, by owner and account.
+type sums map[tenant]ledger.Balances
+
+func (s sums) add(of tenant, account ledger.Account, amount int64) {
+	if s[of] == nil {
+		s[of] = ledger.Balances{}
+	}
+	s[of][account] += amount
+}
+
+// addTransfer adds the postings of a row of transfers.
+func (s sums) addTransfer(r *arrays, at int) {
+	var postings map[ledger.Account]int64
+	if json.Unmarshal([]byte(r.texts[transferPostings][at]), &postings) != nil {
+		return // somebody changed it: its hash does not fit
+	}
+	of := tenant{r.texts[sealedTransfers.merchant][at], r.bools[sealedTransfers.live][at]}
+	t := ledger.Transfer{Kind: ledger.Kind(r.texts[transferKind][at])}
+	for account, amount := range postings {
+		s.add(of, account, amount)
+		t.Postings = append(t.Postings, ledger.Posting{Account: account, Amount: amount})
+	}
+	s.add(of, movementsCounted, pay.MovementCount(t))
+}
+
+func (s sums) addAll(more sums) {
+	for of, amounts := range more {
+		for account, amount := range amounts {
+			s.add(of, account, amount)
+		}
+	}
+}
+
+var (
+	transferPostings = columnOf(sealedTransfers, "postings")
+	transferKind     = columnOf(sealedTransfers, "kind")
+	transferPayment  = columnOf(sealedTransfers, "payment")
+	transferClaim    = columnOf(sealedTransfers, "claim")
+)
+
+func columnOf(t sealed, name string) int {
+	return slices.IndexFunc(t.columns, func(c column) bool { return c.name == name })
+}
+
+// walked is how far the chains were gone through, and what was found in them.
+type walked struct {
+	full    bool
+	proved  []ChainProof          // the chains at their heads, when all was walked
+	heads   map[tenant]seal.Block // without rows
+	booked  sums                  // by the rows of all blocks up to the heads
+	known   map[tenant]bool       // chains of an earlier check that were not met yet
+	touched map[string]bool       // what new transfers are named after or of
+	ids     tallied
+	last    bool     // the last snapshot is read
+	fresh   []string // sealed rows that it found
+}
+
+// newWalked begins where an earlier check ended.
+func newWalked(since *Proof) walked {
+	w := walked{full: since == nil, heads: map[tenant]seal.Block{}, booked: sums{}, known: map[tenant]bool{}, touched: map[string]bool{}, ids: tallied{}}
+	if since == nil {
+		return w
+	}
+	for _, p := range since.Chains {
+		of := p.tenant()
+		w.known[of] = p.Block > 0
+		w.heads[of] = seal.Block{Merchant: of.merchant, Live: of.live, N: p.Block, Hash: p.Hash}
+		for account, amount := range p.Sums {
+			w.booked.add(of, account, amount)
+		}
+	}
+	return w
+}
+
+// page is what a snapshot found in some blocks or marks.
+type page struct {
+	broken []Broken
+	head   seal.Block
+	booked sums
+	ids    []string
+	named  []string
+	full   bool // there may be more
+	cut    bool // the head is gone that was known
+}
+
+func (g *page) add(rule, id, note string) { g.broken = append(g.broken, Broken{rule, id, note}) }
+
+// seals proves the chains of blocks, every sealed row, the rows that wait, and that balances are
+// the sums of these. Where all is looked at, it proves too that there are no other rows.
+func (c *checker) seals(ctx context.Context) error {
+	full := c.since == nil
+	c.at("seals")
+	if err := c.keptHeads(ctx); err != nil {
+		return err
+	}
+	for range 2 { // again, for what came meanwhile: the last snapshot is to find little
+		if err := c.walk(ctx, func(read func(asking) error) error { return c.read(ctx, byIndex, read) }); err != nil {
+			return err
+		}
+	}
+	for of, missing := range c.walked.known {
+		if head := c.walked.heads[of]; missing {
+			c.add(ruleHead, blockName(of.merchant, of.live, head.N), "is gone: the chain was cut")
+		}
+	}
+	if full {
+		for _, t := range sealedTables {
+			if err := c.countIDs(ctx, t); err != nil {
+				return err
+			}
+		}
+	}
+	return c.lastLook(ctx, full)
+}
+
+// keptHeads proves that the chains hold the heads of an earlier check.
+func (c *checker) keptHeads(ctx context.Context) error {
+	if c.kept == nil {
+		return nil
+	}
+	for _, p := range c.kept.Chains {
+		if p.Block == 0 {
+			continue
+		}
+		of, hash := p.tenant(), ""
+		err := c.read(ctx, byIndex, func(ask asking) error {
+			hash = ""
+			return ask(selectBlockHash, []any{of.merchant, of.live, p.Block}, func(r row) error { return r.Scan(&hash) })
+		})
+		if err != nil {
+			return err
+		}
+		c.addAll(judgeHead(seal.Head{Merchant: of.merchant, Live: of.live, N: p.Block, Hash: p.Hash}, hash))
+	}
+	return nil
+}
+
+// walk goes through what follows the heads of all chains. snapshot reads one each time, or the
+// same again and again.
+func (c *checker) walk(ctx context.Context, snapshot func(func(asking) error) error) error {
+	of, first := tenant{}, true
+	for {
+		var next tenant
+		found := false
+		err := snapshot(func(ask asking) error {
+			found = false
+			n := int64(math.MaxInt64)
+			if first {
+				n = 0
+			}
+			return ask(selectChain, []any{of.merchant, of.live, n}, func(r row) error {
+				found = true
+				return r.Scan(&next.merchant, &next.live)
+			})
+		})
+		if err != nil || !found {
+			return err
+		}
+		of, first = next, false
+		for more := true; more; {
+			var got page
+			err := snapshot(func(ask asking) (err error) {
+				got, err = c.blocks(ask, of)
+				return err
+			})
+			c.take(of, got)
+			if err != nil {
+				return err
+			}
+			more = got.full
+		}
+	}
+}
+
+// take keeps what a page of a chain had.
+func (c *checker) take(of tenant, got page) {
+	w := &c.walked
+	c.addAll(got.broken)
+	delete(w.known, of)
+	if got.cut { // nothing is known of it any more
+		delete(w.heads, of)
+		delete(w.booked, of)
+		return
+	}
+	w.heads[of] = got.head
+	w.booked.addAll(got.booked)
+	switch {
+	case w.last:
+		w.fresh = append(w.fresh, got.ids...)
+	case w.full:
+		for _, id := range got.ids {
+			w.ids.sealed(id)
+		}
+	}
+	for _, suffix := range got.named {
+		w.touched[suffix] = true
+	}
+	c.done(int64(len(got.ids)))
 }
 
 func scanBlock(r row) (b seal.Block, err error) {
@@ -81,40 +268,52 @@ func scanBlock(r row) (b seal.Block, err error) {
 	return b, nil
 }
 
-func (c *sealCheck) blocks(ctx context.Context) error {
-	var last seal.Block
-	for {
-		page, err := many(ctx, c.s, selectBlocks, scanBlock, last.Merchant, last.Live, last.N, checkBlocks)
-		if err != nil {
-			return err
-		}
-		rows, of := map[string]string{}, map[string]string{}
-		for _, b := range page {
-			if b.Merchant != last.Merchant || b.Live != last.Live {
-				last = seal.Block{}
-			}
-			c.link(last, b)
-			for id, hash := range b.Rows {
-				rows[id], of[id] = hash, blockName(b.Merchant, b.Live, b.N)
-			}
-			last = b
-		}
-		if err := c.rows(ctx, rows, of); err != nil || len(page) < checkBlocks {
-			return err
-		}
+// blocks proves the blocks that follow a chain's head.
+func (c *checker) blocks(ask asking, of tenant) (got page, err error) {
+	last := c.walked.heads[of]
+	got.head, got.booked = last, sums{}
+	most := max(1, checkBlocks*c.rowsAtOnce/partRows)
+	list, err := collect(ask, selectBlocks, scanBlock, of.merchant, of.live, last.N, most+1)
+	if err != nil {
+		return got, err
 	}
+	if last.N > 0 {
+		switch {
+		case len(list) == 0 || list[0].N != last.N:
+			got.add(ruleHead, blockName(of.merchant, of.live, last.N), "is gone: the chain was cut")
+			got.cut, got.full = true, true
+			return got, nil
+		case list[0].Hash != last.Hash:
+			got.add(ruleHead, blockName(of.merchant, of.live, last.N), "is another one than was kept: the chain was made again")
+			got.cut, got.full = true, true
+			return got, nil
+		}
+		list = list[1:]
+	}
+	rows, in := map[string]string{}, map[string]string{}
+	for _, b := range list {
+		got.link(c.h, last, b)
+		for id, hash := range b.Rows {
+			rows[id], in[id] = hash, blockName(b.Merchant, b.Live, b.N)
+			got.ids = append(got.ids, id)
+		}
+		last = b
+		last.Rows = nil
+	}
+	got.head, got.full = last, len(list) >= most
+	return got, c.rows(ask, &got, rows, in)
 }
 
 // link proves that a block stands where it was made to stand.
-func (c *sealCheck) link(before, b seal.Block) {
+func (g *page) link(h *seal.Hasher, before, b seal.Block) {
 	switch name := blockName(b.Merchant, b.Live, b.N); {
 	case b.N != before.N+1:
-		c.add(ruleBlock, blockName(b.Merchant, b.Live, before.N+1), fmt.Sprintf("is missing: the next one is %d", b.N))
+		g.add(ruleBlock, blockName(b.Merchant, b.Live, before.N+1), fmt.Sprintf("is missing: the next one is %d", b.N))
 	case b.Previous != before.Hash:
-		c.add(ruleBlock, name, "does not follow the block before it")
+		g.add(ruleBlock, name, "does not follow the block before it")
 	}
-	if b.Hash != c.h.Sum(b) {
-		c.add(ruleBlock, blockName(b.Merchant, b.Live, b.N), "its hash is not that of what it holds: it was changed, or swapped with another")
+	if b.Hash != h.Sum(b) {
+		g.add(ruleBlock, blockName(b.Merchant, b.Live, b.N), "its hash is not that of what it holds: it was changed, or swapped with another")
 	}
 }
 
@@ -122,35 +321,38 @@ func blockName(merchant string, live bool, n int64) string {
 	return fmt.Sprintf("%s block %d", seal.Chain(merchant, live), n)
 }
 
-func (c *sealCheck) marks(ctx context.Context) error {
+// marks proves the rows that wait for a block.
+func (c *checker) marks(ask asking) (got page, err error) {
+	got.booked = sums{}
 	var last markRow
 	for {
-		page, err := many(ctx, c.s, selectMarksAfter, scanMark, last.at, last.id, checkMarks)
+		list, err := collect(ask, selectMarksAfter, scanMark, last.at, last.id, checkMarks)
 		if err != nil {
-			return err
+			return got, err
 		}
 		rows, of := map[string]string{}, map[string]string{}
-		for _, m := range page {
+		for _, m := range list {
 			waiting := chains{}
 			if err := m.read(c.h, waiting); err != nil {
-				c.add(ruleMark, m.id, err.Error())
+				got.add(ruleMark, m.id, err.Error())
 			}
-			for _, list := range waiting {
-				for id, hash := range list {
+			for _, some := range waiting {
+				for id, hash := range some {
 					rows[id], of[id] = hash, "the rows that wait for a block"
+					got.ids = append(got.ids, id)
 				}
 			}
 			last = m
 		}
-		if err := c.rows(ctx, rows, of); err != nil || len(page) < checkMarks {
-			return err
+		if err := c.rows(ask, &got, rows, of); err != nil || len(list) < checkMarks {
+			return got, err
 		}
 	}
 }
 
 // rows proves that the rows are there and have the hashes they were written
-// with. of says where each was sealed.
-func (c *sealCheck) rows(ctx context.Context, hashes, of map[string]string) error {
+// with. in says where each was sealed.
+func (c *checker) rows(ask asking, got *page, hashes, in map[string]string) error {
 	ids := map[string][]string{}
 	tables := map[string]sealed{}
 	for _, id := range slices.Sorted(maps.Keys(hashes)) {
@@ -160,11 +362,16 @@ func (c *sealCheck) rows(ctx context.Context, hashes, of map[string]string) erro
 	}
 	found := make(map[string]bool, len(hashes))
 	for _, name := range slices.Sorted(maps.Keys(ids)) {
-		err := c.s.readSealed(ctx, tables[name], ids[name], func(r *arrays, at int) {
-			id := r.texts[tables[name].id][at]
+		t := tables[name]
+		err := readSealed(c.db.dialect(), ask, t, ids[name], func(r *arrays, at int) {
+			id := r.texts[t.id][at]
 			found[id] = true
-			if hashes[id] != tables[name].hash(c.h, r, at) {
-				c.add(ruleRow, id, "was changed since it was sealed in "+of[id])
+			if hashes[id] != t.hash(c.h, r, at) {
+				got.add(ruleRow, id, "was changed since it was sealed in "+in[id])
+			}
+			if name == sealedTransfers.name {
+				got.booked.addTransfer(r, at)
+				got.named = append(got.named, namedOf(id, r.texts[transferPayment][at], r.texts[transferClaim][at])...)
 			}
 		})
 		if err != nil {
@@ -173,22 +380,22 @@ func (c *sealCheck) rows(ctx context.Context, hashes, of map[string]string) erro
 	}
 	for _, id := range slices.Sorted(maps.Keys(hashes)) {
 		if !found[id] {
-			c.add(ruleRow, id, "was removed since it was sealed in "+of[id])
+			got.add(ruleRow, id, "was removed since it was sealed in "+in[id])
 		}
 	}
 	return nil
 }
 
 // readSealed reads rows of a sealed table whole and calls each for every one.
-func (s *Store) readSealed(ctx context.Context, t sealed, ids []string, each func(r *arrays, at int)) error {
-	asked := newRows(s.db.dialect(), parseColumns("id TEXT"), len(ids))
+func readSealed(d dialect, ask asking, t sealed, ids []string, each func(r *arrays, at int)) error {
+	asked := newRows(d, parseColumns("id TEXT"), len(ids))
 	for _, id := range ids {
 		asked.text(id).next()
 	}
 	values := newArrays(t.columns, len(ids))
 	read := &rows{columns: t.columns, form: values}
 	into := make([]any, len(t.columns))
-	return s.query(ctx, t.read, asked.args(), func(r row) error {
+	return ask(t.read, asked.args(), func(r row) error {
 		for i, c := range t.columns {
 			switch c.kind {
 			case "TEXT":
@@ -218,34 +425,19 @@ func (s *Store) readSealed(ctx context.Context, t sealed, ids []string, each fun
 	})
 }
 
-// Heads lists the newest block of each chain and calls each for it.
-func (s *Store) Heads(ctx context.Context, each func(seal.Head) error) error {
-	ctx, cancel := long(ctx)
-	defer cancel()
-	return s.query(ctx, selectAllHeads, nil, func(r row) error {
-		head, err := scanHead(r)
-		if err != nil {
-			return err
-		}
-		return each(head)
-	})
+func scanHash(r row) (hash string, err error) {
+	err = r.Scan(&hash)
+	return hash, err
 }
 
-// CheckHead proves that a chain still holds a block that was its head once: it
-// was not cut before it and made again.
-func (s *Store) CheckHead(ctx context.Context, kept seal.Head) ([]Broken, error) {
+// judgeHead compares a head that was kept with the hash of its block now, "" where there is none.
+func judgeHead(kept seal.Head, hash string) []Broken {
 	name := blockName(kept.Merchant, kept.Live, kept.N)
-	hash, err := one(ctx, s, selectBlockHash, func(r row) (hash string, err error) {
-		err = r.Scan(&hash)
-		return hash, err
-	}, kept.Merchant, kept.Live, kept.N)
-	switch {
-	case errors.Is(err, ErrNotFound):
-		return []Broken{{ruleHead, name, "is gone: the chain was cut"}}, nil
-	case err != nil:
-		return nil, fmt.Errorf("check the head of %s: %w", name, err)
-	case hash != kept.Hash:
-		return []Broken{{ruleHead, name, "is another one than was kept: the chain was made again"}}, nil
+	switch hash {
+	case "":
+		return []Broken{{ruleHead, name, "is gone: the chain was cut"}}
+	case kept.Hash:
+		return nil
 	}
-	return nil, nil
+	return []Broken{{ruleHead, name, "is another one than was kept: the chain was made again"}}
 }

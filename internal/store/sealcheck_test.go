@@ -110,7 +110,7 @@ func sealAll(t *testing.T, s *store.Store) {
 func heads(t *testing.T, s *store.Store) map[string]seal.Head {
 	t.Helper()
 	list := map[string]seal.Head{}
-	must(t, s.Heads(ctx, func(h seal.Head) error {
+	must(t, store.ReaderOf(s).Heads(ctx, func(h seal.Head) error {
 		list[seal.Chain(h.Merchant, h.Live)] = h
 		return nil
 	}))
@@ -306,7 +306,7 @@ func TestCutChainIsToldByTheHeadThatWasKept(t *testing.T) {
 		written(t, s, "fourth")
 		sealAll(t, s)
 		for _, h := range []seal.Head{early, kept} {
-			if broken, err := s.CheckHead(ctx, h); err != nil || len(broken) > 0 {
+			if broken, err := store.ReaderOf(s).CheckHead(ctx, h); err != nil || len(broken) > 0 {
 				t.Errorf("a head that is good: %v, %v", broken, err)
 			}
 		}
@@ -317,7 +317,7 @@ func TestCutChainIsToldByTheHeadThatWasKept(t *testing.T) {
 		v.exec("DELETE FROM audit_addresses WHERE id <> 'aud_first'")
 		v.exec("UPDATE balances SET available = 5, receivable = -5, movements = 1")
 		clean(t, s)
-		if broken, err := s.CheckHead(ctx, kept); err != nil || len(broken) != 1 || !strings.Contains(broken[0].Note, "was cut") {
+		if broken, err := store.ReaderOf(s).CheckHead(ctx, kept); err != nil || len(broken) != 1 || !strings.Contains(broken[0].Note, "was cut") {
 			t.Errorf("the head of a block that is gone: %v, %v", broken, err)
 		}
 		if log.Len() > 0 {
@@ -332,10 +332,10 @@ func TestCutChainIsToldByTheHeadThatWasKept(t *testing.T) {
 		written(t, s, "seventh")
 		sealAll(t, s)
 		clean(t, s)
-		if broken, err := s.CheckHead(ctx, kept); err != nil || len(broken) != 1 || !strings.Contains(broken[0].Note, "made again") {
+		if broken, err := store.ReaderOf(s).CheckHead(ctx, kept); err != nil || len(broken) != 1 || !strings.Contains(broken[0].Note, "made again") {
 			t.Errorf("the head of a chain that was made again: %v, %v", broken, err)
 		}
-		if broken, err := s.CheckHead(ctx, early); err != nil || len(broken) > 0 {
+		if broken, err := store.ReaderOf(s).CheckHead(ctx, early); err != nil || len(broken) > 0 {
 			t.Errorf("the head before the cut: %v, %v", broken, err)
 		}
 	})

@@ -40,18 +40,20 @@ SELECT u.key_id, max(u.last_at), count(*) FROM key_uses AS u WHERE u.key_id IN (
 
 // Secrets lists the service's secrets, oldest first, without those that were dropped.
 func (s *Store) Secrets(ctx context.Context) ([]pay.Sealed, error) {
-	return many(ctx, s, selectSecrets, func(r row) (v pay.Sealed, err error) {
-		var text string
-		var at int64
-		if err := r.Scan(&v.ID, &v.Version, &text, &at); err != nil {
-			return v, err
-		}
-		v.CreatedAt = fromMicros(at)
-		if v.Text, err = base64.StdEncoding.DecodeString(text); err != nil {
-			err = fmt.Errorf("secret %s: %w", v.ID, err)
-		}
+	return many(ctx, s, selectSecrets, scanSecret)
+}
+
+func scanSecret(r row) (v pay.Sealed, err error) {
+	var text string
+	var at int64
+	if err := r.Scan(&v.ID, &v.Version, &text, &at); err != nil {
 		return v, err
-	})
+	}
+	v.CreatedAt = fromMicros(at)
+	if v.Text, err = base64.StdEncoding.DecodeString(text); err != nil {
+		err = fmt.Errorf("secret %s: %w", v.ID, err)
+	}
+	return v, err
 }
 
 // KeyUses reads uses of keys as they were noted, by id, and counts from how many addresses

@@ -193,7 +193,7 @@ func TestCheckFindsWrongSettlements(t *testing.T) {
 		"a line too few": {pay.Change{Settlements: []pay.Settlement{with(func(s *pay.Settlement) { s.Lines, s.Net, s.Gross = 1, 5, 5 })}},
 			[]string{"a settlement is the sum of its lines"}},
 		"a net that is not the sum": {pay.Change{Settlements: []pay.Settlement{with(func(s *pay.Settlement) { s.Net = 5 })}},
-			[]string{"a settlement is the sum of its lines", "a settlement's net is what its totals say"}},
+			[]string{"a settlement's net is what its totals say", "a settlement is the sum of its lines"}},
 		"money that did not move": {pay.Change{Settlements: []pay.Settlement{with(func(s *pay.Settlement) { s.Moved = 5 })}},
 			[]string{"a settlement moves its money once, when it closes"}},
 		"money out of nowhere": {pay.Change{Settlements: []pay.Settlement{with(func(s *pay.Settlement) { s.Carry = 5 })}},

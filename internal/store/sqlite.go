@@ -220,6 +220,10 @@ func drainSQL(ctx context.Context, s *sql.Stmt, args []any, each func(row) error
 	if err != nil {
 		return err
 	}
+	return drainRows(result, each)
+}
+
+func drainRows(result *sql.Rows, each func(row) error) error {
 	defer result.Close()
 	for result.Next() {
 		if each == nil {

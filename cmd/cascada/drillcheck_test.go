@@ -1,0 +1,70 @@
+package main_test
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+)
+
+// A check runs on the hot standby of a service that works, again and again, while the primary
+// cleans up what the standby's snapshots still see: the standby ends those that take a second, and
+// they begin anew. It finds nothing that is not so, and nothing changes.
+//
+//	go test ./cmd/cascada -run TestDrillCheck -v -full
+func TestDrillCheckOnAStandby(t *testing.T) {
+	t.Parallel()
+	rounds := 3
+	if *full {
+		rounds = 50
+	}
+	primary := dbtest.Alone(t)
+	primary.Exec("ALTER SYSTEM SET max_standby_streaming_delay = '1s'") // the standby takes it over
+	standby := primary.Standby()
+	database, other := dbtest.Address(primary), dbtest.Address(standby)
+	k := startPack(t, database, 1)
+	c := newCrowd(t, k.user.merchant(t, database).Keys.Sandbox.Secret, moments(t), k.any)
+	k.any(nil).subscribe(c.key)
+	c.thinks = 50 * time.Millisecond
+	wait := c.work(4, 1<<30)
+	c.more("the crowd to work", 100)
+	state := filepath.Join(t.TempDir(), "proved.json")
+	for range rounds {
+		primary.Exec("VACUUM")
+		for _, args := range [][]string{{"check"}, {"check", "--state", state}, {"seal", "head"}} {
+			for _, address := range []string{other, database} {
+				if address == database && args[0] == "check" && len(args) > 1 {
+					continue // its file is of the standby, which may be ahead of nobody
+				}
+				if out, log, code := k.user.run(t, append(args, "--database", address)...); code != 0 {
+					t.Errorf("%s at %s: exit %d\n%s%s", strings.Join(args, " "), address, code, out, log)
+				}
+			}
+		}
+		c.more("work to go on", 20)
+	}
+	c.enough.Store(true)
+	wait()
+	c.rest()
+	k.user.check(t, other)
+
+	// With both addresses the primary is read, whichever comes first.
+	both := dbtest.Address(standby, primary)
+	k.user.check(t, both)
+	conn, err := pgx.Connect(context.Background(), other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	var in bool
+	if err := conn.QueryRow(context.Background(), "SELECT pg_is_in_recovery()").Scan(&in); err != nil || !in {
+		t.Errorf("the standby is none any more: %v, %v", in, err)
+	}
+	primary.Kill()
+	k.user.check(t, both)
+}

@@ -1,0 +1,304 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// part is a table that is looked at a bounded number of rows at a time, in the order of its ids.
+// A statement about some of its rows finds all others by their ids or by an index.
+type part struct {
+	table, prefix string // of its ids
+	when          recency
+	rules         []rule
+	tallies       []tally
+	each          func(c *checker, ask asking, from, before string) ([]Broken, error) // nil: only rules
+}
+
+// recency says what of a part a check looks at that goes on from an earlier one.
+type recency int
+
+const (
+	touched recency = iota // what was made or may have changed since: its ids are in the order of time
+	always                 // all of it
+	never
+)
+
+// parts are in the order in which they are looked at.
+var parts = []part{
+	{table: "audit_addresses", prefix: pay.AuditPrefix, each: addressesOf(selectAddresses)},
+	{table: "audit_notes", prefix: pay.AuditPrefix, each: addressesOf(selectNotes)},
+	{table: "transfers", prefix: "tr_", rules: transferRules, each: (*checker).unclaimed},
+	{table: "payments", prefix: pay.PaymentPrefix, rules: paymentRules, tallies: []tally{paymentTally}},
+	{table: "claims", prefix: pay.ClaimPrefix, rules: claimRules},
+	{table: "events", prefix: pay.EventPrefix, rules: eventRules},
+	{table: "deliveries", prefix: pay.DeliveryPrefix, rules: deliveryRules, tallies: []tally{deliveryTally}},
+	{table: "sessions", prefix: pay.SessionPrefix, rules: sessionRules},
+	{table: "files", prefix: pay.EvidencePrefix, rules: fileRules},
+	{table: "inbox", prefix: pay.InboxPrefix, rules: inboxRules},
+	{table: "receipts", when: never, rules: receiptRules},
+	{table: "settlement_lines", when: never, rules: lineRules, tallies: []tally{lineTally, reserveTally}},
+	{table: "settlements", when: always, rules: settlementRules},
+	{table: "reserves", when: always, rules: reserveRules},
+	{table: "withdrawals", when: always, rules: withdrawalRules},
+}
+
+const (
+	// partRows bounds what one snapshot looks at, and fewestRows how far that is cut in halves where
+	// others end it.
+	partRows, fewestRows = 2000, 50
+	// touchedAtOnce is how many old payments and claims one snapshot looks at.
+	touchedAtOnce = 50
+	// behindAll is behind every id.
+	behindAll = "\U0010FFFF"
+)
+
+// nextPart is where the next part begins.
+func (p part) nextPart() string {
+	return "SELECT p.id FROM " + p.table + " AS p WHERE p.id >= $1 ORDER BY p.id LIMIT 1 OFFSET CAST($2 AS INTEGER)"
+}
+
+// allParts looks at everything.
+func (c *checker) allParts(ctx context.Context) error {
+	for _, p := range parts {
+		if err := c.stretch(ctx, p, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// partsSince looks at what was made since, and at older things that may have changed.
+func (c *checker) partsSince(ctx context.Context) error {
+	since := c.since
+	old := slices.Clone(since.Open)
+	for suffix := range c.walked.touched {
+		if suffix < since.From {
+			old = append(old, suffix)
+		}
+	}
+	slices.Sort(old)
+	old = slices.Compact(old)
+	for _, p := range parts {
+		switch p.when {
+		case never:
+			continue
+		case always:
+			if err := c.stretch(ctx, p, ""); err != nil {
+				return err
+			}
+			continue
+		}
+		for some := range slices.Chunk(old, touchedAtOnce) {
+			if err := c.these(ctx, p, some); err != nil {
+				return err
+			}
+		}
+		if err := c.stretch(ctx, p, p.prefix+since.From); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stretch looks at a part from an id on, a snapshot for some rows.
+func (c *checker) stretch(ctx context.Context, p part, from string) error {
+	c.at(p.table)
+	for from != behindAll {
+		before, broken, sums := behindAll, []Broken(nil), map[string]counts{}
+		rows := 0
+		err := c.read(ctx, byIndex, func(ask asking) error {
+			before, broken, sums, rows = behindAll, nil, map[string]counts{}, c.rowsAtOnce
+			err := ask(p.nextPart(), []any{from, rows}, func(r row) error { return r.Scan(&before) })
+			if err != nil {
+				return fmt.Errorf("look at %s: %w", p.table, err)
+			}
+			if broken, err = c.look(ask, p, from, before); err != nil {
+				return err
+			}
+			for _, t := range p.tallies {
+				if sums[t.name], err = t.read(ask, t.text, from, before); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		c.addAll(broken)
+		if err != nil {
+			return err
+		}
+		for name, some := range sums {
+			c.tallies[name] = c.tallies[name].plus(some)
+		}
+		c.done(int64(rows))
+		from = before
+	}
+	return nil
+}
+
+// these looks at the rows of a part that are named after old things.
+func (c *checker) these(ctx context.Context, p part, suffixes []string) error {
+	var broken []Broken
+	err := c.read(ctx, byIndex, func(ask asking) error {
+		broken = nil
+		for _, suffix := range suffixes { // "." follows the hyphen
+			found, err := c.look(ask, p, p.prefix+suffix, p.prefix+suffix+".")
+			broken = append(broken, found...)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	c.addAll(broken)
+	return err
+}
+
+// look runs the rules of a part over some of its rows.
+func (c *checker) look(ask asking, p part, from, before string) (broken []Broken, err error) {
+	for _, r := range p.rules {
+		if err := breaks(ask, r, &broken, from, before); err != nil {
+			return broken, err
+		}
+	}
+	if p.each == nil {
+		return broken, nil
+	}
+	found, err := p.each(c, ask, from, before)
+	return append(broken, found...), err
+}
+
+// sinceWhen is since when each owner has transfers of a reserve that no settlement has claimed.
+type sinceWhen map[tenant]int64
+
+func (c *checker) unclaimed(ask asking, from, before string) ([]Broken, error) {
+	return nil, ask(selectUnclaimed, []any{from, before}, func(r row) error {
+		var of tenant
+		var at int64
+		err := r.Scan(&of.merchant, &of.live, &at)
+		if first, known := c.unclaimedSince[of]; !known || at < first {
+			c.unclaimedSince[of] = at
+		}
+		return err
+	})
+}
+
+// commitsLate is how long after its time a transfer may be written.
+const commitsLate = time.Hour
+
+// whole is what only a look at everything can tell: that counters and sums are those of the rows.
+func (c *checker) whole(ctx context.Context) error {
+	for _, p := range parts {
+		for _, t := range p.tallies {
+			c.at(t.name)
+			if err := t.compare(ctx, c); err != nil {
+				return err
+			}
+		}
+	}
+	c.at("what no settlement has claimed")
+	broken, err := c.compareReserves(ctx, c.unclaimedSince)
+	if err == nil && len(broken) > 0 { // what was written late, by a clock that is behind, is in this one too
+		broken, err = c.compareReserves(ctx, nil)
+	}
+	c.addAll(broken)
+	return err
+}
+
+// compareReserves compares reserves with the transfers of each owner since a time; nil: with all.
+func (c *checker) compareReserves(ctx context.Context, since sinceWhen) (broken []Broken, err error) {
+	err = c.read(ctx, byAnyPlan, func(ask asking) error {
+		broken = nil
+		owners, err := collect(ask, selectOwners, func(r row) (of tenant, err error) {
+			err = r.Scan(&of.merchant, &of.live)
+			return of, err
+		})
+		if err != nil {
+			return err
+		}
+		from := newRows(c.db.dialect(), parseColumns("merchant TEXT, live BOOLEAN, at BIGINT"), len(owners))
+		for _, of := range owners {
+			at := int64(0)
+			if since != nil {
+				at = micros(c.now.Add(-commitsLate))
+				if first, known := since[of]; known {
+					at = min(at, first)
+				}
+			}
+			from.text(of.merchant).flag(of.live).number(at).next()
+		}
+		for _, r := range unclaimedRules {
+			if err := breaks(ask, r, &broken, from.args()...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return broken, err
+}
+
+// meter tells how far a check is.
+type meter struct {
+	tell     func(Progress)
+	began    time.Time
+	progress Progress
+	sizes    map[string]int64
+	left     int64 // of the part that is looked at
+}
+
+func (m *meter) report() {
+	if m.tell != nil {
+		m.progress.Took = time.Since(m.began)
+		m.tell(m.progress)
+	}
+}
+
+// at begins what has a name: a table, whose rows count, or a rule.
+func (m *meter) at(name string) {
+	m.progress.Done += m.left
+	m.progress.Part, m.left = name, m.sizes[name]
+	delete(m.sizes, name)
+	m.report()
+}
+
+// done counts rows: no more than the part was thought to have.
+func (m *meter) done(rows int64) {
+	rows = min(rows, m.left)
+	m.left -= rows
+	m.progress.Done += rows
+	m.report()
+}
+
+func checkQueries() []string {
+	list := []string{selectNow, selectSizes, settlementSums, reservesHeld, selectUnclaimed, selectOwners, selectAddresses, selectNotes}
+	for _, r := range slices.Concat(quarantineRules, smallRules(), unclaimedRules) {
+		list = append(list, r.text)
+	}
+	for _, p := range parts {
+		list = append(list, p.nextPart())
+		for _, r := range p.rules {
+			list = append(list, r.text)
+		}
+		for _, t := range p.tallies {
+			list = append(list, t.text, t.counted)
+			if t.again != "" {
+				list = append(list, t.again)
+			}
+		}
+	}
+	return append(list, proofQueries()...)
+}
+
+// selectSizes is about how many rows the tables of a check have.
+var selectSizes = func() string {
+	var list []string
+	for _, p := range parts {
+		list = append(list, fmt.Sprintf("SELECT '%[1]s', {size %[1]s}", p.table))
+	}
+	return strings.Join(append(list, "SELECT 'audit', {size audit}"), " UNION ALL ")
+}()

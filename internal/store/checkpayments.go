@@ -1,0 +1,178 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+)
+
+// paymentRules are the invariants of the rows of payments.
+var paymentRules = []rule{
+	{"a completed payment is captured once, with its amount", `
+SELECT p.id, p.status || ' of ' || p.amount || ' cents, captured ' || coalesce(t.postings, 'never')
+FROM payments AS p LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(p.id, 5) || '-capture'
+WHERE {part p.id} AND p.status IN ('completed', 'refunded', 'chargeback')
+  AND (t.id IS NULL OR t.payment <> p.id OR CAST({json t.postings receivable} AS BIGINT) <> -p.amount)`},
+	{"refunded is at most captured", `
+SELECT p.id, p.refunded || ' of ' || p.amount_local FROM payments AS p WHERE {part p.id} AND (p.refunded < 0 OR p.refunded > p.amount_local)`},
+	{ruleLooked, `SELECT p.id, p.status || ' due at ' || p.due_at FROM payments AS p WHERE {part p.id} AND ` + unlooked},
+	{rulePlace, `
+SELECT p.id, CASE WHEN q.id IS NULL THEN p.status || ' in payments' ELSE 'in both' END FROM payments AS p LEFT JOIN processing AS q ON q.id = p.id
+WHERE {part p.id} AND (p.status = 'processing' OR q.id IS NOT NULL)`},
+	{ruleShop, `
+SELECT p.id, p.merchant || ' is not the merchant of ' || p.shop FROM payments AS p LEFT JOIN shops AS s ON s.id = p.shop
+WHERE {part p.id} AND (s.id IS NULL OR s.merchant <> p.merchant)`},
+	{"a payment has all its events", `
+SELECT p.id, p.sequence || ' events, found ' || count(e.id) FROM payments AS p
+LEFT JOIN events AS e ON {named e.id evt_ p.id} AND NOT (e.object <> p.id) WHERE {part p.id}
+GROUP BY p.id, p.sequence HAVING p.sequence <> count(e.id) OR p.sequence <> coalesce(max(e.sequence), 0)`},
+	{"a payment that ended has told so", `
+SELECT p.id, p.status FROM payments AS p WHERE {part p.id} AND p.status NOT IN ('pending', 'processing') AND p.sequence = 0`},
+	{"refunds that stand add up to what the payment says", `
+SELECT p.id, p.refunded || ' refunded, claims of ' || coalesce(sum(c.amount_local), 0)
+FROM payments AS p LEFT JOIN claims AS c ON c.payment = p.id AND c.kind = 'user_dispute' AND c.status NOT IN ('rejected', 'withdrawn')
+WHERE {part p.id} GROUP BY p.id, p.refunded HAVING p.refunded <> coalesce(sum(c.amount_local), 0)`},
+	// The payment lists the ids of its open disputes, parted by commas.
+	{ruleDisputes, `
+SELECT p.id, {json p.doc dispute} || '; ' || count(c.id) || ' claims are open' FROM payments AS p
+LEFT JOIN claims AS c ON c.payment = p.id AND c.kind = 'chargeback' AND c.status NOT IN ` + resolved + `
+WHERE {part p.id} AND p.doc LIKE '%"dispute":%' AND coalesce({json p.doc dispute}, '') <> '' GROUP BY p.id, p.doc
+HAVING count(c.id) <> (length({json p.doc dispute}) - length(replace({json p.doc dispute}, 'CLM-', ''))) / 4`},
+}
+
+// Rules that more than one query tells.
+const (
+	ruleLooked   = "an open payment is looked at again; one that has ended is only where it ended unpaid, and a month at most"
+	rulePlace    = "a payment is in one place, by its status"
+	ruleShop     = "a payment belongs to its shop's merchant"
+	ruleMisfits  = "what does not fit its payment waits until the operator has closed it"
+	ruleDisputes = "the disputes that are open on a payment are its open claims"
+	unlooked     = `
+  CASE WHEN p.status IN ('pending', 'processing') THEN p.due_at <= 0
+  WHEN p.status IN ('failed', 'expired') THEN p.due_at > p.updated_at + 2678400000000 ELSE p.due_at <> 0 END`
+)
+
+// flightRules are those of payments in flight and of what is small.
+var flightRules = []rule{
+	// What a dispute costs is owed; all else that is taken has to be there.
+	{"nothing of a merchant's but available is below zero", `
+SELECT merchant, 'pending ' || pending || ', frozen ' || frozen || ', reserve ' || reserve || ', suspense ' || suspense || ', in transit ' || in_transit
+FROM balances WHERE pending < 0 OR frozen < 0 OR reserve < 0 OR suspense < 0 OR in_transit < 0`},
+	{ruleMisfits, `
+SELECT m.id, CASE WHEN r.id IS NULL OR c.id IS NOT NULL THEN 'waits for nothing' ELSE 'is kept as of ' || m.payment END
+FROM misfits AS m LEFT JOIN receipts AS r ON r.id = m.id AND r.verdict = 'mismatched'
+LEFT JOIN receipts AS c ON c.id = '` + closedPrefix + `' || m.id
+LEFT JOIN payments AS p ON p.id = m.payment LEFT JOIN processing AS q ON q.id = m.payment
+WHERE r.id IS NULL OR c.id IS NOT NULL OR m.payment <> r.payment OR m.at <> r.at OR m.merchant <> coalesce(p.merchant, q.merchant, '')
+  OR m.live <> coalesce(p.live, q.live, FALSE) OR m.amount <> coalesce(p.amount, q.amount, 0)`},
+	{ruleLooked, `SELECT p.id, p.status || ' due at ' || p.due_at FROM processing AS p WHERE ` + unlooked},
+	{rulePlace, `SELECT id, status || ' in processing' FROM processing WHERE status <> 'processing'`},
+	{ruleShop, `
+SELECT p.id, p.merchant || ' is not the merchant of ' || p.shop FROM processing AS p LEFT JOIN shops AS s ON s.id = p.shop
+WHERE s.id IS NULL OR s.merchant <> p.merchant`},
+	{"a key belongs to its shop's merchant", `
+SELECT k.id, k.merchant || ' is not the merchant of ' || k.shop FROM keys AS k LEFT JOIN shops AS s ON s.id = k.shop
+WHERE k.shop <> '' AND (s.id IS NULL OR s.merchant <> k.merchant)`},
+}
+
+// receiptRules are those of notifications.
+var receiptRules = []rule{
+	{ruleMisfits, `
+SELECT r.id, 'waits for nobody' FROM receipts AS r
+WHERE {part r.id} AND r.verdict = 'mismatched' AND NOT EXISTS (SELECT 1 FROM receipts AS c WHERE c.id = '` + closedPrefix + `' || r.id)
+  AND NOT EXISTS (SELECT 1 FROM misfits AS m WHERE m.id = r.id)`},
+}
+
+// transferRules are those of the ledger's rows.
+var transferRules = []rule{
+	{"a transfer sums to zero", `
+SELECT t.id, 'off by ' || sum(CAST(j.value AS BIGINT)) || ' cents' FROM transfers AS t, {each t.postings} AS j
+WHERE {part t.id} GROUP BY t.id HAVING sum(CAST(j.value AS BIGINT)) <> 0`},
+	{"only a completed payment is captured", `
+SELECT p.id, p.status FROM transfers AS t JOIN payments AS p ON p.id = t.payment
+WHERE {part t.id} AND t.kind = 'capture' AND p.status NOT IN ('completed', 'refunded', 'chargeback')`},
+	{"a transfer stays with its payment's merchant and environment", `
+SELECT t.id, t.merchant FROM transfers AS t LEFT JOIN payments AS p ON p.id = t.payment
+WHERE {part t.id} AND t.payment <> '' AND (p.id IS NULL OR p.merchant <> t.merchant OR p.live <> t.live)`},
+	// What is booked for a payment or a claim is found by its name.
+	{"a transfer is named after what it is of", `
+SELECT t.id, t.kind || ' of ' || t.payment || ' ' || t.claim FROM transfers AS t
+WHERE {part t.id} AND (t.kind = 'capture' AND t.id <> 'tr_' || substr(t.payment, 5) || '-capture'
+  OR t.kind = 'late_capture' AND NOT ({named t.id tr_ t.payment}) AND NOT ({named t.id tr_ t.claim})
+  OR t.claim <> '' AND t.kind <> 'late_capture' AND NOT ({named t.id tr_ t.claim})
+  OR t.claim = '' AND t.payment <> '' AND t.kind <> 'capture')`},
+	{"a transfer's claim is one of its payment", `
+SELECT t.id, t.claim || ' of ' || coalesce(c.payment, 'nothing') FROM transfers AS t LEFT JOIN claims AS c ON c.id = t.claim
+WHERE {part t.id} AND t.claim <> '' AND (c.id IS NULL OR c.payment <> t.payment)`},
+	{"a transfer of a withdrawal has its withdrawal", `
+SELECT t.id, t.kind FROM transfers AS t
+LEFT JOIN withdrawals AS w ON w.id = 'wdr_' || substr(t.id, 4, length(t.id) - CASE t.kind WHEN 'withdrawal' THEN 7 WHEN 'withdrawal_return' THEN 10 ELSE 8 END)
+WHERE {part t.id} AND t.kind IN ('withdrawal', 'withdrawal_paid', 'withdrawal_reversal', 'withdrawal_return') AND w.id IS NULL`},
+	// A test clock may pass a transfer by that is on its way; production has none.
+	{"a settlement leaves nothing behind", `
+SELECT t.id, 'not in any settlement' FROM transfers AS t
+WHERE {part t.id} AND t.live AND t.kind IN ('capture', ` + laterKinds + `) AND NOT ` + claimed + ` AND t.at < -86400000000 + coalesce((
+  SELECT s.period_end FROM settlements AS s WHERE s.merchant = t.merchant AND s.live = t.live AND s.status <> 'open' ORDER BY s.number DESC LIMIT 1), 0)`},
+}
+
+// sessionRules are those of hosted checkouts.
+var sessionRules = []rule{
+	{"a completed session has its payment, in its own shop and environment, of its amount", `
+SELECT s.id, coalesce(p.id, q.id, 'no payment ' || s.payment) FROM sessions AS s
+LEFT JOIN payments AS p ON p.id = s.payment LEFT JOIN processing AS q ON q.id = s.payment
+WHERE {part s.id} AND s.payment <> '' AND (coalesce(p.merchant, q.merchant, '') <> s.merchant OR coalesce(p.shop, q.shop, '') <> s.shop
+  OR coalesce(p.live, q.live) <> s.live OR coalesce(p.amount, q.amount) <> s.amount)`},
+	{"a payment has at most one session", `
+SELECT s.payment, 'of ' || s.id || ' and ' || o.id FROM sessions AS s JOIN sessions AS o ON o.payment = s.payment AND o.payment <> '' AND o.id > s.id
+WHERE {part s.id} AND s.payment <> ''`},
+	{"a session belongs to its shop's merchant", `
+SELECT e.id, e.merchant || ' is not the merchant of ' || e.shop FROM sessions AS e LEFT JOIN shops AS s ON s.id = e.shop
+WHERE {part e.id} AND (s.id IS NULL OR s.merchant <> e.merchant)`},
+}
+
+// eventRules are those of what merchants are told.
+var eventRules = []rule{
+	{"an event stays with its payment's shop and environment", `
+SELECT e.id, e.merchant FROM events AS e JOIN payments AS p ON p.id = e.object
+WHERE {part e.id} AND (p.merchant <> e.merchant OR p.shop <> e.shop OR p.live <> e.live)`},
+	{"an event stays with its claim's shop and environment", `
+SELECT e.id, e.merchant FROM events AS e JOIN claims AS c ON c.id = e.object
+WHERE {part e.id} AND (c.merchant <> e.merchant OR c.shop <> e.shop OR c.live <> e.live)`},
+	{"an event is named after what it tells of", `
+SELECT e.id, e.type || ' of ' || e.object FROM events AS e WHERE {part e.id} AND NOT ({named e.id evt_ e.object})`},
+	// A subscription that was made or changed in the same second may have missed
+	// the event.
+	{"an event has a delivery for each endpoint that wants it", `
+SELECT e.id, 'nothing for ' || s.id FROM events AS e
+JOIN subscriptions AS s ON s.shop = e.shop AND s.live = e.live AND s.status <> 'deleted' AND s.status = 'enabled' AND s.updated_at < e.at - 1000000
+  AND (s.events = ',*,' OR s.events LIKE '%,' || e.type || ',%')
+LEFT JOIN deliveries AS d ON d.id = ` + deliveryID + `
+WHERE {part e.id} AND d.id IS NULL`},
+}
+
+// deliveryRules are those of what is sent to endpoints.
+var deliveryRules = []rule{
+	{"a delivery stays with its event's shop and environment", `
+SELECT d.id, d.merchant FROM deliveries AS d LEFT JOIN events AS e ON e.id = d.event LEFT JOIN subscriptions AS s ON s.id = d.subscription
+WHERE {part d.id} AND (e.id IS NULL OR s.id IS NULL OR e.shop <> d.shop OR e.live <> d.live OR s.shop <> d.shop OR s.live <> d.live
+  OR s.merchant <> d.merchant OR e.merchant <> d.merchant)`},
+	{"a delivery that waits has a time or is parked, another has neither", `
+SELECT d.id, d.status || ' due at ' || d.due_at FROM deliveries AS d
+WHERE {part d.id} AND ((d.status IN ('pending', 'failed')) <> (d.due_at > 0) OR d.parked AND d.status NOT IN ('pending', 'failed'))`},
+}
+
+var inboxRules = []rule{
+	{"what an inbox got stays with its subscription's shop and environment", `
+SELECT i.id, i.merchant FROM inbox AS i LEFT JOIN subscriptions AS s ON s.id = i.subscription
+WHERE {part i.id} AND (s.id IS NULL OR s.merchant <> i.merchant OR s.shop <> i.shop OR s.live <> i.live)`},
+}
+
+// balancesAsRows has a row for each account of each balance, and one for the movements.
+var balancesAsRows = func() string {
+	var parts []string
+	for _, account := range append(ledger.Accounts(), movementsCounted) {
+		parts = append(parts, fmt.Sprintf("SELECT merchant, live, '%[1]s' AS account, %[1]s AS amount FROM balances", account))
+	}
+	return strings.Join(parts, " UNION ALL ")
+}()

@@ -1,0 +1,178 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+)
+
+// plansOf are the plans of all statements about a part of a table, with the settings that they run with.
+func plansOf(t *testing.T, s *Store, each func(text, plan string)) {
+	t.Helper()
+	explain, column := "EXPLAIN QUERY PLAN ", 3
+	if s.db.dialect() == postgres {
+		explain, column = "EXPLAIN ", 0
+	}
+	texts := []struct {
+		text string
+		args []any
+	}{
+		{selectChain, []any{"", false, 0}}, {selectBlocks, []any{"", false, 0, 10}}, {selectUnclaimed, []any{"", "x"}},
+		{selectIDs(sealedAudit), []any{"", 10}}, {selectIDs(sealedTransfers), []any{"", 10}},
+		{selectIDsIn(sealedAudit), []any{"", "x"}}, {selectIDsIn(sealedTransfers), []any{"", "x"}},
+		{selectAddresses, []any{"", "x"}}, {selectNotes, []any{"", "x"}},
+		{paymentTally.again, paymentTally.args(strings.Split("s|production|20000|r|m|c|completed", "|"))},
+		{deliveryTally.again, deliveryTally.args([]string{"s", "t", "u"})},
+	}
+	for _, p := range parts {
+		for _, r := range p.rules {
+			texts = append(texts, struct {
+				text string
+				args []any
+			}{r.text, []any{"TXN-01", "TXN-02"}})
+		}
+		for _, tally := range p.tallies {
+			texts = append(texts, struct {
+				text string
+				args []any
+			}{tally.text, []any{"TXN-01", "TXN-02"}})
+		}
+	}
+	for _, q := range texts {
+		var plan []string
+		err := s.db.snapshot(t.Context(), byIndex, func(ask asking) error {
+			return ask(explain+s.text(q.text), q.args, func(r row) error {
+				into := make([]any, column+1)
+				for i := range into {
+					into[i] = new(any)
+				}
+				err := r.Scan(into...)
+				plan = append(plan, fmt.Sprint(*into[column].(*any)))
+				return err
+			})
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", q.text, err)
+		}
+		each(q.text, strings.Join(plan, "\n"))
+	}
+	if len(texts) < 60 {
+		t.Errorf("only %d statements were explained", len(texts))
+	}
+}
+
+// A check looks at a bounded number of rows in a snapshot, and finds what belongs to them by an
+// index: what read a table for each part, or for each row, would never end on a large one.
+func TestCheckLooksRowsUp(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		ctx := t.Context()
+		s, err := Open(ctx, database, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		plansOf(t, s, func(text, plan string) {
+			lines := strings.Split(plan, "\n")
+			for at, line := range lines {
+				line = strings.TrimSpace(line)
+				whole := strings.Contains(line, "Seq Scan on") || strings.Contains(line, "AUTOMATIC")
+				if strings.Contains(line, "Index") && strings.Contains(line, "Scan using") {
+					whole = at+1 == len(lines) || !strings.Contains(lines[at+1], "Index Cond:")
+				}
+				if name, isScan := strings.CutPrefix(line, "SCAN "); isScan { // SQLite; what is scanned was made of the part
+					whole = !slices.Contains([]string{"j", "c", "s", "r", "m", "p", "l", "CONSTANT"}, strings.Fields(name)[0]) || strings.Contains(line, "USING")
+				}
+				if whole {
+					t.Errorf("%s\nreads more than its part:\n%s", text, plan)
+					break
+				}
+			}
+		})
+	})
+}
+
+// interrupted is an engine whose every other snapshot others end.
+type interrupted struct {
+	engineReads
+	begun, ended int
+	code         string
+	always       bool
+}
+
+func (i *interrupted) snapshot(ctx context.Context, how lookups, read func(asking) error) error {
+	i.begun++
+	if i.begun%2 == 0 && !i.always {
+		return i.engineReads.snapshot(ctx, how, read)
+	}
+	i.ended++
+	return i.engineReads.snapshot(ctx, how, func(ask asking) error {
+		n := 0
+		err := read(func(text string, args []any, each func(row) error) error {
+			if n++; n > 2 { // in the middle
+				return &pgconn.PgError{Code: i.code, Message: "canceling statement due to conflict with recovery"}
+			}
+			return ask(text, args, each)
+		})
+		if err == nil {
+			err = &pgconn.PgError{Code: i.code, Message: "canceling statement due to conflict with recovery"}
+		}
+		return err
+	})
+}
+
+// A standby ends a snapshot that stands in its way. It begins anew, and what it found is told
+// once; what ends every one of them ends the check.
+func TestCheckBeginsASnapshotAnewThatOthersEnded(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		ctx := t.Context()
+		s, err := Open(ctx, database, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		err = s.db.migrate(ctx, func(m migrator) error {
+			return m.exec(`INSERT INTO shops (id, version, merchant, name, slug, created_at) VALUES ('shp_1', 1, 'mer_1', 'A', 'a', 1);
+INSERT INTO transfers (id, merchant, live, kind, payment, claim, amount_local, currency_local, at, postings)
+  VALUES ('tr_A-out', 'mer_1', TRUE, 'withdrawal', '', '', 0, 'USD', 1, '{"available":-5}');
+INSERT INTO balances (merchant, live, pending, available, frozen, reserve, suspense, receivable, platform_fees, provider_fees, flat_fees,
+  network_fees, chargeback_fees, refunds, chargebacks) VALUES ('mer_1', TRUE, 0, -4, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0)`)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := s.Check(ctx)
+		if err != nil || len(want) < 5 {
+			t.Fatalf("the check finds %v, %v", want, err)
+		}
+		for _, code := range []string{"40001", "40P01", "57P01"} {
+			i := &interrupted{engineReads: s.db, code: code}
+			got, err := checkFast(ctx, i, s)
+			if err != nil || !slices.Equal(got.Broken, want) || i.ended < 20 {
+				t.Errorf("%d snapshots were ended by %s: %v, found\n%v, want\n%v", i.ended, code, err, got.Broken, want)
+			}
+		}
+		i := &interrupted{engineReads: s.db, code: "42P01"}
+		if _, err := checkFast(ctx, i, s); err == nil || i.begun != 1 {
+			t.Errorf("a snapshot that fails by its own fault was begun %d times: %v", i.begun, err)
+		}
+		i = &interrupted{engineReads: s.db, code: "40001", always: true}
+		_, err = checkFast(ctx, i, s)
+		if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "40001" || i.begun != snapshotTries {
+			t.Errorf("snapshots that are always ended: %d tries, %v", i.begun, err)
+		}
+	})
+}
+
+// checkFast is check without the pauses.
+func checkFast(ctx context.Context, db engineReads, s *Store) (Checked, error) {
+	c := newChecker(db, s.texts, s.sealKey, CheckOptions{})
+	c.pause = 0
+	return c.check(ctx)
+}

@@ -1,0 +1,181 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// tally is a rule that sums over a whole table are what another one says. Parts of the table are
+// added up at different moments, so a sum that differs is a suspicion: rows may have changed
+// between. It is told only of what differs in one snapshot too.
+type tally struct {
+	name    string
+	text    string // of a part: a key and sums
+	counted string // the same, as the other table says
+	width   int    // how many sums
+	// again counts one key in one snapshot, found by an index: as the other table says, and as the
+	// rows are. "": the rule is told of everything in one statement.
+	again string
+	args  func(key []string) []any
+	rule  rule // that statement
+}
+
+// counts are sums by key.
+type counts map[string][]int64
+
+func (c counts) plus(more counts) counts {
+	if c == nil {
+		return more
+	}
+	for key, sums := range more {
+		if c[key] == nil {
+			c[key] = sums
+			continue
+		}
+		for i := range sums {
+			c[key][i] += sums[i]
+		}
+	}
+	return c
+}
+
+const keyBreak = "|"
+
+// environmentOf is the word for a row's environment, in a key.
+const environmentOf = `CASE WHEN live THEN 'production' ELSE 'sandbox' END`
+
+var (
+	paymentTally = tally{
+		name: "counters count the payments, day by day", width: 1,
+		text: `
+SELECT p.shop || '|' || p.environment || '|' || p.day || '|' || p.rail || '|' || p.method || '|' || p.country || '|' || p.status, count(*) FROM (
+  SELECT p.shop, ` + environmentOf + ` AS environment, p.created_at / 86400000000 AS day, p.rail, p.method, p.country, p.status FROM payments AS p
+  WHERE {part p.id}) AS p
+GROUP BY p.shop, p.environment, p.day, p.rail, p.method, p.country, p.status`,
+		counted: `
+SELECT c.shop || '|' || ` + environmentOf + ` || '|' || c.day || '|' || c.rail || '|' || c.method || '|' || c.country || '|' || c.status, c.n
+FROM counters AS c WHERE c.day >= 0`,
+		again: `
+SELECT coalesce((SELECT sum(c.n) FROM counters AS c WHERE c.shop = $1 AND c.live = $2 AND c.day = $3
+    AND c.rail = $4 AND c.method = $5 AND c.country = $6 AND c.status = $7), 0),
+  (SELECT count(*) FROM payments AS p WHERE p.shop = $1 AND p.live = $2 AND p.created_at / 86400000000 = $3
+    AND p.rail = $4 AND p.method = $5 AND p.country = $6 AND p.status = $7 AND p.id >= $8 AND p.id < $9)`,
+		args: paymentKey,
+	}
+	deliveryTally = tally{
+		name: "counters count the deliveries", width: 1,
+		text: `
+SELECT d.subscription || '|' || d.status || '|' || d.type, count(*) FROM deliveries AS d
+WHERE {part d.id} AND d.status <> 'pending' GROUP BY d.subscription, d.status, d.type`,
+		counted: `SELECT c.subscription || '|' || c.status || '|' || c.type, c.n FROM delivery_counters AS c`,
+		again: `
+SELECT coalesce((SELECT sum(c.n) FROM delivery_counters AS c WHERE c.subscription = $1 AND c.status = $2 AND c.type = $3), 0),
+  (SELECT count(*) FROM deliveries AS d WHERE d.subscription = $1 AND d.status = $2 AND d.type = $3)`,
+		args: func(key []string) []any { return []any{key[0], key[1], key[2]} },
+	}
+	lineTally = tally{
+		name: "a settlement is the sum of its lines", width: 1 + len(settlementTotals),
+		text: lineSums, counted: settlementsSay, rule: rule{"a settlement is the sum of its lines", settlementSums},
+	}
+	reserveTally = tally{
+		name: "a day's reserve is what its payments hold", width: 1,
+		text: `
+SELECT l.merchant || '|' || l.environment || '|' || l.day, CAST(sum(l.reserve) AS BIGINT) FROM (
+  SELECT l.merchant, ` + environmentOf + ` AS environment, l.day, l.reserve FROM settlement_lines AS l WHERE {part l.id} AND l.day > 0) AS l
+GROUP BY l.merchant, l.environment, l.day`,
+		counted: `SELECT v.merchant || '|' || ` + environmentOf + ` || '|' || v.day, v.held FROM reserves AS v`,
+		rule:    rule{"a day's reserve is what its payments hold", reservesHeld},
+	}
+)
+
+// paymentKey are the arguments for a kind of payments of a day. A production payment's id has the
+// time when it was created; a test clock may say another one.
+func paymentKey(key []string) []any {
+	var day int64
+	_, _ = fmt.Sscan(key[2], &day) // our own
+	live, first, last := key[1] == "production", "", behindAll
+	if live {
+		start := time.Unix(day*86400, 0).UTC()
+		first, last = id.From(pay.PaymentPrefix, start.AddDate(0, 0, -2)), id.From(pay.PaymentPrefix, start.AddDate(0, 0, 3))
+	}
+	return []any{key[0], live, day, key[3], key[4], key[5], key[6], first, last}
+}
+
+// read reads sums by key.
+func (t tally) read(ask asking, text string, args ...any) (counts, error) {
+	sums := counts{}
+	err := ask(text, args, func(r row) error {
+		var key string
+		values := make([]int64, t.width)
+		into := []any{&key}
+		for i := range values {
+			into = append(into, &values[i])
+		}
+		err := r.Scan(into...)
+		sums.plus(counts{key: values})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("check that %s: %w", t.name, err)
+	}
+	return sums, nil
+}
+
+// compare tells of sums that are not what the other table says.
+func (t tally) compare(ctx context.Context, c *checker) error {
+	found := c.tallies[t.name]
+	var said counts
+	err := c.read(ctx, byAnyPlan, func(ask asking) (err error) {
+		said, err = t.read(ask, t.counted)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var differ []string
+	zero := make([]int64, t.width)
+	for key, sums := range said {
+		if other := found[key]; !slices.Equal(sums, other) && !(other == nil && slices.Equal(sums, zero)) {
+			differ = append(differ, key)
+		}
+	}
+	for key, sums := range found {
+		if said[key] == nil && !slices.Equal(sums, zero) {
+			differ = append(differ, key)
+		}
+	}
+	if len(differ) == 0 {
+		return nil
+	}
+	if t.again == "" {
+		return c.rule(ctx, t.rule, byAnyPlan)
+	}
+	slices.Sort(differ)
+	for _, key := range differ {
+		if err := t.countAgain(ctx, c, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t tally) countAgain(ctx context.Context, c *checker, key string) error {
+	words := strings.Split(key, keyBreak)
+	var said, is int64
+	err := c.read(ctx, byIndex, func(ask asking) error {
+		return ask(t.again, t.args(words), func(r row) error { return r.Scan(&said, &is) })
+	})
+	if err != nil {
+		return fmt.Errorf("check that %s: %w", t.name, err)
+	}
+	if said != is {
+		c.add(t.name, strings.Join(words, " "), fmt.Sprintf("%d counted, found %d", said, is))
+	}
+	return nil
+}

@@ -1,0 +1,185 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/seal"
+)
+
+// Proof is what a check has proved, for a later one that goes on from it: the head of each chain
+// with the sums of all that is booked in it, and how far back things may still change. It is kept
+// outside of the database.
+type Proof struct {
+	At     time.Time    `json:"at"`     // when the check began, in the database's clock
+	Full   time.Time    `json:"full"`   // when the last one began that looked at everything
+	From   string       `json:"from"`   // ids: what was made later, or was open, may change without a transfer
+	Open   []string     `json:"open"`   // older claims and withdrawals that were open
+	Chains []ChainProof `json:"chains"` // of every owner of a balance, and every chain
+}
+
+// ChainProof is a chain at its head.
+type ChainProof struct {
+	Owner string          `json:"chain"` // as seal.Chain names it
+	Block int64           `json:"block"` // 0: nothing is sealed
+	Hash  string          `json:"hash"`
+	Sums  ledger.Balances `json:"sums"` // of the postings up to there, and of movements
+}
+
+func (p ChainProof) tenant() tenant {
+	merchant, live, _ := seal.ParseChain(p.Owner) // it was read
+	return tenant{merchant, live}
+}
+
+// proofFile is a Proof as it is kept.
+type proofFile struct {
+	Version int             `json:"version"`
+	Proof   json.RawMessage `json:"proof"`
+	MAC     string          `json:"mac"`
+}
+
+const proofVersion = 1
+
+var errProof = errors.New("it does not hold what an earlier check has proved, as it was written with this database's key")
+
+// seal writes a proof, which nobody can change who does not have the key.
+func (p *Proof) seal(key []byte) ([]byte, error) {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(proofFile{proofVersion, text, seal.New(key).Proof(string(text))})
+}
+
+// openProof reads what seal wrote.
+func openProof(key, content []byte) (*Proof, error) {
+	var file proofFile
+	if err := json.Unmarshal(content, &file); err != nil {
+		return nil, fmt.Errorf("%w: %w", errProof, err)
+	}
+	var text bytes.Buffer
+	if err := json.Compact(&text, file.Proof); err != nil {
+		return nil, fmt.Errorf("%w: %w", errProof, err)
+	}
+	if file.Version != proofVersion || file.MAC != seal.New(key).Proof(text.String()) {
+		return nil, errProof
+	}
+	var p Proof
+	if err := json.Unmarshal(file.Proof, &p); err != nil {
+		return nil, fmt.Errorf("%w: %w", errProof, err)
+	}
+	for _, c := range p.Chains {
+		if _, _, ok := seal.ParseChain(c.Owner); !ok {
+			return nil, fmt.Errorf("%w: %q is no chain", errProof, c.Owner)
+		}
+	}
+	return &p, nil
+}
+
+const (
+	selectOldestPayment = `
+SELECT coalesce(min(o.id), '') FROM (SELECT id FROM payments WHERE status = 'pending' UNION ALL SELECT id FROM processing) AS o`
+	selectStillOpen = `
+SELECT d.id FROM claims AS d WHERE ` + isOpen + ` UNION ALL SELECT w.id FROM withdrawals AS w WHERE w.due_at > 0 ORDER BY 1`
+)
+
+func proofQueries() []string { return []string{selectOldestPayment, selectStillOpen} }
+
+// clocksDiffer is how far the clocks may be apart by which ids are made.
+const clocksDiffer = time.Hour
+
+// begin notes what may change from now on, before anything is looked at.
+func (c *checker) begin(ctx context.Context) (*Proof, error) {
+	next := &Proof{}
+	err := c.read(ctx, byAnyPlan, func(ask asking) error {
+		*next = Proof{Open: []string{}}
+		if err := c.measure(ask); err != nil {
+			return err
+		}
+		err := ask(selectNow, nil, func(r row) error {
+			var now int64
+			err := r.Scan(&now)
+			c.now = fromMicros(now)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		next.At, next.Full = c.now, c.now
+		next.From = id.From("", c.now.Add(-clocksDiffer))
+		err = ask(selectOldestPayment, nil, func(r row) error {
+			var oldest string
+			err := r.Scan(&oldest)
+			if len(oldest) > 4 {
+				next.From = min(next.From, oldest[4:])
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		open, err := collect(ask, selectStillOpen, scanHash)
+		for _, id := range open {
+			if len(id) > 4 && id[4:] < next.From {
+				next.Open = append(next.Open, id[4:])
+			}
+		}
+		return err
+	})
+	if c.since != nil {
+		next.Full = c.since.Full
+	}
+	return next, err
+}
+
+// measure reads how much there is.
+func (c *checker) measure(ask asking) error {
+	c.sizes = map[string]int64{}
+	err := ask(selectSizes, nil, func(r row) error {
+		var table string
+		var rows int64
+		err := r.Scan(&table, &rows)
+		c.sizes[table] = rows
+		return err
+	})
+	c.sizes["seals"] = c.sizes["transfers"] + c.sizes["audit"]
+	delete(c.sizes, "audit")
+	c.progress.Total = 0
+	for _, rows := range c.sizes {
+		c.progress.Total += rows
+	}
+	return err
+}
+
+// prove notes the chains as they were walked.
+func (w *walked) prove() {
+	owners := map[tenant]bool{}
+	for of := range w.booked {
+		owners[of] = true
+	}
+	for of := range w.heads {
+		owners[of] = true
+	}
+	w.proved = nil
+	for _, of := range slices.SortedFunc(maps.Keys(owners), tenant.compare) {
+		head := w.heads[of]
+		w.proved = append(w.proved, ChainProof{seal.Chain(of.merchant, of.live), head.N, head.Hash, maps.Clone(w.booked[of])})
+	}
+}
+
+// copy is what was walked so far, to be added to.
+func (w walked) copy() walked {
+	w.heads, w.touched, w.known = maps.Clone(w.heads), maps.Clone(w.touched), maps.Clone(w.known)
+	booked := sums{}
+	booked.addAll(w.booked)
+	w.booked = booked
+	return w
+}

@@ -1,0 +1,218 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	modernc "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/seal"
+)
+
+// Reader is a database that is only read, by a few connections of its own: it starts nothing and
+// changes nothing, not even the schema, and the server may be a standby. It is for Check.
+type Reader struct {
+	db    readings
+	texts map[string]string
+	key   []byte
+}
+
+// readings is an engine that reads.
+type readings interface {
+	engineReads
+	close()
+}
+
+// OpenReader connects to a database (sqlite:PATH or postgres://…) that has this program's schema.
+// Where the address names several servers it is the primary, unless target_session_attrs says
+// otherwise; where there is none, any that answers. more is as Options.Migrations.
+func OpenReader(ctx context.Context, database string, more fs.FS) (*Reader, error) {
+	if err := CheckAddress(database); err != nil {
+		return nil, err
+	}
+	var db readings
+	var err error
+	if path, ok := strings.CutPrefix(database, "sqlite:"); ok {
+		db, err = openLiteReader(path)
+	} else {
+		db, err = openPGReader(ctx, database)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{db: db, texts: db.dialect().texts()}
+	if err := r.current(ctx, more); err != nil {
+		db.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// Close disconnects.
+func (r *Reader) Close() { r.db.close() }
+
+// SealWith says by which key rows are sealed. It is called before anything is checked.
+func (r *Reader) SealWith(key []byte) { r.key = key }
+
+// current refuses another schema than this program's: its rules are not ours.
+func (r *Reader) current(ctx context.Context, more fs.FS) error {
+	list, err := migrations(more)
+	if err != nil {
+		return err
+	}
+	err = r.read(ctx, func(ask asking) error {
+		return suits(func(text string, each func(row) error) error { return ask(text, nil, each) }, list)
+	})
+	if e, ok := errors.AsType[*modernc.Error](err); ok && e.Code()&0xff == sqlite3.SQLITE_READONLY {
+		return fmt.Errorf("open the database: SQLite keeps two files beside one that no service has open, and may not make them there: check a copy: %w", e)
+	}
+	if err != nil {
+		return fmt.Errorf("open the database: %w", err)
+	}
+	return nil
+}
+
+// read reads a small snapshot.
+func (r *Reader) read(ctx context.Context, read func(asking) error) error {
+	ctx, cancel := context.WithTimeout(ctx, longRead)
+	defer cancel()
+	c := newChecker(r.db, r.texts, r.key, CheckOptions{})
+	return c.read(ctx, byAnyPlan, read)
+}
+
+// Check proves the invariants, at most a hundred findings of each rule. With an error what was
+// found until then is returned.
+func (r *Reader) Check(ctx context.Context, o CheckOptions) (Checked, error) {
+	return check(ctx, r.db, r.texts, r.key, o)
+}
+
+// SealProof writes a proof as it is kept; OpenProof reads it, and refuses what was changed since.
+func (r *Reader) SealProof(p *Proof) ([]byte, error) { return p.seal(r.key) }
+
+// OpenProof is for SealProof.
+func (r *Reader) OpenProof(content []byte) (*Proof, error) { return openProof(r.key, content) }
+
+// Heads lists the newest block of each chain and calls each for it.
+func (r *Reader) Heads(ctx context.Context, each func(seal.Head) error) error {
+	var heads []seal.Head
+	err := r.read(ctx, func(ask asking) (err error) {
+		heads, err = collect(ask, selectAllHeads, scanHead)
+		return err
+	})
+	for _, head := range heads {
+		err = errors.Join(err, each(head))
+	}
+	return err
+}
+
+// CheckHead proves that a chain still holds a block that was its head once: it
+// was not cut before it and made again.
+func (r *Reader) CheckHead(ctx context.Context, kept seal.Head) ([]Broken, error) {
+	hash := ""
+	err := r.read(ctx, func(ask asking) error {
+		hash = ""
+		return ask(selectBlockHash, []any{kept.Merchant, kept.Live, kept.N}, func(r row) error { return r.Scan(&hash) })
+	})
+	if err != nil {
+		return nil, fmt.Errorf("check the head of %s: %w", blockName(kept.Merchant, kept.Live, kept.N), err)
+	}
+	return judgeHead(kept, hash), nil
+}
+
+// Secrets lists the service's secrets, oldest first, without those that were dropped.
+func (r *Reader) Secrets(ctx context.Context) (list []pay.Sealed, err error) {
+	err = r.read(ctx, func(ask asking) (err error) {
+		list, err = collect(ask, selectSecrets, scanSecret)
+		return err
+	})
+	return list, err
+}
+
+// liteReader reads an SQLite file.
+type liteReader struct{ db *sql.DB }
+
+func openLiteReader(path string) (*liteReader, error) {
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+url.Values{
+		"mode": {"ro"}, "_pragma": {"busy_timeout(10000)", "query_only(ON)", "cache_size(-8192)"},
+	}.Encode())
+	if err != nil {
+		return nil, fmt.Errorf("open sqlite: %w", err)
+	}
+	db.SetMaxOpenConns(1)
+	return &liteReader{db}, nil
+}
+
+func (l *liteReader) dialect() dialect { return sqlite }
+func (l *liteReader) close()           { l.db.Close() }
+
+func (l *liteReader) snapshot(ctx context.Context, _ lookups, read func(asking) error) error {
+	return liteSnapshot(ctx, l.db, read)
+}
+
+// pgReader reads a PostgreSQL server.
+type pgReader struct{ pool *pgxpool.Pool }
+
+func openPGReader(ctx context.Context, dsn string) (*pgReader, error) {
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("open postgres: %w", err)
+	}
+	config.ConnConfig.RuntimeParams["application_name"] = "cascada check"
+	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	config.AfterConnect = setting(map[string]string{
+		"jit": "off", "default_transaction_read_only": "on",
+		// A client that is gone keeps no snapshot open.
+		"idle_in_transaction_session_timeout": "60000",
+	})
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	config.ConnConfig.DialFunc = dial
+	config.MaxConns, config.MinConns = 1, 0
+	if config.ConnConfig.ValidateConnect == nil {
+		config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
+		if err := pingAlone(ctx, config.ConnConfig); err != nil {
+			config.ConnConfig.ValidateConnect = nil // there is no primary
+		}
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open postgres: %w", err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("open postgres: %w", err)
+	}
+	return &pgReader{pool}, nil
+}
+
+// pingAlone reports whether a server of the address is as it wants.
+func pingAlone(ctx context.Context, config *pgx.ConnConfig) error {
+	conn, err := pgx.ConnectConfig(ctx, config.Copy())
+	if err != nil {
+		return err
+	}
+	return conn.Close(ctx)
+}
+
+func (p *pgReader) dialect() dialect { return postgres }
+func (p *pgReader) close()           { p.pool.Close() }
+
+func (p *pgReader) snapshot(ctx context.Context, how lookups, read func(asking) error) error {
+	conn, err := p.pool.Acquire(ctx)
+	if err != nil {
+		return down(err)
+	}
+	defer conn.Release()
+	return pgSnapshot(ctx, conn, how, read)
+}

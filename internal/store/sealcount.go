@@ -1,0 +1,235 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+)
+
+var sealedTables = []sealed{sealedAudit, sealedTransfers}
+
+func idPrefix(t sealed) string {
+	if t.name == sealedAudit.name {
+		return "aud_"
+	}
+	return "tr_"
+}
+
+// selectIDs reads ids in their order.
+func selectIDs(t sealed) string {
+	return "SELECT t.id FROM " + t.name + " AS t WHERE t.id > $1 ORDER BY t.id LIMIT $2"
+}
+
+func selectIDsIn(t sealed) string { return "SELECT t.id FROM " + t.name + " AS t WHERE {part t.id}" }
+
+// selectUnsealed and selectTwice name rows of a part of the ids. They read every block, so they are for what
+// was found not to add up.
+func selectUnsealed(t sealed) string {
+	return "SELECT t.id, 'is in no block: it was put in beside the service, or its block was taken away' FROM " + t.name +
+		" AS t WHERE {part t.id} AND t.id NOT IN (" + sealedIDs + ")"
+}
+
+const (
+	selectTwice = `
+SELECT s.id, 'is sealed ' || count(*) || ' times' FROM (` + sealedIDs + `) AS s WHERE {part s.id} GROUP BY s.id HAVING count(*) > 1`
+	sealedIDs = `SELECT j.key AS id FROM blocks AS b, {each b.doc} AS j
+  UNION ALL SELECT j.key AS id FROM unsealed AS u, {each u.doc} AS c, {each c.value} AS j`
+)
+
+// tallied counts ids by their beginnings: those that are sealed, and those that are there. Ids
+// begin with the time they were made, so those of half a minute stand together.
+type tallied map[string]*tallyOf
+
+type tallyOf struct{ blocks, table sumOf }
+
+// sumOf is a number of ids and the sum of their hashes, which differs where the ids do.
+type sumOf struct{ n, hashes uint64 }
+
+func (s *sumOf) add(id string) {
+	s.n++
+	s.hashes += maphash.String(idSeed, id)
+}
+
+// idSeed is chosen anew in each process: nobody makes ids whose hashes add up.
+var idSeed = maphash.MakeSeed()
+
+// idHead is the part of an id that is counted together: seven characters of time behind the
+// prefix, which leave out 15 of 48 bits of milliseconds.
+const idHead = 7
+
+func (t tallied) of(id string) *tallyOf {
+	prefix := idPrefix(sealedOf(id))
+	head := id[:min(len(id), len(prefix)+idHead)]
+	if t[head] == nil {
+		t[head] = &tallyOf{}
+	}
+	return t[head]
+}
+
+func (t tallied) sealed(id string) { t.of(id).blocks.add(id) }
+
+// countedAtOnce is how many ids a snapshot counts.
+const countedAtOnce = 20_000
+
+// countIDs counts the ids that a sealed table has.
+func (c *checker) countIDs(ctx context.Context, t sealed) error {
+	c.at("ids of " + t.name)
+	last := ""
+	for {
+		var ids []string
+		err := c.read(ctx, byIndex, func(ask asking) (err error) {
+			ids, err = collect(ask, selectIDs(t), scanHash, last, countedAtOnce)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			c.walked.ids.of(id).table.add(id)
+			last = id
+		}
+		if len(ids) < countedAtOnce {
+			return nil
+		}
+	}
+}
+
+// lastLook proves, in one snapshot, what was written since the chains were walked, and compares:
+// balances with the sums of the postings of all sealed rows and of those that wait, and the ids
+// that are there with those that are sealed.
+func (c *checker) lastLook(ctx context.Context, full bool) error {
+	c.at("balances")
+	begun := c.walked // what a snapshot adds is not kept where it is ended by others
+	broken, count := slices.Clone(c.broken), maps.Clone(c.count)
+	var differ []string
+	err := c.read(ctx, byIndex, func(ask asking) error {
+		c.walked, c.broken, c.count = begun.copy(), slices.Clone(broken), maps.Clone(count)
+		c.walked.last = true
+		if err := c.walk(ctx, func(read func(asking) error) error { return read(ask) }); err != nil {
+			return err
+		}
+		c.walked.prove()
+		waiting, err := c.marks(ask)
+		c.addAll(waiting.broken)
+		if err != nil {
+			return err
+		}
+		for _, suffix := range waiting.named {
+			c.walked.touched[suffix] = true
+		}
+		booked := sums{}
+		booked.addAll(c.walked.booked)
+		booked.addAll(waiting.booked)
+		if err := c.balances(ask, booked); err != nil {
+			return err
+		}
+		if full {
+			fresh := map[string]int{}
+			for _, id := range slices.Concat(c.walked.fresh, waiting.ids) {
+				fresh[id]++
+			}
+			differ, err = c.walked.ids.differ(ask, fresh)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.nameIDs(ctx, differ)
+}
+
+// balances compares what balances say with what was booked.
+func (c *checker) balances(ask asking, booked sums) error {
+	said := sums{}
+	err := ask(selectSaid, nil, func(r row) error {
+		var of tenant
+		var account ledger.Account
+		var amount int64
+		err := r.Scan(&of.merchant, &of.live, &account, &amount)
+		said.add(of, account, amount)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	owners := map[tenant]bool{}
+	for of := range said {
+		owners[of] = true
+	}
+	for of := range booked {
+		owners[of] = true
+	}
+	for _, of := range slices.SortedFunc(maps.Keys(owners), tenant.compare) {
+		for _, account := range ledger.Accounts() {
+			if is, sum := said[of][account], booked[of][account]; is != sum {
+				c.add(ruleBalance, of.merchant+" "+string(account), fmt.Sprintf("balance %d, postings %d", is, sum))
+			}
+		}
+		if is, n := said[of][movementsCounted], booked[of][movementsCounted]; is != n {
+			c.add(ruleMovement, of.merchant, fmt.Sprintf("%d counted, found %d", is, n))
+		}
+	}
+	return nil
+}
+
+// differ lists the beginnings of ids where those that are there are not those that are sealed.
+// fresh are the ids that were sealed since the tables were counted, or wait.
+func (t tallied) differ(ask asking, fresh map[string]int) (heads []string, err error) {
+	for id, n := range fresh {
+		if n > 1 {
+			heads = append(heads, id)
+		}
+	}
+	for head, of := range t {
+		if of.blocks == of.table {
+			continue
+		}
+		var is sumOf
+		err := ask(selectIDsIn(sealedOf(head)), []any{head, head + behindAll}, func(r row) error {
+			var id string
+			err := r.Scan(&id)
+			if fresh[id] == 0 {
+				is.add(id)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if is != of.blocks {
+			heads = append(heads, head)
+		}
+	}
+	slices.Sort(heads)
+	return heads, nil
+}
+
+// nameIDs names the rows that are in no block, or in two.
+func (c *checker) nameIDs(ctx context.Context, heads []string) error {
+	for _, head := range heads {
+		for _, r := range []rule{{ruleSealed, selectUnsealed(sealedOf(head))}, {ruleOnce, selectTwice}} {
+			if err := c.rule(ctx, r, byAnyPlan, head, head+behindAll); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// namedOf are the names of what a transfer is named after, and of what it is of: what stands in
+// their ids behind the kind.
+func namedOf(id, payment, claim string) []string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(id, "tr_"), "-")
+	names := []string{name}
+	for _, of := range []string{payment, claim} {
+		if len(of) > 4 {
+			names = append(names, of[4:])
+		}
+	}
+	return names
+}

@@ -1,0 +1,145 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	modernc "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// asking runs a reading statement in a snapshot, and calls each for every row.
+type asking func(text string, args []any, each func(row) error) error
+
+// lookups says how the statements of a snapshot find their rows.
+type lookups bool
+
+const (
+	byAnyPlan lookups = false
+	byIndex   lookups = true // no plan may read a table from end to end
+)
+
+// beginSnapshot opens a transaction that sees one moment and can write nothing. A plan is
+// made for the values that are asked for: one for any values takes a part of a table to be large.
+const beginSnapshot = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL plan_cache_mode = force_custom_plan`
+
+// onlyLookups are the settings of byIndex.
+const onlyLookups = `; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off`
+
+func (db *pg) snapshot(ctx context.Context, how lookups, read func(asking) error) error {
+	pools := db.connected.Load()
+	ctx, done := pools.bound(ctx, queryTimeout)
+	defer done()
+	conn, err := db.acquire(ctx, pools.readers)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	return pgSnapshot(ctx, conn, how, read)
+}
+
+func pgSnapshot(ctx context.Context, conn *pgxpool.Conn, how lookups, read func(asking) error) error {
+	begin := beginSnapshot
+	if how == byIndex {
+		begin += onlyLookups
+	}
+	if _, err := conn.Exec(ctx, begin, pgx.QueryExecModeSimpleProtocol); err != nil {
+		return errors.Join(down(err), rollback(ctx, conn))
+	}
+	err := read(func(text string, args []any, each func(row) error) error {
+		result, err := conn.Query(ctx, text, args...)
+		if err != nil {
+			return err
+		}
+		return drain(result, each)
+	})
+	return errors.Join(down(err), rollback(ctx, conn))
+}
+
+func (db *lite) snapshot(ctx context.Context, _ lookups, read func(asking) error) error {
+	if db.readers == nil { // nobody else gets at the one connection meanwhile
+		db.mu.Lock()
+		defer db.mu.Unlock()
+		return read(func(text string, args []any, each func(row) error) error {
+			if each == nil {
+				each = func(row) error { return nil }
+			}
+			return down(db.write(ctx, step{text: text, args: args, each: each}))
+		})
+	}
+	return liteSnapshot(ctx, db.readers, read)
+}
+
+// liteSnapshot reads with one connection in one transaction, which begins with its first
+// statement.
+func liteSnapshot(ctx context.Context, readers *sql.DB, read func(asking) error) error {
+	conn, err := readers.Conn(ctx)
+	if err != nil {
+		return down(err)
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "BEGIN"); err != nil {
+		return down(err)
+	}
+	err = read(func(text string, args []any, each func(row) error) error {
+		result, err := conn.QueryContext(ctx, text, args...)
+		if err != nil {
+			return err
+		}
+		return drainRows(result, each)
+	})
+	_, ended := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") // or the connection keeps its snapshot
+	return errors.Join(down(err), ended)
+}
+
+func (t *travelling) snapshot(ctx context.Context, how lookups, read func(asking) error) error {
+	return t.through(ctx, Trip{Kind: TripRead}, func(ctx context.Context) error { return t.engine.snapshot(ctx, how, read) })
+}
+
+const (
+	// snapshotTries and snapshotPause bound how long a snapshot is begun anew. A standby ends a
+	// statement that stands in the way of what it has to apply.
+	snapshotTries = 20
+	snapshotPause = 500 * time.Millisecond
+)
+
+// spoilt are the codes of what ends a snapshot that another try may not meet: conflicts with
+// recovery on a standby, and servers that stop or start.
+var spoilt = []string{"40001", "40P01", "57P", "08"}
+
+// begunAnew reports whether a snapshot that failed is worth another try.
+func begunAnew(err error) bool {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		for _, code := range spoilt {
+			if strings.HasPrefix(e.Code, code) {
+				return true
+			}
+		}
+		return false
+	}
+	if e, ok := errors.AsType[*modernc.Error](err); ok {
+		return e.Code()&0xff == sqlite3.SQLITE_BUSY
+	}
+	return errors.Is(err, ErrDown)
+}
+
+// persistently reads a snapshot, again where it was ended by others. read begins from nothing
+// each time.
+func persistently(ctx context.Context, pause time.Duration, snapshot func(read func(asking) error) error, read func(asking) error) error {
+	for try := 1; ; try++ {
+		err := snapshot(read)
+		if err == nil || ctx.Err() != nil || !begunAnew(err) {
+			return err
+		}
+		if try == snapshotTries || !rest(pause, ctx.Done()) {
+			return fmt.Errorf("after %d tries: %w", try, err)
+		}
+	}
+}
