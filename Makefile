@@ -104,4 +104,5 @@ tools:
 	command -v redis-server >/dev/null || want="$$want redis-server"; \
 	test -x /lib/systemd/systemd || want="$$want systemd"; \
 	command -v pgbouncer >/dev/null || want="$$want pgbouncer"; \
+	command -v haproxy >/dev/null || want="$$want haproxy"; \
 	$(INSTALL)

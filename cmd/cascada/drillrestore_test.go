@@ -329,6 +329,13 @@ func restore(t *testing.T, name, database string, backup func(*restoring), putBa
 	if _, log, code := d.user.run(t, "recover", "end"); code == 0 || !strings.Contains(log, "nobody has told what account first did") {
 		t.Errorf("recover end before anything is known: exit %d, %s", code, log)
 	}
+	empty := filepath.Join(d.user.dir, "empty.csv")
+	if err := os.WriteFile(empty, []byte("reference,type,amount,currency\nx,fee,1.00,USD\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, log, code := d.user.run(t, "recover", "list", "--provider", "first", "--report", empty); code == 0 || !strings.Contains(log, "1 are of other kinds") {
+		t.Errorf("a list that is not understood: exit %d, %s", code, log)
+	}
 	for account, w := range d.books {
 		d.user.does(t, "recover", "list", "--provider", account, "--report", w.list(t, filepath.Join(d.user.dir, account+".csv")))
 	}
@@ -348,7 +355,7 @@ func restore(t *testing.T, name, database string, backup func(*restoring), putBa
 		w.mu.Unlock()
 	}
 	doubled := d.doubled()
-	if left := d.user.does(t, "recover", "status"); strings.Contains(left, "FOUND") {
+	if left := d.user.does(t, "recover", "--database", database); strings.Contains(left, "FOUND") {
 		t.Errorf("something is left:\n%s", left)
 	}
 	d.does(demand{path: "/payments", key: "new", body: fmt.Sprintf(`{"amount":9,"documentId":"52998224725","paymentMethodId":%q}`, d.method)}, "transactionId")

@@ -14,7 +14,7 @@ import (
 )
 
 type recoverCmd struct {
-	Status recoverStatusCmd `cmd:"" default:"1" help:"Say how far it is, and what comes next."`
+	Status recoverStatusCmd `cmd:"" default:"withargs" help:"Say how far it is, and what comes next."`
 	Begin  recoverBeginCmd  `cmd:"" help:"Close the service, whose database was put back to a moment by other means than cascada restore. Before it starts."`
 	List   recoverListCmd   `cmd:"" help:"Read a provider's own list of all that it did in the lost time, paid or not: charges and refunds, or payouts."`
 	Cover  recoverCoverCmd  `cmd:"" help:"Say how you know what an account did in the lost time, where there is no list to read."`
@@ -142,8 +142,8 @@ func (c *recoverListCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(stdout, "%d lines: %d known, %d taken back into the books, %d that nothing stands for, %d without a reference of ours\n",
-			done.Lines, done.Known, done.Regained, len(done.Found), done.Foreign)
+		fmt.Fprintf(stdout, "%d lines: %d known, %d taken back into the books, %d that nothing stands for, %d without a reference of ours; %d lines of other kinds\n",
+			done.Lines, done.Known, done.Regained, len(done.Found), done.Foreign, done.Other)
 		s, err := a.Recovery(ctx)
 		if err == nil {
 			printRecovery(s)

@@ -70,7 +70,7 @@ func TestAlertsNameCommandsThatThereAre(t *testing.T) {
 				}
 				words = append(words, word)
 			}
-			if found && words[0] == "cascada" {
+			if found && len(words) > 0 && words[0] == "cascada" {
 				commands[strings.Join(words[1:], " ")] = true
 			}
 		}

@@ -159,6 +159,7 @@ type Listing struct {
 type Listed struct {
 	Lines, Known, Regained int
 	Foreign                int         // lines that have no reference of ours
+	Other                  int         // lines of no charge, refund or payout
 	Found                  []pay.Found // what nothing stands for
 }
 
@@ -191,6 +192,7 @@ func (a *App) ReadListing(ctx context.Context, l Listing) (done Listed, err erro
 				return done, fmt.Errorf("%s: %w", report.Name, err)
 			}
 			if line.Kind == reconcile.Other {
+				done.Other++
 				continue
 			}
 			done.Lines++
@@ -198,6 +200,10 @@ func (a *App) ReadListing(ctx context.Context, l Listing) (done Listed, err erro
 				return done, fmt.Errorf("%s:%d: %w", line.File, line.Number, err)
 			}
 		}
+	}
+	if done.Lines == 0 { // or the account's window would count as known
+		return done, fmt.Errorf("no line of the list is of a charge, a refund or a payout, %d are of other kinds: does its column of kinds use other words? "+
+			"Where the account did nothing in the window, say so: cascada recover cover %s", done.Other, account.ID)
 	}
 	return done, a.CoverAccount(ctx, account.ID, fmt.Sprintf("%d lines of%s", done.Lines, names))
 }

@@ -25,7 +25,7 @@ func newObserver(c Config, m *metrics) observer {
 	if c.Access != nil {
 		c.Access = slog.New(ofRequests{c.Access.Handler()})
 	}
-	return observer{metrics: m, tracer: c.tracer, access: c.Access, proxies: c.Proxies, newID: func() string { return id.New("req_", c.Now()) }}
+	return observer{metrics: m, tracer: c.tracer, access: c.Access, proxies: c.Proxies, newID: func() string { return id.New("req_", time.Now()) }}
 }
 
 // see lets a handler answer.

@@ -1,0 +1,153 @@
+package main_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+)
+
+// balancer starts haproxy before nodes, of which it asks each whether it is ready, and returns the
+// address that clients know.
+func balancer(t testing.TB, nodes []string) *server {
+	t.Helper()
+	program, err := exec.LookPath("haproxy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := freeAddress(t)
+	var config strings.Builder
+	fmt.Fprintf(&config, `global
+  log stderr format raw daemon notice
+defaults
+  mode http
+  timeout connect 2s
+  timeout client 70s
+  timeout server 70s
+  option redispatch
+  retries 3
+listen cascada
+  bind %s
+  option httpchk GET /readyz
+  default-server check inter 200ms fall 1 rise 1
+`, address)
+	for i, node := range nodes {
+		fmt.Fprintf(&config, "  server node%d %s\n", i, node)
+	}
+	file := filepath.Join(t.TempDir(), "haproxy.cfg")
+	if err := os.WriteFile(file, []byte(config.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	front := &server{t: t, url: "http://" + address, command: exec.Command(program, "-db", "-f", file), ended: make(chan struct{})}
+	front.command.Stdout, front.command.Stderr = front, front
+	front.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := front.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(front.ended)
+		_ = front.command.Wait() // it is killed
+	}()
+	t.Cleanup(func() {
+		front.kill()
+		if t.Failed() {
+			t.Logf("haproxy printed\n%s", front.output())
+		}
+	})
+	await(t, "the balancer to find a node that is ready", func() bool { status, _ := front.says("/readyz"); return status == http.StatusOK })
+	return front
+}
+
+// rolling is nodes behind a balancer, each replaced by one of the next version after the other.
+type rolling struct {
+	t        testing.TB
+	database string
+	user     user
+	nodes    []*server
+	at       []string // their addresses
+}
+
+// start starts a node at its address, and returns when it is ready.
+func (r *rolling) start(node int) {
+	r.t.Helper()
+	s := r.user.start(r.t, "--database", r.database, "--listen", r.at[node], "--drain-delay", "1s")
+	s.ready()
+	s.url = "http://" + r.at[node]
+	await(r.t, "the node to be ready", func() bool { status, _ := s.says("/readyz"); return status == http.StatusOK })
+	r.nodes[node] = s
+}
+
+// replace lets the nodes be what the user's program is now, one after the other.
+func (r *rolling) replace() {
+	r.t.Helper()
+	for node, before := range r.nodes {
+		before.stop()
+		r.start(node)
+		time.Sleep(500 * time.Millisecond) // the balancer looks twice in it
+	}
+}
+
+// A service is upgraded twice under load, node by node behind haproxy. The nodes of two versions write the same
+// database meanwhile, and no request fails. The contract migration is done when the last old node is gone.
+//
+//	go test ./cmd/cascada -run TestDrillRolling -v -full
+func TestDrillRolling(t *testing.T) {
+	t.Parallel()
+	versions, clients := 1, 4
+	if *full {
+		versions, clients = 2, 16
+	}
+	u := newUser(t).with(asProgram + "=yes")
+	u.program = plain
+	r := &rolling{t: t, database: dbtest.Postgres(t), user: u, nodes: make([]*server, 3)}
+	for range r.nodes {
+		r.at = append(r.at, freeAddress(t))
+	}
+	for node := range r.nodes {
+		r.start(node)
+	}
+	front := balancer(t, r.at)
+	c := newCrowd(t, u.merchant(t, r.database).Keys.Sandbox.Secret, moments(t), func(*server) *server { return front })
+	c.ask, c.thinks = asksPaid, 20*time.Millisecond
+	wait := c.work(clients, 1<<30)
+	c.more("payments before the upgrade", 50)
+	began := time.Now()
+	files, newest := t.TempDir(), newestMigration(t)
+	for range versions {
+		bringMigrations(t, files, newest)
+		newest += 2
+		r.user = u.with(asNext + "=" + files)
+		r.replace()
+		c.more("payments after the upgrade", 50)
+		if *full { // older programs count as alive for a while
+			await(t, "the contract migration", func() bool {
+				out, _, _ := r.user.run(t, "migrate", "--plan", "--database", r.database)
+				return strings.Contains(out, fmt.Sprintf("%[1]d of %[1]d", newest))
+			})
+			c.more("payments after the contract migration", 50)
+		}
+	}
+	longest := c.pause(began)
+	c.enough.Store(true)
+	wait()
+	c.rest()
+	v := c.audit()
+	v.report(c)
+	if len(c.codes) > 0 {
+		t.Errorf("requests failed: %s", c.errors())
+	}
+	r.user.check(t, r.database)
+	within(t, "an answer", c.longest, answerLimit)
+	heading("versions", "nodes replaced", "requests", "errors", "longest answer", "longest time without service", "lost", "doubled", "untrue answers")
+	row(versions, versions*len(r.nodes), v.asked, c.errors(), ms(c.longest), ms(longest), v.lost, v.doubled, v.untrue)
+	for _, node := range r.nodes {
+		node.stop()
+	}
+}
