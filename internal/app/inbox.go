@@ -78,7 +78,11 @@ func (a *App) Receive(ctx context.Context, slug string, header http.Header, body
 		return unsigned
 	}
 	signature := header.Get(webhook.SignatureHeader)
-	if err := webhook.Verify(signature, body, e.secret, a.Now(), webhook.Tolerance); err != nil {
+	err = webhook.Verify(signature, body, e.secret, a.Now(), webhook.Tolerance)
+	if err != nil && e.previous != "" { // it was signed before the rotation
+		err = webhook.Verify(signature, body, e.previous, a.Now(), webhook.Tolerance)
+	}
+	if err != nil {
 		return &pay.Error{Code: unsigned.Code, Message: unsigned.Message, Cause: err}
 	}
 	if !json.Valid(body) || !storable(string(body)) {

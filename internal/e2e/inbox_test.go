@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -154,10 +155,24 @@ func TestInboxTakesARotatedSecret(t *testing.T) {
 		o := s.shop(t)
 		h := o.inbox(t, `"*"`)
 		o.create(t, card)
-		h.got(t, 1)
+		before := h.got(t, 1)
 		next := o.post(t, h.path("/rotate-secret"), "").want(t, http.StatusOK).text(t, "secret")
+		// What was signed before the rotation and comes after it is taken.
+		header := map[string]string{}
+		for _, name := range []string{"X-Service-Signature", "X-Service-Event", "X-Service-Delivery"} {
+			header[name] = before.text(t, "data.0.headers."+name)
+		}
+		var list struct {
+			Data []struct{ Payload json.RawMessage }
+		}
+		if err := json.Unmarshal(before.body, &list); err != nil {
+			t.Fatal(err)
+		}
+		if r := o.knock(t, o.Shop.Slug, string(list.Data[0].Payload), header); r.status != http.StatusOK {
+			t.Errorf("signed with the secret before: %d %s", r.status, r.body)
+		}
 		o.create(t, card)
-		signature := h.got(t, 2).text(t, "data.0.headers.X-Service-Signature")
+		signature := h.got(t, 3).text(t, "data.0.headers.X-Service-Signature")
 		if !strings.Contains(signature, ",v0=") || next == h.secret {
 			t.Errorf("the signature after a rotation is %s", signature)
 		}
