@@ -11,10 +11,9 @@ func (s *Store) gone(cause error) {
 		return
 	}
 	s.log.Error("the database is away: requests that write get 503", "error", cause)
-	s.gate.RLock()
-	defer s.gate.RUnlock()
-	if !s.closed {
-		s.group.Go(s.watch)
+	select {
+	case s.left <- struct{}{}:
+	default: // watch has yet to look
 	}
 }
 
@@ -25,12 +24,21 @@ func (s *Store) back() {
 	}
 }
 
-// watch tries small commits until one is done, and there is room for larger ones.
+// watch waits until the database goes away, and tries small commits until one is done and
+// there is room for larger ones. One goroutine runs it for as long as the store is open: the
+// database may go away again before a try has ended, and two tries would share the prober.
 func (s *Store) watch() {
-	for pause := minFindPause; s.away.Load() && rest(pause, s.closing); pause = min(2*pause, maxFindPause) {
-		_, err := s.prober.claim(s.life)
-		if err == nil && s.db.room(s.life) == nil {
-			s.back()
+	for {
+		select {
+		case <-s.left:
+		case <-s.closing:
+			return
+		}
+		for pause := minFindPause; s.away.Load() && rest(pause, s.closing); pause = min(2*pause, maxFindPause) {
+			_, err := s.prober.claim(s.life)
+			if err == nil && s.db.room(s.life) == nil {
+				s.back()
+			}
 		}
 	}
 }

@@ -1,0 +1,34 @@
+package store
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// The database may go away again while the try that finds it back still runs: one prober is
+// behind all tries, so that two at once would race for its fence.
+func TestTheDatabaseGoesAwayAgainWhileItIsLookedFor(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s, err := Open(t.Context(), database, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.Close)
+		for i := range 40 {
+			s.gone(errors.New("no answer"))
+			time.Sleep(time.Duration(i%4) * minFindPause / 2)
+			s.back()
+		}
+		s.gone(errors.New("no answer"))
+		for s.away.Load() {
+			time.Sleep(minFindPause / 4)
+		}
+		if err := s.Commit(t.Context(), pay.Change{}); err != nil {
+			t.Errorf("a commit once the database is back: %v", err)
+		}
+	})
+}
