@@ -11,9 +11,10 @@ func (s *Store) gone(cause error) {
 		return
 	}
 	s.log.Error("the database is away: requests that write get 503", "error", cause)
-	select {
-	case s.left <- struct{}{}:
-	default: // watch has yet to look
+	s.gate.RLock()
+	defer s.gate.RUnlock()
+	if !s.closed {
+		s.group.Go(s.watch)
 	}
 }
 
@@ -24,22 +25,31 @@ func (s *Store) back() {
 	}
 }
 
-// watch waits until the database goes away, and tries small commits until one is done and
-// there is room for larger ones. One goroutine runs it for as long as the store is open: the
-// database may go away again before a try has ended, and two tries would share the prober.
+// watch tries small commits until one is done, and there is room for larger ones.
+//
+// The database may go away again while a try still runs, and two at once would share the
+// prober: a second watch leaves it to the first, which looks again once it is no longer
+// known to watch.
 func (s *Store) watch() {
-	for {
-		select {
-		case <-s.left:
-		case <-s.closing:
-			return
-		}
-		for pause := minFindPause; s.away.Load() && rest(pause, s.closing); pause = min(2*pause, maxFindPause) {
-			_, err := s.prober.claim(s.life)
-			if err == nil && s.db.room(s.life) == nil {
-				s.back()
+	for s.away.Load() && s.watching.CompareAndSwap(false, true) {
+		open := true
+		for pause := minFindPause; open && s.away.Load(); pause = min(2*pause, maxFindPause) {
+			if open = rest(pause, s.closing); open {
+				s.probe()
 			}
 		}
+		s.watching.Store(false)
+		if !open {
+			return
+		}
+	}
+}
+
+// probe tries once.
+func (s *Store) probe() {
+	_, err := s.prober.claim(s.life)
+	if err == nil && s.db.room(s.life) == nil {
+		s.back()
 	}
 }
 

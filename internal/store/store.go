@@ -100,7 +100,6 @@ type Store struct {
 
 	queue   chan *waiting // closed by Close, when nothing is added any more
 	crowded chan struct{} // told when a crowd waits
-	left    chan struct{} // told when the database goes away
 	group   sync.WaitGroup
 	// committers are owned by commitLoop, prober by watch.
 	committers []*committer
@@ -119,11 +118,12 @@ type Store struct {
 
 	rolledUp atomic.Int64 // the days before it are in the counters of all days
 
-	away    atomic.Bool               // the database is; commits are refused at once
-	wrote   atomic.Pointer[time.Time] // when the last batch was written
-	closing chan struct{}             // closed by Close
-	life    context.Context           // ends when the store has given up what it waited for
-	end     context.CancelFunc
+	away     atomic.Bool               // the database is; commits are refused at once
+	watching atomic.Bool               // somebody tries whether it is back
+	wrote    atomic.Pointer[time.Time] // when the last batch was written
+	closing  chan struct{}             // closed by Close
+	life     context.Context           // ends when the store has given up what it waited for
+	end      context.CancelFunc
 
 	name func(prefix string) string
 	now  func() time.Time // in place of the database's clock; nil: that
@@ -163,7 +163,7 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 		life: life, end: end, closing: make(chan struct{}), now: o.Clock, name: o.Name,
 		db: db, log: o.Log, delivered: o.Delivered, written: o.Written, shared: o.Shared,
 		migrations: list, texts: db.dialect().texts(), sealKey: o.SealKey, personal: personal{o.Cipher}, heights: map[tenant]seal.Head{},
-		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), left: make(chan struct{}, 1), widths: widths{of: map[shopKey]width{}},
+		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), widths: widths{of: map[shopKey]width{}},
 		stats: stats{failed: newFailed()}, meter: o.Meter, tracer: o.Tracer,
 	}
 	if s.name == nil {
@@ -190,7 +190,6 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 		s.shared.join(s)
 	}
 	s.group.Go(func() { s.commitLoop(s.committers) })
-	s.group.Go(s.watch)
 	return s, nil
 }
 
