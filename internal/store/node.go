@@ -245,12 +245,15 @@ func (s *Store) Serve(ctx context.Context) error {
 	if _, _, err := s.Hold(ctx); err != nil {
 		return err
 	}
-	s.group.Go(s.finish)
 	if !s.db.alone() {
 		s.group.Go(s.node.keep)
-		if s.shared == nil { // no newer program comes in a simulation, in which weeks pass
-			s.group.Go(s.live)
-		}
+	}
+	if s.shared != nil { // the schema of a simulation is whole, and no newer program comes while weeks pass
+		return nil
+	}
+	s.group.Go(s.finish)
+	if !s.db.alone() {
+		s.group.Go(s.live)
 	}
 	return nil
 }
