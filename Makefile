@@ -105,4 +105,5 @@ tools:
 	test -x /lib/systemd/systemd || want="$$want systemd"; \
 	command -v pgbouncer >/dev/null || want="$$want pgbouncer"; \
 	command -v haproxy >/dev/null || want="$$want haproxy"; \
+	command -v promtool >/dev/null || want="$$want prometheus"; \
 	$(INSTALL)

@@ -104,12 +104,17 @@ const (
 	AuthBeyond         AuthEvent = "beyond_rights"
 )
 
+// AuthEventKinds lists the events.
+func AuthEventKinds() []AuthEvent {
+	return []AuthEvent{AuthLogin, AuthLoginRefused, AuthRefresh, AuthRefreshRefused, AuthRefreshReused, AuthRefused, AuthRevoked, AuthNewAddress, AuthBeyond}
+}
+
 // authEvents counts them.
 type authEvents map[AuthEvent]*atomic.Int64
 
 func newAuthEvents() authEvents {
 	e := authEvents{}
-	for _, kind := range []AuthEvent{AuthLogin, AuthLoginRefused, AuthRefresh, AuthRefreshRefused, AuthRefreshReused, AuthRefused, AuthRevoked, AuthNewAddress, AuthBeyond} {
+	for _, kind := range AuthEventKinds() {
 		e[kind] = new(atomic.Int64)
 	}
 	return e

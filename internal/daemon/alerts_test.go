@@ -1,14 +1,24 @@
 package daemon
 
 import (
+	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/cascadapay/cascada/internal/api"
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/limit"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/web"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.yaml.in/yaml/v3"
 )
@@ -27,80 +37,263 @@ type alerts struct {
 	} `yaml:"groups"`
 }
 
-// ours lists the metrics that /metrics can tell, with their labels.
-func ours() map[string][]string {
-	described := make(chan *prometheus.Desc)
-	m := newMetrics()
-	go func() {
-		defer close(described)
-		m.requests.Describe(described)
-		storeCollector{}.Describe(described)
-		(&gauges{}).Describe(described)
-	}()
-	metrics := map[string][]string{"up": {"job"}}
-	desc := regexp.MustCompile(`fqName: "(\w+)".*variableLabels: \{([^}]*)\}`)
-	for d := range described {
-		found := desc.FindStringSubmatch(d.String())
-		metrics[found[1]] = strings.FieldsFunc(found[2], func(r rune) bool { return r == ',' || r == ' ' })
-	}
-	return metrics
+// told is what /metrics can tell: the labels of each metric, without those that Prometheus
+// gives, and the values of labels of which all are known.
+type told struct {
+	labels map[string][]string
+	values map[string][]string
 }
 
-// Every alert is about a metric that there is, with the labels and their values that it
-// has; the manual says which command ends it; and nothing that stays open has none.
+// ours lists what /metrics can tell.
+func ours() told {
+	m := newMetrics()
+	m.watch(&limit.Redis{})
+	m.connected(&web.Connections{})
+	t := told{labels: map[string][]string{"up": nil}, values: map[string][]string{
+		"kind": store.OpenKinds(), "work": store.WorkKinds(), "job": {"cascada"},
+		"environment": {string(pay.Sandbox), string(pay.Production)}, "result": append(app.AttemptResults(), "done", "failed", spansSent, spansLost),
+		"outcome":   {string(app.MailSent), string(app.MailRetried), string(app.MailFailed)},
+		"operation": {"charge"}, "pool": {"writer", "reader"}, "method": {"GET", "POST"}, "state": {"free", "committed", "in_use", "idle"},
+		"route": {"/readyz", "/healthz", "/api/v1/payments"}, "status": {"200", "429", "500", "503"},
+		"bucket": slices.Collect(maps.Keys(api.NewGate(nil, nil, nil, nil, time.Now).Refusals())),
+	}}
+	for _, s := range pay.Statuses() {
+		t.values["status"] = append(t.values["status"], string(s))
+	}
+	for _, o := range []pay.OutcomeKind{pay.Approved, pay.Awaiting, pay.Declined, pay.Unavailable, pay.Errored, pay.Unknown} {
+		t.values["outcome"] = append(t.values["outcome"], string(o))
+	}
+	for _, f := range store.Failures() {
+		t.values["cause"] = append(t.values["cause"], string(f))
+	}
+	for _, e := range store.TransactionEnds() {
+		t.values["end"] = append(t.values["end"], string(e))
+	}
+	for _, e := range app.AuthEventKinds() {
+		t.values["event"] = append(t.values["event"], string(e))
+	}
+	described := func(histogram bool, all ...prometheus.Collector) {
+		for _, c := range all {
+			t.describe(c, histogram)
+		}
+	}
+	described(false, m.registry, storeCollector{}, &gauges{}, newBuildInfo())
+	described(true, m.latency, m.waited, m.written, m.batches, m.callTime, m.reply)
+	return t
+}
+
+// describe adds what a collector tells. Of a histogram it tells sums and counts.
+func (t told) describe(c prometheus.Collector, histogram bool) {
+	described := make(chan *prometheus.Desc)
+	go func() {
+		defer close(described)
+		c.Describe(described)
+	}()
+	desc := regexp.MustCompile(`fqName: "([\w:]+)".*variableLabels: \{([^}]*)\}`)
+	for d := range described {
+		found := desc.FindStringSubmatch(d.String())
+		name, labels := found[1], strings.FieldsFunc(found[2], func(r rune) bool { return r == ',' || r == ' ' })
+		if !histogram {
+			t.labels[name] = labels
+			continue
+		}
+		delete(t.labels, name)
+		t.labels[name+"_sum"], t.labels[name+"_count"] = labels, labels
+		t.labels[name+"_bucket"] = append(slices.Clone(labels), "le")
+	}
+}
+
+var (
+	inBrackets = regexp.MustCompile(`\[[^\]]*\]`)
+	grouping   = regexp.MustCompile(`\b(by|without|on|ignoring|group_left|group_right)\s*\(([^)]*)\)`)
+	selector   = regexp.MustCompile(`([a-zA-Z_:][\w:]*)\s*(\{[^}]*\}|\()?`)
+	matcher    = regexp.MustCompile(`(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"`)
+	letters    = regexp.MustCompile(`^(and|or|unless|bool|offset)$`)
+)
+
+// wrong says what of an expression of PromQL is about nothing that is told. It knows no
+// syntax: that is promtool's.
+func (t told) wrong(expr string) (wrong []string, metrics int) {
+	expr = inBrackets.ReplaceAllString(expr, "")
+	known := []string{"job", "instance"}
+	groups := grouping.FindAllStringSubmatch(expr, -1)
+	for _, found := range selector.FindAllStringSubmatch(grouping.ReplaceAllString(expr, ""), -1) {
+		name, rest := found[1], found[2]
+		if rest == "(" || letters.MatchString(name) {
+			continue
+		}
+		metrics++
+		labels, is := t.labels[name]
+		if !is {
+			wrong = append(wrong, "there is no metric "+name)
+			continue
+		}
+		known = append(known, labels...)
+		for _, m := range matcher.FindAllStringSubmatch(rest, -1) {
+			if !slices.Contains(append([]string{"job", "instance"}, labels...), m[1]) {
+				wrong = append(wrong, fmt.Sprintf("%s has no label %s", name, m[1]))
+			}
+			for _, value := range strings.Split(m[3], "|") {
+				wants := regexp.MustCompile("^(?:" + value + ")$")
+				if values, closed := t.values[m[1]]; closed && !slices.ContainsFunc(values, wants.MatchString) {
+					wrong = append(wrong, fmt.Sprintf("%s is never %q", m[1], value))
+				}
+			}
+		}
+	}
+	for _, g := range groups {
+		for label := range strings.SplitSeq(g[2], ",") {
+			if label = strings.TrimSpace(label); label != "" && !slices.Contains(known, label) {
+				wrong = append(wrong, "nothing has the label "+label)
+			}
+		}
+	}
+	return wrong, metrics
+}
+
+// Every alert is about metrics that there are, with the labels and their values that they
+// have; the runbook says what to do; and nothing that stays open has none.
 func TestAlertsAreAboutMetricsThatThereAre(t *testing.T) {
-	text, err := os.ReadFile("../../docs/alerts.yml")
+	manual, err := os.ReadFile("../../docs/RUNBOOK.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	manual, err := os.ReadFile("../../docs/OPERATIONS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file alerts
-	decoder := yaml.NewDecoder(strings.NewReader(string(text)))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&file); err != nil {
-		t.Fatal(err)
-	}
-	metrics := ours()
-	values := map[string][]string{"kind": store.OpenKinds(), "work": store.WorkKinds(), "job": {"cascada"}, "outcome": {string(app.MailFailed)}}
-	used := regexp.MustCompile(`(\w+)(?:\{(\w+)="([^"]*)"\})?`)
-	word := regexp.MustCompile(`^(max|abs|by|increase|work|[0-9]+[mh]?)$`)
-	seen := map[string]bool{}
+	file, ours, seen, all := readAlerts(t), ours(), map[string]bool{}, ""
 	for _, g := range file.Groups {
 		for _, r := range g.Rules {
 			if seen[r.Alert] || !slices.Contains([]string{"page", "ticket"}, r.Labels["severity"]) || r.Annotations["summary"] == "" || r.Annotations["command"] == "" {
 				t.Errorf("%q is there twice, or has no severity, summary or command: %+v", r.Alert, r)
 			}
 			seen[r.Alert] = true
-			if !strings.Contains(string(manual), "| `"+r.Alert+"` |") {
-				t.Errorf("the manual has no row for %s", r.Alert)
-			}
-			about := 0
-			for _, found := range used.FindAllStringSubmatch(r.Expr, -1) {
-				name, label, value := found[1], found[2], found[3]
-				if word.MatchString(name) {
-					continue
+			_, section, _ := strings.Cut(string(manual), "\n### "+r.Alert+"\n")
+			section, _, _ = strings.Cut(section, "\n#")
+			for _, part := range []string{"**Means:**", "**Look", "do:**"} {
+				if !strings.Contains(strings.ReplaceAll(section, "Do:", "do:"), part) {
+					t.Errorf("the runbook says of %s no %s", r.Alert, part)
 				}
-				about++
-				labels, known := metrics[name]
-				if !known {
-					t.Errorf("%s is about %s, and there is no such metric", r.Alert, name)
-				}
-				if label != "" && (!slices.Contains(labels, label) || !slices.Contains(values[label], value)) {
-					t.Errorf("%s is about %s with %s %q, which it never has", r.Alert, name, label, value)
-				}
-				seen[value] = true
 			}
-			if about != 1 {
-				t.Errorf("%s is about %d metrics: %s", r.Alert, about, r.Expr)
+			wrong, metrics := ours.wrong(r.Expr)
+			if len(wrong) > 0 || metrics == 0 {
+				t.Errorf("%s is about %d metrics: %s", r.Alert, metrics, strings.Join(wrong, "; "))
 			}
+			all += r.Expr
 		}
 	}
 	for _, kind := range store.OpenKinds() {
-		if !seen[kind] {
+		if !strings.Contains(all, `kind="`+kind+`"`) {
 			t.Errorf("nobody hears of the kind %q that stays open", kind)
 		}
 	}
+	for heading := range strings.SplitSeq(string(manual), "\n### Cascada") {
+		if name, _, _ := strings.Cut(heading, "\n"); !strings.HasPrefix(name, "#") && !seen["Cascada"+name] {
+			t.Errorf("the runbook has an alert Cascada%s that is not there", name)
+		}
+	}
+}
+
+func readAlerts(t *testing.T) (file alerts) {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/alerts.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoder := yaml.NewDecoder(strings.NewReader(string(text)))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&file); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// What is wrong with an expression is found.
+func TestAnAlertAboutNothingIsFound(t *testing.T) {
+	for expr, want := range map[string]string{
+		`max(cascada_gone) > 0`:                                                                 "there is no metric cascada_gone",
+		`cascada_http_request_seconds > 1`:                                                      "there is no metric cascada_http_request_seconds",
+		`cascada_http_requests_total{rail="PIX"}`:                                               "cascada_http_requests_total has no label rail",
+		`cascada_store_changes_failed_total{cause=~"stale|no"}`:                                 `cause is never "no"`,
+		`sum by (rail) (rate(cascada_http_requests_total[5m]))`:                                 "nothing has the label rail",
+		`sum by (le, route) (rate(cascada_http_request_seconds_bucket{job="cascada"}[5m])) > 0`: "",
+	} {
+		if wrong, _ := ours().wrong(expr); strings.Join(wrong, "; ") != want {
+			t.Errorf("%s: %q, want %q", expr, wrong, want)
+		}
+	}
+}
+
+// Each alert fires when its condition has come, and no other one does.
+func TestAlertsFire(t *testing.T) {
+	tests, err := os.ReadFile("../../docs/alerts_test.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range readAlerts(t).Groups {
+		for _, r := range g.Rules {
+			if !strings.Contains(string(tests), `alertname="`+r.Alert+`"`) {
+				t.Errorf("no test of %s", r.Alert)
+			}
+		}
+	}
+	promtool(t, "check", "rules", "../../docs/alerts.yml")
+	promtool(t, "test", "rules", "../../docs/alerts_test.yml")
+}
+
+func promtool(t *testing.T, args ...string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), "promtool", args...).CombinedOutput(); err != nil {
+		t.Errorf("promtool %s: %v (make test installs it)\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// dashboard is what of a dashboard of Grafana matters here.
+type dashboard struct {
+	Title  string
+	Panels []struct {
+		ID      int
+		Title   string
+		Type    string
+		GridPos struct{ X, Y, W, H int }
+		Targets []struct{ Expr string }
+	}
+}
+
+// Every panel of the dashboard shows metrics that there are.
+func TestDashboardShowsMetricsThatThereAre(t *testing.T) {
+	text, err := os.ReadFile("../../docs/grafana.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d dashboard
+	if err := json.Unmarshal(text, &d); err != nil {
+		t.Fatal(err)
+	}
+	ours, ids, rules := ours(), map[int]bool{}, "groups:\n  - name: panels\n    rules:\n"
+	taken := map[[2]int]string{}
+	for _, p := range d.Panels {
+		if ids[p.ID] || p.Title == "" || (p.Type == "row") != (len(p.Targets) == 0) {
+			t.Errorf("panel %d %q is there twice, or shows nothing", p.ID, p.Title)
+		}
+		ids[p.ID] = true
+		for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
+			for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {
+				if other := taken[[2]int{x, y}]; other != "" || x >= 24 {
+					t.Fatalf("%q lies over %q, or beyond the page", p.Title, other)
+				}
+				taken[[2]int{x, y}] = p.Title
+			}
+		}
+		for i, target := range p.Targets {
+			expr := strings.ReplaceAll(target.Expr, "$__rate_interval", "5m")
+			wrong, metrics := ours.wrong(strings.NewReplacer(`instance=~"$instance"`, "").Replace(expr))
+			if len(wrong) > 0 || metrics == 0 {
+				t.Errorf("%q shows %d metrics: %s", p.Title, metrics, strings.Join(wrong, "; "))
+			}
+			rules += fmt.Sprintf("      - {record: 'panel:%d:%d', expr: '%s'}\n", p.ID, i, expr)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "panels.yml")
+	if err := os.WriteFile(file, []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	promtool(t, "check", "rules", file)
 }

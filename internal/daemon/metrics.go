@@ -105,9 +105,13 @@ func (m *metrics) sent(spans int, err error) {
 // of tells of a service, too, and of the program that it is.
 func (m *metrics) of(a *app.App, gate *api.Gate, version string) {
 	m.registry.MustRegister(storeCollector{a, gate}, &gauges{app: a, first: time.Now()})
-	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "cascada_build_info", Help: "1; the labels say what runs."}, []string{"version", "go_version", "database"})
+	build := newBuildInfo()
 	build.WithLabelValues(version, runtime.Version(), a.Engine()).Set(1)
 	m.registry.MustRegister(build)
+}
+
+func newBuildInfo() *prometheus.GaugeVec {
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "cascada_build_info", Help: "1; the labels say what runs."}, []string{"version", "go_version", "database"})
 }
 
 // meter measures what the use cases do.

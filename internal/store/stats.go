@@ -23,7 +23,8 @@ const (
 	FailedRefused      Failure = "refused" // by the database, or not sound
 )
 
-func failures() []Failure {
+// Failures lists why changes are not written.
+func Failures() []Failure {
 	return []Failure{
 		FailedStale, FailedDuplicate, FailedInsufficient, FailedFull, FailedLeft, FailedLate, FailedDown, FailedUnknown, FailedRefused,
 	}
@@ -82,7 +83,7 @@ type stats struct {
 
 func newFailed() map[Failure]*atomic.Int64 {
 	failed := map[Failure]*atomic.Int64{}
-	for _, f := range failures() {
+	for _, f := range Failures() {
 		failed[f] = &atomic.Int64{}
 	}
 	return failed
