@@ -3,7 +3,6 @@ package daemon
 import (
 	"os"
 	"runtime"
-	"runtime/debug"
 	"sync"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
@@ -15,20 +14,14 @@ const memoryLimit, memoryShare = 1 << 30, 0.75
 
 // tune sets up the process, once; GOGC, GOMEMLIMIT and GOMAXPROCS overrule it.
 //
-// The heap grows further between collections: with the default a quarter of the
-// time of a payment went to the collector, while the heap of a busy service is a
-// few tens of megabytes. Near the limit of its memory it collects more often: a flood of large
-// requests would take nine times its size otherwise.
+// The heap grows further between collections than Go's default (paceHeap).
 //
 // There are two more processors than cores, one for each committer: Go looks for
 // answers on the network when a processor runs out of work, and on a busy node the
 // database's answer waited behind dozens of requests, with the database idle.
 var tune = sync.OnceFunc(func() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(800)
-	}
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memoryOf(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)))
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
+		paceHeap(memoryOf(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)))
 	}
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 2)
