@@ -84,6 +84,7 @@ drills: tools ## see bad days with your own eyes (docs/DRILLS.md); DRILL=TestDri
 	@want=; \
 	command -v patroni >/dev/null || want="$$want patroni python3-etcd"; \
 	command -v etcd >/dev/null || want="$$want etcd-server"; \
+	command -v pgbackrest >/dev/null || want="$$want pgbackrest"; \
 	$(INSTALL)
 	$(GO) test ./cmd/cascada -run '$(DRILL)' -v -full -parallel 1 -timeout 90m
 
