@@ -84,7 +84,9 @@ drills: tools ## see bad days with your own eyes (docs/DRILLS.md); DRILL=TestDri
 	@want=; \
 	command -v patroni >/dev/null || want="$$want patroni python3-etcd"; \
 	command -v etcd >/dev/null || want="$$want etcd-server"; \
+	command -v pgbackrest >/dev/null || want="$$want pgbackrest"; \
 	$(INSTALL)
+	@test -x bin/litestream || GOBIN=$(CURDIR)/bin $(GO) install github.com/benbjohnson/litestream/cmd/litestream@v0.5.18
 	$(GO) test ./cmd/cascada -run '$(DRILL)' -v -full -parallel 1 -timeout 90m
 
 # INSTALL installs what is wanted.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"time"
 
 	"filippo.io/age"
@@ -207,11 +208,13 @@ func (c *restoreCmd) Run(ctx context.Context, log *slog.Logger, adapters registr
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
-	return c.putBack(temporary, path, lost)
+	return c.putBack(temporary, path, key, lost)
 }
 
-// putBack gives the database its place.
-func (c *restoreCmd) putBack(temporary, path string, lost app.RecoveryStatus) error {
+// putBack gives the database its place, and what root has made to whoever serves it: key is the master key's file
+// where that was taken too.
+func (c *restoreCmd) putBack(temporary, path, key string, lost app.RecoveryStatus) error {
+	owner := filepath.Dir(path)
 	aside := path + ".before-" + lost.To.Format("20060102T150405Z")
 	for _, end := range []string{"-wal", "-shm", ""} { // its log goes with it
 		err := os.Rename(path+end, aside+end)
@@ -219,7 +222,13 @@ func (c *restoreCmd) putBack(temporary, path string, lost app.RecoveryStatus) er
 			return err
 		}
 		if err == nil && end == "" {
+			owner = aside
 			fmt.Fprintf(stdout, "the database that was there is %s\n", aside)
+		}
+	}
+	for _, name := range []string{temporary, path + ".lock", key} {
+		if err := backup.Inherit(name, owner); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
 		}
 	}
 	if err := backup.Keep(temporary, path); err != nil {

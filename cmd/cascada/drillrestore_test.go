@@ -266,7 +266,7 @@ func (d *restoring) repeat(orders []demand, closed bool) (refusals, untrue int) 
 //	go test ./cmd/cascada -run TestDrillRestore -v -full
 func TestDrillRestore(t *testing.T) {
 	t.Parallel()
-	heading("database", "requests before", "in the lost time", "answered 503 while closed", "charges, refunds and payouts at providers", "longest answer", "lost", "doubled", "untrue answers")
+	restoringHeading()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		database := dbtest.SQLite(t)
@@ -299,6 +299,10 @@ func TestDrillRestore(t *testing.T) {
 			return dbtest.Address(base)
 		})
 	})
+}
+
+func restoringHeading() {
+	heading("database", "requests before", "in the lost time", "answered 503 while closed", "charges, refunds and payouts at providers", "longest answer", "lost", "doubled", "untrue answers")
 }
 
 func restore(t *testing.T, name, database string, backup func(*restoring), putBack func(*restoring) string) {

@@ -43,13 +43,19 @@ func Archiving(t testing.TB) *Server {
 	s := &Server{t: t}
 	s.must(s.makeDir(memory()))
 	s.stopAtEnd()
-	s.must(os.Mkdir(s.archive(), 0o700))
-	if to := s.attr.Credential; to != nil {
-		s.must(os.Chown(s.archive(), int(to.Uid), int(to.Gid)))
-	}
+	s.mkdir(s.archive())
 	s.must(s.do("initdb", "-D", s.data(), "-U", "app", "-A", "trust", "--no-sync", "--no-instructions", "-E", "UTF8", "--locale=C"))
 	s.must(s.serve("-c", "archive_mode=on", "-c", "archive_command=test ! -f "+s.archive()+"/%f && cp %p "+s.archive()+"/%f"))
 	return s
+}
+
+// mkdir makes a directory of the server's user.
+func (s *Server) mkdir(path string) {
+	s.t.Helper()
+	s.must(os.Mkdir(path, 0o700))
+	if to := s.attr.Credential; to != nil {
+		s.must(os.Chown(path, int(to.Uid), int(to.Gid)))
+	}
 }
 
 func (s *Server) archive() string { return filepath.Join(s.dir, "archive") }

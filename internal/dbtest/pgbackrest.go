@@ -1,0 +1,90 @@
+package dbtest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// Repository is what pgBackRest keeps of a server: encrypted backups, and all of its log.
+type Repository struct {
+	*Server // whose backups and log it has
+	dir     string
+}
+
+// PgBackRest starts a server whose log goes to a repository of its own. It is nil where pgBackRest is
+// not installed.
+func PgBackRest(t testing.TB) *Repository {
+	t.Helper()
+	if _, err := exec.LookPath("pgbackrest"); err != nil {
+		return nil
+	}
+	s := &Server{t: t}
+	s.must(s.makeDir(memory()))
+	s.stopAtEnd()
+	r := &Repository{s, filepath.Join(s.dir, "pgbackrest")}
+	s.mkdir(r.dir)
+	s.must(s.do("initdb", "-D", s.data(), "-U", "app", "-A", "trust", "--no-sync", "--no-instructions", "-E", "UTF8", "--locale=C"))
+	r.keep(s)
+	r.serve()
+	r.Do("stanza-create")
+	r.Do("check")
+	return r
+}
+
+// keep writes the settings for a server.
+func (r *Repository) keep(s *Server) {
+	r.Server = s
+	s.must(os.WriteFile(r.config(), fmt.Appendf(nil, `[global]
+repo1-path=%[1]s/repo
+repo1-cipher-type=aes-256-cbc
+repo1-cipher-pass=only-for-this-drill
+repo1-retention-full=2
+start-fast=y
+lock-path=%[1]s/lock
+log-level-console=warn
+log-level-file=off
+
+[cascada]
+pg1-path=%[2]s
+pg1-socket-path=%[3]s
+pg1-user=app
+`, r.dir, s.data(), s.dir), 0o644))
+}
+
+func (r *Repository) config() string { return filepath.Join(r.dir, "pgbackrest.conf") }
+
+// serve starts the server, which archives.
+func (r *Repository) serve() {
+	r.t.Helper()
+	r.must(r.Server.serve("-c", "archive_mode=on", "-c", "archive_command=pgbackrest --config="+r.config()+" --stanza=cascada archive-push %p"))
+}
+
+// Do runs a command of pgBackRest's, as the server's user.
+func (r *Repository) Do(args ...string) {
+	r.t.Helper()
+	c := exec.Command("pgbackrest", append([]string{"--config=" + r.config(), "--stanza=cascada"}, args...)...)
+	c.Dir, c.SysProcAttr, c.Env = r.dir, r.attr, []string{"LC_ALL=C", "PATH=/usr/bin:/bin", "TZ=UTC"}
+	if out, err := c.CombinedOutput(); err != nil {
+		r.t.Fatalf("pgbackrest %v: %v: %s", args, err, out)
+	}
+}
+
+// Restore puts a new server in the place of the old one, which is gone, as that was at a moment. The
+// repository goes on with it.
+func (r *Repository) Restore(to time.Time) {
+	r.t.Helper()
+	next := &Server{t: r.t}
+	next.must(next.makeDir(memory()))
+	next.stopAtEnd()
+	r.keep(next)
+	r.mkdir(next.data())
+	r.Do("restore", "--type=time", "--target="+to.UTC().Format("2006-01-02 15:04:05.999999+00"), "--target-action=promote")
+	r.serve()
+	for r.query("SELECT pg_is_in_recovery()") {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
