@@ -31,6 +31,10 @@ func DatabaseFile(database string) (path string, oneFile bool) {
 	return path, err == nil
 }
 
+// MoveAside renames the database at a path, which nobody serves, and returns what it is called then; "" where
+// there is none.
+func MoveAside(path string, at time.Time) (string, error) { return store.MoveAside(path, at) }
+
 // Alone makes sure that no process serves a database of one file before release is called.
 func Alone(database string) (release func(), err error) { return store.Alone(database) }
 
