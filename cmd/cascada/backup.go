@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -198,8 +199,8 @@ func (c *restoreCmd) Run(ctx context.Context, log *slog.Logger, adapters registr
 	if _, err := backup.Open(ctx, c.File, temporary, by); err != nil {
 		return err
 	}
-	if err := app.Sound(ctx, temporary); err != nil {
-		return err
+	if err := c.copied(ctx, temporary); err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
 	}
 	var lost app.RecoveryStatus
 	err = c.proved(ctx, log, adapters, temporary, true, func(a *app.App) error {
@@ -222,6 +223,18 @@ func (c *restoreCmd) Run(ctx context.Context, log *slog.Logger, adapters registr
 		return err
 	}
 	return c.putBack(temporary, path, lost)
+}
+
+// copied refuses what is damaged, and what is no database of ours: an empty file would be made one.
+func (c *restoreCmd) copied(ctx context.Context, temporary string) error {
+	if err := app.Sound(ctx, temporary); err != nil {
+		return err
+	}
+	list, err := app.Migrations(ctx, "sqlite:"+temporary, c.migrations)
+	if err == nil && !slices.ContainsFunc(list, func(m app.Migration) bool { return m.Done }) {
+		err = errors.New("it is empty, or of another program: there is no database of Cascada in it")
+	}
+	return err
 }
 
 // putBack gives the database its place.

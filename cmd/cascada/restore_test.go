@@ -71,6 +71,25 @@ func TestRestoreThatWasBrokenOffIsFinished(t *testing.T) {
 	}
 }
 
+// A backup of which nothing is left is none: an empty service is not put in its place.
+func TestEmptyBackupIsRefused(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	database := dbtest.SQLite(t)
+	u = u.with("CASCADA_DATABASE=" + database)
+	u.does(t, "migrate")
+	empty := filepath.Join(u.dir, "empty.db")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, more := range [][]string{nil, {"--from", "2026-11-24T00:00:00Z"}} {
+		if out, log, code := u.run(t, append([]string{"restore", empty, "--move-aside"}, more...)...); code == 0 || !strings.Contains(log, empty+": it is empty") {
+			t.Errorf("restore %v: exit %d, %s%s", more, code, out, log)
+		}
+	}
+	u.check(t, database)
+}
+
 // A copy in clear that a killed backup left behind goes with the next one.
 func TestBackupRemovesWhatAKilledOneLeft(t *testing.T) {
 	t.Parallel()
