@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"slices"
+	"syscall"
 	"time"
 
 	"filippo.io/age"
@@ -29,6 +32,8 @@ type backupCmd struct {
 var errOneFile = errors.New("this copies an SQLite file; a PostgreSQL is backed up by its own tools, as docs/BACKUPS.md tells (pgBackRest, or WAL archiving)")
 
 func (c *backupCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
+	ctx, stop := unlessEnded(ctx)
+	defer stop()
 	path, oneFile := app.DatabaseFile(c.Database)
 	if !oneFile {
 		return errOneFile
@@ -67,7 +72,7 @@ func (c *backupCmd) Run(ctx context.Context, log *slog.Logger, adapters registry
 		return err
 	}
 	defer file.Close()
-	if err := backup.Seal(file, c.File+".key", to); err != nil {
+	if err := backup.Seal(ctx, file, c.File+".key", to); err != nil {
 		return fmt.Errorf("the master key: %w", err)
 	}
 	fmt.Fprintf(stdout, "the master key is in %s.key, encrypted\n", c.File)
@@ -76,11 +81,11 @@ func (c *backupCmd) Run(ctx context.Context, log *slog.Logger, adapters registry
 
 // copy makes the copy, proves it, and gives it its name.
 func (c *backupCmd) copy(ctx context.Context, log *slog.Logger, adapters registry, to []age.Recipient) (size int64, at time.Time, err error) {
-	temporary, err := backup.Temporary(c.File)
+	temporary, drop, err := backup.Temporary(c.File)
 	if err != nil {
 		return 0, at, err
 	}
-	defer removeDatabase(temporary)
+	defer drop()
 	if at, err = app.CopyFile(ctx, c.Database, temporary); err != nil {
 		return 0, at, err
 	}
@@ -100,11 +105,11 @@ func (c *backupCmd) copy(ctx context.Context, log *slog.Logger, adapters registr
 		return 0, at, err
 	}
 	defer in.Close()
-	return info.Size(), at, backup.Seal(in, c.File, to)
+	return info.Size(), at, backup.Seal(ctx, in, c.File, to)
 }
 
 // proved opens a copy of the database with its key, does something to it, and checks it.
-func (d database) proved(ctx context.Context, log *slog.Logger, adapters registry, file string, check bool, do func(*app.App) error) error {
+func (d database) proved(ctx context.Context, log *slog.Logger, adapters registry, file string, check bool, do func(*app.App) error) (err error) {
 	config := d.command(log)
 	if config.MasterKey == "" {
 		path, err := config.MasterKeyPath() // of the database, not of the copy
@@ -119,7 +124,13 @@ func (d database) proved(ctx context.Context, log *slog.Logger, adapters registr
 	if err != nil {
 		return err
 	}
-	defer a.Close()
+	defer func() {
+		a.Close()
+		// What is in the log still is not in the file that gets a name.
+		if log, statErr := os.Stat(file + "-wal"); statErr == nil && log.Size() > 0 {
+			err = errors.Join(err, errors.New("it could not be written to its end"))
+		}
+	}()
 	if err := do(a); err != nil || !check {
 		return err
 	}
@@ -133,12 +144,9 @@ func (d database) proved(ctx context.Context, log *slog.Logger, adapters registr
 	return err
 }
 
-// removeDatabase removes a file with what SQLite puts beside it. What is not there need not be
-// removed.
-func removeDatabase(path string) {
-	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
-		_ = os.Remove(path + end)
-	}
+// unlessEnded is a context that ends when the process is told to, so that it removes what it has begun.
+func unlessEnded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP, os.Interrupt)
 }
 
 type restoreCmd struct {
@@ -151,6 +159,8 @@ type restoreCmd struct {
 }
 
 func (c *restoreCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) (err error) {
+	ctx, stop := unlessEnded(ctx)
+	defer stop()
 	path, oneFile := app.DatabaseFile(c.Database)
 	if !oneFile {
 		return errOneFile
@@ -164,14 +174,16 @@ func (c *restoreCmd) Run(ctx context.Context, log *slog.Logger, adapters registr
 		return err
 	}
 	defer release()
-	if err := backup.Free(path); err != nil && !c.MoveAside {
-		return fmt.Errorf("%w: --move-aside renames it", err)
+	for _, name := range []string{path, path + "-wal"} {
+		if err := backup.Free(name); err != nil && !c.MoveAside {
+			return fmt.Errorf("%w: --move-aside renames it", err)
+		}
 	}
 	by, err := c.identities()
 	if err != nil {
 		return err
 	}
-	key, err := c.takeKey(log, by)
+	key, err := c.takeKey(ctx, log, by)
 	if err != nil {
 		return err
 	}
@@ -180,16 +192,16 @@ func (c *restoreCmd) Run(ctx context.Context, log *slog.Logger, adapters registr
 			err = errors.Join(err, os.Remove(key))
 		}
 	}()
-	temporary, err := backup.Temporary(path)
+	temporary, drop, err := backup.Temporary(path)
 	if err != nil {
 		return err
 	}
-	defer removeDatabase(temporary)
-	if _, err := backup.Open(c.File, temporary, by); err != nil {
+	defer drop()
+	if _, err := backup.Open(ctx, c.File, temporary, by); err != nil {
 		return err
 	}
-	if err := app.Sound(ctx, temporary); err != nil {
-		return err
+	if err := c.copied(ctx, temporary); err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
 	}
 	var lost app.RecoveryStatus
 	err = c.proved(ctx, log, adapters, temporary, true, func(a *app.App) error {
@@ -208,23 +220,35 @@ func (c *restoreCmd) Run(ctx context.Context, log *slog.Logger, adapters registr
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	return c.putBack(temporary, path, key, lost)
+}
+
+// copied refuses what is damaged, and what is no database of ours: an empty file would be made one.
+func (c *restoreCmd) copied(ctx context.Context, temporary string) error {
+	if err := app.Sound(ctx, temporary); err != nil {
+		return err
+	}
+	list, err := app.Migrations(ctx, "sqlite:"+temporary, c.migrations)
+	if err == nil && !slices.ContainsFunc(list, func(m app.Migration) bool { return m.Done }) {
+		err = errors.New("it is empty, or of another program: there is no database of Cascada in it")
+	}
+	return err
 }
 
 // putBack gives the database its place, and what root has made to whoever serves it: key is the master key's file
 // where that was taken too.
 func (c *restoreCmd) putBack(temporary, path, key string, lost app.RecoveryStatus) error {
+	aside, err := app.MoveAside(path, lost.To)
+	if err != nil {
+		return err
+	}
 	owner := filepath.Dir(path)
-	aside := path + ".before-" + lost.To.Format("20060102T150405Z")
-	for _, end := range []string{"-wal", "-shm", ""} { // its log goes with it
-		err := os.Rename(path+end, aside+end)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-		if err == nil && end == "" {
-			owner = aside
-			fmt.Fprintf(stdout, "the database that was there is %s\n", aside)
-		}
+	if aside != "" {
+		owner = aside
+		fmt.Fprintf(stdout, "the database that was there is %s\n", aside)
 	}
 	for _, name := range []string{temporary, path + ".lock", key} {
 		if err := backup.Inherit(name, owner); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -247,7 +271,7 @@ func (c *restoreCmd) identities() ([]age.Identity, error) {
 }
 
 // takeKey puts the master key that lies beside the backup in its place, and returns that.
-func (c *restoreCmd) takeKey(log *slog.Logger, by []age.Identity) (string, error) {
+func (c *restoreCmd) takeKey(ctx context.Context, log *slog.Logger, by []age.Identity) (string, error) {
 	if !c.WithKey {
 		return "", nil
 	}
@@ -258,12 +282,12 @@ func (c *restoreCmd) takeKey(log *slog.Logger, by []age.Identity) (string, error
 	if err := backup.Free(path); err != nil {
 		return "", fmt.Errorf("%w: leave --with-key out to use it", err)
 	}
-	temporary, err := backup.Temporary(path)
+	temporary, drop, err := backup.Temporary(path)
 	if err != nil {
 		return "", err
 	}
-	defer os.Remove(temporary)
-	if _, err := backup.Open(c.File+".key", temporary, by); err != nil {
+	defer drop()
+	if _, err := backup.Open(ctx, c.File+".key", temporary, by); err != nil {
 		return "", err
 	}
 	return path, backup.Keep(temporary, path)

@@ -40,9 +40,10 @@ func (c *configCheckCmd) Run(at *kong.Context, log *slog.Logger, adapters regist
 	if err := inForce(serveFlags(k.Model), origins); err != nil {
 		return err
 	}
+	wrong := validate(k.Flags())
 	warnOfPermissions(file.path, flags.Serve, log)
 	serve := flags.Serve.config(log, adapters)
-	err = serve.Check()
+	err = errors.Join(wrong, serve.Check())
 	if !strings.HasPrefix(serve.Database, "sqlite:") {
 		if _, parse := pgx.ParseConfig(serve.Database); parse != nil { // it leaves the password out
 			err = errors.Join(err, parse)

@@ -128,6 +128,31 @@ webhooks-per-shop: [1, 2]
 	}
 }
 
+// What the environment gives is held to the same as what the command line and the file give, by the check and by
+// the start.
+func TestWrongSettingsOfTheEnvironmentAreNamed(t *testing.T) {
+	t.Parallel()
+	u := plainUser(t)
+	for _, c := range []struct{ variable, want string }{
+		{"CASCADA_RETAIN_SHOPPERS=213504", "--retain-shoppers (CASCADA_RETAIN_SHOPPERS): want 0 to 36500 days"}, // as nanoseconds it is minutes
+		{"CASCADA_WEBHOOKS_PER_SHOP=0", "--webhooks-per-shop (CASCADA_WEBHOOKS_PER_SHOP): want at least 1"},
+		{"CASCADA_PUBLIC_URL=https://a:geheim@b", "--public-url (CASCADA_PUBLIC_URL): want http:// or https://"},
+		{"CASCADA_DRAIN_DELAY=-1s", "drain delay: want zero or more"},
+		{"CASCADA_WALLET_COOL_DOWN=-1h", "wallet cool-down: want zero or more"},
+		{"CASCADA_OTLP_ENDPOINT=nowhere", "the address of the collector of traces: want http"},
+	} {
+		wrong := u.with(c.variable)
+		for _, args := range [][]string{{"config", "check"}, {"serve", "--listen", "127.0.0.1:0"}} {
+			if out, log, code := wrong.run(t, args...); code == 0 || !strings.Contains(log, c.want) || strings.Contains(out+log, "geheim") {
+				t.Errorf("%s, %v: exit %d, want %q in\n%s%s", c.variable, args, code, c.want, out, log)
+			}
+		}
+	}
+	if out, log, code := u.with("CASCADA_OTLP_ENDPOINT=https://a:geheim@b/c?key=geheim").run(t, "config", "check"); code != 0 || strings.Contains(out+log, "geheim") {
+		t.Errorf("a collector with a password: exit %d, %s%s", code, out, log)
+	}
+}
+
 // Every secret is read from a file or from what systemd hands over, and none is shown.
 func TestSecretsAreReadFromFilesAndNotShown(t *testing.T) {
 	t.Parallel()

@@ -114,6 +114,7 @@ func run(adapters registry, next nextVersion) {
 		parser.Stdout = parser.Stderr
 	}
 	parser.FatalIfErrorf(err)
+	k.FatalIfErrorf(validate(k.Flags()))
 	origins, err := readSecrets(k, &file)
 	k.FatalIfErrorf(err)
 	warnOfArguments(k.Flags(), origins, log)

@@ -2,10 +2,15 @@ package main_test
 
 import (
 	"bufio"
+	"database/sql"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -79,6 +84,40 @@ func TestServeWaitsForItsDatabase(t *testing.T) {
 	if _, log, code := u.run(t, "serve", "--database", strings.Replace(dbtest.Address(database), "/postgres?", "/nowhere?", 1)); code == 0 || !strings.Contains(log, "nowhere") {
 		t.Errorf("a database that does not exist: exit %d %s", code, log)
 	}
+}
+
+// A server that takes no writes yet, such as a standby that is about to be promoted, is waited for as one that is
+// away, and leaves no key behind.
+func TestServeWaitsForAServerThatTakesWrites(t *testing.T) {
+	t.Parallel()
+	database := dbtest.Alone(t)
+	db, err := sql.Open("pgx", dbtest.Address(database))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	u := newUser(t).with("CASCADA_DATABASE=" + dbtest.Address(database))
+	writes := func(off string) {
+		if _, err := db.Exec("SET default_transaction_read_only = off; ALTER ROLE app SET default_transaction_read_only = " + off); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, first := range []bool{true, false} { // before there is a schema, and after
+		writes("on")
+		if _, log, code := u.run(t, "migrate"); code == 0 && first || !strings.Contains(log, "takes no writes") && first {
+			t.Errorf("migrate: exit %d, %s", code, log)
+		}
+		s := u.start(t)
+		await(t, "the node to say that it waits", func() bool { return strings.Contains(s.output(), "the start waits for it") || s.gone() })
+		if _, err := os.Stat(filepath.Join(u.dir, "cascada.key")); first && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a key was made for a database that takes none: %v", err)
+		}
+		writes("off")
+		s.ready()
+		s.terminate()
+		await(t, "the node to end", s.gone)
+	}
+	u.check(t, dbtest.Address(database))
 }
 
 // A primary whose standby is gone takes no commit, and says nothing: the node is not ready.

@@ -166,9 +166,12 @@ func hasPassword(address string) bool {
 	return has || slices.ContainsFunc(passwords, u.Query().Has)
 }
 
+// addresses are settings that should hold no secret, and may.
+var addresses = []string{"smtp-url", "public-url", "otlp-endpoint"}
+
 // withoutSecrets is the value of a setting as a screen may show it.
 func withoutSecrets(setting, value string) string {
-	if !slices.ContainsFunc(secrets, func(s secret) bool { return s.setting == setting }) && setting != "smtp-url" {
+	if !slices.ContainsFunc(secrets, func(s secret) bool { return s.setting == setting }) && !slices.Contains(addresses, setting) {
 		return value
 	}
 	if value == "" || strings.HasPrefix(value, "sqlite:") {
@@ -178,7 +181,7 @@ func withoutSecrets(setting, value string) string {
 	if err != nil || u.Host == "" && u.Scheme == "" {
 		return "(not shown)"
 	}
-	if setting == "fx-url" { // the key may be anywhere in it
+	if setting == "fx-url" || setting == "otlp-endpoint" && (u.User != nil || u.RawQuery != "") { // the key may be anywhere in it
 		return u.Scheme + "://" + u.Host + "/…"
 	}
 	if _, has := u.User.Password(); has {

@@ -131,6 +131,21 @@ func try(flag *kong.Flag, s settingsfile.Setting) error {
 	return nil
 }
 
+// validate refuses what the environment gives a flag and the flag would not take: kong looks at what the
+// command line and the file give alone.
+func validate(flags []*kong.Flag) error {
+	var wrong []error
+	for _, flag := range flags {
+		v, ok := flag.Target.Addr().Interface().(interface{ Validate() error })
+		if from := variable(flag); ok && from != "" {
+			if err := v.Validate(); err != nil {
+				wrong = append(wrong, fmt.Errorf("--%s (%s): %w", flag.Name, from, err))
+			}
+		}
+	}
+	return errors.Join(wrong...)
+}
+
 // words is a value as the command line has it.
 func words(flag *kong.Flag, s settingsfile.Setting) (string, error) {
 	isMap, isList := flag.IsMap(), flag.IsSlice()

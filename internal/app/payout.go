@@ -113,7 +113,7 @@ func (a *App) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, 
 	o := call.paid(asking, to.Query(asking, request))
 	cancel()
 	a.withdrawals.heard(account, o.Kind != pay.PayoutUnknown)
-	o = w.ProvedPayout(o, asked)
+	o = w.Asked(w.ProvedPayout(o, asked))
 	if o.Kind == pay.PayoutMissing || o.Kind == pay.PayoutUnsent {
 		// It never arrived there, or waits there: it is sent again, under the same reference.
 		return a.sendPayout(ctx, w, route, to, request)

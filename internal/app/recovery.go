@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -29,6 +30,10 @@ func DatabaseFile(database string) (path string, oneFile bool) {
 	path, err := store.FilePath(database)
 	return path, err == nil
 }
+
+// MoveAside renames the database at a path, which nobody serves, and returns what it is called then; "" where
+// there is none.
+func MoveAside(path string, at time.Time) (string, error) { return store.MoveAside(path, at) }
 
 // Alone makes sure that no process serves a database of one file before release is called.
 func Alone(database string) (release func(), err error) { return store.Alone(database) }
@@ -117,9 +122,7 @@ func (a *App) Restored(ctx context.Context) (r pay.Recovery, marked bool, err er
 		return read, false, err
 	}
 	r, err = a.recover(ctx, pay.RecoveryBegun, "", func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
-		r.Version++
-		r.To = a.Now()
-		return r, pay.Change{Recoveries: []pay.Recovery{r}}, nil
+		return r.Restored(a.Now())
 	})
 	return r, true, err
 }
@@ -219,15 +222,17 @@ func (a *App) CloseFound(ctx context.Context, id, note string) error {
 //
 // Errors: that something is not known yet.
 func (a *App) EndRecovery(ctx context.Context, waiting bool, note string) (pay.Recovery, error) {
-	accounts, err := a.recoveryAccounts(ctx)
-	if err != nil {
-		return pay.Recovery{}, err
-	}
-	open, err := a.store.FoundList(ctx, false, mostFound)
-	if err != nil {
-		return pay.Recovery{}, err
-	}
-	return a.recover(ctx, pay.RecoveryEnded, note, func(r pay.Recovery) (pay.Recovery, pay.Change, error) { return r.End(accounts, open, waiting) })
+	return a.recover(ctx, pay.RecoveryEnded, note, func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
+		accounts, err := a.recoveryAccounts(ctx) // anew each time: who reads a list meanwhile finds more
+		if err != nil {
+			return r, pay.Change{}, err
+		}
+		open, err := a.store.FoundList(ctx, false, mostFound)
+		if err != nil {
+			return r, pay.Change{}, err
+		}
+		return r.End(accounts, open, waiting)
+	})
 }
 
 // mark is what the ids of what a request makes have of it, and by that our references at
@@ -286,4 +291,10 @@ func tryOf(f pay.Found) string {
 }
 
 // near reports whether two amounts may be the same, at rates of two moments.
-func near(a, b int64) bool { return 5*max(a-b, b-a) <= max(a, b) }
+// A dollar has one rate.
+func near(a, b money.Amount) bool {
+	if a.Currency != b.Currency || a.Currency == money.USD {
+		return a == b
+	}
+	return 5*max(a.Minor-b.Minor, b.Minor-a.Minor) <= max(a.Minor, b.Minor)
+}

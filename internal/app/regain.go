@@ -30,7 +30,7 @@ func (a *App) regain(p pay.Payment, at pay.Found, tries []pay.Found, now time.Ti
 	if !ok {
 		return p, pay.Change{}, fmt.Errorf("found %s: it is no charge of ours", at.ID())
 	}
-	if !near(p.Local.Minor, at.Minor) && p.Local.Currency == at.Currency {
+	if p.Local.Currency == at.Currency && !near(p.Local, at.Local()) {
 		return p, pay.Change{}, otherThanFound(at)
 	}
 	p.ID = object
@@ -124,7 +124,7 @@ func (a *App) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund, at 
 func (a *App) regainNewPayout(ctx context.Context, made pay.Withdrawal, change pay.Change, at pay.Found, now time.Time) (pay.Withdrawal, pay.Change, error) {
 	object, round, _ := pay.ParsePayoutReference(at.Reference)
 	switch {
-	case made.Local.Currency != at.Currency || !near(made.Local.Minor, at.Minor):
+	case !near(made.Local, at.Local()):
 		return made, change, otherThanFound(at)
 	case at.Object != "":
 		return made, change, errDealtWith
@@ -318,8 +318,14 @@ func (a *App) placeCharge(ctx context.Context, f pay.Found) (known, regained boo
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
-		if known = err == nil && order <= len(p.Attempts) && p.Attempts[order-1].Provider == f.Account; err != nil || known {
+		if known = err == nil && order <= len(p.Attempts) && p.Attempts[order-1].Provider == f.Account; err != nil {
 			return err
+		}
+		if known {
+			if _, change, news := p.Listed(f, order, a.now(p.Scope)); news {
+				return a.commit(ctx, change, view.Cause{})
+			}
+			return nil
 		}
 		if p, err = a.inHand(ctx, p); err != nil {
 			return err
@@ -336,9 +342,11 @@ func (a *App) placeCharge(ctx context.Context, f pay.Found) (known, regained boo
 }
 
 func (a *App) placeRefund(ctx context.Context, f pay.Found, l reconcile.Line) (known, regained bool, err error) {
-	claim, _, _ := pay.ParseRefundReference(f.Reference)
-	if _, err := a.store.AnyClaim(ctx, claim); err == nil || !errors.Is(err, store.ErrNotFound) {
-		return err == nil, false, err
+	claim, round, _ := pay.ParseRefundReference(f.Reference)
+	if c, err := a.store.AnyClaim(ctx, claim); err == nil {
+		return a.placeKnownRefund(ctx, c, f, round)
+	} else if !errors.Is(err, store.ErrNotFound) {
+		return false, false, err
 	}
 	payment, _, named := pay.ParseReference(l.Reference)
 	if !named || l.Reference == f.Reference {
@@ -356,14 +364,45 @@ func (a *App) placeRefund(ctx context.Context, f pay.Found, l reconcile.Line) (k
 	return false, err == nil, err
 }
 
+// placeKnownRefund gives a refund to the claim that it is of. Where that was not that far when the copy was
+// made, what became of it is asked.
+func (a *App) placeKnownRefund(ctx context.Context, c pay.Claim, f pay.Found, round int) (known, regained bool, err error) {
+	listed, asks := c, false
+	listed, err = a.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+		by, err := a.caller(ctx)
+		if err != nil {
+			return c, pay.Change{}, err
+		}
+		known = round <= c.Call.Round
+		next, change, news, err := c.InHandOf(by).Listed(p, f, round, a.now(c.Scope))
+		if asks = news; news && !known {
+			change.Found = []pay.Found{asTaken(f, c.ID)}
+		}
+		return next, change, err
+	})
+	if err != nil || !asks {
+		return known && err == nil, false, err
+	}
+	if _, err := a.askRefund(ctx, listed, true); err != nil {
+		a.Log.ErrorContext(ctx, "a refund's outcome is not written; it is asked about again", "claim", c.ID, "error", err)
+	}
+	return known, !known, nil
+}
+
 func (a *App) placePayout(ctx context.Context, f pay.Found) (known, regained bool, err error) {
 	object, round, _ := pay.ParsePayoutReference(f.Reference)
 	w, err := a.store.AnyWithdrawal(ctx, object)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, false, nil
 	}
-	if err != nil || w.GoneTo(f.Reference, f.Account) && w.Status != pay.WithdrawalPending {
+	if err == nil && w.GoneTo(f.Reference, f.Account) && w.Status != pay.WithdrawalPending {
+		if _, change, news := w.Listed(f, a.now(w.Scope)); news {
+			err = a.commit(ctx, change, view.Cause{})
+		}
 		return err == nil, false, err
+	}
+	if err != nil {
+		return false, false, err
 	}
 	by, err := a.caller(ctx)
 	if err != nil {

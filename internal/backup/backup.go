@@ -5,6 +5,7 @@
 package backup
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -53,16 +54,6 @@ func Identities(path string) ([]age.Identity, error) {
 	return list, nil
 }
 
-// Temporary makes an empty file beside another one, for its owner alone. Whoever asked for it
-// removes it.
-func Temporary(beside string) (string, error) {
-	file, err := os.CreateTemp(filepath.Dir(beside), ".cascada-*")
-	if err != nil {
-		return "", err
-	}
-	return file.Name(), file.Close()
-}
-
 // Free fails where something stands under a name.
 //
 // Errors: ErrExists.
@@ -80,8 +71,9 @@ func Free(path string) error {
 // Seal writes what in has to a file beside path, encrypted where there are recipients, and then
 // gives it that name, when it is on disk.
 //
-// Errors: ErrExists.
-func Seal(in io.Reader, path string, to []age.Recipient) error {
+// Errors: the context's, ErrExists.
+func Seal(ctx context.Context, in io.Reader, path string, to []age.Recipient) error {
+	in = while{ctx, in}
 	return place(path, func(out io.Writer) error {
 		if len(to) == 0 {
 			_, err := io.Copy(out, in)
@@ -104,8 +96,8 @@ const intro = "age-encryption.org/"
 // Open writes what a backup has to a file that is there, for instance a Temporary, and reports whether it
 // was encrypted.
 //
-// Errors: that it is encrypted and no identity opens it, that it was changed.
-func Open(path, to string, by []age.Identity) (encrypted bool, err error) {
+// Errors: the context's, that it is encrypted and no identity opens it, that it was changed.
+func Open(ctx context.Context, path, to string, by []age.Identity) (encrypted bool, err error) {
 	in, err := os.Open(path)
 	if err != nil {
 		return false, err
@@ -132,17 +124,30 @@ func Open(path, to string, by []age.Identity) (encrypted bool, err error) {
 	if err != nil {
 		return encrypted, err
 	}
-	_, err = io.Copy(out, content)
+	_, err = io.Copy(out, while{ctx, content})
 	return encrypted, errors.Join(err, out.Close())
+}
+
+// while reads until the context ends.
+type while struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+func (w while) Read(p []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return w.from.Read(p)
 }
 
 // place writes a file whole, and gives it its name when it is on disk.
 func place(path string, write func(io.Writer) error) error {
-	temporary, err := Temporary(path)
+	temporary, drop, err := Temporary(path)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temporary)
+	defer drop()
 	file, err := os.OpenFile(temporary, os.O_WRONLY, 0)
 	if err != nil {
 		return err

@@ -6,17 +6,19 @@ import (
 	"io/fs"
 	"net"
 	"slices"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/routing"
+	"github.com/cascadapay/cascada/internal/trace"
 )
 
 // Check returns all that a start would refuse without asking the database or anybody else. It
 // makes nothing and listens nowhere.
 func (c Config) Check() error {
-	problems := []error{c.checkFaults(), c.checkMasterKeys(), app.CheckAddress(c.Database)}
+	problems := []error{c.checkFaults(), c.checkPauses(), c.checkMasterKeys(), app.CheckAddress(c.Database), trace.Config{Endpoint: c.Traces}.Check()}
 	for _, one := range []struct{ what, address string }{
 		{"listen", c.Listen}, {"metrics", c.Metrics}, {"pprof", c.Pprof}, {"admin", c.Admin},
 	} {
@@ -37,6 +39,16 @@ func (c Config) Check() error {
 	_, order := routing.ParseOrder(c.Routing)
 	_, mailer := c.Mail.open()
 	return errors.Join(append(problems, rates, order, mailer)...)
+}
+
+// checkPauses refuses times that are below zero.
+func (c Config) checkPauses() error {
+	for what, pause := range map[string]time.Duration{"drain delay": c.DrainDelay, "wallet cool-down": c.WalletCoolDown} {
+		if pause < 0 {
+			return fmt.Errorf("%s: want zero or more, not %s", what, pause)
+		}
+	}
+	return nil
 }
 
 func (c Config) checkFaults() error {

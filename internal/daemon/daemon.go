@@ -220,6 +220,9 @@ func Start(ctx context.Context, c Config) (*Service, error) {
 			return nil, err
 		}
 	}
+	if err := c.checkPauses(); err != nil {
+		return nil, err
+	}
 	if c.Connections < 0 {
 		return nil, errors.New("max connections: want a number above zero")
 	}

@@ -123,7 +123,7 @@ func (w Withdrawal) passOn(o PayoutOutcome, now time.Time) (Withdrawal, Change) 
 	w = w.next(now)
 	w.Tried = tried[max(0, len(tried)-attemptsKept):]
 	w.Round++
-	w.Provider, w.ProviderRef, w.Batch, w.BankRef, w.Why, w.Passed, w.Checks, w.Accepted, w.Said, w.Flight = "", "", "", "", "", nil, 0, false, "", Flight{}
+	w.Provider, w.ProviderRef, w.Batch, w.BankRef, w.Why, w.Passed, w.Checks, w.Accepted, w.Found, w.Said, w.Flight = "", "", "", "", "", nil, 0, false, false, "", Flight{}
 	w.Status, w.DueAt, w.SentAt = WithdrawalPending, now, time.Time{}
 	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: float}
 }

@@ -1,6 +1,7 @@
 package pay
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -50,13 +51,13 @@ func (r Recovery) Active(now time.Time) bool {
 	return r.State == RecoveryClosed || r.State == RecoveryGuarded && now.Before(r.Until)
 }
 
-// BeginRecovery closes the service. to is zero where nobody knows yet when the lost window ended.
+// BeginRecovery closes the service. to is zero where nobody knows yet when the lost window ended. Where it is
+// closed already, the database was put back once more, to a moment at which it was: the window is that of
+// both, and what was known of accounts was of the first alone.
 //
-// Errors: that one is under way, that the window ends before it begins.
+// Errors: that the window ends before it begins.
 func (r Recovery) BeginRecovery(from, to time.Time, by string, now time.Time) (Recovery, Change, error) {
 	switch {
-	case r.State == RecoveryClosed:
-		return r, Change{}, fmt.Errorf("a recovery is under way, of what was done from %s on: end it first", r.From.Format(time.RFC3339))
 	case from.IsZero():
 		return r, Change{}, fmt.Errorf("say to which moment the database was put back")
 	case !to.IsZero() && !from.Before(to), from.After(now):
@@ -65,8 +66,29 @@ func (r Recovery) BeginRecovery(from, to time.Time, by string, now time.Time) (R
 	if to.IsZero() {
 		to = now
 	}
+	if r.State == RecoveryClosed {
+		if r.From.Before(from) {
+			from = r.From
+		}
+		if r.To.After(to) {
+			to = r.To
+		}
+	}
 	next := Recovery{Version: r.Version + 1, State: RecoveryClosed, From: from, To: to, RecoveryNotes: RecoveryNotes{By: by}}
 	return next, Change{Recoveries: []Recovery{next}}, nil
+}
+
+// Restored notes that a copy is the database from now on. What was known of accounts in it was of a window
+// that ended when the copy was made: the service may have opened since.
+//
+// Errors: that it does not say that it is a copy.
+func (r Recovery) Restored(now time.Time) (Recovery, Change, error) {
+	if r.State != RecoveryClosed {
+		return r, Change{}, fmt.Errorf("the database does not say that it is a copy")
+	}
+	r.Version++
+	r.To, r.Covered = now, nil
+	return r, Change{Recoveries: []Recovery{r}}, nil
 }
 
 // Cover notes how the part of an account in the window is known.
@@ -212,6 +234,62 @@ func (p Payment) Regain(f Found, order int, now time.Time) (Payment, Change, err
 	return p, Change{Payments: []Payment{p}}, nil
 }
 
+// Listed notes that a provider's own list has the attempt that is under way: it is asked about, and not
+// called again. false where there is nothing to note.
+func (p Payment) Listed(f Found, order int, now time.Time) (Payment, Change, bool) {
+	a, ok := p.current()
+	if !ok || p.Status != Processing || a.Order != order || a.Found || a.Status != Sending && a.Status != Unknown {
+		return p, Change{}, false
+	}
+	from := p
+	p.Attempts = slices.Clone(p.Attempts)
+	p.Attempts[order-1].Found, p.Attempts[order-1].ProviderRef = true, cmp.Or(a.ProviderRef, f.ProviderRef)
+	p = p.written(from, now)
+	return p, Change{Payments: []Payment{p}}, true
+}
+
+// Listed notes that a provider's own list has a round of the claim's refund: what became of it is asked,
+// and it is not told again. Where the claim was of another mind when the copy was made, that was decided
+// since. false where there is nothing to note.
+//
+// Errors: conflict_state where it cannot have been made for this claim.
+func (c Claim) Listed(p Payment, f Found, round int, now time.Time) (Claim, Change, bool, error) {
+	var change Change
+	switch {
+	case round < c.Call.Round, round == c.Call.Round && (!c.Calling() || c.Call.Found):
+		return c, change, false, nil
+	case c.Status.Terminal():
+		return c, change, false, NewError(CodeConflictState, fmt.Sprintf("the claim is %s after %d refunds of it", c.Status, c.Call.Round))
+	case !c.Calling():
+		sent, _, err := c.Resolve(p, Approve, PartyOperator, foundWhy, now)
+		if err != nil {
+			return c, change, false, err
+		}
+		if !sent.Calling() {
+			return c, change, false, NewError(CodeConflictState, fmt.Sprintf("the claim is a %s, and %s", c.Kind, c.Status))
+		}
+		c = sent
+	default:
+		c = c.written(now)
+	}
+	c.Call.State, c.Call.Round, c.Call.Found = Unknown, round, true
+	c.Call.Ref = cmp.Or(f.ProviderRef, c.Call.Ref)
+	c.DueAt = now
+	change.Claims = []Claim{c}
+	return c, change, true, nil
+}
+
+// Heard is the answer to a question about a refund: as of an attempt.
+func (r RefundCall) Heard(o Outcome) Outcome { return Attempt{Found: r.Found}.Heard(o) }
+
+// Asked is the answer to a question about a payout: as of an attempt.
+func (w Withdrawal) Asked(o PayoutOutcome) PayoutOutcome {
+	if w.Found && (o.Kind == PayoutMissing || o.Kind == PayoutUnsent) {
+		return PayoutOutcome{Kind: PayoutUnknown, Code: "listed_and_not_known"}
+	}
+	return o
+}
+
 // Heard is the answer to a question about an attempt. That the provider knows of no charge is no
 // proof where its own list has it.
 func (a Attempt) Heard(o Outcome) Outcome {
@@ -234,16 +312,33 @@ func (p Payment) At(f Found) (Payment, error) {
 }
 
 // Regain notes that a withdrawal was sent to an account before the restore, in a round: it is asked
-// about, and goes nowhere else before that is answered.
+// about, and goes nowhere else before that is answered. Where it is with an account in an earlier round,
+// that one has proved since that it did not pay.
 //
 // Errors: conflict_state where it cannot have been.
 func (w Withdrawal) Regain(f Found, round int, float money.Amount, by Caller, now time.Time) (Withdrawal, Change, error) {
-	if w.Status != WithdrawalPending || round < w.Round {
+	version, moved := w.Version, Change{}
+	switch {
+	case w.Status == WithdrawalProcessing && round > w.Round:
+		w, moved = w.passOn(PayoutOutcome{Code: beforeRestore}, now)
+	case w.Status == WithdrawalPending && round >= w.Round:
+	default:
 		return w, Change{}, NewError(CodeConflictState, fmt.Sprintf("the withdrawal is %s in round %d", w.Status, w.Round))
 	}
 	w.Round = round
 	next, change := w.Send(PayoutRoute{Account: f.Account, Why: foundWhy, Float: float}, by, now)
-	next.ProviderRef = f.ProviderRef
-	change.Withdrawals = []Withdrawal{next}
+	next.ProviderRef, next.Found, next.Version = f.ProviderRef, true, version+1
+	change.Withdrawals, change.Transfers = []Withdrawal{next}, append(moved.Transfers, change.Transfers...)
 	return next, change, nil
+}
+
+// Listed notes that an account's own list has the payout that is under way there: it is asked about, and
+// not sent again. false where there is nothing to note.
+func (w Withdrawal) Listed(f Found, now time.Time) (Withdrawal, Change, bool) {
+	if w.Status != WithdrawalProcessing || w.Found || w.Reference() != f.Reference || w.Provider != f.Account {
+		return w, Change{}, false
+	}
+	w = w.next(now)
+	w.Found, w.ProviderRef = true, cmp.Or(w.ProviderRef, f.ProviderRef)
+	return w, Change{Withdrawals: []Withdrawal{w}}, true
 }

@@ -67,7 +67,7 @@ func (p Payment) Refund(n NewRefund, have ledger.Balances, now time.Time) (Payme
 	claim := p.claim(n.ID, UserDispute, ClaimPending, n.Amount, parts.USD, PartyMerchant, now)
 	claim.Reason, claim.Silent, claim.Parts, claim.Frozen, claim.Attempt = n.Reason, n.Simulated, parts, parts.held(), p.captured()
 	claim.Freed = parts.Reserve - d.reserve
-	claim.Call = RefundCall{State: Sending, Round: max(n.Round, 1), Tries: 1, Sent: now.UnixMicro(), To: ClaimApproved, Flight: Flight{}.begin(n.Caller)}
+	claim.Call = RefundCall{State: Sending, Round: max(n.Round, 1), Tries: 1, Sent: now.UnixMicro(), To: ClaimApproved, Found: len(n.Found) > 0, Flight: Flight{}.begin(n.Caller)}
 	claim.DueAt = now.Add(callLease)
 	change := Change{Transfers: moving(claim.transfer("freeze", ledger.RefundFreeze, now,
 		ledger.Posting{Account: ledger.Available, Amount: -d.available},

@@ -15,6 +15,8 @@ type RefundCall struct {
 	Sent  int64       `json:"sent,omitempty"`  // when this round was first told, microseconds UTC; 0: not kept
 	To    ClaimStatus `json:"to,omitempty"`    // what the claim becomes once the provider confirms
 	Other bool        `json:"other,omitempty"` // it answered that another amount went back: the operator knows
+	// Found: the provider's own list has it, from before a restore. It was not told since.
+	Found bool `json:"found,omitempty"`
 	Flight
 }
 
@@ -135,6 +137,7 @@ func (c Claim) Called(p Payment, o Outcome, now time.Time) (Claim, Change) {
 	if c.misfits(o) || c.Call.Other && o.Kind != Approved {
 		return c.hold(p, o, now)
 	}
+	o = c.Call.Heard(o)
 	pause := c.Call.pause()
 	if o.Kind != Unknown || c.Call.State != Awaiting { // that it was taken stays true
 		c.Call.State = o.Kind

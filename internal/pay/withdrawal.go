@@ -63,6 +63,7 @@ type Withdrawal struct {
 	Passed      []string     // accounts that were passed over, and why
 	Checks      int          // how often the provider was asked since it was sent
 	Accepted    bool         // it said that it has it
+	Found       bool         // its own list has it, from before a restore: it was not sent since
 	Said        string       // what it answered last, where that decided nothing: for the operator
 	Flight
 	Round          int             // how many accounts proved before that they did not pay it

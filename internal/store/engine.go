@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"strings"
@@ -101,6 +102,26 @@ const (
 	countSecrets = `SELECT count(*) FROM secrets`
 )
 
+// takesWrites fails with ErrDown where a server is a standby, or takes no writes for another reason.
+func takesWrites(ctx context.Context, database string) error {
+	if strings.HasPrefix(database, "sqlite:") {
+		return nil
+	}
+	db, err := open(ctx, database, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer db.close()
+	said := ""
+	if err := outside(ctx, db)(`SELECT current_setting('transaction_read_only')`, func(r row) error { return r.Scan(&said) }); err != nil {
+		return err
+	}
+	if said == "on" {
+		return fmt.Errorf("%w: the server takes no writes: it is a standby, or default_transaction_read_only is on", ErrDown)
+	}
+	return nil
+}
+
 // Keyed reports whether a database holds what was encrypted under a master key. It
 // changes nothing, and fails where Open would: the database cannot be reached, or
 // is a newer program's.
@@ -113,8 +134,11 @@ func Keyed(ctx context.Context, database string, more fs.FS) (keyed bool, err er
 		return false, err
 	}
 	db, _, err := look(ctx, database, list)
-	if err != nil || db == nil {
+	if err != nil {
 		return false, err
+	}
+	if db == nil { // nothing is there, and something will be
+		return false, takesWrites(ctx, database)
 	}
 	defer db.close()
 	err = outside(ctx, db)(countSecrets, func(r row) error { return r.Scan(&n) })

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	modernc "modernc.org/sqlite"
 )
 
 // Schema says what Open may do to the schema of a database.
@@ -55,6 +56,9 @@ const (
 	maxLockPause   = 5 * time.Second
 	migrationTries = 120 // ten minutes
 )
+
+// tookTooLong is the code for a statement that was ended by a timeout, or by a person.
+const tookTooLong = "57014"
 
 func migrationQueries() []string {
 	return []string{selectMade, selectMigrated, selectContracts, selectOlder}
@@ -159,9 +163,21 @@ func migrate(ctx context.Context, db engine, list []migration, log *slog.Logger)
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
+		return fmt.Errorf("migrate: %w", heldUp(err))
 	}
 	return nil
+}
+
+// heldUp tells a server that went away, or takes no writes now, from a migration that it refuses: that is
+// tried again when it is back, and so is no reason to end. What waited in vain for a lock, or took too long, is.
+func heldUp(err error) error {
+	if e, answered := errors.AsType[*pgconn.PgError](err); answered && (e.Code == lockNotAvailable || e.Code == tookTooLong) {
+		return err
+	}
+	if _, ours := errors.AsType[*modernc.Error](err); ours || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return down(err)
 }
 
 // bring makes the schema what the program needs, or refuses it, as the options say.

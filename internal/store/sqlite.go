@@ -77,6 +77,11 @@ func openSQLite(ctx context.Context, path string) (*lite, error) {
 // let the whole machine read it, and gives its log the same rights. A file that is there is
 // not touched: to close it would let go of the locks that this process has on it.
 func privateFile(path string) error {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := brokenOff(path); err != nil {
+			return err
+		}
+	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil

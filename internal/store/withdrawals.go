@@ -31,6 +31,7 @@ type withdrawalDoc struct {
 	CompletedAt    int64  `json:"completedAt,omitempty"`
 	FailedAt       int64  `json:"failedAt,omitempty"`
 	Accepted       bool   `json:"accepted,omitempty"`
+	Found          bool   `json:"found,omitempty"`
 	pay.Flight
 	Why        string              `json:"why,omitempty"`
 	Passed     []string            `json:"passed,omitempty"`
@@ -51,7 +52,7 @@ type withdrawalDoc struct {
 
 func withdrawalRow(r *rows, w *pay.Withdrawal) {
 	doc := withdrawalDoc{"", "", w.Checks, w.FailureCode, w.FailureMessage,
-		micros(w.SentAt), micros(w.CompletedAt), micros(w.FailedAt), w.Accepted, w.Flight,
+		micros(w.SentAt), micros(w.CompletedAt), micros(w.FailedAt), w.Accepted, w.Found, w.Flight,
 		w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said, w.BankRef, w.ApprovedBy, w.Local.Minor, w.Local.Currency, "", w.RateSource, micros(w.RateAt),
 		w.Float.Minor, w.Float.Currency}
 	if !w.Rate.IsZero() {
@@ -76,7 +77,7 @@ func scanWithdrawal(r row) (pay.Withdrawal, error) {
 	}
 	w.Provider, w.ProviderRef = cmp.Or(w.Provider, doc.Provider), cmp.Or(w.ProviderRef, doc.ProviderRef)
 	w.Checks = doc.Checks
-	w.FailureCode, w.FailureMessage, w.Accepted, w.Flight = doc.FailureCode, doc.FailureMessage, doc.Accepted, doc.Flight
+	w.FailureCode, w.FailureMessage, w.Accepted, w.Found, w.Flight = doc.FailureCode, doc.FailureMessage, doc.Accepted, doc.Found, doc.Flight
 	w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said, w.BankRef, w.ApprovedBy = doc.Why, doc.Passed, doc.Round, doc.Tried, doc.Waiting, doc.Said, doc.BankRef, doc.ApprovedBy
 	w.Conversion = pay.Conversion{Local: money.New(doc.Local, doc.Currency), RateSource: doc.RateSource, RateAt: fromMicros(doc.RateAt)}
 	w.Float = money.New(doc.Float, doc.FloatOf)

@@ -49,10 +49,19 @@ const tracesPath = "/v1/traces"
 // flushTimeout is how long Close waits for a collector.
 const flushTimeout = 3 * time.Second
 
-// Open returns a Tracer; nil where no collector is named, or the variables say that nobody is to
-// trace. The collector need not be there: spans that it does not take are given up after a
-// minute, and no more than 2048 wait. Close it.
-func Open(ctx context.Context, c Config) (*Tracer, error) {
+// Check says what is wrong with the address of the collector. Nobody is asked.
+func (c Config) Check() error {
+	if address := c.address(); address != "" {
+		return check(address)
+	}
+	return nil
+}
+
+// address is where traces are sent to, "" for nowhere.
+func (c Config) address() string {
+	if strings.EqualFold(os.Getenv(disabledVar), "true") || os.Getenv(exporterVar) == "none" {
+		return ""
+	}
 	endpoint := c.Endpoint
 	if endpoint == "" {
 		endpoint = os.Getenv(endpointVar)
@@ -63,7 +72,15 @@ func Open(ctx context.Context, c Config) (*Tracer, error) {
 			address = strings.TrimSuffix(endpoint, "/") + tracesPath
 		}
 	}
-	if address == "" || strings.EqualFold(os.Getenv(disabledVar), "true") || os.Getenv(exporterVar) == "none" {
+	return address
+}
+
+// Open returns a Tracer; nil where no collector is named, or the variables say that nobody is to
+// trace. The collector need not be there: spans that it does not take are given up after a
+// minute, and no more than 2048 wait. Close it.
+func Open(ctx context.Context, c Config) (*Tracer, error) {
+	address := c.address()
+	if address == "" {
 		return nil, nil
 	}
 	if err := check(address); err != nil {

@@ -1,0 +1,25 @@
+package app
+
+import (
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/money"
+)
+
+// A request that is repeated may meet another rate, and so another amount: but not where there is no rate.
+func TestAmountsOfTwoMomentsAreNear(t *testing.T) {
+	for _, c := range []struct {
+		a, b money.Amount
+		want bool
+	}{
+		{money.New(5400, money.BRL), money.New(5500, money.BRL), true},
+		{money.New(5400, money.BRL), money.New(7000, money.BRL), false},
+		{money.New(5400, money.BRL), money.New(5400, money.MXN), false},
+		{money.New(1000, money.USD), money.New(1000, money.USD), true},
+		{money.New(1000, money.USD), money.New(1100, money.USD), false},
+	} {
+		if got := near(c.a, c.b); got != c.want {
+			t.Errorf("%s and %s are near: %t", c.a, c.b, got)
+		}
+	}
+}
