@@ -187,7 +187,7 @@ func (s *Store) roll(ctx context.Context, counts map[counter]count) error {
 			k.day = allDays
 			all[k] = count{n: all[k].n + c.n - c.rolled}
 		}
-		err := s.db.apply(ctx, nil, []step{
+		err := applySlowly(ctx, s.db, []step{
 			{text: s.text(upsertCounters), args: s.counterArgs(all)},
 			{text: s.text(rollCounters), args: s.counterArgs(shops[shop]), want: len(shops[shop])},
 		})

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,7 +32,7 @@ func TestBatchesOnlyLookRowsUp(t *testing.T) {
 	var texts []string
 	for _, query := range queries() {
 		writes := !strings.HasPrefix(strings.TrimSpace(query), "SELECT") || strings.Contains(query, "{for update}")
-		if writes && strings.Contains(query, "{rows:") {
+		if slices.Contains(lookQueries(), query) || writes && strings.Contains(query, "{rows:") {
 			texts = append(texts, s.text(query))
 			if counted, ok := countedTexts()[s.text(query)]; ok {
 				texts = append(texts, counted)

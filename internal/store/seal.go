@@ -230,7 +230,7 @@ func (s *Store) Seal(ctx context.Context, now time.Time) (more bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	err = s.db.apply(ctx, nil, []step{
+	err = applySlowly(ctx, s.db, []step{
 		{text: s.text(takeMarks), args: taken.args(), want: taken.n},
 		{text: s.text(insertBlocks), args: blockArgs(s.db.dialect(), blocks), want: len(blocks)},
 	})
