@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+
+	"github.com/cascadapay/cascada/internal/pay"
 )
 
 // A request that comes again brings a once-key that is there, a notification that comes again
@@ -17,8 +19,6 @@ import (
 var errForeseen = errors.New("a guard would be lost")
 
 const (
-	// foreseen is true in a transaction that has found that it would lose a guard.
-	foreseen = `current_setting('cascada.lost', TRUE) = 'yes'`
 	// unlessForeseen is asked by every statement of a batch, once and before a row is looked at.
 	unlessForeseen = `current_setting('cascada.lost', TRUE) IS DISTINCT FROM 'yes'`
 
@@ -28,10 +28,6 @@ const (
 	// guardLost is what PostgreSQL says where a guard was lost that nobody could foresee: as a
 	// value that is no number. People read it, and commit knows it by it.
 	guardLost = "a row was changed by somebody else first; this is no fault: Cascada runs the transaction again"
-
-	// wroteAfterAll ends a transaction that should have done nothing and has a number: a
-	// statement wrote.
-	wroteAfterAll = `SELECT CAST(CASE WHEN ` + foreseen + ` AND txid_current_if_assigned() IS NOT NULL THEN '` + guardLost + `' END AS INT)`
 )
 
 var versionColumns = parseColumns("id TEXT, version BIGINT")
@@ -98,6 +94,29 @@ func (w *write) dropForeseen() bool {
 		}
 	}
 	return len(w.lost) > 0
+}
+
+// lostGuard says which kind of guard a change lost, of which some are missing.
+func lostGuard(c *pay.Change, missing func(id string) bool) error {
+	if c.Once != nil && missing(c.Once.Key) {
+		return ErrDuplicate
+	}
+	for _, r := range c.Receipts {
+		if missing(r.ID) {
+			return ErrDuplicate
+		}
+	}
+	for _, v := range c.Wallets {
+		if walletsTable.isNew(&v) && missing(v.ID) {
+			return ErrDuplicate
+		}
+	}
+	for _, v := range c.Verifications {
+		if verificationsTable.isNew(&v) && missing(v.ID) {
+			return ErrDuplicate
+		}
+	}
+	return ErrStale
 }
 
 // applySlowly is apply for what several nodes do by themselves, where nobody waits for a second

@@ -353,29 +353,6 @@ func (w *write) decide() ([]step, error) {
 	return w.steps(), nil
 }
 
-// lostGuard says which kind of guard a change lost, of which some are missing.
-func lostGuard(c *pay.Change, missing func(id string) bool) error {
-	if c.Once != nil && missing(c.Once.Key) {
-		return ErrDuplicate
-	}
-	for _, r := range c.Receipts {
-		if missing(r.ID) {
-			return ErrDuplicate
-		}
-	}
-	for _, v := range c.Wallets {
-		if walletsTable.isNew(&v) && missing(v.ID) {
-			return ErrDuplicate
-		}
-	}
-	for _, v := range c.Verifications {
-		if verificationsTable.isNew(&v) && missing(v.ID) {
-			return ErrDuplicate
-		}
-	}
-	return ErrStale
-}
-
 // fund books the change on the balances that floors are about, and reports
 // whether its own floors hold. A change that breaks one books nothing.
 func (w *write) fund(c *pay.Change) bool {
