@@ -166,6 +166,20 @@ func (s *Server) Exec(statement string) {
 	s.must(s.exec(context.Background(), statement))
 }
 
+// Errors lists the lines of the server's log, since it was last started, that say that a statement
+// failed.
+func (s *Server) Errors() (lines []string) {
+	s.t.Helper()
+	log, err := os.ReadFile(filepath.Join(s.dir, "log"))
+	s.must(err)
+	for line := range strings.Lines(string(log)) {
+		if strings.Contains(line, "ERROR:") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
+}
+
 func (s *Server) signal(signal syscall.Signal) {
 	s.t.Helper()
 	s.must(signalFamily(s.process.Process.Pid, signal))

@@ -32,7 +32,7 @@ var upsertBalances = func() string {
 		}
 	}
 	columns := strings.Join(names, ", ")
-	return "INSERT INTO balances (" + columns + ") SELECT " + columns + " FROM {rows: " + balanceSpec + "} AS r WHERE TRUE" +
+	return "INSERT INTO balances (" + columns + ") SELECT " + columns + " FROM {rows: " + balanceSpec + "} AS r WHERE {unless lost}" +
 		" ON CONFLICT (merchant, live) DO UPDATE SET " + strings.Join(sets, ", ")
 }()
 

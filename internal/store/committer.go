@@ -48,7 +48,7 @@ type committer struct {
 func newCommitter(s *Store) *committer { return &committer{s: s, id: s.name("cmt_")} }
 
 const (
-	noteBatch = `UPDATE committers SET done = $3, at = {now} WHERE id = $1 AND fence = $2 RETURNING id`
+	noteBatch = `UPDATE committers SET done = $3, at = {now} WHERE id = $1 AND fence = $2 AND {unless lost} RETURNING id`
 
 	// A program that does not know a contract migration gets no row.
 	claimCommitter = `INSERT INTO committers (id, fence, done, at, schema)

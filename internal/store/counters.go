@@ -44,7 +44,7 @@ const (
 	upsertCounters = `
 INSERT INTO counters (` + counterKey + `, n, rolled)
 SELECT ` + counterKey + `, n, rolled FROM {rows: ` + counterSpec + `} AS r
-WHERE TRUE
+WHERE {unless lost}
 ON CONFLICT (` + counterKey + `) DO UPDATE SET n = counters.n + excluded.n, rolled = counters.rolled + excluded.rolled`
 )
 
@@ -187,7 +187,7 @@ func (s *Store) roll(ctx context.Context, counts map[counter]count) error {
 			k.day = allDays
 			all[k] = count{n: all[k].n + c.n - c.rolled}
 		}
-		err := s.db.apply(ctx, []step{
+		err := applySlowly(ctx, s.db, []step{
 			{text: s.text(upsertCounters), args: s.counterArgs(all)},
 			{text: s.text(rollCounters), args: s.counterArgs(shops[shop]), want: len(shops[shop])},
 		})

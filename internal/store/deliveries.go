@@ -253,7 +253,7 @@ const upsertDeliveryCounters = `
 INSERT INTO delivery_counters (subscription, status, type, n, last_at)
 SELECT subscription, status, type, n, last_at
 FROM {rows: subscription TEXT, status TEXT, type TEXT, n BIGINT, last_at BIGINT} AS r
-WHERE TRUE
+WHERE {unless lost}
 ON CONFLICT (subscription, status, type) DO UPDATE SET n = delivery_counters.n + excluded.n,
   last_at = CASE WHEN excluded.last_at > delivery_counters.last_at THEN excluded.last_at ELSE delivery_counters.last_at END`
 

@@ -24,6 +24,9 @@ import (
 //	{named t.id tr_ p.id}       t.id is made from p.id: tr_, what follows the kind in p.id, a hyphen and more.
 //	                            What else has to be so of that row is said as NOT (a <> b): for a = b
 //	                            SQLite may make an index of the whole table
+//	{given id}                  id is one of those that are handed in, as rows that have it alone
+//	{lost id}                   id, and that the transaction would lose a guard
+//	{unless lost}               the transaction has not found so, see look.go
 //	{size t}                    how many rows a table has, about
 //	{now}                       the database's clock, microseconds UTC
 //	{tables}                    the names of the tables there are, as the column name
@@ -65,7 +68,7 @@ func (d dialect) translate(queries []string) map[string]string {
 func (d dialect) sql(text string) string {
 	words := [...]string{"{for update}", "", "{skip locked d}", "", "{hot}", "", "{collate}", "", "{concurrently}", "",
 		" TEXT NOT NULL", " TEXT NOT NULL", "{now}", "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
-		"{tables}", "sqlite_master"}
+		"{tables}", "sqlite_master", "{unless lost}", "TRUE"}
 	if d == postgres {
 		// {hot}: room for new versions of a row on its own page, so that an update
 		// touches no index.
@@ -73,12 +76,15 @@ func (d dialect) sql(text string) string {
 			"{concurrently}", "CONCURRENTLY",
 			"{collate}", postgresCollate, " TEXT NOT NULL", ` TEXT COLLATE "C" NOT NULL`,
 			"{now}", "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)",
-			"{tables}", "(SELECT relname::text AS name FROM pg_class WHERE pg_table_is_visible(oid))"}
+			"{tables}", "(SELECT relname::text AS name FROM pg_class WHERE pg_table_is_visible(oid))",
+			"{unless lost}", unlessForeseen}
 	}
 	text = strings.NewReplacer(words[:]...).Replace(text)
 	text = partOf.ReplaceAllString(text, "$1 >= $$1 AND $1 < $$2")
 	text = namedAfter.ReplaceAllString(text, "$1 > '$2' || substr($3, 5) || '-' AND $1 < '$2' || substr($3, 5) || '.'")
 	if d == postgres {
+		text = given.ReplaceAllString(text, "$1 = ANY($$1::text[])")
+		text = lostOf.ReplaceAllString(text, "CASE WHEN set_config('cascada.lost', 'yes', TRUE) = 'yes' THEN $1 END")
 		text = sizeOf.ReplaceAllString(text, "(SELECT CAST(greatest(reltuples, pg_relation_size(oid) / 1000) AS BIGINT) FROM pg_class WHERE oid = '$1'::regclass)")
 		text = jsonKey.ReplaceAllString(text, "($1::json ->> '$2')")
 		text = jsonPut.ReplaceAllString(text, "CAST(jsonb_set($1::jsonb, '{$2}', CAST($3 AS jsonb)) AS TEXT)")
@@ -87,6 +93,8 @@ func (d dialect) sql(text string) string {
 		text = inIDs.ReplaceAllString(text, "= ANY(ARRAY($1))") // a planner who does not know how many would scan
 		text = appendOnly.ReplaceAllString(text, postgresAppendOnly)
 	} else {
+		text = given.ReplaceAllString(text, "$1 IN (SELECT value ->> 0 FROM jsonb_each($$1))")
+		text = lostOf.ReplaceAllString(text, "$1")
 		text = sizeOf.ReplaceAllString(text, "(SELECT coalesce(max(rowid), 0) FROM $1)")
 		text = jsonKey.ReplaceAllString(text, "($1 ->> '$2')")
 		text = jsonPut.ReplaceAllString(text, "json_set($1, '$$.$2', json($3))")
@@ -129,6 +137,8 @@ var (
 	partOf     = regexp.MustCompile(`\{part (\S+)\}`)
 	namedAfter = regexp.MustCompile(`\{named (\S+) (\w+_) (\S+)\}`)
 	sizeOf     = regexp.MustCompile(`\{size (\w+)\}`)
+	given      = regexp.MustCompile(`\{given (\S+)\}`)
+	lostOf     = regexp.MustCompile(`\{lost (\S+)\}`)
 
 	among = regexp.MustCompile(`\{among (\S+) (\w+)\}`)
 

@@ -27,9 +27,12 @@ type engine interface {
 	hold(ctx context.Context, text string, args []any, each func(row) error) error
 	// apply runs the steps and commits, in one trip where the database is elsewhere.
 	// When a step does not get the rows that it wants, nothing is written: errLost.
-	// Nor is it after another error, ErrDown among them, but for errUnknown: the commit
+	// Where the engine logs that as an error, look runs first: a row of it says that the
+	// steps would lose, and nothing is written: errForeseen. Each step asks for
+	// {unless lost} then, see look.go.
+	// Nor is anything after another error, ErrDown among them, but for errUnknown: the commit
 	// was sent, and what became of it is not known.
-	apply(ctx context.Context, steps []step) error
+	apply(ctx context.Context, look, steps []step) error
 	// transact is for who has to look first: it runs the guards, then what decide
 	// returns after it saw their rows, and commits. When decide fails, nothing is
 	// written. Its other errors are those of apply.

@@ -19,17 +19,17 @@ const (
 	selectRetained = `SELECT version, began_at, upto FROM retention WHERE id = $1`
 
 	eraseReceipts = `
-UPDATE receipts SET body = '' FROM {rows: id TEXT} AS r WHERE receipts.payment = r.id AND {among receipts.payment id} AND receipts.payment <> ''`
+UPDATE receipts SET body = '' FROM {rows: id TEXT} AS r WHERE receipts.payment = r.id AND {among receipts.payment id} AND receipts.payment <> '' AND {unless lost}`
 	eraseSessions = `
-DELETE FROM sessions WHERE payment = '' AND id IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among sessions.id id}`
+DELETE FROM sessions WHERE payment = '' AND id IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among sessions.id id} AND {unless lost}`
 	eraseSessionsOf = `
-DELETE FROM sessions WHERE payment <> '' AND payment IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among sessions.payment id}`
+DELETE FROM sessions WHERE payment <> '' AND payment IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among sessions.payment id} AND {unless lost}`
 	eraseFiles = `
-DELETE FROM files WHERE claim IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among files.claim id}`
+DELETE FROM files WHERE claim IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among files.claim id} AND {unless lost}`
 	eraseInbox = `
-DELETE FROM inbox WHERE event IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among inbox.event id}`
+DELETE FROM inbox WHERE event IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among inbox.event id} AND {unless lost}`
 	eraseEvents = `
-UPDATE events SET payload = r.payload FROM {rows: id TEXT, payload TEXT} AS r WHERE events.id = r.id AND {among events.id id}`
+UPDATE events SET payload = r.payload FROM {rows: id TEXT, payload TEXT} AS r WHERE events.id = r.id AND {among events.id id} AND {unless lost}`
 
 	// Ids begin with their time. What another node deletes just now is not waited for: two that
 	// wait for each other's rows would both fail.
@@ -54,7 +54,7 @@ RETURNING id`
 	selectSnippets     = `
 SELECT ` + deliveryColumns + ` FROM deliveries WHERE event IN (SELECT e.id FROM events AS e WHERE e.object = $1)`
 	eraseNotes = `
-DELETE FROM audit_notes WHERE object IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among audit_notes.object id}`
+DELETE FROM audit_notes WHERE object IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among audit_notes.object id} AND {unless lost}`
 	selectSomeSessions = `
 SELECT ` + sessionColumns + ` FROM sessions WHERE merchant = $1 AND id > $2 ORDER BY id LIMIT $3`
 	selectOldClaims = `

@@ -14,7 +14,7 @@ SELECT ` + deliveryID + `, e.merchant, e.shop, e.live, 1, e.id, e.type, s.id,
   'pending', 0, e.budget, e.due_at, s.paused, e.at, '{}'
 FROM {rows: id TEXT, merchant TEXT, shop TEXT, live BOOLEAN, type TEXT, at BIGINT, due_at BIGINT, budget BIGINT} AS e
 JOIN subscriptions AS s ON s.shop = e.shop AND s.live = e.live AND s.merchant = e.merchant AND s.status <> 'deleted' AND s.status = 'enabled' AND {among s.shop shop}
-  AND (s.events = ',*,' OR s.events LIKE '%,' || e.type || ',%')
+  AND (s.events = ',*,' OR s.events LIKE '%,' || e.type || ',%') AND {unless lost}
 RETURNING ` + deliveryColumns
 
 func (w *write) fanOut(list []*pay.Event) step {

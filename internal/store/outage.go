@@ -15,11 +15,11 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Codes of PostgreSQL that say of a step that somebody else was faster. No statement
-// of ours divides but for that; of two that wait for each other one is ended.
+// Codes of PostgreSQL that say of a step that somebody else was faster: a text is no number,
+// which guardLost is not; of two that wait for each other one is ended.
 const (
-	divisionByZero = "22012"
-	deadlock       = "40P01"
+	noNumber = "22P02"
+	deadlock = "40P01"
 )
 
 // lockNotAvailable is the code for who did not want to wait for a lock.

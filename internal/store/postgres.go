@@ -291,30 +291,42 @@ var countedTexts = sync.OnceValue(func() map[string]string {
 
 var argument = regexp.MustCompile(`\$(\d+)`)
 
-// counted divides by zero where the number is another: that ends the transaction,
-// before what follows in the same trip is run.
+// counted makes a number of guardLost where the count is another, which fails: that ends
+// the transaction, before what follows in the same trip is run.
 func counted(text string) string {
 	last := 0
 	for _, found := range argument.FindAllStringSubmatch(text, -1) {
 		n, _ := strconv.Atoi(found[1]) // digits
 		last = max(last, n)
 	}
-	return fmt.Sprintf("WITH found AS (%s) SELECT 1 / CAST(count(*) = $%d AS INT) FROM found", text, last+1)
+	return fmt.Sprintf("WITH found AS (%s) SELECT CAST(CASE WHEN count(*) <> $%d AND %s THEN '%s' END AS INT) FROM found",
+		text, last+1, unlessForeseen, guardLost)
 }
 
 // apply takes one round trip.
-func (db *pg) apply(ctx context.Context, steps []step) error {
-	all := make([]step, 0, len(steps)+2)
+func (db *pg) apply(ctx context.Context, look, steps []step) error {
+	all := make([]step, 0, len(look)+len(steps)+3)
 	all = append(all, step{text: "BEGIN"})
+	found := false
+	if slices.ContainsFunc(steps, func(s step) bool { return !strings.Contains(s.text, unlessForeseen) }) {
+		look = nil // one that does not ask would write what the others do not
+	}
+	for _, s := range look {
+		all = append(all, step{text: s.text, args: s.args, each: func(r row) error { found = true; return s.each(r) }})
+	}
 	for _, s := range steps {
 		if s.want > 0 {
 			s = step{text: countedTexts()[s.text], args: append(slices.Clip(s.args), s.want)}
 		}
 		all = append(all, s)
 	}
-	return db.inTransaction(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+	err := db.inTransaction(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return commit(ctx, conn, all)
 	})
+	if err == nil && found {
+		return errForeseen
+	}
+	return err
 }
 
 // transact takes two round trips: begin and the guards, then everything else
@@ -375,7 +387,7 @@ func commit(ctx context.Context, conn *pgxpool.Conn, steps []step) error {
 		return down(err) // nothing was sent
 	case !answered || conn.Conn().IsClosed():
 		return fmt.Errorf("%w: %w", errUnknown, err)
-	case server.Code == divisionByZero || server.Code == deadlock:
+	case server.Code == deadlock, server.Code == noNumber && strings.Contains(server.Message, guardLost):
 		return errLost
 	}
 	return down(err)

@@ -60,7 +60,7 @@ func (s *Store) quarantine(ctx context.Context, d duty, now time.Time, bad unrea
 		"first", bad[0].id, "error", bad[0].reason, "again in", quarantinePause)
 	for _, u := range bad {
 		reason := strings.ToValidUTF8(u.reason.Error(), "?")
-		err := s.db.apply(ctx, []step{
+		err := s.db.apply(ctx, nil, []step{
 			{text: s.text(d.forget), args: []any{u.id}},
 			{text: s.text(d.setAside), args: []any{u.id, micros(now.Add(quarantinePause))}},
 			{text: s.text(d.keep), args: []any{u.id, reason[:min(len(reason), maxReason)], micros(now)}},

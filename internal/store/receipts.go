@@ -63,10 +63,11 @@ INSERT INTO misfits (id, merchant, live, payment, amount, at)
 SELECT r.id, coalesce(p.merchant, q.merchant, ''), coalesce(p.live, q.live, FALSE), r.payment, coalesce(p.amount, q.amount, 0), r.at
 FROM {rows: id TEXT, payment TEXT, at BIGINT} AS r
 LEFT JOIN payments AS p ON p.id = r.payment AND {among p.id payment}
-LEFT JOIN processing AS q ON q.id = r.payment AND {among q.id payment}`
+LEFT JOIN processing AS q ON q.id = r.payment AND {among q.id payment}
+WHERE {unless lost}`
 	// What the operator has closed has a receipt of its own that says so (pay.Receipt.Close).
 	closedPrefix  = "/closed/"
-	deleteMisfits = `DELETE FROM misfits WHERE {among id id} AND id IN (SELECT r.id FROM {rows: id TEXT} AS r)`
+	deleteMisfits = `DELETE FROM misfits WHERE {among id id} AND id IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {unless lost}`
 	selectMisfits = `
 SELECT coalesce(sum(m.n), 0), coalesce(min(m.since), 0), coalesce(sum(m.amount), 0)
 FROM (SELECT count(*) AS n, min(at) AS since, max(amount) AS amount FROM misfits WHERE merchant = $1 AND live = $2 GROUP BY payment) AS m`

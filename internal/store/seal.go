@@ -104,7 +104,7 @@ func hashes(rows map[string]string) string {
 	return string(append(b, '}'))
 }
 
-const insertMark = `INSERT INTO unsealed (at, id, doc, mac) VALUES ({now}, $1, $2, $3)`
+const insertMark = `INSERT INTO unsealed (at, id, doc, mac) SELECT {now}, $1, $2, $3 WHERE {unless lost}`
 
 // mark notes the hashes of the batch's sealed rows, in one row for all of
 // them: the rows wait for a block from the moment they exist, however late
@@ -230,7 +230,7 @@ func (s *Store) Seal(ctx context.Context, now time.Time) (more bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	err = s.db.apply(ctx, []step{
+	err = applySlowly(ctx, s.db, []step{
 		{text: s.text(takeMarks), args: taken.args(), want: taken.n},
 		{text: s.text(insertBlocks), args: blockArgs(s.db.dialect(), blocks), want: len(blocks)},
 	})

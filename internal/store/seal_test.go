@@ -52,6 +52,30 @@ func TestRaceOfSealersSealsEachRowOnce(t *testing.T) {
 	})
 }
 
+// Every node seals by itself, so two often want the same rows: that is no error in PostgreSQL's
+// log.
+func TestRaceOfSealersLeavesNoErrorInPostgreSQLsLog(t *testing.T) {
+	server := dbtest.Alone(t)
+	nodes := []*store.Store{openSealed(t, dbtest.Address(server), store.Options{}), openSealed(t, dbtest.Address(server), store.Options{})}
+	for n := range 40 {
+		written(t, nodes[0], fmt.Sprint(n))
+		var work sync.WaitGroup
+		for _, s := range nodes {
+			work.Go(func() {
+				if _, err := s.Seal(ctx, noon); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		work.Wait()
+	}
+	sealAll(t, nodes[0])
+	clean(t, nodes[0])
+	for _, line := range server.Errors() {
+		t.Errorf("PostgreSQL's log has %s", line)
+	}
+}
+
 // A server that is told to end while it seals writes what is queued all the
 // same.
 func TestInterruptedSealHarmsNothing(t *testing.T) {

@@ -161,8 +161,8 @@ func (t *travelling) hold(ctx context.Context, text string, args []any, each fun
 	return t.lease(ctx, text, args, each)
 }
 
-func (t *travelling) apply(ctx context.Context, steps []step) error {
-	return t.commit(ctx, steps, func(ctx context.Context) error { return t.engine.apply(ctx, steps) })
+func (t *travelling) apply(ctx context.Context, look, steps []step) error {
+	return t.commit(ctx, steps, func(ctx context.Context) error { return t.engine.apply(ctx, look, steps) })
 }
 
 func (t *travelling) transact(ctx context.Context, guards []step, decide func() ([]step, error)) error {

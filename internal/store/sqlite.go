@@ -241,7 +241,8 @@ func drainRows(result *sql.Rows, each func(row) error) error {
 	return result.Err()
 }
 
-func (db *lite) apply(ctx context.Context, steps []step) error {
+// apply needs no look: nobody is told of a transaction that is rolled back here.
+func (db *lite) apply(ctx context.Context, _, steps []step) error {
 	return db.inTransaction(ctx, func() error {
 		for _, s := range steps {
 			got := 0

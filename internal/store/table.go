@@ -18,6 +18,7 @@ type table[T any] struct {
 	columns []column
 	insert  string
 	update  string
+	look    string // the ids of those rows that update would not find
 	row     func(*rows, *T)
 	id      func(*T) string
 	version func(*T) int64
@@ -38,9 +39,12 @@ func newTable[T any](name, spec string, id func(*T) string, version func(*T) int
 	return table[T]{
 		name: name, columns: columns,
 		insert: "INSERT INTO " + name + " (" + strings.Join(names, ", ") + ") SELECT " + strings.Join(values, ", ") +
-			" FROM " + source + " AS r",
+			" FROM " + source + " AS r WHERE {unless lost}",
 		update: "UPDATE " + name + " SET " + strings.Join(sets, ", ") + " FROM " + source + " AS r" +
-			" WHERE " + name + ".id = r.id AND " + name + ".version = r.version - 1 AND {among " + name + ".id id} RETURNING " + name + ".id",
+			" WHERE " + name + ".id = r.id AND " + name + ".version = r.version - 1 AND {among " + name + ".id id} AND {unless lost} RETURNING " + name + ".id",
+		// A subquery for each row is a lookup, whatever the planner thinks of the table's size.
+		look: "SELECT {lost r.id} FROM {rows: id TEXT, version BIGINT} AS r" +
+			" WHERE coalesce((SELECT t.version FROM " + name + " AS t WHERE t.id = r.id), 0) <> r.version - 1",
 		row: row, id: id, version: version,
 	}
 }
@@ -48,14 +52,14 @@ func newTable[T any](name, spec string, id func(*T) string, version func(*T) int
 // onceOnly makes the insert leave out rows that are there already; it returns
 // the ids of the others.
 func (t table[T]) onceOnly() table[T] {
-	t.insert += " WHERE TRUE ON CONFLICT (id) DO NOTHING RETURNING id"
+	t.insert += " ON CONFLICT (id) DO NOTHING RETURNING id"
 	return t
 }
 
 // uniqueRows makes the insert leave out rows that break a unique index, and
 // guards new rows by it: who loses to another row gets ErrDuplicate.
 func (t table[T]) uniqueRows() table[T] {
-	t.insert += " WHERE TRUE ON CONFLICT DO NOTHING RETURNING id"
+	t.insert += " ON CONFLICT DO NOTHING RETURNING id"
 	t.unique = true
 	return t
 }

@@ -111,7 +111,7 @@ func paymentVersion(p *pay.Payment) int64 { return p.Version }
 // takeProcessing removes payments whose outcome is known now.
 const takeProcessing = `
 DELETE FROM processing
-WHERE {among id id} AND (id, version) IN (SELECT r.id, r.version - 1 FROM {rows: id TEXT, version BIGINT} AS r)
+WHERE {among id id} AND (id, version) IN (SELECT r.id, r.version - 1 FROM {rows: id TEXT, version BIGINT} AS r) AND {unless lost}
 RETURNING id`
 
 // queries lists every statement of the package, for the engine's own form of
@@ -132,6 +132,7 @@ func queries() []string {
 	list = append(list, clocksTable.insert, clocksTable.update, selectClocks, selectClock, logosTable.insert, selectLogo)
 	list = append(list, auditTable.insert, addressesTable.insert, notesTable.insert, selectAudit, selectAddresses)
 	list = append(list, noteBatch, claimCommitter, selectWritten, dropCommitter, dropCommitters, holdNode, dropNode, dropNodes, takeNodes, selectLapsed, orphansInCalls, orphansUnanswered)
+	list = append(list, lookQueries()...)
 	list = append(list, counterQueries()...)
 	list = append(list, migrationQueries()...)
 	list = append(list, repairQueries()...)

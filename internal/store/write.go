@@ -13,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// errRerun says that a change lost a guard after another of its guards had
-// been written: the batch is rolled back and runs again without it.
+// errRerun says that a change would lose a guard, or lost one after another of its guards had
+// been written: nothing is written, and the batch runs again without it.
 var errRerun = errors.New("a change lost a guard")
 
 // write is one transaction of the group commit: the guards of all changes, then
@@ -27,6 +27,9 @@ type write struct {
 	won   map[string]struct{} // ids whose guarded statement changed a row
 	funds map[tenant]ledger.Balances
 	shut  map[string]struct{} // reserves whose release has begun, of those that changes draw on
+	look  []step              // what finds lost guards beforehand
+	// behind are the ids whose guard look found to be lost.
+	behind map[string]struct{}
 
 	kept []*waiting
 	lost map[*waiting]error
@@ -42,10 +45,11 @@ type tenant struct {
 func newWrite(c *committer, batch []*waiting) *write {
 	return &write{
 		s: c.s, c: c, batch: batch,
-		won:   make(map[string]struct{}, 2*len(batch)),
-		funds: map[tenant]ledger.Balances{},
-		shut:  map[string]struct{}{},
-		lost:  map[*waiting]error{},
+		won:    make(map[string]struct{}, 2*len(batch)),
+		funds:  map[tenant]ledger.Balances{},
+		shut:   map[string]struct{}{},
+		behind: map[string]struct{}{},
+		lost:   map[*waiting]error{},
 	}
 }
 
@@ -55,12 +59,16 @@ func (w *write) run(ctx context.Context) error {
 	guards := w.guards()
 	if len(w.funds) == 0 {
 		w.kept = w.batch
-		err := w.s.db.apply(ctx, slices.Concat([]step{w.c.note(nil)}, guards, w.steps()))
-		if !errors.Is(err, errLost) {
+		err := w.s.db.apply(ctx, w.look, slices.Concat([]step{w.c.note(nil)}, guards, w.steps()))
+		if !errors.Is(err, errLost) && !errors.Is(err, errForeseen) {
 			return err
 		}
 		w.s.stats.again.Add(1)
 		w.kept, w.sent = nil, nil
+		if errors.Is(err, errForeseen) && w.dropForeseen() {
+			return errRerun
+		}
+		w.kept = nil
 	}
 	note := w.c.note(func(row) error { w.mine = true; return nil })
 	return w.s.db.transact(ctx, slices.Concat([]step{note}, guards), w.decide)
@@ -176,11 +184,14 @@ func staysInPayments(p *pay.Payment) bool { return p.Stored != "" && p.Stored !=
 // the order of locks, the same in every transaction.
 func (w *write) guards() []step {
 	steps := make([]step, 0, 4)
-	steps = guarded(w, steps, onceTable, onceTable.insert, onces(w.batch))
-	steps = guarded(w, steps, receiptsTable, receiptsTable.insert, gather(w.batch, receipts, nil))
+	asked, told := onces(w.batch), gather(w.batch, receipts, nil)
+	foreseeTaken(w, onceTable, lookForKeys, asked)
+	foreseeTaken(w, receiptsTable, lookForReceipts, told)
+	steps = guarded(w, steps, onceTable, onceTable.insert, asked)
+	steps = guarded(w, steps, receiptsTable, receiptsTable.insert, told)
 	steps = w.takeProcessing(steps)
-	steps = guarded(w, steps, processingTable, processingTable.update, gather(w.batch, payments, staysProcessing))
-	steps = guarded(w, steps, paymentsTable, paymentsTable.update, gather(w.batch, payments, staysInPayments))
+	steps = updated(w, steps, processingTable, gather(w.batch, payments, staysProcessing))
+	steps = updated(w, steps, paymentsTable, gather(w.batch, payments, staysInPayments))
 	steps = replace(w, steps, claimsTable, claims)
 	steps = replace(w, steps, subscriptionsTable, subscriptions)
 	steps = replace(w, steps, deliveriesTable, deliveries)
@@ -228,7 +239,13 @@ func (w *write) guards() []step {
 // replace updates rows that somebody may have updated before.
 func replace[T any](w *write, steps []step, t table[T], of func(*pay.Change) []T) []step {
 	old := func(item *T) bool { return !t.isNew(item) }
-	return guarded(w, steps, t, t.update, gather(w.batch, of, old))
+	return updated(w, steps, t, gather(w.batch, of, old))
+}
+
+// updated updates rows, and looks first whether they are as they were read.
+func updated[T any](w *write, steps []step, t table[T], items []*T) []step {
+	foreseeMoved(w, t, items)
+	return guarded(w, steps, t, t.update, items)
 }
 
 // guarded runs a statement that returns the ids it did write.
@@ -246,15 +263,14 @@ func (w *write) win(r row) error {
 	return err
 }
 
-var takenColumns = parseColumns("id TEXT, version BIGINT")
-
 func (w *write) takeProcessing(steps []step) []step {
 	items := gather(w.batch, payments, leavesProcessing)
 	if len(items) == 0 {
 		return steps
 	}
+	foreseeMoved(w, processingTable, items)
 	slices.SortFunc(items, func(a, b *pay.Payment) int { return cmp.Compare(a.ID, b.ID) })
-	rows := newRows(w.s.db.dialect(), takenColumns, len(items))
+	rows := newRows(w.s.db.dialect(), versionColumns, len(items))
 	for _, p := range items {
 		rows.text(p.ID).number(p.Version).next()
 	}
@@ -318,7 +334,7 @@ func (w *write) decide() ([]step, error) {
 		var err error
 		switch {
 		case held < len(ids):
-			err = w.lostGuard(&c.change)
+			err = lostGuard(&c.change, func(id string) bool { _, won := w.won[id]; return !won })
 		case w.closed(&c.change):
 			err = ErrStale
 		case !w.fund(&c.change):
@@ -335,30 +351,6 @@ func (w *write) decide() ([]step, error) {
 		return nil, errRerun
 	}
 	return w.steps(), nil
-}
-
-// lostGuard says which kind of guard a change lost.
-func (w *write) lostGuard(c *pay.Change) error {
-	missing := func(id string) bool { _, ok := w.won[id]; return !ok }
-	if c.Once != nil && missing(c.Once.Key) {
-		return ErrDuplicate
-	}
-	for _, r := range c.Receipts {
-		if missing(r.ID) {
-			return ErrDuplicate
-		}
-	}
-	for _, v := range c.Wallets {
-		if walletsTable.isNew(&v) && missing(v.ID) {
-			return ErrDuplicate
-		}
-	}
-	for _, v := range c.Verifications {
-		if verificationsTable.isNew(&v) && missing(v.ID) {
-			return ErrDuplicate
-		}
-	}
-	return ErrStale
 }
 
 // fund books the change on the balances that floors are about, and reports

@@ -1,0 +1,178 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+func keyed(key string) pay.Change {
+	return pay.Change{Once: &pay.Once{Key: key, Hash: "h", Object: key, At: time.Unix(1, 0)}}
+}
+
+// A statement that wrote in a transaction that has foreseen its loss would write a part of it.
+func TestEveryStatementOfABatchAsksWhetherItIsLost(t *testing.T) {
+	// What writes outside of the group commit, or in an apply that looks for nothing before.
+	others := slices.Concat(dutyQueries(), migrationQueries(), repairQueries(), personalQueries(), []string{
+		takeMarks, insertBlocks, orphansInCalls, orphansUnanswered, parkDeliveries, unparkDeliveries, insertRailIDs, purgeOnce, claimCommitter, dropCommitter, dropCommitters, holdNode, dropNode, dropNodes, takeNodes, raiseRolledUp, rollCounters,
+		leaseFeed, settleFeed, purgeSessions, trimInbox, oldReceipts, oldAddresses, keepUsed, oldKeyUses,
+	})
+	writes := regexp.MustCompile(`^\s*(INSERT|UPDATE|DELETE)\b`)
+	asking := 0
+	for _, query := range queries() {
+		switch {
+		case !writes.MatchString(query):
+		case strings.Contains(query, "{unless lost}"): // TestBatchesOnlyLookRowsUp explains that it does
+			asking++
+		case !slices.Contains(others, query):
+			t.Errorf("does it run in a batch? It does not ask: %s", query)
+		}
+	}
+	if asking < 70 {
+		t.Errorf("only %d statements ask", asking)
+	}
+}
+
+// A batch in which something would be lost is written by no part, and PostgreSQL logs nothing;
+// the rest of it is written with the next one.
+func TestABatchWithReplaysIsWrittenWithoutThem(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s, err := Open(t.Context(), database, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		merchant := pay.Merchant{ID: "mer_1", Version: 1, Name: "one", CreatedAt: time.Unix(1, 0)}
+		flush := func(changes ...pay.Change) (results []error) {
+			var batch []*waiting
+			for _, change := range changes {
+				batch = append(batch, &waiting{change: change, guards: guardedIDs(&change), done: make(chan error, 1)})
+			}
+			newCommitter(s).flush(batch)
+			for _, w := range batch {
+				results = append(results, <-w.done)
+			}
+			return results
+		}
+		moved := func(version int64, name string) pay.Change {
+			m := merchant
+			m.Version, m.Name = version, name
+			return pay.Change{Merchants: []pay.Merchant{m}}
+		}
+		receipt := pay.Change{Receipts: []pay.Receipt{{ID: "a notice", Account: "a", Payment: "TXN-1", At: time.Unix(1, 0)}}}
+		for _, err := range flush(moved(1, "one"), keyed("a"), receipt) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		commits := s.Stats().Commits
+		got := flush(keyed("b"), keyed("a"), receipt, moved(3, "three"), keyed("c"))
+		for i, want := range []error{nil, ErrDuplicate, ErrDuplicate, ErrStale, nil} {
+			if !errors.Is(got[i], want) {
+				t.Errorf("change %d: %v, want %v", i, got[i], want)
+			}
+		}
+		if n := s.Stats().Commits - commits; n != 1 {
+			t.Errorf("what was left took %d transactions, want 1", n)
+		}
+		for _, key := range []string{"b", "c"} {
+			if _, err := s.Once(t.Context(), key); err != nil {
+				t.Errorf("key %s: %v", key, err)
+			}
+		}
+		if m, err := s.Merchant(t.Context(), merchant.ID); err != nil || m.Name != "one" {
+			t.Errorf("the merchant is %q: %v", m.Name, err)
+		}
+		for _, err := range flush(keyed("a"), receipt) {
+			if !errors.Is(err, ErrDuplicate) {
+				t.Errorf("alone: %v, want %v", err, ErrDuplicate)
+			}
+		}
+	})
+}
+
+// Two who write at the same moment do not see each other's rows before. The later one waits, is
+// refused in words that tell the operator what it is, and runs again.
+func TestALossThatNobodyForesawIsExplained(t *testing.T) {
+	server := dbtest.Alone(t)
+	s, err := Open(t.Context(), dbtest.Address(server), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	conn, err := pgx.Connect(t.Context(), dbtest.Address(server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	tx, err := conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "INSERT INTO once (id, hash, object, at) VALUES ('k', 'h', 'k', 1)"); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Commit(context.Background(), keyed("k")) }()
+	for waits := false; !waits; {
+		if err := conn.QueryRow(t.Context(), "SELECT count(*) > 0 FROM pg_locks WHERE NOT granted").Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; !errors.Is(err, ErrDuplicate) {
+		t.Errorf("the later one: %v, want %v", err, ErrDuplicate)
+	}
+	if lines := server.Errors(); len(lines) != 1 || !strings.Contains(lines[0], guardLost) {
+		t.Errorf("PostgreSQL's log has %q, want one line that says %q", lines, guardLost)
+	}
+	if n := s.Stats().Again; n != 1 {
+		t.Errorf("%d transactions ran again, want 1", n)
+	}
+}
+
+// With a statement that forgot to ask nothing is foreseen: the transaction is lost by its first
+// guard, and nothing of it stays.
+func TestAStatementThatForgetsToAskWritesNothing(t *testing.T) {
+	s, err := Open(t.Context(), dbtest.Postgres(t), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Commit(t.Context(), keyed("k")); err != nil {
+		t.Fatal(err)
+	}
+	look := []step{{text: s.text(lookForKeys), args: s.ids([]string{"k"}), each: func(r row) error { return r.Scan(new(string)) }}}
+	forgets := step{text: "UPDATE once SET object = 'spoilt' WHERE id = $1", args: []any{"k"}}
+	asks := step{text: s.text(onceTable.insert), args: onceTable.rows(s, []*pay.Once{keyed("k").Once, keyed("other").Once}).args(), want: 2}
+	if err := s.db.apply(t.Context(), look, []step{forgets, asks}); !errors.Is(err, errLost) {
+		t.Errorf("apply: %v, want %v", err, errLost)
+	}
+	if once, err := s.Once(t.Context(), "k"); err != nil || once.Object != "k" {
+		t.Errorf("the key is of %q: %v", once.Object, err)
+	}
+	if err := s.db.apply(t.Context(), look, []step{asks}); !errors.Is(err, errForeseen) {
+		t.Errorf("apply: %v, want %v", err, errForeseen)
+	}
+	if _, err := s.Once(t.Context(), "other"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("it was written: %v", err)
+	}
+	// The setting ends with the transaction.
+	for i := range 3 * pgWriters {
+		if err := s.Commit(t.Context(), keyed(fmt.Sprint("next ", i))); err != nil {
+			t.Error(err)
+		}
+	}
+}
