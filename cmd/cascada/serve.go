@@ -15,7 +15,6 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/daemon"
-	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	supervisor "github.com/coreos/go-systemd/v22/daemon"
 )
@@ -93,7 +92,7 @@ func (c *serveCmd) config(log *slog.Logger, adapters registry) daemon.Config {
 	config.AllowPrivateWebhooks, config.WebhooksPerShop, config.ProveWebhooks = c.Private, int(c.Webhooks), c.Prove
 	config.Retention = c.retentionFlags.config()
 	config.Mail, config.Version, config.DrainDelay = c.mailFlags.config(), buildVersion(), c.Drain
-	config.Traces = c.Traces
+	config.Traces, config.Demo = c.Traces, c.Demo
 	return config
 }
 
@@ -116,7 +115,7 @@ func (c *serveCmd) Run(ctx context.Context, adapters registry) error {
 	}
 	log.Info("cascada is ready", "url", s.URL, "database", kind(c.Database), "version", buildVersion())
 	notify(log, supervisor.SdNotifyReady)
-	if c.Demo && !production(s.URL) {
+	if c.Demo && !daemon.Production(s.URL) {
 		if err := demo(ctx, s, stdout); err != nil && ctx.Err() == nil {
 			s.Shutdown()
 			return err
@@ -160,12 +159,6 @@ func notify(log *slog.Logger, state string) {
 	}
 }
 
-// production reports whether a service is reached by the world: there nobody makes a demo
-// merchant, whose secret would be in the log.
-func production(publicURL string) bool {
-	return strings.HasPrefix(strings.ToLower(publicURL), "https://")
-}
-
 // kind names a database without its credentials.
 func kind(database string) string {
 	if strings.HasPrefix(database, "sqlite:") {
@@ -185,14 +178,6 @@ func demo(ctx context.Context, s *daemon.Service, out io.Writer) error {
 	if !made {
 		return nil
 	}
-	scope := pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
-	_, token, _, err := s.App.CreateSession(ctx, app.Principal{Scope: scope, Kind: pay.Secret}, app.NewSession{
-		Amount: money.New(25_50, money.USD), OrderID: "demo-1",
-		Customer: pay.Customer{FirstName: "Ana", LastName: "Souza", Email: "ana@example.com", Phone: "+55 11 99999 0000"},
-	})
-	if err != nil {
-		return fmt.Errorf("open a demo checkout: %w", err)
-	}
 	api := s.URL + "/api/v1"
 	_, err = fmt.Fprintf(out, `
 A demo merchant was made. Its sandbox keys, shown this once:
@@ -207,10 +192,10 @@ Paste these lines into another shell to take a payment:
   curl -s %[3]s/payments/$ID/simulate -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"action":"paid"}'
   curl -s %[3]s/me/balance -H "Authorization: Bearer $TOKEN"
 
-Or open this page and pay as a shopper does (good once, for 24 hours):
+Or open this page and pay as a shopper does:
 
-  %[4]s/checkout/%[5]s
+  %[4]s/demo
 
-`, o.Sandbox.Publishable, o.Sandbox.Secret, api, s.URL, token)
+`, o.Sandbox.Publishable, o.Sandbox.Secret, api, s.URL)
 	return err
 }

@@ -42,7 +42,7 @@ func TestPrintedLinesTakeAPayment(t *testing.T) {
 			t.Errorf("the pasted lines gave %v, want %s in\n%s", err, want, out)
 		}
 	}
-	link := regexp.MustCompile(`http://\S+/checkout/cs_\S+`).FindString(s.output())
+	link := regexp.MustCompile(`http://\S+/demo`).FindString(s.output())
 	page, err := http.Get(link)
 	if err != nil {
 		t.Fatalf("the printed link %q: %v", link, err)
@@ -55,7 +55,19 @@ func TestPrintedLinesTakeAPayment(t *testing.T) {
 	s.stop()
 	u.check(t, "sqlite:cascada.db")
 	again := u.serve(t)
+	if page, err := http.Get(again.url + "/demo"); err != nil || page.StatusCode != http.StatusOK {
+		t.Errorf("after a second start the demo answers %v (%v)", page, err)
+	} else {
+		page.Body.Close()
+	}
 	again.stop()
+	without := u.serve(t, "--no-demo")
+	if page, err := http.Get(without.url + "/demo"); err != nil || page.StatusCode != http.StatusNotFound {
+		t.Errorf("with --no-demo the demo answers %v (%v), want 404", page, err)
+	} else {
+		page.Body.Close()
+	}
+	without.stop()
 	if strings.Contains(again.output(), "sk_test_") {
 		t.Error("a second start made another demo merchant")
 	}

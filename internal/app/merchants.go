@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/mail"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -49,6 +50,9 @@ func (a *App) CreateMerchant(ctx context.Context, n NewMerchant) (Onboarded, err
 	return o, a.store.Commit(ctx, change)
 }
 
+// demoMerchant is the once-key that names the demo merchant.
+const demoMerchant = "demo merchant"
+
 // CreateDemo makes a merchant on a database that has none, and reports whether
 // it did: of several nodes that start at once one does.
 func (a *App) CreateDemo(ctx context.Context, n NewMerchant) (Onboarded, bool, error) {
@@ -61,12 +65,32 @@ func (a *App) CreateDemo(ctx context.Context, n NewMerchant) (Onboarded, bool, e
 	if err != nil {
 		return o, false, err
 	}
-	change.Once = &pay.Once{Key: "demo merchant", Object: o.Merchant.ID, At: now}
+	change.Once = &pay.Once{Key: demoMerchant, Object: o.Merchant.ID, At: now}
 	err = a.store.Commit(ctx, change)
 	if errors.Is(err, store.ErrDuplicate) {
 		return Onboarded{}, false, nil
 	}
 	return o, err == nil, err
+}
+
+// DemoCheckout opens a checkout in the demo merchant's sandbox, of 25.50 USD, and returns its token.
+//
+// Errors: store.ErrNotFound where there is no demo merchant.
+func (a *App) DemoCheckout(ctx context.Context) (token string, err error) {
+	made, err := a.store.Once(ctx, demoMerchant)
+	if err != nil {
+		return "", err
+	}
+	shops, err := a.store.Shops(ctx, made.Object)
+	if err != nil || len(shops) == 0 {
+		return "", errors.Join(store.ErrNotFound, err)
+	}
+	scope := pay.Scope{Merchant: made.Object, Shop: shops[0].ID}
+	_, token, _, err = a.CreateSession(ctx, Principal{Scope: scope, Kind: pay.Secret}, NewSession{
+		Amount: money.New(25_50, money.USD), OrderID: "demo-1",
+		Customer: pay.Customer{FirstName: "Ana", LastName: "Souza", Email: "ana@example.com", Phone: "+55 11 99999 0000"},
+	})
+	return token, err
 }
 
 // AnyMerchant reads a merchant, for the operator.

@@ -55,6 +55,7 @@ type Config struct {
 	Log                      *slog.Logger
 	Access                   *slog.Logger // gets a line for each request; nil: nobody does
 	Version                  string       // of the program
+	Demo                     bool         // /demo opens a checkout of the demo merchant, unless PublicURL is https
 	// Traces is the address of a collector of OpenTelemetry; empty: OpenTelemetry's own
 	// variables say where traces go, or that there are none.
 	Traces string
@@ -326,6 +327,10 @@ func (s *Service) wire(c Config, l listeners, metrics *metrics, limits *api.Limi
 	if err != nil {
 		return err
 	}
+	home, err := newHome(c, a)
+	if err != nil {
+		return err
+	}
 	pages, err := checkout.New(a, c.Log, c.PublicURL, gate.Address)
 	if err != nil {
 		return err
@@ -350,7 +355,7 @@ func (s *Service) wire(c Config, l listeners, metrics *metrics, limits *api.Limi
 		s.loops.Go(func() { loop.Run(running, c.Log) })
 	}
 	s.loops.Go(func() { s.feel(running, c.StuckAfter) })
-	s.front.open(eye.see(s.handler(jsonAPI, page, pages, gate)))
+	s.front.open(eye.see(s.handler(jsonAPI, page, home, pages, gate)))
 	return nil
 }
 
@@ -391,11 +396,13 @@ func (l listeners) close() (err error) {
 }
 
 // handler is everything on the public listener.
-func (s *Service) handler(jsonAPI, page http.Handler, pages *checkout.Pages, gate *api.Gate) http.Handler {
+func (s *Service) handler(jsonAPI, page, home http.Handler, pages *checkout.Pages, gate *api.Gate) http.Handler {
 	mux := http.NewServeMux()
 	pages.Register(mux, gate.Pages)
 	s.tellHealth(mux)
-	page, verification := gate.Pages(page), gate.Pages(s.verification)
+	page, home, verification := gate.Pages(page), gate.Pages(home), gate.Pages(s.verification)
+	mux.Handle("GET /{$}", home)
+	mux.Handle("/demo", home)
 	mux.Handle("/docs", page)
 	mux.Handle("/docs/", page)
 	mux.Handle("/kyc", verification)

@@ -3,6 +3,7 @@ package e2e
 import (
 	"io"
 	"net/http"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -54,6 +55,35 @@ func TestReferenceShowsTheWholeDocument(t *testing.T) {
 			if !ids[m[1]] {
 				t.Errorf("a link leads to #%s, which is nowhere", m[1])
 			}
+		}
+	})
+}
+
+// Whoever opens the address of a service learns what it is and where to go: in the README's words.
+func TestHomePageSaysWhatThisIs(t *testing.T) {
+	alone(t, func(t *testing.T, s *service) {
+		res, html := s.read(t, "/")
+		if kind := res.Header.Get("Content-Type"); res.StatusCode != http.StatusOK || !strings.HasPrefix(kind, "text/html") {
+			t.Fatalf("/ answers %d %s", res.StatusCode, kind)
+		}
+		for _, m := range regexp.MustCompile(`(?:src|href)="([^"]+)"`).FindAllStringSubmatch(html, -1) {
+			if res, _ := s.read(t, m[1]); res.StatusCode != http.StatusOK {
+				t.Errorf("the page leads to %s, which answers %d", m[1], res.StatusCode)
+			}
+		}
+		for _, want := range []string{`href="/docs"`, `href="/readyz"`, s.URL + base} {
+			if !strings.Contains(html, want) {
+				t.Errorf("the page lacks %s", want)
+			}
+		}
+		if strings.Contains(html, `href="/demo"`) { // nobody asked for one
+			t.Error("the page leads to a demo that there is not")
+		}
+		readme, err := os.ReadFile("../../README.md")
+		must(t, err)
+		lead := regexp.MustCompile(`<p class="lead">([^<]+)</p>`).FindStringSubmatch(html)
+		if lead == nil || !strings.Contains(strings.Join(strings.Fields(string(readme)), " "), lead[1]) {
+			t.Errorf("the page says other than the README: %q", lead)
 		}
 	})
 }

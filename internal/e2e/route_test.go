@@ -54,7 +54,7 @@ func TestUnknownRoutesAndMethodsAreTold(t *testing.T) {
 				}
 			}
 		}
-		for _, path := range []string{"/", "/api", "/api/v2/ping", "/favicon.ico"} {
+		for _, path := range []string{"/api", "/api/v2/ping", "/favicon.ico"} {
 			r := s.send(t, request{method: http.MethodGet, path: path})
 			r.refused(t, "404 not_found invalid_request_error")
 		}

@@ -1,0 +1,52 @@
+package daemon
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/api"
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/reference"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// Production reports whether a service is reached by the world: there is no demo merchant, whose
+// secret would be in the log.
+func Production(publicURL string) bool {
+	return strings.HasPrefix(strings.ToLower(publicURL), "https://")
+}
+
+// newHome is the page at /, and /demo, which opens a new checkout of the demo merchant.
+func newHome(c Config, a *app.App) (http.Handler, error) {
+	demo := c.Demo && !Production(c.PublicURL)
+	page, err := reference.NewHome(reference.Home{Version: c.Version, API: c.PublicURL + api.Base, Demo: demo})
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", page)
+	mux.HandleFunc("/demo", func(w http.ResponseWriter, r *http.Request) {
+		if !demo {
+			answer(w, http.StatusNotFound, "this service has no demo")
+			return
+		}
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			answer(w, http.StatusMethodNotAllowed, "open this page with GET")
+			return
+		}
+		token, err := a.DemoCheckout(r.Context())
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			answer(w, http.StatusNotFound, "this service has no demo merchant: it is made on an empty database")
+		case err != nil:
+			c.Log.ErrorContext(r.Context(), "no demo checkout was opened", "error", err)
+			answer(w, http.StatusServiceUnavailable, "no checkout can be opened now: try again in a moment")
+		default:
+			w.Header().Set("Cache-Control", "no-store")
+			http.Redirect(w, r, "/checkout/"+token, http.StatusSeeOther)
+		}
+	})
+	return mux, nil
+}
