@@ -216,7 +216,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	}
 	a.store.around = c.Commits
 	if a.store.Store, err = store.Open(ctx, address, store.Options{
-		Log: c.Log, Delivered: a.deliver.submit, Written: a.wrote, Clock: c.LeaseClock, Name: func(prefix string) string { return c.NewID(prefix, c.Now()) },
+		Log: c.Log, Delivered: a.deliver.submit, Widened: func() { a.alarms[fanOutsLoop].Set(atOnce) }, Written: a.wrote, Clock: c.LeaseClock, Name: func(prefix string) string { return c.NewID(prefix, c.Now()) },
 		Shared: c.Shared, Through: c.Through, Schema: c.Schema, Migrations: c.Migrations,
 		Meter: c.Meter.Commits, Tracer: c.Tracer,
 	}); err != nil {
@@ -370,6 +370,7 @@ const sealEvery = 5 * time.Second
 func (a *App) Loops() []work.Loop {
 	loops := []work.Loop{
 		a.woken(deliveriesLoop, a.Dispatch),
+		a.woken(fanOutsLoop, a.FanOut),
 		a.swept(paymentsLoop, a.sweep),
 		a.swept(claimsLoop, a.sweepClaims),
 		a.woken(walletsLoop, a.ActivateWallets),
