@@ -10,10 +10,9 @@ import (
 )
 
 const (
-	// wideFanOut is how many endpoints make an event wide: its deliveries are made by steps of their
-	// own, since a transaction that writes fifty rows in fifty places of an index is one that everybody
-	// waits for.
-	wideFanOut = 16
+	// wideFrom is how many endpoints make an event wide: its deliveries are made by steps of their
+	// own, since everybody waits for a transaction that writes fifty rows in fifty places of an index.
+	wideFrom = 17
 	// fanOutStep is how many deliveries a step makes while other merchants write, and aloneStep
 	// while none does.
 	fanOutStep = 16

@@ -23,6 +23,7 @@ const widthKept = 10 * time.Second
 
 // widths are how many deliveries an event of a shop makes, as far as this process saw.
 type widths struct {
+	from    int        // deliveries on an event is wide
 	mu      sync.Mutex // owns what follows
 	of      map[shopKey]width
 	cleared time.Time // when what is not believed any more was last forgotten
@@ -54,7 +55,7 @@ func (w *widths) expect(events []pay.Event) (n int) {
 		switch {
 		case !known || now.Sub(seen.at) > widthKept:
 			seen.n = pay.MostSubscriptions
-		case seen.n > wideFanOut: // its deliveries come by steps
+		case seen.n >= w.from: // its deliveries come by steps
 			seen.n = 1
 		}
 		n += seen.n
@@ -67,7 +68,7 @@ func (w *widths) wide(e *pay.Event) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	seen, known := w.of[keyOf(e)]
-	return known && time.Since(seen.at) <= widthKept && seen.n > wideFanOut
+	return known && time.Since(seen.at) <= widthKept && seen.n >= w.from
 }
 
 // learn takes notice of the deliveries that events of a batch made.

@@ -7,6 +7,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,6 +59,8 @@ type Options struct {
 	Delivered func([]Dispatch)
 	// Widened is told that a commit left deliveries to steps: see LeaseFanOuts. It must not block.
 	Widened func()
+	// WideFrom is the number of deliveries from which on an event's are made by steps; 0 means 17.
+	WideFrom int
 	// Written is told of every change after it was written. It must not block, and
 	// must not change it.
 	Written func(*pay.Change)
@@ -167,7 +170,7 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 		life: life, end: end, closing: make(chan struct{}), now: o.Clock, name: o.Name,
 		db: db, log: o.Log, delivered: o.Delivered, widened: o.Widened, written: o.Written, shared: o.Shared,
 		migrations: list, texts: db.dialect().texts(), sealKey: o.SealKey, personal: personal{o.Cipher}, heights: map[tenant]seal.Head{},
-		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), widths: widths{of: map[shopKey]width{}},
+		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), widths: widths{from: cmp.Or(o.WideFrom, wideFrom), of: map[shopKey]width{}},
 		stats: stats{failed: newFailed()}, meter: o.Meter, tracer: o.Tracer,
 	}
 	if s.name == nil {
