@@ -13,6 +13,7 @@ import (
 const (
 	paymentsLoop      = "payments"
 	deliveriesLoop    = "deliveries"
+	fanOutsLoop       = "fan-outs"
 	claimsLoop        = "claims"
 	walletsLoop       = "wallets"
 	withdrawalsLoop   = "withdrawals"
@@ -44,7 +45,7 @@ func newAlarms() alarms {
 	all := alarms{}
 	for _, name := range []string{
 		paymentsLoop, deliveriesLoop, claimsLoop, walletsLoop, withdrawalsLoop, verificationsLoop, settlementsLoop,
-		receiptsLoop, reservesLoop, sealsLoop, openingLoop, mailsLoop,
+		receiptsLoop, reservesLoop, sealsLoop, openingLoop, mailsLoop, fanOutsLoop,
 	} {
 		all[name] = work.NewAlarm()
 	}

@@ -80,6 +80,9 @@ type Config struct {
 	// LeaseClock counts the leases of nodes in place of the database's own clock; for
 	// tests that move it.
 	LeaseClock func() time.Time
+	// WideFrom is the number of endpoints from which on an event's deliveries are made by steps;
+	// 0 means 17. For tests.
+	WideFrom int
 	// Look is how often the database is looked at for what other processes wrote; 0
 	// means a second.
 	Look time.Duration
@@ -216,7 +219,8 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	}
 	a.store.around = c.Commits
 	if a.store.Store, err = store.Open(ctx, address, store.Options{
-		Log: c.Log, Delivered: a.deliver.submit, Written: a.wrote, Clock: c.LeaseClock, Name: func(prefix string) string { return c.NewID(prefix, c.Now()) },
+		Log: c.Log, Delivered: a.deliver.submit, Widened: func() { a.alarms[fanOutsLoop].Set(atOnce) }, Written: a.wrote, WideFrom: c.WideFrom,
+		Clock: c.LeaseClock, Name: func(prefix string) string { return c.NewID(prefix, c.Now()) },
 		Shared: c.Shared, Through: c.Through, Schema: c.Schema, Migrations: c.Migrations,
 		Meter: c.Meter.Commits, Tracer: c.Tracer,
 	}); err != nil {
@@ -370,6 +374,7 @@ const sealEvery = 5 * time.Second
 func (a *App) Loops() []work.Loop {
 	loops := []work.Loop{
 		a.woken(deliveriesLoop, a.Dispatch),
+		a.woken(fanOutsLoop, a.FanOut),
 		a.swept(paymentsLoop, a.sweep),
 		a.swept(claimsLoop, a.sweepClaims),
 		a.woken(walletsLoop, a.ActivateWallets),

@@ -18,8 +18,9 @@ type Change struct {
 	Transfers     []ledger.Transfer
 	Floors        []ledger.Floor // broken means ErrInsufficient
 	Days          []string       // reserves that it draws on, beside a Floor; closed means ErrStale
-	Events        []Event        // fan out to deliveries in the same transaction
+	Events        []Event        // fan out to deliveries in the same transaction, or by FanOuts
 	Deliveries    []Delivery     // updates only: they are made by the fan-out
+	FanOuts       []FanOut       // steps of those that wide events left
 	Subscriptions []Subscription
 	Sessions      []Session
 	Merchants     []Merchant

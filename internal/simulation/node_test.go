@@ -66,7 +66,7 @@ func (w *world) open(name string, skew time.Duration) (*node, error) {
 		Log: slog.New(w.log(name)), Vault: secrets, Now: n.now, NewID: n.newID, CheckoutURL: "https://pay.example", InboxURL: "https://pay.example/inbox",
 		FX: app.FX{Every: time.Hour, Terms: app.DefaultFX().Terms}, WalletCoolDown: time.Second, Look: look,
 		Sender: webhook.NewSender(webhook.Config{Now: n.now, Transport: receivers{n}}),
-		Jitter: func() float64 { return 0.5 }, Shared: w.shared,
+		Jitter: func() float64 { return 0.5 }, Shared: w.shared, WideFrom: 1 + int(w.seed%2), // of two worlds, events are wide in one
 		Commits: func(ctx context.Context, change *pay.Change, commit func() error) error {
 			if !open.Load() {
 				return commit()

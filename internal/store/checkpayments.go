@@ -148,7 +148,7 @@ SELECT e.id, 'nothing for ' || s.id FROM events AS e
 JOIN subscriptions AS s ON s.shop = e.shop AND s.live = e.live AND s.status <> 'deleted' AND s.status = 'enabled' AND s.updated_at < e.at - 1000000
   AND (s.events = ',*,' OR s.events LIKE '%,' || e.type || ',%')
 LEFT JOIN deliveries AS d ON d.id = ` + deliveryID + `
-WHERE {part e.id} AND d.id IS NULL`},
+WHERE {part e.id} AND d.id IS NULL AND NOT EXISTS (SELECT 1 FROM fanouts AS f WHERE f.id = e.id)`},
 }
 
 // deliveryRules are those of what is sent to endpoints.

@@ -243,7 +243,7 @@ func (s *Store) CountDeliveries(ctx context.Context, subscription string, f Deli
 
 func deliveryQueries() []string {
 	return []string{
-		deliveriesTable.update, fanOutDeliveries, selectAnyDelivery, selectDelivery, parkDeliveries, unparkDeliveries,
+		deliveriesTable.update, selectAnyDelivery, selectDelivery, parkDeliveries, unparkDeliveries,
 		listDeliveries, countDeliveries, countPendingDeliveries, countDeliveryRange, upsertDeliveryCounters,
 	}
 }

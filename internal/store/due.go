@@ -76,7 +76,7 @@ var (
 func duties() []duty {
 	return []duty{
 		pendingDuty, processingDuty, endedDuty, deliveryDuty, claimDuty, walletDuty, withdrawalDuty, verificationDuty,
-		settlementDuty, receiptDuty, reserveDuty, mailDuty,
+		settlementDuty, receiptDuty, reserveDuty, mailDuty, fanOutDuty,
 	}
 }
 

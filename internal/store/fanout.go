@@ -1,35 +1,174 @@
 package store
 
-import "github.com/cascadapay/cascada/internal/pay"
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+const (
+	// wideFrom is how many endpoints make an event wide: its deliveries are made by steps of their
+	// own, since everybody waits for a transaction that writes fifty rows in fifty places of an index.
+	wideFrom = 17
+	// fanOutStep is how many deliveries a step makes while other merchants write, and aloneStep
+	// while none does.
+	fanOutStep = 16
+	aloneStep  = 200
+)
 
 // deliveryID is the id of the delivery of event e to subscription s.
 const deliveryID = `'wd_' || substr(e.id, 5) || '-' || substr(s.id, 4)`
 
-// fanOutDeliveries makes a delivery for each endpoint that wants an event.
+const (
+	fanOutSpec = "id TEXT, merchant TEXT, shop TEXT, live BOOLEAN, type TEXT, at BIGINT, due_at BIGINT, budget BIGINT"
+	stepSpec   = fanOutSpec + ", after TEXT, through TEXT"
+)
+
+// makeDeliveries makes a delivery for each endpoint that wants an event.
 // They are leased from birth to the node that writes them; where the endpoint's
 // circuit is open they wait for it.
-const fanOutDeliveries = `
+func makeDeliveries(spec, among string) string {
+	return `
 INSERT INTO deliveries (` + deliveryColumns + `)
 SELECT ` + deliveryID + `, e.merchant, e.shop, e.live, 1, e.id, e.type, s.id,
   'pending', 0, e.budget, e.due_at, s.paused, e.at, '{}'
-FROM {rows: id TEXT, merchant TEXT, shop TEXT, live BOOLEAN, type TEXT, at BIGINT, due_at BIGINT, budget BIGINT} AS e
+FROM {rows: ` + spec + `} AS e
 JOIN subscriptions AS s ON s.shop = e.shop AND s.live = e.live AND s.merchant = e.merchant AND s.status <> 'deleted' AND s.status = 'enabled' AND {among s.shop shop}
-  AND (s.events = ',*,' OR s.events LIKE '%,' || e.type || ',%') AND {unless lost}
+  AND (s.events = ',*,' OR s.events LIKE '%,' || e.type || ',%') AND {unless lost}` + among + `
 RETURNING ` + deliveryColumns
+}
 
-func (w *write) fanOut(list []*pay.Event) step {
-	payloads, parents := make(map[string][]byte, len(list)), w.parents()
-	rows := newRows(w.s.db.dialect(), fanOutColumns, len(list))
+var (
+	fanOutDeliveries = makeDeliveries(fanOutSpec, "")
+	stepDeliveries   = makeDeliveries(stepSpec, " AND s.id > e.after AND s.id <= e.through")
+
+	fanOutColumns = parseColumns(fanOutSpec)
+	stepColumns   = parseColumns(stepSpec)
+)
+
+var fanOutsTable = newTable("fanouts", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, type TEXT!, after TEXT, at BIGINT!, due_at BIGINT!",
+	func(f *pay.FanOut) string { return f.Event }, func(f *pay.FanOut) int64 { return f.Version },
+	func(r *rows, f *pay.FanOut) {
+		r.text(f.Event, f.Merchant, f.Shop).flag(f.Live).number(f.Version).text(string(f.Type), f.Through).number(micros(f.At), micros(f.DueAt))
+	})
+
+func fanOuts(c *pay.Change) []pay.FanOut { return c.FanOuts }
+
+const (
+	fanOutList = `id, merchant, shop, live, version, type, after, at, due_at`
+
+	endFanOuts = `
+DELETE FROM fanouts WHERE {among id id} AND (id, version) IN (SELECT r.id, r.version - 1 FROM {rows: id TEXT, version BIGINT} AS r) AND {unless lost}
+RETURNING id`
+
+	selectEndpoints = `
+SELECT id FROM subscriptions WHERE shop = $1 AND live = $2 AND merchant = $3 AND status <> 'deleted' AND status = 'enabled'
+  AND (events = ',*,' OR events LIKE '%,' || $4 || ',%') AND id > $5
+ORDER BY id LIMIT $6`
+)
+
+var fanOutDuty = newDuty("fan-outs", "fanouts", "d.due_at > 0",
+	fanOutList+`, (SELECT payload FROM events WHERE events.id = fanouts.id)`)
+
+func fanOutQueries() []string {
+	return []string{fanOutDeliveries, stepDeliveries, fanOutsTable.insert, fanOutsTable.update, endFanOuts, selectEndpoints}
+}
+
+func (s *Store) scanFanOut(r row) (f pay.FanOut, err error) {
+	var at, due int64
+	var body string
+	if err := r.Scan(&f.Event, &f.Merchant, &f.Shop, &f.Live, &f.Version, &f.Type, &f.After, &at, &due, &body); err != nil {
+		return f, err
+	}
+	f.At, f.DueAt = fromMicros(at), fromMicros(due)
+	f.Payload, err = s.personal.open(eventPayload.about(f.Event), body)
+	return f, err
+}
+
+// LeaseFanOuts takes events whose deliveries are to be made, in the order in which they were written;
+// nobody else gets them before until.
+func (s *Store) LeaseFanOuts(ctx context.Context, now, until time.Time, limit int) ([]pay.FanOut, error) {
+	list, err := leased(ctx, s, fanOutDuty, s.scanFanOut, now, until, limit)
+	slices.SortFunc(list, func(a, b pay.FanOut) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Event, b.Event)) })
+	return list, err
+}
+
+// NextStep returns a fan-out's next step, to be committed.
+func (s *Store) NextStep(ctx context.Context, f pay.FanOut) (pay.FanOut, error) {
+	step := aloneStep
+	if s.inCompany.Load() {
+		step = fanOutStep
+	}
+	ids, err := many(ctx, s, selectEndpoints, func(r row) (id string, err error) { return id, r.Scan(&id) },
+		f.Shop, f.Live, f.Merchant, string(f.Type), f.After, step+1)
+	if err != nil {
+		return f, err
+	}
+	return f.Step(ids[:min(len(ids), step)], len(ids) <= step), nil
+}
+
+// fanOut makes the deliveries of events, and keeps wide events for their steps.
+func (w *write) fanOut(steps []step, list []*pay.Event) []step {
+	var narrow []*pay.Event
 	for _, e := range list {
+		if w.s.widths.wide(e) {
+			w.wide = append(w.wide, &pay.FanOut{Scope: e.Scope, Event: e.ID, Version: 1, Type: e.Type, At: e.At, DueAt: e.At})
+		} else {
+			narrow = append(narrow, e)
+		}
+	}
+	steps = put(w, steps, fanOutsTable, w.wide)
+	if len(narrow) == 0 {
+		return steps
+	}
+	payloads, parents := make(map[string][]byte, len(narrow)), w.parents()
+	rows := newRows(w.s.db.dialect(), fanOutColumns, len(narrow))
+	for _, e := range narrow {
 		payloads[e.ID] = e.Payload
 		rows.text(e.ID, e.Merchant, e.Shop).flag(e.Live).text(string(e.Type)).
 			number(micros(e.At), micros(e.At.Add(deliveryLease)), pay.DeliveryTries).next()
 	}
-	return step{text: w.s.text(fanOutDeliveries), args: rows.args(), each: func(r row) error {
+	return append(steps, step{text: w.s.text(fanOutDeliveries), args: rows.args(), each: func(r row) error {
 		d, err := scanDelivery(r)
 		w.sent = append(w.sent, Dispatch{Delivery: d, Payload: payloads[d.Event], Cause: parents[d.Event]})
 		return err
-	}}
+	}})
 }
 
-var fanOutColumns = parseColumns("id TEXT, merchant TEXT, shop TEXT, live BOOLEAN, type TEXT, at BIGINT, due_at BIGINT, budget BIGINT")
+// endedFanOuts takes away the rows of fan-outs whose last step this is.
+func (w *write) endedFanOuts(steps []step) []step {
+	items := gather(w.batch, fanOuts, func(f *pay.FanOut) bool { return f.Over })
+	if len(items) == 0 {
+		return steps
+	}
+	foreseeMoved(w, fanOutsTable, items)
+	slices.SortFunc(items, func(a, b *pay.FanOut) int { return cmp.Compare(a.Event, b.Event) })
+	rows := newRows(w.s.db.dialect(), versionColumns, len(items))
+	for _, f := range items {
+		rows.text(f.Event).number(f.Version).next()
+	}
+	return append(steps, step{w.s.text(endFanOuts), rows.args(), w.win, len(items)})
+}
+
+// step makes the deliveries of steps.
+func (w *write) step(steps []step) []step {
+	list := gather(w.kept, fanOuts, func(f *pay.FanOut) bool { return f.Through != f.After })
+	if len(list) == 0 {
+		return steps
+	}
+	payloads := make(map[string][]byte, len(list))
+	rows := newRows(w.s.db.dialect(), stepColumns, len(list))
+	for _, f := range list {
+		payloads[f.Event] = f.Payload
+		rows.text(f.Event, f.Merchant, f.Shop).flag(f.Live).text(string(f.Type)).
+			number(micros(f.At), micros(f.DueAt.Add(deliveryLease)), pay.DeliveryTries).text(f.After, f.Through).next()
+	}
+	return append(steps, step{text: w.s.text(stepDeliveries), args: rows.args(), each: func(r row) error {
+		d, err := scanDelivery(r)
+		w.sent = append(w.sent, Dispatch{Delivery: d, Payload: payloads[d.Event]})
+		return err
+	}})
+}

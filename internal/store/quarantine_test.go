@@ -41,6 +41,7 @@ func works() []work {
 		{settlementDuty, "settlements", settlementsTable.columns, map[string]string{"status": "'open'", "merchant": "'ID'"}, settlements},
 		{receiptDuty, "settlements", settlementsTable.columns, map[string]string{"status": "'closed'", "merchant": "'ID'"}, leaser((*Store).LeaseReceipts)},
 		{reserveDuty, "reserves", reservesTable.columns, nil, leaser((*Store).LeaseReserves)},
+		{fanOutDuty, "fanouts", fanOutsTable.columns, nil, leaser((*Store).LeaseFanOuts)},
 		{mailDuty, "mails", mailsTable.columns, status("waiting"), leaser((*Store).LeaseMails)},
 	}
 }

@@ -23,6 +23,7 @@ const widthKept = 10 * time.Second
 
 // widths are how many deliveries an event of a shop makes, as far as this process saw.
 type widths struct {
+	from    int        // deliveries on an event is wide
 	mu      sync.Mutex // owns what follows
 	of      map[shopKey]width
 	cleared time.Time // when what is not believed any more was last forgotten
@@ -51,12 +52,23 @@ func (w *widths) expect(events []pay.Event) (n int) {
 	defer w.mu.Unlock()
 	for i := range events {
 		seen, known := w.of[keyOf(&events[i])]
-		if !known || now.Sub(seen.at) > widthKept {
+		switch {
+		case !known || now.Sub(seen.at) > widthKept:
 			seen.n = pay.MostSubscriptions
+		case seen.n >= w.from: // its deliveries come by steps
+			seen.n = 1
 		}
 		n += seen.n
 	}
 	return n
+}
+
+// wide tells that an event makes so many deliveries that they come by steps.
+func (w *widths) wide(e *pay.Event) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	seen, known := w.of[keyOf(e)]
+	return known && time.Since(seen.at) <= widthKept && seen.n >= w.from
 }
 
 // learn takes notice of the deliveries that events of a batch made.
@@ -117,6 +129,8 @@ func owner(c *pay.Change) string {
 		return c.Deliveries[0].Merchant
 	case len(c.Events) > 0:
 		return c.Events[0].Merchant
+	case len(c.FanOuts) > 0:
+		return c.FanOuts[0].Merchant
 	}
 	return ""
 }
@@ -126,6 +140,7 @@ func owner(c *pay.Change) string {
 func (s *Store) part(all []*waiting) (batch, held []*waiting) {
 	seen := make(map[string]struct{}, 2*len(all))
 	writes, most := map[string]int{}, s.company.limit(all, time.Now()) // by merchant
+	s.inCompany.Store(most == shareLimit)
 	for _, w := range all {
 		wait := len(batch) == batchLimit
 		for _, id := range w.guards {
@@ -137,7 +152,7 @@ func (s *Store) part(all []*waiting) (batch, held []*waiting) {
 			seen[id] = struct{}{}
 		}
 		if merchant := owner(&w.change); merchant != "" && !wait {
-			n := s.widths.expect(w.change.Events) + len(w.change.Payments) + len(w.change.Deliveries)
+			n := s.widths.expect(w.change.Events) + len(w.change.Payments) + len(w.change.Deliveries) + shareLimit*len(w.change.FanOuts)
 			if sum := writes[merchant]; sum > 0 && sum+n > most {
 				wait = true
 			} else {

@@ -82,6 +82,9 @@ func TestMerchantHasAShareOfABatch(t *testing.T) {
 		all.Wait()
 		synctest.Wait() // until the last batch's deliveries are told of
 
+		hold.Store(false)
+		spread(t, s)
+		synctest.Wait()
 		made, longest := 0, 0
 		for _, n := range batches {
 			made, longest = made+n, max(longest, n)

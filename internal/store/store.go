@@ -7,6 +7,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,10 @@ type Options struct {
 	// payload; they are leased to this node already. It must not block. Nil
 	// leaves them to the leases.
 	Delivered func([]Dispatch)
+	// Widened is told that a commit left deliveries to steps: see LeaseFanOuts. It must not block.
+	Widened func()
+	// WideFrom is the number of deliveries from which on an event's are made by steps; 0 means 17.
+	WideFrom int
 	// Written is told of every change after it was written. It must not block, and
 	// must not change it.
 	Written func(*pay.Change)
@@ -93,6 +98,7 @@ type Store struct {
 	db         engine
 	log        *slog.Logger
 	delivered  func([]Dispatch)
+	widened    func()
 	written    func(*pay.Change)
 	migrations []migration
 	shared     *Shared           // nil: the database is this Store's alone
@@ -108,13 +114,14 @@ type Store struct {
 	meter      Meter
 	tracer     *trace.Tracer
 
-	personal personal
-	sealKey  []byte
-	sealing  sync.Mutex           // held by Seal; owns heights
-	heights  map[tenant]seal.Head // of the chains, as they were last seen
-	clocked  atomic.Bool          // some test clock was moved
-	widths   widths               // of shops' events
-	company  company
+	personal  personal
+	sealKey   []byte
+	sealing   sync.Mutex           // held by Seal; owns heights
+	heights   map[tenant]seal.Head // of the chains, as they were last seen
+	clocked   atomic.Bool          // some test clock was moved
+	widths    widths               // of shops' events
+	company   company
+	inCompany atomic.Bool // several merchants write
 
 	rolledUp atomic.Int64 // the days before it are in the counters of all days
 
@@ -161,9 +168,9 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	life, end := context.WithCancel(context.Background())
 	s := &Store{
 		life: life, end: end, closing: make(chan struct{}), now: o.Clock, name: o.Name,
-		db: db, log: o.Log, delivered: o.Delivered, written: o.Written, shared: o.Shared,
+		db: db, log: o.Log, delivered: o.Delivered, widened: o.Widened, written: o.Written, shared: o.Shared,
 		migrations: list, texts: db.dialect().texts(), sealKey: o.SealKey, personal: personal{o.Cipher}, heights: map[tenant]seal.Head{},
-		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), widths: widths{of: map[shopKey]width{}},
+		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), widths: widths{from: cmp.Or(o.WideFrom, wideFrom), of: map[shopKey]width{}},
 		stats: stats{failed: newFailed()}, meter: o.Meter, tracer: o.Tracer,
 	}
 	if s.name == nil {

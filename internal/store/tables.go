@@ -153,6 +153,7 @@ func queries() []string {
 	list = append(list, sessionQueries()...)
 	list = append(list, subscriptionQueries()...)
 	list = append(list, deliveryQueries()...)
+	list = append(list, fanOutQueries()...)
 	list = append(list, inboxQueries()...)
 	list = append(list, personalQueries()...)
 	list = append(list, payoutQueries()...)

@@ -34,6 +34,7 @@ type write struct {
 	kept []*waiting
 	lost map[*waiting]error
 	sent []Dispatch
+	wide []*pay.FanOut // events whose deliveries are made later
 }
 
 // tenant is whom a balance belongs to.
@@ -64,7 +65,7 @@ func (w *write) run(ctx context.Context) error {
 			return err
 		}
 		w.s.stats.again.Add(1)
-		w.kept, w.sent = nil, nil
+		w.kept, w.sent, w.wide = nil, nil, nil
 		if errors.Is(err, errForeseen) && w.dropForeseen() {
 			return errRerun
 		}
@@ -87,6 +88,7 @@ func guardedIDs(c *pay.Change) []string {
 	ids = replaced(ids, claimsTable, c.Claims)
 	ids = replaced(ids, subscriptionsTable, c.Subscriptions)
 	ids = replaced(ids, deliveriesTable, c.Deliveries)
+	ids = replaced(ids, fanOutsTable, c.FanOuts)
 	ids = replaced(ids, sessionsTable, c.Sessions)
 	ids = replaced(ids, merchantsTable, c.Merchants)
 	ids = replaced(ids, keysTable, c.Keys)
@@ -195,6 +197,8 @@ func (w *write) guards() []step {
 	steps = replace(w, steps, claimsTable, claims)
 	steps = replace(w, steps, subscriptionsTable, subscriptions)
 	steps = replace(w, steps, deliveriesTable, deliveries)
+	steps = updated(w, steps, fanOutsTable, gather(w.batch, fanOuts, func(f *pay.FanOut) bool { return !f.Over }))
+	steps = w.endedFanOuts(steps)
 	steps = replace(w, steps, sessionsTable, sessions)
 	steps = replace(w, steps, merchantsTable, merchants)
 	steps = replace(w, steps, shopsTable, shops)
@@ -409,8 +413,9 @@ func (w *write) steps() []step {
 	steps = insert(w, steps, withdrawalsTable, withdrawals)
 	steps = insert(w, steps, transfersTable, transfers)
 	if list := gather(w.kept, events, nil); len(list) > 0 {
-		steps = append(put(w, steps, eventsTable, list), w.fanOut(list))
+		steps = w.fanOut(put(w, steps, eventsTable, list), list)
 	}
+	steps = w.step(steps)
 	steps = w.erase(steps)
 	steps = w.noteMisfits(steps)
 	steps = w.addBalances(steps)
@@ -471,6 +476,9 @@ func (w *write) report() {
 	w.s.widths.learn(w.kept, w.sent)
 	if len(w.sent) > 0 && w.s.delivered != nil {
 		w.s.delivered(w.sent)
+	}
+	if len(w.wide) > 0 && w.s.widened != nil {
+		w.s.widened()
 	}
 }
 

@@ -1,0 +1,68 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+const (
+	// fanOutBatch is how many events are taken at a time, fanOutShops of how many shops at once.
+	fanOutBatch = 64
+	fanOutShops = 8
+	fanOutLease = 30 * time.Second
+)
+
+// FanOut makes the deliveries of wide events, a few at a time. A shop's events come in their order;
+// no shop waits for another one. It returns how many events it took.
+func (a *App) FanOut(ctx context.Context) (int, error) {
+	now := a.Now()
+	list, err := a.store.LeaseFanOuts(ctx, now, now.Add(fanOutLease), fanOutBatch)
+	shops := map[string][]pay.FanOut{}
+	for _, f := range list {
+		shops[f.Shop] = append(shops[f.Shop], f)
+	}
+	room := make(chan struct{}, fanOutShops)
+	var all sync.WaitGroup
+	var mu sync.Mutex // owns failed
+	failed := err
+	for _, events := range shops {
+		room <- struct{}{}
+		all.Go(func() {
+			defer func() { <-room }()
+			if err := a.fanOutInOrder(ctx, events); err != nil {
+				mu.Lock()
+				failed = errors.Join(failed, err)
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	return len(list), failed
+}
+
+// fanOutInOrder makes all deliveries of a shop's events. What it leaves comes again when its lease ends.
+func (a *App) fanOutInOrder(ctx context.Context, events []pay.FanOut) error {
+	for _, f := range events {
+		for over := false; !over; {
+			next, err := a.store.NextStep(ctx, f)
+			if err != nil {
+				return err
+			}
+			err = a.store.Commit(ctx, pay.Change{FanOuts: []pay.FanOut{next}})
+			if errors.Is(err, store.ErrStale) { // somebody else has it
+				break
+			}
+			if err != nil {
+				return err
+			}
+			f, over = next, next.Over
+			f.After = next.Through
+		}
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+)
+
+// A shop with many endpoints gets its deliveries by steps: each event once at each endpoint.
+func TestManyEndpointsGetEachEventOnce(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		const endpoints, payments = 20, 6
+		var mu sync.Mutex
+		got := map[string]int{} // by path and event
+		hook := s.receive(t)
+		hook.answers(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			got[r.URL.Path+" "+r.Header.Get("Webhook-Id")]++
+			w.WriteHeader(http.StatusNoContent)
+		})
+		for i := range endpoints {
+			o.post(t, "/webhooks", fmt.Sprintf(`{"events":["payment.completed"],"url":"%s/%d"}`, hook.URL, i)).want(t, http.StatusCreated)
+		}
+		for range payments {
+			o.create(t, `{"amount":40,"paymentMethodId":"sbx_card"}`)
+		}
+		eventually(t, "each endpoint has each event", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return len(got) >= endpoints*payments && s.due(t).IsZero()
+		})
+		mu.Lock()
+		defer mu.Unlock()
+		if len(got) != endpoints*payments {
+			t.Errorf("%d deliveries came, want %d", len(got), endpoints*payments)
+		}
+		for which, n := range got {
+			if n != 1 {
+				t.Errorf("%s came %d times", which, n)
+			}
+		}
+	})
+}

@@ -1,0 +1,131 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// spread makes the deliveries of all events that wait for theirs, and returns how many steps that took.
+func spread(t *testing.T, s *store.Store) (steps int) {
+	t.Helper()
+	for {
+		list, err := s.LeaseFanOuts(ctx, noon.Add(time.Hour), noon.Add(2*time.Hour), 10)
+		must(t, err)
+		if len(list) == 0 {
+			return steps
+		}
+		for _, f := range list {
+			for {
+				next, err := s.NextStep(ctx, f)
+				must(t, err)
+				must(t, s.Commit(ctx, pay.Change{FanOuts: []pay.FanOut{next}}))
+				steps++
+				if next.Over {
+					break
+				}
+				f, f.After = next, next.Through
+			}
+		}
+	}
+}
+
+// The deliveries of a shop with many endpoints come by steps, each endpoint's once, whatever
+// becomes of the process in between.
+func TestWideEventFansOutByStepsOnceEach(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		var mu sync.Mutex
+		told := map[string]int{} // deliveries by event, as the node was told
+		widened := 0
+		s, err := store.Open(ctx, database, store.Options{
+			Delivered: func(list []store.Dispatch) {
+				mu.Lock()
+				defer mu.Unlock()
+				for _, d := range list {
+					told[d.Delivery.Event]++
+					if len(d.Payload) == 0 {
+						t.Errorf("the delivery %s has no body", d.Delivery.ID)
+					}
+				}
+			},
+			Widened: func() { mu.Lock(); defer mu.Unlock(); widened++ },
+		})
+		must(t, err)
+		defer s.Close()
+		must(t, s.Commit(ctx, pay.Change{
+			Merchants: []pay.Merchant{{ID: acme.Merchant, Version: 1, Name: "Acme", Tier: pay.Standard, CreatedAt: noon}},
+			Shops:     []pay.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}},
+		}))
+		const endpoints = 40
+		for i := range endpoints {
+			subscribe(t, s, fmt.Sprint(i), pay.AllEvents)
+		}
+		completedAt(t, s, "first", noon) // nobody knows yet how wide it is
+		completedAt(t, s, "second", noon)
+		mu.Lock()
+		if len(told) != 1 || widened != 1 {
+			t.Fatalf("deliveries by event: %v, and %d times steps were left, want one of each", told, widened)
+		}
+		mu.Unlock()
+
+		list, err := s.LeaseFanOuts(ctx, noon, noon.Add(time.Minute), 10)
+		if must(t, err); len(list) != 1 {
+			t.Fatalf("%d events wait for their deliveries, want 1", len(list))
+		}
+		if again, err := s.LeaseFanOuts(ctx, noon, noon.Add(time.Minute), 10); err != nil || len(again) != 0 {
+			t.Errorf("somebody else gets it too: %v %v", again, err)
+		}
+		// Two have it all the same: one was slow, and its lease ended.
+		next, err := s.NextStep(ctx, list[0])
+		must(t, err)
+		must(t, s.Commit(ctx, pay.Change{FanOuts: []pay.FanOut{next}}))
+		if err := s.Commit(ctx, pay.Change{FanOuts: []pay.FanOut{next}}); !errors.Is(err, store.ErrStale) {
+			t.Errorf("a step that somebody did is done again: %v", err)
+		}
+		spread(t, s)
+		mu.Lock()
+		defer mu.Unlock()
+		for event, n := range told {
+			if n != endpoints {
+				t.Errorf("%s has %d deliveries, want %d", event, n, endpoints)
+			}
+		}
+		if len(told) != 2 {
+			t.Errorf("deliveries by event: %v, want two events", told)
+		}
+		clean(t, s)
+	})
+}
+
+// While others write, a step is so small that they hardly notice.
+func TestStepsAreSmallInCompany(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		const endpoints = 40
+		for i := range endpoints {
+			subscribe(t, s, fmt.Sprint(i), pay.AllEvents)
+		}
+		completedAt(t, s, "first", noon)
+		completedAt(t, s, "alone", noon)
+		if steps := spread(t, s); steps != 1 {
+			t.Errorf("alone, %d endpoints take %d steps, want 1", endpoints, steps)
+		}
+		other := stored(t, s, "other")
+		other.Merchant, other.Shop = "mer_other", "shp_other"
+		must(t, s.Commit(ctx, pay.Change{
+			Merchants: []pay.Merchant{{ID: other.Merchant, Version: 1, Name: "Other", Tier: pay.Standard, CreatedAt: noon}},
+			Shops:     []pay.Shop{{ID: other.Shop, Version: 1, Merchant: other.Merchant, Name: "Other", Slug: "other", CreatedAt: noon}},
+		}))
+		_, change := other.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
+		must(t, s.Commit(ctx, payload(change)))
+		completedAt(t, s, "in company", noon)
+		if steps := spread(t, s); steps != 3 {
+			t.Errorf("in company, %d endpoints take %d steps, want 3", endpoints, steps)
+		}
+	})
+}
