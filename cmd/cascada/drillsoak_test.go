@@ -185,7 +185,7 @@ func TestDrillSoak(t *testing.T) {
 			s.server = u.serve(t, "--config", settings)
 			c := bench.Config{
 				URL: s.server.url, Connections: 64, Duration: lasts, Method: "sbx_card", Amount: "25.50", Idempotency: true, Rate: rate,
-				Webhooks: true, VerifyAll: true, Auth: bench.Token, ServerPID: s.server.command.Process.Pid, ProgressEvery: tells, Progress: s.tell,
+				Webhooks: true, VerifyAll: true, Auth: bench.Key, ServerPID: s.server.command.Process.Pid, ProgressEvery: tells, Progress: s.tell,
 			}
 			for range shops {
 				c.Shops = append(c.Shops, bench.Shop(u.merchant(t, database).Keys.Sandbox))
