@@ -244,7 +244,8 @@ func (a *App) RotateMasterKey(ctx context.Context, by pay.Actor) error {
 	if err != nil {
 		return err
 	}
-	return a.readSecrets(ctx)
+	a.notice(ctx, "secrets", a.readSecrets)
+	return nil
 }
 
 // reseal seals again what is under another master key than the one that took over. It begins
