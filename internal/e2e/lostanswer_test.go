@@ -68,6 +68,10 @@ func TestWhatIsDoneIsNotRefusedWhenNothingCanBeReadAfterIt(t *testing.T) {
 		}
 		mu.Unlock()
 	}
+	s.ended.Do(func() { // loops logged that they failed, and may until the end
+		s.clean(t)
+		s.Shutdown()
+	})
 }
 
 // Of every fifteen commits one is done without anybody hearing of it. No request has an
