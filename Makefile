@@ -85,7 +85,7 @@ drills: tools ## see bad days with your own eyes (docs/DRILLS.md); DRILL=TestDri
 	command -v patroni >/dev/null || want="$$want patroni python3-etcd"; \
 	command -v etcd >/dev/null || want="$$want etcd-server"; \
 	$(INSTALL)
-	$(GO) test ./cmd/cascada -run '$(DRILL)' -v -full -parallel 1 -timeout 90m
+	$(GO) test ./cmd/cascada -run '$(DRILL)' -v -full -parallel 1 -timeout 4h
 
 # INSTALL installs what is wanted.
 define INSTALL

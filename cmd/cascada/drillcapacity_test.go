@@ -180,7 +180,7 @@ func TestDrillCapacity(t *testing.T) {
 	t.Parallel()
 	want, round := int64(100), time.Second
 	if *full {
-		want, round = 200_000, 30*time.Second
+		want, round = 100_000, 20*time.Second
 	}
 	var names []string
 	var all []spent
