@@ -16,7 +16,7 @@ import (
 // cleans up what the standby's snapshots still see: the standby ends those that take a second, and
 // they begin anew. It finds nothing that is not so, and nothing changes.
 //
-//	go test ./cmd/cascada -run TestDrillCheck -v -full
+//	go test ./cmd/cascada -run TestDrillCheck -v -full -timeout 30m
 func TestDrillCheckOnAStandby(t *testing.T) {
 	t.Parallel()
 	rounds, disputes := 3, 2

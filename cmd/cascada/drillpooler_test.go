@@ -40,7 +40,7 @@ var poolers = []struct {
 // Nodes work through a pgbouncer that keeps sessions, which fails, or is set to give each transaction
 // another session. A node that starts then is refused with what to set.
 //
-//	go test ./cmd/cascada -run TestDrillPooler -v -full
+//	go test ./cmd/cascada -run TestDrillPooler -v -full -timeout 30m
 func TestDrillPooler(t *testing.T) {
 	t.Parallel()
 	clients, disputes, patience, much := 8, 2, 300*time.Millisecond, 100

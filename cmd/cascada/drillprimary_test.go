@@ -77,7 +77,7 @@ func failing() {
 // The primary fails under load of requests with and without keys. The service has the
 // addresses of both servers, and goes on at the new primary by itself.
 //
-//	go test ./cmd/cascada -run TestDrillPrimary -v -full
+//	go test ./cmd/cascada -run TestDrillPrimary -v -full -timeout 30m
 func TestDrillPrimary(t *testing.T) {
 	t.Parallel()
 	failing()

@@ -263,7 +263,7 @@ func (d *restoring) repeat(orders []demand, closed bool) (refusals, untrue int) 
 // ever asked for, with the same keys: nothing is charged, given back or paid out twice, and each is told the
 // same as before.
 //
-//	go test ./cmd/cascada -run TestDrillRestore -v -full
+//	go test ./cmd/cascada -run TestDrillRestore -v -full -timeout 30m
 func TestDrillRestore(t *testing.T) {
 	t.Parallel()
 	heading("database", "requests before", "in the lost time", "answered 503 while closed", "charges, refunds and payouts at providers", "errors", "longest answer", "lost", "doubled", "untrue answers")
