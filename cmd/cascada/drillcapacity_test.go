@@ -210,7 +210,7 @@ func TestDrillCapacity(t *testing.T) {
 	for _, table := range slices.SortedFunc(maps.Keys(all[0].tables), func(a, b string) int {
 		return cmp.Compare(all[0].tables[b], all[0].tables[a])
 	}) {
-		if first, second := all[0].million(all[0].tables[table]), all[1].million(all[1].tables[table]); first+second >= 2e6 {
+		if first, second := all[0].million(all[0].tables[table]), all[1].million(all[1].tables[table]); first+second >= 2e7 {
 			row("`"+table+"`", gigabytes(first), gigabytes(second))
 		}
 	}
