@@ -244,8 +244,7 @@ func (a *App) RotateMasterKey(ctx context.Context, by pay.Actor) error {
 	if err != nil {
 		return err
 	}
-	a.notice(ctx, "secrets", a.readSecrets)
-	return nil
+	return a.readSecrets(ctx)
 }
 
 // reseal seals again what is under another master key than the one that took over. It begins
