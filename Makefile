@@ -87,7 +87,7 @@ drills: tools ## see bad days with your own eyes (docs/DRILLS.md); DRILL=TestDri
 	command -v pgbackrest >/dev/null || want="$$want pgbackrest"; \
 	$(INSTALL)
 	@test -x bin/litestream || GOBIN=$(CURDIR)/bin $(GO) install github.com/benbjohnson/litestream/cmd/litestream@v0.5.18
-	$(GO) test ./cmd/cascada -run '$(DRILL)' -v -full -parallel 1 -timeout 90m
+	$(GO) test ./cmd/cascada -run '$(DRILL)' -v -full -parallel 1 -timeout 4h
 
 # INSTALL installs what is wanted.
 define INSTALL

@@ -32,6 +32,8 @@ type benchCmd struct {
 	Rate        float64       `placeholder:"N" help:"Payments a second, sent at even times; by default as many as the connections take."`
 	Dead        int           `name:"dead-endpoints" placeholder:"PERCENT" help:"With --webhooks: so many of the endpoints are dead; half refuse, half never answer."`
 	Slow        int           `name:"slow-endpoints" placeholder:"PERCENT" help:"With --webhooks: so many of the endpoints answer after 9 s."`
+	VerifyAll   bool          `name:"verify-all" help:"With --webhooks: verify every delivery's signature; by default one in 64."`
+	Progress    time.Duration `placeholder:"DURATION" help:"Tell on standard error how it goes, each time this has passed."`
 	Auth        bench.Auth    `default:"token" enum:"token,key" help:"token (from /auth/token) or key (the raw secret key)."`
 	ServerPID   int           `name:"server-pid" placeholder:"PID" help:"Process of the server on this machine, to tell its CPU and memory."`
 	JSON        bool          `name:"json" help:"Print JSON."`
@@ -69,7 +71,11 @@ func (c *benchCmd) Run(ctx context.Context, log *slog.Logger) error {
 	config := bench.Config{
 		URL: c.URL, Shops: make([]bench.Shop, c.Merchants), Connections: c.Connections, Warmup: c.Warmup, Duration: c.Duration, Method: c.Method,
 		Amount: c.Amount, Idempotency: c.Idempotency, Webhooks: c.Webhooks, Auth: c.Auth, ServerPID: c.ServerPID,
-		Rate: c.Rate, DeadPercent: c.Dead, SlowPercent: c.Slow,
+		Rate: c.Rate, DeadPercent: c.Dead, SlowPercent: c.Slow, VerifyAll: c.VerifyAll,
+	}
+	if c.Progress != 0 {
+		config.ProgressEvery = c.Progress
+		config.Progress = func(p bench.Progress) { fmt.Fprintln(os.Stderr, p) }
 	}
 	if err := config.Check(); err != nil { // before there are merchants for nothing
 		return err

@@ -105,7 +105,11 @@ func (u user) run(t testing.TB, args ...string) (stdout, stderr string, code int
 // pipe runs the program with something on its standard input.
 func (u user) pipe(t testing.TB, input string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	lasts := time.Minute
+	if *full {
+		lasts = 30 * time.Minute // a check of what a whole drill made
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lasts)
 	defer cancel()
 	c := exec.CommandContext(ctx, u.program, args...)
 	c.Dir, c.Env = u.dir, u.env

@@ -16,6 +16,7 @@ import (
 // load is clients that create payments at even times, and what they saw.
 type load struct {
 	mu       sync.Mutex // owns what follows
+	sent     int        // each under a key of its own
 	answered map[string]time.Time
 	errors   map[string]int
 	longest  time.Duration
@@ -38,6 +39,7 @@ func (l *load) pays(s *server, key string, rate int, done <-chan struct{}) (wait
 				began := time.Now()
 				status, reply := s.call("POST", "/payments", key, `{"amount":10,"paymentMethodId":"sbx_card"}`, http.Header{"Idempotency-Key": {fmt.Sprintf("load-%d-%d", client, n)}})
 				l.mu.Lock()
+				l.sent++
 				if judge(status, reply) == made {
 					l.answered[text(reply, "transactionId")] = time.Now()
 				} else {
@@ -61,7 +63,7 @@ func TestDrillBackup(t *testing.T) {
 	if *full {
 		rate, before = 200, time.Minute
 	}
-	heading("database", "payments a second", "payments in the copy", "size", "copied in", "log before", "at most meanwhile", "errors", "longest answer", "lost")
+	heading("database", "payments a second", "payments in the copy", "size", "copied in", "log before", "at most meanwhile", "errors", "longest answer", "lost", "doubled")
 	database := dbtest.SQLite(t)
 	u := newUser(t).with("CASCADA_DATABASE=" + database)
 	s := u.serve(t)
@@ -114,6 +116,14 @@ func TestDrillBackup(t *testing.T) {
 	if err := copied.QueryRow(`SELECT count(*) FROM payments`).Scan(&found); err != nil {
 		t.Fatal(err)
 	}
+	var live int
+	if err := openDatabase(t, database).QueryRow(`SELECT count(*) FROM payments`).Scan(&live); err != nil {
+		t.Fatal(err)
+	}
+	doubled := max(0, live-l.sent)
+	if doubled > 0 {
+		t.Errorf("%d payments are there, %d were asked for", live, l.sent)
+	}
 	lost := 0
 	for id, at := range l.answered {
 		var n int
@@ -133,7 +143,7 @@ func TestDrillBackup(t *testing.T) {
 	}
 	within(t, "an answer", l.longest, answerLimit)
 	s.stop()
-	row("SQLite", rate, found, megabytes(info.Size()), ms(took), megabytes(small), megabytes(highest), failures(l.errors), ms(l.longest), lost)
+	row("SQLite", rate, found, megabytes(info.Size()), ms(took), megabytes(small), megabytes(highest), failures(l.errors), ms(l.longest), lost, doubled)
 }
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

@@ -16,12 +16,12 @@ import (
 // cleans up what the standby's snapshots still see: the standby ends those that take a second, and
 // they begin anew. It finds nothing that is not so, and nothing changes.
 //
-//	go test ./cmd/cascada -run TestDrillCheck -v -full
+//	go test ./cmd/cascada -run TestDrillCheck -v -full -timeout 30m
 func TestDrillCheckOnAStandby(t *testing.T) {
 	t.Parallel()
-	rounds := 3
+	rounds, disputes := 3, 2
 	if *full {
-		rounds = 50
+		rounds, disputes = 50, 16
 	}
 	primary := dbtest.Alone(t)
 	primary.Exec("ALTER SYSTEM SET max_standby_streaming_delay = '1s'") // the standby takes it over
@@ -30,10 +30,12 @@ func TestDrillCheckOnAStandby(t *testing.T) {
 	k := startPack(t, database, 1)
 	c := newCrowd(t, k.user.merchant(t, database).Keys.Sandbox.Secret, moments(t), k.any)
 	k.any(nil).subscribe(c.key)
+	c.stock(disputes)
 	c.thinks = 50 * time.Millisecond
 	wait := c.work(4, 1<<30)
 	c.more("the crowd to work", 100)
 	state := filepath.Join(t.TempDir(), "proved.json")
+	checks, found := 0, 0
 	for range rounds {
 		primary.Exec("VACUUM")
 		for _, args := range [][]string{{"check"}, {"check", "--state", state}, {"seal", "head"}} {
@@ -41,7 +43,9 @@ func TestDrillCheckOnAStandby(t *testing.T) {
 				if address == database && args[0] == "check" && len(args) > 1 {
 					continue // its file is of the standby, which may be ahead of nobody
 				}
+				checks++
 				if out, log, code := k.user.run(t, append(args, "--database", address)...); code != 0 {
+					found++
 					t.Errorf("%s at %s: exit %d\n%s%s", strings.Join(args, " "), address, code, out, log)
 				}
 			}
@@ -51,6 +55,8 @@ func TestDrillCheckOnAStandby(t *testing.T) {
 	c.enough.Store(true)
 	wait()
 	c.rest()
+	v := c.audit()
+	v.report(c)
 	k.user.check(t, other)
 
 	// With both addresses the primary is read, whichever comes first.
@@ -67,4 +73,7 @@ func TestDrillCheckOnAStandby(t *testing.T) {
 	}
 	primary.Kill()
 	k.user.check(t, both)
+	within(t, "an answer", c.longest, answerLimit)
+	heading("checks and heads read", "that found something", "operations meanwhile", "with a key", "errors", "longest answer", "lost", "doubled", "untrue answers")
+	row(checks, found, v.asked, v.keyed, c.errors(), ms(c.longest), v.lost, v.doubled, v.untrue)
 }

@@ -71,13 +71,13 @@ var outages = []struct {
 
 // failing is the head of the tables of what becomes of a primary.
 func failing() {
-	heading("the primary is", "operations", "with a key", "errors", "longest answer", "longest time without service after the promotion", "lost", "doubled", "untrue answers")
+	heading("the primary is", "operations", "with a key", "errors", "longest answer", "longest time without service after the promotion", "`/readyz`", "lost", "doubled", "untrue answers")
 }
 
 // The primary fails under load of requests with and without keys. The service has the
 // addresses of both servers, and goes on at the new primary by itself.
 //
-//	go test ./cmd/cascada -run TestDrillPrimary -v -full
+//	go test ./cmd/cascada -run TestDrillPrimary -v -full -timeout 30m
 func TestDrillPrimary(t *testing.T) {
 	t.Parallel()
 	failing()
@@ -127,12 +127,15 @@ func (f failover) run(t *testing.T) {
 	c.thinks = 100 * time.Millisecond
 	wait := c.work(clients, 1<<30)
 	c.more("the crowd to work", 100)
+	said, stop := k.watchReady()
+	began := time.Now()
 	at := f.fail(c)
 	c.more("work to go on", 100)
 	time.Sleep(f.afterwards)
 	c.enough.Store(true)
 	wait()
 	pause := c.pause(at)
+	stop()
 	c.rest()
 	v := c.audit()
 	if f.asynchronous { // what had not reached the standby is lost with the primary
@@ -144,5 +147,5 @@ func (f failover) run(t *testing.T) {
 	k.user.check(t, k.database)
 	within(t, "an answer", c.longest, answerLimit)
 	within(t, "the service", pause, pauseLimit)
-	row(f.name, v.asked, v.keyed, c.errors(), ms(c.longest), ms(pause), v.lost, v.doubled, v.untrue)
+	row(f.name, v.asked, v.keyed, c.errors(), ms(c.longest), ms(pause), said.since(began), v.lost, v.doubled, v.untrue)
 }

@@ -263,7 +263,7 @@ func (d *restoring) repeat(orders []demand, closed bool) (refusals, untrue int) 
 // ever asked for, with the same keys: nothing is charged, given back or paid out twice, and each is told the
 // same as before.
 //
-//	go test ./cmd/cascada -run TestDrillRestore -v -full
+//	go test ./cmd/cascada -run TestDrillRestore -v -full -timeout 30m
 func TestDrillRestore(t *testing.T) {
 	t.Parallel()
 	restoringHeading()
@@ -302,7 +302,7 @@ func TestDrillRestore(t *testing.T) {
 }
 
 func restoringHeading() {
-	heading("database", "requests before", "in the lost time", "answered 503 while closed", "charges, refunds and payouts at providers", "longest answer", "lost", "doubled", "untrue answers")
+	heading("database", "requests before", "in the lost time", "answered 503 while closed", "charges, refunds and payouts at providers", "errors", "longest answer", "lost", "doubled", "untrue answers")
 }
 
 func restore(t *testing.T, name, database string, backup func(*restoring), putBack func(*restoring) string) {
@@ -365,8 +365,27 @@ func restore(t *testing.T, name, database string, backup func(*restoring), putBa
 	d.does(demand{path: "/payments", key: "new", body: fmt.Sprintf(`{"amount":9,"documentId":"52998224725","paymentMethodId":%q}`, d.method)}, "transactionId")
 	d.settled()
 	d.user.check(t, database)
+	lost := d.lost()
 	within(t, "an answer", d.longest, answerLimit)
-	row(name, before, len(d.orders)-before-1, refusals, calls+len(d.bank.paid), ms(d.longest), 0, doubled, untrue)
+	row(name, before, len(d.orders)-before-1, refusals, calls+len(d.bank.paid), failures(d.codes), ms(d.longest), lost, doubled, untrue)
+}
+
+// lost counts what clients were told to be done and is not there.
+func (d *restoring) lost() (n int) {
+	for _, o := range d.orders {
+		path, secret := "/payments/"+o.id, d.keys.Keys.Production.Secret
+		switch {
+		case o.path == "/withdrawals":
+			path, secret = "/withdrawals/"+o.id, d.keys.Keys.Sandbox.Secret
+		case strings.HasSuffix(o.path, "/refund"):
+			path = "/claims/" + o.id
+		}
+		if status, reply := d.server.call("GET", path, secret, "", nil); status != http.StatusOK {
+			n++
+			d.t.Errorf("%s %s, done before, is %d %v now", o.path, o.key, status, reply)
+		}
+	}
+	return n
 }
 
 // waits is the Retry-After of the answer to a request.

@@ -14,6 +14,9 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
+// servedBy is the header that tells which node a balancer's answer is from: node0 and so on.
+const servedBy = "Served-By"
+
 // balancer starts haproxy before nodes, of which it asks each whether it is ready, and returns the
 // address that clients know.
 func balancer(t testing.TB, nodes []string) *server {
@@ -36,6 +39,7 @@ defaults
 listen cascada
   bind %s
   option httpchk GET /readyz
+  http-response set-header `+servedBy+` %%s
   default-server check inter 200ms fall 1 rise 1
 `, address)
 	for i, node := range nodes {
@@ -65,6 +69,9 @@ listen cascada
 	return front
 }
 
+// drainDelay is how long a node that stops takes requests, for the balancer to see that it stops.
+const drainDelay = time.Second
+
 // rolling is nodes behind a balancer, each replaced by one of the next version after the other.
 type rolling struct {
 	t        testing.TB
@@ -72,12 +79,26 @@ type rolling struct {
 	user     user
 	nodes    []*server
 	at       []string // their addresses
+	flags    []string // more of them, for each node
+}
+
+// startRolling starts nodes on a database.
+func startRolling(t testing.TB, database string, u user, nodes int, flags ...string) *rolling {
+	t.Helper()
+	r := &rolling{t: t, database: database, user: u, nodes: make([]*server, nodes), flags: flags}
+	for range r.nodes {
+		r.at = append(r.at, freeAddress(t))
+	}
+	for node := range r.nodes {
+		r.start(node)
+	}
+	return r
 }
 
 // start starts a node at its address, and returns when it is ready.
 func (r *rolling) start(node int) {
 	r.t.Helper()
-	s := r.user.start(r.t, "--database", r.database, "--listen", r.at[node], "--drain-delay", "1s")
+	s := r.user.start(r.t, append([]string{"--database", r.database, "--listen", r.at[node], "--drain-delay", drainDelay.String()}, r.flags...)...)
 	s.ready()
 	s.url = "http://" + r.at[node]
 	await(r.t, "the node to be ready", func() bool { status, _ := s.says("/readyz"); return status == http.StatusOK })
@@ -106,13 +127,7 @@ func TestDrillRolling(t *testing.T) {
 	}
 	u := newUser(t).with(asProgram + "=yes")
 	u.program = plain
-	r := &rolling{t: t, database: dbtest.Postgres(t), user: u, nodes: make([]*server, 3)}
-	for range r.nodes {
-		r.at = append(r.at, freeAddress(t))
-	}
-	for node := range r.nodes {
-		r.start(node)
-	}
+	r := startRolling(t, dbtest.Postgres(t), u, 3)
 	front := balancer(t, r.at)
 	c := newCrowd(t, u.merchant(t, r.database).Keys.Sandbox.Secret, moments(t), func(*server) *server { return front })
 	c.ask, c.thinks = asksPaid, 20*time.Millisecond

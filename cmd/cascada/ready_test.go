@@ -145,12 +145,12 @@ func TestPoolers(t *testing.T) {
 	database := dbtest.Alone(t)
 	u := newUser(t)
 	for _, mode := range []string{"transaction", "statement"} {
-		_, log, code := u.run(t, "serve", "--database", database.Bouncer(mode))
+		_, log, code := u.run(t, "serve", "--database", database.Bouncer(mode).Address)
 		if code == 0 || !strings.Contains(log, "pool_mode = session") {
 			t.Errorf("%s: exit %d %s", mode, code, log)
 		}
 	}
-	address := database.Bouncer("session")
+	address := database.Bouncer("session").Address
 	s := u.serve(t, "--database", address)
 	k := u.merchant(t, address).Keys.Sandbox.Secret
 	if status, reply := s.call("POST", "/payments", k, `{"amount":10,"paymentMethodId":"sbx_card"}`, nil); status != http.StatusCreated {

@@ -98,6 +98,10 @@ func (a *API) addWallet(ctx context.Context, call Call, in *addWalletIn) (*walle
 	if in.Simulate != "" && call.Live {
 		return nil, pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only")
 	}
+	unpayable, err := a.app.Payability(ctx, scope) // read before: what is added is not said to have failed
+	if err != nil {
+		return nil, err
+	}
 	w, err := a.app.AddWallet(ctx, call.Principal, scope, app.NewWallet{
 		Destination: in.place, Label: in.Body.Label, Default: in.Body.IsDefault, CoolDown: in.Simulate != "",
 		Beneficiary: pay.Beneficiary{
@@ -108,7 +112,7 @@ func (a *API) addWallet(ctx context.Context, call Call, in *addWalletIn) (*walle
 	if err != nil {
 		return nil, err
 	}
-	return a.show(ctx, scope, w)
+	return &walletOut{view.NewWallet(w, unpayable(w))}, nil
 }
 
 func (a *API) wallets(ctx context.Context, call Call, in *walletsIn) (*walletsOut, error) {
@@ -141,10 +145,6 @@ func (a *API) wallet(ctx context.Context, call Call, in *getIn) (*walletOut, err
 	if err != nil {
 		return nil, err
 	}
-	return a.show(ctx, scope, w)
-}
-
-func (a *API) show(ctx context.Context, scope pay.Scope, w pay.Wallet) (*walletOut, error) {
 	unpayable, err := a.app.Payability(ctx, scope)
 	if err != nil {
 		return nil, err

@@ -74,7 +74,8 @@ func (a *App) AddAccount(ctx context.Context, by pay.Actor, n NewAccount) (accou
 	if err != nil {
 		return fresh, err
 	}
-	return account, a.readAccounts(ctx)
+	a.notice(ctx, "provider accounts", a.readAccounts)
+	return account, nil
 }
 
 // checkAccount says what is wrong with an account that the account's own words
@@ -202,7 +203,8 @@ func (a *App) changeAccount(ctx context.Context, by pay.Actor, id string, act pa
 	if err != nil {
 		return done, err
 	}
-	return done, a.readAccounts(ctx)
+	a.notice(ctx, "provider accounts", a.readAccounts)
+	return done, nil
 }
 
 // EditAccount changes an account's settings. edit may refuse what it is given.

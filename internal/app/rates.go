@@ -165,7 +165,8 @@ func (a *App) takeRates(ctx context.Context, readings []pay.Reading, force, whol
 	if err != nil {
 		return nil, err
 	}
-	return changes, a.readRates(ctx)
+	a.notice(ctx, "rates", a.readRates)
+	return changes, nil
 }
 
 // ReadFeed reads the feed of rates when it is due; one node does it for all.

@@ -150,7 +150,8 @@ func (a *App) changeRules(ctx context.Context, by pay.Actor, doc []byte, act pay
 	if err != nil {
 		return v, false, err
 	}
-	return v, changed, a.readRules(ctx)
+	a.notice(ctx, "routing rules", a.readRules)
+	return v, changed, nil
 }
 
 // CheckRules says what is wrong with rules: by themselves, or because there is no

@@ -53,8 +53,12 @@ type Config struct {
 	Webhooks    bool          // subscribe every shop, and await the events
 	DeadPercent int           // of the endpoints: half refuse, half never answer
 	SlowPercent int           // of the endpoints: they answer after 9 s
-	Auth        Auth
-	ServerPID   int // 0: the server process is not looked at
+	VerifyAll   bool          // verify every delivery's signature, not some
+	// Progress is told how the run goes, each time ProgressEvery has passed. Nil: nobody is.
+	Progress      func(Progress)
+	ProgressEvery time.Duration
+	Auth          Auth
+	ServerPID     int // 0: the server process is not looked at
 	// WAL returns how much the database has written to its log since it was
 	// made, in bytes. Nil where there is none.
 	WAL func(context.Context) (int64, error)
@@ -81,6 +85,10 @@ func (c Config) checked() (Config, error) {
 		return c, errors.New("of the endpoints at most 90 % can be dead or slow")
 	case c.DeadPercent+c.SlowPercent > 0 && (!c.Webhooks || len(c.Shops) < 3):
 		return c, errors.New("dead and slow endpoints need webhooks, and at least 3 merchants")
+	case c.VerifyAll && !c.Webhooks:
+		return c, errors.New("to verify every delivery takes webhooks")
+	case c.Progress != nil && c.ProgressEvery <= 0:
+		return c, errors.New("the time between two lines of progress must be above 0")
 	case c.Duration <= 0 || c.Warmup < 0:
 		return c, errors.New("the duration must be above 0, the warm-up not below")
 	}
@@ -116,6 +124,7 @@ func Run(ctx context.Context, c Config) (r Result, err error) {
 		if s, err = listen(c.kinds()); err != nil {
 			return r, err
 		}
+		s.verifyAll = c.VerifyAll
 		defer s.close()
 		// Also after an interrupt: or the server would knock for days at a sink
 		// that is gone.
@@ -209,6 +218,7 @@ type measured struct {
 	from, until   time.Time // the window that counts
 	workers       []*worker
 	before, after sample
+	progress      *progress // nil where nobody is told
 }
 
 // load runs the connections and takes samples at both ends of the window.
@@ -224,6 +234,11 @@ func load(ctx context.Context, c Config, shops []*shop, s *sink) (*measured, err
 		s.window(m.from, m.until)
 	}
 	run := runName(began)
+	if c.Progress != nil {
+		p := &progress{began: began, sink: s}
+		m.progress = p
+		defer p.tell(c)()
+	}
 	var working sync.WaitGroup
 	for i := range c.Connections {
 		w := newWorker(i, run, strings.TrimPrefix(c.URL, "http://"), templates, m, c)

@@ -70,7 +70,7 @@ func TestARunCountsWhatTheServiceTook(t *testing.T) {
 			if runtime.GOOS == "linux" && (r.ServerCPUUs <= 0 || r.ServerRSS == 0 || r.MachineBusy <= 0) {
 				t.Errorf("the server's figures are %+v", r)
 			}
-			if w := r.Webhooks; c.Webhooks && (w.Delivered != r.Taken || w.Missing+w.Unexpected+w.Duplicates+w.OtherEvents+w.SignaturesBad+w.Malformed != 0 ||
+			if w := r.Webhooks; c.Webhooks && (w.Delivered != r.Taken || w.Missing+w.Unexpected+w.Duplicates+w.Doubled+w.OtherEvents+w.SignaturesBad+w.Malformed != 0 ||
 				w.SignaturesChecked < int64(min(merchants, int(r.Taken)))/2 || w.DelayP50Ms <= 0) {
 				t.Errorf("%d payments were taken and of their events: %+v", r.Taken, w)
 			}
@@ -164,6 +164,39 @@ func TestDeadAndSlowEndpointsAreInTheWayAndNotCounted(t *testing.T) {
 	}
 }
 
+// What is told on the way adds up to what is told in the end, and every signature was looked at.
+func TestARunTellsHowItGoes(t *testing.T) {
+	_, c := running(t, 2)
+	c.Webhooks, c.VerifyAll, c.Rate, c.ProgressEvery = true, true, 200, 50*time.Millisecond
+	var told []Progress
+	c.Progress = func(p Progress) { told = append(told, p) }
+	r, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Webhooks.SignaturesChecked != r.Webhooks.Delivered || r.Webhooks.SignaturesBad > 0 || len(r.Problems()) > 0 {
+		t.Errorf("the webhooks are %+v, problems %q", r.Webhooks, r.Problems())
+	}
+	var sum int64
+	for _, p := range told {
+		sum += p.Payments
+		if p.Taken != sum || p.Errors > 0 || p.Events > r.Taken || p.P50Ms > p.P99Ms || p.P99Ms > p.MaxMs || p.MaxMs > 0 != (p.Payments > 0) {
+			t.Errorf("after %d payments it was told %+v", sum, p)
+		}
+	}
+	if len(told) == 0 || sum == 0 || sum > r.Taken || !strings.Contains(told[0].String(), "payments, p50") {
+		t.Errorf("%d payments were told on the way in %d lines, and %d in the end", sum, len(told), r.Taken)
+	}
+	c.Method = "sbx_lost"
+	told = nil
+	if _, err := Run(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if len(told) == 0 || told[len(told)-1].Errors == 0 {
+		t.Errorf("of a run in which all is refused it was told %+v", told)
+	}
+}
+
 func TestAServerThatGoesAwayIsTold(t *testing.T) {
 	s, c := started(t, 1)
 	c.Duration = 400 * time.Millisecond
@@ -210,6 +243,8 @@ func TestARunThatCannotBeRightIsRefused(t *testing.T) {
 		{"no time", func(c *Config) { c.Duration = 0 }},
 		{"a negative rate", func(c *Config) { c.Rate = -1 }},
 		{"dead endpoints without webhooks", func(c *Config) { c.DeadPercent = 5 }},
+		{"every delivery verified without webhooks", func(c *Config) { c.VerifyAll = true }},
+		{"progress without end", func(c *Config) { c.Progress = func(Progress) {} }},
 		{"only dead endpoints", func(c *Config) { c.Webhooks, c.DeadPercent, c.SlowPercent = true, 50, 50 }},
 		{"keys that are none", func(c *Config) { c.Shops = []Shop{{"pk_test_x", "sk_test_x"}} }},
 		{"a run longer than a token lives", func(c *Config) { c.Duration = time.Hour }},

@@ -75,7 +75,8 @@ type Webhooks struct {
 	LastAfterSeconds  float64 `json:"lastAfterSeconds"` // from the window's end
 	Missing           int64   `json:"missing"`          // completed payments without an event
 	Unexpected        int64   `json:"unexpected"`       // events of payments whose reply we did not get
-	Duplicates        int64   `json:"duplicates"`
+	Duplicates        int64   `json:"duplicates"`       // an event that came again
+	Doubled           int64   `json:"doubled"`          // a second payment.completed of one payment
 	OtherEvents       int64   `json:"otherEvents"`
 	SignaturesChecked int64   `json:"signaturesChecked"`
 	SignaturesBad     int64   `json:"signaturesBad"`
@@ -147,6 +148,7 @@ func (r Result) Problems() []string {
 	add("%d payments that were answered 201 are not listed", r.Taken-r.Listed)
 	if w := r.Webhooks; w != nil {
 		add("%d events are missing", w.Missing)
+		add("%d payments have two events that say the same", w.Doubled)
 		add("%d signatures do not match", w.SignaturesBad)
 		add("%d webhook requests were malformed", w.Malformed)
 	}
@@ -183,8 +185,8 @@ func (r Result) Write(out io.Writer) error {
 	if w := r.Webhooks; w != nil {
 		line("webhooks/s", "%.0f", w.PerSecond)
 		line("delay ms", "p50 %.1f   p99 %.1f   max %.1f   from createdAt (before the commit) to arrival", w.DelayP50Ms, w.DelayP99Ms, w.DelayMaxMs)
-		line("events", "%d delivered, the last %.1f s after the end; %d missing, %d duplicates, %d unexpected, %d of other types",
-			w.Delivered, w.LastAfterSeconds, w.Missing, w.Duplicates, w.Unexpected, w.OtherEvents)
+		line("events", "%d delivered, the last %.1f s after the end; %d missing, %d came again, %d doubled, %d unexpected, %d of other types",
+			w.Delivered, w.LastAfterSeconds, w.Missing, w.Duplicates, w.Doubled, w.Unexpected, w.OtherEvents)
 		if s.DeadPercent+s.SlowPercent > 0 {
 			line("in the way", "%d deliveries to endpoints that are silent or slow", w.Troubled)
 		}

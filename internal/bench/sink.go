@@ -28,6 +28,8 @@ type sink struct {
 	kinds    []kind        // by shop
 	ending   chan struct{} // closed when the sink closes
 
+	verifyAll bool // every signature, not some
+
 	mu          sync.Mutex // owns what follows
 	conns       map[net.Conn]struct{}
 	closed      bool
@@ -39,15 +41,16 @@ type sink struct {
 
 // tally is what arrived.
 type tally struct {
-	completed  map[string]struct{} // payments whose payment.completed arrived
-	delays     []uint32            // µs, of events created within the window
-	inside     int64               // payment.completed that arrived within the window
-	duplicates int64
-	others     int64 // events other than payment.completed
-	checked    int64 // signatures
-	bad        int64 // signatures
-	malformed  int64 // requests that are no delivery, and connections that failed
-	troubled   int64 // deliveries to endpoints that are silent or slow
+	completed  map[string]string // the id of the first payment.completed that arrived, by payment
+	delays     []uint32          // µs, of events created within the window
+	inside     int64             // payment.completed that arrived within the window
+	duplicates int64             // the same event again
+	doubled    int64             // another payment.completed of a payment that had one
+	others     int64             // events other than payment.completed
+	checked    int64             // signatures
+	bad        int64             // signatures
+	malformed  int64             // requests that are no delivery, and connections that failed
+	troubled   int64             // deliveries to endpoints that are silent or slow
 	lastAt     time.Time
 }
 
@@ -57,7 +60,7 @@ func listen(kinds []kind) (*sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for webhooks: %w", err)
 	}
-	s := &sink{listener: l, kinds: kinds, ending: make(chan struct{}), conns: map[net.Conn]struct{}{}, got: tally{completed: map[string]struct{}{}}}
+	s := &sink{listener: l, kinds: kinds, ending: make(chan struct{}), conns: map[net.Conn]struct{}{}, got: tally{completed: map[string]string{}}}
 	s.serving.Go(s.accept)
 	return s, nil
 }
@@ -221,7 +224,7 @@ func (s *sink) take(d delivery) {
 	now := time.Now()
 	completed := string(text(d.body, `"type":"`)) == "payment.completed"
 	created, err := time.Parse(time.RFC3339, string(text(d.body, `"createdAt":"`)))
-	payment := text(d.body, `"object":{"id":"`)
+	payment, event := text(d.body, `"object":{"id":"`), text(d.body, `{"id":"`)
 
 	s.mu.Lock()
 	if err != nil || len(payment) == 0 || d.shop < 0 || d.shop >= len(s.secrets) {
@@ -229,14 +232,16 @@ func (s *sink) take(d delivery) {
 		s.mu.Unlock()
 		return
 	}
-	_, again := s.got.completed[string(payment)]
+	before, again := s.got.completed[string(payment)]
 	switch {
 	case !completed:
 		s.got.others++
-	case again:
+	case again && before == string(event):
 		s.got.duplicates++
+	case again:
+		s.got.doubled++
 	default:
-		s.got.completed[string(payment)] = struct{}{}
+		s.got.completed[string(payment)] = string(event)
 		s.got.lastAt = now
 		if !now.Before(s.from) && now.Before(s.until) {
 			s.got.inside++
@@ -245,7 +250,7 @@ func (s *sink) take(d delivery) {
 			s.got.delays = append(s.got.delays, uint32(max(0, min(now.Sub(created).Microseconds(), 1<<32-1))))
 		}
 	}
-	verify := !s.verified[d.shop] || len(s.got.completed)%verifyEach == 0
+	verify := s.verifyAll || !s.verified[d.shop] || len(s.got.completed)%verifyEach == 0
 	s.verified[d.shop] = true
 	secret := s.secrets[d.shop]
 	s.mu.Unlock()
@@ -289,6 +294,16 @@ func (s *sink) await(ctx context.Context, m *measured) *Webhooks {
 	}
 }
 
+// told is how many payments' events have arrived. A nil sink has none.
+func (s *sink) told() int64 {
+	if s == nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return int64(len(s.got.completed))
+}
+
 // missing counts the payments whose event has not arrived.
 func (s *sink) missing(made map[string]struct{}) (n int64) {
 	s.mu.Lock()
@@ -310,7 +325,7 @@ func (s *sink) report(m *measured, missing int64, made int) *Webhooks {
 		Delivered: int64(len(s.got.completed)), PerSecond: float64(s.got.inside) / m.until.Sub(m.from).Seconds(),
 		DelayP50Ms: percentile(s.got.delays, 50), DelayP99Ms: percentile(s.got.delays, 99), DelayMaxMs: percentile(s.got.delays, 100),
 		LastAfterSeconds: max(0, late), Missing: missing,
-		Unexpected: int64(len(s.got.completed)-made) + missing, Duplicates: s.got.duplicates,
+		Unexpected: int64(len(s.got.completed)-made) + missing, Duplicates: s.got.duplicates, Doubled: s.got.doubled,
 		OtherEvents: s.got.others, Troubled: s.got.troubled, SignaturesChecked: s.got.checked, SignaturesBad: s.got.bad, Malformed: s.got.malformed,
 	}
 }

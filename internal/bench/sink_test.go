@@ -47,9 +47,10 @@ func TestTheSinkTellsPaymentsApart(t *testing.T) {
 	early := now.Add(-time.Minute)
 	for _, d := range []struct{ shop, body, secret string }{
 		{"0", event("payment.completed", "TXN-1", now), "whsec_a"},
-		{"0", event("payment.completed", "TXN-1", now), "whsec_a"},   // again
-		{"1", event("payment.completed", "TXN-2", early), "whsec_x"}, // the shop's first is verified
-		{"1", event("payment.completed", "TXN-3", now), "whsec_b"},   // whose reply was lost
+		{"0", event("payment.completed", "TXN-1", now), "whsec_a"},                                       // again
+		{"1", event("payment.completed", "TXN-2", early), "whsec_x"},                                     // the shop's first is verified
+		{"1", event("payment.completed", "TXN-3", now), "whsec_b"},                                       // whose reply was lost
+		{"1", strings.Replace(event("payment.completed", "TXN-3", now), "evt_1", "evt_2", 1), "whsec_b"}, // told by two events
 		{"1", event("payment.failed", "TXN-5", now), "whsec_b"},
 		{"9", event("payment.completed", "TXN-6", now), "whsec_b"}, // no such shop
 		{"0", "{}", "whsec_a"},
@@ -64,7 +65,7 @@ func TestTheSinkTellsPaymentsApart(t *testing.T) {
 	got := *s.report(m, s.missing(map[string]struct{}{"TXN-1": {}, "TXN-2": {}, "TXN-4": {}}), 3)
 	got.PerSecond, got.DelayP50Ms, got.DelayP99Ms, got.DelayMaxMs = 0, 0, 0, 0 // of the clock
 	want := Webhooks{
-		Delivered: 3, Missing: 1, Unexpected: 1, Duplicates: 1, OtherEvents: 1, SignaturesChecked: 2, SignaturesBad: 1, Malformed: 3,
+		Delivered: 3, Missing: 1, Unexpected: 1, Duplicates: 1, Doubled: 1, OtherEvents: 1, SignaturesChecked: 2, SignaturesBad: 1, Malformed: 3,
 	}
 	if got != want {
 		t.Errorf("the sink counted %+v, want %+v", got, want)

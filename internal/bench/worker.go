@@ -20,6 +20,15 @@ const redialPause = 50 * time.Millisecond
 // connection; beyond it the slice grows.
 const expectedRate = 1000
 
+// room is how many payments one connection is expected to make.
+func (c Config) room() int {
+	each := float64(expectedRate)
+	if c.Rate > 0 {
+		each = min(each, 1+c.Rate/float64(c.Connections))
+	}
+	return int((c.Duration.Seconds() + 1) * each)
+}
+
 // worker is one connection: it sends a payment, awaits the reply, and goes on.
 // Only its goroutine touches it until it ends.
 type worker struct {
@@ -32,6 +41,7 @@ type worker struct {
 	pace      pace
 
 	from, until time.Time // the window that counts
+	progress    *progress // nil where nobody is told
 
 	latencies     []uint32 // µs, of payments within the window
 	taken         int64    // payments, also outside the window
@@ -44,7 +54,7 @@ type worker struct {
 func newWorker(number int, run uint64, address string, templates []template, m *measured, c Config) *worker {
 	w := &worker{
 		address: address, templates: templates, next: number % len(templates), order: newOrder(run, number), keep: make([]bool, len(templates)),
-		from: m.from, until: m.until, latencies: make([]uint32, 0, int(c.Duration.Seconds()+1)*expectedRate),
+		from: m.from, until: m.until, progress: m.progress, latencies: make([]uint32, 0, c.room()),
 		statuses: map[string]int64{}, failures: map[string]int64{},
 	}
 	for i, k := range c.kinds() {
@@ -125,9 +135,12 @@ func (w *worker) note(p reply, shop int, began, ended time.Time, sent int) {
 			reason = "201 replayed" // no request is sent twice
 		}
 		w.failures[reason]++
+		w.progress.failed()
 		return
 	}
 	w.taken++
+	took := uint32(min(ended.Sub(began).Microseconds(), 1<<32-1))
+	w.progress.took(took)
 	if status := text(p.body, `"status":"`); bytes.Equal(status, statusCompleted) {
 		w.statuses["completed"]++
 		if w.keep[shop] {
@@ -137,7 +150,7 @@ func (w *worker) note(p reply, shop int, began, ended time.Time, sent int) {
 		w.statuses[string(status)]++
 	}
 	if inside {
-		w.latencies = append(w.latencies, uint32(min(ended.Sub(began).Microseconds(), 1<<32-1)))
+		w.latencies = append(w.latencies, took)
 	}
 }
 
@@ -156,4 +169,5 @@ func (w *worker) fail(what string, err error) {
 		reason = "not HTTP as we know it"
 	}
 	w.failures[what+" "+reason]++
+	w.progress.failed()
 }

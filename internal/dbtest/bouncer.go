@@ -3,6 +3,7 @@ package dbtest
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,46 +12,84 @@ import (
 	"time"
 )
 
-// Bouncer starts a pgbouncer before the server, in a pool mode (session, transaction or statement), and
-// returns the address of the database behind it.
-func (s *Server) Bouncer(mode string) string {
-	s.t.Helper()
-	return bouncer(s.t, &s.instance, mode)
+// Bouncer is a pgbouncer before a server.
+type Bouncer struct {
+	Address string // of the database behind it
+
+	instance
+	t        testing.TB
+	database string // the server's directory
 }
 
-func bouncer(t testing.TB, s *instance, mode string) string {
-	t.Helper()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+// room is the sessions that a pooler may have: more than some nodes and commands want.
+const room = 100
+
+// Bouncer starts a pgbouncer before the server, in a pool mode (session, transaction or statement).
+func (s *Server) Bouncer(mode string) *Bouncer {
+	s.t.Helper()
+	b := &Bouncer{t: s.t, database: s.dir}
+	b.must(b.makeDir(memory()))
+	b.Address = "postgres:///postgres?host=" + b.dir + "&port=6432&user=app&sslmode=disable"
+	s.t.Cleanup(b.stop)
+	b.Start(mode)
+	return b
+}
+
+// Start starts it in a pool mode.
+func (b *Bouncer) Start(mode string) {
+	b.t.Helper()
 	program, err := exec.LookPath("pgbouncer")
-	must(err)
-	b := &instance{}
-	must(b.makeDir(memory()))
-	t.Cleanup(b.stop)
-	config := filepath.Join(b.dir, "pgbouncer.ini")
-	must(os.WriteFile(config, fmt.Appendf(nil, `[databases]
+	b.must(err)
+	b.must(b.configure(mode))
+	b.process = exec.Command(program, "-q", b.file())
+	b.process.Dir, b.process.SysProcAttr = b.dir, b.attr
+	b.must(launch(b.process))
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for {
+		conn, err := net.Dial("unix", filepath.Join(b.dir, ".s.PGSQL.6432"))
+		if err == nil {
+			b.must(conn.Close())
+			return
+		}
+		if ctx.Err() != nil || b.process.Process.Signal(syscall.Signal(0)) != nil {
+			b.t.Fatal("pgbouncer does not start")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func (b *Bouncer) file() string { return filepath.Join(b.dir, "pgbouncer.ini") }
+
+func (b *Bouncer) configure(mode string) error {
+	return os.WriteFile(b.file(), fmt.Appendf(nil, `[databases]
 postgres = host=%s dbname=postgres user=app
 [pgbouncer]
 listen_addr =
 unix_socket_dir = %s
 auth_type = any
 pool_mode = %s
-`, s.dir, b.dir, mode), 0o644))
-	b.process = exec.Command(program, "-q", config)
-	b.process.Dir, b.process.SysProcAttr = b.dir, b.attr
-	must(launch(b.process))
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	for ; ; time.Sleep(10 * time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(b.dir, ".s.PGSQL.6432")); err == nil {
-			return "postgres:///postgres?host=" + b.dir + "&port=6432&user=app&sslmode=disable"
-		}
-		if ctx.Err() != nil || b.process.Process.Signal(syscall.Signal(0)) != nil {
-			t.Fatal("pgbouncer does not start")
-		}
+default_pool_size = %d
+`, b.database, b.dir, mode, room), 0o644)
+}
+
+// Kill ends it as a crash does, with every connection through it.
+func (b *Bouncer) Kill() {
+	b.t.Helper()
+	b.must(b.process.Process.Kill())
+	_ = b.process.Wait() // killed
+}
+
+// Turn gives a pooler at work another pool mode.
+func (b *Bouncer) Turn(mode string) {
+	b.t.Helper()
+	b.must(b.configure(mode))
+	b.must(b.process.Process.Signal(syscall.SIGHUP))
+}
+
+func (b *Bouncer) must(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(fmt.Errorf("the test's pgbouncer: %w", err))
 	}
 }

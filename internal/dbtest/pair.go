@@ -27,13 +27,13 @@ func Alone(t testing.TB) *Server {
 	return alone(t, memory())
 }
 
-func alone(t testing.TB, in string) *Server {
+func alone(t testing.TB, in string, settings ...string) *Server {
 	t.Helper()
 	s := &Server{t: t}
 	s.must(s.makeDir(in))
 	s.stopAtEnd()
 	s.must(s.do("initdb", "-D", s.data(), "-U", "app", "-A", "trust", "--no-sync", "--no-instructions", "-E", "UTF8", "--locale=C"))
-	s.must(s.serve())
+	s.must(s.serve(settings...))
 	return s
 }
 

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -9,8 +10,69 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/cascadapay/cascada/internal/dbtest"
 )
+
+// The database does a request's commit, says so, and is away for whatever is read afterwards: what is done is
+// answered as done, or whoever repeats it does it twice.
+func TestWhatIsDoneIsNotRefusedWhenNothingCanBeReadAfterIt(t *testing.T) {
+	t.Parallel()
+	database := dbtest.Postgres(t)
+	line := dbtest.Behind(t, database)
+	s := start(t, line.Address, &clock{})
+	o := s.shop(t)
+	direct, err := pgx.Connect(context.Background(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer direct.Close(context.Background())
+	var mu sync.Mutex // owns direct
+	const others = `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+		WHERE datname = current_database() AND pid <> pg_backend_pid() AND query <> 'COMMIT'`
+	for _, x := range []struct {
+		path, body string
+		status     int
+		done       string
+	}{
+		{"/sandbox/clock", `{"advance":"1s"}`, http.StatusOK, "clocks"},
+		{"/wallets", `{"type":"bank_account","network":"pix","currency":"BRL","destination":"shop@shop.example"}`, http.StatusCreated, "wallets"},
+		{"/webhooks", `{"url":"http://127.0.0.1:1/","events":["settlement.closed"]}`, http.StatusCreated, "subscriptions"},
+		{"/payments", `{"amount":100,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`, http.StatusCreated, "payments WHERE status = 'pending'"},
+	} {
+		eventually(t, "the database to be back", func() bool { return o.get(t, "/me/balance").status == http.StatusOK })
+		cut := false
+		line.Before(func() { // the commit is passed on when all other connections are gone
+			mu.Lock()
+			defer mu.Unlock()
+			var done bool
+			if err := direct.QueryRow(context.Background(), "SELECT EXISTS (SELECT 1 FROM "+x.done+")").Scan(&done); err != nil {
+				t.Error(err)
+			}
+			if !done || cut {
+				return // it is another one's
+			}
+			line.Down(true)
+			cut = true
+			if _, err := direct.Exec(context.Background(), others); err != nil {
+				t.Error(err)
+			}
+		})
+		o.post(t, x.path, x.body).want(t, x.status)
+		line.Before(nil)
+		line.Down(false)
+		mu.Lock()
+		if !cut {
+			t.Errorf("%s committed nothing", x.path)
+		}
+		mu.Unlock()
+	}
+	s.ended.Do(func() { // loops logged that they failed, and may until the end
+		s.clean(t)
+		s.Shutdown()
+	})
+}
 
 // Of every fifteen commits one is done without anybody hearing of it. No request has an
 // Idempotency-Key: each is done once all the same, and its reply is true.

@@ -33,6 +33,16 @@ const (
 // was not to be had, the server takes no writes.
 var outages = []string{"53", "57", "58", "08", lockNotAvailable, "25006"}
 
+// strays are the codes for a prepared statement that is not there, or is there although this connection
+// did not prepare it: a pooler gave it another's session. Nothing was done.
+var strays = []string{"26000", "42P05"}
+
+// stray reports whether a connection has another's session.
+func stray(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && slices.Contains(strays, e.Code)
+}
+
 // liteOutages are the same of SQLite.
 var liteOutages = []int{
 	sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY,
@@ -46,6 +56,9 @@ func down(err error) error {
 		return err
 	}
 	isOutage := false
+	if stray(err) {
+		return fmt.Errorf("%w: %w: %w", ErrDown, ErrPooler, err)
+	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		isOutage = slices.ContainsFunc(outages, func(code string) bool { return strings.HasPrefix(e.Code, code) })
 	} else if e, ok := errors.AsType[*modernc.Error](err); ok {

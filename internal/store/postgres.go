@@ -143,6 +143,17 @@ func (db *pg) connect(ctx context.Context) error {
 	return nil
 }
 
+// part ends every connection, once it is idle, where one has another's session: whose the others have
+// nobody knows, and what was set and prepared in them is not theirs. New ones have their own.
+func (p *pools) part(err error) {
+	if !stray(err) {
+		return
+	}
+	for _, pool := range []*pgxpool.Pool{p.readers, p.leasers, p.holders, p.writers} {
+		pool.Reset()
+	}
+}
+
 func (p *pools) close() {
 	for _, pool := range []*pgxpool.Pool{p.readers, p.leasers, p.holders, p.writers} {
 		if pool != nil {
@@ -255,6 +266,7 @@ func (db *pg) read(ctx context.Context, pools *pools, pool *pgxpool.Pool, text s
 	if warned(conn) && err == nil {
 		return fmt.Errorf("%w: the server did not wait for its standby", ErrDown)
 	}
+	pools.part(err)
 	if ctx.Err() != nil { // the caller's own doing
 		return err
 	}
@@ -364,6 +376,7 @@ func (db *pg) inTransaction(ctx context.Context, run func(context.Context, *pgxp
 	}
 	defer conn.Release()
 	if err := run(ctx, conn); err != nil {
+		pools.part(err)
 		return errors.Join(err, rollback(ctx, conn))
 	}
 	if pools.era.Err() != nil {

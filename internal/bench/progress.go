@@ -1,0 +1,89 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Progress is how a run goes.
+type Progress struct {
+	Elapsed             time.Duration // since its start
+	Payments            int64         // replies 201 since the last time it was told
+	P50Ms, P99Ms, MaxMs float64       // of these
+	Errors              int64         // since the start: all other replies, and broken connections
+	Taken, Events       int64         // since the start: replies 201, and payments whose event arrived
+}
+
+// String is one line for a log.
+func (p Progress) String() string {
+	return fmt.Sprintf("%s: %d payments, p50 %.1f ms, p99 %.1f ms, max %.1f ms; in all %d payments, %d events, %d errors",
+		p.Elapsed.Round(time.Second), p.Payments, p.P50Ms, p.P99Ms, p.MaxMs, p.Taken, p.Events, p.Errors)
+}
+
+// progress gathers what Progress tells. A nil one gathers nothing, at no cost.
+type progress struct {
+	began time.Time
+	sink  *sink // nil without webhooks
+
+	mu            sync.Mutex // owns what follows
+	latencies     []uint32   // µs, since it was last told
+	taken, errors int64
+}
+
+// took counts a payment that took so many µs.
+func (p *progress) took(us uint32) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.taken++
+	p.latencies = append(p.latencies, us)
+}
+
+// failed counts what was no payment.
+func (p *progress) failed() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.errors++
+}
+
+// tell tells until the returned function is called, which waits for its end.
+func (p *progress) tell(c Config) (stop func()) {
+	over := make(chan struct{})
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		tick := time.NewTicker(c.ProgressEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-over:
+				return
+			case <-tick.C:
+				c.Progress(p.next())
+			}
+		}
+	})
+	return func() {
+		close(over)
+		telling.Wait()
+	}
+}
+
+// next is what there is to tell now, and begins anew.
+func (p *progress) next() Progress {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	slices.Sort(p.latencies)
+	told := Progress{
+		Elapsed: time.Since(p.began), Payments: int64(len(p.latencies)), Errors: p.errors, Taken: p.taken, Events: p.sink.told(),
+		P50Ms: percentile(p.latencies, 50), P99Ms: percentile(p.latencies, 99), MaxMs: percentile(p.latencies, 100),
+	}
+	p.latencies = p.latencies[:0]
+	return told
+}
