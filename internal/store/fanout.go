@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -71,7 +72,7 @@ ORDER BY id LIMIT $6`
 )
 
 var fanOutDuty = newDuty("fan-outs", "fanouts", "d.due_at > 0",
-	fanOutList+`, (SELECT payload FROM events WHERE events.id = fanouts.id)`)
+	fanOutList+`, coalesce((SELECT payload FROM events WHERE events.id = fanouts.id), '')`)
 
 func fanOutQueries() []string {
 	return []string{fanOutDeliveries, stepDeliveries, fanOutsTable.insert, fanOutsTable.update, endFanOuts, selectEndpoints}
@@ -82,6 +83,9 @@ func (s *Store) scanFanOut(r row) (f pay.FanOut, err error) {
 	var body string
 	if err := r.Scan(&f.Event, &f.Merchant, &f.Shop, &f.Live, &f.Version, &f.Type, &f.After, &at, &due, &body); err != nil {
 		return f, err
+	}
+	if body == "" {
+		return f, fmt.Errorf("fan-out %s has no event", f.Event)
 	}
 	f.At, f.DueAt = fromMicros(at), fromMicros(due)
 	f.Payload, err = s.personal.open(eventPayload.about(f.Event), body)

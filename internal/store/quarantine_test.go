@@ -86,7 +86,12 @@ func TestUnreadableRowHoldsUpNoOther(t *testing.T) {
 				t.Fatalf("%s: %v", text, err)
 			}
 		}
-		do(`INSERT INTO events (id, merchant, shop, live, type, object, sequence, at, payload) VALUES ('evt_1', '', '', FALSE, '', '', 1, 1, '{}')`)
+		event := func(id string) string {
+			return `INSERT INTO events (id, merchant, shop, live, type, object, sequence, at, payload) VALUES ('` + id + `', '', '', FALSE, '', '` + id + `', 1, 1, '{}')`
+		}
+		do(event("evt_1"))
+		do(event("A")) // of fan-outs
+		do(event("Z"))
 		now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 		for _, w := range all {
 			t.Run(w.duty.name, func(t *testing.T) {
@@ -97,6 +102,8 @@ func TestUnreadableRowHoldsUpNoOther(t *testing.T) {
 					}
 					bad = w.insert("BAD", "")
 					spoil, mend = "UPDATE reserves SET held = 'x' WHERE id = 'BAD'", "UPDATE reserves SET held = 0 WHERE id = 'BAD'"
+				} else if w.table == "fanouts" { // nor has it, but an event
+					bad, mend = w.insert("BAD", ""), event("BAD")
 				} else {
 					mend = "UPDATE " + w.table + " SET doc = '{}' WHERE id = 'BAD'"
 				}
