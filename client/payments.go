@@ -109,14 +109,13 @@ type Payment struct {
 	CurrencyRequested string  `json:"currencyRequested"`
 	Purchase
 
-	// All but events fill these in.
 	FxRate         Decimal   `json:"fxRate"`         // local currency for one USD
 	PaymentFormURL string    `json:"paymentFormUrl"` // where the shopper pays a direct charge
 	CheckoutURL    string    `json:"checkoutUrl"`    // with HostedCheckout
 	ExpiresAt      time.Time `json:"expiresAt"`
 	Replayed       bool      `json:"-"` // an earlier request with the same key made it
 
-	// Only Payment, Payments and CancelPayment fill these in.
+	// CreatePayment does not fill these in. They are empty once the shopper is erased.
 	UserName   string `json:"userName"`
 	UserEmail  string `json:"userEmail"`
 	DocumentID string `json:"documentId"`

@@ -60,13 +60,13 @@ type Transaction struct {
 	Description           string            `json:"description,omitempty" doc:"As the shop sent it"`
 	Metadata              map[string]string `json:"metadata,omitempty" doc:"As the shop sent it"`
 	LineItems             []LineItem        `json:"lineItems,omitempty" doc:"As the shop sent them"`
-	FxRate                *Rate             `json:"fxRate,omitempty" doc:"Local currency for one USD; get and list only"`
-	PaymentFormURL        *string           `json:"paymentFormUrl,omitempty" doc:"Where the shopper pays; get and list only"`
-	CheckoutURL           string            `json:"checkoutUrl,omitempty" doc:"With hostedCheckout; get and list only"`
-	ExpiresAt             *Time             `json:"expiresAt,omitempty" doc:"The shopper's deadline; get and list only"`
-	UserName              *string           `json:"userName,omitempty" doc:"As the shop or the shopper told it; get and list only"`
-	UserEmail             *string           `json:"userEmail,omitempty" doc:"As the shop or the shopper told it; get and list only"`
-	DocumentID            *string           `json:"documentId,omitempty" doc:"As the shop or the shopper told it; get and list only"`
+	FxRate                *Rate             `json:"fxRate,omitempty" doc:"Local currency for one USD"`
+	PaymentFormURL        *string           `json:"paymentFormUrl,omitempty" doc:"Where the shopper pays"`
+	CheckoutURL           string            `json:"checkoutUrl,omitempty" doc:"With hostedCheckout"`
+	ExpiresAt             *Time             `json:"expiresAt,omitempty" doc:"The shopper's deadline"`
+	UserName              *string           `json:"userName,omitempty" doc:"As the shop or the shopper told it"`
+	UserEmail             *string           `json:"userEmail,omitempty" doc:"As the shop or the shopper told it"`
+	DocumentID            *string           `json:"documentId,omitempty" doc:"As the shop or the shopper told it"`
 	Refund                *Refund           `json:"refund,omitempty" doc:"In payment.refunded only"`
 }
 
@@ -224,8 +224,7 @@ func NewTransaction(p pay.Payment) Transaction {
 	return t
 }
 
-// ForShop adds what the shop sees of a payment when it asks, and what events leave out: they
-// are kept and sent around, and these tell of the shopper.
+// ForShop adds what create told, and the customer.
 func (t Transaction) ForShop(p pay.Payment, checkoutURL string) Transaction {
 	t.FxRate, t.PaymentFormURL, t.ExpiresAt = &Rate{p.Rate}, formURL(p, checkoutURL), &Time{deadline(p)}
 	if p.Hosted {
