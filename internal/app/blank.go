@@ -3,16 +3,19 @@ package app
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// personal are the words of persons in an event: those of a claim, and a refund's in its payment.
+// personal is what tells of persons in an event: the words of a claim, and of a payment the
+// customer and the words of its refund and purchase.
 var personal = [][]string{
 	{"reason"}, {"evidence", "*", "text"}, {"evidence", "*", "file", "name"}, {"timeline", "*", "note"}, {"refund", "reason"},
+	{"userName"}, {"userEmail"}, {"documentId"}, {"description"}, {"lineItems", "*", "name"}, {"lineItems", "*", "sku"},
 }
 
-// blank takes the words of persons out of an event, and nothing else: whoever gets it again finds
+// blank takes what tells of persons out of an event, and nothing else: whoever gets it again finds
 // the same form.
 func blank(event []byte) (blanked []byte, changed bool, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(event))
@@ -28,6 +31,15 @@ func blank(event []byte) (blanked []byte, changed bool, err error) {
 			continue
 		}
 		changed = erased(object, path) || changed
+	}
+	// Its keys are the shop's words too.
+	if pairs, ok := object["metadata"].(map[string]any); ok && len(pairs) > 0 {
+		object["metadata"], changed = map[string]any{}, true
+	}
+	if address, ok := object["checkoutUrl"].(string); ok { // with the shop's address, which may tell
+		if plain, _, found := strings.Cut(address, "?"); found {
+			object["checkoutUrl"], changed = plain, true
+		}
 	}
 	list, _ := object["evidence"].([]any)
 	for _, item := range list {

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -24,6 +23,7 @@ type NewSession struct {
 	Country     string       // alpha-3, or "" for the methods of every country
 	Customer    pay.Customer
 	OrderID     string
+	Purchase    pay.Purchase
 	ReturnURL   string
 	MerchantID  string
 	ShopID      string
@@ -44,7 +44,7 @@ func (a *App) CreateSession(ctx context.Context, by Principal, n NewSession) (s 
 		return s, a.sessionToken(s.ID), found, err
 	}
 	s, token, err = a.openSession(ctx, pay.Session{
-		Scope: scope, Asked: n.Amount, Country: n.Country, Customer: n.Customer, OrderID: n.OrderID, ReturnURL: n.ReturnURL,
+		Scope: scope, Asked: n.Amount, Country: n.Country, Customer: n.Customer, OrderID: n.OrderID, Purchase: n.Purchase, ReturnURL: n.ReturnURL,
 	}, n.Idempotency)
 	if errors.Is(err, store.ErrDuplicate) { // the same request at the same time
 		s, found, err := a.earlierSession(ctx, scope, n.Idempotency)
@@ -55,10 +55,7 @@ func (a *App) CreateSession(ctx context.Context, by Principal, n NewSession) (s 
 
 // openSession writes a session with an id, a rate and a token.
 func (a *App) openSession(ctx context.Context, s pay.Session, i Idempotency) (pay.Session, string, error) {
-	if !a.rates.Load().Knows(s.Asked.Currency) {
-		return s, "", pay.FieldError(pay.CodeUnsupportedCurrency, "currency", fmt.Sprintf("there is no rate for %s", s.Asked.Currency))
-	}
-	rate, err := a.reading(s.Live, s.Asked.Currency)
+	rate, err := a.askedRate(s.Live, s.Asked.Currency)
 	if err != nil {
 		return s, "", err
 	}
@@ -91,7 +88,7 @@ func (a *App) RetryPayment(ctx context.Context, id string) (token string, err er
 	if err := a.paidFor(ctx, p.ID); err != nil {
 		return "", err
 	}
-	asked, country := p.Amount, p.Country
+	asked, country := p.Requested(), p.Country
 	switch before, err := a.store.SessionOf(ctx, p.ID); {
 	case err == nil:
 		asked, country = before.Asked, before.Country
@@ -218,21 +215,17 @@ type quote struct {
 	rate    pay.Reading
 }
 
-// quote converts a session's amount. A customer who pays in the currency that
-// the shop asked in pays exactly what it asked, not that sum to USD and back.
+// quote converts a session's amount.
 func (a *App) quote(s pay.Session, method string) (quote, error) {
 	rail, where, err := a.choose(s.Live, method, "", s.Country)
 	if err != nil {
 		return quote{}, err
 	}
 	rail = a.serving(s.Scope, rail).Narrow(rail)
-	local, rate, rail, err := a.convert(s.Live, rail, where, s.Amount)
+	asked := pay.Reading{Currency: s.Asked.Currency, Rate: s.Rate, Source: s.RateSource, At: s.RateAt}
+	local, rate, rail, err := a.local(s.Live, rail, where, s.Amount, s.Asked, asked)
 	if err != nil {
 		return quote{}, err
-	}
-	if local.Currency == s.Asked.Currency {
-		local = s.Asked
-		rate.Rate, rate.Source, rate.At = s.Rate, s.RateSource, s.RateAt
 	}
 	return quote{rail, where.Alpha3, local, rate}, nil
 }
@@ -328,7 +321,7 @@ func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now tim
 	if err != nil {
 		return pay.Order{}, err
 	}
-	buyer := s.Buyer(c.Typed)
+	buyer, purchase := s.Buyer(c.Typed), s.Purchase
 	if s.After != "" {
 		if err := a.paidFor(ctx, s.After); err != nil {
 			return pay.Order{}, err
@@ -337,12 +330,12 @@ func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now tim
 		if err != nil {
 			return pay.Order{}, err
 		}
-		buyer = before.Buyer.Or(buyer)
+		buyer, purchase = before.Buyer.Or(buyer), before.Purchase
 	}
 	return pay.Order{
-		ID: a.markedID(pay.PaymentPrefix, now, chosenMark(s)), Scope: s.Scope, Amount: s.Amount, Local: q.local, Rail: q.rail,
+		ID: a.markedID(pay.PaymentPrefix, now, chosenMark(s)), Scope: s.Scope, Amount: s.Amount, Asked: s.Asked, Local: q.local, Rail: q.rail,
 		Rate: q.rate.Rate, RateSource: q.rate.Source, RateAt: q.rate.At,
-		Country: q.country, OrderID: s.OrderID, Buyer: buyer, Hosted: true, ReturnURL: s.ReturnURL,
+		Country: q.country, OrderID: s.OrderID, Buyer: buyer, Purchase: purchase, Hosted: true, ReturnURL: s.ReturnURL,
 		Terms: merchant.Terms(), After: s.After,
 	}, nil
 }

@@ -72,7 +72,7 @@ type paymentView struct {
 	view
 	ID       string
 	Status   pay.Status
-	State    string // waiting, processing, paid, refunded, disputed, failed, expired, and those of strayStates
+	State    string // waiting, processing, paid, refunded, disputed, failed, expired, canceled, and those of strayStates
 	Watched  bool   // the page loads again when that changes
 	Came     string // the money that came otherwise than was asked for, "" where none did
 	Kind     string // of a waiting payment: pix, spei, voucher, redirect
@@ -103,7 +103,7 @@ func (p *Pages) form(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	target := shown.FormURL
-	if target == "" || !shown.Status.Open() || shown.Holds() || shown.Earlier != "" {
+	if target == "" || !shown.Status.Open() || shown.Canceling() || shown.Holds() || shown.Earlier != "" {
 		target = p.base + "/pay/" + shown.ID
 	}
 	http.Redirect(w, r, target, http.StatusTemporaryRedirect)

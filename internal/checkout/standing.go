@@ -20,6 +20,10 @@ func standing(s app.Shown) string {
 		return strayStates[stray.Code][stray.End]
 	}
 	switch {
+	case s.Canceled():
+		return "canceled"
+	case s.Canceling(): // whoever paid now would pay for nothing
+		return stateOf(pay.Processing)
 	case s.Earlier != "":
 		return "earlier"
 	case !s.Unsure.IsZero() && s.Status != pay.Processing:
@@ -60,7 +64,7 @@ func mayChange(s app.Shown) bool {
 		ended = s.Times.Failed
 	}
 	state := standing(s)
-	return watches[state] || (state == "expired" || state == "failed") && s.Now.Before(ended.Add(afterEnd))
+	return watches[state] || (state == "expired" || state == "failed" || state == "canceled") && s.Now.Before(ended.Add(afterEnd))
 }
 
 // came writes money that came: in the payment's currency as the rest of the page.

@@ -94,6 +94,15 @@ func Ended(o pay.Outcome) pay.Outcome {
 	return pay.Outcome{Kind: pay.Unknown, Decline: o.Decline, ProviderRef: o.ProviderRef}
 }
 
+// Kept is what a cancel may say that the provider has refused for good, or has no call
+// for, of how a charge stands: as Ended, and Awaiting where it still stands.
+func Kept(o pay.Outcome) pay.Outcome {
+	if o.Kind == pay.Awaiting {
+		return pay.Outcome{Kind: pay.Awaiting, Decline: "cannot_be_canceled", ProviderRef: o.ProviderRef}
+	}
+	return Ended(o)
+}
+
 // Refused is the outcome of an answer that says nothing of the charge itself:
 // the provider was too busy or did not know us (Unavailable: so it is with every payment),
 // did not take the request as it stands (Errored), or broke. What may have been done

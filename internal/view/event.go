@@ -73,7 +73,7 @@ func NewEvent(e pay.Event, cause Cause, checkoutURL string) ([]byte, error) {
 		v.Data.Object = NewWithdrawal(*e.Withdrawal)
 		return v.append(nil)
 	}
-	t := NewTransaction(e.Payment).WithData(e.Payment, checkoutURL)
+	t := NewTransaction(e.Payment).WithData(e.Payment, checkoutURL).ForShop(e.Payment, checkoutURL)
 	if e.Refund != nil {
 		r := NewRefund(*e.Refund)
 		t.Refund = &r

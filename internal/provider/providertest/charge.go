@@ -48,7 +48,7 @@ func (s Suite) cancel(t *testing.T, rail string) {
 	r := s.request(rail, "01M7ZCANCEL-1")
 	r.ProviderRef = b.Charge(within(t), r).ProviderRef
 	if s.Uncancelable[rail] != "" {
-		want(t, "a cancel", c.Cancel(within(t), r), pay.Unknown)
+		want(t, "a cancel", c.Cancel(within(t), r), pay.Awaiting)
 		want(t, "a question after it", b.Query(within(t), r), pay.Awaiting)
 		return
 	}
