@@ -181,13 +181,16 @@ func (a *App) order(ctx context.Context, by Principal, scope pay.Scope, n NewPay
 	if err != nil {
 		return pay.Payment{}, err
 	}
+	var serving pay.Accounts
 	if n.Simulate == "" { // a simulated provider takes every amount
-		rail = a.serving(scope, rail).Narrow(rail)
+		serving = a.serving(scope, rail)
+		rail = serving.Narrow(rail)
 	}
 	local, rate, rail, err := a.convert(scope.Live, rail, where, usd)
 	if err != nil {
 		return pay.Payment{}, err
 	}
+	local = a.payable(serving, rail, local)
 	merchant, _, err := a.Tenant(ctx, by)
 	if err != nil {
 		return pay.Payment{}, err

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -34,7 +35,8 @@ type NewSession struct {
 // that an earlier request with the same key had made it.
 //
 // Errors: unsupported_currency where no rate is known, service_unavailable
-// where none can be relied on, amount_invalid, amount_above_maximum.
+// where none can be relied on, amount_invalid, amount_above_maximum; cascade_exhausted
+// and amount_out_of_limits where no shopper could pay it.
 func (a *App) CreateSession(ctx context.Context, by Principal, n NewSession) (s pay.Session, token string, replayed bool, err error) {
 	scope, err := a.Narrow(ctx, by, n.MerchantID, n.ShopID)
 	if err != nil {
@@ -70,8 +72,51 @@ func (a *App) openSession(ctx context.Context, s pay.Session, i Idempotency) (pa
 	if err != nil {
 		return s, "", err
 	}
+	if s.After == "" { // a shopper who tries again is told on the page
+		if err := a.checkPayable(s); err != nil {
+			return s, "", err
+		}
+	}
 	change.Once = i.once(s.Scope, s.ID, now)
 	return s, token, a.commit(ctx, change, view.Cause{})
+}
+
+// checkPayable refuses a session that no shopper could pay.
+//
+// Errors: cascade_exhausted where no method can be charged now, amount_out_of_limits where
+// none takes the amount.
+func (a *App) checkPayable(s pay.Session) error {
+	rails := a.SessionMethods(s)
+	if len(rails) == 0 {
+		where := "any country"
+		if s.Country != "" {
+			where = s.Country
+		}
+		return &pay.Error{Code: pay.CodeCascadeExhausted, Param: "country", Details: pay.Details{Reason: pay.NoProvider},
+			Message: "no payment method can be charged in " + where + " now: GET /payment-methods says of each why not"}
+	}
+	var refused error
+	for _, rail := range rails {
+		q, err := a.quote(s, rail.ID)
+		if err != nil {
+			continue
+		}
+		limit, ok := q.rail.LimitIn(q.local.Currency)
+		if !ok {
+			continue
+		}
+		why := limit.Check(q.local)
+		if why == nil && q.taken {
+			return nil
+		}
+		if refused == nil {
+			refused = cmp.Or(why, limit.Untaken(q.local))
+		}
+	}
+	if refused == nil { // the rates went meanwhile
+		return &pay.Error{Code: pay.CodeServiceUnavailable, Message: "there is no exchange rate to rely on now: retry later"}
+	}
+	return refused
 }
 
 // RetryPayment opens the session in which a shopper tries again to pay for an
@@ -200,14 +245,14 @@ func (a *App) SessionMethods(s pay.Session) []pay.Rail {
 }
 
 // SessionAmount is what a session's customer would pay over a rail, and whether
-// the rail's limits allow it.
+// the rail's limits and a provider's own rule allow it.
 func (a *App) SessionAmount(s pay.Session, rail pay.Rail) (local money.Amount, allowed bool) {
 	q, err := a.quote(s, rail.ID)
 	if err != nil {
 		return q.local, false
 	}
 	limit, ok := q.rail.LimitIn(q.local.Currency)
-	return q.local, ok && limit.Min <= q.local.Minor && q.local.Minor <= limit.Max
+	return q.local, ok && limit.Min <= q.local.Minor && q.local.Minor <= limit.Max && q.taken
 }
 
 // quote is a session's amount over a rail.
@@ -216,6 +261,7 @@ type quote struct {
 	country string // alpha-3
 	local   money.Amount
 	rate    pay.Reading
+	taken   bool // a provider takes it
 }
 
 // quote converts a session's amount. A customer who pays in the currency that
@@ -225,7 +271,8 @@ func (a *App) quote(s pay.Session, method string) (quote, error) {
 	if err != nil {
 		return quote{}, err
 	}
-	rail = a.serving(s.Scope, rail).Narrow(rail)
+	serving := a.serving(s.Scope, rail)
+	rail = serving.Narrow(rail)
 	local, rate, rail, err := a.convert(s.Live, rail, where, s.Amount)
 	if err != nil {
 		return quote{}, err
@@ -233,8 +280,10 @@ func (a *App) quote(s pay.Session, method string) (quote, error) {
 	if local.Currency == s.Asked.Currency {
 		local = s.Asked
 		rate.Rate, rate.Source, rate.At = s.Rate, s.RateSource, s.RateAt
+	} else {
+		local = a.payable(serving, rail, local)
 	}
-	return quote{rail, where.Alpha3, local, rate}, nil
+	return quote{rail, where.Alpha3, local, rate, a.takes(serving, rail, local)}, nil
 }
 
 // Choice is a customer's choice of a method (contract: POST
@@ -323,6 +372,9 @@ func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now tim
 	q, err := a.quote(s, c.PaymentMethodID)
 	if err != nil {
 		return pay.Order{}, err
+	}
+	if limit, ok := q.rail.LimitIn(q.local.Currency); ok && limit.Check(q.local) == nil && !q.taken {
+		return pay.Order{}, limit.Untaken(q.local)
 	}
 	merchant, _, err := a.Tenant(ctx, Principal{Scope: s.Scope})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
@@ -27,6 +28,21 @@ const (
 func (o shop) session(t *testing.T, body string, header ...string) string {
 	t.Helper()
 	return o.post(t, "/checkout/sessions", body, header...).want(t, http.StatusCreated).text(t, "sessionId")
+}
+
+// serves opens an account that takes Pix and SPEI in production, for sessions that somebody could
+// pay; leaves ends it.
+func (s *service) serves(t *testing.T) (leaves func()) {
+	t.Helper()
+	_, err := s.App.AddAccount(ctx, s.App.Self(), app.NewAccount{
+		ID: "somebody", Adapter: "stripe", Live: true, BaseURL: "http://127.0.0.1:1", Rails: []string{"pix.BRA", "spei.MEX"}, Priority: pay.DefaultPriority,
+		Credentials: map[string]string{"secretKey": "sk_live_none", "webhookSecret": "whsec_none"},
+	})
+	must(t, err)
+	return func() {
+		_, err := s.App.EnableAccount(ctx, s.App.Self(), "somebody", false)
+		must(t, err)
+	}
 }
 
 // shopper is who holds a session's token, and no credentials.
@@ -208,6 +224,9 @@ func TestFailedPaymentLocksTheSession(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
 		live := o.live()
+		leaves := s.serves(t)
+		unserved := live.session(t, `{"amount":10,`+ana+`}`)
+		leaves()
 		for _, c := range []struct {
 			name, amount, method string
 			by                   shop
@@ -224,7 +243,11 @@ func TestFailedPaymentLocksTheSession(t *testing.T) {
 			t.Run(c.name, func(t *testing.T) {
 				s.upstream(t, c.fault, c.fault, c.fault)
 				defer s.upstream(t, "", "", "")
-				customer := o.shopper(c.by.session(t, `{"amount":`+c.amount+`,`+ana+`}`))
+				token := unserved
+				if c.name != "no provider" {
+					token = c.by.session(t, `{"amount":`+c.amount+`,`+ana+`}`)
+				}
+				customer := o.shopper(token)
 				r := customer.choose(t, choice(c.method))
 				r.refused(t, c.want)
 				at := "error.details.transactionId"
@@ -352,7 +375,9 @@ func TestSessionBelongsToItsShop(t *testing.T) {
 		// The environment is the key's, whoever chooses.
 		live := o.live()
 		live.post(t, "/checkout/sessions", checkout, "Sandbox-Simulate: paid").refused(t, "400 production_key_refused invalid_request_error param=Sandbox-Simulate")
+		leaves := s.serves(t)
 		session := o.shopper(live.session(t, `{"amount":25.5,"country":"BRA",`+ana+`}`))
+		leaves()
 		session.choose(t, choice("sbx_pix")).refused(t, "400 unsupported_method invalid_request_error param=paymentMethodId")
 		session.choose(t, choice(live.method(t, "MEX", "spei"))).refused(t, "400 unsupported_country invalid_request_error param=country")
 		session.choose(t, choice(live.method(t, "BRA", "pix"))).refused(t, "422 cascade_exhausted routing_error reason=no_provider_for_method_region")
@@ -390,6 +415,7 @@ func TestSessionRepeatShowsTheSameToken(t *testing.T) {
 			o.post(t, "/checkout/sessions", body, key).refused(t, conflict)
 		}
 		token := replies[first].text(t, "sessionId")
+		s.serves(t)
 		for _, other := range []shop{stranger, o.live()} {
 			if r := other.post(t, "/checkout/sessions", checkout, key).want(t, http.StatusCreated); r.text(t, "sessionId") == token {
 				t.Errorf("another shop got the session: %s", r)

@@ -165,7 +165,7 @@ func Create(o Order, now time.Time) (Payment, error) {
 		return Payment{}, FieldError(CodeUnsupportedCurrency, "country",
 			fmt.Sprintf("this payment method does not take %s", o.Local.Currency))
 	}
-	if err := limit.check(o.Local); err != nil {
+	if err := limit.Check(o.Local); err != nil {
 		return Payment{}, err
 	}
 	if o.Rail.Document != "" && o.Buyer.Document == "" {
@@ -183,8 +183,10 @@ func Create(o Order, now time.Time) (Payment, error) {
 	}, nil
 }
 
-// check reports amount_out_of_limits (contract: Codes).
-func (l Limit) check(local money.Amount) error {
+// Check says whether an amount is within the limit.
+//
+// Errors: amount_out_of_limits (contract: Codes).
+func (l Limit) Check(local money.Amount) error {
 	bound := ""
 	switch {
 	case local.Minor < l.Min:
@@ -199,6 +201,15 @@ func (l Limit) check(local money.Amount) error {
 		Code: CodeAmountOutOfLimits, Param: "amount",
 		Message: fmt.Sprintf("%s is outside this payment method's limits, %s to %s", local, low, high),
 		Details: Details{Limit: &LimitDetail{Min: low, Max: high}, BoundViolated: bound},
+	}
+}
+
+// Untaken is the refusal of an amount that is within the limit and that no provider takes.
+func (l Limit) Untaken(local money.Amount) error {
+	return &Error{
+		Code: CodeAmountOutOfLimits, Param: "amount",
+		Message: fmt.Sprintf("no provider of this payment method takes %s as it stands: ask for a whole amount, or for another payment method", local),
+		Details: Details{Limit: &LimitDetail{Min: money.New(l.Min, l.Currency), Max: money.New(l.Max, l.Currency)}},
 	}
 }
 

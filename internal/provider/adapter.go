@@ -137,8 +137,24 @@ type Balancer interface {
 // Canceler is a provider that can end a charge which nobody has paid yet.
 type Canceler interface {
 	// Cancel ends a charge: Lapsed when it is ended, Approved when the shopper was
-	// faster, Unknown when nobody knows. Called twice it does no harm.
+	// faster, Unknown when nobody knows, with the decline CannotEnd where such a charge
+	// ends on nobody's demand. Called twice it does no harm.
 	Cancel(ctx context.Context, r Request) pay.Outcome
+}
+
+// Taker is a provider with a rule of its own about amounts: that there be no cents, that the
+// currency be one of few.
+type Taker interface {
+	// Takes reports whether a charge of an amount over a rail can be asked for. Charge keeps
+	// to it, and so does what shoppers are offered.
+	Takes(rail string, local money.Amount) bool
+}
+
+// Takes reports whether a provider takes an amount over a rail, as far as it has a rule
+// of its own.
+func Takes(p Provider, rail string, local money.Amount) bool {
+	t, ruled := p.(Taker)
+	return !ruled || t.Takes(rail, local)
 }
 
 // DisputeRequest asks how a dispute stands.

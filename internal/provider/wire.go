@@ -80,6 +80,10 @@ func Broken() *pay.Outcome {
 	return &o
 }
 
+// CannotEnd is the decline of a cancel (Unknown) where the provider has no way to end such
+// a charge on demand: it stays payable until its own time is over.
+const CannotEnd = "cannot_be_canceled"
+
 // Ended is what a cancel may say, of how a charge stands: what nobody can pay any
 // more has lapsed.
 func Ended(o pay.Outcome) pay.Outcome {

@@ -95,7 +95,7 @@ func alpha2(country string) string {
 
 // Charge asks for a payment, or makes a link.
 func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
-	if scale(r.Local.Currency) == 0 || !r.Local.IsPositive() || r.Local.Minor > largest/100 {
+	if !p.Takes(r.Rail, r.Local) {
 		return pay.Outcome{Kind: pay.Errored, Decline: "invalid_amount"}
 	}
 	name, hosted := method(r.Rail)
@@ -118,6 +118,11 @@ func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 		return f.outcome
 	}
 	return p.payment(made, r)
+}
+
+// Takes is for provider.Taker.
+func (p *Provider) Takes(_ string, local money.Amount) bool {
+	return scale(local.Currency) != 0 && local.IsPositive() && local.Minor <= largest/100
 }
 
 // body is what both calls take. Nothing in it depends on when it is sent: a
@@ -168,7 +173,7 @@ func (p *Provider) Query(ctx context.Context, r provider.Request) pay.Outcome {
 
 // Cancel expires a link. A Pix code and a voucher cannot be called back.
 func (p *Provider) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
-	unknown := pay.Outcome{Kind: pay.Unknown, Decline: "cannot_be_canceled"}
+	unknown := pay.Outcome{Kind: pay.Unknown, Decline: provider.CannotEnd}
 	if _, hosted := method(r.Rail); !hosted {
 		return unknown
 	}
@@ -191,5 +196,5 @@ func lapsed(o pay.Outcome) pay.Outcome {
 	if o.Kind == pay.Lapsed {
 		return o
 	}
-	return pay.Outcome{Kind: pay.Unknown, Decline: "cannot_be_canceled", ProviderRef: o.ProviderRef}
+	return pay.Outcome{Kind: pay.Unknown, Decline: "not_canceled", ProviderRef: o.ProviderRef}
 }

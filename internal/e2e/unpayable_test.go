@@ -1,0 +1,24 @@
+package e2e
+
+import (
+	"net/http"
+	"testing"
+)
+
+// A session that no shopper could pay is refused when it is made, with what to mend, and
+// not when its shopper has chosen.
+func TestSessionThatNobodyCanPayIsRefused(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		o.live().post(t, "/checkout/sessions", checkout).refused(t, "422 cascade_exhausted routing_error param=country reason=no_provider_for_method_region")
+		body := func(amount, country string) string {
+			return `{"amount":` + amount + `,"country":"` + country + `",` + ana + `}`
+		}
+		o.post(t, "/checkout/sessions", body("0.01", "CO")).refused(t, "422 amount_out_of_limits invalid_request_error param=amount boundViolated=min")
+		leaves := s.serves(t)
+		r := o.live().post(t, "/checkout/sessions", body("25", "BR"), "Idempotency-Key: once").want(t, http.StatusCreated)
+		leaves()
+		same(t, r, o.live().post(t, "/checkout/sessions", body("25", "BR"), "Idempotency-Key: once"))
+		o.live().post(t, "/checkout/sessions", body("25", "BR")).refused(t, "422 cascade_exhausted routing_error param=country reason=no_provider_for_method_region")
+	})
+}
