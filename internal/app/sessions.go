@@ -147,7 +147,7 @@ func (a *App) RetryPayment(ctx context.Context, id string) (token string, err er
 	if err != nil {
 		return "", err
 	}
-	once := Idempotency{Route: "again", Key: p.ID} // without a hash it is not forgotten
+	once := againOnce(p.ID)
 	for range 2 {
 		s, found, err := a.earlierSession(ctx, p.Scope, once)
 		if err != nil || found {
@@ -159,6 +159,63 @@ func (a *App) RetryPayment(ctx context.Context, id string) (token string, err er
 		}
 	}
 	return "", errors.New("a session that exists cannot be read")
+}
+
+// Follow returns the session in which a customer chooses now, with its token: the one that
+// was opened when the payment of this one was called off to choose another way, and so
+// on; else this one.
+func (a *App) Follow(ctx context.Context, s pay.Session, token string) (pay.Session, string, error) {
+	for range maxTries {
+		if s.Payment == "" {
+			return s, token, nil
+		}
+		p, err := a.store.AnyPayment(ctx, s.Payment)
+		if err != nil || !p.WayChanged() {
+			return s, token, err
+		}
+		next, found, err := a.earlierSession(ctx, p.Scope, againOnce(p.ID))
+		if err != nil || !found || next.Resolve(a.now(next.Scope)) != nil {
+			return s, token, err
+		}
+		s, token = next, a.sessionToken(next.ID)
+	}
+	return s, token, nil
+}
+
+// againOnce is the key under which a payment has one session to try again in; without a
+// hash it is not forgotten.
+func againOnce(payment string) Idempotency { return Idempotency{Route: "again", Key: payment} }
+
+// EndedSession reads a session whose token does not resolve any more, with its shop, so that
+// its page can lead the customer back there; false where there is none.
+func (a *App) EndedSession(ctx context.Context, token string) (s pay.Session, shop pay.Shop, found bool, err error) {
+	if !strings.HasPrefix(token, pay.SessionTokenPrefix) {
+		return s, shop, false, nil
+	}
+	s, err = a.store.SessionByHash(ctx, a.Vault.Hash(token))
+	if errors.Is(err, store.ErrNotFound) {
+		return s, shop, false, nil
+	}
+	if err == nil {
+		_, shop, err = a.Tenant(ctx, Principal{Scope: s.Scope})
+	}
+	return s, shop, err == nil, err
+}
+
+// SealTyped and OpenTyped keep what a customer typed wrongly in the address of the page
+// that says so, where nobody else can read it. about is the session's token.
+func (a *App) SealTyped(about string, typed []byte) string {
+	return base64.RawURLEncoding.EncodeToString(a.Vault.Seal("typed at "+about, typed))
+}
+
+// OpenTyped returns what SealTyped sealed; false for anything else.
+func (a *App) OpenTyped(about, sealed string) ([]byte, bool) {
+	text, err := base64.RawURLEncoding.DecodeString(sealed)
+	if err != nil {
+		return nil, false
+	}
+	typed, err := a.Vault.Open("typed at "+about, text)
+	return typed, err == nil
 }
 
 // earlierSession returns what an earlier request with the same key made.
@@ -291,6 +348,7 @@ func (a *App) quote(s pay.Session, method string) (quote, error) {
 type Choice struct {
 	PaymentMethodID string
 	Typed           pay.Buyer // what the customer typed, and the request's address
+	Lang            string    // of the pages, where the customer asked for one
 	RequestID       string
 }
 
@@ -394,7 +452,7 @@ func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now tim
 	return pay.Order{
 		ID: a.markedID(pay.PaymentPrefix, now, chosenMark(s)), Scope: s.Scope, Amount: s.Amount, Local: q.local, Rail: q.rail,
 		Rate: q.rate.Rate, RateSource: q.rate.Source, RateAt: q.rate.At,
-		Country: q.country, OrderID: s.OrderID, Buyer: buyer, Hosted: true, ReturnURL: s.ReturnURL,
+		Country: q.country, OrderID: s.OrderID, Buyer: buyer, Hosted: true, ReturnURL: s.ReturnURL, Lang: c.Lang,
 		Terms: merchant.Terms(), After: s.After,
 	}, nil
 }

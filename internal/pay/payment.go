@@ -38,6 +38,7 @@ type Payment struct {
 
 	Hosted    bool
 	ReturnURL string
+	Lang      string // in which the shopper asked for our pages when choosing, or ""
 	FormURL   string // where the shopper pays; empty until a provider took it
 	Data      PaymentData
 
@@ -131,6 +132,7 @@ type Order struct {
 	Buyer      Buyer
 	Hosted     bool
 	ReturnURL  string
+	Lang       string // of the pages, as the shopper asked for it, or ""
 	Terms      Terms
 	Simulate   Action // of the header Sandbox-Simulate, or ""
 	After      string // the payment that this tries again, or ""
@@ -178,7 +180,7 @@ func Create(o Order, now time.Time) (Payment, error) {
 		Amount: o.Amount, Local: o.Local, Rate: o.Rate, RateSource: o.RateSource, RateAt: o.RateAt,
 		RailID: o.Rail.ID, Method: o.Rail.Method, Country: o.Country, OrderID: o.OrderID,
 		Buyer: o.Buyer, Fees: fees, Reserve: reserve, Delay: o.Terms.Delay, DisputeFee: o.Terms.ChargebackFee, RefundFees: o.Terms.RefundFees, Sync: o.Rail.Sync,
-		Hosted: o.Hosted, ReturnURL: o.ReturnURL, Window: o.Rail.Window, Simulate: o.Simulate, After: o.After,
+		Hosted: o.Hosted, ReturnURL: o.ReturnURL, Lang: o.Lang, Window: o.Rail.Window, Simulate: o.Simulate, After: o.After,
 		Times: Times{Created: now, Updated: now},
 	}, nil
 }
