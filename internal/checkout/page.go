@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/geo"
@@ -95,6 +96,9 @@ func (p *Pages) see(w http.ResponseWriter, r *http.Request, path string, pairs .
 
 // money writes an amount in the one way of the page.
 func (v view) money(a money.Amount) string { return amount(a, v.country) }
+
+// Long reports whether an amount is too long for large letters on a narrow screen.
+func (view) Long(amount string) bool { return utf8.RuneCountInString(amount) > 14 }
 
 // when is a moment in a country's time, which a script may put into that of the shopper.
 func (v view) when(t time.Time, country string) template.HTML {

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -89,6 +90,15 @@ func TestChoiceIsChangedOnceTheChargeHasEnded(t *testing.T) {
 		d.shows(t, "/pay/"+second+"?lang=en", []string{"Do not pay this one"}, "/change")
 		if at := d.changed(t, second); at != "/pay/"+second+"?lang=en" {
 			t.Errorf("while money of the order is with us the second choice is changed: %q", at)
+		}
+
+		// Nobody tells of such money: it is asked about.
+		_, id = d.chosen(t)
+		d.changed(t, id)
+		first.Notify(strings.TrimPrefix(id, "TXN-")+"-1", "paid", "lost")
+		d.pass(t, 2*time.Hour)
+		if got := d.live.get(t, "/payments/"+id); got.text(t, "attention.code") != "late_payment" {
+			t.Errorf("money of a payment that was called off is not found: %s", got)
 		}
 
 		// Paid at the last moment, and nobody has told us.

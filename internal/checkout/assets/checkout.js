@@ -32,7 +32,8 @@ const language = page.dataset.region ? `${page.lang}-${page.dataset.region}` : p
 for (const at of document.querySelectorAll("time[data-zone]")) {
   const write = (timeZone) => new Intl.DateTimeFormat(language, { day: "numeric", month: "long", hour: "2-digit", minute: "2-digit", timeZone }).format(new Date(at.dateTime));
   const here = write(undefined);
-  if (here !== write(at.dataset.zone)) at.textContent = here;
+  // The sentence has a full stop of its own after "p.m.".
+  if (here !== write(at.dataset.zone)) at.textContent = at.nextSibling?.textContent.startsWith(".") ? here.replace(/\.$/, "") : here;
 }
 const left = document.querySelector("[data-left]");
 if (left) {
