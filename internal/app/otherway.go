@@ -105,11 +105,7 @@ func (a *App) endCharge(ctx context.Context, p pay.Payment) pay.Outcome {
 	ctx, done := context.WithTimeout(ctx, callTimeout)
 	defer done()
 	ctx, call := a.calling(ctx, opCancel, attempt.Provider, p.Reference(attempt.Order))
-	said := call.heard(ctx, canceler.Cancel(ctx, a.request(p, attempt)).Asked())
-	if said.Kind == pay.Unknown && said.Decline == provider.CannotEnd {
-		return o
-	}
-	return said
+	return call.heard(ctx, canceler.Cancel(ctx, a.request(p, attempt)).Asked())
 }
 
 // anyPayment reads a payment by its id, whose ever it is.

@@ -137,8 +137,8 @@ type Balancer interface {
 // Canceler is a provider that can end a charge which nobody has paid yet.
 type Canceler interface {
 	// Cancel ends a charge: Lapsed when it is ended, Approved when the shopper was
-	// faster, Unknown when nobody knows, with the decline CannotEnd where such a charge
-	// ends on nobody's demand. Called twice it does no harm.
+	// faster, Awaiting when it cannot be ended on our demand and may still be paid,
+	// Unknown when nobody knows. Called twice it does no harm.
 	Cancel(ctx context.Context, r Request) pay.Outcome
 }
 

@@ -80,10 +80,6 @@ func Broken() *pay.Outcome {
 	return &o
 }
 
-// CannotEnd is the decline of a cancel (Unknown) where the provider has no way to end such
-// a charge on demand: it stays payable until its own time is over.
-const CannotEnd = "cannot_be_canceled"
-
 // Ended is what a cancel may say, of how a charge stands: what nobody can pay any
 // more has lapsed.
 func Ended(o pay.Outcome) pay.Outcome {
@@ -96,6 +92,15 @@ func Ended(o pay.Outcome) pay.Outcome {
 		o.Decline = "not_canceled"
 	}
 	return pay.Outcome{Kind: pay.Unknown, Decline: o.Decline, ProviderRef: o.ProviderRef}
+}
+
+// Kept is what a cancel may say that the provider has refused for good, or has no call
+// for, of how a charge stands: as Ended, and Awaiting where it still stands.
+func Kept(o pay.Outcome) pay.Outcome {
+	if o.Kind == pay.Awaiting {
+		return pay.Outcome{Kind: pay.Awaiting, Decline: "cannot_be_canceled", ProviderRef: o.ProviderRef}
+	}
+	return Ended(o)
 }
 
 // Refused is the outcome of an answer that says nothing of the charge itself:

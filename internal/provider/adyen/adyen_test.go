@@ -175,7 +175,7 @@ func TestTheEndOfALink(t *testing.T) {
 			}
 		}
 	}
-	if o := b.Cancel(ctx(), request("pix.BRA", "01M7ZPIX-1")); o.Kind != pay.Unknown || len(b.Books()) != 1 {
+	if o := b.Cancel(ctx(), request("pix.BRA", "01M7ZPIX-1")); o.Kind != pay.Awaiting || len(b.Books()) != 1 {
 		t.Errorf("a cancel of a code: %s", o.Kind)
 	}
 }

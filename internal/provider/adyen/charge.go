@@ -173,9 +173,8 @@ func (p *Provider) Query(ctx context.Context, r provider.Request) pay.Outcome {
 
 // Cancel expires a link. A Pix code and a voucher cannot be called back.
 func (p *Provider) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
-	unknown := pay.Outcome{Kind: pay.Unknown, Decline: provider.CannotEnd}
 	if _, hosted := method(r.Rail); !hosted {
-		return unknown
+		return pay.Outcome{Kind: pay.Awaiting, Decline: "cannot_be_canceled"}
 	}
 	if !strings.HasPrefix(r.ProviderRef, "PL") {
 		o := p.Query(ctx, r)
@@ -196,5 +195,5 @@ func lapsed(o pay.Outcome) pay.Outcome {
 	if o.Kind == pay.Lapsed {
 		return o
 	}
-	return pay.Outcome{Kind: pay.Unknown, Decline: "not_canceled", ProviderRef: o.ProviderRef}
+	return pay.Outcome{Kind: pay.Unknown, Decline: "cannot_be_canceled", ProviderRef: o.ProviderRef}
 }

@@ -194,15 +194,20 @@ func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	case lost != nil:
 		return pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline}
 	case a.outcome(o, r.Rail, r.PageURL).Kind == pay.Awaiting:
-		a.cancel(ctx, string(o.ID))
+		refused := a.cancel(ctx, string(o.ID))
 		if o, lost = a.order(ctx, string(o.ID)); lost != nil {
 			return pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline}
+		}
+		if refused {
+			return provider.Kept(a.outcome(o, r.Rail, r.PageURL))
 		}
 	}
 	return provider.Ended(a.outcome(o, r.Rail, r.PageURL))
 }
 
-// cancel asks for the end; whether it came the order says.
-func (a *account) cancel(ctx context.Context, id string) {
-	_, _ = a.call(ctx, http.MethodPost, "/orders/"+url.PathEscape(id)+"/cancel", struct{}{}, "")
+// cancel asks for the end; whether it came the order says. refused: it did not, for this
+// order cannot be ended so.
+func (a *account) cancel(ctx context.Context, id string) (refused bool) {
+	reply, failed := a.call(ctx, http.MethodPost, "/orders/"+url.PathEscape(id)+"/cancel", struct{}{}, "")
+	return failed == nil && reply.Status >= http.StatusBadRequest && provider.Refused(reply.Status).Kind == pay.Errored
 }

@@ -172,21 +172,20 @@ func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 		r.ProviderRef = found.ID
 	}
 	if strings.HasPrefix(r.Rail, "card.") {
-		o := provider.Ended(a.Query(ctx, r))
-		if o.Kind == pay.Unknown {
-			o.Decline = provider.CannotEnd
-		}
-		return o
+		return provider.Kept(a.Query(ctx, r))
 	}
 	reply, failed := a.call(ctx, http.MethodPost, "/payments/"+url.PathEscape(r.ProviderRef)+"/cancel", r.Reference+"-cancel", nil)
 	if failed != nil {
 		return provider.Unknown(failed.Decline)
 	}
 	var p payment
-	if !reply.read(&p) { // it may be over already
-		return provider.Ended(a.Query(ctx, r))
+	switch {
+	case reply.read(&p):
+		return provider.Ended(a.outcome(r, p))
+	case provider.Refused(reply.Status).Kind == pay.Errored: // it may be over already
+		return provider.Kept(a.Query(ctx, r))
 	}
-	return provider.Ended(a.outcome(r, p))
+	return provider.Ended(a.Query(ctx, r))
 }
 
 // outcome is a payment in our words.

@@ -125,7 +125,9 @@ func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	switch {
 	case failed != nil:
 		return provider.Unknown(failed.Decline)
-	case !got.good(r.Reference, r.ProviderRef): // it may be over already
+	case got.Status == "ERROR": // it may be over already
+		return provider.Kept(a.Query(ctx, r))
+	case !got.good(r.Reference, r.ProviderRef):
 		return provider.Ended(a.Query(ctx, r))
 	}
 	return provider.Ended(a.outcome(r, got.Payment))

@@ -263,6 +263,7 @@ func (a *account) cancelPayment(ctx context.Context, id string, r provider.Reque
 		return pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline}
 	}
 	p, lost := one(reply)
+	refused := lost != nil && lost.Kind == pay.Errored
 	if lost != nil { // it may be paid by now, which cannot be canceled
 		if p, lost = a.payment(ctx, id); lost != nil {
 			return pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline}
@@ -273,6 +274,9 @@ func (a *account) cancelPayment(ctx context.Context, id string, r provider.Reque
 		return a.outcome(p, r.PageURL)
 	case p.dead() && string(p.ID) == id:
 		return pay.Outcome{Kind: pay.Lapsed, Decline: "canceled", ProviderRef: id}
+	}
+	if refused {
+		return pay.Outcome{Kind: pay.Awaiting, Decline: "cannot_be_canceled", ProviderRef: id}
 	}
 	return pay.Outcome{Kind: pay.Unknown, Decline: "not_canceled", ProviderRef: id}
 }

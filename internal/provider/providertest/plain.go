@@ -125,7 +125,11 @@ func (p plain) Query(ctx context.Context, r provider.Request) pay.Outcome {
 
 // Cancel is for provider.Canceler.
 func (p plain) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
-	o := p.outcome(p.call(ctx, http.MethodDelete, "/charges/"+r.Reference, nil))
+	reply, none := p.call(ctx, http.MethodDelete, "/charges/"+r.Reference, nil)
+	if none == nil && reply.Status == http.StatusMethodNotAllowed {
+		return provider.Kept(p.Query(ctx, r))
+	}
+	o := p.outcome(reply, none)
 	if o.Kind != pay.Lapsed && o.Kind != pay.Approved {
 		o.Kind = pay.Unknown
 	}

@@ -120,8 +120,7 @@ func (p *Provider) since(r provider.Request) url.Values {
 }
 
 // Cancel cancels an intent or expires a session. A session whose boleto has been
-// issued cannot be expired any more: Unknown, until the boleto is paid or
-// expires.
+// issued cannot be expired any more.
 func (p *Provider) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	if r.ProviderRef == "" {
 		o := p.Query(ctx, r)
@@ -144,8 +143,11 @@ func (p *Provider) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 			o = p.intent(i, r)
 		}
 	}
-	if f != nil { // also where it had ended before
-		o = p.Query(ctx, r)
+	switch {
+	case f == nil:
+		return provider.Ended(o)
+	case f.outcome.Kind == pay.Errored: // also where it had ended before
+		return provider.Kept(p.Query(ctx, r))
 	}
-	return provider.Ended(o)
+	return provider.Ended(p.Query(ctx, r))
 }

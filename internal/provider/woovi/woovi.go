@@ -255,10 +255,13 @@ func (c *client) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 		return pay.Outcome{Kind: pay.Lapsed, ProviderRef: o.ProviderRef}
 	}
 	// Refused: the shopper may have been faster.
-	if o = c.Query(ctx, r); o.Kind == pay.Awaiting {
-		return provider.Unknown("not_canceled")
+	switch o = c.Query(ctx, r); {
+	case o.Kind != pay.Awaiting:
+		return o
+	case provider.Refused(answer.Status).Kind == pay.Errored:
+		return provider.Kept(o)
 	}
-	return o
+	return provider.Unknown("not_canceled")
 }
 
 // Check lists one charge, which costs nothing.
