@@ -18,6 +18,7 @@ type NewCheckout struct {
 	ReturnURL       string   `json:"returnUrl,omitempty"` // where the customer goes in the end
 	MerchantID      string   `json:"merchantId,omitempty"`
 	ShopID          string   `json:"shopId,omitempty"` // with credentials of several
+	Purchase
 
 	// IdempotencyKey makes it safe to send the same checkout again: a repeat gets
 	// the first reply, with the same token.
@@ -44,6 +45,7 @@ type Checkout struct {
 	Country     string    `json:"country"`
 	ExpiresAt   time.Time `json:"expiresAt"`
 	Replayed    bool      `json:"-"` // an earlier request with the same key made it
+	Purchase
 }
 
 // CheckoutSession is what a token shows.
@@ -58,6 +60,7 @@ type CheckoutSession struct {
 	ReturnURL     string    `json:"returnUrl"`
 	ExpiresAt     time.Time `json:"expiresAt"`
 	CompletedTxID string    `json:"completedTxId"` // "" until a method is chosen
+	Purchase                // none where the token is a transaction's id
 }
 
 // Choice is a customer's choice of a method. What is empty is the session's.

@@ -20,6 +20,7 @@ import (
 var left = map[string]string{
 	"createCheckoutSession Sandbox-Simulate": oneShot,
 	"createCheckoutSession documentId":       oneShot,
+	"createCheckoutSession expand":           oneShot,
 	"createCheckoutSession hostedCheckout":   oneShot,
 	"createCheckoutSession paymentMethod":    oneShot,
 	"createCheckoutSession paymentMethodId":  oneShot,
@@ -29,6 +30,7 @@ var left = map[string]string{
 	"SessionCreated.amountLocal":             oneShot,
 	"SessionCreated.currencyLocal":           oneShot,
 	"SessionCreated.fxRate":                  oneShot,
+	"SessionCreated.paymentData":             oneShot,
 	"SessionCreated.paymentMethodId":         oneShot,
 	"SessionCreated.transactionStatus":       oneShot,
 
@@ -183,6 +185,12 @@ func fill(v reflect.Value) {
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		fill(v.Index(0))
+	case reflect.Map:
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(key)
+		fill(value)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, value)
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[time.Time]() {
 			v.Set(reflect.ValueOf(time.Unix(1, 0)))
@@ -282,7 +290,8 @@ func (d document) unread(s *schema, in reflect.Type, name string, missing map[st
 	}
 	fields := map[string]reflect.Type{}
 	for _, f := range reflect.VisibleFields(in) {
-		fields[f.Tag.Get("json")] = f.Type
+		property, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		fields[property] = f.Type
 	}
 	for property, of := range s.Properties {
 		if fields[property] == nil {

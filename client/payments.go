@@ -42,7 +42,8 @@ const (
 // NewPayment is what a payment is made from. Only the amount and the method
 // are needed; some methods need the buyer's document.
 type NewPayment struct {
-	Amount          Decimal `json:"amount"` // USD
+	Amount          Decimal `json:"amount"`             // in Currency
+	Currency        string  `json:"currency,omitempty"` // ISO 4217, "" for USD
 	PaymentMethodID string  `json:"paymentMethodId,omitempty"`
 	PaymentMethod   string  `json:"paymentMethod,omitempty"` // legacy slug, in place of the id
 	Country         string  `json:"country,omitempty"`
@@ -55,6 +56,8 @@ type NewPayment struct {
 	ReturnURL       string  `json:"returnUrl,omitempty"`      // with HostedCheckout
 	MerchantID      string  `json:"merchantId,omitempty"`     // with credentials of several
 	ShopID          string  `json:"shopId,omitempty"`
+	Purchase
+	Expand []Expansion `json:"expand,omitempty"` // parts that the reply is to have
 
 	// IdempotencyKey makes it safe to send the same payment again: a repeat gets
 	// the first reply.
@@ -62,6 +65,28 @@ type NewPayment struct {
 	// Simulate decides how a sandbox payment ends.
 	Simulate Action `json:"-"`
 }
+
+// Purchase is what a shop tells of what is paid for, in words of its own. It comes back
+// wherever the object is told, in events too: put no secrets there.
+type Purchase struct {
+	Description string            `json:"description,omitempty"` // at most 500 characters
+	Metadata    map[string]string `json:"metadata,omitempty"`    // at most 50 keys of 40 characters, values of 500
+	LineItems   []LineItem        `json:"lineItems,omitempty"`
+}
+
+// LineItem is one thing of a purchase.
+type LineItem struct {
+	Name       string  `json:"name"`
+	Quantity   int64   `json:"quantity"`
+	UnitAmount Decimal `json:"unitAmount"` // in the currency that the shop asked in; below zero for what is taken off
+	SKU        string  `json:"sku,omitempty"`
+}
+
+// Expansion is a part of a reply that is left empty unless it is asked for.
+type Expansion string
+
+// ExpandPaymentData asks CreatePayment for Payment.PaymentData.
+const ExpandPaymentData Expansion = "paymentData"
 
 // Payment is a payment, which the API calls a transaction.
 type Payment struct {
@@ -79,19 +104,32 @@ type Payment struct {
 	MerchantOrderID string     `json:"merchantOrderId"`
 	Timestamps      Timestamps `json:"timestamps"`
 
-	// Only CreatePayment fills these in.
+	// What the shop asked for, where that was not in USD; else "".
+	AmountRequested   Decimal `json:"amountRequested"`
+	CurrencyRequested string  `json:"currencyRequested"`
+	Purchase
+
+	// All but events fill these in.
 	FxRate         Decimal   `json:"fxRate"`         // local currency for one USD
-	PaymentFormURL string    `json:"paymentFormUrl"` // where the shopper pays
+	PaymentFormURL string    `json:"paymentFormUrl"` // where the shopper pays a direct charge
 	CheckoutURL    string    `json:"checkoutUrl"`    // with HostedCheckout
 	ExpiresAt      time.Time `json:"expiresAt"`
 	Replayed       bool      `json:"-"` // an earlier request with the same key made it
 
-	// Only Payment, Payments and events fill these in, Payments no PaymentData.
-	PaymentData           PaymentData `json:"paymentData"`
-	RefundedAmountLocal   Decimal     `json:"refundedAmountLocal"`
-	RefundableAmountLocal Decimal     `json:"refundableAmountLocal"`
-	Failure               *Failure    `json:"failure"`   // nil unless it failed
-	Attention             *Attention  `json:"attention"` // money that came late or of another amount; nil when there is none
+	// Only Payment, Payments and CancelPayment fill these in.
+	UserName   string `json:"userName"`
+	UserEmail  string `json:"userEmail"`
+	DocumentID string `json:"documentId"`
+
+	// What the shopper needs to pay. Payments does not fill it in, CreatePayment with
+	// ExpandPaymentData only.
+	PaymentData PaymentData `json:"paymentData"`
+
+	// Only CreatePayment does not fill these in.
+	RefundedAmountLocal   Decimal    `json:"refundedAmountLocal"`
+	RefundableAmountLocal Decimal    `json:"refundableAmountLocal"`
+	Failure               *Failure   `json:"failure"`   // nil unless it failed
+	Attention             *Attention `json:"attention"` // money that came late or of another amount; nil when there is none
 
 	Refund *Refund `json:"refund"` // the one that payment.refunded tells of; else nil
 }
@@ -184,6 +222,16 @@ func (c *Client) CreatePayment(ctx context.Context, n NewPayment) (Payment, erro
 func (c *Client) Payment(ctx context.Context, id string) (Payment, error) {
 	var p Payment
 	_, err := c.do(ctx, request{method: http.MethodGet, path: "/payments/" + url.PathEscape(id)}, &p)
+	return p, err
+}
+
+// CancelPayment cancels a payment while it is pending, and tells its provider to end the
+// charge. Canceling a canceled one returns it as it is. A conflict_state says that it is not
+// pending, an outcome_unknown (Details.Reason) that it is not known yet whether it is
+// canceled: read it, or call this again.
+func (c *Client) CancelPayment(ctx context.Context, id string) (Payment, error) {
+	var p Payment
+	_, err := c.do(ctx, request{method: http.MethodPost, path: "/payments/" + url.PathEscape(id) + "/cancel"}, &p)
 	return p, err
 }
 

@@ -71,6 +71,7 @@ type (
 		Order         string             `json:"merchantOrderId,omitempty"`
 		CreatedAt     string             `json:"createdAt"`
 		Shopper       pay.Buyer          `json:"shopper"`
+		Purchase      *purchaseJSON      `json:"purchase,omitempty"` // in the shop's words
 		ReturnURL     string             `json:"returnUrl,omitempty"`
 		Providers     []string           `json:"toldTo"` // accounts at providers that were given this data
 		Claims        []shopperClaimJSON `json:"claims"`
@@ -97,20 +98,44 @@ type (
 		Body    string `json:"body"`
 	}
 	shopperSessionJSON struct {
-		ID        string       `json:"id"`
-		ShopID    string       `json:"shopId"`
-		CreatedAt string       `json:"createdAt"`
-		Shopper   pay.Customer `json:"shopper"`
-		IP        string       `json:"ip,omitempty"`
-		ReturnURL string       `json:"returnUrl,omitempty"`
+		ID        string        `json:"id"`
+		ShopID    string        `json:"shopId"`
+		CreatedAt string        `json:"createdAt"`
+		Shopper   pay.Customer  `json:"shopper"`
+		IP        string        `json:"ip,omitempty"`
+		ReturnURL string        `json:"returnUrl,omitempty"`
+		Purchase  *purchaseJSON `json:"purchase,omitempty"`
+	}
+	purchaseJSON struct {
+		Description string            `json:"description,omitempty"`
+		Metadata    map[string]string `json:"metadata,omitempty"`
+		Items       []lineItemJSON    `json:"lineItems,omitempty"`
+	}
+	lineItemJSON struct {
+		Name     string `json:"name"`
+		Quantity int64  `json:"quantity"`
+		Unit     string `json:"unitAmount"`
+		SKU      string `json:"sku,omitempty"`
 	}
 )
+
+// newPurchaseJSON is nil where the shop told nothing.
+func newPurchaseJSON(p pay.Purchase) *purchaseJSON {
+	if p.IsZero() {
+		return nil
+	}
+	told := &purchaseJSON{Description: p.Description, Metadata: p.Metadata}
+	for _, i := range p.Items {
+		told.Items = append(told.Items, lineItemJSON{i.Name, i.Quantity, i.Unit.String(), i.SKU})
+	}
+	return told
+}
 
 func newShopperJSON(found app.ShopperData) shopperJSON {
 	told := shopperJSON{Payments: []shopperPaymentJSON{}, Sessions: []shopperSessionJSON{}}
 	for _, p := range found.Payments {
 		one := shopperPaymentJSON{ID: p.ID, ShopID: p.Shop, Environment: p.Environment(), Status: p.Status, Amount: p.Amount.String(), Paid: p.Local.String(),
-			Method: p.Method, Country: p.Country, Order: p.OrderID, CreatedAt: p.Times.Created.Format(time.RFC3339), Shopper: p.Buyer, ReturnURL: p.ReturnURL,
+			Method: p.Method, Country: p.Country, Order: p.OrderID, CreatedAt: p.Times.Created.Format(time.RFC3339), Shopper: p.Buyer, Purchase: newPurchaseJSON(p.Purchase), ReturnURL: p.ReturnURL,
 			Providers: []string{}, Claims: []shopperClaimJSON{}, Notifications: []toldJSON{}}
 		for _, attempt := range p.Attempts {
 			if !slices.Contains(one.Providers, attempt.Provider) {
@@ -144,7 +169,7 @@ func newShopperJSON(found app.ShopperData) shopperJSON {
 		told.Payments = append(told.Payments, one)
 	}
 	for _, s := range found.Sessions {
-		told.Sessions = append(told.Sessions, shopperSessionJSON{s.ID, s.Shop, s.CreatedAt.Format(time.RFC3339), s.Customer, s.IP, s.ReturnURL})
+		told.Sessions = append(told.Sessions, shopperSessionJSON{s.ID, s.Shop, s.CreatedAt.Format(time.RFC3339), s.Customer, s.IP, s.ReturnURL, newPurchaseJSON(s.Purchase)})
 	}
 	return told
 }

@@ -32,12 +32,13 @@ func aboutOf(method, path string) about {
 var (
 	chargeCodes = []pay.Code{
 		pay.CodeAmountInvalid, pay.CodeAmountAboveMaximum, pay.CodeAmountOutOfLimits,
-		pay.CodeUnsupportedMethod, pay.CodeUnsupportedCountry, pay.CodeProductionKeyRefused, pay.CodeForbidden,
+		pay.CodeUnsupportedMethod, pay.CodeUnsupportedCountry, pay.CodeUnsupportedCurrency, pay.CodeProductionKeyRefused, pay.CodeForbidden,
 		pay.CodeCardDeclined, pay.CodeInsufficientFunds, pay.CodeExpiredCard, pay.CodeFraudBlocked, pay.CodeThreeDSRequired,
 		pay.CodeCascadeExhausted,
 	}
 	paymentSamples = []sample{
 		{"pix", "PIX in Brazil", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725","merchantOrderId":"order-1001","userEmail":"ana@example.com"}`},
+		{"local", "100 BRL, with the code to show in the reply", `{"amount":100,"currency":"BRL","paymentMethodId":"sbx_pix","documentId":"52998224725","expand":["paymentData"],"metadata":{"cart":"1001"},"lineItems":[{"name":"Coffee, 1 kg","quantity":2,"unitAmount":50,"sku":"CF-1"}]}`},
 		{"card", "A card", `{"amount":25.5,"paymentMethodId":"sbx_card","merchantOrderId":"order-1002"}`},
 		{"hosted", "With our own checkout page", `{"amount":25.5,"paymentMethodId":"sbx_cash","hostedCheckout":true,"returnUrl":"https://shop.example/thanks"}`},
 	}
@@ -78,6 +79,10 @@ var abouts = map[string]about{
 	"POST /payments": {
 		text: "Takes a payment through the cascade of providers. A card is approved or declined at once; other methods start as `pending` and " +
 			"the shopper pays at `paymentFormUrl` (or at `checkoutUrl` with `hostedCheckout`). Rely on webhooks for what happens then.\n\n" +
+			"`amount` is in `currency`, USD by default, and is converted at the rate that is kept: the payment's `amount` is its worth in USD. " +
+			"A shopper who pays in that currency pays exactly what was asked.\n\n" +
+			"`paymentData` is empty unless the request has `\"expand\":[\"paymentData\"]`: then it is what the shopper needs to pay, as on get. " +
+			"`metadata`, `description` and `lineItems` come back wherever the payment is told, in events too.\n\n" +
 			"A declined or exhausted payment answers with the error; it is stored and listed as `failed`, and `details.transactionId` names it.\n\n" +
 			"Send an `Idempotency-Key`: a repeat gets the first reply, and nobody is charged twice.",
 		codes: chargeCodes, body: paymentSamples,
@@ -88,6 +93,15 @@ var abouts = map[string]about{
 	},
 	"GET /payments/{id}": {
 		text: "One payment, with `paymentData`: what the shopper needs to pay. Rely on webhooks rather than asking again and again.",
+	},
+	"POST /payments/{id}/cancel": {
+		text: "Cancels a payment while it is `pending`. The provider is told to end the charge first, where it can. The payment is `failed` then, with " +
+			"`failure.code` `canceled`, and `payment.failed` tells so. Canceling it again returns it as it is; any other status is a conflict, also " +
+			"where the shopper was faster.\n\n" +
+			"Where the provider does not say in time whether the charge has ended, this answers 503 with `details.reason` `outcome_unknown`, and the payment " +
+			"is `pending` still: it is asked on until that is known, and an event tells. You may repeat the request.\n\n" +
+			"What is paid after all, by a voucher that cannot be called back, is late money: `attention` and `claim.opened` tell of it.",
+		codes: []pay.Code{pay.CodeConflictState},
 	},
 	"POST /payments/{id}/simulate": {
 		text: "Plays the provider: `paid`, `failed` and `expired` move a pending payment, `refunded` and `chargeback` a completed one. " +
@@ -181,9 +195,9 @@ var abouts = map[string]about{
 	},
 	"POST /checkout/sessions": {
 		text: "Opens a page of ours for the shopper. Without `paymentMethodId` the shopper chooses the method there (`awaiting_method`); " +
-			"with it the payment is made at once, as by `POST /payments` with `hostedCheckout`. Redirect the shopper to `checkoutUrl`. " +
+			"with it the payment is made at once, as by `POST /payments` with `hostedCheckout`. `metadata`, `description` and `lineItems` go on to the payment; whoever has the token can read them. Redirect the shopper to `checkoutUrl`. " +
 			"A session lives 24 hours and makes one payment.",
-		codes: append([]pay.Code{pay.CodeUnsupportedCurrency, pay.CodeCheckoutSessionNotFound}, chargeCodes...),
+		codes: append([]pay.Code{pay.CodeCheckoutSessionNotFound}, chargeCodes...),
 		body: []sample{
 			{"selector", "The shopper chooses", `{"amount":25.5,"country":"BR","customer":{"firstName":"Ana","lastName":"Souza","email":"ana@example.com","phone":"+55 11 91234-5678"},"merchantOrderId":"order-1001","returnUrl":"https://shop.example/thanks"}`},
 			{"one-shot", "With the method", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725","returnUrl":"https://shop.example/thanks"}`},
@@ -275,7 +289,7 @@ const introduction = `Payment orchestration for Latin America: one API over a ca
 // eventTexts say when each event fires (contract: Event types).
 var eventTexts = map[pay.EventType]string{
 	pay.PaymentCompleted:    "The shopper paid: a pending payment was confirmed, or a card approved at once.",
-	pay.PaymentFailed:       "The payment was declined, no provider took it, or it expired: `failure.code` says which.",
+	pay.PaymentFailed:       "The payment was declined, no provider took it, it expired, or the shop canceled it: `failure.code` says which.",
 	pay.PaymentRefunded:     "A completed payment was refunded, in full or in part. `data.object.refund` is the refund.",
 	pay.PaymentCaptured:     "An older name of payment.completed, from the sandbox's simulator only. Subscribe to payment.completed.",
 	pay.PaymentAttention:    "Another amount was paid than was asked for (`attention` is what came), or the operator has dealt with that (`attention` is null).",

@@ -209,13 +209,14 @@ func (d document) schemas() {
 func (d document) loosened() {
 	if body := d.schema("PaymentBody"); body != nil {
 		under(body, "properties")["amount"] = object{
-			"type": "number", "description": amountDoc, "exclusiveMinimum": 0, "maximum": 100_000, "multipleOf": 0.01, "examples": []any{25.5},
+			"type": "number", "description": "Major units of currency, worth at most 100000 USD", "exclusiveMinimum": 0, "examples": []any{25.5},
 		}
 		body["required"] = []any{"amount"}
 	}
 	publishSessions(d.components("schemas"))
 	publishPayouts(under(d.tree, "paths"), d.components("schemas"))
 	publishClaims(d.components("schemas"))
+	publishPurchases(d.components("schemas"))
 	for name, field := range map[string]string{"SubscribeInBody": "events", "MoveClockInBody": "advance"} {
 		if body := d.schema(name); body != nil {
 			body["required"] = []any{field}

@@ -36,7 +36,7 @@ var explanations = map[pay.Code]explanation{
 
 	pay.CodeUnsupportedMethod:   {meaning: "The payment method is unknown, or not for this environment.", param: "paymentMethodId"},
 	pay.CodeUnsupportedCountry:  {meaning: "The payment method is not available in this country.", param: "country"},
-	pay.CodeUnsupportedCurrency: {meaning: "The payment method does not take this currency.", param: "country"},
+	pay.CodeUnsupportedCurrency: {meaning: "There is no rate for the currency, or the payment method does not take it.", param: "currency"},
 	pay.CodeAmountInvalid: {meaning: "The amount is not a JSON number above 0 with at most two decimals.", param: "amount",
 		details: `{"issues":[{"path":"amount","message":"amount must be above 0, in USD with at most two decimals"}]}`},
 	pay.CodeAmountBelowMinimum: {meaning: "The amount is below the provider's minimum.", param: "amount"},

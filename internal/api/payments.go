@@ -67,6 +67,7 @@ func (a Amount) check(path string) error {
 // /payments).
 type PaymentBody struct {
 	Amount          Amount `json:"amount"`
+	Currency        string `json:"currency,omitempty" maxLength:"3" example:"USD" doc:"ISO 4217, USD by default: what amount is in. The transaction's amount is its worth in USD; a shopper who pays in this currency pays exactly the amount"`
 	PaymentMethodID string `json:"paymentMethodId,omitempty" maxLength:"40" example:"sbx_card" doc:"From the catalog; required unless paymentMethod is given"`
 	PaymentMethod   string `json:"paymentMethod,omitempty" maxLength:"40" deprecated:"true" doc:"Legacy slug, used when paymentMethodId is absent"`
 	Country         string `json:"country,omitempty" maxLength:"3" doc:"ISO 3166 alpha-2 or alpha-3; the method's by default"`
@@ -79,6 +80,9 @@ type PaymentBody struct {
 	ReturnURL       string `json:"returnUrl,omitempty" maxLength:"2048" doc:"With hostedCheckout only"`
 	MerchantID      string `json:"merchantId,omitempty" maxLength:"40"`
 	ShopID          string `json:"shopId,omitempty" maxLength:"40" doc:"With credentials of the whole merchant"`
+	PurchaseBody
+	Expand []string `json:"expand,omitempty" maxItems:"10" doc:"Parts that the reply is to have: paymentData, what the shopper needs to pay"`
+	asked  money.Amount
 }
 
 // Resolve checks what a schema cannot say.
@@ -88,7 +92,10 @@ func (b *PaymentBody) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues [
 			issues = append(issues, err)
 		}
 	}
-	add(b.Amount.check(prefix.With("amount")))
+	for _, issue := range b.price(prefix) {
+		add(issue)
+	}
+	add(checkExpand(prefix.With("expand"), b.Expand))
 	if b.PaymentMethodID == "" && b.PaymentMethod == "" {
 		add(wire.Coded(pay.CodeMissingField, prefix.With("paymentMethodId"), "paymentMethodId is required"))
 	}
@@ -106,6 +113,24 @@ func (b *PaymentBody) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues [
 		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("returnUrl"), "returnUrl must be an absolute http or https URL"))
 	}
 	return issues
+}
+
+// price reads the amount and all that is in its currency, and reports what is wrong.
+func (b *PaymentBody) price(prefix *huma.PathBuffer) (issues []error) {
+	currency := money.USD
+	if b.Currency != "" {
+		var err error
+		if currency, err = money.ParseCurrency(strings.ToUpper(b.Currency)); err != nil {
+			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, prefix.With("currency"), "currency must be an ISO 4217 code of three letters"))
+			return append(issues, b.Metadata.check(prefix.With("metadata"))...)
+		}
+	}
+	asked, err := b.Amount.in(prefix.With("amount"), currency)
+	if err != nil {
+		issues = append(issues, err)
+	}
+	b.asked = asked
+	return append(issues, b.check(prefix, currency)...)
 }
 
 func webURL(text string) bool {
@@ -293,6 +318,8 @@ func (a *API) paymentRoutes() {
 			Summary: "List payments, newest first"}, toRead, a.listPayments)
 		handle(a, huma.Operation{OperationID: "get" + alias.suffix, Method: http.MethodGet, Path: alias.path + "/{id}", Tags: tags, Deprecated: legacy,
 			Summary: "Read a payment", Metadata: map[string]any{readKey: true}}, toRead, a.getPayment)
+		handle(a, huma.Operation{OperationID: "cancel" + alias.suffix, Method: http.MethodPost, Path: alias.path + "/{id}/cancel", Tags: tags, Deprecated: legacy,
+			Summary: "Cancel a pending payment", DefaultStatus: http.StatusOK}, toCharge, a.cancelPayment)
 		handle(a, huma.Operation{OperationID: "simulate" + alias.suffix, Method: http.MethodPost, Path: alias.path + "/{id}/simulate",
 			Tags: []string{"Sandbox"}, Deprecated: legacy, Summary: "Move a sandbox payment"}, toPlay, a.simulate)
 	}
@@ -304,7 +331,11 @@ func (a *API) createPayment(ctx context.Context, call Call, in *createIn) (*crea
 	if err != nil {
 		return nil, err
 	}
-	return &createOut{replayed, view.NewCreated(p, a.app.CheckoutURL)}, nil
+	created := view.NewCreated(p, a.app.CheckoutURL)
+	if len(in.Body.Expand) > 0 {
+		created = created.WithData(p, a.app.CheckoutURL)
+	}
+	return &createOut{replayed, created}, nil
 }
 
 // take makes a payment. replayed is the header of that name; the error is the
@@ -314,7 +345,7 @@ func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader
 		return p, "", simulationRefused()
 	}
 	n := app.NewPayment{
-		Amount: string(b.Amount), PaymentMethodID: b.PaymentMethodID, PaymentMethod: b.PaymentMethod, Country: b.Country,
+		Amount: string(b.Amount), Currency: b.asked.Currency, Purchase: b.purchase(b.asked.Currency), PaymentMethodID: b.PaymentMethodID, PaymentMethod: b.PaymentMethod, Country: b.Country,
 		Buyer:   pay.Buyer{Email: b.UserEmail, Name: b.UserName, IP: b.UserIP, Document: strings.TrimSpace(b.DocumentID)},
 		OrderID: b.MerchantOrderID, Hosted: b.HostedCheckout, MerchantID: b.MerchantID, ShopID: b.ShopID,
 		Simulate: pay.Action(in.Simulate), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,
@@ -378,7 +409,7 @@ func (a *API) listPayments(ctx context.Context, call Call, in *listIn) (*listOut
 	out := &listOut{}
 	out.Body.Data = make([]view.Transaction, 0, len(list))
 	for _, p := range list {
-		out.Body.Data = append(out.Body.Data, view.NewTransaction(p))
+		out.Body.Data = append(out.Body.Data, view.NewTransaction(p).ForShop(p, a.app.CheckoutURL))
 	}
 	out.Body.Pagination = in.of(total)
 	if in.StartingAfter != "" && len(list) == in.limit {
@@ -396,7 +427,25 @@ func (a *API) getPayment(ctx context.Context, call Call, in *getIn) (*getOut, er
 	if err != nil {
 		return nil, err
 	}
-	return &getOut{view.NewTransaction(p).WithData(p, a.app.CheckoutURL)}, nil
+	return &getOut{a.shown(p)}, nil
+}
+
+// shown is a payment as get shows it.
+func (a *API) shown(p pay.Payment) view.Transaction {
+	return view.NewTransaction(p).WithData(p, a.app.CheckoutURL).ForShop(p, a.app.CheckoutURL)
+}
+
+// cancelPayment cancels a pending payment (gaps: Cancel).
+func (a *API) cancelPayment(ctx context.Context, call Call, in *getIn) (*getOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	p, err := a.app.CancelPayment(ctx, scope, in.ID, view.Cause{RequestID: call.RequestID})
+	if err != nil {
+		return nil, err
+	}
+	return &getOut{a.shown(p)}, nil
 }
 
 func (a *API) simulate(ctx context.Context, call Call, in *simulateIn) (*simulateOut, error) {

@@ -74,9 +74,7 @@ func isEmail(text string) bool {
 // one an amount and a customer.
 type SessionBody struct {
 	PaymentBody
-	Currency string       `json:"currency,omitempty" maxLength:"3" example:"USD" doc:"ISO 4217, USD by default. With a paymentMethodId the amount is in USD"`
 	Customer CustomerBody `json:"customer,omitempty" doc:"Required unless paymentMethodId is given"`
-	amount   money.Amount
 }
 
 // Resolve checks what a schema cannot say.
@@ -86,24 +84,12 @@ func (b *SessionBody) Resolve(ctx huma.Context, prefix *huma.PathBuffer) (issues
 			issues = append(issues, err)
 		}
 	}
-	b.Currency = strings.ToUpper(b.Currency)
 	if b.PaymentMethodID != "" {
-		issues = b.PaymentBody.Resolve(ctx, prefix)
-		if b.Currency != "" && b.Currency != string(money.USD) {
-			// Read as a payment's body it would be taken for as many dollars.
-			add(wire.Coded(pay.CodeUnsupportedCurrency, prefix.With("currency"), "with a paymentMethodId the amount is in USD"))
-		}
-		return issues
+		return b.PaymentBody.Resolve(ctx, prefix)
 	}
-	currency, err := money.USD, error(nil)
-	if b.Currency != "" {
-		currency, err = money.ParseCurrency(b.Currency)
-	}
-	if err != nil {
-		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("currency"), "currency must be an ISO 4217 code of three letters"))
-	} else {
-		b.amount, err = b.Amount.in(prefix.With("amount"), currency)
-		add(err)
+	issues = b.price(prefix)
+	if len(b.Expand) > 0 {
+		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("expand"), "expand is for a session with a paymentMethodId: without one there is no payment yet"))
 	}
 	if _, ok := geo.Parse(b.Country); b.Country != "" && !ok {
 		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("country"), "country must be an ISO 3166 code of two or three letters"))
@@ -208,14 +194,18 @@ func (a *API) createSession(ctx context.Context, call Call, in *sessionIn) (*ses
 		if err != nil {
 			return nil, err
 		}
-		return &sessionOut{replayed, view.NewOneShot(p, a.app.CheckoutURL)}, nil
+		created := view.NewOneShot(p, a.app.CheckoutURL)
+		if len(b.Expand) > 0 {
+			created = created.WithData(p, a.app.CheckoutURL)
+		}
+		return &sessionOut{replayed, created}, nil
 	}
 	if in.Simulate != "" && call.Live {
 		return nil, simulationRefused()
 	}
 	country, _ := geo.Parse(b.Country)
 	s, token, replayed, err := a.app.CreateSession(ctx, call.Principal, app.NewSession{
-		Amount: b.amount, Country: country.Alpha3, OrderID: b.MerchantOrderID, ReturnURL: b.ReturnURL,
+		Amount: b.asked, Country: country.Alpha3, OrderID: b.MerchantOrderID, Purchase: b.purchase(b.asked.Currency), ReturnURL: b.ReturnURL,
 		Customer: pay.Customer{
 			FirstName: b.Customer.FirstName, LastName: b.Customer.LastName, Email: b.Customer.Email,
 			Phone: b.Customer.Phone, Document: b.Customer.DocumentID,

@@ -7,9 +7,11 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// personal are the words of persons in an event: those of a claim, and a refund's in its payment.
+// personal are the words of persons in an event: those of a claim, and a refund's and the
+// purchase's in its payment.
 var personal = [][]string{
 	{"reason"}, {"evidence", "*", "text"}, {"evidence", "*", "file", "name"}, {"timeline", "*", "note"}, {"refund", "reason"},
+	{"description"}, {"lineItems", "*", "name"}, {"lineItems", "*", "sku"},
 }
 
 // blank takes the words of persons out of an event, and nothing else: whoever gets it again finds
@@ -28,6 +30,10 @@ func blank(event []byte) (blanked []byte, changed bool, err error) {
 			continue
 		}
 		changed = erased(object, path) || changed
+	}
+	// Its keys are the shop's words too.
+	if pairs, ok := object["metadata"].(map[string]any); ok && len(pairs) > 0 {
+		object["metadata"], changed = map[string]any{}, true
 	}
 	list, _ := object["evidence"].([]any)
 	for _, item := range list {

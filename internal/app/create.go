@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -18,12 +19,14 @@ import (
 // NewPayment is what a create call asks for (contract: POST /payments). Its
 // strings have been checked for length and form.
 type NewPayment struct {
-	Amount          string // JSON text, USD major units
+	Amount          string         // JSON text, major units of Currency
+	Currency        money.Currency // "" for USD
 	PaymentMethodID string
 	PaymentMethod   string
 	Country         string
 	Buyer           pay.Buyer
 	OrderID         string
+	Purchase        pay.Purchase
 	Hosted          bool
 	ReturnURL       string
 	MerchantID      string
@@ -170,11 +173,12 @@ func (a *App) answer(ctx context.Context, p pay.Payment) (pay.Payment, error) {
 
 // order resolves what was asked for into a payment that is not written yet.
 func (a *App) order(ctx context.Context, by Principal, scope pay.Scope, n NewPayment, now time.Time) (pay.Payment, error) {
-	usd, err := parseUSD(n.Amount)
+	asked, err := parseAmount(n.Amount, cmp.Or(n.Currency, money.USD))
 	if err != nil {
 		return pay.Payment{}, err
 	}
-	if err := pay.CheckAmount(usd); err != nil {
+	usd, at, err := a.worth(scope.Live, asked)
+	if err != nil {
 		return pay.Payment{}, err
 	}
 	rail, where, err := a.choose(scope.Live, n.PaymentMethodID, n.PaymentMethod, n.Country)
@@ -186,37 +190,74 @@ func (a *App) order(ctx context.Context, by Principal, scope pay.Scope, n NewPay
 		serving = a.serving(scope, rail)
 		rail = serving.Narrow(rail)
 	}
-	local, rate, rail, err := a.convert(scope.Live, rail, where, usd)
+	local, rate, rail, err := a.local(scope.Live, serving, rail, where, usd, asked, at)
 	if err != nil {
 		return pay.Payment{}, err
 	}
-	local = a.payable(serving, rail, local)
 	merchant, _, err := a.Tenant(ctx, by)
 	if err != nil {
 		return pay.Payment{}, err
 	}
 	return pay.Create(pay.Order{
-		ID: a.markedID(pay.PaymentPrefix, now, n.Idempotency.mark(scope)), Scope: scope, Amount: usd, Local: local, Rate: rate.Rate, RateSource: rate.Source, RateAt: rate.At, Rail: rail,
-		Country: where.Alpha3, OrderID: n.OrderID, Buyer: n.Buyer, Hosted: n.Hosted, ReturnURL: n.ReturnURL,
+		ID: a.markedID(pay.PaymentPrefix, now, n.Idempotency.mark(scope)), Scope: scope, Amount: usd, Asked: asked, Local: local, Rate: rate.Rate, RateSource: rate.Source, RateAt: rate.At, Rail: rail,
+		Country: where.Alpha3, OrderID: n.OrderID, Buyer: n.Buyer, Purchase: n.Purchase, Hosted: n.Hosted, ReturnURL: n.ReturnURL,
 		Terms: merchant.Terms(), Simulate: n.Simulate,
 	}, now)
 }
 
-// parseUSD reads an amount from its JSON text (contract: amount_invalid).
-func parseUSD(text string) (money.Amount, error) {
+// parseAmount reads an amount from its JSON text (contract: amount_invalid).
+func parseAmount(text string, c money.Currency) (money.Amount, error) {
 	if text == "" || text == "null" {
 		return money.Amount{}, pay.FieldError(pay.CodeMissingField, "amount", "amount is required")
 	}
-	usd, err := money.Parse(text, money.USD)
+	amount, err := money.Parse(text, c)
 	switch {
 	case errors.Is(err, money.ErrPrecision):
-		return usd, pay.FieldError(pay.CodeAmountInvalid, "amount", "amount must have at most two decimals")
+		return amount, pay.FieldError(pay.CodeAmountInvalid, "amount", fmt.Sprintf("amount must have at most %d decimals, for that is what %s has", c.Exponent(), c))
 	case errors.Is(err, money.ErrRange) && !strings.HasPrefix(text, "-"):
-		return usd, pay.FieldError(pay.CodeAmountAboveMaximum, "amount", "amount must be at most 100000 USD")
+		return amount, pay.FieldError(pay.CodeAmountAboveMaximum, "amount", "amount must be worth at most 100000 USD")
 	case err != nil:
-		return usd, pay.FieldError(pay.CodeAmountInvalid, "amount", "amount must be a JSON number in USD")
+		return amount, pay.FieldError(pay.CodeAmountInvalid, "amount", fmt.Sprintf("amount must be a JSON number in %s", c))
 	}
-	return usd, nil
+	return amount, nil
+}
+
+// askedRate is the rate of the currency that a shop asks in.
+//
+// Errors: unsupported_currency where no rate is known, service_unavailable where none can
+// be relied on.
+func (a *App) askedRate(live bool, c money.Currency) (pay.Reading, error) {
+	if !a.rates.Load().Knows(c) {
+		return pay.Reading{}, pay.FieldError(pay.CodeUnsupportedCurrency, "currency", fmt.Sprintf("there is no rate for %s", c))
+	}
+	return a.reading(live, c)
+}
+
+// worth is what a shop's amount is in USD, and at which rate.
+//
+// Errors: those of askedRate, amount_invalid, amount_above_maximum.
+func (a *App) worth(live bool, asked money.Amount) (money.Amount, pay.Reading, error) {
+	rate, err := a.askedRate(live, asked.Currency)
+	if err != nil {
+		return money.Amount{}, rate, err
+	}
+	usd, err := pay.Worth(asked, rate.Rate)
+	return usd, rate, err
+}
+
+// local is what the shopper pays over a rail for what the shop asked, which is worth so
+// many USD at a rate. A shopper who pays in the currency that the shop asked in pays exactly
+// what it asked, not that sum to USD and back; others pay what the accounts that serve the
+// rail can be asked for.
+func (a *App) local(live bool, serving pay.Accounts, rail pay.Rail, where geo.Country, usd, asked money.Amount, at pay.Reading) (money.Amount, pay.Reading, pay.Rail, error) {
+	local, rate, rail, err := a.convert(live, rail, where, usd)
+	if err == nil && local.Currency == asked.Currency {
+		return asked, at, rail, nil
+	}
+	if err != nil {
+		return local, rate, rail, err
+	}
+	return a.payable(serving, rail, local), rate, rail, nil
 }
 
 // drive calls providers until the payment waits for somebody else. Each call

@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -57,7 +56,11 @@ func (a *App) Changeable(ctx context.Context, p pay.Payment) (bool, error) {
 
 // callOff ends a payment's charge at its provider and commits what follows from that.
 func (a *App) callOff(ctx context.Context, p pay.Payment, cause view.Cause) (pay.Payment, error) {
-	said := a.endCharge(ctx, p)
+	attempt, _ := p.Current()
+	said := a.endCharge(ctx, p, attempt)
+	if said.Kind == pay.Missing { // a voucher that the provider cannot find now
+		said = pay.Outcome{Kind: pay.Unknown, Decline: "not_found"}
+	}
 	err := again(func() error {
 		next, change, err := p.ChangeWay(said, a.routes(p), a.now(p.Scope))
 		if err != nil {
@@ -80,32 +83,6 @@ func (a *App) callOff(ctx context.Context, p pay.Payment, cause view.Cause) (pay
 		return nil
 	})
 	return p, err
-}
-
-// endCharge tells a provider to end the charge of a payment that waits. Lapsed and Missing:
-// nobody can pay it any more. Awaiting: the provider has no way to end it, and nobody
-// has paid. Unknown: whether it has ended nobody knows.
-func (a *App) endCharge(ctx context.Context, p pay.Payment) pay.Outcome {
-	attempt, ok := p.Current()
-	if !ok {
-		return pay.Outcome{Kind: pay.Missing}
-	}
-	o := a.ask(ctx, p, attempt, true)
-	if o.Kind == pay.Missing { // a voucher that the provider cannot find now
-		return pay.Outcome{Kind: pay.Unknown, Decline: "not_found"}
-	}
-	if o.Kind != pay.Awaiting {
-		return o
-	}
-	upstream, _ := a.upstream(attempt.Provider)
-	canceler, can := upstream.(provider.Canceler)
-	if !can {
-		return o
-	}
-	ctx, done := context.WithTimeout(ctx, callTimeout)
-	defer done()
-	ctx, call := a.calling(ctx, opCancel, attempt.Provider, p.Reference(attempt.Order))
-	return call.heard(ctx, canceler.Cancel(ctx, a.request(p, attempt)).Asked())
 }
 
 // anyPayment reads a payment by its id, whose ever it is.

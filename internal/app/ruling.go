@@ -49,7 +49,10 @@ func (a *App) RulePayment(ctx context.Context, by pay.Actor, r Ruled) (p pay.Pay
 	}
 	o := a.ask(asking, p, attempt, true)
 	if o.Kind == pay.Awaiting && r.Word == pay.WordNotCharged {
-		o = a.cancel(asking, p, attempt, o) // nobody is to pay it any more
+		// Nobody is to pay it any more.
+		if ended, can := a.cancel(asking, p, attempt); can && ended.Kind != pay.Unknown {
+			o = ended
+		}
 	}
 	if r.Word.Contradicts(p, o) && !r.Force {
 		return p, o.Kind, otherwise(string(o.Kind), p.Status, string(r.Word))

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -25,6 +24,7 @@ type NewSession struct {
 	Country     string       // alpha-3, or "" for the methods of every country
 	Customer    pay.Customer
 	OrderID     string
+	Purchase    pay.Purchase
 	ReturnURL   string
 	MerchantID  string
 	ShopID      string
@@ -46,7 +46,7 @@ func (a *App) CreateSession(ctx context.Context, by Principal, n NewSession) (s 
 		return s, a.sessionToken(s.ID), found, err
 	}
 	s, token, err = a.openSession(ctx, pay.Session{
-		Scope: scope, Asked: n.Amount, Country: n.Country, Customer: n.Customer, OrderID: n.OrderID, ReturnURL: n.ReturnURL,
+		Scope: scope, Asked: n.Amount, Country: n.Country, Customer: n.Customer, OrderID: n.OrderID, Purchase: n.Purchase, ReturnURL: n.ReturnURL,
 	}, n.Idempotency)
 	if errors.Is(err, store.ErrDuplicate) { // the same request at the same time
 		s, found, err := a.earlierSession(ctx, scope, n.Idempotency)
@@ -57,10 +57,7 @@ func (a *App) CreateSession(ctx context.Context, by Principal, n NewSession) (s 
 
 // openSession writes a session with an id, a rate and a token.
 func (a *App) openSession(ctx context.Context, s pay.Session, i Idempotency) (pay.Session, string, error) {
-	if !a.rates.Load().Knows(s.Asked.Currency) {
-		return s, "", pay.FieldError(pay.CodeUnsupportedCurrency, "currency", fmt.Sprintf("there is no rate for %s", s.Asked.Currency))
-	}
-	rate, err := a.reading(s.Live, s.Asked.Currency)
+	rate, err := a.askedRate(s.Live, s.Asked.Currency)
 	if err != nil {
 		return s, "", err
 	}
@@ -136,7 +133,7 @@ func (a *App) RetryPayment(ctx context.Context, id string) (token string, err er
 	if err := a.paidFor(ctx, p.ID); err != nil {
 		return "", err
 	}
-	asked, country := p.Amount, p.Country
+	asked, country := p.Requested(), p.Country
 	switch before, err := a.store.SessionOf(ctx, p.ID); {
 	case err == nil:
 		asked, country = before.Asked, before.Country
@@ -321,8 +318,7 @@ type quote struct {
 	taken   bool // a provider takes it
 }
 
-// quote converts a session's amount. A customer who pays in the currency that
-// the shop asked in pays exactly what it asked, not that sum to USD and back.
+// quote converts a session's amount.
 func (a *App) quote(s pay.Session, method string) (quote, error) {
 	rail, where, err := a.choose(s.Live, method, "", s.Country)
 	if err != nil {
@@ -330,15 +326,10 @@ func (a *App) quote(s pay.Session, method string) (quote, error) {
 	}
 	serving := a.serving(s.Scope, rail)
 	rail = serving.Narrow(rail)
-	local, rate, rail, err := a.convert(s.Live, rail, where, s.Amount)
+	asked := pay.Reading{Currency: s.Asked.Currency, Rate: s.Rate, Source: s.RateSource, At: s.RateAt}
+	local, rate, rail, err := a.local(s.Live, serving, rail, where, s.Amount, s.Asked, asked)
 	if err != nil {
 		return quote{}, err
-	}
-	if local.Currency == s.Asked.Currency {
-		local = s.Asked
-		rate.Rate, rate.Source, rate.At = s.Rate, s.RateSource, s.RateAt
-	} else {
-		local = a.payable(serving, rail, local)
 	}
 	return quote{rail, where.Alpha3, local, rate, a.takes(serving, rail, local)}, nil
 }
@@ -438,7 +429,7 @@ func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now tim
 	if err != nil {
 		return pay.Order{}, err
 	}
-	buyer := s.Buyer(c.Typed)
+	buyer, purchase := s.Buyer(c.Typed), s.Purchase
 	if s.After != "" {
 		if err := a.paidFor(ctx, s.After); err != nil {
 			return pay.Order{}, err
@@ -447,12 +438,12 @@ func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now tim
 		if err != nil {
 			return pay.Order{}, err
 		}
-		buyer = before.Buyer.Or(buyer)
+		buyer, purchase = before.Buyer.Or(buyer), before.Purchase
 	}
 	return pay.Order{
-		ID: a.markedID(pay.PaymentPrefix, now, chosenMark(s)), Scope: s.Scope, Amount: s.Amount, Local: q.local, Rail: q.rail,
+		ID: a.markedID(pay.PaymentPrefix, now, chosenMark(s)), Scope: s.Scope, Amount: s.Amount, Asked: s.Asked, Local: q.local, Rail: q.rail,
 		Rate: q.rate.Rate, RateSource: q.rate.Source, RateAt: q.rate.At,
-		Country: q.country, OrderID: s.OrderID, Buyer: buyer, Hosted: true, ReturnURL: s.ReturnURL, Lang: c.Lang,
+		Country: q.country, OrderID: s.OrderID, Buyer: buyer, Purchase: purchase, Hosted: true, ReturnURL: s.ReturnURL, Lang: c.Lang,
 		Terms: merchant.Terms(), After: s.After,
 	}, nil
 }

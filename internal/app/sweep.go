@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/view"
 )
 
@@ -57,23 +56,6 @@ func (a *App) sweep(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	return len(due), nil
 }
 
-// cancel ends the charge of a payment whose window is over, so that nobody pays
-// it any more, where the provider can do that. The shopper may have been faster.
-func (a *App) cancel(ctx context.Context, p pay.Payment, attempt pay.Attempt, standing pay.Outcome) pay.Outcome {
-	upstream, _ := a.upstream(attempt.Provider)
-	canceler, can := upstream.(provider.Canceler)
-	if !can {
-		return standing
-	}
-	ctx, done := context.WithTimeout(ctx, callTimeout)
-	defer done()
-	ctx, call := a.calling(ctx, opCancel, attempt.Provider, p.Reference(attempt.Order))
-	if o := call.heard(ctx, canceler.Cancel(ctx, a.request(p, attempt)).Asked()); o.Kind != pay.Unknown {
-		return o
-	}
-	return standing // it was not paid a moment ago, and is asked about on
-}
-
 // reconcile asks the provider, where it may be asked, what became of a payment and decides.
 func (a *App) reconcile(ctx context.Context, p pay.Payment, may bool) error {
 	attempt, ok := p.Current()
@@ -93,10 +75,19 @@ func (a *App) reconcile(ctx context.Context, p pay.Payment, may bool) error {
 		return a.look(ctx, p, o)
 	}
 	expired := p.Overdue(a.now(p.Scope))
-	if expired && o.Kind == pay.Awaiting {
-		o = a.cancel(ctx, p, attempt, o)
+	if (expired || p.Canceling()) && o.Kind == pay.Awaiting {
+		// Where the window is over, one that nobody ended was not paid a moment ago, and is
+		// asked about on.
+		if said, can := a.cancel(ctx, p, attempt); can && (said.Kind != pay.Unknown || !expired) {
+			o = said
+		}
 	}
-	if expired && o.Kind != pay.Approved && o.Kind != pay.Declined {
+	told := o.Kind == pay.Approved || o.Kind == pay.Declined
+	if p.Canceling() && !told && !(expired && o.Kind == pay.Unknown) {
+		_, err := a.cancelBy(ctx, p, attempt, o, view.Cause{})
+		return err
+	}
+	if expired && !told {
 		return a.expire(ctx, p, o)
 	}
 	if o.Kind == pay.Missing && attempt.Status == pay.Sending && attempt.OnItsWay(asked) {

@@ -185,7 +185,7 @@ func (p *Pages) form(w http.ResponseWriter, r *http.Request) error {
 	}
 	target := shown.FormURL
 	own := p.base + "/pay/" + shown.ID
-	if target == "" || !shown.Status.Open() || shown.Holds() || shown.Earlier != "" ||
+	if target == "" || !shown.Status.Open() || shown.Canceling() || shown.Holds() || shown.Earlier != "" ||
 		strings.Contains(r.Header.Get("Sec-Fetch-Dest"), "frame") { // a provider's page shows itself in no frame
 		target = own
 	}

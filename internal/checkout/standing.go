@@ -24,14 +24,16 @@ func standing(s app.Shown) string {
 		return strayStates[stray.Code][stray.End]
 	}
 	switch {
-	case s.Earlier != "":
-		return "earlier"
-	case !s.Unsure.IsZero() && s.Status != pay.Processing:
-		return "unsure"
 	case s.WayChanged():
 		return "changed"
 	case s.Canceled():
 		return "canceled"
+	case s.Canceling(): // whoever paid now would pay for nothing
+		return stateOf(pay.Processing)
+	case s.Earlier != "":
+		return "earlier"
+	case !s.Unsure.IsZero() && s.Status != pay.Processing:
+		return "unsure"
 	}
 	return stateOf(s.Status)
 }

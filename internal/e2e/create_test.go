@@ -33,7 +33,7 @@ func TestPaymentLooksTheSameOnEveryEndpoint(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
 		for _, m := range sandboxMethods {
-			body := fmt.Sprintf(`{"amount":25.50,"paymentMethodId":%q,"documentId":%q,"merchantOrderId":"order %s"}`, m.id, m.document, m.id)
+			body := fmt.Sprintf(`{"amount":25.50,"paymentMethodId":%q,"documentId":%q,"merchantOrderId":"order %s","userName":"Ana Souza","userEmail":"ana@example.com"}`, m.id, m.document, m.id)
 			common := fmt.Sprintf(`"status":%q,"amount":25.5,"currency":"USD","amountLocal":%s,"currencyLocal":%q,
 				"paymentMethodId":%q,"paymentMethod":%q,"country":%q,"merchantOrderId":"order %s",
 				"fees":{"platform":%s,"provider":%s,"network":0,"total":%s}`,
@@ -46,9 +46,15 @@ func TestPaymentLooksTheSameOnEveryEndpoint(t *testing.T) {
 			if m.status == "completed" {
 				refundable, completed = m.local, `,"completed":"<time>"`
 			}
+			document := ""
+			if m.document != "" {
+				document = fmt.Sprintf(`,"documentId":%q`, m.document)
+			}
 			row := fmt.Sprintf(`"id":"<txn>",%s,"settlement":{"type":"delayed","delay":"48h","status":"pending"},
 				"refundedAmountLocal":0,"refundableAmountLocal":%s,"failure":null,"attention":null,
-				"timestamps":{"created":"<time>","updated":"<time>"%s}`, common, refundable, completed)
+				"timestamps":{"created":"<time>","updated":"<time>"%s},
+				"fxRate":%s,"paymentFormUrl":"<url>","expiresAt":"<time>","userName":"Ana Souza","userEmail":"ana@example.com"%s`,
+				common, refundable, completed, m.rate, document)
 			for _, alias := range []string{"/payments", "/transactions"} {
 				r := o.post(t, alias, body)
 				r.is(t, http.StatusCreated, created)

@@ -125,6 +125,9 @@ func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 	}
 	p.Attempts = p.noted(attempt.Order, o, now)
 	p.Unsure = p.unsure(o, now)
+	if p.Canceling() && (o.Kind == Lapsed || o.Kind == Declined) {
+		return p.canceled(from, now) // nobody paid, and the shop wants nobody to
+	}
 	switch o.Kind {
 	case Approved:
 		if p.FormURL == "" { // approved at once: the shopper has seen no other

@@ -20,7 +20,8 @@ type Erasure struct {
 	Notes    []string // objects of which the audit log forgets what operators wrote
 }
 
-// Erase takes the shopper out of a payment that is over. Amounts, times and who was called stay.
+// Erase takes the shopper out of a payment that is over, with what the shop told of the
+// purchase, which may tell of him. Amounts, times and who was called stay.
 //
 // Errors: conflict_state where it is not over.
 func (p Payment) Erase(now time.Time) (Payment, error) {
@@ -34,7 +35,7 @@ func (p Payment) Erase(now time.Time) (Payment, error) {
 		now = p.Erased // what came since goes, too
 	}
 	from := p
-	p.Buyer, p.ReturnURL, p.Erased = Buyer{}, "", now
+	p.Buyer, p.Purchase, p.ReturnURL, p.Erased = Buyer{}, Purchase{}, "", now
 	p = p.written(from, now)
 	p.Times.Updated = from.Times.Updated // nothing happened to the payment
 	return p, nil

@@ -2,12 +2,9 @@ package pay
 
 import "time"
 
-const (
-	// failedCanceled is the failure of a payment that was called off before anybody had paid.
-	failedCanceled = "canceled"
-	// otherWay is the decline of one that its shopper called off to choose another way to pay.
-	otherWay = "another_way"
-)
+// otherWay is the decline of a canceled payment that its shopper called off to choose another
+// way to pay.
+const otherWay = "another_way"
 
 // NotEnded is the reason (details.reason) for which a payment is not called off: its
 // provider does not say that nobody can pay it any more.
@@ -19,7 +16,7 @@ const NotEnded = "not_ended_by_provider"
 // Errors: conflict_state.
 func (p Payment) CheckChange() error {
 	switch {
-	case p.Status != Pending || !p.Hosted:
+	case p.Status != Pending || !p.Hosted || p.Canceling():
 		return &Error{Code: CodeConflictState, Message: "the payment does not wait for its shopper: there is nothing to call off",
 			Details: Details{From: p.Status, Action: "cancel"}}
 	case p.Holds():
@@ -54,11 +51,6 @@ func (p Payment) ChangeWay(o Outcome, c Cascade, now time.Time) (Payment, Change
 	p.Unsure, p.DueAt = time.Time{}, now.Add(looks[0])
 	next, change := p.finish(from, nil, now)
 	return next, change, nil
-}
-
-// Canceled reports whether a payment was called off before anybody had paid.
-func (p Payment) Canceled() bool {
-	return p.Status == Failed && p.Failure != nil && p.Failure.Code == failedCanceled
 }
 
 // WayChanged reports whether its shopper called it off to choose another way.

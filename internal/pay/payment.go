@@ -22,6 +22,7 @@ type Payment struct {
 
 	Amount money.Amount // USD
 	Local  money.Amount // what the shopper pays
+	Asked  money.Amount // what the shop asked for, in another currency than USD; else zero
 	Rate   money.Rate   // Local for one USD, as used
 	// Who told the rate, and of when; "" and zero for US dollars.
 	RateSource string
@@ -31,6 +32,7 @@ type Payment struct {
 	Country    string // ISO 3166 alpha-3
 	OrderID    string // the merchant's own reference, or ""
 	Buyer      Buyer
+	Purchase   Purchase
 	Fees       Fees
 	Reserve    int64 // USD cents held back on capture
 	Delay      time.Duration
@@ -57,12 +59,14 @@ type Payment struct {
 	Held       []Held   // news of disputes that cannot be applied yet
 	Strays     []Stray  // money that came late, or of another amount
 	// Unsure is since when nobody knows whether the shopper paid, zero where that is known.
-	Unsure     time.Time
-	After      string // the payment of the same order that came to nothing, which this tries again; or ""
-	DisputeFee int64  // USD cents of a dispute, as agreed when it was made
-	Times      Times
-	Window     time.Duration // how long the shopper has once a provider took it
-	DueAt      time.Time     // when to look again; zero when there is nothing to wait for
+	Unsure time.Time
+	// CancelAsked is when the shop wanted it canceled, zero: it did not, or was refused.
+	CancelAsked time.Time
+	After       string // the payment of the same order that came to nothing, which this tries again; or ""
+	DisputeFee  int64  // USD cents of a dispute, as agreed when it was made
+	Times       Times
+	Window      time.Duration // how long the shopper has once a provider took it
+	DueAt       time.Time     // when to look again; zero when there is nothing to wait for
 
 	// RefundFees is the merchant's term when the payment was made; "" where that was
 	// before there was one, which is FeesReturned.
@@ -122,6 +126,7 @@ type Order struct {
 	Scope  Scope
 	Amount money.Amount // USD
 	Local  money.Amount
+	Asked  money.Amount // in the shop's currency; zero for Amount
 	Rate   money.Rate
 	// Who told the rate, and of when; "" and zero for US dollars.
 	RateSource string
@@ -130,6 +135,7 @@ type Order struct {
 	Country    string
 	OrderID    string
 	Buyer      Buyer
+	Purchase   Purchase
 	Hosted     bool
 	ReturnURL  string
 	Lang       string // of the pages, as the shopper asked for it, or ""
@@ -175,14 +181,37 @@ func Create(o Order, now time.Time) (Payment, error) {
 			fmt.Sprintf("this payment method needs the buyer's document (%s)", o.Rail.Document))
 	}
 	fees, reserve := o.Terms.charge(o.Amount, o.Rail.Fee)
+	asked := o.Asked
+	if asked.Currency == money.USD {
+		asked = money.Amount{} // it is Amount
+	}
 	return Payment{
 		ID: o.ID, Scope: o.Scope, Status: Processing,
-		Amount: o.Amount, Local: o.Local, Rate: o.Rate, RateSource: o.RateSource, RateAt: o.RateAt,
+		Amount: o.Amount, Local: o.Local, Asked: asked, Rate: o.Rate, RateSource: o.RateSource, RateAt: o.RateAt,
 		RailID: o.Rail.ID, Method: o.Rail.Method, Country: o.Country, OrderID: o.OrderID,
-		Buyer: o.Buyer, Fees: fees, Reserve: reserve, Delay: o.Terms.Delay, DisputeFee: o.Terms.ChargebackFee, RefundFees: o.Terms.RefundFees, Sync: o.Rail.Sync,
+		Buyer: o.Buyer, Purchase: o.Purchase, Fees: fees, Reserve: reserve, Delay: o.Terms.Delay, DisputeFee: o.Terms.ChargebackFee, RefundFees: o.Terms.RefundFees, Sync: o.Rail.Sync,
 		Hosted: o.Hosted, ReturnURL: o.ReturnURL, Lang: o.Lang, Window: o.Rail.Window, Simulate: o.Simulate, After: o.After,
 		Times: Times{Created: now, Updated: now},
 	}, nil
+}
+
+// Requested is what the shop asked for, in its own currency.
+func (p Payment) Requested() money.Amount {
+	if p.Asked.Currency != "" {
+		return p.Asked
+	}
+	return p.Amount
+}
+
+// Worth is what a shop's amount is in USD, at the rate of its currency.
+//
+// Errors: amount_invalid, amount_above_maximum.
+func Worth(asked money.Amount, rate money.Rate) (money.Amount, error) {
+	usd, err := rate.ConvertBack(asked, money.USD, money.HalfEven)
+	if err != nil { // beyond every amount
+		usd = money.New(maxAmount+1, money.USD)
+	}
+	return usd, CheckAmount(usd)
 }
 
 // Check says whether an amount is within the limit.

@@ -46,6 +46,7 @@ type Session struct {
 	RateAt     time.Time
 	Country    string // alpha-3; "" offers the methods of every country
 	Customer   Customer
+	Purchase   Purchase
 	IP         string // of the customer's latest request before the choice, or ""
 	OrderID    string
 	ReturnURL  string
@@ -75,11 +76,8 @@ func NoSession() error {
 //
 // Errors: amount_invalid, amount_above_maximum.
 func (s Session) Open(now time.Time) (Session, Change, error) {
-	usd, err := s.Rate.ConvertBack(s.Asked, money.USD, money.HalfEven)
-	if err != nil { // beyond every amount
-		usd = money.New(maxAmount+1, money.USD)
-	}
-	if err := CheckAmount(usd); err != nil {
+	usd, err := Worth(s.Asked, s.Rate)
+	if err != nil {
 		return Session{}, Change{}, err
 	}
 	s.Amount, s.Version, s.CreatedAt, s.UpdatedAt = usd, 1, now, now
@@ -151,8 +149,8 @@ func (b Buyer) Or(told Buyer) Buyer {
 }
 
 // Again is the session in which the shopper of a payment that came to nothing
-// chooses anew. It shows nothing of the shopper, for the payment's id, which
-// leads to it, is no secret; asked and country are what the
+// chooses anew. It shows nothing of the shopper and the purchase, for the payment's id,
+// which leads to it, is no secret; asked and country are what the
 // shop asked for.
 //
 // Errors: conflict_state for a payment that is not over, or was paid, and for a
@@ -189,11 +187,11 @@ func (s Session) written(now time.Time) Session {
 
 // Session is the session of a payment that its shop made for hosted checkout
 // with the method chosen (one-shot mode): its token is the payment's id, and it
-// is completed from the start. It tells nothing of the shopper, for the id is
-// no secret. False for a direct charge.
+// is completed from the start. It tells nothing of the shopper, and nothing of the
+// purchase, which may: the id is no secret. False for a direct charge.
 func (p Payment) Session() (Session, bool) {
 	return Session{
-		ID: p.ID, Scope: p.Scope, Asked: p.Amount, Amount: p.Amount, Country: p.Country, OrderID: p.OrderID,
+		ID: p.ID, Scope: p.Scope, Asked: p.Requested(), Amount: p.Amount, Country: p.Country, OrderID: p.OrderID,
 		ReturnURL: p.ReturnURL, Payment: p.ID, CreatedAt: p.Times.Created, UpdatedAt: p.Times.Created,
 	}, p.Hosted
 }

@@ -45,6 +45,9 @@ type paymentDoc struct {
 	Strays    []strayDoc      `json:"strays,omitempty"`
 	After     string          `json:"after,omitempty"`
 	Erased    int64           `json:"erased,omitempty"`
+	Asked     *amountDoc      `json:"asked,omitempty"` // in the shop's currency
+	Purchase  *purchaseDoc    `json:"purchase,omitempty"`
+	Cancel    int64           `json:"cancelAsked,omitempty"`
 	// Microseconds UTC.
 	Expires    int64 `json:"expires,omitempty"`
 	Completed  int64 `json:"completed,omitempty"`
@@ -86,6 +89,7 @@ func paymentRow(r *rows, p *pay.Payment) {
 		Captured: p.Captured, Given: p.Given, OnRefund: p.RefundFees,
 		Dispute: strings.Join(p.OpenDisputes(), ","), Disputes: p.Disputes, Held: p.Held, Fee: p.DisputeFee,
 		RateFrom: p.RateSource, RateAt: micros(p.RateAt), Strays: strayDocs(p.Strays), After: p.After, Erased: micros(p.Erased),
+		Asked: amountDocOf(p.Asked), Purchase: purchaseDocOf(p.Purchase), Cancel: micros(p.CancelAsked),
 		Expires: micros(p.Times.Expires), Completed: micros(p.Times.Completed), Failed: micros(p.Times.Failed),
 		Expired: micros(p.Times.Expired), RefundedAt: micros(p.Times.Refunded), Chargeback: micros(p.Times.Chargeback),
 	}
@@ -123,6 +127,7 @@ func scanPayment(r row) (pay.Payment, error) {
 	p.RateSource, p.RateAt = doc.RateFrom, fromMicros(doc.RateAt)
 	p.DueAt, p.Unsure = fromMicros(due), fromMicros(unsure)
 	p.Strays, p.After, p.Erased = straysOf(doc.Strays), doc.After, fromMicros(doc.Erased)
+	p.Asked, p.Purchase, p.CancelAsked = doc.Asked.amount(), doc.Purchase.purchase(), fromMicros(doc.Cancel)
 	p.Times = pay.Times{
 		Created: fromMicros(created), Updated: fromMicros(updated), Expires: fromMicros(doc.Expires),
 		Completed: fromMicros(doc.Completed), Failed: fromMicros(doc.Failed), Expired: fromMicros(doc.Expired),

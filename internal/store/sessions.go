@@ -24,12 +24,13 @@ type sessionDoc struct {
 	RateFrom  string       `json:"rateFrom,omitempty"`
 	RateAt    int64        `json:"rateAt,omitempty"`
 	After     string       `json:"after,omitempty"`
+	Purchase  *purchaseDoc `json:"purchase,omitempty"`
 }
 
 func sessionRow(r *rows, s *pay.Session) {
 	r.text(s.ID, s.Merchant, s.Shop).flag(s.Live).number(s.Version).text(s.Hash).
 		number(s.Amount.Minor, s.Asked.Minor).text(string(s.Asked.Currency), s.Rate.Decimal(), s.Country, s.OrderID, s.Payment).
-		number(micros(s.CreatedAt), micros(s.UpdatedAt)).text(encode(sessionDoc{s.Customer, s.IP, s.ReturnURL, s.RateSource, micros(s.RateAt), s.After}))
+		number(micros(s.CreatedAt), micros(s.UpdatedAt)).text(encode(sessionDoc{s.Customer, s.IP, s.ReturnURL, s.RateSource, micros(s.RateAt), s.After, purchaseDocOf(s.Purchase)}))
 }
 
 func scanSession(r row) (pay.Session, error) {
@@ -53,6 +54,7 @@ func scanSession(r row) (pay.Session, error) {
 		return s, fmt.Errorf("session %s: %w", s.ID, err)
 	}
 	s.Customer, s.IP, s.ReturnURL = doc.Customer, doc.IP, doc.ReturnURL
+	s.Purchase = doc.Purchase.purchase()
 	s.RateSource, s.RateAt, s.After = doc.RateFrom, fromMicros(doc.RateAt), doc.After
 	s.CreatedAt, s.UpdatedAt = fromMicros(created), fromMicros(updated)
 	return s, nil

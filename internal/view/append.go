@@ -3,9 +3,13 @@ package view
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"github.com/cascadapay/cascada/internal/money"
 )
 
 // Appender writes itself as JSON, byte for byte as encoding/json would without
@@ -53,6 +57,59 @@ func (o *object) orNull(name string, v *string) {
 	} else {
 		*o = appendText(*o, *v)
 	}
+}
+
+// given writes a text that is left out when it is missing.
+func (o *object) given(name string, v *string) {
+	if v != nil {
+		o.text(name, *v)
+	}
+}
+
+// requested writes what the shop asked for, where that is told.
+func (o *object) requested(amount *Money, currency money.Currency) {
+	if amount != nil {
+		o.money("amountRequested", *amount)
+	}
+	o.filled("currencyRequested", string(currency))
+}
+
+// purchase writes what the shop told of a purchase.
+func (o *object) purchase(description string, metadata map[string]string, items []LineItem) {
+	o.filled("description", description)
+	if len(metadata) > 0 {
+		o.key("metadata")
+		pairs := object(append(*o, '{'))
+		for _, key := range slices.Sorted(maps.Keys(metadata)) {
+			if pairs[len(pairs)-1] != '{' {
+				pairs = append(pairs, ',')
+			}
+			pairs = append(appendText(pairs, key), ':')
+			pairs = appendText(pairs, metadata[key])
+		}
+		*o = append(pairs, '}')
+	}
+	if len(items) > 0 {
+		o.key("lineItems")
+		list := object(append(*o, '['))
+		for i, item := range items {
+			if i > 0 {
+				list = append(list, ',')
+			}
+			list = item.append(list)
+		}
+		*o = append(list, ']')
+	}
+}
+
+func (i LineItem) append(b []byte) []byte {
+	o := object(b)
+	o.open()
+	o.text("name", i.Name)
+	o.number("quantity", i.Quantity)
+	o.money("unitAmount", i.UnitAmount)
+	o.filled("sku", i.SKU)
+	return o.close()
 }
 
 func (o *object) number(name string, v int64) {
@@ -176,11 +233,13 @@ func (c Created) AppendJSON(b []byte) []byte {
 	o.orNull("paymentFormUrl", c.PaymentFormURL)
 	o.filled("checkoutUrl", c.CheckoutURL)
 	o.key("paymentData")
-	o = append(o, "{}"...)
+	o = c.PaymentData.append(o)
 	o.orNull("merchantOrderId", c.MerchantOrderID)
 	o.time("expiresAt", c.ExpiresAt)
 	o.key("timestamps")
 	o = c.Timestamps.append(o)
+	o.requested(c.AmountRequested, c.CurrencyRequested)
+	o.purchase(c.Description, c.Metadata, c.LineItems)
 	return o.close()
 }
 
@@ -224,6 +283,18 @@ func (t Transaction) AppendJSON(b []byte) []byte {
 	o.key("timestamps")
 	o = t.Timestamps.append(o)
 	o.orNull("merchantOrderId", t.MerchantOrderID)
+	o.requested(t.AmountRequested, t.CurrencyRequested)
+	o.purchase(t.Description, t.Metadata, t.LineItems)
+	if t.FxRate != nil {
+		o.key("fxRate")
+		o = append(o, t.FxRate.Decimal()...)
+	}
+	o.given("paymentFormUrl", t.PaymentFormURL)
+	o.filled("checkoutUrl", t.CheckoutURL)
+	o.set("expiresAt", t.ExpiresAt)
+	o.given("userName", t.UserName)
+	o.given("userEmail", t.UserEmail)
+	o.given("documentId", t.DocumentID)
 	if t.Refund != nil {
 		o.key("refund")
 		o = t.Refund.append(o)

@@ -101,6 +101,16 @@ func fill(t *rapid.T, v reflect.Value, all bool) {
 			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 			fill(t, v.Index(0), all)
 		}
+	case reflect.Map:
+		if all || rapid.Bool().Draw(t, "pairs") {
+			v.Set(reflect.MakeMap(v.Type()))
+			for range rapid.IntRange(1, 3).Draw(t, "keys") {
+				key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+				fill(t, key, all)
+				fill(t, value, all)
+				v.SetMapIndex(key, value)
+			}
+		}
 	case reflect.Interface: // the test sets it
 	default:
 		t.Fatalf("a field of type %s, which the test cannot set", v.Type())

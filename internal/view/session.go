@@ -19,6 +19,10 @@ type SessionCreated struct {
 	CurrencyLocal     money.Currency    `json:"currencyLocal,omitempty" doc:"One-shot mode only"`
 	FxRate            *Rate             `json:"fxRate,omitempty" doc:"One-shot mode only"`
 	ExpiresAt         Time              `json:"expiresAt"`
+	PaymentData       *PaymentData      `json:"paymentData,omitempty" doc:"One-shot mode only, where the request has paymentData in expand"`
+	Description       string            `json:"description,omitempty" doc:"As the shop sent it"`
+	Metadata          map[string]string `json:"metadata,omitempty" doc:"As the shop sent it"`
+	LineItems         []LineItem        `json:"lineItems,omitempty" doc:"As the shop sent them"`
 }
 
 // Session is a checkout session as its token shows it (contract: GET
@@ -34,6 +38,9 @@ type Session struct {
 	ReturnURL     *string           `json:"returnUrl"`
 	ExpiresAt     Time              `json:"expiresAt"`
 	CompletedTxID *string           `json:"completedTxId" doc:"null until a method is chosen"`
+	Description   string            `json:"description,omitempty" doc:"As the shop sent it; not for the session of a transaction"`
+	Metadata      map[string]string `json:"metadata,omitempty" doc:"As the shop sent it; not for the session of a transaction"`
+	LineItems     []LineItem        `json:"lineItems,omitempty" doc:"As the shop sent them; not for the session of a transaction"`
 }
 
 // SessionCustomer is the customer of a session.
@@ -60,17 +67,26 @@ func NewSessionCreated(s pay.Session, token, checkoutURL string) SessionCreated 
 	return SessionCreated{
 		SessionID: token, CheckoutURL: SessionURL(checkoutURL, token), Status: pay.AwaitingMethod,
 		Amount: Money{s.Asked}, Currency: s.Asked.Currency, Country: text(s.Country), ExpiresAt: Time{s.ExpiresAt()},
+		Description: s.Purchase.Description, Metadata: s.Purchase.Metadata, LineItems: newLineItems(s.Purchase.Items),
 	}
 }
 
 // NewOneShot shows a hosted payment as the session that it is.
 func NewOneShot(p pay.Payment, checkoutURL string) SessionCreated {
-	c := NewCreated(p, checkoutURL)
+	c, asked := NewCreated(p, checkoutURL), p.Requested()
 	return SessionCreated{
 		SessionID: c.TransactionID, CheckoutURL: c.CheckoutURL, PaymentMethodID: &c.PaymentMethodID,
-		Status: pay.SessionPending, TransactionStatus: c.Status, Amount: c.Amount, Currency: c.Amount.Currency, Country: &c.Country,
+		Status: pay.SessionPending, TransactionStatus: c.Status, Amount: Money{asked}, Currency: asked.Currency, Country: &c.Country,
 		AmountLocal: &c.AmountLocal, CurrencyLocal: c.CurrencyLocal, FxRate: &c.FxRate, ExpiresAt: c.ExpiresAt,
+		Description: c.Description, Metadata: c.Metadata, LineItems: c.LineItems,
 	}
+}
+
+// WithData adds what the shopper of a one-shot session needed to pay when it was made.
+func (c SessionCreated) WithData(p pay.Payment, checkoutURL string) SessionCreated {
+	d := NewCreated(p, checkoutURL).WithData(p, checkoutURL).PaymentData
+	c.PaymentData = &d
+	return c
 }
 
 // NewSession shows a session to whoever has its token.
@@ -79,6 +95,7 @@ func NewSession(s pay.Session, token string) Session {
 		Token: token, Status: s.Status(), Amount: Money{s.Asked}, Currency: s.Asked.Currency, Country: text(s.Country),
 		CustomerIP: text(s.IP), ReturnURL: text(s.ReturnURL), ExpiresAt: Time{s.ExpiresAt()}, CompletedTxID: text(s.Payment),
 	}
+	v.Description, v.Metadata, v.LineItems = s.Purchase.Description, s.Purchase.Metadata, newLineItems(s.Purchase.Items)
 	if c := s.Customer; c != (pay.Customer{}) {
 		v.Customer = &SessionCustomer{c.FirstName, c.LastName, c.Email, c.Phone, c.Document}
 	}

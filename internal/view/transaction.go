@@ -10,47 +10,72 @@ import (
 
 // Created is the reply to a create call (contract: POST /payments).
 type Created struct {
-	TransactionID   string            `json:"transactionId" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
-	Status          pay.Status        `json:"status" enum:"pending,processing,completed,failed,expired,refunded,chargeback"`
-	Amount          Money             `json:"amount"`
-	Currency        string            `json:"currency" enum:"USD"`
-	AmountLocal     Money             `json:"amountLocal"`
-	CurrencyLocal   money.Currency    `json:"currencyLocal"`
-	FxRate          Rate              `json:"fxRate"`
-	PaymentMethodID string            `json:"paymentMethodId"`
-	PaymentMethod   string            `json:"paymentMethod"`
-	Country         string            `json:"country" doc:"ISO 3166 alpha-3"`
-	Fees            Fees              `json:"fees"`
-	Settlement      CreatedSettlement `json:"settlement"`
-	PaymentFormURL  *string           `json:"paymentFormUrl" doc:"Where the shopper pays"`
-	CheckoutURL     string            `json:"checkoutUrl,omitempty" doc:"With hostedCheckout only"`
-	PaymentData     struct{}          `json:"paymentData"`
-	MerchantOrderID *string           `json:"merchantOrderId"`
-	ExpiresAt       Time              `json:"expiresAt"`
-	Timestamps      Timestamps        `json:"timestamps"`
+	TransactionID     string            `json:"transactionId" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	Status            pay.Status        `json:"status" enum:"pending,processing,completed,failed,expired,refunded,chargeback"`
+	Amount            Money             `json:"amount"`
+	Currency          string            `json:"currency" enum:"USD"`
+	AmountLocal       Money             `json:"amountLocal"`
+	CurrencyLocal     money.Currency    `json:"currencyLocal"`
+	FxRate            Rate              `json:"fxRate"`
+	PaymentMethodID   string            `json:"paymentMethodId"`
+	PaymentMethod     string            `json:"paymentMethod"`
+	Country           string            `json:"country" doc:"ISO 3166 alpha-3"`
+	Fees              Fees              `json:"fees"`
+	Settlement        CreatedSettlement `json:"settlement"`
+	PaymentFormURL    *string           `json:"paymentFormUrl" doc:"Where the shopper pays"`
+	CheckoutURL       string            `json:"checkoutUrl,omitempty" doc:"With hostedCheckout only"`
+	PaymentData       PaymentData       `json:"paymentData" doc:"Empty unless the request has paymentData in expand"`
+	MerchantOrderID   *string           `json:"merchantOrderId"`
+	ExpiresAt         Time              `json:"expiresAt"`
+	Timestamps        Timestamps        `json:"timestamps"`
+	AmountRequested   *Money            `json:"amountRequested,omitempty" doc:"What the shop asked for, in currencyRequested; where it asked in USD only amount tells"`
+	CurrencyRequested money.Currency    `json:"currencyRequested,omitempty"`
+	Description       string            `json:"description,omitempty" doc:"As the shop sent it"`
+	Metadata          map[string]string `json:"metadata,omitempty" doc:"As the shop sent it"`
+	LineItems         []LineItem        `json:"lineItems,omitempty" doc:"As the shop sent them"`
 }
 
 // Transaction is a payment as get, list and events show it.
 type Transaction struct {
-	ID                    string         `json:"id" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
-	Status                pay.Status     `json:"status" enum:"pending,processing,completed,failed,expired,refunded,chargeback"`
-	Amount                Money          `json:"amount"`
-	Currency              string         `json:"currency" enum:"USD"`
-	AmountLocal           Money          `json:"amountLocal"`
-	CurrencyLocal         money.Currency `json:"currencyLocal"`
-	PaymentMethodID       string         `json:"paymentMethodId"`
-	PaymentMethod         string         `json:"paymentMethod"`
-	Country               string         `json:"country" doc:"ISO 3166 alpha-3"`
-	Fees                  Fees           `json:"fees"`
-	Settlement            Settling       `json:"settlement"`
-	PaymentData           *PaymentData   `json:"paymentData,omitempty" doc:"What the shopper needs to pay; not in lists"`
-	RefundedAmountLocal   Money          `json:"refundedAmountLocal"`
-	RefundableAmountLocal Money          `json:"refundableAmountLocal"`
-	Failure               *Failure       `json:"failure"`
-	Attention             *Attention     `json:"attention" doc:"Money of this payment that came late or of another amount, until it is dealt with"`
-	Timestamps            Timestamps     `json:"timestamps"`
-	MerchantOrderID       *string        `json:"merchantOrderId"`
-	Refund                *Refund        `json:"refund,omitempty" doc:"In payment.refunded only"`
+	ID                    string            `json:"id" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	Status                pay.Status        `json:"status" enum:"pending,processing,completed,failed,expired,refunded,chargeback"`
+	Amount                Money             `json:"amount"`
+	Currency              string            `json:"currency" enum:"USD"`
+	AmountLocal           Money             `json:"amountLocal"`
+	CurrencyLocal         money.Currency    `json:"currencyLocal"`
+	PaymentMethodID       string            `json:"paymentMethodId"`
+	PaymentMethod         string            `json:"paymentMethod"`
+	Country               string            `json:"country" doc:"ISO 3166 alpha-3"`
+	Fees                  Fees              `json:"fees"`
+	Settlement            Settling          `json:"settlement"`
+	PaymentData           *PaymentData      `json:"paymentData,omitempty" doc:"What the shopper needs to pay; not in lists"`
+	RefundedAmountLocal   Money             `json:"refundedAmountLocal"`
+	RefundableAmountLocal Money             `json:"refundableAmountLocal"`
+	Failure               *Failure          `json:"failure"`
+	Attention             *Attention        `json:"attention" doc:"Money of this payment that came late or of another amount, until it is dealt with"`
+	Timestamps            Timestamps        `json:"timestamps"`
+	MerchantOrderID       *string           `json:"merchantOrderId"`
+	AmountRequested       *Money            `json:"amountRequested,omitempty" doc:"What the shop asked for, in currencyRequested; where it asked in USD only amount tells"`
+	CurrencyRequested     money.Currency    `json:"currencyRequested,omitempty"`
+	Description           string            `json:"description,omitempty" doc:"As the shop sent it"`
+	Metadata              map[string]string `json:"metadata,omitempty" doc:"As the shop sent it"`
+	LineItems             []LineItem        `json:"lineItems,omitempty" doc:"As the shop sent them"`
+	FxRate                *Rate             `json:"fxRate,omitempty" doc:"Local currency for one USD; get and list only"`
+	PaymentFormURL        *string           `json:"paymentFormUrl,omitempty" doc:"Where the shopper pays; get and list only"`
+	CheckoutURL           string            `json:"checkoutUrl,omitempty" doc:"With hostedCheckout; get and list only"`
+	ExpiresAt             *Time             `json:"expiresAt,omitempty" doc:"The shopper's deadline; get and list only"`
+	UserName              *string           `json:"userName,omitempty" doc:"As the shop or the shopper told it; get and list only"`
+	UserEmail             *string           `json:"userEmail,omitempty" doc:"As the shop or the shopper told it; get and list only"`
+	DocumentID            *string           `json:"documentId,omitempty" doc:"As the shop or the shopper told it; get and list only"`
+	Refund                *Refund           `json:"refund,omitempty" doc:"In payment.refunded only"`
+}
+
+// LineItem is one thing of a purchase, as the shop told it.
+type LineItem struct {
+	Name       string `json:"name"`
+	Quantity   int64  `json:"quantity"`
+	UnitAmount Money  `json:"unitAmount" doc:"In the currency that the shop asked in"`
+	SKU        string `json:"sku,omitempty"`
 }
 
 // Fees is the price of a payment in USD.
@@ -119,26 +144,64 @@ type PaymentData struct {
 // NewCreated shows a payment as its create call replied, also on a replay.
 // checkoutURL is the service's own address for shoppers.
 func NewCreated(p pay.Payment, checkoutURL string) Created {
-	form, expires := p.FormURL, p.Times.Expires
 	if p.Answered == pay.Processing {
-		// A replay shows what was known then; both may have come since.
-		form, expires = "", time.Time{}
-	}
-	if expires.IsZero() {
-		expires = p.Times.Created.Add(p.Window)
+		// A replay shows what was known then; all these may have come since.
+		p.FormURL, p.Data, p.Times.Expires = "", pay.PaymentData{}, time.Time{}
 	}
 	c := Created{
 		TransactionID: p.ID, Status: p.Answered, Amount: Money{p.Amount}, Currency: string(p.Amount.Currency),
 		AmountLocal: Money{p.Local}, CurrencyLocal: p.Local.Currency, FxRate: Rate{p.Rate},
 		PaymentMethodID: p.RailID, PaymentMethod: p.Method, Country: p.Country, Fees: newFees(p.Fees),
 		Settlement:     CreatedSettlement{newSettling(pay.Payment{Delay: p.Delay}), USD(p.Reserve)},
-		PaymentFormURL: text(form), MerchantOrderID: text(p.OrderID),
-		ExpiresAt: Time{expires}, Timestamps: Timestamps{Created: Time{p.Times.Created}, Updated: Time{p.Times.Created}},
+		PaymentFormURL: formURL(p, checkoutURL), MerchantOrderID: text(p.OrderID),
+		ExpiresAt: Time{deadline(p)}, Timestamps: Timestamps{Created: Time{p.Times.Created}, Updated: Time{p.Times.Created}},
 	}
+	c.AmountRequested, c.CurrencyRequested = requested(p)
+	c.Description, c.Metadata, c.LineItems = p.Purchase.Description, p.Purchase.Metadata, newLineItems(p.Purchase.Items)
 	if p.Hosted {
 		c.CheckoutURL = CheckoutURL(checkoutURL, p)
 	}
 	return c
+}
+
+// WithData adds what the shopper needed to pay when the create call replied.
+func (c Created) WithData(p pay.Payment, checkoutURL string) Created {
+	if p.Answered != pay.Processing {
+		c.PaymentData = newPaymentData(p, checkoutURL)
+	}
+	return c
+}
+
+// formURL is where a direct charge is paid. Of a hosted checkout only our own pages are
+// told: the integrator never sees the provider's (contract: What the service does, 2).
+func formURL(p pay.Payment, checkoutURL string) *string {
+	if p.Hosted && p.FormURL != PageURL(checkoutURL, p.ID) {
+		return nil
+	}
+	return text(p.FormURL)
+}
+
+// deadline is until when the shopper may pay.
+func deadline(p pay.Payment) time.Time {
+	if p.Times.Expires.IsZero() {
+		return p.Times.Created.Add(p.Window)
+	}
+	return p.Times.Expires
+}
+
+// requested is what the shop asked for, where that was in another currency than USD.
+func requested(p pay.Payment) (*Money, money.Currency) {
+	if p.Asked.Currency == "" {
+		return nil, ""
+	}
+	return &Money{p.Asked}, p.Asked.Currency
+}
+
+func newLineItems(items []pay.LineItem) (list []LineItem) {
+	for _, i := range items {
+		list = append(list, LineItem{i.Name, i.Quantity, Money{i.Unit}, i.SKU})
+	}
+	return list
 }
 
 // NewTransaction shows a payment as lists do.
@@ -150,6 +213,8 @@ func NewTransaction(p pay.Payment) Transaction {
 		RefundedAmountLocal: Money{money.New(p.Refunded, p.Local.Currency)}, RefundableAmountLocal: Money{p.Refundable()},
 		Timestamps: newTimestamps(p.Times), MerchantOrderID: text(p.OrderID),
 	}
+	t.AmountRequested, t.CurrencyRequested = requested(p)
+	t.Description, t.Metadata, t.LineItems = p.Purchase.Description, p.Purchase.Metadata, newLineItems(p.Purchase.Items)
 	if f := p.Failure; f != nil {
 		t.Failure = &Failure{Code: f.Code, DeclineCode: text(f.Decline), Message: f.Message}
 	}
@@ -159,8 +224,25 @@ func NewTransaction(p pay.Payment) Transaction {
 	return t
 }
 
+// ForShop adds what the shop sees of a payment when it asks, and what events leave out: they
+// are kept and sent around, and these tell of the shopper.
+func (t Transaction) ForShop(p pay.Payment, checkoutURL string) Transaction {
+	t.FxRate, t.PaymentFormURL, t.ExpiresAt = &Rate{p.Rate}, formURL(p, checkoutURL), &Time{deadline(p)}
+	if p.Hosted {
+		t.CheckoutURL = CheckoutURL(checkoutURL, p)
+	}
+	t.UserName, t.UserEmail, t.DocumentID = text(p.Buyer.Name), text(p.Buyer.Email), text(p.Buyer.Document)
+	return t
+}
+
 // WithData adds what the shopper needs to pay, as get shows it.
 func (t Transaction) WithData(p pay.Payment, checkoutURL string) Transaction {
+	d := newPaymentData(p, checkoutURL)
+	t.PaymentData = &d
+	return t
+}
+
+func newPaymentData(p pay.Payment, checkoutURL string) PaymentData {
 	d := PaymentData{ExpiresAt: at(p.Times.Expires)}
 	image := checkoutURL + "/pay/" + p.ID
 	switch p.Method {
@@ -177,8 +259,7 @@ func (t Transaction) WithData(p pay.Payment, checkoutURL string) Transaction {
 	if p.FormURL == "" { // no provider took it
 		d = PaymentData{}
 	}
-	t.PaymentData = &d
-	return t
+	return d
 }
 
 func newFees(f pay.Fees) Fees {

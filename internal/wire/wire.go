@@ -135,6 +135,13 @@ func findUnprintable(v reflect.Value, lines bool) (path string, found bool) {
 				return "[" + strconv.Itoa(i) + "]", true
 			}
 		}
+	case reflect.Map: // its names and its texts, without telling which
+		for pairs := v.MapRange(); pairs.Next(); {
+			_, name := findUnprintable(pairs.Key(), false)
+			if _, value := findUnprintable(pairs.Value(), lines); name || value {
+				return "", true
+			}
+		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			tag := v.Type().Field(i).Tag

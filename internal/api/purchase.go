@@ -1,0 +1,151 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/wire"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// PurchaseBody is what a shop tells of a purchase, in words of its own (gaps: metadata).
+type PurchaseBody struct {
+	Metadata    Metadata       `json:"metadata,omitempty"`
+	Description string         `json:"description,omitempty" text:"lines" maxLength:"500" doc:"What is paid for, as the shop wants to see it again"`
+	LineItems   []LineItemBody `json:"lineItems,omitempty" maxItems:"100" doc:"What is bought. Nothing is computed from it"`
+}
+
+// LineItemBody is one thing of a purchase.
+type LineItemBody struct {
+	Name       string `json:"name" minLength:"1" maxLength:"200"`
+	Quantity   int64  `json:"quantity" minimum:"1" maximum:"1000000000" example:"2"`
+	UnitAmount Amount `json:"unitAmount"`
+	SKU        string `json:"sku,omitempty" maxLength:"100" doc:"The shop's own number of it"`
+}
+
+const unitAmountDoc = "The price of one, in the currency of amount; below zero for what is taken off"
+
+// Metadata is a shop's own keys and values. Its schema takes anything: what is wrong with
+// it is told key by key.
+type Metadata struct {
+	pairs map[string]string `text:"lines"`
+	wrong map[string]string // what is wrong, by key; "" is the whole
+}
+
+// UnmarshalJSON keeps the values that are texts, and notes the others.
+func (m *Metadata) UnmarshalJSON(text []byte) error {
+	*m = Metadata{}
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(text, &values); err != nil {
+		m.wrong = map[string]string{"": `must be an object whose values are strings, as {"cart":"1001"}`}
+		return nil
+	}
+	if len(values) > pay.MaxMetadata {
+		m.wrong = map[string]string{"": fmt.Sprintf("must have at most %d keys", pay.MaxMetadata)}
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		value, what := "", ""
+		switch {
+		case key == "" || utf8.RuneCountInString(key) > pay.MaxMetadataKey:
+			what = fmt.Sprintf("has a key that must have 1 to %d characters", pay.MaxMetadataKey)
+			key = ""
+		case !bytes.HasPrefix(values[key], []byte(`"`)) || json.Unmarshal(values[key], &value) != nil:
+			what = "must be a string; write a number or an object as text"
+		case utf8.RuneCountInString(value) > pay.MaxMetadataValue:
+			what = fmt.Sprintf("must have at most %d characters", pay.MaxMetadataValue)
+		case m.pairs == nil:
+			m.pairs = map[string]string{key: value}
+		default:
+			m.pairs[key] = value
+		}
+		if what != "" {
+			if m.wrong == nil {
+				m.wrong = map[string]string{}
+			}
+			m.wrong[key] = what
+		}
+	}
+	return nil
+}
+
+// Schema is what requests are validated against; publish shows an object of strings.
+func (Metadata) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Description: "Own keys and values, up to 50 keys of 40 characters, values of 500", Examples: []any{map[string]any{"cart": "1001"}}}
+}
+
+// check reports what is wrong with the metadata, which stands at path.
+func (m Metadata) check(path string) (issues []error) {
+	for _, key := range slices.Sorted(maps.Keys(m.wrong)) {
+		at := path
+		if key != "" {
+			at += "." + key
+		}
+		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, at, at+" "+m.wrong[key]))
+	}
+	return issues
+}
+
+// check reports what is wrong with a purchase whose prices are in a currency.
+func (b *PurchaseBody) check(prefix *huma.PathBuffer, c money.Currency) (issues []error) {
+	issues = b.Metadata.check(prefix.With("metadata"))
+	for i, item := range b.LineItems {
+		if _, err := money.Parse(string(item.UnitAmount), c); err != nil && item.UnitAmount != "" {
+			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, fmt.Sprintf("%s[%d].unitAmount", prefix.With("lineItems"), i),
+				fmt.Sprintf("unitAmount must be a JSON number with at most %d decimals, for that is what %s has", c.Exponent(), c)))
+		}
+	}
+	return issues
+}
+
+// purchase is what the body tells, once it has been checked.
+func (b *PurchaseBody) purchase(c money.Currency) pay.Purchase {
+	p := pay.Purchase{Metadata: b.Metadata.pairs, Description: strings.TrimSpace(b.Description)}
+	for _, item := range b.LineItems {
+		unit, _ := money.Parse(string(item.UnitAmount), c) // it was checked
+		p.Items = append(p.Items, pay.LineItem{Name: item.Name, Quantity: item.Quantity, Unit: unit, SKU: item.SKU})
+	}
+	return p
+}
+
+// expandable are the parts of a reply that a create call leaves empty unless it is asked
+// for them.
+var expandable = []string{"paymentData"}
+
+// checkExpand reports what is wrong with a list of parts to expand.
+func checkExpand(path string, parts []string) error {
+	for _, part := range parts {
+		if !slices.Contains(expandable, part) {
+			return wire.Coded(pay.CodeInvalidRequest, path, "expand may list "+strings.Join(expandable, ", ")+", and nothing else")
+		}
+	}
+	return nil
+}
+
+// publishPurchases says in the published document what the validated one cannot.
+func publishPurchases(schemas map[string]any) {
+	for _, name := range []string{"PaymentBody", "SessionBody"} {
+		body, _ := schemas[name].(map[string]any)
+		properties, _ := body["properties"].(map[string]any)
+		properties["metadata"] = map[string]any{
+			"type": "object", "maxProperties": pay.MaxMetadata, "propertyNames": map[string]any{"minLength": 1, "maxLength": pay.MaxMetadataKey},
+			"additionalProperties": map[string]any{"type": "string", "maxLength": pay.MaxMetadataValue},
+			"description":          "Own keys and values. They come back wherever the object is told, in events too: put no secrets there",
+			"examples":             []any{map[string]any{"cart": "1001"}},
+		}
+		if expand, ok := properties["expand"].(map[string]any); ok {
+			items, _ := expand["items"].(map[string]any)
+			items["enum"] = []any{"paymentData"}
+		}
+	}
+	item, _ := schemas["LineItemBody"].(map[string]any)
+	properties, _ := item["properties"].(map[string]any)
+	properties["unitAmount"] = map[string]any{"type": "number", "description": unitAmountDoc, "examples": []any{12.75}}
+}

@@ -1,0 +1,136 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// CancelPayment cancels a pending payment of the shop (gaps: Cancel). Its provider is told
+// to end the charge first, where it can. That it is to be canceled is written before: should
+// this node die, or the provider not answer, the sweep goes on with it. Canceling what is
+// canceled changes nothing.
+//
+// Errors: transaction_not_found, conflict_state where it is not pending, also because the
+// shopper was faster; service_unavailable with the reason outcome_unknown where the provider
+// does not say in time whether the charge has ended.
+func (a *App) CancelPayment(ctx context.Context, scope pay.Scope, id string, cause view.Cause) (pay.Payment, error) {
+	before, err := a.Payment(ctx, scope, id)
+	if err = cmp.Or(err, a.opened()); err != nil || before.Canceled() {
+		return before, err
+	}
+	p, err := a.wantCanceled(ctx, before)
+	if err != nil || p.Canceled() {
+		return p, err
+	}
+	// From here the payment is ours to finish, whether the caller waits or not.
+	ctx = context.WithoutCancel(ctx)
+	attempt, _ := p.Current()
+	p, err = a.cancelBy(ctx, p, attempt, a.endCharge(ctx, p, attempt), cause)
+	switch {
+	case err != nil:
+		return p, goesOnCanceling(p.ID, err)
+	case p.Canceled():
+		return p, nil
+	}
+	return p, cmp.Or(p.CheckCancel(), goesOnCanceling(p.ID, nil))
+}
+
+// wantCanceled writes that the shop wants a payment canceled, once. One that is canceled
+// meanwhile is returned as it is.
+//
+// Errors: conflict_state.
+func (a *App) wantCanceled(ctx context.Context, read pay.Payment) (p pay.Payment, err error) {
+	p = read
+	err = again(func() error {
+		if p.Canceled() {
+			return nil
+		}
+		if err := p.CheckCancel(); err != nil {
+			return err
+		}
+		next, change := p.AskCancel(a.now(p.Scope))
+		if len(change.Payments) == 0 {
+			return nil
+		}
+		err := a.commit(ctx, change, view.Cause{})
+		if err == nil {
+			p = next
+			return nil
+		}
+		if errors.Is(err, store.ErrStale) {
+			var other error
+			if p, other = a.store.AnyPayment(ctx, read.ID); other != nil {
+				return other
+			}
+		}
+		return err
+	})
+	return p, err
+}
+
+// goesOnCanceling tells that nobody knows yet whether a payment is canceled.
+func goesOnCanceling(id string, cause error) error {
+	return &pay.Error{Code: pay.CodeServiceUnavailable, Cause: cause, Details: pay.Details{Reason: store.OutcomeUnknown, TransactionID: id},
+		Message: "it is not known in time whether the payment is canceled, and it is asked on: read it, or repeat the request"}
+}
+
+// endCharge tells the provider of a payment to end its charge. Where it has no way to, or
+// says that it cannot, it is asked how the charge stands.
+func (a *App) endCharge(ctx context.Context, p pay.Payment, attempt pay.Attempt) pay.Outcome {
+	if o, can := a.cancel(ctx, p, attempt); can && o.Kind != pay.Awaiting {
+		return o
+	}
+	return attempt.Heard(a.ask(ctx, p, attempt, true))
+}
+
+// cancel tells the provider of an attempt to end its charge, so that nobody pays it any
+// more; false where it has no way to. The shopper may have been faster.
+func (a *App) cancel(ctx context.Context, p pay.Payment, attempt pay.Attempt) (pay.Outcome, bool) {
+	upstream, _ := a.upstream(attempt.Provider)
+	canceler, can := upstream.(provider.Canceler)
+	if !can {
+		return pay.Outcome{}, false
+	}
+	ctx, done := context.WithTimeout(ctx, callTimeout)
+	defer done()
+	ctx, call := a.calling(ctx, opCancel, attempt.Provider, p.Reference(attempt.Order))
+	return call.heard(ctx, canceler.Cancel(ctx, a.request(p, attempt)).Asked()), true
+}
+
+// cancelBy commits what follows for a payment that is Canceling from what its provider
+// says, and returns it as it is then: also where somebody else has moved it meanwhile.
+func (a *App) cancelBy(ctx context.Context, p pay.Payment, attempt pay.Attempt, o pay.Outcome, cause view.Cause) (pay.Payment, error) {
+	if o.Kind == pay.Approved || o.Kind == pay.Declined {
+		next, mine, err := a.settle(ctx, p, attempt, o, time.Time{}, a.routes(p), cause)
+		if err != nil || mine {
+			return next, err
+		}
+		return a.store.AnyPayment(ctx, p.ID)
+	}
+	err := again(func() error {
+		if !p.Canceling() {
+			return nil
+		}
+		next, change := p.Cancel(o, a.now(p.Scope))
+		err := a.commit(ctx, change, cause)
+		if err == nil {
+			p = next
+			return nil
+		}
+		if errors.Is(err, store.ErrStale) {
+			var other error
+			if p, other = a.store.AnyPayment(ctx, p.ID); other != nil {
+				return other
+			}
+		}
+		return err
+	})
+	return p, err
+}
