@@ -102,7 +102,7 @@ func TestBooksHoldThroughAnyLife(t *testing.T) {
 
 func (l *life) step(t *rapid.T) {
 	kinds := []OutcomeKind{Approved, Awaiting, Declined, Unavailable, Errored, Unknown, Missing, Lapsed}
-	switch rapid.SampledFrom([]string{"answer", "notice", "expire", "look", "look", "rule", "refund", "dispute", "claim", "claim"}).Draw(t, "step") {
+	switch rapid.SampledFrom([]string{"answer", "notice", "expire", "cancel", "look", "look", "rule", "refund", "dispute", "claim", "claim"}).Draw(t, "step") {
 	case "answer":
 		if l.p.Status.Open() {
 			o := Outcome{Kind: rapid.SampledFrom(kinds).Draw(t, "kind"), Soft: rapid.Bool().Draw(t, "soft")}
@@ -139,6 +139,16 @@ func (l *life) step(t *rapid.T) {
 			next, change := l.p.Expire(Outcome{Kind: rapid.SampledFrom([]OutcomeKind{Awaiting, Lapsed, Missing, Unknown}).Draw(t, "last word")}, l.now)
 			l.apply(t, next, change)
 		}
+	case "cancel":
+		if l.p.CheckCancel() != nil && !l.p.Canceling() {
+			return
+		}
+		asked, change := l.p.AskCancel(l.now)
+		if len(change.Payments) > 0 {
+			l.apply(t, asked, change)
+		}
+		next, change := l.p.Cancel(Outcome{Kind: rapid.SampledFrom([]OutcomeKind{Awaiting, Lapsed, Missing, Unknown}).Draw(t, "of the cancel")}, l.now)
+		l.apply(t, next, change)
 	case "look":
 		o := Outcome{Kind: rapid.SampledFrom([]OutcomeKind{Approved, Awaiting, Declined, Missing, Unknown}).Draw(t, "kind")}
 		if o.Kind == Approved {

@@ -20,7 +20,7 @@ const (
 	refundsAgree   = "what providers gave back is in the books, and nothing else"
 	payoutsAgree   = "what the bank paid out is in the books, and nothing else"
 	newsIsKept     = "what a notification tells is in the books once it was taken"
-	paidIsPaid     = "nothing expires that its provider says is paid"
+	paidIsPaid     = "nothing expires or is canceled that its provider says is paid"
 	failsUnpaid    = "a payment does not fail that can be paid"
 	chargedOnce    = "a payment is charged at one provider, and not after it went on"
 	lifeGoesOn     = "a payment's life has no way back"
@@ -314,6 +314,9 @@ func (w *world) checkAnswer(all *books, r *request, made []string) {
 	p, known := all.payments[r.id]
 	if r.what != "create" || !known {
 		return
+	}
+	if r.canceled && !p.Canceled() {
+		w.find(answersTrue, about, "%s was told to be canceled, and is %s", name, p.Status)
 	}
 	told, is := r.status, p.Status
 	if told == pay.Completed && !captured(p) || told == pay.Failed && is != pay.Failed {

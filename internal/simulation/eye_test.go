@@ -29,7 +29,10 @@ func (w *world) see(change *pay.Change) {
 		if current, ok := p.Current(); ok && p.Status == pay.Failed && w.statuses[p.ID] != pay.Failed {
 			ref := p.Reference(current.Order)
 			made := w.upstreams[current.Provider].charges[ref]
-			if made != nil && (made.status == "open" || made.status == "paid" && made.paid == made.asked) {
+			// Where a charge cannot be ended, the shopper may still pay what his shop canceled.
+			u := w.upstreams[current.Provider]
+			payable := p.Canceled() && (!u.cancels || u.stubborn)
+			if made != nil && !payable && (made.status == "open" || made.status == "paid" && made.paid == made.asked) {
 				w.find(failsUnpaid, p.ID, "%s has failed, and %s is %s", p.ID, ref, made.status)
 			}
 		}

@@ -143,11 +143,11 @@ func (n *node) decides(change *pay.Change) {
 	defer n.mu.Unlock()
 	for _, p := range change.Payments {
 		current, ok := p.Current()
-		if !ok || p.Stored != pay.Pending || p.Status != pay.Expired {
+		if !ok || p.Stored != pay.Pending || p.Status != pay.Expired && !p.Canceled() {
 			continue
 		}
 		if said := n.said[p.Reference(current.Order)]; said.Kind == pay.Approved && said.Local == p.Local {
-			n.w.find(paidIsPaid, p.ID, "%s lets %s expire, of which its provider has just said that it is paid", n.name, p.ID)
+			n.w.find(paidIsPaid, p.ID, "%s ends %s as %s, of which its provider has just said that it is paid", n.name, p.ID, p.Status)
 		}
 	}
 }

@@ -31,6 +31,8 @@ type upstream struct {
 	asks    time.Duration // how long it wants to be left alone about an open charge
 	twice   int
 	cancels bool
+	// stubborn has a call to end a charge, and refuses it always.
+	stubborn bool
 	// down is until when all calls are answered by a gateway, and none comes through.
 	down time.Time
 
@@ -72,6 +74,7 @@ func (w *world) newUpstream(name string) *upstream {
 		u.twice = 3
 	}
 	u.cancels = c.one(2)
+	u.stubborn = c.one(4)
 	u.asks = c.between(time.Hour, 8*time.Hour)
 	return u
 }
@@ -368,7 +371,7 @@ func (c canceler) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 		if !ok {
 			return pay.Outcome{Kind: pay.Unknown}
 		}
-		if known.status == "open" {
+		if known.status == "open" && !c.u.stubborn {
 			known.status = "canceled"
 		}
 		return c.u.outcome(known)

@@ -18,6 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
 )
 
 // merchant is a shop with its money.
@@ -30,19 +31,20 @@ type merchant struct {
 
 // request is something that a shop asked for, and what it was told.
 type request struct {
-	what    string // create, refund, withdraw
-	shop    *merchant
-	tag     string // in what it makes: an order's id, a refund's reason
-	amount  int64  // of a withdrawal, which no other one has
-	key     string // the Idempotency-Key, "" without one
-	tries   int
-	settled bool  // an answer came that is no 5xx
-	unclear bool  // some try may have been done for all that the shop knows
-	err     error // the answer's
-	id      string
-	status  pay.Status // as it was told
-	doubled []string   // other ids that the same key was told
-	took    time.Duration
+	what     string // create, refund, withdraw
+	shop     *merchant
+	tag      string // in what it makes: an order's id, a refund's reason
+	amount   int64  // of a withdrawal, which no other one has
+	key      string // the Idempotency-Key, "" without one
+	tries    int
+	settled  bool  // an answer came that is no 5xx
+	unclear  bool  // some try may have been done for all that the shop knows
+	err      error // the answer's
+	id       string
+	status   pay.Status // as it was told
+	doubled  []string   // other ids that the same key was told
+	canceled bool       // of a payment: its shop was told that it is
+	took     time.Duration
 }
 
 // undone reports whether an answer says that nothing was done, and to come again.
@@ -215,6 +217,46 @@ func (w *world) order(r *request, chance *rand.Rand) {
 	})
 	if r.id != "" && r.err == nil {
 		w.aside.Go(func() { w.shopper(r, rand.New(rand.NewPCG(w.seed, hash64("shopper of "+r.tag)))) })
+		if chance.IntN(4) == 0 {
+			w.aside.Go(func() { w.cancel(r, rand.New(rand.NewPCG(w.seed, hash64("cancel of "+r.tag)))) })
+		}
+	}
+}
+
+// cancel is a shop that does not want a payment any more, some time later. It repeats that
+// while nobody says what became of it, and so may another of its programs at the same time.
+func (w *world) cancel(order *request, chance *rand.Rand) {
+	time.Sleep(time.Duration(chance.Int64N(int64(30 * time.Minute))))
+	w.turns.turn("wants to cancel " + order.tag)
+	for program := range 1 + chance.IntN(2) {
+		own := rand.New(rand.NewPCG(chance.Uint64(), uint64(program)))
+		w.aside.Go(func() {
+			for try := range 12 {
+				var p pay.Payment
+				err, heard := w.ask(fmt.Sprint("cancel ", order.tag, " ", program, " ", try), patience, func(ctx context.Context, n *node) (err error) {
+					p, err = n.app.CancelPayment(ctx, order.shop.by.Scope, order.id, view.Cause{RequestID: "req_cancel_" + order.tag})
+					return err
+				})
+				if heard && err == nil && !p.Canceled() {
+					w.find(answersTrue, order.id, "a cancel of %s says that it is %s", order.id, p.Status)
+				}
+				switch {
+				case heard && err == nil:
+					order.canceled = true
+					w.count("payments canceled")
+					return
+				case heard && !unclear(err):
+					w.count("cancels refused")
+					return
+				}
+				w.count("cancels without an answer")
+				if w.over {
+					return
+				}
+				time.Sleep(time.Duration(own.Int64N(int64(10 * time.Minute))))
+				w.turns.turn("wants to cancel " + order.tag)
+			}
+		})
 	}
 }
 

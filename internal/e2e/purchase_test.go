@@ -1,0 +1,134 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+const purchase = `"description":"Two coffees\n& a <cup>","metadata":{"cart":"1001","ça va":"sí, 100%","claim\":":"","dispute":"\"erased\":1"},` +
+	`"lineItems":[{"name":"Coffee","quantity":2,"unitAmount":12.5,"sku":"C-1"},{"name":"Off","quantity":1,"unitAmount":-3}]`
+
+// told is what a reply tells of a purchase, at a path.
+func (r reply) told(t *testing.T, at string) string {
+	t.Helper()
+	parts := []string{}
+	for _, field := range []string{"description", "metadata", "lineItems"} {
+		v, _ := r.at(t, at+field)
+		parts = append(parts, fmt.Sprint(v))
+	}
+	return strings.Join(parts, " ")
+}
+
+// What the shop tells of a purchase comes back wherever the payment or session is told, and
+// goes from a session to its payment.
+func TestPurchaseComesBackEverywhere(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		hook := o.inbox(t, `"payment.completed"`)
+		made := o.post(t, "/payments", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725",`+purchase+`}`, "Idempotency-Key: one").want(t, http.StatusCreated)
+		want := made.told(t, "")
+		for _, part := range []string{"Two coffees\n& a <cup>", "cart:1001", "ça va:sí, 100%", `dispute:"erased":1`, "sku:C-1", "unitAmount:12.5", "unitAmount:-3"} {
+			if !strings.Contains(want, part) {
+				t.Errorf("create tells %q, without %q", want, part)
+			}
+		}
+		id := made.text(t, "transactionId")
+		replayed := o.post(t, "/payments", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725",`+purchase+`}`, "Idempotency-Key: one")
+		same(t, made, replayed)
+		session := o.post(t, "/checkout/sessions", `{"amount":10,`+purchase+`,`+ana+`}`).want(t, http.StatusCreated)
+		token := session.text(t, "sessionId")
+		seen := o.shopper(token).read(t)
+		chosen := o.shopper(token).choose(t, choice("sbx_pix")).want(t, http.StatusCreated).text(t, "transactionId")
+		shot := o.post(t, "/checkout/sessions", `{"amount":10,"paymentMethodId":"sbx_card",`+purchase+`}`).want(t, http.StatusCreated)
+		for where, got := range map[string]string{
+			"get": o.get(t, "/payments/"+id).told(t, ""), "list": o.get(t, "/payments?paymentMethodId=sbx_pix&limit=1&offset=1").told(t, "data.0."),
+			"the session": session.told(t, ""), "its token": seen.told(t, ""), "its payment": o.get(t, "/payments/"+chosen).told(t, ""),
+			"a one-shot session": shot.told(t, ""), "its payment, too": o.get(t, "/payments/"+shot.text(t, "sessionId")).told(t, ""),
+		} {
+			if got != want {
+				t.Errorf("%s tells %q, want %q", where, got, want)
+			}
+		}
+		if open := o.shopper(shot.text(t, "sessionId")).read(t).told(t, ""); strings.Contains(open, "coffee") {
+			t.Errorf("whoever has a transaction's id reads %s", open)
+		}
+		o.simulate(t, id, "paid").want(t, http.StatusOK)
+		inbox := hook.path("/inbox")
+		eventually(t, "the event tells it", func() bool {
+			r := o.get(t, inbox)
+			for i := range 5 {
+				at := fmt.Sprintf("data.%d.payload.data.object.", i)
+				if of, ok := r.at(t, at+"id"); ok && of == id {
+					return r.told(t, at) == want
+				}
+			}
+			return false
+		})
+		plain := o.get(t, "/payments/"+o.create(t, card))
+		for _, field := range []string{"description", "metadata", "lineItems", "amountRequested"} {
+			if v, there := plain.at(t, field); there {
+				t.Errorf("nobody told %s %v", field, v)
+			}
+		}
+	})
+}
+
+func TestPurchaseIsChecked(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		pairs := func(n int) string {
+			list := []string{}
+			for i := range n {
+				list = append(list, fmt.Sprintf(`"k%d":"v"`, i))
+			}
+			return "{" + strings.Join(list, ",") + "}"
+		}
+		items := func(n int) string {
+			return "[" + strings.TrimSuffix(strings.Repeat(`{"name":"a","quantity":1,"unitAmount":1},`, n), ",") + "]"
+		}
+		key, value := strings.Repeat("é", 40), strings.Repeat("é", 500)
+		for name, field := range map[string]string{
+			"50 keys": `"metadata":` + pairs(50), "the longest key and value": `"metadata":{"` + key + `":"` + value + `"}`, "none": `"metadata":{}`,
+			"null": `"metadata":null,"description":null,"lineItems":null,"expand":null,"currency":null`, "an empty value": `"metadata":{"a":""}`,
+			"lines": `"metadata":{"a":"b\nc"},"description":"a\nb"`, "a description of 500": `"description":"` + value + `"`, "100 items": `"lineItems":` + items(100),
+			"no items": `"lineItems":[]`, "a free item": `"lineItems":[{"name":"a","quantity":1,"unitAmount":0}]`,
+		} {
+			for _, path := range []string{"/payments", "/checkout/sessions"} {
+				if r := o.post(t, path, `{"amount":25.5,"paymentMethodId":"sbx_card",`+field+`}`); r.status != http.StatusCreated {
+					t.Errorf("%s: %s", name, r)
+				}
+			}
+			if r := o.post(t, "/checkout/sessions", `{"amount":25.5,`+field+`,`+ana+`}`); r.status != http.StatusCreated {
+				t.Errorf("%s, in a session: %s", name, r)
+			}
+		}
+		const bad = "400 invalid_request invalid_request_error "
+		for name, c := range map[string]struct{ field, want string }{
+			"51 keys":             {`"metadata":` + pairs(51), bad + "param=metadata issues=metadata"},
+			"a long key":          {`"metadata":{"` + key + `é":"v"}`, bad + "param=metadata issues=metadata"},
+			"an empty key":        {`"metadata":{"":"v"}`, bad + "param=metadata issues=metadata"},
+			"a long value":        {`"metadata":{"a":"` + value + `é"}`, bad + "param=metadata.a issues=metadata.a"},
+			"values of all kinds": {`"metadata":{"a":1,"b":{"c":"d"},"c":null,"d":"good","e":true}`, bad + "param=metadata.a issues=metadata.a,metadata.b,metadata.c,metadata.e"},
+			"a list":              {`"metadata":["a"]`, bad + "param=metadata issues=metadata"},
+			"a text":              {`"metadata":"a"`, bad + "param=metadata issues=metadata"},
+			"a NUL in a value":    {`"metadata":{"a":"b\u0000"}`, bad + "param=metadata issues=metadata"},
+			"a NUL in a key":      {`"metadata":{"a\u0000":"b"}`, bad + "param=metadata issues=metadata"},
+			"a long description":  {`"description":"` + value + `é"`, bad + "param=description issues=description"},
+			"101 items":           {`"lineItems":` + items(101), bad + "param=lineItems issues=lineItems"},
+			"no name":             {`"lineItems":[{"quantity":1,"unitAmount":1}]`, "400 missing_field invalid_request_error param=lineItems[0].name issues=lineItems[0].name missing=lineItems[0].name"},
+			"none of it":          {`"lineItems":[{"name":"a","quantity":0,"unitAmount":1}]`, bad + "param=lineItems[0].quantity issues=lineItems[0].quantity"},
+			"half of it":          {`"lineItems":[{"name":"a","quantity":0.5,"unitAmount":1}]`, bad + "param=lineItems[0].quantity issues=lineItems[0].quantity"},
+			"half a cent":         {`"lineItems":[{"name":"a","quantity":1,"unitAmount":0.005}]`, bad + "param=lineItems[0].unitAmount issues=lineItems[0].unitAmount"},
+			"a price in text":     {`"lineItems":[{"name":"a","quantity":1,"unitAmount":"1"}]`, bad + "param=lineItems[0].unitAmount issues=lineItems[0].unitAmount"},
+			"no price":            {`"lineItems":[{"name":"a","quantity":1,"unitAmount":null}]`, bad + "param=lineItems[0].unitAmount issues=lineItems[0].unitAmount"},
+			"decimals of pesos":   {`"currency":"CLP","lineItems":[{"name":"a","quantity":1,"unitAmount":0.5}]`, bad + "param=lineItems[0].unitAmount issues=lineItems[0].unitAmount"},
+		} {
+			t.Run(name, func(t *testing.T) {
+				o.post(t, "/payments", `{"amount":25,"paymentMethodId":"sbx_card",`+c.field+`}`).refused(t, c.want)
+				o.post(t, "/checkout/sessions", `{"amount":25,`+c.field+`,`+ana+`}`).refused(t, c.want)
+			})
+		}
+	})
+}

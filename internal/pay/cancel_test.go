@@ -1,0 +1,72 @@
+package pay
+
+import (
+	"testing"
+	"time"
+)
+
+// pendingVoucher waits for its shopper, who has days.
+func pendingVoucher(t *testing.T) Payment {
+	t.Helper()
+	p := sent(t, pixRail(), 25_50)
+	p.Window = 24 * time.Hour
+	p, _ = p.Resolve(Outcome{Kind: Awaiting, FormURL: "https://bank.example/v"}, routes, noon)
+	return p
+}
+
+// What follows from what a provider says of a payment that is to be canceled: a payment that
+// came completes it, silence leaves it pending, all else cancels it, with one event and one
+// more look for late money.
+func TestCancelDecides(t *testing.T) {
+	for kind, want := range map[OutcomeKind]Status{
+		Approved: Completed, Unknown: Pending, Lapsed: Failed, Declined: Failed, Missing: Failed, Awaiting: Failed,
+	} {
+		p := pendingVoucher(t)
+		asked, change := p.AskCancel(p.Times.Created.Add(time.Minute))
+		if !asked.Canceling() || len(change.Payments) != 1 || len(change.Events) != 0 || asked.DueAt.Sub(asked.CancelAsked) != callLease {
+			t.Fatalf("the intent writes %+v", change)
+		}
+		if again, none := asked.AskCancel(asked.CancelAsked.Add(time.Second)); len(none.Payments) != 0 || again.Version != asked.Version {
+			t.Errorf("a second intent writes %+v", none)
+		}
+		now := asked.CancelAsked.Add(time.Second)
+		var next Payment
+		if kind == Approved || kind == Declined {
+			next, change = asked.Resolve(Outcome{Kind: kind}, Cascade{}, now)
+		} else {
+			next, change = asked.Cancel(Outcome{Kind: kind}, now)
+		}
+		if next.Status != want || next.Canceled() != (want == Failed) || (want == Pending) != next.Canceling() {
+			t.Errorf("%s: the payment is %s, canceled %t", kind, next, next.Canceled())
+		}
+		if events := map[bool]int{true: 0, false: 1}[want == Pending]; len(change.Events) != events {
+			t.Errorf("%s: %d events", kind, len(change.Events))
+		}
+		switch {
+		case want == Failed && next.DueAt != now.Add(looks[0]):
+			t.Errorf("%s: late money is looked for at %s", kind, next.DueAt)
+		case want == Pending && (!next.DueAt.After(now) || next.DueAt.After(now.Add(unknownRetry))):
+			t.Errorf("%s: it is asked about at %s", kind, next.DueAt)
+		case len(change.Transfers) > 0 != (want == Completed):
+			t.Errorf("%s: %d transfers", kind, len(change.Transfers))
+		}
+		if err := next.CheckCancel(); (err == nil) != (want == Pending) {
+			t.Errorf("%s: canceling it then: %v", kind, err)
+		}
+	}
+	// The end that the provider tells by itself, or when it is asked, is the cancel's.
+	p := pendingVoucher(t)
+	asked, _ := p.AskCancel(p.Times.Created.Add(time.Minute))
+	told, _ := asked.Confirm(Notice{ID: "1", Account: "one", Reference: asked.Reference(1), Outcome: Outcome{Kind: Lapsed}}, Cascade{}, "CLM-1", asked.CancelAsked)
+	if !told.Canceled() {
+		t.Errorf("told that its charge has ended, the payment is %s", told)
+	}
+	if told, _ := p.Confirm(Notice{ID: "1", Account: "one", Reference: p.Reference(1), Outcome: Outcome{Kind: Lapsed}}, Cascade{}, "CLM-1", p.Times.Created); told.Canceled() || told.Status != Expired {
+		t.Errorf("nobody canceled it, and it is %s", told)
+	}
+	// Money of another amount is the operator's to deal with.
+	p.Strays = []Stray{{Code: AmountMismatch}}
+	if err := p.CheckCancel(); err == nil {
+		t.Error("a payment may be canceled for which money has come")
+	}
+}
