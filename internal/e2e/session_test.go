@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
@@ -28,21 +27,6 @@ const (
 func (o shop) session(t *testing.T, body string, header ...string) string {
 	t.Helper()
 	return o.post(t, "/checkout/sessions", body, header...).want(t, http.StatusCreated).text(t, "sessionId")
-}
-
-// serves opens an account that takes Pix and SPEI in production, for sessions that somebody could
-// pay; leaves ends it.
-func (s *service) serves(t *testing.T) (leaves func()) {
-	t.Helper()
-	_, err := s.App.AddAccount(ctx, s.App.Self(), app.NewAccount{
-		ID: "somebody", Adapter: "stripe", Live: true, BaseURL: "http://127.0.0.1:1", Rails: []string{"pix.BRA", "spei.MEX"}, Priority: pay.DefaultPriority,
-		Credentials: map[string]string{"secretKey": "sk_live_none", "webhookSecret": "whsec_none"},
-	})
-	must(t, err)
-	return func() {
-		_, err := s.App.EnableAccount(ctx, s.App.Self(), "somebody", false)
-		must(t, err)
-	}
 }
 
 // shopper is who holds a session's token, and no credentials.

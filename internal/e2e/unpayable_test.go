@@ -3,7 +3,25 @@ package e2e
 import (
 	"net/http"
 	"testing"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
 )
+
+// serves opens an account that takes Pix and SPEI in production, for sessions that somebody could
+// pay; leaves ends it.
+func (s *service) serves(t *testing.T) (leaves func()) {
+	t.Helper()
+	_, err := s.App.AddAccount(ctx, s.App.Self(), app.NewAccount{
+		ID: "somebody", Adapter: "stripe", Live: true, BaseURL: "http://127.0.0.1:1", Rails: []string{"pix.BRA", "spei.MEX"}, Priority: pay.DefaultPriority,
+		Credentials: map[string]string{"secretKey": "sk_live_none", "webhookSecret": "whsec_none"},
+	})
+	must(t, err)
+	return func() {
+		_, err := s.App.EnableAccount(ctx, s.App.Self(), "somebody", false)
+		must(t, err)
+	}
+}
 
 // A session that no shopper could pay is refused when it is made, with what to mend, and
 // not when its shopper has chosen.
