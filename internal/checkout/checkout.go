@@ -167,8 +167,12 @@ func (p *Pages) guard(serve func(http.ResponseWriter, *http.Request) error) http
 	}), p.log, func(w http.ResponseWriter, r *http.Request) { p.problem(w, r, errors.New("panic")) })
 }
 
-// problem shows what went wrong and what to do next.
+// problem shows what went wrong and what to do next. Who has gone to another page sees nothing
+// of it, and that is no fault.
 func (p *Pages) problem(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+		return
+	}
 	var shown *pay.Error
 	status, kind := http.StatusInternalServerError, "fault"
 	if errors.As(err, &shown) {
