@@ -40,15 +40,15 @@ type shopBrandCmd struct {
 	database
 	Shop   string   `arg:"" help:"Shop's id, shp_…"`
 	Color  *string  `placeholder:"#RRGGBB" help:"Colour of the main button; empty for the default."`
-	Logo   *string  `type:"existingfile" placeholder:"FILE" help:"PNG or JPEG, at most 24 KB and 1024 pixels a side."`
+	Logo   string   `type:"existingfile" placeholder:"FILE" help:"PNG or JPEG, at most 24 KB and 1024 pixels a side."`
 	NoLogo bool     `help:"Show the shop's name and no picture."`
 	Frame  []string `placeholder:"ORIGIN" help:"Origin that may embed the pages, such as https://shop.example; replaces the list."`
 }
 
 func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
 	var logo *pay.Logo
-	if c.Logo != nil {
-		body, err := os.ReadFile(*c.Logo)
+	if c.Logo != "" {
+		body, err := os.ReadFile(c.Logo)
 		if err != nil {
 			return err
 		}

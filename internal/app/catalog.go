@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
 )
 
 // catalogIndex is the catalog with its ids.
@@ -142,6 +143,32 @@ func (a *App) rail(live bool, id, slug string, where geo.Country) (pay.Rail, err
 		return pay.Rail{}, pay.FieldError(pay.CodeUnsupportedCountry, "country", fmt.Sprintf("%s is not available in %s", slug, where.Name))
 	}
 	return pay.Rail{}, pay.FieldError(pay.CodeUnsupportedMethod, "paymentMethod", "this paymentMethod is not known")
+}
+
+// payable is a converted amount as shoppers are asked for it: in whole units of the currency
+// where an account that serves the rail takes no cents.
+func (a *App) payable(serving pay.Accounts, rail pay.Rail, local money.Amount) money.Amount {
+	whole := local.Whole(money.HalfEven)
+	for _, account := range serving {
+		upstream, ok := a.upstream(account.ID)
+		if ok && !provider.Takes(upstream, rail.Key, local) && provider.Takes(upstream, rail.Key, whole) {
+			return whole
+		}
+	}
+	return local
+}
+
+// takes reports whether an account that serves the rail takes an amount: within the
+// operator's limits for it, and by the adapter's own rule. A simulated provider takes every one.
+func (a *App) takes(serving pay.Accounts, rail pay.Rail, local money.Amount) bool {
+	if len(serving) == 0 {
+		return true
+	}
+	within, _ := serving.Taking(rail, local)
+	return slices.ContainsFunc(within, func(account pay.ProviderAccount) bool {
+		upstream, ok := a.upstream(account.ID)
+		return ok && provider.Takes(upstream, rail.Key, local)
+	})
 }
 
 // convert returns the local amount of an order, the rate, and the rail with

@@ -185,10 +185,12 @@ func (a *App) order(ctx context.Context, by Principal, scope pay.Scope, n NewPay
 	if err != nil {
 		return pay.Payment{}, err
 	}
+	var serving pay.Accounts
 	if n.Simulate == "" { // a simulated provider takes every amount
-		rail = a.serving(scope, rail).Narrow(rail)
+		serving = a.serving(scope, rail)
+		rail = serving.Narrow(rail)
 	}
-	local, rate, rail, err := a.local(scope.Live, rail, where, usd, asked, at)
+	local, rate, rail, err := a.local(scope.Live, serving, rail, where, usd, asked, at)
 	if err != nil {
 		return pay.Payment{}, err
 	}
@@ -245,13 +247,17 @@ func (a *App) worth(live bool, asked money.Amount) (money.Amount, pay.Reading, e
 
 // local is what the shopper pays over a rail for what the shop asked, which is worth so
 // many USD at a rate. A shopper who pays in the currency that the shop asked in pays exactly
-// what it asked, not that sum to USD and back.
-func (a *App) local(live bool, rail pay.Rail, where geo.Country, usd, asked money.Amount, at pay.Reading) (money.Amount, pay.Reading, pay.Rail, error) {
+// what it asked, not that sum to USD and back; others pay what the accounts that serve the
+// rail can be asked for.
+func (a *App) local(live bool, serving pay.Accounts, rail pay.Rail, where geo.Country, usd, asked money.Amount, at pay.Reading) (money.Amount, pay.Reading, pay.Rail, error) {
 	local, rate, rail, err := a.convert(live, rail, where, usd)
 	if err == nil && local.Currency == asked.Currency {
 		return asked, at, rail, nil
 	}
-	return local, rate, rail, err
+	if err != nil {
+		return local, rate, rail, err
+	}
+	return a.payable(serving, rail, local), rate, rail, nil
 }
 
 // drive calls providers until the payment waits for somebody else. Each call

@@ -142,6 +142,9 @@ func (n NewMerchant) Check() error {
 	if strings.TrimSpace(n.Name) == "" {
 		return errors.New("--name: a merchant has a name")
 	}
+	if err := readable("name", n.Name); err != nil {
+		return err
+	}
 	return checkEmail(n.Email)
 }
 

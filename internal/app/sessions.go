@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -34,7 +35,8 @@ type NewSession struct {
 // that an earlier request with the same key had made it.
 //
 // Errors: unsupported_currency where no rate is known, service_unavailable
-// where none can be relied on, amount_invalid, amount_above_maximum.
+// where none can be relied on, amount_invalid, amount_above_maximum; cascade_exhausted
+// and amount_out_of_limits where no shopper could pay it.
 func (a *App) CreateSession(ctx context.Context, by Principal, n NewSession) (s pay.Session, token string, replayed bool, err error) {
 	scope, err := a.Narrow(ctx, by, n.MerchantID, n.ShopID)
 	if err != nil {
@@ -67,8 +69,51 @@ func (a *App) openSession(ctx context.Context, s pay.Session, i Idempotency) (pa
 	if err != nil {
 		return s, "", err
 	}
+	if s.After == "" { // a shopper who tries again is told on the page
+		if err := a.checkPayable(s); err != nil {
+			return s, "", err
+		}
+	}
 	change.Once = i.once(s.Scope, s.ID, now)
 	return s, token, a.commit(ctx, change, view.Cause{})
+}
+
+// checkPayable refuses a session that no shopper could pay.
+//
+// Errors: cascade_exhausted where no method can be charged now, amount_out_of_limits where
+// none takes the amount.
+func (a *App) checkPayable(s pay.Session) error {
+	rails := a.SessionMethods(s)
+	if len(rails) == 0 {
+		where := "any country"
+		if s.Country != "" {
+			where = s.Country
+		}
+		return &pay.Error{Code: pay.CodeCascadeExhausted, Param: "country", Details: pay.Details{Reason: pay.NoProvider},
+			Message: "no payment method can be charged in " + where + " now: GET /payment-methods says of each why not"}
+	}
+	var refused error
+	for _, rail := range rails {
+		q, err := a.quote(s, rail.ID)
+		if err != nil {
+			continue
+		}
+		limit, ok := q.rail.LimitIn(q.local.Currency)
+		if !ok {
+			continue
+		}
+		why := limit.Check(q.local)
+		if why == nil && q.taken {
+			return nil
+		}
+		if refused == nil {
+			refused = cmp.Or(why, limit.Untaken(q.local))
+		}
+	}
+	if refused == nil { // the rates went meanwhile
+		return &pay.Error{Code: pay.CodeServiceUnavailable, Message: "there is no exchange rate to rely on now: retry later"}
+	}
+	return refused
 }
 
 // RetryPayment opens the session in which a shopper tries again to pay for an
@@ -99,7 +144,7 @@ func (a *App) RetryPayment(ctx context.Context, id string) (token string, err er
 	if err != nil {
 		return "", err
 	}
-	once := Idempotency{Route: "again", Key: p.ID} // without a hash it is not forgotten
+	once := againOnce(p.ID)
 	for range 2 {
 		s, found, err := a.earlierSession(ctx, p.Scope, once)
 		if err != nil || found {
@@ -111,6 +156,63 @@ func (a *App) RetryPayment(ctx context.Context, id string) (token string, err er
 		}
 	}
 	return "", errors.New("a session that exists cannot be read")
+}
+
+// Follow returns the session in which a customer chooses now, with its token: the one that
+// was opened when the payment of this one was called off to choose another way, and so
+// on; else this one.
+func (a *App) Follow(ctx context.Context, s pay.Session, token string) (pay.Session, string, error) {
+	for range maxTries {
+		if s.Payment == "" {
+			return s, token, nil
+		}
+		p, err := a.store.AnyPayment(ctx, s.Payment)
+		if err != nil || !p.WayChanged() {
+			return s, token, err
+		}
+		next, found, err := a.earlierSession(ctx, p.Scope, againOnce(p.ID))
+		if err != nil || !found || next.Resolve(a.now(next.Scope)) != nil {
+			return s, token, err
+		}
+		s, token = next, a.sessionToken(next.ID)
+	}
+	return s, token, nil
+}
+
+// againOnce is the key under which a payment has one session to try again in; without a
+// hash it is not forgotten.
+func againOnce(payment string) Idempotency { return Idempotency{Route: "again", Key: payment} }
+
+// EndedSession reads a session whose token does not resolve any more, with its shop, so that
+// its page can lead the customer back there; false where there is none.
+func (a *App) EndedSession(ctx context.Context, token string) (s pay.Session, shop pay.Shop, found bool, err error) {
+	if !strings.HasPrefix(token, pay.SessionTokenPrefix) {
+		return s, shop, false, nil
+	}
+	s, err = a.store.SessionByHash(ctx, a.Vault.Hash(token))
+	if errors.Is(err, store.ErrNotFound) {
+		return s, shop, false, nil
+	}
+	if err == nil {
+		_, shop, err = a.Tenant(ctx, Principal{Scope: s.Scope})
+	}
+	return s, shop, err == nil, err
+}
+
+// SealTyped and OpenTyped keep what a customer typed wrongly in the address of the page
+// that says so, where nobody else can read it. about is the session's token.
+func (a *App) SealTyped(about string, typed []byte) string {
+	return base64.RawURLEncoding.EncodeToString(a.Vault.Seal("typed at "+about, typed))
+}
+
+// OpenTyped returns what SealTyped sealed; false for anything else.
+func (a *App) OpenTyped(about, sealed string) ([]byte, bool) {
+	text, err := base64.RawURLEncoding.DecodeString(sealed)
+	if err != nil {
+		return nil, false
+	}
+	typed, err := a.Vault.Open("typed at "+about, text)
+	return typed, err == nil
 }
 
 // earlierSession returns what an earlier request with the same key made.
@@ -197,14 +299,14 @@ func (a *App) SessionMethods(s pay.Session) []pay.Rail {
 }
 
 // SessionAmount is what a session's customer would pay over a rail, and whether
-// the rail's limits allow it.
+// the rail's limits and a provider's own rule allow it.
 func (a *App) SessionAmount(s pay.Session, rail pay.Rail) (local money.Amount, allowed bool) {
 	q, err := a.quote(s, rail.ID)
 	if err != nil {
 		return q.local, false
 	}
 	limit, ok := q.rail.LimitIn(q.local.Currency)
-	return q.local, ok && limit.Min <= q.local.Minor && q.local.Minor <= limit.Max
+	return q.local, ok && limit.Min <= q.local.Minor && q.local.Minor <= limit.Max && q.taken
 }
 
 // quote is a session's amount over a rail.
@@ -213,6 +315,7 @@ type quote struct {
 	country string // alpha-3
 	local   money.Amount
 	rate    pay.Reading
+	taken   bool // a provider takes it
 }
 
 // quote converts a session's amount.
@@ -221,13 +324,14 @@ func (a *App) quote(s pay.Session, method string) (quote, error) {
 	if err != nil {
 		return quote{}, err
 	}
-	rail = a.serving(s.Scope, rail).Narrow(rail)
+	serving := a.serving(s.Scope, rail)
+	rail = serving.Narrow(rail)
 	asked := pay.Reading{Currency: s.Asked.Currency, Rate: s.Rate, Source: s.RateSource, At: s.RateAt}
-	local, rate, rail, err := a.local(s.Live, rail, where, s.Amount, s.Asked, asked)
+	local, rate, rail, err := a.local(s.Live, serving, rail, where, s.Amount, s.Asked, asked)
 	if err != nil {
 		return quote{}, err
 	}
-	return quote{rail, where.Alpha3, local, rate}, nil
+	return quote{rail, where.Alpha3, local, rate, a.takes(serving, rail, local)}, nil
 }
 
 // Choice is a customer's choice of a method (contract: POST
@@ -235,6 +339,7 @@ func (a *App) quote(s pay.Session, method string) (quote, error) {
 type Choice struct {
 	PaymentMethodID string
 	Typed           pay.Buyer // what the customer typed, and the request's address
+	Lang            string    // of the pages, where the customer asked for one
 	RequestID       string
 }
 
@@ -317,6 +422,9 @@ func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now tim
 	if err != nil {
 		return pay.Order{}, err
 	}
+	if limit, ok := q.rail.LimitIn(q.local.Currency); ok && limit.Check(q.local) == nil && !q.taken {
+		return pay.Order{}, limit.Untaken(q.local)
+	}
 	merchant, _, err := a.Tenant(ctx, Principal{Scope: s.Scope})
 	if err != nil {
 		return pay.Order{}, err
@@ -335,7 +443,7 @@ func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now tim
 	return pay.Order{
 		ID: a.markedID(pay.PaymentPrefix, now, chosenMark(s)), Scope: s.Scope, Amount: s.Amount, Asked: s.Asked, Local: q.local, Rail: q.rail,
 		Rate: q.rate.Rate, RateSource: q.rate.Source, RateAt: q.rate.At,
-		Country: q.country, OrderID: s.OrderID, Buyer: buyer, Purchase: purchase, Hosted: true, ReturnURL: s.ReturnURL,
+		Country: q.country, OrderID: s.OrderID, Buyer: buyer, Purchase: purchase, Hosted: true, ReturnURL: s.ReturnURL, Lang: c.Lang,
 		Terms: merchant.Terms(), After: s.After,
 	}, nil
 }

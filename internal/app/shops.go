@@ -24,19 +24,33 @@ const (
 
 // CreateShop adds a shop to a merchant, with a key pair for each environment.
 //
-// Errors: store.ErrNotFound where there is no such merchant.
+// Errors: store.ErrNotFound where there is no such merchant, invalid_request for a name
+// that cannot be read.
 func (a *App) CreateShop(ctx context.Context, merchant, name string) (Onboarded, error) {
-	m, err := a.store.Merchant(ctx, merchant)
-	if err != nil {
-		return Onboarded{}, fmt.Errorf("merchant %s: %w", merchant, err)
-	}
 	name = strings.TrimSpace(name)
 	if name == "" {
 		return Onboarded{}, errors.New("a shop needs a name")
 	}
+	if err := readable("name", name); err != nil {
+		return Onboarded{}, err
+	}
+	m, err := a.store.Merchant(ctx, merchant)
+	if err != nil {
+		return Onboarded{}, fmt.Errorf("merchant %s: %w", merchant, err)
+	}
 	o := Onboarded{Merchant: m}
 	change := a.openShop(&o, name, a.Now())
 	return o, a.store.Commit(ctx, change)
+}
+
+// readable refuses a name that shoppers would read otherwise than it is written.
+//
+// Errors: invalid_request.
+func readable(field, name string) error {
+	if strings.ContainsFunc(name, pay.Unprintable) {
+		return pay.FieldError(pay.CodeInvalidRequest, field, "the "+field+" has a character that cannot be read, such as one that turns the direction of writing: leave it out")
+	}
+	return nil
 }
 
 // ReadLogo checks a picture for what a shopper's page can take: PNG or JPEG, at

@@ -27,7 +27,7 @@ func (p *Pages) bank(w http.ResponseWriter, r *http.Request) error {
 		return pay.NewError(pay.CodeTransactionNotFound, "this payment has no simulated bank")
 	}
 	v := bankView{paymentView: p.paymentView(r, shown)}
-	v.PayURL = p.root + "/pay/" + shown.ID + "?lang=" + v.Lang
+	v.PayURL = p.along(r, "/pay/"+shown.ID)
 	v.Title = v.T("bank_title")
 	if v.Status == pay.Pending {
 		v.Actions = []app.BankAction{app.BankPay, app.BankDecline, app.BankTimeout, app.BankLate, app.BankMismatch}
@@ -44,9 +44,9 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request) error {
 	}
 	id := r.PathValue("id")
 	cause := views.Cause{RequestID: web.RequestID(r.Context())}
-	if _, err := p.app.AtBank(r.Context(), id, app.BankAction(r.PostForm.Get("action")), cause); err != nil {
+	if _, err := p.app.AtBank(r.Context(), id, app.BankAction(r.PostForm.Get("action")), cause); err != nil && !conflicts(err) {
 		return err
 	}
-	http.Redirect(w, r, p.root+"/pay/"+id+"?lang="+languageOf(r, ""), http.StatusSeeOther)
+	p.see(w, r, "/pay/"+id) // its page tells how it stands, also where somebody was faster
 	return nil
 }

@@ -103,7 +103,20 @@ func (p *Pages) Register(mux *http.ServeMux, limit func(http.Handler) http.Handl
 	route("GET /c/{id}", p.form)
 	route("GET /pay/{id}", p.payment)
 	route("POST /pay/{id}/again", p.again)
+	route("POST /pay/{id}/change", p.change)
+	for _, posted := range []string{"again", "change"} { // where a reload of what was posted leads
+		route("GET /pay/{id}/"+posted, func(w http.ResponseWriter, r *http.Request) error {
+			p.see(w, r, "/pay/"+url.PathEscape(r.PathValue("id")))
+			return nil
+		})
+	}
 	route("GET /pay/{id}/live", p.watch)
+	route("GET /pay/{id}/state", p.state)
+	for _, part := range []string{"GET /checkout/{$}", "GET /pay/{$}", "GET /c/{$}"} { // a link that was cut off
+		route(part, func(http.ResponseWriter, *http.Request) error {
+			return pay.NewError(pay.CodeNotFound, "there is no such page")
+		})
+	}
 	route("GET /pay/{id}/qr.svg", p.qr)
 	route("GET /pay/{id}/barcode.svg", p.barcode)
 	route("GET /checkout/brand/{style}", p.style)
@@ -154,8 +167,12 @@ func (p *Pages) guard(serve func(http.ResponseWriter, *http.Request) error) http
 	}), p.log, func(w http.ResponseWriter, r *http.Request) { p.problem(w, r, errors.New("panic")) })
 }
 
-// problem shows what went wrong and what to do next.
+// problem shows what went wrong and what to do next. Who has gone to another page sees nothing
+// of it, and that is no fault.
 func (p *Pages) problem(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+		return
+	}
 	var shown *pay.Error
 	status, kind := http.StatusInternalServerError, "fault"
 	if errors.As(err, &shown) {
@@ -175,12 +192,27 @@ func (p *Pages) problem(w http.ResponseWriter, r *http.Request, err error) {
 	if kind == "fault" {
 		p.log.ErrorContext(r.Context(), "a checkout page failed", "route", r.Pattern, "error", err)
 	}
-	v := p.view(r, "")
+	v := problemView{view: p.view(r, ""), Kind: kind}
+	if kind == "session" { // the shop that opened it is known for some weeks
+		s, shop, found, err := p.app.EndedSession(r.Context(), r.PathValue("token"))
+		if err != nil {
+			p.log.WarnContext(r.Context(), "an ended session cannot be read", "error", err)
+		} else if found {
+			v.view = p.view(r, s.Country)
+			v.brand(p, shop)
+			v.Back, v.BackHost = abandoned(s)
+			secure(w, policy, shop.Brand)
+		}
+	}
 	v.Title = v.T("problem_" + kind + "_title")
-	p.render(w, status, "problem", struct {
-		view
-		Kind string
-	}{v, kind})
+	p.render(w, status, "problem", v)
+}
+
+// problemView is a page that says what went wrong.
+type problemView struct {
+	view
+	Kind           string
+	Back, BackHost string // of the shop, where it is known
 }
 
 // render writes a page whole or not at all.

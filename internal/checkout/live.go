@@ -3,6 +3,7 @@ package checkout
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -17,6 +18,25 @@ const (
 	// shows may hang on another one.
 	liveLook = 10 * time.Second
 )
+
+// state tells in a word whether a page that cannot watch has to load again: moved; same; and
+// final where nothing can change it any more. It takes no place from those that watch.
+func (p *Pages) state(w http.ResponseWriter, r *http.Request) error {
+	shown, err := p.app.Shown(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	word := "same"
+	switch {
+	case string(shown.Status) != r.URL.Query().Get("status") || standing(shown) != r.URL.Query().Get("state"):
+		word = "moved"
+	case !mayChange(shown):
+		word = "final"
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.WriteString(w, word) // the shopper may be gone
+	return nil
+}
 
 // watch tells by server-sent events when the payment leaves the status that
 // the page shows, or money comes that does not fit it. A page that nothing can change any

@@ -1,12 +1,17 @@
 package checkout
 
 import (
+	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/geo"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -21,6 +26,9 @@ type view struct {
 	Brand     string // address of the shop's own style, or ""
 	Logo      string
 	Languages []link
+	Region    string // alpha-2, as whose people a script writes times; or ""
+	Refresh   int    // seconds after which a browser without scripts loads the page again; 0: never
+	country   string // as whose people the page writes amounts and times, alpha-3
 	text      text
 }
 
@@ -29,18 +37,83 @@ type link struct{ Lang, Name, URL string }
 
 var languageNames = map[string]string{"en": "English", "es": "Español", "pt": "Português"}
 
-func (p *Pages) view(r *http.Request, country string) view {
-	lang := languageOf(r, country)
+// view is the page's frame for a shopper of a country, who asked for a language before, or "".
+func (p *Pages) view(r *http.Request, country string, asked ...string) view {
+	lang := languageOf(r, country, asked...)
 	v := view{
-		Lang: lang, Root: p.root, CSS: p.root + p.assets["checkout.css"].path, JS: p.root + p.assets["checkout.js"].path,
+		country: writingOf(r, country, lang),
+		Lang:    lang, Root: p.root, CSS: p.root + p.assets["checkout.css"].path, JS: p.root + p.assets["checkout.js"].path,
 		Icon: p.root + p.assets["icon.svg"].path, text: p.texts[lang],
+	}
+	if c, ok := geo.Parse(v.country); ok {
+		v.Region = c.Alpha2
 	}
 	for _, other := range languages {
 		if other != lang {
-			v.Languages = append(v.Languages, link{other, languageNames[other], "?lang=" + other})
+			v.Languages = append(v.Languages, link{other, languageNames[other], "?" + withLang(r.URL.Query(), other)})
 		}
 	}
 	return v
+}
+
+// withLang is a page's query for another language. What was typed wrongly stays behind.
+func withLang(q url.Values, lang string) string {
+	kept := url.Values{"lang": {lang}}
+	if note := q.Get("note"); note != "" {
+		kept.Set("note", note)
+	}
+	return kept.Encode()
+}
+
+// asked is the language that the address of a page asks for, which goes along to the next
+// page; "" where it asks for none.
+func asked(r *http.Request) string {
+	if wanted := r.URL.Query().Get("lang"); slices.Contains(languages, wanted) {
+		return wanted
+	}
+	return ""
+}
+
+// along is a path of ours with the language that was asked for, and pairs of names and values.
+func (p *Pages) along(r *http.Request, path string, pairs ...string) string {
+	q := url.Values{}
+	if lang := asked(r); lang != "" {
+		q.Set("lang", lang)
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		q.Set(pairs[i], pairs[i+1])
+	}
+	if len(q) > 0 {
+		path += "?" + q.Encode()
+	}
+	return p.root + path
+}
+
+// see leads a browser to another page of ours, so that loading that again posts nothing.
+func (p *Pages) see(w http.ResponseWriter, r *http.Request, path string, pairs ...string) {
+	http.Redirect(w, r, p.along(r, path, pairs...), http.StatusSeeOther)
+}
+
+// money writes an amount in the one way of the page.
+func (v view) money(a money.Amount) string { return amount(a, v.country) }
+
+// Long reports whether an amount is too long for large letters on a narrow screen.
+func (view) Long(amount string) bool { return utf8.RuneCountInString(amount) > 14 }
+
+// when is a moment in a country's time, which a script may put into that of the shopper.
+func (v view) when(t time.Time, country string) template.HTML {
+	zone := "UTC"
+	if place, known := places[country]; known {
+		zone = place.zone
+	}
+	return template.HTML(`<time datetime="` + t.UTC().Format(time.RFC3339) + `" data-zone="` + zone + `">` + //nolint:gosec // all of it is ours
+		template.HTMLEscapeString(moment(t, v.Lang, country)) + `</time>`)
+}
+
+// At is a sentence in which {time} is a moment.
+func (v view) At(key string, when template.HTML) template.HTML {
+	before, after, _ := strings.Cut(v.T(key), "{time}")
+	return template.HTML(template.HTMLEscapeString(before)) + when + template.HTML(template.HTMLEscapeString(after)) //nolint:gosec // escaped
 }
 
 // brand makes the page look like the shop.
@@ -70,29 +143,37 @@ func (v view) T(key string, pairs ...string) string {
 // paymentView is the page of a payment.
 type paymentView struct {
 	view
-	ID       string
-	Status   pay.Status
-	State    string // waiting, processing, paid, refunded, disputed, failed, expired, canceled, and those of strayStates
-	Watched  bool   // the page loads again when that changes
-	Came     string // the money that came otherwise than was asked for, "" where none did
-	Kind     string // of a waiting payment: pix, spei, voucher, redirect
-	Order    string
-	Method   string // as people call it
-	Amount   string // in the shopper's currency
-	USD      string // "" where the shopper pays in it
-	Deadline string
-	Left     int64 // seconds to the deadline
-	Data     pay.PaymentData
-	CLABE    string // in groups
-	FormURL  string // of a redirect
-	Sandbox  bool
-	BankURL  string
-	Back     string // the shop's address, with what became of the payment
-	BackHost string
-	Earlier  string // address of the payment of the same order that holds money, or ""
-	AgainURL string // where the shopper chooses anew, "" where that is the shop's
-	Declined string // why, in the shopper's language
-	LiveURL  string
+	ID        string
+	Status    pay.Status
+	State     string // waiting, processing, paid, refunded, part_refunded, disputed, failed, expired, changed, canceled, and those of strayStates
+	Watched   bool   // the page loads again when that changes
+	Came      string // the money that came otherwise than was asked for, "" where none did
+	Kind      string // of a waiting payment: pix, spei, boleto, voucher, redirect
+	Note      string // what happened to what the shopper has just done, or ""
+	Refunded  string // what went back of a payment, where that is not all
+	Order     string
+	Method    string // as people call it
+	Amount    string // in the shopper's currency
+	Plain     string // Amount as a bank's app takes it
+	USD       string // "" where the shopper pays in it
+	Network   string // who takes a voucher
+	Places    string // how many places it has, "" where we do not know
+	Deadline  template.HTML
+	Left      int64 // seconds to the deadline
+	Data      pay.PaymentData
+	CLABE     string // in groups
+	FormURL   string // of a redirect
+	Outside   bool   // that is a page of somebody else
+	ChangeURL string // calls the payment off to choose another way; "" where that cannot be
+	Sandbox   bool
+	BankURL   string
+	Back      string // the shop's address, with what became of the payment
+	BackHost  string
+	Earlier   string // address of the payment of the same order that holds money, or ""
+	AgainURL  string // where the shopper chooses anew, "" where that is the shop's
+	Declined  string // why, in the shopper's language
+	LiveURL   string
+	StateURL  string // where a page asks that cannot watch
 }
 
 // form sends the shopper to where the payment is made (contract: Selector
@@ -103,8 +184,16 @@ func (p *Pages) form(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	target := shown.FormURL
-	if target == "" || !shown.Status.Open() || shown.Canceling() || shown.Holds() || shown.Earlier != "" {
-		target = p.base + "/pay/" + shown.ID
+	own := p.base + "/pay/" + shown.ID
+	if target == "" || !shown.Status.Open() || shown.Canceling() || shown.Holds() || shown.Earlier != "" ||
+		strings.Contains(r.Header.Get("Sec-Fetch-Dest"), "frame") { // a provider's page shows itself in no frame
+		target = own
+	}
+	if note := r.URL.Query().Get("note"); target == own {
+		target = strings.TrimSuffix(p.base, p.root) + p.along(r, "/pay/"+shown.ID)
+		if note != "" {
+			target = strings.TrimSuffix(p.base, p.root) + p.along(r, "/pay/"+shown.ID, "note", note)
+		}
 	}
 	http.Redirect(w, r, target, http.StatusTemporaryRedirect)
 	return nil
@@ -115,8 +204,21 @@ func (p *Pages) payment(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	v := p.paymentView(r, shown)
+	if v.State == "waiting" {
+		may, err := p.app.Changeable(r.Context(), shown.Payment)
+		if err != nil {
+			return err
+		}
+		if may {
+			v.ChangeURL = p.along(r, "/pay/"+shown.ID+"/change")
+		}
+		if note := r.URL.Query().Get("note"); note == noteTaken && may || note == noteNotEnded {
+			v.Note = v.T("note_" + note)
+		}
+	}
 	secure(w, policy, shown.Shop.Brand)
-	p.render(w, http.StatusOK, "payment", p.paymentView(r, shown))
+	p.render(w, http.StatusOK, "payment", v)
 	return nil
 }
 
@@ -127,57 +229,78 @@ func (p *Pages) again(w http.ResponseWriter, r *http.Request) error {
 		p.leave(w, r, held)
 		return nil
 	}
+	if conflicts(err) { // it has moved: its page tells where to
+		p.see(w, r, "/pay/"+r.PathValue("id"))
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	http.Redirect(w, r, p.root+"/checkout/"+token+"?lang="+p.view(r, "").Lang, http.StatusSeeOther)
+	p.see(w, r, "/checkout/"+token)
 	return nil
 }
 
 func (p *Pages) paymentView(r *http.Request, s app.Shown) paymentView {
 	v := paymentView{
-		view: p.view(r, s.Country), ID: s.ID, Status: s.Status, State: standing(s), Order: s.OrderID, Method: s.Rail.Label,
-		Amount: amount(s.Local, s.Country), Data: s.Data, Sandbox: !s.Live,
+		view: p.view(r, s.Country, s.Lang), ID: s.ID, Status: s.Status, State: standing(s), Order: s.OrderID, Method: s.Rail.Label,
+		Plain: s.Local.Decimal(), Data: s.Data, Sandbox: !s.Live,
 	}
-	v.Watched = mayChange(s)
-	v.LiveURL = p.root + "/pay/" + s.ID + "/live?status=" + string(s.Status) + "&state=" + v.State
+	v.Amount = v.money(s.Local)
+	if v.Watched = mayChange(s); v.Watched {
+		v.Refresh = refreshEvery
+	}
+	if v.State == "part_refunded" {
+		v.Refunded = v.money(money.New(s.Refunded, s.Local.Currency))
+	}
+	seen := "?status=" + string(s.Status) + "&state=" + v.State
+	v.LiveURL, v.StateURL = p.root+"/pay/"+s.ID+"/live"+seen, p.root+"/pay/"+s.ID+"/state"+seen
 	if stray, ok := strayOf(s.Payment); ok {
-		v.Came = came(stray, s.Payment)
+		v.Came = v.money(stray.Local)
 	}
 	if s.Earlier != "" {
-		v.Earlier = p.root + "/pay/" + s.Earlier + "?lang=" + v.Lang
+		v.Earlier = p.along(r, "/pay/"+s.Earlier)
 	}
 	v.brand(p, s.Shop)
 	v.Title = v.T("state_"+v.State) + " · " + s.Shop.Name
 	if s.Local.Currency != s.Amount.Currency {
-		v.USD = amount(s.Amount, "USA")
+		v.USD = v.money(s.Amount)
 	}
 	if s.Simulated {
-		v.BankURL = p.root + "/sandbox/bank/" + s.ID + "?lang=" + v.Lang
+		v.BankURL = p.along(r, "/sandbox/bank/"+s.ID)
 	}
 	if v.State == "waiting" {
 		v.Kind = kindOf(s.Payment)
 		v.CLABE = grouped(s.Data.CLABE)
 		if !s.Times.Expires.IsZero() {
-			v.Deadline = moment(s.Times.Expires, v.Lang, s.Country)
+			v.Deadline = v.when(s.Times.Expires, s.Country)
 			v.Left = max(0, int64(s.Times.Expires.Sub(s.Now)/time.Second))
 		}
 		if v.Kind == "redirect" {
 			v.FormURL = v.BankURL
 			if s.FormURL != "" && !strings.HasPrefix(s.FormURL, p.base+"/pay/") {
-				v.FormURL = s.FormURL
+				v.FormURL, v.Outside = s.FormURL, true
+			}
+		}
+		if v.Kind == "voucher" || v.Kind == "boleto" {
+			v.Network = s.Rail.Name
+			if n := atLeast[s.Rail.Key]; n > 0 {
+				v.Places = v.T("places", "places", v.count(n))
 			}
 		}
 	}
 	if s.Failure != nil && v.State == "failed" {
-		v.Declined = v.T(declineKey(s.Failure.Code))
+		v.Declined = v.T(declineKey(*s.Failure))
 	}
 	v.Back, v.BackHost = back(s.Payment)
 	if s.Retriable() && s.Earlier == "" {
-		v.AgainURL = p.root + "/pay/" + s.ID + "/again?lang=" + v.Lang
+		v.AgainURL = p.along(r, "/pay/"+s.ID+"/again")
 	}
 	return v
 }
+
+// refreshEvery is after how many seconds a page that waits is loaded again by a browser
+// without scripts.
+const refreshEvery = 20
 
 func stateOf(s pay.Status) string {
 	switch s {
@@ -198,6 +321,8 @@ func kindOf(p pay.Payment) string {
 		return "pix"
 	case p.Data.CLABE != "":
 		return "spei"
+	case p.Method == "boleto" && p.Data.Reference != "":
+		return "boleto"
 	case p.Data.Barcode != "" || p.Data.Reference != "":
 		return "voucher"
 	}
@@ -206,14 +331,17 @@ func kindOf(p pay.Payment) string {
 
 // declineKey is the sentence for a failure; what we have no sentence for is
 // told in general.
-func declineKey(code string) string {
-	switch code {
+func declineKey(f pay.Failure) string {
+	switch f.Code {
 	case "expired", "abandoned":
 		return "declined_unpaid"
 	}
-	switch pay.Code(code) {
+	if f.Decline == "document_irregular" { // whatever code an adapter gives it: nobody blocked the shopper
+		return "declined_document"
+	}
+	switch pay.Code(f.Code) {
 	case pay.CodeInsufficientFunds, pay.CodeExpiredCard, pay.CodeFraudBlocked, pay.CodeThreeDSFailed, pay.CodeCascadeExhausted:
-		return "declined_" + code
+		return "declined_" + f.Code
 	}
 	return "declined_other"
 }
@@ -243,8 +371,13 @@ func back(p pay.Payment) (address, host string) {
 }
 
 // field is a value to copy.
-type field struct{ ID, Label, Value, Copy, Done string }
+type field struct{ ID, Label, Value, Copied, Copy, Done string }
 
-func newField(v paymentView, id, label, value string) field {
-	return field{id, v.T(label), value, v.T("copy"), v.T("copied")}
+// newField is a value with what is copied of it, where that is another text.
+func newField(v paymentView, id, label, value string, copied ...string) field {
+	f := field{ID: id, Label: v.T(label), Value: value, Copy: v.T("copy"), Done: v.T("copied")}
+	if len(copied) > 0 {
+		f.Copied = copied[0]
+	}
+	return f
 }

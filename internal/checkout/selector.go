@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,7 +38,8 @@ type selectorView struct {
 	Sandbox  bool
 	Back     string
 	BackHost string
-	Expires  string
+	Expires  template.HTML
+	Ended    string // what was called off to choose here, or ""
 }
 
 // option is a country in the list.
@@ -62,9 +64,10 @@ type method struct {
 }
 
 // choose shows a session's methods. A session that has its payment leads there
-// (contract: Checkout session states).
+// (contract: Checkout session states), or, where that was called off, to the new choice.
 func (p *Pages) choose(w http.ResponseWriter, r *http.Request) error {
-	s, err := p.app.VisitSession(r.Context(), r.PathValue("token"), web.ClientIP(r.Header, r.RemoteAddr))
+	first := r.PathValue("token")
+	s, token, err := p.visit(r)
 	if err != nil {
 		return err
 	}
@@ -78,79 +81,129 @@ func (p *Pages) choose(w http.ResponseWriter, r *http.Request) error {
 		p.leave(w, r, held)
 		return nil
 	}
+	if token != first {
+		p.see(w, r, "/checkout/"+token)
+		return nil
+	}
 	v, shop, err := p.selectorView(r, s)
 	if err != nil {
 		return err
+	}
+	if m, wrong := p.mistakeOf(r, token); wrong {
+		v.mistaken(m)
 	}
 	secure(w, leaving, shop.Brand)
 	p.render(w, http.StatusOK, "selector", v)
 	return nil
 }
 
-// take is the shopper's choice. What is wrong with it is told on the page.
+// visit reads the session in which the shopper of a request chooses now, with its token.
+func (p *Pages) visit(r *http.Request) (pay.Session, string, error) {
+	token, ip := r.PathValue("token"), web.ClientIP(r.Header, r.RemoteAddr)
+	s, err := p.app.VisitSession(r.Context(), token, ip)
+	if err != nil {
+		return s, token, err
+	}
+	now, token, err := p.app.Follow(r.Context(), s, token)
+	if err != nil || now.ID == s.ID {
+		return now, token, err
+	}
+	now, err = p.app.VisitSession(r.Context(), token, ip)
+	return now, token, err
+}
+
+// mistaken shows what was wrong with a choice.
+func (v *selectorView) mistaken(m mistake) {
+	v.Chosen, v.Document = m.Method, m.Typed
+	i := slices.IndexFunc(v.Methods, func(of method) bool { return of.ID == m.Method })
+	switch {
+	case m.Kind == wrongDocument && i >= 0 && v.Methods[i].Document != "":
+		v.Problem = v.T(wrongDocument, "document", v.Methods[i].Document)
+	case m.Kind == notPayable && i >= 0 && v.Methods[i].Why != "":
+		v.Problem = v.Methods[i].Why
+	case m.Kind == notPayable || m.Kind == notTaken:
+		v.Problem = v.T(m.Kind)
+	default:
+		v.Problem = v.T(noChoice)
+	}
+}
+
+// take is the shopper's choice. What is wrong with it is told on the page that it leads to.
 func (p *Pages) take(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, 16<<10)
 	if err := r.ParseForm(); err != nil {
 		return pay.NewError(pay.CodeInvalidRequest, "the form cannot be read")
 	}
-	token, ip := r.PathValue("token"), web.ClientIP(r.Header, r.RemoteAddr)
-	s, err := p.app.VisitSession(r.Context(), token, ip)
+	s, token, err := p.visit(r)
+	if refused, ok := errors.AsType[*pay.Error](err); ok && refused.Code == pay.CodeCheckoutSessionNotFound {
+		p.see(w, r, "/checkout/"+url.PathEscape(r.PathValue("token"))) // whose page says so
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	if s.Payment != "" { // the button was pressed twice
-		p.leave(w, r, s.Payment)
-		return nil
-	}
 	chosen := r.PostForm.Get("method")
+	if s.Payment != "" { // the button was pressed twice, or in two tabs
+		return p.chosenBefore(w, r, s.Payment, chosen)
+	}
 	typed := strings.TrimSpace(strings.Map(func(r rune) rune {
 		if pay.Unprintable(r) { // what comes along with a copied number
 			return -1
 		}
 		return r
 	}, r.PostForm.Get("document-"+chosen)))
-	v, shop, err := p.selectorView(r, s)
+	v, _, err := p.selectorView(r, s)
 	if err != nil {
 		return err
 	}
-	v.Chosen, v.Document = chosen, typed
-	status := http.StatusUnprocessableEntity
+	m := mistake{Method: chosen, Typed: typed}
+	i := slices.IndexFunc(v.Methods, func(m method) bool { return m.ID == chosen })
+	if i < 0 {
+		return p.tellMistake(w, r, token, mistake{Kind: noChoice})
+	}
+	if v.Methods[i].Why != "" {
+		m.Kind = notPayable
+		return p.tellMistake(w, r, token, m)
+	}
 	number := ""
-	switch i := slices.IndexFunc(v.Methods, func(m method) bool { return m.ID == chosen }); {
-	case i < 0:
-		v.Problem = v.T("choose_one")
-	case v.Methods[i].Why != "":
-		v.Problem = v.Methods[i].Why
-	default:
-		m, good := v.Methods[i], true
-		if m.Document != "" {
-			number, good = document.Check(p.country(s, chosen), m.Document, typed)
-			if !good {
-				v.Problem = v.T("document_wrong", "document", m.Document)
-			}
-		}
-		if good {
-			payment, problem, err := p.pick(r, token, chosen, pay.Buyer{Document: number, IP: ip}, v)
-			if err != nil {
-				return err
-			}
-			if payment != "" {
-				p.leave(w, r, payment)
-				return nil
-			}
-			v.Problem = problem
+	if kind := v.Methods[i].Document; kind != "" {
+		var good bool
+		if number, good = document.Check(v.Methods[i].country, kind, typed); !good {
+			m.Kind = wrongDocument
+			return p.tellMistake(w, r, token, m)
 		}
 	}
-	secure(w, leaving, shop.Brand)
-	p.render(w, status, "selector", v)
+	payment, problem, err := p.pick(r, token, chosen, pay.Buyer{Document: number, IP: web.ClientIP(r.Header, r.RemoteAddr)})
+	if err != nil {
+		return err
+	}
+	if payment == "" {
+		m.Kind = problem
+		return p.tellMistake(w, r, token, m)
+	}
+	return p.chosenBefore(w, r, payment, chosen)
+}
+
+// chosenBefore leads to the payment of a session; where that goes another way than was just
+// chosen, with a word about it.
+func (p *Pages) chosenBefore(w http.ResponseWriter, r *http.Request, payment, chosen string) error {
+	shown, err := p.app.Shown(r.Context(), payment)
+	if err != nil {
+		return err
+	}
+	if chosen == "" || shown.RailID == chosen {
+		p.leave(w, r, payment)
+		return nil
+	}
+	p.see(w, r, "/pay/"+payment, "note", noteTaken)
 	return nil
 }
 
-// pick makes the payment. What the shopper can mend comes back as a sentence;
+// pick makes the payment. What the shopper can mend comes back as the kind of a mistake;
 // a payment that exists, whoever made it and however it stands, as its id.
-func (p *Pages) pick(r *http.Request, token, chosen string, typed pay.Buyer, v selectorView) (payment, problem string, err error) {
+func (p *Pages) pick(r *http.Request, token, chosen string, typed pay.Buyer) (payment, problem string, err error) {
 	_, made, err := p.app.SelectMethod(r.Context(), token, app.Choice{
-		PaymentMethodID: chosen, Typed: typed, RequestID: web.RequestID(r.Context()),
+		PaymentMethodID: chosen, Typed: typed, Lang: asked(r), RequestID: web.RequestID(r.Context()),
 	})
 	if err == nil {
 		return made.ID, "", nil
@@ -166,9 +219,9 @@ func (p *Pages) pick(r *http.Request, token, chosen string, typed pay.Buyer, v s
 	case pay.CodeCheckoutSessionAlreadyCompleted:
 		return shown.Details.ExistingTxID, "", nil
 	case pay.CodeAmountOutOfLimits, pay.CodeUnsupportedMethod, pay.CodeUnsupportedCurrency, pay.CodeUnsupportedCountry:
-		return "", v.T("not_now"), nil
+		return "", notPayable, nil
 	case pay.CodeMissingField, pay.CodeInvalidRequest:
-		return "", v.T("problem_bad_text"), nil
+		return "", notTaken, nil
 	}
 	return "", "", err
 }
@@ -184,17 +237,7 @@ func heldBy(err error) string {
 
 // leave sends the shopper to the payment.
 func (p *Pages) leave(w http.ResponseWriter, r *http.Request, payment string) {
-	http.Redirect(w, r, p.root+"/c/"+payment, http.StatusSeeOther)
-}
-
-// country is where a method of a session is paid.
-func (p *Pages) country(s pay.Session, id string) string {
-	for _, rail := range p.app.SessionMethods(s) {
-		if rail.ID == id {
-			return rail.Country
-		}
-	}
-	return s.Country
+	p.see(w, r, "/c/"+payment)
 }
 
 func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, pay.Shop, error) {
@@ -210,9 +253,12 @@ func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, pay.
 	v := selectorView{view: p.view(r, home), Order: s.OrderID, Country: country, Fixed: s.Country != "", Sandbox: !s.Live}
 	v.brand(p, shop)
 	v.Title = v.T("choose_title") + " · " + shop.Name
-	v.Amount = amount(s.Asked, countryOf(s.Asked.Currency, home))
-	v.Expires = moment(s.ExpiresAt(), v.Lang, home)
+	v.Amount = v.money(s.Asked)
+	v.Expires = v.when(s.ExpiresAt(), home)
 	v.Back, v.BackHost = abandoned(s)
+	if v.Ended, err = p.ended(r, s, v.view); err != nil {
+		return v, shop, err
+	}
 	names := display.Regions(language.Make(v.Lang))
 	name := func(alpha3 string) string {
 		c, _ := geo.Parse(alpha3)
@@ -225,7 +271,7 @@ func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, pay.
 		}
 		v.Methods = append(v.Methods, p.method(v, s, rail, name(rail.Country)))
 		if local, _ := p.app.SessionAmount(s, rail); v.Local == "" && rail.Country == home && local.Currency != s.Asked.Currency && local.Currency != "" {
-			v.Local = amount(local, home)
+			v.Local = v.money(local)
 		}
 	}
 	// What can be chosen comes first, then what is at home, in the catalog's order.
@@ -238,6 +284,18 @@ func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, pay.
 		}
 	}
 	return v, shop, nil
+}
+
+// ended says what was called off to choose another way, so that nobody pays it any more.
+func (p *Pages) ended(r *http.Request, s pay.Session, v view) (string, error) {
+	if s.After == "" {
+		return "", nil
+	}
+	before, err := p.app.Shown(r.Context(), s.After)
+	if err != nil || !before.WayChanged() {
+		return "", err
+	}
+	return v.T("ended", "method", called(before.Rail)), nil
 }
 
 // second orders what has a flaw behind what has not.
@@ -262,11 +320,11 @@ func (p *Pages) method(v selectorView, s pay.Session, rail pay.Rail, place strin
 	local, allowed := p.app.SessionAmount(s, rail)
 	m := method{
 		ID: rail.ID, country: rail.Country, Name: called(rail), Mark: markOf(rail), Flag: flags[rail.Country], Place: place,
-		Channel: v.T("channel_" + strings.ToLower(string(rail.Channel))), Price: amount(local, rail.Country),
-		Fee: v.T("fee", "fee", price(rail.Fee, v.Lang)), Time: v.T(speed(rail), "days", strconv.Itoa(int(rail.Window/(24*time.Hour)))),
+		Channel: v.T("channel_" + strings.ToLower(string(rail.Channel))), Price: v.money(local),
+		Fee: v.T("fee", "fee", v.price(rail.Fee)), Time: v.T(speed(rail), "days", strconv.Itoa(int(rail.Window/(24*time.Hour)))),
 	}
 	if limit, ok := rail.LimitIn(local.Currency); ok {
-		m.Limits = v.T("limits", "low", amount(money.New(limit.Min, limit.Currency), rail.Country), "high", amount(money.New(limit.Max, limit.Currency), rail.Country))
+		m.Limits = v.T("limits", "low", v.money(money.New(limit.Min, limit.Currency)), "high", v.money(money.New(limit.Max, limit.Currency)))
 	}
 	if !allowed {
 		m.Why = v.T("not_now")
@@ -274,7 +332,8 @@ func (p *Pages) method(v selectorView, s pay.Session, rail pay.Rail, place strin
 			m.Why = v.T("out_of_limits", "limits", m.Limits)
 		}
 	}
-	if rail.Document != "" && s.Customer.Document == "" {
+	// The shop's may be of another kind: a passport is no CPF.
+	if _, good := document.Check(rail.Country, rail.Document, s.Customer.Document); rail.Document != "" && !good {
 		m.Document = rail.Document
 		if !s.Live {
 			m.Example = document.Example(rail.Country, rail.Document)
@@ -304,19 +363,20 @@ func speed(r pay.Rail) string {
 }
 
 // price writes a rail's fee.
-func price(f pay.Fee, lang string) string {
+func (v view) price(f pay.Fee) string {
 	var parts []string
 	if f.Bps > 0 || f.Flat == 0 {
-		parts = append(parts, strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%d.%02d", f.Bps/100, f.Bps%100), "0"), ".")+"\u00a0%")
+		_, point := marks(v.country)
+		whole, cents, _ := strings.Cut(strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%d.%02d", f.Bps/100, f.Bps%100), "0"), "."), ".")
+		if cents != "" {
+			whole += point + cents
+		}
+		parts = append(parts, whole+"\u00a0%")
 	}
 	if f.Flat > 0 {
-		parts = append(parts, amount(money.New(f.Flat, money.USD), "USA"))
+		parts = append(parts, v.money(money.New(f.Flat, money.USD)))
 	}
-	text := strings.Join(parts, " + ")
-	if lang != "en" && len(parts) > 0 && f.Bps > 0 {
-		text = strings.Replace(text, ".", ",", 1)
-	}
-	return text
+	return strings.Join(parts, " + ")
 }
 
 // guess is the country that a shopper seems to come from, whose methods stand
@@ -352,15 +412,6 @@ func placesOf(rails []pay.Rail, name func(string) string) []option {
 	}
 	slices.SortFunc(list, func(a, b option) int { return cmp.Compare(a.Name, b.Name) })
 	return list
-}
-
-// countryOf is how a currency is written: as in the shopper's country, but
-// dollars as in their own.
-func countryOf(c money.Currency, country string) string {
-	if c == money.USD {
-		return "USA"
-	}
-	return country
 }
 
 // abandoned is the shop's address for a shopper who does not want to pay.

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
-	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -13,13 +12,20 @@ import (
 // told that nothing was charged, nor be asked to pay again, while that money is with us.
 func standing(s app.Shown) string {
 	switch s.Status {
-	case pay.Completed, pay.Refunded, pay.Chargeback:
+	case pay.Refunded:
+		if s.Refunded < s.Local.Minor {
+			return "part_refunded"
+		}
+		return stateOf(s.Status)
+	case pay.Completed, pay.Chargeback:
 		return stateOf(s.Status)
 	}
 	if stray, ok := strayOf(s.Payment); ok {
 		return strayStates[stray.Code][stray.End]
 	}
 	switch {
+	case s.WayChanged():
+		return "changed"
 	case s.Canceled():
 		return "canceled"
 	case s.Canceling(): // whoever paid now would pay for nothing
@@ -64,14 +70,8 @@ func mayChange(s app.Shown) bool {
 		ended = s.Times.Failed
 	}
 	state := standing(s)
-	return watches[state] || (state == "expired" || state == "failed" || state == "canceled") && s.Now.Before(ended.Add(afterEnd))
+	return watches[state] || ends[state] && s.Now.Before(ended.Add(afterEnd))
 }
 
-// came writes money that came: in the payment's currency as the rest of the page.
-func came(s pay.Stray, p pay.Payment) string {
-	country := p.Country
-	if s.Local.Currency == money.USD {
-		country = "USA"
-	}
-	return amount(s.Local, country)
-}
+// ends are the states of payments that came to nothing.
+var ends = map[string]bool{"expired": true, "failed": true, "changed": true, "canceled": true}

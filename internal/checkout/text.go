@@ -11,6 +11,7 @@ import (
 	"time"
 	_ "time/tzdata" // deadlines are told in the shopper's time, also where the system has no zones
 
+	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"golang.org/x/text/language"
 )
@@ -42,11 +43,13 @@ func readTexts() (map[string]text, error) {
 	return all, nil
 }
 
-// languageOf is the language for a request: the one it asks for, the browser's
-// where we speak it, else the country's.
-func languageOf(r *http.Request, country string) string {
-	if wanted := r.URL.Query().Get("lang"); slices.Contains(languages, wanted) {
-		return wanted
+// languageOf is the language for a request: the one it asks for, the one that the shopper
+// asked for before, the browser's where we speak it, else the country's.
+func languageOf(r *http.Request, country string, before ...string) string {
+	for _, wanted := range append([]string{asked(r)}, before...) {
+		if slices.Contains(languages, wanted) {
+			return wanted
+		}
 	}
 	if tags, _, err := language.ParseAcceptLanguage(r.Header.Get("Accept-Language")); err == nil && len(tags) > 0 {
 		if _, i, sure := matcher.Match(tags...); sure != language.No {
@@ -63,6 +66,23 @@ func languageOf(r *http.Request, country string) string {
 		return "es"
 	}
 	return "en"
+}
+
+// writingOf is the country as whose people a page writes its amounts, all in one way: the
+// page's, where it has one; else the browser's; else one of the language.
+func writingOf(r *http.Request, country, lang string) string {
+	if country != "" {
+		return country
+	}
+	if tags, _, err := language.ParseAcceptLanguage(r.Header.Get("Accept-Language")); err == nil {
+		for _, tag := range tags {
+			region, sure := tag.Region()
+			if c, ok := geo.Parse(region.String()); ok && sure == language.Exact {
+				return c.Alpha3
+			}
+		}
+	}
+	return map[string]string{"en": "USA", "es": "ESP", "pt": "BRA"}[lang]
 }
 
 // place is what a country's people are used to.
@@ -90,22 +110,39 @@ var symbols = map[money.Currency]string{
 // dotted are the countries whose people write 1.234,50.
 var dotted = []string{"ARG", "BOL", "BRA", "CHL", "COL", "CRI", "ECU", "ESP", "PRY", "URY", "VEN"}
 
+// marks are how the people of a country part thousands, and cents.
+func marks(country string) (group, point string) {
+	if slices.Contains(dotted, country) {
+		return ".", ","
+	}
+	return ",", "."
+}
+
+func inThousands(digits, group string) string {
+	var b strings.Builder
+	for i, digit := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteString(group)
+		}
+		b.WriteRune(digit)
+	}
+	return b.String()
+}
+
+// count writes a number as the page writes amounts.
+func (v view) count(n int) string {
+	group, _ := marks(v.country)
+	return inThousands(strconv.Itoa(n), group)
+}
+
 // amount writes money as the people of a country do, with the currency's code
 // where its sign alone could be another country's.
 func amount(a money.Amount, country string) string {
 	number := a.Decimal()
 	whole, cents, _ := strings.Cut(number, ".")
-	group, point := ",", "."
-	if slices.Contains(dotted, country) {
-		group, point = ".", ","
-	}
+	group, point := marks(country)
 	var b strings.Builder
-	for i, digit := range whole {
-		if i > 0 && (len(whole)-i)%3 == 0 {
-			b.WriteString(group)
-		}
-		b.WriteRune(digit)
-	}
+	b.WriteString(inThousands(whole, group))
 	if exponent := a.Currency.Exponent(); exponent > 0 {
 		b.WriteString(point + (cents + "000")[:exponent])
 	}

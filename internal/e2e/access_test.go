@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -75,6 +76,19 @@ func TestPagesAreForEverybody(t *testing.T) {
 		s.atBank(t, id, ending)
 		paths[ending] = "/pay/" + id
 	}
+	chosen := func() string {
+		_, _, h := s.browse(t, http.MethodPost, o.selector(t, ""), "method=sbx_cash")
+		return strings.TrimPrefix(h.Get("Location"), "/c/")
+	}
+	paths["a choice made before"] = "/pay/" + chosen() + "?note=taken"
+	changed := chosen()
+	paths["the choice after another"], _, _ = strings.Cut(s.changed(t, changed), "?")
+	paths["changed"] = "/pay/" + changed
+	paths["a boleto"] = "/pay/" + o.create(t, `{"amount":9,"paymentMethod":"boleto","country":"BR","documentId":"52998224725"}`)
+	part := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash"}`)
+	o.simulate(t, part, "paid").want(t, http.StatusOK)
+	o.post(t, "/payments/"+part+"/refund", `{"amount":5}`).want(t, http.StatusOK)
+	paths["refunded in part"] = "/pay/" + part
 	o.post(t, "/kyc/init", `{"level":"basic","subjectType":"individual","returnUrl":"https://shop.example/kyc"}`).want(t, http.StatusCreated)
 	paths["a verification"] = o.get(t, "/kyc/"+o.post(t, "/kyc/init", `{"level":"basic","subjectType":"individual"}`).text(t, "verificationId")).text(t, "url")[len(s.URL):]
 	for what, path := range paths {
@@ -84,6 +98,9 @@ func TestPagesAreForEverybody(t *testing.T) {
 				t.Parallel()
 				tab := browser(t)
 				query := "?lang=" + lang
+				if strings.Contains(path, "?") {
+					query = "&lang=" + lang
+				}
 				if what == "a verification" {
 					query = ""
 				}

@@ -58,7 +58,9 @@ func TestProductionTakesNoBuiltInRate(t *testing.T) {
 			t.Errorf("the sandbox charges %s, want 54 5.4 by the built-in rate", got)
 		}
 		s.rate(t, "BRL 5.5")
+		leaves := s.serves(t)
 		live.session(t, session)
+		leaves()
 		// No provider serves production here, but now the payment is converted and told of.
 		live.post(t, "/payments", body(pix), "Idempotency-Key: rate").refused(t, "422 cascade_exhausted routing_error reason=no_provider_for_method_region")
 		live.post(t, "/payments", body(spei)).refused(t, noRate)

@@ -208,6 +208,9 @@ func TestFailedPaymentLocksTheSession(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
 		live := o.live()
+		leaves := s.serves(t)
+		unserved := live.session(t, `{"amount":10,`+ana+`}`)
+		leaves()
 		for _, c := range []struct {
 			name, amount, method string
 			by                   shop
@@ -224,7 +227,11 @@ func TestFailedPaymentLocksTheSession(t *testing.T) {
 			t.Run(c.name, func(t *testing.T) {
 				s.upstream(t, c.fault, c.fault, c.fault)
 				defer s.upstream(t, "", "", "")
-				customer := o.shopper(c.by.session(t, `{"amount":`+c.amount+`,`+ana+`}`))
+				token := unserved
+				if c.name != "no provider" {
+					token = c.by.session(t, `{"amount":`+c.amount+`,`+ana+`}`)
+				}
+				customer := o.shopper(token)
 				r := customer.choose(t, choice(c.method))
 				r.refused(t, c.want)
 				at := "error.details.transactionId"
@@ -352,7 +359,9 @@ func TestSessionBelongsToItsShop(t *testing.T) {
 		// The environment is the key's, whoever chooses.
 		live := o.live()
 		live.post(t, "/checkout/sessions", checkout, "Sandbox-Simulate: paid").refused(t, "400 production_key_refused invalid_request_error param=Sandbox-Simulate")
+		leaves := s.serves(t)
 		session := o.shopper(live.session(t, `{"amount":25.5,"country":"BRA",`+ana+`}`))
+		leaves()
 		session.choose(t, choice("sbx_pix")).refused(t, "400 unsupported_method invalid_request_error param=paymentMethodId")
 		session.choose(t, choice(live.method(t, "MEX", "spei"))).refused(t, "400 unsupported_country invalid_request_error param=country")
 		session.choose(t, choice(live.method(t, "BRA", "pix"))).refused(t, "422 cascade_exhausted routing_error reason=no_provider_for_method_region")
@@ -390,6 +399,7 @@ func TestSessionRepeatShowsTheSameToken(t *testing.T) {
 			o.post(t, "/checkout/sessions", body, key).refused(t, conflict)
 		}
 		token := replies[first].text(t, "sessionId")
+		s.serves(t)
 		for _, other := range []shop{stranger, o.live()} {
 			if r := other.post(t, "/checkout/sessions", checkout, key).want(t, http.StatusCreated); r.text(t, "sessionId") == token {
 				t.Errorf("another shop got the session: %s", r)

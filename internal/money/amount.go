@@ -119,6 +119,16 @@ func (a Amount) Fraction(num, den int64, r Rounding) Amount {
 	return New(quotient, a.Currency)
 }
 
+// Whole is a in whole major units, rounded: 187482.75 COP is 187483 COP. It panics when
+// the result overflows.
+func (a Amount) Whole(r Rounding) Amount {
+	unit := int64(1)
+	for range a.Currency.Exponent() {
+		unit *= 10
+	}
+	return New(a.Fraction(1, unit, r).Minor, a.Currency).Fraction(unit, 1, r)
+}
+
 // Decimal is the shortest exact JSON number of a in major units: "12.5", "0",
 // "-0.05", "1200". Parse reads it back to the same amount. It panics when the
 // currency is not Valid.

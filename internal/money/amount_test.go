@@ -441,3 +441,20 @@ func BenchmarkShare(b *testing.B) {
 		a.Share(290, HalfUp)
 	}
 }
+
+// Who pays in cash has no cents of a peso.
+func TestWholeAmountHasNoMinorUnits(t *testing.T) {
+	for _, c := range []struct{ of, want Amount }{
+		{New(18748275, COP), New(18748300, COP)},
+		{New(18748250, COP), New(18748200, COP)}, // to the even one
+		{New(18748300, COP), New(18748300, COP)},
+		{New(49, COP), New(0, COP)},
+		{New(-151, USD), New(-200, USD)},
+		{New(945, CLP), New(945, CLP)},
+		{New(1234567, "KWD"), New(1235000, "KWD")},
+	} {
+		if got := c.of.Whole(HalfEven); got != c.want {
+			t.Errorf("%v in whole units is %v, want %v", c.of, got, c.want)
+		}
+	}
+}

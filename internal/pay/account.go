@@ -294,7 +294,7 @@ func RailIn(list []string, rail string) bool {
 // others why they do not.
 func (list Accounts) Taking(rail Rail, local money.Amount) (taking Accounts, passed []string) {
 	for _, a := range list {
-		if l, bounded := a.limit(rail.Key, local.Currency); bounded && l.check(local) != nil {
+		if l, bounded := a.limit(rail.Key, local.Currency); bounded && l.Check(local) != nil {
 			passed = append(passed, a.ID+": takes "+l.String())
 			continue
 		}

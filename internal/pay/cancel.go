@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// failedCanceled is the failure of a payment that its shop canceled.
+// failedCanceled is the failure of a payment that its shop canceled, or that its shopper called off.
 const failedCanceled = "canceled"
 
-// Canceled reports whether the payment ended because its shop canceled it.
+// Canceled reports whether the payment ended because its shop canceled it, or its shopper
+// called it off: see WayChanged.
 func (p Payment) Canceled() bool {
 	return p.Status == Failed && p.Failure != nil && p.Failure.Code == failedCanceled
 }

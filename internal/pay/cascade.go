@@ -355,6 +355,9 @@ func (p Payment) alias(change Change, previous Status, now time.Time) (Payment, 
 	return p, change
 }
 
+// NoProvider is the reason (details.reason) for which nobody could be asked for the money.
+const NoProvider = "no_provider_for_method_region"
+
 // Refusal is the error that the create call replies with when the shopper
 // cannot go on, or nil (gaps: Status codes, contradiction 8). It tells the same
 // on every replay.
@@ -371,7 +374,7 @@ func (p Payment) Refusal() error {
 		details.Attempts = p.Trace()
 		details.Reason = "all_providers_failed"
 		if len(p.Attempts) == 0 {
-			details.Reason = "no_provider_for_method_region"
+			details.Reason = NoProvider
 		}
 		return &Error{Code: CodeCascadeExhausted, Message: p.Failure.Message, Details: details}
 	case p.Sync:

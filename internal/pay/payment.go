@@ -40,6 +40,7 @@ type Payment struct {
 
 	Hosted    bool
 	ReturnURL string
+	Lang      string // in which the shopper asked for our pages when choosing, or ""
 	FormURL   string // where the shopper pays; empty until a provider took it
 	Data      PaymentData
 
@@ -137,6 +138,7 @@ type Order struct {
 	Purchase   Purchase
 	Hosted     bool
 	ReturnURL  string
+	Lang       string // of the pages, as the shopper asked for it, or ""
 	Terms      Terms
 	Simulate   Action // of the header Sandbox-Simulate, or ""
 	After      string // the payment that this tries again, or ""
@@ -171,7 +173,7 @@ func Create(o Order, now time.Time) (Payment, error) {
 		return Payment{}, FieldError(CodeUnsupportedCurrency, "country",
 			fmt.Sprintf("this payment method does not take %s", o.Local.Currency))
 	}
-	if err := limit.check(o.Local); err != nil {
+	if err := limit.Check(o.Local); err != nil {
 		return Payment{}, err
 	}
 	if o.Rail.Document != "" && o.Buyer.Document == "" {
@@ -188,7 +190,7 @@ func Create(o Order, now time.Time) (Payment, error) {
 		Amount: o.Amount, Local: o.Local, Asked: asked, Rate: o.Rate, RateSource: o.RateSource, RateAt: o.RateAt,
 		RailID: o.Rail.ID, Method: o.Rail.Method, Country: o.Country, OrderID: o.OrderID,
 		Buyer: o.Buyer, Purchase: o.Purchase, Fees: fees, Reserve: reserve, Delay: o.Terms.Delay, DisputeFee: o.Terms.ChargebackFee, RefundFees: o.Terms.RefundFees, Sync: o.Rail.Sync,
-		Hosted: o.Hosted, ReturnURL: o.ReturnURL, Window: o.Rail.Window, Simulate: o.Simulate, After: o.After,
+		Hosted: o.Hosted, ReturnURL: o.ReturnURL, Lang: o.Lang, Window: o.Rail.Window, Simulate: o.Simulate, After: o.After,
 		Times: Times{Created: now, Updated: now},
 	}, nil
 }
@@ -212,8 +214,10 @@ func Worth(asked money.Amount, rate money.Rate) (money.Amount, error) {
 	return usd, CheckAmount(usd)
 }
 
-// check reports amount_out_of_limits (contract: Codes).
-func (l Limit) check(local money.Amount) error {
+// Check says whether an amount is within the limit.
+//
+// Errors: amount_out_of_limits (contract: Codes).
+func (l Limit) Check(local money.Amount) error {
 	bound := ""
 	switch {
 	case local.Minor < l.Min:
@@ -228,6 +232,15 @@ func (l Limit) check(local money.Amount) error {
 		Code: CodeAmountOutOfLimits, Param: "amount",
 		Message: fmt.Sprintf("%s is outside this payment method's limits, %s to %s", local, low, high),
 		Details: Details{Limit: &LimitDetail{Min: low, Max: high}, BoundViolated: bound},
+	}
+}
+
+// Untaken is the refusal of an amount that is within the limit and that no provider takes.
+func (l Limit) Untaken(local money.Amount) error {
+	return &Error{
+		Code: CodeAmountOutOfLimits, Param: "amount",
+		Message: fmt.Sprintf("no provider of this payment method takes %s as it stands: ask for a whole amount, or for another payment method", local),
+		Details: Details{Limit: &LimitDetail{Min: money.New(l.Min, l.Currency), Max: money.New(l.Max, l.Currency)}},
 	}
 }
 

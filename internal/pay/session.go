@@ -162,10 +162,10 @@ func (p Payment) Again(asked money.Amount, country string) (Session, error) {
 	return Session{Scope: p.Scope, Asked: asked, Country: country, OrderID: p.OrderID, ReturnURL: p.ReturnURL, After: p.ID}, nil
 }
 
-// Retriable reports whether the shopper may choose another way for the order: not for one
-// that its shop canceled.
+// Retriable reports whether the shopper may choose another way for the order. What the shop
+// called off is over for its shopper.
 func (p Payment) Retriable() bool {
-	return p.Hosted && (p.Status == Failed || p.Status == Expired) && !p.Canceled() && !p.Holds()
+	return p.Hosted && (p.Status == Failed || p.Status == Expired) && !p.Holds() && (!p.Canceled() || p.WayChanged())
 }
 
 // Lock adds the session to the change that creates its payment: of any number

@@ -142,6 +142,21 @@ type Canceler interface {
 	Cancel(ctx context.Context, r Request) pay.Outcome
 }
 
+// Taker is a provider with a rule of its own about amounts: that there be no cents, that the
+// currency be one of few.
+type Taker interface {
+	// Takes reports whether a charge of an amount over a rail can be asked for. Charge keeps
+	// to it, and so does what shoppers are offered.
+	Takes(rail string, local money.Amount) bool
+}
+
+// Takes reports whether a provider takes an amount over a rail, as far as it has a rule
+// of its own.
+func Takes(p Provider, rail string, local money.Amount) bool {
+	t, ruled := p.(Taker)
+	return !ruled || t.Takes(rail, local)
+}
+
 // DisputeRequest asks how a dispute stands.
 type DisputeRequest struct {
 	ID     string // the provider's; "" where it told none

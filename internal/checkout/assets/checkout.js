@@ -1,9 +1,11 @@
 "use strict";
-// Copy buttons, printing, the countdown and live status. Pages work without.
+// Copy buttons, printing, the countdown, times in the shopper's zone and live status. Pages
+// work without. What only a script can do is hidden until there is one.
+for (const button of document.querySelectorAll("[data-copy], [data-print]")) button.hidden = false;
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.addEventListener("click", async () => {
     const from = document.getElementById(button.dataset.copy);
-    let value = from.value || from.textContent;
+    let value = from.dataset.value || from.value || from.textContent;
     if (/^[\d ]+$/.test(value)) value = value.replaceAll(" ", "");
     try {
       await navigator.clipboard.writeText(value);
@@ -24,6 +26,15 @@ for (const button of document.querySelectorAll("[data-print]")) {
 for (const list of document.querySelectorAll("[data-submit]")) {
   list.addEventListener("change", () => list.form.submit());
 }
+// A moment is written in the time of the payment's country; who is elsewhere reads their own.
+const page = document.documentElement;
+const language = page.dataset.region ? `${page.lang}-${page.dataset.region}` : page.lang;
+for (const at of document.querySelectorAll("time[data-zone]")) {
+  const write = (timeZone) => new Intl.DateTimeFormat(language, { day: "numeric", month: "long", hour: "2-digit", minute: "2-digit", timeZone }).format(new Date(at.dateTime));
+  const here = write(undefined);
+  // The sentence has a full stop of its own after "p.m.".
+  if (here !== write(at.dataset.zone)) at.textContent = at.nextSibling?.textContent.startsWith(".") ? here.replace(/\.$/, "") : here;
+}
 const left = document.querySelector("[data-left]");
 if (left) {
   const end = performance.now() + 1000 * left.dataset.left;
@@ -38,7 +49,46 @@ if (left) {
   left.setAttribute("aria-hidden", "true");
   tick();
 }
+// Back may show a page as it was left: how things stand now, the service says.
+addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 const live = document.querySelector("[data-live]");
-if (live && window.EventSource) {
-  new EventSource(live.dataset.live).addEventListener("status", () => location.reload());
+if (live) {
+  const slowest = 30000;
+  let stream, timer, pause = 3000, over = false;
+  const reload = () => { over = true; location.reload(); };
+  const later = () => {
+    clearTimeout(timer);
+    if (over || document.hidden) return; // who comes back to the page is told at once
+    timer = setTimeout(ask, pause * (0.75 + Math.random() / 2));
+    pause = Math.min(slowest, pause * 1.5);
+  };
+  // Where there is no stream, for there are too many or something between is broken, the page asks.
+  const ask = async () => {
+    clearTimeout(timer);
+    if (over) return;
+    try {
+      const answer = await fetch(live.dataset.state, { cache: "no-store" });
+      const word = answer.ok ? await answer.text() : "";
+      if (word === "moved") return reload();
+      if (word === "final") { over = true; stream?.close(); return; }
+    } catch { /* no connection: later */ }
+    if (!stream || stream.readyState === EventSource.CLOSED) later();
+  };
+  const watch = () => {
+    if (!window.EventSource) return ask();
+    stream?.close();
+    stream = new EventSource(live.dataset.live);
+    stream.addEventListener("status", reload);
+    stream.addEventListener("open", () => { pause = 3000; clearTimeout(timer); });
+    // After a refusal a browser does not try again by itself.
+    stream.addEventListener("error", () => { if (stream.readyState === EventSource.CLOSED) later(); });
+  };
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden || over) return;
+    pause = 3000;
+    if (!stream || stream.readyState === EventSource.CLOSED) watch();
+    ask();
+  });
+  addEventListener("online", () => ask());
+  watch();
 }

@@ -95,7 +95,7 @@ func alpha2(country string) string {
 
 // Charge asks for a payment, or makes a link.
 func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
-	if scale(r.Local.Currency) == 0 || !r.Local.IsPositive() || r.Local.Minor > largest/100 {
+	if !p.Takes(r.Rail, r.Local) {
 		return pay.Outcome{Kind: pay.Errored, Decline: "invalid_amount"}
 	}
 	name, hosted := method(r.Rail)
@@ -118,6 +118,11 @@ func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 		return f.outcome
 	}
 	return p.payment(made, r)
+}
+
+// Takes is for provider.Taker.
+func (p *Provider) Takes(_ string, local money.Amount) bool {
+	return scale(local.Currency) != 0 && local.IsPositive() && local.Minor <= largest/100
 }
 
 // body is what both calls take. Nothing in it depends on when it is sent: a

@@ -14,16 +14,28 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
+// Takes is for provider.Taker.
+func (a *account) Takes(_ string, local money.Amount) bool { return refusal(local) == "" }
+
+// refusal is why an amount is not taken, or "".
+func refusal(local money.Amount) string {
+	switch {
+	case local.Currency != money.MXN:
+		return "currency_not_served"
+	case !local.IsPositive():
+		return "amount_not_positive"
+	}
+	return ""
+}
+
 // Charge makes an order, unless there is one.
 func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	missing := ""
 	switch {
 	case !slices.Contains(Adapter().Rails, r.Rail):
 		missing = "rail_not_served"
-	case r.Local.Currency != money.MXN:
-		missing = "currency_not_served"
-	case !r.Local.IsPositive():
-		missing = "amount_not_positive"
+	case refusal(r.Local) != "":
+		missing = refusal(r.Local)
 	case r.Buyer.Name == "":
 		missing = "buyer_name_missing"
 	case r.Buyer.Email == "":

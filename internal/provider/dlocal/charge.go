@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -40,7 +41,7 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	switch {
 	case !served:
 		return pay.Outcome{Kind: pay.Errored, Decline: "rail_not_served"}
-	case !sendable(r.Local):
+	case !a.Takes(r.Rail, r.Local):
 		return pay.Outcome{Kind: pay.Errored, Decline: "amount_not_accepted"}
 	case r.Buyer.Name == "" || r.Buyer.Email == "":
 		return pay.Outcome{Kind: pay.Errored, Decline: "buyer_incomplete", Message: "the shopper's name and e-mail address are needed"}
@@ -63,6 +64,12 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 		return a.refused(ctx, r, reply)
 	}
 	return a.outcome(r, p)
+}
+
+// Takes is for provider.Taker.
+func (a *account) Takes(rail string, local money.Amount) bool {
+	_, served := methods[rail]
+	return served && sendable(local)
 }
 
 // refused is what an answer says that is not a payment (reference: Payments HTTP

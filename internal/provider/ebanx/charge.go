@@ -7,9 +7,16 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 )
+
+// Takes is for provider.Taker.
+func (a *account) Takes(rail string, local money.Amount) bool {
+	_, served := methods[rail]
+	return served && local.IsPositive()
+}
 
 // Charge makes a payment, by /ws/direct or for EBANX's page.
 func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
@@ -17,7 +24,7 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	switch {
 	case !served:
 		return pay.Outcome{Kind: pay.Errored, Decline: "rail_not_served"}
-	case !r.Local.IsPositive():
+	case !a.Takes(r.Rail, r.Local):
 		return pay.Outcome{Kind: pay.Errored, Decline: "amount_not_accepted"}
 	case r.Buyer.Name == "" || r.Buyer.Email == "" || m.code == "pix" && r.Buyer.Document == "":
 		return pay.Outcome{

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -75,16 +76,31 @@ type preferenceRequest struct {
 	DateOfExpiration  string   `json:"date_of_expiration,omitempty"`
 }
 
+// Takes is for provider.Taker.
+func (a *account) Takes(rail string, local money.Amount) bool {
+	way, known := railOf(rail)
+	return known && way.refusal(local) == ""
+}
+
+// refusal is why an amount is not taken, or "".
+func (way rail) refusal(local money.Amount) string {
+	switch {
+	case !local.IsPositive():
+		return "amount_not_positive"
+	case local.Currency != way.currency:
+		return "currency_not_served"
+	}
+	return ""
+}
+
 // Charge makes a payment, or a page to make one on.
 func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	way, known := railOf(r.Rail)
 	switch {
 	case !known:
 		return pay.Outcome{Kind: pay.Errored, Decline: "rail_not_served"}
-	case !r.Local.IsPositive():
-		return pay.Outcome{Kind: pay.Errored, Decline: "amount_not_positive"}
-	case r.Local.Currency != way.currency:
-		return pay.Outcome{Kind: pay.Errored, Decline: "currency_not_served"}
+	case way.refusal(r.Local) != "":
+		return pay.Outcome{Kind: pay.Errored, Decline: way.refusal(r.Local)}
 	case r.Buyer.Email == "" && !way.hosted():
 		return pay.Outcome{Kind: pay.Errored, Decline: "buyer_email_missing"}
 	case way.hosted():

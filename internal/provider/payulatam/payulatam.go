@@ -160,9 +160,9 @@ func number(text string) bool { return provider.Digits(text, 1, 20) }
 
 // Charge makes an order, unless there is one under our reference.
 func (c *client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
-	m, ok := methods[r.Rail]
+	m := methods[r.Rail]
 	switch {
-	case !ok, c.accounts[m.country] == "", r.Local.Currency != m.currency, r.Local.Minor < 1, r.Local.Minor > largest, m.whole && r.Local.Minor%100 != 0:
+	case !c.Takes(r.Rail, r.Local):
 		return pay.Outcome{Kind: pay.Errored, Decline: "unsupported"}
 	case provider.Exact(r.Buyer.Name, 150) == "", provider.Exact(r.Buyer.Email, 255) == "", provider.Exact(r.Buyer.IP, 39) == "":
 		return pay.Outcome{Kind: pay.Errored, Decline: "buyer_incomplete"}
@@ -180,6 +180,13 @@ func (c *client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 		return c.standing(r, orders)
 	}
 	return c.submit(ctx, r, m)
+}
+
+// Takes is for provider.Taker.
+func (c *client) Takes(rail string, local money.Amount) bool {
+	m, served := methods[rail]
+	return served && c.accounts[m.country] != "" && local.Currency == m.currency &&
+		local.Minor >= 1 && local.Minor <= largest && !(m.whole && local.Minor%100 != 0)
 }
 
 func (c *client) submit(ctx context.Context, r provider.Request, m method) pay.Outcome {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/catalog"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
 )
 
 // amounts charges each amount and compares it with the upstream's books.
@@ -53,6 +54,7 @@ func (s Suite) limits(t *testing.T, rail string) {
 		r := s.request(rail, "01M7ZLIMIT-1")
 		r.Local.Minor = minor
 		o := b.Charge(within(t), r)
+		s.takes(t, b, r, o)
 		if s.Beyond[rail] != "" && o.Kind == pay.Errored && !b.has(r.Reference) {
 			continue
 		}
@@ -60,5 +62,34 @@ func (s Suite) limits(t *testing.T, rail string) {
 		if e := b.entry(t, r.Reference); e.Local != r.Local {
 			t.Errorf("the upstream was asked for %v, want %v", e.Local, r.Local)
 		}
+	}
+}
+
+// cents charges an amount that is not whole, which shoppers are offered where the adapter
+// says that it takes it, and there alone.
+func (s Suite) cents(t *testing.T, rail string) {
+	b := s.connect(t)
+	b.Next(Open)
+	r := s.request(rail, "01M7ZCENTS-1")
+	if r.Local.Currency.Exponent() == 0 {
+		return
+	}
+	r.Local.Minor = r.Local.Minor/100*100 + 1
+	o := b.Charge(within(t), r)
+	s.takes(t, b, r, o)
+	if o.Kind != pay.Awaiting && o.Kind != pay.Errored {
+		t.Errorf("a charge of %s is %s", r.Local, o.Kind)
+	}
+}
+
+// takes fails the test unless the adapter's word about an amount is what became of the
+// charge of it.
+func (s Suite) takes(t *testing.T, b *bench, r provider.Request, o pay.Outcome) {
+	t.Helper()
+	if _, ruled := b.Provider.(provider.Taker); !ruled {
+		t.Fatal("the adapter says of no amount whether it takes it: see provider.Taker")
+	}
+	if says, took := provider.Takes(b.Provider, r.Rail, r.Local), o.Kind != pay.Errored || b.has(r.Reference); says != took {
+		t.Errorf("that it takes %s over %s the adapter says %t; the charge is %s (%s)", r.Local, r.Rail, says, o.Kind, o.Decline)
 	}
 }

@@ -99,6 +99,7 @@ func (s Suite) Run(t *testing.T) {
 			t.Run("endings", func(t *testing.T) { s.endings(t, rail) })
 			t.Run("refund", func(t *testing.T) { s.refund(t, rail) })
 			t.Run("limits", func(t *testing.T) { s.limits(t, rail) })
+			t.Run("cents", func(t *testing.T) { s.cents(t, rail) })
 		})
 	}
 	rail := s.Adapter.Rails[0]

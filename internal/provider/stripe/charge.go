@@ -65,14 +65,31 @@ func (p *Provider) unmade(ctx context.Context, r provider.Request, f *failure) p
 // lacks names what Stripe would refuse a charge for, or "".
 func lacks(r provider.Request) string {
 	switch {
-	case !minorUnits(r.Local.Currency):
-		return "currency_not_supported"
-	case !r.Local.IsPositive():
-		return "invalid_amount"
+	case refusal(r.Local) != "":
+		return refusal(r.Local)
 	case r.Rail == "cash.oxxo.MEX" && r.Buyer.Name == "":
 		return "buyer_name_missing"
 	case r.Rail == "cash.oxxo.MEX" && r.Buyer.Email == "":
 		return "buyer_email_missing"
+	}
+	return ""
+}
+
+// Takes is for provider.Taker.
+func (p *Provider) Takes(_ string, local money.Amount) bool { return refusal(local) == "" }
+
+// largest is Stripe's: an amount has eight digits at most.
+const largest = 99_999_999
+
+// refusal is why an amount is not taken, or "".
+func refusal(local money.Amount) string {
+	switch {
+	case !minorUnits(local.Currency):
+		return "currency_not_supported"
+	case !local.IsPositive():
+		return "invalid_amount"
+	case local.Minor > largest:
+		return "amount_too_large"
 	}
 	return ""
 }

@@ -188,9 +188,14 @@ func parseKeys(text string) ([]*rsa.PublicKey, error) {
 	return keys, nil
 }
 
+// Takes is for provider.Taker.
+func (c *client) Takes(rail string, local money.Amount) bool {
+	return rail == "pix.BRA" && local.Currency == brl && local.Minor >= 1 && local.Minor <= largest
+}
+
 // Charge makes the charge, or finds the one that is there.
 func (c *client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
-	if r.Rail != "pix.BRA" || r.Local.Currency != brl || r.Local.Minor < 1 || r.Local.Minor > largest {
+	if !c.Takes(r.Rail, r.Local) {
 		return pay.Outcome{Kind: pay.Errored, Decline: "unsupported"}
 	}
 	life := max(r.Expires.Sub(r.Now), shortestLife)

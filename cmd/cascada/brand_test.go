@@ -1,0 +1,58 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The operator gives a shop its colour and picture, as the help says.
+func TestShopIsBranded(t *testing.T) {
+	each(t, func(t *testing.T, database string) {
+		u := newUser(t)
+		var k struct{ Shop struct{ ID string } }
+		if err := json.Unmarshal([]byte(u.does(t, "merchant", "create", "--database", database, "--name", "Acme", "--email", "a@example.com", "--json")), &k); err != nil || k.Shop.ID == "" {
+			t.Fatalf("the merchant has no shop: %+v (%v)", k, err)
+		}
+		var picture bytes.Buffer
+		if err := png.Encode(&picture, image.NewRGBA(image.Rect(0, 0, 60, 20))); err != nil {
+			t.Fatal(err)
+		}
+		logo := filepath.Join(t.TempDir(), "logo.png")
+		if err := os.WriteFile(logo, picture.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		brand := func(args ...string) string {
+			return u.does(t, append([]string{"shop", "brand", "--database", database, k.Shop.ID}, args...)...)
+		}
+		if told := brand("--color", "#0a2540", "--logo", logo); !strings.Contains(told, `colour "#0a2540"`) || strings.Contains(told, `logo ""`) {
+			t.Errorf("branded, the shop is %s", told)
+		}
+		if told := brand("--frame", "https://shop.example"); strings.Contains(told, `logo ""`) || !strings.Contains(told, "#0a2540") {
+			t.Errorf("what was not named did not stay: %s", told)
+		}
+		if told := brand("--no-logo", "--color", ""); !strings.Contains(told, `colour "", logo ""`) {
+			t.Errorf("without a logo and a colour it is %s", told)
+		}
+		for _, wrong := range []string{filepath.Join(t.TempDir(), "none.png"), t.TempDir()} {
+			if _, log, code := u.run(t, "shop", "brand", "--database", database, k.Shop.ID, "--logo", wrong); code == 0 || !strings.Contains(log, "--logo") {
+				t.Errorf("a logo that is no file: exit %d, %s", code, log)
+			}
+		}
+		// A name that reads otherwise than it is written deceives shoppers.
+		for _, args := range [][]string{
+			{"shop", "create", "--merchant", "mer_x", "--name", "Sure\u202eshop"},
+			{"merchant", "create", "--name", "Sure\u2066shop", "--email", "b@example.com"},
+		} {
+			if _, log, code := u.run(t, append(args, "--database", database)...); code == 0 || !strings.Contains(log, "name") {
+				t.Errorf("%q: exit %d, %s", args, code, log)
+			}
+		}
+		u.does(t, "check", "--database", database)
+	})
+}

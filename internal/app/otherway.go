@@ -1,0 +1,100 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// ChangeWay calls off a payment whose shopper wants to choose another way, and returns the
+// token of the session in which to choose. The provider ends the charge first, where it can.
+// A payment that was paid meanwhile is not called off: it comes back as it stands, with
+// no token.
+//
+// Errors: transaction_not_found; conflict_state for one that was not chosen in a session,
+// does not wait for its shopper, or of which money has come; service_unavailable with the
+// reason pay.NotEnded where nobody knows whether the charge has ended.
+func (a *App) ChangeWay(ctx context.Context, id string, cause view.Cause) (p pay.Payment, token string, err error) {
+	if err := a.opened(); err != nil {
+		return p, "", err
+	}
+	if p, err = a.anyPayment(ctx, id); err != nil {
+		return p, "", err
+	}
+	if !p.WayChanged() { // pressed twice: it is called off
+		if may, err := a.Changeable(ctx, p); err != nil || !may {
+			return p, "", cmp.Or(err, p.CheckChange(), error(&pay.Error{Code: pay.CodeConflictState,
+				Message: "the payment was not chosen in a session: its shop does the asking", Details: pay.Details{From: p.Status, Action: "cancel"}}))
+		}
+		if p, err = a.callOff(context.WithoutCancel(ctx), p, cause); err != nil || !p.WayChanged() {
+			return p, "", err
+		}
+	}
+	token, err = a.RetryPayment(ctx, p.ID)
+	return p, token, err
+}
+
+// Changeable reports whether a payment's shopper may call it off to choose another way:
+// it was chosen in a session, waits, and nobody has paid for its order.
+func (a *App) Changeable(ctx context.Context, p pay.Payment) (bool, error) {
+	if p.CheckChange() != nil {
+		return false, nil
+	}
+	if _, held, err := a.holder(ctx, p.After); err != nil || held {
+		return false, err
+	}
+	_, err := a.store.SessionOf(ctx, p.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// callOff ends a payment's charge at its provider and commits what follows from that.
+func (a *App) callOff(ctx context.Context, p pay.Payment, cause view.Cause) (pay.Payment, error) {
+	attempt, _ := p.Current()
+	said := a.endCharge(ctx, p, attempt)
+	if said.Kind == pay.Missing { // a voucher that the provider cannot find now
+		said = pay.Outcome{Kind: pay.Unknown, Decline: "not_found"}
+	}
+	err := again(func() error {
+		next, change, err := p.ChangeWay(said, a.routes(p), a.now(p.Scope))
+		if err != nil {
+			return err
+		}
+		err = a.commit(ctx, change, cause)
+		if errors.Is(err, store.ErrStale) { // somebody told of it meanwhile
+			if read, readErr := a.store.AnyPayment(ctx, p.ID); readErr != nil {
+				return readErr
+			} else if p = read; p.CheckChange() != nil { // it is over: as it stands
+				return nil
+			}
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		a.flag(ctx, change)
+		p = next
+		return nil
+	})
+	return p, err
+}
+
+// anyPayment reads a payment by its id, whose ever it is.
+//
+// Errors: transaction_not_found.
+func (a *App) anyPayment(ctx context.Context, id string) (pay.Payment, error) {
+	if !storable(id) {
+		return pay.Payment{}, noTransaction()
+	}
+	p, err := a.store.AnyPayment(ctx, id)
+	if err != nil {
+		return p, orRefuse(err, noTransaction())
+	}
+	return p, nil
+}

@@ -1,0 +1,42 @@
+package checkout
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	views "github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/web"
+)
+
+// What a page says of what the shopper has just done, in its address.
+const (
+	noteTaken    = "taken"     // another way was chosen before, perhaps in another tab
+	noteNotEnded = "not_ended" // the payment could not be called off
+)
+
+// change calls a payment off and leads its shopper to the choice. Where it was paid meanwhile,
+// or moved in another way, its page tells how it stands.
+func (p *Pages) change(w http.ResponseWriter, r *http.Request) error {
+	id := r.PathValue("id")
+	_, token, err := p.app.ChangeWay(r.Context(), id, views.Cause{RequestID: web.RequestID(r.Context())})
+	var refused *pay.Error
+	switch {
+	case err == nil && token != "":
+		p.see(w, r, "/checkout/"+token)
+	case err == nil || conflicts(err):
+		p.see(w, r, "/pay/"+id)
+	case errors.As(err, &refused) && refused.Details.Reason == pay.NotEnded:
+		p.see(w, r, "/pay/"+id, "note", noteNotEnded)
+	default:
+		return err
+	}
+	return nil
+}
+
+// conflicts reports whether something was refused because of how a payment stands, which its
+// own page tells.
+func conflicts(err error) bool {
+	refused, ok := errors.AsType[*pay.Error](err)
+	return ok && refused.Code == pay.CodeConflictState
+}

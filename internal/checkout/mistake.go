@@ -1,0 +1,53 @@
+package checkout
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+)
+
+// mistake is what was wrong with a choice. It stands, sealed, in the address of the page that
+// tells it: so loading that page again, or going back to it, posts nothing.
+type mistake struct {
+	Method string `json:"method"`
+	Typed  string `json:"typed,omitempty"` // the number, as it was typed
+	Kind   string `json:"kind"`
+	At     int64  `json:"at"` // Unix seconds
+}
+
+// The kinds of mistakes.
+const (
+	noChoice      = "choose_one"
+	wrongDocument = "document_wrong"
+	notPayable    = "not_now"
+	notTaken      = "problem_bad_text"
+)
+
+// mistakeLife is how long the page of a mistake shows it.
+const mistakeLife = time.Hour
+
+// tellMistake leads to the page that shows a mistake.
+func (p *Pages) tellMistake(w http.ResponseWriter, r *http.Request, token string, m mistake) error {
+	m.At = p.app.Now().Unix()
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	pairs := []string{"was", p.app.SealTyped(token, text)}
+	if country := r.URL.Query().Get("country"); country != "" {
+		pairs = append(pairs, "country", country)
+	}
+	p.see(w, r, "/checkout/"+token, pairs...)
+	return nil
+}
+
+// mistakeOf is the mistake that a page's address tells of; false for none, and for one that
+// is not ours or old.
+func (p *Pages) mistakeOf(r *http.Request, token string) (m mistake, ok bool) {
+	text, ok := p.app.OpenTyped(token, r.URL.Query().Get("was"))
+	if !ok || json.Unmarshal(text, &m) != nil {
+		return mistake{}, false
+	}
+	age := p.app.Now().Sub(time.Unix(m.At, 0))
+	return m, age < mistakeLife
+}

@@ -1,0 +1,95 @@
+package e2e
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+)
+
+// centless is a provider that takes no cents, as several do in Colombia.
+type centless struct{ provider.Provider }
+
+func (centless) Takes(_ string, local money.Amount) bool { return local.Minor%100 == 0 }
+
+func (c centless) Charge(ctx context.Context, r provider.Request) pay.Outcome {
+	if !c.Takes(r.Rail, r.Local) {
+		return pay.Outcome{Kind: pay.Errored, Decline: "amount_not_accepted"}
+	}
+	return c.Provider.Charge(ctx, r)
+}
+
+// centlessly runs a test on a service whose one account, in Colombia, takes no cents.
+func centlessly(t *testing.T, test func(t *testing.T, s *service, live shop, u *providertest.Upstream)) {
+	t.Helper()
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		t.Parallel()
+		adapter := providertest.Plain()
+		open := adapter.Open
+		adapter.Rails = []string{"bank.pse.COL"}
+		adapter.Open = func(a provider.Account) (provider.Provider, error) {
+			p, err := open(a)
+			return centless{p}, err
+		}
+		s := startWith(t, database, &clock{}, func(c *daemon.Config) {
+			c.FX = daemon.FX{StaleAfter: century, MaxAge: century}
+			c.Adapters = []provider.Adapter{adapter}
+		})
+		s.rate(t, "COP 4120.5")
+		u := providertest.NewUpstream(t, "key-1")
+		u.Next("open")
+		s.account(t, "acme-co", u)
+		made, err := s.App.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted, RefundFees: pay.FeesReturned})
+		must(t, err)
+		test(t, s, shop{Onboarded: made, service: s, credential: made.Sandbox.Secret}.live(), u)
+	})
+}
+
+const shopperAna = `"customer":{"firstName":"Ana","lastName":"Gil","email":"ana@shop.example","phone":"+573001234567","documentId":"1020304050"}`
+
+// Where a provider takes no cents, shoppers are asked for whole pesos, on the page and by
+// the API, and what the page offers can be paid.
+func TestPesosAreQuotedWhole(t *testing.T) {
+	centlessly(t, func(t *testing.T, s *service, live shop, u *providertest.Upstream) {
+		r := live.post(t, "/checkout/sessions", `{"amount":45.5,"country":"CO",`+shopperAna+`}`).want(t, http.StatusCreated)
+		path := strings.TrimPrefix(r.text(t, "checkoutUrl"), s.URL)
+		_, page, _ := s.visit(t, path+"?lang=es")
+		if !strings.Contains(page, "$187.483,00\u00a0COP") || strings.Contains(page, "187.482") {
+			t.Errorf("45.5 USD are 187482.75 pesos, of which no cents are taken; the page offers otherwise:\n%s", page)
+		}
+		id := ""
+		methods, _ := s.App.Methods(pay.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, app.MethodFilter{Country: "COL"})
+		for _, m := range methods {
+			if m.Key == "bank.pse.COL" {
+				id = m.ID
+			}
+		}
+		_, _, h := s.browse(t, http.MethodPost, path, url.Values{"method": {id}}.Encode())
+		chosen, _, _ := strings.Cut(strings.TrimPrefix(h.Get("Location"), "/c/"), "?")
+		paid := live.get(t, "/payments/"+chosen).want(t, http.StatusOK)
+		if paid.text(t, "amountLocal") != "187483" || paid.text(t, "status") != "pending" {
+			t.Errorf("what was offered is %s", paid)
+		}
+		direct := live.post(t, "/payments", `{"amount":45.5,"paymentMethodId":"`+id+`","documentId":"1020304050","buyerName":"Ana Gil","buyerEmail":"ana@shop.example"}`).want(t, http.StatusCreated)
+		if direct.text(t, "amountLocal") != "187483" || direct.text(t, "status") != "pending" {
+			t.Errorf("by the API it is %s", direct)
+		}
+
+		// What the shop itself asks for with cents is not rounded: it cannot be paid so.
+		r = live.post(t, "/checkout/sessions", `{"amount":187482.75,"currency":"COP","country":"CO",`+shopperAna+`}`)
+		if r.status != http.StatusUnprocessableEntity || r.text(t, "error.code") != "amount_out_of_limits" {
+			t.Errorf("a session that nobody can pay is %s", r)
+		}
+		u.Next("paid")
+	})
+}
