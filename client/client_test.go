@@ -293,7 +293,7 @@ func TestWebhooksAreMadeListedAndDeleted(t *testing.T) {
 	if err != nil || !inbox.Managed || inbox.URL == "" {
 		t.Errorf("the inbox is %+v, %v", inbox, err)
 	}
-	page, err := api.Webhooks(ctx, 1, 1)
+	page, err := api.Webhooks(ctx, client.Page{Limit: 1, Offset: 1})
 	if err != nil || page.Pagination.Total != 2 || len(page.Data) != 1 || page.Data[0].ID != w.ID || page.Data[0].Secret != "" {
 		t.Errorf("the second page is %+v, %v, want the older webhook without its secret", page, err)
 	}

@@ -91,6 +91,11 @@ func (d document) complete() {
 		"description": "The version of the API that the caller speaks. An unknown one is refused.",
 		"schema":      object{"type": "string"}, "example": view.APIVersion,
 	}
+	d.components("parameters")["Strict"] = object{
+		"name": strictParam, "in": "query", "required": false,
+		"description": "true: a field or a query parameter that is not known is refused, with the name that was probably meant, and not ignored. For tests.",
+		"schema":      object{"type": "string", "enum": []any{"true", "false"}}, "example": "true",
+	}
 	named := responseNames{}
 	for _, o := range d.operations() {
 		if o.about.text != "" {
@@ -207,6 +212,11 @@ func (d document) schemas() {
 // loosened says of requests what is not left to huma's validation: these have
 // codes of their own, or are clamped.
 func (d document) loosened() {
+	for _, name := range []string{"PaymentBody", "SessionBody"} { // a longer text has an error of its own
+		if country, ok := dig(d.components("schemas"), name, "properties", "country"); ok {
+			country["maxLength"] = 3
+		}
+	}
 	if body := d.schema("PaymentBody"); body != nil {
 		under(body, "properties")["amount"] = object{
 			"type": "number", "description": amountDoc, "exclusiveMinimum": 0, "maximum": 100_000, "multipleOf": 0.01, "examples": []any{25.5},
@@ -257,7 +267,7 @@ func (d document) parameters(o operation) {
 			param["example"] = example
 		}
 	}
-	o.node["parameters"] = append(parameters, object{"$ref": "#/components/parameters/ServiceVersion"})
+	o.node["parameters"] = append(parameters, object{"$ref": "#/components/parameters/ServiceVersion"}, object{"$ref": "#/components/parameters/Strict"})
 }
 
 // bodies shows what a request looks like. A handler that wants the raw body

@@ -96,7 +96,7 @@ func (a *API) addWallet(ctx context.Context, call Call, in *addWalletIn) (*walle
 		return nil, err
 	}
 	if in.Simulate != "" && call.Live {
-		return nil, pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only")
+		return nil, pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
 	w, err := a.app.AddWallet(ctx, call.Principal, scope, app.NewWallet{
 		Destination: in.place, Label: in.Body.Label, Default: in.Body.IsDefault, CoolDown: in.Simulate != "",
@@ -116,16 +116,17 @@ func (a *API) wallets(ctx context.Context, call Call, in *walletsIn) (*walletsOu
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Wallets(ctx, scope, pay.WalletStatus(in.Status), in.limit, in.offset)
+	list, total, err := a.app.Wallets(ctx, scope, pay.WalletStatus(in.Status), in.read())
 	if err != nil {
-		return nil, err
+		return nil, in.named(err)
 	}
 	unpayable, err := a.app.Payability(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
 	out := &walletsOut{}
-	out.Body.Data, out.Body.Pagination = make([]view.Wallet, 0, len(list)), in.of(total)
+	list, out.Body.Pagination = pageOf(in.Page, list, total, func(w pay.Wallet) string { return w.ID })
+	out.Body.Data = make([]view.Wallet, 0, len(list))
 	for _, w := range list {
 		out.Body.Data = append(out.Body.Data, view.NewWallet(w, unpayable(w)))
 	}

@@ -202,16 +202,16 @@ func (a *App) order(ctx context.Context, by Principal, scope pay.Scope, n NewPay
 // parseUSD reads an amount from its JSON text (contract: amount_invalid).
 func parseUSD(text string) (money.Amount, error) {
 	if text == "" || text == "null" {
-		return money.Amount{}, pay.FieldError(pay.CodeMissingField, "amount", "amount is required")
+		return money.Amount{}, pay.FieldError(pay.CodeMissingField, "amount", "amount is required: send a number, such as 49.90")
 	}
 	usd, err := money.Parse(text, money.USD)
 	switch {
 	case errors.Is(err, money.ErrPrecision):
-		return usd, pay.FieldError(pay.CodeAmountInvalid, "amount", "amount must have at most two decimals")
+		return usd, pay.FieldError(pay.CodeAmountInvalid, "amount", "amount must have at most two decimals, such as 49.90")
 	case errors.Is(err, money.ErrRange) && !strings.HasPrefix(text, "-"):
 		return usd, pay.FieldError(pay.CodeAmountAboveMaximum, "amount", "amount must be at most 100000 USD")
 	case err != nil:
-		return usd, pay.FieldError(pay.CodeAmountInvalid, "amount", "amount must be a JSON number in USD")
+		return usd, pay.FieldError(pay.CodeAmountInvalid, "amount", "amount must be a number, in USD, such as 49.90")
 	}
 	return usd, nil
 }

@@ -285,5 +285,5 @@ func tryOf(f pay.Found) string {
 	return fmt.Sprintf("%s-%08s", object, number)
 }
 
-// near reports whether two amounts may be the same, at rates of two moments.
-func near(a, b int64) bool { return 5*max(a-b, b-a) <= max(a, b) }
+// alike reports whether two amounts may be the same, at rates of two moments.
+func alike(a, b int64) bool { return 5*max(a-b, b-a) <= max(a, b) }

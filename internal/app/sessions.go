@@ -56,7 +56,7 @@ func (a *App) CreateSession(ctx context.Context, by Principal, n NewSession) (s 
 // openSession writes a session with an id, a rate and a token.
 func (a *App) openSession(ctx context.Context, s pay.Session, i Idempotency) (pay.Session, string, error) {
 	if !a.rates.Load().Knows(s.Asked.Currency) {
-		return s, "", pay.FieldError(pay.CodeUnsupportedCurrency, "currency", fmt.Sprintf("there is no rate for %s", s.Asked.Currency))
+		return s, "", pay.FieldError(pay.CodeUnsupportedCurrency, "currency", fmt.Sprintf("there is no exchange rate for %s: ask in USD, or have the operator set it with cascada fx set %s RATE", s.Asked.Currency, s.Asked.Currency))
 	}
 	rate, err := a.reading(s.Live, s.Asked.Currency)
 	if err != nil {

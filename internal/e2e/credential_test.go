@@ -189,9 +189,9 @@ func TestAnotherTenantIsNotSeen(t *testing.T) {
 			who.get(t, "/transactions/"+payment).refused(t, noPayment)
 			who.delete(t, "/webhooks/"+hook).refused(t, noHook)
 			for _, query := range []string{"", "?merchantOrderId=order-1", "?starting_after=" + payment} {
-				who.get(t, "/payments"+query).is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0}}`)
+				who.get(t, "/payments"+query).is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
 			}
-			who.get(t, "/webhooks").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0}}`)
+			who.get(t, "/webhooks").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
 		}
 		stranger.simulate(t, payment, "paid").refused(t, noPayment)
 		if got := o.status(t, payment); got != "pending" {

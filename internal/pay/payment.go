@@ -143,10 +143,10 @@ const maxAmount = 100_000_00
 // amount_above_maximum).
 func CheckAmount(usd money.Amount) error {
 	if !usd.IsPositive() {
-		return FieldError(CodeAmountInvalid, "amount", "amount must be greater than zero")
+		return FieldError(CodeAmountInvalid, "amount", "amount must be greater than zero, such as 49.90")
 	}
 	if usd.Minor > maxAmount {
-		return FieldError(CodeAmountAboveMaximum, "amount", "amount must be at most 100000 USD")
+		return FieldError(CodeAmountAboveMaximum, "amount", "amount must be at most 100000 USD: it is in dollars, not in cents")
 	}
 	return nil
 }
@@ -163,14 +163,14 @@ func Create(o Order, now time.Time) (Payment, error) {
 	limit, ok := o.Rail.LimitIn(o.Local.Currency)
 	if !ok {
 		return Payment{}, FieldError(CodeUnsupportedCurrency, "country",
-			fmt.Sprintf("this payment method does not take %s", o.Local.Currency))
+			fmt.Sprintf("this payment method does not take %s: send a country whose currency it takes; its currencyLimits in GET /payment-methods list them", o.Local.Currency))
 	}
 	if err := limit.check(o.Local); err != nil {
 		return Payment{}, err
 	}
 	if o.Rail.Document != "" && o.Buyer.Document == "" {
 		return Payment{}, FieldError(CodeMissingField, "documentId",
-			fmt.Sprintf("this payment method needs the buyer's document (%s)", o.Rail.Document))
+			fmt.Sprintf("documentId is required: this payment method needs the buyer's document (%s)", o.Rail.Document))
 	}
 	fees, reserve := o.Terms.charge(o.Amount, o.Rail.Fee)
 	return Payment{
