@@ -36,7 +36,7 @@ func missing(code pay.Code, what string, scope pay.Scope, id string) *pay.Error 
 		if !strings.HasPrefix(id, k.prefix) || len(id) > maxKeptID || strings.ContainsFunc(id, notOfID) {
 			continue
 		}
-		if k.code == code && code != pay.CodeNotFound {
+		if k.code == code && (code != pay.CodeNotFound || strings.HasSuffix(k.what, what)) {
 			break
 		}
 		message += ": " + id + " is " + k.what

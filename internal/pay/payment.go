@@ -89,6 +89,7 @@ type Times struct {
 
 // Buyer is the shopper, as the shop told us.
 type Buyer struct {
+	// Email stands first: the index of e-mails reads it from the beginning of a payment's document.
 	Email    string `json:"email,omitempty"`
 	Name     string `json:"name,omitempty"`
 	Phone    string `json:"phone,omitempty"`
