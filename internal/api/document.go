@@ -243,6 +243,8 @@ func (d document) parameters(o operation) {
 		switch param["name"] {
 		case "event":
 			schema["enum"] = enumerations[reflect.TypeFor[pay.EventType]()]
+		case olderCursor:
+			param["deprecated"] = true
 		case "limit":
 			schema["type"], schema["default"], schema["minimum"], schema["maximum"] = "integer", 50, 1, 100
 		case "offset":
