@@ -153,6 +153,7 @@ var enumerations = map[reflect.Type][]any{
 	reflect.TypeFor[pay.Tier]():        values(pay.Tiers()...),
 	reflect.TypeFor[pay.EventType]():   values(pay.EventTypes()...),
 	reflect.TypeFor[pay.Environment](): values[pay.Environment]("sandbox", "production"),
+	reflect.TypeFor[pay.Right]():       values(pay.Rights()...),
 	reflect.TypeFor[pay.Channel]():     values(pay.Online, pay.Cash, pay.CreditCard),
 	reflect.TypeFor[pay.ClaimStatus](): values[pay.ClaimStatus]("pending", "needs_evidence", "under_review", "approved", "rejected", "expired", "withdrawn"),
 	reflect.TypeFor[pay.Code]():        values(wire.Codes()...),

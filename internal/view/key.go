@@ -9,8 +9,8 @@ import (
 // Shop is a shop as its merchant sees it.
 type Shop struct {
 	ID        string `json:"id" example:"shp_01J0000000000000000000000A"`
-	Name      string `json:"name"`
-	Slug      string `json:"slug" doc:"In the addresses of managed inboxes"`
+	Name      string `json:"name" example:"Acme"`
+	Slug      string `json:"slug" example:"acme-00000a" doc:"In the addresses of managed inboxes"`
 	CreatedAt Time   `json:"createdAt"`
 }
 
