@@ -147,8 +147,9 @@ type ClaimFilter struct {
 	Type          ClaimType
 	TransactionID string
 
-	Limit  int // rows of a page, 1 to 100; 0 means 50
-	Offset int // rows to skip
+	Limit         int    // rows of a page, 1 to 100; 0 means 50
+	Offset        int    // rows to skip
+	StartingAfter string // in place of Offset: the NextCursor of the page before
 }
 
 // ClaimPage is one page of claims.
@@ -160,18 +161,17 @@ type ClaimPage struct {
 // Claims lists claims, newest first.
 func (c *Client) Claims(ctx context.Context, f ClaimFilter) (ClaimPage, error) {
 	v := map[string]string{"status": string(f.Status), "type": string(f.Type), "transactionId": f.TransactionID}
-	addPage(v, f.Limit, f.Offset)
+	addPage(v, Page{f.Limit, f.Offset, f.StartingAfter})
 	var page ClaimPage
 	_, err := c.do(ctx, request{method: http.MethodGet, path: "/claims", query: values(v)}, &page)
 	return page, err
 }
 
 // AllClaims goes through all claims that the filter selects, newest first,
-// asking for a page at a time. A claim that is opened meanwhile may make one
-// come twice. It ends after the first error.
+// asking for a page at a time. It ends after the first error.
 func (c *Client) AllClaims(ctx context.Context, f ClaimFilter) iter.Seq2[Claim, error] {
-	return each(f.Offset, func(offset int) ([]Claim, Pagination, error) {
-		f.Offset = offset
+	return each(Page{f.Limit, f.Offset, f.StartingAfter}, func(p Page) ([]Claim, Pagination, error) {
+		f.Offset, f.StartingAfter = p.Offset, p.StartingAfter
 		page, err := c.Claims(ctx, f)
 		return page.Data, page.Pagination, err
 	})

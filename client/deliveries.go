@@ -42,12 +42,13 @@ type DeliveryAttempt struct {
 
 // DeliveryFilter selects deliveries; zero fields select all.
 type DeliveryFilter struct {
-	Status string
-	Event  EventType
-	From   time.Time // created at or after
-	To     time.Time // created before
-	Limit  int       // 1 to 100; 0 means 50
-	Offset int
+	Status        string
+	Event         EventType
+	From          time.Time // created at or after
+	To            time.Time // created before
+	Limit         int       // rows of a page, 1 to 100; 0 means 50
+	Offset        int       // rows to skip
+	StartingAfter string    // in place of Offset: the NextCursor of the page before
 }
 
 // DeliveryPage is one page of deliveries.
@@ -59,7 +60,7 @@ type DeliveryPage struct {
 // Deliveries lists a webhook's deliveries, newest first.
 func (c *Client) Deliveries(ctx context.Context, webhook string, f DeliveryFilter) (DeliveryPage, error) {
 	query := map[string]string{"status": f.Status, "event": string(f.Event), "from": moment(f.From), "to": moment(f.To)}
-	addPage(query, f.Limit, f.Offset)
+	addPage(query, Page{f.Limit, f.Offset, f.StartingAfter})
 	var page DeliveryPage
 	_, err := c.do(ctx, request{method: http.MethodGet, path: webhookPath(webhook) + "/deliveries", query: values(query)}, &page)
 	return page, err
@@ -114,9 +115,9 @@ type InboxPage struct {
 
 // Inbox lists what a managed webhook's inbox got, newest first: at most 1000
 // deliveries of the last 30 days.
-func (c *Client) Inbox(ctx context.Context, webhook string, limit, offset int) (InboxPage, error) {
+func (c *Client) Inbox(ctx context.Context, webhook string, p Page) (InboxPage, error) {
 	query := map[string]string{}
-	addPage(query, limit, offset)
+	addPage(query, p)
 	var page InboxPage
 	_, err := c.do(ctx, request{method: http.MethodGet, path: webhookPath(webhook) + "/inbox", query: values(query)}, &page)
 	return page, err

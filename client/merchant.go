@@ -125,13 +125,65 @@ type MovementPage struct {
 	Pagination Pagination `json:"pagination"`
 }
 
-// Movements lists what moved the balance, newest first. Limit is 1 to 100, and 0
-// means 50.
-func (c *Client) Movements(ctx context.Context, limit, offset int) (MovementPage, error) {
+// Movements lists what moved the balance, newest first.
+func (c *Client) Movements(ctx context.Context, p Page) (MovementPage, error) {
 	query := map[string]string{}
-	addPage(query, limit, offset)
+	addPage(query, p)
 	var page MovementPage
 	_, err := c.do(ctx, request{method: http.MethodGet, path: "/me/balance/movements", query: values(query)}, &page)
+	return page, err
+}
+
+// Shop is a shop of the merchant.
+type Shop struct {
+	ID        string    `json:"id"` // shp_…
+	Name      string    `json:"name"`
+	Slug      string    `json:"slug"` // in the addresses of managed inboxes
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// ShopPage is one page of shops.
+type ShopPage struct {
+	Data       []Shop     `json:"data"`
+	Pagination Pagination `json:"pagination"`
+}
+
+// Shops lists the shops that the credentials reach, oldest first.
+func (c *Client) Shops(ctx context.Context, p Page) (ShopPage, error) {
+	query := map[string]string{}
+	addPage(query, p)
+	var page ShopPage
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/shops", query: values(query)}, &page)
+	return page, err
+}
+
+// Key is a key of the merchant, never the key itself.
+type Key struct {
+	ID          string    `json:"id"`   // key_…
+	Key         string    `json:"key"`  // masked
+	Kind        string    `json:"kind"` // secret, publishable or restricted
+	Environment string    `json:"environment"`
+	ShopID      string    `json:"shopId"` // "": it is the whole merchant's
+	Rights      []string  `json:"rights"` // what it may do
+	Status      string    `json:"status"` // active or ended
+	CreatedAt   time.Time `json:"createdAt"`
+	LastUsedAt  time.Time `json:"lastUsedAt"` // to the hour; zero: never
+	EndsAt      time.Time `json:"endsAt"`     // from when on it is refused; zero: it does not end by itself
+	Successor   string    `json:"successor"`  // the key that took its place, else ""
+}
+
+// KeyPage is one page of keys.
+type KeyPage struct {
+	Data       []Key      `json:"data"`
+	Pagination Pagination `json:"pagination"`
+}
+
+// Keys lists keys of the environment, oldest first; status "" selects all.
+func (c *Client) Keys(ctx context.Context, status string, p Page) (KeyPage, error) {
+	query := map[string]string{"status": status}
+	addPage(query, p)
+	var page KeyPage
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/keys", query: values(query)}, &page)
 	return page, err
 }
 

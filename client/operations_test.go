@@ -50,9 +50,12 @@ type document struct {
 type operation struct {
 	ID         string `json:"operationId"`
 	Deprecated bool
-	Parameters []struct{ In, Name string } // Service-Version, a reference, has no name here
-	Body       content                     `json:"requestBody"`
-	Responses  map[string]content
+	Parameters []struct { // Service-Version and strict, references, have no name here
+		In, Name   string
+		Deprecated bool // an older name of another
+	}
+	Body      content `json:"requestBody"`
+	Responses map[string]content
 
 	sent map[string]bool // by the client: query, headers and body; nil before the first request
 }
@@ -245,7 +248,7 @@ func (d document) unsent(op *operation, missing map[string]bool) {
 		return
 	}
 	for _, p := range op.Parameters {
-		if p.In != "path" && p.Name != "" && !op.sent[p.Name] {
+		if p.In != "path" && p.Name != "" && !p.Deprecated && !op.sent[p.Name] {
 			missing[op.ID+" "+p.Name] = true
 		}
 	}

@@ -12,8 +12,20 @@ type Pagination struct {
 	Limit  int   `json:"limit"`
 	Offset int   `json:"offset"`
 	Pages  int64 `json:"pages"`
-	// NextCursor is the next StartingAfter; "" on the last page and without one.
+	// TotalCapped says that there are Total rows, or more: a search by e-mail or amount counts
+	// 10000 at most.
+	TotalCapped bool `json:"totalCapped"`
+	// NextCursor is the StartingAfter of the next page; "" on the last one.
 	NextCursor string `json:"nextCursor"`
+}
+
+// Page is a part of a list.
+type Page struct {
+	Limit  int // rows, 1 to 100; 0 means 50
+	Offset int // rows to skip
+	// StartingAfter, in place of Offset, is the NextCursor of the page before. Rows that come in
+	// meanwhile shift nothing.
+	StartingAfter string
 }
 
 func moment(t time.Time) string {
@@ -23,21 +35,22 @@ func moment(t time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-func addPage(v map[string]string, limit, offset int) {
-	if limit != 0 {
-		v["limit"] = strconv.Itoa(limit)
+func addPage(v map[string]string, p Page) {
+	if p.Limit != 0 {
+		v["limit"] = strconv.Itoa(p.Limit)
 	}
-	if offset != 0 {
-		v["offset"] = strconv.Itoa(offset)
+	if p.Offset != 0 {
+		v["offset"] = strconv.Itoa(p.Offset)
 	}
+	v["startingAfter"] = p.StartingAfter
 }
 
-// each goes through the rows from an offset on, asking for a page at a time. It
-// ends after the first error.
-func each[T any](offset int, page func(offset int) ([]T, Pagination, error)) iter.Seq2[T, error] {
+// each goes through the rows from a page on, asking for a page at a time. Rows that come in
+// meanwhile shift nothing. It ends after the first error.
+func each[T any](from Page, page func(Page) ([]T, Pagination, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for next := offset; ; {
-			rows, at, err := page(next)
+		for at := from; ; {
+			rows, stands, err := page(at)
 			if err != nil {
 				var none T
 				yield(none, err)
@@ -48,10 +61,10 @@ func each[T any](offset int, page func(offset int) ([]T, Pagination, error)) ite
 					return
 				}
 			}
-			next += len(rows)
-			if len(rows) == 0 || int64(next) >= at.Total {
+			if stands.NextCursor == "" {
 				return
 			}
+			at.StartingAfter, at.Offset = stands.NextCursor, 0
 		}
 	}
 }

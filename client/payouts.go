@@ -74,10 +74,10 @@ type WalletPage struct {
 	Pagination Pagination `json:"pagination"`
 }
 
-// Wallets lists wallets, newest first; status "" selects all. Limit 0 means 50.
-func (c *Client) Wallets(ctx context.Context, status string, limit, offset int) (WalletPage, error) {
+// Wallets lists wallets, newest first; status "" selects all.
+func (c *Client) Wallets(ctx context.Context, status string, p Page) (WalletPage, error) {
 	query := map[string]string{"status": status}
-	addPage(query, limit, offset)
+	addPage(query, p)
 	var page WalletPage
 	_, err := c.do(ctx, request{method: http.MethodGet, path: "/wallets", query: values(query)}, &page)
 	return page, err
@@ -175,8 +175,9 @@ type WithdrawalFilter struct {
 	WalletID string
 	From, To time.Time // created at From or later, and before To
 
-	Limit  int // rows of a page, 1 to 100; 0 means 50
-	Offset int // rows to skip
+	Limit         int    // rows of a page, 1 to 100; 0 means 50
+	Offset        int    // rows to skip
+	StartingAfter string // in place of Offset: the NextCursor of the page before
 }
 
 // WithdrawalPage is one page of withdrawals.
@@ -188,7 +189,7 @@ type WithdrawalPage struct {
 // Withdrawals lists withdrawals, newest first.
 func (c *Client) Withdrawals(ctx context.Context, f WithdrawalFilter) (WithdrawalPage, error) {
 	query := map[string]string{"status": f.Status, "walletId": f.WalletID, "from": moment(f.From), "to": moment(f.To)}
-	addPage(query, f.Limit, f.Offset)
+	addPage(query, Page{f.Limit, f.Offset, f.StartingAfter})
 	var page WithdrawalPage
 	_, err := c.do(ctx, request{method: http.MethodGet, path: "/withdrawals", query: values(query)}, &page)
 	return page, err

@@ -24,7 +24,7 @@ func TestAWalletIsAddedAndWithdrawnTo(t *testing.T) {
 	if read, err := api.Wallet(ctx, w.ID); err != nil || !reflect.DeepEqual(read, w) {
 		t.Errorf("the wallet reads as %+v, %v, want %+v", read, err, w)
 	}
-	page, err := api.Wallets(ctx, "active", 10, 0)
+	page, err := api.Wallets(ctx, "active", client.Page{Limit: 10})
 	if err != nil || len(page.Data) != 1 || !reflect.DeepEqual(page.Data[0], w) || page.Pagination.Total != 1 {
 		t.Errorf("the active wallets are %+v, %v", page, err)
 	}

@@ -52,8 +52,9 @@ type SettlementFilter struct {
 	Status   SettlementStatus
 	From, To time.Time // created at From or later, and before To
 
-	Limit  int // rows of a page, 1 to 100; 0 means 50
-	Offset int // rows to skip
+	Limit         int    // rows of a page, 1 to 100; 0 means 50
+	Offset        int    // rows to skip
+	StartingAfter string // in place of Offset: the NextCursor of the page before
 }
 
 // SettlementPage is one page of settlements.
@@ -65,18 +66,17 @@ type SettlementPage struct {
 // Settlements lists the merchant's settlements, newest first.
 func (c *Client) Settlements(ctx context.Context, f SettlementFilter) (SettlementPage, error) {
 	v := map[string]string{"status": string(f.Status), "from": moment(f.From), "to": moment(f.To)}
-	addPage(v, f.Limit, f.Offset)
+	addPage(v, Page{f.Limit, f.Offset, f.StartingAfter})
 	var page SettlementPage
 	_, err := c.do(ctx, request{method: http.MethodGet, path: "/settlements", query: values(v)}, &page)
 	return page, err
 }
 
 // AllSettlements goes through all settlements that the filter selects, newest
-// first, asking for a page at a time. A settlement that is opened meanwhile may
-// make one come twice. It ends after the first error.
+// first, asking for a page at a time. It ends after the first error.
 func (c *Client) AllSettlements(ctx context.Context, f SettlementFilter) iter.Seq2[Settlement, error] {
-	return each(f.Offset, func(offset int) ([]Settlement, Pagination, error) {
-		f.Offset = offset
+	return each(Page{f.Limit, f.Offset, f.StartingAfter}, func(p Page) ([]Settlement, Pagination, error) {
+		f.Offset, f.StartingAfter = p.Offset, p.StartingAfter
 		page, err := c.Settlements(ctx, f)
 		return page.Data, page.Pagination, err
 	})
@@ -114,11 +114,10 @@ type SettlementLinePage struct {
 	Pagination Pagination       `json:"pagination"`
 }
 
-// SettlementTransactions lists a settlement's lines in their order. Limit is 1
-// to 100, and 0 means 50. Errors: settlement_not_found.
-func (c *Client) SettlementTransactions(ctx context.Context, id string, limit, offset int) (SettlementLinePage, error) {
+// SettlementTransactions lists a settlement's lines in their order. Errors: settlement_not_found.
+func (c *Client) SettlementTransactions(ctx context.Context, id string, p Page) (SettlementLinePage, error) {
 	query := map[string]string{}
-	addPage(query, limit, offset)
+	addPage(query, p)
 	var page SettlementLinePage
 	_, err := c.do(ctx, request{method: http.MethodGet, path: settlementPath(id) + "/transactions", query: values(query)}, &page)
 	return page, err
@@ -128,8 +127,8 @@ func (c *Client) SettlementTransactions(ctx context.Context, id string, limit, o
 // order, asking for a page of 100 at a time. It ends after the first error. For
 // a large settlement SettlementReport is one request.
 func (c *Client) AllSettlementTransactions(ctx context.Context, id string) iter.Seq2[SettlementLine, error] {
-	return each(0, func(offset int) ([]SettlementLine, Pagination, error) {
-		page, err := c.SettlementTransactions(ctx, id, maxPage, offset)
+	return each(Page{Limit: maxPage}, func(p Page) ([]SettlementLine, Pagination, error) {
+		page, err := c.SettlementTransactions(ctx, id, p)
 		return page.Data, page.Pagination, err
 	})
 }

@@ -48,7 +48,7 @@ func TestASettlementIsReadLineByLineAndPaid(t *testing.T) {
 	if read, err := api.Settlement(ctx, s.ID); err != nil || read != s {
 		t.Errorf("it reads as %+v, %v, want %+v", read, err, s)
 	}
-	page, err := api.SettlementTransactions(ctx, s.ID, 1, 1)
+	page, err := api.SettlementTransactions(ctx, s.ID, client.Page{Limit: 1, Offset: 1})
 	if want := (client.Pagination{Total: 2, Limit: 1, Offset: 1, Pages: 2}); err != nil || len(page.Data) != 1 || page.Pagination != want {
 		t.Fatalf("the second page is %+v, %v, want one line and %+v", page, err, want)
 	}
@@ -83,7 +83,7 @@ func TestASettlementIsReadLineByLineAndPaid(t *testing.T) {
 
 	_, err = api.Settlement(ctx, "STL-no/such?one")
 	refused(t, err, client.CodeSettlementNotFound, http.StatusNotFound)
-	_, err = api.SettlementTransactions(ctx, "STL-1", 0, 0)
+	_, err = api.SettlementTransactions(ctx, "STL-1", client.Page{})
 	refused(t, err, client.CodeSettlementNotFound, http.StatusNotFound)
 	for _, err := range api.AllSettlementTransactions(ctx, "STL-1") {
 		refused(t, err, client.CodeSettlementNotFound, http.StatusNotFound)
@@ -194,7 +194,7 @@ func TestAPartOfAFileIsNotTakenForTheWhole(t *testing.T) {
 func TestMovementsTellWhatMovedTheBalance(t *testing.T) {
 	api, s := settled(t, 1)
 	ctx := t.Context()
-	page, err := api.Movements(ctx, 2, 0)
+	page, err := api.Movements(ctx, client.Page{Limit: 2})
 	if err != nil || len(page.Data) != 2 || page.Pagination.Total <= 2 {
 		t.Fatalf("the page is %+v, %v, want two of more", page, err)
 	}
@@ -205,12 +205,12 @@ func TestMovementsTellWhatMovedTheBalance(t *testing.T) {
 			t.Errorf("the movement is %+v, want one by %s", m, s.ID)
 		}
 	}
-	last, err := api.Movements(ctx, 1, int(page.Pagination.Total)-1)
+	last, err := api.Movements(ctx, client.Page{Limit: 1, Offset: int(page.Pagination.Total) - 1})
 	if err != nil || len(last.Data) != 1 || !strings.HasPrefix(last.Data[0].TransactionID, "TXN-") {
 		t.Errorf("the oldest is %+v, %v, want one by the payment", last, err)
 	}
 	service, keys := service(t, nil)
-	_, err = newClient(t, client.Config{URL: service.URL, PublishableKey: keys.Publishable}).Movements(ctx, 0, 0)
+	_, err = newClient(t, client.Config{URL: service.URL, PublishableKey: keys.Publishable}).Movements(ctx, client.Page{})
 	refused(t, err, client.CodeKeyKindNotAllowed, http.StatusForbidden)
 }
 

@@ -45,10 +45,10 @@ type WebhookPage struct {
 	Pagination Pagination `json:"pagination"`
 }
 
-// Webhooks lists webhooks, newest first. Limit 0 means 50.
-func (c *Client) Webhooks(ctx context.Context, limit, offset int) (WebhookPage, error) {
+// Webhooks lists webhooks, newest first.
+func (c *Client) Webhooks(ctx context.Context, p Page) (WebhookPage, error) {
 	query := map[string]string{}
-	addPage(query, limit, offset)
+	addPage(query, p)
 	var page WebhookPage
 	_, err := c.do(ctx, request{method: http.MethodGet, path: "/webhooks", query: values(query)}, &page)
 	return page, err

@@ -71,7 +71,7 @@ func TestDeliveriesAreReadReplayedAndForwarded(t *testing.T) {
 	}
 	var inbox client.InboxPage
 	wait(t, "the inbox has it", func() bool {
-		inbox, err = api.Inbox(ctx, box.ID, 1, 0)
+		inbox, err = api.Inbox(ctx, box.ID, client.Page{Limit: 1})
 		return err == nil && len(inbox.Data) == 1
 	})
 	got := inbox.Data[0]

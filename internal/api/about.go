@@ -71,6 +71,15 @@ var abouts = map[string]about{
 		text:    "Where the merchant's money is, what was paid in fees, and what about the books a person should look at.",
 		anyShop: true,
 	},
+	"GET /shops": {
+		text:    "The shops that the credentials reach: their own, or with the whole merchant's all of them. What names a shop with `shopId` takes these ids.",
+		anyShop: true,
+	},
+	"GET /keys": {
+		text: "The keys of this environment with their rights, masked: those of the shop, or with the whole merchant's credentials those of all shops and " +
+			"its own. A key itself is shown once, when the operator makes it.",
+		anyShop: true,
+	},
 	"GET /me/balance/movements": {text: "Every line of the merchant's account, newest first.", anyShop: true},
 	"GET /payment-methods": {
 		text: "Every method in one reply. Offer those whose `routable` is true: each can be charged with `POST /payments` and the same " +
@@ -88,8 +97,11 @@ var abouts = map[string]about{
 		codes: chargeCodes, body: paymentSamples,
 	},
 	"GET /payments": {
-		text: "The shop's payments, newest first. Page with `limit` and `offset`, or with `starting_after` where new payments come in meanwhile: " +
-			"then `pagination.nextCursor` is the id to go on after.",
+		text: "The shop's payments, newest first. Page with `limit` and `offset`, or with `startingAfter` where new payments come in meanwhile.\n\n" +
+			"`email` and `amount` find what a shopper asks about; they count 10000 payments at most, and say so with `pagination.totalCapped`.\n\n" +
+			"`format=csv` sends all that the filter selects as one file, newest first, from `startingAfter` on: a column for each field, named as in JSON, " +
+			"those within others with a dot. A text that a spreadsheet would run as a formula has an apostrophe in front. " +
+			"A merchant reads some files at a time on each node; more are refused with `rate_limited`.",
 	},
 	"GET /payments/{id}": {
 		text: "One payment, with `paymentData`: what the shopper needs to pay. Rely on webhooks rather than asking again and again.",
@@ -274,13 +286,13 @@ var tagTexts = []struct{ name, text string }{
 
 const introduction = `Payment orchestration for Latin America: one API over a cascade of providers.
 
-**Conventions.** Requests and replies are JSON in UTF-8 with camelCase names. Times are ISO 8601 in UTC. Money is a JSON number in major units, an exact decimal: a payment's ` + "`amount`" + ` is in USD, ` + "`amountLocal`" + ` in the shopper's currency. Ids are opaque. Unknown fields of a request are ignored; new fields may appear in replies.
+**Conventions.** Requests and replies are JSON in UTF-8 with camelCase names. Times are ISO 8601 in UTC. Money is a JSON number in major units, an exact decimal: a payment's ` + "`amount`" + ` is in USD, ` + "`amountLocal`" + ` in the shopper's currency. Ids are opaque. Unknown fields of a request are ignored, and so are unknown query parameters, but for a slip of the pen such as ` + "`stauts`" + `; with ` + "`?strict=true`" + ` both are refused, with the name that was probably meant. New fields may appear in replies.
 
 **Environments.** A test key reaches the sandbox, a live key production. The two never mix.
 
 **Idempotency.** Send an ` + "`Idempotency-Key`" + ` with every request that moves money. A repeat within 7 days gets the first reply, marked ` + "`Idempotency-Replayed: true`" + `; the same key with another body is a conflict.
 
-**Lists.** ` + "`limit`" + ` (1 to 100) and ` + "`offset`" + ` are clamped; ` + "`pagination.total`" + ` counts what the filter selects.
+**Lists.** ` + "`limit`" + ` (1 to 100) and ` + "`offset`" + ` are clamped; ` + "`pagination.total`" + ` counts what the filter selects. ` + "`pagination.nextCursor`" + ` is the ` + "`startingAfter`" + ` of the next page, null on the last one: so paged, rows that come in meanwhile shift nothing.
 
 **Errors.** One envelope; switch on ` + "`error.code`" + `, never on the message.
 

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/web"
@@ -35,7 +36,8 @@ type API struct {
 	bodies bodies
 	help   string // where the fields of a checkout's customer are described
 
-	needs map[string]access // by operation id
+	needs   map[string]access // by operation id
+	exports *limit.Places     // files of payments that are being sent, by merchant
 
 	handler http.Handler
 
@@ -49,7 +51,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.Serv
 // New returns the API of a service, whose requests have ids (web.Identify). baseURL is the public address with Base.
 func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate) (*API, error) {
 	wire.Adopt()
-	api := &API{app: a, log: log, gate: gate, mux: http.NewServeMux(), bodies: newBodies(gate.refusals), needs: map[string]access{}}
+	api := &API{app: a, log: log, gate: gate, mux: http.NewServeMux(), bodies: newBodies(gate.refusals), needs: map[string]access{}, exports: limit.NewPlaces(exports)}
 	api.help = strings.TrimSuffix(baseURL, Base) + "/api/openapi.json#/components/schemas/CustomerBody"
 	config := huma.DefaultConfig("Cascada", view.APIVersion)
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil
@@ -66,11 +68,11 @@ func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate) (*API, error)
 	api.publish()
 	api.mux.HandleFunc("POST "+Base+"/providers/{account}/notifications", api.notification)
 	notFound := func(w http.ResponseWriter, r *http.Request) {
-		api.writeError(w, r, pay.NewError(pay.CodeNotFound, "there is no such endpoint"))
+		api.writeError(w, r, api.lost(r))
 	}
 	api.mux.Handle("/", gate.strangers(web.Unrouted(api.mux, notFound,
 		func(w http.ResponseWriter, r *http.Request) {
-			api.writeError(w, r, pay.NewError(pay.CodeMethodNotAllowed, "this endpoint does not take "+r.Method))
+			api.writeError(w, r, api.wrongMethod(w, r))
 		}), api.writeError))
 	astray := gate.strangers(http.HandlerFunc(notFound), api.writeError)
 	routes := web.Routed(api.mux)
@@ -165,15 +167,14 @@ func handle[I, O any](a *API, op huma.Operation, need access, handler func(conte
 	}
 	if need == orNone { // of no shop
 		op.Security = append(op.Security, map[string][]string{})
-	} else if need != open {
-		op.Parameters = append(op.Parameters, &huma.Param{
-			Name: shopParam, In: "query", Schema: &huma.Schema{Type: huma.TypeString}, Example: "shp_01J0000000000000000000000A",
-			Description: "The shop that the request is about, where the credentials are the whole merchant's",
-		})
 	}
-	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
+	a.shared(&op, need)
+	huma.Register(a.huma, op, func(ctx context.Context, in *I) (out *O, err error) {
 		call, _ := ctx.Value(callKey{}).(Call)
-		out, err := handler(ctx, call, in)
+		if err = wire.Unknown(ctx); err == nil {
+			out, err = handler(ctx, call, in)
+		}
+		err = wire.Mend(ctx, err)
 		var envelope *wire.Envelope
 		if err == nil || errors.As(err, &envelope) { // made by the handler, with headers
 			return out, err
@@ -194,10 +195,14 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	if version := ctx.Header("Service-Version"); version != "" && version != view.APIVersion {
-		a.refuse(ctx, pay.FieldError(pay.CodeInvalidRequest, "Service-Version", "this version is not served; ours is "+view.APIVersion))
+		a.refuse(ctx, pay.FieldError(pay.CodeInvalidRequest, "Service-Version", "this version is not served: send "+view.APIVersion+", or leave the header out"))
 		return
 	}
-	if err := wire.CheckContentType(ctx.Operation(), r); err != nil {
+	strict, err := asked(ctx)
+	if err == nil {
+		err = wire.CheckContentType(ctx.Operation(), r)
+	}
+	if err != nil {
 		a.refuse(ctx, err)
 		return
 	}
@@ -206,7 +211,7 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	} else {
 		defer a.bodies.ofMerchant(r, call.reply, call.Principal)()
 	}
-	next(wire.WithHelp(huma.WithValue(ctx, callKey{}, call), wire.Help{URL: a.help, About: aboutCustomer}))
+	next(wire.WithHelp(huma.WithValue(ctx, callKey{}, call), a.keep(ctx, strict)))
 }
 
 // identify finds out who calls, and counts the call.
@@ -231,7 +236,7 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 		return err
 	}
 	if need != anyKey && call.Kind == pay.Publishable {
-		return pay.NewError(pay.CodeKeyKindNotAllowed, "this endpoint needs a secret key")
+		return pay.NewError(pay.CodeKeyKindNotAllowed, "use a secret key here (sk_test_… or sk_live_…): a publishable one reaches GET /ping and GET /payment-methods alone")
 	}
 	if right := need.right(); right != "" && !call.May(right) {
 		err = pay.NoRight(right)
@@ -255,7 +260,7 @@ func (a *API) authenticate(ctx huma.Context, call *Call) (principal app.Principa
 	credential = strings.TrimSpace(credential)
 	if !strings.EqualFold(scheme, "Bearer") || credential == "" {
 		return principal, a.gate.guess(*call, "", func() error {
-			err := pay.NewError(pay.CodeMissingCredentials, "send Authorization: Bearer <access token>")
+			err := pay.NewError(pay.CodeMissingCredentials, send(call.request.Header))
 			a.app.CredentialRefused(ctx.Context(), call.Principal, err)
 			return err
 		})
@@ -314,9 +319,9 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	var shown *pay.Error
 	switch {
 	case errors.As(err, &tooLarge):
-		return nil, pay.NewError(pay.CodePayloadTooLarge, "the body is larger than 1 MiB")
+		return nil, pay.NewError(pay.CodePayloadTooLarge, "the body is larger than 1 MiB: send less at a time")
 	case err != nil && !errors.As(err, &shown):
-		return nil, pay.NewError(pay.CodeInvalidRequest, "the body did not arrive")
+		return nil, pay.NewError(pay.CodeInvalidRequest, "the body did not arrive: send it again")
 	}
 	return body, err
 }

@@ -70,13 +70,14 @@ func (a *API) claims(ctx context.Context, call Call, in *claimsIn) (*claimsOut, 
 		return nil, err
 	}
 	list, total, err := a.app.Claims(ctx, scope, store.ClaimFilter{
-		Status: in.Status, Kind: in.Type, Payment: in.TransactionID, Limit: in.limit, Offset: in.offset,
+		Status: in.Status, Kind: in.Type, Payment: in.TransactionID, After: in.after, Limit: in.more(), Offset: in.offset,
 	})
 	if err != nil {
-		return nil, err
+		return nil, in.named(err)
 	}
 	out := &claimsOut{}
-	out.Body.Data, out.Body.Pagination = make([]view.Claim, 0, len(list)), in.of(total)
+	list, out.Body.Pagination = pageOf(in.Page, list, total, func(c pay.Claim) string { return c.ID })
+	out.Body.Data = make([]view.Claim, 0, len(list))
 	for _, c := range list {
 		out.Body.Data = append(out.Body.Data, view.NewClaim(c))
 	}

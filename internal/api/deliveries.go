@@ -30,12 +30,12 @@ func (in *deliveriesIn) Resolve(ctx huma.Context) (issues []error) {
 	bad := func(param, message string) {
 		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, param, message))
 	}
-	in.filter = store.DeliveryFilter{Status: pay.DeliveryStatus(in.Status), Type: pay.EventType(in.Event), Limit: in.limit, Offset: in.offset}
+	in.filter = store.DeliveryFilter{Status: pay.DeliveryStatus(in.Status), Type: pay.EventType(in.Event), Limit: in.more(), Offset: in.offset}
 	if in.Status != "" && !slices.Contains(pay.DeliveryStatuses(), in.filter.Status) {
-		bad("status", "status must be one of pending, delivered, failed, dead_letter")
+		bad("status", wire.OneOf("status", in.Status, pay.DeliveryStatuses()))
 	}
 	if in.Event != "" && !slices.Contains(pay.EventTypes(), in.filter.Type) {
-		bad("event", "event must be the name of an event")
+		bad("event", wire.OneOf("event", in.Event, pay.EventTypes()))
 	}
 	for _, bound := range []struct {
 		param, text string
@@ -46,7 +46,7 @@ func (in *deliveriesIn) Resolve(ctx huma.Context) (issues []error) {
 		}
 		var ok bool
 		if *bound.into, ok = moment(bound.text); !ok {
-			bad(bound.param, bound.param+" must be an ISO 8601 date or date-time")
+			bad(bound.param, dateIssue(bound.param))
 		}
 	}
 	return issues
@@ -97,13 +97,14 @@ func (a *API) deliveries(ctx context.Context, call Call, in *deliveriesIn) (*del
 	if err != nil {
 		return nil, err
 	}
-	log, err := a.app.Deliveries(ctx, scope, in.ID, in.filter)
+	log, err := a.app.Deliveries(ctx, scope, in.ID, in.filter, in.after)
 	if err != nil {
-		return nil, err
+		return nil, in.named(err)
 	}
 	out := &deliveriesOut{}
-	out.Body.Data, out.Body.Pagination = make([]view.Delivery, 0, len(log.Deliveries)), in.of(log.Total)
-	for _, d := range log.Deliveries {
+	list, at := pageOf(in.Page, log.Deliveries, log.Total, func(d pay.Delivery) string { return d.ID })
+	out.Body.Data, out.Body.Pagination = make([]view.Delivery, 0, len(list)), at
+	for _, d := range list {
 		out.Body.Data = append(out.Body.Data, view.NewDelivery(d, log.Subscription))
 	}
 	return out, nil
@@ -138,12 +139,13 @@ func (a *API) listInbox(ctx context.Context, call Call, in *inboxIn) (*inboxOut,
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Inbox(ctx, scope, in.ID, in.limit, in.offset)
+	list, total, err := a.app.Inbox(ctx, scope, in.ID, in.read())
 	if err != nil {
-		return nil, err
+		return nil, in.named(err)
 	}
 	out := &inboxOut{}
-	out.Body.Data, out.Body.Pagination = make([]view.Received, 0, len(list)), in.of(total)
+	list, out.Body.Pagination = pageOf(in.Page, list, total, func(r pay.Received) string { return r.ID })
+	out.Body.Data = make([]view.Received, 0, len(list))
 	for _, r := range list {
 		out.Body.Data = append(out.Body.Data, view.NewReceived(r))
 	}

@@ -91,6 +91,11 @@ func (d document) complete() {
 		"description": "The version of the API that the caller speaks. An unknown one is refused.",
 		"schema":      object{"type": "string"}, "example": view.APIVersion,
 	}
+	d.components("parameters")["Strict"] = object{
+		"name": strictParam, "in": "query", "required": false,
+		"description": "true: a field or a query parameter that is not known is refused, with the name that was probably meant, and not ignored. For tests.",
+		"schema":      object{"type": "string", "enum": []any{"true", "false"}}, "example": "true",
+	}
 	named := responseNames{}
 	for _, o := range d.operations() {
 		if o.about.text != "" {
@@ -148,6 +153,7 @@ var enumerations = map[reflect.Type][]any{
 	reflect.TypeFor[pay.Tier]():        values(pay.Tiers()...),
 	reflect.TypeFor[pay.EventType]():   values(pay.EventTypes()...),
 	reflect.TypeFor[pay.Environment](): values[pay.Environment]("sandbox", "production"),
+	reflect.TypeFor[pay.Right]():       values(pay.Rights()...),
 	reflect.TypeFor[pay.Channel]():     values(pay.Online, pay.Cash, pay.CreditCard),
 	reflect.TypeFor[pay.ClaimStatus](): values[pay.ClaimStatus]("pending", "needs_evidence", "under_review", "approved", "rejected", "expired", "withdrawn"),
 	reflect.TypeFor[pay.Code]():        values(wire.Codes()...),
@@ -207,6 +213,11 @@ func (d document) schemas() {
 // loosened says of requests what is not left to huma's validation: these have
 // codes of their own, or are clamped.
 func (d document) loosened() {
+	for _, name := range []string{"PaymentBody", "SessionBody"} { // a longer text has an error of its own
+		if country, ok := dig(d.components("schemas"), name, "properties", "country"); ok {
+			country["maxLength"] = 3
+		}
+	}
 	if body := d.schema("PaymentBody"); body != nil {
 		under(body, "properties")["amount"] = object{
 			"type": "number", "description": "Major units of currency, worth at most 100000 USD", "exclusiveMinimum": 0, "examples": []any{25.5},
@@ -234,6 +245,8 @@ func (d document) parameters(o operation) {
 		switch param["name"] {
 		case "event":
 			schema["enum"] = enumerations[reflect.TypeFor[pay.EventType]()]
+		case olderCursor:
+			param["deprecated"] = true
 		case "limit":
 			schema["type"], schema["default"], schema["minimum"], schema["maximum"] = "integer", 50, 1, 100
 		case "offset":
@@ -258,7 +271,7 @@ func (d document) parameters(o operation) {
 			param["example"] = example
 		}
 	}
-	o.node["parameters"] = append(parameters, object{"$ref": "#/components/parameters/ServiceVersion"})
+	o.node["parameters"] = append(parameters, object{"$ref": "#/components/parameters/ServiceVersion"}, object{"$ref": "#/components/parameters/Strict"})
 }
 
 // bodies shows what a request looks like. A handler that wants the raw body

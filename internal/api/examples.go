@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -280,8 +281,8 @@ func parameterExample(o operation, name string) (any, bool) {
 		return "2026-11-01", true
 	case "to":
 		return "2026-12-01", true
-	case "starting_after":
-		return "TXN-" + suffix, true
+	case app.CursorParam, olderCursor:
+		return "TXN-" + suffix, o.path == "/payments" || o.path == "/transactions"
 	case "Idempotency-Key":
 		return "order-1001", true
 	case "transactionId", "deliveryId", "token", "merchantOrderId", "paymentMethodId", "country", "method":

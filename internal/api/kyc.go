@@ -22,7 +22,7 @@ type startKYCIn struct {
 // Resolve checks what a schema cannot say.
 func (in *startKYCIn) Resolve(huma.Context) []error {
 	if in.Body.ReturnURL != "" && !webURL(in.Body.ReturnURL) {
-		return []error{wire.Coded(pay.CodeInvalidRequest, "returnUrl", "returnUrl must be an absolute http or https URL")}
+		return []error{wire.Coded(pay.CodeInvalidRequest, "returnUrl", urlIssue)}
 	}
 	return nil
 }

@@ -30,12 +30,12 @@ func (in *methodsIn) Resolve(huma.Context) (issues []error) {
 	if in.Country != "" {
 		country, ok := geo.Parse(in.Country)
 		if !ok {
-			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "country", "country must be an ISO 3166 code of two or three letters"))
+			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "country", countryIssue("country", in.Country)))
 		}
 		in.filter.Country = country.Alpha3
 	}
 	if in.Channel != "" && !slices.Contains([]pay.Channel{pay.Online, pay.Cash, pay.CreditCard}, in.filter.Channel) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "channel", "channel must be ONLINE, CASH or CREDIT_CARD"))
+		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "channel", wire.OneOf("channel", in.Channel, []pay.Channel{pay.Online, pay.Cash, pay.CreditCard})))
 	}
 	return issues
 }
@@ -115,7 +115,7 @@ func (a *API) balance(ctx context.Context, call Call, _ *struct{}) (*balanceOut,
 
 func (a *API) methods(ctx context.Context, call Call, in *methodsIn) (*methodsOut, error) {
 	if call.Shop == "" {
-		return nil, pay.NewError(pay.CodeShopRequired, "these credentials are the whole merchant's, not a shop's")
+		return nil, pay.NewError(pay.CodeShopRequired, "these credentials are the whole merchant's: name the shop with ?shopId=shp_… in the address; GET /shops lists them")
 	}
 	_, shop, err := a.app.Tenant(ctx, call.Principal)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 func (a *API) routes() {
 	a.authRoutes()
 	a.merchantRoutes()
+	a.ownRoutes()
 	a.paymentRoutes()
 	a.sessionRoutes()
 	a.webhookRoutes()

@@ -4,10 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,19 +48,19 @@ func (a Amount) check(path string) error {
 	}
 	usd, err := money.Parse(text, money.USD)
 	switch {
-	case err != nil && strings.HasPrefix(text, `"`):
-		return wire.Coded(pay.CodeAmountInvalid, path, "amount must be a JSON number, not text")
+	case !isNumber(text):
+		return wire.Coded(pay.CodeAmountInvalid, path, notNumber(text))
 	case err == nil && pay.CheckAmount(usd) == nil:
 		return nil
 	case err == nil && usd.IsPositive():
-		return wire.Coded(pay.CodeAmountAboveMaximum, path, "amount must be at most 100000 USD")
+		return wire.Coded(pay.CodeAmountAboveMaximum, path, "amount must be at most 100000 USD: it is in dollars, not in cents")
 	}
 	// Too large for our type is too large, whatever it is: beyond float64 n is
 	// infinite, and for what is no number zero.
 	if n, _ := strconv.ParseFloat(text, 64); n > 100_000 {
-		return wire.Coded(pay.CodeAmountAboveMaximum, path, "amount must be at most 100000 USD")
+		return wire.Coded(pay.CodeAmountAboveMaximum, path, "amount must be at most 100000 USD: it is in dollars, not in cents")
 	}
-	return wire.Coded(pay.CodeAmountInvalid, path, "amount must be above 0, in USD with at most two decimals")
+	return wire.Coded(pay.CodeAmountInvalid, path, "amount must be above 0, in USD with at most two decimals, such as 49.90; you sent "+clip(text))
 }
 
 // PaymentBody is what a shop sends to create a payment (contract: POST
@@ -70,7 +70,7 @@ type PaymentBody struct {
 	Currency        string `json:"currency,omitempty" maxLength:"3" example:"USD" doc:"ISO 4217, USD by default: what amount is in. The transaction's amount is its worth in USD; a shopper who pays in this currency pays exactly the amount"`
 	PaymentMethodID string `json:"paymentMethodId,omitempty" maxLength:"40" example:"sbx_card" doc:"From the catalog; required unless paymentMethod is given"`
 	PaymentMethod   string `json:"paymentMethod,omitempty" maxLength:"40" deprecated:"true" doc:"Legacy slug, used when paymentMethodId is absent"`
-	Country         string `json:"country,omitempty" maxLength:"3" doc:"ISO 3166 alpha-2 or alpha-3; the method's by default"`
+	Country         string `json:"country,omitempty" doc:"ISO 3166 alpha-2 or alpha-3; the method's by default"`
 	UserEmail       string `json:"userEmail,omitempty" maxLength:"254"`
 	UserName        string `json:"userName,omitempty" maxLength:"120"`
 	UserIP          string `json:"userIp,omitempty" maxLength:"45"`
@@ -100,17 +100,17 @@ func (b *PaymentBody) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues [
 		add(wire.Coded(pay.CodeMissingField, prefix.With("paymentMethodId"), "paymentMethodId is required"))
 	}
 	if _, ok := geo.Parse(b.Country); b.Country != "" && !ok {
-		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("country"), "country must be an ISO 3166 code of two or three letters"))
+		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("country"), countryIssue("country", b.Country)))
 	}
 	if b.UserEmail != "" && !isEmail(b.UserEmail) {
-		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("userEmail"), "userEmail must be an email address"))
+		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("userEmail"), "userEmail"+emailIssue))
 	}
 	// A zone, as in fe80::1%eth0, is any text, and means something on its own machine alone.
 	if ip, err := netip.ParseAddr(b.UserIP); b.UserIP != "" && (err != nil || ip.Zone() != "") {
-		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("userIp"), "userIp must be an IP address"))
+		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("userIp"), "userIp must be an IP address, such as 203.0.113.7"))
 	}
 	if b.ReturnURL != "" && !webURL(b.ReturnURL) {
-		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("returnUrl"), "returnUrl must be an absolute http or https URL"))
+		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("returnUrl"), urlIssue))
 	}
 	return issues
 }
@@ -153,11 +153,10 @@ type createIn struct {
 // Resolve checks the headers.
 func (in *CreateHeader) Resolve(huma.Context) (issues []error) {
 	if !printable(in.IdempotencyKey) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Idempotency-Key", "Idempotency-Key must have 1 to 255 printable characters"))
+		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Idempotency-Key", keyIssue))
 	}
 	if in.Simulate != "" && !slices.Contains(pay.HeaderActions(), pay.Action(in.Simulate)) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Sandbox-Simulate",
-			"Sandbox-Simulate must be one of paid, failed, expired, chargeback, slow_payment"))
+		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Sandbox-Simulate", wire.OneOf("Sandbox-Simulate", in.Simulate, pay.HeaderActions())))
 	}
 	return issues
 }
@@ -171,57 +170,18 @@ type createOut struct {
 	Body     view.Created
 }
 
-// Page is an offset page; values outside are clamped (contract: Limits). They
-// are texts here, so that a number too large for our type is clamped too.
-type Page struct {
-	LimitText  string `query:"limit" doc:"1 to 100, clamped"`
-	OffsetText string `query:"offset" doc:"From 0, clamped"`
-	limit      int
-	offset     int
-}
-
-// Resolve reads the page. A type that has this one inside and a Resolve of its
-// own calls it.
-func (p *Page) Resolve(huma.Context) (issues []error) {
-	read := func(param, text string, absent, low, high int) int {
-		if text == "" {
-			return absent
-		}
-		n, err := strconv.Atoi(text)
-		if err != nil && !errors.Is(err, strconv.ErrRange) {
-			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, param, param+" must be an integer"))
-		}
-		return min(max(n, low), high)
-	}
-	p.limit = read("limit", p.LimitText, 50, 1, 100)
-	p.offset = read("offset", p.OffsetText, 0, 0, 1_000_000)
-	return issues
-}
-
-// Pagination tells where a page stands (contract: Pagination envelope).
-type Pagination struct {
-	Total      int64   `json:"total"`
-	Limit      int     `json:"limit"`
-	Offset     int     `json:"offset"`
-	Pages      int64   `json:"pages"`
-	NextCursor *string `json:"nextCursor,omitempty" doc:"With starting_after: the id to go on after"`
-}
-
-func (p Page) of(total int64) Pagination {
-	limit := int64(p.limit)
-	return Pagination{Total: total, Limit: p.limit, Offset: p.offset, Pages: (total + limit - 1) / limit}
-}
-
 type listIn struct {
 	Page
 	Status          string `query:"status" doc:"One of the seven statuses"`
 	PaymentMethodID string `query:"paymentMethodId"`
 	Country         string `query:"country" doc:"ISO 3166 alpha-2 or alpha-3"`
 	MerchantOrderID string `query:"merchantOrderId"`
+	Email           string `query:"email" doc:"The shopper's e-mail, all of it, in any case"`
+	Amount          string `query:"amount" doc:"USD major units, as amount is shown" example:"25.5"`
 	Method          string `query:"method" doc:"Slug"`
 	From            string `query:"from" doc:"Created from: a date or a date-time, UTC where no zone is given"`
 	To              string `query:"to" doc:"Created before"`
-	StartingAfter   string `query:"starting_after" doc:"In place of offset: the last id of the page before"`
+	Format          string `query:"format" enum:"json,csv" default:"json" doc:"csv: a file of all that the filter selects; limit and offset have no part in it"`
 	filter          store.Filter
 }
 
@@ -232,20 +192,29 @@ func (in *listIn) Resolve(ctx huma.Context) (issues []error) {
 		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, param, message))
 	}
 	in.filter = store.Filter{
-		Status: pay.Status(in.Status), Rail: in.PaymentMethodID, Method: in.Method, OrderID: in.MerchantOrderID, After: in.StartingAfter,
+		Status: pay.Status(in.Status), Rail: in.PaymentMethodID, Method: in.Method, OrderID: in.MerchantOrderID, After: in.after,
 	}
 	if in.Status != "" && !in.filter.Status.Valid() {
-		bad("status", "status must be one of pending, processing, completed, failed, expired, refunded, chargeback")
+		bad("status", wire.OneOf("status", in.Status, pay.Statuses()))
 	}
 	if in.Country != "" {
 		country, ok := geo.Parse(in.Country)
 		if !ok {
-			bad("country", "country must be an ISO 3166 code of two or three letters")
+			bad("country", countryIssue("country", in.Country))
 		}
 		in.filter.Country = country.Alpha3
 	}
-	if in.StartingAfter != "" && !strings.HasPrefix(in.StartingAfter, pay.PaymentPrefix) {
-		bad("starting_after", "starting_after must be a transaction id")
+	if in.filter.Email = in.Email; in.Email != "" && !isEmail(in.Email) {
+		bad("email", "email"+emailIssue)
+	}
+	if in.Amount != "" {
+		usd, err := money.Parse(in.Amount, money.USD)
+		if in.filter.Amount = usd.Minor; err != nil || !usd.IsPositive() {
+			bad("amount", "amount must be above 0, in USD with at most two decimals, such as 49.90; you sent "+clip(in.Amount))
+		}
+	}
+	if in.after != "" && !strings.HasPrefix(in.after, pay.PaymentPrefix) {
+		bad(in.cursorParam(), in.cursorParam()+" must be the id of a payment: send the nextCursor of the page before")
 	}
 	for _, bound := range []struct {
 		param, text string
@@ -256,7 +225,7 @@ func (in *listIn) Resolve(ctx huma.Context) (issues []error) {
 		}
 		at, ok := moment(bound.text)
 		if !ok {
-			bad(bound.param, bound.param+" must be an ISO 8601 date or date-time")
+			bad(bound.param, dateIssue(bound.param))
 			continue
 		}
 		if *bound.into = at; at.Unix() < 0 { // also the zero time, which is none
@@ -276,11 +245,9 @@ func moment(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-type listOut struct {
-	Body struct {
-		Data       []view.Transaction `json:"data"`
-		Pagination Pagination         `json:"pagination"`
-	}
+type listOutBody struct {
+	Data       []view.Transaction `json:"data"`
+	Pagination Pagination         `json:"pagination"`
 }
 
 type getIn struct {
@@ -315,7 +282,7 @@ func (a *API) paymentRoutes() {
 		handle(a, huma.Operation{OperationID: "create" + alias.suffix, Method: http.MethodPost, Path: alias.path, Tags: tags, Deprecated: legacy,
 			Summary: "Take a payment", DefaultStatus: http.StatusCreated}, toCharge, a.createPayment)
 		handle(a, huma.Operation{OperationID: "list" + alias.suffix + "s", Method: http.MethodGet, Path: alias.path, Tags: tags, Deprecated: legacy,
-			Summary: "List payments, newest first"}, toRead, a.listPayments)
+			Summary: "List payments, newest first", Responses: a.listResponses()}, toRead, a.listPayments)
 		handle(a, huma.Operation{OperationID: "get" + alias.suffix, Method: http.MethodGet, Path: alias.path + "/{id}", Tags: tags, Deprecated: legacy,
 			Summary: "Read a payment", Metadata: map[string]any{readKey: true}}, toRead, a.getPayment)
 		handle(a, huma.Operation{OperationID: "cancel" + alias.suffix, Method: http.MethodPost, Path: alias.path + "/{id}/cancel", Tags: tags, Deprecated: legacy,
@@ -369,7 +336,7 @@ func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader
 }
 
 func simulationRefused() error {
-	return pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only")
+	return pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only: use a test key (sk_test_…)")
 }
 
 // repeated is the header of a replay.
@@ -393,29 +360,39 @@ func bodyHash(body []byte, simulate string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (a *API) listPayments(ctx context.Context, call Call, in *listIn) (*listOut, error) {
+// listResponses are those of a list that is JSON, or a file.
+func (a *API) listResponses() map[string]*huma.Response {
+	schema := a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[listOutBody](), true, "ListOutBody")
+	return map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
+		"application/json": {Schema: schema}, "text/csv": {Schema: &huma.Schema{Type: huma.TypeString}},
+	}}}
+}
+
+func (a *API) listPayments(ctx context.Context, call Call, in *listIn) (*huma.StreamResponse, error) {
 	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
 	if err != nil {
 		return nil, err
 	}
-	if in.StartingAfter != "" {
-		in.offset = 0
+	if in.Format == "csv" {
+		return a.exportPayments(ctx, call, scope, in)
 	}
-	in.filter.Limit, in.filter.Offset = in.limit, in.offset
+	in.filter.Limit, in.filter.Offset = in.more(), in.offset
 	list, total, err := a.app.Payments(ctx, scope, in.filter)
 	if err != nil {
-		return nil, err
+		return nil, in.named(err)
 	}
-	out := &listOut{}
-	out.Body.Data = make([]view.Transaction, 0, len(list))
+	out := listOutBody{}
+	list, out.Pagination = pageOf(in.Page, list, total, func(p pay.Payment) string { return p.ID })
+	out.Pagination.TotalCapped = total == store.MostCounted && (in.Email != "" || in.Amount != "") && in.MerchantOrderID == ""
+	out.Data = make([]view.Transaction, 0, len(list))
 	for _, p := range list {
-		out.Body.Data = append(out.Body.Data, view.NewTransaction(p).ForShop(p, a.app.CheckoutURL))
+		out.Data = append(out.Data, view.NewTransaction(p).ForShop(p, a.app.CheckoutURL))
 	}
-	out.Body.Pagination = in.of(total)
-	if in.StartingAfter != "" && len(list) == in.limit {
-		out.Body.Pagination.NextCursor = &list[len(list)-1].ID
-	}
-	return out, nil
+	return &huma.StreamResponse{Body: func(to huma.Context) {
+		to.SetHeader("Content-Type", "application/json")
+		to.SetStatus(http.StatusOK)
+		_ = a.huma.Marshal(to.BodyWriter(), "application/json", out) // the client may be gone
+	}}, nil
 }
 
 func (a *API) getPayment(ctx context.Context, call Call, in *getIn) (*getOut, error) {
@@ -450,7 +427,7 @@ func (a *API) cancelPayment(ctx context.Context, call Call, in *getIn) (*getOut,
 
 func (a *API) simulate(ctx context.Context, call Call, in *simulateIn) (*simulateOut, error) {
 	if call.Live {
-		return nil, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only")
+		return nil, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
 	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
 	if err != nil {

@@ -32,7 +32,11 @@ func (b *RefundBody) Resolve(_ huma.Context, prefix *huma.PathBuffer) []error {
 	// Beyond float64 it is infinite, and too large all the same.
 	n, err := strconv.ParseFloat(text, 64)
 	if strings.Trim(text[:1], "-0123456789") != "" || n <= 0 || err != nil && n == 0 {
-		return []error{wire.Coded(pay.CodeAmountInvalid, prefix.With("amount"), "amount must be a JSON number above zero")}
+		message := "amount must be above zero, such as 49.90; you sent " + clip(text)
+		if !isNumber(text) {
+			message = notNumber(text)
+		}
+		return []error{wire.Coded(pay.CodeAmountInvalid, prefix.With("amount"), message)}
 	}
 	return nil
 }
@@ -47,7 +51,7 @@ type refundIn struct {
 // Resolve checks the header.
 func (in *refundIn) Resolve(huma.Context) []error {
 	if !printable(in.IdempotencyKey) {
-		return []error{wire.Coded(pay.CodeInvalidRequest, "Idempotency-Key", "Idempotency-Key must have 1 to 255 printable characters")}
+		return []error{wire.Coded(pay.CodeInvalidRequest, "Idempotency-Key", keyIssue)}
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func checkCustomer(path string, fields []field) (issues []error) {
 		case n > f.max:
 			bad(pay.CodeInvalidRequest, fmt.Sprintf("must have at most %d characters", f.max))
 		case n > 0 && f.name == "email" && !isEmail(*f.text):
-			bad(pay.CodeInvalidRequest, "must be an email address")
+			bad(pay.CodeInvalidRequest, strings.TrimPrefix(emailIssue, " "))
 		}
 	}
 	return issues
@@ -92,10 +92,10 @@ func (b *SessionBody) Resolve(ctx huma.Context, prefix *huma.PathBuffer) (issues
 		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("expand"), "expand is for a session with a paymentMethodId: without one there is no payment yet"))
 	}
 	if _, ok := geo.Parse(b.Country); b.Country != "" && !ok {
-		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("country"), "country must be an ISO 3166 code of two or three letters"))
+		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("country"), countryIssue("country", b.Country)))
 	}
 	if b.ReturnURL != "" && !webURL(b.ReturnURL) {
-		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("returnUrl"), "returnUrl must be an absolute http or https URL"))
+		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("returnUrl"), urlIssue))
 	}
 	return append(issues, checkCustomer(prefix.With("customer"), b.Customer.fields())...)
 }

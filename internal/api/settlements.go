@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"strconv"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -28,14 +29,14 @@ type settlementsIn struct {
 // Resolve reads the filter.
 func (in *settlementsIn) Resolve(ctx huma.Context) (issues []error) {
 	issues = in.Page.Resolve(ctx)
-	in.filter = store.SettlementFilter{Status: pay.SettlementStatus(in.Status), Limit: in.limit, Offset: in.offset}
+	in.filter = store.SettlementFilter{Status: pay.SettlementStatus(in.Status), Limit: in.more(), Offset: in.offset}
 	for _, bound := range []struct {
 		param, text string
 		into        *time.Time
 	}{{"from", in.From, &in.filter.From}, {"to", in.To, &in.filter.To}} {
 		at, ok := moment(bound.text)
 		if bound.text != "" && !ok {
-			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, bound.param, bound.param+" must be an ISO 8601 date or date-time"))
+			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, bound.param, dateIssue(bound.param)))
 		}
 		*bound.into = at
 	}
@@ -111,22 +112,24 @@ func (a *API) settlementRoutes() {
 }
 
 func (a *API) movements(ctx context.Context, call Call, in *movementsIn) (*movementsOut, error) {
-	list, total, err := a.app.Movements(ctx, call.Scope, in.limit, in.offset)
+	list, total, err := a.app.Movements(ctx, call.Scope, in.read())
 	if err != nil {
-		return nil, err
+		return nil, in.named(err)
 	}
 	out := &movementsOut{}
-	out.Body.Data, out.Body.Pagination = view.NewMovements(list), in.of(total)
+	list, out.Body.Pagination = pageOf(in.Page, list, total, func(m pay.Movement) string { return m.ID })
+	out.Body.Data = view.NewMovements(list)
 	return out, nil
 }
 
 func (a *API) settlements(ctx context.Context, call Call, in *settlementsIn) (*settlementsOut, error) {
-	list, total, err := a.app.Settlements(ctx, call.Scope, in.filter)
+	list, total, err := a.app.Settlements(ctx, call.Scope, in.filter, in.after)
 	if err != nil {
-		return nil, err
+		return nil, in.named(err)
 	}
 	out := &settlementsOut{}
-	out.Body.Data, out.Body.Pagination = make([]view.Settlement, 0, len(list)), in.of(total)
+	list, out.Body.Pagination = pageOf(in.Page, list, total, func(s pay.Settlement) string { return s.ID })
+	out.Body.Data = make([]view.Settlement, 0, len(list))
 	for _, s := range list {
 		out.Body.Data = append(out.Body.Data, view.NewSettlement(s, a.app.CheckoutURL))
 	}
@@ -146,12 +149,13 @@ func (a *API) settlementLines(ctx context.Context, call Call, in *settlementLine
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.SettlementLines(ctx, call.Scope, s, in.limit, in.offset)
+	list, total, err := a.app.SettlementLines(ctx, call.Scope, s, in.read())
 	if err != nil {
-		return nil, err
+		return nil, in.named(err)
 	}
 	out := &settlementLinesOut{}
-	out.Body.Data, out.Body.Pagination = make([]view.SettlementLine, 0, len(list)), in.of(total)
+	list, out.Body.Pagination = pageOf(in.Page, list, total, func(l pay.SettlementLine) string { return strconv.FormatInt(l.Number, 10) })
+	out.Body.Data = make([]view.SettlementLine, 0, len(list))
 	for _, l := range list {
 		out.Body.Data = append(out.Body.Data, view.NewSettlementLine(l))
 	}

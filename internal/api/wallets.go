@@ -96,7 +96,7 @@ func (a *API) addWallet(ctx context.Context, call Call, in *addWalletIn) (*walle
 		return nil, err
 	}
 	if in.Simulate != "" && call.Live {
-		return nil, pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only")
+		return nil, pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
 	unpayable, err := a.app.Payability(ctx, scope) // read before: what is added is not said to have failed
 	if err != nil {
@@ -120,16 +120,17 @@ func (a *API) wallets(ctx context.Context, call Call, in *walletsIn) (*walletsOu
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Wallets(ctx, scope, pay.WalletStatus(in.Status), in.limit, in.offset)
+	list, total, err := a.app.Wallets(ctx, scope, pay.WalletStatus(in.Status), in.read())
 	if err != nil {
-		return nil, err
+		return nil, in.named(err)
 	}
 	unpayable, err := a.app.Payability(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
 	out := &walletsOut{}
-	out.Body.Data, out.Body.Pagination = make([]view.Wallet, 0, len(list)), in.of(total)
+	list, out.Body.Pagination = pageOf(in.Page, list, total, func(w pay.Wallet) string { return w.ID })
+	out.Body.Data = make([]view.Wallet, 0, len(list))
 	for _, w := range list {
 		out.Body.Data = append(out.Body.Data, view.NewWallet(w, unpayable(w)))
 	}

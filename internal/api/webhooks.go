@@ -95,12 +95,13 @@ func (a *API) subscriptions(ctx context.Context, call Call, in *subscriptionsIn)
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Subscriptions(ctx, scope, in.limit, in.offset)
+	list, total, err := a.app.Subscriptions(ctx, scope, in.read())
 	if err != nil {
-		return nil, err
+		return nil, in.named(err)
 	}
 	out := &subscriptionsOut{}
-	out.Body.Data, out.Body.Pagination = make([]view.Subscription, 0, len(list)), in.of(total)
+	list, out.Body.Pagination = pageOf(in.Page, list, total, func(s pay.Subscription) string { return s.ID })
+	out.Body.Data = make([]view.Subscription, 0, len(list))
 	for _, s := range list {
 		out.Body.Data = append(out.Body.Data, view.NewSubscription(s))
 	}

@@ -31,7 +31,7 @@ type withdrawIn struct {
 // Resolve reads the amount and checks the header.
 func (in *withdrawIn) Resolve(huma.Context) (issues []error) {
 	if !printable(in.IdempotencyKey) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Idempotency-Key", "Idempotency-Key must have 1 to 255 printable characters"))
+		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Idempotency-Key", keyIssue))
 	}
 	usd, code, message := withdrawn(string(in.Body.Amount))
 	if code != "" {
@@ -53,11 +53,11 @@ func withdrawn(text string) (usd money.Amount, code pay.Code, message string) {
 	usd, err := money.Parse(text, money.USD)
 	switch {
 	case text == "" || text == "null":
-		return usd, pay.CodeMissingField, "amount is required"
+		return usd, pay.CodeMissingField, "amount is required: send a number, such as 250.00"
 	case errors.Is(err, money.ErrRange) && !strings.HasPrefix(text, "-"):
-		return usd, pay.CodeAmountAboveMaximum, "amount is more than there can be"
+		return usd, pay.CodeAmountAboveMaximum, "amount is more than there can be: withdraw at most what GET /me/balance says is available"
 	case err != nil || !usd.IsPositive():
-		return usd, pay.CodeAmountInvalid, "amount must be a JSON number above 0, in USD with at most two decimals"
+		return usd, pay.CodeAmountInvalid, "amount must be a number above 0, in USD with at most two decimals, such as 250.00; you sent " + clip(text)
 	}
 	return usd, "", ""
 }
@@ -81,7 +81,7 @@ type withdrawalsIn struct {
 // Resolve reads the filter.
 func (in *withdrawalsIn) Resolve(ctx huma.Context) (issues []error) {
 	issues = in.Page.Resolve(ctx)
-	in.filter = store.WithdrawalFilter{Status: pay.WithdrawalStatus(in.Status), Wallet: in.WalletID, Limit: in.limit, Offset: in.offset}
+	in.filter = store.WithdrawalFilter{Status: pay.WithdrawalStatus(in.Status), Wallet: in.WalletID, After: in.after, Limit: in.more(), Offset: in.offset}
 	for _, bound := range []struct {
 		param, text string
 		into        *time.Time
@@ -91,7 +91,7 @@ func (in *withdrawalsIn) Resolve(ctx huma.Context) (issues []error) {
 		}
 		at, ok := moment(bound.text)
 		if !ok {
-			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, bound.param, bound.param+" must be an ISO 8601 date or date-time"))
+			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, bound.param, dateIssue(bound.param)))
 		}
 		*bound.into = at
 	}
@@ -162,10 +162,11 @@ func (a *API) withdrawals(ctx context.Context, call Call, in *withdrawalsIn) (*w
 	}
 	list, total, err := a.app.Withdrawals(ctx, scope, in.filter)
 	if err != nil {
-		return nil, err
+		return nil, in.named(err)
 	}
 	out := &withdrawalsOut{}
-	out.Body.Data, out.Body.Pagination = make([]view.Withdrawal, 0, len(list)), in.of(total)
+	list, out.Body.Pagination = pageOf(in.Page, list, total, func(w pay.Withdrawal) string { return w.ID })
+	out.Body.Data = make([]view.Withdrawal, 0, len(list))
 	for _, w := range list {
 		out.Body.Data = append(out.Body.Data, view.NewWithdrawal(w))
 	}

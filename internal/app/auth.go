@@ -112,7 +112,10 @@ func (a *App) Login(ctx context.Context, by Principal, apiKey, secretKey string)
 // pair finds the keys of a login. The publishable one is returned with a refusal too, where it
 // is known.
 func (a *App) pair(ctx context.Context, apiKey, secretKey string) (publishable, secret pay.Key, err error) {
-	bad := refused(pay.CodeInvalidAPIKey, "apiKey and secretKey are not a valid pair")
+	bad := refused(pay.CodeInvalidAPIKey, "apiKey and secretKey are not a valid pair: send the publishable key (pk_…) and the secret key (sk_…) of one shop, as they were given when it was made; cascada key list shows which there are")
+	if strings.HasPrefix(secretKey, "pk_") && !strings.HasPrefix(apiKey, "pk_") {
+		bad = refused(pay.CodeInvalidAPIKey, "apiKey and secretKey are swapped: send the publishable key (pk_test_… or pk_live_…) as apiKey, and the secret one (sk_test_… or sk_live_…) as secretKey")
+	}
 	if publishable, err = a.keyOf(ctx, apiKey); err != nil {
 		return pay.Key{}, secret, orRefuse(err, bad)
 	}
@@ -120,7 +123,7 @@ func (a *App) pair(ctx context.Context, apiKey, secretKey string) (publishable, 
 		return publishable, secret, orRefuse(err, bad)
 	}
 	if publishable.Live != secret.Live {
-		return publishable, secret, refused(pay.CodeInvalidAPIKey, "apiKey and secretKey are of different environments")
+		return publishable, secret, refused(pay.CodeInvalidAPIKey, "apiKey and secretKey are of different environments: send pk_test_… with sk_test_…, or pk_live_… with sk_live_…")
 	}
 	if publishable.Kind != pay.Publishable || secret.Kind == pay.Publishable || publishable.Scope != secret.Scope {
 		return publishable, secret, bad
@@ -170,7 +173,9 @@ func (a *App) loginOf(ctx context.Context, by Principal, token string) (pay.Logi
 	return login, nil
 }
 
-func badRefresh() error { return refused(pay.CodeInvalidToken, "the refresh token is not valid") }
+func badRefresh() error {
+	return refused(pay.CodeInvalidToken, "the refresh token is not valid: it works once; get a new one from POST /auth/token")
+}
 
 func (a *App) refresh(ctx context.Context, by Principal, token string) (Tokens, error) {
 	login, err := a.loginOf(ctx, by, token)
@@ -264,14 +269,14 @@ func (a *App) parseRefresh(token string) (login string, version int64, ok bool) 
 //
 // Errors: invalid_api_key, invalid_token, token_expired.
 func (a *App) Authenticate(ctx context.Context, credential string) (Principal, error) {
-	unknown := refused(pay.CodeInvalidAPIKey, "the key is not known")
+	unknown := refused(pay.CodeInvalidAPIKey, "the key is not known: check that all of it was sent, and that it was not revoked or rotated; the operator lists keys with cascada key list")
 	var key pay.Key
 	var err error
 	login := ""
 	var audience jwt.ClaimStrings // of a token
 	switch {
 	case strings.HasPrefix(credential, refreshPrefix):
-		return Principal{}, refused(pay.CodeInvalidAPIKey, "a refresh token is for /auth/refresh only")
+		return Principal{}, refused(pay.CodeInvalidAPIKey, "a refresh token is for POST /auth/refresh only: send the access token that came with it")
 	case RawKey(credential):
 		if key, err = a.keyOf(ctx, credential); err != nil {
 			return Principal{}, orRefuse(err, unknown)
@@ -293,7 +298,7 @@ func (a *App) Authenticate(ctx context.Context, credential string) (Principal, e
 		return Principal{}, unknown
 	}
 	if audience != nil && !slices.Contains(audience, string(key.Environment())) {
-		return Principal{}, refused(pay.CodeInvalidToken, "the access token is of another environment than its key")
+		return Principal{}, refused(pay.CodeInvalidToken, "the access token is of another environment than its key: get a new one from POST /auth/token")
 	}
 	return Principal{Scope: key.Scope, KeyID: key.ID, Login: login, Kind: key.Kind, Preview: key.Preview, Rights: key.Rights}, nil
 }
@@ -325,7 +330,7 @@ func (t *tokens) parse(text string, now time.Time) (claims, error) {
 			return s.claims, nil
 		}
 	}
-	invalid := refused(pay.CodeInvalidToken, "the access token is not valid")
+	invalid := refused(pay.CodeInvalidToken, "the access token is not valid: send it as POST /auth/token gave it, or get a new one there; a secret key works in its place too")
 	if len(text) > maxToken {
 		return claims{}, invalid
 	}
@@ -399,9 +404,9 @@ func (a *App) Tenant(ctx context.Context, p Principal) (pay.Merchant, pay.Shop, 
 // Errors: forbidden for one that the credentials do not cover, shop_required
 // when none is named and the credentials are the whole merchant's.
 func (a *App) Narrow(ctx context.Context, p Principal, merchant, shop string) (pay.Scope, error) {
-	foreign := pay.FieldError(pay.CodeForbidden, "shopId", "these credentials do not cover this shop")
+	foreign := pay.FieldError(pay.CodeForbidden, "shopId", "these credentials do not cover this shop: leave shopId out, or use a key of that shop; GET /shops lists those of the merchant")
 	if merchant != "" && merchant != p.Merchant {
-		return pay.Scope{}, pay.FieldError(pay.CodeForbidden, "merchantId", "these credentials do not cover this merchant")
+		return pay.Scope{}, pay.FieldError(pay.CodeForbidden, "merchantId", "these credentials do not cover this merchant: leave merchantId out, or use a key of that merchant")
 	}
 	if p.Shop != "" {
 		if shop != "" && shop != p.Shop {
@@ -410,7 +415,7 @@ func (a *App) Narrow(ctx context.Context, p Principal, merchant, shop string) (p
 		return p.Scope, nil
 	}
 	if shop == "" {
-		return pay.Scope{}, refused(pay.CodeShopRequired, "these credentials are the whole merchant's: name the shop")
+		return pay.Scope{}, refused(pay.CodeShopRequired, "these credentials are the whole merchant's: name the shop with ?shopId=shp_… in the address; GET /shops lists them")
 	}
 	if !storable(shop) {
 		return pay.Scope{}, foreign

@@ -133,17 +133,19 @@ func (a *App) betweenSettlements(ctx context.Context, scope pay.Scope, read func
 
 // Movements lists what moved a merchant's balances, newest first, and counts
 // all there is. A shop with siblings sees nothing of theirs.
-func (a *App) Movements(ctx context.Context, scope pay.Scope, limit, offset int) ([]pay.Movement, int64, error) {
+func (a *App) Movements(ctx context.Context, scope pay.Scope, page store.Page) (list []pay.Movement, total int64, err error) {
 	siblings, err := a.siblings(ctx, scope)
 	if err != nil {
 		return nil, 0, err
 	}
 	if !siblings {
-		return a.store.Movements(ctx, scope, limit, offset)
+		list, total, err = a.store.Movements(ctx, scope, page)
+	} else {
+		// All that moved is looked at, for that alone tells which is whose: one at a time.
+		defer a.turns.take("movements/" + scope.Merchant)()
+		list, total, err = a.store.ShopMovements(ctx, scope, page, math.MaxInt32)
 	}
-	// All that moved is looked at, for that alone tells which is whose: one at a time.
-	defer a.turns.take("movements/" + scope.Merchant)()
-	return a.store.ShopMovements(ctx, scope, limit, offset, math.MaxInt32)
+	return list, total, orNotBehind(err)
 }
 
 // newestMovements are those that the balance shows. Of a shop with siblings they may be fewer.
@@ -153,10 +155,10 @@ func (a *App) newestMovements(ctx context.Context, scope pay.Scope) ([]pay.Movem
 		return nil, err
 	}
 	if siblings {
-		list, _, err := a.store.ShopMovements(ctx, scope, movementsShown, 0, movementsLookedAt)
+		list, _, err := a.store.ShopMovements(ctx, scope, store.Page{Limit: movementsShown}, movementsLookedAt)
 		return list, err
 	}
-	list, _, err := a.store.Movements(ctx, scope, movementsShown, 0)
+	list, _, err := a.store.Movements(ctx, scope, store.Page{Limit: movementsShown})
 	return list, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/catalog"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/near"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -90,7 +91,7 @@ func (a *App) choose(live bool, id, slug, country string) (pay.Rail, geo.Country
 	if country != "" {
 		var ok bool
 		if where, ok = geo.Parse(country); !ok {
-			return pay.Rail{}, where, pay.FieldError(pay.CodeInvalidRequest, "country", "country must be an ISO 3166 code of two or three letters")
+			return pay.Rail{}, where, pay.FieldError(pay.CodeInvalidRequest, "country", "country must be an ISO 3166 code of two or three letters, such as BR or BRA")
 		}
 	}
 	rail, err := a.rail(live, id, slug, where)
@@ -102,7 +103,7 @@ func (a *App) choose(live bool, id, slug, country string) (pay.Rail, geo.Country
 	}
 	if live && where.Alpha3 != rail.Country {
 		return pay.Rail{}, where, pay.FieldError(pay.CodeUnsupportedCountry, "country",
-			fmt.Sprintf("%s is not available in %s", rail.Name, where.Name))
+			fmt.Sprintf("%s is not available in %s: leave country out, or read the methods there from GET /payment-methods?country=%s", rail.Name, where.Name, where.Alpha3))
 	}
 	return rail, where, nil
 }
@@ -113,12 +114,12 @@ func (a *App) rail(live bool, id, slug string, where geo.Country) (pay.Rail, err
 		test := slices.ContainsFunc(a.catalog.sandbox, func(r pay.Rail) bool { return r.ID == id })
 		if !ok || live && test {
 			return pay.Rail{}, pay.FieldError(pay.CodeUnsupportedMethod, "paymentMethodId",
-				"this paymentMethodId is not in the catalog: read it from /payment-methods")
+				wrongRail(id, a.catalog, live))
 		}
 		return rail, nil
 	}
 	if slug == "" {
-		return pay.Rail{}, pay.FieldError(pay.CodeMissingField, "paymentMethodId", "paymentMethodId is required")
+		return pay.Rail{}, pay.FieldError(pay.CodeMissingField, "paymentMethodId", "paymentMethodId is required: read it from GET /payment-methods")
 	}
 	if where.Alpha3 == "" {
 		where, _ = geo.Parse("USA") // contract: country, default USA
@@ -140,9 +141,9 @@ func (a *App) rail(live bool, id, slug string, where geo.Country) (pay.Rail, err
 		return a.catalog.live[i], nil
 	}
 	if live && slices.ContainsFunc(a.catalog.live, bySlug) {
-		return pay.Rail{}, pay.FieldError(pay.CodeUnsupportedCountry, "country", fmt.Sprintf("%s is not available in %s", slug, where.Name))
+		return pay.Rail{}, pay.FieldError(pay.CodeUnsupportedCountry, "country", fmt.Sprintf("%s is not available in %s: GET /payment-methods?method=%s lists where it is", slug, where.Name, slug))
 	}
-	return pay.Rail{}, pay.FieldError(pay.CodeUnsupportedMethod, "paymentMethod", "this paymentMethod is not known")
+	return pay.Rail{}, pay.FieldError(pay.CodeUnsupportedMethod, "paymentMethod", wrongSlug(slug, a.catalog))
 }
 
 // payable is a converted amount as shoppers are asked for it: in whole units of the currency
@@ -192,4 +193,52 @@ func (a *App) convert(live bool, rail pay.Rail, where geo.Country, usd money.Amo
 	}
 	local, err := rate.Rate.Convert(usd, currency, money.HalfEven)
 	return local, rate, rail, err
+}
+
+// wrongRail says where ids of methods are read, and which was probably meant.
+func wrongRail(id string, c *catalogIndex, live bool) string {
+	var ids []string
+	for known := range c.byID {
+		test := slices.ContainsFunc(c.sandbox, func(r pay.Rail) bool { return r.ID == known })
+		if test && known == id {
+			return id + " is a method of the sandbox, and this is a live key: read the ids of production from GET /payment-methods"
+		}
+		if test && !live {
+			ids = append(ids, known)
+		}
+	}
+	slices.Sort(ids)
+	const message = "this paymentMethodId is not in the catalog: read it from GET /payment-methods"
+	if c.hasMethod(id) {
+		return id + " is the name of a method and not its id: read paymentMethodId from GET /payment-methods?method=" + id
+	}
+	if meant := near.Typo(id, ids); meant != "" {
+		return message + "; did you mean " + meant + "?"
+	}
+	return message
+}
+
+// wrongSlug says which legacy names of methods there are, and which was probably meant.
+func wrongSlug(slug string, c *catalogIndex) string {
+	var slugs []string
+	for _, r := range slices.Concat(c.sandbox, c.live) {
+		if r.ID == slug {
+			return slug + " is a paymentMethodId: send it as paymentMethodId"
+		}
+		if !slices.Contains(slugs, r.Method) {
+			slugs = append(slugs, r.Method)
+		}
+	}
+	slices.Sort(slugs)
+	message := "this paymentMethod is not known: send a paymentMethodId of GET /payment-methods"
+	if meant := near.Meant(slug, slugs); meant != "" {
+		return message + "; did you mean " + meant + "?"
+	}
+	return message
+}
+
+// hasMethod reports whether a method has a name.
+func (c *catalogIndex) hasMethod(slug string) bool {
+	bySlug := func(r pay.Rail) bool { return r.Method == slug }
+	return slices.ContainsFunc(c.sandbox, bySlug) || slices.ContainsFunc(c.live, bySlug)
 }

@@ -16,11 +16,11 @@ import (
 // Errors: claim_not_found, also for another shop's.
 func (a *App) Claim(ctx context.Context, scope pay.Scope, id string) (pay.Claim, error) {
 	if !storable(id) {
-		return pay.Claim{}, noClaim()
+		return pay.Claim{}, missing(pay.CodeClaimNotFound, "claim", scope, id)
 	}
 	c, err := a.store.Claim(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return c, noClaim()
+		return c, missing(pay.CodeClaimNotFound, "claim", scope, id)
 	}
 	return c, err
 }
@@ -29,7 +29,15 @@ func noClaim() error { return pay.NewError(pay.CodeClaimNotFound, "there is no s
 
 // Claims lists a shop's claims, newest first, and counts what the filter
 // selects.
+//
+// Errors: invalid_request for a page behind a row that is not there.
 func (a *App) Claims(ctx context.Context, scope pay.Scope, f store.ClaimFilter) ([]pay.Claim, int64, error) {
+	if err := behind(f.After, func() error {
+		_, err := a.store.Claim(ctx, scope, f.After)
+		return err
+	}); err != nil {
+		return nil, 0, err
+	}
 	return a.store.Claims(ctx, scope, f)
 }
 
@@ -86,7 +94,7 @@ func (a *App) EvidenceFile(ctx context.Context, scope pay.Scope, claim, evidence
 			return f, err
 		}
 	}
-	return pay.File{}, pay.NewError(pay.CodeNotFound, "the claim has no such file")
+	return pay.File{}, pay.NewError(pay.CodeNotFound, "the claim has no such file: read the claim, whose evidence lists them")
 }
 
 // AnyClaim reads a claim of any tenant, for the operator.

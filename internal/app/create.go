@@ -208,18 +208,30 @@ func (a *App) order(ctx context.Context, by Principal, scope pay.Scope, n NewPay
 // parseAmount reads an amount from its JSON text (contract: amount_invalid).
 func parseAmount(text string, c money.Currency) (money.Amount, error) {
 	if text == "" || text == "null" {
-		return money.Amount{}, pay.FieldError(pay.CodeMissingField, "amount", "amount is required")
+		return money.Amount{}, pay.FieldError(pay.CodeMissingField, "amount", "amount is required: send a number, such as 49.90")
 	}
 	amount, err := money.Parse(text, c)
 	switch {
 	case errors.Is(err, money.ErrPrecision):
-		return amount, pay.FieldError(pay.CodeAmountInvalid, "amount", fmt.Sprintf("amount must have at most %d decimals, for that is what %s has", c.Exponent(), c))
+		return amount, pay.FieldError(pay.CodeAmountInvalid, "amount", "amount must "+decimals(c))
 	case errors.Is(err, money.ErrRange) && !strings.HasPrefix(text, "-"):
 		return amount, pay.FieldError(pay.CodeAmountAboveMaximum, "amount", "amount must be worth at most 100000 USD")
 	case err != nil:
-		return amount, pay.FieldError(pay.CodeAmountInvalid, "amount", fmt.Sprintf("amount must be a JSON number in %s", c))
+		return amount, pay.FieldError(pay.CodeAmountInvalid, "amount", fmt.Sprintf("amount must be a number, in %s, such as 49.90", c))
 	}
 	return amount, nil
+}
+
+// decimals says how an amount of a currency is written.
+func decimals(c money.Currency) string {
+	switch n := c.Exponent(); n {
+	case 0:
+		return fmt.Sprintf("be a whole number, such as 4900: %s has no decimals", c)
+	case 2:
+		return "have at most two decimals, such as 49.90"
+	default:
+		return fmt.Sprintf("have at most %d decimals, for that is what %s has", n, c)
+	}
 }
 
 // askedRate is the rate of the currency that a shop asks in.
@@ -228,7 +240,7 @@ func parseAmount(text string, c money.Currency) (money.Amount, error) {
 // be relied on.
 func (a *App) askedRate(live bool, c money.Currency) (pay.Reading, error) {
 	if !a.rates.Load().Knows(c) {
-		return pay.Reading{}, pay.FieldError(pay.CodeUnsupportedCurrency, "currency", fmt.Sprintf("there is no rate for %s", c))
+		return pay.Reading{}, pay.FieldError(pay.CodeUnsupportedCurrency, "currency", fmt.Sprintf("there is no exchange rate for %s: ask in USD, or have the operator set it with cascada fx set %s RATE", c, c))
 	}
 	return a.reading(live, c)
 }

@@ -17,11 +17,18 @@ type DeliveryLog struct {
 }
 
 // Deliveries lists an endpoint's deliveries, newest first, and counts what the
-// filter selects.
+// filter selects. The page stands behind the delivery that after names, where it is not empty.
 //
-// Errors: webhook_not_found.
-func (a *App) Deliveries(ctx context.Context, scope pay.Scope, subscription string, f store.DeliveryFilter) (log DeliveryLog, err error) {
+// Errors: webhook_not_found, invalid_request for a page behind a row that is not there.
+func (a *App) Deliveries(ctx context.Context, scope pay.Scope, subscription string, f store.DeliveryFilter, after string) (log DeliveryLog, err error) {
 	if log.Subscription, err = a.Subscription(ctx, scope, subscription); err != nil {
+		return log, err
+	}
+	if err := behind(after, func() error {
+		d, err := a.store.Delivery(ctx, scope, log.Subscription.ID, storedID(after))
+		f.After = d.Delivery
+		return err
+	}); err != nil {
 		return log, err
 	}
 	if log.Deliveries, err = a.store.Deliveries(ctx, scope, subscription, f); err != nil {
@@ -39,7 +46,7 @@ func (a *App) Delivery(ctx context.Context, scope pay.Scope, subscription, id st
 	if err != nil {
 		return sub, store.Dispatch{}, err
 	}
-	missing := pay.NewError(pay.CodeWebhookDeliveryNotFound, "there is no such delivery to this webhook")
+	missing := pay.NewError(pay.CodeWebhookDeliveryNotFound, "there is no such delivery to this webhook: GET /webhooks/"+sub.ID+"/deliveries lists them")
 	if !storable(id) {
 		return sub, store.Dispatch{}, missing
 	}
@@ -71,7 +78,7 @@ func (a *App) Replay(ctx context.Context, by Principal, scope pay.Scope, subscri
 		}
 		if sub.Status != pay.Enabled {
 			return Replayed{}, &pay.Error{
-				Code: pay.CodeConflictState, Message: "the webhook is disabled: enable it first",
+				Code: pay.CodeConflictState, Message: "the webhook is disabled: enable it first, with PATCH and status enabled",
 				Details: pay.Details{Reason: "webhook_disabled", Action: "replay"},
 			}
 		}

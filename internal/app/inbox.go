@@ -104,12 +104,15 @@ func (a *App) Receive(ctx context.Context, slug string, header http.Header, body
 // Inbox lists what a shop's managed inbox got, newest first, and counts it.
 //
 // Errors: webhook_not_found.
-func (a *App) Inbox(ctx context.Context, scope pay.Scope, subscription string, limit, offset int) ([]pay.Received, int64, error) {
+func (a *App) Inbox(ctx context.Context, scope pay.Scope, subscription string, page store.Page) ([]pay.Received, int64, error) {
 	sub, err := a.Subscription(ctx, scope, subscription)
 	if err != nil {
 		return nil, 0, err
 	}
-	return a.store.Inbox(ctx, scope, sub.ID, limit, offset)
+	if err := behind(page.After, func() error { return a.store.Received(ctx, scope, sub.ID, page.After) }); err != nil {
+		return nil, 0, err
+	}
+	return a.store.Inbox(ctx, scope, sub.ID, page)
 }
 
 // TrimInboxes deletes what inboxes need not keep, and returns how much.

@@ -183,7 +183,7 @@ func (a *App) TurnedAway(ctx context.Context, by Principal, refusal error) {
 // with a key itself.
 func (a *App) Logout(ctx context.Context, by Principal) error {
 	if by.KeyID == "" {
-		return pay.NewError(pay.CodeMissingCredentials, "send Authorization: Bearer <access token>, or the refreshToken in the body")
+		return pay.NewError(pay.CodeMissingCredentials, "send the header Authorization: Bearer with the access token, or the refreshToken in the body")
 	}
 	if by.Login == "" {
 		return pay.NewError(pay.CodeInvalidRequest, "only a login can be ended here: send the access token that it gave, not a key")

@@ -18,7 +18,7 @@ func TestAmountsOfTwoMomentsAreNear(t *testing.T) {
 		{money.New(1000, money.USD), money.New(1000, money.USD), true},
 		{money.New(1000, money.USD), money.New(1100, money.USD), false},
 	} {
-		if got := near(c.a, c.b); got != c.want {
+		if got := nearly(c.a, c.b); got != c.want {
 			t.Errorf("%s and %s are near: %t", c.a, c.b, got)
 		}
 	}

@@ -50,7 +50,7 @@ func (a *App) earlier(ctx context.Context, scope pay.Scope, i Idempotency) (obje
 
 func keyReused() error {
 	return &pay.Error{
-		Code: pay.CodeIdempotencyConflict, Message: "this Idempotency-Key was used with a different body",
+		Code: pay.CodeIdempotencyConflict, Message: "this Idempotency-Key was used with a different body: use a new key for a new request",
 		Details: pay.Details{Reason: "body_differs"},
 	}
 }

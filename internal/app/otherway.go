@@ -90,11 +90,11 @@ func (a *App) callOff(ctx context.Context, p pay.Payment, cause view.Cause) (pay
 // Errors: transaction_not_found.
 func (a *App) anyPayment(ctx context.Context, id string) (pay.Payment, error) {
 	if !storable(id) {
-		return pay.Payment{}, noTransaction()
+		return pay.Payment{}, noTransaction(pay.Scope{}, id)
 	}
 	p, err := a.store.AnyPayment(ctx, id)
 	if err != nil {
-		return p, orRefuse(err, noTransaction())
+		return p, orRefuse(err, noTransaction(pay.Scope{}, id))
 	}
 	return p, nil
 }

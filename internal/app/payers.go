@@ -169,7 +169,7 @@ func (a *App) conversion(w pay.Wallet, net money.Amount) (pay.Conversion, error)
 	reading, err := a.reading(w.Live, currency)
 	if err != nil {
 		if refused, ok := errors.AsType[*pay.Error](err); ok {
-			refused.Message = fmt.Sprintf("withdrawals in %s are not taken now: its exchange rate is not known well enough; retry later", w.Currency)
+			refused.Message = fmt.Sprintf("withdrawals in %s are not taken now: %s", w.Currency, rateNeeded(currency, refused.Details.Reason))
 		}
 		return pay.Conversion{}, err
 	}

@@ -16,11 +16,11 @@ import (
 // Errors: transaction_not_found, also for another shop's.
 func (a *App) Payment(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
 	if !storable(id) {
-		return pay.Payment{}, noTransaction()
+		return pay.Payment{}, noTransaction(scope, id)
 	}
 	p, err := a.store.Payment(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return p, noTransaction()
+		return p, noTransaction(scope, id)
 	}
 	if err != nil {
 		return p, err
@@ -30,8 +30,8 @@ func (a *App) Payment(ctx context.Context, scope pay.Scope, id string) (pay.Paym
 	return one[0], err
 }
 
-func noTransaction() error {
-	return pay.NewError(pay.CodeTransactionNotFound, "there is no such transaction")
+func noTransaction(scope pay.Scope, id string) error {
+	return missing(pay.CodeTransactionNotFound, "transaction", scope, id)
 }
 
 // storable reports whether a text can be in the database: PostgreSQL fails on
@@ -40,7 +40,15 @@ func storable(text string) bool { return utf8.ValidString(text) && !strings.Cont
 
 // Payments lists a shop's payments, newest first, and counts what the filter
 // selects.
+//
+// Errors: invalid_request for a page behind a row that is not there.
 func (a *App) Payments(ctx context.Context, scope pay.Scope, f store.Filter) ([]pay.Payment, int64, error) {
+	if err := behind(f.After, func() error {
+		_, err := a.store.Payment(ctx, scope, f.After)
+		return err
+	}); err != nil {
+		return nil, 0, err
+	}
 	list, err := a.store.Payments(ctx, scope, f)
 	if err != nil {
 		return nil, 0, err
@@ -50,6 +58,28 @@ func (a *App) Payments(ctx context.Context, scope pay.Scope, f store.Filter) ([]
 	}
 	total, err := a.store.CountPayments(ctx, scope, f)
 	return list, total, err
+}
+
+// ExportPage is how many payments PaymentsFrom returns at most.
+const ExportPage = 500
+
+// PaymentsFrom lists a shop's payments, newest first, from f.After on: ExportPage of them, and fewer
+// where there are no more.
+//
+// Errors: invalid_request for a page behind a row that is not there.
+func (a *App) PaymentsFrom(ctx context.Context, scope pay.Scope, f store.Filter) ([]pay.Payment, error) {
+	if err := behind(f.After, func() error {
+		_, err := a.store.Payment(ctx, scope, f.After)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	f.Limit, f.Offset = ExportPage, 0
+	list, err := a.store.Payments(ctx, scope, f)
+	if err != nil {
+		return nil, err
+	}
+	return list, a.settledAs(ctx, list)
 }
 
 // Balances reads a merchant's balances in an environment.

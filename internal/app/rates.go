@@ -61,9 +61,17 @@ func (a *App) reading(live bool, c money.Currency) (pay.Reading, error) {
 func noRate(c money.Currency, reason string) error {
 	return &pay.Error{
 		Code:    pay.CodeServiceUnavailable,
-		Message: fmt.Sprintf("payments in %s are not taken now: its exchange rate is not known well enough; retry later", c),
+		Message: fmt.Sprintf("payments in %s are not taken now: %s", c, rateNeeded(c, reason)),
 		Details: pay.Details{Reason: reason},
 	}
+}
+
+// rateNeeded says what the operator has to do before a currency can be used: no retry helps.
+func rateNeeded(c money.Currency, reason string) string {
+	if reason == "stale_rate" {
+		return fmt.Sprintf("its exchange rate is too old; the operator of the service sets it anew with cascada fx set %s RATE", c)
+	}
+	return fmt.Sprintf("it has no exchange rate; the operator of the service sets it with cascada fx set %s RATE", c)
 }
 
 // USD returns what converts local amounts of an environment, false where no

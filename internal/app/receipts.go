@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -71,8 +72,17 @@ func (a *App) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, error)
 
 // Settlements lists a merchant's settlements, newest first, and counts what
 // the filter selects. Like the balance they are the merchant's, whichever of
-// its shops asks.
-func (a *App) Settlements(ctx context.Context, scope pay.Scope, f store.SettlementFilter) ([]pay.Settlement, int64, error) {
+// its shops asks. The page stands behind the settlement of the id after, where it is not empty.
+//
+// Errors: invalid_request for a page behind a row that is not there.
+func (a *App) Settlements(ctx context.Context, scope pay.Scope, f store.SettlementFilter, after string) ([]pay.Settlement, int64, error) {
+	if err := behind(after, func() error {
+		s, err := a.store.Settlement(ctx, scope, after)
+		f.Below = s.Number
+		return err
+	}); err != nil {
+		return nil, 0, err
+	}
 	return a.store.Settlements(ctx, scope, f)
 }
 
@@ -81,10 +91,13 @@ func (a *App) Settlements(ctx context.Context, scope pay.Scope, f store.Settleme
 // Errors: settlement_not_found, also for another merchant's.
 func (a *App) Settlement(ctx context.Context, scope pay.Scope, id string) (pay.Settlement, error) {
 	if !storable(id) {
-		return pay.Settlement{}, noSettlement()
+		return pay.Settlement{}, missing(pay.CodeSettlementNotFound, "settlement", scope, id)
 	}
 	s, err := a.store.Settlement(ctx, scope, id)
-	return s, orNoSettlement(err)
+	if errors.Is(err, store.ErrNotFound) {
+		err = missing(pay.CodeSettlementNotFound, "settlement", scope, id)
+	}
+	return s, err
 }
 
 func noSettlement() error {
@@ -99,21 +112,32 @@ func orNoSettlement(err error) error {
 }
 
 // SettlementLines reads a page of a settlement's lines, and counts them. A shop with siblings
-// sees nothing of theirs.
-func (a *App) SettlementLines(ctx context.Context, scope pay.Scope, s pay.Settlement, limit, offset int) ([]pay.SettlementLine, int64, error) {
+// sees nothing of theirs. The lines of a page stand behind the one whose number is page.After.
+//
+// Errors: invalid_request for a page behind a line that is not there.
+func (a *App) SettlementLines(ctx context.Context, scope pay.Scope, s pay.Settlement, page store.Page) ([]pay.SettlementLine, int64, error) {
 	siblings, err := a.siblings(ctx, scope)
 	if err != nil {
 		return nil, 0, err
 	}
+	after := int64(0)
+	if err := behind(page.After, func() error {
+		if after, err = strconv.ParseInt(page.After, 10, 64); err != nil || after < 1 || after > s.Lines {
+			return store.ErrNotFound
+		}
+		return nil
+	}); err != nil {
+		return nil, 0, err
+	}
 	if !siblings {
-		list, err := a.store.SettlementLines(ctx, s.ID, int64(offset), limit)
+		list, err := a.store.SettlementLines(ctx, s.ID, after+int64(page.Offset), page.Limit)
 		return list, s.Lines, err
 	}
 	total, err := a.store.CountShopLines(ctx, s.ID, scope.Shop)
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := a.store.ShopLines(ctx, s.ID, scope.Shop, 0, limit, offset)
+	list, err := a.store.ShopLines(ctx, s.ID, scope.Shop, after, page.Limit, page.Offset)
 	return list, total, err
 }
 
@@ -192,7 +216,7 @@ func (a *App) Language(ctx context.Context, merchant string) (pay.Language, erro
 // settlement_already_paid.
 func (a *App) SimulatePayout(ctx context.Context, by Principal, id string) (pay.Settlement, error) {
 	if by.Live {
-		return pay.Settlement{}, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only")
+		return pay.Settlement{}, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
 	s, err := a.Settlement(ctx, by.Scope, id)
 	if err != nil {

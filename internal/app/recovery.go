@@ -290,9 +290,9 @@ func tryOf(f pay.Found) string {
 	return fmt.Sprintf("%s-%08s", object, number)
 }
 
-// near reports whether two amounts may be the same, at rates of two moments.
+// nearly reports whether two amounts may be the same, at rates of two moments.
 // A dollar has one rate.
-func near(a, b money.Amount) bool {
+func nearly(a, b money.Amount) bool {
 	if a.Currency != b.Currency || a.Currency == money.USD {
 		return a == b
 	}

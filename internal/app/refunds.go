@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -92,11 +93,11 @@ func parseLocal(text string, currency money.Currency) (money.Amount, error) {
 	amount, err := money.Parse(text, currency)
 	switch {
 	case errors.Is(err, money.ErrPrecision):
-		return amount, pay.FieldError(pay.CodeAmountInvalid, "amount", "amount has more decimals than "+string(currency))
+		return amount, pay.FieldError(pay.CodeAmountInvalid, "amount", fmt.Sprintf("amount has more decimals than %s, which has %d", currency, currency.Exponent()))
 	case errors.Is(err, money.ErrRange) && !strings.HasPrefix(text, "-"):
-		return amount, pay.FieldError(pay.CodeAmountAboveMaximum, "amount", "amount must be at most what is left to refund")
+		return amount, pay.FieldError(pay.CodeAmountAboveMaximum, "amount", "amount must be at most what is left to refund, which is the payment's refundableAmountLocal; leave amount out to refund all of it")
 	case err != nil || !amount.IsPositive():
-		return amount, pay.FieldError(pay.CodeAmountInvalid, "amount", "amount must be a JSON number above zero in "+string(currency))
+		return amount, pay.FieldError(pay.CodeAmountInvalid, "amount", "amount must be a number above zero, in "+string(currency)+", such as 49.90")
 	}
 	return amount, nil
 }

@@ -30,7 +30,7 @@ func (a *App) regain(p pay.Payment, at pay.Found, tries []pay.Found, now time.Ti
 	if !ok {
 		return p, pay.Change{}, fmt.Errorf("found %s: it is no charge of ours", at.ID())
 	}
-	if p.Local.Currency == at.Currency && !near(p.Local, at.Local()) {
+	if p.Local.Currency == at.Currency && !nearly(p.Local, at.Local()) {
 		return p, pay.Change{}, otherThanFound(at)
 	}
 	p.ID = object
@@ -124,7 +124,7 @@ func (a *App) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund, at 
 func (a *App) regainNewPayout(ctx context.Context, made pay.Withdrawal, change pay.Change, at pay.Found, now time.Time) (pay.Withdrawal, pay.Change, error) {
 	object, round, _ := pay.ParsePayoutReference(at.Reference)
 	switch {
-	case !near(made.Local, at.Local()):
+	case !nearly(made.Local, at.Local()):
 		return made, change, otherThanFound(at)
 	case at.Object != "":
 		return made, change, errDealtWith

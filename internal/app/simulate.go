@@ -18,7 +18,7 @@ import (
 // balance_insufficient.
 func (a *App) Simulate(ctx context.Context, scope pay.Scope, id string, action pay.Action, cause view.Cause) (pay.Payment, []pay.EventType, error) {
 	if scope.Live {
-		return pay.Payment{}, nil, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only")
+		return pay.Payment{}, nil, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
 	before, err := a.Payment(ctx, scope, id)
 	if err = cmp.Or(err, a.opened()); err != nil {

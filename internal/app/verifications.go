@@ -57,7 +57,7 @@ func (a *App) StartVerification(ctx context.Context, by Principal, n NewVerifica
 //
 // Errors: not_found, also for another merchant's.
 func (a *App) Verification(ctx context.Context, scope pay.Scope, id string) (pay.Verification, error) {
-	missing := pay.NewError(pay.CodeNotFound, "there is no such verification")
+	missing := missing(pay.CodeNotFound, "verification", scope, id)
 	if !storable(id) {
 		return pay.Verification{}, missing
 	}
@@ -73,7 +73,7 @@ func (a *App) Verification(ctx context.Context, scope pay.Scope, id string) (pay
 // Errors: production_key_refused, not_found, conflict_state.
 func (a *App) SimulateVerification(ctx context.Context, by Principal, id string, to pay.VerificationStatus) (pay.Verification, error) {
 	if by.Live {
-		return pay.Verification{}, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only")
+		return pay.Verification{}, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
 	var v pay.Verification
 	err := again(func() error {

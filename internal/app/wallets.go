@@ -96,7 +96,7 @@ func (a *App) defaultWallet(ctx context.Context, scope pay.Scope) (*pay.Wallet, 
 //
 // Errors: wallet_not_found, also for another shop's.
 func (a *App) Wallet(ctx context.Context, scope pay.Scope, id string) (pay.Wallet, error) {
-	missing := pay.NewError(pay.CodeWalletNotFound, "there is no such wallet")
+	missing := missing(pay.CodeWalletNotFound, "wallet", scope, id)
 	if !storable(id) {
 		return pay.Wallet{}, missing
 	}
@@ -108,8 +108,16 @@ func (a *App) Wallet(ctx context.Context, scope pay.Scope, id string) (pay.Walle
 }
 
 // Wallets lists a shop's wallets, newest first, and counts them.
-func (a *App) Wallets(ctx context.Context, scope pay.Scope, status pay.WalletStatus, limit, offset int) ([]pay.Wallet, int64, error) {
-	return a.store.Wallets(ctx, scope, status, limit, offset)
+//
+// Errors: invalid_request for a page behind a row that is not there.
+func (a *App) Wallets(ctx context.Context, scope pay.Scope, status pay.WalletStatus, page store.Page) ([]pay.Wallet, int64, error) {
+	if err := behind(page.After, func() error {
+		_, err := a.store.Wallet(ctx, scope, page.After)
+		return err
+	}); err != nil {
+		return nil, 0, err
+	}
+	return a.store.Wallets(ctx, scope, status, page)
 }
 
 // DeleteWallet disables a wallet. Withdrawals that were not sent yet fail when

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/near"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/webhook"
@@ -77,7 +78,7 @@ func (a *App) beside(ctx context.Context, sub pay.Subscription) (pay.Shop, error
 	if err != nil {
 		return shop, err
 	}
-	others, total, err := a.store.Subscriptions(ctx, sub.Scope, compared, 0)
+	others, total, err := a.store.Subscriptions(ctx, sub.Scope, store.Page{Limit: compared})
 	if err != nil {
 		return shop, err
 	}
@@ -140,14 +141,30 @@ type problems struct {
 
 func (b *problems) events(events []string) {
 	if len(events) == 0 {
-		b.issues = append(b.issues, pay.Issue{Path: "events", Message: "events must name at least one event, or *"})
+		b.issues = append(b.issues, pay.Issue{Path: "events", Message: "events must name at least one event, such as payment.completed, or * for all"})
 		b.missing = []string{"events"}
 	}
 	for i, e := range events {
 		if !pay.ValidEvent(e) {
-			b.issues = append(b.issues, pay.Issue{Path: fmt.Sprintf("events[%d]", i), Message: fmt.Sprintf("%q is not an event", e)})
+			b.issues = append(b.issues, pay.Issue{Path: fmt.Sprintf("events[%d]", i), Message: notEvent(e)})
 		}
 	}
+}
+
+// notEvent says which events there are, and which was probably meant.
+func notEvent(name string) string {
+	var names []string
+	for _, e := range pay.EventTypes() {
+		names = append(names, string(e))
+	}
+	message := name + " is not an event"
+	if len(name) > maxKeptID || strings.ContainsFunc(name, pay.Unprintable) {
+		message = "that is not an event"
+	}
+	if meant := near.Meant(name, names); meant != "" {
+		return message + ": did you mean " + meant + "? There are " + strings.Join(names, ", ") + ", and * for all"
+	}
+	return message + ": there are " + strings.Join(names, ", ") + ", and * for all"
 }
 
 func (b *problems) url(url string, scope pay.Scope, allowPrivate bool) {
@@ -175,7 +192,7 @@ func (b *problems) err() error {
 //
 // Errors: webhook_not_found.
 func (a *App) Subscription(ctx context.Context, scope pay.Scope, subscription string) (pay.Subscription, error) {
-	missing := pay.NewError(pay.CodeWebhookNotFound, "there is no such webhook")
+	missing := missing(pay.CodeWebhookNotFound, "webhook", scope, subscription)
 	if !storable(subscription) {
 		return pay.Subscription{}, missing
 	}
@@ -186,9 +203,21 @@ func (a *App) Subscription(ctx context.Context, scope pay.Scope, subscription st
 	return sub.At(a.now(scope)), err
 }
 
-// Subscriptions lists a shop's endpoints, newest first, and counts them.
-func (a *App) Subscriptions(ctx context.Context, scope pay.Scope, limit, offset int) ([]pay.Subscription, int64, error) {
-	list, total, err := a.store.Subscriptions(ctx, scope, limit, offset)
+// Subscriptions lists a shop's endpoints, newest first, and counts them. A page may stand behind one
+// that was deleted meanwhile.
+//
+// Errors: invalid_request for a page behind a row that is not there.
+func (a *App) Subscriptions(ctx context.Context, scope pay.Scope, page store.Page) ([]pay.Subscription, int64, error) {
+	if err := behind(page.After, func() error {
+		sub, err := a.store.AnySubscription(ctx, page.After)
+		if err == nil && sub.Scope != scope {
+			err = store.ErrNotFound
+		}
+		return err
+	}); err != nil {
+		return nil, 0, err
+	}
+	list, total, err := a.store.Subscriptions(ctx, scope, page)
 	for i := range list {
 		list[i] = list[i].At(a.now(scope))
 	}

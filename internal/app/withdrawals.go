@@ -189,7 +189,7 @@ func (a *App) requireKYC(ctx context.Context, scope pay.Scope, need pay.KYCLevel
 //
 // Errors: withdrawal_not_found, also for another shop's.
 func (a *App) Withdrawal(ctx context.Context, scope pay.Scope, id string) (pay.Withdrawal, error) {
-	missing := pay.NewError(pay.CodeWithdrawalNotFound, "there is no such withdrawal")
+	missing := missing(pay.CodeWithdrawalNotFound, "withdrawal", scope, id)
 	if !storable(id) {
 		return pay.Withdrawal{}, missing
 	}
@@ -202,7 +202,15 @@ func (a *App) Withdrawal(ctx context.Context, scope pay.Scope, id string) (pay.W
 
 // Withdrawals lists a shop's withdrawals, newest first, and counts what the
 // filter selects.
+//
+// Errors: invalid_request for a page behind a row that is not there.
 func (a *App) Withdrawals(ctx context.Context, scope pay.Scope, f store.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
+	if err := behind(f.After, func() error {
+		_, err := a.store.Withdrawal(ctx, scope, f.After)
+		return err
+	}); err != nil {
+		return nil, 0, err
+	}
 	return a.store.Withdrawals(ctx, scope, f)
 }
 

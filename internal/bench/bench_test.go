@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/client"
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
@@ -107,7 +108,7 @@ func subscriptions(t *testing.T, c Config) (n int64) {
 		t.Fatal(err)
 	}
 	for _, s := range shops {
-		page, err := s.api.Webhooks(t.Context(), 1, 0)
+		page, err := s.api.Webhooks(t.Context(), client.Page{Limit: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

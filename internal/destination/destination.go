@@ -104,11 +104,11 @@ func Parse(kind, networkName, currency, account string) (Destination, []Problem)
 	var usable []network
 	switch {
 	case kind == "":
-		refuse(Type, true, "type is required")
+		refuse(Type, true, "type is required: bank_account or crypto")
 	case kind != bankAccount && kind != crypto:
 		refuse(Type, false, "type must be bank_account or crypto")
 	case currency == "":
-		refuse(Currency, true, "currency is required")
+		refuse(Currency, true, "currency is required: what arrives, such as MXN, BRL or USDT")
 	default:
 		var problem *Problem
 		if usable, problem = choose(kind, networkName, currency); problem != nil {
@@ -116,7 +116,7 @@ func Parse(kind, networkName, currency, account string) (Destination, []Problem)
 		}
 	}
 	if account == "" {
-		refuse(Account, true, "destination is required")
+		refuse(Account, true, "destination is required: a CLABE, PIX key, CBU, IBAN, account number or address")
 	}
 	if len(problems) > 0 {
 		return Destination{}, problems

@@ -203,7 +203,7 @@ func TestClaimsAreListed(t *testing.T) {
 		}
 		const unknown = "404 claim_not_found invalid_request_error"
 		for _, who := range []shop{stranger, stranger.live(), o.live()} {
-			who.get(t, "/claims").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0}}`)
+			who.get(t, "/claims").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
 			who.get(t, "/claims/"+ids[2]).refused(t, unknown)
 			who.post(t, "/claims/"+ids[2]+"/accept", "").refused(t, unknown)
 			who.post(t, "/claims/"+ids[2]+"/evidence", words).refused(t, unknown)

@@ -61,8 +61,8 @@ func TestPaymentLooksTheSameOnEveryEndpoint(t *testing.T) {
 				id := r.want(t, http.StatusCreated).text(t, "transactionId")
 				for _, read := range []string{"/payments", "/transactions"} {
 					o.get(t, read+"/"+id).is(t, http.StatusOK, fmt.Sprintf(`{%s,"paymentData":%s}`, row, m.data))
-					o.get(t, read+"?limit=1").is(t, http.StatusOK, fmt.Sprintf(`{"data":[{%s}],"pagination":{"total":%s,"limit":1,"offset":0,"pages":%[2]s}}`,
-						row, o.total(t, nil)))
+					o.get(t, read+"?limit=1").is(t, http.StatusOK, fmt.Sprintf(`{"data":[{%s}],"pagination":{"total":%s,"limit":1,"offset":0,"pages":%[2]s,"nextCursor":%[3]s}}`,
+						row, o.total(t, nil), cursor([]string{id}, ids(t, o.get(t, read)))))
 				}
 			}
 		}

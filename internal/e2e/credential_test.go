@@ -188,10 +188,11 @@ func TestAnotherTenantIsNotSeen(t *testing.T) {
 			who.get(t, "/payments/"+payment).refused(t, noPayment)
 			who.get(t, "/transactions/"+payment).refused(t, noPayment)
 			who.delete(t, "/webhooks/"+hook).refused(t, noHook)
-			for _, query := range []string{"", "?merchantOrderId=order-1", "?starting_after=" + payment} {
-				who.get(t, "/payments"+query).is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0}}`)
+			for _, query := range []string{"", "?merchantOrderId=order-1"} {
+				who.get(t, "/payments"+query).is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
 			}
-			who.get(t, "/webhooks").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0}}`)
+			who.get(t, "/payments?starting_after="+payment).refused(t, "400 invalid_request invalid_request_error param=starting_after")
+			who.get(t, "/webhooks").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
 		}
 		stranger.simulate(t, payment, "paid").refused(t, noPayment)
 		if got := o.status(t, payment); got != "pending" {

@@ -98,7 +98,7 @@ func TestDeliveryTellsItsPayloadAndEveryTry(t *testing.T) {
 		done.is(t, http.StatusOK, item("delivered", "2", "null", "204", "null", "null", `"<time>"`)+fmt.Sprintf(`,"payload":%s,"attemptLog":[
 			{"at":"<time>","statusCode":418,"error":"http_status","durationMs":"<number>","responseSnippet":%q},
 			{"at":"<time>","statusCode":204,"error":null,"durationMs":"<number>","responseSnippet":null}]}`, got.body, cut))
-		h.log(t, "").is(t, http.StatusOK, fmt.Sprintf(`{"data":[%s}],"pagination":{"total":1,"limit":50,"offset":0,"pages":1}}`,
+		h.log(t, "").is(t, http.StatusOK, fmt.Sprintf(`{"data":[%s}],"pagination":{"total":1,"limit":50,"offset":0,"pages":1,"nextCursor":null}}`,
 			item("delivered", "2", "null", "204", "null", "null", `"<time>"`)))
 
 		// Both names are one delivery; nobody else's exists.

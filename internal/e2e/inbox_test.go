@@ -57,7 +57,7 @@ func TestManagedInboxKeepsWhatWasSigned(t *testing.T) {
 		r.is(t, http.StatusOK, fmt.Sprintf(`{"data":[{"id":"<inb>","deliveryId":"<wd>","eventId":%q,"event":"payment.completed","receivedAt":"<time>",
 			"headers":{"X-Service-Signature":"<text>","X-Service-Event":"payment.completed","X-Service-Delivery":"<text>",
 			"webhook-id":%q,"webhook-timestamp":"<digits>","webhook-signature":"<text>"},"payload":%s}],
-			"pagination":{"total":1,"limit":50,"offset":0,"pages":1}}`, sent.text("id"), sent.text("id"), sent.body))
+			"pagination":{"total":1,"limit":50,"offset":0,"pages":1,"nextCursor":null}}`, sent.text("id"), sent.text("id"), sent.body))
 		// Signed as for an endpoint of the shop's own, over these bytes.
 		if !strings.Contains(string(r.body), string(sent.body)) {
 			t.Errorf("the inbox has another text than was sent: %s, sent %s", r, sent.body)

@@ -26,7 +26,7 @@ func moves(t *testing.T, r reply) (list []string) {
 func TestMovementsTellWhatMovedTheBalance(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
-		o.get(t, "/me/balance/movements").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0}}`)
+		o.get(t, "/me/balance/movements").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
 		card := o.create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
 		pix := o.create(t, `{"amount":50,"paymentMethodId":"sbx_pix","documentId":"1"}`)
 		o.simulate(t, pix, "paid").want(t, http.StatusOK)
@@ -59,7 +59,7 @@ func TestMovementsTellWhatMovedTheBalance(t *testing.T) {
 		for offset := range 12 {
 			page := o.get(t, fmt.Sprintf("/me/balance/movements?limit=1&offset=%d", offset)).want(t, http.StatusOK)
 			if offset > 9 {
-				page.is(t, http.StatusOK, fmt.Sprintf(`{"data":[],"pagination":{"total":10,"limit":1,"offset":%d,"pages":10}}`, offset))
+				page.is(t, http.StatusOK, fmt.Sprintf(`{"data":[],"pagination":{"total":10,"limit":1,"offset":%d,"pages":10,"nextCursor":null}}`, offset))
 				continue
 			}
 			got, key := moves(t, page)[0], page.text(t, "data.0.id")
@@ -70,7 +70,7 @@ func TestMovementsTellWhatMovedTheBalance(t *testing.T) {
 		}
 		// Other merchants and production have their own.
 		for _, other := range []shop{s.shop(t), o.live()} {
-			other.get(t, "/me/balance/movements").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0}}`)
+			other.get(t, "/me/balance/movements").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
 		}
 		o.as(o.Sandbox.Publishable).get(t, "/me/balance/movements").refused(t, "403 key_kind_not_allowed permission_error")
 	})

@@ -119,7 +119,7 @@ func TestSettlementIsNotLateByAnotherDelay(t *testing.T) {
 		for range 3 { // the late money is 48 hours old: looked at, and nothing to list
 			s.work(t)
 		}
-		o.get(t, "/settlements?status=closed").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0}}`)
+		o.get(t, "/settlements?status=closed").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
 		o.forward(t, "1h")
 		if list := o.closed(t, 1); list.text(t, "data.0.transactionCount") != "1" {
 			t.Errorf("want the card payment settled 48 hours after it was made: %s", list)

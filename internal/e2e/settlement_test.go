@@ -151,7 +151,7 @@ func TestSettlementClosesAfterTheDelay(t *testing.T) {
 		if got := me.text(t, "balance.available") + " " + me.text(t, "balance.pending"); got != "64.46 0" {
 			t.Errorf("available and pending are %s, want 136.91 - 90.51 + 18.06 and 0", got)
 		}
-		other.get(t, "/settlements").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0}}`)
+		other.get(t, "/settlements").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
 	})
 }
 

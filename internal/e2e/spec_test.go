@@ -210,7 +210,7 @@ func (s *spec) find(path string) (found string) {
 	}
 	parts := strings.Split(path, "/")
 	for template := range s.paths {
-		same := func(a, b string) bool { return a == b || strings.HasPrefix(a, "{") }
+		same := func(a, b string) bool { return a == b || strings.HasPrefix(a, "{") && b != "" }
 		if slices.EqualFunc(strings.Split(template, "/"), parts, same) {
 			found = template
 		}

@@ -24,7 +24,7 @@ func TestSubscriptionShowsItsSecretOnce(t *testing.T) {
 		inbox := s.URL + "/inbox/" + o.Shop.Slug
 		second := o.post(t, "/webhooks", `{"events":["*"],"url":null}`)
 		second.is(t, http.StatusCreated, shown(inbox, `["*"]`, "true", "null", secret))
-		o.get(t, "/webhooks").is(t, http.StatusOK, fmt.Sprintf(`{"data":[%s,%s],"pagination":{"total":2,"limit":50,"offset":0,"pages":1}}`,
+		o.get(t, "/webhooks").is(t, http.StatusOK, fmt.Sprintf(`{"data":[%s,%s],"pagination":{"total":2,"limit":50,"offset":0,"pages":1,"nextCursor":null}}`,
 			shown(inbox, `["*"]`, "true", "null", ""),
 			shown("https://shop.example/hooks?a=1", `["payment.completed","claim.opened"]`, "false", `"the shop's own"`, "")))
 		a, b := first.text(t, "secret"), second.text(t, "secret")
@@ -83,7 +83,7 @@ func TestSubscriptionIsChecked(t *testing.T) {
 			live.post(t, "/webhooks", fmt.Sprintf(`{"events":["*"],"url":%q}`, url)).refused(t, "400 invalid_request invalid_request_error param=url issues=url")
 		}
 		live.post(t, "/webhooks", `{"events":["*"],"url":"https://shop.example"}`).want(t, http.StatusCreated)
-		o.get(t, "/webhooks").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0}}`)
+		o.get(t, "/webhooks").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
 	})
 }
 
@@ -113,7 +113,7 @@ func TestSubscriptionsArePaged(t *testing.T) {
 			if got := ids(t, r); !slices.Equal(got, c.want) {
 				t.Errorf("%s: got %v, want %v", c.query, got, c.want)
 			}
-			want := fmt.Sprintf(`{"total":5,"limit":%d,"offset":%d,"pages":%d}`, c.limit, c.offset, c.pages)
+			want := fmt.Sprintf(`{"total":5,"limit":%d,"offset":%d,"pages":%d,"nextCursor":%s}`, c.limit, c.offset, c.pages, cursor(c.want, all))
 			for _, difference := range compare("pagination", decode(t, []byte(want)), pagination(t, r)) {
 				t.Errorf("%s: %s", c.query, difference)
 			}

@@ -26,12 +26,12 @@ func TestWalletShowsItsDestinationMasked(t *testing.T) {
 		second := o.post(t, "/wallets", `{"type":"crypto","currency":"usdt","network":"TRC20","destination":" `+tron+` "}`)
 		second.is(t, http.StatusCreated, wallet(`null`, "crypto", "USDT", "tron", "TR7NHq…Lj6t", "active", false))
 		o.get(t, "/wallets/"+first.text(t, "id")).is(t, http.StatusOK, wallet(`"Main"`, "bank_account", "MXN", "spei", "032****9719", "active", true))
-		o.get(t, "/wallets").is(t, http.StatusOK, fmt.Sprintf(`{"data":[%s,%s],"pagination":{"total":2,"limit":50,"offset":0,"pages":1}}`,
+		o.get(t, "/wallets").is(t, http.StatusOK, fmt.Sprintf(`{"data":[%s,%s],"pagination":{"total":2,"limit":50,"offset":0,"pages":1,"nextCursor":null}}`,
 			wallet(`null`, "crypto", "USDT", "tron", "TR7NHq…Lj6t", "active", false),
 			wallet(`"Main"`, "bank_account", "MXN", "spei", "032****9719", "active", true)))
-		o.get(t, "/wallets?limit=1&offset=1").is(t, http.StatusOK, fmt.Sprintf(`{"data":[%s],"pagination":{"total":2,"limit":1,"offset":1,"pages":2}}`,
+		o.get(t, "/wallets?limit=1&offset=1").is(t, http.StatusOK, fmt.Sprintf(`{"data":[%s],"pagination":{"total":2,"limit":1,"offset":1,"pages":2,"nextCursor":null}}`,
 			wallet(`"Main"`, "bank_account", "MXN", "spei", "032****9719", "active", true)))
-		o.get(t, "/wallets?status=disabled").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0}}`)
+		o.get(t, "/wallets?status=disabled").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
 		o.get(t, "/wallets?status=gold").refused(t, "400 invalid_request invalid_request_error param=status issues=status")
 
 		// At rest there is nothing to read.

@@ -94,6 +94,7 @@ type Times struct {
 
 // Buyer is the shopper, as the shop told us.
 type Buyer struct {
+	// Email stands first: the index of e-mails reads it from the beginning of a payment's document.
 	Email    string `json:"email,omitempty"`
 	Name     string `json:"name,omitempty"`
 	Phone    string `json:"phone,omitempty"`
@@ -151,10 +152,10 @@ const maxAmount = 100_000_00
 // amount_above_maximum).
 func CheckAmount(usd money.Amount) error {
 	if !usd.IsPositive() {
-		return FieldError(CodeAmountInvalid, "amount", "amount must be greater than zero")
+		return FieldError(CodeAmountInvalid, "amount", "amount must be greater than zero, such as 49.90")
 	}
 	if usd.Minor > maxAmount {
-		return FieldError(CodeAmountAboveMaximum, "amount", "amount must be at most 100000 USD")
+		return FieldError(CodeAmountAboveMaximum, "amount", "amount must be at most 100000 USD: it is in dollars, not in cents")
 	}
 	return nil
 }
@@ -171,14 +172,14 @@ func Create(o Order, now time.Time) (Payment, error) {
 	limit, ok := o.Rail.LimitIn(o.Local.Currency)
 	if !ok {
 		return Payment{}, FieldError(CodeUnsupportedCurrency, "country",
-			fmt.Sprintf("this payment method does not take %s", o.Local.Currency))
+			fmt.Sprintf("this payment method does not take %s: send a country whose currency it takes; its currencyLimits in GET /payment-methods list them", o.Local.Currency))
 	}
 	if err := limit.Check(o.Local); err != nil {
 		return Payment{}, err
 	}
 	if o.Rail.Document != "" && o.Buyer.Document == "" {
 		return Payment{}, FieldError(CodeMissingField, "documentId",
-			fmt.Sprintf("this payment method needs the buyer's document (%s)", o.Rail.Document))
+			fmt.Sprintf("documentId is required: this payment method needs the buyer's document (%s)", o.Rail.Document))
 	}
 	fees, reserve := o.Terms.charge(o.Amount, o.Rail.Fee)
 	asked := o.Asked

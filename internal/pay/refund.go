@@ -116,7 +116,7 @@ func (p Payment) draw(parts Parts, have ledger.Balances, released bool) (drawing
 	d.pending = rest - d.available
 	owed := max(0, -have[ledger.Available])
 	if d.pending > 0 && d.pending > have[ledger.Pending]-owed {
-		return d, NewError(CodeBalanceInsufficient, "the refund is more than the balance")
+		return d, NewError(CodeBalanceInsufficient, "the refund is more than the balance: refund less, or wait for more to come in; GET /me/balance shows it")
 	}
 	if rest > 0 {
 		floor(ledger.Available, min(0, have[ledger.Available]))
@@ -135,16 +135,16 @@ func (p Payment) checkRefund(n NewRefund, left money.Amount) error {
 		return &Error{Code: CodeConflictState, Message: message, Details: Details{From: p.Status, Action: "refund", Reason: reason}}
 	}
 	if _, ok := p.Status.After(Refunding); !ok {
-		return conflict("", "only a completed payment can be refunded")
+		return conflict("", "only a completed payment can be refunded: read its status, and wait until it is paid")
 	}
 	if p.OpenDispute() != "" && !n.Simulated {
 		return conflict("open_dispute", "the payment is disputed: a refund would pay the shopper twice. Answer claim "+p.OpenDispute()+" or accept it")
 	}
 	if !left.IsPositive() {
-		return conflict("fully_refunded", "nothing of the payment is left to refund")
+		return conflict("fully_refunded", "nothing of the payment is left to refund: read its refundedAmountLocal, which is all that was paid")
 	}
 	if n.Amount.IsNegative() {
-		return FieldError(CodeAmountInvalid, "amount", "the amount must be above zero")
+		return FieldError(CodeAmountInvalid, "amount", "the amount must be above zero, such as 49.90; leave it out to refund all that is left")
 	}
 	if !n.Amount.IsZero() && n.Amount.Cmp(left) > 0 {
 		return &Error{Code: CodeAmountAboveMaximum, Param: "amount", Message: "the amount must be at most what is left, " + left.String(),

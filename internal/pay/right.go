@@ -71,5 +71,5 @@ func (k Key) May(r Right) bool {
 
 // NoRight refuses what a key may not do.
 func NoRight(r Right) error {
-	return &Error{Code: CodeForbidden, Message: "this key has no right to this: it needs " + string(r), Details: Details{Right: string(r)}}
+	return &Error{Code: CodeForbidden, Message: "this key has no right to this: use one with the right " + string(r) + "; cascada key create makes one", Details: Details{Right: string(r)}}
 }

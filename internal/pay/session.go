@@ -68,7 +68,7 @@ type Customer struct {
 // NoSession is what a token that does not resolve gets: unknown, too old,
 // and another service's alike.
 func NoSession() error {
-	return NewError(CodeCheckoutSessionNotFound, "there is no such checkout session, or it is older than 24 hours")
+	return NewError(CodeCheckoutSessionNotFound, "there is no such checkout session, or it is older than 24 hours: open a new one with POST /checkout/sessions")
 }
 
 // Open makes a session of what was asked for: everything but the USD amount,

@@ -115,10 +115,10 @@ func WithdrawalOf(t ledger.Transfer) (id string, ok bool) {
 // amount_below_minimum for an amount that the fee uses up, balance_insufficient.
 func (w Wallet) Withdraw(id string, amount money.Amount, fee int64, into Conversion, have ledger.Balances, now time.Time) (Withdrawal, Change, error) {
 	if !w.Usable(now) {
-		e := &Error{Code: CodeConflictState, Param: "walletId", Message: "the wallet was deleted",
+		e := &Error{Code: CodeConflictState, Param: "walletId", Message: "the wallet was deleted: send the id of another one; GET /wallets lists them",
 			Details: Details{From: Status(w.Status), Action: "withdraw"}}
 		if w.Status == WalletPending {
-			e.Message = "the wallet is in its cool-down until " + w.ActiveAt.UTC().Format(time.RFC3339)
+			e.Message = "the wallet is in its cool-down: wait until " + w.ActiveAt.UTC().Format(time.RFC3339)
 		}
 		return Withdrawal{}, Change{}, e
 	}
@@ -129,7 +129,7 @@ func (w Wallet) Withdraw(id string, amount money.Amount, fee int64, into Convers
 	}
 	if amount.Minor > have[ledger.Available] {
 		return Withdrawal{}, Change{}, FieldError(CodeBalanceInsufficient, "amount",
-			fmt.Sprintf("the amount is more than the available %s", money.New(have[ledger.Available], money.USD)))
+			fmt.Sprintf("the amount is more than what is available: withdraw at most %s", money.New(have[ledger.Available], money.USD)))
 	}
 	out := Withdrawal{
 		ID: id, Scope: w.Scope, Version: 1, Wallet: w.ID, Status: WithdrawalPending, Amount: amount.Minor, Fee: fee, Conversion: into,

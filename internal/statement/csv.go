@@ -37,7 +37,7 @@ func (r *Report) Line(l pay.SettlementLine) error {
 	usd := func(cents int64) string { return money.New(cents, money.USD).Decimal() }
 	return r.out.Write([]string{
 		strconv.FormatInt(l.Number, 10), l.At.UTC().Format(time.RFC3339), r.words.kinds[l.Type],
-		guard(l.Payment), guard(l.OrderID), guard(l.Claim), l.Local.Decimal(), string(l.Local.Currency), usd(l.Amount()),
+		Guard(l.Payment), Guard(l.OrderID), Guard(l.Claim), l.Local.Decimal(), string(l.Local.Currency), usd(l.Amount()),
 		usd(l.Platform), usd(l.Provider), usd(l.Network), usd(l.ChargebackFee), usd(l.Reserve), usd(l.Adjustment), usd(l.Net),
 	})
 }
@@ -48,9 +48,9 @@ func (r *Report) Close() error {
 	return r.out.Error()
 }
 
-// guard keeps a spreadsheet from running a shop's text as a formula: an
+// Guard keeps a spreadsheet from running a shop's text as a formula: an
 // apostrophe makes it text.
-func guard(text string) string {
+func Guard(text string) string {
 	if text != "" && strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
 		return "'" + text
 	}

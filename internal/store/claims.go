@@ -88,6 +88,7 @@ type ClaimFilter struct {
 	Status  pay.ClaimStatus
 	Kind    pay.ClaimKind
 	Payment string
+	After   string // ids older than this one
 	Limit   int
 	Offset  int
 }
@@ -96,7 +97,7 @@ const (
 	// A shop has few claims beside its payments; its index is walked.
 	claimsOfShop = ` FROM claims WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR kind = $4)
   AND ($5 = '' OR payment = $5)`
-	listClaims  = `SELECT ` + claimColumns + claimsOfShop + ` ORDER BY id DESC LIMIT $6 OFFSET $7`
+	listClaims  = `SELECT ` + claimColumns + claimsOfShop + ` AND id < $6 ORDER BY id DESC LIMIT $7 OFFSET $8`
 	countClaims = `SELECT count(*)` + claimsOfShop
 
 	listAnyClaims = `SELECT ` + claimColumns + ` FROM claims
@@ -111,7 +112,7 @@ func (s *Store) Claims(ctx context.Context, scope pay.Scope, f ClaimFilter) ([]p
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s, listClaims, s.scanClaim, append(where, f.Limit, f.Offset)...)
+	list, err := many(ctx, s, listClaims, s.scanClaim, append(where, before(f.After), f.Limit, f.Offset)...)
 	return list, total, err
 }
 

@@ -156,8 +156,9 @@ func (s *Store) Unpark(ctx context.Context, subscription string, until time.Time
 type DeliveryFilter struct {
 	Status pay.DeliveryStatus
 	Type   pay.EventType
-	From   time.Time // created from
-	To     time.Time // created before
+	From   time.Time    // created from
+	To     time.Time    // created before
+	After  pay.Delivery // older than this one; the zero value: all
 	Limit  int
 	Offset int
 }
@@ -182,7 +183,7 @@ var listDeliveries = func() string {
 			parts = append(parts, fmt.Sprintf(`
   SELECT * FROM (SELECT %s FROM deliveries
     WHERE subscription = $1 AND status = '%[2]s' AND type = '%[3]s' AND shop = $2 AND live = $3
-      AND ($4 = '' OR $4 = '%[2]s') AND ($5 = '' OR $5 = '%[3]s') AND created_at >= $6 AND created_at < $7
+      AND ($4 = '' OR $4 = '%[2]s') AND ($5 = '' OR $5 = '%[3]s') AND created_at >= $6 AND created_at < $7 AND (created_at < $11 OR id < $12)
     ORDER BY created_at DESC, id DESC LIMIT $8) AS kind%[4]d`, deliveryColumns, status, kind, len(parts)))
 		}
 	}
@@ -194,8 +195,13 @@ var listDeliveries = func() string {
 // first.
 func (s *Store) Deliveries(ctx context.Context, scope pay.Scope, subscription string, f DeliveryFilter) ([]pay.Delivery, error) {
 	from, to := f.bounds()
+	at := int64(beyond)
+	if !f.After.CreatedAt.IsZero() {
+		at = micros(f.After.CreatedAt)
+		to = min(to, at+1)
+	}
 	return many(ctx, s, listDeliveries, scanDelivery, subscription, scope.Shop, scope.Live, string(f.Status), string(f.Type), from, to,
-		f.Limit+f.Offset, f.Limit, f.Offset)
+		f.Limit+f.Offset, f.Limit, f.Offset, at, f.After.ID)
 }
 
 // kinds are all events, so that a count by status can use the index.

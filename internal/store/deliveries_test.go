@@ -155,7 +155,7 @@ func TestInboxKeepsItsNewestThousand(t *testing.T) {
 		}
 		puts.Wait()
 		put("wh_other", 1)
-		list, total, err := s.Inbox(ctx, acme, "wh_box", 100, pay.InboxKept-1)
+		list, total, err := s.Inbox(ctx, acme, "wh_box", store.Page{Limit: 100, Offset: pay.InboxKept - 1})
 		must(t, err)
 		if total != pay.InboxKept || len(list) != 1 || list[0].Delivery != "20" {
 			t.Errorf("before it is trimmed the inbox shows %d, the last %v", total, list)
@@ -174,14 +174,14 @@ func TestInboxKeepsItsNewestThousand(t *testing.T) {
 			t.Errorf("%d were too old (%v), want 10", n, err)
 		}
 		for _, sub := range []string{"wh_box", "wh_other"} {
-			_, total, err := s.Inbox(ctx, acme, sub, 1, 0)
+			_, total, err := s.Inbox(ctx, acme, sub, store.Page{Limit: 1})
 			if want := map[string]int64{"wh_box": pay.InboxKept - 10, "wh_other": 1}[sub]; err != nil || total != want {
 				t.Errorf("%s has %d (%v), want %d", sub, total, err, want)
 			}
 		}
 		stranger := acme
 		stranger.Live = !stranger.Live
-		if _, total, err := s.Inbox(ctx, stranger, "wh_box", 1, 0); err != nil || total != 0 {
+		if _, total, err := s.Inbox(ctx, stranger, "wh_box", store.Page{Limit: 1}); err != nil || total != 0 {
 			t.Errorf("the other environment sees %d (%v)", total, err)
 		}
 		clean(t, s)

@@ -21,6 +21,9 @@ import (
 //	{among t.id id}             t.id is in the rows' column id: true where they are joined by it, and
 //	                            said so that no plan looks at rows of t that are not asked for
 //	{part t.id}                 t.id is in the part that is looked at: from $1 on and before $2
+//	{email doc}                 the e-mail in the document of a payment, in lower case, as JSON writes it; no JSON is read,
+//	                            so that a document which nobody can read stops nothing
+//	{emailed doc}               it has one
 //	{named t.id tr_ p.id}       t.id is made from p.id: tr_, what follows the kind in p.id, a hyphen and more.
 //	                            What else has to be so of that row is said as NOT (a <> b): for a = b
 //	                            SQLite may make an index of the whole table
@@ -81,6 +84,7 @@ func (d dialect) sql(text string) string {
 	}
 	text = strings.NewReplacer(words[:]...).Replace(text)
 	text = partOf.ReplaceAllString(text, "$1 >= $$1 AND $1 < $$2")
+	text = emailMacro.ReplaceAllString(text, "<<$1 $2>>") // it may stand in another one, and becomes a text with braces
 	text = namedAfter.ReplaceAllString(text, "$1 > '$2' || substr($3, 5) || '-' AND $1 < '$2' || substr($3, 5) || '.'")
 	if d == postgres {
 		text = given.ReplaceAllString(text, "$1 = ANY($$1::text[])")
@@ -103,6 +107,12 @@ func (d dialect) sql(text string) string {
 		text = inIDs.ReplaceAllString(text, "IN ($1)")
 		text = appendOnly.ReplaceAllString(text, sqliteAppendOnly)
 		text = limited.ReplaceAllString(text, "LIMIT CAST($1 AS INTEGER)")
+	}
+	text = emailed.ReplaceAllString(text, fmt.Sprintf("substr($1, 1, %d) = '%s'", len(beforeEmail), beforeEmail))
+	if d == postgres {
+		text = emailOf.ReplaceAllString(text, fmt.Sprintf(`lower(split_part(substr($1, %d), '"', 1))`, len(beforeEmail)+1))
+	} else {
+		text = emailOf.ReplaceAllString(text, fmt.Sprintf(`lower(substr($1, %[1]d, instr(substr($1, %[1]d), '"') - 1))`, len(beforeEmail)+1))
 	}
 	before, rest, found := strings.Cut(text, "{rows:")
 	if !found {
@@ -140,6 +150,10 @@ var (
 	given      = regexp.MustCompile(`\{given (\S+)\}`)
 	lostOf     = regexp.MustCompile(`\{lost (\S+)\}`)
 
+	emailMacro = regexp.MustCompile(`\{(email|emailed) (\S+)\}`)
+	emailOf    = regexp.MustCompile(`<<email (\S+)>>`)
+	emailed    = regexp.MustCompile(`<<emailed (\S+)>>`)
+
 	among = regexp.MustCompile(`\{among (\S+) (\w+)\}`)
 
 	// limited is what SQLite would plan by: a statement whose plan depends on the value
@@ -150,6 +164,9 @@ var (
 
 	appendOnly = regexp.MustCompile(`\{append only (\w+)\}`)
 )
+
+// beforeEmail is how the document of a payment begins that has an e-mail.
+const beforeEmail = `{"buyer":{"email":"`
 
 // Triggers of a table that is only inserted into. They stop our own mistakes
 // and everybody who is not the tables' owner; the seals tell of the others.

@@ -22,13 +22,16 @@ func received(c *pay.Change) []pay.Received { return c.Inbox }
 const (
 	selectInbox = `
 SELECT id, merchant, shop, live, subscription, delivery, event, type, received_at, header, body FROM inbox
-WHERE subscription = $1 AND shop = $2 AND live = $3 ORDER BY id DESC LIMIT $4 OFFSET $5`
+WHERE subscription = $1 AND shop = $2 AND live = $3 AND id < $6
+  AND id >= coalesce((SELECT o.id FROM inbox AS o WHERE o.subscription = $1 ORDER BY o.id DESC LIMIT 1 OFFSET $7), '')
+ORDER BY id DESC LIMIT $4 OFFSET $5`
+	selectReceived = `SELECT id FROM inbox WHERE id = $1 AND subscription = $2 AND shop = $3 AND live = $4`
 	// What is beyond the limit is about to be deleted.
 	countInbox = `SELECT count(*) FROM (SELECT id FROM inbox WHERE subscription = $1 AND shop = $2 AND live = $3 LIMIT $4) AS kept`
 )
 
 // Inbox lists what a shop's managed inbox got, newest first, and counts it.
-func (s *Store) Inbox(ctx context.Context, scope pay.Scope, subscription string, limit, offset int) ([]pay.Received, int64, error) {
+func (s *Store) Inbox(ctx context.Context, scope pay.Scope, subscription string, page Page) ([]pay.Received, int64, error) {
 	total, err := one(ctx, s, countInbox, scanInt, subscription, scope.Shop, scope.Live, pay.InboxKept)
 	if err != nil {
 		return nil, 0, err
@@ -49,8 +52,14 @@ func (s *Store) Inbox(ctx context.Context, scope pay.Scope, subscription string,
 			m.Body, err = []byte(`"`+shut+`"`), nil
 		}
 		return m, err
-	}, subscription, scope.Shop, scope.Live, max(0, min(limit, pay.InboxKept-offset)), offset)
+	}, subscription, scope.Shop, scope.Live, page.Limit, page.Offset, before(page.After), pay.InboxKept-1)
 	return list, total, err
+}
+
+// Received reports with ErrNotFound that a shop's managed inbox has no such delivery.
+func (s *Store) Received(ctx context.Context, scope pay.Scope, subscription, id string) error {
+	_, err := one(ctx, s, selectReceived, scanID, id, subscription, scope.Shop, scope.Live)
+	return err
 }
 
 const (
@@ -87,5 +96,5 @@ func (s *Store) TrimInbox(ctx context.Context, subscription, oldest string, limi
 }
 
 func inboxQueries() []string {
-	return []string{inboxTable.insert, selectInbox, countInbox, selectInboxes, trimInbox}
+	return []string{inboxTable.insert, selectInbox, selectReceived, countInbox, selectInboxes, trimInbox}
 }

@@ -17,6 +17,8 @@ type Filter struct {
 	Method  string
 	Country string // alpha-3
 	OrderID string
+	Email   string    // in any case
+	Amount  int64     // USD cents; 0: any
 	From    time.Time // created from then on, to the millisecond
 	To      time.Time // created before
 	After   string    // ids older than this one
@@ -46,6 +48,20 @@ func (f Filter) bounds() (from, below string) {
 // ofKind reports whether the filter asks for more than a status and a time.
 func (f Filter) ofKind() bool { return f.Rail != "" || f.Method != "" || f.Country != "" }
 
+// found reports whether the filter asks for what no counter counts.
+func (f Filter) found() bool { return f.Email != "" || f.Amount != 0 }
+
+// email is the e-mail as {email doc} has it: the cases of ASCII alone are alike, as on both engines.
+func (f Filter) email() string {
+	lower := strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, f.Email)
+	return strings.Trim(encode(lower), `"`)
+}
+
 // tableOf is where payments of a status are: those whose outcome is not known
 // have a table of their own, so that taking a card payment writes its row with
 // all the indexes once.
@@ -72,19 +88,45 @@ var listPayments = func() string {
 // listPaymentsOfKind reads newest first by an index of kinds: the counters say
 // which kinds the shop has, each gives its newest ids, and the best of them
 // are read. However rare or long ago a kind is, nothing else is looked at.
-var listPaymentsOfKind = paged(`
+var listPaymentsOfKind = paged(ofKinds("", "TRUE"), "LIMIT $10 OFFSET $11")
+
+// Those of an e-mail or an amount are read alike, by indexes that have it in front of the kind. So
+// are they counted, but no more than so many: everybody may pay the same amount.
+var (
+	byEmail  = [2]string{"{emailed p.doc} AND {email p.doc} = $13 AND ($14 = 0 OR p.amount = $14) AND", "{emailed doc} AND {email doc} = $13 AND ($14 = 0 OR amount = $14)"}
+	byAmount = [2]string{"p.amount = $13 AND", "amount = $13"}
+
+	listPaymentsByEmail  = paged(ofKinds(byEmail[0], byEmail[1]), "LIMIT $10 OFFSET $11")
+	listPaymentsByAmount = paged(ofKinds(byAmount[0], byAmount[1]), "LIMIT $10 OFFSET $11")
+	countByEmail         = countOf(ofKinds(byEmail[0], byEmail[1]))
+	countByAmount        = countOf(ofKinds(byAmount[0], byAmount[1]))
+)
+
+// MostCounted is how many payments of an e-mail or an amount are counted: there are that many, or
+// more.
+const MostCounted = 10_000
+
+// countOf counts ids, and no more of them than so many.
+func countOf(ids string) string {
+	return "SELECT count(*) FROM (SELECT id FROM (" + ids + "\n  ) AS found LIMIT $10 OFFSET $11) AS c"
+}
+
+// ofKinds are the newest ids of each kind for which a condition of payments and processing is true.
+func ofKinds(of, processing string) string {
+	return `
     SELECT ids.value AS id FROM (
       SELECT rail, country, status, method FROM counters WHERE shop = $1 AND live = $2 AND day = -1
       UNION SELECT rail, country, status, method FROM counters WHERE shop = $1 AND live = $2 AND day >= $12
     ) AS k CROSS JOIN {ids
       SELECT p.id FROM payments AS p
-      WHERE p.shop = $1 AND p.live = $2 AND p.rail = k.rail AND p.country = k.country AND p.status = k.status AND p.id >= $4 AND p.id < $5
+      WHERE p.shop = $1 AND p.live = $2 AND ` + of + ` p.rail = k.rail AND p.country = k.country AND p.status = k.status AND p.id >= $4 AND p.id < $5
       ORDER BY p.id DESC LIMIT $9}
     WHERE ($3 = '' OR k.status = $3) AND ($6 = '' OR k.rail = $6) AND ($7 = '' OR k.method = $7) AND ($8 = '' OR k.country = $8)
     UNION ALL
     SELECT id FROM processing
     WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND id >= $4 AND id < $5
-      AND ($6 = '' OR rail = $6) AND ($7 = '' OR method = $7) AND ($8 = '' OR country = $8)`, "LIMIT $10 OFFSET $11")
+      AND ($6 = '' OR rail = $6) AND ($7 = '' OR method = $7) AND ($8 = '' OR country = $8) AND ` + processing
+}
 
 // paged reads the payments of a page of ids: only these are read whole.
 func paged(ids, page string) string {
@@ -102,14 +144,15 @@ func matching(columns, where string) string {
 
 const (
 	byOrder = `shop = $1 AND live = $2 AND order_id = $3 AND order_id <> '' AND ($4 = '' OR status = $4) AND id >= $5 AND id < $6
-  AND ($7 = '' OR rail = $7) AND ($8 = '' OR method = $8) AND ($9 = '' OR country = $9)`
+  AND ($7 = '' OR rail = $7) AND ($8 = '' OR method = $8) AND ($9 = '' OR country = $9)
+  AND ($10 = 0 OR amount = $10) AND ($11 = '' OR {emailed doc} AND {email doc} = $11)`
 	selected = `shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR rail = $4) AND ($5 = '' OR method = $5) AND ($6 = '' OR country = $6)`
 	// A status is named where it does not matter, or the index of statuses were none.
 	anyStatus = `status IN ('processing', 'pending', 'completed', 'failed', 'expired', 'refunded', 'chargeback')`
 )
 
 var (
-	listPaymentsByOrder = "SELECT * FROM (" + matching(paymentColumns, byOrder) + ") AS p ORDER BY id DESC LIMIT $10 OFFSET $11"
+	listPaymentsByOrder = "SELECT * FROM (" + matching(paymentColumns, byOrder) + ") AS p ORDER BY id DESC LIMIT $12 OFFSET $13"
 	countByOrder        = "SELECT count(*) FROM (" + matching("id", byOrder) + ") AS p"
 )
 
@@ -139,7 +182,10 @@ SELECT CAST(sum(n) AS BIGINT) FROM (
 )
 
 func listQueries() []string {
-	return []string{listPayments, listPaymentsOfKind, listPaymentsByOrder, countByOrder, countAllDays, countTime}
+	return []string{
+		listPayments, listPaymentsOfKind, listPaymentsByOrder, listPaymentsByEmail, listPaymentsByAmount,
+		countByOrder, countByEmail, countByAmount, countAllDays, countTime,
+	}
 }
 
 // Payments lists a shop's payments, newest first.
@@ -148,7 +194,10 @@ func (s *Store) Payments(ctx context.Context, scope pay.Scope, f Filter) ([]pay.
 	switch {
 	case f.OrderID != "":
 		return many(ctx, s, listPaymentsByOrder, scanPayment, scope.Shop, scope.Live, f.OrderID, string(f.Status),
-			from, below, f.Rail, f.Method, f.Country, f.Limit, f.Offset)
+			from, below, f.Rail, f.Method, f.Country, f.Amount, f.email(), f.Limit, f.Offset)
+	case f.found():
+		text, args := f.search(s, scope, listPaymentsByEmail, listPaymentsByAmount, f.Limit, f.Offset)
+		return many(ctx, s, text, scanPayment, args...)
 	case f.ofKind():
 		return many(ctx, s, listPaymentsOfKind, scanPayment, scope.Shop, scope.Live, string(f.Status), from, below,
 			f.Rail, f.Method, f.Country, f.Limit+f.Offset, f.Limit, f.Offset, s.young())
@@ -157,17 +206,30 @@ func (s *Store) Payments(ctx context.Context, scope pay.Scope, f Filter) ([]pay.
 		f.Limit+f.Offset, f.Limit, f.Offset)
 }
 
+// search is the statement for an e-mail or an amount, with its arguments.
+func (f Filter) search(s *Store, scope pay.Scope, byEmail, byAmount string, limit, offset int) (text string, args []any) {
+	from, below := f.bounds()
+	args = []any{scope.Shop, scope.Live, string(f.Status), from, below, f.Rail, f.Method, f.Country, limit + offset, limit, offset, s.young()}
+	if f.Email != "" {
+		return byEmail, append(args, f.email(), f.Amount)
+	}
+	return byAmount, append(args, f.Amount)
+}
+
 // CountPayments counts what the filter selects, leaving After, Limit and
 // Offset aside. It adds up counters; what is scanned is at most half a day at
-// either end of a time that does not begin and end at midnight UTC, and the
-// payments of one order.
+// either end of a time that does not begin and end at midnight UTC, the
+// payments of one order, and MostCounted of each kind for an e-mail or an amount.
 func (s *Store) CountPayments(ctx context.Context, scope pay.Scope, f Filter) (int64, error) {
 	f.After = ""
 	from, below := f.bounds()
 	status := string(f.Status)
 	switch {
 	case f.OrderID != "":
-		return one(ctx, s, countByOrder, scanInt, scope.Shop, scope.Live, f.OrderID, status, from, below, f.Rail, f.Method, f.Country)
+		return one(ctx, s, countByOrder, scanInt, scope.Shop, scope.Live, f.OrderID, status, from, below, f.Rail, f.Method, f.Country, f.Amount, f.email())
+	case f.found():
+		text, args := f.search(s, scope, countByEmail, countByAmount, MostCounted, 0)
+		return one(ctx, s, text, scanInt, args...)
 	case f.From.IsZero() && f.To.IsZero():
 		return one(ctx, s, countAllDays, scanInt, scope.Shop, scope.Live, status, f.Rail, f.Method, f.Country, s.young())
 	}

@@ -30,7 +30,8 @@ func fill(t *testing.T, s *store.Store, random *rand.Rand) []pay.Payment {
 		}
 		kind := rails[random.IntN(len(rails))]
 		p, err := pay.Create(pay.Order{
-			ID: id.New("TXN-", at), Scope: acme, Amount: money.New(2550, money.USD), Local: money.New(13770, money.BRL), Rate: rate(t),
+			ID: id.New("TXN-", at), Scope: acme, Amount: money.New(2550+int64(i%3), money.USD),
+			Buyer: pay.Buyer{Email: []string{"", "ana@example.com", "Ana@Example.com", "o'b&c+d@example.com"}[random.IntN(4)], Name: "Ana"}, Local: money.New(13770, money.BRL), Rate: rate(t),
 			Rail:    pay.Rail{ID: kind.rail, Method: kind.method, Limits: []pay.Limit{{Currency: money.BRL, Min: 1, Max: 1_000_000_00}}, Window: time.Hour},
 			Country: kind.country, OrderID: fmt.Sprintf("order-%d", i%7), Terms: pay.TermsOf(pay.Standard),
 		}, at)
@@ -72,7 +73,7 @@ func TestListsAndTotalsAgreeWithALookAtEachPayment(t *testing.T) {
 			}
 			return time.Date(2026, 11, 17, 0, 0, 0, 0, time.UTC).Add(time.Duration(random.Int64N(int64(7 * 24 * time.Hour))))
 		}
-		for range 400 {
+		for range 800 {
 			f := store.Filter{Limit: 1 + random.IntN(40), From: moment(), To: moment(),
 				Rail: pick("", "", "r1", "r2", "r4", "r9"), Method: pick("", "", "card", "cash"), Country: pick("", "", "MEX", "BRA"),
 				Status: pay.Status(pick("", "", "completed", "failed", "processing", "pending"))}
@@ -84,6 +85,8 @@ func TestListsAndTotalsAgreeWithALookAtEachPayment(t *testing.T) {
 			case 2:
 				f.Offset = random.IntN(30)
 			}
+			f.Email = pick("", "", "", "ANA@example.com", "o'b&c+d@example.com", "nobody@example.com", "ana@example.co", "a")
+			f.Amount = []int64{0, 0, 0, 2550, 2551, 9}[random.IntN(6)]
 			total, want := expected(all, f)
 			list, err := s.Payments(ctx, acme, f)
 			must(t, err)
@@ -108,6 +111,7 @@ func expected(all []pay.Payment, f store.Filter) (total int64, page []string) {
 	for _, p := range all {
 		if f.Status != "" && p.Status != f.Status || f.Rail != "" && p.RailID != f.Rail || f.Method != "" && p.Method != f.Method ||
 			f.Country != "" && p.Country != f.Country || f.OrderID != "" && p.OrderID != f.OrderID ||
+			f.Email != "" && !strings.EqualFold(p.Buyer.Email, f.Email) || f.Amount != 0 && p.Amount.Minor != f.Amount ||
 			!f.From.IsZero() && p.Times.Created.Before(f.From.Truncate(time.Millisecond)) ||
 			!f.To.IsZero() && !p.Times.Created.Before(f.To.Truncate(time.Millisecond)) {
 			continue

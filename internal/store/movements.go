@@ -36,28 +36,38 @@ SELECT id FROM withdrawals WHERE live = $2 AND shop IN (SELECT s.id FROM shops A
 const countMovements = `SELECT movements FROM balances WHERE merchant = $1 AND live = $2`
 
 // Movements lists what moved a merchant's balances, newest first, and counts
-// all there is. A page far down costs what stands above it.
-func (s *Store) Movements(ctx context.Context, scope pay.Scope, limit, offset int) ([]pay.Movement, int64, error) {
+// all there is. A page far down costs what stands above it, with a cursor too: a balance is told
+// from the newest one backwards.
+//
+// Errors: ErrNotFound where there is no movement that the page is to stand behind.
+func (s *Store) Movements(ctx context.Context, scope pay.Scope, page Page) ([]pay.Movement, int64, error) {
 	total := int64(0)
 	err := s.query(ctx, countMovements, []any{scope.Merchant, scope.Live}, func(r row) error { return r.Scan(&total) })
-	if err != nil || total <= int64(offset) {
+	if err != nil || page.After == "" && total <= int64(page.Offset) {
 		return nil, total, err
 	}
-	want := int(min(int64(limit), total-int64(offset)))
 	// A transfer has a movement at least, but for a refund of less than a cent.
-	for transfers := limit + offset; ; transfers *= 2 {
-		list, read, err := s.movements(ctx, scope, want, offset, transfers)
-		if err != nil || len(list) == want || read < transfers {
+	for transfers := page.Limit + page.Offset; ; transfers *= 2 {
+		list, found, read, err := s.movements(ctx, scope, page, transfers)
+		switch {
+		case err != nil || len(list) == page.Limit:
 			return list, total, err
+		case read < transfers && !found:
+			return nil, total, ErrNotFound
+		case read < transfers:
+			return list, total, nil
 		}
 	}
 }
 
-// movements shows the newest transfers, and says how many it read.
-func (s *Store) movements(ctx context.Context, scope pay.Scope, limit, skip, transfers int) (list []pay.Movement, read int, err error) {
+// movements shows the newest transfers, and says how many it read, and whether the movement that
+// the page stands behind is among them.
+func (s *Store) movements(ctx context.Context, scope pay.Scope, page Page, transfers int) (list []pay.Movement, found bool, read int, err error) {
 	var balances ledger.Balances
+	found = page.After == ""
+	skip := page.Offset
 	err = s.query(ctx, selectMovements, []any{scope.Merchant, scope.Live, transfers}, func(r row) error {
-		if read++; len(list) == limit {
+		if read++; len(list) == page.Limit {
 			return nil
 		}
 		t, now, err := scanMovement(r)
@@ -71,21 +81,25 @@ func (s *Store) movements(ctx context.Context, scope pay.Scope, limit, skip, tra
 			m.BalanceAfter = balances[m.Bucket]
 			balances[m.Bucket] -= m.Amount
 			switch {
+			case !found:
+				found = m.ID == page.After
 			case skip > 0:
 				skip--
-			case len(list) < limit:
+			case len(list) < page.Limit:
 				list = append(list, m)
 			}
 		}
 		return nil
 	})
-	return list, read, err
+	return list, found, read, err
 }
 
 // ShopMovements lists what moved a merchant's balances, newest first, without what is of others
 // of his shops than the scope's: payments, their claims, withdrawals. It looks at the newest
 // transfers, as many as depth says, and counts what it found.
-func (s *Store) ShopMovements(ctx context.Context, scope pay.Scope, limit, offset, depth int) (list []pay.Movement, total int64, err error) {
+//
+// Errors: ErrNotFound where there is no movement that the page is to stand behind.
+func (s *Store) ShopMovements(ctx context.Context, scope pay.Scope, page Page, depth int) (list []pay.Movement, total int64, err error) {
 	others := map[string]bool{}
 	err = s.query(ctx, selectOthersWithdrawals, []any{scope.Merchant, scope.Live, scope.Shop}, func(r row) error {
 		var id string
@@ -97,6 +111,7 @@ func (s *Store) ShopMovements(ctx context.Context, scope pay.Scope, limit, offse
 		return nil, 0, err
 	}
 	var balances ledger.Balances
+	found := page.After == ""
 	err = s.query(ctx, selectShopMovements, []any{scope.Merchant, scope.Live, depth}, func(r row) error {
 		var shop string
 		t, now, err := scanMovement(rowFunc(func(dest ...any) error { return r.Scan(append(dest, &shop)...) }))
@@ -114,12 +129,16 @@ func (s *Store) ShopMovements(ctx context.Context, scope pay.Scope, limit, offse
 			if foreign {
 				continue
 			}
-			if total++; total > int64(offset) && len(list) < limit {
+			if total++; found && total > int64(page.Offset) && len(list) < page.Limit {
 				list = append(list, m)
 			}
+			found = found || m.ID == page.After
 		}
 		return nil
 	})
+	if err == nil && !found {
+		err = ErrNotFound
+	}
 	return list, total, err
 }
 

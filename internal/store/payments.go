@@ -14,7 +14,8 @@ import (
 const paymentColumns = `id, merchant, shop, live, version, status, amount, amount_local, currency_local, rate, rail, method, country,
   order_id, refunded, sequence, due_at, unsure_at, created_at, updated_at, doc, owner`
 
-// paymentDoc is what no query asks for.
+// paymentDoc is what no query asks for, but for the buyer's e-mail: the buyer stands first, and an
+// index reads it there.
 type paymentDoc struct {
 	Buyer     pay.Buyer       `json:"buyer"`
 	Fees      pay.Fees        `json:"fees"`

@@ -242,7 +242,7 @@ func TestCheckFindsMovementsThatAreNotCounted(t *testing.T) {
 			ID: "tr_X", Merchant: acme.Merchant, Kind: ledger.ReserveRelease, At: noon,
 			Postings: []ledger.Posting{{Account: ledger.Reserve, Amount: -5}, {Account: ledger.Available, Amount: 5}},
 		}}}))
-		list, total, err := s.Movements(ctx, books, 10, 0)
+		list, total, err := s.Movements(ctx, books, store.Page{Limit: 10})
 		if err != nil || total != 2 || len(list) != 2 || list[0].BalanceAfter != -5 || list[1].BalanceAfter != 5 {
 			t.Errorf("the movements are %+v of %d (%v)", list, total, err)
 		}

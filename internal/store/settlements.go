@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -204,8 +205,8 @@ var (
 	selectOpen       = `SELECT ` + settlementColumns + ` FROM settlements WHERE merchant = $1 AND live = $2 AND status = 'open'`
 	listSettlements  = `
 SELECT ` + settlementColumns + ` FROM settlements
-WHERE merchant = $1 AND live = $2 AND ($3 = '' OR status = $3) AND created_at >= $4 AND created_at < $5
-ORDER BY number DESC LIMIT $6 OFFSET $7`
+WHERE merchant = $1 AND live = $2 AND ($3 = '' OR status = $3) AND created_at >= $4 AND created_at < $5 AND number < $6
+ORDER BY number DESC LIMIT $7 OFFSET $8`
 	countSettlements = `
 SELECT count(*) FROM settlements
 WHERE merchant = $1 AND live = $2 AND ($3 = '' OR status = $3) AND created_at >= $4 AND created_at < $5`
@@ -243,6 +244,7 @@ func (s *Store) OpenSettlement(ctx context.Context, scope pay.Scope) (pay.Settle
 type SettlementFilter struct {
 	Status   pay.SettlementStatus
 	From, To time.Time // of CreatedAt; From is included, To is not
+	Below    int64     // numbers below this one; 0: all
 	Limit    int
 	Offset   int
 }
@@ -259,7 +261,7 @@ func (s *Store) Settlements(ctx context.Context, scope pay.Scope, f SettlementFi
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s, listSettlements, scanSettlement, append(args, f.Limit, f.Offset)...)
+	list, err := many(ctx, s, listSettlements, scanSettlement, append(args, cmp.Or(f.Below, math.MaxInt64), f.Limit, f.Offset)...)
 	return list, total, err
 }
 

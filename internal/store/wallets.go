@@ -60,8 +60,8 @@ const (
 	selectWalletFor     = `
 SELECT ` + walletColumns + ` FROM wallets WHERE shop = $1 AND live = $2 AND fingerprint = $3 AND status <> 'disabled'`
 	listWallets = `
-SELECT ` + walletColumns + ` FROM wallets WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3)
-ORDER BY id DESC LIMIT $4 OFFSET $5`
+SELECT ` + walletColumns + ` FROM wallets WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND id < $4
+ORDER BY id DESC LIMIT $5 OFFSET $6`
 	countWallets = `SELECT count(*) FROM wallets WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3)`
 )
 
@@ -84,12 +84,12 @@ func (s *Store) WalletFor(ctx context.Context, scope pay.Scope, fingerprint stri
 
 // Wallets lists a shop's wallets, newest first, and counts them. An empty
 // status selects all.
-func (s *Store) Wallets(ctx context.Context, scope pay.Scope, status pay.WalletStatus, limit, offset int) ([]pay.Wallet, int64, error) {
+func (s *Store) Wallets(ctx context.Context, scope pay.Scope, status pay.WalletStatus, page Page) ([]pay.Wallet, int64, error) {
 	total, err := one(ctx, s, countWallets, scanInt, scope.Shop, scope.Live, string(status))
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s, listWallets, scanWallet, scope.Shop, scope.Live, string(status), limit, offset)
+	list, err := many(ctx, s, listWallets, scanWallet, scope.Shop, scope.Live, string(status), before(page.After), page.Limit, page.Offset)
 	return list, total, err
 }
 

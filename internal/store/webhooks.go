@@ -73,8 +73,8 @@ const (
 SELECT ` + subscriptionColumns + `, ` + lastTry + ` FROM subscriptions
 WHERE id = $1 AND merchant = $2 AND shop = $3 AND live = $4 AND status <> 'deleted'`
 	selectSubscriptions = `
-SELECT ` + subscriptionColumns + `, ` + lastTry + ` FROM subscriptions WHERE shop = $1 AND live = $2 AND status <> 'deleted'
-ORDER BY id DESC LIMIT $3 OFFSET $4`
+SELECT ` + subscriptionColumns + `, ` + lastTry + ` FROM subscriptions WHERE shop = $1 AND live = $2 AND status <> 'deleted' AND id < $3
+ORDER BY id DESC LIMIT $4 OFFSET $5`
 	countSubscriptions = `SELECT count(*) FROM subscriptions WHERE shop = $1 AND live = $2 AND status <> 'deleted'`
 )
 
@@ -90,12 +90,12 @@ func (s *Store) AnySubscription(ctx context.Context, id string) (pay.Subscriptio
 }
 
 // Subscriptions lists a shop's subscriptions, newest first, and counts them.
-func (s *Store) Subscriptions(ctx context.Context, scope pay.Scope, limit, offset int) ([]pay.Subscription, int64, error) {
+func (s *Store) Subscriptions(ctx context.Context, scope pay.Scope, page Page) ([]pay.Subscription, int64, error) {
 	total, err := one(ctx, s, countSubscriptions, scanInt, scope.Shop, scope.Live)
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s, selectSubscriptions, scanSubscription, scope.Shop, scope.Live, limit, offset)
+	list, err := many(ctx, s, selectSubscriptions, scanSubscription, scope.Shop, scope.Live, before(page.After), page.Limit, page.Offset)
 	return list, total, err
 }
 

@@ -96,7 +96,7 @@ const byWithdrawal = `shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND (
 
 const (
 	selectWithdrawal = `SELECT ` + withdrawalColumns + ` FROM withdrawals WHERE id = $1 AND shop = $2 AND live = $3`
-	listWithdrawals  = `SELECT ` + withdrawalColumns + ` FROM withdrawals WHERE ` + byWithdrawal + ` ORDER BY id DESC LIMIT $7 OFFSET $8`
+	listWithdrawals  = `SELECT ` + withdrawalColumns + ` FROM withdrawals WHERE ` + byWithdrawal + ` AND id < $7 ORDER BY id DESC LIMIT $8 OFFSET $9`
 	// An account that was told of by its own reference alone.
 	selectWithdrawalAt = `SELECT ` + withdrawalColumns + ` FROM withdrawals WHERE provider = $1 AND provider_ref = $2 AND provider_ref <> '' ORDER BY id LIMIT 1`
 	countWithdrawals   = `SELECT count(*) FROM withdrawals WHERE ` + byWithdrawal
@@ -118,6 +118,7 @@ type WithdrawalFilter struct {
 	Status   pay.WithdrawalStatus
 	Wallet   string
 	From, To time.Time // created at From or later, and before To
+	After    string    // ids older than this one
 	Limit    int
 	Offset   int
 }
@@ -134,7 +135,7 @@ func (s *Store) Withdrawals(ctx context.Context, scope pay.Scope, f WithdrawalFi
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s, listWithdrawals, scanWithdrawal, append(args, f.Limit, f.Offset)...)
+	list, err := many(ctx, s, listWithdrawals, scanWithdrawal, append(args, before(f.After), f.Limit, f.Offset)...)
 	return list, total, err
 }
 

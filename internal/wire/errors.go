@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -220,28 +221,16 @@ var Adopt = sync.OnceFunc(func() {
 	huma.DefaultArrayNullable = false
 })
 
-// Help is where to read about some fields. What is wrong with them is always
-// invalid_request, with the address.
-type Help struct {
-	URL   string
-	About func(pay.Issue) bool
-}
-
-type helpKey struct{}
-
-// WithHelp says where to read about a request's fields.
-func WithHelp(ctx huma.Context, h Help) huma.Context { return huma.WithValue(ctx, helpKey{}, h) }
-
 // validationError turns what huma found wrong with a request into our error:
 // one thing wrong has its own code, several are listed (gaps: Errors).
 func validationError(ctx context.Context, status int, message string, errs []error) huma.StatusError {
 	switch status {
 	case http.StatusRequestEntityTooLarge:
-		return newEnvelope(ctx, pay.NewError(pay.CodePayloadTooLarge, "the body is larger than this endpoint takes"))
+		return newEnvelope(ctx, pay.NewError(pay.CodePayloadTooLarge, "the body is larger than this endpoint takes, 1 MiB but for evidence: send less at a time"))
 	case http.StatusUnsupportedMediaType:
 		return newEnvelope(ctx, contentType())
 	case http.StatusRequestTimeout:
-		return newEnvelope(ctx, pay.NewError(pay.CodeInvalidRequest, "the body did not arrive in time"))
+		return newEnvelope(ctx, pay.NewError(pay.CodeInvalidRequest, "the body did not arrive in time: send it again"))
 	case http.StatusInternalServerError:
 		var refused *pay.Error // by who reads the body
 		if errors.As(errors.Join(errs...), &refused) {
@@ -252,8 +241,10 @@ func validationError(ctx context.Context, status int, message string, errs []err
 	e := pay.NewError(pay.CodeInvalidRequest, message)
 	if len(errs) == 0 {
 		// Huma says so of an empty body.
-		e.Code, e.Message = pay.CodeInvalidJSON, "the body is empty: want a JSON object"
+		e.Code, e.Message = pay.CodeInvalidJSON, "the body is empty: send a JSON object, {} at least"
 	}
+	help := helpOf(ctx)
+	strangers := help.strangers()
 	codes := map[pay.Code]bool{}
 	for _, err := range errs {
 		var d *huma.ErrorDetail
@@ -263,7 +254,7 @@ func validationError(ctx context.Context, status int, message string, errs []err
 		if text, ok := strings.CutPrefix(d.Message, jsonMark); ok {
 			return newEnvelope(ctx, pay.NewError(pay.CodeInvalidJSON, text))
 		}
-		issue, code := readIssue(d)
+		issue, code := readIssue(d, help, strangers)
 		if slices.ContainsFunc(e.Details.Issues, func(i pay.Issue) bool { return i.Path == issue.Path }) {
 			continue
 		}
@@ -273,23 +264,41 @@ func validationError(ctx context.Context, status int, message string, errs []err
 		}
 		e.Details.Issues = append(e.Details.Issues, issue)
 	}
+	if help.Strict {
+		for _, s := range strangers {
+			codes[pay.CodeInvalidRequest] = true
+			e.Details.Issues = append(e.Details.Issues, s.issue())
+		}
+	}
 	if len(e.Details.Issues) > 0 {
-		first := e.Details.Issues[0]
-		e.Param, e.Message = first.Path, first.Message
+		e.Param, e.Message = e.Details.Issues[0].Path, summary(e.Details.Issues)
 	}
 	if len(e.Details.Issues) == 1 {
 		for code := range codes {
 			e.Code = code
 		}
 	}
-	if help, ok := ctx.Value(helpKey{}).(Help); ok && slices.ContainsFunc(e.Details.Issues, help.About) {
+	if help.About != nil && slices.ContainsFunc(e.Details.Issues, help.About) {
 		e.Code, e.Details.HelpURL = pay.CodeInvalidRequest, help.URL
 	}
 	return newEnvelope(ctx, e)
 }
 
+// summary tells what is wrong in one line.
+func summary(issues []pay.Issue) string {
+	const most = 3
+	var texts []string
+	for _, i := range issues[:min(most, len(issues))] {
+		texts = append(texts, i.Message)
+	}
+	if more := len(issues) - most; more > 0 {
+		texts = append(texts, fmt.Sprintf("%d more are in details.issues", more))
+	}
+	return strings.Join(texts, "; ")
+}
+
 // readIssue reads one finding of huma's.
-func readIssue(d *huma.ErrorDetail) (pay.Issue, pay.Code) {
+func readIssue(d *huma.ErrorDetail, help Help, strangers []stranger) (pay.Issue, pay.Code) {
 	path := d.Location
 	for _, part := range []string{"body", "query", "path", "header"} {
 		if path == part {
@@ -301,21 +310,24 @@ func readIssue(d *huma.ErrorDetail) (pay.Issue, pay.Code) {
 		if path != "" {
 			field = path + "." + field
 		}
-		return pay.Issue{Path: field, Message: field + " is required"}, pay.CodeMissingField
+		return pay.Issue{Path: field, Message: help.required(field, strangers)}, pay.CodeMissingField
 	}
 	if text, ok := strings.CutPrefix(d.Message, codeMark); ok {
 		code, message, _ := strings.Cut(text, ":")
+		if pay.Code(code) == pay.CodeMissingField && help.field(path) != nil {
+			message = help.required(path, strangers)
+		}
 		return pay.Issue{Path: path, Message: message}, pay.Code(code)
 	}
 	if field, ok := strings.CutPrefix(d.Message, unprintableMark); ok {
-		return pay.Issue{Path: field, Message: "text must not contain control characters, or marks that turn the direction of writing"}, pay.CodeInvalidRequest
+		return pay.Issue{Path: field, Message: field + " must not contain control characters, or marks that turn the direction of writing: take them out"}, pay.CodeInvalidRequest
 	}
 	if field, ok := strings.CutPrefix(d.Message, typeMark); ok {
-		return pay.Issue{Path: field, Message: field + " is no value that this field can hold"}, pay.CodeInvalidRequest
+		return pay.Issue{Path: field, Message: help.misfit(field)}, pay.CodeInvalidRequest
 	}
-	return pay.Issue{Path: path, Message: d.Message}, pay.CodeInvalidRequest
+	return pay.Issue{Path: path, Message: help.plain(path, d)}, pay.CodeInvalidRequest
 }
 
 func contentType() *pay.Error {
-	return pay.NewError(pay.CodeContentTypeRequired, "the body must be sent as application/json")
+	return pay.NewError(pay.CodeContentTypeRequired, "the body must be JSON, and say so: send the header Content-Type: application/json")
 }

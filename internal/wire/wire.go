@@ -65,10 +65,7 @@ func CheckContentType(op *huma.Operation, r *http.Request) error {
 func unmarshal(body []byte, into any) error {
 	err := strict.Unmarshal(body, into)
 	if broken, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		if errors.Is(err, jsontext.ErrDuplicateName) {
-			return errors.New(jsonMark + "the body has " + path(broken.JSONPointer) + " twice")
-		}
-		return errors.New(jsonMark + "the body is not valid JSON: " + broken.Err.Error())
+		return errors.New(jsonMark + brokenJSON(body, broken))
 	}
 	if wrong, ok := errors.AsType[*strict.SemanticError](err); ok {
 		// It stops there. The checks that follow are to tell of all that is wrong, and a

@@ -1,0 +1,155 @@
+package api
+
+import (
+	"context"
+	"encoding"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/statement"
+	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/web"
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+)
+
+const (
+	// exports is how many files of payments a node writes at a time, of all merchants.
+	exports = 16
+	// readTime is how long a client may take to read a page of a file.
+	readTime = time.Minute
+)
+
+// exportPayments sends all that a filter selects as CSV (RFC 4180), a page in memory at a time.
+// What can fail before the first byte is told as any error; after it the reply is cut off, so that
+// nobody takes a part for the whole.
+//
+// Errors: rate_limited where the merchant has too many files under way, invalid_request.
+func (a *API) exportPayments(ctx context.Context, call Call, scope pay.Scope, in *listIn) (*huma.StreamResponse, error) {
+	f := in.filter
+	f.Offset = 0
+	first, err := a.app.PaymentsFrom(ctx, scope, f)
+	if err != nil {
+		return nil, in.named(err)
+	}
+	if !a.exports.Take(call.Merchant, 1) {
+		call.reply["Retry-After"] = []string{"5"}
+		return nil, limited("too many files are being read at once: read one to its end before you ask for the next")
+	}
+	return &huma.StreamResponse{Body: func(to huma.Context) {
+		defer a.exports.Leave(call.Merchant, 1)
+		_, w := humago.Unwrap(to)
+		to.SetHeader("Content-Type", "text/csv; charset=utf-8")
+		to.SetHeader("Content-Disposition", `attachment; filename="payments.csv"`)
+		to.SetStatus(http.StatusOK)
+		out := csv.NewWriter(to.BodyWriter())
+		out.UseCRLF = true
+		err := out.Write(columnNames())
+		for page := first; err == nil; {
+			web.Allow(w, readTime)
+			for _, p := range page {
+				if err = out.Write(cells(view.NewTransaction(p))); err != nil {
+					break
+				}
+			}
+			out.Flush()
+			if err = out.Error(); err != nil || len(page) < app.ExportPage {
+				break
+			}
+			f.After = page[len(page)-1].ID
+			page, err = a.app.PaymentsFrom(ctx, scope, f)
+		}
+		if err != nil {
+			if ctx.Err() == nil {
+				a.log.ErrorContext(ctx, "a file of payments broke off", "error", err)
+			}
+			panic(http.ErrAbortHandler)
+		}
+	}}, nil
+}
+
+// columns are the fields of a payment in a list, those within others with both names. What a list
+// does not show is left out.
+var columns = columnsOf(reflect.TypeFor[view.Transaction](), "", nil)
+
+// unlisted are fields that are not in lists.
+var unlisted = []string{"paymentData", "refund"}
+
+type csvColumn struct {
+	name string
+	path [][]int // of the fields, one within the other
+}
+
+func columnsOf(t reflect.Type, prefix string, path [][]int) (all []csvColumn) {
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" || name == "-" || prefix == "" && slices.Contains(unlisted, name) {
+			continue
+		}
+		kind := f.Type
+		if kind.Kind() == reflect.Pointer {
+			kind = kind.Elem()
+		}
+		here := append(slices.Clone(path), f.Index)
+		if kind.Kind() == reflect.Struct && !writesItself(kind) {
+			all = append(all, columnsOf(kind, prefix+name+".", here)...)
+			continue
+		}
+		all = append(all, csvColumn{prefix + name, here})
+	}
+	return all
+}
+
+// writesItself reports whether a type has a text of its own in JSON, as money and times have.
+func writesItself(t reflect.Type) bool {
+	return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
+}
+
+func columnNames() (names []string) {
+	for _, c := range columns {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// cells are a payment's fields as texts. A text that a spreadsheet would run as a formula has an
+// apostrophe in front.
+func cells(t view.Transaction) []string {
+	row := make([]string, 0, len(columns))
+	for _, c := range columns {
+		row = append(row, c.of(reflect.ValueOf(t)))
+	}
+	return row
+}
+
+func (c csvColumn) of(v reflect.Value) string {
+	for _, index := range c.path {
+		if v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				return ""
+			}
+			v = v.Elem()
+		}
+		v = v.FieldByIndex(index)
+	}
+	if v.Kind() == reflect.Pointer && v.IsNil() {
+		return ""
+	}
+	text, err := json.Marshal(v.Interface())
+	if err != nil {
+		return fmt.Sprint(v.Interface())
+	}
+	var plain string
+	if json.Unmarshal(text, &plain) == nil {
+		return statement.Guard(plain)
+	}
+	return string(text)
+}

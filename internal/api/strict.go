@@ -1,0 +1,107 @@
+package api
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/near"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/wire"
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+)
+
+// strictParam is how a caller asks that nothing he sends is ignored.
+const strictParam = "strict"
+
+// shared adds the parameters that follow from what an operation asks of credentials.
+func (a *API) shared(op *huma.Operation, need access) {
+	if need != open && need != orNone {
+		op.Parameters = append(op.Parameters, &huma.Param{
+			Name: shopParam, In: "query", Schema: &huma.Schema{Type: huma.TypeString}, Example: "shp_01J0000000000000000000000A",
+			Description: "The shop that the request is about, where the credentials are the whole merchant's",
+		})
+	}
+}
+
+// asked reads the query string: whether the call is strict, and what is wrong with its parameters.
+// One that is not known is ignored, as a field of a body is; but for a slip of the pen, which would
+// list what nobody asked for.
+//
+// Errors: invalid_request.
+func asked(ctx huma.Context) (strict bool, err error) {
+	r, _ := humago.Unwrap(ctx)
+	if r.URL.RawQuery == "" {
+		return false, nil
+	}
+	sent, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil { // wire.Mux has refused it
+		return false, err
+	}
+	var issues []pay.Issue
+	switch word := sent.Get(strictParam); word {
+	case "true":
+		strict = true
+	case "", "false":
+	default:
+		issues = append(issues, pay.Issue{Path: strictParam, Message: wire.OneOf(strictParam, word, []string{"true", "false"})})
+	}
+	known := []string{strictParam}
+	for _, p := range ctx.Operation().Parameters {
+		if p.In == "query" {
+			known = append(known, p.Name)
+		}
+	}
+	for _, name := range sortedNames(sent) {
+		if slices.Contains(known, name) {
+			continue
+		}
+		typo := near.Typo(name, known)
+		switch meant := near.Meant(name, known); {
+		case typo != "" || strict && meant != "":
+			issues = append(issues, pay.Issue{Path: name, Message: fmt.Sprintf("there is no query parameter %s: did you mean %s?", name, meant)})
+		case strict:
+			issues = append(issues, pay.Issue{Path: name, Message: fmt.Sprintf("there is no query parameter %s: leave it out; there are %s", name, strings.Join(known, ", "))})
+		}
+	}
+	return strict, pay.Invalid(issues...)
+}
+
+// mostNames is how many unknown parameters are told of, and longestName how long they are.
+const mostNames, longestName = 20, 64
+
+func sortedNames(sent url.Values) (names []string) {
+	for name := range sent {
+		if len(name) <= longestName && !strings.ContainsFunc(name, pay.Unprintable) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names[:min(mostNames, len(names))]
+}
+
+// keep remembers the body of a request whose fields may be wrong, and says what is known of it.
+func (a *API) keep(ctx huma.Context, strict bool) wire.Help {
+	help := wire.Help{URL: a.help, About: aboutCustomer, Schemas: a.huma.OpenAPI().Components.Schemas, Strict: strict}
+	op := ctx.Operation()
+	if op.RequestBody == nil {
+		return help
+	}
+	media := op.RequestBody.Content["application/json"]
+	if media == nil {
+		return help
+	}
+	help.Body = media.Schema
+	r, _ := humago.Unwrap(ctx)
+	most := smallBody
+	if strict {
+		most = maxBody
+	}
+	if r.ContentLength <= int64(most) && r.Body != nil {
+		help.Sent = wire.Keep(r.Body, r.ContentLength, most)
+		r.Body = help.Sent
+	}
+	return help
+}

@@ -1,0 +1,60 @@
+package app
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// ShopsOf lists the shops that a scope reaches, oldest first, and counts them: its own, or all of
+// the merchant.
+//
+// Errors: invalid_request for a page behind a row that is not there.
+func (a *App) ShopsOf(ctx context.Context, scope pay.Scope, page store.Page) ([]pay.Shop, int64, error) {
+	list, err := a.store.Shops(ctx, scope.Merchant)
+	if err != nil {
+		return nil, 0, err
+	}
+	if scope.Shop != "" {
+		list = slices.DeleteFunc(list, func(s pay.Shop) bool { return s.ID != scope.Shop })
+	}
+	some, err := cut(list, page, func(s pay.Shop) string { return s.ID })
+	return some, int64(len(list)), err
+}
+
+// KeysOf lists the keys of a scope's environment, oldest first, how they were used, and how many
+// there are: those of its shop, or all of the merchant. status is one of a view.Key, or "" for any.
+//
+// Errors: invalid_request for a page behind a row that is not there.
+func (a *App) KeysOf(ctx context.Context, scope pay.Scope, status string, page store.Page) ([]pay.Key, map[string]store.KeyUsage, int64, error) {
+	all, uses, err := a.Keys(ctx, scope.Merchant)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	now := a.Now()
+	list := slices.DeleteFunc(all, func(k pay.Key) bool {
+		over := k.Over(now)
+		return k.Live != scope.Live || scope.Shop != "" && k.Shop != scope.Shop || status == view.KeyActive && over || status == view.KeyEnded && !over
+	})
+	some, err := cut(list, page, func(k pay.Key) string { return k.ID })
+	return some, uses, int64(len(list)), err
+}
+
+// cut takes a page out of a list that is read whole, for a merchant has few of it.
+//
+// Errors: invalid_request for a page behind a row that is not there.
+func cut[T any](list []T, page store.Page, id func(T) string) ([]T, error) {
+	from := page.Offset
+	if page.After != "" {
+		at := slices.IndexFunc(list, func(v T) bool { return id(v) == page.After })
+		if at < 0 {
+			return nil, orNotBehind(store.ErrNotFound)
+		}
+		from = at + 1
+	}
+	from = min(from, len(list))
+	return list[from:min(from+page.Limit, len(list))], nil
+}

@@ -1,0 +1,53 @@
+package store
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+)
+
+// manyPayments are of one shop and a few kinds, as a busy shop has them.
+const manyPayments = `
+INSERT INTO payments (id, merchant, shop, live, version, status, amount, amount_local, currency_local, rate, rail, method, country, order_id,
+  refunded, sequence, due_at, created_at, updated_at, doc)
+SELECT 'TXN-' || lpad(n::text, 26, '0'), 'mer_1', 'shp_1', FALSE, 1, CASE WHEN n % 5 = 0 THEN 'failed' ELSE 'completed' END, 1000 + n % 500, 1, 'USD', '1',
+  'r' || n % 4, 'card', 'USA', '', 0, 1, 0, n, n, '{"buyer":{"email":"a' || n % 3000 || '@example.com"}}'
+FROM generate_series(1, 20000) AS n;
+INSERT INTO counters (shop, live, day, rail, method, country, status, n)
+SELECT shop, live, -1, rail, method, country, status, count(*) FROM payments GROUP BY shop, live, rail, method, country, status`
+
+// A search looks at the range of an index for each kind that the shop has, and at nothing else: in
+// a table of millions no payment that was not asked for is read.
+func TestSearchesReadTheirRanges(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s, err := Open(t.Context(), database, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if pg, ok := s.db.(*pg); ok { // which plans by what there is
+			if err := pg.migrate(t.Context(), func(m migrator) error { return m.exec(manyPayments + "; ANALYZE payments; ANALYZE counters") }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for text, index := range map[string]string{
+			listPaymentsByEmail: "payments_email", countByEmail: "payments_email", listPaymentsByAmount: "payments_amount", countByAmount: "payments_amount",
+		} {
+			plan := explained(t, s, text)
+			if !strings.Contains(plan, index) || strings.Contains(plan, "Seq Scan on payments") || strings.Contains(plan, "SCAN p\n") {
+				t.Errorf("%s\nis not read by %s:\n%s", s.text(text), index, plan)
+			}
+		}
+	})
+}
+
+// explained is the plan of a search.
+func explained(t *testing.T, s *Store, text string) string {
+	t.Helper()
+	args := []any{"shp_1", false, "", "", lastID, "", "", "", 50, 50, 0, 0, int64(2550)}
+	if strings.Contains(text, "{email p.doc}") {
+		args = append(args[:12], "ana@example.com", int64(0))
+	}
+	return planOf(t, s, text, args...) + "\n"
+}

@@ -1,0 +1,61 @@
+package view
+
+import (
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// Shop is a shop as its merchant sees it.
+type Shop struct {
+	ID        string `json:"id" example:"shp_01J0000000000000000000000A"`
+	Name      string `json:"name" example:"Acme"`
+	Slug      string `json:"slug" example:"acme-00000a" doc:"In the addresses of managed inboxes"`
+	CreatedAt Time   `json:"createdAt"`
+}
+
+// NewShop shows a shop.
+func NewShop(s pay.Shop) Shop {
+	return Shop{ID: s.ID, Name: s.Name, Slug: s.Slug, CreatedAt: Time{s.CreatedAt}}
+}
+
+// Key is a key as its merchant sees it: never the key itself.
+type Key struct {
+	ID          string          `json:"id" example:"key_01J0000000000000000000000A"`
+	Key         string          `json:"key" example:"sk_test_…abcd" doc:"Masked"`
+	Kind        pay.KeyKind     `json:"kind" enum:"secret,publishable,restricted"`
+	Environment pay.Environment `json:"environment" enum:"sandbox,production"`
+	ShopID      *string         `json:"shopId" doc:"null: it is the whole merchant's"`
+	Rights      []pay.Right     `json:"rights" doc:"What it may do"`
+	Status      string          `json:"status" enum:"active,ended"`
+	CreatedAt   Time            `json:"createdAt"`
+	LastUsedAt  *Time           `json:"lastUsedAt" nullable:"true" doc:"To the hour"`
+	EndsAt      *Time           `json:"endsAt" nullable:"true" doc:"From when on it is refused"`
+	Successor   *string         `json:"successor" doc:"The key that took its place"`
+}
+
+// The states of a key.
+const (
+	KeyActive = "active"
+	KeyEnded  = "ended"
+)
+
+// NewKey shows a key that was last used at a time; zero: never.
+func NewKey(k pay.Key, used, now time.Time) Key {
+	out := Key{
+		ID: k.ID, Key: k.Preview, Kind: k.Kind, Environment: k.Environment(), ShopID: text(k.Shop), Rights: []pay.Right{}, Status: KeyActive,
+		CreatedAt: Time{k.CreatedAt}, LastUsedAt: at(used), EndsAt: at(k.EndsAt), Successor: text(k.Successor),
+	}
+	for _, right := range pay.Rights() {
+		if k.May(right) {
+			out.Rights = append(out.Rights, right)
+		}
+	}
+	if !k.RevokedAt.IsZero() {
+		out.EndsAt = at(k.RevokedAt)
+	}
+	if k.Over(now) {
+		out.Status = KeyEnded
+	}
+	return out
+}

@@ -1,0 +1,368 @@
+package wire
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/near"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// Help is what errors about a request's fields may draw on to say how to mend it.
+type Help struct {
+	// URL is where to read about the fields that About selects. What is wrong with them is always
+	// invalid_request, with the address.
+	URL   string
+	About func(pay.Issue) bool
+
+	Body    *huma.Schema  // of the request's body; nil where it has none
+	Schemas huma.Registry // of what Body refers to
+	Sent    *Sent         // the body that came; nil where nobody kept it
+	Strict  bool          // fields that are not known are refused
+}
+
+type helpKey struct{}
+
+// WithHelp says what errors about a request's fields may draw on.
+func WithHelp(ctx huma.Context, h Help) huma.Context { return huma.WithValue(ctx, helpKey{}, h) }
+
+func helpOf(ctx context.Context) Help {
+	h, _ := ctx.Value(helpKey{}).(Help)
+	return h
+}
+
+// Sent is a body that keeps what is read of it, up to a bound.
+type Sent struct {
+	io.ReadCloser
+	most int
+	text []byte
+	over bool // it was larger
+}
+
+// Keep returns a body that keeps at most so many bytes: of a larger one, nothing.
+func Keep(body io.ReadCloser, size int64, most int) *Sent {
+	s := &Sent{ReadCloser: body, most: most}
+	if size > 0 && size <= int64(most) {
+		s.text = make([]byte, 0, size)
+	}
+	return s
+}
+
+// Read is for io.Reader.
+func (s *Sent) Read(p []byte) (int, error) {
+	n, err := s.ReadCloser.Read(p)
+	if s.over = s.over || len(s.text)+n > s.most; s.over {
+		s.text = nil
+		return n, err
+	}
+	s.text = append(s.text, p[:n]...)
+	return n, err
+}
+
+// stranger is a field of a body that the schema does not know.
+type stranger struct {
+	parent, name string
+	meant        string // the field that was meant, where that can be guessed
+	known        []string
+}
+
+func (s stranger) path() string { return strings.TrimPrefix(s.parent+"."+s.name, ".") }
+
+func (s stranger) issue() pay.Issue {
+	message := "there is no field " + clip(s.path()) + ": "
+	if s.meant != "" {
+		message += "did you mean " + s.meant + "?"
+	} else {
+		message += "leave it out; the fields are " + strings.Join(s.known, ", ")
+	}
+	return pay.Issue{Path: clip(s.path()), Message: message}
+}
+
+// strangers lists the fields of the body that nobody reads, by their paths.
+func (h Help) strangers() (all []stranger) {
+	if h.Body == nil || h.Sent == nil || len(h.Sent.text) == 0 {
+		return nil
+	}
+	var sent any
+	if json.Unmarshal(h.Sent.text, &sent) == nil {
+		h.walk(h.Body, sent, "", &all)
+	}
+	return all
+}
+
+// mostStrangers is how many are told of: a body has few fields, and one of others' has many.
+const mostStrangers = 20
+
+func (h Help) walk(schema *huma.Schema, sent any, path string, all *[]stranger) {
+	schema = h.resolved(schema)
+	if schema == nil {
+		return
+	}
+	switch value := sent.(type) {
+	case []any:
+		for i, item := range value {
+			h.walk(schema.Items, item, path+"["+strconv.Itoa(i)+"]", all)
+		}
+	case map[string]any:
+		if _, open := schema.AdditionalProperties.(*huma.Schema); open || len(schema.Properties) == 0 { // any names will do
+			return
+		}
+		known := slices.Sorted(maps.Keys(schema.Properties))
+		absent := slices.DeleteFunc(slices.Clone(known), func(name string) bool { _, there := value[name]; return there })
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			if below, ok := schema.Properties[name]; ok {
+				h.walk(below, value[name], strings.TrimPrefix(path+"."+name, "."), all)
+			} else if len(*all) < mostStrangers {
+				*all = append(*all, stranger{path, name, near.Meant(name, absent), known})
+			}
+		}
+	}
+}
+
+func (h Help) resolved(schema *huma.Schema) *huma.Schema {
+	for schema != nil && schema.Ref != "" && h.Schemas != nil {
+		schema = h.Schemas.SchemaFromRef(schema.Ref)
+	}
+	return schema
+}
+
+// field is the schema of a field by its path, nil for none.
+func (h Help) field(path string) *huma.Schema {
+	schema := h.resolved(h.Body)
+	for _, name := range strings.Split(path, ".") {
+		name, index, _ := strings.Cut(name, "[")
+		if schema == nil || path == "" {
+			return schema
+		}
+		if schema = h.resolved(schema.Properties[name]); index != "" && schema != nil {
+			schema = h.resolved(schema.Items)
+		}
+	}
+	return schema
+}
+
+// Unknown refuses a body with fields that nobody reads, where the caller asked for that.
+//
+// Errors: invalid_request.
+func Unknown(ctx context.Context) error {
+	h := helpOf(ctx)
+	if !h.Strict {
+		return nil
+	}
+	var issues []pay.Issue
+	for _, s := range h.strangers() {
+		issues = append(issues, s.issue())
+	}
+	return pay.Invalid(issues...)
+}
+
+// required says that a field is missing, and what to send.
+func (h Help) required(field string, all []stranger) string {
+	if text := h.misspelt(field, all); text != "" {
+		return text
+	}
+	message := field + " is required: send "
+	schema := h.field(field)
+	if schema == nil {
+		return message + "it in the body"
+	}
+	message += kindOf(schema) + example(schema)
+	if schema.Description != "" {
+		message += ". " + schema.Description
+	}
+	return message
+}
+
+// Mend is for what a handler refused: where a field is missing for its name was misspelt, it says
+// so.
+func Mend(ctx context.Context, err error) error {
+	var e *pay.Error
+	if !errors.As(err, &e) || len(e.Details.MissingFields) == 0 && e.Code != pay.CodeMissingField {
+		return err
+	}
+	h := helpOf(ctx)
+	all := h.strangers()
+	mended := *e
+	mended.Details.Issues = slices.Clone(e.Details.Issues)
+	if text := h.misspelt(e.Param, all); text != "" {
+		mended.Message = text
+	}
+	for i, issue := range mended.Details.Issues {
+		if text := h.misspelt(issue.Path, all); text != "" {
+			mended.Details.Issues[i].Message = text
+		}
+	}
+	return &mended
+}
+
+// misspelt says of a field that is missing which one was sent in its place, "" for none.
+func (h Help) misspelt(field string, all []stranger) string {
+	parent, name := "", field
+	if dot := strings.LastIndexByte(field, '.'); dot >= 0 {
+		parent, name = field[:dot], field[dot+1:]
+	}
+	for _, s := range all {
+		if s.parent == parent && s.meant == name {
+			return fmt.Sprintf("%s is required: you sent %s, which is ignored; did you mean %s?", field, clip(s.path()), field)
+		}
+	}
+	return ""
+}
+
+// kindOf is what a field holds, in plain words.
+func kindOf(schema *huma.Schema) string {
+	switch schema.Type {
+	case huma.TypeString:
+		return "a text"
+	case huma.TypeBoolean:
+		return "true or false, without quotes"
+	case huma.TypeInteger:
+		return "a whole number"
+	case huma.TypeArray:
+		return "a list"
+	case huma.TypeObject:
+		return "an object"
+	}
+	return "a number" // an amount has a type of its own
+}
+
+// example shows a value of a field, "" where there is none.
+func example(schema *huma.Schema) string {
+	if len(schema.Enum) > 0 {
+		return ": one of " + listed(schema.Enum)
+	}
+	if len(schema.Examples) == 0 {
+		return ""
+	}
+	text, err := json.Marshal(schema.Examples[0])
+	if err != nil {
+		return ""
+	}
+	return ", such as " + string(text)
+}
+
+// listed writes values one after the other.
+func listed(values []any) string {
+	var texts []string
+	for _, v := range values {
+		texts = append(texts, fmt.Sprint(v))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// OneOf says what a value may be, and which was probably meant.
+func OneOf[T ~string](field, sent string, values []T) string {
+	var texts []string
+	for _, v := range values {
+		texts = append(texts, string(v))
+	}
+	message := field + " must be one of " + strings.Join(texts, ", ")
+	if meant := near.Meant(sent, texts); meant != "" {
+		message += "; did you mean " + meant + "?"
+	}
+	return message
+}
+
+// Told says what a value of JSON is, as its sender wrote it.
+func Told(v any) string {
+	switch value := v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "the text " + strconv.Quote(clip(value))
+	case bool:
+		return strconv.FormatBool(value)
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "an object"
+	case float64:
+		return "the number " + plainNumber(value)
+	}
+	return "the number " + clip(fmt.Sprint(v))
+}
+
+// plainNumber writes whole numbers without an exponent: an order's number is one.
+func plainNumber(n float64) string {
+	if whole, exact := big.NewFloat(n).Int(nil); exact == big.Exact && len(whole.String()) < 20 {
+		return whole.String()
+	}
+	return strconv.FormatFloat(n, 'g', -1, 64)
+}
+
+// clip shortens what somebody sent, for a message.
+func clip(text string) string {
+	const most = 60
+	text = strings.ToValidUTF8(strings.Map(func(r rune) rune {
+		if pay.Unprintable(r) {
+			return '?'
+		}
+		return r
+	}, text), "?")
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}
+
+// plain says what huma found in our words: what the field is to hold, and what was sent. It
+// returns what is not known here as it is.
+func (h Help) plain(path string, d *huma.ErrorDetail) string {
+	name, found := path, ""
+	if name == "" {
+		name = "the body"
+	}
+	schema := h.field(path)
+	if schema == nil || !strings.HasPrefix(d.Location, "body") { // a parameter
+		schema = &huma.Schema{}
+	}
+	switch found, _, _ = strings.Cut(strings.TrimPrefix(d.Message, "expected "), " "); found {
+	case "string", "number", "integer", "boolean", "array", "object":
+		if strings.Contains(d.Message, "to match pattern") || strings.Contains(d.Message, "to be ") {
+			if schema.Description != "" {
+				return fmt.Sprintf("%s must be written as %s%s: %s", name, strings.TrimPrefix(d.Message, "expected string to match pattern "), example(schema), schema.Description)
+			}
+			return fmt.Sprintf("%s must be written as %s%s", name, strings.TrimPrefix(d.Message, "expected string to match pattern "), example(schema))
+		}
+		if path == "" && found == "object" {
+			return fmt.Sprintf(`the body must be a JSON object, such as {"amount":25.5}; you sent %s`, Told(d.Value))
+		}
+		return fmt.Sprintf("%s must be %s%s; you sent %s", name, kindOf(&huma.Schema{Type: found}), example(schema), Told(d.Value))
+	case "length":
+		return h.length(name, d)
+	case "value":
+		if _, values, ok := strings.Cut(d.Message, `one of "`); ok {
+			return OneOf(name, fmt.Sprint(d.Value), strings.Split(strings.TrimSuffix(values, `"`), ", "))
+		}
+	}
+	return d.Message
+}
+
+// length says how long a text may be.
+func (h Help) length(name string, d *huma.ErrorDetail) string {
+	text, _ := d.Value.(string)
+	n := len([]rune(text))
+	if most, ok := strings.CutPrefix(d.Message, "expected length <= "); ok {
+		return fmt.Sprintf("%s must have at most %s characters; you sent %d", name, most, n)
+	}
+	least := strings.TrimPrefix(d.Message, "expected length >= ")
+	return fmt.Sprintf("%s must have at least %s characters; you sent %d", name, least, n)
+}
+
+// misfit says what a field is to hold that could not be read.
+func (h Help) misfit(field string) string {
+	schema := h.field(field)
+	if schema == nil {
+		return field + " holds a value that does not fit: look its type up in the API reference"
+	}
+	return field + " must be " + kindOf(schema) + example(schema)
+}
