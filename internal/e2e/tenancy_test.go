@@ -24,7 +24,7 @@ var fixtures = map[string]struct {
 	wide bool   // belongs to the merchant: its other shops may see it
 }{
 	"/payments/{id}": {code: "transaction_not_found", make: func(t *testing.T, o shop, _ map[string]string) string {
-		return o.create(t, `{"amount":10,"paymentMethodId":"sbx_pse","merchantOrderId":"order of `+o.Shop.ID+`","userEmail":"shopper@victim.example"}`)
+		return o.create(t, `{"amount":10,"paymentMethodId":"sbx_pse","merchantOrderId":"order of `+o.Shop.ID+`","userEmail":"`+o.Shop.ID+`@shoppers.example"}`)
 	}},
 	"/claims/{id}": {code: "claim_not_found", make: func(t *testing.T, o shop, _ map[string]string) string {
 		_, claim := o.dispute(t, false)
