@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -200,13 +201,23 @@ func TestARunTellsHowItGoes(t *testing.T) {
 
 func TestAServerThatGoesAwayIsTold(t *testing.T) {
 	s, c := started(t, 1)
-	c.Duration = 400 * time.Millisecond
-	stopped := make(chan struct{})
-	time.AfterFunc(150*time.Millisecond, func() { // the run is under way then
+	c.Duration, c.ProgressEvery = 3*time.Second, 10*time.Millisecond
+	stopped, once := make(chan struct{}), new(sync.Once)
+	c.Progress = func(p Progress) {
+		if p.Taken > 0 { // the run is under way
+			once.Do(func() {
+				go func() {
+					defer close(stopped)
+					s.Shutdown()
+				}()
+			})
+		}
+	}
+	r, err := Run(t.Context(), c)
+	once.Do(func() {
 		defer close(stopped)
 		s.Shutdown()
 	})
-	r, err := Run(t.Context(), c)
 	<-stopped
 	if err == nil || r.Errors["connect refused"] == 0 {
 		t.Errorf("the run ended with %v and the errors %v, want refused connections", err, r.Errors)
