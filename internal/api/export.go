@@ -56,7 +56,7 @@ func (a *API) exportPayments(ctx context.Context, call Call, scope pay.Scope, in
 		for page := first; err == nil; {
 			web.Allow(w, readTime)
 			for _, p := range page {
-				if err = out.Write(cells(view.NewTransaction(p))); err != nil {
+				if err = out.Write(cells(view.NewTransaction(p).ForShop(p, a.app.CheckoutURL))); err != nil {
 					break
 				}
 			}

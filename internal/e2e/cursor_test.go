@@ -199,7 +199,7 @@ func TestPaymentsAreExported(t *testing.T) {
 		var orders []string
 		for i, row := range rows[1:] {
 			r := o.get(t, "/payments?limit=1&offset="+fmt.Sprint(i))
-			for _, name := range []string{"id", "status", "amount", "currencyLocal", "paymentMethodId", "country", "fees.total", "settlement.status", "timestamps.created"} {
+			for _, name := range []string{"id", "status", "amount", "currencyLocal", "paymentMethodId", "country", "fees.total", "settlement.status", "timestamps.created", "fxRate", "expiresAt"} {
 				if got, want := row[column(name)], r.text(t, "data.0."+name); got != want {
 					t.Errorf("%s of row %d is %q, want %q", name, i, got, want)
 				}
