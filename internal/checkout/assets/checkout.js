@@ -58,7 +58,8 @@ if (live) {
   const reload = () => { over = true; location.reload(); };
   const later = () => {
     clearTimeout(timer);
-    if (over || document.hidden) return; // who comes back to the page is told at once
+    if (over) return;
+    if (document.hidden) pause = slowest; // who comes back to the page is told at once
     timer = setTimeout(ask, pause * (0.75 + Math.random() / 2));
     pause = Math.min(slowest, pause * 1.5);
   };
