@@ -1,7 +1,6 @@
 "use strict";
 // Copy buttons, printing, the countdown, times in the shopper's zone and live status. Pages
-// work without. What only a script can do is hidden until there is one.
-for (const button of document.querySelectorAll("[data-copy], [data-print]")) button.hidden = false;
+// work without (noscript.css hides what only a script can do).
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.addEventListener("click", async () => {
     const from = document.getElementById(button.dataset.copy);
@@ -91,5 +90,8 @@ if (live) {
     ask();
   });
   addEventListener("online", () => ask());
+  // What a form does to the payment is told here before the form's own answer leads on: to load
+  // the page again then would stop that.
+  addEventListener("submit", () => { over = true; clearTimeout(timer); stream?.close(); });
   watch();
 }
