@@ -74,7 +74,7 @@ func New(a *app.App, log *slog.Logger, base string, from func(*http.Request) str
 	if p.texts, err = readTexts(); err != nil {
 		return nil, err
 	}
-	for name, kind := range map[string]string{"checkout.css": "text/css; charset=utf-8", "checkout.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"} {
+	for name, kind := range map[string]string{"checkout.css": "text/css; charset=utf-8", "noscript.css": "text/css; charset=utf-8", "checkout.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"} {
 		body, err := assetFiles.ReadFile("assets/" + name)
 		if err != nil {
 			return nil, err

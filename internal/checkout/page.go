@@ -21,6 +21,7 @@ type view struct {
 	Title     string
 	Root      string // before every path of ours
 	CSS, JS   string
+	Bare      string // stylesheet of a browser without scripts
 	Icon      string
 	Shop      string
 	Brand     string // address of the shop's own style, or ""
@@ -42,7 +43,7 @@ func (p *Pages) view(r *http.Request, country string, asked ...string) view {
 	lang := languageOf(r, country, asked...)
 	v := view{
 		country: writingOf(r, country, lang),
-		Lang:    lang, Root: p.root, CSS: p.root + p.assets["checkout.css"].path, JS: p.root + p.assets["checkout.js"].path,
+		Lang:    lang, Root: p.root, CSS: p.root + p.assets["checkout.css"].path, JS: p.root + p.assets["checkout.js"].path, Bare: p.root + p.assets["noscript.css"].path,
 		Icon: p.root + p.assets["icon.svg"].path, text: p.texts[lang],
 	}
 	if c, ok := geo.Parse(v.country); ok {

@@ -40,6 +40,17 @@ func (e erring) chooses(t *testing.T, tab context.Context, method, number, then 
 	must(t, chromedp.Do(tab, chromedp.Click(`.methods button.primary`), chromedp.WaitVisible(then)))
 }
 
+// changes presses the button that calls the payment off.
+func changes(t *testing.T, tab context.Context) {
+	t.Helper()
+	soon, cancel := context.WithTimeout(tab, patience)
+	defer cancel()
+	if err := chromedp.Do(soon, chromedp.Click(`form[action*="/change"] button`), chromedp.WaitVisible(".methods")); err != nil {
+		text, other := chromedp.Run(tab, chromedp.Text("body"))
+		t.Fatalf("the button leads to no choice, but to %s (%v, %v):\n%s", path(t, tab), err, other, text)
+	}
+}
+
 // back goes back as the button of the browser does, and waits for something.
 func back(t *testing.T, tab context.Context, then string) {
 	t.Helper()
@@ -122,7 +133,7 @@ func TestShopperWhoErrs(t *testing.T) {
 			e.chooses(t, e.tab, "sbx_pix", goodCPF, ".qr")
 			e.chooses(t, second, "sbx_cash", "", ".qr")
 			ends(t, second, "You had chosen this way to pay before")
-			must(t, chromedp.Do(second, chromedp.Click(`form[action*="/change"] button`), chromedp.WaitVisible(".methods")))
+			changes(t, second)
 			e.chooses(t, second, "sbx_cash", "", ".bars")
 			must(t, chromedp.Do(e.tab, chromedp.WaitVisible(".changed"))) // by itself
 			ends(t, e.tab, "Do not use its code", "Scan the code")
@@ -154,7 +165,7 @@ func TestShopperWhoErrs(t *testing.T) {
 		"another mind": {true, func(t *testing.T, e erring) {
 			e.opens(t, e.tab)
 			e.chooses(t, e.tab, "sbx_pix", goodCPF, ".qr")
-			must(t, chromedp.Do(e.tab, chromedp.Click(`form[action*="/change"] button`), chromedp.WaitVisible(".methods")))
+			changes(t, e.tab)
 			ends(t, e.tab, "is called off")
 			e.chooses(t, e.tab, "sbx_cash", "", ".bars")
 			if !e.bare {
@@ -167,7 +178,7 @@ func TestShopperWhoErrs(t *testing.T) {
 		"another mind, and back": {false, func(t *testing.T, e erring) {
 			e.opens(t, e.tab)
 			e.chooses(t, e.tab, "sbx_pix", goodCPF, ".qr")
-			must(t, chromedp.Do(e.tab, chromedp.Click(`form[action*="/change"] button`), chromedp.WaitVisible(".methods")))
+			changes(t, e.tab)
 			back(t, e.tab, ".changed")
 			ends(t, e.tab, "Do not use its code", "Scan the code", "not been charged")
 			must(t, chromedp.Do(e.tab, chromedp.Click(`form[action*="/again"] button`), chromedp.WaitVisible(".methods")))

@@ -1,7 +1,6 @@
 "use strict";
 // Copy buttons, printing, the countdown, times in the shopper's zone and live status. Pages
-// work without. What only a script can do is hidden until there is one.
-for (const button of document.querySelectorAll("[data-copy], [data-print]")) button.hidden = false;
+// work without (noscript.css hides what only a script can do).
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.addEventListener("click", async () => {
     const from = document.getElementById(button.dataset.copy);
@@ -58,7 +57,8 @@ if (live) {
   const reload = () => { over = true; location.reload(); };
   const later = () => {
     clearTimeout(timer);
-    if (over || document.hidden) return; // who comes back to the page is told at once
+    if (over) return;
+    if (document.hidden) pause = slowest; // who comes back to the page is told at once
     timer = setTimeout(ask, pause * (0.75 + Math.random() / 2));
     pause = Math.min(slowest, pause * 1.5);
   };
@@ -90,5 +90,8 @@ if (live) {
     ask();
   });
   addEventListener("online", () => ask());
+  // What a form does to the payment is told here before the form's own answer leads on: to load
+  // the page again then would stop that.
+  addEventListener("submit", () => { over = true; clearTimeout(timer); stream?.close(); });
   watch();
 }
