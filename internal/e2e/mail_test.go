@@ -306,7 +306,11 @@ func TestEmailsWithoutAServerAreNotKept(t *testing.T) {
 // A merchant's name and address put nothing into an e-mail but themselves.
 func TestEmailHoldsNothingThatWasPutIn(t *testing.T) {
 	withMail(t, mailtest.Options{}, func(t *testing.T, s *service, in *mailtest.Server) {
-		s.merchant(t, "Acme\r\nBcc: all@example.com\r\n\r\nCall +1 555", "ops@acme.example", pay.English).live().wallet(t)
+		exec, closeDB := s.exec(t)
+		defer closeDB()
+		named := s.merchant(t, "Acme", "ops@acme.example", pay.English)
+		exec("UPDATE merchants SET name = $1 WHERE id = $2", "Acme\r\nBcc: all@example.com\r\n\r\nCall +1 555", named.Merchant.ID) // from before it was checked
+		named.live().wallet(t)
 		m := s.mailed(t, in, 1)[0]
 		if want := "A new payout destination was added to Acme Bcc: all@example.com Call +1 555"; m.Subject != want || m.Header.Get("Bcc") != "" || m.To != "ops@acme.example" {
 			t.Errorf("to %s, the subject is %q, headers %v", m.To, m.Subject, m.Header)
@@ -314,8 +318,6 @@ func TestEmailHoldsNothingThatWasPutIn(t *testing.T) {
 		if first, _, _ := strings.Cut(m.Text, "\n"); first != "Acme Bcc: all@example.com Call +1 555," {
 			t.Errorf("the text begins %q", first)
 		}
-		exec, closeDB := s.exec(t)
-		defer closeDB()
 		for i, address := range []string{"ops@acme.example\r\nRCPT TO:<all@example.com>", `"ops> ORCPT=rfc822;all@example.com"@acme.example`, "ops@acme.example, all@example.com"} {
 			o := s.merchant(t, "Acme", "ops@acme.example", pay.English)
 			exec("UPDATE merchants SET email = $1 WHERE id = $2", address, o.Merchant.ID) // from before it was checked

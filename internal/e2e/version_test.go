@@ -58,7 +58,7 @@ func TestEveryReplyTellsVersionAndRequest(t *testing.T) {
 			{"GET", base + "/me", "", json(o.Sandbox.Publishable), 403},
 			{"GET", base + "/nowhere", "", good, 404},
 			{"HEAD", base + "/nowhere", "", good, 404},
-			{"GET", "/", "", nil, 404},
+			{"GET", "/favicon.ico", "", nil, 404},
 			{"GET", base + "/payments/TXN-1", "", good, 404},
 			{"DELETE", base + "/payments", "", good, 405},
 			{"HEAD", base + "/auth/token", "", nil, 405},
