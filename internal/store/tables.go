@@ -35,7 +35,8 @@ var (
 		func(r *rows, e *pay.Event) {
 			r.text(e.ID, e.Merchant, e.Shop).flag(e.Live).text(string(e.Type), e.Object).number(e.Sequence, micros(e.At)).
 				text(payload(r.personal, e))
-		})
+		}).where(`NOT ` + optional("r") + ` OR (
+  SELECT 1 FROM subscriptions AS s WHERE s.shop = r.shop AND s.live = r.live AND s.merchant = r.merchant AND s.status = 'enabled' AND ` + wanted("r") + ` LIMIT 1) = 1`)
 
 	shopsTable = newTable("shops", "id TEXT!, version BIGINT, merchant TEXT!, name TEXT, slug TEXT, created_at BIGINT!, brand TEXT",
 		func(s *pay.Shop) string { return s.ID }, func(s *pay.Shop) int64 { return s.Version },
@@ -93,7 +94,7 @@ var (
 		func(c *pay.Claim) string { return c.ID }, func(c *pay.Claim) int64 { return c.Version }, claimRow)
 
 	subscriptionsTable = newTable("subscriptions", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, "+
-		"status TEXT, events TEXT, paused BOOLEAN, created_at BIGINT!, updated_at BIGINT, doc TEXT",
+		"status TEXT, events TEXT, events_version TEXT, paused BOOLEAN, created_at BIGINT!, updated_at BIGINT, doc TEXT",
 		func(s *pay.Subscription) string { return s.ID }, func(s *pay.Subscription) int64 { return s.Version }, subscriptionRow)
 
 	deliveriesTable = newTable("deliveries", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, event TEXT!, "+

@@ -1,0 +1,2 @@
+-- Another branch's place: this file goes when its migration comes.
+SELECT 1;
