@@ -347,6 +347,23 @@ func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now tim
 	}, nil
 }
 
+// ExpireSessions tells of checkouts in which nobody chose a method in their time. It returns
+// how many it took; doing one twice is harmless.
+func (a *App) ExpireSessions(ctx context.Context) (int, error) {
+	now := a.Now()
+	due, err := a.store.LeaseSessions(ctx, now, now.Add(sweepLease), sweepBatch)
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range due {
+		// Stale: a method was chosen in the last moment.
+		if err := a.commit(ctx, s.Expire(a.now(s.Scope)), view.Cause{}); err != nil && !errors.Is(err, store.ErrStale) {
+			return len(due), fmt.Errorf("expire checkout session %s: %w", s.ID, err)
+		}
+	}
+	return len(due), nil
+}
+
 const (
 	// sessionRetention is how long a session and its customer's data are kept. It
 	// is longer than an Idempotency-Key may be repeated.

@@ -69,6 +69,7 @@ const (
 	WebhookUpdated    Act = "webhook.updated"
 	WebhookRotated    Act = "webhook.rotated"
 	DeliveryReplayed  Act = "delivery.replayed"
+	EventsReplayed    Act = "webhook.replayed" // the events of a time
 	RefundOpened      Act = "refund.opened"
 	EvidenceSubmitted Act = "claim.evidence_submitted"
 	ClaimAccepted     Act = "claim.accepted" // the merchant gave in

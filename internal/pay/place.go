@@ -1,7 +1,6 @@
 package pay
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -9,12 +8,12 @@ import (
 
 // The events of one object are numbered, and an endpoint gets them one after the
 // other (docs/decisions/order.md). Two stand before the first: what an event's id has
-// in place of the number, and its place.
+// in place of the number, which sorts before it, and its place.
 var unnumbered = []struct {
 	kind  EventType
 	name  string
 	place int64
-}{{PaymentCreated, "created", -1}, {PaymentPending, "pending", 0}}
+}{{PaymentCreated, "0a", -1}, {PaymentPending, "0b", 0}}
 
 const (
 	// MostBefore is how many earlier deliveries one waits for at most.
@@ -60,10 +59,9 @@ func (d Delivery) Place() int64 {
 // before this one: the last MostBefore of them.
 func (d Delivery) Before(to Subscription) (ids []string) {
 	suffix, _, rest := eventParts(d.Event)
-	endpoint := strings.TrimPrefix(to.ID, SubscriptionPrefix)
 	name := func(number string) {
 		if len(ids) < MostBefore {
-			ids = append(ids, fmt.Sprintf("%s%s-%s%s-%s", DeliveryPrefix, suffix, number, rest, endpoint))
+			ids = append(ids, to.Delivery(EventPrefix+suffix+"-"+number+rest))
 		}
 	}
 	place := d.Place()

@@ -60,6 +60,11 @@ func (s Subscription) Wants(t EventType) bool {
 	return slices.Contains(s.Events, string(t)) || slices.Contains(s.Events, AllEvents) && t.Since() <= s.EventsVersion
 }
 
+// Delivery names the delivery of an event to the endpoint.
+func (s Subscription) Delivery(event string) string {
+	return DeliveryPrefix + strings.TrimPrefix(event, EventPrefix) + "-" + strings.TrimPrefix(s.ID, SubscriptionPrefix)
+}
+
 // SubscriptionEdit is what the owner changes; nil keeps what is.
 type SubscriptionEdit struct {
 	URL           *string

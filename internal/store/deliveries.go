@@ -117,8 +117,7 @@ WHERE deliveries.id = r.id AND deliveries.version = r.version AND {among deliver
 	// A lease that is another's by now is left alone.
 	postponeDeliveries = `
 UPDATE deliveries SET due_at = r.until FROM {rows: id TEXT, leased BIGINT, until BIGINT} AS r
-WHERE deliveries.id = r.id AND deliveries.due_at = r.leased AND {among deliveries.id id} AND deliveries.status IN ('pending', 'failed')
-  AND NOT deliveries.parked`
+WHERE deliveries.id = r.id AND deliveries.due_at = r.leased AND {among deliveries.id id} AND deliveries.status IN ('pending', 'failed')`
 
 	unparkDeliveries = `
 UPDATE deliveries SET parked = FALSE, due_at = $3 WHERE id IN (
@@ -286,7 +285,7 @@ func (s *Store) CountDeliveries(ctx context.Context, subscription string, f Deli
 
 func deliveryQueries() []string {
 	return []string{
-		deliveriesTable.update, fanOutDeliveries, selectAnyDelivery, selectDelivery, selectAhead, parkDeliveries, postponeDeliveries, unparkDeliveries,
+		deliveriesTable.insert, deliveriesTable.update, fanOutDeliveries, selectAnyDelivery, selectDelivery, selectAhead, parkDeliveries, postponeDeliveries, unparkDeliveries,
 		listDeliveries, countDeliveries, countPendingDeliveries, countDeliveryRange, upsertDeliveryCounters,
 	}
 }

@@ -154,6 +154,8 @@ func queries() []string {
 	list = append(list, subscriptionQueries()...)
 	list = append(list, deliveryQueries()...)
 	list = append(list, inboxQueries()...)
+	list = append(list, eventQueries()...)
+	list = append(list, replayQueries()...)
 	list = append(list, personalQueries()...)
 	list = append(list, payoutQueries()...)
 	list = append(list, batchQueries()...)

@@ -80,6 +80,7 @@ func guardedIDs(c *pay.Change) []string {
 	ids = replaced(ids, subscriptionsTable, c.Subscriptions)
 	ids = replaced(ids, deliveriesTable, c.Deliveries)
 	ids = replaced(ids, sessionsTable, c.Sessions)
+	ids = replaced(ids, replaysTable, c.Replays)
 	ids = replaced(ids, merchantsTable, c.Merchants)
 	ids = replaced(ids, keysTable, c.Keys)
 	ids = replaced(ids, shopsTable, c.Shops)
@@ -185,6 +186,8 @@ func (w *write) guards() []step {
 	steps = replace(w, steps, subscriptionsTable, subscriptions)
 	steps = replace(w, steps, deliveriesTable, deliveries)
 	steps = replace(w, steps, sessionsTable, sessions)
+	steps = guarded(w, steps, replaysTable, replaysTable.insert, gather(w.batch, replays, replaysTable.isNew))
+	steps = replace(w, steps, replaysTable, replays)
 	steps = replace(w, steps, merchantsTable, merchants)
 	steps = replace(w, steps, shopsTable, shops)
 	steps = replace(w, steps, keysTable, keys)
@@ -348,6 +351,11 @@ func (w *write) lostGuard(c *pay.Change) error {
 			return ErrDuplicate
 		}
 	}
+	for _, v := range c.Replays {
+		if replaysTable.isNew(&v) && missing(v.ID) {
+			return ErrDuplicate
+		}
+	}
 	for _, v := range c.Wallets {
 		if walletsTable.isNew(&v) && missing(v.ID) {
 			return ErrDuplicate
@@ -419,6 +427,7 @@ func (w *write) steps() []step {
 	if list := gather(w.kept, events, nil); len(list) > 0 {
 		steps = append(put(w, steps, eventsTable, list), w.fanOut(list))
 	}
+	steps = insert(w, steps, deliveriesTable, deliveries)
 	steps = w.erase(steps)
 	steps = w.noteMisfits(steps)
 	steps = w.addBalances(steps)

@@ -18,15 +18,12 @@ CREATE TABLE replays (
   status TEXT NOT NULL, -- running, done, stopped
   since BIGINT NOT NULL, -- the events' times: from then on
   until BIGINT NOT NULL, -- and before
-  types TEXT NOT NULL, -- ",payment.completed,"; '' for all that the endpoint wants
-  events BIGINT NOT NULL, -- in that time when it began
-  sent BIGINT NOT NULL,
-  left_out BIGINT NOT NULL, -- they were on their way
   after_at BIGINT NOT NULL, -- the last event that was dealt with
   after_id TEXT NOT NULL,
   due_at BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
-  updated_at BIGINT NOT NULL
+  updated_at BIGINT NOT NULL,
+  doc TEXT NOT NULL
 );
 CREATE INDEX replays_due ON replays (due_at) WHERE due_at > 0;
 CREATE INDEX replays_clock ON replays (merchant, due_at) WHERE due_at > 0 AND NOT live;
