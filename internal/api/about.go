@@ -224,6 +224,13 @@ var abouts = map[string]about{
 	"GET /webhooks/{id}/deliveries/{deliveryId}": {
 		text: "One delivery with its payload and every try.",
 	},
+	"GET /sandbox/settings": {text: "How the merchant's sandbox is set.", codes: []pay.Code{pay.CodeProductionKeyRefused}, anyShop: true},
+	"PATCH /sandbox/settings": {
+		text: "A strict sandbox refuses what production refuses: a country that the method is not sold in, a document whose check digits are wrong, " +
+			"an irregular e-mail address or phone. A card's payment starts as `pending` with a `paymentFormUrl`, as most do in production. " +
+			"The header `Sandbox-Strict` (`true` or `false`) says it for one request.",
+		codes: []pay.Code{pay.CodeProductionKeyRefused}, body: body(`{"strict":true}`), anyShop: true,
+	},
 	"GET /events": {
 		text: "What happened in the shop, newest first, each as it is sent to webhooks. Page with `limit` and `offset`, or with `starting_after`, the id " +
 			"to go on after. payment.created and payment.pending are there only where a webhook wanted them.",

@@ -27,6 +27,7 @@ type NewSession struct {
 	ReturnURL   string
 	MerchantID  string
 	ShopID      string
+	Strict      *bool // header Sandbox-Strict; nil: as the merchant's sandbox is set
 	Idempotency Idempotency
 }
 
@@ -43,8 +44,18 @@ func (a *App) CreateSession(ctx context.Context, by Principal, n NewSession) (s 
 	if s, found, err := a.earlierSession(ctx, scope, n.Idempotency); err != nil || found {
 		return s, a.sessionToken(s.ID), found, err
 	}
+	strict, err := a.strict(ctx, scope, n.Strict)
+	if err != nil {
+		return s, "", false, err
+	}
+	if strict {
+		shopper := pay.Buyer{Email: n.Customer.Email, Phone: n.Customer.Phone}
+		if err := rehearse(pay.Rail{}, shopper, "customer.email", "", "customer.phone"); err != nil {
+			return s, "", false, err
+		}
+	}
 	s, token, err = a.openSession(ctx, pay.Session{
-		Scope: scope, Asked: n.Amount, Country: n.Country, Customer: n.Customer, OrderID: n.OrderID, ReturnURL: n.ReturnURL,
+		Scope: scope, Strict: strict, Asked: n.Amount, Country: n.Country, Customer: n.Customer, OrderID: n.OrderID, ReturnURL: n.ReturnURL,
 	}, n.Idempotency)
 	if errors.Is(err, store.ErrDuplicate) { // the same request at the same time
 		s, found, err := a.earlierSession(ctx, scope, n.Idempotency)
@@ -100,6 +111,9 @@ func (a *App) RetryPayment(ctx context.Context, id string) (token string, err er
 	}
 	next, err := p.Again(asked, country)
 	if err != nil {
+		return "", err
+	}
+	if next.Strict, err = a.strict(ctx, p.Scope, nil); err != nil {
 		return "", err
 	}
 	once := Idempotency{Route: "again", Key: p.ID} // without a hash it is not forgotten
@@ -187,7 +201,7 @@ func (a *App) VisitSession(ctx context.Context, token, ip string) (pay.Session, 
 // country, so one without test methods of its own offers all.
 func (a *App) SessionMethods(s pay.Session) []pay.Rail {
 	list, _ := a.Methods(s.Scope, MethodFilter{Country: s.Country})
-	if len(list) == 0 && !s.Live {
+	if len(list) == 0 && !s.Live && !s.Strict {
 		list, _ = a.Methods(s.Scope, MethodFilter{})
 	}
 	rails := make([]pay.Rail, 0, len(list))
@@ -221,7 +235,7 @@ type quote struct {
 // quote converts a session's amount. A customer who pays in the currency that
 // the shop asked in pays exactly what it asked, not that sum to USD and back.
 func (a *App) quote(s pay.Session, method string) (quote, error) {
-	rail, where, err := a.choose(s.Live, method, "", s.Country)
+	rail, where, err := a.choose(s.Live, s.Strict, method, "", s.Country)
 	if err != nil {
 		return quote{}, err
 	}
@@ -339,8 +353,13 @@ func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now tim
 		}
 		buyer = before.Buyer.Or(buyer)
 	}
+	if s.Strict {
+		if err := rehearse(q.rail, buyer, "customer.email", "customer.documentId", "customer.phone"); err != nil {
+			return pay.Order{}, err
+		}
+	}
 	return pay.Order{
-		ID: a.markedID(pay.PaymentPrefix, now, chosenMark(s)), Scope: s.Scope, Amount: s.Amount, Local: q.local, Rail: q.rail,
+		ID: a.markedID(pay.PaymentPrefix, now, chosenMark(s)), Strict: s.Strict, Scope: s.Scope, Amount: s.Amount, Local: q.local, Rail: q.rail,
 		Rate: q.rate.Rate, RateSource: q.rate.Source, RateAt: q.rate.At,
 		Country: q.country, OrderID: s.OrderID, Buyer: buyer, Hosted: true, ReturnURL: s.ReturnURL,
 		Terms: merchant.Terms(), After: s.After,

@@ -50,6 +50,7 @@ type Session struct {
 	OrderID    string
 	ReturnURL  string
 	Payment    string    // what it is locked to; "" until a method is chosen
+	Strict     bool      // made in a strict sandbox: what production refuses is refused
 	After      string    // the payment that came to nothing, which this tries again; or ""
 	DueAt      time.Time // when its end is told; zero once that is done or a method was chosen
 	CreatedAt  time.Time

@@ -23,6 +23,7 @@ type paymentDoc struct {
 	Window    time.Duration   `json:"window"`
 	Sync      bool            `json:"sync,omitempty"`
 	Hosted    bool            `json:"hosted,omitempty"`
+	Redirect  bool            `json:"redirect,omitempty"`
 	ReturnURL string          `json:"returnUrl,omitempty"`
 	FormURL   string          `json:"formUrl,omitempty"`
 	Data      pay.PaymentData `json:"data,omitzero"`
@@ -80,7 +81,7 @@ func straysOf(docs []strayDoc) (strays []pay.Stray) {
 func paymentRow(r *rows, p *pay.Payment) {
 	doc := paymentDoc{
 		Buyer: p.Buyer, Fees: p.Fees, Reserve: p.Reserve, Delay: p.Delay, Window: p.Window, Sync: p.Sync,
-		Hosted: p.Hosted, ReturnURL: p.ReturnURL, FormURL: p.FormURL, Data: p.Data,
+		Hosted: p.Hosted, Redirect: p.Redirect, ReturnURL: p.ReturnURL, FormURL: p.FormURL, Data: p.Data,
 		Attempts: p.Attempts, Answered: p.Answered, Simulate: p.Simulate, Failure: p.Failure, Disputed: p.Disputed, Challenge: p.Challenged,
 		Captured: p.Captured, Given: p.Given, OnRefund: p.RefundFees,
 		Dispute: strings.Join(p.OpenDisputes(), ","), Disputes: p.Disputes, Held: p.Held, Fee: p.DisputeFee,
@@ -115,6 +116,7 @@ func scanPayment(r row) (pay.Payment, error) {
 	}
 	p.Stored = p.Status
 	p.Buyer, p.Fees, p.Reserve, p.Delay, p.Window, p.Sync = doc.Buyer, doc.Fees, doc.Reserve, doc.Delay, doc.Window, doc.Sync
+	p.Redirect = doc.Redirect
 	p.Hosted, p.ReturnURL, p.FormURL, p.Data = doc.Hosted, doc.ReturnURL, doc.FormURL, doc.Data
 	p.Attempts, p.Answered, p.Simulate, p.Failure, p.Disputed = doc.Attempts, doc.Answered, doc.Simulate, doc.Failure, doc.Disputed
 	p.Challenged = doc.Challenge

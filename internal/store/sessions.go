@@ -25,12 +25,13 @@ type sessionDoc struct {
 	RateFrom  string       `json:"rateFrom,omitempty"`
 	RateAt    int64        `json:"rateAt,omitempty"`
 	After     string       `json:"after,omitempty"`
+	Strict    bool         `json:"strict,omitempty"`
 }
 
 func sessionRow(r *rows, s *pay.Session) {
 	r.text(s.ID, s.Merchant, s.Shop).flag(s.Live).number(s.Version).text(s.Hash).
 		number(s.Amount.Minor, s.Asked.Minor).text(string(s.Asked.Currency), s.Rate.Decimal(), s.Country, s.OrderID, s.Payment).
-		number(micros(s.DueAt), micros(s.CreatedAt), micros(s.UpdatedAt)).text(encode(sessionDoc{s.Customer, s.IP, s.ReturnURL, s.RateSource, micros(s.RateAt), s.After}))
+		number(micros(s.DueAt), micros(s.CreatedAt), micros(s.UpdatedAt)).text(encode(sessionDoc{s.Customer, s.IP, s.ReturnURL, s.RateSource, micros(s.RateAt), s.After, s.Strict}))
 }
 
 func scanSession(r row) (pay.Session, error) {
@@ -54,7 +55,7 @@ func scanSession(r row) (pay.Session, error) {
 		return s, fmt.Errorf("session %s: %w", s.ID, err)
 	}
 	s.Customer, s.IP, s.ReturnURL = doc.Customer, doc.IP, doc.ReturnURL
-	s.RateSource, s.RateAt, s.After = doc.RateFrom, fromMicros(doc.RateAt), doc.After
+	s.RateSource, s.RateAt, s.After, s.Strict = doc.RateFrom, fromMicros(doc.RateAt), doc.After, doc.Strict
 	s.DueAt, s.CreatedAt, s.UpdatedAt = fromMicros(due), fromMicros(created), fromMicros(updated)
 	return s, nil
 }

@@ -45,11 +45,11 @@ var (
 		})
 
 	merchantsTable = newTable("merchants", "id TEXT!, version BIGINT, name TEXT, email TEXT, industry TEXT, tier TEXT, "+
-		"trust_score BIGINT, language TEXT, refund_fees TEXT, created_at BIGINT!",
+		"trust_score BIGINT, language TEXT, refund_fees TEXT, strict BOOLEAN, created_at BIGINT!",
 		func(m *pay.Merchant) string { return m.ID }, func(m *pay.Merchant) int64 { return m.Version },
 		func(r *rows, m *pay.Merchant) {
 			r.text(m.ID).number(m.Version).text(m.Name, m.Email, m.Industry, string(m.Tier)).
-				number(int64(m.TrustScore)).text(string(m.Language), string(m.RefundFees)).number(micros(m.CreatedAt))
+				number(int64(m.TrustScore)).text(string(m.Language), string(m.RefundFees)).flag(m.Strict).number(micros(m.CreatedAt))
 		})
 
 	keysTable = newTable("keys", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, kind TEXT!, hash TEXT!, "+
