@@ -38,7 +38,7 @@ func TestStrictSandboxRefusesWhatProductionRefuses(t *testing.T) {
 
 		// The merchant's setting holds where the header says nothing.
 		o.get(t, "/sandbox/settings").is(t, http.StatusOK, `{"strict":false}`)
-		o.call(t, http.MethodPatch, "/sandbox/settings", `{"strict":true}`).is(t, http.StatusOK, `{"strict":true}`)
+		o.call(t, http.MethodPatch, "/sandbox/settings", `{"strict":true}`, asJSON).is(t, http.StatusOK, `{"strict":true}`)
 		o.get(t, "/sandbox/settings").is(t, http.StatusOK, `{"strict":true}`)
 		o.post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_cash","country":"CO"}`).refused(t, "400 unsupported_country invalid_request_error param=country")
 		o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash","country":"CO"}`, "Sandbox-Strict: false")
@@ -52,7 +52,7 @@ func TestStrictSandboxRefusesWhatProductionRefuses(t *testing.T) {
 		live := o.live()
 		live.post(t, "/payments", card, strict).refused(t, "400 production_key_refused invalid_request_error param=Sandbox-Strict")
 		live.get(t, "/sandbox/settings").refused(t, "400 production_key_refused invalid_request_error")
-		live.call(t, http.MethodPatch, "/sandbox/settings", `{"strict":true}`).refused(t, "400 production_key_refused invalid_request_error")
+		live.call(t, http.MethodPatch, "/sandbox/settings", `{"strict":true}`, asJSON).refused(t, "400 production_key_refused invalid_request_error")
 	})
 }
 
