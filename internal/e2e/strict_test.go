@@ -14,7 +14,7 @@ func TestStrictSandboxRefusesWhatProductionRefuses(t *testing.T) {
 		const strict = "Sandbox-Strict: true"
 		for _, c := range []struct{ name, body, want string }{
 			{"another country", `{"amount":10,"paymentMethodId":"sbx_cash","country":"CO"}`, "400 unsupported_country invalid_request_error param=country"},
-			{"a method that the country does not know", `{"amount":10,"paymentMethod":"spei","country":"BR"}`, "400 unsupported_country invalid_request_error param=country"},
+			{"a method that the country does not know", `{"amount":10,"paymentMethod":"spei","country":"BR","documentId":"GODE561231GR8"}`, "400 unsupported_country invalid_request_error param=country"},
 			{"no country, which is the USA", `{"amount":10,"paymentMethod":"pix","documentId":"52998224725"}`, "400 unsupported_country invalid_request_error param=country"},
 			{"a CPF with a wrong check digit", `{"amount":10,"paymentMethodId":"sbx_pix","documentId":"52998224726"}`, "400 invalid_request invalid_request_error param=documentId issues=documentId"},
 			{"a document that is none", `{"amount":10,"paymentMethodId":"sbx_spei","documentId":"X"}`, "400 invalid_request invalid_request_error param=documentId issues=documentId"},

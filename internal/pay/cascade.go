@@ -173,7 +173,7 @@ func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 	}
 	p = p.written(from, now)
 	change := Change{Payments: []Payment{p}}
-	if p.Status == Pending && from.Status != Pending {
+	if p.Status == Pending && from.Status != Pending && p.Sequence == 0 {
 		change.Events = []Event{p.early(PaymentPending, from.Status, now)}
 	}
 	return p, change

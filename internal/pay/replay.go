@@ -40,12 +40,14 @@ const (
 const (
 	// ReplayPrefix starts a replay's id.
 	ReplayPrefix = "rpl_"
-	// ReplaySpan is how much time a replay covers at most, and ReplayMost how many events.
+	// ReplaySpan is how much time a replay covers at most.
 	ReplaySpan = 31 * 24 * time.Hour
+	// ReplayMost is how many events a replay sends at most.
 	ReplayMost = 100_000
-	// ReplayStep is how many events are begun at a time, every ReplayEvery: the next ones when
-	// fewer than that are still to be tried.
-	ReplayStep  = 50
+	// ReplayStep is how many events are begun at a time: the next ones when fewer than that are
+	// still to be tried.
+	ReplayStep = 50
+	// ReplayEvery is how long a step takes, or longer.
 	ReplayEvery = time.Second
 	// replayPause is how long a replay waits for an endpoint whose circuit is open.
 	replayPause = time.Minute

@@ -340,35 +340,6 @@ func (w *write) decide() ([]step, error) {
 	return w.steps(), nil
 }
 
-// lostGuard says which kind of guard a change lost.
-func (w *write) lostGuard(c *pay.Change) error {
-	missing := func(id string) bool { _, ok := w.won[id]; return !ok }
-	if c.Once != nil && missing(c.Once.Key) {
-		return ErrDuplicate
-	}
-	for _, r := range c.Receipts {
-		if missing(r.ID) {
-			return ErrDuplicate
-		}
-	}
-	for _, v := range c.Replays {
-		if replaysTable.isNew(&v) && missing(v.ID) {
-			return ErrDuplicate
-		}
-	}
-	for _, v := range c.Wallets {
-		if walletsTable.isNew(&v) && missing(v.ID) {
-			return ErrDuplicate
-		}
-	}
-	for _, v := range c.Verifications {
-		if verificationsTable.isNew(&v) && missing(v.ID) {
-			return ErrDuplicate
-		}
-	}
-	return ErrStale
-}
-
 // fund books the change on the balances that floors are about, and reports
 // whether its own floors hold. A change that breaks one books nothing.
 func (w *write) fund(c *pay.Change) bool {
