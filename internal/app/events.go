@@ -38,7 +38,10 @@ func (a *App) Events(ctx context.Context, scope pay.Scope, f store.EventFilter) 
 			return nil, 0, nil
 		}
 	}
-	if !storable(f.Object) || !storable(f.After) {
+	if !storable(f.Object) { // so it is nobody's
+		return nil, 0, nil
+	}
+	if !storable(f.After) {
 		return nil, 0, noEvent()
 	}
 	list, err := a.store.Events(ctx, scope, f)
