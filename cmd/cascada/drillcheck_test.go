@@ -31,7 +31,7 @@ func TestDrillCheckOnAStandby(t *testing.T) {
 	c := newCrowd(t, k.user.merchant(t, database).Keys.Sandbox.Secret, moments(t), k.any)
 	k.any(nil).subscribe(c.key)
 	c.stock(disputes)
-	c.thinks = 50 * time.Millisecond
+	c.thinks = 400 * time.Millisecond // what is checked must not outgrow the checks
 	wait := c.work(4, 1<<30)
 	c.more("the crowd to work", 100)
 	state := filepath.Join(t.TempDir(), "proved.json")
