@@ -3,8 +3,9 @@ package app
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -26,23 +27,12 @@ func (a *App) FanOut(ctx context.Context) (int, error) {
 	for _, f := range list {
 		shops[f.Shop] = append(shops[f.Shop], f)
 	}
-	room := make(chan struct{}, fanOutShops)
-	var all sync.WaitGroup
-	var mu sync.Mutex // owns failed
-	failed := err
+	var all errgroup.Group
+	all.SetLimit(fanOutShops)
 	for _, events := range shops {
-		room <- struct{}{}
-		all.Go(func() {
-			defer func() { <-room }()
-			if err := a.fanOutInOrder(ctx, events); err != nil {
-				mu.Lock()
-				failed = errors.Join(failed, err)
-				mu.Unlock()
-			}
-		})
+		all.Go(func() error { return a.fanOutInOrder(ctx, events) })
 	}
-	all.Wait()
-	return len(list), failed
+	return len(list), errors.Join(err, all.Wait())
 }
 
 // fanOutInOrder makes all deliveries of a shop's events. What it leaves comes again when its lease ends.

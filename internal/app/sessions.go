@@ -111,7 +111,7 @@ func (a *App) checkPayable(s pay.Session) error {
 		}
 	}
 	if refused == nil { // the rates went meanwhile
-		return &pay.Error{Code: pay.CodeServiceUnavailable, Message: "there is no exchange rate to rely on now: retry later"}
+		return &pay.Error{Code: pay.CodeServiceUnavailable, Message: "there is no exchange rate to rely on now: the operator sets one with cascada fx set; then repeat the request"}
 	}
 	return refused
 }

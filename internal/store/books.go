@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/ledger"
@@ -66,4 +67,16 @@ func (s *Store) Balances(ctx context.Context, scope pay.Scope) (ledger.Balances,
 		return ledger.Balances{}, nil
 	}
 	return b, err
+}
+
+// postings is a transfer's lines as they are stored: a JSON object.
+func postings(t *ledger.Transfer) string {
+	b := make([]byte, 0, 32*len(t.Postings))
+	for i, p := range t.Postings {
+		b = append(b, ",{"[btoi(i == 0)])
+		b = appendJSONText(b, string(p.Account))
+		b = append(b, ':')
+		b = strconv.AppendInt(b, p.Amount, 10)
+	}
+	return string(append(b, '}'))
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/ledger"
@@ -486,16 +485,4 @@ func (w *write) reportLost() {
 	for c, err := range w.lost {
 		c.tell(err)
 	}
-}
-
-// postings is a transfer's lines as they are stored: a JSON object.
-func postings(t *ledger.Transfer) string {
-	b := make([]byte, 0, 32*len(t.Postings))
-	for i, p := range t.Postings {
-		b = append(b, ",{"[btoi(i == 0)])
-		b = appendJSONText(b, string(p.Account))
-		b = append(b, ':')
-		b = strconv.AppendInt(b, p.Amount, 10)
-	}
-	return string(append(b, '}'))
 }
