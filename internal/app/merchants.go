@@ -82,8 +82,11 @@ func (a *App) DemoCheckout(ctx context.Context) (token string, err error) {
 		return "", err
 	}
 	shops, err := a.store.Shops(ctx, made.Object)
-	if err != nil || len(shops) == 0 {
-		return "", errors.Join(store.ErrNotFound, err)
+	if err != nil {
+		return "", err
+	}
+	if len(shops) == 0 {
+		return "", store.ErrNotFound
 	}
 	scope := pay.Scope{Merchant: made.Object, Shop: shops[0].ID}
 	_, token, _, err = a.CreateSession(ctx, Principal{Scope: scope, Kind: pay.Secret}, NewSession{
