@@ -113,13 +113,15 @@ type App struct {
 	rates   atomic.Pointer[fx.Table]
 	// readingRates is held while rates are read anew.
 	readingRates latch
-	desks        atomic.Pointer[desks] // the operator's provider accounts
-	floatsSeen   atomic.Pointer[[]FloatStatus]
-	rules        atomic.Pointer[ruling] // how payments go through them
-	health       *health
-	tally        *tally
-	mails        mailTally
-	letters      *letter.Desk
+	// steps is held while a step of a fan-out is made beside other merchants, and while it rests.
+	steps      latch
+	desks      atomic.Pointer[desks] // the operator's provider accounts
+	floatsSeen atomic.Pointer[[]FloatStatus]
+	rules      atomic.Pointer[ruling] // how payments go through them
+	health     *health
+	tally      *tally
+	mails      mailTally
+	letters    *letter.Desk
 	// readingAccounts is held while they, or the rules, are read anew.
 	readingAccounts latch
 	tokens          *tokens
@@ -205,7 +207,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 		Config: c,
 		turns:  turns{waiting: map[string]*turn{}}, quiet: quiet{of: map[string]hush{}, most: 1000}, revoked: revocations{of: map[string]time.Time{}}, auth: newAuthEvents(), uses: newKeyUses(), closing: make(chan struct{}),
 		payments: newAsking(c.Now), refunds: newAsking(c.Now), withdrawals: newAsking(c.Now),
-		alarms: newAlarms(), readingRates: newLatch(), readingAccounts: newLatch(),
+		alarms: newAlarms(), readingRates: newLatch(), readingAccounts: newLatch(), steps: newLatch(),
 		health: newHealth(), tally: newTally(), mails: newMailTally(),
 		keys: newCache[pay.Key](c.Now), shops: newCache[tenant](c.Now), tiers: newCache[pay.Tier](c.Now), subs: newCache[endpoint](c.Now),
 	}

@@ -100,10 +100,13 @@ func (s *Store) LeaseFanOuts(ctx context.Context, now, until time.Time, limit in
 	return list, err
 }
 
+// InCompany reports whether several merchants write, as far as this process saw a moment ago.
+func (s *Store) InCompany() bool { return s.inCompany.Load() }
+
 // NextStep returns a fan-out's next step, to be committed.
 func (s *Store) NextStep(ctx context.Context, f pay.FanOut) (pay.FanOut, error) {
 	step := aloneStep
-	if s.inCompany.Load() {
+	if s.InCompany() {
 		step = fanOutStep
 	}
 	ids, err := many(ctx, s, selectEndpoints, func(r row) (id string, err error) { return id, r.Scan(&id) },
