@@ -23,6 +23,8 @@ type NewCheckout struct {
 	// IdempotencyKey makes it safe to send the same checkout again: a repeat gets
 	// the first reply, with the same token.
 	IdempotencyKey string `json:"-"`
+	// Strict makes the sandbox refuse what production refuses, or not; nil is as it is set.
+	Strict *bool `json:"-"`
 }
 
 // Customer is who pays. All but the document is needed.
@@ -88,7 +90,7 @@ func (c *Client) CreateCheckout(ctx context.Context, n NewCheckout) (Checkout, e
 	var s Checkout
 	header, err := c.do(ctx, request{
 		method: http.MethodPost, path: "/checkout/sessions", body: n,
-		header: map[string]string{"Idempotency-Key": n.IdempotencyKey},
+		header: map[string]string{"Idempotency-Key": n.IdempotencyKey, "Sandbox-Strict": yesOrNo(n.Strict)},
 	}, &s)
 	s.Replayed = header.Get(replayedHeader) == "true"
 	return s, err

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -28,4 +29,31 @@ func (c *Client) AdvanceClock(ctx context.Context, by time.Duration) (Clock, err
 	var clock Clock
 	_, err := c.do(ctx, request{method: http.MethodPost, path: "/sandbox/clock", body: map[string]string{"advance": by.String()}}, &clock)
 	return clock, err
+}
+
+// Sandbox is how the merchant's sandbox is set.
+type Sandbox struct {
+	// Strict: it refuses what production refuses, and sends a card's shopper to a page first.
+	Strict bool `json:"strict"`
+}
+
+// Sandbox reads how the sandbox is set. Errors: production_key_refused.
+func (c *Client) Sandbox(ctx context.Context) (Sandbox, error) {
+	var s Sandbox
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/sandbox/settings"}, &s)
+	return s, err
+}
+
+// SetSandbox sets the sandbox, for all shops of the merchant. Errors: production_key_refused.
+func (c *Client) SetSandbox(ctx context.Context, s Sandbox) (Sandbox, error) {
+	_, err := c.do(ctx, request{method: http.MethodPatch, path: "/sandbox/settings", body: s}, &s)
+	return s, err
+}
+
+// yesOrNo is a header's value, "" for none.
+func yesOrNo(b *bool) string {
+	if b == nil {
+		return ""
+	}
+	return strconv.FormatBool(*b)
 }

@@ -65,6 +65,7 @@ const (
 	CodeWithdrawalNotFound              Code = "withdrawal_not_found"
 	CodeWebhookNotFound                 Code = "webhook_not_found"
 	CodeWebhookDeliveryNotFound         Code = "webhook_delivery_not_found"
+	CodeEventNotFound                   Code = "event_not_found"
 
 	CodeCascadeExhausted   Code = "cascade_exhausted"
 	CodeServiceUnavailable Code = "service_unavailable"

@@ -1,9 +1,12 @@
 package client
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -25,6 +28,17 @@ const (
 	EventWithdrawalCompleted EventType = "withdrawal.completed"
 	EventWithdrawalFailed    EventType = "withdrawal.failed" // the money is back in the balance
 	EventWalletCreated       EventType = "wallet.created"    // the balance can be withdrawn to one more destination
+
+	// Since NewestEvents.
+	EventPaymentCreated  EventType = "payment.created"          // no provider was asked yet; Sequence is 0
+	EventPaymentPending  EventType = "payment.pending"          // the shopper has to act; Sequence is 0
+	EventCheckoutExpired EventType = "checkout.session.expired" // nobody chose a method in 24 hours
+)
+
+// The sets of event types that AllEvents may stand for, by the day since which they are sent.
+const (
+	FirstEvents  = "2026-11-21"
+	NewestEvents = "2026-11-24"
 )
 
 // AllEvents subscribes a webhook to every event.
@@ -32,7 +46,7 @@ const AllEvents = "*"
 
 // Event is something that happened, as a webhook delivers it. Drop one whose ID
 // you have seen, and order those of one object by Sequence: deliveries are made
-// at least once and may overtake each other.
+// at least once, and those that failed may overtake each other.
 //
 // In JSON it is the body of the delivery, also that of Delivery.Payload and
 // Received.Payload.
@@ -44,17 +58,18 @@ type Event struct {
 	Environment string       `json:"environment"` // sandbox or production
 	MerchantID  string       `json:"merchantId"`
 	ShopID      string       `json:"shopId"`
-	Sequence    int64        `json:"sequence"` // counts the object's events from 1
+	Sequence    int64        `json:"sequence"` // counts the object's events from 1; 0 stands before the count
 	Request     EventRequest `json:"request"`
 	Data        EventData    `json:"data"`
 
 	// What the event is about, as it was then, is one of these; the others are
 	// nil. All are nil where the Type has no constant here: Data.Object has it.
-	Payment    *Payment    `json:"-"` // of payment.*
-	Claim      *Claim      `json:"-"` // of claim.* and chargeback.created
-	Settlement *Settlement `json:"-"` // of settlement.*
-	Withdrawal *Withdrawal `json:"-"` // of withdrawal.*
-	Wallet     *Wallet     `json:"-"` // of wallet.created
+	Payment    *Payment       `json:"-"` // of payment.*
+	Claim      *Claim         `json:"-"` // of claim.* and chargeback.created
+	Settlement *Settlement    `json:"-"` // of settlement.*
+	Withdrawal *Withdrawal    `json:"-"` // of withdrawal.*
+	Wallet     *Wallet        `json:"-"` // of wallet.created
+	Checkout   *EndedCheckout `json:"-"` // of checkout.session.expired
 }
 
 // EventRequest is the API call that caused an event, "" where none did.
@@ -101,7 +116,7 @@ func (e *Event) UnmarshalJSON(text []byte) error {
 // subject makes what an event of this type is about, nil where that is not known.
 func (e *Event) subject() any {
 	switch e.Type {
-	case EventPaymentCompleted, EventPaymentFailed, EventPaymentRefunded, EventPaymentCaptured, EventPaymentAttention:
+	case EventPaymentCompleted, EventPaymentFailed, EventPaymentRefunded, EventPaymentCaptured, EventPaymentAttention, EventPaymentCreated, EventPaymentPending:
 		e.Payment = new(Payment)
 		return e.Payment
 	case EventChargebackCreated, EventClaimOpened, EventClaimResolved:
@@ -110,6 +125,9 @@ func (e *Event) subject() any {
 	case EventSettlementClosed, EventSettlementPDFReady:
 		e.Settlement = new(Settlement)
 		return e.Settlement
+	case EventCheckoutExpired:
+		e.Checkout = new(EndedCheckout)
+		return e.Checkout
 	case EventWalletCreated:
 		e.Wallet = new(Wallet)
 		return e.Wallet
@@ -118,4 +136,48 @@ func (e *Event) subject() any {
 		return e.Withdrawal
 	}
 	return nil
+}
+
+// EndedCheckout is a hosted checkout in which nobody chose a method in its time.
+type EndedCheckout struct {
+	SessionID       string    `json:"sessionId"` // the token; it does not resolve any more
+	Status          string    `json:"status"`    // expired
+	Amount          Decimal   `json:"amount"`
+	Currency        string    `json:"currency"`
+	Country         string    `json:"country"`
+	MerchantOrderID string    `json:"merchantOrderId"`
+	CreatedAt       time.Time `json:"createdAt"`
+	ExpiresAt       time.Time `json:"expiresAt"`
+}
+
+// EventFilter selects events; what is empty selects all.
+type EventFilter struct {
+	Type     EventType
+	ObjectID string // a payment's, a claim's, a settlement's, a withdrawal's, a wallet's, or a checkout's token
+	From, To time.Time
+	Page
+}
+
+// EventPage is one page of events.
+type EventPage struct {
+	Data       []Event    `json:"data"`
+	Pagination Pagination `json:"pagination"`
+}
+
+// Events lists what happened in the shop, newest first. Limit 0 means 50.
+func (c *Client) Events(ctx context.Context, f EventFilter) (EventPage, error) {
+	query := map[string]string{
+		"type": string(f.Type), "objectId": f.ObjectID, "from": moment(f.From), "to": moment(f.To),
+	}
+	addPage(query, f.Page)
+	var page EventPage
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/events", query: values(query)}, &page)
+	return page, err
+}
+
+// Event reads an event, as webhooks get it. Errors: event_not_found.
+func (c *Client) Event(ctx context.Context, id string) (Event, error) {
+	var e Event
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/events/" + url.PathEscape(id)}, &e)
+	return e, err
 }

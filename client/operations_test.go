@@ -101,7 +101,7 @@ func TestTheClientHasTheWholeAPI(t *testing.T) {
 					t.Errorf("the request to %s: %v", op.ID, err)
 				}
 				// A token that ends at once, so that it is refreshed too.
-				_, _ = io.WriteString(w, `{"accessToken":"a","refreshToken":"r","expiresIn":0}`)
+				_, _ = io.WriteString(w, `{"accessToken":"a","refreshToken":"r","expiresIn":0,"id":"1","type":"1"}`)
 			})
 		}
 	}

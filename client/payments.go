@@ -65,6 +65,8 @@ type NewPayment struct {
 	IdempotencyKey string `json:"-"`
 	// Simulate decides how a sandbox payment ends.
 	Simulate Action `json:"-"`
+	// Strict makes the sandbox refuse what production refuses, or not; nil is as it is set.
+	Strict *bool `json:"-"`
 }
 
 // Purchase is what a shop tells of what is paid for, in words of its own. It comes back
@@ -211,7 +213,7 @@ func (c *Client) CreatePayment(ctx context.Context, n NewPayment) (Payment, erro
 	}
 	header, err := c.do(ctx, request{
 		method: http.MethodPost, path: "/payments", body: n,
-		header: map[string]string{"Idempotency-Key": n.IdempotencyKey, "Sandbox-Simulate": string(n.Simulate)},
+		header: map[string]string{"Idempotency-Key": n.IdempotencyKey, "Sandbox-Simulate": string(n.Simulate), "Sandbox-Strict": yesOrNo(n.Strict)},
 	}, &reply)
 	reply.ID = reply.TransactionID
 	reply.Replayed = header.Get(replayedHeader) == "true"

@@ -292,6 +292,11 @@ func TestEveryEventIsReceived(t *testing.T) {
 func receivesPayments(t *testing.T, api *client.Client, p *endpoint) {
 	t.Helper()
 	ctx := t.Context()
+	if _, err := api.CreateCheckout(ctx, client.NewCheckout{ // in which nobody will choose a method
+		Amount: "20", Customer: client.Customer{FirstName: "Ana", LastName: "Souza", Email: "ana@example.com", Phone: "+55 11 98765 4321"},
+	}); err != nil {
+		t.Fatal(err)
+	}
 	pix, err := api.CreatePayment(ctx, client.NewPayment{Amount: "25.50", PaymentMethodID: "sbx_pix", DocumentID: "52998224725", MerchantOrderID: "order-1"})
 	if err != nil {
 		t.Fatal(err)

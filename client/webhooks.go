@@ -9,9 +9,11 @@ import (
 
 // NewWebhook is what a subscription is made from.
 type NewWebhook struct {
-	URL         string      `json:"url,omitempty"` // "" for an inbox at the service
-	Events      []EventType `json:"events"`        // or AllEvents alone
-	Description string      `json:"description,omitempty"`
+	URL    string      `json:"url,omitempty"` // "" for an inbox at the service
+	Events []EventType `json:"events"`        // or AllEvents alone
+	// EventsVersion is the set that AllEvents stands for; "" is the newest.
+	EventsVersion string `json:"eventsVersion,omitempty"`
+	Description   string `json:"description,omitempty"`
 }
 
 // Webhook is an endpoint that events are sent to.
@@ -19,8 +21,9 @@ type Webhook struct {
 	ID                      string      `json:"id"` // wh_…
 	URL                     string      `json:"url"`
 	Events                  []EventType `json:"events"`
-	Managed                 bool        `json:"managed"` // the URL is an inbox at the service
-	Status                  string      `json:"status"`  // enabled or disabled
+	EventsVersion           string      `json:"eventsVersion"` // the set that AllEvents stands for
+	Managed                 bool        `json:"managed"`       // the URL is an inbox at the service
+	Status                  string      `json:"status"`        // enabled or disabled
 	DisabledReason          string      `json:"disabledReason"`
 	Description             string      `json:"description"`
 	Secret                  string      `json:"secret"` // whsec_…; only CreateWebhook and RotateWebhookSecret show one
@@ -63,10 +66,11 @@ func (c *Client) Webhook(ctx context.Context, id string) (Webhook, error) {
 
 // WebhookChange is what UpdateWebhook changes; nil keeps what is.
 type WebhookChange struct {
-	URL         *string     `json:"url,omitempty"`
-	Events      []EventType `json:"events,omitempty"`
-	Description *string     `json:"description,omitempty"`
-	Status      *string     `json:"status,omitempty"` // enabled or disabled
+	URL           *string     `json:"url,omitempty"`
+	Events        []EventType `json:"events,omitempty"`
+	EventsVersion *string     `json:"eventsVersion,omitempty"` // a newer set
+	Description   *string     `json:"description,omitempty"`
+	Status        *string     `json:"status,omitempty"` // enabled or disabled
 }
 
 // UpdateWebhook changes a subscription. Its secret stays.
@@ -94,6 +98,51 @@ func (c *Client) RotateWebhookSecret(ctx context.Context, id string) (RotatedSec
 func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
 	_, err := c.do(ctx, request{method: http.MethodDelete, path: webhookPath(id)}, nil)
 	return err
+}
+
+// NewReplay asks for the events of a time to be sent again.
+type NewReplay struct {
+	From  time.Time   `json:"from"`
+	To    time.Time   `json:"to,omitzero"`     // and before; zero: now
+	Types []EventType `json:"types,omitempty"` // none: all that the webhook gets
+
+	// IdempotencyKey makes it safe to send the same request again: a repeat gets the replay
+	// that the first one began.
+	IdempotencyKey string `json:"-"`
+}
+
+// Replay is the sending again of the events of a time.
+type Replay struct {
+	ID             string      `json:"id"` // rpl_…
+	SubscriptionID string      `json:"subscriptionId"`
+	Status         string      `json:"status"` // running, done or stopped
+	From           time.Time   `json:"from"`
+	To             time.Time   `json:"to"`
+	Types          []EventType `json:"types"`
+	Events         int64       `json:"events"`  // that happened in the time
+	Sent           int64       `json:"sent"`    // deliveries that were begun so far
+	LeftOut        int64       `json:"leftOut"` // on their way already, or not wanted any more
+	CreatedAt      time.Time   `json:"createdAt"`
+	UpdatedAt      time.Time   `json:"updatedAt"`
+}
+
+// ReplayEvents sends the events of a time to a webhook again: 31 days and 100,000 events at
+// most. One replay runs to a webhook at a time.
+//
+// Errors: invalid_request, conflict_state.
+func (c *Client) ReplayEvents(ctx context.Context, webhook string, n NewReplay) (Replay, error) {
+	var r Replay
+	_, err := c.do(ctx, request{
+		method: http.MethodPost, path: webhookPath(webhook) + "/replay", body: n, header: map[string]string{"Idempotency-Key": n.IdempotencyKey},
+	}, &r)
+	return r, err
+}
+
+// Replay reads how far a replay has come.
+func (c *Client) Replay(ctx context.Context, webhook, id string) (Replay, error) {
+	var r Replay
+	_, err := c.do(ctx, request{method: http.MethodGet, path: webhookPath(webhook) + "/replays/" + url.PathEscape(id)}, &r)
+	return r, err
 }
 
 func webhookPath(id string) string { return "/webhooks/" + url.PathEscape(id) }

@@ -45,11 +45,11 @@ func TestWebhooksAreChangedAndRotated(t *testing.T) {
 
 func TestDeliveriesAreReadReplayedAndForwarded(t *testing.T) {
 	api, ctx := shop(t), t.Context()
-	dead, err := api.CreateWebhook(ctx, client.NewWebhook{URL: "http://127.0.0.1:1/refused", Events: []client.EventType{client.AllEvents}})
+	dead, err := api.CreateWebhook(ctx, client.NewWebhook{URL: "http://127.0.0.1:1/refused", Events: []client.EventType{client.AllEvents}, EventsVersion: client.FirstEvents})
 	if err != nil {
 		t.Fatal(err)
 	}
-	box, err := api.CreateWebhook(ctx, client.NewWebhook{Events: []client.EventType{client.AllEvents}})
+	box, err := api.CreateWebhook(ctx, client.NewWebhook{Events: []client.EventType{client.AllEvents}, EventsVersion: client.FirstEvents})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -250,6 +250,26 @@ var abouts = map[string]about{
 	"GET /webhooks/{id}/deliveries/{deliveryId}": {
 		text: "One delivery with its payload and every try.",
 	},
+	"GET /sandbox/settings": {text: "How the merchant's sandbox is set.", codes: []pay.Code{pay.CodeProductionKeyRefused}, anyShop: true},
+	"PATCH /sandbox/settings": {
+		text: "A strict sandbox refuses what production refuses: a country that the method is not sold in, a document whose check digits are wrong, " +
+			"an irregular e-mail address or phone. A card's payment starts as `pending` with a `paymentFormUrl`, as most do in production. " +
+			"The header `Sandbox-Strict` (`true` or `false`) says it for one request.",
+		codes: []pay.Code{pay.CodeProductionKeyRefused}, body: body(`{"strict":true}`), anyShop: true,
+	},
+	"GET /events": {
+		text: "What happened in the shop, newest first, each as it is sent to webhooks. Page with `limit` and `offset`, or with `starting_after`, the id " +
+			"to go on after. payment.created and payment.pending are there only where a webhook wanted them.",
+	},
+	"GET /events/{id}": {text: "One event: the body that webhooks get, byte for byte."},
+	"POST /webhooks/{id}/replay": {
+		text: "Sends every event of a time to one webhook again, those that were delivered too: up to 31 days and 100,000 events, 50 a second at most, in the " +
+			"order in which they happened. Each is a delivery with a fresh set of tries. Event ids stay: drop those that you have seen.\n\n" +
+			"`events` tells how many there are. One replay runs to a webhook at a time; the same request gets it. `GET /webhooks/{id}/replays/{replayId}` tells how far it is.",
+		codes: []pay.Code{pay.CodeConflictState},
+		body:  body(`{"from":"2026-11-20T08:00:00Z","to":"2026-11-20T12:00:00Z","types":["payment.completed"]}`),
+	},
+	"GET /webhooks/{id}/replays/{replayId}": {text: "How far a replay has come. It is `stopped` where the webhook was disabled or deleted."},
 	"POST /webhooks/{id}/deliveries/{deliveryId}/replay": {
 		text:  "Sends a failed delivery again, the same one: it keeps its id and counts its tries on. It leaves within five seconds.",
 		codes: []pay.Code{pay.CodeConflictState},
@@ -313,6 +333,9 @@ var eventTexts = map[pay.EventType]string{
 	pay.WithdrawalCompleted: "A withdrawal arrived.",
 	pay.WalletAdded:         "A wallet was added. Each shop of the merchant is told: the balance can be withdrawn to one more destination.",
 	pay.WithdrawalFailed:    "A withdrawal failed; the money is back in the balance.",
+	pay.PaymentCreated:      "A payment was made, and no provider was asked yet. `sequence` is 0: it stands before the count. Made only where a webhook wants it.",
+	pay.PaymentPending:      "A payment waits for the shopper. `sequence` is 0: it stands before the count, after payment.created. Made only where a webhook wants it.",
+	pay.SessionExpired:      "Nobody chose a method in the 24 hours of a hosted checkout. `data.object.sessionId` is its token, which does not resolve any more.",
 }
 
 // deliveryHeaders are those of each delivery (contract: Events, Delivery).

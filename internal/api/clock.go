@@ -30,6 +30,18 @@ func (in *moveClockIn) Resolve(_ huma.Context, prefix *huma.PathBuffer) []error 
 	return nil
 }
 
+type settingsIn struct {
+	Body struct {
+		Strict *bool `json:"strict,omitempty" doc:"Refuse what production refuses: a country that the method is not sold in, a document whose check digits are wrong, an irregular e-mail or phone. A card's shopper is sent to a page first"`
+	}
+}
+
+type settingsOut struct {
+	Body struct {
+		Strict bool `json:"strict"`
+	}
+}
+
 type clockOut struct{ Body view.Clock }
 
 func (a *API) clockRoutes() {
@@ -38,6 +50,27 @@ func (a *API) clockRoutes() {
 		Summary: "Read the sandbox's test clock"}, toRead, a.clock)
 	handle(a, huma.Operation{OperationID: "advanceClock", Method: http.MethodPost, Path: "/sandbox/clock", Tags: tags,
 		Summary: "Move the sandbox's test clock forward", DefaultStatus: http.StatusOK}, toPlay, a.moveClock)
+	handle(a, huma.Operation{OperationID: "getSandbox", Method: http.MethodGet, Path: "/sandbox/settings", Tags: tags,
+		Summary: "Read how the sandbox is set"}, toRead, a.settings)
+	handle(a, huma.Operation{OperationID: "setSandbox", Method: http.MethodPatch, Path: "/sandbox/settings", Tags: tags,
+		Summary: "Make the sandbox strict, or lenient again"}, toPlay, a.set)
+}
+
+func (a *API) settings(ctx context.Context, call Call, _ *struct{}) (*settingsOut, error) {
+	m, err := a.app.SandboxSettings(ctx, call.Principal)
+	out := &settingsOut{}
+	out.Body.Strict = m.Strict
+	return out, err
+}
+
+func (a *API) set(ctx context.Context, call Call, in *settingsIn) (*settingsOut, error) {
+	if in.Body.Strict == nil {
+		return a.settings(ctx, call, nil)
+	}
+	m, err := a.app.SetSandbox(ctx, call.Principal, *in.Body.Strict)
+	out := &settingsOut{}
+	out.Body.Strict = m.Strict
+	return out, err
 }
 
 func (a *API) clock(ctx context.Context, call Call, _ *struct{}) (*clockOut, error) {

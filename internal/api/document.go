@@ -149,14 +149,15 @@ func (d document) introduce() {
 
 // enumerations are the types whose values are few and known.
 var enumerations = map[reflect.Type][]any{
-	reflect.TypeFor[pay.Status]():      values(pay.Statuses()...),
-	reflect.TypeFor[pay.Tier]():        values(pay.Tiers()...),
-	reflect.TypeFor[pay.EventType]():   values(pay.EventTypes()...),
-	reflect.TypeFor[pay.Environment](): values[pay.Environment]("sandbox", "production"),
-	reflect.TypeFor[pay.Right]():       values(pay.Rights()...),
-	reflect.TypeFor[pay.Channel]():     values(pay.Online, pay.Cash, pay.CreditCard),
-	reflect.TypeFor[pay.ClaimStatus](): values[pay.ClaimStatus]("pending", "needs_evidence", "under_review", "approved", "rejected", "expired", "withdrawn"),
-	reflect.TypeFor[pay.Code]():        values(wire.Codes()...),
+	reflect.TypeFor[pay.Status]():        values(pay.Statuses()...),
+	reflect.TypeFor[pay.Tier]():          values(pay.Tiers()...),
+	reflect.TypeFor[pay.EventType]():     values(pay.EventTypes()...),
+	reflect.TypeFor[pay.EventsVersion](): values(pay.EventsVersions()...),
+	reflect.TypeFor[pay.Environment]():   values[pay.Environment]("sandbox", "production"),
+	reflect.TypeFor[pay.Right]():         values(pay.Rights()...),
+	reflect.TypeFor[pay.Channel]():       values(pay.Online, pay.Cash, pay.CreditCard),
+	reflect.TypeFor[pay.ClaimStatus]():   values[pay.ClaimStatus]("pending", "needs_evidence", "under_review", "approved", "rejected", "expired", "withdrawn"),
+	reflect.TypeFor[pay.Code]():          values(wire.Codes()...),
 }
 
 func values[T ~string](list ...T) (out []any) {

@@ -167,7 +167,11 @@ var samples = map[string]any{
 	"requestId": "req_" + suffix, "completedTxId": nil, "existingTxId": "TXN-" + suffix,
 	"Named.id": "mer_" + suffix, "Named.name": "Acme", "Profile.id": "mer_" + suffix, "Profile.name": "Acme",
 	"Claim.id": "CLM-" + suffix, "Subscription.id": "wh_" + suffix, "UnsubscribeOutBody.id": "wh_" + suffix,
-	"Event.id": "evt_" + suffix + "-1", "EventRequest.id": "req_" + suffix, "RotateOutBody.id": "wh_" + suffix,
+	"EndedSession.status": "expired", "EndedSession.expiresAt": "2026-11-22T12:00:00.000Z",
+	"SpanReplay.id": "rpl_" + suffix, "SpanReplay.status": "running", "SpanReplay.from": "2026-11-20T08:00:00.000Z", "SpanReplay.to": "2026-11-20T12:00:00.000Z",
+	"SpanReplay.types": []any{"payment.completed"}, "SpanReplay.events": 1240, "SpanReplay.sent": 350, "SpanReplay.leftOut": 0,
+	"eventsVersion": "2026-11-24",
+	"Event.id":      "evt_" + suffix + "-1", "EventRequest.id": "req_" + suffix, "RotateOutBody.id": "wh_" + suffix,
 	"DeletedOutBody.id": "wal_" + suffix, "evidenceId": "ev_" + suffix,
 
 	"amountLocal": 137.7, "currencyLocal": "BRL", "fxRate": 5.4, "Refund.amount": 137.7, "Refund.currency": "BRL",
@@ -238,6 +242,9 @@ var eventOrder = []any{"id", "type", "apiVersion", "createdAt", "environment", "
 
 // eventSamples is how the events' examples differ.
 var eventSamples = map[pay.EventType]object{
+	pay.PaymentCreated: {"sequence": 0, "data.object.status": "processing", "data.object.refundableAmountLocal": 0, "data.previous": object{}},
+	pay.PaymentPending: {"sequence": 0, "data.object.status": "pending", "data.object.refundableAmountLocal": 0, "data.previous": object{"status": "processing"}},
+	pay.SessionExpired: {"data.previous": object{"status": "awaiting_method"}},
 	pay.PaymentFailed: {
 		"data.object.status": "failed", "data.object.refundableAmountLocal": 0,
 		"data.object.failure":    object{"code": "cascade_exhausted", "declineCode": nil, "message": "no provider took the payment"},
@@ -269,7 +276,7 @@ func parameterExample(o operation, name string) (any, bool) {
 	if name == "id" {
 		for prefix, id := range map[string]string{
 			"/payments": "TXN-", "/transactions": "TXN-", "/webhooks": "wh_", "/claims": "CLM-", "/settlements": "STL-",
-			"/wallets": "wal_", "/withdrawals": "wdr_", "/kyc": "kyc_",
+			"/events": "evt_", "/wallets": "wal_", "/withdrawals": "wdr_", "/kyc": "kyc_",
 		} {
 			if strings.HasPrefix(o.path, prefix+"/") {
 				return id + suffix, true

@@ -74,6 +74,7 @@ var explanations = map[pay.Code]explanation{
 	pay.CodeWalletNotFound:                  {meaning: "There is no such wallet, or it is another merchant's."},
 	pay.CodeWithdrawalNotFound:              {meaning: "There is no such withdrawal, or it is another merchant's."},
 	pay.CodeWebhookNotFound:                 {meaning: "There is no such subscription, or it is another merchant's."},
+	pay.CodeEventNotFound:                   {meaning: "There is no such event, or it is another shop's."},
 	pay.CodeWebhookDeliveryNotFound:         {meaning: "There is no such delivery, or it is another subscription's."},
 
 	pay.CodeCascadeExhausted: {meaning: "No provider took the payment; details.reason and details.attempts say why. The failed transaction is stored.",

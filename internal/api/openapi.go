@@ -20,6 +20,7 @@ func (a *API) routes() {
 	a.paymentRoutes()
 	a.sessionRoutes()
 	a.webhookRoutes()
+	a.eventRoutes()
 	a.walletRoutes()
 	a.withdrawalRoutes()
 	a.kycRoutes()
@@ -92,6 +93,8 @@ func eventObject(e pay.EventType) reflect.Type {
 		return reflect.TypeFor[view.Claim]()
 	case "settlement":
 		return reflect.TypeFor[view.Settlement]()
+	case "checkout":
+		return reflect.TypeFor[view.EndedSession]()
 	}
 	return nil
 }

@@ -142,6 +142,7 @@ func webURL(text string) bool {
 type CreateHeader struct {
 	IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 255 printable characters; a repeat gets the first reply"`
 	Simulate       string `header:"Sandbox-Simulate" doc:"Sandbox only: paid, failed, expired, chargeback or slow_payment"`
+	Strict         string `header:"Sandbox-Strict" doc:"Sandbox only: true refuses what production refuses, and sends a card's shopper to a page first; false does not, whatever the sandbox is set to"`
 }
 
 type createIn struct {
@@ -157,6 +158,9 @@ func (in *CreateHeader) Resolve(huma.Context) (issues []error) {
 	}
 	if in.Simulate != "" && !slices.Contains(pay.HeaderActions(), pay.Action(in.Simulate)) {
 		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Sandbox-Simulate", wire.OneOf("Sandbox-Simulate", in.Simulate, pay.HeaderActions())))
+	}
+	if in.Strict != "" && in.Strict != "true" && in.Strict != "false" {
+		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Sandbox-Strict", "Sandbox-Strict must be true or false"))
 	}
 	return issues
 }
@@ -308,14 +312,14 @@ func (a *API) createPayment(ctx context.Context, call Call, in *createIn) (*crea
 // take makes a payment. replayed is the header of that name; the error is the
 // refusal where the shopper cannot go on.
 func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader, raw []byte, b *PaymentBody) (p pay.Payment, replayed string, err error) {
-	if in.Simulate != "" && call.Live {
-		return p, "", simulationRefused()
+	if err := in.sandboxOnly(call); err != nil {
+		return p, "", err
 	}
 	n := app.NewPayment{
 		Amount: string(b.Amount), Currency: b.asked.Currency, Purchase: b.purchase(b.asked.Currency), PaymentMethodID: b.PaymentMethodID, PaymentMethod: b.PaymentMethod, Country: b.Country,
 		Buyer:   pay.Buyer{Email: b.UserEmail, Name: b.UserName, IP: b.UserIP, Document: strings.TrimSpace(b.DocumentID)},
 		OrderID: b.MerchantOrderID, Hosted: b.HostedCheckout, MerchantID: b.MerchantID, ShopID: b.ShopID,
-		Simulate: pay.Action(in.Simulate), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,
+		Simulate: pay.Action(in.Simulate), Strict: in.strict(), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,
 	}
 	if b.HostedCheckout {
 		// Who calls is the shop's server, which is not the shopper (contract:
@@ -335,8 +339,26 @@ func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader
 	return p, repeated(again), refusal
 }
 
-func simulationRefused() error {
-	return pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only: use a test key (sk_test_…)")
+// sandboxOnly refuses the sandbox's headers in production.
+func (in CreateHeader) sandboxOnly(call Call) error {
+	switch {
+	case !call.Live:
+		return nil
+	case in.Simulate != "":
+		return pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only: use a test key (sk_test_…)")
+	case in.Strict != "":
+		return pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Strict", "production is always strict: the header is for the sandbox only")
+	}
+	return nil
+}
+
+// strict is what the header says; nil where it is absent.
+func (in CreateHeader) strict() *bool {
+	if in.Strict == "" {
+		return nil
+	}
+	strict := in.Strict == "true"
+	return &strict
 }
 
 // repeated is the header of a replay.
@@ -351,7 +373,7 @@ func (in CreateHeader) idempotency(route string, raw []byte) app.Idempotency {
 	if in.IdempotencyKey == "" {
 		return app.Idempotency{}
 	}
-	return app.Idempotency{Route: route, Key: in.IdempotencyKey, Hash: bodyHash(raw, in.Simulate)}
+	return app.Idempotency{Route: route, Key: in.IdempotencyKey, Hash: bodyHash(raw, in.Simulate+in.Strict)}
 }
 
 // bodyHash is the SHA-256 of the canonical body. What a header changes counts too.

@@ -69,6 +69,8 @@ var resources = []struct {
 	{"/transactions/{", pay.CodeTransactionNotFound},
 	{"/webhooks/{", pay.CodeWebhookNotFound},
 	{"/webhooks/{id}/deliveries/{", pay.CodeWebhookDeliveryNotFound},
+	{"/webhooks/{id}/replays/{", pay.CodeNotFound},
+	{"/events/{", pay.CodeEventNotFound},
 	{"/checkout/sessions/{", pay.CodeCheckoutSessionNotFound},
 	{"/claims/{", pay.CodeClaimNotFound},
 	{"/settlements/{", pay.CodeSettlementNotFound},

@@ -200,8 +200,8 @@ func (a *API) createSession(ctx context.Context, call Call, in *sessionIn) (*ses
 		}
 		return &sessionOut{replayed, created}, nil
 	}
-	if in.Simulate != "" && call.Live {
-		return nil, simulationRefused()
+	if err := in.sandboxOnly(call); err != nil {
+		return nil, err
 	}
 	country, _ := geo.Parse(b.Country)
 	s, token, replayed, err := a.app.CreateSession(ctx, call.Principal, app.NewSession{
@@ -210,7 +210,7 @@ func (a *API) createSession(ctx context.Context, call Call, in *sessionIn) (*ses
 			FirstName: b.Customer.FirstName, LastName: b.Customer.LastName, Email: b.Customer.Email,
 			Phone: b.Customer.Phone, Document: b.Customer.DocumentID,
 		},
-		MerchantID: b.MerchantID, ShopID: b.ShopID, Idempotency: in.idempotency(sessionRoute, in.RawBody),
+		MerchantID: b.MerchantID, ShopID: b.ShopID, Strict: in.strict(), Idempotency: in.idempotency(sessionRoute, in.RawBody),
 	})
 	if err != nil {
 		return nil, err

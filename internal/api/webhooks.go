@@ -14,9 +14,10 @@ import (
 // so that all that is wrong is told at once.
 type subscribeIn struct {
 	Body struct {
-		Events      []string `json:"events,omitempty" maxItems:"50" doc:"Event names, or * for all"`
-		URL         string   `json:"url,omitempty" maxLength:"2048" doc:"Absent: a managed inbox"`
-		Description string   `json:"description,omitempty" maxLength:"200"`
+		Events        []string          `json:"events,omitempty" maxItems:"50" doc:"Event names, or * for all"`
+		EventsVersion pay.EventsVersion `json:"eventsVersion,omitempty" doc:"The set of event types that * stands for; the newest by default"`
+		URL           string            `json:"url,omitempty" maxLength:"2048" doc:"Absent: a managed inbox"`
+		Description   string            `json:"description,omitempty" maxLength:"200"`
 	}
 }
 
@@ -26,10 +27,11 @@ type subscriptionOut struct{ Body view.Subscription }
 type editIn struct {
 	ID   string `path:"id"`
 	Body struct {
-		URL         *string                 `json:"url,omitempty" maxLength:"2048" doc:"A managed inbox becomes an endpoint of your own"`
-		Events      []string                `json:"events,omitempty" maxItems:"50" doc:"Event names, or * for all"`
-		Description *string                 `json:"description,omitempty" maxLength:"200"`
-		Status      *pay.SubscriptionStatus `json:"status,omitempty" enum:"enabled,disabled" doc:"enabled also ends the pauses after failures"`
+		URL           *string                 `json:"url,omitempty" maxLength:"2048" doc:"A managed inbox becomes an endpoint of your own"`
+		Events        []string                `json:"events,omitempty" maxItems:"50" doc:"Event names, or * for all"`
+		EventsVersion *pay.EventsVersion      `json:"eventsVersion,omitempty" doc:"A newer set of event types for * to stand for"`
+		Description   *string                 `json:"description,omitempty" maxLength:"200"`
+		Status        *pay.SubscriptionStatus `json:"status,omitempty" enum:"enabled,disabled" doc:"enabled also ends the pauses after failures"`
 	}
 }
 
@@ -80,7 +82,7 @@ func (a *API) subscribe(ctx context.Context, call Call, in *subscribeIn) (*subsc
 		return nil, err
 	}
 	sub, secret, err := a.app.Subscribe(ctx, call.Principal, scope, app.NewSubscription{
-		URL: in.Body.URL, Events: in.Body.Events, Description: in.Body.Description,
+		URL: in.Body.URL, Events: in.Body.Events, EventsVersion: in.Body.EventsVersion, Description: in.Body.Description,
 	})
 	if err != nil {
 		return nil, err
@@ -126,7 +128,7 @@ func (a *API) editSubscription(ctx context.Context, call Call, in *editIn) (*sub
 		return nil, err
 	}
 	sub, err := a.app.EditSubscription(ctx, call.Principal, scope, in.ID, pay.SubscriptionEdit{
-		URL: in.Body.URL, Events: in.Body.Events, Description: in.Body.Description, Status: in.Body.Status,
+		URL: in.Body.URL, Events: in.Body.Events, EventsVersion: in.Body.EventsVersion, Description: in.Body.Description, Status: in.Body.Status,
 	})
 	if err != nil {
 		return nil, err

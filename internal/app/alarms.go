@@ -23,6 +23,8 @@ const (
 	reservesLoop      = "reserve releases"
 	sealsLoop         = "seals"
 	mailsLoop         = "mails"
+	checkoutsLoop     = "checkouts"
+	replaysLoop       = "replays"
 	openingLoop       = "opening settlements"
 )
 
@@ -45,7 +47,7 @@ func newAlarms() alarms {
 	all := alarms{}
 	for _, name := range []string{
 		paymentsLoop, deliveriesLoop, claimsLoop, walletsLoop, withdrawalsLoop, verificationsLoop, settlementsLoop,
-		receiptsLoop, reservesLoop, sealsLoop, openingLoop, mailsLoop, fanOutsLoop,
+		receiptsLoop, reservesLoop, sealsLoop, openingLoop, mailsLoop, fanOutsLoop, checkoutsLoop, replaysLoop,
 	} {
 		all[name] = work.NewAlarm()
 	}
@@ -105,6 +107,12 @@ func (a *App) wrote(c *pay.Change) {
 	}
 	for i := range c.Mails {
 		due(mailsLoop, c.Mails[i].Scope, c.Mails[i].DueAt)
+	}
+	for i := range c.Sessions {
+		due(checkoutsLoop, c.Sessions[i].Scope, c.Sessions[i].DueAt)
+	}
+	for i := range c.Replays {
+		due(replaysLoop, c.Replays[i].Scope, c.Replays[i].DueAt)
 	}
 	now := a.Now()
 	if len(c.Events) > 0 { // whose deliveries are leased to the node that wrote them

@@ -328,6 +328,9 @@ func (a *App) commit(ctx context.Context, change pay.Change, cause view.Cause) e
 			}
 			e.Payment = one[0]
 		}
+		if e.Session != nil {
+			cause.SessionToken = a.sessionToken(e.Session.ID)
+		}
 		payload, err := view.NewEvent(e, cause, a.CheckoutURL)
 		if err != nil {
 			return fmt.Errorf("event %s: %w", e.ID, err)
@@ -382,6 +385,8 @@ func (a *App) Loops() []work.Loop {
 		a.woken(walletsLoop, a.ActivateWallets),
 		a.swept(withdrawalsLoop, a.payOut),
 		a.woken(verificationsLoop, a.ExpireVerifications),
+		a.woken(checkoutsLoop, a.ExpireSessions),
+		a.woken(replaysLoop, a.ReplayEvents),
 		a.woken(settlementsLoop, unlessShut(a, a.CloseSettlements)),
 		a.woken(receiptsLoop, a.Receipts),
 		a.woken(reservesLoop, unlessShut(a, a.ReleaseReserves)),

@@ -85,8 +85,10 @@ func (a *App) unroutable(live bool, r pay.Rail, serving pay.Accounts) string {
 // choose finds the rail and country of an order (contract: POST /payments,
 // paymentMethodId, paymentMethod, country).
 //
+// In a strict sandbox a rail works in its own country, as it does in production.
+//
 // Errors: missing_field, unsupported_method, unsupported_country.
-func (a *App) choose(live bool, id, slug, country string) (pay.Rail, geo.Country, error) {
+func (a *App) choose(live, strict bool, id, slug, country string) (pay.Rail, geo.Country, error) {
 	var where geo.Country
 	if country != "" {
 		var ok bool
@@ -94,21 +96,21 @@ func (a *App) choose(live bool, id, slug, country string) (pay.Rail, geo.Country
 			return pay.Rail{}, where, pay.FieldError(pay.CodeInvalidRequest, "country", "country must be an ISO 3166 code of two or three letters, such as BR or BRA")
 		}
 	}
-	rail, err := a.rail(live, id, slug, where)
+	rail, err := a.rail(live, strict, id, slug, where)
 	if err != nil {
 		return pay.Rail{}, where, err
 	}
 	if country == "" {
 		where, _ = geo.Parse(rail.Country)
 	}
-	if live && where.Alpha3 != rail.Country {
+	if (live || strict) && where.Alpha3 != rail.Country {
 		return pay.Rail{}, where, pay.FieldError(pay.CodeUnsupportedCountry, "country",
 			fmt.Sprintf("%s is not available in %s: leave country out, or read the methods there from GET /payment-methods?country=%s", rail.Name, where.Name, where.Alpha3))
 	}
 	return rail, where, nil
 }
 
-func (a *App) rail(live bool, id, slug string, where geo.Country) (pay.Rail, error) {
+func (a *App) rail(live, strict bool, id, slug string, where geo.Country) (pay.Rail, error) {
 	if id != "" {
 		rail, ok := a.catalog.byID[id]
 		test := slices.ContainsFunc(a.catalog.sandbox, func(r pay.Rail) bool { return r.ID == id })
@@ -126,6 +128,14 @@ func (a *App) rail(live bool, id, slug string, where geo.Country) (pay.Rail, err
 	}
 	bySlug := func(r pay.Rail) bool { return r.Method == slug }
 	here := func(r pay.Rail) bool { return r.Method == slug && r.Country == where.Alpha3 }
+	if strict {
+		for _, rails := range [][]pay.Rail{a.catalog.sandbox, a.catalog.live} {
+			if i := slices.IndexFunc(rails, here); i >= 0 {
+				return rails[i], nil
+			}
+		}
+		live = true // what it is not sold as, production says
+	}
 	if !live {
 		// Any country and method work in the sandbox: its own rail comes first.
 		for _, try := range []struct {

@@ -32,6 +32,7 @@ type NewPayment struct {
 	MerchantID      string
 	ShopID          string
 	Simulate        pay.Action // header Sandbox-Simulate
+	Strict          *bool      // header Sandbox-Strict; nil: as the merchant's sandbox is set
 	Idempotency     Idempotency
 	RequestID       string
 }
@@ -181,9 +182,18 @@ func (a *App) order(ctx context.Context, by Principal, scope pay.Scope, n NewPay
 	if err != nil {
 		return pay.Payment{}, err
 	}
-	rail, where, err := a.choose(scope.Live, n.PaymentMethodID, n.PaymentMethod, n.Country)
+	strict, err := a.strict(ctx, scope, n.Strict)
 	if err != nil {
 		return pay.Payment{}, err
+	}
+	rail, where, err := a.choose(scope.Live, strict, n.PaymentMethodID, n.PaymentMethod, n.Country)
+	if err != nil {
+		return pay.Payment{}, err
+	}
+	if strict {
+		if err := rehearse(rail, n.Buyer, "userEmail", "documentId", ""); err != nil {
+			return pay.Payment{}, err
+		}
 	}
 	var serving pay.Accounts
 	if n.Simulate == "" { // a simulated provider takes every amount
@@ -201,7 +211,7 @@ func (a *App) order(ctx context.Context, by Principal, scope pay.Scope, n NewPay
 	return pay.Create(pay.Order{
 		ID: a.markedID(pay.PaymentPrefix, now, n.Idempotency.mark(scope)), Scope: scope, Amount: usd, Asked: asked, Local: local, Rate: rate.Rate, RateSource: rate.Source, RateAt: rate.At, Rail: rail,
 		Country: where.Alpha3, OrderID: n.OrderID, Buyer: n.Buyer, Purchase: n.Purchase, Hosted: n.Hosted, ReturnURL: n.ReturnURL,
-		Terms: merchant.Terms(), Simulate: n.Simulate,
+		Terms: merchant.Terms(), Simulate: n.Simulate, Strict: strict,
 	}, now)
 }
 
@@ -328,7 +338,7 @@ func (a *App) request(p pay.Payment, attempt pay.Attempt) provider.Request {
 	return provider.Request{
 		Reference: p.Reference(attempt.Order), ProviderRef: attempt.ProviderRef, Amount: p.Amount, Local: p.Local,
 		Rail: a.catalog.byID[p.RailID].Key, RailID: p.RailID, Method: p.Method, Country: p.Country, Sync: p.Sync, Buyer: p.Buyer, ReturnURL: p.ReturnURL,
-		PageURL: view.PageURL(a.CheckoutURL, p.ID), Created: p.Times.Created, Sent: time.UnixMicro(attempt.Started), Expires: p.Times.Created.Add(p.Window), Now: a.now(p.Scope), Simulate: p.Simulate,
+		PageURL: view.PageURL(a.CheckoutURL, p.ID), Created: p.Times.Created, Sent: time.UnixMicro(attempt.Started), Expires: p.Times.Created.Add(p.Window), Now: a.now(p.Scope), Simulate: p.Simulate, Redirect: p.Redirect,
 	}
 }
 

@@ -39,19 +39,23 @@ func (a *App) Dispatch(ctx context.Context) (int, error) {
 }
 
 // parkWaiting parks what lanes had no room for, and what waits for an endpoint
-// whose circuit is open.
+// whose circuit is open. It gives back what waits for an earlier event.
 func (a *App) parkWaiting(ctx context.Context) error {
 	a.deliver.mu.Lock()
-	list := a.deliver.parking
-	a.deliver.parking = nil
+	list, waiting := a.deliver.parking, a.deliver.waiting
+	a.deliver.parking, a.deliver.waiting = nil, nil
 	a.deliver.mu.Unlock()
 	slices.SortFunc(list, func(x, y store.Parking) int { return strings.Compare(x.ID, y.ID) }) // whoever was first
-	for len(list) > 0 {
-		n := min(len(list), dispatchBatch)
-		if err := a.store.Park(ctx, list[:n]); err != nil {
+	for part := range slices.Chunk(list, dispatchBatch) {
+		if err := a.store.Park(ctx, part); err != nil {
 			return err // what is left comes due when its lease ends
 		}
-		list = list[n:]
+	}
+	slices.SortFunc(waiting, func(x, y store.Postponement) int { return strings.Compare(x.ID, y.ID) })
+	for part := range slices.Chunk(waiting, dispatchBatch) {
+		if err := a.store.Postpone(ctx, part); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -60,21 +64,56 @@ func (a *App) parkWaiting(ctx context.Context) error {
 type fate int
 
 const (
-	tried   fate = iota // its outcome is to be written
-	dropped             // it comes due again, or is done with
-	parked              // it is to wait for its endpoint
+	tried     fate = iota // its outcome is to be written
+	dropped               // it comes due again, or is done with
+	parked                // it is to wait for its endpoint
+	postponed             // it is to wait for an earlier event of its object
 )
 
 // outcome is a try with what was known of the endpoint before.
 type outcome struct {
 	pay.Try
-	at       time.Time // it ended
+	at       time.Time // it ended; of one that is postponed: until when
 	failures int       // in a row
 	trace    trace.Ref // the try's span
 }
 
-// send tries one delivery.
-func (a *App) send(ctx context.Context, it item) (outcome, fate) {
+// retries reports whether a delivery's first try failed, and a second one follows.
+func (o outcome) retries(d pay.Delivery) bool { return d.Attempts == 0 && o.Error != "" && !o.GiveUp }
+
+// The pauses of a delivery that waits for an earlier one, which another node sends, or
+// which is to be tried again.
+const (
+	aheadPause = 250 * time.Millisecond
+	aheadLong  = 2 * time.Second
+)
+
+// ahead is until when a delivery waits for earlier ones of the same object; zero: it may
+// go. has tells what this node has in hand, and so has sent.
+func (a *App) ahead(ctx context.Context, d pay.Delivery, to pay.Subscription, has func(id string) bool) (until time.Time, err error) {
+	now := a.now(d.Scope)
+	if !d.Waits(now) {
+		return time.Time{}, nil
+	}
+	before := slices.DeleteFunc(d.Before(to), has)
+	if len(before) == 0 {
+		return time.Time{}, nil
+	}
+	list, err := a.store.DeliveriesAhead(ctx, before)
+	for _, earlier := range list {
+		pause := aheadPause
+		if earlier.Attempts > 0 {
+			pause = min(max(earlier.DueAt.Sub(now), aheadPause), aheadLong)
+		}
+		if next := now.Add(pause); next.After(until) {
+			until = next
+		}
+	}
+	return until, err
+}
+
+// send tries one delivery. has tells what this node has in hand for the same endpoint.
+func (a *App) send(ctx context.Context, it item, has func(id string) bool) (outcome, fate) {
 	d := it.Delivery
 	if a.now(d.Scope).Add(leaseRest).After(d.DueAt) {
 		return outcome{}, dropped // the lease is about to end
@@ -92,6 +131,17 @@ func (a *App) send(ctx context.Context, it item) (outcome, fate) {
 	}
 	if e.sub.Circuit.Open && !it.probe && !d.Urgent && (a.now(d.Scope).Before(e.sub.Circuit.ProbeAt) || !a.claim(ctx, e.sub.ID)) {
 		return outcome{}, parked
+	}
+	var until time.Time
+	if !it.probe {
+		until, err = a.ahead(ctx, d, e.sub, has)
+	}
+	if err != nil {
+		a.comesAgain(ctx, "what is to be delivered before a delivery cannot be read; it comes again", err, "delivery", d.ID)
+		return outcome{}, dropped
+	}
+	if !until.IsZero() {
+		return outcome{at: until}, postponed
 	}
 	ctx, span := a.delivering(ctx, it, e.sub.URL)
 	result := a.post(ctx, e, d.Live, webhook.Message{

@@ -36,17 +36,20 @@ const (
 )
 
 // dispatcher sends deliveries, a lane for each endpoint, so that a slow one
-// delays nobody else.
+// delays nobody else. In a lane the events of one object go one after the other
+// (docs/decisions/order.md).
 type dispatcher struct {
 	app      *App
 	workers  sync.WaitGroup
 	outcomes chan struct{} // a slot for each outcome that is being written
 	crowd    *crowd
 	parked   atomic.Int64 // deliveries, since the start
+	late     atomic.Int64 // those that were given back to wait for an earlier event
 
 	mu      sync.Mutex // owns what follows
 	lanes   map[string]*lane
 	parking []store.Parking
+	waiting []store.Postponement // for an earlier event; as many as parking at most
 	closed  bool
 }
 
@@ -56,11 +59,31 @@ type item struct {
 	probe bool // it was claimed as the try at an endpoint whose circuit is open
 }
 
+// line is what waits in a lane to tell of one object, in the order in which it
+// happened.
+type line struct {
+	object string
+	items  []*item
+	busy   bool // one of it is under way: the others wait for it
+}
+
+// add puts a delivery where it belongs.
+func (n *line) add(it *item) {
+	place := it.Delivery.Place()
+	at := len(n.items)
+	for at > 0 && n.items[at-1].Delivery.Place() > place {
+		at--
+	}
+	n.items = slices.Insert(n.items, at, it)
+}
+
 // lane is what waits for one endpoint.
 type lane struct {
 	subscription string
-	queue        []*item
-	items        map[string]*item // in queue, under way, or whose outcome is being written
+	queue        []*line // that have something to send, and nothing under way
+	lines        map[string]*line
+	waiting      int              // deliveries in lines
+	items        map[string]*item // waiting, under way, or whose outcome is being written
 	active       int              // workers
 	failing      bool
 	pace         time.Duration // how long its tries take
@@ -93,7 +116,7 @@ func (d *dispatcher) add(it *item) {
 	next := &it.Delivery
 	l := d.lanes[next.Subscription]
 	if l == nil {
-		l = &lane{subscription: next.Subscription, items: map[string]*item{}}
+		l = &lane{subscription: next.Subscription, lines: map[string]*line{}, items: map[string]*item{}}
 	}
 	// One that was replayed meanwhile is another version, and is sent again.
 	if known := l.items[next.ID]; known != nil && known.Delivery.Version >= next.Version {
@@ -101,20 +124,66 @@ func (d *dispatcher) add(it *item) {
 		return
 	}
 	wanted := it.probe || next.Urgent
-	switch {
-	case d.closed:
+	if d.closed {
 		return
-	case len(l.queue) >= l.limit() && !wanted:
+	}
+	if l.waiting >= l.limit() && !wanted {
 		d.park(next)
 		return
-	case wanted:
-		l.queue = slices.Insert(l.queue, 0, it)
-	default:
-		l.queue = append(l.queue, it)
 	}
 	l.items[next.ID] = it
 	d.lanes[next.Subscription] = l
+	l.join(it, wanted)
 	d.staff(l)
+}
+
+// join puts a delivery in the line of its object; first: before all other lines. What
+// a person asks for again has a line of its own: it waits for nobody.
+func (l *lane) join(it *item, first bool) {
+	object := it.Delivery.About()
+	if it.Delivery.Urgent {
+		object = it.Delivery.ID
+	}
+	n := l.lines[object]
+	if n == nil {
+		n = &line{object: object}
+		l.lines[object] = n
+	}
+	n.add(it)
+	l.waiting++
+	switch {
+	case n.busy:
+	case first:
+		if at := slices.Index(l.queue, n); at >= 0 {
+			l.queue = slices.Delete(l.queue, at, at+1)
+		}
+		l.queue = slices.Insert(l.queue, 0, n)
+	case len(n.items) == 1:
+		l.queue = append(l.queue, n)
+	}
+}
+
+// take takes the next delivery that may be sent, and its line, which is busy until
+// it is let go.
+func (l *lane) take() (*line, *item) {
+	n := l.queue[0]
+	l.queue[0] = nil
+	l.queue = l.queue[1:]
+	it := n.items[0]
+	n.items = n.items[1:]
+	n.busy = true
+	l.waiting--
+	return n, it
+}
+
+// letGo lets go of a line: what waited in it is next.
+func (l *lane) letGo(n *line) {
+	n.busy = false
+	if len(n.items) == 0 {
+		delete(l.lines, n.object)
+		return
+	}
+	l.queue = slices.Insert(l.queue, 0, n)
 }
 
 // staff starts as many workers as the lane may have and needs. The caller
@@ -133,6 +202,39 @@ func (d *dispatcher) park(next *pay.Delivery) {
 		d.parking = append(d.parking, store.Parking{ID: next.ID, Version: next.Version})
 		d.app.alarms[deliveriesLoop].Set(d.app.Now().Add(parkingPause))
 	}
+}
+
+// postpone gives a delivery back until a time. The caller holds mu.
+func (d *dispatcher) postpone(next *pay.Delivery, until time.Time) {
+	if len(d.waiting) < parkingLimit {
+		d.late.Add(1)
+		d.waiting = append(d.waiting, store.Postponement{ID: next.ID, Leased: next.DueAt, Until: until})
+		d.app.alarms[deliveriesLoop].Set(d.app.Now().Add(parkingPause))
+	}
+}
+
+// holdBack lets what waits in a line come due together with one that is tried again
+// then. The caller holds mu.
+func (d *dispatcher) holdBack(l *lane, n *line, until time.Time) {
+	n.items = slices.DeleteFunc(n.items, func(it *item) bool {
+		if !it.Delivery.Waits(until) {
+			return false
+		}
+		l.waiting--
+		d.postpone(&it.Delivery, until)
+		if l.items[it.Delivery.ID] == it {
+			delete(l.items, it.Delivery.ID)
+		}
+		return true
+	})
+}
+
+// has reports whether this node has a delivery in hand. An earlier one of an object that
+// is being sent about was sent then: what waits in the same line is behind.
+func (d *dispatcher) has(l *lane, id string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return l.items[id] != nil
 }
 
 func (l *lane) width() int {
@@ -167,7 +269,7 @@ func (d *dispatcher) room(subscription string) int {
 	if l == nil {
 		return laneLimit
 	}
-	return max(0, l.limit()-len(l.queue))
+	return max(0, l.limit()-l.waiting)
 }
 
 // work sends what waits in a lane until nothing does.
@@ -180,9 +282,7 @@ func (d *dispatcher) work(l *lane) {
 			d.mu.Unlock()
 			return
 		}
-		first := l.queue[0]
-		l.queue[0] = nil
-		l.queue = l.queue[1:]
+		n, first := l.take()
 		d.mu.Unlock()
 
 		leave, _ := d.crowd.enter(context.Background(), first.Delivery.Scope) // it fails with its context alone
@@ -191,10 +291,14 @@ func (d *dispatcher) work(l *lane) {
 		d.mu.Unlock()
 		try, fate := outcome{}, dropped
 		if !closed {
-			try, fate = d.app.send(context.Background(), it)
+			try, fate = d.app.send(context.Background(), it, func(id string) bool { return d.has(l, id) })
 		}
 		leave()
 		d.mu.Lock()
+		if fate == tried && try.retries(it.Delivery) {
+			d.holdBack(l, n, try.at.Add(try.Again))
+		}
+		l.letGo(n)
 		if fate == tried {
 			l.failing = try.Error != ""
 			l.paced(try.Duration)
@@ -204,8 +308,11 @@ func (d *dispatcher) work(l *lane) {
 			d.note(l, first, it.Delivery, try)
 			continue
 		}
-		if fate == parked {
+		switch fate {
+		case parked:
 			d.park(&it.Delivery)
+		case postponed:
+			d.postpone(&it.Delivery, try.at)
 		}
 		d.forget(l, first)
 		d.mu.Unlock()

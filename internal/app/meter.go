@@ -133,6 +133,10 @@ func (a *App) DeadLetters() map[pay.Environment]int64 {
 // Parked counts the deliveries that this node has let wait for their endpoints since it started.
 func (a *App) Parked() int64 { return a.deliver.parked.Load() }
 
+// Postponed counts the deliveries that this node gave back to wait for an earlier event of
+// their object.
+func (a *App) Postponed() int64 { return a.deliver.late.Load() }
+
 // StalledEndpoints counts the endpoints that fail, or that deliveries are parked for.
 func (a *App) StalledEndpoints(ctx context.Context) (int, error) {
 	list, err := a.store.Stalled(ctx)

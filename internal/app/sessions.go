@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -28,6 +29,7 @@ type NewSession struct {
 	ReturnURL   string
 	MerchantID  string
 	ShopID      string
+	Strict      *bool // header Sandbox-Strict; nil: as the merchant's sandbox is set
 	Idempotency Idempotency
 }
 
@@ -45,8 +47,18 @@ func (a *App) CreateSession(ctx context.Context, by Principal, n NewSession) (s 
 	if s, found, err := a.earlierSession(ctx, scope, n.Idempotency); err != nil || found {
 		return s, a.sessionToken(s.ID), found, err
 	}
+	strict, err := a.strict(ctx, scope, n.Strict)
+	if err != nil {
+		return s, "", false, err
+	}
+	if strict {
+		shopper := pay.Buyer{Email: n.Customer.Email, Phone: n.Customer.Phone}
+		if err := rehearse(pay.Rail{}, shopper, "customer.email", "", "customer.phone"); err != nil {
+			return s, "", false, err
+		}
+	}
 	s, token, err = a.openSession(ctx, pay.Session{
-		Scope: scope, Asked: n.Amount, Country: n.Country, Customer: n.Customer, OrderID: n.OrderID, Purchase: n.Purchase, ReturnURL: n.ReturnURL,
+		Scope: scope, Strict: strict, Asked: n.Amount, Country: n.Country, Customer: n.Customer, OrderID: n.OrderID, Purchase: n.Purchase, ReturnURL: n.ReturnURL,
 	}, n.Idempotency)
 	if errors.Is(err, store.ErrDuplicate) { // the same request at the same time
 		s, found, err := a.earlierSession(ctx, scope, n.Idempotency)
@@ -142,6 +154,9 @@ func (a *App) RetryPayment(ctx context.Context, id string) (token string, err er
 	}
 	next, err := p.Again(asked, country)
 	if err != nil {
+		return "", err
+	}
+	if next.Strict, err = a.strict(ctx, p.Scope, nil); err != nil {
 		return "", err
 	}
 	once := againOnce(p.ID)
@@ -286,7 +301,7 @@ func (a *App) VisitSession(ctx context.Context, token, ip string) (pay.Session, 
 // country, so one without test methods of its own offers all.
 func (a *App) SessionMethods(s pay.Session) []pay.Rail {
 	list, _ := a.Methods(s.Scope, MethodFilter{Country: s.Country})
-	if len(list) == 0 && !s.Live {
+	if len(list) == 0 && !s.Live && !s.Strict {
 		list, _ = a.Methods(s.Scope, MethodFilter{})
 	}
 	rails := make([]pay.Rail, 0, len(list))
@@ -320,7 +335,7 @@ type quote struct {
 
 // quote converts a session's amount.
 func (a *App) quote(s pay.Session, method string) (quote, error) {
-	rail, where, err := a.choose(s.Live, method, "", s.Country)
+	rail, where, err := a.choose(s.Live, s.Strict, method, "", s.Country)
 	if err != nil {
 		return quote{}, err
 	}
@@ -440,12 +455,34 @@ func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now tim
 		}
 		buyer, purchase = before.Buyer.Or(buyer), before.Purchase
 	}
+	if s.Strict {
+		if err := rehearse(q.rail, buyer, "customer.email", "customer.documentId", "customer.phone"); err != nil {
+			return pay.Order{}, err
+		}
+	}
 	return pay.Order{
-		ID: a.markedID(pay.PaymentPrefix, now, chosenMark(s)), Scope: s.Scope, Amount: s.Amount, Asked: s.Asked, Local: q.local, Rail: q.rail,
+		ID: a.markedID(pay.PaymentPrefix, now, chosenMark(s)), Strict: s.Strict, Scope: s.Scope, Amount: s.Amount, Asked: s.Asked, Local: q.local, Rail: q.rail,
 		Rate: q.rate.Rate, RateSource: q.rate.Source, RateAt: q.rate.At,
 		Country: q.country, OrderID: s.OrderID, Buyer: buyer, Purchase: purchase, Hosted: true, ReturnURL: s.ReturnURL, Lang: c.Lang,
 		Terms: merchant.Terms(), After: s.After,
 	}, nil
+}
+
+// ExpireSessions tells of checkouts in which nobody chose a method in their time. It returns
+// how many it took; doing one twice is harmless.
+func (a *App) ExpireSessions(ctx context.Context) (int, error) {
+	now := a.Now()
+	due, err := a.store.LeaseSessions(ctx, now, now.Add(sweepLease), sweepBatch)
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range due {
+		// Stale: a method was chosen in the last moment.
+		if err := a.commit(ctx, s.Expire(a.now(s.Scope)), view.Cause{}); err != nil && !errors.Is(err, store.ErrStale) {
+			return len(due), fmt.Errorf("expire checkout session %s: %w", s.ID, err)
+		}
+	}
+	return len(due), nil
 }
 
 const (

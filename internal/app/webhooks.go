@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -18,9 +19,10 @@ import (
 
 // NewSubscription is what a subscription is made from.
 type NewSubscription struct {
-	URL         string // empty: a managed inbox
-	Events      []string
-	Description string
+	URL           string // empty: a managed inbox
+	Events        []string
+	EventsVersion pay.EventsVersion // "": the newest
+	Description   string
 }
 
 // Subscribe adds an endpoint and returns its secret, which is shown once.
@@ -29,6 +31,7 @@ type NewSubscription struct {
 func (a *App) Subscribe(ctx context.Context, by Principal, scope pay.Scope, n NewSubscription) (pay.Subscription, string, error) {
 	var bad problems
 	bad.events(n.Events)
+	bad.version(n.EventsVersion, "")
 	if n.URL != "" {
 		bad.url(n.URL, scope, a.AllowPrivate)
 	}
@@ -37,7 +40,8 @@ func (a *App) Subscribe(ctx context.Context, by Principal, scope pay.Scope, n Ne
 	}
 	now := a.now(scope)
 	sub := pay.Subscription{
-		ID: a.NewID("wh_", now), Scope: scope, Version: 1, URL: n.URL, Events: allIfAny(n.Events), Status: pay.Enabled,
+		ID: a.NewID(pay.SubscriptionPrefix, now), Scope: scope, Version: 1, URL: n.URL, Events: allIfAny(n.Events),
+		EventsVersion: cmp.Or(n.EventsVersion, pay.NewestEvents), Status: pay.Enabled,
 		Description: n.Description, CreatedAt: now, UpdatedAt: now,
 	}
 	var secret string
@@ -167,6 +171,21 @@ func notEvent(name string) string {
 	return message + ": there are " + strings.Join(names, ", ") + ", and * for all"
 }
 
+// version checks a set of events; "" is not asked for. One that is has to be as new as before.
+func (b *problems) version(v, before pay.EventsVersion) {
+	switch {
+	case v == "" && before == "":
+	case !slices.Contains(pay.EventsVersions(), v):
+		var names []string
+		for _, known := range pay.EventsVersions() {
+			names = append(names, string(known))
+		}
+		b.issues = append(b.issues, pay.Issue{Path: "eventsVersion", Message: "eventsVersion must be one of " + strings.Join(names, ", ")})
+	case v < before:
+		b.issues = append(b.issues, pay.Issue{Path: "eventsVersion", Message: fmt.Sprintf("eventsVersion is %s, and can only move forward", before)})
+	}
+}
+
 func (b *problems) url(url string, scope pay.Scope, allowPrivate bool) {
 	if err := webhook.CheckURL(url, scope.Live, allowPrivate); err != nil {
 		b.issues = append(b.issues, pay.Issue{Path: "url", Message: err.Error()})
@@ -241,6 +260,9 @@ func (a *App) EditSubscription(ctx context.Context, by Principal, scope pay.Scop
 		// Its own address may be given back to a managed one.
 		if e.URL != nil && !(read.Managed && *e.URL == read.URL) {
 			bad.url(*e.URL, scope, a.AllowPrivate)
+		}
+		if e.EventsVersion != nil {
+			bad.version(*e.EventsVersion, read.EventsVersion)
 		}
 		if err := bad.err(); err != nil {
 			return pay.Change{}, err

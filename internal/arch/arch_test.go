@@ -77,7 +77,7 @@ var layers = map[string]layer{
 	"internal/destination":           {"money document", "where money goes is text with check digits, whoever sends it"},
 	"internal/payout":                {"money pay", "a payout provider answers in the core's words and never sees the database"},
 	"internal/payout/simulated":      {"money pay payout", "a simulated payout provider knows no more than a real one"},
-	"internal/app":                   {"money ledger pay geo fx id near catalog vault destination letter mail seal payout provider provider/sandbox reconcile routing routing/replay store trace webhook view work statement", "a use case knows nothing of HTTP or of how it is started"},
+	"internal/app":                   {"money ledger pay geo fx id near catalog vault destination document letter mail seal payout provider provider/sandbox reconcile routing routing/replay store trace webhook view work statement", "a use case knows nothing of HTTP or of how it is started"},
 	"internal/api":                   {"money ledger pay geo id limit near destination store view app web wire statement", "the API calls use cases; it neither calls providers nor sends webhooks"},
 	"internal/admin":                 {"pay app store web wire admin/shape", "the API for operators calls use cases; merchants' endpoints are none of its business"},
 	"internal/admin/shape":           {"pay provider routing app view", "what an operator is shown is made of what use cases return"},

@@ -14,44 +14,45 @@ type storeCollector struct {
 }
 
 var (
-	commitsDesc  = prometheus.NewDesc("cascada_store_commits_total", "Database transactions of the group commit.", nil, nil)
-	changesDesc  = prometheus.NewDesc("cascada_store_changes_total", "Changes written by them.", nil, nil)
-	againDesc    = prometheus.NewDesc("cascada_store_commits_again_total", "Transactions that were begun again because a change in them had lost to another.", nil, nil)
-	halvedDesc   = prometheus.NewDesc("cascada_store_batches_halved_total", "Batches whose halves ran by themselves because a statement failed.", nil, nil)
-	unknownDesc  = prometheus.NewDesc("cascada_store_commits_unknown_total", "Transactions whose answer was lost; what became of them was found out.", nil, nil)
-	failedDesc   = prometheus.NewDesc("cascada_store_changes_failed_total", "Changes that were not written, or not known to be, by why. Whoever lost to another (stale, insufficient) mostly decided again.", []string{"cause"}, nil)
-	sealedDesc   = prometheus.NewDesc("cascada_seal_last_timestamp_seconds", "When this node sealed rows last; absent until it did.", nil, nil)
-	openConns    = prometheus.NewDesc("cascada_database_connections", "Connections to the database that are open.", []string{"pool", "state"}, nil)
-	mostConns    = prometheus.NewDesc("cascada_database_connections_max", "How many there may be.", []string{"pool"}, nil)
-	waitsDesc    = prometheus.NewDesc("cascada_database_pool_waits_total", "How often somebody waited for a connection.", []string{"pool"}, nil)
-	waitTimeDesc = prometheus.NewDesc("cascada_database_pool_wait_seconds_total", "How long, in all.", []string{"pool"}, nil)
-	givenUpDesc  = prometheus.NewDesc("cascada_database_pool_given_up_total", "How often somebody gave up waiting; PostgreSQL alone.", []string{"pool"}, nil)
-	paymentsDesc = prometheus.NewDesc("cascada_payments_total", "Payments that came to a status, as this node wrote it.", []string{"rail", "environment", "status"}, nil)
-	deadDesc     = prometheus.NewDesc("cascada_webhook_dead_letters_total", "Deliveries that this node gave up.", []string{"environment"}, nil)
-	parkedDesc   = prometheus.NewDesc("cascada_webhook_parked_total", "Deliveries that this node has let wait for an endpoint that fails or is slow.", nil, nil)
-	limitedDesc  = prometheus.NewDesc("cascada_rate_limited_total", "Requests that were refused with 429, by the kind of the bucket that was empty.", []string{"bucket"}, nil)
-	queuedDesc   = prometheus.NewDesc("cascada_store_changes_queued", "Changes waiting for a commit.", nil, nil)
-	rateAgeDesc  = prometheus.NewDesc("cascada_fx_oldest_rate_seconds", "Age of the oldest exchange rate that was set or fetched; absent while there is none.", nil, nil)
-	ratesHeld    = prometheus.NewDesc("cascada_fx_rates_held", "Exchange rates that jump and wait for the operator.", nil, nil)
-	openDesc     = prometheus.NewDesc("cascada_provider_circuits_open", "Rails of provider accounts that this node passes over because they fail.", nil, nil)
-	silentDesc   = prometheus.NewDesc("cascada_provider_accounts_silent", "Provider accounts that answer no questions of this node, by what is asked about.", []string{"about"}, nil)
-	callsDesc    = prometheus.NewDesc("cascada_provider_charges_total", "Charges that were asked of provider accounts, by what came of them.", []string{"account", "rail", "outcome"}, nil)
-	callTimeDesc = prometheus.NewDesc("cascada_provider_charge_seconds_total", "Time that they took.", []string{"account", "rail", "outcome"}, nil)
-	unmappedDesc = prometheus.NewDesc("cascada_provider_unmapped_statuses_total", "Status words of a provider that have no meaning here and were read as unknown; the log names them.", []string{"account"}, nil)
-	oldestDesc   = prometheus.NewDesc("cascada_open_oldest_seconds", "Age of the oldest thing of a kind that is open until somebody ends it; 0 when there is none.", []string{"kind"}, nil)
-	authDesc     = prometheus.NewDesc("cascada_auth_total", "What happened to credentials: logins, refreshed tokens, refusals, logins that were ended.", []string{"event"}, nil)
-	mailsDesc    = prometheus.NewDesc("cascada_mails_total", "Tries of this node to send an e-mail, by what came of them: sent, retried, failed.", []string{"outcome"}, nil)
-	mailsWaiting = prometheus.NewDesc("cascada_mails_waiting", "E-mails that are not sent yet, and not given up, by any node.", nil, nil)
-	asideDesc    = prometheus.NewDesc("cascada_work_quarantined", "Rows of due work that cannot be read and were set aside; cascada check names them.", nil, nil)
-	floatDesc    = prometheus.NewDesc("cascada_payout_float", "The operator's money at a payout account as the ledger has it, in units of the currency: free, committed.", []string{"account", "environment", "currency", "state"}, nil)
-	floatOffDesc = prometheus.NewDesc("cascada_payout_float_off", "By how much the provider's balance differs from it, when it was asked last; absent where it cannot be asked.", []string{"account", "environment", "currency"}, nil)
-	dueDesc      = prometheus.NewDesc("cascada_work_oldest_due_seconds", "Age of the oldest due work; 0 when none is late.", []string{"work"}, nil)
+	commitsDesc   = prometheus.NewDesc("cascada_store_commits_total", "Database transactions of the group commit.", nil, nil)
+	changesDesc   = prometheus.NewDesc("cascada_store_changes_total", "Changes written by them.", nil, nil)
+	againDesc     = prometheus.NewDesc("cascada_store_commits_again_total", "Transactions that were begun again because a change in them had lost to another.", nil, nil)
+	halvedDesc    = prometheus.NewDesc("cascada_store_batches_halved_total", "Batches whose halves ran by themselves because a statement failed.", nil, nil)
+	unknownDesc   = prometheus.NewDesc("cascada_store_commits_unknown_total", "Transactions whose answer was lost; what became of them was found out.", nil, nil)
+	failedDesc    = prometheus.NewDesc("cascada_store_changes_failed_total", "Changes that were not written, or not known to be, by why. Whoever lost to another (stale, insufficient) mostly decided again.", []string{"cause"}, nil)
+	sealedDesc    = prometheus.NewDesc("cascada_seal_last_timestamp_seconds", "When this node sealed rows last; absent until it did.", nil, nil)
+	openConns     = prometheus.NewDesc("cascada_database_connections", "Connections to the database that are open.", []string{"pool", "state"}, nil)
+	mostConns     = prometheus.NewDesc("cascada_database_connections_max", "How many there may be.", []string{"pool"}, nil)
+	waitsDesc     = prometheus.NewDesc("cascada_database_pool_waits_total", "How often somebody waited for a connection.", []string{"pool"}, nil)
+	waitTimeDesc  = prometheus.NewDesc("cascada_database_pool_wait_seconds_total", "How long, in all.", []string{"pool"}, nil)
+	givenUpDesc   = prometheus.NewDesc("cascada_database_pool_given_up_total", "How often somebody gave up waiting; PostgreSQL alone.", []string{"pool"}, nil)
+	paymentsDesc  = prometheus.NewDesc("cascada_payments_total", "Payments that came to a status, as this node wrote it.", []string{"rail", "environment", "status"}, nil)
+	deadDesc      = prometheus.NewDesc("cascada_webhook_dead_letters_total", "Deliveries that this node gave up.", []string{"environment"}, nil)
+	parkedDesc    = prometheus.NewDesc("cascada_webhook_parked_total", "Deliveries that this node has let wait for an endpoint that fails or is slow.", nil, nil)
+	postponedDesc = prometheus.NewDesc("cascada_webhook_postponed_total", "Deliveries that this node has given back to wait for an earlier event of their object.", nil, nil)
+	limitedDesc   = prometheus.NewDesc("cascada_rate_limited_total", "Requests that were refused with 429, by the kind of the bucket that was empty.", []string{"bucket"}, nil)
+	queuedDesc    = prometheus.NewDesc("cascada_store_changes_queued", "Changes waiting for a commit.", nil, nil)
+	rateAgeDesc   = prometheus.NewDesc("cascada_fx_oldest_rate_seconds", "Age of the oldest exchange rate that was set or fetched; absent while there is none.", nil, nil)
+	ratesHeld     = prometheus.NewDesc("cascada_fx_rates_held", "Exchange rates that jump and wait for the operator.", nil, nil)
+	openDesc      = prometheus.NewDesc("cascada_provider_circuits_open", "Rails of provider accounts that this node passes over because they fail.", nil, nil)
+	silentDesc    = prometheus.NewDesc("cascada_provider_accounts_silent", "Provider accounts that answer no questions of this node, by what is asked about.", []string{"about"}, nil)
+	callsDesc     = prometheus.NewDesc("cascada_provider_charges_total", "Charges that were asked of provider accounts, by what came of them.", []string{"account", "rail", "outcome"}, nil)
+	callTimeDesc  = prometheus.NewDesc("cascada_provider_charge_seconds_total", "Time that they took.", []string{"account", "rail", "outcome"}, nil)
+	unmappedDesc  = prometheus.NewDesc("cascada_provider_unmapped_statuses_total", "Status words of a provider that have no meaning here and were read as unknown; the log names them.", []string{"account"}, nil)
+	oldestDesc    = prometheus.NewDesc("cascada_open_oldest_seconds", "Age of the oldest thing of a kind that is open until somebody ends it; 0 when there is none.", []string{"kind"}, nil)
+	authDesc      = prometheus.NewDesc("cascada_auth_total", "What happened to credentials: logins, refreshed tokens, refusals, logins that were ended.", []string{"event"}, nil)
+	mailsDesc     = prometheus.NewDesc("cascada_mails_total", "Tries of this node to send an e-mail, by what came of them: sent, retried, failed.", []string{"outcome"}, nil)
+	mailsWaiting  = prometheus.NewDesc("cascada_mails_waiting", "E-mails that are not sent yet, and not given up, by any node.", nil, nil)
+	asideDesc     = prometheus.NewDesc("cascada_work_quarantined", "Rows of due work that cannot be read and were set aside; cascada check names them.", nil, nil)
+	floatDesc     = prometheus.NewDesc("cascada_payout_float", "The operator's money at a payout account as the ledger has it, in units of the currency: free, committed.", []string{"account", "environment", "currency", "state"}, nil)
+	floatOffDesc  = prometheus.NewDesc("cascada_payout_float_off", "By how much the provider's balance differs from it, when it was asked last; absent where it cannot be asked.", []string{"account", "environment", "currency"}, nil)
+	dueDesc       = prometheus.NewDesc("cascada_work_oldest_due_seconds", "Age of the oldest due work; 0 when none is late.", []string{"work"}, nil)
 )
 
 // Describe is for prometheus.
 func (storeCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{commitsDesc, changesDesc, againDesc, halvedDesc, unknownDesc, queuedDesc, rateAgeDesc, ratesHeld, openDesc, authDesc, silentDesc, callsDesc, callTimeDesc, unmappedDesc, mailsDesc, floatDesc, floatOffDesc,
-		failedDesc, sealedDesc, openConns, mostConns, waitsDesc, waitTimeDesc, givenUpDesc, paymentsDesc, deadDesc, parkedDesc, limitedDesc} {
+		failedDesc, sealedDesc, openConns, mostConns, waitsDesc, waitTimeDesc, givenUpDesc, paymentsDesc, deadDesc, parkedDesc, postponedDesc, limitedDesc} {
 		ch <- d
 	}
 }
@@ -81,6 +82,7 @@ func (c storeCollector) Collect(ch chan<- prometheus.Metric) {
 		tell(deadDesc, prometheus.CounterValue, float64(n), string(environment))
 	}
 	tell(parkedDesc, prometheus.CounterValue, float64(c.app.Parked()))
+	tell(postponedDesc, prometheus.CounterValue, float64(c.app.Postponed()))
 	for bucket, n := range c.gate.Refusals() {
 		tell(limitedDesc, prometheus.CounterValue, float64(n), bucket)
 	}

@@ -18,7 +18,7 @@ import (
 // inbox makes a managed subscription.
 func (o shop) inbox(t *testing.T, events string) hook {
 	t.Helper()
-	r := o.post(t, "/webhooks", `{"events":[`+events+`]}`).want(t, http.StatusCreated)
+	r := o.post(t, "/webhooks", `{"events":[`+events+`],"eventsVersion":"2026-11-21"}`).want(t, http.StatusCreated)
 	return hook{o, r.text(t, "id"), r.text(t, "secret")}
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
@@ -123,10 +124,11 @@ func types(list []delivery) string {
 	return strings.Join(names, " ")
 }
 
-// subscribe adds an endpoint to the shop and returns the reply.
+// subscribe adds an endpoint to the shop and returns the reply. Where it is for all events,
+// those are of the first set: most tests count what comes of a payment's outcome.
 func (o shop) subscribe(t *testing.T, url, events string) reply {
 	t.Helper()
-	return o.post(t, "/webhooks", fmt.Sprintf(`{"url":%q,"events":[%s]}`, url, events)).want(t, http.StatusCreated)
+	return o.post(t, "/webhooks", fmt.Sprintf(`{"url":%q,"events":[%s],"eventsVersion":%q}`, url, events, pay.FirstEvents)).want(t, http.StatusCreated)
 }
 
 // verify fails the test unless the delivery is signed and labelled as the

@@ -14,7 +14,7 @@ func TestSubscriptionShowsItsSecretOnce(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
 		shown := func(url, events, managed, description, secret string) string {
-			return fmt.Sprintf(`{"id":"<hook>","url":%q,"events":%s,"managed":%s,"status":"enabled","disabledReason":null,"description":%s%s,
+			return fmt.Sprintf(`{"id":"<hook>","url":%q,"events":%s,"eventsVersion":"2026-11-24","managed":%s,"status":"enabled","disabledReason":null,"description":%s%s,
 				"secretPreview":"<masked>","previousSecretExpiresAt":null,"createdAt":"<time>","updatedAt":"<time>","lastDeliveryAt":null}`,
 				url, events, managed, description, secret)
 		}

@@ -64,6 +64,17 @@ var fixtures = map[string]struct {
 		o.simulate(t, o.create(t, card), "refunded").want(t, http.StatusOK)
 		return hook{shop: o, id: ids["/webhooks/{id}"]}.last(t, "delivered").text(t, "id")
 	}},
+	"/webhooks/{id}/replays/{replayId}": {code: "not_found", make: func(t *testing.T, o shop, ids map[string]string) string {
+		path := "/webhooks/" + ids["/webhooks/{id}"]
+		from := o.clock.now().UTC().Add(-time.Hour).Format(time.RFC3339)
+		id := o.post(t, path+"/replay", `{"from":"`+from+`","types":["withdrawal.failed"]}`).want(t, http.StatusOK).text(t, "id")
+		eventually(t, "the replay is done", func() bool { return o.get(t, path+"/replays/"+id).text(t, "status") == "done" })
+		return id
+	}},
+	"/events/{id}": {code: "event_not_found", make: func(t *testing.T, o shop, _ map[string]string) string {
+		o.create(t, card)
+		return o.get(t, "/events").text(t, "data.0.id")
+	}},
 }
 
 // verified begins the merchant's verification, or returns the one that is open.
@@ -158,6 +169,8 @@ func (s *spec) query(p step, ids map[string]string, o shop) string {
 			values.Set("merchantOrderId", "order of "+o.Shop.ID)
 		case "transactionId":
 			values.Set("transactionId", ids["/payments/{id}"])
+		case "objectId":
+			values.Set("objectId", ids["/payments/{id}"])
 		case "walletId":
 			values.Set("walletId", ids["/wallets/{id}"])
 		}

@@ -15,7 +15,9 @@ const (
 	ClaimPrefix    = "CLM-"
 	EventPrefix    = "evt_"
 	DeliveryPrefix = "wd_"
-	EvidencePrefix = "ev_"
+	// SubscriptionPrefix starts an endpoint's id.
+	SubscriptionPrefix = "wh_"
+	EvidencePrefix     = "ev_"
 )
 
 // OutcomeKind is how a call to a provider ended.

@@ -69,6 +69,8 @@ const (
 	WebhookUpdated    Act = "webhook.updated"
 	WebhookRotated    Act = "webhook.rotated"
 	DeliveryReplayed  Act = "delivery.replayed"
+	SandboxChanged    Act = "sandbox.changed"
+	EventsReplayed    Act = "webhook.replayed" // the events of a time
 	RefundOpened      Act = "refund.opened"
 	EvidenceSubmitted Act = "claim.evidence_submitted"
 	ClaimAccepted     Act = "claim.accepted" // the merchant gave in

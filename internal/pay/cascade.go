@@ -62,7 +62,11 @@ func (p Payment) Try(r Route, now time.Time) (Payment, Change) {
 	from := p
 	p = p.try(r, now)
 	p = p.written(from, now)
-	return p, Change{Payments: []Payment{p}}
+	change := Change{Payments: []Payment{p}}
+	if from.Version == 0 {
+		change.Events = []Event{p.early(PaymentCreated, "", now)}
+	}
+	return p, change
 }
 
 func (p Payment) try(r Route, now time.Time) Payment {
@@ -105,7 +109,11 @@ func (p Payment) inHand() bool {
 func (p Payment) Exhaust(now time.Time) (Payment, Change) {
 	from := p
 	p = p.fail(Failure{Code: string(CodeCascadeExhausted), Message: "no provider takes this payment method now"}, now).answer()
-	return p.finish(from, nil, now)
+	p, change := p.finish(from, nil, now)
+	if from.Version == 0 {
+		change.Events = append([]Event{from.written(from, now).early(PaymentCreated, "", now)}, change.Events...)
+	}
+	return p, change
 }
 
 // Resolve notes what came of the current attempt and decides what follows:
@@ -167,7 +175,11 @@ func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 		return p.finish(from, nil, now)
 	}
 	p = p.written(from, now)
-	return p, Change{Payments: []Payment{p}}
+	change := Change{Payments: []Payment{p}}
+	if p.Status == Pending && from.Status != Pending && p.Sequence == 0 {
+		change.Events = []Event{p.early(PaymentPending, from.Status, now)}
+	}
+	return p, change
 }
 
 // misfits reports whether a provider says that something else was paid than what

@@ -19,9 +19,10 @@ type Change struct {
 	Floors        []ledger.Floor // broken means ErrInsufficient
 	Days          []string       // reserves that it draws on, beside a Floor; closed means ErrStale
 	Events        []Event        // fan out to deliveries in the same transaction, or by FanOuts
-	Deliveries    []Delivery     // updates only: they are made by the fan-out
+	Deliveries    []Delivery     // new ones of replays only: the fan-out makes all others
 	FanOuts       []FanOut       // steps of those that wide events left
 	Subscriptions []Subscription
+	Replays       []Replay // a new one while one runs to its endpoint means ErrDuplicate
 	Sessions      []Session
 	Merchants     []Merchant
 	Shops         []Shop

@@ -169,8 +169,15 @@ func (d Delivery) Replay(now time.Time) (Delivery, Change, error) {
 			Details: Details{From: Status(d.Status), Action: "replay"},
 		}
 	}
-	d.Version++
-	d.Status, d.DueAt, d.Parked, d.Urgent = DeliveryPending, now, false, true
-	d.Budget = d.Attempts + DeliveryTries
+	d = d.again(now)
+	d.Urgent = true
 	return d, Change{Deliveries: []Delivery{d}}, nil
+}
+
+// again is the delivery with as many tries as a new one, due at a time.
+func (d Delivery) again(due time.Time) Delivery {
+	d.Version++
+	d.Status, d.DueAt, d.Parked, d.Urgent, d.DeliveredAt = DeliveryPending, due, false, false, time.Time{}
+	d.Budget = d.Attempts + DeliveryTries
+	return d
 }

@@ -44,6 +44,13 @@ func (l *life) apply(t *rapid.T, next Payment, c Change) {
 		}
 	}
 	for _, e := range c.Events {
+		if e.Type.Optional() { // it stands before the count
+			if l.events > 0 || l.written[e.ID] || e.Sequence != 0 {
+				t.Fatalf("event %s is told after %d others, again, or with number %d", e.ID, l.events, e.Sequence)
+			}
+			l.written[e.ID] = true
+			continue
+		}
 		if e.Object == next.ID {
 			if l.events++; e.Sequence != l.events {
 				t.Fatalf("event %s is number %d, want %d", e.ID, e.Sequence, l.events)

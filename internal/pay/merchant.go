@@ -16,6 +16,7 @@ type Merchant struct {
 	TrustScore int // 0 to 1000
 	Language   Language
 	RefundFees RefundFees // of the payments it makes from now on
+	Strict     bool       // its sandbox refuses what production refuses
 	CreatedAt  time.Time
 }
 
@@ -30,6 +31,13 @@ func (m Merchant) KeepFees(term RefundFees) (Merchant, Change, error) {
 	m.Version++
 	m.RefundFees = term
 	return m, Change{Merchants: []Merchant{m}}, nil
+}
+
+// Rehearse says whether the merchant's sandbox refuses what production refuses.
+func (m Merchant) Rehearse(strict bool) (Merchant, Change) {
+	m.Version++
+	m.Strict = strict
+	return m, Change{Merchants: []Merchant{m}}
 }
 
 // Move changes where the merchant is written to.

@@ -39,6 +39,7 @@ type Payment struct {
 	Sync       bool // the rail answers at once (cards)
 
 	Hosted    bool
+	Redirect  bool // the sandbox's card waits for the shopper, as production's do
 	ReturnURL string
 	Lang      string // in which the shopper asked for our pages when choosing, or ""
 	FormURL   string // where the shopper pays; empty until a provider took it
@@ -142,6 +143,7 @@ type Order struct {
 	Lang       string // of the pages, as the shopper asked for it, or ""
 	Terms      Terms
 	Simulate   Action // of the header Sandbox-Simulate, or ""
+	Strict     bool   // the sandbox refuses what production refuses, and a card goes through its issuer's page
 	After      string // the payment that this tries again, or ""
 }
 
@@ -191,7 +193,7 @@ func Create(o Order, now time.Time) (Payment, error) {
 		Amount: o.Amount, Local: o.Local, Asked: asked, Rate: o.Rate, RateSource: o.RateSource, RateAt: o.RateAt,
 		RailID: o.Rail.ID, Method: o.Rail.Method, Country: o.Country, OrderID: o.OrderID,
 		Buyer: o.Buyer, Purchase: o.Purchase, Fees: fees, Reserve: reserve, Delay: o.Terms.Delay, DisputeFee: o.Terms.ChargebackFee, RefundFees: o.Terms.RefundFees, Sync: o.Rail.Sync,
-		Hosted: o.Hosted, ReturnURL: o.ReturnURL, Lang: o.Lang, Window: o.Rail.Window, Simulate: o.Simulate, After: o.After,
+		Hosted: o.Hosted, ReturnURL: o.ReturnURL, Lang: o.Lang, Window: o.Rail.Window, Simulate: o.Simulate, Redirect: o.Strict && o.Rail.Sync && o.Simulate == "", After: o.After,
 		Times: Times{Created: now, Updated: now},
 	}, nil
 }

@@ -50,8 +50,10 @@ type Session struct {
 	IP         string // of the customer's latest request before the choice, or ""
 	OrderID    string
 	ReturnURL  string
-	Payment    string // what it is locked to; "" until a method is chosen
-	After      string // the payment that came to nothing, which this tries again; or ""
+	Payment    string    // what it is locked to; "" until a method is chosen
+	Strict     bool      // made in a strict sandbox: what production refuses is refused
+	After      string    // the payment that came to nothing, which this tries again; or ""
+	DueAt      time.Time // when its end is told; zero once that is done or a method was chosen
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 }
@@ -81,6 +83,7 @@ func (s Session) Open(now time.Time) (Session, Change, error) {
 		return Session{}, Change{}, err
 	}
 	s.Amount, s.Version, s.CreatedAt, s.UpdatedAt = usd, 1, now, now
+	s.DueAt = s.ExpiresAt()
 	return s, Change{Sessions: []Session{s}}, nil
 }
 
@@ -173,10 +176,25 @@ func (p Payment) Retriable() bool {
 // payment, and there is no moment with the one and not the other. The session
 // must be Choosable.
 func (s Session) Lock(p Payment, change Change, now time.Time) (Session, Change) {
-	s.Payment, s.IP = p.ID, p.Buyer.IP
+	s.Payment, s.IP, s.DueAt = p.ID, p.Buyer.IP, time.Time{}
 	s = s.written(now)
 	change.Sessions = append(change.Sessions, s)
 	return s, change
+}
+
+// Expire ends a session in which nobody chose a method in its time, and tells so.
+func (s Session) Expire(now time.Time) Change {
+	s.DueAt = time.Time{}
+	s = s.written(now)
+	change := Change{Sessions: []Session{s}}
+	if s.Payment == "" {
+		ended := s
+		change.Events = []Event{{
+			ID: EventPrefix + strings.TrimPrefix(s.ID, SessionPrefix) + "-1", Type: SessionExpired, Scope: s.Scope,
+			Object: s.ID, Sequence: 1, At: now, Previous: Status(AwaitingMethod), Session: &ended,
+		}}
+	}
+	return change
 }
 
 func (s Session) written(now time.Time) Session {

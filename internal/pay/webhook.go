@@ -15,8 +15,9 @@ type Subscription struct {
 	Scope
 	Version        int64
 	URL            string
-	Events         []string // event types, or AllEvents
-	Managed        bool     // the URL is our own inbox
+	Events         []string      // event types, or AllEvents
+	EventsVersion  EventsVersion // what AllEvents stands for
+	Managed        bool          // the URL is our own inbox
 	Status         SubscriptionStatus
 	DisabledReason string
 	Description    string
@@ -53,12 +54,24 @@ func ValidEvent(s string) bool {
 	return s == AllEvents || slices.Contains(EventTypes(), EventType(s))
 }
 
+// Wants reports whether an event of a type is sent to the endpoint. A type that is named is,
+// whatever the set.
+func (s Subscription) Wants(t EventType) bool {
+	return slices.Contains(s.Events, string(t)) || slices.Contains(s.Events, AllEvents) && t.Since() <= s.EventsVersion
+}
+
+// Delivery names the delivery of an event to the endpoint.
+func (s Subscription) Delivery(event string) string {
+	return DeliveryPrefix + strings.TrimPrefix(event, EventPrefix) + "-" + strings.TrimPrefix(s.ID, SubscriptionPrefix)
+}
+
 // SubscriptionEdit is what the owner changes; nil keeps what is.
 type SubscriptionEdit struct {
-	URL         *string
-	Events      []string
-	Description *string
-	Status      *SubscriptionStatus
+	URL           *string
+	Events        []string
+	EventsVersion *EventsVersion
+	Description   *string
+	Status        *SubscriptionStatus
 }
 
 // MostSubscriptions is how many endpoints a shop has in an environment at most, unless the
@@ -114,6 +127,9 @@ func (s Subscription) Edit(e SubscriptionEdit, now time.Time) (Subscription, Cha
 	if e.Events != nil {
 		next.Events = e.Events
 	}
+	if e.EventsVersion != nil {
+		next.EventsVersion = *e.EventsVersion
+	}
 	if e.Description != nil {
 		next.Description = *e.Description
 	}
@@ -126,7 +142,7 @@ func (s Subscription) Edit(e SubscriptionEdit, now time.Time) (Subscription, Cha
 	if next.URL != s.URL || e.Status != nil && *e.Status == Enabled {
 		next.Circuit = Circuit{}
 	}
-	if next.URL == s.URL && next.Managed == s.Managed && slices.Equal(next.Events, s.Events) && next.Description == s.Description &&
+	if next.URL == s.URL && next.Managed == s.Managed && slices.Equal(next.Events, s.Events) && next.EventsVersion == s.EventsVersion && next.Description == s.Description &&
 		next.Status == s.Status && next.DisabledReason == s.DisabledReason && next.Circuit == s.Circuit {
 		return s, Change{}
 	}

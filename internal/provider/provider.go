@@ -41,6 +41,7 @@ type Request struct {
 	Expires     time.Time  // when the shopper's time is over
 	Now         time.Time  // in the merchant's clock
 	Simulate    pay.Action // sandbox only
+	Redirect    bool       // sandbox only: a card waits for the shopper
 }
 
 // RefundRequest is one refund: what Refund asks for and what QueryRefund asks

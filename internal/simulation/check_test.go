@@ -15,6 +15,7 @@ import (
 // The invariants, as a finding names them.
 const (
 	checkIsClean   = "check is clean"
+	oneByOne       = "a node sends the events of an object one after the other"
 	chargesAgree   = "what providers took is in the books, and nothing else"
 	disputesAgree  = "a dispute ends as its issuer says"
 	refundsAgree   = "what providers gave back is in the books, and nothing else"

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/webhook"
@@ -14,7 +15,9 @@ import (
 // inbox is what a shop's endpoint took: of each object, the events by number. Whoever
 // has the turn may touch it.
 type inbox struct {
-	told   map[string]map[int64]string // object → sequence → event
+	told   map[string]map[int64]string // object → sequence → event; those before the count left out
+	mu     sync.Mutex                  // owns open, which is left without the turn
+	open   map[string]string           // object and node → the delivery that is under way
 	faulty int                         // it fails once in so many times
 	slow   int
 }
@@ -55,6 +58,7 @@ func (r receivers) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, errors.New("never left")
 	}
 	box := w.inboxes[request.URL.Host]
+	defer box.enter(w, r.n.name, event, delivery)()
 	wait := w.turns.between(time.Millisecond, 200*time.Millisecond)
 	if w.turns.one(box.slow) {
 		wait = w.turns.between(0, 14*time.Second)
@@ -85,11 +89,39 @@ func (r receivers) RoundTrip(request *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(""))}, nil
 }
 
-func (b *inbox) take(e told) {
-	id := e.Data.Object.ID
-	if id == "" {
-		id = e.Data.Object.RefundID
+func (e told) object() string {
+	if id := e.Data.Object.ID; id != "" {
+		return id
 	}
+	return e.Data.Object.RefundID
+}
+
+// enter notes that a node sends a delivery. Of an object it sends one at a time.
+func (b *inbox) enter(w *world, node string, e told, delivery string) (leave func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open == nil {
+		b.open = map[string]string{}
+	}
+	line := node + " " + e.object()
+	if other := b.open[line]; other != "" && other != delivery {
+		w.find(oneByOne, e.object(), "%s sends %s while %s is under way", node, delivery, other)
+	}
+	b.open[line] = delivery
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.open[line] == delivery {
+			delete(b.open, line)
+		}
+	}
+}
+
+func (b *inbox) take(e told) {
+	if e.Sequence == 0 { // from before the count; payments in flight have no more to tell
+		return
+	}
+	id := e.object()
 	if b.told[id] == nil {
 		b.told[id] = map[int64]string{}
 	}

@@ -25,7 +25,7 @@ SELECT p.id, p.merchant || ' is not the merchant of ' || p.shop FROM payments AS
 WHERE {part p.id} AND (s.id IS NULL OR s.merchant <> p.merchant)`},
 	{"a payment has all its events", `
 SELECT p.id, p.sequence || ' events, found ' || count(e.id) FROM payments AS p
-LEFT JOIN events AS e ON {named e.id evt_ p.id} AND NOT (e.object <> p.id) WHERE {part p.id}
+LEFT JOIN events AS e ON {named e.id evt_ p.id} AND NOT (e.object <> p.id) AND e.sequence > 0 WHERE {part p.id}
 GROUP BY p.id, p.sequence HAVING p.sequence <> count(e.id) OR p.sequence <> coalesce(max(e.sequence), 0)`},
 	{"a payment that ended has told so", `
 SELECT p.id, p.status FROM payments AS p WHERE {part p.id} AND p.status NOT IN ('pending', 'processing') AND p.sequence = 0`},
@@ -146,7 +146,7 @@ SELECT e.id, e.type || ' of ' || e.object FROM events AS e WHERE {part e.id} AND
 	{"an event has a delivery for each endpoint that wants it", `
 SELECT e.id, 'nothing for ' || s.id FROM events AS e
 JOIN subscriptions AS s ON s.shop = e.shop AND s.live = e.live AND s.status <> 'deleted' AND s.status = 'enabled' AND s.updated_at < e.at - 1000000
-  AND (s.events = ',*,' OR s.events LIKE '%,' || e.type || ',%')
+  AND ` + wanted("e") + `
 LEFT JOIN deliveries AS d ON d.id = ` + deliveryID + `
 WHERE {part e.id} AND d.id IS NULL AND NOT EXISTS (SELECT 1 FROM fanouts AS f WHERE f.id = e.id)`},
 }

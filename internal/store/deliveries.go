@@ -114,6 +114,11 @@ const (
 UPDATE deliveries SET parked = TRUE FROM {rows: id TEXT, version BIGINT} AS r
 WHERE deliveries.id = r.id AND deliveries.version = r.version AND {among deliveries.id id} AND deliveries.status IN ('pending', 'failed')`
 
+	// A lease that is another's by now is left alone.
+	postponeDeliveries = `
+UPDATE deliveries SET due_at = r.until FROM {rows: id TEXT, leased BIGINT, until BIGINT} AS r
+WHERE deliveries.id = r.id AND deliveries.due_at = r.leased AND {among deliveries.id id} AND deliveries.status IN ('pending', 'failed')`
+
 	unparkDeliveries = `
 UPDATE deliveries SET parked = FALSE, due_at = $3 WHERE id IN (
   SELECT d.id FROM deliveries AS d WHERE d.parked AND d.subscription = $1 ORDER BY d.due_at LIMIT $2 {skip locked d})
@@ -137,6 +142,43 @@ func (s *Store) Park(ctx context.Context, list []Parking) error {
 }
 
 var parkRows = parseColumns("id TEXT, version BIGINT")
+
+// Postponement is a delivery whose lease is given up: it comes due at a time.
+type Postponement struct {
+	ID     string
+	Leased time.Time // the end of the lease
+	Until  time.Time
+}
+
+// Postpone gives deliveries back until a time, of those that are still leased as they were.
+func (s *Store) Postpone(ctx context.Context, list []Postponement) error {
+	rows := newRows(s.db.dialect(), postponeRows, len(list))
+	for _, p := range list {
+		rows.text(p.ID).number(micros(p.Leased), micros(p.Until)).next()
+	}
+	return s.db.lease(ctx, s.text(postponeDeliveries), rows.args(), nil)
+}
+
+var postponeRows = parseColumns("id TEXT, leased BIGINT, until BIGINT")
+
+// selectAhead finds those of some deliveries that were not tried yet, or are to be tried a
+// second time.
+const selectAhead = `
+SELECT ` + deliveryColumns + ` FROM deliveries
+WHERE id IN ($1, $2, $3, $4, $5, $6) AND status IN ('pending', 'failed') AND attempts < 2 AND NOT parked`
+
+// DeliveriesAhead reads those of at most pay.MostBefore deliveries that were not tried yet, or
+// are to be tried a second time. What waits for its endpoint is left out.
+func (s *Store) DeliveriesAhead(ctx context.Context, ids []string) ([]pay.Delivery, error) {
+	args := make([]any, pay.MostBefore)
+	for i := range args {
+		args[i] = ""
+		if i < len(ids) {
+			args[i] = ids[i]
+		}
+	}
+	return many(ctx, s, selectAhead, scanDelivery, args...)
+}
 
 // Unpark takes parked deliveries of one endpoint, those that came due first;
 // nobody else gets them before until.
@@ -249,7 +291,7 @@ func (s *Store) CountDeliveries(ctx context.Context, subscription string, f Deli
 
 func deliveryQueries() []string {
 	return []string{
-		deliveriesTable.update, selectAnyDelivery, selectDelivery, parkDeliveries, unparkDeliveries,
+		deliveriesTable.insert, deliveriesTable.update, selectAnyDelivery, selectDelivery, selectAhead, parkDeliveries, postponeDeliveries, unparkDeliveries,
 		listDeliveries, countDeliveries, countPendingDeliveries, countDeliveryRange, upsertDeliveryCounters,
 	}
 }

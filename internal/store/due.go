@@ -71,11 +71,14 @@ var (
 	walletDuty       = newDuty("wallets", "wallets", "d.due_at > 0", walletColumns)
 	withdrawalDuty   = newDuty("withdrawals", "withdrawals", "d.due_at > 0", withdrawalColumns)
 	verificationDuty = newDuty("verifications", "verifications", "d.due_at > 0", verificationColumns)
+	sessionDuty      = newDuty("checkouts", "sessions", "d.due_at > 0", sessionColumns)
+	replayDuty       = newDuty("replays", "replays", "d.due_at > 0", replayColumns)
 )
 
 func duties() []duty {
 	return []duty{
 		pendingDuty, processingDuty, endedDuty, deliveryDuty, claimDuty, walletDuty, withdrawalDuty, verificationDuty,
+		sessionDuty, replayDuty,
 		settlementDuty, receiptDuty, reserveDuty, mailDuty, fanOutDuty,
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -28,9 +29,39 @@ const (
 	stepSpec   = fanOutSpec + ", after TEXT, through TEXT"
 )
 
+// wanted is true where the subscription s wants events of the type of the row e.
+func wanted(e string) string { return wantedType(e + ".type") }
+
+// wantedType is wanted for a type that is an expression.
+func wantedType(kind string) string {
+	all := "TRUE"
+	for _, set := range pay.EventsVersions() {
+		if types := typesWhere(func(t pay.EventType) bool { return t.Since() == set }); set != pay.FirstEvents {
+			all += " AND (s.events_version >= '" + string(set) + "' OR " + kind + " NOT IN (" + types + "))"
+		}
+	}
+	return `(s.events = ',*,' AND ` + strings.TrimPrefix(all, "TRUE AND ") + ` OR s.events LIKE '%,' || ` + kind + ` || ',%')`
+}
+
+// optional is true where the row e is an event that is kept only where it is wanted.
+func optional(e string) string {
+	return e + ".type IN (" + typesWhere(pay.EventType.Optional) + ")"
+}
+
+func typesWhere(is func(pay.EventType) bool) string {
+	var quoted []string
+	for _, t := range pay.EventTypes() {
+		if is(t) {
+			quoted = append(quoted, "'"+string(t)+"'")
+		}
+	}
+	return strings.Join(quoted, ", ")
+}
+
 // makeDeliveries makes a delivery for each endpoint that wants an event.
 // They are leased from birth to the node that writes them; where the endpoint's
-// circuit is open they wait for it.
+// circuit is open they wait for it. An event that nobody wanted when it was to be
+// written is not there: who wants it since then does not get it.
 func makeDeliveries(spec, among string) string {
 	return `
 INSERT INTO deliveries (` + deliveryColumns + `)
@@ -38,7 +69,8 @@ SELECT ` + deliveryID + `, e.merchant, e.shop, e.live, 1, e.id, e.type, s.id,
   'pending', 0, e.budget, e.due_at, s.paused, e.at, '{}'
 FROM {rows: ` + spec + `} AS e
 JOIN subscriptions AS s ON s.shop = e.shop AND s.live = e.live AND s.merchant = e.merchant AND s.status <> 'deleted' AND s.status = 'enabled' AND {among s.shop shop}
-  AND (s.events = ',*,' OR s.events LIKE '%,' || e.type || ',%') AND {unless lost}` + among + `
+  AND ` + wanted("e") + ` AND {unless lost}` + among + `
+WHERE NOT ` + optional("e") + ` OR (SELECT 1 FROM events AS kept WHERE kept.id = e.id) = 1
 RETURNING ` + deliveryColumns
 }
 
@@ -64,12 +96,12 @@ const (
 	endFanOuts = `
 DELETE FROM fanouts WHERE {among id id} AND (id, version) IN (SELECT r.id, r.version - 1 FROM {rows: id TEXT, version BIGINT} AS r) AND {unless lost}
 RETURNING id`
-
-	selectEndpoints = `
-SELECT id FROM subscriptions WHERE shop = $1 AND live = $2 AND merchant = $3 AND status <> 'deleted' AND status = 'enabled'
-  AND (events = ',*,' OR events LIKE '%,' || $4 || ',%') AND id > $5
-ORDER BY id LIMIT $6`
 )
+
+var selectEndpoints = `
+SELECT s.id FROM subscriptions AS s WHERE s.shop = $1 AND s.live = $2 AND s.merchant = $3 AND s.status <> 'deleted' AND s.status = 'enabled'
+  AND ` + wantedType("CAST($4 AS TEXT)") + ` AND s.id > $5
+ORDER BY s.id LIMIT $6`
 
 var fanOutDuty = newDuty("fan-outs", "fanouts", "d.due_at > 0",
 	fanOutList+`, coalesce((SELECT payload FROM events WHERE events.id = fanouts.id), '')`)
@@ -84,10 +116,13 @@ func (s *Store) scanFanOut(r row) (f pay.FanOut, err error) {
 	if err := r.Scan(&f.Event, &f.Merchant, &f.Shop, &f.Live, &f.Version, &f.Type, &f.After, &at, &due, &body); err != nil {
 		return f, err
 	}
-	if body == "" {
+	if body == "" && !f.Type.Optional() { // one that nobody wanted is not kept
 		return f, fmt.Errorf("fan-out %s has no event", f.Event)
 	}
 	f.At, f.DueAt = fromMicros(at), fromMicros(due)
+	if body == "" {
+		return f, nil
+	}
 	f.Payload, err = s.personal.open(eventPayload.about(f.Event), body)
 	return f, err
 }
@@ -105,6 +140,9 @@ func (s *Store) InCompany() bool { return s.inCompany.Load() }
 
 // NextStep returns a fan-out's next step, to be committed.
 func (s *Store) NextStep(ctx context.Context, f pay.FanOut) (pay.FanOut, error) {
+	if len(f.Payload) == 0 {
+		return f.Step(nil, true), nil
+	}
 	step := aloneStep
 	if s.InCompany() {
 		step = fanOutStep

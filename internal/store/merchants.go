@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	merchantColumns = `m.id, m.version, m.name, m.email, m.industry, m.tier, m.trust_score, m.language, m.refund_fees, m.created_at`
+	merchantColumns = `m.id, m.version, m.name, m.email, m.industry, m.tier, m.trust_score, m.language, m.refund_fees, m.strict, m.created_at`
 	selectMerchant  = `SELECT ` + merchantColumns + ` FROM merchants AS m WHERE m.id = $1`
 )
 
 // scanMerchant reads a merchant and what a query adds to it.
 func scanMerchant(r row, more ...any) (m pay.Merchant, err error) {
 	var created int64
-	into := []any{&m.ID, &m.Version, &m.Name, &m.Email, &m.Industry, &m.Tier, &m.TrustScore, &m.Language, &m.RefundFees, &created}
+	into := []any{&m.ID, &m.Version, &m.Name, &m.Email, &m.Industry, &m.Tier, &m.TrustScore, &m.Language, &m.RefundFees, &m.Strict, &created}
 	err = r.Scan(append(into, more...)...)
 	m.CreatedAt = fromMicros(created)
 	return m, err

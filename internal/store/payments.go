@@ -24,6 +24,7 @@ type paymentDoc struct {
 	Window    time.Duration   `json:"window"`
 	Sync      bool            `json:"sync,omitempty"`
 	Hosted    bool            `json:"hosted,omitempty"`
+	Redirect  bool            `json:"redirect,omitempty"`
 	ReturnURL string          `json:"returnUrl,omitempty"`
 	Lang      string          `json:"lang,omitempty"`
 	FormURL   string          `json:"formUrl,omitempty"`
@@ -85,7 +86,7 @@ func straysOf(docs []strayDoc) (strays []pay.Stray) {
 func paymentRow(r *rows, p *pay.Payment) {
 	doc := paymentDoc{
 		Buyer: p.Buyer, Fees: p.Fees, Reserve: p.Reserve, Delay: p.Delay, Window: p.Window, Sync: p.Sync,
-		Hosted: p.Hosted, ReturnURL: p.ReturnURL, Lang: p.Lang, FormURL: p.FormURL, Data: p.Data,
+		Hosted: p.Hosted, Redirect: p.Redirect, ReturnURL: p.ReturnURL, Lang: p.Lang, FormURL: p.FormURL, Data: p.Data,
 		Attempts: p.Attempts, Answered: p.Answered, Simulate: p.Simulate, Failure: p.Failure, Disputed: p.Disputed, Challenge: p.Challenged,
 		Captured: p.Captured, Given: p.Given, OnRefund: p.RefundFees,
 		Dispute: strings.Join(p.OpenDisputes(), ","), Disputes: p.Disputes, Held: p.Held, Fee: p.DisputeFee,
@@ -121,6 +122,7 @@ func scanPayment(r row) (pay.Payment, error) {
 	}
 	p.Stored = p.Status
 	p.Buyer, p.Fees, p.Reserve, p.Delay, p.Window, p.Sync = doc.Buyer, doc.Fees, doc.Reserve, doc.Delay, doc.Window, doc.Sync
+	p.Redirect = doc.Redirect
 	p.Hosted, p.ReturnURL, p.Lang, p.FormURL, p.Data = doc.Hosted, doc.ReturnURL, doc.Lang, doc.FormURL, doc.Data
 	p.Attempts, p.Answered, p.Simulate, p.Failure, p.Disputed = doc.Attempts, doc.Answered, doc.Simulate, doc.Failure, doc.Disputed
 	p.Challenged = doc.Challenge

@@ -38,6 +38,8 @@ func works() []work {
 		{walletDuty, "wallets", walletsTable.columns, map[string]string{"status": "'pending_verification'", "fingerprint": "'ID'"}, leaser((*Store).LeaseWallets)},
 		{withdrawalDuty, "withdrawals", withdrawalsTable.columns, status("pending"), leaser((*Store).LeaseWithdrawals)},
 		{verificationDuty, "verifications", verificationsTable.columns, map[string]string{"status": "'requires_input'", "merchant": "'ID'"}, leaser((*Store).LeaseVerifications)},
+		{sessionDuty, "sessions", sessionsTable.columns, map[string]string{"currency_asked": "'USD'", "hash": "'ID'"}, leaser((*Store).LeaseSessions)},
+		{replayDuty, "replays", replaysTable.columns, map[string]string{"status": "'running'", "subscription": "'ID'"}, leaser((*Store).LeaseReplays)},
 		{settlementDuty, "settlements", settlementsTable.columns, map[string]string{"status": "'open'", "merchant": "'ID'"}, settlements},
 		{receiptDuty, "settlements", settlementsTable.columns, map[string]string{"status": "'closed'", "merchant": "'ID'"}, leaser((*Store).LeaseReceipts)},
 		{reserveDuty, "reserves", reservesTable.columns, nil, leaser((*Store).LeaseReserves)},

@@ -4,17 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
 var sessionsTable = newTable("sessions", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, hash TEXT!, "+
-	"amount BIGINT!, amount_asked BIGINT!, currency_asked TEXT!, rate TEXT!, country TEXT!, order_id TEXT!, payment TEXT, "+
+	"amount BIGINT!, amount_asked BIGINT!, currency_asked TEXT!, rate TEXT!, country TEXT!, order_id TEXT!, payment TEXT, due_at BIGINT, "+
 	"created_at BIGINT!, updated_at BIGINT, doc TEXT",
 	func(s *pay.Session) string { return s.ID }, func(s *pay.Session) int64 { return s.Version }, sessionRow)
 
-const sessionColumns = `id, merchant, shop, live, version, hash, amount, amount_asked, currency_asked, rate, country, order_id, payment,
+const sessionColumns = `id, merchant, shop, live, version, hash, amount, amount_asked, currency_asked, rate, country, order_id, payment, due_at,
   created_at, updated_at, doc`
 
 type sessionDoc struct {
@@ -25,20 +26,21 @@ type sessionDoc struct {
 	RateAt    int64        `json:"rateAt,omitempty"`
 	After     string       `json:"after,omitempty"`
 	Purchase  *purchaseDoc `json:"purchase,omitempty"`
+	Strict    bool         `json:"strict,omitempty"`
 }
 
 func sessionRow(r *rows, s *pay.Session) {
 	r.text(s.ID, s.Merchant, s.Shop).flag(s.Live).number(s.Version).text(s.Hash).
 		number(s.Amount.Minor, s.Asked.Minor).text(string(s.Asked.Currency), s.Rate.Decimal(), s.Country, s.OrderID, s.Payment).
-		number(micros(s.CreatedAt), micros(s.UpdatedAt)).text(encode(sessionDoc{s.Customer, s.IP, s.ReturnURL, s.RateSource, micros(s.RateAt), s.After, purchaseDocOf(s.Purchase)}))
+		number(micros(s.DueAt), micros(s.CreatedAt), micros(s.UpdatedAt)).text(encode(sessionDoc{s.Customer, s.IP, s.ReturnURL, s.RateSource, micros(s.RateAt), s.After, purchaseDocOf(s.Purchase), s.Strict}))
 }
 
 func scanSession(r row) (pay.Session, error) {
 	var s pay.Session
 	var currency, rate, text string
-	var created, updated int64
+	var due, created, updated int64
 	err := r.Scan(&s.ID, &s.Merchant, &s.Shop, &s.Live, &s.Version, &s.Hash, &s.Amount.Minor, &s.Asked.Minor, &currency, &rate,
-		&s.Country, &s.OrderID, &s.Payment, &created, &updated, &text)
+		&s.Country, &s.OrderID, &s.Payment, &due, &created, &updated, &text)
 	if err != nil {
 		return s, err
 	}
@@ -55,8 +57,8 @@ func scanSession(r row) (pay.Session, error) {
 	}
 	s.Customer, s.IP, s.ReturnURL = doc.Customer, doc.IP, doc.ReturnURL
 	s.Purchase = doc.Purchase.purchase()
-	s.RateSource, s.RateAt, s.After = doc.RateFrom, fromMicros(doc.RateAt), doc.After
-	s.CreatedAt, s.UpdatedAt = fromMicros(created), fromMicros(updated)
+	s.RateSource, s.RateAt, s.After, s.Strict = doc.RateFrom, fromMicros(doc.RateAt), doc.After, doc.Strict
+	s.DueAt, s.CreatedAt, s.UpdatedAt = fromMicros(due), fromMicros(created), fromMicros(updated)
 	return s, nil
 }
 
@@ -80,6 +82,11 @@ func (s *Store) SessionOf(ctx context.Context, payment string) (pay.Session, err
 // Session reads a shop's session. ErrNotFound also where it is another's.
 func (s *Store) Session(ctx context.Context, scope pay.Scope, id string) (pay.Session, error) {
 	return one(ctx, s, selectSession, scanSession, id, scope.Shop, scope.Live)
+}
+
+// LeaseSessions takes checkouts whose time is over.
+func (s *Store) LeaseSessions(ctx context.Context, now, until time.Time, limit int) ([]pay.Session, error) {
+	return leased(ctx, s, sessionDuty, scanSession, now, until, limit)
 }
 
 // Ids begin with their time, so the oldest are the first of the primary key.

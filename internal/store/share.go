@@ -34,12 +34,14 @@ type width struct {
 	at time.Time
 }
 
+// shopKey is a shop with what its endpoints want alike: few may want what is optional.
 type shopKey struct {
-	shop string
-	live bool
+	shop     string
+	live     bool
+	optional bool
 }
 
-func keyOf(e *pay.Event) shopKey { return shopKey{e.Shop, e.Live} }
+func keyOf(e *pay.Event) shopKey { return shopKey{e.Shop, e.Live, e.Type.Optional()} }
 
 // expect is how many deliveries the events of a change may make. A shop that was not seen yet
 // is held to have all endpoints that it may have.
@@ -91,7 +93,8 @@ func (w *widths) learn(kept []*waiting, sent []Dispatch) {
 		}
 		for i := range c.change.Subscriptions {
 			s := &c.change.Subscriptions[i]
-			delete(w.of, shopKey{s.Shop, s.Live})
+			delete(w.of, shopKey{s.Shop, s.Live, false})
+			delete(w.of, shopKey{s.Shop, s.Live, true})
 		}
 	}
 }

@@ -49,6 +49,12 @@ func newTable[T any](name, spec string, id func(*T) string, version func(*T) int
 	}
 }
 
+// where makes the insert leave out rows of which a condition is not true.
+func (t table[T]) where(condition string) table[T] {
+	t.insert += "\nWHERE " + condition
+	return t
+}
+
 // onceOnly makes the insert leave out rows that are there already; it returns
 // the ids of the others.
 func (t table[T]) onceOnly() table[T] {

@@ -35,7 +35,8 @@ var (
 		func(r *rows, e *pay.Event) {
 			r.text(e.ID, e.Merchant, e.Shop).flag(e.Live).text(string(e.Type), e.Object).number(e.Sequence, micros(e.At)).
 				text(payload(r.personal, e))
-		})
+		}).where(`NOT ` + optional("r") + ` OR (
+  SELECT 1 FROM subscriptions AS s WHERE s.shop = r.shop AND s.live = r.live AND s.merchant = r.merchant AND s.status = 'enabled' AND ` + wanted("r") + ` LIMIT 1) = 1`)
 
 	shopsTable = newTable("shops", "id TEXT!, version BIGINT, merchant TEXT!, name TEXT, slug TEXT, created_at BIGINT!, brand TEXT",
 		func(s *pay.Shop) string { return s.ID }, func(s *pay.Shop) int64 { return s.Version },
@@ -44,11 +45,11 @@ var (
 		})
 
 	merchantsTable = newTable("merchants", "id TEXT!, version BIGINT, name TEXT, email TEXT, industry TEXT, tier TEXT, "+
-		"trust_score BIGINT, language TEXT, refund_fees TEXT, created_at BIGINT!",
+		"trust_score BIGINT, language TEXT, refund_fees TEXT, strict BOOLEAN, created_at BIGINT!",
 		func(m *pay.Merchant) string { return m.ID }, func(m *pay.Merchant) int64 { return m.Version },
 		func(r *rows, m *pay.Merchant) {
 			r.text(m.ID).number(m.Version).text(m.Name, m.Email, m.Industry, string(m.Tier)).
-				number(int64(m.TrustScore)).text(string(m.Language), string(m.RefundFees)).number(micros(m.CreatedAt))
+				number(int64(m.TrustScore)).text(string(m.Language), string(m.RefundFees)).flag(m.Strict).number(micros(m.CreatedAt))
 		})
 
 	keysTable = newTable("keys", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, kind TEXT!, hash TEXT!, "+
@@ -93,7 +94,7 @@ var (
 		func(c *pay.Claim) string { return c.ID }, func(c *pay.Claim) int64 { return c.Version }, claimRow)
 
 	subscriptionsTable = newTable("subscriptions", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, "+
-		"status TEXT, events TEXT, paused BOOLEAN, created_at BIGINT!, updated_at BIGINT, doc TEXT",
+		"status TEXT, events TEXT, events_version TEXT, paused BOOLEAN, created_at BIGINT!, updated_at BIGINT, doc TEXT",
 		func(s *pay.Subscription) string { return s.ID }, func(s *pay.Subscription) int64 { return s.Version }, subscriptionRow)
 
 	deliveriesTable = newTable("deliveries", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, event TEXT!, "+
@@ -155,6 +156,8 @@ func queries() []string {
 	list = append(list, deliveryQueries()...)
 	list = append(list, fanOutQueries()...)
 	list = append(list, inboxQueries()...)
+	list = append(list, eventQueries()...)
+	list = append(list, replayQueries()...)
 	list = append(list, personalQueries()...)
 	list = append(list, payoutQueries()...)
 	list = append(list, batchQueries()...)

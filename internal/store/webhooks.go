@@ -8,7 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-const subscriptionColumns = `id, merchant, shop, live, version, status, events, paused, created_at, updated_at, doc`
+const subscriptionColumns = `id, merchant, shop, live, version, status, events, events_version, paused, created_at, updated_at, doc`
 
 type subscriptionDoc struct {
 	URL            string `json:"url"`
@@ -31,7 +31,7 @@ func subscriptionRow(r *rows, s *pay.Subscription) {
 		Secret: s.Secret, SecretPreview: s.SecretPreview, PreviousSecret: s.PreviousSecret, PreviousUntil: micros(s.PreviousUntil),
 		Failures: s.Circuit.Failures, Since: micros(s.Circuit.Since), ProbeAt: micros(s.Circuit.ProbeAt),
 	}
-	r.text(s.ID, s.Merchant, s.Shop).flag(s.Live).number(s.Version).text(string(s.Status), list(s.Events)).flag(s.Circuit.Open).
+	r.text(s.ID, s.Merchant, s.Shop).flag(s.Live).number(s.Version).text(string(s.Status), list(s.Events), string(s.EventsVersion)).flag(s.Circuit.Open).
 		number(micros(s.CreatedAt), micros(s.UpdatedAt)).text(encode(doc))
 }
 
@@ -48,7 +48,7 @@ func scanSubscriptionAnd(r row, more any) (pay.Subscription, error) {
 	var s pay.Subscription
 	var events, text string
 	var created, updated int64
-	if err := r.Scan(&s.ID, &s.Merchant, &s.Shop, &s.Live, &s.Version, &s.Status, &events, &s.Circuit.Open,
+	if err := r.Scan(&s.ID, &s.Merchant, &s.Shop, &s.Live, &s.Version, &s.Status, &events, &s.EventsVersion, &s.Circuit.Open,
 		&created, &updated, &text, more); err != nil {
 		return s, err
 	}

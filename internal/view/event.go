@@ -19,7 +19,7 @@ type Event struct {
 	Environment pay.Environment `json:"environment"`
 	MerchantID  string          `json:"merchantId"`
 	ShopID      string          `json:"shopId"`
-	Sequence    int64           `json:"sequence" doc:"Counts the object's events from 1"`
+	Sequence    int64           `json:"sequence" doc:"Counts the object's events from 1. 0: the event stands before the count, as payment.created and payment.pending do"`
 	Request     EventRequest    `json:"request"`
 	Data        EventData       `json:"data"`
 }
@@ -45,7 +45,10 @@ type EventPrevious struct {
 const eventSize = 1536
 
 // Cause is the API call behind a change; the zero value is none.
-type Cause struct{ RequestID, IdempotencyKey string }
+type Cause struct {
+	RequestID, IdempotencyKey string
+	SessionToken              string // of the checkout session that the event is about
+}
 
 // NewEvent returns the body of an event.
 func NewEvent(e pay.Event, cause Cause, checkoutURL string) ([]byte, error) {
@@ -54,6 +57,10 @@ func NewEvent(e pay.Event, cause Cause, checkoutURL string) ([]byte, error) {
 		MerchantID: e.Merchant, ShopID: e.Shop, Sequence: e.Sequence,
 		Request: EventRequest{text(cause.RequestID), text(cause.IdempotencyKey)},
 		Data:    EventData{Previous: EventPrevious{e.Previous}},
+	}
+	if e.Session != nil {
+		v.Data.Object = NewEndedSession(*e.Session, cause.SessionToken)
+		return v.append(nil)
 	}
 	if e.Settlement != nil {
 		v.Data.Object = NewSettlement(*e.Settlement, checkoutURL)

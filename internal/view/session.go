@@ -43,6 +43,26 @@ type Session struct {
 	LineItems     []LineItem        `json:"lineItems,omitempty" doc:"As the shop sent them; not for the session of a transaction"`
 }
 
+// EndedSession is a checkout session in which nobody chose a method in its time.
+type EndedSession struct {
+	SessionID       string         `json:"sessionId" doc:"The token; it does not resolve any more"`
+	Status          string         `json:"status" enum:"expired"`
+	Amount          Money          `json:"amount"`
+	Currency        money.Currency `json:"currency"`
+	Country         *string        `json:"country" doc:"ISO 3166 alpha-3"`
+	MerchantOrderID *string        `json:"merchantOrderId"`
+	CreatedAt       Time           `json:"createdAt"`
+	ExpiresAt       Time           `json:"expiresAt"`
+}
+
+// NewEndedSession shows a session whose time is over.
+func NewEndedSession(s pay.Session, token string) EndedSession {
+	return EndedSession{
+		SessionID: token, Status: "expired", Amount: Money{s.Asked}, Currency: s.Asked.Currency, Country: text(s.Country),
+		MerchantOrderID: text(s.OrderID), CreatedAt: Time{s.CreatedAt}, ExpiresAt: Time{s.ExpiresAt()},
+	}
+}
+
 // SessionCustomer is the customer of a session.
 type SessionCustomer struct {
 	FirstName  string `json:"firstName"`

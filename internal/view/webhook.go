@@ -15,6 +15,7 @@ type Subscription struct {
 	ID                      string                 `json:"id" example:"wh_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	URL                     string                 `json:"url"`
 	Events                  []string               `json:"events" doc:"Event names, or * for all"`
+	EventsVersion           pay.EventsVersion      `json:"eventsVersion" doc:"The set of event types that * stands for"`
 	Managed                 bool                   `json:"managed" doc:"The URL is an inbox at the service"`
 	Status                  pay.SubscriptionStatus `json:"status" enum:"enabled,disabled"`
 	DisabledReason          *string                `json:"disabledReason"`
@@ -30,7 +31,7 @@ type Subscription struct {
 // NewSubscription shows a subscription, without its secret.
 func NewSubscription(s pay.Subscription) Subscription {
 	return Subscription{
-		ID: s.ID, URL: s.URL, Events: slices.Clone(s.Events), Managed: s.Managed, Status: s.Status,
+		ID: s.ID, URL: s.URL, Events: slices.Clone(s.Events), EventsVersion: s.EventsVersion, Managed: s.Managed, Status: s.Status,
 		DisabledReason: text(s.DisabledReason), Description: text(s.Description), SecretPreview: s.SecretPreview,
 		PreviousSecretExpiresAt: at(s.PreviousUntil), CreatedAt: Time{s.CreatedAt}, UpdatedAt: Time{s.UpdatedAt},
 		LastDeliveryAt: at(s.LastDelivery),

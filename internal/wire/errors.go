@@ -81,6 +81,7 @@ var table = map[pay.Code]Shown{
 	pay.CodeWithdrawalNotFound:              {404, "invalid_request_error"},
 	pay.CodeWebhookNotFound:                 {404, "invalid_request_error"},
 	pay.CodeWebhookDeliveryNotFound:         {404, "invalid_request_error"},
+	pay.CodeEventNotFound:                   {404, "invalid_request_error"},
 
 	pay.CodeCascadeExhausted:   {422, "routing_error"},
 	pay.CodeServiceUnavailable: {503, "api_error"},

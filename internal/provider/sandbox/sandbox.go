@@ -115,7 +115,7 @@ func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 		}
 	}
 	o := p.answer(r)
-	if r.Sync && r.Simulate == "" && cents(r.Amount) == 96 {
+	if r.Sync && r.Simulate == "" && !r.Redirect && cents(r.Amount) == 96 {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "timeout"}
 	}
 	return o
@@ -145,7 +145,7 @@ func (p *Provider) answer(r provider.Request) pay.Outcome {
 		o.CheckAt = due
 		return o
 	}
-	if r.Simulate != "" || !r.Sync {
+	if r.Simulate != "" || !r.Sync || r.Redirect {
 		return p.await(r)
 	}
 	return p.card(r)

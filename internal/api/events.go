@@ -1,0 +1,177 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/wire"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+type eventsIn struct {
+	Page
+	Type     string `query:"type" doc:"Event name"`
+	ObjectID string `query:"objectId" doc:"What the events are about: a transaction, a claim, a settlement, a withdrawal, a wallet or a checkout session"`
+	From     string `query:"from" doc:"Happened from: a date or a date-time, UTC where no zone is given"`
+	To       string `query:"to" doc:"Happened before"`
+	filter   store.EventFilter
+}
+
+// Resolve reads the filter.
+func (in *eventsIn) Resolve(ctx huma.Context) (issues []error) {
+	issues = in.Page.Resolve(ctx)
+	in.filter = store.EventFilter{Object: in.ObjectID, After: in.after, Limit: in.more(), Offset: in.offset}
+	if in.Type != "" {
+		in.filter.Types = []pay.EventType{pay.EventType(in.Type)}
+		if !slices.Contains(pay.EventTypes(), in.filter.Types[0]) {
+			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "type", "type must be the name of an event"))
+		}
+	}
+	return append(issues, between(in.From, in.To, &in.filter.From, &in.filter.To)...)
+}
+
+// between reads two bounds of time that may be absent.
+func between(from, to string, intoFrom, intoTo *time.Time) (issues []error) {
+	for _, bound := range []struct {
+		param, text string
+		into        *time.Time
+	}{{"from", from, intoFrom}, {"to", to, intoTo}} {
+		if bound.text == "" {
+			continue
+		}
+		at, ok := moment(bound.text)
+		if !ok {
+			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, bound.param, bound.param+" must be an ISO 8601 date or date-time"))
+			continue
+		}
+		if *bound.into = at; at.Unix() < 0 { // also the zero time, which is none
+			*bound.into = time.Unix(0, 0)
+		}
+	}
+	return issues
+}
+
+type eventsOut struct {
+	Body struct {
+		Data       []view.EventBody `json:"data"`
+		Pagination Pagination       `json:"pagination"`
+	}
+}
+
+type eventOut struct{ Body view.EventBody }
+
+type replaySpanIn struct {
+	ID             string `path:"id"`
+	IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 255 printable characters; a repeat gets the replay that the first request began"`
+	RawBody        []byte
+	Body           struct {
+		From  string   `json:"from,omitempty" example:"2026-11-20T08:00:00Z" doc:"Events that happened from then on: a date or a date-time, UTC where no zone is given"`
+		To    string   `json:"to,omitempty" doc:"And before; now where it is absent"`
+		Types []string `json:"types,omitempty" maxItems:"50" doc:"Event names; all that the webhook gets where it is absent"`
+	}
+	asked pay.Replay
+}
+
+// Resolve reads the time and the types.
+func (in *replaySpanIn) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues []error) {
+	if !printable(in.IdempotencyKey) {
+		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Idempotency-Key", "Idempotency-Key must have 1 to 255 printable characters"))
+	}
+	if in.Body.From == "" {
+		issues = append(issues, wire.Coded(pay.CodeMissingField, prefix.With("body.from"), "from is required"))
+	}
+	issues = append(issues, between(in.Body.From, in.Body.To, &in.asked.From, &in.asked.To)...)
+	for _, t := range in.Body.Types {
+		if !slices.Contains(pay.EventTypes(), pay.EventType(t)) {
+			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, prefix.With("body.types"), "types must be names of events"))
+			break
+		}
+		in.asked.Types = append(in.asked.Types, pay.EventType(t))
+	}
+	slices.Sort(in.asked.Types)
+	in.asked.Types = slices.Compact(in.asked.Types)
+	return issues
+}
+
+type replaySpanOut struct{ Body view.SpanReplay }
+
+type replayIn struct {
+	ID       string `path:"id"`
+	ReplayID string `path:"replayId"`
+}
+
+func (a *API) eventRoutes() {
+	tags := []string{"Webhooks"}
+	handle(a, huma.Operation{OperationID: "listEvents", Method: http.MethodGet, Path: "/events", Tags: tags,
+		Summary: "List events, newest first"}, toRead, a.events)
+	handle(a, huma.Operation{OperationID: "getEvent", Method: http.MethodGet, Path: "/events/{id}", Tags: tags,
+		Summary: "Read an event as it is sent"}, toRead, a.event)
+	handle(a, huma.Operation{OperationID: "replayEvents", Method: http.MethodPost, Path: "/webhooks/{id}/replay", Tags: tags,
+		Summary: "Send the events of a time again", DefaultStatus: http.StatusOK}, toNotify, a.replaySpan)
+	handle(a, huma.Operation{OperationID: "getReplay", Method: http.MethodGet, Path: "/webhooks/{id}/replays/{replayId}", Tags: tags,
+		Summary: "Read how far a replay has come"}, toRead, a.replaying)
+}
+
+func (a *API) events(ctx context.Context, call Call, in *eventsIn) (*eventsOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	list, total, err := a.app.Events(ctx, scope, in.filter)
+	if err != nil {
+		return nil, in.named(err)
+	}
+	out := &eventsOut{}
+	list, out.Body.Pagination = pageOf(in.Page, list, total, func(e store.Event) string { return e.ID })
+	out.Body.Data = make([]view.EventBody, 0, len(list))
+	for _, e := range list {
+		out.Body.Data = append(out.Body.Data, e.Payload)
+	}
+	return out, nil
+}
+
+func (a *API) event(ctx context.Context, call Call, in *getIn) (*eventOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	e, err := a.app.Event(ctx, scope, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &eventOut{e.Payload}, nil
+}
+
+func (a *API) replaySpan(ctx context.Context, call Call, in *replaySpanIn) (*replaySpanOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	n := app.NewReplay{Replay: in.asked}
+	if in.IdempotencyKey != "" {
+		n.Idempotency = app.Idempotency{Route: "POST /webhooks/" + in.ID + "/replay", Key: in.IdempotencyKey, Hash: bodyHash(in.RawBody, "")}
+	}
+	r, err := a.app.ReplaySpan(ctx, call.Principal, scope, in.ID, n)
+	if err != nil {
+		return nil, err
+	}
+	return &replaySpanOut{view.NewSpanReplay(r)}, nil
+}
+
+func (a *API) replaying(ctx context.Context, call Call, in *replayIn) (*replaySpanOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	r, err := a.app.Replaying(ctx, scope, in.ID, in.ReplayID)
+	if err != nil {
+		return nil, err
+	}
+	return &replaySpanOut{view.NewSpanReplay(r)}, nil
+}

@@ -1,0 +1,217 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// Event reads one of a shop's events.
+//
+// Errors: event_not_found, also for another shop's.
+func (a *App) Event(ctx context.Context, scope pay.Scope, id string) (store.Event, error) {
+	missing := pay.NewError(pay.CodeEventNotFound, "there is no such event")
+	if !storable(id) {
+		return store.Event{}, missing
+	}
+	e, err := a.store.Event(ctx, scope, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return e, missing
+	}
+	return e, err
+}
+
+// Events lists a shop's events, newest first, and counts what the filter selects. A checkout
+// session is named by its token.
+//
+// Errors: invalid_request for an event to go on after that there is not.
+func (a *App) Events(ctx context.Context, scope pay.Scope, f store.EventFilter) ([]store.Event, int64, error) {
+	if strings.HasPrefix(f.Object, pay.SessionTokenPrefix) {
+		s, err := a.store.SessionByHash(ctx, a.Vault.Hash(f.Object))
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return nil, 0, err
+		}
+		if f.Object = s.ID; s.ID == "" {
+			return nil, 0, nil
+		}
+	}
+	if !storable(f.Object) { // so it is nobody's
+		return nil, 0, nil
+	}
+	if !storable(f.After) {
+		return nil, 0, noEvent()
+	}
+	list, err := a.store.Events(ctx, scope, f)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, 0, noEvent()
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	total, err := a.store.CountEvents(ctx, scope, f)
+	return list, total, err
+}
+
+func noEvent() error {
+	return pay.FieldError(pay.CodeInvalidRequest, CursorParam,
+		"there is no such event: send the nextCursor of the page before, or leave "+CursorParam+" out to begin anew")
+}
+
+// NewReplay asks for the events of a time to be sent again.
+type NewReplay struct {
+	pay.Replay  // From, To and Types
+	Idempotency Idempotency
+}
+
+// ReplaySpan begins to send the events of a time to an endpoint again. While a replay runs,
+// the same request gets it.
+//
+// Errors: webhook_not_found, invalid_request, conflict_state for an endpoint that is disabled,
+// or that another replay runs to.
+func (a *App) ReplaySpan(ctx context.Context, by Principal, scope pay.Scope, subscription string, n NewReplay) (pay.Replay, error) {
+	return decided(func() (pay.Replay, error) {
+		sub, err := a.Subscription(ctx, scope, subscription)
+		if err != nil {
+			return pay.Replay{}, err
+		}
+		if object, found, err := a.earlier(ctx, scope, n.Idempotency); err != nil || found {
+			if err != nil {
+				return pay.Replay{}, err
+			}
+			return a.Replaying(ctx, scope, subscription, object)
+		}
+		asked := n.Replay
+		asked.Scope, asked.Subscription = scope, sub.ID
+		running, err := a.store.RunningReplay(ctx, sub.ID)
+		if err == nil && running.Same(asked) {
+			return running, nil
+		}
+		if err == nil {
+			return running, &pay.Error{
+				Code: pay.CodeConflictState, Message: "the replay " + running.ID + " runs to this webhook: wait until it is done",
+				Details: pay.Details{Reason: "replay_running", Action: "replay"},
+			}
+		}
+		if !errors.Is(err, store.ErrNotFound) {
+			return running, err
+		}
+		if sub.Status != pay.Enabled {
+			return running, &pay.Error{
+				Code: pay.CodeConflictState, Message: "the webhook is disabled: enable it first",
+				Details: pay.Details{Reason: "webhook_disabled", Action: "replay"},
+			}
+		}
+		now := a.now(scope)
+		r, err := asked.Begin(now)
+		if err != nil {
+			return r, err
+		}
+		r.ID = a.NewID(pay.ReplayPrefix, now)
+		if types := r.Selects(sub); len(types) > 0 {
+			if r.Events, err = a.store.CountEvents(ctx, scope, store.EventFilter{Types: types, From: r.From, To: r.To}); err != nil {
+				return r, err
+			}
+		}
+		if err := r.Bound(); err != nil {
+			return r, err
+		}
+		err = a.store.Commit(ctx, pay.Change{
+			Once: n.Idempotency.once(scope, r.ID, now), Replays: []pay.Replay{r},
+			Audit: a.audit(by.Actor(), scope, pay.EventsReplayed, sub.ID, map[string]string{
+				"replay": r.ID, "from": r.From.Format(timeFormat), "to": r.To.Format(timeFormat), "types": strings.Join(eventNames(r.Types), ","),
+			}),
+		})
+		if errors.Is(err, store.ErrDuplicate) {
+			err = store.ErrStale // the same request, or another one, was first
+		}
+		return r, err
+	})
+}
+
+// timeFormat is how the audit log tells a time.
+const timeFormat = "2006-01-02T15:04:05.000Z"
+
+func eventNames(types []pay.EventType) (names []string) {
+	for _, t := range types {
+		names = append(names, string(t))
+	}
+	return names
+}
+
+// Replaying reads a replay to one of a shop's endpoints.
+//
+// Errors: webhook_not_found, not_found.
+func (a *App) Replaying(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Replay, error) {
+	sub, err := a.Subscription(ctx, scope, subscription)
+	if err != nil {
+		return pay.Replay{}, err
+	}
+	missing := pay.NewError(pay.CodeNotFound, "there is no such replay to this webhook")
+	if !storable(id) {
+		return pay.Replay{}, missing
+	}
+	r, err := a.store.Replay(ctx, scope, sub.ID, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return r, missing
+	}
+	return r, err
+}
+
+// ReplayEvents takes the next step of replays that are due. It returns how many it took; doing
+// one twice is harmless, for a step is written whole or not at all.
+func (a *App) ReplayEvents(ctx context.Context) (int, error) {
+	now := a.Now()
+	due, err := a.store.LeaseReplays(ctx, now, now.Add(sweepLease), sweepBatch)
+	if err != nil {
+		return 0, err
+	}
+	var failed error // of one; the others go on
+	for _, r := range due {
+		if err := a.replayStep(ctx, r); err != nil && !errors.Is(err, store.ErrStale) {
+			failed = errors.Join(failed, err)
+		}
+	}
+	return len(due), failed
+}
+
+func (a *App) replayStep(ctx context.Context, r pay.Replay) error {
+	sub, err := a.store.AnySubscription(ctx, r.Subscription)
+	if err != nil {
+		return err
+	}
+	now := a.now(r.Scope)
+	if sub.Status != pay.Enabled {
+		return a.store.Commit(ctx, r.Stop(now))
+	}
+	untried, err := a.store.CountUntried(ctx, sub.ID)
+	if err != nil {
+		return err
+	}
+	if sub.Circuit.Open || untried >= pay.ReplayStep {
+		return a.store.Commit(ctx, r.Wait(sub.Circuit.Open, now))
+	}
+	var list []store.Event
+	if types := r.Selects(sub); len(types) > 0 {
+		if list, err = a.store.EventsAfter(ctx, r.Scope, types, r.AfterAt, r.AfterID, r.To, pay.ReplayStep+1); err != nil {
+			return err
+		}
+	}
+	more := len(list) > pay.ReplayStep
+	next := make([]pay.Replayed, 0, len(list))
+	ids := make([]string, 0, len(list))
+	for _, e := range list[:min(len(list), pay.ReplayStep)] {
+		next = append(next, pay.Replayed{Event: e.ID, Type: e.Type, At: e.At})
+		ids = append(ids, sub.Delivery(e.ID))
+	}
+	found, err := a.store.NamedDeliveries(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i := range next {
+		next[i].Delivery = found[ids[i]]
+	}
+	return a.store.Commit(ctx, r.Send(next, more, now))
+}

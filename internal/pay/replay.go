@@ -1,0 +1,160 @@
+package pay
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Replay sends the events of a time to an endpoint again: a few a second, in the order in which
+// they happened. It goes on from the last event that it dealt with, whichever node does it.
+type Replay struct {
+	ID string // rpl_…
+	Scope
+	Version      int64
+	Subscription string
+	Status       ReplayStatus
+	From         time.Time
+	To           time.Time   // before
+	Types        []EventType // none: all that the endpoint wants
+	Events       int64       // in that time, when it began
+	Sent         int64       // deliveries that were begun
+	LeftOut      int64       // they were on their way, or are not wanted any more
+	AfterAt      time.Time   // when the last event that was dealt with happened
+	AfterID      string
+	DueAt        time.Time
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+}
+
+// ReplayStatus is where a replay stands.
+type ReplayStatus string
+
+// States of a replay. A stopped one has an endpoint that is disabled or deleted.
+const (
+	ReplayRunning ReplayStatus = "running"
+	ReplayDone    ReplayStatus = "done"
+	ReplayStopped ReplayStatus = "stopped"
+)
+
+const (
+	// ReplayPrefix starts a replay's id.
+	ReplayPrefix = "rpl_"
+	// ReplaySpan is how much time a replay covers at most.
+	ReplaySpan = 31 * 24 * time.Hour
+	// ReplayMost is how many events a replay sends at most.
+	ReplayMost = 100_000
+	// ReplayStep is how many events are begun at a time: the next ones when fewer than that are
+	// still to be tried.
+	ReplayStep = 50
+	// ReplayEvery is how long a step takes, or longer.
+	ReplayEvery = time.Second
+	// replayPause is how long a replay waits for an endpoint whose circuit is open.
+	replayPause = time.Minute
+)
+
+// Begin makes a replay of what was asked for: its id, scope, subscription, times and types.
+//
+// Errors: invalid_request.
+func (r Replay) Begin(now time.Time) (Replay, error) {
+	if r.To.IsZero() || r.To.After(now) {
+		r.To = now
+	}
+	switch {
+	case !r.From.Before(r.To):
+		return r, FieldError(CodeInvalidRequest, "from", "from must be before to, and in the past")
+	case r.To.Sub(r.From) > ReplaySpan:
+		return r, FieldError(CodeInvalidRequest, "from", "a replay covers 31 days at most: send later ones by themselves")
+	}
+	r.Version, r.Status, r.AfterAt, r.AfterID = 1, ReplayRunning, r.From, ""
+	r.DueAt, r.CreatedAt, r.UpdatedAt = now, now, now
+	return r, nil
+}
+
+// Bound refuses a replay of too many events.
+//
+// Errors: invalid_request.
+func (r Replay) Bound() error {
+	if r.Events > ReplayMost {
+		return FieldError(CodeInvalidRequest, "from", fmt.Sprintf("%d events happened in that time, and a replay sends %d at most: narrow the time or name types", r.Events, ReplayMost))
+	}
+	return nil
+}
+
+// Same reports whether another request asks for what a running replay does.
+func (r Replay) Same(o Replay) bool {
+	return r.Subscription == o.Subscription && r.From.Equal(o.From) && slices.Equal(r.Types, o.Types)
+}
+
+// Selects lists the types that a replay sends to its endpoint.
+func (r Replay) Selects(to Subscription) (types []EventType) {
+	for _, t := range EventTypes() {
+		if to.Wants(t) && (len(r.Types) == 0 || slices.Contains(r.Types, t)) {
+			types = append(types, t)
+		}
+	}
+	return types
+}
+
+// Replayed is an event that a replay comes to, with its delivery to the endpoint; the delivery
+// has version 0 where there never was one.
+type Replayed struct {
+	Event    string
+	Type     EventType
+	At       time.Time
+	Delivery Delivery
+}
+
+// Send begins the deliveries of the next events. They come due one after the other until the
+// next step. more: others follow.
+func (r Replay) Send(list []Replayed, more bool, now time.Time) Change {
+	var change Change
+	pause := ReplayEvery / ReplayStep
+	for i, next := range list {
+		r.AfterAt, r.AfterID = next.At, next.Event
+		d := next.Delivery
+		due := now.Add(time.Duration(i) * pause)
+		switch {
+		case d.Version == 0:
+			d = Delivery{
+				ID: Subscription{ID: r.Subscription}.Delivery(next.Event), Scope: r.Scope, Version: 1, Event: next.Event, EventType: next.Type, Subscription: r.Subscription,
+				Status: DeliveryPending, Stored: DeliveryPending, Budget: DeliveryTries, DueAt: due, CreatedAt: now,
+			}
+		case d.Status == DeliveryPending:
+			r.LeftOut++
+			continue
+		default:
+			d = d.again(due)
+		}
+		r.Sent++
+		change.Deliveries = append(change.Deliveries, d)
+	}
+	r.DueAt = now.Add(ReplayEvery)
+	if !more {
+		r.Status, r.DueAt = ReplayDone, time.Time{}
+		r.LeftOut = max(r.LeftOut, r.Events-r.Sent)
+	}
+	change.Replays = []Replay{r.written(now)}
+	return change
+}
+
+// Wait lets a replay look again: soon where its endpoint has enough to do, later where it fails.
+func (r Replay) Wait(fails bool, now time.Time) Change {
+	r.DueAt = now.Add(ReplayEvery)
+	if fails {
+		r.DueAt = now.Add(replayPause)
+	}
+	return Change{Replays: []Replay{r.written(now)}}
+}
+
+// Stop ends a replay whose endpoint is disabled or deleted.
+func (r Replay) Stop(now time.Time) Change {
+	r.Status, r.DueAt = ReplayStopped, time.Time{}
+	return Change{Replays: []Replay{r.written(now)}}
+}
+
+func (r Replay) written(now time.Time) Replay {
+	r.Version++
+	r.UpdatedAt = now
+	return r
+}

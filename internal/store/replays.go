@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+var replaysTable = newTable("replays", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, subscription TEXT!, status TEXT, "+
+	"since BIGINT!, until BIGINT!, after_at BIGINT, after_id TEXT, due_at BIGINT, created_at BIGINT!, updated_at BIGINT, doc TEXT",
+	func(p *pay.Replay) string { return p.ID }, func(p *pay.Replay) int64 { return p.Version },
+	func(r *rows, p *pay.Replay) {
+		r.text(p.ID, p.Merchant, p.Shop).flag(p.Live).number(p.Version).text(p.Subscription, string(p.Status)).
+			number(micros(p.From), micros(p.To), micros(p.AfterAt)).text(p.AfterID).
+			number(micros(p.DueAt), micros(p.CreatedAt), micros(p.UpdatedAt)).text(encode(replayDoc{p.Types, p.Events, p.Sent, p.LeftOut}))
+	}).uniqueRows()
+
+type replayDoc struct {
+	Types   []pay.EventType `json:"types,omitempty"`
+	Events  int64           `json:"events"`
+	Sent    int64           `json:"sent"`
+	LeftOut int64           `json:"leftOut"`
+}
+
+const replayColumns = `id, merchant, shop, live, version, subscription, status, since, until, after_at, after_id, due_at, created_at, updated_at, doc`
+
+func replays(c *pay.Change) []pay.Replay { return c.Replays }
+
+func scanReplay(r row) (p pay.Replay, err error) {
+	var since, until, after, due, created, updated int64
+	var text string
+	err = r.Scan(&p.ID, &p.Merchant, &p.Shop, &p.Live, &p.Version, &p.Subscription, &p.Status, &since, &until, &after, &p.AfterID, &due, &created, &updated, &text)
+	if err != nil {
+		return p, err
+	}
+	var doc replayDoc
+	if err := json.Unmarshal([]byte(text), &doc); err != nil {
+		return p, fmt.Errorf("replay %s: %w", p.ID, err)
+	}
+	p.Types, p.Events, p.Sent, p.LeftOut = doc.Types, doc.Events, doc.Sent, doc.LeftOut
+	p.From, p.To, p.AfterAt, p.DueAt = fromMicros(since), fromMicros(until), fromMicros(after), fromMicros(due)
+	p.CreatedAt, p.UpdatedAt = fromMicros(created), fromMicros(updated)
+	return p, nil
+}
+
+const (
+	selectReplay = `SELECT ` + replayColumns + ` FROM replays
+WHERE id = $1 AND subscription = $2 AND merchant = $3 AND shop = $4 AND live = $5`
+	selectRunningReplay = `SELECT ` + replayColumns + ` FROM replays WHERE subscription = $1 AND status = 'running'`
+	countUntriedOf      = `
+SELECT count(*) FROM deliveries WHERE subscription = $1 AND status = 'pending' AND type IN (%s)`
+	selectNamedDeliveries = `
+SELECT ` + deliveryColumns + ` FROM deliveries JOIN {rows: name TEXT} AS r ON deliveries.id = r.name AND {among deliveries.id name}`
+)
+
+var countUntried = fmt.Sprintf(countUntriedOf, kinds)
+
+func replayQueries() []string {
+	return []string{replaysTable.insert, replaysTable.update, selectReplay, selectRunningReplay, countUntried, selectNamedDeliveries}
+}
+
+// Replay reads a replay to a shop's endpoint. ErrNotFound also where it is another's.
+func (s *Store) Replay(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Replay, error) {
+	return one(ctx, s, selectReplay, scanReplay, id, subscription, scope.Merchant, scope.Shop, scope.Live)
+}
+
+// RunningReplay reads the replay that runs to an endpoint. ErrNotFound where none does.
+func (s *Store) RunningReplay(ctx context.Context, subscription string) (pay.Replay, error) {
+	return one(ctx, s, selectRunningReplay, scanReplay, subscription)
+}
+
+// LeaseReplays takes replays whose next step is due.
+func (s *Store) LeaseReplays(ctx context.Context, now, until time.Time, limit int) ([]pay.Replay, error) {
+	return leased(ctx, s, replayDuty, scanReplay, now, until, limit)
+}
+
+// CountUntried counts the deliveries to an endpoint that were not tried yet, or were asked for
+// again.
+func (s *Store) CountUntried(ctx context.Context, subscription string) (int64, error) {
+	return one(ctx, s, countUntried, scanInt, subscription)
+}
+
+// NamedDeliveries reads deliveries by their ids, those that there are.
+func (s *Store) NamedDeliveries(ctx context.Context, ids []string) (map[string]pay.Delivery, error) {
+	found := make(map[string]pay.Delivery, len(ids))
+	rows := newRows(s.db.dialect(), deliveryNames, len(ids))
+	for _, id := range ids {
+		rows.text(id).next()
+	}
+	err := s.query(ctx, selectNamedDeliveries, rows.args(), func(r row) error {
+		d, err := scanDelivery(r)
+		found[d.ID] = d
+		return err
+	})
+	return found, err
+}
+
+var deliveryNames = parseColumns("name TEXT")

@@ -1,0 +1,43 @@
+package view
+
+import (
+	"encoding/json"
+	"reflect"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// EventBody is an event as it is sent, byte for byte.
+type EventBody json.RawMessage
+
+// MarshalJSON writes the body.
+func (b EventBody) MarshalJSON() ([]byte, error) { return b, nil }
+
+// Schema tells the OpenAPI document what MarshalJSON writes.
+func (EventBody) Schema(r huma.Registry) *huma.Schema {
+	return r.Schema(reflect.TypeFor[Event](), true, "")
+}
+
+// SpanReplay is the sending again of the events of a time.
+type SpanReplay struct {
+	ID             string           `json:"id"`
+	SubscriptionID string           `json:"subscriptionId"`
+	Status         pay.ReplayStatus `json:"status" enum:"running,done,stopped" doc:"stopped: the webhook was disabled or deleted"`
+	From           Time             `json:"from"`
+	To             Time             `json:"to"`
+	Types          []pay.EventType  `json:"types" doc:"Empty: all that the webhook gets"`
+	Events         int64            `json:"events" doc:"That happened in the time, when the replay began"`
+	Sent           int64            `json:"sent" doc:"Deliveries that were begun so far"`
+	LeftOut        int64            `json:"leftOut" doc:"Events that were on their way already, or are not wanted any more"`
+	CreatedAt      Time             `json:"createdAt"`
+	UpdatedAt      Time             `json:"updatedAt"`
+}
+
+// NewSpanReplay shows a replay.
+func NewSpanReplay(r pay.Replay) SpanReplay {
+	return SpanReplay{
+		ID: r.ID, SubscriptionID: r.Subscription, Status: r.Status, From: Time{r.From}, To: Time{r.To}, Types: append([]pay.EventType{}, r.Types...),
+		Events: r.Events, Sent: r.Sent, LeftOut: r.LeftOut, CreatedAt: Time{r.CreatedAt}, UpdatedAt: Time{r.UpdatedAt},
+	}
+}
