@@ -99,7 +99,9 @@ func (in *inbox) broken() (list []string) {
 	defer in.mu.Unlock()
 	numbers := map[string][]int{}
 	for _, e := range in.events {
-		numbers[e.object] = append(numbers[e.object], e.sequence)
+		if e.sequence > 0 { // those before the count have 0
+			numbers[e.object] = append(numbers[e.object], e.sequence)
+		}
 	}
 	for object, got := range numbers {
 		slices.Sort(got)

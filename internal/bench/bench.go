@@ -174,10 +174,11 @@ func login(ctx context.Context, c Config) ([]*shop, client.Pong, error) {
 	return shops, pong, err
 }
 
-// subscribe sends every event of the shops to the sink.
+// subscribe sends every event of the shops to the sink, of those that every version knows: results
+// of two versions are compared.
 func subscribe(ctx context.Context, shops []*shop, s *sink) error {
 	for i, shop := range shops {
-		w, err := shop.api.CreateWebhook(ctx, client.NewWebhook{URL: s.url(i), Events: []client.EventType{client.AllEvents}, Description: "cascada bench"})
+		w, err := shop.api.CreateWebhook(ctx, client.NewWebhook{URL: s.url(i), Events: []client.EventType{client.AllEvents}, EventsVersion: client.FirstEvents, Description: "cascada bench"})
 		if err != nil {
 			return fmt.Errorf("subscribe (a server reaches a sink on loopback only with --allow-private-webhooks): %w", err)
 		}
