@@ -39,12 +39,14 @@ func TestNewTypesOfEventsGoToThoseWhoWantThem(t *testing.T) {
 		if got := made.text(t, "eventsVersion"); got != string(pay.NewestEvents) {
 			t.Errorf("a new webhook gets the events of %s, want the newest", got)
 		}
-		o.subscribe(t, some.URL, `"payment.pending"`)
+		pending := o.subscribe(t, some.URL, `"payment.pending"`)
 		other.subscribe(t, theirs.URL, `"*"`)
 
 		waits := o.create(t, paidByShopper)
 		all.isTold(t, waits, "payment.created 0, payment.pending 0")
 		some.isTold(t, waits, "payment.pending 0")
+		all.about(t, waits, 2)[0].verify(t, s, made.text(t, "secret"))
+		some.about(t, waits, 1)[0].verify(t, s, pending.text(t, "secret"))
 		if before := all.about(t, waits, 2)[0]; before.text("data.object.status") != "processing" || before.text("data.previous") != "map[]" || before.text("request.id") == "<nil>" {
 			t.Errorf("payment.created is %s", before.body)
 		}
@@ -80,7 +82,7 @@ func TestCheckoutThatNobodyFinishedIsTold(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
 		endpoint := s.receive(t)
-		o.subscribe(t, endpoint.URL, `"checkout.session.expired"`)
+		secret := o.subscribe(t, endpoint.URL, `"checkout.session.expired"`).text(t, "secret")
 		left := o.session(t, `{"amount":25.5,"merchantOrderId":"order-7",`+ana+`}`)
 		chosen := o.session(t, checkout)
 		o.post(t, "/checkout/sessions/"+chosen+"/select", `{"paymentMethodId":"sbx_cash"}`).want(t, http.StatusCreated)
@@ -88,6 +90,7 @@ func TestCheckoutThatNobodyFinishedIsTold(t *testing.T) {
 		endpoint.only(t, 0)
 		s.clock.advance(time.Hour + time.Minute)
 		got := endpoint.await(t, 1)[0]
+		got.verify(t, s, secret)
 		for path, want := range map[string]string{
 			"type": "checkout.session.expired", "sequence": "1", "data.object.sessionId": left, "data.object.status": "expired",
 			"data.object.merchantOrderId": "order-7", "data.previous.status": "awaiting_method",
