@@ -24,7 +24,7 @@ func keyed(key string) pay.Change {
 func TestEveryStatementOfABatchAsksWhetherItIsLost(t *testing.T) {
 	// What writes outside of the group commit, or in an apply that looks for nothing before.
 	others := slices.Concat(dutyQueries(), migrationQueries(), repairQueries(), personalQueries(), []string{
-		takeMarks, insertBlocks, orphansInCalls, orphansUnanswered, parkDeliveries, unparkDeliveries, insertRailIDs, purgeOnce, claimCommitter, dropCommitter, dropCommitters, holdNode, dropNode, dropNodes, takeNodes, raiseRolledUp, rollCounters,
+		takeMarks, insertBlocks, orphansInCalls, orphansUnanswered, parkDeliveries, postponeDeliveries, unparkDeliveries, insertRailIDs, purgeOnce, claimCommitter, dropCommitter, dropCommitters, holdNode, dropNode, dropNodes, takeNodes, raiseRolledUp, rollCounters,
 		leaseFeed, settleFeed, purgeSessions, trimInbox, oldReceipts, oldAddresses, keepUsed, oldKeyUses,
 	})
 	writes := regexp.MustCompile(`^\s*(INSERT|UPDATE|DELETE)\b`)

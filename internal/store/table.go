@@ -51,7 +51,7 @@ func newTable[T any](name, spec string, id func(*T) string, version func(*T) int
 
 // where makes the insert leave out rows of which a condition is not true.
 func (t table[T]) where(condition string) table[T] {
-	t.insert += "\nWHERE " + condition
+	t.insert += "\n  AND (" + condition + ")"
 	return t
 }
 
