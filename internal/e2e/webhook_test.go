@@ -53,13 +53,13 @@ func TestWebhookChangesWhatIsNamedAndKeepsItsSecret(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o, stranger := s.shop(t), s.shop(t)
 		first, second := s.receive(t), s.receive(t)
-		made := o.post(t, "/webhooks", fmt.Sprintf(`{"url":%q,"events":["payment.failed"],"description":"one"}`, first.URL)).want(t, http.StatusCreated)
+		made := o.post(t, "/webhooks", fmt.Sprintf(`{"url":%q,"events":["payment.failed"],"eventsVersion":%q,"description":"one"}`, first.URL, pay.FirstEvents)).want(t, http.StatusCreated)
 		id, secret := made.text(t, "id"), made.text(t, "secret")
 		path := "/webhooks/" + id
 		shown := func(url, events, status, reason, description, last string) string {
-			return fmt.Sprintf(`{"id":%q,"url":%q,"events":%s,"managed":false,"status":%q,"disabledReason":%s,"description":%s,
+			return fmt.Sprintf(`{"id":%q,"url":%q,"events":%s,"eventsVersion":%q,"managed":false,"status":%q,"disabledReason":%s,"description":%s,
 				"secretPreview":%q,"previousSecretExpiresAt":null,"createdAt":%q,"updatedAt":"<time>","lastDeliveryAt":%s}`,
-				id, url, events, status, reason, description, made.text(t, "secretPreview"), made.text(t, "createdAt"), last)
+				id, url, events, pay.FirstEvents, status, reason, description, made.text(t, "secretPreview"), made.text(t, "createdAt"), last)
 		}
 		o.get(t, path).is(t, http.StatusOK, shown(first.URL, `["payment.failed"]`, "enabled", "null", `"one"`, "null"))
 
@@ -120,7 +120,7 @@ func TestManagedWebhookBecomesTheOwnersWithAURL(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
 		endpoint := s.receive(t)
-		made := o.post(t, "/webhooks", `{"events":["*"]}`).want(t, http.StatusCreated)
+		made := o.post(t, "/webhooks", `{"events":["*"],"eventsVersion":"2026-11-21"}`).want(t, http.StatusCreated)
 		path := "/webhooks/" + made.text(t, "id")
 		if r := o.patch(t, path, fmt.Sprintf(`{"url":%q}`, made.text(t, "url"))); r.text(t, "managed") != "true" {
 			t.Errorf("its own address made it the owner's: %s", r)

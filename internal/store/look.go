@@ -38,7 +38,7 @@ func lookQueries() []string {
 		merchantsTable.look, shopsTable.look, keysTable.look, loginsTable.look, clocksTable.look, ratesTable.look, accountsTable.look,
 		operatorsTable.look, secretsTable.look, keyUsesTable.look, retentionTable.look, walletsTable.look, mailsTable.look,
 		withdrawalsTable.look, controlsTable.look, batchesTable.look, verificationsTable.look, settlementsTable.look,
-		reservesTable.look, driftsTable.look, fanOutsTable.look, recoveriesTable.look, foundTable.look}
+		reservesTable.look, driftsTable.look, fanOutsTable.look, replaysTable.look, recoveriesTable.look, foundTable.look}
 }
 
 // foresee adds what finds rows that a statement of guards would not get. SQLite has no use for
