@@ -1,5 +1,6 @@
-// Command oapi takes a payment and gives a part back, with the client that
-// oapi-codegen makes. The amounts are ones that a float32 cannot hold.
+// Package oapi is a program that takes a payment and gives a part back, with the
+// client that oapi-codegen makes. The amounts are ones that a float32 cannot
+// hold. It is a module of its own: the product needs nothing of it.
 package main
 
 import (
