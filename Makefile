@@ -39,7 +39,7 @@ worlds: ## simulate bad days (docs/TESTING.md)
 	CGO_ENABLED=0 $(GO) test -trimpath ./internal/simulation
 
 .PHONY: spec
-spec: build ## lint the published OpenAPI documents and compile a TypeScript client made from it
+spec: build ## lint the published OpenAPI documents, run generated clients, and call every operation
 	./spec/check.sh
 
 .PHONY: race

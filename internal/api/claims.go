@@ -148,7 +148,7 @@ func publishClaims(schemas map[string]any) {
 		return of, value
 	}
 	refund, _ := property("RefundBody", "amount")
-	refund["amount"] = map[string]any{"type": "number", "description": refundAmountDoc, "exclusiveMinimum": 0, "examples": []any{25.5}}
+	refund["amount"] = map[string]any{"type": "number", "format": "double", "description": refundAmountDoc, "exclusiveMinimum": 0, "examples": []any{25.5}}
 	_, content := property("EvidenceUpload", "content")
 	content["contentEncoding"] = "base64" // huma would match every byte against a pattern
 	_, outcome := property("Claim", "outcome")

@@ -221,7 +221,7 @@ func (d document) loosened() {
 	}
 	if body := d.schema("PaymentBody"); body != nil {
 		under(body, "properties")["amount"] = object{
-			"type": "number", "description": "Major units of currency, worth at most 100000 USD", "exclusiveMinimum": 0, "examples": []any{25.5},
+			"type": "number", "format": "double", "description": "Major units of currency, worth at most 100000 USD", "exclusiveMinimum": 0, "examples": []any{25.5},
 		}
 		body["required"] = []any{"amount"}
 	}
@@ -248,6 +248,7 @@ func (d document) parameters(o operation) {
 			schema["enum"] = enumerations[reflect.TypeFor[pay.EventType]()]
 		case olderCursor:
 			param["deprecated"] = true
+			param["x-go-name"] = "OlderStartingAfter" // Go's generators make one name of both spellings
 		case "limit":
 			schema["type"], schema["default"], schema["minimum"], schema["maximum"] = "integer", 50, 1, 100
 		case "offset":

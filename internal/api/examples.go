@@ -31,8 +31,11 @@ func (d document) compose(schema object, parent, name string) any {
 		component := strings.TrimPrefix(ref, "#/components/schemas/")
 		return d.compose(d.schema(component), component, "")
 	}
-	if schema["anyOf"] != nil && schema["properties"] == nil { // a reference or null
-		return nil
+	if of := list(schema["anyOf"]); len(of) > 0 && schema["properties"] == nil {
+		if slices.ContainsFunc(of, func(s any) bool { return s.(object)["type"] == "null" }) { // a reference or null
+			return nil
+		}
+		return d.compose(of[0].(object), parent, name)
 	}
 	switch kind := typeOf(schema); kind {
 	case "object":

@@ -36,9 +36,18 @@ func (a *API) routes() {
 func (a *API) publish() {
 	doc := a.huma.OpenAPI()
 	doc.Webhooks = map[string]*huma.PathItem{}
+	var objects []*huma.Schema
+	seen := map[reflect.Type]bool{}
 	for _, e := range pay.EventTypes() {
 		doc.Webhooks[string(e)] = eventItem(doc, e)
+		if object := eventObject(e); object != nil && !seen[object] {
+			seen[object] = true
+			objects = append(objects, doc.Components.Schemas.Schema(object, true, ""))
+		}
 	}
+	// Generators drop what no operation refers to before they read webhooks:
+	// GET /events refers to it all.
+	doc.Components.Schemas.Map()["EventData"].Properties["object"] = &huma.Schema{AnyOf: objects, Description: "What the event is about: its type says which"}
 	a.Document = sync.OnceValues(func() ([]byte, error) {
 		text, err := json.Marshal(doc)
 		if err != nil {

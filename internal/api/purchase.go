@@ -147,5 +147,5 @@ func publishPurchases(schemas map[string]any) {
 	}
 	item, _ := schemas["LineItemBody"].(map[string]any)
 	properties, _ := item["properties"].(map[string]any)
-	properties["unitAmount"] = map[string]any{"type": "number", "description": unitAmountDoc, "examples": []any{12.75}}
+	properties["unitAmount"] = map[string]any{"type": "number", "format": "double", "description": unitAmountDoc, "examples": []any{12.75}}
 }

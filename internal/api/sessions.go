@@ -267,7 +267,7 @@ func publishSessions(schemas map[string]any) {
 	body["anyOf"] = []any{map[string]any{"required": []string{"paymentMethodId"}}, map[string]any{"required": []string{"customer"}}}
 	properties, _ := body["properties"].(map[string]any)
 	properties["amount"] = map[string]any{
-		"type": "number", "description": "Major units of currency, worth at most 100000 USD", "exclusiveMinimum": 0, "examples": []any{25.5},
+		"type": "number", "format": "double", "description": "Major units of currency, worth at most 100000 USD", "exclusiveMinimum": 0, "examples": []any{25.5},
 	}
 	if method, ok := properties["paymentMethodId"].(map[string]any); ok {
 		method["description"] = "From the catalog, for one-shot mode; absent, the customer chooses"

@@ -335,3 +335,81 @@ var contractEndpoints = []string{
 	"POST /auth/refresh", "POST /auth/token", "POST /payments", "POST /payments/{id}/simulate", "POST /sandbox/clock",
 	"POST /transactions", "POST /transactions/{id}/simulate", "POST /webhooks",
 }
+
+// Generators make float32 of a number without a format, and validators that
+// divide by 0.01 refuse a good part of all prices.
+func TestDocumentsNumbersAreDouble(t *testing.T) {
+	t.Run("merchants", func(t *testing.T) {
+		alone(t, func(t *testing.T, s *service) { numbersAreDouble(t, s.spec) })
+	})
+	t.Run("operators", func(t *testing.T) {
+		operated(t, func(t *testing.T, _ operator) { numbersAreDouble(t, publishedForOperators.spec) })
+	})
+}
+
+func numbersAreDouble(t *testing.T, s *spec) {
+	t.Helper()
+	numbers := 0
+	var look func(place string, v any)
+	look = func(place string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			if strings.Contains(fmt.Sprint(v["type"]), "number") && v["in"] == nil {
+				numbers++
+				if v["format"] != "double" {
+					t.Errorf("%s has the format %v, want double", place, v["format"])
+				}
+			}
+			if v["multipleOf"] != nil {
+				t.Errorf("%s has multipleOf %v", place, v["multipleOf"])
+			}
+			for key, below := range v {
+				if key != "example" && key != "examples" {
+					look(place+"/"+key, below)
+				}
+			}
+		case []any:
+			for i, below := range v {
+				look(fmt.Sprint(place, "/", i), below)
+			}
+		}
+	}
+	look("", s.tree)
+	if numbers == 0 {
+		t.Error("the document has no number")
+	}
+}
+
+// Generators drop schemas that no operation refers to before they look at
+// webhooks.
+func TestDocumentsEventsReferToWhatOperationsUse(t *testing.T) {
+	alone(t, func(t *testing.T, s *service) {
+		used := map[string]bool{}
+		var follow func(v any)
+		follow = func(v any) {
+			switch v := v.(type) {
+			case map[string]any:
+				if ref, ok := v["$ref"].(string); ok && !used[ref] {
+					used[ref] = true
+					to, _ := s.spec.node(strings.Split(strings.TrimPrefix(ref, "#/"), "/"))
+					follow(to)
+				}
+				for _, below := range v {
+					follow(below)
+				}
+			case []any:
+				for _, below := range v {
+					follow(below)
+				}
+			}
+		}
+		follow(s.spec.paths)
+		components, _ := s.spec.tree["components"].(map[string]any)
+		schemas, _ := components["schemas"].(map[string]any)
+		for name := range schemas {
+			if !used["#/components/schemas/"+name] {
+				t.Errorf("no operation refers to the schema %s", name)
+			}
+		}
+	})
+}

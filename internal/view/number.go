@@ -20,7 +20,7 @@ func (m Money) MarshalJSON() ([]byte, error) {
 
 // Schema tells the OpenAPI document what MarshalJSON writes.
 func (Money) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeNumber, Description: "Major units, an exact decimal", Examples: []any{25.5}}
+	return &huma.Schema{Type: huma.TypeNumber, Format: "double", Description: "Major units, an exact decimal", Examples: []any{25.5}}
 }
 
 // USD is an amount of USD cents.
@@ -34,7 +34,7 @@ func (r Rate) MarshalJSON() ([]byte, error) { return []byte(r.Decimal()), nil }
 
 // Schema tells the OpenAPI document what MarshalJSON writes.
 func (Rate) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeNumber, Description: "Local currency for one USD", Examples: []any{5.4}}
+	return &huma.Schema{Type: huma.TypeNumber, Format: "double", Description: "Local currency for one USD", Examples: []any{5.4}}
 }
 
 // Time is a moment in UTC with milliseconds.
