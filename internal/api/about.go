@@ -23,10 +23,15 @@ type sample struct{ name, summary, json string }
 func body(text string) []sample { return []sample{{"example", "Example", text}} }
 
 func aboutOf(method, path string) about {
+	return abouts[strings.ToUpper(method)+" "+canonical(path)]
+}
+
+// canonical is the path of what an alias stands for, which behaves identically.
+func canonical(path string) string {
 	if rest, ok := strings.CutPrefix(path, "/transactions"); ok {
-		path = "/payments" + rest // an alias behaves identically
+		return "/payments" + rest
 	}
-	return abouts[strings.ToUpper(method)+" "+path]
+	return path
 }
 
 var (
@@ -37,9 +42,9 @@ var (
 		pay.CodeCascadeExhausted,
 	}
 	paymentSamples = []sample{
-		{"pix", "PIX in Brazil", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725","merchantOrderId":"order-1001","userEmail":"ana@example.com"}`},
-		{"local", "100 BRL, with the code to show in the reply", `{"amount":100,"currency":"BRL","paymentMethodId":"sbx_pix","documentId":"52998224725","expand":["paymentData"],"metadata":{"cart":"1001"},"lineItems":[{"name":"Coffee, 1 kg","quantity":2,"unitAmount":50,"sku":"CF-1"}]}`},
-		{"card", "A card", `{"amount":25.5,"paymentMethodId":"sbx_card","merchantOrderId":"order-1002"}`},
+		{"pix", "PIX in Brazil", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725","merchantOrderId":"order-8412","userEmail":"ana@example.com"}`},
+		{"local", "100 BRL, with the code to show in the reply", `{"amount":100,"currency":"BRL","paymentMethodId":"sbx_pix","documentId":"52998224725","expand":["paymentData"],"metadata":{"cart":"c-311"},"lineItems":[{"name":"Coffee, 1 kg","quantity":2,"unitAmount":50,"sku":"CF-1"}]}`},
+		{"card", "A card", `{"amount":25.5,"paymentMethodId":"sbx_card","merchantOrderId":"order-8413"}`},
 		{"hosted", "With our own checkout page", `{"amount":25.5,"paymentMethodId":"sbx_cash","hostedCheckout":true,"returnUrl":"https://shop.example/thanks"}`},
 	}
 )
@@ -211,7 +216,7 @@ var abouts = map[string]about{
 			"A session lives 24 hours and makes one payment.",
 		codes: append([]pay.Code{pay.CodeCheckoutSessionNotFound}, chargeCodes...),
 		body: []sample{
-			{"selector", "The shopper chooses", `{"amount":25.5,"country":"BR","customer":{"firstName":"Ana","lastName":"Souza","email":"ana@example.com","phone":"+55 11 91234-5678"},"merchantOrderId":"order-1001","returnUrl":"https://shop.example/thanks"}`},
+			{"selector", "The shopper chooses", `{"amount":25.5,"country":"BR","customer":{"firstName":"Ana","lastName":"Souza","email":"ana@example.com","phone":"+55 11 91234-5678"},"merchantOrderId":"order-8412","returnUrl":"https://shop.example/thanks"}`},
 			{"one-shot", "With the method", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725","returnUrl":"https://shop.example/thanks"}`},
 		},
 	},

@@ -9,9 +9,12 @@ type explanation struct {
 	param   string
 	decline string
 	details string // JSON
+	apart   string // of a code that no endpoint lists: where it is met
 }
 
 const sampleTransaction = `"transactionId":"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+
+const operators = "No endpoint of this API returns it, only the operator's."
 
 // explanations has a row for every code (contract: Codes; gaps: Errors).
 var explanations = map[pay.Code]explanation{
@@ -30,9 +33,10 @@ var explanations = map[pay.Code]explanation{
 		details: `{"issues":[{"path":"country","message":"country must be an ISO 3166 code of two or three letters"}]}`},
 	pay.CodeMissingField: {meaning: "A required field is absent: param names it.", param: "amount",
 		details: `{"issues":[{"path":"amount","message":"amount is required"}],"missingFields":["amount"]}`},
-	pay.CodeNotFound:         {meaning: "There is no such thing here, or it is another merchant's."},
-	pay.CodeMethodNotAllowed: {meaning: "The endpoint does not take this HTTP method; the Allow header lists those it takes."},
-	pay.CodePayloadTooLarge:  {meaning: "The body is larger than 1 MiB, or a file of evidence than 10 MiB."},
+	pay.CodeNotFound: {meaning: "There is no such thing here, or it is another merchant's."},
+	pay.CodeMethodNotAllowed: {meaning: "The path does not take this HTTP method; the Allow header lists those it takes.",
+		apart: "No endpoint returns it: it is the answer where there is none for the method."},
+	pay.CodePayloadTooLarge: {meaning: "The body is larger than 1 MiB, or a file of evidence than 10 MiB."},
 
 	pay.CodeUnsupportedMethod:   {meaning: "The payment method is unknown, or not for this environment.", param: "paymentMethodId"},
 	pay.CodeUnsupportedCountry:  {meaning: "The payment method is not available in this country.", param: "country"},
@@ -54,18 +58,19 @@ var explanations = map[pay.Code]explanation{
 	pay.CodeExpiredCard:       {meaning: "The card has expired.", decline: "expired_card", details: "{" + sampleTransaction + "}"},
 	pay.CodeFraudBlocked:      {meaning: "The risk engine blocked the payment.", decline: "fraud_suspected", details: "{" + sampleTransaction + "}"},
 	pay.CodeKYCRequired: {meaning: "The merchant must be verified first: start at POST /kyc/init.",
-		details: `{"helpUrl":"https://pay.example.com/docs#tag-verification"}`},
+		details: `{"helpUrl":"https://pay.example.com/kyc"}`},
 	pay.CodeThreeDSRequired: {meaning: "The issuer wants to see the shopper: redirect to details.redirectUrl.",
 		details: "{" + sampleTransaction + `,"redirectUrl":"https://pay.example.com/pay/TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"}`},
-	pay.CodeThreeDSFailed: {meaning: "The shopper did not pass the issuer's challenge.", details: "{" + sampleTransaction + "}"},
+	pay.CodeThreeDSFailed: {meaning: "The shopper did not pass the issuer's challenge.", details: "{" + sampleTransaction + "}",
+		apart: "No endpoint returns it: the failed payment has it as failure.code."},
 
 	pay.CodeBalanceInsufficient:   {meaning: "The balance does not cover this."},
 	pay.CodeSettlementAlreadyPaid: {meaning: "The settlement is paid already."},
 	pay.CodeClaimAlreadyResolved:  {meaning: "The claim is resolved: it takes no more evidence or changes."},
 	pay.CodeRateLimited:           {meaning: "Too many requests: wait as long as Retry-After says, and back off with jitter."},
 
-	pay.CodeShopNotFound:                    {meaning: "There is no such shop."},
-	pay.CodeMerchantNotFound:                {meaning: "There is no such merchant."},
+	pay.CodeShopNotFound:                    {meaning: "There is no such shop.", apart: operators},
+	pay.CodeMerchantNotFound:                {meaning: "There is no such merchant.", apart: operators},
 	pay.CodeTransactionNotFound:             {meaning: "There is no such transaction, or it is another merchant's."},
 	pay.CodeCheckoutSessionNotFound:         {meaning: "The session's token is unknown, or older than 24 hours."},
 	pay.CodeCheckoutSessionAlreadyCompleted: {meaning: "The session has created its transaction, which details.existingTxId names: send the shopper there.", details: `{"existingTxId":"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"}`},

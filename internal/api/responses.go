@@ -153,8 +153,13 @@ func errorSample(code pay.Code) object {
 	if e.decline != "" {
 		sample["decline_code"] = e.decline
 	}
+	details := object{}
 	if e.details != "" {
-		sample["details"] = parse(e.details)
+		details = parse(e.details).(object)
 	}
+	if details["helpUrl"] == nil {
+		details["helpUrl"] = "https://pay.example.com/docs#error-" + string(code)
+	}
+	sample["details"] = details
 	return object{"error": sample}
 }
