@@ -18,7 +18,7 @@ import (
 // PurchaseBody is what a shop tells of a purchase, in words of its own (gaps: metadata).
 type PurchaseBody struct {
 	Metadata    Metadata       `json:"metadata,omitempty"`
-	Description string         `json:"description,omitempty" text:"lines" maxLength:"500" doc:"What is paid for, as the shop wants to see it again"`
+	Description string         `json:"description,omitempty" text:"lines" maxLength:"500" doc:"What is paid for, in the shop's words"`
 	LineItems   []LineItemBody `json:"lineItems,omitempty" maxItems:"100" doc:"What is bought. Nothing is computed from it"`
 }
 
@@ -137,7 +137,7 @@ func publishPurchases(schemas map[string]any) {
 		properties["metadata"] = map[string]any{
 			"type": "object", "maxProperties": pay.MaxMetadata, "propertyNames": map[string]any{"minLength": 1, "maxLength": pay.MaxMetadataKey},
 			"additionalProperties": map[string]any{"type": "string", "maxLength": pay.MaxMetadataValue},
-			"description":          "Own keys and values. They come back wherever the object is told, in events too: put no secrets there",
+			"description":          "Own keys and values. They come back wherever the object is shown, in events too: put no secrets there",
 			"examples":             []any{map[string]any{"cart": "c-311"}},
 		}
 		if expand, ok := properties["expand"].(map[string]any); ok {

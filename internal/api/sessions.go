@@ -269,6 +269,9 @@ func publishSessions(schemas map[string]any) {
 	properties["amount"] = map[string]any{
 		"type": "number", "description": "Major units of currency, worth at most 100000 USD", "exclusiveMinimum": 0, "examples": []any{25.5},
 	}
+	if back, ok := properties["returnUrl"].(map[string]any); ok {
+		back["description"] = "Where the shopper is sent back to"
+	}
 	if method, ok := properties["paymentMethodId"].(map[string]any); ok {
 		method["description"] = "From the catalog, for one-shot mode; absent, the customer chooses"
 	}

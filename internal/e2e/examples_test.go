@@ -328,3 +328,29 @@ func TestReferenceShowsEveryBody(t *testing.T) {
 		}
 	})
 }
+
+// Words that nobody says, or that say what is not so, stay out of what integrators read.
+func TestDocumentIsInPlainEnglish(t *testing.T) {
+	alone(t, func(t *testing.T, s *service) {
+		_, html := s.read(t, "/docs")
+		text := string(s.spec.text) + html
+		for _, phrase := range []string{
+			"is called so", "Tell it to support", "Show who you are", "ives in to", "what came of it", "what comes of it", "slip of the pen", "is no login",
+			"any more", "will do.", "Plays the", "cancelled", "of the rate of now", "the rate was so", "wants to see it again",
+		} {
+			if strings.Contains(text, phrase) {
+				at := strings.Index(text, phrase)
+				t.Errorf("the document says %q: …%s…", phrase, text[max(0, at-60):min(len(text), at+80)])
+			}
+		}
+		for place, want := range map[string]string{
+			"components.headers.RateLimit-Limit.description":                  "Requests that may come at once: the burst. Absent where limits are off.",
+			"components.schemas.SessionBody.properties.returnUrl.description": "Where the shopper is sent back to",
+			"components.schemas.MethodFee.properties.percent.description":     "Percent of each payment",
+		} {
+			if got, _ := at(s.spec.tree, place); got != want {
+				t.Errorf("%s is %v, want %s", place, got, want)
+			}
+		}
+	})
+}

@@ -126,7 +126,7 @@ type Details struct {
 	Attempts      []pay.AttemptTrace `json:"attempts,omitempty"`
 	From          pay.Status         `json:"from,omitempty"`
 	Action        string             `json:"action,omitempty"`
-	Right         string             `json:"right,omitempty" doc:"That the key lacks"`
+	Right         string             `json:"right,omitempty" doc:"The right that the key lacks"`
 }
 
 // Bounds is the pair of limits of which an amount broke one.
