@@ -108,4 +108,6 @@ tools:
 	command -v pgbouncer >/dev/null || want="$$want pgbouncer"; \
 	command -v haproxy >/dev/null || want="$$want haproxy"; \
 	command -v promtool >/dev/null || want="$$want prometheus"; \
+	command -v node >/dev/null || want="$$want nodejs"; \
+	command -v python3 >/dev/null || want="$$want python3"; \
 	$(INSTALL)

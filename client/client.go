@@ -3,12 +3,12 @@
 //
 //	shop, err := client.New(client.Config{
 //		URL:            "https://pay.example.com",
-//		PublishableKey: "pk_live_…",
-//		SecretKey:      "sk_live_…",
+//		PublishableKey: "pk_test_…",
+//		SecretKey:      "sk_test_…",
 //	})
 //	p, err := shop.CreatePayment(ctx, client.NewPayment{
 //		Amount:          "25.50",
-//		PaymentMethodID: "1001",
+//		PaymentMethodID: "sbx_pix",
 //		MerchantOrderID: "order-1",
 //		IdempotencyKey:  "order-1",
 //	})

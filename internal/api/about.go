@@ -23,10 +23,15 @@ type sample struct{ name, summary, json string }
 func body(text string) []sample { return []sample{{"example", "Example", text}} }
 
 func aboutOf(method, path string) about {
+	return abouts[strings.ToUpper(method)+" "+canonical(path)]
+}
+
+// canonical is the path of what an alias stands for, which behaves identically.
+func canonical(path string) string {
 	if rest, ok := strings.CutPrefix(path, "/transactions"); ok {
-		path = "/payments" + rest // an alias behaves identically
+		return "/payments" + rest
 	}
-	return abouts[strings.ToUpper(method)+" "+path]
+	return path
 }
 
 var (
@@ -37,9 +42,9 @@ var (
 		pay.CodeCascadeExhausted,
 	}
 	paymentSamples = []sample{
-		{"pix", "PIX in Brazil", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725","merchantOrderId":"order-1001","userEmail":"ana@example.com"}`},
-		{"local", "100 BRL, with the code to show in the reply", `{"amount":100,"currency":"BRL","paymentMethodId":"sbx_pix","documentId":"52998224725","expand":["paymentData"],"metadata":{"cart":"1001"},"lineItems":[{"name":"Coffee, 1 kg","quantity":2,"unitAmount":50,"sku":"CF-1"}]}`},
-		{"card", "A card", `{"amount":25.5,"paymentMethodId":"sbx_card","merchantOrderId":"order-1002"}`},
+		{"pix", "PIX in Brazil", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725","merchantOrderId":"order-8412","userEmail":"ana@example.com"}`},
+		{"local", "100 BRL, with the code to show in the reply", `{"amount":100,"currency":"BRL","paymentMethodId":"sbx_pix","documentId":"52998224725","expand":["paymentData"],"metadata":{"cart":"c-311"},"lineItems":[{"name":"Coffee, 1 kg","quantity":2,"unitAmount":50,"sku":"CF-1"}]}`},
+		{"card", "A card", `{"amount":25.5,"paymentMethodId":"sbx_card","merchantOrderId":"order-8413"}`},
 		{"hosted", "With our own checkout page", `{"amount":25.5,"paymentMethodId":"sbx_cash","hostedCheckout":true,"returnUrl":"https://shop.example/thanks"}`},
 	}
 )
@@ -60,19 +65,19 @@ var abouts = map[string]about{
 		body:  body(`{"refreshToken":"rt_example-not-a-real-token"}`),
 	},
 	"POST /auth/logout": {
-		text: "Ends the login of the access token, or of the `refreshToken` in the body: within two seconds neither of its tokens is good on any node. " +
-			"Where the access token is over, send the refresh token without an `Authorization` header. " +
-			"Other logins of the key go on. A raw key is no login: the operator revokes it.",
+		text: "Ends the login of the access token, or of the `refreshToken` in the body: within two seconds no node accepts either of its tokens. " +
+			"If the access token has expired, send the refresh token without an `Authorization` header. " +
+			"Other logins of the key go on. A raw key is not a login: ask the operator to revoke it.",
 		codes: []pay.Code{pay.CodeInvalidRequest}, anyShop: true,
 	},
 	"GET /ping": {text: "Shows whose credentials these are. It changes nothing.", anyShop: true},
 	"GET /me":   {text: "The merchant behind the credentials, what it may use, and its balance in this environment.", anyShop: true},
 	"GET /me/balance": {
-		text:    "Where the merchant's money is, what was paid in fees, and what about the books a person should look at.",
+		text:    "The merchant's balance, the fees paid, and what in the books needs a person's attention.",
 		anyShop: true,
 	},
 	"GET /shops": {
-		text:    "The shops that the credentials reach: their own, or with the whole merchant's all of them. What names a shop with `shopId` takes these ids.",
+		text:    "The shops that the credentials can reach: their own shop, or all of them with the whole merchant's credentials. `shopId` takes these ids.",
 		anyShop: true,
 	},
 	"GET /keys": {
@@ -91,7 +96,7 @@ var abouts = map[string]about{
 			"`amount` is in `currency`, USD by default, and is converted at the rate that is kept: the payment's `amount` is its worth in USD. " +
 			"A shopper who pays in that currency pays exactly what was asked.\n\n" +
 			"`paymentData` is empty unless the request has `\"expand\":[\"paymentData\"]`: then it is what the shopper needs to pay, as on get. " +
-			"`metadata`, `description` and `lineItems` come back wherever the payment is told, in events too.\n\n" +
+			"`metadata`, `description` and `lineItems` come back wherever the payment is shown, in events too.\n\n" +
 			"A declined or exhausted payment answers with the error; it is stored and listed as `failed`, and `details.transactionId` names it.\n\n" +
 			"Send an `Idempotency-Key`: a repeat gets the first reply, and nobody is charged twice.",
 		codes: chargeCodes, body: paymentSamples,
@@ -101,22 +106,22 @@ var abouts = map[string]about{
 			"`email` and `amount` find what a shopper asks about; they count 10000 payments at most, and say so with `pagination.totalCapped`.\n\n" +
 			"`format=csv` sends all that the filter selects as one file, newest first, from `startingAfter` on: a column for each field, named as in JSON, " +
 			"those within others with a dot. A text that a spreadsheet would run as a formula has an apostrophe in front. " +
-			"A merchant reads some files at a time on each node; more are refused with `rate_limited`.",
+			"A merchant can download a limited number of files at a time; more are refused with `rate_limited`.",
 	},
 	"GET /payments/{id}": {
 		text: "One payment, with `paymentData`: what the shopper needs to pay. Rely on webhooks rather than asking again and again.",
 	},
 	"POST /payments/{id}/cancel": {
 		text: "Cancels a payment while it is `pending`. The provider is told to end the charge first, where it can. The payment is `failed` then, with " +
-			"`failure.code` `canceled`, and `payment.failed` tells so. Canceling it again returns it as it is; any other status is a conflict, also " +
-			"where the shopper was faster.\n\n" +
+			"`failure.code` `canceled`, and `payment.failed` reports it. Canceling it again returns it unchanged; any other status is a conflict, also " +
+			"where the shopper paid first.\n\n" +
 			"Where the provider does not say in time whether the charge has ended, this answers 503 with `details.reason` `outcome_unknown`, and the payment " +
-			"is `pending` still: it is asked on until that is known, and an event tells. You may repeat the request.\n\n" +
-			"What is paid after all, by a voucher that cannot be called back, is late money: `attention` and `claim.opened` tell of it.",
+			"is still `pending`: Cascada keeps asking, and an event reports the result. You may repeat the request.\n\n" +
+			"What is paid after all, by a voucher that cannot be called back, is late money: `attention` and `claim.opened` report it.",
 		codes: []pay.Code{pay.CodeConflictState},
 	},
 	"POST /payments/{id}/simulate": {
-		text: "Plays the provider: `paid`, `failed` and `expired` move a pending payment, `refunded` and `chargeback` a completed one. " +
+		text: "Acts as the provider: `paid`, `failed` and `expired` move a pending payment, `refunded` and `chargeback` a completed one. " +
 			"Anything else is a conflict.",
 		codes: []pay.Code{pay.CodeConflictState, pay.CodeProductionKeyRefused, pay.CodeBalanceInsufficient},
 		body:  body(`{"action":"paid"}`),
@@ -135,7 +140,7 @@ var abouts = map[string]about{
 		body:  body(`{"kind":"delivery_proof","text":"Signed for by the customer on 12 November."}`),
 	},
 	"POST /claims/{id}/accept": {
-		text:  "Gives in to a dispute or an inquiry: the shopper is paid and the claim is resolved.",
+		text:  "Accepts a dispute or an inquiry: the shopper gets the money back and the claim is resolved.",
 		codes: []pay.Code{pay.CodeConflictState, pay.CodeClaimAlreadyResolved},
 	},
 	"GET /claims/{id}/evidence/{evidenceId}/file": {
@@ -153,7 +158,7 @@ var abouts = map[string]about{
 	},
 	"GET /wallets":         {text: "The shop's wallets, newest first."},
 	"GET /wallets/{id}":    {text: "One wallet. The destination is masked."},
-	"DELETE /wallets/{id}": {text: "Disables a wallet. What is on its way there still arrives."},
+	"DELETE /wallets/{id}": {text: "Disables a wallet. Withdrawals that were already sent still arrive."},
 	"POST /withdrawals": {
 		text: "Takes money out of the available balance to a wallet. The funds leave the balance at once and come back when the withdrawal fails or " +
 			"is canceled. In production the merchant must be verified first.",
@@ -164,8 +169,8 @@ var abouts = map[string]about{
 		body: body(`{"amount":250,"walletId":"wal_` + suffix + `"}`),
 	},
 	"GET /withdrawals/quote": {
-		text: "Tells what a withdrawal would come to now: the fee, what arrives and at which rate. It is refused as the withdrawal would be. Nothing is written, " +
-			"and the rate of the withdrawal is the one of the moment at which it is made.",
+		text: "Shows what a withdrawal would cost now: the fee, what arrives and at which rate. It is refused where the withdrawal would be. Nothing is stored, " +
+			"and the withdrawal itself uses the rate of the moment at which it is made.",
 		codes: []pay.Code{
 			pay.CodeAmountInvalid, pay.CodeAmountAboveMaximum, pay.CodeAmountBelowMinimum, pay.CodeBalanceInsufficient, pay.CodeKYCRequired,
 			pay.CodeWalletNotFound, pay.CodeConflictState, pay.CodeMissingField,
@@ -185,7 +190,7 @@ var abouts = map[string]about{
 	"GET /kyc/{id}": {text: "One verification. It is the merchant's, whichever shop asks.", anyShop: true},
 	"POST /sandbox/kyc/{id}": {
 		anyShop: true,
-		text:    "Plays the reviewer.",
+		text:    "Sets the outcome of a verification, as the reviewer would.",
 		codes:   []pay.Code{pay.CodeConflictState, pay.CodeProductionKeyRefused},
 		body:    body(`{"status":"verified"}`),
 	},
@@ -200,7 +205,7 @@ var abouts = map[string]about{
 		replies: "The report.", anyShop: true,
 	},
 	"POST /settlements/{id}/simulate": {
-		text:    "Plays the bank: the payout of a closed sandbox batch is confirmed.",
+		text:    "Acts as the bank: confirms the payout of a closed sandbox batch.",
 		codes:   []pay.Code{pay.CodeSettlementAlreadyPaid, pay.CodeConflictState, pay.CodeProductionKeyRefused},
 		body:    body(`{"action":"paid"}`),
 		anyShop: true,
@@ -211,14 +216,14 @@ var abouts = map[string]about{
 			"A session lives 24 hours and makes one payment.",
 		codes: append([]pay.Code{pay.CodeCheckoutSessionNotFound}, chargeCodes...),
 		body: []sample{
-			{"selector", "The shopper chooses", `{"amount":25.5,"country":"BR","customer":{"firstName":"Ana","lastName":"Souza","email":"ana@example.com","phone":"+55 11 91234-5678"},"merchantOrderId":"order-1001","returnUrl":"https://shop.example/thanks"}`},
+			{"selector", "The shopper chooses", `{"amount":25.5,"country":"BR","customer":{"firstName":"Ana","lastName":"Souza","email":"ana@example.com","phone":"+55 11 91234-5678"},"merchantOrderId":"order-8412","returnUrl":"https://shop.example/thanks"}`},
 			{"one-shot", "With the method", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725","returnUrl":"https://shop.example/thanks"}`},
 		},
 	},
 	"GET /checkout/sessions/{token}": {text: "What the page shows. The token is the credential."},
 	"POST /checkout/sessions/{token}/select": {
 		text: "Chooses the method and makes the payment, once. The token is the credential. The browser then goes to `checkoutUrl`. " +
-			"While money of the order is held, for a payment of it came late or of another amount, it is refused with `conflict_state`, and `details.existingTxId` names that payment.",
+			"While money for the order is held, because a payment came late or with another amount, it is refused with `conflict_state`, and `details.existingTxId` names that payment.",
 		codes: []pay.Code{
 			pay.CodeCheckoutSessionAlreadyCompleted, pay.CodeConflictState, pay.CodeUnsupportedMethod, pay.CodeUnsupportedCountry, pay.CodeAmountOutOfLimits,
 			pay.CodeCardDeclined, pay.CodeInsufficientFunds, pay.CodeExpiredCard, pay.CodeFraudBlocked, pay.CodeThreeDSRequired, pay.CodeCascadeExhausted,
@@ -235,7 +240,7 @@ var abouts = map[string]about{
 		},
 	},
 	"GET /webhooks":         {text: "The shop's subscriptions, newest first, without their secrets."},
-	"DELETE /webhooks/{id}": {text: "Ends a subscription. What was still on its way to it is dropped."},
+	"DELETE /webhooks/{id}": {text: "Ends a subscription. Deliveries that still wait are dropped."},
 	"GET /webhooks/{id}":    {text: "One subscription, without its secret."},
 	"PATCH /webhooks/{id}": {
 		text:  "Changes what is given; the secret is kept. `status` enables a subscription that was disabled.",
@@ -246,32 +251,32 @@ var abouts = map[string]about{
 		text: "Gives the subscription a new secret, shown here and nowhere else. For 24 hours deliveries are signed with both: `v1` is the new one, " +
 			"`v0` the old one.",
 	},
-	"GET /webhooks/{id}/deliveries": {text: "What was sent to the endpoint and what came of it, newest first."},
+	"GET /webhooks/{id}/deliveries": {text: "The deliveries to the endpoint and their results, newest first."},
 	"GET /webhooks/{id}/deliveries/{deliveryId}": {
 		text: "One delivery with its payload and every try.",
 	},
-	"GET /sandbox/settings": {text: "How the merchant's sandbox is set.", codes: []pay.Code{pay.CodeProductionKeyRefused}, anyShop: true},
+	"GET /sandbox/settings": {text: "The settings of the merchant's sandbox.", codes: []pay.Code{pay.CodeProductionKeyRefused}, anyShop: true},
 	"PATCH /sandbox/settings": {
-		text: "A strict sandbox refuses what production refuses: a country that the method is not sold in, a document whose check digits are wrong, " +
+		text: "A strict sandbox refuses what production refuses: a country where the method is not available, a document whose check digits are wrong, " +
 			"an irregular e-mail address or phone. A card's payment starts as `pending` with a `paymentFormUrl`, as most do in production. " +
-			"The header `Sandbox-Strict` (`true` or `false`) says it for one request.",
+			"The header `Sandbox-Strict` (`true` or `false`) overrides this for one request.",
 		codes: []pay.Code{pay.CodeProductionKeyRefused}, body: body(`{"strict":true}`), anyShop: true,
 	},
 	"GET /events": {
 		text: "What happened in the shop, newest first, each as it is sent to webhooks. Page with `limit` and `offset`, or with `starting_after`, the id " +
-			"to go on after. payment.created and payment.pending are there only where a webhook wanted them.",
+			"to go on after. payment.created and payment.pending are included only if a webhook subscribed to them.",
 	},
 	"GET /events/{id}": {text: "One event: the body that webhooks get, byte for byte."},
 	"POST /webhooks/{id}/replay": {
-		text: "Sends every event of a time to one webhook again, those that were delivered too: up to 31 days and 100,000 events, 50 a second at most, in the " +
+		text: "Sends every event of a period to one webhook again, those that were delivered too: up to 31 days and 100,000 events, 50 a second at most, in the " +
 			"order in which they happened. Each is a delivery with a fresh set of tries. Event ids stay: drop those that you have seen.\n\n" +
-			"`events` tells how many there are. One replay runs to a webhook at a time; the same request gets it. `GET /webhooks/{id}/replays/{replayId}` tells how far it is.",
+			"`events` is how many there are. A webhook has one replay at a time; repeating the same request returns it. `GET /webhooks/{id}/replays/{replayId}` shows its progress.",
 		codes: []pay.Code{pay.CodeConflictState},
 		body:  body(`{"from":"2026-11-20T08:00:00Z","to":"2026-11-20T12:00:00Z","types":["payment.completed"]}`),
 	},
-	"GET /webhooks/{id}/replays/{replayId}": {text: "How far a replay has come. It is `stopped` where the webhook was disabled or deleted."},
+	"GET /webhooks/{id}/replays/{replayId}": {text: "The progress of a replay. It is `stopped` if the webhook was disabled or deleted."},
 	"POST /webhooks/{id}/deliveries/{deliveryId}/replay": {
-		text:  "Sends a failed delivery again, the same one: it keeps its id and counts its tries on. It leaves within five seconds.",
+		text:  "Sends a failed delivery again, the same one: it keeps its id, and its count of tries continues. It is sent within five seconds.",
 		codes: []pay.Code{pay.CodeConflictState},
 	},
 	"GET /webhooks/{id}/inbox": {text: "What a managed inbox received, its signature checked, newest first."},
@@ -280,8 +285,8 @@ var abouts = map[string]about{
 		codes: []pay.Code{pay.CodeProductionKeyRefused}, anyShop: true,
 	},
 	"POST /sandbox/clock": {
-		text: "Moves the sandbox time of the merchant forward, so that expiry, settlement, reserve releases and retries can be seen in seconds. " +
-			"It does not go back.",
+		text: "Moves the sandbox time of the merchant forward, so that expiry, settlement, reserve releases and retries take seconds. " +
+			"It never moves back.",
 		codes: []pay.Code{pay.CodeProductionKeyRefused}, anyShop: true,
 		body: body(`{"advance":"48h"}`),
 	},
@@ -298,15 +303,15 @@ var tagTexts = []struct{ name, text string }{
 	{"Claims", "Refunds, disputes and inquiries."},
 	{"Settlements", "What became available, batch by batch."},
 	{"Payouts", "Where withdrawals go, and taking your money out."},
-	{"Verification", "Show who you are."},
+	{"Verification", "Verify the merchant's identity, which production withdrawals need."},
 	{"Webhooks", "Subscribe to events, and see what was delivered."},
-	{"Sandbox", "Play every part without real money. Test keys only."},
+	{"Sandbox", "Simulate providers, banks and reviewers without real money. Test keys only."},
 	{"Events", "What we POST to your endpoints. Answer any 2xx within 10 seconds; work on it afterwards."},
 }
 
 const introduction = `Payment orchestration for Latin America: one API over a cascade of providers.
 
-**Conventions.** Requests and replies are JSON in UTF-8 with camelCase names. Times are ISO 8601 in UTC. Money is a JSON number in major units, an exact decimal: a payment's ` + "`amount`" + ` is in USD, ` + "`amountLocal`" + ` in the shopper's currency. Ids are opaque. Unknown fields of a request are ignored, and so are unknown query parameters, but for a slip of the pen such as ` + "`stauts`" + `; with ` + "`?strict=true`" + ` both are refused, with the name that was probably meant. New fields may appear in replies.
+**Conventions.** Requests and replies are JSON in UTF-8 with camelCase names. Times are ISO 8601 in UTC. Money is a JSON number in major units, an exact decimal: a payment's ` + "`amount`" + ` is in USD, ` + "`amountLocal`" + ` in the shopper's currency. Ids are opaque. Unknown fields of a request are ignored, and so are unknown query parameters, except for an apparent typo such as ` + "`stauts`" + `; with ` + "`?strict=true`" + ` both are refused, with the name that was probably meant. New fields may appear in replies.
 
 **Environments.** A test key reaches the sandbox, a live key production. The two never mix.
 
@@ -324,7 +329,7 @@ var eventTexts = map[pay.EventType]string{
 	pay.PaymentFailed:       "The payment was declined, no provider took it, it expired, or the shop canceled it: `failure.code` says which.",
 	pay.PaymentRefunded:     "A completed payment was refunded, in full or in part. `data.object.refund` is the refund.",
 	pay.PaymentCaptured:     "An older name of payment.completed, from the sandbox's simulator only. Subscribe to payment.completed.",
-	pay.PaymentAttention:    "Another amount was paid than was asked for (`attention` is what came), or the operator has dealt with that (`attention` is null).",
+	pay.PaymentAttention:    "A different amount was paid than was requested (`attention` shows it), or the operator has resolved that (`attention` is null).",
 	pay.ChargebackCreated:   "A dispute was opened against a completed payment.",
 	pay.ClaimOpened:         "A claim of any kind was opened: a refund, a chargeback or an inquiry.",
 	pay.ClaimResolved:       "A claim reached its end: approved, rejected, expired or withdrawn.",
@@ -333,15 +338,15 @@ var eventTexts = map[pay.EventType]string{
 	pay.WithdrawalCompleted: "A withdrawal arrived.",
 	pay.WalletAdded:         "A wallet was added. Each shop of the merchant is told: the balance can be withdrawn to one more destination.",
 	pay.WithdrawalFailed:    "A withdrawal failed; the money is back in the balance.",
-	pay.PaymentCreated:      "A payment was made, and no provider was asked yet. `sequence` is 0: it stands before the count. Made only where a webhook wants it.",
-	pay.PaymentPending:      "A payment waits for the shopper. `sequence` is 0: it stands before the count, after payment.created. Made only where a webhook wants it.",
-	pay.SessionExpired:      "Nobody chose a method in the 24 hours of a hosted checkout. `data.object.sessionId` is its token, which does not resolve any more.",
+	pay.PaymentCreated:      "A payment was made, and no provider was asked yet. `sequence` is 0: it comes before the counted events. Made only if a webhook subscribes to it.",
+	pay.PaymentPending:      "A payment waits for the shopper. `sequence` is 0: it comes before the counted events, after payment.created. Made only if a webhook subscribes to it.",
+	pay.SessionExpired:      "Nobody chose a method in the 24 hours of a hosted checkout. `data.object.sessionId` is its token, which no longer works.",
 }
 
 // deliveryHeaders are those of each delivery (contract: Events, Delivery).
 var deliveryHeaders = []struct{ name, doc, example string }{
 	{"X-Service-Signature", "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>` with the subscription's secret; for 24 hours after a rotation " +
-		"also `v0=` with the one before. Compare in constant time; refuse what is more than 300 seconds old.",
+		"also `v0=` with the one before. Compare in constant time; refuse anything more than 300 seconds old.",
 		"t=1763726400,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd"},
 	{"X-Service-Event", "The event's type.", "payment.completed"},
 	{"X-Service-Delivery", "The delivery's id, the same on every try.", "dlv_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"},

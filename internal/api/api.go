@@ -34,7 +34,6 @@ type API struct {
 	huma   huma.API
 	mux    *http.ServeMux
 	bodies bodies
-	help   string // where the fields of a checkout's customer are described
 
 	needs   map[string]access // by operation id
 	exports *limit.Places     // files of payments that are being sent, by merchant
@@ -52,7 +51,6 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.Serv
 func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate) (*API, error) {
 	wire.Adopt()
 	api := &API{app: a, log: log, gate: gate, mux: http.NewServeMux(), bodies: newBodies(gate.refusals), needs: map[string]access{}, exports: limit.NewPlaces(exports)}
-	api.help = strings.TrimSuffix(baseURL, Base) + "/api/openapi.json#/components/schemas/CustomerBody"
 	config := huma.DefaultConfig("Cascada", view.APIVersion)
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil
 	config.AllowAdditionalPropertiesByDefault = true
@@ -86,18 +84,18 @@ func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate) (*API, error)
 	handler := web.Recover(routed, log, func(w http.ResponseWriter, r *http.Request) {
 		api.writeError(w, r, wire.Fault())
 	})
-	api.handler = headed(handler)
+	api.handler = headed(handler, strings.TrimSuffix(baseURL, Base)+"/docs")
 	return api, nil
 }
 
 // headed tells the API's version on each reply (gaps: Versions), and that nobody keeps it,
-// takes it for a page, or shows it in one.
-func headed(next http.Handler) http.Handler {
+// takes it for a page, or shows it in one. Errors link to the reference.
+func headed(next http.Handler, reference string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		v := []string{view.APIVersion, "no-store", "nosniff", web.NoPage}
 		h["Service-Version"], h["Cache-Control"], h["X-Content-Type-Options"], h["Content-Security-Policy"] = v[0:1:1], v[1:2:2], v[2:3:3], v[3:4:4]
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(w, r.WithContext(wire.WithReference(r.Context(), reference)))
 	})
 }
 
@@ -142,7 +140,6 @@ const shopParam = "shopId"
 // Call is who calls, and with which request.
 type Call struct {
 	app.Principal
-	HelpURL  string // for what is wrong with a checkout's customer
 	ClientIP string // what the request says of its origin (contract: customerIp); never for trust
 	request  *http.Request
 	reply    http.Header
@@ -187,7 +184,7 @@ func handle[I, O any](a *API, op huma.Operation, need access, handler func(conte
 // content type.
 func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
-	call := Call{HelpURL: a.help, request: r, reply: w.Header()}
+	call := Call{request: r, reply: w.Header()}
 	call.RequestID = web.RequestID(ctx.Context())
 	call.ClientIP, call.Address = web.ClientIP(r.Header, r.RemoteAddr), a.gate.peer(r)
 	if err := a.identify(ctx, &call); err != nil {

@@ -32,7 +32,7 @@ func (in *moveClockIn) Resolve(_ huma.Context, prefix *huma.PathBuffer) []error 
 
 type settingsIn struct {
 	Body struct {
-		Strict *bool `json:"strict,omitempty" doc:"Refuse what production refuses: a country that the method is not sold in, a document whose check digits are wrong, an irregular e-mail or phone. A card's shopper is sent to a page first"`
+		Strict *bool `json:"strict,omitempty" doc:"Refuse what production refuses: a country where the method is not available, a document whose check digits are wrong, an irregular e-mail or phone. A card's shopper is sent to a page first"`
 	}
 }
 

@@ -142,7 +142,11 @@ func (d document) introduce() {
 	}
 	var all []any
 	for _, code := range wire.Codes() {
-		all = append(all, object{"code": code, "status": wire.Of(code).Status, "type": wire.Of(code).Kind, "meaning": explanations[code].meaning})
+		row := object{"code": code, "status": wire.Of(code).Status, "type": wire.Of(code).Kind, "meaning": explanations[code].meaning, "returned": true}
+		if apart := explanations[code].apart; apart != "" {
+			row["returned"], row["note"] = false, apart
+		}
+		all = append(all, row)
 	}
 	d.tree["x-error-codes"] = all
 }
@@ -312,7 +316,14 @@ func (d document) replies(o operation) {
 		}
 		for kind, media := range under(response, "content") {
 			if kind == "application/json" {
-				media.(object)["example"] = d.compose(under(media.(object), "schema"), "", "")
+				example := d.compose(under(media.(object), "schema"), "", "")
+				if body, ok := example.(object); ok {
+					for path, value := range replySamples[strings.ToUpper(o.method)+" "+canonical(o.path)] {
+						set(body, path, value)
+					}
+				}
+				d.tell(example)
+				media.(object)["example"] = example
 			}
 		}
 	}
@@ -356,6 +367,10 @@ func (d document) events() {
 		example := d.compose(schema, "Event", "").(object)
 		for path, value := range eventSamples[pay.EventType(name)] {
 			set(example, path, value)
+		}
+		example["createdAt"] = max(happened(example["data"]), sampleTime) // what it tells of has happened
+		if pay.EventType(name) == pay.SessionExpired {
+			example["createdAt"] = dayLater
 		}
 		media["example"] = example
 	}

@@ -72,7 +72,7 @@ type replaySpanIn struct {
 	RawBody        []byte
 	Body           struct {
 		From  string   `json:"from,omitempty" example:"2026-11-20T08:00:00Z" doc:"Events that happened from then on: a date or a date-time, UTC where no zone is given"`
-		To    string   `json:"to,omitempty" doc:"And before; now where it is absent"`
+		To    string   `json:"to,omitempty" doc:"Events that happened before this; the default is now"`
 		Types []string `json:"types,omitempty" maxItems:"50" doc:"Event names; all that the webhook gets where it is absent"`
 	}
 	asked pay.Replay

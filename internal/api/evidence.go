@@ -51,8 +51,8 @@ type EvidenceBody struct {
 
 // EvidenceUpload is a file of evidence as it is sent.
 type EvidenceUpload struct {
-	Name        string `json:"name" minLength:"1" maxLength:"200" example:"receipt.pdf" doc:"Without a path. An ending that fits the type is put behind one that has none"`
-	ContentType string `json:"contentType" enum:"application/pdf,image/png,image/jpeg,text/plain" doc:"The content must be of it"`
+	Name        string `json:"name" minLength:"1" maxLength:"200" example:"receipt.pdf" doc:"Without a path. If it has no extension, one that fits the type is added"`
+	ContentType string `json:"contentType" enum:"application/pdf,image/png,image/jpeg,text/plain" doc:"The content must be of this type"`
 	Content     string `json:"content" text:"lines" minLength:"1" doc:"Base64, at most 10 MiB when decoded"`
 	content     []byte
 }

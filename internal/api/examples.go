@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -156,7 +157,11 @@ func set(example object, path string, value any) {
 }
 
 const (
-	sampleTime = "2026-11-21T12:00:00.000Z"
+	sampleTime = "2026-11-21T12:00:00.000Z" // the payment is made
+	paidTime   = "2026-11-21T12:03:10.000Z"
+	closedTime = "2026-11-23T12:05:00.000Z" // its settlement is closed, what was taken out arrives
+	dayLater   = "2026-11-22T12:00:00.000Z"
+	weekLater  = "2026-11-28T12:00:00.000Z"
 	suffix     = "01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"
 )
 
@@ -170,9 +175,10 @@ var samples = map[string]any{
 	"requestId": "req_" + suffix, "completedTxId": nil, "existingTxId": "TXN-" + suffix,
 	"Named.id": "mer_" + suffix, "Named.name": "Acme", "Profile.id": "mer_" + suffix, "Profile.name": "Acme",
 	"Claim.id": "CLM-" + suffix, "Subscription.id": "wh_" + suffix, "UnsubscribeOutBody.id": "wh_" + suffix,
-	"EndedSession.status": "expired", "EndedSession.expiresAt": "2026-11-22T12:00:00.000Z",
-	"SpanReplay.id": "rpl_" + suffix, "SpanReplay.status": "running", "SpanReplay.from": "2026-11-20T08:00:00.000Z", "SpanReplay.to": "2026-11-20T12:00:00.000Z",
-	"SpanReplay.types": []any{"payment.completed"}, "SpanReplay.events": 1240, "SpanReplay.sent": 350, "SpanReplay.leftOut": 0,
+	"EndedSession.status": "expired", "EndedSession.createdAt": sampleTime, "expiresAt": dayLater, "Verification.expiresAt": weekLater, "updatedAt": paidTime,
+	"previousSecretExpiresAt": nil,
+	"SpanReplay.id":           "rpl_" + suffix, "SpanReplay.status": "running", "SpanReplay.from": "2026-11-20T08:00:00.000Z", "SpanReplay.to": "2026-11-20T12:00:00.000Z",
+	"SpanReplay.types": []any{"payment.completed"}, "SpanReplay.events": 1240, "SpanReplay.createdAt": dayLater, "SpanReplay.updatedAt": "2026-11-22T12:00:07.000Z", "SpanReplay.sent": 350, "SpanReplay.leftOut": 0,
 	"eventsVersion": "2026-11-24",
 	"Event.id":      "evt_" + suffix + "-1", "EventRequest.id": "req_" + suffix, "RotateOutBody.id": "wh_" + suffix,
 	"DeletedOutBody.id": "wal_" + suffix, "evidenceId": "ev_" + suffix,
@@ -183,16 +189,16 @@ var samples = map[string]any{
 	"Fees.platform": 0.31, "Fees.provider": 0.25, "Fees.network": 0, "Fees.total": 0.56, "CreatedSettlement.reserve": 1.28,
 	"Settlement.type": "delayed", "CreatedSettlement.type": "delayed", "delay": "48h",
 	"Transaction.status": "completed", "Created.status": "pending", "TransactionSummary.status": "completed",
-	"paymentMethodId": "sbx_pix", "paymentMethod": "pix", "method": "pix", "country": "BRA", "merchantOrderId": "order-1001",
-	"paymentFormUrl": "https://pay.example.com/pay/TXN-" + suffix, "Created.expiresAt": "2026-11-22T12:00:00.000Z",
-	"Timestamps.completed": "2026-11-21T12:03:10.000Z", "Timestamps.updated": "2026-11-21T12:03:10.000Z",
+	"paymentMethodId": "sbx_pix", "paymentMethod": "pix", "method": "pix", "country": "BRA", "merchantOrderId": "order-8412",
+	"paymentFormUrl": "https://pay.example.com/pay/TXN-" + suffix, "Created.timestamps": object{"created": sampleTime, "updated": sampleTime},
+	"Timestamps.completed": paidTime, "Timestamps.updated": paidTime,
 	"checkoutUrl": "https://pay.example.com/c/TXN-" + suffix, "SessionCreated.checkoutUrl": "https://pay.example.com/checkout/cs_example-not-a-real-token",
 	"SessionCreated.paymentMethodId": nil, "returnUrl": "https://shop.example/thanks", "customerIp": "203.0.113.7", "firstName": "Ana", "lastName": "Souza",
 	"phone": "+55 11 91234-5678", "fullName": "Ana Souza",
 	"failure": nil, "PaymentData.type": "pix", "qrCodeImageUrl": "https://pay.example.com/pay/TXN-" + suffix + "/qr.svg",
 	"eventsFired": []any{"payment.completed", "payment.captured"}, "SimulateOutBody.status": "completed",
 
-	"Method.paymentMethodId": "1001", "methodLabel": "PIX", "Method.name": "PIX", "Method.country": "BR", "countryIso3": "BRA",
+	"Method.paymentMethodId": "sbx_pix", "methodLabel": "PIX", "Method.name": "PIX", "Method.country": "BR", "countryIso3": "BRA",
 	"channel": "ONLINE", "currencies": []any{"BRL"}, "Limit.currency": "BRL", "Limit.min": 1, "Limit.max": 50000,
 	"minTxUsd": 0.19, "maxTxUsd": 9259.25, "MethodFee.percent": 0.99, "MethodFee.flat": 0, "unroutableReason": nil,
 	"MethodsOutBody.shop": object{"id": "shp_" + suffix, "name": "Acme"}, "advanceSeconds": 172800,
@@ -203,7 +209,7 @@ var samples = map[string]any{
 	"Buckets.available": 1250.75, "Buckets.pending": 310.2, "Buckets.frozen": 25.5, "Buckets.reserve": 81.4,
 	"rollingReservePct": 5, "withdrawalFeeUsd": 2.5, "refundFees": "kept", "ledgerWarnings": []any{},
 	"grossVolume": 1710.05, "platformFees": 20.52, "processingFees": 16.93, "flatFees": 4.75, "chargebackFees": 0, "totalFees": 42.2, "netBalance": 1667.85,
-	"Movement.amount": 24.94, "bucket": "pending", "settlementId": nil, "Movement.claimId": nil, "Movement.withdrawalId": nil, "balanceAfter": 310.2, "description": "PIX payment order-1001",
+	"Movement.amount": 24.94, "bucket": "pending", "settlementId": nil, "Movement.claimId": nil, "Movement.withdrawalId": nil, "balanceAfter": 310.2, "description": "PIX payment order-8412",
 	"Release.amount": 1.28, "Release.percent": 5, "Release.status": "scheduled", "releaseAt": "2027-05-20T00:00:00.000Z",
 
 	"accessToken": "eyJhbGciOiJIUzI1NiJ9.example.not-a-real-token", "refreshToken": "rt_example-not-a-real-token", "tokenType": "Bearer",
@@ -211,9 +217,9 @@ var samples = map[string]any{
 	"environment": "sandbox",
 
 	"url": "https://shop.example/hooks", "events": []any{"payment.completed", "payment.failed"}, "managed": false, "Subscription.status": "enabled",
-	"disabledReason": nil, "Subscription.description": "orders", "secretPreview": "whsec_…3fGh", "previousSecretExpiresAt": nil,
-	"lastDeliveryAt": sampleTime, "deleted": true, "secret": "whsec_example-not-a-real-secret", "attempts": 1, "maxAttempts": 11,
-	"Delivery.status": "delivered", "DeliveryDetail.status": "delivered", "lastStatusCode": 204, "lastDurationMs": 83, "lastAttemptAt": sampleTime, "deliveredAt": sampleTime,
+	"disabledReason": nil, "Subscription.description": "orders", "secretPreview": "whsec_…3fGh",
+	"lastDeliveryAt": paidTime, "deleted": true, "secret": "whsec_example-not-a-real-secret", "attempts": 1, "maxAttempts": 11,
+	"Delivery.status": "delivered", "DeliveryDetail.status": "delivered", "lastStatusCode": 204, "lastDurationMs": 83, "lastAttemptAt": paidTime, "deliveredAt": paidTime,
 	"Attempt.statusCode": 204, "Attempt.durationMs": 83, "lastError": nil, "lastResponseSnippet": nil,
 	"Replay.previousStatus": "dead_letter", "note": "the dispatcher sends it within five seconds",
 	"ReceivedHeaders.X-Service-Delivery": "dlv_" + suffix + "-1-" + suffix, "ReceivedHeaders.X-Service-Event": "payment.completed",
@@ -221,9 +227,10 @@ var samples = map[string]any{
 	"ReceivedHeaders.webhook-id":          "evt_" + suffix + "-1", "ReceivedHeaders.webhook-timestamp": "1763726400",
 	"ReceivedHeaders.webhook-signature": "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
 
+	"Settlement.id": "STL-" + suffix, "Settlement.fees": object{"platform": 20.52, "provider": 21.68, "network": 0, "total": 42.2},
 	"Settlement.status": "closed", "Settlement.transactionCount": 42, "Settlement.grossVolume": 1710.05, "Settlement.refunds": 25.5, "chargebacks": 0,
 	"Settlement.chargebackFees": 0, "reserveHeld": 85.5, "reserveReleased": 0, "adjustments": 0, "netAmount": 1556.85,
-	"periodEnd": sampleTime, "closedAt": sampleTime, "paidAt": nil, "payoutId": nil, "payoutReason": nil,
+	"Settlement.createdAt": sampleTime, "periodStart": sampleTime, "periodEnd": closedTime, "closedAt": closedTime, "paidAt": nil, "payoutId": nil, "payoutReason": nil,
 	"pdfUrl":                 "https://pay.example.com/api/v1/settlements/STL-" + suffix + "/report?format=pdf",
 	"csvUrl":                 "https://pay.example.com/api/v1/settlements/STL-" + suffix + "/report?format=csv",
 	"SettlementLine.claimId": nil, "SettlementLine.amount": 25.5, "SettlementLine.reserve": -1.28, "SettlementLine.net": 23.66, "SettlementLine.netAmount": 23.66,
@@ -245,33 +252,83 @@ var eventOrder = []any{"id", "type", "apiVersion", "createdAt", "environment", "
 
 // eventSamples is how the events' examples differ.
 var eventSamples = map[pay.EventType]object{
-	pay.PaymentCreated: {"sequence": 0, "data.object.status": "processing", "data.object.refundableAmountLocal": 0, "data.previous": object{}},
-	pay.PaymentPending: {"sequence": 0, "data.object.status": "pending", "data.object.refundableAmountLocal": 0, "data.previous": object{"status": "processing"}},
+	pay.PaymentCreated: {"data.object.timestamps": object{"created": sampleTime, "updated": sampleTime}, "sequence": 0, "data.object.status": "processing", "data.object.refundableAmountLocal": 0, "data.previous": object{}},
+	pay.PaymentPending: {"data.object.timestamps": object{"created": sampleTime, "updated": sampleTime}, "sequence": 0, "data.object.status": "pending", "data.object.refundableAmountLocal": 0, "data.previous": object{"status": "processing"}},
 	pay.SessionExpired: {"data.previous": object{"status": "awaiting_method"}},
 	pay.PaymentFailed: {
 		"data.object.status": "failed", "data.object.refundableAmountLocal": 0,
 		"data.object.failure":    object{"code": "cascade_exhausted", "declineCode": nil, "message": "no provider took the payment"},
-		"data.object.timestamps": object{"created": sampleTime, "updated": sampleTime, "failed": sampleTime},
+		"data.object.timestamps": object{"created": sampleTime, "updated": paidTime, "failed": paidTime},
 	},
 	pay.PaymentRefunded: {
 		"sequence": 2, "data.previous.status": "completed", "data.object.status": "refunded",
 		"data.object.refundedAmountLocal": 137.7, "data.object.refundableAmountLocal": 0,
 		"data.object.refund": object{"refundId": "CLM-" + suffix, "transactionId": "TXN-" + suffix, "amount": 137.7, "amountUsd": 25.5,
-			"currency": "BRL", "status": "pending", "reason": "requested_by_customer", "createdAt": sampleTime},
+			"currency": "BRL", "status": "pending", "reason": "requested_by_customer", "createdAt": dayLater},
+		"data.object.timestamps": object{"created": sampleTime, "updated": dayLater, "completed": paidTime},
 	},
-	pay.ChargebackCreated:   {"data.object.type": "chargeback", "data.object.status": "needs_evidence", "data.previous": object{}},
+	pay.WalletAdded:         {"data.previous": object{}},
+	pay.ChargebackCreated:   {"data.object.type": "chargeback", "data.object.status": "needs_evidence", "data.object.reason": "fraudulent", "data.object.evidenceDueBy": weekLater, "data.previous": object{}},
 	pay.ClaimOpened:         {"data.previous": object{}},
 	pay.SettlementClosed:    {"data.previous": object{"status": "open"}, "data.object.pdfUrl": nil},
 	pay.SettlementPDFReady:  {"sequence": 2, "data.previous": object{}},
-	pay.WithdrawalCompleted: {"sequence": 2, "data.object.status": "completed", "data.object.completedAt": sampleTime, "data.previous": object{"status": "processing"}},
+	pay.WithdrawalCompleted: {"sequence": 2, "data.object.status": "completed", "data.object.completedAt": closedTime, "data.previous": object{"status": "processing"}},
 	pay.WithdrawalFailed: {
-		"sequence": 2, "data.object.status": "failed", "data.object.failedAt": sampleTime, "data.previous": object{"status": "processing"},
+		"sequence": 2, "data.object.status": "failed", "data.object.failedAt": closedTime, "data.previous": object{"status": "processing"},
 		"data.object.failureCode": "account_closed", "data.object.failureMessage": "the bank account is closed",
 	},
 	pay.ClaimResolved: {
 		"sequence": 2, "data.object.status": "approved", "data.object.outcome": "approved", "data.object.frozenUsd": 0,
-		"data.object.resolvedAt": sampleTime, "data.previous": object{"status": "pending"},
+		"data.object.updatedAt": closedTime, "data.object.resolvedAt": closedTime, "data.previous": object{"status": "pending"},
 	},
+}
+
+// replySamples is how the examples of replies differ, by method and path.
+var replySamples = map[string]object{
+	"POST /payments/{id}/cancel": {
+		"status": "failed", "refundableAmountLocal": 0, "failure": object{"code": "canceled", "declineCode": nil, "message": "the shop canceled the payment"},
+		"timestamps": object{"created": sampleTime, "updated": paidTime, "failed": paidTime},
+	},
+	"POST /claims/{id}/accept": {
+		"type": "chargeback", "reason": "fraudulent", "status": "approved", "outcome": "approved", "frozenUsd": 0, "evidenceDueBy": weekLater,
+		"updatedAt": closedTime, "resolvedAt": closedTime,
+	},
+	"POST /claims/{id}/evidence":      {"type": "chargeback", "reason": "fraudulent", "status": "under_review", "evidenceDueBy": weekLater},
+	"POST /sandbox/kyc/{id}":          {"status": "verified"},
+	"POST /withdrawals/{id}/cancel":   {"status": "canceled"},
+	"POST /settlements/{id}/simulate": {"status": "paid", "paidAt": "2026-11-23T12:06:00.000Z"},
+}
+
+// tell says what the events of an example are about: any event is of their type, which leaves it open.
+func (d document) tell(example any) {
+	body, _ := example.(object)
+	for _, row := range append(list(body["data"]), body) {
+		event, _ := row.(object)
+		data, _ := event["data"].(object)
+		if about, ok := data["object"].(object); ok && len(about) == 0 {
+			data["object"] = d.compose(d.schema("Transaction"), "Transaction", "")
+			event["createdAt"] = happened(data)
+		}
+	}
+}
+
+// happened is the latest time in an example that is not one to come.
+func happened(v any) (latest string) {
+	switch t := v.(type) {
+	case object:
+		for key, value := range t {
+			if at, ok := value.(string); ok && (strings.HasSuffix(key, "At") && key != "expiresAt" && key != "releaseAt" || key == "updated") {
+				latest = max(latest, at)
+			} else {
+				latest = max(latest, happened(value))
+			}
+		}
+	case []any:
+		for _, value := range t {
+			latest = max(latest, happened(value))
+		}
+	}
+	return latest
 }
 
 // parameterExample is what a path or query parameter looks like.
@@ -294,9 +351,21 @@ func parameterExample(o operation, name string) (any, bool) {
 	case app.CursorParam, olderCursor:
 		return "TXN-" + suffix, o.path == "/payments" || o.path == "/transactions"
 	case "Idempotency-Key":
-		return "order-1001", true
+		return kebab(o.id()) + "-8412", true
 	case "transactionId", "deliveryId", "token", "merchantOrderId", "paymentMethodId", "country", "method":
 		return samples[name], true
 	}
 	return nil, false
+}
+
+// kebab is an operation's id in lower case: create-payment.
+func kebab(id string) string {
+	var b strings.Builder
+	for _, r := range id {
+		if unicode.IsUpper(r) {
+			b.WriteByte('-')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
 }

@@ -9,9 +9,12 @@ type explanation struct {
 	param   string
 	decline string
 	details string // JSON
+	apart   string // of a code that no endpoint lists: where it is met
 }
 
 const sampleTransaction = `"transactionId":"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+
+const operators = "No endpoint of this API returns it, only the operator's."
 
 // explanations has a row for every code (contract: Codes; gaps: Errors).
 var explanations = map[pay.Code]explanation{
@@ -30,42 +33,44 @@ var explanations = map[pay.Code]explanation{
 		details: `{"issues":[{"path":"country","message":"country must be an ISO 3166 code of two or three letters"}]}`},
 	pay.CodeMissingField: {meaning: "A required field is absent: param names it.", param: "amount",
 		details: `{"issues":[{"path":"amount","message":"amount is required"}],"missingFields":["amount"]}`},
-	pay.CodeNotFound:         {meaning: "There is no such thing here, or it is another merchant's."},
-	pay.CodeMethodNotAllowed: {meaning: "The endpoint does not take this HTTP method; the Allow header lists those it takes."},
-	pay.CodePayloadTooLarge:  {meaning: "The body is larger than 1 MiB, or a file of evidence than 10 MiB."},
+	pay.CodeNotFound: {meaning: "There is no such thing here, or it is another merchant's."},
+	pay.CodeMethodNotAllowed: {meaning: "The path does not take this HTTP method; the Allow header lists those it takes.",
+		apart: "No endpoint returns it: it is the answer where there is none for the method."},
+	pay.CodePayloadTooLarge: {meaning: "The body is larger than 1 MiB, or a file of evidence than 10 MiB."},
 
 	pay.CodeUnsupportedMethod:   {meaning: "The payment method is unknown, or not for this environment.", param: "paymentMethodId"},
 	pay.CodeUnsupportedCountry:  {meaning: "The payment method is not available in this country.", param: "country"},
 	pay.CodeUnsupportedCurrency: {meaning: "There is no rate for the currency, or the payment method does not take it.", param: "currency"},
 	pay.CodeAmountInvalid: {meaning: "The amount is not a JSON number above 0 with at most two decimals.", param: "amount",
 		details: `{"issues":[{"path":"amount","message":"amount must be above 0, in USD with at most two decimals"}]}`},
-	pay.CodeAmountBelowMinimum: {meaning: "The amount is below the provider's minimum.", param: "amount"},
+	pay.CodeAmountBelowMinimum: {meaning: "The amount is below the minimum: of a withdrawal, its fee or the least that an account pays out.", param: "amount"},
 	pay.CodeAmountAboveMaximum: {meaning: "The amount is above the maximum.", param: "amount",
 		details: `{"issues":[{"path":"amount","message":"amount must be at most 100000 USD"}]}`},
 	pay.CodeAmountOutOfLimits: {meaning: "The local amount is outside the method's bounds, which details.limit tells.", param: "amount",
 		details: `{"limit":{"min":10,"max":10000,"currency":"MXN"},"boundViolated":"max"}`},
 
-	pay.CodeIdempotencyConflict: {meaning: "details.reason body_differs: the Idempotency-Key was used with another body. request_in_progress: its first request still runs; nothing was refused, repeat it.",
+	pay.CodeIdempotencyConflict: {meaning: "details.reason body_differs: the Idempotency-Key was used with another body. request_in_progress: its first request is still running; send this one again.",
 		details: `{"reason":"body_differs"}`},
 	pay.CodeConflictState: {meaning: "The object's state does not allow this.", details: `{"from":"completed","action":"paid"}`},
 
 	pay.CodeCardDeclined:      {meaning: "The issuer declined; decline_code says why.", decline: "do_not_honor", details: "{" + sampleTransaction + "}"},
-	pay.CodeInsufficientFunds: {meaning: "The card has not enough funds.", decline: "insufficient_funds", details: "{" + sampleTransaction + "}"},
+	pay.CodeInsufficientFunds: {meaning: "The card does not have enough funds.", decline: "insufficient_funds", details: "{" + sampleTransaction + "}"},
 	pay.CodeExpiredCard:       {meaning: "The card has expired.", decline: "expired_card", details: "{" + sampleTransaction + "}"},
 	pay.CodeFraudBlocked:      {meaning: "The risk engine blocked the payment.", decline: "fraud_suspected", details: "{" + sampleTransaction + "}"},
 	pay.CodeKYCRequired: {meaning: "The merchant must be verified first: start at POST /kyc/init.",
-		details: `{"helpUrl":"https://pay.example.com/docs#tag-verification"}`},
-	pay.CodeThreeDSRequired: {meaning: "The issuer wants to see the shopper: redirect to details.redirectUrl.",
+		details: `{"helpUrl":"https://pay.example.com/kyc"}`},
+	pay.CodeThreeDSRequired: {meaning: "The issuer wants to authenticate the shopper: redirect to details.redirectUrl.",
 		details: "{" + sampleTransaction + `,"redirectUrl":"https://pay.example.com/pay/TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"}`},
-	pay.CodeThreeDSFailed: {meaning: "The shopper did not pass the issuer's challenge.", details: "{" + sampleTransaction + "}"},
+	pay.CodeThreeDSFailed: {meaning: "The shopper did not pass the issuer's challenge.", details: "{" + sampleTransaction + "}",
+		apart: "No endpoint returns it: the failed payment has it as failure.code."},
 
 	pay.CodeBalanceInsufficient:   {meaning: "The balance does not cover this."},
 	pay.CodeSettlementAlreadyPaid: {meaning: "The settlement is paid already."},
 	pay.CodeClaimAlreadyResolved:  {meaning: "The claim is resolved: it takes no more evidence or changes."},
 	pay.CodeRateLimited:           {meaning: "Too many requests: wait as long as Retry-After says, and back off with jitter."},
 
-	pay.CodeShopNotFound:                    {meaning: "There is no such shop."},
-	pay.CodeMerchantNotFound:                {meaning: "There is no such merchant."},
+	pay.CodeShopNotFound:                    {meaning: "There is no such shop.", apart: operators},
+	pay.CodeMerchantNotFound:                {meaning: "There is no such merchant.", apart: operators},
 	pay.CodeTransactionNotFound:             {meaning: "There is no such transaction, or it is another merchant's."},
 	pay.CodeCheckoutSessionNotFound:         {meaning: "The session's token is unknown, or older than 24 hours."},
 	pay.CodeCheckoutSessionAlreadyCompleted: {meaning: "The session has created its transaction, which details.existingTxId names: send the shopper there.", details: `{"existingTxId":"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"}`},
@@ -79,6 +84,6 @@ var explanations = map[pay.Code]explanation{
 
 	pay.CodeCascadeExhausted: {meaning: "No provider took the payment; details.reason and details.attempts say why. The failed transaction is stored.",
 		details: "{" + sampleTransaction + `,"reason":"all_providers_failed","attempts":[{"order":1,"outcome":"unavailable","reasonCode":"issuer_unavailable","retryable":true,"durationMs":212}]}`},
-	pay.CodeServiceUnavailable: {meaning: "The service is busy or under maintenance: retry with exponential backoff. details.reason outcome_unknown: it may have been done. recovering: the service was put back from a copy, nothing was done; repeat it after Retry-After with the same Idempotency-Key. Without a reason nothing was done."},
+	pay.CodeServiceUnavailable: {meaning: "The service is busy or under maintenance: retry with exponential backoff. details.reason outcome_unknown: the request may have taken effect. recovering: the service was restored from a backup and did nothing; repeat the request after Retry-After with the same Idempotency-Key. Without a reason nothing was done."},
 	pay.CodeInternal:           {meaning: "Something went wrong on our side: retry with the same Idempotency-Key."},
 }

@@ -84,7 +84,7 @@ func eventItem(doc *huma.OpenAPI, e pay.EventType) *huma.PathItem {
 	return &huma.PathItem{Post: &huma.Operation{
 		OperationID: "on" + camel(strings.NewReplacer(".", "_").Replace(string(e))), Summary: string(e), Tags: []string{"Events"},
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}},
-		Responses:   map[string]*huma.Response{"2XX": {Description: "Received. Any 2xx within 10 seconds will do."}},
+		Responses:   map[string]*huma.Response{"2XX": {Description: "Received. Any 2xx within 10 seconds counts."}},
 	}}
 }
 

@@ -18,7 +18,7 @@ type shopsOut struct {
 
 type keysIn struct {
 	Page
-	Status string `query:"status" enum:"active,ended" doc:"active: those that are good; ended: those that were revoked, or ended by themselves"`
+	Status string `query:"status" enum:"active,ended" doc:"active: keys that are accepted; ended: keys that were revoked or have expired"`
 }
 
 type keysOut struct {

@@ -16,7 +16,7 @@ import (
 type Page struct {
 	LimitText  string `query:"limit" doc:"1 to 100, clamped"`
 	OffsetText string `query:"offset" doc:"From 0, clamped"`
-	Behind     string `query:"startingAfter" doc:"In place of offset: the nextCursor of the page before, which is the id of its last row. Rows that come in meanwhile shift nothing"`
+	Behind     string `query:"startingAfter" doc:"In place of offset: the nextCursor of the page before, which is the id of its last row. New rows do not shift the pages"`
 	Older      string `query:"starting_after" doc:"Another name of startingAfter"`
 	limit      int
 	offset     int

@@ -81,7 +81,7 @@ type PaymentBody struct {
 	MerchantID      string `json:"merchantId,omitempty" maxLength:"40"`
 	ShopID          string `json:"shopId,omitempty" maxLength:"40" doc:"With credentials of the whole merchant"`
 	PurchaseBody
-	Expand []string `json:"expand,omitempty" maxItems:"10" doc:"Parts that the reply is to have: paymentData, what the shopper needs to pay"`
+	Expand []string `json:"expand,omitempty" maxItems:"10" doc:"Parts to include in the reply: paymentData, what the shopper needs to pay"`
 	asked  money.Amount
 }
 
@@ -185,7 +185,7 @@ type listIn struct {
 	Method          string `query:"method" doc:"Slug"`
 	From            string `query:"from" doc:"Created from: a date or a date-time, UTC where no zone is given"`
 	To              string `query:"to" doc:"Created before"`
-	Format          string `query:"format" enum:"json,csv" default:"json" doc:"csv: a file of all that the filter selects; limit and offset have no part in it"`
+	Format          string `query:"format" enum:"json,csv" default:"json" doc:"csv: a file of all that the filter selects; limit and offset do not apply"`
 	filter          store.Filter
 }
 

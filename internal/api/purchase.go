@@ -18,7 +18,7 @@ import (
 // PurchaseBody is what a shop tells of a purchase, in words of its own (gaps: metadata).
 type PurchaseBody struct {
 	Metadata    Metadata       `json:"metadata,omitempty"`
-	Description string         `json:"description,omitempty" text:"lines" maxLength:"500" doc:"What is paid for, as the shop wants to see it again"`
+	Description string         `json:"description,omitempty" text:"lines" maxLength:"500" doc:"What is paid for, in the shop's words"`
 	LineItems   []LineItemBody `json:"lineItems,omitempty" maxItems:"100" doc:"What is bought. Nothing is computed from it"`
 }
 
@@ -44,7 +44,7 @@ func (m *Metadata) UnmarshalJSON(text []byte) error {
 	*m = Metadata{}
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(text, &values); err != nil {
-		m.wrong = map[string]string{"": `must be an object whose values are strings, as {"cart":"1001"}`}
+		m.wrong = map[string]string{"": `must be an object whose values are strings, as {"cart":"c-311"}`}
 		return nil
 	}
 	if len(values) > pay.MaxMetadata {
@@ -78,7 +78,7 @@ func (m *Metadata) UnmarshalJSON(text []byte) error {
 
 // Schema is what requests are validated against; publish shows an object of strings.
 func (Metadata) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Description: "Own keys and values, up to 50 keys of 40 characters, values of 500", Examples: []any{map[string]any{"cart": "1001"}}}
+	return &huma.Schema{Description: "Own keys and values, up to 50 keys of 40 characters, values of 500", Examples: []any{map[string]any{"cart": "c-311"}}}
 }
 
 // check reports what is wrong with the metadata, which stands at path.
@@ -137,8 +137,8 @@ func publishPurchases(schemas map[string]any) {
 		properties["metadata"] = map[string]any{
 			"type": "object", "maxProperties": pay.MaxMetadata, "propertyNames": map[string]any{"minLength": 1, "maxLength": pay.MaxMetadataKey},
 			"additionalProperties": map[string]any{"type": "string", "maxLength": pay.MaxMetadataValue},
-			"description":          "Own keys and values. They come back wherever the object is told, in events too: put no secrets there",
-			"examples":             []any{map[string]any{"cart": "1001"}},
+			"description":          "Own keys and values. They come back wherever the object is shown, in events too: put no secrets there",
+			"examples":             []any{map[string]any{"cart": "c-311"}},
 		}
 		if expand, ok := properties["expand"].(map[string]any); ok {
 			items, _ := expand["items"].(map[string]any)

@@ -22,11 +22,11 @@ func (h replyHeader) schema() object { return object{"type": h.kind} }
 
 // replyHeaders are all of them (gaps: Errors, Idempotency, Limits, Versions).
 var replyHeaders = map[string]replyHeader{
-	"X-Request-Id":         {"string", "Names this request; an error's requestId is the same. Tell it to support.", "req_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"},
+	"X-Request-Id":         {"string", "Names this request; an error's requestId is the same. Quote it when you contact support.", "req_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"},
 	"Service-Version":      {"string", "The version of the API that replied.", "2026-11-21"},
 	"Idempotency-Replayed": {"string", "`true` when this is the stored reply to an earlier request with the same Idempotency-Key.", "true"},
-	"RateLimit-Limit":      {"integer", "Requests a second that the merchant's tier allows. Absent where limits are off.", 100},
-	"RateLimit-Remaining":  {"integer", "Requests left before the limit.", 199},
+	"RateLimit-Limit":      {"integer", "Requests that may come at once: the burst. Absent where limits are off.", 200},
+	"RateLimit-Remaining":  {"integer", "Requests that may come now.", 199},
 	"RateLimit-Reset":      {"integer", "Seconds until the whole burst is free again.", 1},
 	"Retry-After":          {"integer", "Seconds to wait before the next try.", 1},
 }
@@ -153,8 +153,13 @@ func errorSample(code pay.Code) object {
 	if e.decline != "" {
 		sample["decline_code"] = e.decline
 	}
+	details := object{}
 	if e.details != "" {
-		sample["details"] = parse(e.details)
+		details = parse(e.details).(object)
 	}
+	if details["helpUrl"] == nil {
+		details["helpUrl"] = "https://pay.example.com/docs#error-" + string(code)
+	}
+	sample["details"] = details
 	return object{"error": sample}
 }

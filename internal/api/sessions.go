@@ -233,7 +233,7 @@ func (a *API) selectMethod(ctx context.Context, call Call, in *selectIn) (*selec
 		Typed: pay.Buyer{Email: c.Email, Name: c.FullName, Document: c.DocumentID, IP: call.ClientIP},
 	})
 	if needed, ok := errors.AsType[*pay.Error](err); ok && needed.Param == "documentId" {
-		return nil, customerLacks("customer.documentId", needed.Message, call.HelpURL)
+		return nil, customerLacks("customer.documentId", needed.Message)
 	}
 	if err != nil {
 		return nil, err
@@ -248,14 +248,14 @@ func (a *API) selectMethod(ctx context.Context, call Call, in *selectIn) (*selec
 
 // customerLacks is the error of a customer's field (contract: POST
 // /checkout/sessions).
-func customerLacks(path, message, help string) error {
+func customerLacks(path, message string) error {
 	return &pay.Error{Code: pay.CodeInvalidRequest, Param: path, Message: message, Details: pay.Details{
-		Issues: []pay.Issue{{Path: path, Message: message}}, MissingFields: []string{path}, HelpURL: help,
+		Issues: []pay.Issue{{Path: path, Message: message}}, MissingFields: []string{path},
 	}}
 }
 
 // aboutCustomer reports whether an issue is about the customer of a session:
-// those are always invalid_request, with a page that helps (gaps: Errors).
+// those are always invalid_request (gaps: Errors).
 func aboutCustomer(i pay.Issue) bool {
 	return i.Path == "customer" || strings.HasPrefix(i.Path, "customer.")
 }
@@ -268,6 +268,9 @@ func publishSessions(schemas map[string]any) {
 	properties, _ := body["properties"].(map[string]any)
 	properties["amount"] = map[string]any{
 		"type": "number", "format": "double", "description": "Major units of currency, worth at most 100000 USD", "exclusiveMinimum": 0, "examples": []any{25.5},
+	}
+	if back, ok := properties["returnUrl"].(map[string]any); ok {
+		back["description"] = "Where the shopper is sent back to"
 	}
 	if method, ok := properties["paymentMethodId"].(map[string]any); ok {
 		method["description"] = "From the catalog, for one-shot mode; absent, the customer chooses"

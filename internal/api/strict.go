@@ -84,7 +84,7 @@ func sortedNames(sent url.Values) (names []string) {
 
 // keep remembers the body of a request whose fields may be wrong, and says what is known of it.
 func (a *API) keep(ctx huma.Context, strict bool) wire.Help {
-	help := wire.Help{URL: a.help, About: aboutCustomer, Schemas: a.huma.OpenAPI().Components.Schemas, Strict: strict}
+	help := wire.Help{About: aboutCustomer, Schemas: a.huma.OpenAPI().Components.Schemas, Strict: strict}
 	op := ctx.Operation()
 	if op.RequestBody == nil {
 		return help

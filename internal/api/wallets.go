@@ -16,14 +16,14 @@ import (
 
 // What is required is checked with the rest, and the document says so.
 type addWalletIn struct {
-	Simulate string `header:"Sandbox-Simulate" enum:"cool_down" doc:"Sandbox only: cool_down plays production's cool-down, which the test clock passes"`
+	Simulate string `header:"Sandbox-Simulate" enum:"cool_down" doc:"Sandbox only: cool_down applies production's cool-down, which the test clock can skip"`
 	Body     struct {
 		Label       string `json:"label,omitempty" maxLength:"60"`
 		Type        string `json:"type,omitempty" maxLength:"40" example:"bank_account" doc:"bank_account or crypto"`
 		Currency    string `json:"currency,omitempty" maxLength:"10" example:"MXN" doc:"What arrives: ISO 4217, or a token such as USDT"`
 		Network     string `json:"network,omitempty" maxLength:"40" example:"spei" doc:"spei, pix, cbu, iban or account; tron, ethereum or bitcoin. Only needed where the currency has several"`
 		Destination string `json:"destination,omitempty" maxLength:"200" example:"032180000118359719" doc:"CLABE, PIX key, CBU or CVU, IBAN, account number, or address. Kept encrypted and never shown again"`
-		IsDefault   bool   `json:"isDefault,omitempty" doc:"Where withdrawals go that name no wallet; a shop's first wallet is"`
+		IsDefault   bool   `json:"isDefault,omitempty" doc:"The wallet of withdrawals that name none; a shop's first wallet is the default"`
 
 		HolderName     string `json:"holderName,omitempty" maxLength:"140" doc:"Whose account it is, as the bank knows the name. The holder's fields are kept encrypted and never shown again"`
 		HolderDocument string `json:"holderDocument,omitempty" maxLength:"20" pattern:"^[A-Za-z0-9]{4,20}$" example:"52998224725" doc:"The holder's tax id, letters and digits alone: CPF, CNPJ, RFC, CUIT"`

@@ -39,7 +39,7 @@ type rotateOut struct {
 	Body struct {
 		ID                      string    `json:"id"`
 		Secret                  string    `json:"secret" doc:"Shown once"`
-		PreviousSecretExpiresAt view.Time `json:"previousSecretExpiresAt" doc:"Until then the secret before signs too"`
+		PreviousSecretExpiresAt view.Time `json:"previousSecretExpiresAt" doc:"Until then the previous secret signs too"`
 	}
 }
 

@@ -43,7 +43,7 @@ func TestCentsChooseTheCardsAnswer(t *testing.T) {
 			if c.status == "422" {
 				want = http.StatusUnprocessableEntity
 			}
-			r.is(t, want, fmt.Sprintf(`{"error":{"code":%q,"type":%q,"message":"<text>"%s,"requestId":"<req>","details":{"transactionId":"<txn>"%s}}}`,
+			r.is(t, want, fmt.Sprintf(`{"error":{"code":%q,"type":%q,"message":"<text>"%s,"requestId":"<req>","details":{"helpUrl":"<url>","transactionId":"<txn>"%s}}}`,
 				c.code, c.kind, declineOfError, c.more))
 			id := r.want(t, want).text(t, "error.details.transactionId")
 			failed := fmt.Sprintf(`{"code":%q,"declineCode":%s,"message":"<text>"}`, c.code, declineOfFailure)
@@ -81,7 +81,7 @@ func TestChallengeIsShownAndEndsThePayment(t *testing.T) {
 		challenged := func() string {
 			r := o.post(t, "/payments", `{"amount":10.65,"paymentMethodId":"sbx_card"}`)
 			r.is(t, http.StatusPaymentRequired, `{"error":{"code":"three_ds_required","type":"card_error","message":"<text>","requestId":"<req>",
-				"details":{"transactionId":"<txn>","redirectUrl":"<url>"}}}`)
+				"details":{"helpUrl":"<url>","transactionId":"<txn>","redirectUrl":"<url>"}}}`)
 			id := r.want(t, http.StatusPaymentRequired).text(t, "error.details.transactionId")
 			if got := o.status(t, id); got != "pending" {
 				t.Errorf("a challenged payment is %s, want pending", got)

@@ -158,7 +158,7 @@ func TestLimitsAreTold(t *testing.T) {
 		for amount, bound := range map[string]string{"0.54": "min", "544.96": "max"} {
 			r := o.post(t, "/payments", `{"amount":`+amount+`,"paymentMethodId":"sbx_cash"}`)
 			r.is(t, http.StatusUnprocessableEntity, `{"error":{"code":"amount_out_of_limits","type":"invalid_request_error","message":"<text>","param":"amount",
-				"requestId":"<req>","details":{"limit":{"min":10,"max":10000,"currency":"MXN"},"boundViolated":"`+bound+`"}}}`)
+				"requestId":"<req>","details":{"helpUrl":"<url>","limit":{"min":10,"max":10000,"currency":"MXN"},"boundViolated":"`+bound+`"}}}`)
 		}
 	})
 }

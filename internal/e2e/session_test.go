@@ -76,7 +76,7 @@ func TestSelectorSessionGoesFromOpenToPaid(t *testing.T) {
 		}
 		c.read(t).is(t, http.StatusOK, fmt.Sprintf(seen, "pending", `"`+id+`"`))
 		c.choose(t, choice("sbx_card")).is(t, http.StatusConflict, `{"error":{"code":"checkout_session_already_completed","type":"conflict_error","message":"<text>",
-			"requestId":"<req>","details":{"existingTxId":"`+id+`"}}}`)
+			"requestId":"<req>","details":{"helpUrl":"<url>","existingTxId":"`+id+`"}}}`)
 
 		o.simulate(t, id, "paid").want(t, http.StatusOK)
 		p := o.get(t, "/payments/"+id).want(t, http.StatusOK)

@@ -78,7 +78,7 @@ func TestSimulationTable(t *testing.T) {
 					want, ok := allowed[stage.name+" "+action]
 					if !ok {
 						r.is(t, http.StatusConflict, fmt.Sprintf(`{"error":{"code":"conflict_state","type":"conflict_error","message":"<text>",
-							"requestId":"<req>","details":{"from":%q,"action":%q}}}`, stage.status, action))
+							"requestId":"<req>","details":{"helpUrl":"<url>","from":%q,"action":%q}}}`, stage.status, action))
 						if got := o.status(t, id); got != stage.status {
 							t.Errorf("the payment is %s after a conflict, want %s", got, stage.status)
 						}

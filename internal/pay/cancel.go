@@ -29,7 +29,7 @@ func (p Payment) CheckCancel() error {
 	case p.Status != Pending:
 		conflict.Message = fmt.Sprintf("the payment is %s: only a pending one can be canceled", p.Status)
 	case slices.ContainsFunc(p.Strays, func(s Stray) bool { return s.End != GivenBack }):
-		conflict.Message = "money has come for this payment: attention tells, and it ends by itself"
+		conflict.Message = "money has arrived for this payment: see attention; nothing needs to be canceled"
 		conflict.Details.Reason = PaymentReceived
 	default:
 		return nil

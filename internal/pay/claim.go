@@ -96,7 +96,7 @@ var verbsOf = map[ClaimKind][]ClaimVerb{
 // claim_already_resolved, conflict_state.
 func (c Claim) After(v ClaimVerb) (ClaimStatus, error) {
 	if c.Status.Terminal() {
-		return "", &Error{Code: CodeClaimAlreadyResolved, Message: fmt.Sprintf("the claim is %s: nothing can change it any more", c.Status),
+		return "", &Error{Code: CodeClaimAlreadyResolved, Message: fmt.Sprintf("the claim is %s: it can no longer be changed", c.Status),
 			Details: Details{From: Status(c.Status), Action: string(v)}}
 	}
 	next, ok := claimMoves[c.Status][v]

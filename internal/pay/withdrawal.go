@@ -157,7 +157,7 @@ func (w Withdrawal) Created() Withdrawal {
 // Errors: conflict_state.
 func (w Withdrawal) Cancel(now time.Time) (Withdrawal, Change, error) {
 	if w.Status != WithdrawalPending {
-		return w, Change{}, &Error{Code: CodeConflictState, Message: "only a pending withdrawal can be cancelled",
+		return w, Change{}, &Error{Code: CodeConflictState, Message: "only a pending withdrawal can be canceled",
 			Details: Details{From: Status(w.Status), Action: "cancel"}}
 	}
 	w = w.next(now)

@@ -79,6 +79,9 @@ func (d document) order(schema any) []string {
 // other one.
 func (d document) alternatives(schema any) (chosen any, null bool) {
 	schema = d.resolve(schema)
+	if d.at(schema, "properties") != nil { // its anyOf says which of them go together
+		return schema, false
+	}
 	for _, key := range []string{"anyOf", "oneOf"} {
 		options := d.list(schema, key)
 		if len(options) == 0 {

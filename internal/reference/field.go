@@ -59,6 +59,9 @@ func (d document) field(name string, schema any, depth int) field {
 		values = d.list(chosen, "items", "enum")
 	}
 	for _, v := range values {
+		if v == nil { // the type says so
+			continue
+		}
 		f.Enum = append(f.Enum, fmt.Sprint(v))
 	}
 	return f

@@ -78,7 +78,11 @@ type event struct {
 }
 
 // problem is a row of the table of errors.
-type problem struct{ Code, Status, Type, Meaning string }
+type problem struct {
+	Code, Status, Type, Meaning string
+	Note                        string       // where no endpoint returns it
+	By                          []*operation // that list it
+}
 
 func newPage(d document) page {
 	p := page{
@@ -111,7 +115,7 @@ func newPage(d document) page {
 	}
 	d.events(&p)
 	for _, e := range d.list(d.tree, "x-error-codes") {
-		p.Errors = append(p.Errors, problem{d.text(e, "code"), number(d.at(e, "status")), d.text(e, "type"), d.text(e, "meaning")})
+		p.Errors = append(p.Errors, problem{d.text(e, "code"), number(d.at(e, "status")), d.text(e, "type"), d.text(e, "meaning"), d.text(e, "note"), p.returning(d.text(e, "code"))})
 	}
 	p.ErrorExample = d.printJSON(d.at(d.tree, "components", "examples", "amount_out_of_limits", "value"), d.at(d.tree, "components", "schemas", "Envelope"))
 	return p
@@ -181,6 +185,18 @@ func (d document) operation(server, path, method string, node any) operation {
 	return o
 }
 
+// returning lists the operations that may return a code.
+func (p *page) returning(code string) (list []*operation) {
+	for _, g := range p.Groups {
+		for i := range g.Operations {
+			if slices.ContainsFunc(g.Operations[i].Errors, func(s status) bool { return slices.Contains(s.Codes, code) }) {
+				list = append(list, &g.Operations[i])
+			}
+		}
+	}
+	return list
+}
+
 func (d document) reply(code string, response any) reply {
 	r := reply{Status: code, Text: prose(d.text(response, "description"))}
 	content := d.object(response, "content")
@@ -222,13 +238,19 @@ func (d document) curl(server string, o operation, node, media any) (list []samp
 	if o.Access != "No key" {
 		lines = append(lines, `-H "Authorization: Bearer $TOKEN"`)
 	}
-	if slices.ContainsFunc(d.list(node, "parameters"), func(p any) bool { return d.text(p, "name") == "Idempotency-Key" }) {
-		lines = append(lines, `-H "Idempotency-Key: order-1001"`)
+	idempotencyKey := ""
+	for _, p := range d.list(node, "parameters") {
+		if d.text(p, "name") == "Idempotency-Key" {
+			idempotencyKey = d.text(p, "example")
+		}
 	}
-	write := func(title string, body any) {
+	write := func(title, suffix string, body any) {
 		all := lines
+		if idempotencyKey != "" {
+			all = append(slices.Clone(lines), `-H "Idempotency-Key: `+idempotencyKey+suffix+`"`)
+		}
 		if body != nil {
-			all = append(slices.Clone(lines), `-H "Content-Type: application/json"`)
+			all = append(slices.Clone(all), `-H "Content-Type: application/json"`)
 		}
 		code := template.HTMLEscapeString(strings.Join(all, " \\\n  "))
 		if body != nil {
@@ -239,11 +261,11 @@ func (d document) curl(server string, o operation, node, media any) (list []samp
 	}
 	if examples := d.object(media, "examples"); examples != nil {
 		for _, name := range sorted(examples) {
-			write(d.text(examples[name], "summary"), d.at(examples[name], "value"))
+			write(d.text(examples[name], "summary"), "-"+name, d.at(examples[name], "value"))
 		}
 		return list
 	}
-	write("Request", d.at(media, "example"))
+	write("Request", "", d.at(media, "example"))
 	return list
 }
 

@@ -9,7 +9,7 @@ import (
 
 // Refund is a refund's claim as the refund call shows it (contract: Refund).
 type Refund struct {
-	RefundID      string          `json:"refundId" example:"CLM-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6" doc:"Id of its claim: GET /claims/{id} tells what becomes of it"`
+	RefundID      string          `json:"refundId" example:"CLM-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6" doc:"Id of its claim: GET /claims/{id} shows its outcome"`
 	TransactionID string          `json:"transactionId"`
 	Amount        Money           `json:"amount" doc:"Local currency"`
 	AmountUSD     Money           `json:"amountUsd"`
@@ -32,15 +32,15 @@ type Claim struct {
 	ID                string              `json:"id" example:"CLM-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Type              pay.ClaimKind       `json:"type" enum:"user_dispute,chargeback,inquiry" doc:"user_dispute is a refund; inquiry is money that came after its transaction had ended"`
 	Status            pay.ClaimStatus     `json:"status" enum:"pending,needs_evidence,under_review,approved,rejected,expired,withdrawn"`
-	Outcome           *string             `json:"outcome" doc:"null until resolved; approved: the shopper is paid, also where the claim expired"`
+	Outcome           *string             `json:"outcome" doc:"null until resolved; approved: the shopper gets the money, also if the claim expired"`
 	TransactionID     string              `json:"transactionId"`
 	MerchantOrderID   *string             `json:"merchantOrderId"`
 	PreviousClaimID   *string             `json:"previousClaimId" doc:"Of a chargeback: the claim of the same dispute that had ended before this one opened"`
 	Amount            Money               `json:"amount" doc:"Local currency; of a chargeback: what is disputed, which may be a part of the transaction"`
 	Currency          money.Currency      `json:"currency"`
 	AmountUSD         Money               `json:"amountUsd"`
-	FrozenUSD         Money               `json:"frozenUsd" doc:"Held of the balance now"`
-	FeeUSD            Money               `json:"feeUsd" doc:"The price of a chargeback, whatever comes of it"`
+	FrozenUSD         Money               `json:"frozenUsd" doc:"Part of the balance that is held now"`
+	FeeUSD            Money               `json:"feeUsd" doc:"The price of a chargeback, whatever its outcome"`
 	Reason            *string             `json:"reason"`
 	NetworkReasonCode *string             `json:"networkReasonCode"`
 	EvidenceDueBy     *Time               `json:"evidenceDueBy" nullable:"true" doc:"Without evidence by then the claim expires"`

@@ -38,7 +38,7 @@ type EventData struct {
 
 // EventPrevious is what the event changed.
 type EventPrevious struct {
-	Status pay.Status `json:"status,omitempty" doc:"Of the object, before"`
+	Status pay.Status `json:"status,omitempty" doc:"The object's status before"`
 }
 
 // eventSize holds most events of a payment.

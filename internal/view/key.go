@@ -30,7 +30,7 @@ type Key struct {
 	Status      string          `json:"status" enum:"active,ended"`
 	CreatedAt   Time            `json:"createdAt"`
 	LastUsedAt  *Time           `json:"lastUsedAt" nullable:"true" doc:"To the hour"`
-	EndsAt      *Time           `json:"endsAt" nullable:"true" doc:"From when on it is refused"`
+	EndsAt      *Time           `json:"endsAt" nullable:"true" doc:"When it stops being accepted"`
 	Successor   *string         `json:"successor" doc:"The key that took its place"`
 }
 

@@ -57,7 +57,7 @@ type Balance struct {
 	TrustScore        int             `json:"trustScore"`
 	RollingReservePct Rate            `json:"rollingReservePct" doc:"Percent of each payment"`
 	WithdrawalFeeUSD  Money           `json:"withdrawalFeeUsd"`
-	RefundFees        pay.RefundFees  `json:"refundFees" enum:"kept,returned" doc:"Of the payments made from now on: whether a refund gives their fees back"`
+	RefundFees        pay.RefundFees  `json:"refundFees" enum:"kept,returned" doc:"Whether a refund of a payment made from now on gives its fees back"`
 	FeeSummary        FeeSummary      `json:"feeSummary" doc:"Of the last 90 days"`
 	Movements         []Movement      `json:"movements" doc:"The latest 50; all at /me/balance/movements"`
 	ReserveSchedule   []Release       `json:"reserveSchedule" doc:"The next three days on which reserve is released"`
@@ -168,7 +168,7 @@ type Method struct {
 
 // MethodFee is the price of a method.
 type MethodFee struct {
-	Percent  Rate   `json:"percent"`
+	Percent  Rate   `json:"percent" doc:"Percent of each payment"`
 	Flat     Money  `json:"flat"`
 	Currency string `json:"currency" enum:"USD"`
 }

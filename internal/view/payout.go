@@ -15,9 +15,9 @@ type Wallet struct {
 	Network           string           `json:"network" enum:"spei,pix,cbu,iban,account,tron,ethereum,bitcoin"`
 	DestinationMasked string           `json:"destinationMasked" example:"032****9719"`
 	Status            pay.WalletStatus `json:"status" enum:"pending_verification,active,disabled"`
-	IsDefault         bool             `json:"isDefault" doc:"Where withdrawals go that name no wallet"`
+	IsDefault         bool             `json:"isDefault" doc:"The wallet of withdrawals that name none"`
 	Payable           bool             `json:"payable" doc:"Whether a withdrawal to it can be made now"`
-	UnpayableReason   *string          `json:"unpayableReason" doc:"Why not: cool_down, disabled (it was deleted), kyc_required, no_payout_account (the operator has none that pays out to it), beneficiary_incomplete (those that would need to know more of the holder), or no_rate (of its currency)"`
+	UnpayableReason   *string          `json:"unpayableReason" doc:"Why not: cool_down, disabled (it was deleted), kyc_required, no_payout_account (the operator has none that pays out to it), beneficiary_incomplete (the accounts that could pay need more of the holder's details), or no_rate (of its currency)"`
 	Beneficiary       []string         `json:"beneficiary" doc:"Which fields of the holder are known; their values are never shown" example:"[\"holderName\",\"holderDocument\"]"`
 	CreatedAt         Time             `json:"createdAt"`
 }
@@ -43,7 +43,7 @@ type Withdrawal struct {
 	NetAmount      Money                `json:"netAmount" doc:"amount less feeUsd: what is paid out"`
 	Payout         *Payout              `json:"payout" doc:"What arrives; null for a token, which is paid at the value of netAmount"`
 	Status         pay.WithdrawalStatus `json:"status" enum:"pending,processing,completed,failed,canceled"`
-	PendingReason  *string              `json:"pendingReason" doc:"Why it is not sent though it is due: no_payout_account, payout_delayed (no account pays it now), beneficiary_incomplete, or a limit; null where nothing holds it"`
+	PendingReason  *string              `json:"pendingReason" doc:"Why it has not been sent although it is due: no_payout_account, payout_delayed (no account pays it now), beneficiary_incomplete, or a limit; null if nothing holds it back"`
 	FailureCode    *string              `json:"failureCode"`
 	FailureMessage *string              `json:"failureMessage"`
 	Reference      string               `json:"reference" doc:"Names the payout at the bank or network"`
@@ -57,7 +57,7 @@ type Payout struct {
 	Amount   Money  `json:"amount" doc:"Major units of currency"`
 	Currency string `json:"currency" example:"MXN"`
 	Rate     Rate   `json:"rate" doc:"Of one USD"`
-	RateAt   Time   `json:"rateAt" doc:"When the rate was so"`
+	RateAt   Time   `json:"rateAt" doc:"When the rate was read"`
 }
 
 func newPayout(c pay.Conversion) *Payout {
@@ -74,7 +74,7 @@ type WithdrawalQuote struct {
 	Currency  string  `json:"currency" enum:"USD"`
 	FeeUSD    Money   `json:"feeUsd"`
 	NetAmount Money   `json:"netAmount" doc:"amount less feeUsd: what is paid out"`
-	Payout    *Payout `json:"payout" doc:"What would arrive at the rate of now; null for a token, which is paid at the value of netAmount"`
+	Payout    *Payout `json:"payout" doc:"What would arrive at the current rate; null for a token, which is paid at the value of netAmount"`
 }
 
 // NewWithdrawalQuote shows what a withdrawal would come to.
@@ -97,7 +97,7 @@ type Verification struct {
 	VerificationID    string                 `json:"verificationId" example:"kyc_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Level             pay.KYCLevel           `json:"level" enum:"basic,enhanced"`
 	Status            pay.VerificationStatus `json:"status" enum:"requires_input,processing,verified,rejected,expired"`
-	URL               string                 `json:"url" doc:"The page where the merchant goes on; keep it to yourself"`
+	URL               string                 `json:"url" doc:"The page where the merchant continues; keep it secret"`
 	ExpiresAt         Time                   `json:"expiresAt"`
 	RequiredDocuments []string               `json:"requiredDocuments"`
 	LastError         *VerificationError     `json:"lastError"`

@@ -27,9 +27,9 @@ type SpanReplay struct {
 	From           Time             `json:"from"`
 	To             Time             `json:"to"`
 	Types          []pay.EventType  `json:"types" doc:"Empty: all that the webhook gets"`
-	Events         int64            `json:"events" doc:"That happened in the time, when the replay began"`
-	Sent           int64            `json:"sent" doc:"Deliveries that were begun so far"`
-	LeftOut        int64            `json:"leftOut" doc:"Events that were on their way already, or are not wanted any more"`
+	Events         int64            `json:"events" doc:"How many events there were when the replay began"`
+	Sent           int64            `json:"sent" doc:"Deliveries started so far"`
+	LeftOut        int64            `json:"leftOut" doc:"Events that were already being delivered, or that the webhook no longer subscribes to"`
 	CreatedAt      Time             `json:"createdAt"`
 	UpdatedAt      Time             `json:"updatedAt"`
 }

@@ -45,7 +45,7 @@ type Session struct {
 
 // EndedSession is a checkout session in which nobody chose a method in its time.
 type EndedSession struct {
-	SessionID       string         `json:"sessionId" doc:"The token; it does not resolve any more"`
+	SessionID       string         `json:"sessionId" doc:"The token, which no longer works"`
 	Status          string         `json:"status" enum:"expired"`
 	Amount          Money          `json:"amount"`
 	Currency        money.Currency `json:"currency"`

@@ -29,7 +29,7 @@ type Settlement struct {
 	NetAmount        Money                `json:"netAmount" doc:"Exactly the sum of its lines: grossVolume - fees.total - refunds - chargebacks - chargebackFees - reserveHeld + reserveReleased + adjustments"`
 	PDFURL           *string              `json:"pdfUrl" doc:"null until the receipt is ready"`
 	CSVURL           *string              `json:"csvUrl" doc:"null while open"`
-	PayoutID         *string              `json:"payoutId" doc:"The withdrawal that pays it out by itself, where that was agreed"`
+	PayoutID         *string              `json:"payoutId" doc:"The withdrawal that pays it out automatically, where that was agreed"`
 	PayoutReason     *string              `json:"payoutReason" doc:"Why there is none yet: below_minimum, payout_day, no_wallet, or what refused the withdrawal"`
 	CreatedAt        Time                 `json:"createdAt"`
 	ClosedAt         *Time                `json:"closedAt" nullable:"true"`
@@ -70,7 +70,7 @@ type SettlementLine struct {
 	Amount          Money          `json:"amount" doc:"What the shopper paid; negative: got back"`
 	Fees            Fees           `json:"fees" doc:"Negative where a refund gave them back"`
 	ChargebackFee   Money          `json:"chargebackFee"`
-	Reserve         Money          `json:"reserve" doc:"Held; negative: given back or released"`
+	Reserve         Money          `json:"reserve" doc:"Held back; negative: given back or released"`
 	Adjustment      Money          `json:"adjustment"`
 	NetAmount       Money          `json:"netAmount" doc:"amount - fees.total - chargebackFee - reserve + adjustment"`
 	CreatedAt       Time           `json:"createdAt"`
@@ -119,7 +119,7 @@ type Release struct {
 	ReleaseAt Time   `json:"releaseAt"`
 	Amount    Money  `json:"amount"`
 	Currency  string `json:"currency" enum:"USD"`
-	Percent   Rate   `json:"percent" doc:"Of each payment, by the present terms"`
+	Percent   Rate   `json:"percent" doc:"Of each payment, by the current terms"`
 	Status    string `json:"status" enum:"scheduled,due"`
 }
 

@@ -28,7 +28,7 @@ type Created struct {
 	MerchantOrderID   *string           `json:"merchantOrderId"`
 	ExpiresAt         Time              `json:"expiresAt"`
 	Timestamps        Timestamps        `json:"timestamps"`
-	AmountRequested   *Money            `json:"amountRequested,omitempty" doc:"What the shop asked for, in currencyRequested; where it asked in USD only amount tells"`
+	AmountRequested   *Money            `json:"amountRequested,omitempty" doc:"What the shop asked for, in currencyRequested; absent if it asked in USD"`
 	CurrencyRequested money.Currency    `json:"currencyRequested,omitempty"`
 	Description       string            `json:"description,omitempty" doc:"As the shop sent it"`
 	Metadata          map[string]string `json:"metadata,omitempty" doc:"As the shop sent it"`
@@ -52,10 +52,10 @@ type Transaction struct {
 	RefundedAmountLocal   Money             `json:"refundedAmountLocal"`
 	RefundableAmountLocal Money             `json:"refundableAmountLocal"`
 	Failure               *Failure          `json:"failure"`
-	Attention             *Attention        `json:"attention" doc:"Money of this payment that came late or of another amount, until it is dealt with"`
+	Attention             *Attention        `json:"attention" doc:"Money for this payment that came late or with another amount, until that is resolved"`
 	Timestamps            Timestamps        `json:"timestamps"`
 	MerchantOrderID       *string           `json:"merchantOrderId"`
-	AmountRequested       *Money            `json:"amountRequested,omitempty" doc:"What the shop asked for, in currencyRequested; where it asked in USD only amount tells"`
+	AmountRequested       *Money            `json:"amountRequested,omitempty" doc:"What the shop asked for, in currencyRequested; absent if it asked in USD"`
 	CurrencyRequested     money.Currency    `json:"currencyRequested,omitempty"`
 	Description           string            `json:"description,omitempty" doc:"As the shop sent it"`
 	Metadata              map[string]string `json:"metadata,omitempty" doc:"As the shop sent it"`
@@ -64,9 +64,9 @@ type Transaction struct {
 	PaymentFormURL        *string           `json:"paymentFormUrl,omitempty" doc:"Where the shopper pays"`
 	CheckoutURL           string            `json:"checkoutUrl,omitempty" doc:"With hostedCheckout"`
 	ExpiresAt             *Time             `json:"expiresAt,omitempty" doc:"The shopper's deadline"`
-	UserName              *string           `json:"userName,omitempty" doc:"As the shop or the shopper told it"`
-	UserEmail             *string           `json:"userEmail,omitempty" doc:"As the shop or the shopper told it"`
-	DocumentID            *string           `json:"documentId,omitempty" doc:"As the shop or the shopper told it"`
+	UserName              *string           `json:"userName,omitempty" doc:"As the shop or the shopper gave it"`
+	UserEmail             *string           `json:"userEmail,omitempty" doc:"As the shop or the shopper gave it"`
+	DocumentID            *string           `json:"documentId,omitempty" doc:"As the shop or the shopper gave it"`
 	Refund                *Refund           `json:"refund,omitempty" doc:"In payment.refunded only"`
 }
 
@@ -121,7 +121,7 @@ type Failure struct {
 // deal with it (gaps: Late or wrong money).
 type Attention struct {
 	Code          pay.AttentionCode `json:"code" enum:"late_payment,amount_mismatch" doc:"late_payment: it came after the payment had ended; amount_mismatch: another amount or currency was paid"`
-	AmountLocal   Money             `json:"amountLocal" doc:"What came"`
+	AmountLocal   Money             `json:"amountLocal" doc:"The amount that arrived"`
 	CurrencyLocal money.Currency    `json:"currencyLocal"`
 	ClaimID       *string           `json:"claimId" doc:"The inquiry about late money"`
 }

@@ -22,7 +22,7 @@ type Subscription struct {
 	Description             *string                `json:"description"`
 	Secret                  string                 `json:"secret,omitempty" doc:"Shown once, when created or rotated"`
 	SecretPreview           string                 `json:"secretPreview"`
-	PreviousSecretExpiresAt *Time                  `json:"previousSecretExpiresAt" nullable:"true" doc:"Until then the secret before signs too"`
+	PreviousSecretExpiresAt *Time                  `json:"previousSecretExpiresAt" nullable:"true" doc:"Until then the previous secret signs too"`
 	CreatedAt               Time                   `json:"createdAt"`
 	UpdatedAt               Time                   `json:"updatedAt"`
 	LastDeliveryAt          *Time                  `json:"lastDeliveryAt" nullable:"true" doc:"The last try"`
@@ -47,7 +47,7 @@ type Delivery struct {
 	Event               pay.EventType      `json:"event"`
 	URL                 string             `json:"url" doc:"Where the subscription points now"`
 	Status              pay.DeliveryStatus `json:"status" enum:"pending,delivered,failed,dead_letter"`
-	Attempts            int                `json:"attempts" doc:"Tries so far; a replay goes on counting"`
+	Attempts            int                `json:"attempts" doc:"Tries so far; a replay adds to them"`
 	MaxAttempts         int                `json:"maxAttempts" doc:"Tries after which it is a dead letter; a replay adds to them"`
 	NextAttemptAt       *Time              `json:"nextAttemptAt" nullable:"true"`
 	LastAttemptAt       *Time              `json:"lastAttemptAt" nullable:"true"`

@@ -116,7 +116,7 @@ type Problem struct {
 type Details struct {
 	Issues        []pay.Issue        `json:"issues,omitempty"`
 	MissingFields []string           `json:"missingFields,omitempty"`
-	HelpURL       string             `json:"helpUrl,omitempty"`
+	HelpURL       string             `json:"helpUrl,omitempty" doc:"A page for people about this error"`
 	Limit         *Bounds            `json:"limit,omitempty"`
 	BoundViolated string             `json:"boundViolated,omitempty" enum:"min,max"`
 	Reason        string             `json:"reason,omitempty"`
@@ -126,7 +126,7 @@ type Details struct {
 	Attempts      []pay.AttemptTrace `json:"attempts,omitempty"`
 	From          pay.Status         `json:"from,omitempty"`
 	Action        string             `json:"action,omitempty"`
-	Right         string             `json:"right,omitempty" doc:"That the key lacks"`
+	Right         string             `json:"right,omitempty" doc:"The right that the key lacks"`
 }
 
 // Bounds is the pair of limits of which an amount broke one.
@@ -163,8 +163,20 @@ func Fault() *pay.Error {
 	return pay.NewError(pay.CodeInternal, "something went wrong on our side: retry, with the same Idempotency-Key if you sent one")
 }
 
+type referenceKey struct{}
+
+// WithReference says at which address people read about the API: errors link to their entry there.
+func WithReference(ctx context.Context, page string) context.Context {
+	return context.WithValue(ctx, referenceKey{}, page)
+}
+
 func newEnvelope(ctx context.Context, e *pay.Error) *Envelope {
 	to := table[e.Code]
+	if page, ok := ctx.Value(referenceKey{}).(string); ok && e.Details.HelpURL == "" {
+		linked := *e
+		linked.Details.HelpURL = page + "#error-" + string(e.Code)
+		e = &linked
+	}
 	out := &Envelope{to.Status, http.Header{}, Problem{
 		Code: e.Code, Type: to.Kind, Message: e.Message, Param: e.Param, Decline: e.Decline, RequestID: web.RequestID(ctx),
 	}}
@@ -280,7 +292,7 @@ func validationError(ctx context.Context, status int, message string, errs []err
 		}
 	}
 	if help.About != nil && slices.ContainsFunc(e.Details.Issues, help.About) {
-		e.Code, e.Details.HelpURL = pay.CodeInvalidRequest, help.URL
+		e.Code = pay.CodeInvalidRequest
 	}
 	return newEnvelope(ctx, e)
 }

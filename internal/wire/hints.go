@@ -19,9 +19,7 @@ import (
 
 // Help is what errors about a request's fields may draw on to say how to mend it.
 type Help struct {
-	// URL is where to read about the fields that About selects. What is wrong with them is always
-	// invalid_request, with the address.
-	URL   string
+	// About selects the fields of which any fault is invalid_request.
 	About func(pay.Issue) bool
 
 	Body    *huma.Schema  // of the request's body; nil where it has none
