@@ -299,13 +299,13 @@ var replySamples = map[string]object{
 	"POST /settlements/{id}/simulate": {"status": "paid", "paidAt": "2026-11-23T12:06:00.000Z"},
 }
 
-// tell says what the events of an example are about: any event is of their type, which leaves it open.
+// tell says what the events of an example are about: their type leaves it open.
 func (d document) tell(example any) {
 	body, _ := example.(object)
 	for _, row := range append(list(body["data"]), body) {
 		event, _ := row.(object)
 		data, _ := event["data"].(object)
-		if about, ok := data["object"].(object); ok && len(about) == 0 {
+		if _, ok := data["object"].(object); ok {
 			data["object"] = d.compose(d.schema("Transaction"), "Transaction", "")
 			event["createdAt"] = happened(data)
 		}
