@@ -39,6 +39,7 @@ type selectorView struct {
 	Back     string
 	BackHost string
 	Expires  template.HTML
+	noFee    bool
 	Ended    string // what was called off to choose here, or ""
 }
 
@@ -60,6 +61,7 @@ type method struct {
 	Time     string
 	Why      string // it cannot be chosen; "" when it can
 	Document string // what it asks for, such as CPF; "" when nothing is missing
+	Reason   string // why it asks
 	Example  string // of such a number, in a test
 }
 
@@ -252,6 +254,7 @@ func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, pay.
 	}
 	v := selectorView{view: p.view(r, home), Order: s.OrderID, Country: country, Fixed: s.Country != "", Sandbox: !s.Live}
 	v.brand(p, shop)
+	v.noFee = shop.Brand.HideFee
 	v.Title = v.T("choose_title") + " · " + shop.Name
 	v.Amount = v.money(s.Asked)
 	v.Expires = v.when(s.ExpiresAt(), home)
@@ -295,7 +298,7 @@ func (p *Pages) ended(r *http.Request, s pay.Session, v view) (string, error) {
 	if err != nil || !before.WayChanged() {
 		return "", err
 	}
-	return v.T("ended", "method", called(before.Rail)), nil
+	return v.T("ended", "method", v.called(before.Rail)), nil
 }
 
 // second orders what has a flaw behind what has not.
@@ -319,9 +322,12 @@ func (p *Pages) elsewhere(s pay.Session, rails []pay.Rail, country string) bool 
 func (p *Pages) method(v selectorView, s pay.Session, rail pay.Rail, place string) method {
 	local, allowed := p.app.SessionAmount(s, rail)
 	m := method{
-		ID: rail.ID, country: rail.Country, Name: called(rail), Mark: markOf(rail), Flag: flags[rail.Country], Place: place,
+		ID: rail.ID, country: rail.Country, Name: v.called(rail), Mark: markOf(rail), Flag: flags[rail.Country], Place: place,
 		Channel: v.T("channel_" + strings.ToLower(string(rail.Channel))), Price: v.money(local),
-		Fee: v.T("fee", "fee", v.price(rail.Fee)), Time: v.T(speed(rail), "days", strconv.Itoa(int(rail.Window/(24*time.Hour)))),
+		Time: v.T(speed(rail), "days", strconv.Itoa(int(rail.Window/(24*time.Hour)))),
+	}
+	if !v.noFee {
+		m.Fee = v.T("fee", "fee", v.price(rail.Fee))
 	}
 	if limit, ok := rail.LimitIn(local.Currency); ok {
 		m.Limits = v.T("limits", "low", v.money(money.New(limit.Min, limit.Currency)), "high", v.money(money.New(limit.Max, limit.Currency)))
@@ -334,7 +340,10 @@ func (p *Pages) method(v selectorView, s pay.Session, rail pay.Rail, place strin
 	}
 	// The shop's may be of another kind: a passport is no CPF.
 	if _, good := document.Check(rail.Country, rail.Document, s.Customer.Document); rail.Document != "" && !good {
-		m.Document = rail.Document
+		m.Document, m.Reason = rail.Document, v.T("document_why")
+		if rail.Method == "boleto" { // Banco Central do Brasil wants the payer's number on each
+			m.Reason = v.T("document_law")
+		}
 		if !s.Live {
 			m.Example = document.Example(rail.Country, rail.Document)
 		}
@@ -342,13 +351,22 @@ func (p *Pages) method(v selectorView, s pay.Session, rail pay.Rail, place strin
 	return m
 }
 
-// called is what people call a rail: its kind and its network, where the network
-// does not say the kind.
-func called(r pay.Rail) string {
-	if strings.HasPrefix(r.Name, r.Label) || r.Channel == pay.CreditCard {
-		return r.Name
+// called is what people call a rail: its network's name. One of the sandbox has the name of
+// what it stands for, in the shopper's language.
+func (v view) called(r pay.Rail) string {
+	name, test := strings.CutSuffix(r.Name, " (test)")
+	switch name {
+	case "PIX":
+		name = "Pix"
+	case "Card":
+		name = v.T("card")
+	case "Cash":
+		name = v.T("channel_cash")
 	}
-	return r.Label + " · " + r.Name
+	if test {
+		name += " (" + v.T("test") + ")"
+	}
+	return name
 }
 
 // speed is the sentence for how soon a method's payment is known.
@@ -371,7 +389,10 @@ func (v view) price(f pay.Fee) string {
 		if cents != "" {
 			whole += point + cents
 		}
-		parts = append(parts, whole+"\u00a0%")
+		if v.Lang == "es" {
+			whole += "\u00a0"
+		}
+		parts = append(parts, whole+"%")
 	}
 	if f.Flat > 0 {
 		parts = append(parts, v.money(money.New(f.Flat, money.USD)))

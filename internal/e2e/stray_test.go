@@ -150,7 +150,7 @@ func TestPageOfExpiredPaymentIsToldOfLateMoney(t *testing.T) {
 			res.Body.Close()
 			if _, html, _ := s.visit(t, "/pay/"+silent+"?lang=en"); res.StatusCode != http.StatusNoContent || strings.Contains(html, "data-live=") {
 				t.Errorf("%s for an hour, its watcher is answered %d", status, res.StatusCode)
-			} else if status == "expired" && (strings.Contains(html, "this page tells you") || !strings.Contains(html, "Check again")) {
+			} else if status == "expired" && (strings.Contains(html, "this page will tell you") || !strings.Contains(html, "Check here again later")) {
 				t.Errorf("the page promises to tell, and does not listen: %s", html)
 			}
 		}
@@ -184,8 +184,8 @@ func TestPageTellsWhatBecameOfTheMoney(t *testing.T) {
 			t.Error("a page that waits is not told that another amount came")
 		}
 		s.says(t, id, map[string]string{
-			"en": "We have received $183.49\u00a0MXN, and $183.50\u00a0MXN was asked for. Please do not pay again.",
-			"es": "Recibimos $183.49\u00a0MXN y se pidió $183.50\u00a0MXN.", "pt": "Recebemos $183.49\u00a0MXN, e o valor pedido era $183.50\u00a0MXN.",
+			"en": "We have received $183.49\u00a0MXN, and the amount due was $183.50\u00a0MXN. Please do not pay again.",
+			"es": "Recibimos $183.49\u00a0MXN y el monto era $183.50\u00a0MXN.", "pt": "Recebemos $183.49\u00a0MXN, e o valor pedido era $183.50\u00a0MXN.",
 		})
 		open, err := s.App.Notifications(ctx, "", 10)
 		must(t, err)

@@ -27,9 +27,10 @@ for (const list of document.querySelectorAll("[data-submit]")) {
 }
 // A moment is written in the time of the payment's country; who is elsewhere reads their own.
 const page = document.documentElement;
-const language = page.dataset.region ? `${page.lang}-${page.dataset.region}` : page.lang;
+const language = page.dataset.region ? `${page.lang.slice(0, 2)}-${page.dataset.region}` : page.lang;
+const hour12 = "halves" in page.dataset;
 for (const at of document.querySelectorAll("time[data-zone]")) {
-  const write = (timeZone) => new Intl.DateTimeFormat(language, { day: "numeric", month: "long", hour: "2-digit", minute: "2-digit", timeZone }).format(new Date(at.dateTime));
+  const write = (timeZone) => new Intl.DateTimeFormat(language, { day: "numeric", month: "long", hour: hour12 ? "numeric" : "2-digit", minute: "2-digit", hour12, timeZone }).format(new Date(at.dateTime));
   const here = write(undefined);
   // The sentence has a full stop of its own after "p.m.".
   if (here !== write(at.dataset.zone)) at.textContent = at.nextSibling?.textContent.startsWith(".") ? here.replace(/\.$/, "") : here;
