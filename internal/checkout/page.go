@@ -168,6 +168,8 @@ type paymentView struct {
 	Amount    string // in the shopper's currency
 	Plain     string // Amount as a bank's app takes it
 	USD       string // "" where the shopper pays in it
+	Rate      string // what one US dollar is in the shopper's currency
+	PaidAt    template.HTML
 	Network   string // who takes a voucher
 	Places    string // how many places it has, "" where we do not know
 	Deadline  template.HTML
@@ -277,6 +279,7 @@ func (p *Pages) paymentView(r *http.Request, s app.Shown) paymentView {
 	v.brand(p, s.Shop)
 	if s.Local.Currency != s.Amount.Currency {
 		v.USD = v.money(s.Amount)
+		v.Rate = v.rate(s.Amount, s.Local)
 	}
 	if s.Simulated {
 		v.BankURL = p.along(r, "/sandbox/bank/"+s.ID)
@@ -300,6 +303,9 @@ func (p *Pages) paymentView(r *http.Request, s app.Shown) paymentView {
 				v.Places = v.T("places", "places", v.count(n))
 			}
 		}
+	}
+	if v.State == "paid" && !s.Times.Completed.IsZero() {
+		v.PaidAt = v.when(s.Times.Completed, s.Country)
 	}
 	v.Heading = v.T("state_" + v.State)
 	if v.State == "waiting" {

@@ -161,7 +161,7 @@ func TestPageOfExpiredPaymentIsToldOfLateMoney(t *testing.T) {
 func TestPageTellsWhatBecameOfTheMoney(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
-		for word, want := range map[pay.ClaimVerb]string{pay.Reject: "the shop has accepted it", pay.Approve: "is on its way back to you"} {
+		for word, want := range map[pay.ClaimVerb]string{pay.Reject: "the shop has accepted it", pay.Approve: "is being refunded"} {
 			id := o.create(t, hostedVoucher)
 			s.atBank(t, id, "late")
 			_, err := s.App.RuleClaim(ctx, o.get(t, "/payments/"+id).text(t, "attention.claimId"), word, "as the shop wishes")
@@ -192,7 +192,7 @@ func TestPageTellsWhatBecameOfTheMoney(t *testing.T) {
 		must(t, s.App.CloseNotification(ctx, open[0].ID, "given back in cash"))
 		s.says(t, id, map[string]string{"en": "ask there before you pay again"})
 		o.simulate(t, id, "paid").want(t, http.StatusOK)
-		if _, page, _ := s.visit(t, "/pay/"+id+"?lang=en"); !strings.Contains(page, "Payment received") || !strings.Contains(page, "Another payment for this order came too") {
+		if _, page, _ := s.visit(t, "/pay/"+id+"?lang=en"); !strings.Contains(page, "Payment received") || !strings.Contains(page, "We also received another payment for this order") {
 			t.Errorf("paid in the end, the page is %s", page)
 		}
 	})
