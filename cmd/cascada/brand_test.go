@@ -39,6 +39,15 @@ func TestShopIsBranded(t *testing.T) {
 		if told := brand("--no-logo", "--color", ""); !strings.Contains(told, `colour "", logo ""`) {
 			t.Errorf("without a logo and a colour it is %s", told)
 		}
+		if told := brand("--hide-fee"); !strings.Contains(told, "fee hidden") {
+			t.Errorf("the fee is not hidden: %s", told)
+		}
+		if told := brand("--color", "#0a2540"); !strings.Contains(told, "fee hidden") {
+			t.Errorf("a fee that was hidden did not stay so: %s", told)
+		}
+		if told := brand("--no-hide-fee"); !strings.Contains(told, "fee shown") {
+			t.Errorf("the fee is not shown again: %s", told)
+		}
 		for _, wrong := range []string{filepath.Join(t.TempDir(), "none.png"), t.TempDir()} {
 			if _, log, code := u.run(t, "shop", "brand", "--database", database, k.Shop.ID, "--logo", wrong); code == 0 || !strings.Contains(log, "--logo") {
 				t.Errorf("a logo that is no file: exit %d, %s", code, log)

@@ -43,6 +43,8 @@ type shopBrandCmd struct {
 	Logo   string   `type:"existingfile" placeholder:"FILE" help:"PNG or JPEG, at most 24 KB and 1024 pixels a side."`
 	NoLogo bool     `help:"Show the shop's name and no picture."`
 	Frame  []string `placeholder:"ORIGIN" help:"Origin that may embed the pages, such as https://shop.example; replaces the list."`
+
+	HideFee *bool `negatable:"" help:"Show shoppers no fee beside the methods, for the shop does not pass it on; --no-hide-fee shows it again."`
 }
 
 func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -70,6 +72,9 @@ func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
 		if c.NoLogo {
 			b.Logo = ""
 		}
+		if c.HideFee != nil {
+			b.HideFee = *c.HideFee
+		}
 		if len(c.Frame) > 0 {
 			b.Frames = c.Frame
 		}
@@ -78,6 +83,10 @@ func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%s: colour %q, logo %q, embedded by %v\n", shop.Name, shop.Brand.Color, shop.Brand.Logo, shop.Brand.Frames)
+	fee := "shown"
+	if shop.Brand.HideFee {
+		fee = "hidden"
+	}
+	fmt.Fprintf(stdout, "%s: colour %q, logo %q, embedded by %v, fee %s\n", shop.Name, shop.Brand.Color, shop.Brand.Logo, shop.Brand.Frames, fee)
 	return nil
 }

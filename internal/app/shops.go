@@ -10,6 +10,7 @@ import (
 	"image"
 	_ "image/jpeg" // a logo may be one
 	_ "image/png"
+	"strconv"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -89,6 +90,7 @@ func (a *App) Rebrand(ctx context.Context, shop string, change func(pay.Brand) p
 		}
 		write.Audit = a.audit(a.Self(), pay.Scope{Merchant: s.Merchant, Shop: s.ID, Live: true}, pay.ShopRebranded, s.ID, map[string]string{
 			"color": next.Brand.Color, "logo": next.Brand.Logo, "frames": strings.Join(next.Brand.Frames, " "),
+			"hideFee": strconv.FormatBool(next.Brand.HideFee),
 		})
 		return next, a.store.Commit(ctx, write)
 	})

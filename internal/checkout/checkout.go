@@ -83,7 +83,7 @@ func New(a *app.App, log *slog.Logger, base string, from func(*http.Request) str
 		p.assets[name] = asset{"/checkout/assets/" + hex.EncodeToString(sum[:6]) + "-" + name, kind, body}
 	}
 	for _, name := range []string{"payment", "bank", "selector", "problem"} {
-		t, err := template.New("page.html").Funcs(template.FuncMap{"field": newField}).ParseFS(templateFiles, "templates/page.html", "templates/"+name+".html")
+		t, err := template.New("page.html").Funcs(template.FuncMap{"field": newField, "list": newList}).ParseFS(templateFiles, "templates/page.html", "templates/"+name+".html")
 		if err != nil {
 			return nil, fmt.Errorf("checkout page %s: %w", name, err)
 		}

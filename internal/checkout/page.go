@@ -18,6 +18,8 @@ import (
 // view is what every page has.
 type view struct {
 	Lang      string
+	Tag       string // Lang as the shopper's country speaks it, such as es-AR
+	Halves    bool   // a script writes times in two halves of a day
 	Title     string
 	Root      string // before every path of ours
 	CSS, JS   string
@@ -42,10 +44,14 @@ var languageNames = map[string]string{"en": "English", "es": "Español", "pt": "
 func (p *Pages) view(r *http.Request, country string, asked ...string) view {
 	lang := languageOf(r, country, asked...)
 	v := view{
-		country: writingOf(r, country, lang),
-		Lang:    lang, Root: p.root, CSS: p.root + p.assets["checkout.css"].path, JS: p.root + p.assets["checkout.js"].path, Bare: p.root + p.assets["noscript.css"].path,
+		country: writingOf(r, country, lang), Tag: variantOf(r, lang, country),
+		Lang: lang, Root: p.root, CSS: p.root + p.assets["checkout.css"].path, JS: p.root + p.assets["checkout.js"].path, Bare: p.root + p.assets["noscript.css"].path,
 		Icon: p.root + p.assets["icon.svg"].path, text: p.texts[lang],
 	}
+	if t, ok := p.texts[v.Tag]; ok {
+		v.text = t
+	}
+	v.Halves = slices.Contains(halves, v.country) && lang != "pt"
 	if c, ok := geo.Parse(v.country); ok {
 		v.Region = c.Alpha2
 	}
@@ -114,6 +120,9 @@ func (v view) when(t time.Time, country string) template.HTML {
 // At is a sentence in which {time} is a moment.
 func (v view) At(key string, when template.HTML) template.HTML {
 	before, after, _ := strings.Cut(v.T(key), "{time}")
+	if strings.HasSuffix(string(when), ".</time>") { // "p.m." ends the sentence too
+		after = strings.TrimPrefix(after, ".")
+	}
 	return template.HTML(template.HTMLEscapeString(before)) + when + template.HTML(template.HTMLEscapeString(after)) //nolint:gosec // escaped
 }
 
@@ -149,14 +158,18 @@ type paymentView struct {
 	State     string // waiting, processing, paid, refunded, part_refunded, disputed, failed, expired, changed, canceled, and those of strayStates
 	Watched   bool   // the page loads again when that changes
 	Came      string // the money that came otherwise than was asked for, "" where none did
+	Heading   string // what the shopper has to do, or how the payment stands
 	Kind      string // of a waiting payment: pix, spei, boleto, voucher, redirect
 	Note      string // what happened to what the shopper has just done, or ""
 	Refunded  string // what went back of a payment, where that is not all
 	Order     string
 	Method    string // as people call it
+	Rail      string // its kind, such as card or wallet
 	Amount    string // in the shopper's currency
 	Plain     string // Amount as a bank's app takes it
 	USD       string // "" where the shopper pays in it
+	Rate      string // what one US dollar is in the shopper's currency
+	PaidAt    template.HTML
 	Network   string // who takes a voucher
 	Places    string // how many places it has, "" where we do not know
 	Deadline  template.HTML
@@ -243,9 +256,11 @@ func (p *Pages) again(w http.ResponseWriter, r *http.Request) error {
 
 func (p *Pages) paymentView(r *http.Request, s app.Shown) paymentView {
 	v := paymentView{
-		view: p.view(r, s.Country, s.Lang), ID: s.ID, Status: s.Status, State: standing(s), Order: s.OrderID, Method: s.Rail.Label,
+		view: p.view(r, s.Country, s.Lang), ID: s.ID, Status: s.Status, State: standing(s), Order: s.OrderID,
+		Rail:  s.Rail.Method,
 		Plain: s.Local.Decimal(), Data: s.Data, Sandbox: !s.Live,
 	}
+	v.Method = v.called(s.Rail)
 	v.Amount = v.money(s.Local)
 	if v.Watched = mayChange(s); v.Watched {
 		v.Refresh = refreshEvery
@@ -262,9 +277,9 @@ func (p *Pages) paymentView(r *http.Request, s app.Shown) paymentView {
 		v.Earlier = p.along(r, "/pay/"+s.Earlier)
 	}
 	v.brand(p, s.Shop)
-	v.Title = v.T("state_"+v.State) + " · " + s.Shop.Name
 	if s.Local.Currency != s.Amount.Currency {
 		v.USD = v.money(s.Amount)
+		v.Rate = v.rate(s.Amount, s.Local)
 	}
 	if s.Simulated {
 		v.BankURL = p.along(r, "/sandbox/bank/"+s.ID)
@@ -283,12 +298,20 @@ func (p *Pages) paymentView(r *http.Request, s app.Shown) paymentView {
 			}
 		}
 		if v.Kind == "voucher" || v.Kind == "boleto" {
-			v.Network = s.Rail.Name
+			v.Network = v.Method
 			if n := atLeast[s.Rail.Key]; n > 0 {
 				v.Places = v.T("places", "places", v.count(n))
 			}
 		}
 	}
+	if v.State == "paid" && !s.Times.Completed.IsZero() {
+		v.PaidAt = v.when(s.Times.Completed, s.Country)
+	}
+	v.Heading = v.T("state_" + v.State)
+	if v.State == "waiting" {
+		v.Heading = v.action(s.Rail)
+	}
+	v.Title = v.Heading + " · " + s.Shop.Name
 	if s.Failure != nil && v.State == "failed" {
 		v.Declined = v.T(declineKey(*s.Failure))
 	}
@@ -297,6 +320,19 @@ func (p *Pages) paymentView(r *http.Request, s app.Shown) paymentView {
 		v.AgainURL = p.along(r, "/pay/"+s.ID+"/again")
 	}
 	return v
+}
+
+// action is what a shopper has to do to pay by a rail.
+func (v view) action(r pay.Rail) string {
+	switch {
+	case r.Method == "boleto":
+		return v.T("state_waiting_boleto")
+	case r.Channel == pay.CreditCard:
+		return v.T("state_waiting_card")
+	case r.Channel == pay.Cash:
+		return v.T("state_waiting_cash", "method", v.called(r))
+	}
+	return v.T("state_waiting", "method", v.called(r))
 }
 
 // refreshEvery is after how many seconds a page that waits is loaded again by a browser

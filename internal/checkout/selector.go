@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -27,11 +28,16 @@ type selectorView struct {
 	view
 	Order    string
 	Amount   string // as the shop asked it
+	Rate     string // what one of the shop's units is in the country's currency
 	Local    string // in the country's currency, once a country is known
 	Country  string // alpha-3, "" while the shopper has not said
+	Home     string // the country whose methods stand first, alpha-3, or ""
 	Fixed    bool   // the shop has said the country
 	Places   []option
 	Methods  []method
+	Away     []method // of other countries, folded away
+	Open     bool     // what was chosen is among them
+	AtField  bool     // Problem is of the number that was typed
 	Chosen   string
 	Document string // what was typed, where it was not right
 	Problem  string
@@ -39,11 +45,12 @@ type selectorView struct {
 	Back     string
 	BackHost string
 	Expires  template.HTML
+	noFee    bool
 	Ended    string // what was called off to choose here, or ""
 }
 
-// option is a country in the list.
-type option struct{ Code, Name string }
+// option is a country in the list, with the time zone by which a script knows who is there.
+type option struct{ Code, Name, Zone string }
 
 // method is a way to pay as a card.
 type method struct {
@@ -60,6 +67,10 @@ type method struct {
 	Time     string
 	Why      string // it cannot be chosen; "" when it can
 	Document string // what it asks for, such as CPF; "" when nothing is missing
+	Reason   string // why it asks
+	Keys     string // the keyboard that the number is typed on
+	Mask     string // how it is written: 0 stands for a digit; "" where a script leaves it
+	FromEnd  bool   // a number may be shorter than the mask
 	Example  string // of such a number, in a test
 }
 
@@ -115,17 +126,28 @@ func (p *Pages) visit(r *http.Request) (pay.Session, string, error) {
 // mistaken shows what was wrong with a choice.
 func (v *selectorView) mistaken(m mistake) {
 	v.Chosen, v.Document = m.Method, m.Typed
-	i := slices.IndexFunc(v.Methods, func(of method) bool { return of.ID == m.Method })
+	of, found := v.find(m.Method)
+	v.Open = slices.ContainsFunc(v.Away, func(of method) bool { return of.ID == m.Method })
 	switch {
-	case m.Kind == wrongDocument && i >= 0 && v.Methods[i].Document != "":
-		v.Problem = v.T(wrongDocument, "document", v.Methods[i].Document)
-	case m.Kind == notPayable && i >= 0 && v.Methods[i].Why != "":
-		v.Problem = v.Methods[i].Why
+	case m.Kind == wrongDocument && of.Document != "":
+		v.Problem, v.AtField = v.T(wrongDocument, "document", of.Document), true
+	case m.Kind == notPayable && found && of.Why != "":
+		v.Problem = of.Why
 	case m.Kind == notPayable || m.Kind == notTaken:
 		v.Problem = v.T(m.Kind)
 	default:
 		v.Problem = v.T(noChoice)
 	}
+}
+
+// find is the method of an id.
+func (v *selectorView) find(id string) (method, bool) {
+	for _, list := range [][]method{v.Methods, v.Away} {
+		if i := slices.IndexFunc(list, func(m method) bool { return m.ID == id }); i >= 0 {
+			return list[i], true
+		}
+	}
+	return method{}, false
 }
 
 // take is the shopper's choice. What is wrong with it is told on the page that it leads to.
@@ -157,18 +179,18 @@ func (p *Pages) take(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	m := mistake{Method: chosen, Typed: typed}
-	i := slices.IndexFunc(v.Methods, func(m method) bool { return m.ID == chosen })
-	if i < 0 {
+	of, found := v.find(chosen)
+	if !found {
 		return p.tellMistake(w, r, token, mistake{Kind: noChoice})
 	}
-	if v.Methods[i].Why != "" {
+	if of.Why != "" {
 		m.Kind = notPayable
 		return p.tellMistake(w, r, token, m)
 	}
 	number := ""
-	if kind := v.Methods[i].Document; kind != "" {
+	if kind := of.Document; kind != "" {
 		var good bool
-		if number, good = document.Check(v.Methods[i].country, kind, typed); !good {
+		if number, good = document.Check(of.country, kind, typed); !good {
 			m.Kind = wrongDocument
 			return p.tellMistake(w, r, token, m)
 		}
@@ -250,8 +272,9 @@ func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, pay.
 	if country == "" {
 		home, country = guess(r, rails)
 	}
-	v := selectorView{view: p.view(r, home), Order: s.OrderID, Country: country, Fixed: s.Country != "", Sandbox: !s.Live}
+	v := selectorView{view: p.view(r, home), Order: s.OrderID, Country: country, Home: home, Fixed: s.Country != "", Sandbox: !s.Live}
 	v.brand(p, shop)
+	v.noFee = shop.Brand.HideFee
 	v.Title = v.T("choose_title") + " · " + shop.Name
 	v.Amount = v.money(s.Asked)
 	v.Expires = v.when(s.ExpiresAt(), home)
@@ -272,18 +295,63 @@ func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, pay.
 		v.Methods = append(v.Methods, p.method(v, s, rail, name(rail.Country)))
 		if local, _ := p.app.SessionAmount(s, rail); v.Local == "" && rail.Country == home && local.Currency != s.Asked.Currency && local.Currency != "" {
 			v.Local = v.money(local)
+			v.Rate = v.rate(s.Asked, local)
 		}
 	}
 	// What can be chosen comes first, then what is at home, in the catalog's order.
 	slices.SortStableFunc(v.Methods, func(a, b method) int {
 		return cmp.Or(second(a.Why != "", b.Why != ""), second(a.country != home, b.country != home))
 	})
+	// Who is at home somewhere sees what is there; the rest is folded away. English as in the
+	// United States is what many browsers elsewhere say too, so it folds nothing.
+	if country == "" && home != "" && home != abroad {
+		i := slices.IndexFunc(v.Methods, func(m method) bool { return m.Why == "" && m.country == home })
+		if i >= 0 {
+			away := func(m method) bool { return m.country != home }
+			for _, m := range v.Methods {
+				if away(m) {
+					v.Away = append(v.Away, m)
+				}
+			}
+			v.Methods = slices.DeleteFunc(v.Methods, away)
+		}
+	}
+	v.Chosen = only(v.Methods)
 	for i := range v.Languages {
 		if !v.Fixed && country != "" {
 			v.Languages[i].URL += "&country=" + country
 		}
 	}
 	return v, shop, nil
+}
+
+// abroad is the country whose method is for those from outside the region.
+const abroad = "USA"
+
+// only is the one method that can be chosen, "" where there are more or none.
+func only(list []method) (id string) {
+	for _, m := range list {
+		if m.Why == "" && id != "" {
+			return ""
+		}
+		if m.Why == "" {
+			id = m.ID
+		}
+	}
+	return id
+}
+
+// rate is what one unit of what was asked is in another currency.
+func (v view) rate(asked, local money.Amount) string {
+	one := int64(1)
+	for range asked.Currency.Exponent() {
+		one *= 10
+	}
+	if asked.Minor < 1 || local.Minor > math.MaxInt64/one {
+		return ""
+	}
+	in := (local.Minor*one + asked.Minor/2) / asked.Minor
+	return v.T("rate", "one", v.money(money.New(one, asked.Currency)), "local", v.money(money.New(in, local.Currency)))
 }
 
 // ended says what was called off to choose another way, so that nobody pays it any more.
@@ -295,7 +363,7 @@ func (p *Pages) ended(r *http.Request, s pay.Session, v view) (string, error) {
 	if err != nil || !before.WayChanged() {
 		return "", err
 	}
-	return v.T("ended", "method", called(before.Rail)), nil
+	return v.T("ended", "method", v.called(before.Rail)), nil
 }
 
 // second orders what has a flaw behind what has not.
@@ -319,9 +387,12 @@ func (p *Pages) elsewhere(s pay.Session, rails []pay.Rail, country string) bool 
 func (p *Pages) method(v selectorView, s pay.Session, rail pay.Rail, place string) method {
 	local, allowed := p.app.SessionAmount(s, rail)
 	m := method{
-		ID: rail.ID, country: rail.Country, Name: called(rail), Mark: markOf(rail), Flag: flags[rail.Country], Place: place,
+		ID: rail.ID, country: rail.Country, Name: v.called(rail), Mark: markOf(rail), Flag: flags[rail.Country], Place: place,
 		Channel: v.T("channel_" + strings.ToLower(string(rail.Channel))), Price: v.money(local),
-		Fee: v.T("fee", "fee", v.price(rail.Fee)), Time: v.T(speed(rail), "days", strconv.Itoa(int(rail.Window/(24*time.Hour)))),
+		Time: v.T(speed(rail), "days", strconv.Itoa(int(rail.Window/(24*time.Hour)))),
+	}
+	if !v.noFee {
+		m.Fee = v.T("fee", "fee", v.price(rail.Fee))
 	}
 	if limit, ok := rail.LimitIn(local.Currency); ok {
 		m.Limits = v.T("limits", "low", v.money(money.New(limit.Min, limit.Currency)), "high", v.money(money.New(limit.Max, limit.Currency)))
@@ -334,7 +405,12 @@ func (p *Pages) method(v selectorView, s pay.Session, rail pay.Rail, place strin
 	}
 	// The shop's may be of another kind: a passport is no CPF.
 	if _, good := document.Check(rail.Country, rail.Document, s.Customer.Document); rail.Document != "" && !good {
-		m.Document = rail.Document
+		m.Document, m.Reason = rail.Document, v.T("document_why")
+		m.Keys, m.Mask = keysOf(rail.Country, rail.Document)
+		m.FromEnd = rail.Document == "RUT" || rail.Document == "DNI" || rail.Document == "CI"
+		if rail.Method == "boleto" { // Banco Central do Brasil wants the payer's number on each
+			m.Reason = v.T("document_law")
+		}
 		if !s.Live {
 			m.Example = document.Example(rail.Country, rail.Document)
 		}
@@ -342,13 +418,46 @@ func (p *Pages) method(v selectorView, s pay.Session, rail pay.Rail, place strin
 	return m
 }
 
-// called is what people call a rail: its kind and its network, where the network
-// does not say the kind.
-func called(r pay.Rail) string {
-	if strings.HasPrefix(r.Name, r.Label) || r.Channel == pay.CreditCard {
-		return r.Name
+// called is what people call a rail: its network's name. One of the sandbox has the name of
+// what it stands for, in the shopper's language.
+func (v view) called(r pay.Rail) string {
+	name, test := strings.CutSuffix(r.Name, " (test)")
+	switch name {
+	case "PIX":
+		name = "Pix"
+	case "Card":
+		name = v.T("card")
+	case "Cash":
+		name = v.T("channel_cash")
 	}
-	return r.Label + " · " + r.Name
+	if test {
+		name += " (" + v.T("test") + ")"
+	}
+	return name
+}
+
+// keysOf is the keyboard for a document, and its mask. Numbers that have letters need all keys;
+// a mask leaves alone what does not fit, such as a company's number.
+func keysOf(country, kind string) (keys, mask string) {
+	switch country + " " + kind {
+	case "MEX RFC", "BOL CI":
+		return "text", ""
+	case "CHL RUT":
+		return "text", "00.000.000-*"
+	case "BRA CPF":
+		return "numeric", "000.000.000-00"
+	case "ARG CUIT":
+		return "numeric", "00-00000000-0"
+	case "ARG DNI":
+		return "numeric", "00.000.000"
+	case "SLV DUI":
+		return "numeric", "00000000-0"
+	case "URY CI":
+		return "numeric", "0.000.000-0"
+	case "COL CC", "CRI CI", "ECU CI", "PER DNI", "PRY CI":
+		return "numeric", ""
+	}
+	return "text", ""
 }
 
 // speed is the sentence for how soon a method's payment is known.
@@ -371,7 +480,10 @@ func (v view) price(f pay.Fee) string {
 		if cents != "" {
 			whole += point + cents
 		}
-		parts = append(parts, whole+"\u00a0%")
+		if v.Lang == "es" {
+			whole += "\u00a0"
+		}
+		parts = append(parts, whole+"%")
 	}
 	if f.Flat > 0 {
 		parts = append(parts, v.money(money.New(f.Flat, money.USD)))
@@ -407,7 +519,7 @@ func placesOf(rails []pay.Rail, name func(string) string) []option {
 	var list []option
 	for _, rail := range rails {
 		if !slices.ContainsFunc(list, func(o option) bool { return o.Code == rail.Country }) {
-			list = append(list, option{rail.Country, name(rail.Country)})
+			list = append(list, option{rail.Country, name(rail.Country), places[rail.Country].zone})
 		}
 	}
 	slices.SortFunc(list, func(a, b option) int { return cmp.Compare(a.Name, b.Name) })
@@ -418,3 +530,11 @@ func placesOf(rails []pay.Rail, name func(string) string) []option {
 func abandoned(s pay.Session) (address, host string) {
 	return back(pay.Payment{ReturnURL: s.ReturnURL})
 }
+
+// listed is a part of the methods, for the template that shows them.
+type listed struct {
+	View selectorView
+	List []method
+}
+
+func newList(v selectorView, list []method) listed { return listed{v, list} }

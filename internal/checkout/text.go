@@ -4,6 +4,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -19,11 +20,15 @@ import (
 //go:embed text/*.json
 var textFiles embed.FS
 
-// text is every sentence of the pages in one language, by key.
+// text is every sentence of the pages in one language or variant, by key.
 type text map[string]string
 
 // languages are those that the pages speak, the fallback first.
 var languages = []string{"en", "es", "pt"}
+
+// variants are the languages as countries speak them: a file of what differs, over that of the
+// language. The fallback is what most of them understand.
+var variants = map[string]string{"ARG": "es-AR", "CHL": "es-CL", "COL": "es-CO", "MEX": "es-MX", "PER": "es-PE"}
 
 var matcher = language.NewMatcher([]language.Tag{language.English, language.Spanish, language.Portuguese})
 
@@ -40,7 +45,40 @@ func readTexts() (map[string]text, error) {
 		}
 		all[name] = t
 	}
+	for _, variant := range variants {
+		body, err := textFiles.ReadFile("text/" + variant + ".json")
+		if err != nil {
+			return nil, err
+		}
+		t := maps.Clone(all[variant[:2]])
+		if err := json.Unmarshal(body, &t); err != nil {
+			return nil, fmt.Errorf("checkout texts %s: %w", variant, err)
+		}
+		all[variant] = t
+	}
 	return all, nil
+}
+
+// variantOf is a language as the shopper speaks it: as in the first country that the browser
+// names with that language, else as in the page's country. A Spaniard and a Uruguayan read
+// the language as it is.
+func variantOf(r *http.Request, lang, country string) string {
+	if lang == "pt" {
+		return "pt-BR"
+	}
+	tags, _, err := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
+	for _, tag := range tags {
+		base, _ := tag.Base()
+		region, sure := tag.Region()
+		if c, ok := geo.Parse(region.String()); err == nil && ok && base.String() == lang && sure == language.Exact {
+			country = c.Alpha3
+			break
+		}
+	}
+	if variant, ok := variants[country]; ok && variant[:2] == lang {
+		return variant
+	}
+	return lang
 }
 
 // languageOf is the language for a request: the one it asks for, the one that the shopper
@@ -162,6 +200,21 @@ var months = map[string][]string{
 	"pt": {"janeiro", "fevereiro", "março", "abril", "maio", "junho", "julho", "agosto", "setembro", "outubro", "novembro", "dezembro"},
 }
 
+// halves are the countries whose people tell the time in two halves of a day.
+var halves = []string{"COL", "DOM", "GTM", "HND", "MEX", "NIC", "PAN", "PER", "SLV", "USA", "VEN"}
+
+// clockOf is a time of day as people say it.
+func clockOf(t time.Time, lang, country string) string {
+	if !slices.Contains(halves, country) || lang == "pt" {
+		return t.Format("15:04")
+	}
+	half := t.Format("PM")
+	if lang == "es" {
+		half = map[string]string{"AM": "a.m.", "PM": "p.m."}[half]
+	}
+	return t.Format("3:04") + "\u00a0" + half
+}
+
 // moment writes a time in a country's own zone and a language's form.
 func moment(t time.Time, lang, country string) string {
 	zone := time.UTC
@@ -172,12 +225,12 @@ func moment(t time.Time, lang, country string) string {
 		}
 	}
 	t = t.In(zone)
-	month, clock := months[lang][t.Month()-1], t.Format("15:04")
+	month, clock := months[lang][t.Month()-1], clockOf(t, lang, country)
 	switch lang {
 	case "es":
 		return fmt.Sprintf("%d de %s, %s%s", t.Day(), month, clock, suffix)
 	case "pt":
-		return fmt.Sprintf("%d de %s, %s%s", t.Day(), month, clock, suffix)
+		return fmt.Sprintf("%d de %s às %s%s", t.Day(), month, clock, suffix)
 	}
 	return month + " " + strconv.Itoa(t.Day()) + ", " + clock + suffix
 }

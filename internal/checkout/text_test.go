@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"encoding/json"
 	"io/fs"
 	"maps"
 	"os"
@@ -55,6 +56,58 @@ func TestEverySentenceIsInEveryLanguage(t *testing.T) {
 	}
 }
 
+// A variant says otherwise only what its language says too, and Argentina's shopper is
+// spoken to as people speak there.
+func TestVariantsSayWhatTheirLanguageSays(t *testing.T) {
+	texts, err := readTexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hole := regexp.MustCompile(`\{\w+\}`)
+	for _, variant := range variants {
+		body, err := textFiles.ReadFile("text/" + variant + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var own text
+		if err := json.Unmarshal(body, &own); err != nil {
+			t.Fatal(err)
+		}
+		for key, sentence := range own {
+			base, known := texts[variant[:2]][key]
+			if !known || sentence == base || strings.TrimSpace(sentence) == "" {
+				t.Errorf("%s %s is %q, and the language says %q", variant, key, sentence, base)
+			}
+			want := slices.Sorted(slices.Values(hole.FindAllString(base, -1)))
+			if got := slices.Sorted(slices.Values(hole.FindAllString(sentence, -1))); !slices.Equal(got, want) {
+				t.Errorf("%s %s has %v for values, want %v", variant, key, got, want)
+			}
+		}
+	}
+	tuteo := regexp.MustCompile(`(?i)(^|[^\pL])(tú|contigo|puedes|vuelves|terminas|ingresas|elige|paga tu|paga con|abre|escanea|revisa|ingresa|escribe|lleva|guarda|vuelve|espera|intenta|empieza|copia el|muestra|usa|regresa|pregúntale|revísalo)([^\pL]|$)`)
+	for key, sentence := range texts["es-AR"] {
+		if found := tuteo.FindString(sentence); found != "" {
+			t.Errorf("es-AR %s says %q: %s", key, found, sentence)
+		}
+	}
+}
+
+// The words that the designer's review struck out, and a law where there is none.
+func TestPagesDoNotSayWhatWasStruckOut(t *testing.T) {
+	texts, err := readTexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	struck := regexp.MustCompile(`PIX|Código QR do|Leia o código|comprovante|comprobante a|movido|real money moves|told by itself|\bat once\b|camino de regreso|Continuar a tu banco|o exige por lei|muitos pedidos|medio de pago lo exige por ley`)
+	for lang, t2 := range texts {
+		for key, sentence := range t2 {
+			if found := struck.FindString(sentence); found != "" && key != "document_law" {
+				t.Errorf("%s %s says %q: %s", lang, key, found, sentence)
+			}
+		}
+	}
+}
+
 // Money is written as people there write it.
 func TestAmountsAreWrittenAsInTheirCountry(t *testing.T) {
 	for _, c := range []struct {
@@ -83,8 +136,8 @@ func TestAmountsAreWrittenAsInTheirCountry(t *testing.T) {
 func TestDeadlinesAreInTheShoppersTime(t *testing.T) {
 	at := time.Date(2026, 11, 22, 12, 5, 0, 0, time.UTC)
 	for _, c := range [][3]string{
-		{"pt", "BRA", "22 de novembro, 09:05"}, {"es", "MEX", "22 de noviembre, 06:05"},
-		{"en", "COL", "November 22, 07:05"}, {"en", "FRA", "November 22, 12:05 UTC"},
+		{"pt", "BRA", "22 de novembro às 09:05"}, {"es", "MEX", "22 de noviembre, 6:05\u00a0a.m."}, {"es", "ARG", "22 de noviembre, 09:05"},
+		{"en", "COL", "November 22, 7:05\u00a0AM"}, {"en", "FRA", "November 22, 12:05 UTC"},
 	} {
 		if got := moment(at, c[0], c[1]); got != c[2] {
 			t.Errorf("%s in %s: %q, want %q", c[0], c[1], got, c[2])

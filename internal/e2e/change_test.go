@@ -188,10 +188,10 @@ func TestLanguageFollowsTheShopper(t *testing.T) {
 	if _, _, h := s.visit(t, link, german); h.Get("Location") != s.URL+"/pay/"+id+"?lang=pt" {
 		t.Errorf("the link leads to %q", h.Get("Location"))
 	}
-	if _, page, _ := s.visit(t, "/pay/"+id, german); !strings.Contains(page, `lang="pt"`) { // as who comes back from a provider
+	if _, page, _ := s.visit(t, "/pay/"+id, german); !strings.Contains(page, `<html lang="pt-BR"`) { // as who comes back from a provider
 		t.Errorf("without the address the page forgets the language: %s", page)
 	}
-	if _, page, _ := s.visit(t, "/pay/"+id+"?lang=es", german); !strings.Contains(page, `<html lang="es"`) {
+	if _, page, _ := s.visit(t, "/pay/"+id+"?lang=es", german); !strings.Contains(page, `<html lang="es-CO"`) {
 		t.Error("another language cannot be chosen")
 	}
 	_, _, h = s.browse(t, http.MethodPost, "/sandbox/bank/"+id+"?lang=pt", "action=decline", german)

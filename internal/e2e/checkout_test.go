@@ -96,12 +96,12 @@ func TestPagesTellHowToPay(t *testing.T) {
 		o := s.shop(t)
 		for body, wants := range map[string]map[string][]string{
 			`{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725","merchantOrderId":"A-<b>1"}`: {
-				"pt": {"Aguardando o seu pagamento", "R$\u00a0137,70", "br.gov.bcb.pix", "Copiar o código", "Pedido A-<b>1"},
-				"es": {"Esperando tu pago", "R$\u00a0137,70"}, "en": {"Waiting for your payment"},
+				"pt": {"Pague com Pix (teste)", "Escaneie o QR Code", "Pix Copia e Cola", "R$\u00a0137,70", "br.gov.bcb.pix", "Copiar o código", "Pedido A-<b>1"},
+				"es": {"Paga con Pix (prueba)", "R$\u00a0137,70"}, "en": {"Pay with Pix (test)"},
 			},
 			`{"amount":25.5,"paymentMethodId":"sbx_spei","documentId":"XAXX010101000"}`: {"es": {"CLABE", "646", "STP", "Cascada Sandbox", "MXN"}},
-			`{"amount":25.5,"paymentMethodId":"sbx_cash"}`:                              {"es": {"barcode.svg", "Imprimir", "9000"}},
-			`{"amount":25.5,"paymentMethodId":"sbx_pse"}`:                               {"es": {"Continuar a tu banco", "/sandbox/bank/"}},
+			`{"amount":25.5,"paymentMethodId":"sbx_cash"}`:                              {"es": {"barcode.svg", "Imprimir", "9000", "Lleva esta ficha a Efectivo", "Paga en Efectivo (prueba)"}},
+			`{"amount":25.5,"paymentMethodId":"sbx_pse"}`:                               {"es": {"Ir a PSE (prueba)", "/sandbox/bank/"}},
 		} {
 			id := o.create(t, body)
 			for lang, sentences := range wants {
@@ -145,7 +145,7 @@ func TestEveryEndingCanBePlayedAtTheBank(t *testing.T) {
 			"decline":      {"failed", "Your bank declined the payment."},
 			"timeout":      {"expired", "The time to pay is over"},
 			"late":         {"expired", "Your payment came after the deadline"},
-			"wrong_amount": {"pending", "Another amount was paid"},
+			"wrong_amount": {"pending", "You paid a different amount"},
 		} {
 			id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse","hostedCheckout":true,"returnUrl":"https://shop.example/thanks?a=1"}`)
 			if _, page, _ := s.visit(t, "/sandbox/bank/"+id); !strings.Contains(page, `value="`+action+`"`) {
@@ -306,27 +306,60 @@ func TestSelectorShowsTheMethods(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
 		_, page, _ := s.visit(t, o.selector(t, ""), "Accept-Language: en-US")
-		for _, want := range []string{"Card (test)", "PIX (test)", "SPEI (test)", "PSE (test)", "Cash (test)", "US$\u00a025.50", "R$\u00a0137.70", "$467.92\u00a0MXN", "Fee included: 2.99\u00a0%", "Mexico"} {
+		for _, want := range []string{"Card (test)", "Pix (test)", "SPEI (test)", "PSE (test)", "Cash (test)", "US$\u00a025.50", "R$\u00a0137.70", "$467.92\u00a0MXN", "Final price, 2.99% + US$\u00a00.30 fee included", "Mexico"} {
 			if !strings.Contains(page, want) {
 				t.Errorf("the page has no %q: %s", want, page)
 			}
 		}
-		if card, pix := strings.Index(page, "Card (test)"), strings.Index(page, "PIX (test)"); card > pix {
+		if card, pix := strings.Index(page, "Card (test)"), strings.Index(page, "Pix (test)"); card > pix {
 			t.Error("the methods of the shopper's own country do not stand first")
 		}
 		_, page, _ = s.visit(t, o.selector(t, ""), "Accept-Language: pt-BR")
-		if card, pix := strings.Index(page, "Card (test)"), strings.Index(page, "PIX (test)"); pix > card || !strings.Contains(page, "≈ R$\u00a0137,70") {
+		if card, pix := strings.Index(page, "Cartão (teste)"), strings.Index(page, "Pix (teste)"); pix > card || !strings.Contains(page, "≈ R$\u00a05,40") {
 			t.Errorf("a Brazilian shopper does not see PIX first and reais: %s", page)
 		}
 		_, page, _ = s.visit(t, o.selector(t, "")+"?country=MEX", "Accept-Language: es")
-		if strings.Contains(page, "PIX (test)") || !strings.Contains(page, "SPEI (test)") {
+		if strings.Contains(page, "Pix (prueba)") || !strings.Contains(page, "SPEI (prueba)") {
 			t.Error("the country that the shopper picked does not filter")
 		}
 		_, page, _ = s.visit(t, o.selectorOf(t, "10000", `,"country":"MX"`), "Accept-Language: es")
-		if strings.Contains(page, "PIX (test)") || !strings.Contains(page, "No disponible para este monto. De $10.00\u00a0MXN a $10,000.00\u00a0MXN") {
+		if strings.Contains(page, "Pix (prueba)") || !strings.Contains(page, "No disponible para este monto. De $10.00\u00a0MXN a $10,000.00\u00a0MXN") {
 			t.Errorf("a method that cannot take the amount does not say why: %s", page)
 		}
 	})
+}
+
+// A shopper is spoken to as people speak in the country that the browser names, else in the
+// payment's.
+func TestPagesSpeakAsTheShopperDoes(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash"}`)
+		for _, c := range []struct{ accept, tag, want string }{
+			{"es-AR,es;q=0.8", "es-AR", "Llevá este cupón a"}, {"es-CL", "es-CL", "Lleva este cupón de pago a"}, {"es-CO", "es-CO", "Lleva este código a un punto"},
+			{"es-PE", "es-PE", "Muestra este código de pago en"}, {"es", "es-MX", "Lleva esta ficha a"}, {"es-419", "es-MX", "Lleva esta ficha a"},
+			{"", "es-MX", "Lleva esta ficha a"}, {"es-ES", "es", "Lleva este cupón a"}, {"pt-PT", "pt-BR", "Apresente este código em"}, {"en-GB", "en", "Show this code at"},
+		} {
+			if _, page, _ := s.visit(t, "/pay/"+id, "Accept-Language: "+c.accept); !strings.Contains(page, c.want) || !strings.Contains(page, `<html lang="`+c.tag+`"`) {
+				t.Errorf("%q is not spoken to in %s, %q: %s", c.accept, c.tag, c.want, page)
+			}
+		}
+	})
+}
+
+// A shop that does not pass the fee on may leave it out.
+func TestShopHidesTheFee(t *testing.T) {
+	s := start(t, dbtest.SQLite(t), &clock{})
+	o := s.shop(t)
+	path := o.selector(t, "")
+	if _, page, _ := s.visit(t, path+"?lang=en"); !strings.Contains(page, "fee included") || !strings.Contains(page, "From ") {
+		t.Errorf("the choice shows no fee or no limits: %s", page)
+	}
+	_, err := s.App.Rebrand(ctx, o.Shop.ID, func(b pay.Brand) pay.Brand { b.HideFee = true; return b }, nil)
+	must(t, err)
+	if _, page, _ := s.visit(t, path+"?lang=en"); strings.Contains(page, "fee included") || !strings.Contains(page, "From ") {
+		t.Errorf("the choice still shows the fee, or lost the limits: %s", page)
+	}
 }
 
 // A choice is made once, and what is wrong with it is told in place.

@@ -166,7 +166,7 @@ func TestShopperWhoErrs(t *testing.T) {
 			e.opens(t, e.tab)
 			e.chooses(t, e.tab, "sbx_pix", goodCPF, ".qr")
 			changes(t, e.tab)
-			ends(t, e.tab, "is called off")
+			ends(t, e.tab, "is canceled")
 			e.chooses(t, e.tab, "sbx_cash", "", ".bars")
 			if !e.bare {
 				back(t, e.tab, ".bars") // over the choice, which is made

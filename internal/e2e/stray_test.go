@@ -150,7 +150,7 @@ func TestPageOfExpiredPaymentIsToldOfLateMoney(t *testing.T) {
 			res.Body.Close()
 			if _, html, _ := s.visit(t, "/pay/"+silent+"?lang=en"); res.StatusCode != http.StatusNoContent || strings.Contains(html, "data-live=") {
 				t.Errorf("%s for an hour, its watcher is answered %d", status, res.StatusCode)
-			} else if status == "expired" && (strings.Contains(html, "this page tells you") || !strings.Contains(html, "Check again")) {
+			} else if status == "expired" && (strings.Contains(html, "this page will tell you") || !strings.Contains(html, "Check here again later")) {
 				t.Errorf("the page promises to tell, and does not listen: %s", html)
 			}
 		}
@@ -161,7 +161,7 @@ func TestPageOfExpiredPaymentIsToldOfLateMoney(t *testing.T) {
 func TestPageTellsWhatBecameOfTheMoney(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
-		for word, want := range map[pay.ClaimVerb]string{pay.Reject: "the shop has accepted it", pay.Approve: "is on its way back to you"} {
+		for word, want := range map[pay.ClaimVerb]string{pay.Reject: "the shop has accepted it", pay.Approve: "is being refunded"} {
 			id := o.create(t, hostedVoucher)
 			s.atBank(t, id, "late")
 			_, err := s.App.RuleClaim(ctx, o.get(t, "/payments/"+id).text(t, "attention.claimId"), word, "as the shop wishes")
@@ -184,15 +184,15 @@ func TestPageTellsWhatBecameOfTheMoney(t *testing.T) {
 			t.Error("a page that waits is not told that another amount came")
 		}
 		s.says(t, id, map[string]string{
-			"en": "We have received $183.49\u00a0MXN, and $183.50\u00a0MXN was asked for. Please do not pay again.",
-			"es": "Recibimos $183.49\u00a0MXN y se pidió $183.50\u00a0MXN.", "pt": "Recebemos $183.49\u00a0MXN, e o valor pedido era $183.50\u00a0MXN.",
+			"en": "We have received $183.49\u00a0MXN, and the amount due was $183.50\u00a0MXN. Please do not pay again.",
+			"es": "Recibimos $183.49\u00a0MXN y el monto era $183.50\u00a0MXN.", "pt": "Recebemos $183.49\u00a0MXN, e o valor pedido era $183.50\u00a0MXN.",
 		})
 		open, err := s.App.Notifications(ctx, "", 10)
 		must(t, err)
 		must(t, s.App.CloseNotification(ctx, open[0].ID, "given back in cash"))
 		s.says(t, id, map[string]string{"en": "ask there before you pay again"})
 		o.simulate(t, id, "paid").want(t, http.StatusOK)
-		if _, page, _ := s.visit(t, "/pay/"+id+"?lang=en"); !strings.Contains(page, "Payment received") || !strings.Contains(page, "Another payment for this order came too") {
+		if _, page, _ := s.visit(t, "/pay/"+id+"?lang=en"); !strings.Contains(page, "Payment received") || !strings.Contains(page, "We also received another payment for this order") {
 			t.Errorf("paid in the end, the page is %s", page)
 		}
 	})

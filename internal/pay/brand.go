@@ -14,6 +14,8 @@ type Brand struct {
 	Color  string   `json:"color,omitempty"`  // #rrggbb of the main button
 	Logo   string   `json:"logo,omitempty"`   // id of the picture
 	Frames []string `json:"frames,omitempty"` // origins that may embed the pages
+
+	HideFee bool `json:"hideFee,omitempty"` // the choice shows no fee: the shop does not pass it on
 }
 
 // Logo is a shop's picture. Its id is made from what is in it.

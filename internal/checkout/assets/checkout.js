@@ -25,11 +25,48 @@ for (const button of document.querySelectorAll("[data-print]")) {
 for (const list of document.querySelectorAll("[data-submit]")) {
   list.addEventListener("change", () => list.form.submit());
 }
+// Who is told nothing of a country by the browser's language is by its time zone.
+const guess = document.querySelector("select[data-guess]");
+if (guess && !new URLSearchParams(location.search).has("country")) {
+  const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const there = [...guess.options].find((o) => o.dataset.zone === zone);
+  if (there) {
+    const next = new URL(location.href);
+    next.searchParams.set("country", there.value);
+    location.replace(next);
+  }
+}
+// A button that was pressed says so, and is pressed once.
+for (const button of document.querySelectorAll("button[data-busy]")) {
+  button.form.addEventListener("submit", (event) => {
+    if (button.getAttribute("aria-busy") === "true") return event.preventDefault();
+    button.setAttribute("aria-busy", "true");
+    button.textContent = button.dataset.busy;
+  });
+}
+// A document's number is written as people write it; what does not fit the mask stays as it is.
+for (const field of document.querySelectorAll("input[data-mask]")) {
+  const mask = field.dataset.mask, room = mask.replace(/[^0*]/g, "").length;
+  const write = () => {
+    const typed = field.value.replace(/[ ./-]/g, "").toUpperCase();
+    if (field.selectionStart !== field.value.length || typed.length > room || !/^\d*K?$/.test(typed) || (typed.endsWith("K") && !mask.includes("*"))) return;
+    // One that may be shorter is read from its end.
+    const back = "fromEnd" in field.dataset, turn = (list) => back ? list.reverse() : list;
+    const left = turn([...typed]), out = [];
+    for (const c of turn([...mask])) {
+      if (left.length === 0) break;
+      out.push(c === "0" || c === "*" ? left.shift() : c);
+    }
+    field.value = turn(out).join("");
+  };
+  field.addEventListener("input", write);
+}
 // A moment is written in the time of the payment's country; who is elsewhere reads their own.
 const page = document.documentElement;
-const language = page.dataset.region ? `${page.lang}-${page.dataset.region}` : page.lang;
+const language = page.dataset.region ? `${page.lang.slice(0, 2)}-${page.dataset.region}` : page.lang;
+const hour12 = "halves" in page.dataset;
 for (const at of document.querySelectorAll("time[data-zone]")) {
-  const write = (timeZone) => new Intl.DateTimeFormat(language, { day: "numeric", month: "long", hour: "2-digit", minute: "2-digit", timeZone }).format(new Date(at.dateTime));
+  const write = (timeZone) => new Intl.DateTimeFormat(language, { day: "numeric", month: "long", hour: hour12 ? "numeric" : "2-digit", minute: "2-digit", hour12, timeZone }).format(new Date(at.dateTime));
   const here = write(undefined);
   // The sentence has a full stop of its own after "p.m.".
   if (here !== write(at.dataset.zone)) at.textContent = at.nextSibling?.textContent.startsWith(".") ? here.replace(/\.$/, "") : here;

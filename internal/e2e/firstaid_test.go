@@ -1,0 +1,81 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/chromedp/chromedp"
+)
+
+// The shopper's own country comes first and the others are folded away; the amount stands in
+// its currency with the rate beneath; the only method is chosen already.
+func TestChoiceIsEasy(t *testing.T) {
+	s := start(t, dbtest.SQLite(t), &clock{})
+	o := s.shop(t)
+	_, page, _ := s.visit(t, o.selector(t, ""), "Accept-Language: pt-BR")
+	home, away, folded := strings.Cut(page, `<details class="away">`)
+	if !folded || !strings.Contains(home, "m-sbx_pix") || strings.Contains(home, "m-sbx_spei") || !strings.Contains(away, "m-sbx_spei") {
+		t.Errorf("a Brazilian shopper does not see Brazil's methods, with the others folded away: %s", page)
+	}
+	for _, want := range []string{`value="sbx_pix" checked`, `<p class="amount">R$ 137,70</p>`, "US$ 1,00 ≈ R$ 5,40", `inputmode="numeric" data-mask="000.000.000-00"`} {
+		if !strings.Contains(home, want) {
+			t.Errorf("the choice has no %q: %s", want, page)
+		}
+	}
+	if _, page, _ := s.visit(t, o.selector(t, ""), "Accept-Language: es-MX"); strings.Contains(page, " checked") {
+		t.Error("one of two methods is chosen for the shopper")
+	}
+	if _, page, _ := s.visit(t, o.selector(t, ""), "Accept-Language: en-US"); strings.Contains(page, "<details") {
+		t.Error("English folds the sandbox's methods away")
+	}
+	// What was wrong is told at its field, also where that is folded away.
+	path := o.selector(t, "")
+	_, _, h := s.browse(t, http.MethodPost, path, "method=sbx_pix&document-sbx_pix=1", "Accept-Language: es-MX")
+	_, page, _ = s.visit(t, h.Get("Location"), "Accept-Language: es-MX")
+	if _, field, _ := strings.Cut(page, `class="ask"`); !strings.Contains(page, `<details class="away" open>`) || strings.Count(page, `id="problem"`) != 1 || !strings.Contains(page, `aria-describedby="problem why-sbx_pix"`) || field == "" {
+		t.Errorf("the mistake is not told at its field: %s", page)
+	}
+}
+
+// The page of a payment that was paid is a receipt.
+func TestPaidPageIsAReceipt(t *testing.T) {
+	s := start(t, dbtest.SQLite(t), &clock{})
+	o := s.shop(t)
+	id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`)
+	o.simulate(t, id, "paid").want(t, http.StatusOK)
+	_, page, _ := s.visit(t, "/pay/"+id+"?lang=pt")
+	_, receipt, _ := strings.Cut(page, `<dl class="receipt">`)
+	for _, want := range []string{"Valor", "R$ 137,70", "Forma de pagamento", "Pix (teste)", "Data", "<time", "Número do recibo", id} {
+		if !strings.Contains(receipt, want) {
+			t.Errorf("the receipt has no %q: %s", want, page)
+		}
+	}
+}
+
+// On a phone the code to copy stands above the picture and Continue is in sight; a number is
+// written as people write it.
+func TestChoiceIsEasyOnAPhone(t *testing.T) {
+	t.Parallel()
+	s := start(t, dbtest.SQLite(t), &clock{})
+	o := s.shop(t)
+	tab := browser(t)
+	must(t, chromedp.Do(tab, chromedp.EmulateViewport(320, 640), chromedp.Navigate(s.URL+o.selector(t, "")+"?lang=pt&country=BRA"), chromedp.WaitVisible(`#d-sbx_pix`),
+		chromedp.SendKeys(`#d-sbx_pix`, "52998224725")))
+	noOverflow(t, tab)
+	typed, err := chromedp.Run(tab, chromedp.Value(`#d-sbx_pix`))
+	if must(t, err); typed != "529.982.247-25" {
+		t.Errorf("the number is written %q", typed)
+	}
+	seen, err := chromedp.Run(tab, chromedp.Evaluate[bool](`document.querySelector(".go button").getBoundingClientRect().bottom <= innerHeight`))
+	if must(t, err); !seen {
+		t.Error("Continue is out of sight")
+	}
+	must(t, chromedp.Do(tab, chromedp.Click(`.go button`), chromedp.WaitVisible(`.qr`)))
+	noOverflow(t, tab)
+	above, err := chromedp.Run(tab, chromedp.Evaluate[bool](`document.querySelector("[data-copy=code]").getBoundingClientRect().bottom <= document.querySelector(".qr").getBoundingClientRect().top`))
+	if must(t, err); !above {
+		t.Error("the picture stands above the code to copy")
+	}
+}

@@ -1,0 +1,116 @@
+//go:build sheet
+
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+)
+
+// tongues are the languages of a sheet, each as a browser asks for it.
+var tongues = []string{"en-US", "es-MX", "es-CO", "es-AR", "es-CL", "es-PE", "pt-BR"}
+
+// TestContactSheet takes a picture of every page in every language, on a phone and at a desk, in
+// light and in dark, and joins those of a page into one: `make sheet`.
+func TestContactSheet(t *testing.T) {
+	dir := os.Getenv("SHEET")
+	must(t, os.MkdirAll(dir, 0o755))
+	s := start(t, dbtest.SQLite(t), &clock{})
+	o := s.shop(t)
+	wrong := func() string {
+		_, _, h := s.browse(t, http.MethodPost, o.selector(t, `,"country":"BRA"`), "method=sbx_pix&document-sbx_pix=1")
+		return h.Get("Location")
+	}
+	pay := func(method string) string {
+		return o.create(t, `{"amount":25.5,"merchantOrderId":"A-1042","returnUrl":"https://shop.example/thanks","hostedCheckout":true,`+method+`}`)
+	}
+	cash := `"paymentMethodId":"sbx_cash"`
+	card := func() string {
+		r := o.post(t, "/payments", `{"amount":25.65,"paymentMethodId":"sbx_card"}`)
+		return r.text(t, "error.details.transactionId")
+	}
+	ended := func(how string) string {
+		id := pay(cash)
+		o.simulate(t, id, how).want(t, http.StatusOK)
+		return "/pay/" + id
+	}
+	atBank := func(how string) string {
+		id := pay(cash)
+		s.atBank(t, id, how)
+		return "/pay/" + id
+	}
+	part := pay(cash)
+	o.simulate(t, part, "paid").want(t, http.StatusOK)
+	o.post(t, "/payments/"+part+"/refund", `{"amount":5}`).want(t, http.StatusOK)
+	bank := pay(`"paymentMethodId":"sbx_pse"`)
+	pages := []struct{ name, path string }{
+		{"01-choice", o.selector(t, "")}, {"02-choice-of-a-country", o.selector(t, `,"country":"MEX"`)}, {"03-wrong-document", wrong()},
+		{"04-pix", "/pay/" + pay(`"paymentMethodId":"sbx_pix","documentId":"52998224725"`)}, {"05-spei", "/pay/" + pay(`"paymentMethodId":"sbx_spei","documentId":"XAXX010101000"`)},
+		{"06-cash", "/pay/" + pay(cash)}, {"07-boleto", "/pay/" + pay(`"paymentMethod":"boleto","country":"BR","documentId":"52998224725"`)},
+		{"08-redirect", "/pay/" + bank}, {"09-card", "/pay/" + card()}, {"10-bank", "/sandbox/bank/" + bank},
+		{"11-paid", ended("paid")}, {"12-failed", ended("failed")}, {"13-expired", ended("expired")}, {"14-late", atBank("late")}, {"15-other-amount", atBank("wrong_amount")},
+		{"16-part-refunded", "/pay/" + part}, {"17-unknown", "/pay/TXN-UNKNOWN"}, {"18-session-over", "/checkout/cs_unknown"},
+	}
+	index := "<!doctype html><meta charset=utf-8><title>Contact sheet</title>"
+	for _, device := range []screen{{"phone", 360, 740, 1, true}, {"desktop", 1000, 800, 1, false}} {
+		for _, p := range pages {
+			tab := browser(t)
+			_, err := chromedp.Call(tab, network.Enable, network.EnableParams{})
+			must(t, err)
+			must(t, chromedp.Do(tab, chromedp.EmulateViewport(device.width, device.height)))
+			var shots []image.Image
+			for _, theme := range []string{"light", "dark"} {
+				_, err := chromedp.Call(tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}})
+				must(t, err)
+				for _, tongue := range tongues {
+					_, err := chromedp.Call(tab, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Accept-Language": tongue}})
+					must(t, err)
+					must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+p.path)))
+					noOverflow(t, tab)
+					body, err := chromedp.Run(tab, chromedp.FullScreenshot(100))
+					must(t, err)
+					shot, err := png.Decode(bytes.NewReader(body))
+					must(t, err)
+					shots = append(shots, shot)
+				}
+			}
+			name := p.name + "-" + device.name + ".png"
+			f, err := os.Create(filepath.Join(dir, name))
+			must(t, err)
+			must(t, png.Encode(f, laidOut(shots, len(tongues))))
+			must(t, f.Close())
+			index += fmt.Sprintf("<h2>%s: %s</h2><img src=%q width=100%%>", name, strings.Join(tongues, ", "), name)
+		}
+	}
+	must(t, os.WriteFile(filepath.Join(dir, "index.html"), []byte(index), 0o644))
+}
+
+// laidOut lays pictures out in rows.
+func laidOut(shots []image.Image, across int) image.Image {
+	const gap = 8
+	var w, h int
+	for _, s := range shots {
+		w, h = max(w, s.Bounds().Dx()+gap), max(h, s.Bounds().Dy()+gap)
+	}
+	sheet := image.NewRGBA(image.Rect(0, 0, w*across, h*((len(shots)+across-1)/across)))
+	draw.Draw(sheet, sheet.Bounds(), image.NewUniform(color.Gray{128}), image.Point{}, draw.Src)
+	for i, s := range shots {
+		at := image.Pt(w*(i%across), h*(i/across))
+		draw.Draw(sheet, s.Bounds().Add(at), s, s.Bounds().Min, draw.Src)
+	}
+	return sheet
+}
