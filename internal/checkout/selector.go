@@ -436,30 +436,6 @@ func (v view) called(r pay.Rail) string {
 	return name
 }
 
-// keysOf is the keyboard for a document, and its mask. Numbers that have letters need all keys;
-// a mask leaves alone what does not fit, such as a company's number.
-func keysOf(country, kind string) (keys, mask string) {
-	switch country + " " + kind {
-	case "MEX RFC", "BOL CI":
-		return "text", ""
-	case "CHL RUT":
-		return "text", "00.000.000-*"
-	case "BRA CPF":
-		return "numeric", "000.000.000-00"
-	case "ARG CUIT":
-		return "numeric", "00-00000000-0"
-	case "ARG DNI":
-		return "numeric", "00.000.000"
-	case "SLV DUI":
-		return "numeric", "00000000-0"
-	case "URY CI":
-		return "numeric", "0.000.000-0"
-	case "COL CC", "CRI CI", "ECU CI", "PER DNI", "PRY CI":
-		return "numeric", ""
-	}
-	return "text", ""
-}
-
 // speed is the sentence for how soon a method's payment is known.
 func speed(r pay.Rail) string {
 	switch r.Channel {
@@ -489,29 +465,6 @@ func (v view) price(f pay.Fee) string {
 		parts = append(parts, v.money(money.New(f.Flat, money.USD)))
 	}
 	return strings.Join(parts, " + ")
-}
-
-// guess is the country that a shopper seems to come from, whose methods stand
-// first, and the one the shopper asks for, whose methods alone are shown. Each is
-// "" where there is no method for it.
-func guess(r *http.Request, rails []pay.Rail) (home, asked string) {
-	here := func(alpha3 string) bool {
-		return slices.ContainsFunc(rails, func(r pay.Rail) bool { return r.Country == alpha3 })
-	}
-	if c, ok := geo.Parse(r.URL.Query().Get("country")); ok && here(c.Alpha3) {
-		return c.Alpha3, c.Alpha3
-	}
-	tags, _, err := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
-	if err != nil {
-		return "", ""
-	}
-	for _, tag := range tags {
-		region, sure := tag.Region()
-		if c, ok := geo.Parse(region.String()); ok && sure == language.Exact && here(c.Alpha3) {
-			return c.Alpha3, ""
-		}
-	}
-	return "", ""
 }
 
 // placesOf are the countries that have a method, by name.

@@ -73,7 +73,7 @@ func TestChoiceIsChangedOnceTheChargeHasEnded(t *testing.T) {
 		if twice := d.changed(t, id); twice != again {
 			t.Errorf("pressed twice, the button leads to %q and %q", again, twice)
 		}
-		d.shows(t, again, []string{"is called off", "Choose how to pay"})
+		d.shows(t, again, []string{"is canceled", "Choose how to pay"})
 		d.shows(t, "/pay/"+id+"?lang=en", []string{"You chose another way to pay", "Choose how to pay"}, "not been charged", "/change")
 		if _, _, h := d.visit(t, session+"?lang=en"); h.Get("Location") != again {
 			t.Errorf("the first link leads to %q, want %q", h.Get("Location"), again)

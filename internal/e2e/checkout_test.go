@@ -329,39 +329,6 @@ func TestSelectorShowsTheMethods(t *testing.T) {
 	})
 }
 
-// A shopper is spoken to as people speak in the country that the browser names, else in the
-// payment's.
-func TestPagesSpeakAsTheShopperDoes(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash"}`)
-		for _, c := range []struct{ accept, tag, want string }{
-			{"es-AR,es;q=0.8", "es-AR", "Llevá este cupón a"}, {"es-CL", "es-CL", "Lleva este cupón de pago a"}, {"es-CO", "es-CO", "Lleva este código a un punto"},
-			{"es-PE", "es-PE", "Muestra este código de pago en"}, {"es", "es-MX", "Lleva esta ficha a"}, {"es-419", "es-MX", "Lleva esta ficha a"},
-			{"", "es-MX", "Lleva esta ficha a"}, {"es-ES", "es", "Lleva este cupón a"}, {"pt-PT", "pt-BR", "Apresente este código em"}, {"en-GB", "en", "Show this code at"},
-		} {
-			if _, page, _ := s.visit(t, "/pay/"+id, "Accept-Language: "+c.accept); !strings.Contains(page, c.want) || !strings.Contains(page, `<html lang="`+c.tag+`"`) {
-				t.Errorf("%q is not spoken to in %s, %q: %s", c.accept, c.tag, c.want, page)
-			}
-		}
-	})
-}
-
-// A shop that does not pass the fee on may leave it out.
-func TestShopHidesTheFee(t *testing.T) {
-	s := start(t, dbtest.SQLite(t), &clock{})
-	o := s.shop(t)
-	path := o.selector(t, "")
-	if _, page, _ := s.visit(t, path+"?lang=en"); !strings.Contains(page, "fee included") || !strings.Contains(page, "From ") {
-		t.Errorf("the choice shows no fee or no limits: %s", page)
-	}
-	_, err := s.App.Rebrand(ctx, o.Shop.ID, func(b pay.Brand) pay.Brand { b.HideFee = true; return b }, nil)
-	must(t, err)
-	if _, page, _ := s.visit(t, path+"?lang=en"); strings.Contains(page, "fee included") || !strings.Contains(page, "From ") {
-		t.Errorf("the choice still shows the fee, or lost the limits: %s", page)
-	}
-}
-
 // A choice is made once, and what is wrong with it is told in place.
 func TestSelectorTakesOneChoice(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
