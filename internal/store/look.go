@@ -106,6 +106,11 @@ func lostGuard(c *pay.Change, missing func(id string) bool) error {
 			return ErrDuplicate
 		}
 	}
+	for _, v := range c.Replays {
+		if replaysTable.isNew(&v) && missing(v.ID) {
+			return ErrDuplicate
+		}
+	}
 	for _, v := range c.Wallets {
 		if walletsTable.isNew(&v) && missing(v.ID) {
 			return ErrDuplicate
