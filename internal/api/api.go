@@ -195,7 +195,7 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 		a.refuse(ctx, pay.FieldError(pay.CodeInvalidRequest, "Service-Version", "this version is not served: send "+view.APIVersion+", or leave the header out"))
 		return
 	}
-	strict, err := asked(ctx)
+	strict, err := a.asked(ctx)
 	if err == nil {
 		err = wire.CheckContentType(ctx.Operation(), r)
 	}

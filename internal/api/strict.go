@@ -31,7 +31,7 @@ func (a *API) shared(op *huma.Operation, need access) {
 // list what nobody asked for.
 //
 // Errors: invalid_request.
-func asked(ctx huma.Context) (strict bool, err error) {
+func (a *API) asked(ctx huma.Context) (strict bool, err error) {
 	r, _ := humago.Unwrap(ctx)
 	if r.URL.RawQuery == "" {
 		return false, nil
@@ -60,6 +60,8 @@ func asked(ctx huma.Context) (strict bool, err error) {
 		}
 		typo := near.Typo(name, known)
 		switch meant := near.Meant(name, known); {
+		case a.about(ctx, false).Has(name):
+			issues = append(issues, pay.Issue{Path: name, Message: fmt.Sprintf("%s is no query parameter here: send it in the body, {%q: …}", name, name)})
 		case typo != "" || strict && meant != "":
 			issues = append(issues, pay.Issue{Path: name, Message: fmt.Sprintf("there is no query parameter %s: did you mean %s?", name, meant)})
 		case strict:
@@ -82,18 +84,21 @@ func sortedNames(sent url.Values) (names []string) {
 	return names[:min(mostNames, len(names))]
 }
 
+// about is what is known of an operation's body.
+func (a *API) about(ctx huma.Context, strict bool) wire.Help {
+	help := wire.Help{About: aboutCustomer, Schemas: a.huma.OpenAPI().Components.Schemas, Strict: strict}
+	if body := ctx.Operation().RequestBody; body != nil && body.Content["application/json"] != nil {
+		help.Body = body.Content["application/json"].Schema
+	}
+	return help
+}
+
 // keep remembers the body of a request whose fields may be wrong, and says what is known of it.
 func (a *API) keep(ctx huma.Context, strict bool) wire.Help {
-	help := wire.Help{About: aboutCustomer, Schemas: a.huma.OpenAPI().Components.Schemas, Strict: strict}
-	op := ctx.Operation()
-	if op.RequestBody == nil {
+	help := a.about(ctx, strict)
+	if help.Body == nil {
 		return help
 	}
-	media := op.RequestBody.Content["application/json"]
-	if media == nil {
-		return help
-	}
-	help.Body = media.Schema
 	r, _ := humago.Unwrap(ctx)
 	most := smallBody
 	if strict {

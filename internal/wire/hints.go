@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -148,19 +149,36 @@ func (h Help) field(path string) *huma.Schema {
 	return schema
 }
 
-// Unknown refuses a body with fields that nobody reads, where the caller asked for that.
+// Unknown refuses a body with fields that nobody reads, where the caller asked for that, and always
+// one in which the amount or the currency was misspelt: without them a refund is the whole payment, and
+// a price is in USD.
 //
 // Errors: invalid_request.
 func Unknown(ctx context.Context) error {
 	h := helpOf(ctx)
-	if !h.Strict {
+	if !h.Strict && (h.Sent == nil || h.saysMoney("amount") && h.saysMoney("currency")) {
 		return nil
 	}
 	var issues []pay.Issue
 	for _, s := range h.strangers() {
-		issues = append(issues, s.issue())
+		if h.Strict || s.grave() {
+			issues = append(issues, s.issue())
+		}
 	}
 	return pay.Invalid(issues...)
+}
+
+// Has reports whether the body has a field of that name.
+func (h Help) Has(name string) bool { return h.Body != nil && name != "" && h.field(name) != nil }
+
+// saysMoney reports whether the body has the field, or could not have it.
+func (h Help) saysMoney(field string) bool {
+	return h.field(field) == nil || bytes.Contains(h.Sent.text, []byte(`"`+field+`"`))
+}
+
+// grave reports whether other money moves because the field was misspelt.
+func (s stranger) grave() bool {
+	return s.parent == "" && (s.meant == "amount" || s.meant == "currency" && near.Typo(s.name, []string{s.meant}) != "")
 }
 
 // required says that a field is missing, and what to send.
