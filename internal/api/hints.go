@@ -153,11 +153,17 @@ func (a *API) lost(r *http.Request) *pay.Error {
 	if !based {
 		rest = strings.TrimPrefix(strings.TrimPrefix(path, "/api"), "/v1")
 	}
+	all := a.endpoints()
+	if strings.Contains(rest, "//") { // a variable was empty
+		filled := strings.TrimRight(strings.ReplaceAll(rest, "//", "/id/"), "/")
+		if i := slices.IndexFunc(all, func(e endpoint) bool { return strings.Contains(e.path, "{") && e.fits(filled) }); i >= 0 {
+			return pay.NewError(pay.CodeNotFound, none+": the id between the slashes is empty: the address is "+Base+all[i].path+" ("+strings.Join(all[i].methods, ", ")+")")
+		}
+	}
 	for strings.Contains(rest, "//") {
 		rest = strings.ReplaceAll(rest, "//", "/")
 	}
 	rest = "/" + strings.Trim(rest, "/")
-	all := a.endpoints()
 	meant := slices.IndexFunc(all, func(e endpoint) bool { return e.fits(rest) })
 	if meant < 0 {
 		return pay.NewError(pay.CodeNotFound, nearest(none, reference, rest, all))

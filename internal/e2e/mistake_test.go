@@ -159,6 +159,7 @@ func TestMistakesSayHowToMendThem(t *testing.T) {
 			{"a refund in cents", "", "/payments/" + payment + "/refund", `{"amount_cents":500}`, "", "400 invalid_request amount_cents", "did you mean amount?"},
 			{"a refund's amount in the query", "POST", "/payments/" + payment + "/refund?amount=5", "", "", "400 invalid_request amount", "send it in the body"},
 			{"a misspelt currency", "", "/payments", with(`"curency":"BRL"`), "", "400 invalid_request curency", "did you mean currency?"},
+			{"an empty id", "POST", "/payments//cancel", "", "", "404 not_found", "the id between the slashes is empty: the address is /api/v1/payments/{id}/cancel (POST)"},
 			{"stauts", "", "/payments?stauts=paid", "", "", "400 invalid_request stauts", "there is no query parameter stauts: did you mean status?"},
 			{"merchantOrderID", "", "/payments?merchantOrderID=1", "", "", "400 invalid_request merchantOrderID", "did you mean merchantOrderId?"},
 			{"page, strict", "", "/payments?page=2&strict=true", "", "", "400 invalid_request page", "there is no query parameter page"},

@@ -193,7 +193,7 @@ func (h Help) required(field string, all []stranger) string {
 	}
 	message += kindOf(schema) + example(schema)
 	if schema.Description != "" {
-		message += ". " + schema.Description
+		message += " (" + schema.Description + ")"
 	}
 	return message
 }
