@@ -82,12 +82,15 @@ type lane struct {
 	subscription string
 	queue        []*line // that have something to send, and nothing under way
 	lines        map[string]*line
-	waiting      int              // deliveries in lines
-	items        map[string]*item // waiting, under way, or whose outcome is being written
-	active       int              // workers
-	failing      bool
-	pace         time.Duration // how long its tries take
-	health       heartbeat
+	waiting      int // deliveries in lines
+	// held are objects whose first try failed, and when the next one is, until the outcome is written and
+	// everybody sees it.
+	held    map[string]time.Time
+	items   map[string]*item // waiting, under way, or whose outcome is being written
+	active  int              // workers
+	failing bool
+	pace    time.Duration // how long its tries take
+	health  heartbeat
 }
 
 func newDispatcher(a *App) *dispatcher {
@@ -116,7 +119,7 @@ func (d *dispatcher) add(it *item) {
 	next := &it.Delivery
 	l := d.lanes[next.Subscription]
 	if l == nil {
-		l = &lane{subscription: next.Subscription, lines: map[string]*line{}, items: map[string]*item{}}
+		l = &lane{subscription: next.Subscription, lines: map[string]*line{}, items: map[string]*item{}, held: map[string]time.Time{}}
 	}
 	// One that was replayed meanwhile is another version, and is sent again.
 	if known := l.items[next.ID]; known != nil && known.Delivery.Version >= next.Version {
@@ -288,15 +291,22 @@ func (d *dispatcher) work(l *lane) {
 		leave, _ := d.crowd.enter(context.Background(), first.Delivery.Scope) // it fails with its context alone
 		d.mu.Lock()
 		it, closed := *first, d.closed // its lease may have been renewed in the lane
+		until, held := l.held[n.object]
 		d.mu.Unlock()
 		try, fate := outcome{}, dropped
-		if !closed {
+		switch {
+		case closed:
+		case held && it.Delivery.Waits(until):
+			try, fate = outcome{at: until}, postponed
+		default:
 			try, fate = d.app.send(context.Background(), it, func(id string) bool { return d.has(l, id) })
 		}
 		leave()
 		d.mu.Lock()
 		if fate == tried && try.retries(it.Delivery) {
-			d.holdBack(l, n, try.at.Add(try.Again))
+			again := try.at.Add(try.Again)
+			l.held[it.Delivery.About()] = again
+			d.holdBack(l, n, again)
 		}
 		l.letGo(n)
 		if fate == tried {
@@ -326,6 +336,9 @@ func (d *dispatcher) note(l *lane, it *item, sent pay.Delivery, try outcome) {
 		defer func() { <-d.outcomes }()
 		d.app.tried(d.app.Tracer.Within(context.Background(), try.trace), sent, try)
 		d.mu.Lock()
+		if try.retries(sent) {
+			delete(l.held, sent.About())
+		}
 		l.health.beat(try.Error == "", try.at)
 		d.forget(l, it)
 		d.mu.Unlock()

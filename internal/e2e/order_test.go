@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -143,6 +144,39 @@ func TestLaterEventsWaitForTheFirstRetryAlone(t *testing.T) {
 		s.awaitRetry(t, delays[1])
 		if list := types(endpoint.await(t, 8)[4:]); list != "payment.completed payment.completed payment.captured payment.completed" {
 			t.Errorf("after two failures there came %s", list)
+		}
+	})
+}
+
+// What is written right after a failure waits too, also while the outcome is on its way to the
+// database.
+func TestAnEventRightAfterAFailureWaitsForTheRetry(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		const payments = 5 // more failures would open the circuit
+		o := s.shop(t)
+		endpoint := s.receive(t)
+		w := watched(endpoint)
+		w.release()
+		o.post(t, "/webhooks", fmt.Sprintf(`{"url":%q,"events":["payment.created","payment.pending"]}`, endpoint.URL)).want(t, http.StatusCreated)
+		w.fail["payment.created"] = payments
+		var all sync.WaitGroup
+		for range payments {
+			all.Go(func() { o.post(t, "/payments", paidByShopper) })
+		}
+		all.Wait()
+		eventually(t, "all have come", func() bool {
+			s.clock.advance(50 * time.Millisecond) // what waits does so for a minute at most
+			return len(endpoint.deliveries()) >= 3*payments
+		})
+		of := map[string][]string{}
+		for _, d := range endpoint.deliveries() {
+			id := d.text("data.object.id")
+			of[id] = append(of[id], d.text("type"))
+		}
+		for id, got := range of {
+			if slices.Index(got, "payment.pending") < slices.Index(got[1:], "payment.created")+1 {
+				t.Errorf("%s: %v", id, got)
+			}
 		}
 	})
 }
