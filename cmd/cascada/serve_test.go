@@ -49,7 +49,7 @@ func TestPrintedLinesTakeAPayment(t *testing.T) {
 	}
 	body, err := io.ReadAll(page.Body)
 	page.Body.Close()
-	if err != nil || page.StatusCode != http.StatusOK || !strings.Contains(string(body), "PIX") {
+	if err != nil || page.StatusCode != http.StatusOK || !strings.Contains(string(body), "Pix") {
 		t.Errorf("the printed link answers %s (%v): %s", page.Status, err, body)
 	}
 	s.stop()

@@ -126,7 +126,7 @@ func TestChoiceIsChangedOnceTheChargeHasEnded(t *testing.T) {
 			if !strings.HasPrefix(at, "/pay/"+id+"?") || d.live.status(t, id) != "pending" {
 				t.Errorf("%s: it leads to %q, and the payment is %s", name, at, d.live.status(t, id))
 			}
-			d.shows(t, at, []string{"We could not call this payment off", "do not pay again", changeButton})
+			d.shows(t, at, []string{"We could not cancel this payment", "do not pay again", changeButton})
 			first.fails(nil)
 			if at := d.changed(t, id); !strings.HasPrefix(at, "/checkout/cs_") {
 				t.Errorf("%s: later it leads to %q", name, at)
