@@ -30,7 +30,7 @@ func (in *eventsIn) Resolve(ctx huma.Context) (issues []error) {
 	if in.Type != "" {
 		in.filter.Types = []pay.EventType{pay.EventType(in.Type)}
 		if !slices.Contains(pay.EventTypes(), in.filter.Types[0]) {
-			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "type", "type must be the name of an event"))
+			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "type", wire.OneOf("type", in.Type, pay.EventTypes())))
 		}
 	}
 	return append(issues, between(in.From, in.To, &in.filter.From, &in.filter.To)...)
@@ -89,7 +89,7 @@ func (in *replaySpanIn) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues
 	issues = append(issues, between(in.Body.From, in.Body.To, &in.asked.From, &in.asked.To)...)
 	for _, t := range in.Body.Types {
 		if !slices.Contains(pay.EventTypes(), pay.EventType(t)) {
-			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, prefix.With("body.types"), "types must be names of events"))
+			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, prefix.With("body.types"), wire.OneOf("types", t, pay.EventTypes())))
 			break
 		}
 		in.asked.Types = append(in.asked.Types, pay.EventType(t))

@@ -96,7 +96,7 @@ func (a *App) MoveClock(ctx context.Context, scope pay.Scope, by time.Duration) 
 
 func sandboxOnly(scope pay.Scope) error {
 	if scope.Live {
-		return pay.NewError(pay.CodeProductionKeyRefused, "the test clock is the sandbox's: use a test key (sk_test_…)")
+		return pay.NewError(pay.CodeProductionKeyRefused, "this is for the sandbox alone: use a test key (sk_test_…)")
 	}
 	return nil
 }

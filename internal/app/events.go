@@ -13,7 +13,7 @@ import (
 //
 // Errors: event_not_found, also for another shop's.
 func (a *App) Event(ctx context.Context, scope pay.Scope, id string) (store.Event, error) {
-	missing := pay.NewError(pay.CodeEventNotFound, "there is no such event")
+	missing := pay.NewError(pay.CodeEventNotFound, "there is no such event: check the id, and that the key is of the event's environment; GET /events lists them")
 	if !storable(id) {
 		return store.Event{}, missing
 	}
@@ -149,7 +149,7 @@ func (a *App) Replaying(ctx context.Context, scope pay.Scope, subscription, id s
 	if err != nil {
 		return pay.Replay{}, err
 	}
-	missing := pay.NewError(pay.CodeNotFound, "there is no such replay to this webhook")
+	missing := pay.NewError(pay.CodeNotFound, "there is no such replay to this webhook: send the id that POST /webhooks/{id}/replay returned")
 	if !storable(id) {
 		return pay.Replay{}, missing
 	}

@@ -159,6 +159,8 @@ func TestMistakesSayHowToMendThem(t *testing.T) {
 			{"a refund in cents", "", "/payments/" + payment + "/refund", `{"amount_cents":500}`, "", "400 invalid_request amount_cents", "did you mean amount?"},
 			{"a refund's amount in the query", "POST", "/payments/" + payment + "/refund?amount=5", "", "", "400 invalid_request amount", "send it in the body"},
 			{"a misspelt currency", "", "/payments", with(`"curency":"BRL"`), "", "400 invalid_request curency", "did you mean currency?"},
+			{"misspelt types of a replay", "", "/webhooks/" + hook + "/replay", `{"from":"2026-01-01","tpyes":["payment.failed"]}`, "", "400 invalid_request tpyes", "did you mean types?"},
+			{"no event", "", "/events?type=payment.complete", "", "", "400 invalid_request type", "did you mean payment.completed?"},
 			{"an empty id", "POST", "/payments//cancel", "", "", "404 not_found", "the id between the slashes is empty: the address is /api/v1/payments/{id}/cancel (POST)"},
 			{"stauts", "", "/payments?stauts=paid", "", "", "400 invalid_request stauts", "there is no query parameter stauts: did you mean status?"},
 			{"merchantOrderID", "", "/payments?merchantOrderID=1", "", "", "400 invalid_request merchantOrderID", "did you mean merchantOrderId?"},

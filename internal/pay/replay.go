@@ -62,7 +62,7 @@ func (r Replay) Begin(now time.Time) (Replay, error) {
 	}
 	switch {
 	case !r.From.Before(r.To):
-		return r, FieldError(CodeInvalidRequest, "from", "from must be before to, and in the past")
+		return r, FieldError(CodeInvalidRequest, "from", "from must be before to and in the past: send an earlier from, or a later to")
 	case r.To.Sub(r.From) > ReplaySpan:
 		return r, FieldError(CodeInvalidRequest, "from", "a replay covers 31 days at most: send later ones by themselves")
 	}
@@ -81,9 +81,14 @@ func (r Replay) Bound() error {
 	return nil
 }
 
-// Same reports whether another request asks for what a running replay does.
+// Same reports whether another request asks for what a running replay does. Without an end it asks for
+// what had happened when the replay began.
 func (r Replay) Same(o Replay) bool {
-	return r.Subscription == o.Subscription && r.From.Equal(o.From) && slices.Equal(r.Types, o.Types)
+	to := o.To
+	if to.IsZero() {
+		to = r.CreatedAt
+	}
+	return r.Subscription == o.Subscription && r.From.Equal(o.From) && r.To.Equal(to) && slices.Equal(r.Types, o.Types)
 }
 
 // Selects lists the types that a replay sends to its endpoint.

@@ -150,13 +150,13 @@ func (h Help) field(path string) *huma.Schema {
 }
 
 // Unknown refuses a body with fields that nobody reads, where the caller asked for that, and always
-// one in which the amount or the currency was misspelt: without them a refund is the whole payment, and
-// a price is in USD.
+// one in which what bounds the request was misspelt: without an amount a refund is the whole payment,
+// without a currency a price is in USD, and without types a replay sends all events.
 //
 // Errors: invalid_request.
 func Unknown(ctx context.Context) error {
 	h := helpOf(ctx)
-	if !h.Strict && (h.Sent == nil || h.saysMoney("amount") && h.saysMoney("currency")) {
+	if !h.Strict && (h.Sent == nil || h.says("amount") && h.says("currency") && h.says("types")) {
 		return nil
 	}
 	var issues []pay.Issue
@@ -171,14 +171,14 @@ func Unknown(ctx context.Context) error {
 // Has reports whether the body has a field of that name.
 func (h Help) Has(name string) bool { return h.Body != nil && name != "" && h.field(name) != nil }
 
-// saysMoney reports whether the body has the field, or could not have it.
-func (h Help) saysMoney(field string) bool {
+// says reports whether the body has the field, or could not have it.
+func (h Help) says(field string) bool {
 	return h.field(field) == nil || bytes.Contains(h.Sent.text, []byte(`"`+field+`"`))
 }
 
-// grave reports whether other money moves because the field was misspelt.
+// grave reports whether more happens because the field was misspelt.
 func (s stranger) grave() bool {
-	return s.parent == "" && (s.meant == "amount" || s.meant == "currency" && near.Typo(s.name, []string{s.meant}) != "")
+	return s.parent == "" && (s.meant == "amount" || s.meant == "types" || s.meant == "currency" && near.Typo(s.name, []string{s.meant}) != "")
 }
 
 // required says that a field is missing, and what to send.
