@@ -87,7 +87,7 @@ func (a *App) ReplaySpan(ctx context.Context, by Principal, scope pay.Scope, sub
 		asked.Scope, asked.Subscription = scope, sub.ID
 		running, err := a.store.RunningReplay(ctx, sub.ID)
 		if err == nil && running.Same(asked) {
-			return running, nil
+			return running, a.keepOnce(ctx, scope, n.Idempotency, running.ID)
 		}
 		if err == nil {
 			return running, &pay.Error{
@@ -129,6 +129,19 @@ func (a *App) ReplaySpan(ctx context.Context, by Principal, scope pay.Scope, sub
 		}
 		return r, err
 	})
+}
+
+// keepOnce lets a key stand for what is there already.
+func (a *App) keepOnce(ctx context.Context, scope pay.Scope, i Idempotency, object string) error {
+	once := i.once(scope, object, a.now(scope))
+	if once == nil {
+		return nil
+	}
+	err := a.store.Commit(ctx, pay.Change{Once: once})
+	if errors.Is(err, store.ErrDuplicate) {
+		return store.ErrStale
+	}
+	return err
 }
 
 // timeFormat is how the audit log tells a time.
