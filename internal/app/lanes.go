@@ -293,10 +293,13 @@ func (d *dispatcher) work(l *lane) {
 		it, closed := *first, d.closed // its lease may have been renewed in the lane
 		until, held := l.held[n.object]
 		d.mu.Unlock()
-		try, fate := outcome{}, dropped
+		try, fate, now := outcome{}, dropped, d.app.now(it.Delivery.Scope)
 		switch {
 		case closed:
-		case held && it.Delivery.Waits(until):
+		case held && it.Delivery.Waits(until) && it.Delivery.Waits(now):
+			if soon := now.Add(aheadPause); until.Before(soon) {
+				until = soon // the outcome is still on its way
+			}
 			try, fate = outcome{at: until}, postponed
 		default:
 			try, fate = d.app.send(context.Background(), it, func(id string) bool { return d.has(l, id) })
