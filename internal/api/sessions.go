@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,7 +75,15 @@ func isEmail(text string) bool {
 // one an amount and a customer.
 type SessionBody struct {
 	PaymentBody
-	Customer CustomerBody `json:"customer,omitempty" doc:"Required unless paymentMethodId is given"`
+	Customer CustomerBody `json:"customer,omitempty" doc:"Required unless paymentMethodId is given; with it, it stands for userEmail, userName and documentId where they are absent"`
+}
+
+// adopt takes from the customer what a payment calls by other names.
+func (b *SessionBody) adopt() {
+	c := &b.Customer
+	b.UserEmail = cmp.Or(b.UserEmail, c.Email)
+	b.UserName = cmp.Or(b.UserName, strings.TrimSpace(c.FirstName+" "+c.LastName))
+	b.DocumentID = cmp.Or(b.DocumentID, c.DocumentID)
 }
 
 // Resolve checks what a schema cannot say.
@@ -85,7 +94,14 @@ func (b *SessionBody) Resolve(ctx huma.Context, prefix *huma.PathBuffer) (issues
 		}
 	}
 	if b.PaymentMethodID != "" {
-		return b.PaymentBody.Resolve(ctx, prefix)
+		given := b.Customer.fields()
+		for i := range given {
+			given[i].required = false
+		}
+		if issues = checkCustomer(prefix.With("customer"), given); len(issues) == 0 {
+			b.adopt()
+		}
+		return append(issues, b.PaymentBody.Resolve(ctx, prefix)...)
 	}
 	issues = b.price(prefix)
 	if len(b.Expand) > 0 {

@@ -9,6 +9,28 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
+// A shop that sends the customer of a session with a method, too, finds it on the payment.
+func TestOneShotSessionTakesTheCustomer(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		open := func(customer, more string) reply {
+			return o.post(t, "/checkout/sessions", `{"amount":25.5,"paymentMethodId":"sbx_pix","customer":`+customer+more+`}`)
+		}
+		const whole = `{"firstName":" Ana ","lastName":"Silva","email":"ana@example.com","phone":"+5511987654321","documentId":"52998224725"}`
+		p := o.get(t, "/payments/"+open(whole, "").want(t, http.StatusCreated).text(t, "sessionId"))
+		if p.text(t, "userEmail") != "ana@example.com" || p.text(t, "userName") != "Ana Silva" {
+			t.Errorf("the customer is not on the payment: %s", p)
+		}
+		p = o.get(t, "/payments/"+open(whole, `,"userEmail":"eva@example.com"`).want(t, http.StatusCreated).text(t, "sessionId"))
+		if p.text(t, "userEmail") != "eva@example.com" {
+			t.Errorf("the payment's own field does not win: %s", p)
+		}
+		if r := open(`{"email":"ana","documentId":"52998224725"}`, ""); r.text(t, "error.param") != "customer.email" {
+			t.Errorf("a bad e-mail is answered %s", r)
+		}
+	})
+}
+
 func TestOneShotRefusesWhatAPaymentRefuses(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o, live := s.shop(t), s.shop(t).live()
