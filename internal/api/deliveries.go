@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -37,19 +36,7 @@ func (in *deliveriesIn) Resolve(ctx huma.Context) (issues []error) {
 	if in.Event != "" && !slices.Contains(pay.EventTypes(), in.filter.Type) {
 		bad("event", wire.OneOf("event", in.Event, pay.EventTypes()))
 	}
-	for _, bound := range []struct {
-		param, text string
-		into        *time.Time
-	}{{"from", in.From, &in.filter.From}, {"to", in.To, &in.filter.To}} {
-		if bound.text == "" {
-			continue
-		}
-		var ok bool
-		if *bound.into, ok = moment(bound.text); !ok {
-			bad(bound.param, dateIssue(bound.param))
-		}
-	}
-	return issues
+	return append(issues, between(in.From, in.To, &in.filter.From, &in.filter.To)...)
 }
 
 type deliveriesOut struct {

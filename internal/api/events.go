@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -34,27 +33,6 @@ func (in *eventsIn) Resolve(ctx huma.Context) (issues []error) {
 		}
 	}
 	return append(issues, between(in.From, in.To, &in.filter.From, &in.filter.To)...)
-}
-
-// between reads two bounds of time that may be absent.
-func between(from, to string, intoFrom, intoTo *time.Time) (issues []error) {
-	for _, bound := range []struct {
-		param, text string
-		into        *time.Time
-	}{{"from", from, intoFrom}, {"to", to, intoTo}} {
-		if bound.text == "" {
-			continue
-		}
-		at, ok := moment(bound.text)
-		if !ok {
-			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, bound.param, bound.param+" must be an ISO 8601 date or date-time"))
-			continue
-		}
-		if *bound.into = at; at.Unix() < 0 { // also the zero time, which is none
-			*bound.into = time.Unix(0, 0)
-		}
-	}
-	return issues
 }
 
 type eventsOut struct {

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/geo"
@@ -220,33 +219,7 @@ func (in *listIn) Resolve(ctx huma.Context) (issues []error) {
 	if in.after != "" && !strings.HasPrefix(in.after, pay.PaymentPrefix) {
 		bad(in.cursorParam(), in.cursorParam()+" must be the id of a payment: send the nextCursor of the page before")
 	}
-	for _, bound := range []struct {
-		param, text string
-		into        *time.Time
-	}{{"from", in.From, &in.filter.From}, {"to", in.To, &in.filter.To}} {
-		if bound.text == "" {
-			continue
-		}
-		at, ok := moment(bound.text)
-		if !ok {
-			bad(bound.param, dateIssue(bound.param))
-			continue
-		}
-		if *bound.into = at; at.Unix() < 0 { // also the zero time, which is none
-			*bound.into = time.Unix(0, 0)
-		}
-	}
-	return issues
-}
-
-// moment reads a date or a date-time, in UTC where no zone is given.
-func moment(text string) (time.Time, bool) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02"} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t, true
-		}
-	}
-	return time.Time{}, false
+	return append(issues, between(in.From, in.To, &in.filter.From, &in.filter.To)...)
 }
 
 type listOutBody struct {

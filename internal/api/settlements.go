@@ -8,13 +8,11 @@ import (
 	"net/http"
 	"reflect"
 	"strconv"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/statement"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
-	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -30,17 +28,7 @@ type settlementsIn struct {
 func (in *settlementsIn) Resolve(ctx huma.Context) (issues []error) {
 	issues = in.Page.Resolve(ctx)
 	in.filter = store.SettlementFilter{Status: pay.SettlementStatus(in.Status), Limit: in.more(), Offset: in.offset}
-	for _, bound := range []struct {
-		param, text string
-		into        *time.Time
-	}{{"from", in.From, &in.filter.From}, {"to", in.To, &in.filter.To}} {
-		at, ok := moment(bound.text)
-		if bound.text != "" && !ok {
-			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, bound.param, dateIssue(bound.param)))
-		}
-		*bound.into = at
-	}
-	return issues
+	return append(issues, between(in.From, in.To, &in.filter.From, &in.filter.To)...)
 }
 
 type settlementsOut struct {

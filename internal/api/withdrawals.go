@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/money"
@@ -82,20 +81,7 @@ type withdrawalsIn struct {
 func (in *withdrawalsIn) Resolve(ctx huma.Context) (issues []error) {
 	issues = in.Page.Resolve(ctx)
 	in.filter = store.WithdrawalFilter{Status: pay.WithdrawalStatus(in.Status), Wallet: in.WalletID, After: in.after, Limit: in.more(), Offset: in.offset}
-	for _, bound := range []struct {
-		param, text string
-		into        *time.Time
-	}{{"from", in.From, &in.filter.From}, {"to", in.To, &in.filter.To}} {
-		if bound.text == "" {
-			continue
-		}
-		at, ok := moment(bound.text)
-		if !ok {
-			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, bound.param, dateIssue(bound.param)))
-		}
-		*bound.into = at
-	}
-	return issues
+	return append(issues, between(in.From, in.To, &in.filter.From, &in.filter.To)...)
 }
 
 type withdrawalsOut struct {
