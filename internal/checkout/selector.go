@@ -341,7 +341,8 @@ func only(list []method) (id string) {
 	return id
 }
 
-// rate is what one unit of what was asked is in another currency.
+// rate is what one unit of what was asked is in another currency; "" where that is too little to be
+// written, as of a peso in dollars.
 func (v view) rate(asked, local money.Amount) string {
 	one := int64(1)
 	for range asked.Currency.Exponent() {
@@ -351,6 +352,9 @@ func (v view) rate(asked, local money.Amount) string {
 		return ""
 	}
 	in := (local.Minor*one + asked.Minor/2) / asked.Minor
+	if in < 100 { // of three digits, no rate is far off
+		return ""
+	}
 	return v.T("rate", "one", v.money(money.New(one, asked.Currency)), "local", v.money(money.New(in, local.Currency)))
 }
 

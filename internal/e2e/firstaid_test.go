@@ -31,6 +31,9 @@ func TestChoiceIsEasy(t *testing.T) {
 	if _, page, _ := s.visit(t, o.selector(t, ""), "Accept-Language: en-US"); strings.Contains(page, "<details") {
 		t.Error("English folds the sandbox's methods away")
 	}
+	if _, page, _ := s.visit(t, o.selectorOf(t, "50000", `,"currency":"COP","country":"BR"`), "Accept-Language: pt-BR"); strings.Contains(page, "≈") || !strings.Contains(page, "R$") {
+		t.Errorf("a peso is told to be nothing: %s", page)
+	}
 	// What was wrong is told at its field, also where that is folded away.
 	path := o.selector(t, "")
 	_, _, h := s.browse(t, http.MethodPost, path, "method=sbx_pix&document-sbx_pix=1", "Accept-Language: es-MX")
