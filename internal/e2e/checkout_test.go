@@ -440,9 +440,12 @@ func TestShopperTriesAnotherWay(t *testing.T) {
 				t.Errorf("it leads to %q, want the second try", h.Get("Location"))
 			}
 		}
-		// The shop that charges directly does the asking itself.
-		direct := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash"}`)
+		// The shop that charges directly does the asking itself: returnUrl is of hosted payments alone
+		// (contract: POST /payments), and the page names the shop.
+		direct := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash","returnUrl":"https://shop.example/thanks"}`)
+		s.shows(t, "/pay/"+direct+"?lang=es", []string{"Lleva esta ficha"}, "shop.example")
 		o.simulate(t, direct, "failed").want(t, http.StatusOK)
+		s.shows(t, "/pay/"+direct+"?lang=es", []string{"Vuelve a Acme para empezar de nuevo."}, "shop.example", "/again")
 		if _, _, h := s.browse(t, http.MethodPost, "/pay/"+direct+"/again", ""); h.Get("Location") != "/pay/"+direct {
 			t.Errorf("a direct charge is tried again: %q", h.Get("Location"))
 		}
