@@ -32,6 +32,7 @@ type selectorView struct {
 	Local    string // in the country's currency, once a country is known
 	Country  string // alpha-3, "" while the shopper has not said
 	Home     string // the country whose methods stand first, alpha-3, or ""
+	Guess    bool   // a script may know better where the shopper is
 	Fixed    bool   // the shop has said the country
 	Places   []option
 	Methods  []method
@@ -316,7 +317,7 @@ func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, pay.
 			v.Methods = slices.DeleteFunc(v.Methods, away)
 		}
 	}
-	v.Chosen = only(v.Methods)
+	v.Chosen, v.Guess = only(v.Methods), home == "" || home == abroad
 	for i := range v.Languages {
 		if !v.Fixed && country != "" {
 			v.Languages[i].URL += "&country=" + country
@@ -460,8 +461,11 @@ func abandoned(s pay.Session) (address, host string) {
 
 // listed is a part of the methods, for the template that shows them.
 type listed struct {
-	View selectorView
-	List []method
+	View   selectorView
+	List   []method
+	Abroad bool // some are of other countries than the shopper's, and all name theirs
 }
 
-func newList(v selectorView, list []method) listed { return listed{v, list} }
+func newList(v selectorView, list []method) listed {
+	return listed{v, list, slices.ContainsFunc(list, func(m method) bool { return m.country != v.Home })}
+}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/catalog"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -128,7 +129,7 @@ func TestContinueIsPressedOnce(t *testing.T) {
 	}
 }
 
-// A shopper whose browser's language names no country is known by its time zone, whichever of a
+// A shopper whose browser's language names no country, or the United States, is known by its time zone, whichever of a
 // country's it is, and may say otherwise.
 func TestCountryIsGuessedByTheTimeZone(t *testing.T) {
 	t.Parallel()
@@ -138,8 +139,9 @@ func TestCountryIsGuessedByTheTimeZone(t *testing.T) {
 		"America/Recife":    {"pt", "BRA", "m-sbx_pix", "m-sbx_spei"},
 		"America/Monterrey": {"es-419", "MEX", "m-sbx_spei", "m-sbx_pix"},
 		"America/Bogota":    {"en", "COL", "m-sbx_pse", "m-sbx_pix"},
+		"America/Cancun":    {"en-US", "MEX", "m-sbx_cash", "m-sbx_pix"}, // what many browsers say everywhere
 		"Europe/Madrid":     {"es-419", "", "m-sbx_pix", ""},
-		"America/New_York":  {"es", "", "m-sbx_pix", ""},
+		"America/New_York":  {"en-US", "", "m-sbx_pix", ""},
 	} {
 		t.Run(zone, func(t *testing.T) {
 			t.Parallel()
@@ -182,7 +184,7 @@ func TestCountryIsGuessedByTheTimeZone(t *testing.T) {
 // Both names of a zone lead to its country, as browsers say either.
 func TestZonesAreKnownByBothNames(t *testing.T) {
 	t.Parallel()
-	numbered(t, func(t *testing.T, s *service, live shop) {
+	offered(t, func(t *testing.T, s *service, live shop) {
 		for _, zone := range []string{"America/Buenos_Aires", "America/Argentina/Cordoba", "America/Montevideo"} {
 			tab := browser(t)
 			_, err := chromedp.Call(tab, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: zone})
@@ -200,16 +202,19 @@ func TestZonesAreKnownByBothNames(t *testing.T) {
 	})
 }
 
-// numbered runs a test on a service with one account that takes methods which ask for numbers.
-func numbered(t *testing.T, test func(t *testing.T, s *service, live shop)) {
+// offered runs a test on a service with one account that takes every method of the catalog.
+func offered(t *testing.T, test func(t *testing.T, s *service, live shop)) {
 	t.Helper()
 	adapter := providertest.Plain()
-	adapter.Rails = []string{"pix.BRA", "cash.servipag.CHL", "cash.rapipago.ARG", "bank.debin.ARG", "cash.kasnet.PER", "cash.abitab.URY", "bank.pse.COL"}
+	adapter.Rails = nil
+	for _, r := range catalog.Rails() {
+		adapter.Rails = append(adapter.Rails, r.Key)
+	}
 	s := startWith(t, dbtest.SQLite(t), &clock{}, func(c *daemon.Config) {
 		c.FX = daemon.FX{StaleAfter: century, MaxAge: century}
 		c.Adapters = []provider.Adapter{adapter}
 	})
-	s.rate(t, "BRL 5.4", "CLP 945", "PEN 3.38", "ARS 1435", "UYU 40", "COP 4120.5")
+	s.rate(t, "ARS 1435", "BOB 6.9", "BRL 5.4", "CLP 945", "COP 4120.5", "CRC 510", "DOP 60", "GTQ 7.7", "HNL 26", "MXN 18.35", "PEN 3.38", "PYG 7300", "UYU 40")
 	u := providertest.NewUpstream(t, "key-1")
 	s.account(t, "acme", u)
 	made, err := s.App.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted, RefundFees: pay.FeesReturned})
@@ -217,11 +222,32 @@ func numbered(t *testing.T, test func(t *testing.T, s *service, live shop)) {
 	test(t, s, shop{Onboarded: made, service: s, credential: made.Sandbox.Secret}.live())
 }
 
+// The choice of every country fits on the narrowest screen, and is for everybody.
+func TestEveryCountrysChoiceFits(t *testing.T) {
+	t.Parallel()
+	offered(t, func(t *testing.T, s *service, live shop) {
+		countries := map[string]bool{}
+		for _, r := range catalog.Rails() {
+			countries[r.Country] = true
+		}
+		tab := browser(t)
+		for country := range countries {
+			must(t, chromedp.Do(tab, chromedp.EmulateViewport(320, 640), chromedp.Navigate(s.URL+live.selector(t, `,"country":"`+country+`"`)+"?lang=es"), chromedp.WaitVisible(".methods")))
+			noOverflow(t, tab)
+			accessible(t, tab, "the choice of "+country)
+			beside, err := chromedp.Run(tab, chromedp.Evaluate[bool](`[...document.querySelectorAll(".line")].every((l) => l.querySelector(".mark").getBoundingClientRect().top < l.querySelector("strong").getBoundingClientRect().bottom && l.querySelector("strong").getBoundingClientRect().top < l.querySelector(".mark").getBoundingClientRect().bottom)`))
+			if must(t, err); !beside {
+				t.Errorf("%s: a method's name does not stand beside its mark", country)
+			}
+		}
+	})
+}
+
 // A number is written as people of its country write it while it is typed, on the keyboard that
 // suits it, and reaches the provider bare.
 func TestNumbersAreWrittenAsPeopleDo(t *testing.T) {
 	t.Parallel()
-	numbered(t, func(t *testing.T, s *service, live shop) {
+	offered(t, func(t *testing.T, s *service, live shop) {
 		methods, _ := s.App.Methods(pay.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, app.MethodFilter{})
 		ids := map[string]string{}
 		for _, m := range methods {

@@ -83,7 +83,7 @@ if (left) {
   const tick = () => {
     const s = Math.max(0, Math.round((end - performance.now()) / 1000));
     // Who has days does not count seconds.
-    const time = s >= 2 * 86400 ? days(Math.floor(s / 86400)) : `${two(Math.floor(s / 3600))}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}`;
+    const time = s >= 2 * 86400 ? days(Math.round(s / 86400)) : `${two(Math.floor(s / 3600))}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}`;
     left.textContent = `(${left.dataset.word.replace("{left}", time)})`;
     if (s > 0) setTimeout(tick, 1000);
   };
