@@ -31,3 +31,24 @@ func guess(r *http.Request, rails []pay.Rail) (home, asked string) {
 	}
 	return "", ""
 }
+
+// zones are the time zones of a country by the last part of their IANA names, by which a script
+// knows who is there. Browsers say America/Buenos_Aires and America/Argentina/Buenos_Aires alike.
+var zones = map[string]string{
+	"ARG": "Buenos_Aires Cordoba Rosario Mendoza Tucuman Salta Jujuy Catamarca La_Rioja San_Juan San_Luis Rio_Gallegos Ushuaia",
+	"BOL": "La_Paz",
+	"BRA": "Sao_Paulo Bahia Fortaleza Recife Maceio Belem Santarem Araguaina Manaus Cuiaba Campo_Grande Porto_Velho Boa_Vista Rio_Branco Eirunepe Noronha",
+	"CHL": "Santiago Punta_Arenas Coyhaique Easter",
+	"COL": "Bogota",
+	"CRI": "Costa_Rica",
+	"DOM": "Santo_Domingo",
+	"ECU": "Guayaquil Galapagos",
+	"GTM": "Guatemala",
+	"HND": "Tegucigalpa",
+	"MEX": "Mexico_City Monterrey Merida Cancun Chihuahua Ciudad_Juarez Ojinaga Hermosillo Mazatlan Bahia_Banderas Tijuana Matamoros",
+	"PAN": "Panama",
+	"PER": "Lima",
+	"PRY": "Asuncion",
+	"SLV": "El_Salvador",
+	"URY": "Montevideo",
+}

@@ -109,12 +109,22 @@ func (view) Long(amount string) bool { return utf8.RuneCountInString(amount) > 1
 
 // when is a moment in a country's time, which a script may put into that of the shopper.
 func (v view) when(t time.Time, country string) template.HTML {
-	zone := "UTC"
+	return v.timed(t, country, false)
+}
+
+// dated is when, with its year.
+func (v view) dated(t time.Time, country string) template.HTML { return v.timed(t, country, true) }
+
+func (v view) timed(t time.Time, country string, dated bool) template.HTML {
+	zone, year := "UTC", ""
 	if place, known := places[country]; known {
 		zone = place.zone
 	}
-	return template.HTML(`<time datetime="` + t.UTC().Format(time.RFC3339) + `" data-zone="` + zone + `">` + //nolint:gosec // all of it is ours
-		template.HTMLEscapeString(moment(t, v.Lang, country)) + `</time>`)
+	if dated {
+		year = " data-dated"
+	}
+	return template.HTML(`<time datetime="` + t.UTC().Format(time.RFC3339) + `" data-zone="` + zone + `"` + year + `>` + //nolint:gosec // all of it is ours
+		template.HTMLEscapeString(moment(t, v.Lang, country, dated)) + `</time>`)
 }
 
 // At is a sentence in which {time} is a moment.
@@ -298,14 +308,14 @@ func (p *Pages) paymentView(r *http.Request, s app.Shown) paymentView {
 			}
 		}
 		if v.Kind == "voucher" || v.Kind == "boleto" {
-			v.Network = v.Method
+			v.Network = v.network(s.Rail)
 			if n := atLeast[s.Rail.Key]; n > 0 {
 				v.Places = v.T("places", "places", v.count(n))
 			}
 		}
 	}
 	if v.State == "paid" && !s.Times.Completed.IsZero() {
-		v.PaidAt = v.when(s.Times.Completed, s.Country)
+		v.PaidAt = v.dated(s.Times.Completed, s.Country)
 	}
 	v.Heading = v.T("state_" + v.State)
 	if v.State == "waiting" {
@@ -313,26 +323,13 @@ func (p *Pages) paymentView(r *http.Request, s app.Shown) paymentView {
 	}
 	v.Title = v.Heading + " · " + s.Shop.Name
 	if s.Failure != nil && v.State == "failed" {
-		v.Declined = v.T(declineKey(*s.Failure))
+		v.Declined = v.T(declineKey(*s.Failure, s.Rail))
 	}
 	v.Back, v.BackHost = back(s.Payment)
 	if s.Retriable() && s.Earlier == "" {
 		v.AgainURL = p.along(r, "/pay/"+s.ID+"/again")
 	}
 	return v
-}
-
-// action is what a shopper has to do to pay by a rail.
-func (v view) action(r pay.Rail) string {
-	switch {
-	case r.Method == "boleto":
-		return v.T("state_waiting_boleto")
-	case r.Channel == pay.CreditCard:
-		return v.T("state_waiting_card")
-	case r.Channel == pay.Cash:
-		return v.T("state_waiting_cash", "method", v.called(r))
-	}
-	return v.T("state_waiting", "method", v.called(r))
 }
 
 // refreshEvery is after how many seconds a page that waits is loaded again by a browser
@@ -366,9 +363,9 @@ func kindOf(p pay.Payment) string {
 	return "redirect"
 }
 
-// declineKey is the sentence for a failure; what we have no sentence for is
+// declineKey is the sentence for a failure by a rail; what we have no sentence for is
 // told in general.
-func declineKey(f pay.Failure) string {
+func declineKey(f pay.Failure, r pay.Rail) string {
 	switch f.Code {
 	case "expired", "abandoned":
 		return "declined_unpaid"
@@ -379,6 +376,9 @@ func declineKey(f pay.Failure) string {
 	switch pay.Code(f.Code) {
 	case pay.CodeInsufficientFunds, pay.CodeExpiredCard, pay.CodeFraudBlocked, pay.CodeThreeDSFailed, pay.CodeCascadeExhausted:
 		return "declined_" + f.Code
+	}
+	if r.Channel == pay.Cash || r.Method == "wallet" { // no bank has a part in it
+		return "declined_any"
 	}
 	return "declined_other"
 }

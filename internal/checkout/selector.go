@@ -32,6 +32,7 @@ type selectorView struct {
 	Local    string // in the country's currency, once a country is known
 	Country  string // alpha-3, "" while the shopper has not said
 	Home     string // the country whose methods stand first, alpha-3, or ""
+	Guess    bool   // a script may know better where the shopper is
 	Fixed    bool   // the shop has said the country
 	Places   []option
 	Methods  []method
@@ -49,8 +50,8 @@ type selectorView struct {
 	Ended    string // what was called off to choose here, or ""
 }
 
-// option is a country in the list, with the time zone by which a script knows who is there.
-type option struct{ Code, Name, Zone string }
+// option is a country in the list, with the time zones by which a script knows who is there.
+type option struct{ Code, Name, Zones string }
 
 // method is a way to pay as a card.
 type method struct {
@@ -66,11 +67,11 @@ type method struct {
 	Fee      string
 	Time     string
 	Why      string // it cannot be chosen; "" when it can
-	Document string // what it asks for, such as CPF; "" when nothing is missing
+	Document string // what it asks for, such as CPF, as people call it; "" when nothing is missing
+	kind     string // Document as the catalog calls it
 	Reason   string // why it asks
 	Keys     string // the keyboard that the number is typed on
-	Mask     string // how it is written: 0 stands for a digit; "" where a script leaves it
-	FromEnd  bool   // a number may be shorter than the mask
+	Mask     string // how it is written: see keysOf; "" where a script leaves it
 	Example  string // of such a number, in a test
 }
 
@@ -188,7 +189,7 @@ func (p *Pages) take(w http.ResponseWriter, r *http.Request) error {
 		return p.tellMistake(w, r, token, m)
 	}
 	number := ""
-	if kind := of.Document; kind != "" {
+	if kind := of.kind; kind != "" {
 		var good bool
 		if number, good = document.Check(of.country, kind, typed); !good {
 			m.Kind = wrongDocument
@@ -316,7 +317,7 @@ func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, pay.
 			v.Methods = slices.DeleteFunc(v.Methods, away)
 		}
 	}
-	v.Chosen = only(v.Methods)
+	v.Chosen, v.Guess = only(v.Methods), home == "" || home == abroad
 	for i := range v.Languages {
 		if !v.Fixed && country != "" {
 			v.Languages[i].URL += "&country=" + country
@@ -392,14 +393,14 @@ func (p *Pages) method(v selectorView, s pay.Session, rail pay.Rail, place strin
 	local, allowed := p.app.SessionAmount(s, rail)
 	m := method{
 		ID: rail.ID, country: rail.Country, Name: v.called(rail), Mark: markOf(rail), Flag: flags[rail.Country], Place: place,
-		Channel: v.T("channel_" + strings.ToLower(string(rail.Channel))), Price: v.money(local),
+		Channel: v.T(channel(rail)), Price: v.money(local),
 		Time: v.T(speed(rail), "days", strconv.Itoa(int(rail.Window/(24*time.Hour)))),
 	}
 	if !v.noFee {
 		m.Fee = v.T("fee", "fee", v.price(rail.Fee))
 	}
 	if limit, ok := rail.LimitIn(local.Currency); ok {
-		m.Limits = v.T("limits", "low", v.money(money.New(limit.Min, limit.Currency)), "high", v.money(money.New(limit.Max, limit.Currency)))
+		m.Limits = v.T("limits", "low", bound(money.New(limit.Min, limit.Currency), v.country), "high", bound(money.New(limit.Max, limit.Currency), v.country))
 	}
 	if !allowed {
 		m.Why = v.T("not_now")
@@ -409,46 +410,16 @@ func (p *Pages) method(v selectorView, s pay.Session, rail pay.Rail, place strin
 	}
 	// The shop's may be of another kind: a passport is no CPF.
 	if _, good := document.Check(rail.Country, rail.Document, s.Customer.Document); rail.Document != "" && !good {
-		m.Document, m.Reason = rail.Document, v.T("document_why")
+		m.kind, m.Document, m.Reason = rail.Document, v.document(rail.Document), v.T("document_why")
 		m.Keys, m.Mask = keysOf(rail.Country, rail.Document)
-		m.FromEnd = rail.Document == "RUT" || rail.Document == "DNI" || rail.Document == "CI"
-		if rail.Method == "boleto" { // Banco Central do Brasil wants the payer's number on each
-			m.Reason = v.T("document_law")
+		if rail.Method == "boleto" { // Resolução BCB 443/2024: each names its payer by number
+			m.Reason = v.T("document_rule")
 		}
 		if !s.Live {
 			m.Example = document.Example(rail.Country, rail.Document)
 		}
 	}
 	return m
-}
-
-// called is what people call a rail: its network's name. One of the sandbox has the name of
-// what it stands for, in the shopper's language.
-func (v view) called(r pay.Rail) string {
-	name, test := strings.CutSuffix(r.Name, " (test)")
-	switch name {
-	case "PIX":
-		name = "Pix"
-	case "Card":
-		name = v.T("card")
-	case "Cash":
-		name = v.T("channel_cash")
-	}
-	if test {
-		name += " (" + v.T("test") + ")"
-	}
-	return name
-}
-
-// speed is the sentence for how soon a method's payment is known.
-func speed(r pay.Rail) string {
-	switch r.Channel {
-	case pay.CreditCard:
-		return "time_instant"
-	case pay.Cash:
-		return "time_days"
-	}
-	return "time_minutes"
 }
 
 // price writes a rail's fee.
@@ -476,7 +447,7 @@ func placesOf(rails []pay.Rail, name func(string) string) []option {
 	var list []option
 	for _, rail := range rails {
 		if !slices.ContainsFunc(list, func(o option) bool { return o.Code == rail.Country }) {
-			list = append(list, option{rail.Country, name(rail.Country), places[rail.Country].zone})
+			list = append(list, option{rail.Country, name(rail.Country), zones[rail.Country]})
 		}
 	}
 	slices.SortFunc(list, func(a, b option) int { return cmp.Compare(a.Name, b.Name) })
@@ -490,8 +461,11 @@ func abandoned(s pay.Session) (address, host string) {
 
 // listed is a part of the methods, for the template that shows them.
 type listed struct {
-	View selectorView
-	List []method
+	View   selectorView
+	List   []method
+	Abroad bool // some are of other countries than the shopper's, and all name theirs
 }
 
-func newList(v selectorView, list []method) listed { return listed{v, list} }
+func newList(v selectorView, list []method) listed {
+	return listed{v, list, slices.ContainsFunc(list, func(m method) bool { return m.country != v.Home })}
+}

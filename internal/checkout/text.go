@@ -173,16 +173,29 @@ func (v view) count(n int) string {
 	return inThousands(strconv.Itoa(n), group)
 }
 
+// bound writes an amount that limits others: without cents where it has none.
+func bound(a money.Amount, country string) string {
+	if strings.Contains(a.Decimal(), ".") {
+		return amount(a, country)
+	}
+	return written(a, country, 0)
+}
+
 // amount writes money as the people of a country do, with the currency's code
 // where its sign alone could be another country's.
 func amount(a money.Amount, country string) string {
+	return written(a, country, a.Currency.Exponent())
+}
+
+// written is amount with a number of decimals.
+func written(a money.Amount, country string, decimals int) string {
 	number := a.Decimal()
 	whole, cents, _ := strings.Cut(number, ".")
 	group, point := marks(country)
 	var b strings.Builder
 	b.WriteString(inThousands(whole, group))
-	if exponent := a.Currency.Exponent(); exponent > 0 {
-		b.WriteString(point + (cents + "000")[:exponent])
+	if decimals > 0 {
+		b.WriteString(point + (cents + "000")[:decimals])
 	}
 	sign, known := symbols[a.Currency]
 	switch {
@@ -215,8 +228,8 @@ func clockOf(t time.Time, lang, country string) string {
 	return t.Format("3:04") + "\u00a0" + half
 }
 
-// moment writes a time in a country's own zone and a language's form.
-func moment(t time.Time, lang, country string) string {
+// moment writes a time in a country's own zone and a language's form; dated, with its year.
+func moment(t time.Time, lang, country string, dated bool) string {
 	zone := time.UTC
 	suffix := " UTC"
 	if place, known := places[country]; known {
@@ -226,11 +239,25 @@ func moment(t time.Time, lang, country string) string {
 	}
 	t = t.In(zone)
 	month, clock := months[lang][t.Month()-1], clockOf(t, lang, country)
+	year := ""
 	switch lang {
 	case "es":
-		return fmt.Sprintf("%d de %s, %s%s", t.Day(), month, clock, suffix)
+		if dated {
+			year = fmt.Sprintf(" de %d", t.Year())
+		}
+		at := "a las" // one o'clock is one: "a la 1:05"
+		if hour, _, _ := strings.Cut(clock, ":"); hour == "1" || hour == "01" {
+			at = "a la"
+		}
+		return fmt.Sprintf("%d de %s%s %s %s%s", t.Day(), month, year, at, clock, suffix)
 	case "pt":
-		return fmt.Sprintf("%d de %s às %s%s", t.Day(), month, clock, suffix)
+		if dated {
+			year = fmt.Sprintf(" de %d", t.Year())
+		}
+		return fmt.Sprintf("%d de %s%s às %s%s", t.Day(), month, year, clock, suffix)
 	}
-	return month + " " + strconv.Itoa(t.Day()) + ", " + clock + suffix
+	if dated {
+		year = fmt.Sprintf(", %d", t.Year())
+	}
+	return fmt.Sprintf("%s %d%s at %s%s", month, t.Day(), year, clock, suffix)
 }

@@ -84,7 +84,7 @@ func TestVariantsSayWhatTheirLanguageSays(t *testing.T) {
 			}
 		}
 	}
-	tuteo := regexp.MustCompile(`(?i)(^|[^\pL])(tú|contigo|puedes|vuelves|terminas|ingresas|elige|paga tu|paga con|abre|escanea|revisa|ingresa|escribe|lleva|guarda|vuelve|espera|intenta|empieza|copia el|muestra|usa|regresa|pregúntale|revísalo)([^\pL]|$)`)
+	tuteo := regexp.MustCompile(`(?i)(^|[^\pL])(tú|contigo|puedes|vuelves|terminas|completas|ingresas|elige|paga tu|paga con|abre|escanea|revisa|ingresa|escribe|lleva|guarda|vuelve|espera|intenta|empieza|copia el|muestra|usa|regresa|pregúntale|revísalo)([^\pL]|$)`)
 	for key, sentence := range texts["es-AR"] {
 		if found := tuteo.FindString(sentence); found != "" {
 			t.Errorf("es-AR %s says %q: %s", key, found, sentence)
@@ -98,10 +98,10 @@ func TestPagesDoNotSayWhatWasStruckOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	struck := regexp.MustCompile(`PIX|Código QR do|Leia o código|comprovante|comprobante a|movido|real money moves|told by itself|\bat once\b|camino de regreso|Continuar a tu banco|o exige por lei|muitos pedidos|medio de pago lo exige por ley`)
+	struck := regexp.MustCompile(`PIX|Código QR do|Leia o código|comprovante|comprobante a|movido|real money moves|told by itself|\bat once\b|camino de regreso|Continuar a tu banco|o exige por lei|muitos pedidos|por ley|por lei\b|[Bb]y law`)
 	for lang, t2 := range texts {
 		for key, sentence := range t2 {
-			if found := struck.FindString(sentence); found != "" && key != "document_law" {
+			if found := struck.FindString(sentence); found != "" {
 				t.Errorf("%s %s says %q: %s", lang, key, found, sentence)
 			}
 		}
@@ -132,16 +132,30 @@ func TestAmountsAreWrittenAsInTheirCountry(t *testing.T) {
 	}
 }
 
+// A limit is written without cents where it has none.
+func TestLimitsAreWrittenShort(t *testing.T) {
+	for want, a := range map[string]money.Amount{
+		"$10,000\u00a0MXN": money.New(1_000_000, money.MXN), "$10.50\u00a0MXN": money.New(1_050, money.MXN), "$45,000\u00a0CLP": money.New(45_000, money.CLP),
+	} {
+		if got := bound(a, "MEX"); got != want {
+			t.Errorf("%v is %q, want %q", a, got, want)
+		}
+	}
+}
+
 // A deadline is told in the shopper's own time.
 func TestDeadlinesAreInTheShoppersTime(t *testing.T) {
 	at := time.Date(2026, 11, 22, 12, 5, 0, 0, time.UTC)
 	for _, c := range [][3]string{
-		{"pt", "BRA", "22 de novembro às 09:05"}, {"es", "MEX", "22 de noviembre, 6:05\u00a0a.m."}, {"es", "ARG", "22 de noviembre, 09:05"},
-		{"en", "COL", "November 22, 7:05\u00a0AM"}, {"en", "FRA", "November 22, 12:05 UTC"},
+		{"pt", "BRA", "22 de novembro às 09:05"}, {"es", "MEX", "22 de noviembre a las 6:05\u00a0a.m."}, {"es", "ARG", "22 de noviembre a las 09:05"},
+		{"en", "COL", "November 22 at 7:05\u00a0AM"}, {"en", "FRA", "November 22 at 12:05 UTC"},
 	} {
-		if got := moment(at, c[0], c[1]); got != c[2] {
+		if got := moment(at, c[0], c[1], false); got != c[2] {
 			t.Errorf("%s in %s: %q, want %q", c[0], c[1], got, c[2])
 		}
+	}
+	if got, want := moment(at.Add(7*time.Hour), "es", "MEX", true), "22 de noviembre de 2026 a la 1:05\u00a0p.m."; got != want {
+		t.Errorf("on a receipt: %q, want %q", got, want)
 	}
 	for country, place := range places {
 		if _, err := time.LoadLocation(place.zone); err != nil {

@@ -100,7 +100,7 @@ func TestPagesTellHowToPay(t *testing.T) {
 				"es": {"Paga con Pix (prueba)", "R$\u00a0137,70"}, "en": {"Pay with Pix (test)"},
 			},
 			`{"amount":25.5,"paymentMethodId":"sbx_spei","documentId":"XAXX010101000"}`: {"es": {"CLABE", "646", "STP", "Cascada Sandbox", "MXN"}},
-			`{"amount":25.5,"paymentMethodId":"sbx_cash"}`:                              {"es": {"barcode.svg", "Imprimir", "9000", "Lleva esta ficha a Efectivo", "Paga en Efectivo (prueba)"}},
+			`{"amount":25.5,"paymentMethodId":"sbx_cash"}`:                              {"es": {"barcode.svg", "Imprimir", "9000", "Lleva esta ficha a Tienda de prueba", "Paga en Tienda de prueba", "El aviso le llega a Acme"}},
 			`{"amount":25.5,"paymentMethodId":"sbx_pse"}`:                               {"es": {"Ir a PSE (prueba)", "/sandbox/bank/"}},
 		} {
 			id := o.create(t, body)
@@ -143,7 +143,7 @@ func TestEveryEndingCanBePlayedAtTheBank(t *testing.T) {
 		for action, want := range map[string]struct{ status, sentence string }{
 			"pay":          {"completed", "Payment received"},
 			"decline":      {"failed", "Your bank declined the payment."},
-			"timeout":      {"expired", "The time to pay is over"},
+			"timeout":      {"expired", "The time to pay has run out"},
 			"late":         {"expired", "Your payment came after the deadline"},
 			"wrong_amount": {"pending", "You paid a different amount"},
 		} {
@@ -323,7 +323,7 @@ func TestSelectorShowsTheMethods(t *testing.T) {
 			t.Error("the country that the shopper picked does not filter")
 		}
 		_, page, _ = s.visit(t, o.selectorOf(t, "10000", `,"country":"MX"`), "Accept-Language: es")
-		if strings.Contains(page, "Pix (prueba)") || !strings.Contains(page, "No disponible para este monto. De $10.00\u00a0MXN a $10,000.00\u00a0MXN") {
+		if strings.Contains(page, "Pix (prueba)") || !strings.Contains(page, "No disponible para este monto. De $10\u00a0MXN a $10,000\u00a0MXN") {
 			t.Errorf("a method that cannot take the amount does not say why: %s", page)
 		}
 	})
@@ -440,9 +440,12 @@ func TestShopperTriesAnotherWay(t *testing.T) {
 				t.Errorf("it leads to %q, want the second try", h.Get("Location"))
 			}
 		}
-		// The shop that charges directly does the asking itself.
-		direct := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash"}`)
+		// The shop that charges directly does the asking itself: returnUrl is of hosted payments alone
+		// (contract: POST /payments), and the page names the shop.
+		direct := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash","returnUrl":"https://shop.example/thanks"}`)
+		s.shows(t, "/pay/"+direct+"?lang=es", []string{"Lleva esta ficha"}, "shop.example")
 		o.simulate(t, direct, "failed").want(t, http.StatusOK)
+		s.shows(t, "/pay/"+direct+"?lang=es", []string{"Vuelve a Acme para empezar de nuevo."}, "shop.example", "/again")
 		if _, _, h := s.browse(t, http.MethodPost, "/pay/"+direct+"/again", ""); h.Get("Location") != "/pay/"+direct {
 			t.Errorf("a direct charge is tried again: %q", h.Get("Location"))
 		}
@@ -465,8 +468,8 @@ func TestShopperIsToldThatAProviderIsDown(t *testing.T) {
 			t.Fatalf("%s answers %d to %q", link, status, h.Get("Location"))
 		}
 		for lang, want := range map[string][3]string{
-			"en": {"This way to pay is not available at the moment", "You have not been charged", "Try another way"},
-			"es": {"Este medio de pago no está disponible", "No se te cobró nada", "Probar otra forma"},
+			"en": {"This payment method is not available at the moment", "You have not been charged", "Try another way"},
+			"es": {"Esta forma de pago no está disponible", "No se te cobró nada", "Probar otra forma"},
 			"pt": {"Esta forma de pagamento não está disponível", "Nada foi cobrado", "Tentar outra forma"},
 		} {
 			_, page, _ := s.visit(t, "/pay/"+strings.TrimPrefix(link, "/c/")+"?lang="+lang)

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
@@ -29,42 +30,11 @@ var tongues = []string{"en-US", "es-MX", "es-CO", "es-AR", "es-CL", "es-PE", "pt
 func TestContactSheet(t *testing.T) {
 	dir := os.Getenv("SHEET")
 	must(t, os.MkdirAll(dir, 0o755))
-	s := start(t, dbtest.SQLite(t), &clock{})
+	still := &clock{} // what is under way stays so
+	still.freeze()
+	s := start(t, dbtest.SQLite(t), still)
 	o := s.shop(t)
-	wrong := func() string {
-		_, _, h := s.browse(t, http.MethodPost, o.selector(t, `,"country":"BRA"`), "method=sbx_pix&document-sbx_pix=1")
-		return h.Get("Location")
-	}
-	pay := func(method string) string {
-		return o.create(t, `{"amount":25.5,"merchantOrderId":"A-1042","returnUrl":"https://shop.example/thanks","hostedCheckout":true,`+method+`}`)
-	}
-	cash := `"paymentMethodId":"sbx_cash"`
-	card := func() string {
-		r := o.post(t, "/payments", `{"amount":25.65,"paymentMethodId":"sbx_card"}`)
-		return r.text(t, "error.details.transactionId")
-	}
-	ended := func(how string) string {
-		id := pay(cash)
-		o.simulate(t, id, how).want(t, http.StatusOK)
-		return "/pay/" + id
-	}
-	atBank := func(how string) string {
-		id := pay(cash)
-		s.atBank(t, id, how)
-		return "/pay/" + id
-	}
-	part := pay(cash)
-	o.simulate(t, part, "paid").want(t, http.StatusOK)
-	o.post(t, "/payments/"+part+"/refund", `{"amount":5}`).want(t, http.StatusOK)
-	bank := pay(`"paymentMethodId":"sbx_pse"`)
-	pages := []struct{ name, path string }{
-		{"01-choice", o.selector(t, "")}, {"02-choice-of-a-country", o.selector(t, `,"country":"MEX"`)}, {"03-wrong-document", wrong()},
-		{"04-pix", "/pay/" + pay(`"paymentMethodId":"sbx_pix","documentId":"52998224725"`)}, {"05-spei", "/pay/" + pay(`"paymentMethodId":"sbx_spei","documentId":"XAXX010101000"`)},
-		{"06-cash", "/pay/" + pay(cash)}, {"07-boleto", "/pay/" + pay(`"paymentMethod":"boleto","country":"BR","documentId":"52998224725"`)},
-		{"08-redirect", "/pay/" + bank}, {"09-card", "/pay/" + card()}, {"10-bank", "/sandbox/bank/" + bank},
-		{"11-paid", ended("paid")}, {"12-failed", ended("failed")}, {"13-expired", ended("expired")}, {"14-late", atBank("late")}, {"15-other-amount", atBank("wrong_amount")},
-		{"16-part-refunded", "/pay/" + part}, {"17-unknown", "/pay/TXN-UNKNOWN"}, {"18-session-over", "/checkout/cs_unknown"},
-	}
+	pages := s.sheetPages(t, o)
 	index := "<!doctype html><meta charset=utf-8><title>Contact sheet</title>"
 	for _, device := range []screen{{"phone", 360, 740, 1, true}, {"desktop", 1000, 800, 1, false}} {
 		for _, p := range pages {
@@ -97,6 +67,88 @@ func TestContactSheet(t *testing.T) {
 		}
 	}
 	must(t, os.WriteFile(filepath.Join(dir, "index.html"), []byte(index), 0o644))
+}
+
+// sheetPage is a page of the checkout in one state.
+type sheetPage struct{ name, path string }
+
+// sheetPages are all that a shopper may see.
+func (s *service) sheetPages(t *testing.T, o shop) []sheetPage {
+	t.Helper()
+	const cash, hosted = `"paymentMethodId":"sbx_cash"`, `{"amount":25.5,"merchantOrderId":"A-1042","returnUrl":"https://shop.example/thanks","hostedCheckout":true,`
+	opens := func(method string) string { return o.create(t, hosted+method+`}`) }
+	wrong := func() string {
+		_, _, h := s.browse(t, http.MethodPost, o.selector(t, `,"country":"BRA"`), "method=sbx_pix&document-sbx_pix=1")
+		return h.Get("Location")
+	}
+	card := func() string {
+		r := o.post(t, "/payments", `{"amount":25.65,"paymentMethodId":"sbx_card"}`)
+		return r.text(t, "error.details.transactionId")
+	}
+	ended := func(how ...string) string {
+		id := opens(cash)
+		for _, action := range how {
+			o.simulate(t, id, action).want(t, http.StatusOK)
+		}
+		return "/pay/" + id
+	}
+	atBank := func(how string) string {
+		id := opens(cash)
+		s.atBank(t, id, how)
+		return "/pay/" + id
+	}
+	chosen := func() string {
+		_, _, h := s.browse(t, http.MethodPost, o.selector(t, ""), "method=sbx_cash")
+		return strings.TrimPrefix(h.Get("Location"), "/c/")
+	}
+	part := opens(cash)
+	o.simulate(t, part, "paid").want(t, http.StatusOK)
+	o.post(t, "/payments/"+part+"/refund", `{"amount":5}`).want(t, http.StatusOK)
+	canceled := opens(cash)
+	o.post(t, "/payments/"+canceled+"/cancel", `{}`).want(t, http.StatusOK)
+	changed := chosen()
+	again, _, _ := strings.Cut(s.changed(t, changed), "?")
+	ruled := func(how pay.ClaimVerb) string {
+		id := opens(cash)
+		s.atBank(t, id, "late")
+		_, err := s.App.RuleClaim(ctx, o.get(t, "/payments/"+id).text(t, "attention.claimId"), how, "as the shop wishes")
+		must(t, err)
+		return "/pay/" + id
+	}
+	dealtWith := func() string {
+		path := atBank("wrong_amount")
+		open, err := s.App.Notifications(ctx, strings.TrimPrefix(path, "/pay/"), 10)
+		must(t, err)
+		must(t, s.App.CloseNotification(ctx, open[0].ID, "given back in cash"))
+		return path
+	}
+	disputed := func() string {
+		id, _ := o.dispute(t, true)
+		o.rule(t, id, "lost")
+		return "/pay/" + id
+	}
+	earlier := func() string {
+		first := opens(cash)
+		s.atBank(t, first, "timeout")
+		_, _, h := s.browse(t, http.MethodPost, "/pay/"+first+"/again", "")
+		session, _, _ := strings.Cut(h.Get("Location"), "?")
+		_, _, h = s.browse(t, http.MethodPost, session, "method=sbx_cash")
+		s.notify(t, "sandbox-1", note(first, paid50)).want(t, http.StatusOK)
+		return "/pay/" + strings.TrimPrefix(h.Get("Location"), "/c/")
+	}
+	bank := opens(`"paymentMethodId":"sbx_pse"`)
+	return []sheetPage{
+		{"01-choice", o.selector(t, "")}, {"02-choice-of-a-country", o.selector(t, `,"country":"MEX"`)}, {"03-wrong-document", wrong()},
+		{"04-pix", "/pay/" + opens(`"paymentMethodId":"sbx_pix","documentId":"52998224725"`)}, {"05-spei", "/pay/" + opens(`"paymentMethodId":"sbx_spei","documentId":"XAXX010101000"`)},
+		{"06-cash", "/pay/" + opens(cash)}, {"07-boleto", "/pay/" + opens(`"paymentMethod":"boleto","country":"BR","documentId":"52998224725"`)},
+		{"08-redirect", "/pay/" + bank}, {"09-card", "/pay/" + card()}, {"10-bank", "/sandbox/bank/" + bank},
+		{"11-paid", ended("paid")}, {"12-failed", ended("failed")}, {"13-expired", ended("expired")}, {"14-late", atBank("late")}, {"15-other-amount", atBank("wrong_amount")},
+		{"16-part-refunded", "/pay/" + part}, {"17-unknown", "/pay/TXN-UNKNOWN"}, {"18-session-over", "/checkout/cs_unknown"},
+		{"19-refunded", ended("paid", "refunded")}, {"20-disputed", disputed()}, {"21-canceled", "/pay/" + canceled},
+		{"22-chosen-before", "/pay/" + chosen() + "?note=taken"}, {"23-not-ended", "/pay/" + chosen() + "?note=not_ended"}, {"24-changed", "/pay/" + changed}, {"25-choice-after-another", again},
+		{"26-accepted", ruled(pay.Reject)}, {"27-given-back", ruled(pay.Approve)}, {"28-dealt-with", dealtWith()}, {"29-earlier", earlier()},
+		{"30-processing", "/pay/" + o.create(t, `{"amount":10.96,"paymentMethodId":"sbx_card"}`)}, {"31-out-of-limits", o.selectorOf(t, "10000", `,"country":"MX"`)},
+	}
 }
 
 // laidOut lays pictures out in rows.

@@ -150,7 +150,7 @@ func TestPageOfExpiredPaymentIsToldOfLateMoney(t *testing.T) {
 			res.Body.Close()
 			if _, html, _ := s.visit(t, "/pay/"+silent+"?lang=en"); res.StatusCode != http.StatusNoContent || strings.Contains(html, "data-live=") {
 				t.Errorf("%s for an hour, its watcher is answered %d", status, res.StatusCode)
-			} else if status == "expired" && (strings.Contains(html, "this page will tell you") || !strings.Contains(html, "Check here again later")) {
+			} else if status == "expired" && (strings.Contains(html, "this page will tell you") || !strings.Contains(html, "Check back here later")) {
 				t.Errorf("the page promises to tell, and does not listen: %s", html)
 			}
 		}
@@ -190,7 +190,7 @@ func TestPageTellsWhatBecameOfTheMoney(t *testing.T) {
 		open, err := s.App.Notifications(ctx, "", 10)
 		must(t, err)
 		must(t, s.App.CloseNotification(ctx, open[0].ID, "given back in cash"))
-		s.says(t, id, map[string]string{"en": "ask there before you pay again"})
+		s.says(t, id, map[string]string{"en": "ask the shop before you pay again"})
 		o.simulate(t, id, "paid").want(t, http.StatusOK)
 		if _, page, _ := s.visit(t, "/pay/"+id+"?lang=en"); !strings.Contains(page, "Payment received") || !strings.Contains(page, "We also received another payment for this order") {
 			t.Errorf("paid in the end, the page is %s", page)

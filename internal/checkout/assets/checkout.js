@@ -14,22 +14,21 @@ for (const button of document.querySelectorAll("[data-copy]")) {
       if (from.select) from.select(); else selection.selectAllChildren(from);
       document.execCommand("copy");
     }
-    const word = button.textContent;
-    button.textContent = button.dataset.done;
-    setTimeout(() => { button.textContent = word; }, 2000);
+    // The live region around reads the button out; what it copies stays in its name.
+    const label = button.firstElementChild || button;
+    button.dataset.word ??= label.textContent;
+    label.textContent = button.dataset.done;
+    setTimeout(() => { label.textContent = button.dataset.word; }, 2000);
   });
 }
 for (const button of document.querySelectorAll("[data-print]")) {
   button.addEventListener("click", () => print());
 }
-for (const list of document.querySelectorAll("[data-submit]")) {
-  list.addEventListener("change", () => list.form.submit());
-}
 // Who is told nothing of a country by the browser's language is by its time zone.
 const guess = document.querySelector("select[data-guess]");
 if (guess && !new URLSearchParams(location.search).has("country")) {
-  const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const there = [...guess.options].find((o) => o.dataset.zone === zone);
+  const zone = (new Intl.DateTimeFormat().resolvedOptions().timeZone || "").split("/").pop();
+  const there = [...guess.options].find((o) => o.dataset.zones?.split(" ").includes(zone));
   if (there) {
     const next = new URL(location.href);
     next.searchParams.set("country", there.value);
@@ -40,33 +39,38 @@ if (guess && !new URLSearchParams(location.search).has("country")) {
 for (const button of document.querySelectorAll("button[data-busy]")) {
   button.form.addEventListener("submit", (event) => {
     if (button.getAttribute("aria-busy") === "true") return event.preventDefault();
+    const word = button.textContent;
     button.setAttribute("aria-busy", "true");
     button.textContent = button.dataset.busy;
+    // Who stops the page from loading can press again: the service takes one choice all the same.
+    setTimeout(() => { button.removeAttribute("aria-busy"); button.textContent = word; }, 15000);
   });
 }
 // A document's number is written as people write it; what does not fit the mask stays as it is.
 for (const field of document.querySelectorAll("input[data-mask]")) {
-  const mask = field.dataset.mask, room = mask.replace(/[^0*]/g, "").length;
+  const masks = field.dataset.mask.split("|"), room = (mask) => mask.replace(/[^0*]/g, "").length;
   const write = () => {
-    const typed = field.value.replace(/[ ./-]/g, "").toUpperCase();
-    if (field.selectionStart !== field.value.length || typed.length > room || !/^\d*K?$/.test(typed) || (typed.endsWith("K") && !mask.includes("*"))) return;
-    // One that may be shorter is read from its end.
-    const back = "fromEnd" in field.dataset, turn = (list) => back ? list.reverse() : list;
+    const typed = field.value.replace(/[ ./-]/g, "").toUpperCase(), mask = masks.find((m) => typed.length <= room(m));
+    if (field.selectionStart !== field.value.length || !mask || !/^\d*K?$/.test(typed) || (typed.endsWith("K") && !mask.includes("*"))) return;
+    const back = mask.startsWith("<"), turn = (list) => back ? list.reverse() : list;
     const left = turn([...typed]), out = [];
-    for (const c of turn([...mask])) {
+    for (const c of turn([...mask.replace("<", "")])) {
       if (left.length === 0) break;
       out.push(c === "0" || c === "*" ? left.shift() : c);
     }
     field.value = turn(out).join("");
   };
   field.addEventListener("input", write);
+  // What was wrong is mended at its end, not before its beginning.
+  if (field.autofocus) field.setSelectionRange(field.value.length, field.value.length);
 }
 // A moment is written in the time of the payment's country; who is elsewhere reads their own.
 const page = document.documentElement;
 const language = page.dataset.region ? `${page.lang.slice(0, 2)}-${page.dataset.region}` : page.lang;
 const hour12 = "halves" in page.dataset;
 for (const at of document.querySelectorAll("time[data-zone]")) {
-  const write = (timeZone) => new Intl.DateTimeFormat(language, { day: "numeric", month: "long", hour: hour12 ? "numeric" : "2-digit", minute: "2-digit", hour12, timeZone }).format(new Date(at.dateTime));
+  const year = "dated" in at.dataset ? "numeric" : undefined;
+  const write = (timeZone) => new Intl.DateTimeFormat(language, { day: "numeric", month: "long", year, hour: hour12 ? "numeric" : "2-digit", minute: "2-digit", hour12, timeZone }).format(new Date(at.dateTime)).replace(/\s([ap])\.\s?m\./, "\u00a0$1.m.");
   const here = write(undefined);
   // The sentence has a full stop of its own after "p.m.".
   if (here !== write(at.dataset.zone)) at.textContent = at.nextSibling?.textContent.startsWith(".") ? here.replace(/\.$/, "") : here;
@@ -75,10 +79,12 @@ const left = document.querySelector("[data-left]");
 if (left) {
   const end = performance.now() + 1000 * left.dataset.left;
   const two = (n) => String(n).padStart(2, "0");
+  const days = (n) => new Intl.NumberFormat(language, { style: "unit", unit: "day", unitDisplay: "long" }).format(n);
   const tick = () => {
     const s = Math.max(0, Math.round((end - performance.now()) / 1000));
-    const days = Math.floor(s / 86400);
-    left.textContent = `(${days ? days + " d " : ""}${two(Math.floor(s / 3600) % 24)}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)} ${left.dataset.word})`;
+    // Who has days does not count seconds.
+    const time = s >= 2 * 86400 ? days(Math.round(s / 86400)) : `${two(Math.floor(s / 3600))}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}`;
+    left.textContent = `(${left.dataset.word.replace("{left}", time)})`;
     if (s > 0) setTimeout(tick, 1000);
   };
   // Read aloud once a second it would drown the page.

@@ -1,0 +1,75 @@
+package checkout
+
+import (
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// called is what people call a rail: its network's name. One of the sandbox has the name of
+// what it stands for, in the shopper's language.
+func (v view) called(r pay.Rail) string {
+	name, test := strings.CutSuffix(r.Name, " (test)")
+	switch name {
+	case "PIX":
+		name = "Pix"
+	case "Card":
+		name = v.T("card")
+	case "Cash":
+		name = v.T("channel_cash")
+	}
+	if test {
+		name += " (" + v.T("test") + ")"
+	}
+	return name
+}
+
+// network is who takes the vouchers of a rail. The sandbox's is nobody: it has a name of its own.
+func (v view) network(r pay.Rail) string {
+	if r.Name == "Cash (test)" {
+		return v.T("test_store")
+	}
+	return v.called(r)
+}
+
+// action is what a shopper has to do to pay by a rail.
+func (v view) action(r pay.Rail) string {
+	switch {
+	case r.Method == "boleto":
+		return v.T("state_waiting_boleto")
+	case r.Channel == pay.CreditCard:
+		return v.T("state_waiting_card")
+	case r.Channel == pay.Cash:
+		return v.T("state_waiting_cash", "method", v.network(r))
+	}
+	return v.T("state_waiting", "method", v.called(r))
+}
+
+// document is what people call a document. A CC or a CI is a cédula to those who have one, and its
+// letters alone are a word to nobody else.
+func (v view) document(kind string) string {
+	switch kind {
+	case "CC", "CI":
+		return v.T("document_" + strings.ToLower(kind))
+	}
+	return kind
+}
+
+// channel is the sentence for where a rail is paid.
+func channel(r pay.Rail) string {
+	if r.Method == "boleto" { // hardly anybody brings cash
+		return "channel_boleto"
+	}
+	return "channel_" + strings.ToLower(string(r.Channel))
+}
+
+// speed is the sentence for how soon a method's payment is known.
+func speed(r pay.Rail) string {
+	switch r.Channel {
+	case pay.CreditCard:
+		return "time_instant"
+	case pay.Cash:
+		return "time_days"
+	}
+	return "time_minutes"
+}
