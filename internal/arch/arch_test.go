@@ -19,7 +19,7 @@ import (
 const (
 	root   = "../.."
 	module = "github.com/cascadapay/cascada/"
-	// fileLimit and functionLimit are in lines (style: Shape, 1).
+	// fileLimit and functionLimit are in lines: a function fits a screen, a file is about one noun.
 	fileLimit     = 500
 	functionLimit = 70
 )
@@ -391,7 +391,7 @@ func undocumented(decl ast.Decl) (names []*ast.Ident) {
 }
 
 // hidden reports whether a method is of an unexported type, or implements an
-// interface whose contract everybody knows.
+// interface whose meaning everybody knows.
 func hidden(d *ast.FuncDecl) bool {
 	if d.Recv == nil {
 		return false
