@@ -169,7 +169,7 @@ func (r registry) fields(name string) []provider.Field {
 }
 
 type providerAddCmd struct {
-	desk
+	accountFlags
 	Adapter     string          `arg:"" help:"Provider, as provider adapters names it."`
 	ID          string          `name:"id" help:"What to call the account; it is in the notification URL, and for life. Made by default."`
 	Environment pay.Environment `default:"production" enum:"production,sandbox" help:"production, or sandbox for the provider's own test environment."`
@@ -205,7 +205,7 @@ func (c *providerAddCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 }
 
 type providerSetCmd struct {
-	desk
+	accountFlags
 	Account string `arg:"" help:"Account's id."`
 	termFlags
 	JSON bool `name:"json" help:"Print JSON."`
@@ -227,7 +227,7 @@ func (c *providerSetCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 }
 
 type providerRotateCmd struct {
-	desk
+	accountFlags
 	Account string `arg:"" help:"Account's id."`
 	credentialFlags
 	JSON bool `name:"json" help:"Print JSON."`
@@ -254,7 +254,7 @@ func (c *providerRotateCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 }
 
 type providerApplyCmd struct {
-	desk
+	accountFlags
 	File string `arg:"" help:"JSON file (docs/PROVIDERS.md), or - for the standard input."`
 }
 

@@ -72,7 +72,7 @@ func (c *backupCmd) Run(ctx context.Context, log *slog.Logger, adapters registry
 		return err
 	}
 	defer file.Close()
-	if err := backup.Seal(ctx, file, c.File+".key", to); err != nil {
+	if err := backup.Encrypt(ctx, file, c.File+".key", to); err != nil {
 		return fmt.Errorf("the master key: %w", err)
 	}
 	fmt.Fprintf(stdout, "the master key is in %s.key, encrypted\n", c.File)
@@ -105,7 +105,7 @@ func (c *backupCmd) copy(ctx context.Context, log *slog.Logger, adapters registr
 		return 0, at, err
 	}
 	defer in.Close()
-	return info.Size(), at, backup.Seal(ctx, in, c.File, to)
+	return info.Size(), at, backup.Encrypt(ctx, in, c.File, to)
 }
 
 // proved opens a copy of the database with its key, does something to it, and checks it.

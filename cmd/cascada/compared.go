@@ -22,7 +22,7 @@ const listed = 100
 
 // findingJSON is the shape of a difference in reconcile --json.
 type findingJSON struct {
-	Finding     reconcile.Fault `json:"finding"`
+	Finding     reconcile.Discrepancy `json:"finding"`
 	File        string          `json:"file,omitempty"`
 	Line        int             `json:"line,omitempty"`
 	Merchant    string          `json:"merchantId,omitempty"`
@@ -50,7 +50,7 @@ func newAmountJSON(a money.Amount) *amountJSON {
 }
 
 func newFindingJSON(f reconcile.Finding) findingJSON {
-	return findingJSON{f.Fault, f.File, f.Line, f.Merchant, f.Payment, f.Claim, f.Withdrawal, f.Reference, f.ProviderRef, newAmountJSON(f.Here), newAmountJSON(f.There),
+	return findingJSON{f.Discrepancy, f.File, f.Line, f.Merchant, f.Payment, f.Claim, f.Withdrawal, f.Reference, f.ProviderRef, newAmountJSON(f.Here), newAmountJSON(f.There),
 		money.New(f.USD, money.USD).Decimal(), f.Note}
 }
 
@@ -171,7 +171,7 @@ func printCompared(out io.Writer, done app.Compared) error {
 	if t.Unpriced > 0 {
 		line("", "the fees of %d lines have fractions of the smallest unit, and are left out", t.Unpriced)
 	}
-	for _, fault := range reconcile.Faults() {
+	for _, fault := range reconcile.Discrepancies() {
 		if n := t.Found[fault]; n > 0 {
 			line(string(fault), "%d %s", n, fault.Meaning())
 		}

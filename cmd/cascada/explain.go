@@ -22,7 +22,7 @@ type explainCmd struct {
 }
 
 func (c *explainCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	a, err := desk{database: c.database}.over(ctx, log, adapters)
+	a, err := accountFlags{database: c.database}.over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 type payoutFloatCmd struct {
-	desk
+	accountFlags
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
@@ -89,7 +89,7 @@ func floatsJSON(list []app.FloatStatus) []floatJSON {
 }
 
 type payoutTopUpCmd struct {
-	desk
+	accountFlags
 	Account   string `arg:"" help:"The payout account."`
 	Amount    string `required:"" help:"How much arrived there, in units of the currency. --amount=-50: was taken out, or went for fees."`
 	Currency  string `required:"" placeholder:"CODE" help:"The currency that the account holds: MXN; USD where it pays out of dollars."`

@@ -29,7 +29,7 @@ type cli struct {
 	Payout     payoutCmd     `cmd:"" help:"Payouts: batches for the bank and its answers, limits, floats."`
 	Claim      claimCmd      `cmd:"" help:"Refunds, chargebacks and inquiries, as the operator sees and ends them."`
 	Provider   providerCmd   `cmd:"" help:"Accounts at providers, which payments go through."`
-	Notices    noticesCmd    `cmd:"" name:"notification" help:"What providers have told, and what of it waits for you."`
+	Notices    notificationsCmd    `cmd:"" name:"notification" help:"What providers have told, and what of it waits for you."`
 	Route      routeCmd      `cmd:"" help:"Routing rules: through which accounts payments go, and what other rules would have done."`
 	MasterKey  masterKeyCmd  `cmd:"" name:"master-key" help:"The keys that encrypt secrets in the database."`
 	Operator   operatorCmd   `cmd:"" help:"Who may use the admin API."`

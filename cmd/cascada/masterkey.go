@@ -11,10 +11,10 @@ import (
 )
 
 type masterKeyCmd struct {
-	List   masterKeyListCmd   `cmd:"" help:"List the keys by their fingerprints, and how much is sealed under each."`
+	List   masterKeyListCmd   `cmd:"" help:"List the keys by their fingerprints, and how much is encrypted under each."`
 	Add    masterKeyAddCmd    `cmd:"" help:"Put a new key beside the others. It does nothing until it is rotated in."`
-	Rotate masterKeyRotateCmd `cmd:"" help:"Let the newest key take over, and seal everything again under it, while servers run."`
-	Remove masterKeyRemoveCmd `cmd:"" help:"Take a key out of the key file, once nothing is sealed under it."`
+	Rotate masterKeyRotateCmd `cmd:"" help:"Let the newest key take over, and encrypt everything again under it, while servers run."`
+	Remove masterKeyRemoveCmd `cmd:"" help:"Take a key out of the key file, once nothing is encrypted under it."`
 }
 
 type masterKeyListCmd struct{ database }
@@ -35,7 +35,7 @@ func (c *masterKeyListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		state := ""
 		switch {
 		case key == current:
-			state = "seals"
+			state = "encrypts"
 		case key == keys[len(keys)-1]:
 			state = "waits for master-key rotate"
 		case sealed[key] == 0:
@@ -92,13 +92,13 @@ func (c *masterKeyRotateCmd) Run(ctx context.Context, log *slog.Logger) error {
 		if err := a.RotateMasterKey(ctx, a.Self()); err != nil {
 			return err
 		}
-		fmt.Fprintf(stdout, "%s seals from now on\n", newest)
+		fmt.Fprintf(stdout, "%s encrypts from now on\n", newest)
 	}
 	n, err := a.Reseal(ctx) // where it was ended, or servers did some of it, it goes on
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%d secrets were sealed again. Servers look for more within a minute; then cascada master-key list says which keys may be removed.\n", n)
+	fmt.Fprintf(stdout, "%d secrets were encrypted again. Servers look for more within a minute; then cascada master-key list says which keys may be removed.\n", n)
 	return nil
 }
 
@@ -122,11 +122,11 @@ func (c *masterKeyRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
 	case err != nil:
 		return err
 	case c.Key == current:
-		return fmt.Errorf("%s seals: rotate another one in first", c.Key)
+		return fmt.Errorf("%s encrypts: rotate another one in first", c.Key)
 	case !slices.Contains(keys, c.Key) || len(keys) == 1:
 		return fmt.Errorf("there is no key %s beside another one", c.Key)
 	}
-	fmt.Fprintln(stdout, "waiting until every server knows which key seals: up to ten seconds")
+	fmt.Fprintln(stdout, "waiting until every server knows which key encrypts: up to ten seconds")
 	if err := a.Resealed(ctx); err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (c *masterKeyRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	if n := sealed[c.Key]; n > 0 {
-		return fmt.Errorf("%d secrets are sealed under %s still: run cascada master-key rotate", n, c.Key)
+		return fmt.Errorf("%d secrets are encrypted under %s still: run cascada master-key rotate", n, c.Key)
 	}
 	if err := daemon.RemoveMasterKey(path, c.Key); err != nil {
 		return err

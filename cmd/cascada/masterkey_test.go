@@ -32,11 +32,11 @@ func TestOperatorRotatesTheMasterKey(t *testing.T) {
 		}
 	}
 	before, said := u.fingerprints(t)
-	if len(before) != 1 || !strings.Contains(said, "seals") {
+	if len(before) != 1 || !strings.Contains(said, "encrypts") {
 		t.Fatalf("master-key list:\n%s", said)
 	}
 	u.fails(t, "seals already", "master-key", "rotate")
-	u.fails(t, "seals: rotate another one in first", "master-key", "remove", before[0])
+	u.fails(t, "encrypts: rotate another one in first", "master-key", "remove", before[0])
 
 	u.does(t, "master-key", "add")
 	after, said := u.fingerprints(t)
@@ -46,7 +46,7 @@ func TestOperatorRotatesTheMasterKey(t *testing.T) {
 	s.stop()
 	s = u.serve(t)
 	pays()
-	if told := u.does(t, "master-key", "rotate"); !strings.Contains(told, after[1]+" seals from now on") {
+	if told := u.does(t, "master-key", "rotate"); !strings.Contains(told, after[1]+" encrypts from now on") {
 		t.Errorf("master-key rotate: %s", told)
 	}
 	pays()
@@ -70,7 +70,7 @@ func TestOperatorRotatesTheMasterKey(t *testing.T) {
 		t.Errorf("the file is %v, %v; want mode 0600", info.Mode(), err)
 	}
 	pays()
-	// What the server seals now, it seals under a key that is kept.
+	// What the server encrypts now, it encrypts under a key that is kept.
 	if status, reply := s.call("POST", "/webhooks", key, `{"url":"http://127.0.0.1:1/","events":["*"]}`, nil); status != http.StatusCreated {
 		t.Errorf("POST /webhooks: %d %v", status, reply)
 	}
@@ -78,7 +78,7 @@ func TestOperatorRotatesTheMasterKey(t *testing.T) {
 	s = u.serve(t)
 	pays()
 	if _, said := u.fingerprints(t); strings.Contains(said, "none of these") {
-		t.Errorf("a secret is sealed under the key that was removed:\n%s", said)
+		t.Errorf("a secret is encrypted under the key that was removed:\n%s", said)
 	}
 	s.stop()
 	u.check(t, "sqlite:cascada.db")

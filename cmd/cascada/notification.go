@@ -10,21 +10,21 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-type noticesCmd struct {
-	List  noticesListCmd  `cmd:"" help:"List what does not fit its payment and waits for you: another amount or currency was paid than was asked for."`
-	Show  noticesShowCmd  `cmd:"" help:"Print what a provider told, as it came."`
-	Close noticesCloseCmd `cmd:"" help:"Say that you have dealt with one that does not fit: the merchant's balance warns of it no more. The payment stays as it is."`
+type notificationsCmd struct {
+	List  notificationsListCmd  `cmd:"" help:"List what does not fit its payment and waits for you: another amount or currency was paid than was asked for."`
+	Show  notificationsShowCmd  `cmd:"" help:"Print what a provider told, as it came."`
+	Close notificationsCloseCmd `cmd:"" help:"Say that you have dealt with one that does not fit: the merchant's balance warns of it no more. The payment stays as it is."`
 }
 
-type noticesListCmd struct {
+type notificationsListCmd struct {
 	database
 	Payment string `placeholder:"TXN-…" help:"All that was told of this payment."`
 	Limit   atMost `default:"50" help:"How many at most."`
 	JSON    bool   `name:"json" help:"Print JSON."`
 }
 
-// noticeJSON is the shape of notification list --json.
-type noticeJSON struct {
+// notificationJSON is the shape of notification list --json.
+type notificationJSON struct {
 	ID       string      `json:"id"`
 	At       string      `json:"at"`
 	Account  string      `json:"account"`
@@ -33,7 +33,7 @@ type noticeJSON struct {
 	Original string      `json:"body"`
 }
 
-func (c *noticesListCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *notificationsListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	a, err := c.existing(ctx, log)
 	if err != nil {
 		return err
@@ -44,9 +44,9 @@ func (c *noticesListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	if c.JSON {
-		told := make([]noticeJSON, 0, len(list))
+		told := make([]notificationJSON, 0, len(list))
 		for _, n := range list {
-			told = append(told, noticeJSON{n.ID, n.At.UTC().Format("2006-01-02T15:04:05.000Z"), n.Account, n.Payment, n.Verdict, string(n.Body)})
+			told = append(told, notificationJSON{n.ID, n.At.UTC().Format("2006-01-02T15:04:05.000Z"), n.Account, n.Payment, n.Verdict, string(n.Body)})
 		}
 		return json.NewEncoder(stdout).Encode(told)
 	}
@@ -62,12 +62,12 @@ func (c *noticesListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	return w.Flush()
 }
 
-type noticesShowCmd struct {
+type notificationsShowCmd struct {
 	database
 	Notification string `arg:"" help:"Its id, as the list tells it."`
 }
 
-func (c *noticesShowCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *notificationsShowCmd) Run(ctx context.Context, log *slog.Logger) error {
 	a, err := c.existing(ctx, log)
 	if err != nil {
 		return err
@@ -81,13 +81,13 @@ func (c *noticesShowCmd) Run(ctx context.Context, log *slog.Logger) error {
 	return err
 }
 
-type noticesCloseCmd struct {
+type notificationsCloseCmd struct {
 	database
 	Notification string `arg:"" help:"Its id, as the list tells it."`
 	Note         string `required:"" help:"What was done about it; it is kept in the audit log."`
 }
 
-func (c *noticesCloseCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *notificationsCloseCmd) Run(ctx context.Context, log *slog.Logger) error {
 	a, err := c.existing(ctx, log)
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ type payoutCmd struct {
 }
 
 type payoutBatchCmd struct {
-	desk
+	accountFlags
 	Account string `arg:"" help:"The payout account."`
 }
 
@@ -61,7 +61,7 @@ func printBatches(list []pay.Batch) error {
 }
 
 type payoutListCmd struct {
-	desk
+	accountFlags
 	Account string `help:"Those of one account." placeholder:"ID"`
 	Limit   atMost `default:"50" help:"How many at most."`
 }
@@ -81,7 +81,7 @@ func (c *payoutListCmd) Run(ctx context.Context, log *slog.Logger, adapters regi
 }
 
 type payoutShowCmd struct {
-	desk
+	accountFlags
 	Batch string `arg:"" help:"Batch id, bat_…"`
 }
 
@@ -108,7 +108,7 @@ func (c *payoutShowCmd) Run(ctx context.Context, log *slog.Logger, adapters regi
 }
 
 type payoutApproveCmd struct {
-	desk
+	accountFlags
 	Batch string `arg:"" help:"Batch id, bat_…"`
 }
 
@@ -127,7 +127,7 @@ func (c *payoutApproveCmd) Run(ctx context.Context, log *slog.Logger, adapters r
 }
 
 type payoutDissolveCmd struct {
-	desk
+	accountFlags
 	Batch string `arg:"" help:"Batch id, bat_…"`
 }
 
@@ -145,7 +145,7 @@ func (c *payoutDissolveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 }
 
 type payoutExportCmd struct {
-	desk
+	accountFlags
 	Batch  string `arg:"" help:"Batch id, bat_…"`
 	Output string `short:"o" required:"" placeholder:"FILE" help:"Where to write it; a file that is there stays. It holds names and accounts: it is for its owner alone."`
 }
@@ -180,7 +180,7 @@ func (c *payoutExportCmd) Run(ctx context.Context, log *slog.Logger, adapters re
 }
 
 type payoutImportCmd struct {
-	desk
+	accountFlags
 	Account string `arg:"" help:"The payout account."`
 	File    string `arg:"" help:"The bank's answer."`
 	JSON    bool   `name:"json" help:"Print JSON."`

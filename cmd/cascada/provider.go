@@ -33,13 +33,13 @@ type providerCmd struct {
 	Apply    providerApplyCmd    `cmd:"" help:"Make the accounts of a JSON file as they are declared there; others are left alone."`
 }
 
-// desk is the flags that the commands of provider accounts share.
-type desk struct {
+// accountFlags is the flags that the commands of provider accounts share.
+type accountFlags struct {
 	database
 	PublicURL publicURL `env:"CASCADA_PUBLIC_URL" placeholder:"URL" help:"Where the service is reached, for the notification URL (${env})."`
 }
 
-func (d desk) over(ctx context.Context, log *slog.Logger, adapters registry) (*app.App, error) {
+func (d accountFlags) over(ctx context.Context, log *slog.Logger, adapters registry) (*app.App, error) {
 	c := d.command(log)
 	c.PublicURL, c.Adapters = strings.TrimSuffix(string(d.PublicURL), "/"), adapters
 	return daemon.Open(ctx, c)
@@ -130,7 +130,7 @@ func show(ctx context.Context, a *app.App, id string, asJSON bool) error {
 }
 
 type providerListCmd struct {
-	desk
+	accountFlags
 	All  bool `help:"Also those that were removed."`
 	JSON bool `name:"json" help:"Print an object a line."`
 }
@@ -169,7 +169,7 @@ func (c *providerListCmd) Run(ctx context.Context, log *slog.Logger, adapters re
 }
 
 type providerShowCmd struct {
-	desk
+	accountFlags
 	Account string `arg:"" help:"Account's id."`
 	JSON    bool   `name:"json" help:"Print JSON."`
 }
@@ -184,7 +184,7 @@ func (c *providerShowCmd) Run(ctx context.Context, log *slog.Logger, adapters re
 }
 
 type providerEnableCmd struct {
-	desk
+	accountFlags
 	Account string `arg:"" help:"Account's id."`
 	JSON    bool   `name:"json" help:"Print JSON."`
 }
@@ -212,7 +212,7 @@ func (c *providerDisableCmd) Run(ctx context.Context, log *slog.Logger, adapters
 }
 
 type providerRemoveCmd struct {
-	desk
+	accountFlags
 	Account string `arg:"" help:"Account's id."`
 	Force   bool   `help:"Although payments there are not decided: nobody will learn how they end."`
 }
@@ -231,7 +231,7 @@ func (c *providerRemoveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 }
 
 type providerCheckCmd struct {
-	desk
+	accountFlags
 	Account string `arg:"" optional:"" help:"Account's id; all that are not removed without it."`
 	JSON    bool   `name:"json" help:"Print an object a line."`
 }

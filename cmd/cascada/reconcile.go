@@ -64,7 +64,7 @@ func (e exit) ExitCode() int { return e.code }
 func (e exit) Unwrap() error { return e.error }
 
 func (c *reconcileCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	a, err := desk{database: c.database}.over(ctx, log, adapters)
+	a, err := accountFlags{database: c.database}.over(ctx, log, adapters)
 	if err != nil {
 		return exit{err, exitFailed}
 	}

@@ -38,7 +38,7 @@ func (c *recoverStatusCmd) Run(ctx context.Context, log *slog.Logger, adapters r
 
 // with runs something on a database that is there.
 func (d database) with(ctx context.Context, log *slog.Logger, adapters registry, do func(*app.App) error) error {
-	a, err := desk{database: d}.over(ctx, log, adapters)
+	a, err := accountFlags{database: d}.over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ type paymentResolveCmd struct {
 }
 
 func (c *paymentResolveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	a, err := desk{database: c.database}.over(ctx, log, adapters)
+	a, err := accountFlags{database: c.database}.over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}

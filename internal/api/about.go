@@ -323,7 +323,7 @@ const introduction = `Payment orchestration for Latin America: one API over a ca
 
 **Versions.** Replies carry ` + "`Service-Version`" + `. A request may send it; an unknown one is refused.`
 
-// eventTexts say when each event fires (contract: Event types).
+// eventTexts say when each event fires (EVT-1, EVT-5).
 var eventTexts = map[pay.EventType]string{
 	pay.PaymentCompleted:    "The shopper paid: a pending payment was confirmed, or a card approved at once.",
 	pay.PaymentFailed:       "The payment was declined, no provider took it, it expired, or the shop canceled it: `failure.code` says which.",
@@ -343,7 +343,7 @@ var eventTexts = map[pay.EventType]string{
 	pay.SessionExpired:      "Nobody chose a method in the 24 hours of a hosted checkout. `data.object.sessionId` is its token, which no longer works.",
 }
 
-// deliveryHeaders are those of each delivery (contract: Events, Delivery).
+// deliveryHeaders are those of each delivery (HOOK-9).
 var deliveryHeaders = []struct{ name, doc, example string }{
 	{"X-Service-Signature", "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>` with the subscription's secret; for 24 hours after a rotation " +
 		"also `v0=` with the one before. Compare in constant time; refuse anything more than 300 seconds old.",

@@ -23,10 +23,10 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
 
-// Base is the API's root (contract: Versioning).
+// Base is the API's root (VER-1).
 const Base = view.Base
 
-// API serves the contract's endpoints.
+// API serves the merchants' endpoints.
 type API struct {
 	app    *app.App
 	log    *slog.Logger
@@ -88,7 +88,7 @@ func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate) (*API, error)
 	return api, nil
 }
 
-// headed tells the API's version on each reply (gaps: Versions), and that nobody keeps it,
+// headed tells the API's version on each reply (VER-5), and that nobody keeps it,
 // takes it for a page, or shows it in one. Errors link to the reference.
 func headed(next http.Handler, reference string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -131,7 +131,7 @@ func (n access) right() pay.Right {
 // In an operation's metadata.
 const (
 	accessKey = "access"
-	readKey   = "read" // true: reads of one object are limited (contract: Polling guidance)
+	readKey   = "read" // true: reads of one object are limited (LIMIT-3)
 )
 
 // shopParam is where credentials of a whole merchant name the shop.
@@ -140,7 +140,7 @@ const shopParam = "shopId"
 // Call is who calls, and with which request.
 type Call struct {
 	app.Principal
-	ClientIP string // what the request says of its origin (contract: customerIp); never for trust
+	ClientIP string // what the request says of its origin (CHK-21); never for trust
 	request  *http.Request
 	reply    http.Header
 	refusal  error // of credentials that need not be good
@@ -282,7 +282,7 @@ func (a *API) refuse(ctx huma.Context, err error) {
 	a.writeError(w, r.WithContext(ctx.Context()), err)
 }
 
-// maxBody bounds what is sent to us (gaps: Limits).
+// maxBody bounds what is sent to us (LIMIT-5).
 const maxBody = 1 << 20
 
 // notification takes a provider's notification: the raw body is checked before

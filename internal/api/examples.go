@@ -247,7 +247,7 @@ var samples = map[string]any{
 	"EventPrevious.status": "pending",
 }
 
-// eventOrder is the order of an event's fields (gaps: Events).
+// eventOrder is the order of an event's fields (EVT-8).
 var eventOrder = []any{"id", "type", "apiVersion", "createdAt", "environment", "merchantId", "shopId", "sequence", "request", "data"}
 
 // eventSamples is how the events' examples differ.

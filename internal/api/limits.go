@@ -27,8 +27,8 @@ type Limiter interface {
 	Peek(limit.Key, limit.Rule, time.Time) limit.State
 }
 
-// Limits is how many requests are taken, and of whom (gaps: Limits; contract:
-// Polling guidance). docs/decisions/limits.md says why they are counted so.
+// Limits is how many requests are taken, and of whom (LIMIT-1, LIMIT-2, LIMIT-3).
+// docs/decisions/limits.md says why they are counted so.
 type Limits struct {
 	Limiter Limiter
 	Tiers   map[pay.Tier]int // requests a second of a merchant in an environment; twice that at once
@@ -143,7 +143,7 @@ func (g *Gate) tenant(ctx context.Context, reply http.Header, p app.Principal) e
 // and needs no bucket.
 const longestID = 64
 
-// read counts a read of one payment (contract: Polling guidance).
+// read counts a read of one payment (LIMIT-3).
 //
 // Errors: rate_limited.
 func (g *Gate) read(reply http.Header, p app.Principal, payment string) error {

@@ -16,7 +16,7 @@ const sampleTransaction = `"transactionId":"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 
 const operators = "No endpoint of this API returns it, only the operator's."
 
-// explanations has a row for every code (contract: Codes; gaps: Errors).
+// explanations has a row for every code (ERR-2).
 var explanations = map[pay.Code]explanation{
 	pay.CodeMissingCredentials:   {meaning: "There is no Authorization header, or it is empty."},
 	pay.CodeInvalidAPIKey:        {meaning: "The key is unknown, revoked or of another environment, or a refresh token was sent in its place."},

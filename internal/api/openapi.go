@@ -30,7 +30,7 @@ func (a *API) routes() {
 	a.settlementRoutes()
 }
 
-// publish serves the OpenAPI document (contract: Versioning, 3), which is made
+// publish serves the OpenAPI document (VER-2), which is made
 // when it is first asked for. It is a copy: what requests are validated against
 // is looser, because clamped and coded values must pass it.
 func (a *API) publish() {
@@ -88,8 +88,7 @@ func eventItem(doc *huma.OpenAPI, e pay.EventType) *huma.PathItem {
 	}}
 }
 
-// eventObject is what an event is about, nil where that has no shape yet (gaps:
-// Events, data.object).
+// eventObject is what an event is about, nil where that has no shape yet (EVT-11, EVT-12).
 func eventObject(e pay.EventType) reflect.Type {
 	switch subject, _, _ := strings.Cut(string(e), "."); subject {
 	case "payment":

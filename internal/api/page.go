@@ -12,7 +12,7 @@ import (
 )
 
 // Page is a page of a list: from an offset on, or behind a row. Numbers outside are clamped
-// (contract: Limits). They are texts here, so that a number too large for our type is clamped too.
+// (LIST-1). They are texts here, so that a number too large for our type is clamped too.
 type Page struct {
 	LimitText  string `query:"limit" doc:"1 to 100, clamped"`
 	OffsetText string `query:"offset" doc:"From 0, clamped"`
@@ -80,7 +80,7 @@ func (p *Page) read() store.Page {
 	return store.Page{Limit: p.more(), Offset: p.offset, After: p.after}
 }
 
-// Pagination tells where a page stands (contract: Pagination envelope).
+// Pagination tells where a page stands (LIST-2).
 type Pagination struct {
 	Total  int64 `json:"total"`
 	Limit  int   `json:"limit"`

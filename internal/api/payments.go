@@ -62,8 +62,7 @@ func (a Amount) check(path string) error {
 	return wire.Coded(pay.CodeAmountInvalid, path, "amount must be above 0, in USD with at most two decimals, such as 49.90; you sent "+clip(text))
 }
 
-// PaymentBody is what a shop sends to create a payment (contract: POST
-// /payments).
+// PaymentBody is what a shop sends to create a payment (PAY-1).
 type PaymentBody struct {
 	Amount          Amount `json:"amount"`
 	Currency        string `json:"currency,omitempty" maxLength:"3" example:"USD" doc:"ISO 4217, USD by default: what amount is in. The transaction's amount is its worth in USD; a shopper who pays in this currency pays exactly the amount"`
@@ -251,7 +250,7 @@ type simulateOut struct {
 }
 
 // paymentRoutes registers each endpoint under its name and its legacy alias,
-// which behave identically (contract: Versioning, 2).
+// which behave identically (PAY-1).
 func (a *API) paymentRoutes() {
 	for _, alias := range []struct{ path, suffix string }{{"/payments", "Payment"}, {"/transactions", "Transaction"}} {
 		legacy := alias.path == "/transactions"
@@ -295,8 +294,7 @@ func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader
 		Simulate: pay.Action(in.Simulate), Strict: in.strict(), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,
 	}
 	if b.HostedCheckout {
-		// Who calls is the shop's server, which is not the shopper (contract:
-		// Selector flow).
+		// Who calls is the shop's server, which is not the shopper (CHK-21).
 		n.ReturnURL = b.ReturnURL
 	} else if n.Buyer.IP == "" {
 		n.Buyer.IP = call.ClientIP
@@ -407,7 +405,7 @@ func (a *API) shown(p pay.Payment) view.Transaction {
 	return view.NewTransaction(p).WithData(p, a.app.CheckoutURL).ForShop(p, a.app.CheckoutURL)
 }
 
-// cancelPayment cancels a pending payment (gaps: Cancel).
+// cancelPayment cancels a pending payment (CANCEL-1).
 func (a *API) cancelPayment(ctx context.Context, call Call, in *getIn) (*getOut, error) {
 	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// PurchaseBody is what a shop tells of a purchase, in words of its own (gaps: metadata).
+// PurchaseBody is what a shop tells of a purchase, in words of its own (PAY-21).
 type PurchaseBody struct {
 	Metadata    Metadata       `json:"metadata,omitempty"`
 	Description string         `json:"description,omitempty" text:"lines" maxLength:"500" doc:"What is paid for, in the shop's words"`

@@ -13,8 +13,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// RefundBody is what a shop sends to refund a payment (contract: POST
-// /payments/{id}/refund). No body at all asks for all that is left.
+// RefundBody is what a shop sends to refund a payment (REF-1).
+// No body at all asks for all that is left.
 type RefundBody struct {
 	Amount Amount `json:"amount,omitempty"`
 	Reason string `json:"reason,omitempty" text:"lines" maxLength:"500" example:"requested_by_customer" doc:"Free; suggested: requested_by_customer, duplicate, fraudulent, other"`

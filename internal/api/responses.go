@@ -20,7 +20,7 @@ type replyHeader struct {
 
 func (h replyHeader) schema() object { return object{"type": h.kind} }
 
-// replyHeaders are all of them (gaps: Errors, Idempotency, Limits, Versions).
+// replyHeaders are all of them (ERR-28, IDEM-10, LIMIT-4, VER-5).
 var replyHeaders = map[string]replyHeader{
 	"X-Request-Id":         {"string", "Names this request; an error's requestId is the same. Quote it when you contact support.", "req_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"},
 	"Service-Version":      {"string", "The version of the API that replied.", "2026-11-21"},

@@ -70,8 +70,8 @@ func isEmail(text string) bool {
 	return err == nil && at.Address == text
 }
 
-// SessionBody is what a shop sends to open a checkout (contract: POST
-// /checkout/sessions): with a paymentMethodId the body of a payment, without
+// SessionBody is what a shop sends to open a checkout (CHK-4, CHK-6):
+// with a paymentMethodId the body of a payment, without
 // one an amount and a customer.
 type SessionBody struct {
 	PaymentBody
@@ -153,8 +153,7 @@ type TokenPath struct {
 
 type readSessionOut struct{ Body view.Session }
 
-// SelectBody is a customer's choice (contract: POST
-// /checkout/sessions/{token}/select).
+// SelectBody is a customer's choice (CHK-9).
 type SelectBody struct {
 	PaymentMethodID string             `json:"paymentMethodId,omitempty" maxLength:"40" example:"sbx_card" doc:"A routable method of the catalog"`
 	Customer        SelectCustomerBody `json:"customer,omitempty" doc:"What the customer corrected; what is absent is the session's"`
@@ -262,8 +261,7 @@ func (a *API) selectMethod(ctx context.Context, call Call, in *selectIn) (*selec
 	return &selectOut{view.NewSelected(p, in.Token, a.app.CheckoutURL)}, nil
 }
 
-// customerLacks is the error of a customer's field (contract: POST
-// /checkout/sessions).
+// customerLacks is the error of a customer's field (CHK-5).
 func customerLacks(path, message string) error {
 	return &pay.Error{Code: pay.CodeInvalidRequest, Param: path, Message: message, Details: pay.Details{
 		Issues: []pay.Issue{{Path: path, Message: message}}, MissingFields: []string{path},
@@ -271,7 +269,7 @@ func customerLacks(path, message string) error {
 }
 
 // aboutCustomer reports whether an issue is about the customer of a session:
-// those are always invalid_request (gaps: Errors).
+// those are always invalid_request (ERR-14).
 func aboutCustomer(i pay.Issue) bool {
 	return i.Path == "customer" || strings.HasPrefix(i.Path, "customer.")
 }

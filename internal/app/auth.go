@@ -19,7 +19,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// RefreshTTL is a refresh token's life (contract: Authentication, 5).
+// RefreshTTL is a refresh token's life (AUTH-6).
 const RefreshTTL = 30 * 24 * time.Hour
 
 const (
@@ -81,7 +81,7 @@ type Tokens struct {
 
 func refused(code pay.Code, message string) error { return pay.NewError(code, message) }
 
-// Login exchanges a key pair for tokens (contract: POST /auth/token). by says from where; it
+// Login exchanges a key pair for tokens (AUTH-2). by says from where; it
 // has no key.
 //
 // Errors: invalid_api_key.
@@ -131,7 +131,7 @@ func (a *App) pair(ctx context.Context, apiKey, secretKey string) (publishable, 
 	return publishable, secret, nil
 }
 
-// Refresh rotates both tokens (contract: POST /auth/refresh). A refresh token
+// Refresh rotates both tokens (AUTH-4). A refresh token
 // that was used before is a sign of theft: all tokens of its login end. by says
 // from where it was sent; it has no key.
 func (a *App) Refresh(ctx context.Context, by Principal, token string) (Tokens, error) {
@@ -265,7 +265,7 @@ func (a *App) parseRefresh(token string) (login string, version int64, ok bool) 
 }
 
 // Authenticate reads a bearer credential: an access token, or a raw key
-// (contract: Authentication, 6; gaps: contradiction 11).
+// (AUTH-9, AUTH-10).
 //
 // Errors: invalid_api_key, invalid_token, token_expired.
 func (a *App) Authenticate(ctx context.Context, credential string) (Principal, error) {

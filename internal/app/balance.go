@@ -15,7 +15,7 @@ import (
 
 const (
 	// movementsShown is how many movements the balance shows, releasesShown how
-	// many days of the reserve (gaps and contract: Balance).
+	// many days of the reserve (BAL-4).
 	movementsShown = 50
 	releasesShown  = 3
 	// movementsLookedAt is among how many transfers those of a shop with siblings are.
@@ -24,7 +24,7 @@ const (
 	feePeriod = 90 * 24 * time.Hour
 )
 
-// Account is all that the balance resource shows (contract: Balance).
+// Account is all that the balance resource shows (BAL-1, BAL-4).
 type Account struct {
 	Balances   ledger.Balances
 	Period     ledger.Balances // what the last 90 days added to each account

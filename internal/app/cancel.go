@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// CancelPayment cancels a pending payment of the shop (gaps: Cancel). Its provider is told
+// CancelPayment cancels a pending payment of the shop (CANCEL-1). Its provider is told
 // to end the charge first, where it can. That it is to be canceled is written before: should
 // this node die, or the provider not answer, the sweep goes on with it. Canceling what is
 // canceled changes nothing.

@@ -82,8 +82,7 @@ func (a *App) unroutable(live bool, r pay.Rail, serving pay.Accounts) string {
 	return ""
 }
 
-// choose finds the rail and country of an order (contract: POST /payments,
-// paymentMethodId, paymentMethod, country).
+// choose finds the rail and country of an order (PAY-15, PAY-16).
 //
 // In a strict sandbox a rail works in its own country, as it does in production.
 //
@@ -124,7 +123,7 @@ func (a *App) rail(live, strict bool, id, slug string, where geo.Country) (pay.R
 		return pay.Rail{}, pay.FieldError(pay.CodeMissingField, "paymentMethodId", "paymentMethodId is required: read it from GET /payment-methods")
 	}
 	if where.Alpha3 == "" {
-		where, _ = geo.Parse("USA") // contract: country, default USA
+		where, _ = geo.Parse("USA") // PAY-16
 	}
 	bySlug := func(r pay.Rail) bool { return r.Method == slug }
 	here := func(r pay.Rail) bool { return r.Method == slug && r.Country == where.Alpha3 }

@@ -11,7 +11,7 @@ import (
 )
 
 // now is the time of whatever belongs to the scope: the service's clock, or
-// the test clock of a sandbox merchant who moved it (gaps: Sandbox). Every
+// the test clock of a sandbox merchant who moved it (SBX-12). Every
 // time that is stored with a merchant's rows is this one. Credentials and
 // signatures keep to the service's clock.
 func (a *App) now(scope pay.Scope) time.Time {

@@ -16,7 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// NewPayment is what a create call asks for (contract: POST /payments). Its
+// NewPayment is what a create call asks for (PAY-1). Its
 // strings have been checked for length and form.
 type NewPayment struct {
 	Amount          string         // JSON text, major units of Currency
@@ -215,7 +215,7 @@ func (a *App) order(ctx context.Context, by Principal, scope pay.Scope, n NewPay
 	}, now)
 }
 
-// parseAmount reads an amount from its JSON text (contract: amount_invalid).
+// parseAmount reads an amount from its JSON text (PAY-14).
 func parseAmount(text string, c money.Currency) (money.Amount, error) {
 	if text == "" || text == "null" {
 		return money.Amount{}, pay.FieldError(pay.CodeMissingField, "amount", "amount is required: send a number, such as 49.90")

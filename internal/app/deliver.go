@@ -163,7 +163,7 @@ func (a *App) send(ctx context.Context, it item, has func(id string) bool) (outc
 	return outcome{try, a.now(d.Scope), e.sub.Circuit.Failures, span.Ref()}, tried
 }
 
-// sentPrefix starts a delivery's id on the wire (gaps: Contradictions, 1).
+// sentPrefix starts a delivery's id on the wire (HOOK-9).
 const sentPrefix = "dlv_"
 
 func sentID(id string) string { return sentPrefix + strings.TrimPrefix(id, pay.DeliveryPrefix) }

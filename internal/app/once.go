@@ -17,7 +17,7 @@ type Idempotency struct {
 	Hash  string // SHA-256 of the canonical body; "" for what is done once for good
 }
 
-// in returns the once-key of the request in its scope (gaps: Idempotency).
+// in returns the once-key of the request in its scope (IDEM-2).
 func (i Idempotency) in(scope pay.Scope) string {
 	return strings.Join([]string{string(scope.Environment()), scope.Shop, i.Route, i.Key}, "|")
 }
@@ -56,8 +56,7 @@ func keyReused() error {
 }
 
 const (
-	// keyRetention is how long an Idempotency-Key is kept at least (gaps:
-	// Idempotency).
+	// keyRetention is how long an Idempotency-Key is kept at least (IDEM-8).
 	keyRetention = 7 * 24 * time.Hour
 	// keyPage is how many keys are looked at in one transaction.
 	keyPage = 5000

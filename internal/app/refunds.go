@@ -14,8 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// NewRefund is what a refund call asks for (contract: POST
-// /payments/{id}/refund).
+// NewRefund is what a refund call asks for (REF-1).
 type NewRefund struct {
 	Payment     string
 	Amount      string // JSON text, local major units; empty: all that is left
@@ -84,8 +83,8 @@ func (a *App) refundBefore(ctx context.Context, scope pay.Scope, i Idempotency) 
 	return claim.Opened(), err == nil, err
 }
 
-// parseLocal reads a refund's amount from its JSON text (contract:
-// amount_invalid); zero for none.
+// parseLocal reads a refund's amount from its JSON text (REF-1);
+// zero for none.
 func parseLocal(text string, currency money.Currency) (money.Amount, error) {
 	if text == "" {
 		return money.New(0, currency), nil

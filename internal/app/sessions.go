@@ -18,8 +18,8 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// NewSession is what a checkout session is made from (contract: POST
-// /checkout/sessions, selector mode). Its strings have been checked.
+// NewSession is what a checkout session is made from (CHK-4).
+// Its strings have been checked.
 type NewSession struct {
 	Amount      money.Amount // in the shop's currency
 	Country     string       // alpha-3, or "" for the methods of every country
@@ -277,7 +277,7 @@ func (a *App) session(ctx context.Context, token string) (s pay.Session, err err
 }
 
 // VisitSession reads a session for its customer and notes the address that the
-// request came from (contract: Selector flow).
+// request came from (CHK-21).
 //
 // Errors: checkout_session_not_found.
 func (a *App) VisitSession(ctx context.Context, token, ip string) (pay.Session, error) {
@@ -349,8 +349,7 @@ func (a *App) quote(s pay.Session, method string) (quote, error) {
 	return quote{rail, where.Alpha3, local, rate, a.takes(serving, rail, local)}, nil
 }
 
-// Choice is a customer's choice of a method (contract: POST
-// /checkout/sessions/{token}/select).
+// Choice is a customer's choice of a method (CHK-9).
 type Choice struct {
 	PaymentMethodID string
 	Typed           pay.Buyer // what the customer typed, and the request's address
@@ -360,8 +359,8 @@ type Choice struct {
 
 // SelectMethod takes the payment that a session's customer chose. Of any number
 // who choose at once, one makes a payment, and the session is locked to it in
-// the same commit; a payment that fails after that leaves it locked (contract:
-// Checkout session states). Whatever is refused before leaves it open.
+// the same commit; a payment that fails after that leaves it locked (CHK-9).
+// Whatever is refused before leaves it open.
 //
 // Errors: checkout_session_not_found, checkout_session_already_completed, and
 // those of CreatePayment.

@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Simulate moves a sandbox payment on the merchant's demand (contract: POST
-// /payments/{id}/simulate) and returns the events that it fired.
+// Simulate moves a sandbox payment on the merchant's demand (SBX-4)
+// and returns the events that it fired.
 //
 // Errors: production_key_refused, transaction_not_found, conflict_state,
 // balance_insufficient.

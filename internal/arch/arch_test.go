@@ -19,7 +19,7 @@ import (
 const (
 	root   = "../.."
 	module = "github.com/cascadapay/cascada/"
-	// fileLimit and functionLimit are in lines (style: Shape, 1).
+	// fileLimit and functionLimit are in lines: a function fits a screen, a file is about one noun.
 	fileLimit     = 500
 	functionLimit = 70
 )
@@ -84,8 +84,8 @@ var layers = map[string]layer{
 	"internal/document":              {"", "a check digit depends on nothing but the number"},
 	"internal/checkout":              {"money pay geo document view app web", "a page shows what use cases return; it decides nothing"},
 	"internal/verify":                {"pay app", "the page shows a verification and hands it in; the use case decides"},
-	"internal/reference":             {"", "the page shows the published document, and what is not in it is not told"},
-	"internal/daemon":                {"pay fx id limit mail vault payout payout/simulated provider routing provider/adapters provider/sandbox store trace webhook work app web wire api admin checkout verify reference", "the daemon wires and does nothing else"},
+	"internal/apireference":          {"", "the page shows the published document, and what is not in it is not told"},
+	"internal/daemon":                {"pay fx id limit mail vault payout payout/simulated provider routing provider/adapters provider/sandbox store trace webhook work app web wire api admin checkout verify apireference", "the daemon wires and does nothing else"},
 	"internal/statement":             {"money ledger pay", "a receipt is drawn from the core's values, whoever sends it"},
 	"client":                         {"", "the client speaks HTTP, as a stranger's program does"},
 	"internal/bench":                 {"webhook client", "the measure looks at the service from outside"},
@@ -391,7 +391,7 @@ func undocumented(decl ast.Decl) (names []*ast.Ident) {
 }
 
 // hidden reports whether a method is of an unexported type, or implements an
-// interface whose contract everybody knows.
+// interface whose meaning everybody knows.
 func hidden(d *ast.FuncDecl) bool {
 	if d.Recv == nil {
 		return false

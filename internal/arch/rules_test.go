@@ -1,16 +1,18 @@
 package arch
 
 import (
+	"fmt"
 	"go/ast"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// ruleTable is where each rule of the specification names the tests that prove
-// it.
+// ruleTable is where each rule of the service has its id, and names the tests that
+// prove it.
 const ruleTable = "docs/RULES.md"
 
 // testsDeclared lists the names of every test and fuzz target.
@@ -31,54 +33,125 @@ func testsDeclared(t *testing.T) map[string]bool {
 	return names
 }
 
-func TestEveryRuleNamesTestsThatExist(t *testing.T) {
+// ruleHeading is a heading with the letters that its rules' ids begin with.
+var ruleHeading = regexp.MustCompile(`^## .+ \(([A-Z]{2,7})\)$`)
+
+// rulesDeclared reads the table: the ids of the rules, and the letters they begin with.
+func rulesDeclared(t *testing.T) (ids, letters map[string]bool) {
+	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, ruleTable))
 	if err != nil {
 		t.Fatal(err)
 	}
 	declared := testsDeclared(t)
 	one := regexp.MustCompile("^`(Test|Fuzz)[A-Za-z0-9]+`$")
-	heading, rows, total := "", 1, 0
+	number := regexp.MustCompile(`^[1-9][0-9]*$`)
+	ids, letters = map[string]bool{}, map[string]bool{}
 	rules := map[string]bool{}
+	heading, rows := "", 1
 	for n, line := range strings.Split(string(text), "\n") {
 		at := func(format string, args ...any) {
 			t.Errorf("%s:%d: "+format, append([]any{ruleTable, n + 1}, args...)...)
 		}
-		if title, ok := strings.CutPrefix(line, "## "); ok {
+		if strings.HasPrefix(line, "## ") {
 			if rows == 0 {
-				at("%q has no rules", heading)
+				at("%s has no rules", heading)
 			}
-			heading, rows = title, 0
+			found := ruleHeading.FindStringSubmatch(line)
+			if found == nil || letters[found[1]] {
+				at("want a heading with letters of its own, such as ## Payments (PAY), got %s", line)
+				continue
+			}
+			heading, rows = found[1], 0
+			letters[heading] = true
 			continue
 		}
-		if !strings.HasPrefix(line, "|") || line == "| rule | proved by |" || line == "|---|---|" {
+		if !strings.HasPrefix(line, "|") || line == "| id | rule | proved by |" || line == "|---|---|---|" {
 			continue
 		}
 		cells := strings.Split(strings.Trim(line, "|"), " | ")
-		if heading == "" || len(cells) != 2 || len(strings.Fields(cells[0])) == 0 {
-			at("want | rule | tests | under a heading, got %s", line)
+		if heading == "" || len(cells) != 3 || len(strings.Fields(cells[1])) == 0 {
+			at("want | id | rule | tests | under a heading, got %s", line)
 			continue
 		}
 		rows++
-		total++
-		if rule := heading + "/" + strings.TrimSpace(cells[0]); rules[rule] {
+		id := strings.TrimSpace(cells[0])
+		if of, own, _ := strings.Cut(id, "-"); of != heading || !number.MatchString(own) {
+			at("want an id such as %s-7, got %s", heading, id)
+		}
+		if ids[id] {
+			at("the id stands here twice: %s", id)
+		}
+		ids[id] = true
+		if rule := strings.TrimSpace(cells[1]); rules[rule] {
 			at("the rule stands here twice: %s", rule)
 		} else {
 			rules[rule] = true
 		}
-		for _, name := range strings.Split(strings.TrimSpace(cells[1]), ", ") {
+		for _, name := range strings.Split(strings.TrimSpace(cells[2]), ", ") {
 			if !one.MatchString(name) {
-				at("want tests in backquotes with commas between them, got %q", cells[1])
+				at("want tests in backquotes with commas between them, got %q", cells[2])
 			} else if name = strings.Trim(name, "`"); !declared[name] {
 				at("there is no test %s", name)
 			}
 		}
 	}
 	if rows == 0 {
-		t.Errorf("%s: %q has no rules", ruleTable, heading)
+		t.Errorf("%s: %s has no rules", ruleTable, heading)
 	}
-	if total < 100 {
-		t.Errorf("%s has %d rules, want the whole specification's", ruleTable, total)
+	if len(ids) < 300 {
+		t.Errorf("%s has %d rules, want those of the whole service", ruleTable, len(ids))
+	}
+	return ids, letters
+}
+
+func TestEveryRuleNamesTestsThatExist(t *testing.T) { rulesDeclared(t) }
+
+// remarks lists what is written for people: each comment of Go, and each line of a page
+// and of a migration, by where it stands.
+func remarks(t *testing.T) map[string]string {
+	t.Helper()
+	written := map[string]string{}
+	for _, s := range sources(t, true) {
+		for _, group := range s.file.Comments {
+			for _, c := range group.List {
+				written[fmt.Sprintf("%s:%d", s.path, s.set.Position(c.Pos()).Line)] = c.Text
+			}
+		}
+	}
+	walk(t, func(path string) error {
+		if strings.Contains(path, "node_modules/") || !slices.Contains([]string{".md", ".sql", ".sh", ".yml"}, filepath.Ext(path)) {
+			return nil
+		}
+		text, err := os.ReadFile(filepath.Join(root, path))
+		for n, line := range strings.Split(string(text), "\n") {
+			written[fmt.Sprintf("%s:%d", path, n+1)] = line
+		}
+		return err
+	})
+	return written
+}
+
+// A comment names a rule by an id that a reader can look up, and no paper that is not here.
+func TestEveryRuleThatIsNamedExists(t *testing.T) {
+	ids, letters := rulesDeclared(t)
+	named := regexp.MustCompile(`\b([A-Z]{2,7})-[0-9]+\b`)
+	elsewhere := regexp.MustCompile(`(?i)\b(gaps|contract|style)(:| and contract:)|\(gaps\b|\bthe contract('s| says| wants)\b|\bof the contract\b|\bthe specification\b`)
+	count := 0
+	for where, text := range remarks(t) {
+		if found := elsewhere.FindString(text); found != "" {
+			t.Errorf("%s says %q: name the rule by its id in %s", where, found, ruleTable)
+		}
+		for _, found := range named.FindAllStringSubmatch(text, -1) {
+			if letters[found[1]] && !ids[found[0]] {
+				t.Errorf("%s names %s, which is not in %s", where, found[0], ruleTable)
+			} else if letters[found[1]] && !strings.HasPrefix(where, ruleTable) {
+				count++
+			}
+		}
+	}
+	if count < 100 {
+		t.Errorf("%d comments name a rule: does the test still find them?", count)
 	}
 }
 

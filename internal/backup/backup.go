@@ -68,11 +68,11 @@ func Free(path string) error {
 	return err
 }
 
-// Seal writes what in has to a file beside path, encrypted where there are recipients, and then
+// Encrypt writes what in has to a file beside path, encrypted where there are recipients, and then
 // gives it that name, when it is on disk.
 //
 // Errors: the context's, ErrExists.
-func Seal(ctx context.Context, in io.Reader, path string, to []age.Recipient) error {
+func Encrypt(ctx context.Context, in io.Reader, path string, to []age.Recipient) error {
 	in = while{ctx, in}
 	return place(path, func(out io.Writer) error {
 		if len(to) == 0 {

@@ -53,21 +53,21 @@ type Answer struct {
 	Line          int          // in the file, from 1
 }
 
-// Fault says where and why a file cannot be read. Nothing of such a file counts.
-type Fault struct {
+// SyntaxError says where and why a file cannot be read. Nothing of such a file counts.
+type SyntaxError struct {
 	Line int // from 1; 0: the file as a whole
 	Why  string
 }
 
-// Error makes a Fault an error.
-func (f *Fault) Error() string {
+// Error makes a SyntaxError an error.
+func (f *SyntaxError) Error() string {
 	if f.Line == 0 {
 		return "the file " + f.Why
 	}
 	return fmt.Sprintf("line %d: %s", f.Line, f.Why)
 }
 
-func fault(line int, why string, args ...any) error { return &Fault{line, fmt.Sprintf(why, args...)} }
+func fault(line int, why string, args ...any) error { return &SyntaxError{line, fmt.Sprintf(why, args...)} }
 
 // consistent makes Pending of lines that a file calls both paid (or returned)
 // and rejected. A line that was paid and came back later is no contradiction.

@@ -43,7 +43,7 @@ var speiReasons = map[string]isoReason{
 // Read reads answers in a table. Every row is an answer, and has as many cells
 // as the header.
 //
-// Errors: columns that do not fit, and a *Fault that says where and why the file
+// Errors: columns that do not fit, and a *SyntaxError that says where and why the file
 // cannot be read.
 func (c CSV) Read(file []byte) (answers []Answer, err error) {
 	if len(file) > MaxSize {

@@ -17,7 +17,7 @@ func readable(t *testing.T, format Format, file []byte) {
 }
 
 func checkAnswers(t *testing.T, answers []Answer, err error) {
-	var fault *Fault
+	var fault *SyntaxError
 	var wrong *Problem
 	if err != nil {
 		if answers != nil || !errors.As(err, &fault) && !errors.As(err, &wrong) {

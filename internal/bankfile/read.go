@@ -19,7 +19,7 @@ const (
 // Read reads a bank's answer, whole or not at all. A CSV has the usual columns
 // and words; CSV.Read takes others.
 //
-// Errors: a format that is none, and a *Fault that says where and why the file
+// Errors: a format that is none, and a *SyntaxError that says where and why the file
 // is not one.
 func Read(format Format, file []byte) ([]Answer, error) {
 	switch {
@@ -40,7 +40,7 @@ func Read(format Format, file []byte) ([]Answer, error) {
 // does not say that the file can be read, and never says CSV, whose columns
 // somebody has to name.
 //
-// Errors: a *Fault when it is neither.
+// Errors: a *SyntaxError when it is neither.
 func Detect(file []byte) (Format, error) {
 	if len(file) > MaxSize {
 		return "", fault(0, "is larger than %d MiB", MaxSize>>20)

@@ -43,7 +43,7 @@ func Rails() []pay.Rail {
 	return rails
 }
 
-// Sandbox is the five test rails of the contract, the same for every merchant.
+// Sandbox is the five test rails (SBX-1), the same for every merchant.
 // Their ids are fixed and equal their keys. The slice is the caller's.
 func Sandbox() []pay.Rail {
 	brl, mxn, cop := in(money.BRL), in(money.MXN), in(money.COP)

@@ -176,7 +176,7 @@ func TestWindowsLeaveTimeToPay(t *testing.T) {
 }
 
 func TestEveryMarketIsThereAndSmall(t *testing.T) {
-	const most = 30 // contract: Catalog size
+	const most = 30 // CAT-8
 	sizes := map[string]int{}
 	cards := map[string]bool{}
 	for _, r := range Rails() {
@@ -215,7 +215,7 @@ func TestRailsAreListedByCountryAndMethod(t *testing.T) {
 	}
 }
 
-func TestSandboxIsTheContractsFive(t *testing.T) {
+func TestSandboxHasItsFiveMethods(t *testing.T) {
 	type terms struct {
 		ID, Method, Country string
 		Channel             pay.Channel

@@ -240,7 +240,7 @@ func uruguay() market {
 }
 
 // abroad is the card of a shopper from outside the region. Its country is the
-// contract's default, so a payment that names none lands here.
+// one of a payment that names none (PAY-16), which lands here.
 func abroad() market {
 	usd := in(money.USD)
 	return market{"USA", []row{

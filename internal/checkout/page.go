@@ -200,8 +200,8 @@ type paymentView struct {
 	StateURL  string // where a page asks that cannot watch
 }
 
-// form sends the shopper to where the payment is made (contract: Selector
-// flow, 4). One that no provider took has its page only.
+// form sends the shopper to where the payment is made (CHK-13).
+// One that no provider took has its page only.
 func (p *Pages) form(w http.ResponseWriter, r *http.Request) error {
 	shown, err := p.app.Shown(r.Context(), r.PathValue("id"))
 	if err != nil {

@@ -76,7 +76,7 @@ type method struct {
 }
 
 // choose shows a session's methods. A session that has its payment leads there
-// (contract: Checkout session states), or, where that was called off, to the new choice.
+// (CHK-12), or, where that was called off, to the new choice.
 func (p *Pages) choose(w http.ResponseWriter, r *http.Request) error {
 	first := r.PathValue("token")
 	s, token, err := p.visit(r)

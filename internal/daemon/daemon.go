@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/api"
+	"github.com/cascadapay/cascada/internal/apireference"
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/checkout"
 	"github.com/cascadapay/cascada/internal/id"
@@ -25,7 +26,6 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/adapters"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
-	"github.com/cascadapay/cascada/internal/reference"
 	"github.com/cascadapay/cascada/internal/routing"
 	"github.com/cascadapay/cascada/internal/trace"
 	"github.com/cascadapay/cascada/internal/vault"
@@ -323,7 +323,7 @@ func (s *Service) wire(c Config, l listeners, metrics *metrics, limits *api.Limi
 	if err != nil {
 		return err
 	}
-	page, err := reference.New(jsonAPI.Document)
+	page, err := apireference.New(jsonAPI.Document)
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/api"
+	"github.com/cascadapay/cascada/internal/apireference"
 	"github.com/cascadapay/cascada/internal/app"
-	"github.com/cascadapay/cascada/internal/reference"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -20,7 +20,7 @@ func Production(publicURL string) bool {
 // newHome is the page at /, and /demo, which opens a new checkout of the demo merchant.
 func newHome(c Config, a *app.App) (http.Handler, error) {
 	demo := c.Demo && !Production(c.PublicURL)
-	page, err := reference.NewHome(reference.Home{Version: c.Version, API: c.PublicURL + api.Base, Demo: demo})
+	page, err := apireference.NewHome(apireference.Home{Version: c.Version, API: c.PublicURL + api.Base, Demo: demo})
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// Limits is how many requests are taken (gaps: Limits; docs/OPERATIONS.md).
+// Limits is how many requests are taken (LIMIT-6; docs/OPERATIONS.md).
 // DefaultLimits has the usual figures.
 type Limits struct {
 	Tiers   map[pay.Tier]int // requests a second of a merchant in an environment

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// rule checks a number without its punctuation, in upper case.
-type rule func(number string) bool
+// numberCheck checks a number without its punctuation, in upper case.
+type numberCheck func(number string) bool
 
-// rules is by country (ISO alpha-3) and kind, as the catalog's rails name it. A
+// checks is by country (ISO alpha-3) and kind, as the catalog's rails name it. A
 // rail that wants a person's number takes the company's too where the country
 // has one for both.
-var rules = map[string]rule{
+var checks = map[string]numberCheck{
 	"ARG CUIT": cuit,
 	"ARG DNI":  either(digits(7, 8), cuit),
 	"BOL CI":   pattern(`^\d{5,10}[A-Z0-9]{0,2}$`), // the complement of a duplicate number
@@ -47,7 +47,7 @@ func Example(country, kind string) string { return examples[country+" "+kind] }
 // the kind. Kinds that are not known take any 4 to 20 letters and digits.
 func Check(country, kind, text string) (number string, ok bool) {
 	number = plain.ReplaceAllString(strings.ToUpper(strings.TrimSpace(text)), "")
-	check, known := rules[country+" "+kind]
+	check, known := checks[country+" "+kind]
 	if !known {
 		check = pattern(`^[A-Z0-9Ñ&]{4,20}$`)
 	}
@@ -56,13 +56,13 @@ func Check(country, kind, text string) (number string, ok bool) {
 
 var plain = regexp.MustCompile(`[\s./-]`)
 
-func pattern(expression string) rule { return regexp.MustCompile(expression).MatchString }
+func pattern(expression string) numberCheck { return regexp.MustCompile(expression).MatchString }
 
-func digits(low, high int) rule {
+func digits(low, high int) numberCheck {
 	return func(s string) bool { return len(s) >= low && len(s) <= high && allDigits(s) }
 }
 
-func either(a, b rule) rule { return func(s string) bool { return a(s) || b(s) } }
+func either(a, b numberCheck) numberCheck { return func(s string) bool { return a(s) || b(s) } }
 
 func allDigits(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) < 0

@@ -33,7 +33,7 @@ func TestCheckDigits(t *testing.T) {
 
 // Every kind has an example that passes.
 func TestExamplesPass(t *testing.T) {
-	for kind := range rules {
+	for kind := range checks {
 		if example := Example(kind[:3], kind[4:]); example == "" {
 			t.Errorf("%s has no example", kind)
 		} else if _, ok := Check(kind[:3], kind[4:], example); !ok {
@@ -48,7 +48,7 @@ func FuzzCheck(f *testing.F) {
 		f.Add(kind, example)
 	}
 	f.Fuzz(func(t *testing.T, kind, text string) {
-		for known := range rules {
+		for known := range checks {
 			Check(known[:3], known[4:], text)
 		}
 		Check("", kind, text)

@@ -19,7 +19,7 @@ func attempts(n int, outcome, reason string) string {
 	return "[" + list[1:] + "]"
 }
 
-// The cents of a card payment are its ISO 8583 response code (gaps: Sandbox).
+// The cents of a card payment are its ISO 8583 response code (SBX-10).
 func TestCentsChooseTheCardsAnswer(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
@@ -107,7 +107,7 @@ func TestChallengeIsShownAndEndsThePayment(t *testing.T) {
 }
 
 // A provider that charges and does not answer is asked, and nobody is charged
-// twice (gaps: processing).
+// twice (UNK-1).
 func TestUnknownOutcomeIsFoundOut(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)

@@ -73,7 +73,7 @@ func (s *service) browse(t *testing.T, method, path, form string, header ...stri
 }
 
 // The link that a shop hands out leads to the page, on the service's own host
-// whatever the request says (contract: Checkout session; Selector flow, 4).
+// whatever the request says (CHK-3, CHK-13).
 func TestCheckoutLinkLeadsToTheForm(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
@@ -301,7 +301,7 @@ func (o shop) selectorOf(t *testing.T, amount, more string) string {
 }
 
 // The shopper sees the methods with what they cost, and why one cannot be
-// chosen (contract: Selector flow, 2).
+// chosen (CHK-16).
 func TestSelectorShowsTheMethods(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
@@ -441,7 +441,7 @@ func TestShopperTriesAnotherWay(t *testing.T) {
 			}
 		}
 		// The shop that charges directly does the asking itself: returnUrl is of hosted payments alone
-		// (contract: POST /payments), and the page names the shop.
+		// (PAY-10), and the page names the shop.
 		direct := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash","returnUrl":"https://shop.example/thanks"}`)
 		s.shows(t, "/pay/"+direct+"?lang=es", []string{"Lleva esta ficha"}, "shop.example")
 		o.simulate(t, direct, "failed").want(t, http.StatusOK)

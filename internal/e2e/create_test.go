@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// sandboxMethods are the contract's test methods, charged 25.50 USD on the
+// sandboxMethods are the test methods (SBX-1), charged 25.50 USD on the
 // standard tier (platform 1.2 %, reserve 5 %, rates of fx).
 var sandboxMethods = []struct {
 	id, method, country, document   string

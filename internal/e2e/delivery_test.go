@@ -114,8 +114,7 @@ func (s *service) due(t *testing.T) time.Time {
 	return due["deliveries"]
 }
 
-// delays are the pauses between tries, each give or take a fifth (gaps: Webhook
-// subscriptions and deliveries).
+// delays are the pauses between tries, each give or take a fifth (HOOK-13).
 var delays = []time.Duration{
 	10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour,
 	12 * time.Hour, 24 * time.Hour, 24 * time.Hour,

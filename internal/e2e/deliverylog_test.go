@@ -126,7 +126,7 @@ func TestDeliveryTellsItsPayloadAndEveryTry(t *testing.T) {
 	})
 }
 
-func TestLastErrorIsOneOfTheContractsWords(t *testing.T) {
+func TestLastErrorIsOneOfSixWords(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
 		plain := httptest.NewServer(respond(http.StatusFound))

@@ -186,7 +186,7 @@ func (d *drill) settle(t *testing.T) {
 // does. A completed payment is one charge; the charges beside it wait in suspense, each
 // with an inquiry, and count as charged twice where the payment was paid too. It
 // returns how many payments are completed.
-func (d *drill) audit(t *testing.T, inquiries int, but ...reconcile.Fault) (completed int) {
+func (d *drill) audit(t *testing.T, inquiries int, but ...reconcile.Discrepancy) (completed int) {
 	t.Helper()
 	charges := 0
 	for id, l := range d.lines {

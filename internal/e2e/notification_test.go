@@ -236,7 +236,7 @@ func TestWrongAmountIsNotApplied(t *testing.T) {
 	})
 }
 
-// A simulated provider's confirmation may go wrong on its way (gaps: Sandbox).
+// A simulated provider's confirmation may go wrong on its way (SBX-11).
 func TestFaultyConfirmationDoesNoHarm(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
@@ -281,8 +281,7 @@ func TestFaultyConfirmationDoesNoHarm(t *testing.T) {
 	})
 }
 
-// Money that comes after the end is real: it waits in suspense (gaps:
-// Transaction).
+// Money that comes after the end is real: it waits in suspense (LATE-1).
 func TestLateMoneyIsKeptAside(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)

@@ -131,8 +131,8 @@ func (o shop) subscribe(t *testing.T, url, events string) reply {
 	return o.post(t, "/webhooks", fmt.Sprintf(`{"url":%q,"events":[%s],"eventsVersion":%q}`, url, events, pay.FirstEvents)).want(t, http.StatusCreated)
 }
 
-// verify fails the test unless the delivery is signed and labelled as the
-// contract says.
+// verify fails the test unless the delivery is signed and labelled as it
+// has to be (HOOK-8, HOOK-9, HOOK-10).
 func (d delivery) verify(t *testing.T, s *service, secret string) {
 	t.Helper()
 	if err := webhook.Verify(d.header.Get("X-Service-Signature"), d.body, secret, s.clock.now(), webhook.Tolerance); err != nil {

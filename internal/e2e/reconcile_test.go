@@ -16,11 +16,11 @@ import (
 // reconciled compares an upstream's books with ours, as cascada reconcile does
 // with a provider's report, and fails the test unless they agree line by line, but for
 // the differences that the test has brought about and names.
-func (s *service) reconciled(t *testing.T, account string, u *providertest.Upstream, but ...reconcile.Fault) app.Compared {
+func (s *service) reconciled(t *testing.T, account string, u *providertest.Upstream, but ...reconcile.Discrepancy) app.Compared {
 	t.Helper()
 	done, found := s.compare(t, account, u.Report())
 	for _, f := range found {
-		if !slices.Contains(but, f.Fault) {
+		if !slices.Contains(but, f.Discrepancy) {
 			t.Errorf("%s and we differ: %s", account, f)
 		}
 	}
@@ -46,7 +46,7 @@ func (s *service) compare(t *testing.T, account, report string) (app.Compared, [
 func faultsOf(found []reconcile.Finding) string {
 	var names []string
 	for _, f := range found {
-		names = append(names, string(f.Fault))
+		names = append(names, string(f.Discrepancy))
 	}
 	slices.Sort(names)
 	return strings.Join(names, " ")

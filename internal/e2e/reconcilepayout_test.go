@@ -48,7 +48,7 @@ func TestPayoutsAreReconciled(t *testing.T) {
 			var told []string
 			done, err := o.App.Reconcile(ctx, app.Comparison{Account: "bank-1", Format: format, DryRun: dry, From: from, To: to,
 				Reports: []app.Report{{Name: "bank.csv", Reader: strings.NewReader("reference,type,amount,currency,date\n" + strings.Join(rows, ""))}},
-				Tell:    func(f reconcile.Finding) { told = append(told, string(f.Fault)+" "+f.Withdrawal) }})
+				Tell:    func(f reconcile.Finding) { told = append(told, string(f.Discrepancy)+" "+f.Withdrawal) }})
 			must(t, err)
 			slices.Sort(told)
 			return told, done

@@ -437,7 +437,7 @@ func TestRefundGoesByTheProvidersWord(t *testing.T) {
 	})
 }
 
-// A merchant's test clock brings deadlines and questions about (gaps: Sandbox).
+// A merchant's test clock brings deadlines and questions about (SBX-12).
 func TestTestClockMovesClaims(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o, stranger := s.shop(t), s.shop(t)

@@ -95,7 +95,7 @@ func TestSelectorSessionGoesFromOpenToPaid(t *testing.T) {
 	})
 }
 
-// One-shot mode is POST /payments with hostedCheckout (contract: Versioning, 2).
+// One-shot mode is POST /payments with hostedCheckout (CHK-6).
 func TestOneShotSessionIsAHostedPayment(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
@@ -262,7 +262,7 @@ func TestFailedPaymentLocksTheSession(t *testing.T) {
 }
 
 // Who asks for the session is the shop's server; who reads it is the customer
-// (contract: Selector flow).
+// (CHK-21).
 func TestCustomersAddressIsOfTheirOwnRequests(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)

@@ -44,8 +44,7 @@ var stages = []struct {
 	}},
 }
 
-// The contract's table: Sandbox simulation of transitions. What is not in it is
-// a conflict.
+// The table of what may be simulated (SBX-5). What is not in it is a conflict (SBX-6).
 func TestSimulationTable(t *testing.T) {
 	allowed := map[string]struct {
 		status string
@@ -152,7 +151,7 @@ func TestSimulationHappensOnce(t *testing.T) {
 	})
 }
 
-// The header plays its part inside the create call (gaps: Sandbox).
+// The header plays its part inside the create call (SBX-8).
 // Of two who play opposite things at a time one wins, and the other one is told.
 func TestOppositeSimulationsHaveOneWinner(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {

@@ -35,7 +35,7 @@ func TestSubscriptionShowsItsSecretOnce(t *testing.T) {
 		// All events are all, whatever else is named.
 		o.post(t, "/webhooks", `{"url":"https://shop.example","events":["payment.completed","*"]}`).is(t, http.StatusCreated,
 			shown("https://shop.example", `["*"]`, "false", "null", secret))
-		// Every event of the contract can be asked for, by its name.
+		// Every event can be asked for, by its name.
 		var names []string
 		for _, e := range pay.EventTypes() {
 			names = append(names, fmt.Sprintf("%q", e))

@@ -83,7 +83,7 @@ func verified(t *testing.T, o shop, _ map[string]string) string {
 }
 
 // anyKey and noKey are the operations that a secret key is not asked for
-// (contract: Authentication, 7).
+// (AUTH-24).
 var (
 	anyKey = []string{"GET /ping", "GET /payment-methods"}
 	noKey  = []string{"POST /auth/token", "POST /auth/refresh", "GET /checkout/sessions/{token}", "POST /checkout/sessions/{token}/select"}

@@ -9,7 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// Prefixes of ids (contract: Resources).
+// Prefixes of ids (SVC-13).
 const (
 	PaymentPrefix  = "TXN-"
 	ClaimPrefix    = "CLM-"
@@ -161,7 +161,7 @@ func (p Payment) noted(order int, o Outcome, now time.Time) []Attempt {
 	return attempts
 }
 
-// Trace is the attempts as a merchant may see them (gaps: contradiction 10).
+// Trace is the attempts as a merchant may see them (ERR-18).
 func (p Payment) Trace() []AttemptTrace {
 	traces := make([]AttemptTrace, 0, len(p.Attempts))
 	for _, a := range p.Attempts {

@@ -19,7 +19,7 @@ func (p Payment) Canceled() bool {
 // whether its provider has ended the charge.
 func (p Payment) Canceling() bool { return p.Status == Pending && !p.CancelAsked.IsZero() }
 
-// CheckCancel reports whether the shop may cancel the payment (gaps: Cancel).
+// CheckCancel reports whether the shop may cancel the payment (CANCEL-1).
 //
 // Errors: conflict_state where it is not pending, and where money of another amount has
 // come for it, which the operator deals with.

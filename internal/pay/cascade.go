@@ -36,8 +36,7 @@ const (
 	// unknownRetry is the first pause between two questions about an unknown outcome;
 	// pauses has the later ones.
 	unknownRetry = 30 * time.Second
-	// sweepEvery is the reconciliation sweep's period (contract: What the
-	// service does, 7).
+	// sweepEvery is the reconciliation sweep's period (SVC-11).
 	sweepEvery = 5 * time.Minute
 )
 
@@ -104,8 +103,7 @@ func (p Payment) inHand() bool {
 	return ok && p.Status.Open() && (a.Status == Sending || p.Answered == "")
 }
 
-// Exhaust fails a payment that no provider serves (contract:
-// cascade_exhausted, details.reason).
+// Exhaust fails a payment that no provider serves (ERR-18).
 func (p Payment) Exhaust(now time.Time) (Payment, Change) {
 	from := p
 	p = p.fail(Failure{Code: string(CodeCascadeExhausted), Message: "no provider takes this payment method now"}, now).answer()
@@ -198,8 +196,8 @@ func otherAmount() Failure {
 
 // hold leaves a payment as it is whose provider answers that another amount was
 // paid: that is kept for the operator as a notification of it is, and told to the
-// merchant, once for each amount, whatever is heard in between (gaps:
-// Decisions on the payment life cycle). No other provider is tried: the shopper was
+// merchant, once for each amount, whatever is heard in between (LATE-5).
+// No other provider is tried: the shopper was
 // charged. The payment still ends with its window.
 func (p Payment) hold(attempt Attempt, o Outcome, now time.Time) (next Payment, change Change) {
 	from := p
@@ -247,7 +245,7 @@ func (p Payment) Spent(b Budget, now time.Time) string {
 
 // reason says why the payment fails when nothing is left to try. A hard decline
 // is the issuer's word; a soft one that nobody is left to overrule means that
-// all providers declined (contract: cascade_exhausted).
+// all providers declined (ERR-18).
 func (p Payment) reason(o Outcome) Failure {
 	if s, held := p.Attention(); held && s.Code == AmountMismatch {
 		return otherAmount()
@@ -324,8 +322,8 @@ func (p Payment) fail(f Failure, now time.Time) Payment {
 }
 
 // lapse ends a payment whose window is over. One that never became pending
-// fails: expired is for shoppers who did not pay (contract: Transaction
-// statuses). What was paid at the last moment may be told later: it is asked about
+// fails: expired is for shoppers who did not pay (PAY-28).
+// What was paid at the last moment may be told later: it is asked about
 // for some days.
 func (p Payment) lapse(now time.Time) Payment {
 	if p.Status == Processing {
@@ -359,7 +357,7 @@ func (p Payment) finish(from Payment, transfers []ledger.Transfer, now time.Time
 }
 
 // alias adds payment.captured, which only what the simulator completes emits
-// (contract: Event types).
+// (EVT-1).
 func (p Payment) alias(change Change, previous Status, now time.Time) (Payment, Change) {
 	p, event := p.event(PaymentCaptured, previous, now)
 	change.Payments = []Payment{p}
@@ -371,7 +369,7 @@ func (p Payment) alias(change Change, previous Status, now time.Time) (Payment, 
 const NoProvider = "no_provider_for_method_region"
 
 // Refusal is the error that the create call replies with when the shopper
-// cannot go on, or nil (gaps: Status codes, contradiction 8). It tells the same
+// cannot go on, or nil (PAY-25, ERR-10). It tells the same
 // on every replay.
 func (p Payment) Refusal() error {
 	details := Details{TransactionID: p.ID}

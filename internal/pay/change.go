@@ -57,8 +57,7 @@ type Change struct {
 	Retained        []Retained // a new one whose kind is taken means ErrStale
 }
 
-// Once is a key that guards a request against being run twice (gaps:
-// Idempotency).
+// Once is a key that guards a request against being run twice (IDEM-1).
 type Once struct {
 	Key    string // environment, shop, route and the caller's key
 	Hash   string // SHA-256 of the canonical body, hex

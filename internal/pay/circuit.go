@@ -2,7 +2,7 @@ package pay
 
 import "time"
 
-// The rhythm of a circuit (gaps: Webhook subscriptions and deliveries).
+// The rhythm of a circuit (HOOK-15).
 const (
 	// CircuitAfter is how many failures in a row open it.
 	CircuitAfter = 10

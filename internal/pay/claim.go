@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// ClaimKind says who wants the money back (gaps: Claims, type).
+// ClaimKind says who wants the money back (CLAIM-1).
 type ClaimKind string
 
 // Kinds of claims.
@@ -23,7 +23,7 @@ const (
 // ClaimKinds lists all kinds.
 func ClaimKinds() []ClaimKind { return []ClaimKind{UserDispute, ChargebackClaim, Inquiry} }
 
-// ClaimStatus is where a claim stands (gaps: Claims, States).
+// ClaimStatus is where a claim stands (CLAIM-3).
 type ClaimStatus string
 
 // States of a claim.

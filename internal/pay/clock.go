@@ -7,7 +7,7 @@ import (
 )
 
 // Clock is the test clock of a merchant's sandbox: how far it is ahead of the
-// service's own (gaps: Sandbox, Test clock). It never goes back.
+// service's own (SBX-12). It never goes back.
 type Clock struct {
 	Merchant string
 	Version  int64 // 0 before it was moved

@@ -57,7 +57,7 @@ const (
 	logSnippet = 256
 )
 
-// DeliveryStatus is where a delivery stands (gaps).
+// DeliveryStatus is where a delivery stands (HOOK-22).
 type DeliveryStatus string
 
 // States of a delivery. A failed one will be tried again.
@@ -160,8 +160,7 @@ func (d Delivery) Abandon() Delivery {
 // Replay sends a delivery again: due now, with as many tries as a new one. The
 // counter goes on.
 //
-// Errors: conflict_state unless it is a dead letter or failed (contract:
-// Webhook delivery states).
+// Errors: conflict_state unless it is a dead letter or failed (HOOK-25).
 func (d Delivery) Replay(now time.Time) (Delivery, Change, error) {
 	if d.Status != DeadLetter && d.Status != DeliveryFailed {
 		return d, Change{}, &Error{

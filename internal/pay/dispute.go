@@ -161,11 +161,11 @@ func (o opening) lateAttempt() int {
 
 // openDispute opens a chargeback claim, freezes its part of what neither refunds
 // nor other disputes took, and takes the fee, once for a dispute. It may take
-// available below zero (gaps: Claims). What an earlier claim of the dispute gave
+// available below zero (CLAIM-6). What an earlier claim of the dispute gave
 // the shopper is held again: it is not certain any more.
 //
 // A dispute that the simulator made leaves the payment completed; a real one moves
-// it to chargeback (gaps: contradiction 3). One of late money says nothing of the
+// it to chargeback (CLAIM-14). One of late money says nothing of the
 // payment, which had ended without it.
 func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) {
 	from, n := p, o.notice
@@ -272,7 +272,7 @@ func (p Payment) payShort(by string, now time.Time) (Payment, []ledger.Transfer)
 }
 
 // gone is the payment once the shopper has what a dispute of its capture took: nothing
-// of it is left to refund (contract: chargeback).
+// of it is left to refund (PAY-29).
 func (p Payment) gone(t Taking, now time.Time) Payment {
 	if _, can := p.Status.After(Dispute); can && t.Attempt == 0 && t.USD > 0 {
 		return p.move(Dispute, now)

@@ -6,11 +6,10 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// Code is the stable, machine-readable name of an error (contract: Errors).
+// Code is the stable, machine-readable name of an error (ERR-2).
 type Code string
 
-// The codes of the contract, and the four that gaps in it made necessary
-// (not_found, method_not_allowed, conflict_state, payload_too_large).
+// The codes.
 const (
 	CodeMissingCredentials   Code = "missing_credentials"
 	CodeInvalidAPIKey        Code = "invalid_api_key"
@@ -82,7 +81,7 @@ type Error struct {
 	Cause   error // logged, never shown
 }
 
-// Details holds what a client may act on (contract: Envelope). Empty fields
+// Details holds what a client may act on (ERR-1). Empty fields
 // are not sent.
 type Details struct {
 	Issues        []Issue
@@ -110,7 +109,7 @@ type Issue struct {
 type LimitDetail struct{ Min, Max money.Amount }
 
 // AttemptTrace is what a merchant may know of an attempt: never the
-// provider's name (contract: What the service does, 6).
+// provider's name (SVC-7).
 type AttemptTrace struct {
 	Order      int    `json:"order"`
 	Outcome    string `json:"outcome" enum:"declined,error,timeout,unavailable,limit,skipped"`

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// EventType names an event (contract: Event types).
+// EventType names an event (EVT-1).
 type EventType string
 
-// The events of the contract.
+// The events.
 const (
 	PaymentCompleted    EventType = "payment.completed"
 	PaymentFailed       EventType = "payment.failed"
@@ -31,7 +31,7 @@ const (
 	SessionExpired EventType = "checkout.session.expired" // nobody chose a method in its time
 )
 
-// EventTypes lists all events in the contract's order.
+// EventTypes lists all events in the order of the documents.
 func EventTypes() []EventType {
 	return []EventType{
 		PaymentCompleted, PaymentFailed, PaymentRefunded, ChargebackCreated, ClaimOpened, ClaimResolved,

@@ -7,8 +7,7 @@ import (
 )
 
 // late books money that came after the payment had ended: it is real, so it is
-// kept in suspense and an inquiry asks the operator what to do with it (gaps:
-// Transaction).
+// kept in suspense and an inquiry asks the operator what to do with it (LATE-1).
 func (p Payment) late(order int, o Outcome, claimID, reason string, now time.Time) (Payment, Change) {
 	from := p
 	p.Attempts = p.noted(order, o, now)

@@ -98,8 +98,7 @@ func (l SettlementLine) Fees() Fees {
 	return Fees{Platform: l.Platform, Provider: l.Provider, Network: l.Network}
 }
 
-// Totals is the sums of a settlement's lines, in USD cents (gaps:
-// Settlements).
+// Totals is the sums of a settlement's lines, in USD cents (SETTLE-10).
 type Totals struct {
 	Lines          int64
 	Gross          int64

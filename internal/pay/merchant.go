@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Merchant is a tenant (contract: Merchant profile).
+// Merchant is a tenant (SVC-14).
 type Merchant struct {
 	ID         string // mer_…
 	Version    int64
@@ -79,7 +79,7 @@ func (s Shop) Next() Shop {
 	return s
 }
 
-// KeyKind says what a key may do (contract: Authentication, 2).
+// KeyKind says what a key may do (AUTH-8).
 type KeyKind string
 
 // The kinds.

@@ -9,7 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 )
 
-// MovementType says why a balance moved (gaps: Balance, movements).
+// MovementType says why a balance moved (BAL-5).
 type MovementType string
 
 // Types of movements.
@@ -29,7 +29,7 @@ const (
 	MovedAdjustment    MovementType = "adjustment"
 )
 
-// MovementTypes lists all types in the order of gaps.
+// MovementTypes lists all types in the order of BAL-5.
 func MovementTypes() []MovementType {
 	return []MovementType{
 		MovedCharge, MovedFee, MovedRefund, MovedFreeze, MovedUnfreeze, MovedClaim, MovedChargebackFee,

@@ -167,8 +167,7 @@ func (p Payment) resolveNotice(n Notice, order int, c Cascade, now time.Time) (P
 	return next, change
 }
 
-// Action is what the sandbox plays on demand (contract: Sandbox simulation of
-// transitions; Sandbox-Simulate).
+// Action is what the sandbox plays on demand (SBX-5, SBX-8).
 type Action string
 
 // Actions. SlowPayment is for the header only, SimulateRefunded for the

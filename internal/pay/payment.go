@@ -9,7 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// Payment is the contract's Transaction, with what the contract hides: its
+// Payment is the API's Transaction (PAY-4), with what the API hides (SVC-7): its
 // attempts, its terms and its place in the books. It is a value; a decision
 // returns the next one and the Change that writes it.
 type Payment struct {
@@ -103,8 +103,7 @@ type Buyer struct {
 	Document string `json:"document,omitempty"`
 }
 
-// PaymentData is what the shopper needs to pay on a local rail (gaps:
-// Transaction, paymentData).
+// PaymentData is what the shopper needs to pay on a local rail (PAY-7).
 type PaymentData struct {
 	QRCode      string `json:"qrCode,omitempty"`
 	CLABE       string `json:"clabe,omitempty"`
@@ -114,7 +113,7 @@ type PaymentData struct {
 	Barcode     string `json:"barcode,omitempty"`
 }
 
-// Failure says why a payment failed (gaps: Transaction, failure).
+// Failure says why a payment failed (PAY-13).
 type Failure struct {
 	Code    string `json:"code"` // an error code of the API, or "declined", "expired"
 	Decline string `json:"decline,omitempty"`
@@ -147,11 +146,10 @@ type Order struct {
 	After      string // the payment that this tries again, or ""
 }
 
-// maxAmount is the largest payment in USD cents (contract: Limits).
+// maxAmount is the largest payment in USD cents (PAY-14).
 const maxAmount = 100_000_00
 
-// CheckAmount checks a payment's USD amount (contract: amount_invalid,
-// amount_above_maximum).
+// CheckAmount checks a payment's USD amount (PAY-14).
 func CheckAmount(usd money.Amount) error {
 	if !usd.IsPositive() {
 		return FieldError(CodeAmountInvalid, "amount", "amount must be greater than zero, such as 49.90")
@@ -219,7 +217,7 @@ func Worth(asked money.Amount, rate money.Rate) (money.Amount, error) {
 
 // Check says whether an amount is within the limit.
 //
-// Errors: amount_out_of_limits (contract: Codes).
+// Errors: amount_out_of_limits (PAY-34).
 func (l Limit) Check(local money.Amount) error {
 	bound := ""
 	switch {

@@ -2,8 +2,8 @@ package pay
 
 import "github.com/cascadapay/cascada/internal/money"
 
-// Purchase is what the shop tells of what is paid for, in words of its own (gaps:
-// metadata). Nothing is decided by it. It may tell of persons, so it goes where the
+// Purchase is what the shop tells of what is paid for, in words of its own (PAY-21).
+// Nothing is decided by it. It may tell of persons, so it goes where the
 // shopper goes (Erase). Its map and list are never changed once they are set.
 type Purchase struct {
 	Metadata    map[string]string // nil for none
@@ -19,7 +19,7 @@ type LineItem struct {
 	SKU      string       // the shop's own number of it, or ""
 }
 
-// Bounds of a purchase, in characters and pieces (gaps: metadata).
+// Bounds of a purchase, in characters and pieces (PAY-21).
 const (
 	MaxMetadata      = 50
 	MaxMetadataKey   = 40

@@ -6,7 +6,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// Channel is how a shopper reaches a rail (contract: Payment method entry).
+// Channel is how a shopper reaches a rail (CAT-2).
 type Channel string
 
 // The three channels.
@@ -17,7 +17,7 @@ const (
 )
 
 // Rail is one way to pay: a method in a country over a network. Its ID is the
-// contract's paymentMethodId.
+// API's paymentMethodId (CAT-3).
 type Rail struct {
 	ID       string // 4 digits from 1001, or sbx_… in the sandbox
 	Key      string // our own stable name, e.g. "pix.BRA"; never shown

@@ -8,13 +8,13 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// Refund is the contract's Refund resource: a claim seen by who asked for it.
+// Refund is the API's Refund (REF-3): a claim seen by who asked for it.
 type Refund struct {
 	Claim
 }
 
-// Opened is the refund as the call that opened it told it (contract: status
-// pending on creation), whatever has become of it since.
+// Opened is the refund as the call that opened it told it (REF-3),
+// whatever has become of it since.
 func (c Claim) Opened() Refund {
 	c.Status = ClaimPending
 	return Refund{c}
@@ -35,8 +35,8 @@ type NewRefund struct {
 	Found []Found // that
 }
 
-// Refund opens a claim to give an amount back to the shopper (contract: POST
-// /payments/{id}/refund) and freezes the merchant's part of it, drawn from
+// Refund opens a claim to give an amount back to the shopper (REF-1)
+// and freezes the merchant's part of it, drawn from
 // available and then from pending, and the reserve's from the reserve while it is
 // there. Nothing is paid yet: the claim's Call is the intent of the provider's
 // refund, which follows once the Change is committed.
@@ -261,7 +261,7 @@ func (p Payment) captured() int {
 
 // endRefund pays the shopper, or gives the merchant back what was frozen and
 // the payment what can be refunded. Its status stays refunded, which is
-// terminal (contract: Transaction statuses): the amounts tell.
+// terminal (PAY-31): the amounts tell.
 func (c Claim) endRefund(p Payment, to ClaimStatus, now time.Time) (Payment, Change) {
 	if to.Pays() {
 		return p, Change{Transfers: moving(c.transfer("refund", ledger.RefundPaid, now,

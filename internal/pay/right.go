@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Right is something that a key may do (gaps: Keys' rights).
+// Right is something that a key may do (AUTH-15).
 type Right string
 
 // The rights. A secret key has all of them but one: RightWithdrawals has that of the whole

@@ -9,8 +9,7 @@ type Scope struct {
 	Live     bool
 }
 
-// Environment names the two worlds that never mix (contract: What the service
-// does, 5).
+// Environment names the two worlds that never mix (SVC-3).
 type Environment string
 
 // The two environments.

@@ -16,10 +16,10 @@ const (
 )
 
 // SessionLife is how long a session's token resolves, completed or not
-// (contract: Checkout session states).
+// (CHK-11).
 const SessionLife = 24 * time.Hour
 
-// SessionStatus is where a session stands (contract: Checkout session).
+// SessionStatus is where a session stands (CHK-2).
 type SessionStatus string
 
 // The two states. SessionPending says that there is a transaction, not how it

@@ -15,7 +15,7 @@ import (
 // SettlementPrefix starts a settlement's id.
 const SettlementPrefix = "STL-"
 
-// SettlementStatus is where a settlement stands (gaps: Settlements).
+// SettlementStatus is where a settlement stands (SETTLE-2).
 type SettlementStatus string
 
 // States of a settlement.

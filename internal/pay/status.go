@@ -1,6 +1,6 @@
 package pay
 
-// Status is where a payment stands (contract: Transaction statuses).
+// Status is where a payment stands (PAY-22).
 type Status string
 
 // The seven statuses.
@@ -37,7 +37,7 @@ func Verbs() []Verb { return []Verb{Await, Complete, Fail, Expire, Refunding, Di
 
 // moves is the life cycle: status × verb → the next status. What is not in
 // it is not allowed. Processing does not expire: its outcome is unknown, and
-// only the provider's answer may end it (gaps: Transaction).
+// only the provider's answer may end it (UNK-1).
 var moves = map[Status]map[Verb]Status{
 	Processing: {Await: Pending, Complete: Completed, Fail: Failed},
 	Pending:    {Complete: Completed, Fail: Failed, Expire: Expired},

@@ -2,8 +2,7 @@ package pay
 
 import "testing"
 
-// The whole life cycle: status × verb (contract: Transaction transitions;
-// gaps: contradictions 2 and 3).
+// The whole life cycle: status × verb (PAY-31, REF-6, CLAIM-14).
 func TestLifeCycle(t *testing.T) {
 	const no = Status("")
 	want := map[Status][6]Status{

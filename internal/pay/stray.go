@@ -20,8 +20,7 @@ type Stray struct {
 	End   StrayEnd     // what became of it, "" while that is open
 }
 
-// AttentionCode says what about a payment needs somebody to look at it (gaps: Late or
-// wrong money).
+// AttentionCode says what about a payment needs somebody to look at it (LATE-6).
 type AttentionCode string
 
 // The codes.

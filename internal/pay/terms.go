@@ -6,7 +6,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// Tier is a merchant's contract with the operator (contract: Merchant profile).
+// Tier is a merchant's contract with the operator (SVC-14).
 type Tier string
 
 // The tiers.
@@ -20,8 +20,7 @@ const (
 // Tiers lists all tiers.
 func Tiers() []Tier { return []Tier{Starter, Standard, Premium, Trusted} }
 
-// RefundFees says what becomes of a payment's fees when it is refunded (gaps: Refund
-// fees).
+// RefundFees says what becomes of a payment's fees when it is refunded (REF-11).
 type RefundFees string
 
 // The two terms.

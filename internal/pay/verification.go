@@ -29,7 +29,7 @@ const (
 // VerificationStatus is where a verification stands.
 type VerificationStatus string
 
-// States of a verification (gaps: Verification). The first two are open; a
+// States of a verification (KYC-2). The first two are open; a
 // merchant has one open verification at a time.
 const (
 	KYCRequiresInput VerificationStatus = "requires_input"

@@ -12,7 +12,7 @@ const WalletPrefix = "wal_"
 // WalletType says what a wallet's destination is.
 type WalletType string
 
-// The two types (gaps: Settlements, wallets, withdrawals).
+// The two types (PAYOUT-1).
 const (
 	BankAccount WalletType = "bank_account"
 	Crypto      WalletType = "crypto"
@@ -100,7 +100,7 @@ func (w Wallet) Open(coolDown time.Duration, before *Wallet, shops []Shop, now t
 // Unpayable is why a wallet cannot be paid to.
 type Unpayable string
 
-// The reasons (gaps: Payability).
+// The reasons (PAYOUT-2).
 const (
 	Payable             Unpayable = "" // it can
 	UnpayableDisabled   Unpayable = "disabled"

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Subscription is an endpoint that wants events (gaps: Webhook subscriptions
-// and deliveries).
+// Subscription is an endpoint that wants events (HOOK-3).
 type Subscription struct {
 	ID string // wh_…
 	Scope
@@ -45,7 +44,7 @@ const (
 	// AllEvents subscribes to every event.
 	AllEvents = "*"
 	// RotationGrace is how long the previous secret still signs after a
-	// rotation (contract: Limits).
+	// rotation (HOOK-7).
 	RotationGrace = 24 * time.Hour
 )
 

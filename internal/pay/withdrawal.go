@@ -16,7 +16,7 @@ const WithdrawalPrefix = "wdr_"
 // WithdrawalStatus is where a withdrawal stands.
 type WithdrawalStatus string
 
-// States of a withdrawal (gaps: Settlements, wallets, withdrawals).
+// States of a withdrawal (PAYOUT-3).
 const (
 	WithdrawalPending    WithdrawalStatus = "pending"    // may be cancelled
 	WithdrawalProcessing WithdrawalStatus = "processing" // the payout provider has it, or nobody knows

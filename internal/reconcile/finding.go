@@ -7,49 +7,49 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// Fault names a difference between a report and our books.
-type Fault string
+// Discrepancy names a difference between a report and our books.
+type Discrepancy string
 
 // The differences.
 const (
 	// MissingHere: the provider has a charge that we do not know, or know as not
 	// paid. Money was taken and nothing was sold.
-	MissingHere Fault = "missing_here"
+	MissingHere Discrepancy = "missing_here"
 	// MissingThere: we say paid, and the report of that time has no such charge.
-	MissingThere Fault = "missing_there"
-	WrongAmount  Fault = "amount"
-	WrongMoney   Fault = "currency"
+	MissingThere Discrepancy = "missing_there"
+	WrongAmount  Discrepancy = "amount"
+	WrongMoney   Discrepancy = "currency"
 	// ChargedTwice: two charges of one payment, or one that is listed twice.
-	ChargedTwice Fault = "charged_twice"
+	ChargedTwice Discrepancy = "charged_twice"
 	// RefundMissingHere: the shopper got money back of which we know nothing, or
 	// that we say was not given.
-	RefundMissingHere     Fault = "refund_missing_here"
-	RefundMissingThere    Fault = "refund_missing_there"
-	RefundAmount          Fault = "refund_amount"
-	RefundedTwice         Fault = "refunded_twice"
-	ChargebackMissingHere Fault = "chargeback_missing_here"
-	BadLine               Fault = "unreadable"
+	RefundMissingHere     Discrepancy = "refund_missing_here"
+	RefundMissingThere    Discrepancy = "refund_missing_there"
+	RefundAmount          Discrepancy = "refund_amount"
+	RefundedTwice         Discrepancy = "refunded_twice"
+	ChargebackMissingHere Discrepancy = "chargeback_missing_here"
+	BadLine               Discrepancy = "unreadable"
 
 	// PaidOutTwice: two payouts of one withdrawal, or one that is listed twice.
-	PaidOutTwice Fault = "paid_out_twice"
+	PaidOutTwice Discrepancy = "paid_out_twice"
 	// PayoutMissingHere: the provider paid out what we do not know, or say did not arrive.
-	PayoutMissingHere  Fault = "payout_missing_here"
-	PayoutMissingThere Fault = "payout_missing_there"
-	PayoutAmount       Fault = "payout_amount"
-	ReturnMissingHere  Fault = "return_missing_here"
-	ReturnMissingThere Fault = "return_missing_there"
+	PayoutMissingHere  Discrepancy = "payout_missing_here"
+	PayoutMissingThere Discrepancy = "payout_missing_there"
+	PayoutAmount       Discrepancy = "payout_amount"
+	ReturnMissingHere  Discrepancy = "return_missing_here"
+	ReturnMissingThere Discrepancy = "return_missing_there"
 )
 
-// Faults lists all differences, the gravest first.
-func Faults() []Fault {
-	return []Fault{ChargedTwice, MissingHere, MissingThere, WrongAmount, WrongMoney, RefundedTwice, RefundMissingHere,
+// Discrepancies lists all differences, the gravest first.
+func Discrepancies() []Discrepancy {
+	return []Discrepancy{ChargedTwice, MissingHere, MissingThere, WrongAmount, WrongMoney, RefundedTwice, RefundMissingHere,
 		RefundMissingThere, RefundAmount, ChargebackMissingHere,
 		PaidOutTwice, PayoutMissingHere, PayoutMissingThere, PayoutAmount, ReturnMissingHere, ReturnMissingThere, BadLine}
 }
 
 // Meaning says what a difference is, for people.
-func (f Fault) Meaning() string {
-	return map[Fault]string{
+func (f Discrepancy) Meaning() string {
+	return map[Discrepancy]string{
 		ChargedTwice:          "charged twice for one payment",
 		MissingHere:           "charged by the provider, not paid here",
 		MissingThere:          "paid here, not charged by the provider",
@@ -72,7 +72,7 @@ func (f Fault) Meaning() string {
 
 // Finding is one difference.
 type Finding struct {
-	Fault       Fault
+	Discrepancy       Discrepancy
 	File        string
 	Line        int // 0: it is about what the report does not have
 	Merchant    string
@@ -90,7 +90,7 @@ type Finding struct {
 func (f Finding) String() string {
 	var words []string
 	add := func(form string, value any) { words = append(words, fmt.Sprintf(form, value)) }
-	add("%s", f.Fault)
+	add("%s", f.Discrepancy)
 	if f.Line > 0 {
 		add("%s", fmt.Sprintf("%s:%d", f.File, f.Line))
 	}

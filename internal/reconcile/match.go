@@ -99,7 +99,7 @@ func (m *Matcher) Line(l Line, sales Sales) {
 // Bad takes a line that could not be read.
 func (m *Matcher) Bad(file string, u *Unreadable) {
 	m.Totals.Lines++
-	m.tell(Finding{Fault: BadLine, File: file, Line: u.Number, Note: u.Why})
+	m.tell(Finding{Discrepancy: BadLine, File: file, Line: u.Number, Note: u.Why})
 }
 
 // byOurs matches a line by our references, and reports whether it could.
@@ -121,7 +121,7 @@ func (m *Matcher) byOurs(l Line, sales Sales) bool {
 			return true
 		}
 		if l.Kind == Charge {
-			m.tell(m.about(l, sale, Finding{Fault: MissingHere, USD: sale.Payment.Amount.Minor, Note: fmt.Sprintf("the payment has no attempt %d", order)}))
+			m.tell(m.about(l, sale, Finding{Discrepancy: MissingHere, USD: sale.Payment.Amount.Minor, Note: fmt.Sprintf("the payment has no attempt %d", order)}))
 			return true
 		}
 	}
@@ -138,7 +138,7 @@ func (m *Matcher) of(l Line, sale *Sale, taker pay.Attempt) {
 	case Chargeback:
 		m.Totals.Chargebacks++
 		if !sale.Payment.Disputed {
-			m.tell(m.about(l, sale, Finding{Fault: ChargebackMissingHere, USD: sale.Payment.Amount.Minor, Note: "no dispute was told of"}))
+			m.tell(m.about(l, sale, Finding{Discrepancy: ChargebackMissingHere, USD: sale.Payment.Amount.Minor, Note: "no dispute was told of"}))
 		}
 	}
 }
@@ -149,27 +149,27 @@ func (m *Matcher) charge(l Line, sale *Sale, taker pay.Attempt) {
 	told := Finding{Reference: reference, Here: p.Local, There: l.Amount, USD: p.Amount.Minor}
 	before, again := m.seen[reference]
 	if again {
-		told.Fault, told.Note = ChargedTwice, fmt.Sprintf("the charge is in %s too", before)
+		told.Discrepancy, told.Note = ChargedTwice, fmt.Sprintf("the charge is in %s too", before)
 		m.tell(m.about(l, sale, told))
 		return
 	}
 	m.seen[reference] = place{l.File, l.Number}
 	if note := m.twin(sale, taker); note != "" && !m.twice[p.ID] {
 		m.twice[p.ID] = true
-		told.Fault, told.Note = ChargedTwice, note
+		told.Discrepancy, told.Note = ChargedTwice, note
 		m.tell(m.about(l, sale, told))
 		return
 	}
 	switch {
 	case taker.Provider != m.Account:
-		told.Fault, told.Note = MissingHere, "this attempt went to the account "+taker.Provider
+		told.Discrepancy, told.Note = MissingHere, "this attempt went to the account "+taker.Provider
 	case !sale.took(taker):
-		told.Fault, told.Here = MissingHere, money.Amount{}
+		told.Discrepancy, told.Here = MissingHere, money.Amount{}
 		told.Note = fmt.Sprintf("the attempt is %s and the payment %s here", taker.Status, p.Status)
 	case l.Amount.Currency != p.Local.Currency:
-		told.Fault = WrongMoney
+		told.Discrepancy = WrongMoney
 	case l.Amount != p.Local:
-		told.Fault, told.USD = WrongAmount, worth(p, l.Amount.Sub(p.Local))
+		told.Discrepancy, told.USD = WrongAmount, worth(p, l.Amount.Sub(p.Local))
 	default:
 		m.Totals.charge(l, p, m.Cost)
 		return
@@ -248,9 +248,9 @@ func (m *Matcher) refund(l Line, sale *Sale, claim string, round int) {
 		told := Finding{Claim: c.ID, Reference: c.Reference(), There: l.Amount, USD: c.USD}
 		switch {
 		case !ok || taker.Provider != m.Account:
-			told.Fault, told.Note = RefundMissingHere, "it is a refund of the account "+taker.Provider
+			told.Discrepancy, told.Note = RefundMissingHere, "it is a refund of the account "+taker.Provider
 		case round != c.Call.Round:
-			told.Fault, told.Note = RefundMissingHere, fmt.Sprintf("the provider had refused try %d, and was asked anew", round)
+			told.Discrepancy, told.Note = RefundMissingHere, fmt.Sprintf("the provider had refused try %d, and was asked anew", round)
 		default:
 			m.pair(l, sale, c)
 			return
@@ -287,13 +287,13 @@ func (m *Matcher) pair(l Line, sale *Sale, c pay.Claim) {
 	m.seen[c.Reference()] = place{l.File, l.Number}
 	switch {
 	case again:
-		told.Fault, told.Note = RefundedTwice, fmt.Sprintf("the refund is in %s too", before)
+		told.Discrepancy, told.Note = RefundedTwice, fmt.Sprintf("the refund is in %s too", before)
 	case c.Status.Terminal() && !c.Status.Pays():
-		told.Fault, told.Here, told.Note = RefundMissingHere, money.Amount{}, "the refund is "+string(c.Status)+" here"
+		told.Discrepancy, told.Here, told.Note = RefundMissingHere, money.Amount{}, "the refund is "+string(c.Status)+" here"
 	case l.Amount.Currency != c.Local.Currency:
-		told.Fault, told.Note = RefundAmount, "in another currency"
+		told.Discrepancy, told.Note = RefundAmount, "in another currency"
 	case l.Amount != c.Local:
-		told.Fault, told.USD = RefundAmount, worth(sale.Payment, l.Amount.Sub(c.Local))
+		told.Discrepancy, told.USD = RefundAmount, worth(sale.Payment, l.Amount.Sub(c.Local))
 	default:
 		m.Totals.refund(l)
 		return
@@ -320,7 +320,7 @@ func (m *Matcher) odd(u refundLine) {
 			return
 		}
 	}
-	m.tell(m.about(u.line, u.sale, Finding{Fault: RefundMissingHere, Reference: u.sale.Payment.Reference(u.taker.Order), There: u.line.Amount,
+	m.tell(m.about(u.line, u.sale, Finding{Discrepancy: RefundMissingHere, Reference: u.sale.Payment.Reference(u.taker.Order), There: u.line.Amount,
 		USD:  min(worth(u.sale.Payment, money.New(u.line.Amount.Minor, u.sale.Payment.Local.Currency)), u.sale.Payment.Amount.Minor),
 		Note: "no such refund was asked for"}))
 }
@@ -340,9 +340,9 @@ func (m *Matcher) Booked(b Booking, sale *Sale) {
 	if !ok || taker.Provider != m.Account || !inside {
 		return
 	}
-	told := Finding{Fault: MissingThere, Reference: p.Reference(taker.Order), ProviderRef: taker.ProviderRef, Here: p.Local, USD: p.Amount.Minor}
+	told := Finding{Discrepancy: MissingThere, Reference: p.Reference(taker.Order), ProviderRef: taker.ProviderRef, Here: p.Local, USD: p.Amount.Minor}
 	if b.Back {
-		told = Finding{Fault: RefundMissingThere, Claim: claim.ID, Reference: claim.Reference(), ProviderRef: claim.Call.Ref, Here: claim.Local, USD: claim.USD}
+		told = Finding{Discrepancy: RefundMissingThere, Claim: claim.ID, Reference: claim.Reference(), ProviderRef: claim.Call.Ref, Here: claim.Local, USD: claim.USD}
 		if claim.Call.Round == 0 { // nobody was told to make it
 			return
 		}
@@ -394,7 +394,7 @@ var ours = regexp.MustCompile(`^[0-9A-HJKMNP-TV-Z]{26}-[0-9]{1,3}$`)
 // End tells of the lines that nothing explains.
 func (m *Matcher) End() {
 	for _, l := range m.waiting {
-		fault := map[Kind]Fault{Charge: MissingHere, Refund: RefundMissingHere, Chargeback: ChargebackMissingHere}[l.Kind]
+		fault := map[Kind]Discrepancy{Charge: MissingHere, Refund: RefundMissingHere, Chargeback: ChargebackMissingHere}[l.Kind]
 		if fault == "" {
 			continue // it was explained
 		}
@@ -406,7 +406,7 @@ func (m *Matcher) End() {
 			m.Totals.Foreign++
 			continue
 		}
-		told := Finding{Fault: fault, File: l.File, Line: l.Number, Merchant: m.Owner, Reference: reference, ProviderRef: l.ProviderRef, There: l.Amount,
+		told := Finding{Discrepancy: fault, File: l.File, Line: l.Number, Merchant: m.Owner, Reference: reference, ProviderRef: l.ProviderRef, There: l.Amount,
 			Note: "nothing is known of it here"}
 		if l.Amount.Currency == money.USD {
 			told.USD = l.Amount.Minor

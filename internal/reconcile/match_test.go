@@ -214,7 +214,7 @@ func TestAnyChangeOfAReportIsFound(t *testing.T) {
 			t.Fatalf("%s in row %d, and nothing was found:\n%s", change, at, text(rows))
 		}
 		for _, f := range found {
-			if f.Fault.Meaning() == "" || f.String() == "" || !slices.Contains(Faults(), f.Fault) {
+			if f.Discrepancy.Meaning() == "" || f.String() == "" || !slices.Contains(Discrepancies(), f.Discrepancy) {
 				t.Fatalf("%+v has no meaning", f)
 			}
 		}

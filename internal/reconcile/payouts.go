@@ -100,20 +100,20 @@ func (m *PayoutMatcher) Line(l Line, among []pay.Withdrawal) {
 // Bad takes a line that could not be read.
 func (m *PayoutMatcher) Bad(file string, u *Unreadable) {
 	m.Totals.Lines++
-	m.tell(Finding{Fault: BadLine, File: file, Line: u.Number, Note: u.Why})
+	m.tell(Finding{Discrepancy: BadLine, File: file, Line: u.Number, Note: u.Why})
 }
 
 func (m *PayoutMatcher) match(l Line, w pay.Withdrawal, round int) {
-	told := Finding{Fault: PayoutMissingHere, Here: w.Local, USD: w.Net()}
+	told := Finding{Discrepancy: PayoutMissingHere, Here: w.Local, USD: w.Net()}
 	seen, twice := m.paid, PaidOutTwice
 	if l.Kind == Return {
-		told.Fault, seen, twice = ReturnMissingHere, m.returned, ReturnMissingHere
+		told.Discrepancy, seen, twice = ReturnMissingHere, m.returned, ReturnMissingHere
 	}
 	before, again := seen[turn{w.ID, round}]
 	seen[turn{w.ID, round}] = place{l.File, l.Number}
 	switch {
 	case again:
-		told.Fault, told.Note = twice, fmt.Sprintf("it is in %s too", before)
+		told.Discrepancy, told.Note = twice, fmt.Sprintf("it is in %s too", before)
 	case w.Provider != m.Account && round == w.Round:
 		told.Here, told.Note = money.Amount{}, "the withdrawal went to the account "+cmp.Or(w.Provider, "of nobody")
 	case round != w.Round:
@@ -124,7 +124,7 @@ func (m *PayoutMatcher) match(l Line, w pay.Withdrawal, round int) {
 	case l.Kind == Payout && w.CompletedAt.IsZero() && w.Status != pay.WithdrawalRefused:
 		told.Note = "the withdrawal is " + string(w.Status) + " here"
 	case differs(l, w):
-		told.Fault, told.USD = PayoutAmount, worthOf(w, l)
+		told.Discrepancy, told.USD = PayoutAmount, worthOf(w, l)
 		if l.Kind == Return {
 			told.Note = "of the return"
 		}
@@ -146,7 +146,7 @@ func (m *PayoutMatcher) match(l Line, w pay.Withdrawal, round int) {
 func (m *PayoutMatcher) earlier(l Line, w pay.Withdrawal, told Finding) {
 	told.Here, told.Note = money.Amount{}, fmt.Sprintf("the account had proved that it did not pay, and the withdrawal went on; it is %s here", w.Status)
 	if l.Kind == Payout && !w.CompletedAt.IsZero() {
-		told.Fault = PaidOutTwice
+		told.Discrepancy = PaidOutTwice
 	}
 	m.tell(m.about(l, w, told))
 }
@@ -175,7 +175,7 @@ func (m *PayoutMatcher) Lines() (waiting bool) {
 			m.Totals.payout(u.line)
 			continue
 		}
-		m.tell(m.about(u.line, u.of, Finding{Fault: PayoutMissingHere, USD: u.of.Net(), Note: "the withdrawal failed here: " + u.of.FailureCode}))
+		m.tell(m.about(u.line, u.of, Finding{Discrepancy: PayoutMissingHere, USD: u.of.Net(), Note: "the withdrawal failed here: " + u.of.FailureCode}))
 	}
 	m.unsettled = nil
 	return len(m.waiting) > 0
@@ -204,7 +204,7 @@ func (m *PayoutMatcher) Booked(w pay.Withdrawal, back bool, at time.Time) {
 		seen, fault = m.returned, ReturnMissingThere
 	}
 	if _, listed := seen[turn{w.ID, w.Round}]; !listed {
-		m.tell(Finding{Fault: fault, Merchant: w.Merchant, Withdrawal: w.ID, Reference: w.Reference(), ProviderRef: w.ProviderRef, Here: w.Local, USD: w.Net(),
+		m.tell(Finding{Discrepancy: fault, Merchant: w.Merchant, Withdrawal: w.ID, Reference: w.Reference(), ProviderRef: w.ProviderRef, Here: w.Local, USD: w.Net(),
 			Note: "of " + at.Format(time.DateTime)})
 	}
 }
@@ -250,10 +250,10 @@ func (m *PayoutMatcher) End() {
 			m.Totals.Foreign++
 			continue
 		}
-		told := Finding{Fault: PayoutMissingHere, File: l.File, Line: l.Number, Merchant: m.Owner, Reference: l.Reference, ProviderRef: l.ProviderRef,
+		told := Finding{Discrepancy: PayoutMissingHere, File: l.File, Line: l.Number, Merchant: m.Owner, Reference: l.Reference, ProviderRef: l.ProviderRef,
 			There: l.Amount, Note: "nothing is known of it here"}
 		if l.Kind == Return {
-			told.Fault = ReturnMissingHere
+			told.Discrepancy = ReturnMissingHere
 		}
 		if l.Amount.Currency == money.USD {
 			told.USD = l.Amount.Minor

@@ -46,46 +46,46 @@ func TestPayoutsAreCompared(t *testing.T) {
 		name   string
 		books  pay.Withdrawal
 		report string
-		want   []Fault
+		want   []Discrepancy
 		usd    int64
 	}{
 		{"agrees", plain, ours + paid, nil, 0},
 		{"agrees by the account's reference", plain, theirs + paid, nil, 0},
 		{"agrees by the bank's reference", plain, banks + paid, nil, 0},
 		{"agrees under a later reference", second, ours + "-2" + paid, nil, 0},
-		{"a token's amount is its own", token, ours + ",payout,0.0021,MXN,2026-11-21\n", []Fault{BadLine, PayoutMissingThere}, 10000},
+		{"a token's amount is its own", token, ours + ",payout,0.0021,MXN,2026-11-21\n", []Discrepancy{BadLine, PayoutMissingThere}, 10000},
 		{"other lines", plain, ours + paid + "x,fee,4.50,MXN,2026-11-21\ny,charge,9,MXN,2026-11-21\n", nil, 0},
 		{"returned", returned, ours + paid + ours + back, nil, 0},
 		{"returned before it arrived", early, ours + paid + ours + back, nil, 0},
 		{"a return stands first", early, ours + back + ours + paid, nil, 0},
-		{"failed, and paid", early, ours + paid, []Fault{PayoutMissingHere}, 10000},
-		{"missing there", plain, "", []Fault{PayoutMissingThere}, 10000},
-		{"return missing there", returned, ours + paid, []Fault{ReturnMissingThere}, 10000},
-		{"return missing here", plain, ours + paid + ours + back, []Fault{ReturnMissingHere}, 10000},
-		{"not known to have arrived", processing, ours + paid, []Fault{PayoutMissingHere}, 10000},
-		{"at another account", elsewhere, ours + paid, []Fault{PayoutMissingHere}, 10000},
-		{"paid by the first try alone, and arrived by the second", second, ours + paid, []Fault{PaidOutTwice, PayoutMissingThere}, 20000},
-		{"paid there and then here", second, ours + paid + ours + "-2" + paid, []Fault{PaidOutTwice}, 10000},
-		{"the same, by the account's references", second, "OLD" + paid + theirs + paid, []Fault{PaidOutTwice}, 10000},
-		{"twice", plain, ours + paid + theirs + paid, []Fault{PaidOutTwice}, 10000},
-		{"twice by the bank's reference", plain, ours + paid + banks + paid, []Fault{PaidOutTwice}, 10000},
-		{"another amount", plain, ours + ",payout,1936.75,MXN,2026-11-21\n", []Fault{PayoutAmount}, 555},
-		{"another currency", plain, ours + ",payout,1835,USD,2026-11-21\n", []Fault{PayoutAmount}, 10000},
-		{"a part came back", returned, ours + paid + ours + ",return,1000,MXN,2026-11-22\n", []Fault{PayoutAmount}, 4551},
-		{"failed, another amount paid, and returned", early, ours + ",payout,18350,MXN,2026-11-21\n" + ours + back, []Fault{PayoutAmount}, 90000},
-		{"a return of what never left", unsent, ours + back, []Fault{ReturnMissingHere}, 10000},
-		{"a return of another environment", sandbox, ours + back, []Fault{ReturnMissingHere}, 0},
-		{"a return of an earlier try stands for no other", again, ours + "-2" + paid + ours + back, []Fault{ReturnMissingHere, ReturnMissingThere}, 20000},
-		{"a credit stands for no payout", plain, ours + ",payout,-1835,MXN,2026-11-21\nother,payout,7,MXN,2026-11-21\n", []Fault{BadLine}, 0},
-		{"nothing of ours", plain, ours + paid + "stranger" + paid, []Fault{PayoutMissingHere}, 0},
-		{"unreadable", plain, ours + paid + "z,payout,much,MXN,2026-11-21\n", []Fault{BadLine}, 0},
+		{"failed, and paid", early, ours + paid, []Discrepancy{PayoutMissingHere}, 10000},
+		{"missing there", plain, "", []Discrepancy{PayoutMissingThere}, 10000},
+		{"return missing there", returned, ours + paid, []Discrepancy{ReturnMissingThere}, 10000},
+		{"return missing here", plain, ours + paid + ours + back, []Discrepancy{ReturnMissingHere}, 10000},
+		{"not known to have arrived", processing, ours + paid, []Discrepancy{PayoutMissingHere}, 10000},
+		{"at another account", elsewhere, ours + paid, []Discrepancy{PayoutMissingHere}, 10000},
+		{"paid by the first try alone, and arrived by the second", second, ours + paid, []Discrepancy{PaidOutTwice, PayoutMissingThere}, 20000},
+		{"paid there and then here", second, ours + paid + ours + "-2" + paid, []Discrepancy{PaidOutTwice}, 10000},
+		{"the same, by the account's references", second, "OLD" + paid + theirs + paid, []Discrepancy{PaidOutTwice}, 10000},
+		{"twice", plain, ours + paid + theirs + paid, []Discrepancy{PaidOutTwice}, 10000},
+		{"twice by the bank's reference", plain, ours + paid + banks + paid, []Discrepancy{PaidOutTwice}, 10000},
+		{"another amount", plain, ours + ",payout,1936.75,MXN,2026-11-21\n", []Discrepancy{PayoutAmount}, 555},
+		{"another currency", plain, ours + ",payout,1835,USD,2026-11-21\n", []Discrepancy{PayoutAmount}, 10000},
+		{"a part came back", returned, ours + paid + ours + ",return,1000,MXN,2026-11-22\n", []Discrepancy{PayoutAmount}, 4551},
+		{"failed, another amount paid, and returned", early, ours + ",payout,18350,MXN,2026-11-21\n" + ours + back, []Discrepancy{PayoutAmount}, 90000},
+		{"a return of what never left", unsent, ours + back, []Discrepancy{ReturnMissingHere}, 10000},
+		{"a return of another environment", sandbox, ours + back, []Discrepancy{ReturnMissingHere}, 0},
+		{"a return of an earlier try stands for no other", again, ours + "-2" + paid + ours + back, []Discrepancy{ReturnMissingHere, ReturnMissingThere}, 20000},
+		{"a credit stands for no payout", plain, ours + ",payout,-1835,MXN,2026-11-21\nother,payout,7,MXN,2026-11-21\n", []Discrepancy{BadLine}, 0},
+		{"nothing of ours", plain, ours + paid + "stranger" + paid, []Discrepancy{PayoutMissingHere}, 0},
+		{"unreadable", plain, ours + paid + "z,payout,much,MXN,2026-11-21\n", []Discrepancy{BadLine}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var told []Fault
+			var told []Discrepancy
 			usd := int64(0)
 			m := &PayoutMatcher{Account: "bank", Live: true, From: noon.Add(-time.Hour), To: noon.Add(time.Hour), Tell: func(f Finding) {
-				told, usd = append(told, f.Fault), usd+f.USD
-				if f.Withdrawal == "" && f.Fault != BadLine && !strings.Contains(f.String(), "nothing is known of it") {
+				told, usd = append(told, f.Discrepancy), usd+f.USD
+				if f.Withdrawal == "" && f.Discrepancy != BadLine && !strings.Contains(f.String(), "nothing is known of it") {
 					t.Errorf("a finding names no withdrawal: %s", f)
 				}
 			}}
@@ -94,7 +94,7 @@ func TestPayoutsAreCompared(t *testing.T) {
 				t.Errorf("it finds %v worth %d, want %v worth %d", told, usd, c.want, c.usd)
 			}
 			for _, f := range told {
-				if f.Meaning() == "" || !slices.Contains(Faults(), f) {
+				if f.Meaning() == "" || !slices.Contains(Discrepancies(), f) {
 					t.Errorf("%s means nothing", f)
 				}
 			}

@@ -17,7 +17,7 @@ type Totals struct {
 	Chargebacks int
 	Others      map[string]int // lines of no charge, by what the report calls them
 	Foreign     int            // lines of others that use the account too
-	Found       map[Fault]int
+	Found       map[Discrepancy]int
 	Merchants   map[string]Drift // what the differences are worth, by merchant
 	// Fees of the charges that agree: all that are told, and of those whose price
 	// we know, what is told beside what the account's terms ask.
@@ -130,10 +130,10 @@ func plus(s *Sums, a money.Amount) {
 
 func (t *Totals) found(f Finding) {
 	if t.Found == nil {
-		t.Found, t.Merchants = map[Fault]int{}, map[string]Drift{}
+		t.Found, t.Merchants = map[Discrepancy]int{}, map[string]Drift{}
 	}
-	t.Found[f.Fault]++
-	if f.Merchant != "" && f.Fault != BadLine {
+	t.Found[f.Discrepancy]++
+	if f.Merchant != "" && f.Discrepancy != BadLine {
 		d := t.Merchants[f.Merchant]
 		t.Merchants[f.Merchant] = Drift{d.Count + 1, d.USD + f.USD}
 	}

@@ -40,8 +40,8 @@ WHERE {part c.id} AND c.status IN ` + resolved + ` AND (c.frozen <> 0 OR c.due_a
 	{"an open claim that something has to happen to is looked at again", `
 SELECT c.id, c.kind || ' ' || c.status FROM claims AS c
 WHERE {part c.id} AND c.due_at = 0 AND (c.status = 'needs_evidence' OR c.kind IN ('user_dispute', 'chargeback') AND c.status NOT IN ` + resolved + `)`},
-	// The simulator's refund tells payment.refunded alone (contract: Sandbox
-	// simulation of transitions): its claim has no events, unless it failed.
+	// The simulator's refund tells payment.refunded alone (SBX-5):
+	// its claim has no events, unless it failed.
 	{"a claim has told that it was opened, and once that it was resolved", `
 SELECT c.id, c.kind || ' ' || c.status || ': opened told ' || c.opened || ' times, resolved ' || c.ended
 FROM (

@@ -12,7 +12,7 @@ import (
 
 // duty is a table of work that comes due. Its rows have id, merchant, live and
 // due_at; the times of a sandbox merchant whose test clock was moved are in
-// that clock (gaps: Sandbox), so they are leased by statements of their own.
+// that clock (SBX-12), so they are leased by statements of their own.
 type duty struct {
 	name    string // as a gauge calls it
 	plain   string // leases what the service's clock makes due

@@ -181,7 +181,7 @@ WHERE TRUE ON CONFLICT DO NOTHING`
 )
 
 // RailIDs returns the paymentMethodId of each rail, giving one to those that
-// have none (contract: paymentMethodId, from 1001, never reused).
+// have none (CAT-3).
 func (s *Store) RailIDs(ctx context.Context, rails []string) (map[string]int64, error) {
 	for range 10 {
 		ids, err := s.railIDs(ctx)

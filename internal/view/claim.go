@@ -7,7 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// Refund is a refund's claim as the refund call shows it (contract: Refund).
+// Refund is a refund's claim as the refund call shows it (REF-3).
 type Refund struct {
 	RefundID      string          `json:"refundId" example:"CLM-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6" doc:"Id of its claim: GET /claims/{id} shows its outcome"`
 	TransactionID string          `json:"transactionId"`
@@ -27,7 +27,7 @@ func NewRefund(r pay.Refund) Refund {
 	}
 }
 
-// Claim is a demand to give money back (gaps: Claims).
+// Claim is a demand to give money back (CLAIM-15).
 type Claim struct {
 	ID                string              `json:"id" example:"CLM-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Type              pay.ClaimKind       `json:"type" enum:"user_dispute,chargeback,inquiry" doc:"user_dispute is a refund; inquiry is money that came after its transaction had ended"`
@@ -128,7 +128,7 @@ func newSummary(p pay.Payment) *TransactionSummary {
 	}
 }
 
-// CheckoutURL is the hosted page of a payment (contract: Checkout session).
+// CheckoutURL is the hosted page of a payment (CHK-2).
 func CheckoutURL(base string, p pay.Payment) string {
 	address := base + "/c/" + p.ID
 	if p.ReturnURL != "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// Clock is the test clock of a merchant's sandbox (gaps: Sandbox).
+// Clock is the test clock of a merchant's sandbox (SBX-12).
 type Clock struct {
 	Now            Time  `json:"now" doc:"The time in the sandbox"`
 	AdvanceSeconds int64 `json:"advanceSeconds" doc:"How far it is ahead of the service's clock, in whole seconds"`

@@ -6,11 +6,10 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// APIVersion is the version of the API that this program speaks (gaps:
-// Versions).
+// APIVersion is the version of the API that this program speaks (VER-1).
 const APIVersion = "2026-11-21"
 
-// Event is the body of a webhook delivery (gaps: Events).
+// Event is the body of a webhook delivery (EVT-8).
 type Event struct {
 	ID          string          `json:"id"`
 	Type        pay.EventType   `json:"type"`

@@ -16,7 +16,7 @@ type Named struct {
 	Name string `json:"name"`
 }
 
-// Profile is a merchant (contract: Merchant profile).
+// Profile is a merchant (SVC-14).
 type Profile struct {
 	ID           string          `json:"id"`
 	Name         string          `json:"name"`
@@ -47,7 +47,7 @@ type Buckets struct {
 	Reserve   Money `json:"reserve"`
 }
 
-// Balance is the contract's Balance resource.
+// Balance is what a merchant has with us (BAL-1, BAL-4).
 type Balance struct {
 	MerchantID        string          `json:"merchantId"`
 	Currency          string          `json:"currency" enum:"USD"`
@@ -145,7 +145,7 @@ type Limit struct {
 	Max      Money          `json:"max"`
 }
 
-// Method is a catalog row (contract: Payment method entry).
+// Method is a catalog row (CAT-2).
 type Method struct {
 	PaymentMethodID  string           `json:"paymentMethodId"`
 	Method           string           `json:"method"`

@@ -5,8 +5,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// Wallet is where withdrawals are paid to (gaps: Settlements, wallets,
-// withdrawals). The destination itself is never shown.
+// Wallet is where withdrawals are paid to (PAYOUT-1).
+// The destination itself is never shown.
 type Wallet struct {
 	ID                string           `json:"id" example:"wal_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Label             *string          `json:"label"`
@@ -32,8 +32,7 @@ func NewWallet(w pay.Wallet, why pay.Unpayable) Wallet {
 	}
 }
 
-// Withdrawal is money on its way to a wallet (gaps: Settlements, wallets,
-// withdrawals).
+// Withdrawal is money on its way to a wallet (PAYOUT-3).
 type Withdrawal struct {
 	ID             string               `json:"id" example:"wdr_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	WalletID       string               `json:"walletId"`
@@ -92,7 +91,7 @@ func NewWithdrawal(w pay.Withdrawal) Withdrawal {
 	}
 }
 
-// Verification is an attempt to verify a merchant (gaps: Verification).
+// Verification is an attempt to verify a merchant (KYC-1).
 type Verification struct {
 	VerificationID    string                 `json:"verificationId" example:"kyc_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Level             pay.KYCLevel           `json:"level" enum:"basic,enhanced"`

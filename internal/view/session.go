@@ -25,8 +25,7 @@ type SessionCreated struct {
 	LineItems         []LineItem        `json:"lineItems,omitempty" doc:"As the shop sent them"`
 }
 
-// Session is a checkout session as its token shows it (contract: GET
-// /checkout/sessions/{token}).
+// Session is a checkout session as its token shows it (CHK-8).
 type Session struct {
 	Token         string            `json:"token"`
 	Status        pay.SessionStatus `json:"status" enum:"awaiting_method,pending"`

@@ -7,10 +7,10 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// Base is the path of the API's root (contract: Versioning).
+// Base is the path of the API's root (VER-1).
 const Base = "/api/v1"
 
-// Settlement is a batch of what a merchant earned (gaps: Settlements).
+// Settlement is a batch of what a merchant earned (SETTLE-10).
 type Settlement struct {
 	ID               string               `json:"id" example:"STL-06EN7G7FQR8N7M5D5S2Q9K1V3W"`
 	Status           pay.SettlementStatus `json:"status" enum:"open,closed,paid" doc:"closed: fixed, and its money is available; paid: the payout is confirmed"`
@@ -86,7 +86,7 @@ func NewSettlementLine(l pay.SettlementLine) SettlementLine {
 	}
 }
 
-// Movement is one line of a merchant's account (gaps: Balance).
+// Movement is one line of a merchant's account (BAL-5).
 type Movement struct {
 	ID            string           `json:"id" example:"mov_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6-capture-1"`
 	Type          pay.MovementType `json:"type" enum:"charge,fee,refund,claim_freeze,claim_release,claim_debit,chargeback_fee,reserve_hold,reserve_release,settlement,withdrawal,withdrawal_reversal,adjustment"`

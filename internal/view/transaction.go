@@ -8,7 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// Created is the reply to a create call (contract: POST /payments).
+// Created is the reply to a create call (PAY-9).
 type Created struct {
 	TransactionID     string            `json:"transactionId" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Status            pay.Status        `json:"status" enum:"pending,processing,completed,failed,expired,refunded,chargeback"`
@@ -118,7 +118,7 @@ type Failure struct {
 }
 
 // Attention is money that came otherwise than was asked for, and waits for somebody to
-// deal with it (gaps: Late or wrong money).
+// deal with it (LATE-6).
 type Attention struct {
 	Code          pay.AttentionCode `json:"code" enum:"late_payment,amount_mismatch" doc:"late_payment: it came after the payment had ended; amount_mismatch: another amount or currency was paid"`
 	AmountLocal   Money             `json:"amountLocal" doc:"The amount that arrived"`
@@ -126,7 +126,7 @@ type Attention struct {
 	ClaimID       *string           `json:"claimId" doc:"The inquiry about late money"`
 }
 
-// PaymentData is what the shopper needs to pay (gaps: Transaction).
+// PaymentData is what the shopper needs to pay (PAY-7).
 type PaymentData struct {
 	Type            string `json:"type,omitempty" enum:"pix,spei,voucher,redirect"`
 	QRCode          string `json:"qrCode,omitempty"`
@@ -173,7 +173,7 @@ func (c Created) WithData(p pay.Payment, checkoutURL string) Created {
 }
 
 // formURL is where a direct charge is paid. Of a hosted checkout only our own pages are
-// told: the integrator never sees the provider's (contract: What the service does, 2).
+// told: the integrator never sees the provider's (CHK-1).
 func formURL(p pay.Payment, checkoutURL string) *string {
 	if p.Hosted && p.FormURL != PageURL(checkoutURL, p.ID) {
 		return nil
@@ -283,7 +283,7 @@ func newTimestamps(t pay.Times) Timestamps {
 	}
 }
 
-// duration writes whole hours as the contract does: 48h.
+// duration writes whole hours (PAY-6): 48h.
 func duration(d time.Duration) string {
 	return strings.TrimSuffix(strings.TrimSuffix(d.String(), "0s"), "0m")
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Subscription is a webhook subscription (gaps: Webhook subscriptions and
-// deliveries).
+// Subscription is a webhook subscription (HOOK-3).
 type Subscription struct {
 	ID                      string                 `json:"id" example:"wh_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	URL                     string                 `json:"url"`
@@ -38,8 +37,7 @@ func NewSubscription(s pay.Subscription) Subscription {
 	}
 }
 
-// Delivery is one event on its way to one endpoint, as lists show it (gaps:
-// Webhook subscriptions and deliveries).
+// Delivery is one event on its way to one endpoint, as lists show it (HOOK-22).
 type Delivery struct {
 	ID                  string             `json:"id" example:"wd_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6-1-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6" doc:"The header X-Service-Delivery has the same with dlv_"`
 	SubscriptionID      string             `json:"subscriptionId"`
@@ -134,8 +132,7 @@ func (Payload) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, Description: "The event as it is sent", AdditionalProperties: true}
 }
 
-// Replay is the answer to a replay (contract: POST
-// /webhooks/{id}/deliveries/{deliveryId}/replay).
+// Replay is the answer to a replay (HOOK-26).
 type Replay struct {
 	OK             bool               `json:"ok"`
 	DeliveryID     string             `json:"deliveryId"`
@@ -153,7 +150,7 @@ func NewReplay(delivery string, previous, status pay.DeliveryStatus, next time.T
 	}
 }
 
-// Received is a delivery that a managed inbox took (gaps: Managed inbox).
+// Received is a delivery that a managed inbox took (HOOK-31).
 type Received struct {
 	ID         string          `json:"id" example:"inb_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	DeliveryID string          `json:"deliveryId"`

@@ -92,8 +92,8 @@ func Straight(r *http.Request) bool {
 }
 
 // ClientIP is the address of who makes a request: the first hop of
-// X-Forwarded-For, then X-Real-Ip, then the connection's (contract: Selector
-// flow). It is what the client says, good for a risk engine and not for trust.
+// X-Forwarded-For, then X-Real-Ip, then the connection's (CHK-21).
+// It is what the client says, good for a risk engine and not for trust.
 func ClientIP(header http.Header, remote string) string {
 	first, _, _ := strings.Cut(header.Get("X-Forwarded-For"), ",")
 	for _, candidate := range []string{first, header.Get("X-Real-Ip")} {

@@ -26,8 +26,7 @@ type Shown struct {
 	Kind   string // the envelope's type
 }
 
-// table is the one from a code to its HTTP status and type (contract: Codes;
-// gaps: Errors).
+// table is the one from a code to its HTTP status and type (ERR-2, ERR-3).
 var table = map[pay.Code]Shown{
 	pay.CodeMissingCredentials:   {401, "authentication_error"},
 	pay.CodeInvalidAPIKey:        {401, "authentication_error"},
@@ -94,7 +93,7 @@ func Of(code pay.Code) Shown { return table[code] }
 // Codes lists every code, sorted.
 func Codes() []pay.Code { return slices.Sorted(maps.Keys(table)) }
 
-// Envelope is the body of every error (contract: Envelope).
+// Envelope is the body of every error (ERR-1).
 type Envelope struct {
 	status  int
 	headers http.Header
@@ -235,7 +234,7 @@ var Adopt = sync.OnceFunc(func() {
 })
 
 // validationError turns what huma found wrong with a request into our error:
-// one thing wrong has its own code, several are listed (gaps: Errors).
+// one thing wrong has its own code, several are listed (ERR-14).
 func validationError(ctx context.Context, status int, message string, errs []error) huma.StatusError {
 	switch status {
 	case http.StatusRequestEntityTooLarge:

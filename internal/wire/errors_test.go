@@ -54,7 +54,7 @@ func declaredCodes(t *testing.T) map[string]pay.Code {
 func TestEveryCodeIsShown(t *testing.T) {
 	declared := declaredCodes(t)
 	if len(declared) < 40 {
-		t.Fatalf("found %d codes in the core, want all of the contract's", len(declared))
+		t.Fatalf("found %d codes in the core, want all of them", len(declared))
 	}
 	known := map[pay.Code]string{}
 	for name, code := range declared {
@@ -72,7 +72,7 @@ func TestEveryCodeIsShown(t *testing.T) {
 			continue
 		}
 		if !kinds[row.Kind][row.Status] {
-			t.Errorf("%s is shown as %d, which %s never is (gaps: Errors)", code, row.Status, row.Kind)
+			t.Errorf("%s is shown as %d, which %s never is (ERR-3)", code, row.Status, row.Kind)
 		}
 	}
 	for code := range table {
@@ -82,8 +82,7 @@ func TestEveryCodeIsShown(t *testing.T) {
 	}
 }
 
-// kinds are the types of errors with the statuses each may have (gaps: Errors;
-// contract: Codes).
+// kinds are the types of errors with the statuses each may have (ERR-3).
 var kinds = map[string]map[int]bool{
 	"invalid_request_error": {400: true, 404: true, 405: true, 413: true, 415: true, 422: true},
 	"authentication_error":  {401: true},
@@ -97,8 +96,8 @@ var kinds = map[string]map[int]bool{
 	"api_error":             {500: true, 503: true},
 }
 
-// The contract's table, as it is written there: clients switch on these.
-func TestCodesKeepTheContractsStatus(t *testing.T) {
+// The statuses of the codes, which clients switch on (ERR-2).
+func TestCodesKeepTheirStatus(t *testing.T) {
 	for code, status := range map[pay.Code]int{
 		"missing_credentials": 401, "invalid_api_key": 401, "invalid_token": 401, "token_expired": 401, "production_key_refused": 400,
 		"shop_required": 401, "key_kind_not_allowed": 403, "forbidden": 403, "content_type_required": 415, "invalid_json": 400,
@@ -110,7 +109,6 @@ func TestCodesKeepTheContractsStatus(t *testing.T) {
 		"checkout_session_not_found": 404, "checkout_session_already_completed": 409, "settlement_not_found": 404, "claim_not_found": 404,
 		"wallet_not_found": 404, "withdrawal_not_found": 404, "webhook_not_found": 404, "webhook_delivery_not_found": 404,
 		"cascade_exhausted": 422, "service_unavailable": 503, "internal_error": 500,
-		// gaps: Errors
 		"not_found": 404, "method_not_allowed": 405, "conflict_state": 409, "payload_too_large": 413,
 	} {
 		if got := table[code].Status; got != status {

@@ -32,7 +32,7 @@ const SignatureHeader = "X-Sandbox-Signature"
 // SlowAfter is how long a slow_payment takes to complete by itself.
 const SlowAfter = 30 * time.Second
 
-// Fault is a way for a simulated provider to misbehave (gaps: Sandbox).
+// Fault is a way for a simulated provider to misbehave (SBX-11).
 type Fault string
 
 // Faults on a charge.
@@ -96,7 +96,7 @@ func (p *Provider) SetFault(f Fault) error {
 	return nil
 }
 
-// Charge plays the sandbox's rules (gaps: Sandbox).
+// Charge plays the sandbox's rules (SBX-10).
 func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	switch p.fault.Load() {
 	case Decline:

@@ -23,7 +23,7 @@ func card(cents int64) provider.Request {
 	return provider.Request{Reference: "X-1", Amount: money.New(cents, money.USD), Local: money.New(cents, money.USD), Method: "card", Sync: true, Created: noon, Now: noon}
 }
 
-// The cents of the amount are the ISO 8583 response code (gaps: Sandbox).
+// The cents of the amount are the ISO 8583 response code (SBX-10).
 
 // read reads a notification that tells of one charge.
 func read(p *sandbox.Provider, n provider.Notification) (pay.Notice, error) {

@@ -1,8 +1,8 @@
-// Package reference is the API reference page at /docs: HTML made once, when
+// Package apireference is the API reference page at /docs: HTML made once, when
 // it is first asked for, from the OpenAPI document that the service publishes.
 // It asks nothing of other hosts, works without scripts, and knows no more of the API
 // than the document says.
-package reference
+package apireference
 
 import (
 	"bytes"
