@@ -103,10 +103,12 @@ var abouts = map[string]about{
 	},
 	"GET /payments": {
 		text: "The shop's payments, newest first. Page with `limit` and `offset`, or with `startingAfter` where new payments come in meanwhile.\n\n" +
-			"`email` and `amount` find what a shopper asks about; they count 10000 payments at most, and say so with `pagination.totalCapped`.\n\n" +
+			"`email` and `amount` find what a shopper asks about; they count 10000 payments at most, and say so with `pagination.totalCapped`. " +
+			"`amount` is in `currency`: in USD, the default, it finds a payment's `amount`, in another currency its `amountLocal` or `amountRequested`.\n\n" +
 			"`format=csv` sends all that the filter selects as one file, newest first, from `startingAfter` on: a column for each field, named as in JSON, " +
 			"those within others with a dot. A text that a spreadsheet would run as a formula has an apostrophe in front. " +
 			"A merchant can download a limited number of files at a time; more are refused with `rate_limited`.",
+		codes: []pay.Code{pay.CodeUnsupportedCurrency},
 	},
 	"GET /payments/{id}": {
 		text: "One payment, with `paymentData`: what the shopper needs to pay. Rely on webhooks rather than asking again and again.",

@@ -1,9 +1,11 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -85,13 +87,13 @@ type PaymentBody struct {
 }
 
 // Resolve checks what a schema cannot say.
-func (b *PaymentBody) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues []error) {
+func (b *PaymentBody) Resolve(ctx huma.Context, prefix *huma.PathBuffer) (issues []error) {
 	add := func(err error) {
 		if err != nil {
 			issues = append(issues, err)
 		}
 	}
-	for _, issue := range b.price(prefix) {
+	for _, issue := range b.price(ctx, prefix) {
 		add(issue)
 	}
 	add(checkExpand(prefix.With("expand"), b.Expand))
@@ -115,21 +117,17 @@ func (b *PaymentBody) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues [
 }
 
 // price reads the amount and all that is in its currency, and reports what is wrong.
-func (b *PaymentBody) price(prefix *huma.PathBuffer) (issues []error) {
-	currency := money.USD
-	if b.Currency != "" {
-		var err error
-		if currency, err = money.ParseCurrency(strings.ToUpper(b.Currency)); err != nil {
-			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, prefix.With("currency"), "currency must be an ISO 4217 code of three letters"))
-			return append(issues, b.Metadata.check(prefix.With("metadata"))...)
-		}
+func (b *PaymentBody) price(ctx huma.Context, prefix *huma.PathBuffer) (issues []error) {
+	in, err := currency(ctx, "currency", prefix.With("currency"), cmp.Or(b.Currency, string(money.USD)))
+	if err != nil {
+		return append([]error{err}, b.Metadata.check(prefix.With("metadata"))...)
 	}
-	asked, err := b.Amount.in(prefix.With("amount"), currency)
+	asked, err := b.Amount.in(prefix.With("amount"), in)
 	if err != nil {
 		issues = append(issues, err)
 	}
 	b.asked = asked
-	return append(issues, b.check(prefix, currency)...)
+	return append(issues, b.check(prefix, in)...)
 }
 
 func webURL(text string) bool {
@@ -180,7 +178,8 @@ type listIn struct {
 	Country         string `query:"country" doc:"ISO 3166 alpha-2 or alpha-3"`
 	MerchantOrderID string `query:"merchantOrderId"`
 	Email           string `query:"email" doc:"The shopper's e-mail, all of it, in any case"`
-	Amount          string `query:"amount" doc:"USD major units, as amount is shown" example:"25.5"`
+	Amount          string `query:"amount" doc:"Major units of currency" example:"25.5"`
+	Currency        string `query:"currency" doc:"ISO 4217, what amount is in. USD, the default, finds amount; another one finds amountLocal or amountRequested" example:"BRL"`
 	Method          string `query:"method" doc:"Slug"`
 	From            string `query:"from" doc:"Created from: a date or a date-time, UTC where no zone is given"`
 	To              string `query:"to" doc:"Created before"`
@@ -210,16 +209,46 @@ func (in *listIn) Resolve(ctx huma.Context) (issues []error) {
 	if in.filter.Email = in.Email; in.Email != "" && !isEmail(in.Email) {
 		bad("email", "email"+emailIssue)
 	}
-	if in.Amount != "" {
-		usd, err := money.Parse(in.Amount, money.USD)
-		if in.filter.Amount = usd.Minor; err != nil || !usd.IsPositive() {
-			bad("amount", "amount must be above 0, in USD with at most two decimals, such as 49.90; you sent "+clip(in.Amount))
+	if in.Method != "" {
+		if err := offerOf(ctx).CheckSlug(in.Method); err != nil {
+			issues = append(issues, told(err))
 		}
 	}
+	issues = append(issues, in.price(ctx)...)
 	if in.after != "" && !strings.HasPrefix(in.after, pay.PaymentPrefix) {
 		bad(in.cursorParam(), in.cursorParam()+" must be the id of a payment: send the nextCursor of the page before")
 	}
 	return append(issues, between(in.From, in.To, &in.filter.From, &in.filter.To)...)
+}
+
+// price reads the amount and what it is in.
+func (in *listIn) price(ctx huma.Context) []error {
+	if in.Amount == "" && in.Currency == "" {
+		return nil
+	}
+	c, err := currency(ctx, "currency", "currency", cmp.Or(in.Currency, string(money.USD)))
+	if err != nil {
+		return []error{err}
+	}
+	if err := offerOf(ctx).CheckCurrency(c); err != nil {
+		return []error{told(err)}
+	}
+	if in.Amount == "" {
+		return []error{wire.Coded(pay.CodeInvalidRequest, "currency", "currency says what amount is in: send amount too, or leave currency out")}
+	}
+	in.filter.Amount, err = money.Parse(in.Amount, c)
+	if err != nil || !in.filter.Amount.IsPositive() {
+		how := "with at most two decimals, such as 49.90"
+		switch n := c.Exponent(); n {
+		case 0:
+			how = "a whole number, such as 4900"
+		case 2:
+		default:
+			how = fmt.Sprintf("with at most %d decimals", n)
+		}
+		return []error{wire.Coded(pay.CodeInvalidRequest, "amount", fmt.Sprintf("amount must be above 0, in %s %s; you sent %s", c, how, clip(in.Amount)))}
+	}
+	return nil
 }
 
 type listOutBody struct {

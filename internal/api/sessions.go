@@ -103,7 +103,7 @@ func (b *SessionBody) Resolve(ctx huma.Context, prefix *huma.PathBuffer) (issues
 		}
 		return append(issues, b.PaymentBody.Resolve(ctx, prefix)...)
 	}
-	issues = b.price(prefix)
+	issues = b.price(ctx, prefix)
 	if len(b.Expand) > 0 {
 		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("expand"), "expand is for a session with a paymentMethodId: without one there is no payment yet"))
 	}
