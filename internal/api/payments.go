@@ -375,7 +375,29 @@ func (in CreateHeader) idempotency(route string, raw []byte) app.Idempotency {
 	if in.IdempotencyKey == "" {
 		return app.Idempotency{}
 	}
-	return app.Idempotency{Route: route, Key: in.IdempotencyKey, Hash: bodyHash(raw, in.Simulate+in.Strict)}
+	return app.Idempotency{
+		Route: route, Key: in.IdempotencyKey, Hash: bodyHash(raw, in.Simulate+in.Strict),
+		Headers: func(hash string) []string { return in.differ(hash, raw) },
+	}
+}
+
+// differ lists the headers in which a request with the same body and another hash was another one.
+func (in CreateHeader) differ(hash string, raw []byte) (headers []string) {
+	for _, simulate := range append(pay.HeaderActions(), "") {
+		for _, strict := range []string{"", "true", "false"} {
+			if bodyHash(raw, string(simulate)+strict) != hash {
+				continue
+			}
+			if string(simulate) != in.Simulate {
+				headers = append(headers, "Sandbox-Simulate")
+			}
+			if strict != in.Strict {
+				headers = append(headers, "Sandbox-Strict")
+			}
+			return headers
+		}
+	}
+	return nil
 }
 
 // bodyHash is the SHA-256 of the canonical body. What a header changes counts too.

@@ -430,7 +430,7 @@ func (a *App) replay(ctx context.Context, scope pay.Scope, i Idempotency) (pay.P
 		return pay.Payment{}, err
 	}
 	if once.Hash != i.Hash {
-		return pay.Payment{}, keyReused()
+		return pay.Payment{}, i.reused(once.Hash)
 	}
 	return a.awaitAnswer(ctx, scope, once.Object)
 }

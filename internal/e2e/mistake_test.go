@@ -95,6 +95,9 @@ func TestMistakesSayHowToMendThem(t *testing.T) {
 			// Names of fields.
 			{"paymentMethodID", "", "/payments", `{"amount":25.5,"paymentMethodID":"sbx_card"}`, "", "400 missing_field paymentMethodId", "did you mean paymentMethodId?"},
 			{"payment_method_id", "", "/payments", `{"amount":25.5,"payment_method_id":"sbx_card"}`, "", "400 missing_field paymentMethodId", "you sent payment_method_id, which is ignored; did you mean paymentMethodId?"},
+			{"payment_method", "", "/payments", `{"amount":25.5,"payment_method":"sbx_card"}`, "", "400 missing_field paymentMethodId", "you sent payment_method, which is ignored; did you mean paymentMethodId?"},
+			{"payment-method", "", "/payments", `{"amount":25.5,"payment-method":"pix"}`, "", "400 missing_field paymentMethodId", "you sent payment-method, which is ignored; did you mean paymentMethodId?"},
+			{"method", "", "/payments", `{"amount":25.5,"method":"pix"}`, "", "400 missing_field paymentMethodId", "did you mean paymentMethodId?"},
 			{"ammount", "", "/payments", `{"ammount":25.5,"paymentMethodId":"sbx_card"}`, "", "400 missing_field amount", "did you mean amount?"},
 			{"Amount", "", "/payments", `{"Amount":25.5,"paymentMethodId":"sbx_card"}`, "", "400 missing_field amount", "did you mean amount?"},
 			{"amount in cents by name", "", "/payments", `{"amountInCents":2550,"paymentMethodId":"sbx_card"}`, "", "400 missing_field amount", "did you mean amount?"},

@@ -68,7 +68,14 @@ func TestStrictSandboxSendsTheCardsShopperToAPage(t *testing.T) {
 		if made.text(t, "status") != "pending" || !strings.HasPrefix(made.text(t, "paymentFormUrl"), "http") {
 			t.Errorf("the card's payment is %s", made)
 		}
-		o.post(t, "/payments", card, "Idempotency-Key: strict").refused(t, "409 idempotency_conflict idempotency_error reason=body_differs")
+		o.post(t, "/payments", card, "Idempotency-Key: strict").refused(t, "409 idempotency_conflict idempotency_error param=Sandbox-Strict reason=header_differs")
+		o.post(t, "/payments", card, "Idempotency-Key: strict", "Sandbox-Strict: false").refused(t, "409 idempotency_conflict idempotency_error param=Sandbox-Strict reason=header_differs")
+		both := o.post(t, "/payments", card, "Idempotency-Key: strict", "Sandbox-Simulate: paid")
+		both.refused(t, "409 idempotency_conflict idempotency_error param=Sandbox-Simulate reason=header_differs")
+		if message := both.text(t, "error.message"); !strings.Contains(message, "another Sandbox-Simulate and Sandbox-Strict: send") {
+			t.Errorf("of two headers that differ it says %s", message)
+		}
+		o.post(t, "/payments", with(`"userName":"Ana"`), "Idempotency-Key: strict", "Sandbox-Strict: true").refused(t, "409 idempotency_conflict idempotency_error reason=body_differs")
 		endpoint.isTold(t, payment, "payment.pending 0")
 		s.sweep(t, "nothing", func() bool { return true })
 		if got := o.status(t, payment); got != "pending" {
