@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/getkin/kin-openapi/openapi3"
 )
 
 // mistake is a request as a beginner sends it, and what it is told.
@@ -233,4 +234,46 @@ func (o shop) errs(t *testing.T, c mistake) {
 	if !mending.MatchString(message) {
 		t.Errorf("%q says no way to mend it", message)
 	}
+}
+
+// However a beginner writes a name, the hint sees which field was meant: of every body that the
+// document tells of.
+func TestEveryFieldIsSeenInOtherSpellings(t *testing.T) {
+	alone(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		doc, err := openapi3.NewLoader().LoadFromData(s.spec.text)
+		must(t, err)
+		o.create(t, card, "Sandbox-Simulate: chargeback")
+		claim := o.get(t, "/claims").text(t, "data.0.id") // evidence is looked at when there is one
+		filled := strings.NewReplacer("/claims/{id}", "/claims/"+claim, "{", "", "}", "")
+		capital := regexp.MustCompile(`[A-Z]+`)
+		fields := 0
+		for path, item := range doc.Paths.Map() {
+			for method, op := range item.Operations() {
+				if op.RequestBody == nil {
+					continue
+				}
+				for field := range op.RequestBody.Value.Content["application/json"].Schema.Value.Properties {
+					fields++
+					snake := strings.ToLower(capital.ReplaceAllString(field, "_$0"))
+					for _, spelling := range []string{snake, strings.ReplaceAll(snake, "_", "-"), strings.ToUpper(snake), strings.ToUpper(field[:1]) + field[1:], strings.ToLower(field)} {
+						if spelling == field {
+							continue
+						}
+						r := o.send(t, request{
+							method: method, path: base + filled.Replace(path) + "?strict=true", body: fmt.Sprintf(`{%q:null}`, spelling),
+							header: http.Header{"Authorization": {"Bearer " + o.credential}, "Content-Type": {"application/json"}},
+						})
+						issues, _ := r.at(t, "error.details.issues")
+						if !strings.Contains(r.text(t, "error.message")+fmt.Sprint(issues), "did you mean "+field+"?") {
+							t.Errorf("%s for %s is not seen: %s", spelling, field, r)
+						}
+					}
+				}
+			}
+		}
+		if fields < 80 {
+			t.Errorf("the bodies have %d fields only", fields)
+		}
+	})
 }
