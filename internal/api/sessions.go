@@ -235,11 +235,11 @@ func (a *API) createSession(ctx context.Context, call Call, in *sessionIn) (*ses
 }
 
 func (a *API) readSession(ctx context.Context, call Call, in *TokenPath) (*readSessionOut, error) {
-	s, err := a.app.VisitSession(ctx, in.Token, call.ClientIP)
+	s, p, err := a.app.ReadSession(ctx, in.Token, call.ClientIP)
 	if err != nil {
 		return nil, err
 	}
-	return &readSessionOut{view.NewSession(s, in.Token)}, nil
+	return &readSessionOut{view.NewSession(s, in.Token, p)}, nil
 }
 
 func (a *API) selectMethod(ctx context.Context, call Call, in *selectIn) (*selectOut, error) {

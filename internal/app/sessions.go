@@ -296,6 +296,19 @@ func (a *App) VisitSession(ctx context.Context, token, ip string) (pay.Session, 
 	return s, err
 }
 
+// ReadSession is VisitSession, with the payment that the session led to; nil where no method was
+// chosen yet.
+//
+// Errors: checkout_session_not_found.
+func (a *App) ReadSession(ctx context.Context, token, ip string) (pay.Session, *pay.Payment, error) {
+	s, err := a.VisitSession(ctx, token, ip)
+	if err != nil || s.Payment == "" {
+		return s, nil, err
+	}
+	p, err := a.store.AnyPayment(ctx, s.Payment)
+	return s, &p, err
+}
+
 // SessionMethods lists what a session's customer may choose from: the routable
 // rails of its country, or of all. In the sandbox every method works in every
 // country, so one without test methods of its own offers all.
