@@ -115,7 +115,9 @@ type NewReplay struct {
 type Replay struct {
 	ID             string      `json:"id"` // rpl_…
 	SubscriptionID string      `json:"subscriptionId"`
-	Status         string      `json:"status"` // running, done or stopped
+	Status         string      `json:"status"`     // running, done or stopped
+	StopReason     string      `json:"stopReason"` // requested, webhook_disabled or webhook_deleted; "" unless it is stopped
+	ResumeFrom     time.Time   `json:"resumeFrom"` // NewReplay.From of one that goes on where a stopped one was
 	From           time.Time   `json:"from"`
 	To             time.Time   `json:"to"`
 	Types          []EventType `json:"types"`
@@ -142,6 +144,30 @@ func (c *Client) ReplayEvents(ctx context.Context, webhook string, n NewReplay) 
 func (c *Client) Replay(ctx context.Context, webhook, id string) (Replay, error) {
 	var r Replay
 	_, err := c.do(ctx, request{method: http.MethodGet, path: webhookPath(webhook) + "/replays/" + url.PathEscape(id)}, &r)
+	return r, err
+}
+
+// ReplayPage is one page of replays.
+type ReplayPage struct {
+	Data       []Replay   `json:"data"`
+	Pagination Pagination `json:"pagination"`
+}
+
+// Replays lists the replays to a webhook, newest first.
+func (c *Client) Replays(ctx context.Context, webhook string, p Page) (ReplayPage, error) {
+	query := map[string]string{}
+	addPage(query, p)
+	var page ReplayPage
+	_, err := c.do(ctx, request{method: http.MethodGet, path: webhookPath(webhook) + "/replays", query: values(query)}, &page)
+	return page, err
+}
+
+// StopReplay stops a replay. Deliveries that it has begun are still sent.
+//
+// Errors: conflict_state for one that is done.
+func (c *Client) StopReplay(ctx context.Context, webhook, id string) (Replay, error) {
+	var r Replay
+	_, err := c.do(ctx, request{method: http.MethodPost, path: webhookPath(webhook) + "/replays/" + url.PathEscape(id) + "/stop"}, &r)
 	return r, err
 }
 

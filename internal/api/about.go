@@ -272,11 +272,20 @@ var abouts = map[string]about{
 	"POST /webhooks/{id}/replay": {
 		text: "Sends every event of a period to one webhook again, those that were delivered too: up to 31 days and 100,000 events, 50 a second at most, in the " +
 			"order in which they happened. Each is a delivery with a fresh set of tries. Event ids stay: drop those that you have seen.\n\n" +
-			"`events` is how many there are. A webhook has one replay at a time; repeating the same request returns it. `GET /webhooks/{id}/replays/{replayId}` shows its progress.",
+			"`events` is how many there are. A webhook has one replay at a time; repeating the same request returns it, and another one is a conflict, whose `details.replayId` names it. `GET /webhooks/{id}/replays/{replayId}` shows its progress.",
 		codes: []pay.Code{pay.CodeConflictState},
 		body:  body(`{"from":"2026-11-20T08:00:00Z","to":"2026-11-20T12:00:00Z","types":["payment.completed"]}`),
 	},
-	"GET /webhooks/{id}/replays/{replayId}": {text: "The progress of a replay. It is `stopped` if the webhook was disabled or deleted."},
+	"GET /webhooks/{id}/replays": {text: "The replays to a webhook, newest first: the one that is running, and those before."},
+	"GET /webhooks/{id}/replays/{replayId}": {
+		text: "The progress of a replay. It is `stopped` if that was requested, or the webhook was disabled or deleted, also by an endpoint that answered 410; " +
+			"`resumeFrom` is the `from` of a replay that goes on where it was.",
+	},
+	"POST /webhooks/{id}/replays/{replayId}/stop": {
+		text: "Stops a replay: it begins no more deliveries, and those that it has begun are still sent. Stopping it again returns it unchanged; one that is done is a conflict. " +
+			"To go on later, begin another one with its `resumeFrom` as `from` and its `to`.",
+		codes: []pay.Code{pay.CodeConflictState},
+	},
 	"POST /webhooks/{id}/deliveries/{deliveryId}/replay": {
 		text:  "Sends a failed delivery again, the same one: it keeps its id, and its count of tries continues. It is sent within five seconds.",
 		codes: []pay.Code{pay.CodeConflictState},
