@@ -308,6 +308,8 @@ func TestReplayIsFoundAndStopped(t *testing.T) {
 		o.get(t, h.path("/replays")).is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
 
 		held := make(chan struct{})
+		release := sync.OnceFunc(func() { close(held) })
+		t.Cleanup(release)
 		endpoint.answers(func(w http.ResponseWriter, _ *http.Request) { <-held; w.WriteHeader(http.StatusNoContent) })
 		begun := o.post(t, h.path("/replay"), span).want(t, http.StatusOK)
 		id := begun.text(t, "id")
@@ -334,7 +336,7 @@ func TestReplayIsFoundAndStopped(t *testing.T) {
 			o.post(t, replay+"/stop", "").is(t, http.StatusOK, stopped)
 		}
 		reader.get(t, h.path("/replays")).is(t, http.StatusOK, `{"data":[`+stopped+`],"pagination":{"total":1,"limit":50,"offset":0,"pages":1,"nextCursor":null}}`)
-		close(held)
+		release()
 		endpoint.await(t, payments+50)
 		s.clock.advance(time.Minute)
 		s.rest(t)
@@ -365,7 +367,7 @@ func TestReplayRemembersWhereItWasGone(t *testing.T) {
 		o := s.shop(t)
 		endpoint := s.receive(t)
 		h := o.hook(t, endpoint.URL, `"payment.completed"`)
-		const payments, taken = 60, 20
+		const payments, taken = 60, 30 // of a step of 50, fewer are held up than are under way at a time
 		span := o.many(t, s, endpoint, payments)
 		at := map[string]string{} // when an event happened
 		var order []string
@@ -375,6 +377,8 @@ func TestReplayRemembersWhereItWasGone(t *testing.T) {
 		}
 		slices.Sort(order)
 		gone, mine := make(chan struct{}), order[taken]
+		leave := sync.OnceFunc(func() { close(gone) })
+		t.Cleanup(leave)
 		took := map[string]bool{}
 		var mu sync.Mutex // owns took
 		endpoint.answers(func(w http.ResponseWriter, r *http.Request) {
@@ -394,7 +398,7 @@ func TestReplayRemembersWhereItWasGone(t *testing.T) {
 		eventually(t, "a part is taken", func() bool {
 			return h.log(t, "?status=delivered&limit=1").text(t, "pagination.total") == fmt.Sprint(payments-50+taken) // ten are of before
 		})
-		close(gone)
+		leave()
 		eventually(t, "the replay is stopped", func() bool {
 			s.clock.advance(time.Second)
 			return o.get(t, replay).text(t, "status") == "stopped"
