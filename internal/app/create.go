@@ -191,7 +191,7 @@ func (a *App) order(ctx context.Context, by Principal, scope pay.Scope, n NewPay
 		return pay.Payment{}, err
 	}
 	if strict {
-		if err := rehearse(rail, n.Buyer, "userEmail", "documentId", ""); err != nil {
+		if err := n.Buyer.Rehearse(rail, "userEmail", "documentId", ""); err != nil {
 			return pay.Payment{}, err
 		}
 	}

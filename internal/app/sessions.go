@@ -53,7 +53,7 @@ func (a *App) CreateSession(ctx context.Context, by Principal, n NewSession) (s 
 	}
 	if strict {
 		shopper := pay.Buyer{Email: n.Customer.Email, Phone: n.Customer.Phone}
-		if err := rehearse(pay.Rail{}, shopper, "customer.email", "", "customer.phone"); err != nil {
+		if err := shopper.Rehearse(pay.Rail{}, "customer.email", "", "customer.phone"); err != nil {
 			return s, "", false, err
 		}
 	}
@@ -436,7 +436,7 @@ func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now tim
 		buyer, purchase = before.Buyer.Or(buyer), before.Purchase
 	}
 	if s.Strict {
-		if err := rehearse(q.rail, buyer, "customer.email", "customer.documentId", "customer.phone"); err != nil {
+		if err := buyer.Rehearse(q.rail, "customer.email", "customer.documentId", "customer.phone"); err != nil {
 			return pay.Order{}, err
 		}
 	}
