@@ -14,6 +14,9 @@ type NewWebhook struct {
 	// EventsVersion is the set that AllEvents stands for; "" is the newest.
 	EventsVersion string `json:"eventsVersion,omitempty"`
 	Description   string `json:"description,omitempty"`
+
+	// Strict makes the sandbox refuse a URL that production refuses, or not; nil is as it is set.
+	Strict *bool `json:"-"`
 }
 
 // Webhook is an endpoint that events are sent to.
@@ -38,7 +41,7 @@ type Webhook struct {
 // shown this once. A Receiver verifies and reads with it what is delivered.
 func (c *Client) CreateWebhook(ctx context.Context, n NewWebhook) (Webhook, error) {
 	var w Webhook
-	_, err := c.do(ctx, request{method: http.MethodPost, path: "/webhooks", body: n}, &w)
+	_, err := c.do(ctx, request{method: http.MethodPost, path: "/webhooks", body: n, header: map[string]string{"Sandbox-Strict": yesOrNo(n.Strict)}}, &w)
 	return w, err
 }
 
@@ -71,12 +74,15 @@ type WebhookChange struct {
 	EventsVersion *string     `json:"eventsVersion,omitempty"` // a newer set
 	Description   *string     `json:"description,omitempty"`
 	Status        *string     `json:"status,omitempty"` // enabled or disabled
+
+	// Strict makes the sandbox refuse a URL that production refuses, or not; nil is as it is set.
+	Strict *bool `json:"-"`
 }
 
 // UpdateWebhook changes a subscription. Its secret stays.
 func (c *Client) UpdateWebhook(ctx context.Context, id string, change WebhookChange) (Webhook, error) {
 	var w Webhook
-	_, err := c.do(ctx, request{method: http.MethodPatch, path: webhookPath(id), body: change}, &w)
+	_, err := c.do(ctx, request{method: http.MethodPatch, path: webhookPath(id), body: change, header: map[string]string{"Sandbox-Strict": yesOrNo(change.Strict)}}, &w)
 	return w, err
 }
 

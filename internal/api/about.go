@@ -235,7 +235,7 @@ var abouts = map[string]about{
 	"POST /webhooks": {
 		text: "Subscribes an endpoint to events. The `secret` that signs its deliveries is in this reply and nowhere else. " +
 			"Without `url` a managed inbox is made. A shop has a bounded number of them, and no two with one URL and the same events.",
-		codes: []pay.Code{pay.CodeConflictState},
+		codes: []pay.Code{pay.CodeConflictState, pay.CodeProductionKeyRefused},
 		body: []sample{
 			{"own", "Your own endpoint", `{"events":["payment.completed","payment.failed"],"url":"https://shop.example/hooks","description":"orders"}`},
 			{"managed", "A managed inbox", `{"events":["*"]}`},
@@ -246,7 +246,7 @@ var abouts = map[string]about{
 	"GET /webhooks/{id}":    {text: "One subscription, without its secret."},
 	"PATCH /webhooks/{id}": {
 		text:  "Changes what is given; the secret is kept. `status` enables a subscription that was disabled.",
-		codes: []pay.Code{pay.CodeConflictState},
+		codes: []pay.Code{pay.CodeConflictState, pay.CodeProductionKeyRefused},
 		body:  body(`{"events":["*"],"url":"https://shop.example/hooks"}`),
 	},
 	"POST /webhooks/{id}/rotate-secret": {
@@ -260,7 +260,7 @@ var abouts = map[string]about{
 	"GET /sandbox/settings": {text: "The settings of the merchant's sandbox.", codes: []pay.Code{pay.CodeProductionKeyRefused}, anyShop: true},
 	"PATCH /sandbox/settings": {
 		text: "A strict sandbox refuses what production refuses: a country where the method is not available, a document whose check digits are wrong, " +
-			"an irregular e-mail address or phone. A card's payment starts as `pending` with a `paymentFormUrl`, as most do in production. " +
+			"an irregular e-mail address or phone, a webhook's URL that is not https or not public. A card's payment starts as `pending` with a `paymentFormUrl`, as most do in production. " +
 			"The header `Sandbox-Strict` (`true` or `false`) overrides this for one request.",
 		codes: []pay.Code{pay.CodeProductionKeyRefused}, body: body(`{"strict":true}`), anyShop: true,
 	},

@@ -156,10 +156,7 @@ func (in *CreateHeader) Resolve(huma.Context) (issues []error) {
 	if in.Simulate != "" && !slices.Contains(pay.HeaderActions(), pay.Action(in.Simulate)) {
 		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Sandbox-Simulate", wire.OneOf("Sandbox-Simulate", in.Simulate, pay.HeaderActions())))
 	}
-	if in.Strict != "" && in.Strict != "true" && in.Strict != "false" {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Sandbox-Strict", "Sandbox-Strict must be true or false"))
-	}
-	return issues
+	return append(issues, checkStrict(in.Strict)...)
 }
 
 func printable(key string) bool {
@@ -321,7 +318,7 @@ func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader
 		Amount: string(b.Amount), Currency: b.asked.Currency, Purchase: b.purchase(b.asked.Currency), PaymentMethodID: b.PaymentMethodID, PaymentMethod: b.PaymentMethod, Country: b.Country,
 		Buyer:   pay.Buyer{Email: b.UserEmail, Name: b.UserName, IP: b.UserIP, Document: strings.TrimSpace(b.DocumentID)},
 		OrderID: b.MerchantOrderID, Hosted: b.HostedCheckout, MerchantID: b.MerchantID, ShopID: b.ShopID,
-		Simulate: pay.Action(in.Simulate), Strict: in.strict(), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,
+		Simulate: pay.Action(in.Simulate), Strict: strictly(in.Strict), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,
 	}
 	if b.HostedCheckout {
 		// Who calls is the shop's server, which is not the shopper (contract:
@@ -348,19 +345,8 @@ func (in CreateHeader) sandboxOnly(call Call) error {
 		return nil
 	case in.Simulate != "":
 		return pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only: use a test key (sk_test_…)")
-	case in.Strict != "":
-		return pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Strict", "production is always strict: the header is for the sandbox only")
 	}
-	return nil
-}
-
-// strict is what the header says; nil where it is absent.
-func (in CreateHeader) strict() *bool {
-	if in.Strict == "" {
-		return nil
-	}
-	strict := in.Strict == "true"
-	return &strict
+	return strictInSandbox(call, in.Strict)
 }
 
 // repeated is the header of a replay.

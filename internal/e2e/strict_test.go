@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -53,6 +54,37 @@ func TestStrictSandboxRefusesWhatProductionRefuses(t *testing.T) {
 		live.post(t, "/payments", card, strict).refused(t, "400 production_key_refused invalid_request_error param=Sandbox-Strict")
 		live.get(t, "/sandbox/settings").refused(t, "400 production_key_refused invalid_request_error")
 		live.call(t, http.MethodPatch, "/sandbox/settings", `{"strict":true}`, asJSON).refused(t, "400 production_key_refused invalid_request_error")
+	})
+}
+
+// What production refuses of a webhook's address, a strict sandbox refuses: with the header, or as it is set.
+func TestStrictSandboxRefusesWebhooksThatProductionRefuses(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		const strict, lenient, wrong = "Sandbox-Strict: true", "Sandbox-Strict: false", "400 invalid_request invalid_request_error param=url issues=url"
+		body := func(url string) string { return fmt.Sprintf(`{"events":["*"],"url":%q}`, url) }
+		good := o.post(t, "/webhooks", body("https://shop.example/strict"), strict).want(t, http.StatusCreated).text(t, "id")
+		bad := []string{"http://shop.example/hook", "https://127.0.0.1/hook", "https://localhost/hook", "https://[::1]/hook"}
+		for _, url := range bad {
+			o.post(t, "/webhooks", body(url), strict).refused(t, wrong)
+			o.call(t, http.MethodPatch, "/webhooks/"+good, body(url), asJSON, strict).refused(t, wrong)
+		}
+		o.call(t, http.MethodPatch, "/sandbox/settings", `{"strict":true}`, asJSON).want(t, http.StatusOK)
+		for _, url := range bad {
+			o.post(t, "/webhooks", body(url)).refused(t, wrong)
+			o.call(t, http.MethodPatch, "/webhooks/"+good, body(url), asJSON).refused(t, wrong)
+			id := o.post(t, "/webhooks", body(url), lenient).want(t, http.StatusCreated).text(t, "id")
+			o.call(t, http.MethodPatch, "/webhooks/"+id, body(url+"/2"), asJSON, lenient).want(t, http.StatusOK)
+			// What is not about its address may change.
+			o.call(t, http.MethodPatch, "/webhooks/"+id, `{"status":"disabled"}`, asJSON).want(t, http.StatusOK)
+		}
+		o.post(t, "/webhooks", `{"events":["*"]}`).want(t, http.StatusCreated) // an inbox
+		o.post(t, "/webhooks", body("https://shop.example/x"), "Sandbox-Strict: yes").refused(t, "400 invalid_request invalid_request_error param=Sandbox-Strict issues=Sandbox-Strict")
+		live := o.live()
+		live.post(t, "/webhooks", body("https://shop.example/x"), strict).refused(t, "400 production_key_refused invalid_request_error param=Sandbox-Strict")
+		for _, url := range bad {
+			live.post(t, "/webhooks", body(url)).refused(t, wrong)
+		}
 	})
 }
 
