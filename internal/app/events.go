@@ -200,7 +200,7 @@ func (a *App) StopReplay(ctx context.Context, by Principal, scope pay.Scope, sub
 		if err != nil {
 			return r, err
 		}
-		untaken, err := a.store.Untaken(ctx, r)
+		untaken, err := a.store.Untaken(ctx, r, false)
 		if err != nil {
 			return r, err
 		}
@@ -237,7 +237,7 @@ func (a *App) replayStep(ctx context.Context, r pay.Replay) error {
 	}
 	now := a.now(r.Scope)
 	if why := sub.StopFor(); why != "" {
-		untaken, err := a.store.Untaken(ctx, r)
+		untaken, err := a.store.Untaken(ctx, r, false)
 		if err != nil {
 			return err
 		}
@@ -256,14 +256,23 @@ func (a *App) replayStep(ctx context.Context, r pay.Replay) error {
 	}
 	var list []store.Event
 	if types := r.Selects(sub); len(types) > 0 {
-		if list, err = a.store.EventsAfter(ctx, r.Scope, types, r.AfterAt, r.AfterID, r.To, pay.ReplayStep+1); err != nil {
+		if list, err = a.store.EventsAfter(ctx, r.Scope, types, r.AfterAt, r.AfterID, r.To, pay.ReplayStep); err != nil {
 			return err
 		}
 	}
-	more := len(list) > pay.ReplayStep
+	if len(list) == 0 {
+		untried, err := a.store.Untaken(ctx, r, true)
+		if err != nil {
+			return err
+		}
+		if !untried.IsZero() {
+			return a.store.Commit(ctx, r.Wait(false, now))
+		}
+		return a.store.Commit(ctx, r.End(now))
+	}
 	next := make([]pay.Replayed, 0, len(list))
 	ids := make([]string, 0, len(list))
-	for _, e := range list[:min(len(list), pay.ReplayStep)] {
+	for _, e := range list {
 		next = append(next, pay.Replayed{Event: e.ID, Type: e.Type, At: e.At})
 		ids = append(ids, sub.Delivery(e.ID))
 	}
@@ -274,5 +283,5 @@ func (a *App) replayStep(ctx context.Context, r pay.Replay) error {
 	for i := range next {
 		next[i].Delivery = found[ids[i]]
 	}
-	return a.store.Commit(ctx, r.Send(next, more, now))
+	return a.store.Commit(ctx, r.Send(next, now))
 }

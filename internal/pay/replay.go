@@ -124,8 +124,8 @@ type Replayed struct {
 }
 
 // Send begins the deliveries of the next events. They come due one after the other until the
-// next step. more: others follow.
-func (r Replay) Send(list []Replayed, more bool, now time.Time) Change {
+// next step.
+func (r Replay) Send(list []Replayed, now time.Time) Change {
 	var change Change
 	pause := ReplayEvery / ReplayStep
 	for i, next := range list {
@@ -148,12 +148,16 @@ func (r Replay) Send(list []Replayed, more bool, now time.Time) Change {
 		change.Deliveries = append(change.Deliveries, d)
 	}
 	r.DueAt = now.Add(ReplayEvery)
-	if !more {
-		r.Status, r.DueAt = ReplayDone, time.Time{}
-		r.LeftOut = max(r.LeftOut, r.Events-r.Sent)
-	}
 	change.Replays = []Replay{r.written(now)}
 	return change
+}
+
+// End ends a replay that has begun all and whose endpoint was asked to take each: until then it may
+// be stopped, and remembers where it was.
+func (r Replay) End(now time.Time) Change {
+	r.Status, r.DueAt = ReplayDone, time.Time{}
+	r.LeftOut = max(r.LeftOut, r.Events-r.Sent)
+	return Change{Replays: []Replay{r.written(now)}}
 }
 
 // Wait lets a replay look again: soon where its endpoint has enough to do, later where it fails.

@@ -68,7 +68,7 @@ var (
 	// A delivery is made with its event, or later.
 	selectUntaken = `
 SELECT coalesce(min(e.at), 0) FROM deliveries AS d JOIN events AS e ON e.id = d.event
-WHERE d.subscription = $1 AND d.status IN ('pending', 'failed', 'dead_letter') AND d.type IN (` + kinds + `) AND d.created_at >= $2
+WHERE d.subscription = $1 AND d.status IN ('pending', 'failed', 'dead_letter') AND ($6 = '' OR d.status = $6) AND d.type IN (` + kinds + `) AND d.created_at >= $2
   AND ($5 = '' OR $5 LIKE '%,' || d.type || ',%') AND e.at >= $2 AND (e.at < $3 OR e.at = $3 AND e.id <= $4)`
 )
 
@@ -91,9 +91,13 @@ func (s *Store) Replays(ctx context.Context, scope pay.Scope, subscription strin
 }
 
 // Untaken is when the oldest event happened that a replay has dealt with and its endpoint has not
-// taken; zero where it has taken them all.
-func (s *Store) Untaken(ctx context.Context, r pay.Replay) (time.Time, error) {
-	at, err := one(ctx, s, selectUntaken, scanInt, r.Subscription, micros(r.From), micros(r.AfterAt), r.AfterID, typesText(r.Types))
+// taken, or with untried: was not asked to take yet. Zero where there is none.
+func (s *Store) Untaken(ctx context.Context, r pay.Replay, untried bool) (time.Time, error) {
+	status := ""
+	if untried {
+		status = string(pay.DeliveryPending)
+	}
+	at, err := one(ctx, s, selectUntaken, scanInt, r.Subscription, micros(r.From), micros(r.AfterAt), r.AfterID, typesText(r.Types), status)
 	return fromMicros(at), err
 }
 
