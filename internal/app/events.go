@@ -200,7 +200,7 @@ func (a *App) StopReplay(ctx context.Context, by Principal, scope pay.Scope, sub
 		if err != nil {
 			return r, err
 		}
-		untaken, err := a.store.Untaken(ctx, r, false)
+		untaken, err := a.store.Untaken(ctx, r)
 		if err != nil {
 			return r, err
 		}
@@ -237,7 +237,7 @@ func (a *App) replayStep(ctx context.Context, r pay.Replay) error {
 	}
 	now := a.now(r.Scope)
 	if why := sub.StopFor(); why != "" {
-		untaken, err := a.store.Untaken(ctx, r, false)
+		untaken, err := a.store.Untaken(ctx, r)
 		if err != nil {
 			return err
 		}
@@ -261,7 +261,7 @@ func (a *App) replayStep(ctx context.Context, r pay.Replay) error {
 		}
 	}
 	if len(list) == 0 {
-		untried, err := a.store.Untaken(ctx, r, true)
+		untried, err := a.store.Untried(ctx, r)
 		if err != nil {
 			return err
 		}

@@ -65,17 +65,23 @@ SELECT ` + deliveryColumns + ` FROM deliveries JOIN {rows: name TEXT} AS r ON de
 var (
 	countUntried = fmt.Sprintf(countUntriedOf, kinds)
 
-	// A delivery is made with its event, or later.
-	selectUntaken = `
-SELECT coalesce(min(e.at), 0) FROM deliveries AS d JOIN events AS e ON e.id = d.event
-WHERE d.subscription = $1 AND d.status IN ('pending', 'failed', 'dead_letter') AND ($6 = '' OR d.status = $6) AND d.type IN (` + kinds + `) AND d.created_at >= $2
-  AND ($5 = '' OR $5 LIKE '%,' || d.type || ',%') AND e.at >= $2 AND (e.at < $3 OR e.at = $3 AND e.id <= $4)`
+	selectUntaken = oldestOf("'pending', 'failed', 'dead_letter'")
+	selectUntried = oldestOf("'pending'") // of which there are few: a replay asks each second
 )
+
+// oldestOf is when the oldest event happened that a replay has dealt with and whose delivery has one of
+// some statuses. A delivery is made with its event, or later.
+func oldestOf(statuses string) string {
+	return `
+SELECT coalesce(min(e.at), 0) FROM deliveries AS d JOIN events AS e ON e.id = d.event
+WHERE d.subscription = $1 AND d.status IN (` + statuses + `) AND d.type IN (` + kinds + `) AND d.created_at >= $2
+  AND ($5 = '' OR $5 LIKE '%,' || d.type || ',%') AND e.at >= $2 AND (e.at < $3 OR e.at = $3 AND e.id <= $4)`
+}
 
 func replayQueries() []string {
 	return []string{
 		replaysTable.insert, replaysTable.update, selectReplay, selectRunningReplay, listReplays, countReplays,
-		countUntried, selectUntaken, selectNamedDeliveries,
+		countUntried, selectUntaken, selectUntried, selectNamedDeliveries,
 	}
 }
 
@@ -91,13 +97,18 @@ func (s *Store) Replays(ctx context.Context, scope pay.Scope, subscription strin
 }
 
 // Untaken is when the oldest event happened that a replay has dealt with and its endpoint has not
-// taken, or with untried: was not asked to take yet. Zero where there is none.
-func (s *Store) Untaken(ctx context.Context, r pay.Replay, untried bool) (time.Time, error) {
-	status := ""
-	if untried {
-		status = string(pay.DeliveryPending)
-	}
-	at, err := one(ctx, s, selectUntaken, scanInt, r.Subscription, micros(r.From), micros(r.AfterAt), r.AfterID, typesText(r.Types), status)
+// taken; zero where it has taken them all.
+func (s *Store) Untaken(ctx context.Context, r pay.Replay) (time.Time, error) {
+	return s.oldest(ctx, selectUntaken, r)
+}
+
+// Untried is Untaken of those that the endpoint was not asked to take yet.
+func (s *Store) Untried(ctx context.Context, r pay.Replay) (time.Time, error) {
+	return s.oldest(ctx, selectUntried, r)
+}
+
+func (s *Store) oldest(ctx context.Context, text string, r pay.Replay) (time.Time, error) {
+	at, err := one(ctx, s, text, scanInt, r.Subscription, micros(r.From), micros(r.AfterAt), r.AfterID, typesText(r.Types))
 	return fromMicros(at), err
 }
 
