@@ -52,17 +52,18 @@ type Checkout struct {
 
 // CheckoutSession is what a token shows.
 type CheckoutSession struct {
-	Token         string    `json:"token"`
-	Status        string    `json:"status"` // awaiting_method or pending
-	Amount        Decimal   `json:"amount"`
-	Currency      string    `json:"currency"`
-	Country       string    `json:"country"`
-	Customer      Customer  `json:"customer"`
-	CustomerIP    string    `json:"customerIp"`
-	ReturnURL     string    `json:"returnUrl"`
-	ExpiresAt     time.Time `json:"expiresAt"`
-	CompletedTxID string    `json:"completedTxId"` // "" until a method is chosen
-	Purchase                // none where the token is a transaction's id
+	Token             string    `json:"token"`
+	Status            string    `json:"status"`            // awaiting_method or pending
+	TransactionStatus Status    `json:"transactionStatus"` // "" until a method is chosen
+	Amount            Decimal   `json:"amount"`
+	Currency          string    `json:"currency"`
+	Country           string    `json:"country"`
+	Customer          Customer  `json:"customer"`
+	CustomerIP        string    `json:"customerIp"`
+	ReturnURL         string    `json:"returnUrl"`
+	ExpiresAt         time.Time `json:"expiresAt"`     // where the token is a transaction's id, until when the customer may pay
+	CompletedTxID     string    `json:"completedTxId"` // "" until a method is chosen
+	Purchase                    // none where the token is a transaction's id
 }
 
 // Choice is a customer's choice of a method. What is empty is the session's.

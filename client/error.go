@@ -93,19 +93,28 @@ type Error struct {
 
 // Details is what a program may act on. What does not apply is zero.
 type Details struct {
-	Issues        []Issue   `json:"issues"`
-	MissingFields []string  `json:"missingFields"`
-	HelpURL       string    `json:"helpUrl"`
-	Limit         *Limit    `json:"limit"`
-	BoundViolated string    `json:"boundViolated"` // min or max
-	Reason        string    `json:"reason"`
-	ExistingTxID  string    `json:"existingTxId"`
-	TransactionID string    `json:"transactionId"`
-	RedirectURL   string    `json:"redirectUrl"` // where the shopper must go, with three_ds_required
-	Attempts      []Attempt `json:"attempts"`
-	From          Status    `json:"from"` // with conflict_state
-	Action        string    `json:"action"`
-	Right         string    `json:"right"` // that the key lacks, with forbidden
+	Issues        []Issue    `json:"issues"`
+	MissingFields []string   `json:"missingFields"`
+	HelpURL       string     `json:"helpUrl"`
+	Limit         *Limit     `json:"limit"`
+	BoundViolated string     `json:"boundViolated"` // min or max
+	Reason        string     `json:"reason"`
+	ExistingTxID  string     `json:"existingTxId"`
+	TransactionID string     `json:"transactionId"`
+	RedirectURL   string     `json:"redirectUrl"` // where the shopper must go, with three_ds_required
+	Attempts      []Attempt  `json:"attempts"`
+	From          Status     `json:"from"` // with conflict_state
+	Action        string     `json:"action"`
+	Right         string     `json:"right"`    // that the key lacks, with forbidden
+	Balance       *Shortfall `json:"balance"`  // with balance_insufficient
+	ReplayID      string     `json:"replayId"` // that runs to the webhook, with conflict_state
+}
+
+// Shortfall is what a balance has for something, and what was asked for.
+type Shortfall struct {
+	Available Decimal `json:"available"`
+	Requested Decimal `json:"requested"`
+	Currency  string  `json:"currency"`
 }
 
 // Issue is one thing wrong with a request.

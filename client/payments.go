@@ -245,7 +245,8 @@ type PaymentFilter struct {
 	Country         string
 	MerchantOrderID string
 	Email           string    // the shopper's, all of it, in any case of letters
-	Amount          Decimal   // USD
+	Amount          Decimal   // in Currency
+	Currency        string    // ISO 4217, "" for USD; another one finds AmountLocal or AmountRequested
 	From, To        time.Time // created at From or later, and before To
 
 	Limit         int    // rows of a page, 1 to 100; 0 means 50
@@ -256,7 +257,7 @@ type PaymentFilter struct {
 func (f PaymentFilter) query() url.Values {
 	v := map[string]string{
 		"status": string(f.Status), "paymentMethodId": f.PaymentMethodID, "method": f.Method, "country": f.Country,
-		"merchantOrderId": f.MerchantOrderID, "from": moment(f.From), "to": moment(f.To), "email": f.Email, "amount": string(f.Amount),
+		"merchantOrderId": f.MerchantOrderID, "from": moment(f.From), "to": moment(f.To), "email": f.Email, "amount": string(f.Amount), "currency": f.Currency,
 	}
 	addPage(v, Page{f.Limit, f.Offset, f.StartingAfter})
 	return values(v)

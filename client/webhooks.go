@@ -14,6 +14,9 @@ type NewWebhook struct {
 	// EventsVersion is the set that AllEvents stands for; "" is the newest.
 	EventsVersion string `json:"eventsVersion,omitempty"`
 	Description   string `json:"description,omitempty"`
+
+	// Strict makes the sandbox refuse a URL that production refuses, or not; nil is as it is set.
+	Strict *bool `json:"-"`
 }
 
 // Webhook is an endpoint that events are sent to.
@@ -38,7 +41,7 @@ type Webhook struct {
 // shown this once. A Receiver verifies and reads with it what is delivered.
 func (c *Client) CreateWebhook(ctx context.Context, n NewWebhook) (Webhook, error) {
 	var w Webhook
-	_, err := c.do(ctx, request{method: http.MethodPost, path: "/webhooks", body: n}, &w)
+	_, err := c.do(ctx, request{method: http.MethodPost, path: "/webhooks", body: n, header: map[string]string{"Sandbox-Strict": yesOrNo(n.Strict)}}, &w)
 	return w, err
 }
 
@@ -71,12 +74,15 @@ type WebhookChange struct {
 	EventsVersion *string     `json:"eventsVersion,omitempty"` // a newer set
 	Description   *string     `json:"description,omitempty"`
 	Status        *string     `json:"status,omitempty"` // enabled or disabled
+
+	// Strict makes the sandbox refuse a URL that production refuses, or not; nil is as it is set.
+	Strict *bool `json:"-"`
 }
 
 // UpdateWebhook changes a subscription. Its secret stays.
 func (c *Client) UpdateWebhook(ctx context.Context, id string, change WebhookChange) (Webhook, error) {
 	var w Webhook
-	_, err := c.do(ctx, request{method: http.MethodPatch, path: webhookPath(id), body: change}, &w)
+	_, err := c.do(ctx, request{method: http.MethodPatch, path: webhookPath(id), body: change, header: map[string]string{"Sandbox-Strict": yesOrNo(change.Strict)}}, &w)
 	return w, err
 }
 
@@ -115,7 +121,9 @@ type NewReplay struct {
 type Replay struct {
 	ID             string      `json:"id"` // rpl_…
 	SubscriptionID string      `json:"subscriptionId"`
-	Status         string      `json:"status"` // running, done or stopped
+	Status         string      `json:"status"`     // running, done or stopped
+	StopReason     string      `json:"stopReason"` // requested, webhook_disabled or webhook_deleted; "" unless it is stopped
+	ResumeFrom     time.Time   `json:"resumeFrom"` // NewReplay.From of one that goes on where a stopped one was
 	From           time.Time   `json:"from"`
 	To             time.Time   `json:"to"`
 	Types          []EventType `json:"types"`
@@ -142,6 +150,30 @@ func (c *Client) ReplayEvents(ctx context.Context, webhook string, n NewReplay) 
 func (c *Client) Replay(ctx context.Context, webhook, id string) (Replay, error) {
 	var r Replay
 	_, err := c.do(ctx, request{method: http.MethodGet, path: webhookPath(webhook) + "/replays/" + url.PathEscape(id)}, &r)
+	return r, err
+}
+
+// ReplayPage is one page of replays.
+type ReplayPage struct {
+	Data       []Replay   `json:"data"`
+	Pagination Pagination `json:"pagination"`
+}
+
+// Replays lists the replays to a webhook, newest first.
+func (c *Client) Replays(ctx context.Context, webhook string, p Page) (ReplayPage, error) {
+	query := map[string]string{}
+	addPage(query, p)
+	var page ReplayPage
+	_, err := c.do(ctx, request{method: http.MethodGet, path: webhookPath(webhook) + "/replays", query: values(query)}, &page)
+	return page, err
+}
+
+// StopReplay stops a replay. Deliveries that it has begun are still sent.
+//
+// Errors: conflict_state for one that is done.
+func (c *Client) StopReplay(ctx context.Context, webhook, id string) (Replay, error) {
+	var r Replay
+	_, err := c.do(ctx, request{method: http.MethodPost, path: webhookPath(webhook) + "/replays/" + url.PathEscape(id) + "/stop"}, &r)
 	return r, err
 }
 

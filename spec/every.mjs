@@ -122,6 +122,14 @@ await call("getDelivery", { id: deaf.id, deliveryId: delivery.id });
 await call("replayDelivery", { id: deaf.id, deliveryId: delivery.id });
 const span = await call("replayEvents", { id: hook.id }, { from: events.at(-1).createdAt, to: events[0].createdAt, types: ["payment.failed"] });
 await call("getReplay", { id: hook.id, replayId: span.id });
+await call("listReplays", { id: hook.id, limit: "1" });
+for (let tries = 0; ; tries++) { // one may be done before it can be stopped
+  const known = problems.length;
+  const short = await call("replayEvents", { id: deaf.id }, { from: events.at(-1).createdAt });
+  await call("stopReplay", { id: deaf.id, replayId: short.id });
+  if (problems.length === known || tries === 20) break;
+  problems.length = known;
+}
 await call("deleteWebhook", { id: deaf.id });
 await call("logout", {}, {});
 

@@ -87,7 +87,7 @@ func (a *API) accountRoutes() {
 		"Payments go there at once on this node, and within seconds on the others. Nobody is called: check it afterwards.")
 	open.DefaultStatus = http.StatusCreated
 	handle(a, open, conflict, a.open)
-	handle(a, op("getAccount", http.MethodGet, "/accounts/{id}", "Read a provider account", ""), nil, a.account)
+	handle(a, op("getAccount", http.MethodGet, "/accounts/{id}", "Read a provider account", "Its `version` is what a change of it names. Of its credentials the names alone are told."), nil, a.account)
 	handle(a, op("changeAccount", http.MethodPatch, "/accounts/{id}", "Change an account's rails, terms or priority",
 		"What is not given stays. Adapter, environment, merchant and base URL are for life here: open another account."), conflict, a.change)
 	handle(a, op("removeAccount", http.MethodDelete, "/accounts/{id}", "Remove an account for good",

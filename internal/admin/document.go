@@ -46,6 +46,7 @@ var meanings = map[pay.Code]string{
 func (a *API) publish() error {
 	doc := a.huma.OpenAPI()
 	doc.Info.Description = introduction
+	doc.Info.Contact = &huma.Contact{Name: "The operators of this service"}
 	doc.Info.License = &huma.License{Name: "Apache 2.0", Identifier: "Apache-2.0"}
 	doc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		scheme: {Type: "http", Scheme: "bearer", Description: "An operator's token, from `cascada operator add`."},

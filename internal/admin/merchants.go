@@ -30,7 +30,7 @@ type TermsBody struct {
 func (a *API) merchantRoutes() {
 	tags := []string{"Merchants"}
 	handle(a, huma.Operation{OperationID: "getMerchant", Method: http.MethodGet, Path: "/merchants/{id}", Tags: tags,
-		Summary: "Read what was agreed with a merchant"}, nil, a.merchant)
+		Summary: "Read what was agreed with a merchant", Description: "Its tier, and the fees, the reserve and the delay that follow from it."}, nil, a.merchant)
 	handle(a, huma.Operation{OperationID: "changeMerchant", Method: http.MethodPatch, Path: "/merchants/{id}", Tags: tags,
 		Summary: "Change what was agreed with a merchant", Description: "Payments that are made already keep the terms that they were made with."}, nil, a.changeMerchant)
 }

@@ -25,7 +25,7 @@ type healthOut struct{ Body shape.Health }
 
 func (a *API) readRoutes() {
 	handle(a, huma.Operation{OperationID: "listAdapters", Method: http.MethodGet, Path: "/adapters", Tags: []string{"Accounts"},
-		Summary: "List the providers that accounts can be opened at"}, nil, a.adapters)
+		Summary: "List the providers that accounts can be opened at", Description: "Each with the credentials that it needs and the rails that it has."}, nil, a.adapters)
 	handle(a, huma.Operation{OperationID: "explainPayment", Method: http.MethodGet, Path: "/payments/{id}/explanation", Tags: []string{"Routing"},
 		Summary: "Say why a payment went where it went", Description: "Each try as it was noted then, and what every account would say to such a payment now."},
 		nil, a.explanation)

@@ -103,10 +103,12 @@ var abouts = map[string]about{
 	},
 	"GET /payments": {
 		text: "The shop's payments, newest first. Page with `limit` and `offset`, or with `startingAfter` where new payments come in meanwhile.\n\n" +
-			"`email` and `amount` find what a shopper asks about; they count 10000 payments at most, and say so with `pagination.totalCapped`.\n\n" +
+			"`email` and `amount` find what a shopper asks about; they count 10000 payments at most, and say so with `pagination.totalCapped`. " +
+			"`amount` is in `currency`: in USD, the default, it finds a payment's `amount`, in another currency its `amountLocal` or `amountRequested`.\n\n" +
 			"`format=csv` sends all that the filter selects as one file, newest first, from `startingAfter` on: a column for each field, named as in JSON, " +
 			"those within others with a dot. A text that a spreadsheet would run as a formula has an apostrophe in front. " +
 			"A merchant can download a limited number of files at a time; more are refused with `rate_limited`.",
+		codes: []pay.Code{pay.CodeUnsupportedCurrency},
 	},
 	"GET /payments/{id}": {
 		text: "One payment, with `paymentData`: what the shopper needs to pay. Rely on webhooks rather than asking again and again.",
@@ -233,7 +235,7 @@ var abouts = map[string]about{
 	"POST /webhooks": {
 		text: "Subscribes an endpoint to events. The `secret` that signs its deliveries is in this reply and nowhere else. " +
 			"Without `url` a managed inbox is made. A shop has a bounded number of them, and no two with one URL and the same events.",
-		codes: []pay.Code{pay.CodeConflictState},
+		codes: []pay.Code{pay.CodeConflictState, pay.CodeProductionKeyRefused},
 		body: []sample{
 			{"own", "Your own endpoint", `{"events":["payment.completed","payment.failed"],"url":"https://shop.example/hooks","description":"orders"}`},
 			{"managed", "A managed inbox", `{"events":["*"]}`},
@@ -244,7 +246,7 @@ var abouts = map[string]about{
 	"GET /webhooks/{id}":    {text: "One subscription, without its secret."},
 	"PATCH /webhooks/{id}": {
 		text:  "Changes what is given; the secret is kept. `status` enables a subscription that was disabled.",
-		codes: []pay.Code{pay.CodeConflictState},
+		codes: []pay.Code{pay.CodeConflictState, pay.CodeProductionKeyRefused},
 		body:  body(`{"events":["*"],"url":"https://shop.example/hooks"}`),
 	},
 	"POST /webhooks/{id}/rotate-secret": {
@@ -258,7 +260,7 @@ var abouts = map[string]about{
 	"GET /sandbox/settings": {text: "The settings of the merchant's sandbox.", codes: []pay.Code{pay.CodeProductionKeyRefused}, anyShop: true},
 	"PATCH /sandbox/settings": {
 		text: "A strict sandbox refuses what production refuses: a country where the method is not available, a document whose check digits are wrong, " +
-			"an irregular e-mail address or phone. A card's payment starts as `pending` with a `paymentFormUrl`, as most do in production. " +
+			"an irregular e-mail address or phone, a webhook's URL that is not https or not public. A card's payment starts as `pending` with a `paymentFormUrl`, as most do in production. " +
 			"The header `Sandbox-Strict` (`true` or `false`) overrides this for one request.",
 		codes: []pay.Code{pay.CodeProductionKeyRefused}, body: body(`{"strict":true}`), anyShop: true,
 	},
@@ -270,11 +272,20 @@ var abouts = map[string]about{
 	"POST /webhooks/{id}/replay": {
 		text: "Sends every event of a period to one webhook again, those that were delivered too: up to 31 days and 100,000 events, 50 a second at most, in the " +
 			"order in which they happened. Each is a delivery with a fresh set of tries. Event ids stay: drop those that you have seen.\n\n" +
-			"`events` is how many there are. A webhook has one replay at a time; repeating the same request returns it. `GET /webhooks/{id}/replays/{replayId}` shows its progress.",
+			"`events` is how many there are. A webhook has one replay at a time; repeating the same request returns it, and another one is a conflict, whose `details.replayId` names it. `GET /webhooks/{id}/replays/{replayId}` shows its progress.",
 		codes: []pay.Code{pay.CodeConflictState},
 		body:  body(`{"from":"2026-11-20T08:00:00Z","to":"2026-11-20T12:00:00Z","types":["payment.completed"]}`),
 	},
-	"GET /webhooks/{id}/replays/{replayId}": {text: "The progress of a replay. It is `stopped` if the webhook was disabled or deleted."},
+	"GET /webhooks/{id}/replays": {text: "The replays to a webhook, newest first: the one that is running, and those before."},
+	"GET /webhooks/{id}/replays/{replayId}": {
+		text: "The progress of a replay. It is `stopped` if that was requested, or the webhook was disabled or deleted, also by an endpoint that answered 410; " +
+			"`resumeFrom` is the `from` of a replay that goes on where it was.",
+	},
+	"POST /webhooks/{id}/replays/{replayId}/stop": {
+		text: "Stops a replay: it begins no more deliveries, and those that it has begun are still sent. Stopping it again returns it unchanged; one that is done is a conflict. " +
+			"To go on later, begin another one with its `resumeFrom` as `from` and its `to`.",
+		codes: []pay.Code{pay.CodeConflictState},
+	},
 	"POST /webhooks/{id}/deliveries/{deliveryId}/replay": {
 		text:  "Sends a failed delivery again, the same one: it keeps its id, and its count of tries continues. It is sent within five seconds.",
 		codes: []pay.Code{pay.CodeConflictState},

@@ -11,10 +11,13 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/limit"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/web"
@@ -148,6 +151,44 @@ type Call struct {
 
 type callKey struct{}
 
+// offer is what requests are checked against that changes while the service runs.
+type offer interface {
+	Currencies() []money.Currency
+	CheckCurrency(money.Currency) error
+	CheckSlug(string) error
+}
+
+type offerKey struct{}
+
+func offerOf(ctx huma.Context) offer {
+	o, _ := ctx.Context().Value(offerKey{}).(offer)
+	return o
+}
+
+// currency reads the code of a currency that a shop may name, in any case. What is wrong with it is
+// told of param, which stands at path.
+func currency(ctx huma.Context, param, path, code string) (money.Currency, error) {
+	c, err := money.ParseCurrency(strings.ToUpper(code))
+	if err != nil {
+		offered := offerOf(ctx).Currencies()
+		message := wire.OneOf(param, strings.ToUpper(code), offered)
+		if where, ok := geo.Parse(code); ok && slices.Contains(offered, where.Currency) {
+			message += "; did you mean " + string(where.Currency) + "?"
+		}
+		return c, wire.Coded(pay.CodeInvalidRequest, path, message)
+	}
+	return c, nil
+}
+
+// told is an error of the service as an issue of a field.
+func told(err error) error {
+	e, ok := errors.AsType[*pay.Error](err)
+	if !ok {
+		return err
+	}
+	return wire.Coded(e.Code, e.Param, e.Message)
+}
+
 // handle registers an operation. The handler's errors are shown by the table.
 func handle[I, O any](a *API, op huma.Operation, need access, handler func(context.Context, Call, *I) (*O, error)) {
 	if op.MaxBodyBytes == 0 {
@@ -208,7 +249,8 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	} else {
 		defer a.bodies.ofMerchant(r, call.reply, call.Principal)()
 	}
-	next(wire.WithHelp(huma.WithValue(ctx, callKey{}, call), a.keep(ctx, strict)))
+	ctx = huma.WithValue(huma.WithValue(ctx, callKey{}, call), offerKey{}, offer(a.app))
+	next(wire.WithHelp(ctx, a.keep(ctx, strict)))
 }
 
 // identify finds out who calls, and counts the call.

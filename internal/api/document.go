@@ -119,6 +119,8 @@ func (d document) introduce() {
 	info["title"], info["version"], info["description"] = "Cascada", view.APIVersion, introduction
 	info["license"] = object{"name": "Apache 2.0", "identifier": "Apache-2.0"}
 	for _, s := range list(d.tree["servers"]) {
+		address, _ := s.(object)["url"].(string)
+		info["contact"] = object{"name": "The operator of this service", "url": strings.TrimSuffix(address, Base)}
 		s.(object)["description"] = "This service. The key says which environment: sandbox or production."
 	}
 	used := map[string]bool{"Events": true}

@@ -79,6 +79,18 @@ func (in *replaySpanIn) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues
 
 type replaySpanOut struct{ Body view.SpanReplay }
 
+type replaysIn struct {
+	ID string `path:"id"`
+	Page
+}
+
+type replaysOut struct {
+	Body struct {
+		Data       []view.SpanReplay `json:"data"`
+		Pagination Pagination        `json:"pagination"`
+	}
+}
+
 type replayIn struct {
 	ID       string `path:"id"`
 	ReplayID string `path:"replayId"`
@@ -94,6 +106,10 @@ func (a *API) eventRoutes() {
 		Summary: "Send the events of a time again", DefaultStatus: http.StatusOK}, toNotify, a.replaySpan)
 	handle(a, huma.Operation{OperationID: "getReplay", Method: http.MethodGet, Path: "/webhooks/{id}/replays/{replayId}", Tags: tags,
 		Summary: "Read how far a replay has come"}, toRead, a.replaying)
+	handle(a, huma.Operation{OperationID: "listReplays", Method: http.MethodGet, Path: "/webhooks/{id}/replays", Tags: tags,
+		Summary: "List the replays to a webhook, newest first"}, toRead, a.replays)
+	handle(a, huma.Operation{OperationID: "stopReplay", Method: http.MethodPost, Path: "/webhooks/{id}/replays/{replayId}/stop", Tags: tags,
+		Summary: "Stop a replay", DefaultStatus: http.StatusOK}, toNotify, a.stopReplay)
 }
 
 func (a *API) events(ctx context.Context, call Call, in *eventsIn) (*eventsOut, error) {
@@ -148,6 +164,36 @@ func (a *API) replaying(ctx context.Context, call Call, in *replayIn) (*replaySp
 		return nil, err
 	}
 	r, err := a.app.Replaying(ctx, scope, in.ID, in.ReplayID)
+	if err != nil {
+		return nil, err
+	}
+	return &replaySpanOut{view.NewSpanReplay(r)}, nil
+}
+
+func (a *API) replays(ctx context.Context, call Call, in *replaysIn) (*replaysOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	list, total, err := a.app.Replays(ctx, scope, in.ID, in.read())
+	if err != nil {
+		return nil, in.named(err)
+	}
+	out := &replaysOut{}
+	list, out.Body.Pagination = pageOf(in.Page, list, total, func(r pay.Replay) string { return r.ID })
+	out.Body.Data = make([]view.SpanReplay, 0, len(list))
+	for _, r := range list {
+		out.Body.Data = append(out.Body.Data, view.NewSpanReplay(r))
+	}
+	return out, nil
+}
+
+func (a *API) stopReplay(ctx context.Context, call Call, in *replayIn) (*replaySpanOut, error) {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err != nil {
+		return nil, err
+	}
+	r, err := a.app.StopReplay(ctx, call.Principal, scope, in.ID, in.ReplayID)
 	if err != nil {
 		return nil, err
 	}

@@ -39,9 +39,10 @@ func newLists() *lists {
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil
 	config.Formats = wire.Formats()
 	h := humago.New(mux, config)
+	h.UseMiddleware(func(ctx huma.Context, next func(huma.Context)) { next(huma.WithValue(ctx, offerKey{}, offer(all{}))) })
 	listed(h, "payments", func(in *listIn) {
 		l.page, l.from, l.to, l.country = in.Page, in.filter.From, in.filter.To, in.filter.Country
-		l.texts = []string{string(in.filter.Status), in.filter.Rail, in.filter.Method, in.filter.OrderID, in.filter.After}
+		l.texts = []string{string(in.filter.Status), in.filter.Rail, in.filter.Method, in.filter.OrderID, in.filter.After, string(in.filter.Amount.Currency)}
 	})
 	listed(h, "claims", func(in *claimsIn) {
 		l.page, l.texts = in.Page, []string{string(in.Status), string(in.Type), in.TransactionID}
@@ -64,6 +65,13 @@ func newLists() *lists {
 	return l
 }
 
+// all offers every currency and method.
+type all struct{}
+
+func (all) Currencies() []money.Currency       { return []money.Currency{money.BRL, money.USD} }
+func (all) CheckCurrency(money.Currency) error { return nil }
+func (all) CheckSlug(string) error             { return nil }
+
 // listed registers a list that is empty.
 func listed[I any](h huma.API, name string, note func(*I)) {
 	huma.Register(h, huma.Operation{OperationID: name, Method: http.MethodGet, Path: "/" + name}, func(_ context.Context, in *I) (*struct{}, error) {
@@ -77,7 +85,7 @@ func listed[I any](h huma.API, name string, note func(*I)) {
 func FuzzQuery(f *testing.F) {
 	for _, query := range []string{
 		"limit=50&offset=0", "limit=-1&offset=-1", "limit=99999999999999999999&offset=99999999999999999999", "limit=1.5", "limit=&limit=2", "limit=0x10", "limit=+5",
-		"status=completed&country=BRA&method=pix", "status=won", "status=pending&type=chargeback", "country=br", "country=%00", "merchantOrderId=%ff", "paymentMethodId=a%00b",
+		"status=completed&country=BRA&method=pix", "amount=100&currency=BRL", "amount=1e-400&currency=CLP", "amount=1&currency=%00", "status=won", "status=pending&type=chargeback", "country=br", "country=%00", "merchantOrderId=%ff", "paymentMethodId=a%00b",
 		"from=2026-11-21&to=2026-11-22T10:00:00-03:00", "from=2026-11-21T10:00", "from=0001-01-01", "from=0000-01-01T00:00:00%2B23:59", "to=9999-12-31T23:59:59.999999999Z", "from=tomorrow", "from=2026-11-21T10:00:00 03:00",
 		"starting_after=TXN-01M7Z", "starting_after=x", "transactionId=%F0%9F%98%80", "walletId=%00", "event=payment.completed", "channel=ONLINE", "a;b", "%zz", "status=%0&status=0", "&&&", "paymentMethodId", "limit&status&walletId", "status=completed&status=failed", strings.Repeat("limit=1&", 500),
 	} {

@@ -49,7 +49,7 @@ var explanations = map[pay.Code]explanation{
 	pay.CodeAmountOutOfLimits: {meaning: "The local amount is outside the method's bounds, which details.limit tells.", param: "amount",
 		details: `{"limit":{"min":10,"max":10000,"currency":"MXN"},"boundViolated":"max"}`},
 
-	pay.CodeIdempotencyConflict: {meaning: "details.reason body_differs: the Idempotency-Key was used with another body. request_in_progress: its first request is still running; send this one again.",
+	pay.CodeIdempotencyConflict: {meaning: "details.reason body_differs: the Idempotency-Key was used with another body. header_differs: it was used with the same body and another header, which param names. request_in_progress: its first request is still running; send this one again.",
 		details: `{"reason":"body_differs"}`},
 	pay.CodeConflictState: {meaning: "The object's state does not allow this.", details: `{"from":"completed","action":"paid"}`},
 
@@ -64,7 +64,8 @@ var explanations = map[pay.Code]explanation{
 	pay.CodeThreeDSFailed: {meaning: "The shopper did not pass the issuer's challenge.", details: "{" + sampleTransaction + "}",
 		apart: "No endpoint returns it: the failed payment has it as failure.code."},
 
-	pay.CodeBalanceInsufficient:   {meaning: "The balance does not cover this."},
+	pay.CodeBalanceInsufficient: {meaning: "The balance does not cover this: details.balance tells what there is for it, and what was requested.",
+		details: `{"balance":{"available":95.51,"requested":100,"currency":"USD"}}`},
 	pay.CodeSettlementAlreadyPaid: {meaning: "The settlement is paid already."},
 	pay.CodeClaimAlreadyResolved:  {meaning: "The claim is resolved: it takes no more evidence or changes."},
 	pay.CodeRateLimited:           {meaning: "Too many requests: wait as long as Retry-After says, and back off with jitter."},

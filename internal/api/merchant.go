@@ -25,7 +25,7 @@ type methodsIn struct {
 }
 
 // Resolve reads the filter.
-func (in *methodsIn) Resolve(huma.Context) (issues []error) {
+func (in *methodsIn) Resolve(ctx huma.Context) (issues []error) {
 	in.filter = app.MethodFilter{Channel: pay.Channel(in.Channel), Method: in.Method}
 	if in.Country != "" {
 		country, ok := geo.Parse(in.Country)
@@ -36,6 +36,11 @@ func (in *methodsIn) Resolve(huma.Context) (issues []error) {
 	}
 	if in.Channel != "" && !slices.Contains([]pay.Channel{pay.Online, pay.Cash, pay.CreditCard}, in.filter.Channel) {
 		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "channel", wire.OneOf("channel", in.Channel, []pay.Channel{pay.Online, pay.Cash, pay.CreditCard})))
+	}
+	if in.Method != "" {
+		if err := offerOf(ctx).CheckSlug(in.Method); err != nil {
+			issues = append(issues, told(err))
+		}
 	}
 	return issues
 }

@@ -1,9 +1,11 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -84,13 +86,13 @@ type PaymentBody struct {
 }
 
 // Resolve checks what a schema cannot say.
-func (b *PaymentBody) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues []error) {
+func (b *PaymentBody) Resolve(ctx huma.Context, prefix *huma.PathBuffer) (issues []error) {
 	add := func(err error) {
 		if err != nil {
 			issues = append(issues, err)
 		}
 	}
-	for _, issue := range b.price(prefix) {
+	for _, issue := range b.price(ctx, prefix) {
 		add(issue)
 	}
 	add(checkExpand(prefix.With("expand"), b.Expand))
@@ -114,21 +116,17 @@ func (b *PaymentBody) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues [
 }
 
 // price reads the amount and all that is in its currency, and reports what is wrong.
-func (b *PaymentBody) price(prefix *huma.PathBuffer) (issues []error) {
-	currency := money.USD
-	if b.Currency != "" {
-		var err error
-		if currency, err = money.ParseCurrency(strings.ToUpper(b.Currency)); err != nil {
-			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, prefix.With("currency"), "currency must be an ISO 4217 code of three letters"))
-			return append(issues, b.Metadata.check(prefix.With("metadata"))...)
-		}
+func (b *PaymentBody) price(ctx huma.Context, prefix *huma.PathBuffer) (issues []error) {
+	in, err := currency(ctx, "currency", prefix.With("currency"), cmp.Or(b.Currency, string(money.USD)))
+	if err != nil {
+		return append([]error{err}, b.Metadata.check(prefix.With("metadata"))...)
 	}
-	asked, err := b.Amount.in(prefix.With("amount"), currency)
+	asked, err := b.Amount.in(prefix.With("amount"), in)
 	if err != nil {
 		issues = append(issues, err)
 	}
 	b.asked = asked
-	return append(issues, b.check(prefix, currency)...)
+	return append(issues, b.check(prefix, in)...)
 }
 
 func webURL(text string) bool {
@@ -157,10 +155,7 @@ func (in *CreateHeader) Resolve(huma.Context) (issues []error) {
 	if in.Simulate != "" && !slices.Contains(pay.HeaderActions(), pay.Action(in.Simulate)) {
 		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Sandbox-Simulate", wire.OneOf("Sandbox-Simulate", in.Simulate, pay.HeaderActions())))
 	}
-	if in.Strict != "" && in.Strict != "true" && in.Strict != "false" {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Sandbox-Strict", "Sandbox-Strict must be true or false"))
-	}
-	return issues
+	return append(issues, checkStrict(in.Strict)...)
 }
 
 func printable(key string) bool {
@@ -179,7 +174,8 @@ type listIn struct {
 	Country         string `query:"country" doc:"ISO 3166 alpha-2 or alpha-3"`
 	MerchantOrderID string `query:"merchantOrderId"`
 	Email           string `query:"email" doc:"The shopper's e-mail, all of it, in any case"`
-	Amount          string `query:"amount" doc:"USD major units, as amount is shown" example:"25.5"`
+	Amount          string `query:"amount" doc:"Major units of currency" example:"25.5"`
+	Currency        string `query:"currency" doc:"ISO 4217, what amount is in. USD, the default, finds amount; another one finds amountLocal or amountRequested" example:"BRL"`
 	Method          string `query:"method" doc:"Slug"`
 	From            string `query:"from" doc:"Created from: a date or a date-time, UTC where no zone is given"`
 	To              string `query:"to" doc:"Created before"`
@@ -209,16 +205,46 @@ func (in *listIn) Resolve(ctx huma.Context) (issues []error) {
 	if in.filter.Email = in.Email; in.Email != "" && !isEmail(in.Email) {
 		bad("email", "email"+emailIssue)
 	}
-	if in.Amount != "" {
-		usd, err := money.Parse(in.Amount, money.USD)
-		if in.filter.Amount = usd.Minor; err != nil || !usd.IsPositive() {
-			bad("amount", "amount must be above 0, in USD with at most two decimals, such as 49.90; you sent "+clip(in.Amount))
+	if in.Method != "" {
+		if err := offerOf(ctx).CheckSlug(in.Method); err != nil {
+			issues = append(issues, told(err))
 		}
 	}
+	issues = append(issues, in.price(ctx)...)
 	if in.after != "" && !strings.HasPrefix(in.after, pay.PaymentPrefix) {
 		bad(in.cursorParam(), in.cursorParam()+" must be the id of a payment: send the nextCursor of the page before")
 	}
 	return append(issues, between(in.From, in.To, &in.filter.From, &in.filter.To)...)
+}
+
+// price reads the amount and what it is in.
+func (in *listIn) price(ctx huma.Context) []error {
+	if in.Amount == "" && in.Currency == "" {
+		return nil
+	}
+	c, err := currency(ctx, "currency", "currency", cmp.Or(in.Currency, string(money.USD)))
+	if err != nil {
+		return []error{err}
+	}
+	if err := offerOf(ctx).CheckCurrency(c); err != nil {
+		return []error{told(err)}
+	}
+	if in.Amount == "" {
+		return []error{wire.Coded(pay.CodeInvalidRequest, "currency", "currency says what amount is in: send amount too, or leave currency out")}
+	}
+	in.filter.Amount, err = money.Parse(in.Amount, c)
+	if err != nil || !in.filter.Amount.IsPositive() {
+		how := "with at most two decimals, such as 49.90"
+		switch n := c.Exponent(); n {
+		case 0:
+			how = "a whole number, such as 4900"
+		case 2:
+		default:
+			how = fmt.Sprintf("with at most %d decimals", n)
+		}
+		return []error{wire.Coded(pay.CodeInvalidRequest, "amount", fmt.Sprintf("amount must be above 0, in %s %s; you sent %s", c, how, clip(in.Amount)))}
+	}
+	return nil
 }
 
 type listOutBody struct {
@@ -291,7 +317,7 @@ func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader
 		Amount: string(b.Amount), Currency: b.asked.Currency, Purchase: b.purchase(b.asked.Currency), PaymentMethodID: b.PaymentMethodID, PaymentMethod: b.PaymentMethod, Country: b.Country,
 		Buyer:   pay.Buyer{Email: b.UserEmail, Name: b.UserName, IP: b.UserIP, Document: strings.TrimSpace(b.DocumentID)},
 		OrderID: b.MerchantOrderID, Hosted: b.HostedCheckout, MerchantID: b.MerchantID, ShopID: b.ShopID,
-		Simulate: pay.Action(in.Simulate), Strict: in.strict(), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,
+		Simulate: pay.Action(in.Simulate), Strict: strictly(in.Strict), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,
 	}
 	if b.HostedCheckout {
 		// Who calls is the shop's server, which is not the shopper (CHK-21).
@@ -317,19 +343,8 @@ func (in CreateHeader) sandboxOnly(call Call) error {
 		return nil
 	case in.Simulate != "":
 		return pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only: use a test key (sk_test_…)")
-	case in.Strict != "":
-		return pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Strict", "production is always strict: the header is for the sandbox only")
 	}
-	return nil
-}
-
-// strict is what the header says; nil where it is absent.
-func (in CreateHeader) strict() *bool {
-	if in.Strict == "" {
-		return nil
-	}
-	strict := in.Strict == "true"
-	return &strict
+	return strictInSandbox(call, in.Strict)
 }
 
 // repeated is the header of a replay.
@@ -344,7 +359,29 @@ func (in CreateHeader) idempotency(route string, raw []byte) app.Idempotency {
 	if in.IdempotencyKey == "" {
 		return app.Idempotency{}
 	}
-	return app.Idempotency{Route: route, Key: in.IdempotencyKey, Hash: bodyHash(raw, in.Simulate+in.Strict)}
+	return app.Idempotency{
+		Route: route, Key: in.IdempotencyKey, Hash: bodyHash(raw, in.Simulate+in.Strict),
+		Headers: func(hash string) []string { return in.differ(hash, raw) },
+	}
+}
+
+// differ lists the headers in which a request with the same body and another hash was another one.
+func (in CreateHeader) differ(hash string, raw []byte) (headers []string) {
+	for _, simulate := range append(pay.HeaderActions(), "") {
+		for _, strict := range []string{"", "true", "false"} {
+			if bodyHash(raw, string(simulate)+strict) != hash {
+				continue
+			}
+			if string(simulate) != in.Simulate {
+				headers = append(headers, "Sandbox-Simulate")
+			}
+			if strict != in.Strict {
+				headers = append(headers, "Sandbox-Strict")
+			}
+			return headers
+		}
+	}
+	return nil
 }
 
 // bodyHash is the SHA-256 of the canonical body. What a header changes counts too.

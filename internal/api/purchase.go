@@ -137,7 +137,7 @@ func publishPurchases(schemas map[string]any) {
 		properties["metadata"] = map[string]any{
 			"type": "object", "maxProperties": pay.MaxMetadata, "propertyNames": map[string]any{"minLength": 1, "maxLength": pay.MaxMetadataKey},
 			"additionalProperties": map[string]any{"type": "string", "maxLength": pay.MaxMetadataValue},
-			"description":          "Own keys and values. They come back wherever the object is shown, in events too: put no secrets there",
+			"description":          "Own keys and values. They come back wherever the object is shown, in events too: put no secrets there. They cannot be changed later",
 			"examples":             []any{map[string]any{"cart": "c-311"}},
 		}
 		if expand, ok := properties["expand"].(map[string]any); ok {

@@ -103,7 +103,7 @@ func (b *SessionBody) Resolve(ctx huma.Context, prefix *huma.PathBuffer) (issues
 		}
 		return append(issues, b.PaymentBody.Resolve(ctx, prefix)...)
 	}
-	issues = b.price(prefix)
+	issues = b.price(ctx, prefix)
 	if len(b.Expand) > 0 {
 		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("expand"), "expand is for a session with a paymentMethodId: without one there is no payment yet"))
 	}
@@ -225,7 +225,7 @@ func (a *API) createSession(ctx context.Context, call Call, in *sessionIn) (*ses
 			FirstName: b.Customer.FirstName, LastName: b.Customer.LastName, Email: b.Customer.Email,
 			Phone: b.Customer.Phone, Document: b.Customer.DocumentID,
 		},
-		MerchantID: b.MerchantID, ShopID: b.ShopID, Strict: in.strict(), Idempotency: in.idempotency(sessionRoute, in.RawBody),
+		MerchantID: b.MerchantID, ShopID: b.ShopID, Strict: strictly(in.Strict), Idempotency: in.idempotency(sessionRoute, in.RawBody),
 	})
 	if err != nil {
 		return nil, err
@@ -234,11 +234,11 @@ func (a *API) createSession(ctx context.Context, call Call, in *sessionIn) (*ses
 }
 
 func (a *API) readSession(ctx context.Context, call Call, in *TokenPath) (*readSessionOut, error) {
-	s, err := a.app.VisitSession(ctx, in.Token, call.ClientIP)
+	s, p, err := a.app.ReadSession(ctx, in.Token, call.ClientIP)
 	if err != nil {
 		return nil, err
 	}
-	return &readSessionOut{view.NewSession(s, in.Token)}, nil
+	return &readSessionOut{view.NewSession(s, in.Token, p)}, nil
 }
 
 func (a *API) selectMethod(ctx context.Context, call Call, in *selectIn) (*selectOut, error) {

@@ -7,8 +7,9 @@ import (
 	"github.com/cascadapay/cascada/internal/wire"
 )
 
-// between reads the bounds of a list, which may be absent.
+// between reads the bounds of a list, which may be absent. No time is from later than to.
 func between(from, to string, intoFrom, intoTo *time.Time) (issues []error) {
+	var read []time.Time
 	for _, bound := range []struct {
 		param, text string
 		into        *time.Time
@@ -21,9 +22,13 @@ func between(from, to string, intoFrom, intoTo *time.Time) (issues []error) {
 			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, bound.param, dateIssue(bound.param)))
 			continue
 		}
+		read = append(read, at)
 		if *bound.into = at; at.Unix() < 0 { // also the zero time, which is none
 			*bound.into = time.Unix(0, 0)
 		}
+	}
+	if len(read) == 2 && read[0].After(read[1]) {
+		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "from", "from must not be later than to: nothing is in that time; send an earlier from, or a later to"))
 	}
 	return issues
 }

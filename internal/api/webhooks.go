@@ -13,6 +13,7 @@ import (
 // Events are required, and the document says so. They are checked with the rest
 // so that all that is wrong is told at once.
 type subscribeIn struct {
+	StrictHeader
 	Body struct {
 		Events        []string          `json:"events,omitempty" maxItems:"50" doc:"Event names, or * for all"`
 		EventsVersion pay.EventsVersion `json:"eventsVersion,omitempty" doc:"The set of event types that * stands for; the newest by default"`
@@ -25,7 +26,8 @@ type subscriptionOut struct{ Body view.Subscription }
 
 // Fields that are absent or null stay as they are.
 type editIn struct {
-	ID   string `path:"id"`
+	ID string `path:"id"`
+	StrictHeader
 	Body struct {
 		URL           *string                 `json:"url,omitempty" maxLength:"2048" doc:"A managed inbox becomes an endpoint of your own"`
 		Events        []string                `json:"events,omitempty" maxItems:"50" doc:"Event names, or * for all"`
@@ -81,8 +83,11 @@ func (a *API) subscribe(ctx context.Context, call Call, in *subscribeIn) (*subsc
 	if err != nil {
 		return nil, err
 	}
+	if err := in.sandboxOnly(call); err != nil {
+		return nil, err
+	}
 	sub, secret, err := a.app.Subscribe(ctx, call.Principal, scope, app.NewSubscription{
-		URL: in.Body.URL, Events: in.Body.Events, EventsVersion: in.Body.EventsVersion, Description: in.Body.Description,
+		URL: in.Body.URL, Events: in.Body.Events, EventsVersion: in.Body.EventsVersion, Description: in.Body.Description, Strict: in.strict(),
 	})
 	if err != nil {
 		return nil, err
@@ -127,9 +132,12 @@ func (a *API) editSubscription(ctx context.Context, call Call, in *editIn) (*sub
 	if err != nil {
 		return nil, err
 	}
+	if err := in.sandboxOnly(call); err != nil {
+		return nil, err
+	}
 	sub, err := a.app.EditSubscription(ctx, call.Principal, scope, in.ID, pay.SubscriptionEdit{
 		URL: in.Body.URL, Events: in.Body.Events, EventsVersion: in.Body.EventsVersion, Description: in.Body.Description, Status: in.Body.Status,
-	})
+	}, in.strict())
 	if err != nil {
 		return nil, err
 	}

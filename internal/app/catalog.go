@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/cascadapay/cascada/internal/catalog"
 	"github.com/cascadapay/cascada/internal/geo"
@@ -229,21 +230,40 @@ func wrongRail(id string, c *catalogIndex, live bool) string {
 
 // wrongSlug says which legacy names of methods there are, and which was probably meant.
 func wrongSlug(slug string, c *catalogIndex) string {
-	var slugs []string
-	for _, r := range slices.Concat(c.sandbox, c.live) {
-		if r.ID == slug {
-			return slug + " is a paymentMethodId: send it as paymentMethodId"
-		}
-		if !slices.Contains(slugs, r.Method) {
-			slugs = append(slugs, r.Method)
-		}
+	if _, isID := c.byID[slug]; isID {
+		return slug + " is a paymentMethodId: send it as paymentMethodId"
 	}
-	slices.Sort(slugs)
 	message := "this paymentMethod is not known: send a paymentMethodId of GET /payment-methods"
-	if meant := near.Meant(slug, slugs); meant != "" {
+	if meant := near.Meant(slug, c.slugs()); meant != "" {
 		return message + "; did you mean " + meant + "?"
 	}
 	return message
+}
+
+// slugs are the names of the methods, in the order of the alphabet.
+func (c *catalogIndex) slugs() (slugs []string) {
+	for _, r := range slices.Concat(c.sandbox, c.live) {
+		slugs = append(slugs, r.Method)
+	}
+	slices.Sort(slugs)
+	return slices.Compact(slugs)
+}
+
+// CheckSlug refuses a name that no method has, in a filter.
+//
+// Errors: invalid_request.
+func (a *App) CheckSlug(slug string) error {
+	slugs := a.catalog.slugs()
+	if slices.Contains(slugs, slug) {
+		return nil
+	}
+	message := "method must be one of " + strings.Join(slugs, ", ")
+	if _, isID := a.catalog.byID[slug]; isID {
+		message += "; " + slug + " is a paymentMethodId"
+	} else if meant := near.Meant(slug, slugs); meant != "" {
+		message += "; did you mean " + meant + "?"
+	}
+	return pay.FieldError(pay.CodeInvalidRequest, "method", message)
 }
 
 // hasMethod reports whether a method has a name.

@@ -191,7 +191,7 @@ func (a *App) order(ctx context.Context, by Principal, scope pay.Scope, n NewPay
 		return pay.Payment{}, err
 	}
 	if strict {
-		if err := rehearse(rail, n.Buyer, "userEmail", "documentId", ""); err != nil {
+		if err := n.Buyer.Rehearse(rail, "userEmail", "documentId", ""); err != nil {
 			return pay.Payment{}, err
 		}
 	}
@@ -249,10 +249,28 @@ func decimals(c money.Currency) string {
 // Errors: unsupported_currency where no rate is known, service_unavailable where none can
 // be relied on.
 func (a *App) askedRate(live bool, c money.Currency) (pay.Reading, error) {
-	if !a.rates.Load().Knows(c) {
-		return pay.Reading{}, pay.FieldError(pay.CodeUnsupportedCurrency, "currency", fmt.Sprintf("there is no exchange rate for %s: ask in USD, or have the operator set it with cascada fx set %s RATE", c, c))
+	if err := a.CheckCurrency(c); err != nil {
+		return pay.Reading{}, err
 	}
 	return a.reading(live, c)
+}
+
+// Currencies lists those that a shop may ask in, by their codes.
+func (a *App) Currencies() []money.Currency { return a.rates.Load().Currencies() }
+
+// CheckCurrency refuses a currency that a shop cannot ask in.
+//
+// Errors: unsupported_currency.
+func (a *App) CheckCurrency(c money.Currency) error {
+	if a.rates.Load().Knows(c) {
+		return nil
+	}
+	var codes []string
+	for _, c := range a.Currencies() {
+		codes = append(codes, string(c))
+	}
+	return pay.FieldError(pay.CodeUnsupportedCurrency, "currency", fmt.Sprintf(
+		"there is no exchange rate for %s: send one of %s, or have the operator set the rate with cascada fx set %s RATE", c, strings.Join(codes, ", "), c))
 }
 
 // worth is what a shop's amount is in USD, and at which rate.
@@ -412,7 +430,7 @@ func (a *App) replay(ctx context.Context, scope pay.Scope, i Idempotency) (pay.P
 		return pay.Payment{}, err
 	}
 	if once.Hash != i.Hash {
-		return pay.Payment{}, keyReused()
+		return pay.Payment{}, i.reused(once.Hash)
 	}
 	return a.awaitAnswer(ctx, scope, once.Object)
 }

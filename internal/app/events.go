@@ -91,8 +91,8 @@ func (a *App) ReplaySpan(ctx context.Context, by Principal, scope pay.Scope, sub
 		}
 		if err == nil {
 			return running, &pay.Error{
-				Code: pay.CodeConflictState, Message: "the replay " + running.ID + " runs to this webhook: wait until it is done",
-				Details: pay.Details{Reason: "replay_running", Action: "replay"},
+				Code: pay.CodeConflictState, Message: "the replay " + running.ID + " runs to this webhook: wait until it is done, or stop it with POST /webhooks/" + sub.ID + "/replays/" + running.ID + "/stop",
+				Details: pay.Details{Reason: "replay_running", Action: "replay", ReplayID: running.ID},
 			}
 		}
 		if !errors.Is(err, store.ErrNotFound) {
@@ -173,6 +173,46 @@ func (a *App) Replaying(ctx context.Context, scope pay.Scope, subscription, id s
 	return r, err
 }
 
+// Replays lists the replays to one of a shop's endpoints, newest first, and counts them.
+//
+// Errors: webhook_not_found, invalid_request for a page behind a row that is not there.
+func (a *App) Replays(ctx context.Context, scope pay.Scope, subscription string, page store.Page) ([]pay.Replay, int64, error) {
+	sub, err := a.Subscription(ctx, scope, subscription)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := behind(page.After, func() error {
+		_, err := a.store.Replay(ctx, scope, sub.ID, page.After)
+		return err
+	}); err != nil {
+		return nil, 0, err
+	}
+	return a.store.Replays(ctx, scope, sub.ID, page)
+}
+
+// StopReplay stops a replay. What it has begun is delivered all the same; one that is stopped stays
+// as it is.
+//
+// Errors: webhook_not_found, not_found, conflict_state for one that is done.
+func (a *App) StopReplay(ctx context.Context, by Principal, scope pay.Scope, subscription, id string) (pay.Replay, error) {
+	return decided(func() (pay.Replay, error) {
+		r, err := a.Replaying(ctx, scope, subscription, id)
+		if err != nil {
+			return r, err
+		}
+		untaken, err := a.store.Untaken(ctx, r)
+		if err != nil {
+			return r, err
+		}
+		r, change, err := r.Stop(pay.StopAsked, untaken, a.now(scope))
+		if err != nil || len(change.Replays) == 0 {
+			return r, err
+		}
+		change.Audit = a.audit(by.Actor(), scope, pay.ReplayCutShort, r.Subscription, map[string]string{"replay": r.ID})
+		return r, a.store.Commit(ctx, change)
+	})
+}
+
 // ReplayEvents takes the next step of replays that are due. It returns how many it took; doing
 // one twice is harmless, for a step is written whole or not at all.
 func (a *App) ReplayEvents(ctx context.Context) (int, error) {
@@ -196,8 +236,16 @@ func (a *App) replayStep(ctx context.Context, r pay.Replay) error {
 		return err
 	}
 	now := a.now(r.Scope)
-	if sub.Status != pay.Enabled {
-		return a.store.Commit(ctx, r.Stop(now))
+	if why := sub.StopFor(); why != "" {
+		untaken, err := a.store.Untaken(ctx, r)
+		if err != nil {
+			return err
+		}
+		_, change, err := r.Stop(why, untaken, now)
+		if err != nil {
+			return err
+		}
+		return a.store.Commit(ctx, change)
 	}
 	untried, err := a.store.CountUntried(ctx, sub.ID)
 	if err != nil {
@@ -208,14 +256,23 @@ func (a *App) replayStep(ctx context.Context, r pay.Replay) error {
 	}
 	var list []store.Event
 	if types := r.Selects(sub); len(types) > 0 {
-		if list, err = a.store.EventsAfter(ctx, r.Scope, types, r.AfterAt, r.AfterID, r.To, pay.ReplayStep+1); err != nil {
+		if list, err = a.store.EventsAfter(ctx, r.Scope, types, r.AfterAt, r.AfterID, r.To, pay.ReplayStep); err != nil {
 			return err
 		}
 	}
-	more := len(list) > pay.ReplayStep
+	if len(list) == 0 {
+		untried, err := a.store.Untried(ctx, r)
+		if err != nil {
+			return err
+		}
+		if !untried.IsZero() {
+			return a.store.Commit(ctx, r.Wait(false, now))
+		}
+		return a.store.Commit(ctx, r.End(now))
+	}
 	next := make([]pay.Replayed, 0, len(list))
 	ids := make([]string, 0, len(list))
-	for _, e := range list[:min(len(list), pay.ReplayStep)] {
+	for _, e := range list {
 		next = append(next, pay.Replayed{Event: e.ID, Type: e.Type, At: e.At})
 		ids = append(ids, sub.Delivery(e.ID))
 	}
@@ -226,5 +283,5 @@ func (a *App) replayStep(ctx context.Context, r pay.Replay) error {
 	for i := range next {
 		next[i].Delivery = found[ids[i]]
 	}
-	return a.store.Commit(ctx, r.Send(next, more, now))
+	return a.store.Commit(ctx, r.Send(next, now))
 }

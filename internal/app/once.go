@@ -15,6 +15,9 @@ type Idempotency struct {
 	Route string
 	Key   string
 	Hash  string // SHA-256 of the canonical body; "" for what is done once for good
+	// Headers are those that tell a request with the same body from the one of another hash; nil
+	// where no header counts.
+	Headers func(hash string) []string
 }
 
 // in returns the once-key of the request in its scope (IDEM-2).
@@ -43,12 +46,22 @@ func (a *App) earlier(ctx context.Context, scope pay.Scope, i Idempotency) (obje
 	case err != nil:
 		return "", false, err
 	case i.Hash != "" && once.Hash != i.Hash:
-		return "", false, keyReused()
+		return "", false, i.reused(once.Hash)
 	}
 	return once.Object, true, nil
 }
 
-func keyReused() error {
+// reused says in what a request differs from an earlier one with the same key.
+func (i Idempotency) reused(hash string) error {
+	if i.Headers != nil {
+		if differ := i.Headers(hash); len(differ) > 0 {
+			return &pay.Error{
+				Code: pay.CodeIdempotencyConflict, Param: differ[0], Details: pay.Details{Reason: "header_differs"},
+				Message: "this Idempotency-Key was used with the same body and another " + strings.Join(differ, " and ") +
+					": send the header as it was, or use a new key for a new request",
+			}
+		}
+	}
 	return &pay.Error{
 		Code: pay.CodeIdempotencyConflict, Message: "this Idempotency-Key was used with a different body: use a new key for a new request",
 		Details: pay.Details{Reason: "body_differs"},

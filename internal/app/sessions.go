@@ -53,7 +53,7 @@ func (a *App) CreateSession(ctx context.Context, by Principal, n NewSession) (s 
 	}
 	if strict {
 		shopper := pay.Buyer{Email: n.Customer.Email, Phone: n.Customer.Phone}
-		if err := rehearse(pay.Rail{}, shopper, "customer.email", "", "customer.phone"); err != nil {
+		if err := shopper.Rehearse(pay.Rail{}, "customer.email", "", "customer.phone"); err != nil {
 			return s, "", false, err
 		}
 	}
@@ -276,26 +276,6 @@ func (a *App) session(ctx context.Context, token string) (s pay.Session, err err
 	return s, s.Resolve(a.now(s.Scope))
 }
 
-// VisitSession reads a session for its customer and notes the address that the
-// request came from (CHK-21).
-//
-// Errors: checkout_session_not_found.
-func (a *App) VisitSession(ctx context.Context, token, ip string) (pay.Session, error) {
-	read, err := a.session(ctx, token)
-	if err != nil {
-		return read, err
-	}
-	s, change, news := read.Visit(ip, a.now(read.Scope))
-	if !news {
-		return s, nil
-	}
-	err = a.commit(ctx, change, view.Cause{})
-	if errors.Is(err, store.ErrStale) { // another visit, as recent as this one, or the choice
-		return a.session(ctx, token)
-	}
-	return s, err
-}
-
 // SessionMethods lists what a session's customer may choose from: the routable
 // rails of its country, or of all. In the sandbox every method works in every
 // country, so one without test methods of its own offers all.
@@ -455,7 +435,7 @@ func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now tim
 		buyer, purchase = before.Buyer.Or(buyer), before.Purchase
 	}
 	if s.Strict {
-		if err := rehearse(q.rail, buyer, "customer.email", "customer.documentId", "customer.phone"); err != nil {
+		if err := buyer.Rehearse(q.rail, "customer.email", "customer.documentId", "customer.phone"); err != nil {
 			return pay.Order{}, err
 		}
 	}

@@ -23,6 +23,7 @@ type NewSubscription struct {
 	Events        []string
 	EventsVersion pay.EventsVersion // "": the newest
 	Description   string
+	Strict        *bool // header Sandbox-Strict; nil: as the merchant's sandbox is set
 }
 
 // Subscribe adds an endpoint and returns its secret, which is shown once.
@@ -32,8 +33,12 @@ func (a *App) Subscribe(ctx context.Context, by Principal, scope pay.Scope, n Ne
 	var bad problems
 	bad.events(n.Events)
 	bad.version(n.EventsVersion, "")
+	strict, err := a.strict(ctx, scope, n.Strict)
+	if err != nil {
+		return pay.Subscription{}, "", err
+	}
 	if n.URL != "" {
-		bad.url(n.URL, scope, a.AllowPrivate)
+		bad.url(n.URL, scope.Live || strict, a.AllowPrivate)
 	}
 	if err := bad.err(); err != nil {
 		return pay.Subscription{}, "", err
@@ -186,8 +191,9 @@ func (b *problems) version(v, before pay.EventsVersion) {
 	}
 }
 
-func (b *problems) url(url string, scope pay.Scope, allowPrivate bool) {
-	if err := webhook.CheckURL(url, scope.Live, allowPrivate); err != nil {
+// url checks an endpoint's address, as in production or as the sandbox takes it.
+func (b *problems) url(url string, live, allowPrivate bool) {
+	if err := webhook.CheckURL(url, live, allowPrivate); err != nil {
 		b.issues = append(b.issues, pay.Issue{Path: "url", Message: err.Error()})
 	}
 }
@@ -243,11 +249,16 @@ func (a *App) Subscriptions(ctx context.Context, scope pay.Scope, page store.Pag
 	return list, total, err
 }
 
-// EditSubscription changes what the edit names. The secret is kept.
+// EditSubscription changes what the edit names. The secret is kept. asked is the header
+// Sandbox-Strict; nil: as the merchant's sandbox is set.
 //
 // Errors: webhook_not_found, missing_field, invalid_request, conflict_state for the same as
 // another one.
-func (a *App) EditSubscription(ctx context.Context, by Principal, scope pay.Scope, subscription string, e pay.SubscriptionEdit) (sub pay.Subscription, err error) {
+func (a *App) EditSubscription(ctx context.Context, by Principal, scope pay.Scope, subscription string, e pay.SubscriptionEdit, asked *bool) (sub pay.Subscription, err error) {
+	strict, err := a.strict(ctx, scope, asked)
+	if err != nil {
+		return sub, err
+	}
 	var bad problems
 	if e.Events != nil {
 		bad.events(e.Events)
@@ -259,7 +270,7 @@ func (a *App) EditSubscription(ctx context.Context, by Principal, scope pay.Scop
 		bad := bad // decided anew each time
 		// Its own address may be given back to a managed one.
 		if e.URL != nil && !(read.Managed && *e.URL == read.URL) {
-			bad.url(*e.URL, scope, a.AllowPrivate)
+			bad.url(*e.URL, scope.Live || strict, a.AllowPrivate)
 		}
 		if e.EventsVersion != nil {
 			bad.version(*e.EventsVersion, read.EventsVersion)

@@ -33,7 +33,7 @@ type layer struct{ may, because string }
 var layers = map[string]layer{
 	"internal/money":                 {"", "amounts are the ground that everything stands on"},
 	"internal/ledger":                {"money", "bookkeeping knows amounts, not what is paid for"},
-	"internal/pay":                   {"money ledger", "the core decides with values alone, so that every rule is tested as a table"},
+	"internal/pay":                   {"money ledger document", "the core decides with values alone, so that every rule is tested as a table"},
 	"internal/geo":                   {"money", "countries are data"},
 	"internal/fx":                    {"money pay", "rates are data in the core's words"},
 	"internal/catalog":               {"money pay", "rails are data in the core's words"},

@@ -137,7 +137,7 @@ func TestCatalogIsWhatCanBeCharged(t *testing.T) {
 			}
 		}
 		for query, want := range map[string]string{
-			"country=MX": "2", "country=mex": "2", "country=MX&channel=CASH": "1", "channel=ONLINE": "3", "method=pix": "1", "method=gold": "0", "country=FR": "0",
+			"country=MX": "2", "country=mex": "2", "country=MX&channel=CASH": "1", "channel=ONLINE": "3", "method=pix": "1", "method=oxxo": "0", "country=FR": "0",
 		} {
 			r := o.get(t, "/payment-methods?"+query).want(t, http.StatusOK)
 			if r.text(t, "count") != want || r.text(t, "totalAvailable") != "5" || r.text(t, "routableCount") != want {

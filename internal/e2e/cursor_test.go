@@ -161,8 +161,62 @@ func TestPaymentsAreFoundByShopperAndAmount(t *testing.T) {
 				t.Errorf("%s: found %v, want %v: %s", query, got, want, r)
 			}
 		}
-		for query, param := range map[string]string{"email=ana": "email", "email=%25": "email", "amount=x": "amount", "amount=0": "amount", "amount=-1": "amount", "amount=1.234": "amount"} {
-			o.get(t, "/payments?"+query).refused(t, "400 invalid_request invalid_request_error param="+param+" issues="+param)
+		for query, param := range map[string]string{
+			"email=ana": "email", "email=%25": "email", "amount=x": "amount", "amount=0": "amount", "amount=-1": "amount", "amount=1.234": "amount",
+			"amount=1&currency=XYZ": "currency", "amount=1.5&currency=CLP": "amount", "currency=BRL": "currency", "method=gold": "method", "method=sbx_pix": "method",
+			"from=2026-11-02&to=2026-11-01": "from",
+		} {
+			for _, path := range []string{"/payments?", "/transactions?", "/payments?format=csv&"} {
+				o.get(t, path+query).refused(t, "400 invalid_request invalid_request_error param="+param+" issues="+param)
+			}
+		}
+		o.get(t, "/payments?amount=1&currency=KWD").refused(t, "400 unsupported_currency invalid_request_error param=currency issues=currency")
+		o.get(t, "/payment-methods?method=gold").refused(t, "400 invalid_request invalid_request_error param=method issues=method")
+		for _, path := range []string{"/events", "/settlements", "/withdrawals", "/webhooks/" + o.post(t, "/webhooks", `{"events":["*"]}`).want(t, http.StatusCreated).text(t, "id") + "/deliveries"} {
+			o.get(t, path+"?from=2026-11-02&to=2026-11-01").refused(t, "400 invalid_request invalid_request_error param=from issues=from")
+			o.get(t, path+"?from=2026-11-02&to=2026-11-02").want(t, http.StatusOK)
+		}
+	})
+}
+
+// An amount in another currency finds what the shopper pays and what the shop asked for.
+func TestPaymentsAreFoundByTheAmountInTheirCurrency(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		made := map[string]string{}
+		add := func(name, body string) {
+			t.Helper()
+			made[o.create(t, body)] = name
+			s.clock.advance(2 * time.Millisecond)
+		}
+		add("pix", `{"amount":100,"currency":"BRL","paymentMethodId":"sbx_pix","documentId":"52998224725","merchantOrderId":"a","userEmail":"ana@example.com"}`)
+		add("spei", `{"amount":100,"currency":"BRL","paymentMethodId":"sbx_spei","documentId":"GODE561231GR8","merchantOrderId":"a"}`) // 339.84 MXN
+		add("card", `{"amount":100,"currency":"BRL","paymentMethodId":"sbx_card"}`)                                                    // 18.52 USD
+		add("dollars", `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"ana@example.com"}`)
+		add("local", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`) // 137.7 BRL
+		add("pesos", `{"amount":50000,"currency":"CLP","paymentMethodId":"sbx_cash"}`)
+		add("unsure", `{"amount":5.94,"currency":"BRL","paymentMethodId":"sbx_card","merchantOrderId":"b"}`)   // 1.10 USD
+		add("unknown", `{"amount":59.19,"currency":"BRL","paymentMethodId":"sbx_card","merchantOrderId":"b"}`) // 10.96 USD: its outcome is not known
+		for query, want := range map[string]string{
+			"amount=100&currency=BRL": "card spei pix", "amount=100.00&currency=brl": "card spei pix", "amount=100": "dollars", "amount=100&currency=USD": "dollars",
+			"amount=100&currency=MXN": "", "amount=339.84&currency=MXN": "spei", "amount=137.7&currency=BRL": "local", "amount=18.52": "card spei pix",
+			"amount=18.52&currency=BRL": "", "amount=50000&currency=CLP": "pesos", "amount=59.19&currency=BRL": "unknown", "amount=5.94&currency=BRL": "unsure",
+			"amount=100&currency=BRL&method=pix": "pix", "amount=100&currency=BRL&status=completed": "card", "amount=100&currency=BRL&merchantOrderId=a": "spei pix",
+			"amount=339.84&currency=MXN&merchantOrderId=a": "spei", "amount=339.84&currency=BRL&merchantOrderId=a": "", "amount=18.52&merchantOrderId=a": "spei pix",
+			"amount=100&currency=BRL&email=ana@example.com": "pix", "amount=100&email=ana@example.com": "dollars", "amount=1&currency=BRL&email=ana@example.com": "",
+			"amount=100&currency=BRL&limit=2": "card spei", "amount=100&currency=BRL&limit=2&offset=2": "pix",
+		} {
+			r := o.get(t, "/payments?"+query)
+			var got []string
+			for _, id := range rowIDs(t, r) {
+				got = append(got, made[id])
+			}
+			if strings.Join(got, " ") != want || !strings.Contains(query, "limit") && r.text(t, "pagination.total") != fmt.Sprint(len(got)) {
+				t.Errorf("%s: found %v, want %s: %s", query, got, want, r)
+			}
+			if strings.Contains(query, "limit") && r.text(t, "pagination.total") != "3" {
+				t.Errorf("%s: the total is not 3: %s", query, r)
+			}
 		}
 	})
 }

@@ -78,6 +78,24 @@ func TestEveryExampleFollowsItsSchema(t *testing.T) {
 	})
 }
 
+// Both documents say whom to ask, and the operators' describes what each operation does.
+func TestDocumentsSayWhomToAsk(t *testing.T) {
+	operated(t, func(t *testing.T, op operator) {
+		for _, s := range []*spec{op.spec, publishedForOperators.spec} {
+			if name, _ := at(s.tree, "info.contact.name"); name == nil {
+				t.Errorf("the document names nobody: %v", s.tree["info"])
+			}
+		}
+		for path, item := range publishedForOperators.paths {
+			for method, operation := range item.(map[string]any) {
+				if text, _ := at(operation, "description"); text == nil || text == "" {
+					t.Errorf("%s %s has no description", strings.ToUpper(method), path)
+				}
+			}
+		}
+	})
+}
+
 // A new operation gets its line in abouts with its description, and its tag
 // one in tagTexts, or this fails.
 func TestEveryOperationIsDescribed(t *testing.T) {

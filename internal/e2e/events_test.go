@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -254,7 +255,8 @@ func TestReplayOfATimeIsBounded(t *testing.T) {
 			{`{"from":"yesterday"}`, "400 invalid_request invalid_request_error param=from issues=from"},
 			{`{"from":"2020-01-01","types":["payment.paid"]}`, "400 invalid_request invalid_request_error param=types issues=types"},
 			{`{"from":"2020-01-01","to":"2020-03-01"}`, "400 invalid_request invalid_request_error param=from"},
-			{`{"from":"2020-01-02","to":"2020-01-01"}`, "400 invalid_request invalid_request_error param=from"},
+			{`{"from":"2020-01-02","to":"2020-01-01"}`, "400 invalid_request invalid_request_error param=from issues=from"},
+			{`{"from":"2020-01-02","to":"2020-01-02"}`, "400 invalid_request invalid_request_error param=from"},
 			{`{"from":"2120-01-02"}`, "400 invalid_request invalid_request_error param=from"},
 		} {
 			o.post(t, h.path("/replay"), c.body).refused(t, c.want)
@@ -275,5 +277,153 @@ func TestReplayOfATimeIsBounded(t *testing.T) {
 		}
 		o.call(t, http.MethodPatch, h.path(""), `{"status":"disabled"}`, asJSON).want(t, http.StatusOK)
 		o.post(t, h.path("/replay"), `{"from":"`+today+`"}`).refused(t, "409 conflict_state conflict_error reason=webhook_disabled action=replay")
+	})
+}
+
+// many makes payments whose events the endpoint takes, and returns a body that asks for them again.
+func (o shop) many(t *testing.T, s *service, endpoint *receiver, payments int) (span string) {
+	t.Helper()
+	s.clock.advance(time.Hour)
+	from := s.clock.now()
+	for range payments {
+		o.create(t, card)
+		s.clock.advance(2 * time.Millisecond)
+	}
+	endpoint.await(t, payments)
+	s.rest(t)
+	s.clock.advance(time.Hour)
+	return fmt.Sprintf(`{"from":%q,"to":%q}`, from.UTC().Format(time.RFC3339Nano), s.clock.now().UTC().Format(time.RFC3339Nano))
+}
+
+// A replay that runs is found, named by who meets it, and stopped. What it had begun still comes, and
+// another one goes on where it was.
+func TestReplayIsFoundAndStopped(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o, stranger := s.shop(t), s.shop(t)
+		endpoint := s.receive(t)
+		h := o.hook(t, endpoint.URL, `"payment.completed"`)
+		const payments = 60 // more than a step
+		span := o.many(t, s, endpoint, payments)
+		first := slices.MinFunc(endpoint.deliveries(), func(a, b delivery) int { return strings.Compare(a.text("createdAt"), b.text("createdAt")) }).text("createdAt")
+		o.get(t, h.path("/replays")).is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
+
+		held := make(chan struct{})
+		release := sync.OnceFunc(func() { close(held) })
+		t.Cleanup(release)
+		endpoint.answers(func(w http.ResponseWriter, _ *http.Request) { <-held; w.WriteHeader(http.StatusNoContent) })
+		begun := o.post(t, h.path("/replay"), span).want(t, http.StatusOK)
+		id := begun.text(t, "id")
+		replay := h.path("/replays/" + id)
+		eventually(t, "a step is begun", func() bool { return o.get(t, replay).text(t, "sent") == "50" })
+		shown := func(status, reason, resume string) string {
+			return fmt.Sprintf(`{"id":%q,"subscriptionId":%q,"status":%q,"stopReason":%s,"resumeFrom":%s,"from":"<time>","to":"<time>","types":[],
+				"events":60,"sent":50,"leftOut":0,"createdAt":"<time>","updatedAt":"<time>"}`, id, h.id, status, reason, resume)
+		}
+		met := o.post(t, h.path("/replay"), `{"from":"2020-01-01","to":"2020-01-02"}`)
+		met.refused(t, "409 conflict_state conflict_error reason=replay_running action=replay")
+		if met.text(t, "error.details.replayId") != id || !strings.Contains(met.text(t, "error.message"), "stop it with POST "+replay+"/stop") {
+			t.Errorf("who meets the replay is told %s", met)
+		}
+		o.get(t, replay).is(t, http.StatusOK, shown("running", "null", "null"))
+
+		stopped := shown("stopped", `"requested"`, fmt.Sprintf("%q", first)) // nothing of it was taken yet
+		for range 2 {
+			o.post(t, replay+"/stop", "").is(t, http.StatusOK, stopped)
+		}
+		release()
+		reader := o.key(t, app.NewKey{Kind: pay.Restricted, Rights: []pay.Right{pay.RightRead}})
+		reader.post(t, replay+"/stop", "").refused(t, "403 forbidden permission_error")
+		stranger.post(t, replay+"/stop", "").refused(t, "404 webhook_not_found invalid_request_error")
+		stranger.get(t, h.path("/replays")).refused(t, "404 webhook_not_found invalid_request_error")
+		o.post(t, h.path("/replays/rpl_1/stop"), "").refused(t, "404 not_found invalid_request_error")
+		reader.get(t, h.path("/replays")).is(t, http.StatusOK, `{"data":[`+stopped+`],"pagination":{"total":1,"limit":50,"offset":0,"pages":1,"nextCursor":null}}`)
+		endpoint.await(t, payments+50)
+		s.clock.advance(time.Minute)
+		s.rest(t)
+		if n := len(endpoint.deliveries()); n != payments+50 {
+			t.Errorf("%d deliveries came, want %d: a stopped replay begins none", n, payments+50)
+		}
+
+		next := o.post(t, h.path("/replay"), fmt.Sprintf(`{"from":%q,"to":%q}`, first, begun.text(t, "to"))).want(t, http.StatusOK)
+		eventually(t, "the next replay is done", func() bool {
+			s.clock.advance(time.Second)
+			return o.get(t, h.path("/replays/"+next.text(t, "id"))).text(t, "status") == "done"
+		})
+		o.post(t, h.path("/replays/"+next.text(t, "id")+"/stop"), "").refused(t, "409 conflict_state conflict_error from=done action=stop")
+		page := o.get(t, h.path("/replays?limit=1"))
+		if page.text(t, "data.0.id") != next.text(t, "id") || page.text(t, "pagination.total") != "2" {
+			t.Errorf("the first page is %s", page)
+		}
+		o.get(t, h.path("/replays?limit=1&startingAfter="+page.text(t, "pagination.nextCursor"))).
+			is(t, http.StatusOK, `{"data":[`+stopped+`],"pagination":{"total":2,"limit":1,"offset":0,"pages":2,"nextCursor":null}}`)
+		o.get(t, h.path("/replays?startingAfter=rpl_1")).refused(t, "400 invalid_request invalid_request_error param=startingAfter")
+	})
+}
+
+// An endpoint that answers 410 is disabled, and the replay to it stops. It remembers where it was:
+// another one from there on leaves nothing out.
+func TestReplayRemembersWhereItWasGone(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		endpoint := s.receive(t)
+		h := o.hook(t, endpoint.URL, `"payment.completed"`)
+		const payments, taken = 5, 2
+		span := o.many(t, s, endpoint, payments)
+		at := map[string]string{} // when an event happened
+		var order []string
+		for _, d := range endpoint.deliveries() {
+			at[d.text("id")] = d.text("createdAt")
+			order = append(order, d.text("createdAt"))
+		}
+		slices.Sort(order)
+		gone, mine := make(chan struct{}), order[taken]
+		leave := sync.OnceFunc(func() { close(gone) })
+		t.Cleanup(leave)
+		took := map[string]bool{}
+		var mu sync.Mutex // owns took
+		endpoint.answers(func(w http.ResponseWriter, r *http.Request) {
+			event := r.Header.Get("webhook-id")
+			if at[event] >= mine {
+				<-gone
+				w.WriteHeader(http.StatusGone)
+				return
+			}
+			mu.Lock()
+			took[event] = true
+			mu.Unlock()
+			w.WriteHeader(http.StatusNoContent)
+		})
+		begun := o.post(t, h.path("/replay"), span).want(t, http.StatusOK)
+		replay := h.path("/replays/" + begun.text(t, "id"))
+		eventually(t, "a part is taken", func() bool {
+			return h.log(t, "?status=delivered&limit=1").text(t, "pagination.total") == fmt.Sprint(taken)
+		})
+		leave()
+		eventually(t, "the replay is stopped", func() bool {
+			s.clock.advance(time.Second)
+			return o.get(t, replay).text(t, "status") == "stopped"
+		})
+		stopped := o.get(t, replay)
+		if stopped.text(t, "stopReason") != "webhook_disabled" || stopped.text(t, "resumeFrom") != mine {
+			t.Errorf("the replay was to remember %s: %s", mine, stopped)
+		}
+
+		o.call(t, http.MethodPatch, h.path(""), `{"status":"enabled"}`, asJSON).want(t, http.StatusOK)
+		endpoint.answers(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			took[r.Header.Get("webhook-id")] = true
+			mu.Unlock()
+			w.WriteHeader(http.StatusNoContent)
+		})
+		next := o.post(t, h.path("/replay"), fmt.Sprintf(`{"from":%q,"to":%q}`, stopped.text(t, "resumeFrom"), begun.text(t, "to"))).want(t, http.StatusOK)
+		if next.text(t, "events") != fmt.Sprint(payments-taken) {
+			t.Errorf("the next replay is %s, want the %d events that are left", next, payments-taken)
+		}
+		eventually(t, "all is taken", func() bool {
+			s.clock.advance(time.Second)
+			mu.Lock()
+			defer mu.Unlock()
+			return len(took) == payments
+		})
 	})
 }

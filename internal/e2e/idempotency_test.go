@@ -124,7 +124,7 @@ func TestKeyGuardsOneRequestOnly(t *testing.T) {
 				}
 			})
 		}
-		o.post(t, "/payments", card, key, "Sandbox-Simulate: paid").refused(t, conflict)
+		o.post(t, "/payments", card, key, "Sandbox-Simulate: paid").refused(t, "409 idempotency_conflict idempotency_error param=Sandbox-Simulate reason=header_differs")
 		if n := o.total(t, nil); n != "1" {
 			t.Errorf("the shop has %s payments, want 1", n)
 		}

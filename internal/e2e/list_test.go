@@ -68,7 +68,7 @@ func TestListSelectsAndCounts(t *testing.T) {
 			{"paymentMethodId=sbx_card", func(m made) bool { return m.rail == "sbx_card" }},
 			{"paymentMethodId=1001", func(made) bool { return false }},
 			{"method=bank_transfer", func(m made) bool { return m.method == "bank_transfer" }},
-			{"method=gold", func(made) bool { return false }},
+			{"method=oxxo", func(made) bool { return false }},
 			{"country=MX", func(m made) bool { return m.country == "MEX" }},
 			{"country=mex", func(m made) bool { return m.country == "MEX" }},
 			{"merchantOrderId=a", func(m made) bool { return m.order == "a" }},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/getkin/kin-openapi/openapi3"
 )
 
 // mistake is a request as a beginner sends it, and what it is told.
@@ -95,6 +96,9 @@ func TestMistakesSayHowToMendThem(t *testing.T) {
 			// Names of fields.
 			{"paymentMethodID", "", "/payments", `{"amount":25.5,"paymentMethodID":"sbx_card"}`, "", "400 missing_field paymentMethodId", "did you mean paymentMethodId?"},
 			{"payment_method_id", "", "/payments", `{"amount":25.5,"payment_method_id":"sbx_card"}`, "", "400 missing_field paymentMethodId", "you sent payment_method_id, which is ignored; did you mean paymentMethodId?"},
+			{"payment_method", "", "/payments", `{"amount":25.5,"payment_method":"sbx_card"}`, "", "400 missing_field paymentMethodId", "you sent payment_method, which is ignored; did you mean paymentMethodId?"},
+			{"payment-method", "", "/payments", `{"amount":25.5,"payment-method":"pix"}`, "", "400 missing_field paymentMethodId", "you sent payment-method, which is ignored; did you mean paymentMethodId?"},
+			{"method", "", "/payments", `{"amount":25.5,"method":"pix"}`, "", "400 missing_field paymentMethodId", "did you mean paymentMethodId?"},
 			{"ammount", "", "/payments", `{"ammount":25.5,"paymentMethodId":"sbx_card"}`, "", "400 missing_field amount", "did you mean amount?"},
 			{"Amount", "", "/payments", `{"Amount":25.5,"paymentMethodId":"sbx_card"}`, "", "400 missing_field amount", "did you mean amount?"},
 			{"amount in cents by name", "", "/payments", `{"amountInCents":2550,"paymentMethodId":"sbx_card"}`, "", "400 missing_field amount", "did you mean amount?"},
@@ -158,6 +162,10 @@ func TestMistakesSayHowToMendThem(t *testing.T) {
 			{"a misspelt refund", "", "/payments/" + payment + "/refund", `{"amout":5}`, "", "400 invalid_request amout", "did you mean amount?"},
 			{"a refund in cents", "", "/payments/" + payment + "/refund", `{"amount_cents":500}`, "", "400 invalid_request amount_cents", "did you mean amount?"},
 			{"a refund's amount in the query", "POST", "/payments/" + payment + "/refund?amount=5", "", "", "400 invalid_request amount", "send it in the body"},
+			{"no currency", "", "/payments", with(`"currency":"XYZ"`), "", "400 invalid_request currency", "currency must be one of ARS, BOB, BRL, "},
+			{"a currency in part", "", "/payments", with(`"currency":"BR"`), "", "400 invalid_request currency", "did you mean BRL?"},
+			{"a currency without a rate", "", "/payments", with(`"currency":"KWD"`), "", "400 unsupported_currency currency", "there is no exchange rate for KWD: send one of ARS, BOB, BRL, "},
+			{"a currency of a session", "", "/checkout/sessions", `{"amount":5,"currency":"XYZ","customer":{"firstName":"Ana","lastName":"S","email":"a@b.co","phone":"+5511"}}`, "", "400 invalid_request currency", "currency must be one of ARS, BOB, BRL, "},
 			{"a misspelt currency", "", "/payments", with(`"curency":"BRL"`), "", "400 invalid_request curency", "did you mean currency?"},
 			{"misspelt types of a replay", "", "/webhooks/" + hook + "/replay", `{"from":"2026-01-01","tpyes":["payment.failed"]}`, "", "400 invalid_request tpyes", "did you mean types?"},
 			{"no event", "", "/events?type=payment.complete", "", "", "400 invalid_request type", "did you mean payment.completed?"},
@@ -167,6 +175,11 @@ func TestMistakesSayHowToMendThem(t *testing.T) {
 			{"page, strict", "", "/payments?page=2&strict=true", "", "", "400 invalid_request page", "there is no query parameter page"},
 			{"a status that is none", "", "/payments?status=paid", "", "", "400 invalid_request status", "must be one of processing, pending, completed"},
 			{"a status in upper case", "", "/payments?status=COMPLETED", "", "", "400 invalid_request status", "did you mean completed?"},
+			{"no method to filter by", "", "/payments?method=piks", "", "", "400 invalid_request method", "method must be one of bank_transfer, boleto, card, cash, "},
+			{"an id to filter by", "", "/payments?method=sbx_pix", "", "", "400 invalid_request method", "sbx_pix is a paymentMethodId"},
+			{"a time that ends before it begins", "", "/payments?from=2026-11-02&to=2026-11-01", "", "", "400 invalid_request from", "send an earlier from, or a later to"},
+			{"a currency without an amount", "", "/payments?currency=BRL", "", "", "400 invalid_request currency", "send amount too, or leave currency out"},
+			{"an amount in no currency", "", "/payments?amount=5&currency=XYZ", "", "", "400 invalid_request currency", "currency must be one of ARS, BOB, BRL, "},
 			{"a limit in words", "", "/payments?limit=ten", "", "", "400 invalid_request limit", "must be a whole number, such as 50"},
 			{"a date of another order", "", "/payments?from=21/11/2026", "", "", "400 invalid_request from", "such as 2026-11-21 or 2026-11-21T13:00:00Z"},
 			{"a country's name", "", "/payment-methods?country=Colombia", "", "", "400 invalid_request country", "Colombia is CO or COL"},
@@ -221,4 +234,46 @@ func (o shop) errs(t *testing.T, c mistake) {
 	if !mending.MatchString(message) {
 		t.Errorf("%q says no way to mend it", message)
 	}
+}
+
+// However a beginner writes a name, the hint sees which field was meant: of every body that the
+// document tells of.
+func TestEveryFieldIsSeenInOtherSpellings(t *testing.T) {
+	alone(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		doc, err := openapi3.NewLoader().LoadFromData(s.spec.text)
+		must(t, err)
+		o.create(t, card, "Sandbox-Simulate: chargeback")
+		claim := o.get(t, "/claims").text(t, "data.0.id") // evidence is looked at when there is one
+		filled := strings.NewReplacer("/claims/{id}", "/claims/"+claim, "{", "", "}", "")
+		capital := regexp.MustCompile(`[A-Z]+`)
+		fields := 0
+		for path, item := range doc.Paths.Map() {
+			for method, op := range item.Operations() {
+				if op.RequestBody == nil {
+					continue
+				}
+				for field := range op.RequestBody.Value.Content["application/json"].Schema.Value.Properties {
+					fields++
+					snake := strings.ToLower(capital.ReplaceAllString(field, "_$0"))
+					for _, spelling := range []string{snake, strings.ReplaceAll(snake, "_", "-"), strings.ToUpper(snake), strings.ToUpper(field[:1]) + field[1:], strings.ToLower(field)} {
+						if spelling == field {
+							continue
+						}
+						r := o.send(t, request{
+							method: method, path: base + filled.Replace(path) + "?strict=true", body: fmt.Sprintf(`{%q:null}`, spelling),
+							header: http.Header{"Authorization": {"Bearer " + o.credential}, "Content-Type": {"application/json"}},
+						})
+						issues, _ := r.at(t, "error.details.issues")
+						if !strings.Contains(r.text(t, "error.message")+fmt.Sprint(issues), "did you mean "+field+"?") {
+							t.Errorf("%s for %s is not seen: %s", spelling, field, r)
+						}
+					}
+				}
+			}
+		}
+		if fields < 80 {
+			t.Errorf("the bodies have %d fields only", fields)
+		}
+	})
 }

@@ -27,8 +27,12 @@ func TestRefundCostsTheMerchantTheFees(t *testing.T) {
 		// 100 less 1.2 % platform, 2.99 % and 0.30 card, 5 % reserve leaves 90.51 and 5.
 		id := o.create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
 		const insufficient = "422 balance_insufficient balance_error"
-		o.refund(t, id, `{}`).refused(t, insufficient) // there is 95.51 of it
-		o.refund(t, id, `{"amount":95.28}`).refused(t, insufficient)
+		whole, part := o.refund(t, id, `{}`), o.refund(t, id, `{"amount":95.28}`)
+		whole.refused(t, insufficient) // there is 95.51 of it
+		whole.tells(t, "error.details.balance", `{"available":95.51,"requested":100,"currency":"USD"}`)
+		part.refused(t, insufficient) // and of the reserve its part, 4.76
+		part.tells(t, "error.details.balance", `{"available":95.27,"requested":95.28,"currency":"USD"}`)
+		o.simulate(t, id, "refunded").tells(t, "error.details.balance", `{"available":95.51,"requested":100,"currency":"USD"}`)
 		if o.claims(t, id) != "" || o.status(t, id) != "completed" {
 			t.Errorf("a refused refund left %q, the payment is %s", o.claims(t, id), o.status(t, id))
 		}

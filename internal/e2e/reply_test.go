@@ -72,6 +72,15 @@ func (r reply) refused(t *testing.T, want string) {
 	}
 }
 
+// tells fails the test unless a part of the reply is as a JSON text says.
+func (r reply) tells(t *testing.T, path, want string) {
+	t.Helper()
+	got, _ := r.at(t, path)
+	for _, difference := range compare(path, decode(t, []byte(want)), got) {
+		t.Errorf("%s: %s", difference, r)
+	}
+}
+
 // problem tells an error in one line: status, code, type, and what there is of
 // param, decline, issues, missing, reason, from and action.
 func (r reply) problem(t *testing.T) string {

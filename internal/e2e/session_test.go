@@ -74,7 +74,7 @@ func TestSelectorSessionGoesFromOpenToPaid(t *testing.T) {
 		if got, want := chosen.text(t, "checkoutUrl"), s.URL+"/c/"+id+"?returnUrl="+url.QueryEscape(back); got != want {
 			t.Errorf("checkoutUrl is %s, want %s", got, want)
 		}
-		c.read(t).is(t, http.StatusOK, fmt.Sprintf(seen, "pending", `"`+id+`"`))
+		c.read(t).is(t, http.StatusOK, fmt.Sprintf(seen, "pending", `"`+id+`","transactionStatus":"pending"`))
 		c.choose(t, choice("sbx_card")).is(t, http.StatusConflict, `{"error":{"code":"checkout_session_already_completed","type":"conflict_error","message":"<text>",
 			"requestId":"<req>","details":{"helpUrl":"<url>","existingTxId":"`+id+`"}}}`)
 
@@ -91,7 +91,7 @@ func TestSelectorSessionGoesFromOpenToPaid(t *testing.T) {
 		if got := endpoint.about(t, id, 2)[0]; got.text("type") != "payment.completed" || got.text("data.object.merchantOrderId") != "order 7" {
 			t.Errorf("the endpoint was told %s of order %s", got.text("type"), got.text("data.object.merchantOrderId"))
 		}
-		c.read(t).is(t, http.StatusOK, fmt.Sprintf(seen, "pending", `"`+id+`"`))
+		c.read(t).is(t, http.StatusOK, fmt.Sprintf(seen, "pending", `"`+id+`","transactionStatus":"completed"`))
 	})
 }
 
@@ -115,8 +115,16 @@ func TestOneShotSessionIsAHostedPayment(t *testing.T) {
 				t.Errorf("the transaction is %s", p)
 			}
 			// Its id reads as the token of a completed session, which tells of no shopper.
-			o.shopper(id).read(t).is(t, http.StatusOK, fmt.Sprintf(`{"token":%q,"status":"pending","amount":25.5,"currency":"USD","country":%q,"customer":null,
-				"customerIp":null,"returnUrl":%q,"expiresAt":"<time>","completedTxId":%[1]q}`, id, m.country, back))
+			// It tells what the shop was told, and what has become of the transaction.
+			told := func(status string) string {
+				return fmt.Sprintf(`{"token":%q,"status":"pending","transactionStatus":%q,"amount":25.5,"currency":"USD","country":%q,"customer":null,
+					"customerIp":null,"returnUrl":%q,"expiresAt":%q,"completedTxId":%[1]q}`, id, status, m.country, back, r.text(t, "expiresAt"))
+			}
+			o.shopper(id).read(t).is(t, http.StatusOK, told(m.status))
+			if m.status == "pending" {
+				o.simulate(t, id, "paid").want(t, http.StatusOK)
+				o.shopper(id).read(t).is(t, http.StatusOK, told("completed"))
+			}
 			if r := o.shopper(id).choose(t, choice("sbx_card")); r.problem(t) != "409 checkout_session_already_completed conflict_error" {
 				t.Errorf("choosing again: %s", r)
 			}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -56,6 +57,37 @@ func TestStrictSandboxRefusesWhatProductionRefuses(t *testing.T) {
 	})
 }
 
+// What production refuses of a webhook's address, a strict sandbox refuses: with the header, or as it is set.
+func TestStrictSandboxRefusesWebhooksThatProductionRefuses(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		const strict, lenient, wrong = "Sandbox-Strict: true", "Sandbox-Strict: false", "400 invalid_request invalid_request_error param=url issues=url"
+		body := func(url string) string { return fmt.Sprintf(`{"events":["*"],"url":%q}`, url) }
+		good := o.post(t, "/webhooks", body("https://shop.example/strict"), strict).want(t, http.StatusCreated).text(t, "id")
+		bad := []string{"http://shop.example/hook", "https://127.0.0.1/hook", "https://localhost/hook", "https://[::1]/hook"}
+		for _, url := range bad {
+			o.post(t, "/webhooks", body(url), strict).refused(t, wrong)
+			o.call(t, http.MethodPatch, "/webhooks/"+good, body(url), asJSON, strict).refused(t, wrong)
+		}
+		o.call(t, http.MethodPatch, "/sandbox/settings", `{"strict":true}`, asJSON).want(t, http.StatusOK)
+		for _, url := range bad {
+			o.post(t, "/webhooks", body(url)).refused(t, wrong)
+			o.call(t, http.MethodPatch, "/webhooks/"+good, body(url), asJSON).refused(t, wrong)
+			id := o.post(t, "/webhooks", body(url), lenient).want(t, http.StatusCreated).text(t, "id")
+			o.call(t, http.MethodPatch, "/webhooks/"+id, body(url+"/2"), asJSON, lenient).want(t, http.StatusOK)
+			// What is not about its address may change.
+			o.call(t, http.MethodPatch, "/webhooks/"+id, `{"status":"disabled"}`, asJSON).want(t, http.StatusOK)
+		}
+		o.post(t, "/webhooks", `{"events":["*"]}`).want(t, http.StatusCreated) // an inbox
+		o.post(t, "/webhooks", body("https://shop.example/x"), "Sandbox-Strict: yes").refused(t, "400 invalid_request invalid_request_error param=Sandbox-Strict issues=Sandbox-Strict")
+		live := o.live()
+		live.post(t, "/webhooks", body("https://shop.example/x"), strict).refused(t, "400 production_key_refused invalid_request_error param=Sandbox-Strict")
+		for _, url := range bad {
+			live.post(t, "/webhooks", body(url)).refused(t, wrong)
+		}
+	})
+}
+
 // A card in a strict sandbox goes through a page, pending and a webhook, as production's do. In a
 // lenient one it is approved at once.
 func TestStrictSandboxSendsTheCardsShopperToAPage(t *testing.T) {
@@ -68,7 +100,14 @@ func TestStrictSandboxSendsTheCardsShopperToAPage(t *testing.T) {
 		if made.text(t, "status") != "pending" || !strings.HasPrefix(made.text(t, "paymentFormUrl"), "http") {
 			t.Errorf("the card's payment is %s", made)
 		}
-		o.post(t, "/payments", card, "Idempotency-Key: strict").refused(t, "409 idempotency_conflict idempotency_error reason=body_differs")
+		o.post(t, "/payments", card, "Idempotency-Key: strict").refused(t, "409 idempotency_conflict idempotency_error param=Sandbox-Strict reason=header_differs")
+		o.post(t, "/payments", card, "Idempotency-Key: strict", "Sandbox-Strict: false").refused(t, "409 idempotency_conflict idempotency_error param=Sandbox-Strict reason=header_differs")
+		both := o.post(t, "/payments", card, "Idempotency-Key: strict", "Sandbox-Simulate: paid")
+		both.refused(t, "409 idempotency_conflict idempotency_error param=Sandbox-Simulate reason=header_differs")
+		if message := both.text(t, "error.message"); !strings.Contains(message, "another Sandbox-Simulate and Sandbox-Strict: send") {
+			t.Errorf("of two headers that differ it says %s", message)
+		}
+		o.post(t, "/payments", with(`"userName":"Ana"`), "Idempotency-Key: strict", "Sandbox-Strict: true").refused(t, "409 idempotency_conflict idempotency_error reason=body_differs")
 		endpoint.isTold(t, payment, "payment.pending 0")
 		s.sweep(t, "nothing", func() bool { return true })
 		if got := o.status(t, payment); got != "pending" {

@@ -140,7 +140,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		"another URL": func(t *testing.T, b *blind) func() error {
 			id, url := subscribe(t, b), "https://shop.example/new"
 			return func() error {
-				_, err := b.EditSubscription(ctx, b.who, b.who.Scope, id, pay.SubscriptionEdit{URL: &url})
+				_, err := b.EditSubscription(ctx, b.who, b.who.Scope, id, pay.SubscriptionEdit{URL: &url}, nil)
 				return err
 			}
 		},

@@ -159,7 +159,7 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 		t.Error(err)
 	}
 	edit := func(url string) error {
-		_, err := a.EditSubscription(ctx, live, live.Scope, sub.ID, pay.SubscriptionEdit{URL: &url})
+		_, err := a.EditSubscription(ctx, live, live.Scope, sub.ID, pay.SubscriptionEdit{URL: &url}, nil)
 		return err
 	}
 	if err := edit("https://stranger.example/"); err == nil {

@@ -135,6 +135,13 @@ func TestWithdrawalIsChecked(t *testing.T) {
 		} {
 			t.Run(c.name, func(t *testing.T) { o.post(t, "/withdrawals", c.body).refused(t, c.want) })
 		}
+		for path, body := range map[string]string{"/withdrawals": `{"amount":100.01}`, "/withdrawals/quote?amount=100.01": ""} {
+			over := o.get(t, path)
+			if body != "" {
+				over = o.post(t, path, body)
+			}
+			over.tells(t, "error.details.balance", `{"available":100,"requested":100.01,"currency":"USD"}`)
+		}
 		o.post(t, "/withdrawals", `{"amount":10}`, "Idempotency-Key: ñ").
 			refused(t, "400 invalid_request invalid_request_error param=Idempotency-Key issues=Idempotency-Key")
 		if n := o.get(t, "/withdrawals").text(t, "pagination.total"); n != "0" || o.available(t) != "100" {

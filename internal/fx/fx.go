@@ -8,6 +8,8 @@
 package fx
 
 import (
+	"slices"
+
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -77,6 +79,19 @@ func (t Table) BuiltIns(each func(pay.Reading)) {
 // Knows reports whether there is any rate of a currency.
 func (t Table) Knows(c money.Currency) bool {
 	return !t.quotes[c].Rate.IsZero() || !t.builtIn[c].Rate.IsZero()
+}
+
+// Currencies lists those that there is any rate of, by their codes.
+func (t Table) Currencies() (all []money.Currency) {
+	for c := range t.builtIn {
+		all = append(all, c)
+	}
+	for c := range t.quotes {
+		all = append(all, c)
+	}
+	all = slices.DeleteFunc(all, func(c money.Currency) bool { return !t.Knows(c) })
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // Quotes calls each for every quote, in no order.

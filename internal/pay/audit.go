@@ -71,6 +71,7 @@ const (
 	DeliveryReplayed  Act = "delivery.replayed"
 	SandboxChanged    Act = "sandbox.changed"
 	EventsReplayed    Act = "webhook.replayed" // the events of a time
+	ReplayCutShort    Act = "webhook.replay_stopped"
 	RefundOpened      Act = "refund.opened"
 	EvidenceSubmitted Act = "claim.evidence_submitted"
 	ClaimAccepted     Act = "claim.accepted" // the merchant gave in

@@ -1,6 +1,7 @@
 package pay
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -97,6 +98,17 @@ type Details struct {
 	From          Status
 	Action        string
 	Right         string // that a key lacks
+	Balance       *Shortfall
+	ReplayID      string // that runs
+}
+
+// Shortfall is what there is for something, and what was asked for.
+type Shortfall struct{ Available, Requested money.Amount }
+
+// beyond returns an error about more USD than there is. message has a place for each of the two.
+func beyond(param, message string, requested, available int64) *Error {
+	d := Shortfall{money.New(max(0, available), money.USD), money.New(requested, money.USD)}
+	return &Error{Code: CodeBalanceInsufficient, Param: param, Message: fmt.Sprintf(message, d.Requested, d.Available), Details: Details{Balance: &d}}
 }
 
 // Issue is one thing wrong with a request.

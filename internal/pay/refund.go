@@ -116,7 +116,8 @@ func (p Payment) draw(parts Parts, have ledger.Balances, released bool) (drawing
 	d.pending = rest - d.available
 	owed := max(0, -have[ledger.Available])
 	if d.pending > 0 && d.pending > have[ledger.Pending]-owed {
-		return d, NewError(CodeBalanceInsufficient, "the refund is more than the balance: refund less, or wait for more to come in; GET /me/balance shows it")
+		return d, beyond("", "the refund takes %s out of the balance, and there are %s for it: refund less, or wait for more to come in; GET /me/balance shows it",
+			parts.held(), d.reserve+d.available+max(0, have[ledger.Pending]-owed))
 	}
 	if rest > 0 {
 		floor(ledger.Available, min(0, have[ledger.Available]))

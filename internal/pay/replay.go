@@ -22,6 +22,8 @@ type Replay struct {
 	LeftOut      int64       // they were on their way, or are not wanted any more
 	AfterAt      time.Time   // when the last event that was dealt with happened
 	AfterID      string
+	Why          StopReason // of a stopped one
+	ResumeFrom   time.Time  // of a stopped one: from then on events may be missing
 	DueAt        time.Time
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
@@ -30,11 +32,21 @@ type Replay struct {
 // ReplayStatus is where a replay stands.
 type ReplayStatus string
 
-// States of a replay. A stopped one has an endpoint that is disabled or deleted.
+// States of a replay.
 const (
 	ReplayRunning ReplayStatus = "running"
 	ReplayDone    ReplayStatus = "done"
 	ReplayStopped ReplayStatus = "stopped"
+)
+
+// StopReason says why a replay was stopped.
+type StopReason string
+
+// Reasons to stop a replay: its endpoint is disabled or deleted, or somebody asked for it.
+const (
+	StopAsked    StopReason = "requested"
+	StopDisabled StopReason = "webhook_disabled"
+	StopDeleted  StopReason = "webhook_deleted"
 )
 
 const (
@@ -112,8 +124,8 @@ type Replayed struct {
 }
 
 // Send begins the deliveries of the next events. They come due one after the other until the
-// next step. more: others follow.
-func (r Replay) Send(list []Replayed, more bool, now time.Time) Change {
+// next step.
+func (r Replay) Send(list []Replayed, now time.Time) Change {
 	var change Change
 	pause := ReplayEvery / ReplayStep
 	for i, next := range list {
@@ -136,12 +148,16 @@ func (r Replay) Send(list []Replayed, more bool, now time.Time) Change {
 		change.Deliveries = append(change.Deliveries, d)
 	}
 	r.DueAt = now.Add(ReplayEvery)
-	if !more {
-		r.Status, r.DueAt = ReplayDone, time.Time{}
-		r.LeftOut = max(r.LeftOut, r.Events-r.Sent)
-	}
 	change.Replays = []Replay{r.written(now)}
 	return change
+}
+
+// End ends a replay that has begun all and whose endpoint was asked to take each: until then it may
+// be stopped, and remembers where it was.
+func (r Replay) End(now time.Time) Change {
+	r.Status, r.DueAt = ReplayDone, time.Time{}
+	r.LeftOut = max(r.LeftOut, r.Events-r.Sent)
+	return Change{Replays: []Replay{r.written(now)}}
 }
 
 // Wait lets a replay look again: soon where its endpoint has enough to do, later where it fails.
@@ -153,10 +169,34 @@ func (r Replay) Wait(fails bool, now time.Time) Change {
 	return Change{Replays: []Replay{r.written(now)}}
 }
 
-// Stop ends a replay whose endpoint is disabled or deleted.
-func (r Replay) Stop(now time.Time) Change {
-	r.Status, r.DueAt = ReplayStopped, time.Time{}
-	return Change{Replays: []Replay{r.written(now)}}
+// Stop ends a replay before it is done. It remembers where it was: untaken is when the oldest of its
+// events happened that the endpoint has not taken, zero for none. What it has begun goes on.
+//
+// Errors: conflict_state for one that is done. One that is stopped stays as it is.
+func (r Replay) Stop(why StopReason, untaken, now time.Time) (Replay, Change, error) {
+	switch r.Status {
+	case ReplayStopped:
+		return r, Change{}, nil
+	case ReplayDone:
+		return r, Change{}, &Error{Code: CodeConflictState, Message: "the replay is done: there is nothing left to stop", Details: Details{From: Status(r.Status), Action: "stop"}}
+	}
+	r.Status, r.DueAt, r.Why, r.ResumeFrom = ReplayStopped, time.Time{}, why, r.AfterAt
+	if !untaken.IsZero() && untaken.Before(r.AfterAt) {
+		r.ResumeFrom = untaken
+	}
+	r = r.written(now)
+	return r, Change{Replays: []Replay{r}}, nil
+}
+
+// StopFor is why a replay to an endpoint stops by itself, "" where it goes on.
+func (s Subscription) StopFor() StopReason {
+	switch s.Status {
+	case Enabled:
+		return ""
+	case Disabled:
+		return StopDisabled
+	}
+	return StopDeleted
 }
 
 func (r Replay) written(now time.Time) Replay {

@@ -128,8 +128,7 @@ func (w Wallet) Withdraw(id string, amount money.Amount, fee int64, into Convers
 			fmt.Sprintf("the amount must be at least %s: the fee is part of it", least))
 	}
 	if amount.Minor > have[ledger.Available] {
-		return Withdrawal{}, Change{}, FieldError(CodeBalanceInsufficient, "amount",
-			fmt.Sprintf("the amount is more than what is available: withdraw at most %s", money.New(have[ledger.Available], money.USD)))
+		return Withdrawal{}, Change{}, beyond("amount", "%s is more than what is available: withdraw at most %s", amount.Minor, have[ledger.Available])
 	}
 	out := Withdrawal{
 		ID: id, Scope: w.Scope, Version: 1, Wallet: w.ID, Status: WithdrawalPending, Amount: amount.Minor, Fee: fee, Conversion: into,

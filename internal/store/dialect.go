@@ -24,6 +24,9 @@ import (
 //	{email doc}                 the e-mail in the document of a payment, in lower case, as JSON writes it; no JSON is read,
 //	                            so that a document which nobody can read stops nothing
 //	{emailed doc}               it has one
+//	{asked doc}                 what the shop asked for in the document of a payment, as JSON writes it without its braces;
+//	                            no JSON is read here either
+//	{other asked doc}           it has that, and it is not what the shopper pays
 //	{named t.id tr_ p.id}       t.id is made from p.id: tr_, what follows the kind in p.id, a hyphen and more.
 //	                            What else has to be so of that row is said as NOT (a <> b): for a = b
 //	                            SQLite may make an index of the whole table
@@ -84,7 +87,7 @@ func (d dialect) sql(text string) string {
 	}
 	text = strings.NewReplacer(words[:]...).Replace(text)
 	text = partOf.ReplaceAllString(text, "$1 >= $$1 AND $1 < $$2")
-	text = emailMacro.ReplaceAllString(text, "<<$1 $2>>") // it may stand in another one, and becomes a text with braces
+	text = textMacro.ReplaceAllString(text, "<<$1 $2>>") // it may stand in another one, and becomes a text with braces
 	text = namedAfter.ReplaceAllString(text, "$1 > '$2' || substr($3, 5) || '-' AND $1 < '$2' || substr($3, 5) || '.'")
 	if d == postgres {
 		text = given.ReplaceAllString(text, "$1 = ANY($$1::text[])")
@@ -108,12 +111,7 @@ func (d dialect) sql(text string) string {
 		text = appendOnly.ReplaceAllString(text, sqliteAppendOnly)
 		text = limited.ReplaceAllString(text, "LIMIT CAST($1 AS INTEGER)")
 	}
-	text = emailed.ReplaceAllString(text, fmt.Sprintf("substr($1, 1, %d) = '%s'", len(beforeEmail), beforeEmail))
-	if d == postgres {
-		text = emailOf.ReplaceAllString(text, fmt.Sprintf(`lower(split_part(substr($1, %d), '"', 1))`, len(beforeEmail)+1))
-	} else {
-		text = emailOf.ReplaceAllString(text, fmt.Sprintf(`lower(substr($1, %[1]d, instr(substr($1, %[1]d), '"') - 1))`, len(beforeEmail)+1))
-	}
+	text = d.documents(text)
 	before, rest, found := strings.Cut(text, "{rows:")
 	if !found {
 		return text
@@ -137,6 +135,25 @@ func (d dialect) sql(text string) string {
 	})
 }
 
+// documents puts in what reads the document of a payment as text.
+func (d dialect) documents(text string) string {
+	text = emailed.ReplaceAllString(text, fmt.Sprintf("substr($1, 1, %d) = '%s'", len(beforeEmail), beforeEmail))
+	if d == postgres {
+		text = emailOf.ReplaceAllString(text, fmt.Sprintf(`lower(split_part(substr($1, %d), '"', 1))`, len(beforeEmail)+1))
+	} else {
+		text = emailOf.ReplaceAllString(text, fmt.Sprintf(`lower(substr($1, %[1]d, instr(substr($1, %[1]d), '"') - 1))`, len(beforeEmail)+1))
+	}
+	has, asked := "strpos(${1}doc, '%[1]s') > 0", "split_part(split_part(${1}doc, '%[1]s', 2), '}', 1)"
+	if d == sqlite {
+		from := "instr(${1}doc, '%[1]s') + %[2]d"
+		has, asked = "instr(${1}doc, '%[1]s') > 0", "substr(${1}doc, "+from+", instr(substr(${1}doc, "+from+"), '}') - 1)"
+	}
+	pays := `'"minor":' || CAST(${1}amount_local AS TEXT) || ',"currency":"' || ${1}currency_local || '"'`
+	text = otherAsked.ReplaceAllString(text, fmt.Sprintf(has+" AND "+asked+" <> "+pays, beforeAsked, len(beforeAsked)))
+	text = askedOf.ReplaceAllString(text, fmt.Sprintf(asked, beforeAsked, len(beforeAsked)))
+	return text
+}
+
 var (
 	jsonKey  = regexp.MustCompile(`\{json (\S+) (\w+)\}`)
 	jsonPut  = regexp.MustCompile(`(?s)\{put (\S+) (\w+)\}(.+?)\{end\}`)
@@ -150,9 +167,11 @@ var (
 	given      = regexp.MustCompile(`\{given (\S+)\}`)
 	lostOf     = regexp.MustCompile(`\{lost (\S+)\}`)
 
-	emailMacro = regexp.MustCompile(`\{(email|emailed) (\S+)\}`)
+	textMacro  = regexp.MustCompile(`\{(email|emailed|asked|other asked) ([\w.]+)\}`)
 	emailOf    = regexp.MustCompile(`<<email (\S+)>>`)
 	emailed    = regexp.MustCompile(`<<emailed (\S+)>>`)
+	askedOf    = regexp.MustCompile(`<<asked ([\w.]*)doc>>`)
+	otherAsked = regexp.MustCompile(`<<other asked ([\w.]*)doc>>`)
 
 	among = regexp.MustCompile(`\{among (\S+) (\w+)\}`)
 
@@ -167,6 +186,10 @@ var (
 
 // beforeEmail is how the document of a payment begins that has an e-mail.
 const beforeEmail = `{"buyer":{"email":"`
+
+// beforeAsked is what stands in it before what the shop asked for, and nowhere else: a quote in a text
+// of a document has a backslash in front, and no name of a document is somebody's own.
+const beforeAsked = `"asked":{`
 
 // Triggers of a table that is only inserted into. They stop our own mistakes
 // and everybody who is not the tables' owner; the seals tell of the others.

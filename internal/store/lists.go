@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -17,13 +18,15 @@ type Filter struct {
 	Method  string
 	Country string // alpha-3
 	OrderID string
-	Email   string    // in any case
-	Amount  int64     // USD cents; 0: any
-	From    time.Time // created from then on, to the millisecond
-	To      time.Time // created before
-	After   string    // ids older than this one
-	Limit   int
-	Offset  int
+	Email   string // in any case
+	// Amount is in USD what a payment is worth, and in another currency what the shopper pays or
+	// what the shop asked for; zero: any.
+	Amount money.Amount
+	From   time.Time // created from then on, to the millisecond
+	To     time.Time // created before
+	After  string    // ids older than this one
+	Limit  int
+	Offset int
 }
 
 // lastID is above every payment's id.
@@ -49,7 +52,17 @@ func (f Filter) bounds() (from, below string) {
 func (f Filter) ofKind() bool { return f.Rail != "" || f.Method != "" || f.Country != "" }
 
 // found reports whether the filter asks for what no counter counts.
-func (f Filter) found() bool { return f.Email != "" || f.Amount != 0 }
+func (f Filter) found() bool { return f.Email != "" || !f.Amount.IsZero() }
+
+// amounts are the arguments of sameAmount: the amount in USD, the amount in another currency, that
+// currency, and the amount as {asked doc} has it.
+func (f Filter) amounts() []any {
+	if f.Amount.IsZero() || f.Amount.Currency == money.USD {
+		return []any{f.Amount.Minor, int64(0), "", ""}
+	}
+	asked := strings.Trim(encode(amountDocOf(f.Amount)), "{}")
+	return []any{int64(0), f.Amount.Minor, string(f.Amount.Currency), asked}
+}
 
 // email is the e-mail as {email doc} has it: the cases of ASCII alone are alike, as on both engines.
 func (f Filter) email() string {
@@ -92,15 +105,32 @@ var listPaymentsOfKind = paged(ofKinds("", "TRUE"), "LIMIT $10 OFFSET $11")
 
 // Those of an e-mail or an amount are read alike, by indexes that have it in front of the kind. So
 // are they counted, but no more than so many: everybody may pay the same amount.
+//
+// An amount in another currency than USD is what the shopper pays or what the shop asked for. Where
+// both are the same the payment stands in the index of the first alone.
 var (
-	byEmail  = [2]string{"{emailed p.doc} AND {email p.doc} = $13 AND ($14 = 0 OR p.amount = $14) AND", "{emailed doc} AND {email doc} = $13 AND ($14 = 0 OR amount = $14)"}
-	byAmount = [2]string{"p.amount = $13 AND", "amount = $13"}
+	byEmail = ofKinds("{emailed p.doc} AND {email p.doc} = $13 AND "+sameAmount("p.", 14)+" AND", "{emailed doc} AND {email doc} = $13 AND "+sameAmount("", 14))
 
-	listPaymentsByEmail  = paged(ofKinds(byEmail[0], byEmail[1]), "LIMIT $10 OFFSET $11")
-	listPaymentsByAmount = paged(ofKinds(byAmount[0], byAmount[1]), "LIMIT $10 OFFSET $11")
-	countByEmail         = countOf(ofKinds(byEmail[0], byEmail[1]))
-	countByAmount        = countOf(ofKinds(byAmount[0], byAmount[1]))
+	byAmount      = ofKinds("p.amount = $13 AND", "amount = $13")
+	byLocal       = "p.currency_local <> 'USD' AND p.currency_local = $14 AND p.amount_local = $13 AND"
+	byAsked       = "{other asked p.doc} AND {asked p.doc} = $15 AND"
+	byOtherAmount = ofKind(byLocal) + "\n    UNION ALL" + ofKind(byAsked) +
+		"\n    UNION ALL" + ofProcessing("(currency_local = $14 AND amount_local = $13 OR {other asked doc} AND {asked doc} = $15)")
+
+	listPaymentsByEmail       = paged(byEmail, "LIMIT $10 OFFSET $11")
+	listPaymentsByAmount      = paged(byAmount, "LIMIT $10 OFFSET $11")
+	listPaymentsByOtherAmount = paged(byOtherAmount, "LIMIT $10 OFFSET $11")
+	countByEmail              = countOf(byEmail)
+	countByAmount             = countOf(byAmount)
+	countByOtherAmount        = countOf(byOtherAmount)
 )
+
+// sameAmount is true where the filter names no amount, or that of the row; from is the number of the
+// first of its arguments.
+func sameAmount(row string, from int) string {
+	return fmt.Sprintf("($%[2]d = 0 OR %[1]samount = $%[2]d) AND ($%[3]d = 0 OR %[1]scurrency_local = $%[4]d AND %[1]samount_local = $%[3]d OR {other asked %[1]sdoc} AND {asked %[1]sdoc} = $%[5]d)",
+		row, from, from+1, from+2, from+3)
+}
 
 // MostCounted is how many payments of an e-mail or an amount are counted: there are that many, or
 // more.
@@ -113,6 +143,11 @@ func countOf(ids string) string {
 
 // ofKinds are the newest ids of each kind for which a condition of payments and processing is true.
 func ofKinds(of, processing string) string {
+	return ofKind(of) + "\n    UNION ALL" + ofProcessing(processing)
+}
+
+// ofKind are those of payments.
+func ofKind(of string) string {
 	return `
     SELECT ids.value AS id FROM (
       SELECT rail, country, status, method FROM counters WHERE shop = $1 AND live = $2 AND day = -1
@@ -121,11 +156,15 @@ func ofKinds(of, processing string) string {
       SELECT p.id FROM payments AS p
       WHERE p.shop = $1 AND p.live = $2 AND ` + of + ` p.rail = k.rail AND p.country = k.country AND p.status = k.status AND p.id >= $4 AND p.id < $5
       ORDER BY p.id DESC LIMIT $9}
-    WHERE ($3 = '' OR k.status = $3) AND ($6 = '' OR k.rail = $6) AND ($7 = '' OR k.method = $7) AND ($8 = '' OR k.country = $8)
-    UNION ALL
+    WHERE ($3 = '' OR k.status = $3) AND ($6 = '' OR k.rail = $6) AND ($7 = '' OR k.method = $7) AND ($8 = '' OR k.country = $8)`
+}
+
+// ofProcessing are those of processing.
+func ofProcessing(condition string) string {
+	return `
     SELECT id FROM processing
     WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND id >= $4 AND id < $5
-      AND ($6 = '' OR rail = $6) AND ($7 = '' OR method = $7) AND ($8 = '' OR country = $8) AND ` + processing
+      AND ($6 = '' OR rail = $6) AND ($7 = '' OR method = $7) AND ($8 = '' OR country = $8) AND ` + condition
 }
 
 // paged reads the payments of a page of ids: only these are read whole.
@@ -142,17 +181,18 @@ func matching(columns, where string) string {
 	return "SELECT " + columns + " FROM payments WHERE " + where + "\nUNION ALL SELECT " + columns + " FROM processing WHERE " + where
 }
 
-const (
-	byOrder = `shop = $1 AND live = $2 AND order_id = $3 AND order_id <> '' AND ($4 = '' OR status = $4) AND id >= $5 AND id < $6
+var byOrder = `shop = $1 AND live = $2 AND order_id = $3 AND order_id <> '' AND ($4 = '' OR status = $4) AND id >= $5 AND id < $6
   AND ($7 = '' OR rail = $7) AND ($8 = '' OR method = $8) AND ($9 = '' OR country = $9)
-  AND ($10 = 0 OR amount = $10) AND ($11 = '' OR {emailed doc} AND {email doc} = $11)`
+  AND ($10 = '' OR {emailed doc} AND {email doc} = $10) AND ` + sameAmount("", 11)
+
+const (
 	selected = `shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR rail = $4) AND ($5 = '' OR method = $5) AND ($6 = '' OR country = $6)`
 	// A status is named where it does not matter, or the index of statuses were none.
 	anyStatus = `status IN ('processing', 'pending', 'completed', 'failed', 'expired', 'refunded', 'chargeback')`
 )
 
 var (
-	listPaymentsByOrder = "SELECT * FROM (" + matching(paymentColumns, byOrder) + ") AS p ORDER BY id DESC LIMIT $12 OFFSET $13"
+	listPaymentsByOrder = "SELECT * FROM (" + matching(paymentColumns, byOrder) + ") AS p ORDER BY id DESC LIMIT $15 OFFSET $16"
 	countByOrder        = "SELECT count(*) FROM (" + matching("id", byOrder) + ") AS p"
 )
 
@@ -183,8 +223,8 @@ SELECT CAST(sum(n) AS BIGINT) FROM (
 
 func listQueries() []string {
 	return []string{
-		listPayments, listPaymentsOfKind, listPaymentsByOrder, listPaymentsByEmail, listPaymentsByAmount,
-		countByOrder, countByEmail, countByAmount, countAllDays, countTime,
+		listPayments, listPaymentsOfKind, listPaymentsByOrder, listPaymentsByEmail, listPaymentsByAmount, listPaymentsByOtherAmount,
+		countByOrder, countByEmail, countByAmount, countByOtherAmount, countAllDays, countTime,
 	}
 }
 
@@ -193,10 +233,9 @@ func (s *Store) Payments(ctx context.Context, scope pay.Scope, f Filter) ([]pay.
 	from, below := f.bounds()
 	switch {
 	case f.OrderID != "":
-		return many(ctx, s, listPaymentsByOrder, scanPayment, scope.Shop, scope.Live, f.OrderID, string(f.Status),
-			from, below, f.Rail, f.Method, f.Country, f.Amount, f.email(), f.Limit, f.Offset)
+		return many(ctx, s, listPaymentsByOrder, scanPayment, append(f.ofOrder(scope), f.Limit, f.Offset)...)
 	case f.found():
-		text, args := f.search(s, scope, listPaymentsByEmail, listPaymentsByAmount, f.Limit, f.Offset)
+		text, args := f.search(s, scope, [3]string{listPaymentsByEmail, listPaymentsByAmount, listPaymentsByOtherAmount}, f.Limit, f.Offset)
 		return many(ctx, s, text, scanPayment, args...)
 	case f.ofKind():
 		return many(ctx, s, listPaymentsOfKind, scanPayment, scope.Shop, scope.Live, string(f.Status), from, below,
@@ -206,14 +245,25 @@ func (s *Store) Payments(ctx context.Context, scope pay.Scope, f Filter) ([]pay.
 		f.Limit+f.Offset, f.Limit, f.Offset)
 }
 
-// search is the statement for an e-mail or an amount, with its arguments.
-func (f Filter) search(s *Store, scope pay.Scope, byEmail, byAmount string, limit, offset int) (text string, args []any) {
+// ofOrder are the arguments of byOrder.
+func (f Filter) ofOrder(scope pay.Scope) []any {
+	from, below := f.bounds()
+	return append([]any{scope.Shop, scope.Live, f.OrderID, string(f.Status), from, below, f.Rail, f.Method, f.Country, f.email()}, f.amounts()...)
+}
+
+// search is the statement of texts for an e-mail, an amount in USD or one in another currency, with
+// its arguments.
+func (f Filter) search(s *Store, scope pay.Scope, texts [3]string, limit, offset int) (text string, args []any) {
 	from, below := f.bounds()
 	args = []any{scope.Shop, scope.Live, string(f.Status), from, below, f.Rail, f.Method, f.Country, limit + offset, limit, offset, s.young()}
-	if f.Email != "" {
-		return byEmail, append(args, f.email(), f.Amount)
+	amounts := f.amounts()
+	switch {
+	case f.Email != "":
+		return texts[0], append(append(args, f.email()), amounts...)
+	case f.Amount.Currency == money.USD:
+		return texts[1], append(args, amounts[0])
 	}
-	return byAmount, append(args, f.Amount)
+	return texts[2], append(args, amounts[1:]...)
 }
 
 // CountPayments counts what the filter selects, leaving After, Limit and
@@ -226,9 +276,9 @@ func (s *Store) CountPayments(ctx context.Context, scope pay.Scope, f Filter) (i
 	status := string(f.Status)
 	switch {
 	case f.OrderID != "":
-		return one(ctx, s, countByOrder, scanInt, scope.Shop, scope.Live, f.OrderID, status, from, below, f.Rail, f.Method, f.Country, f.Amount, f.email())
+		return one(ctx, s, countByOrder, scanInt, f.ofOrder(scope)...)
 	case f.found():
-		text, args := f.search(s, scope, countByEmail, countByAmount, MostCounted, 0)
+		text, args := f.search(s, scope, [3]string{countByEmail, countByAmount, countByOtherAmount}, MostCounted, 0)
 		return one(ctx, s, text, scanInt, args...)
 	case f.From.IsZero() && f.To.IsZero():
 		return one(ctx, s, countAllDays, scanInt, scope.Shop, scope.Live, status, f.Rail, f.Method, f.Country, s.young())

@@ -29,10 +29,12 @@ func fill(t *testing.T, s *store.Store, random *rand.Rand) []pay.Payment {
 			at = midnight.Add(time.Duration(i%5) * 24 * time.Hour)
 		}
 		kind := rails[random.IntN(len(rails))]
+		local := []money.Amount{money.New(13770, money.BRL), money.New(2550, money.USD), money.New(13770, money.MXN)}[random.IntN(3)]
+		asked := []money.Amount{{}, money.New(13770, money.BRL), money.New(2550, money.USD), money.New(13771, money.MXN)}[random.IntN(4)]
 		p, err := pay.Create(pay.Order{
 			ID: id.New("TXN-", at), Scope: acme, Amount: money.New(2550+int64(i%3), money.USD),
-			Buyer: pay.Buyer{Email: []string{"", "ana@example.com", "Ana@Example.com", "o'b&c+d@example.com"}[random.IntN(4)], Name: "Ana"}, Local: money.New(13770, money.BRL), Rate: rate(t),
-			Rail:    pay.Rail{ID: kind.rail, Method: kind.method, Limits: []pay.Limit{{Currency: money.BRL, Min: 1, Max: 1_000_000_00}}, Window: time.Hour},
+			Buyer: pay.Buyer{Email: []string{"", "ana@example.com", "Ana@Example.com", "o'b&c+d@example.com"}[random.IntN(4)], Name: "Ana"}, Local: local, Asked: asked, Rate: rate(t),
+			Rail:    pay.Rail{ID: kind.rail, Method: kind.method, Limits: []pay.Limit{{Currency: local.Currency, Min: 1, Max: 1_000_000_00}}, Window: time.Hour},
 			Country: kind.country, OrderID: fmt.Sprintf("order-%d", i%7), Terms: pay.TermsOf(pay.Standard),
 		}, at)
 		must(t, err)
@@ -86,7 +88,10 @@ func TestListsAndTotalsAgreeWithALookAtEachPayment(t *testing.T) {
 				f.Offset = random.IntN(30)
 			}
 			f.Email = pick("", "", "", "ANA@example.com", "o'b&c+d@example.com", "nobody@example.com", "ana@example.co", "a")
-			f.Amount = []int64{0, 0, 0, 2550, 2551, 9}[random.IntN(6)]
+			f.Amount = []money.Amount{
+				{}, {}, {}, {}, money.New(2550, money.USD), money.New(2551, money.USD), money.New(9, money.USD),
+				money.New(13770, money.BRL), money.New(13770, money.MXN), money.New(13771, money.MXN), money.New(2550, money.BRL),
+			}[random.IntN(11)]
 			total, want := expected(all, f)
 			list, err := s.Payments(ctx, acme, f)
 			must(t, err)
@@ -111,7 +116,7 @@ func expected(all []pay.Payment, f store.Filter) (total int64, page []string) {
 	for _, p := range all {
 		if f.Status != "" && p.Status != f.Status || f.Rail != "" && p.RailID != f.Rail || f.Method != "" && p.Method != f.Method ||
 			f.Country != "" && p.Country != f.Country || f.OrderID != "" && p.OrderID != f.OrderID ||
-			f.Email != "" && !strings.EqualFold(p.Buyer.Email, f.Email) || f.Amount != 0 && p.Amount.Minor != f.Amount ||
+			f.Email != "" && !strings.EqualFold(p.Buyer.Email, f.Email) || !f.Amount.IsZero() && p.Amount != f.Amount && (f.Amount.Currency == money.USD || p.Local != f.Amount && p.Asked != f.Amount) ||
 			!f.From.IsZero() && p.Times.Created.Before(f.From.Truncate(time.Millisecond)) ||
 			!f.To.IsZero() && !p.Times.Created.Before(f.To.Truncate(time.Millisecond)) {
 			continue

@@ -15,7 +15,7 @@ var replaysTable = newTable("replays", "id TEXT!, merchant TEXT!, shop TEXT!, li
 	func(r *rows, p *pay.Replay) {
 		r.text(p.ID, p.Merchant, p.Shop).flag(p.Live).number(p.Version).text(p.Subscription, string(p.Status)).
 			number(micros(p.From), micros(p.To), micros(p.AfterAt)).text(p.AfterID).
-			number(micros(p.DueAt), micros(p.CreatedAt), micros(p.UpdatedAt)).text(encode(replayDoc{p.Types, p.Events, p.Sent, p.LeftOut}))
+			number(micros(p.DueAt), micros(p.CreatedAt), micros(p.UpdatedAt)).text(encode(replayDoc{p.Types, p.Events, p.Sent, p.LeftOut, p.Why, micros(p.ResumeFrom)}))
 	}).uniqueRows()
 
 type replayDoc struct {
@@ -23,6 +23,8 @@ type replayDoc struct {
 	Events  int64           `json:"events"`
 	Sent    int64           `json:"sent"`
 	LeftOut int64           `json:"leftOut"`
+	Why     pay.StopReason  `json:"why,omitempty"`
+	Resume  int64           `json:"resume,omitempty"` // microseconds UTC
 }
 
 const replayColumns = `id, merchant, shop, live, version, subscription, status, since, until, after_at, after_id, due_at, created_at, updated_at, doc`
@@ -41,6 +43,7 @@ func scanReplay(r row) (p pay.Replay, err error) {
 		return p, fmt.Errorf("replay %s: %w", p.ID, err)
 	}
 	p.Types, p.Events, p.Sent, p.LeftOut = doc.Types, doc.Events, doc.Sent, doc.LeftOut
+	p.Why, p.ResumeFrom = doc.Why, fromMicros(doc.Resume)
 	p.From, p.To, p.AfterAt, p.DueAt = fromMicros(since), fromMicros(until), fromMicros(after), fromMicros(due)
 	p.CreatedAt, p.UpdatedAt = fromMicros(created), fromMicros(updated)
 	return p, nil
@@ -50,16 +53,63 @@ const (
 	selectReplay = `SELECT ` + replayColumns + ` FROM replays
 WHERE id = $1 AND subscription = $2 AND merchant = $3 AND shop = $4 AND live = $5`
 	selectRunningReplay = `SELECT ` + replayColumns + ` FROM replays WHERE subscription = $1 AND status = 'running'`
+	ofEndpoint          = ` FROM replays WHERE subscription = $1 AND merchant = $2 AND shop = $3 AND live = $4`
+	listReplays         = `SELECT ` + replayColumns + ofEndpoint + ` AND id < $5 ORDER BY id DESC LIMIT $6 OFFSET $7`
+	countReplays        = `SELECT count(*)` + ofEndpoint
 	countUntriedOf      = `
 SELECT count(*) FROM deliveries WHERE subscription = $1 AND status = 'pending' AND type IN (%s)`
 	selectNamedDeliveries = `
 SELECT ` + deliveryColumns + ` FROM deliveries JOIN {rows: name TEXT} AS r ON deliveries.id = r.name AND {among deliveries.id name}`
 )
 
-var countUntried = fmt.Sprintf(countUntriedOf, kinds)
+var (
+	countUntried = fmt.Sprintf(countUntriedOf, kinds)
+
+	selectUntaken = oldestOf("'pending', 'failed', 'dead_letter'")
+	selectUntried = oldestOf("'pending'") // of which there are few: a replay asks each second
+)
+
+// oldestOf is when the oldest event happened that a replay has dealt with and whose delivery has one of
+// some statuses. A delivery is made with its event, or later.
+func oldestOf(statuses string) string {
+	return `
+SELECT coalesce(min(e.at), 0) FROM deliveries AS d JOIN events AS e ON e.id = d.event
+WHERE d.subscription = $1 AND d.status IN (` + statuses + `) AND d.type IN (` + kinds + `) AND d.created_at >= $2
+  AND ($5 = '' OR $5 LIKE '%,' || d.type || ',%') AND e.at >= $2 AND (e.at < $3 OR e.at = $3 AND e.id <= $4)`
+}
 
 func replayQueries() []string {
-	return []string{replaysTable.insert, replaysTable.update, selectReplay, selectRunningReplay, countUntried, selectNamedDeliveries}
+	return []string{
+		replaysTable.insert, replaysTable.update, selectReplay, selectRunningReplay, listReplays, countReplays,
+		countUntried, selectUntaken, selectUntried, selectNamedDeliveries,
+	}
+}
+
+// Replays lists the replays to a shop's endpoint, newest first, and counts them.
+func (s *Store) Replays(ctx context.Context, scope pay.Scope, subscription string, page Page) ([]pay.Replay, int64, error) {
+	of := []any{subscription, scope.Merchant, scope.Shop, scope.Live}
+	total, err := one(ctx, s, countReplays, scanInt, of...)
+	if err != nil {
+		return nil, 0, err
+	}
+	list, err := many(ctx, s, listReplays, scanReplay, append(of, before(page.After), page.Limit, page.Offset)...)
+	return list, total, err
+}
+
+// Untaken is when the oldest event happened that a replay has dealt with and its endpoint has not
+// taken; zero where it has taken them all.
+func (s *Store) Untaken(ctx context.Context, r pay.Replay) (time.Time, error) {
+	return s.oldest(ctx, selectUntaken, r)
+}
+
+// Untried is Untaken of those that the endpoint was not asked to take yet.
+func (s *Store) Untried(ctx context.Context, r pay.Replay) (time.Time, error) {
+	return s.oldest(ctx, selectUntried, r)
+}
+
+func (s *Store) oldest(ctx context.Context, text string, r pay.Replay) (time.Time, error) {
+	at, err := one(ctx, s, text, scanInt, r.Subscription, micros(r.From), micros(r.AfterAt), r.AfterID, typesText(r.Types))
+	return fromMicros(at), err
 }
 
 // Replay reads a replay to a shop's endpoint. ErrNotFound also where it is another's.

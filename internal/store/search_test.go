@@ -11,8 +11,9 @@ import (
 const manyPayments = `
 INSERT INTO payments (id, merchant, shop, live, version, status, amount, amount_local, currency_local, rate, rail, method, country, order_id,
   refunded, sequence, due_at, created_at, updated_at, doc)
-SELECT 'TXN-' || lpad(n::text, 26, '0'), 'mer_1', 'shp_1', FALSE, 1, CASE WHEN n % 5 = 0 THEN 'failed' ELSE 'completed' END, 1000 + n % 500, 1, 'USD', '1',
-  'r' || n % 4, 'card', 'USA', '', 0, 1, 0, n, n, '{"buyer":{"email":"a' || n % 3000 || '@example.com"}}'
+SELECT 'TXN-' || lpad(n::text, 26, '0'), 'mer_1', 'shp_1', FALSE, 1, CASE WHEN n % 5 = 0 THEN 'failed' ELSE 'completed' END, 1000 + n % 500, 5000 + n % 500,
+  CASE WHEN n % 2 = 0 THEN 'USD' ELSE 'BRL' END, '1', 'r' || n % 4, 'card', 'USA', '', 0, 1, 0, n, n,
+  '{"buyer":{"email":"a' || n % 3000 || '@example.com"},"asked":{"minor":' || 5000 + n % 500 || ',"currency":"BRL"}}'
 FROM generate_series(1, 20000) AS n;
 INSERT INTO counters (shop, live, day, rail, method, country, status, n)
 SELECT shop, live, -1, rail, method, country, status, count(*) FROM payments GROUP BY shop, live, rail, method, country, status`
@@ -31,12 +32,15 @@ func TestSearchesReadTheirRanges(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for text, index := range map[string]string{
-			listPaymentsByEmail: "payments_email", countByEmail: "payments_email", listPaymentsByAmount: "payments_amount", countByAmount: "payments_amount",
+		email, usd, other := []string{"payments_email"}, []string{"payments_amount"}, []string{"payments_local", "payments_asked"}
+		for text, indexes := range map[string][]string{
+			listPaymentsByEmail: email, countByEmail: email, listPaymentsByAmount: usd, countByAmount: usd, listPaymentsByOtherAmount: other, countByOtherAmount: other,
 		} {
 			plan := explained(t, s, text)
-			if !strings.Contains(plan, index) || strings.Contains(plan, "Seq Scan on payments") || strings.Contains(plan, "SCAN p\n") {
-				t.Errorf("%s\nis not read by %s:\n%s", s.text(text), index, plan)
+			for _, index := range indexes {
+				if !strings.Contains(plan, index) || strings.Contains(plan, "Seq Scan on payments") || strings.Contains(plan, "SCAN p\n") {
+					t.Errorf("%s\nis not read by %s:\n%s", s.text(text), index, plan)
+				}
 			}
 		}
 	})
@@ -46,8 +50,11 @@ func TestSearchesReadTheirRanges(t *testing.T) {
 func explained(t *testing.T, s *Store, text string) string {
 	t.Helper()
 	args := []any{"shp_1", false, "", "", lastID, "", "", "", 50, 50, 0, 0, int64(2550)}
-	if strings.Contains(text, "{email p.doc}") {
-		args = append(args[:12], "ana@example.com", int64(0))
+	switch {
+	case strings.Contains(text, "{email p.doc}"):
+		args = append(args[:12], "ana@example.com", int64(0), int64(0), "", "")
+	case strings.Contains(text, "{asked p.doc}"):
+		args = append(args, "BRL", `"minor":2550,"currency":"BRL"`)
 	}
 	return planOf(t, s, text, args...) + "\n"
 }

@@ -23,7 +23,9 @@ func (EventBody) Schema(r huma.Registry) *huma.Schema {
 type SpanReplay struct {
 	ID             string           `json:"id"`
 	SubscriptionID string           `json:"subscriptionId"`
-	Status         pay.ReplayStatus `json:"status" enum:"running,done,stopped" doc:"stopped: the webhook was disabled or deleted"`
+	Status         pay.ReplayStatus `json:"status" enum:"running,done,stopped" doc:"stopped: stopReason says why"`
+	StopReason     *string          `json:"stopReason" doc:"requested, webhook_disabled or webhook_deleted; null unless it is stopped"`
+	ResumeFrom     *Time            `json:"resumeFrom" nullable:"true" doc:"Of a stopped one: the from of a replay that goes on where it was. What happened earlier the endpoint has taken. null unless it is stopped"`
 	From           Time             `json:"from"`
 	To             Time             `json:"to"`
 	Types          []pay.EventType  `json:"types" doc:"Empty: all that the webhook gets"`
@@ -36,8 +38,10 @@ type SpanReplay struct {
 
 // NewSpanReplay shows a replay.
 func NewSpanReplay(r pay.Replay) SpanReplay {
-	return SpanReplay{
+	v := SpanReplay{
 		ID: r.ID, SubscriptionID: r.Subscription, Status: r.Status, From: Time{r.From}, To: Time{r.To}, Types: append([]pay.EventType{}, r.Types...),
 		Events: r.Events, Sent: r.Sent, LeftOut: r.LeftOut, CreatedAt: Time{r.CreatedAt}, UpdatedAt: Time{r.UpdatedAt},
 	}
+	v.StopReason, v.ResumeFrom = text(string(r.Why)), at(r.ResumeFrom)
+	return v
 }

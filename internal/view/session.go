@@ -18,7 +18,7 @@ type SessionCreated struct {
 	AmountLocal       *Money            `json:"amountLocal,omitempty" doc:"One-shot mode only"`
 	CurrencyLocal     money.Currency    `json:"currencyLocal,omitempty" doc:"One-shot mode only"`
 	FxRate            *Rate             `json:"fxRate,omitempty" doc:"One-shot mode only"`
-	ExpiresAt         Time              `json:"expiresAt"`
+	ExpiresAt         Time              `json:"expiresAt" doc:"When the token stops working; in one-shot mode, until when the customer may pay"`
 	PaymentData       *PaymentData      `json:"paymentData,omitempty" doc:"One-shot mode only, where the request has paymentData in expand"`
 	Description       string            `json:"description,omitempty" doc:"As the shop sent it"`
 	Metadata          map[string]string `json:"metadata,omitempty" doc:"As the shop sent it"`
@@ -27,19 +27,20 @@ type SessionCreated struct {
 
 // Session is a checkout session as its token shows it (CHK-8).
 type Session struct {
-	Token         string            `json:"token"`
-	Status        pay.SessionStatus `json:"status" enum:"awaiting_method,pending"`
-	Amount        Money             `json:"amount"`
-	Currency      money.Currency    `json:"currency"`
-	Country       *string           `json:"country" doc:"ISO 3166 alpha-3; null offers the methods of every country"`
-	Customer      *SessionCustomer  `json:"customer" doc:"null for the session of a transaction"`
-	CustomerIP    *string           `json:"customerIp" doc:"Of the customer's latest request before the choice"`
-	ReturnURL     *string           `json:"returnUrl"`
-	ExpiresAt     Time              `json:"expiresAt"`
-	CompletedTxID *string           `json:"completedTxId" doc:"null until a method is chosen"`
-	Description   string            `json:"description,omitempty" doc:"As the shop sent it; not for the session of a transaction"`
-	Metadata      map[string]string `json:"metadata,omitempty" doc:"As the shop sent it; not for the session of a transaction"`
-	LineItems     []LineItem        `json:"lineItems,omitempty" doc:"As the shop sent them; not for the session of a transaction"`
+	Token             string            `json:"token"`
+	Status            pay.SessionStatus `json:"status" enum:"awaiting_method,pending" doc:"Of the session: pending says that there is a transaction"`
+	TransactionStatus pay.Status        `json:"transactionStatus,omitempty" enum:"pending,processing,completed,failed,expired,refunded,chargeback" doc:"Of the transaction, once there is one"`
+	Amount            Money             `json:"amount"`
+	Currency          money.Currency    `json:"currency"`
+	Country           *string           `json:"country" doc:"ISO 3166 alpha-3; null offers the methods of every country"`
+	Customer          *SessionCustomer  `json:"customer" doc:"null for the session of a transaction"`
+	CustomerIP        *string           `json:"customerIp" doc:"Of the customer's latest request before the choice"`
+	ReturnURL         *string           `json:"returnUrl"`
+	ExpiresAt         Time              `json:"expiresAt" doc:"When the token stops working; for the session of a transaction, until when the customer may pay"`
+	CompletedTxID     *string           `json:"completedTxId" doc:"null until a method is chosen"`
+	Description       string            `json:"description,omitempty" doc:"As the shop sent it; not for the session of a transaction"`
+	Metadata          map[string]string `json:"metadata,omitempty" doc:"As the shop sent it; not for the session of a transaction"`
+	LineItems         []LineItem        `json:"lineItems,omitempty" doc:"As the shop sent them; not for the session of a transaction"`
 }
 
 // EndedSession is a checkout session in which nobody chose a method in its time.
@@ -108,8 +109,8 @@ func (c SessionCreated) WithData(p pay.Payment, checkoutURL string) SessionCreat
 	return c
 }
 
-// NewSession shows a session to whoever has its token.
-func NewSession(s pay.Session, token string) Session {
+// NewSession shows a session to whoever has its token, with the payment that it led to, or nil.
+func NewSession(s pay.Session, token string, p *pay.Payment) Session {
 	v := Session{
 		Token: token, Status: s.Status(), Amount: Money{s.Asked}, Currency: s.Asked.Currency, Country: text(s.Country),
 		CustomerIP: text(s.IP), ReturnURL: text(s.ReturnURL), ExpiresAt: Time{s.ExpiresAt()}, CompletedTxID: text(s.Payment),
@@ -117,6 +118,12 @@ func NewSession(s pay.Session, token string) Session {
 	v.Description, v.Metadata, v.LineItems = s.Purchase.Description, s.Purchase.Metadata, newLineItems(s.Purchase.Items)
 	if c := s.Customer; c != (pay.Customer{}) {
 		v.Customer = &SessionCustomer{c.FirstName, c.LastName, c.Email, c.Phone, c.Document}
+	}
+	if p != nil {
+		v.TransactionStatus = p.Status
+		if p.ID == token { // as the shop was told
+			v.ExpiresAt = Time{deadline(*p)}
+		}
 	}
 	return v
 }

@@ -126,6 +126,15 @@ type Details struct {
 	From          pay.Status         `json:"from,omitempty"`
 	Action        string             `json:"action,omitempty"`
 	Right         string             `json:"right,omitempty" doc:"The right that the key lacks"`
+	Balance       *Shortfall         `json:"balance,omitempty" doc:"What there is for this, and what was requested"`
+	ReplayID      string             `json:"replayId,omitempty" doc:"The replay that is running"`
+}
+
+// Shortfall is what a balance has for something, and what was asked for.
+type Shortfall struct {
+	Available view.Money     `json:"available"`
+	Requested view.Money     `json:"requested"`
+	Currency  money.Currency `json:"currency"`
 }
 
 // Bounds is the pair of limits of which an amount broke one.
@@ -186,7 +195,10 @@ func newEnvelope(ctx context.Context, e *pay.Error) *Envelope {
 	details := Details{
 		Issues: d.Issues, MissingFields: d.MissingFields, HelpURL: d.HelpURL, BoundViolated: d.BoundViolated, Reason: d.Reason,
 		ExistingTxID: d.ExistingTxID, TransactionID: d.TransactionID, RedirectURL: d.RedirectURL, Attempts: d.Attempts,
-		From: d.From, Action: d.Action, Right: d.Right,
+		From: d.From, Action: d.Action, Right: d.Right, ReplayID: d.ReplayID,
+	}
+	if d.Balance != nil {
+		details.Balance = &Shortfall{view.Money{Amount: d.Balance.Available}, view.Money{Amount: d.Balance.Requested}, d.Balance.Requested.Currency}
 	}
 	if d.Limit != nil {
 		details.Limit = &Bounds{view.Money{Amount: d.Limit.Min}, view.Money{Amount: d.Limit.Max}, d.Limit.Min.Currency}

@@ -226,12 +226,19 @@ func (h Help) misspelt(field string, all []stranger) string {
 	if dot := strings.LastIndexByte(field, '.'); dot >= 0 {
 		parent, name = field[:dot], field[dot+1:]
 	}
-	for _, s := range all {
-		if s.parent == parent && s.meant == name {
-			return fmt.Sprintf("%s is required: you sent %s, which is ignored; did you mean %s?", field, clip(s.path()), field)
+	said := func(is func(stranger) bool) string {
+		for _, s := range all {
+			if s.parent == parent && is(s) {
+				return fmt.Sprintf("%s is required: you sent %s, which is ignored; did you mean %s?", field, clip(s.path()), field)
+			}
 		}
+		return ""
 	}
-	return ""
+	if text := said(func(s stranger) bool { return s.meant == name }); text != "" {
+		return text
+	}
+	// One that is nearer to a field which nobody needs: payment_method is written like paymentMethod.
+	return said(func(s stranger) bool { return near.Meant(s.name, []string{name}) != "" })
 }
 
 // kindOf is what a field holds, in plain words.

@@ -1,0 +1,43 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// VisitSession reads a session for its customer and notes the address that the
+// request came from (CHK-21).
+//
+// Errors: checkout_session_not_found.
+func (a *App) VisitSession(ctx context.Context, token, ip string) (pay.Session, error) {
+	read, err := a.session(ctx, token)
+	if err != nil {
+		return read, err
+	}
+	s, change, news := read.Visit(ip, a.now(read.Scope))
+	if !news {
+		return s, nil
+	}
+	err = a.commit(ctx, change, view.Cause{})
+	if errors.Is(err, store.ErrStale) { // another visit, as recent as this one, or the choice
+		return a.session(ctx, token)
+	}
+	return s, err
+}
+
+// ReadSession is VisitSession, with the payment that the session led to; nil where no method was
+// chosen yet.
+//
+// Errors: checkout_session_not_found.
+func (a *App) ReadSession(ctx context.Context, token, ip string) (pay.Session, *pay.Payment, error) {
+	s, err := a.VisitSession(ctx, token, ip)
+	if err != nil || s.Payment == "" {
+		return s, nil, err
+	}
+	p, err := a.store.AnyPayment(ctx, s.Payment)
+	return s, &p, err
+}

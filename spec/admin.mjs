@@ -1,0 +1,74 @@
+// Calls every operation of the operators' document with a valid request, through a
+// proxy that fails whatever the document does not promise. An operation that is added
+// to the document must be added here.
+//
+//   node admin.mjs admin.json PROXY TOKEN SERVICE SECRET
+import { readFileSync } from "node:fs";
+
+const [file, proxy, token, service, secret] = process.argv.slice(2);
+const operations = new Map();
+for (const [path, item] of Object.entries(JSON.parse(readFileSync(file, "utf8")).paths)) {
+  for (const [method, operation] of Object.entries(item)) operations.set(operation.operationId, { method: method.toUpperCase(), path });
+}
+const todo = new Set(operations.keys());
+const problems = [];
+
+async function request(base, bearer, method, path, body) {
+  const reply = await fetch(base + path, {
+    method, body: body && JSON.stringify(body),
+    headers: { Authorization: `Bearer ${bearer}`, ...(body && { "Content-Type": "application/json" }) },
+  });
+  return { reply, text: await reply.text() };
+}
+
+/** call makes one request of an operation; refusals are the statuses that do as well as success. */
+async function call(id, path = {}, body, refusals = []) {
+  const known = operations.get(id);
+  if (!known) throw new Error(`the document has no operation ${id}`);
+  todo.delete(id);
+  const { reply, text } = await request(proxy, token, known.method, known.path.replace(/{(\w+)}/g, (_, name) => path[name]), body);
+  if (!(reply.ok || refusals.includes(reply.status)) || reply.headers.has("sl-violations")) {
+    problems.push(`${id}: ${reply.status} ${reply.headers.get("sl-violations") ?? ""} ${text}`);
+  }
+  return JSON.parse(text);
+}
+
+/** shop makes a request as the merchant does. */
+async function shop(method, path, body) {
+  const { reply, text } = await request(service, secret, method, path, body);
+  if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${text}`);
+  return JSON.parse(text);
+}
+
+// An account, from its opening to its end.
+await call("listAdapters");
+const account = await call("openAccount", {}, { id: "bank", adapter: "bank-file", environment: "sandbox", credentials: { layout: "csv" } });
+await call("listAccounts");
+const { version } = await call("getAccount", { id: account.id });
+await call("changeAccount", { id: account.id }, { version, priority: 5 });
+await call("rotateCredentials", { id: account.id }, { credentials: { zone: "America/Sao_Paulo" } });
+for (const id of ["checkAccount", "disableAccount", "enableAccount", "removeAccount"]) await call(id, { id: account.id });
+
+// A merchant's terms.
+const merchant = (await shop("GET", "/me")).id;
+await call("getMerchant", { id: merchant });
+await call("changeMerchant", { id: merchant }, { refundFees: "kept" });
+
+// Why a payment went where it went, and what only the operator can end.
+const { transactionId } = await shop("POST", "/payments", { amount: 25.5, paymentMethodId: "sbx_card" });
+await call("explainPayment", { id: transactionId });
+await call("getHealth");
+await call("listUnsurePayments");
+const note = "the report of today";
+await call("resolvePayment", { id: transactionId }, { outcome: "paid", note }, [409]); // how it ended is known
+await shop("POST", `/payments/${transactionId}/simulate`, { action: "chargeback" });
+const claim = (await shop("GET", `/claims?transactionId=${transactionId}`)).data[0].id;
+await call("resolveClaim", { id: claim }, { outcome: "rejected", note });
+await call("resolveWithdrawal", { id: "wdr_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6" }, { outcome: "paid", note }, [404]); // none is in doubt
+
+for (const id of todo) problems.push(`${id} was not called`);
+if (problems.length > 0) {
+  console.error(problems.join("\n"));
+  process.exit(1);
+}
+console.log(`${operations.size} operations`);
