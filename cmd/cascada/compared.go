@@ -23,18 +23,18 @@ const listed = 100
 // findingJSON is the shape of a difference in reconcile --json.
 type findingJSON struct {
 	Finding     reconcile.Discrepancy `json:"finding"`
-	File        string          `json:"file,omitempty"`
-	Line        int             `json:"line,omitempty"`
-	Merchant    string          `json:"merchantId,omitempty"`
-	Payment     string          `json:"transactionId,omitempty"`
-	Claim       string          `json:"claimId,omitempty"`
-	Withdrawal  string          `json:"withdrawalId,omitempty"`
-	Reference   string          `json:"reference,omitempty"`
-	ProviderRef string          `json:"providerReference,omitempty"`
-	Here        *amountJSON     `json:"here"`  // null: nothing
-	There       *amountJSON     `json:"there"` // at the provider
-	USD         string          `json:"amountUsd"`
-	Note        string          `json:"note,omitempty"`
+	File        string                `json:"file,omitempty"`
+	Line        int                   `json:"line,omitempty"`
+	Merchant    string                `json:"merchantId,omitempty"`
+	Payment     string                `json:"transactionId,omitempty"`
+	Claim       string                `json:"claimId,omitempty"`
+	Withdrawal  string                `json:"withdrawalId,omitempty"`
+	Reference   string                `json:"reference,omitempty"`
+	ProviderRef string                `json:"providerReference,omitempty"`
+	Here        *amountJSON           `json:"here"`  // null: nothing
+	There       *amountJSON           `json:"there"` // at the provider
+	USD         string                `json:"amountUsd"`
+	Note        string                `json:"note,omitempty"`
 }
 
 type amountJSON struct {
@@ -171,9 +171,9 @@ func printCompared(out io.Writer, done app.Compared) error {
 	if t.Unpriced > 0 {
 		line("", "the fees of %d lines have fractions of the smallest unit, and are left out", t.Unpriced)
 	}
-	for _, fault := range reconcile.Discrepancies() {
-		if n := t.Found[fault]; n > 0 {
-			line(string(fault), "%d %s", n, fault.Meaning())
+	for _, kind := range reconcile.Discrepancies() {
+		if n := t.Found[kind]; n > 0 {
+			line(string(kind), "%d %s", n, kind.Meaning())
 		}
 	}
 	switch {
@@ -206,8 +206,8 @@ func (c *reconcileCmd) list(ctx context.Context, a *app.App) error {
 			continue
 		}
 		var found []string
-		for _, fault := range slices.Sorted(maps.Keys(r.Findings)) {
-			found = append(found, fmt.Sprintf("%s %d", fault, r.Findings[fault]))
+		for _, kind := range slices.Sorted(maps.Keys(r.Findings)) {
+			found = append(found, fmt.Sprintf("%s %d", kind, r.Findings[kind]))
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\n", r.ID, moment(r.At), r.Account, moment(r.From), moment(r.To), r.Lines,
 			r.Charges+r.Refunds, strings.Join(append([]string{fmt.Sprint(r.Count)}, found...), " "), r.By)

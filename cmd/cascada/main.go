@@ -18,37 +18,37 @@ import (
 
 // cli is the command line.
 type cli struct {
-	Serve      serveCmd      `cmd:"" help:"Run the service. Without flags: on an SQLite file, with a demo merchant."`
-	Migrate    migrateCmd    `cmd:"" help:"Bring a database to the newest schema, as serve does; or say what is left (--plan)."`
-	Merchant   merchantCmd   `cmd:"" help:"Make merchants."`
-	Key        keyCmd        `cmd:"" help:"Make and end merchants' API keys."`
-	Login      loginCmd      `cmd:"" help:"Logins of merchants' programs."`
-	Shop       shopCmd       `cmd:"" help:"Shops of merchants."`
-	Payment    paymentCmd    `cmd:"" help:"Payments whose outcome nobody knows, and how you end them."`
-	Withdrawal withdrawalCmd `cmd:"" help:"Withdrawals that are under way, and how you end them."`
-	Payout     payoutCmd     `cmd:"" help:"Payouts: batches for the bank and its answers, limits, floats."`
-	Claim      claimCmd      `cmd:"" help:"Refunds, chargebacks and inquiries, as the operator sees and ends them."`
-	Provider   providerCmd   `cmd:"" help:"Accounts at providers, which payments go through."`
-	Notices    notificationsCmd    `cmd:"" name:"notification" help:"What providers have told, and what of it waits for you."`
-	Route      routeCmd      `cmd:"" help:"Routing rules: through which accounts payments go, and what other rules would have done."`
-	MasterKey  masterKeyCmd  `cmd:"" name:"master-key" help:"The keys that encrypt secrets in the database."`
-	Operator   operatorCmd   `cmd:"" help:"Who may use the admin API."`
-	FX         fxCmd         `cmd:"" name:"fx" help:"Exchange rates."`
-	KYC        kycCmd        `cmd:"" name:"kyc" help:"Verifications of merchants."`
-	Reconcile  reconcileCmd  `cmd:"" help:"Compare a provider's own report with the books, line by line; exit 1 when they differ."`
-	Settlement settlementCmd `cmd:"" help:"Settlements, for the operator."`
-	Check      checkCmd      `cmd:"" help:"Prove the ledger and the other invariants of a live database; exit 1 when one is broken."`
-	Backup     backupCmd     `cmd:"" help:"Copy an SQLite database into a file while the server runs, prove the copy, and encrypt it."`
-	Restore    restoreCmd    `cmd:"" help:"Put a backup in the place of an SQLite database. The server starts closed then: see recover."`
-	Recover    recoverCmd    `cmd:"" help:"After a restore: find out at providers what the copy lacks, and open the service again."`
-	Repair     repairCmd     `cmd:"" help:"Mend what is only counted, beside a running service."`
-	Seal       sealCmd       `cmd:"" help:"Seals of the ledger and the audit log."`
-	Privacy    privacyCmd    `cmd:"" help:"What is kept about a shopper: print it, or erase it."`
-	Audit      auditCmd      `cmd:"" help:"Who did what."`
-	Story      storyCmd      `cmd:"" help:"Tell a payment's or a withdrawal's whole life: attempts, transfers, claims, events, deliveries."`
-	Explain    explainCmd    `cmd:"" help:"Say why a payment went to the provider accounts that it went to."`
-	Bench      benchCmd      `cmd:"" help:"Drive a running server over HTTP and print what it does a second."`
-	Version    versionCmd    `cmd:"" help:"Print the version."`
+	Serve      serveCmd         `cmd:"" help:"Run the service. Without flags: on an SQLite file, with a demo merchant."`
+	Migrate    migrateCmd       `cmd:"" help:"Bring a database to the newest schema, as serve does; or say what is left (--plan)."`
+	Merchant   merchantCmd      `cmd:"" help:"Make merchants."`
+	Key        keyCmd           `cmd:"" help:"Make and end merchants' API keys."`
+	Login      loginCmd         `cmd:"" help:"Logins of merchants' programs."`
+	Shop       shopCmd          `cmd:"" help:"Shops of merchants."`
+	Payment    paymentCmd       `cmd:"" help:"Payments whose outcome nobody knows, and how you end them."`
+	Withdrawal withdrawalCmd    `cmd:"" help:"Withdrawals that are under way, and how you end them."`
+	Payout     payoutCmd        `cmd:"" help:"Payouts: batches for the bank and its answers, limits, floats."`
+	Claim      claimCmd         `cmd:"" help:"Refunds, chargebacks and inquiries, as the operator sees and ends them."`
+	Provider   providerCmd      `cmd:"" help:"Accounts at providers, which payments go through."`
+	Notices    notificationsCmd `cmd:"" name:"notification" help:"What providers have told, and what of it waits for you."`
+	Route      routeCmd         `cmd:"" help:"Routing rules: through which accounts payments go, and what other rules would have done."`
+	MasterKey  masterKeyCmd     `cmd:"" name:"master-key" help:"The keys that encrypt secrets in the database."`
+	Operator   operatorCmd      `cmd:"" help:"Who may use the admin API."`
+	FX         fxCmd            `cmd:"" name:"fx" help:"Exchange rates."`
+	KYC        kycCmd           `cmd:"" name:"kyc" help:"Verifications of merchants."`
+	Reconcile  reconcileCmd     `cmd:"" help:"Compare a provider's own report with the books, line by line; exit 1 when they differ."`
+	Settlement settlementCmd    `cmd:"" help:"Settlements, for the operator."`
+	Check      checkCmd         `cmd:"" help:"Prove the ledger and the other invariants of a live database; exit 1 when one is broken."`
+	Backup     backupCmd        `cmd:"" help:"Copy an SQLite database into a file while the server runs, prove the copy, and encrypt it."`
+	Restore    restoreCmd       `cmd:"" help:"Put a backup in the place of an SQLite database. The server starts closed then: see recover."`
+	Recover    recoverCmd       `cmd:"" help:"After a restore: find out at providers what the copy lacks, and open the service again."`
+	Repair     repairCmd        `cmd:"" help:"Mend what is only counted, beside a running service."`
+	Seal       sealCmd          `cmd:"" help:"Seals of the ledger and the audit log."`
+	Privacy    privacyCmd       `cmd:"" help:"What is kept about a shopper: print it, or erase it."`
+	Audit      auditCmd         `cmd:"" help:"Who did what."`
+	Story      storyCmd         `cmd:"" help:"Tell a payment's or a withdrawal's whole life: attempts, transfers, claims, events, deliveries."`
+	Explain    explainCmd       `cmd:"" help:"Say why a payment went to the provider accounts that it went to."`
+	Bench      benchCmd         `cmd:"" help:"Drive a running server over HTTP and print what it does a second."`
+	Version    versionCmd       `cmd:"" help:"Print the version."`
 
 	Config      configCmd        `cmd:"" help:"The settings: whether a file of them is right, and what would be in force."`
 	Completion  completionCmd    `cmd:"" help:"Completion of commands, flags and their words for a shell."`

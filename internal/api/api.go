@@ -147,6 +147,7 @@ type Call struct {
 	request  *http.Request
 	reply    http.Header
 	refusal  error // of credentials that need not be good
+	offer    offer
 }
 
 type callKey struct{}
@@ -158,11 +159,9 @@ type offer interface {
 	CheckSlug(string) error
 }
 
-type offerKey struct{}
-
 func offerOf(ctx huma.Context) offer {
-	o, _ := ctx.Context().Value(offerKey{}).(offer)
-	return o
+	call, _ := ctx.Context().Value(callKey{}).(Call)
+	return call.offer
 }
 
 // currency reads the code of a currency that a shop may name, in any case. What is wrong with it is
@@ -225,7 +224,7 @@ func handle[I, O any](a *API, op huma.Operation, need access, handler func(conte
 // content type.
 func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
-	call := Call{request: r, reply: w.Header()}
+	call := Call{request: r, reply: w.Header(), offer: a.app}
 	call.RequestID = web.RequestID(ctx.Context())
 	call.ClientIP, call.Address = web.ClientIP(r.Header, r.RemoteAddr), a.gate.peer(r)
 	if err := a.identify(ctx, &call); err != nil {
@@ -249,8 +248,7 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	} else {
 		defer a.bodies.ofMerchant(r, call.reply, call.Principal)()
 	}
-	ctx = huma.WithValue(huma.WithValue(ctx, callKey{}, call), offerKey{}, offer(a.app))
-	next(wire.WithHelp(ctx, a.keep(ctx, strict)))
+	next(wire.WithHelp(huma.WithValue(ctx, callKey{}, call), a.keep(ctx, strict)))
 }
 
 // identify finds out who calls, and counts the call.

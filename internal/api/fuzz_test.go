@@ -39,7 +39,9 @@ func newLists() *lists {
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil
 	config.Formats = wire.Formats()
 	h := humago.New(mux, config)
-	h.UseMiddleware(func(ctx huma.Context, next func(huma.Context)) { next(huma.WithValue(ctx, offerKey{}, offer(all{}))) })
+	h.UseMiddleware(func(ctx huma.Context, next func(huma.Context)) {
+		next(huma.WithValue(ctx, callKey{}, Call{offer: all{}}))
+	})
 	listed(h, "payments", func(in *listIn) {
 		l.page, l.from, l.to, l.country = in.Page, in.filter.From, in.filter.To, in.filter.Country
 		l.texts = []string{string(in.filter.Status), in.filter.Rail, in.filter.Method, in.filter.OrderID, in.filter.After, string(in.filter.Amount.Currency)}

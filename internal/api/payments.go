@@ -61,7 +61,19 @@ func (a Amount) check(path string) error {
 	if n, _ := strconv.ParseFloat(text, 64); n > 100_000 {
 		return wire.Coded(pay.CodeAmountAboveMaximum, path, "amount must be at most 100000 USD: it is in dollars, not in cents")
 	}
-	return wire.Coded(pay.CodeAmountInvalid, path, "amount must be above 0, in USD with at most two decimals, such as 49.90; you sent "+clip(text))
+	return wire.Coded(pay.CodeAmountInvalid, path, "amount must be above 0, "+written(money.USD)+"; you sent "+clip(text))
+}
+
+// written says how an amount of a currency is written.
+func written(c money.Currency) string {
+	switch n := c.Exponent(); n {
+	case 0:
+		return fmt.Sprintf("in %s a whole number, such as 4900", c)
+	case 2:
+		return fmt.Sprintf("in %s with at most two decimals, such as 49.90", c)
+	default:
+		return fmt.Sprintf("in %s with at most %d decimals", c, n)
+	}
 }
 
 // PaymentBody is what a shop sends to create a payment (PAY-1).
@@ -138,7 +150,7 @@ func webURL(text string) bool {
 type CreateHeader struct {
 	IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 255 printable characters; a repeat gets the first reply"`
 	Simulate       string `header:"Sandbox-Simulate" doc:"Sandbox only: paid, failed, expired, chargeback or slow_payment"`
-	Strict         string `header:"Sandbox-Strict" doc:"Sandbox only: true refuses what production refuses, and sends a card's shopper to a page first; false does not, whatever the sandbox is set to"`
+	StrictHeader
 }
 
 type createIn struct {
@@ -148,14 +160,15 @@ type createIn struct {
 }
 
 // Resolve checks the headers.
-func (in *CreateHeader) Resolve(huma.Context) (issues []error) {
+func (in *CreateHeader) Resolve(ctx huma.Context) (issues []error) {
 	if !printable(in.IdempotencyKey) {
 		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Idempotency-Key", keyIssue))
 	}
 	if in.Simulate != "" && !slices.Contains(pay.HeaderActions(), pay.Action(in.Simulate)) {
 		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Sandbox-Simulate", wire.OneOf("Sandbox-Simulate", in.Simulate, pay.HeaderActions())))
 	}
-	return append(issues, checkStrict(in.Strict)...)
+	// huma leaves out what stands within a part that resolves itself.
+	return append(issues, in.StrictHeader.Resolve(ctx)...)
 }
 
 func printable(key string) bool {
@@ -234,15 +247,7 @@ func (in *listIn) price(ctx huma.Context) []error {
 	}
 	in.filter.Amount, err = money.Parse(in.Amount, c)
 	if err != nil || !in.filter.Amount.IsPositive() {
-		how := "with at most two decimals, such as 49.90"
-		switch n := c.Exponent(); n {
-		case 0:
-			how = "a whole number, such as 4900"
-		case 2:
-		default:
-			how = fmt.Sprintf("with at most %d decimals", n)
-		}
-		return []error{wire.Coded(pay.CodeInvalidRequest, "amount", fmt.Sprintf("amount must be above 0, in %s %s; you sent %s", c, how, clip(in.Amount)))}
+		return []error{wire.Coded(pay.CodeInvalidRequest, "amount", "amount must be above 0, "+written(c)+"; you sent "+clip(in.Amount))}
 	}
 	return nil
 }
@@ -317,7 +322,7 @@ func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader
 		Amount: string(b.Amount), Currency: b.asked.Currency, Purchase: b.purchase(b.asked.Currency), PaymentMethodID: b.PaymentMethodID, PaymentMethod: b.PaymentMethod, Country: b.Country,
 		Buyer:   pay.Buyer{Email: b.UserEmail, Name: b.UserName, IP: b.UserIP, Document: strings.TrimSpace(b.DocumentID)},
 		OrderID: b.MerchantOrderID, Hosted: b.HostedCheckout, MerchantID: b.MerchantID, ShopID: b.ShopID,
-		Simulate: pay.Action(in.Simulate), Strict: strictly(in.Strict), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,
+		Simulate: pay.Action(in.Simulate), Strict: in.strict(), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,
 	}
 	if b.HostedCheckout {
 		// Who calls is the shop's server, which is not the shopper (CHK-21).
@@ -344,7 +349,7 @@ func (in CreateHeader) sandboxOnly(call Call) error {
 	case in.Simulate != "":
 		return pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
-	return strictInSandbox(call, in.Strict)
+	return in.StrictHeader.sandboxOnly(call)
 }
 
 // repeated is the header of a replay.

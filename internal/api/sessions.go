@@ -129,8 +129,7 @@ func (a Amount) in(path string, c money.Currency) (money.Amount, error) {
 	case errors.Is(err, money.ErrRange) && text[0] != '-':
 		return amount, wire.Coded(pay.CodeAmountAboveMaximum, path, "amount must be worth at most 100000 USD")
 	case err != nil || !amount.IsPositive():
-		return amount, wire.Coded(pay.CodeAmountInvalid, path,
-			fmt.Sprintf("amount must be a JSON number above 0 with at most %d decimals, for that is what %s has", c.Exponent(), c))
+		return amount, wire.Coded(pay.CodeAmountInvalid, path, "amount must be a JSON number above 0, "+written(c))
 	}
 	return amount, nil
 }
@@ -225,7 +224,7 @@ func (a *API) createSession(ctx context.Context, call Call, in *sessionIn) (*ses
 			FirstName: b.Customer.FirstName, LastName: b.Customer.LastName, Email: b.Customer.Email,
 			Phone: b.Customer.Phone, Document: b.Customer.DocumentID,
 		},
-		MerchantID: b.MerchantID, ShopID: b.ShopID, Strict: strictly(in.Strict), Idempotency: in.idempotency(sessionRoute, in.RawBody),
+		MerchantID: b.MerchantID, ShopID: b.ShopID, Strict: in.strict(), Idempotency: in.idempotency(sessionRoute, in.RawBody),
 	})
 	if err != nil {
 		return nil, err

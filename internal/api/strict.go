@@ -113,37 +113,31 @@ func (a *API) keep(ctx huma.Context, strict bool) wire.Help {
 
 // StrictHeader is what a request may carry that the sandbox takes more easily than production.
 type StrictHeader struct {
-	Strict string `header:"Sandbox-Strict" doc:"Sandbox only: true refuses what production refuses; false does not, whatever the sandbox is set to"`
+	Strict string `header:"Sandbox-Strict" doc:"Sandbox only: true treats the request as production does, false does not, whatever the sandbox is set to"`
 }
 
 // Resolve checks the header.
-func (in *StrictHeader) Resolve(huma.Context) []error { return checkStrict(in.Strict) }
-
-func (in StrictHeader) strict() *bool { return strictly(in.Strict) }
-
-// sandboxOnly refuses the header in production.
-func (in StrictHeader) sandboxOnly(call Call) error {
-	return strictInSandbox(call, in.Strict)
-}
-
-func checkStrict(word string) []error {
-	if word == "" || word == "true" || word == "false" {
+func (in *StrictHeader) Resolve(huma.Context) []error {
+	if in.Strict == "" || in.Strict == "true" || in.Strict == "false" {
 		return nil
 	}
 	return []error{wire.Coded(pay.CodeInvalidRequest, "Sandbox-Strict", "Sandbox-Strict must be true or false")}
 }
 
-// strictly is what the header asks for, nil for nothing.
-func strictly(word string) *bool {
-	if word == "" {
+// strict is what the header asks for, nil for nothing.
+func (in StrictHeader) strict() *bool {
+	if in.Strict == "" {
 		return nil
 	}
-	strict := word == "true"
+	strict := in.Strict == "true"
 	return &strict
 }
 
-func strictInSandbox(call Call, word string) error {
-	if call.Live && word != "" {
+// sandboxOnly refuses the header in production.
+//
+// Errors: production_key_refused.
+func (in StrictHeader) sandboxOnly(call Call) error {
+	if call.Live && in.Strict != "" {
 		return pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Strict", "production is always strict: the header is for the sandbox only")
 	}
 	return nil

@@ -20,6 +20,7 @@ type catalogIndex struct {
 	sandbox []pay.Rail
 	live    []pay.Rail
 	byID    map[string]pay.Rail // of both
+	slugs   []string            // names of the methods of both, sorted
 }
 
 func (a *App) loadCatalog(ctx context.Context) (*catalogIndex, error) {
@@ -39,6 +40,11 @@ func (a *App) loadCatalog(ctx context.Context) (*catalogIndex, error) {
 	for _, r := range c.sandbox {
 		c.byID[r.ID] = r
 	}
+	for _, r := range c.byID {
+		c.slugs = append(c.slugs, r.Method)
+	}
+	slices.Sort(c.slugs)
+	c.slugs = slices.Compact(c.slugs)
 	return c, nil
 }
 
@@ -234,26 +240,17 @@ func wrongSlug(slug string, c *catalogIndex) string {
 		return slug + " is a paymentMethodId: send it as paymentMethodId"
 	}
 	message := "this paymentMethod is not known: send a paymentMethodId of GET /payment-methods"
-	if meant := near.Meant(slug, c.slugs()); meant != "" {
+	if meant := near.Meant(slug, c.slugs); meant != "" {
 		return message + "; did you mean " + meant + "?"
 	}
 	return message
-}
-
-// slugs are the names of the methods, in the order of the alphabet.
-func (c *catalogIndex) slugs() (slugs []string) {
-	for _, r := range slices.Concat(c.sandbox, c.live) {
-		slugs = append(slugs, r.Method)
-	}
-	slices.Sort(slugs)
-	return slices.Compact(slugs)
 }
 
 // CheckSlug refuses a name that no method has, in a filter.
 //
 // Errors: invalid_request.
 func (a *App) CheckSlug(slug string) error {
-	slugs := a.catalog.slugs()
+	slugs := a.catalog.slugs
 	if slices.Contains(slugs, slug) {
 		return nil
 	}

@@ -67,7 +67,9 @@ func (f *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d: %s", f.Line, f.Why)
 }
 
-func fault(line int, why string, args ...any) error { return &SyntaxError{line, fmt.Sprintf(why, args...)} }
+func fault(line int, why string, args ...any) error {
+	return &SyntaxError{line, fmt.Sprintf(why, args...)}
+}
 
 // consistent makes Pending of lines that a file calls both paid (or returned)
 // and rejected. A line that was paid and came back later is no contradiction.

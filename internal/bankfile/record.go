@@ -73,4 +73,6 @@ func (r row) number(from, to int) (int64, error) {
 	return strconv.ParseInt(text, 10, 64)
 }
 
-func (r row) fault(why string, args ...any) error { return &SyntaxError{r.line, fmt.Sprintf(why, args...)} }
+func (r row) fault(why string, args ...any) error {
+	return &SyntaxError{r.line, fmt.Sprintf(why, args...)}
+}

@@ -9,7 +9,6 @@ package fx
 
 import (
 	"slices"
-
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"

@@ -72,7 +72,7 @@ func (f Discrepancy) Meaning() string {
 
 // Finding is one difference.
 type Finding struct {
-	Discrepancy       Discrepancy
+	Discrepancy Discrepancy
 	File        string
 	Line        int // 0: it is about what the report does not have
 	Merchant    string
