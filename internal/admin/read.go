@@ -35,8 +35,8 @@ func (a *API) readRoutes() {
 
 func (a *API) adapters(context.Context, pay.Actor, *struct{}) (*adaptersOut, error) {
 	out := &adaptersOut{}
-	out.Body.Data = make([]shape.Adapter, 0, len(a.App.Adapters))
-	for _, adapter := range a.App.Adapters {
+	out.Body.Data = make([]shape.Adapter, 0, len(a.App.Config.Adapters))
+	for _, adapter := range a.App.Config.Adapters {
 		out.Body.Data = append(out.Body.Data, shape.NewAdapter(adapter))
 	}
 	return out, nil

@@ -83,7 +83,7 @@ func (a *App) AddAccount(ctx context.Context, by pay.Actor, n NewAccount) (accou
 //
 // Errors: invalid_request.
 func (a *App) checkAccount(ctx context.Context, account pay.ProviderAccount, credentials map[string]string) error {
-	if _, taken := a.Providers[account.ID]; taken || account.ID == simulatedPayouts {
+	if _, taken := a.Config.Providers[account.ID]; taken || account.ID == simulatedPayouts {
 		return invalid("id", account.ID+" is a simulated provider: choose another id")
 	}
 	if err := account.Check(); err != nil { // before the id is made part of anything

@@ -65,9 +65,8 @@ func loopOf(kind string) string {
 	return kind
 }
 
-// wrote sets the alarms for what a change made due, and counts what it made of payments.
-func (a *App) wrote(c *pay.Change) {
-	a.tally.passed(c)
+// wrote sets the alarms for what a change made due.
+func (a *Base) wrote(c *pay.Change) {
 	due := func(loop string, scope pay.Scope, at time.Time) {
 		if at.IsZero() {
 			return
@@ -127,14 +126,14 @@ func (a *App) wrote(c *pay.Change) {
 }
 
 // wake makes all loops look at once.
-func (a *App) wake() {
+func (a *Base) wake() {
 	for _, alarm := range a.alarms {
 		alarm.Set(atOnce)
 	}
 }
 
 // lookAround sets the alarms for what comes due, whoever wrote it.
-func (a *App) lookAround(ctx context.Context) error {
+func (a *Base) lookAround(ctx context.Context) error {
 	due, err := a.due(ctx)
 	for loop, at := range due {
 		a.alarms[loop].Set(at)
@@ -144,7 +143,7 @@ func (a *App) lookAround(ctx context.Context) error {
 }
 
 // due returns when each loop has something to do, as far as the database knows.
-func (a *App) due(ctx context.Context) (map[string]time.Time, error) {
+func (a *Base) due(ctx context.Context) (map[string]time.Time, error) {
 	list, err := a.store.NextDue(ctx)
 	next := make(map[string]time.Time, len(list))
 	for kind, at := range list {
@@ -159,33 +158,9 @@ func (a *App) due(ctx context.Context) (map[string]time.Time, error) {
 }
 
 // next tells a loop when it has something to do.
-func (a *App) next(loop string) func(context.Context) (time.Time, error) {
+func (a *Base) next(loop string) func(context.Context) (time.Time, error) {
 	return func(ctx context.Context) (time.Time, error) {
 		due, err := a.due(ctx)
 		return due[loop], err
 	}
-}
-
-// nextDelivery tells when a delivery is due, or an endpoint that deliveries wait for.
-func (a *App) nextDelivery(ctx context.Context) (time.Time, error) {
-	due, err := a.store.NextDue(ctx)
-	if err != nil {
-		return time.Time{}, err
-	}
-	next := due[deliveriesLoop]
-	stalled, err := a.store.Stalled(ctx)
-	for _, s := range stalled {
-		at := a.Now()
-		if s.Circuit.Open {
-			at = s.Circuit.Since.Add(pay.HopelessAfter)
-			if s.Parked && s.Circuit.ProbeAt.Before(at) {
-				at = s.Circuit.ProbeAt
-			}
-			at = at.Add(-a.advance(s.Scope))
-		}
-		if next.IsZero() || at.Before(next) {
-			next = at
-		}
-	}
-	return next, err
 }

@@ -8,9 +8,7 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
-	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"sync"
@@ -25,21 +23,13 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/routing"
 	"github.com/cascadapay/cascada/internal/store"
-	"github.com/cascadapay/cascada/internal/trace"
-	"github.com/cascadapay/cascada/internal/vault"
-	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/webhook"
 	"github.com/cascadapay/cascada/internal/work"
 )
 
 // Config is what an App is made of.
 type Config struct {
-	Log   *slog.Logger
-	Vault *vault.Vault
-	// Now is the clock, asked once per request or unit of work.
-	Now func() time.Time
-	// NewID makes an id with a prefix.
-	NewID func(prefix string, now time.Time) string
+	BaseConfig
 	// Providers are the simulated ones, by account; Sandbox lists them in the
 	// cascade's order. The operator's accounts are in the database.
 	Providers map[string]provider.Provider
@@ -57,10 +47,8 @@ type Config struct {
 	// WalletCoolDown is how long a new production wallet cannot be paid to; 0
 	// means pay.WalletCoolDown.
 	WalletCoolDown time.Duration
-	// CheckoutURL is the address of the pages for shoppers, without a slash at
-	// the end; InboxURL that of managed webhook inboxes.
-	CheckoutURL string
-	InboxURL    string
+	// InboxURL is the address of managed webhook inboxes, without a slash at the end.
+	InboxURL string
 	// AccessTTL is an access token's life; 0 means 15 minutes.
 	AccessTTL time.Duration
 	// AllowPrivate lets sandbox webhooks reach loopback addresses.
@@ -71,10 +59,7 @@ type Config struct {
 	ProveWebhooks bool
 	Sender        *webhook.Sender
 	Mailer        *mail.Sender // nil: no e-mails are sent
-	// Operator is the person who runs this process, for the audit log, user@host;
-	// "" where it serves and acts by itself.
-	Operator string
-	FX       FX
+	FX            FX
 	// Retention is how long personal data is kept.
 	Retention Retention
 	// LeaseClock counts the leases of nodes in place of the database's own clock; for
@@ -83,18 +68,12 @@ type Config struct {
 	// WideFrom is the number of endpoints from which on an event's deliveries are made by steps;
 	// 0 means 17. For tests.
 	WideFrom int
-	// Look is how often the database is looked at for what other processes wrote; 0
-	// means a second.
-	Look time.Duration
 	// Jitter is a number from 0 up to 1 that spreads the tries of deliveries; nil is
 	// chance.
 	Jitter func() float64
 	// Commits is called around every commit, by whoever makes it. It is for the
 	// simulation; nil: nothing is.
 	Commits func(ctx context.Context, change *pay.Change, commit func() error) error
-	// Meter is told how long things take; Tracer makes spans of them, nil makes none.
-	Meter  Meter
-	Tracer *trace.Tracer
 	// Shared and Through are a database that other nodes of this process use too,
 	// and the way there. They are for the simulation.
 	Shared  *store.Shared
@@ -107,8 +86,8 @@ type Config struct {
 
 // App is the service. It is safe for use by many goroutines.
 type App struct {
-	Config
-	store   database
+	*Base
+	Config  Config
 	catalog *catalogIndex
 	rates   atomic.Pointer[fx.Table]
 	// readingRates is held while rates are read anew.
@@ -128,7 +107,6 @@ type App struct {
 	uses            *keyUses
 	foreign         atomic.Bool // another master key took over, which this process does not have
 	keys            *cache[pay.Key]
-	shops           *cache[tenant]
 	tiers           *cache[pay.Tier]
 	subs            *cache[endpoint]
 	deliver         *dispatcher
@@ -136,13 +114,8 @@ type App struct {
 	closing         chan struct{} // closed by Close
 	// What providers are asked about, each kind with bounds of its own.
 	payments, refunds, withdrawals *asking
-	turns                          turns
-	alarms                         alarms
-	quiet                          quiet
 	revoked                        revocations
 	auth                           authEvents
-	recovery                       atomic.Pointer[pay.Recovery]             // of a database that was put back; never nil
-	clocks                         atomic.Pointer[map[string]time.Duration] // of merchants who moved theirs
 }
 
 // CheckAddress refuses what is the address of no database.
@@ -194,9 +167,6 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	if c.Jitter == nil {
 		c.Jitter = rand.Float64
 	}
-	if c.Look == 0 {
-		c.Look = usualLook
-	}
 	if c.WalletCoolDown == 0 {
 		c.WalletCoolDown = pay.WalletCoolDown
 	}
@@ -204,15 +174,15 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 		c.MaxWebhooks = pay.MostSubscriptions
 	}
 	a := &App{
-		Config: c,
-		turns:  turns{waiting: map[string]*turn{}}, quiet: quiet{of: map[string]hush{}, most: 1000}, revoked: revocations{of: map[string]time.Time{}}, auth: newAuthEvents(), uses: newKeyUses(), closing: make(chan struct{}),
+		Base: NewBase(c.BaseConfig), Config: c,
+		revoked: revocations{of: map[string]time.Time{}}, auth: newAuthEvents(), uses: newKeyUses(), closing: make(chan struct{}),
 		payments: newAsking(c.Now), refunds: newAsking(c.Now), withdrawals: newAsking(c.Now),
-		alarms: newAlarms(), readingRates: newLatch(), readingAccounts: newLatch(), steps: newLatch(),
+		readingRates: newLatch(), readingAccounts: newLatch(), steps: newLatch(),
 		health: newHealth(), tally: newTally(), mails: newMailTally(),
-		keys: newCache[pay.Key](c.Now), shops: newCache[tenant](c.Now), tiers: newCache[pay.Tier](c.Now), subs: newCache[endpoint](c.Now),
+		keys: newCache[pay.Key](c.Now), tiers: newCache[pay.Tier](c.Now), subs: newCache[endpoint](c.Now),
 	}
 	a.deliver = newDispatcher(a)
-	if err := a.FX.Check(); err != nil {
+	if err := a.Config.FX.Check(); err != nil {
 		return nil, err
 	}
 	var err error
@@ -221,7 +191,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	}
 	a.store.around = c.Commits
 	if a.store.Store, err = store.Open(ctx, address, store.Options{
-		Log: c.Log, Delivered: a.deliver.submit, Widened: func() { a.alarms[fanOutsLoop].Set(atOnce) }, Written: a.wrote, WideFrom: c.WideFrom,
+		Log: c.Log, Delivered: a.deliver.submit, Widened: func() { a.alarms[fanOutsLoop].Set(atOnce) }, Written: func(c *pay.Change) { a.tally.passed(c); a.wrote(c) }, WideFrom: c.WideFrom,
 		Clock: c.LeaseClock, Name: func(prefix string) string { return c.NewID(prefix, c.Now()) },
 		Shared: c.Shared, Through: c.Through, Schema: c.Schema, Migrations: c.Migrations,
 		Meter: c.Meter.Commits, Tracer: c.Tracer,
@@ -274,7 +244,7 @@ func (a *App) Close() {
 	if err := a.WriteKeyUses(context.Background()); err != nil {
 		a.Log.Warn("from where keys were used of late is not written", "error", err)
 	}
-	a.Sender.Close()
+	a.Config.Sender.Close()
 	a.store.Close()
 }
 
@@ -318,67 +288,12 @@ func (a *App) Story(ctx context.Context, id string) (string, error) {
 	return a.store.Story(ctx, id)
 }
 
-// commit writes a change whose events tell of the cause.
-func (a *App) commit(ctx context.Context, change pay.Change, cause view.Cause) error {
-	for i, e := range change.Events {
-		if e.Type == pay.PaymentRefunded { // no other comes after the capture is settled
-			one := []pay.Payment{e.Payment}
-			if err := a.settledAs(ctx, one); err != nil {
-				return fmt.Errorf("event %s: %w", e.ID, err)
-			}
-			e.Payment = one[0]
-		}
-		if e.Session != nil {
-			cause.SessionToken = a.sessionToken(e.Session.ID)
-		}
-		payload, err := view.NewEvent(e, cause, a.CheckoutURL)
-		if err != nil {
-			return fmt.Errorf("event %s: %w", e.ID, err)
-		}
-		change.Events[i].Payload = payload
-	}
-	return a.store.Commit(ctx, change)
-}
-
-// decisions is how often a use case decides again when the rows it read
-// changed meanwhile.
-const decisions = 8
-
-// decided is again for a decision that returns something: what was decided and not written
-// is nowhere, so that the next try cannot take it for what is.
-func decided[T any](decide func() (T, error)) (T, error) {
-	var done T
-	err := again(func() error {
-		next, err := decide()
-		if err == nil {
-			done = next
-		}
-		return err
-	})
-	return done, err
-}
-
-// again runs a use case until its decision is not stale.
-func again(try func() error) error {
-	var err error
-	for range decisions {
-		if err = try(); !errors.Is(err, store.ErrStale) && !errors.Is(err, store.ErrInsufficient) {
-			return err
-		}
-	}
-	return &pay.Error{Code: pay.CodeServiceUnavailable, Message: "too many changes at once: retry", Cause: err}
-}
-
-// sealEvery is how long rows wait for a block, which gathers them: a merchant
-// with a payment now and then has a block for each.
-const sealEvery = 5 * time.Second
-
 // Loops returns the service's loops over due work. Most of them sleep until something
 // comes due: this node's commits wake them (wrote), and the loop "due work" does for
 // what other processes wrote.
 func (a *App) Loops() []work.Loop {
 	loops := []work.Loop{
-		a.woken(deliveriesLoop, a.Dispatch),
+		a.deliveries(),
 		a.woken(fanOutsLoop, a.FanOut),
 		a.swept(paymentsLoop, a.sweep),
 		a.swept(claimsLoop, a.sweepClaims),
@@ -387,12 +302,12 @@ func (a *App) Loops() []work.Loop {
 		a.woken(verificationsLoop, a.ExpireVerifications),
 		a.woken(checkoutsLoop, a.ExpireSessions),
 		a.woken(replaysLoop, a.ReplayEvents),
-		a.woken(settlementsLoop, unlessShut(a, a.CloseSettlements)),
+		a.woken(settlementsLoop, unlessShut(a.Base, a.CloseSettlements)),
 		a.woken(receiptsLoop, a.Receipts),
-		a.woken(reservesLoop, unlessShut(a, a.ReleaseReserves)),
+		a.woken(reservesLoop, unlessShut(a.Base, a.ReleaseReserves)),
 		a.sendingMails(),
 		a.woken(sealsLoop, a.Seal),
-		{Name: openingLoop, Every: max(openingPause, a.Look), Do: unlessShut(a, a.OpenSettlements), Alarm: a.alarms[openingLoop], Now: a.Now},
+		{Name: openingLoop, Every: max(openingPause, a.Look), Do: unlessShut(a.Base, a.OpenSettlements), Alarm: a.alarms[openingLoop], Now: a.Now},
 		a.polled("due work", 0, a.lookAround),
 		a.polled("nodes that are gone", 0, a.TakeOver),
 		a.polled("clocks", 0, a.readClocks),
@@ -415,42 +330,8 @@ func (a *App) Loops() []work.Loop {
 		tableByTable(work.Loop{Name: "sessions", Every: max(time.Hour, a.Look), Do: a.PurgeSessions}),
 		tableByTable(work.Loop{Name: "personal data that is kept no longer", Every: max(time.Hour, a.Look), Do: a.Forget}),
 	}
-	if a.FX.Feed != nil {
+	if a.Config.FX.Feed != nil {
 		loops = append(loops, work.Loop{Name: "feed of rates", Every: ratesEvery, Do: func(ctx context.Context) (int, error) { return 0, a.ReadFeed(ctx) }})
 	}
 	return loops
-}
-
-// woken is a loop that sleeps until something comes due.
-func (a *App) woken(name string, do func(context.Context) (int, error)) work.Loop {
-	next := a.next(name)
-	if name == deliveriesLoop {
-		next = a.nextDelivery
-	}
-	return rowByRow(work.Loop{Name: name, Every: max(longRest, a.Look), Do: do, Alarm: a.alarms[name], Next: next, Now: a.Now})
-}
-
-// rowByRow is a loop whose look makes a commit or a call for each of many rows, tableByTable one
-// that goes through whole tables: they may take longer than one that asks a question.
-func rowByRow(l work.Loop) work.Loop {
-	l.Patience = 10
-	return l
-}
-
-func tableByTable(l work.Loop) work.Loop {
-	l.Patience = 60
-	return l
-}
-
-// swept is a woken loop that takes sweepBatch at a time, and leaves it to lanes.
-func (a *App) swept(name string, look func(context.Context, *sync.WaitGroup) (int, error)) work.Loop {
-	l := a.woken(name, unlessShut(a, going(look)))
-	l.Batch = sweepBatch
-	return l
-}
-
-// polled is a loop that looks for what others wrote, or that only now and then has
-// something to do.
-func (a *App) polled(name string, every time.Duration, do func(context.Context) error) work.Loop {
-	return work.Loop{Name: name, Every: max(every, a.Look), Do: func(ctx context.Context) (int, error) { return 0, do(ctx) }}
 }

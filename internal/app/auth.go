@@ -27,27 +27,6 @@ const (
 	refreshPrefix = "rt_"
 )
 
-// Principal is who makes a request, and with which one.
-type Principal struct {
-	pay.Scope // Shop is empty for a key of the whole merchant
-	KeyID     string
-	Login     string // lgn_…, "" for a key itself
-	Kind      pay.KeyKind
-	Preview   string // masked key
-	Rights    []pay.Right
-	RequestID string
-	Address   string // from where, as far as it can be trusted
-}
-
-// May reports whether the principal's key has a right.
-func (p Principal) May(r pay.Right) bool { return pay.Key{Kind: p.Kind, Rights: p.Rights}.May(r) }
-
-// tenant is a shop with its merchant.
-type tenant struct {
-	merchant pay.Merchant
-	shop     pay.Shop
-}
-
 // tokens signs and reads access tokens: HS256 with a ring of keys.
 type tokens struct {
 	keys   atomic.Pointer[signingKeys]
@@ -78,8 +57,6 @@ type Tokens struct {
 	Environment pay.Environment
 	Merchant    pay.Merchant
 }
-
-func refused(code pay.Code, message string) error { return pay.NewError(code, message) }
 
 // Login exchanges a key pair for tokens (AUTH-2). by says from where; it
 // has no key.
@@ -224,7 +201,7 @@ func (a *App) issue(ctx context.Context, l pay.Login, now time.Time) (Tokens, er
 	token := jwt.NewWithClaims(jwt.SigningMethodHS256, claims{
 		RegisteredClaims: jwt.RegisteredClaims{
 			Issuer: issuer, Subject: l.Merchant, Audience: jwt.ClaimStrings{string(l.Environment())},
-			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(a.AccessTTL)),
+			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(a.Config.AccessTTL)),
 			// Two tokens of one second differ.
 			ID: l.ID + "." + strconv.FormatInt(l.Version, 10),
 		},
@@ -237,7 +214,7 @@ func (a *App) issue(ctx context.Context, l pay.Login, now time.Time) (Tokens, er
 		return Tokens{}, fmt.Errorf("sign an access token: %w", err)
 	}
 	return Tokens{
-		Access: access, Refresh: a.refreshToken(l.ID, l.Version), AccessTTL: a.AccessTTL, RefreshTTL: l.ExpiresAt.Sub(now),
+		Access: access, Refresh: a.refreshToken(l.ID, l.Version), AccessTTL: a.Config.AccessTTL, RefreshTTL: l.ExpiresAt.Sub(now),
 		Environment: l.Environment(), Merchant: merchant,
 	}, nil
 }
@@ -374,58 +351,4 @@ func (a *App) keyOf(ctx context.Context, raw string) (pay.Key, error) {
 		err = store.ErrNotFound
 	}
 	return key, err
-}
-
-// orRefuse turns what is not found into the refusal and leaves faults alone.
-func orRefuse(err, refusal error) error {
-	if err == nil || errors.Is(err, store.ErrNotFound) {
-		return refusal
-	}
-	return err
-}
-
-// Tenant reads the merchant and shop of a principal.
-func (a *App) Tenant(ctx context.Context, p Principal) (pay.Merchant, pay.Shop, error) {
-	t, err := a.shops.get(p.Merchant+"/"+p.Shop, func() (t tenant, err error) {
-		if t.merchant, err = a.store.Merchant(ctx, p.Merchant); err != nil {
-			return t, err
-		}
-		if p.Shop != "" {
-			t.shop, err = a.store.Shop(ctx, p.Shop)
-		}
-		return t, err
-	})
-	return t.merchant, t.shop, err
-}
-
-// Narrow returns the scope of a request that may name its merchant and shop
-// in the body.
-//
-// Errors: forbidden for one that the credentials do not cover, shop_required
-// when none is named and the credentials are the whole merchant's.
-func (a *App) Narrow(ctx context.Context, p Principal, merchant, shop string) (pay.Scope, error) {
-	foreign := pay.FieldError(pay.CodeForbidden, "shopId", "these credentials do not cover this shop: leave shopId out, or use a key of that shop; GET /shops lists those of the merchant")
-	if merchant != "" && merchant != p.Merchant {
-		return pay.Scope{}, pay.FieldError(pay.CodeForbidden, "merchantId", "these credentials do not cover this merchant: leave merchantId out, or use a key of that merchant")
-	}
-	if p.Shop != "" {
-		if shop != "" && shop != p.Shop {
-			return pay.Scope{}, foreign
-		}
-		return p.Scope, nil
-	}
-	if shop == "" {
-		return pay.Scope{}, refused(pay.CodeShopRequired, "these credentials are the whole merchant's: name the shop with ?shopId=shp_… in the address; GET /shops lists them")
-	}
-	if !storable(shop) {
-		return pay.Scope{}, foreign
-	}
-	found, err := a.store.Shop(ctx, shop)
-	if err != nil {
-		return pay.Scope{}, orRefuse(err, foreign)
-	}
-	if found.Merchant != p.Merchant {
-		return pay.Scope{}, foreign
-	}
-	return pay.Scope{Merchant: p.Merchant, Shop: shop, Live: p.Live}, nil
 }

@@ -41,7 +41,8 @@ func cascades(b *testing.B, order routing.Order) {
 		d.serving = append(d.serving, account)
 	}
 	a := &App{
-		Config: Config{Now: time.Now, Log: slog.New(slog.DiscardHandler), Providers: map[string]provider.Provider{}},
+		Base:   NewBase(BaseConfig{Now: time.Now, Log: slog.New(slog.DiscardHandler)}),
+		Config: Config{Providers: map[string]provider.Provider{}},
 		health: newHealth(), tally: newTally(), catalog: &catalogIndex{byID: map[string]pay.Rail{rail.ID: rail}},
 	}
 	a.desks.Store(d)

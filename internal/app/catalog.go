@@ -80,7 +80,7 @@ func (a *App) Methods(scope pay.Scope, f MethodFilter) (list []ListedRail, total
 
 // unroutable says why a rail cannot be charged now.
 func (a *App) unroutable(live bool, r pay.Rail, serving pay.Accounts) string {
-	if len(serving) == 0 && (live || len(a.Sandbox) == 0) {
+	if len(serving) == 0 && (live || len(a.Config.Sandbox) == 0) {
 		return "no provider is configured for " + r.Name
 	}
 	if _, err := a.reading(live, r.Limits[0].Currency); err != nil {

@@ -37,11 +37,6 @@ type NewPayment struct {
 	RequestID       string
 }
 
-const (
-	// callTimeout bounds one call to a provider.
-	callTimeout = 20 * time.Second
-)
-
 // CreatePayment takes a payment through the cascade. replayed says that an
 // earlier request with the same key had made it.
 //

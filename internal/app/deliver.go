@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/trace"
 	"github.com/cascadapay/cascada/internal/webhook"
+	"github.com/cascadapay/cascada/internal/work"
 )
 
 const (
@@ -153,7 +154,7 @@ func (a *App) send(ctx context.Context, it item, has func(id string) bool) (outc
 	if !result.Delivered() {
 		// The budget grows with each replay; the schedule begins again then.
 		tries := d.Attempts + 1 - (d.Budget - pay.DeliveryTries)
-		again, more := webhook.Backoff(max(1, tries), a.Jitter())
+		again, more := webhook.Backoff(max(1, tries), a.Config.Jitter())
 		try.Again, try.GiveUp = again, !more
 	}
 	if result.Gone() {
@@ -182,7 +183,7 @@ func (a *App) post(ctx context.Context, e endpoint, live bool, m webhook.Message
 	if e.sub.Managed {
 		return a.postInbox(ctx, e.sub, m)
 	}
-	return a.Sender.Send(ctx, live, m)
+	return a.Config.Sender.Send(ctx, live, m)
 }
 
 // tried writes the outcome of a try. A stale one is dropped: whoever had the
@@ -205,4 +206,35 @@ func (a *App) tried(ctx context.Context, d pay.Delivery, t outcome) {
 	if err != nil {
 		a.comesAgain(ctx, "the outcome of a delivery is not written; it comes again", err, "delivery", d.ID)
 	}
+}
+
+// nextDelivery tells when a delivery is due, or an endpoint that deliveries wait for.
+func (a *App) nextDelivery(ctx context.Context) (time.Time, error) {
+	due, err := a.store.NextDue(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	next := due[deliveriesLoop]
+	stalled, err := a.store.Stalled(ctx)
+	for _, s := range stalled {
+		at := a.Now()
+		if s.Circuit.Open {
+			at = s.Circuit.Since.Add(pay.HopelessAfter)
+			if s.Parked && s.Circuit.ProbeAt.Before(at) {
+				at = s.Circuit.ProbeAt
+			}
+			at = at.Add(-a.advance(s.Scope))
+		}
+		if next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	return next, err
+}
+
+// deliveries is the loop of what is due.
+func (a *App) deliveries() work.Loop {
+	l := a.woken(deliveriesLoop, a.Dispatch)
+	l.Next = a.nextDelivery
+	return l
 }

@@ -54,7 +54,7 @@ type desks struct {
 // upstream returns the client of an account: a simulated provider, or one that
 // the operator opened.
 func (a *App) upstream(account string) (provider.Provider, bool) {
-	if p, ok := a.Providers[account]; ok {
+	if p, ok := a.Config.Providers[account]; ok {
 		return p, true
 	}
 	d := a.desks.Load().byID[account]
@@ -177,7 +177,7 @@ func (a *App) openClient(adapter provider.Adapter, account pay.ProviderAccount, 
 	}
 	opened := provider.Account{
 		ID: account.ID, Live: account.Live, BaseURL: account.BaseURL, Credentials: credentials,
-		NotificationURL: a.NotificationURL(account.ID), Client: a.Client, Now: a.Now,
+		NotificationURL: a.NotificationURL(account.ID), Client: a.Config.Client, Now: a.Now,
 		Unmapped: func(word string) {
 			word = strings.ToValidUTF8(word[:min(len(word), maxWord)], "?")
 			if a.tally.strange(account.ID, word) {
@@ -212,7 +212,7 @@ func (a *App) NotificationURL(account string) string {
 // adapter finds an adapter by name.
 func (a *App) adapter(name string) (provider.Adapter, error) {
 	var names []string
-	for _, adapter := range a.Adapters {
+	for _, adapter := range a.Config.Adapters {
 		if adapter.Name == name {
 			return adapter, nil
 		}
@@ -289,7 +289,7 @@ func (a *App) routes(p pay.Payment) pay.Cascade {
 		return a.health.plan(rules, serving, p, rail, a.Now())
 	}
 	cascade := pay.Cascade{Budget: rules.Bounds()}
-	for _, account := range a.Sandbox {
+	for _, account := range a.Config.Sandbox {
 		cascade.Routes = append(cascade.Routes, pay.Route{Provider: account})
 	}
 	return cascade
@@ -298,5 +298,5 @@ func (a *App) routes(p pay.Payment) pay.Cascade {
 // simulated reports whether a payment is with a simulated provider.
 func (a *App) simulated(p pay.Payment) bool {
 	attempt, ok := p.Current()
-	return !p.Live && (!ok || slices.Contains(a.Sandbox, attempt.Provider))
+	return !p.Live && (!ok || slices.Contains(a.Config.Sandbox, attempt.Provider))
 }

@@ -28,7 +28,8 @@ func shopOf(f *testing.F) (*App, Onboarded, Tokens) {
 	now := func() time.Time { return noon }
 	ctx := context.Background()
 	a, err := Open(ctx, "sqlite:"+filepath.Join(f.TempDir(), "fuzz.db"), Config{
-		Log: slog.New(slog.DiscardHandler), Vault: secrets, Now: now, LeaseClock: now, NewID: id.New, CheckoutURL: "http://127.0.0.1", InboxURL: "http://127.0.0.1/inbox",
+		BaseConfig: BaseConfig{Log: slog.New(slog.DiscardHandler), Vault: secrets, Now: now, NewID: id.New, CheckoutURL: "http://127.0.0.1"},
+		LeaseClock: now, InboxURL: "http://127.0.0.1/inbox",
 		Sender: webhook.NewSender(webhook.Config{Now: now}),
 	})
 	if err != nil {

@@ -92,7 +92,7 @@ func (a *App) Health() []RailHealth {
 
 // watched makes a call to one of the operator's accounts, and learns from it.
 func (a *App) watched(ctx context.Context, p pay.Payment, account string, call func() pay.Outcome) pay.Outcome {
-	if _, simulated := a.Providers[account]; simulated {
+	if _, simulated := a.Config.Providers[account]; simulated {
 		return call()
 	}
 	rail := a.catalog.byID[p.RailID].Key

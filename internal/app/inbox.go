@@ -33,7 +33,7 @@ var kept = [...]string{
 func (a *App) postInbox(ctx context.Context, sub pay.Subscription, m webhook.Message) webhook.Result {
 	began := a.Now()
 	slug := sub.URL[strings.LastIndexByte(sub.URL, '/')+1:]
-	err := a.Receive(ctx, slug, a.Sender.Header(m), m.Body)
+	err := a.Receive(ctx, slug, a.Config.Sender.Header(m), m.Body)
 	result := webhook.Result{StatusCode: http.StatusOK, Duration: a.Now().Sub(began)}
 	if err == nil {
 		return result

@@ -79,7 +79,7 @@ func (a *App) readRevoked(ctx context.Context) error {
 }
 
 // oldestToken is when the oldest access token that is still good may have been made.
-func (a *App) oldestToken(now time.Time) time.Time { return now.Add(-a.AccessTTL - clocksApart) }
+func (a *App) oldestToken(now time.Time) time.Time { return now.Add(-a.Config.AccessTTL - clocksApart) }
 
 func later(a, b time.Time) time.Time {
 	if a.After(b) {

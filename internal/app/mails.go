@@ -59,7 +59,7 @@ func (a *App) WaitingMails(ctx context.Context) (int64, error) { return a.store.
 // sendingMails is the loop that sends e-mails. A node that sends none ends now and then those that
 // nobody does.
 func (a *App) sendingMails() work.Loop {
-	if a.Mailer == nil {
+	if a.Config.Mailer == nil {
 		return work.Loop{Name: mailsLoop, Every: max(mailsEvery, a.Look), Do: a.SendMails}
 	}
 	return a.woken(mailsLoop, a.SendMails)
@@ -68,7 +68,7 @@ func (a *App) sendingMails() work.Loop {
 // tellOfWallet puts the e-mail about a new wallet into the Change that adds it, where this node
 // sends e-mails.
 func (a *App) tellOfWallet(ctx context.Context, change *pay.Change, w pay.Wallet, by Principal) error {
-	if a.Mailer == nil || !w.Live {
+	if a.Config.Mailer == nil || !w.Live {
 		return nil
 	}
 	merchant, err := a.store.Merchant(ctx, w.Merchant)
@@ -97,7 +97,7 @@ func (a *App) tellOfWallet(ctx context.Context, change *pay.Change, w pay.Wallet
 func (a *App) SendMails(ctx context.Context) (int, error) {
 	now := a.Now()
 	from := now
-	if a.Mailer == nil { // another node may send: what it sends is not as late
+	if a.Config.Mailer == nil { // another node may send: what it sends is not as late
 		from = now.Add(-pay.MailLife)
 	}
 	due, err := a.store.LeaseMails(ctx, from, now.Add(mailLease), mailBatch)
@@ -116,12 +116,12 @@ func (a *App) SendMails(ctx context.Context) (int, error) {
 // sendMail makes one try, and writes what came of it. Whoever ends before that leaves the e-mail
 // to its lease, and it is sent once more.
 func (a *App) sendMail(ctx context.Context, m pay.Mail) error {
-	if a.Mailer == nil {
+	if a.Config.Mailer == nil {
 		_, change := m.Refused(a.Now())
 		return a.notedMail(ctx, m, change, MailFailed, errors.New("this service sends no e-mails any more"))
 	}
 	text := a.letters.NewWallet(m.About)
-	sent := a.Mailer.Send(ctx, mail.Message{ID: m.ID, To: m.About.To, Subject: text.Subject, Text: text.Text, At: m.CreatedAt})
+	sent := a.Config.Mailer.Send(ctx, mail.Message{ID: m.ID, To: m.About.To, Subject: text.Subject, Text: text.Text, At: m.CreatedAt})
 	var failure *mail.Failure
 	switch {
 	case sent == nil:

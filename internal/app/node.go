@@ -22,67 +22,6 @@ func (a *App) TakeOver(ctx context.Context) error {
 	return err
 }
 
-// inHand returns the payment as one whose next calls are this node's.
-//
-// Errors: store.ErrNoHold.
-func (a *App) inHand(ctx context.Context, p pay.Payment) (pay.Payment, error) {
-	by, err := a.caller(ctx)
-	return p.InHandOf(by), err
-}
-
-// caller is this node as one that begins a call now.
-//
-// Errors: store.ErrNoHold.
-func (a *App) caller(ctx context.Context) (pay.Caller, error) {
-	node, now, err := a.store.Hold(ctx)
-	return pay.CallBy(node, now), err
-}
-
-// asked is the time of the database's clock, for a question that is asked now.
-//
-// Errors: store.ErrNoHold.
-func (a *App) asked(ctx context.Context) (time.Time, error) {
-	_, now, err := a.store.Hold(ctx)
-	return now, err
-}
-
-// proved returns a payment whose outcome is not known as one whose next calls are this
-// node's, and what was said of its attempt as far as that proves something: the answer to
-// a question that was asked then, or, of the zero time, to a call. A pending payment is in
-// nobody's hand: no other attempt follows.
-func (a *App) proved(ctx context.Context, p pay.Payment, o pay.Outcome, asked time.Time) (pay.Payment, pay.Outcome, error) {
-	attempt, _ := p.Current()
-	if !p.Status.Open() || p.Status == pay.Pending && attempt.Calls <= 1 {
-		return p, o, nil
-	}
-	if asked.IsZero() {
-		o = attempt.Answered(o)
-	} else {
-		o = attempt.Proved(o, asked)
-	}
-	if p.Status != pay.Processing {
-		return p, o, nil
-	}
-	held, err := a.inHand(ctx, p)
-	return held, o, err
-}
-
-// mayCall reports whether the call of an attempt that this node has committed may still
-// begin here: its node holds its lease, and nobody may believe yet that the call never
-// left.
-func (a *App) mayCall(ctx context.Context, p pay.Payment, attempt pay.Attempt) bool {
-	node, now, err := a.store.Hold(ctx)
-	return err == nil && node == p.Owner && attempt.MayStart(now)
-}
-
-// fence is asked at the last moment before a call leaves.
-func (a *App) fence(f pay.Flight) func() bool {
-	return func() bool {
-		now, known := a.store.Now()
-		return known && f.MayStart(now)
-	}
-}
-
 // adopt goes on with a payment whose intent nobody knew to be written when its caller was
 // told so: should it be there, it is this node's to finish.
 func (a *App) adopt(p pay.Payment, routes pay.Cascade, cause view.Cause) {

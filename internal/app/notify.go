@@ -158,15 +158,6 @@ func (a *App) provedNotice(ctx context.Context, p pay.Payment, n pay.Notice) (pa
 	return held, n, err
 }
 
-// flag tells the log what needs the operator.
-func (a *App) flag(ctx context.Context, written pay.Change) {
-	for _, r := range written.Receipts {
-		if r.Verdict == pay.Mismatched || r.Verdict == pay.Late {
-			a.Log.WarnContext(ctx, "what a provider tells needs the operator", "account", r.Account, "payment", r.Payment, "verdict", r.Verdict)
-		}
-	}
-}
-
 // Notifications lists what providers told of a payment, in the order in which it
 // came; without one, what did not fit and waits for the operator, of all tenants.
 func (a *App) Notifications(ctx context.Context, payment string, limit int) ([]pay.Receipt, error) {

@@ -35,7 +35,7 @@ func (i Idempotency) once(scope pay.Scope, object string, now time.Time) *pay.On
 
 // earlier returns the id of what an earlier request with the same key and body
 // made. The conflict where the body was another one.
-func (a *App) earlier(ctx context.Context, scope pay.Scope, i Idempotency) (object string, found bool, err error) {
+func (a *Base) earlier(ctx context.Context, scope pay.Scope, i Idempotency) (object string, found bool, err error) {
 	if i.Key == "" {
 		return "", false, nil
 	}
@@ -65,24 +65,5 @@ func (i Idempotency) reused(hash string) error {
 	return &pay.Error{
 		Code: pay.CodeIdempotencyConflict, Message: "this Idempotency-Key was used with a different body: use a new key for a new request",
 		Details: pay.Details{Reason: "body_differs"},
-	}
-}
-
-const (
-	// keyRetention is how long an Idempotency-Key is kept at least (IDEM-8).
-	keyRetention = 7 * 24 * time.Hour
-	// keyPage is how many keys are looked at in one transaction.
-	keyPage = 5000
-)
-
-// PurgeKeys forgets the keys of requests that are past their retention: a
-// request with one is a new request.
-func (a *App) PurgeKeys(ctx context.Context) error {
-	before := a.Now().Add(-keyRetention)
-	for last := ""; ; {
-		var err error
-		if last, err = a.store.PurgeOnce(ctx, last, before, keyPage); err != nil || last == "" {
-			return err
-		}
 	}
 }

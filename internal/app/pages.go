@@ -1,7 +1,10 @@
 package app
 
 import (
+	"context"
 	"errors"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -31,4 +34,29 @@ func orNotBehind(err error) error {
 			"there is no such row in this list: send the nextCursor of the page before, or leave "+CursorParam+" out to begin anew")
 	}
 	return err
+}
+
+// storable reports whether a text can be in the database: PostgreSQL fails on
+// any other, so an id that is not is nobody's.
+func storable(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
+
+// settledAs fills in where the settlements of captured payments stand.
+func (a *Base) settledAs(ctx context.Context, list []pay.Payment) error {
+	var captured []string
+	for _, p := range list {
+		if !p.Times.Completed.IsZero() {
+			captured = append(captured, p.ID)
+		}
+	}
+	if len(captured) == 0 {
+		return nil
+	}
+	settled, err := a.store.SettledAs(ctx, captured)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		list[i].Settlement = settled[list[i].ID]
+	}
+	return nil
 }

@@ -29,9 +29,9 @@ func (a *App) payer(live bool, account string) (payout.Provider, bool) {
 // standIn pays out where no account does: the simulator, in the sandbox. nil: nothing does.
 func (a *App) standIn(live bool) payout.Provider {
 	if live {
-		return a.LivePayout
+		return a.Config.LivePayout
 	}
-	return a.SandboxPayout
+	return a.Config.SandboxPayout
 }
 
 // paying lists the accounts that pay out to a wallet, and says what the beneficiary lacks for

@@ -3,8 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -33,10 +31,6 @@ func (a *App) Payment(ctx context.Context, scope pay.Scope, id string) (pay.Paym
 func noTransaction(scope pay.Scope, id string) error {
 	return missing(pay.CodeTransactionNotFound, "transaction", scope, id)
 }
-
-// storable reports whether a text can be in the database: PostgreSQL fails on
-// any other, so an id that is not is nobody's.
-func storable(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
 
 // Payments lists a shop's payments, newest first, and counts what the filter
 // selects.

@@ -45,7 +45,7 @@ func (q *quiet) say(kind string, now time.Time, every time.Duration) (left int, 
 
 // comesAgain logs that due work was not done. While the database is away that is so of all work, and one
 // line a second of a kind tells it.
-func (a *App) comesAgain(ctx context.Context, message string, err error, args ...any) {
+func (a *Base) comesAgain(ctx context.Context, message string, err error, args ...any) {
 	args = append(args, "error", err)
 	if errors.Is(err, store.ErrDown) || errors.Is(err, store.ErrBusy) {
 		a.warnSometimes(ctx, message, "", args...)
@@ -56,7 +56,7 @@ func (a *App) comesAgain(ctx context.Context, message string, err error, args ..
 
 // warnSometimes logs a warning about what somebody outside did, at most once a second for each
 // object of ours that it was done to, "" for none.
-func (a *App) warnSometimes(ctx context.Context, message, object string, args ...any) {
+func (a *Base) warnSometimes(ctx context.Context, message, object string, args ...any) {
 	left, may := a.quiet.say(message+" "+object, a.Now(), quietly)
 	if !may {
 		return

@@ -48,7 +48,7 @@ func (a *App) reading(live bool, c money.Currency) (pay.Reading, error) {
 	}
 	q := table.Quote(c)
 	switch {
-	case q.Expired(a.FX.Terms, a.Now()):
+	case q.Expired(a.Config.FX.Terms, a.Now()):
 		return pay.Reading{}, noRate(c, "stale_rate")
 	case !q.Rate.IsZero():
 		return q.Reading, nil
@@ -148,7 +148,7 @@ func (a *App) takeRates(ctx context.Context, readings []pay.Reading, force, whol
 		var jumps []string
 		for _, r := range readings {
 			q := table.Quote(r.Currency)
-			next, verdict, err := q.Take(r, table.BuiltIn(r.Currency).Rate, a.FX.Terms, force, a.Now())
+			next, verdict, err := q.Take(r, table.BuiltIn(r.Currency).Rate, a.Config.FX.Terms, force, a.Now())
 			if err != nil {
 				return err
 			}
@@ -163,7 +163,7 @@ func (a *App) takeRates(ctx context.Context, readings []pay.Reading, force, whol
 		}
 		if whole && len(jumps) > 0 {
 			return fmt.Errorf("%s: more than %d%% away from the rate in use, or the built-in one; nothing was changed: --force takes them all the same",
-				strings.Join(jumps, ", "), a.FX.Terms.MaxJumpBps/100)
+				strings.Join(jumps, ", "), a.Config.FX.Terms.MaxJumpBps/100)
 		}
 		if len(change.Quotes) == 0 {
 			return nil
@@ -180,11 +180,11 @@ func (a *App) takeRates(ctx context.Context, readings []pay.Reading, force, whol
 // ReadFeed reads the feed of rates when it is due; one node does it for all.
 func (a *App) ReadFeed(ctx context.Context) error {
 	now := a.Now()
-	leased, err := a.store.LeaseFeed(ctx, a.FX.Feed.ID(), now, now.Add(feedRetry))
+	leased, err := a.store.LeaseFeed(ctx, a.Config.FX.Feed.ID(), now, now.Add(feedRetry))
 	if err != nil || !leased {
 		return err
 	}
-	readings, refused, err := a.FX.Feed.Read(ctx, a.Now)
+	readings, refused, err := a.Config.FX.Feed.Read(ctx, a.Now)
 	if err != nil {
 		if ctx.Err() == nil {
 			a.Log.WarnContext(ctx, "the exchange rates could not be read; the ones in use stay", "error", err)
@@ -195,12 +195,12 @@ func (a *App) ReadFeed(ctx context.Context) error {
 	readings = slices.DeleteFunc(readings, func(r pay.Reading) bool { return !ours[r.Currency] })
 	for _, r := range refused {
 		if ours[r.Currency] {
-			a.Log.WarnContext(ctx, "a published exchange rate is no rate; the one in use stays", "currency", r.Currency, "source", a.FX.Feed.Source(), "error", r.Err)
+			a.Log.WarnContext(ctx, "a published exchange rate is no rate; the one in use stays", "currency", r.Currency, "source", a.Config.FX.Feed.Source(), "error", r.Err)
 		}
 	}
 	changes, err := a.takeRates(ctx, readings, false, false)
 	if err != nil {
-		return fmt.Errorf("take the rates of %s: %w", a.FX.Feed.Source(), err)
+		return fmt.Errorf("take the rates of %s: %w", a.Config.FX.Feed.Source(), err)
 	}
 	for _, c := range changes {
 		if c.Verdict == pay.RateHeld {
@@ -208,7 +208,7 @@ func (a *App) ReadFeed(ctx context.Context) error {
 				"currency", c.Currency, "published", c.Rate, "source", c.Source)
 		}
 	}
-	return a.store.SettleFeed(ctx, a.FX.Feed.ID(), now.Add(a.FX.Every))
+	return a.store.SettleFeed(ctx, a.Config.FX.Feed.ID(), now.Add(a.Config.FX.Every))
 }
 
 // currencies are those that rates are kept of: the built-in ones, the
@@ -232,7 +232,7 @@ func (a *App) StaleRates(ctx context.Context, scope pay.Scope) ([]pay.Quote, err
 	stale := map[money.Currency]pay.Quote{}
 	now := a.Now()
 	a.rates.Load().Quotes(func(q pay.Quote) {
-		if q.Stale(a.FX.Terms, now) {
+		if q.Stale(a.Config.FX.Terms, now) {
 			stale[q.Currency] = q
 		}
 	})
@@ -286,9 +286,9 @@ func (a *App) Rates(ctx context.Context) ([]RateStatus, error) {
 			s.State = "none"
 		case q.Rate.IsZero():
 			s.State = "built-in"
-		case q.Expired(a.FX.Terms, now):
+		case q.Expired(a.Config.FX.Terms, now):
 			s.State = "expired"
-		case q.Stale(a.FX.Terms, now):
+		case q.Stale(a.Config.FX.Terms, now):
 			s.State = "stale"
 		}
 		list = append(list, s)

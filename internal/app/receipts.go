@@ -270,24 +270,3 @@ func (a *App) AnySettlement(ctx context.Context, id string, limit int) (pay.Sett
 	lines, err := a.store.SettlementLines(ctx, id, 0, limit)
 	return s, lines, err
 }
-
-// settledAs fills in where the settlements of captured payments stand.
-func (a *App) settledAs(ctx context.Context, list []pay.Payment) error {
-	var captured []string
-	for _, p := range list {
-		if !p.Times.Completed.IsZero() {
-			captured = append(captured, p.ID)
-		}
-	}
-	if len(captured) == 0 {
-		return nil
-	}
-	settled, err := a.store.SettledAs(ctx, captured)
-	if err != nil {
-		return err
-	}
-	for i := range list {
-		list[i].Settlement = settled[list[i].ID]
-	}
-	return nil
-}

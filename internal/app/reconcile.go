@@ -125,7 +125,7 @@ func (a *App) ReportFormat(ctx context.Context, id string) (reconcile.Format, er
 	if err != nil {
 		return reconcile.Format{}, fmt.Errorf("provider account %s: %w", id, err)
 	}
-	for _, adapter := range a.Adapters {
+	for _, adapter := range a.Config.Adapters {
 		switch {
 		case adapter.Name != account.Adapter:
 		case adapter.Report.Title != "":

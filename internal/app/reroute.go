@@ -122,7 +122,7 @@ func (a *App) eachPast(ctx context.Context, o PastRoutes, from time.Time, each f
 
 // played reports whether a payment went to the simulated providers.
 func (a *App) played(p pay.Payment) bool {
-	return p.Simulate != "" || slices.ContainsFunc(p.Attempts, func(at pay.Attempt) bool { return a.Providers[at.Provider] != nil })
+	return p.Simulate != "" || slices.ContainsFunc(p.Attempts, func(at pay.Attempt) bool { return a.Config.Providers[at.Provider] != nil })
 }
 
 // otherwise returns the accounts as a replay takes them to be, and those that differ.

@@ -31,7 +31,7 @@ const (
 
 // Forget erases what is kept no longer, and returns above zero when there may be more.
 func (a *App) Forget(ctx context.Context) (again int, err error) {
-	now, keep := a.Now(), a.Retention
+	now, keep := a.Now(), a.Config.Retention
 	var failures []error
 	batch := func(n int, err error) (int, bool, error) { return n, n == forgetBatch, err }
 	for _, each := range []struct {

@@ -54,7 +54,7 @@ func (a *App) readRules(ctx context.Context) error {
 // rulesAt reads a version of the rules. Version 0 is that nobody applied any.
 func (a *App) rulesAt(ctx context.Context, version int64) (RulesVersion, error) {
 	if version == 0 {
-		return RulesVersion{Rules: routing.Rules{Order: a.Routing}}, nil
+		return RulesVersion{Rules: routing.Rules{Order: a.Config.Routing}}, nil
 	}
 	row, err := a.store.Rules(ctx, version)
 	if err != nil {
@@ -64,7 +64,7 @@ func (a *App) rulesAt(ctx context.Context, version int64) (RulesVersion, error) 
 }
 
 func (a *App) rulesOf(row pay.RoutingRules) (RulesVersion, error) {
-	v := RulesVersion{Rules: routing.Rules{Order: a.Routing}, Version: row.Version, At: row.At}
+	v := RulesVersion{Rules: routing.Rules{Order: a.Config.Routing}, Version: row.Version, At: row.At}
 	if len(row.Doc) == 0 {
 		return v, nil
 	}

@@ -82,19 +82,6 @@ func (a *App) RulePayment(ctx context.Context, by pay.Actor, r Ruled) (p pay.Pay
 	return ruled, o.Kind, nil
 }
 
-// onItsWay refuses the operator's word while a call may still do what he says was not done.
-func onItsWay(status pay.Status, word string) error {
-	return &pay.Error{Code: pay.CodeConflictState, Details: pay.Details{From: status, Action: word, Reason: "call_on_its_way"},
-		Message: "a call to a provider may still be on its way: try again in a minute"}
-}
-
-// movedOn refuses the operator's word about what was written since he looked: it went on, was
-// called again, or its provider told of it.
-func movedOn(status pay.Status, word string) error {
-	return &pay.Error{Code: pay.CodeConflictState, Details: pay.Details{From: status, Action: word, Reason: "changed_meanwhile"},
-		Message: "something was written meanwhile: look at it again"}
-}
-
 // RuleWithdrawal is RulePayment for a withdrawal.
 //
 // Errors: store.ErrNotFound, conflict_state.
@@ -198,11 +185,6 @@ func (r Ruled) details(said string) map[string]string {
 		told["reference"] = r.Reference
 	}
 	return told
-}
-
-func otherwise(said string, from pay.Status, word string) error {
-	return &pay.Error{Code: pay.CodeConflictState, Message: "the provider says otherwise: " + said,
-		Details: pay.Details{From: from, Action: word, Reason: pay.OtherwiseSaid}}
 }
 
 func known(from pay.Status, w pay.Word) error {

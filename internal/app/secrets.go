@@ -164,7 +164,7 @@ func (a *App) readSigningKeys(list []pay.Sealed) error {
 			next.made, next.number = s.CreatedAt, number
 		}
 		if signs := next.since[kid].Add(signingKeyNews); next.current == "" || !signs.After(now) {
-			next.current, next.alone = kid, signs.Add(a.AccessTTL+clocksApart)
+			next.current, next.alone = kid, signs.Add(a.Config.AccessTTL+clocksApart)
 		}
 	}
 	a.tokens.keys.Store(next)

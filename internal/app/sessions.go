@@ -3,8 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -240,15 +238,6 @@ func (a *App) earlierSession(ctx context.Context, scope pay.Scope, i Idempotency
 		return s, false, orRefuse(err, pay.NoSession())
 	}
 	return s, true, nil
-}
-
-// sessionToken is made from the session's id, so that a repeat of the request
-// shows it again and nothing of it is kept but its hash. It is 32 bytes that
-// nobody can tell from chance without the master key.
-func (a *App) sessionToken(session string) string {
-	mac := hmac.New(sha256.New, a.Vault.Key("checkout session"))
-	mac.Write([]byte(session))
-	return pay.SessionTokenPrefix + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
 // session reads what a token is good for: a session, or the hosted payment

@@ -158,16 +158,6 @@ func (a *App) gathered(ctx context.Context, s pay.Settlement, lines []pay.Settle
 	return next, change, nil
 }
 
-// errOthers says that somebody else has done the work meanwhile.
-var errOthers = errors.New("done by somebody else")
-
-func unlessStale(err error) error {
-	if errors.Is(err, store.ErrStale) || errors.Is(err, errOthers) {
-		return nil
-	}
-	return err
-}
-
 // unsettled reads the next transfers that the settlement claims, over the
 // kinds, and says how far it has come.
 func (a *App) unsettled(ctx context.Context, s pay.Settlement) ([]pay.Unsettled, pay.Cursor, error) {

@@ -99,7 +99,7 @@ func stillPlays(ctx context.Context, read pay.Payment) error {
 // travels as a real one does: signed, and read by the provider's own code.
 func (a *App) tell(ctx context.Context, p pay.Payment, n sandbox.Notification, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
 	attempt, ok := p.Current()
-	upstream, isSandbox := a.Providers[attempt.Provider].(*sandbox.Provider)
+	upstream, isSandbox := a.Config.Providers[attempt.Provider].(*sandbox.Provider)
 	if !ok || !isSandbox {
 		return p, nil, &pay.Error{
 			Code: pay.CodeConflictState, Message: "this payment is in a provider's own test environment: what becomes of it is played there",

@@ -39,16 +39,3 @@ func (a *App) SetSandbox(ctx context.Context, by Principal, strict bool) (pay.Me
 	a.shops.forget(by.Merchant + "/" + by.Shop)
 	return set, err
 }
-
-// strict tells whether a request is refused what production refuses: as it says itself, or else as
-// the merchant's sandbox is set. Production has refusals of its own.
-func (a *App) strict(ctx context.Context, scope pay.Scope, asked *bool) (bool, error) {
-	if scope.Live {
-		return false, nil
-	}
-	if asked != nil {
-		return *asked, nil
-	}
-	merchant, _, err := a.Tenant(ctx, Principal{Scope: scope})
-	return merchant.Strict, err
-}

@@ -9,34 +9,10 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-const (
-	sweepBatch = 200
-	// sweepLease is longer than the slowest question to a provider. What waits in a lane
-	// for longer is leased again, also by other nodes: asking twice is harmless.
-	sweepLease = 90 * time.Second
-)
-
 // Sweep looks at payments that are due: pending ones whose provider may know
 // more, ones whose window has passed, and ones whose outcome is unknown. It waits for
 // what it has begun, and returns how many it took; doing one twice is harmless.
 func (a *App) Sweep(ctx context.Context) (int, error) { return waiting(ctx, a.sweep) }
-
-// waiting runs a look for due work and waits for what it has begun.
-func waiting(ctx context.Context, look func(context.Context, *sync.WaitGroup) (int, error)) (int, error) {
-	var begun sync.WaitGroup
-	n, err := look(ctx, &begun)
-	begun.Wait()
-	return n, err
-}
-
-// going runs a look for due work, and leaves what it has begun to its lanes: one that
-// is slow holds up nobody's next look.
-func going(look func(context.Context, *sync.WaitGroup) (int, error)) func(context.Context) (int, error) {
-	return func(ctx context.Context) (int, error) {
-		// Those under way end after the loop: whoever closes waits for the lanes.
-		return look(context.WithoutCancel(ctx), &sync.WaitGroup{})
-	}
-}
 
 // sweep hands payments that are due to the lanes of their accounts.
 func (a *App) sweep(ctx context.Context, begun *sync.WaitGroup) (int, error) {

@@ -26,7 +26,7 @@ type NewWallet struct {
 // Errors: conflict_state when the shop has a wallet with this destination.
 func (a *App) AddWallet(ctx context.Context, by Principal, scope pay.Scope, n NewWallet) (pay.Wallet, error) {
 	fingerprint := a.Vault.Hash("wallet/" + n.Network + ":" + n.Currency + ":" + n.Account)
-	coolDown := a.WalletCoolDown
+	coolDown := a.Config.WalletCoolDown
 	if !scope.Live && !n.CoolDown {
 		coolDown = 0
 	}

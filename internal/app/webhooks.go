@@ -38,7 +38,7 @@ func (a *App) Subscribe(ctx context.Context, by Principal, scope pay.Scope, n Ne
 		return pay.Subscription{}, "", err
 	}
 	if n.URL != "" {
-		bad.url(n.URL, scope.Live || strict, a.AllowPrivate)
+		bad.url(n.URL, scope.Live || strict, a.Config.AllowPrivate)
 	}
 	if err := bad.err(); err != nil {
 		return pay.Subscription{}, "", err
@@ -56,7 +56,7 @@ func (a *App) Subscribe(ctx context.Context, by Principal, scope pay.Scope, n Ne
 		if err != nil {
 			return sub, "", err
 		}
-		sub.Managed, sub.URL = true, a.InboxURL+"/"+shop.Slug
+		sub.Managed, sub.URL = true, a.Config.InboxURL+"/"+shop.Slug
 	}
 	defer a.turns.take("webhooks/" + scope.Shop)()
 	if _, err := a.beside(ctx, sub); err != nil { // nobody is challenged for one too many
@@ -91,7 +91,7 @@ func (a *App) beside(ctx context.Context, sub pay.Subscription) (pay.Shop, error
 	if err != nil {
 		return shop, err
 	}
-	return shop.Next(), sub.Beside(others, total, a.MaxWebhooks)
+	return shop.Next(), sub.Beside(others, total, a.Config.MaxWebhooks)
 }
 
 // compared is how many of a shop's endpoints a new one is compared with: a shop from before
@@ -104,7 +104,7 @@ const compared = 1000
 //
 // Errors: invalid_request.
 func (a *App) proveEndpoint(ctx context.Context, sub pay.Subscription) error {
-	if !a.ProveWebhooks || !sub.Live || sub.Managed {
+	if !a.Config.ProveWebhooks || !sub.Live || sub.Managed {
 		return nil
 	}
 	challenge := rand.Text()
@@ -118,7 +118,7 @@ func (a *App) proveEndpoint(ctx context.Context, sub pay.Subscription) error {
 	}
 	defer leave()
 	id := a.NewID("wch_", a.Now())
-	result := a.Sender.Send(ctx, true, webhook.Message{URL: sub.URL, Secret: webhook.NewSecret(), Event: webhook.Challenge, DeliveryID: id, EventID: id, Body: body})
+	result := a.Config.Sender.Send(ctx, true, webhook.Message{URL: sub.URL, Secret: webhook.NewSecret(), Event: webhook.Challenge, DeliveryID: id, EventID: id, Body: body})
 	if result.Delivered() && strings.Contains(result.Snippet, webhook.Answer(challenge)) {
 		return nil
 	}
@@ -270,7 +270,7 @@ func (a *App) EditSubscription(ctx context.Context, by Principal, scope pay.Scop
 		bad := bad // decided anew each time
 		// Its own address may be given back to a managed one.
 		if e.URL != nil && !(read.Managed && *e.URL == read.URL) {
-			bad.url(*e.URL, scope.Live || strict, a.AllowPrivate)
+			bad.url(*e.URL, scope.Live || strict, a.Config.AllowPrivate)
 		}
 		if e.EventsVersion != nil {
 			bad.version(*e.EventsVersion, read.EventsVersion)

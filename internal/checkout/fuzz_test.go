@@ -44,7 +44,8 @@ func pagesOf(f *testing.F, upstream *codes) (*http.ServeMux, *app.App, app.Princ
 	now := func() time.Time { return noon }
 	log := slog.New(slog.DiscardHandler)
 	a, err := app.Open(context.Background(), "sqlite:"+filepath.Join(f.TempDir(), "fuzz.db"), app.Config{
-		Log: log, Vault: secrets, Now: now, LeaseClock: now, NewID: id.New, CheckoutURL: "http://127.0.0.1", InboxURL: "http://127.0.0.1/inbox",
+		BaseConfig: app.BaseConfig{Log: log, Vault: secrets, Now: now, NewID: id.New, CheckoutURL: "http://127.0.0.1"},
+		LeaseClock: now, InboxURL: "http://127.0.0.1/inbox",
 		Sender: webhook.NewSender(webhook.Config{Now: now}), Providers: map[string]provider.Provider{"sandbox-1": upstream}, Sandbox: []string{"sandbox-1"},
 	})
 	if err != nil {

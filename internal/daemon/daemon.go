@@ -161,15 +161,18 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 		schema = app.KeepSchema
 	}
 	return app.Open(ctx, c.Database, app.Config{
+		BaseConfig: app.BaseConfig{
+			Log: c.Log, Vault: secrets, Now: c.Now, NewID: new(id.Maker).New, CheckoutURL: c.PublicURL, Operator: c.Operator,
+			Meter: c.meter, Tracer: c.tracer,
+		},
 		Schema: schema, Migrations: c.Migrations,
-		Log: c.Log, Vault: secrets, Now: c.Now, NewID: new(id.Maker).New,
 		Providers: providers, Sandbox: sandbox.Accounts(), Adapters: c.Adapters, Client: provider.NewClient(), Routing: order,
 		SandboxPayout: simulated.Provider{}, WalletCoolDown: c.WalletCoolDown, Retention: c.Retention,
-		CheckoutURL: c.PublicURL, InboxURL: c.PublicURL + "/inbox", AllowPrivate: c.AllowPrivateWebhooks,
+		InboxURL: c.PublicURL + "/inbox", AllowPrivate: c.AllowPrivateWebhooks,
 		MaxWebhooks: c.WebhooksPerShop, ProveWebhooks: c.ProveWebhooks,
 		LeaseClock: leases,
-		Operator:   c.Operator, FX: rates, Sender: webhook.NewSender(webhook.Config{AllowPrivate: c.AllowPrivateWebhooks, Now: c.Now}),
-		Mailer: mailer, Meter: c.meter, Tracer: c.tracer,
+		FX:         rates, Sender: webhook.NewSender(webhook.Config{AllowPrivate: c.AllowPrivateWebhooks, Now: c.Now}),
+		Mailer: mailer,
 	})
 }
 

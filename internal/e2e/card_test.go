@@ -129,7 +129,7 @@ func TestUnknownOutcomeIsFoundOut(t *testing.T) {
 func (s *service) upstream(t *testing.T, faults ...sandbox.Fault) {
 	t.Helper()
 	for i, account := range sandbox.Accounts() {
-		p, ok := s.App.Providers[account].(*sandbox.Provider)
+		p, ok := s.App.Config.Providers[account].(*sandbox.Provider)
 		if !ok {
 			t.Fatalf("%s is not a simulated provider", account)
 		}

@@ -281,8 +281,8 @@ func (h hanging) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 func TestRepeatOfARequestThatHangs(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
-		h := hanging{s.App.Providers["sandbox-1"], make(chan struct{}), make(chan struct{})}
-		s.App.Providers["sandbox-1"] = h
+		h := hanging{s.App.Config.Providers["sandbox-1"], make(chan struct{}), make(chan struct{})}
+		s.App.Config.Providers["sandbox-1"] = h
 		const key = "Idempotency-Key: slow"
 		first := make(chan reply)
 		go func() { first <- o.post(t, "/payments", card, key) }()

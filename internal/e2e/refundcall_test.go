@@ -95,7 +95,8 @@ func nodeOf(t *testing.T, database string, c *clock, log *faults, configure func
 	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
 	must(t, err)
 	config := app.Config{
-		Log: slog.New(log), Vault: secrets, Now: c.now, LeaseClock: c.now, NewID: id.New, CheckoutURL: "http://127.0.0.1", InboxURL: "http://127.0.0.1/inbox",
+		BaseConfig: app.BaseConfig{Log: slog.New(log), Vault: secrets, Now: c.now, NewID: id.New, CheckoutURL: "http://127.0.0.1"},
+		LeaseClock: c.now, InboxURL: "http://127.0.0.1/inbox",
 		Sender: webhook.NewSender(webhook.Config{Now: c.now}),
 	}
 	configure(&config)

@@ -63,8 +63,11 @@ func (w *world) open(name string, skew time.Duration) (*node, error) {
 	}
 	var open atomic.Bool
 	config := app.Config{
-		Log: slog.New(w.log(name)), Vault: secrets, Now: n.now, NewID: n.newID, CheckoutURL: "https://pay.example", InboxURL: "https://pay.example/inbox",
-		FX: app.FX{Every: time.Hour, Terms: app.DefaultFX().Terms}, WalletCoolDown: time.Second, Look: look,
+		BaseConfig: app.BaseConfig{
+			Log: slog.New(w.log(name)), Vault: secrets, Now: n.now, NewID: n.newID, CheckoutURL: "https://pay.example", Look: look,
+		},
+		InboxURL: "https://pay.example/inbox",
+		FX:       app.FX{Every: time.Hour, Terms: app.DefaultFX().Terms}, WalletCoolDown: time.Second,
 		Sender: webhook.NewSender(webhook.Config{Now: n.now, Transport: receivers{n}}),
 		Jitter: func() float64 { return 0.5 }, Shared: w.shared, WideFrom: 1 + int(w.seed%2), // of two worlds, events are wide in one
 		Commits: func(ctx context.Context, change *pay.Change, commit func() error) error {

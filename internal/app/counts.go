@@ -1,0 +1,76 @@
+package app
+
+import (
+	"context"
+	"maps"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// PaymentCount names the payments that are counted together: those that came to a status.
+type PaymentCount struct {
+	Rail        string // catalog key
+	Environment pay.Environment
+	Status      pay.Status
+}
+
+// passed counts what a change makes of payments and deliveries.
+func (t *tally) passed(c *pay.Change) {
+	if len(c.Payments) == 0 && len(c.Deliveries) == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range c.Payments {
+		if p := &c.Payments[i]; p.Status != p.Stored {
+			t.payments[PaymentCount{p.RailID, pay.EnvironmentOf(p.Live), p.Status}]++
+		}
+	}
+	for i := range c.Deliveries {
+		if d := &c.Deliveries[i]; d.Status == pay.DeadLetter && d.Stored != pay.DeadLetter {
+			t.dead[pay.EnvironmentOf(d.Live)]++
+		}
+	}
+}
+
+// PaymentCounts counts the payments that came to each status by what this node wrote since it
+// started.
+func (a *App) PaymentCounts() map[PaymentCount]int64 {
+	a.tally.mu.Lock()
+	defer a.tally.mu.Unlock()
+	counts := make(map[PaymentCount]int64, len(a.tally.payments))
+	for of, n := range a.tally.payments {
+		of.Rail = a.catalog.byID[of.Rail].Key
+		counts[of] += n
+	}
+	return counts
+}
+
+// DeadLetters counts the deliveries that this node gave up since it started.
+func (a *App) DeadLetters() map[pay.Environment]int64 {
+	a.tally.mu.Lock()
+	defer a.tally.mu.Unlock()
+	counts := map[pay.Environment]int64{pay.Sandbox: 0, pay.Production: 0}
+	maps.Copy(counts, a.tally.dead)
+	return counts
+}
+
+// Parked counts the deliveries that this node has let wait for their endpoints since it started.
+func (a *App) Parked() int64 { return a.deliver.parked.Load() }
+
+// Postponed counts the deliveries that this node gave back to wait for an earlier event of
+// their object.
+func (a *App) Postponed() int64 { return a.deliver.late.Load() }
+
+// StalledEndpoints counts the endpoints that fail, or that deliveries are parked for.
+func (a *App) StalledEndpoints(ctx context.Context) (int, error) {
+	list, err := a.store.Stalled(ctx)
+	return len(list), err
+}
+
+// Pools tells how the database's connections are used, without asking it.
+func (a *App) Pools() []store.Pool { return a.store.Pools() }
+
+// Engine names the kind of the database: sqlite or postgres.
+func (a *App) Engine() string { return a.store.Engine() }

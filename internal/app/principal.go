@@ -1,0 +1,104 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// Actor is the principal as the audit log knows him.
+func (p Principal) Actor() pay.Actor {
+	return pay.Actor{Kind: pay.ByKey, ID: p.KeyID, IP: p.Address, Request: p.RequestID}
+}
+
+// Principal is who makes a request, and with which one.
+type Principal struct {
+	pay.Scope // Shop is empty for a key of the whole merchant
+	KeyID     string
+	Login     string // lgn_…, "" for a key itself
+	Kind      pay.KeyKind
+	Preview   string // masked key
+	Rights    []pay.Right
+	RequestID string
+	Address   string // from where, as far as it can be trusted
+}
+
+// May reports whether the principal's key has a right.
+func (p Principal) May(r pay.Right) bool { return pay.Key{Kind: p.Kind, Rights: p.Rights}.May(r) }
+
+// tenant is a shop with its merchant.
+type tenant struct {
+	merchant pay.Merchant
+	shop     pay.Shop
+}
+
+func refused(code pay.Code, message string) error { return pay.NewError(code, message) }
+
+// orRefuse turns what is not found into the refusal and leaves faults alone.
+func orRefuse(err, refusal error) error {
+	if err == nil || errors.Is(err, store.ErrNotFound) {
+		return refusal
+	}
+	return err
+}
+
+// Tenant reads the merchant and shop of a principal.
+func (a *Base) Tenant(ctx context.Context, p Principal) (pay.Merchant, pay.Shop, error) {
+	t, err := a.shops.get(p.Merchant+"/"+p.Shop, func() (t tenant, err error) {
+		if t.merchant, err = a.store.Merchant(ctx, p.Merchant); err != nil {
+			return t, err
+		}
+		if p.Shop != "" {
+			t.shop, err = a.store.Shop(ctx, p.Shop)
+		}
+		return t, err
+	})
+	return t.merchant, t.shop, err
+}
+
+// Narrow returns the scope of a request that may name its merchant and shop
+// in the body.
+//
+// Errors: forbidden for one that the credentials do not cover, shop_required
+// when none is named and the credentials are the whole merchant's.
+func (a *Base) Narrow(ctx context.Context, p Principal, merchant, shop string) (pay.Scope, error) {
+	foreign := pay.FieldError(pay.CodeForbidden, "shopId", "these credentials do not cover this shop: leave shopId out, or use a key of that shop; GET /shops lists those of the merchant")
+	if merchant != "" && merchant != p.Merchant {
+		return pay.Scope{}, pay.FieldError(pay.CodeForbidden, "merchantId", "these credentials do not cover this merchant: leave merchantId out, or use a key of that merchant")
+	}
+	if p.Shop != "" {
+		if shop != "" && shop != p.Shop {
+			return pay.Scope{}, foreign
+		}
+		return p.Scope, nil
+	}
+	if shop == "" {
+		return pay.Scope{}, refused(pay.CodeShopRequired, "these credentials are the whole merchant's: name the shop with ?shopId=shp_… in the address; GET /shops lists them")
+	}
+	if !storable(shop) {
+		return pay.Scope{}, foreign
+	}
+	found, err := a.store.Shop(ctx, shop)
+	if err != nil {
+		return pay.Scope{}, orRefuse(err, foreign)
+	}
+	if found.Merchant != p.Merchant {
+		return pay.Scope{}, foreign
+	}
+	return pay.Scope{Merchant: p.Merchant, Shop: shop, Live: p.Live}, nil
+}
+
+// strict tells whether a request is refused what production refuses: as it says itself, or else as
+// the merchant's sandbox is set. Production has refusals of its own.
+func (a *Base) strict(ctx context.Context, scope pay.Scope, asked *bool) (bool, error) {
+	if scope.Live {
+		return false, nil
+	}
+	if asked != nil {
+		return *asked, nil
+	}
+	merchant, _, err := a.Tenant(ctx, Principal{Scope: scope})
+	return merchant.Strict, err
+}
