@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/money"
@@ -142,7 +143,7 @@ const shopParam = "shopId"
 
 // Call is who calls, and with which request.
 type Call struct {
-	app.Principal
+	base.Principal
 	ClientIP string // what the request says of its origin (CHK-21); never for trust
 	request  *http.Request
 	reply    http.Header
@@ -291,7 +292,7 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 	return nil
 }
 
-func (a *API) authenticate(ctx huma.Context, call *Call) (principal app.Principal, err error) {
+func (a *API) authenticate(ctx huma.Context, call *Call) (principal base.Principal, err error) {
 	header := strings.TrimSpace(ctx.Header("Authorization"))
 	scheme, credential, _ := strings.Cut(header, " ")
 	credential = strings.TrimSpace(credential)
@@ -312,7 +313,7 @@ func (a *API) authenticate(ctx huma.Context, call *Call) (principal app.Principa
 }
 
 func (a *API) writeError(w http.ResponseWriter, r *http.Request, err error) {
-	a.app.TurnedAway(r.Context(), app.Principal{Address: a.gate.peer(r)}, err)
+	a.app.TurnedAway(r.Context(), base.Principal{Address: a.gate.peer(r)}, err)
 	wire.Write(w, r, a.log, err)
 }
 

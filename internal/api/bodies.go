@@ -4,7 +4,7 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/limit"
 )
 
@@ -41,7 +41,7 @@ func (b bodies) ofStranger(r *http.Request, reply http.Header, address string) (
 }
 
 // ofMerchant counts that of a request with credentials.
-func (b bodies) ofMerchant(r *http.Request, reply http.Header, p app.Principal) (leave func()) {
+func (b bodies) ofMerchant(r *http.Request, reply http.Header, p base.Principal) (leave func()) {
 	return b.count(r, reply, b.merchants[p.Live], bodyMerchant, p.Merchant)
 }
 

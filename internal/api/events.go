@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -149,7 +150,7 @@ func (a *API) replaySpan(ctx context.Context, call Call, in *replaySpanIn) (*rep
 	}
 	n := app.NewReplay{Replay: in.asked}
 	if in.IdempotencyKey != "" {
-		n.Idempotency = app.Idempotency{Route: "POST /webhooks/" + in.ID + "/replay", Key: in.IdempotencyKey, Hash: bodyHash(in.RawBody, "")}
+		n.Idempotency = base.Idempotency{Route: "POST /webhooks/" + in.ID + "/replay", Key: in.IdempotencyKey, Hash: bodyHash(in.RawBody, "")}
 	}
 	r, err := a.app.ReplaySpan(ctx, call.Principal, scope, in.ID, n)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -348,7 +348,7 @@ func parameterExample(o operation, name string) (any, bool) {
 		return "2026-11-01", true
 	case "to":
 		return "2026-12-01", true
-	case app.CursorParam, olderCursor:
+	case base.CursorParam, olderCursor:
 		return "TXN-" + suffix, o.path == "/payments" || o.path == "/transactions"
 	case "Idempotency-Key":
 		return kebab(o.id()) + "-8412", true

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/web"
@@ -114,7 +115,7 @@ func (g *Gate) peer(r *http.Request) string { return web.Peer(r, g.proxies).Stri
 // tenant counts a request of a merchant and tells the merchant how it stands.
 //
 // Errors: rate_limited.
-func (g *Gate) tenant(ctx context.Context, reply http.Header, p app.Principal) error {
+func (g *Gate) tenant(ctx context.Context, reply http.Header, p base.Principal) error {
 	if g.off() {
 		return nil
 	}
@@ -146,7 +147,7 @@ const longestID = 64
 // read counts a read of one payment (LIMIT-3).
 //
 // Errors: rate_limited.
-func (g *Gate) read(reply http.Header, p app.Principal, payment string) error {
+func (g *Gate) read(reply http.Header, p base.Principal, payment string) error {
 	if g.off() || len(payment) > longestID {
 		return nil
 	}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -45,7 +45,7 @@ func (p *Page) Resolve(huma.Context) (issues []error) {
 		p.after = p.Older
 	}
 	if p.Older != "" && p.Older != p.after {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, app.CursorParam, app.CursorParam+" and "+olderCursor+" are one parameter: send one of them"))
+		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, base.CursorParam, base.CursorParam+" and "+olderCursor+" are one parameter: send one of them"))
 	}
 	if p.after != "" {
 		p.offset = 0
@@ -58,13 +58,13 @@ func (p *Page) cursorParam() string {
 	if p.Behind == "" && p.Older != "" {
 		return olderCursor
 	}
-	return app.CursorParam
+	return base.CursorParam
 }
 
 // named is an error about the page with the name that the caller knows.
 func (p *Page) named(err error) error {
 	var e *pay.Error
-	if p.cursorParam() == olderCursor && errors.As(err, &e) && e.Param == app.CursorParam {
+	if p.cursorParam() == olderCursor && errors.As(err, &e) && e.Param == base.CursorParam {
 		renamed := *e
 		renamed.Param = olderCursor
 		return &renamed

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -360,11 +361,11 @@ func repeated(replayed bool) string {
 	return ""
 }
 
-func (in CreateHeader) idempotency(route string, raw []byte) app.Idempotency {
+func (in CreateHeader) idempotency(route string, raw []byte) base.Idempotency {
 	if in.IdempotencyKey == "" {
-		return app.Idempotency{}
+		return base.Idempotency{}
 	}
-	return app.Idempotency{
+	return base.Idempotency{
 		Route: route, Key: in.IdempotencyKey, Hash: bodyHash(raw, in.Simulate+in.Strict),
 		Headers: func(hash string) []string { return in.differ(hash, raw) },
 	}

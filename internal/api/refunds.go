@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -87,7 +88,7 @@ func (a *API) refund(ctx context.Context, call Call, in *refundIn) (*refundOut, 
 		}
 		// The route names the payment: a key stands for one refund of one payment,
 		// under whichever alias it was called.
-		n.Idempotency = app.Idempotency{Route: "POST /payments/" + in.ID + "/refund", Key: in.IdempotencyKey, Hash: bodyHash(body, "")}
+		n.Idempotency = base.Idempotency{Route: "POST /payments/" + in.ID + "/refund", Key: in.IdempotencyKey, Hash: bodyHash(body, "")}
 	}
 	r, replayed, err := a.app.Refund(ctx, scope, n)
 	if err != nil {

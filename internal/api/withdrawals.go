@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -112,7 +113,7 @@ func (a *API) withdraw(ctx context.Context, call Call, in *withdrawIn) (*withdra
 	}
 	n := app.NewWithdrawal{Wallet: in.Body.WalletID, Amount: in.amount, RequestID: call.RequestID}
 	if in.IdempotencyKey != "" {
-		n.Idempotency = app.Idempotency{Route: "POST /withdrawals", Key: in.IdempotencyKey, Hash: bodyHash(in.RawBody, "")}
+		n.Idempotency = base.Idempotency{Route: "POST /withdrawals", Key: in.IdempotencyKey, Hash: bodyHash(in.RawBody, "")}
 	}
 	w, replayed, err := a.app.Withdraw(ctx, call.Principal, scope, n)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -54,8 +55,8 @@ func (a *App) AddAccount(ctx context.Context, by pay.Actor, n NewAccount) (accou
 	if fresh.Credentials, err = a.sealCredentials(fresh.ID, n.Credentials); err != nil {
 		return fresh, err
 	}
-	err = again(func() error {
-		_, err := a.store.Account(ctx, n.ID)
+	err = base.Again(func() error {
+		_, err := a.Store.Account(ctx, n.ID)
 		if err == nil {
 			return &pay.Error{Code: pay.CodeConflictState, Param: "id", Message: "there is, or was, an account " + n.ID + ": an id is used once",
 				Details: pay.Details{Reason: "id_taken"}}
@@ -69,12 +70,12 @@ func (a *App) AddAccount(ctx context.Context, by pay.Actor, n NewAccount) (accou
 		}
 		account = next
 		change.Audit = a.auditAccount(by, pay.ProviderAdded, next, terms(next))
-		return a.store.Commit(ctx, change)
+		return a.Store.Commit(ctx, change)
 	})
 	if err != nil {
 		return fresh, err
 	}
-	a.notice(ctx, "provider accounts", a.readAccounts)
+	a.Reread(ctx, "provider accounts", a.readAccounts)
 	return account, nil
 }
 
@@ -103,7 +104,7 @@ func (a *App) checkAccount(ctx context.Context, account pay.ProviderAccount, cre
 		return invalid("baseUrl", err.Error())
 	}
 	if account.Merchant != "" {
-		_, err := a.store.Merchant(ctx, account.Merchant)
+		_, err := a.Store.Merchant(ctx, account.Merchant)
 		if errors.Is(err, store.ErrNotFound) {
 			return invalid("merchantId", fmt.Sprintf("merchant %s: not found", account.Merchant))
 		}
@@ -161,7 +162,7 @@ func invalid(path, message string) error {
 
 // auditAccount is the entry of an act on an account.
 func (a *App) auditAccount(by pay.Actor, act pay.Act, account pay.ProviderAccount, details map[string]string) []pay.AuditEntry {
-	return a.audit(by, account.Scope(), act, account.ID, details)
+	return a.Audited(by, account.Scope(), act, account.ID, details)
 }
 
 // terms tells an account's settings for the audit log, without its credentials.
@@ -188,8 +189,8 @@ func terms(account pay.ProviderAccount) map[string]string {
 
 // changeAccount decides about an account and writes what came of it.
 func (a *App) changeAccount(ctx context.Context, by pay.Actor, id string, act pay.Act, decide func(pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error)) (pay.ProviderAccount, error) {
-	done, err := decided(func() (pay.ProviderAccount, error) {
-		account, err := a.store.Account(ctx, id)
+	done, err := base.Decide(func() (pay.ProviderAccount, error) {
+		account, err := a.Store.Account(ctx, id)
 		if err != nil {
 			return account, fmt.Errorf("provider account %s: %w", id, err)
 		}
@@ -198,12 +199,12 @@ func (a *App) changeAccount(ctx context.Context, by pay.Actor, id string, act pa
 			return next, err
 		}
 		change.Audit = a.auditAccount(by, act, next, details)
-		return next, a.store.Commit(ctx, change)
+		return next, a.Store.Commit(ctx, change)
 	})
 	if err != nil {
 		return done, err
 	}
-	a.notice(ctx, "provider accounts", a.readAccounts)
+	a.Reread(ctx, "provider accounts", a.readAccounts)
 	return done, nil
 }
 
@@ -276,7 +277,7 @@ func (a *App) RotateAccount(ctx context.Context, by pay.Actor, id string, creden
 
 // ForgetCredentials deletes credentials that were rotated out and count no more.
 func (a *App) ForgetCredentials(ctx context.Context) error {
-	list, err := a.store.Accounts(ctx)
+	list, err := a.Store.Accounts(ctx)
 	for _, account := range list {
 		if _, _, spent := account.Forget(a.Now()); !spent {
 			continue
@@ -317,7 +318,7 @@ func (a *App) EnableAccount(ctx context.Context, by pay.Actor, id string, on boo
 // Errors: store.ErrNotFound, conflict_state: it has open payments, unless force.
 func (a *App) RemoveAccount(ctx context.Context, by pay.Actor, id string, force bool) (pay.ProviderAccount, error) {
 	return a.changeAccount(ctx, by, id, pay.ProviderRemoved, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
-		open, err := a.store.OpenAt(ctx, id)
+		open, err := a.Store.OpenAt(ctx, id)
 		if err != nil {
 			return account, pay.Change{}, nil, err
 		}
@@ -341,7 +342,7 @@ const (
 //
 // Errors: store.ErrNotFound, conflict_state for one that was removed.
 func (a *App) ProveAccount(ctx context.Context, id string) (proof Proof, problem string, err error) {
-	account, err := a.store.Account(ctx, id)
+	account, err := a.Store.Account(ctx, id)
 	if err != nil {
 		return "", "", fmt.Errorf("provider account %s: %w", id, err)
 	}
@@ -360,7 +361,7 @@ func (a *App) ProveAccount(ctx context.Context, id string) (proof Proof, problem
 	if !ok {
 		return ProofUnproved, "this adapter has no call that proves credentials", nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, base.CallTimeout)
 	defer cancel()
 	if err := checker.Check(ctx); err != nil {
 		return ProofFails, err.Error(), nil
@@ -383,7 +384,7 @@ type AccountStatus struct {
 // Accounts lists the provider accounts for the operator, without the removed
 // ones unless all.
 func (a *App) Accounts(ctx context.Context, all bool) ([]AccountStatus, error) {
-	list, err := a.store.Accounts(ctx)
+	list, err := a.Store.Accounts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -400,7 +401,7 @@ func (a *App) Accounts(ctx context.Context, all bool) ([]AccountStatus, error) {
 //
 // Errors: store.ErrNotFound.
 func (a *App) ProviderAccount(ctx context.Context, id string) (AccountStatus, error) {
-	account, err := a.store.Account(ctx, id)
+	account, err := a.Store.Account(ctx, id)
 	if err != nil {
 		return AccountStatus{}, fmt.Errorf("provider account %s: %w", id, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/fx"
 	"github.com/cascadapay/cascada/internal/letter"
 	"github.com/cascadapay/cascada/internal/mail"
@@ -29,7 +30,7 @@ import (
 
 // Config is what an App is made of.
 type Config struct {
-	BaseConfig
+	base.Config
 	// Providers are the simulated ones, by account; Sandbox lists them in the
 	// cascade's order. The operator's accounts are in the database.
 	Providers map[string]provider.Provider
@@ -86,14 +87,14 @@ type Config struct {
 
 // App is the service. It is safe for use by many goroutines.
 type App struct {
-	*Base
+	*base.Base
 	Config  Config
 	catalog *catalogIndex
 	rates   atomic.Pointer[fx.Table]
 	// readingRates is held while rates are read anew.
-	readingRates latch
+	readingRates base.Latch
 	// steps is held while a step of a fan-out is made beside other merchants, and while it rests.
-	steps      latch
+	steps      base.Latch
 	desks      atomic.Pointer[desks] // the operator's provider accounts
 	floatsSeen atomic.Pointer[[]FloatStatus]
 	rules      atomic.Pointer[ruling] // how payments go through them
@@ -102,13 +103,13 @@ type App struct {
 	mails      mailTally
 	letters    *letter.Desk
 	// readingAccounts is held while they, or the rules, are read anew.
-	readingAccounts latch
+	readingAccounts base.Latch
 	tokens          *tokens
 	uses            *keyUses
 	foreign         atomic.Bool // another master key took over, which this process does not have
-	keys            *cache[pay.Key]
-	tiers           *cache[pay.Tier]
-	subs            *cache[endpoint]
+	keys            *base.Cache[pay.Key]
+	tiers           *base.Cache[pay.Tier]
+	subs            *base.Cache[endpoint]
 	deliver         *dispatcher
 	background      sync.WaitGroup
 	closing         chan struct{} // closed by Close
@@ -149,13 +150,13 @@ func Migrations(ctx context.Context, database string, more fs.FS) ([]Migration, 
 
 // RepairCounters counts again what the totals of lists are made of, and tells what was mended.
 func (a *App) RepairCounters(ctx context.Context) ([]string, error) {
-	return a.store.RepairCounters(ctx)
+	return a.Store.RepairCounters(ctx)
 }
 
 // Contract does the contract migrations that are left, and waits so long for older programs to
 // go; waits is what the rest goes on to wait for, nil where none is left.
 func (a *App) Contract(ctx context.Context, patience time.Duration) (waits, err error) {
-	return a.store.Contract(ctx, patience)
+	return a.Store.Contract(ctx, patience)
 }
 
 // Open returns the service over a database. Run its loops with Run and end it
@@ -174,12 +175,12 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 		c.MaxWebhooks = pay.MostSubscriptions
 	}
 	a := &App{
-		Base: NewBase(c.BaseConfig), Config: c,
+		Base: base.New(c.Config), Config: c,
 		revoked: revocations{of: map[string]time.Time{}}, auth: newAuthEvents(), uses: newKeyUses(), closing: make(chan struct{}),
 		payments: newAsking(c.Now), refunds: newAsking(c.Now), withdrawals: newAsking(c.Now),
-		readingRates: newLatch(), readingAccounts: newLatch(), steps: newLatch(),
+		readingRates: base.NewLatch(), readingAccounts: base.NewLatch(), steps: base.NewLatch(),
 		health: newHealth(), tally: newTally(), mails: newMailTally(),
-		keys: newCache[pay.Key](c.Now), tiers: newCache[pay.Tier](c.Now), subs: newCache[endpoint](c.Now),
+		keys: base.NewCache[pay.Key](c.Now), tiers: base.NewCache[pay.Tier](c.Now), subs: base.NewCache[endpoint](c.Now),
 	}
 	a.deliver = newDispatcher(a)
 	if err := a.Config.FX.Check(); err != nil {
@@ -189,9 +190,9 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	if a.letters, err = letter.NewDesk(c.CheckoutURL); err != nil {
 		return nil, err
 	}
-	a.store.around = c.Commits
-	if a.store.Store, err = store.Open(ctx, address, store.Options{
-		Log: c.Log, Delivered: a.deliver.submit, Widened: func() { a.alarms[fanOutsLoop].Set(atOnce) }, Written: func(c *pay.Change) { a.tally.passed(c); a.wrote(c) }, WideFrom: c.WideFrom,
+	a.Store.Around = c.Commits
+	if a.Store.Store, err = store.Open(ctx, address, store.Options{
+		Log: c.Log, Delivered: a.deliver.submit, Widened: func() { a.Alarms[base.FanOutsLoop].Set(base.AtOnce) }, Written: func(c *pay.Change) { a.tally.passed(c); a.SetAlarms(c) }, WideFrom: c.WideFrom,
 		Clock: c.LeaseClock, Name: func(prefix string) string { return c.NewID(prefix, c.Now()) },
 		Shared: c.Shared, Through: c.Through, Schema: c.Schema, Migrations: c.Migrations,
 		Meter: c.Meter.Commits, Tracer: c.Tracer,
@@ -199,7 +200,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 		return nil, err
 	}
 	if err := a.load(ctx); err != nil {
-		a.store.Close()
+		a.Store.Close()
 		return nil, err
 	}
 	return a, nil
@@ -226,10 +227,10 @@ func (a *App) load(ctx context.Context) error {
 	if err = a.readRevoked(ctx); err != nil {
 		return err
 	}
-	if err = a.readRecovery(ctx); err != nil {
+	if err = a.ReadRecovery(ctx); err != nil {
 		return err
 	}
-	return a.readClocks(ctx)
+	return a.ReadClocks(ctx)
 }
 
 // Close writes what is queued and disconnects. Its caller has stopped the
@@ -245,7 +246,7 @@ func (a *App) Close() {
 		a.Log.Warn("from where keys were used of late is not written", "error", err)
 	}
 	a.Config.Sender.Close()
-	a.store.Close()
+	a.Store.Close()
 }
 
 // Ready reports whether the service can take payments: it can read, and a change was written within the last second,
@@ -256,36 +257,36 @@ func (a *App) Ready(ctx context.Context) error {
 	if a.foreign.Load() {
 		return ErrForeignKey
 	}
-	if err := a.store.Ping(ctx); err != nil {
+	if err := a.Store.Ping(ctx); err != nil {
 		return err
 	}
-	return a.store.Writes(ctx)
+	return a.Store.Writes(ctx)
 }
 
 // Stats are the counters of the write path.
-func (a *App) Stats() store.Stats { return a.store.Stats() }
+func (a *App) Stats() store.Stats { return a.Store.Stats() }
 
 // OldestDue returns the earliest due time of each kind of work.
 func (a *App) OldestDue(ctx context.Context) (map[string]time.Time, error) {
-	return a.store.OldestDue(ctx)
+	return a.Store.OldestDue(ctx)
 }
 
 // OldestOpen returns since when the oldest open thing of each kind is open.
 func (a *App) OldestOpen(ctx context.Context) (map[string]time.Time, error) {
-	return a.store.OldestOpen(ctx)
+	return a.Store.OldestOpen(ctx)
 }
 
 // Quarantine lists rows of due work that cannot be read and were set aside.
 func (a *App) Quarantine(ctx context.Context) ([]store.Quarantined, error) {
-	return a.store.Quarantine(ctx)
+	return a.Store.Quarantine(ctx)
 }
 
 // Check proves the invariants of the database.
-func (a *App) Check(ctx context.Context) ([]store.Broken, error) { return a.store.Check(ctx) }
+func (a *App) Check(ctx context.Context) ([]store.Broken, error) { return a.Store.Check(ctx) }
 
 // Story tells the whole life of a payment or a withdrawal for people.
 func (a *App) Story(ctx context.Context, id string) (string, error) {
-	return a.store.Story(ctx, id)
+	return a.Store.Story(ctx, id)
 }
 
 // Loops returns the service's loops over due work. Most of them sleep until something
@@ -294,41 +295,41 @@ func (a *App) Story(ctx context.Context, id string) (string, error) {
 func (a *App) Loops() []work.Loop {
 	loops := []work.Loop{
 		a.deliveries(),
-		a.woken(fanOutsLoop, a.FanOut),
-		a.swept(paymentsLoop, a.sweep),
-		a.swept(claimsLoop, a.sweepClaims),
-		a.woken(walletsLoop, a.ActivateWallets),
-		a.swept(withdrawalsLoop, a.payOut),
-		a.woken(verificationsLoop, a.ExpireVerifications),
-		a.woken(checkoutsLoop, a.ExpireSessions),
-		a.woken(replaysLoop, a.ReplayEvents),
-		a.woken(settlementsLoop, unlessShut(a.Base, a.CloseSettlements)),
-		a.woken(receiptsLoop, a.Receipts),
-		a.woken(reservesLoop, unlessShut(a.Base, a.ReleaseReserves)),
+		a.Woken(base.FanOutsLoop, a.FanOut),
+		a.Swept(base.PaymentsLoop, a.sweep),
+		a.Swept(base.ClaimsLoop, a.sweepClaims),
+		a.Woken(base.WalletsLoop, a.ActivateWallets),
+		a.Swept(base.WithdrawalsLoop, a.payOut),
+		a.Woken(base.VerificationsLoop, a.ExpireVerifications),
+		a.Woken(base.CheckoutsLoop, a.ExpireSessions),
+		a.Woken(base.ReplaysLoop, a.ReplayEvents),
+		a.Woken(base.SettlementsLoop, base.UnlessShut(a.Base, a.CloseSettlements)),
+		a.Woken(base.ReceiptsLoop, a.Receipts),
+		a.Woken(base.ReservesLoop, base.UnlessShut(a.Base, a.ReleaseReserves)),
 		a.sendingMails(),
-		a.woken(sealsLoop, a.Seal),
-		{Name: openingLoop, Every: max(openingPause, a.Look), Do: unlessShut(a.Base, a.OpenSettlements), Alarm: a.alarms[openingLoop], Now: a.Now},
-		a.polled("due work", 0, a.lookAround),
-		a.polled("nodes that are gone", 0, a.TakeOver),
-		a.polled("clocks", 0, a.readClocks),
-		a.polled("revocations", 0, a.readRevoked),
-		a.polled("recovery", recoveryEvery, a.readRecovery),
-		a.polled("secrets", secretsEvery, a.readSecrets),
-		a.polled("uses of keys", usesEvery, a.WriteKeyUses),
-		a.polled("signing keys", time.Hour, a.RotateSigningKey),
-		tableByTable(a.polled("texts under another master key", resealEvery, a.reseal)),
-		tableByTable(work.Loop{Name: "personal data from before", Every: max(resealEvery, a.Look), Do: a.SealPersonal}),
-		a.polled("provider accounts", accountsEvery, a.readAccounts),
-		a.polled("routing rules", accountsEvery, a.readRules),
-		rowByRow(a.polled("balances at payout accounts", floatsEvery, a.CompareFloats)),
-		a.polled("rates", ratesEvery, a.readRates),
-		tableByTable(a.polled("counters", time.Minute, func(ctx context.Context) error { return a.store.RollUp(ctx, a.Now()) })),
-		rowByRow(a.polled("tidy", 3*time.Second, a.store.Tidy)),
-		tableByTable(a.polled("idempotency keys", 6*time.Hour, a.PurgeKeys)),
-		rowByRow(a.polled("credentials rotated out", time.Hour, a.ForgetCredentials)),
-		tableByTable(work.Loop{Name: "inboxes", Every: max(trimEvery, a.Look), Do: a.TrimInboxes}),
-		tableByTable(work.Loop{Name: "sessions", Every: max(time.Hour, a.Look), Do: a.PurgeSessions}),
-		tableByTable(work.Loop{Name: "personal data that is kept no longer", Every: max(time.Hour, a.Look), Do: a.Forget}),
+		a.Woken(base.SealsLoop, a.Seal),
+		{Name: base.OpeningLoop, Every: max(base.OpeningPause, a.Look), Do: base.UnlessShut(a.Base, a.OpenSettlements), Alarm: a.Alarms[base.OpeningLoop], Now: a.Now},
+		a.Polled("due work", 0, a.LookAround),
+		a.Polled("nodes that are gone", 0, a.TakeOver),
+		a.Polled("clocks", 0, a.ReadClocks),
+		a.Polled("revocations", 0, a.readRevoked),
+		a.Polled("recovery", recoveryEvery, a.ReadRecovery),
+		a.Polled("secrets", secretsEvery, a.readSecrets),
+		a.Polled("uses of keys", usesEvery, a.WriteKeyUses),
+		a.Polled("signing keys", time.Hour, a.RotateSigningKey),
+		base.TableByTable(a.Polled("texts under another master key", resealEvery, a.reseal)),
+		base.TableByTable(work.Loop{Name: "personal data from before", Every: max(resealEvery, a.Look), Do: a.SealPersonal}),
+		a.Polled("provider accounts", accountsEvery, a.readAccounts),
+		a.Polled("routing rules", accountsEvery, a.readRules),
+		base.RowByRow(a.Polled("balances at payout accounts", floatsEvery, a.CompareFloats)),
+		a.Polled("rates", ratesEvery, a.readRates),
+		base.TableByTable(a.Polled("counters", time.Minute, func(ctx context.Context) error { return a.Store.RollUp(ctx, a.Now()) })),
+		base.RowByRow(a.Polled("tidy", 3*time.Second, a.Store.Tidy)),
+		base.TableByTable(a.Polled("idempotency keys", 6*time.Hour, a.PurgeKeys)),
+		base.RowByRow(a.Polled("credentials rotated out", time.Hour, a.ForgetCredentials)),
+		base.TableByTable(work.Loop{Name: "inboxes", Every: max(trimEvery, a.Look), Do: a.TrimInboxes}),
+		base.TableByTable(work.Loop{Name: "sessions", Every: max(time.Hour, a.Look), Do: a.PurgeSessions}),
+		base.TableByTable(work.Loop{Name: "personal data that is kept no longer", Every: max(time.Hour, a.Look), Do: a.Forget}),
 	}
 	if a.Config.FX.Feed != nil {
 		loops = append(loops, work.Loop{Name: "feed of rates", Every: ratesEvery, Do: func(ctx context.Context) (int, error) { return 0, a.ReadFeed(ctx) }})

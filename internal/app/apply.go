@@ -30,7 +30,7 @@ func (a *App) ApplyAccount(ctx context.Context, by pay.Actor, n NewAccount) (App
 	if n.ID == "" {
 		return "", errors.New("an account that is declared needs an id, or it would be opened again each time")
 	}
-	present, err := a.store.Account(ctx, n.ID)
+	present, err := a.Store.Account(ctx, n.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		_, err := a.AddAccount(ctx, by, n)
 		return AppliedAdded, err

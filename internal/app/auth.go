@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/golang-jwt/jwt/v5"
@@ -62,7 +63,7 @@ type Tokens struct {
 // has no key.
 //
 // Errors: invalid_api_key.
-func (a *App) Login(ctx context.Context, by Principal, apiKey, secretKey string) (Tokens, error) {
+func (a *App) Login(ctx context.Context, by base.Principal, apiKey, secretKey string) (Tokens, error) {
 	publishable, secret, err := a.pair(ctx, apiKey, secretKey)
 	var refusal *pay.Error
 	if errors.As(err, &refusal) && refusal.Code == pay.CodeInvalidAPIKey {
@@ -77,8 +78,8 @@ func (a *App) Login(ctx context.Context, by Principal, apiKey, secretKey string)
 		ExpiresAt: now.Add(RefreshTTL), CreatedAt: now,
 	}
 	by.KeyID = secret.ID
-	if err := a.store.Commit(ctx, pay.Change{
-		Logins: []pay.Login{login}, Audit: a.audit(by.Actor(), login.Scope, pay.LoginCreated, login.ID, nil),
+	if err := a.Store.Commit(ctx, pay.Change{
+		Logins: []pay.Login{login}, Audit: a.Audited(by.Actor(), login.Scope, pay.LoginCreated, login.ID, nil),
 	}); err != nil {
 		return Tokens{}, err
 	}
@@ -89,18 +90,18 @@ func (a *App) Login(ctx context.Context, by Principal, apiKey, secretKey string)
 // pair finds the keys of a login. The publishable one is returned with a refusal too, where it
 // is known.
 func (a *App) pair(ctx context.Context, apiKey, secretKey string) (publishable, secret pay.Key, err error) {
-	bad := refused(pay.CodeInvalidAPIKey, "apiKey and secretKey are not a valid pair: send the publishable key (pk_…) and the secret key (sk_…) of one shop, as they were given when it was made; cascada key list shows which there are")
+	bad := pay.NewError(pay.CodeInvalidAPIKey, "apiKey and secretKey are not a valid pair: send the publishable key (pk_…) and the secret key (sk_…) of one shop, as they were given when it was made; cascada key list shows which there are")
 	if strings.HasPrefix(secretKey, "pk_") && !strings.HasPrefix(apiKey, "pk_") {
-		bad = refused(pay.CodeInvalidAPIKey, "apiKey and secretKey are swapped: send the publishable key (pk_test_… or pk_live_…) as apiKey, and the secret one (sk_test_… or sk_live_…) as secretKey")
+		bad = pay.NewError(pay.CodeInvalidAPIKey, "apiKey and secretKey are swapped: send the publishable key (pk_test_… or pk_live_…) as apiKey, and the secret one (sk_test_… or sk_live_…) as secretKey")
 	}
 	if publishable, err = a.keyOf(ctx, apiKey); err != nil {
-		return pay.Key{}, secret, orRefuse(err, bad)
+		return pay.Key{}, secret, base.OrRefuse(err, bad)
 	}
 	if secret, err = a.keyOf(ctx, secretKey); err != nil {
-		return publishable, secret, orRefuse(err, bad)
+		return publishable, secret, base.OrRefuse(err, bad)
 	}
 	if publishable.Live != secret.Live {
-		return publishable, secret, refused(pay.CodeInvalidAPIKey, "apiKey and secretKey are of different environments: send pk_test_… with sk_test_…, or pk_live_… with sk_live_…")
+		return publishable, secret, pay.NewError(pay.CodeInvalidAPIKey, "apiKey and secretKey are of different environments: send pk_test_… with sk_test_…, or pk_live_… with sk_live_…")
 	}
 	if publishable.Kind != pay.Publishable || secret.Kind == pay.Publishable || publishable.Scope != secret.Scope {
 		return publishable, secret, bad
@@ -111,7 +112,7 @@ func (a *App) pair(ctx context.Context, apiKey, secretKey string) (publishable, 
 // Refresh rotates both tokens (AUTH-4). A refresh token
 // that was used before is a sign of theft: all tokens of its login end. by says
 // from where it was sent; it has no key.
-func (a *App) Refresh(ctx context.Context, by Principal, token string) (Tokens, error) {
+func (a *App) Refresh(ctx context.Context, by base.Principal, token string) (Tokens, error) {
 	t, err := a.refresh(ctx, by, token)
 	if err != nil {
 		return t, a.refreshRefused(ctx, by, err)
@@ -121,10 +122,10 @@ func (a *App) Refresh(ctx context.Context, by Principal, token string) (Tokens, 
 }
 
 // refreshRefused leaves a trace of a refresh token that was not good, and returns err.
-func (a *App) refreshRefused(ctx context.Context, by Principal, err error) error {
+func (a *App) refreshRefused(ctx context.Context, by base.Principal, err error) error {
 	if refusal, ok := errors.AsType[*pay.Error](err); ok && refusal.Code == pay.CodeInvalidToken {
 		a.auth[AuthRefreshRefused].Add(1)
-		a.warnSometimes(ctx, "a refresh token was refused", "", "address", by.Address)
+		a.WarnSometimes(ctx, "a refresh token was refused", "", "address", by.Address)
 	}
 	return err
 }
@@ -132,14 +133,14 @@ func (a *App) refreshRefused(ctx context.Context, by Principal, err error) error
 // loginOf reads the login that a refresh token is of.
 //
 // Errors: invalid_token where it is not good, has ended, or was used before, which ends it.
-func (a *App) loginOf(ctx context.Context, by Principal, token string) (pay.Login, error) {
+func (a *App) loginOf(ctx context.Context, by base.Principal, token string) (pay.Login, error) {
 	id, version, ok := a.parseRefresh(token)
 	if !ok {
 		return pay.Login{}, badRefresh()
 	}
-	login, err := a.store.Login(ctx, id)
+	login, err := a.Store.Login(ctx, id)
 	if err != nil {
-		return pay.Login{}, orRefuse(err, badRefresh())
+		return pay.Login{}, base.OrRefuse(err, badRefresh())
 	}
 	if !login.RevokedAt.IsZero() || !a.Now().Before(login.ExpiresAt) {
 		return pay.Login{}, badRefresh()
@@ -151,24 +152,24 @@ func (a *App) loginOf(ctx context.Context, by Principal, token string) (pay.Logi
 }
 
 func badRefresh() error {
-	return refused(pay.CodeInvalidToken, "the refresh token is not valid: it works once; get a new one from POST /auth/token")
+	return pay.NewError(pay.CodeInvalidToken, "the refresh token is not valid: it works once; get a new one from POST /auth/token")
 }
 
-func (a *App) refresh(ctx context.Context, by Principal, token string) (Tokens, error) {
+func (a *App) refresh(ctx context.Context, by base.Principal, token string) (Tokens, error) {
 	login, err := a.loginOf(ctx, by, token)
 	if err != nil {
 		return Tokens{}, err
 	}
 	now := a.Now()
-	if key, err := a.store.Key(ctx, login.Key); err != nil || key.Over(now) {
-		return Tokens{}, orRefuse(err, badRefresh())
+	if key, err := a.Store.Key(ctx, login.Key); err != nil || key.Over(now) {
+		return Tokens{}, base.OrRefuse(err, badRefresh())
 	}
 	login = login.Rotate(now.Add(RefreshTTL))
-	err = a.store.Commit(ctx, pay.Change{Logins: []pay.Login{login}})
+	err = a.Store.Commit(ctx, pay.Change{Logins: []pay.Login{login}})
 	if errors.Is(err, store.ErrStale) {
-		read, err := a.store.Login(ctx, login.ID)
+		read, err := a.Store.Login(ctx, login.ID)
 		if err != nil {
-			return Tokens{}, orRefuse(err, badRefresh())
+			return Tokens{}, base.OrRefuse(err, badRefresh())
 		}
 		if !read.RevokedAt.IsZero() { // it ended meanwhile
 			return Tokens{}, badRefresh()
@@ -183,7 +184,7 @@ func (a *App) refresh(ctx context.Context, by Principal, token string) (Tokens, 
 }
 
 // stolen ends a login whose refresh token was used twice, and returns what to answer.
-func (a *App) stolen(ctx context.Context, by Principal, login string) error {
+func (a *App) stolen(ctx context.Context, by base.Principal, login string) error {
 	a.auth[AuthRefreshReused].Add(1)
 	a.Log.WarnContext(ctx, "a refresh token was used twice; its login is revoked", "login", login, "address", by.Address)
 	actor := pay.Actor{Kind: pay.BySystem, IP: by.Address, Request: by.RequestID}
@@ -194,7 +195,7 @@ func (a *App) stolen(ctx context.Context, by Principal, login string) error {
 }
 
 func (a *App) issue(ctx context.Context, l pay.Login, now time.Time) (Tokens, error) {
-	merchant, err := a.store.Merchant(ctx, l.Merchant)
+	merchant, err := a.Store.Merchant(ctx, l.Merchant)
 	if err != nil {
 		return Tokens{}, err
 	}
@@ -245,39 +246,39 @@ func (a *App) parseRefresh(token string) (login string, version int64, ok bool) 
 // (AUTH-9, AUTH-10).
 //
 // Errors: invalid_api_key, invalid_token, token_expired.
-func (a *App) Authenticate(ctx context.Context, credential string) (Principal, error) {
-	unknown := refused(pay.CodeInvalidAPIKey, "the key is not known: check that all of it was sent, and that it was not revoked or rotated; the operator lists keys with cascada key list")
+func (a *App) Authenticate(ctx context.Context, credential string) (base.Principal, error) {
+	unknown := pay.NewError(pay.CodeInvalidAPIKey, "the key is not known: check that all of it was sent, and that it was not revoked or rotated; the operator lists keys with cascada key list")
 	var key pay.Key
 	var err error
 	login := ""
 	var audience jwt.ClaimStrings // of a token
 	switch {
 	case strings.HasPrefix(credential, refreshPrefix):
-		return Principal{}, refused(pay.CodeInvalidAPIKey, "a refresh token is for POST /auth/refresh only: send the access token that came with it")
+		return base.Principal{}, pay.NewError(pay.CodeInvalidAPIKey, "a refresh token is for POST /auth/refresh only: send the access token that came with it")
 	case RawKey(credential):
 		if key, err = a.keyOf(ctx, credential); err != nil {
-			return Principal{}, orRefuse(err, unknown)
+			return base.Principal{}, base.OrRefuse(err, unknown)
 		}
 	default:
 		c, err := a.tokens.parse(credential, a.Now())
 		if err != nil {
-			return Principal{}, err
+			return base.Principal{}, err
 		}
 		audience = c.Audience
 		if login = loginOf(c.ID); a.revoked.has(login) {
-			return Principal{}, refused(pay.CodeInvalidToken, "the login of this token has ended: get a new one from /auth/token")
+			return base.Principal{}, pay.NewError(pay.CodeInvalidToken, "the login of this token has ended: get a new one from /auth/token")
 		}
-		if key, err = a.keys.get(c.Key, func() (pay.Key, error) { return a.store.Key(ctx, c.Key) }); err != nil {
-			return Principal{}, orRefuse(err, unknown)
+		if key, err = a.keys.Get(c.Key, func() (pay.Key, error) { return a.Store.Key(ctx, c.Key) }); err != nil {
+			return base.Principal{}, base.OrRefuse(err, unknown)
 		}
 	}
 	if key.Over(a.Now()) {
-		return Principal{}, unknown
+		return base.Principal{}, unknown
 	}
 	if audience != nil && !slices.Contains(audience, string(key.Environment())) {
-		return Principal{}, refused(pay.CodeInvalidToken, "the access token is of another environment than its key: get a new one from POST /auth/token")
+		return base.Principal{}, pay.NewError(pay.CodeInvalidToken, "the access token is of another environment than its key: get a new one from POST /auth/token")
 	}
-	return Principal{Scope: key.Scope, KeyID: key.ID, Login: login, Kind: key.Kind, Preview: key.Preview, Rights: key.Rights}, nil
+	return base.Principal{Scope: key.Scope, KeyID: key.ID, Login: login, Kind: key.Kind, Preview: key.Preview, Rights: key.Rights}, nil
 }
 
 // RawKey reports whether a credential is a key itself, and no token.
@@ -286,12 +287,12 @@ func RawKey(credential string) bool {
 }
 
 // Recognises reports whether this node has seen a raw key good not long ago.
-func (a *App) Recognises(rawKey string) bool { return a.keys.has(a.Vault.Hash(rawKey)) }
+func (a *App) Recognises(rawKey string) bool { return a.keys.Has(a.Vault.Hash(rawKey)) }
 
 // Tier reads a merchant's tier, a few seconds old at most.
 func (a *App) Tier(ctx context.Context, merchant string) (pay.Tier, error) {
-	return a.tiers.get(merchant, func() (pay.Tier, error) {
-		m, err := a.store.Merchant(ctx, merchant)
+	return a.tiers.Get(merchant, func() (pay.Tier, error) {
+		m, err := a.Store.Merchant(ctx, merchant)
 		return m.Tier, err
 	})
 }
@@ -307,7 +308,7 @@ func (t *tokens) parse(text string, now time.Time) (claims, error) {
 			return s.claims, nil
 		}
 	}
-	invalid := refused(pay.CodeInvalidToken, "the access token is not valid: send it as POST /auth/token gave it, or get a new one there; a secret key works in its place too")
+	invalid := pay.NewError(pay.CodeInvalidToken, "the access token is not valid: send it as POST /auth/token gave it, or get a new one there; a secret key works in its place too")
 	if len(text) > maxToken {
 		return claims{}, invalid
 	}
@@ -324,7 +325,7 @@ func (t *tokens) parse(text string, now time.Time) (claims, error) {
 		return key, nil
 	})
 	if errors.Is(err, jwt.ErrTokenExpired) {
-		return claims{}, refused(pay.CodeTokenExpired, "the access token has expired: get a new one from /auth/token or /auth/refresh")
+		return claims{}, pay.NewError(pay.CodeTokenExpired, "the access token has expired: get a new one from /auth/token or /auth/refresh")
 	}
 	if err != nil || c.Key == "" || past { // what such a key signed is over: this was made by who stole it
 		return claims{}, invalid
@@ -336,7 +337,7 @@ func (t *tokens) parse(text string, now time.Time) (claims, error) {
 func (t *tokens) remember(text string, s seenToken) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.count++; t.count > cacheLimit {
+	if t.count++; t.count > base.CacheLimit {
 		t.seen.Clear()
 		t.count = 1
 	}
@@ -346,7 +347,7 @@ func (t *tokens) remember(text string, s seenToken) {
 // keyOf finds a raw key by its keyed hash.
 func (a *App) keyOf(ctx context.Context, raw string) (pay.Key, error) {
 	hash := a.Vault.Hash(raw)
-	key, err := a.keys.get(hash, func() (pay.Key, error) { return a.store.KeyByHash(ctx, hash) })
+	key, err := a.keys.Get(hash, func() (pay.Key, error) { return a.Store.KeyByHash(ctx, hash) })
 	if err == nil && key.Over(a.Now()) {
 		err = store.ErrNotFound
 	}

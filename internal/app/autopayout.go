@@ -13,13 +13,13 @@ import (
 // payAutomatically takes a step with the payout of a settlement that follows by itself: it is made in
 // one commit with what it pays, so that nothing is paid out twice.
 func (a *App) payAutomatically(ctx context.Context, s pay.Settlement) error {
-	now := a.now(s.Scope)
-	list, err := a.store.UnpaidSettlements(ctx, s.Scope)
+	now := a.TimeOf(s.Scope)
+	list, err := a.Store.UnpaidSettlements(ctx, s.Scope)
 	if err != nil {
 		return err
 	}
 	if s.Payout != "" {
-		w, err := a.store.AnyWithdrawal(ctx, s.Payout)
+		w, err := a.Store.AnyWithdrawal(ctx, s.Payout)
 		if err != nil {
 			return err
 		}
@@ -29,29 +29,29 @@ func (a *App) payAutomatically(ctx context.Context, s pay.Settlement) error {
 		}
 		for _, paid := range change.Settlements {
 			if paid.Status == pay.BatchPaid {
-				change.Audit = append(change.Audit, a.audit(a.Self(), paid.Scope, pay.SettlementPaid, paid.ID, map[string]string{"withdrawal": w.ID})...)
+				change.Audit = append(change.Audit, a.Audited(a.Self(), paid.Scope, pay.SettlementPaid, paid.ID, map[string]string{"withdrawal": w.ID})...)
 			}
 		}
-		return a.commit(ctx, change, view.Cause{})
+		return a.Commit(ctx, change, view.Cause{})
 	}
 	control, err := a.payoutControl(ctx, s.Merchant, s.Live)
 	if err != nil {
 		return err
 	}
 	owed, of := pay.Owed(list)
-	merchant, err := a.store.Merchant(ctx, s.Merchant)
+	merchant, err := a.Store.Merchant(ctx, s.Merchant)
 	if err != nil {
 		return err
 	}
 	switch fee := merchant.Terms().WithdrawalFee; {
 	case !control.Automatic:
-		return a.commit(ctx, s.ByHand(now), view.Cause{})
+		return a.Commit(ctx, s.ByHand(now), view.Cause{})
 	case owed <= fee || owed < control.Minimum:
-		return a.commit(ctx, s.Unpaid(pay.WaitsMinimum, now), view.Cause{})
+		return a.Commit(ctx, s.Unpaid(pay.WaitsMinimum, now), view.Cause{})
 	case !control.PayoutDay(now):
-		return a.commit(ctx, s.Unpaid(pay.WaitsDay, now), view.Cause{})
+		return a.Commit(ctx, s.Unpaid(pay.WaitsDay, now), view.Cause{})
 	}
-	shops, err := a.store.Shops(ctx, s.Merchant)
+	shops, err := a.Store.Shops(ctx, s.Merchant)
 	if err != nil {
 		return err
 	}
@@ -67,8 +67,8 @@ func (a *App) payAutomatically(ctx context.Context, s pay.Settlement) error {
 		if refused.Code == pay.CodeMissingField {
 			why = pay.WaitsWallet
 		}
-		a.warnSometimes(ctx, "the payout of a settlement waits", s.ID, "settlement", s.ID, "reason", why)
-		return a.commit(ctx, s.Unpaid(why, now), view.Cause{})
+		a.WarnSometimes(ctx, "the payout of a settlement waits", s.ID, "settlement", s.ID, "reason", why)
+		return a.Commit(ctx, s.Unpaid(why, now), view.Cause{})
 	}
 	return err
 }

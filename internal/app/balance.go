@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -37,8 +38,8 @@ type Account struct {
 
 // Account reads a merchant's account in an environment.
 func (a *App) Account(ctx context.Context, scope pay.Scope) (acc Account, err error) {
-	acc.Now = a.now(scope)
-	if acc.Balances, err = a.store.Balances(ctx, scope); err != nil {
+	acc.Now = a.TimeOf(scope)
+	if acc.Balances, err = a.Store.Balances(ctx, scope); err != nil {
 		return acc, err
 	}
 	if acc.Period, err = a.period(ctx, scope, acc.Balances, acc.Now); err != nil {
@@ -50,10 +51,10 @@ func (a *App) Account(ctx context.Context, scope pay.Scope) (acc Account, err er
 	if acc.Releases, err = a.releases(ctx, scope, acc.Balances[ledger.Reserve]); err != nil {
 		return acc, err
 	}
-	if acc.Mismatched, err = a.store.Mismatched(ctx, scope); err != nil {
+	if acc.Mismatched, err = a.Store.Mismatched(ctx, scope); err != nil {
 		return acc, err
 	}
-	acc.Drift, err = a.store.Drift(ctx, scope)
+	acc.Drift, err = a.Store.Drift(ctx, scope)
 	return acc, err
 }
 
@@ -61,7 +62,7 @@ func (a *App) Account(ctx context.Context, scope pay.Scope) (acc Account, err er
 // what the settlements before that time had claimed.
 func (a *App) period(ctx context.Context, scope pay.Scope, have ledger.Balances, now time.Time) (ledger.Balances, error) {
 	period := maps.Clone(have)
-	old, err := a.store.SettledBefore(ctx, scope, now.Add(-feePeriod))
+	old, err := a.Store.SettledBefore(ctx, scope, now.Add(-feePeriod))
 	if errors.Is(err, store.ErrNotFound) {
 		return period, nil
 	}
@@ -83,14 +84,14 @@ func (a *App) releases(ctx context.Context, scope pay.Scope, reserve int64) ([]p
 	var list []pay.Reserve
 	var unsettled map[time.Time]int64
 	err := a.betweenSettlements(ctx, scope, func(open pay.Settlement) (err error) {
-		if list, err = a.store.NextReserves(ctx, scope, read); err != nil {
+		if list, err = a.Store.NextReserves(ctx, scope, read); err != nil {
 			return err
 		}
 		since := time.Time{}
 		if open.Number > 1 {
 			since = open.PeriodStart.Add(-time.Minute)
 		}
-		unsettled, err = a.store.UnsettledReserve(ctx, scope, since, len(list) < read)
+		unsettled, err = a.Store.UnsettledReserve(ctx, scope, since, len(list) < read)
 		return err
 	})
 	if err != nil {
@@ -112,7 +113,7 @@ func (a *App) releases(ctx context.Context, scope pay.Scope, reserve int64) ([]p
 // meanwhile: what that took would be read on both sides of it, or on neither.
 func (a *App) betweenSettlements(ctx context.Context, scope pay.Scope, read func(open pay.Settlement) error) error {
 	look := func() (pay.Settlement, error) {
-		open, err := a.store.OpenSettlement(ctx, scope)
+		open, err := a.Store.OpenSettlement(ctx, scope)
 		if errors.Is(err, store.ErrNotFound) {
 			err = nil
 		}
@@ -124,7 +125,7 @@ func (a *App) betweenSettlements(ctx context.Context, scope pay.Scope, read func
 			break
 		}
 		before := open
-		if open, err = look(); open.ID == before.ID && open.Version == before.Version || tries == decisions {
+		if open, err = look(); open.ID == before.ID && open.Version == before.Version || tries == base.Decisions {
 			break
 		}
 	}
@@ -139,13 +140,13 @@ func (a *App) Movements(ctx context.Context, scope pay.Scope, page store.Page) (
 		return nil, 0, err
 	}
 	if !siblings {
-		list, total, err = a.store.Movements(ctx, scope, page)
+		list, total, err = a.Store.Movements(ctx, scope, page)
 	} else {
 		// All that moved is looked at, for that alone tells which is whose: one at a time.
-		defer a.turns.take("movements/" + scope.Merchant)()
-		list, total, err = a.store.ShopMovements(ctx, scope, page, math.MaxInt32)
+		defer a.Turns.Take("movements/" + scope.Merchant)()
+		list, total, err = a.Store.ShopMovements(ctx, scope, page, math.MaxInt32)
 	}
-	return list, total, orNotBehind(err)
+	return list, total, base.OrNotBehind(err)
 }
 
 // newestMovements are those that the balance shows. Of a shop with siblings they may be fewer.
@@ -155,10 +156,10 @@ func (a *App) newestMovements(ctx context.Context, scope pay.Scope) ([]pay.Movem
 		return nil, err
 	}
 	if siblings {
-		list, _, err := a.store.ShopMovements(ctx, scope, store.Page{Limit: movementsShown}, movementsLookedAt)
+		list, _, err := a.Store.ShopMovements(ctx, scope, store.Page{Limit: movementsShown}, movementsLookedAt)
 		return list, err
 	}
-	list, _, err := a.store.Movements(ctx, scope, store.Page{Limit: movementsShown})
+	list, _, err := a.Store.Movements(ctx, scope, store.Page{Limit: movementsShown})
 	return list, err
 }
 
@@ -167,6 +168,6 @@ func (a *App) siblings(ctx context.Context, scope pay.Scope) (bool, error) {
 	if scope.Shop == "" {
 		return false, nil
 	}
-	shops, err := a.store.Shops(ctx, scope.Merchant)
+	shops, err := a.Store.Shops(ctx, scope.Merchant)
 	return len(shops) > 1, err
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
@@ -36,14 +37,14 @@ func (a *App) filer(account string) (payout.Filer, bool, error) {
 // Errors: invalid_request for an account whose payouts leave in no files.
 func (a *App) MakeBatches(ctx context.Context, by pay.Actor, account string) (made []pay.Batch, err error) {
 	to, live, err := a.filer(account)
-	if err = cmp.Or(err, a.opened()); err != nil {
+	if err = cmp.Or(err, a.MayMoveMoney()); err != nil {
 		return nil, err
 	}
 	type kind struct{ network, currency string }
 	stale := 0
 	for after := ""; ; {
 		from := after
-		waiting, err := a.store.Batchable(ctx, account, after, pay.MostLines)
+		waiting, err := a.Store.Batchable(ctx, account, after, pay.MostLines)
 		if err != nil || len(waiting) == 0 {
 			return made, err
 		}
@@ -52,7 +53,7 @@ func (a *App) MakeBatches(ctx context.Context, by pay.Actor, account string) (ma
 		of := map[kind][]pay.Withdrawal{}
 		var order []kind
 		for _, w := range waiting {
-			wallet, err := a.store.Wallet(ctx, w.Scope, w.Wallet)
+			wallet, err := a.Store.Wallet(ctx, w.Scope, w.Wallet)
 			if err != nil {
 				return made, fmt.Errorf("wallet of withdrawal %s: %w", w.ID, err)
 			}
@@ -101,7 +102,7 @@ func (a *App) MakeBatches(ctx context.Context, by pay.Actor, account string) (ma
 // makeBatch writes one batch. Two that are made at once have numbers of their own.
 func (a *App) makeBatch(ctx context.Context, by pay.Actor, to payout.Filer, b pay.Batch, lines []payout.FileLine, of []pay.Withdrawal) (pay.Batch, error) {
 	for range 10 {
-		last, err := a.store.LastBatch(ctx, b.Account)
+		last, err := a.Store.LastBatch(ctx, b.Account)
 		if err != nil {
 			return b, err
 		}
@@ -113,7 +114,7 @@ func (a *App) makeBatch(ctx context.Context, by pay.Actor, to payout.Filer, b pa
 		for i := range lines {
 			lines[i].LineReference, lines[i].Number = b.LineReference(i+1), b.LineNumber(i+1)
 			b.Total = b.Total.Add(lines[i].Local)
-			change.Withdrawals = append(change.Withdrawals, of[i].InBatch(b, lines[i].LineReference, a.now(of[i].Scope)))
+			change.Withdrawals = append(change.Withdrawals, of[i].InBatch(b, lines[i].LineReference, a.TimeOf(of[i].Scope)))
 		}
 		file, err := to.Write(b.ID[len(pay.BatchPrefix):], b.Number, now, lines)
 		if err != nil {
@@ -121,8 +122,8 @@ func (a *App) makeBatch(ctx context.Context, by pay.Actor, to payout.Filer, b pa
 		}
 		b.Checksum, b.File = checksum(file), a.Vault.Seal(b.Secret(), file)
 		change.Batches = []pay.Batch{b}
-		change.Audit = a.audit(by, b.Scope(), pay.BatchCreated, b.ID, toldBatch(b))
-		err = a.store.Commit(ctx, change)
+		change.Audit = a.Audited(by, b.Scope(), pay.BatchCreated, b.ID, toldBatch(b))
+		err = a.Store.Commit(ctx, change)
 		if errors.Is(err, store.ErrDuplicate) { // somebody has the number
 			continue
 		}
@@ -143,18 +144,18 @@ func checksum(file []byte) string {
 
 // Batches lists batches of payouts without their files, of one account or of all, the newest first.
 func (a *App) Batches(ctx context.Context, account string, limit int) ([]pay.Batch, error) {
-	return a.store.Batches(ctx, account, limit)
+	return a.Store.Batches(ctx, account, limit)
 }
 
 // Batch reads a batch of payouts, and its withdrawals in the order of its lines.
 //
 // Errors: store.ErrNotFound.
 func (a *App) Batch(ctx context.Context, id string) (pay.Batch, []pay.Withdrawal, error) {
-	b, err := a.store.Batch(ctx, id)
+	b, err := a.Store.Batch(ctx, id)
 	if err != nil {
 		return b, nil, fmt.Errorf("batch %s: %w", id, err)
 	}
-	of, err := a.store.Batched(ctx, id)
+	of, err := a.Store.Batched(ctx, id)
 	return b, of, err
 }
 
@@ -179,7 +180,7 @@ func (a *App) DissolveBatch(ctx context.Context, by pay.Actor, id string) (pay.B
 
 // stopped reports whether the operator has stopped a withdrawal's payouts.
 func (a *App) stopped(ctx context.Context, w pay.Withdrawal) (bool, error) {
-	list, err := a.store.PayoutControls(ctx, w.Merchant, w.Live)
+	list, err := a.Store.PayoutControls(ctx, w.Merchant, w.Live)
 	return slices.ContainsFunc(list, func(c pay.PayoutControl) bool { return c.Stopped != "" }), err
 }
 
@@ -195,7 +196,7 @@ func (a *App) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawal) er
 		if w.Status != pay.WithdrawalProcessing {
 			return refuse(w, string(w.Status))
 		}
-		wallet, err := a.store.Wallet(ctx, w.Scope, w.Wallet)
+		wallet, err := a.Store.Wallet(ctx, w.Scope, w.Wallet)
 		if err != nil {
 			return fmt.Errorf("wallet of withdrawal %s: %w", w.ID, err)
 		}
@@ -241,7 +242,7 @@ func (a *App) ExportBatch(ctx context.Context, by pay.Actor, id string) (file []
 }
 
 func (a *App) moveBatch(ctx context.Context, by pay.Actor, id string, act pay.Act, move func(pay.Batch, []pay.Withdrawal) (pay.Batch, pay.Change, error)) (moved pay.Batch, err error) {
-	err = again(func() error {
+	err = base.Again(func() error {
 		b, of, err := a.Batch(ctx, id)
 		if err != nil {
 			return err
@@ -250,8 +251,8 @@ func (a *App) moveBatch(ctx context.Context, by pay.Actor, id string, act pay.Ac
 		if err != nil {
 			return err
 		}
-		change.Audit = a.audit(by, b.Scope(), act, b.ID, toldBatch(next))
-		if err := a.store.Commit(ctx, change); err != nil {
+		change.Audit = a.Audited(by, b.Scope(), act, b.ID, toldBatch(next))
+		if err := a.Store.Commit(ctx, change); err != nil {
 			return err
 		}
 		moved = next
@@ -300,16 +301,16 @@ func (a *App) ImportAnswers(ctx context.Context, by pay.Actor, account string, f
 	}
 	details := map[string]string{"checksum": done.Checksum, "paid": strconv.Itoa(done.Paid), "rejected": strconv.Itoa(done.Rejected),
 		"returned": strconv.Itoa(done.Returned), "pending": strconv.Itoa(done.Pending), "known": strconv.Itoa(done.Known), "strange": strconv.Itoa(len(done.Strange))}
-	return done, errors.Join(err, a.store.Commit(ctx, pay.Change{Audit: a.audit(by, pay.Scope{Live: live}, pay.AnswersRead, account, details)}))
+	return done, errors.Join(err, a.Store.Commit(ctx, pay.Change{Audit: a.Audited(by, pay.Scope{Live: live}, pay.AnswersRead, account, details)}))
 }
 
 // answerBatch applies what a bank says of all lines of a batch.
 func (a *App) answerBatch(ctx context.Context, account string, answer payout.FileAnswer, own map[string]bool, done *ImportedAnswers) error {
-	if answer.Batch == "" || !storable(answer.Batch) {
+	if answer.Batch == "" || !base.Storable(answer.Batch) {
 		done.strange(answer, "it is about a whole file, and does not say which")
 		return nil
 	}
-	b, err := a.store.Batch(ctx, pay.BatchPrefix+answer.Batch)
+	b, err := a.Store.Batch(ctx, pay.BatchPrefix+answer.Batch)
 	if errors.Is(err, store.ErrNotFound) || err == nil && b.Account != account {
 		done.strange(answer, "the account has no batch "+answer.Batch)
 		return nil
@@ -317,7 +318,7 @@ func (a *App) answerBatch(ctx context.Context, account string, answer payout.Fil
 	if err != nil {
 		return err
 	}
-	of, err := a.store.Batched(ctx, b.ID)
+	of, err := a.Store.Batched(ctx, b.ID)
 	if err != nil {
 		return err
 	}
@@ -336,12 +337,12 @@ func (a *App) answerBatch(ctx context.Context, account string, answer payout.Fil
 
 // answerLine applies what a bank says of a line.
 func (a *App) answerLine(ctx context.Context, account string, answer payout.FileAnswer, done *ImportedAnswers) error {
-	if answer.LineReference == "" || !storable(answer.LineReference) {
+	if answer.LineReference == "" || !base.Storable(answer.LineReference) {
 		done.strange(answer, "it names none of our lines")
 		return nil
 	}
-	return again(func() error {
-		w, err := a.store.WithdrawalAt(ctx, account, answer.LineReference)
+	return base.Again(func() error {
+		w, err := a.Store.WithdrawalAt(ctx, account, answer.LineReference)
 		if errors.Is(err, store.ErrNotFound) {
 			done.strange(answer, answer.LineReference+" is none of our lines")
 			return nil
@@ -349,11 +350,11 @@ func (a *App) answerLine(ctx context.Context, account string, answer payout.File
 		if err != nil {
 			return err
 		}
-		b, err := a.store.Batch(ctx, w.Batch)
+		b, err := a.Store.Batch(ctx, w.Batch)
 		if err != nil {
 			return fmt.Errorf("batch of withdrawal %s: %w", w.ID, err)
 		}
-		if answer.Batch != "" && storable(answer.Batch) && pay.BatchPrefix+answer.Batch != b.ID {
+		if answer.Batch != "" && base.Storable(answer.Batch) && pay.BatchPrefix+answer.Batch != b.ID {
 			done.strange(answer, answer.LineReference+" is in another batch than the answer says")
 			return nil
 		}
@@ -369,7 +370,7 @@ func (a *App) answerLine(ctx context.Context, account string, answer payout.File
 			done.Known++
 			return nil
 		}
-		if storable(answer.BankReference) {
+		if base.Storable(answer.BankReference) {
 			w.BankRef = cmp.Or(answer.BankReference, w.BankRef)
 		}
 		notice := pay.PayoutNotice{
@@ -377,8 +378,8 @@ func (a *App) answerLine(ctx context.Context, account string, answer payout.File
 			ID: fmt.Sprintf("file/%s %s %s %.80q", answer.LineReference, answer.Outcome.Kind, answer.Outcome.Local, answer.BankReference+answer.Outcome.Code), Reference: w.Reference(), Outcome: answer.Outcome,
 			Body: fmt.Appendf(nil, "line %d of the bank's answer %s: %s %s %s %s", answer.Line, done.Checksum, answer.Outcome.Kind, answer.Outcome.Local, answer.Outcome.Code, answer.Outcome.Message),
 		}
-		_, change, verdict := w.Told(notice, account, answer.Outcome, a.now(w.Scope))
-		err = a.commit(ctx, change, view.Cause{})
+		_, change, verdict := w.Told(notice, account, answer.Outcome, a.TimeOf(w.Scope))
+		err = a.Commit(ctx, change, view.Cause{})
 		switch {
 		case errors.Is(err, store.ErrDuplicate): // this line was read before
 			done.Known++

@@ -94,10 +94,6 @@ func (b *Books) CheckHead(ctx context.Context, line string) ([]store.Broken, err
 	return b.store.CheckHead(ctx, head)
 }
 
-// sealEvery is how long rows wait for a block, which gathers them: a merchant
-// with a payment now and then has a block for each.
-const sealEvery = 5 * time.Second
-
 // Audit lists what was done since a moment, oldest first, from behind the entry
 // after; all merchants' where merchant is empty. It is for the operator.
 func (a *App) Audit(ctx context.Context, merchant, after string, since time.Time, limit int) ([]pay.AuditEntry, error) {
@@ -109,13 +105,13 @@ func (a *App) Audit(ctx context.Context, merchant, after string, since time.Time
 	if !since.IsZero() {
 		after = max(after, id.From(pay.AuditPrefix, since))
 	}
-	return a.store.Audit(ctx, merchant, after, limit)
+	return a.Store.Audit(ctx, merchant, after, limit)
 }
 
 // Seal puts what was written since into blocks (design: Ledger). It returns
 // above zero when more waits.
 func (a *App) Seal(ctx context.Context) (int, error) {
-	more, err := a.store.Seal(ctx, a.Now())
+	more, err := a.Store.Seal(ctx, a.Now())
 	if more {
 		return 1, err
 	}

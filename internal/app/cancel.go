@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
@@ -22,7 +23,7 @@ import (
 // does not say in time whether the charge has ended.
 func (a *App) CancelPayment(ctx context.Context, scope pay.Scope, id string, cause view.Cause) (pay.Payment, error) {
 	before, err := a.Payment(ctx, scope, id)
-	if err = cmp.Or(err, a.opened()); err != nil || before.Canceled() {
+	if err = cmp.Or(err, a.MayMoveMoney()); err != nil || before.Canceled() {
 		return before, err
 	}
 	p, err := a.wantCanceled(ctx, before)
@@ -48,25 +49,25 @@ func (a *App) CancelPayment(ctx context.Context, scope pay.Scope, id string, cau
 // Errors: conflict_state.
 func (a *App) wantCanceled(ctx context.Context, read pay.Payment) (p pay.Payment, err error) {
 	p = read
-	err = again(func() error {
+	err = base.Again(func() error {
 		if p.Canceled() {
 			return nil
 		}
 		if err := p.CheckCancel(); err != nil {
 			return err
 		}
-		next, change := p.AskCancel(a.now(p.Scope))
+		next, change := p.AskCancel(a.TimeOf(p.Scope))
 		if len(change.Payments) == 0 {
 			return nil
 		}
-		err := a.commit(ctx, change, view.Cause{})
+		err := a.Commit(ctx, change, view.Cause{})
 		if err == nil {
 			p = next
 			return nil
 		}
 		if errors.Is(err, store.ErrStale) {
 			var other error
-			if p, other = a.store.AnyPayment(ctx, read.ID); other != nil {
+			if p, other = a.Store.AnyPayment(ctx, read.ID); other != nil {
 				return other
 			}
 		}
@@ -98,10 +99,10 @@ func (a *App) cancel(ctx context.Context, p pay.Payment, attempt pay.Attempt) (p
 	if !can {
 		return pay.Outcome{}, false
 	}
-	ctx, done := context.WithTimeout(ctx, callTimeout)
+	ctx, done := context.WithTimeout(ctx, base.CallTimeout)
 	defer done()
-	ctx, call := a.calling(ctx, opCancel, attempt.Provider, p.Reference(attempt.Order))
-	return call.heard(ctx, canceler.Cancel(ctx, a.request(p, attempt)).Asked()), true
+	ctx, call := a.Calling(ctx, base.OpCancel, attempt.Provider, p.Reference(attempt.Order))
+	return call.Heard(ctx, canceler.Cancel(ctx, a.request(p, attempt)).Asked()), true
 }
 
 // cancelBy commits what follows for a payment that is Canceling from what its provider
@@ -112,21 +113,21 @@ func (a *App) cancelBy(ctx context.Context, p pay.Payment, attempt pay.Attempt, 
 		if err != nil || mine {
 			return next, err
 		}
-		return a.store.AnyPayment(ctx, p.ID)
+		return a.Store.AnyPayment(ctx, p.ID)
 	}
-	err := again(func() error {
+	err := base.Again(func() error {
 		if !p.Canceling() {
 			return nil
 		}
-		next, change := p.Cancel(o, a.now(p.Scope))
-		err := a.commit(ctx, change, cause)
+		next, change := p.Cancel(o, a.TimeOf(p.Scope))
+		err := a.Commit(ctx, change, cause)
 		if err == nil {
 			p = next
 			return nil
 		}
 		if errors.Is(err, store.ErrStale) {
 			var other error
-			if p, other = a.store.AnyPayment(ctx, p.ID); other != nil {
+			if p, other = a.Store.AnyPayment(ctx, p.ID); other != nil {
 				return other
 			}
 		}

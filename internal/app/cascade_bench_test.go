@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -41,7 +42,7 @@ func cascades(b *testing.B, order routing.Order) {
 		d.serving = append(d.serving, account)
 	}
 	a := &App{
-		Base:   NewBase(BaseConfig{Now: time.Now, Log: slog.New(slog.DiscardHandler)}),
+		Base:   base.New(base.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}),
 		Config: Config{Providers: map[string]provider.Provider{}},
 		health: newHealth(), tally: newTally(), catalog: &catalogIndex{byID: map[string]pay.Rail{rail.ID: rail}},
 	}

@@ -29,7 +29,7 @@ func (a *App) loadCatalog(ctx context.Context) (*catalogIndex, error) {
 	for _, r := range c.live {
 		keys = append(keys, r.Key)
 	}
-	ids, err := a.store.RailIDs(ctx, keys)
+	ids, err := a.Store.RailIDs(ctx, keys)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -69,8 +70,8 @@ func (d *dispatcher) report(l *lane) {
 // failures in a row.
 func (a *App) heard(ctx context.Context, subscription string, success bool, failures int, at time.Time) int {
 	var before, after pay.Circuit
-	err := again(func() error {
-		sub, err := a.store.AnySubscription(ctx, subscription)
+	err := base.Again(func() error {
+		sub, err := a.Store.AnySubscription(ctx, subscription)
 		if err != nil {
 			return err
 		}
@@ -80,13 +81,13 @@ func (a *App) heard(ctx context.Context, subscription string, success bool, fail
 			return nil
 		}
 		after = next.Circuit
-		return a.store.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{next}})
+		return a.Store.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{next}})
 	})
 	if err != nil {
 		a.Log.ErrorContext(ctx, "how an endpoint answered is not written; its circuit is as it was", "subscription", subscription, "error", err)
 		return 0
 	}
-	a.subs.forget(subscription)
+	a.subs.Forget(subscription)
 	if before.Open != after.Open {
 		a.Log.InfoContext(ctx, "an endpoint's circuit turned", "subscription", subscription, "open", after.Open, "failures", after.Failures)
 		a.deliver.look()
@@ -97,44 +98,44 @@ func (a *App) heard(ctx context.Context, subscription string, success bool, fail
 // claim takes the next try at an endpoint whose circuit is open; false when it
 // is not time, or somebody else took it.
 func (a *App) claim(ctx context.Context, subscription string) bool {
-	sub, err := a.store.AnySubscription(ctx, subscription)
+	sub, err := a.Store.AnySubscription(ctx, subscription)
 	if err == nil && !sub.Circuit.Open {
-		a.subs.forget(subscription)
+		a.subs.Forget(subscription)
 		return true // it closed meanwhile
 	}
 	if err == nil {
-		next, ok := sub.Probe(a.now(sub.Scope))
+		next, ok := sub.Probe(a.TimeOf(sub.Scope))
 		if !ok {
 			return false
 		}
-		err = a.store.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{next}})
+		err = a.Store.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{next}})
 	}
 	if err != nil && !errors.Is(err, store.ErrStale) {
 		a.Log.ErrorContext(ctx, "an endpoint cannot be probed; its deliveries wait", "subscription", subscription, "error", err)
 	}
-	a.subs.forget(subscription)
+	a.subs.Forget(subscription)
 	return err == nil
 }
 
 // disable stops an endpoint that does not want to be called again, or failed
 // for too long. at is the URL that said so: a new one has not.
 func (a *App) disable(ctx context.Context, subscription, at, reason string) {
-	err := again(func() error {
-		sub, err := a.store.AnySubscription(ctx, subscription)
+	err := base.Again(func() error {
+		sub, err := a.Store.AnySubscription(ctx, subscription)
 		if err != nil || sub.URL != at {
 			return err
 		}
-		change := sub.Disable(reason, a.now(sub.Scope))
+		change := sub.Disable(reason, a.TimeOf(sub.Scope))
 		if len(change.Subscriptions) == 0 {
 			return nil
 		}
-		change.Audit = a.audit(pay.Actor{Kind: pay.BySystem}, sub.Scope, pay.WebhookDisabled, sub.ID, map[string]string{"reason": reason})
-		return a.store.Commit(ctx, change)
+		change.Audit = a.Audited(pay.Actor{Kind: pay.BySystem}, sub.Scope, pay.WebhookDisabled, sub.ID, map[string]string{"reason": reason})
+		return a.Store.Commit(ctx, change)
 	})
 	if err != nil {
 		a.Log.ErrorContext(ctx, "an endpoint is not disabled", "subscription", subscription, "error", err)
 	}
-	a.subs.forget(subscription)
+	a.subs.Forget(subscription)
 	a.deliver.look()
 }
 
@@ -142,14 +143,14 @@ func (a *App) disable(ctx context.Context, subscription, at, reason string) {
 // the hopeless, probes those whose time has come, and sends what waited for one
 // that is well again. It returns how many deliveries it took.
 func (a *App) unstall(ctx context.Context) (int, error) {
-	stalled, err := a.store.Stalled(ctx)
+	stalled, err := a.Store.Stalled(ctx)
 	if err != nil {
 		return 0, err
 	}
 	taken := 0
 	var failed error // of one endpoint; the others go on
 	for _, s := range stalled {
-		now := a.now(s.Scope)
+		now := a.TimeOf(s.Scope)
 		var list []store.Dispatch
 		var err error
 		switch {
@@ -157,15 +158,15 @@ func (a *App) unstall(ctx context.Context) (int, error) {
 			a.disable(ctx, s.ID, s.URL, "no delivery succeeded for seven days")
 		case !s.Parked:
 		case s.Status != pay.Enabled:
-			if list, err = a.store.Unpark(ctx, s.ID, now.Add(dispatchLease), dispatchBatch); err == nil {
+			if list, err = a.Store.Unpark(ctx, s.ID, now.Add(base.DispatchLease), dispatchBatch); err == nil {
 				err = a.abandon(ctx, list)
 			}
 		case s.Circuit.Open:
 			list, err = a.probe(ctx, s.Subscription, now)
 		default:
-			a.subs.forget(s.ID) // as it is known here, its circuit may be open: what is taken now would be parked again, and so on
+			a.subs.Forget(s.ID) // as it is known here, its circuit may be open: what is taken now would be parked again, and so on
 			if room := min(a.deliver.room(s.ID), dispatchBatch); room > 0 {
-				list, err = a.store.Unpark(ctx, s.ID, now.Add(dispatchLease), room)
+				list, err = a.Store.Unpark(ctx, s.ID, now.Add(base.DispatchLease), room)
 				a.deliver.submit(list)
 			}
 		}
@@ -181,7 +182,7 @@ func (a *App) probe(ctx context.Context, sub pay.Subscription, now time.Time) ([
 	if now.Before(sub.Circuit.ProbeAt) || !a.claim(ctx, sub.ID) {
 		return nil, nil
 	}
-	list, err := a.store.Unpark(ctx, sub.ID, now.Add(dispatchLease), 1)
+	list, err := a.Store.Unpark(ctx, sub.ID, now.Add(base.DispatchLease), 1)
 	a.deliver.mu.Lock()
 	defer a.deliver.mu.Unlock()
 	for _, next := range list {
@@ -197,7 +198,7 @@ func (a *App) abandon(ctx context.Context, list []store.Dispatch) error {
 	var group sync.WaitGroup // the store writes them together
 	for i, next := range list {
 		group.Go(func() {
-			err := a.store.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{next.Delivery.Abandon()}})
+			err := a.Store.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{next.Delivery.Abandon()}})
 			if !errors.Is(err, store.ErrStale) {
 				errs[i] = err
 			}

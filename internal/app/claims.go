@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
@@ -15,12 +16,12 @@ import (
 //
 // Errors: claim_not_found, also for another shop's.
 func (a *App) Claim(ctx context.Context, scope pay.Scope, id string) (pay.Claim, error) {
-	if !storable(id) {
-		return pay.Claim{}, missing(pay.CodeClaimNotFound, "claim", scope, id)
+	if !base.Storable(id) {
+		return pay.Claim{}, base.Missing(pay.CodeClaimNotFound, "claim", scope, id)
 	}
-	c, err := a.store.Claim(ctx, scope, id)
+	c, err := a.Store.Claim(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return c, missing(pay.CodeClaimNotFound, "claim", scope, id)
+		return c, base.Missing(pay.CodeClaimNotFound, "claim", scope, id)
 	}
 	return c, err
 }
@@ -32,13 +33,13 @@ func noClaim() error { return pay.NewError(pay.CodeClaimNotFound, "there is no s
 //
 // Errors: invalid_request for a page behind a row that is not there.
 func (a *App) Claims(ctx context.Context, scope pay.Scope, f store.ClaimFilter) ([]pay.Claim, int64, error) {
-	if err := behind(f.After, func() error {
-		_, err := a.store.Claim(ctx, scope, f.After)
+	if err := base.Behind(f.After, func() error {
+		_, err := a.Store.Claim(ctx, scope, f.After)
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return a.store.Claims(ctx, scope, f)
+	return a.Store.Claims(ctx, scope, f)
 }
 
 // AcceptClaim is the merchant giving in: the shopper is paid.
@@ -49,7 +50,7 @@ func (a *App) AcceptClaim(ctx context.Context, scope pay.Scope, id string, by pa
 	if err != nil {
 		return c, err
 	}
-	said := a.audit(by, c.Scope, pay.ClaimAccepted, c.ID, map[string]string{"payment": c.Payment})
+	said := a.Audited(by, c.Scope, pay.ClaimAccepted, c.ID, map[string]string{"payment": c.Payment})
 	return a.resolveClaim(ctx, c, pay.Accept, pay.PartyMerchant, "", said, view.Cause{RequestID: by.Request})
 }
 
@@ -73,10 +74,10 @@ func (a *App) SubmitEvidence(ctx context.Context, scope pay.Scope, id string, n 
 		return c, err
 	}
 	return a.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
-		now := a.now(c.Scope)
+		now := a.TimeOf(c.Scope)
 		e := pay.Evidence{ID: a.NewID(pay.EvidencePrefix, now), Kind: n.Kind, Text: n.Text, File: n.File}
 		next, change, err := c.Submit(e, n.Content, now)
-		change.Audit = a.audit(n.By, c.Scope, pay.EvidenceSubmitted, c.ID, map[string]string{"evidence": e.ID})
+		change.Audit = a.Audited(n.By, c.Scope, pay.EvidenceSubmitted, c.ID, map[string]string{"evidence": e.ID})
 		return next, change, err
 	})
 }
@@ -88,8 +89,8 @@ func (a *App) EvidenceFile(ctx context.Context, scope pay.Scope, claim, evidence
 	if _, err := a.Claim(ctx, scope, claim); err != nil {
 		return pay.File{}, err
 	}
-	if storable(evidence) {
-		f, err := a.store.File(ctx, scope, claim, evidence)
+	if base.Storable(evidence) {
+		f, err := a.Store.File(ctx, scope, claim, evidence)
 		if !errors.Is(err, store.ErrNotFound) {
 			return f, err
 		}
@@ -101,7 +102,7 @@ func (a *App) EvidenceFile(ctx context.Context, scope pay.Scope, claim, evidence
 //
 // Errors: claim_not_found.
 func (a *App) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
-	c, err := a.store.AnyClaim(ctx, id)
+	c, err := a.Store.AnyClaim(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return c, noClaim()
 	}
@@ -111,7 +112,7 @@ func (a *App) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
 // AnyClaims lists claims of all tenants, newest first, for the operator. An
 // empty status or kind selects all.
 func (a *App) AnyClaims(ctx context.Context, status pay.ClaimStatus, kind pay.ClaimKind, limit int) ([]pay.Claim, error) {
-	return a.store.AnyClaims(ctx, store.ClaimFilter{Status: status, Kind: kind, Limit: limit})
+	return a.Store.AnyClaims(ctx, store.ClaimFilter{Status: status, Kind: kind, Limit: limit})
 }
 
 // RuleClaim is the operator's word on a claim: approve, reject, withdraw, or
@@ -146,16 +147,16 @@ func (a *App) RuleClaimAs(ctx context.Context, by pay.Actor, r RuledClaim) (pay.
 	if r.Force {
 		details["force"] = "true"
 	}
-	said := a.noted(by, c.Scope, pay.ClaimRuled, c.ID, note, details)
+	said := a.Noted(by, c.Scope, pay.ClaimRuled, c.ID, note, details)
 	if v == pay.AskEvidence {
 		return a.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
-			next, change, err := c.Ask(note, a.now(c.Scope))
+			next, change, err := c.Ask(note, a.TimeOf(c.Scope))
 			change.Audit = said
 			return next, change, err
 		})
 	}
 	if c.Calling() {
-		clock, err := a.asked(ctx)
+		clock, err := a.AskedAt(ctx)
 		if err != nil {
 			return c, err
 		}
@@ -170,18 +171,18 @@ func (a *App) RuleClaimAs(ctx context.Context, by pay.Actor, r RuledClaim) (pay.
 		}
 		switch {
 		case !c.Calling() && !c.Status.Terminal(): // it was refused just now: his word was of that refund
-			return c, otherwise(string(pay.Declined), pay.Status(c.Status), string(v))
+			return c, base.SaidOtherwise(string(pay.Declined), pay.Status(c.Status), string(v))
 		case c.Otherwise(v) != "" && !r.Force:
-			return c, otherwise(c.Otherwise(v), pay.Status(c.Status), string(v))
+			return c, base.SaidOtherwise(c.Otherwise(v), pay.Status(c.Status), string(v))
 		case c.Calling() && (v != pay.Approve || c.Kind == pay.Inquiry) && c.Call.OnItsWay(clock):
-			return c, onItsWay(pay.Status(c.Status), string(v))
+			return c, base.CallOnItsWay(pay.Status(c.Status), string(v))
 		}
 	}
 	return a.decideClaim(ctx, c, view.Cause{}, func(read pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
 		if read.Version != c.Version && (c.Calling() || read.Calling()) && !read.Status.Terminal() {
-			return read, pay.Change{}, movedOn(pay.Status(read.Status), string(v)) // of a refund that he did not look at
+			return read, pay.Change{}, base.ChangedMeanwhile(pay.Status(read.Status), string(v)) // of a refund that he did not look at
 		}
-		now := a.now(read.Scope)
+		now := a.TimeOf(read.Scope)
 		next, change, err := read.Resolve(p, v, pay.PartyOperator, note, now)
 		if read.Kind == pay.Inquiry && read.Calling() {
 			next, change, err = read.Ended(p, v, note, now)
@@ -196,7 +197,7 @@ func (a *App) RuleClaimAs(ctx context.Context, by pay.Actor, r RuledClaim) (pay.
 // the loop.
 func (a *App) resolveClaim(ctx context.Context, c pay.Claim, v pay.ClaimVerb, actor, note string, said []pay.AuditEntry, cause view.Cause) (pay.Claim, error) {
 	return a.decideClaim(ctx, c, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-		next, change, err := c.Resolve(p, v, actor, note, a.now(c.Scope))
+		next, change, err := c.Resolve(p, v, actor, note, a.TimeOf(c.Scope))
 		change.Audit = said
 		return next, change, err
 	})
@@ -206,7 +207,7 @@ func (a *App) resolveClaim(ctx context.Context, c pay.Claim, v pay.ClaimVerb, ac
 // that it is the intent of.
 func (a *App) decideClaim(ctx context.Context, c pay.Claim, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (pay.Claim, error) {
 	c, err := a.onClaim(ctx, c.ID, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-		by, err := a.caller(ctx)
+		by, err := a.Caller(ctx)
 		if err != nil {
 			return c, pay.Change{}, err
 		}
@@ -221,12 +222,12 @@ func (a *App) decideClaim(ctx context.Context, c pay.Claim, cause view.Cause, de
 // onClaim reads a claim with its payment, lets decide decide, and commits. An
 // empty Change writes nothing.
 func (a *App) onClaim(ctx context.Context, id string, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (c pay.Claim, err error) {
-	err = again(func() error {
-		read, err := a.store.AnyClaim(ctx, id)
+	err = base.Again(func() error {
+		read, err := a.Store.AnyClaim(ctx, id)
 		if err != nil {
 			return err
 		}
-		p, err := a.store.AnyPayment(ctx, read.Payment)
+		p, err := a.Store.AnyPayment(ctx, read.Payment)
 		if err != nil {
 			return err
 		}
@@ -236,10 +237,10 @@ func (a *App) onClaim(ctx context.Context, id string, cause view.Cause, decide f
 			return err
 		}
 		if len(change.Claims)+len(change.Receipts) > 0 {
-			if err := a.commit(ctx, change, cause); err != nil {
+			if err := a.Commit(ctx, change, cause); err != nil {
 				return err
 			}
-			a.flag(ctx, change)
+			a.FlagReceipts(ctx, change)
 		}
 		c = next
 		return nil
@@ -250,21 +251,21 @@ func (a *App) onClaim(ctx context.Context, id string, cause view.Cause, decide f
 // SweepClaims looks at claims that are due: refunds whose outcome is not known,
 // and deadlines that have passed. It waits for what it has begun, and returns how many
 // it took; doing one twice is harmless.
-func (a *App) SweepClaims(ctx context.Context) (int, error) { return waiting(ctx, a.sweepClaims) }
+func (a *App) SweepClaims(ctx context.Context) (int, error) { return base.Waiting(ctx, a.sweepClaims) }
 
 // sweepClaims hands claims that are due to the lanes of the accounts that they are about.
 func (a *App) sweepClaims(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	now := a.Now()
-	due, err := a.store.LeaseClaims(ctx, now, now.Add(sweepLease), sweepBatch)
+	due, err := a.Store.LeaseClaims(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
 	for _, c := range due {
 		account := ""
 		if c.Calling() {
-			p, err := a.store.AnyPayment(ctx, c.Payment)
+			p, err := a.Store.AnyPayment(ctx, c.Payment)
 			if err != nil {
-				a.comesAgain(ctx, "the payment of a due claim could not be read; it comes again", err, "claim", c.ID)
+				a.ComesAgain(ctx, "the payment of a due claim could not be read; it comes again", err, "claim", c.ID)
 				continue
 			}
 			attempt, _ := p.Taker(c)
@@ -272,7 +273,7 @@ func (a *App) sweepClaims(ctx context.Context, begun *sync.WaitGroup) (int, erro
 		}
 		a.refunds.submit(account, c.ID, begun, func(may bool) {
 			if err := a.lookAtClaim(ctx, c, may); err != nil {
-				a.comesAgain(ctx, "a due claim could not be looked at; it comes again", err, "claim", c.ID)
+				a.ComesAgain(ctx, "a due claim could not be looked at; it comes again", err, "claim", c.ID)
 			}
 		})
 	}
@@ -296,11 +297,11 @@ func (a *App) lookAtClaim(ctx context.Context, c pay.Claim, may bool) (err error
 			if mine = c.Calling() && !c.Unanswered(); !mine {
 				return c, pay.Change{}, nil // somebody else was here, and the call is his
 			}
-			by, err := a.caller(ctx)
+			by, err := a.Caller(ctx)
 			if err != nil {
 				return c, pay.Change{}, err
 			}
-			next, change := c.InHandOf(by).Resend(a.now(c.Scope))
+			next, change := c.InHandOf(by).Resend(a.TimeOf(c.Scope))
 			return next, change, nil
 		})
 		if err != nil || !mine {
@@ -312,7 +313,7 @@ func (a *App) lookAtClaim(ctx context.Context, c pay.Claim, may bool) (err error
 	if c.Kind == pay.ChargebackClaim {
 		return a.lookAtDispute(ctx, c)
 	}
-	if !c.Overdue(a.now(c.Scope)) {
+	if !c.Overdue(a.TimeOf(c.Scope)) {
 		return nil
 	}
 	_, err = a.resolveClaim(ctx, c, pay.Lapse, pay.PartySystem, "no evidence came in time", nil, view.Cause{})

@@ -47,11 +47,11 @@ func (a *App) salesOf(ctx context.Context, lines []reconcile.Line) (reconcile.Sa
 
 // sales reads payments with their claims.
 func (a *App) sales(ctx context.Context, payments, claims []string) (reconcile.Sales, error) {
-	on, err := a.store.ClaimPayments(ctx, unique(claims))
+	on, err := a.Store.ClaimPayments(ctx, unique(claims))
 	if err != nil {
 		return nil, err
 	}
-	list, err := a.store.PaymentsByID(ctx, unique(slices.AppendSeq(payments, maps.Values(on))))
+	list, err := a.Store.PaymentsByID(ctx, unique(slices.AppendSeq(payments, maps.Values(on))))
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (a *App) sales(ctx context.Context, payments, claims []string) (reconcile.S
 		sales[p.ID] = &reconcile.Sale{Payment: p}
 		ids = append(ids, p.ID)
 	}
-	all, err := a.store.ClaimsOf(ctx, ids)
+	all, err := a.Store.ClaimsOf(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -124,11 +124,11 @@ func (c *payoutsCompared) lines(ctx context.Context, list []reconcile.Line) erro
 		of, by := l.PayoutNames()
 		ids, references = append(ids, of...), append(references, by...)
 	}
-	found, err := c.a.store.WithdrawalsByID(ctx, unique(ids))
+	found, err := c.a.Store.WithdrawalsByID(ctx, unique(ids))
 	if err != nil {
 		return err
 	}
-	at, err := c.a.store.WithdrawalsAt(ctx, c.account.ID, unique(references))
+	at, err := c.a.Store.WithdrawalsAt(ctx, c.account.ID, unique(references))
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (c *payoutsCompared) bookings(ctx context.Context, from, to time.Time) erro
 				at[id] = b.At
 			}
 		}
-		list, err := c.a.store.WithdrawalsByID(ctx, slices.Sorted(maps.Keys(at)))
+		list, err := c.a.Store.WithdrawalsByID(ctx, slices.Sorted(maps.Keys(at)))
 		if err != nil {
 			return err
 		}
@@ -183,7 +183,7 @@ func (a *App) eachBooking(ctx context.Context, account pay.ProviderAccount, kind
 		for _, kind := range kinds {
 			start := from
 			for after, more := "", true; more; {
-				page, err := a.store.Bookings(ctx, merchant, account.Live, kind, start, to, after, reconcileChunk)
+				page, err := a.Store.Bookings(ctx, merchant, account.Live, kind, start, to, after, reconcileChunk)
 				if err != nil {
 					return err
 				}
@@ -201,7 +201,7 @@ func (a *App) eachBooking(ctx context.Context, account pay.ProviderAccount, kind
 		return read(account.Merchant)
 	}
 	for after := ""; ; {
-		merchants, err := a.store.Booked(ctx, account.Live, after, reconcileChunk)
+		merchants, err := a.Store.Booked(ctx, account.Live, after, reconcileChunk)
 		if err != nil {
 			return err
 		}

@@ -65,12 +65,12 @@ func (a *App) Postponed() int64 { return a.deliver.late.Load() }
 
 // StalledEndpoints counts the endpoints that fail, or that deliveries are parked for.
 func (a *App) StalledEndpoints(ctx context.Context) (int, error) {
-	list, err := a.store.Stalled(ctx)
+	list, err := a.Store.Stalled(ctx)
 	return len(list), err
 }
 
 // Pools tells how the database's connections are used, without asking it.
-func (a *App) Pools() []store.Pool { return a.store.Pools() }
+func (a *App) Pools() []store.Pool { return a.Store.Pools() }
 
 // Engine names the kind of the database: sqlite or postgres.
-func (a *App) Engine() string { return a.store.Engine() }
+func (a *App) Engine() string { return a.Store.Engine() }

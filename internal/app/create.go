@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -33,7 +34,7 @@ type NewPayment struct {
 	ShopID          string
 	Simulate        pay.Action // header Sandbox-Simulate
 	Strict          *bool      // header Sandbox-Strict; nil: as the merchant's sandbox is set
-	Idempotency     Idempotency
+	Idempotency     base.Idempotency
 	RequestID       string
 }
 
@@ -42,18 +43,18 @@ type NewPayment struct {
 //
 // The error tells why the shopper cannot go on; the payment may exist all the
 // same (details.transactionId).
-func (a *App) CreatePayment(ctx context.Context, by Principal, n NewPayment) (p pay.Payment, replayed bool, err error) {
+func (a *App) CreatePayment(ctx context.Context, by base.Principal, n NewPayment) (p pay.Payment, replayed bool, err error) {
 	scope, err := a.Narrow(ctx, by, n.MerchantID, n.ShopID)
 	if err != nil {
 		return pay.Payment{}, false, err
 	}
-	now := a.now(scope)
-	if err = a.opened(); err == nil {
+	now := a.TimeOf(scope)
+	if err = a.MayMoveMoney(); err == nil {
 		p, err = a.order(ctx, by, scope, n, now)
 	}
 	if err != nil {
 		// What was taken once is told again, though a rate or a limit has changed.
-		if _, found, other := a.earlier(ctx, scope, n.Idempotency); other != nil || !found {
+		if _, found, other := a.Earlier(ctx, scope, n.Idempotency); other != nil || !found {
 			return pay.Payment{}, false, cmp.Or(other, err)
 		}
 		p, err = a.replay(ctx, scope, n.Idempotency)
@@ -61,10 +62,10 @@ func (a *App) CreatePayment(ctx context.Context, by Principal, n NewPayment) (p 
 	}
 	cause := view.Cause{RequestID: n.RequestID, IdempotencyKey: n.Idempotency.Key}
 	routes := a.routes(p)
-	if p, err = a.inHand(ctx, p); err != nil {
+	if p, err = a.InHand(ctx, p); err != nil {
 		return pay.Payment{}, false, err
 	}
-	if at, tries, found, err := a.foundOf(ctx, n.Idempotency.mark(scope), pay.FoundCharge); err != nil || found {
+	if at, tries, found, err := a.FoundOf(ctx, n.Idempotency.Mark(scope), pay.FoundCharge); err != nil || found {
 		if err != nil {
 			return pay.Payment{}, false, err
 		}
@@ -72,8 +73,8 @@ func (a *App) CreatePayment(ctx context.Context, by Principal, n NewPayment) (p 
 		return p, err == nil, err
 	}
 	p, change := begin(p, routes, now)
-	change.Once = n.Idempotency.once(scope, p.ID, now)
-	err = a.commit(ctx, change, cause)
+	change.Once = n.Idempotency.Guard(scope, p.ID, now)
+	err = a.Commit(ctx, change, cause)
 	if errors.Is(err, store.ErrDuplicate) {
 		p, err = a.replay(ctx, scope, n.Idempotency)
 		return p, err == nil, err
@@ -148,8 +149,8 @@ func begin(p pay.Payment, routes pay.Cascade, now time.Time) (pay.Payment, pay.C
 
 // answer notes the reply of a create call, which its replays wait for.
 func (a *App) answer(ctx context.Context, p pay.Payment) (pay.Payment, error) {
-	err := again(func() error {
-		read, err := a.store.AnyPayment(ctx, p.ID)
+	err := base.Again(func() error {
+		read, err := a.Store.AnyPayment(ctx, p.ID)
 		if err != nil {
 			return err
 		}
@@ -157,8 +158,8 @@ func (a *App) answer(ctx context.Context, p pay.Payment) (pay.Payment, error) {
 		if read.Answered != "" {
 			return nil
 		}
-		next, change := read.Reply(a.now(read.Scope))
-		if err := a.commit(ctx, change, view.Cause{}); err != nil {
+		next, change := read.Reply(a.TimeOf(read.Scope))
+		if err := a.Commit(ctx, change, view.Cause{}); err != nil {
 			return err
 		}
 		p = next
@@ -168,7 +169,7 @@ func (a *App) answer(ctx context.Context, p pay.Payment) (pay.Payment, error) {
 }
 
 // order resolves what was asked for into a payment that is not written yet.
-func (a *App) order(ctx context.Context, by Principal, scope pay.Scope, n NewPayment, now time.Time) (pay.Payment, error) {
+func (a *App) order(ctx context.Context, by base.Principal, scope pay.Scope, n NewPayment, now time.Time) (pay.Payment, error) {
 	asked, err := parseAmount(n.Amount, cmp.Or(n.Currency, money.USD))
 	if err != nil {
 		return pay.Payment{}, err
@@ -177,7 +178,7 @@ func (a *App) order(ctx context.Context, by Principal, scope pay.Scope, n NewPay
 	if err != nil {
 		return pay.Payment{}, err
 	}
-	strict, err := a.strict(ctx, scope, n.Strict)
+	strict, err := a.Strict(ctx, scope, n.Strict)
 	if err != nil {
 		return pay.Payment{}, err
 	}
@@ -204,7 +205,7 @@ func (a *App) order(ctx context.Context, by Principal, scope pay.Scope, n NewPay
 		return pay.Payment{}, err
 	}
 	return pay.Create(pay.Order{
-		ID: a.markedID(pay.PaymentPrefix, now, n.Idempotency.mark(scope)), Scope: scope, Amount: usd, Asked: asked, Local: local, Rate: rate.Rate, RateSource: rate.Source, RateAt: rate.At, Rail: rail,
+		ID: a.MarkedID(pay.PaymentPrefix, now, n.Idempotency.Mark(scope)), Scope: scope, Amount: usd, Asked: asked, Local: local, Rate: rate.Rate, RateSource: rate.Source, RateAt: rate.At, Rail: rail,
 		Country: where.Alpha3, OrderID: n.OrderID, Buyer: n.Buyer, Purchase: n.Purchase, Hosted: n.Hosted, ReturnURL: n.ReturnURL,
 		Terms: merchant.Terms(), Simulate: n.Simulate, Strict: strict,
 	}, now)
@@ -301,12 +302,12 @@ func (a *App) local(live bool, serving pay.Accounts, rail pay.Rail, where geo.Co
 func (a *App) drive(ctx context.Context, p pay.Payment, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
 	for range 2 * (len(routes.Routes) + 1) {
 		attempt, ok := p.Current()
-		if p.Status != pay.Processing || !ok || attempt.Status != pay.Sending || a.shut() {
+		if p.Status != pay.Processing || !ok || attempt.Status != pay.Sending || a.Shut() {
 			return p, nil
 		}
 		var err error
 		mine := false
-		if a.mayCall(ctx, p, attempt) {
+		if a.MayCall(ctx, p, attempt) {
 			p, mine, err = a.settle(ctx, p, attempt, a.charge(ctx, p, attempt), time.Time{}, routes, cause)
 		} else {
 			p, mine, err = a.resend(ctx, p)
@@ -321,12 +322,12 @@ func (a *App) drive(ctx context.Context, p pay.Payment, routes pay.Cascade, caus
 // resend is the intent to call again with the same reference, by this node. false where
 // somebody else has moved the payment.
 func (a *App) resend(ctx context.Context, p pay.Payment) (pay.Payment, bool, error) {
-	held, err := a.inHand(ctx, p)
+	held, err := a.InHand(ctx, p)
 	if err != nil {
 		return p, false, err
 	}
-	next, change := held.Resend(a.now(p.Scope))
-	err = a.commit(ctx, change, view.Cause{})
+	next, change := held.Resend(a.TimeOf(p.Scope))
+	err = a.Commit(ctx, change, view.Cause{})
 	if errors.Is(err, store.ErrStale) {
 		return p, false, nil
 	}
@@ -339,11 +340,11 @@ func (a *App) charge(ctx context.Context, p pay.Payment, attempt pay.Attempt) pa
 	if !ok {
 		return pay.Outcome{Kind: pay.Unavailable, Decline: "not_configured"}
 	}
-	ctx, cancel := context.WithTimeout(provider.Fenced(ctx, a.fence(attempt.Flight)), callTimeout)
+	ctx, cancel := context.WithTimeout(provider.Fenced(ctx, a.Fence(attempt.Flight)), base.CallTimeout)
 	defer cancel()
 	return a.watched(ctx, p, attempt.Provider, func() pay.Outcome {
-		ctx, call := a.calling(ctx, opCharge, attempt.Provider, p.Reference(attempt.Order))
-		return call.heard(ctx, upstream.Charge(ctx, a.request(p, attempt)))
+		ctx, call := a.Calling(ctx, base.OpCharge, attempt.Provider, p.Reference(attempt.Order))
+		return call.Heard(ctx, upstream.Charge(ctx, a.request(p, attempt)))
 	})
 }
 
@@ -351,7 +352,7 @@ func (a *App) request(p pay.Payment, attempt pay.Attempt) provider.Request {
 	return provider.Request{
 		Reference: p.Reference(attempt.Order), ProviderRef: attempt.ProviderRef, Amount: p.Amount, Local: p.Local,
 		Rail: a.catalog.byID[p.RailID].Key, RailID: p.RailID, Method: p.Method, Country: p.Country, Sync: p.Sync, Buyer: p.Buyer, ReturnURL: p.ReturnURL,
-		PageURL: view.PageURL(a.CheckoutURL, p.ID), Created: p.Times.Created, Sent: time.UnixMicro(attempt.Started), Expires: p.Times.Created.Add(p.Window), Now: a.now(p.Scope), Simulate: p.Simulate, Redirect: p.Redirect,
+		PageURL: view.PageURL(a.CheckoutURL, p.ID), Created: p.Times.Created, Sent: time.UnixMicro(attempt.Started), Expires: p.Times.Created.Add(p.Window), Now: a.TimeOf(p.Scope), Simulate: p.Simulate, Redirect: p.Redirect,
 	}
 }
 
@@ -361,12 +362,12 @@ func (a *App) request(p pay.Payment, attempt pay.Attempt) provider.Request {
 // asked is when a question was asked, in the database's clock; zero: it was a call.
 func (a *App) settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, said pay.Outcome, asked time.Time, routes pay.Cascade, cause view.Cause) (_ pay.Payment, mine bool, _ error) {
 	read := p
-	err := again(func() error {
-		held, o, err := a.proved(ctx, read, said, asked)
+	err := base.Again(func() error {
+		held, o, err := a.Proved(ctx, read, said, asked)
 		if err != nil {
 			return err
 		}
-		now := a.now(read.Scope)
+		now := a.TimeOf(read.Scope)
 		var next pay.Payment
 		var change pay.Change
 		current, _ := read.Current()
@@ -383,14 +384,14 @@ func (a *App) settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, sa
 			p = read
 			return a.deny(ctx, read, attempt.Order, said, cause)
 		}
-		err = a.commit(ctx, change, cause)
+		err = a.Commit(ctx, change, cause)
 		if err == nil {
-			a.flag(ctx, change)
+			a.FlagReceipts(ctx, change)
 			p, mine = next, true
 			return nil
 		}
 		if errors.Is(err, store.ErrStale) {
-			if again, readErr := a.store.AnyPayment(ctx, p.ID); readErr == nil {
+			if again, readErr := a.Store.AnyPayment(ctx, p.ID); readErr == nil {
 				read = again
 			} else {
 				err = readErr
@@ -403,29 +404,29 @@ func (a *App) settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, sa
 
 // deny keeps for the operator what a provider answered against his word.
 func (a *App) deny(ctx context.Context, p pay.Payment, order int, said pay.Outcome, cause view.Cause) error {
-	change, denied := p.Denied(order, said, a.now(p.Scope))
+	change, denied := p.Denied(order, said, a.TimeOf(p.Scope))
 	if !denied {
 		return nil
 	}
-	err := a.commit(ctx, change, cause)
+	err := a.Commit(ctx, change, cause)
 	if errors.Is(err, store.ErrDuplicate) { // he knows
 		return nil
 	}
 	if err == nil {
-		a.flag(ctx, change)
+		a.FlagReceipts(ctx, change)
 	}
 	return err
 }
 
 // replay returns what the first request with the key made, waiting for its
 // reply.
-func (a *App) replay(ctx context.Context, scope pay.Scope, i Idempotency) (pay.Payment, error) {
-	once, err := a.store.Once(ctx, i.in(scope))
+func (a *App) replay(ctx context.Context, scope pay.Scope, i base.Idempotency) (pay.Payment, error) {
+	once, err := a.Store.Once(ctx, i.KeyIn(scope))
 	if err != nil {
 		return pay.Payment{}, err
 	}
 	if once.Hash != i.Hash {
-		return pay.Payment{}, i.reused(once.Hash)
+		return pay.Payment{}, i.Reused(once.Hash)
 	}
 	return a.awaitAnswer(ctx, scope, once.Object)
 }
@@ -445,7 +446,7 @@ func (a *App) awaitAnswer(ctx context.Context, scope pay.Scope, id string) (pay.
 	poll := time.NewTicker(replayPoll)
 	defer poll.Stop()
 	for {
-		p, err := a.store.Payment(ctx, scope, id)
+		p, err := a.Store.Payment(ctx, scope, id)
 		if err == nil && p.Answered != "" {
 			return p, nil
 		}

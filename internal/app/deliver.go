@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/trace"
@@ -20,7 +21,6 @@ const (
 	leaseRest = 12 * time.Second
 
 	dispatchBatch = 500
-	dispatchLease = 30 * time.Second
 )
 
 // Dispatch parks deliveries that have no room, leases those that are due and
@@ -30,7 +30,7 @@ func (a *App) Dispatch(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	now := a.Now()
-	due, err := a.store.LeaseDeliveries(ctx, now, now.Add(dispatchLease), dispatchBatch)
+	due, err := a.Store.LeaseDeliveries(ctx, now, now.Add(base.DispatchLease), dispatchBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -48,13 +48,13 @@ func (a *App) parkWaiting(ctx context.Context) error {
 	a.deliver.mu.Unlock()
 	slices.SortFunc(list, func(x, y store.Parking) int { return strings.Compare(x.ID, y.ID) }) // whoever was first
 	for part := range slices.Chunk(list, dispatchBatch) {
-		if err := a.store.Park(ctx, part); err != nil {
+		if err := a.Store.Park(ctx, part); err != nil {
 			return err // what is left comes due when its lease ends
 		}
 	}
 	slices.SortFunc(waiting, func(x, y store.Postponement) int { return strings.Compare(x.ID, y.ID) })
 	for part := range slices.Chunk(waiting, dispatchBatch) {
-		if err := a.store.Postpone(ctx, part); err != nil {
+		if err := a.Store.Postpone(ctx, part); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ const (
 // ahead is until when a delivery waits for earlier ones of the same object; zero: it may
 // go. has tells what this node has in hand, and so has sent.
 func (a *App) ahead(ctx context.Context, d pay.Delivery, to pay.Subscription, has func(id string) bool) (until time.Time, err error) {
-	now := a.now(d.Scope)
+	now := a.TimeOf(d.Scope)
 	if !d.Waits(now) {
 		return time.Time{}, nil
 	}
@@ -100,7 +100,7 @@ func (a *App) ahead(ctx context.Context, d pay.Delivery, to pay.Subscription, ha
 	if len(before) == 0 {
 		return time.Time{}, nil
 	}
-	list, err := a.store.DeliveriesAhead(ctx, before)
+	list, err := a.Store.DeliveriesAhead(ctx, before)
 	for _, earlier := range list {
 		pause := aheadPause
 		if earlier.Attempts > 0 {
@@ -116,21 +116,21 @@ func (a *App) ahead(ctx context.Context, d pay.Delivery, to pay.Subscription, ha
 // send tries one delivery. has tells what this node has in hand for the same endpoint.
 func (a *App) send(ctx context.Context, it item, has func(id string) bool) (outcome, fate) {
 	d := it.Delivery
-	if a.now(d.Scope).Add(leaseRest).After(d.DueAt) {
+	if a.TimeOf(d.Scope).Add(leaseRest).After(d.DueAt) {
 		return outcome{}, dropped // the lease is about to end
 	}
 	e, err := a.endpoint(ctx, d.Subscription)
 	if err != nil {
-		a.comesAgain(ctx, "a delivery's endpoint cannot be read; it comes again", err, "delivery", d.ID)
+		a.ComesAgain(ctx, "a delivery's endpoint cannot be read; it comes again", err, "delivery", d.ID)
 		return outcome{}, dropped
 	}
 	if e.sub.Status != pay.Enabled {
 		if err := a.abandon(ctx, []store.Dispatch{it.Dispatch}); err != nil {
-			a.comesAgain(ctx, "a delivery to a disabled endpoint is not ended; it comes again", err, "delivery", d.ID)
+			a.ComesAgain(ctx, "a delivery to a disabled endpoint is not ended; it comes again", err, "delivery", d.ID)
 		}
 		return outcome{}, dropped
 	}
-	if e.sub.Circuit.Open && !it.probe && !d.Urgent && (a.now(d.Scope).Before(e.sub.Circuit.ProbeAt) || !a.claim(ctx, e.sub.ID)) {
+	if e.sub.Circuit.Open && !it.probe && !d.Urgent && (a.TimeOf(d.Scope).Before(e.sub.Circuit.ProbeAt) || !a.claim(ctx, e.sub.ID)) {
 		return outcome{}, parked
 	}
 	var until time.Time
@@ -138,7 +138,7 @@ func (a *App) send(ctx context.Context, it item, has func(id string) bool) (outc
 		until, err = a.ahead(ctx, d, e.sub, has)
 	}
 	if err != nil {
-		a.comesAgain(ctx, "what is to be delivered before a delivery cannot be read; it comes again", err, "delivery", d.ID)
+		a.ComesAgain(ctx, "what is to be delivered before a delivery cannot be read; it comes again", err, "delivery", d.ID)
 		return outcome{}, dropped
 	}
 	if !until.IsZero() {
@@ -161,7 +161,7 @@ func (a *App) send(ctx context.Context, it item, has func(id string) bool) (outc
 		try.GiveUp = true
 		a.disable(ctx, e.sub.ID, e.sub.URL, "the endpoint answered 410 Gone")
 	}
-	return outcome{try, a.now(d.Scope), e.sub.Circuit.Failures, span.Ref()}, tried
+	return outcome{try, a.TimeOf(d.Scope), e.sub.Circuit.Failures, span.Ref()}, tried
 }
 
 // sentPrefix starts a delivery's id on the wire (HOOK-9).
@@ -189,10 +189,10 @@ func (a *App) post(ctx context.Context, e endpoint, live bool, m webhook.Message
 // tried writes the outcome of a try. A stale one is dropped: whoever had the
 // delivery meanwhile has written his. Only a replay leaves it something to say.
 func (a *App) tried(ctx context.Context, d pay.Delivery, t outcome) {
-	err := a.store.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{d.Tried(t.Try, t.at)}})
+	err := a.Store.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{d.Tried(t.Try, t.at)}})
 	if errors.Is(err, store.ErrStale) {
-		err = again(func() error {
-			read, err := a.store.AnyDelivery(ctx, d.ID)
+		err = base.Again(func() error {
+			read, err := a.Store.AnyDelivery(ctx, d.ID)
 			if err != nil {
 				return err
 			}
@@ -200,22 +200,22 @@ func (a *App) tried(ctx context.Context, d pay.Delivery, t outcome) {
 			if !changed {
 				return nil
 			}
-			return a.store.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{next}})
+			return a.Store.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{next}})
 		})
 	}
 	if err != nil {
-		a.comesAgain(ctx, "the outcome of a delivery is not written; it comes again", err, "delivery", d.ID)
+		a.ComesAgain(ctx, "the outcome of a delivery is not written; it comes again", err, "delivery", d.ID)
 	}
 }
 
 // nextDelivery tells when a delivery is due, or an endpoint that deliveries wait for.
 func (a *App) nextDelivery(ctx context.Context) (time.Time, error) {
-	due, err := a.store.NextDue(ctx)
+	due, err := a.Store.NextDue(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}
-	next := due[deliveriesLoop]
-	stalled, err := a.store.Stalled(ctx)
+	next := due[base.DeliveriesLoop]
+	stalled, err := a.Store.Stalled(ctx)
 	for _, s := range stalled {
 		at := a.Now()
 		if s.Circuit.Open {
@@ -223,7 +223,7 @@ func (a *App) nextDelivery(ctx context.Context) (time.Time, error) {
 			if s.Parked && s.Circuit.ProbeAt.Before(at) {
 				at = s.Circuit.ProbeAt
 			}
-			at = at.Add(-a.advance(s.Scope))
+			at = at.Add(-a.Advance(s.Scope))
 		}
 		if next.IsZero() || at.Before(next) {
 			next = at
@@ -234,7 +234,7 @@ func (a *App) nextDelivery(ctx context.Context) (time.Time, error) {
 
 // deliveries is the loop of what is due.
 func (a *App) deliveries() work.Loop {
-	l := a.woken(deliveriesLoop, a.Dispatch)
+	l := a.Woken(base.DeliveriesLoop, a.Dispatch)
 	l.Next = a.nextDelivery
 	return l
 }

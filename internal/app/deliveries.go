@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -24,17 +25,17 @@ func (a *App) Deliveries(ctx context.Context, scope pay.Scope, subscription stri
 	if log.Subscription, err = a.Subscription(ctx, scope, subscription); err != nil {
 		return log, err
 	}
-	if err := behind(after, func() error {
-		d, err := a.store.Delivery(ctx, scope, log.Subscription.ID, storedID(after))
+	if err := base.Behind(after, func() error {
+		d, err := a.Store.Delivery(ctx, scope, log.Subscription.ID, storedID(after))
 		f.After = d.Delivery
 		return err
 	}); err != nil {
 		return log, err
 	}
-	if log.Deliveries, err = a.store.Deliveries(ctx, scope, subscription, f); err != nil {
+	if log.Deliveries, err = a.Store.Deliveries(ctx, scope, subscription, f); err != nil {
 		return log, err
 	}
-	log.Total, err = a.store.CountDeliveries(ctx, subscription, f)
+	log.Total, err = a.Store.CountDeliveries(ctx, subscription, f)
 	return log, err
 }
 
@@ -47,10 +48,10 @@ func (a *App) Delivery(ctx context.Context, scope pay.Scope, subscription, id st
 		return sub, store.Dispatch{}, err
 	}
 	missing := pay.NewError(pay.CodeWebhookDeliveryNotFound, "there is no such delivery to this webhook: GET /webhooks/"+sub.ID+"/deliveries lists them")
-	if !storable(id) {
+	if !base.Storable(id) {
 		return sub, store.Dispatch{}, missing
 	}
-	d, err := a.store.Delivery(ctx, scope, sub.ID, storedID(id))
+	d, err := a.Store.Delivery(ctx, scope, sub.ID, storedID(id))
 	if errors.Is(err, store.ErrNotFound) {
 		return sub, d, missing
 	}
@@ -70,8 +71,8 @@ type Replayed struct {
 //
 // Errors: webhook_not_found, webhook_delivery_not_found, conflict_state for a
 // delivery in another state and for an endpoint that is disabled.
-func (a *App) Replay(ctx context.Context, by Principal, scope pay.Scope, subscription, id string) (Replayed, error) {
-	done, err := decided(func() (Replayed, error) {
+func (a *App) Replay(ctx context.Context, by base.Principal, scope pay.Scope, subscription, id string) (Replayed, error) {
+	done, err := base.Decide(func() (Replayed, error) {
 		sub, d, err := a.Delivery(ctx, scope, subscription, id)
 		if err != nil {
 			return Replayed{}, err
@@ -82,12 +83,12 @@ func (a *App) Replay(ctx context.Context, by Principal, scope pay.Scope, subscri
 				Details: pay.Details{Reason: "webhook_disabled", Action: "replay"},
 			}
 		}
-		next, change, err := d.Delivery.Replay(a.now(scope))
+		next, change, err := d.Delivery.Replay(a.TimeOf(scope))
 		if err != nil {
 			return Replayed{}, err
 		}
-		change.Audit = a.audit(by.Actor(), scope, pay.DeliveryReplayed, next.ID, map[string]string{"webhook": sub.ID})
-		return Replayed{next.ID, d.Delivery.Status, next.Status, next.DueAt}, a.store.Commit(ctx, change)
+		change.Audit = a.Audited(by.Actor(), scope, pay.DeliveryReplayed, next.ID, map[string]string{"webhook": sub.ID})
+		return Replayed{next.ID, d.Delivery.Status, next.Status, next.DueAt}, a.Store.Commit(ctx, change)
 	})
 	if err == nil {
 		a.deliver.look()

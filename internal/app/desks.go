@@ -83,14 +83,14 @@ func (a *App) notices(ctx context.Context, account string, upstream provider.Pro
 // readAccounts learns of the provider accounts in the database, where any was
 // changed.
 func (a *App) readAccounts(ctx context.Context) error {
-	a.readingAccounts.lock() // a slow read must not undo what a later one found
-	defer a.readingAccounts.unlock()
-	mark, err := a.store.AccountsMark(ctx)
+	a.readingAccounts.Lock() // a slow read must not undo what a later one found
+	defer a.readingAccounts.Unlock()
+	mark, err := a.Store.AccountsMark(ctx)
 	known := a.desks.Load()
 	if err != nil || known != nil && known.mark == mark {
 		return err
 	}
-	list, err := a.store.Accounts(ctx)
+	list, err := a.Store.Accounts(ctx)
 	if err != nil {
 		return err
 	}

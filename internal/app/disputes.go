@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
@@ -14,12 +15,12 @@ import (
 // OldestDispute returns the earliest deadline of all open disputes in production;
 // zero where there is none.
 func (a *App) OldestDispute(ctx context.Context) (time.Time, error) {
-	return a.store.OldestDispute(ctx)
+	return a.Store.OldestDispute(ctx)
 }
 
 // contested reads the claims that news of a dispute may be about.
 func (a *App) contested(ctx context.Context, p pay.Payment) ([]pay.Claim, error) {
-	return a.store.ClaimsOf(ctx, []string{p.ID})
+	return a.Store.ClaimsOf(ctx, []string{p.ID})
 }
 
 // claimIDs makes the ids that news of a dispute may need.
@@ -36,10 +37,10 @@ func (a *App) prove(ctx context.Context, n pay.Notice, cause view.Cause) error {
 		return nil
 	}
 	id, _, ok := pay.ParseReference(n.Reference)
-	if !ok || !storable(id) {
+	if !ok || !base.Storable(id) {
 		return nil
 	}
-	p, err := a.store.AnyPayment(ctx, id)
+	p, err := a.Store.AnyPayment(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !p.TakenAt(n.Reference, n.Account) {
 		return nil
 	}
@@ -55,10 +56,10 @@ func (a *App) prove(ctx context.Context, n pay.Notice, cause view.Cause) error {
 	if !unproved || !configured {
 		return nil
 	}
-	asking, cancel := context.WithTimeout(ctx, callTimeout)
+	asking, cancel := context.WithTimeout(ctx, base.CallTimeout)
 	defer cancel()
-	asking, call := a.calling(asking, opQuery, attempt.Provider, p.Reference(attempt.Order))
-	o := call.heard(asking, upstream.Query(asking, a.request(p, attempt)).Asked())
+	asking, call := a.Calling(asking, base.OpQuery, attempt.Provider, p.Reference(attempt.Order))
+	o := call.Heard(asking, upstream.Query(asking, a.request(p, attempt)).Asked())
 	if o.Kind != pay.Approved {
 		return nil
 	}
@@ -74,7 +75,7 @@ func (a *App) lookAtDispute(ctx context.Context, c pay.Claim) error {
 	if err != nil || c.Status.Terminal() {
 		return err
 	}
-	now := a.now(c.Scope)
+	now := a.TimeOf(c.Scope)
 	if c.Stale(now) {
 		a.Log.WarnContext(ctx, "a dispute is open long after its deadline: ask the provider, and end it with cascada claim resolve",
 			"claim", c.ID, "payment", c.Payment, "account", c.Case.Account, "dispute", c.Case.ID, "deadline", c.DueBy)
@@ -98,13 +99,13 @@ func orMoved(err error) error {
 // askDispute asks how a dispute stands and commits the answer, also that there is
 // none, which sets the time of the next question.
 func (a *App) askDispute(ctx context.Context, c pay.Claim) (pay.Claim, error) {
-	p, err := a.store.AnyPayment(ctx, c.Payment)
+	p, err := a.Store.AnyPayment(ctx, c.Payment)
 	if err != nil {
 		return c, err
 	}
 	answer := a.disputeAt(ctx, p, c)
-	err = again(func() error {
-		p, err := a.store.AnyPayment(ctx, c.Payment)
+	err = base.Again(func() error {
+		p, err := a.Store.AnyPayment(ctx, c.Payment)
 		if err != nil {
 			return err
 		}
@@ -112,7 +113,7 @@ func (a *App) askDispute(ctx context.Context, c pay.Claim) (pay.Claim, error) {
 		if err != nil {
 			return err
 		}
-		now := a.now(c.Scope)
+		now := a.TimeOf(c.Scope)
 		for _, read := range claims {
 			if read.ID != c.ID {
 				continue
@@ -121,10 +122,10 @@ func (a *App) askDispute(ctx context.Context, c pay.Claim) (pay.Claim, error) {
 				return nil
 			}
 			_, change := c.Heard(p, claims, answer, a.claimIDs(now), now)
-			if err := a.commit(ctx, change, view.Cause{}); err != nil {
+			if err := a.Commit(ctx, change, view.Cause{}); err != nil {
 				return err
 			}
-			a.flag(ctx, change)
+			a.FlagReceipts(ctx, change)
 			for _, next := range change.Claims {
 				if next.ID == c.ID {
 					c = next
@@ -145,11 +146,11 @@ func (a *App) disputeAt(ctx context.Context, p pay.Payment, c pay.Claim) *pay.No
 	if !ok || !configured || !can {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, base.CallTimeout)
 	defer cancel()
-	ctx, call := a.calling(ctx, opQueryDispute, attempt.Provider, p.Reference(attempt.Order))
+	ctx, call := a.Calling(ctx, base.OpQueryDispute, attempt.Provider, p.Reference(attempt.Order))
 	n, known := querier.QueryDispute(ctx, provider.DisputeRequest{ID: c.Case.ID, Charge: a.request(p, attempt)})
-	call.ended(ctx, map[bool]string{true: "known", false: string(pay.Unknown)}[known], "")
+	call.Ended(ctx, map[bool]string{true: "known", false: string(pay.Unknown)}[known], "")
 	if !known || !n.OfDispute() || n.Reference != p.Reference(attempt.Order) {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -19,18 +20,18 @@ func (a *App) ask(ctx context.Context, p pay.Payment, attempt pay.Attempt, may b
 	if !may {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "not_asked"}
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, base.CallTimeout)
 	defer cancel()
-	ctx, call := a.calling(ctx, opQuery, attempt.Provider, p.Reference(attempt.Order))
-	o := call.heard(ctx, upstream.Query(ctx, a.request(p, attempt)).Asked())
+	ctx, call := a.Calling(ctx, base.OpQuery, attempt.Provider, p.Reference(attempt.Order))
+	o := call.Heard(ctx, upstream.Query(ctx, a.request(p, attempt)).Asked())
 	a.payments.heard(attempt.Provider, o.Kind != pay.Unknown)
 	return o
 }
 
 // expire commits what follows from the last word on a payment whose window is over.
 func (a *App) expire(ctx context.Context, p pay.Payment, o pay.Outcome) error {
-	next, change := p.Expire(o, a.now(p.Scope))
-	err := a.commit(ctx, change, view.Cause{})
+	next, change := p.Expire(o, a.TimeOf(p.Scope))
+	err := a.Commit(ctx, change, view.Cause{})
 	if errors.Is(err, store.ErrStale) { // it moved by itself meanwhile
 		return nil
 	}
@@ -42,14 +43,14 @@ func (a *App) expire(ctx context.Context, p pay.Payment, o pay.Outcome) error {
 
 // look commits what a provider says of a payment that ended unpaid.
 func (a *App) look(ctx context.Context, p pay.Payment, o pay.Outcome) error {
-	now := a.now(p.Scope)
+	now := a.TimeOf(p.Scope)
 	_, change := p.Look(o, a.NewID(pay.ClaimPrefix, now), now)
-	err := a.commit(ctx, change, view.Cause{})
+	err := a.Commit(ctx, change, view.Cause{})
 	if errors.Is(err, store.ErrStale) { // it was told meanwhile; if not, it comes again with the end of the lease
 		return nil
 	}
 	if err == nil {
-		a.flag(ctx, change)
+		a.FlagReceipts(ctx, change)
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -14,10 +15,10 @@ import (
 // Errors: event_not_found, also for another shop's.
 func (a *App) Event(ctx context.Context, scope pay.Scope, id string) (store.Event, error) {
 	missing := pay.NewError(pay.CodeEventNotFound, "there is no such event: check the id, and that the key is of the event's environment; GET /events lists them")
-	if !storable(id) {
+	if !base.Storable(id) {
 		return store.Event{}, missing
 	}
-	e, err := a.store.Event(ctx, scope, id)
+	e, err := a.Store.Event(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return e, missing
 	}
@@ -30,7 +31,7 @@ func (a *App) Event(ctx context.Context, scope pay.Scope, id string) (store.Even
 // Errors: invalid_request for an event to go on after that there is not.
 func (a *App) Events(ctx context.Context, scope pay.Scope, f store.EventFilter) ([]store.Event, int64, error) {
 	if strings.HasPrefix(f.Object, pay.SessionTokenPrefix) {
-		s, err := a.store.SessionByHash(ctx, a.Vault.Hash(f.Object))
+		s, err := a.Store.SessionByHash(ctx, a.Vault.Hash(f.Object))
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return nil, 0, err
 		}
@@ -38,32 +39,32 @@ func (a *App) Events(ctx context.Context, scope pay.Scope, f store.EventFilter) 
 			return nil, 0, nil
 		}
 	}
-	if !storable(f.Object) { // so it is nobody's
+	if !base.Storable(f.Object) { // so it is nobody's
 		return nil, 0, nil
 	}
-	if !storable(f.After) {
+	if !base.Storable(f.After) {
 		return nil, 0, noEvent()
 	}
-	list, err := a.store.Events(ctx, scope, f)
+	list, err := a.Store.Events(ctx, scope, f)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, 0, noEvent()
 	}
 	if err != nil {
 		return nil, 0, err
 	}
-	total, err := a.store.CountEvents(ctx, scope, f)
+	total, err := a.Store.CountEvents(ctx, scope, f)
 	return list, total, err
 }
 
 func noEvent() error {
-	return pay.FieldError(pay.CodeInvalidRequest, CursorParam,
-		"there is no such event: send the nextCursor of the page before, or leave "+CursorParam+" out to begin anew")
+	return pay.FieldError(pay.CodeInvalidRequest, base.CursorParam,
+		"there is no such event: send the nextCursor of the page before, or leave "+base.CursorParam+" out to begin anew")
 }
 
 // NewReplay asks for the events of a time to be sent again.
 type NewReplay struct {
 	pay.Replay  // From, To and Types
-	Idempotency Idempotency
+	Idempotency base.Idempotency
 }
 
 // ReplaySpan begins to send the events of a time to an endpoint again. While a replay runs,
@@ -71,13 +72,13 @@ type NewReplay struct {
 //
 // Errors: webhook_not_found, invalid_request, conflict_state for an endpoint that is disabled,
 // or that another replay runs to.
-func (a *App) ReplaySpan(ctx context.Context, by Principal, scope pay.Scope, subscription string, n NewReplay) (pay.Replay, error) {
-	return decided(func() (pay.Replay, error) {
+func (a *App) ReplaySpan(ctx context.Context, by base.Principal, scope pay.Scope, subscription string, n NewReplay) (pay.Replay, error) {
+	return base.Decide(func() (pay.Replay, error) {
 		sub, err := a.Subscription(ctx, scope, subscription)
 		if err != nil {
 			return pay.Replay{}, err
 		}
-		if object, found, err := a.earlier(ctx, scope, n.Idempotency); err != nil || found {
+		if object, found, err := a.Earlier(ctx, scope, n.Idempotency); err != nil || found {
 			if err != nil {
 				return pay.Replay{}, err
 			}
@@ -85,7 +86,7 @@ func (a *App) ReplaySpan(ctx context.Context, by Principal, scope pay.Scope, sub
 		}
 		asked := n.Replay
 		asked.Scope, asked.Subscription = scope, sub.ID
-		running, err := a.store.RunningReplay(ctx, sub.ID)
+		running, err := a.Store.RunningReplay(ctx, sub.ID)
 		if err == nil && running.Same(asked) {
 			return running, a.keepOnce(ctx, scope, n.Idempotency, running.ID)
 		}
@@ -104,23 +105,23 @@ func (a *App) ReplaySpan(ctx context.Context, by Principal, scope pay.Scope, sub
 				Details: pay.Details{Reason: "webhook_disabled", Action: "replay"},
 			}
 		}
-		now := a.now(scope)
+		now := a.TimeOf(scope)
 		r, err := asked.Begin(now)
 		if err != nil {
 			return r, err
 		}
 		r.ID = a.NewID(pay.ReplayPrefix, now)
 		if types := r.Selects(sub); len(types) > 0 {
-			if r.Events, err = a.store.CountEvents(ctx, scope, store.EventFilter{Types: types, From: r.From, To: r.To}); err != nil {
+			if r.Events, err = a.Store.CountEvents(ctx, scope, store.EventFilter{Types: types, From: r.From, To: r.To}); err != nil {
 				return r, err
 			}
 		}
 		if err := r.Bound(); err != nil {
 			return r, err
 		}
-		err = a.store.Commit(ctx, pay.Change{
-			Once: n.Idempotency.once(scope, r.ID, now), Replays: []pay.Replay{r},
-			Audit: a.audit(by.Actor(), scope, pay.EventsReplayed, sub.ID, map[string]string{
+		err = a.Store.Commit(ctx, pay.Change{
+			Once: n.Idempotency.Guard(scope, r.ID, now), Replays: []pay.Replay{r},
+			Audit: a.Audited(by.Actor(), scope, pay.EventsReplayed, sub.ID, map[string]string{
 				"replay": r.ID, "from": r.From.Format(timeFormat), "to": r.To.Format(timeFormat), "types": strings.Join(eventNames(r.Types), ","),
 			}),
 		})
@@ -132,12 +133,12 @@ func (a *App) ReplaySpan(ctx context.Context, by Principal, scope pay.Scope, sub
 }
 
 // keepOnce lets a key stand for what is there already.
-func (a *App) keepOnce(ctx context.Context, scope pay.Scope, i Idempotency, object string) error {
-	once := i.once(scope, object, a.now(scope))
+func (a *App) keepOnce(ctx context.Context, scope pay.Scope, i base.Idempotency, object string) error {
+	once := i.Guard(scope, object, a.TimeOf(scope))
 	if once == nil {
 		return nil
 	}
-	err := a.store.Commit(ctx, pay.Change{Once: once})
+	err := a.Store.Commit(ctx, pay.Change{Once: once})
 	if errors.Is(err, store.ErrDuplicate) {
 		return store.ErrStale
 	}
@@ -163,10 +164,10 @@ func (a *App) Replaying(ctx context.Context, scope pay.Scope, subscription, id s
 		return pay.Replay{}, err
 	}
 	missing := pay.NewError(pay.CodeNotFound, "there is no such replay to this webhook: send the id that POST /webhooks/{id}/replay returned")
-	if !storable(id) {
+	if !base.Storable(id) {
 		return pay.Replay{}, missing
 	}
-	r, err := a.store.Replay(ctx, scope, sub.ID, id)
+	r, err := a.Store.Replay(ctx, scope, sub.ID, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return r, missing
 	}
@@ -181,35 +182,35 @@ func (a *App) Replays(ctx context.Context, scope pay.Scope, subscription string,
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := behind(page.After, func() error {
-		_, err := a.store.Replay(ctx, scope, sub.ID, page.After)
+	if err := base.Behind(page.After, func() error {
+		_, err := a.Store.Replay(ctx, scope, sub.ID, page.After)
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return a.store.Replays(ctx, scope, sub.ID, page)
+	return a.Store.Replays(ctx, scope, sub.ID, page)
 }
 
 // StopReplay stops a replay. What it has begun is delivered all the same; one that is stopped stays
 // as it is.
 //
 // Errors: webhook_not_found, not_found, conflict_state for one that is done.
-func (a *App) StopReplay(ctx context.Context, by Principal, scope pay.Scope, subscription, id string) (pay.Replay, error) {
-	return decided(func() (pay.Replay, error) {
+func (a *App) StopReplay(ctx context.Context, by base.Principal, scope pay.Scope, subscription, id string) (pay.Replay, error) {
+	return base.Decide(func() (pay.Replay, error) {
 		r, err := a.Replaying(ctx, scope, subscription, id)
 		if err != nil {
 			return r, err
 		}
-		untaken, err := a.store.Untaken(ctx, r)
+		untaken, err := a.Store.Untaken(ctx, r)
 		if err != nil {
 			return r, err
 		}
-		r, change, err := r.Stop(pay.StopAsked, untaken, a.now(scope))
+		r, change, err := r.Stop(pay.StopAsked, untaken, a.TimeOf(scope))
 		if err != nil || len(change.Replays) == 0 {
 			return r, err
 		}
-		change.Audit = a.audit(by.Actor(), scope, pay.ReplayCutShort, r.Subscription, map[string]string{"replay": r.ID})
-		return r, a.store.Commit(ctx, change)
+		change.Audit = a.Audited(by.Actor(), scope, pay.ReplayCutShort, r.Subscription, map[string]string{"replay": r.ID})
+		return r, a.Store.Commit(ctx, change)
 	})
 }
 
@@ -217,7 +218,7 @@ func (a *App) StopReplay(ctx context.Context, by Principal, scope pay.Scope, sub
 // one twice is harmless, for a step is written whole or not at all.
 func (a *App) ReplayEvents(ctx context.Context) (int, error) {
 	now := a.Now()
-	due, err := a.store.LeaseReplays(ctx, now, now.Add(sweepLease), sweepBatch)
+	due, err := a.Store.LeaseReplays(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -231,13 +232,13 @@ func (a *App) ReplayEvents(ctx context.Context) (int, error) {
 }
 
 func (a *App) replayStep(ctx context.Context, r pay.Replay) error {
-	sub, err := a.store.AnySubscription(ctx, r.Subscription)
+	sub, err := a.Store.AnySubscription(ctx, r.Subscription)
 	if err != nil {
 		return err
 	}
-	now := a.now(r.Scope)
+	now := a.TimeOf(r.Scope)
 	if why := sub.StopFor(); why != "" {
-		untaken, err := a.store.Untaken(ctx, r)
+		untaken, err := a.Store.Untaken(ctx, r)
 		if err != nil {
 			return err
 		}
@@ -245,30 +246,30 @@ func (a *App) replayStep(ctx context.Context, r pay.Replay) error {
 		if err != nil {
 			return err
 		}
-		return a.store.Commit(ctx, change)
+		return a.Store.Commit(ctx, change)
 	}
-	untried, err := a.store.CountUntried(ctx, sub.ID)
+	untried, err := a.Store.CountUntried(ctx, sub.ID)
 	if err != nil {
 		return err
 	}
 	if sub.Circuit.Open || untried >= pay.ReplayStep {
-		return a.store.Commit(ctx, r.Wait(sub.Circuit.Open, now))
+		return a.Store.Commit(ctx, r.Wait(sub.Circuit.Open, now))
 	}
 	var list []store.Event
 	if types := r.Selects(sub); len(types) > 0 {
-		if list, err = a.store.EventsAfter(ctx, r.Scope, types, r.AfterAt, r.AfterID, r.To, pay.ReplayStep); err != nil {
+		if list, err = a.Store.EventsAfter(ctx, r.Scope, types, r.AfterAt, r.AfterID, r.To, pay.ReplayStep); err != nil {
 			return err
 		}
 	}
 	if len(list) == 0 {
-		untried, err := a.store.Untried(ctx, r)
+		untried, err := a.Store.Untried(ctx, r)
 		if err != nil {
 			return err
 		}
 		if !untried.IsZero() {
-			return a.store.Commit(ctx, r.Wait(false, now))
+			return a.Store.Commit(ctx, r.Wait(false, now))
 		}
-		return a.store.Commit(ctx, r.End(now))
+		return a.Store.Commit(ctx, r.End(now))
 	}
 	next := make([]pay.Replayed, 0, len(list))
 	ids := make([]string, 0, len(list))
@@ -276,12 +277,12 @@ func (a *App) replayStep(ctx context.Context, r pay.Replay) error {
 		next = append(next, pay.Replayed{Event: e.ID, Type: e.Type, At: e.At})
 		ids = append(ids, sub.Delivery(e.ID))
 	}
-	found, err := a.store.NamedDeliveries(ctx, ids)
+	found, err := a.Store.NamedDeliveries(ctx, ids)
 	if err != nil {
 		return err
 	}
 	for i := range next {
 		next[i].Delivery = found[ids[i]]
 	}
-	return a.store.Commit(ctx, r.Send(next, now))
+	return a.Store.Commit(ctx, r.Send(next, now))
 }

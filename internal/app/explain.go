@@ -36,7 +36,7 @@ type AccountVerdict struct {
 //
 // Errors: store.ErrNotFound.
 func (a *App) Explain(ctx context.Context, payment string) (Explanation, error) {
-	p, err := a.store.AnyPayment(ctx, payment)
+	p, err := a.Store.AnyPayment(ctx, payment)
 	if err != nil {
 		return Explanation{}, fmt.Errorf("%s: %w", payment, err)
 	}

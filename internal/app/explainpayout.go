@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -31,11 +32,11 @@ type PayoutVerdict struct {
 //
 // Errors: store.ErrNotFound.
 func (a *App) ExplainPayout(ctx context.Context, id string) (PayoutExplanation, error) {
-	w, err := a.store.AnyWithdrawal(ctx, id)
+	w, err := a.Store.AnyWithdrawal(ctx, id)
 	if err != nil {
 		return PayoutExplanation{}, fmt.Errorf("%s: %w", id, err)
 	}
-	wallet, err := a.store.Wallet(ctx, w.Scope, w.Wallet)
+	wallet, err := a.Store.Wallet(ctx, w.Scope, w.Wallet)
 	if err != nil {
 		return PayoutExplanation{}, fmt.Errorf("wallet %s: %w", w.Wallet, err)
 	}
@@ -48,7 +49,7 @@ func (a *App) ExplainPayout(ctx context.Context, id string) (PayoutExplanation, 
 	if err != nil {
 		return e, err
 	}
-	now := a.now(w.Scope)
+	now := a.TimeOf(w.Scope)
 	have, err := a.floats(ctx, 1)
 	if err != nil {
 		return e, err
@@ -100,7 +101,7 @@ func (a *App) balanceAt(ctx context.Context, d desk) string {
 	if !ok {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, base.CallTimeout)
 	defer cancel()
 	balance, err := to.Balance(ctx)
 	if err != nil {

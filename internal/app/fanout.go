@@ -28,7 +28,7 @@ const (
 func (a *App) FanOut(ctx context.Context) (int, error) {
 	now := a.Now()
 	until := now.Add(fanOutLease)
-	list, err := a.store.LeaseFanOuts(ctx, now, until, fanOutBatch)
+	list, err := a.Store.LeaseFanOuts(ctx, now, until, fanOutBatch)
 	shops := map[string][]pay.FanOut{}
 	for _, f := range list {
 		shops[f.Shop] = append(shops[f.Shop], f)
@@ -48,7 +48,7 @@ func (a *App) fanOutInOrder(ctx context.Context, events []pay.FanOut, until time
 			if !a.Now().Before(until) { // it may be another node's
 				return nil
 			}
-			next, err := a.store.NextStep(ctx, f)
+			next, err := a.Store.NextStep(ctx, f)
 			if err != nil {
 				return err
 			}
@@ -68,8 +68,8 @@ func (a *App) fanOutInOrder(ctx context.Context, events []pay.FanOut, until time
 
 // step commits one, and rests where that is called for. Shops take turns then.
 func (a *App) step(ctx context.Context, next pay.FanOut) error {
-	do := func() error { return a.store.Commit(ctx, pay.Change{FanOuts: []pay.FanOut{next}}) }
-	if !a.store.InCompany() {
+	do := func() error { return a.Store.Commit(ctx, pay.Change{FanOuts: []pay.FanOut{next}}) }
+	if !a.Store.InCompany() {
 		return do()
 	}
 	select {

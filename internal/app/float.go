@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -34,7 +35,7 @@ func (a *App) floats(ctx context.Context, due int) (floats, error) {
 	if due == 0 {
 		return nil, nil
 	}
-	list, err := a.store.Floats(ctx)
+	list, err := a.Store.Floats(ctx)
 	have := make(floats, len(list))
 	for _, f := range list {
 		have[floatKey{f.Account, f.Live, f.Currency}] = f.Free
@@ -74,11 +75,11 @@ func (f FloatStatus) Units(minor int64) float64 {
 
 // Floats lists the floats, and compares each with what its provider says, where it can be asked.
 func (a *App) Floats(ctx context.Context) ([]FloatStatus, error) {
-	list, err := a.store.Floats(ctx)
+	list, err := a.Store.Floats(ctx)
 	if err != nil {
 		return nil, err
 	}
-	accounts, err := a.store.Accounts(ctx)
+	accounts, err := a.Store.Accounts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +113,7 @@ func (a *App) compareFloat(ctx context.Context, f *FloatStatus, account pay.Prov
 		f.Unknown = "it cannot be asked"
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, base.CallTimeout)
 	defer cancel()
 	balance, err := to.Balance(ctx)
 	switch {
@@ -176,7 +177,7 @@ func (a *App) EnterFloat(ctx context.Context, by pay.Actor, account string, amou
 		return err
 	}
 	taken := &pay.Error{Code: pay.CodeConflictState, Param: "reference", Message: fmt.Sprintf("an entry with the reference %q is booked already", reference)}
-	known, err := a.store.HasTransfer(ctx, t.ID)
+	known, err := a.Store.HasTransfer(ctx, t.ID)
 	if err != nil {
 		return err
 	}
@@ -187,12 +188,12 @@ func (a *App) EnterFloat(ctx context.Context, by pay.Actor, account string, amou
 	if amount.IsNegative() && !force {
 		floors = []ledger.Floor{{Merchant: t.Merchant, Live: t.Live, Account: ledger.Float}}
 	}
-	err = a.store.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{t}, Floors: floors, Audit: a.noted(by, pay.Scope{Live: s.Live}, pay.FloatEntered, account, note,
+	err = a.Store.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{t}, Floors: floors, Audit: a.Noted(by, pay.Scope{Live: s.Live}, pay.FloatEntered, account, note,
 		map[string]string{"amount": amount.String(), "reference": reference, "transfer": t.ID})})
 	if errors.Is(err, store.ErrInsufficient) {
 		return pay.FieldError(pay.CodeBalanceInsufficient, "amount", "that is more than is free there: --force takes it all the same, and nothing is paid out until as much is put in")
 	}
-	if known, readErr := a.store.HasTransfer(ctx, t.ID); err != nil && known && readErr == nil {
+	if known, readErr := a.Store.HasTransfer(ctx, t.ID); err != nil && known && readErr == nil {
 		return taken // two of us at once
 	}
 	return err

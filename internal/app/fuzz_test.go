@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/vault"
@@ -28,7 +29,7 @@ func shopOf(f *testing.F) (*App, Onboarded, Tokens) {
 	now := func() time.Time { return noon }
 	ctx := context.Background()
 	a, err := Open(ctx, "sqlite:"+filepath.Join(f.TempDir(), "fuzz.db"), Config{
-		BaseConfig: BaseConfig{Log: slog.New(slog.DiscardHandler), Vault: secrets, Now: now, NewID: id.New, CheckoutURL: "http://127.0.0.1"},
+		Config:     base.Config{Log: slog.New(slog.DiscardHandler), Vault: secrets, Now: now, NewID: id.New, CheckoutURL: "http://127.0.0.1"},
 		LeaseClock: now, InboxURL: "http://127.0.0.1/inbox",
 		Sender: webhook.NewSender(webhook.Config{Now: now}),
 	})
@@ -40,7 +41,7 @@ func shopOf(f *testing.F) (*App, Onboarded, Tokens) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	tokens, err := a.Login(ctx, Principal{}, o.Sandbox.Publishable, o.Sandbox.Secret)
+	tokens, err := a.Login(ctx, base.Principal{}, o.Sandbox.Publishable, o.Sandbox.Secret)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -86,7 +87,7 @@ func FuzzBearer(f *testing.F) {
 				t.Errorf("%q: let in %t, %v", tried, err == nil, err)
 			}
 			var refusal *pay.Error
-			if err != nil && (!errors.As(err, &refusal) || !reflect.DeepEqual(who, Principal{})) {
+			if err != nil && (!errors.As(err, &refusal) || !reflect.DeepEqual(who, base.Principal{})) {
 				t.Errorf("%q: %+v and the fault %v", tried, who, err)
 			}
 			if err != nil && strings.Contains(err.Error(), tried) && len(tried) > 20 {
@@ -119,7 +120,7 @@ func FuzzRefreshToken(f *testing.F) {
 			if login, version, ok := a.parseRefresh(tried); ok && tried != a.refreshToken(login, version) {
 				t.Errorf("%q is read as %q, %d", tried, login, version)
 			}
-			_, err := a.Refresh(ctx, Principal{}, tried)
+			_, err := a.Refresh(ctx, base.Principal{}, tried)
 			var refusal *pay.Error
 			if !errors.As(err, &refusal) || refusal.Code != pay.CodeInvalidToken {
 				t.Errorf("%q: %v", tried, err)

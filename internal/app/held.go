@@ -17,7 +17,7 @@ func (a *App) holder(ctx context.Context, id string) (p pay.Payment, held bool, 
 		if id == "" {
 			break
 		}
-		if p, err = a.store.AnyPayment(ctx, id); err != nil {
+		if p, err = a.Store.AnyPayment(ctx, id); err != nil {
 			return p, false, err
 		}
 		if p.Holds() {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -43,7 +44,7 @@ func (a *App) postInbox(ctx context.Context, sub pay.Subscription, m webhook.Mes
 	if errors.As(err, &shown) && shown.Code == pay.CodeInvalidToken {
 		result.StatusCode = http.StatusUnauthorized
 	}
-	a.comesAgain(ctx, "a managed inbox did not take a delivery; it comes again", err, "subscription", sub.ID)
+	a.ComesAgain(ctx, "a managed inbox did not take a delivery; it comes again", err, "subscription", sub.ID)
 	return result
 }
 
@@ -56,10 +57,10 @@ func (a *App) postInbox(ctx context.Context, sub pay.Subscription, m webhook.Mes
 func (a *App) Receive(ctx context.Context, slug string, header http.Header, body []byte) error {
 	unsigned := pay.NewError(pay.CodeInvalidToken, "the delivery's signature is missing or wrong")
 	sent := header.Get(webhook.DeliveryHeader)
-	if !strings.HasPrefix(sent, sentPrefix) || !storable(sent) {
+	if !strings.HasPrefix(sent, sentPrefix) || !base.Storable(sent) {
 		return unsigned
 	}
-	d, err := a.store.AnyDelivery(ctx, storedID(sent))
+	d, err := a.Store.AnyDelivery(ctx, storedID(sent))
 	if errors.Is(err, store.ErrNotFound) {
 		return unsigned
 	}
@@ -70,7 +71,7 @@ func (a *App) Receive(ctx context.Context, slug string, header http.Header, body
 	if err != nil {
 		return err
 	}
-	_, shop, err := a.Tenant(ctx, Principal{Scope: e.sub.Scope})
+	_, shop, err := a.Tenant(ctx, base.Principal{Scope: e.sub.Scope})
 	if err != nil {
 		return err
 	}
@@ -85,20 +86,20 @@ func (a *App) Receive(ctx context.Context, slug string, header http.Header, body
 	if err != nil {
 		return &pay.Error{Code: unsigned.Code, Message: unsigned.Message, Cause: err}
 	}
-	if !json.Valid(body) || !storable(string(body)) {
+	if !json.Valid(body) || !base.Storable(string(body)) {
 		return pay.NewError(pay.CodeInvalidRequest, "the delivery is not JSON")
 	}
-	now := a.now(e.sub.Scope)
+	now := a.TimeOf(e.sub.Scope)
 	got := pay.Received{
 		ID: a.NewID(pay.InboxPrefix, now), Scope: e.sub.Scope, Subscription: e.sub.ID, Delivery: d.ID, Event: d.Event,
 		EventType: d.EventType, At: now, Header: map[string]string{}, Body: body,
 	}
 	for _, name := range kept {
-		if value := header.Get(name); storable(value) {
+		if value := header.Get(name); base.Storable(value) {
 			got.Header[name] = value
 		}
 	}
-	return a.store.Commit(ctx, pay.Change{Inbox: []pay.Received{got}})
+	return a.Store.Commit(ctx, pay.Change{Inbox: []pay.Received{got}})
 }
 
 // Inbox lists what a shop's managed inbox got, newest first, and counts it.
@@ -109,22 +110,22 @@ func (a *App) Inbox(ctx context.Context, scope pay.Scope, subscription string, p
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := behind(page.After, func() error { return a.store.Received(ctx, scope, sub.ID, page.After) }); err != nil {
+	if err := base.Behind(page.After, func() error { return a.Store.Received(ctx, scope, sub.ID, page.After) }); err != nil {
 		return nil, 0, err
 	}
-	return a.store.Inbox(ctx, scope, sub.ID, page)
+	return a.Store.Inbox(ctx, scope, sub.ID, page)
 }
 
 // TrimInboxes deletes what inboxes need not keep, and returns how much.
 func (a *App) TrimInboxes(ctx context.Context) (int, error) {
-	list, err := a.store.Inboxes(ctx)
+	list, err := a.Store.Inboxes(ctx)
 	if err != nil {
 		return 0, err
 	}
 	deleted := 0
 	for _, sub := range list {
-		oldest := id.From(pay.InboxPrefix, a.now(sub.Scope).Add(-pay.InboxAge))
-		n, err := a.store.TrimInbox(ctx, sub.ID, oldest, trimBatch)
+		oldest := id.From(pay.InboxPrefix, a.TimeOf(sub.Scope).Add(-pay.InboxAge))
+		n, err := a.Store.TrimInbox(ctx, sub.ID, oldest, trimBatch)
 		if err != nil {
 			return deleted, err
 		}

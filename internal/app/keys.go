@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -34,7 +35,7 @@ func (a *App) CreateKey(ctx context.Context, n NewKey) (string, error) {
 		return "", err
 	}
 	if scope.Shop != "" {
-		shop, err := a.store.Shop(ctx, scope.Shop)
+		shop, err := a.Store.Shop(ctx, scope.Shop)
 		if err == nil && shop.Merchant != scope.Merchant {
 			err = store.ErrNotFound
 		}
@@ -45,7 +46,7 @@ func (a *App) CreateKey(ctx context.Context, n NewKey) (string, error) {
 	raw, key := a.newKey(scope, n.Kind, a.Now())
 	key.EndsAt, key.Rights = n.Ends, n.Rights
 	if n.Kind == pay.Secret {
-		shops, err := a.store.Shops(ctx, scope.Merchant) // oldest first
+		shops, err := a.Store.Shops(ctx, scope.Merchant) // oldest first
 		if err != nil {
 			return "", err
 		}
@@ -53,7 +54,7 @@ func (a *App) CreateKey(ctx context.Context, n NewKey) (string, error) {
 			key.Rights = []pay.Right{pay.RightWithdrawals}
 		}
 	}
-	return raw, a.store.Commit(ctx, pay.Change{Keys: []pay.Key{key}, Audit: a.auditKey(pay.KeyCreated, key)})
+	return raw, a.Store.Commit(ctx, pay.Change{Keys: []pay.Key{key}, Audit: a.auditKey(pay.KeyCreated, key)})
 }
 
 func (n NewKey) check() error {
@@ -76,17 +77,17 @@ func (a *App) Keys(ctx context.Context, merchant string) ([]pay.Key, map[string]
 	if _, err := a.AnyMerchant(ctx, merchant); err != nil {
 		return nil, nil, err
 	}
-	list, err := a.store.Keys(ctx, merchant)
+	list, err := a.Store.Keys(ctx, merchant)
 	if err != nil {
 		return nil, nil, err
 	}
-	uses, err := a.store.KeyUsages(ctx, merchant)
+	uses, err := a.Store.KeyUsages(ctx, merchant)
 	return list, uses, err
 }
 
 // LeastGrace is the shortest time that a rotated key may be good yet: what nodes know of keys is
 // younger.
-const LeastGrace = 2 * cacheTTL
+const LeastGrace = 2 * base.CacheTTL
 
 // RotateKey makes a key that may do what another one may, and returns it: it cannot be read
 // again. The other one, by its id or how it is shown, is good for the grace yet.
@@ -115,7 +116,7 @@ func (a *App) RotateKey(ctx context.Context, name string, grace time.Duration) (
 	if old = old.Replace(key.ID, now.Add(grace)); grace == 0 {
 		old.RevokedAt = now
 	}
-	err = a.store.Commit(ctx, pay.Change{
+	err = a.Store.Commit(ctx, pay.Change{
 		Keys: []pay.Key{key, old}, Audit: append(a.auditKey(pay.KeyCreated, key), a.auditKey(pay.KeyRevoked, old)...),
 	})
 	a.forgetKey(old)
@@ -134,7 +135,7 @@ func (a *App) RevokeKey(ctx context.Context, name string) (pay.Key, error) {
 // Errors: store.ErrNotFound.
 func (a *App) RevokeRawKey(ctx context.Context, raw string) (pay.Key, error) {
 	return a.endKey(ctx, func() (pay.Key, error) {
-		key, err := a.store.KeyByHash(ctx, a.Vault.Hash(raw))
+		key, err := a.Store.KeyByHash(ctx, a.Vault.Hash(raw))
 		if err != nil {
 			err = fmt.Errorf("key: %w", err) // the key itself is a secret
 		}
@@ -148,13 +149,13 @@ func (a *App) RevokeRawKey(ctx context.Context, raw string) (pay.Key, error) {
 func (a *App) key(ctx context.Context, name string) (pay.Key, error) {
 	shown := strings.Replace(name, "...", "…", 1)
 	if !strings.Contains(shown, "…") {
-		key, err := a.store.Key(ctx, name)
+		key, err := a.Store.Key(ctx, name)
 		if err != nil {
 			err = fmt.Errorf("key %s: %w", name, err)
 		}
 		return key, err
 	}
-	list, err := a.store.KeysShown(ctx, shown)
+	list, err := a.Store.KeysShown(ctx, shown)
 	switch {
 	case err != nil:
 		return pay.Key{}, err
@@ -171,13 +172,13 @@ func (a *App) key(ctx context.Context, name string) (pay.Key, error) {
 }
 
 func (a *App) endKey(ctx context.Context, read func() (pay.Key, error)) (pay.Key, error) {
-	key, err := decided(func() (pay.Key, error) {
+	key, err := base.Decide(func() (pay.Key, error) {
 		key, err := read()
 		if err != nil || !key.RevokedAt.IsZero() {
 			return key, err
 		}
 		key = key.Revoke(a.Now())
-		return key, a.store.Commit(ctx, pay.Change{Keys: []pay.Key{key}, Audit: a.auditKey(pay.KeyRevoked, key)})
+		return key, a.Store.Commit(ctx, pay.Change{Keys: []pay.Key{key}, Audit: a.auditKey(pay.KeyRevoked, key)})
 	})
 	if err == nil {
 		a.forgetKey(key)
@@ -186,8 +187,8 @@ func (a *App) endKey(ctx context.Context, read func() (pay.Key, error)) (pay.Key
 }
 
 func (a *App) forgetKey(key pay.Key) {
-	a.keys.forget(key.Hash)
-	a.keys.forget(key.ID)
+	a.keys.Forget(key.Hash)
+	a.keys.Forget(key.ID)
 }
 
 func (a *App) auditKey(act pay.Act, key pay.Key) []pay.AuditEntry {
@@ -198,7 +199,7 @@ func (a *App) auditKey(act pay.Act, key pay.Key) []pay.AuditEntry {
 	if key.EndsAt.After(a.Now()) && key.RevokedAt.IsZero() {
 		details["until"] = key.EndsAt.UTC().Format(time.RFC3339)
 	}
-	return a.audit(a.Self(), key.Scope, act, key.ID, details)
+	return a.Audited(a.Self(), key.Scope, act, key.ID, details)
 }
 
 func (a *App) newKey(scope pay.Scope, kind pay.KeyKind, now time.Time) (string, pay.Key) {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -34,7 +35,7 @@ func newKeyUses() *keyUses {
 }
 
 // KeyUsed notes that a key was good, and from where. It costs a request no look at the database.
-func (a *App) KeyUsed(p Principal) {
+func (a *App) KeyUsed(p base.Principal) {
 	if p.KeyID == "" || p.Address == "" {
 		return
 	}
@@ -61,7 +62,7 @@ func (a *App) WriteKeyUses(ctx context.Context) error {
 		}
 		if err := a.writeKeyUses(ctx, some); err != nil {
 			a.uses.putBack(some) // where it was written all the same, it is written again
-			return unlessStale(err)
+			return base.UnlessStale(err)
 		}
 	}
 }
@@ -90,7 +91,7 @@ func (u *keyUses) putBack(some map[pay.KeyUse]time.Time) {
 }
 
 func (a *App) writeKeyUses(ctx context.Context, some map[pay.KeyUse]time.Time) error {
-	known, addresses, err := a.store.KeyUses(ctx, slices.Collect(maps.Keys(some)))
+	known, addresses, err := a.Store.KeyUses(ctx, slices.Collect(maps.Keys(some)))
 	if err != nil {
 		return err
 	}
@@ -113,7 +114,7 @@ func (a *App) writeKeyUses(ctx context.Context, some map[pay.KeyUse]time.Time) e
 		return nil
 	}
 	for id, list := range told {
-		key, err := a.store.Key(ctx, id)
+		key, err := a.Store.Key(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -121,14 +122,14 @@ func (a *App) writeKeyUses(ctx context.Context, some map[pay.KeyUse]time.Time) e
 		if len(list) > 1 { // at once: one entry tells of all
 			details["more"] = fmt.Sprint(len(list) - 1)
 		}
-		change.Audit = append(change.Audit, a.audit(pay.Actor{Kind: pay.BySystem, IP: list[0]}, key.Scope, pay.KeyUsedAnew, key.ID, details)...)
+		change.Audit = append(change.Audit, a.Audited(pay.Actor{Kind: pay.BySystem, IP: list[0]}, key.Scope, pay.KeyUsedAnew, key.ID, details)...)
 	}
-	if err := a.store.Commit(ctx, change); err != nil {
+	if err := a.Store.Commit(ctx, change); err != nil {
 		return err
 	}
 	for id, list := range told {
 		a.auth[AuthNewAddress].Add(int64(len(list)))
-		a.warnSometimes(ctx, "a key is used from an address that it was not used from before", id, "key", id, "address", list[0], "addresses", len(list))
+		a.WarnSometimes(ctx, "a key is used from an address that it was not used from before", id, "key", id, "address", list[0], "addresses", len(list))
 	}
 	return nil
 }

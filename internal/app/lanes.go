@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -100,7 +101,7 @@ func newDispatcher(a *App) *dispatcher {
 }
 
 // look makes Dispatch look at once.
-func (d *dispatcher) look() { d.app.alarms[deliveriesLoop].Set(time.Time{}.Add(1)) }
+func (d *dispatcher) look() { d.app.Alarms[base.DeliveriesLoop].Set(time.Time{}.Add(1)) }
 
 // submit takes deliveries that are leased to this node, or were parked when
 // they were made. It never blocks.
@@ -203,7 +204,7 @@ func (d *dispatcher) park(next *pay.Delivery) {
 	if len(d.parking) < parkingLimit {
 		d.parked.Add(1)
 		d.parking = append(d.parking, store.Parking{ID: next.ID, Version: next.Version})
-		d.app.alarms[deliveriesLoop].Set(d.app.Now().Add(parkingPause))
+		d.app.Alarms[base.DeliveriesLoop].Set(d.app.Now().Add(parkingPause))
 	}
 }
 
@@ -212,7 +213,7 @@ func (d *dispatcher) postpone(next *pay.Delivery, until time.Time) {
 	if len(d.waiting) < parkingLimit {
 		d.late.Add(1)
 		d.waiting = append(d.waiting, store.Postponement{ID: next.ID, Leased: next.DueAt, Until: until})
-		d.app.alarms[deliveriesLoop].Set(d.app.Now().Add(parkingPause))
+		d.app.Alarms[base.DeliveriesLoop].Set(d.app.Now().Add(parkingPause))
 	}
 }
 
@@ -293,7 +294,7 @@ func (d *dispatcher) work(l *lane) {
 		it, closed := *first, d.closed // its lease may have been renewed in the lane
 		until, held := l.held[n.object]
 		d.mu.Unlock()
-		try, fate, now := outcome{}, dropped, d.app.now(it.Delivery.Scope)
+		try, fate, now := outcome{}, dropped, d.app.TimeOf(it.Delivery.Scope)
 		switch {
 		case closed:
 		case held && it.Delivery.Waits(until) && it.Delivery.Waits(now):

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -65,13 +66,13 @@ func (a *App) readRevoked(ctx context.Context) error {
 	if a.revoked.looks%wholeLook != 0 {
 		since = later(since, a.revoked.read.Add(-revokedOverlap))
 	}
-	logins, keys, err := a.store.Revoked(ctx, since)
+	logins, keys, err := a.Store.Revoked(ctx, since)
 	if err != nil {
 		return fmt.Errorf("read what was revoked: %w", err)
 	}
 	a.revoked.learn(logins, now, a.oldestToken(now))
 	for _, key := range keys { // by id and by hash
-		a.keys.forget(key)
+		a.keys.Forget(key)
 	}
 	a.revoked.looks++
 	a.revoked.read = now
@@ -131,13 +132,13 @@ func (a *App) AuthEvents() map[AuthEvent]int64 {
 
 // loginRefused leaves a trace of a login that was refused: key is the publishable one, where
 // it is known.
-func (a *App) loginRefused(ctx context.Context, by Principal, key pay.Key) {
+func (a *App) loginRefused(ctx context.Context, by base.Principal, key pay.Key) {
 	a.auth[AuthLoginRefused].Add(1)
-	a.warnSometimes(ctx, "a login was refused", "", "address", by.Address, "key", key.ID)
+	a.WarnSometimes(ctx, "a login was refused", "", "address", by.Address, "key", key.ID)
 	if key.ID == "" {
 		return
 	}
-	left, may := a.quiet.say("login "+key.ID, a.Now(), refusalsEvery)
+	left, may := a.Quiet.Say("login "+key.ID, a.Now(), refusalsEvery)
 	if !may {
 		return
 	}
@@ -146,34 +147,34 @@ func (a *App) loginRefused(ctx context.Context, by Principal, key pay.Key) {
 		details["more"] = fmt.Sprint(left)
 	}
 	actor := pay.Actor{Kind: pay.BySystem, IP: by.Address, Request: by.RequestID}
-	if err := a.store.Commit(ctx, pay.Change{Audit: a.audit(actor, key.Scope, pay.LoginRefused, key.ID, details)}); err != nil {
+	if err := a.Store.Commit(ctx, pay.Change{Audit: a.Audited(actor, key.Scope, pay.LoginRefused, key.ID, details)}); err != nil {
 		a.Log.ErrorContext(ctx, "a refused login is not in the audit log", "key", key.ID, "error", err)
 	}
 }
 
 // CredentialRefused leaves a trace of credentials that were not good: by says from where they
 // came. An access token that is over is nothing to tell of.
-func (a *App) CredentialRefused(ctx context.Context, by Principal, refusal error) {
+func (a *App) CredentialRefused(ctx context.Context, by base.Principal, refusal error) {
 	var shown *pay.Error
 	if errors.As(refusal, &shown) && (shown.Code == pay.CodeInvalidAPIKey || shown.Code == pay.CodeInvalidToken) {
 		a.auth[AuthRefused].Add(1)
-		a.warnSometimes(ctx, "credentials were refused", "", "address", by.Address, "code", string(shown.Code))
+		a.WarnSometimes(ctx, "credentials were refused", "", "address", by.Address, "code", string(shown.Code))
 	}
 }
 
 // WentBeyond leaves a trace of credentials that were good, and asked for what they do not cover.
-func (a *App) WentBeyond(ctx context.Context, by Principal, refusal error) {
+func (a *App) WentBeyond(ctx context.Context, by base.Principal, refusal error) {
 	var shown *pay.Error
 	if errors.As(refusal, &shown) && shown.Code == pay.CodeForbidden {
 		a.auth[AuthBeyond].Add(1)
-		a.warnSometimes(ctx, "credentials asked for what they do not cover", by.KeyID, "key", by.KeyID, "address", by.Address, "right", shown.Details.Right)
+		a.WarnSometimes(ctx, "credentials asked for what they do not cover", by.KeyID, "key", by.KeyID, "address", by.Address, "right", shown.Details.Right)
 	}
 }
 
 // TurnedAway leaves a trace of a request that was over a limit; other refusals are not told of.
-func (a *App) TurnedAway(ctx context.Context, by Principal, refusal error) {
+func (a *App) TurnedAway(ctx context.Context, by base.Principal, refusal error) {
 	if shown, ok := errors.AsType[*pay.Error](refusal); ok && shown.Code == pay.CodeRateLimited {
-		a.warnSometimes(ctx, "requests are over a limit", "", "address", by.Address, "limit", shown.Message)
+		a.WarnSometimes(ctx, "requests are over a limit", "", "address", by.Address, "limit", shown.Message)
 	}
 }
 
@@ -181,7 +182,7 @@ func (a *App) TurnedAway(ctx context.Context, by Principal, refusal error) {
 //
 // Errors: missing_credentials where the request came with nothing, invalid_request where it came
 // with a key itself.
-func (a *App) Logout(ctx context.Context, by Principal) error {
+func (a *App) Logout(ctx context.Context, by base.Principal) error {
 	if by.KeyID == "" {
 		return pay.NewError(pay.CodeMissingCredentials, "send the header Authorization: Bearer with the access token, or the refreshToken in the body")
 	}
@@ -194,7 +195,7 @@ func (a *App) Logout(ctx context.Context, by Principal) error {
 // LogoutRefresh ends the login of a refresh token, as Logout does.
 //
 // Errors: invalid_token, where the login has ended too.
-func (a *App) LogoutRefresh(ctx context.Context, by Principal, token string) error {
+func (a *App) LogoutRefresh(ctx context.Context, by base.Principal, token string) error {
 	login, err := a.loginOf(ctx, by, token)
 	if err != nil {
 		return a.refreshRefused(ctx, by, err)
@@ -207,8 +208,8 @@ func (a *App) LogoutRefresh(ctx context.Context, by Principal, token string) err
 //
 // Errors: store.ErrNotFound.
 func (a *App) RevokeLogin(ctx context.Context, by pay.Actor, login, reason string) error {
-	return again(func() error {
-		l, err := a.store.Login(ctx, login)
+	return base.Again(func() error {
+		l, err := a.Store.Login(ctx, login)
 		if err != nil {
 			return fmt.Errorf("login %s: %w", login, err)
 		}
@@ -226,7 +227,7 @@ func (a *App) RevokeLogin(ctx context.Context, by pay.Actor, login, reason strin
 func (a *App) RevokeLogins(ctx context.Context, by pay.Actor, merchant, key, reason string) (n int, err error) {
 	object := merchant
 	if key != "" {
-		k, err := a.store.Key(ctx, key)
+		k, err := a.Store.Key(ctx, key)
 		if err != nil {
 			return 0, fmt.Errorf("key %s: %w", key, err)
 		}
@@ -237,8 +238,8 @@ func (a *App) RevokeLogins(ctx context.Context, by pay.Actor, merchant, key, rea
 	}
 	for {
 		more := false
-		err := again(func() error {
-			list, err := a.store.GoodLogins(ctx, merchant, key, a.Now(), loginsBatch)
+		err := base.Again(func() error {
+			list, err := a.Store.GoodLogins(ctx, merchant, key, a.Now(), loginsBatch)
 			if more = len(list) > 0; err != nil || !more {
 				return err
 			}
@@ -261,13 +262,13 @@ func (a *App) endLogins(ctx context.Context, by pay.Actor, list []pay.Login, act
 	if act == pay.LoginsRevoked {
 		scope = pay.Scope{Merchant: scope.Merchant, Live: true}
 	}
-	change := pay.Change{Audit: a.audit(by, scope, act, object, details)}
+	change := pay.Change{Audit: a.Audited(by, scope, act, object, details)}
 	var ended []string
 	for _, l := range list {
 		change.Logins = append(change.Logins, l.Revoke(now))
 		ended = append(ended, l.ID)
 	}
-	if err := a.store.Commit(ctx, change); err != nil {
+	if err := a.Store.Commit(ctx, change); err != nil {
 		return err // where nobody knows, the next look tells
 	}
 	a.revoked.learn(ended, now, a.oldestToken(now))

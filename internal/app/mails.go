@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -54,40 +55,40 @@ func (a *App) MailTries() map[MailOutcome]int64 {
 }
 
 // WaitingMails counts the e-mails that are not sent yet, and not given up, by any node.
-func (a *App) WaitingMails(ctx context.Context) (int64, error) { return a.store.WaitingMails(ctx) }
+func (a *App) WaitingMails(ctx context.Context) (int64, error) { return a.Store.WaitingMails(ctx) }
 
 // sendingMails is the loop that sends e-mails. A node that sends none ends now and then those that
 // nobody does.
 func (a *App) sendingMails() work.Loop {
 	if a.Config.Mailer == nil {
-		return work.Loop{Name: mailsLoop, Every: max(mailsEvery, a.Look), Do: a.SendMails}
+		return work.Loop{Name: base.MailsLoop, Every: max(mailsEvery, a.Look), Do: a.SendMails}
 	}
-	return a.woken(mailsLoop, a.SendMails)
+	return a.Woken(base.MailsLoop, a.SendMails)
 }
 
 // tellOfWallet puts the e-mail about a new wallet into the Change that adds it, where this node
 // sends e-mails.
-func (a *App) tellOfWallet(ctx context.Context, change *pay.Change, w pay.Wallet, by Principal) error {
+func (a *App) tellOfWallet(ctx context.Context, change *pay.Change, w pay.Wallet, by base.Principal) error {
 	if a.Config.Mailer == nil || !w.Live {
 		return nil
 	}
-	merchant, err := a.store.Merchant(ctx, w.Merchant)
+	merchant, err := a.Store.Merchant(ctx, w.Merchant)
 	if err != nil {
 		return err
 	}
-	told, err := a.store.CountMails(ctx, w.Merchant, w.CreatedAt.Add(-24*time.Hour))
+	told, err := a.Store.CountMails(ctx, w.Merchant, w.CreatedAt.Add(-24*time.Hour))
 	if err != nil {
 		return err
 	}
 	if told >= mailsADay {
-		a.warnSometimes(ctx, "a merchant gets no more e-mails about new wallets today", w.Merchant, "merchant", w.Merchant, "wallet", w.ID, "told", told)
+		a.WarnSometimes(ctx, "a merchant gets no more e-mails about new wallets today", w.Merchant, "merchant", w.Merchant, "wallet", w.ID, "told", told)
 		return nil
 	}
 	if m, tell := w.Mail(merchant, by.Preview); tell {
 		change.Mails = append(change.Mails, m)
 		return nil
 	}
-	a.warnSometimes(ctx, "a merchant has no e-mail address: nobody tells him of a new wallet", w.Merchant, "merchant", w.Merchant, "wallet", w.ID)
+	a.WarnSometimes(ctx, "a merchant has no e-mail address: nobody tells him of a new wallet", w.Merchant, "merchant", w.Merchant, "wallet", w.ID)
 	return nil
 }
 
@@ -100,7 +101,7 @@ func (a *App) SendMails(ctx context.Context) (int, error) {
 	if a.Config.Mailer == nil { // another node may send: what it sends is not as late
 		from = now.Add(-pay.MailLife)
 	}
-	due, err := a.store.LeaseMails(ctx, from, now.Add(mailLease), mailBatch)
+	due, err := a.Store.LeaseMails(ctx, from, now.Add(mailLease), mailBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -145,7 +146,7 @@ func (a *App) sendMail(ctx context.Context, m pay.Mail) error {
 // has written his.
 func (a *App) notedMail(ctx context.Context, m pay.Mail, change pay.Change, outcome MailOutcome, cause error) error {
 	// A server has it: also who is told to end says so.
-	err := a.store.Commit(context.WithoutCancel(ctx), change)
+	err := a.Store.Commit(context.WithoutCancel(ctx), change)
 	if errors.Is(err, store.ErrStale) {
 		return nil
 	}

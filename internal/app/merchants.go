@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -47,7 +48,7 @@ func (a *App) CreateMerchant(ctx context.Context, n NewMerchant) (Onboarded, err
 	if err != nil {
 		return o, err
 	}
-	return o, a.store.Commit(ctx, change)
+	return o, a.Store.Commit(ctx, change)
 }
 
 // demoMerchant is the once-key that names the demo merchant.
@@ -56,7 +57,7 @@ const demoMerchant = "demo merchant"
 // CreateDemo makes a merchant on a database that has none, and reports whether
 // it did: of several nodes that start at once one does.
 func (a *App) CreateDemo(ctx context.Context, n NewMerchant) (Onboarded, bool, error) {
-	count, err := a.store.CountMerchants(ctx)
+	count, err := a.Store.CountMerchants(ctx)
 	if err != nil || count > 0 {
 		return Onboarded{}, false, err
 	}
@@ -66,7 +67,7 @@ func (a *App) CreateDemo(ctx context.Context, n NewMerchant) (Onboarded, bool, e
 		return o, false, err
 	}
 	change.Once = &pay.Once{Key: demoMerchant, Object: o.Merchant.ID, At: now}
-	err = a.store.Commit(ctx, change)
+	err = a.Store.Commit(ctx, change)
 	if errors.Is(err, store.ErrDuplicate) {
 		return Onboarded{}, false, nil
 	}
@@ -77,11 +78,11 @@ func (a *App) CreateDemo(ctx context.Context, n NewMerchant) (Onboarded, bool, e
 //
 // Errors: store.ErrNotFound where there is no demo merchant.
 func (a *App) DemoCheckout(ctx context.Context) (token string, err error) {
-	made, err := a.store.Once(ctx, demoMerchant)
+	made, err := a.Store.Once(ctx, demoMerchant)
 	if err != nil {
 		return "", err
 	}
-	shops, err := a.store.Shops(ctx, made.Object)
+	shops, err := a.Store.Shops(ctx, made.Object)
 	if err != nil {
 		return "", err
 	}
@@ -89,7 +90,7 @@ func (a *App) DemoCheckout(ctx context.Context) (token string, err error) {
 		return "", store.ErrNotFound
 	}
 	scope := pay.Scope{Merchant: made.Object, Shop: shops[0].ID}
-	_, token, _, err = a.CreateSession(ctx, Principal{Scope: scope, Kind: pay.Secret}, NewSession{
+	_, token, _, err = a.CreateSession(ctx, base.Principal{Scope: scope, Kind: pay.Secret}, NewSession{
 		Amount: money.New(25_50, money.USD), OrderID: "demo-1",
 		Customer: pay.Customer{FirstName: "Ana", LastName: "Souza", Email: "ana@example.com", Phone: "+55 11 99999 0000"},
 	})
@@ -100,7 +101,7 @@ func (a *App) DemoCheckout(ctx context.Context) (token string, err error) {
 //
 // Errors: store.ErrNotFound.
 func (a *App) AnyMerchant(ctx context.Context, id string) (pay.Merchant, error) {
-	m, err := a.store.Merchant(ctx, id)
+	m, err := a.Store.Merchant(ctx, id)
 	if err != nil {
 		return m, fmt.Errorf("merchant %s: %w", id, err)
 	}
@@ -113,7 +114,7 @@ func (a *App) AnyMerchant(ctx context.Context, id string) (pay.Merchant, error) 
 //
 // Errors: store.ErrNotFound, invalid_request.
 func (a *App) SetRefundFees(ctx context.Context, by pay.Actor, id string, term pay.RefundFees) (m pay.Merchant, err error) {
-	err = again(func() error {
+	err = base.Again(func() error {
 		if m, err = a.AnyMerchant(ctx, id); err != nil || m.RefundFees == term {
 			return err
 		}
@@ -123,16 +124,16 @@ func (a *App) SetRefundFees(ctx context.Context, by pay.Actor, id string, term p
 			return err
 		}
 		m = next
-		change.Audit = a.audit(by, pay.Scope{Merchant: id, Live: true}, pay.MerchantTermed, id,
+		change.Audit = a.Audited(by, pay.Scope{Merchant: id, Live: true}, pay.MerchantTermed, id,
 			map[string]string{"refundFees": string(term), "before": string(before)})
-		return a.store.Commit(ctx, change)
+		return a.Store.Commit(ctx, change)
 	})
 	if err != nil {
 		return m, err
 	}
-	shops, err := a.store.Shops(ctx, id)
+	shops, err := a.Store.Shops(ctx, id)
 	for _, s := range shops {
-		a.shops.forget(id + "/" + s.ID)
+		a.Tenants.Forget(id + "/" + s.ID)
 	}
 	return m, err
 }
@@ -166,26 +167,26 @@ func (a *App) SetEmail(ctx context.Context, by pay.Actor, id, address string) er
 	if err := checkEmail(address); err != nil {
 		return err
 	}
-	return again(func() error {
+	return base.Again(func() error {
 		m, err := a.AnyMerchant(ctx, id)
 		if err != nil || m.Email == address {
 			return err
 		}
 		_, change := m.Move(address)
-		change.Audit = a.audit(by, pay.Scope{Merchant: id, Live: true}, pay.MerchantMoved, id, nil)
-		return a.store.Commit(ctx, change)
+		change.Audit = a.Audited(by, pay.Scope{Merchant: id, Live: true}, pay.MerchantMoved, id, nil)
+		return a.Store.Commit(ctx, change)
 	})
 }
 
 // Merchants lists merchants with their shops, by id, from behind one, for the operator.
 func (a *App) Merchants(ctx context.Context, after string, limit int) ([]pay.Merchant, map[string][]pay.Shop, error) {
-	list, err := a.store.Merchants(ctx, after, limit)
+	list, err := a.Store.Merchants(ctx, after, limit)
 	if err != nil {
 		return nil, nil, err
 	}
 	shops := map[string][]pay.Shop{}
 	for _, m := range list {
-		if shops[m.ID], err = a.store.Shops(ctx, m.ID); err != nil {
+		if shops[m.ID], err = a.Store.Shops(ctx, m.ID); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -213,7 +214,7 @@ func (a *App) onboard(n NewMerchant, now time.Time) (Onboarded, pay.Change, erro
 	}}
 	change := a.openShop(&o, name, now, pay.RightWithdrawals)
 	change.Merchants = []pay.Merchant{o.Merchant}
-	change.Audit = append(change.Audit, a.audit(a.Self(), pay.Scope{Merchant: o.Merchant.ID, Live: true}, pay.MerchantCreated, o.Merchant.ID,
+	change.Audit = append(change.Audit, a.Audited(a.Self(), pay.Scope{Merchant: o.Merchant.ID, Live: true}, pay.MerchantCreated, o.Merchant.ID,
 		map[string]string{"name": o.Merchant.Name, "tier": string(o.Merchant.Tier), "refundFees": string(o.Merchant.RefundFees)})...)
 	return o, change, nil
 }
@@ -223,7 +224,7 @@ func (a *App) openShop(o *Onboarded, name string, now time.Time, rights ...pay.R
 	shopID := a.NewID("shp_", now)
 	shop, change := pay.NewShop(shopID, o.Merchant.ID, name, slug(name)+"-"+strings.ToLower(shopID[len(shopID)-6:]), now)
 	o.Shop = shop
-	change.Audit = a.audit(a.Self(), pay.Scope{Merchant: shop.Merchant, Shop: shop.ID, Live: true}, pay.ShopCreated, shop.ID,
+	change.Audit = a.Audited(a.Self(), pay.Scope{Merchant: shop.Merchant, Shop: shop.ID, Live: true}, pay.ShopCreated, shop.ID,
 		map[string]string{"name": shop.Name})
 	for _, live := range []bool{false, true} {
 		scope := pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: live}

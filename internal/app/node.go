@@ -4,20 +4,21 @@ import (
 	"context"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
 )
 
 // Serve makes this process a node that takes payments. A file is served by one process
 // alone.
-func (a *App) Serve(ctx context.Context) error { return a.store.Serve(ctx) }
+func (a *App) Serve(ctx context.Context) error { return a.Store.Serve(ctx) }
 
 // TakeOver makes due what nodes had in hand that are gone.
 func (a *App) TakeOver(ctx context.Context) error {
-	n, err := a.store.TakeOver(ctx, a.Now())
+	n, err := a.Store.TakeOver(ctx, a.Now())
 	if n > 0 {
 		a.Log.InfoContext(ctx, "payments of a node that is gone are asked about", "payments", n)
-		a.alarms[paymentsLoop].Set(atOnce)
+		a.Alarms[base.PaymentsLoop].Set(base.AtOnce)
 	}
 	return err
 }
@@ -73,7 +74,7 @@ func (a *App) afterwards(p pay.Payment, do func(context.Context, pay.Payment) er
 			case <-over.C:
 				spent += pause
 			}
-			read, err := a.store.AnyPayment(ctx, p.ID)
+			read, err := a.Store.AnyPayment(ctx, p.ID)
 			if err != nil {
 				continue // not there yet, or nobody can say
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
@@ -24,7 +25,7 @@ type Notification = provider.Notification
 // invalid_token when it is not signed by the provider, invalid_request when it
 // cannot be understood, service_unavailable when it has to come again.
 func (a *App) Notify(ctx context.Context, account string, n Notification) error {
-	if err := a.opened(); err != nil {
+	if err := a.MayMoveMoney(); err != nil {
 		return err // it comes again
 	}
 	if listener, ok := a.desks.Load().byID[account].payouts.(provider.PayoutListener); ok {
@@ -60,19 +61,19 @@ func (a *App) notify(ctx context.Context, account string, n Notification, cause 
 func (a *App) refuseNotice(ctx context.Context, account string, err error) error {
 	switch {
 	case errors.Is(err, provider.ErrUnsigned):
-		a.warnSometimes(ctx, "a notification was refused", account, "account", account, "reason", err)
+		a.WarnSometimes(ctx, "a notification was refused", account, "account", account, "reason", err)
 		return &pay.Error{Code: pay.CodeInvalidToken, Message: "the notification's signature is missing or wrong", Cause: err}
 	case errors.Is(err, provider.ErrUnreachable):
-		a.warnSometimes(ctx, "a notification has to come again", account, "account", account, "reason", err)
+		a.WarnSometimes(ctx, "a notification has to come again", account, "account", account, "reason", err)
 		return &pay.Error{Code: pay.CodeServiceUnavailable, Message: "the notification cannot be looked up now: send it again", Cause: err}
 	}
-	a.warnSometimes(ctx, "a notification was not understood", account, "account", account, "reason", err)
+	a.WarnSometimes(ctx, "a notification was not understood", account, "account", account, "reason", err)
 	return &pay.Error{Code: pay.CodeInvalidRequest, Message: "the notification cannot be understood", Cause: err}
 }
 
 // take applies one notice.
 func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
-	if !storable(notice.ID) {
+	if !base.Storable(notice.ID) {
 		return p, nil, pay.NewError(pay.CodeInvalidRequest, "the notification cannot be understood")
 	}
 	// The receipt keeps what a database takes: money must not wait for a letter.
@@ -82,7 +83,7 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 		return p, nil, a.takeRefund(ctx, notice, cause)
 	}
 	id, _, ok := pay.ParseReference(notice.Reference)
-	if !ok || !storable(id) {
+	if !ok || !base.Storable(id) {
 		return p, nil, notOurs()
 	}
 	if err := a.prove(ctx, notice, cause); err != nil {
@@ -90,8 +91,8 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 	}
 	var routes pay.Cascade
 	opened := false // the next attempt, by this notice
-	err = again(func() error {
-		read, err := a.store.AnyPayment(ctx, id)
+	err = base.Again(func() error {
+		read, err := a.Store.AnyPayment(ctx, id)
 		if errors.Is(err, store.ErrNotFound) {
 			return a.toldOfLost(ctx, notice)
 		}
@@ -109,13 +110,13 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 		if read, notice, err = a.provedNotice(ctx, read, notice); err != nil {
 			return err
 		}
-		now := a.now(read.Scope)
+		now := a.TimeOf(read.Scope)
 		routes = a.routes(read)
 		next, change, err := a.apply(ctx, read, notice, routes, now)
 		if err != nil {
 			return err
 		}
-		err = a.commit(ctx, change, cause)
+		err = a.Commit(ctx, change, cause)
 		if errors.Is(err, store.ErrDuplicate) { // told before
 			p = read
 			return nil
@@ -124,7 +125,7 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 			return err
 		}
 		p, events, opened = next, change.Events, len(next.Attempts) > len(read.Attempts)
-		a.flag(ctx, change)
+		a.FlagReceipts(ctx, change)
 		return nil
 	})
 	if err != nil {
@@ -144,7 +145,7 @@ func (a *App) provedNotice(ctx context.Context, p pay.Payment, n pay.Notice) (pa
 	if !ok || !p.Status.Open() || p.Status == pay.Pending && attempt.Calls <= 1 || n.OfDispute() {
 		return p, n, nil
 	}
-	now, err := a.asked(ctx)
+	now, err := a.AskedAt(ctx)
 	if err != nil {
 		return p, n, err
 	}
@@ -154,7 +155,7 @@ func (a *App) provedNotice(ctx context.Context, p pay.Payment, n pay.Notice) (pa
 	if p.Status == pay.Pending {
 		return p, n, nil
 	}
-	held, err := a.inHand(ctx, p)
+	held, err := a.InHand(ctx, p)
 	return held, n, err
 }
 
@@ -162,16 +163,16 @@ func (a *App) provedNotice(ctx context.Context, p pay.Payment, n pay.Notice) (pa
 // came; without one, what did not fit and waits for the operator, of all tenants.
 func (a *App) Notifications(ctx context.Context, payment string, limit int) ([]pay.Receipt, error) {
 	if payment != "" {
-		return a.store.ReceiptsOf(ctx, payment)
+		return a.Store.ReceiptsOf(ctx, payment)
 	}
-	return a.store.Unclosed(ctx, limit)
+	return a.Store.Unclosed(ctx, limit)
 }
 
 // Notification reads what a provider told.
 //
 // Errors: store.ErrNotFound.
 func (a *App) Notification(ctx context.Context, id string) (pay.Receipt, error) {
-	r, err := a.store.Receipt(ctx, id)
+	r, err := a.Store.Receipt(ctx, id)
 	if err != nil {
 		return r, fmt.Errorf("notification %s: %w", id, err)
 	}
@@ -191,12 +192,12 @@ func (a *App) CloseNotification(ctx context.Context, id, note string) error {
 	if strings.HasPrefix(r.Payment, pay.WithdrawalPrefix) {
 		return a.closePayoutNotification(ctx, r, note)
 	}
-	err = again(func() error {
-		p, err := a.store.AnyPayment(ctx, r.Payment)
+	err = base.Again(func() error {
+		p, err := a.Store.AnyPayment(ctx, r.Payment)
 		if err != nil {
 			return err
 		}
-		now := a.now(p.Scope)
+		now := a.TimeOf(p.Scope)
 		change, err := r.Close(note, now)
 		if err != nil {
 			return err
@@ -206,8 +207,8 @@ func (a *App) CloseNotification(ctx context.Context, id, note string) error {
 		} else if _, dealt, ended := p.Dealt(now); last && ended {
 			change.Payments, change.Events = dealt.Payments, dealt.Events
 		}
-		change.Audit = a.noted(a.Self(), p.Scope, pay.NotificationClosed, r.ID, note, map[string]string{"payment": p.ID})
-		return a.commit(ctx, change, view.Cause{})
+		change.Audit = a.Noted(a.Self(), p.Scope, pay.NotificationClosed, r.ID, note, map[string]string{"payment": p.ID})
+		return a.Commit(ctx, change, view.Cause{})
 	})
 	if errors.Is(err, store.ErrDuplicate) {
 		return fmt.Errorf("notification %s was closed before", id)
@@ -217,16 +218,16 @@ func (a *App) CloseNotification(ctx context.Context, id, note string) error {
 
 // closePayoutNotification is CloseNotification for one about a withdrawal.
 func (a *App) closePayoutNotification(ctx context.Context, r pay.Receipt, note string) error {
-	w, err := a.store.AnyWithdrawal(ctx, r.Payment)
+	w, err := a.Store.AnyWithdrawal(ctx, r.Payment)
 	if err != nil {
 		return err
 	}
-	change, err := r.Close(note, a.now(w.Scope))
+	change, err := r.Close(note, a.TimeOf(w.Scope))
 	if err != nil {
 		return err
 	}
-	change.Audit = a.noted(a.Self(), w.Scope, pay.NotificationClosed, r.ID, note, map[string]string{"withdrawal": w.ID})
-	err = a.store.Commit(ctx, change)
+	change.Audit = a.Noted(a.Self(), w.Scope, pay.NotificationClosed, r.ID, note, map[string]string{"withdrawal": w.ID})
+	err = a.Store.Commit(ctx, change)
 	if errors.Is(err, store.ErrDuplicate) {
 		return fmt.Errorf("notification %s was closed before", r.ID)
 	}
@@ -236,7 +237,7 @@ func (a *App) closePayoutNotification(ctx context.Context, r pay.Receipt, note s
 // lastOpen reports whether no other notification that did not fit its payment waits
 // for the operator.
 func (a *App) lastOpen(ctx context.Context, r pay.Receipt) (bool, error) {
-	told, err := a.store.ReceiptsOf(ctx, r.Payment)
+	told, err := a.Store.ReceiptsOf(ctx, r.Payment)
 	return pay.LastOpen(told, r), err
 }
 
@@ -247,15 +248,15 @@ func notOurs() error {
 // takeRefund applies what a provider tells of a refund.
 func (a *App) takeRefund(ctx context.Context, n pay.Notice, cause view.Cause) error {
 	id, _, ok := pay.ParseRefundReference(n.Refund)
-	if !ok || !storable(id) {
+	if !ok || !base.Storable(id) {
 		return notOurs()
 	}
-	return again(func() error {
-		c, err := a.store.AnyClaim(ctx, id)
+	return base.Again(func() error {
+		c, err := a.Store.AnyClaim(ctx, id)
 		if err != nil {
-			return orRefuse(err, notOurs())
+			return base.OrRefuse(err, notOurs())
 		}
-		p, err := a.store.AnyPayment(ctx, c.Payment)
+		p, err := a.Store.AnyPayment(ctx, c.Payment)
 		if err != nil {
 			return err
 		}
@@ -263,7 +264,7 @@ func (a *App) takeRefund(ctx context.Context, n pay.Notice, cause view.Cause) er
 			a.Log.WarnContext(ctx, "a notification is about another account's refund", "account", n.Account, "claim", c.ID)
 			return notOurs()
 		}
-		now, err := a.asked(ctx)
+		now, err := a.AskedAt(ctx)
 		if err != nil {
 			return err
 		}
@@ -271,13 +272,13 @@ func (a *App) takeRefund(ctx context.Context, n pay.Notice, cause view.Cause) er
 		if c.Calling() { // else it is compared with what was decided
 			notice.Outcome = c.Call.Told(n.Outcome.Asked(), now)
 		}
-		_, change := c.ConfirmRefund(p, notice, a.now(c.Scope))
-		err = a.commit(ctx, change, cause)
+		_, change := c.ConfirmRefund(p, notice, a.TimeOf(c.Scope))
+		err = a.Commit(ctx, change, cause)
 		if errors.Is(err, store.ErrDuplicate) { // told before
 			return nil
 		}
 		if err == nil {
-			a.flag(ctx, change)
+			a.FlagReceipts(ctx, change)
 		}
 		return err
 	})

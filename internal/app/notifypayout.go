@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
@@ -49,11 +50,11 @@ func (a *App) payoutNotices(ctx context.Context, account string, listener provid
 
 // takePayout applies one notice.
 func (a *App) takePayout(ctx context.Context, account string, n pay.PayoutNotice) error {
-	if !storable(n.ID) || !storable(n.ProviderRef) {
+	if !base.Storable(n.ID) || !base.Storable(n.ProviderRef) {
 		return pay.NewError(pay.CodeInvalidRequest, "the notification cannot be understood")
 	}
 	n.Body = bytes.ReplaceAll(bytes.ToValidUTF8(n.Body, []byte("?")), []byte{0}, []byte("?"))
-	return again(func() error {
+	return base.Again(func() error {
 		w, n, err := a.toldOf(ctx, account, n)
 		if errors.Is(err, store.ErrNotFound) {
 			return notOurs()
@@ -65,12 +66,12 @@ func (a *App) takePayout(ctx context.Context, account string, n pay.PayoutNotice
 			a.Log.WarnContext(ctx, "a notification is about another account's payout", "account", account, "withdrawal", w.ID)
 			return notOurs()
 		}
-		asked, err := a.asked(ctx)
+		asked, err := a.AskedAt(ctx)
 		if err != nil {
 			return err
 		}
-		_, change, verdict := w.Told(n, account, w.ProvedPayout(n.Outcome, asked), a.now(w.Scope))
-		err = a.commit(ctx, change, view.Cause{})
+		_, change, verdict := w.Told(n, account, w.ProvedPayout(n.Outcome, asked), a.TimeOf(w.Scope))
+		err = a.Commit(ctx, change, view.Cause{})
 		if errors.Is(err, store.ErrDuplicate) { // told before
 			return nil
 		}
@@ -87,16 +88,16 @@ func (a *App) takePayout(ctx context.Context, account string, n pay.PayoutNotice
 // Errors: store.ErrNotFound.
 func (a *App) toldOf(ctx context.Context, account string, n pay.PayoutNotice) (pay.Withdrawal, pay.PayoutNotice, error) {
 	if n.Reference == "" {
-		w, err := a.store.WithdrawalAt(ctx, account, n.ProviderRef)
+		w, err := a.Store.WithdrawalAt(ctx, account, n.ProviderRef)
 		if err == nil {
 			n.Reference = w.Reference()
 		}
 		return w, n, err
 	}
 	id, _, ok := pay.ParsePayoutReference(n.Reference)
-	if !ok || !storable(id) {
+	if !ok || !base.Storable(id) {
 		return pay.Withdrawal{}, n, store.ErrNotFound
 	}
-	w, err := a.store.AnyWithdrawal(ctx, id)
+	w, err := a.Store.AnyWithdrawal(ctx, id)
 	return w, n, err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -20,8 +21,8 @@ import (
 func (a *App) AddOperator(ctx context.Context, by pay.Actor, name string, ends time.Time) (token string, o pay.Operator, err error) {
 	token = id.Secret(pay.TokenPrefix)
 	preview := pay.TokenPrefix + "…" + token[len(token)-4:]
-	o, err = decided(func() (pay.Operator, error) {
-		present, err := a.store.Operator(ctx, name)
+	o, err = base.Decide(func() (pay.Operator, error) {
+		present, err := a.Store.Operator(ctx, name)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return present, err
 		}
@@ -30,7 +31,7 @@ func (a *App) AddOperator(ctx context.Context, by pay.Actor, name string, ends t
 			return present, err
 		}
 		change.Audit = a.auditOperator(by, pay.OperatorAdded, next)
-		return next, a.store.Commit(ctx, change)
+		return next, a.Store.Commit(ctx, change)
 	})
 	return token, o, err
 }
@@ -39,8 +40,8 @@ func (a *App) AddOperator(ctx context.Context, by pay.Actor, name string, ends t
 //
 // Errors: store.ErrNotFound, conflict_state where it has ended.
 func (a *App) RemoveOperator(ctx context.Context, by pay.Actor, name string) error {
-	return again(func() error {
-		o, err := a.store.Operator(ctx, name)
+	return base.Again(func() error {
+		o, err := a.Store.Operator(ctx, name)
 		if err != nil {
 			return fmt.Errorf("operator %s: %w", name, err)
 		}
@@ -49,18 +50,18 @@ func (a *App) RemoveOperator(ctx context.Context, by pay.Actor, name string) err
 			return err
 		}
 		change.Audit = a.auditOperator(by, pay.OperatorRemoved, o)
-		return a.store.Commit(ctx, change)
+		return a.Store.Commit(ctx, change)
 	})
 }
 
 func (a *App) auditOperator(by pay.Actor, act pay.Act, o pay.Operator) []pay.AuditEntry {
-	return a.audit(by, pay.Scope{Live: true}, act, o.Name, map[string]string{"preview": o.Preview})
+	return a.Audited(by, pay.Scope{Live: true}, act, o.Name, map[string]string{"preview": o.Preview})
 }
 
 // Operators lists who may use the admin API, without those who were removed
 // unless all.
 func (a *App) Operators(ctx context.Context, all bool) ([]pay.Operator, error) {
-	list, err := a.store.Operators(ctx)
+	list, err := a.Store.Operators(ctx)
 	return slices.DeleteFunc(list, func(o pay.Operator) bool { return !o.Active() && !all }), err
 }
 
@@ -69,16 +70,16 @@ func (a *App) Operators(ctx context.Context, all bool) ([]pay.Operator, error) {
 //
 // Errors: invalid_token.
 func (a *App) AuthenticateOperator(ctx context.Context, token string) (pay.Operator, error) {
-	bad := refused(pay.CodeInvalidToken, "this is no operator's token, or its operator was removed")
+	bad := pay.NewError(pay.CodeInvalidToken, "this is no operator's token, or its operator was removed")
 	if !strings.HasPrefix(token, pay.TokenPrefix) || len(token) > maxToken {
 		return pay.Operator{}, bad
 	}
-	o, err := a.store.OperatorByHash(ctx, a.Vault.Hash(token))
+	o, err := a.Store.OperatorByHash(ctx, a.Vault.Hash(token))
 	if err != nil {
-		return o, orRefuse(err, bad)
+		return o, base.OrRefuse(err, bad)
 	}
 	if !o.Good(a.Now()) {
-		return pay.Operator{}, refused(pay.CodeInvalidToken, "this operator's token has ended: cascada operator add gives a new one")
+		return pay.Operator{}, pay.NewError(pay.CodeInvalidToken, "this operator's token has ended: cascada operator add gives a new one")
 	}
 	return o, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -19,7 +20,7 @@ import (
 // does not wait for its shopper, or of which money has come; service_unavailable with the
 // reason pay.NotEnded where nobody knows whether the charge has ended.
 func (a *App) ChangeWay(ctx context.Context, id string, cause view.Cause) (p pay.Payment, token string, err error) {
-	if err := a.opened(); err != nil {
+	if err := a.MayMoveMoney(); err != nil {
 		return p, "", err
 	}
 	if p, err = a.anyPayment(ctx, id); err != nil {
@@ -47,7 +48,7 @@ func (a *App) Changeable(ctx context.Context, p pay.Payment) (bool, error) {
 	if _, held, err := a.holder(ctx, p.After); err != nil || held {
 		return false, err
 	}
-	_, err := a.store.SessionOf(ctx, p.ID)
+	_, err := a.Store.SessionOf(ctx, p.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}
@@ -61,14 +62,14 @@ func (a *App) callOff(ctx context.Context, p pay.Payment, cause view.Cause) (pay
 	if said.Kind == pay.Missing { // a voucher that the provider cannot find now
 		said = pay.Outcome{Kind: pay.Unknown, Decline: "not_found"}
 	}
-	err := again(func() error {
-		next, change, err := p.ChangeWay(said, a.routes(p), a.now(p.Scope))
+	err := base.Again(func() error {
+		next, change, err := p.ChangeWay(said, a.routes(p), a.TimeOf(p.Scope))
 		if err != nil {
 			return err
 		}
-		err = a.commit(ctx, change, cause)
+		err = a.Commit(ctx, change, cause)
 		if errors.Is(err, store.ErrStale) { // somebody told of it meanwhile
-			if read, readErr := a.store.AnyPayment(ctx, p.ID); readErr != nil {
+			if read, readErr := a.Store.AnyPayment(ctx, p.ID); readErr != nil {
 				return readErr
 			} else if p = read; p.CheckChange() != nil { // it is over: as it stands
 				return nil
@@ -78,7 +79,7 @@ func (a *App) callOff(ctx context.Context, p pay.Payment, cause view.Cause) (pay
 		if err != nil {
 			return err
 		}
-		a.flag(ctx, change)
+		a.FlagReceipts(ctx, change)
 		p = next
 		return nil
 	})
@@ -89,12 +90,12 @@ func (a *App) callOff(ctx context.Context, p pay.Payment, cause view.Cause) (pay
 //
 // Errors: transaction_not_found.
 func (a *App) anyPayment(ctx context.Context, id string) (pay.Payment, error) {
-	if !storable(id) {
+	if !base.Storable(id) {
 		return pay.Payment{}, noTransaction(pay.Scope{}, id)
 	}
-	p, err := a.store.AnyPayment(ctx, id)
+	p, err := a.Store.AnyPayment(ctx, id)
 	if err != nil {
-		return p, orRefuse(err, noTransaction(pay.Scope{}, id))
+		return p, base.OrRefuse(err, noTransaction(pay.Scope{}, id))
 	}
 	return p, nil
 }

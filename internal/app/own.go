@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -14,7 +15,7 @@ import (
 //
 // Errors: invalid_request for a page behind a row that is not there.
 func (a *App) ShopsOf(ctx context.Context, scope pay.Scope, page store.Page) ([]pay.Shop, int64, error) {
-	list, err := a.store.Shops(ctx, scope.Merchant)
+	list, err := a.Store.Shops(ctx, scope.Merchant)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -51,7 +52,7 @@ func cut[T any](list []T, page store.Page, id func(T) string) ([]T, error) {
 	if page.After != "" {
 		at := slices.IndexFunc(list, func(v T) bool { return id(v) == page.After })
 		if at < 0 {
-			return nil, orNotBehind(store.ErrNotFound)
+			return nil, base.OrNotBehind(store.ErrNotFound)
 		}
 		from = at + 1
 	}

@@ -184,7 +184,7 @@ func (a *App) Payability(ctx context.Context, scope pay.Scope) (func(pay.Wallet)
 		return nil, err
 	}
 	return func(w pay.Wallet) pay.Unpayable {
-		if why := w.Unpayable(a.now(w.Scope)); why != pay.Payable {
+		if why := w.Unpayable(a.TimeOf(w.Scope)); why != pay.Payable {
 			return why
 		}
 		if unverified {

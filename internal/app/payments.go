@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -13,10 +14,10 @@ import (
 //
 // Errors: transaction_not_found, also for another shop's.
 func (a *App) Payment(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
-	if !storable(id) {
+	if !base.Storable(id) {
 		return pay.Payment{}, noTransaction(scope, id)
 	}
-	p, err := a.store.Payment(ctx, scope, id)
+	p, err := a.Store.Payment(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return p, noTransaction(scope, id)
 	}
@@ -24,12 +25,12 @@ func (a *App) Payment(ctx context.Context, scope pay.Scope, id string) (pay.Paym
 		return p, err
 	}
 	one := []pay.Payment{p}
-	err = a.settledAs(ctx, one)
+	err = a.SettledAs(ctx, one)
 	return one[0], err
 }
 
 func noTransaction(scope pay.Scope, id string) error {
-	return missing(pay.CodeTransactionNotFound, "transaction", scope, id)
+	return base.Missing(pay.CodeTransactionNotFound, "transaction", scope, id)
 }
 
 // Payments lists a shop's payments, newest first, and counts what the filter
@@ -37,20 +38,20 @@ func noTransaction(scope pay.Scope, id string) error {
 //
 // Errors: invalid_request for a page behind a row that is not there.
 func (a *App) Payments(ctx context.Context, scope pay.Scope, f store.Filter) ([]pay.Payment, int64, error) {
-	if err := behind(f.After, func() error {
-		_, err := a.store.Payment(ctx, scope, f.After)
+	if err := base.Behind(f.After, func() error {
+		_, err := a.Store.Payment(ctx, scope, f.After)
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	list, err := a.store.Payments(ctx, scope, f)
+	list, err := a.Store.Payments(ctx, scope, f)
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := a.settledAs(ctx, list); err != nil {
+	if err := a.SettledAs(ctx, list); err != nil {
 		return nil, 0, err
 	}
-	total, err := a.store.CountPayments(ctx, scope, f)
+	total, err := a.Store.CountPayments(ctx, scope, f)
 	return list, total, err
 }
 
@@ -62,21 +63,21 @@ const ExportPage = 500
 //
 // Errors: invalid_request for a page behind a row that is not there.
 func (a *App) PaymentsFrom(ctx context.Context, scope pay.Scope, f store.Filter) ([]pay.Payment, error) {
-	if err := behind(f.After, func() error {
-		_, err := a.store.Payment(ctx, scope, f.After)
+	if err := base.Behind(f.After, func() error {
+		_, err := a.Store.Payment(ctx, scope, f.After)
 		return err
 	}); err != nil {
 		return nil, err
 	}
 	f.Limit, f.Offset = ExportPage, 0
-	list, err := a.store.Payments(ctx, scope, f)
+	list, err := a.Store.Payments(ctx, scope, f)
 	if err != nil {
 		return nil, err
 	}
-	return list, a.settledAs(ctx, list)
+	return list, a.SettledAs(ctx, list)
 }
 
 // Balances reads a merchant's balances in an environment.
 func (a *App) Balances(ctx context.Context, scope pay.Scope) (ledger.Balances, error) {
-	return a.store.Balances(ctx, scope)
+	return a.Store.Balances(ctx, scope)
 }

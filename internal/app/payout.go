@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
@@ -19,12 +20,12 @@ import (
 // PayOut looks at withdrawals that are due: it sends pending ones to the payout
 // provider, and asks it what became of the others. It waits for what it has begun, and
 // returns how many it took; doing one twice is harmless.
-func (a *App) PayOut(ctx context.Context) (int, error) { return waiting(ctx, a.payOut) }
+func (a *App) PayOut(ctx context.Context) (int, error) { return base.Waiting(ctx, a.payOut) }
 
 // payOut hands withdrawals that are due to the lanes of their payout accounts.
 func (a *App) payOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	now := a.Now()
-	due, err := a.store.LeaseWithdrawals(ctx, now, now.Add(sweepLease), sweepBatch)
+	due, err := a.Store.LeaseWithdrawals(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -33,22 +34,22 @@ func (a *App) payOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 		return 0, err
 	}
 	for _, w := range due {
-		wallet, err := a.store.Wallet(ctx, w.Scope, w.Wallet)
+		wallet, err := a.Store.Wallet(ctx, w.Scope, w.Wallet)
 		if err != nil {
-			a.comesAgain(ctx, "a due withdrawal has no wallet; it comes again", err, "withdrawal", w.ID)
+			a.ComesAgain(ctx, "a due withdrawal has no wallet; it comes again", err, "withdrawal", w.ID)
 			continue
 		}
 		to := pay.PayoutRoute{Account: w.Provider}
 		if w.Status == pay.WithdrawalPending && wallet.Status != pay.WalletDisabled {
 			if to, err = a.route(ctx, w, wallet, have); err != nil {
-				a.comesAgain(ctx, "a due withdrawal could not be looked at; it comes again", err, "withdrawal", w.ID)
+				a.ComesAgain(ctx, "a due withdrawal could not be looked at; it comes again", err, "withdrawal", w.ID)
 				continue
 			}
 		}
 		a.withdrawals.submit(to.Account, w.ID, begun, func(may bool) {
 			err := a.forward(ctx, w, wallet, to, may)
 			if err != nil && !errors.Is(err, store.ErrStale) { // stale: it was cancelled, or another node was faster
-				a.comesAgain(ctx, "a due withdrawal could not be looked at; it comes again", err, "withdrawal", w.ID)
+				a.ComesAgain(ctx, "a due withdrawal could not be looked at; it comes again", err, "withdrawal", w.ID)
 			}
 		})
 	}
@@ -58,21 +59,21 @@ func (a *App) payOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 // route chooses the account that a pending withdrawal goes to; "" where it has to wait, which is
 // written down with the reason.
 func (a *App) route(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, have floats) (pay.PayoutRoute, error) {
-	now := a.now(w.Scope)
+	now := a.TimeOf(w.Scope)
 	to, until, err := a.choosePayer(wallet, w, have, now)
 	refused, waits := errors.AsType[*pay.Error](err)
 	if !waits {
 		return to, err
 	}
-	a.warnSometimes(ctx, "a withdrawal waits for an account that pays it out", wallet.Network+"."+wallet.Currency, "withdrawal", w.ID, "network", wallet.Network, "currency", wallet.Currency, "error", err)
+	a.WarnSometimes(ctx, "a withdrawal waits for an account that pays it out", wallet.Network+"."+wallet.Currency, "withdrawal", w.ID, "network", wallet.Network, "currency", wallet.Currency, "error", err)
 	if until.IsZero() {
-		until = now.Add(sweepLease)
+		until = now.Add(base.SweepLease)
 	}
 	_, change, fresh := w.Wait(cmp.Or(refused.Details.Reason, string(refused.Code)), until, now)
 	if !fresh {
 		return pay.PayoutRoute{}, nil
 	}
-	err = a.commit(ctx, change, view.Cause{})
+	err = a.Commit(ctx, change, view.Cause{})
 	if errors.Is(err, store.ErrStale) { // it was cancelled meanwhile
 		return pay.PayoutRoute{}, nil
 	}
@@ -83,8 +84,8 @@ func (a *App) route(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, ha
 // sent to, which is asked where it may be. An account "" stands for none.
 func (a *App) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, route pay.PayoutRoute, may bool) error {
 	if w.Status == pay.WithdrawalPending && wallet.Status == pay.WalletDisabled {
-		_, change := w.Refuse("wallet_disabled", "the wallet was deleted before the withdrawal was sent", a.now(w.Scope))
-		return a.commit(ctx, change, view.Cause{})
+		_, change := w.Refuse("wallet_disabled", "the wallet was deleted before the withdrawal was sent", a.TimeOf(w.Scope))
+		return a.Commit(ctx, change, view.Cause{})
 	}
 	account := route.Account
 	if account == "" {
@@ -104,13 +105,13 @@ func (a *App) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, 
 	if !may {
 		return a.resolvePayout(ctx, w, pay.PayoutOutcome{Kind: pay.PayoutUnknown})
 	}
-	asked, err := a.asked(ctx)
+	asked, err := a.AskedAt(ctx)
 	if err != nil {
 		return err
 	}
-	asking, cancel := context.WithTimeout(ctx, callTimeout)
-	asking, call := a.calling(asking, opQueryPayout, account, request.Reference)
-	o := call.paid(asking, to.Query(asking, request))
+	asking, cancel := context.WithTimeout(ctx, base.CallTimeout)
+	asking, call := a.Calling(asking, base.OpQueryPayout, account, request.Reference)
+	o := call.Paid(asking, to.Query(asking, request))
 	cancel()
 	a.withdrawals.heard(account, o.Kind != pay.PayoutUnknown)
 	o = w.Asked(w.ProvedPayout(o, asked))
@@ -124,41 +125,41 @@ func (a *App) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, 
 // sendPayout writes down that the provider is about to be called, which makes the
 // call this node's, calls it, and commits what it said.
 func (a *App) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.PayoutRoute, to payout.Provider, request payout.Request) error {
-	if a.shut() {
+	if a.Shut() {
 		return nil
 	}
-	by, err := a.caller(ctx)
+	by, err := a.Caller(ctx)
 	if err != nil {
 		return err
 	}
 	sent, err := a.sending(ctx, w, route, by)
-	if errors.Is(err, errHeld) || errors.Is(err, errOthers) {
+	if errors.Is(err, errHeld) || errors.Is(err, base.ErrDoneByOthers) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	mayLeave := a.fence(sent.Flight)
+	mayLeave := a.Fence(sent.Flight)
 	if !mayLeave() {
 		return nil // whoever looks at it next asks first
 	}
 	// From here the money may leave: the call is ours to finish.
 	ctx = context.WithoutCancel(ctx)
 	request.Sent, request.Calls = sent.SentAt, sent.Calls
-	calling, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), callTimeout)
+	calling, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), base.CallTimeout)
 	defer cancel()
-	calling, call := a.calling(calling, opPayout, route.Account, request.Reference)
-	o := call.paid(calling, to.Send(calling, request))
+	calling, call := a.Calling(calling, base.OpPayout, route.Account, request.Reference)
+	o := call.Paid(calling, to.Send(calling, request))
 	return a.resolvePayout(ctx, sent, o)
 }
 
 // resolvePayout commits what the provider said of the withdrawal as it stood then.
 func (a *App) resolvePayout(ctx context.Context, then pay.Withdrawal, o pay.PayoutOutcome) error {
 	w := then
-	return again(func() error {
-		now := a.now(w.Scope)
+	return base.Again(func() error {
+		now := a.TimeOf(w.Scope)
 		if contrary, known := w.Contrary(then, o, now); known {
-			err := a.store.Commit(ctx, contrary)
+			err := a.Store.Commit(ctx, contrary)
 			if errors.Is(err, store.ErrDuplicate) {
 				err = nil // it said so before
 			} else if err == nil {
@@ -172,9 +173,9 @@ func (a *App) resolvePayout(ctx context.Context, then pay.Withdrawal, o pay.Payo
 		if !ok {
 			return nil
 		}
-		err := a.commit(ctx, change, view.Cause{})
+		err := a.Commit(ctx, change, view.Cause{})
 		if errors.Is(err, store.ErrStale) {
-			read, readErr := a.store.Withdrawal(ctx, w.Scope, w.ID)
+			read, readErr := a.Store.Withdrawal(ctx, w.Scope, w.ID)
 			if readErr != nil {
 				return readErr
 			}
@@ -191,7 +192,7 @@ func (a *App) resolvePayout(ctx context.Context, then pay.Withdrawal, o pay.Payo
 func (a *App) payoutRequest(w pay.Withdrawal, wallet pay.Wallet) (payout.Request, error) {
 	r, err := a.requestTo(wallet)
 	r.Local, r.Amount, r.Net = w.Local, money.New(w.Amount, money.USD), money.New(w.Net(), money.USD)
-	r.Reference, r.ProviderRef, r.Calls, r.Sent, r.Now = w.Reference(), w.ProviderRef, w.Calls, w.SentAt, a.now(w.Scope)
+	r.Reference, r.ProviderRef, r.Calls, r.Sent, r.Now = w.Reference(), w.ProviderRef, w.Calls, w.SentAt, a.TimeOf(w.Scope)
 	return r, err
 }
 

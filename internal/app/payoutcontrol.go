@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -18,11 +19,11 @@ import (
 // Errors: invalid_request; that there is no such merchant.
 func (a *App) LimitPayouts(ctx context.Context, by pay.Actor, merchant string, live bool, change func(*pay.PayoutLimits)) (set pay.PayoutControl, err error) {
 	if merchant != "" {
-		if _, err := a.store.Merchant(ctx, merchant); err != nil {
+		if _, err := a.Store.Merchant(ctx, merchant); err != nil {
 			return set, fmt.Errorf("merchant %s: %w", merchant, err)
 		}
 	}
-	err = again(func() error {
+	err = base.Again(func() error {
 		present, err := a.payoutControl(ctx, merchant, live)
 		if err != nil {
 			return err
@@ -36,12 +37,12 @@ func (a *App) LimitPayouts(ctx context.Context, by pay.Actor, merchant string, l
 		if err != nil {
 			return err
 		}
-		written.Audit = a.audit(by, pay.Scope{Merchant: merchant, Live: live}, pay.PayoutsLimited, next.ID, map[string]string{
+		written.Audit = a.Audited(by, pay.Scope{Merchant: merchant, Live: live}, pay.PayoutsLimited, next.ID, map[string]string{
 			"stopped": limits.Stopped, "approvalAbove": strconv.FormatInt(limits.ApprovalAbove, 10),
 			"hourly": strconv.FormatInt(limits.Hourly, 10), "daily": strconv.FormatInt(limits.Daily, 10),
 			"automatic": strconv.FormatBool(limits.Automatic), "minimum": strconv.FormatInt(limits.Minimum, 10), "days": limits.Days})
 		set = next
-		return a.store.Commit(ctx, written)
+		return a.Store.Commit(ctx, written)
 	})
 	return set, err
 }
@@ -49,7 +50,7 @@ func (a *App) LimitPayouts(ctx context.Context, by pay.Actor, merchant string, l
 // payoutControl reads one control; a new one where there is none.
 func (a *App) payoutControl(ctx context.Context, merchant string, live bool) (pay.PayoutControl, error) {
 	id := pay.PayoutControlID(merchant, live)
-	list, err := a.store.PayoutControls(ctx, merchant, live)
+	list, err := a.Store.PayoutControls(ctx, merchant, live)
 	for _, c := range list {
 		if c.ID == id {
 			return c, err
@@ -60,13 +61,13 @@ func (a *App) payoutControl(ctx context.Context, merchant string, live bool) (pa
 
 // PayoutControls lists what withdrawals are allowed, for the operator.
 func (a *App) PayoutControls(ctx context.Context) ([]pay.PayoutControl, error) {
-	return a.store.AllPayoutControls(ctx)
+	return a.Store.AllPayoutControls(ctx)
 }
 
 // allowed says whether a withdrawal may be sent now, or why not and when to look again, and what is
 // to be written with its sending.
 func (a *App) allowed(ctx context.Context, w pay.Withdrawal, now time.Time) (counted []pay.PayoutControl, why pay.Unpayable, until time.Time, err error) {
-	list, err := a.store.PayoutControls(ctx, w.Merchant, w.Live)
+	list, err := a.Store.PayoutControls(ctx, w.Merchant, w.Live)
 	for _, c := range list {
 		at := now
 		if c.Merchant == "" { // a merchant's test clock is not the clock of all
@@ -86,25 +87,25 @@ func (a *App) allowed(ctx context.Context, w pay.Withdrawal, now time.Time) (cou
 //
 // Errors: store.ErrNotFound, conflict_state.
 func (a *App) ApproveWithdrawal(ctx context.Context, by pay.Actor, id, note string) (approved pay.Withdrawal, err error) {
-	err = again(func() error {
-		w, err := a.store.AnyWithdrawal(ctx, id)
+	err = base.Again(func() error {
+		w, err := a.Store.AnyWithdrawal(ctx, id)
 		if err != nil {
 			return err
 		}
-		next, change, err := w.Approve(by.ID, a.now(w.Scope))
+		next, change, err := w.Approve(by.ID, a.TimeOf(w.Scope))
 		if err != nil {
 			return err
 		}
-		change.Audit = a.noted(by, w.Scope, pay.WithdrawalApproved, w.ID, note, map[string]string{"amount": strconv.FormatInt(w.Amount, 10)})
+		change.Audit = a.Noted(by, w.Scope, pay.WithdrawalApproved, w.ID, note, map[string]string{"amount": strconv.FormatInt(w.Amount, 10)})
 		approved = next
-		return a.store.Commit(ctx, change)
+		return a.Store.Commit(ctx, change)
 	})
 	return approved, err
 }
 
 // WaitingWithdrawals lists withdrawals that are due and not sent, with the reason, the oldest first.
 func (a *App) WaitingWithdrawals(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
-	return a.store.WaitingWithdrawals(ctx, limit)
+	return a.Store.WaitingWithdrawals(ctx, limit)
 }
 
 // errHeld says that the limits hold a withdrawal.
@@ -117,26 +118,26 @@ var errHeld = errors.New("the limits hold the withdrawal")
 func (a *App) lacksFloat(ctx context.Context, w pay.Withdrawal, now time.Time) error {
 	w.Waiting = "" // written also where it waits for that already
 	_, change, _ := w.Wait(string(pay.WaitsFloat), now.Add(time.Second), now)
-	return cmp.Or(a.store.Commit(ctx, change), errHeld)
+	return cmp.Or(a.Store.Commit(ctx, change), errHeld)
 }
 
 // sending notes that a withdrawal is about to be sent.
 //
 // Errors: errHeld where the limits hold it, errOthers where it has moved on.
 func (a *App) sending(ctx context.Context, w pay.Withdrawal, route pay.PayoutRoute, by pay.Caller) (sent pay.Withdrawal, err error) {
-	now := a.now(w.Scope)
+	now := a.TimeOf(w.Scope)
 	if w.Status != pay.WithdrawalPending { // it was counted when it was sent first
 		sent, change := w.Send(route, by, now)
-		return sent, a.store.Commit(ctx, change)
+		return sent, a.Store.Commit(ctx, change)
 	}
-	err = again(func() error {
+	err = base.Again(func() error {
 		counted, why, until, err := a.allowed(ctx, w, now)
 		if err != nil {
 			return err
 		}
 		if why != pay.Payable {
 			if _, change, fresh := w.Wait(string(why), until, now); fresh {
-				if err := a.store.Commit(ctx, change); err != nil {
+				if err := a.Store.Commit(ctx, change); err != nil {
 					return err
 				}
 			}
@@ -154,7 +155,7 @@ func (a *App) sending(ctx context.Context, w pay.Withdrawal, route pay.PayoutRou
 		route.Float = need
 		next, change := w.Send(route, by, now)
 		change.Controls = counted
-		if err = a.store.Commit(ctx, change); !errors.Is(err, store.ErrStale) && !errors.Is(err, store.ErrInsufficient) {
+		if err = a.Store.Commit(ctx, change); !errors.Is(err, store.ErrStale) && !errors.Is(err, store.ErrInsufficient) {
 			sent = next
 			return err
 		}
@@ -162,12 +163,12 @@ func (a *App) sending(ctx context.Context, w pay.Withdrawal, route pay.PayoutRou
 			return a.lacksFloat(ctx, w, now)
 		}
 		// Somebody counts beside us; or the withdrawal has moved on, and is not ours.
-		read, readErr := a.store.Withdrawal(ctx, w.Scope, w.ID)
+		read, readErr := a.Store.Withdrawal(ctx, w.Scope, w.ID)
 		if readErr != nil {
 			return readErr
 		}
 		if read.Version != w.Version {
-			return errOthers
+			return base.ErrDoneByOthers
 		}
 		return err
 	})

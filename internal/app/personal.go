@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -18,7 +19,7 @@ const (
 // returns how much that was. It begins anew wherever it was ended, and looks once more a day
 // after it was done: nodes of the version before may have written meanwhile.
 func (a *App) SealPersonal(ctx context.Context) (int, error) {
-	list, err := a.store.Secrets(ctx)
+	list, err := a.Store.Secrets(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -26,7 +27,7 @@ func (a *App) SealPersonal(ctx context.Context) (int, error) {
 	if looked && (done.Version > 1 || a.Now().Before(done.CreatedAt.Add(upgradeTime))) {
 		return 0, nil
 	}
-	n, err := a.store.SealPersonal(ctx)
+	n, err := a.Store.SealPersonal(ctx)
 	if n > 0 {
 		a.Log.InfoContext(ctx, "personal data was encrypted", "texts", n)
 	}
@@ -37,5 +38,5 @@ func (a *App) SealPersonal(ctx context.Context) (int, error) {
 	if looked {
 		next = done.Replace(done.Text)
 	}
-	return 0, unlessStale(a.store.Commit(ctx, pay.Change{Sealed: []pay.Sealed{next}}))
+	return 0, base.UnlessStale(a.Store.Commit(ctx, pay.Change{Sealed: []pay.Sealed{next}}))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -90,7 +91,7 @@ func (a *App) shopperOf(ctx context.Context, who Shopper) (payments []string, se
 	}
 	merchant := who.Merchant
 	if who.Payment != "" {
-		p, err := a.store.AnyPayment(ctx, who.Payment)
+		p, err := a.Store.AnyPayment(ctx, who.Payment)
 		if err != nil {
 			return nil, nil, fmt.Errorf("payment %s: %w", who.Payment, err)
 		}
@@ -103,7 +104,7 @@ func (a *App) shopperOf(ctx context.Context, who Shopper) (payments []string, se
 		return nil, nil, err
 	}
 	var open []pay.Session
-	unread, err := a.store.EachSession(ctx, merchant, func(s pay.Session) {
+	unread, err := a.Store.EachSession(ctx, merchant, func(s pay.Session) {
 		if s.Payment == "" {
 			open = append(open, s)
 		}
@@ -112,7 +113,7 @@ func (a *App) shopperOf(ctx context.Context, who Shopper) (payments []string, se
 		return nil, nil, err
 	}
 	if who.Payment == "" {
-		some, err := a.store.EachPayment(ctx, merchant, func(p pay.Payment) {
+		some, err := a.Store.EachPayment(ctx, merchant, func(p pay.Payment) {
 			if p.Erased.IsZero() && who.fits(p.Buyer.Email, p.Buyer.Document, p.Buyer.Phone) && !slices.Contains(payments, p.ID) {
 				payments = append(payments, p.ID)
 			}
@@ -157,13 +158,13 @@ func (a *App) ExportShopper(ctx context.Context, by pay.Actor, who Shopper) (Sho
 			continue
 		}
 		found.Payments = append(found.Payments, p)
-		entries = append(entries, a.audit(by, p.Scope, pay.ShopperExported, p.ID, nil)...)
+		entries = append(entries, a.Audited(by, p.Scope, pay.ShopperExported, p.ID, nil)...)
 	}
 	for _, s := range sessions {
-		entries = append(entries, a.audit(by, s.Scope, pay.ShopperExported, s.ID, nil)...)
+		entries = append(entries, a.Audited(by, s.Scope, pay.ShopperExported, s.ID, nil)...)
 	}
 	for some := range slices.Chunk(entries, forgetBatch) {
-		if err := a.store.Commit(ctx, pay.Change{Audit: some}); err != nil {
+		if err := a.Store.Commit(ctx, pay.Change{Audit: some}); err != nil {
 			return ShopperData{}, err
 		}
 	}
@@ -173,18 +174,18 @@ func (a *App) ExportShopper(ctx context.Context, by pay.Actor, who Shopper) (Sho
 // shopperPayment reads a payment with what was told about it. What cannot be read hides nothing
 // else: it is the error.
 func (a *App) shopperPayment(ctx context.Context, id string) (p ShopperPayment, err error) {
-	if p.Payment, err = a.store.AnyPayment(ctx, id); err != nil {
+	if p.Payment, err = a.Store.AnyPayment(ctx, id); err != nil {
 		return p, err
 	}
 	var failures []error
-	p.Claims, err = a.store.ClaimsOf(ctx, []string{id})
+	p.Claims, err = a.Store.ClaimsOf(ctx, []string{id})
 	failures = append(failures, err)
 	for _, c := range p.Claims {
 		for _, e := range c.Evidence {
 			if e.File == nil {
 				continue
 			}
-			f, err := a.store.File(ctx, c.Scope, c.ID, e.ID)
+			f, err := a.Store.File(ctx, c.Scope, c.ID, e.ID)
 			switch {
 			case err == nil:
 				p.Files = append(p.Files, f)
@@ -193,7 +194,7 @@ func (a *App) shopperPayment(ctx context.Context, id string) (p ShopperPayment, 
 			}
 		}
 	}
-	p.Receipts, err = a.store.ReceiptsOf(ctx, id)
+	p.Receipts, err = a.Store.ReceiptsOf(ctx, id)
 	return p, errors.Join(append(failures, err)...)
 }
 
@@ -252,12 +253,12 @@ func (a *App) EraseShopper(ctx context.Context, by pay.Actor, who Shopper, dry b
 // returned.
 func (a *App) eraseSession(ctx context.Context, by pay.Actor, s pay.Session, dry bool) (payment string, err error) {
 	if !dry {
-		change := pay.Change{Erasure: &pay.Erasure{Sessions: []string{s.ID}}, Audit: a.audit(by, s.Scope, pay.ShopperErased, s.ID, nil)}
-		if err := a.store.Commit(ctx, change); err != nil {
+		change := pay.Change{Erasure: &pay.Erasure{Sessions: []string{s.ID}}, Audit: a.Audited(by, s.Scope, pay.ShopperErased, s.ID, nil)}
+		if err := a.Store.Commit(ctx, change); err != nil {
 			return "", err
 		}
 	}
-	read, err := a.store.Session(ctx, s.Scope, s.ID)
+	read, err := a.Store.Session(ctx, s.Scope, s.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return "", nil
 	}
@@ -269,8 +270,8 @@ func (a *App) eraseSession(ctx context.Context, by pay.Actor, s pay.Session, dry
 //
 // Errors: conflict_state where something about it is not over, errNothingLeft.
 func (a *App) erasePayment(ctx context.Context, by *pay.Actor, id string, dry bool) error {
-	return again(func() error {
-		p, err := a.store.AnyPayment(ctx, id)
+	return base.Again(func() error {
+		p, err := a.Store.AnyPayment(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -287,12 +288,12 @@ func (a *App) erasePayment(ctx context.Context, by *pay.Actor, id string, dry bo
 			return errNothingLeft
 		}
 		if by != nil {
-			change.Audit = a.audit(*by, p.Scope, pay.ShopperErased, id, nil)
+			change.Audit = a.Audited(*by, p.Scope, pay.ShopperErased, id, nil)
 		}
 		if dry {
 			return nil
 		}
-		return a.store.Commit(ctx, change)
+		return a.Store.Commit(ctx, change)
 	})
 }
 
@@ -301,7 +302,7 @@ func (a *App) erasePayment(ctx context.Context, by *pay.Actor, id string, dry bo
 //
 // Errors: conflict_state where something is not over.
 func (a *App) eraseTold(ctx context.Context, payment string, change *pay.Change) (found bool, err error) {
-	receipts, err := a.store.ReceiptsOf(ctx, payment)
+	receipts, err := a.Store.ReceiptsOf(ctx, payment)
 	if err != nil {
 		return false, err
 	}
@@ -312,7 +313,7 @@ func (a *App) eraseTold(ctx context.Context, payment string, change *pay.Change)
 		found = found || len(n.Body) > 0
 		change.Erasure.Notes = append(change.Erasure.Notes, n.ID)
 	}
-	claims, err := a.store.ClaimsOf(ctx, []string{payment})
+	claims, err := a.Store.ClaimsOf(ctx, []string{payment})
 	if err != nil {
 		return false, err
 	}
@@ -342,7 +343,7 @@ func (a *App) eraseClaim(ctx context.Context, c pay.Claim, change *pay.Change) (
 // eraseEvents takes words of persons out of what was told of an object, and out of what endpoints
 // said to that.
 func (a *App) eraseEvents(ctx context.Context, object string, change *pay.Change) error {
-	events, err := a.store.EventsOf(ctx, object)
+	events, err := a.Store.EventsOf(ctx, object)
 	if err != nil {
 		return err
 	}
@@ -359,7 +360,7 @@ func (a *App) eraseEvents(ctx context.Context, object string, change *pay.Change
 			change.Erasure.Events = append(change.Erasure.Events, e)
 		}
 	}
-	deliveries, err := a.store.DeliveriesOf(ctx, object)
+	deliveries, err := a.Store.DeliveriesOf(ctx, object)
 	if err != nil {
 		return err
 	}

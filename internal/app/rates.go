@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/fx"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
@@ -98,9 +99,9 @@ func (a *App) currency(live bool, rail pay.Rail, where geo.Country) money.Curren
 
 // readRates learns of the rates in the database.
 func (a *App) readRates(ctx context.Context) error {
-	a.readingRates.lock() // a slow read must not undo what a later one found
-	defer a.readingRates.unlock()
-	quotes, err := a.store.Rates(ctx)
+	a.readingRates.Lock() // a slow read must not undo what a later one found
+	defer a.readingRates.Unlock()
+	quotes, err := a.Store.Rates(ctx)
 	if err != nil {
 		return err
 	}
@@ -137,8 +138,8 @@ func (a *App) ImportRates(ctx context.Context, file []byte, source string, force
 // takeRates decides about readings and writes what came of them. With whole, a
 // reading that jumps refuses them all.
 func (a *App) takeRates(ctx context.Context, readings []pay.Reading, force, whole bool) (changes []RateChange, err error) {
-	err = again(func() error {
-		quotes, err := a.store.Rates(ctx)
+	err = base.Again(func() error {
+		quotes, err := a.Store.Rates(ctx)
 		if err != nil {
 			return err
 		}
@@ -168,19 +169,19 @@ func (a *App) takeRates(ctx context.Context, readings []pay.Reading, force, whol
 		if len(change.Quotes) == 0 {
 			return nil
 		}
-		return a.store.Commit(ctx, change)
+		return a.Store.Commit(ctx, change)
 	})
 	if err != nil {
 		return nil, err
 	}
-	a.notice(ctx, "rates", a.readRates)
+	a.Reread(ctx, "rates", a.readRates)
 	return changes, nil
 }
 
 // ReadFeed reads the feed of rates when it is due; one node does it for all.
 func (a *App) ReadFeed(ctx context.Context) error {
 	now := a.Now()
-	leased, err := a.store.LeaseFeed(ctx, a.Config.FX.Feed.ID(), now, now.Add(feedRetry))
+	leased, err := a.Store.LeaseFeed(ctx, a.Config.FX.Feed.ID(), now, now.Add(feedRetry))
 	if err != nil || !leased {
 		return err
 	}
@@ -208,7 +209,7 @@ func (a *App) ReadFeed(ctx context.Context) error {
 				"currency", c.Currency, "published", c.Rate, "source", c.Source)
 		}
 	}
-	return a.store.SettleFeed(ctx, a.Config.FX.Feed.ID(), now.Add(a.Config.FX.Every))
+	return a.Store.SettleFeed(ctx, a.Config.FX.Feed.ID(), now.Add(a.Config.FX.Every))
 }
 
 // currencies are those that rates are kept of: the built-in ones, the
@@ -239,7 +240,7 @@ func (a *App) StaleRates(ctx context.Context, scope pay.Scope) ([]pay.Quote, err
 	if len(stale) == 0 { // as on any good day: nothing is read
 		return nil, nil
 	}
-	used, err := a.store.RailsUsed(ctx, scope)
+	used, err := a.Store.RailsUsed(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
@@ -300,7 +301,7 @@ func (a *App) Rates(ctx context.Context) ([]RateStatus, error) {
 // RateHistory lists the latest readings of a currency, newest first.
 func (a *App) RateHistory(ctx context.Context, c money.Currency) ([]store.PastReading, error) {
 	const latest = 100
-	return a.store.RateHistory(ctx, c, latest)
+	return a.Store.RateHistory(ctx, c, latest)
 }
 
 // RateAges tells how old the oldest rate in use is, false where only built-in

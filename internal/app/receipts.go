@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/statement"
@@ -23,13 +24,13 @@ const (
 // the sandbox the payout, which in production the operator confirms.
 func (a *App) Receipts(ctx context.Context) (int, error) {
 	now := a.Now()
-	due, err := a.store.LeaseReceipts(ctx, now, now.Add(settleLease), settleBatch)
+	due, err := a.Store.LeaseReceipts(ctx, now, now.Add(settleLease), settleBatch)
 	if err != nil {
 		return 0, err
 	}
 	for _, s := range due {
-		if err := unlessStale(a.receipt(ctx, s)); err != nil && ctx.Err() == nil {
-			a.comesAgain(ctx, "a settlement's receipt is not made; it comes again", err, "settlement", s.ID)
+		if err := base.UnlessStale(a.receipt(ctx, s)); err != nil && ctx.Err() == nil {
+			a.ComesAgain(ctx, "a settlement's receipt is not made; it comes again", err, "settlement", s.ID)
 		}
 	}
 	return len(due), nil
@@ -47,7 +48,7 @@ func (a *App) receipt(ctx context.Context, s pay.Settlement) error {
 	if err != nil {
 		return err
 	}
-	shops, err := a.store.Shops(ctx, s.Merchant)
+	shops, err := a.Store.Shops(ctx, s.Merchant)
 	if err != nil {
 		return err
 	}
@@ -55,15 +56,15 @@ func (a *App) receipt(ctx context.Context, s pay.Settlement) error {
 	if err != nil {
 		return err
 	}
-	return a.commit(ctx, s.Receipt(pdf, control.Automatic, shops, a.now(s.Scope)), view.Cause{})
+	return a.Commit(ctx, s.Receipt(pdf, control.Automatic, shops, a.TimeOf(s.Scope)), view.Cause{})
 }
 
 func (a *App) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, error) {
-	merchant, err := a.store.Merchant(ctx, s.Merchant)
+	merchant, err := a.Store.Merchant(ctx, s.Merchant)
 	if err != nil {
 		return nil, err
 	}
-	lines, err := a.store.SettlementLines(ctx, s.ID, 0, receiptLines)
+	lines, err := a.Store.SettlementLines(ctx, s.ID, 0, receiptLines)
 	if err != nil {
 		return nil, err
 	}
@@ -76,26 +77,26 @@ func (a *App) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, error)
 //
 // Errors: invalid_request for a page behind a row that is not there.
 func (a *App) Settlements(ctx context.Context, scope pay.Scope, f store.SettlementFilter, after string) ([]pay.Settlement, int64, error) {
-	if err := behind(after, func() error {
-		s, err := a.store.Settlement(ctx, scope, after)
+	if err := base.Behind(after, func() error {
+		s, err := a.Store.Settlement(ctx, scope, after)
 		f.Below = s.Number
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return a.store.Settlements(ctx, scope, f)
+	return a.Store.Settlements(ctx, scope, f)
 }
 
 // Settlement reads one settlement of the merchant.
 //
 // Errors: settlement_not_found, also for another merchant's.
 func (a *App) Settlement(ctx context.Context, scope pay.Scope, id string) (pay.Settlement, error) {
-	if !storable(id) {
-		return pay.Settlement{}, missing(pay.CodeSettlementNotFound, "settlement", scope, id)
+	if !base.Storable(id) {
+		return pay.Settlement{}, base.Missing(pay.CodeSettlementNotFound, "settlement", scope, id)
 	}
-	s, err := a.store.Settlement(ctx, scope, id)
+	s, err := a.Store.Settlement(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
-		err = missing(pay.CodeSettlementNotFound, "settlement", scope, id)
+		err = base.Missing(pay.CodeSettlementNotFound, "settlement", scope, id)
 	}
 	return s, err
 }
@@ -121,7 +122,7 @@ func (a *App) SettlementLines(ctx context.Context, scope pay.Scope, s pay.Settle
 		return nil, 0, err
 	}
 	after := int64(0)
-	if err := behind(page.After, func() error {
+	if err := base.Behind(page.After, func() error {
 		if after, err = strconv.ParseInt(page.After, 10, 64); err != nil || after < 1 || after > s.Lines {
 			return store.ErrNotFound
 		}
@@ -130,14 +131,14 @@ func (a *App) SettlementLines(ctx context.Context, scope pay.Scope, s pay.Settle
 		return nil, 0, err
 	}
 	if !siblings {
-		list, err := a.store.SettlementLines(ctx, s.ID, after+int64(page.Offset), page.Limit)
+		list, err := a.Store.SettlementLines(ctx, s.ID, after+int64(page.Offset), page.Limit)
 		return list, s.Lines, err
 	}
-	total, err := a.store.CountShopLines(ctx, s.ID, scope.Shop)
+	total, err := a.Store.CountShopLines(ctx, s.ID, scope.Shop)
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := a.store.ShopLines(ctx, s.ID, scope.Shop, after, page.Limit, page.Offset)
+	list, err := a.Store.ShopLines(ctx, s.ID, scope.Shop, after, page.Limit, page.Offset)
 	return list, total, err
 }
 
@@ -149,9 +150,9 @@ func (a *App) EachLine(ctx context.Context, scope pay.Scope, s pay.Settlement, e
 	}
 	read := func(after int64) ([]pay.SettlementLine, error) {
 		if siblings {
-			return a.store.ShopLines(ctx, s.ID, scope.Shop, after, reportPage, 0)
+			return a.Store.ShopLines(ctx, s.ID, scope.Shop, after, reportPage, 0)
 		}
-		return a.store.SettlementLines(ctx, s.ID, after, reportPage)
+		return a.Store.SettlementLines(ctx, s.ID, after, reportPage)
 	}
 	for after := int64(0); after < s.Lines; {
 		page, err := read(after)
@@ -200,13 +201,13 @@ func (a *App) ReceiptOf(ctx context.Context, s pay.Settlement) ([]byte, error) {
 	if s.PDFAt.IsZero() {
 		return a.drawReceipt(ctx, s)
 	}
-	d, err := a.store.Document(ctx, s.Scope, s.ID)
+	d, err := a.Store.Document(ctx, s.Scope, s.ID)
 	return d.Body, err
 }
 
 // Language is what a merchant's reports are written in.
 func (a *App) Language(ctx context.Context, merchant string) (pay.Language, error) {
-	m, err := a.store.Merchant(ctx, merchant)
+	m, err := a.Store.Merchant(ctx, merchant)
 	return m.Language, err
 }
 
@@ -214,7 +215,7 @@ func (a *App) Language(ctx context.Context, merchant string) (pay.Language, erro
 //
 // Errors: production_key_refused, settlement_not_found, conflict_state,
 // settlement_already_paid.
-func (a *App) SimulatePayout(ctx context.Context, by Principal, id string) (pay.Settlement, error) {
+func (a *App) SimulatePayout(ctx context.Context, by base.Principal, id string) (pay.Settlement, error) {
 	if by.Live {
 		return pay.Settlement{}, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
@@ -234,8 +235,8 @@ func (a *App) PaySettlement(ctx context.Context, id string) (pay.Settlement, err
 }
 
 func (a *App) paySettlement(ctx context.Context, id string, by pay.Actor) (paid pay.Settlement, err error) {
-	err = again(func() error {
-		s, err := a.store.AnySettlement(ctx, id)
+	err = base.Again(func() error {
+		s, err := a.Store.AnySettlement(ctx, id)
 		if err != nil {
 			return orNoSettlement(err)
 		}
@@ -246,27 +247,27 @@ func (a *App) paySettlement(ctx context.Context, id string, by pay.Actor) (paid 
 }
 
 func (a *App) pay(ctx context.Context, s pay.Settlement, by pay.Actor) (pay.Settlement, error) {
-	next, change, err := s.Pay(a.now(s.Scope))
+	next, change, err := s.Pay(a.TimeOf(s.Scope))
 	if err != nil {
 		return s, err
 	}
-	change.Audit = a.audit(by, s.Scope, pay.SettlementPaid, s.ID, map[string]string{"netAmount": money.New(s.Net, money.USD).String()})
-	return next, a.store.Commit(ctx, change)
+	change.Audit = a.Audited(by, s.Scope, pay.SettlementPaid, s.ID, map[string]string{"netAmount": money.New(s.Net, money.USD).String()})
+	return next, a.Store.Commit(ctx, change)
 }
 
 // AnySettlements lists settlements of every merchant for the operator, newest
 // first.
 func (a *App) AnySettlements(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
-	return a.store.AllSettlements(ctx, merchant, status, limit)
+	return a.Store.AllSettlements(ctx, merchant, status, limit)
 }
 
 // AnySettlement reads a settlement of any merchant, with its first lines, for
 // the operator.
 func (a *App) AnySettlement(ctx context.Context, id string, limit int) (pay.Settlement, []pay.SettlementLine, error) {
-	s, err := a.store.AnySettlement(ctx, id)
+	s, err := a.Store.AnySettlement(ctx, id)
 	if err != nil {
 		return s, nil, orNoSettlement(err)
 	}
-	lines, err := a.store.SettlementLines(ctx, id, 0, limit)
+	lines, err := a.Store.SettlementLines(ctx, id, 0, limit)
 	return s, lines, err
 }

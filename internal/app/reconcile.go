@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/reconcile"
@@ -63,7 +64,7 @@ type Compared struct {
 // Errors: store.ErrNotFound, that the report has no such columns or no line that
 // can be read, that its period is not known.
 func (a *App) Reconcile(ctx context.Context, c Comparison) (done Compared, err error) {
-	account, err := a.store.Account(ctx, c.Account)
+	account, err := a.Store.Account(ctx, c.Account)
 	if err != nil {
 		return done, fmt.Errorf("provider account %s: %w", c.Account, err)
 	}
@@ -121,7 +122,7 @@ func (a *App) Reconcile(ctx context.Context, c Comparison) (done Compared, err e
 //
 // Errors: store.ErrNotFound.
 func (a *App) ReportFormat(ctx context.Context, id string) (reconcile.Format, error) {
-	account, err := a.store.Account(ctx, id)
+	account, err := a.Store.Account(ctx, id)
 	if err != nil {
 		return reconcile.Format{}, fmt.Errorf("provider account %s: %w", id, err)
 	}
@@ -193,8 +194,8 @@ func (a *App) conclude(ctx context.Context, account pay.ProviderAccount, done Co
 	for merchant, d := range done.Totals.Merchants {
 		found[merchant] = pay.Drift{Findings: d.Count, USD: d.USD}
 	}
-	return again(func() error {
-		open, err := a.store.OpenDrifts(ctx, account.ID)
+	return base.Again(func() error {
+		open, err := a.Store.OpenDrifts(ctx, account.ID)
 		if err != nil {
 			return err
 		}
@@ -203,12 +204,12 @@ func (a *App) conclude(ctx context.Context, account pay.ProviderAccount, done Co
 			"reconciliation": done.ID, "from": done.From.Format(time.RFC3339), "to": done.To.Format(time.RFC3339),
 			"lines": strconv.Itoa(done.Lines), "findings": strconv.Itoa(done.Count),
 		})
-		return a.store.Commit(ctx, change)
+		return a.Store.Commit(ctx, change)
 	})
 }
 
 // Reconciliations lists the newest comparisons with providers' reports, of one
 // account or of all.
 func (a *App) Reconciliations(ctx context.Context, account string, limit int) ([]pay.Reconciliation, error) {
-	return a.store.Reconciliations(ctx, account, limit)
+	return a.Store.Reconciliations(ctx, account, limit)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -44,7 +45,7 @@ const (
 // MarkCopy notes in a copy of the database that it is one, with all that was committed before a
 // moment: whoever serves it is closed until what it lacks is found out.
 func (a *App) MarkCopy(ctx context.Context, at time.Time) error {
-	r, err := a.store.Recovery(ctx)
+	r, err := a.Store.Recovery(ctx)
 	if err != nil || r.State == pay.RecoveryClosed { // a copy of one that is itself not open again
 		return err
 	}
@@ -52,7 +53,7 @@ func (a *App) MarkCopy(ctx context.Context, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	return a.store.Commit(ctx, change)
+	return a.Store.Commit(ctx, change)
 }
 
 // BeginRecovery closes the service, which was put back to a moment; what it did until the second
@@ -66,7 +67,7 @@ func (a *App) BeginRecovery(ctx context.Context, from, to time.Time) (pay.Recove
 // Restored notes that a copy is the database from now on: what was committed after it was made and
 // until now is lost. false: it is no copy that says of when it is.
 func (a *App) Restored(ctx context.Context) (r pay.Recovery, marked bool, err error) {
-	read, err := a.store.Recovery(ctx)
+	read, err := a.Store.Recovery(ctx)
 	if err != nil || read.State != pay.RecoveryClosed {
 		return read, false, err
 	}
@@ -78,8 +79,8 @@ func (a *App) Restored(ctx context.Context) (r pay.Recovery, marked bool, err er
 
 // recover decides about the recovery, and writes who did.
 func (a *App) recover(ctx context.Context, act pay.Act, note string, decide func(pay.Recovery) (pay.Recovery, pay.Change, error)) (pay.Recovery, error) {
-	next, err := decided(func() (pay.Recovery, error) {
-		read, err := a.store.Recovery(ctx)
+	next, err := base.Decide(func() (pay.Recovery, error) {
+		read, err := a.Store.Recovery(ctx)
 		if err != nil {
 			return read, err
 		}
@@ -87,13 +88,13 @@ func (a *App) recover(ctx context.Context, act pay.Act, note string, decide func
 		if err != nil {
 			return read, err
 		}
-		change.Audit = a.noted(a.Self(), pay.Scope{Live: true}, act, pay.RecoveryID, note, map[string]string{
+		change.Audit = a.Noted(a.Self(), pay.Scope{Live: true}, act, pay.RecoveryID, note, map[string]string{
 			"from": next.From.Format(time.RFC3339), "to": next.To.Format(time.RFC3339),
 		})
-		return next, a.store.Commit(ctx, change)
+		return next, a.Store.Commit(ctx, change)
 	})
 	if err == nil {
-		a.recovery.Store(&next)
+		a.RecoveryState.Store(&next)
 	}
 	return next, err
 }
@@ -108,7 +109,7 @@ type RecoveryStatus struct {
 
 // Recovery tells how far a recovery is; its State is empty where there never was one.
 func (a *App) Recovery(ctx context.Context) (s RecoveryStatus, err error) {
-	if s.Recovery, err = a.store.Recovery(ctx); err != nil {
+	if s.Recovery, err = a.Store.Recovery(ctx); err != nil {
 		return s, err
 	}
 	s.Guarded = s.State == pay.RecoveryGuarded && s.Active(a.Now())
@@ -121,13 +122,13 @@ func (a *App) Recovery(ctx context.Context) (s RecoveryStatus, err error) {
 			s.Uncovered = append(s.Uncovered, account)
 		}
 	}
-	s.Open, err = a.store.FoundList(ctx, false, mostFound)
+	s.Open, err = a.Store.FoundList(ctx, false, mostFound)
 	return s, err
 }
 
 // recoveryAccounts are those that may have moved money in the window.
 func (a *App) recoveryAccounts(ctx context.Context) (ids []string, err error) {
-	list, err := a.store.Accounts(ctx)
+	list, err := a.Store.Accounts(ctx)
 	for _, account := range list {
 		if account.Live && account.Status != pay.AccountRemoved {
 			ids = append(ids, account.ID)
@@ -141,7 +142,7 @@ func (a *App) CoverAccount(ctx context.Context, account, how string) error {
 	if how == "" {
 		return errors.New("say how you know what it did in the window")
 	}
-	if _, err := a.store.Account(ctx, account); err != nil {
+	if _, err := a.Store.Account(ctx, account); err != nil {
 		return fmt.Errorf("provider account %s: %w", account, err)
 	}
 	_, err := a.recover(ctx, pay.RecoveryCovered, account+": "+how, func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
@@ -152,8 +153,8 @@ func (a *App) CoverAccount(ctx context.Context, account, how string) error {
 
 // CloseFound notes what the operator did about something that was found.
 func (a *App) CloseFound(ctx context.Context, id, note string) error {
-	return again(func() error {
-		f, err := a.store.FoundAt(ctx, id)
+	return base.Again(func() error {
+		f, err := a.Store.FoundAt(ctx, id)
 		if err != nil {
 			return fmt.Errorf("found %s: %w", id, err)
 		}
@@ -161,8 +162,8 @@ func (a *App) CloseFound(ctx context.Context, id, note string) error {
 		if err != nil {
 			return err
 		}
-		change.Audit = a.noted(a.Self(), pay.Scope{Live: true}, pay.FoundClosed, id, note, nil)
-		return a.store.Commit(ctx, change)
+		change.Audit = a.Noted(a.Self(), pay.Scope{Live: true}, pay.FoundClosed, id, note, nil)
+		return a.Store.Commit(ctx, change)
 	})
 }
 
@@ -176,7 +177,7 @@ func (a *App) EndRecovery(ctx context.Context, waiting bool, note string) (pay.R
 		if err != nil {
 			return r, pay.Change{}, err
 		}
-		open, err := a.store.FoundList(ctx, false, mostFound)
+		open, err := a.Store.FoundList(ctx, false, mostFound)
 		if err != nil {
 			return r, pay.Change{}, err
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -19,7 +20,7 @@ type NewRefund struct {
 	Payment     string
 	Amount      string // JSON text, local major units; empty: all that is left
 	Reason      string
-	Idempotency Idempotency
+	Idempotency base.Idempotency
 	By          pay.Actor
 }
 
@@ -35,7 +36,7 @@ func (a *App) Refund(ctx context.Context, scope pay.Scope, n NewRefund) (r pay.R
 		return r, found, err
 	}
 	p, err := a.Payment(ctx, scope, n.Payment)
-	if err = cmp.Or(err, a.opened()); err != nil {
+	if err = cmp.Or(err, a.MayMoveMoney()); err != nil {
 		return r, false, err
 	}
 	amount, err := parseLocal(n.Amount, p.Local.Currency)
@@ -44,7 +45,7 @@ func (a *App) Refund(ctx context.Context, scope pay.Scope, n NewRefund) (r pay.R
 	}
 	cause := view.Cause{RequestID: n.By.Request, IdempotencyKey: n.Idempotency.Key}
 	asked := pay.NewRefund{Amount: amount, Reason: n.Reason}
-	if at, _, found, err := a.foundOf(ctx, n.Idempotency.mark(scope), pay.FoundRefund); err != nil || found {
+	if at, _, found, err := a.FoundOf(ctx, n.Idempotency.Mark(scope), pay.FoundRefund); err != nil || found {
 		if err != nil {
 			return r, false, err
 		}
@@ -74,12 +75,12 @@ func (a *App) finishRefund(ctx context.Context, c pay.Claim, cause view.Cause) p
 }
 
 // refundBefore returns what an earlier request with the key opened.
-func (a *App) refundBefore(ctx context.Context, scope pay.Scope, i Idempotency) (r pay.Refund, found bool, err error) {
-	id, found, err := a.earlier(ctx, scope, i)
+func (a *App) refundBefore(ctx context.Context, scope pay.Scope, i base.Idempotency) (r pay.Refund, found bool, err error) {
+	id, found, err := a.Earlier(ctx, scope, i)
 	if err != nil || !found {
 		return r, false, err
 	}
-	claim, err := a.store.Claim(ctx, scope, id)
+	claim, err := a.Store.Claim(ctx, scope, id)
 	return claim.Opened(), err == nil, err
 }
 
@@ -103,22 +104,22 @@ func parseLocal(text string, currency money.Currency) (money.Amount, error) {
 
 // openRefund commits the intent of a refund. Who loses a race for the payment
 // or the balance decides again; ErrDuplicate when the key was taken.
-func (a *App) openRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, by pay.Actor, i Idempotency, cause view.Cause) (next pay.Payment, claim pay.Claim, events []pay.Event, err error) {
-	defer a.turns.take(p.ID)()
-	if err := a.opened(); err != nil && n.ID == "" {
+func (a *App) openRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, by pay.Actor, i base.Idempotency, cause view.Cause) (next pay.Payment, claim pay.Claim, events []pay.Event, err error) {
+	defer a.Turns.Take(p.ID)()
+	if err := a.MayMoveMoney(); err != nil && n.ID == "" {
 		return next, claim, nil, err
 	}
 	fixed := n.ID
-	err = again(func() (err error) {
-		if n.Caller, err = a.caller(ctx); err != nil {
+	err = base.Again(func() (err error) {
+		if n.Caller, err = a.Caller(ctx); err != nil {
 			return err
 		}
-		now := a.now(p.Scope)
-		balances, err := a.store.Balances(ctx, p.Scope)
+		now := a.TimeOf(p.Scope)
+		balances, err := a.Store.Balances(ctx, p.Scope)
 		if err != nil {
 			return err
 		}
-		read, err := a.store.AnyPayment(ctx, p.ID)
+		read, err := a.Store.AnyPayment(ctx, p.ID)
 		if err != nil {
 			return err
 		}
@@ -131,22 +132,22 @@ func (a *App) openRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, by
 			return err
 		}
 		if n.ID = fixed; fixed == "" {
-			n.ID = a.markedID(pay.ClaimPrefix, now, i.mark(p.Scope))
+			n.ID = a.MarkedID(pay.ClaimPrefix, now, i.Mark(p.Scope))
 		}
 		var change pay.Change
 		if next, claim, change, err = read.Refund(n, balances, now); err != nil {
 			// The same request may have been first meanwhile, and be the reason.
-			if _, found, other := a.earlier(ctx, p.Scope, i); found || other != nil {
+			if _, found, other := a.Earlier(ctx, p.Scope, i); found || other != nil {
 				return cmp.Or(other, store.ErrDuplicate)
 			}
 			return err
 		}
-		change.Once = i.once(p.Scope, claim.ID, now)
+		change.Once = i.Guard(p.Scope, claim.ID, now)
 		if !n.Simulated { // a play, not an act
-			change.Audit = a.audit(by, p.Scope, pay.RefundOpened, claim.ID, map[string]string{"payment": p.ID, "amount": claim.Local.String()})
+			change.Audit = a.Audited(by, p.Scope, pay.RefundOpened, claim.ID, map[string]string{"payment": p.ID, "amount": claim.Local.String()})
 		}
 		events = change.Events
-		return a.commit(ctx, change, cause)
+		return a.Commit(ctx, change, cause)
 	})
 	return next, claim, events, err
 }
@@ -158,7 +159,7 @@ func (a *App) released(ctx context.Context, p pay.Payment) (bool, error) {
 		return false, nil
 	}
 	day := p.ReserveDay()
-	found, err := a.store.Reserves(ctx, []string{day})
+	found, err := a.Store.Reserves(ctx, []string{day})
 	return found[day].Closed(), err
 }
 
@@ -172,14 +173,14 @@ func (a *App) makeRefund(ctx context.Context, c pay.Claim, cause view.Cause) (pa
 	}
 	o := pay.Outcome{Kind: c.Call.State} // nothing was asked, so nothing is known anew
 	if configured {
-		mayLeave := a.fence(c.Call.Flight)
-		if !mayLeave() || a.shut() {
+		mayLeave := a.Fence(c.Call.Flight)
+		if !mayLeave() || a.Shut() {
 			return c, nil
 		}
-		ctx, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), callTimeout)
+		ctx, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), base.CallTimeout)
 		defer cancel()
-		ctx, call := a.calling(ctx, opRefund, to.account, to.request.Reference)
-		o = call.heard(ctx, to.upstream.Refund(ctx, to.request))
+		ctx, call := a.Calling(ctx, base.OpRefund, to.account, to.request.Reference)
+		o = call.Heard(ctx, to.upstream.Refund(ctx, to.request))
 	}
 	return a.called(ctx, c, o, cause)
 }
@@ -191,7 +192,7 @@ func (a *App) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Claim, 
 	if err != nil {
 		return c, err
 	}
-	asked, err := a.asked(ctx)
+	asked, err := a.AskedAt(ctx)
 	if err != nil {
 		return c, err
 	}
@@ -201,10 +202,10 @@ func (a *App) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Claim, 
 	case !may:
 		o = pay.Outcome{Kind: pay.Unknown}
 	default:
-		asking, cancel := context.WithTimeout(ctx, callTimeout)
+		asking, cancel := context.WithTimeout(ctx, base.CallTimeout)
 		defer cancel()
-		asking, call := a.calling(asking, opQueryRefund, to.account, to.request.Reference)
-		o = call.heard(asking, to.upstream.QueryRefund(asking, to.request))
+		asking, call := a.Calling(asking, base.OpQueryRefund, to.account, to.request.Reference)
+		o = call.Heard(asking, to.upstream.QueryRefund(asking, to.request))
 		a.refunds.heard(to.account, o.Asked().Kind != pay.Unknown)
 	}
 	return a.called(ctx, c, c.Call.Proved(o.Asked(), asked), view.Cause{})
@@ -219,7 +220,7 @@ type refundAccount struct {
 
 // refundAt finds it; false where the account is not configured.
 func (a *App) refundAt(ctx context.Context, c pay.Claim) (refundAccount, bool, error) {
-	p, err := a.store.AnyPayment(ctx, c.Payment)
+	p, err := a.Store.AnyPayment(ctx, c.Payment)
 	if err != nil {
 		return refundAccount{}, false, err
 	}
@@ -238,7 +239,7 @@ func (a *App) refundAt(ctx context.Context, c pay.Claim) (refundAccount, bool, e
 // called commits what came of a refund at the provider, as it stood then.
 func (a *App) called(ctx context.Context, then pay.Claim, o pay.Outcome, cause view.Cause) (pay.Claim, error) {
 	c, err := a.onClaim(ctx, then.ID, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-		next, change := c.Answered(p, then, o, a.now(c.Scope))
+		next, change := c.Answered(p, then, o, a.TimeOf(c.Scope))
 		return next, change, nil
 	})
 	if errors.Is(err, store.ErrDuplicate) { // the operator knows

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -52,14 +53,14 @@ func (a *App) regain(p pay.Payment, at pay.Found, tries []pay.Found, now time.Ti
 
 // regainPayment answers a create call that was carried out in the time that the database lost. The
 // provider is asked what became of it, and not called.
-func (a *App) regainPayment(ctx context.Context, p pay.Payment, at pay.Found, tries []pay.Found, i Idempotency, cause view.Cause) (pay.Payment, error) {
-	now := a.now(p.Scope)
+func (a *App) regainPayment(ctx context.Context, p pay.Payment, at pay.Found, tries []pay.Found, i base.Idempotency, cause view.Cause) (pay.Payment, error) {
+	now := a.TimeOf(p.Scope)
 	p, change, err := a.regain(p, at, tries, now)
 	if err != nil {
 		return p, err
 	}
-	change.Once = i.once(p.Scope, p.ID, now)
-	err = a.commit(ctx, change, cause)
+	change.Once = i.Guard(p.Scope, p.ID, now)
+	err = a.Commit(ctx, change, cause)
 	if errors.Is(err, store.ErrDuplicate) || errors.Is(err, store.ErrStale) { // the same request at the same time
 		return a.replay(ctx, p.Scope, i)
 	}
@@ -76,17 +77,17 @@ func (a *App) asksAfter(ctx context.Context, p pay.Payment) (pay.Payment, error)
 	if err := a.reconcile(ctx, p, true); err != nil {
 		return p, err
 	}
-	return a.store.AnyPayment(ctx, p.ID)
+	return a.Store.AnyPayment(ctx, p.ID)
 }
 
 // regainRefund answers a call for a refund that was made in the time that the database lost.
 func (a *App) regainRefund(ctx context.Context, p pay.Payment, asked pay.NewRefund, at pay.Found, n NewRefund, cause view.Cause) (pay.Refund, error) {
 	if at.Object != "" { // the operator's list brought it back: only the key is not known
-		claim, err := a.store.Claim(ctx, p.Scope, at.Object)
+		claim, err := a.Store.Claim(ctx, p.Scope, at.Object)
 		if err != nil {
 			return pay.Refund{}, err
 		}
-		err = a.store.Commit(ctx, pay.Change{Once: n.Idempotency.once(p.Scope, claim.ID, a.now(p.Scope))})
+		err = a.Store.Commit(ctx, pay.Change{Once: n.Idempotency.Guard(p.Scope, claim.ID, a.TimeOf(p.Scope))})
 		if errors.Is(err, store.ErrDuplicate) {
 			err = nil
 		}
@@ -104,7 +105,7 @@ func (a *App) regainRefund(ctx context.Context, p pay.Payment, asked pay.NewRefu
 }
 
 // openFound opens a refund that a provider has, and asks what became of it.
-func (a *App) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund, at pay.Found, by pay.Actor, i Idempotency, cause view.Cause) (pay.Claim, error) {
+func (a *App) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund, at pay.Found, by pay.Actor, i base.Idempotency, cause view.Cause) (pay.Claim, error) {
 	claim, round, ok := pay.ParseRefundReference(at.Reference)
 	if !ok {
 		return pay.Claim{}, fmt.Errorf("found %s: it is no refund of ours", at.ID())
@@ -127,9 +128,9 @@ func (a *App) regainNewPayout(ctx context.Context, made pay.Withdrawal, change p
 	case !nearly(made.Local, at.Local()):
 		return made, change, otherThanFound(at)
 	case at.Object != "":
-		return made, change, errDealtWith
+		return made, change, base.ErrDealtWith
 	}
-	by, err := a.caller(ctx)
+	by, err := a.Caller(ctx)
 	if err != nil {
 		return made, change, err
 	}
@@ -169,10 +170,10 @@ type Listed struct {
 //
 // Errors: that no recovery is under way, that a line cannot be read.
 func (a *App) ReadListing(ctx context.Context, l Listing) (done Listed, err error) {
-	if !a.shut() {
+	if !a.Shut() {
 		return done, errors.New("no recovery is under way: cascada recover begin")
 	}
-	account, err := a.store.Account(ctx, l.Account)
+	account, err := a.Store.Account(ctx, l.Account)
 	if err != nil {
 		return done, fmt.Errorf("provider account %s: %w", l.Account, err)
 	}
@@ -215,7 +216,7 @@ func (a *App) listed(ctx context.Context, account pay.ProviderAccount, line reco
 		done.Foreign++
 		return nil
 	}
-	switch before, err := a.store.FoundAt(ctx, f.ID()); {
+	switch before, err := a.Store.FoundAt(ctx, f.ID()); {
 	case err == nil && !before.Open():
 		done.Known++
 		return nil
@@ -239,7 +240,7 @@ func (a *App) listed(ctx context.Context, account pay.ProviderAccount, line reco
 		return nil
 	}
 	done.Found = append(done.Found, f)
-	return a.store.Commit(ctx, pay.Change{Found: []pay.Found{f}})
+	return a.Store.Commit(ctx, pay.Change{Found: []pay.Found{f}})
 }
 
 // foundIn reads what a line is about by our references; false where it has none.
@@ -268,7 +269,7 @@ func foundIn(account string, l reconcile.Line) (f pay.Found, ok bool) {
 	}
 	mark, long := id.MarkOf(object)
 	f.Mark = mark
-	return f, ok && long && storable(object)
+	return f, ok && long && base.Storable(object)
 }
 
 // toldOfLost keeps what a provider tells of a charge that the database may have lost: its request may yet be repeated,
@@ -277,7 +278,7 @@ func foundIn(account string, l reconcile.Line) (f pay.Found, ok bool) {
 // Errors: transaction_not_found where there was no restore, service_unavailable.
 func (a *App) toldOfLost(ctx context.Context, n pay.Notice) error {
 	mark, long := id.MarkOf(n.Reference[:strings.LastIndex(n.Reference, "-")])
-	if !long || !a.recovery.Load().Active(a.Now()) {
+	if !long || !a.RecoveryState.Load().Active(a.Now()) {
 		return notOurs()
 	}
 	local := n.Outcome.Local
@@ -285,11 +286,11 @@ func (a *App) toldOfLost(ctx context.Context, n pay.Notice) error {
 		found := pay.Found{Version: 1, Account: n.Account, Reference: n.Reference, Mark: mark, Kind: pay.FoundCharge, FoundNotes: pay.FoundNotes{
 			ProviderRef: n.Outcome.ProviderRef, Minor: local.Minor, Currency: local.Currency, At: a.Now().UnixMicro(),
 		}}
-		if err := unlessStale(a.store.Commit(ctx, pay.Change{Found: []pay.Found{found}})); err != nil { // stale: it is known
+		if err := base.UnlessStale(a.Store.Commit(ctx, pay.Change{Found: []pay.Found{found}})); err != nil { // stale: it is known
 			return err
 		}
 	}
-	a.warnSometimes(ctx, "a notification is about a charge that the database has lost", n.Account, "account", n.Account, "reference", n.Reference)
+	a.WarnSometimes(ctx, "a notification is about a charge that the database has lost", n.Account, "account", n.Account, "reference", n.Reference)
 	return &pay.Error{Code: pay.CodeServiceUnavailable, Details: pay.Details{Reason: pay.Recovering}, Message: "the service was put back from a copy and may not know this yet: send it again"}
 }
 
@@ -313,8 +314,8 @@ func asTaken(f pay.Found, object string) pay.Found {
 
 func (a *App) placeCharge(ctx context.Context, f pay.Found) (known, regained bool, err error) {
 	object, order, _ := pay.ParseReference(f.Reference)
-	err = again(func() error {
-		p, err := a.store.AnyPayment(ctx, object)
+	err = base.Again(func() error {
+		p, err := a.Store.AnyPayment(ctx, object)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
@@ -322,28 +323,28 @@ func (a *App) placeCharge(ctx context.Context, f pay.Found) (known, regained boo
 			return err
 		}
 		if known {
-			if _, change, news := p.Listed(f, order, a.now(p.Scope)); news {
-				return a.commit(ctx, change, view.Cause{})
+			if _, change, news := p.Listed(f, order, a.TimeOf(p.Scope)); news {
+				return a.Commit(ctx, change, view.Cause{})
 			}
 			return nil
 		}
-		if p, err = a.inHand(ctx, p); err != nil {
+		if p, err = a.InHand(ctx, p); err != nil {
 			return err
 		}
-		_, change, err := p.Regain(f, order, a.now(p.Scope))
+		_, change, err := p.Regain(f, order, a.TimeOf(p.Scope))
 		if err != nil {
 			return err
 		}
 		change.Found = []pay.Found{asTaken(f, object)}
 		regained = true
-		return a.commit(ctx, change, view.Cause{})
+		return a.Commit(ctx, change, view.Cause{})
 	})
 	return known, regained && err == nil, err
 }
 
 func (a *App) placeRefund(ctx context.Context, f pay.Found, l reconcile.Line) (known, regained bool, err error) {
 	claim, round, _ := pay.ParseRefundReference(f.Reference)
-	if c, err := a.store.AnyClaim(ctx, claim); err == nil {
+	if c, err := a.Store.AnyClaim(ctx, claim); err == nil {
 		return a.placeKnownRefund(ctx, c, f, round)
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return false, false, err
@@ -352,7 +353,7 @@ func (a *App) placeRefund(ctx context.Context, f pay.Found, l reconcile.Line) (k
 	if !named || l.Reference == f.Reference {
 		return false, false, nil
 	}
-	p, err := a.store.AnyPayment(ctx, payment)
+	p, err := a.Store.AnyPayment(ctx, payment)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, false, nil
 	}
@@ -360,7 +361,7 @@ func (a *App) placeRefund(ctx context.Context, f pay.Found, l reconcile.Line) (k
 		return false, false, err
 	}
 	f.Version-- // it is written as taken at once, see asTaken
-	_, err = a.openFound(ctx, p, pay.NewRefund{Reason: "found at the provider after a restore"}, f, a.Self(), Idempotency{}, view.Cause{})
+	_, err = a.openFound(ctx, p, pay.NewRefund{Reason: "found at the provider after a restore"}, f, a.Self(), base.Idempotency{}, view.Cause{})
 	return false, err == nil, err
 }
 
@@ -369,12 +370,12 @@ func (a *App) placeRefund(ctx context.Context, f pay.Found, l reconcile.Line) (k
 func (a *App) placeKnownRefund(ctx context.Context, c pay.Claim, f pay.Found, round int) (known, regained bool, err error) {
 	listed, asks := c, false
 	listed, err = a.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-		by, err := a.caller(ctx)
+		by, err := a.Caller(ctx)
 		if err != nil {
 			return c, pay.Change{}, err
 		}
 		known = round <= c.Call.Round
-		next, change, news, err := c.InHandOf(by).Listed(p, f, round, a.now(c.Scope))
+		next, change, news, err := c.InHandOf(by).Listed(p, f, round, a.TimeOf(c.Scope))
 		if asks = news; news && !known {
 			change.Found = []pay.Found{asTaken(f, c.ID)}
 		}
@@ -391,20 +392,20 @@ func (a *App) placeKnownRefund(ctx context.Context, c pay.Claim, f pay.Found, ro
 
 func (a *App) placePayout(ctx context.Context, f pay.Found) (known, regained bool, err error) {
 	object, round, _ := pay.ParsePayoutReference(f.Reference)
-	w, err := a.store.AnyWithdrawal(ctx, object)
+	w, err := a.Store.AnyWithdrawal(ctx, object)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, false, nil
 	}
 	if err == nil && w.GoneTo(f.Reference, f.Account) && w.Status != pay.WithdrawalPending {
-		if _, change, news := w.Listed(f, a.now(w.Scope)); news {
-			err = a.commit(ctx, change, view.Cause{})
+		if _, change, news := w.Listed(f, a.TimeOf(w.Scope)); news {
+			err = a.Commit(ctx, change, view.Cause{})
 		}
 		return err == nil, false, err
 	}
 	if err != nil {
 		return false, false, err
 	}
-	by, err := a.caller(ctx)
+	by, err := a.Caller(ctx)
 	if err != nil {
 		return false, false, err
 	}
@@ -412,12 +413,12 @@ func (a *App) placePayout(ctx context.Context, f pay.Found) (known, regained boo
 	if err != nil {
 		return false, false, err
 	}
-	sent, change, err := w.Regain(f, round, float, by, a.now(w.Scope))
+	sent, change, err := w.Regain(f, round, float, by, a.TimeOf(w.Scope))
 	if err != nil {
 		return false, false, err
 	}
 	change.Found = []pay.Found{asTaken(f, object)}
-	if err := a.commit(ctx, change, view.Cause{}); err != nil {
+	if err := a.Commit(ctx, change, view.Cause{}); err != nil {
 		return false, false, err
 	}
 	// Where a person pays, nobody but the list can tell.

@@ -58,7 +58,7 @@ func (a *App) ReplayRoutes(ctx context.Context, o PastRoutes) (done Rerouted, er
 	if c.Changed.Rules = c.InForce.Rules; o.Rules != nil {
 		c.Changed.Rules = *o.Rules
 	}
-	list, err := a.store.Accounts(ctx)
+	list, err := a.Store.Accounts(ctx)
 	if err != nil {
 		return done, err
 	}
@@ -97,7 +97,7 @@ func (a *App) ReplayRoutes(ctx context.Context, o PastRoutes) (done Rerouted, er
 func (a *App) eachPast(ctx context.Context, o PastRoutes, from time.Time, each func(pay.Payment, pay.Rail), skipped func(pay.Payment)) error {
 	after, before := id.From(pay.PaymentPrefix, from), id.From(pay.PaymentPrefix, o.Until)
 	for {
-		page, err := a.store.PaymentsBetween(ctx, o.Live, after, before, replayPage)
+		page, err := a.Store.PaymentsBetween(ctx, o.Live, after, before, replayPage)
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 )
@@ -40,13 +41,13 @@ func (a *App) Forget(ctx context.Context) (again int, err error) {
 		do   func(before time.Time) (n int, more bool, err error)
 	}{
 		{"notifications", keep.Notifications, func(before time.Time) (int, bool, error) {
-			return batch(a.store.ForgetNotifications(ctx, before, forgetBatch))
+			return batch(a.Store.ForgetNotifications(ctx, before, forgetBatch))
 		}},
 		{"addresses of the audit log", keep.Addresses, func(before time.Time) (int, bool, error) {
-			return batch(a.store.ForgetAddresses(ctx, id.From(pay.AuditPrefix, before), forgetBatch))
+			return batch(a.Store.ForgetAddresses(ctx, id.From(pay.AuditPrefix, before), forgetBatch))
 		}},
 		{"uses of keys", keep.Addresses, func(before time.Time) (int, bool, error) {
-			return batch(a.store.ForgetKeyUses(ctx, before, forgetBatch))
+			return batch(a.Store.ForgetKeyUses(ctx, before, forgetBatch))
 		}},
 		{retainShoppers, keep.Shoppers, func(before time.Time) (int, bool, error) { return a.forgetShoppers(ctx, before) }},
 		{retainEvidence, keep.Evidence, func(before time.Time) (int, bool, error) { return a.forgetEvidence(ctx, before) }},
@@ -69,7 +70,7 @@ func (a *App) Forget(ctx context.Context) (again int, err error) {
 // round goes on with a round over data of a kind: it erases a page of ids from behind one. It
 // returns how much that was, and whether there may be more.
 func (a *App) round(ctx context.Context, kind string, page func(after string) ([]string, error), erase func(id string) error) (n int, more bool, err error) {
-	at, err := a.store.Retained(ctx, kind)
+	at, err := a.Store.Retained(ctx, kind)
 	if err != nil {
 		return 0, false, err
 	}
@@ -96,22 +97,22 @@ func (a *App) round(ctx context.Context, kind string, page func(after string) ([
 	}
 	at.Version++
 	at.UpTo = list[len(list)-1]
-	err = unlessStale(a.store.Commit(ctx, pay.Change{Retained: []pay.Retained{at}}))
+	err = base.UnlessStale(a.Store.Commit(ctx, pay.Change{Retained: []pay.Retained{at}}))
 	return n, err == nil && len(list) == forgetBatch, err
 }
 
 func (a *App) forgetShoppers(ctx context.Context, before time.Time) (int, bool, error) {
 	return a.round(ctx, retainShoppers, func(after string) ([]string, error) {
-		return a.store.OldPayments(ctx, after, id.From(pay.PaymentPrefix, before), forgetBatch)
+		return a.Store.OldPayments(ctx, after, id.From(pay.PaymentPrefix, before), forgetBatch)
 	}, func(id string) error { return a.erasePayment(ctx, nil, id, false) })
 }
 
 func (a *App) forgetEvidence(ctx context.Context, before time.Time) (int, bool, error) {
 	return a.round(ctx, retainEvidence, func(after string) ([]string, error) {
-		return a.store.OldClaims(ctx, after, id.From(pay.ClaimPrefix, before), forgetBatch)
+		return a.Store.OldClaims(ctx, after, id.From(pay.ClaimPrefix, before), forgetBatch)
 	}, func(id string) error {
-		return again(func() error {
-			c, err := a.store.AnyClaim(ctx, id)
+		return base.Again(func() error {
+			c, err := a.Store.AnyClaim(ctx, id)
 			if err != nil {
 				return err
 			}
@@ -126,7 +127,7 @@ func (a *App) forgetEvidence(ctx context.Context, before time.Time) (int, bool, 
 			if err := a.eraseEvents(ctx, c.Payment, &change); err != nil {
 				return err
 			}
-			return a.store.Commit(ctx, change)
+			return a.Store.Commit(ctx, change)
 		})
 	})
 }

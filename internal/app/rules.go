@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/routing"
 )
@@ -36,9 +37,9 @@ var ErrNoRules = errors.New("there is no such version of the routing rules")
 
 // readRules learns of the routing rules in the database, where they were changed.
 func (a *App) readRules(ctx context.Context) error {
-	a.readingAccounts.lock() // a slow read must not undo what a later one found
-	defer a.readingAccounts.unlock()
-	mark, err := a.store.RulesMark(ctx)
+	a.readingAccounts.Lock() // a slow read must not undo what a later one found
+	defer a.readingAccounts.Unlock()
+	mark, err := a.Store.RulesMark(ctx)
 	known := a.rules.Load()
 	if err != nil || known != nil && known.version == mark {
 		return err
@@ -56,7 +57,7 @@ func (a *App) rulesAt(ctx context.Context, version int64) (RulesVersion, error) 
 	if version == 0 {
 		return RulesVersion{Rules: routing.Rules{Order: a.Config.Routing}}, nil
 	}
-	row, err := a.store.Rules(ctx, version)
+	row, err := a.Store.Rules(ctx, version)
 	if err != nil {
 		return RulesVersion{}, fmt.Errorf("routing rules %d: %w", version, err)
 	}
@@ -77,7 +78,7 @@ func (a *App) rulesOf(row pay.RoutingRules) (RulesVersion, error) {
 
 // Rules returns the routing rules that count now.
 func (a *App) Rules(ctx context.Context) (RulesVersion, error) {
-	mark, err := a.store.RulesMark(ctx)
+	mark, err := a.Store.RulesMark(ctx)
 	if err != nil {
 		return RulesVersion{}, err
 	}
@@ -86,7 +87,7 @@ func (a *App) Rules(ctx context.Context) (RulesVersion, error) {
 
 // RulesHistory lists the newest versions of the rules, newest first.
 func (a *App) RulesHistory(ctx context.Context, limit int) ([]RulesVersion, error) {
-	rows, err := a.store.RulesList(ctx, limit)
+	rows, err := a.Store.RulesList(ctx, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -120,11 +121,11 @@ func (a *App) ResetRules(ctx context.Context, by pay.Actor) (v RulesVersion, cha
 }
 
 func (a *App) changeRules(ctx context.Context, by pay.Actor, doc []byte, act pay.Act, details map[string]string) (v RulesVersion, changed bool, err error) {
-	err = again(func() error {
+	err = base.Again(func() error {
 		present := pay.RoutingRules{}
-		mark, err := a.store.RulesMark(ctx)
+		mark, err := a.Store.RulesMark(ctx)
 		if err == nil && mark > 0 {
-			present, err = a.store.Rules(ctx, mark)
+			present, err = a.Store.Rules(ctx, mark)
 		}
 		if err != nil {
 			return err
@@ -143,21 +144,21 @@ func (a *App) changeRules(ctx context.Context, by pay.Actor, doc []byte, act pay
 			return err
 		}
 		// They are about both environments.
-		return a.store.Commit(ctx, pay.Change{
-			Rules: []pay.RoutingRules{row}, Audit: a.audit(by, pay.Scope{Live: true}, act, "routing", told),
+		return a.Store.Commit(ctx, pay.Change{
+			Rules: []pay.RoutingRules{row}, Audit: a.Audited(by, pay.Scope{Live: true}, act, "routing", told),
 		})
 	})
 	if err != nil {
 		return v, false, err
 	}
-	a.notice(ctx, "routing rules", a.readRules)
+	a.Reread(ctx, "routing rules", a.readRules)
 	return v, changed, nil
 }
 
 // CheckRules says what is wrong with rules: by themselves, or because there is no
 // such rail or account.
 func (a *App) CheckRules(ctx context.Context, rules routing.Rules) error {
-	list, err := a.store.Accounts(ctx)
+	list, err := a.Store.Accounts(ctx)
 	if err != nil {
 		return err
 	}

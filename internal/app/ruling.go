@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/view"
@@ -28,7 +29,7 @@ type Ruled struct {
 // Errors: store.ErrNotFound, conflict_state: its end is known, or the provider says
 // otherwise (details.reason).
 func (a *App) RulePayment(ctx context.Context, by pay.Actor, r Ruled) (p pay.Payment, said pay.OutcomeKind, err error) {
-	p, err = a.store.AnyPayment(ctx, r.ID)
+	p, err = a.Store.AnyPayment(ctx, r.ID)
 	if err != nil {
 		return p, "", err
 	}
@@ -39,7 +40,7 @@ func (a *App) RulePayment(ctx context.Context, by pay.Actor, r Ruled) (p pay.Pay
 	if !p.Status.Open() && p.Status != pay.Failed && p.Status != pay.Expired {
 		return p, "", known(p.Status, r.Word) // whatever its provider says
 	}
-	clock, err := a.asked(ctx)
+	clock, err := a.AskedAt(ctx)
 	if err != nil {
 		return p, "", err
 	}
@@ -55,26 +56,26 @@ func (a *App) RulePayment(ctx context.Context, by pay.Actor, r Ruled) (p pay.Pay
 		}
 	}
 	if r.Word.Contradicts(p, o) && !r.Force {
-		return p, o.Kind, otherwise(string(o.Kind), p.Status, string(r.Word))
+		return p, o.Kind, base.SaidOtherwise(string(o.Kind), p.Status, string(r.Word))
 	}
 	if r.Word == pay.WordNotCharged && p.Status == pay.Processing && o.Kind != pay.Approved && attempt.OnItsWay(clock) {
-		return p, o.Kind, onItsWay(p.Status, string(r.Word))
+		return p, o.Kind, base.CallOnItsWay(p.Status, string(r.Word))
 	}
-	ruled, err := decided(func() (pay.Payment, error) {
-		read, err := a.store.AnyPayment(ctx, r.ID)
+	ruled, err := base.Decide(func() (pay.Payment, error) {
+		read, err := a.Store.AnyPayment(ctx, r.ID)
 		if err != nil {
 			return read, err
 		}
 		if read.Version != p.Version {
-			return read, movedOn(read.Status, string(r.Word))
+			return read, base.ChangedMeanwhile(read.Status, string(r.Word))
 		}
-		now := a.now(read.Scope)
+		now := a.TimeOf(read.Scope)
 		next, change, err := read.Rule(r.Word, o, a.NewID(pay.ClaimPrefix, now), now)
 		if err != nil {
 			return read, err
 		}
-		change.Audit = a.noted(by, read.Scope, pay.PaymentRuled, read.ID, r.Note, r.details(string(o.Kind)))
-		return next, a.commit(ctx, change, view.Cause{RequestID: by.Request})
+		change.Audit = a.Noted(by, read.Scope, pay.PaymentRuled, read.ID, r.Note, r.details(string(o.Kind)))
+		return next, a.Commit(ctx, change, view.Cause{RequestID: by.Request})
 	})
 	if err != nil {
 		return p, o.Kind, err
@@ -89,14 +90,14 @@ func (a *App) RuleWithdrawal(ctx context.Context, by pay.Actor, r Ruled) (w pay.
 	if r.Reference != "" && r.Word == pay.WordNotPaid {
 		return w, "", pay.FieldError(pay.CodeInvalidRequest, "reference", "the bank's reference is of a payout that arrived: leave it out for one that did not")
 	}
-	w, err = a.store.AnyWithdrawal(ctx, r.ID)
+	w, err = a.Store.AnyWithdrawal(ctx, r.ID)
 	if err != nil {
 		return w, "", err
 	}
 	if err := a.filed(ctx, w, r.Word); err != nil {
 		return w, "", err
 	}
-	clock, err := a.asked(ctx)
+	clock, err := a.AskedAt(ctx)
 	if err != nil {
 		return w, "", err
 	}
@@ -109,29 +110,29 @@ func (a *App) RuleWithdrawal(ctx context.Context, by pay.Actor, r Ruled) (w pay.
 			Message: "the file of " + w.Batch + " has left: the bank may have paid it, or pay it yet. Where the bank says that it has not and will not, say so with --force"}
 	}
 	if r.Word.ContradictsPayout(o) && !r.Force {
-		return w, o.Kind, otherwise(string(o.Kind), pay.Status(w.Status), string(r.Word))
+		return w, o.Kind, base.SaidOtherwise(string(o.Kind), pay.Status(w.Status), string(r.Word))
 	}
 	called := o.Kind != pay.PayoutPaid && o.Kind != pay.PayoutHeld // a person pays what is held
 	if r.Word == pay.WordNotPaid && called && w.Open() && w.OnItsWay(clock) {
-		return w, o.Kind, onItsWay(pay.Status(w.Status), string(r.Word))
+		return w, o.Kind, base.CallOnItsWay(pay.Status(w.Status), string(r.Word))
 	}
-	ruled, err := decided(func() (pay.Withdrawal, error) {
-		read, err := a.store.AnyWithdrawal(ctx, r.ID)
+	ruled, err := base.Decide(func() (pay.Withdrawal, error) {
+		read, err := a.Store.AnyWithdrawal(ctx, r.ID)
 		if err != nil {
 			return read, err
 		}
 		if read.Version != w.Version {
-			return read, movedOn(pay.Status(read.Status), string(r.Word))
+			return read, base.ChangedMeanwhile(pay.Status(read.Status), string(r.Word))
 		}
 		if r.Reference != "" {
 			read.BankRef = r.Reference
 		}
-		next, change, err := read.Rule(r.Word, o, a.now(read.Scope))
+		next, change, err := read.Rule(r.Word, o, a.TimeOf(read.Scope))
 		if err != nil {
 			return read, err
 		}
-		change.Audit = a.noted(by, read.Scope, pay.WithdrawalRuled, read.ID, r.Note, r.details(string(o.Kind)))
-		return next, a.commit(ctx, change, view.Cause{RequestID: by.Request})
+		change.Audit = a.Noted(by, read.Scope, pay.WithdrawalRuled, read.ID, r.Note, r.details(string(o.Kind)))
+		return next, a.Commit(ctx, change, view.Cause{RequestID: by.Request})
 	})
 	if err != nil {
 		return w, o.Kind, err
@@ -147,7 +148,7 @@ func (a *App) filed(ctx context.Context, w pay.Withdrawal, word pay.Word) error 
 	if w.Batch == "" || !w.Open() {
 		return nil
 	}
-	b, err := a.store.Batch(ctx, w.Batch)
+	b, err := a.Store.Batch(ctx, w.Batch)
 	if err != nil || b.Status == pay.BatchExported {
 		return err
 	}
@@ -163,7 +164,7 @@ func (a *App) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOutcome
 	if w.Status != pay.WithdrawalProcessing || !known {
 		return unknown
 	}
-	wallet, err := a.store.Wallet(ctx, w.Scope, w.Wallet)
+	wallet, err := a.Store.Wallet(ctx, w.Scope, w.Wallet)
 	if err != nil {
 		a.Log.WarnContext(ctx, "a withdrawal cannot be asked about", "withdrawal", w.ID, "error", err)
 		return unknown
@@ -173,7 +174,7 @@ func (a *App) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOutcome
 		a.Log.WarnContext(ctx, "a withdrawal cannot be asked about", "withdrawal", w.ID, "error", err)
 		return unknown
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, base.CallTimeout)
 	defer cancel()
 	return to.Query(provider.Looking(ctx), request)
 }
@@ -194,7 +195,7 @@ func known(from pay.Status, w pay.Word) error {
 
 // Unsure lists payments whose outcome nobody knows, the oldest first, for the operator.
 func (a *App) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
-	return a.store.Unsure(ctx, limit)
+	return a.Store.Unsure(ctx, limit)
 }
 
 // ToPay is a withdrawal with all that who pays it by hand has to know.
@@ -209,11 +210,11 @@ type ToPay struct {
 //
 // Errors: store.ErrNotFound.
 func (a *App) RevealWithdrawal(ctx context.Context, by pay.Actor, id string) (ToPay, error) {
-	w, err := a.store.AnyWithdrawal(ctx, id)
+	w, err := a.Store.AnyWithdrawal(ctx, id)
 	if err != nil {
 		return ToPay{}, err
 	}
-	wallet, err := a.store.Wallet(ctx, w.Scope, w.Wallet)
+	wallet, err := a.Store.Wallet(ctx, w.Scope, w.Wallet)
 	if err != nil {
 		return ToPay{}, fmt.Errorf("wallet %s: %w", w.Wallet, err)
 	}
@@ -221,7 +222,7 @@ func (a *App) RevealWithdrawal(ctx context.Context, by pay.Actor, id string) (To
 	if err != nil {
 		return ToPay{}, fmt.Errorf("destination of wallet %s: %w", wallet.ID, err)
 	}
-	if err := a.store.Commit(ctx, pay.Change{Audit: a.audit(by, w.Scope, pay.WalletRevealed, wallet.ID, map[string]string{"withdrawal": w.ID})}); err != nil {
+	if err := a.Store.Commit(ctx, pay.Change{Audit: a.Audited(by, w.Scope, pay.WalletRevealed, wallet.ID, map[string]string{"withdrawal": w.ID})}); err != nil {
 		return ToPay{}, err
 	}
 	return ToPay{w, wallet, string(account)}, nil
@@ -230,5 +231,5 @@ func (a *App) RevealWithdrawal(ctx context.Context, by pay.Actor, id string) (To
 // Unpaid lists withdrawals that were sent and whose end is not known, the oldest first,
 // for the operator.
 func (a *App) Unpaid(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
-	return a.store.SentWithdrawals(ctx, limit)
+	return a.Store.SentWithdrawals(ctx, limit)
 }

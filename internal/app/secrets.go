@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/vault"
@@ -53,7 +54,7 @@ func (a *App) unlock(ctx context.Context) error {
 	a.tokens = &tokens{parser: jwt.NewParser(jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuer(issuer),
 		jwt.WithExpirationRequired(), jwt.WithTimeFunc(a.Now), jwt.WithStrictDecoding())}
 	for range 2 { // of two nodes that start at once one makes them, and both read
-		list, err := a.store.Secrets(ctx)
+		list, err := a.Store.Secrets(ctx)
 		if err != nil {
 			return err
 		}
@@ -64,7 +65,7 @@ func (a *App) unlock(ctx context.Context) error {
 		if len(first) == 0 {
 			break
 		}
-		if err := unlessStale(a.store.Commit(ctx, pay.Change{Sealed: first})); err != nil {
+		if err := base.UnlessStale(a.Store.Commit(ctx, pay.Change{Sealed: first})); err != nil {
 			return err
 		}
 		if err := a.readSecrets(ctx); err != nil { // the root, under which the first signing key is sealed
@@ -74,7 +75,7 @@ func (a *App) unlock(ctx context.Context) error {
 	if err := a.readSecrets(ctx); err != nil {
 		return err
 	}
-	a.store.SealWith(a.Vault.Key("blocks"), a.Vault)
+	a.Store.SealWith(a.Vault.Key("blocks"), a.Vault)
 	return nil
 }
 
@@ -111,7 +112,7 @@ func (a *App) newSealed(id string, text []byte) pay.Sealed {
 // readSecrets takes notice of what other processes did: a master key that took over, signing
 // keys that came or went.
 func (a *App) readSecrets(ctx context.Context) error {
-	list, err := a.store.Secrets(ctx)
+	list, err := a.Store.Secrets(ctx)
 	if err != nil {
 		return err
 	}
@@ -181,7 +182,7 @@ func (a *App) newSigningKey(number int) pay.Sealed {
 // RotateSigningKey makes a new key of access tokens when the newest one is old, and forgets those
 // from before it. Of two nodes that make one at a time, one does.
 func (a *App) RotateSigningKey(ctx context.Context) error {
-	list, err := a.store.Secrets(ctx)
+	list, err := a.Store.Secrets(ctx)
 	if err != nil {
 		return err
 	}
@@ -199,7 +200,7 @@ func (a *App) RotateSigningKey(ctx context.Context) error {
 		}
 	}
 	a.Log.InfoContext(ctx, "a new key signs access tokens from now on", "key", keys.number+1)
-	return unlessStale(a.store.Commit(ctx, change))
+	return base.UnlessStale(a.Store.Commit(ctx, change))
 }
 
 // SigningKeys counts the keys of access tokens that this node knows.
@@ -223,8 +224,8 @@ func (a *App) MasterKeys(ctx context.Context) (keys []string, current string, se
 //
 // Errors: conflict_state where it has already.
 func (a *App) RotateMasterKey(ctx context.Context, by pay.Actor) error {
-	err := again(func() error {
-		list, err := a.store.Secrets(ctx)
+	err := base.Again(func() error {
+		list, err := a.Store.Secrets(ctx)
 		if err != nil {
 			return err
 		}
@@ -236,9 +237,9 @@ func (a *App) RotateMasterKey(ctx context.Context, by pay.Actor) error {
 			return pay.NewError(pay.CodeConflictState, "the newest master key, "+newest+", seals already: add another one first")
 		}
 		root, _ := find(list, vault.RootID)
-		return a.store.Commit(ctx, pay.Change{
+		return a.Store.Commit(ctx, pay.Change{
 			Sealed: []pay.Sealed{root.Replace(a.Vault.Pass())},
-			Audit:  a.audit(by, pay.Scope{Live: true}, pay.MasterKeyRotated, newest, map[string]string{"before": before}),
+			Audit:  a.Audited(by, pay.Scope{Live: true}, pay.MasterKeyRotated, newest, map[string]string{"before": before}),
 		})
 	})
 	if err != nil {
@@ -250,7 +251,7 @@ func (a *App) RotateMasterKey(ctx context.Context, by pay.Actor) error {
 // reseal seals again what is under another master key than the one that took over. It begins
 // anew wherever it was ended, and skips what is done.
 func (a *App) reseal(ctx context.Context) error {
-	list, err := a.store.Secrets(ctx)
+	list, err := a.Store.Secrets(ctx)
 	if err != nil {
 		return err
 	}
@@ -263,7 +264,7 @@ func (a *App) reseal(ctx context.Context) error {
 	if err != nil || n > 0 || !heard { // a look after all have heard of it finds what they sealed before
 		return err
 	}
-	return unlessStale(a.store.Commit(ctx, pay.Change{Sealed: []pay.Sealed{a.newSealed(resealedID+current, []byte(current))}}))
+	return base.UnlessStale(a.Store.Commit(ctx, pay.Change{Sealed: []pay.Sealed{a.newSealed(resealedID+current, []byte(current))}}))
 }
 
 // Resealed waits until nothing is sealed, nor will be, under another master key than the one that
@@ -273,7 +274,7 @@ func (a *App) Resealed(ctx context.Context) error {
 		if err := a.reseal(ctx); err != nil {
 			return err
 		}
-		list, err := a.store.Secrets(ctx)
+		list, err := a.Store.Secrets(ctx)
 		if err != nil {
 			return err
 		}
@@ -325,7 +326,7 @@ type text struct {
 
 // eachSealed calls do for the sealed texts of every row, and with what writes them again.
 func (a *App) eachSealed(ctx context.Context, do func(texts []text, write func([][]byte) error) error) error {
-	list, err := a.store.Secrets(ctx)
+	list, err := a.Store.Secrets(ctx)
 	if err != nil {
 		return err
 	}
@@ -334,12 +335,12 @@ func (a *App) eachSealed(ctx context.Context, do func(texts []text, write func([
 			continue
 		}
 		if err := do([]text{{s.ID, s.Text}}, func(fresh [][]byte) error {
-			return a.store.Commit(ctx, pay.Change{Sealed: []pay.Sealed{s.Replace(fresh[0])}})
+			return a.Store.Commit(ctx, pay.Change{Sealed: []pay.Sealed{s.Replace(fresh[0])}})
 		}); err != nil {
 			return err
 		}
 	}
-	accounts, err := a.store.Accounts(ctx)
+	accounts, err := a.Store.Accounts(ctx)
 	if err != nil {
 		return err
 	}
@@ -347,18 +348,18 @@ func (a *App) eachSealed(ctx context.Context, do func(texts []text, write func([
 		of := sealedIn{{credentialsOf(account.ID), &account.Credentials}, {pastOf(account.ID), &account.Before}}
 		if err := of.each(do, func() error {
 			account.Version++
-			return a.store.Commit(ctx, pay.Change{Accounts: []pay.ProviderAccount{account}})
+			return a.Store.Commit(ctx, pay.Change{Accounts: []pay.ProviderAccount{account}})
 		}); err != nil {
 			return err
 		}
 	}
 	if err := pages(func(after string) (string, error) {
-		list, err := a.store.WalletsAfter(ctx, after, resealBatch)
+		list, err := a.Store.WalletsAfter(ctx, after, resealBatch)
 		for _, w := range list {
 			of := sealedIn{{w.Secret(), &w.Sealed}, {w.HolderSecret(), &w.Holder}}
 			if err := of.each(do, func() error {
 				w.Version++
-				return a.store.Commit(ctx, pay.Change{Wallets: []pay.Wallet{w}})
+				return a.Store.Commit(ctx, pay.Change{Wallets: []pay.Wallet{w}})
 			}); err != nil {
 				return "", err
 			}
@@ -372,12 +373,12 @@ func (a *App) eachSealed(ctx context.Context, do func(texts []text, write func([
 		return err
 	}
 	return pages(func(after string) (string, error) {
-		list, err := a.store.SubscriptionsAfter(ctx, after, resealBatch)
+		list, err := a.Store.SubscriptionsAfter(ctx, after, resealBatch)
 		for _, sub := range list {
 			of := sealedIn{{sub.ID, &sub.Secret}, {sub.ID, &sub.PreviousSecret}}
 			if err := of.each(do, func() error {
 				sub.Version++
-				return a.store.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{sub}})
+				return a.Store.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{sub}})
 			}); err != nil {
 				return "", err
 			}
@@ -390,7 +391,7 @@ func (a *App) eachSealed(ctx context.Context, do func(texts []text, write func([
 // eachFile is eachSealed for the files of payout batches, one at a time: one may have megabytes.
 func (a *App) eachFile(ctx context.Context, do func([]text, func([][]byte) error) error) error {
 	return pages(func(after string) (string, error) {
-		b, err := a.store.BatchAfter(ctx, after)
+		b, err := a.Store.BatchAfter(ctx, after)
 		if errors.Is(err, store.ErrNotFound) {
 			return "", nil
 		}
@@ -400,7 +401,7 @@ func (a *App) eachFile(ctx context.Context, do func([]text, func([][]byte) error
 		of := sealedIn{{b.Secret(), &b.File}}
 		return b.ID, of.each(do, func() error {
 			b.Version++
-			return a.store.Commit(ctx, pay.Change{Batches: []pay.Batch{b}})
+			return a.Store.Commit(ctx, pay.Change{Batches: []pay.Batch{b}})
 		})
 	})
 }

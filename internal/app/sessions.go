@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -28,7 +29,7 @@ type NewSession struct {
 	MerchantID  string
 	ShopID      string
 	Strict      *bool // header Sandbox-Strict; nil: as the merchant's sandbox is set
-	Idempotency Idempotency
+	Idempotency base.Idempotency
 }
 
 // CreateSession opens a checkout session and returns its token. replayed says
@@ -37,15 +38,15 @@ type NewSession struct {
 // Errors: unsupported_currency where no rate is known, service_unavailable
 // where none can be relied on, amount_invalid, amount_above_maximum; cascade_exhausted
 // and amount_out_of_limits where no shopper could pay it.
-func (a *App) CreateSession(ctx context.Context, by Principal, n NewSession) (s pay.Session, token string, replayed bool, err error) {
+func (a *App) CreateSession(ctx context.Context, by base.Principal, n NewSession) (s pay.Session, token string, replayed bool, err error) {
 	scope, err := a.Narrow(ctx, by, n.MerchantID, n.ShopID)
 	if err != nil {
 		return s, "", false, err
 	}
 	if s, found, err := a.earlierSession(ctx, scope, n.Idempotency); err != nil || found {
-		return s, a.sessionToken(s.ID), found, err
+		return s, a.SessionToken(s.ID), found, err
 	}
-	strict, err := a.strict(ctx, scope, n.Strict)
+	strict, err := a.Strict(ctx, scope, n.Strict)
 	if err != nil {
 		return s, "", false, err
 	}
@@ -60,20 +61,20 @@ func (a *App) CreateSession(ctx context.Context, by Principal, n NewSession) (s 
 	}, n.Idempotency)
 	if errors.Is(err, store.ErrDuplicate) { // the same request at the same time
 		s, found, err := a.earlierSession(ctx, scope, n.Idempotency)
-		return s, a.sessionToken(s.ID), found, err
+		return s, a.SessionToken(s.ID), found, err
 	}
 	return s, token, false, err
 }
 
 // openSession writes a session with an id, a rate and a token.
-func (a *App) openSession(ctx context.Context, s pay.Session, i Idempotency) (pay.Session, string, error) {
+func (a *App) openSession(ctx context.Context, s pay.Session, i base.Idempotency) (pay.Session, string, error) {
 	rate, err := a.askedRate(s.Live, s.Asked.Currency)
 	if err != nil {
 		return s, "", err
 	}
-	now := a.now(s.Scope)
-	s.ID, s.Rate, s.RateSource, s.RateAt = a.markedID(pay.SessionPrefix, now, i.mark(s.Scope)), rate.Rate, rate.Source, rate.At
-	token := a.sessionToken(s.ID)
+	now := a.TimeOf(s.Scope)
+	s.ID, s.Rate, s.RateSource, s.RateAt = a.MarkedID(pay.SessionPrefix, now, i.Mark(s.Scope)), rate.Rate, rate.Source, rate.At
+	token := a.SessionToken(s.ID)
 	s.Hash = a.Vault.Hash(token)
 	s, change, err := s.Open(now)
 	if err != nil {
@@ -84,8 +85,8 @@ func (a *App) openSession(ctx context.Context, s pay.Session, i Idempotency) (pa
 			return s, "", err
 		}
 	}
-	change.Once = i.once(s.Scope, s.ID, now)
-	return s, token, a.commit(ctx, change, view.Cause{})
+	change.Once = i.Guard(s.Scope, s.ID, now)
+	return s, token, a.Commit(ctx, change, view.Cause{})
 }
 
 // checkPayable refuses a session that no shopper could pay.
@@ -133,18 +134,18 @@ func (a *App) checkPayable(s pay.Session) error {
 // Errors: transaction_not_found, conflict_state where there is nothing to try
 // again, and those of CreateSession.
 func (a *App) RetryPayment(ctx context.Context, id string) (token string, err error) {
-	if !storable(id) {
+	if !base.Storable(id) {
 		return "", pay.NewError(pay.CodeTransactionNotFound, "there is no such payment")
 	}
-	p, err := a.store.AnyPayment(ctx, id)
+	p, err := a.Store.AnyPayment(ctx, id)
 	if err != nil {
-		return "", orRefuse(err, pay.NewError(pay.CodeTransactionNotFound, "there is no such payment"))
+		return "", base.OrRefuse(err, pay.NewError(pay.CodeTransactionNotFound, "there is no such payment"))
 	}
 	if err := a.paidFor(ctx, p.ID); err != nil {
 		return "", err
 	}
 	asked, country := p.Requested(), p.Country
-	switch before, err := a.store.SessionOf(ctx, p.ID); {
+	switch before, err := a.Store.SessionOf(ctx, p.ID); {
 	case err == nil:
 		asked, country = before.Asked, before.Country
 	case !errors.Is(err, store.ErrNotFound):
@@ -154,14 +155,14 @@ func (a *App) RetryPayment(ctx context.Context, id string) (token string, err er
 	if err != nil {
 		return "", err
 	}
-	if next.Strict, err = a.strict(ctx, p.Scope, nil); err != nil {
+	if next.Strict, err = a.Strict(ctx, p.Scope, nil); err != nil {
 		return "", err
 	}
 	once := againOnce(p.ID)
 	for range 2 {
 		s, found, err := a.earlierSession(ctx, p.Scope, once)
 		if err != nil || found {
-			return a.sessionToken(s.ID), err
+			return a.SessionToken(s.ID), err
 		}
 		_, token, err := a.openSession(ctx, next, once)
 		if !errors.Is(err, store.ErrDuplicate) {
@@ -179,22 +180,24 @@ func (a *App) Follow(ctx context.Context, s pay.Session, token string) (pay.Sess
 		if s.Payment == "" {
 			return s, token, nil
 		}
-		p, err := a.store.AnyPayment(ctx, s.Payment)
+		p, err := a.Store.AnyPayment(ctx, s.Payment)
 		if err != nil || !p.WayChanged() {
 			return s, token, err
 		}
 		next, found, err := a.earlierSession(ctx, p.Scope, againOnce(p.ID))
-		if err != nil || !found || next.Resolve(a.now(next.Scope)) != nil {
+		if err != nil || !found || next.Resolve(a.TimeOf(next.Scope)) != nil {
 			return s, token, err
 		}
-		s, token = next, a.sessionToken(next.ID)
+		s, token = next, a.SessionToken(next.ID)
 	}
 	return s, token, nil
 }
 
 // againOnce is the key under which a payment has one session to try again in; without a
 // hash it is not forgotten.
-func againOnce(payment string) Idempotency { return Idempotency{Route: "again", Key: payment} }
+func againOnce(payment string) base.Idempotency {
+	return base.Idempotency{Route: "again", Key: payment}
+}
 
 // EndedSession reads a session whose token does not resolve any more, with its shop, so that
 // its page can lead the customer back there; false where there is none.
@@ -202,12 +205,12 @@ func (a *App) EndedSession(ctx context.Context, token string) (s pay.Session, sh
 	if !strings.HasPrefix(token, pay.SessionTokenPrefix) {
 		return s, shop, false, nil
 	}
-	s, err = a.store.SessionByHash(ctx, a.Vault.Hash(token))
+	s, err = a.Store.SessionByHash(ctx, a.Vault.Hash(token))
 	if errors.Is(err, store.ErrNotFound) {
 		return s, shop, false, nil
 	}
 	if err == nil {
-		_, shop, err = a.Tenant(ctx, Principal{Scope: s.Scope})
+		_, shop, err = a.Tenant(ctx, base.Principal{Scope: s.Scope})
 	}
 	return s, shop, err == nil, err
 }
@@ -229,13 +232,13 @@ func (a *App) OpenTyped(about, sealed string) ([]byte, bool) {
 }
 
 // earlierSession returns what an earlier request with the same key made.
-func (a *App) earlierSession(ctx context.Context, scope pay.Scope, i Idempotency) (s pay.Session, found bool, err error) {
-	object, found, err := a.earlier(ctx, scope, i)
+func (a *App) earlierSession(ctx context.Context, scope pay.Scope, i base.Idempotency) (s pay.Session, found bool, err error) {
+	object, found, err := a.Earlier(ctx, scope, i)
 	if err != nil || !found {
 		return s, false, err
 	}
-	if s, err = a.store.Session(ctx, scope, object); err != nil { // past its retention
-		return s, false, orRefuse(err, pay.NoSession())
+	if s, err = a.Store.Session(ctx, scope, object); err != nil { // past its retention
+		return s, false, base.OrRefuse(err, pay.NoSession())
 	}
 	return s, true, nil
 }
@@ -247,10 +250,10 @@ func (a *App) earlierSession(ctx context.Context, scope pay.Scope, i Idempotency
 func (a *App) session(ctx context.Context, token string) (s pay.Session, err error) {
 	switch {
 	case strings.HasPrefix(token, pay.SessionTokenPrefix):
-		s, err = a.store.SessionByHash(ctx, a.Vault.Hash(token))
-	case strings.HasPrefix(token, pay.PaymentPrefix) && storable(token):
+		s, err = a.Store.SessionByHash(ctx, a.Vault.Hash(token))
+	case strings.HasPrefix(token, pay.PaymentPrefix) && base.Storable(token):
 		var p pay.Payment
-		if p, err = a.store.AnyPayment(ctx, token); err == nil {
+		if p, err = a.Store.AnyPayment(ctx, token); err == nil {
 			var hosted bool
 			if s, hosted = p.Session(); !hosted {
 				err = store.ErrNotFound
@@ -260,9 +263,9 @@ func (a *App) session(ctx context.Context, token string) (s pay.Session, err err
 		err = store.ErrNotFound
 	}
 	if err != nil {
-		return s, orRefuse(err, pay.NoSession())
+		return s, base.OrRefuse(err, pay.NoSession())
 	}
-	return s, s.Resolve(a.now(s.Scope))
+	return s, s.Resolve(a.TimeOf(s.Scope))
 }
 
 // SessionMethods lists what a session's customer may choose from: the routable
@@ -339,15 +342,15 @@ func (a *App) SelectMethod(ctx context.Context, token string, c Choice) (pay.Ses
 	var routes pay.Cascade
 	cause := view.Cause{RequestID: c.RequestID}
 	regained := false // the provider has it from before a restore
-	err := again(func() error {
+	err := base.Again(func() error {
 		read, err := a.session(ctx, token)
 		if err != nil {
 			return err
 		}
-		if err := a.opened(); err != nil {
+		if err := a.MayMoveMoney(); err != nil {
 			return err
 		}
-		now := a.now(read.Scope)
+		now := a.TimeOf(read.Scope)
 		if err := read.Choosable(now); err != nil {
 			return err
 		}
@@ -360,11 +363,11 @@ func (a *App) SelectMethod(ctx context.Context, token string, c Choice) (pay.Ses
 			return err
 		}
 		routes = a.routes(created)
-		if created, err = a.inHand(ctx, created); err != nil {
+		if created, err = a.InHand(ctx, created); err != nil {
 			return err
 		}
 		var change pay.Change
-		at, tries, found, err := a.foundOf(ctx, chosenMark(read), pay.FoundCharge)
+		at, tries, found, err := a.FoundOf(ctx, chosenMark(read), pay.FoundCharge)
 		if err != nil {
 			return err
 		}
@@ -377,7 +380,7 @@ func (a *App) SelectMethod(ctx context.Context, token string, c Choice) (pay.Ses
 			return err
 		}
 		locked, change := read.Lock(created, change, now)
-		err = a.commit(ctx, change, cause)
+		err = a.Commit(ctx, change, cause)
 		if errors.Is(err, store.ErrUnknown) {
 			a.adopt(created, routes, cause)
 		}
@@ -408,7 +411,7 @@ func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now tim
 	if limit, ok := q.rail.LimitIn(q.local.Currency); ok && limit.Check(q.local) == nil && !q.taken {
 		return pay.Order{}, limit.Untaken(q.local)
 	}
-	merchant, _, err := a.Tenant(ctx, Principal{Scope: s.Scope})
+	merchant, _, err := a.Tenant(ctx, base.Principal{Scope: s.Scope})
 	if err != nil {
 		return pay.Order{}, err
 	}
@@ -417,7 +420,7 @@ func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now tim
 		if err := a.paidFor(ctx, s.After); err != nil {
 			return pay.Order{}, err
 		}
-		before, err := a.store.AnyPayment(ctx, s.After)
+		before, err := a.Store.AnyPayment(ctx, s.After)
 		if err != nil {
 			return pay.Order{}, err
 		}
@@ -429,7 +432,7 @@ func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now tim
 		}
 	}
 	return pay.Order{
-		ID: a.markedID(pay.PaymentPrefix, now, chosenMark(s)), Strict: s.Strict, Scope: s.Scope, Amount: s.Amount, Asked: s.Asked, Local: q.local, Rail: q.rail,
+		ID: a.MarkedID(pay.PaymentPrefix, now, chosenMark(s)), Strict: s.Strict, Scope: s.Scope, Amount: s.Amount, Asked: s.Asked, Local: q.local, Rail: q.rail,
 		Rate: q.rate.Rate, RateSource: q.rate.Source, RateAt: q.rate.At,
 		Country: q.country, OrderID: s.OrderID, Buyer: buyer, Purchase: purchase, Hosted: true, ReturnURL: s.ReturnURL, Lang: c.Lang,
 		Terms: merchant.Terms(), After: s.After,
@@ -440,13 +443,13 @@ func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now tim
 // how many it took; doing one twice is harmless.
 func (a *App) ExpireSessions(ctx context.Context) (int, error) {
 	now := a.Now()
-	due, err := a.store.LeaseSessions(ctx, now, now.Add(sweepLease), sweepBatch)
+	due, err := a.Store.LeaseSessions(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
 	for _, s := range due {
 		// Stale: a method was chosen in the last moment.
-		if err := a.commit(ctx, s.Expire(a.now(s.Scope)), view.Cause{}); err != nil && !errors.Is(err, store.ErrStale) {
+		if err := a.Commit(ctx, s.Expire(a.TimeOf(s.Scope)), view.Cause{}); err != nil && !errors.Is(err, store.ErrStale) {
 			return len(due), fmt.Errorf("expire checkout session %s: %w", s.ID, err)
 		}
 	}
@@ -463,5 +466,5 @@ const (
 // PurgeSessions deletes sessions that are past their retention. What came of
 // them stays in their payments.
 func (a *App) PurgeSessions(ctx context.Context) (int, error) {
-	return a.store.PurgeSessions(ctx, id.From(pay.SessionPrefix, a.Now().Add(-sessionRetention)), purgeBatch)
+	return a.Store.PurgeSessions(ctx, id.From(pay.SessionPrefix, a.Now().Add(-sessionRetention)), purgeBatch)
 }

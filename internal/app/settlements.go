@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -30,14 +31,14 @@ const (
 // OpenSettlements opens the first settlement of merchants who have earned
 // something; each later one is opened by the closing of the one before.
 func (a *App) OpenSettlements(ctx context.Context) (int, error) {
-	list, err := a.store.Unopened(ctx, openBatch)
+	list, err := a.Store.Unopened(ctx, openBatch)
 	if err != nil {
 		return 0, err
 	}
 	opened := 0
 	for _, m := range list {
 		scope := pay.Scope{Merchant: m.ID, Live: m.Live}
-		err := a.store.Commit(ctx, pay.OpenSettlement(m.Merchant, m.Live, a.now(scope)))
+		err := a.Store.Commit(ctx, pay.OpenSettlement(m.Merchant, m.Live, a.TimeOf(scope)))
 		if err != nil && !errors.Is(err, store.ErrDuplicate) {
 			return opened, fmt.Errorf("open a settlement of %s: %w", m.ID, err)
 		}
@@ -50,13 +51,13 @@ func (a *App) OpenSettlements(ctx context.Context) (int, error) {
 // whose lines are old enough. Doing one twice is harmless.
 func (a *App) CloseSettlements(ctx context.Context) (int, error) {
 	now := a.Now()
-	due, err := a.store.LeaseSettlements(ctx, now, now.Add(settleLease), settleBatch)
+	due, err := a.Store.LeaseSettlements(ctx, now, now.Add(settleLease), settleBatch)
 	if err != nil {
 		return 0, err
 	}
 	for _, s := range due {
 		if err := a.closeSettlement(ctx, s); err != nil && ctx.Err() == nil {
-			a.comesAgain(ctx, "a settlement is not closed; it comes again", err, "settlement", s.ID)
+			a.ComesAgain(ctx, "a settlement is not closed; it comes again", err, "settlement", s.ID)
 		}
 	}
 	return len(due), nil
@@ -66,23 +67,23 @@ func (a *App) CloseSettlements(ctx context.Context) (int, error) {
 // as many Changes as it takes. Whoever finds that somebody else has it leaves
 // it to them.
 func (a *App) closeSettlement(ctx context.Context, s pay.Settlement) error {
-	merchant, err := a.store.Merchant(ctx, s.Merchant)
+	merchant, err := a.Store.Merchant(ctx, s.Merchant)
 	if err != nil {
 		return err
 	}
-	now := a.now(s.Scope)
-	first, err := a.store.FirstUnsettled(ctx, s.Scope, a.lookFrom(s))
+	now := a.TimeOf(s.Scope)
+	first, err := a.Store.FirstUnsettled(ctx, s.Scope, a.lookFrom(s))
 	if err != nil {
 		return err
 	}
 	s, closing := s.Look(first, merchant.Terms().Delay, now)
 	if !closing {
-		return unlessStale(a.store.Commit(ctx, pay.Change{Settlements: []pay.Settlement{s}}))
+		return base.UnlessStale(a.Store.Commit(ctx, pay.Change{Settlements: []pay.Settlement{s}}))
 	}
 	for {
 		next, done, err := a.claimNext(ctx, s)
 		if err != nil || done {
-			return unlessStale(err)
+			return base.UnlessStale(err)
 		}
 		s = next
 	}
@@ -92,7 +93,7 @@ func (a *App) closeSettlement(ctx context.Context, s pay.Settlement) error {
 // that are not claimed.
 func (a *App) lookFrom(s pay.Settlement) time.Time {
 	jumped := false
-	if clocks := a.clocks.Load(); clocks != nil && !s.Live {
+	if clocks := a.Clocks.Load(); clocks != nil && !s.Live {
 		_, jumped = (*clocks)[s.Merchant]
 	}
 	if jumped || s.Number == 1 {
@@ -109,23 +110,23 @@ func (a *App) claimNext(ctx context.Context, s pay.Settlement) (next pay.Settlem
 		return s, false, err
 	}
 	gathered, lines := s.Gather(list, at)
-	err = again(func() error {
+	err = base.Again(func() error {
 		change := pay.Change{}
 		if next, change, err = a.gathered(ctx, gathered, lines); err != nil {
 			return err
 		}
-		err := a.commit(ctx, change, view.Cause{})
+		err := a.Commit(ctx, change, view.Cause{})
 		if !errors.Is(err, store.ErrStale) {
 			return err
 		}
 		// A day's reserve was released beside us, or somebody else closes the
 		// settlement.
-		read, readErr := a.store.AnySettlement(ctx, s.ID)
+		read, readErr := a.Store.AnySettlement(ctx, s.ID)
 		if readErr != nil {
 			return readErr
 		}
 		if read.Version != s.Version {
-			return errOthers
+			return base.ErrDoneByOthers
 		}
 		return err
 	})
@@ -138,7 +139,7 @@ func (a *App) gathered(ctx context.Context, s pay.Settlement, lines []pay.Settle
 	if err != nil {
 		return s, pay.Change{}, err
 	}
-	now := a.now(s.Scope)
+	now := a.TimeOf(s.Scope)
 	if !s.At.Done() {
 		next, change := s.Continue(lines, held, now.Add(settleLease), now)
 		return next, change, nil
@@ -146,11 +147,11 @@ func (a *App) gathered(ctx context.Context, s pay.Settlement, lines []pay.Settle
 	if s.Lines == 0 {
 		return s, s.Rest(lines, held, now), nil
 	}
-	shops, err := a.store.Shops(ctx, s.Merchant)
+	shops, err := a.Store.Shops(ctx, s.Merchant)
 	if err != nil {
 		return s, pay.Change{}, err
 	}
-	have, err := a.store.Balances(ctx, s.Scope)
+	have, err := a.Store.Balances(ctx, s.Scope)
 	if err != nil {
 		return s, pay.Change{}, err
 	}
@@ -168,7 +169,7 @@ func (a *App) unsettled(ctx context.Context, s pay.Settlement) ([]pay.Unsettled,
 			at.At = a.lookFrom(s)
 		}
 		room := claimLimit - len(list)
-		more, err := a.store.Unsettled(ctx, s.Scope, at, s.PeriodEnd, room)
+		more, err := a.Store.Unsettled(ctx, s.Scope, at, s.PeriodEnd, room)
 		if err != nil {
 			return nil, at, err
 		}
@@ -196,19 +197,19 @@ func (a *App) reservesOf(ctx context.Context, scope pay.Scope, lines []pay.Settl
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return a.store.Reserves(ctx, ids)
+	return a.Store.Reserves(ctx, ids)
 }
 
 // ReleaseReserves frees the reserves of days that are due.
 func (a *App) ReleaseReserves(ctx context.Context) (int, error) {
 	now := a.Now()
-	due, err := a.store.LeaseReserves(ctx, now, now.Add(settleLease), settleBatch)
+	due, err := a.Store.LeaseReserves(ctx, now, now.Add(settleLease), settleBatch)
 	if err != nil {
 		return 0, err
 	}
 	for _, v := range due {
-		if err := unlessStale(a.release(ctx, v)); err != nil && ctx.Err() == nil {
-			a.comesAgain(ctx, "a reserve is not released; it comes again", err, "reserve", v.ID)
+		if err := base.UnlessStale(a.release(ctx, v)); err != nil && ctx.Err() == nil {
+			a.ComesAgain(ctx, "a reserve is not released; it comes again", err, "reserve", v.ID)
 		}
 	}
 	return len(due), nil
@@ -218,19 +219,19 @@ func (a *App) ReleaseReserves(ctx context.Context) (int, error) {
 // it is read once none can take more.
 func (a *App) release(ctx context.Context, v pay.Reserve) error {
 	if !v.Closed() {
-		next, change := v.Close(a.now(v.Scope))
-		if err := a.store.Commit(ctx, change); err != nil {
+		next, change := v.Close(a.TimeOf(v.Scope))
+		if err := a.Store.Commit(ctx, change); err != nil {
 			return err
 		}
 		v = next
 	}
-	given, err := a.store.GivenBack(ctx, v)
+	given, err := a.Store.GivenBack(ctx, v)
 	if err != nil {
 		return err
 	}
-	have, err := a.store.Balances(ctx, v.Scope)
+	have, err := a.Store.Balances(ctx, v.Scope)
 	if err != nil {
 		return err
 	}
-	return a.store.Commit(ctx, v.Release(given, have, a.now(v.Scope)))
+	return a.Store.Commit(ctx, v.Release(given, have, a.TimeOf(v.Scope)))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
@@ -31,21 +32,21 @@ type Shown struct {
 // Errors: transaction_not_found.
 func (a *App) Shown(ctx context.Context, id string) (Shown, error) {
 	unknown := pay.NewError(pay.CodeTransactionNotFound, "there is no such payment")
-	if !storable(id) {
+	if !base.Storable(id) {
 		return Shown{}, unknown
 	}
-	p, err := a.store.AnyPayment(ctx, id)
+	p, err := a.Store.AnyPayment(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return Shown{}, unknown
 	}
 	if err != nil {
 		return Shown{}, err
 	}
-	_, shop, err := a.Tenant(ctx, Principal{Scope: p.Scope})
+	_, shop, err := a.Tenant(ctx, base.Principal{Scope: p.Scope})
 	if err != nil {
 		return Shown{}, err
 	}
-	shown := Shown{Payment: p, Shop: shop, Rail: a.catalog.byID[p.RailID], Now: a.now(p.Scope), Simulated: a.simulated(p)}
+	shown := Shown{Payment: p, Shop: shop, Rail: a.catalog.byID[p.RailID], Now: a.TimeOf(p.Scope), Simulated: a.simulated(p)}
 	if earlier, held, err := a.holder(ctx, p.After); err != nil {
 		return Shown{}, err
 	} else if held {
@@ -56,7 +57,7 @@ func (a *App) Shown(ctx context.Context, id string) (Shown, error) {
 
 // Versions tells how often payments were written: who watches one sees by it that it changed.
 func (a *App) Versions(ctx context.Context, payments []string) (map[string]int64, error) {
-	return a.store.Versions(ctx, payments)
+	return a.Store.Versions(ctx, payments)
 }
 
 // BankAction is what a person does on the simulated bank's page.

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -35,13 +36,13 @@ func (a *App) CreateShop(ctx context.Context, merchant, name string) (Onboarded,
 	if err := readable("name", name); err != nil {
 		return Onboarded{}, err
 	}
-	m, err := a.store.Merchant(ctx, merchant)
+	m, err := a.Store.Merchant(ctx, merchant)
 	if err != nil {
 		return Onboarded{}, fmt.Errorf("merchant %s: %w", merchant, err)
 	}
 	o := Onboarded{Merchant: m}
 	change := a.openShop(&o, name, a.Now())
-	return o, a.store.Commit(ctx, change)
+	return o, a.Store.Commit(ctx, change)
 }
 
 // readable refuses a name that shoppers would read otherwise than it is written.
@@ -79,8 +80,8 @@ func ReadLogo(body []byte) (pay.Logo, error) {
 //
 // Errors: store.ErrNotFound, invalid_request.
 func (a *App) Rebrand(ctx context.Context, shop string, change func(pay.Brand) pay.Brand, logo *pay.Logo) (pay.Shop, error) {
-	done, err := decided(func() (pay.Shop, error) {
-		s, err := a.store.Shop(ctx, shop)
+	done, err := base.Decide(func() (pay.Shop, error) {
+		s, err := a.Store.Shop(ctx, shop)
 		if err != nil {
 			return s, fmt.Errorf("shop %s: %w", shop, err)
 		}
@@ -88,14 +89,14 @@ func (a *App) Rebrand(ctx context.Context, shop string, change func(pay.Brand) p
 		if err != nil {
 			return s, err
 		}
-		write.Audit = a.audit(a.Self(), pay.Scope{Merchant: s.Merchant, Shop: s.ID, Live: true}, pay.ShopRebranded, s.ID, map[string]string{
+		write.Audit = a.Audited(a.Self(), pay.Scope{Merchant: s.Merchant, Shop: s.ID, Live: true}, pay.ShopRebranded, s.ID, map[string]string{
 			"color": next.Brand.Color, "logo": next.Brand.Logo, "frames": strings.Join(next.Brand.Frames, " "),
 			"hideFee": strconv.FormatBool(next.Brand.HideFee),
 		})
-		return next, a.store.Commit(ctx, write)
+		return next, a.Store.Commit(ctx, write)
 	})
 	if err == nil {
-		a.shops.forget(done.Merchant + "/" + done.ID)
+		a.Tenants.Forget(done.Merchant + "/" + done.ID)
 	}
 	return done, err
 }
@@ -105,10 +106,10 @@ func (a *App) Rebrand(ctx context.Context, shop string, change func(pay.Brand) p
 // Errors: not_found.
 func (a *App) Logo(ctx context.Context, id string) (pay.Logo, error) {
 	missing := pay.NewError(pay.CodeNotFound, "there is no such picture")
-	if !storable(id) {
+	if !base.Storable(id) {
 		return pay.Logo{}, missing
 	}
-	logo, err := a.store.Logo(ctx, id)
+	logo, err := a.Store.Logo(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return pay.Logo{}, missing
 	}

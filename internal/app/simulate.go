@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/view"
@@ -21,7 +22,7 @@ func (a *App) Simulate(ctx context.Context, scope pay.Scope, id string, action p
 		return pay.Payment{}, nil, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
 	before, err := a.Payment(ctx, scope, id)
-	if err = cmp.Or(err, a.opened()); err != nil {
+	if err = cmp.Or(err, a.MayMoveMoney()); err != nil {
 		return pay.Payment{}, nil, err
 	}
 	p, events, err := a.simulate(ctx, before, action, cause)
@@ -106,7 +107,7 @@ func (a *App) tell(ctx context.Context, p pay.Payment, n sandbox.Notification, c
 			Details: pay.Details{From: p.Status},
 		}
 	}
-	n.ID, n.Reference, n.Simulated = a.NewID("ntf_", a.now(p.Scope)), p.Reference(attempt.Order), true
+	n.ID, n.Reference, n.Simulated = a.NewID("ntf_", a.TimeOf(p.Scope)), p.Reference(attempt.Order), true
 	next = p
 	for _, sent := range upstream.Send(n) {
 		read, told, err := a.notify(ctx, attempt.Provider, sent, cause)
@@ -126,7 +127,7 @@ func (a *App) tell(ctx context.Context, p pay.Payment, n sandbox.Notification, c
 // refund gives all that is left back, by the code of a refund call.
 func (a *App) refund(ctx context.Context, p pay.Payment, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
 	next, claim, events, err := a.openRefund(ctx, p, pay.NewRefund{Reason: "requested_by_customer", Simulated: true},
-		pay.Actor{}, Idempotency{}, cause)
+		pay.Actor{}, base.Idempotency{}, cause)
 	if err != nil {
 		return p, nil, err
 	}

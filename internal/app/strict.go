@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -13,29 +14,29 @@ import (
 // SandboxSettings reads how a merchant's sandbox is set.
 //
 // Errors: production_key_refused.
-func (a *App) SandboxSettings(ctx context.Context, by Principal) (pay.Merchant, error) {
+func (a *App) SandboxSettings(ctx context.Context, by base.Principal) (pay.Merchant, error) {
 	if err := sandboxOnly(by.Scope); err != nil {
 		return pay.Merchant{}, err
 	}
-	return a.store.Merchant(ctx, by.Merchant)
+	return a.Store.Merchant(ctx, by.Merchant)
 }
 
 // SetSandbox makes a merchant's sandbox strict, or lenient again.
 //
 // Errors: production_key_refused.
-func (a *App) SetSandbox(ctx context.Context, by Principal, strict bool) (pay.Merchant, error) {
+func (a *App) SetSandbox(ctx context.Context, by base.Principal, strict bool) (pay.Merchant, error) {
 	if err := sandboxOnly(by.Scope); err != nil {
 		return pay.Merchant{}, err
 	}
-	set, err := decided(func() (pay.Merchant, error) {
-		m, err := a.store.Merchant(ctx, by.Merchant)
+	set, err := base.Decide(func() (pay.Merchant, error) {
+		m, err := a.Store.Merchant(ctx, by.Merchant)
 		if err != nil || m.Strict == strict {
 			return m, err
 		}
 		next, change := m.Rehearse(strict)
-		change.Audit = a.audit(by.Actor(), by.Scope, pay.SandboxChanged, m.ID, map[string]string{"strict": fmt.Sprint(strict)})
-		return next, a.store.Commit(ctx, change)
+		change.Audit = a.Audited(by.Actor(), by.Scope, pay.SandboxChanged, m.ID, map[string]string{"strict": fmt.Sprint(strict)})
+		return next, a.Store.Commit(ctx, change)
 	})
-	a.shops.forget(by.Merchant + "/" + by.Shop)
+	a.Tenants.Forget(by.Merchant + "/" + by.Shop)
 	return set, err
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -12,12 +13,12 @@ import (
 // Sweep looks at payments that are due: pending ones whose provider may know
 // more, ones whose window has passed, and ones whose outcome is unknown. It waits for
 // what it has begun, and returns how many it took; doing one twice is harmless.
-func (a *App) Sweep(ctx context.Context) (int, error) { return waiting(ctx, a.sweep) }
+func (a *App) Sweep(ctx context.Context) (int, error) { return base.Waiting(ctx, a.sweep) }
 
 // sweep hands payments that are due to the lanes of their accounts.
 func (a *App) sweep(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	now := a.Now()
-	due, err := a.store.LeasePayments(ctx, now, now.Add(sweepLease), sweepBatch)
+	due, err := a.Store.LeasePayments(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -25,7 +26,7 @@ func (a *App) sweep(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 		attempt, _ := p.Current()
 		a.payments.submit(attempt.Provider, p.ID, begun, func(may bool) {
 			if err := a.reconcile(ctx, p, may); err != nil {
-				a.comesAgain(ctx, "a due payment could not be looked at; it comes again", err, "payment", p.ID)
+				a.ComesAgain(ctx, "a due payment could not be looked at; it comes again", err, "payment", p.ID)
 			}
 		})
 	}
@@ -42,7 +43,7 @@ func (a *App) reconcile(ctx context.Context, p pay.Payment, may bool) error {
 	var asked time.Time // what the provider says is of then, however late it answers
 	if p.Status == pay.Processing || attempt.Calls > 1 {
 		var err error
-		if asked, err = a.asked(ctx); err != nil {
+		if asked, err = a.AskedAt(ctx); err != nil {
 			return err
 		}
 	}
@@ -50,7 +51,7 @@ func (a *App) reconcile(ctx context.Context, p pay.Payment, may bool) error {
 	if p.Looking() {
 		return a.look(ctx, p, o)
 	}
-	expired := p.Overdue(a.now(p.Scope))
+	expired := p.Overdue(a.TimeOf(p.Scope))
 	if (expired || p.Canceling()) && o.Kind == pay.Awaiting {
 		// Where the window is over, one that nobody ended was not paid a moment ago, and is
 		// asked about on.

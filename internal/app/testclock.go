@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -19,7 +20,7 @@ func (a *App) Clock(ctx context.Context, scope pay.Scope) (pay.Clock, time.Time,
 }
 
 func (a *App) clock(ctx context.Context, merchant string) (pay.Clock, error) {
-	c, err := a.store.Clock(ctx, merchant)
+	c, err := a.Store.Clock(ctx, merchant)
 	if errors.Is(err, store.ErrNotFound) {
 		return pay.Clock{Merchant: merchant}, nil
 	}
@@ -32,7 +33,7 @@ func (a *App) MoveClock(ctx context.Context, scope pay.Scope, by time.Duration) 
 	if err := sandboxOnly(scope); err != nil {
 		return pay.Clock{}, time.Time{}, err
 	}
-	moved, err := decided(func() (pay.Clock, error) {
+	moved, err := base.Decide(func() (pay.Clock, error) {
 		c, err := a.clock(ctx, scope.Merchant)
 		if err != nil {
 			return c, err
@@ -41,12 +42,12 @@ func (a *App) MoveClock(ctx context.Context, scope pay.Scope, by time.Duration) 
 		if err != nil {
 			return c, err
 		}
-		return next, a.store.Commit(ctx, change)
+		return next, a.Store.Commit(ctx, change)
 	})
 	if err != nil {
 		return pay.Clock{}, time.Time{}, err
 	}
-	a.notice(ctx, "clocks", a.readClocks)
+	a.Reread(ctx, "clocks", a.ReadClocks)
 	return moved, a.Now().Add(moved.Advance), nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -19,11 +20,11 @@ type NewVerification struct {
 
 // StartVerification begins to verify a merchant in an environment, or returns
 // the verification that is open; made tells which.
-func (a *App) StartVerification(ctx context.Context, by Principal, n NewVerification) (v pay.Verification, made bool, err error) {
+func (a *App) StartVerification(ctx context.Context, by base.Principal, n NewVerification) (v pay.Verification, made bool, err error) {
 	scope := pay.Scope{Merchant: by.Merchant, Live: by.Live}
-	err = again(func() error {
-		open, err := a.store.OpenVerification(ctx, scope)
-		now := a.now(scope)
+	err = base.Again(func() error {
+		open, err := a.Store.OpenVerification(ctx, scope)
+		now := a.TimeOf(scope)
 		if err == nil && (open.Status != pay.KYCRequiresInput || now.Before(open.ExpiresAt)) {
 			v, made = open, false
 			return nil
@@ -42,9 +43,9 @@ func (a *App) StartVerification(ctx context.Context, by Principal, n NewVerifica
 		}
 		var change pay.Change
 		v, change = next.Start(now)
-		change.Audit = a.audit(by.Actor(), scope, pay.VerificationStarted, v.ID, map[string]string{"level": string(n.Level)})
+		change.Audit = a.Audited(by.Actor(), scope, pay.VerificationStarted, v.ID, map[string]string{"level": string(n.Level)})
 		made = true
-		err = a.store.Commit(ctx, change)
+		err = a.Store.Commit(ctx, change)
 		if errors.Is(err, store.ErrDuplicate) {
 			return store.ErrStale // another request was first: read what it made
 		}
@@ -57,11 +58,11 @@ func (a *App) StartVerification(ctx context.Context, by Principal, n NewVerifica
 //
 // Errors: not_found, also for another merchant's.
 func (a *App) Verification(ctx context.Context, scope pay.Scope, id string) (pay.Verification, error) {
-	missing := missing(pay.CodeNotFound, "verification", scope, id)
-	if !storable(id) {
+	missing := base.Missing(pay.CodeNotFound, "verification", scope, id)
+	if !base.Storable(id) {
 		return pay.Verification{}, missing
 	}
-	v, err := a.store.Verification(ctx, scope, id)
+	v, err := a.Store.Verification(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return v, missing
 	}
@@ -71,12 +72,12 @@ func (a *App) Verification(ctx context.Context, scope pay.Scope, id string) (pay
 // SimulateVerification moves a sandbox verification on the merchant's demand.
 //
 // Errors: production_key_refused, not_found, conflict_state.
-func (a *App) SimulateVerification(ctx context.Context, by Principal, id string, to pay.VerificationStatus) (pay.Verification, error) {
+func (a *App) SimulateVerification(ctx context.Context, by base.Principal, id string, to pay.VerificationStatus) (pay.Verification, error) {
 	if by.Live {
 		return pay.Verification{}, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
 	var v pay.Verification
-	err := again(func() error {
+	err := base.Again(func() error {
 		read, err := a.Verification(ctx, by.Scope, id)
 		if err != nil {
 			return err
@@ -96,10 +97,10 @@ func (a *App) SimulateVerification(ctx context.Context, by Principal, id string,
 // Errors: not_found, also for a wrong token.
 func (a *App) PageVerification(ctx context.Context, id, token string) (pay.Verification, error) {
 	missing := pay.NewError(pay.CodeNotFound, "there is no such verification")
-	if !storable(id) || !hmac.Equal([]byte(token), []byte(a.pageToken(id))) {
+	if !base.Storable(id) || !hmac.Equal([]byte(token), []byte(a.pageToken(id))) {
 		return pay.Verification{}, missing
 	}
-	v, err := a.store.AnyVerification(ctx, id)
+	v, err := a.Store.AnyVerification(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return v, missing
 	}
@@ -111,7 +112,7 @@ func (a *App) PageVerification(ctx context.Context, id, token string) (pay.Verif
 // Errors: as PageVerification; conflict_state.
 func (a *App) HandIn(ctx context.Context, id, token string) (pay.Verification, error) {
 	var v pay.Verification
-	err := again(func() error {
+	err := base.Again(func() error {
 		var err error
 		if v, err = a.PageVerification(ctx, id, token); err != nil {
 			return err
@@ -124,8 +125,8 @@ func (a *App) HandIn(ctx context.Context, id, token string) (pay.Verification, e
 // DecideVerification is the operator's word: verified or rejected, with the
 // reason that the merchant sees.
 func (a *App) DecideVerification(ctx context.Context, id string, to pay.VerificationStatus, code, message string) error {
-	return again(func() error {
-		v, err := a.store.AnyVerification(ctx, id)
+	return base.Again(func() error {
+		v, err := a.Store.AnyVerification(ctx, id)
 		if err != nil {
 			return fmt.Errorf("verification %s: %w", id, err)
 		}
@@ -135,23 +136,23 @@ func (a *App) DecideVerification(ctx context.Context, id string, to pay.Verifica
 
 // Verifications lists the newest of all merchants for the operator.
 func (a *App) Verifications(ctx context.Context, status pay.VerificationStatus, merchant string, limit int) ([]pay.Verification, error) {
-	return a.store.Verifications(ctx, status, merchant, limit)
+	return a.Store.Verifications(ctx, status, merchant, limit)
 }
 
 func (a *App) move(ctx context.Context, by pay.Actor, v pay.Verification, to pay.VerificationStatus, code, message string) error {
-	_, change, err := v.Move(to, code, message, a.now(v.Scope))
+	_, change, err := v.Move(to, code, message, a.TimeOf(v.Scope))
 	if err != nil {
 		return err
 	}
-	change.Audit = a.audit(by, v.Scope, pay.VerificationMoved, v.ID, map[string]string{"from": string(v.Status), "to": string(to)})
-	return a.store.Commit(ctx, change)
+	change.Audit = a.Audited(by, v.Scope, pay.VerificationMoved, v.ID, map[string]string{"from": string(v.Status), "to": string(to)})
+	return a.Store.Commit(ctx, change)
 }
 
 // ExpireVerifications ends those that nobody handed in. It returns how many it
 // took; doing one twice is harmless.
 func (a *App) ExpireVerifications(ctx context.Context) (int, error) {
 	now := a.Now()
-	due, err := a.store.LeaseVerifications(ctx, now, now.Add(sweepLease), sweepBatch)
+	due, err := a.Store.LeaseVerifications(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}

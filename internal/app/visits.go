@@ -18,11 +18,11 @@ func (a *App) VisitSession(ctx context.Context, token, ip string) (pay.Session, 
 	if err != nil {
 		return read, err
 	}
-	s, change, news := read.Visit(ip, a.now(read.Scope))
+	s, change, news := read.Visit(ip, a.TimeOf(read.Scope))
 	if !news {
 		return s, nil
 	}
-	err = a.commit(ctx, change, view.Cause{})
+	err = a.Commit(ctx, change, view.Cause{})
 	if errors.Is(err, store.ErrStale) { // another visit, as recent as this one, or the choice
 		return a.session(ctx, token)
 	}
@@ -38,6 +38,6 @@ func (a *App) ReadSession(ctx context.Context, token, ip string) (pay.Session, *
 	if err != nil || s.Payment == "" {
 		return s, nil, err
 	}
-	p, err := a.store.AnyPayment(ctx, s.Payment)
+	p, err := a.Store.AnyPayment(ctx, s.Payment)
 	return s, &p, err
 }

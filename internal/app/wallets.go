@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -24,15 +25,15 @@ type NewWallet struct {
 // AddWallet adds a wallet to a shop. Its merchant is told of one in production by e-mail.
 //
 // Errors: conflict_state when the shop has a wallet with this destination.
-func (a *App) AddWallet(ctx context.Context, by Principal, scope pay.Scope, n NewWallet) (pay.Wallet, error) {
+func (a *App) AddWallet(ctx context.Context, by base.Principal, scope pay.Scope, n NewWallet) (pay.Wallet, error) {
 	fingerprint := a.Vault.Hash("wallet/" + n.Network + ":" + n.Currency + ":" + n.Account)
 	coolDown := a.Config.WalletCoolDown
 	if !scope.Live && !n.CoolDown {
 		coolDown = 0
 	}
 	var added pay.Wallet
-	err := again(func() error {
-		taken, err := a.store.WalletFor(ctx, scope, fingerprint)
+	err := base.Again(func() error {
+		taken, err := a.Store.WalletFor(ctx, scope, fingerprint)
 		if err == nil {
 			return &pay.Error{Code: pay.CodeConflictState, Param: "destination", Message: "the wallet " + taken.ID + " has this destination",
 				Details: pay.Details{Reason: "duplicate_destination", From: pay.Status(taken.Status), Action: "create"}}
@@ -44,7 +45,7 @@ func (a *App) AddWallet(ctx context.Context, by Principal, scope pay.Scope, n Ne
 		if err != nil {
 			return err
 		}
-		now := a.now(scope)
+		now := a.TimeOf(scope)
 		wallet := pay.Wallet{
 			ID: a.NewID(pay.WalletPrefix, now), Scope: scope, Label: n.Label, Type: pay.WalletType(n.Type), Currency: n.Currency,
 			Network: n.Network, Masked: n.Masked, Fingerprint: fingerprint, Default: n.Default,
@@ -60,18 +61,18 @@ func (a *App) AddWallet(ctx context.Context, by Principal, scope pay.Scope, n Ne
 				wallet.Known = append(wallet.Known, string(f))
 			}
 		}
-		shops, err := a.store.Shops(ctx, scope.Merchant)
+		shops, err := a.Store.Shops(ctx, scope.Merchant)
 		if err != nil {
 			return err
 		}
 		wallet, change := wallet.Open(coolDown, before, shops, now)
-		change.Audit = a.audit(by.Actor(), scope, pay.WalletCreated, wallet.ID,
+		change.Audit = a.Audited(by.Actor(), scope, pay.WalletCreated, wallet.ID,
 			map[string]string{"network": n.Network, "currency": n.Currency, "destination": n.Masked})
 		if err := a.tellOfWallet(ctx, &change, wallet, by); err != nil {
 			return err
 		}
 		added = wallet
-		err = a.commit(ctx, change, view.Cause{RequestID: by.RequestID})
+		err = a.Commit(ctx, change, view.Cause{RequestID: by.RequestID})
 		if errors.Is(err, store.ErrDuplicate) { // somebody was first with the destination or the default
 			return fmt.Errorf("%w: %w", store.ErrStale, err)
 		}
@@ -85,7 +86,7 @@ func (a *App) AddWallet(ctx context.Context, by Principal, scope pay.Scope, n Ne
 
 // defaultWallet reads a shop's default wallet, nil where it has none.
 func (a *App) defaultWallet(ctx context.Context, scope pay.Scope) (*pay.Wallet, error) {
-	w, err := a.store.DefaultWallet(ctx, scope)
+	w, err := a.Store.DefaultWallet(ctx, scope)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
@@ -96,11 +97,11 @@ func (a *App) defaultWallet(ctx context.Context, scope pay.Scope) (*pay.Wallet, 
 //
 // Errors: wallet_not_found, also for another shop's.
 func (a *App) Wallet(ctx context.Context, scope pay.Scope, id string) (pay.Wallet, error) {
-	missing := missing(pay.CodeWalletNotFound, "wallet", scope, id)
-	if !storable(id) {
+	missing := base.Missing(pay.CodeWalletNotFound, "wallet", scope, id)
+	if !base.Storable(id) {
 		return pay.Wallet{}, missing
 	}
-	w, err := a.store.Wallet(ctx, scope, id)
+	w, err := a.Store.Wallet(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return w, missing
 	}
@@ -111,31 +112,31 @@ func (a *App) Wallet(ctx context.Context, scope pay.Scope, id string) (pay.Walle
 //
 // Errors: invalid_request for a page behind a row that is not there.
 func (a *App) Wallets(ctx context.Context, scope pay.Scope, status pay.WalletStatus, page store.Page) ([]pay.Wallet, int64, error) {
-	if err := behind(page.After, func() error {
-		_, err := a.store.Wallet(ctx, scope, page.After)
+	if err := base.Behind(page.After, func() error {
+		_, err := a.Store.Wallet(ctx, scope, page.After)
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return a.store.Wallets(ctx, scope, status, page)
+	return a.Store.Wallets(ctx, scope, status, page)
 }
 
 // DeleteWallet disables a wallet. Withdrawals that were not sent yet fail when
 // they come due; its history stays. Deleting it twice is harmless.
 //
 // Errors: wallet_not_found.
-func (a *App) DeleteWallet(ctx context.Context, by Principal, scope pay.Scope, id string) error {
-	return again(func() error {
+func (a *App) DeleteWallet(ctx context.Context, by base.Principal, scope pay.Scope, id string) error {
+	return base.Again(func() error {
 		w, err := a.Wallet(ctx, scope, id)
 		if err != nil {
 			return err
 		}
-		change, ok := w.Disable(a.now(scope))
+		change, ok := w.Disable(a.TimeOf(scope))
 		if !ok {
 			return nil
 		}
-		change.Audit = a.audit(by.Actor(), scope, pay.WalletDeleted, w.ID, map[string]string{"destination": w.Masked})
-		return a.store.Commit(ctx, change)
+		change.Audit = a.Audited(by.Actor(), scope, pay.WalletDeleted, w.ID, map[string]string{"destination": w.Masked})
+		return a.Store.Commit(ctx, change)
 	})
 }
 
@@ -143,17 +144,17 @@ func (a *App) DeleteWallet(ctx context.Context, by Principal, scope pay.Scope, i
 // doing one twice is harmless.
 func (a *App) ActivateWallets(ctx context.Context) (int, error) {
 	now := a.Now()
-	due, err := a.store.LeaseWallets(ctx, now, now.Add(sweepLease), sweepBatch)
+	due, err := a.Store.LeaseWallets(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
 	for _, w := range due {
-		change, ok := w.Activate(a.now(w.Scope))
+		change, ok := w.Activate(a.TimeOf(w.Scope))
 		if !ok {
 			continue
 		}
 		// Stale: it was deleted meanwhile.
-		if err := a.store.Commit(ctx, change); err != nil && !errors.Is(err, store.ErrStale) {
+		if err := a.Store.Commit(ctx, change); err != nil && !errors.Is(err, store.ErrStale) {
 			return len(due), fmt.Errorf("activate wallet %s: %w", w.ID, err)
 		}
 	}

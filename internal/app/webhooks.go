@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/near"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -29,11 +30,11 @@ type NewSubscription struct {
 // Subscribe adds an endpoint and returns its secret, which is shown once.
 //
 // Errors: missing_field, invalid_request, conflict_state for one too many, or the same twice.
-func (a *App) Subscribe(ctx context.Context, by Principal, scope pay.Scope, n NewSubscription) (pay.Subscription, string, error) {
+func (a *App) Subscribe(ctx context.Context, by base.Principal, scope pay.Scope, n NewSubscription) (pay.Subscription, string, error) {
 	var bad problems
 	bad.events(n.Events)
 	bad.version(n.EventsVersion, "")
-	strict, err := a.strict(ctx, scope, n.Strict)
+	strict, err := a.Strict(ctx, scope, n.Strict)
 	if err != nil {
 		return pay.Subscription{}, "", err
 	}
@@ -43,7 +44,7 @@ func (a *App) Subscribe(ctx context.Context, by Principal, scope pay.Scope, n Ne
 	if err := bad.err(); err != nil {
 		return pay.Subscription{}, "", err
 	}
-	now := a.now(scope)
+	now := a.TimeOf(scope)
 	sub := pay.Subscription{
 		ID: a.NewID(pay.SubscriptionPrefix, now), Scope: scope, Version: 1, URL: n.URL, Events: allIfAny(n.Events),
 		EventsVersion: cmp.Or(n.EventsVersion, pay.NewestEvents), Status: pay.Enabled,
@@ -58,21 +59,21 @@ func (a *App) Subscribe(ctx context.Context, by Principal, scope pay.Scope, n Ne
 		}
 		sub.Managed, sub.URL = true, a.Config.InboxURL+"/"+shop.Slug
 	}
-	defer a.turns.take("webhooks/" + scope.Shop)()
+	defer a.Turns.Take("webhooks/" + scope.Shop)()
 	if _, err := a.beside(ctx, sub); err != nil { // nobody is challenged for one too many
 		return sub, "", err
 	}
 	if err := a.proveEndpoint(ctx, sub); err != nil {
 		return sub, "", err
 	}
-	return sub, secret, again(func() error {
+	return sub, secret, base.Again(func() error {
 		shop, err := a.beside(ctx, sub)
 		if err != nil {
 			return err
 		}
-		return a.store.Commit(ctx, pay.Change{
+		return a.Store.Commit(ctx, pay.Change{
 			Shops: []pay.Shop{shop}, Subscriptions: []pay.Subscription{sub},
-			Audit: a.audit(by.Actor(), scope, pay.WebhookCreated, sub.ID,
+			Audit: a.Audited(by.Actor(), scope, pay.WebhookCreated, sub.ID,
 				map[string]string{"url": origin(sub.URL), "events": strings.Join(sub.Events, ",")}),
 		})
 	})
@@ -83,11 +84,11 @@ func (a *App) Subscribe(ctx context.Context, by Principal, scope pay.Scope, n Ne
 //
 // Errors: conflict_state.
 func (a *App) beside(ctx context.Context, sub pay.Subscription) (pay.Shop, error) {
-	shop, err := a.store.Shop(ctx, sub.Shop)
+	shop, err := a.Store.Shop(ctx, sub.Shop)
 	if err != nil {
 		return shop, err
 	}
-	others, total, err := a.store.Subscriptions(ctx, sub.Scope, store.Page{Limit: compared})
+	others, total, err := a.Store.Subscriptions(ctx, sub.Scope, store.Page{Limit: compared})
 	if err != nil {
 		return shop, err
 	}
@@ -167,7 +168,7 @@ func notEvent(name string) string {
 		names = append(names, string(e))
 	}
 	message := name + " is not an event"
-	if len(name) > maxKeptID || strings.ContainsFunc(name, pay.Unprintable) {
+	if len(name) > base.MaxKeptID || strings.ContainsFunc(name, pay.Unprintable) {
 		message = "that is not an event"
 	}
 	if meant := near.Meant(name, names); meant != "" {
@@ -217,15 +218,15 @@ func (b *problems) err() error {
 //
 // Errors: webhook_not_found.
 func (a *App) Subscription(ctx context.Context, scope pay.Scope, subscription string) (pay.Subscription, error) {
-	missing := missing(pay.CodeWebhookNotFound, "webhook", scope, subscription)
-	if !storable(subscription) {
+	missing := base.Missing(pay.CodeWebhookNotFound, "webhook", scope, subscription)
+	if !base.Storable(subscription) {
 		return pay.Subscription{}, missing
 	}
-	sub, err := a.store.Subscription(ctx, scope, subscription)
+	sub, err := a.Store.Subscription(ctx, scope, subscription)
 	if errors.Is(err, store.ErrNotFound) {
 		return sub, missing
 	}
-	return sub.At(a.now(scope)), err
+	return sub.At(a.TimeOf(scope)), err
 }
 
 // Subscriptions lists a shop's endpoints, newest first, and counts them. A page may stand behind one
@@ -233,8 +234,8 @@ func (a *App) Subscription(ctx context.Context, scope pay.Scope, subscription st
 //
 // Errors: invalid_request for a page behind a row that is not there.
 func (a *App) Subscriptions(ctx context.Context, scope pay.Scope, page store.Page) ([]pay.Subscription, int64, error) {
-	if err := behind(page.After, func() error {
-		sub, err := a.store.AnySubscription(ctx, page.After)
+	if err := base.Behind(page.After, func() error {
+		sub, err := a.Store.AnySubscription(ctx, page.After)
 		if err == nil && sub.Scope != scope {
 			err = store.ErrNotFound
 		}
@@ -242,9 +243,9 @@ func (a *App) Subscriptions(ctx context.Context, scope pay.Scope, page store.Pag
 	}); err != nil {
 		return nil, 0, err
 	}
-	list, total, err := a.store.Subscriptions(ctx, scope, page)
+	list, total, err := a.Store.Subscriptions(ctx, scope, page)
 	for i := range list {
-		list[i] = list[i].At(a.now(scope))
+		list[i] = list[i].At(a.TimeOf(scope))
 	}
 	return list, total, err
 }
@@ -254,8 +255,8 @@ func (a *App) Subscriptions(ctx context.Context, scope pay.Scope, page store.Pag
 //
 // Errors: webhook_not_found, missing_field, invalid_request, conflict_state for the same as
 // another one.
-func (a *App) EditSubscription(ctx context.Context, by Principal, scope pay.Scope, subscription string, e pay.SubscriptionEdit, asked *bool) (sub pay.Subscription, err error) {
-	strict, err := a.strict(ctx, scope, asked)
+func (a *App) EditSubscription(ctx context.Context, by base.Principal, scope pay.Scope, subscription string, e pay.SubscriptionEdit, asked *bool) (sub pay.Subscription, err error) {
+	strict, err := a.Strict(ctx, scope, asked)
 	if err != nil {
 		return sub, err
 	}
@@ -265,7 +266,7 @@ func (a *App) EditSubscription(ctx context.Context, by Principal, scope pay.Scop
 		e.Events = allIfAny(e.Events)
 	}
 	proved := ""
-	defer a.turns.take("webhooks/" + scope.Shop)()
+	defer a.Turns.Take("webhooks/" + scope.Shop)()
 	err = a.change(ctx, scope, subscription, func(read pay.Subscription) (pay.Change, error) {
 		bad := bad // decided anew each time
 		// Its own address may be given back to a managed one.
@@ -279,7 +280,7 @@ func (a *App) EditSubscription(ctx context.Context, by Principal, scope pay.Scop
 			return pay.Change{}, err
 		}
 		var change pay.Change
-		sub, change = read.Edit(e, a.now(scope))
+		sub, change = read.Edit(e, a.TimeOf(scope))
 		if sub.URL != read.URL && sub.URL != proved {
 			if err := a.proveEndpoint(ctx, sub); err != nil {
 				return change, err
@@ -293,7 +294,7 @@ func (a *App) EditSubscription(ctx context.Context, by Principal, scope pay.Scop
 			}
 			change.Shops = []pay.Shop{shop}
 		}
-		change.Audit = a.audit(by.Actor(), scope, pay.WebhookUpdated, sub.ID, map[string]string{
+		change.Audit = a.Audited(by.Actor(), scope, pay.WebhookUpdated, sub.ID, map[string]string{
 			"url": origin(sub.URL), "events": strings.Join(sub.Events, ","), "status": string(sub.Status),
 		})
 		return change, nil
@@ -306,13 +307,13 @@ func (a *App) EditSubscription(ctx context.Context, by Principal, scope pay.Scop
 // before signs beside it for a day.
 //
 // Errors: webhook_not_found.
-func (a *App) RotateSecret(ctx context.Context, by Principal, scope pay.Scope, subscription string) (sub pay.Subscription, secret string, err error) {
+func (a *App) RotateSecret(ctx context.Context, by base.Principal, scope pay.Scope, subscription string) (sub pay.Subscription, secret string, err error) {
 	err = a.change(ctx, scope, subscription, func(read pay.Subscription) (change pay.Change, err error) {
 		var sealed []byte
 		var preview string
 		secret, sealed, preview = a.newSecret(read.ID)
-		sub, change = read.Rotate(sealed, preview, a.now(scope))
-		change.Audit = a.audit(by.Actor(), scope, pay.WebhookRotated, sub.ID, nil)
+		sub, change = read.Rotate(sealed, preview, a.TimeOf(scope))
+		change.Audit = a.Audited(by.Actor(), scope, pay.WebhookRotated, sub.ID, nil)
 		return change, nil
 	})
 	if err != nil {
@@ -324,10 +325,10 @@ func (a *App) RotateSecret(ctx context.Context, by Principal, scope pay.Scope, s
 // Unsubscribe deletes an endpoint. What is still on its way to it is dropped.
 //
 // Errors: webhook_not_found.
-func (a *App) Unsubscribe(ctx context.Context, by Principal, scope pay.Scope, subscription string) error {
+func (a *App) Unsubscribe(ctx context.Context, by base.Principal, scope pay.Scope, subscription string) error {
 	return a.change(ctx, scope, subscription, func(read pay.Subscription) (pay.Change, error) {
-		change := read.Delete(a.now(scope))
-		change.Audit = a.audit(by.Actor(), scope, pay.WebhookDeleted, read.ID, map[string]string{"url": origin(read.URL)})
+		change := read.Delete(a.TimeOf(scope))
+		change.Audit = a.Audited(by.Actor(), scope, pay.WebhookDeleted, read.ID, map[string]string{"url": origin(read.URL)})
 		return change, nil
 	})
 }
@@ -336,7 +337,7 @@ func (a *App) Unsubscribe(ctx context.Context, by Principal, scope pay.Scope, su
 //
 // Errors: webhook_not_found.
 func (a *App) change(ctx context.Context, scope pay.Scope, subscription string, decide func(pay.Subscription) (pay.Change, error)) error {
-	err := again(func() error {
+	err := base.Again(func() error {
 		read, err := a.Subscription(ctx, scope, subscription)
 		if err != nil {
 			return err
@@ -345,9 +346,9 @@ func (a *App) change(ctx context.Context, scope pay.Scope, subscription string, 
 		if err != nil || len(change.Subscriptions) == 0 {
 			return err
 		}
-		return a.store.Commit(ctx, change)
+		return a.Store.Commit(ctx, change)
 	})
-	a.subs.forget(subscription)
+	a.subs.Forget(subscription)
 	return err
 }
 
@@ -369,8 +370,8 @@ type endpoint struct {
 
 // endpoint reads where a delivery goes.
 func (a *App) endpoint(ctx context.Context, subscription string) (endpoint, error) {
-	return a.subs.get(subscription, func() (e endpoint, err error) {
-		if e.sub, err = a.store.AnySubscription(ctx, subscription); err != nil {
+	return a.subs.Get(subscription, func() (e endpoint, err error) {
+		if e.sub, err = a.Store.AnySubscription(ctx, subscription); err != nil {
 			return e, err
 		}
 		secret, err := a.Vault.Open(e.sub.ID, e.sub.Secret)
@@ -378,7 +379,7 @@ func (a *App) endpoint(ctx context.Context, subscription string) (endpoint, erro
 			return e, err
 		}
 		e.secret = string(secret)
-		if e.sub = e.sub.At(a.now(e.sub.Scope)); len(e.sub.PreviousSecret) > 0 {
+		if e.sub = e.sub.At(a.TimeOf(e.sub.Scope)); len(e.sub.PreviousSecret) > 0 {
 			previous, err := a.Vault.Open(e.sub.ID, e.sub.PreviousSecret)
 			if err != nil {
 				return e, err

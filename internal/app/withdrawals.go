@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -17,7 +18,7 @@ import (
 type NewWithdrawal struct {
 	Wallet      string // "" for the shop's default wallet
 	Amount      money.Amount
-	Idempotency Idempotency
+	Idempotency base.Idempotency
 	RequestID   string
 	// Mark is of what the service does by itself, in place of the key's.
 	Mark string
@@ -27,7 +28,7 @@ type NewWithdrawal struct {
 }
 
 // mark is what the ids of what it makes have of it.
-func (n NewWithdrawal) mark(scope pay.Scope) string { return cmp.Or(n.Mark, n.Idempotency.mark(scope)) }
+func (n NewWithdrawal) mark(scope pay.Scope) string { return cmp.Or(n.Mark, n.Idempotency.Mark(scope)) }
 
 // Withdraw takes money out of the available balance and puts it on its way to
 // a wallet. replayed says that an earlier request with the same key had made
@@ -37,25 +38,25 @@ func (n NewWithdrawal) mark(scope pay.Scope) string { return cmp.Or(n.Mark, n.Id
 // wallet is named and none is the default, conflict_state for a wallet that
 // cannot be paid to, service_unavailable when no payout provider is configured,
 // amount_below_minimum, balance_insufficient, idempotency_conflict.
-func (a *App) Withdraw(ctx context.Context, by Principal, scope pay.Scope, n NewWithdrawal) (w pay.Withdrawal, replayed bool, err error) {
+func (a *App) Withdraw(ctx context.Context, by base.Principal, scope pay.Scope, n NewWithdrawal) (w pay.Withdrawal, replayed bool, err error) {
 	merchant, _, err := a.Tenant(ctx, by)
 	if err != nil {
 		return w, false, err
 	}
-	err = again(func() error {
-		object, found, err := a.earlier(ctx, scope, n.Idempotency)
+	err = base.Again(func() error {
+		object, found, err := a.Earlier(ctx, scope, n.Idempotency)
 		if err != nil {
 			return err
 		}
 		if replayed = found; found {
-			made, err := a.store.Withdrawal(ctx, scope, object)
+			made, err := a.Store.Withdrawal(ctx, scope, object)
 			w = made.Created()
 			return err
 		}
 		made, err := a.withdrawOnce(ctx, by.Actor(), scope, merchant.Terms().WithdrawalFee, n)
 		if _, refused := errors.AsType[*pay.Error](err); refused {
 			// The same request may have been first meanwhile, and be the reason.
-			if _, found, other := a.earlier(ctx, scope, n.Idempotency); found || other != nil {
+			if _, found, other := a.Earlier(ctx, scope, n.Idempotency); found || other != nil {
 				return cmp.Or(other, store.ErrStale)
 			}
 		}
@@ -69,7 +70,7 @@ func (a *App) Withdraw(ctx context.Context, by Principal, scope pay.Scope, n New
 
 // withdraw is Withdraw without a key, for the service itself.
 func (a *App) withdraw(ctx context.Context, by pay.Actor, scope pay.Scope, fee int64, n NewWithdrawal) (w pay.Withdrawal, err error) {
-	err = again(func() error {
+	err = base.Again(func() error {
 		w, err = a.withdrawOnce(ctx, by, scope, fee, n)
 		return err
 	})
@@ -80,11 +81,11 @@ func (a *App) withdraw(ctx context.Context, by pay.Actor, scope pay.Scope, fee i
 //
 // Errors: as Withdraw; store.ErrStale where the same request was first.
 func (a *App) withdrawOnce(ctx context.Context, by pay.Actor, scope pay.Scope, fee int64, n NewWithdrawal) (pay.Withdrawal, error) {
-	if err := a.opened(); err != nil {
+	if err := a.MayMoveMoney(); err != nil {
 		return pay.Withdrawal{}, err
 	}
-	now := a.now(scope)
-	at, _, found, err := a.foundOf(ctx, n.mark(scope), pay.FoundPayout)
+	now := a.TimeOf(scope)
+	at, _, found, err := a.FoundOf(ctx, n.mark(scope), pay.FoundPayout)
 	if err != nil {
 		return pay.Withdrawal{}, err
 	}
@@ -100,12 +101,12 @@ func (a *App) withdrawOnce(ctx context.Context, by pay.Actor, scope pay.Scope, f
 			return made, err
 		}
 	}
-	change.Audit = a.audit(by, scope, pay.WithdrawalCreated, made.ID, map[string]string{"amount": n.Amount.String(), "wallet": made.Wallet})
-	change.Once = n.Idempotency.once(scope, made.ID, now)
+	change.Audit = a.Audited(by, scope, pay.WithdrawalCreated, made.ID, map[string]string{"amount": n.Amount.String(), "wallet": made.Wallet})
+	change.Once = n.Idempotency.Guard(scope, made.ID, now)
 	if n.With != nil {
 		change.Settlements = n.With(made)
 	}
-	err = a.commit(ctx, change, view.Cause{RequestID: n.RequestID, IdempotencyKey: n.Idempotency.Key})
+	err = a.Commit(ctx, change, view.Cause{RequestID: n.RequestID, IdempotencyKey: n.Idempotency.Key})
 	if errors.Is(err, store.ErrDuplicate) {
 		return made, store.ErrStale // the same request was first: read what it made
 	}
@@ -118,12 +119,12 @@ func (a *App) decideWithdrawal(ctx context.Context, scope pay.Scope, n NewWithdr
 	if err != nil {
 		return pay.Withdrawal{}, pay.Change{}, err
 	}
-	balances, err := a.store.Balances(ctx, scope)
+	balances, err := a.Store.Balances(ctx, scope)
 	if err != nil {
 		return pay.Withdrawal{}, pay.Change{}, err
 	}
 	into, unknown := a.conversion(wallet, money.New(max(0, n.Amount.Minor-fee), money.USD))
-	w, change, err := wallet.Withdraw(cmp.Or(n.id, a.markedID(pay.WithdrawalPrefix, now, n.mark(scope))), n.Amount, fee, into, balances, now)
+	w, change, err := wallet.Withdraw(cmp.Or(n.id, a.MarkedID(pay.WithdrawalPrefix, now, n.mark(scope))), n.Amount, fee, into, balances, now)
 	if err = cmp.Or(err, unknown); err != nil {
 		return w, change, err
 	}
@@ -135,12 +136,12 @@ func (a *App) decideWithdrawal(ctx context.Context, scope pay.Scope, n NewWithdr
 // not be made. Nothing is written.
 //
 // Errors: as Withdraw.
-func (a *App) Quote(ctx context.Context, by Principal, scope pay.Scope, n NewWithdrawal) (pay.Withdrawal, error) {
+func (a *App) Quote(ctx context.Context, by base.Principal, scope pay.Scope, n NewWithdrawal) (pay.Withdrawal, error) {
 	merchant, _, err := a.Tenant(ctx, by)
 	if err != nil {
 		return pay.Withdrawal{}, err
 	}
-	w, _, err := a.decideWithdrawal(ctx, scope, n, merchant.Terms().WithdrawalFee, a.now(scope))
+	w, _, err := a.decideWithdrawal(ctx, scope, n, merchant.Terms().WithdrawalFee, a.TimeOf(scope))
 	return w, err
 }
 
@@ -174,7 +175,7 @@ func (a *App) requireKYC(ctx context.Context, scope pay.Scope, need pay.KYCLevel
 	if !scope.Live {
 		return nil
 	}
-	levels, err := a.store.Levels(ctx, scope)
+	levels, err := a.Store.Levels(ctx, scope)
 	if err != nil {
 		return err
 	}
@@ -189,11 +190,11 @@ func (a *App) requireKYC(ctx context.Context, scope pay.Scope, need pay.KYCLevel
 //
 // Errors: withdrawal_not_found, also for another shop's.
 func (a *App) Withdrawal(ctx context.Context, scope pay.Scope, id string) (pay.Withdrawal, error) {
-	missing := missing(pay.CodeWithdrawalNotFound, "withdrawal", scope, id)
-	if !storable(id) {
+	missing := base.Missing(pay.CodeWithdrawalNotFound, "withdrawal", scope, id)
+	if !base.Storable(id) {
 		return pay.Withdrawal{}, missing
 	}
-	w, err := a.store.Withdrawal(ctx, scope, id)
+	w, err := a.Store.Withdrawal(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return w, missing
 	}
@@ -205,29 +206,29 @@ func (a *App) Withdrawal(ctx context.Context, scope pay.Scope, id string) (pay.W
 //
 // Errors: invalid_request for a page behind a row that is not there.
 func (a *App) Withdrawals(ctx context.Context, scope pay.Scope, f store.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
-	if err := behind(f.After, func() error {
-		_, err := a.store.Withdrawal(ctx, scope, f.After)
+	if err := base.Behind(f.After, func() error {
+		_, err := a.Store.Withdrawal(ctx, scope, f.After)
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return a.store.Withdrawals(ctx, scope, f)
+	return a.Store.Withdrawals(ctx, scope, f)
 }
 
 // CancelWithdrawal gives back a withdrawal that was not sent yet.
 //
 // Errors: withdrawal_not_found, conflict_state.
-func (a *App) CancelWithdrawal(ctx context.Context, by Principal, scope pay.Scope, id string) (pay.Withdrawal, error) {
-	return decided(func() (pay.Withdrawal, error) {
+func (a *App) CancelWithdrawal(ctx context.Context, by base.Principal, scope pay.Scope, id string) (pay.Withdrawal, error) {
+	return base.Decide(func() (pay.Withdrawal, error) {
 		w, err := a.Withdrawal(ctx, scope, id)
 		if err != nil {
 			return w, err
 		}
-		next, change, err := w.Cancel(a.now(scope))
+		next, change, err := w.Cancel(a.TimeOf(scope))
 		if err != nil {
 			return w, err
 		}
-		change.Audit = a.audit(by.Actor(), scope, pay.WithdrawalGivenUp, w.ID, nil)
-		return next, a.store.Commit(ctx, change)
+		change.Audit = a.Audited(by.Actor(), scope, pay.WithdrawalGivenUp, w.ID, nil)
+		return next, a.Store.Commit(ctx, change)
 	})
 }

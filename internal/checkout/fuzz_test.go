@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -34,7 +35,7 @@ func (c *codes) Charge(_ context.Context, r provider.Request) pay.Outcome {
 }
 
 // pagesOf are the pages of a service with one provider, and who takes payments there.
-func pagesOf(f *testing.F, upstream *codes) (*http.ServeMux, *app.App, app.Principal) {
+func pagesOf(f *testing.F, upstream *codes) (*http.ServeMux, *app.App, base.Principal) {
 	f.Helper()
 	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
 	if err != nil {
@@ -44,7 +45,7 @@ func pagesOf(f *testing.F, upstream *codes) (*http.ServeMux, *app.App, app.Princ
 	now := func() time.Time { return noon }
 	log := slog.New(slog.DiscardHandler)
 	a, err := app.Open(context.Background(), "sqlite:"+filepath.Join(f.TempDir(), "fuzz.db"), app.Config{
-		BaseConfig: app.BaseConfig{Log: log, Vault: secrets, Now: now, NewID: id.New, CheckoutURL: "http://127.0.0.1"},
+		Config:     base.Config{Log: log, Vault: secrets, Now: now, NewID: id.New, CheckoutURL: "http://127.0.0.1"},
 		LeaseClock: now, InboxURL: "http://127.0.0.1/inbox",
 		Sender: webhook.NewSender(webhook.Config{Now: now}), Providers: map[string]provider.Provider{"sandbox-1": upstream}, Sandbox: []string{"sandbox-1"},
 	})

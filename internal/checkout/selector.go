@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/document"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
@@ -264,7 +265,7 @@ func (p *Pages) leave(w http.ResponseWriter, r *http.Request, payment string) {
 }
 
 func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, pay.Shop, error) {
-	_, shop, err := p.app.Tenant(r.Context(), app.Principal{Scope: s.Scope})
+	_, shop, err := p.app.Tenant(r.Context(), base.Principal{Scope: s.Scope})
 	if err != nil {
 		return selectorView{}, shop, err
 	}

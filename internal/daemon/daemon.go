@@ -19,6 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/api"
 	"github.com/cascadapay/cascada/internal/apireference"
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/checkout"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/limit"
@@ -89,7 +90,7 @@ type Config struct {
 	Routing    string           // what accounts are ordered by (routing.Order); empty: priority
 	Now        func() time.Time // nil: the system's clock, and the database's for the leases of nodes
 
-	meter  app.Meter     // of a service
+	meter  base.Meter    // of a service
 	tracer *trace.Tracer // of a service; nil: there are no traces
 }
 
@@ -161,7 +162,7 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 		schema = app.KeepSchema
 	}
 	return app.Open(ctx, c.Database, app.Config{
-		BaseConfig: app.BaseConfig{
+		Config: base.Config{
 			Log: c.Log, Vault: secrets, Now: c.Now, NewID: new(id.Maker).New, CheckoutURL: c.PublicURL, Operator: c.Operator,
 			Meter: c.meter, Tracer: c.tracer,
 		},
@@ -170,9 +171,8 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 		SandboxPayout: simulated.Provider{}, WalletCoolDown: c.WalletCoolDown, Retention: c.Retention,
 		InboxURL: c.PublicURL + "/inbox", AllowPrivate: c.AllowPrivateWebhooks,
 		MaxWebhooks: c.WebhooksPerShop, ProveWebhooks: c.ProveWebhooks,
-		LeaseClock: leases,
-		FX:         rates, Sender: webhook.NewSender(webhook.Config{AllowPrivate: c.AllowPrivateWebhooks, Now: c.Now}),
-		Mailer: mailer,
+		LeaseClock: leases, FX: rates, Mailer: mailer,
+		Sender: webhook.NewSender(webhook.Config{AllowPrivate: c.AllowPrivateWebhooks, Now: c.Now}),
 	})
 }
 

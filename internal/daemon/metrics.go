@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/api"
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -115,8 +116,8 @@ func newBuildInfo() *prometheus.GaugeVec {
 }
 
 // meter measures what the use cases do.
-func (m *metrics) meter() app.Meter {
-	return app.Meter{
+func (m *metrics) meter() base.Meter {
+	return base.Meter{
 		Commits: store.Meter{
 			Waited: func(d time.Duration) { m.waited.Observe(d.Seconds()) },
 			Ended: func(end store.TransactionEnd, changes int, took time.Duration) {

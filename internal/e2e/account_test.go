@@ -178,7 +178,7 @@ func TestDisabledAccountTakesNoNewCharges(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "was removed") {
 			t.Errorf("a removed account was enabled: %v", err)
 		}
-		s.knockAt(t, base+"/providers/bank/notifications", "", []byte(`{}`)).refused(t, "404 not_found invalid_request_error")
+		s.knockAt(t, apiPath+"/providers/bank/notifications", "", []byte(`{}`)).refused(t, "404 not_found invalid_request_error")
 	})
 }
 
@@ -345,8 +345,8 @@ func TestNotificationIsOfItsOwnAccountAlone(t *testing.T) {
 		s.account(t, "rivals", u, func(n *app.NewAccount) { n.Merchant = rival.Merchant.ID })
 		id := o.live().create(t, o.pix(t))
 		_, signature, body := u.Notify(strings.TrimPrefix(id, "TXN-")+"-1", "paid", "rivals-hush")
-		s.knockAt(t, base+"/providers/rivals/notifications", signature, body).refused(t, "404 transaction_not_found invalid_request_error")
-		s.knockAt(t, base+"/providers/bank/notifications", signature, body).refused(t, "401 invalid_token authentication_error")
+		s.knockAt(t, apiPath+"/providers/rivals/notifications", signature, body).refused(t, "404 transaction_not_found invalid_request_error")
+		s.knockAt(t, apiPath+"/providers/bank/notifications", signature, body).refused(t, "401 invalid_token authentication_error")
 		if got := o.live().status(t, id); got != "pending" {
 			t.Errorf("the payment is %s, want pending", got)
 		}

@@ -177,7 +177,7 @@ func TestOperatorRunsAnAccountFromItsFirstDayToItsLast(t *testing.T) {
 		opened := op.post(t, "/accounts", plainAccount("bank", u, `,"rails":["pix.BRA"],"priority":7,"terms":[{"price":"2%+0.30","limits":["BRL:1-500"]}],"merchantId":"`+o.Merchant.ID+`"`))
 		bank := func(version int, more string) string {
 			return fmt.Sprintf(`{"id":"bank","adapter":"plain","environment":"production","merchantId":%q,"baseUrl":%q,"credentials":["apiKey","webhookSecret"],
-				"notificationUrl":%q,"paysOut":false,"version":%d,"createdAt":"<time>","updatedAt":"<time>",%s}`, o.Merchant.ID, u.URL, op.URL+base+"/providers/bank/notifications", version, more)
+				"notificationUrl":%q,"paysOut":false,"version":%d,"createdAt":"<time>","updatedAt":"<time>",%s}`, o.Merchant.ID, u.URL, op.URL+apiPath+"/providers/bank/notifications", version, more)
 		}
 		asOpened := `"status":"enabled","priority":7,"rails":["pix.BRA"],"allRails":false,"terms":[{"price":"2%+0.3","limits":["BRL:1-500"]}]`
 		opened.is(t, http.StatusCreated, bank(1, asOpened))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -220,7 +221,7 @@ func newEndingTill() *endingTill {
 }
 
 // voucher makes one.
-func voucher(t *testing.T, a *app.App, who app.Principal) pay.Payment {
+func voucher(t *testing.T, a *app.App, who base.Principal) pay.Payment {
 	t.Helper()
 	p, _, err := a.CreatePayment(ctx, who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
 	must(t, err)

@@ -294,7 +294,7 @@ func TestEvidenceMovesAClaimToReview(t *testing.T) {
 // download reads a file, which is no JSON.
 func (o shop) download(t *testing.T, path string) (int, http.Header, []byte) {
 	t.Helper()
-	req, err := http.NewRequest(http.MethodGet, o.URL+base+path, nil)
+	req, err := http.NewRequest(http.MethodGet, o.URL+apiPath+path, nil)
 	must(t, err)
 	req.Header.Set("Authorization", "Bearer "+o.credential)
 	res, err := http.DefaultTransport.RoundTrip(req)
@@ -302,7 +302,7 @@ func (o shop) download(t *testing.T, path string) (int, http.Header, []byte) {
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	must(t, err)
-	o.spec.check(t, reply{request: request{method: http.MethodGet, path: base + path}, status: res.StatusCode, header: res.Header, body: body})
+	o.spec.check(t, reply{request: request{method: http.MethodGet, path: apiPath + path}, status: res.StatusCode, header: res.Header, body: body})
 	return res.StatusCode, res.Header, body
 }
 

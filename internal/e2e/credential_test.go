@@ -130,7 +130,7 @@ func TestEveryEndpointWantsGoodCredentials(t *testing.T) {
 			{"alg none", "Bearer " + unsigned(token), invalid},
 		} {
 			for _, e := range endpoints(payment, hook) {
-				r := request{method: e.method, path: base + e.path, body: e.body, header: http.Header{"Content-Type": {"application/json"}}}
+				r := request{method: e.method, path: apiPath + e.path, body: e.body, header: http.Header{"Content-Type": {"application/json"}}}
 				if c.header != "" {
 					r.header.Set("Authorization", c.header)
 				}
@@ -154,7 +154,7 @@ func TestEveryEndpointWantsGoodCredentials(t *testing.T) {
 			for _, credential := range []string{o.Sandbox.Secret, token} {
 				o.as(credential).get(t, "/payments/"+payment).want(t, http.StatusOK)
 			}
-			r := request{method: http.MethodGet, path: base + "/ping", header: http.Header{"Authorization": {"bearer   " + token}}}
+			r := request{method: http.MethodGet, path: apiPath + "/ping", header: http.Header{"Authorization": {"bearer   " + token}}}
 			s.send(t, r).want(t, http.StatusOK)
 		})
 		if n := o.total(t, nil); n != "1" {

@@ -428,7 +428,7 @@ func TestDormantKeyIsToldOf(t *testing.T) {
 			t.Helper()
 			c := s.dialFrom(t, address)
 			defer c.Close()
-			_, err := fmt.Fprintf(c, "GET %s/ping HTTP/1.1\r\nHost: cascada\r\nAuthorization: Bearer %s\r\n\r\n", base, o.credential)
+			_, err := fmt.Fprintf(c, "GET %s/ping HTTP/1.1\r\nHost: cascada\r\nAuthorization: Bearer %s\r\n\r\n", apiPath, o.credential)
 			must(t, err)
 			status(t, c)
 			must(t, s.App.WriteKeyUses(ctx))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -116,7 +117,7 @@ func TestNodeFinishesWhatTheDatabaseInterrupted(t *testing.T) {
 	must(t, err)
 	create := func() (pay.Payment, error) {
 		made, _, err := a.CreatePayment(ctx, who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card",
-			Idempotency: app.Idempotency{Route: "POST /payments", Key: "key", Hash: "hash"}})
+			Idempotency: base.Idempotency{Route: "POST /payments", Key: "key", Hash: "hash"}})
 		return made, err
 	}
 	_, err = create()

@@ -282,7 +282,7 @@ func TestNotificationsAreNotLimited(t *testing.T) {
 		o := s.of(t, pay.Trusted)
 		id := o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
 		for range 30 {
-			r := s.send(t, request{method: http.MethodPost, path: base + "/providers/sandbox-1/notifications", body: note(id, paid50)})
+			r := s.send(t, request{method: http.MethodPost, path: apiPath + "/providers/sandbox-1/notifications", body: note(id, paid50)})
 			r.refused(t, "401 invalid_token authentication_error")
 		}
 		s.notify(t, "sandbox-1", note(id, paid50)).want(t, http.StatusOK)

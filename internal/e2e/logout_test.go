@@ -71,7 +71,7 @@ func (s *service) logout(t *testing.T, refresh string) reply {
 // bare posts without credentials.
 func (s *service) bare(t *testing.T, path, body string) reply {
 	t.Helper()
-	return s.send(t, request{method: http.MethodPost, path: base + path, body: body, header: http.Header{"Content-Type": {"application/json"}}})
+	return s.send(t, request{method: http.MethodPost, path: apiPath + path, body: body, header: http.Header{"Content-Type": {"application/json"}}})
 }
 
 // What is revoked at one node is refused at the others within two seconds, with no question

@@ -199,7 +199,7 @@ func TestMistakesSayHowToMendThem(t *testing.T) {
 // errs makes a mistake and fails the test unless the reply says how to mend it.
 func (o shop) errs(t *testing.T, c mistake) {
 	t.Helper()
-	q := request{method: c.method, path: base + c.path, body: c.body, header: http.Header{"Authorization": {"Bearer " + o.credential}}}
+	q := request{method: c.method, path: apiPath + c.path, body: c.body, header: http.Header{"Authorization": {"Bearer " + o.credential}}}
 	switch { // the addresses that lack a part of the base
 	case strings.HasPrefix(c.path, "///"):
 		q.path = c.path[2:]
@@ -261,7 +261,7 @@ func TestEveryFieldIsSeenInOtherSpellings(t *testing.T) {
 							continue
 						}
 						r := o.send(t, request{
-							method: method, path: base + filled.Replace(path) + "?strict=true", body: fmt.Sprintf(`{%q:null}`, spelling),
+							method: method, path: apiPath + filled.Replace(path) + "?strict=true", body: fmt.Sprintf(`{%q:null}`, spelling),
 							header: http.Header{"Authorization": {"Bearer " + o.credential}, "Content-Type": {"application/json"}},
 						})
 						issues, _ := r.at(t, "error.details.issues")

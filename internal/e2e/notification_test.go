@@ -48,7 +48,7 @@ func (s *service) deliver(t *testing.T, account, body, signature string) reply {
 	if signature != "" {
 		header.Set("X-Sandbox-Signature", signature)
 	}
-	return s.send(t, request{method: http.MethodPost, path: base + "/providers/" + account + "/notifications", body: body, header: header})
+	return s.send(t, request{method: http.MethodPost, path: apiPath + "/providers/" + account + "/notifications", body: body, header: header})
 }
 
 // warnings lists the codes of the balance's warnings.
@@ -98,7 +98,7 @@ func TestForgedNotificationIsRefused(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) { s.notify(t, "sandbox-1", c.body).refused(t, c.want) })
 		}
-		r := s.send(t, request{method: http.MethodGet, path: base + "/providers/sandbox-1/notifications"})
+		r := s.send(t, request{method: http.MethodGet, path: apiPath + "/providers/sandbox-1/notifications"})
 		r.refused(t, "405 method_not_allowed invalid_request_error")
 		if got := o.status(t, id); got != "pending" {
 			t.Errorf("the payment is %s after forged notifications, want pending", got)

@@ -133,7 +133,7 @@ func (s *service) tells(t *testing.T, account, signature string, n pay.PayoutNot
 	t.Helper()
 	body, err := json.Marshal([]pay.PayoutNotice{n})
 	must(t, err)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+base+"/providers/"+account+"/notifications", bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+apiPath+"/providers/"+account+"/notifications", bytes.NewReader(body))
 	must(t, err)
 	request.Header.Set("Signature", signature)
 	reply, err := http.DefaultClient.Do(request)

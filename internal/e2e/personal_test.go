@@ -329,7 +329,7 @@ func TestTextThatCannotBeOpenedIsNamed(t *testing.T) {
 		}
 		p.get(t, "/claims").want(t, http.StatusOK)
 		s.log.take(t, "claims.doc "+p.claim)
-		damaged, err := http.NewRequest(http.MethodGet, s.URL+base+"/claims/"+p.claim+"/evidence/"+p.evidence+"/file", nil)
+		damaged, err := http.NewRequest(http.MethodGet, s.URL+apiPath+"/claims/"+p.claim+"/evidence/"+p.evidence+"/file", nil)
 		must(t, err)
 		damaged.Header.Set("Authorization", "Bearer "+p.credential)
 		res, err := http.DefaultTransport.RoundTrip(damaged) // not as what the document promises

@@ -71,7 +71,7 @@ func TestHomePageSaysWhatThisIs(t *testing.T) {
 				t.Errorf("the page leads to %s, which answers %d", m[1], res.StatusCode)
 			}
 		}
-		for _, want := range []string{`href="/docs"`, `href="/readyz"`, s.URL + base} {
+		for _, want := range []string{`href="/docs"`, `href="/readyz"`, s.URL + apiPath} {
 			if !strings.Contains(html, want) {
 				t.Errorf("the page lacks %s", want)
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -95,7 +96,7 @@ func nodeOf(t *testing.T, database string, c *clock, log *faults, configure func
 	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
 	must(t, err)
 	config := app.Config{
-		BaseConfig: app.BaseConfig{Log: slog.New(log), Vault: secrets, Now: c.now, NewID: id.New, CheckoutURL: "http://127.0.0.1"},
+		Config:     base.Config{Log: slog.New(log), Vault: secrets, Now: c.now, NewID: id.New, CheckoutURL: "http://127.0.0.1"},
 		LeaseClock: c.now, InboxURL: "http://127.0.0.1/inbox",
 		Sender: webhook.NewSender(webhook.Config{Now: c.now}),
 	}
@@ -107,7 +108,7 @@ func nodeOf(t *testing.T, database string, c *clock, log *faults, configure func
 }
 
 // acme is a new merchant's sandbox key.
-func acme(t *testing.T, a *app.App) app.Principal {
+func acme(t *testing.T, a *app.App) base.Principal {
 	t.Helper()
 	o, err := a.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
 	must(t, err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -152,7 +153,7 @@ func TestRepeatOfARefundThatIsBeingWrittenIsAnsweredAsTheFirst(t *testing.T) {
 		}
 	})
 	scope, payment := paidCard(t, a)
-	n := app.NewRefund{Payment: payment, Idempotency: app.Idempotency{Route: "POST /payments/" + payment + "/refund", Key: "k1", Hash: "h"}}
+	n := app.NewRefund{Payment: payment, Idempotency: base.Idempotency{Route: "POST /payments/" + payment + "/refund", Key: "k1", Hash: "h"}}
 	armed.Store(true)
 	var all sync.WaitGroup
 	var one, two pay.Refund

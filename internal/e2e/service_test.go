@@ -112,7 +112,7 @@ func startWith(t *testing.T, database string, c *clock, configure func(*daemon.C
 	s.vault = s.App.Vault
 	t.Cleanup(func() { s.end(t) })
 	published.Do(func() {
-		published.spec = readSpec(t, strings.Replace(s.URL, "[::]", "127.0.0.1", 1)+"/api/openapi.json", base, &witnessed)
+		published.spec = readSpec(t, strings.Replace(s.URL, "[::]", "127.0.0.1", 1)+"/api/openapi.json", apiPath, &witnessed)
 	})
 	if s.spec = published.spec; s.spec == nil {
 		t.Fatal("the OpenAPI document could not be read")

@@ -328,7 +328,7 @@ func TestCheckoutURLHasTheCanonicalHost(t *testing.T) {
 		evil := []string{"X-Forwarded-Host: evil.example", "X-Forwarded-Proto: https", "Forwarded: host=evil.example", "X-Original-Host: evil.example"}
 		post := func(credential, path, body string) reply {
 			t.Helper()
-			r := request{method: http.MethodPost, path: base + path, body: body, host: "evil.example", header: http.Header{
+			r := request{method: http.MethodPost, path: apiPath + path, body: body, host: "evil.example", header: http.Header{
 				"Authorization": {"Bearer " + credential}, "Content-Type": {"application/json"},
 			}}
 			for _, line := range evil {

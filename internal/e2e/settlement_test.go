@@ -91,7 +91,7 @@ func TestSettlementClosesAfterTheDelay(t *testing.T) {
 		if list.text(t, "data.0.id") != id {
 			t.Fatalf("another settlement closed than %s: %s", id, list)
 		}
-		report := s.URL + base + "/settlements/" + id + "/report?format="
+		report := s.URL + apiPath + "/settlements/" + id + "/report?format="
 		o.get(t, "/settlements/"+id).is(t, http.StatusOK, settlement(id, "closed", 5, fmt.Sprintf(`"pdfUrl":%q,"csvUrl":%q`, report+"pdf", report+"csv"), `"periodEnd":"<time>","closedAt":"<time>","paidAt":null`,
 			`"grossVolume":160,"fees":{"platform":1.8,"provider":3.79,"network":0,"total":5.59},"refunds":10,"reserveHeld":8,"reserveReleased":0.5,"netAmount":136.91`))
 

@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-const base = "/api/v1"
+const apiPath = "/api/v1"
 
 // shop is a merchant's shop and the requests it makes.
 type shop struct {
@@ -56,7 +56,7 @@ func (o shop) post(t *testing.T, path, body string, header ...string) reply {
 // call makes a request with "Name: value" header lines.
 func (o shop) call(t *testing.T, method, path, body string, header ...string) reply {
 	t.Helper()
-	r := request{method: method, path: base + path, body: body, header: http.Header{"Authorization": {"Bearer " + o.credential}}}
+	r := request{method: method, path: apiPath + path, body: body, header: http.Header{"Authorization": {"Bearer " + o.credential}}}
 	if method == http.MethodPost {
 		r.header.Set("Content-Type", "application/json")
 	}
@@ -120,7 +120,7 @@ func (s *service) send(t *testing.T, q request) reply {
 	body, err := io.ReadAll(res.Body)
 	must(t, err)
 	r := reply{request: q, status: res.StatusCode, header: res.Header, body: body}
-	if !strings.HasPrefix(q.path, base) {
+	if !strings.HasPrefix(q.path, apiPath) {
 		return r
 	}
 	if got := r.header.Get("Service-Version"); got != "2026-11-21" {

@@ -169,7 +169,7 @@ func (s *service) shell(t *testing.T, commands string) {
 		text += "\ncurl --retry 50 --retry-connrefused --retry-delay 1 -d '{\"taken\":true}' http://" + receiver + "/"
 	}
 	got := script(t, []string{
-		"U=" + s.URL + base, "KEY=" + o.credential, "TOKEN=" + login.text(t, "accessToken"), "REFRESH=" + login.text(t, "refreshToken"), "WEBHOOK=" + hook,
+		"U=" + s.URL + apiPath, "KEY=" + o.credential, "TOKEN=" + login.text(t, "accessToken"), "REFRESH=" + login.text(t, "refreshToken"), "WEBHOOK=" + hook,
 	}, "bash", "-euo", "pipefail", "-c", text)
 	if strings.Contains(commands, receiver) && (!strings.Contains(got, `"secret":"whsec_`) || !strings.Contains(got, `{"taken":true}`)) {
 		t.Errorf("it says %s", got)

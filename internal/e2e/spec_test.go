@@ -281,7 +281,7 @@ func TestDocumentSeesEveryDifference(t *testing.T) {
 
 func TestDocumentListsEveryEndpointAndEvent(t *testing.T) {
 	alone(t, func(t *testing.T, s *service) {
-		doc, err := openapi3.NewLoader().LoadFromData(readSpec(t, s.URL+"/api/openapi.json", base, &witnessed).text)
+		doc, err := openapi3.NewLoader().LoadFromData(readSpec(t, s.URL+"/api/openapi.json", apiPath, &witnessed).text)
 		if err != nil {
 			t.Fatalf("the OpenAPI document cannot be read: %v", err)
 		}
@@ -311,8 +311,8 @@ func TestDocumentListsEveryEndpointAndEvent(t *testing.T) {
 		if len(doc.Webhooks) != len(pay.EventTypes()) {
 			t.Errorf("the document has %d events, want %d", len(doc.Webhooks), len(pay.EventTypes()))
 		}
-		if server := doc.Servers[0].URL; server != s.URL+base {
-			t.Errorf("the document's server is %s, want %s", server, s.URL+base)
+		if server := doc.Servers[0].URL; server != s.URL+apiPath {
+			t.Errorf("the document's server is %s, want %s", server, s.URL+apiPath)
 		}
 		if err := doc.Validate(ctx); err != nil {
 			t.Errorf("the document is not valid: %v", err)

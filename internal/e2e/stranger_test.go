@@ -128,7 +128,7 @@ func TestBrowsersComeBackByHTTPS(t *testing.T) {
 	s, err := daemon.Start(ctx, config)
 	must(t, err)
 	defer s.Shutdown()
-	for _, path := range []string{"/readyz", "/docs", base + "/ping", "/pay/nothing"} {
+	for _, path := range []string{"/readyz", "/docs", apiPath + "/ping", "/pay/nothing"} {
 		r, err := http.Get("http://" + address + path)
 		must(t, err)
 		r.Body.Close()

@@ -71,7 +71,7 @@ func TestLateShopperIsNotAskedToPayAgain(t *testing.T) {
 				t.Errorf("%s answers %d to %q, want 303 to the payment that was paid", name, status, h.Get("Location"))
 			}
 		}
-		r := s.send(t, request{method: http.MethodPost, path: base + "/checkout/sessions/" + strings.TrimPrefix(session, "/checkout/") + "/select",
+		r := s.send(t, request{method: http.MethodPost, path: apiPath + "/checkout/sessions/" + strings.TrimPrefix(session, "/checkout/") + "/select",
 			body: `{"paymentMethodId":"sbx_cash"}`, header: http.Header{"Content-Type": {"application/json"}}})
 		r.refused(t, "409 conflict_state conflict_error reason=payment_received")
 		if got := r.text(t, "error.details.existingTxId"); got != id {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/money"
@@ -22,7 +23,7 @@ import (
 // blind is a node whose database does, once, what it is told and does not say so.
 type blind struct {
 	*app.App
-	who     app.Principal
+	who     base.Principal
 	shop    app.Onboarded
 	payment string // paid by card
 
@@ -227,7 +228,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a login": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, err := b.Login(ctx, app.Principal{}, b.shop.Sandbox.Publishable, b.shop.Sandbox.Secret)
+				_, err := b.Login(ctx, base.Principal{}, b.shop.Sandbox.Publishable, b.shop.Sandbox.Secret)
 				return err
 			}
 		},

@@ -44,7 +44,7 @@ func begin(c net.Conn, path string, length, come int, headers ...string) bool {
 func (o shop) upload(t *testing.T, claim string, length, come int) net.Conn {
 	t.Helper()
 	c := o.dialFrom(t, "127.0.0.1")
-	begin(c, base+"/claims/"+claim+"/evidence", length, come, "Authorization: Bearer "+o.credential)
+	begin(c, apiPath+"/claims/"+claim+"/evidence", length, come, "Authorization: Bearer "+o.credential)
 	return c
 }
 
@@ -90,7 +90,7 @@ func TestLargeBodiesLeaveRoomForOthers(t *testing.T) {
 		hanging := []net.Conn{}
 		for {
 			c := o.dialFrom(t, "127.0.0.1")
-			if !begin(c, base+"/claims/"+claim+"/evidence", large+1, large, "Authorization: Bearer "+o.credential) {
+			if !begin(c, apiPath+"/claims/"+claim+"/evidence", large+1, large, "Authorization: Bearer "+o.credential) {
 				break
 			}
 			if hanging = append(hanging, c); len(hanging) == most {
@@ -105,7 +105,7 @@ func TestLargeBodiesLeaveRoomForOthers(t *testing.T) {
 		eventually(t, "the refusal is read", func() bool {
 			c := o.dialFrom(t, "127.0.0.1")
 			defer c.Close()
-			begin(c, base+"/claims/"+claim+"/evidence", large+1, large, "Authorization: Bearer "+o.credential)
+			begin(c, apiPath+"/claims/"+claim+"/evidence", large+1, large, "Authorization: Bearer "+o.credential)
 			r, err := http.ReadResponse(bufio.NewReader(c), nil)
 			if err != nil {
 				return false // the connection was reset under what was still being sent
@@ -133,7 +133,7 @@ func TestLargeNotificationsLeaveRoomForOthers(t *testing.T) {
 		notify := func(address string, length int) int {
 			c := s.dialFrom(t, address)
 			defer c.Close()
-			begin(c, base+"/providers/sandbox-1/notifications", length, length)
+			begin(c, apiPath+"/providers/sandbox-1/notifications", length, length)
 			return status(t, c)
 		}
 		var hanging []net.Conn
@@ -142,7 +142,7 @@ func TestLargeNotificationsLeaveRoomForOthers(t *testing.T) {
 				t.Fatalf("%d notifications of 1 MiB wait, and more are taken", most)
 			}
 			c := s.dialFrom(t, "127.0.0.2")
-			begin(c, base+"/providers/sandbox-1/notifications", body, body-1)
+			begin(c, apiPath+"/providers/sandbox-1/notifications", body, body-1)
 			hanging = append(hanging, c)
 		}
 		if got := notify("127.0.0.2", 2000); got != http.StatusUnauthorized {

@@ -36,7 +36,7 @@ func TestEveryReplyTellsVersionAndRequest(t *testing.T) {
 			return h
 		}
 		good := json(o.credential)
-		notifications := base + "/providers/sandbox-1/notifications"
+		notifications := apiPath + "/providers/sandbox-1/notifications"
 		id := o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
 		paid := note(id, paid50)
 		signed := json("", "X-Sandbox-Signature", s.sign("sandbox-1", paid))
@@ -46,30 +46,30 @@ func TestEveryReplyTellsVersionAndRequest(t *testing.T) {
 			header             http.Header
 			status             int
 		}{
-			{"GET", base + "/ping", "", good, 200},
-			{"GET", base + "/ping", "", json(o.credential, "Service-Version", "2026-11-21"), 200},
-			{"HEAD", base + "/ping", "", good, 200},
-			{"POST", base + "/payments", card, good, 201},
-			{"POST", base + "/payments", `{`, good, 400},
-			{"GET", base + "/ping", "", json(o.credential, "Service-Version", "2026-11-20"), 400},
-			{"GET", base + "/ping", "", json("nonsense"), 401},
-			{"POST", base + "/auth/token", loginBody("a", "b"), json(""), 401},
-			{"POST", base + "/payments", `{"amount":10.05,"paymentMethodId":"sbx_card"}`, good, 402},
-			{"GET", base + "/me", "", json(o.Sandbox.Publishable), 403},
-			{"GET", base + "/nowhere", "", good, 404},
-			{"HEAD", base + "/nowhere", "", good, 404},
+			{"GET", apiPath + "/ping", "", good, 200},
+			{"GET", apiPath + "/ping", "", json(o.credential, "Service-Version", "2026-11-21"), 200},
+			{"HEAD", apiPath + "/ping", "", good, 200},
+			{"POST", apiPath + "/payments", card, good, 201},
+			{"POST", apiPath + "/payments", `{`, good, 400},
+			{"GET", apiPath + "/ping", "", json(o.credential, "Service-Version", "2026-11-20"), 400},
+			{"GET", apiPath + "/ping", "", json("nonsense"), 401},
+			{"POST", apiPath + "/auth/token", loginBody("a", "b"), json(""), 401},
+			{"POST", apiPath + "/payments", `{"amount":10.05,"paymentMethodId":"sbx_card"}`, good, 402},
+			{"GET", apiPath + "/me", "", json(o.Sandbox.Publishable), 403},
+			{"GET", apiPath + "/nowhere", "", good, 404},
+			{"HEAD", apiPath + "/nowhere", "", good, 404},
 			{"GET", "/favicon.ico", "", nil, 404},
-			{"GET", base + "/payments/TXN-1", "", good, 404},
-			{"DELETE", base + "/payments", "", good, 405},
-			{"HEAD", base + "/auth/token", "", nil, 405},
-			{"OPTIONS", base + "/payments", "", nil, 405},
-			{"POST", base + "/payments/" + id + "/simulate", `{"action":"refunded"}`, good, 409},
-			{"POST", base + "/payments", oneMiB(`{}`) + " ", good, 413},
-			{"POST", base + "/payments", card, json(o.credential, "Content-Type", "text/plain"), 415},
-			{"POST", base + "/payments", `{"amount":0.01,"paymentMethodId":"sbx_cash"}`, good, 422},
+			{"GET", apiPath + "/payments/TXN-1", "", good, 404},
+			{"DELETE", apiPath + "/payments", "", good, 405},
+			{"HEAD", apiPath + "/auth/token", "", nil, 405},
+			{"OPTIONS", apiPath + "/payments", "", nil, 405},
+			{"POST", apiPath + "/payments/" + id + "/simulate", `{"action":"refunded"}`, good, 409},
+			{"POST", apiPath + "/payments", oneMiB(`{}`) + " ", good, 413},
+			{"POST", apiPath + "/payments", card, json(o.credential, "Content-Type", "text/plain"), 415},
+			{"POST", apiPath + "/payments", `{"amount":0.01,"paymentMethodId":"sbx_cash"}`, good, 422},
 			{"POST", notifications, paid, signed, 200},
 			{"POST", notifications, paid, json(""), 401},
-			{"POST", base + "/providers/nobody/notifications", paid, json(""), 404},
+			{"POST", apiPath + "/providers/nobody/notifications", paid, json(""), 404},
 			{"POST", notifications, oneMiB(`{}`) + " ", json(""), 413},
 			{"GET", notifications, "", nil, 405},
 			{"GET", "/api/openapi.json", "", nil, 200},
@@ -89,7 +89,7 @@ func TestEveryReplyTellsVersionAndRequest(t *testing.T) {
 			continue
 		}
 		o.get(t, "/ping").refused(t, tooMany)
-		if res, body := s.raw(t, "HEAD", base+"/ping", "", good); res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") != "1" || body != "" {
+		if res, body := s.raw(t, "HEAD", apiPath+"/ping", "", good); res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") != "1" || body != "" {
 			t.Errorf("HEAD beyond the limit: %d %v %q", res.StatusCode, res.Header, body)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -141,7 +142,7 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 	live := test
 	live.Live = true
 	all := []string{pay.AllEvents}
-	subscribe := func(by app.Principal, url string) (pay.Subscription, error) {
+	subscribe := func(by base.Principal, url string) (pay.Subscription, error) {
 		sub, _, err := a.Subscribe(ctx, by, by.Scope, app.NewSubscription{URL: url, Events: all})
 		return sub, err
 	}

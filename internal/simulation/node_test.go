@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -63,7 +64,7 @@ func (w *world) open(name string, skew time.Duration) (*node, error) {
 	}
 	var open atomic.Bool
 	config := app.Config{
-		BaseConfig: app.BaseConfig{
+		Config: base.Config{
 			Log: slog.New(w.log(name)), Vault: secrets, Now: n.now, NewID: n.newID, CheckoutURL: "https://pay.example", Look: look,
 		},
 		InboxURL: "https://pay.example/inbox",

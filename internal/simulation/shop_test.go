@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -23,7 +24,7 @@ import (
 
 // merchant is a shop with its money.
 type merchant struct {
-	by     app.Principal
+	by     base.Principal
 	wallet string
 	host   string   // of its endpoint
 	old    []string // payments that were completed before the world began
@@ -140,8 +141,8 @@ func hashOf(parts ...any) string {
 }
 
 // key returns an Idempotency-Key, where the shop uses one.
-func (r *request) idempotency(route string, body ...any) app.Idempotency {
-	return app.Idempotency{Route: route, Key: r.key, Hash: hashOf(body...)}
+func (r *request) idempotency(route string, body ...any) base.Idempotency {
+	return base.Idempotency{Route: route, Key: r.key, Hash: hashOf(body...)}
 }
 
 // shopping is the life of one client: it takes payments, gives some back, and takes

@@ -1,4 +1,4 @@
-package app
+package base
 
 import (
 	"context"
@@ -25,9 +25,9 @@ type hush struct {
 	left int
 }
 
-// say reports whether something of a kind may be told now, once in every, and how much of it
+// Say reports whether something of a kind may be told now, once in every, and how much of it
 // was left out before.
-func (q *quiet) say(kind string, now time.Time, every time.Duration) (left int, may bool) {
+func (q *quiet) Say(kind string, now time.Time, every time.Duration) (left int, may bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	h := q.of[kind]
@@ -43,26 +43,26 @@ func (q *quiet) say(kind string, now time.Time, every time.Duration) (left int, 
 	return h.left, true
 }
 
-// comesAgain logs that due work was not done. While the database is away that is so of all work, and one
+// ComesAgain logs that due work was not done. While the database is away that is so of all work, and one
 // line a second of a kind tells it.
-func (a *Base) comesAgain(ctx context.Context, message string, err error, args ...any) {
+func (b *Base) ComesAgain(ctx context.Context, message string, err error, args ...any) {
 	args = append(args, "error", err)
 	if errors.Is(err, store.ErrDown) || errors.Is(err, store.ErrBusy) {
-		a.warnSometimes(ctx, message, "", args...)
+		b.WarnSometimes(ctx, message, "", args...)
 		return
 	}
-	a.Log.ErrorContext(ctx, message, args...)
+	b.Log.ErrorContext(ctx, message, args...)
 }
 
-// warnSometimes logs a warning about what somebody outside did, at most once a second for each
+// WarnSometimes logs a warning about what somebody outside did, at most once a second for each
 // object of ours that it was done to, "" for none.
-func (a *Base) warnSometimes(ctx context.Context, message, object string, args ...any) {
-	left, may := a.quiet.say(message+" "+object, a.Now(), quietly)
+func (b *Base) WarnSometimes(ctx context.Context, message, object string, args ...any) {
+	left, may := b.Quiet.Say(message+" "+object, b.Now(), quietly)
 	if !may {
 		return
 	}
 	if left > 0 {
 		args = append(args, "more_of_them", left)
 	}
-	a.Log.WarnContext(ctx, message, args...)
+	b.Log.WarnContext(ctx, message, args...)
 }

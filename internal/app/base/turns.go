@@ -1,4 +1,4 @@
-package app
+package base
 
 import "sync"
 
@@ -11,33 +11,37 @@ type turns struct {
 }
 
 type turn struct {
-	latch
+	Latch
 	holders int // who has it or waits for it
 }
 
-// latch is a lock that is held while the database is asked. Who waits for it waits
+// Latch is a lock that is held while the database is asked. Who waits for it waits
 // on a channel, which a simulation with a clock of its own can see; a sync.Mutex is
 // for what takes no time.
-type latch chan struct{}
+type Latch chan struct{}
 
-func newLatch() latch { return make(latch, 1) }
+// NewLatch returns one that nobody holds.
+func NewLatch() Latch { return make(Latch, 1) }
 
-func (l latch) lock()   { l <- struct{}{} }
-func (l latch) unlock() { <-l }
+// Lock waits for the latch.
+func (l Latch) Lock() { l <- struct{}{} }
 
-// take waits for the key's turn; the caller ends it.
-func (t *turns) take(key string) (end func()) {
+// Unlock gives it back.
+func (l Latch) Unlock() { <-l }
+
+// Take waits for the key's turn; the caller ends it.
+func (t *turns) Take(key string) (end func()) {
 	t.mu.Lock()
 	mine := t.waiting[key]
 	if mine == nil {
-		mine = &turn{latch: newLatch()}
+		mine = &turn{Latch: NewLatch()}
 		t.waiting[key] = mine
 	}
 	mine.holders++
 	t.mu.Unlock()
-	mine.lock()
+	mine.Lock()
 	return func() {
-		mine.unlock()
+		mine.Unlock()
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if mine.holders--; mine.holders == 0 {

@@ -1,4 +1,4 @@
-package app
+package base
 
 import (
 	"strings"
@@ -28,12 +28,12 @@ var kinds = []struct {
 	{"req_", "the id of a request", "", ""},
 }
 
-// missing is the error of an id that names nothing of the caller's. It tells an id of another kind,
+// Missing is the error of an id that names nothing of the caller's. It tells an id of another kind,
 // and what else is commonly wrong; never whether it is somebody else's.
-func missing(code pay.Code, what string, scope pay.Scope, id string) *pay.Error {
+func Missing(code pay.Code, what string, scope pay.Scope, id string) *pay.Error {
 	message := "there is no such " + what
 	for _, k := range kinds {
-		if !strings.HasPrefix(id, k.prefix) || len(id) > maxKeptID || strings.ContainsFunc(id, notOfID) {
+		if !strings.HasPrefix(id, k.prefix) || len(id) > MaxKeptID || strings.ContainsFunc(id, notOfID) {
 			continue
 		}
 		if k.code == code && (code != pay.CodeNotFound || strings.HasSuffix(k.what, what)) {
@@ -57,8 +57,8 @@ func missing(code pay.Code, what string, scope pay.Scope, id string) *pay.Error 
 	return pay.NewError(code, message+" in "+where+": check the id, and the key: "+key+" sees nothing of "+other+", nor of other shops")
 }
 
-// maxKeptID is longer than any id of ours.
-const maxKeptID = 64
+// MaxKeptID is longer than any id of ours.
+const MaxKeptID = 64
 
 func notOfID(r rune) bool {
 	return !(r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' || r == '_')

@@ -1,4 +1,4 @@
-package app
+package base
 
 import (
 	"context"
@@ -13,22 +13,22 @@ import (
 // CursorParam is the parameter that an error about a page names.
 const CursorParam = "startingAfter"
 
-// behind proves that the row is there which a page is to stand behind, where it is to stand behind
+// Behind proves that the row is there which a page is to stand behind, where it is to stand behind
 // one: find looks for it among all that the caller may see, whatever the filter of the list.
 //
 // Errors: invalid_request.
-func behind(after string, find func() error) error {
+func Behind(after string, find func() error) error {
 	switch {
 	case after == "":
 		return nil
-	case !storable(after):
-		return orNotBehind(store.ErrNotFound)
+	case !Storable(after):
+		return OrNotBehind(store.ErrNotFound)
 	}
-	return orNotBehind(find())
+	return OrNotBehind(find())
 }
 
-// orNotBehind turns what is not found into the refusal and leaves other errors alone.
-func orNotBehind(err error) error {
+// OrNotBehind turns what is not found into the refusal and leaves other errors alone.
+func OrNotBehind(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return pay.FieldError(pay.CodeInvalidRequest, CursorParam,
 			"there is no such row in this list: send the nextCursor of the page before, or leave "+CursorParam+" out to begin anew")
@@ -36,12 +36,12 @@ func orNotBehind(err error) error {
 	return err
 }
 
-// storable reports whether a text can be in the database: PostgreSQL fails on
+// Storable reports whether a text can be in the database: PostgreSQL fails on
 // any other, so an id that is not is nobody's.
-func storable(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
+func Storable(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
 
-// settledAs fills in where the settlements of captured payments stand.
-func (a *Base) settledAs(ctx context.Context, list []pay.Payment) error {
+// SettledAs fills in where the settlements of captured payments stand.
+func (b *Base) SettledAs(ctx context.Context, list []pay.Payment) error {
 	var captured []string
 	for _, p := range list {
 		if !p.Times.Completed.IsZero() {
@@ -51,7 +51,7 @@ func (a *Base) settledAs(ctx context.Context, list []pay.Payment) error {
 	if len(captured) == 0 {
 		return nil
 	}
-	settled, err := a.store.SettledAs(ctx, captured)
+	settled, err := b.Store.SettledAs(ctx, captured)
 	if err != nil {
 		return err
 	}

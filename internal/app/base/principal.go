@@ -1,4 +1,4 @@
-package app
+package base
 
 import (
 	"context"
@@ -28,16 +28,14 @@ type Principal struct {
 // May reports whether the principal's key has a right.
 func (p Principal) May(r pay.Right) bool { return pay.Key{Kind: p.Kind, Rights: p.Rights}.May(r) }
 
-// tenant is a shop with its merchant.
-type tenant struct {
+// Tenancy is a shop with its merchant.
+type Tenancy struct {
 	merchant pay.Merchant
 	shop     pay.Shop
 }
 
-func refused(code pay.Code, message string) error { return pay.NewError(code, message) }
-
-// orRefuse turns what is not found into the refusal and leaves faults alone.
-func orRefuse(err, refusal error) error {
+// OrRefuse turns what is not found into the refusal and leaves faults alone.
+func OrRefuse(err, refusal error) error {
 	if err == nil || errors.Is(err, store.ErrNotFound) {
 		return refusal
 	}
@@ -45,13 +43,13 @@ func orRefuse(err, refusal error) error {
 }
 
 // Tenant reads the merchant and shop of a principal.
-func (a *Base) Tenant(ctx context.Context, p Principal) (pay.Merchant, pay.Shop, error) {
-	t, err := a.shops.get(p.Merchant+"/"+p.Shop, func() (t tenant, err error) {
-		if t.merchant, err = a.store.Merchant(ctx, p.Merchant); err != nil {
+func (b *Base) Tenant(ctx context.Context, p Principal) (pay.Merchant, pay.Shop, error) {
+	t, err := b.Tenants.Get(p.Merchant+"/"+p.Shop, func() (t Tenancy, err error) {
+		if t.merchant, err = b.Store.Merchant(ctx, p.Merchant); err != nil {
 			return t, err
 		}
 		if p.Shop != "" {
-			t.shop, err = a.store.Shop(ctx, p.Shop)
+			t.shop, err = b.Store.Shop(ctx, p.Shop)
 		}
 		return t, err
 	})
@@ -63,7 +61,7 @@ func (a *Base) Tenant(ctx context.Context, p Principal) (pay.Merchant, pay.Shop,
 //
 // Errors: forbidden for one that the credentials do not cover, shop_required
 // when none is named and the credentials are the whole merchant's.
-func (a *Base) Narrow(ctx context.Context, p Principal, merchant, shop string) (pay.Scope, error) {
+func (b *Base) Narrow(ctx context.Context, p Principal, merchant, shop string) (pay.Scope, error) {
 	foreign := pay.FieldError(pay.CodeForbidden, "shopId", "these credentials do not cover this shop: leave shopId out, or use a key of that shop; GET /shops lists those of the merchant")
 	if merchant != "" && merchant != p.Merchant {
 		return pay.Scope{}, pay.FieldError(pay.CodeForbidden, "merchantId", "these credentials do not cover this merchant: leave merchantId out, or use a key of that merchant")
@@ -75,14 +73,14 @@ func (a *Base) Narrow(ctx context.Context, p Principal, merchant, shop string) (
 		return p.Scope, nil
 	}
 	if shop == "" {
-		return pay.Scope{}, refused(pay.CodeShopRequired, "these credentials are the whole merchant's: name the shop with ?shopId=shp_… in the address; GET /shops lists them")
+		return pay.Scope{}, pay.NewError(pay.CodeShopRequired, "these credentials are the whole merchant's: name the shop with ?shopId=shp_… in the address; GET /shops lists them")
 	}
-	if !storable(shop) {
+	if !Storable(shop) {
 		return pay.Scope{}, foreign
 	}
-	found, err := a.store.Shop(ctx, shop)
+	found, err := b.Store.Shop(ctx, shop)
 	if err != nil {
-		return pay.Scope{}, orRefuse(err, foreign)
+		return pay.Scope{}, OrRefuse(err, foreign)
 	}
 	if found.Merchant != p.Merchant {
 		return pay.Scope{}, foreign
@@ -90,15 +88,15 @@ func (a *Base) Narrow(ctx context.Context, p Principal, merchant, shop string) (
 	return pay.Scope{Merchant: p.Merchant, Shop: shop, Live: p.Live}, nil
 }
 
-// strict tells whether a request is refused what production refuses: as it says itself, or else as
+// Strict tells whether a request is refused what production refuses: as it says itself, or else as
 // the merchant's sandbox is set. Production has refusals of its own.
-func (a *Base) strict(ctx context.Context, scope pay.Scope, asked *bool) (bool, error) {
+func (b *Base) Strict(ctx context.Context, scope pay.Scope, asked *bool) (bool, error) {
 	if scope.Live {
 		return false, nil
 	}
 	if asked != nil {
 		return *asked, nil
 	}
-	merchant, _, err := a.Tenant(ctx, Principal{Scope: scope})
+	merchant, _, err := b.Tenant(ctx, Principal{Scope: scope})
 	return merchant.Strict, err
 }

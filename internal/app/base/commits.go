@@ -1,4 +1,4 @@
-package app
+package base
 
 import (
 	"context"
@@ -10,12 +10,12 @@ import (
 // database is the store, with something around its commits.
 type database struct {
 	*store.Store
-	around func(ctx context.Context, change *pay.Change, commit func() error) error // nil: nothing
+	Around func(ctx context.Context, change *pay.Change, commit func() error) error // nil: nothing
 }
 
 // Commit is that of the store.
 func (d database) Commit(ctx context.Context, change pay.Change) error {
-	if d.around == nil {
+	if d.Around == nil {
 		return d.Store.Commit(ctx, change)
 	}
 	return d.within(ctx, change)
@@ -23,5 +23,5 @@ func (d database) Commit(ctx context.Context, change pay.Change) error {
 
 // within is apart so that a change, which is large, is not put on the heap for nothing.
 func (d database) within(ctx context.Context, change pay.Change) error {
-	return d.around(ctx, &change, func() error { return d.Store.Commit(ctx, change) })
+	return d.Around(ctx, &change, func() error { return d.Store.Commit(ctx, change) })
 }

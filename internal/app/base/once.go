@@ -1,4 +1,4 @@
-package app
+package base
 
 import (
 	"context"
@@ -20,39 +20,39 @@ type Idempotency struct {
 	Headers func(hash string) []string
 }
 
-// in returns the once-key of the request in its scope (IDEM-2).
-func (i Idempotency) in(scope pay.Scope) string {
+// KeyIn returns the once-key of the request in its scope (IDEM-2).
+func (i Idempotency) KeyIn(scope pay.Scope) string {
 	return strings.Join([]string{string(scope.Environment()), scope.Shop, i.Route, i.Key}, "|")
 }
 
-// once is the guard of a change that makes object; nil without a key.
-func (i Idempotency) once(scope pay.Scope, object string, now time.Time) *pay.Once {
+// Guard is the guard of a change that makes object; nil without a key.
+func (i Idempotency) Guard(scope pay.Scope, object string, now time.Time) *pay.Once {
 	if i.Key == "" {
 		return nil
 	}
-	return &pay.Once{Key: i.in(scope), Hash: i.Hash, Object: object, At: now}
+	return &pay.Once{Key: i.KeyIn(scope), Hash: i.Hash, Object: object, At: now}
 }
 
-// earlier returns the id of what an earlier request with the same key and body
+// Earlier returns the id of what an earlier request with the same key and body
 // made. The conflict where the body was another one.
-func (a *Base) earlier(ctx context.Context, scope pay.Scope, i Idempotency) (object string, found bool, err error) {
+func (b *Base) Earlier(ctx context.Context, scope pay.Scope, i Idempotency) (object string, found bool, err error) {
 	if i.Key == "" {
 		return "", false, nil
 	}
-	once, err := a.store.Once(ctx, i.in(scope))
+	once, err := b.Store.Once(ctx, i.KeyIn(scope))
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return "", false, nil
 	case err != nil:
 		return "", false, err
 	case i.Hash != "" && once.Hash != i.Hash:
-		return "", false, i.reused(once.Hash)
+		return "", false, i.Reused(once.Hash)
 	}
 	return once.Object, true, nil
 }
 
-// reused says in what a request differs from an earlier one with the same key.
-func (i Idempotency) reused(hash string) error {
+// Reused says in what a request differs from an earlier one with the same key.
+func (i Idempotency) Reused(hash string) error {
 	if i.Headers != nil {
 		if differ := i.Headers(hash); len(differ) > 0 {
 			return &pay.Error{

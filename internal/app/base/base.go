@@ -1,4 +1,7 @@
-package app
+// Package base is what every use case stands on: the database and its commits, the clocks, who
+// asks, the audit log, idempotency keys, calls to providers that are under way, and the loops'
+// alarms. It is no use case itself.
+package base
 
 import (
 	"log/slog"
@@ -10,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/vault"
 )
 
-// BaseConfig is what every room needs to know.
-type BaseConfig struct {
+// Config is what every room needs to know.
+type Config struct {
 	Log   *slog.Logger
 	Vault *vault.Vault
 	// Now is the clock, asked once per request or unit of work.
@@ -34,27 +37,27 @@ type BaseConfig struct {
 
 // Base is what every use case stands on. It is safe for use by many goroutines.
 type Base struct {
-	BaseConfig
-	store database
+	Config
+	Store database
 
-	turns    turns
-	alarms   alarms
-	quiet    quiet
-	shops    *cache[tenant]
-	recovery atomic.Pointer[pay.Recovery]             // of a database that was put back; never nil once it was read
-	clocks   atomic.Pointer[map[string]time.Duration] // of merchants who moved theirs
+	Turns         turns
+	Alarms        alarms
+	Quiet         quiet
+	Tenants       *Cache[Tenancy]
+	RecoveryState atomic.Pointer[pay.Recovery]             // of a database that was put back; never nil once it was read
+	Clocks        atomic.Pointer[map[string]time.Duration] // of merchants who moved theirs
 }
 
-// NewBase returns one without a database.
-func NewBase(c BaseConfig) *Base {
+// New returns one without a database.
+func New(c Config) *Base {
 	if c.Look == 0 {
 		c.Look = usualLook
 	}
 	return &Base{
-		BaseConfig: c,
-		turns:      turns{waiting: map[string]*turn{}},
-		quiet:      quiet{of: map[string]hush{}, most: 1000},
-		alarms:     newAlarms(),
-		shops:      newCache[tenant](c.Now),
+		Config:  c,
+		Turns:   turns{waiting: map[string]*turn{}},
+		Quiet:   quiet{of: map[string]hush{}, most: 1000},
+		Alarms:  newAlarms(),
+		Tenants: NewCache[Tenancy](c.Now),
 	}
 }

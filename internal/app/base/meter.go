@@ -1,4 +1,4 @@
-package app
+package base
 
 import (
 	"context"
@@ -22,35 +22,35 @@ type Meter struct {
 
 // The operations of providers.
 const (
-	opCharge       = "charge"
-	opQuery        = "query"
-	opCancel       = "cancel"
-	opRefund       = "refund"
-	opQueryRefund  = "query_refund"
-	opQueryDispute = "query_dispute"
-	opPayout       = "payout"
-	opQueryPayout  = "query_payout"
+	OpCharge       = "charge"
+	OpQuery        = "query"
+	OpCancel       = "cancel"
+	OpRefund       = "refund"
+	OpQueryRefund  = "query_refund"
+	OpQueryDispute = "query_dispute"
+	OpPayout       = "payout"
+	OpQueryPayout  = "query_payout"
 )
 
 // call is one to a provider account that is under way.
 type call struct {
-	app *Base
+	app                *Base
 	span               *trace.Span
 	account, operation string
 	began              time.Time
 }
 
-// calling begins a call to a provider account, about something of ours. No trace is told to the
+// Calling begins a call to a provider account, about something of ours. No trace is told to the
 // provider: he is another party.
-func (a *Base) calling(ctx context.Context, operation, account, about string) (context.Context, call) {
-	ctx, span := a.Tracer.Start(ctx, operation+" at a provider", trace.Client)
+func (b *Base) Calling(ctx context.Context, operation, account, about string) (context.Context, call) {
+	ctx, span := b.Tracer.Start(ctx, operation+" at a provider", trace.Client)
 	span.Text("cascada.provider.account", account)
 	span.Text("cascada.reference", about)
-	return ctx, call{a, span, account, operation, a.Now()}
+	return ctx, call{b, span, account, operation, b.Now()}
 }
 
-// ended tells what came of it, in the outcome's word, and why where that is known.
-func (c call) ended(ctx context.Context, outcome, why string) {
+// Ended tells what came of it, in the outcome's word, and why where that is known.
+func (c call) Ended(ctx context.Context, outcome, why string) {
 	took := c.app.Now().Sub(c.began)
 	if c.app.Meter.Called != nil {
 		c.app.Meter.Called(c.account, c.operation, outcome, took)
@@ -66,14 +66,14 @@ func (c call) ended(ctx context.Context, outcome, why string) {
 	c.span.End()
 }
 
-// heard is ended, of a charge or a refund.
-func (c call) heard(ctx context.Context, o pay.Outcome) pay.Outcome {
-	c.ended(ctx, string(o.Kind), o.Decline)
+// Heard is ended, of a charge or a refund.
+func (c call) Heard(ctx context.Context, o pay.Outcome) pay.Outcome {
+	c.Ended(ctx, string(o.Kind), o.Decline)
 	return o
 }
 
-// paid is ended, of a payout.
-func (c call) paid(ctx context.Context, o pay.PayoutOutcome) pay.PayoutOutcome {
-	c.ended(ctx, string(o.Kind), "")
+// Paid is ended, of a payout.
+func (c call) Paid(ctx context.Context, o pay.PayoutOutcome) pay.PayoutOutcome {
+	c.Ended(ctx, string(o.Kind), "")
 	return o
 }

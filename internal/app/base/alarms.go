@@ -1,0 +1,173 @@
+package base
+
+import (
+	"context"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/work"
+)
+
+// Loops that are woken when something comes due: those of store.NextDue's kinds, the
+// two of payments being one, and the one that opens settlements.
+const (
+	PaymentsLoop      = "payments"
+	DeliveriesLoop    = "deliveries"
+	FanOutsLoop       = "fan-outs"
+	ClaimsLoop        = "claims"
+	WalletsLoop       = "wallets"
+	WithdrawalsLoop   = "withdrawals"
+	VerificationsLoop = "verifications"
+	SettlementsLoop   = "settlements"
+	ReceiptsLoop      = "settlement receipts"
+	ReservesLoop      = "reserve releases"
+	SealsLoop         = "seals"
+	MailsLoop         = "mails"
+	CheckoutsLoop     = "checkouts"
+	ReplaysLoop       = "replays"
+	OpeningLoop       = "opening settlements"
+)
+
+const (
+	// usualLook is how often the database is looked at for what others wrote.
+	usualLook = time.Second
+	// longRest is the longest pause of a loop that is told when it has something to do.
+	longRest = time.Minute
+	// OpeningPause gathers the first money of a merchant before a settlement is opened.
+	OpeningPause = 2 * time.Second
+)
+
+// AtOnce is before every time.
+var AtOnce = time.UnixMicro(1)
+
+// alarms are those of the loops, by name. The map is never changed.
+type alarms map[string]*work.Alarm
+
+func newAlarms() alarms {
+	all := alarms{}
+	for _, name := range []string{
+		PaymentsLoop, DeliveriesLoop, ClaimsLoop, WalletsLoop, WithdrawalsLoop, VerificationsLoop, SettlementsLoop,
+		ReceiptsLoop, ReservesLoop, SealsLoop, OpeningLoop, MailsLoop, FanOutsLoop, CheckoutsLoop, ReplaysLoop,
+	} {
+		all[name] = work.NewAlarm()
+	}
+	return all
+}
+
+// loopOf names the loop of a kind of due work.
+func loopOf(kind string) string {
+	switch kind {
+	case "pending payments", "processing payments", "ended payments":
+		return PaymentsLoop
+	case "parked":
+		return DeliveriesLoop
+	}
+	return kind
+}
+
+// SetAlarms sets the alarms for what a change made due.
+func (b *Base) SetAlarms(c *pay.Change) {
+	due := func(loop string, scope pay.Scope, at time.Time) {
+		if at.IsZero() {
+			return
+		}
+		b.Alarms[loop].Set(at.Add(-b.Advance(scope)))
+	}
+	for i := range c.Payments {
+		due(PaymentsLoop, c.Payments[i].Scope, c.Payments[i].DueAt)
+	}
+	for i := range c.Claims {
+		due(ClaimsLoop, c.Claims[i].Scope, c.Claims[i].DueAt)
+	}
+	for i := range c.Deliveries {
+		due(DeliveriesLoop, c.Deliveries[i].Scope, c.Deliveries[i].DueAt)
+	}
+	for i := range c.Subscriptions {
+		due(DeliveriesLoop, c.Subscriptions[i].Scope, c.Subscriptions[i].Circuit.ProbeAt)
+	}
+	for i := range c.Wallets {
+		due(WalletsLoop, c.Wallets[i].Scope, c.Wallets[i].DueAt)
+	}
+	for i := range c.Withdrawals {
+		due(WithdrawalsLoop, c.Withdrawals[i].Scope, c.Withdrawals[i].DueAt)
+	}
+	for i := range c.Verifications {
+		due(VerificationsLoop, c.Verifications[i].Scope, c.Verifications[i].DueAt)
+	}
+	for i := range c.Settlements {
+		loop := ReceiptsLoop
+		if c.Settlements[i].Status == pay.BatchOpen {
+			loop = SettlementsLoop
+		}
+		due(loop, c.Settlements[i].Scope, c.Settlements[i].DueAt)
+	}
+	for i := range c.Reserves {
+		due(ReservesLoop, c.Reserves[i].Scope, c.Reserves[i].DueAt)
+	}
+	for i := range c.Mails {
+		due(MailsLoop, c.Mails[i].Scope, c.Mails[i].DueAt)
+	}
+	for i := range c.Sessions {
+		due(CheckoutsLoop, c.Sessions[i].Scope, c.Sessions[i].DueAt)
+	}
+	for i := range c.Replays {
+		due(ReplaysLoop, c.Replays[i].Scope, c.Replays[i].DueAt)
+	}
+	now := b.Now()
+	if len(c.Events) > 0 { // whose deliveries are leased to the node that wrote them
+		b.Alarms[DeliveriesLoop].Set(now.Add(DispatchLease))
+	}
+	if len(c.Transfers) > 0 {
+		b.Alarms[OpeningLoop].Set(now.Add(OpeningPause))
+	}
+	if len(c.Transfers) > 0 || len(c.Audit) > 0 {
+		b.Alarms[SealsLoop].Set(now.Add(sealEvery))
+	}
+}
+
+// wake makes all loops look at once.
+func (b *Base) wake() {
+	for _, alarm := range b.Alarms {
+		alarm.Set(AtOnce)
+	}
+}
+
+// LookAround sets the alarms for what comes due, whoever wrote it.
+func (b *Base) LookAround(ctx context.Context) error {
+	due, err := b.due(ctx)
+	for loop, at := range due {
+		b.Alarms[loop].Set(at)
+		b.Alarms[loop].Check()
+	}
+	return err
+}
+
+// due returns when each loop has something to do, as far as the database knows.
+func (b *Base) due(ctx context.Context) (map[string]time.Time, error) {
+	list, err := b.Store.NextDue(ctx)
+	next := make(map[string]time.Time, len(list))
+	for kind, at := range list {
+		if kind == SealsLoop {
+			at = at.Add(sealEvery)
+		}
+		if loop := loopOf(kind); next[loop].IsZero() || at.Before(next[loop]) {
+			next[loop] = at
+		}
+	}
+	return next, err
+}
+
+// next tells a loop when it has something to do.
+func (b *Base) next(loop string) func(context.Context) (time.Time, error) {
+	return func(ctx context.Context) (time.Time, error) {
+		due, err := b.due(ctx)
+		return due[loop], err
+	}
+}
+
+// sealEvery is how long rows wait for a block, which gathers them: a merchant
+// with a payment now and then has a block for each.
+const sealEvery = 5 * time.Second
+
+// DispatchLease is how long deliveries belong to the node that took or wrote them.
+const DispatchLease = 30 * time.Second
