@@ -90,7 +90,7 @@ func (c *fxListCmd) Run(ctx context.Context, log *slog.Logger) error {
 }
 
 func (c *fxListCmd) rates(ctx context.Context, a *app.App, out io.Writer) error {
-	list, err := a.Rates(ctx)
+	list, err := a.RateList(ctx)
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func (a *API) me(ctx context.Context, call Call, _ *struct{}) (*meOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	rails, _ := a.app.Methods(call.Scope, app.MethodFilter{})
+	rails, _ := a.app.RailList(call.Scope, app.MethodFilter{})
 	methods := []string{}
 	for _, r := range rails {
 		if r.Unroutable == "" && !slices.Contains(methods, r.Method) {
@@ -126,7 +126,7 @@ func (a *API) methods(ctx context.Context, call Call, in *methodsIn) (*methodsOu
 	if err != nil {
 		return nil, err
 	}
-	rails, total := a.app.Methods(call.Scope, in.filter)
+	rails, total := a.app.RailList(call.Scope, in.filter)
 	out := &methodsOut{}
 	b := &out.Body
 	b.Shop, b.Environment = view.Named{ID: shop.ID, Name: shop.Name}, call.Environment()

@@ -36,7 +36,7 @@ type NewAccount struct {
 //
 // Errors: invalid_request for what is wrong with it, conflict_state for an id that
 // was used. None of them holds a credential.
-func (a *App) AddAccount(ctx context.Context, by pay.Actor, n NewAccount) (account pay.ProviderAccount, err error) {
+func (a *Providers) AddAccount(ctx context.Context, by pay.Actor, n NewAccount) (account pay.ProviderAccount, err error) {
 	now := a.Now()
 	if n.ID == "" {
 		n.ID = a.NewID(pay.AccountPrefix, now)
@@ -83,8 +83,8 @@ func (a *App) AddAccount(ctx context.Context, by pay.Actor, n NewAccount) (accou
 // do not tell.
 //
 // Errors: invalid_request.
-func (a *App) checkAccount(ctx context.Context, account pay.ProviderAccount, credentials map[string]string) error {
-	if _, taken := a.Config.Providers[account.ID]; taken || account.ID == simulatedPayouts {
+func (a *Providers) checkAccount(ctx context.Context, account pay.ProviderAccount, credentials map[string]string) error {
+	if _, taken := a.Simulated[account.ID]; taken || account.ID == simulatedPayouts {
 		return invalid("id", account.ID+" is a simulated provider: choose another id")
 	}
 	if err := account.Check(); err != nil { // before the id is made part of anything
@@ -161,7 +161,7 @@ func invalid(path, message string) error {
 }
 
 // auditAccount is the entry of an act on an account.
-func (a *App) auditAccount(by pay.Actor, act pay.Act, account pay.ProviderAccount, details map[string]string) []pay.AuditEntry {
+func (a *Providers) auditAccount(by pay.Actor, act pay.Act, account pay.ProviderAccount, details map[string]string) []pay.AuditEntry {
 	return a.Audited(by, account.Scope(), act, account.ID, details)
 }
 
@@ -188,7 +188,7 @@ func terms(account pay.ProviderAccount) map[string]string {
 }
 
 // changeAccount decides about an account and writes what came of it.
-func (a *App) changeAccount(ctx context.Context, by pay.Actor, id string, act pay.Act, decide func(pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error)) (pay.ProviderAccount, error) {
+func (a *Providers) changeAccount(ctx context.Context, by pay.Actor, id string, act pay.Act, decide func(pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error)) (pay.ProviderAccount, error) {
 	done, err := base.Decide(func() (pay.ProviderAccount, error) {
 		account, err := a.Store.Account(ctx, id)
 		if err != nil {
@@ -211,7 +211,7 @@ func (a *App) changeAccount(ctx context.Context, by pay.Actor, id string, act pa
 // EditAccount changes an account's settings. edit may refuse what it is given.
 //
 // Errors: store.ErrNotFound, invalid_request, conflict_state, edit's own.
-func (a *App) EditAccount(ctx context.Context, by pay.Actor, id string, edit func(pay.ProviderAccount) (pay.ProviderAccount, error)) (pay.ProviderAccount, error) {
+func (a *Providers) EditAccount(ctx context.Context, by pay.Actor, id string, edit func(pay.ProviderAccount) (pay.ProviderAccount, error)) (pay.ProviderAccount, error) {
 	return a.changeAccount(ctx, by, id, pay.ProviderChanged, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
 		if err := account.Present(); err != nil {
 			return account, pay.Change{}, nil, err
@@ -240,7 +240,7 @@ func (a *App) EditAccount(ctx context.Context, by pay.Actor, id string, edit fun
 // taken for pay.AccountGrace.
 //
 // Errors: store.ErrNotFound, invalid_request, conflict_state.
-func (a *App) RotateAccount(ctx context.Context, by pay.Actor, id string, credentials map[string]string) (pay.ProviderAccount, error) {
+func (a *Providers) RotateAccount(ctx context.Context, by pay.Actor, id string, credentials map[string]string) (pay.ProviderAccount, error) {
 	if len(credentials) == 0 {
 		return pay.ProviderAccount{}, invalid("credentials", "no credential was given: nothing is changed")
 	}
@@ -276,7 +276,7 @@ func (a *App) RotateAccount(ctx context.Context, by pay.Actor, id string, creden
 }
 
 // ForgetCredentials deletes credentials that were rotated out and count no more.
-func (a *App) ForgetCredentials(ctx context.Context) error {
+func (a *Providers) ForgetCredentials(ctx context.Context) error {
 	list, err := a.Store.Accounts(ctx)
 	for _, account := range list {
 		if _, _, spent := account.Forget(a.Now()); !spent {
@@ -295,7 +295,7 @@ func (a *App) ForgetCredentials(ctx context.Context) error {
 // EnableAccount lets an account take new charges, or no more of them.
 //
 // Errors: store.ErrNotFound, conflict_state for one that was removed.
-func (a *App) EnableAccount(ctx context.Context, by pay.Actor, id string, on bool) (pay.ProviderAccount, error) {
+func (a *Providers) EnableAccount(ctx context.Context, by pay.Actor, id string, on bool) (pay.ProviderAccount, error) {
 	act, status := pay.ProviderEnabled, pay.AccountEnabled
 	if !on {
 		act, status = pay.ProviderDisabled, pay.AccountDisabled
@@ -316,7 +316,7 @@ func (a *App) EnableAccount(ctx context.Context, by pay.Actor, id string, on boo
 // RemoveAccount takes an account out of use for good.
 //
 // Errors: store.ErrNotFound, conflict_state: it has open payments, unless force.
-func (a *App) RemoveAccount(ctx context.Context, by pay.Actor, id string, force bool) (pay.ProviderAccount, error) {
+func (a *Providers) RemoveAccount(ctx context.Context, by pay.Actor, id string, force bool) (pay.ProviderAccount, error) {
 	return a.changeAccount(ctx, by, id, pay.ProviderRemoved, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
 		open, err := a.Store.OpenAt(ctx, id)
 		if err != nil {
@@ -341,7 +341,7 @@ const (
 // call that costs nothing. The problem is why they do not, "" when they do.
 //
 // Errors: store.ErrNotFound, conflict_state for one that was removed.
-func (a *App) ProveAccount(ctx context.Context, id string) (proof Proof, problem string, err error) {
+func (a *Providers) ProveAccount(ctx context.Context, id string) (proof Proof, problem string, err error) {
 	account, err := a.Store.Account(ctx, id)
 	if err != nil {
 		return "", "", fmt.Errorf("provider account %s: %w", id, err)
@@ -383,7 +383,7 @@ type AccountStatus struct {
 
 // Accounts lists the provider accounts for the operator, without the removed
 // ones unless all.
-func (a *App) Accounts(ctx context.Context, all bool) ([]AccountStatus, error) {
+func (a *Providers) Accounts(ctx context.Context, all bool) ([]AccountStatus, error) {
 	list, err := a.Store.Accounts(ctx)
 	if err != nil {
 		return nil, err
@@ -400,7 +400,7 @@ func (a *App) Accounts(ctx context.Context, all bool) ([]AccountStatus, error) {
 // ProviderAccount reads a provider account for the operator.
 //
 // Errors: store.ErrNotFound.
-func (a *App) ProviderAccount(ctx context.Context, id string) (AccountStatus, error) {
+func (a *Providers) ProviderAccount(ctx context.Context, id string) (AccountStatus, error) {
 	account, err := a.Store.Account(ctx, id)
 	if err != nil {
 		return AccountStatus{}, fmt.Errorf("provider account %s: %w", id, err)
@@ -409,7 +409,7 @@ func (a *App) ProviderAccount(ctx context.Context, id string) (AccountStatus, er
 }
 
 // StatusOf is an account for the operator.
-func (a *App) StatusOf(account pay.ProviderAccount) AccountStatus {
+func (a *Providers) StatusOf(account pay.ProviderAccount) AccountStatus {
 	s := AccountStatus{ProviderAccount: account}
 	if account.Status == pay.AccountRemoved {
 		return s
@@ -427,3 +427,6 @@ func (a *App) StatusOf(account pay.ProviderAccount) AccountStatus {
 	}
 	return s
 }
+
+// simulatedPayouts is the account that withdrawals name which what stands in for accounts pays.
+const simulatedPayouts = "simulated"

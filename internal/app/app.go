@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/fx"
 	"github.com/cascadapay/cascada/internal/letter"
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -88,31 +87,26 @@ type Config struct {
 // App is the service. It is safe for use by many goroutines.
 type App struct {
 	*base.Base
+	*Rates
+	*Providers
+	*Methods
 	Config  Config
-	catalog *catalogIndex
-	rates   atomic.Pointer[fx.Table]
-	// readingRates is held while rates are read anew.
-	readingRates base.Latch
+	catalog *Catalog
 	// steps is held while a step of a fan-out is made beside other merchants, and while it rests.
 	steps      base.Latch
-	desks      atomic.Pointer[desks] // the operator's provider accounts
 	floatsSeen atomic.Pointer[[]FloatStatus]
-	rules      atomic.Pointer[ruling] // how payments go through them
-	health     *health
-	tally      *tally
+	counts     *counts
 	mails      mailTally
 	letters    *letter.Desk
-	// readingAccounts is held while they, or the rules, are read anew.
-	readingAccounts base.Latch
-	tokens          *tokens
-	uses            *keyUses
-	foreign         atomic.Bool // another master key took over, which this process does not have
-	keys            *base.Cache[pay.Key]
-	tiers           *base.Cache[pay.Tier]
-	subs            *base.Cache[endpoint]
-	deliver         *dispatcher
-	background      sync.WaitGroup
-	closing         chan struct{} // closed by Close
+	tokens     *tokens
+	uses       *keyUses
+	foreign    atomic.Bool // another master key took over, which this process does not have
+	keys       *base.Cache[pay.Key]
+	tiers      *base.Cache[pay.Tier]
+	subs       *base.Cache[endpoint]
+	deliver    *dispatcher
+	background sync.WaitGroup
+	closing    chan struct{} // closed by Close
 	// What providers are asked about, each kind with bounds of its own.
 	payments, refunds, withdrawals *asking
 	revoked                        revocations
@@ -178,8 +172,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 		Base: base.New(c.Config), Config: c,
 		revoked: revocations{of: map[string]time.Time{}}, auth: newAuthEvents(), uses: newKeyUses(), closing: make(chan struct{}),
 		payments: newAsking(c.Now), refunds: newAsking(c.Now), withdrawals: newAsking(c.Now),
-		readingRates: base.NewLatch(), readingAccounts: base.NewLatch(), steps: base.NewLatch(),
-		health: newHealth(), tally: newTally(), mails: newMailTally(),
+		steps: base.NewLatch(), counts: newCounts(), mails: newMailTally(),
 		keys: base.NewCache[pay.Key](c.Now), tiers: base.NewCache[pay.Tier](c.Now), subs: base.NewCache[endpoint](c.Now),
 	}
 	a.deliver = newDispatcher(a)
@@ -192,7 +185,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	}
 	a.Store.Around = c.Commits
 	if a.Store.Store, err = store.Open(ctx, address, store.Options{
-		Log: c.Log, Delivered: a.deliver.submit, Widened: func() { a.Alarms[base.FanOutsLoop].Set(base.AtOnce) }, Written: func(c *pay.Change) { a.tally.passed(c); a.SetAlarms(c) }, WideFrom: c.WideFrom,
+		Log: c.Log, Delivered: a.deliver.submit, Widened: func() { a.Alarms[base.FanOutsLoop].Set(base.AtOnce) }, Written: func(c *pay.Change) { a.counts.passed(c); a.SetAlarms(c) }, WideFrom: c.WideFrom,
 		Clock: c.LeaseClock, Name: func(prefix string) string { return c.NewID(prefix, c.Now()) },
 		Shared: c.Shared, Through: c.Through, Schema: c.Schema, Migrations: c.Migrations,
 		Meter: c.Meter.Commits, Tracer: c.Tracer,
@@ -212,10 +205,15 @@ func (a *App) load(ctx context.Context) error {
 	if err = a.unlock(ctx); err != nil {
 		return err
 	}
-	if err = a.loadRates(ctx); err != nil {
+	if a.catalog, err = LoadCatalog(ctx, a.Store.Store); err != nil {
 		return err
 	}
-	if a.catalog, err = a.loadCatalog(ctx); err != nil {
+	a.Rates = NewRates(a.Base, a.Config.FX, a.catalog)
+	a.Providers = NewProviders(a.Base, ProvidersConfig{
+		Simulated: a.Config.Providers, Sandbox: a.Config.Sandbox, Adapters: a.Config.Adapters, Client: a.Config.Client, Routing: a.Config.Routing,
+	}, a.catalog)
+	a.Methods = NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
+	if err = a.loadRates(ctx); err != nil {
 		return err
 	}
 	if err = a.readAccounts(ctx); err != nil {

@@ -26,7 +26,7 @@ const (
 //
 // Errors: what is wrong with it, that it was removed, or that the present one is
 // of another adapter, environment or merchant, which an account keeps for life.
-func (a *App) ApplyAccount(ctx context.Context, by pay.Actor, n NewAccount) (Applied, error) {
+func (a *Providers) ApplyAccount(ctx context.Context, by pay.Actor, n NewAccount) (Applied, error) {
 	if n.ID == "" {
 		return "", errors.New("an account that is declared needs an id, or it would be opened again each time")
 	}

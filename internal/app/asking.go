@@ -153,11 +153,5 @@ func (q *asking) silent() (n int) {
 	return n
 }
 
-// SilentAccounts counts the provider accounts that answer no questions now, by what is
-// asked of them: payments, refunds, withdrawals. This node sees it so.
-func (a *App) SilentAccounts() map[string]int {
-	return map[string]int{"payments": a.payments.silent(), "refunds": a.refunds.silent(), "withdrawals": a.withdrawals.silent()}
-}
-
 // drain waits for what is under way.
 func (q *asking) drain() { q.workers.Wait() }

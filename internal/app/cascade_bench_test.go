@@ -12,7 +12,6 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
@@ -41,11 +40,8 @@ func cascades(b *testing.B, order routing.Order) {
 		}
 		d.serving = append(d.serving, account)
 	}
-	a := &App{
-		Base:   base.New(base.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}),
-		Config: Config{Providers: map[string]provider.Provider{}},
-		health: newHealth(), tally: newTally(), catalog: &catalogIndex{byID: map[string]pay.Rail{rail.ID: rail}},
-	}
+	ground, rails := base.New(base.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}), &Catalog{byID: map[string]pay.Rail{rail.ID: rail}}
+	a := &App{Base: ground, Providers: NewProviders(ground, ProvidersConfig{}, rails), catalog: rails}
 	a.desks.Store(d)
 	a.rules.Store(&ruling{Rules: routing.Rules{Order: order}})
 	made, err := pay.Create(pay.Order{

@@ -7,29 +7,32 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/catalog"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/near"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/store"
 )
 
-// catalogIndex is the catalog with its ids.
-type catalogIndex struct {
+// Catalog is the catalog with its ids.
+type Catalog struct {
 	sandbox []pay.Rail
 	live    []pay.Rail
 	byID    map[string]pay.Rail // of both
 	slugs   []string            // names of the methods of both, sorted
 }
 
-func (a *App) loadCatalog(ctx context.Context) (*catalogIndex, error) {
-	c := &catalogIndex{sandbox: catalog.Sandbox(), live: catalog.Rails(), byID: map[string]pay.Rail{}}
+// LoadCatalog reads the ids of the catalog's rails, and gives one to those that are new.
+func LoadCatalog(ctx context.Context, db *store.Store) (*Catalog, error) {
+	c := &Catalog{sandbox: catalog.Sandbox(), live: catalog.Rails(), byID: map[string]pay.Rail{}}
 	var keys []string
 	for _, r := range c.live {
 		keys = append(keys, r.Key)
 	}
-	ids, err := a.Store.RailIDs(ctx, keys)
+	ids, err := db.RailIDs(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +51,19 @@ func (a *App) loadCatalog(ctx context.Context) (*catalogIndex, error) {
 	return c, nil
 }
 
+// Methods offers payment methods: the rails that are served, with amounts as shoppers pay them.
+type Methods struct {
+	*base.Base
+	*Rates
+	*Providers
+	catalog *Catalog
+}
+
+// NewMethods returns them.
+func NewMethods(b *base.Base, rates *Rates, providers *Providers, catalog *Catalog) *Methods {
+	return &Methods{b, rates, providers, catalog}
+}
+
 // MethodFilter selects rails of the catalog; empty fields select all.
 type MethodFilter struct {
 	Country string // alpha-3
@@ -62,16 +78,16 @@ type ListedRail struct {
 	Unroutable string
 }
 
-// Methods lists the rails that a shop sees, as far as its providers take them, and
+// RailList lists the rails that a shop sees, as far as its providers take them, and
 // says how many there are without the filter.
-func (a *App) Methods(scope pay.Scope, f MethodFilter) (list []ListedRail, total int) {
+func (a *Methods) RailList(scope pay.Scope, f MethodFilter) (list []ListedRail, total int) {
 	rails := a.catalog.sandbox
 	if scope.Live {
 		rails = a.catalog.live
 	}
 	for _, r := range rails {
 		if (f.Country == "" || r.Country == f.Country) && (f.Channel == "" || r.Channel == f.Channel) && (f.Method == "" || r.Method == f.Method) {
-			serving := a.serving(scope, r)
+			serving := a.served(scope, r)
 			list = append(list, ListedRail{serving.Narrow(r), a.unroutable(scope.Live, r, serving)})
 		}
 	}
@@ -79,8 +95,8 @@ func (a *App) Methods(scope pay.Scope, f MethodFilter) (list []ListedRail, total
 }
 
 // unroutable says why a rail cannot be charged now.
-func (a *App) unroutable(live bool, r pay.Rail, serving pay.Accounts) string {
-	if len(serving) == 0 && (live || len(a.Config.Sandbox) == 0) {
+func (a *Methods) unroutable(live bool, r pay.Rail, serving pay.Accounts) string {
+	if len(serving) == 0 && (live || len(a.Sandbox) == 0) {
 		return "no provider is configured for " + r.Name
 	}
 	if _, err := a.reading(live, r.Limits[0].Currency); err != nil {
@@ -94,7 +110,7 @@ func (a *App) unroutable(live bool, r pay.Rail, serving pay.Accounts) string {
 // In a strict sandbox a rail works in its own country, as it does in production.
 //
 // Errors: missing_field, unsupported_method, unsupported_country.
-func (a *App) choose(live, strict bool, id, slug, country string) (pay.Rail, geo.Country, error) {
+func (a *Methods) choose(live, strict bool, id, slug, country string) (pay.Rail, geo.Country, error) {
 	var where geo.Country
 	if country != "" {
 		var ok bool
@@ -116,7 +132,7 @@ func (a *App) choose(live, strict bool, id, slug, country string) (pay.Rail, geo
 	return rail, where, nil
 }
 
-func (a *App) rail(live, strict bool, id, slug string, where geo.Country) (pay.Rail, error) {
+func (a *Methods) rail(live, strict bool, id, slug string, where geo.Country) (pay.Rail, error) {
 	if id != "" {
 		rail, ok := a.catalog.byID[id]
 		test := slices.ContainsFunc(a.catalog.sandbox, func(r pay.Rail) bool { return r.ID == id })
@@ -164,7 +180,7 @@ func (a *App) rail(live, strict bool, id, slug string, where geo.Country) (pay.R
 
 // payable is a converted amount as shoppers are asked for it: in whole units of the currency
 // where an account that serves the rail takes no cents.
-func (a *App) payable(serving pay.Accounts, rail pay.Rail, local money.Amount) money.Amount {
+func (a *Methods) payable(serving pay.Accounts, rail pay.Rail, local money.Amount) money.Amount {
 	whole := local.Whole(money.HalfEven)
 	for _, account := range serving {
 		upstream, ok := a.upstream(account.ID)
@@ -177,7 +193,7 @@ func (a *App) payable(serving pay.Accounts, rail pay.Rail, local money.Amount) m
 
 // takes reports whether an account that serves the rail takes an amount: within the
 // operator's limits for it, and by the adapter's own rule. A simulated provider takes every one.
-func (a *App) takes(serving pay.Accounts, rail pay.Rail, local money.Amount) bool {
+func (a *Methods) takes(serving pay.Accounts, rail pay.Rail, local money.Amount) bool {
 	if len(serving) == 0 {
 		return true
 	}
@@ -192,7 +208,7 @@ func (a *App) takes(serving pay.Accounts, rail pay.Rail, local money.Amount) boo
 // limits in that currency.
 //
 // Errors: service_unavailable where there is no rate to rely on.
-func (a *App) convert(live bool, rail pay.Rail, where geo.Country, usd money.Amount) (money.Amount, pay.Reading, pay.Rail, error) {
+func (a *Methods) convert(live bool, rail pay.Rail, where geo.Country, usd money.Amount) (money.Amount, pay.Reading, pay.Rail, error) {
 	currency := a.currency(live, rail, where)
 	rate, err := a.reading(live, currency)
 	if err != nil {
@@ -212,7 +228,7 @@ func (a *App) convert(live bool, rail pay.Rail, where geo.Country, usd money.Amo
 }
 
 // wrongRail says where ids of methods are read, and which was probably meant.
-func wrongRail(id string, c *catalogIndex, live bool) string {
+func wrongRail(id string, c *Catalog, live bool) string {
 	var ids []string
 	for known := range c.byID {
 		test := slices.ContainsFunc(c.sandbox, func(r pay.Rail) bool { return r.ID == known })
@@ -235,7 +251,7 @@ func wrongRail(id string, c *catalogIndex, live bool) string {
 }
 
 // wrongSlug says which legacy names of methods there are, and which was probably meant.
-func wrongSlug(slug string, c *catalogIndex) string {
+func wrongSlug(slug string, c *Catalog) string {
 	if _, isID := c.byID[slug]; isID {
 		return slug + " is a paymentMethodId: send it as paymentMethodId"
 	}
@@ -249,7 +265,7 @@ func wrongSlug(slug string, c *catalogIndex) string {
 // CheckSlug refuses a name that no method has, in a filter.
 //
 // Errors: invalid_request.
-func (a *App) CheckSlug(slug string) error {
+func (a *Methods) CheckSlug(slug string) error {
 	slugs := a.catalog.slugs
 	if slices.Contains(slugs, slug) {
 		return nil
@@ -264,7 +280,22 @@ func (a *App) CheckSlug(slug string) error {
 }
 
 // hasMethod reports whether a method has a name.
-func (c *catalogIndex) hasMethod(slug string) bool {
+func (c *Catalog) hasMethod(slug string) bool {
 	bySlug := func(r pay.Rail) bool { return r.Method == slug }
 	return slices.ContainsFunc(c.sandbox, bySlug) || slices.ContainsFunc(c.live, bySlug)
+}
+
+// local is what the shopper pays over a rail for what the shop asked, which is worth so
+// many USD at a rate. A shopper who pays in the currency that the shop asked in pays exactly
+// what it asked, not that sum to USD and back; others pay what the accounts that serve the
+// rail can be asked for.
+func (a *Methods) local(live bool, serving pay.Accounts, rail pay.Rail, where geo.Country, usd, asked money.Amount, at pay.Reading) (money.Amount, pay.Reading, pay.Rail, error) {
+	local, rate, rail, err := a.convert(live, rail, where, usd)
+	if err == nil && local.Currency == asked.Currency {
+		return asked, at, rail, nil
+	}
+	if err != nil {
+		return local, rate, rail, err
+	}
+	return a.payable(serving, rail, local), rate, rail, nil
 }

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"maps"
+	"sync"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -15,8 +16,19 @@ type PaymentCount struct {
 	Status      pay.Status
 }
 
+// counts is what came of payments and deliveries by what this node wrote since it started.
+type counts struct {
+	mu       sync.Mutex                // owns what follows
+	payments map[PaymentCount]int64    // with the id of the rail for its key
+	dead     map[pay.Environment]int64 // deliveries that were given up
+}
+
+func newCounts() *counts {
+	return &counts{payments: map[PaymentCount]int64{}, dead: map[pay.Environment]int64{}}
+}
+
 // passed counts what a change makes of payments and deliveries.
-func (t *tally) passed(c *pay.Change) {
+func (t *counts) passed(c *pay.Change) {
 	if len(c.Payments) == 0 && len(c.Deliveries) == 0 {
 		return
 	}
@@ -37,10 +49,10 @@ func (t *tally) passed(c *pay.Change) {
 // PaymentCounts counts the payments that came to each status by what this node wrote since it
 // started.
 func (a *App) PaymentCounts() map[PaymentCount]int64 {
-	a.tally.mu.Lock()
-	defer a.tally.mu.Unlock()
-	counts := make(map[PaymentCount]int64, len(a.tally.payments))
-	for of, n := range a.tally.payments {
+	a.counts.mu.Lock()
+	defer a.counts.mu.Unlock()
+	counts := make(map[PaymentCount]int64, len(a.counts.payments))
+	for of, n := range a.counts.payments {
 		of.Rail = a.catalog.byID[of.Rail].Key
 		counts[of] += n
 	}
@@ -49,10 +61,10 @@ func (a *App) PaymentCounts() map[PaymentCount]int64 {
 
 // DeadLetters counts the deliveries that this node gave up since it started.
 func (a *App) DeadLetters() map[pay.Environment]int64 {
-	a.tally.mu.Lock()
-	defer a.tally.mu.Unlock()
+	a.counts.mu.Lock()
+	defer a.counts.mu.Unlock()
 	counts := map[pay.Environment]int64{pay.Sandbox: 0, pay.Production: 0}
-	maps.Copy(counts, a.tally.dead)
+	maps.Copy(counts, a.counts.dead)
 	return counts
 }
 
@@ -74,3 +86,9 @@ func (a *App) Pools() []store.Pool { return a.Store.Pools() }
 
 // Engine names the kind of the database: sqlite or postgres.
 func (a *App) Engine() string { return a.Store.Engine() }
+
+// SilentAccounts counts the provider accounts that answer no questions now, by what is
+// asked of them: payments, refunds, withdrawals. This node sees it so.
+func (a *App) SilentAccounts() map[string]int {
+	return map[string]int{"payments": a.payments.silent(), "refunds": a.refunds.silent(), "withdrawals": a.withdrawals.silent()}
+}

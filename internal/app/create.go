@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -193,7 +192,7 @@ func (a *App) order(ctx context.Context, by base.Principal, scope pay.Scope, n N
 	}
 	var serving pay.Accounts
 	if n.Simulate == "" { // a simulated provider takes every amount
-		serving = a.serving(scope, rail)
+		serving = a.served(scope, rail)
 		rail = serving.Narrow(rail)
 	}
 	local, rate, rail, err := a.local(scope.Live, serving, rail, where, usd, asked, at)
@@ -238,62 +237,6 @@ func decimals(c money.Currency) string {
 	default:
 		return fmt.Sprintf("have at most %d decimals, for that is what %s has", n, c)
 	}
-}
-
-// askedRate is the rate of the currency that a shop asks in.
-//
-// Errors: unsupported_currency where no rate is known, service_unavailable where none can
-// be relied on.
-func (a *App) askedRate(live bool, c money.Currency) (pay.Reading, error) {
-	if err := a.CheckCurrency(c); err != nil {
-		return pay.Reading{}, err
-	}
-	return a.reading(live, c)
-}
-
-// Currencies lists those that a shop may ask in, by their codes.
-func (a *App) Currencies() []money.Currency { return a.rates.Load().Currencies() }
-
-// CheckCurrency refuses a currency that a shop cannot ask in.
-//
-// Errors: unsupported_currency.
-func (a *App) CheckCurrency(c money.Currency) error {
-	if a.rates.Load().Knows(c) {
-		return nil
-	}
-	var codes []string
-	for _, c := range a.Currencies() {
-		codes = append(codes, string(c))
-	}
-	return pay.FieldError(pay.CodeUnsupportedCurrency, "currency", fmt.Sprintf(
-		"there is no exchange rate for %s: send one of %s, or have the operator set the rate with cascada fx set %s RATE", c, strings.Join(codes, ", "), c))
-}
-
-// worth is what a shop's amount is in USD, and at which rate.
-//
-// Errors: those of askedRate, amount_invalid, amount_above_maximum.
-func (a *App) worth(live bool, asked money.Amount) (money.Amount, pay.Reading, error) {
-	rate, err := a.askedRate(live, asked.Currency)
-	if err != nil {
-		return money.Amount{}, rate, err
-	}
-	usd, err := pay.Worth(asked, rate.Rate)
-	return usd, rate, err
-}
-
-// local is what the shopper pays over a rail for what the shop asked, which is worth so
-// many USD at a rate. A shopper who pays in the currency that the shop asked in pays exactly
-// what it asked, not that sum to USD and back; others pay what the accounts that serve the
-// rail can be asked for.
-func (a *App) local(live bool, serving pay.Accounts, rail pay.Rail, where geo.Country, usd, asked money.Amount, at pay.Reading) (money.Amount, pay.Reading, pay.Rail, error) {
-	local, rate, rail, err := a.convert(live, rail, where, usd)
-	if err == nil && local.Currency == asked.Currency {
-		return asked, at, rail, nil
-	}
-	if err != nil {
-		return local, rate, rail, err
-	}
-	return a.payable(serving, rail, local), rate, rail, nil
 }
 
 // drive calls providers until the payment waits for somebody else. Each call

@@ -5,17 +5,54 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/routing"
 )
 
 // accountsEvery is how soon a node learns of a provider account that was changed.
 const accountsEvery = time.Second
+
+// ProvidersConfig is what Providers is made of.
+type ProvidersConfig struct {
+	// Simulated are the simulated providers, by account; Sandbox lists them in the
+	// cascade's order. The operator's accounts are in the database.
+	Simulated map[string]provider.Provider
+	Sandbox   []string
+	// Adapters are the providers that he may open accounts at; Client calls them.
+	Adapters []provider.Adapter
+	Client   *http.Client
+	// Routing is what his accounts are ordered by where he applied no rules; "" means
+	// routing.Priority.
+	Routing routing.Order
+}
+
+// Providers is the providers' side: accounts with their clients, how they do, and the rules by
+// which payments go through them. It is safe for use by many goroutines.
+type Providers struct {
+	*base.Base
+	ProvidersConfig
+	catalog *Catalog
+	desks   atomic.Pointer[desks]
+	rules   atomic.Pointer[ruling]
+	health  *health
+	tally   *tally
+	// renewing is held while accounts, or the rules, are read anew.
+	renewing base.Latch
+}
+
+// NewProviders returns one that has read no account yet.
+func NewProviders(b *base.Base, c ProvidersConfig, catalog *Catalog) *Providers {
+	return &Providers{Base: b, ProvidersConfig: c, catalog: catalog, health: newHealth(), tally: newTally(), renewing: base.NewLatch()}
+}
 
 // desk is a provider account as this node calls it.
 type desk struct {
@@ -53,8 +90,8 @@ type desks struct {
 
 // upstream returns the client of an account: a simulated provider, or one that
 // the operator opened.
-func (a *App) upstream(account string) (provider.Provider, bool) {
-	if p, ok := a.Config.Providers[account]; ok {
+func (a *Providers) upstream(account string) (provider.Provider, bool) {
+	if p, ok := a.Simulated[account]; ok {
 		return p, true
 	}
 	d := a.desks.Load().byID[account]
@@ -63,7 +100,7 @@ func (a *App) upstream(account string) (provider.Provider, bool) {
 
 // notices reads a notification with an account's client. For a while after a
 // rotation those signed with the credentials before it count too.
-func (a *App) notices(ctx context.Context, account string, upstream provider.Provider, n Notification) ([]pay.Notice, error) {
+func (a *Providers) notices(ctx context.Context, account string, upstream provider.Provider, n Notification) ([]pay.Notice, error) {
 	list, err := upstream.Notices(ctx, n)
 	if !errors.Is(err, provider.ErrUnsigned) {
 		return list, err
@@ -82,9 +119,9 @@ func (a *App) notices(ctx context.Context, account string, upstream provider.Pro
 
 // readAccounts learns of the provider accounts in the database, where any was
 // changed.
-func (a *App) readAccounts(ctx context.Context) error {
-	a.readingAccounts.Lock() // a slow read must not undo what a later one found
-	defer a.readingAccounts.Unlock()
+func (a *Providers) readAccounts(ctx context.Context) error {
+	a.renewing.Lock() // a slow read must not undo what a later one found
+	defer a.renewing.Unlock()
 	mark, err := a.Store.AccountsMark(ctx)
 	known := a.desks.Load()
 	if err != nil || known != nil && known.mark == mark {
@@ -122,7 +159,7 @@ func (a *App) readAccounts(ctx context.Context) error {
 }
 
 // openDesk makes the clients of an account; it calls nobody.
-func (a *App) openDesk(account pay.ProviderAccount) desk {
+func (a *Providers) openDesk(account pay.ProviderAccount) desk {
 	d := desk{account: account}
 	adapter, err := a.adapter(account.Adapter)
 	if err != nil {
@@ -148,7 +185,7 @@ func (a *App) openDesk(account pay.ProviderAccount) desk {
 	return d
 }
 
-func (a *App) openFormer(adapter provider.Adapter, account pay.ProviderAccount) (list []former, err error) {
+func (a *Providers) openFormer(adapter provider.Adapter, account pay.ProviderAccount) (list []former, err error) {
 	past, err := a.unsealPast(account)
 	for _, p := range past {
 		client, payouts, openErr := a.openClient(adapter, account, p.Credentials)
@@ -164,7 +201,7 @@ func (a *App) openFormer(adapter provider.Adapter, account pay.ProviderAccount) 
 // openClient makes a client with credentials: one that takes payments, or one that pays out.
 //
 // Errors: which credential is missing, unknown or cannot be one.
-func (a *App) openClient(adapter provider.Adapter, account pay.ProviderAccount, credentials map[string]string) (charges provider.Provider, payouts payout.Provider, err error) {
+func (a *Providers) openClient(adapter provider.Adapter, account pay.ProviderAccount, credentials map[string]string) (charges provider.Provider, payouts payout.Provider, err error) {
 	for _, f := range adapter.Fields {
 		if credentials[f.Name] == "" && !f.Optional {
 			return nil, nil, &provider.FieldError{Field: f.Name, Reason: "is required: " + f.Doc}
@@ -177,7 +214,7 @@ func (a *App) openClient(adapter provider.Adapter, account pay.ProviderAccount, 
 	}
 	opened := provider.Account{
 		ID: account.ID, Live: account.Live, BaseURL: account.BaseURL, Credentials: credentials,
-		NotificationURL: a.NotificationURL(account.ID), Client: a.Config.Client, Now: a.Now,
+		NotificationURL: a.NotificationURL(account.ID), Client: a.Client, Now: a.Now,
 		Unmapped: func(word string) {
 			word = strings.ToValidUTF8(word[:min(len(word), maxWord)], "?")
 			if a.tally.strange(account.ID, word) {
@@ -205,14 +242,14 @@ func fieldNames(adapter provider.Adapter) string {
 }
 
 // NotificationURL is where an account's provider is to send notifications.
-func (a *App) NotificationURL(account string) string {
+func (a *Providers) NotificationURL(account string) string {
 	return a.CheckoutURL + "/api/v1/providers/" + account + "/notifications"
 }
 
 // adapter finds an adapter by name.
-func (a *App) adapter(name string) (provider.Adapter, error) {
+func (a *Providers) adapter(name string) (provider.Adapter, error) {
 	var names []string
-	for _, adapter := range a.Config.Adapters {
+	for _, adapter := range a.Adapters {
 		if adapter.Name == name {
 			return adapter, nil
 		}
@@ -224,7 +261,7 @@ func (a *App) adapter(name string) (provider.Adapter, error) {
 // credentialsOf is what an account's credentials are sealed as.
 func credentialsOf(account string) string { return "provider account " + account }
 
-func (a *App) sealCredentials(account string, credentials map[string]string) ([]byte, error) {
+func (a *Providers) sealCredentials(account string, credentials map[string]string) ([]byte, error) {
 	text, err := json.Marshal(credentials)
 	if err != nil {
 		return nil, err
@@ -232,7 +269,7 @@ func (a *App) sealCredentials(account string, credentials map[string]string) ([]
 	return a.Vault.Seal(credentialsOf(account), text), nil
 }
 
-func (a *App) unsealCredentials(account string, sealed []byte) (credentials map[string]string, err error) {
+func (a *Providers) unsealCredentials(account string, sealed []byte) (credentials map[string]string, err error) {
 	text, err := a.Vault.Open(credentialsOf(account), sealed)
 	if err != nil {
 		return nil, err
@@ -246,7 +283,7 @@ func pastOf(account string) string { return "provider account " + account + " be
 // maxPast is how many rotations within the grace are remembered.
 const maxPast = 8
 
-func (a *App) unsealPast(account pay.ProviderAccount) (past []pastCredentials, err error) {
+func (a *Providers) unsealPast(account pay.ProviderAccount) (past []pastCredentials, err error) {
 	if len(account.Before) == 0 {
 		return nil, nil
 	}
@@ -259,7 +296,7 @@ func (a *App) unsealPast(account pay.ProviderAccount) (past []pastCredentials, e
 
 // sealPast seals the credentials that a rotation puts out with those that were put
 // out before and still count.
-func (a *App) sealPast(account pay.ProviderAccount, present map[string]string, now time.Time) ([]byte, error) {
+func (a *Providers) sealPast(account pay.ProviderAccount, present map[string]string, now time.Time) ([]byte, error) {
 	past, err := a.unsealPast(account)
 	if err != nil {
 		return nil, err
@@ -273,30 +310,33 @@ func (a *App) sealPast(account pay.ProviderAccount, present map[string]string, n
 	return a.Vault.Seal(pastOf(account.ID), text), nil
 }
 
-// serving selects the operator's accounts that a shop's payments over a rail may
+// served selects the operator's accounts that a shop's payments over a rail may
 // go to.
-func (a *App) serving(scope pay.Scope, rail pay.Rail) pay.Accounts {
+func (a *Providers) served(scope pay.Scope, rail pay.Rail) pay.Accounts {
 	_, chosen, _ := a.rules.Load().Choose(rail.Key, a.desks.Load().serving.Serving(scope, rail))
 	return chosen
 }
 
 // routes returns the cascade of a payment. The simulated providers stand in on
 // every rail that no sandbox account serves, and take what the shop plays.
-func (a *App) routes(p pay.Payment) pay.Cascade {
+func (a *Providers) routes(p pay.Payment) pay.Cascade {
 	rail, rules := a.catalog.byID[p.RailID], a.rules.Load().Rules
 	serving := a.desks.Load().serving.Serving(p.Scope, rail)
 	if p.Live || len(serving) > 0 && p.Simulate == "" {
 		return a.health.plan(rules, serving, p, rail, a.Now())
 	}
 	cascade := pay.Cascade{Budget: rules.Bounds()}
-	for _, account := range a.Config.Sandbox {
+	for _, account := range a.Sandbox {
 		cascade.Routes = append(cascade.Routes, pay.Route{Provider: account})
 	}
 	return cascade
 }
 
 // simulated reports whether a payment is with a simulated provider.
-func (a *App) simulated(p pay.Payment) bool {
+func (a *Providers) simulated(p pay.Payment) bool {
 	attempt, ok := p.Current()
-	return !p.Live && (!ok || slices.Contains(a.Config.Sandbox, attempt.Provider))
+	return !p.Live && (!ok || slices.Contains(a.Sandbox, attempt.Provider))
 }
+
+// Notification is a provider's, as it came.
+type Notification = provider.Notification

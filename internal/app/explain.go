@@ -35,7 +35,7 @@ type AccountVerdict struct {
 // were made, and which of the operator's accounts would take it now.
 //
 // Errors: store.ErrNotFound.
-func (a *App) Explain(ctx context.Context, payment string) (Explanation, error) {
+func (a *Providers) Explain(ctx context.Context, payment string) (Explanation, error) {
 	p, err := a.Store.AnyPayment(ctx, payment)
 	if err != nil {
 		return Explanation{}, fmt.Errorf("%s: %w", payment, err)

@@ -66,7 +66,7 @@ type BandHealth struct {
 
 // Health lists how the accounts do that this node has called since it started, as
 // far as they were not removed. Other nodes may have seen something else.
-func (a *App) Health() []RailHealth {
+func (a *Providers) Health() []RailHealth {
 	known := a.desks.Load().byID
 	a.health.mu.Lock()
 	defer a.health.mu.Unlock()
@@ -91,8 +91,8 @@ func (a *App) Health() []RailHealth {
 }
 
 // watched makes a call to one of the operator's accounts, and learns from it.
-func (a *App) watched(ctx context.Context, p pay.Payment, account string, call func() pay.Outcome) pay.Outcome {
-	if _, simulated := a.Config.Providers[account]; simulated {
+func (a *Providers) watched(ctx context.Context, p pay.Payment, account string, call func() pay.Outcome) pay.Outcome {
+	if _, simulated := a.Simulated[account]; simulated {
 		return call()
 	}
 	rail := a.catalog.byID[p.RailID].Key
@@ -111,4 +111,4 @@ func (a *App) watched(ctx context.Context, p pay.Payment, account string, call f
 }
 
 // OpenCircuits counts the rails of provider accounts that this node passes over.
-func (a *App) OpenCircuits() int { return a.health.open(a.Now()) }
+func (a *Providers) OpenCircuits() int { return a.health.open(a.Now()) }

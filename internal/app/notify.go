@@ -15,9 +15,6 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Notification is a provider's, as it came.
-type Notification = provider.Notification
-
 // Notify takes a provider's notification. What it tells is applied at most
 // once, and is decided by the same code as the sweep's answers.
 //

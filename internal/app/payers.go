@@ -13,9 +13,6 @@ import (
 	"github.com/cascadapay/cascada/internal/payout"
 )
 
-// simulatedPayouts is the account that withdrawals name which what stands in for accounts pays.
-const simulatedPayouts = "simulated"
-
 // payer returns the client of a payout account that a withdrawal was sent to.
 func (a *App) payer(live bool, account string) (payout.Provider, bool) {
 	if account == simulatedPayouts {

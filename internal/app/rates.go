@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
@@ -28,6 +29,21 @@ func DefaultFX() FX {
 	return FX{Every: time.Hour, Terms: pay.RateTerms{StaleAfter: 24 * time.Hour, MaxAge: 7 * 24 * time.Hour, MaxJumpBps: 20_00}}
 }
 
+// Rates knows the exchange rates. It is safe for use by many goroutines.
+type Rates struct {
+	*base.Base
+	FX      FX
+	catalog *Catalog
+	table   atomic.Pointer[fx.Table]
+	// renewing is held while they are read anew.
+	renewing base.Latch
+}
+
+// NewRates returns one that has read none yet.
+func NewRates(b *base.Base, from FX, catalog *Catalog) *Rates {
+	return &Rates{Base: b, FX: from, catalog: catalog, renewing: base.NewLatch()}
+}
+
 const (
 	// ratesEvery is how soon a node learns of a rate that another one wrote.
 	ratesEvery = 2 * time.Second
@@ -42,14 +58,14 @@ const (
 //
 // Errors: service_unavailable with the reason no_rate, or stale_rate where the
 // rate is older than what is trusted.
-func (a *App) reading(live bool, c money.Currency) (pay.Reading, error) {
-	table := a.rates.Load()
+func (a *Rates) reading(live bool, c money.Currency) (pay.Reading, error) {
+	table := a.table.Load()
 	if c == money.USD {
 		return table.BuiltIn(c), nil
 	}
 	q := table.Quote(c)
 	switch {
-	case q.Expired(a.Config.FX.Terms, a.Now()):
+	case q.Expired(a.FX.Terms, a.Now()):
 		return pay.Reading{}, noRate(c, "stale_rate")
 	case !q.Rate.IsZero():
 		return q.Reading, nil
@@ -77,7 +93,7 @@ func rateNeeded(c money.Currency, reason string) string {
 
 // USD returns what converts local amounts of an environment, false where no
 // rate is known.
-func (a *App) USD(live bool) func(money.Amount, money.Rounding) (money.Amount, bool) {
+func (a *Rates) USD(live bool) func(money.Amount, money.Rounding) (money.Amount, bool) {
 	return func(local money.Amount, r money.Rounding) (money.Amount, bool) {
 		rate, err := a.reading(live, local.Currency)
 		if err != nil {
@@ -90,23 +106,23 @@ func (a *App) USD(live bool) func(money.Amount, money.Rounding) (money.Amount, b
 
 // currency is what a shopper pays in: the rail's own; a sandbox rail that is
 // played in another country takes that country's.
-func (a *App) currency(live bool, rail pay.Rail, where geo.Country) money.Currency {
-	if !live && where.Alpha3 != rail.Country && a.rates.Load().Knows(where.Currency) {
+func (a *Rates) currency(live bool, rail pay.Rail, where geo.Country) money.Currency {
+	if !live && where.Alpha3 != rail.Country && a.table.Load().Knows(where.Currency) {
 		return where.Currency
 	}
 	return rail.Limits[0].Currency
 }
 
 // readRates learns of the rates in the database.
-func (a *App) readRates(ctx context.Context) error {
-	a.readingRates.Lock() // a slow read must not undo what a later one found
-	defer a.readingRates.Unlock()
+func (a *Rates) readRates(ctx context.Context) error {
+	a.renewing.Lock() // a slow read must not undo what a later one found
+	defer a.renewing.Unlock()
 	quotes, err := a.Store.Rates(ctx)
 	if err != nil {
 		return err
 	}
-	table := a.rates.Load().With(quotes)
-	a.rates.Store(&table)
+	table := a.table.Load().With(quotes)
+	a.table.Store(&table)
 	return nil
 }
 
@@ -122,12 +138,12 @@ type RateChange struct {
 //
 // Errors: what is wrong with a rate, or which of them jump; then nothing was
 // written.
-func (a *App) SetRates(ctx context.Context, readings []pay.Reading, force bool) ([]RateChange, error) {
+func (a *Rates) SetRates(ctx context.Context, readings []pay.Reading, force bool) ([]RateChange, error) {
 	return a.takeRates(ctx, readings, force, true)
 }
 
 // ImportRates takes the rates of a file (fx.ParseFile).
-func (a *App) ImportRates(ctx context.Context, file []byte, source string, force bool) ([]RateChange, error) {
+func (a *Rates) ImportRates(ctx context.Context, file []byte, source string, force bool) ([]RateChange, error) {
 	readings, err := fx.ParseFile(file, source, a.Now())
 	if err != nil {
 		return nil, err
@@ -137,19 +153,19 @@ func (a *App) ImportRates(ctx context.Context, file []byte, source string, force
 
 // takeRates decides about readings and writes what came of them. With whole, a
 // reading that jumps refuses them all.
-func (a *App) takeRates(ctx context.Context, readings []pay.Reading, force, whole bool) (changes []RateChange, err error) {
+func (a *Rates) takeRates(ctx context.Context, readings []pay.Reading, force, whole bool) (changes []RateChange, err error) {
 	err = base.Again(func() error {
 		quotes, err := a.Store.Rates(ctx)
 		if err != nil {
 			return err
 		}
-		table := a.rates.Load().With(quotes)
+		table := a.table.Load().With(quotes)
 		var change pay.Change
 		changes = changes[:0]
 		var jumps []string
 		for _, r := range readings {
 			q := table.Quote(r.Currency)
-			next, verdict, err := q.Take(r, table.BuiltIn(r.Currency).Rate, a.Config.FX.Terms, force, a.Now())
+			next, verdict, err := q.Take(r, table.BuiltIn(r.Currency).Rate, a.FX.Terms, force, a.Now())
 			if err != nil {
 				return err
 			}
@@ -164,7 +180,7 @@ func (a *App) takeRates(ctx context.Context, readings []pay.Reading, force, whol
 		}
 		if whole && len(jumps) > 0 {
 			return fmt.Errorf("%s: more than %d%% away from the rate in use, or the built-in one; nothing was changed: --force takes them all the same",
-				strings.Join(jumps, ", "), a.Config.FX.Terms.MaxJumpBps/100)
+				strings.Join(jumps, ", "), a.FX.Terms.MaxJumpBps/100)
 		}
 		if len(change.Quotes) == 0 {
 			return nil
@@ -179,13 +195,13 @@ func (a *App) takeRates(ctx context.Context, readings []pay.Reading, force, whol
 }
 
 // ReadFeed reads the feed of rates when it is due; one node does it for all.
-func (a *App) ReadFeed(ctx context.Context) error {
+func (a *Rates) ReadFeed(ctx context.Context) error {
 	now := a.Now()
-	leased, err := a.Store.LeaseFeed(ctx, a.Config.FX.Feed.ID(), now, now.Add(feedRetry))
+	leased, err := a.Store.LeaseFeed(ctx, a.FX.Feed.ID(), now, now.Add(feedRetry))
 	if err != nil || !leased {
 		return err
 	}
-	readings, refused, err := a.Config.FX.Feed.Read(ctx, a.Now)
+	readings, refused, err := a.FX.Feed.Read(ctx, a.Now)
 	if err != nil {
 		if ctx.Err() == nil {
 			a.Log.WarnContext(ctx, "the exchange rates could not be read; the ones in use stay", "error", err)
@@ -196,12 +212,12 @@ func (a *App) ReadFeed(ctx context.Context) error {
 	readings = slices.DeleteFunc(readings, func(r pay.Reading) bool { return !ours[r.Currency] })
 	for _, r := range refused {
 		if ours[r.Currency] {
-			a.Log.WarnContext(ctx, "a published exchange rate is no rate; the one in use stays", "currency", r.Currency, "source", a.Config.FX.Feed.Source(), "error", r.Err)
+			a.Log.WarnContext(ctx, "a published exchange rate is no rate; the one in use stays", "currency", r.Currency, "source", a.FX.Feed.Source(), "error", r.Err)
 		}
 	}
 	changes, err := a.takeRates(ctx, readings, false, false)
 	if err != nil {
-		return fmt.Errorf("take the rates of %s: %w", a.Config.FX.Feed.Source(), err)
+		return fmt.Errorf("take the rates of %s: %w", a.FX.Feed.Source(), err)
 	}
 	for _, c := range changes {
 		if c.Verdict == pay.RateHeld {
@@ -209,14 +225,14 @@ func (a *App) ReadFeed(ctx context.Context) error {
 				"currency", c.Currency, "published", c.Rate, "source", c.Source)
 		}
 	}
-	return a.Store.SettleFeed(ctx, a.Config.FX.Feed.ID(), now.Add(a.Config.FX.Every))
+	return a.Store.SettleFeed(ctx, a.FX.Feed.ID(), now.Add(a.FX.Every))
 }
 
 // currencies are those that rates are kept of: the built-in ones, the
 // catalog's, and what the operator set.
-func (a *App) currencies() map[money.Currency]bool {
+func (a *Rates) currencies() map[money.Currency]bool {
 	ours := map[money.Currency]bool{}
-	table := a.rates.Load()
+	table := a.table.Load()
 	table.BuiltIns(func(r pay.Reading) { ours[r.Currency] = true })
 	table.Quotes(func(q pay.Quote) { ours[q.Currency] = true })
 	for _, r := range a.catalog.byID {
@@ -229,11 +245,11 @@ func (a *App) currencies() map[money.Currency]bool {
 
 // StaleRates lists the rates that are old enough to be warned of, among those
 // of the currencies that the merchant has taken payments in.
-func (a *App) StaleRates(ctx context.Context, scope pay.Scope) ([]pay.Quote, error) {
+func (a *Rates) StaleRates(ctx context.Context, scope pay.Scope) ([]pay.Quote, error) {
 	stale := map[money.Currency]pay.Quote{}
 	now := a.Now()
-	a.rates.Load().Quotes(func(q pay.Quote) {
-		if q.Stale(a.Config.FX.Terms, now) {
+	a.table.Load().Quotes(func(q pay.Quote) {
+		if q.Stale(a.FX.Terms, now) {
 			stale[q.Currency] = q
 		}
 	})
@@ -268,13 +284,13 @@ type RateStatus struct {
 	State   string      // built-in, fresh, stale or expired
 }
 
-// Rates lists the rates for the operator, by currency.
-func (a *App) Rates(ctx context.Context) ([]RateStatus, error) {
+// RateList lists the rates for the operator, by currency.
+func (a *Rates) RateList(ctx context.Context) ([]RateStatus, error) {
 	if err := a.readRates(ctx); err != nil {
 		return nil, err
 	}
 	now := a.Now()
-	table := a.rates.Load()
+	table := a.table.Load()
 	var list []RateStatus
 	for currency := range a.currencies() {
 		q := table.Quote(currency)
@@ -287,9 +303,9 @@ func (a *App) Rates(ctx context.Context) ([]RateStatus, error) {
 			s.State = "none"
 		case q.Rate.IsZero():
 			s.State = "built-in"
-		case q.Expired(a.Config.FX.Terms, now):
+		case q.Expired(a.FX.Terms, now):
 			s.State = "expired"
-		case q.Stale(a.Config.FX.Terms, now):
+		case q.Stale(a.FX.Terms, now):
 			s.State = "stale"
 		}
 		list = append(list, s)
@@ -299,16 +315,16 @@ func (a *App) Rates(ctx context.Context) ([]RateStatus, error) {
 }
 
 // RateHistory lists the latest readings of a currency, newest first.
-func (a *App) RateHistory(ctx context.Context, c money.Currency) ([]store.PastReading, error) {
+func (a *Rates) RateHistory(ctx context.Context, c money.Currency) ([]store.PastReading, error) {
 	const latest = 100
 	return a.Store.RateHistory(ctx, c, latest)
 }
 
 // RateAges tells how old the oldest rate in use is, false where only built-in
 // ones are, and how many wait for the operator.
-func (a *App) RateAges() (oldest time.Duration, known bool, held int) {
+func (a *Rates) RateAges() (oldest time.Duration, known bool, held int) {
 	now := a.Now()
-	a.rates.Load().Quotes(func(q pay.Quote) {
+	a.table.Load().Quotes(func(q pay.Quote) {
 		if !q.Held.Rate.IsZero() {
 			held++
 		}
@@ -320,12 +336,12 @@ func (a *App) RateAges() (oldest time.Duration, known bool, held int) {
 }
 
 // loadRates reads the rates before the first request.
-func (a *App) loadRates(ctx context.Context) error {
+func (a *Rates) loadRates(ctx context.Context) error {
 	table, err := fx.Reference()
 	if err != nil {
 		return err
 	}
-	a.rates.Store(&table)
+	a.table.Store(&table)
 	return a.readRates(ctx)
 }
 
@@ -345,4 +361,45 @@ func (f *FX) Check() error {
 		return errNoTerms
 	}
 	return nil
+}
+
+// askedRate is the rate of the currency that a shop asks in.
+//
+// Errors: unsupported_currency where no rate is known, service_unavailable where none can
+// be relied on.
+func (a *Rates) askedRate(live bool, c money.Currency) (pay.Reading, error) {
+	if err := a.CheckCurrency(c); err != nil {
+		return pay.Reading{}, err
+	}
+	return a.reading(live, c)
+}
+
+// Currencies lists those that a shop may ask in, by their codes.
+func (a *Rates) Currencies() []money.Currency { return a.table.Load().Currencies() }
+
+// CheckCurrency refuses a currency that a shop cannot ask in.
+//
+// Errors: unsupported_currency.
+func (a *Rates) CheckCurrency(c money.Currency) error {
+	if a.table.Load().Knows(c) {
+		return nil
+	}
+	var codes []string
+	for _, c := range a.Currencies() {
+		codes = append(codes, string(c))
+	}
+	return pay.FieldError(pay.CodeUnsupportedCurrency, "currency", fmt.Sprintf(
+		"there is no exchange rate for %s: send one of %s, or have the operator set the rate with cascada fx set %s RATE", c, strings.Join(codes, ", "), c))
+}
+
+// worth is what a shop's amount is in USD, and at which rate.
+//
+// Errors: those of askedRate, amount_invalid, amount_above_maximum.
+func (a *Rates) worth(live bool, asked money.Amount) (money.Amount, pay.Reading, error) {
+	rate, err := a.askedRate(live, asked.Currency)
+	if err != nil {
+		return money.Amount{}, rate, err
+	}
+	usd, err := pay.Worth(asked, rate.Rate)
+	return usd, rate, err
 }

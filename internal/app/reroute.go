@@ -46,7 +46,7 @@ const (
 // tells what would have differed. It reads the period twice and holds a page of it.
 //
 // Errors: what is wrong with the rules or the accounts.
-func (a *App) ReplayRoutes(ctx context.Context, o PastRoutes) (done Rerouted, err error) {
+func (a *Providers) ReplayRoutes(ctx context.Context, o PastRoutes) (done Rerouted, err error) {
 	if done.InForce, err = a.Rules(ctx); err != nil {
 		return done, err
 	}
@@ -94,7 +94,7 @@ func (a *App) ReplayRoutes(ctx context.Context, o PastRoutes) (done Rerouted, er
 // eachPast calls with the payments from a moment to the end of the period that went
 // through accounts of the operator's, in order of time. skipped, if any, is called
 // with those of the simulated providers.
-func (a *App) eachPast(ctx context.Context, o PastRoutes, from time.Time, each func(pay.Payment, pay.Rail), skipped func(pay.Payment)) error {
+func (a *Providers) eachPast(ctx context.Context, o PastRoutes, from time.Time, each func(pay.Payment, pay.Rail), skipped func(pay.Payment)) error {
 	after, before := id.From(pay.PaymentPrefix, from), id.From(pay.PaymentPrefix, o.Until)
 	for {
 		page, err := a.Store.PaymentsBetween(ctx, o.Live, after, before, replayPage)
@@ -121,12 +121,12 @@ func (a *App) eachPast(ctx context.Context, o PastRoutes, from time.Time, each f
 }
 
 // played reports whether a payment went to the simulated providers.
-func (a *App) played(p pay.Payment) bool {
-	return p.Simulate != "" || slices.ContainsFunc(p.Attempts, func(at pay.Attempt) bool { return a.Config.Providers[at.Provider] != nil })
+func (a *Providers) played(p pay.Payment) bool {
+	return p.Simulate != "" || slices.ContainsFunc(p.Attempts, func(at pay.Attempt) bool { return a.Simulated[at.Provider] != nil })
 }
 
 // otherwise returns the accounts as a replay takes them to be, and those that differ.
-func (a *App) otherwise(list []pay.ProviderAccount, changes map[string]func(pay.ProviderAccount) (pay.ProviderAccount, error)) (all, changed []pay.ProviderAccount, err error) {
+func (a *Providers) otherwise(list []pay.ProviderAccount, changes map[string]func(pay.ProviderAccount) (pay.ProviderAccount, error)) (all, changed []pay.ProviderAccount, err error) {
 	all = slices.Clone(list)
 	var wrong []error
 	for _, id := range slices.Sorted(maps.Keys(changes)) {
@@ -149,7 +149,7 @@ func (a *App) otherwise(list []pay.ProviderAccount, changes map[string]func(pay.
 }
 
 // takesRails says which rails an account has that its adapter lacks.
-func (a *App) takesRails(account pay.ProviderAccount) error {
+func (a *Providers) takesRails(account pay.ProviderAccount) error {
 	adapter, err := a.adapter(account.Adapter)
 	if err != nil {
 		return err

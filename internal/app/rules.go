@@ -36,9 +36,9 @@ type RulesVersion struct {
 var ErrNoRules = errors.New("there is no such version of the routing rules")
 
 // readRules learns of the routing rules in the database, where they were changed.
-func (a *App) readRules(ctx context.Context) error {
-	a.readingAccounts.Lock() // a slow read must not undo what a later one found
-	defer a.readingAccounts.Unlock()
+func (a *Providers) readRules(ctx context.Context) error {
+	a.renewing.Lock() // a slow read must not undo what a later one found
+	defer a.renewing.Unlock()
 	mark, err := a.Store.RulesMark(ctx)
 	known := a.rules.Load()
 	if err != nil || known != nil && known.version == mark {
@@ -53,9 +53,9 @@ func (a *App) readRules(ctx context.Context) error {
 }
 
 // rulesAt reads a version of the rules. Version 0 is that nobody applied any.
-func (a *App) rulesAt(ctx context.Context, version int64) (RulesVersion, error) {
+func (a *Providers) rulesAt(ctx context.Context, version int64) (RulesVersion, error) {
 	if version == 0 {
-		return RulesVersion{Rules: routing.Rules{Order: a.Config.Routing}}, nil
+		return RulesVersion{Rules: routing.Rules{Order: a.Routing}}, nil
 	}
 	row, err := a.Store.Rules(ctx, version)
 	if err != nil {
@@ -64,8 +64,8 @@ func (a *App) rulesAt(ctx context.Context, version int64) (RulesVersion, error) 
 	return a.rulesOf(row)
 }
 
-func (a *App) rulesOf(row pay.RoutingRules) (RulesVersion, error) {
-	v := RulesVersion{Rules: routing.Rules{Order: a.Config.Routing}, Version: row.Version, At: row.At}
+func (a *Providers) rulesOf(row pay.RoutingRules) (RulesVersion, error) {
+	v := RulesVersion{Rules: routing.Rules{Order: a.Routing}, Version: row.Version, At: row.At}
 	if len(row.Doc) == 0 {
 		return v, nil
 	}
@@ -77,7 +77,7 @@ func (a *App) rulesOf(row pay.RoutingRules) (RulesVersion, error) {
 }
 
 // Rules returns the routing rules that count now.
-func (a *App) Rules(ctx context.Context) (RulesVersion, error) {
+func (a *Providers) Rules(ctx context.Context) (RulesVersion, error) {
 	mark, err := a.Store.RulesMark(ctx)
 	if err != nil {
 		return RulesVersion{}, err
@@ -86,7 +86,7 @@ func (a *App) Rules(ctx context.Context) (RulesVersion, error) {
 }
 
 // RulesHistory lists the newest versions of the rules, newest first.
-func (a *App) RulesHistory(ctx context.Context, limit int) ([]RulesVersion, error) {
+func (a *Providers) RulesHistory(ctx context.Context, limit int) ([]RulesVersion, error) {
 	rows, err := a.Store.RulesList(ctx, limit)
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (a *App) RulesHistory(ctx context.Context, limit int) ([]RulesVersion, erro
 // again change nothing.
 //
 // Errors: what is wrong with them.
-func (a *App) ApplyRules(ctx context.Context, by pay.Actor, rules routing.Rules) (v RulesVersion, changed bool, err error) {
+func (a *Providers) ApplyRules(ctx context.Context, by pay.Actor, rules routing.Rules) (v RulesVersion, changed bool, err error) {
 	if err := a.CheckRules(ctx, rules); err != nil {
 		return v, false, err
 	}
@@ -116,11 +116,11 @@ func (a *App) ApplyRules(ctx context.Context, by pay.Actor, rules routing.Rules)
 }
 
 // ResetRules takes the rules back: each node decides as it was configured to.
-func (a *App) ResetRules(ctx context.Context, by pay.Actor) (v RulesVersion, changed bool, err error) {
+func (a *Providers) ResetRules(ctx context.Context, by pay.Actor) (v RulesVersion, changed bool, err error) {
 	return a.changeRules(ctx, by, nil, pay.RoutingReset, nil)
 }
 
-func (a *App) changeRules(ctx context.Context, by pay.Actor, doc []byte, act pay.Act, details map[string]string) (v RulesVersion, changed bool, err error) {
+func (a *Providers) changeRules(ctx context.Context, by pay.Actor, doc []byte, act pay.Act, details map[string]string) (v RulesVersion, changed bool, err error) {
 	err = base.Again(func() error {
 		present := pay.RoutingRules{}
 		mark, err := a.Store.RulesMark(ctx)
@@ -157,7 +157,7 @@ func (a *App) changeRules(ctx context.Context, by pay.Actor, doc []byte, act pay
 
 // CheckRules says what is wrong with rules: by themselves, or because there is no
 // such rail or account.
-func (a *App) CheckRules(ctx context.Context, rules routing.Rules) error {
+func (a *Providers) CheckRules(ctx context.Context, rules routing.Rules) error {
 	list, err := a.Store.Accounts(ctx)
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func (a *App) CheckRules(ctx context.Context, rules routing.Rules) error {
 	return a.checkRules(rules, list)
 }
 
-func (a *App) checkRules(rules routing.Rules, list []pay.ProviderAccount) error {
+func (a *Providers) checkRules(rules routing.Rules, list []pay.ProviderAccount) error {
 	if err := rules.Check(); err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func unlistable(list pay.Accounts, id, rail string) string {
 }
 
 // isRail reports whether the catalog has a rail of that key.
-func (a *App) isRail(key string) bool {
+func (a *Providers) isRail(key string) bool {
 	for _, r := range a.catalog.byID {
 		if r.Key == key {
 			return true
@@ -209,7 +209,7 @@ func (a *App) isRail(key string) bool {
 
 // withRails lists accounts with all their rails; one that cannot be opened serves
 // nobody.
-func (a *App) withRails(list []pay.ProviderAccount) pay.Accounts {
+func (a *Providers) withRails(list []pay.ProviderAccount) pay.Accounts {
 	all := make(pay.Accounts, 0, len(list))
 	for _, account := range list {
 		s := a.StatusOf(account)

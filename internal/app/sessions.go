@@ -272,9 +272,9 @@ func (a *App) session(ctx context.Context, token string) (s pay.Session, err err
 // rails of its country, or of all. In the sandbox every method works in every
 // country, so one without test methods of its own offers all.
 func (a *App) SessionMethods(s pay.Session) []pay.Rail {
-	list, _ := a.Methods(s.Scope, MethodFilter{Country: s.Country})
+	list, _ := a.RailList(s.Scope, MethodFilter{Country: s.Country})
 	if len(list) == 0 && !s.Live && !s.Strict {
-		list, _ = a.Methods(s.Scope, MethodFilter{})
+		list, _ = a.RailList(s.Scope, MethodFilter{})
 	}
 	rails := make([]pay.Rail, 0, len(list))
 	for _, r := range list {
@@ -311,7 +311,7 @@ func (a *App) quote(s pay.Session, method string) (quote, error) {
 	if err != nil {
 		return quote{}, err
 	}
-	serving := a.serving(s.Scope, rail)
+	serving := a.served(s.Scope, rail)
 	rail = serving.Narrow(rail)
 	asked := pay.Reading{Currency: s.Asked.Currency, Rate: s.Rate, Source: s.RateSource, At: s.RateAt}
 	local, rate, rail, err := a.local(s.Live, serving, rail, where, s.Amount, s.Asked, asked)

@@ -21,19 +21,16 @@ type CallCount struct {
 	Took time.Duration
 }
 
-// tally counts what this node asked of the operator's accounts since it started, and what came of payments and
-// deliveries.
+// tally counts what this node asked of the operator's accounts since it started.
 type tally struct {
 	mu       sync.Mutex // owns what follows
 	calls    map[ProviderCalls]CallCount
-	unmapped map[string]int64          // by account: status words that mean nothing here
-	words    map[string]bool           // by account and word: what the log was told of
-	payments map[PaymentCount]int64    // with the id of the rail for its key
-	dead     map[pay.Environment]int64 // deliveries that were given up
+	unmapped map[string]int64 // by account: status words that mean nothing here
+	words    map[string]bool  // by account and word: what the log was told of
 }
 
 func newTally() *tally {
-	return &tally{calls: map[ProviderCalls]CallCount{}, unmapped: map[string]int64{}, words: map[string]bool{}, payments: map[PaymentCount]int64{}, dead: map[pay.Environment]int64{}}
+	return &tally{calls: map[ProviderCalls]CallCount{}, unmapped: map[string]int64{}, words: map[string]bool{}}
 }
 
 func (t *tally) charged(c ProviderCalls, took time.Duration) {
@@ -62,7 +59,7 @@ func (t *tally) strange(account, word string) (news bool) {
 
 // ProviderCalls counts the charges that this node has made at the operator's
 // accounts since it started.
-func (a *App) ProviderCalls() map[ProviderCalls]CallCount {
+func (a *Providers) ProviderCalls() map[ProviderCalls]CallCount {
 	a.tally.mu.Lock()
 	defer a.tally.mu.Unlock()
 	return maps.Clone(a.tally.calls)
@@ -71,7 +68,7 @@ func (a *App) ProviderCalls() map[ProviderCalls]CallCount {
 // UnmappedStatuses counts, by account, the status words of providers that have no
 // meaning here and were read as unknown. Every account counts from 0, or an alert that
 // looks for more than before would miss the first one.
-func (a *App) UnmappedStatuses() map[string]int64 {
+func (a *Providers) UnmappedStatuses() map[string]int64 {
 	counts := map[string]int64{}
 	for account := range a.desks.Load().byID {
 		counts[account] = 0

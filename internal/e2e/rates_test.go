@@ -228,7 +228,7 @@ func TestRaceOfRatesKeepsAHistoryOfAll(t *testing.T) {
 // inUse reads what the operator sees of a currency.
 func (s *service) inUse(t *testing.T, currency money.Currency) (q pay.Quote) {
 	t.Helper()
-	list, err := s.App.Rates(ctx)
+	list, err := s.App.RateList(ctx)
 	must(t, err)
 	for _, r := range list {
 		if r.Currency == currency {

@@ -248,7 +248,7 @@ func TestEveryCountrysChoiceFits(t *testing.T) {
 func TestNumbersAreWrittenAsPeopleDo(t *testing.T) {
 	t.Parallel()
 	offered(t, func(t *testing.T, s *service, live shop) {
-		methods, _ := s.App.Methods(pay.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, app.MethodFilter{})
+		methods, _ := s.App.RailList(pay.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, app.MethodFilter{})
 		ids := map[string]string{}
 		for _, m := range methods {
 			ids[m.Key] = m.ID

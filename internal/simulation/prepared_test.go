@@ -122,7 +122,7 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 		}
 		p.shops = append(p.shops, m)
 	}
-	rails, _ := a.Methods(pay.Scope{Merchant: p.shops[0].by.Merchant, Shop: p.shops[0].by.Shop, Live: true}, app.MethodFilter{Country: "BRA"})
+	rails, _ := a.RailList(pay.Scope{Merchant: p.shops[0].by.Merchant, Shop: p.shops[0].by.Shop, Live: true}, app.MethodFilter{Country: "BRA"})
 	for _, r := range rails {
 		if r.Key == "pix.BRA" || r.Key == "card.BRA" {
 			p.rails = append(p.rails, r.ID)
