@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -194,7 +194,7 @@ func (c *providerAddCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 		return err
 	}
 	defer a.Close()
-	account, err := a.AddAccount(ctx, a.Self(), app.NewAccount{
+	account, err := a.AddAccount(ctx, a.Self(), acquiring.NewAccount{
 		ID: c.ID, Adapter: c.Adapter, Live: c.Environment == pay.Production, Merchant: c.Merchant, BaseURL: terms.BaseURL, Credentials: credentials,
 		Rails: terms.Rails, Terms: terms.Terms, Priority: terms.Priority, Disabled: c.Disabled,
 	})
@@ -285,7 +285,7 @@ func (c *providerApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters r
 	if err := decoder.Decode(&file); err != nil {
 		return fmt.Errorf("%s: want {\"accounts\":[…]}: %w", c.File, err)
 	}
-	var list []app.NewAccount
+	var list []acquiring.NewAccount
 	for i, d := range file.Accounts { // all are read before one is changed
 		n, err := d.read(adapters)
 		if err != nil {
@@ -308,7 +308,7 @@ func (c *providerApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters r
 	return nil
 }
 
-func (d declared) read(adapters registry) (app.NewAccount, error) {
+func (d declared) read(adapters registry) (acquiring.NewAccount, error) {
 	f := termFlags{Rail: d.Rails, Priority: d.Priority, BaseURL: &d.BaseURL}
 	for _, t := range append([]shape.Terms{{Price: d.Price, Limits: d.Limits}}, d.Terms...) {
 		if t.Price != "" {
@@ -318,7 +318,7 @@ func (d declared) read(adapters registry) (app.NewAccount, error) {
 			f.Limit = append(f.Limit, t.Rail+"="+l)
 		}
 	}
-	n := app.NewAccount{ID: d.ID, Adapter: d.Adapter, Merchant: d.Merchant, Disabled: d.Disabled, Credentials: map[string]string{}}
+	n := acquiring.NewAccount{ID: d.ID, Adapter: d.Adapter, Merchant: d.Merchant, Disabled: d.Disabled, Credentials: map[string]string{}}
 	switch d.Environment {
 	case pay.Production:
 		n.Live = true

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -206,7 +207,7 @@ func (c *fxImportCmd) Run(ctx context.Context, log *slog.Logger) error {
 }
 
 // tell prints what was done.
-func tell(changes []app.RateChange) error {
+func tell(changes []acquiring.RateChange) error {
 	for _, c := range changes {
 		note := "was " + text(c.Before)
 		if c.Verdict == pay.RateKnown {

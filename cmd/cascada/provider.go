@@ -12,6 +12,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -259,7 +260,7 @@ func (c *providerCheckCmd) Run(ctx context.Context, log *slog.Logger, adapters r
 		if err != nil {
 			return err
 		}
-		if proof == app.ProofFails {
+		if proof == acquiring.ProofFails {
 			bad++
 		}
 		if !c.JSON {

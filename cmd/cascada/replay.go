@@ -11,7 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/routing/rulefile"
 )
@@ -38,7 +38,7 @@ func (c *routeReplayCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 		return err
 	}
 	defer a.Close()
-	o := app.PastRoutes{Live: c.Environment == pay.Production, Rail: c.Rail, Examples: c.Examples, Until: a.Now()}
+	o := acquiring.PastRoutes{Live: c.Environment == pay.Production, Rail: c.Rail, Examples: c.Examples, Until: a.Now()}
 	if o.Since, err = when(c.Since, a.Now()); err != nil {
 		return fmt.Errorf("--since: %w", err)
 	}

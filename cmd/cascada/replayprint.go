@@ -9,14 +9,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/routing/replay"
 )
 
 // printReplay tells what would have differed, for people.
-func printReplay(out io.Writer, o app.PastRoutes, r app.Rerouted) {
+func printReplay(out io.Writer, o acquiring.PastRoutes, r acquiring.Rerouted) {
 	line := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
 	line("payments of %s from %s to %s", pay.EnvironmentOf(o.Live), o.Since.Format(timeForm), o.Until.Format(timeForm))
 	inForce := whence(r.InForce)
@@ -60,7 +60,7 @@ func printReplay(out io.Writer, o app.PastRoutes, r app.Rerouted) {
 	}
 }
 
-func tables(line func(string, ...any), r app.Rerouted) {
+func tables(line func(string, ...any), r acquiring.Rerouted) {
 	if len(r.Rails) > 0 {
 		line("\nRAIL\tPAYMENTS\tELSEWHERE\tAPPROVED\tREPLAYED\tCOST\tREPLAYED")
 	}
@@ -225,7 +225,7 @@ func newSumsJSON(s replay.Sums) sumsJSON {
 	}
 }
 
-func newReplayJSON(o app.PastRoutes, r app.Rerouted) replayJSON {
+func newReplayJSON(o acquiring.PastRoutes, r acquiring.Rerouted) replayJSON {
 	told := replayJSON{
 		Since: o.Since.Format(timeForm), Until: o.Until.Format(timeForm), Environment: pay.EnvironmentOf(o.Live), InForce: r.InForce.Version,
 		Simulated: r.Simulated, Open: r.Open, Unexplained: r.Unexplained, All: newSumsJSON(r.Sums), Unpriced: unpricedJSON(r.Unpriced),

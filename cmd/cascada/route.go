@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/routing/rulefile"
 )
@@ -45,7 +46,7 @@ type rulesJSON struct {
 	Rules     rulefile.Text `json:"rules"`
 }
 
-func newRulesJSON(v app.RulesVersion) rulesJSON {
+func newRulesJSON(v acquiring.RulesVersion) rulesJSON {
 	told := rulesJSON{Version: v.Version, Applied: v.Applied, Rules: rulefile.New(v.Rules)}
 	if !v.At.IsZero() {
 		told.ChangedAt = v.At.Format(timeForm)
@@ -59,7 +60,7 @@ func (c *routeShowCmd) Run(ctx context.Context, log *slog.Logger, adapters regis
 		return err
 	}
 	defer a.Close()
-	list := []app.RulesVersion{{}}
+	list := []acquiring.RulesVersion{{}}
 	if c.History > 0 {
 		list, err = a.RulesHistory(ctx, c.History)
 	} else {
@@ -80,7 +81,7 @@ func (c *routeShowCmd) Run(ctx context.Context, log *slog.Logger, adapters regis
 }
 
 // printRules prints rules as a file, with where they are from as a comment.
-func printRules(v app.RulesVersion, asJSON bool) error {
+func printRules(v acquiring.RulesVersion, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(stdout).Encode(newRulesJSON(v))
 	}
@@ -93,7 +94,7 @@ func printRules(v app.RulesVersion, asJSON bool) error {
 }
 
 // whence says where rules are from.
-func whence(v app.RulesVersion) string {
+func whence(v acquiring.RulesVersion) string {
 	switch {
 	case v.Version == 0:
 		return "no rules were ever applied: servers decide by their --routing"
@@ -143,7 +144,7 @@ func readRules(path string) (rulefile.File, error) {
 }
 
 // tellRules says what was done.
-func tellRules(v app.RulesVersion, changed, asJSON bool) error {
+func tellRules(v acquiring.RulesVersion, changed, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(stdout).Encode(newRulesJSON(v))
 	}

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -130,7 +130,7 @@ func (a *API) open(ctx context.Context, by pay.Actor, in *openIn) (*accountOut, 
 	if err != nil {
 		return nil, err
 	}
-	n := app.NewAccount{
+	n := acquiring.NewAccount{
 		ID: b.ID, Adapter: b.Adapter, Live: b.Environment == pay.Production, BaseURL: b.BaseURL, Credentials: b.Credentials,
 		Rails: b.Rails, Terms: terms, Priority: pay.DefaultPriority, Disabled: b.Disabled,
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/limit"
@@ -340,7 +341,7 @@ func (a *API) notification(w http.ResponseWriter, r *http.Request) {
 		a.writeError(w, r, err)
 		return
 	}
-	if err := a.app.Notify(r.Context(), account, app.Notification{Header: r.Header, Query: r.URL.Query(), Body: body}); err != nil {
+	if err := a.app.Notify(r.Context(), account, acquiring.Notification{Header: r.Header, Query: r.URL.Query(), Body: body}); err != nil {
 		a.writeError(w, r, a.gate.badNotice(w.Header(), account, err))
 		return
 	}

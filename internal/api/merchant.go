@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
@@ -21,12 +21,12 @@ type methodsIn struct {
 	Country string `query:"country" doc:"ISO 3166 alpha-2 or alpha-3"`
 	Channel string `query:"channel" doc:"ONLINE, CASH or CREDIT_CARD"`
 	Method  string `query:"method" doc:"Slug"`
-	filter  app.MethodFilter
+	filter  acquiring.MethodFilter
 }
 
 // Resolve reads the filter.
 func (in *methodsIn) Resolve(ctx huma.Context) (issues []error) {
-	in.filter = app.MethodFilter{Channel: pay.Channel(in.Channel), Method: in.Method}
+	in.filter = acquiring.MethodFilter{Channel: pay.Channel(in.Channel), Method: in.Method}
 	if in.Country != "" {
 		country, ok := geo.Parse(in.Country)
 		if !ok {
@@ -78,7 +78,7 @@ func (a *API) me(ctx context.Context, call Call, _ *struct{}) (*meOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	rails, _ := a.app.RailList(call.Scope, app.MethodFilter{})
+	rails, _ := a.app.RailList(call.Scope, acquiring.MethodFilter{})
 	methods := []string{}
 	for _, r := range rails {
 		if r.Unroutable == "" && !slices.Contains(methods, r.Method) {

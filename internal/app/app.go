@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/letter"
 	"github.com/cascadapay/cascada/internal/mail"
@@ -59,7 +60,7 @@ type Config struct {
 	ProveWebhooks bool
 	Sender        *webhook.Sender
 	Mailer        *mail.Sender // nil: no e-mails are sent
-	FX            FX
+	FX            acquiring.FX
 	// Retention is how long personal data is kept.
 	Retention Retention
 	// LeaseClock counts the leases of nodes in place of the database's own clock; for
@@ -87,11 +88,11 @@ type Config struct {
 // App is the service. It is safe for use by many goroutines.
 type App struct {
 	*base.Base
-	*Rates
-	*Providers
-	*Methods
+	*acquiring.Rates
+	*acquiring.Providers
+	*acquiring.Methods
 	Config  Config
-	catalog *Catalog
+	catalog *acquiring.Catalog
 	// steps is held while a step of a fan-out is made beside other merchants, and while it rests.
 	steps      base.Latch
 	floatsSeen atomic.Pointer[[]FloatStatus]
@@ -108,7 +109,7 @@ type App struct {
 	background sync.WaitGroup
 	closing    chan struct{} // closed by Close
 	// What providers are asked about, each kind with bounds of its own.
-	payments, refunds, withdrawals *asking
+	payments, refunds, withdrawals *acquiring.Lanes
 	revoked                        revocations
 	auth                           authEvents
 }
@@ -171,7 +172,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	a := &App{
 		Base: base.New(c.Config), Config: c,
 		revoked: revocations{of: map[string]time.Time{}}, auth: newAuthEvents(), uses: newKeyUses(), closing: make(chan struct{}),
-		payments: newAsking(c.Now), refunds: newAsking(c.Now), withdrawals: newAsking(c.Now),
+		payments: acquiring.NewLanes(c.Now), refunds: acquiring.NewLanes(c.Now), withdrawals: acquiring.NewLanes(c.Now),
 		steps: base.NewLatch(), counts: newCounts(), mails: newMailTally(),
 		keys: base.NewCache[pay.Key](c.Now), tiers: base.NewCache[pay.Tier](c.Now), subs: base.NewCache[endpoint](c.Now),
 	}
@@ -205,21 +206,21 @@ func (a *App) load(ctx context.Context) error {
 	if err = a.unlock(ctx); err != nil {
 		return err
 	}
-	if a.catalog, err = LoadCatalog(ctx, a.Store.Store); err != nil {
+	if a.catalog, err = acquiring.LoadCatalog(ctx, a.Store.Store); err != nil {
 		return err
 	}
-	a.Rates = NewRates(a.Base, a.Config.FX, a.catalog)
-	a.Providers = NewProviders(a.Base, ProvidersConfig{
+	a.Rates = acquiring.NewRates(a.Base, a.Config.FX, a.catalog)
+	a.Providers = acquiring.NewProviders(a.Base, acquiring.ProvidersConfig{
 		Simulated: a.Config.Providers, Sandbox: a.Config.Sandbox, Adapters: a.Config.Adapters, Client: a.Config.Client, Routing: a.Config.Routing,
 	}, a.catalog)
-	a.Methods = NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
-	if err = a.loadRates(ctx); err != nil {
+	a.Methods = acquiring.NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
+	if err = a.LoadRates(ctx); err != nil {
 		return err
 	}
-	if err = a.readAccounts(ctx); err != nil {
+	if err = a.ReadAccounts(ctx); err != nil {
 		return err
 	}
-	if err = a.readRules(ctx); err != nil {
+	if err = a.ReadRules(ctx); err != nil {
 		return err
 	}
 	if err = a.readRevoked(ctx); err != nil {
@@ -236,8 +237,8 @@ func (a *App) load(ctx context.Context) error {
 func (a *App) Close() {
 	close(a.closing)
 	a.background.Wait()
-	for _, lanes := range []*asking{a.payments, a.refunds, a.withdrawals} {
-		lanes.drain()
+	for _, lanes := range []*acquiring.Lanes{a.payments, a.refunds, a.withdrawals} {
+		lanes.Drain()
 	}
 	a.deliver.drain()
 	if err := a.WriteKeyUses(context.Background()); err != nil {
@@ -317,10 +318,10 @@ func (a *App) Loops() []work.Loop {
 		a.Polled("signing keys", time.Hour, a.RotateSigningKey),
 		base.TableByTable(a.Polled("texts under another master key", resealEvery, a.reseal)),
 		base.TableByTable(work.Loop{Name: "personal data from before", Every: max(resealEvery, a.Look), Do: a.SealPersonal}),
-		a.Polled("provider accounts", accountsEvery, a.readAccounts),
-		a.Polled("routing rules", accountsEvery, a.readRules),
+		a.Polled("provider accounts", acquiring.AccountsEvery, a.ReadAccounts),
+		a.Polled("routing rules", acquiring.AccountsEvery, a.ReadRules),
 		base.RowByRow(a.Polled("balances at payout accounts", floatsEvery, a.CompareFloats)),
-		a.Polled("rates", ratesEvery, a.readRates),
+		a.Polled("rates", acquiring.RatesEvery, a.ReadRates),
 		base.TableByTable(a.Polled("counters", time.Minute, func(ctx context.Context) error { return a.Store.RollUp(ctx, a.Now()) })),
 		base.RowByRow(a.Polled("tidy", 3*time.Second, a.Store.Tidy)),
 		base.TableByTable(a.Polled("idempotency keys", 6*time.Hour, a.PurgeKeys)),
@@ -330,7 +331,7 @@ func (a *App) Loops() []work.Loop {
 		base.TableByTable(work.Loop{Name: "personal data that is kept no longer", Every: max(time.Hour, a.Look), Do: a.Forget}),
 	}
 	if a.Config.FX.Feed != nil {
-		loops = append(loops, work.Loop{Name: "feed of rates", Every: ratesEvery, Do: func(ctx context.Context) (int, error) { return 0, a.ReadFeed(ctx) }})
+		loops = append(loops, work.Loop{Name: "feed of rates", Every: acquiring.RatesEvery, Do: func(ctx context.Context) (int, error) { return 0, a.ReadFeed(ctx) }})
 	}
 	return loops
 }

@@ -23,12 +23,12 @@ import (
 //
 // Errors: invalid_request for any other account.
 func (a *App) filer(account string) (payout.Filer, bool, error) {
-	d := a.desks.Load().byID[account]
-	to, ok := d.payouts.(payout.Filer)
+	d := a.Desks.Load().ByID[account]
+	to, ok := d.Payouts.(payout.Filer)
 	if !ok {
 		return nil, false, pay.FieldError(pay.CodeInvalidRequest, "account", account+" is no account whose payouts leave in files")
 	}
-	return to, d.account.Live, nil
+	return to, d.Account.Live, nil
 }
 
 // MakeBatches gathers what waits at an account into batches, one for each network and currency, and

@@ -94,7 +94,7 @@ func (a *App) endCharge(ctx context.Context, p pay.Payment, attempt pay.Attempt)
 // cancel tells the provider of an attempt to end its charge, so that nobody pays it any
 // more; false where it has no way to. The shopper may have been faster.
 func (a *App) cancel(ctx context.Context, p pay.Payment, attempt pay.Attempt) (pay.Outcome, bool) {
-	upstream, _ := a.upstream(attempt.Provider)
+	upstream, _ := a.Upstream(attempt.Provider)
 	canceler, can := upstream.(provider.Canceler)
 	if !can {
 		return pay.Outcome{}, false
@@ -109,7 +109,7 @@ func (a *App) cancel(ctx context.Context, p pay.Payment, attempt pay.Attempt) (p
 // says, and returns it as it is then: also where somebody else has moved it meanwhile.
 func (a *App) cancelBy(ctx context.Context, p pay.Payment, attempt pay.Attempt, o pay.Outcome, cause view.Cause) (pay.Payment, error) {
 	if o.Kind == pay.Approved || o.Kind == pay.Declined {
-		next, mine, err := a.settle(ctx, p, attempt, o, time.Time{}, a.routes(p), cause)
+		next, mine, err := a.settle(ctx, p, attempt, o, time.Time{}, a.Routes(p), cause)
 		if err != nil || mine {
 			return next, err
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -32,18 +33,18 @@ func cascades(b *testing.B, order routing.Order) {
 	rail := pay.Rail{ID: "1001", Key: "card.BRA", Method: "card", Country: "BRA", Sync: true, Window: time.Hour,
 		Limits: []pay.Limit{{Currency: money.BRL, Min: 1, Max: 10_000_00}}}
 	fee := pay.Fee{Bps: 250, Flat: 10}
-	d := &desks{byID: map[string]desk{}}
+	d := &acquiring.Desks{ByID: map[string]acquiring.Desk{}}
 	for i := range 3 {
 		account := pay.ProviderAccount{
 			ID: fmt.Sprintf("acme-%d", i+1), Live: true, Status: pay.AccountEnabled, Priority: i, Rails: []string{rail.Key},
 			Terms: []pay.RailTerms{{Fee: &fee, Limits: []pay.Limit{{Currency: money.BRL, Min: 1, Max: 9_000_00}}}},
 		}
-		d.serving = append(d.serving, account)
+		d.Serving = append(d.Serving, account)
 	}
-	ground, rails := base.New(base.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}), &Catalog{byID: map[string]pay.Rail{rail.ID: rail}}
-	a := &App{Base: ground, Providers: NewProviders(ground, ProvidersConfig{}, rails), catalog: rails}
-	a.desks.Store(d)
-	a.rules.Store(&ruling{Rules: routing.Rules{Order: order}})
+	ground, rails := base.New(base.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}), &acquiring.Catalog{ByID: map[string]pay.Rail{rail.ID: rail}}
+	a := &App{Base: ground, Providers: acquiring.NewProviders(ground, acquiring.ProvidersConfig{}, rails), catalog: rails}
+	a.Desks.Store(d)
+	a.Ruled.Store(&acquiring.Ruling{Rules: routing.Rules{Order: order}})
 	made, err := pay.Create(pay.Order{
 		ID: "TXN-01M7ZRA8ZHVY5AWQ46ER5SNKND", Scope: pay.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, Amount: money.New(25_00, money.USD),
 		Local: money.New(135_00, money.BRL), Rail: rail, Country: "BRA", Terms: pay.TermsOf(pay.Standard),
@@ -58,11 +59,11 @@ func cascades(b *testing.B, order routing.Order) {
 	b.ResetTimer()
 	for range b.N {
 		made.Times.Created = a.Now()
-		cascade := a.routes(made)
+		cascade := a.Routes(made)
 		p, _ := begin(made, cascade, made.Times.Created)
 		for _, answer := range answers {
 			attempt, _ := p.Current()
-			o := a.watched(context.Background(), p, attempt.Provider, func() pay.Outcome { return answer })
+			o := a.Watched(context.Background(), p, attempt.Provider, func() pay.Outcome { return answer })
 			p, _ = p.Resolve(o, cascade, a.Now())
 		}
 		if p.Status != pay.Completed || len(p.Attempts) != 2 {

@@ -271,7 +271,7 @@ func (a *App) sweepClaims(ctx context.Context, begun *sync.WaitGroup) (int, erro
 			attempt, _ := p.Taker(c)
 			account = attempt.Provider
 		}
-		a.refunds.submit(account, c.ID, begun, func(may bool) {
+		a.refunds.Submit(account, c.ID, begun, func(may bool) {
 			if err := a.lookAtClaim(ctx, c, may); err != nil {
 				a.ComesAgain(ctx, "a due claim could not be looked at; it comes again", err, "claim", c.ID)
 			}

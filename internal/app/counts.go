@@ -53,7 +53,7 @@ func (a *App) PaymentCounts() map[PaymentCount]int64 {
 	defer a.counts.mu.Unlock()
 	counts := make(map[PaymentCount]int64, len(a.counts.payments))
 	for of, n := range a.counts.payments {
-		of.Rail = a.catalog.byID[of.Rail].Key
+		of.Rail = a.catalog.ByID[of.Rail].Key
 		counts[of] += n
 	}
 	return counts
@@ -90,5 +90,5 @@ func (a *App) Engine() string { return a.Store.Engine() }
 // SilentAccounts counts the provider accounts that answer no questions now, by what is
 // asked of them: payments, refunds, withdrawals. This node sees it so.
 func (a *App) SilentAccounts() map[string]int {
-	return map[string]int{"payments": a.payments.silent(), "refunds": a.refunds.silent(), "withdrawals": a.withdrawals.silent()}
+	return map[string]int{"payments": a.payments.Silent(), "refunds": a.refunds.Silent(), "withdrawals": a.withdrawals.Silent()}
 }

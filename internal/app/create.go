@@ -60,7 +60,7 @@ func (a *App) CreatePayment(ctx context.Context, by base.Principal, n NewPayment
 		return p, err == nil, err
 	}
 	cause := view.Cause{RequestID: n.RequestID, IdempotencyKey: n.Idempotency.Key}
-	routes := a.routes(p)
+	routes := a.Routes(p)
 	if p, err = a.InHand(ctx, p); err != nil {
 		return pay.Payment{}, false, err
 	}
@@ -173,7 +173,7 @@ func (a *App) order(ctx context.Context, by base.Principal, scope pay.Scope, n N
 	if err != nil {
 		return pay.Payment{}, err
 	}
-	usd, at, err := a.worth(scope.Live, asked)
+	usd, at, err := a.Worth(scope.Live, asked)
 	if err != nil {
 		return pay.Payment{}, err
 	}
@@ -181,7 +181,7 @@ func (a *App) order(ctx context.Context, by base.Principal, scope pay.Scope, n N
 	if err != nil {
 		return pay.Payment{}, err
 	}
-	rail, where, err := a.choose(scope.Live, strict, n.PaymentMethodID, n.PaymentMethod, n.Country)
+	rail, where, err := a.Choose(scope.Live, strict, n.PaymentMethodID, n.PaymentMethod, n.Country)
 	if err != nil {
 		return pay.Payment{}, err
 	}
@@ -192,10 +192,10 @@ func (a *App) order(ctx context.Context, by base.Principal, scope pay.Scope, n N
 	}
 	var serving pay.Accounts
 	if n.Simulate == "" { // a simulated provider takes every amount
-		serving = a.served(scope, rail)
+		serving = a.Serving(scope, rail)
 		rail = serving.Narrow(rail)
 	}
-	local, rate, rail, err := a.local(scope.Live, serving, rail, where, usd, asked, at)
+	local, rate, rail, err := a.Local(scope.Live, serving, rail, where, usd, asked, at)
 	if err != nil {
 		return pay.Payment{}, err
 	}
@@ -279,13 +279,13 @@ func (a *App) resend(ctx context.Context, p pay.Payment) (pay.Payment, bool, err
 
 // charge makes the call of an attempt.
 func (a *App) charge(ctx context.Context, p pay.Payment, attempt pay.Attempt) pay.Outcome {
-	upstream, ok := a.upstream(attempt.Provider)
+	upstream, ok := a.Upstream(attempt.Provider)
 	if !ok {
 		return pay.Outcome{Kind: pay.Unavailable, Decline: "not_configured"}
 	}
 	ctx, cancel := context.WithTimeout(provider.Fenced(ctx, a.Fence(attempt.Flight)), base.CallTimeout)
 	defer cancel()
-	return a.watched(ctx, p, attempt.Provider, func() pay.Outcome {
+	return a.Watched(ctx, p, attempt.Provider, func() pay.Outcome {
 		ctx, call := a.Calling(ctx, base.OpCharge, attempt.Provider, p.Reference(attempt.Order))
 		return call.Heard(ctx, upstream.Charge(ctx, a.request(p, attempt)))
 	})
@@ -294,7 +294,7 @@ func (a *App) charge(ctx context.Context, p pay.Payment, attempt pay.Attempt) pa
 func (a *App) request(p pay.Payment, attempt pay.Attempt) provider.Request {
 	return provider.Request{
 		Reference: p.Reference(attempt.Order), ProviderRef: attempt.ProviderRef, Amount: p.Amount, Local: p.Local,
-		Rail: a.catalog.byID[p.RailID].Key, RailID: p.RailID, Method: p.Method, Country: p.Country, Sync: p.Sync, Buyer: p.Buyer, ReturnURL: p.ReturnURL,
+		Rail: a.catalog.ByID[p.RailID].Key, RailID: p.RailID, Method: p.Method, Country: p.Country, Sync: p.Sync, Buyer: p.Buyer, ReturnURL: p.ReturnURL,
 		PageURL: view.PageURL(a.CheckoutURL, p.ID), Created: p.Times.Created, Sent: time.UnixMicro(attempt.Started), Expires: p.Times.Created.Add(p.Window), Now: a.TimeOf(p.Scope), Simulate: p.Simulate, Redirect: p.Redirect,
 	}
 }

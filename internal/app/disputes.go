@@ -52,7 +52,7 @@ func (a *App) prove(ctx context.Context, n pay.Notice, cause view.Cause) error {
 		return err
 	}
 	attempt, unproved := p.Unproved(n, claims)
-	upstream, configured := a.upstream(attempt.Provider)
+	upstream, configured := a.Upstream(attempt.Provider)
 	if !unproved || !configured {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (a *App) prove(ctx context.Context, n pay.Notice, cause view.Cause) error {
 	if o.Kind != pay.Approved {
 		return nil
 	}
-	_, _, err = a.settle(context.WithoutCancel(ctx), p, attempt, o, time.Time{}, a.routes(p), cause)
+	_, _, err = a.settle(context.WithoutCancel(ctx), p, attempt, o, time.Time{}, a.Routes(p), cause)
 	return err
 }
 
@@ -141,7 +141,7 @@ func (a *App) askDispute(ctx context.Context, c pay.Claim) (pay.Claim, error) {
 // or does not answer.
 func (a *App) disputeAt(ctx context.Context, p pay.Payment, c pay.Claim) *pay.Notice {
 	attempt, ok := p.Taker(c)
-	upstream, configured := a.upstream(attempt.Provider)
+	upstream, configured := a.Upstream(attempt.Provider)
 	querier, can := upstream.(provider.DisputeQuerier)
 	if !ok || !configured || !can {
 		return nil

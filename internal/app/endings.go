@@ -13,7 +13,7 @@ import (
 // ask asks the provider of an attempt what became of it. Where there is nobody to ask, or
 // the account does not answer anybody now, nobody knows.
 func (a *App) ask(ctx context.Context, p pay.Payment, attempt pay.Attempt, may bool) pay.Outcome {
-	upstream, ok := a.upstream(attempt.Provider)
+	upstream, ok := a.Upstream(attempt.Provider)
 	if !ok {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "not_configured"}
 	}
@@ -24,7 +24,7 @@ func (a *App) ask(ctx context.Context, p pay.Payment, attempt pay.Attempt, may b
 	defer cancel()
 	ctx, call := a.Calling(ctx, base.OpQuery, attempt.Provider, p.Reference(attempt.Order))
 	o := call.Heard(ctx, upstream.Query(ctx, a.request(p, attempt)).Asked())
-	a.payments.heard(attempt.Provider, o.Kind != pay.Unknown)
+	a.payments.Heard(attempt.Provider, o.Kind != pay.Unknown)
 	return o
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -60,11 +61,11 @@ func (a *App) ExplainPayout(ctx context.Context, id string) (PayoutExplanation, 
 		}
 		account := s.ProviderAccount
 		account.Rails = s.On
-		d := a.openDesk(s.ProviderAccount)
+		d := a.OpenDesk(s.ProviderAccount)
 		v := PayoutVerdict{Account: account.ID, Verdict: account.Refuses(w.Scope, rail)}
 		_, passed := pay.Accounts{account}.Taking(rail, net)
 		var lacks []string
-		for _, f := range lacking(d.needs, rail.Key, wallet.Known) {
+		for _, f := range lacking(d.Needs, rail.Key, wallet.Known) {
 			lacks = append(lacks, string(f))
 		}
 		switch rests := w.Rests(account.ID); {
@@ -96,8 +97,8 @@ func (a *App) ExplainPayout(ctx context.Context, id string) (PayoutExplanation, 
 }
 
 // balanceAt asks an account what it has to pay out, in words; "" where it cannot be asked.
-func (a *App) balanceAt(ctx context.Context, d desk) string {
-	to, ok := d.payouts.(provider.Balancer)
+func (a *App) balanceAt(ctx context.Context, d acquiring.Desk) string {
+	to, ok := d.Payouts.(provider.Balancer)
 	if !ok {
 		return ""
 	}

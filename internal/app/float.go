@@ -103,11 +103,11 @@ func (a *App) compareFloat(ctx context.Context, f *FloatStatus, account pay.Prov
 		f.Unknown = "the account was removed"
 		return
 	}
-	d := a.openDesk(account)
-	to, ok := d.payouts.(provider.Balancer)
+	d := a.OpenDesk(account)
+	to, ok := d.Payouts.(provider.Balancer)
 	switch {
-	case d.broken != nil:
-		f.Unknown = "it cannot be used: " + d.broken.Error()
+	case d.Broken != nil:
+		f.Unknown = "it cannot be used: " + d.Broken.Error()
 		return
 	case !ok:
 		f.Unknown = "it cannot be asked"

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -21,23 +22,23 @@ import (
 // Errors: not_found for an account that does not exist, missing_credentials or
 // invalid_token when it is not signed by the provider, invalid_request when it
 // cannot be understood, service_unavailable when it has to come again.
-func (a *App) Notify(ctx context.Context, account string, n Notification) error {
+func (a *App) Notify(ctx context.Context, account string, n acquiring.Notification) error {
 	if err := a.MayMoveMoney(); err != nil {
 		return err // it comes again
 	}
-	if listener, ok := a.desks.Load().byID[account].payouts.(provider.PayoutListener); ok {
+	if listener, ok := a.Desks.Load().ByID[account].Payouts.(provider.PayoutListener); ok {
 		return a.notifyPayout(ctx, account, listener, n)
 	}
 	_, _, err := a.notify(ctx, account, n, view.Cause{})
 	return err
 }
 
-func (a *App) notify(ctx context.Context, account string, n Notification, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
-	upstream, ok := a.upstream(account)
+func (a *App) notify(ctx context.Context, account string, n acquiring.Notification, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
+	upstream, ok := a.Upstream(account)
 	if !ok {
 		return p, nil, pay.NewError(pay.CodeNotFound, "there is no such provider account")
 	}
-	notices, err := a.notices(ctx, account, upstream, n)
+	notices, err := a.Notices(ctx, account, upstream, n)
 	if err != nil {
 		return p, nil, a.refuseNotice(ctx, account, err)
 	}
@@ -108,7 +109,7 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 			return err
 		}
 		now := a.TimeOf(read.Scope)
-		routes = a.routes(read)
+		routes = a.Routes(read)
 		next, change, err := a.apply(ctx, read, notice, routes, now)
 		if err != nil {
 			return err

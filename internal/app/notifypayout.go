@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -16,7 +17,7 @@ import (
 // once, by the same code as the answers to questions.
 //
 // Errors: as Notify.
-func (a *App) notifyPayout(ctx context.Context, account string, listener provider.PayoutListener, n Notification) error {
+func (a *App) notifyPayout(ctx context.Context, account string, listener provider.PayoutListener, n acquiring.Notification) error {
 	notices, err := a.payoutNotices(ctx, account, listener, n)
 	if err != nil {
 		return a.refuseNotice(ctx, account, err)
@@ -30,15 +31,15 @@ func (a *App) notifyPayout(ctx context.Context, account string, listener provide
 }
 
 // payoutNotices is notices for an account that pays out.
-func (a *App) payoutNotices(ctx context.Context, account string, listener provider.PayoutListener, n Notification) ([]pay.PayoutNotice, error) {
+func (a *App) payoutNotices(ctx context.Context, account string, listener provider.PayoutListener, n acquiring.Notification) ([]pay.PayoutNotice, error) {
 	list, err := listener.Notices(ctx, n)
 	if !errors.Is(err, provider.ErrUnsigned) {
 		return list, err
 	}
 	now := a.Now()
-	for _, f := range a.desks.Load().byID[account].before {
-		past, ok := f.payouts.(provider.PayoutListener)
-		if !ok || !now.Before(f.until) {
+	for _, f := range a.Desks.Load().ByID[account].Before {
+		past, ok := f.Payouts.(provider.PayoutListener)
+		if !ok || !now.Before(f.Until) {
 			continue
 		}
 		if list, err := past.Notices(ctx, n); !errors.Is(err, provider.ErrUnsigned) {

@@ -63,7 +63,7 @@ func (a *App) callOff(ctx context.Context, p pay.Payment, cause view.Cause) (pay
 		said = pay.Outcome{Kind: pay.Unknown, Decline: "not_found"}
 	}
 	err := base.Again(func() error {
-		next, change, err := p.ChangeWay(said, a.routes(p), a.TimeOf(p.Scope))
+		next, change, err := p.ChangeWay(said, a.Routes(p), a.TimeOf(p.Scope))
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
@@ -15,11 +16,11 @@ import (
 
 // payer returns the client of a payout account that a withdrawal was sent to.
 func (a *App) payer(live bool, account string) (payout.Provider, bool) {
-	if account == simulatedPayouts {
+	if account == acquiring.SimulatedPayouts {
 		to := a.standIn(live)
 		return to, to != nil
 	}
-	to := a.desks.Load().byID[account].payouts
+	to := a.Desks.Load().ByID[account].Payouts
 	return to, to != nil
 }
 
@@ -35,10 +36,10 @@ func (a *App) standIn(live bool) payout.Provider {
 // those that would.
 func (a *App) paying(w pay.Wallet) (list pay.Accounts, rail pay.Rail, lacks []pay.HolderField) {
 	rail = pay.PayoutRail(w.Network, w.Currency)
-	desks := a.desks.Load()
-	for _, account := range desks.paying.Serving(w.Scope, rail) {
-		missing := lacking(desks.byID[account.ID].needs, rail.Key, w.Known)
-		if len(missing) == 0 && a.fits(desks.byID[account.ID], w) == nil {
+	desks := a.Desks.Load()
+	for _, account := range desks.Paying.Serving(w.Scope, rail) {
+		missing := lacking(desks.ByID[account.ID].Needs, rail.Key, w.Known)
+		if len(missing) == 0 && a.fits(desks.ByID[account.ID], w) == nil {
 			list = append(list, account)
 		}
 		lacks = append(lacks, missing...)
@@ -49,8 +50,8 @@ func (a *App) paying(w pay.Wallet) (list pay.Accounts, rail pay.Rail, lacks []pa
 
 // fits says why an account cannot pay to a wallet at all, where it can tell. A wallet that cannot be read says
 // nothing of the account: who sends tells of that.
-func (a *App) fits(d desk, w pay.Wallet) error {
-	to, choosy := d.payouts.(payout.Choosy)
+func (a *App) fits(d acquiring.Desk, w pay.Wallet) error {
+	to, choosy := d.Payouts.(payout.Choosy)
 	currency, err := money.ParseCurrency(w.Currency)
 	if !choosy || err != nil {
 		return nil
@@ -92,7 +93,7 @@ func (a *App) choosePayer(wallet pay.Wallet, w pay.Withdrawal, have floats, now 
 		case len(lacks) > 0:
 			return route, until, incomplete(lacks)
 		case a.standIn(wallet.Live) != nil:
-			return pay.PayoutRoute{Account: simulatedPayouts}, until, nil
+			return pay.PayoutRoute{Account: acquiring.SimulatedPayouts}, until, nil
 		}
 		return route, until, unpayable(pay.UnpayableNoAccount,
 			fmt.Sprintf("withdrawals to %s in %s are not available now: the operator has no account that pays them out", wallet.Network, wallet.Currency))
@@ -163,10 +164,10 @@ func (a *App) conversion(w pay.Wallet, net money.Amount) (pay.Conversion, error)
 	if w.Type == pay.Crypto || !currency.Valid() {
 		return pay.Conversion{}, nil
 	}
-	reading, err := a.reading(w.Live, currency)
+	reading, err := a.Reading(w.Live, currency)
 	if err != nil {
 		if refused, ok := errors.AsType[*pay.Error](err); ok {
-			refused.Message = fmt.Sprintf("withdrawals in %s are not taken now: %s", w.Currency, rateNeeded(currency, refused.Details.Reason))
+			refused.Message = fmt.Sprintf("withdrawals in %s are not taken now: %s", w.Currency, acquiring.RateNeeded(currency, refused.Details.Reason))
 		}
 		return pay.Conversion{}, err
 	}

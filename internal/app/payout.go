@@ -46,7 +46,7 @@ func (a *App) payOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 				continue
 			}
 		}
-		a.withdrawals.submit(to.Account, w.ID, begun, func(may bool) {
+		a.withdrawals.Submit(to.Account, w.ID, begun, func(may bool) {
 			err := a.forward(ctx, w, wallet, to, may)
 			if err != nil && !errors.Is(err, store.ErrStale) { // stale: it was cancelled, or another node was faster
 				a.ComesAgain(ctx, "a due withdrawal could not be looked at; it comes again", err, "withdrawal", w.ID)
@@ -113,7 +113,7 @@ func (a *App) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, 
 	asking, call := a.Calling(asking, base.OpQueryPayout, account, request.Reference)
 	o := call.Paid(asking, to.Query(asking, request))
 	cancel()
-	a.withdrawals.heard(account, o.Kind != pay.PayoutUnknown)
+	a.withdrawals.Heard(account, o.Kind != pay.PayoutUnknown)
 	o = w.Asked(w.ProvedPayout(o, asked))
 	if o.Kind == pay.PayoutMissing || o.Kind == pay.PayoutUnsent {
 		// It never arrived there, or waits there: it is sent again, under the same reference.

@@ -68,14 +68,14 @@ func (a *App) Reconcile(ctx context.Context, c Comparison) (done Compared, err e
 	if err != nil {
 		return done, fmt.Errorf("provider account %s: %w", c.Account, err)
 	}
-	adapter, err := a.adapter(account.Adapter)
+	adapter, err := a.Adapter(account.Adapter)
 	if err != nil {
 		return done, err
 	}
 	from, to := c.From.Truncate(time.Microsecond), c.To.Truncate(time.Microsecond) // as it is kept
 	var of comparing = &chargesCompared{a, account, &reconcile.Matcher{
 		Account: account.ID, Owner: account.Merchant, Shared: c.Shared, Tell: c.Tell,
-		Cost: func(p pay.Payment) (money.Amount, bool) { return account.Cost(a.catalog.byID[p.RailID].Key, p.Amount) },
+		Cost: func(p pay.Payment) (money.Amount, bool) { return account.Cost(a.catalog.ByID[p.RailID].Key, p.Amount) },
 	}}
 	if adapter.OpenPayouts != nil {
 		of = &payoutsCompared{a, account, &reconcile.PayoutMatcher{Account: account.ID, Live: account.Live, Owner: account.Merchant, Shared: c.Shared, Tell: c.Tell}}
@@ -200,7 +200,7 @@ func (a *App) conclude(ctx context.Context, account pay.ProviderAccount, done Co
 			return err
 		}
 		change := done.Conclude(open, found)
-		change.Audit = a.auditAccount(a.Self(), pay.ProviderReconciled, account, map[string]string{
+		change.Audit = a.AuditAccount(a.Self(), pay.ProviderReconciled, account, map[string]string{
 			"reconciliation": done.ID, "from": done.From.Format(time.RFC3339), "to": done.To.Format(time.RFC3339),
 			"lines": strconv.Itoa(done.Lines), "findings": strconv.Itoa(done.Count),
 		})

@@ -206,7 +206,7 @@ func (a *App) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Claim, 
 		defer cancel()
 		asking, call := a.Calling(asking, base.OpQueryRefund, to.account, to.request.Reference)
 		o = call.Heard(asking, to.upstream.QueryRefund(asking, to.request))
-		a.refunds.heard(to.account, o.Asked().Kind != pay.Unknown)
+		a.refunds.Heard(to.account, o.Asked().Kind != pay.Unknown)
 	}
 	return a.called(ctx, c, c.Call.Proved(o.Asked(), asked), view.Cause{})
 }
@@ -225,7 +225,7 @@ func (a *App) refundAt(ctx context.Context, c pay.Claim) (refundAccount, bool, e
 		return refundAccount{}, false, err
 	}
 	attempt, ok := p.Taker(c)
-	upstream, configured := a.upstream(attempt.Provider)
+	upstream, configured := a.Upstream(attempt.Provider)
 	if !ok || !configured {
 		a.Log.WarnContext(ctx, "a refund waits for a provider that is not configured", "claim", c.ID, "account", attempt.Provider)
 		return refundAccount{}, false, nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -345,7 +346,7 @@ func (a *App) eachSealed(ctx context.Context, do func(texts []text, write func([
 		return err
 	}
 	for _, account := range accounts {
-		of := sealedIn{{credentialsOf(account.ID), &account.Credentials}, {pastOf(account.ID), &account.Before}}
+		of := sealedIn{{acquiring.CredentialsOf(account.ID), &account.Credentials}, {acquiring.PastOf(account.ID), &account.Before}}
 		if err := of.each(do, func() error {
 			account.Version++
 			return a.Store.Commit(ctx, pay.Change{Accounts: []pay.ProviderAccount{account}})

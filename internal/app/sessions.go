@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/money"
@@ -68,7 +69,7 @@ func (a *App) CreateSession(ctx context.Context, by base.Principal, n NewSession
 
 // openSession writes a session with an id, a rate and a token.
 func (a *App) openSession(ctx context.Context, s pay.Session, i base.Idempotency) (pay.Session, string, error) {
-	rate, err := a.askedRate(s.Live, s.Asked.Currency)
+	rate, err := a.AskedRate(s.Live, s.Asked.Currency)
 	if err != nil {
 		return s, "", err
 	}
@@ -272,9 +273,9 @@ func (a *App) session(ctx context.Context, token string) (s pay.Session, err err
 // rails of its country, or of all. In the sandbox every method works in every
 // country, so one without test methods of its own offers all.
 func (a *App) SessionMethods(s pay.Session) []pay.Rail {
-	list, _ := a.RailList(s.Scope, MethodFilter{Country: s.Country})
+	list, _ := a.RailList(s.Scope, acquiring.MethodFilter{Country: s.Country})
 	if len(list) == 0 && !s.Live && !s.Strict {
-		list, _ = a.RailList(s.Scope, MethodFilter{})
+		list, _ = a.RailList(s.Scope, acquiring.MethodFilter{})
 	}
 	rails := make([]pay.Rail, 0, len(list))
 	for _, r := range list {
@@ -307,18 +308,18 @@ type quote struct {
 
 // quote converts a session's amount.
 func (a *App) quote(s pay.Session, method string) (quote, error) {
-	rail, where, err := a.choose(s.Live, s.Strict, method, "", s.Country)
+	rail, where, err := a.Choose(s.Live, s.Strict, method, "", s.Country)
 	if err != nil {
 		return quote{}, err
 	}
-	serving := a.served(s.Scope, rail)
+	serving := a.Serving(s.Scope, rail)
 	rail = serving.Narrow(rail)
 	asked := pay.Reading{Currency: s.Asked.Currency, Rate: s.Rate, Source: s.RateSource, At: s.RateAt}
-	local, rate, rail, err := a.local(s.Live, serving, rail, where, s.Amount, s.Asked, asked)
+	local, rate, rail, err := a.Local(s.Live, serving, rail, where, s.Amount, s.Asked, asked)
 	if err != nil {
 		return quote{}, err
 	}
-	return quote{rail, where.Alpha3, local, rate, a.takes(serving, rail, local)}, nil
+	return quote{rail, where.Alpha3, local, rate, a.Takes(serving, rail, local)}, nil
 }
 
 // Choice is a customer's choice of a method (CHK-9).
@@ -362,7 +363,7 @@ func (a *App) SelectMethod(ctx context.Context, token string, c Choice) (pay.Ses
 		if err != nil {
 			return err
 		}
-		routes = a.routes(created)
+		routes = a.Routes(created)
 		if created, err = a.InHand(ctx, created); err != nil {
 			return err
 		}

@@ -46,7 +46,7 @@ func (a *App) Shown(ctx context.Context, id string) (Shown, error) {
 	if err != nil {
 		return Shown{}, err
 	}
-	shown := Shown{Payment: p, Shop: shop, Rail: a.catalog.byID[p.RailID], Now: a.TimeOf(p.Scope), Simulated: a.simulated(p)}
+	shown := Shown{Payment: p, Shop: shop, Rail: a.catalog.ByID[p.RailID], Now: a.TimeOf(p.Scope), Simulated: a.IsSimulated(p)}
 	if earlier, held, err := a.holder(ctx, p.After); err != nil {
 		return Shown{}, err
 	} else if held {

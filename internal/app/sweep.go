@@ -24,7 +24,7 @@ func (a *App) sweep(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	}
 	for _, p := range due {
 		attempt, _ := p.Current()
-		a.payments.submit(attempt.Provider, p.ID, begun, func(may bool) {
+		a.payments.Submit(attempt.Provider, p.ID, begun, func(may bool) {
 			if err := a.reconcile(ctx, p, may); err != nil {
 				a.ComesAgain(ctx, "a due payment could not be looked at; it comes again", err, "payment", p.ID)
 			}
@@ -39,7 +39,7 @@ func (a *App) reconcile(ctx context.Context, p pay.Payment, may bool) error {
 	if !ok {
 		return nil
 	}
-	routes := a.routes(p)
+	routes := a.Routes(p)
 	var asked time.Time // what the provider says is of then, however late it answers
 	if p.Status == pay.Processing || attempt.Calls > 1 {
 		var err error

@@ -3,7 +3,7 @@ package daemon
 import (
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/fx"
 	"github.com/cascadapay/cascada/internal/pay"
 )
@@ -18,8 +18,8 @@ type FX struct {
 	MaxJump    int           // percent; a larger step waits for the operator
 }
 
-func (f FX) open() (app.FX, error) {
-	o := app.DefaultFX()
+func (f FX) open() (acquiring.FX, error) {
+	o := acquiring.DefaultFX()
 	if f.Every != 0 {
 		o.Every = f.Every
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
@@ -35,9 +35,9 @@ func plainly(t *testing.T, test func(t *testing.T, s *service)) {
 
 // account opens one at an upstream that knows key-1, for production and all
 // merchants unless more says otherwise.
-func (s *service) account(t *testing.T, id string, u *providertest.Upstream, more ...func(*app.NewAccount)) {
+func (s *service) account(t *testing.T, id string, u *providertest.Upstream, more ...func(*acquiring.NewAccount)) {
 	t.Helper()
-	n := app.NewAccount{
+	n := acquiring.NewAccount{
 		ID: id, Adapter: "plain", Live: true, BaseURL: u.URL, Priority: pay.DefaultPriority,
 		Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": id + "-hush"},
 	}
@@ -89,7 +89,7 @@ func TestAccountTakesPaymentsInProduction(t *testing.T) {
 			t.Errorf("without an account pix is routable: %s", got)
 		}
 		live.post(t, "/payments", o.pix(t)).refused(t, noProvider)
-		s.account(t, "for-acme", u, func(n *app.NewAccount) { n.Merchant = o.Merchant.ID; n.Rails = []string{"pix.BRA"} })
+		s.account(t, "for-acme", u, func(n *acquiring.NewAccount) { n.Merchant = o.Merchant.ID; n.Rails = []string{"pix.BRA"} })
 		if got := live.routable(t); got != "true 1" {
 			t.Errorf("with an account pix is routable: %s", got)
 		}
@@ -200,7 +200,7 @@ func TestAccountWithOpenPaymentsIsNotRemoved(t *testing.T) {
 		if got := o.live().status(t, id); got != "pending" {
 			t.Errorf("the payment is %s, want pending: nobody knows how it ends", got)
 		}
-		_, err = s.App.AddAccount(ctx, s.App.Self(), app.NewAccount{ID: "bank", Adapter: "plain", BaseURL: u.URL, Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "x"}})
+		_, err = s.App.AddAccount(ctx, s.App.Self(), acquiring.NewAccount{ID: "bank", Adapter: "plain", BaseURL: u.URL, Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "x"}})
 		if err == nil || !strings.Contains(err.Error(), "used once") {
 			t.Errorf("an id was used twice: %v", err)
 		}
@@ -219,7 +219,7 @@ func TestServerLearnsOfAccountsByItself(t *testing.T) {
 		})
 		must(t, err)
 		defer beside.Close()
-		account, err := beside.AddAccount(ctx, beside.Self(), app.NewAccount{
+		account, err := beside.AddAccount(ctx, beside.Self(), acquiring.NewAccount{
 			Adapter: "plain", Live: true, BaseURL: u.URL, Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "hush-hush"},
 		})
 		must(t, err)
@@ -232,7 +232,7 @@ func TestServerLearnsOfAccountsByItself(t *testing.T) {
 		must(t, err)
 		u.Revoke("key-1")
 		eventually(t, "a charge is made with the new key", func() bool { return live.post(t, "/payments", o.pix(t)).status == http.StatusCreated })
-		if proof, problem, err := beside.ProveAccount(ctx, account.ID); proof != app.ProofWorks || problem != "" || err != nil {
+		if proof, problem, err := beside.ProveAccount(ctx, account.ID); proof != acquiring.ProofWorks || problem != "" || err != nil {
 			t.Errorf("the credentials are proved: %s %q (%v)", proof, problem, err)
 		}
 		_, err = beside.EnableAccount(ctx, beside.Self(), account.ID, false)
@@ -273,13 +273,13 @@ func TestLimitsOfAccountsNarrowTheRail(t *testing.T) {
 		u := providertest.NewUpstream(t, "key-1")
 		o := s.shop(t)
 		live := o.live()
-		bounded := func(low, high int64) func(*app.NewAccount) {
-			return func(n *app.NewAccount) {
+		bounded := func(low, high int64) func(*acquiring.NewAccount) {
+			return func(n *acquiring.NewAccount) {
 				n.Terms = []pay.RailTerms{{Rail: "pix.BRA", Limits: []pay.Limit{{Currency: money.BRL, Min: low, Max: high}}}}
 			}
 		}
 		s.account(t, "small", u, bounded(10_00, 60_00))
-		s.account(t, "large", u, bounded(60_00, 500_00), func(n *app.NewAccount) { n.Priority = 1 })
+		s.account(t, "large", u, bounded(60_00, 500_00), func(n *acquiring.NewAccount) { n.Priority = 1 })
 		r := live.get(t, "/payment-methods?country=BR&method=pix")
 		if got := r.text(t, "methods.0.currencyLimits.0.min") + " " + r.text(t, "methods.0.currencyLimits.0.max"); got != "10 500" {
 			t.Errorf("the catalog bounds pix to %s, want 10 500", got)
@@ -308,7 +308,7 @@ func TestSandboxAccountTakesThePlaceOfTheSimulators(t *testing.T) {
 	plainly(t, func(t *testing.T, s *service) {
 		u := providertest.NewUpstream(t, "key-1")
 		o := s.shop(t)
-		s.account(t, "test-bank", u, func(n *app.NewAccount) { n.Live = false })
+		s.account(t, "test-bank", u, func(n *acquiring.NewAccount) { n.Live = false })
 		id := o.create(t, o.pix(t))
 		if len(u.Charges()) != 1 {
 			t.Fatalf("the payment did not go to the test account: %v", u.Charges())
@@ -342,7 +342,7 @@ func TestNotificationIsOfItsOwnAccountAlone(t *testing.T) {
 		u := providertest.NewUpstream(t, "key-1")
 		o, rival := s.shop(t), s.shop(t)
 		s.account(t, "bank", u)
-		s.account(t, "rivals", u, func(n *app.NewAccount) { n.Merchant = rival.Merchant.ID })
+		s.account(t, "rivals", u, func(n *acquiring.NewAccount) { n.Merchant = rival.Merchant.ID })
 		id := o.live().create(t, o.pix(t))
 		_, signature, body := u.Notify(strings.TrimPrefix(id, "TXN-")+"-1", "paid", "rivals-hush")
 		s.knockAt(t, apiPath+"/providers/rivals/notifications", signature, body).refused(t, "404 transaction_not_found invalid_request_error")
@@ -355,27 +355,29 @@ func TestNotificationIsOfItsOwnAccountAlone(t *testing.T) {
 
 func TestAccountThatCannotBeIsRefused(t *testing.T) {
 	plainly(t, func(t *testing.T, s *service) {
-		for want, change := range map[string]func(*app.NewAccount){
-			`no adapter "visa"; want one of plain`:    func(n *app.NewAccount) { n.Adapter = "visa" },
-			"apiKey: is required: Settings, API keys": func(n *app.NewAccount) { delete(n.Credentials, "apiKey") },
-			"apiKey: begins with key-":                func(n *app.NewAccount) { n.Credentials["apiKey"] = "topsecret" },
-			"password: is no credential of plain":     func(n *app.NewAccount) { n.Credentials["password"] = "topsecret" },
-			`does not serve "boleto.BRA"`:             func(n *app.NewAccount) { n.Rails = []string{"boleto.BRA"} },
-			"cannot be an account's id":               func(n *app.NewAccount) { n.ID = "a/b" },
-			"sandbox-1 is a simulated provider":       func(n *app.NewAccount) { n.ID = "sandbox-1" },
-			"merchant mer_nobody: not found":          func(n *app.NewAccount) { n.Merchant = "mer_nobody" },
-			"a provider is called over https":         func(n *app.NewAccount) { n.BaseURL = "http://api.example.com" },
-			"an address such as":                      func(n *app.NewAccount) { n.BaseURL = "api.example.com" },
-			"without credentials":                     func(n *app.NewAccount) { n.BaseURL = "https://u:p@api.example.com" },
-			"pix.BRA has terms and is not on":         func(n *app.NewAccount) { n.Rails, n.Terms = []string{"spei.MEX"}, []pay.RailTerms{{Rail: "pix.BRA"}} },
-			"the limits of all rails are none: BRL:5-1": func(n *app.NewAccount) {
+		for want, change := range map[string]func(*acquiring.NewAccount){
+			`no adapter "visa"; want one of plain`:    func(n *acquiring.NewAccount) { n.Adapter = "visa" },
+			"apiKey: is required: Settings, API keys": func(n *acquiring.NewAccount) { delete(n.Credentials, "apiKey") },
+			"apiKey: begins with key-":                func(n *acquiring.NewAccount) { n.Credentials["apiKey"] = "topsecret" },
+			"password: is no credential of plain":     func(n *acquiring.NewAccount) { n.Credentials["password"] = "topsecret" },
+			`does not serve "boleto.BRA"`:             func(n *acquiring.NewAccount) { n.Rails = []string{"boleto.BRA"} },
+			"cannot be an account's id":               func(n *acquiring.NewAccount) { n.ID = "a/b" },
+			"sandbox-1 is a simulated provider":       func(n *acquiring.NewAccount) { n.ID = "sandbox-1" },
+			"merchant mer_nobody: not found":          func(n *acquiring.NewAccount) { n.Merchant = "mer_nobody" },
+			"a provider is called over https":         func(n *acquiring.NewAccount) { n.BaseURL = "http://api.example.com" },
+			"an address such as":                      func(n *acquiring.NewAccount) { n.BaseURL = "api.example.com" },
+			"without credentials":                     func(n *acquiring.NewAccount) { n.BaseURL = "https://u:p@api.example.com" },
+			"pix.BRA has terms and is not on": func(n *acquiring.NewAccount) {
+				n.Rails, n.Terms = []string{"spei.MEX"}, []pay.RailTerms{{Rail: "pix.BRA"}}
+			},
+			"the limits of all rails are none: BRL:5-1": func(n *acquiring.NewAccount) {
 				n.Terms = []pay.RailTerms{{Limits: []pay.Limit{{Currency: "BRL", Min: 500, Max: 100}}}}
 			},
-			"the price of all rails is not one: 101%": func(n *app.NewAccount) { n.Terms = []pay.RailTerms{{Fee: &pay.Fee{Bps: 101_00}}} },
-			"priority -1: want 0 to 1000000":          func(n *app.NewAccount) { n.Priority = -1 },
-			"all rails has terms twice":               func(n *app.NewAccount) { n.Terms = make([]pay.RailTerms, 2) },
+			"the price of all rails is not one: 101%": func(n *acquiring.NewAccount) { n.Terms = []pay.RailTerms{{Fee: &pay.Fee{Bps: 101_00}}} },
+			"priority -1: want 0 to 1000000":          func(n *acquiring.NewAccount) { n.Priority = -1 },
+			"all rails has terms twice":               func(n *acquiring.NewAccount) { n.Terms = make([]pay.RailTerms, 2) },
 		} {
-			n := app.NewAccount{ID: "bank", Adapter: "plain", Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "hush"}}
+			n := acquiring.NewAccount{ID: "bank", Adapter: "plain", Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "hush"}}
 			change(&n)
 			_, err := s.App.AddAccount(ctx, s.App.Self(), n)
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "topsecret") {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -22,7 +22,7 @@ func TestMonthOfAutomaticPayouts(t *testing.T) {
 		t.Parallel()
 		b := newPayer()
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Adapters = append(c.Adapters, b.adapter()) })
-		_, err := s.App.AddAccount(ctx, s.App.Self(), app.NewAccount{ID: "bank-1", Adapter: "bank"})
+		_, err := s.App.AddAccount(ctx, s.App.Self(), acquiring.NewAccount{ID: "bank-1", Adapter: "bank"})
 		must(t, err)
 		o := s.shop(t)
 		limit := func(change func(*pay.PayoutLimits)) {

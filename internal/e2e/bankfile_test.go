@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -28,7 +29,7 @@ func fileShop(t *testing.T, database string, credentials map[string]string) shop
 	t.Helper()
 	s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.WalletCoolDown = time.Millisecond })
 	s.rate(t, "MXN 18.35", "BRL 5.4")
-	s.payOutBy(t, "bank-file", app.NewAccount{ID: "banco", Credentials: credentials})
+	s.payOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco", Credentials: credentials})
 	o := s.shop(t).live()
 	v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
 	must(t, s.App.DecideVerification(ctx, v, pay.KYCVerified, "", ""))
@@ -235,7 +236,7 @@ func TestPayoutsLeaveInTheBanksLayout(t *testing.T) {
 		}
 		o.post(t, "/withdrawals", `{"amount":20,"walletId":"`+w+`"}`).refused(t, "503 service_unavailable api_error reason=no_payout_account")
 		// Another account pays to it.
-		o.payOutBy(t, "manual", app.NewAccount{ID: "by-hand"})
+		o.payOutBy(t, "manual", acquiring.NewAccount{ID: "by-hand"})
 		if r := o.get(t, "/wallets/"+w); r.text(t, "payable") != "true" {
 			t.Errorf("with another account the wallet says %s", r)
 		}

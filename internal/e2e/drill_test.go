@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -64,7 +65,7 @@ func TestThreeProvidersOfWhichTwoFail(t *testing.T) {
 			line := httptest.NewServer(f)
 			t.Cleanup(line.Close)
 			upstreams[id] = u
-			s.account(t, id, u, func(a *app.NewAccount) { a.BaseURL, a.Priority = line.URL, i+1 })
+			s.account(t, id, u, func(a *acquiring.NewAccount) { a.BaseURL, a.Priority = line.URL, i+1 })
 		}
 		body := live.pix(t)
 		ids := make([]string, n)

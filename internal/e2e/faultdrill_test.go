@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
@@ -132,7 +133,7 @@ func (s *service) drilledBy(t *testing.T) *drill {
 		server := httptest.NewServer(l)
 		t.Cleanup(server.Close)
 		l.Next("paid")
-		s.account(t, id, l.Upstream, func(a *app.NewAccount) { a.BaseURL, a.Priority = server.URL, i+1 })
+		s.account(t, id, l.Upstream, func(a *acquiring.NewAccount) { a.BaseURL, a.Priority = server.URL, i+1 })
 		d.lines[id] = l
 	}
 	return d

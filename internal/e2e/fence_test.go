@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -57,7 +58,7 @@ func twoNodes(t *testing.T, now func(c *clock) time.Time) *nodes {
 		server := httptest.NewServer(l)
 		t.Cleanup(server.Close)
 		l.Next("paid")
-		n.a.account(t, id, l.Upstream, func(account *app.NewAccount) { account.BaseURL, account.Priority = server.URL, i+1 })
+		n.a.account(t, id, l.Upstream, func(account *acquiring.NewAccount) { account.BaseURL, account.Priority = server.URL, i+1 })
 		n.lines[i] = l
 	}
 	eventually(t, "node b knows the accounts", func() bool {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
@@ -77,7 +77,7 @@ func TestPayoutsKeepToTheFloat(t *testing.T) {
 		}
 
 		// Another account has money.
-		o.payOutBy(t, "bank", app.NewAccount{ID: "bank-2", Priority: 9})
+		o.payOutBy(t, "bank", acquiring.NewAccount{ID: "bank-2", Priority: 9})
 		o.clock.advance(5 * time.Minute)
 		o.payOut(t, second, "completed")
 		w, err := o.App.Withdrawal(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, second)

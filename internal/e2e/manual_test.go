@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -39,7 +40,7 @@ func TestOperatorPaysByHand(t *testing.T) {
 		}
 		payable("false", "no_payout_account")
 		o.post(t, "/withdrawals", `{"amount":100}`).refused(t, "503 service_unavailable api_error reason=no_payout_account")
-		s.payOutBy(t, "manual", app.NewAccount{ID: "by-hand", Terms: []pay.RailTerms{{Limits: []pay.Limit{{Currency: "USD", Min: 10_00, Max: 500_00}}}}})
+		s.payOutBy(t, "manual", acquiring.NewAccount{ID: "by-hand", Terms: []pay.RailTerms{{Limits: []pay.Limit{{Currency: "USD", Min: 10_00, Max: 500_00}}}}})
 		payable("true", "<nil>")
 		o.post(t, "/withdrawals", `{"amount":600}`).refused(t, "400 amount_above_maximum invalid_request_error param=amount")
 		o.post(t, "/withdrawals", `{"amount":12}`).refused(t, "400 amount_below_minimum invalid_request_error param=amount")

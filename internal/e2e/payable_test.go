@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
@@ -68,7 +69,7 @@ func TestPesosAreQuotedWhole(t *testing.T) {
 			t.Errorf("45.5 USD are 187482.75 pesos, of which no cents are taken; the page offers otherwise:\n%s", page)
 		}
 		id := ""
-		methods, _ := s.App.RailList(pay.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, app.MethodFilter{Country: "COL"})
+		methods, _ := s.App.RailList(pay.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, acquiring.MethodFilter{Country: "COL"})
 		for _, m := range methods {
 			if m.Key == "bank.pse.COL" {
 				id = m.ID

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/ledger"
@@ -143,7 +144,7 @@ func (s *service) tells(t *testing.T, account, signature string, n pay.PayoutNot
 }
 
 // payOutBy opens a production account that pays out.
-func (s *service) payOutBy(t *testing.T, adapter string, n app.NewAccount) {
+func (s *service) payOutBy(t *testing.T, adapter string, n acquiring.NewAccount) {
 	t.Helper()
 	n.Adapter, n.Live = adapter, true
 	_, err := s.App.AddAccount(ctx, s.App.Self(), n)
@@ -208,7 +209,7 @@ func eachPayer(t *testing.T, test func(t *testing.T, o shop, b *payer)) {
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) {
 			c.Adapters, c.WalletCoolDown = append(c.Adapters, b.adapter()), time.Millisecond
 		})
-		s.payOutBy(t, "bank", app.NewAccount{ID: "bank-1"})
+		s.payOutBy(t, "bank", acquiring.NewAccount{ID: "bank-1"})
 		s.rate(t, "MXN 18.35")
 		o := s.shop(t).live()
 		v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -28,8 +28,8 @@ func twoBanks(t *testing.T, database string, configure ...func(*daemon.Config)) 
 	})
 	s.rate(t, "MXN 18.35", "BRL 5.4")
 	csv := map[string]string{"layout": "csv"}
-	s.payOutBy(t, "bank-file", app.NewAccount{ID: "banco", Credentials: csv, Terms: []pay.RailTerms{{Limits: []pay.Limit{{Currency: "USD", Min: 1, Max: 60_00}}}}})
-	s.payOutBy(t, "bank-file", app.NewAccount{ID: "banco2", Credentials: csv, Priority: 9})
+	s.payOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco", Credentials: csv, Terms: []pay.RailTerms{{Limits: []pay.Limit{{Currency: "USD", Min: 1, Max: 60_00}}}}})
+	s.payOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco2", Credentials: csv, Priority: 9})
 	o := s.shop(t).live()
 	v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
 	must(t, s.App.DecideVerification(ctx, v, pay.KYCVerified, "", ""))
@@ -109,7 +109,7 @@ func TestHoldersAndFilesSurviveAMasterKey(t *testing.T) {
 	s.end(t)
 	s = startWith(t, database, c, keys(1, 2))
 	s.rate(t, "MXN 18.35")
-	s.payOutBy(t, "bank-file", app.NewAccount{ID: "banco", Credentials: map[string]string{"layout": "csv"}})
+	s.payOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco", Credentials: map[string]string{"layout": "csv"}})
 	o := s.shop(t).live()
 	v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
 	must(t, s.App.DecideVerification(ctx, v, pay.KYCVerified, "", ""))

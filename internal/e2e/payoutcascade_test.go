@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
@@ -17,7 +17,7 @@ import (
 func TestAccountThatDoesNotPayIsFollowedByAnother(t *testing.T) {
 	t.Parallel()
 	eachPayer(t, func(t *testing.T, o shop, b *payer) {
-		o.payOutBy(t, "bank", app.NewAccount{ID: "bank-2", Priority: 9})
+		o.payOutBy(t, "bank", acquiring.NewAccount{ID: "bank-2", Priority: 9})
 		short := func(b *payer, r payout.Request) pay.PayoutOutcome {
 			if strings.Contains(r.Reference, "-") {
 				return b.pay(r)

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
 )
@@ -18,7 +18,7 @@ func TestHandedOnWithdrawalCountsOnce(t *testing.T) {
 	t.Parallel()
 	eachPayer(t, func(t *testing.T, o shop, b *payer) {
 		for _, id := range []string{"bank-2", "bank-3"} {
-			o.payOutBy(t, "bank", app.NewAccount{ID: id, Priority: 9})
+			o.payOutBy(t, "bank", acquiring.NewAccount{ID: id, Priority: 9})
 		}
 		start := o.clock.now()
 		o.clock.advance(start.UTC().Truncate(24 * time.Hour).Add(24*time.Hour + time.Minute).Sub(start)) // a day begins

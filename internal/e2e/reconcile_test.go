@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/reconcile"
@@ -59,7 +60,7 @@ func TestPaymentThatWasPaidTwiceIsFoundAtBothProviders(t *testing.T) {
 		first, second := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
 		first.Next("soft")
 		second.Next("paid")
-		s.account(t, "first", first, func(n *app.NewAccount) { n.Priority = 1 })
+		s.account(t, "first", first, func(n *acquiring.NewAccount) { n.Priority = 1 })
 		s.account(t, "second", second)
 		live := s.shop(t).live()
 		id := live.post(t, "/payments", live.pix(t)).want(t, http.StatusCreated).text(t, "transactionId")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
@@ -106,7 +107,7 @@ func TestChargeThatAListHasIsNotMadeAgain(t *testing.T) {
 		first.Next("paid")
 		second.Next("paid")
 		door := newForgetful(t, first)
-		s.account(t, "first", first, func(n *app.NewAccount) { n.Priority, n.BaseURL = 1, door.URL })
+		s.account(t, "first", first, func(n *acquiring.NewAccount) { n.Priority, n.BaseURL = 1, door.URL })
 		s.account(t, "second", second)
 		live := s.shop(t).live()
 		door.is(true, true)
@@ -143,7 +144,7 @@ func TestRefundThatAListHasIsNotMadeAgain(t *testing.T) {
 		upstream := providertest.NewUpstream(t, "key-1")
 		upstream.Next("paid")
 		door := newForgetful(t, upstream)
-		s.account(t, "first", upstream, func(n *app.NewAccount) { n.BaseURL = door.URL })
+		s.account(t, "first", upstream, func(n *acquiring.NewAccount) { n.BaseURL = door.URL })
 		live := s.shop(t).live()
 		id := live.post(t, "/payments", live.pix(t)).want(t, http.StatusCreated).text(t, "transactionId")
 		suffix := strings.TrimPrefix(id, pay.PaymentPrefix)
@@ -177,7 +178,7 @@ func TestLateMoneyThatAListHasGivenBackIsNotGivenBackAgain(t *testing.T) {
 		first.Next("soft")
 		second.Next("paid")
 		door := newForgetful(t, first)
-		s.account(t, "first", first, func(n *app.NewAccount) { n.Priority, n.BaseURL = 1, door.URL })
+		s.account(t, "first", first, func(n *acquiring.NewAccount) { n.Priority, n.BaseURL = 1, door.URL })
 		s.account(t, "second", second)
 		live := s.shop(t).live()
 		id := live.post(t, "/payments", live.pix(t)).want(t, http.StatusCreated).text(t, "transactionId")
@@ -240,7 +241,7 @@ func TestPayoutThatAListHasIsNotMadeAgain(t *testing.T) {
 func TestPayoutThatWentOnInTheLostTimeIsNotMadeAgain(t *testing.T) {
 	t.Parallel()
 	eachPayer(t, func(t *testing.T, o shop, b *payer) {
-		o.payOutBy(t, "bank", app.NewAccount{ID: "bank-2", Priority: 9})
+		o.payOutBy(t, "bank", acquiring.NewAccount{ID: "bank-2", Priority: 9})
 		silent := func(*payer, payout.Request) pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutUnknown} }
 		b.behave(silent, silent)
 		id := o.withdraw(t, "100")

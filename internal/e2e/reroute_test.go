@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/routing"
 )
@@ -28,9 +28,9 @@ func (s *service) priced(t *testing.T, prices map[string]string) {
 }
 
 // replays runs what was paid since through rules, nil for those in force.
-func (s *service) replays(t *testing.T, since time.Time, rules *routing.Rules, more ...func(*app.PastRoutes)) app.Rerouted {
+func (s *service) replays(t *testing.T, since time.Time, rules *routing.Rules, more ...func(*acquiring.PastRoutes)) acquiring.Rerouted {
 	t.Helper()
-	o := app.PastRoutes{Since: since, Until: s.clock.now().Add(time.Second), Live: true, Rules: rules, Examples: 50}
+	o := acquiring.PastRoutes{Since: since, Until: s.clock.now().Add(time.Second), Live: true, Rules: rules, Examples: 50}
 	for _, change := range more {
 		change(&o)
 	}
@@ -64,7 +64,7 @@ func TestReplayOfRealPayments(t *testing.T) {
 		if same.Elsewhere+same.Unexplained+same.Estimated.Payments != 0 || same.Real() != 7 || same.Replayed() != 7 || same.Cost.Was() != same.Cost.Total() {
 			t.Errorf("by the rules in force it differs: %+v", same.Report)
 		}
-		cheap := s.replays(t, since, &routing.Rules{Order: routing.LeastCost}, func(o *app.PastRoutes) { o.Rail = "pix.BRA" })
+		cheap := s.replays(t, since, &routing.Rules{Order: routing.LeastCost}, func(o *acquiring.PastRoutes) { o.Rail = "pix.BRA" })
 		if cheap.Payments != 8 || cheap.Elsewhere != 8 || cheap.Simulated != 0 || cheap.Known.Payments != 2 || cheap.Known.Replayed != 2 || cheap.Estimated.Payments != 6 {
 			t.Errorf("by cost: %+v", cheap.Report)
 		}
@@ -82,11 +82,11 @@ func TestReplayOfRealPayments(t *testing.T) {
 				t.Errorf("an example that was not: %+v", e)
 			}
 		}
-		if again := s.replays(t, since, &routing.Rules{Order: routing.LeastCost}, func(o *app.PastRoutes) { o.Rail = "pix.BRA" }); !reflect.DeepEqual(again, cheap) {
+		if again := s.replays(t, since, &routing.Rules{Order: routing.LeastCost}, func(o *acquiring.PastRoutes) { o.Rail = "pix.BRA" }); !reflect.DeepEqual(again, cheap) {
 			t.Error("the second time it is another report")
 		}
 		// What if bank-1 were gone, or cheaper?
-		gone := s.replays(t, since, nil, func(o *app.PastRoutes) {
+		gone := s.replays(t, since, nil, func(o *acquiring.PastRoutes) {
 			o.Accounts = map[string]func(pay.ProviderAccount) (pay.ProviderAccount, error){"bank-1": func(a pay.ProviderAccount) (pay.ProviderAccount, error) {
 				a.Status = pay.AccountDisabled
 				return a, nil
@@ -95,7 +95,7 @@ func TestReplayOfRealPayments(t *testing.T) {
 		if gone.Elsewhere != 8 || gone.Tries.Replayed != 8 || len(gone.Changed) != 1 {
 			t.Errorf("without bank-1: %+v", gone.Report)
 		}
-		for want, o := range map[string]app.PastRoutes{
+		for want, o := range map[string]acquiring.PastRoutes{
 			"there is no rail x":         {Rail: "x"},
 			"pix.BRA lists gone":         {Rules: &routing.Rules{Rails: map[string]routing.Rule{"pix.BRA": {Accounts: []string{"gone"}}}}},
 			"there is no account nobody": {Accounts: map[string]func(pay.ProviderAccount) (pay.ProviderAccount, error){"nobody": nil}},
@@ -105,7 +105,7 @@ func TestReplayOfRealPayments(t *testing.T) {
 				t.Errorf("%v, want %q", err, want)
 			}
 		}
-		sandbox := s.replays(t, since, nil, func(o *app.PastRoutes) { o.Live = false })
+		sandbox := s.replays(t, since, nil, func(o *acquiring.PastRoutes) { o.Live = false })
 		if sandbox.Payments != 0 || sandbox.Simulated != 1 {
 			t.Errorf("of the sandbox %d were replayed, %d left out", sandbox.Payments, sandbox.Simulated)
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -32,7 +32,7 @@ func routed(t *testing.T, order string, test func(t *testing.T, s *service)) {
 }
 
 // tried makes a payment and tells where it was tried, with the explanation.
-func (o shop) tried(t *testing.T, order string) (accounts string, e app.Explanation) {
+func (o shop) tried(t *testing.T, order string) (accounts string, e acquiring.Explanation) {
 	t.Helper()
 	r := o.post(t, "/payments", order)
 	at := "transactionId"
@@ -56,8 +56,8 @@ func TestFailingAccountIsPassedOverUntilItWorksAgain(t *testing.T) {
 		s.clock.freeze()
 		one, two := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
 		live := s.shop(t).live()
-		s.account(t, "bank-1", one, func(n *app.NewAccount) { n.Priority = 1 })
-		s.account(t, "bank-2", two, func(n *app.NewAccount) { n.Priority = 2 })
+		s.account(t, "bank-1", one, func(n *acquiring.NewAccount) { n.Priority = 1 })
+		s.account(t, "bank-2", two, func(n *acquiring.NewAccount) { n.Priority = 2 })
 		order := live.pix(t)
 		one.Next("down")
 		for i := range 5 {
@@ -104,8 +104,8 @@ func TestBadInputOpensNoCircuit(t *testing.T) {
 		s.clock.freeze()
 		one, two := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
 		careless, other := s.shop(t).live(), s.shop(t).live()
-		s.account(t, "bank-1", one, func(n *app.NewAccount) { n.Priority = 1 })
-		s.account(t, "bank-2", two, func(n *app.NewAccount) { n.Priority = 2 })
+		s.account(t, "bank-1", one, func(n *acquiring.NewAccount) { n.Priority = 1 })
+		s.account(t, "bank-2", two, func(n *acquiring.NewAccount) { n.Priority = 2 })
 		one.Next("refused")
 		for range 20 {
 			if got, _ := careless.tried(t, careless.pix(t)); got != "bank-1 bank-2" {
@@ -134,7 +134,7 @@ func TestCheapestAccountIsTriedFirst(t *testing.T) {
 		for id, text := range map[string]string{"bank-1": "3%", "bank-2": "0.20"} {
 			fee, err := pay.ParseFee(text)
 			must(t, err)
-			s.account(t, id, u, func(n *app.NewAccount) { n.Terms = []pay.RailTerms{{Fee: &fee}} })
+			s.account(t, id, u, func(n *acquiring.NewAccount) { n.Terms = []pay.RailTerms{{Fee: &fee}} })
 		}
 		_, err := s.App.EditAccount(ctx, s.App.Self(), "bank-1", func(a pay.ProviderAccount) (pay.ProviderAccount, error) { a.Priority = 1; return a, nil })
 		must(t, err)
@@ -151,8 +151,8 @@ func TestAccountThatDoesBetterIsTriedFirst(t *testing.T) {
 	routed(t, "success_rate", func(t *testing.T, s *service) {
 		one, two := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
 		live := s.shop(t).live()
-		s.account(t, "bank-1", one, func(n *app.NewAccount) { n.Priority = 1 })
-		s.account(t, "bank-2", two, func(n *app.NewAccount) { n.Priority = 2 })
+		s.account(t, "bank-1", one, func(n *acquiring.NewAccount) { n.Priority = 1 })
+		s.account(t, "bank-2", two, func(n *acquiring.NewAccount) { n.Priority = 2 })
 		one.Next("soft")
 		order := live.pix(t)
 		better := 0
@@ -185,8 +185,8 @@ func TestChargesAreCounted(t *testing.T) {
 	s.rate(t, "BRL 5.4", "MXN 18.35")
 	one, two := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
 	live := s.shop(t).live()
-	s.account(t, "bank-1", one, func(n *app.NewAccount) { n.Priority = 1 })
-	s.account(t, "bank-2", two, func(n *app.NewAccount) { n.Priority = 2 })
+	s.account(t, "bank-1", one, func(n *acquiring.NewAccount) { n.Priority = 1 })
+	s.account(t, "bank-2", two, func(n *acquiring.NewAccount) { n.Priority = 2 })
 	one.Next("down")
 	live.tried(t, live.pix(t))
 	one.Next("mañana")
@@ -215,11 +215,11 @@ func TestExplanationNamesEveryAccount(t *testing.T) {
 		o, other := s.shop(t), s.shop(t)
 		small := []pay.RailTerms{{Limits: []pay.Limit{{Currency: "BRL", Min: 1_00, Max: 20_00}}}}
 		s.account(t, "bank", u)
-		s.account(t, "small", u, func(n *app.NewAccount) { n.Terms = small })
-		s.account(t, "off", u, func(n *app.NewAccount) { n.Disabled = true })
-		s.account(t, "others", u, func(n *app.NewAccount) { n.Merchant = other.Merchant.ID })
-		s.account(t, "test", u, func(n *app.NewAccount) { n.Live = false })
-		s.account(t, "spei", u, func(n *app.NewAccount) { n.Rails = []string{"spei.MEX"} })
+		s.account(t, "small", u, func(n *acquiring.NewAccount) { n.Terms = small })
+		s.account(t, "off", u, func(n *acquiring.NewAccount) { n.Disabled = true })
+		s.account(t, "others", u, func(n *acquiring.NewAccount) { n.Merchant = other.Merchant.ID })
+		s.account(t, "test", u, func(n *acquiring.NewAccount) { n.Live = false })
+		s.account(t, "spei", u, func(n *acquiring.NewAccount) { n.Rails = []string{"spei.MEX"} })
 		_, e := o.live().tried(t, o.pix(t))
 		got := map[string]string{}
 		for _, v := range e.Accounts {
@@ -256,13 +256,13 @@ func TestAccountsAreTriedByPriorityThenCost(t *testing.T) {
 			must(t, err)
 			return []pay.RailTerms{{Fee: &fee}}
 		}
-		for id, more := range map[string]func(*app.NewAccount){
-			"dear":    func(n *app.NewAccount) { n.Terms = terms("5%") },
-			"unknown": func(*app.NewAccount) {},
-			"cheap":   func(n *app.NewAccount) { n.Terms = terms("0.50") }, // 5% of 10
-			"last":    func(n *app.NewAccount) { n.Priority, n.Terms = 200, terms("0.01") },
-			"first":   func(n *app.NewAccount) { n.Priority, n.Terms = 1, terms("9%+1") },
-			"off":     func(n *app.NewAccount) { n.Priority, n.Disabled = 0, true },
+		for id, more := range map[string]func(*acquiring.NewAccount){
+			"dear":    func(n *acquiring.NewAccount) { n.Terms = terms("5%") },
+			"unknown": func(*acquiring.NewAccount) {},
+			"cheap":   func(n *acquiring.NewAccount) { n.Terms = terms("0.50") }, // 5% of 10
+			"last":    func(n *acquiring.NewAccount) { n.Priority, n.Terms = 200, terms("0.01") },
+			"first":   func(n *acquiring.NewAccount) { n.Priority, n.Terms = 1, terms("9%+1") },
+			"off":     func(n *acquiring.NewAccount) { n.Priority, n.Disabled = 0, true },
 		} {
 			s.account(t, id, u, more)
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/routing"
@@ -17,12 +17,12 @@ import (
 
 // banks opens accounts bank-1 to bank-n, each at an upstream of its own, of
 // priorities 1 to n.
-func (s *service) banks(t *testing.T, n int, more ...func(*app.NewAccount)) (upstreams []*providertest.Upstream) {
+func (s *service) banks(t *testing.T, n int, more ...func(*acquiring.NewAccount)) (upstreams []*providertest.Upstream) {
 	t.Helper()
 	for i := range n {
 		u := providertest.NewUpstream(t, "key-1")
-		first := func(a *app.NewAccount) { a.Priority = i + 1 }
-		s.account(t, fmt.Sprintf("bank-%d", i+1), u, append([]func(*app.NewAccount){first}, more...)...)
+		first := func(a *acquiring.NewAccount) { a.Priority = i + 1 }
+		s.account(t, fmt.Sprintf("bank-%d", i+1), u, append([]func(*acquiring.NewAccount){first}, more...)...)
 		upstreams = append(upstreams, u)
 	}
 	return upstreams
@@ -50,7 +50,7 @@ func TestRulesTakeEffectWhileTheServiceRuns(t *testing.T) {
 		for _, u := range s.banks(t, 3) {
 			u.Next("soft")
 		}
-		tried := func(want string) app.Explanation {
+		tried := func(want string) acquiring.Explanation {
 			t.Helper()
 			got, e := live.tried(t, order)
 			if got != want {
@@ -71,7 +71,7 @@ func TestRulesTakeEffectWhileTheServiceRuns(t *testing.T) {
 		}
 		// The list is about another environment's accounts too, and says nothing there.
 		sandbox := providertest.NewUpstream(t, "key-1")
-		s.account(t, "test", sandbox, func(n *app.NewAccount) { n.Live = false })
+		s.account(t, "test", sandbox, func(n *acquiring.NewAccount) { n.Live = false })
 		o := live
 		o.credential = live.Sandbox.Secret
 		if got, _ := o.tried(t, order); got != "test" {
@@ -118,7 +118,7 @@ func TestListedAccountsBoundTheCatalog(t *testing.T) {
 		u := providertest.NewUpstream(t, "key-1")
 		small := []pay.RailTerms{{Limits: []pay.Limit{{Currency: "BRL", Min: 1_00, Max: 20_00}}}}
 		s.account(t, "large", u)
-		s.account(t, "small", u, func(n *app.NewAccount) { n.Terms = small })
+		s.account(t, "small", u, func(n *acquiring.NewAccount) { n.Terms = small })
 		s.rules(t, routing.Rules{Rails: map[string]routing.Rule{"pix.BRA": {Accounts: []string{"small"}}}})
 		if got := live.get(t, "/payment-methods?country=BR&method=pix").text(t, "methods.0.currencyLimits.0.max"); got != "20" {
 			t.Errorf("the largest payment by pix is %s BRL, want what the listed account takes", got)
@@ -171,7 +171,7 @@ func TestBudgetOfTimeEndsThePayment(t *testing.T) {
 			want string
 		}{{routing.DefaultBudget.Time - time.Second, "bank-1 bank-2"}, {routing.DefaultBudget.Time, "bank-1"}} {
 			asked, release := banks[0].Hold()
-			done := make(chan app.Explanation)
+			done := make(chan acquiring.Explanation)
 			go func() {
 				_, e := live.tried(t, order)
 				done <- e

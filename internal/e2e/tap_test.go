@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/catalog"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
@@ -248,7 +249,7 @@ func TestEveryCountrysChoiceFits(t *testing.T) {
 func TestNumbersAreWrittenAsPeopleDo(t *testing.T) {
 	t.Parallel()
 	offered(t, func(t *testing.T, s *service, live shop) {
-		methods, _ := s.App.RailList(pay.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, app.MethodFilter{})
+		methods, _ := s.App.RailList(pay.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, acquiring.MethodFilter{})
 		ids := map[string]string{}
 		for _, m := range methods {
 			ids[m.Key] = m.ID

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/destination"
@@ -81,8 +82,8 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		must(t, err)
 		return sub.ID
 	}
-	account := func(t *testing.T, b *blind) (string, app.NewAccount) {
-		n := app.NewAccount{Adapter: "plain", ID: "bank", Live: true, BaseURL: providertest.NewUpstream(t, "key-1").URL,
+	account := func(t *testing.T, b *blind) (string, acquiring.NewAccount) {
+		n := acquiring.NewAccount{Adapter: "plain", ID: "bank", Live: true, BaseURL: providertest.NewUpstream(t, "key-1").URL,
 			Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "hush"}}
 		return n.ID, n
 	}

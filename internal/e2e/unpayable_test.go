@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -12,7 +12,7 @@ import (
 // pay; leaves ends it.
 func (s *service) serves(t *testing.T) (leaves func()) {
 	t.Helper()
-	_, err := s.App.AddAccount(ctx, s.App.Self(), app.NewAccount{
+	_, err := s.App.AddAccount(ctx, s.App.Self(), acquiring.NewAccount{
 		ID: "somebody", Adapter: "stripe", Live: true, BaseURL: "http://127.0.0.1:1", Rails: []string{"pix.BRA", "spei.MEX"}, Priority: pay.DefaultPriority,
 		Credentials: map[string]string{"secretKey": "sk_live_none", "webhookSecret": "whsec_none"},
 	})

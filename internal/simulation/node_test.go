@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -68,7 +69,7 @@ func (w *world) open(name string, skew time.Duration) (*node, error) {
 			Log: slog.New(w.log(name)), Vault: secrets, Now: n.now, NewID: n.newID, CheckoutURL: "https://pay.example", Look: look,
 		},
 		InboxURL: "https://pay.example/inbox",
-		FX:       app.FX{Every: time.Hour, Terms: app.DefaultFX().Terms}, WalletCoolDown: time.Second,
+		FX:       acquiring.FX{Every: time.Hour, Terms: acquiring.DefaultFX().Terms}, WalletCoolDown: time.Second,
 		Sender: webhook.NewSender(webhook.Config{Now: n.now, Transport: receivers{n}}),
 		Jitter: func() float64 { return 0.5 }, Shared: w.shared, WideFrom: 1 + int(w.seed%2), // of two worlds, events are wide in one
 		Commits: func(ctx context.Context, change *pay.Change, commit func() error) error {

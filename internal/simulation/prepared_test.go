@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -102,12 +103,12 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 		return err
 	}
 	for i, name := range accounts {
-		if _, err := a.AddAccount(ctx, a.Self(), app.NewAccount{ID: name, Adapter: "world", Live: true, Priority: i + 1}); err != nil {
+		if _, err := a.AddAccount(ctx, a.Self(), acquiring.NewAccount{ID: name, Adapter: "world", Live: true, Priority: i + 1}); err != nil {
 			return err
 		}
 	}
 	for i, name := range payers {
-		if _, err := a.AddAccount(ctx, a.Self(), app.NewAccount{ID: name, Adapter: "bank", Live: true, Priority: i + 1}); err != nil {
+		if _, err := a.AddAccount(ctx, a.Self(), acquiring.NewAccount{ID: name, Adapter: "bank", Live: true, Priority: i + 1}); err != nil {
 			return err
 		}
 	}
@@ -122,7 +123,7 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 		}
 		p.shops = append(p.shops, m)
 	}
-	rails, _ := a.RailList(pay.Scope{Merchant: p.shops[0].by.Merchant, Shop: p.shops[0].by.Shop, Live: true}, app.MethodFilter{Country: "BRA"})
+	rails, _ := a.RailList(pay.Scope{Merchant: p.shops[0].by.Merchant, Shop: p.shops[0].by.Shop, Live: true}, acquiring.MethodFilter{Country: "BRA"})
 	for _, r := range rails {
 		if r.Key == "pix.BRA" || r.Key == "card.BRA" {
 			p.rails = append(p.rails, r.ID)

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/view"
@@ -70,7 +70,7 @@ type Terms struct {
 }
 
 // NewAccount shows an account.
-func NewAccount(s app.AccountStatus) Account {
+func NewAccount(s acquiring.AccountStatus) Account {
 	told := Account{
 		ID: s.ID, Adapter: s.Adapter, Environment: s.Environment(), Status: s.Status, Priority: s.Priority, Rails: append([]string{}, s.On...),
 		AllRails: len(s.ProviderAccount.Rails) == 0, Terms: []Terms{}, BaseURL: s.BaseURL, Credentials: append([]string{}, s.Fields...),
@@ -126,9 +126,9 @@ func ReadTerms(list []Terms) ([]pay.RailTerms, error) {
 
 // Check is what a provider said of an account's credentials.
 type Check struct {
-	Account string    `json:"account" example:"stripe-mx"`
-	Result  app.Proof `json:"result" enum:"works,fails,unproved" doc:"unproved: the adapter has no call that proves credentials"`
-	Problem string    `json:"problem,omitempty" doc:"Why it does not work"`
+	Account string          `json:"account" example:"stripe-mx"`
+	Result  acquiring.Proof `json:"result" enum:"works,fails,unproved" doc:"unproved: the adapter has no call that proves credentials"`
+	Problem string          `json:"problem,omitempty" doc:"Why it does not work"`
 }
 
 // moment returns nil for the zero time.

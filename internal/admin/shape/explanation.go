@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/routing"
 	"github.com/cascadapay/cascada/internal/view"
@@ -45,7 +45,7 @@ type Verdict struct {
 }
 
 // NewExplanation shows an explanation.
-func NewExplanation(e app.Explanation) Explanation {
+func NewExplanation(e acquiring.Explanation) Explanation {
 	told := Explanation{ID: e.Payment.ID, Rail: e.Rail.Key, Status: e.Payment.Status, Attempts: []Attempt{}, Accounts: []Verdict{}}
 	for _, a := range e.Payment.Attempts {
 		told.Attempts = append(told.Attempts, newAttempt(a))
@@ -125,7 +125,7 @@ type RailHealth struct {
 }
 
 // NewHealth shows what a node knows.
-func NewHealth(node string, list []app.RailHealth, now time.Time) Health {
+func NewHealth(node string, list []acquiring.RailHealth, now time.Time) Health {
 	told := Health{Node: node, At: view.Time{Time: now}, Rails: []RailHealth{}}
 	for _, r := range list {
 		rail := RailHealth{Account: r.Account, Rail: r.Rail, Circuit: newCircuit(r.Circuit, now), Scores: []Score{}}

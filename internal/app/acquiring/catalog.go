@@ -1,4 +1,4 @@
-package app
+package acquiring
 
 import (
 	"context"
@@ -21,13 +21,13 @@ import (
 type Catalog struct {
 	sandbox []pay.Rail
 	live    []pay.Rail
-	byID    map[string]pay.Rail // of both
+	ByID    map[string]pay.Rail // of both
 	slugs   []string            // names of the methods of both, sorted
 }
 
 // LoadCatalog reads the ids of the catalog's rails, and gives one to those that are new.
 func LoadCatalog(ctx context.Context, db *store.Store) (*Catalog, error) {
-	c := &Catalog{sandbox: catalog.Sandbox(), live: catalog.Rails(), byID: map[string]pay.Rail{}}
+	c := &Catalog{sandbox: catalog.Sandbox(), live: catalog.Rails(), ByID: map[string]pay.Rail{}}
 	var keys []string
 	for _, r := range c.live {
 		keys = append(keys, r.Key)
@@ -38,12 +38,12 @@ func LoadCatalog(ctx context.Context, db *store.Store) (*Catalog, error) {
 	}
 	for i, r := range c.live {
 		c.live[i].ID = strconv.FormatInt(ids[r.Key], 10)
-		c.byID[c.live[i].ID] = c.live[i]
+		c.ByID[c.live[i].ID] = c.live[i]
 	}
 	for _, r := range c.sandbox {
-		c.byID[r.ID] = r
+		c.ByID[r.ID] = r
 	}
-	for _, r := range c.byID {
+	for _, r := range c.ByID {
 		c.slugs = append(c.slugs, r.Method)
 	}
 	slices.Sort(c.slugs)
@@ -80,37 +80,37 @@ type ListedRail struct {
 
 // RailList lists the rails that a shop sees, as far as its providers take them, and
 // says how many there are without the filter.
-func (a *Methods) RailList(scope pay.Scope, f MethodFilter) (list []ListedRail, total int) {
-	rails := a.catalog.sandbox
+func (ms *Methods) RailList(scope pay.Scope, f MethodFilter) (list []ListedRail, total int) {
+	rails := ms.catalog.sandbox
 	if scope.Live {
-		rails = a.catalog.live
+		rails = ms.catalog.live
 	}
 	for _, r := range rails {
 		if (f.Country == "" || r.Country == f.Country) && (f.Channel == "" || r.Channel == f.Channel) && (f.Method == "" || r.Method == f.Method) {
-			serving := a.served(scope, r)
-			list = append(list, ListedRail{serving.Narrow(r), a.unroutable(scope.Live, r, serving)})
+			serving := ms.Serving(scope, r)
+			list = append(list, ListedRail{serving.Narrow(r), ms.unroutable(scope.Live, r, serving)})
 		}
 	}
 	return list, len(rails)
 }
 
 // unroutable says why a rail cannot be charged now.
-func (a *Methods) unroutable(live bool, r pay.Rail, serving pay.Accounts) string {
-	if len(serving) == 0 && (live || len(a.Sandbox) == 0) {
+func (ms *Methods) unroutable(live bool, r pay.Rail, serving pay.Accounts) string {
+	if len(serving) == 0 && (live || len(ms.Sandbox) == 0) {
 		return "no provider is configured for " + r.Name
 	}
-	if _, err := a.reading(live, r.Limits[0].Currency); err != nil {
+	if _, err := ms.Reading(live, r.Limits[0].Currency); err != nil {
 		return "there is no current exchange rate of " + string(r.Limits[0].Currency)
 	}
 	return ""
 }
 
-// choose finds the rail and country of an order (PAY-15, PAY-16).
+// Choose finds the rail and country of an order (PAY-15, PAY-16).
 //
 // In a strict sandbox a rail works in its own country, as it does in production.
 //
 // Errors: missing_field, unsupported_method, unsupported_country.
-func (a *Methods) choose(live, strict bool, id, slug, country string) (pay.Rail, geo.Country, error) {
+func (ms *Methods) Choose(live, strict bool, id, slug, country string) (pay.Rail, geo.Country, error) {
 	var where geo.Country
 	if country != "" {
 		var ok bool
@@ -118,7 +118,7 @@ func (a *Methods) choose(live, strict bool, id, slug, country string) (pay.Rail,
 			return pay.Rail{}, where, pay.FieldError(pay.CodeInvalidRequest, "country", "country must be an ISO 3166 code of two or three letters, such as BR or BRA")
 		}
 	}
-	rail, err := a.rail(live, strict, id, slug, where)
+	rail, err := ms.rail(live, strict, id, slug, where)
 	if err != nil {
 		return pay.Rail{}, where, err
 	}
@@ -132,13 +132,13 @@ func (a *Methods) choose(live, strict bool, id, slug, country string) (pay.Rail,
 	return rail, where, nil
 }
 
-func (a *Methods) rail(live, strict bool, id, slug string, where geo.Country) (pay.Rail, error) {
+func (ms *Methods) rail(live, strict bool, id, slug string, where geo.Country) (pay.Rail, error) {
 	if id != "" {
-		rail, ok := a.catalog.byID[id]
-		test := slices.ContainsFunc(a.catalog.sandbox, func(r pay.Rail) bool { return r.ID == id })
+		rail, ok := ms.catalog.ByID[id]
+		test := slices.ContainsFunc(ms.catalog.sandbox, func(r pay.Rail) bool { return r.ID == id })
 		if !ok || live && test {
 			return pay.Rail{}, pay.FieldError(pay.CodeUnsupportedMethod, "paymentMethodId",
-				wrongRail(id, a.catalog, live))
+				wrongRail(id, ms.catalog, live))
 		}
 		return rail, nil
 	}
@@ -151,7 +151,7 @@ func (a *Methods) rail(live, strict bool, id, slug string, where geo.Country) (p
 	bySlug := func(r pay.Rail) bool { return r.Method == slug }
 	here := func(r pay.Rail) bool { return r.Method == slug && r.Country == where.Alpha3 }
 	if strict {
-		for _, rails := range [][]pay.Rail{a.catalog.sandbox, a.catalog.live} {
+		for _, rails := range [][]pay.Rail{ms.catalog.sandbox, ms.catalog.live} {
 			if i := slices.IndexFunc(rails, here); i >= 0 {
 				return rails[i], nil
 			}
@@ -163,27 +163,27 @@ func (a *Methods) rail(live, strict bool, id, slug string, where geo.Country) (p
 		for _, try := range []struct {
 			rails []pay.Rail
 			match func(pay.Rail) bool
-		}{{a.catalog.sandbox, bySlug}, {a.catalog.live, here}, {a.catalog.live, bySlug}} {
+		}{{ms.catalog.sandbox, bySlug}, {ms.catalog.live, here}, {ms.catalog.live, bySlug}} {
 			if i := slices.IndexFunc(try.rails, try.match); i >= 0 {
 				return try.rails[i], nil
 			}
 		}
 	}
-	if i := slices.IndexFunc(a.catalog.live, here); live && i >= 0 {
-		return a.catalog.live[i], nil
+	if i := slices.IndexFunc(ms.catalog.live, here); live && i >= 0 {
+		return ms.catalog.live[i], nil
 	}
-	if live && slices.ContainsFunc(a.catalog.live, bySlug) {
+	if live && slices.ContainsFunc(ms.catalog.live, bySlug) {
 		return pay.Rail{}, pay.FieldError(pay.CodeUnsupportedCountry, "country", fmt.Sprintf("%s is not available in %s: GET /payment-methods?method=%s lists where it is", slug, where.Name, slug))
 	}
-	return pay.Rail{}, pay.FieldError(pay.CodeUnsupportedMethod, "paymentMethod", wrongSlug(slug, a.catalog))
+	return pay.Rail{}, pay.FieldError(pay.CodeUnsupportedMethod, "paymentMethod", wrongSlug(slug, ms.catalog))
 }
 
 // payable is a converted amount as shoppers are asked for it: in whole units of the currency
 // where an account that serves the rail takes no cents.
-func (a *Methods) payable(serving pay.Accounts, rail pay.Rail, local money.Amount) money.Amount {
+func (ms *Methods) payable(serving pay.Accounts, rail pay.Rail, local money.Amount) money.Amount {
 	whole := local.Whole(money.HalfEven)
 	for _, account := range serving {
-		upstream, ok := a.upstream(account.ID)
+		upstream, ok := ms.Upstream(account.ID)
 		if ok && !provider.Takes(upstream, rail.Key, local) && provider.Takes(upstream, rail.Key, whole) {
 			return whole
 		}
@@ -191,15 +191,15 @@ func (a *Methods) payable(serving pay.Accounts, rail pay.Rail, local money.Amoun
 	return local
 }
 
-// takes reports whether an account that serves the rail takes an amount: within the
+// Takes reports whether an account that serves the rail takes an amount: within the
 // operator's limits for it, and by the adapter's own rule. A simulated provider takes every one.
-func (a *Methods) takes(serving pay.Accounts, rail pay.Rail, local money.Amount) bool {
+func (ms *Methods) Takes(serving pay.Accounts, rail pay.Rail, local money.Amount) bool {
 	if len(serving) == 0 {
 		return true
 	}
 	within, _ := serving.Taking(rail, local)
 	return slices.ContainsFunc(within, func(account pay.ProviderAccount) bool {
-		upstream, ok := a.upstream(account.ID)
+		upstream, ok := ms.Upstream(account.ID)
 		return ok && provider.Takes(upstream, rail.Key, local)
 	})
 }
@@ -208,9 +208,9 @@ func (a *Methods) takes(serving pay.Accounts, rail pay.Rail, local money.Amount)
 // limits in that currency.
 //
 // Errors: service_unavailable where there is no rate to rely on.
-func (a *Methods) convert(live bool, rail pay.Rail, where geo.Country, usd money.Amount) (money.Amount, pay.Reading, pay.Rail, error) {
-	currency := a.currency(live, rail, where)
-	rate, err := a.reading(live, currency)
+func (ms *Methods) convert(live bool, rail pay.Rail, where geo.Country, usd money.Amount) (money.Amount, pay.Reading, pay.Rail, error) {
+	currency := ms.currency(live, rail, where)
+	rate, err := ms.Reading(live, currency)
 	if err != nil {
 		return money.Amount{}, rate, rail, err
 	}
@@ -230,7 +230,7 @@ func (a *Methods) convert(live bool, rail pay.Rail, where geo.Country, usd money
 // wrongRail says where ids of methods are read, and which was probably meant.
 func wrongRail(id string, c *Catalog, live bool) string {
 	var ids []string
-	for known := range c.byID {
+	for known := range c.ByID {
 		test := slices.ContainsFunc(c.sandbox, func(r pay.Rail) bool { return r.ID == known })
 		if test && known == id {
 			return id + " is a method of the sandbox, and this is a live key: read the ids of production from GET /payment-methods"
@@ -252,7 +252,7 @@ func wrongRail(id string, c *Catalog, live bool) string {
 
 // wrongSlug says which legacy names of methods there are, and which was probably meant.
 func wrongSlug(slug string, c *Catalog) string {
-	if _, isID := c.byID[slug]; isID {
+	if _, isID := c.ByID[slug]; isID {
 		return slug + " is a paymentMethodId: send it as paymentMethodId"
 	}
 	message := "this paymentMethod is not known: send a paymentMethodId of GET /payment-methods"
@@ -265,13 +265,13 @@ func wrongSlug(slug string, c *Catalog) string {
 // CheckSlug refuses a name that no method has, in a filter.
 //
 // Errors: invalid_request.
-func (a *Methods) CheckSlug(slug string) error {
-	slugs := a.catalog.slugs
+func (ms *Methods) CheckSlug(slug string) error {
+	slugs := ms.catalog.slugs
 	if slices.Contains(slugs, slug) {
 		return nil
 	}
 	message := "method must be one of " + strings.Join(slugs, ", ")
-	if _, isID := a.catalog.byID[slug]; isID {
+	if _, isID := ms.catalog.ByID[slug]; isID {
 		message += "; " + slug + " is a paymentMethodId"
 	} else if meant := near.Meant(slug, slugs); meant != "" {
 		message += "; did you mean " + meant + "?"
@@ -285,17 +285,17 @@ func (c *Catalog) hasMethod(slug string) bool {
 	return slices.ContainsFunc(c.sandbox, bySlug) || slices.ContainsFunc(c.live, bySlug)
 }
 
-// local is what the shopper pays over a rail for what the shop asked, which is worth so
+// Local is what the shopper pays over a rail for what the shop asked, which is worth so
 // many USD at a rate. A shopper who pays in the currency that the shop asked in pays exactly
 // what it asked, not that sum to USD and back; others pay what the accounts that serve the
 // rail can be asked for.
-func (a *Methods) local(live bool, serving pay.Accounts, rail pay.Rail, where geo.Country, usd, asked money.Amount, at pay.Reading) (money.Amount, pay.Reading, pay.Rail, error) {
-	local, rate, rail, err := a.convert(live, rail, where, usd)
+func (ms *Methods) Local(live bool, serving pay.Accounts, rail pay.Rail, where geo.Country, usd, asked money.Amount, at pay.Reading) (money.Amount, pay.Reading, pay.Rail, error) {
+	local, rate, rail, err := ms.convert(live, rail, where, usd)
 	if err == nil && local.Currency == asked.Currency {
 		return asked, at, rail, nil
 	}
 	if err != nil {
 		return local, rate, rail, err
 	}
-	return a.payable(serving, rail, local), rate, rail, nil
+	return ms.payable(serving, rail, local), rate, rail, nil
 }

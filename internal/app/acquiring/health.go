@@ -1,4 +1,4 @@
-package app
+package acquiring
 
 import (
 	"cmp"
@@ -66,18 +66,18 @@ type BandHealth struct {
 
 // Health lists how the accounts do that this node has called since it started, as
 // far as they were not removed. Other nodes may have seen something else.
-func (a *Providers) Health() []RailHealth {
-	known := a.desks.Load().byID
-	a.health.mu.Lock()
-	defer a.health.mu.Unlock()
+func (ps *Providers) Health() []RailHealth {
+	known := ps.Desks.Load().ByID
+	ps.health.mu.Lock()
+	defer ps.health.mu.Unlock()
 	var list []RailHealth
-	for account, rail := range a.health.of.Called() {
+	for account, rail := range ps.health.of.Called() {
 		if _, present := known[account]; !present {
 			continue
 		}
 		of := RailHealth{Account: account, Rail: rail}
 		for _, band := range routing.Bands() {
-			candidate := a.health.of.Candidate(pay.ProviderAccount{ID: account}, rail, band)
+			candidate := ps.health.of.Candidate(pay.ProviderAccount{ID: account}, rail, band)
 			if of.Circuit = candidate.Circuit; candidate.Score.Payments() > 0 {
 				of.Bands = append(of.Bands, BandHealth{band, candidate.Score})
 			}
@@ -90,25 +90,25 @@ func (a *Providers) Health() []RailHealth {
 	return list
 }
 
-// watched makes a call to one of the operator's accounts, and learns from it.
-func (a *Providers) watched(ctx context.Context, p pay.Payment, account string, call func() pay.Outcome) pay.Outcome {
-	if _, simulated := a.Simulated[account]; simulated {
+// Watched makes a call to one of the operator's accounts, and learns from it.
+func (ps *Providers) Watched(ctx context.Context, p pay.Payment, account string, call func() pay.Outcome) pay.Outcome {
+	if _, simulated := ps.Simulated[account]; simulated {
 		return call()
 	}
-	rail := a.catalog.byID[p.RailID].Key
-	began := a.Now()
-	a.health.began(account, rail, began)
+	rail := ps.catalog.ByID[p.RailID].Key
+	began := ps.Now()
+	ps.health.began(account, rail, began)
 	o := call()
-	now := a.Now()
-	a.tally.charged(ProviderCalls{account, rail, o.Kind}, now.Sub(began))
-	switch open, turned := a.health.ended(account, rail, routing.Band(p.Amount), o, now.Sub(began), now); {
+	now := ps.Now()
+	ps.tally.charged(ProviderCalls{account, rail, o.Kind}, now.Sub(began))
+	switch open, turned := ps.health.ended(account, rail, routing.Band(p.Amount), o, now.Sub(began), now); {
 	case turned && open:
-		a.Log.WarnContext(ctx, "a provider account fails and is passed over", "account", account, "rail", rail, "last", o.Decline)
+		ps.Log.WarnContext(ctx, "a provider account fails and is passed over", "account", account, "rail", rail, "last", o.Decline)
 	case turned:
-		a.Log.InfoContext(ctx, "a provider account works again", "account", account, "rail", rail)
+		ps.Log.InfoContext(ctx, "a provider account works again", "account", account, "rail", rail)
 	}
 	return o
 }
 
 // OpenCircuits counts the rails of provider accounts that this node passes over.
-func (a *Providers) OpenCircuits() int { return a.health.open(a.Now()) }
+func (ps *Providers) OpenCircuits() int { return ps.health.open(ps.Now()) }

@@ -1,4 +1,4 @@
-package app
+package acquiring
 
 import (
 	"context"
@@ -36,10 +36,10 @@ type NewAccount struct {
 //
 // Errors: invalid_request for what is wrong with it, conflict_state for an id that
 // was used. None of them holds a credential.
-func (a *Providers) AddAccount(ctx context.Context, by pay.Actor, n NewAccount) (account pay.ProviderAccount, err error) {
-	now := a.Now()
+func (ps *Providers) AddAccount(ctx context.Context, by pay.Actor, n NewAccount) (account pay.ProviderAccount, err error) {
+	now := ps.Now()
 	if n.ID == "" {
-		n.ID = a.NewID(pay.AccountPrefix, now)
+		n.ID = ps.NewID(pay.AccountPrefix, now)
 	}
 	status := pay.AccountEnabled
 	if n.Disabled {
@@ -49,14 +49,14 @@ func (a *Providers) AddAccount(ctx context.Context, by pay.Actor, n NewAccount) 
 		ID: n.ID, Adapter: n.Adapter, Live: n.Live, Merchant: n.Merchant, Status: status, BaseURL: n.BaseURL,
 		Rails: n.Rails, Terms: n.Terms, Priority: n.Priority,
 	}
-	if err := a.checkAccount(ctx, fresh, n.Credentials); err != nil {
+	if err := ps.checkAccount(ctx, fresh, n.Credentials); err != nil {
 		return fresh, err
 	}
-	if fresh.Credentials, err = a.sealCredentials(fresh.ID, n.Credentials); err != nil {
+	if fresh.Credentials, err = ps.sealCredentials(fresh.ID, n.Credentials); err != nil {
 		return fresh, err
 	}
 	err = base.Again(func() error {
-		_, err := a.Store.Account(ctx, n.ID)
+		_, err := ps.Store.Account(ctx, n.ID)
 		if err == nil {
 			return &pay.Error{Code: pay.CodeConflictState, Param: "id", Message: "there is, or was, an account " + n.ID + ": an id is used once",
 				Details: pay.Details{Reason: "id_taken"}}
@@ -69,13 +69,13 @@ func (a *Providers) AddAccount(ctx context.Context, by pay.Actor, n NewAccount) 
 			return err
 		}
 		account = next
-		change.Audit = a.auditAccount(by, pay.ProviderAdded, next, terms(next))
-		return a.Store.Commit(ctx, change)
+		change.Audit = ps.AuditAccount(by, pay.ProviderAdded, next, terms(next))
+		return ps.Store.Commit(ctx, change)
 	})
 	if err != nil {
 		return fresh, err
 	}
-	a.Reread(ctx, "provider accounts", a.readAccounts)
+	ps.Reread(ctx, "provider accounts", ps.ReadAccounts)
 	return account, nil
 }
 
@@ -83,14 +83,14 @@ func (a *Providers) AddAccount(ctx context.Context, by pay.Actor, n NewAccount) 
 // do not tell.
 //
 // Errors: invalid_request.
-func (a *Providers) checkAccount(ctx context.Context, account pay.ProviderAccount, credentials map[string]string) error {
-	if _, taken := a.Simulated[account.ID]; taken || account.ID == simulatedPayouts {
+func (ps *Providers) checkAccount(ctx context.Context, account pay.ProviderAccount, credentials map[string]string) error {
+	if _, taken := ps.Simulated[account.ID]; taken || account.ID == SimulatedPayouts {
 		return invalid("id", account.ID+" is a simulated provider: choose another id")
 	}
 	if err := account.Check(); err != nil { // before the id is made part of anything
 		return err
 	}
-	adapter, err := a.adapter(account.Adapter)
+	adapter, err := ps.Adapter(account.Adapter)
 	if err != nil {
 		return invalid("adapter", err.Error())
 	}
@@ -104,7 +104,7 @@ func (a *Providers) checkAccount(ctx context.Context, account pay.ProviderAccoun
 		return invalid("baseUrl", err.Error())
 	}
 	if account.Merchant != "" {
-		_, err := a.Store.Merchant(ctx, account.Merchant)
+		_, err := ps.Store.Merchant(ctx, account.Merchant)
 		if errors.Is(err, store.ErrNotFound) {
 			return invalid("merchantId", fmt.Sprintf("merchant %s: not found", account.Merchant))
 		}
@@ -112,7 +112,7 @@ func (a *Providers) checkAccount(ctx context.Context, account pay.ProviderAccoun
 			return fmt.Errorf("merchant %s: %w", account.Merchant, err)
 		}
 	}
-	_, _, err = a.openClient(adapter, account, credentials)
+	_, _, err = ps.openClient(adapter, account, credentials)
 	if wrong, ok := errors.AsType[*provider.FieldError](err); ok {
 		return invalid("credentials."+wrong.Field, wrong.Error())
 	}
@@ -160,9 +160,9 @@ func invalid(path, message string) error {
 	return pay.Invalid(pay.Issue{Path: path, Message: message})
 }
 
-// auditAccount is the entry of an act on an account.
-func (a *Providers) auditAccount(by pay.Actor, act pay.Act, account pay.ProviderAccount, details map[string]string) []pay.AuditEntry {
-	return a.Audited(by, account.Scope(), act, account.ID, details)
+// AuditAccount is the entry of an act on an account.
+func (ps *Providers) AuditAccount(by pay.Actor, act pay.Act, account pay.ProviderAccount, details map[string]string) []pay.AuditEntry {
+	return ps.Audited(by, account.Scope(), act, account.ID, details)
 }
 
 // terms tells an account's settings for the audit log, without its credentials.
@@ -188,9 +188,9 @@ func terms(account pay.ProviderAccount) map[string]string {
 }
 
 // changeAccount decides about an account and writes what came of it.
-func (a *Providers) changeAccount(ctx context.Context, by pay.Actor, id string, act pay.Act, decide func(pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error)) (pay.ProviderAccount, error) {
+func (ps *Providers) changeAccount(ctx context.Context, by pay.Actor, id string, act pay.Act, decide func(pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error)) (pay.ProviderAccount, error) {
 	done, err := base.Decide(func() (pay.ProviderAccount, error) {
-		account, err := a.Store.Account(ctx, id)
+		account, err := ps.Store.Account(ctx, id)
 		if err != nil {
 			return account, fmt.Errorf("provider account %s: %w", id, err)
 		}
@@ -198,21 +198,21 @@ func (a *Providers) changeAccount(ctx context.Context, by pay.Actor, id string, 
 		if err != nil || next.Version == account.Version {
 			return next, err
 		}
-		change.Audit = a.auditAccount(by, act, next, details)
-		return next, a.Store.Commit(ctx, change)
+		change.Audit = ps.AuditAccount(by, act, next, details)
+		return next, ps.Store.Commit(ctx, change)
 	})
 	if err != nil {
 		return done, err
 	}
-	a.Reread(ctx, "provider accounts", a.readAccounts)
+	ps.Reread(ctx, "provider accounts", ps.ReadAccounts)
 	return done, nil
 }
 
 // EditAccount changes an account's settings. edit may refuse what it is given.
 //
 // Errors: store.ErrNotFound, invalid_request, conflict_state, edit's own.
-func (a *Providers) EditAccount(ctx context.Context, by pay.Actor, id string, edit func(pay.ProviderAccount) (pay.ProviderAccount, error)) (pay.ProviderAccount, error) {
-	return a.changeAccount(ctx, by, id, pay.ProviderChanged, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
+func (ps *Providers) EditAccount(ctx context.Context, by pay.Actor, id string, edit func(pay.ProviderAccount) (pay.ProviderAccount, error)) (pay.ProviderAccount, error) {
+	return ps.changeAccount(ctx, by, id, pay.ProviderChanged, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
 		if err := account.Present(); err != nil {
 			return account, pay.Change{}, nil, err
 		}
@@ -223,13 +223,13 @@ func (a *Providers) EditAccount(ctx context.Context, by pay.Actor, id string, ed
 		if reflect.DeepEqual(edited, account) {
 			return account, pay.Change{}, nil, nil
 		}
-		next, change, err := edited.Save(a.Now())
+		next, change, err := edited.Save(ps.Now())
 		if err != nil {
 			return account, change, nil, err
 		}
-		credentials, err := a.unsealCredentials(id, account.Credentials)
+		credentials, err := ps.unsealCredentials(id, account.Credentials)
 		if err == nil {
-			err = a.checkAccount(ctx, edited, credentials)
+			err = ps.checkAccount(ctx, edited, credentials)
 		}
 		return next, change, terms(next), err
 	})
@@ -240,33 +240,33 @@ func (a *Providers) EditAccount(ctx context.Context, by pay.Actor, id string, ed
 // taken for pay.AccountGrace.
 //
 // Errors: store.ErrNotFound, invalid_request, conflict_state.
-func (a *Providers) RotateAccount(ctx context.Context, by pay.Actor, id string, credentials map[string]string) (pay.ProviderAccount, error) {
+func (ps *Providers) RotateAccount(ctx context.Context, by pay.Actor, id string, credentials map[string]string) (pay.ProviderAccount, error) {
 	if len(credentials) == 0 {
 		return pay.ProviderAccount{}, invalid("credentials", "no credential was given: nothing is changed")
 	}
-	return a.changeAccount(ctx, by, id, pay.ProviderRotated, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
+	return ps.changeAccount(ctx, by, id, pay.ProviderRotated, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
 		refuse := func(err error) (pay.ProviderAccount, pay.Change, map[string]string, error) {
 			return account, pay.Change{}, nil, err
 		}
 		if err := account.Present(); err != nil {
 			return refuse(err)
 		}
-		present, err := a.unsealCredentials(id, account.Credentials)
+		present, err := ps.unsealCredentials(id, account.Credentials)
 		if err != nil {
 			return refuse(err)
 		}
-		now := a.Now()
-		before, err := a.sealPast(account, present, now)
+		now := ps.Now()
+		before, err := ps.sealPast(account, present, now)
 		if err != nil {
 			return refuse(err)
 		}
 		named := slices.Sorted(maps.Keys(credentials))
 		maps.Copy(present, credentials)
 		maps.DeleteFunc(present, func(_, value string) bool { return value == "" }) // an optional one is given up
-		if err := a.checkAccount(ctx, account, present); err != nil {
+		if err := ps.checkAccount(ctx, account, present); err != nil {
 			return refuse(err)
 		}
-		sealed, err := a.sealCredentials(id, present)
+		sealed, err := ps.sealCredentials(id, present)
 		if err != nil {
 			return refuse(err)
 		}
@@ -276,15 +276,15 @@ func (a *Providers) RotateAccount(ctx context.Context, by pay.Actor, id string, 
 }
 
 // ForgetCredentials deletes credentials that were rotated out and count no more.
-func (a *Providers) ForgetCredentials(ctx context.Context) error {
-	list, err := a.Store.Accounts(ctx)
+func (ps *Providers) ForgetCredentials(ctx context.Context) error {
+	list, err := ps.Store.Accounts(ctx)
 	for _, account := range list {
-		if _, _, spent := account.Forget(a.Now()); !spent {
+		if _, _, spent := account.Forget(ps.Now()); !spent {
 			continue
 		}
-		_, failed := a.changeAccount(ctx, pay.Actor{Kind: pay.BySystem}, account.ID, pay.ProviderForgot,
+		_, failed := ps.changeAccount(ctx, pay.Actor{Kind: pay.BySystem}, account.ID, pay.ProviderForgot,
 			func(read pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
-				next, change, _ := read.Forget(a.Now())
+				next, change, _ := read.Forget(ps.Now())
 				return next, change, nil, nil
 			})
 		err = errors.Join(err, failed)
@@ -295,12 +295,12 @@ func (a *Providers) ForgetCredentials(ctx context.Context) error {
 // EnableAccount lets an account take new charges, or no more of them.
 //
 // Errors: store.ErrNotFound, conflict_state for one that was removed.
-func (a *Providers) EnableAccount(ctx context.Context, by pay.Actor, id string, on bool) (pay.ProviderAccount, error) {
+func (ps *Providers) EnableAccount(ctx context.Context, by pay.Actor, id string, on bool) (pay.ProviderAccount, error) {
 	act, status := pay.ProviderEnabled, pay.AccountEnabled
 	if !on {
 		act, status = pay.ProviderDisabled, pay.AccountDisabled
 	}
-	return a.changeAccount(ctx, by, id, act, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
+	return ps.changeAccount(ctx, by, id, act, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
 		if account.Status == status {
 			return account, pay.Change{}, nil, nil
 		}
@@ -308,7 +308,7 @@ func (a *Providers) EnableAccount(ctx context.Context, by pay.Actor, id string, 
 		if edited.Status != pay.AccountRemoved {
 			edited.Status = status
 		}
-		next, change, err := edited.Save(a.Now())
+		next, change, err := edited.Save(ps.Now())
 		return next, change, nil, err
 	})
 }
@@ -316,13 +316,13 @@ func (a *Providers) EnableAccount(ctx context.Context, by pay.Actor, id string, 
 // RemoveAccount takes an account out of use for good.
 //
 // Errors: store.ErrNotFound, conflict_state: it has open payments, unless force.
-func (a *Providers) RemoveAccount(ctx context.Context, by pay.Actor, id string, force bool) (pay.ProviderAccount, error) {
-	return a.changeAccount(ctx, by, id, pay.ProviderRemoved, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
-		open, err := a.Store.OpenAt(ctx, id)
+func (ps *Providers) RemoveAccount(ctx context.Context, by pay.Actor, id string, force bool) (pay.ProviderAccount, error) {
+	return ps.changeAccount(ctx, by, id, pay.ProviderRemoved, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
+		open, err := ps.Store.OpenAt(ctx, id)
 		if err != nil {
 			return account, pay.Change{}, nil, err
 		}
-		next, change, err := account.Remove(open, force, a.Now())
+		next, change, err := account.Remove(open, force, ps.Now())
 		return next, change, map[string]string{"open": strconv.Itoa(open)}, err
 	})
 }
@@ -341,21 +341,21 @@ const (
 // call that costs nothing. The problem is why they do not, "" when they do.
 //
 // Errors: store.ErrNotFound, conflict_state for one that was removed.
-func (a *Providers) ProveAccount(ctx context.Context, id string) (proof Proof, problem string, err error) {
-	account, err := a.Store.Account(ctx, id)
+func (ps *Providers) ProveAccount(ctx context.Context, id string) (proof Proof, problem string, err error) {
+	account, err := ps.Store.Account(ctx, id)
 	if err != nil {
 		return "", "", fmt.Errorf("provider account %s: %w", id, err)
 	}
 	if err := account.Present(); err != nil {
 		return "", "", err
 	}
-	d := a.openDesk(account)
-	if d.broken != nil {
-		return ProofFails, d.broken.Error(), nil
+	d := ps.OpenDesk(account)
+	if d.Broken != nil {
+		return ProofFails, d.Broken.Error(), nil
 	}
 	var client any = d.client
-	if d.payouts != nil {
-		client = d.payouts
+	if d.Payouts != nil {
+		client = d.Payouts
 	}
 	checker, ok := client.(provider.Checker)
 	if !ok {
@@ -383,15 +383,15 @@ type AccountStatus struct {
 
 // Accounts lists the provider accounts for the operator, without the removed
 // ones unless all.
-func (a *Providers) Accounts(ctx context.Context, all bool) ([]AccountStatus, error) {
-	list, err := a.Store.Accounts(ctx)
+func (ps *Providers) Accounts(ctx context.Context, all bool) ([]AccountStatus, error) {
+	list, err := ps.Store.Accounts(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var told []AccountStatus
 	for _, account := range list {
 		if account.Status != pay.AccountRemoved || all {
-			told = append(told, a.StatusOf(account))
+			told = append(told, ps.StatusOf(account))
 		}
 	}
 	return told, nil
@@ -400,33 +400,33 @@ func (a *Providers) Accounts(ctx context.Context, all bool) ([]AccountStatus, er
 // ProviderAccount reads a provider account for the operator.
 //
 // Errors: store.ErrNotFound.
-func (a *Providers) ProviderAccount(ctx context.Context, id string) (AccountStatus, error) {
-	account, err := a.Store.Account(ctx, id)
+func (ps *Providers) ProviderAccount(ctx context.Context, id string) (AccountStatus, error) {
+	account, err := ps.Store.Account(ctx, id)
 	if err != nil {
 		return AccountStatus{}, fmt.Errorf("provider account %s: %w", id, err)
 	}
-	return a.StatusOf(account), nil
+	return ps.StatusOf(account), nil
 }
 
 // StatusOf is an account for the operator.
-func (a *Providers) StatusOf(account pay.ProviderAccount) AccountStatus {
+func (ps *Providers) StatusOf(account pay.ProviderAccount) AccountStatus {
 	s := AccountStatus{ProviderAccount: account}
 	if account.Status == pay.AccountRemoved {
 		return s
 	}
-	d := a.openDesk(account)
-	s.On, s.PaysOut = d.account.Rails, d.paysOut
-	if _, told := d.payouts.(provider.PayoutListener); told || !d.paysOut {
-		s.NotificationURL = a.NotificationURL(account.ID)
+	d := ps.OpenDesk(account)
+	s.On, s.PaysOut = d.Account.Rails, d.paysOut
+	if _, told := d.Payouts.(provider.PayoutListener); told || !d.paysOut {
+		s.NotificationURL = ps.NotificationURL(account.ID)
 	}
-	if d.broken != nil {
-		s.Broken = d.broken.Error()
+	if d.Broken != nil {
+		s.Broken = d.Broken.Error()
 	}
-	if credentials, err := a.unsealCredentials(account.ID, account.Credentials); err == nil {
+	if credentials, err := ps.unsealCredentials(account.ID, account.Credentials); err == nil {
 		s.Fields = slices.Sorted(maps.Keys(credentials))
 	}
 	return s
 }
 
-// simulatedPayouts is the account that withdrawals name which what stands in for accounts pays.
-const simulatedPayouts = "simulated"
+// SimulatedPayouts is the account that withdrawals name which what stands in for accounts pays.
+const SimulatedPayouts = "simulated"

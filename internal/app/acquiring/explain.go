@@ -1,4 +1,4 @@
-package app
+package acquiring
 
 import (
 	"context"
@@ -35,13 +35,13 @@ type AccountVerdict struct {
 // were made, and which of the operator's accounts would take it now.
 //
 // Errors: store.ErrNotFound.
-func (a *Providers) Explain(ctx context.Context, payment string) (Explanation, error) {
-	p, err := a.Store.AnyPayment(ctx, payment)
+func (ps *Providers) Explain(ctx context.Context, payment string) (Explanation, error) {
+	p, err := ps.Store.AnyPayment(ctx, payment)
 	if err != nil {
 		return Explanation{}, fmt.Errorf("%s: %w", payment, err)
 	}
-	e := Explanation{Payment: p, Rail: a.catalog.byID[p.RailID], Band: routing.Band(p.Amount), Watched: a.Operator == "", At: a.Now()}
-	list, err := a.Accounts(ctx, false)
+	e := Explanation{Payment: p, Rail: ps.catalog.ByID[p.RailID], Band: routing.Band(p.Amount), Watched: ps.Operator == "", At: ps.Now()}
+	list, err := ps.Accounts(ctx, false)
 	if err != nil {
 		return e, err
 	}
@@ -52,7 +52,7 @@ func (a *Providers) Explain(ctx context.Context, payment string) (Explanation, e
 		}
 		account := s.ProviderAccount
 		account.Rails = s.On
-		known := a.health.candidate(account, e.Rail.Key, e.Band)
+		known := ps.health.candidate(account, e.Rail.Key, e.Band)
 		v := AccountVerdict{account.ID, account.Refuses(p.Scope, e.Rail), known.Circuit, known.Score}
 		if s.Broken != "" {
 			v.Verdict = "cannot be used: " + s.Broken
@@ -62,7 +62,7 @@ func (a *Providers) Explain(ctx context.Context, payment string) (Explanation, e
 		}
 		e.Accounts = append(e.Accounts, v)
 	}
-	_, chosen, _ := a.rules.Load().Choose(e.Rail.Key, serving)
+	_, chosen, _ := ps.Ruled.Load().Choose(e.Rail.Key, serving)
 	taking, _ := chosen.Taking(e.Rail, p.Local)
 	has := func(of pay.Accounts, id string) bool {
 		return slices.ContainsFunc(of, func(a pay.ProviderAccount) bool { return a.ID == id })

@@ -1,4 +1,4 @@
-package app
+package acquiring
 
 import (
 	"sync"
@@ -19,9 +19,9 @@ const (
 	maxAskPause = 5 * time.Minute
 )
 
-// asking makes the calls of the sweeps to providers, a lane for each account, so that
+// Lanes makes the calls of the sweeps to providers, a lane for each account, so that
 // one that hangs delays nobody else. What a lane does not take is left to its lease.
-type asking struct {
+type Lanes struct {
 	now     func() time.Time
 	workers sync.WaitGroup
 
@@ -46,12 +46,13 @@ type question struct {
 	begun *sync.WaitGroup
 }
 
-func newAsking(now func() time.Time) *asking {
-	return &asking{now: now, lanes: map[string]*askLane{}}
+// NewLanes returns lanes that wait for nothing.
+func NewLanes(now func() time.Time) *Lanes {
+	return &Lanes{now: now, lanes: map[string]*askLane{}}
 }
 
 // lane returns an account's. The caller holds mu.
-func (q *asking) lane(account string) *askLane {
+func (q *Lanes) lane(account string) *askLane {
 	l := q.lanes[account]
 	if l == nil {
 		l = &askLane{about: map[string]struct{}{}}
@@ -60,11 +61,11 @@ func (q *asking) lane(account string) *askLane {
 	return l
 }
 
-// submit hands a question about something to an account's lane, where that takes it now,
+// Submit hands a question about something to an account's lane, where that takes it now,
 // and counts it among what was begun until it is done. do is told whether the account may
 // be asked. What is in the lane already, and was leased again meanwhile, is not asked about
 // twice. It never blocks.
-func (q *asking) submit(account, about string, begun *sync.WaitGroup, do func(may bool)) {
+func (q *Lanes) Submit(account, about string, begun *sync.WaitGroup, do func(may bool)) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	l := q.lane(account)
@@ -84,7 +85,7 @@ func (q *asking) submit(account, about string, begun *sync.WaitGroup, do func(ma
 func (l *askLane) open() bool { return l.failed >= askFailures }
 
 // work does what waits in a lane until nothing does.
-func (q *asking) work(account string, l *askLane) {
+func (q *Lanes) work(account string, l *askLane) {
 	for {
 		q.mu.Lock()
 		if len(l.queue) == 0 {
@@ -108,7 +109,7 @@ func (q *asking) work(account string, l *askLane) {
 
 // may reports whether an account is asked now: always while it answers. The caller holds
 // mu.
-func (q *asking) may(l *askLane) bool {
+func (q *Lanes) may(l *askLane) bool {
 	if !l.open() {
 		return true
 	}
@@ -120,9 +121,9 @@ func (q *asking) may(l *askLane) bool {
 	return true
 }
 
-// heard notes whether an account answered a question. What became of calls says nothing:
+// Heard notes whether an account answered a question. What became of calls says nothing:
 // where those alone are not answered, questions are all there is.
-func (q *asking) heard(account string, answered bool) {
+func (q *Lanes) Heard(account string, answered bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	l := q.lanes[account]
@@ -141,8 +142,8 @@ func (q *asking) heard(account string, answered bool) {
 	}
 }
 
-// silent counts the accounts that do not answer.
-func (q *asking) silent() (n int) {
+// Silent counts the accounts that do not answer.
+func (q *Lanes) Silent() (n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, l := range q.lanes {
@@ -153,5 +154,5 @@ func (q *asking) silent() (n int) {
 	return n
 }
 
-// drain waits for what is under way.
-func (q *asking) drain() { q.workers.Wait() }
+// Drain waits for what is under way.
+func (q *Lanes) Drain() { q.workers.Wait() }

@@ -1,4 +1,4 @@
-package app
+package acquiring
 
 import (
 	"maps"
@@ -59,22 +59,22 @@ func (t *tally) strange(account, word string) (news bool) {
 
 // ProviderCalls counts the charges that this node has made at the operator's
 // accounts since it started.
-func (a *Providers) ProviderCalls() map[ProviderCalls]CallCount {
-	a.tally.mu.Lock()
-	defer a.tally.mu.Unlock()
-	return maps.Clone(a.tally.calls)
+func (ps *Providers) ProviderCalls() map[ProviderCalls]CallCount {
+	ps.tally.mu.Lock()
+	defer ps.tally.mu.Unlock()
+	return maps.Clone(ps.tally.calls)
 }
 
 // UnmappedStatuses counts, by account, the status words of providers that have no
 // meaning here and were read as unknown. Every account counts from 0, or an alert that
 // looks for more than before would miss the first one.
-func (a *Providers) UnmappedStatuses() map[string]int64 {
+func (ps *Providers) UnmappedStatuses() map[string]int64 {
 	counts := map[string]int64{}
-	for account := range a.desks.Load().byID {
+	for account := range ps.Desks.Load().ByID {
 		counts[account] = 0
 	}
-	a.tally.mu.Lock()
-	defer a.tally.mu.Unlock()
-	maps.Copy(counts, a.tally.unmapped)
+	ps.tally.mu.Lock()
+	defer ps.tally.mu.Unlock()
+	maps.Copy(counts, ps.tally.unmapped)
 	return counts
 }

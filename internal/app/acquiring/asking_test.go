@@ -1,4 +1,4 @@
-package app
+package acquiring
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 // What waits in a lane is leased again when its lease ends: it is asked about once all the
 // same, and anew when it was answered. Another account's lane goes on meanwhile.
 func TestLaneAsksAboutEachThingOnce(t *testing.T) {
-	q := newAsking(time.Now)
+	q := NewLanes(time.Now)
 	var begun sync.WaitGroup
 	var mu sync.Mutex // owns asked
 	asked := map[string]int{}
@@ -18,7 +18,7 @@ func TestLaneAsksAboutEachThingOnce(t *testing.T) {
 	for range 3 { // leases
 		for i := range 2 * askWidth {
 			about := fmt.Sprint("payment ", i)
-			q.submit("sick", about, &begun, func(bool) {
+			q.Submit("sick", about, &begun, func(bool) {
 				<-hang
 				mu.Lock()
 				defer mu.Unlock()
@@ -27,7 +27,7 @@ func TestLaneAsksAboutEachThingOnce(t *testing.T) {
 		}
 	}
 	healthy := make(chan struct{})
-	q.submit("healthy", "payment", &begun, func(bool) { close(healthy) })
+	q.Submit("healthy", "payment", &begun, func(bool) { close(healthy) })
 	<-healthy
 	close(hang)
 	begun.Wait()
@@ -39,10 +39,10 @@ func TestLaneAsksAboutEachThingOnce(t *testing.T) {
 	if len(asked) != 2*askWidth {
 		t.Errorf("%d things are asked about, want %d", len(asked), 2*askWidth)
 	}
-	q.drain()
-	q.submit("sick", "payment 0", &begun, func(bool) { asked["payment 0"]++ })
+	q.Drain()
+	q.Submit("sick", "payment 0", &begun, func(bool) { asked["payment 0"]++ })
 	begun.Wait()
-	q.drain()
+	q.Drain()
 	if asked["payment 0"] != 2 {
 		t.Errorf("what was answered is asked about %d times in all, want 2", asked["payment 0"])
 	}
@@ -51,22 +51,22 @@ func TestLaneAsksAboutEachThingOnce(t *testing.T) {
 // An account that answers nobody is asked now and then, and as before once it answers.
 func TestSilentAccountIsAskedNowAndThen(t *testing.T) {
 	now := time.Unix(1, 0)
-	q := newAsking(func() time.Time { return now })
+	q := NewLanes(func() time.Time { return now })
 	may := func(account string) (asked bool) {
 		var begun sync.WaitGroup
-		q.submit(account, "payment", &begun, func(may bool) { asked = may })
+		q.Submit(account, "payment", &begun, func(may bool) { asked = may })
 		begun.Wait()
-		q.drain()
+		q.Drain()
 		return asked
 	}
 	for range askFailures {
 		if !may("sick") {
 			t.Fatal("it is not asked although it has failed less often")
 		}
-		q.heard("sick", false)
+		q.Heard("sick", false)
 	}
-	if may("sick") || q.silent() != 1 || !may("healthy") {
-		t.Errorf("%d accounts are silent, want the one", q.silent())
+	if may("sick") || q.Silent() != 1 || !may("healthy") {
+		t.Errorf("%d accounts are silent, want the one", q.Silent())
 	}
 	for pause := askPause; pause < maxAskPause; pause = min(2*pause, maxAskPause) {
 		now = now.Add(pause - 1)
@@ -76,15 +76,15 @@ func TestSilentAccountIsAskedNowAndThen(t *testing.T) {
 		if now = now.Add(1); !may("sick") || may("sick") {
 			t.Fatalf("after %s it is not asked once", pause)
 		}
-		q.heard("sick", false)
+		q.Heard("sick", false)
 	}
 	now = now.Add(maxAskPause)
 	if !may("sick") {
 		t.Fatal("it is not asked any more")
 	}
-	q.heard("sick", true)
+	q.Heard("sick", true)
 	for range 2 {
-		if !may("sick") || q.silent() != 0 {
+		if !may("sick") || q.Silent() != 0 {
 			t.Error("it answers, and is not asked as before")
 		}
 	}

@@ -1,4 +1,4 @@
-package app
+package acquiring
 
 import (
 	"context"
@@ -26,13 +26,13 @@ const (
 //
 // Errors: what is wrong with it, that it was removed, or that the present one is
 // of another adapter, environment or merchant, which an account keeps for life.
-func (a *Providers) ApplyAccount(ctx context.Context, by pay.Actor, n NewAccount) (Applied, error) {
+func (ps *Providers) ApplyAccount(ctx context.Context, by pay.Actor, n NewAccount) (Applied, error) {
 	if n.ID == "" {
 		return "", errors.New("an account that is declared needs an id, or it would be opened again each time")
 	}
-	present, err := a.Store.Account(ctx, n.ID)
+	present, err := ps.Store.Account(ctx, n.ID)
 	if errors.Is(err, store.ErrNotFound) {
-		_, err := a.AddAccount(ctx, by, n)
+		_, err := ps.AddAccount(ctx, by, n)
 		return AppliedAdded, err
 	}
 	if err != nil {
@@ -44,11 +44,11 @@ func (a *Providers) ApplyAccount(ctx context.Context, by pay.Actor, n NewAccount
 	done := AppliedUnchanged
 	if !reflect.DeepEqual(settled(present, n), present) {
 		done = AppliedChanged
-		if _, err := a.EditAccount(ctx, by, n.ID, func(account pay.ProviderAccount) (pay.ProviderAccount, error) { return settled(account, n), nil }); err != nil {
+		if _, err := ps.EditAccount(ctx, by, n.ID, func(account pay.ProviderAccount) (pay.ProviderAccount, error) { return settled(account, n), nil }); err != nil {
 			return "", err
 		}
 	}
-	credentials, err := a.unsealCredentials(n.ID, present.Credentials)
+	credentials, err := ps.unsealCredentials(n.ID, present.Credentials)
 	if err != nil {
 		return "", err
 	}
@@ -60,7 +60,7 @@ func (a *Providers) ApplyAccount(ctx context.Context, by pay.Actor, n NewAccount
 			n.Credentials[name] = ""
 		}
 	}
-	_, err = a.RotateAccount(ctx, by, n.ID, n.Credentials)
+	_, err = ps.RotateAccount(ctx, by, n.ID, n.Credentials)
 	return AppliedChanged, err
 }
 

@@ -1,4 +1,4 @@
-package app
+package acquiring
 
 import (
 	"cmp"
@@ -17,9 +17,9 @@ import (
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
-// ruling is what this node knows of the routing rules. It is never changed: another
+// Ruling is what this node knows of the routing rules. It is never changed: another
 // takes its place.
-type ruling struct {
+type Ruling struct {
 	routing.Rules
 	version int64
 }
@@ -35,37 +35,37 @@ type RulesVersion struct {
 // ErrNoRules says that a version of the routing rules never was.
 var ErrNoRules = errors.New("there is no such version of the routing rules")
 
-// readRules learns of the routing rules in the database, where they were changed.
-func (a *Providers) readRules(ctx context.Context) error {
-	a.renewing.Lock() // a slow read must not undo what a later one found
-	defer a.renewing.Unlock()
-	mark, err := a.Store.RulesMark(ctx)
-	known := a.rules.Load()
+// ReadRules learns of the routing rules in the database, where they were changed.
+func (ps *Providers) ReadRules(ctx context.Context) error {
+	ps.renewing.Lock() // a slow read must not undo what a later one found
+	defer ps.renewing.Unlock()
+	mark, err := ps.Store.RulesMark(ctx)
+	known := ps.Ruled.Load()
 	if err != nil || known != nil && known.version == mark {
 		return err
 	}
-	v, err := a.rulesAt(ctx, mark)
+	v, err := ps.rulesAt(ctx, mark)
 	if err != nil {
 		return err
 	}
-	a.rules.Store(&ruling{v.Rules, v.Version})
+	ps.Ruled.Store(&Ruling{v.Rules, v.Version})
 	return nil
 }
 
 // rulesAt reads a version of the rules. Version 0 is that nobody applied any.
-func (a *Providers) rulesAt(ctx context.Context, version int64) (RulesVersion, error) {
+func (ps *Providers) rulesAt(ctx context.Context, version int64) (RulesVersion, error) {
 	if version == 0 {
-		return RulesVersion{Rules: routing.Rules{Order: a.Routing}}, nil
+		return RulesVersion{Rules: routing.Rules{Order: ps.Routing}}, nil
 	}
-	row, err := a.Store.Rules(ctx, version)
+	row, err := ps.Store.Rules(ctx, version)
 	if err != nil {
 		return RulesVersion{}, fmt.Errorf("routing rules %d: %w", version, err)
 	}
-	return a.rulesOf(row)
+	return ps.rulesOf(row)
 }
 
-func (a *Providers) rulesOf(row pay.RoutingRules) (RulesVersion, error) {
-	v := RulesVersion{Rules: routing.Rules{Order: a.Routing}, Version: row.Version, At: row.At}
+func (ps *Providers) rulesOf(row pay.RoutingRules) (RulesVersion, error) {
+	v := RulesVersion{Rules: routing.Rules{Order: ps.Routing}, Version: row.Version, At: row.At}
 	if len(row.Doc) == 0 {
 		return v, nil
 	}
@@ -77,23 +77,23 @@ func (a *Providers) rulesOf(row pay.RoutingRules) (RulesVersion, error) {
 }
 
 // Rules returns the routing rules that count now.
-func (a *Providers) Rules(ctx context.Context) (RulesVersion, error) {
-	mark, err := a.Store.RulesMark(ctx)
+func (ps *Providers) Rules(ctx context.Context) (RulesVersion, error) {
+	mark, err := ps.Store.RulesMark(ctx)
 	if err != nil {
 		return RulesVersion{}, err
 	}
-	return a.rulesAt(ctx, mark)
+	return ps.rulesAt(ctx, mark)
 }
 
 // RulesHistory lists the newest versions of the rules, newest first.
-func (a *Providers) RulesHistory(ctx context.Context, limit int) ([]RulesVersion, error) {
-	rows, err := a.Store.RulesList(ctx, limit)
+func (ps *Providers) RulesHistory(ctx context.Context, limit int) ([]RulesVersion, error) {
+	rows, err := ps.Store.RulesList(ctx, limit)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]RulesVersion, len(rows))
 	for i, row := range rows {
-		if list[i], err = a.rulesOf(row); err != nil {
+		if list[i], err = ps.rulesOf(row); err != nil {
 			return nil, err
 		}
 	}
@@ -104,75 +104,75 @@ func (a *Providers) RulesHistory(ctx context.Context, limit int) ([]RulesVersion
 // again change nothing.
 //
 // Errors: what is wrong with them.
-func (a *Providers) ApplyRules(ctx context.Context, by pay.Actor, rules routing.Rules) (v RulesVersion, changed bool, err error) {
-	if err := a.CheckRules(ctx, rules); err != nil {
+func (ps *Providers) ApplyRules(ctx context.Context, by pay.Actor, rules routing.Rules) (v RulesVersion, changed bool, err error) {
+	if err := ps.CheckRules(ctx, rules); err != nil {
 		return v, false, err
 	}
 	doc, err := json.Marshal(rules)
 	if err != nil {
 		return v, false, err
 	}
-	return a.changeRules(ctx, by, doc, pay.RoutingApplied, map[string]string{"rules": string(doc)})
+	return ps.changeRules(ctx, by, doc, pay.RoutingApplied, map[string]string{"rules": string(doc)})
 }
 
 // ResetRules takes the rules back: each node decides as it was configured to.
-func (a *Providers) ResetRules(ctx context.Context, by pay.Actor) (v RulesVersion, changed bool, err error) {
-	return a.changeRules(ctx, by, nil, pay.RoutingReset, nil)
+func (ps *Providers) ResetRules(ctx context.Context, by pay.Actor) (v RulesVersion, changed bool, err error) {
+	return ps.changeRules(ctx, by, nil, pay.RoutingReset, nil)
 }
 
-func (a *Providers) changeRules(ctx context.Context, by pay.Actor, doc []byte, act pay.Act, details map[string]string) (v RulesVersion, changed bool, err error) {
+func (ps *Providers) changeRules(ctx context.Context, by pay.Actor, doc []byte, act pay.Act, details map[string]string) (v RulesVersion, changed bool, err error) {
 	err = base.Again(func() error {
 		present := pay.RoutingRules{}
-		mark, err := a.Store.RulesMark(ctx)
+		mark, err := ps.Store.RulesMark(ctx)
 		if err == nil && mark > 0 {
-			present, err = a.Store.Rules(ctx, mark)
+			present, err = ps.Store.Rules(ctx, mark)
 		}
 		if err != nil {
 			return err
 		}
 		if changed = string(present.Doc) != string(doc); !changed {
-			v, err = a.rulesAt(ctx, mark)
+			v, err = ps.rulesAt(ctx, mark)
 			return err
 		}
-		row := pay.RoutingRules{Version: mark + 1, Doc: doc, At: a.Now()}
+		row := pay.RoutingRules{Version: mark + 1, Doc: doc, At: ps.Now()}
 		told := maps.Clone(details)
 		if told == nil {
 			told = map[string]string{}
 		}
 		told["version"] = strconv.FormatInt(row.Version, 10)
-		if v, err = a.rulesOf(row); err != nil {
+		if v, err = ps.rulesOf(row); err != nil {
 			return err
 		}
 		// They are about both environments.
-		return a.Store.Commit(ctx, pay.Change{
-			Rules: []pay.RoutingRules{row}, Audit: a.Audited(by, pay.Scope{Live: true}, act, "routing", told),
+		return ps.Store.Commit(ctx, pay.Change{
+			Rules: []pay.RoutingRules{row}, Audit: ps.Audited(by, pay.Scope{Live: true}, act, "routing", told),
 		})
 	})
 	if err != nil {
 		return v, false, err
 	}
-	a.Reread(ctx, "routing rules", a.readRules)
+	ps.Reread(ctx, "routing rules", ps.ReadRules)
 	return v, changed, nil
 }
 
 // CheckRules says what is wrong with rules: by themselves, or because there is no
 // such rail or account.
-func (a *Providers) CheckRules(ctx context.Context, rules routing.Rules) error {
-	list, err := a.Store.Accounts(ctx)
+func (ps *Providers) CheckRules(ctx context.Context, rules routing.Rules) error {
+	list, err := ps.Store.Accounts(ctx)
 	if err != nil {
 		return err
 	}
-	return a.checkRules(rules, list)
+	return ps.checkRules(rules, list)
 }
 
-func (a *Providers) checkRules(rules routing.Rules, list []pay.ProviderAccount) error {
+func (ps *Providers) checkRules(rules routing.Rules, list []pay.ProviderAccount) error {
 	if err := rules.Check(); err != nil {
 		return err
 	}
-	all := a.withRails(list)
+	all := ps.withRails(list)
 	var wrong []error
 	for _, rail := range slices.Sorted(maps.Keys(rules.Rails)) {
-		if !a.isRail(rail) {
+		if !ps.isRail(rail) {
 			wrong = append(wrong, fmt.Errorf("there is no rail %s: cascada provider adapters lists them", rail))
 			continue
 		}
@@ -198,8 +198,8 @@ func unlistable(list pay.Accounts, id, rail string) string {
 }
 
 // isRail reports whether the catalog has a rail of that key.
-func (a *Providers) isRail(key string) bool {
-	for _, r := range a.catalog.byID {
+func (ps *Providers) isRail(key string) bool {
+	for _, r := range ps.catalog.ByID {
 		if r.Key == key {
 			return true
 		}
@@ -209,10 +209,10 @@ func (a *Providers) isRail(key string) bool {
 
 // withRails lists accounts with all their rails; one that cannot be opened serves
 // nobody.
-func (a *Providers) withRails(list []pay.ProviderAccount) pay.Accounts {
+func (ps *Providers) withRails(list []pay.ProviderAccount) pay.Accounts {
 	all := make(pay.Accounts, 0, len(list))
 	for _, account := range list {
-		s := a.StatusOf(account)
+		s := ps.StatusOf(account)
 		if account.Status != pay.AccountRemoved {
 			account.Rails = s.On
 		}

@@ -1,4 +1,4 @@
-package app
+package acquiring
 
 import (
 	"context"
@@ -45,27 +45,27 @@ func NewRates(b *base.Base, from FX, catalog *Catalog) *Rates {
 }
 
 const (
-	// ratesEvery is how soon a node learns of a rate that another one wrote.
-	ratesEvery = 2 * time.Second
+	// RatesEvery is how soon a node learns of a rate that another one wrote.
+	RatesEvery = 2 * time.Second
 	// feedRetry is when a feed that could not be read is asked again; it is longer
 	// than the question may take.
 	feedRetry = time.Minute
 )
 
-// reading returns the rate that a payment is converted with. The sandbox makes
+// Reading returns the rate that a payment is converted with. The sandbox makes
 // do with the built-in one where the operator set none; production does not.
 // Rates belong to no merchant: their age is told by the service's own clock.
 //
 // Errors: service_unavailable with the reason no_rate, or stale_rate where the
 // rate is older than what is trusted.
-func (a *Rates) reading(live bool, c money.Currency) (pay.Reading, error) {
-	table := a.table.Load()
+func (rs *Rates) Reading(live bool, c money.Currency) (pay.Reading, error) {
+	table := rs.table.Load()
 	if c == money.USD {
 		return table.BuiltIn(c), nil
 	}
 	q := table.Quote(c)
 	switch {
-	case q.Expired(a.FX.Terms, a.Now()):
+	case q.Expired(rs.FX.Terms, rs.Now()):
 		return pay.Reading{}, noRate(c, "stale_rate")
 	case !q.Rate.IsZero():
 		return q.Reading, nil
@@ -78,13 +78,13 @@ func (a *Rates) reading(live bool, c money.Currency) (pay.Reading, error) {
 func noRate(c money.Currency, reason string) error {
 	return &pay.Error{
 		Code:    pay.CodeServiceUnavailable,
-		Message: fmt.Sprintf("payments in %s are not taken now: %s", c, rateNeeded(c, reason)),
+		Message: fmt.Sprintf("payments in %s are not taken now: %s", c, RateNeeded(c, reason)),
 		Details: pay.Details{Reason: reason},
 	}
 }
 
-// rateNeeded says what the operator has to do before a currency can be used: no retry helps.
-func rateNeeded(c money.Currency, reason string) string {
+// RateNeeded says what the operator has to do before a currency can be used: no retry helps.
+func RateNeeded(c money.Currency, reason string) string {
 	if reason == "stale_rate" {
 		return fmt.Sprintf("its exchange rate is too old; the operator of the service sets it anew with cascada fx set %s RATE", c)
 	}
@@ -93,9 +93,9 @@ func rateNeeded(c money.Currency, reason string) string {
 
 // USD returns what converts local amounts of an environment, false where no
 // rate is known.
-func (a *Rates) USD(live bool) func(money.Amount, money.Rounding) (money.Amount, bool) {
+func (rs *Rates) USD(live bool) func(money.Amount, money.Rounding) (money.Amount, bool) {
 	return func(local money.Amount, r money.Rounding) (money.Amount, bool) {
-		rate, err := a.reading(live, local.Currency)
+		rate, err := rs.Reading(live, local.Currency)
 		if err != nil {
 			return money.Amount{}, false
 		}
@@ -106,23 +106,23 @@ func (a *Rates) USD(live bool) func(money.Amount, money.Rounding) (money.Amount,
 
 // currency is what a shopper pays in: the rail's own; a sandbox rail that is
 // played in another country takes that country's.
-func (a *Rates) currency(live bool, rail pay.Rail, where geo.Country) money.Currency {
-	if !live && where.Alpha3 != rail.Country && a.table.Load().Knows(where.Currency) {
+func (rs *Rates) currency(live bool, rail pay.Rail, where geo.Country) money.Currency {
+	if !live && where.Alpha3 != rail.Country && rs.table.Load().Knows(where.Currency) {
 		return where.Currency
 	}
 	return rail.Limits[0].Currency
 }
 
-// readRates learns of the rates in the database.
-func (a *Rates) readRates(ctx context.Context) error {
-	a.renewing.Lock() // a slow read must not undo what a later one found
-	defer a.renewing.Unlock()
-	quotes, err := a.Store.Rates(ctx)
+// ReadRates learns of the rates in the database.
+func (rs *Rates) ReadRates(ctx context.Context) error {
+	rs.renewing.Lock() // a slow read must not undo what a later one found
+	defer rs.renewing.Unlock()
+	quotes, err := rs.Store.Rates(ctx)
 	if err != nil {
 		return err
 	}
-	table := a.table.Load().With(quotes)
-	a.table.Store(&table)
+	table := rs.table.Load().With(quotes)
+	rs.table.Store(&table)
 	return nil
 }
 
@@ -138,34 +138,34 @@ type RateChange struct {
 //
 // Errors: what is wrong with a rate, or which of them jump; then nothing was
 // written.
-func (a *Rates) SetRates(ctx context.Context, readings []pay.Reading, force bool) ([]RateChange, error) {
-	return a.takeRates(ctx, readings, force, true)
+func (rs *Rates) SetRates(ctx context.Context, readings []pay.Reading, force bool) ([]RateChange, error) {
+	return rs.takeRates(ctx, readings, force, true)
 }
 
 // ImportRates takes the rates of a file (fx.ParseFile).
-func (a *Rates) ImportRates(ctx context.Context, file []byte, source string, force bool) ([]RateChange, error) {
-	readings, err := fx.ParseFile(file, source, a.Now())
+func (rs *Rates) ImportRates(ctx context.Context, file []byte, source string, force bool) ([]RateChange, error) {
+	readings, err := fx.ParseFile(file, source, rs.Now())
 	if err != nil {
 		return nil, err
 	}
-	return a.SetRates(ctx, readings, force)
+	return rs.SetRates(ctx, readings, force)
 }
 
 // takeRates decides about readings and writes what came of them. With whole, a
 // reading that jumps refuses them all.
-func (a *Rates) takeRates(ctx context.Context, readings []pay.Reading, force, whole bool) (changes []RateChange, err error) {
+func (rs *Rates) takeRates(ctx context.Context, readings []pay.Reading, force, whole bool) (changes []RateChange, err error) {
 	err = base.Again(func() error {
-		quotes, err := a.Store.Rates(ctx)
+		quotes, err := rs.Store.Rates(ctx)
 		if err != nil {
 			return err
 		}
-		table := a.table.Load().With(quotes)
+		table := rs.table.Load().With(quotes)
 		var change pay.Change
 		changes = changes[:0]
 		var jumps []string
 		for _, r := range readings {
 			q := table.Quote(r.Currency)
-			next, verdict, err := q.Take(r, table.BuiltIn(r.Currency).Rate, a.FX.Terms, force, a.Now())
+			next, verdict, err := q.Take(r, table.BuiltIn(r.Currency).Rate, rs.FX.Terms, force, rs.Now())
 			if err != nil {
 				return err
 			}
@@ -173,69 +173,69 @@ func (a *Rates) takeRates(ctx context.Context, readings []pay.Reading, force, wh
 				jumps = append(jumps, fmt.Sprintf("%s %s", r.Currency, r.Rate.Decimal()))
 			}
 			if next.Version != q.Version {
-				next.By = a.Operator
+				next.By = rs.Operator
 				change.Quotes = append(change.Quotes, next)
 			}
 			changes = append(changes, RateChange{r, q.Rate, verdict})
 		}
 		if whole && len(jumps) > 0 {
 			return fmt.Errorf("%s: more than %d%% away from the rate in use, or the built-in one; nothing was changed: --force takes them all the same",
-				strings.Join(jumps, ", "), a.FX.Terms.MaxJumpBps/100)
+				strings.Join(jumps, ", "), rs.FX.Terms.MaxJumpBps/100)
 		}
 		if len(change.Quotes) == 0 {
 			return nil
 		}
-		return a.Store.Commit(ctx, change)
+		return rs.Store.Commit(ctx, change)
 	})
 	if err != nil {
 		return nil, err
 	}
-	a.Reread(ctx, "rates", a.readRates)
+	rs.Reread(ctx, "rates", rs.ReadRates)
 	return changes, nil
 }
 
 // ReadFeed reads the feed of rates when it is due; one node does it for all.
-func (a *Rates) ReadFeed(ctx context.Context) error {
-	now := a.Now()
-	leased, err := a.Store.LeaseFeed(ctx, a.FX.Feed.ID(), now, now.Add(feedRetry))
+func (rs *Rates) ReadFeed(ctx context.Context) error {
+	now := rs.Now()
+	leased, err := rs.Store.LeaseFeed(ctx, rs.FX.Feed.ID(), now, now.Add(feedRetry))
 	if err != nil || !leased {
 		return err
 	}
-	readings, refused, err := a.FX.Feed.Read(ctx, a.Now)
+	readings, refused, err := rs.FX.Feed.Read(ctx, rs.Now)
 	if err != nil {
 		if ctx.Err() == nil {
-			a.Log.WarnContext(ctx, "the exchange rates could not be read; the ones in use stay", "error", err)
+			rs.Log.WarnContext(ctx, "the exchange rates could not be read; the ones in use stay", "error", err)
 		}
 		return nil // it is due again in a minute
 	}
-	ours := a.currencies()
+	ours := rs.currencies()
 	readings = slices.DeleteFunc(readings, func(r pay.Reading) bool { return !ours[r.Currency] })
 	for _, r := range refused {
 		if ours[r.Currency] {
-			a.Log.WarnContext(ctx, "a published exchange rate is no rate; the one in use stays", "currency", r.Currency, "source", a.FX.Feed.Source(), "error", r.Err)
+			rs.Log.WarnContext(ctx, "a published exchange rate is no rate; the one in use stays", "currency", r.Currency, "source", rs.FX.Feed.Source(), "error", r.Err)
 		}
 	}
-	changes, err := a.takeRates(ctx, readings, false, false)
+	changes, err := rs.takeRates(ctx, readings, false, false)
 	if err != nil {
-		return fmt.Errorf("take the rates of %s: %w", a.FX.Feed.Source(), err)
+		return fmt.Errorf("take the rates of %s: %w", rs.FX.Feed.Source(), err)
 	}
 	for _, c := range changes {
 		if c.Verdict == pay.RateHeld {
-			a.Log.WarnContext(ctx, "a published exchange rate jumps and is not applied: set it with cascada fx set --force, or wait for the next",
+			rs.Log.WarnContext(ctx, "a published exchange rate jumps and is not applied: set it with cascada fx set --force, or wait for the next",
 				"currency", c.Currency, "published", c.Rate, "source", c.Source)
 		}
 	}
-	return a.Store.SettleFeed(ctx, a.FX.Feed.ID(), now.Add(a.FX.Every))
+	return rs.Store.SettleFeed(ctx, rs.FX.Feed.ID(), now.Add(rs.FX.Every))
 }
 
 // currencies are those that rates are kept of: the built-in ones, the
 // catalog's, and what the operator set.
-func (a *Rates) currencies() map[money.Currency]bool {
+func (rs *Rates) currencies() map[money.Currency]bool {
 	ours := map[money.Currency]bool{}
-	table := a.table.Load()
+	table := rs.table.Load()
 	table.BuiltIns(func(r pay.Reading) { ours[r.Currency] = true })
 	table.Quotes(func(q pay.Quote) { ours[q.Currency] = true })
-	for _, r := range a.catalog.byID {
+	for _, r := range rs.catalog.ByID {
 		for _, l := range r.Limits {
 			ours[l.Currency] = true
 		}
@@ -245,29 +245,29 @@ func (a *Rates) currencies() map[money.Currency]bool {
 
 // StaleRates lists the rates that are old enough to be warned of, among those
 // of the currencies that the merchant has taken payments in.
-func (a *Rates) StaleRates(ctx context.Context, scope pay.Scope) ([]pay.Quote, error) {
+func (rs *Rates) StaleRates(ctx context.Context, scope pay.Scope) ([]pay.Quote, error) {
 	stale := map[money.Currency]pay.Quote{}
-	now := a.Now()
-	a.table.Load().Quotes(func(q pay.Quote) {
-		if q.Stale(a.FX.Terms, now) {
+	now := rs.Now()
+	rs.table.Load().Quotes(func(q pay.Quote) {
+		if q.Stale(rs.FX.Terms, now) {
 			stale[q.Currency] = q
 		}
 	})
 	if len(stale) == 0 { // as on any good day: nothing is read
 		return nil, nil
 	}
-	used, err := a.Store.RailsUsed(ctx, scope)
+	used, err := rs.Store.RailsUsed(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
 	var list []pay.Quote
 	for _, u := range used {
-		rail, ok := a.catalog.byID[u.Rail]
+		rail, ok := rs.catalog.ByID[u.Rail]
 		if !ok {
 			continue
 		}
 		where, _ := geo.Parse(u.Country)
-		currency := a.currency(scope.Live, rail, where)
+		currency := rs.currency(scope.Live, rail, where)
 		if q, ok := stale[currency]; ok {
 			list = append(list, q)
 			delete(stale, currency)
@@ -285,14 +285,14 @@ type RateStatus struct {
 }
 
 // RateList lists the rates for the operator, by currency.
-func (a *Rates) RateList(ctx context.Context) ([]RateStatus, error) {
-	if err := a.readRates(ctx); err != nil {
+func (rs *Rates) RateList(ctx context.Context) ([]RateStatus, error) {
+	if err := rs.ReadRates(ctx); err != nil {
 		return nil, err
 	}
-	now := a.Now()
-	table := a.table.Load()
+	now := rs.Now()
+	table := rs.table.Load()
 	var list []RateStatus
-	for currency := range a.currencies() {
+	for currency := range rs.currencies() {
 		q := table.Quote(currency)
 		s := RateStatus{Quote: q, BuiltIn: table.BuiltIn(currency), State: "fresh"}
 		s.Currency = currency
@@ -303,9 +303,9 @@ func (a *Rates) RateList(ctx context.Context) ([]RateStatus, error) {
 			s.State = "none"
 		case q.Rate.IsZero():
 			s.State = "built-in"
-		case q.Expired(a.FX.Terms, now):
+		case q.Expired(rs.FX.Terms, now):
 			s.State = "expired"
-		case q.Stale(a.FX.Terms, now):
+		case q.Stale(rs.FX.Terms, now):
 			s.State = "stale"
 		}
 		list = append(list, s)
@@ -315,16 +315,16 @@ func (a *Rates) RateList(ctx context.Context) ([]RateStatus, error) {
 }
 
 // RateHistory lists the latest readings of a currency, newest first.
-func (a *Rates) RateHistory(ctx context.Context, c money.Currency) ([]store.PastReading, error) {
+func (rs *Rates) RateHistory(ctx context.Context, c money.Currency) ([]store.PastReading, error) {
 	const latest = 100
-	return a.Store.RateHistory(ctx, c, latest)
+	return rs.Store.RateHistory(ctx, c, latest)
 }
 
 // RateAges tells how old the oldest rate in use is, false where only built-in
 // ones are, and how many wait for the operator.
-func (a *Rates) RateAges() (oldest time.Duration, known bool, held int) {
-	now := a.Now()
-	a.table.Load().Quotes(func(q pay.Quote) {
+func (rs *Rates) RateAges() (oldest time.Duration, known bool, held int) {
+	now := rs.Now()
+	rs.table.Load().Quotes(func(q pay.Quote) {
 		if !q.Held.Rate.IsZero() {
 			held++
 		}
@@ -335,14 +335,14 @@ func (a *Rates) RateAges() (oldest time.Duration, known bool, held int) {
 	return oldest, known, held
 }
 
-// loadRates reads the rates before the first request.
-func (a *Rates) loadRates(ctx context.Context) error {
+// LoadRates reads the rates before the first request.
+func (rs *Rates) LoadRates(ctx context.Context) error {
 	table, err := fx.Reference()
 	if err != nil {
 		return err
 	}
-	a.table.Store(&table)
-	return a.readRates(ctx)
+	rs.table.Store(&table)
+	return rs.ReadRates(ctx)
 }
 
 var errNoTerms = errors.New("exchange rates: --fx-stale-after, --fx-max-age and --fx-max-jump must be above zero, and rates must be warned of before they are refused")
@@ -363,40 +363,40 @@ func (f *FX) Check() error {
 	return nil
 }
 
-// askedRate is the rate of the currency that a shop asks in.
+// AskedRate is the rate of the currency that a shop asks in.
 //
 // Errors: unsupported_currency where no rate is known, service_unavailable where none can
 // be relied on.
-func (a *Rates) askedRate(live bool, c money.Currency) (pay.Reading, error) {
-	if err := a.CheckCurrency(c); err != nil {
+func (rs *Rates) AskedRate(live bool, c money.Currency) (pay.Reading, error) {
+	if err := rs.CheckCurrency(c); err != nil {
 		return pay.Reading{}, err
 	}
-	return a.reading(live, c)
+	return rs.Reading(live, c)
 }
 
 // Currencies lists those that a shop may ask in, by their codes.
-func (a *Rates) Currencies() []money.Currency { return a.table.Load().Currencies() }
+func (rs *Rates) Currencies() []money.Currency { return rs.table.Load().Currencies() }
 
 // CheckCurrency refuses a currency that a shop cannot ask in.
 //
 // Errors: unsupported_currency.
-func (a *Rates) CheckCurrency(c money.Currency) error {
-	if a.table.Load().Knows(c) {
+func (rs *Rates) CheckCurrency(c money.Currency) error {
+	if rs.table.Load().Knows(c) {
 		return nil
 	}
 	var codes []string
-	for _, c := range a.Currencies() {
+	for _, c := range rs.Currencies() {
 		codes = append(codes, string(c))
 	}
 	return pay.FieldError(pay.CodeUnsupportedCurrency, "currency", fmt.Sprintf(
 		"there is no exchange rate for %s: send one of %s, or have the operator set the rate with cascada fx set %s RATE", c, strings.Join(codes, ", "), c))
 }
 
-// worth is what a shop's amount is in USD, and at which rate.
+// Worth is what a shop's amount is in USD, and at which rate.
 //
 // Errors: those of askedRate, amount_invalid, amount_above_maximum.
-func (a *Rates) worth(live bool, asked money.Amount) (money.Amount, pay.Reading, error) {
-	rate, err := a.askedRate(live, asked.Currency)
+func (rs *Rates) Worth(live bool, asked money.Amount) (money.Amount, pay.Reading, error) {
+	rate, err := rs.AskedRate(live, asked.Currency)
 	if err != nil {
 		return money.Amount{}, rate, err
 	}

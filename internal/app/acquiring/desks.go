@@ -1,0 +1,345 @@
+// Package acquiring is the providers' side: the operator's accounts and their clients, how they do,
+// the rules by which payments go through them, exchange rates, and the methods that are offered of
+// all that. It plans a payment's route; it takes no payment.
+package acquiring
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/routing"
+)
+
+// AccountsEvery is how soon a node learns of a provider account that was changed.
+const AccountsEvery = time.Second
+
+// ProvidersConfig is what Providers is made of.
+type ProvidersConfig struct {
+	// Simulated are the simulated providers, by account; Sandbox lists them in the
+	// cascade's order. The operator's accounts are in the database.
+	Simulated map[string]provider.Provider
+	Sandbox   []string
+	// Adapters are the providers that he may open accounts at; Client calls them.
+	Adapters []provider.Adapter
+	Client   *http.Client
+	// Routing is what his accounts are ordered by where he applied no rules; "" means
+	// routing.Priority.
+	Routing routing.Order
+}
+
+// Providers is the providers' side: accounts with their clients, how they do, and the rules by
+// which payments go through them. It is safe for use by many goroutines.
+type Providers struct {
+	*base.Base
+	ProvidersConfig
+	catalog *Catalog
+	Desks   atomic.Pointer[Desks]
+	Ruled   atomic.Pointer[Ruling]
+	health  *health
+	tally   *tally
+	// renewing is held while accounts, or the rules, are read anew.
+	renewing base.Latch
+}
+
+// NewProviders returns one that has read no account yet.
+func NewProviders(b *base.Base, c ProvidersConfig, catalog *Catalog) *Providers {
+	return &Providers{Base: b, ProvidersConfig: c, catalog: catalog, health: newHealth(), tally: newTally(), renewing: base.NewLatch()}
+}
+
+// Desk is a provider account as this node calls it.
+type Desk struct {
+	Account pay.ProviderAccount
+	client  provider.Provider // nil where it cannot be opened, or pays out
+	Payouts payout.Provider   // nil where it cannot be opened, or takes payments
+	paysOut bool
+	Needs   map[string][]pay.HolderField // of beneficiaries, by rail
+	Before  []former                     // with credentials that were rotated out
+	Broken  error                        // why there is no client
+}
+
+// former is a client with credentials that count for notifications alone, and
+// Until when.
+type former struct {
+	client  provider.Provider
+	Payouts payout.Provider
+	Until   time.Time
+}
+
+// pastCredentials is credentials that were rotated out, as they are sealed.
+type pastCredentials struct {
+	Credentials map[string]string `json:"credentials"`
+	Until       time.Time         `json:"until"`
+}
+
+// Desks is what this node knows of all provider accounts. It is never changed:
+// a new one takes its place, and calls under way end with the client they have.
+type Desks struct {
+	mark    int64
+	ByID    map[string]Desk
+	Serving pay.Accounts // that take payments and can be called, with their rails
+	Paying  pay.Accounts // that pay out and can be called
+}
+
+// Upstream returns the client of an account: a simulated provider, or one that
+// the operator opened.
+func (ps *Providers) Upstream(account string) (provider.Provider, bool) {
+	if p, ok := ps.Simulated[account]; ok {
+		return p, true
+	}
+	d := ps.Desks.Load().ByID[account]
+	return d.client, d.client != nil
+}
+
+// Notices reads a notification with an account's client. For a while after a
+// rotation those signed with the credentials before it count too.
+func (ps *Providers) Notices(ctx context.Context, account string, upstream provider.Provider, n Notification) ([]pay.Notice, error) {
+	list, err := upstream.Notices(ctx, n)
+	if !errors.Is(err, provider.ErrUnsigned) {
+		return list, err
+	}
+	now := ps.Now()
+	for _, f := range ps.Desks.Load().ByID[account].Before {
+		if f.client == nil || !now.Before(f.Until) {
+			continue
+		}
+		if list, err := f.client.Notices(ctx, n); !errors.Is(err, provider.ErrUnsigned) {
+			return list, err
+		}
+	}
+	return list, err
+}
+
+// ReadAccounts learns of the provider accounts in the database, where any was
+// changed.
+func (ps *Providers) ReadAccounts(ctx context.Context) error {
+	ps.renewing.Lock() // a slow read must not undo what a later one found
+	defer ps.renewing.Unlock()
+	mark, err := ps.Store.AccountsMark(ctx)
+	known := ps.Desks.Load()
+	if err != nil || known != nil && known.mark == mark {
+		return err
+	}
+	list, err := ps.Store.Accounts(ctx)
+	if err != nil {
+		return err
+	}
+	next := &Desks{mark: mark, ByID: map[string]Desk{}}
+	for _, account := range list {
+		if account.Status == pay.AccountRemoved {
+			continue
+		}
+		var d Desk
+		if known != nil {
+			d = known.ByID[account.ID]
+		}
+		if d.Account.Version != account.Version {
+			d = ps.OpenDesk(account)
+			if d.Broken != nil {
+				ps.Log.ErrorContext(ctx, "a provider account cannot be opened and takes no payments", "account", account.ID, "error", d.Broken)
+			}
+		}
+		next.ByID[account.ID] = d
+		switch {
+		case d.client != nil:
+			next.Serving = append(next.Serving, d.Account)
+		case d.Payouts != nil:
+			next.Paying = append(next.Paying, d.Account)
+		}
+	}
+	ps.Desks.Store(next)
+	return nil
+}
+
+// OpenDesk makes the clients of an account; it calls nobody.
+func (ps *Providers) OpenDesk(account pay.ProviderAccount) Desk {
+	d := Desk{Account: account}
+	adapter, err := ps.Adapter(account.Adapter)
+	if err != nil {
+		d.Broken = err
+		return d
+	}
+	d.paysOut, d.Needs = adapter.OpenPayouts != nil, adapter.Needs
+	if len(account.Rails) == 0 {
+		d.Account.Rails = adapter.Rails
+	}
+	credentials, err := ps.unsealCredentials(account.ID, account.Credentials)
+	if err == nil {
+		d.client, d.Payouts, err = ps.openClient(adapter, account, credentials)
+	}
+	if err != nil {
+		d.client, d.Payouts, d.Broken = nil, nil, err
+		return d
+	}
+	if d.Before, err = ps.openFormer(adapter, account); err != nil {
+		// Without them the account works, except for what was signed before.
+		ps.Log.Warn("the credentials before a rotation cannot be used", "account", account.ID, "error", err)
+	}
+	return d
+}
+
+func (ps *Providers) openFormer(adapter provider.Adapter, account pay.ProviderAccount) (list []former, err error) {
+	past, err := ps.unsealPast(account)
+	for _, p := range past {
+		client, payouts, openErr := ps.openClient(adapter, account, p.Credentials)
+		if openErr != nil {
+			err = errors.Join(err, openErr)
+			continue
+		}
+		list = append(list, former{client, payouts, p.Until})
+	}
+	return list, err
+}
+
+// openClient makes a client with credentials: one that takes payments, or one that pays out.
+//
+// Errors: which credential is missing, unknown or cannot be one.
+func (ps *Providers) openClient(adapter provider.Adapter, account pay.ProviderAccount, credentials map[string]string) (charges provider.Provider, payouts payout.Provider, err error) {
+	for _, f := range adapter.Fields {
+		if credentials[f.Name] == "" && !f.Optional {
+			return nil, nil, &provider.FieldError{Field: f.Name, Reason: "is required: " + f.Doc}
+		}
+	}
+	for name := range credentials {
+		if !slices.ContainsFunc(adapter.Fields, func(f provider.Field) bool { return f.Name == name }) {
+			return nil, nil, &provider.FieldError{Field: name, Reason: fmt.Sprintf("is no credential of %s, which has %s", adapter.Name, fieldNames(adapter))}
+		}
+	}
+	opened := provider.Account{
+		ID: account.ID, Live: account.Live, BaseURL: account.BaseURL, Credentials: credentials,
+		NotificationURL: ps.NotificationURL(account.ID), Client: ps.Client, Now: ps.Now,
+		Unmapped: func(word string) {
+			word = strings.ToValidUTF8(word[:min(len(word), maxWord)], "?")
+			if ps.tally.strange(account.ID, word) {
+				ps.Log.Warn("a provider told a status that has no meaning here: what it tells of stays open", "account", account.ID, "adapter", adapter.Name, "status", word)
+			}
+		},
+	}
+	if adapter.OpenPayouts != nil {
+		payouts, err = adapter.OpenPayouts(opened)
+		return nil, payouts, err
+	}
+	charges, err = adapter.Open(opened)
+	return charges, nil, err
+}
+
+// maxWord bounds what the log is told of a provider's word.
+const maxWord = 64
+
+func fieldNames(adapter provider.Adapter) string {
+	var names []string
+	for _, f := range adapter.Fields {
+		names = append(names, f.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// NotificationURL is where an account's provider is to send notifications.
+func (ps *Providers) NotificationURL(account string) string {
+	return ps.CheckoutURL + "/api/v1/providers/" + account + "/notifications"
+}
+
+// Adapter finds an adapter by name.
+func (ps *Providers) Adapter(name string) (provider.Adapter, error) {
+	var names []string
+	for _, adapter := range ps.Adapters {
+		if adapter.Name == name {
+			return adapter, nil
+		}
+		names = append(names, adapter.Name)
+	}
+	return provider.Adapter{}, fmt.Errorf("there is no adapter %q; want one of %s", name, strings.Join(names, ", "))
+}
+
+// CredentialsOf is what an account's credentials are sealed as.
+func CredentialsOf(account string) string { return "provider account " + account }
+
+func (ps *Providers) sealCredentials(account string, credentials map[string]string) ([]byte, error) {
+	text, err := json.Marshal(credentials)
+	if err != nil {
+		return nil, err
+	}
+	return ps.Vault.Seal(CredentialsOf(account), text), nil
+}
+
+func (ps *Providers) unsealCredentials(account string, sealed []byte) (credentials map[string]string, err error) {
+	text, err := ps.Vault.Open(CredentialsOf(account), sealed)
+	if err != nil {
+		return nil, err
+	}
+	return credentials, json.Unmarshal(text, &credentials)
+}
+
+// PastOf is what an account's credentials of before are sealed as.
+func PastOf(account string) string { return "provider account " + account + " before" }
+
+// maxPast is how many rotations within the grace are remembered.
+const maxPast = 8
+
+func (ps *Providers) unsealPast(account pay.ProviderAccount) (past []pastCredentials, err error) {
+	if len(account.Before) == 0 {
+		return nil, nil
+	}
+	text, err := ps.Vault.Open(PastOf(account.ID), account.Before)
+	if err != nil {
+		return nil, err
+	}
+	return past, json.Unmarshal(text, &past)
+}
+
+// sealPast seals the credentials that a rotation puts out with those that were put
+// out before and still count.
+func (ps *Providers) sealPast(account pay.ProviderAccount, present map[string]string, now time.Time) ([]byte, error) {
+	past, err := ps.unsealPast(account)
+	if err != nil {
+		return nil, err
+	}
+	past = slices.DeleteFunc(past, func(p pastCredentials) bool { return !now.Before(p.Until) })
+	past = append(past, pastCredentials{present, now.Add(pay.AccountGrace)})
+	text, err := json.Marshal(past[max(0, len(past)-maxPast):])
+	if err != nil {
+		return nil, err
+	}
+	return ps.Vault.Seal(PastOf(account.ID), text), nil
+}
+
+// Serving selects the operator's accounts that a shop's payments over a rail may
+// go to.
+func (ps *Providers) Serving(scope pay.Scope, rail pay.Rail) pay.Accounts {
+	_, chosen, _ := ps.Ruled.Load().Choose(rail.Key, ps.Desks.Load().Serving.Serving(scope, rail))
+	return chosen
+}
+
+// Routes returns the cascade of a payment. The simulated providers stand in on
+// every rail that no sandbox account serves, and take what the shop plays.
+func (ps *Providers) Routes(p pay.Payment) pay.Cascade {
+	rail, rules := ps.catalog.ByID[p.RailID], ps.Ruled.Load().Rules
+	serving := ps.Desks.Load().Serving.Serving(p.Scope, rail)
+	if p.Live || len(serving) > 0 && p.Simulate == "" {
+		return ps.health.plan(rules, serving, p, rail, ps.Now())
+	}
+	cascade := pay.Cascade{Budget: rules.Bounds()}
+	for _, account := range ps.Sandbox {
+		cascade.Routes = append(cascade.Routes, pay.Route{Provider: account})
+	}
+	return cascade
+}
+
+// IsSimulated reports whether a payment is with a simulated provider.
+func (ps *Providers) IsSimulated(p pay.Payment) bool {
+	attempt, ok := p.Current()
+	return !p.Live && (!ok || slices.Contains(ps.Sandbox, attempt.Provider))
+}
+
+// Notification is a provider's, as it came.
+type Notification = provider.Notification
