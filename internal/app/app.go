@@ -91,6 +91,7 @@ type App struct {
 	*acquiring.Rates
 	*acquiring.Providers
 	*acquiring.Methods
+	*Access
 	Config  Config
 	catalog *acquiring.Catalog
 	// steps is held while a step of a fan-out is made beside other merchants, and while it rests.
@@ -99,19 +100,12 @@ type App struct {
 	counts     *counts
 	mails      mailTally
 	letters    *letter.Desk
-	tokens     *tokens
-	uses       *keyUses
-	foreign    atomic.Bool // another master key took over, which this process does not have
-	keys       *base.Cache[pay.Key]
-	tiers      *base.Cache[pay.Tier]
 	subs       *base.Cache[endpoint]
 	deliver    *dispatcher
 	background sync.WaitGroup
 	closing    chan struct{} // closed by Close
 	// What providers are asked about, each kind with bounds of its own.
 	payments, refunds, withdrawals *acquiring.Lanes
-	revoked                        revocations
-	auth                           authEvents
 }
 
 // CheckAddress refuses what is the address of no database.
@@ -157,9 +151,6 @@ func (a *App) Contract(ctx context.Context, patience time.Duration) (waits, err 
 // Open returns the service over a database. Run its loops with Run and end it
 // with Close.
 func Open(ctx context.Context, address string, c Config) (*App, error) {
-	if c.AccessTTL == 0 {
-		c.AccessTTL = 15 * time.Minute
-	}
 	if c.Jitter == nil {
 		c.Jitter = rand.Float64
 	}
@@ -171,11 +162,12 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	}
 	a := &App{
 		Base: base.New(c.Config), Config: c,
-		revoked: revocations{of: map[string]time.Time{}}, auth: newAuthEvents(), uses: newKeyUses(), closing: make(chan struct{}),
+		closing:  make(chan struct{}),
 		payments: acquiring.NewLanes(c.Now), refunds: acquiring.NewLanes(c.Now), withdrawals: acquiring.NewLanes(c.Now),
 		steps: base.NewLatch(), counts: newCounts(), mails: newMailTally(),
-		keys: base.NewCache[pay.Key](c.Now), tiers: base.NewCache[pay.Tier](c.Now), subs: base.NewCache[endpoint](c.Now),
+		subs: base.NewCache[endpoint](c.Now),
 	}
+	a.Access = NewAccess(a.Base, c.AccessTTL)
 	a.deliver = newDispatcher(a)
 	if err := a.Config.FX.Check(); err != nil {
 		return nil, err

@@ -28,6 +28,32 @@ const (
 	refreshPrefix = "rt_"
 )
 
+// Access says who may do what: keys, logins, tokens, operators, and the secrets that those are
+// sealed and signed with. It is safe for use by many goroutines.
+type Access struct {
+	*base.Base
+	ttl     time.Duration // of an access token
+	tokens  *tokens
+	uses    *keyUses
+	foreign atomic.Bool // another master key took over, which this process does not have
+	keys    *base.Cache[pay.Key]
+	tiers   *base.Cache[pay.Tier]
+	revoked revocations
+	events  authEvents
+}
+
+// NewAccess returns one that has read no secret yet. ttl is an access token's life; 0 means 15
+// minutes.
+func NewAccess(b *base.Base, ttl time.Duration) *Access {
+	if ttl == 0 {
+		ttl = 15 * time.Minute
+	}
+	return &Access{
+		Base: b, ttl: ttl, uses: newKeyUses(), revoked: revocations{of: map[string]time.Time{}}, events: newAuthEvents(),
+		keys: base.NewCache[pay.Key](b.Now), tiers: base.NewCache[pay.Tier](b.Now),
+	}
+}
+
 // tokens signs and reads access tokens: HS256 with a ring of keys.
 type tokens struct {
 	keys   atomic.Pointer[signingKeys]
@@ -63,7 +89,7 @@ type Tokens struct {
 // has no key.
 //
 // Errors: invalid_api_key.
-func (a *App) Login(ctx context.Context, by base.Principal, apiKey, secretKey string) (Tokens, error) {
+func (a *Access) Login(ctx context.Context, by base.Principal, apiKey, secretKey string) (Tokens, error) {
 	publishable, secret, err := a.pair(ctx, apiKey, secretKey)
 	var refusal *pay.Error
 	if errors.As(err, &refusal) && refusal.Code == pay.CodeInvalidAPIKey {
@@ -83,13 +109,13 @@ func (a *App) Login(ctx context.Context, by base.Principal, apiKey, secretKey st
 	}); err != nil {
 		return Tokens{}, err
 	}
-	a.auth[AuthLogin].Add(1)
+	a.events[AuthLogin].Add(1)
 	return a.issue(ctx, login, now)
 }
 
 // pair finds the keys of a login. The publishable one is returned with a refusal too, where it
 // is known.
-func (a *App) pair(ctx context.Context, apiKey, secretKey string) (publishable, secret pay.Key, err error) {
+func (a *Access) pair(ctx context.Context, apiKey, secretKey string) (publishable, secret pay.Key, err error) {
 	bad := pay.NewError(pay.CodeInvalidAPIKey, "apiKey and secretKey are not a valid pair: send the publishable key (pk_…) and the secret key (sk_…) of one shop, as they were given when it was made; cascada key list shows which there are")
 	if strings.HasPrefix(secretKey, "pk_") && !strings.HasPrefix(apiKey, "pk_") {
 		bad = pay.NewError(pay.CodeInvalidAPIKey, "apiKey and secretKey are swapped: send the publishable key (pk_test_… or pk_live_…) as apiKey, and the secret one (sk_test_… or sk_live_…) as secretKey")
@@ -112,19 +138,19 @@ func (a *App) pair(ctx context.Context, apiKey, secretKey string) (publishable, 
 // Refresh rotates both tokens (AUTH-4). A refresh token
 // that was used before is a sign of theft: all tokens of its login end. by says
 // from where it was sent; it has no key.
-func (a *App) Refresh(ctx context.Context, by base.Principal, token string) (Tokens, error) {
+func (a *Access) Refresh(ctx context.Context, by base.Principal, token string) (Tokens, error) {
 	t, err := a.refresh(ctx, by, token)
 	if err != nil {
 		return t, a.refreshRefused(ctx, by, err)
 	}
-	a.auth[AuthRefresh].Add(1)
+	a.events[AuthRefresh].Add(1)
 	return t, nil
 }
 
 // refreshRefused leaves a trace of a refresh token that was not good, and returns err.
-func (a *App) refreshRefused(ctx context.Context, by base.Principal, err error) error {
+func (a *Access) refreshRefused(ctx context.Context, by base.Principal, err error) error {
 	if refusal, ok := errors.AsType[*pay.Error](err); ok && refusal.Code == pay.CodeInvalidToken {
-		a.auth[AuthRefreshRefused].Add(1)
+		a.events[AuthRefreshRefused].Add(1)
 		a.WarnSometimes(ctx, "a refresh token was refused", "", "address", by.Address)
 	}
 	return err
@@ -133,7 +159,7 @@ func (a *App) refreshRefused(ctx context.Context, by base.Principal, err error) 
 // loginOf reads the login that a refresh token is of.
 //
 // Errors: invalid_token where it is not good, has ended, or was used before, which ends it.
-func (a *App) loginOf(ctx context.Context, by base.Principal, token string) (pay.Login, error) {
+func (a *Access) loginOf(ctx context.Context, by base.Principal, token string) (pay.Login, error) {
 	id, version, ok := a.parseRefresh(token)
 	if !ok {
 		return pay.Login{}, badRefresh()
@@ -155,7 +181,7 @@ func badRefresh() error {
 	return pay.NewError(pay.CodeInvalidToken, "the refresh token is not valid: it works once; get a new one from POST /auth/token")
 }
 
-func (a *App) refresh(ctx context.Context, by base.Principal, token string) (Tokens, error) {
+func (a *Access) refresh(ctx context.Context, by base.Principal, token string) (Tokens, error) {
 	login, err := a.loginOf(ctx, by, token)
 	if err != nil {
 		return Tokens{}, err
@@ -184,8 +210,8 @@ func (a *App) refresh(ctx context.Context, by base.Principal, token string) (Tok
 }
 
 // stolen ends a login whose refresh token was used twice, and returns what to answer.
-func (a *App) stolen(ctx context.Context, by base.Principal, login string) error {
-	a.auth[AuthRefreshReused].Add(1)
+func (a *Access) stolen(ctx context.Context, by base.Principal, login string) error {
+	a.events[AuthRefreshReused].Add(1)
 	a.Log.WarnContext(ctx, "a refresh token was used twice; its login is revoked", "login", login, "address", by.Address)
 	actor := pay.Actor{Kind: pay.BySystem, IP: by.Address, Request: by.RequestID}
 	if err := a.RevokeLogin(ctx, actor, login, "a refresh token was used twice"); err != nil {
@@ -194,7 +220,7 @@ func (a *App) stolen(ctx context.Context, by base.Principal, login string) error
 	return badRefresh()
 }
 
-func (a *App) issue(ctx context.Context, l pay.Login, now time.Time) (Tokens, error) {
+func (a *Access) issue(ctx context.Context, l pay.Login, now time.Time) (Tokens, error) {
 	merchant, err := a.Store.Merchant(ctx, l.Merchant)
 	if err != nil {
 		return Tokens{}, err
@@ -202,7 +228,7 @@ func (a *App) issue(ctx context.Context, l pay.Login, now time.Time) (Tokens, er
 	token := jwt.NewWithClaims(jwt.SigningMethodHS256, claims{
 		RegisteredClaims: jwt.RegisteredClaims{
 			Issuer: issuer, Subject: l.Merchant, Audience: jwt.ClaimStrings{string(l.Environment())},
-			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(a.Config.AccessTTL)),
+			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(a.ttl)),
 			// Two tokens of one second differ.
 			ID: l.ID + "." + strconv.FormatInt(l.Version, 10),
 		},
@@ -215,21 +241,21 @@ func (a *App) issue(ctx context.Context, l pay.Login, now time.Time) (Tokens, er
 		return Tokens{}, fmt.Errorf("sign an access token: %w", err)
 	}
 	return Tokens{
-		Access: access, Refresh: a.refreshToken(l.ID, l.Version), AccessTTL: a.Config.AccessTTL, RefreshTTL: l.ExpiresAt.Sub(now),
+		Access: access, Refresh: a.refreshToken(l.ID, l.Version), AccessTTL: a.ttl, RefreshTTL: l.ExpiresAt.Sub(now),
 		Environment: l.Environment(), Merchant: merchant,
 	}, nil
 }
 
 // refreshToken is made from the login's id and version, so that a token that
 // was good once can be told from one that never was. Nothing of it is kept.
-func (a *App) refreshToken(login string, version int64) string {
+func (a *Access) refreshToken(login string, version int64) string {
 	body := login + "." + strconv.FormatInt(version, 10)
 	mac := hmac.New(sha256.New, a.Vault.Key("refresh"))
 	mac.Write([]byte(body))
 	return refreshPrefix + body + "." + hex.EncodeToString(mac.Sum(nil))
 }
 
-func (a *App) parseRefresh(token string) (login string, version int64, ok bool) {
+func (a *Access) parseRefresh(token string) (login string, version int64, ok bool) {
 	body, found := strings.CutPrefix(token, refreshPrefix)
 	parts := strings.Split(body, ".")
 	if !found || len(parts) != 3 {
@@ -246,7 +272,7 @@ func (a *App) parseRefresh(token string) (login string, version int64, ok bool) 
 // (AUTH-9, AUTH-10).
 //
 // Errors: invalid_api_key, invalid_token, token_expired.
-func (a *App) Authenticate(ctx context.Context, credential string) (base.Principal, error) {
+func (a *Access) Authenticate(ctx context.Context, credential string) (base.Principal, error) {
 	unknown := pay.NewError(pay.CodeInvalidAPIKey, "the key is not known: check that all of it was sent, and that it was not revoked or rotated; the operator lists keys with cascada key list")
 	var key pay.Key
 	var err error
@@ -287,10 +313,10 @@ func RawKey(credential string) bool {
 }
 
 // Recognises reports whether this node has seen a raw key good not long ago.
-func (a *App) Recognises(rawKey string) bool { return a.keys.Has(a.Vault.Hash(rawKey)) }
+func (a *Access) Recognises(rawKey string) bool { return a.keys.Has(a.Vault.Hash(rawKey)) }
 
 // Tier reads a merchant's tier, a few seconds old at most.
-func (a *App) Tier(ctx context.Context, merchant string) (pay.Tier, error) {
+func (a *Access) Tier(ctx context.Context, merchant string) (pay.Tier, error) {
 	return a.tiers.Get(merchant, func() (pay.Tier, error) {
 		m, err := a.Store.Merchant(ctx, merchant)
 		return m.Tier, err
@@ -345,7 +371,7 @@ func (t *tokens) remember(text string, s seenToken) {
 }
 
 // keyOf finds a raw key by its keyed hash.
-func (a *App) keyOf(ctx context.Context, raw string) (pay.Key, error) {
+func (a *Access) keyOf(ctx context.Context, raw string) (pay.Key, error) {
 	hash := a.Vault.Hash(raw)
 	key, err := a.keys.Get(hash, func() (pay.Key, error) { return a.Store.KeyByHash(ctx, hash) })
 	if err == nil && key.Over(a.Now()) {

@@ -26,7 +26,7 @@ type NewKey struct {
 //
 // Errors: store.ErrNotFound where there is no such merchant, or the shop is not
 // the merchant's; invalid_request for rights that a key of the kind has not.
-func (a *App) CreateKey(ctx context.Context, n NewKey) (string, error) {
+func (a *Access) CreateKey(ctx context.Context, n NewKey) (string, error) {
 	scope := n.Scope
 	if err := n.check(); err != nil {
 		return "", err
@@ -73,7 +73,7 @@ func (n NewKey) check() error {
 // Keys lists a merchant's keys, oldest first, with those that are over, and how they were used.
 //
 // Errors: store.ErrNotFound.
-func (a *App) Keys(ctx context.Context, merchant string) ([]pay.Key, map[string]store.KeyUsage, error) {
+func (a *Access) Keys(ctx context.Context, merchant string) ([]pay.Key, map[string]store.KeyUsage, error) {
 	if _, err := a.AnyMerchant(ctx, merchant); err != nil {
 		return nil, nil, err
 	}
@@ -94,7 +94,7 @@ const LeastGrace = 2 * base.CacheTTL
 //
 // Errors: store.ErrNotFound; conflict_state where the other one is over or was rotated, or several
 // are shown so; invalid_request for a grace below LeastGrace that is not 0.
-func (a *App) RotateKey(ctx context.Context, name string, grace time.Duration) (raw string, key pay.Key, err error) {
+func (a *Access) RotateKey(ctx context.Context, name string, grace time.Duration) (raw string, key pay.Key, err error) {
 	old, err := a.key(ctx, name)
 	if err != nil {
 		return "", key, err
@@ -126,14 +126,14 @@ func (a *App) RotateKey(ctx context.Context, name string, grace time.Duration) (
 // RevokeKey ends a key by its id, or by how it is shown; other nodes notice within two seconds.
 //
 // Errors: store.ErrNotFound, conflict_state where several are shown so.
-func (a *App) RevokeKey(ctx context.Context, name string) (pay.Key, error) {
+func (a *Access) RevokeKey(ctx context.Context, name string) (pay.Key, error) {
 	return a.endKey(ctx, func() (pay.Key, error) { return a.key(ctx, name) })
 }
 
 // RevokeRawKey is RevokeKey for whoever has the key itself.
 //
 // Errors: store.ErrNotFound.
-func (a *App) RevokeRawKey(ctx context.Context, raw string) (pay.Key, error) {
+func (a *Access) RevokeRawKey(ctx context.Context, raw string) (pay.Key, error) {
 	return a.endKey(ctx, func() (pay.Key, error) {
 		key, err := a.Store.KeyByHash(ctx, a.Vault.Hash(raw))
 		if err != nil {
@@ -146,7 +146,7 @@ func (a *App) RevokeRawKey(ctx context.Context, raw string) (pay.Key, error) {
 // key reads a key by its id, or by how it is shown: sk_test_…abcd, or with three dots.
 //
 // Errors: store.ErrNotFound, conflict_state where several are shown so.
-func (a *App) key(ctx context.Context, name string) (pay.Key, error) {
+func (a *Access) key(ctx context.Context, name string) (pay.Key, error) {
 	shown := strings.Replace(name, "...", "…", 1)
 	if !strings.Contains(shown, "…") {
 		key, err := a.Store.Key(ctx, name)
@@ -171,7 +171,7 @@ func (a *App) key(ctx context.Context, name string) (pay.Key, error) {
 	return list[0], nil
 }
 
-func (a *App) endKey(ctx context.Context, read func() (pay.Key, error)) (pay.Key, error) {
+func (a *Access) endKey(ctx context.Context, read func() (pay.Key, error)) (pay.Key, error) {
 	key, err := base.Decide(func() (pay.Key, error) {
 		key, err := read()
 		if err != nil || !key.RevokedAt.IsZero() {
@@ -186,12 +186,12 @@ func (a *App) endKey(ctx context.Context, read func() (pay.Key, error)) (pay.Key
 	return key, err
 }
 
-func (a *App) forgetKey(key pay.Key) {
+func (a *Access) forgetKey(key pay.Key) {
 	a.keys.Forget(key.Hash)
 	a.keys.Forget(key.ID)
 }
 
-func (a *App) auditKey(act pay.Act, key pay.Key) []pay.AuditEntry {
+func (a *Access) auditKey(act pay.Act, key pay.Key) []pay.AuditEntry {
 	details := map[string]string{"kind": string(key.Kind), "preview": key.Preview}
 	if len(key.Rights) > 0 {
 		details["rights"] = pay.WriteRights(key.Rights)
@@ -202,7 +202,7 @@ func (a *App) auditKey(act pay.Act, key pay.Key) []pay.AuditEntry {
 	return a.Audited(a.Self(), key.Scope, act, key.ID, details)
 }
 
-func (a *App) newKey(scope pay.Scope, kind pay.KeyKind, now time.Time) (string, pay.Key) {
+func (a *Access) newKey(scope pay.Scope, kind pay.KeyKind, now time.Time) (string, pay.Key) {
 	prefix := pay.KeyPrefix(kind, scope.Live)
 	raw := id.Secret(prefix)
 	return raw, pay.Key{

@@ -35,7 +35,7 @@ func newKeyUses() *keyUses {
 }
 
 // KeyUsed notes that a key was good, and from where. It costs a request no look at the database.
-func (a *App) KeyUsed(p base.Principal) {
+func (a *Access) KeyUsed(p base.Principal) {
 	if p.KeyID == "" || p.Address == "" {
 		return
 	}
@@ -54,7 +54,7 @@ func (a *App) KeyUsed(p base.Principal) {
 
 // WriteKeyUses writes what was noted. A key that is used from an address that it was never used
 // from before is told of, unless it was used from nowhere yet.
-func (a *App) WriteKeyUses(ctx context.Context) error {
+func (a *Access) WriteKeyUses(ctx context.Context) error {
 	for {
 		some := a.uses.take()
 		if len(some) == 0 {
@@ -90,7 +90,7 @@ func (u *keyUses) putBack(some map[pay.KeyUse]time.Time) {
 	}
 }
 
-func (a *App) writeKeyUses(ctx context.Context, some map[pay.KeyUse]time.Time) error {
+func (a *Access) writeKeyUses(ctx context.Context, some map[pay.KeyUse]time.Time) error {
 	known, addresses, err := a.Store.KeyUses(ctx, slices.Collect(maps.Keys(some)))
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (a *App) writeKeyUses(ctx context.Context, some map[pay.KeyUse]time.Time) e
 		return err
 	}
 	for id, list := range told {
-		a.auth[AuthNewAddress].Add(int64(len(list)))
+		a.events[AuthNewAddress].Add(int64(len(list)))
 		a.WarnSometimes(ctx, "a key is used from an address that it was not used from before", id, "key", id, "address", list[0], "addresses", len(list))
 	}
 	return nil

@@ -60,7 +60,7 @@ func (r *revocations) learn(logins []string, now, forget time.Time) {
 }
 
 // readRevoked takes notice of what other processes have revoked.
-func (a *App) readRevoked(ctx context.Context) error {
+func (a *Access) readRevoked(ctx context.Context) error {
 	now := a.Now()
 	since := a.oldestToken(now)
 	if a.revoked.looks%wholeLook != 0 {
@@ -80,7 +80,7 @@ func (a *App) readRevoked(ctx context.Context) error {
 }
 
 // oldestToken is when the oldest access token that is still good may have been made.
-func (a *App) oldestToken(now time.Time) time.Time { return now.Add(-a.Config.AccessTTL - clocksApart) }
+func (a *Access) oldestToken(now time.Time) time.Time { return now.Add(-a.ttl - clocksApart) }
 
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
@@ -122,9 +122,9 @@ func newAuthEvents() authEvents {
 }
 
 // AuthEvents tells what happened to credentials at this node since it started.
-func (a *App) AuthEvents() map[AuthEvent]int64 {
+func (a *Access) AuthEvents() map[AuthEvent]int64 {
 	counts := map[AuthEvent]int64{}
-	for kind, n := range a.auth {
+	for kind, n := range a.events {
 		counts[kind] = n.Load()
 	}
 	return counts
@@ -132,8 +132,8 @@ func (a *App) AuthEvents() map[AuthEvent]int64 {
 
 // loginRefused leaves a trace of a login that was refused: key is the publishable one, where
 // it is known.
-func (a *App) loginRefused(ctx context.Context, by base.Principal, key pay.Key) {
-	a.auth[AuthLoginRefused].Add(1)
+func (a *Access) loginRefused(ctx context.Context, by base.Principal, key pay.Key) {
+	a.events[AuthLoginRefused].Add(1)
 	a.WarnSometimes(ctx, "a login was refused", "", "address", by.Address, "key", key.ID)
 	if key.ID == "" {
 		return
@@ -154,25 +154,25 @@ func (a *App) loginRefused(ctx context.Context, by base.Principal, key pay.Key) 
 
 // CredentialRefused leaves a trace of credentials that were not good: by says from where they
 // came. An access token that is over is nothing to tell of.
-func (a *App) CredentialRefused(ctx context.Context, by base.Principal, refusal error) {
+func (a *Access) CredentialRefused(ctx context.Context, by base.Principal, refusal error) {
 	var shown *pay.Error
 	if errors.As(refusal, &shown) && (shown.Code == pay.CodeInvalidAPIKey || shown.Code == pay.CodeInvalidToken) {
-		a.auth[AuthRefused].Add(1)
+		a.events[AuthRefused].Add(1)
 		a.WarnSometimes(ctx, "credentials were refused", "", "address", by.Address, "code", string(shown.Code))
 	}
 }
 
 // WentBeyond leaves a trace of credentials that were good, and asked for what they do not cover.
-func (a *App) WentBeyond(ctx context.Context, by base.Principal, refusal error) {
+func (a *Access) WentBeyond(ctx context.Context, by base.Principal, refusal error) {
 	var shown *pay.Error
 	if errors.As(refusal, &shown) && shown.Code == pay.CodeForbidden {
-		a.auth[AuthBeyond].Add(1)
+		a.events[AuthBeyond].Add(1)
 		a.WarnSometimes(ctx, "credentials asked for what they do not cover", by.KeyID, "key", by.KeyID, "address", by.Address, "right", shown.Details.Right)
 	}
 }
 
 // TurnedAway leaves a trace of a request that was over a limit; other refusals are not told of.
-func (a *App) TurnedAway(ctx context.Context, by base.Principal, refusal error) {
+func (a *Access) TurnedAway(ctx context.Context, by base.Principal, refusal error) {
 	if shown, ok := errors.AsType[*pay.Error](refusal); ok && shown.Code == pay.CodeRateLimited {
 		a.WarnSometimes(ctx, "requests are over a limit", "", "address", by.Address, "limit", shown.Message)
 	}
@@ -182,7 +182,7 @@ func (a *App) TurnedAway(ctx context.Context, by base.Principal, refusal error) 
 //
 // Errors: missing_credentials where the request came with nothing, invalid_request where it came
 // with a key itself.
-func (a *App) Logout(ctx context.Context, by base.Principal) error {
+func (a *Access) Logout(ctx context.Context, by base.Principal) error {
 	if by.KeyID == "" {
 		return pay.NewError(pay.CodeMissingCredentials, "send the header Authorization: Bearer with the access token, or the refreshToken in the body")
 	}
@@ -195,7 +195,7 @@ func (a *App) Logout(ctx context.Context, by base.Principal) error {
 // LogoutRefresh ends the login of a refresh token, as Logout does.
 //
 // Errors: invalid_token, where the login has ended too.
-func (a *App) LogoutRefresh(ctx context.Context, by base.Principal, token string) error {
+func (a *Access) LogoutRefresh(ctx context.Context, by base.Principal, token string) error {
 	login, err := a.loginOf(ctx, by, token)
 	if err != nil {
 		return a.refreshRefused(ctx, by, err)
@@ -207,7 +207,7 @@ func (a *App) LogoutRefresh(ctx context.Context, by base.Principal, token string
 // RevokeLogin ends a login on every node, within two seconds. One that has ended stays so.
 //
 // Errors: store.ErrNotFound.
-func (a *App) RevokeLogin(ctx context.Context, by pay.Actor, login, reason string) error {
+func (a *Access) RevokeLogin(ctx context.Context, by pay.Actor, login, reason string) error {
 	return base.Again(func() error {
 		l, err := a.Store.Login(ctx, login)
 		if err != nil {
@@ -224,7 +224,7 @@ func (a *App) RevokeLogin(ctx context.Context, by pay.Actor, login, reason strin
 // how many there were.
 //
 // Errors: store.ErrNotFound.
-func (a *App) RevokeLogins(ctx context.Context, by pay.Actor, merchant, key, reason string) (n int, err error) {
+func (a *Access) RevokeLogins(ctx context.Context, by pay.Actor, merchant, key, reason string) (n int, err error) {
 	object := merchant
 	if key != "" {
 		k, err := a.Store.Key(ctx, key)
@@ -256,7 +256,7 @@ func (a *App) RevokeLogins(ctx context.Context, by pay.Actor, merchant, key, rea
 }
 
 // endLogins writes that logins have ended, and heeds it at once.
-func (a *App) endLogins(ctx context.Context, by pay.Actor, list []pay.Login, act pay.Act, object string, details map[string]string) error {
+func (a *Access) endLogins(ctx context.Context, by pay.Actor, list []pay.Login, act pay.Act, object string, details map[string]string) error {
 	now := a.Now()
 	scope := list[0].Scope
 	if act == pay.LoginsRevoked {
@@ -272,7 +272,7 @@ func (a *App) endLogins(ctx context.Context, by pay.Actor, list []pay.Login, act
 		return err // where nobody knows, the next look tells
 	}
 	a.revoked.learn(ended, now, a.oldestToken(now))
-	a.auth[AuthRevoked].Add(int64(len(list)))
+	a.events[AuthRevoked].Add(int64(len(list)))
 	return nil
 }
 

@@ -97,17 +97,6 @@ func (a *App) DemoCheckout(ctx context.Context) (token string, err error) {
 	return token, err
 }
 
-// AnyMerchant reads a merchant, for the operator.
-//
-// Errors: store.ErrNotFound.
-func (a *App) AnyMerchant(ctx context.Context, id string) (pay.Merchant, error) {
-	m, err := a.Store.Merchant(ctx, id)
-	if err != nil {
-		return m, fmt.Errorf("merchant %s: %w", id, err)
-	}
-	return m, nil
-}
-
 // SetRefundFees changes what becomes of the fees when a merchant's payments are
 // refunded. Payments that are made already keep what they were made with; running
 // servers notice within seconds.

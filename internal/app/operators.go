@@ -18,7 +18,7 @@ import (
 // once and cannot be read again. It is refused from ends on, unless that is zero.
 //
 // Errors: invalid_request for the name, conflict_state for one who has a token.
-func (a *App) AddOperator(ctx context.Context, by pay.Actor, name string, ends time.Time) (token string, o pay.Operator, err error) {
+func (a *Access) AddOperator(ctx context.Context, by pay.Actor, name string, ends time.Time) (token string, o pay.Operator, err error) {
 	token = id.Secret(pay.TokenPrefix)
 	preview := pay.TokenPrefix + "…" + token[len(token)-4:]
 	o, err = base.Decide(func() (pay.Operator, error) {
@@ -39,7 +39,7 @@ func (a *App) AddOperator(ctx context.Context, by pay.Actor, name string, ends t
 // RemoveOperator ends an operator's token, on every node at once.
 //
 // Errors: store.ErrNotFound, conflict_state where it has ended.
-func (a *App) RemoveOperator(ctx context.Context, by pay.Actor, name string) error {
+func (a *Access) RemoveOperator(ctx context.Context, by pay.Actor, name string) error {
 	return base.Again(func() error {
 		o, err := a.Store.Operator(ctx, name)
 		if err != nil {
@@ -54,13 +54,13 @@ func (a *App) RemoveOperator(ctx context.Context, by pay.Actor, name string) err
 	})
 }
 
-func (a *App) auditOperator(by pay.Actor, act pay.Act, o pay.Operator) []pay.AuditEntry {
+func (a *Access) auditOperator(by pay.Actor, act pay.Act, o pay.Operator) []pay.AuditEntry {
 	return a.Audited(by, pay.Scope{Live: true}, act, o.Name, map[string]string{"preview": o.Preview})
 }
 
 // Operators lists who may use the admin API, without those who were removed
 // unless all.
-func (a *App) Operators(ctx context.Context, all bool) ([]pay.Operator, error) {
+func (a *Access) Operators(ctx context.Context, all bool) ([]pay.Operator, error) {
 	list, err := a.Store.Operators(ctx)
 	return slices.DeleteFunc(list, func(o pay.Operator) bool { return !o.Active() && !all }), err
 }
@@ -69,7 +69,7 @@ func (a *App) Operators(ctx context.Context, all bool) ([]pay.Operator, error) {
 // it ends when its operator is removed, and not a moment later.
 //
 // Errors: invalid_token.
-func (a *App) AuthenticateOperator(ctx context.Context, token string) (pay.Operator, error) {
+func (a *Access) AuthenticateOperator(ctx context.Context, token string) (pay.Operator, error) {
 	bad := pay.NewError(pay.CodeInvalidToken, "this is no operator's token, or its operator was removed")
 	if !strings.HasPrefix(token, pay.TokenPrefix) || len(token) > maxToken {
 		return pay.Operator{}, bad

@@ -51,7 +51,7 @@ type signingKeys struct {
 var ErrForeignKey = errors.New("the master key does not fit this database")
 
 // unlock reads the root and the signing keys, and makes them on the first start.
-func (a *App) unlock(ctx context.Context) error {
+func (a *Access) unlock(ctx context.Context) error {
 	a.tokens = &tokens{parser: jwt.NewParser(jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuer(issuer),
 		jwt.WithExpirationRequired(), jwt.WithTimeFunc(a.Now), jwt.WithStrictDecoding())}
 	for range 2 { // of two nodes that start at once one makes them, and both read
@@ -81,7 +81,7 @@ func (a *App) unlock(ctx context.Context) error {
 }
 
 // firstSecrets are those that a database lacks: the root, and then a signing key.
-func (a *App) firstSecrets(list []pay.Sealed) ([]pay.Sealed, error) {
+func (a *Access) firstSecrets(list []pay.Sealed) ([]pay.Sealed, error) {
 	if _, rooted := find(list, vault.RootID); !rooted {
 		root := a.Vault.NewRoot()
 		if len(list) > 0 { // from before there was a root: it was the master key
@@ -106,13 +106,13 @@ func find(list []pay.Sealed, id string) (pay.Sealed, bool) {
 	return list[i], true
 }
 
-func (a *App) newSealed(id string, text []byte) pay.Sealed {
+func (a *Access) newSealed(id string, text []byte) pay.Sealed {
 	return pay.Sealed{ID: id, Version: 1, Text: text, CreatedAt: a.Now()}
 }
 
 // readSecrets takes notice of what other processes did: a master key that took over, signing
 // keys that came or went.
-func (a *App) readSecrets(ctx context.Context) error {
+func (a *Access) readSecrets(ctx context.Context) error {
 	list, err := a.Store.Secrets(ctx)
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func (a *App) readSecrets(ctx context.Context) error {
 	return a.heed(list)
 }
 
-func (a *App) heed(list []pay.Sealed) error {
+func (a *Access) heed(list []pay.Sealed) error {
 	root, _ := find(list, vault.RootID)
 	before := a.Vault.Current()
 	err := a.Vault.Unlock(root.Text)
@@ -139,7 +139,7 @@ func (a *App) heed(list []pay.Sealed) error {
 }
 
 // readSigningKeys reads the keys of access tokens. The newest one signs that all nodes know.
-func (a *App) readSigningKeys(list []pay.Sealed) error {
+func (a *Access) readSigningKeys(list []pay.Sealed) error {
 	now, known := a.Now(), a.tokens.keys.Load()
 	next := &signingKeys{ring: map[string][]byte{}, since: map[string]time.Time{}}
 	for _, s := range list { // oldest first
@@ -166,14 +166,14 @@ func (a *App) readSigningKeys(list []pay.Sealed) error {
 			next.made, next.number = s.CreatedAt, number
 		}
 		if signs := next.since[kid].Add(signingKeyNews); next.current == "" || !signs.After(now) {
-			next.current, next.alone = kid, signs.Add(a.Config.AccessTTL+clocksApart)
+			next.current, next.alone = kid, signs.Add(a.ttl+clocksApart)
 		}
 	}
 	a.tokens.keys.Store(next)
 	return nil
 }
 
-func (a *App) newSigningKey(number int) pay.Sealed {
+func (a *Access) newSigningKey(number int) pay.Sealed {
 	key := make([]byte, vault.KeySize)
 	_, _ = rand.Read(key) // never fails
 	id := keySecretID + strconv.Itoa(number)
@@ -182,7 +182,7 @@ func (a *App) newSigningKey(number int) pay.Sealed {
 
 // RotateSigningKey makes a new key of access tokens when the newest one is old, and forgets those
 // from before it. Of two nodes that make one at a time, one does.
-func (a *App) RotateSigningKey(ctx context.Context) error {
+func (a *Access) RotateSigningKey(ctx context.Context) error {
 	list, err := a.Store.Secrets(ctx)
 	if err != nil {
 		return err
@@ -205,11 +205,11 @@ func (a *App) RotateSigningKey(ctx context.Context) error {
 }
 
 // SigningKeys counts the keys of access tokens that this node knows.
-func (a *App) SigningKeys() int { return len(a.tokens.keys.Load().ring) }
+func (a *Access) SigningKeys() int { return len(a.tokens.keys.Load().ring) }
 
 // MasterKeys tells of the master keys of this process: their fingerprints, newest last, which
 // one seals, and how much is sealed under each. What no key of this process opens is under "".
-func (a *App) MasterKeys(ctx context.Context) (keys []string, current string, sealed map[string]int, err error) {
+func (a *Access) MasterKeys(ctx context.Context) (keys []string, current string, sealed map[string]int, err error) {
 	sealed = map[string]int{}
 	err = a.eachSealed(ctx, func(texts []text, _ func([][]byte) error) error {
 		for _, t := range texts {
@@ -224,7 +224,7 @@ func (a *App) MasterKeys(ctx context.Context) (keys []string, current string, se
 // on is sealed under it. Other processes learn of it within seconds, and need to have it.
 //
 // Errors: conflict_state where it has already.
-func (a *App) RotateMasterKey(ctx context.Context, by pay.Actor) error {
+func (a *Access) RotateMasterKey(ctx context.Context, by pay.Actor) error {
 	err := base.Again(func() error {
 		list, err := a.Store.Secrets(ctx)
 		if err != nil {
@@ -251,7 +251,7 @@ func (a *App) RotateMasterKey(ctx context.Context, by pay.Actor) error {
 
 // reseal seals again what is under another master key than the one that took over. It begins
 // anew wherever it was ended, and skips what is done.
-func (a *App) reseal(ctx context.Context) error {
+func (a *Access) reseal(ctx context.Context) error {
 	list, err := a.Store.Secrets(ctx)
 	if err != nil {
 		return err
@@ -270,7 +270,7 @@ func (a *App) reseal(ctx context.Context) error {
 
 // Resealed waits until nothing is sealed, nor will be, under another master key than the one that
 // took over: until all nodes have heard of it.
-func (a *App) Resealed(ctx context.Context) error {
+func (a *Access) Resealed(ctx context.Context) error {
 	for {
 		if err := a.reseal(ctx); err != nil {
 			return err
@@ -292,7 +292,7 @@ func (a *App) Resealed(ctx context.Context) error {
 
 // Reseal seals again what is under another master key than the one that took over, and returns
 // how much that was.
-func (a *App) Reseal(ctx context.Context) (n int, err error) {
+func (a *Access) Reseal(ctx context.Context) (n int, err error) {
 	err = a.eachSealed(ctx, func(texts []text, write func([][]byte) error) error {
 		fresh, changed := make([][]byte, len(texts)), 0
 		for i, t := range texts {
@@ -326,7 +326,7 @@ type text struct {
 }
 
 // eachSealed calls do for the sealed texts of every row, and with what writes them again.
-func (a *App) eachSealed(ctx context.Context, do func(texts []text, write func([][]byte) error) error) error {
+func (a *Access) eachSealed(ctx context.Context, do func(texts []text, write func([][]byte) error) error) error {
 	list, err := a.Store.Secrets(ctx)
 	if err != nil {
 		return err
@@ -390,7 +390,7 @@ func (a *App) eachSealed(ctx context.Context, do func(texts []text, write func([
 }
 
 // eachFile is eachSealed for the files of payout batches, one at a time: one may have megabytes.
-func (a *App) eachFile(ctx context.Context, do func([]text, func([][]byte) error) error) error {
+func (a *Access) eachFile(ctx context.Context, do func([]text, func([][]byte) error) error) error {
 	return pages(func(after string) (string, error) {
 		b, err := a.Store.BatchAfter(ctx, after)
 		if errors.Is(err, store.ErrNotFound) {

@@ -3,6 +3,7 @@ package base
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -99,4 +100,15 @@ func (b *Base) Strict(ctx context.Context, scope pay.Scope, asked *bool) (bool, 
 	}
 	merchant, _, err := b.Tenant(ctx, Principal{Scope: scope})
 	return merchant.Strict, err
+}
+
+// AnyMerchant reads a merchant, for the operator.
+//
+// Errors: store.ErrNotFound.
+func (b *Base) AnyMerchant(ctx context.Context, id string) (pay.Merchant, error) {
+	m, err := b.Store.Merchant(ctx, id)
+	if err != nil {
+		return m, fmt.Errorf("merchant %s: %w", id, err)
+	}
+	return m, nil
 }
