@@ -13,7 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -133,7 +133,7 @@ func (c *keyCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	raw, err := a.CreateKey(ctx, app.NewKey{
+	raw, err := a.CreateKey(ctx, auth.NewKey{
 		Scope: pay.Scope{Merchant: c.Merchant, Shop: c.Shop, Live: c.Environment == pay.Production}, Kind: c.Kind, Rights: rights, Ends: ends,
 	})
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/danielgtaylor/huma/v2"
@@ -82,7 +82,7 @@ func (a *API) authRoutes() {
 }
 
 func (a *API) token(ctx context.Context, call Call, in *tokenIn) (*tokenOut, error) {
-	var t app.Tokens
+	var t auth.Tokens
 	err := a.gate.try(call, in.Body.APIKey, func() (err error) {
 		t, err = a.app.Login(ctx, call.Principal, in.Body.APIKey, in.Body.SecretKey)
 		return err

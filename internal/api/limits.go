@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -233,7 +234,7 @@ func (g *Gate) guess(call Call, credential string, look func() error) error {
 		return look()
 	}
 	address := g.Address(call.request)
-	if app.RawKey(credential) && !g.recognisesRawSecret(credential) {
+	if auth.RawKey(credential) && !g.recognisesRawSecret(credential) {
 		leave, err := g.trying(call, refusedAddress, address, g.refused)
 		if err != nil {
 			return err

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/letter"
 	"github.com/cascadapay/cascada/internal/mail"
@@ -91,7 +92,7 @@ type App struct {
 	*acquiring.Rates
 	*acquiring.Providers
 	*acquiring.Methods
-	*Access
+	*auth.Access
 	Config  Config
 	catalog *acquiring.Catalog
 	// steps is held while a step of a fan-out is made beside other merchants, and while it rests.
@@ -167,7 +168,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 		steps: base.NewLatch(), counts: newCounts(), mails: newMailTally(),
 		subs: base.NewCache[endpoint](c.Now),
 	}
-	a.Access = NewAccess(a.Base, c.AccessTTL)
+	a.Access = auth.NewAccess(a.Base, c.AccessTTL)
 	a.deliver = newDispatcher(a)
 	if err := a.Config.FX.Check(); err != nil {
 		return nil, err
@@ -195,7 +196,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 // load reads what the service needs before its first request.
 func (a *App) load(ctx context.Context) error {
 	var err error
-	if err = a.unlock(ctx); err != nil {
+	if err = a.Unlock(ctx); err != nil {
 		return err
 	}
 	if a.catalog, err = acquiring.LoadCatalog(ctx, a.Store.Store); err != nil {
@@ -215,7 +216,7 @@ func (a *App) load(ctx context.Context) error {
 	if err = a.ReadRules(ctx); err != nil {
 		return err
 	}
-	if err = a.readRevoked(ctx); err != nil {
+	if err = a.ReadRevoked(ctx); err != nil {
 		return err
 	}
 	if err = a.ReadRecovery(ctx); err != nil {
@@ -245,8 +246,8 @@ func (a *App) Close() {
 //
 // Errors: ErrForeignKey; others where nothing can be written.
 func (a *App) Ready(ctx context.Context) error {
-	if a.foreign.Load() {
-		return ErrForeignKey
+	if a.Foreign.Load() {
+		return auth.ErrForeignKey
 	}
 	if err := a.Store.Ping(ctx); err != nil {
 		return err
@@ -303,13 +304,13 @@ func (a *App) Loops() []work.Loop {
 		a.Polled("due work", 0, a.LookAround),
 		a.Polled("nodes that are gone", 0, a.TakeOver),
 		a.Polled("clocks", 0, a.ReadClocks),
-		a.Polled("revocations", 0, a.readRevoked),
+		a.Polled("revocations", 0, a.ReadRevoked),
 		a.Polled("recovery", recoveryEvery, a.ReadRecovery),
-		a.Polled("secrets", secretsEvery, a.readSecrets),
-		a.Polled("uses of keys", usesEvery, a.WriteKeyUses),
+		a.Polled("secrets", auth.SecretsEvery, a.ReadSecrets),
+		a.Polled("uses of keys", auth.UsesEvery, a.WriteKeyUses),
 		a.Polled("signing keys", time.Hour, a.RotateSigningKey),
-		base.TableByTable(a.Polled("texts under another master key", resealEvery, a.reseal)),
-		base.TableByTable(work.Loop{Name: "personal data from before", Every: max(resealEvery, a.Look), Do: a.SealPersonal}),
+		base.TableByTable(a.Polled("texts under another master key", auth.ResealEvery, a.ResealTexts)),
+		base.TableByTable(work.Loop{Name: "personal data from before", Every: max(auth.ResealEvery, a.Look), Do: a.SealPersonal}),
 		a.Polled("provider accounts", acquiring.AccountsEvery, a.ReadAccounts),
 		a.Polled("routing rules", acquiring.AccountsEvery, a.ReadRules),
 		base.RowByRow(a.Polled("balances at payout accounts", floatsEvery, a.CompareFloats)),

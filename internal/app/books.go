@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/seal"
@@ -46,17 +47,17 @@ func unlockBooks(ctx context.Context, r *store.Reader, v *vault.Vault) error {
 	if err != nil {
 		return err
 	}
-	root, rooted := find(list, vault.RootID)
+	root, rooted := auth.Find(list, vault.RootID)
 	if !rooted {
 		return errors.New("the database has no secrets yet: start the service once, or run cascada migrate")
 	}
 	if err := v.Unlock(root.Text); err != nil {
-		return fmt.Errorf("%w, or another one took over: this process has %s: %w", ErrForeignKey, strings.Join(v.Keys(), ", "), err)
+		return fmt.Errorf("%w, or another one took over: this process has %s: %w", auth.ErrForeignKey, strings.Join(v.Keys(), ", "), err)
 	}
 	for _, s := range list { // the root may be there and another's
-		if strings.HasPrefix(s.ID, keySecretID) {
+		if strings.HasPrefix(s.ID, auth.KeySecretID) {
 			if _, err := v.Open(s.ID, s.Text); err != nil {
-				return fmt.Errorf("%w: %w", ErrForeignKey, err)
+				return fmt.Errorf("%w: %w", auth.ErrForeignKey, err)
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -19,7 +20,7 @@ import (
 )
 
 // shopOf is a service with one merchant, whose sandbox keys are logged in.
-func shopOf(f *testing.F) (*App, Onboarded, Tokens) {
+func shopOf(f *testing.F) (*App, Onboarded, auth.Tokens) {
 	f.Helper()
 	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
 	if err != nil {
@@ -100,7 +101,7 @@ func FuzzBearer(f *testing.F) {
 // A refresh token that was never given is refused, and ends nobody's login.
 func FuzzRefreshToken(f *testing.F) {
 	a, _, tokens := shopOf(f)
-	login, version, ok := a.parseRefresh(tokens.Refresh)
+	login, version, ok := a.ParseRefresh(tokens.Refresh)
 	if !ok || version != 1 {
 		f.Fatalf("our own refresh token is read as %q, %d, %t", login, version, ok)
 	}
@@ -117,7 +118,7 @@ func FuzzRefreshToken(f *testing.F) {
 			if tried == tokens.Refresh {
 				continue
 			}
-			if login, version, ok := a.parseRefresh(tried); ok && tried != a.refreshToken(login, version) {
+			if login, version, ok := a.ParseRefresh(tried); ok && tried != a.RefreshToken(login, version) {
 				t.Errorf("%q is read as %q, %d", tried, login, version)
 			}
 			_, err := a.Refresh(ctx, base.Principal{}, tried)

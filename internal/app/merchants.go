@@ -222,12 +222,12 @@ func (a *App) openShop(o *Onboarded, name string, now time.Time, rights ...pay.R
 			pair = &o.Live
 		}
 		var keys [2]pay.Key
-		pair.Publishable, keys[0] = a.newKey(scope, pay.Publishable, now)
-		pair.Secret, keys[1] = a.newKey(scope, pay.Secret, now)
+		pair.Publishable, keys[0] = a.NewKey(scope, pay.Publishable, now)
+		pair.Secret, keys[1] = a.NewKey(scope, pay.Secret, now)
 		keys[1].Rights = rights
 		change.Keys = append(change.Keys, keys[:]...)
 		for _, key := range keys {
-			change.Audit = append(change.Audit, a.auditKey(pay.KeyCreated, key)...)
+			change.Audit = append(change.Audit, a.AuditKey(pay.KeyCreated, key)...)
 		}
 	}
 	return change

@@ -4,13 +4,14 @@ import (
 	"context"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
 const (
 	// personalID is kept once all personal data is encrypted.
-	personalID = resealedID + "personal"
+	personalID = auth.ResealedID + "personal"
 	// upgradeTime is how long nodes of the version before may write beside newer ones.
 	upgradeTime = 24 * time.Hour
 )
@@ -23,7 +24,7 @@ func (a *App) SealPersonal(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	done, looked := find(list, personalID)
+	done, looked := auth.Find(list, personalID)
 	if looked && (done.Version > 1 || a.Now().Before(done.CreatedAt.Add(upgradeTime))) {
 		return 0, nil
 	}
@@ -34,7 +35,7 @@ func (a *App) SealPersonal(ctx context.Context) (int, error) {
 	if err != nil || n > 0 { // a second look finds what other nodes wrote meanwhile
 		return n, err
 	}
-	next := a.newSealed(personalID, []byte("done"))
+	next := a.NewSealed(personalID, []byte("done"))
 	if looked {
 		next = done.Replace(done.Text)
 	}

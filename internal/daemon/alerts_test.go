@@ -15,6 +15,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/api"
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -69,7 +70,7 @@ func ours() told {
 	for _, e := range store.TransactionEnds() {
 		t.values["end"] = append(t.values["end"], string(e))
 	}
-	for _, e := range app.AuthEventKinds() {
+	for _, e := range auth.AuthEventKinds() {
 		t.values["event"] = append(t.values["event"], string(e))
 	}
 	described := func(histogram bool, all ...prometheus.Collector) {

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/web"
@@ -86,7 +86,7 @@ func (s *Service) tellHealth(mux *http.ServeMux) {
 			}
 		}
 		switch {
-		case errors.Is(err, app.ErrForeignKey):
+		case errors.Is(err, auth.ErrForeignKey):
 			log("another master key took over: give it to this node and start it again")
 			answer(w, http.StatusServiceUnavailable, "the master key was rotated")
 		case err != nil:

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -58,11 +59,11 @@ func TestGuessesAtOnceAreBounded(t *testing.T) {
 		}
 		good.Wait()
 		s.atOnce(t, logins)
-		if n := s.App.AuthEvents()[app.AuthLoginRefused]; n != 10 {
+		if n := s.App.AuthEvents()[auth.AuthLoginRefused]; n != 10 {
 			t.Errorf("%d guesses of one address were judged, want 10", n)
 		}
 		s.atOnce(t, keys)
-		if n := s.App.AuthEvents()[app.AuthRefused]; n != 10 {
+		if n := s.App.AuthEvents()[auth.AuthRefused]; n != 10 {
 			t.Errorf("%d bad keys of one address were looked up, want 10", n)
 		}
 	})
@@ -80,7 +81,7 @@ func TestLogoutBesideRefreshIsNoTheft(t *testing.T) {
 			all.Go(func() { o.refresh(t, refresh) })
 			all.Wait()
 		}
-		if n := s.App.AuthEvents()[app.AuthRefreshReused]; n > 0 {
+		if n := s.App.AuthEvents()[auth.AuthRefreshReused]; n > 0 {
 			t.Errorf("%d of 20 logins are told as used twice", n)
 		}
 	})

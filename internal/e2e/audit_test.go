@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -101,7 +102,7 @@ func TestAuditLogSaysWhoDidWhat(t *testing.T) {
 			t.Errorf("a shop was given a colour: %+v", e)
 		}
 
-		raw, err := s.App.CreateKey(ctx, app.NewKey{Scope: pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Kind: pay.Secret})
+		raw, err := s.App.CreateKey(ctx, auth.NewKey{Scope: pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Kind: pay.Secret})
 		must(t, err)
 		revoke(t, s.App, raw)
 		var told []pay.Act
@@ -138,7 +139,7 @@ func TestRefusedActsAreNotInTheAuditLog(t *testing.T) {
 		o.delete(t, "/webhooks/"+hook).want(t, http.StatusNotFound)
 		o.post(t, "/webhooks", `{"events":["nonsense"]}`).want(t, http.StatusBadRequest)
 		o.as(o.Sandbox.Publishable).post(t, "/webhooks", `{"events":["*"]}`).want(t, http.StatusForbidden)
-		if _, err := s.App.CreateKey(ctx, app.NewKey{Scope: pay.Scope{Merchant: o.Merchant.ID, Shop: other.Shop.ID}, Kind: pay.Secret}); err == nil {
+		if _, err := s.App.CreateKey(ctx, auth.NewKey{Scope: pay.Scope{Merchant: o.Merchant.ID, Shop: other.Shop.ID}, Kind: pay.Secret}); err == nil {
 			t.Error("a key of another's shop was made")
 		}
 		if after := len(o.acts(t)) + len(other.acts(t)); after != before {

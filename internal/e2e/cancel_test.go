@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -90,10 +91,10 @@ func TestOnlyAPendingPaymentIsCanceled(t *testing.T) {
 		s.shop(t).post(t, "/payments/"+pending+"/cancel", "").refused(t, "404 transaction_not_found invalid_request_error")
 		o.live().post(t, "/payments/"+pending+"/cancel", "").refused(t, "404 transaction_not_found invalid_request_error")
 		o.post(t, "/payments/TXN-none/cancel", "").refused(t, "404 transaction_not_found invalid_request_error")
-		reader := o.key(t, app.NewKey{Kind: pay.Restricted, Rights: []pay.Right{pay.RightRead, pay.RightRefunds, pay.RightSandbox}})
+		reader := o.key(t, auth.NewKey{Kind: pay.Restricted, Rights: []pay.Right{pay.RightRead, pay.RightRefunds, pay.RightSandbox}})
 		reader.post(t, "/payments/"+pending+"/cancel", "").refused(t, "403 forbidden permission_error")
 		o.as(o.Sandbox.Publishable).post(t, "/payments/"+pending+"/cancel", "").refused(t, "403 key_kind_not_allowed permission_error")
-		till := o.key(t, app.NewKey{Kind: pay.Restricted, Rights: []pay.Right{pay.RightPayments}})
+		till := o.key(t, auth.NewKey{Kind: pay.Restricted, Rights: []pay.Right{pay.RightPayments}})
 		till.post(t, "/payments/"+pending+"/cancel", "").want(t, http.StatusOK)
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -99,7 +99,7 @@ func TestEveryEndpointWantsGoodCredentials(t *testing.T) {
 		token, refresh := login.text(t, "accessToken"), login.text(t, "refreshToken")
 
 		scope := pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
-		revoked, err := o.App.CreateKey(ctx, app.NewKey{Scope: scope, Kind: pay.Secret})
+		revoked, err := o.App.CreateKey(ctx, auth.NewKey{Scope: scope, Kind: pay.Secret})
 		must(t, err)
 		o.as(revoked).get(t, "/ping").want(t, http.StatusOK)
 		old := o.post(t, "/auth/token", fmt.Sprintf(`{"apiKey":%q,"secretKey":%q}`, o.Sandbox.Publishable, revoked)).want(t, http.StatusOK)
@@ -242,7 +242,7 @@ func TestMerchantsKeyNamesTheShop(t *testing.T) {
 func TestUnstorableShopIsRefused(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
-		raw, err := s.App.CreateKey(ctx, app.NewKey{Scope: pay.Scope{Merchant: o.Merchant.ID}, Kind: pay.Secret})
+		raw, err := s.App.CreateKey(ctx, auth.NewKey{Scope: pay.Scope{Merchant: o.Merchant.ID}, Kind: pay.Secret})
 		must(t, err)
 		whole := shop{service: s, credential: raw}
 		for _, q := range []string{"%00", "%ff", "a%00", "%C3%28"} {
@@ -263,7 +263,7 @@ func TestRotatedKeyIsNotRotatedAgain(t *testing.T) {
 		must(t, err)
 		old := keys[slices.IndexFunc(keys, func(k pay.Key) bool { return k.Kind == pay.Secret && !k.Live })]
 		s.clock.advance(10 * day)
-		if _, _, err := s.App.RotateKey(ctx, old.ID, app.LeastGrace-1); err == nil || !strings.Contains(err.Error(), "the grace is") {
+		if _, _, err := s.App.RotateKey(ctx, old.ID, auth.LeastGrace-1); err == nil || !strings.Contains(err.Error(), "the grace is") {
 			t.Errorf("a grace of nearly nothing: %v", err)
 		}
 		_, first, err := s.App.RotateKey(ctx, old.ID, day)

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -161,7 +161,7 @@ func TestEventsAreListedAsTheyAreSent(t *testing.T) {
 		o.get(t, "/events?starting_after=evt_x").refused(t, "400 invalid_request invalid_request_error param=starting_after")
 		o.get(t, "/events?type=payment.paid&from=x").refused(t, "400 invalid_request invalid_request_error param=type issues=type,from")
 		o.as(o.Sandbox.Publishable).get(t, "/events").refused(t, "403 key_kind_not_allowed permission_error")
-		writer := o.key(t, app.NewKey{Kind: pay.Restricted, Rights: []pay.Right{pay.RightWebhooks}})
+		writer := o.key(t, auth.NewKey{Kind: pay.Restricted, Rights: []pay.Right{pay.RightWebhooks}})
 		writer.get(t, "/events").refused(t, "403 forbidden permission_error")
 	})
 }
@@ -261,7 +261,7 @@ func TestReplayOfATimeIsBounded(t *testing.T) {
 		} {
 			o.post(t, h.path("/replay"), c.body).refused(t, c.want)
 		}
-		reader := o.key(t, app.NewKey{Kind: pay.Restricted, Rights: []pay.Right{pay.RightRead}})
+		reader := o.key(t, auth.NewKey{Kind: pay.Restricted, Rights: []pay.Right{pay.RightRead}})
 		today := s.clock.now().UTC().Format("2006-01-02")
 		reader.post(t, h.path("/replay"), `{"from":"`+today+`"}`).refused(t, "403 forbidden permission_error")
 
@@ -331,7 +331,7 @@ func TestReplayIsFoundAndStopped(t *testing.T) {
 			o.post(t, replay+"/stop", "").is(t, http.StatusOK, stopped)
 		}
 		release()
-		reader := o.key(t, app.NewKey{Kind: pay.Restricted, Rights: []pay.Right{pay.RightRead}})
+		reader := o.key(t, auth.NewKey{Kind: pay.Restricted, Rights: []pay.Right{pay.RightRead}})
 		reader.post(t, replay+"/stop", "").refused(t, "403 forbidden permission_error")
 		stranger.post(t, replay+"/stop", "").refused(t, "404 webhook_not_found invalid_request_error")
 		stranger.get(t, h.path("/replays")).refused(t, "404 webhook_not_found invalid_request_error")

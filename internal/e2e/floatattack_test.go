@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
@@ -173,7 +174,7 @@ func TestEntryIsBounded(t *testing.T) {
 func TestSandboxReferenceWarnsNobody(t *testing.T) {
 	t.Parallel()
 	eachPayer(t, func(t *testing.T, o shop, b *payer) {
-		sandbox := shop{Onboarded: o.Onboarded, service: o.service}.key(t, app.NewKey{Kind: pay.Secret, Rights: []pay.Right{pay.RightWithdrawals}})
+		sandbox := shop{Onboarded: o.Onboarded, service: o.service}.key(t, auth.NewKey{Kind: pay.Secret, Rights: []pay.Right{pay.RightWithdrawals}})
 		o.fund(t, false, 500_00)
 		sandbox.wallet(t)
 		o.clock.advance(time.Second)

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -193,7 +193,7 @@ func TestSigningKeysOfTokensAreRotated(t *testing.T) {
 			kids[kid(t, in.credential)] = true
 			return in
 		}
-		const month = app.RefreshTTL
+		const month = auth.RefreshTTL
 		first := login()
 		s.clock.advance(month)
 		must(t, s.App.RotateSigningKey(ctx))

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/ledger"
@@ -54,7 +54,7 @@ func (o shop) sibling(t *testing.T) shop {
 	t.Helper()
 	made, err := o.App.CreateShop(ctx, o.Merchant.ID, "Twin")
 	must(t, err)
-	return shop{Onboarded: made, service: o.service}.key(t, app.NewKey{Kind: pay.Secret, Rights: []pay.Right{pay.RightWithdrawals}})
+	return shop{Onboarded: made, service: o.service}.key(t, auth.NewKey{Kind: pay.Secret, Rights: []pay.Right{pay.RightWithdrawals}})
 }
 
 // wallet adds one with the CLABE of the tests, unless a body is given.

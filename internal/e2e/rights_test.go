@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
 // key returns the shop with another key of its sandbox.
-func (o shop) key(t *testing.T, n app.NewKey) shop {
+func (o shop) key(t *testing.T, n auth.NewKey) shop {
 	t.Helper()
 	if n.Merchant = o.Merchant.ID; n.Shop == "" {
 		n.Shop = o.Shop.ID
@@ -52,7 +52,7 @@ func TestRestrictedKeyHasItsRights(t *testing.T) {
 			{pay.RightSandbox, "POST", "/sandbox/clock", `{"advance":"1s"}`},
 		}
 		for _, right := range pay.Rights() {
-			key := o.key(t, app.NewKey{Kind: pay.Restricted, Rights: []pay.Right{right}})
+			key := o.key(t, auth.NewKey{Kind: pay.Restricted, Rights: []pay.Right{right}})
 			if !strings.HasPrefix(key.credential, "rk_test_") {
 				t.Errorf("a restricted key begins %.8s", key.credential)
 			}
@@ -74,7 +74,7 @@ func TestRestrictedKeyHasItsRights(t *testing.T) {
 				who.get(t, "/ping").want(t, http.StatusOK)
 			}
 		}
-		for name, n := range map[string]app.NewKey{
+		for name, n := range map[string]auth.NewKey{
 			"a restricted key with no right":     {Kind: pay.Restricted},
 			"a publishable key with a right":     {Kind: pay.Publishable, Rights: []pay.Right{pay.RightRead}},
 			"a secret key with one that it has":  {Kind: pay.Secret, Rights: []pay.Right{pay.RightRead}},
@@ -106,10 +106,10 @@ func TestFurtherShopsDoNotWithdraw(t *testing.T) {
 		}
 		second.as(second.Live.Secret).post(t, "/withdrawals", `{}`).refused(t, "403 forbidden permission_error")
 		second.get(t, "/wallets").want(t, http.StatusOK)
-		given := second.key(t, app.NewKey{Kind: pay.Secret, Rights: []pay.Right{pay.RightWithdrawals}})
+		given := second.key(t, auth.NewKey{Kind: pay.Secret, Rights: []pay.Right{pay.RightWithdrawals}})
 		given.wallet(t)
 		given.withdraw(t, "50")
-		first := o.key(t, app.NewKey{Kind: pay.Secret})
+		first := o.key(t, auth.NewKey{Kind: pay.Secret})
 		first.wallet(t)
 		first.withdraw(t, "50")
 		whole := o.whole(t, false)

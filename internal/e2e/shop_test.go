@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -33,7 +34,7 @@ func (o shop) live() shop { return o.as(o.Live.Secret) }
 // whole returns a legacy key of the whole merchant.
 func (o shop) whole(t *testing.T, live bool) shop {
 	t.Helper()
-	key, err := o.App.CreateKey(ctx, app.NewKey{Scope: pay.Scope{Merchant: o.Merchant.ID, Live: live}, Kind: pay.Secret})
+	key, err := o.App.CreateKey(ctx, auth.NewKey{Scope: pay.Scope{Merchant: o.Merchant.ID, Live: live}, Kind: pay.Secret})
 	must(t, err)
 	return o.as(key)
 }

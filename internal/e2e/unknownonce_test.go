@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/destination"
@@ -195,7 +196,10 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 			}
 		},
 		"a key": func(_ *testing.T, b *blind) func() error {
-			return func() error { _, err := b.CreateKey(ctx, app.NewKey{Scope: b.who.Scope, Kind: pay.Secret}); return err }
+			return func() error {
+				_, err := b.CreateKey(ctx, auth.NewKey{Scope: b.who.Scope, Kind: pay.Secret})
+				return err
+			}
 		},
 		"a key's end": func(_ *testing.T, b *blind) func() error {
 			return func() error { _, err := b.RevokeRawKey(ctx, b.shop.Live.Secret); return err }

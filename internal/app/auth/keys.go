@@ -1,4 +1,4 @@
-package app
+package auth
 
 import (
 	"context"
@@ -26,16 +26,16 @@ type NewKey struct {
 //
 // Errors: store.ErrNotFound where there is no such merchant, or the shop is not
 // the merchant's; invalid_request for rights that a key of the kind has not.
-func (a *Access) CreateKey(ctx context.Context, n NewKey) (string, error) {
+func (ac *Access) CreateKey(ctx context.Context, n NewKey) (string, error) {
 	scope := n.Scope
 	if err := n.check(); err != nil {
 		return "", err
 	}
-	if _, err := a.AnyMerchant(ctx, scope.Merchant); err != nil {
+	if _, err := ac.AnyMerchant(ctx, scope.Merchant); err != nil {
 		return "", err
 	}
 	if scope.Shop != "" {
-		shop, err := a.Store.Shop(ctx, scope.Shop)
+		shop, err := ac.Store.Shop(ctx, scope.Shop)
 		if err == nil && shop.Merchant != scope.Merchant {
 			err = store.ErrNotFound
 		}
@@ -43,10 +43,10 @@ func (a *Access) CreateKey(ctx context.Context, n NewKey) (string, error) {
 			return "", fmt.Errorf("shop %s: %w", scope.Shop, err)
 		}
 	}
-	raw, key := a.newKey(scope, n.Kind, a.Now())
+	raw, key := ac.NewKey(scope, n.Kind, ac.Now())
 	key.EndsAt, key.Rights = n.Ends, n.Rights
 	if n.Kind == pay.Secret {
-		shops, err := a.Store.Shops(ctx, scope.Merchant) // oldest first
+		shops, err := ac.Store.Shops(ctx, scope.Merchant) // oldest first
 		if err != nil {
 			return "", err
 		}
@@ -54,7 +54,7 @@ func (a *Access) CreateKey(ctx context.Context, n NewKey) (string, error) {
 			key.Rights = []pay.Right{pay.RightWithdrawals}
 		}
 	}
-	return raw, a.Store.Commit(ctx, pay.Change{Keys: []pay.Key{key}, Audit: a.auditKey(pay.KeyCreated, key)})
+	return raw, ac.Store.Commit(ctx, pay.Change{Keys: []pay.Key{key}, Audit: ac.AuditKey(pay.KeyCreated, key)})
 }
 
 func (n NewKey) check() error {
@@ -73,15 +73,15 @@ func (n NewKey) check() error {
 // Keys lists a merchant's keys, oldest first, with those that are over, and how they were used.
 //
 // Errors: store.ErrNotFound.
-func (a *Access) Keys(ctx context.Context, merchant string) ([]pay.Key, map[string]store.KeyUsage, error) {
-	if _, err := a.AnyMerchant(ctx, merchant); err != nil {
+func (ac *Access) Keys(ctx context.Context, merchant string) ([]pay.Key, map[string]store.KeyUsage, error) {
+	if _, err := ac.AnyMerchant(ctx, merchant); err != nil {
 		return nil, nil, err
 	}
-	list, err := a.Store.Keys(ctx, merchant)
+	list, err := ac.Store.Keys(ctx, merchant)
 	if err != nil {
 		return nil, nil, err
 	}
-	uses, err := a.Store.KeyUsages(ctx, merchant)
+	uses, err := ac.Store.KeyUsages(ctx, merchant)
 	return list, uses, err
 }
 
@@ -94,12 +94,12 @@ const LeastGrace = 2 * base.CacheTTL
 //
 // Errors: store.ErrNotFound; conflict_state where the other one is over or was rotated, or several
 // are shown so; invalid_request for a grace below LeastGrace that is not 0.
-func (a *Access) RotateKey(ctx context.Context, name string, grace time.Duration) (raw string, key pay.Key, err error) {
-	old, err := a.key(ctx, name)
+func (ac *Access) RotateKey(ctx context.Context, name string, grace time.Duration) (raw string, key pay.Key, err error) {
+	old, err := ac.key(ctx, name)
 	if err != nil {
 		return "", key, err
 	}
-	now := a.Now()
+	now := ac.Now()
 	switch {
 	case old.Over(now):
 		return "", key, pay.NewError(pay.CodeConflictState, "the key "+old.ID+" is over: make a new one")
@@ -108,7 +108,7 @@ func (a *Access) RotateKey(ctx context.Context, name string, grace time.Duration
 	case grace != 0 && grace < LeastGrace:
 		return "", key, pay.FieldError(pay.CodeInvalidRequest, "grace", "the grace is 0, or "+LeastGrace.String()+" at least: other nodes learn of it within that time")
 	}
-	raw, key = a.newKey(old.Scope, old.Kind, now)
+	raw, key = ac.NewKey(old.Scope, old.Kind, now)
 	key.Rights = old.Rights
 	if !old.EndsAt.IsZero() { // it lives as long as the other one was to
 		key.EndsAt = now.Add(old.EndsAt.Sub(old.CreatedAt))
@@ -116,26 +116,26 @@ func (a *Access) RotateKey(ctx context.Context, name string, grace time.Duration
 	if old = old.Replace(key.ID, now.Add(grace)); grace == 0 {
 		old.RevokedAt = now
 	}
-	err = a.Store.Commit(ctx, pay.Change{
-		Keys: []pay.Key{key, old}, Audit: append(a.auditKey(pay.KeyCreated, key), a.auditKey(pay.KeyRevoked, old)...),
+	err = ac.Store.Commit(ctx, pay.Change{
+		Keys: []pay.Key{key, old}, Audit: append(ac.AuditKey(pay.KeyCreated, key), ac.AuditKey(pay.KeyRevoked, old)...),
 	})
-	a.forgetKey(old)
+	ac.forgetKey(old)
 	return raw, key, err
 }
 
 // RevokeKey ends a key by its id, or by how it is shown; other nodes notice within two seconds.
 //
 // Errors: store.ErrNotFound, conflict_state where several are shown so.
-func (a *Access) RevokeKey(ctx context.Context, name string) (pay.Key, error) {
-	return a.endKey(ctx, func() (pay.Key, error) { return a.key(ctx, name) })
+func (ac *Access) RevokeKey(ctx context.Context, name string) (pay.Key, error) {
+	return ac.endKey(ctx, func() (pay.Key, error) { return ac.key(ctx, name) })
 }
 
 // RevokeRawKey is RevokeKey for whoever has the key itself.
 //
 // Errors: store.ErrNotFound.
-func (a *Access) RevokeRawKey(ctx context.Context, raw string) (pay.Key, error) {
-	return a.endKey(ctx, func() (pay.Key, error) {
-		key, err := a.Store.KeyByHash(ctx, a.Vault.Hash(raw))
+func (ac *Access) RevokeRawKey(ctx context.Context, raw string) (pay.Key, error) {
+	return ac.endKey(ctx, func() (pay.Key, error) {
+		key, err := ac.Store.KeyByHash(ctx, ac.Vault.Hash(raw))
 		if err != nil {
 			err = fmt.Errorf("key: %w", err) // the key itself is a secret
 		}
@@ -146,16 +146,16 @@ func (a *Access) RevokeRawKey(ctx context.Context, raw string) (pay.Key, error) 
 // key reads a key by its id, or by how it is shown: sk_test_…abcd, or with three dots.
 //
 // Errors: store.ErrNotFound, conflict_state where several are shown so.
-func (a *Access) key(ctx context.Context, name string) (pay.Key, error) {
+func (ac *Access) key(ctx context.Context, name string) (pay.Key, error) {
 	shown := strings.Replace(name, "...", "…", 1)
 	if !strings.Contains(shown, "…") {
-		key, err := a.Store.Key(ctx, name)
+		key, err := ac.Store.Key(ctx, name)
 		if err != nil {
 			err = fmt.Errorf("key %s: %w", name, err)
 		}
 		return key, err
 	}
-	list, err := a.Store.KeysShown(ctx, shown)
+	list, err := ac.Store.KeysShown(ctx, shown)
 	switch {
 	case err != nil:
 		return pay.Key{}, err
@@ -171,42 +171,44 @@ func (a *Access) key(ctx context.Context, name string) (pay.Key, error) {
 	return list[0], nil
 }
 
-func (a *Access) endKey(ctx context.Context, read func() (pay.Key, error)) (pay.Key, error) {
+func (ac *Access) endKey(ctx context.Context, read func() (pay.Key, error)) (pay.Key, error) {
 	key, err := base.Decide(func() (pay.Key, error) {
 		key, err := read()
 		if err != nil || !key.RevokedAt.IsZero() {
 			return key, err
 		}
-		key = key.Revoke(a.Now())
-		return key, a.Store.Commit(ctx, pay.Change{Keys: []pay.Key{key}, Audit: a.auditKey(pay.KeyRevoked, key)})
+		key = key.Revoke(ac.Now())
+		return key, ac.Store.Commit(ctx, pay.Change{Keys: []pay.Key{key}, Audit: ac.AuditKey(pay.KeyRevoked, key)})
 	})
 	if err == nil {
-		a.forgetKey(key)
+		ac.forgetKey(key)
 	}
 	return key, err
 }
 
-func (a *Access) forgetKey(key pay.Key) {
-	a.keys.Forget(key.Hash)
-	a.keys.Forget(key.ID)
+func (ac *Access) forgetKey(key pay.Key) {
+	ac.keys.Forget(key.Hash)
+	ac.keys.Forget(key.ID)
 }
 
-func (a *Access) auditKey(act pay.Act, key pay.Key) []pay.AuditEntry {
+// AuditKey is the entry of something that was done with a key.
+func (ac *Access) AuditKey(act pay.Act, key pay.Key) []pay.AuditEntry {
 	details := map[string]string{"kind": string(key.Kind), "preview": key.Preview}
 	if len(key.Rights) > 0 {
 		details["rights"] = pay.WriteRights(key.Rights)
 	}
-	if key.EndsAt.After(a.Now()) && key.RevokedAt.IsZero() {
+	if key.EndsAt.After(ac.Now()) && key.RevokedAt.IsZero() {
 		details["until"] = key.EndsAt.UTC().Format(time.RFC3339)
 	}
-	return a.Audited(a.Self(), key.Scope, act, key.ID, details)
+	return ac.Audited(ac.Self(), key.Scope, act, key.ID, details)
 }
 
-func (a *Access) newKey(scope pay.Scope, kind pay.KeyKind, now time.Time) (string, pay.Key) {
+// NewKey makes a key of a kind. Its raw text is told once, and kept nowhere.
+func (ac *Access) NewKey(scope pay.Scope, kind pay.KeyKind, now time.Time) (string, pay.Key) {
 	prefix := pay.KeyPrefix(kind, scope.Live)
 	raw := id.Secret(prefix)
 	return raw, pay.Key{
-		ID: a.NewID("key_", now), Scope: scope, Version: 1, Kind: kind,
-		Hash: a.Vault.Hash(raw), Preview: prefix + "…" + raw[len(raw)-4:], CreatedAt: now,
+		ID: ac.NewID("key_", now), Scope: scope, Version: 1, Kind: kind,
+		Hash: ac.Vault.Hash(raw), Preview: prefix + "…" + raw[len(raw)-4:], CreatedAt: now,
 	}
 }

@@ -1,4 +1,6 @@
-package app
+// Package auth says who may do what: API keys, logins and their tokens, operators, and the secrets
+// that all that is sealed and signed with. What a merchant is, it does not know.
+package auth
 
 import (
 	"context"
@@ -35,7 +37,7 @@ type Access struct {
 	ttl     time.Duration // of an access token
 	tokens  *tokens
 	uses    *keyUses
-	foreign atomic.Bool // another master key took over, which this process does not have
+	Foreign atomic.Bool // another master key took over, which this process does not have
 	keys    *base.Cache[pay.Key]
 	tiers   *base.Cache[pay.Tier]
 	revoked revocations
@@ -89,41 +91,41 @@ type Tokens struct {
 // has no key.
 //
 // Errors: invalid_api_key.
-func (a *Access) Login(ctx context.Context, by base.Principal, apiKey, secretKey string) (Tokens, error) {
-	publishable, secret, err := a.pair(ctx, apiKey, secretKey)
+func (ac *Access) Login(ctx context.Context, by base.Principal, apiKey, secretKey string) (Tokens, error) {
+	publishable, secret, err := ac.pair(ctx, apiKey, secretKey)
 	var refusal *pay.Error
 	if errors.As(err, &refusal) && refusal.Code == pay.CodeInvalidAPIKey {
-		a.loginRefused(ctx, by, publishable)
+		ac.loginRefused(ctx, by, publishable)
 	}
 	if err != nil {
 		return Tokens{}, err
 	}
-	now := a.Now()
+	now := ac.Now()
 	login := pay.Login{
-		ID: a.NewID("lgn_", now), Scope: secret.Scope, Version: 1, Key: secret.ID,
+		ID: ac.NewID("lgn_", now), Scope: secret.Scope, Version: 1, Key: secret.ID,
 		ExpiresAt: now.Add(RefreshTTL), CreatedAt: now,
 	}
 	by.KeyID = secret.ID
-	if err := a.Store.Commit(ctx, pay.Change{
-		Logins: []pay.Login{login}, Audit: a.Audited(by.Actor(), login.Scope, pay.LoginCreated, login.ID, nil),
+	if err := ac.Store.Commit(ctx, pay.Change{
+		Logins: []pay.Login{login}, Audit: ac.Audited(by.Actor(), login.Scope, pay.LoginCreated, login.ID, nil),
 	}); err != nil {
 		return Tokens{}, err
 	}
-	a.events[AuthLogin].Add(1)
-	return a.issue(ctx, login, now)
+	ac.events[AuthLogin].Add(1)
+	return ac.issue(ctx, login, now)
 }
 
 // pair finds the keys of a login. The publishable one is returned with a refusal too, where it
 // is known.
-func (a *Access) pair(ctx context.Context, apiKey, secretKey string) (publishable, secret pay.Key, err error) {
+func (ac *Access) pair(ctx context.Context, apiKey, secretKey string) (publishable, secret pay.Key, err error) {
 	bad := pay.NewError(pay.CodeInvalidAPIKey, "apiKey and secretKey are not a valid pair: send the publishable key (pk_…) and the secret key (sk_…) of one shop, as they were given when it was made; cascada key list shows which there are")
 	if strings.HasPrefix(secretKey, "pk_") && !strings.HasPrefix(apiKey, "pk_") {
 		bad = pay.NewError(pay.CodeInvalidAPIKey, "apiKey and secretKey are swapped: send the publishable key (pk_test_… or pk_live_…) as apiKey, and the secret one (sk_test_… or sk_live_…) as secretKey")
 	}
-	if publishable, err = a.keyOf(ctx, apiKey); err != nil {
+	if publishable, err = ac.keyOf(ctx, apiKey); err != nil {
 		return pay.Key{}, secret, base.OrRefuse(err, bad)
 	}
-	if secret, err = a.keyOf(ctx, secretKey); err != nil {
+	if secret, err = ac.keyOf(ctx, secretKey); err != nil {
 		return publishable, secret, base.OrRefuse(err, bad)
 	}
 	if publishable.Live != secret.Live {
@@ -138,20 +140,20 @@ func (a *Access) pair(ctx context.Context, apiKey, secretKey string) (publishabl
 // Refresh rotates both tokens (AUTH-4). A refresh token
 // that was used before is a sign of theft: all tokens of its login end. by says
 // from where it was sent; it has no key.
-func (a *Access) Refresh(ctx context.Context, by base.Principal, token string) (Tokens, error) {
-	t, err := a.refresh(ctx, by, token)
+func (ac *Access) Refresh(ctx context.Context, by base.Principal, token string) (Tokens, error) {
+	t, err := ac.refresh(ctx, by, token)
 	if err != nil {
-		return t, a.refreshRefused(ctx, by, err)
+		return t, ac.refreshRefused(ctx, by, err)
 	}
-	a.events[AuthRefresh].Add(1)
+	ac.events[AuthRefresh].Add(1)
 	return t, nil
 }
 
 // refreshRefused leaves a trace of a refresh token that was not good, and returns err.
-func (a *Access) refreshRefused(ctx context.Context, by base.Principal, err error) error {
+func (ac *Access) refreshRefused(ctx context.Context, by base.Principal, err error) error {
 	if refusal, ok := errors.AsType[*pay.Error](err); ok && refusal.Code == pay.CodeInvalidToken {
-		a.events[AuthRefreshRefused].Add(1)
-		a.WarnSometimes(ctx, "a refresh token was refused", "", "address", by.Address)
+		ac.events[AuthRefreshRefused].Add(1)
+		ac.WarnSometimes(ctx, "a refresh token was refused", "", "address", by.Address)
 	}
 	return err
 }
@@ -159,20 +161,20 @@ func (a *Access) refreshRefused(ctx context.Context, by base.Principal, err erro
 // loginOf reads the login that a refresh token is of.
 //
 // Errors: invalid_token where it is not good, has ended, or was used before, which ends it.
-func (a *Access) loginOf(ctx context.Context, by base.Principal, token string) (pay.Login, error) {
-	id, version, ok := a.parseRefresh(token)
+func (ac *Access) loginOf(ctx context.Context, by base.Principal, token string) (pay.Login, error) {
+	id, version, ok := ac.ParseRefresh(token)
 	if !ok {
 		return pay.Login{}, badRefresh()
 	}
-	login, err := a.Store.Login(ctx, id)
+	login, err := ac.Store.Login(ctx, id)
 	if err != nil {
 		return pay.Login{}, base.OrRefuse(err, badRefresh())
 	}
-	if !login.RevokedAt.IsZero() || !a.Now().Before(login.ExpiresAt) {
+	if !login.RevokedAt.IsZero() || !ac.Now().Before(login.ExpiresAt) {
 		return pay.Login{}, badRefresh()
 	}
 	if version != login.Version {
-		return pay.Login{}, a.stolen(ctx, by, id)
+		return pay.Login{}, ac.stolen(ctx, by, id)
 	}
 	return login, nil
 }
@@ -181,19 +183,19 @@ func badRefresh() error {
 	return pay.NewError(pay.CodeInvalidToken, "the refresh token is not valid: it works once; get a new one from POST /auth/token")
 }
 
-func (a *Access) refresh(ctx context.Context, by base.Principal, token string) (Tokens, error) {
-	login, err := a.loginOf(ctx, by, token)
+func (ac *Access) refresh(ctx context.Context, by base.Principal, token string) (Tokens, error) {
+	login, err := ac.loginOf(ctx, by, token)
 	if err != nil {
 		return Tokens{}, err
 	}
-	now := a.Now()
-	if key, err := a.Store.Key(ctx, login.Key); err != nil || key.Over(now) {
+	now := ac.Now()
+	if key, err := ac.Store.Key(ctx, login.Key); err != nil || key.Over(now) {
 		return Tokens{}, base.OrRefuse(err, badRefresh())
 	}
 	login = login.Rotate(now.Add(RefreshTTL))
-	err = a.Store.Commit(ctx, pay.Change{Logins: []pay.Login{login}})
+	err = ac.Store.Commit(ctx, pay.Change{Logins: []pay.Login{login}})
 	if errors.Is(err, store.ErrStale) {
-		read, err := a.Store.Login(ctx, login.ID)
+		read, err := ac.Store.Login(ctx, login.ID)
 		if err != nil {
 			return Tokens{}, base.OrRefuse(err, badRefresh())
 		}
@@ -201,68 +203,69 @@ func (a *Access) refresh(ctx context.Context, by base.Principal, token string) (
 			return Tokens{}, badRefresh()
 		}
 		// The same token at the same time twice: one of the two was not its owner.
-		return Tokens{}, a.stolen(ctx, by, login.ID)
+		return Tokens{}, ac.stolen(ctx, by, login.ID)
 	}
 	if err != nil {
 		return Tokens{}, err
 	}
-	return a.issue(ctx, login, now)
+	return ac.issue(ctx, login, now)
 }
 
 // stolen ends a login whose refresh token was used twice, and returns what to answer.
-func (a *Access) stolen(ctx context.Context, by base.Principal, login string) error {
-	a.events[AuthRefreshReused].Add(1)
-	a.Log.WarnContext(ctx, "a refresh token was used twice; its login is revoked", "login", login, "address", by.Address)
+func (ac *Access) stolen(ctx context.Context, by base.Principal, login string) error {
+	ac.events[AuthRefreshReused].Add(1)
+	ac.Log.WarnContext(ctx, "a refresh token was used twice; its login is revoked", "login", login, "address", by.Address)
 	actor := pay.Actor{Kind: pay.BySystem, IP: by.Address, Request: by.RequestID}
-	if err := a.RevokeLogin(ctx, actor, login, "a refresh token was used twice"); err != nil {
+	if err := ac.RevokeLogin(ctx, actor, login, "a refresh token was used twice"); err != nil {
 		return fmt.Errorf("revoke a login: %w", err) // not a refusal: the tokens still live
 	}
 	return badRefresh()
 }
 
-func (a *Access) issue(ctx context.Context, l pay.Login, now time.Time) (Tokens, error) {
-	merchant, err := a.Store.Merchant(ctx, l.Merchant)
+func (ac *Access) issue(ctx context.Context, l pay.Login, now time.Time) (Tokens, error) {
+	merchant, err := ac.Store.Merchant(ctx, l.Merchant)
 	if err != nil {
 		return Tokens{}, err
 	}
 	token := jwt.NewWithClaims(jwt.SigningMethodHS256, claims{
 		RegisteredClaims: jwt.RegisteredClaims{
 			Issuer: issuer, Subject: l.Merchant, Audience: jwt.ClaimStrings{string(l.Environment())},
-			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(a.ttl)),
+			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(ac.ttl)),
 			// Two tokens of one second differ.
 			ID: l.ID + "." + strconv.FormatInt(l.Version, 10),
 		},
 		Key: l.Key,
 	})
-	keys := a.tokens.keys.Load()
+	keys := ac.tokens.keys.Load()
 	token.Header["kid"] = keys.current
 	access, err := token.SignedString(keys.ring[keys.current])
 	if err != nil {
 		return Tokens{}, fmt.Errorf("sign an access token: %w", err)
 	}
 	return Tokens{
-		Access: access, Refresh: a.refreshToken(l.ID, l.Version), AccessTTL: a.ttl, RefreshTTL: l.ExpiresAt.Sub(now),
+		Access: access, Refresh: ac.RefreshToken(l.ID, l.Version), AccessTTL: ac.ttl, RefreshTTL: l.ExpiresAt.Sub(now),
 		Environment: l.Environment(), Merchant: merchant,
 	}, nil
 }
 
-// refreshToken is made from the login's id and version, so that a token that
+// RefreshToken is made from the login's id and version, so that a token that
 // was good once can be told from one that never was. Nothing of it is kept.
-func (a *Access) refreshToken(login string, version int64) string {
+func (ac *Access) RefreshToken(login string, version int64) string {
 	body := login + "." + strconv.FormatInt(version, 10)
-	mac := hmac.New(sha256.New, a.Vault.Key("refresh"))
+	mac := hmac.New(sha256.New, ac.Vault.Key("refresh"))
 	mac.Write([]byte(body))
 	return refreshPrefix + body + "." + hex.EncodeToString(mac.Sum(nil))
 }
 
-func (a *Access) parseRefresh(token string) (login string, version int64, ok bool) {
+// ParseRefresh reads a refresh token that this service made: its login and which of its tokens it is.
+func (ac *Access) ParseRefresh(token string) (login string, version int64, ok bool) {
 	body, found := strings.CutPrefix(token, refreshPrefix)
 	parts := strings.Split(body, ".")
 	if !found || len(parts) != 3 {
 		return "", 0, false
 	}
 	version, err := strconv.ParseInt(parts[1], 10, 64)
-	if err != nil || !hmac.Equal([]byte(token), []byte(a.refreshToken(parts[0], version))) {
+	if err != nil || !hmac.Equal([]byte(token), []byte(ac.RefreshToken(parts[0], version))) {
 		return "", 0, false
 	}
 	return parts[0], version, true
@@ -272,7 +275,7 @@ func (a *Access) parseRefresh(token string) (login string, version int64, ok boo
 // (AUTH-9, AUTH-10).
 //
 // Errors: invalid_api_key, invalid_token, token_expired.
-func (a *Access) Authenticate(ctx context.Context, credential string) (base.Principal, error) {
+func (ac *Access) Authenticate(ctx context.Context, credential string) (base.Principal, error) {
 	unknown := pay.NewError(pay.CodeInvalidAPIKey, "the key is not known: check that all of it was sent, and that it was not revoked or rotated; the operator lists keys with cascada key list")
 	var key pay.Key
 	var err error
@@ -282,23 +285,23 @@ func (a *Access) Authenticate(ctx context.Context, credential string) (base.Prin
 	case strings.HasPrefix(credential, refreshPrefix):
 		return base.Principal{}, pay.NewError(pay.CodeInvalidAPIKey, "a refresh token is for POST /auth/refresh only: send the access token that came with it")
 	case RawKey(credential):
-		if key, err = a.keyOf(ctx, credential); err != nil {
+		if key, err = ac.keyOf(ctx, credential); err != nil {
 			return base.Principal{}, base.OrRefuse(err, unknown)
 		}
 	default:
-		c, err := a.tokens.parse(credential, a.Now())
+		c, err := ac.tokens.parse(credential, ac.Now())
 		if err != nil {
 			return base.Principal{}, err
 		}
 		audience = c.Audience
-		if login = loginOf(c.ID); a.revoked.has(login) {
+		if login = loginOf(c.ID); ac.revoked.has(login) {
 			return base.Principal{}, pay.NewError(pay.CodeInvalidToken, "the login of this token has ended: get a new one from /auth/token")
 		}
-		if key, err = a.keys.Get(c.Key, func() (pay.Key, error) { return a.Store.Key(ctx, c.Key) }); err != nil {
+		if key, err = ac.keys.Get(c.Key, func() (pay.Key, error) { return ac.Store.Key(ctx, c.Key) }); err != nil {
 			return base.Principal{}, base.OrRefuse(err, unknown)
 		}
 	}
-	if key.Over(a.Now()) {
+	if key.Over(ac.Now()) {
 		return base.Principal{}, unknown
 	}
 	if audience != nil && !slices.Contains(audience, string(key.Environment())) {
@@ -313,12 +316,12 @@ func RawKey(credential string) bool {
 }
 
 // Recognises reports whether this node has seen a raw key good not long ago.
-func (a *Access) Recognises(rawKey string) bool { return a.keys.Has(a.Vault.Hash(rawKey)) }
+func (ac *Access) Recognises(rawKey string) bool { return ac.keys.Has(ac.Vault.Hash(rawKey)) }
 
 // Tier reads a merchant's tier, a few seconds old at most.
-func (a *Access) Tier(ctx context.Context, merchant string) (pay.Tier, error) {
-	return a.tiers.Get(merchant, func() (pay.Tier, error) {
-		m, err := a.Store.Merchant(ctx, merchant)
+func (ac *Access) Tier(ctx context.Context, merchant string) (pay.Tier, error) {
+	return ac.tiers.Get(merchant, func() (pay.Tier, error) {
+		m, err := ac.Store.Merchant(ctx, merchant)
 		return m.Tier, err
 	})
 }
@@ -371,10 +374,10 @@ func (t *tokens) remember(text string, s seenToken) {
 }
 
 // keyOf finds a raw key by its keyed hash.
-func (a *Access) keyOf(ctx context.Context, raw string) (pay.Key, error) {
-	hash := a.Vault.Hash(raw)
-	key, err := a.keys.Get(hash, func() (pay.Key, error) { return a.Store.KeyByHash(ctx, hash) })
-	if err == nil && key.Over(a.Now()) {
+func (ac *Access) keyOf(ctx context.Context, raw string) (pay.Key, error) {
+	hash := ac.Vault.Hash(raw)
+	key, err := ac.keys.Get(hash, func() (pay.Key, error) { return ac.Store.KeyByHash(ctx, hash) })
+	if err == nil && key.Over(ac.Now()) {
 		err = store.ErrNotFound
 	}
 	return key, err

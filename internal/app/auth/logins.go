@@ -1,4 +1,4 @@
-package app
+package auth
 
 import (
 	"context"
@@ -59,28 +59,28 @@ func (r *revocations) learn(logins []string, now, forget time.Time) {
 	maps.DeleteFunc(r.of, func(_ string, at time.Time) bool { return at.Before(forget) })
 }
 
-// readRevoked takes notice of what other processes have revoked.
-func (a *Access) readRevoked(ctx context.Context) error {
-	now := a.Now()
-	since := a.oldestToken(now)
-	if a.revoked.looks%wholeLook != 0 {
-		since = later(since, a.revoked.read.Add(-revokedOverlap))
+// ReadRevoked takes notice of what other processes have revoked.
+func (ac *Access) ReadRevoked(ctx context.Context) error {
+	now := ac.Now()
+	since := ac.oldestToken(now)
+	if ac.revoked.looks%wholeLook != 0 {
+		since = later(since, ac.revoked.read.Add(-revokedOverlap))
 	}
-	logins, keys, err := a.Store.Revoked(ctx, since)
+	logins, keys, err := ac.Store.Revoked(ctx, since)
 	if err != nil {
 		return fmt.Errorf("read what was revoked: %w", err)
 	}
-	a.revoked.learn(logins, now, a.oldestToken(now))
+	ac.revoked.learn(logins, now, ac.oldestToken(now))
 	for _, key := range keys { // by id and by hash
-		a.keys.Forget(key)
+		ac.keys.Forget(key)
 	}
-	a.revoked.looks++
-	a.revoked.read = now
+	ac.revoked.looks++
+	ac.revoked.read = now
 	return nil
 }
 
 // oldestToken is when the oldest access token that is still good may have been made.
-func (a *Access) oldestToken(now time.Time) time.Time { return now.Add(-a.ttl - clocksApart) }
+func (ac *Access) oldestToken(now time.Time) time.Time { return now.Add(-ac.ttl - clocksApart) }
 
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
@@ -122,9 +122,9 @@ func newAuthEvents() authEvents {
 }
 
 // AuthEvents tells what happened to credentials at this node since it started.
-func (a *Access) AuthEvents() map[AuthEvent]int64 {
+func (ac *Access) AuthEvents() map[AuthEvent]int64 {
 	counts := map[AuthEvent]int64{}
-	for kind, n := range a.events {
+	for kind, n := range ac.events {
 		counts[kind] = n.Load()
 	}
 	return counts
@@ -132,13 +132,13 @@ func (a *Access) AuthEvents() map[AuthEvent]int64 {
 
 // loginRefused leaves a trace of a login that was refused: key is the publishable one, where
 // it is known.
-func (a *Access) loginRefused(ctx context.Context, by base.Principal, key pay.Key) {
-	a.events[AuthLoginRefused].Add(1)
-	a.WarnSometimes(ctx, "a login was refused", "", "address", by.Address, "key", key.ID)
+func (ac *Access) loginRefused(ctx context.Context, by base.Principal, key pay.Key) {
+	ac.events[AuthLoginRefused].Add(1)
+	ac.WarnSometimes(ctx, "a login was refused", "", "address", by.Address, "key", key.ID)
 	if key.ID == "" {
 		return
 	}
-	left, may := a.Quiet.Say("login "+key.ID, a.Now(), refusalsEvery)
+	left, may := ac.Quiet.Say("login "+key.ID, ac.Now(), refusalsEvery)
 	if !may {
 		return
 	}
@@ -147,34 +147,34 @@ func (a *Access) loginRefused(ctx context.Context, by base.Principal, key pay.Ke
 		details["more"] = fmt.Sprint(left)
 	}
 	actor := pay.Actor{Kind: pay.BySystem, IP: by.Address, Request: by.RequestID}
-	if err := a.Store.Commit(ctx, pay.Change{Audit: a.Audited(actor, key.Scope, pay.LoginRefused, key.ID, details)}); err != nil {
-		a.Log.ErrorContext(ctx, "a refused login is not in the audit log", "key", key.ID, "error", err)
+	if err := ac.Store.Commit(ctx, pay.Change{Audit: ac.Audited(actor, key.Scope, pay.LoginRefused, key.ID, details)}); err != nil {
+		ac.Log.ErrorContext(ctx, "a refused login is not in the audit log", "key", key.ID, "error", err)
 	}
 }
 
 // CredentialRefused leaves a trace of credentials that were not good: by says from where they
 // came. An access token that is over is nothing to tell of.
-func (a *Access) CredentialRefused(ctx context.Context, by base.Principal, refusal error) {
+func (ac *Access) CredentialRefused(ctx context.Context, by base.Principal, refusal error) {
 	var shown *pay.Error
 	if errors.As(refusal, &shown) && (shown.Code == pay.CodeInvalidAPIKey || shown.Code == pay.CodeInvalidToken) {
-		a.events[AuthRefused].Add(1)
-		a.WarnSometimes(ctx, "credentials were refused", "", "address", by.Address, "code", string(shown.Code))
+		ac.events[AuthRefused].Add(1)
+		ac.WarnSometimes(ctx, "credentials were refused", "", "address", by.Address, "code", string(shown.Code))
 	}
 }
 
 // WentBeyond leaves a trace of credentials that were good, and asked for what they do not cover.
-func (a *Access) WentBeyond(ctx context.Context, by base.Principal, refusal error) {
+func (ac *Access) WentBeyond(ctx context.Context, by base.Principal, refusal error) {
 	var shown *pay.Error
 	if errors.As(refusal, &shown) && shown.Code == pay.CodeForbidden {
-		a.events[AuthBeyond].Add(1)
-		a.WarnSometimes(ctx, "credentials asked for what they do not cover", by.KeyID, "key", by.KeyID, "address", by.Address, "right", shown.Details.Right)
+		ac.events[AuthBeyond].Add(1)
+		ac.WarnSometimes(ctx, "credentials asked for what they do not cover", by.KeyID, "key", by.KeyID, "address", by.Address, "right", shown.Details.Right)
 	}
 }
 
 // TurnedAway leaves a trace of a request that was over a limit; other refusals are not told of.
-func (a *Access) TurnedAway(ctx context.Context, by base.Principal, refusal error) {
+func (ac *Access) TurnedAway(ctx context.Context, by base.Principal, refusal error) {
 	if shown, ok := errors.AsType[*pay.Error](refusal); ok && shown.Code == pay.CodeRateLimited {
-		a.WarnSometimes(ctx, "requests are over a limit", "", "address", by.Address, "limit", shown.Message)
+		ac.WarnSometimes(ctx, "requests are over a limit", "", "address", by.Address, "limit", shown.Message)
 	}
 }
 
@@ -182,41 +182,41 @@ func (a *Access) TurnedAway(ctx context.Context, by base.Principal, refusal erro
 //
 // Errors: missing_credentials where the request came with nothing, invalid_request where it came
 // with a key itself.
-func (a *Access) Logout(ctx context.Context, by base.Principal) error {
+func (ac *Access) Logout(ctx context.Context, by base.Principal) error {
 	if by.KeyID == "" {
 		return pay.NewError(pay.CodeMissingCredentials, "send the header Authorization: Bearer with the access token, or the refreshToken in the body")
 	}
 	if by.Login == "" {
 		return pay.NewError(pay.CodeInvalidRequest, "only a login can be ended here: send the access token that it gave, not a key")
 	}
-	return a.RevokeLogin(ctx, by.Actor(), by.Login, "logged out")
+	return ac.RevokeLogin(ctx, by.Actor(), by.Login, "logged out")
 }
 
 // LogoutRefresh ends the login of a refresh token, as Logout does.
 //
 // Errors: invalid_token, where the login has ended too.
-func (a *Access) LogoutRefresh(ctx context.Context, by base.Principal, token string) error {
-	login, err := a.loginOf(ctx, by, token)
+func (ac *Access) LogoutRefresh(ctx context.Context, by base.Principal, token string) error {
+	login, err := ac.loginOf(ctx, by, token)
 	if err != nil {
-		return a.refreshRefused(ctx, by, err)
+		return ac.refreshRefused(ctx, by, err)
 	}
 	actor := pay.Actor{Kind: pay.ByKey, ID: login.Key, IP: by.Address, Request: by.RequestID}
-	return a.RevokeLogin(ctx, actor, login.ID, "logged out")
+	return ac.RevokeLogin(ctx, actor, login.ID, "logged out")
 }
 
 // RevokeLogin ends a login on every node, within two seconds. One that has ended stays so.
 //
 // Errors: store.ErrNotFound.
-func (a *Access) RevokeLogin(ctx context.Context, by pay.Actor, login, reason string) error {
+func (ac *Access) RevokeLogin(ctx context.Context, by pay.Actor, login, reason string) error {
 	return base.Again(func() error {
-		l, err := a.Store.Login(ctx, login)
+		l, err := ac.Store.Login(ctx, login)
 		if err != nil {
 			return fmt.Errorf("login %s: %w", login, err)
 		}
 		if !l.RevokedAt.IsZero() {
 			return nil
 		}
-		return a.endLogins(ctx, by, []pay.Login{l}, pay.LoginRevoked, l.ID, map[string]string{"key": l.Key, "reason": reason})
+		return ac.endLogins(ctx, by, []pay.Login{l}, pay.LoginRevoked, l.ID, map[string]string{"key": l.Key, "reason": reason})
 	})
 }
 
@@ -224,26 +224,26 @@ func (a *Access) RevokeLogin(ctx context.Context, by pay.Actor, login, reason st
 // how many there were.
 //
 // Errors: store.ErrNotFound.
-func (a *Access) RevokeLogins(ctx context.Context, by pay.Actor, merchant, key, reason string) (n int, err error) {
+func (ac *Access) RevokeLogins(ctx context.Context, by pay.Actor, merchant, key, reason string) (n int, err error) {
 	object := merchant
 	if key != "" {
-		k, err := a.Store.Key(ctx, key)
+		k, err := ac.Store.Key(ctx, key)
 		if err != nil {
 			return 0, fmt.Errorf("key %s: %w", key, err)
 		}
 		merchant, object = k.Merchant, k.ID
 	}
-	if _, err := a.AnyMerchant(ctx, merchant); err != nil {
+	if _, err := ac.AnyMerchant(ctx, merchant); err != nil {
 		return 0, err
 	}
 	for {
 		more := false
 		err := base.Again(func() error {
-			list, err := a.Store.GoodLogins(ctx, merchant, key, a.Now(), loginsBatch)
+			list, err := ac.Store.GoodLogins(ctx, merchant, key, ac.Now(), loginsBatch)
 			if more = len(list) > 0; err != nil || !more {
 				return err
 			}
-			err = a.endLogins(ctx, by, list, pay.LoginsRevoked, object, map[string]string{"logins": fmt.Sprint(len(list)), "reason": reason})
+			err = ac.endLogins(ctx, by, list, pay.LoginsRevoked, object, map[string]string{"logins": fmt.Sprint(len(list)), "reason": reason})
 			if err == nil {
 				n += len(list)
 			}
@@ -256,23 +256,23 @@ func (a *Access) RevokeLogins(ctx context.Context, by pay.Actor, merchant, key, 
 }
 
 // endLogins writes that logins have ended, and heeds it at once.
-func (a *Access) endLogins(ctx context.Context, by pay.Actor, list []pay.Login, act pay.Act, object string, details map[string]string) error {
-	now := a.Now()
+func (ac *Access) endLogins(ctx context.Context, by pay.Actor, list []pay.Login, act pay.Act, object string, details map[string]string) error {
+	now := ac.Now()
 	scope := list[0].Scope
 	if act == pay.LoginsRevoked {
 		scope = pay.Scope{Merchant: scope.Merchant, Live: true}
 	}
-	change := pay.Change{Audit: a.Audited(by, scope, act, object, details)}
+	change := pay.Change{Audit: ac.Audited(by, scope, act, object, details)}
 	var ended []string
 	for _, l := range list {
 		change.Logins = append(change.Logins, l.Revoke(now))
 		ended = append(ended, l.ID)
 	}
-	if err := a.Store.Commit(ctx, change); err != nil {
+	if err := ac.Store.Commit(ctx, change); err != nil {
 		return err // where nobody knows, the next look tells
 	}
-	a.revoked.learn(ended, now, a.oldestToken(now))
-	a.events[AuthRevoked].Add(int64(len(list)))
+	ac.revoked.learn(ended, now, ac.oldestToken(now))
+	ac.events[AuthRevoked].Add(int64(len(list)))
 	return nil
 }
 

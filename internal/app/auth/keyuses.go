@@ -1,4 +1,4 @@
-package app
+package auth
 
 import (
 	"context"
@@ -17,8 +17,8 @@ const (
 	// many are remembered: beyond it all are forgotten, and noted anew.
 	usesKept = time.Hour
 	usesMost = 50_000
-	// usesEvery is how soon a use is written.
-	usesEvery = 10 * time.Second
+	// UsesEvery is how soon a use is written.
+	UsesEvery = 10 * time.Second
 	// usesBatch is how many are written at a time.
 	usesBatch = 500
 )
@@ -35,11 +35,11 @@ func newKeyUses() *keyUses {
 }
 
 // KeyUsed notes that a key was good, and from where. It costs a request no look at the database.
-func (a *Access) KeyUsed(p base.Principal) {
+func (ac *Access) KeyUsed(p base.Principal) {
 	if p.KeyID == "" || p.Address == "" {
 		return
 	}
-	use, now, u := pay.KeyUse{Key: p.KeyID, Address: p.Address}, a.Now(), a.uses
+	use, now, u := pay.KeyUse{Key: p.KeyID, Address: p.Address}, ac.Now(), ac.uses
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if at, known := u.seen[use]; known && now.Sub(at) < usesKept {
@@ -54,14 +54,14 @@ func (a *Access) KeyUsed(p base.Principal) {
 
 // WriteKeyUses writes what was noted. A key that is used from an address that it was never used
 // from before is told of, unless it was used from nowhere yet.
-func (a *Access) WriteKeyUses(ctx context.Context) error {
+func (ac *Access) WriteKeyUses(ctx context.Context) error {
 	for {
-		some := a.uses.take()
+		some := ac.uses.take()
 		if len(some) == 0 {
 			return nil
 		}
-		if err := a.writeKeyUses(ctx, some); err != nil {
-			a.uses.putBack(some) // where it was written all the same, it is written again
+		if err := ac.writeKeyUses(ctx, some); err != nil {
+			ac.uses.putBack(some) // where it was written all the same, it is written again
 			return base.UnlessStale(err)
 		}
 	}
@@ -90,8 +90,8 @@ func (u *keyUses) putBack(some map[pay.KeyUse]time.Time) {
 	}
 }
 
-func (a *Access) writeKeyUses(ctx context.Context, some map[pay.KeyUse]time.Time) error {
-	known, addresses, err := a.Store.KeyUses(ctx, slices.Collect(maps.Keys(some)))
+func (ac *Access) writeKeyUses(ctx context.Context, some map[pay.KeyUse]time.Time) error {
+	known, addresses, err := ac.Store.KeyUses(ctx, slices.Collect(maps.Keys(some)))
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (a *Access) writeKeyUses(ctx context.Context, some map[pay.KeyUse]time.Time
 		return nil
 	}
 	for id, list := range told {
-		key, err := a.Store.Key(ctx, id)
+		key, err := ac.Store.Key(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -122,14 +122,14 @@ func (a *Access) writeKeyUses(ctx context.Context, some map[pay.KeyUse]time.Time
 		if len(list) > 1 { // at once: one entry tells of all
 			details["more"] = fmt.Sprint(len(list) - 1)
 		}
-		change.Audit = append(change.Audit, a.Audited(pay.Actor{Kind: pay.BySystem, IP: list[0]}, key.Scope, pay.KeyUsedAnew, key.ID, details)...)
+		change.Audit = append(change.Audit, ac.Audited(pay.Actor{Kind: pay.BySystem, IP: list[0]}, key.Scope, pay.KeyUsedAnew, key.ID, details)...)
 	}
-	if err := a.Store.Commit(ctx, change); err != nil {
+	if err := ac.Store.Commit(ctx, change); err != nil {
 		return err
 	}
 	for id, list := range told {
-		a.events[AuthNewAddress].Add(int64(len(list)))
-		a.WarnSometimes(ctx, "a key is used from an address that it was not used from before", id, "key", id, "address", list[0], "addresses", len(list))
+		ac.events[AuthNewAddress].Add(int64(len(list)))
+		ac.WarnSometimes(ctx, "a key is used from an address that it was not used from before", id, "key", id, "address", list[0], "addresses", len(list))
 	}
 	return nil
 }
