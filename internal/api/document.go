@@ -227,7 +227,7 @@ func (d document) loosened() {
 	}
 	if body := d.schema("PaymentBody"); body != nil {
 		under(body, "properties")["amount"] = object{
-			"type": "number", "format": "double", "description": "Major units of currency, worth at most 100000 USD", "exclusiveMinimum": 0, "examples": []any{25.5},
+			"type": "number", "format": "double", "description": amountDoc, "exclusiveMinimum": 0, "examples": []any{25.5},
 		}
 		body["required"] = []any{"amount"}
 	}

@@ -54,15 +54,20 @@ func (a *API) asked(ctx huma.Context) (strict bool, err error) {
 			known = append(known, p.Name)
 		}
 	}
+	// Of a list one gets more than was asked for where a filter goes by another name, as of a field of its rows.
+	list := slices.Contains(known, "limit")
 	for _, name := range sortedNames(sent) {
 		if slices.Contains(known, name) {
+			if len(sent[name]) > 1 {
+				issues = append(issues, pay.Issue{Path: name, Message: fmt.Sprintf("%s is there twice: send it once", name)})
+			}
 			continue
 		}
 		typo := near.Typo(name, known)
 		switch meant := near.Meant(name, known); {
 		case a.about(ctx, false).Has(name):
 			issues = append(issues, pay.Issue{Path: name, Message: fmt.Sprintf("%s is no query parameter here: send it in the body, {%q: …}", name, name)})
-		case typo != "" || strict && meant != "":
+		case typo != "" || (strict || list) && meant != "":
 			issues = append(issues, pay.Issue{Path: name, Message: fmt.Sprintf("there is no query parameter %s: did you mean %s?", name, meant)})
 		case strict:
 			issues = append(issues, pay.Issue{Path: name, Message: fmt.Sprintf("there is no query parameter %s: leave it out; there are %s", name, strings.Join(known, ", "))})

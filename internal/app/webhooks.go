@@ -155,13 +155,16 @@ func (b *problems) events(events []string) {
 	}
 	for i, e := range events {
 		if !pay.ValidEvent(e) {
-			b.issues = append(b.issues, pay.Issue{Path: fmt.Sprintf("events[%d]", i), Message: notEvent(e)})
+			b.issues = append(b.issues, pay.Issue{Path: fmt.Sprintf("events[%d]", i), Message: NotEvent(e) + ", and * for all"})
 		}
 	}
 }
 
-// notEvent says which events there are, and which was probably meant.
-func notEvent(name string) string {
+// paidElsewhere is what other services call payment.completed: by its letters the first is nearest to payment.failed.
+var paidElsewhere = []string{"payment.paid", "payment.succeeded", "charge.succeeded", "payment_intent.succeeded", "checkout.session.completed"}
+
+// NotEvent says which events there are, and which was probably meant.
+func NotEvent(name string) string {
 	var names []string
 	for _, e := range pay.EventTypes() {
 		names = append(names, string(e))
@@ -170,10 +173,14 @@ func notEvent(name string) string {
 	if len(name) > maxKeptID || strings.ContainsFunc(name, pay.Unprintable) {
 		message = "that is not an event"
 	}
-	if meant := near.Meant(name, names); meant != "" {
-		return message + ": did you mean " + meant + "? There are " + strings.Join(names, ", ") + ", and * for all"
+	meant := near.Meant(name, names)
+	if slices.Contains(paidElsewhere, name) {
+		meant = string(pay.PaymentCompleted)
 	}
-	return message + ": there are " + strings.Join(names, ", ") + ", and * for all"
+	if meant != "" {
+		return message + ": did you mean " + meant + "? There are " + strings.Join(names, ", ")
+	}
+	return message + ": there are " + strings.Join(names, ", ")
 }
 
 // version checks a set of events; "" is not asked for. One that is has to be as new as before.
