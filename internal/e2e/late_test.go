@@ -36,6 +36,17 @@ func watchTime() {
 	})
 }
 
+// soon returns what comes on a channel, or the zero value when it is closed. It does not wait for ever.
+func soon[T any](t *testing.T, what string, from <-chan T) (got T) {
+	t.Helper()
+	select {
+	case got = <-from:
+	case <-time.After(patience):
+		t.Fatalf("%s: nothing happened in %s", what, patience)
+	}
+	return got
+}
+
 // up notes that a test's service is up, until the test ends.
 func up(t *testing.T) {
 	running.Store(t.Name(), time.Now())

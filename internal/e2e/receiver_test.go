@@ -44,6 +44,7 @@ func (d delivery) text(path string) string {
 func (s *service) receive(t *testing.T) *receiver {
 	t.Helper()
 	c := &receiver{service: s, answer: respond(http.StatusNoContent)}
+	over := make(chan struct{})
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -55,9 +56,17 @@ func (s *service) receive(t *testing.T) *receiver {
 		answer := c.answer
 		c.mu.Unlock()
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		answer(w, r)
+		answered := make(chan struct{})
+		go func() {
+			defer close(answered)
+			answer(w, r)
+		}()
+		select {
+		case <-answered:
+		case <-over: // a test that failed lets nobody go on: closing the server would wait for ever
+		}
 	}))
-	t.Cleanup(c.Close)
+	t.Cleanup(func() { close(over); c.Close() })
 	return c
 }
 
