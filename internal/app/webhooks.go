@@ -293,6 +293,11 @@ func (a *App) EditSubscription(ctx context.Context, by Principal, scope pay.Scop
 			}
 			change.Shops = []pay.Shop{shop}
 		}
+		if read.Status == pay.Disabled && sub.Status == pay.Enabled {
+			if change.Replays, err = a.stillReplaying(ctx, sub.ID); err != nil {
+				return change, err
+			}
+		}
 		change.Audit = a.audit(by.Actor(), scope, pay.WebhookUpdated, sub.ID, map[string]string{
 			"url": origin(sub.URL), "events": strings.Join(sub.Events, ","), "status": string(sub.Status),
 		})
