@@ -152,7 +152,7 @@ const maxAmount = 100_000_00
 // CheckAmount checks a payment's USD amount (PAY-14).
 func CheckAmount(usd money.Amount) error {
 	if !usd.IsPositive() {
-		return FieldError(CodeAmountInvalid, "amount", "amount must be greater than zero, such as 49.90")
+		return FieldError(CodeAmountInvalid, "amount", "amount must be worth 0.01 USD at least, such as 49.90: send a larger one")
 	}
 	if usd.Minor > maxAmount {
 		return FieldError(CodeAmountAboveMaximum, "amount", "amount must be at most 100000 USD: it is in dollars, not in cents")
