@@ -337,10 +337,14 @@ func (a *App) Unsubscribe(ctx context.Context, by Principal, scope pay.Scope, su
 	})
 }
 
+// endpointTurn is whose turn it is to change an endpoint, of those who do so often.
+const endpointTurn = "endpoint/"
+
 // change decides about an endpoint until the decision is not stale.
 //
 // Errors: webhook_not_found.
 func (a *App) change(ctx context.Context, scope pay.Scope, subscription string, decide func(pay.Subscription) (pay.Change, error)) error {
+	defer a.turns.take(endpointTurn + subscription)()
 	err := again(func() error {
 		read, err := a.Subscription(ctx, scope, subscription)
 		if err != nil {
