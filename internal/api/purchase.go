@@ -3,8 +3,10 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -97,10 +99,16 @@ func (m Metadata) check(path string) (issues []error) {
 func (b *PurchaseBody) check(prefix *huma.PathBuffer, c money.Currency) (issues []error) {
 	issues = b.Metadata.check(prefix.With("metadata"))
 	for i, item := range b.LineItems {
-		if _, err := money.Parse(string(item.UnitAmount), c); err != nil && item.UnitAmount != "" {
-			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, fmt.Sprintf("%s[%d].unitAmount", prefix.With("lineItems"), i),
-				fmt.Sprintf("unitAmount must be a JSON number with at most %d decimals, for that is what %s has", c.Exponent(), c)))
+		_, err := money.Parse(string(item.UnitAmount), c)
+		if err == nil || item.UnitAmount == "" {
+			continue
 		}
+		message := fmt.Sprintf("unitAmount must be a JSON number with at most %d decimals, for that is what %s has", c.Exponent(), c)
+		if errors.Is(err, money.ErrRange) {
+			least, most := money.New(math.MinInt64, c), money.New(math.MaxInt64, c)
+			message = fmt.Sprintf("unitAmount must be a number from %s to %s in %s; you sent %s", least.Decimal(), most.Decimal(), c, clip(string(item.UnitAmount)))
+		}
+		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, fmt.Sprintf("%s[%d].unitAmount", prefix.With("lineItems"), i), message))
 	}
 	return issues
 }

@@ -42,7 +42,8 @@ const (
 // StopReason says why a replay was stopped.
 type StopReason string
 
-// Reasons to stop a replay: its endpoint is disabled or deleted, or somebody asked for it.
+// Reasons to stop a replay: its endpoint is disabled or deleted, or somebody asked for it. The owner of a
+// deleted endpoint cannot read its replays any more: that reason is told by the database alone.
 const (
 	StopAsked    StopReason = "requested"
 	StopDisabled StopReason = "webhook_disabled"

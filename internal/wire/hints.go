@@ -151,12 +151,12 @@ func (h Help) field(path string) *huma.Schema {
 
 // Unknown refuses a body with fields that nobody reads, where the caller asked for that, and always
 // one in which what bounds the request was misspelt: without an amount a refund is the whole payment,
-// without a currency a price is in USD, and without types a replay sends all events.
+// without a currency a price is in USD, and without types or an end a replay sends more events.
 //
 // Errors: invalid_request.
 func Unknown(ctx context.Context) error {
 	h := helpOf(ctx)
-	if !h.Strict && (h.Sent == nil || h.says("amount") && h.says("currency") && h.says("types")) {
+	if !h.Strict && (h.Sent == nil || h.says("amount") && h.says("currency") && h.says("types") && h.says("to")) {
 		return nil
 	}
 	var issues []pay.Issue
@@ -178,7 +178,7 @@ func (h Help) says(field string) bool {
 
 // grave reports whether more happens because the field was misspelt.
 func (s stranger) grave() bool {
-	return s.parent == "" && (s.meant == "amount" || s.meant == "types" || s.meant == "currency" && near.Typo(s.name, []string{s.meant}) != "")
+	return s.parent == "" && (s.meant == "amount" || s.meant == "types" || s.meant == "to" || s.meant == "currency" && near.Typo(s.name, []string{s.meant}) != "")
 }
 
 // required says that a field is missing, and what to send.
@@ -359,7 +359,11 @@ func (h Help) plain(path string, d *huma.ErrorDetail) string {
 		if path == "" && found == "object" {
 			return fmt.Sprintf(`the body must be a JSON object, such as {"amount":25.5}; you sent %s`, Told(d.Value))
 		}
-		return fmt.Sprintf("%s must be %s%s; you sent %s", name, kindOf(&huma.Schema{Type: found}), example(schema), Told(d.Value))
+		kind := kindOf(&huma.Schema{Type: found})
+		if schema.Type == huma.TypeInteger {
+			kind = kindOf(schema)
+		}
+		return fmt.Sprintf("%s must be %s%s%s; you sent %s", name, kind, bounds(schema), example(schema), Told(d.Value))
 	case "length":
 		return h.length(name, d)
 	case "value":
@@ -387,5 +391,19 @@ func (h Help) misfit(field string) string {
 	if schema == nil {
 		return field + " holds a value that does not fit: look its type up in the API reference"
 	}
-	return field + " must be " + kindOf(schema) + example(schema)
+	return field + " must be " + kindOf(schema) + bounds(schema) + example(schema)
+}
+
+// bounds says how small and how large a number may be, "" where nothing bounds it.
+func bounds(schema *huma.Schema) string {
+	least, most := schema.Minimum, schema.Maximum
+	switch {
+	case least != nil && most != nil:
+		return " from " + plainNumber(*least) + " to " + plainNumber(*most)
+	case least != nil:
+		return " of at least " + plainNumber(*least)
+	case most != nil:
+		return " of at most " + plainNumber(*most)
+	}
+	return ""
 }
