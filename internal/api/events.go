@@ -60,7 +60,7 @@ type replaySpanIn struct {
 // Resolve reads the time and the types.
 func (in *replaySpanIn) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues []error) {
 	if !printable(in.IdempotencyKey) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Idempotency-Key", "Idempotency-Key must have 1 to 255 printable characters"))
+		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Idempotency-Key", keyIssue))
 	}
 	if in.Body.From == "" {
 		issues = append(issues, wire.Coded(pay.CodeMissingField, prefix.With("body.from"), "from is required"))

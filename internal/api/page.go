@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -66,7 +67,7 @@ func (p *Page) named(err error) error {
 	var e *pay.Error
 	if p.cursorParam() == olderCursor && errors.As(err, &e) && e.Param == app.CursorParam {
 		renamed := *e
-		renamed.Param = olderCursor
+		renamed.Param, renamed.Message = olderCursor, strings.ReplaceAll(e.Message, app.CursorParam, olderCursor)
 		return &renamed
 	}
 	return err

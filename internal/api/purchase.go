@@ -3,8 +3,10 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -95,11 +97,17 @@ func (m Metadata) check(path string) (issues []error) {
 func (b *PurchaseBody) check(prefix *huma.PathBuffer, c money.Currency) (issues []error) {
 	issues = b.Metadata.check(prefix.With("metadata"))
 	for i, item := range b.LineItems {
-		if _, err := money.Parse(string(item.UnitAmount), c); err != nil && item.UnitAmount != "" {
-			at := fmt.Sprintf("%s[%d].unitAmount", prefix.With("lineItems"), i)
-			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, at,
-				strings.TrimPrefix(at, "body.")+" must be a number, "+written(c)+"; you sent "+clip(string(item.UnitAmount))))
+		_, err := money.Parse(string(item.UnitAmount), c)
+		if err == nil || item.UnitAmount == "" {
+			continue
 		}
+		at, sent := fmt.Sprintf("%s[%d].unitAmount", prefix.With("lineItems"), i), clip(string(item.UnitAmount))
+		bounds := ", " + written(c)
+		if errors.Is(err, money.ErrRange) {
+			bounds = fmt.Sprintf(" from %s to %s in %s", money.New(math.MinInt64, c).Decimal(), money.New(math.MaxInt64, c).Decimal(), c)
+		}
+		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, at,
+			fmt.Sprintf("%s must be a number%s; you sent %s", strings.TrimPrefix(at, "body."), bounds, sent)))
 	}
 	return issues
 }

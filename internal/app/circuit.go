@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -116,19 +115,26 @@ func (a *App) claim(ctx context.Context, subscription string) bool {
 	return err == nil
 }
 
-// disable stops an endpoint that does not want to be called again, or failed
-// for too long. at is the URL that said so: a new one has not.
+// disabling stops an endpoint, and says why.
+func (a *App) disabling(sub pay.Subscription, reason string) pay.Change {
+	change := sub.Disable(reason, a.now(sub.Scope))
+	if len(change.Subscriptions) > 0 {
+		change.Audit = a.audit(pay.Actor{Kind: pay.BySystem}, sub.Scope, pay.WebhookDisabled, sub.ID, map[string]string{"reason": reason})
+	}
+	return change
+}
+
+// disable stops an endpoint that failed for too long. at is the URL that did: a new one has not.
 func (a *App) disable(ctx context.Context, subscription, at, reason string) {
 	err := again(func() error {
 		sub, err := a.store.AnySubscription(ctx, subscription)
 		if err != nil || sub.URL != at {
 			return err
 		}
-		change := sub.Disable(reason, a.now(sub.Scope))
+		change := a.disabling(sub, reason)
 		if len(change.Subscriptions) == 0 {
 			return nil
 		}
-		change.Audit = a.audit(pay.Actor{Kind: pay.BySystem}, sub.Scope, pay.WebhookDisabled, sub.ID, map[string]string{"reason": reason})
 		return a.store.Commit(ctx, change)
 	})
 	if err != nil {
@@ -158,7 +164,7 @@ func (a *App) unstall(ctx context.Context) (int, error) {
 		case !s.Parked:
 		case s.Status != pay.Enabled:
 			if list, err = a.store.Unpark(ctx, s.ID, now.Add(dispatchLease), dispatchBatch); err == nil {
-				err = a.abandon(ctx, list)
+				err = a.abandon(ctx, s.ID, list)
 			}
 		case s.Circuit.Open:
 			list, err = a.probe(ctx, s.Subscription, now)
@@ -190,19 +196,32 @@ func (a *App) probe(ctx context.Context, sub pay.Subscription, now time.Time) ([
 	return list, err
 }
 
-// abandon makes dead letters of deliveries whose endpoint is disabled or
-// deleted. One that moved meanwhile is somebody else's.
-func (a *App) abandon(ctx context.Context, list []store.Dispatch) error {
-	errs := make([]error, len(list))
-	var group sync.WaitGroup // the store writes them together
-	for i, next := range list {
-		group.Go(func() {
-			err := a.store.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{next.Delivery.Abandon()}})
-			if !errors.Is(err, store.ErrStale) {
-				errs[i] = err
-			}
-		})
+// abandon makes dead letters of deliveries whose endpoint is disabled or deleted, as long as it is: those to
+// one that was enabled meanwhile are sent. One that moved meanwhile is somebody else's.
+func (a *App) abandon(ctx context.Context, subscription string, list []store.Dispatch) error {
+	if len(list) == 0 {
+		return nil
 	}
-	group.Wait()
-	return errors.Join(errs...)
+	sub, err := a.store.AnySubscription(ctx, subscription)
+	if err != nil {
+		return err
+	}
+	if sub.Status == pay.Enabled {
+		a.subs.forget(subscription)
+		a.deliver.submit(list)
+		return nil
+	}
+	change := pay.Change{Subscriptions: []pay.Subscription{sub.Unchanged()}}
+	for _, next := range list {
+		change.Deliveries = append(change.Deliveries, next.Delivery.Abandon())
+	}
+	err = a.store.Commit(ctx, change)
+	switch half := len(list) / 2; {
+	case !errors.Is(err, store.ErrStale):
+		return err
+	case half == 0:
+		return nil // should it still be there, it comes due when its lease ends
+	default:
+		return errors.Join(a.abandon(ctx, subscription, list[:half]), a.abandon(ctx, subscription, list[half:]))
+	}
 }

@@ -300,6 +300,11 @@ func (a *App) EditSubscription(ctx context.Context, by Principal, scope pay.Scop
 			}
 			change.Shops = []pay.Shop{shop}
 		}
+		if read.Status == pay.Disabled && sub.Status == pay.Enabled {
+			if change.Replays, err = a.stillReplaying(ctx, sub.ID); err != nil {
+				return change, err
+			}
+		}
 		change.Audit = a.audit(by.Actor(), scope, pay.WebhookUpdated, sub.ID, map[string]string{
 			"url": origin(sub.URL), "events": strings.Join(sub.Events, ","), "status": string(sub.Status),
 		})
@@ -339,10 +344,14 @@ func (a *App) Unsubscribe(ctx context.Context, by Principal, scope pay.Scope, su
 	})
 }
 
+// endpointTurn is whose turn it is to change an endpoint, of those who do so often.
+const endpointTurn = "endpoint/"
+
 // change decides about an endpoint until the decision is not stale.
 //
 // Errors: webhook_not_found.
 func (a *App) change(ctx context.Context, scope pay.Scope, subscription string, decide func(pay.Subscription) (pay.Change, error)) error {
+	defer a.turns.take(endpointTurn + subscription)()
 	err := again(func() error {
 		read, err := a.Subscription(ctx, scope, subscription)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/webhook"
@@ -44,7 +45,6 @@ func (d delivery) text(path string) string {
 func (s *service) receive(t *testing.T) *receiver {
 	t.Helper()
 	c := &receiver{service: s, answer: respond(http.StatusNoContent)}
-	over := make(chan struct{})
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -56,17 +56,17 @@ func (s *service) receive(t *testing.T) *receiver {
 		answer := c.answer
 		c.mu.Unlock()
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		answered := make(chan struct{})
-		go func() {
-			defer close(answered)
-			answer(w, r)
-		}()
-		select {
-		case <-answered:
-		case <-over: // a test that failed lets nobody go on: closing the server would wait for ever
-		}
+		answer(w, r)
 	}))
-	t.Cleanup(func() { close(over); c.Close() })
+	t.Cleanup(func() {
+		closed := make(chan struct{})
+		go func() { c.Close(); close(closed) }()
+		select {
+		case <-closed:
+		case <-time.After(patience): // a test that failed has let an answer wait for ever
+			t.Errorf("the endpoint still holds an answer %s after the test", patience)
+		}
+	})
 	return c
 }
 

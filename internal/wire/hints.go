@@ -162,8 +162,8 @@ func (h Help) field(path string) *huma.Schema {
 
 // Unknown refuses a body with fields that nobody reads, where the caller asked for that, and always
 // one in which what bounds the request was misspelt: without an amount a refund is the whole payment,
-// without a currency a price is in USD, without types a replay sends all events, and without a url a
-// webhook's events go to an inbox here.
+// without a currency a price is in USD, without types or an end a replay sends more events, and without
+// a url a webhook's events go to an inbox here.
 //
 // Errors: invalid_request.
 func Unknown(ctx context.Context) error {
@@ -189,7 +189,7 @@ func (h Help) says(field string) bool {
 }
 
 // graveFields are those without which a request does something else.
-var graveFields = []string{"amount", "currency", "types", "url"}
+var graveFields = []string{"amount", "currency", "types", "to", "url"}
 
 // grave reports whether more happens because the field was misspelt.
 func (s stranger) grave() bool {
@@ -374,6 +374,9 @@ func (h Help) plain(path string, d *huma.ErrorDetail) string {
 			if n, err := strconv.ParseFloat(value, 64); err == nil { // written as 1e+09
 				value = strconv.FormatFloat(n, 'f', -1, 64)
 			}
+			if both := bounds(schema); both != "" {
+				return fmt.Sprintf("%s must be %s%s; you sent %s", name, kindOf(schema), both, Told(d.Value))
+			}
 			return fmt.Sprintf("%s must be %s%s; you sent %s", name, bound, value, Told(d.Value))
 		}
 	}
@@ -388,7 +391,11 @@ func (h Help) plain(path string, d *huma.ErrorDetail) string {
 		if path == "" && found == "object" {
 			return fmt.Sprintf(`the body must be a JSON object, such as {"amount":25.5}; you sent %s`, Told(d.Value))
 		}
-		return fmt.Sprintf("%s must be %s%s; you sent %s", name, kindOf(&huma.Schema{Type: found}), example(schema), Told(d.Value))
+		kind := kindOf(&huma.Schema{Type: found})
+		if schema.Type == huma.TypeInteger {
+			kind = kindOf(schema)
+		}
+		return fmt.Sprintf("%s must be %s%s%s; you sent %s", name, kind, bounds(schema), example(schema), Told(d.Value))
 	case "length":
 		return h.length(name, d)
 	case "value":
@@ -427,5 +434,19 @@ func (h Help) misfit(field string) string {
 	if schema == nil {
 		return field + " holds a value that does not fit: look its type up in the API reference"
 	}
-	return field + " must be " + kindOf(schema) + example(schema)
+	return field + " must be " + kindOf(schema) + bounds(schema) + example(schema)
+}
+
+// bounds says how small and how large a number may be, "" where nothing bounds it.
+func bounds(schema *huma.Schema) string {
+	least, most := schema.Minimum, schema.Maximum
+	switch {
+	case least != nil && most != nil:
+		return " from " + plainNumber(*least) + " to " + plainNumber(*most)
+	case least != nil:
+		return " of at least " + plainNumber(*least)
+	case most != nil:
+		return " of at most " + plainNumber(*most)
+	}
+	return ""
 }
