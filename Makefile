@@ -9,6 +9,8 @@ FUZZTIME ?= 30s
 # it reports races that are none. Nothing of ours does arithmetic with pointers.
 PLAIN := -race=false -d=checkptr=0
 RACE := -race -gcflags=all=-d=checkptr=0 -gcflags='modernc.org/sqlite/lib=$(PLAIN)' -gcflags='modernc.org/libc/...=$(PLAIN)' -gcflags='modernc.org/memory=$(PLAIN)'
+# End-to-end tests run with the detector on SQLite, and without it on PostgreSQL: above the store
+# the code is the same, and the store's own tests have the detector on both (make race has all).
 # A test waits for a disk, a browser or a clock as long as it computes.
 PARALLEL := -parallel $(shell expr 2 '*' $$(nproc))
 STATICCHECK := $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -31,7 +33,8 @@ run: build ## start the service on SQLite with a demo merchant
 
 .PHONY: test
 test: tools lint spec worlds ## install what tests need, lint, and run everything, with the race detector
-	$(GO) test $(RACE) $(PARALLEL) -timeout 25m $$($(GO) list ./... | grep -v /internal/simulation$$)
+	E2E_ENGINE=sqlite $(GO) test $(RACE) $(PARALLEL) -timeout 20m $$($(GO) list ./... | grep -v /internal/simulation$$)
+	E2E_ENGINE=postgres $(GO) test -trimpath $(PARALLEL) -timeout 10m ./internal/e2e
 
 # In a world one goroutine moves at a time: the race detector finds nothing, and takes ten times as long.
 .PHONY: worlds
@@ -43,7 +46,8 @@ spec: build ## lint the published OpenAPI documents, run generated clients, and 
 	./spec/check.sh
 
 .PHONY: race
-race: ## run the store's and the service's races again and again
+race: ## run the end-to-end tests on both databases with the detector, and the races again and again
+	$(GO) test $(RACE) $(PARALLEL) -timeout 60m ./internal/e2e
 	$(GO) test $(RACE) -count 5 -run 'Race|Once|Floor|Kill' ./internal/... ./cmd/...
 
 .PHONY: fuzz

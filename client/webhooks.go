@@ -122,7 +122,7 @@ type Replay struct {
 	ID             string      `json:"id"` // rpl_…
 	SubscriptionID string      `json:"subscriptionId"`
 	Status         string      `json:"status"`     // running, done or stopped
-	StopReason     string      `json:"stopReason"` // requested, webhook_disabled or webhook_deleted; "" unless it is stopped
+	StopReason     string      `json:"stopReason"` // requested or webhook_disabled; "" unless it is stopped
 	ResumeFrom     time.Time   `json:"resumeFrom"` // NewReplay.From of one that goes on where a stopped one was
 	From           time.Time   `json:"from"`
 	To             time.Time   `json:"to"`

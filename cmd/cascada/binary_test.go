@@ -71,7 +71,6 @@ func each(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		test(t, database)
 	})
 }

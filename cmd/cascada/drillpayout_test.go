@@ -131,7 +131,6 @@ func TestDrillPayouts(t *testing.T) {
 	}
 	heading("database", "withdrawals", "time", "nodes killed", "calls broken off after they paid", "rejected", "paid", "paid twice", "lost", "difference in cents")
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		nodes := 1
 		if strings.HasSuffix(t.Name(), "postgres") {
 			nodes = 2

@@ -52,7 +52,6 @@ func TestKillAtAnyMomentLosesNothing(t *testing.T) {
 		for range rounds {
 			pauses = append(pauses, 500*time.Millisecond+time.Duration(random.Int64N(int64(time.Second))))
 		}
-		t.Parallel()
 		k := &killing{t: t, user: newUser(t), database: database}
 		k.server = k.user.serve(t, "--database", database)
 		k.key = k.user.merchant(t, database).Keys.Sandbox.Secret

@@ -322,7 +322,7 @@ var tagTexts = []struct{ name, text string }{
 
 const introduction = `Payment orchestration for Latin America: one API over a cascade of providers.
 
-**Conventions.** Requests and replies are JSON in UTF-8 with camelCase names. Times are ISO 8601 in UTC. Money is a JSON number in major units, an exact decimal: a payment's ` + "`amount`" + ` is in USD, ` + "`amountLocal`" + ` in the shopper's currency. Ids are opaque. Unknown fields of a request are ignored, and so are unknown query parameters, except for an apparent typo such as ` + "`stauts`" + `; with ` + "`?strict=true`" + ` both are refused, with the name that was probably meant. New fields may appear in replies.
+**Conventions.** Requests and replies are JSON in UTF-8 with camelCase names. Times are ISO 8601 in UTC. Money is a JSON number in major units, an exact decimal: the ` + "`amount`" + ` of a request is in its ` + "`currency`" + `, a payment's is its worth in USD, ` + "`amountLocal`" + ` in the shopper's currency. Ids are opaque. Unknown fields of a request are ignored, and so are unknown query parameters, except for an apparent typo such as ` + "`stauts`" + `, a list's filter by another name, and one that is there twice; with ` + "`?strict=true`" + ` both are refused, with the name that was probably meant. New fields may appear in replies.
 
 **Environments.** A test key reaches the sandbox, a live key production. The two never mix.
 

@@ -202,6 +202,11 @@ func (d document) schemas() {
 			if list := enumerations[base]; list != nil && target["enum"] == nil && name != "Details" && name != "EventPrevious" { // whose states are of any object
 				target["enum"] = list
 			}
+			// Huma lists the values of what may be null without it.
+			kinds, _ := property["type"].([]any)
+			if values, ok := property["enum"].([]any); ok && slices.Contains(kinds, any("null")) && !slices.Contains(values, nil) {
+				property["enum"] = append(slices.Clone(values), nil)
+			}
 			if base == reflect.TypeFor[money.Currency]() {
 				target["pattern"], target["description"] = "^[A-Z]{3}$", "ISO 4217"
 			}
@@ -227,7 +232,7 @@ func (d document) loosened() {
 	}
 	if body := d.schema("PaymentBody"); body != nil {
 		under(body, "properties")["amount"] = object{
-			"type": "number", "format": "double", "description": "Major units of currency, worth at most 100000 USD", "exclusiveMinimum": 0, "examples": []any{25.5},
+			"type": "number", "format": "double", "description": amountDoc, "exclusiveMinimum": 0, "examples": []any{25.5},
 		}
 		body["required"] = []any{"amount"}
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -60,15 +61,15 @@ type replaySpanIn struct {
 // Resolve reads the time and the types.
 func (in *replaySpanIn) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues []error) {
 	if !printable(in.IdempotencyKey) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Idempotency-Key", "Idempotency-Key must have 1 to 255 printable characters"))
+		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Idempotency-Key", keyIssue))
 	}
 	if in.Body.From == "" {
 		issues = append(issues, wire.Coded(pay.CodeMissingField, prefix.With("body.from"), "from is required"))
 	}
 	issues = append(issues, between(in.Body.From, in.Body.To, &in.asked.From, &in.asked.To)...)
-	for _, t := range in.Body.Types {
+	for i, t := range in.Body.Types {
 		if !slices.Contains(pay.EventTypes(), pay.EventType(t)) {
-			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, prefix.With("body.types"), wire.OneOf("types", t, pay.EventTypes())))
+			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, fmt.Sprintf("%s[%d]", prefix.With("body.types"), i), app.NotEvent(t)))
 			break
 		}
 		in.asked.Types = append(in.asked.Types, pay.EventType(t))

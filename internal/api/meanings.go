@@ -41,7 +41,7 @@ var explanations = map[pay.Code]explanation{
 	pay.CodeUnsupportedMethod:   {meaning: "The payment method is unknown, or not for this environment.", param: "paymentMethodId"},
 	pay.CodeUnsupportedCountry:  {meaning: "The payment method is not available in this country.", param: "country"},
 	pay.CodeUnsupportedCurrency: {meaning: "There is no rate for the currency, or the payment method does not take it.", param: "currency"},
-	pay.CodeAmountInvalid: {meaning: "The amount is not a JSON number above 0 with at most two decimals.", param: "amount",
+	pay.CodeAmountInvalid: {meaning: "The amount is not a JSON number above 0 with at most the decimals of its currency, or it is worth less than a cent of a dollar.", param: "amount",
 		details: `{"issues":[{"path":"amount","message":"amount must be above 0, in USD with at most two decimals"}]}`},
 	pay.CodeAmountBelowMinimum: {meaning: "The amount is below the minimum: of a withdrawal, its fee or the least that an account pays out.", param: "amount"},
 	pay.CodeAmountAboveMaximum: {meaning: "The amount is above the maximum.", param: "amount",

@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -23,7 +24,7 @@ type Page struct {
 	after      string // the row
 }
 
-// olderCursor is the other name of app.CursorParam.
+// olderCursor is the other name of base.CursorParam.
 const olderCursor = "starting_after"
 
 // Resolve reads the page. A type that has this one inside and a Resolve of its
@@ -66,7 +67,7 @@ func (p *Page) named(err error) error {
 	var e *pay.Error
 	if p.cursorParam() == olderCursor && errors.As(err, &e) && e.Param == base.CursorParam {
 		renamed := *e
-		renamed.Param = olderCursor
+		renamed.Param, renamed.Message = olderCursor, strings.ReplaceAll(e.Message, base.CursorParam, olderCursor)
 		return &renamed
 	}
 	return err

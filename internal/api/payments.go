@@ -40,7 +40,7 @@ func (Amount) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Description: amountDoc, Examples: []any{25.5}}
 }
 
-const amountDoc = "USD major units, above 0 and at most 100000, two decimals"
+const amountDoc = "Major units of currency, worth at most 100000 USD"
 
 // check reports what is wrong with an amount of USD.
 func (a Amount) check(path string) error {
@@ -80,7 +80,7 @@ func written(c money.Currency) string {
 // PaymentBody is what a shop sends to create a payment (PAY-1).
 type PaymentBody struct {
 	Amount          Amount `json:"amount"`
-	Currency        string `json:"currency,omitempty" maxLength:"3" example:"USD" doc:"ISO 4217, USD by default: what amount is in. The transaction's amount is its worth in USD; a shopper who pays in this currency pays exactly the amount"`
+	Currency        string `json:"currency,omitempty" minLength:"1" maxLength:"3" example:"USD" doc:"ISO 4217, USD by default: what amount is in. The transaction's amount is its worth in USD; a shopper who pays in this currency pays exactly the amount"`
 	PaymentMethodID string `json:"paymentMethodId,omitempty" maxLength:"40" example:"sbx_card" doc:"From the catalog; required unless paymentMethod is given"`
 	PaymentMethod   string `json:"paymentMethod,omitempty" maxLength:"40" deprecated:"true" doc:"Legacy slug, used when paymentMethodId is absent"`
 	Country         string `json:"country,omitempty" doc:"ISO 3166 alpha-2 or alpha-3; the method's by default"`

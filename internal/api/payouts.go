@@ -5,7 +5,7 @@ package api
 func publishPayouts(paths, schemas map[string]any) {
 	if properties, ok := dig(schemas, "WithdrawInBody", "properties"); ok {
 		properties["amount"] = map[string]any{
-			"type": "number", "format": "double", "description": withdrawalDoc, "exclusiveMinimum": 0, "examples": []any{250.0},
+			"type": "number", "format": "double", "description": description(properties["amount"]), "exclusiveMinimum": 0, "examples": []any{250.0},
 		}
 	}
 	for body, required := range map[string][]string{

@@ -3,8 +3,10 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -26,11 +28,9 @@ type PurchaseBody struct {
 type LineItemBody struct {
 	Name       string `json:"name" minLength:"1" maxLength:"200"`
 	Quantity   int64  `json:"quantity" minimum:"1" maximum:"1000000000" example:"2"`
-	UnitAmount Amount `json:"unitAmount"`
+	UnitAmount Amount `json:"unitAmount" doc:"The price of one, in the currency of amount; below zero for what is taken off"`
 	SKU        string `json:"sku,omitempty" maxLength:"100" doc:"The shop's own number of it"`
 }
-
-const unitAmountDoc = "The price of one, in the currency of amount; below zero for what is taken off"
 
 // Metadata is a shop's own keys and values. Its schema takes anything: what is wrong with
 // it is told key by key.
@@ -44,7 +44,7 @@ func (m *Metadata) UnmarshalJSON(text []byte) error {
 	*m = Metadata{}
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(text, &values); err != nil {
-		m.wrong = map[string]string{"": `must be an object whose values are strings, as {"cart":"c-311"}`}
+		m.wrong = map[string]string{"": `must be an object of texts, such as {"cart":"c-311"}`}
 		return nil
 	}
 	if len(values) > pay.MaxMetadata {
@@ -58,7 +58,7 @@ func (m *Metadata) UnmarshalJSON(text []byte) error {
 			what = fmt.Sprintf("has a key that must have 1 to %d characters", pay.MaxMetadataKey)
 			key = ""
 		case !bytes.HasPrefix(values[key], []byte(`"`)) || json.Unmarshal(values[key], &value) != nil:
-			what = "must be a string; write a number or an object as text"
+			what = fmt.Sprintf("must be a text, such as %q", clip(strings.Trim(string(values[key]), `"`)))
 		case utf8.RuneCountInString(value) > pay.MaxMetadataValue:
 			what = fmt.Sprintf("must have at most %d characters", pay.MaxMetadataValue)
 		case m.pairs == nil:
@@ -88,7 +88,7 @@ func (m Metadata) check(path string) (issues []error) {
 		if key != "" {
 			at += "." + key
 		}
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, at, at+" "+m.wrong[key]))
+		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, at, strings.TrimPrefix(at, "body.")+" "+m.wrong[key]))
 	}
 	return issues
 }
@@ -97,10 +97,17 @@ func (m Metadata) check(path string) (issues []error) {
 func (b *PurchaseBody) check(prefix *huma.PathBuffer, c money.Currency) (issues []error) {
 	issues = b.Metadata.check(prefix.With("metadata"))
 	for i, item := range b.LineItems {
-		if _, err := money.Parse(string(item.UnitAmount), c); err != nil && item.UnitAmount != "" {
-			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, fmt.Sprintf("%s[%d].unitAmount", prefix.With("lineItems"), i),
-				fmt.Sprintf("unitAmount must be a JSON number with at most %d decimals, for that is what %s has", c.Exponent(), c)))
+		_, err := money.Parse(string(item.UnitAmount), c)
+		if err == nil || item.UnitAmount == "" {
+			continue
 		}
+		at, sent := fmt.Sprintf("%s[%d].unitAmount", prefix.With("lineItems"), i), clip(string(item.UnitAmount))
+		bounds := ", " + written(c)
+		if errors.Is(err, money.ErrRange) {
+			bounds = fmt.Sprintf(" from %s to %s in %s", money.New(math.MinInt64, c).Decimal(), money.New(math.MaxInt64, c).Decimal(), c)
+		}
+		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, at,
+			fmt.Sprintf("%s must be a number%s; you sent %s", strings.TrimPrefix(at, "body."), bounds, sent)))
 	}
 	return issues
 }
@@ -147,5 +154,12 @@ func publishPurchases(schemas map[string]any) {
 	}
 	item, _ := schemas["LineItemBody"].(map[string]any)
 	properties, _ := item["properties"].(map[string]any)
-	properties["unitAmount"] = map[string]any{"type": "number", "format": "double", "description": unitAmountDoc, "examples": []any{12.75}}
+	properties["unitAmount"] = map[string]any{"type": "number", "format": "double", "description": description(properties["unitAmount"]), "examples": []any{12.75}}
+}
+
+// description is what a schema says of itself, "" for nothing.
+func description(schema any) string {
+	fields, _ := schema.(map[string]any)
+	text, _ := fields["description"].(string)
+	return text
 }

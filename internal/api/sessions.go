@@ -126,10 +126,12 @@ func (a Amount) in(path string, c money.Currency) (money.Amount, error) {
 		return amount, a.check(path)
 	case text == "" || text == "null":
 		return amount, wire.Coded(pay.CodeMissingField, path, "amount is required")
+	case !isNumber(text):
+		return amount, wire.Coded(pay.CodeAmountInvalid, path, notNumber(text))
 	case errors.Is(err, money.ErrRange) && text[0] != '-':
-		return amount, wire.Coded(pay.CodeAmountAboveMaximum, path, "amount must be worth at most 100000 USD")
+		return amount, wire.Coded(pay.CodeAmountAboveMaximum, path, fmt.Sprintf("amount must be worth at most 100000 USD: send less; it is in units of %s, not in cents", c))
 	case err != nil || !amount.IsPositive():
-		return amount, wire.Coded(pay.CodeAmountInvalid, path, "amount must be a JSON number above 0, "+written(c))
+		return amount, wire.Coded(pay.CodeAmountInvalid, path, "amount must be above 0, "+written(c)+"; you sent "+clip(text))
 	}
 	return amount, nil
 }
@@ -280,7 +282,7 @@ func publishSessions(schemas map[string]any) {
 	body["anyOf"] = []any{map[string]any{"required": []string{"paymentMethodId"}}, map[string]any{"required": []string{"customer"}}}
 	properties, _ := body["properties"].(map[string]any)
 	properties["amount"] = map[string]any{
-		"type": "number", "format": "double", "description": "Major units of currency, worth at most 100000 USD", "exclusiveMinimum": 0, "examples": []any{25.5},
+		"type": "number", "format": "double", "description": amountDoc, "exclusiveMinimum": 0, "examples": []any{25.5},
 	}
 	if back, ok := properties["returnUrl"].(map[string]any); ok {
 		back["description"] = "Where the shopper is sent back to"

@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -28,13 +29,13 @@ func (a *API) shared(op *huma.Operation, need access) {
 
 // asked reads the query string: whether the call is strict, and what is wrong with its parameters.
 // One that is not known is ignored, as a field of a body is; but for a slip of the pen, which would
-// list what nobody asked for.
+// list what nobody asked for. So would one that is sent twice, of which one is read (ERR-29).
 //
 // Errors: invalid_request.
 func (a *API) asked(ctx huma.Context) (strict bool, err error) {
 	r, _ := humago.Unwrap(ctx)
-	if r.URL.RawQuery == "" {
-		return false, nil
+	if err := unclear(ctx.Operation(), r.Header); err != nil || r.URL.RawQuery == "" {
+		return false, err
 	}
 	sent, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil { // wire.Mux has refused it
@@ -54,21 +55,49 @@ func (a *API) asked(ctx huma.Context) (strict bool, err error) {
 			known = append(known, p.Name)
 		}
 	}
+	// Of a list one gets more than was asked for where a filter goes by another name, as of a field of its rows.
+	list := slices.Contains(known, "limit")
 	for _, name := range sortedNames(sent) {
 		if slices.Contains(known, name) {
+			if len(sent[name]) > 1 { // none of them is a list
+				issues = append(issues, pay.Issue{Path: name, Message: fmt.Sprintf("%s is sent %d times: send it once, one value a call", name, len(sent[name]))})
+			}
 			continue
 		}
 		typo := near.Typo(name, known)
 		switch meant := near.Meant(name, known); {
 		case a.about(ctx, false).Has(name):
 			issues = append(issues, pay.Issue{Path: name, Message: fmt.Sprintf("%s is no query parameter here: send it in the body, {%q: …}", name, name)})
-		case typo != "" || strict && meant != "":
+		case typo != "" || (strict || list) && meant != "":
 			issues = append(issues, pay.Issue{Path: name, Message: fmt.Sprintf("there is no query parameter %s: did you mean %s?", name, meant)})
 		case strict:
 			issues = append(issues, pay.Issue{Path: name, Message: fmt.Sprintf("there is no query parameter %s: leave it out; there are %s", name, strings.Join(known, ", "))})
 		}
 	}
 	return strict, pay.Invalid(issues...)
+}
+
+// keyHeader guards a request against being carried out twice.
+const keyHeader = "Idempotency-Key"
+
+// unclear refuses a header of the operation's own that says two things, and a key that is empty: its
+// sender thinks that the request is guarded.
+//
+// Errors: invalid_request.
+func unclear(op *huma.Operation, header http.Header) error {
+	var issues []pay.Issue
+	for _, p := range op.Parameters {
+		sent := header.Values(p.Name)
+		if p.In != "header" || len(sent) == 0 {
+			continue
+		}
+		if slices.ContainsFunc(sent, func(value string) bool { return value != sent[0] }) {
+			issues = append(issues, pay.Issue{Path: p.Name, Message: p.Name + " is sent with two values: send it once"})
+		} else if p.Name == keyHeader && sent[0] == "" {
+			issues = append(issues, pay.Issue{Path: p.Name, Message: keyIssue + ", or leave the header out"})
+		}
+	}
+	return pay.Invalid(issues...)
 }
 
 // mostNames is how many unknown parameters are told of, and longestName how long they are.

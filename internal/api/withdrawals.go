@@ -16,14 +16,12 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-const withdrawalDoc = "USD major units, two decimals, the fee included; more than the fee and at most the available balance"
-
 type withdrawIn struct {
 	IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 255 printable characters; a repeat gets the first reply"`
 	RawBody        []byte
 	Body           struct {
 		WalletID string `json:"walletId,omitempty" maxLength:"40" doc:"The default wallet when absent"`
-		Amount   Amount `json:"amount"`
+		Amount   Amount `json:"amount" doc:"USD major units, two decimals, the fee included; more than the fee and at most the available balance"`
 	}
 	amount money.Amount
 }

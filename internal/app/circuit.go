@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
@@ -117,19 +116,26 @@ func (a *App) claim(ctx context.Context, subscription string) bool {
 	return err == nil
 }
 
-// disable stops an endpoint that does not want to be called again, or failed
-// for too long. at is the URL that said so: a new one has not.
+// disabling stops an endpoint, and says why.
+func (a *App) disabling(sub pay.Subscription, reason string) pay.Change {
+	change := sub.Disable(reason, a.TimeOf(sub.Scope))
+	if len(change.Subscriptions) > 0 {
+		change.Audit = a.Audited(pay.Actor{Kind: pay.BySystem}, sub.Scope, pay.WebhookDisabled, sub.ID, map[string]string{"reason": reason})
+	}
+	return change
+}
+
+// disable stops an endpoint that failed for too long. at is the URL that did: a new one has not.
 func (a *App) disable(ctx context.Context, subscription, at, reason string) {
 	err := base.Again(func() error {
 		sub, err := a.Store.AnySubscription(ctx, subscription)
 		if err != nil || sub.URL != at {
 			return err
 		}
-		change := sub.Disable(reason, a.TimeOf(sub.Scope))
+		change := a.disabling(sub, reason)
 		if len(change.Subscriptions) == 0 {
 			return nil
 		}
-		change.Audit = a.Audited(pay.Actor{Kind: pay.BySystem}, sub.Scope, pay.WebhookDisabled, sub.ID, map[string]string{"reason": reason})
 		return a.Store.Commit(ctx, change)
 	})
 	if err != nil {
@@ -159,7 +165,7 @@ func (a *App) unstall(ctx context.Context) (int, error) {
 		case !s.Parked:
 		case s.Status != pay.Enabled:
 			if list, err = a.Store.Unpark(ctx, s.ID, now.Add(base.DispatchLease), dispatchBatch); err == nil {
-				err = a.abandon(ctx, list)
+				err = a.abandon(ctx, s.ID, list)
 			}
 		case s.Circuit.Open:
 			list, err = a.probe(ctx, s.Subscription, now)
@@ -191,19 +197,32 @@ func (a *App) probe(ctx context.Context, sub pay.Subscription, now time.Time) ([
 	return list, err
 }
 
-// abandon makes dead letters of deliveries whose endpoint is disabled or
-// deleted. One that moved meanwhile is somebody else's.
-func (a *App) abandon(ctx context.Context, list []store.Dispatch) error {
-	errs := make([]error, len(list))
-	var group sync.WaitGroup // the store writes them together
-	for i, next := range list {
-		group.Go(func() {
-			err := a.Store.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{next.Delivery.Abandon()}})
-			if !errors.Is(err, store.ErrStale) {
-				errs[i] = err
-			}
-		})
+// abandon makes dead letters of deliveries whose endpoint is disabled or deleted, as long as it is: those to
+// one that was enabled meanwhile are sent. One that moved meanwhile is somebody else's.
+func (a *App) abandon(ctx context.Context, subscription string, list []store.Dispatch) error {
+	if len(list) == 0 {
+		return nil
 	}
-	group.Wait()
-	return errors.Join(errs...)
+	sub, err := a.Store.AnySubscription(ctx, subscription)
+	if err != nil {
+		return err
+	}
+	if sub.Status == pay.Enabled {
+		a.subs.Forget(subscription)
+		a.deliver.submit(list)
+		return nil
+	}
+	change := pay.Change{Subscriptions: []pay.Subscription{sub.Unchanged()}}
+	for _, next := range list {
+		change.Deliveries = append(change.Deliveries, next.Delivery.Abandon())
+	}
+	err = a.Store.Commit(ctx, change)
+	switch half := len(list) / 2; {
+	case !errors.Is(err, store.ErrStale):
+		return err
+	case half == 0:
+		return nil // should it still be there, it comes due when its lease ends
+	default:
+		return errors.Join(a.abandon(ctx, subscription, list[:half]), a.abandon(ctx, subscription, list[half:]))
+	}
 }

@@ -75,12 +75,15 @@ const (
 type outcome struct {
 	pay.Try
 	at       time.Time // it ended; of one that is postponed: until when
+	gone     string    // the address that answered 410
 	failures int       // in a row
 	trace    trace.Ref // the try's span
 }
 
 // retries reports whether a delivery's first try failed, and a second one follows.
-func (o outcome) retries(d pay.Delivery) bool { return d.Attempts == 0 && o.Error != "" && !o.GiveUp }
+func (o outcome) retries(d pay.Delivery) bool {
+	return d.Attempts == 0 && o.Error != "" && !o.GiveUp && o.gone == ""
+}
 
 // The pauses of a delivery that waits for an earlier one, which another node sends, or
 // which is to be tried again.
@@ -125,10 +128,7 @@ func (a *App) send(ctx context.Context, it item, has func(id string) bool) (outc
 		return outcome{}, dropped
 	}
 	if e.sub.Status != pay.Enabled {
-		if err := a.abandon(ctx, []store.Dispatch{it.Dispatch}); err != nil {
-			a.ComesAgain(ctx, "a delivery to a disabled endpoint is not ended; it comes again", err, "delivery", d.ID)
-		}
-		return outcome{}, dropped
+		return outcome{}, parked // what is known here may be old: unstall gives up what it finds disabled itself
 	}
 	if e.sub.Circuit.Open && !it.probe && !d.Urgent && (a.TimeOf(d.Scope).Before(e.sub.Circuit.ProbeAt) || !a.claim(ctx, e.sub.ID)) {
 		return outcome{}, parked
@@ -157,11 +157,11 @@ func (a *App) send(ctx context.Context, it item, has func(id string) bool) (outc
 		again, more := webhook.Backoff(max(1, tries), a.Config.Jitter())
 		try.Again, try.GiveUp = again, !more
 	}
+	gone := ""
 	if result.Gone() {
-		try.GiveUp = true
-		a.disable(ctx, e.sub.ID, e.sub.URL, "the endpoint answered 410 Gone")
+		gone = e.sub.URL
 	}
-	return outcome{try, a.TimeOf(d.Scope), e.sub.Circuit.Failures, span.Ref()}, tried
+	return outcome{try, a.TimeOf(d.Scope), gone, e.sub.Circuit.Failures, span.Ref()}, tried
 }
 
 // sentPrefix starts a delivery's id on the wire (HOOK-9).
@@ -187,25 +187,61 @@ func (a *App) post(ctx context.Context, e endpoint, live bool, m webhook.Message
 }
 
 // tried writes the outcome of a try. A stale one is dropped: whoever had the
-// delivery meanwhile has written his. Only a replay leaves it something to say.
+// delivery meanwhile has written his. Only a replay leaves it something to say. What a
+// 410 does to the endpoint is written with it: who enables the endpoint again finds
+// nothing on its way that is given up already, and a replay leaves nothing out (EVT-17).
 func (a *App) tried(ctx context.Context, d pay.Delivery, t outcome) {
-	err := a.Store.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{d.Tried(t.Try, t.at)}})
-	if errors.Is(err, store.ErrStale) {
-		err = base.Again(func() error {
-			read, err := a.Store.AnyDelivery(ctx, d.ID)
-			if err != nil {
+	if t.gone != "" {
+		defer a.Turns.Take(endpointTurn + d.Subscription)()
+	}
+	read := d
+	err := base.Again(func() error {
+		change, try := pay.Change{}, t.Try
+		if t.gone != "" {
+			var err error
+			if change, err = a.goneFrom(ctx, d.Subscription, t.gone); err != nil {
 				return err
 			}
-			next, changed := read.Overtaken(t.Try, t.at)
-			if !changed {
-				return nil
+			try.GiveUp = try.GiveUp || len(change.Subscriptions) > 0
+		}
+		next, changed := read.Tried(try, t.at), true
+		if read.Version != d.Version {
+			next, changed = read.Overtaken(try, t.at)
+		}
+		if changed {
+			change.Deliveries = []pay.Delivery{next}
+		} else if t.gone == "" {
+			return nil
+		}
+		err := a.Store.Commit(ctx, change)
+		if errors.Is(err, store.ErrStale) {
+			var lost error
+			if read, lost = a.Store.AnyDelivery(ctx, d.ID); lost != nil {
+				return lost
 			}
-			return a.Store.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{next}})
-		})
-	}
+		}
+		return err
+	})
 	if err != nil {
 		a.ComesAgain(ctx, "the outcome of a delivery is not written; it comes again", err, "delivery", d.ID)
 	}
+	if t.gone != "" {
+		a.subs.Forget(d.Subscription)
+		a.deliver.look()
+	}
+}
+
+// goneFrom disables an endpoint whose address answered 410. Where it is disabled already it stays so until
+// the change is written. A new address has not said so: then there is nothing to change.
+func (a *App) goneFrom(ctx context.Context, subscription, address string) (pay.Change, error) {
+	sub, err := a.Store.AnySubscription(ctx, subscription)
+	if err != nil || sub.URL != address {
+		return pay.Change{}, err
+	}
+	if sub.Status != pay.Enabled {
+		return pay.Change{Subscriptions: []pay.Subscription{sub.Unchanged()}}, nil
+	}
+	return a.disabling(sub, "the endpoint answered 410 Gone"), nil
 }
 
 // nextDelivery tells when a delivery is due, or an endpoint that deliveries wait for.

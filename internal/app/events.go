@@ -87,7 +87,7 @@ func (a *App) ReplaySpan(ctx context.Context, by base.Principal, scope pay.Scope
 		asked := n.Replay
 		asked.Scope, asked.Subscription = scope, sub.ID
 		running, err := a.Store.RunningReplay(ctx, sub.ID)
-		if err == nil && running.Same(asked) {
+		if err == nil && running.Same(asked, a.TimeOf(scope)) {
 			return running, a.keepOnce(ctx, scope, n.Idempotency, running.ID)
 		}
 		if err == nil {
@@ -214,6 +214,30 @@ func (a *App) StopReplay(ctx context.Context, by base.Principal, scope pay.Scope
 	})
 }
 
+// stillReplaying is the replay that runs to an endpoint which is about to be enabled, stopped. It has not
+// looked since the endpoint was disabled, and would not know: what came due of it was given up (EVT-17).
+func (a *App) stillReplaying(ctx context.Context, subscription string) ([]pay.Replay, error) {
+	r, err := a.Store.RunningReplay(ctx, subscription)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	change, err := a.stopFor(ctx, r, pay.StopDisabled)
+	return change.Replays, err
+}
+
+// stopFor stops a replay that runs.
+func (a *App) stopFor(ctx context.Context, r pay.Replay, why pay.StopReason) (pay.Change, error) {
+	untaken, err := a.Store.Untaken(ctx, r)
+	if err != nil {
+		return pay.Change{}, err
+	}
+	_, change, err := r.Stop(why, untaken, a.TimeOf(r.Scope))
+	return change, err
+}
+
 // ReplayEvents takes the next step of replays that are due. It returns how many it took; doing
 // one twice is harmless, for a step is written whole or not at all.
 func (a *App) ReplayEvents(ctx context.Context) (int, error) {
@@ -238,11 +262,7 @@ func (a *App) replayStep(ctx context.Context, r pay.Replay) error {
 	}
 	now := a.TimeOf(r.Scope)
 	if why := sub.StopFor(); why != "" {
-		untaken, err := a.Store.Untaken(ctx, r)
-		if err != nil {
-			return err
-		}
-		_, change, err := r.Stop(why, untaken, now)
+		change, err := a.stopFor(ctx, r, why)
 		if err != nil {
 			return err
 		}

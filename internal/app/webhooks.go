@@ -156,13 +156,16 @@ func (b *problems) events(events []string) {
 	}
 	for i, e := range events {
 		if !pay.ValidEvent(e) {
-			b.issues = append(b.issues, pay.Issue{Path: fmt.Sprintf("events[%d]", i), Message: notEvent(e)})
+			b.issues = append(b.issues, pay.Issue{Path: fmt.Sprintf("events[%d]", i), Message: NotEvent(e) + ", and * for all"})
 		}
 	}
 }
 
-// notEvent says which events there are, and which was probably meant.
-func notEvent(name string) string {
+// paidElsewhere is what other services call payment.completed: by its letters the first is nearest to payment.failed.
+var paidElsewhere = []string{"payment.paid", "payment.succeeded", "charge.succeeded", "payment_intent.succeeded", "checkout.session.completed"}
+
+// NotEvent says which events there are, and which was probably meant.
+func NotEvent(name string) string {
 	var names []string
 	for _, e := range pay.EventTypes() {
 		names = append(names, string(e))
@@ -171,10 +174,14 @@ func notEvent(name string) string {
 	if len(name) > base.MaxKeptID || strings.ContainsFunc(name, pay.Unprintable) {
 		message = "that is not an event"
 	}
-	if meant := near.Meant(name, names); meant != "" {
-		return message + ": did you mean " + meant + "? There are " + strings.Join(names, ", ") + ", and * for all"
+	meant := near.Meant(name, names)
+	if slices.Contains(paidElsewhere, name) {
+		meant = string(pay.PaymentCompleted)
 	}
-	return message + ": there are " + strings.Join(names, ", ") + ", and * for all"
+	if meant != "" {
+		return message + ": did you mean " + meant + "? There are " + strings.Join(names, ", ")
+	}
+	return message + ": there are " + strings.Join(names, ", ")
 }
 
 // version checks a set of events; "" is not asked for. One that is has to be as new as before.
@@ -294,6 +301,11 @@ func (a *App) EditSubscription(ctx context.Context, by base.Principal, scope pay
 			}
 			change.Shops = []pay.Shop{shop}
 		}
+		if read.Status == pay.Disabled && sub.Status == pay.Enabled {
+			if change.Replays, err = a.stillReplaying(ctx, sub.ID); err != nil {
+				return change, err
+			}
+		}
 		change.Audit = a.Audited(by.Actor(), scope, pay.WebhookUpdated, sub.ID, map[string]string{
 			"url": origin(sub.URL), "events": strings.Join(sub.Events, ","), "status": string(sub.Status),
 		})
@@ -333,10 +345,14 @@ func (a *App) Unsubscribe(ctx context.Context, by base.Principal, scope pay.Scop
 	})
 }
 
+// endpointTurn is whose turn it is to change an endpoint, of those who do so often.
+const endpointTurn = "endpoint/"
+
 // change decides about an endpoint until the decision is not stale.
 //
 // Errors: webhook_not_found.
 func (a *App) change(ctx context.Context, scope pay.Scope, subscription string, decide func(pay.Subscription) (pay.Change, error)) error {
+	defer a.Turns.Take(endpointTurn + subscription)()
 	err := base.Again(func() error {
 		read, err := a.Subscription(ctx, scope, subscription)
 		if err != nil {

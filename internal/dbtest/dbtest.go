@@ -56,17 +56,32 @@ var preparedDatabase = sync.OnceValues(func() (string, error) {
 	return name, Prepare(ctx, server.dsn(name))
 })
 
-// Each runs the test once per engine, with the address of a fresh database.
+// Only, where a package sets it before its tests, is the one engine that Each runs them on:
+// "sqlite" or "postgres". Of "postgres", tests of SQLite alone are skipped: a run of "sqlite"
+// has them, and those of PostgreSQL alone too.
+var Only string
+
+// Each runs the test once per engine, both at a time, with the address of a fresh database.
+// A database is made when the test's turn comes: hundreds of tests wait for theirs.
 func Each(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { test(t, SQLite(t)) })
-	t.Run("postgres", func(t *testing.T) { test(t, Postgres(t)) })
+	for engine, address := range map[string]func(testing.TB) string{"sqlite": SQLite, "postgres": Postgres} {
+		if Only == "" || Only == engine {
+			t.Run(engine, func(t *testing.T) {
+				t.Parallel()
+				test(t, address(t))
+			})
+		}
+	}
 }
 
 // SQLite returns the address of a file of the test's own, which does not exist yet
 // where nothing is prepared.
 func SQLite(t testing.TB) string {
 	t.Helper()
+	if Only == "postgres" {
+		t.Skip("a run on SQLite has this test")
+	}
 	content, err := preparedFile()
 	if err != nil {
 		t.Fatal(err)

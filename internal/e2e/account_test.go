@@ -23,7 +23,6 @@ func plainly(t *testing.T, test func(t *testing.T, s *service)) {
 	t.Helper()
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) {
 			c.FX = daemon.FX{StaleAfter: century, MaxAge: century}
 			c.Adapters = []provider.Adapter{providertest.Plain()}

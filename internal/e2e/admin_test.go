@@ -52,7 +52,6 @@ func operated(t *testing.T, test func(t *testing.T, op operator)) {
 	t.Helper()
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		log := &diary{}
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) {
 			c.FX = daemon.FX{StaleAfter: century, MaxAge: century}

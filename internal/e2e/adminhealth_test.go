@@ -26,7 +26,7 @@ func TestExplanationOverHTTPTellsOfAFailover(t *testing.T) {
 		<-asked
 		op.clock.advance(1500 * time.Millisecond) // as long as the second call takes
 		release()
-		id := (<-done).want(t, http.StatusCreated).text(t, "transactionId")
+		id := (soon(t, "it to be done", done)).want(t, http.StatusCreated).text(t, "transactionId")
 		tried := func(second string) string {
 			return `"id":"` + id + `","rail":"pix.BRA","attempts":[
 			{"order":1,"account":"bank-1","outcome":"unavailable","reason":"http_429","why":"by priority: 1; its price is not known",

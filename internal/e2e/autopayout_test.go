@@ -19,7 +19,6 @@ import (
 func TestMonthOfAutomaticPayouts(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		b := newPayer()
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Adapters = append(c.Adapters, b.adapter()) })
 		_, err := s.App.AddAccount(ctx, s.App.Self(), acquiring.NewAccount{ID: "bank-1", Adapter: "bank"})

@@ -57,7 +57,6 @@ func (o shop) sent(t *testing.T, amounts ...string) (list []string) {
 func TestPayoutsLeaveInFiles(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		o := fileShop(t, database, map[string]string{"layout": "csv"})
 		list := o.sent(t, "103", "53", "23", "13")
 		deleted := o.wallet(t, `{"type":"bank_account","currency":"MXN","destination":"002010077777777771","holderName":"Eva"}`)

@@ -227,21 +227,17 @@ func TestDeadEndpointsDelayNobodyElse(t *testing.T) {
 		var slow []*receiver
 		for i := range 5 {
 			c := s.receive(t)
-			c.answers(func(http.ResponseWriter, *http.Request) { <-hold })
+			c.holds(t, hold, quick)
 			o.subscribe(t, c.URL, `"*"`)
 			slow = append(slow, c)
 			o.subscribe(t, fmt.Sprint("http://127.0.0.1:1/refused/", i), `"*"`)
 		}
 		o.subscribe(t, quick.URL, `"*"`)
-		began := time.Now()
 		const payments = 60
 		for range payments {
 			o.create(t, card)
 		}
 		eventually(t, "the quick endpoint has them all", func() bool { return len(quick.deliveries()) == payments })
-		if took := time.Since(began); took > 9*time.Second { // a try at a slow one takes ten
-			t.Errorf("the quick endpoint waited %s", took)
-		}
 		for _, c := range slow {
 			if n := len(c.deliveries()); n == 0 || n > 32 {
 				t.Errorf("a slow endpoint has %d deliveries under way, want 1 to 32", n)

@@ -58,7 +58,6 @@ func (s *service) clear(t *testing.T, words ...string) (found map[string]int) {
 func TestRetentionGoesOnBehindWhatIsErased(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Retention = app.Retention{Shoppers: 100 * day} })
 		o := s.shop(t)
 		defer s.log.forget()
@@ -351,7 +350,6 @@ func TestLateMoneyAfterAnErasure(t *testing.T) {
 func TestUnreadableRowDoesNotEndRetention(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Retention = app.Retention{Shoppers: 100 * day} })
 		defer s.log.forget()
 		bad, good := s.shop(t), s.shop(t)
@@ -396,7 +394,6 @@ func TestUnreadableRowDoesNotEndRetention(t *testing.T) {
 func TestNotificationThatWaitsKeepsItsBody(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Retention = app.Retention{Notifications: 10 * day} })
 		defer s.log.forget()
 		s.rate(t, "MXN 18.35")
@@ -421,7 +418,6 @@ func TestNotificationThatWaitsKeepsItsBody(t *testing.T) {
 func TestDormantKeyIsToldOf(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Retention = app.Retention{Addresses: 20 * day} })
 		o := s.shop(t)
 		from := func(address string) {

@@ -253,7 +253,7 @@ func TestReplayOfATimeIsBounded(t *testing.T) {
 		for _, c := range []struct{ body, want string }{
 			{`{}`, "400 missing_field invalid_request_error param=from issues=from missing=from"},
 			{`{"from":"yesterday"}`, "400 invalid_request invalid_request_error param=from issues=from"},
-			{`{"from":"2020-01-01","types":["payment.paid"]}`, "400 invalid_request invalid_request_error param=types issues=types"},
+			{`{"from":"2020-01-01","types":["payment.paid"]}`, "400 invalid_request invalid_request_error param=types[0] issues=types[0]"},
 			{`{"from":"2020-01-01","to":"2020-03-01"}`, "400 invalid_request invalid_request_error param=from"},
 			{`{"from":"2020-01-02","to":"2020-01-01"}`, "400 invalid_request invalid_request_error param=from issues=from"},
 			{`{"from":"2020-01-02","to":"2020-01-02"}`, "400 invalid_request invalid_request_error param=from"},

@@ -61,7 +61,6 @@ func (o shop) charges(t *testing.T, want string) {
 
 func TestRatesAreFetched(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		p := publish(t, says(`{"base":"USD","date":"2026-01-02","rates":{"BRL":5.43,"MXN":18.349999999999998,"EUR":0.86,"USD":1,"XXX":3}}`))
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.FX.URL = p.URL + "/latest?app_id=hunter2" })
 		eventually(t, "the service has read its rates", func() bool { return !s.inUse(t, "MXN").Rate.IsZero() })
@@ -100,7 +99,6 @@ func TestRatesAreFetched(t *testing.T) {
 // answer count.
 func TestBadRatesAreNotApplied(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		p := publish(t, says(`{"base":"USD","rates":{"BRL":5.4,"MXN":18}}`))
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.FX.URL = p.URL })
 		eventually(t, "the service has read its rates", func() bool { return !s.inUse(t, "MXN").Rate.IsZero() })
@@ -153,7 +151,6 @@ func TestBadRatesAreNotApplied(t *testing.T) {
 
 func TestJumpOfARateWaitsForTheOperator(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		p := publish(t, says(`{"base":"USD","rates":{"BRL":5,"ARS":14350}}`))
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.FX.URL = p.URL })
 		eventually(t, "the service has read its rates", func() bool { return !s.inUse(t, "BRL").Rate.IsZero() })

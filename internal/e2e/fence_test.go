@@ -92,7 +92,7 @@ func TestNodeThatStandsStillBeforeItsCallDoesNotMakeIt(t *testing.T) {
 	n.clock.advance(46 * time.Second)
 	n.b.sweep(t, "node b has gone on", func() bool { return n.charged() > 0 })
 	close(goOn)
-	if r := <-done; r.status != http.StatusCreated {
+	if r := soon(t, "it to be done", done); r.status != http.StatusCreated {
 		t.Errorf("the request that was held up is answered: %s", r)
 	}
 	if n.charged() != 1 {
@@ -140,7 +140,7 @@ func TestCallOnItsWayIsNotTakenForLost(t *testing.T) {
 		return n.charged() > 0
 	})
 	close(goOn)
-	if r := <-done; r.status != http.StatusCreated {
+	if r := soon(t, "it to be done", done); r.status != http.StatusCreated {
 		t.Errorf("the request that was held up is answered: %s", r)
 	}
 	if n.charged() != 1 || len(n.lines[1].Charges()) != 0 {

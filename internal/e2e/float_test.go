@@ -131,7 +131,7 @@ func TestFloatIsNeverOverdrawn(t *testing.T) {
 			}()
 		}
 		for range cap(done) {
-			must(t, <-done)
+			must(t, soon(t, "it to be done", done))
 		}
 		o.float(t, "bank-1", "USD", "0 free, 0 committed, 7000 paid")
 		o.topUp(t, "bank-1", "wire 2", money.New(130_00, "USD"))

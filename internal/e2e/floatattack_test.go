@@ -110,7 +110,7 @@ func TestFirstEntryHoldsWhatWaitsInTheLane(t *testing.T) {
 		began = true
 		mu.Unlock()
 		close(gate)
-		must(t, <-done)
+		must(t, soon(t, "it to be done", done))
 		completed := 0
 		for _, id := range all {
 			if o.get(t, "/withdrawals/"+id).text(t, "status") == "completed" {

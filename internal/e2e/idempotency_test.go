@@ -286,9 +286,9 @@ func TestRepeatOfARequestThatHangs(t *testing.T) {
 		const key = "Idempotency-Key: slow"
 		first := make(chan reply)
 		go func() { first <- o.post(t, "/payments", card, key) }()
-		<-h.asked
+		soon(t, "the provider to be asked", h.asked)
 		o.post(t, "/payments", card, key).refused(t, "409 idempotency_conflict idempotency_error reason=request_in_progress")
 		close(h.let)
-		same(t, (<-first).want(t, http.StatusCreated), o.post(t, "/payments", card, key))
+		same(t, soon(t, "the first reply", first).want(t, http.StatusCreated), o.post(t, "/payments", card, key))
 	})
 }

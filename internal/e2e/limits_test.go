@@ -24,7 +24,6 @@ const tooMany = "429 rate_limited rate_limit_error"
 func limited(t *testing.T, configure func(*daemon.Limits), test func(t *testing.T, s *service), proxies ...netip.Prefix) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		test(t, startLimited(t, database, configure, proxies...))
 	})
 }

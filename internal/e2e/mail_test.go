@@ -23,7 +23,6 @@ func withMail(t *testing.T, o mailtest.Options, test func(t *testing.T, s *servi
 	t.Helper()
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		in := mailtest.Start(t, o)
 		test(t, mailing(t, database, &clock{}, in), in)
 	})
@@ -69,7 +68,6 @@ func (s *service) waitingMails(t *testing.T) int64 {
 func TestNewWalletIsToldByEmail(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		in := mailtest.Start(t, mailtest.Options{StartTLS: true, User: "cascada", Password: "a secret"})
 		s := mailing(t, database, &clock{}, in, func(c *daemon.Config) {
 			c.Mail.URL, c.Mail.Password, c.Mail.Roots = "smtp://cascada@"+mailtest.Host, "a secret", in.Roots
@@ -198,7 +196,6 @@ func TestEmailIsGivenUpAfterTwoDays(t *testing.T) {
 func TestEmailWithoutAnAnswerIsSentAgain(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		in := mailtest.Start(t, mailtest.Options{})
 		in.Answers(in.Hang)
 		s := mailing(t, database, &clock{}, in, func(c *daemon.Config) { c.Mail.Timeout = 200 * time.Millisecond })
@@ -221,7 +218,6 @@ func TestEmailWithoutAnAnswerIsSentAgain(t *testing.T) {
 func TestEmailOfANodeThatEndedIsSentAgain(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		in := mailtest.Start(t, mailtest.Options{})
 		in.Answers(in.Hang)
 		s := mailing(t, database, &clock{}, in)
@@ -275,7 +271,6 @@ func TestNodesSendAnEmailOnce(t *testing.T) {
 func TestEmailsWithoutAServerAreNotKept(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		in := mailtest.Start(t, mailtest.Options{})
 		in.Answers(func(mailtest.Mail) error { return mailtest.Reply(451, "later") })
 		silent := start(t, database, &clock{})

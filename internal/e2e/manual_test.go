@@ -17,7 +17,6 @@ import (
 func TestOperatorPaysByHand(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.WalletCoolDown = time.Millisecond })
 		s.rate(t, "MXN 18.3")
 		o := s.shop(t).live()

@@ -37,7 +37,6 @@ func masterKeys(seeds ...byte) func(*daemon.Config) {
 func TestMasterKeyIsRotatedWhileTheServiceRuns(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		c := &clock{}
 		s := startWith(t, database, c, masterKeys(1))
 		s.rate(t, "BRL 5.4", "MXN 18.35")
@@ -134,7 +133,6 @@ func TestMasterKeyIsRotatedWhileTheServiceRuns(t *testing.T) {
 func TestDatabaseFromBeforeThereWasARoot(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		old, err := vault.New(bytes.Repeat([]byte{1}, vault.KeySize))
 		must(t, err)
 		db, err := store.Open(ctx, database, store.Options{})

@@ -20,7 +20,7 @@ type mistake struct {
 }
 
 // mending is how a message says what to do: what to send, where to look, or what was meant.
-var mending = regexp.MustCompile(`send |did you mean|must (be|have|name)|there are |read |use |take (it|away|what|them)|put |leave |get a new|wait |write |look |sets it|the address is|it takes|refund less|withdraw at most|is required:|names the payment|open a new|begins with|at most|ends too early|check |name the shop|lists them`)
+var mending = regexp.MustCompile(`send |did you mean|must (be|have|name|start)|there are |read |use |take (it|away|what|them)|put |leave |get a new|wait |write |look |sets it|the address is|it takes|refund less|withdraw at most|is required:|names the payment|open a new|begins with|at most|ends too early|check |name the shop|lists them`)
 
 // A beginner who makes a mistake is told how to mend it (ERR-17).
 func TestMistakesSayHowToMendThem(t *testing.T) {

@@ -34,7 +34,6 @@ func centlessly(t *testing.T, test func(t *testing.T, s *service, live shop, u *
 	t.Helper()
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		adapter := providertest.Plain()
 		open := adapter.Open
 		adapter.Rails = []string{"bank.pse.COL"}

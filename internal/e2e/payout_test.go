@@ -204,7 +204,6 @@ func (b *payer) told(withdrawal string) (sends int, paid payout.Request, ok bool
 func eachPayer(t *testing.T, test func(t *testing.T, o shop, b *payer)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		b := newPayer()
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) {
 			c.Adapters, c.WalletCoolDown = append(c.Adapters, b.adapter()), time.Millisecond

@@ -155,7 +155,6 @@ func TestHoldersAndFilesSurviveAMasterKey(t *testing.T) {
 func TestWhatIsGivenBackIsInNoFile(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		var hook atomic.Pointer[func(string)]
 		o := twoBanks(t, database, func(c *daemon.Config) {
 			now := c.Now

@@ -166,7 +166,6 @@ func (s *service) dump(t *testing.T) map[string][]string {
 func TestPersonalDataIsEncryptedAtRest(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		c := &clock{}
 		s := startWith(t, database, c, masterKeys(1))
 		s.rate(t, "MXN 18.35")
@@ -275,7 +274,6 @@ func (s *service) unseal(t *testing.T) {
 func TestPersonalDataFromBeforeIsEncrypted(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		c := &clock{}
 		s := start(t, database, c)
 		p := told(t, s)

@@ -249,7 +249,6 @@ func TestShopperOfNobodyIsNotErased(t *testing.T) {
 func TestPersonalDataEnds(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) {
 			c.Retention = app.Retention{Shoppers: 100 * day, Evidence: 40 * day, Notifications: 10 * day, Addresses: 20 * day}
 		})

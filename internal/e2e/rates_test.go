@@ -19,7 +19,6 @@ import (
 func fresh(t *testing.T, test func(t *testing.T, s *service)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		test(t, startWith(t, database, &clock{}, func(*daemon.Config) {}))
 	})
 }

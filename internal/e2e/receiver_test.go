@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/webhook"
@@ -53,9 +55,18 @@ func (s *service) receive(t *testing.T) *receiver {
 		c.got = append(c.got, delivery{r.Header.Clone(), body, event})
 		answer := c.answer
 		c.mu.Unlock()
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		answer(w, r)
 	}))
-	t.Cleanup(c.Close)
+	t.Cleanup(func() {
+		closed := make(chan struct{})
+		go func() { c.Close(); close(closed) }()
+		select {
+		case <-closed:
+		case <-time.After(patience): // a test that failed has let an answer wait for ever
+			t.Errorf("the endpoint still holds an answer %s after the test", patience)
+		}
+	})
 	return c
 }
 
@@ -68,6 +79,22 @@ func (c *receiver) answers(h http.HandlerFunc) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.answer = h
+}
+
+// holds lets every try wait until hold is closed, or until the service gives it up. By then
+// another endpoint, which is quick, must have had the same event: nobody waits for this one.
+func (c *receiver) holds(t *testing.T, hold chan struct{}, quick *receiver) {
+	c.answers(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		select {
+		case <-hold:
+		case <-r.Context().Done():
+			event := delivery{event: decode(t, body).(map[string]any)}.text("id")
+			if !slices.ContainsFunc(quick.deliveries(), func(d delivery) bool { return d.text("id") == event }) {
+				t.Errorf("event %s waited for a slow endpoint", event)
+			}
+		}
+	})
 }
 
 // deliveries returns what came so far.

@@ -19,13 +19,13 @@ func TestRotationKeepsWhatIsUnderWay(t *testing.T) {
 		held := make(chan reply)
 		order := o.pix(t)
 		go func() { held <- live.post(t, "/payments", order) }()
-		<-asked
+		soon(t, "the provider to be asked", asked)
 		_, err := s.App.RotateAccount(ctx, s.App.Self(), "bank", map[string]string{"apiKey": "key-2", "webhookSecret": "bank-new"})
 		must(t, err)
 		_, err = s.App.RotateAccount(ctx, s.App.Self(), "bank", map[string]string{"merchantNumber": "77"}) // the one before it still counts
 		must(t, err)
 		release()
-		during := (<-held).want(t, http.StatusCreated).text(t, "transactionId")
+		during := soon(t, "the payment to be answered", held).want(t, http.StatusCreated).text(t, "transactionId")
 		u.Revoke("key-1")
 		s.told(t, u, before, 1, "paid", "bank-hush").is(t, http.StatusOK, `{"ok":true}`)
 		s.told(t, u, during, 1, "paid", "bank-new").is(t, http.StatusOK, `{"ok":true}`)

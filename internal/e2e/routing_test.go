@@ -21,7 +21,6 @@ func routed(t *testing.T, order string, test func(t *testing.T, s *service)) {
 	t.Helper()
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) {
 			c.FX = daemon.FX{StaleAfter: century, MaxAge: century}
 			c.Adapters, c.Routing = []provider.Adapter{providertest.Plain()}, order

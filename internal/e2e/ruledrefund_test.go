@@ -159,7 +159,7 @@ func TestRepeatOfARefundThatIsBeingWrittenIsAnsweredAsTheFirst(t *testing.T) {
 	var one, two pay.Refund
 	var oneErr, twoErr error
 	all.Go(func() { one, _, oneErr = a.Refund(ctx, scope, n) })
-	<-held
+	soon(t, "the first refund to be written", held)
 	all.Go(func() { two, _, twoErr = a.Refund(ctx, scope, n) })
 	time.Sleep(200 * time.Millisecond) // it finds no key by then, and waits for its turn
 	close(hold)

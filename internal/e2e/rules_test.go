@@ -179,7 +179,7 @@ func TestBudgetOfTimeEndsThePayment(t *testing.T) {
 			<-asked
 			s.clock.advance(c.late)
 			release()
-			e := <-done
+			e := soon(t, "it to be done", done)
 			got := []string{}
 			for _, a := range e.Payment.Attempts {
 				got = append(got, a.Provider)

@@ -6,6 +6,8 @@ import (
 	"encoding/base64"
 	"log/slog"
 	"net/http"
+	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +25,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	watchTime()
+	dbtest.Only = os.Getenv("E2E_ENGINE") // the Makefile says why
+	if os.Getenv("GOGC") == "" {          // hundreds of services in one process are no node
+		_ = os.Setenv("GOGC", "400") // the daemon leaves it so
+		debug.SetGCPercent(400)
+	}
 	dbtest.Prepare = func(ctx context.Context, database string) error {
 		s, err := store.Open(ctx, database, store.Options{})
 		if err == nil {
@@ -59,7 +67,6 @@ func each(t *testing.T, test func(t *testing.T, s *service)) {
 	t.Helper()
 	t.Parallel() // tests wait for different things
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		test(t, start(t, database, &clock{}))
 	})
 }
@@ -110,6 +117,7 @@ func startWith(t *testing.T, database string, c *clock, configure func(*daemon.C
 	s.Service, err = daemon.Start(ctx, config)
 	must(t, err)
 	s.vault = s.App.Vault
+	up(t)
 	t.Cleanup(func() { s.end(t) })
 	published.Do(func() {
 		published.spec = readSpec(t, strings.Replace(s.URL, "[::]", "127.0.0.1", 1)+"/api/openapi.json", apiPath, &witnessed)

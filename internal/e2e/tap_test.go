@@ -53,7 +53,7 @@ func (p *taps) pressedTwice(t *testing.T, tab context.Context) (says string) {
 	}
 	var form, begun *fetch.EventRequestPaused
 	for says == "" {
-		asked := <-p.paused
+		asked := soon(t, "the page to ask", p.paused)
 		_, query, told := strings.Cut(asked.Request.URL, "/healthz?")
 		switch {
 		case asked.Request.Method == http.MethodPost:

@@ -87,7 +87,6 @@ func within(child, parent *tracepb.Span) bool {
 func TestATraceHasAPaymentsWayThroughTheService(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		to := collect(t)
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) {
 			c.Traces, c.Version = to.URL, "v-test"

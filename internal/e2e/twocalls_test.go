@@ -128,7 +128,7 @@ func TestDuplicateOfATakenCallEndsNoPendingPayment(t *testing.T) {
 			return pay.Outcome{Kind: pay.Awaiting, ProviderRef: "v1", FormURL: "https://bank.example/voucher"}
 		}
 		close(second2)
-		<-firstDone
+		soon(t, "the first call to be done", firstDone)
 		return pay.Outcome{Kind: pay.Declined, Decline: "duplicate_transaction"}
 	}
 	p.query = func(context.Context, provider.Request) pay.Outcome {

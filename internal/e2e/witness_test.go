@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
 // suite is all tests of this package, and then the proof that between them
@@ -32,6 +34,9 @@ func (s suite) Run() int {
 
 // partial reports whether only some of the tests were asked for.
 func partial() bool {
+	if dbtest.Only == "postgres" {
+		return true
+	}
 	for _, name := range []string{"test.run", "test.skip", "test.list", "test.fuzz", "test.short"} {
 		if f := flag.Lookup(name); f != nil && f.Value.String() != "" && f.Value.String() != "false" {
 			return true

@@ -150,14 +150,23 @@ type Order struct {
 const maxAmount = 100_000_00
 
 // CheckAmount checks a payment's USD amount (PAY-14).
-func CheckAmount(usd money.Amount) error {
-	if !usd.IsPositive() {
-		return FieldError(CodeAmountInvalid, "amount", "amount must be greater than zero, such as 49.90")
-	}
-	if usd.Minor > maxAmount {
+func CheckAmount(usd money.Amount) error { return checkWorth(usd, usd) }
+
+// checkWorth checks what an amount is worth in USD, and tells of the amount as the shop asked it.
+func checkWorth(usd, asked money.Amount) error {
+	dollars := asked.Currency == money.USD
+	switch {
+	case usd.IsPositive() && usd.Minor <= maxAmount:
+		return nil
+	case usd.IsPositive() && dollars:
 		return FieldError(CodeAmountAboveMaximum, "amount", "amount must be at most 100000 USD: it is in dollars, not in cents")
+	case usd.IsPositive():
+		return FieldError(CodeAmountAboveMaximum, "amount",
+			fmt.Sprintf("%s are worth more than 100000 USD: send less; amount is in units of %s, not in cents", asked, asked.Currency))
+	case asked.IsPositive() && !dollars:
+		return FieldError(CodeAmountInvalid, "amount", fmt.Sprintf("%s are worth less than 0.01 USD: send more", asked))
 	}
-	return nil
+	return FieldError(CodeAmountInvalid, "amount", "amount must be greater than zero, such as 49.90")
 }
 
 // Create opens a payment. It is not written yet: Try or Exhaust returns the
@@ -212,7 +221,7 @@ func Worth(asked money.Amount, rate money.Rate) (money.Amount, error) {
 	if err != nil { // beyond every amount
 		usd = money.New(maxAmount+1, money.USD)
 	}
-	return usd, CheckAmount(usd)
+	return usd, checkWorth(usd, asked)
 }
 
 // Check says whether an amount is within the limit.

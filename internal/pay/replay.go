@@ -42,7 +42,8 @@ const (
 // StopReason says why a replay was stopped.
 type StopReason string
 
-// Reasons to stop a replay: its endpoint is disabled or deleted, or somebody asked for it.
+// Reasons to stop a replay: its endpoint is disabled or deleted, or somebody asked for it. The owner of a
+// deleted endpoint cannot read its replays any more: that reason is told by the database alone.
 const (
 	StopAsked    StopReason = "requested"
 	StopDisabled StopReason = "webhook_disabled"
@@ -72,10 +73,14 @@ func (r Replay) Begin(now time.Time) (Replay, error) {
 	if r.To.IsZero() || r.To.After(now) {
 		r.To = now
 	}
+	end := r.To
+	if end.Equal(now) {
+		r.To = whole(now)
+	}
 	switch {
-	case !r.From.Before(r.To):
+	case !r.From.Before(end):
 		return r, FieldError(CodeInvalidRequest, "from", "from must be before to and in the past: send an earlier from, or a later to")
-	case r.To.Sub(r.From) > ReplaySpan:
+	case end.Sub(r.From) > ReplaySpan:
 		return r, FieldError(CodeInvalidRequest, "from", "a replay covers 31 days at most: send later ones by themselves")
 	}
 	r.Version, r.Status, r.AfterAt, r.AfterID = 1, ReplayRunning, r.From, ""
@@ -93,12 +98,21 @@ func (r Replay) Bound() error {
 	return nil
 }
 
-// Same reports whether another request asks for what a running replay does. Without an end it asks for
-// what had happened when the replay began.
-func (r Replay) Same(o Replay) bool {
+// whole is now as the end of a replay: what its reply shows is milliseconds, and who goes on until the end
+// that he was shown leaves nothing out.
+func whole(end time.Time) time.Time {
+	if shown := end.Truncate(time.Millisecond); shown.Before(end) {
+		return shown.Add(time.Millisecond)
+	}
+	return end
+}
+
+// Same reports whether another request asks for what a running replay does. Without an end, or until a
+// moment to come, it asks for what had happened when the replay began.
+func (r Replay) Same(o Replay, now time.Time) bool {
 	to := o.To
-	if to.IsZero() {
-		to = r.CreatedAt
+	if to.IsZero() || to.After(now) {
+		to = whole(r.CreatedAt)
 	}
 	same := func(a, b time.Time) bool { return a.UnixMicro() == b.UnixMicro() } // what is kept of a time
 	return r.Subscription == o.Subscription && same(r.From, o.From) && same(r.To, to) && slices.Equal(r.Types, o.Types)

@@ -183,6 +183,13 @@ func (s Subscription) Disable(reason string, now time.Time) Change {
 	return change
 }
 
+// Unchanged is a version that says the same. Written with a decision that rests on how the subscription is,
+// it makes the decision stale where somebody changed that first.
+func (s Subscription) Unchanged() Subscription {
+	s.Version++
+	return s
+}
+
 // written is a version that the owner sees.
 func (s Subscription) written(now time.Time) (Subscription, Change) {
 	s.Version++

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -49,9 +50,9 @@ func (r *Report) Close() error {
 }
 
 // Guard keeps a spreadsheet from running a shop's text as a formula: an
-// apostrophe makes it text.
+// apostrophe makes it text. Some take the wide signs of East Asian keyboards for the plain ones.
 func Guard(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
+	if first, _ := utf8.DecodeRuneInString(text); text != "" && strings.ContainsRune("=+-@＝＋－＠\t\r\n", first) {
 		return "'" + text
 	}
 	return text

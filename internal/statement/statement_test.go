@@ -181,3 +181,17 @@ func TestReportIsWhatASpreadsheetReads(t *testing.T) {
 		}
 	}
 }
+
+// What a spreadsheet may run as a formula is made text, the wide signs too; what is none stays as it is.
+func TestGuardMakesTextOfFormulas(t *testing.T) {
+	for _, text := range []string{"=1+1", "+1", "-1", "@x", "\t=1", "\r=1", "\n=1", "＝1+1", "＋1", "－1", "＠x"} {
+		if got := Guard(text); got != "'"+text {
+			t.Errorf("%q is written as %q", text, got)
+		}
+	}
+	for _, text := range []string{"", "plain", "1=1", "José", "\xff=1", "�", "ー"} {
+		if got := Guard(text); got != text {
+			t.Errorf("%q is written as %q, want it as it is", text, got)
+		}
+	}
+}

@@ -68,11 +68,11 @@ func TestWideEventFansOutByStepsOnceEach(t *testing.T) {
 		}
 		completedAt(t, s, "first", noon) // nobody knows yet how wide it is
 		completedAt(t, s, "second", noon)
-		mu.Lock()
-		if len(told) != 1 || widened != 1 {
-			t.Fatalf("deliveries by event: %v, and %d times steps were left, want one of each", told, widened)
-		}
-		mu.Unlock()
+		eventually(t, "it is told of one event's deliveries, and of the other's steps", func() bool { // after the commit
+			mu.Lock()
+			defer mu.Unlock()
+			return len(told) == 1 && widened == 1
+		})
 
 		list, err := s.LeaseFanOuts(ctx, noon, noon.Add(time.Minute), 10)
 		if must(t, err); len(list) != 1 {
@@ -128,4 +128,14 @@ func TestStepsAreSmallInCompany(t *testing.T) {
 			t.Errorf("in company, %d endpoints take %d steps, want 3", endpoints, steps)
 		}
 	})
+}
+
+// eventually waits for what happens by itself.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("this has not happened: %s", what)
+		}
+	}
 }

@@ -100,7 +100,6 @@ func locked(t *testing.T, v vandal, database string) *sql.Tx {
 // after the other, and what was not written then is not written later.
 func TestStandstillIsAnOutageForAll(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		s, err := store.Open(ctx, database, store.Options{})
 		must(t, err)
 		defer s.Close()

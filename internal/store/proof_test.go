@@ -101,7 +101,6 @@ func TestCheckGoesOnFromAProof(t *testing.T) {
 func TestCheckLooksAtWhatMayHaveChanged(t *testing.T) {
 	const rule = "a payment has all its events"
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		s := openSealed(t, database, store.Options{})
 		withShop(t, s)
 		old := completed(t, s, "01AAAAAAAAAAAAAAAAAAAAAAAA")
@@ -172,7 +171,6 @@ func TestProofCannotBeForged(t *testing.T) {
 // Checks beside everything that writes find nothing: what they compare they see in one snapshot.
 func TestCheckRacesWithCommitsAndFindsNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		s := openSealed(t, database, store.Options{})
 		withShop(t, s)
 		subscribe(t, s, "all", pay.AllEvents)

@@ -132,7 +132,6 @@ func openSealed(t *testing.T, database string, o store.Options) *store.Store {
 func eachSealed(t *testing.T, test func(t *testing.T, s *store.Store, v vandal)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		t.Parallel()
 		s := openSealed(t, database, store.Options{})
 		for n := 1; n <= 6; n++ {
 			written(t, s, fmt.Sprintf("b%da", n))

@@ -24,7 +24,7 @@ type SpanReplay struct {
 	ID             string           `json:"id"`
 	SubscriptionID string           `json:"subscriptionId"`
 	Status         pay.ReplayStatus `json:"status" enum:"running,done,stopped" doc:"stopped: stopReason says why"`
-	StopReason     *string          `json:"stopReason" doc:"requested, webhook_disabled or webhook_deleted; null unless it is stopped"`
+	StopReason     *string          `json:"stopReason" enum:"requested,webhook_disabled" nullable:"true" doc:"null unless it is stopped"`
 	ResumeFrom     *Time            `json:"resumeFrom" nullable:"true" doc:"Of a stopped one: the from of a replay that goes on where it was. What happened earlier the endpoint has taken. null unless it is stopped"`
 	From           Time             `json:"from"`
 	To             Time             `json:"to"`

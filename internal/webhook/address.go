@@ -26,13 +26,13 @@ func CheckURL(raw string, live, allowPrivate bool) error {
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		return errors.New("url must be a valid absolute URL")
+		return errors.New("url must be an absolute URL, such as https://shop.example/hooks")
 	}
 	if !allowedScheme(u.Scheme, live) {
 		if live {
-			return errors.New("url must start with https://")
+			return errors.New("url must start with https://, such as https://shop.example/hooks")
 		}
-		return errors.New("url must start with https:// or http://")
+		return errors.New("url must start with https:// or http://, such as https://shop.example/hooks")
 	}
 	if strings.Trim(u.Hostname(), ".") == "" {
 		return errors.New("url must name a host")

@@ -130,16 +130,16 @@ func TestRefusalsAreSentencesForTheMerchant(t *testing.T) {
 		live bool
 		want string
 	}{
-		{"http://shop.example", true, "url must start with https://"},
-		{"ftp://shop.example", false, "url must start with https:// or http://"},
-		{"https://[::1", true, "url must be a valid absolute URL"},
+		{"http://shop.example", true, "url must start with https://, such as https://shop.example/hooks"},
+		{"ftp://shop.example", false, "url must start with https:// or http://, such as https://shop.example/hooks"},
+		{"https://[::1", true, "url must be an absolute URL, such as https://shop.example/hooks"},
 		{"https://", true, "url must name a host"},
 		{"https://a:b@shop.example", true, "url must not contain a user name or password"},
 		{"https://shop.example:0", true, "url must have a port between 1 and 65535"},
 		{"https://10.0.0.1", true, "url must not lead to a private, loopback or reserved address"},
 		{"http://10.0.0.1", false, "url must not lead to a private, loopback or reserved address"},
 		{"http://127.0.0.1:3000", false, "url must not lead to a loopback address, unless the service runs with --allow-private-webhooks"},
-		{"http://localhost:3000", true, "url must start with https://"},
+		{"http://localhost:3000", true, "url must start with https://, such as https://shop.example/hooks"},
 		{"https://localhost:3000", true, "url must not lead to a private, loopback or reserved address"},
 		{"https://2130706433", true, "url must write an IP address in full, as in 203.0.113.7"},
 		{"https://" + strings.Repeat("a", 2041), true, "url must be at most 2048 bytes long"},

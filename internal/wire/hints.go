@@ -121,10 +121,21 @@ func (h Help) walk(schema *huma.Schema, sent any, path string, all *[]stranger) 
 			if below, ok := schema.Properties[name]; ok {
 				h.walk(below, value[name], strings.TrimPrefix(path+"."+name, "."), all)
 			} else if len(*all) < mostStrangers {
-				*all = append(*all, stranger{path, name, near.Meant(name, absent), known})
+				*all = append(*all, stranger{path, name, meant(name, absent), known})
 			}
 		}
 	}
+}
+
+// meant guesses the field that a name stands for. A webhook names its types events, so a replay's
+// are named so too.
+func meant(name string, absent []string) string {
+	if near.Typo(name, []string{"events"}) != "" || name == "events" {
+		if slices.Contains(absent, "types") && !slices.Contains(absent, "events") {
+			return "types"
+		}
+	}
+	return near.Meant(name, absent)
 }
 
 func (h Help) resolved(schema *huma.Schema) *huma.Schema {
@@ -151,12 +162,13 @@ func (h Help) field(path string) *huma.Schema {
 
 // Unknown refuses a body with fields that nobody reads, where the caller asked for that, and always
 // one in which what bounds the request was misspelt: without an amount a refund is the whole payment,
-// without a currency a price is in USD, and without types a replay sends all events.
+// without a currency a price is in USD, without types or an end a replay sends more events, and without
+// a url a webhook's events go to an inbox here.
 //
 // Errors: invalid_request.
 func Unknown(ctx context.Context) error {
 	h := helpOf(ctx)
-	if !h.Strict && (h.Sent == nil || h.says("amount") && h.says("currency") && h.says("types")) {
+	if !h.Strict && (h.Sent == nil || !slices.ContainsFunc(graveFields, func(f string) bool { return !h.says(f) })) {
 		return nil
 	}
 	var issues []pay.Issue
@@ -176,9 +188,18 @@ func (h Help) says(field string) bool {
 	return h.field(field) == nil || bytes.Contains(h.Sent.text, []byte(`"`+field+`"`))
 }
 
+// graveFields are those without which a request does something else.
+var graveFields = []string{"amount", "currency", "types", "to", "url"}
+
 // grave reports whether more happens because the field was misspelt.
 func (s stranger) grave() bool {
-	return s.parent == "" && (s.meant == "amount" || s.meant == "types" || s.meant == "currency" && near.Typo(s.name, []string{s.meant}) != "")
+	switch {
+	case s.parent != "":
+		return false
+	case s.meant == "currency" || s.meant == "url":
+		return near.Typo(s.name, []string{s.meant}) != ""
+	}
+	return slices.Contains(graveFields, s.meant)
 }
 
 // required says that a field is missing, and what to send.
@@ -348,6 +369,17 @@ func (h Help) plain(path string, d *huma.ErrorDetail) string {
 	if schema == nil || !strings.HasPrefix(d.Location, "body") { // a parameter
 		schema = &huma.Schema{}
 	}
+	for sign, bound := range map[string]string{"number >= ": "at least ", "number <= ": "at most "} {
+		if value, ok := strings.CutPrefix(d.Message, "expected "+sign); ok {
+			if n, err := strconv.ParseFloat(value, 64); err == nil { // written as 1e+09
+				value = strconv.FormatFloat(n, 'f', -1, 64)
+			}
+			if both := bounds(schema); both != "" {
+				return fmt.Sprintf("%s must be %s%s; you sent %s", name, kindOf(schema), both, Told(d.Value))
+			}
+			return fmt.Sprintf("%s must be %s%s; you sent %s", name, bound, value, Told(d.Value))
+		}
+	}
 	switch found, _, _ = strings.Cut(strings.TrimPrefix(d.Message, "expected "), " "); found {
 	case "string", "number", "integer", "boolean", "array", "object":
 		if strings.Contains(d.Message, "to match pattern") || strings.Contains(d.Message, "to be ") {
@@ -359,7 +391,11 @@ func (h Help) plain(path string, d *huma.ErrorDetail) string {
 		if path == "" && found == "object" {
 			return fmt.Sprintf(`the body must be a JSON object, such as {"amount":25.5}; you sent %s`, Told(d.Value))
 		}
-		return fmt.Sprintf("%s must be %s%s; you sent %s", name, kindOf(&huma.Schema{Type: found}), example(schema), Told(d.Value))
+		kind := kindOf(&huma.Schema{Type: found})
+		if schema.Type == huma.TypeInteger {
+			kind = kindOf(schema)
+		}
+		return fmt.Sprintf("%s must be %s%s%s; you sent %s", name, kind, bounds(schema), example(schema), Told(d.Value))
 	case "length":
 		return h.length(name, d)
 	case "value":
@@ -375,10 +411,21 @@ func (h Help) length(name string, d *huma.ErrorDetail) string {
 	text, _ := d.Value.(string)
 	n := len([]rune(text))
 	if most, ok := strings.CutPrefix(d.Message, "expected length <= "); ok {
-		return fmt.Sprintf("%s must have at most %s characters; you sent %d", name, most, n)
+		return fmt.Sprintf("%s must have at most %s characters%s; you sent %d", name, most, h.exampleOf(name), n)
+	}
+	if n == 0 {
+		return fmt.Sprintf("%s must not be empty: send a text%s", name, h.exampleOf(name))
 	}
 	least := strings.TrimPrefix(d.Message, "expected length >= ")
 	return fmt.Sprintf("%s must have at least %s characters; you sent %d", name, least, n)
+}
+
+// exampleOf shows a value of a field of the body, "" where there is none.
+func (h Help) exampleOf(field string) string {
+	if schema := h.field(field); schema != nil {
+		return example(schema)
+	}
+	return ""
 }
 
 // misfit says what a field is to hold that could not be read.
@@ -387,5 +434,19 @@ func (h Help) misfit(field string) string {
 	if schema == nil {
 		return field + " holds a value that does not fit: look its type up in the API reference"
 	}
-	return field + " must be " + kindOf(schema) + example(schema)
+	return field + " must be " + kindOf(schema) + bounds(schema) + example(schema)
+}
+
+// bounds says how small and how large a number may be, "" where nothing bounds it.
+func bounds(schema *huma.Schema) string {
+	least, most := schema.Minimum, schema.Maximum
+	switch {
+	case least != nil && most != nil:
+		return " from " + plainNumber(*least) + " to " + plainNumber(*most)
+	case least != nil:
+		return " of at least " + plainNumber(*least)
+	case most != nil:
+		return " of at most " + plainNumber(*most)
+	}
+	return ""
 }
