@@ -204,7 +204,7 @@ func (d document) schemas() {
 			}
 			// Huma lists the values of what may be null without it.
 			kinds, _ := property["type"].([]any)
-			if values, ok := property["enum"].([]any); ok && slices.Contains(kinds, any("null")) {
+			if values, ok := property["enum"].([]any); ok && slices.Contains(kinds, any("null")) && !slices.Contains(values, nil) {
 				property["enum"] = append(slices.Clone(values), nil)
 			}
 			if base == reflect.TypeFor[money.Currency]() {
