@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"math/rand/v2"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -93,16 +92,13 @@ type App struct {
 	*acquiring.Providers
 	*acquiring.Methods
 	*auth.Access
-	Config  Config
-	catalog *acquiring.Catalog
-	// steps is held while a step of a fan-out is made beside other merchants, and while it rests.
-	steps      base.Latch
+	*Webhooks
+	Config     Config
+	catalog    *acquiring.Catalog
 	floatsSeen atomic.Pointer[[]FloatStatus]
 	counts     *counts
 	mails      mailTally
 	letters    *letter.Desk
-	subs       *base.Cache[endpoint]
-	deliver    *dispatcher
 	background sync.WaitGroup
 	closing    chan struct{} // closed by Close
 	// What providers are asked about, each kind with bounds of its own.
@@ -152,24 +148,19 @@ func (a *App) Contract(ctx context.Context, patience time.Duration) (waits, err 
 // Open returns the service over a database. Run its loops with Run and end it
 // with Close.
 func Open(ctx context.Context, address string, c Config) (*App, error) {
-	if c.Jitter == nil {
-		c.Jitter = rand.Float64
-	}
 	if c.WalletCoolDown == 0 {
 		c.WalletCoolDown = pay.WalletCoolDown
-	}
-	if c.MaxWebhooks == 0 {
-		c.MaxWebhooks = pay.MostSubscriptions
 	}
 	a := &App{
 		Base: base.New(c.Config), Config: c,
 		closing:  make(chan struct{}),
 		payments: acquiring.NewLanes(c.Now), refunds: acquiring.NewLanes(c.Now), withdrawals: acquiring.NewLanes(c.Now),
-		steps: base.NewLatch(), counts: newCounts(), mails: newMailTally(),
-		subs: base.NewCache[endpoint](c.Now),
+		counts: newCounts(), mails: newMailTally(),
 	}
 	a.Access = auth.NewAccess(a.Base, c.AccessTTL)
-	a.deliver = newDispatcher(a)
+	a.Webhooks = NewWebhooks(a.Base, WebhooksConfig{
+		InboxURL: c.InboxURL, AllowPrivate: c.AllowPrivate, MaxWebhooks: c.MaxWebhooks, ProveWebhooks: c.ProveWebhooks, Sender: c.Sender, Jitter: c.Jitter,
+	})
 	if err := a.Config.FX.Check(); err != nil {
 		return nil, err
 	}
@@ -179,7 +170,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	}
 	a.Store.Around = c.Commits
 	if a.Store.Store, err = store.Open(ctx, address, store.Options{
-		Log: c.Log, Delivered: a.deliver.submit, Widened: func() { a.Alarms[base.FanOutsLoop].Set(base.AtOnce) }, Written: func(c *pay.Change) { a.counts.passed(c); a.SetAlarms(c) }, WideFrom: c.WideFrom,
+		Log: c.Log, Delivered: a.Webhooks.Written, Widened: func() { a.Alarms[base.FanOutsLoop].Set(base.AtOnce) }, Written: func(c *pay.Change) { a.counts.passed(c); a.SetAlarms(c) }, WideFrom: c.WideFrom,
 		Clock: c.LeaseClock, Name: func(prefix string) string { return c.NewID(prefix, c.Now()) },
 		Shared: c.Shared, Through: c.Through, Schema: c.Schema, Migrations: c.Migrations,
 		Meter: c.Meter.Commits, Tracer: c.Tracer,
@@ -233,7 +224,7 @@ func (a *App) Close() {
 	for _, lanes := range []*acquiring.Lanes{a.payments, a.refunds, a.withdrawals} {
 		lanes.Drain()
 	}
-	a.deliver.drain()
+	a.Webhooks.Drain()
 	if err := a.WriteKeyUses(context.Background()); err != nil {
 		a.Log.Warn("from where keys were used of late is not written", "error", err)
 	}
@@ -286,7 +277,7 @@ func (a *App) Story(ctx context.Context, id string) (string, error) {
 // what other processes wrote.
 func (a *App) Loops() []work.Loop {
 	loops := []work.Loop{
-		a.deliveries(),
+		a.Webhooks.Loop(),
 		a.Woken(base.FanOutsLoop, a.FanOut),
 		a.Swept(base.PaymentsLoop, a.sweep),
 		a.Swept(base.ClaimsLoop, a.sweepClaims),

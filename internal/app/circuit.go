@@ -67,7 +67,7 @@ func (d *dispatcher) report(l *lane) {
 
 // heard writes how an endpoint answered, last at the given time, and returns its
 // failures in a row.
-func (a *App) heard(ctx context.Context, subscription string, success bool, failures int, at time.Time) int {
+func (a *Webhooks) heard(ctx context.Context, subscription string, success bool, failures int, at time.Time) int {
 	var before, after pay.Circuit
 	err := base.Again(func() error {
 		sub, err := a.Store.AnySubscription(ctx, subscription)
@@ -96,7 +96,7 @@ func (a *App) heard(ctx context.Context, subscription string, success bool, fail
 
 // claim takes the next try at an endpoint whose circuit is open; false when it
 // is not time, or somebody else took it.
-func (a *App) claim(ctx context.Context, subscription string) bool {
+func (a *Webhooks) claim(ctx context.Context, subscription string) bool {
 	sub, err := a.Store.AnySubscription(ctx, subscription)
 	if err == nil && !sub.Circuit.Open {
 		a.subs.Forget(subscription)
@@ -117,7 +117,7 @@ func (a *App) claim(ctx context.Context, subscription string) bool {
 }
 
 // disabling stops an endpoint, and says why.
-func (a *App) disabling(sub pay.Subscription, reason string) pay.Change {
+func (a *Webhooks) disabling(sub pay.Subscription, reason string) pay.Change {
 	change := sub.Disable(reason, a.TimeOf(sub.Scope))
 	if len(change.Subscriptions) > 0 {
 		change.Audit = a.Audited(pay.Actor{Kind: pay.BySystem}, sub.Scope, pay.WebhookDisabled, sub.ID, map[string]string{"reason": reason})
@@ -126,7 +126,7 @@ func (a *App) disabling(sub pay.Subscription, reason string) pay.Change {
 }
 
 // disable stops an endpoint that failed for too long. at is the URL that did: a new one has not.
-func (a *App) disable(ctx context.Context, subscription, at, reason string) {
+func (a *Webhooks) disable(ctx context.Context, subscription, at, reason string) {
 	err := base.Again(func() error {
 		sub, err := a.Store.AnySubscription(ctx, subscription)
 		if err != nil || sub.URL != at {
@@ -148,7 +148,7 @@ func (a *App) disable(ctx context.Context, subscription, at, reason string) {
 // unstall goes on with endpoints whose deliveries wait for them: it disables
 // the hopeless, probes those whose time has come, and sends what waited for one
 // that is well again. It returns how many deliveries it took.
-func (a *App) unstall(ctx context.Context) (int, error) {
+func (a *Webhooks) unstall(ctx context.Context) (int, error) {
 	stalled, err := a.Store.Stalled(ctx)
 	if err != nil {
 		return 0, err
@@ -184,7 +184,7 @@ func (a *App) unstall(ctx context.Context) (int, error) {
 
 // probe tries one of the deliveries that wait for an endpoint whose circuit is
 // open, when it is time.
-func (a *App) probe(ctx context.Context, sub pay.Subscription, now time.Time) ([]store.Dispatch, error) {
+func (a *Webhooks) probe(ctx context.Context, sub pay.Subscription, now time.Time) ([]store.Dispatch, error) {
 	if now.Before(sub.Circuit.ProbeAt) || !a.claim(ctx, sub.ID) {
 		return nil, nil
 	}
@@ -199,7 +199,7 @@ func (a *App) probe(ctx context.Context, sub pay.Subscription, now time.Time) ([
 
 // abandon makes dead letters of deliveries whose endpoint is disabled or deleted, as long as it is: those to
 // one that was enabled meanwhile are sent. One that moved meanwhile is somebody else's.
-func (a *App) abandon(ctx context.Context, subscription string, list []store.Dispatch) error {
+func (a *Webhooks) abandon(ctx context.Context, subscription string, list []store.Dispatch) error {
 	if len(list) == 0 {
 		return nil
 	}

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"maps"
 	"sync"
 
@@ -66,19 +65,6 @@ func (a *App) DeadLetters() map[pay.Environment]int64 {
 	counts := map[pay.Environment]int64{pay.Sandbox: 0, pay.Production: 0}
 	maps.Copy(counts, a.counts.dead)
 	return counts
-}
-
-// Parked counts the deliveries that this node has let wait for their endpoints since it started.
-func (a *App) Parked() int64 { return a.deliver.parked.Load() }
-
-// Postponed counts the deliveries that this node gave back to wait for an earlier event of
-// their object.
-func (a *App) Postponed() int64 { return a.deliver.late.Load() }
-
-// StalledEndpoints counts the endpoints that fail, or that deliveries are parked for.
-func (a *App) StalledEndpoints(ctx context.Context) (int, error) {
-	list, err := a.Store.Stalled(ctx)
-	return len(list), err
 }
 
 // Pools tells how the database's connections are used, without asking it.

@@ -25,7 +25,7 @@ const (
 
 // Dispatch parks deliveries that have no room, leases those that are due and
 // sends them. It returns how many it took.
-func (a *App) Dispatch(ctx context.Context) (int, error) {
+func (a *Webhooks) Dispatch(ctx context.Context) (int, error) {
 	if err := a.parkWaiting(ctx); err != nil {
 		return 0, err
 	}
@@ -41,7 +41,7 @@ func (a *App) Dispatch(ctx context.Context) (int, error) {
 
 // parkWaiting parks what lanes had no room for, and what waits for an endpoint
 // whose circuit is open. It gives back what waits for an earlier event.
-func (a *App) parkWaiting(ctx context.Context) error {
+func (a *Webhooks) parkWaiting(ctx context.Context) error {
 	a.deliver.mu.Lock()
 	list, waiting := a.deliver.parking, a.deliver.waiting
 	a.deliver.parking, a.deliver.waiting = nil, nil
@@ -94,7 +94,7 @@ const (
 
 // ahead is until when a delivery waits for earlier ones of the same object; zero: it may
 // go. has tells what this node has in hand, and so has sent.
-func (a *App) ahead(ctx context.Context, d pay.Delivery, to pay.Subscription, has func(id string) bool) (until time.Time, err error) {
+func (a *Webhooks) ahead(ctx context.Context, d pay.Delivery, to pay.Subscription, has func(id string) bool) (until time.Time, err error) {
 	now := a.TimeOf(d.Scope)
 	if !d.Waits(now) {
 		return time.Time{}, nil
@@ -117,7 +117,7 @@ func (a *App) ahead(ctx context.Context, d pay.Delivery, to pay.Subscription, ha
 }
 
 // send tries one delivery. has tells what this node has in hand for the same endpoint.
-func (a *App) send(ctx context.Context, it item, has func(id string) bool) (outcome, fate) {
+func (a *Webhooks) send(ctx context.Context, it item, has func(id string) bool) (outcome, fate) {
 	d := it.Delivery
 	if a.TimeOf(d.Scope).Add(leaseRest).After(d.DueAt) {
 		return outcome{}, dropped // the lease is about to end
@@ -154,7 +154,7 @@ func (a *App) send(ctx context.Context, it item, has func(id string) bool) (outc
 	if !result.Delivered() {
 		// The budget grows with each replay; the schedule begins again then.
 		tries := d.Attempts + 1 - (d.Budget - pay.DeliveryTries)
-		again, more := webhook.Backoff(max(1, tries), a.Config.Jitter())
+		again, more := webhook.Backoff(max(1, tries), a.Jitter())
 		try.Again, try.GiveUp = again, !more
 	}
 	gone := ""
@@ -179,18 +179,18 @@ func storedID(id string) string {
 
 // post hands a delivery over: to our own inbox within the process, whatever
 // address the service has, to all others over the network.
-func (a *App) post(ctx context.Context, e endpoint, live bool, m webhook.Message) webhook.Result {
+func (a *Webhooks) post(ctx context.Context, e endpoint, live bool, m webhook.Message) webhook.Result {
 	if e.sub.Managed {
 		return a.postInbox(ctx, e.sub, m)
 	}
-	return a.Config.Sender.Send(ctx, live, m)
+	return a.Sender.Send(ctx, live, m)
 }
 
 // tried writes the outcome of a try. A stale one is dropped: whoever had the
 // delivery meanwhile has written his. Only a replay leaves it something to say. What a
 // 410 does to the endpoint is written with it: who enables the endpoint again finds
 // nothing on its way that is given up already, and a replay leaves nothing out (EVT-17).
-func (a *App) tried(ctx context.Context, d pay.Delivery, t outcome) {
+func (a *Webhooks) tried(ctx context.Context, d pay.Delivery, t outcome) {
 	if t.gone != "" {
 		defer a.Turns.Take(endpointTurn + d.Subscription)()
 	}
@@ -233,7 +233,7 @@ func (a *App) tried(ctx context.Context, d pay.Delivery, t outcome) {
 
 // goneFrom disables an endpoint whose address answered 410. Where it is disabled already it stays so until
 // the change is written. A new address has not said so: then there is nothing to change.
-func (a *App) goneFrom(ctx context.Context, subscription, address string) (pay.Change, error) {
+func (a *Webhooks) goneFrom(ctx context.Context, subscription, address string) (pay.Change, error) {
 	sub, err := a.Store.AnySubscription(ctx, subscription)
 	if err != nil || sub.URL != address {
 		return pay.Change{}, err
@@ -245,7 +245,7 @@ func (a *App) goneFrom(ctx context.Context, subscription, address string) (pay.C
 }
 
 // nextDelivery tells when a delivery is due, or an endpoint that deliveries wait for.
-func (a *App) nextDelivery(ctx context.Context) (time.Time, error) {
+func (a *Webhooks) nextDelivery(ctx context.Context) (time.Time, error) {
 	due, err := a.Store.NextDue(ctx)
 	if err != nil {
 		return time.Time{}, err
@@ -268,8 +268,8 @@ func (a *App) nextDelivery(ctx context.Context) (time.Time, error) {
 	return next, err
 }
 
-// deliveries is the loop of what is due.
-func (a *App) deliveries() work.Loop {
+// Loop sends what is due.
+func (a *Webhooks) Loop() work.Loop {
 	l := a.Woken(base.DeliveriesLoop, a.Dispatch)
 	l.Next = a.nextDelivery
 	return l

@@ -21,7 +21,7 @@ type DeliveryLog struct {
 // filter selects. The page stands behind the delivery that after names, where it is not empty.
 //
 // Errors: webhook_not_found, invalid_request for a page behind a row that is not there.
-func (a *App) Deliveries(ctx context.Context, scope pay.Scope, subscription string, f store.DeliveryFilter, after string) (log DeliveryLog, err error) {
+func (a *Webhooks) Deliveries(ctx context.Context, scope pay.Scope, subscription string, f store.DeliveryFilter, after string) (log DeliveryLog, err error) {
 	if log.Subscription, err = a.Subscription(ctx, scope, subscription); err != nil {
 		return log, err
 	}
@@ -42,7 +42,7 @@ func (a *App) Deliveries(ctx context.Context, scope pay.Scope, subscription stri
 // Delivery reads one delivery, under either of its ids, with what is sent.
 //
 // Errors: webhook_not_found, webhook_delivery_not_found.
-func (a *App) Delivery(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Subscription, store.Dispatch, error) {
+func (a *Webhooks) Delivery(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Subscription, store.Dispatch, error) {
 	sub, err := a.Subscription(ctx, scope, subscription)
 	if err != nil {
 		return sub, store.Dispatch{}, err
@@ -71,7 +71,7 @@ type Replayed struct {
 //
 // Errors: webhook_not_found, webhook_delivery_not_found, conflict_state for a
 // delivery in another state and for an endpoint that is disabled.
-func (a *App) Replay(ctx context.Context, by base.Principal, scope pay.Scope, subscription, id string) (Replayed, error) {
+func (a *Webhooks) Replay(ctx context.Context, by base.Principal, scope pay.Scope, subscription, id string) (Replayed, error) {
 	done, err := base.Decide(func() (Replayed, error) {
 		sub, d, err := a.Delivery(ctx, scope, subscription, id)
 		if err != nil {

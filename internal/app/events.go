@@ -13,7 +13,7 @@ import (
 // Event reads one of a shop's events.
 //
 // Errors: event_not_found, also for another shop's.
-func (a *App) Event(ctx context.Context, scope pay.Scope, id string) (store.Event, error) {
+func (a *Webhooks) Event(ctx context.Context, scope pay.Scope, id string) (store.Event, error) {
 	missing := pay.NewError(pay.CodeEventNotFound, "there is no such event: check the id, and that the key is of the event's environment; GET /events lists them")
 	if !base.Storable(id) {
 		return store.Event{}, missing
@@ -29,7 +29,7 @@ func (a *App) Event(ctx context.Context, scope pay.Scope, id string) (store.Even
 // session is named by its token.
 //
 // Errors: invalid_request for an event to go on after that there is not.
-func (a *App) Events(ctx context.Context, scope pay.Scope, f store.EventFilter) ([]store.Event, int64, error) {
+func (a *Webhooks) Events(ctx context.Context, scope pay.Scope, f store.EventFilter) ([]store.Event, int64, error) {
 	if strings.HasPrefix(f.Object, pay.SessionTokenPrefix) {
 		s, err := a.Store.SessionByHash(ctx, a.Vault.Hash(f.Object))
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -72,7 +72,7 @@ type NewReplay struct {
 //
 // Errors: webhook_not_found, invalid_request, conflict_state for an endpoint that is disabled,
 // or that another replay runs to.
-func (a *App) ReplaySpan(ctx context.Context, by base.Principal, scope pay.Scope, subscription string, n NewReplay) (pay.Replay, error) {
+func (a *Webhooks) ReplaySpan(ctx context.Context, by base.Principal, scope pay.Scope, subscription string, n NewReplay) (pay.Replay, error) {
 	return base.Decide(func() (pay.Replay, error) {
 		sub, err := a.Subscription(ctx, scope, subscription)
 		if err != nil {
@@ -133,7 +133,7 @@ func (a *App) ReplaySpan(ctx context.Context, by base.Principal, scope pay.Scope
 }
 
 // keepOnce lets a key stand for what is there already.
-func (a *App) keepOnce(ctx context.Context, scope pay.Scope, i base.Idempotency, object string) error {
+func (a *Webhooks) keepOnce(ctx context.Context, scope pay.Scope, i base.Idempotency, object string) error {
 	once := i.Guard(scope, object, a.TimeOf(scope))
 	if once == nil {
 		return nil
@@ -158,7 +158,7 @@ func eventNames(types []pay.EventType) (names []string) {
 // Replaying reads a replay to one of a shop's endpoints.
 //
 // Errors: webhook_not_found, not_found.
-func (a *App) Replaying(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Replay, error) {
+func (a *Webhooks) Replaying(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Replay, error) {
 	sub, err := a.Subscription(ctx, scope, subscription)
 	if err != nil {
 		return pay.Replay{}, err
@@ -177,7 +177,7 @@ func (a *App) Replaying(ctx context.Context, scope pay.Scope, subscription, id s
 // Replays lists the replays to one of a shop's endpoints, newest first, and counts them.
 //
 // Errors: webhook_not_found, invalid_request for a page behind a row that is not there.
-func (a *App) Replays(ctx context.Context, scope pay.Scope, subscription string, page store.Page) ([]pay.Replay, int64, error) {
+func (a *Webhooks) Replays(ctx context.Context, scope pay.Scope, subscription string, page store.Page) ([]pay.Replay, int64, error) {
 	sub, err := a.Subscription(ctx, scope, subscription)
 	if err != nil {
 		return nil, 0, err
@@ -195,7 +195,7 @@ func (a *App) Replays(ctx context.Context, scope pay.Scope, subscription string,
 // as it is.
 //
 // Errors: webhook_not_found, not_found, conflict_state for one that is done.
-func (a *App) StopReplay(ctx context.Context, by base.Principal, scope pay.Scope, subscription, id string) (pay.Replay, error) {
+func (a *Webhooks) StopReplay(ctx context.Context, by base.Principal, scope pay.Scope, subscription, id string) (pay.Replay, error) {
 	return base.Decide(func() (pay.Replay, error) {
 		r, err := a.Replaying(ctx, scope, subscription, id)
 		if err != nil {
@@ -216,7 +216,7 @@ func (a *App) StopReplay(ctx context.Context, by base.Principal, scope pay.Scope
 
 // stillReplaying is the replay that runs to an endpoint which is about to be enabled, stopped. It has not
 // looked since the endpoint was disabled, and would not know: what came due of it was given up (EVT-17).
-func (a *App) stillReplaying(ctx context.Context, subscription string) ([]pay.Replay, error) {
+func (a *Webhooks) stillReplaying(ctx context.Context, subscription string) ([]pay.Replay, error) {
 	r, err := a.Store.RunningReplay(ctx, subscription)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
@@ -229,7 +229,7 @@ func (a *App) stillReplaying(ctx context.Context, subscription string) ([]pay.Re
 }
 
 // stopFor stops a replay that runs.
-func (a *App) stopFor(ctx context.Context, r pay.Replay, why pay.StopReason) (pay.Change, error) {
+func (a *Webhooks) stopFor(ctx context.Context, r pay.Replay, why pay.StopReason) (pay.Change, error) {
 	untaken, err := a.Store.Untaken(ctx, r)
 	if err != nil {
 		return pay.Change{}, err
@@ -240,7 +240,7 @@ func (a *App) stopFor(ctx context.Context, r pay.Replay, why pay.StopReason) (pa
 
 // ReplayEvents takes the next step of replays that are due. It returns how many it took; doing
 // one twice is harmless, for a step is written whole or not at all.
-func (a *App) ReplayEvents(ctx context.Context) (int, error) {
+func (a *Webhooks) ReplayEvents(ctx context.Context) (int, error) {
 	now := a.Now()
 	due, err := a.Store.LeaseReplays(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {
@@ -255,7 +255,7 @@ func (a *App) ReplayEvents(ctx context.Context) (int, error) {
 	return len(due), failed
 }
 
-func (a *App) replayStep(ctx context.Context, r pay.Replay) error {
+func (a *Webhooks) replayStep(ctx context.Context, r pay.Replay) error {
 	sub, err := a.Store.AnySubscription(ctx, r.Subscription)
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ const (
 
 // FanOut makes the deliveries of wide events, a few at a time. A shop's events come in their order;
 // shops take turns. It returns how many events it took.
-func (a *App) FanOut(ctx context.Context) (int, error) {
+func (a *Webhooks) FanOut(ctx context.Context) (int, error) {
 	now := a.Now()
 	until := now.Add(fanOutLease)
 	list, err := a.Store.LeaseFanOuts(ctx, now, until, fanOutBatch)
@@ -42,7 +42,7 @@ func (a *App) FanOut(ctx context.Context) (int, error) {
 }
 
 // fanOutInOrder makes all deliveries of a shop's events. What it leaves comes again when its lease ends.
-func (a *App) fanOutInOrder(ctx context.Context, events []pay.FanOut, until time.Time) error {
+func (a *Webhooks) fanOutInOrder(ctx context.Context, events []pay.FanOut, until time.Time) error {
 	for _, f := range events {
 		for over := false; !over; {
 			if !a.Now().Before(until) { // it may be another node's
@@ -67,7 +67,7 @@ func (a *App) fanOutInOrder(ctx context.Context, events []pay.FanOut, until time
 }
 
 // step commits one, and rests where that is called for. Shops take turns then.
-func (a *App) step(ctx context.Context, next pay.FanOut) error {
+func (a *Webhooks) step(ctx context.Context, next pay.FanOut) error {
 	do := func() error { return a.Store.Commit(ctx, pay.Change{FanOuts: []pay.FanOut{next}}) }
 	if !a.Store.InCompany() {
 		return do()

@@ -31,10 +31,10 @@ var kept = [...]string{
 
 // postInbox hands a delivery to the managed inbox that it is for, signed and
 // checked as one that comes over the network.
-func (a *App) postInbox(ctx context.Context, sub pay.Subscription, m webhook.Message) webhook.Result {
+func (a *Webhooks) postInbox(ctx context.Context, sub pay.Subscription, m webhook.Message) webhook.Result {
 	began := a.Now()
 	slug := sub.URL[strings.LastIndexByte(sub.URL, '/')+1:]
-	err := a.Receive(ctx, slug, a.Config.Sender.Header(m), m.Body)
+	err := a.Receive(ctx, slug, a.Sender.Header(m), m.Body)
 	result := webhook.Result{StatusCode: http.StatusOK, Duration: a.Now().Sub(began)}
 	if err == nil {
 		return result
@@ -54,7 +54,7 @@ func (a *App) postInbox(ctx context.Context, sub pay.Subscription, m webhook.Mes
 //
 // Errors: invalid_token unless it is signed for this inbox, invalid_request for
 // a body that is no JSON.
-func (a *App) Receive(ctx context.Context, slug string, header http.Header, body []byte) error {
+func (a *Webhooks) Receive(ctx context.Context, slug string, header http.Header, body []byte) error {
 	unsigned := pay.NewError(pay.CodeInvalidToken, "the delivery's signature is missing or wrong")
 	sent := header.Get(webhook.DeliveryHeader)
 	if !strings.HasPrefix(sent, sentPrefix) || !base.Storable(sent) {
@@ -105,7 +105,7 @@ func (a *App) Receive(ctx context.Context, slug string, header http.Header, body
 // Inbox lists what a shop's managed inbox got, newest first, and counts it.
 //
 // Errors: webhook_not_found.
-func (a *App) Inbox(ctx context.Context, scope pay.Scope, subscription string, page store.Page) ([]pay.Received, int64, error) {
+func (a *Webhooks) Inbox(ctx context.Context, scope pay.Scope, subscription string, page store.Page) ([]pay.Received, int64, error) {
 	sub, err := a.Subscription(ctx, scope, subscription)
 	if err != nil {
 		return nil, 0, err
@@ -117,7 +117,7 @@ func (a *App) Inbox(ctx context.Context, scope pay.Scope, subscription string, p
 }
 
 // TrimInboxes deletes what inboxes need not keep, and returns how much.
-func (a *App) TrimInboxes(ctx context.Context) (int, error) {
+func (a *Webhooks) TrimInboxes(ctx context.Context) (int, error) {
 	list, err := a.Store.Inboxes(ctx)
 	if err != nil {
 		return 0, err

@@ -40,7 +40,7 @@ const (
 // delays nobody else. In a lane the events of one object go one after the other
 // (docs/decisions/order.md).
 type dispatcher struct {
-	app      *App
+	app      *Webhooks
 	workers  sync.WaitGroup
 	outcomes chan struct{} // a slot for each outcome that is being written
 	crowd    *crowd
@@ -94,7 +94,7 @@ type lane struct {
 	health  heartbeat
 }
 
-func newDispatcher(a *App) *dispatcher {
+func newDispatcher(a *Webhooks) *dispatcher {
 	return &dispatcher{
 		app: a, lanes: map[string]*lane{}, outcomes: make(chan struct{}, outcomeLimit), crowd: newCrowd(),
 	}

@@ -13,7 +13,7 @@ import (
 
 // delivering begins a delivery's try, within what made the delivery where this node knows that.
 // No trace is told to the endpoint: it is another party's, who has the event's id.
-func (a *App) delivering(ctx context.Context, it item, address string) (context.Context, *trace.Span) {
+func (a *Webhooks) delivering(ctx context.Context, it item, address string) (context.Context, *trace.Span) {
 	ctx, span := a.Tracer.Start(a.Tracer.Within(ctx, it.Cause), "delivery", trace.Producer)
 	if span == nil {
 		return ctx, nil
@@ -28,7 +28,7 @@ func (a *App) delivering(ctx context.Context, it item, address string) (context.
 }
 
 // attempted tells of a delivery's try.
-func (a *App) attempted(ctx context.Context, span *trace.Span, d pay.Delivery, r webhook.Result) {
+func (a *Webhooks) attempted(ctx context.Context, span *trace.Span, d pay.Delivery, r webhook.Result) {
 	result := attemptResult(r)
 	if a.Meter.Attempted != nil {
 		a.Meter.Attempted(pay.EnvironmentOf(d.Live), result, r.Duration)

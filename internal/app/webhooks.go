@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	mathrand "math/rand/v2"
 	"net/url"
 	"slices"
 	"strings"
@@ -17,6 +18,64 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
+
+// WebhooksConfig is what Webhooks is made of.
+type WebhooksConfig struct {
+	// InboxURL is the address of managed webhook inboxes, without a slash at the end.
+	InboxURL string
+	// AllowPrivate lets sandbox webhooks reach loopback addresses.
+	AllowPrivate bool
+	// MaxWebhooks is how many endpoints a shop has in an environment at most; 0 means
+	// pay.MostSubscriptions. ProveWebhooks asks production endpoints to prove whose they are.
+	MaxWebhooks   int
+	ProveWebhooks bool
+	Sender        *webhook.Sender
+	// Jitter is a number from 0 up to 1 that spreads the tries of deliveries; nil is
+	// chance.
+	Jitter func() float64
+}
+
+// Webhooks keeps endpoints and takes events to them. It is safe for use by many goroutines.
+type Webhooks struct {
+	*base.Base
+	WebhooksConfig
+	subs    *base.Cache[endpoint]
+	deliver *dispatcher
+	// steps is held while a step of a fan-out is made beside other merchants, and while it rests.
+	steps base.Latch
+}
+
+// NewWebhooks returns what has no endpoint in hand.
+func NewWebhooks(b *base.Base, c WebhooksConfig) *Webhooks {
+	if c.MaxWebhooks == 0 {
+		c.MaxWebhooks = pay.MostSubscriptions
+	}
+	if c.Jitter == nil {
+		c.Jitter = mathrand.Float64
+	}
+	w := &Webhooks{Base: b, WebhooksConfig: c, subs: base.NewCache[endpoint](b.Now), steps: base.NewLatch()}
+	w.deliver = newDispatcher(w)
+	return w
+}
+
+// Written takes the deliveries that a commit of this node has made.
+func (a *Webhooks) Written(list []store.Dispatch) { a.deliver.submit(list) }
+
+// Drain waits for the deliveries that are under way.
+func (a *Webhooks) Drain() { a.deliver.drain() }
+
+// Parked counts the deliveries that this node has let wait for their endpoints since it started.
+func (a *Webhooks) Parked() int64 { return a.deliver.parked.Load() }
+
+// Postponed counts the deliveries that this node gave back to wait for an earlier event of
+// their object.
+func (a *Webhooks) Postponed() int64 { return a.deliver.late.Load() }
+
+// StalledEndpoints counts the endpoints that fail, or that deliveries are parked for.
+func (a *Webhooks) StalledEndpoints(ctx context.Context) (int, error) {
+	list, err := a.Store.Stalled(ctx)
+	return len(list), err
+}
 
 // NewSubscription is what a subscription is made from.
 type NewSubscription struct {
@@ -30,7 +89,7 @@ type NewSubscription struct {
 // Subscribe adds an endpoint and returns its secret, which is shown once.
 //
 // Errors: missing_field, invalid_request, conflict_state for one too many, or the same twice.
-func (a *App) Subscribe(ctx context.Context, by base.Principal, scope pay.Scope, n NewSubscription) (pay.Subscription, string, error) {
+func (a *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope pay.Scope, n NewSubscription) (pay.Subscription, string, error) {
 	var bad problems
 	bad.events(n.Events)
 	bad.version(n.EventsVersion, "")
@@ -39,7 +98,7 @@ func (a *App) Subscribe(ctx context.Context, by base.Principal, scope pay.Scope,
 		return pay.Subscription{}, "", err
 	}
 	if n.URL != "" {
-		bad.url(n.URL, scope.Live || strict, a.Config.AllowPrivate)
+		bad.url(n.URL, scope.Live || strict, a.AllowPrivate)
 	}
 	if err := bad.err(); err != nil {
 		return pay.Subscription{}, "", err
@@ -57,7 +116,7 @@ func (a *App) Subscribe(ctx context.Context, by base.Principal, scope pay.Scope,
 		if err != nil {
 			return sub, "", err
 		}
-		sub.Managed, sub.URL = true, a.Config.InboxURL+"/"+shop.Slug
+		sub.Managed, sub.URL = true, a.InboxURL+"/"+shop.Slug
 	}
 	defer a.Turns.Take("webhooks/" + scope.Shop)()
 	if _, err := a.beside(ctx, sub); err != nil { // nobody is challenged for one too many
@@ -83,7 +142,7 @@ func (a *App) Subscribe(ctx context.Context, by base.Principal, scope pay.Scope,
 // version of the shop that is to be written with it.
 //
 // Errors: conflict_state.
-func (a *App) beside(ctx context.Context, sub pay.Subscription) (pay.Shop, error) {
+func (a *Webhooks) beside(ctx context.Context, sub pay.Subscription) (pay.Shop, error) {
 	shop, err := a.Store.Shop(ctx, sub.Shop)
 	if err != nil {
 		return shop, err
@@ -92,7 +151,7 @@ func (a *App) beside(ctx context.Context, sub pay.Subscription) (pay.Shop, error
 	if err != nil {
 		return shop, err
 	}
-	return shop.Next(), sub.Beside(others, total, a.Config.MaxWebhooks)
+	return shop.Next(), sub.Beside(others, total, a.MaxWebhooks)
 }
 
 // compared is how many of a shop's endpoints a new one is compared with: a shop from before
@@ -104,8 +163,8 @@ const compared = 1000
 // strangers say again what they are sent, and none hashes it.
 //
 // Errors: invalid_request.
-func (a *App) proveEndpoint(ctx context.Context, sub pay.Subscription) error {
-	if !a.Config.ProveWebhooks || !sub.Live || sub.Managed {
+func (a *Webhooks) proveEndpoint(ctx context.Context, sub pay.Subscription) error {
+	if !a.ProveWebhooks || !sub.Live || sub.Managed {
 		return nil
 	}
 	challenge := rand.Text()
@@ -119,7 +178,7 @@ func (a *App) proveEndpoint(ctx context.Context, sub pay.Subscription) error {
 	}
 	defer leave()
 	id := a.NewID("wch_", a.Now())
-	result := a.Config.Sender.Send(ctx, true, webhook.Message{URL: sub.URL, Secret: webhook.NewSecret(), Event: webhook.Challenge, DeliveryID: id, EventID: id, Body: body})
+	result := a.Sender.Send(ctx, true, webhook.Message{URL: sub.URL, Secret: webhook.NewSecret(), Event: webhook.Challenge, DeliveryID: id, EventID: id, Body: body})
 	if result.Delivered() && strings.Contains(result.Snippet, webhook.Answer(challenge)) {
 		return nil
 	}
@@ -129,7 +188,7 @@ func (a *App) proveEndpoint(ctx context.Context, sub pay.Subscription) error {
 
 // newSecret makes a subscription's secret: as it is shown, sealed, and as it is
 // previewed.
-func (a *App) newSecret(subscription string) (secret string, sealed []byte, preview string) {
+func (a *Webhooks) newSecret(subscription string) (secret string, sealed []byte, preview string) {
 	secret = webhook.NewSecret()
 	return secret, a.Vault.Seal(subscription, []byte(secret)), webhook.SecretPrefix + "…" + secret[len(secret)-4:]
 }
@@ -224,7 +283,7 @@ func (b *problems) err() error {
 // Subscription reads one of a shop's endpoints.
 //
 // Errors: webhook_not_found.
-func (a *App) Subscription(ctx context.Context, scope pay.Scope, subscription string) (pay.Subscription, error) {
+func (a *Webhooks) Subscription(ctx context.Context, scope pay.Scope, subscription string) (pay.Subscription, error) {
 	missing := base.Missing(pay.CodeWebhookNotFound, "webhook", scope, subscription)
 	if !base.Storable(subscription) {
 		return pay.Subscription{}, missing
@@ -240,7 +299,7 @@ func (a *App) Subscription(ctx context.Context, scope pay.Scope, subscription st
 // that was deleted meanwhile.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (a *App) Subscriptions(ctx context.Context, scope pay.Scope, page store.Page) ([]pay.Subscription, int64, error) {
+func (a *Webhooks) Subscriptions(ctx context.Context, scope pay.Scope, page store.Page) ([]pay.Subscription, int64, error) {
 	if err := base.Behind(page.After, func() error {
 		sub, err := a.Store.AnySubscription(ctx, page.After)
 		if err == nil && sub.Scope != scope {
@@ -262,7 +321,7 @@ func (a *App) Subscriptions(ctx context.Context, scope pay.Scope, page store.Pag
 //
 // Errors: webhook_not_found, missing_field, invalid_request, conflict_state for the same as
 // another one.
-func (a *App) EditSubscription(ctx context.Context, by base.Principal, scope pay.Scope, subscription string, e pay.SubscriptionEdit, asked *bool) (sub pay.Subscription, err error) {
+func (a *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scope pay.Scope, subscription string, e pay.SubscriptionEdit, asked *bool) (sub pay.Subscription, err error) {
 	strict, err := a.Strict(ctx, scope, asked)
 	if err != nil {
 		return sub, err
@@ -278,7 +337,7 @@ func (a *App) EditSubscription(ctx context.Context, by base.Principal, scope pay
 		bad := bad // decided anew each time
 		// Its own address may be given back to a managed one.
 		if e.URL != nil && !(read.Managed && *e.URL == read.URL) {
-			bad.url(*e.URL, scope.Live || strict, a.Config.AllowPrivate)
+			bad.url(*e.URL, scope.Live || strict, a.AllowPrivate)
 		}
 		if e.EventsVersion != nil {
 			bad.version(*e.EventsVersion, read.EventsVersion)
@@ -319,7 +378,7 @@ func (a *App) EditSubscription(ctx context.Context, by base.Principal, scope pay
 // before signs beside it for a day.
 //
 // Errors: webhook_not_found.
-func (a *App) RotateSecret(ctx context.Context, by base.Principal, scope pay.Scope, subscription string) (sub pay.Subscription, secret string, err error) {
+func (a *Webhooks) RotateSecret(ctx context.Context, by base.Principal, scope pay.Scope, subscription string) (sub pay.Subscription, secret string, err error) {
 	err = a.change(ctx, scope, subscription, func(read pay.Subscription) (change pay.Change, err error) {
 		var sealed []byte
 		var preview string
@@ -337,7 +396,7 @@ func (a *App) RotateSecret(ctx context.Context, by base.Principal, scope pay.Sco
 // Unsubscribe deletes an endpoint. What is still on its way to it is dropped.
 //
 // Errors: webhook_not_found.
-func (a *App) Unsubscribe(ctx context.Context, by base.Principal, scope pay.Scope, subscription string) error {
+func (a *Webhooks) Unsubscribe(ctx context.Context, by base.Principal, scope pay.Scope, subscription string) error {
 	return a.change(ctx, scope, subscription, func(read pay.Subscription) (pay.Change, error) {
 		change := read.Delete(a.TimeOf(scope))
 		change.Audit = a.Audited(by.Actor(), scope, pay.WebhookDeleted, read.ID, map[string]string{"url": origin(read.URL)})
@@ -351,7 +410,7 @@ const endpointTurn = "endpoint/"
 // change decides about an endpoint until the decision is not stale.
 //
 // Errors: webhook_not_found.
-func (a *App) change(ctx context.Context, scope pay.Scope, subscription string, decide func(pay.Subscription) (pay.Change, error)) error {
+func (a *Webhooks) change(ctx context.Context, scope pay.Scope, subscription string, decide func(pay.Subscription) (pay.Change, error)) error {
 	defer a.Turns.Take(endpointTurn + subscription)()
 	err := base.Again(func() error {
 		read, err := a.Subscription(ctx, scope, subscription)
@@ -385,7 +444,7 @@ type endpoint struct {
 }
 
 // endpoint reads where a delivery goes.
-func (a *App) endpoint(ctx context.Context, subscription string) (endpoint, error) {
+func (a *Webhooks) endpoint(ctx context.Context, subscription string) (endpoint, error) {
 	return a.subs.Get(subscription, func() (e endpoint, err error) {
 		if e.sub, err = a.Store.AnySubscription(ctx, subscription); err != nil {
 			return e, err
