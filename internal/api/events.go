@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -69,7 +69,7 @@ func (in *replaySpanIn) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues
 	issues = append(issues, between(in.Body.From, in.Body.To, &in.asked.From, &in.asked.To)...)
 	for i, t := range in.Body.Types {
 		if !slices.Contains(pay.EventTypes(), pay.EventType(t)) {
-			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, fmt.Sprintf("%s[%d]", prefix.With("body.types"), i), app.NotEvent(t)))
+			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, fmt.Sprintf("%s[%d]", prefix.With("body.types"), i), delivery.NotEvent(t)))
 			break
 		}
 		in.asked.Types = append(in.asked.Types, pay.EventType(t))
@@ -149,7 +149,7 @@ func (a *API) replaySpan(ctx context.Context, call Call, in *replaySpanIn) (*rep
 	if err != nil {
 		return nil, err
 	}
-	n := app.NewReplay{Replay: in.asked}
+	n := delivery.NewReplay{Replay: in.asked}
 	if in.IdempotencyKey != "" {
 		n.Idempotency = base.Idempotency{Route: "POST /webhooks/" + in.ID + "/replay", Key: in.IdempotencyKey, Hash: bodyHash(in.RawBody, "")}
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/danielgtaylor/huma/v2"
@@ -86,7 +86,7 @@ func (a *API) subscribe(ctx context.Context, call Call, in *subscribeIn) (*subsc
 	if err := in.sandboxOnly(call); err != nil {
 		return nil, err
 	}
-	sub, secret, err := a.app.Subscribe(ctx, call.Principal, scope, app.NewSubscription{
+	sub, secret, err := a.app.Subscribe(ctx, call.Principal, scope, delivery.NewSubscription{
 		URL: in.Body.URL, Events: in.Body.Events, EventsVersion: in.Body.EventsVersion, Description: in.Body.Description, Strict: in.strict(),
 	})
 	if err != nil {

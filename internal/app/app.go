@@ -17,6 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/letter"
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -92,7 +93,7 @@ type App struct {
 	*acquiring.Providers
 	*acquiring.Methods
 	*auth.Access
-	*Webhooks
+	*delivery.Webhooks
 	Config     Config
 	catalog    *acquiring.Catalog
 	floatsSeen atomic.Pointer[[]FloatStatus]
@@ -158,7 +159,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 		counts: newCounts(), mails: newMailTally(),
 	}
 	a.Access = auth.NewAccess(a.Base, c.AccessTTL)
-	a.Webhooks = NewWebhooks(a.Base, WebhooksConfig{
+	a.Webhooks = delivery.NewWebhooks(a.Base, delivery.WebhooksConfig{
 		InboxURL: c.InboxURL, AllowPrivate: c.AllowPrivate, MaxWebhooks: c.MaxWebhooks, ProveWebhooks: c.ProveWebhooks, Sender: c.Sender, Jitter: c.Jitter,
 	})
 	if err := a.Config.FX.Check(); err != nil {
@@ -310,7 +311,7 @@ func (a *App) Loops() []work.Loop {
 		base.RowByRow(a.Polled("tidy", 3*time.Second, a.Store.Tidy)),
 		base.TableByTable(a.Polled("idempotency keys", 6*time.Hour, a.PurgeKeys)),
 		base.RowByRow(a.Polled("credentials rotated out", time.Hour, a.ForgetCredentials)),
-		base.TableByTable(work.Loop{Name: "inboxes", Every: max(trimEvery, a.Look), Do: a.TrimInboxes}),
+		base.TableByTable(work.Loop{Name: "inboxes", Every: max(delivery.TrimEvery, a.Look), Do: a.TrimInboxes}),
 		base.TableByTable(work.Loop{Name: "sessions", Every: max(time.Hour, a.Look), Do: a.PurgeSessions}),
 		base.TableByTable(work.Loop{Name: "personal data that is kept no longer", Every: max(time.Hour, a.Look), Do: a.Forget}),
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/api"
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -79,7 +80,7 @@ func newMetrics() *metrics {
 		m.runs, m.runTime, m.success, m.every, m.spans,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	// A counter that begins with its first event has no increase by it.
-	for _, result := range app.AttemptResults() {
+	for _, result := range delivery.AttemptResults() {
 		m.attempts.WithLabelValues(string(pay.Sandbox), result)
 		m.attempts.WithLabelValues(string(pay.Production), result)
 	}

@@ -304,7 +304,7 @@ func TestReplayIsFoundAndStopped(t *testing.T) {
 		h := o.hook(t, endpoint.URL, `"payment.completed"`)
 		const payments = 60 // more than a step
 		span := o.many(t, s, endpoint, payments)
-		first := slices.MinFunc(endpoint.deliveries(), func(a, b delivery) int { return strings.Compare(a.text("createdAt"), b.text("createdAt")) }).text("createdAt")
+		first := slices.MinFunc(endpoint.deliveries(), func(a, b received) int { return strings.Compare(a.text("createdAt"), b.text("createdAt")) }).text("createdAt")
 		o.get(t, h.path("/replays")).is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
 
 		held := make(chan struct{})

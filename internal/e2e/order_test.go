@@ -31,7 +31,7 @@ func watched(r *receiver) *watch {
 	w := &watch{open: map[string]int{}, held: make(chan struct{}), fail: map[string]int{}}
 	r.answers(func(out http.ResponseWriter, in *http.Request) {
 		got := r.deliveries()
-		i := slices.IndexFunc(got, func(d delivery) bool {
+		i := slices.IndexFunc(got, func(d received) bool {
 			return d.header.Get("X-Service-Delivery") == in.Header.Get("X-Service-Delivery")
 		})
 		object, kind := got[i].text("data.object.id"), got[i].text("type")
@@ -123,7 +123,7 @@ func TestLaterEventsWaitForTheFirstRetryAlone(t *testing.T) {
 		endpoint.await(t, 1)
 		other := o.create(t, card) // nobody else waits
 		eventually(t, "another payment's event has come", func() bool {
-			return slices.ContainsFunc(endpoint.deliveries(), func(d delivery) bool { return d.text("data.object.id") == other })
+			return slices.ContainsFunc(endpoint.deliveries(), func(d received) bool { return d.text("data.object.id") == other })
 		})
 		s.awaitRetry(t, delays[0])
 		got := endpoint.await(t, 4)

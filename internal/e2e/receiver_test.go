@@ -25,18 +25,18 @@ type receiver struct {
 
 	mu     sync.Mutex // owns what follows
 	answer http.HandlerFunc
-	got    []delivery
+	got    []received
 }
 
-// delivery is one request that an endpoint got.
-type delivery struct {
+// received is one request that an endpoint got.
+type received struct {
 	header http.Header
 	body   []byte
 	event  map[string]any
 }
 
 // text returns what the event has at a path.
-func (d delivery) text(path string) string {
+func (d received) text(path string) string {
 	v, _ := at(d.event, path)
 	return fmt.Sprint(v)
 }
@@ -52,7 +52,7 @@ func (s *service) receive(t *testing.T) *receiver {
 		}
 		event, _ := decode(t, body).(map[string]any)
 		c.mu.Lock()
-		c.got = append(c.got, delivery{r.Header.Clone(), body, event})
+		c.got = append(c.got, received{r.Header.Clone(), body, event})
 		answer := c.answer
 		c.mu.Unlock()
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -89,8 +89,8 @@ func (c *receiver) holds(t *testing.T, hold chan struct{}, quick *receiver) {
 		select {
 		case <-hold:
 		case <-r.Context().Done():
-			event := delivery{event: decode(t, body).(map[string]any)}.text("id")
-			if !slices.ContainsFunc(quick.deliveries(), func(d delivery) bool { return d.text("id") == event }) {
+			event := received{event: decode(t, body).(map[string]any)}.text("id")
+			if !slices.ContainsFunc(quick.deliveries(), func(d received) bool { return d.text("id") == event }) {
 				t.Errorf("event %s waited for a slow endpoint", event)
 			}
 		}
@@ -98,14 +98,14 @@ func (c *receiver) holds(t *testing.T, hold chan struct{}, quick *receiver) {
 }
 
 // deliveries returns what came so far.
-func (c *receiver) deliveries() []delivery {
+func (c *receiver) deliveries() []received {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.got)
 }
 
 // await returns what came once there are n deliveries, dispatching meanwhile.
-func (c *receiver) await(t *testing.T, n int) []delivery {
+func (c *receiver) await(t *testing.T, n int) []received {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%d deliveries have come", n), func() bool {
 		_, err := c.service.App.Dispatch(ctx)
@@ -117,9 +117,9 @@ func (c *receiver) await(t *testing.T, n int) []delivery {
 
 // about waits until everything is sent and returns the deliveries about one
 // payment in the order of the events. Other than n is an error.
-func (c *receiver) about(t *testing.T, payment string, n int) []delivery {
+func (c *receiver) about(t *testing.T, payment string, n int) []received {
 	t.Helper()
-	find := func() (list []delivery) {
+	find := func() (list []received) {
 		for _, d := range c.deliveries() {
 			if d.text("data.object.id") == payment || d.text("data.object.transactionId") == payment {
 				list = append(list, d)
@@ -131,7 +131,7 @@ func (c *receiver) about(t *testing.T, payment string, n int) []delivery {
 		return len(find()) >= n && c.service.due(t).IsZero()
 	})
 	list := find()
-	slices.SortFunc(list, func(a, b delivery) int {
+	slices.SortFunc(list, func(a, b received) int {
 		return cmp.Or(cmp.Compare(a.text("createdAt"), b.text("createdAt")),
 			-cmp.Compare(a.text("data.object.id"), b.text("data.object.id")), // the payment's before the claim's
 			cmp.Compare(a.text("sequence"), b.text("sequence")))
@@ -143,7 +143,7 @@ func (c *receiver) about(t *testing.T, payment string, n int) []delivery {
 }
 
 // types lists the events of deliveries.
-func types(list []delivery) string {
+func types(list []received) string {
 	var names []string
 	for _, d := range list {
 		names = append(names, d.text("type"))
@@ -160,7 +160,7 @@ func (o shop) subscribe(t *testing.T, url, events string) reply {
 
 // verify fails the test unless the delivery is signed and labelled as it
 // has to be (HOOK-8, HOOK-9, HOOK-10).
-func (d delivery) verify(t *testing.T, s *service, secret string) {
+func (d received) verify(t *testing.T, s *service, secret string) {
 	t.Helper()
 	if err := webhook.Verify(d.header.Get("X-Service-Signature"), d.body, secret, s.clock.now(), webhook.Tolerance); err != nil {
 		t.Errorf("the signature %q does not hold: %v", d.header.Get("X-Service-Signature"), err)

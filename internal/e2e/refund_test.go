@@ -76,7 +76,7 @@ func TestRefundIsOpenedAndPaid(t *testing.T) {
 		p.text(t, "timestamps.refunded")
 
 		list := endpoint.about(t, id, 5)
-		told := map[string]delivery{}
+		told := map[string]received{}
 		for _, d := range list {
 			told[d.text("type")] = d
 			d.verify(t, s, secret)

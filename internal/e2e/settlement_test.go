@@ -113,9 +113,9 @@ func TestSettlementClosesAfterTheDelay(t *testing.T) {
 		}
 
 		// The shop is told, first of the closing and then of the receipt.
-		var told []delivery
+		var told []received
 		eventually(t, "both events have come", func() bool { told = endpoint.deliveries(); return len(told) >= 2 })
-		slices.SortFunc(told, func(a, b delivery) int { return strings.Compare(a.text("sequence"), b.text("sequence")) })
+		slices.SortFunc(told, func(a, b received) int { return strings.Compare(a.text("sequence"), b.text("sequence")) })
 		if types(told) != "settlement.closed settlement.pdf_ready" {
 			t.Fatalf("the endpoint was told %q", types(told))
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/money"
@@ -79,7 +80,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 	wallet := app.NewWallet{Destination: destination.Destination{Type: "bank_account", Network: "spei", Currency: "MXN", Account: clabe, Masked: "…9719"}}
 	operator := pay.Actor{Kind: pay.ByOperator, ID: "ana"}
 	subscribe := func(t *testing.T, b *blind) string {
-		sub, _, err := b.Subscribe(ctx, b.who, b.who.Scope, app.NewSubscription{URL: "https://shop.example/", Events: []string{pay.AllEvents}})
+		sub, _, err := b.Subscribe(ctx, b.who, b.who.Scope, delivery.NewSubscription{URL: "https://shop.example/", Events: []string{pay.AllEvents}})
 		must(t, err)
 		return sub.ID
 	}
@@ -136,7 +137,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a webhook": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, _, err := b.Subscribe(ctx, b.who, b.who.Scope, app.NewSubscription{URL: "https://shop.example/", Events: []string{pay.AllEvents}})
+				_, _, err := b.Subscribe(ctx, b.who, b.who.Scope, delivery.NewSubscription{URL: "https://shop.example/", Events: []string{pay.AllEvents}})
 				return err
 			}
 		},

@@ -20,7 +20,7 @@ func (o shop) patch(t *testing.T, path, body string) reply {
 }
 
 // await waits for what the service does by itself at an endpoint.
-func (c *receiver) awaits(t *testing.T, n int) []delivery {
+func (c *receiver) awaits(t *testing.T, n int) []received {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%d deliveries have come", n), func() bool { return len(c.deliveries()) >= n })
 	return c.deliveries()
@@ -137,7 +137,7 @@ func TestManagedWebhookBecomesTheOwnersWithAURL(t *testing.T) {
 
 // standard does what the Standard Webhooks libraries do: the secret is base64
 // after whsec_, and any one of the signatures will do.
-func (d delivery) standard(t *testing.T, secret string) bool {
+func (d received) standard(t *testing.T, secret string) bool {
 	t.Helper()
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 	if err != nil || len(key) < 24 || len(key) > 64 {

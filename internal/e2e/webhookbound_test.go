@@ -13,6 +13,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -143,7 +144,7 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 	live.Live = true
 	all := []string{pay.AllEvents}
 	subscribe := func(by base.Principal, url string) (pay.Subscription, error) {
-		sub, _, err := a.Subscribe(ctx, by, by.Scope, app.NewSubscription{URL: url, Events: all})
+		sub, _, err := a.Subscribe(ctx, by, by.Scope, delivery.NewSubscription{URL: url, Events: all})
 		return sub, err
 	}
 	for _, foreign := range []string{"https://stranger.example/", "https://error.example/", "https://echo.example/"} {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -172,6 +173,6 @@ func (p *prepared) open(w *world, a *app.App, name string, tier pay.Tier) (m mer
 	}
 	m.wallet, m.host = wallet.ID, name+".example"
 	w.inboxes[m.host] = &inbox{told: map[string]map[int64]string{}}
-	_, _, err = a.Subscribe(ctx, m.by, m.by.Scope, app.NewSubscription{URL: "https://" + m.host + "/hook", Events: []string{"*"}})
+	_, _, err = a.Subscribe(ctx, m.by, m.by.Scope, delivery.NewSubscription{URL: "https://" + m.host + "/hook", Events: []string{"*"}})
 	return m, err
 }

@@ -1,4 +1,4 @@
-package app
+package delivery
 
 import (
 	"context"
@@ -67,10 +67,10 @@ func (d *dispatcher) report(l *lane) {
 
 // heard writes how an endpoint answered, last at the given time, and returns its
 // failures in a row.
-func (a *Webhooks) heard(ctx context.Context, subscription string, success bool, failures int, at time.Time) int {
+func (w *Webhooks) heard(ctx context.Context, subscription string, success bool, failures int, at time.Time) int {
 	var before, after pay.Circuit
 	err := base.Again(func() error {
-		sub, err := a.Store.AnySubscription(ctx, subscription)
+		sub, err := w.Store.AnySubscription(ctx, subscription)
 		if err != nil {
 			return err
 		}
@@ -80,100 +80,100 @@ func (a *Webhooks) heard(ctx context.Context, subscription string, success bool,
 			return nil
 		}
 		after = next.Circuit
-		return a.Store.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{next}})
+		return w.Store.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{next}})
 	})
 	if err != nil {
-		a.Log.ErrorContext(ctx, "how an endpoint answered is not written; its circuit is as it was", "subscription", subscription, "error", err)
+		w.Log.ErrorContext(ctx, "how an endpoint answered is not written; its circuit is as it was", "subscription", subscription, "error", err)
 		return 0
 	}
-	a.subs.Forget(subscription)
+	w.subs.Forget(subscription)
 	if before.Open != after.Open {
-		a.Log.InfoContext(ctx, "an endpoint's circuit turned", "subscription", subscription, "open", after.Open, "failures", after.Failures)
-		a.deliver.look()
+		w.Log.InfoContext(ctx, "an endpoint's circuit turned", "subscription", subscription, "open", after.Open, "failures", after.Failures)
+		w.deliver.look()
 	}
 	return after.Failures
 }
 
 // claim takes the next try at an endpoint whose circuit is open; false when it
 // is not time, or somebody else took it.
-func (a *Webhooks) claim(ctx context.Context, subscription string) bool {
-	sub, err := a.Store.AnySubscription(ctx, subscription)
+func (w *Webhooks) claim(ctx context.Context, subscription string) bool {
+	sub, err := w.Store.AnySubscription(ctx, subscription)
 	if err == nil && !sub.Circuit.Open {
-		a.subs.Forget(subscription)
+		w.subs.Forget(subscription)
 		return true // it closed meanwhile
 	}
 	if err == nil {
-		next, ok := sub.Probe(a.TimeOf(sub.Scope))
+		next, ok := sub.Probe(w.TimeOf(sub.Scope))
 		if !ok {
 			return false
 		}
-		err = a.Store.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{next}})
+		err = w.Store.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{next}})
 	}
 	if err != nil && !errors.Is(err, store.ErrStale) {
-		a.Log.ErrorContext(ctx, "an endpoint cannot be probed; its deliveries wait", "subscription", subscription, "error", err)
+		w.Log.ErrorContext(ctx, "an endpoint cannot be probed; its deliveries wait", "subscription", subscription, "error", err)
 	}
-	a.subs.Forget(subscription)
+	w.subs.Forget(subscription)
 	return err == nil
 }
 
 // disabling stops an endpoint, and says why.
-func (a *Webhooks) disabling(sub pay.Subscription, reason string) pay.Change {
-	change := sub.Disable(reason, a.TimeOf(sub.Scope))
+func (w *Webhooks) disabling(sub pay.Subscription, reason string) pay.Change {
+	change := sub.Disable(reason, w.TimeOf(sub.Scope))
 	if len(change.Subscriptions) > 0 {
-		change.Audit = a.Audited(pay.Actor{Kind: pay.BySystem}, sub.Scope, pay.WebhookDisabled, sub.ID, map[string]string{"reason": reason})
+		change.Audit = w.Audited(pay.Actor{Kind: pay.BySystem}, sub.Scope, pay.WebhookDisabled, sub.ID, map[string]string{"reason": reason})
 	}
 	return change
 }
 
 // disable stops an endpoint that failed for too long. at is the URL that did: a new one has not.
-func (a *Webhooks) disable(ctx context.Context, subscription, at, reason string) {
+func (w *Webhooks) disable(ctx context.Context, subscription, at, reason string) {
 	err := base.Again(func() error {
-		sub, err := a.Store.AnySubscription(ctx, subscription)
+		sub, err := w.Store.AnySubscription(ctx, subscription)
 		if err != nil || sub.URL != at {
 			return err
 		}
-		change := a.disabling(sub, reason)
+		change := w.disabling(sub, reason)
 		if len(change.Subscriptions) == 0 {
 			return nil
 		}
-		return a.Store.Commit(ctx, change)
+		return w.Store.Commit(ctx, change)
 	})
 	if err != nil {
-		a.Log.ErrorContext(ctx, "an endpoint is not disabled", "subscription", subscription, "error", err)
+		w.Log.ErrorContext(ctx, "an endpoint is not disabled", "subscription", subscription, "error", err)
 	}
-	a.subs.Forget(subscription)
-	a.deliver.look()
+	w.subs.Forget(subscription)
+	w.deliver.look()
 }
 
 // unstall goes on with endpoints whose deliveries wait for them: it disables
 // the hopeless, probes those whose time has come, and sends what waited for one
 // that is well again. It returns how many deliveries it took.
-func (a *Webhooks) unstall(ctx context.Context) (int, error) {
-	stalled, err := a.Store.Stalled(ctx)
+func (w *Webhooks) unstall(ctx context.Context) (int, error) {
+	stalled, err := w.Store.Stalled(ctx)
 	if err != nil {
 		return 0, err
 	}
 	taken := 0
 	var failed error // of one endpoint; the others go on
 	for _, s := range stalled {
-		now := a.TimeOf(s.Scope)
+		now := w.TimeOf(s.Scope)
 		var list []store.Dispatch
 		var err error
 		switch {
 		case s.Hopeless(now):
-			a.disable(ctx, s.ID, s.URL, "no delivery succeeded for seven days")
+			w.disable(ctx, s.ID, s.URL, "no delivery succeeded for seven days")
 		case !s.Parked:
 		case s.Status != pay.Enabled:
-			if list, err = a.Store.Unpark(ctx, s.ID, now.Add(base.DispatchLease), dispatchBatch); err == nil {
-				err = a.abandon(ctx, s.ID, list)
+			if list, err = w.Store.Unpark(ctx, s.ID, now.Add(base.DispatchLease), dispatchBatch); err == nil {
+				err = w.abandon(ctx, s.ID, list)
 			}
 		case s.Circuit.Open:
-			list, err = a.probe(ctx, s.Subscription, now)
+			list, err = w.probe(ctx, s.Subscription, now)
 		default:
-			a.subs.Forget(s.ID) // as it is known here, its circuit may be open: what is taken now would be parked again, and so on
-			if room := min(a.deliver.room(s.ID), dispatchBatch); room > 0 {
-				list, err = a.Store.Unpark(ctx, s.ID, now.Add(base.DispatchLease), room)
-				a.deliver.submit(list)
+			w.subs.Forget(s.ID) // as it is known here, its circuit may be open: what is taken now would be parked again, and so on
+			if room := min(w.deliver.room(s.ID), dispatchBatch); room > 0 {
+				list, err = w.Store.Unpark(ctx, s.ID, now.Add(base.DispatchLease), room)
+				w.deliver.submit(list)
 			}
 		}
 		failed = errors.Join(failed, err)
@@ -184,45 +184,45 @@ func (a *Webhooks) unstall(ctx context.Context) (int, error) {
 
 // probe tries one of the deliveries that wait for an endpoint whose circuit is
 // open, when it is time.
-func (a *Webhooks) probe(ctx context.Context, sub pay.Subscription, now time.Time) ([]store.Dispatch, error) {
-	if now.Before(sub.Circuit.ProbeAt) || !a.claim(ctx, sub.ID) {
+func (w *Webhooks) probe(ctx context.Context, sub pay.Subscription, now time.Time) ([]store.Dispatch, error) {
+	if now.Before(sub.Circuit.ProbeAt) || !w.claim(ctx, sub.ID) {
 		return nil, nil
 	}
-	list, err := a.Store.Unpark(ctx, sub.ID, now.Add(base.DispatchLease), 1)
-	a.deliver.mu.Lock()
-	defer a.deliver.mu.Unlock()
+	list, err := w.Store.Unpark(ctx, sub.ID, now.Add(base.DispatchLease), 1)
+	w.deliver.mu.Lock()
+	defer w.deliver.mu.Unlock()
 	for _, next := range list {
-		a.deliver.add(&item{Dispatch: next, probe: true})
+		w.deliver.add(&item{Dispatch: next, probe: true})
 	}
 	return list, err
 }
 
 // abandon makes dead letters of deliveries whose endpoint is disabled or deleted, as long as it is: those to
 // one that was enabled meanwhile are sent. One that moved meanwhile is somebody else's.
-func (a *Webhooks) abandon(ctx context.Context, subscription string, list []store.Dispatch) error {
+func (w *Webhooks) abandon(ctx context.Context, subscription string, list []store.Dispatch) error {
 	if len(list) == 0 {
 		return nil
 	}
-	sub, err := a.Store.AnySubscription(ctx, subscription)
+	sub, err := w.Store.AnySubscription(ctx, subscription)
 	if err != nil {
 		return err
 	}
 	if sub.Status == pay.Enabled {
-		a.subs.Forget(subscription)
-		a.deliver.submit(list)
+		w.subs.Forget(subscription)
+		w.deliver.submit(list)
 		return nil
 	}
 	change := pay.Change{Subscriptions: []pay.Subscription{sub.Unchanged()}}
 	for _, next := range list {
 		change.Deliveries = append(change.Deliveries, next.Delivery.Abandon())
 	}
-	err = a.Store.Commit(ctx, change)
+	err = w.Store.Commit(ctx, change)
 	switch half := len(list) / 2; {
 	case !errors.Is(err, store.ErrStale):
 		return err
 	case half == 0:
 		return nil // should it still be there, it comes due when its lease ends
 	default:
-		return errors.Join(a.abandon(ctx, subscription, list[:half]), a.abandon(ctx, subscription, list[half:]))
+		return errors.Join(w.abandon(ctx, subscription, list[:half]), w.abandon(ctx, subscription, list[half:]))
 	}
 }

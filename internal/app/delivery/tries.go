@@ -1,4 +1,4 @@
-package app
+package delivery
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 
 // delivering begins a delivery's try, within what made the delivery where this node knows that.
 // No trace is told to the endpoint: it is another party's, who has the event's id.
-func (a *Webhooks) delivering(ctx context.Context, it item, address string) (context.Context, *trace.Span) {
-	ctx, span := a.Tracer.Start(a.Tracer.Within(ctx, it.Cause), "delivery", trace.Producer)
+func (w *Webhooks) delivering(ctx context.Context, it item, address string) (context.Context, *trace.Span) {
+	ctx, span := w.Tracer.Start(w.Tracer.Within(ctx, it.Cause), "delivery", trace.Producer)
 	if span == nil {
 		return ctx, nil
 	}
@@ -28,13 +28,13 @@ func (a *Webhooks) delivering(ctx context.Context, it item, address string) (con
 }
 
 // attempted tells of a delivery's try.
-func (a *Webhooks) attempted(ctx context.Context, span *trace.Span, d pay.Delivery, r webhook.Result) {
+func (w *Webhooks) attempted(ctx context.Context, span *trace.Span, d pay.Delivery, r webhook.Result) {
 	result := attemptResult(r)
-	if a.Meter.Attempted != nil {
-		a.Meter.Attempted(pay.EnvironmentOf(d.Live), result, r.Duration)
+	if w.Meter.Attempted != nil {
+		w.Meter.Attempted(pay.EnvironmentOf(d.Live), result, r.Duration)
 	}
-	if a.Log.Enabled(ctx, slog.LevelDebug) {
-		a.Log.DebugContext(ctx, "a delivery was tried", "delivery", d.ID, "subscription", d.Subscription, "result", result, "took", r.Duration)
+	if w.Log.Enabled(ctx, slog.LevelDebug) {
+		w.Log.DebugContext(ctx, "a delivery was tried", "delivery", d.ID, "subscription", d.Subscription, "result", result, "took", r.Duration)
 	}
 	if r.StatusCode != 0 {
 		span.Number("http.response.status_code", r.StatusCode)

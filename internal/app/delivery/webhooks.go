@@ -1,4 +1,6 @@
-package app
+// Package delivery keeps merchants' endpoints and takes events to them: each in order, each again
+// until it is taken or given up. What an event tells, it does not know.
+package delivery
 
 import (
 	"cmp"
@@ -59,21 +61,21 @@ func NewWebhooks(b *base.Base, c WebhooksConfig) *Webhooks {
 }
 
 // Written takes the deliveries that a commit of this node has made.
-func (a *Webhooks) Written(list []store.Dispatch) { a.deliver.submit(list) }
+func (w *Webhooks) Written(list []store.Dispatch) { w.deliver.submit(list) }
 
 // Drain waits for the deliveries that are under way.
-func (a *Webhooks) Drain() { a.deliver.drain() }
+func (w *Webhooks) Drain() { w.deliver.drain() }
 
 // Parked counts the deliveries that this node has let wait for their endpoints since it started.
-func (a *Webhooks) Parked() int64 { return a.deliver.parked.Load() }
+func (w *Webhooks) Parked() int64 { return w.deliver.parked.Load() }
 
 // Postponed counts the deliveries that this node gave back to wait for an earlier event of
 // their object.
-func (a *Webhooks) Postponed() int64 { return a.deliver.late.Load() }
+func (w *Webhooks) Postponed() int64 { return w.deliver.late.Load() }
 
 // StalledEndpoints counts the endpoints that fail, or that deliveries are parked for.
-func (a *Webhooks) StalledEndpoints(ctx context.Context) (int, error) {
-	list, err := a.Store.Stalled(ctx)
+func (w *Webhooks) StalledEndpoints(ctx context.Context) (int, error) {
+	list, err := w.Store.Stalled(ctx)
 	return len(list), err
 }
 
@@ -89,50 +91,50 @@ type NewSubscription struct {
 // Subscribe adds an endpoint and returns its secret, which is shown once.
 //
 // Errors: missing_field, invalid_request, conflict_state for one too many, or the same twice.
-func (a *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope pay.Scope, n NewSubscription) (pay.Subscription, string, error) {
+func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope pay.Scope, n NewSubscription) (pay.Subscription, string, error) {
 	var bad problems
 	bad.events(n.Events)
 	bad.version(n.EventsVersion, "")
-	strict, err := a.Strict(ctx, scope, n.Strict)
+	strict, err := w.Strict(ctx, scope, n.Strict)
 	if err != nil {
 		return pay.Subscription{}, "", err
 	}
 	if n.URL != "" {
-		bad.url(n.URL, scope.Live || strict, a.AllowPrivate)
+		bad.url(n.URL, scope.Live || strict, w.AllowPrivate)
 	}
 	if err := bad.err(); err != nil {
 		return pay.Subscription{}, "", err
 	}
-	now := a.TimeOf(scope)
+	now := w.TimeOf(scope)
 	sub := pay.Subscription{
-		ID: a.NewID(pay.SubscriptionPrefix, now), Scope: scope, Version: 1, URL: n.URL, Events: allIfAny(n.Events),
+		ID: w.NewID(pay.SubscriptionPrefix, now), Scope: scope, Version: 1, URL: n.URL, Events: allIfAny(n.Events),
 		EventsVersion: cmp.Or(n.EventsVersion, pay.NewestEvents), Status: pay.Enabled,
 		Description: n.Description, CreatedAt: now, UpdatedAt: now,
 	}
 	var secret string
-	secret, sub.Secret, sub.SecretPreview = a.newSecret(sub.ID)
+	secret, sub.Secret, sub.SecretPreview = w.newSecret(sub.ID)
 	if n.URL == "" {
-		_, shop, err := a.Tenant(ctx, by)
+		_, shop, err := w.Tenant(ctx, by)
 		if err != nil {
 			return sub, "", err
 		}
-		sub.Managed, sub.URL = true, a.InboxURL+"/"+shop.Slug
+		sub.Managed, sub.URL = true, w.InboxURL+"/"+shop.Slug
 	}
-	defer a.Turns.Take("webhooks/" + scope.Shop)()
-	if _, err := a.beside(ctx, sub); err != nil { // nobody is challenged for one too many
+	defer w.Turns.Take("webhooks/" + scope.Shop)()
+	if _, err := w.beside(ctx, sub); err != nil { // nobody is challenged for one too many
 		return sub, "", err
 	}
-	if err := a.proveEndpoint(ctx, sub); err != nil {
+	if err := w.proveEndpoint(ctx, sub); err != nil {
 		return sub, "", err
 	}
 	return sub, secret, base.Again(func() error {
-		shop, err := a.beside(ctx, sub)
+		shop, err := w.beside(ctx, sub)
 		if err != nil {
 			return err
 		}
-		return a.Store.Commit(ctx, pay.Change{
+		return w.Store.Commit(ctx, pay.Change{
 			Shops: []pay.Shop{shop}, Subscriptions: []pay.Subscription{sub},
-			Audit: a.Audited(by.Actor(), scope, pay.WebhookCreated, sub.ID,
+			Audit: w.Audited(by.Actor(), scope, pay.WebhookCreated, sub.ID,
 				map[string]string{"url": origin(sub.URL), "events": strings.Join(sub.Events, ",")}),
 		})
 	})
@@ -142,16 +144,16 @@ func (a *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope pay.S
 // version of the shop that is to be written with it.
 //
 // Errors: conflict_state.
-func (a *Webhooks) beside(ctx context.Context, sub pay.Subscription) (pay.Shop, error) {
-	shop, err := a.Store.Shop(ctx, sub.Shop)
+func (w *Webhooks) beside(ctx context.Context, sub pay.Subscription) (pay.Shop, error) {
+	shop, err := w.Store.Shop(ctx, sub.Shop)
 	if err != nil {
 		return shop, err
 	}
-	others, total, err := a.Store.Subscriptions(ctx, sub.Scope, store.Page{Limit: compared})
+	others, total, err := w.Store.Subscriptions(ctx, sub.Scope, store.Page{Limit: compared})
 	if err != nil {
 		return shop, err
 	}
-	return shop.Next(), sub.Beside(others, total, a.MaxWebhooks)
+	return shop.Next(), sub.Beside(others, total, w.MaxWebhooks)
 }
 
 // compared is how many of a shop's endpoints a new one is compared with: a shop from before
@@ -163,8 +165,8 @@ const compared = 1000
 // strangers say again what they are sent, and none hashes it.
 //
 // Errors: invalid_request.
-func (a *Webhooks) proveEndpoint(ctx context.Context, sub pay.Subscription) error {
-	if !a.ProveWebhooks || !sub.Live || sub.Managed {
+func (w *Webhooks) proveEndpoint(ctx context.Context, sub pay.Subscription) error {
+	if !w.ProveWebhooks || !sub.Live || sub.Managed {
 		return nil
 	}
 	challenge := rand.Text()
@@ -172,13 +174,13 @@ func (a *Webhooks) proveEndpoint(ctx context.Context, sub pay.Subscription) erro
 	if err != nil {
 		return err
 	}
-	leave, err := a.deliver.crowd.enter(ctx, sub.Scope)
+	leave, err := w.deliver.crowd.enter(ctx, sub.Scope)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	id := a.NewID("wch_", a.Now())
-	result := a.Sender.Send(ctx, true, webhook.Message{URL: sub.URL, Secret: webhook.NewSecret(), Event: webhook.Challenge, DeliveryID: id, EventID: id, Body: body})
+	id := w.NewID("wch_", w.Now())
+	result := w.Sender.Send(ctx, true, webhook.Message{URL: sub.URL, Secret: webhook.NewSecret(), Event: webhook.Challenge, DeliveryID: id, EventID: id, Body: body})
 	if result.Delivered() && strings.Contains(result.Snippet, webhook.Answer(challenge)) {
 		return nil
 	}
@@ -188,9 +190,9 @@ func (a *Webhooks) proveEndpoint(ctx context.Context, sub pay.Subscription) erro
 
 // newSecret makes a subscription's secret: as it is shown, sealed, and as it is
 // previewed.
-func (a *Webhooks) newSecret(subscription string) (secret string, sealed []byte, preview string) {
+func (w *Webhooks) newSecret(subscription string) (secret string, sealed []byte, preview string) {
 	secret = webhook.NewSecret()
-	return secret, a.Vault.Seal(subscription, []byte(secret)), webhook.SecretPrefix + "…" + secret[len(secret)-4:]
+	return secret, w.Vault.Seal(subscription, []byte(secret)), webhook.SecretPrefix + "…" + secret[len(secret)-4:]
 }
 
 // allIfAny is all events alone, where they are among the named: they name every
@@ -283,25 +285,25 @@ func (b *problems) err() error {
 // Subscription reads one of a shop's endpoints.
 //
 // Errors: webhook_not_found.
-func (a *Webhooks) Subscription(ctx context.Context, scope pay.Scope, subscription string) (pay.Subscription, error) {
+func (w *Webhooks) Subscription(ctx context.Context, scope pay.Scope, subscription string) (pay.Subscription, error) {
 	missing := base.Missing(pay.CodeWebhookNotFound, "webhook", scope, subscription)
 	if !base.Storable(subscription) {
 		return pay.Subscription{}, missing
 	}
-	sub, err := a.Store.Subscription(ctx, scope, subscription)
+	sub, err := w.Store.Subscription(ctx, scope, subscription)
 	if errors.Is(err, store.ErrNotFound) {
 		return sub, missing
 	}
-	return sub.At(a.TimeOf(scope)), err
+	return sub.At(w.TimeOf(scope)), err
 }
 
 // Subscriptions lists a shop's endpoints, newest first, and counts them. A page may stand behind one
 // that was deleted meanwhile.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (a *Webhooks) Subscriptions(ctx context.Context, scope pay.Scope, page store.Page) ([]pay.Subscription, int64, error) {
+func (w *Webhooks) Subscriptions(ctx context.Context, scope pay.Scope, page store.Page) ([]pay.Subscription, int64, error) {
 	if err := base.Behind(page.After, func() error {
-		sub, err := a.Store.AnySubscription(ctx, page.After)
+		sub, err := w.Store.AnySubscription(ctx, page.After)
 		if err == nil && sub.Scope != scope {
 			err = store.ErrNotFound
 		}
@@ -309,9 +311,9 @@ func (a *Webhooks) Subscriptions(ctx context.Context, scope pay.Scope, page stor
 	}); err != nil {
 		return nil, 0, err
 	}
-	list, total, err := a.Store.Subscriptions(ctx, scope, page)
+	list, total, err := w.Store.Subscriptions(ctx, scope, page)
 	for i := range list {
-		list[i] = list[i].At(a.TimeOf(scope))
+		list[i] = list[i].At(w.TimeOf(scope))
 	}
 	return list, total, err
 }
@@ -321,8 +323,8 @@ func (a *Webhooks) Subscriptions(ctx context.Context, scope pay.Scope, page stor
 //
 // Errors: webhook_not_found, missing_field, invalid_request, conflict_state for the same as
 // another one.
-func (a *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scope pay.Scope, subscription string, e pay.SubscriptionEdit, asked *bool) (sub pay.Subscription, err error) {
-	strict, err := a.Strict(ctx, scope, asked)
+func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scope pay.Scope, subscription string, e pay.SubscriptionEdit, asked *bool) (sub pay.Subscription, err error) {
+	strict, err := w.Strict(ctx, scope, asked)
 	if err != nil {
 		return sub, err
 	}
@@ -332,12 +334,12 @@ func (a *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scop
 		e.Events = allIfAny(e.Events)
 	}
 	proved := ""
-	defer a.Turns.Take("webhooks/" + scope.Shop)()
-	err = a.change(ctx, scope, subscription, func(read pay.Subscription) (pay.Change, error) {
+	defer w.Turns.Take("webhooks/" + scope.Shop)()
+	err = w.change(ctx, scope, subscription, func(read pay.Subscription) (pay.Change, error) {
 		bad := bad // decided anew each time
 		// Its own address may be given back to a managed one.
 		if e.URL != nil && !(read.Managed && *e.URL == read.URL) {
-			bad.url(*e.URL, scope.Live || strict, a.AllowPrivate)
+			bad.url(*e.URL, scope.Live || strict, w.AllowPrivate)
 		}
 		if e.EventsVersion != nil {
 			bad.version(*e.EventsVersion, read.EventsVersion)
@@ -346,31 +348,31 @@ func (a *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scop
 			return pay.Change{}, err
 		}
 		var change pay.Change
-		sub, change = read.Edit(e, a.TimeOf(scope))
+		sub, change = read.Edit(e, w.TimeOf(scope))
 		if sub.URL != read.URL && sub.URL != proved {
-			if err := a.proveEndpoint(ctx, sub); err != nil {
+			if err := w.proveEndpoint(ctx, sub); err != nil {
 				return change, err
 			}
 			proved = sub.URL
 		}
 		if sub.URL != read.URL || !slices.Equal(sub.Events, read.Events) {
-			shop, err := a.beside(ctx, sub)
+			shop, err := w.beside(ctx, sub)
 			if err != nil {
 				return change, err
 			}
 			change.Shops = []pay.Shop{shop}
 		}
 		if read.Status == pay.Disabled && sub.Status == pay.Enabled {
-			if change.Replays, err = a.stillReplaying(ctx, sub.ID); err != nil {
+			if change.Replays, err = w.stillReplaying(ctx, sub.ID); err != nil {
 				return change, err
 			}
 		}
-		change.Audit = a.Audited(by.Actor(), scope, pay.WebhookUpdated, sub.ID, map[string]string{
+		change.Audit = w.Audited(by.Actor(), scope, pay.WebhookUpdated, sub.ID, map[string]string{
 			"url": origin(sub.URL), "events": strings.Join(sub.Events, ","), "status": string(sub.Status),
 		})
 		return change, nil
 	})
-	a.deliver.look() // what waited may go
+	w.deliver.look() // what waited may go
 	return sub, err
 }
 
@@ -378,13 +380,13 @@ func (a *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scop
 // before signs beside it for a day.
 //
 // Errors: webhook_not_found.
-func (a *Webhooks) RotateSecret(ctx context.Context, by base.Principal, scope pay.Scope, subscription string) (sub pay.Subscription, secret string, err error) {
-	err = a.change(ctx, scope, subscription, func(read pay.Subscription) (change pay.Change, err error) {
+func (w *Webhooks) RotateSecret(ctx context.Context, by base.Principal, scope pay.Scope, subscription string) (sub pay.Subscription, secret string, err error) {
+	err = w.change(ctx, scope, subscription, func(read pay.Subscription) (change pay.Change, err error) {
 		var sealed []byte
 		var preview string
-		secret, sealed, preview = a.newSecret(read.ID)
-		sub, change = read.Rotate(sealed, preview, a.TimeOf(scope))
-		change.Audit = a.Audited(by.Actor(), scope, pay.WebhookRotated, sub.ID, nil)
+		secret, sealed, preview = w.newSecret(read.ID)
+		sub, change = read.Rotate(sealed, preview, w.TimeOf(scope))
+		change.Audit = w.Audited(by.Actor(), scope, pay.WebhookRotated, sub.ID, nil)
 		return change, nil
 	})
 	if err != nil {
@@ -396,10 +398,10 @@ func (a *Webhooks) RotateSecret(ctx context.Context, by base.Principal, scope pa
 // Unsubscribe deletes an endpoint. What is still on its way to it is dropped.
 //
 // Errors: webhook_not_found.
-func (a *Webhooks) Unsubscribe(ctx context.Context, by base.Principal, scope pay.Scope, subscription string) error {
-	return a.change(ctx, scope, subscription, func(read pay.Subscription) (pay.Change, error) {
-		change := read.Delete(a.TimeOf(scope))
-		change.Audit = a.Audited(by.Actor(), scope, pay.WebhookDeleted, read.ID, map[string]string{"url": origin(read.URL)})
+func (w *Webhooks) Unsubscribe(ctx context.Context, by base.Principal, scope pay.Scope, subscription string) error {
+	return w.change(ctx, scope, subscription, func(read pay.Subscription) (pay.Change, error) {
+		change := read.Delete(w.TimeOf(scope))
+		change.Audit = w.Audited(by.Actor(), scope, pay.WebhookDeleted, read.ID, map[string]string{"url": origin(read.URL)})
 		return change, nil
 	})
 }
@@ -410,10 +412,10 @@ const endpointTurn = "endpoint/"
 // change decides about an endpoint until the decision is not stale.
 //
 // Errors: webhook_not_found.
-func (a *Webhooks) change(ctx context.Context, scope pay.Scope, subscription string, decide func(pay.Subscription) (pay.Change, error)) error {
-	defer a.Turns.Take(endpointTurn + subscription)()
+func (w *Webhooks) change(ctx context.Context, scope pay.Scope, subscription string, decide func(pay.Subscription) (pay.Change, error)) error {
+	defer w.Turns.Take(endpointTurn + subscription)()
 	err := base.Again(func() error {
-		read, err := a.Subscription(ctx, scope, subscription)
+		read, err := w.Subscription(ctx, scope, subscription)
 		if err != nil {
 			return err
 		}
@@ -421,9 +423,9 @@ func (a *Webhooks) change(ctx context.Context, scope pay.Scope, subscription str
 		if err != nil || len(change.Subscriptions) == 0 {
 			return err
 		}
-		return a.Store.Commit(ctx, change)
+		return w.Store.Commit(ctx, change)
 	})
-	a.subs.Forget(subscription)
+	w.subs.Forget(subscription)
 	return err
 }
 
@@ -444,18 +446,18 @@ type endpoint struct {
 }
 
 // endpoint reads where a delivery goes.
-func (a *Webhooks) endpoint(ctx context.Context, subscription string) (endpoint, error) {
-	return a.subs.Get(subscription, func() (e endpoint, err error) {
-		if e.sub, err = a.Store.AnySubscription(ctx, subscription); err != nil {
+func (w *Webhooks) endpoint(ctx context.Context, subscription string) (endpoint, error) {
+	return w.subs.Get(subscription, func() (e endpoint, err error) {
+		if e.sub, err = w.Store.AnySubscription(ctx, subscription); err != nil {
 			return e, err
 		}
-		secret, err := a.Vault.Open(e.sub.ID, e.sub.Secret)
+		secret, err := w.Vault.Open(e.sub.ID, e.sub.Secret)
 		if err != nil {
 			return e, err
 		}
 		e.secret = string(secret)
-		if e.sub = e.sub.At(a.TimeOf(e.sub.Scope)); len(e.sub.PreviousSecret) > 0 {
-			previous, err := a.Vault.Open(e.sub.ID, e.sub.PreviousSecret)
+		if e.sub = e.sub.At(w.TimeOf(e.sub.Scope)); len(e.sub.PreviousSecret) > 0 {
+			previous, err := w.Vault.Open(e.sub.ID, e.sub.PreviousSecret)
 			if err != nil {
 				return e, err
 			}

@@ -1,4 +1,4 @@
-package app
+package delivery
 
 import (
 	"context"
@@ -25,36 +25,36 @@ const (
 
 // Dispatch parks deliveries that have no room, leases those that are due and
 // sends them. It returns how many it took.
-func (a *Webhooks) Dispatch(ctx context.Context) (int, error) {
-	if err := a.parkWaiting(ctx); err != nil {
+func (w *Webhooks) Dispatch(ctx context.Context) (int, error) {
+	if err := w.parkWaiting(ctx); err != nil {
 		return 0, err
 	}
-	now := a.Now()
-	due, err := a.Store.LeaseDeliveries(ctx, now, now.Add(base.DispatchLease), dispatchBatch)
+	now := w.Now()
+	due, err := w.Store.LeaseDeliveries(ctx, now, now.Add(base.DispatchLease), dispatchBatch)
 	if err != nil {
 		return 0, err
 	}
-	a.deliver.submit(due)
-	unstalled, err := a.unstall(ctx)
+	w.deliver.submit(due)
+	unstalled, err := w.unstall(ctx)
 	return len(due) + unstalled, err
 }
 
 // parkWaiting parks what lanes had no room for, and what waits for an endpoint
 // whose circuit is open. It gives back what waits for an earlier event.
-func (a *Webhooks) parkWaiting(ctx context.Context) error {
-	a.deliver.mu.Lock()
-	list, waiting := a.deliver.parking, a.deliver.waiting
-	a.deliver.parking, a.deliver.waiting = nil, nil
-	a.deliver.mu.Unlock()
+func (w *Webhooks) parkWaiting(ctx context.Context) error {
+	w.deliver.mu.Lock()
+	list, waiting := w.deliver.parking, w.deliver.waiting
+	w.deliver.parking, w.deliver.waiting = nil, nil
+	w.deliver.mu.Unlock()
 	slices.SortFunc(list, func(x, y store.Parking) int { return strings.Compare(x.ID, y.ID) }) // whoever was first
 	for part := range slices.Chunk(list, dispatchBatch) {
-		if err := a.Store.Park(ctx, part); err != nil {
+		if err := w.Store.Park(ctx, part); err != nil {
 			return err // what is left comes due when its lease ends
 		}
 	}
 	slices.SortFunc(waiting, func(x, y store.Postponement) int { return strings.Compare(x.ID, y.ID) })
 	for part := range slices.Chunk(waiting, dispatchBatch) {
-		if err := a.Store.Postpone(ctx, part); err != nil {
+		if err := w.Store.Postpone(ctx, part); err != nil {
 			return err
 		}
 	}
@@ -94,8 +94,8 @@ const (
 
 // ahead is until when a delivery waits for earlier ones of the same object; zero: it may
 // go. has tells what this node has in hand, and so has sent.
-func (a *Webhooks) ahead(ctx context.Context, d pay.Delivery, to pay.Subscription, has func(id string) bool) (until time.Time, err error) {
-	now := a.TimeOf(d.Scope)
+func (w *Webhooks) ahead(ctx context.Context, d pay.Delivery, to pay.Subscription, has func(id string) bool) (until time.Time, err error) {
+	now := w.TimeOf(d.Scope)
 	if !d.Waits(now) {
 		return time.Time{}, nil
 	}
@@ -103,7 +103,7 @@ func (a *Webhooks) ahead(ctx context.Context, d pay.Delivery, to pay.Subscriptio
 	if len(before) == 0 {
 		return time.Time{}, nil
 	}
-	list, err := a.Store.DeliveriesAhead(ctx, before)
+	list, err := w.Store.DeliveriesAhead(ctx, before)
 	for _, earlier := range list {
 		pause := aheadPause
 		if earlier.Attempts > 0 {
@@ -117,51 +117,51 @@ func (a *Webhooks) ahead(ctx context.Context, d pay.Delivery, to pay.Subscriptio
 }
 
 // send tries one delivery. has tells what this node has in hand for the same endpoint.
-func (a *Webhooks) send(ctx context.Context, it item, has func(id string) bool) (outcome, fate) {
+func (w *Webhooks) send(ctx context.Context, it item, has func(id string) bool) (outcome, fate) {
 	d := it.Delivery
-	if a.TimeOf(d.Scope).Add(leaseRest).After(d.DueAt) {
+	if w.TimeOf(d.Scope).Add(leaseRest).After(d.DueAt) {
 		return outcome{}, dropped // the lease is about to end
 	}
-	e, err := a.endpoint(ctx, d.Subscription)
+	e, err := w.endpoint(ctx, d.Subscription)
 	if err != nil {
-		a.ComesAgain(ctx, "a delivery's endpoint cannot be read; it comes again", err, "delivery", d.ID)
+		w.ComesAgain(ctx, "a delivery's endpoint cannot be read; it comes again", err, "delivery", d.ID)
 		return outcome{}, dropped
 	}
 	if e.sub.Status != pay.Enabled {
 		return outcome{}, parked // what is known here may be old: unstall gives up what it finds disabled itself
 	}
-	if e.sub.Circuit.Open && !it.probe && !d.Urgent && (a.TimeOf(d.Scope).Before(e.sub.Circuit.ProbeAt) || !a.claim(ctx, e.sub.ID)) {
+	if e.sub.Circuit.Open && !it.probe && !d.Urgent && (w.TimeOf(d.Scope).Before(e.sub.Circuit.ProbeAt) || !w.claim(ctx, e.sub.ID)) {
 		return outcome{}, parked
 	}
 	var until time.Time
 	if !it.probe {
-		until, err = a.ahead(ctx, d, e.sub, has)
+		until, err = w.ahead(ctx, d, e.sub, has)
 	}
 	if err != nil {
-		a.ComesAgain(ctx, "what is to be delivered before a delivery cannot be read; it comes again", err, "delivery", d.ID)
+		w.ComesAgain(ctx, "what is to be delivered before a delivery cannot be read; it comes again", err, "delivery", d.ID)
 		return outcome{}, dropped
 	}
 	if !until.IsZero() {
 		return outcome{at: until}, postponed
 	}
-	ctx, span := a.delivering(ctx, it, e.sub.URL)
-	result := a.post(ctx, e, d.Live, webhook.Message{
+	ctx, span := w.delivering(ctx, it, e.sub.URL)
+	result := w.post(ctx, e, d.Live, webhook.Message{
 		URL: e.sub.URL, Secret: e.secret, PreviousSecret: e.previous, Event: string(d.EventType),
 		DeliveryID: sentID(d.ID), EventID: d.Event, Body: it.Payload,
 	})
-	a.attempted(ctx, span, d, result)
+	w.attempted(ctx, span, d, result)
 	try := pay.Try{Code: result.StatusCode, Error: string(result.Err), Snippet: result.Snippet, Duration: result.Duration}
 	if !result.Delivered() {
 		// The budget grows with each replay; the schedule begins again then.
 		tries := d.Attempts + 1 - (d.Budget - pay.DeliveryTries)
-		again, more := webhook.Backoff(max(1, tries), a.Jitter())
+		again, more := webhook.Backoff(max(1, tries), w.Jitter())
 		try.Again, try.GiveUp = again, !more
 	}
 	gone := ""
 	if result.Gone() {
 		gone = e.sub.URL
 	}
-	return outcome{try, a.TimeOf(d.Scope), gone, e.sub.Circuit.Failures, span.Ref()}, tried
+	return outcome{try, w.TimeOf(d.Scope), gone, e.sub.Circuit.Failures, span.Ref()}, tried
 }
 
 // sentPrefix starts a delivery's id on the wire (HOOK-9).
@@ -179,27 +179,27 @@ func storedID(id string) string {
 
 // post hands a delivery over: to our own inbox within the process, whatever
 // address the service has, to all others over the network.
-func (a *Webhooks) post(ctx context.Context, e endpoint, live bool, m webhook.Message) webhook.Result {
+func (w *Webhooks) post(ctx context.Context, e endpoint, live bool, m webhook.Message) webhook.Result {
 	if e.sub.Managed {
-		return a.postInbox(ctx, e.sub, m)
+		return w.postInbox(ctx, e.sub, m)
 	}
-	return a.Sender.Send(ctx, live, m)
+	return w.Sender.Send(ctx, live, m)
 }
 
 // tried writes the outcome of a try. A stale one is dropped: whoever had the
 // delivery meanwhile has written his. Only a replay leaves it something to say. What a
 // 410 does to the endpoint is written with it: who enables the endpoint again finds
 // nothing on its way that is given up already, and a replay leaves nothing out (EVT-17).
-func (a *Webhooks) tried(ctx context.Context, d pay.Delivery, t outcome) {
+func (w *Webhooks) tried(ctx context.Context, d pay.Delivery, t outcome) {
 	if t.gone != "" {
-		defer a.Turns.Take(endpointTurn + d.Subscription)()
+		defer w.Turns.Take(endpointTurn + d.Subscription)()
 	}
 	read := d
 	err := base.Again(func() error {
 		change, try := pay.Change{}, t.Try
 		if t.gone != "" {
 			var err error
-			if change, err = a.goneFrom(ctx, d.Subscription, t.gone); err != nil {
+			if change, err = w.goneFrom(ctx, d.Subscription, t.gone); err != nil {
 				return err
 			}
 			try.GiveUp = try.GiveUp || len(change.Subscriptions) > 0
@@ -213,53 +213,53 @@ func (a *Webhooks) tried(ctx context.Context, d pay.Delivery, t outcome) {
 		} else if t.gone == "" {
 			return nil
 		}
-		err := a.Store.Commit(ctx, change)
+		err := w.Store.Commit(ctx, change)
 		if errors.Is(err, store.ErrStale) {
 			var lost error
-			if read, lost = a.Store.AnyDelivery(ctx, d.ID); lost != nil {
+			if read, lost = w.Store.AnyDelivery(ctx, d.ID); lost != nil {
 				return lost
 			}
 		}
 		return err
 	})
 	if err != nil {
-		a.ComesAgain(ctx, "the outcome of a delivery is not written; it comes again", err, "delivery", d.ID)
+		w.ComesAgain(ctx, "the outcome of a delivery is not written; it comes again", err, "delivery", d.ID)
 	}
 	if t.gone != "" {
-		a.subs.Forget(d.Subscription)
-		a.deliver.look()
+		w.subs.Forget(d.Subscription)
+		w.deliver.look()
 	}
 }
 
 // goneFrom disables an endpoint whose address answered 410. Where it is disabled already it stays so until
 // the change is written. A new address has not said so: then there is nothing to change.
-func (a *Webhooks) goneFrom(ctx context.Context, subscription, address string) (pay.Change, error) {
-	sub, err := a.Store.AnySubscription(ctx, subscription)
+func (w *Webhooks) goneFrom(ctx context.Context, subscription, address string) (pay.Change, error) {
+	sub, err := w.Store.AnySubscription(ctx, subscription)
 	if err != nil || sub.URL != address {
 		return pay.Change{}, err
 	}
 	if sub.Status != pay.Enabled {
 		return pay.Change{Subscriptions: []pay.Subscription{sub.Unchanged()}}, nil
 	}
-	return a.disabling(sub, "the endpoint answered 410 Gone"), nil
+	return w.disabling(sub, "the endpoint answered 410 Gone"), nil
 }
 
 // nextDelivery tells when a delivery is due, or an endpoint that deliveries wait for.
-func (a *Webhooks) nextDelivery(ctx context.Context) (time.Time, error) {
-	due, err := a.Store.NextDue(ctx)
+func (w *Webhooks) nextDelivery(ctx context.Context) (time.Time, error) {
+	due, err := w.Store.NextDue(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}
 	next := due[base.DeliveriesLoop]
-	stalled, err := a.Store.Stalled(ctx)
+	stalled, err := w.Store.Stalled(ctx)
 	for _, s := range stalled {
-		at := a.Now()
+		at := w.Now()
 		if s.Circuit.Open {
 			at = s.Circuit.Since.Add(pay.HopelessAfter)
 			if s.Parked && s.Circuit.ProbeAt.Before(at) {
 				at = s.Circuit.ProbeAt
 			}
-			at = at.Add(-a.Advance(s.Scope))
+			at = at.Add(-w.Advance(s.Scope))
 		}
 		if next.IsZero() || at.Before(next) {
 			next = at
@@ -269,8 +269,8 @@ func (a *Webhooks) nextDelivery(ctx context.Context) (time.Time, error) {
 }
 
 // Loop sends what is due.
-func (a *Webhooks) Loop() work.Loop {
-	l := a.Woken(base.DeliveriesLoop, a.Dispatch)
-	l.Next = a.nextDelivery
+func (w *Webhooks) Loop() work.Loop {
+	l := w.Woken(base.DeliveriesLoop, w.Dispatch)
+	l.Next = w.nextDelivery
 	return l
 }

@@ -1,4 +1,4 @@
-package app
+package delivery
 
 import (
 	"context"
@@ -13,12 +13,12 @@ import (
 // Event reads one of a shop's events.
 //
 // Errors: event_not_found, also for another shop's.
-func (a *Webhooks) Event(ctx context.Context, scope pay.Scope, id string) (store.Event, error) {
+func (w *Webhooks) Event(ctx context.Context, scope pay.Scope, id string) (store.Event, error) {
 	missing := pay.NewError(pay.CodeEventNotFound, "there is no such event: check the id, and that the key is of the event's environment; GET /events lists them")
 	if !base.Storable(id) {
 		return store.Event{}, missing
 	}
-	e, err := a.Store.Event(ctx, scope, id)
+	e, err := w.Store.Event(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return e, missing
 	}
@@ -29,9 +29,9 @@ func (a *Webhooks) Event(ctx context.Context, scope pay.Scope, id string) (store
 // session is named by its token.
 //
 // Errors: invalid_request for an event to go on after that there is not.
-func (a *Webhooks) Events(ctx context.Context, scope pay.Scope, f store.EventFilter) ([]store.Event, int64, error) {
+func (w *Webhooks) Events(ctx context.Context, scope pay.Scope, f store.EventFilter) ([]store.Event, int64, error) {
 	if strings.HasPrefix(f.Object, pay.SessionTokenPrefix) {
-		s, err := a.Store.SessionByHash(ctx, a.Vault.Hash(f.Object))
+		s, err := w.Store.SessionByHash(ctx, w.Vault.Hash(f.Object))
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return nil, 0, err
 		}
@@ -45,14 +45,14 @@ func (a *Webhooks) Events(ctx context.Context, scope pay.Scope, f store.EventFil
 	if !base.Storable(f.After) {
 		return nil, 0, noEvent()
 	}
-	list, err := a.Store.Events(ctx, scope, f)
+	list, err := w.Store.Events(ctx, scope, f)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, 0, noEvent()
 	}
 	if err != nil {
 		return nil, 0, err
 	}
-	total, err := a.Store.CountEvents(ctx, scope, f)
+	total, err := w.Store.CountEvents(ctx, scope, f)
 	return list, total, err
 }
 
@@ -72,23 +72,23 @@ type NewReplay struct {
 //
 // Errors: webhook_not_found, invalid_request, conflict_state for an endpoint that is disabled,
 // or that another replay runs to.
-func (a *Webhooks) ReplaySpan(ctx context.Context, by base.Principal, scope pay.Scope, subscription string, n NewReplay) (pay.Replay, error) {
+func (w *Webhooks) ReplaySpan(ctx context.Context, by base.Principal, scope pay.Scope, subscription string, n NewReplay) (pay.Replay, error) {
 	return base.Decide(func() (pay.Replay, error) {
-		sub, err := a.Subscription(ctx, scope, subscription)
+		sub, err := w.Subscription(ctx, scope, subscription)
 		if err != nil {
 			return pay.Replay{}, err
 		}
-		if object, found, err := a.Earlier(ctx, scope, n.Idempotency); err != nil || found {
+		if object, found, err := w.Earlier(ctx, scope, n.Idempotency); err != nil || found {
 			if err != nil {
 				return pay.Replay{}, err
 			}
-			return a.Replaying(ctx, scope, subscription, object)
+			return w.Replaying(ctx, scope, subscription, object)
 		}
 		asked := n.Replay
 		asked.Scope, asked.Subscription = scope, sub.ID
-		running, err := a.Store.RunningReplay(ctx, sub.ID)
-		if err == nil && running.Same(asked, a.TimeOf(scope)) {
-			return running, a.keepOnce(ctx, scope, n.Idempotency, running.ID)
+		running, err := w.Store.RunningReplay(ctx, sub.ID)
+		if err == nil && running.Same(asked, w.TimeOf(scope)) {
+			return running, w.keepOnce(ctx, scope, n.Idempotency, running.ID)
 		}
 		if err == nil {
 			return running, &pay.Error{
@@ -105,23 +105,23 @@ func (a *Webhooks) ReplaySpan(ctx context.Context, by base.Principal, scope pay.
 				Details: pay.Details{Reason: "webhook_disabled", Action: "replay"},
 			}
 		}
-		now := a.TimeOf(scope)
+		now := w.TimeOf(scope)
 		r, err := asked.Begin(now)
 		if err != nil {
 			return r, err
 		}
-		r.ID = a.NewID(pay.ReplayPrefix, now)
+		r.ID = w.NewID(pay.ReplayPrefix, now)
 		if types := r.Selects(sub); len(types) > 0 {
-			if r.Events, err = a.Store.CountEvents(ctx, scope, store.EventFilter{Types: types, From: r.From, To: r.To}); err != nil {
+			if r.Events, err = w.Store.CountEvents(ctx, scope, store.EventFilter{Types: types, From: r.From, To: r.To}); err != nil {
 				return r, err
 			}
 		}
 		if err := r.Bound(); err != nil {
 			return r, err
 		}
-		err = a.Store.Commit(ctx, pay.Change{
+		err = w.Store.Commit(ctx, pay.Change{
 			Once: n.Idempotency.Guard(scope, r.ID, now), Replays: []pay.Replay{r},
-			Audit: a.Audited(by.Actor(), scope, pay.EventsReplayed, sub.ID, map[string]string{
+			Audit: w.Audited(by.Actor(), scope, pay.EventsReplayed, sub.ID, map[string]string{
 				"replay": r.ID, "from": r.From.Format(timeFormat), "to": r.To.Format(timeFormat), "types": strings.Join(eventNames(r.Types), ","),
 			}),
 		})
@@ -133,12 +133,12 @@ func (a *Webhooks) ReplaySpan(ctx context.Context, by base.Principal, scope pay.
 }
 
 // keepOnce lets a key stand for what is there already.
-func (a *Webhooks) keepOnce(ctx context.Context, scope pay.Scope, i base.Idempotency, object string) error {
-	once := i.Guard(scope, object, a.TimeOf(scope))
+func (w *Webhooks) keepOnce(ctx context.Context, scope pay.Scope, i base.Idempotency, object string) error {
+	once := i.Guard(scope, object, w.TimeOf(scope))
 	if once == nil {
 		return nil
 	}
-	err := a.Store.Commit(ctx, pay.Change{Once: once})
+	err := w.Store.Commit(ctx, pay.Change{Once: once})
 	if errors.Is(err, store.ErrDuplicate) {
 		return store.ErrStale
 	}
@@ -158,8 +158,8 @@ func eventNames(types []pay.EventType) (names []string) {
 // Replaying reads a replay to one of a shop's endpoints.
 //
 // Errors: webhook_not_found, not_found.
-func (a *Webhooks) Replaying(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Replay, error) {
-	sub, err := a.Subscription(ctx, scope, subscription)
+func (w *Webhooks) Replaying(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Replay, error) {
+	sub, err := w.Subscription(ctx, scope, subscription)
 	if err != nil {
 		return pay.Replay{}, err
 	}
@@ -167,7 +167,7 @@ func (a *Webhooks) Replaying(ctx context.Context, scope pay.Scope, subscription,
 	if !base.Storable(id) {
 		return pay.Replay{}, missing
 	}
-	r, err := a.Store.Replay(ctx, scope, sub.ID, id)
+	r, err := w.Store.Replay(ctx, scope, sub.ID, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return r, missing
 	}
@@ -177,119 +177,119 @@ func (a *Webhooks) Replaying(ctx context.Context, scope pay.Scope, subscription,
 // Replays lists the replays to one of a shop's endpoints, newest first, and counts them.
 //
 // Errors: webhook_not_found, invalid_request for a page behind a row that is not there.
-func (a *Webhooks) Replays(ctx context.Context, scope pay.Scope, subscription string, page store.Page) ([]pay.Replay, int64, error) {
-	sub, err := a.Subscription(ctx, scope, subscription)
+func (w *Webhooks) Replays(ctx context.Context, scope pay.Scope, subscription string, page store.Page) ([]pay.Replay, int64, error) {
+	sub, err := w.Subscription(ctx, scope, subscription)
 	if err != nil {
 		return nil, 0, err
 	}
 	if err := base.Behind(page.After, func() error {
-		_, err := a.Store.Replay(ctx, scope, sub.ID, page.After)
+		_, err := w.Store.Replay(ctx, scope, sub.ID, page.After)
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return a.Store.Replays(ctx, scope, sub.ID, page)
+	return w.Store.Replays(ctx, scope, sub.ID, page)
 }
 
 // StopReplay stops a replay. What it has begun is delivered all the same; one that is stopped stays
 // as it is.
 //
 // Errors: webhook_not_found, not_found, conflict_state for one that is done.
-func (a *Webhooks) StopReplay(ctx context.Context, by base.Principal, scope pay.Scope, subscription, id string) (pay.Replay, error) {
+func (w *Webhooks) StopReplay(ctx context.Context, by base.Principal, scope pay.Scope, subscription, id string) (pay.Replay, error) {
 	return base.Decide(func() (pay.Replay, error) {
-		r, err := a.Replaying(ctx, scope, subscription, id)
+		r, err := w.Replaying(ctx, scope, subscription, id)
 		if err != nil {
 			return r, err
 		}
-		untaken, err := a.Store.Untaken(ctx, r)
+		untaken, err := w.Store.Untaken(ctx, r)
 		if err != nil {
 			return r, err
 		}
-		r, change, err := r.Stop(pay.StopAsked, untaken, a.TimeOf(scope))
+		r, change, err := r.Stop(pay.StopAsked, untaken, w.TimeOf(scope))
 		if err != nil || len(change.Replays) == 0 {
 			return r, err
 		}
-		change.Audit = a.Audited(by.Actor(), scope, pay.ReplayCutShort, r.Subscription, map[string]string{"replay": r.ID})
-		return r, a.Store.Commit(ctx, change)
+		change.Audit = w.Audited(by.Actor(), scope, pay.ReplayCutShort, r.Subscription, map[string]string{"replay": r.ID})
+		return r, w.Store.Commit(ctx, change)
 	})
 }
 
 // stillReplaying is the replay that runs to an endpoint which is about to be enabled, stopped. It has not
 // looked since the endpoint was disabled, and would not know: what came due of it was given up (EVT-17).
-func (a *Webhooks) stillReplaying(ctx context.Context, subscription string) ([]pay.Replay, error) {
-	r, err := a.Store.RunningReplay(ctx, subscription)
+func (w *Webhooks) stillReplaying(ctx context.Context, subscription string) ([]pay.Replay, error) {
+	r, err := w.Store.RunningReplay(ctx, subscription)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	change, err := a.stopFor(ctx, r, pay.StopDisabled)
+	change, err := w.stopFor(ctx, r, pay.StopDisabled)
 	return change.Replays, err
 }
 
 // stopFor stops a replay that runs.
-func (a *Webhooks) stopFor(ctx context.Context, r pay.Replay, why pay.StopReason) (pay.Change, error) {
-	untaken, err := a.Store.Untaken(ctx, r)
+func (w *Webhooks) stopFor(ctx context.Context, r pay.Replay, why pay.StopReason) (pay.Change, error) {
+	untaken, err := w.Store.Untaken(ctx, r)
 	if err != nil {
 		return pay.Change{}, err
 	}
-	_, change, err := r.Stop(why, untaken, a.TimeOf(r.Scope))
+	_, change, err := r.Stop(why, untaken, w.TimeOf(r.Scope))
 	return change, err
 }
 
 // ReplayEvents takes the next step of replays that are due. It returns how many it took; doing
 // one twice is harmless, for a step is written whole or not at all.
-func (a *Webhooks) ReplayEvents(ctx context.Context) (int, error) {
-	now := a.Now()
-	due, err := a.Store.LeaseReplays(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
+func (w *Webhooks) ReplayEvents(ctx context.Context) (int, error) {
+	now := w.Now()
+	due, err := w.Store.LeaseReplays(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
 	var failed error // of one; the others go on
 	for _, r := range due {
-		if err := a.replayStep(ctx, r); err != nil && !errors.Is(err, store.ErrStale) {
+		if err := w.replayStep(ctx, r); err != nil && !errors.Is(err, store.ErrStale) {
 			failed = errors.Join(failed, err)
 		}
 	}
 	return len(due), failed
 }
 
-func (a *Webhooks) replayStep(ctx context.Context, r pay.Replay) error {
-	sub, err := a.Store.AnySubscription(ctx, r.Subscription)
+func (w *Webhooks) replayStep(ctx context.Context, r pay.Replay) error {
+	sub, err := w.Store.AnySubscription(ctx, r.Subscription)
 	if err != nil {
 		return err
 	}
-	now := a.TimeOf(r.Scope)
+	now := w.TimeOf(r.Scope)
 	if why := sub.StopFor(); why != "" {
-		change, err := a.stopFor(ctx, r, why)
+		change, err := w.stopFor(ctx, r, why)
 		if err != nil {
 			return err
 		}
-		return a.Store.Commit(ctx, change)
+		return w.Store.Commit(ctx, change)
 	}
-	untried, err := a.Store.CountUntried(ctx, sub.ID)
+	untried, err := w.Store.CountUntried(ctx, sub.ID)
 	if err != nil {
 		return err
 	}
 	if sub.Circuit.Open || untried >= pay.ReplayStep {
-		return a.Store.Commit(ctx, r.Wait(sub.Circuit.Open, now))
+		return w.Store.Commit(ctx, r.Wait(sub.Circuit.Open, now))
 	}
 	var list []store.Event
 	if types := r.Selects(sub); len(types) > 0 {
-		if list, err = a.Store.EventsAfter(ctx, r.Scope, types, r.AfterAt, r.AfterID, r.To, pay.ReplayStep); err != nil {
+		if list, err = w.Store.EventsAfter(ctx, r.Scope, types, r.AfterAt, r.AfterID, r.To, pay.ReplayStep); err != nil {
 			return err
 		}
 	}
 	if len(list) == 0 {
-		untried, err := a.Store.Untried(ctx, r)
+		untried, err := w.Store.Untried(ctx, r)
 		if err != nil {
 			return err
 		}
 		if !untried.IsZero() {
-			return a.Store.Commit(ctx, r.Wait(false, now))
+			return w.Store.Commit(ctx, r.Wait(false, now))
 		}
-		return a.Store.Commit(ctx, r.End(now))
+		return w.Store.Commit(ctx, r.End(now))
 	}
 	next := make([]pay.Replayed, 0, len(list))
 	ids := make([]string, 0, len(list))
@@ -297,12 +297,12 @@ func (a *Webhooks) replayStep(ctx context.Context, r pay.Replay) error {
 		next = append(next, pay.Replayed{Event: e.ID, Type: e.Type, At: e.At})
 		ids = append(ids, sub.Delivery(e.ID))
 	}
-	found, err := a.Store.NamedDeliveries(ctx, ids)
+	found, err := w.Store.NamedDeliveries(ctx, ids)
 	if err != nil {
 		return err
 	}
 	for i := range next {
 		next[i].Delivery = found[ids[i]]
 	}
-	return a.Store.Commit(ctx, r.Send(next, now))
+	return w.Store.Commit(ctx, r.Send(next, now))
 }

@@ -1,4 +1,4 @@
-package app
+package delivery
 
 import (
 	"context"
@@ -25,10 +25,10 @@ const (
 
 // FanOut makes the deliveries of wide events, a few at a time. A shop's events come in their order;
 // shops take turns. It returns how many events it took.
-func (a *Webhooks) FanOut(ctx context.Context) (int, error) {
-	now := a.Now()
+func (w *Webhooks) FanOut(ctx context.Context) (int, error) {
+	now := w.Now()
 	until := now.Add(fanOutLease)
-	list, err := a.Store.LeaseFanOuts(ctx, now, until, fanOutBatch)
+	list, err := w.Store.LeaseFanOuts(ctx, now, until, fanOutBatch)
 	shops := map[string][]pay.FanOut{}
 	for _, f := range list {
 		shops[f.Shop] = append(shops[f.Shop], f)
@@ -36,23 +36,23 @@ func (a *Webhooks) FanOut(ctx context.Context) (int, error) {
 	var all errgroup.Group
 	all.SetLimit(fanOutShops)
 	for _, events := range shops {
-		all.Go(func() error { return a.fanOutInOrder(ctx, events, until) })
+		all.Go(func() error { return w.fanOutInOrder(ctx, events, until) })
 	}
 	return len(list), errors.Join(err, all.Wait())
 }
 
 // fanOutInOrder makes all deliveries of a shop's events. What it leaves comes again when its lease ends.
-func (a *Webhooks) fanOutInOrder(ctx context.Context, events []pay.FanOut, until time.Time) error {
+func (w *Webhooks) fanOutInOrder(ctx context.Context, events []pay.FanOut, until time.Time) error {
 	for _, f := range events {
 		for over := false; !over; {
-			if !a.Now().Before(until) { // it may be another node's
+			if !w.Now().Before(until) { // it may be another node's
 				return nil
 			}
-			next, err := a.Store.NextStep(ctx, f)
+			next, err := w.Store.NextStep(ctx, f)
 			if err != nil {
 				return err
 			}
-			err = a.step(ctx, next)
+			err = w.step(ctx, next)
 			if errors.Is(err, store.ErrStale) { // somebody else has it
 				break
 			}
@@ -67,20 +67,20 @@ func (a *Webhooks) fanOutInOrder(ctx context.Context, events []pay.FanOut, until
 }
 
 // step commits one, and rests where that is called for. Shops take turns then.
-func (a *Webhooks) step(ctx context.Context, next pay.FanOut) error {
-	do := func() error { return a.Store.Commit(ctx, pay.Change{FanOuts: []pay.FanOut{next}}) }
-	if !a.Store.InCompany() {
+func (w *Webhooks) step(ctx context.Context, next pay.FanOut) error {
+	do := func() error { return w.Store.Commit(ctx, pay.Change{FanOuts: []pay.FanOut{next}}) }
+	if !w.Store.InCompany() {
 		return do()
 	}
 	select {
-	case a.steps <- struct{}{}:
-		defer func() { <-a.steps }()
+	case w.steps <- struct{}{}:
+		defer func() { <-w.steps }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	began := a.Now()
+	began := w.Now()
 	err := do()
-	rest := time.NewTimer(min(fanOutRest*a.Now().Sub(began), longestRest))
+	rest := time.NewTimer(min(fanOutRest*w.Now().Sub(began), longestRest))
 	defer rest.Stop()
 	select {
 	case <-rest.C:

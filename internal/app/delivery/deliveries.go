@@ -1,4 +1,4 @@
-package app
+package delivery
 
 import (
 	"context"
@@ -21,29 +21,29 @@ type DeliveryLog struct {
 // filter selects. The page stands behind the delivery that after names, where it is not empty.
 //
 // Errors: webhook_not_found, invalid_request for a page behind a row that is not there.
-func (a *Webhooks) Deliveries(ctx context.Context, scope pay.Scope, subscription string, f store.DeliveryFilter, after string) (log DeliveryLog, err error) {
-	if log.Subscription, err = a.Subscription(ctx, scope, subscription); err != nil {
+func (w *Webhooks) Deliveries(ctx context.Context, scope pay.Scope, subscription string, f store.DeliveryFilter, after string) (log DeliveryLog, err error) {
+	if log.Subscription, err = w.Subscription(ctx, scope, subscription); err != nil {
 		return log, err
 	}
 	if err := base.Behind(after, func() error {
-		d, err := a.Store.Delivery(ctx, scope, log.Subscription.ID, storedID(after))
+		d, err := w.Store.Delivery(ctx, scope, log.Subscription.ID, storedID(after))
 		f.After = d.Delivery
 		return err
 	}); err != nil {
 		return log, err
 	}
-	if log.Deliveries, err = a.Store.Deliveries(ctx, scope, subscription, f); err != nil {
+	if log.Deliveries, err = w.Store.Deliveries(ctx, scope, subscription, f); err != nil {
 		return log, err
 	}
-	log.Total, err = a.Store.CountDeliveries(ctx, subscription, f)
+	log.Total, err = w.Store.CountDeliveries(ctx, subscription, f)
 	return log, err
 }
 
 // Delivery reads one delivery, under either of its ids, with what is sent.
 //
 // Errors: webhook_not_found, webhook_delivery_not_found.
-func (a *Webhooks) Delivery(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Subscription, store.Dispatch, error) {
-	sub, err := a.Subscription(ctx, scope, subscription)
+func (w *Webhooks) Delivery(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Subscription, store.Dispatch, error) {
+	sub, err := w.Subscription(ctx, scope, subscription)
 	if err != nil {
 		return sub, store.Dispatch{}, err
 	}
@@ -51,7 +51,7 @@ func (a *Webhooks) Delivery(ctx context.Context, scope pay.Scope, subscription, 
 	if !base.Storable(id) {
 		return sub, store.Dispatch{}, missing
 	}
-	d, err := a.Store.Delivery(ctx, scope, sub.ID, storedID(id))
+	d, err := w.Store.Delivery(ctx, scope, sub.ID, storedID(id))
 	if errors.Is(err, store.ErrNotFound) {
 		return sub, d, missing
 	}
@@ -71,9 +71,9 @@ type Replayed struct {
 //
 // Errors: webhook_not_found, webhook_delivery_not_found, conflict_state for a
 // delivery in another state and for an endpoint that is disabled.
-func (a *Webhooks) Replay(ctx context.Context, by base.Principal, scope pay.Scope, subscription, id string) (Replayed, error) {
+func (w *Webhooks) Replay(ctx context.Context, by base.Principal, scope pay.Scope, subscription, id string) (Replayed, error) {
 	done, err := base.Decide(func() (Replayed, error) {
-		sub, d, err := a.Delivery(ctx, scope, subscription, id)
+		sub, d, err := w.Delivery(ctx, scope, subscription, id)
 		if err != nil {
 			return Replayed{}, err
 		}
@@ -83,15 +83,15 @@ func (a *Webhooks) Replay(ctx context.Context, by base.Principal, scope pay.Scop
 				Details: pay.Details{Reason: "webhook_disabled", Action: "replay"},
 			}
 		}
-		next, change, err := d.Delivery.Replay(a.TimeOf(scope))
+		next, change, err := d.Delivery.Replay(w.TimeOf(scope))
 		if err != nil {
 			return Replayed{}, err
 		}
-		change.Audit = a.Audited(by.Actor(), scope, pay.DeliveryReplayed, next.ID, map[string]string{"webhook": sub.ID})
-		return Replayed{next.ID, d.Delivery.Status, next.Status, next.DueAt}, a.Store.Commit(ctx, change)
+		change.Audit = w.Audited(by.Actor(), scope, pay.DeliveryReplayed, next.ID, map[string]string{"webhook": sub.ID})
+		return Replayed{next.ID, d.Delivery.Status, next.Status, next.DueAt}, w.Store.Commit(ctx, change)
 	})
 	if err == nil {
-		a.deliver.look()
+		w.deliver.look()
 	}
 	return done, err
 }

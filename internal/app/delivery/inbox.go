@@ -1,4 +1,4 @@
-package app
+package delivery
 
 import (
 	"context"
@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// trimEvery is between two looks at what inboxes need not keep, trimBatch
+	// TrimEvery is between two looks at what inboxes need not keep, trimBatch
 	// how much is deleted at a time.
-	trimEvery = time.Minute
+	TrimEvery = time.Minute
 	trimBatch = 1000
 )
 
@@ -31,11 +31,11 @@ var kept = [...]string{
 
 // postInbox hands a delivery to the managed inbox that it is for, signed and
 // checked as one that comes over the network.
-func (a *Webhooks) postInbox(ctx context.Context, sub pay.Subscription, m webhook.Message) webhook.Result {
-	began := a.Now()
+func (w *Webhooks) postInbox(ctx context.Context, sub pay.Subscription, m webhook.Message) webhook.Result {
+	began := w.Now()
 	slug := sub.URL[strings.LastIndexByte(sub.URL, '/')+1:]
-	err := a.Receive(ctx, slug, a.Sender.Header(m), m.Body)
-	result := webhook.Result{StatusCode: http.StatusOK, Duration: a.Now().Sub(began)}
+	err := w.Receive(ctx, slug, w.Sender.Header(m), m.Body)
+	result := webhook.Result{StatusCode: http.StatusOK, Duration: w.Now().Sub(began)}
 	if err == nil {
 		return result
 	}
@@ -44,7 +44,7 @@ func (a *Webhooks) postInbox(ctx context.Context, sub pay.Subscription, m webhoo
 	if errors.As(err, &shown) && shown.Code == pay.CodeInvalidToken {
 		result.StatusCode = http.StatusUnauthorized
 	}
-	a.ComesAgain(ctx, "a managed inbox did not take a delivery; it comes again", err, "subscription", sub.ID)
+	w.ComesAgain(ctx, "a managed inbox did not take a delivery; it comes again", err, "subscription", sub.ID)
 	return result
 }
 
@@ -54,24 +54,24 @@ func (a *Webhooks) postInbox(ctx context.Context, sub pay.Subscription, m webhoo
 //
 // Errors: invalid_token unless it is signed for this inbox, invalid_request for
 // a body that is no JSON.
-func (a *Webhooks) Receive(ctx context.Context, slug string, header http.Header, body []byte) error {
+func (w *Webhooks) Receive(ctx context.Context, slug string, header http.Header, body []byte) error {
 	unsigned := pay.NewError(pay.CodeInvalidToken, "the delivery's signature is missing or wrong")
 	sent := header.Get(webhook.DeliveryHeader)
 	if !strings.HasPrefix(sent, sentPrefix) || !base.Storable(sent) {
 		return unsigned
 	}
-	d, err := a.Store.AnyDelivery(ctx, storedID(sent))
+	d, err := w.Store.AnyDelivery(ctx, storedID(sent))
 	if errors.Is(err, store.ErrNotFound) {
 		return unsigned
 	}
 	if err != nil {
 		return err
 	}
-	e, err := a.endpoint(ctx, d.Subscription)
+	e, err := w.endpoint(ctx, d.Subscription)
 	if err != nil {
 		return err
 	}
-	_, shop, err := a.Tenant(ctx, base.Principal{Scope: e.sub.Scope})
+	_, shop, err := w.Tenant(ctx, base.Principal{Scope: e.sub.Scope})
 	if err != nil {
 		return err
 	}
@@ -79,9 +79,9 @@ func (a *Webhooks) Receive(ctx context.Context, slug string, header http.Header,
 		return unsigned
 	}
 	signature := header.Get(webhook.SignatureHeader)
-	err = webhook.Verify(signature, body, e.secret, a.Now(), webhook.Tolerance)
+	err = webhook.Verify(signature, body, e.secret, w.Now(), webhook.Tolerance)
 	if err != nil && e.previous != "" { // it was signed before the rotation
-		err = webhook.Verify(signature, body, e.previous, a.Now(), webhook.Tolerance)
+		err = webhook.Verify(signature, body, e.previous, w.Now(), webhook.Tolerance)
 	}
 	if err != nil {
 		return &pay.Error{Code: unsigned.Code, Message: unsigned.Message, Cause: err}
@@ -89,9 +89,9 @@ func (a *Webhooks) Receive(ctx context.Context, slug string, header http.Header,
 	if !json.Valid(body) || !base.Storable(string(body)) {
 		return pay.NewError(pay.CodeInvalidRequest, "the delivery is not JSON")
 	}
-	now := a.TimeOf(e.sub.Scope)
+	now := w.TimeOf(e.sub.Scope)
 	got := pay.Received{
-		ID: a.NewID(pay.InboxPrefix, now), Scope: e.sub.Scope, Subscription: e.sub.ID, Delivery: d.ID, Event: d.Event,
+		ID: w.NewID(pay.InboxPrefix, now), Scope: e.sub.Scope, Subscription: e.sub.ID, Delivery: d.ID, Event: d.Event,
 		EventType: d.EventType, At: now, Header: map[string]string{}, Body: body,
 	}
 	for _, name := range kept {
@@ -99,33 +99,33 @@ func (a *Webhooks) Receive(ctx context.Context, slug string, header http.Header,
 			got.Header[name] = value
 		}
 	}
-	return a.Store.Commit(ctx, pay.Change{Inbox: []pay.Received{got}})
+	return w.Store.Commit(ctx, pay.Change{Inbox: []pay.Received{got}})
 }
 
 // Inbox lists what a shop's managed inbox got, newest first, and counts it.
 //
 // Errors: webhook_not_found.
-func (a *Webhooks) Inbox(ctx context.Context, scope pay.Scope, subscription string, page store.Page) ([]pay.Received, int64, error) {
-	sub, err := a.Subscription(ctx, scope, subscription)
+func (w *Webhooks) Inbox(ctx context.Context, scope pay.Scope, subscription string, page store.Page) ([]pay.Received, int64, error) {
+	sub, err := w.Subscription(ctx, scope, subscription)
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := base.Behind(page.After, func() error { return a.Store.Received(ctx, scope, sub.ID, page.After) }); err != nil {
+	if err := base.Behind(page.After, func() error { return w.Store.Received(ctx, scope, sub.ID, page.After) }); err != nil {
 		return nil, 0, err
 	}
-	return a.Store.Inbox(ctx, scope, sub.ID, page)
+	return w.Store.Inbox(ctx, scope, sub.ID, page)
 }
 
 // TrimInboxes deletes what inboxes need not keep, and returns how much.
-func (a *Webhooks) TrimInboxes(ctx context.Context) (int, error) {
-	list, err := a.Store.Inboxes(ctx)
+func (w *Webhooks) TrimInboxes(ctx context.Context) (int, error) {
+	list, err := w.Store.Inboxes(ctx)
 	if err != nil {
 		return 0, err
 	}
 	deleted := 0
 	for _, sub := range list {
-		oldest := id.From(pay.InboxPrefix, a.TimeOf(sub.Scope).Add(-pay.InboxAge))
-		n, err := a.Store.TrimInbox(ctx, sub.ID, oldest, trimBatch)
+		oldest := id.From(pay.InboxPrefix, w.TimeOf(sub.Scope).Add(-pay.InboxAge))
+		n, err := w.Store.TrimInbox(ctx, sub.ID, oldest, trimBatch)
 		if err != nil {
 			return deleted, err
 		}
