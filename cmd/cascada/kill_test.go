@@ -46,8 +46,8 @@ func TestKillAtAnyMomentLosesNothing(t *testing.T) {
 	if testing.Short() {
 		rounds = 1
 	}
-	random := moments(t)
 	dbtest.Each(t, func(t *testing.T, database string) {
+		random := moments(t)
 		var pauses []time.Duration
 		for range rounds {
 			pauses = append(pauses, 500*time.Millisecond+time.Duration(random.Int64N(int64(time.Second))))
@@ -350,8 +350,8 @@ func (k *killing) fail(o *order, format string, args ...any) {
 // the next one takes.
 func TestKillWhileStartingHarmsNothing(t *testing.T) {
 	t.Parallel()
-	random := moments(t)
 	dbtest.Each(t, func(t *testing.T, database string) {
+		random := moments(t)
 		u := newUser(t)
 		for range 8 {
 			s := u.start(t, "--database", database)

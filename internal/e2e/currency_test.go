@@ -74,7 +74,7 @@ func TestCurrencyOfAPaymentIsChecked(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				r := o.post(t, "/payments", `{"paymentMethodId":"sbx_card",`+c.fields+`}`)
 				r.refused(t, c.want)
-				if name == "half a cent" && !strings.Contains(r.text(t, "error.message"), "worth 0.01 USD at least") {
+				if name == "half a cent" && !strings.Contains(r.text(t, "error.message"), "0.01 ARS are worth less than 0.01 USD: send more") {
 					t.Errorf("who sent more than zero is told %s", r) // of what it is worth, for it is above zero
 				}
 			})
