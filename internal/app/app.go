@@ -238,7 +238,7 @@ func (a *App) Close() {
 //
 // Errors: ErrForeignKey; others where nothing can be written.
 func (a *App) Ready(ctx context.Context) error {
-	if a.Foreign.Load() {
+	if a.ForeignKey() {
 		return auth.ErrForeignKey
 	}
 	if err := a.Store.Ping(ctx); err != nil {
@@ -274,7 +274,7 @@ func (a *App) Story(ctx context.Context, id string) (string, error) {
 }
 
 // Loops returns the service's loops over due work. Most of them sleep until something
-// comes due: this node's commits wake them (wrote), and the loop "due work" does for
+// comes due: this node's commits wake them (SetAlarms), and the loop "due work" does for
 // what other processes wrote.
 func (a *App) Loops() []work.Loop {
 	loops := []work.Loop{

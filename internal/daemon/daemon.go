@@ -169,8 +169,7 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 		Schema: schema, Migrations: c.Migrations,
 		Providers: providers, Sandbox: sandbox.Accounts(), Adapters: c.Adapters, Client: provider.NewClient(), Routing: order,
 		SandboxPayout: simulated.Provider{}, WalletCoolDown: c.WalletCoolDown, Retention: c.Retention,
-		InboxURL: c.PublicURL + "/inbox", AllowPrivate: c.AllowPrivateWebhooks,
-		MaxWebhooks: c.WebhooksPerShop, ProveWebhooks: c.ProveWebhooks,
+		InboxURL: c.PublicURL + "/inbox", AllowPrivate: c.AllowPrivateWebhooks, MaxWebhooks: c.WebhooksPerShop, ProveWebhooks: c.ProveWebhooks,
 		LeaseClock: leases, FX: rates, Mailer: mailer,
 		Sender: webhook.NewSender(webhook.Config{AllowPrivate: c.AllowPrivateWebhooks, Now: c.Now}),
 	})

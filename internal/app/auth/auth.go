@@ -37,7 +37,7 @@ type Access struct {
 	ttl     time.Duration // of an access token
 	tokens  *tokens
 	uses    *keyUses
-	Foreign atomic.Bool // another master key took over, which this process does not have
+	foreign atomic.Bool // another master key took over, which this process does not have
 	keys    *base.Cache[pay.Key]
 	tiers   *base.Cache[pay.Tier]
 	revoked revocations

@@ -126,7 +126,7 @@ func (ac *Access) heed(list []pay.Sealed) error {
 	root, _ := Find(list, vault.RootID)
 	before := ac.Vault.Current()
 	err := ac.Vault.Unlock(root.Text)
-	ac.Foreign.Store(err != nil)
+	ac.foreign.Store(err != nil)
 	if err != nil {
 		return fmt.Errorf("%w, or another one took over: this process has %s: %w", ErrForeignKey, strings.Join(ac.Vault.Keys(), ", "), err)
 	}
@@ -449,3 +449,6 @@ func (s sealedIn) each(do func([]text, func([][]byte) error) error, write func()
 		return write()
 	})
 }
+
+// ForeignKey reports whether another master key took over, which this process does not have.
+func (ac *Access) ForeignKey() bool { return ac.foreign.Load() }

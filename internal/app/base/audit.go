@@ -8,7 +8,7 @@ import (
 
 // Audited returns the entry that says who did what, for the Change that does it:
 //
-//	Audit: a.audit(by.Actor(), sub.Scope, pay.WebhookDeleted, sub.ID, nil)
+//	Audit: b.Audited(by.Actor(), sub.Scope, pay.WebhookDeleted, sub.ID, nil)
 //
 // Details are for people, and never hold a secret.
 func (b *Base) Audited(by pay.Actor, scope pay.Scope, act pay.Act, object string, details map[string]string) []pay.AuditEntry {
@@ -22,7 +22,7 @@ func (b *Base) Audited(by pay.Actor, scope pay.Scope, act pay.Act, object string
 	return []pay.AuditEntry{entry}
 }
 
-// Noted is audit with what the operator wrote.
+// Noted is Audited with what the operator wrote.
 func (b *Base) Noted(by pay.Actor, scope pay.Scope, act pay.Act, object, note string, details map[string]string) []pay.AuditEntry {
 	list := b.Audited(by, scope, act, object, details)
 	list[0].Note, list[0].Salt = note, rand.Text()

@@ -7,10 +7,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-const (
-	// CallTimeout bounds one call to a provider.
-	CallTimeout = 20 * time.Second
-)
+// CallTimeout bounds one call to a provider.
+const CallTimeout = 20 * time.Second
 
 // InHand returns the payment as one whose next calls are this node's.
 //

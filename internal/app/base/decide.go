@@ -39,7 +39,7 @@ func (b *Base) Commit(ctx context.Context, change pay.Change, cause view.Cause) 
 // changed meanwhile.
 const Decisions = 8
 
-// Decide is again for a decision that returns something: what was decided and not written
+// Decide is Again for a decision that returns something: what was decided and not written
 // is nowhere, so that the next try cannot take it for what is.
 func Decide[T any](decide func() (T, error)) (T, error) {
 	var done T

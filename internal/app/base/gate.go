@@ -64,15 +64,15 @@ func (b *Base) MarkedID(prefix string, now time.Time, mark string) string {
 // others are its tries before. Nothing where the service never was put back.
 //
 // Errors: conflict_state where the operator has dealt with it.
-func (a *Base) FoundOf(ctx context.Context, mark string, kind pay.FoundKind) (last pay.Found, others []pay.Found, found bool, err error) {
-	if mark == "" || !a.RecoveryState.Load().Active(a.Now()) {
+func (b *Base) FoundOf(ctx context.Context, mark string, kind pay.FoundKind) (last pay.Found, others []pay.Found, found bool, err error) {
+	if mark == "" || !b.RecoveryState.Load().Active(b.Now()) {
 		return last, nil, false, nil
 	}
-	list, err := a.Store.FoundBy(ctx, mark, kind)
+	list, err := b.Store.FoundBy(ctx, mark, kind)
 	if err != nil || len(list) == 0 {
 		return last, nil, false, err
 	}
-	slices.SortFunc(list, func(a, b pay.Found) int { return strings.Compare(tryOf(b), tryOf(a)) })
+	slices.SortFunc(list, func(x, y pay.Found) int { return strings.Compare(tryOf(y), tryOf(x)) })
 	for _, f := range list {
 		if f.Closed != "" {
 			return last, nil, false, ErrDealtWith

@@ -13,8 +13,8 @@ func (b *Base) Woken(name string, do func(context.Context) (int, error)) work.Lo
 	return RowByRow(work.Loop{Name: name, Every: max(longRest, b.Look), Do: do, Alarm: b.Alarms[name], Next: b.next(name), Now: b.Now})
 }
 
-// RowByRow is a loop whose look makes a commit or a call for each of many rows, tableByTable one
-// that goes through whole tables: they may take longer than one that asks a question.
+// RowByRow is a loop whose look makes a commit or a call for each of many rows: it may take
+// longer than one that asks a question.
 func RowByRow(l work.Loop) work.Loop {
 	l.Patience = 10
 	return l
@@ -26,7 +26,7 @@ func TableByTable(l work.Loop) work.Loop {
 	return l
 }
 
-// Swept is a woken loop that takes sweepBatch at a time, and leaves it to lanes.
+// Swept is a woken loop that takes SweepBatch at a time, and leaves it to lanes.
 func (b *Base) Swept(name string, look func(context.Context, *sync.WaitGroup) (int, error)) work.Loop {
 	l := b.Woken(name, UnlessShut(b, going(look)))
 	l.Batch = SweepBatch
