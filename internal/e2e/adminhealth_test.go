@@ -23,7 +23,7 @@ func TestExplanationOverHTTPTellsOfAFailover(t *testing.T) {
 		asked, release := two.Hold()
 		order, done := live.pix(t), make(chan reply)
 		go func() { done <- live.post(t, "/payments", order) }()
-		<-asked
+		soon(t, "the call that the test holds to begin", asked)
 		op.clock.advance(1500 * time.Millisecond) // as long as the second call takes
 		release()
 		id := (soon(t, "it to be done", done)).want(t, http.StatusCreated).text(t, "transactionId")

@@ -309,7 +309,7 @@ func TestCancelGoesOnWithoutItsNode(t *testing.T) {
 				var slow pay.Payment
 				var slowErr error
 				all.Go(func() { slow, slowErr = first.CancelPayment(ctx, who.Scope, p.ID, view.Cause{}) })
-				<-reached
+				soon(t, "the call that the test holds to begin", reached)
 				clock.advance(time.Minute)
 				_, err := second.Sweep(ctx)
 				must(t, err)

@@ -79,7 +79,7 @@ func TestNodeThatStandsStillBeforeItsCallDoesNotMakeIt(t *testing.T) {
 	var armed atomic.Bool
 	reached, goOn := make(chan struct{}), make(chan struct{})
 	n := twoNodes(t, func(c *clock) time.Time {
-		if armed.Load() && calledBy(".watched") && armed.CompareAndSwap(true, false) {
+		if armed.Load() && calledBy(".Watched") && armed.CompareAndSwap(true, false) {
 			close(reached)
 			<-goOn
 		}
@@ -88,7 +88,7 @@ func TestNodeThatStandsStillBeforeItsCallDoesNotMakeIt(t *testing.T) {
 	armed.Store(true)
 	done := make(chan reply)
 	go func() { done <- n.live.post(t, "/payments", n.live.pix(t)) }()
-	<-reached
+	soon(t, "the call that the test holds to begin", reached)
 	n.clock.advance(46 * time.Second)
 	n.b.sweep(t, "node b has gone on", func() bool { return n.charged() > 0 })
 	close(goOn)
@@ -129,7 +129,7 @@ func TestCallOnItsWayIsNotTakenForLost(t *testing.T) {
 	})
 	done := make(chan reply)
 	go func() { done <- n.live.post(t, "/payments", n.live.pix(t)) }()
-	<-reached
+	soon(t, "the call that the test holds to begin", reached)
 	conn, err := pgx.Connect(ctx, n.a.database)
 	must(t, err)
 	defer conn.Close(ctx)
@@ -177,7 +177,7 @@ func TestAttemptIsCalledByWhoCommittedIt(t *testing.T) {
 		})
 		paid, told := make(chan struct{}), make(chan struct{})
 		go func() { defer close(paid); d.pay(t, 1, 1) }()
-		<-reached
+		soon(t, "the call that the test holds to begin", reached)
 		var id string
 		for ref := range first.Charges() {
 			id = "TXN-" + strings.TrimSuffix(ref, "-1")

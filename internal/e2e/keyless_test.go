@@ -49,7 +49,7 @@ func TestClientWithoutAKeyIsToldOfHisPayment(t *testing.T) {
 	p1.tells = pay.Notice{ID: "n1", Reference: <-called, Outcome: pay.Outcome{Kind: pay.Declined, Soft: true, Decline: "issuer_unavailable"}, Body: []byte("x")}
 	var other sync.WaitGroup
 	other.Go(func() { _ = a.Notify(ctx, "sandbox-1", provider.Notification{}) })
-	<-second
+	soon(t, "the call that the test holds to begin", second)
 	close(answer)
 	all.Wait() // ten seconds
 	close(goOn)

@@ -81,7 +81,7 @@ func TestApprovalOfLateMoneyRepeatedIsNoOther(t *testing.T) {
 		late := b.late(t, a, clock)
 		var all sync.WaitGroup
 		all.Go(func() { _, _ = a.RuleClaim(ctx, late.ID, pay.Approve, "give it back") })
-		<-reached
+		soon(t, "the call that the test holds to begin", reached)
 		clock.advance(wait)
 		if wait > 30*time.Second { // the first call is over by then
 			close(goOn)

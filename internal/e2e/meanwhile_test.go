@@ -55,7 +55,7 @@ func TestOperatorEndsNothingThatBecamePendingMeanwhile(t *testing.T) {
 	all.Go(func() {
 		_, _, ruled = first.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, app.Ruled{ID: made.ID, Word: pay.WordNotCharged, Note: "not in their books"})
 	})
-	<-asked
+	soon(t, "the call that the test holds to begin", asked)
 	_, err = second.Sweep(ctx)
 	must(t, err)
 	between, err := second.Payment(ctx, made.Scope, made.ID)
@@ -119,7 +119,7 @@ func TestToldRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	all.Go(func() {
 		_, _, _ = first.CreatePayment(ctx, who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
 	})
-	<-reached
+	soon(t, "the call that the test holds to begin", reached)
 	clock.advance(10 * time.Second)
 	must(t, second.TakeOver(ctx))
 	_, err := second.Sweep(ctx)

@@ -184,7 +184,7 @@ func TestWhatIsGivenBackIsInNoFile(t *testing.T) {
 						_, err := o.App.MakeBatches(ctx, bruno, "banco")
 						second <- err
 					}()
-					<-reached
+					soon(t, "the call that the test holds to begin", reached)
 				})
 			case "resolve":
 				once2.Do(func() { close(reached); <-committed })

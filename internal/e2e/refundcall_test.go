@@ -219,7 +219,7 @@ func TestRefundOfADeadNodeIsFinishedByAnother(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			<-called
+			soon(t, "the call that the test holds to begin", called)
 			list, _, err := second.Claims(ctx, scope, claimsOf(payment))
 			must(t, err)
 			if len(list) != 1 || list[0].Status != pay.ClaimPending || list[0].Call.State != pay.Sending {

@@ -34,7 +34,7 @@ func TestDeclineAfterTheOperatorsPaidIsKept(t *testing.T) {
 	all.Go(func() {
 		_, _, _ = a.CreatePayment(ctx, who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
 	})
-	<-reached
+	soon(t, "the call that the test holds to begin", reached)
 	clock.advance(2 * time.Second)
 	scope, err := a.Narrow(ctx, who, "", "")
 	must(t, err)

@@ -72,7 +72,7 @@ func TestRejectionAfterTheOperatorsPaidIsLogged(t *testing.T) {
 	}.withdrawal(t, clock, log)
 	var all sync.WaitGroup
 	all.Go(func() { _, _ = a.PayOut(ctx) })
-	<-reached
+	soon(t, "the call that the test holds to begin", reached)
 	_, _, err := a.RuleWithdrawal(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, app.Ruled{ID: w.ID, Word: pay.WordPaid, Note: "it is in their list"})
 	must(t, err)
 	close(answers)

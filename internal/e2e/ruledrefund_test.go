@@ -118,7 +118,7 @@ func TestAnswerOfAnotherAmountAfterTheEndIsKept(t *testing.T) {
 	scope, payment := paidCard(t, first)
 	var all sync.WaitGroup
 	all.Go(func() { _, _, _ = first.Refund(ctx, scope, app.NewRefund{Payment: payment, Amount: "20"}) })
-	<-called
+	soon(t, "the call that the test holds to begin", called)
 	clock.advance(46 * time.Second)
 	_, err := second.SweepClaims(ctx) // "yes, it was made", without an amount
 	must(t, err)

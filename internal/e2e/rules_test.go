@@ -176,7 +176,7 @@ func TestBudgetOfTimeEndsThePayment(t *testing.T) {
 				_, e := live.tried(t, order)
 				done <- e
 			}()
-			<-asked
+			soon(t, "the call that the test holds to begin", asked)
 			s.clock.advance(c.late)
 			release()
 			e := soon(t, "it to be done", done)

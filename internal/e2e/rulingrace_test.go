@@ -122,7 +122,7 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 	all.Go(func() {
 		_, _, _ = first.CreatePayment(ctx, who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
 	})
-	<-reached
+	soon(t, "the call that the test holds to begin", reached)
 	clock.advance(34 * time.Second)
 	must(t, second.TakeOver(ctx))
 	all.Go(func() {
@@ -130,7 +130,7 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	<-asked
+	soon(t, "the call that the test holds to begin", asked)
 	clock.advance(2 * time.Second)
 	scope, err := second.Narrow(ctx, who, "", "")
 	must(t, err)
@@ -237,7 +237,7 @@ func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 	all.Go(func() {
 		_, _, _ = first.CreatePayment(ctx, who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
 	})
-	<-reached
+	soon(t, "the call that the test holds to begin", reached)
 	clock.advance(10 * time.Second)
 	must(t, second.TakeOver(ctx))
 	_, err := second.Sweep(ctx) // asks, hears of no charge, and calls again: refused
@@ -281,7 +281,7 @@ func TestRefusalAfterTheOperatorsApprovalIsKept(t *testing.T) {
 	scope, payment := paidCard(t, a)
 	var all sync.WaitGroup
 	all.Go(func() { _, _, _ = a.Refund(ctx, scope, app.NewRefund{Payment: payment, Amount: "20"}) })
-	<-called
+	soon(t, "the call that the test holds to begin", called)
 	list, _, err := a.Claims(ctx, scope, claimsOf(payment))
 	must(t, err)
 	_, err = a.RuleClaim(ctx, list[0].ID, pay.Approve, "it is in their list")
@@ -359,7 +359,7 @@ func TestOperatorsWordIsOfTheAttemptHeLookedAt(t *testing.T) {
 						t.Error(err)
 					}
 				})
-				<-called
+				soon(t, "the call that the test holds to begin", called)
 			}
 			return commit()
 		}

@@ -58,7 +58,7 @@ func TestRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	all.Go(func() {
 		_, _, _ = first.CreatePayment(ctx, who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
 	})
-	<-reached
+	soon(t, "the call that the test holds to begin", reached)
 	clock.advance(10 * time.Second)
 	must(t, second.TakeOver(ctx))
 	_, err := second.Sweep(ctx) // asks, hears of no charge, and calls again: taken
@@ -145,11 +145,11 @@ func TestDuplicateOfATakenCallEndsNoPendingPayment(t *testing.T) {
 	one.Go(func() {
 		_, _, _ = first.CreatePayment(ctx, who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
 	})
-	<-reached
+	soon(t, "the call that the test holds to begin", reached)
 	clock.advance(10 * time.Second)
 	must(t, second.TakeOver(ctx))
 	two.Go(func() { _, _ = second.Sweep(ctx) })
-	<-second2
+	soon(t, "the call that the test holds to begin", second2)
 	close(answers)
 	one.Wait()
 	scope, err := second.Narrow(ctx, who, "", "")
