@@ -90,6 +90,7 @@ func Start(t *testing.T, o Options) *Server {
 	t.Cleanup(func() {
 		close(s.ended)
 		server.Close()
+		_ = listener.Close() // of a test that ended before the server knew of it
 		serving.Wait()
 	})
 	return s
