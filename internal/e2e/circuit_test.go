@@ -51,6 +51,20 @@ func (h hook) tries(t *testing.T, query string) (n int) {
 	return n
 }
 
+// counts waits until the log counts as many tries as the endpoint saw calls: a
+// try is written after its answer.
+func (h hook) counts(t *testing.T, calls int) {
+	t.Helper()
+	tries := 0
+	eventually(t, fmt.Sprintf("%d tries are counted", calls), func() bool {
+		tries = h.tries(t, "?limit=100")
+		return tries >= calls
+	})
+	if tries != calls {
+		t.Errorf("%d tries are counted, the endpoint was called %d times", tries, calls)
+	}
+}
+
 func TestDeadEndpointIsProbedOnceAMinuteAndFlowsAtOnceWhenItIsWell(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
@@ -71,9 +85,7 @@ func TestDeadEndpointIsProbedOnceAMinuteAndFlowsAtOnceWhenItIsWell(t *testing.T)
 			s.clock.advance(61 * time.Second)
 			endpoint.await(t, called+n)
 			endpoint.only(t, called+n)
-			if tries := h.tries(t, "?limit=100"); tries != called+n {
-				t.Errorf("%d tries are counted, the endpoint was called %d times", tries, called+n)
-			}
+			h.counts(t, called+n)
 		}
 		// It is well: the next probe finds out, and all the rest goes at once.
 		endpoint.answers(respond(http.StatusOK))
@@ -85,9 +97,7 @@ func TestDeadEndpointIsProbedOnceAMinuteAndFlowsAtOnceWhenItIsWell(t *testing.T)
 			s.clock.advance(time.Minute)
 			return h.log(t, "?status=delivered").text(t, "pagination.total") == total
 		})
-		if tries := h.tries(t, "?limit=100"); tries != len(endpoint.deliveries()) {
-			t.Errorf("%d tries are counted, the endpoint was called %d times", tries, len(endpoint.deliveries()))
-		}
+		h.counts(t, len(endpoint.deliveries()))
 		before := len(endpoint.deliveries())
 		o.create(t, card)
 		endpoint.await(t, before+1)
