@@ -213,7 +213,7 @@ type Service struct {
 // Start opens the database and the listener and returns when the service is
 // ready. End it with Shutdown.
 func Start(ctx context.Context, c Config) (*Service, error) {
-	tune()
+	tune(c.Database)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}

@@ -233,15 +233,15 @@ func (s *Store) Payments(ctx context.Context, scope pay.Scope, f Filter) ([]pay.
 	from, below := f.bounds()
 	switch {
 	case f.OrderID != "":
-		return many(ctx, s, listPaymentsByOrder, scanPayment, append(f.ofOrder(scope), f.Limit, f.Offset)...)
+		return atMost(ctx, s, f.Limit, listPaymentsByOrder, readPayment, append(f.ofOrder(scope), f.Limit, f.Offset)...)
 	case f.found():
 		text, args := f.search(s, scope, [3]string{listPaymentsByEmail, listPaymentsByAmount, listPaymentsByOtherAmount}, f.Limit, f.Offset)
-		return many(ctx, s, text, scanPayment, args...)
+		return atMost(ctx, s, f.Limit, text, readPayment, args...)
 	case f.ofKind():
-		return many(ctx, s, listPaymentsOfKind, scanPayment, scope.Shop, scope.Live, string(f.Status), from, below,
+		return atMost(ctx, s, f.Limit, listPaymentsOfKind, readPayment, scope.Shop, scope.Live, string(f.Status), from, below,
 			f.Rail, f.Method, f.Country, f.Limit+f.Offset, f.Limit, f.Offset, s.young())
 	}
-	return many(ctx, s, listPayments, scanPayment, scope.Shop, scope.Live, string(f.Status), from, below,
+	return atMost(ctx, s, f.Limit, listPayments, readPayment, scope.Shop, scope.Live, string(f.Status), from, below,
 		f.Limit+f.Offset, f.Limit, f.Offset)
 }
 

@@ -100,25 +100,30 @@ func paymentRow(r *rows, p *pay.Payment) {
 		number(p.Refunded, p.Sequence, micros(p.DueAt), micros(p.Unsure), micros(p.Times.Created), micros(p.Times.Updated)).text(encode(&doc), p.Owner)
 }
 
-func scanPayment(r row) (pay.Payment, error) {
-	var p pay.Payment
+func scanPayment(r row) (p pay.Payment, err error) {
+	err = readPayment(r, &p)
+	return p, err
+}
+
+// readPayment reads into the place where the payment stays: a list of a hundred copies none.
+func readPayment(r row, p *pay.Payment) error {
 	var rate, currency, text string
 	var due, unsure, created, updated int64
 	p.Amount.Currency = money.USD
 	err := r.Scan(&p.ID, &p.Merchant, &p.Shop, &p.Live, &p.Version, &p.Status, &p.Amount.Minor, &p.Local.Minor, &currency,
 		&rate, &p.RailID, &p.Method, &p.Country, &p.OrderID, &p.Refunded, &p.Sequence, &due, &unsure, &created, &updated, &text, &p.Owner)
 	if err != nil {
-		return p, err
+		return err
 	}
 	var doc paymentDoc
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
-		return p, fmt.Errorf("payment %s: %w", p.ID, err)
+		return fmt.Errorf("payment %s: %w", p.ID, err)
 	}
 	if p.Rate, err = money.ParseRate(rate); err != nil {
-		return p, fmt.Errorf("payment %s: %w", p.ID, err)
+		return fmt.Errorf("payment %s: %w", p.ID, err)
 	}
 	if p.Local.Currency, err = money.ParseCurrency(currency); err != nil {
-		return p, fmt.Errorf("payment %s: %w", p.ID, err)
+		return fmt.Errorf("payment %s: %w", p.ID, err)
 	}
 	p.Stored = p.Status
 	p.Buyer, p.Fees, p.Reserve, p.Delay, p.Window, p.Sync = doc.Buyer, doc.Fees, doc.Reserve, doc.Delay, doc.Window, doc.Sync
@@ -136,7 +141,7 @@ func scanPayment(r row) (pay.Payment, error) {
 		Completed: fromMicros(doc.Completed), Failed: fromMicros(doc.Failed), Expired: fromMicros(doc.Expired),
 		Refunded: fromMicros(doc.RefundedAt), Chargeback: fromMicros(doc.Chargeback),
 	}
-	return p, nil
+	return nil
 }
 
 const selectPayment = `

@@ -315,6 +315,19 @@ func many[T any](ctx context.Context, s *Store, text string, scan func(row) (T, 
 	return list, err
 }
 
+// atMost reads all rows, which are limit at most, each into its place in the list.
+func atMost[T any](ctx context.Context, s *Store, limit int, text string, read func(row, *T) error, args ...any) ([]T, error) {
+	var list []T
+	err := s.query(ctx, text, args, func(r row) error {
+		if list == nil {
+			list = make([]T, 0, min(limit, 128))
+		}
+		list = append(list, *new(T))
+		return read(r, &list[len(list)-1])
+	})
+	return list, err
+}
+
 // Dispatch is a delivery on its way, with what is sent.
 type Dispatch struct {
 	Delivery pay.Delivery

@@ -1,10 +1,12 @@
 package web
 
 import (
+	"io"
 	"net"
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/limit"
 )
@@ -12,17 +14,41 @@ import (
 // Connections is a listener with a bound on the connections that are open, of all and of each
 // address. What is too much is closed at once. Trusted proxies are not counted: they have
 // bounds of their own, and all clients are behind them.
+//
+// The server gets a connection when its first byte comes. One that says nothing costs a small
+// stack until then, and no buffers: thousands of them leave the collector of garbage at rest.
 type Connections struct {
 	net.Listener
 	places  *limit.Places
 	trusted []netip.Prefix
 	open    atomic.Int64
 	refused atomic.Int64
+
+	begun    sync.Once
+	accepted chan accepted
+	closed   chan struct{}
+	close    func() error
+	mu       sync.Mutex
+	silent   map[*connection]bool // nil once the listener is closed; under mu
 }
+
+// accepted is a connection that has begun to speak, or why there is none.
+type accepted struct {
+	connection *connection
+	err        error
+}
+
+// silence is how long a connection may say nothing before it is closed.
+const silence = headersWithin
 
 // Bound bounds a listener of TCP connections.
 func Bound(l net.Listener, all int, trusted []netip.Prefix) *Connections {
-	return &Connections{Listener: l, places: limit.NewPlaces(all), trusted: trusted}
+	c := &Connections{
+		Listener: l, places: limit.NewPlaces(all), trusted: trusted,
+		accepted: make(chan accepted), closed: make(chan struct{}), silent: map[*connection]bool{},
+	}
+	c.close = sync.OnceValue(c.end)
+	return c
 }
 
 // Open counts the connections that are open.
@@ -33,42 +59,131 @@ func (c *Connections) Refused() int64 { return c.refused.Load() }
 
 // Accept is for net.Listener.
 func (c *Connections) Accept() (net.Conn, error) {
+	c.begun.Do(func() { go c.acceptAll() })
+	select {
+	case got := <-c.accepted:
+		if got.err != nil {
+			return nil, got.err
+		}
+		return got.connection, nil
+	case <-c.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close is for net.Listener. It closes the connections that have said nothing.
+func (c *Connections) Close() error { return c.close() }
+
+func (c *Connections) end() error {
+	err := c.Listener.Close()
+	close(c.closed)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for one := range c.silent {
+		_ = one.Close() // it has said nothing, and is told nothing
+	}
+	c.silent = nil
+	return err
+}
+
+// acceptAll takes connections until the listener is closed. An error waits until the server takes
+// it, so that the server's pause between errors holds here too.
+func (c *Connections) acceptAll() {
 	for {
 		one, err := c.Listener.Accept()
 		if err != nil {
-			return nil, err
-		}
-		tcp, isTCP := one.(*net.TCPConn)
-		if !isTCP {
-			return one, nil
-		}
-		peer, _ := parseHop(one.RemoteAddr().String())
-		leave := func() {}
-		if !inside(peer, c.trusted) {
-			owner := Subscriber(peer)
-			if !c.places.Take(owner, 1) {
-				c.refused.Add(1)
-				_ = tcp.SetLinger(0) // or the kernel keeps it for a while
-				_ = tcp.Close()
+			select {
+			case c.accepted <- accepted{err: err}:
 				continue
+			case <-c.closed:
+				return
 			}
-			leave = func() { c.places.Leave(owner, 1) }
 		}
-		c.open.Add(1)
-		return &connection{TCPConn: tcp, leave: sync.OnceFunc(func() { leave(); c.open.Add(-1) })}, nil
+		if kept := c.place(one); kept != nil {
+			go c.listen(kept)
+		}
+	}
+}
+
+// place gives a connection its place, or closes it and returns nil.
+func (c *Connections) place(one net.Conn) *connection {
+	leave := func() {}
+	if peer, _ := parseHop(one.RemoteAddr().String()); !inside(peer, c.trusted) {
+		owner := Subscriber(peer)
+		if !c.places.Take(owner, 1) {
+			c.refused.Add(1)
+			if tcp, is := one.(*net.TCPConn); is {
+				_ = tcp.SetLinger(0) // or the kernel keeps it for a while
+			}
+			_ = one.Close()
+			return nil
+		}
+		leave = func() { c.places.Leave(owner, 1) }
+	}
+	c.open.Add(1)
+	kept := &connection{Conn: one, leave: sync.OnceFunc(func() { leave(); c.open.Add(-1) })}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.silent == nil {
+		_ = kept.Close()
+		return nil
+	}
+	c.silent[kept] = true
+	return kept
+}
+
+// listen waits for a connection's first byte, and hands the connection to the server.
+func (c *Connections) listen(one *connection) {
+	spoke := one.wait(silence)
+	c.mu.Lock()
+	delete(c.silent, one)
+	c.mu.Unlock()
+	if !spoke {
+		_ = one.Close()
+		return
+	}
+	select {
+	case c.accepted <- accepted{connection: one}:
+	case <-c.closed:
+		_ = one.Close()
 	}
 }
 
 // connection gives its place back when it is closed.
 type connection struct {
-	*net.TCPConn
+	net.Conn
 	leave func()
+	first [1]byte // what it said first
+	ahead bool    // the first byte is not read yet
 }
+
+// wait returns whether the first byte comes in time.
+func (c *connection) wait(most time.Duration) bool {
+	if c.SetReadDeadline(time.Now().Add(most)) != nil {
+		return false
+	}
+	n, _ := c.Conn.Read(c.first[:]) // an end, an error and silence are all the same here
+	c.ahead = n == 1
+	return c.ahead && c.SetReadDeadline(time.Time{}) == nil
+}
+
+// Read is for net.Conn.
+func (c *connection) Read(p []byte) (int, error) {
+	if c.ahead && len(p) > 0 {
+		c.ahead = false
+		p[0] = c.first[0]
+		return 1, nil
+	}
+	return c.Conn.Read(p)
+}
+
+// ReadFrom is for io.ReaderFrom: the kernel copies a file to the client.
+func (c *connection) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.Conn, r) }
 
 // Close is for net.Conn.
 func (c *connection) Close() error {
 	defer c.leave()
-	return c.TCPConn.Close()
+	return c.Conn.Close()
 }
 
 // Subscriber is whom an address is counted as: of version 6 a subscriber has a whole /64.

@@ -112,11 +112,14 @@ func ClientIP(header http.Header, remote string) string {
 // it.
 const NoPage = "default-src 'none'; frame-ancestors 'none'"
 
+// headersWithin is how long the head of a request may take to come.
+const headersWithin = 10 * time.Second
+
 // Server returns a server with the limits that a public one needs.
 func Server(handler http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           handler,
-		ReadHeaderTimeout: 10 * time.Second,
+		ReadHeaderTimeout: headersWithin,
 		ReadTimeout:       30 * time.Second,
 		WriteTimeout:      60 * time.Second,
 		IdleTimeout:       2 * time.Minute,
