@@ -18,7 +18,6 @@ import (
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/delivery"
-	"github.com/cascadapay/cascada/internal/letter"
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
@@ -94,12 +93,11 @@ type App struct {
 	*acquiring.Methods
 	*auth.Access
 	*delivery.Webhooks
+	*Mails
 	Config     Config
 	catalog    *acquiring.Catalog
 	floatsSeen atomic.Pointer[[]FloatStatus]
 	counts     *counts
-	mails      mailTally
-	letters    *letter.Desk
 	background sync.WaitGroup
 	closing    chan struct{} // closed by Close
 	// What providers are asked about, each kind with bounds of its own.
@@ -156,7 +154,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 		Base: base.New(c.Config), Config: c,
 		closing:  make(chan struct{}),
 		payments: acquiring.NewLanes(c.Now), refunds: acquiring.NewLanes(c.Now), withdrawals: acquiring.NewLanes(c.Now),
-		counts: newCounts(), mails: newMailTally(),
+		counts: newCounts(),
 	}
 	a.Access = auth.NewAccess(a.Base, c.AccessTTL)
 	a.Webhooks = delivery.NewWebhooks(a.Base, delivery.WebhooksConfig{
@@ -166,7 +164,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 		return nil, err
 	}
 	var err error
-	if a.letters, err = letter.NewDesk(c.CheckoutURL); err != nil {
+	if a.Mails, err = NewMails(a.Base, c.Mailer); err != nil {
 		return nil, err
 	}
 	a.Store.Around = c.Commits
@@ -290,7 +288,7 @@ func (a *App) Loops() []work.Loop {
 		a.Woken(base.SettlementsLoop, base.UnlessShut(a.Base, a.CloseSettlements)),
 		a.Woken(base.ReceiptsLoop, a.Receipts),
 		a.Woken(base.ReservesLoop, base.UnlessShut(a.Base, a.ReleaseReserves)),
-		a.sendingMails(),
+		a.SendingMails(),
 		a.Woken(base.SealsLoop, a.Seal),
 		{Name: base.OpeningLoop, Every: max(base.OpeningPause, a.Look), Do: base.UnlessShut(a.Base, a.OpenSettlements), Alarm: a.Alarms[base.OpeningLoop], Now: a.Now},
 		a.Polled("due work", 0, a.LookAround),

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/letter"
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -41,35 +42,49 @@ const (
 // mailTally counts what came of tries since this node started. The map is never changed.
 type mailTally map[MailOutcome]*atomic.Int64
 
-func newMailTally() mailTally {
-	return mailTally{MailSent: new(atomic.Int64), MailRetried: new(atomic.Int64), MailFailed: new(atomic.Int64)}
+// Mails are the e-mails to merchants.
+type Mails struct {
+	*base.Base
+	mailer  *mail.Sender // nil: no e-mails are sent
+	letters *letter.Desk
+	tries   mailTally
+}
+
+// NewMails returns the e-mails of a service that sends them by a server; nil where it sends none.
+func NewMails(b *base.Base, mailer *mail.Sender) (*Mails, error) {
+	letters, err := letter.NewDesk(b.CheckoutURL)
+	if err != nil {
+		return nil, err
+	}
+	tries := mailTally{MailSent: new(atomic.Int64), MailRetried: new(atomic.Int64), MailFailed: new(atomic.Int64)}
+	return &Mails{Base: b, mailer: mailer, letters: letters, tries: tries}, nil
 }
 
 // MailTries counts what came of this node's tries to send an e-mail, since it started.
-func (a *App) MailTries() map[MailOutcome]int64 {
-	counts := make(map[MailOutcome]int64, len(a.mails))
-	for outcome, n := range a.mails {
+func (a *Mails) MailTries() map[MailOutcome]int64 {
+	counts := make(map[MailOutcome]int64, len(a.tries))
+	for outcome, n := range a.tries {
 		counts[outcome] = n.Load()
 	}
 	return counts
 }
 
 // WaitingMails counts the e-mails that are not sent yet, and not given up, by any node.
-func (a *App) WaitingMails(ctx context.Context) (int64, error) { return a.Store.WaitingMails(ctx) }
+func (a *Mails) WaitingMails(ctx context.Context) (int64, error) { return a.Store.WaitingMails(ctx) }
 
-// sendingMails is the loop that sends e-mails. A node that sends none ends now and then those that
+// SendingMails is the loop that sends e-mails. A node that sends none ends now and then those that
 // nobody does.
-func (a *App) sendingMails() work.Loop {
-	if a.Config.Mailer == nil {
+func (a *Mails) SendingMails() work.Loop {
+	if a.mailer == nil {
 		return work.Loop{Name: base.MailsLoop, Every: max(mailsEvery, a.Look), Do: a.SendMails}
 	}
 	return a.Woken(base.MailsLoop, a.SendMails)
 }
 
-// tellOfWallet puts the e-mail about a new wallet into the Change that adds it, where this node
+// TellOfWallet puts the e-mail about a new wallet into the Change that adds it, where this node
 // sends e-mails.
-func (a *App) tellOfWallet(ctx context.Context, change *pay.Change, w pay.Wallet, by base.Principal) error {
-	if a.Config.Mailer == nil || !w.Live {
+func (a *Mails) TellOfWallet(ctx context.Context, change *pay.Change, w pay.Wallet, by base.Principal) error {
+	if a.mailer == nil || !w.Live {
 		return nil
 	}
 	merchant, err := a.Store.Merchant(ctx, w.Merchant)
@@ -95,10 +110,10 @@ func (a *App) tellOfWallet(ctx context.Context, change *pay.Change, w pay.Wallet
 // SendMails takes e-mails that are due to the server, some at a time, and waits for what it says.
 // It returns how many it took. Where no node sends e-mails any more, those that wait are given up
 // when their time is over.
-func (a *App) SendMails(ctx context.Context) (int, error) {
+func (a *Mails) SendMails(ctx context.Context) (int, error) {
 	now := a.Now()
 	from := now
-	if a.Config.Mailer == nil { // another node may send: what it sends is not as late
+	if a.mailer == nil { // another node may send: what it sends is not as late
 		from = now.Add(-pay.MailLife)
 	}
 	due, err := a.Store.LeaseMails(ctx, from, now.Add(mailLease), mailBatch)
@@ -116,13 +131,13 @@ func (a *App) SendMails(ctx context.Context) (int, error) {
 
 // sendMail makes one try, and writes what came of it. Whoever ends before that leaves the e-mail
 // to its lease, and it is sent once more.
-func (a *App) sendMail(ctx context.Context, m pay.Mail) error {
-	if a.Config.Mailer == nil {
+func (a *Mails) sendMail(ctx context.Context, m pay.Mail) error {
+	if a.mailer == nil {
 		_, change := m.Refused(a.Now())
 		return a.notedMail(ctx, m, change, MailFailed, errors.New("this service sends no e-mails any more"))
 	}
 	text := a.letters.NewWallet(m.About)
-	sent := a.Config.Mailer.Send(ctx, mail.Message{ID: m.ID, To: m.About.To, Subject: text.Subject, Text: text.Text, At: m.CreatedAt})
+	sent := a.mailer.Send(ctx, mail.Message{ID: m.ID, To: m.About.To, Subject: text.Subject, Text: text.Text, At: m.CreatedAt})
 	var failure *mail.Failure
 	switch {
 	case sent == nil:
@@ -144,7 +159,7 @@ func (a *App) sendMail(ctx context.Context, m pay.Mail) error {
 
 // notedMail writes what came of a try. A stale one is dropped: whoever had the e-mail meanwhile
 // has written his.
-func (a *App) notedMail(ctx context.Context, m pay.Mail, change pay.Change, outcome MailOutcome, cause error) error {
+func (a *Mails) notedMail(ctx context.Context, m pay.Mail, change pay.Change, outcome MailOutcome, cause error) error {
 	// A server has it: also who is told to end says so.
 	err := a.Store.Commit(context.WithoutCancel(ctx), change)
 	if errors.Is(err, store.ErrStale) {
@@ -159,6 +174,6 @@ func (a *App) notedMail(ctx context.Context, m pay.Mail, change pay.Change, outc
 	case MailFailed:
 		a.Log.ErrorContext(ctx, "an e-mail is given up: tell the merchant of the new wallet yourself", "mail", m.ID, "merchant", m.Merchant, "wallet", m.Object, "error", cause)
 	}
-	a.mails[outcome].Add(1)
+	a.tries[outcome].Add(1)
 	return nil
 }

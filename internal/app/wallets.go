@@ -68,7 +68,7 @@ func (a *App) AddWallet(ctx context.Context, by base.Principal, scope pay.Scope,
 		wallet, change := wallet.Open(coolDown, before, shops, now)
 		change.Audit = a.Audited(by.Actor(), scope, pay.WalletCreated, wallet.ID,
 			map[string]string{"network": n.Network, "currency": n.Currency, "destination": n.Masked})
-		if err := a.tellOfWallet(ctx, &change, wallet, by); err != nil {
+		if err := a.TellOfWallet(ctx, &change, wallet, by); err != nil {
 			return err
 		}
 		added = wallet
