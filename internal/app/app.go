@@ -18,6 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/delivery"
+	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
@@ -93,7 +94,7 @@ type App struct {
 	*acquiring.Methods
 	*auth.Access
 	*delivery.Webhooks
-	*Mails
+	*mails.Mails
 	Config     Config
 	catalog    *acquiring.Catalog
 	floatsSeen atomic.Pointer[[]FloatStatus]
@@ -164,7 +165,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 		return nil, err
 	}
 	var err error
-	if a.Mails, err = NewMails(a.Base, c.Mailer); err != nil {
+	if a.Mails, err = mails.NewMails(a.Base, c.Mailer); err != nil {
 		return nil, err
 	}
 	a.Store.Around = c.Commits

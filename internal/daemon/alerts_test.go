@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/api"
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/delivery"
+	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -54,7 +54,7 @@ func ours() told {
 	t := told{labels: map[string][]string{"up": nil}, values: map[string][]string{
 		"kind": store.OpenKinds(), "work": store.WorkKinds(), "job": {"cascada"},
 		"environment": {string(pay.Sandbox), string(pay.Production)}, "result": append(delivery.AttemptResults(), "done", "failed", spansSent, spansLost),
-		"outcome":   {string(app.MailSent), string(app.MailRetried), string(app.MailFailed)},
+		"outcome":   {string(mails.MailSent), string(mails.MailRetried), string(mails.MailFailed)},
 		"operation": {"charge"}, "pool": {"writer", "reader"}, "method": {"GET", "POST"}, "state": {"free", "committed", "in_use", "idle"},
 		"route": {"/readyz", "/healthz", "/api/v1/payments"}, "status": {"200", "429", "500", "503"},
 		"bucket": slices.Collect(maps.Keys(api.NewGate(nil, nil, nil, nil, time.Now).Refusals())),

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/mailtest"
@@ -129,7 +130,7 @@ func (s *service) merchant(t *testing.T, name, email string, language pay.Langua
 // mailTries asks how often a service tried to send an e-mail, by what came of it.
 func (s *service) mailTries(sent, retried, failed int64) (told string, as bool) {
 	n := s.App.MailTries()
-	return fmt.Sprintf("%v", n), n[app.MailSent] == sent && n[app.MailRetried] == retried && n[app.MailFailed] == failed
+	return fmt.Sprintf("%v", n), n[mails.MailSent] == sent && n[mails.MailRetried] == retried && n[mails.MailFailed] == failed
 }
 
 func TestEmailIsTriedUntilItIsTaken(t *testing.T) {

@@ -1,4 +1,5 @@
-package app
+// Package mails sends e-mails to merchants: each is a row, and is tried until a server takes it.
+package mails
 
 import (
 	"context"
@@ -61,69 +62,69 @@ func NewMails(b *base.Base, mailer *mail.Sender) (*Mails, error) {
 }
 
 // MailTries counts what came of this node's tries to send an e-mail, since it started.
-func (a *Mails) MailTries() map[MailOutcome]int64 {
-	counts := make(map[MailOutcome]int64, len(a.tries))
-	for outcome, n := range a.tries {
+func (ms *Mails) MailTries() map[MailOutcome]int64 {
+	counts := make(map[MailOutcome]int64, len(ms.tries))
+	for outcome, n := range ms.tries {
 		counts[outcome] = n.Load()
 	}
 	return counts
 }
 
 // WaitingMails counts the e-mails that are not sent yet, and not given up, by any node.
-func (a *Mails) WaitingMails(ctx context.Context) (int64, error) { return a.Store.WaitingMails(ctx) }
+func (ms *Mails) WaitingMails(ctx context.Context) (int64, error) { return ms.Store.WaitingMails(ctx) }
 
 // SendingMails is the loop that sends e-mails. A node that sends none ends now and then those that
 // nobody does.
-func (a *Mails) SendingMails() work.Loop {
-	if a.mailer == nil {
-		return work.Loop{Name: base.MailsLoop, Every: max(mailsEvery, a.Look), Do: a.SendMails}
+func (ms *Mails) SendingMails() work.Loop {
+	if ms.mailer == nil {
+		return work.Loop{Name: base.MailsLoop, Every: max(mailsEvery, ms.Look), Do: ms.SendMails}
 	}
-	return a.Woken(base.MailsLoop, a.SendMails)
+	return ms.Woken(base.MailsLoop, ms.SendMails)
 }
 
 // TellOfWallet puts the e-mail about a new wallet into the Change that adds it, where this node
 // sends e-mails.
-func (a *Mails) TellOfWallet(ctx context.Context, change *pay.Change, w pay.Wallet, by base.Principal) error {
-	if a.mailer == nil || !w.Live {
+func (ms *Mails) TellOfWallet(ctx context.Context, change *pay.Change, w pay.Wallet, by base.Principal) error {
+	if ms.mailer == nil || !w.Live {
 		return nil
 	}
-	merchant, err := a.Store.Merchant(ctx, w.Merchant)
+	merchant, err := ms.Store.Merchant(ctx, w.Merchant)
 	if err != nil {
 		return err
 	}
-	told, err := a.Store.CountMails(ctx, w.Merchant, w.CreatedAt.Add(-24*time.Hour))
+	told, err := ms.Store.CountMails(ctx, w.Merchant, w.CreatedAt.Add(-24*time.Hour))
 	if err != nil {
 		return err
 	}
 	if told >= mailsADay {
-		a.WarnSometimes(ctx, "a merchant gets no more e-mails about new wallets today", w.Merchant, "merchant", w.Merchant, "wallet", w.ID, "told", told)
+		ms.WarnSometimes(ctx, "a merchant gets no more e-mails about new wallets today", w.Merchant, "merchant", w.Merchant, "wallet", w.ID, "told", told)
 		return nil
 	}
 	if m, tell := w.Mail(merchant, by.Preview); tell {
 		change.Mails = append(change.Mails, m)
 		return nil
 	}
-	a.WarnSometimes(ctx, "a merchant has no e-mail address: nobody tells him of a new wallet", w.Merchant, "merchant", w.Merchant, "wallet", w.ID)
+	ms.WarnSometimes(ctx, "a merchant has no e-mail address: nobody tells him of a new wallet", w.Merchant, "merchant", w.Merchant, "wallet", w.ID)
 	return nil
 }
 
 // SendMails takes e-mails that are due to the server, some at a time, and waits for what it says.
 // It returns how many it took. Where no node sends e-mails any more, those that wait are given up
 // when their time is over.
-func (a *Mails) SendMails(ctx context.Context) (int, error) {
-	now := a.Now()
+func (ms *Mails) SendMails(ctx context.Context) (int, error) {
+	now := ms.Now()
 	from := now
-	if a.mailer == nil { // another node may send: what it sends is not as late
+	if ms.mailer == nil { // another node may send: what it sends is not as late
 		from = now.Add(-pay.MailLife)
 	}
-	due, err := a.Store.LeaseMails(ctx, from, now.Add(mailLease), mailBatch)
+	due, err := ms.Store.LeaseMails(ctx, from, now.Add(mailLease), mailBatch)
 	if err != nil {
 		return 0, err
 	}
 	failures := make([]error, len(due))
 	var sending sync.WaitGroup
 	for i, m := range due {
-		sending.Go(func() { failures[i] = a.sendMail(ctx, m) })
+		sending.Go(func() { failures[i] = ms.sendMail(ctx, m) })
 	}
 	sending.Wait()
 	return len(due), errors.Join(failures...)
@@ -131,37 +132,37 @@ func (a *Mails) SendMails(ctx context.Context) (int, error) {
 
 // sendMail makes one try, and writes what came of it. Whoever ends before that leaves the e-mail
 // to its lease, and it is sent once more.
-func (a *Mails) sendMail(ctx context.Context, m pay.Mail) error {
-	if a.mailer == nil {
-		_, change := m.Refused(a.Now())
-		return a.notedMail(ctx, m, change, MailFailed, errors.New("this service sends no e-mails any more"))
+func (ms *Mails) sendMail(ctx context.Context, m pay.Mail) error {
+	if ms.mailer == nil {
+		_, change := m.Refused(ms.Now())
+		return ms.notedMail(ctx, m, change, MailFailed, errors.New("this service sends no e-mails any more"))
 	}
-	text := a.letters.NewWallet(m.About)
-	sent := a.mailer.Send(ctx, mail.Message{ID: m.ID, To: m.About.To, Subject: text.Subject, Text: text.Text, At: m.CreatedAt})
+	text := ms.letters.NewWallet(m.About)
+	sent := ms.mailer.Send(ctx, mail.Message{ID: m.ID, To: m.About.To, Subject: text.Subject, Text: text.Text, At: m.CreatedAt})
 	var failure *mail.Failure
 	switch {
 	case sent == nil:
-		_, change := m.Sent(a.Now())
-		return a.notedMail(ctx, m, change, MailSent, nil)
+		_, change := m.Sent(ms.Now())
+		return ms.notedMail(ctx, m, change, MailSent, nil)
 	case ctx.Err() != nil: // the service ends: that is no try
 		return nil
 	case errors.As(sent, &failure) && failure.Final:
-		_, change := m.Refused(a.Now())
-		return a.notedMail(ctx, m, change, MailFailed, sent)
+		_, change := m.Refused(ms.Now())
+		return ms.notedMail(ctx, m, change, MailFailed, sent)
 	}
-	next, change := m.Retry(a.Now())
+	next, change := m.Retry(ms.Now())
 	outcome := MailRetried
 	if next.Status == pay.MailFailed {
 		outcome = MailFailed
 	}
-	return a.notedMail(ctx, m, change, outcome, sent)
+	return ms.notedMail(ctx, m, change, outcome, sent)
 }
 
 // notedMail writes what came of a try. A stale one is dropped: whoever had the e-mail meanwhile
 // has written his.
-func (a *Mails) notedMail(ctx context.Context, m pay.Mail, change pay.Change, outcome MailOutcome, cause error) error {
+func (ms *Mails) notedMail(ctx context.Context, m pay.Mail, change pay.Change, outcome MailOutcome, cause error) error {
 	// A server has it: also who is told to end says so.
-	err := a.Store.Commit(context.WithoutCancel(ctx), change)
+	err := ms.Store.Commit(context.WithoutCancel(ctx), change)
 	if errors.Is(err, store.ErrStale) {
 		return nil
 	}
@@ -170,10 +171,10 @@ func (a *Mails) notedMail(ctx context.Context, m pay.Mail, change pay.Change, ou
 	}
 	switch outcome {
 	case MailRetried:
-		a.Log.WarnContext(ctx, "an e-mail was not taken and is tried again", "mail", m.ID, "merchant", m.Merchant, "try", m.Tries+1, "again", change.Mails[0].DueAt, "error", cause)
+		ms.Log.WarnContext(ctx, "an e-mail was not taken and is tried again", "mail", m.ID, "merchant", m.Merchant, "try", m.Tries+1, "again", change.Mails[0].DueAt, "error", cause)
 	case MailFailed:
-		a.Log.ErrorContext(ctx, "an e-mail is given up: tell the merchant of the new wallet yourself", "mail", m.ID, "merchant", m.Merchant, "wallet", m.Object, "error", cause)
+		ms.Log.ErrorContext(ctx, "an e-mail is given up: tell the merchant of the new wallet yourself", "mail", m.ID, "merchant", m.Merchant, "wallet", m.Object, "error", cause)
 	}
-	a.tries[outcome].Add(1)
+	ms.tries[outcome].Add(1)
 	return nil
 }
