@@ -55,20 +55,6 @@ func (a *App) notify(ctx context.Context, account string, n acquiring.Notificati
 	return p, events, failed
 }
 
-// refuseNotice answers a notification that could not be read.
-func (a *App) refuseNotice(ctx context.Context, account string, err error) error {
-	switch {
-	case errors.Is(err, provider.ErrUnsigned):
-		a.WarnSometimes(ctx, "a notification was refused", account, "account", account, "reason", err)
-		return &pay.Error{Code: pay.CodeInvalidToken, Message: "the notification's signature is missing or wrong", Cause: err}
-	case errors.Is(err, provider.ErrUnreachable):
-		a.WarnSometimes(ctx, "a notification has to come again", account, "account", account, "reason", err)
-		return &pay.Error{Code: pay.CodeServiceUnavailable, Message: "the notification cannot be looked up now: send it again", Cause: err}
-	}
-	a.WarnSometimes(ctx, "a notification was not understood", account, "account", account, "reason", err)
-	return &pay.Error{Code: pay.CodeInvalidRequest, Message: "the notification cannot be understood", Cause: err}
-}
-
 // take applies one notice.
 func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
 	if !base.Storable(notice.ID) {
@@ -237,10 +223,6 @@ func (a *App) closePayoutNotification(ctx context.Context, r pay.Receipt, note s
 func (a *App) lastOpen(ctx context.Context, r pay.Receipt) (bool, error) {
 	told, err := a.Store.ReceiptsOf(ctx, r.Payment)
 	return pay.LastOpen(told, r), err
-}
-
-func notOurs() error {
-	return pay.NewError(pay.CodeTransactionNotFound, "the notification's reference is not ours")
 }
 
 // takeRefund applies what a provider tells of a refund.

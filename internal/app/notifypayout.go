@@ -30,25 +30,6 @@ func (a *App) notifyPayout(ctx context.Context, account string, listener provide
 	return failed
 }
 
-// payoutNotices is notices for an account that pays out.
-func (a *App) payoutNotices(ctx context.Context, account string, listener provider.PayoutListener, n acquiring.Notification) ([]pay.PayoutNotice, error) {
-	list, err := listener.Notices(ctx, n)
-	if !errors.Is(err, provider.ErrUnsigned) {
-		return list, err
-	}
-	now := a.Now()
-	for _, f := range a.Desks.Load().ByID[account].Before {
-		past, ok := f.Payouts.(provider.PayoutListener)
-		if !ok || !now.Before(f.Until) {
-			continue
-		}
-		if list, err := past.Notices(ctx, n); !errors.Is(err, provider.ErrUnsigned) {
-			return list, err
-		}
-	}
-	return nil, err
-}
-
 // takePayout applies one notice.
 func (a *App) takePayout(ctx context.Context, account string, n pay.PayoutNotice) error {
 	if !base.Storable(n.ID) || !base.Storable(n.ProviderRef) {

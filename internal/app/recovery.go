@@ -8,7 +8,6 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
-	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -193,13 +192,4 @@ func chosenMark(s pay.Session) string {
 		return ""
 	}
 	return id.Mark("chosen|" + mark)
-}
-
-// nearly reports whether two amounts may be the same, at rates of two moments.
-// A dollar has one rate.
-func nearly(a, b money.Amount) bool {
-	if a.Currency != b.Currency || a.Currency == money.USD {
-		return a == b
-	}
-	return 5*max(a.Minor-b.Minor, b.Minor-a.Minor) <= max(a.Minor, b.Minor)
 }

@@ -11,18 +11,11 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
-	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/reconcile"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
-
-// otherThanFound refuses a request that was carried out with another amount.
-func otherThanFound(f pay.Found) error {
-	return &pay.Error{Code: pay.CodeIdempotencyConflict, Details: pay.Details{Reason: "body_differs"},
-		Message: fmt.Sprintf("a request with this Idempotency-Key was carried out before the service was put back from a copy, of %s", f.Local())}
-}
 
 // regain is a new payment as the one that a provider has of the same request: with its id, its amount
 // and its attempt. tries are those before.
@@ -119,34 +112,6 @@ func (a *App) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund, at 
 		a.Log.Error("a refund's outcome is not written; it is asked about again", "claim", opened.ID, "error", err)
 	}
 	return opened, nil
-}
-
-// regainNewPayout is a new withdrawal as the one that an account has of the same request.
-func (a *App) regainNewPayout(ctx context.Context, made pay.Withdrawal, change pay.Change, at pay.Found, now time.Time) (pay.Withdrawal, pay.Change, error) {
-	object, round, _ := pay.ParsePayoutReference(at.Reference)
-	switch {
-	case !nearly(made.Local, at.Local()):
-		return made, change, otherThanFound(at)
-	case at.Object != "":
-		return made, change, base.ErrDealtWith
-	}
-	by, err := a.Caller(ctx)
-	if err != nil {
-		return made, change, err
-	}
-	made.Local = at.Local()
-	float, err := a.floatFor(ctx, at.Account, made)
-	if err != nil {
-		return made, change, err
-	}
-	next, sent, err := made.Regain(at, round, float, by, now)
-	if err != nil {
-		return made, change, err
-	}
-	next.Version = made.Version // both in one row
-	change.Withdrawals, change.Transfers, change.Floors = []pay.Withdrawal{next}, append(change.Transfers, sent.Transfers...), append(change.Floors, sent.Floors...)
-	change.Found = []pay.Found{at.Taken(object)}
-	return next, change, nil
 }
 
 // Listing is a provider's own list of what it did in the window of a recovery.
@@ -306,12 +271,6 @@ func (a *App) place(ctx context.Context, f pay.Found, l reconcile.Line) (known, 
 	return a.placePayout(ctx, f)
 }
 
-// asTaken is what a list just told, with what stands for it: it was not written before.
-func asTaken(f pay.Found, object string) pay.Found {
-	f.Version--
-	return f.Taken(object)
-}
-
 func (a *App) placeCharge(ctx context.Context, f pay.Found) (known, regained bool, err error) {
 	object, order, _ := pay.ParseReference(f.Reference)
 	err = base.Again(func() error {
@@ -388,53 +347,4 @@ func (a *App) placeKnownRefund(ctx context.Context, c pay.Claim, f pay.Found, ro
 		a.Log.ErrorContext(ctx, "a refund's outcome is not written; it is asked about again", "claim", c.ID, "error", err)
 	}
 	return known, !known, nil
-}
-
-func (a *App) placePayout(ctx context.Context, f pay.Found) (known, regained bool, err error) {
-	object, round, _ := pay.ParsePayoutReference(f.Reference)
-	w, err := a.Store.AnyWithdrawal(ctx, object)
-	if errors.Is(err, store.ErrNotFound) {
-		return false, false, nil
-	}
-	if err == nil && w.GoneTo(f.Reference, f.Account) && w.Status != pay.WithdrawalPending {
-		if _, change, news := w.Listed(f, a.TimeOf(w.Scope)); news {
-			err = a.Commit(ctx, change, view.Cause{})
-		}
-		return err == nil, false, err
-	}
-	if err != nil {
-		return false, false, err
-	}
-	by, err := a.Caller(ctx)
-	if err != nil {
-		return false, false, err
-	}
-	float, err := a.floatFor(ctx, f.Account, w)
-	if err != nil {
-		return false, false, err
-	}
-	sent, change, err := w.Regain(f, round, float, by, a.TimeOf(w.Scope))
-	if err != nil {
-		return false, false, err
-	}
-	change.Found = []pay.Found{asTaken(f, object)}
-	if err := a.Commit(ctx, change, view.Cause{}); err != nil {
-		return false, false, err
-	}
-	// Where a person pays, nobody but the list can tell.
-	if o := a.askPayout(ctx, sent); o.Kind == pay.PayoutHeld {
-		err = a.resolvePayout(ctx, sent, pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: f.ProviderRef, Local: f.Local()})
-	}
-	return false, err == nil, err
-}
-
-// floatFor is what a payout that was found takes of its account's float, as far as that has it: the
-// operator books the rest.
-func (a *App) floatFor(ctx context.Context, account string, w pay.Withdrawal) (money.Amount, error) {
-	have, err := a.floats(ctx, 1)
-	need, free := have.of(account, w)
-	if need.Minor > free.Minor {
-		return money.Amount{}, err
-	}
-	return need, err
 }

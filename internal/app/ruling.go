@@ -2,25 +2,12 @@ package app
 
 import (
 	"context"
-	"fmt"
-	"strconv"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/view"
 )
-
-// Ruled is the operator's word on what nobody else ends.
-type Ruled struct {
-	ID   string // of the payment or the withdrawal
-	Word pay.Word
-	Note string // how the operator knows; for the audit log
-	// Force applies the word although the provider says otherwise.
-	Force bool
-	// Reference is what the bank or the network calls a payout that arrived, "" where nobody said.
-	Reference string
-}
 
 // RulePayment ends a payment by the operator's word, and returns it with what the
 // provider says of it. The provider is asked first, where it can be: what it knows
@@ -83,111 +70,6 @@ func (a *App) RulePayment(ctx context.Context, by pay.Actor, r Ruled) (p pay.Pay
 	return ruled, o.Kind, nil
 }
 
-// RuleWithdrawal is RulePayment for a withdrawal.
-//
-// Errors: store.ErrNotFound, conflict_state.
-func (a *App) RuleWithdrawal(ctx context.Context, by pay.Actor, r Ruled) (w pay.Withdrawal, said pay.PayoutKind, err error) {
-	if r.Reference != "" && r.Word == pay.WordNotPaid {
-		return w, "", pay.FieldError(pay.CodeInvalidRequest, "reference", "the bank's reference is of a payout that arrived: leave it out for one that did not")
-	}
-	w, err = a.Store.AnyWithdrawal(ctx, r.ID)
-	if err != nil {
-		return w, "", err
-	}
-	if err := a.filed(ctx, w, r.Word); err != nil {
-		return w, "", err
-	}
-	clock, err := a.AskedAt(ctx)
-	if err != nil {
-		return w, "", err
-	}
-	o := a.askPayout(ctx, w)
-	if o.Kind == pay.PayoutUnknown && w.Accepted && r.Word == pay.WordNotPaid {
-		o.Kind = pay.PayoutAccepted // which its silence does not undo
-	}
-	if r.Word == pay.WordNotPaid && o.Kind == pay.PayoutHeld && w.Batch != "" && !r.Force {
-		return w, o.Kind, &pay.Error{Code: pay.CodeConflictState, Details: pay.Details{From: pay.Status(w.Status), Action: string(r.Word), Reason: pay.OtherwiseSaid},
-			Message: "the file of " + w.Batch + " has left: the bank may have paid it, or pay it yet. Where the bank says that it has not and will not, say so with --force"}
-	}
-	if r.Word.ContradictsPayout(o) && !r.Force {
-		return w, o.Kind, base.SaidOtherwise(string(o.Kind), pay.Status(w.Status), string(r.Word))
-	}
-	called := o.Kind != pay.PayoutPaid && o.Kind != pay.PayoutHeld // a person pays what is held
-	if r.Word == pay.WordNotPaid && called && w.Open() && w.OnItsWay(clock) {
-		return w, o.Kind, base.CallOnItsWay(pay.Status(w.Status), string(r.Word))
-	}
-	ruled, err := base.Decide(func() (pay.Withdrawal, error) {
-		read, err := a.Store.AnyWithdrawal(ctx, r.ID)
-		if err != nil {
-			return read, err
-		}
-		if read.Version != w.Version {
-			return read, base.ChangedMeanwhile(pay.Status(read.Status), string(r.Word))
-		}
-		if r.Reference != "" {
-			read.BankRef = r.Reference
-		}
-		next, change, err := read.Rule(r.Word, o, a.TimeOf(read.Scope))
-		if err != nil {
-			return read, err
-		}
-		change.Audit = a.Noted(by, read.Scope, pay.WithdrawalRuled, read.ID, r.Note, r.details(string(o.Kind)))
-		return next, a.Commit(ctx, change, view.Cause{RequestID: by.Request})
-	})
-	if err != nil {
-		return w, o.Kind, err
-	}
-	return ruled, o.Kind, nil
-}
-
-// filed refuses the operator's word on a withdrawal that is in a file which has not left: the bank
-// would pay it all the same, or has not.
-//
-// Errors: conflict_state.
-func (a *App) filed(ctx context.Context, w pay.Withdrawal, word pay.Word) error {
-	if w.Batch == "" || !w.Open() {
-		return nil
-	}
-	b, err := a.Store.Batch(ctx, w.Batch)
-	if err != nil || b.Status == pay.BatchExported {
-		return err
-	}
-	return &pay.Error{Code: pay.CodeConflictState, Details: pay.Details{From: pay.Status(w.Status), Action: string(word), Reason: "in_batch"},
-		Message: "it is in batch " + b.ID + ", whose file has not left: dissolve the batch first"}
-}
-
-// askPayout asks the payout provider of a withdrawal that was sent what became of it.
-// Where there is nobody to ask, or nothing to ask with, nobody knows.
-func (a *App) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOutcome {
-	unknown := pay.PayoutOutcome{Kind: pay.PayoutUnknown}
-	to, known := a.payer(w.Live, w.Provider)
-	if w.Status != pay.WithdrawalProcessing || !known {
-		return unknown
-	}
-	wallet, err := a.Store.Wallet(ctx, w.Scope, w.Wallet)
-	if err != nil {
-		a.Log.WarnContext(ctx, "a withdrawal cannot be asked about", "withdrawal", w.ID, "error", err)
-		return unknown
-	}
-	request, err := a.payoutRequest(w, wallet)
-	if err != nil {
-		a.Log.WarnContext(ctx, "a withdrawal cannot be asked about", "withdrawal", w.ID, "error", err)
-		return unknown
-	}
-	ctx, cancel := context.WithTimeout(ctx, base.CallTimeout)
-	defer cancel()
-	return to.Query(provider.Looking(ctx), request)
-}
-
-// details are for the audit log.
-func (r Ruled) details(said string) map[string]string {
-	told := map[string]string{"word": string(r.Word), "provider": said, "force": strconv.FormatBool(r.Force)}
-	if r.Reference != "" {
-		told["reference"] = r.Reference
-	}
-	return told
-}
-
 func known(from pay.Status, w pay.Word) error {
 	return &pay.Error{Code: pay.CodeConflictState, Message: "the payment is " + string(from) + ": its end is known",
 		Details: pay.Details{From: from, Action: string(w)}}
@@ -196,40 +78,4 @@ func known(from pay.Status, w pay.Word) error {
 // Unsure lists payments whose outcome nobody knows, the oldest first, for the operator.
 func (a *App) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
 	return a.Store.Unsure(ctx, limit)
-}
-
-// ToPay is a withdrawal with all that who pays it by hand has to know.
-type ToPay struct {
-	pay.Withdrawal
-	Wallet      pay.Wallet
-	Destination string // secret
-}
-
-// RevealWithdrawal reads a withdrawal with the account that it goes to, for the operator who pays
-// it by hand. The audit log tells that he saw it.
-//
-// Errors: store.ErrNotFound.
-func (a *App) RevealWithdrawal(ctx context.Context, by pay.Actor, id string) (ToPay, error) {
-	w, err := a.Store.AnyWithdrawal(ctx, id)
-	if err != nil {
-		return ToPay{}, err
-	}
-	wallet, err := a.Store.Wallet(ctx, w.Scope, w.Wallet)
-	if err != nil {
-		return ToPay{}, fmt.Errorf("wallet %s: %w", w.Wallet, err)
-	}
-	account, err := a.Vault.Open(wallet.Secret(), wallet.Sealed)
-	if err != nil {
-		return ToPay{}, fmt.Errorf("destination of wallet %s: %w", wallet.ID, err)
-	}
-	if err := a.Store.Commit(ctx, pay.Change{Audit: a.Audited(by, w.Scope, pay.WalletRevealed, wallet.ID, map[string]string{"withdrawal": w.ID})}); err != nil {
-		return ToPay{}, err
-	}
-	return ToPay{w, wallet, string(account)}, nil
-}
-
-// Unpaid lists withdrawals that were sent and whose end is not known, the oldest first,
-// for the operator.
-func (a *App) Unpaid(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
-	return a.Store.SentWithdrawals(ctx, limit)
 }

@@ -1,0 +1,29 @@
+package app
+
+import (
+	"fmt"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// nearly reports whether two amounts may be the same, at rates of two moments.
+// A dollar has one rate.
+func nearly(a, b money.Amount) bool {
+	if a.Currency != b.Currency || a.Currency == money.USD {
+		return a == b
+	}
+	return 5*max(a.Minor-b.Minor, b.Minor-a.Minor) <= max(a.Minor, b.Minor)
+}
+
+// otherThanFound refuses a request that was carried out with another amount.
+func otherThanFound(f pay.Found) error {
+	return &pay.Error{Code: pay.CodeIdempotencyConflict, Details: pay.Details{Reason: "body_differs"},
+		Message: fmt.Sprintf("a request with this Idempotency-Key was carried out before the service was put back from a copy, of %s", f.Local())}
+}
+
+// asTaken is what a list just told, with what stands for it: it was not written before.
+func asTaken(f pay.Found, object string) pay.Found {
+	f.Version--
+	return f.Taken(object)
+}
