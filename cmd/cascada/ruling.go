@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 )
@@ -60,7 +60,7 @@ func (c *paymentResolveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 		return err
 	}
 	defer a.Close()
-	p, said, err := a.RulePayment(ctx, a.Self(), app.Ruled{ID: c.Payment, Word: c.Outcome, Note: c.Note, Force: c.Force})
+	p, said, err := a.RulePayment(ctx, a.Self(), base.Ruled{ID: c.Payment, Word: c.Outcome, Note: c.Note, Force: c.Force})
 	if err != nil {
 		return fmt.Errorf("payment %s: %w", c.Payment, err)
 	}
@@ -147,7 +147,7 @@ func (c *withdrawalResolveCmd) Run(ctx context.Context, log *slog.Logger) error 
 		return err
 	}
 	defer a.Close()
-	w, said, err := a.RuleWithdrawal(ctx, a.Self(), app.Ruled{ID: c.Withdrawal, Word: c.Outcome, Note: c.Note, Force: c.Force, Reference: c.Reference})
+	w, said, err := a.RuleWithdrawal(ctx, a.Self(), base.Ruled{ID: c.Withdrawal, Word: c.Outcome, Note: c.Note, Force: c.Force, Reference: c.Reference})
 	if err != nil {
 		return fmt.Errorf("withdrawal %s: %w", c.Withdrawal, err)
 	}

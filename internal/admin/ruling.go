@@ -6,6 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -91,7 +92,7 @@ func (a *API) unsure(ctx context.Context, _ pay.Actor, _ *struct{}) (*unsureOut,
 }
 
 func (a *API) rulePayment(ctx context.Context, by pay.Actor, in *rulePaymentIn) (*ruledPaymentOut, error) {
-	p, said, err := a.App.RulePayment(ctx, by, app.Ruled{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force})
+	p, said, err := a.App.RulePayment(ctx, by, base.Ruled{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force})
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func (a *API) ruleClaim(ctx context.Context, by pay.Actor, in *ruleClaimIn) (*ru
 }
 
 func (a *API) ruleWithdrawal(ctx context.Context, by pay.Actor, in *ruleWithdrawalIn) (*ruledWithdrawalOut, error) {
-	w, said, err := a.App.RuleWithdrawal(ctx, by, app.Ruled{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force, Reference: in.Body.Reference})
+	w, said, err := a.App.RuleWithdrawal(ctx, by, base.Ruled{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force, Reference: in.Body.Reference})
 	if err != nil {
 		return nil, err
 	}

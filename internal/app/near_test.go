@@ -3,6 +3,7 @@ package app
 import (
 	"testing"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 )
 
@@ -18,7 +19,7 @@ func TestAmountsOfTwoMomentsAreNear(t *testing.T) {
 		{money.New(1000, money.USD), money.New(1000, money.USD), true},
 		{money.New(1000, money.USD), money.New(1100, money.USD), false},
 	} {
-		if got := nearly(c.a, c.b); got != c.want {
+		if got := base.Nearly(c.a, c.b); got != c.want {
 			t.Errorf("%s and %s are near: %t", c.a, c.b, got)
 		}
 	}

@@ -40,7 +40,7 @@ func (a *App) notify(ctx context.Context, account string, n acquiring.Notificati
 	}
 	notices, err := a.Notices(ctx, account, upstream, n)
 	if err != nil {
-		return p, nil, a.refuseNotice(ctx, account, err)
+		return p, nil, a.RefuseNotice(ctx, account, err)
 	}
 	// One that cannot be applied stands in nobody's way.
 	var failed error
@@ -68,7 +68,7 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 	}
 	id, _, ok := pay.ParseReference(notice.Reference)
 	if !ok || !base.Storable(id) {
-		return p, nil, notOurs()
+		return p, nil, acquiring.NotOurs()
 	}
 	if err := a.prove(ctx, notice, cause); err != nil {
 		return p, nil, err
@@ -88,7 +88,7 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 		}
 		if !read.TakenAt(notice.Reference, account) {
 			a.Log.WarnContext(ctx, "a notification is about another account's charge", "account", account, "payment", read.ID)
-			return notOurs()
+			return acquiring.NotOurs()
 		}
 		notice := notice
 		if read, notice, err = a.provedNotice(ctx, read, notice); err != nil {
@@ -229,12 +229,12 @@ func (a *App) lastOpen(ctx context.Context, r pay.Receipt) (bool, error) {
 func (a *App) takeRefund(ctx context.Context, n pay.Notice, cause view.Cause) error {
 	id, _, ok := pay.ParseRefundReference(n.Refund)
 	if !ok || !base.Storable(id) {
-		return notOurs()
+		return acquiring.NotOurs()
 	}
 	return base.Again(func() error {
 		c, err := a.Store.AnyClaim(ctx, id)
 		if err != nil {
-			return base.OrRefuse(err, notOurs())
+			return base.OrRefuse(err, acquiring.NotOurs())
 		}
 		p, err := a.Store.AnyPayment(ctx, c.Payment)
 		if err != nil {
@@ -242,7 +242,7 @@ func (a *App) takeRefund(ctx context.Context, n pay.Notice, cause view.Cause) er
 		}
 		if attempt, ok := p.Taker(c); !ok || attempt.Provider != n.Account {
 			a.Log.WarnContext(ctx, "a notification is about another account's refund", "account", n.Account, "claim", c.ID)
-			return notOurs()
+			return acquiring.NotOurs()
 		}
 		now, err := a.AskedAt(ctx)
 		if err != nil {

@@ -18,9 +18,9 @@ import (
 //
 // Errors: as Notify.
 func (a *App) notifyPayout(ctx context.Context, account string, listener provider.PayoutListener, n acquiring.Notification) error {
-	notices, err := a.payoutNotices(ctx, account, listener, n)
+	notices, err := a.PayoutNotices(ctx, account, listener, n)
 	if err != nil {
-		return a.refuseNotice(ctx, account, err)
+		return a.RefuseNotice(ctx, account, err)
 	}
 	// One that cannot be applied stands in nobody's way.
 	var failed error
@@ -39,14 +39,14 @@ func (a *App) takePayout(ctx context.Context, account string, n pay.PayoutNotice
 	return base.Again(func() error {
 		w, n, err := a.toldOf(ctx, account, n)
 		if errors.Is(err, store.ErrNotFound) {
-			return notOurs()
+			return acquiring.NotOurs()
 		}
 		if err != nil {
 			return err
 		}
 		if !w.GoneTo(n.Reference, account) {
 			a.Log.WarnContext(ctx, "a notification is about another account's payout", "account", account, "withdrawal", w.ID)
-			return notOurs()
+			return acquiring.NotOurs()
 		}
 		asked, err := a.AskedAt(ctx)
 		if err != nil {

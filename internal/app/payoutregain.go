@@ -16,8 +16,8 @@ import (
 func (a *App) regainNewPayout(ctx context.Context, made pay.Withdrawal, change pay.Change, at pay.Found, now time.Time) (pay.Withdrawal, pay.Change, error) {
 	object, round, _ := pay.ParsePayoutReference(at.Reference)
 	switch {
-	case !nearly(made.Local, at.Local()):
-		return made, change, otherThanFound(at)
+	case !base.Nearly(made.Local, at.Local()):
+		return made, change, base.OtherThanFound(at)
 	case at.Object != "":
 		return made, change, base.ErrDealtWith
 	}
@@ -67,7 +67,7 @@ func (a *App) placePayout(ctx context.Context, f pay.Found) (known, regained boo
 	if err != nil {
 		return false, false, err
 	}
-	change.Found = []pay.Found{asTaken(f, object)}
+	change.Found = []pay.Found{base.AsTaken(f, object)}
 	if err := a.Commit(ctx, change, view.Cause{}); err != nil {
 		return false, false, err
 	}

@@ -13,7 +13,7 @@ import (
 // RuleWithdrawal is RulePayment for a withdrawal.
 //
 // Errors: store.ErrNotFound, conflict_state.
-func (a *App) RuleWithdrawal(ctx context.Context, by pay.Actor, r Ruled) (w pay.Withdrawal, said pay.PayoutKind, err error) {
+func (a *App) RuleWithdrawal(ctx context.Context, by pay.Actor, r base.Ruled) (w pay.Withdrawal, said pay.PayoutKind, err error) {
 	if r.Reference != "" && r.Word == pay.WordNotPaid {
 		return w, "", pay.FieldError(pay.CodeInvalidRequest, "reference", "the bank's reference is of a payout that arrived: leave it out for one that did not")
 	}
@@ -58,7 +58,7 @@ func (a *App) RuleWithdrawal(ctx context.Context, by pay.Actor, r Ruled) (w pay.
 		if err != nil {
 			return read, err
 		}
-		change.Audit = a.Noted(by, read.Scope, pay.WithdrawalRuled, read.ID, r.Note, r.details(string(o.Kind)))
+		change.Audit = a.Noted(by, read.Scope, pay.WithdrawalRuled, read.ID, r.Note, r.ToldOf(string(o.Kind)))
 		return next, a.Commit(ctx, change, view.Cause{RequestID: by.Request})
 	})
 	if err != nil {

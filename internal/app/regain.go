@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -24,8 +25,8 @@ func (a *App) regain(p pay.Payment, at pay.Found, tries []pay.Found, now time.Ti
 	if !ok {
 		return p, pay.Change{}, fmt.Errorf("found %s: it is no charge of ours", at.ID())
 	}
-	if p.Local.Currency == at.Currency && !nearly(p.Local, at.Local()) {
-		return p, pay.Change{}, otherThanFound(at)
+	if p.Local.Currency == at.Currency && !base.Nearly(p.Local, at.Local()) {
+		return p, pay.Change{}, base.OtherThanFound(at)
 	}
 	p.ID = object
 	p, err := p.At(at)
@@ -87,7 +88,7 @@ func (a *App) regainRefund(ctx context.Context, p pay.Payment, asked pay.NewRefu
 		return claim.Opened(), err
 	}
 	if !asked.Amount.IsZero() && asked.Amount != at.Local() {
-		return pay.Refund{}, otherThanFound(at)
+		return pay.Refund{}, base.OtherThanFound(at)
 	}
 	claim, err := a.openFound(ctx, p, asked, at, n.By, n.Idempotency, cause)
 	if errors.Is(err, store.ErrDuplicate) {
@@ -244,7 +245,7 @@ func foundIn(account string, l reconcile.Line) (f pay.Found, ok bool) {
 func (a *App) toldOfLost(ctx context.Context, n pay.Notice) error {
 	mark, long := id.MarkOf(n.Reference[:strings.LastIndex(n.Reference, "-")])
 	if !long || !a.RecoveryState.Load().Active(a.Now()) {
-		return notOurs()
+		return acquiring.NotOurs()
 	}
 	local := n.Outcome.Local
 	if local.IsPositive() {
@@ -294,7 +295,7 @@ func (a *App) placeCharge(ctx context.Context, f pay.Found) (known, regained boo
 		if err != nil {
 			return err
 		}
-		change.Found = []pay.Found{asTaken(f, object)}
+		change.Found = []pay.Found{base.AsTaken(f, object)}
 		regained = true
 		return a.Commit(ctx, change, view.Cause{})
 	})
@@ -336,7 +337,7 @@ func (a *App) placeKnownRefund(ctx context.Context, c pay.Claim, f pay.Found, ro
 		known = round <= c.Call.Round
 		next, change, news, err := c.InHandOf(by).Listed(p, f, round, a.TimeOf(c.Scope))
 		if asks = news; news && !known {
-			change.Found = []pay.Found{asTaken(f, c.ID)}
+			change.Found = []pay.Found{base.AsTaken(f, c.ID)}
 		}
 		return next, change, err
 	})

@@ -15,7 +15,7 @@ import (
 //
 // Errors: store.ErrNotFound, conflict_state: its end is known, or the provider says
 // otherwise (details.reason).
-func (a *App) RulePayment(ctx context.Context, by pay.Actor, r Ruled) (p pay.Payment, said pay.OutcomeKind, err error) {
+func (a *App) RulePayment(ctx context.Context, by pay.Actor, r base.Ruled) (p pay.Payment, said pay.OutcomeKind, err error) {
 	p, err = a.Store.AnyPayment(ctx, r.ID)
 	if err != nil {
 		return p, "", err
@@ -61,7 +61,7 @@ func (a *App) RulePayment(ctx context.Context, by pay.Actor, r Ruled) (p pay.Pay
 		if err != nil {
 			return read, err
 		}
-		change.Audit = a.Noted(by, read.Scope, pay.PaymentRuled, read.ID, r.Note, r.details(string(o.Kind)))
+		change.Audit = a.Noted(by, read.Scope, pay.PaymentRuled, read.ID, r.Note, r.ToldOf(string(o.Kind)))
 		return next, a.Commit(ctx, change, view.Cause{RequestID: by.Request})
 	})
 	if err != nil {

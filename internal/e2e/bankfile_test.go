@@ -14,6 +14,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -85,7 +86,7 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 		if r := o.get(t, "/withdrawals/"+gone); r.text(t, "failureCode") != "wallet_disabled" {
 			t.Errorf("the wallet was deleted: %s", r)
 		}
-		if _, _, err := o.App.RuleWithdrawal(ctx, carla, app.Ruled{ID: list[0], Word: pay.WordNotPaid, Note: "n", Force: true}); err == nil || !strings.Contains(err.Error(), "dissolve the batch first") {
+		if _, _, err := o.App.RuleWithdrawal(ctx, carla, base.Ruled{ID: list[0], Word: pay.WordNotPaid, Note: "n", Force: true}); err == nil || !strings.Contains(err.Error(), "dissolve the batch first") {
 			t.Errorf("what is in a file that has not left was ended: %v", err)
 		}
 		if _, _, err := o.App.ExportBatch(ctx, bruno, b.ID); err == nil {
@@ -120,7 +121,7 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 		if len(rows) != 5 || !strings.Contains(string(file), clabe) || !strings.Contains(string(file), "Ana Souza") || rows[1][2] != "1835.00" {
 			t.Fatalf("the file is\n%s", file)
 		}
-		if _, _, err := o.App.RuleWithdrawal(ctx, carla, app.Ruled{ID: list[0], Word: pay.WordNotPaid, Note: "n"}); err == nil || !strings.Contains(err.Error(), "has left") || !strings.Contains(err.Error(), "--force") {
+		if _, _, err := o.App.RuleWithdrawal(ctx, carla, base.Ruled{ID: list[0], Word: pay.WordNotPaid, Note: "n"}); err == nil || !strings.Contains(err.Error(), "has left") || !strings.Contains(err.Error(), "--force") {
 			t.Errorf("what the bank may have was ended without force: %v", err)
 		}
 
@@ -170,7 +171,7 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 		if done := answer(line(3, "EXITOSO", "367.00", "E3")); len(done.Strange) != 1 || !strings.Contains(done.Strange[0], "EXITOSO") || done.Pending != 0 {
 			t.Errorf("an unknown word: %+v", done)
 		}
-		if w, _, err := o.App.RuleWithdrawal(ctx, carla, app.Ruled{ID: list[2], Word: pay.WordPaid, Note: "the bank says on the telephone"}); err != nil || w.Status != pay.WithdrawalDone {
+		if w, _, err := o.App.RuleWithdrawal(ctx, carla, base.Ruled{ID: list[2], Word: pay.WordPaid, Note: "the bank says on the telephone"}); err != nil || w.Status != pay.WithdrawalDone {
 			t.Errorf("paid, by the operator's word: %v %v", w, err)
 		}
 		story, err := o.App.Story(ctx, list[3])

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -52,7 +52,7 @@ func TestOperatorPaysByHand(t *testing.T) {
 		if shown.Destination != "032180000118359719" || shown.Provider != "by-hand" {
 			t.Errorf("the operator is shown %q at %s", shown.Destination, shown.Provider)
 		}
-		paid := app.Ruled{ID: id, Word: pay.WordPaid, Note: "statement of today", Reference: "SPEI-77"}
+		paid := base.Ruled{ID: id, Word: pay.WordPaid, Note: "statement of today", Reference: "SPEI-77"}
 		ended, said, err := s.App.RuleWithdrawal(ctx, s.App.Self(), paid)
 		must(t, err)
 		if ended.Status != pay.WithdrawalDone || ended.BankRef != "SPEI-77" || said != pay.PayoutHeld {
@@ -65,14 +65,14 @@ func TestOperatorPaysByHand(t *testing.T) {
 		s.clock.advance(pay.WithdrawalHold(true))
 		o.payOut(t, not, "processing")
 		s.clock.advance(time.Hour)
-		_, _, err = s.App.RuleWithdrawal(ctx, s.App.Self(), app.Ruled{ID: not, Word: pay.WordNotPaid, Note: "the account is closed"})
+		_, _, err = s.App.RuleWithdrawal(ctx, s.App.Self(), base.Ruled{ID: not, Word: pay.WordNotPaid, Note: "the account is closed"})
 		must(t, err)
 		if got := o.available(t); got != "900" {
 			t.Errorf("available is %s, want 900: the one that was not paid is back", got)
 		}
 		// What had arrived comes back, days later, once.
 		s.clock.advance(48 * time.Hour)
-		back := app.Ruled{ID: id, Word: pay.WordReturned, Note: "today's statement", Reference: "SPEI-99"}
+		back := base.Ruled{ID: id, Word: pay.WordReturned, Note: "today's statement", Reference: "SPEI-99"}
 		if ended, _, err := s.App.RuleWithdrawal(ctx, s.App.Self(), back); err != nil || ended.Status != pay.WithdrawalRefused || ended.FailureCode != "returned" {
 			t.Errorf("by the operator's word it is %v, %v", ended, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -53,7 +54,7 @@ func TestOperatorEndsNothingThatBecamePendingMeanwhile(t *testing.T) {
 	var all sync.WaitGroup
 	var ruled error
 	all.Go(func() {
-		_, _, ruled = first.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, app.Ruled{ID: made.ID, Word: pay.WordNotCharged, Note: "not in their books"})
+		_, _, ruled = first.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: made.ID, Word: pay.WordNotCharged, Note: "not in their books"})
 	})
 	soon(t, "the call that the test holds to begin", asked)
 	_, err = second.Sweep(ctx)

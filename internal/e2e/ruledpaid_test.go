@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -41,7 +42,7 @@ func TestDeclineAfterTheOperatorsPaidIsKept(t *testing.T) {
 	list, _, err := a.Payments(ctx, scope, store.Filter{Limit: 10})
 	must(t, err)
 	id := list[0].ID
-	_, _, ruled := a.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, app.Ruled{ID: id, Word: pay.WordPaid, Note: "it is in their list"})
+	_, _, ruled := a.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: pay.WordPaid, Note: "it is in their list"})
 	close(answers)
 	all.Wait()
 	got, err := a.Payment(ctx, scope, id)

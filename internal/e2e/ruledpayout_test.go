@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/ledger"
@@ -73,7 +74,7 @@ func TestRejectionAfterTheOperatorsPaidIsLogged(t *testing.T) {
 	var all sync.WaitGroup
 	all.Go(func() { _, _ = a.PayOut(ctx) })
 	soon(t, "the call that the test holds to begin", reached)
-	_, _, err := a.RuleWithdrawal(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, app.Ruled{ID: w.ID, Word: pay.WordPaid, Note: "it is in their list"})
+	_, _, err := a.RuleWithdrawal(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: w.ID, Word: pay.WordPaid, Note: "it is in their list"})
 	must(t, err)
 	close(answers)
 	all.Wait()
@@ -102,7 +103,7 @@ func TestSilenceDoesNotUndoThatAPayoutWasTaken(t *testing.T) {
 	_, err := a.PayOut(ctx)
 	must(t, err)
 	clock.advance(time.Minute)
-	_, _, err = a.RuleWithdrawal(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, app.Ruled{ID: w.ID, Word: pay.WordNotPaid, Note: "not in their list"})
+	_, _, err = a.RuleWithdrawal(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: w.ID, Word: pay.WordNotPaid, Note: "not in their list"})
 	if err == nil {
 		t.Error("the provider has accepted it, and by the operator's word it is not paid")
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
@@ -21,7 +22,7 @@ func strange(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 
 // rule is the operator's word on a payment.
 func (d *drill) rule(id string, w pay.Word, force bool) (pay.Payment, pay.OutcomeKind, error) {
-	return d.App.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, app.Ruled{ID: id, Word: w, Note: "the report of today", Force: force})
+	return d.App.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: w, Note: "the report of today", Force: force})
 }
 
 func (d *drill) refusedAs(t *testing.T, err error, reason string) {
@@ -163,7 +164,7 @@ func TestOperatorEndsAWithdrawalThatNobodyTellsOf(t *testing.T) {
 			pay.WordPaid: {"completed", "900"}, pay.WordNotPaid: {"failed", "1000"},
 		} {
 			id := o.withdraw(t, "100")
-			if _, _, err := o.App.RuleWithdrawal(ctx, by, app.Ruled{ID: id, Word: pay.WordPaid, Note: "n"}); err == nil {
+			if _, _, err := o.App.RuleWithdrawal(ctx, by, base.Ruled{ID: id, Word: pay.WordPaid, Note: "n"}); err == nil {
 				t.Error("a withdrawal that was never sent is said to have arrived")
 			}
 			o.clock.advance(time.Hour)
@@ -171,19 +172,19 @@ func TestOperatorEndsAWithdrawalThatNobodyTellsOf(t *testing.T) {
 			if list, err := o.App.Unpaid(ctx, 10); err != nil || len(list) != 1 || list[0].ID != id {
 				t.Errorf("under way are %v, %v", list, err)
 			}
-			if _, _, err := o.App.RuleWithdrawal(ctx, by, app.Ruled{ID: id, Word: pay.WordNotPaid, Note: "n"}); err == nil {
+			if _, _, err := o.App.RuleWithdrawal(ctx, by, base.Ruled{ID: id, Word: pay.WordNotPaid, Note: "n"}); err == nil {
 				t.Error("a withdrawal whose call may be on its way is said not to have arrived")
 			}
 			o.clock.advance(time.Minute)
 			contrary := map[pay.Word]pay.PayoutKind{pay.WordPaid: pay.PayoutRejected, pay.WordNotPaid: pay.PayoutPaid}[word]
 			for _, kind := range []pay.PayoutKind{pay.PayoutAccepted, contrary} {
 				b.behave(answer(pay.PayoutUnknown), answer(kind))
-				if _, said, err := o.App.RuleWithdrawal(ctx, by, app.Ruled{ID: id, Word: word, Note: "n"}); err == nil || said != kind {
+				if _, said, err := o.App.RuleWithdrawal(ctx, by, base.Ruled{ID: id, Word: word, Note: "n"}); err == nil || said != kind {
 					t.Errorf("the bank says %s, and %s is taken: %v", kind, word, err)
 				}
 			}
 			b.behave(answer(pay.PayoutUnknown), answer(pay.PayoutUnknown))
-			_, said, err := o.App.RuleWithdrawal(ctx, by, app.Ruled{ID: id, Word: word, Note: "the statement of today"})
+			_, said, err := o.App.RuleWithdrawal(ctx, by, base.Ruled{ID: id, Word: word, Note: "the statement of today"})
 			must(t, err)
 			r := o.get(t, "/withdrawals/"+id)
 			if r.text(t, "status") != want.status || said != pay.PayoutUnknown || o.available(t) != want.available {

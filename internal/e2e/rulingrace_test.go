@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -137,7 +138,7 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 	list, _, err := second.Payments(ctx, scope, store.Filter{Limit: 10})
 	must(t, err)
 	id := list[0].ID
-	_, _, err = second.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, app.Ruled{ID: id, Word: pay.WordNotCharged, Note: "not in their books"})
+	_, _, err = second.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: pay.WordNotCharged, Note: "not in their books"})
 	if err == nil {
 		t.Error("the operator ends a payment whose call may be on its way")
 	}
@@ -247,7 +248,7 @@ func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 	list, _, err := second.Payments(ctx, scope, store.Filter{Limit: 10})
 	must(t, err)
 	clock.advance(time.Second)
-	_, _, err = second.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, app.Ruled{ID: list[0].ID, Word: pay.WordNotCharged, Note: "not in their books"})
+	_, _, err = second.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: list[0].ID, Word: pay.WordNotCharged, Note: "not in their books"})
 	if err == nil {
 		t.Error("the operator ends a payment whose call may be on its way")
 	}
@@ -368,7 +369,7 @@ func TestOperatorsWordIsOfTheAttemptHeLookedAt(t *testing.T) {
 	p, _, err := other.CreatePayment(ctx, who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_pix", Buyer: pay.Buyer{Document: "52998224725"}})
 	must(t, err)
 	clock.advance(2 * time.Minute)
-	_, _, err = operator.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, app.Ruled{ID: p.ID, Word: pay.WordNotCharged, Note: "not in their books"})
+	_, _, err = operator.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: p.ID, Word: pay.WordNotCharged, Note: "not in their books"})
 	if err == nil {
 		t.Error("the operator's word of the first attempt ended the second one")
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -184,7 +185,7 @@ func (w *world) rulePayment(id string) {
 	case made.status == "paid":
 		word = pay.WordPaid
 	}
-	_, _, err = w.office.app.RulePayment(ctx, operator, app.Ruled{ID: id, Word: word, Note: "their books"})
+	_, _, err = w.office.app.RulePayment(ctx, operator, base.Ruled{ID: id, Word: word, Note: "their books"})
 	w.said("payment", id, err)
 }
 
@@ -225,6 +226,6 @@ func (w *world) ruleWithdrawal(d pay.Withdrawal) {
 	default:
 		word = pay.WordPaid
 	}
-	_, _, err := w.office.app.RuleWithdrawal(lane(context.Background(), "office "+d.ID), operator, app.Ruled{ID: d.ID, Word: word, Note: "their statement"})
+	_, _, err := w.office.app.RuleWithdrawal(lane(context.Background(), "office "+d.ID), operator, base.Ruled{ID: d.ID, Word: word, Note: "their statement"})
 	w.said("withdrawal", d.ID, err)
 }

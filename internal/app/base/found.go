@@ -1,4 +1,4 @@
-package app
+package base
 
 import (
 	"fmt"
@@ -7,23 +7,24 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// nearly reports whether two amounts may be the same, at rates of two moments.
+// Nearly reports whether two amounts may be the same, at rates of two moments.
 // A dollar has one rate.
-func nearly(a, b money.Amount) bool {
+func Nearly(a, b money.Amount) bool {
 	if a.Currency != b.Currency || a.Currency == money.USD {
 		return a == b
 	}
 	return 5*max(a.Minor-b.Minor, b.Minor-a.Minor) <= max(a.Minor, b.Minor)
 }
 
-// otherThanFound refuses a request that was carried out with another amount.
-func otherThanFound(f pay.Found) error {
+// OtherThanFound refuses a request that was carried out with another amount.
+func OtherThanFound(f pay.Found) error {
 	return &pay.Error{Code: pay.CodeIdempotencyConflict, Details: pay.Details{Reason: "body_differs"},
 		Message: fmt.Sprintf("a request with this Idempotency-Key was carried out before the service was put back from a copy, of %s", f.Local())}
 }
 
-// asTaken is what a list just told, with what stands for it: it was not written before.
-func asTaken(f pay.Found, object string) pay.Found {
+// AsTaken is a find that a list has just told of, taken by the object that stands for it. It was not
+// written before.
+func AsTaken(f pay.Found, object string) pay.Found {
 	f.Version--
 	return f.Taken(object)
 }

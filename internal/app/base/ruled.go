@@ -1,4 +1,4 @@
-package app
+package base
 
 import (
 	"strconv"
@@ -17,8 +17,8 @@ type Ruled struct {
 	Reference string
 }
 
-// details are for the audit log.
-func (r Ruled) details(said string) map[string]string {
+// ToldOf is what the audit log keeps of a ruling, with what the provider said.
+func (r Ruled) ToldOf(said string) map[string]string {
 	told := map[string]string{"word": string(r.Word), "provider": said, "force": strconv.FormatBool(r.Force)}
 	if r.Reference != "" {
 		told["reference"] = r.Reference
