@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
@@ -95,14 +94,14 @@ type App struct {
 	*auth.Access
 	*delivery.Webhooks
 	*mails.Mails
+	*Payouts
 	Config     Config
 	catalog    *acquiring.Catalog
-	floatsSeen atomic.Pointer[[]FloatStatus]
 	counts     *counts
 	background sync.WaitGroup
 	closing    chan struct{} // closed by Close
 	// What providers are asked about, each kind with bounds of its own.
-	payments, refunds, withdrawals *acquiring.Lanes
+	payments, refunds *acquiring.Lanes
 }
 
 // CheckAddress refuses what is the address of no database.
@@ -148,13 +147,10 @@ func (a *App) Contract(ctx context.Context, patience time.Duration) (waits, err 
 // Open returns the service over a database. Run its loops with Run and end it
 // with Close.
 func Open(ctx context.Context, address string, c Config) (*App, error) {
-	if c.WalletCoolDown == 0 {
-		c.WalletCoolDown = pay.WalletCoolDown
-	}
 	a := &App{
 		Base: base.New(c.Config), Config: c,
 		closing:  make(chan struct{}),
-		payments: acquiring.NewLanes(c.Now), refunds: acquiring.NewLanes(c.Now), withdrawals: acquiring.NewLanes(c.Now),
+		payments: acquiring.NewLanes(c.Now), refunds: acquiring.NewLanes(c.Now),
 		counts: newCounts(),
 	}
 	a.Access = auth.NewAccess(a.Base, c.AccessTTL)
@@ -198,6 +194,9 @@ func (a *App) load(ctx context.Context) error {
 		Simulated: a.Config.Providers, Sandbox: a.Config.Sandbox, Adapters: a.Config.Adapters, Client: a.Config.Client, Routing: a.Config.Routing,
 	}, a.catalog)
 	a.Methods = acquiring.NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
+	a.Payouts = NewPayouts(a.Base, a.Rates, a.Providers, a.Mails, PayoutsConfig{
+		Sandbox: a.Config.SandboxPayout, Live: a.Config.LivePayout, WalletCoolDown: a.Config.WalletCoolDown,
+	})
 	if err = a.LoadRates(ctx); err != nil {
 		return err
 	}
@@ -221,9 +220,10 @@ func (a *App) load(ctx context.Context) error {
 func (a *App) Close() {
 	close(a.closing)
 	a.background.Wait()
-	for _, lanes := range []*acquiring.Lanes{a.payments, a.refunds, a.withdrawals} {
+	for _, lanes := range []*acquiring.Lanes{a.payments, a.refunds} {
 		lanes.Drain()
 	}
+	a.Payouts.Drain()
 	a.Webhooks.Drain()
 	if err := a.WriteKeyUses(context.Background()); err != nil {
 		a.Log.Warn("from where keys were used of late is not written", "error", err)

@@ -12,7 +12,7 @@ import (
 
 // payAutomatically takes a step with the payout of a settlement that follows by itself: it is made in
 // one commit with what it pays, so that nothing is paid out twice.
-func (a *App) payAutomatically(ctx context.Context, s pay.Settlement) error {
+func (a *Payouts) payAutomatically(ctx context.Context, s pay.Settlement) error {
 	now := a.TimeOf(s.Scope)
 	list, err := a.Store.UnpaidSettlements(ctx, s.Scope)
 	if err != nil {

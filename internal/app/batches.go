@@ -22,8 +22,8 @@ import (
 // filer is the client of an account whose payouts leave in files.
 //
 // Errors: invalid_request for any other account.
-func (a *App) filer(account string) (payout.Filer, bool, error) {
-	d := a.Desks.Load().ByID[account]
+func (a *Payouts) filer(account string) (payout.Filer, bool, error) {
+	d := a.providers.Desks.Load().ByID[account]
 	to, ok := d.Payouts.(payout.Filer)
 	if !ok {
 		return nil, false, pay.FieldError(pay.CodeInvalidRequest, "account", account+" is no account whose payouts leave in files")
@@ -35,7 +35,7 @@ func (a *App) filer(account string) (payout.Filer, bool, error) {
 // writes their files. Nobody has them yet.
 //
 // Errors: invalid_request for an account whose payouts leave in no files.
-func (a *App) MakeBatches(ctx context.Context, by pay.Actor, account string) (made []pay.Batch, err error) {
+func (a *Payouts) MakeBatches(ctx context.Context, by pay.Actor, account string) (made []pay.Batch, err error) {
 	to, live, err := a.filer(account)
 	if err = cmp.Or(err, a.MayMoveMoney()); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (a *App) MakeBatches(ctx context.Context, by pay.Actor, account string) (ma
 }
 
 // makeBatch writes one batch. Two that are made at once have numbers of their own.
-func (a *App) makeBatch(ctx context.Context, by pay.Actor, to payout.Filer, b pay.Batch, lines []payout.FileLine, of []pay.Withdrawal) (pay.Batch, error) {
+func (a *Payouts) makeBatch(ctx context.Context, by pay.Actor, to payout.Filer, b pay.Batch, lines []payout.FileLine, of []pay.Withdrawal) (pay.Batch, error) {
 	for range 10 {
 		last, err := a.Store.LastBatch(ctx, b.Account)
 		if err != nil {
@@ -143,14 +143,14 @@ func checksum(file []byte) string {
 }
 
 // Batches lists batches of payouts without their files, of one account or of all, the newest first.
-func (a *App) Batches(ctx context.Context, account string, limit int) ([]pay.Batch, error) {
+func (a *Payouts) Batches(ctx context.Context, account string, limit int) ([]pay.Batch, error) {
 	return a.Store.Batches(ctx, account, limit)
 }
 
 // Batch reads a batch of payouts, and its withdrawals in the order of its lines.
 //
 // Errors: store.ErrNotFound.
-func (a *App) Batch(ctx context.Context, id string) (pay.Batch, []pay.Withdrawal, error) {
+func (a *Payouts) Batch(ctx context.Context, id string) (pay.Batch, []pay.Withdrawal, error) {
 	b, err := a.Store.Batch(ctx, id)
 	if err != nil {
 		return b, nil, fmt.Errorf("batch %s: %w", id, err)
@@ -162,7 +162,7 @@ func (a *App) Batch(ctx context.Context, id string) (pay.Batch, []pay.Withdrawal
 // ApproveBatch lets a batch's file leave, by another operator than the one who made it.
 //
 // Errors: store.ErrNotFound, conflict_state.
-func (a *App) ApproveBatch(ctx context.Context, by pay.Actor, id string) (pay.Batch, error) {
+func (a *Payouts) ApproveBatch(ctx context.Context, by pay.Actor, id string) (pay.Batch, error) {
 	return a.moveBatch(ctx, by, id, pay.BatchAgreed, func(b pay.Batch, _ []pay.Withdrawal) (pay.Batch, pay.Change, error) {
 		return b.Approve(by.ID, a.Now())
 	})
@@ -172,14 +172,14 @@ func (a *App) ApproveBatch(ctx context.Context, by pay.Actor, id string) (pay.Ba
 // another one.
 //
 // Errors: store.ErrNotFound, conflict_state.
-func (a *App) DissolveBatch(ctx context.Context, by pay.Actor, id string) (pay.Batch, error) {
+func (a *Payouts) DissolveBatch(ctx context.Context, by pay.Actor, id string) (pay.Batch, error) {
 	return a.moveBatch(ctx, by, id, pay.BatchGivenUp, func(b pay.Batch, of []pay.Withdrawal) (pay.Batch, pay.Change, error) {
 		return b.Dissolve(of, a.Now())
 	})
 }
 
 // stopped reports whether the operator has stopped a withdrawal's payouts.
-func (a *App) stopped(ctx context.Context, w pay.Withdrawal) (bool, error) {
+func (a *Payouts) stopped(ctx context.Context, w pay.Withdrawal) (bool, error) {
 	list, err := a.Store.PayoutControls(ctx, w.Merchant, w.Live)
 	return slices.ContainsFunc(list, func(c pay.PayoutControl) bool { return c.Stopped != "" }), err
 }
@@ -187,7 +187,7 @@ func (a *App) stopped(ctx context.Context, w pay.Withdrawal) (bool, error) {
 // mayLeave refuses a file that has not left yet where something in it is not to be paid any more.
 //
 // Errors: conflict_state.
-func (a *App) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawal) error {
+func (a *Payouts) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawal) error {
 	refuse := func(w pay.Withdrawal, why string) error {
 		return &pay.Error{Code: pay.CodeConflictState, Details: pay.Details{From: pay.Status(b.Status), Action: "export", Reason: why},
 			Message: fmt.Sprintf("line %s, withdrawal %s, is not to be paid (%s): dissolve the batch and make another one", w.ProviderRef, w.ID, why)}
@@ -219,7 +219,7 @@ func (a *App) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawal) er
 //
 // Errors: store.ErrNotFound, conflict_state: nobody approved it; that the file is not the one that
 // was approved.
-func (a *App) ExportBatch(ctx context.Context, by pay.Actor, id string) (file []byte, b pay.Batch, err error) {
+func (a *Payouts) ExportBatch(ctx context.Context, by pay.Actor, id string) (file []byte, b pay.Batch, err error) {
 	b, err = a.moveBatch(ctx, by, id, pay.BatchTaken, func(b pay.Batch, of []pay.Withdrawal) (pay.Batch, pay.Change, error) {
 		if b.Status == pay.BatchApproved {
 			if err := a.mayLeave(ctx, b, of); err != nil {
@@ -241,7 +241,7 @@ func (a *App) ExportBatch(ctx context.Context, by pay.Actor, id string) (file []
 	return file, b, nil
 }
 
-func (a *App) moveBatch(ctx context.Context, by pay.Actor, id string, act pay.Act, move func(pay.Batch, []pay.Withdrawal) (pay.Batch, pay.Change, error)) (moved pay.Batch, err error) {
+func (a *Payouts) moveBatch(ctx context.Context, by pay.Actor, id string, act pay.Act, move func(pay.Batch, []pay.Withdrawal) (pay.Batch, pay.Change, error)) (moved pay.Batch, err error) {
 	err = base.Again(func() error {
 		b, of, err := a.Batch(ctx, id)
 		if err != nil {
@@ -275,7 +275,7 @@ type ImportedAnswers struct {
 // and one that was read in part, harm nothing.
 //
 // Errors: invalid_request: the account has no files, or the answer cannot be read; then nothing counts.
-func (a *App) ImportAnswers(ctx context.Context, by pay.Actor, account string, file []byte) (done ImportedAnswers, err error) {
+func (a *Payouts) ImportAnswers(ctx context.Context, by pay.Actor, account string, file []byte) (done ImportedAnswers, err error) {
 	to, live, err := a.filer(account)
 	if err != nil {
 		return done, err
@@ -305,7 +305,7 @@ func (a *App) ImportAnswers(ctx context.Context, by pay.Actor, account string, f
 }
 
 // answerBatch applies what a bank says of all lines of a batch.
-func (a *App) answerBatch(ctx context.Context, account string, answer payout.FileAnswer, own map[string]bool, done *ImportedAnswers) error {
+func (a *Payouts) answerBatch(ctx context.Context, account string, answer payout.FileAnswer, own map[string]bool, done *ImportedAnswers) error {
 	if answer.Batch == "" || !base.Storable(answer.Batch) {
 		done.strange(answer, "it is about a whole file, and does not say which")
 		return nil
@@ -336,7 +336,7 @@ func (a *App) answerBatch(ctx context.Context, account string, answer payout.Fil
 }
 
 // answerLine applies what a bank says of a line.
-func (a *App) answerLine(ctx context.Context, account string, answer payout.FileAnswer, done *ImportedAnswers) error {
+func (a *Payouts) answerLine(ctx context.Context, account string, answer payout.FileAnswer, done *ImportedAnswers) error {
 	if answer.LineReference == "" || !base.Storable(answer.LineReference) {
 		done.strange(answer, "it names none of our lines")
 		return nil

@@ -32,7 +32,7 @@ type PayoutVerdict struct {
 // which of the operator's accounts would pay it now, where it waits. It asks those that can be asked what they have.
 //
 // Errors: store.ErrNotFound.
-func (a *App) ExplainPayout(ctx context.Context, id string) (PayoutExplanation, error) {
+func (a *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanation, error) {
 	w, err := a.Store.AnyWithdrawal(ctx, id)
 	if err != nil {
 		return PayoutExplanation{}, fmt.Errorf("%s: %w", id, err)
@@ -46,7 +46,7 @@ func (a *App) ExplainPayout(ctx context.Context, id string) (PayoutExplanation, 
 	if w.Status != pay.WithdrawalPending { // it is with an account, or has ended
 		return e, nil
 	}
-	list, err := a.Accounts(ctx, false)
+	list, err := a.providers.Accounts(ctx, false)
 	if err != nil {
 		return e, err
 	}
@@ -61,7 +61,7 @@ func (a *App) ExplainPayout(ctx context.Context, id string) (PayoutExplanation, 
 		}
 		account := s.ProviderAccount
 		account.Rails = s.On
-		d := a.OpenDesk(s.ProviderAccount)
+		d := a.providers.OpenDesk(s.ProviderAccount)
 		v := PayoutVerdict{Account: account.ID, Verdict: account.Refuses(w.Scope, rail)}
 		_, passed := pay.Accounts{account}.Taking(rail, net)
 		var lacks []string
@@ -97,7 +97,7 @@ func (a *App) ExplainPayout(ctx context.Context, id string) (PayoutExplanation, 
 }
 
 // balanceAt asks an account what it has to pay out, in words; "" where it cannot be asked.
-func (a *App) balanceAt(ctx context.Context, d acquiring.Desk) string {
+func (a *Payouts) balanceAt(ctx context.Context, d acquiring.Desk) string {
 	to, ok := d.Payouts.(provider.Balancer)
 	if !ok {
 		return ""

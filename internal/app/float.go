@@ -31,7 +31,7 @@ type floatKey struct {
 }
 
 // floats reads what is free of each float, for so many withdrawals.
-func (a *App) floats(ctx context.Context, due int) (floats, error) {
+func (a *Payouts) floats(ctx context.Context, due int) (floats, error) {
 	if due == 0 {
 		return nil, nil
 	}
@@ -74,7 +74,7 @@ func (f FloatStatus) Units(minor int64) float64 {
 }
 
 // Floats lists the floats, and compares each with what its provider says, where it can be asked.
-func (a *App) Floats(ctx context.Context) ([]FloatStatus, error) {
+func (a *Payouts) Floats(ctx context.Context) ([]FloatStatus, error) {
 	list, err := a.Store.Floats(ctx)
 	if err != nil {
 		return nil, err
@@ -98,12 +98,12 @@ func (a *App) Floats(ctx context.Context) ([]FloatStatus, error) {
 }
 
 // compareFloat asks what an account has.
-func (a *App) compareFloat(ctx context.Context, f *FloatStatus, account pay.ProviderAccount) {
+func (a *Payouts) compareFloat(ctx context.Context, f *FloatStatus, account pay.ProviderAccount) {
 	if account.Status == "" || account.Status == pay.AccountRemoved {
 		f.Unknown = "the account was removed"
 		return
 	}
-	d := a.OpenDesk(account)
+	d := a.providers.OpenDesk(account)
 	to, ok := d.Payouts.(provider.Balancer)
 	switch {
 	case d.Broken != nil:
@@ -128,7 +128,7 @@ func (a *App) compareFloat(ctx context.Context, f *FloatStatus, account pay.Prov
 
 // CompareFloats looks whether the balances at payout accounts are what the ledger has, and keeps it for
 // the metrics.
-func (a *App) CompareFloats(ctx context.Context) error {
+func (a *Payouts) CompareFloats(ctx context.Context) error {
 	list, err := a.Floats(ctx)
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func (a *App) CompareFloats(ctx context.Context) error {
 }
 
 // FloatsSeen is what CompareFloats found last.
-func (a *App) FloatsSeen() []FloatStatus {
+func (a *Payouts) FloatsSeen() []FloatStatus {
 	if list := a.floatsSeen.Load(); list != nil {
 		return *list
 	}
@@ -157,8 +157,8 @@ func (a *App) FloatsSeen() []FloatStatus {
 //
 // Errors: invalid_request; conflict_state where an entry with the reference is there; that there is no such
 // payout account.
-func (a *App) EnterFloat(ctx context.Context, by pay.Actor, account string, amount money.Amount, reference, note string, force bool) error {
-	s, err := a.ProviderAccount(ctx, account)
+func (a *Payouts) EnterFloat(ctx context.Context, by pay.Actor, account string, amount money.Amount, reference, note string, force bool) error {
+	s, err := a.providers.ProviderAccount(ctx, account)
 	if err != nil {
 		return err
 	}

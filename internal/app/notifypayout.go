@@ -17,10 +17,10 @@ import (
 // once, by the same code as the answers to questions.
 //
 // Errors: as Notify.
-func (a *App) notifyPayout(ctx context.Context, account string, listener provider.PayoutListener, n acquiring.Notification) error {
-	notices, err := a.PayoutNotices(ctx, account, listener, n)
+func (a *Payouts) notifyPayout(ctx context.Context, account string, listener provider.PayoutListener, n acquiring.Notification) error {
+	notices, err := a.providers.PayoutNotices(ctx, account, listener, n)
 	if err != nil {
-		return a.RefuseNotice(ctx, account, err)
+		return a.providers.RefuseNotice(ctx, account, err)
 	}
 	// One that cannot be applied stands in nobody's way.
 	var failed error
@@ -31,7 +31,7 @@ func (a *App) notifyPayout(ctx context.Context, account string, listener provide
 }
 
 // takePayout applies one notice.
-func (a *App) takePayout(ctx context.Context, account string, n pay.PayoutNotice) error {
+func (a *Payouts) takePayout(ctx context.Context, account string, n pay.PayoutNotice) error {
 	if !base.Storable(n.ID) || !base.Storable(n.ProviderRef) {
 		return pay.NewError(pay.CodeInvalidRequest, "the notification cannot be understood")
 	}
@@ -68,7 +68,7 @@ func (a *App) takePayout(ctx context.Context, account string, n pay.PayoutNotice
 // tells that alone, which the notice then gets ours from.
 //
 // Errors: store.ErrNotFound.
-func (a *App) toldOf(ctx context.Context, account string, n pay.PayoutNotice) (pay.Withdrawal, pay.PayoutNotice, error) {
+func (a *Payouts) toldOf(ctx context.Context, account string, n pay.PayoutNotice) (pay.Withdrawal, pay.PayoutNotice, error) {
 	if n.Reference == "" {
 		w, err := a.Store.WithdrawalAt(ctx, account, n.ProviderRef)
 		if err == nil {

@@ -15,28 +15,28 @@ import (
 )
 
 // payer returns the client of a payout account that a withdrawal was sent to.
-func (a *App) payer(live bool, account string) (payout.Provider, bool) {
+func (a *Payouts) payer(live bool, account string) (payout.Provider, bool) {
 	if account == acquiring.SimulatedPayouts {
 		to := a.standIn(live)
 		return to, to != nil
 	}
-	to := a.Desks.Load().ByID[account].Payouts
+	to := a.providers.Desks.Load().ByID[account].Payouts
 	return to, to != nil
 }
 
 // standIn pays out where no account does: the simulator, in the sandbox. nil: nothing does.
-func (a *App) standIn(live bool) payout.Provider {
+func (a *Payouts) standIn(live bool) payout.Provider {
 	if live {
-		return a.Config.LivePayout
+		return a.config.Live
 	}
-	return a.Config.SandboxPayout
+	return a.config.Sandbox
 }
 
 // paying lists the accounts that pay out to a wallet, and says what the beneficiary lacks for
 // those that would.
-func (a *App) paying(w pay.Wallet) (list pay.Accounts, rail pay.Rail, lacks []pay.HolderField) {
+func (a *Payouts) paying(w pay.Wallet) (list pay.Accounts, rail pay.Rail, lacks []pay.HolderField) {
 	rail = pay.PayoutRail(w.Network, w.Currency)
-	desks := a.Desks.Load()
+	desks := a.providers.Desks.Load()
 	for _, account := range desks.Paying.Serving(w.Scope, rail) {
 		missing := lacking(desks.ByID[account.ID].Needs, rail.Key, w.Known)
 		if len(missing) == 0 && a.fits(desks.ByID[account.ID], w) == nil {
@@ -50,7 +50,7 @@ func (a *App) paying(w pay.Wallet) (list pay.Accounts, rail pay.Rail, lacks []pa
 
 // fits says why an account cannot pay to a wallet at all, where it can tell. A wallet that cannot be read says
 // nothing of the account: who sends tells of that.
-func (a *App) fits(d acquiring.Desk, w pay.Wallet) error {
+func (a *Payouts) fits(d acquiring.Desk, w pay.Wallet) error {
 	to, choosy := d.Payouts.(payout.Choosy)
 	currency, err := money.ParseCurrency(w.Currency)
 	if !choosy || err != nil {
@@ -85,7 +85,7 @@ func lacking(needs map[string][]pay.HolderField, rail string, known []string) (m
 // Errors: service_unavailable (no_payout_account, payout_delayed) and conflict_state (beneficiary_incomplete)
 // where none pays out to such a wallet now, amount_above_maximum and amount_below_minimum where none pays
 // out that much or that little. Who has too little float is passed over, as far as have knows.
-func (a *App) choosePayer(wallet pay.Wallet, w pay.Withdrawal, have floats, now time.Time) (route pay.PayoutRoute, until time.Time, err error) {
+func (a *Payouts) choosePayer(wallet pay.Wallet, w pay.Withdrawal, have floats, now time.Time) (route pay.PayoutRoute, until time.Time, err error) {
 	net := money.New(w.Net(), money.USD)
 	serving, rail, lacks := a.paying(wallet)
 	if len(serving) == 0 {
@@ -159,12 +159,12 @@ func incomplete(lacks []pay.HolderField) error {
 // kept of.
 //
 // Errors: service_unavailable with the reason no_rate or stale_rate.
-func (a *App) conversion(w pay.Wallet, net money.Amount) (pay.Conversion, error) {
+func (a *Payouts) conversion(w pay.Wallet, net money.Amount) (pay.Conversion, error) {
 	currency := money.Currency(w.Currency)
 	if w.Type == pay.Crypto || !currency.Valid() {
 		return pay.Conversion{}, nil
 	}
-	reading, err := a.Reading(w.Live, currency)
+	reading, err := a.rates.Reading(w.Live, currency)
 	if err != nil {
 		if refused, ok := errors.AsType[*pay.Error](err); ok {
 			refused.Message = fmt.Sprintf("withdrawals in %s are not taken now: %s", w.Currency, acquiring.RateNeeded(currency, refused.Details.Reason))
@@ -175,7 +175,7 @@ func (a *App) conversion(w pay.Wallet, net money.Amount) (pay.Conversion, error)
 }
 
 // Payability tells why wallets of a shop cannot be paid to now: pay.Payable where they can.
-func (a *App) Payability(ctx context.Context, scope pay.Scope) (func(pay.Wallet) pay.Unpayable, error) {
+func (a *Payouts) Payability(ctx context.Context, scope pay.Scope) (func(pay.Wallet) pay.Unpayable, error) {
 	err := a.requireKYC(ctx, scope, pay.KYCBasic)
 	refused, unverified := errors.AsType[*pay.Error](err)
 	if unverified = unverified && refused.Code == pay.CodeKYCRequired; err != nil && !unverified {

@@ -7,8 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
+	"time"
 
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
@@ -20,10 +24,10 @@ import (
 // PayOut looks at withdrawals that are due: it sends pending ones to the payout
 // provider, and asks it what became of the others. It waits for what it has begun, and
 // returns how many it took; doing one twice is harmless.
-func (a *App) PayOut(ctx context.Context) (int, error) { return base.Waiting(ctx, a.payOut) }
+func (a *Payouts) PayOut(ctx context.Context) (int, error) { return base.Waiting(ctx, a.payOut) }
 
 // payOut hands withdrawals that are due to the lanes of their payout accounts.
-func (a *App) payOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
+func (a *Payouts) payOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	now := a.Now()
 	due, err := a.Store.LeaseWithdrawals(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {
@@ -46,7 +50,7 @@ func (a *App) payOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 				continue
 			}
 		}
-		a.withdrawals.Submit(to.Account, w.ID, begun, func(may bool) {
+		a.lanes.Submit(to.Account, w.ID, begun, func(may bool) {
 			err := a.forward(ctx, w, wallet, to, may)
 			if err != nil && !errors.Is(err, store.ErrStale) { // stale: it was cancelled, or another node was faster
 				a.ComesAgain(ctx, "a due withdrawal could not be looked at; it comes again", err, "withdrawal", w.ID)
@@ -58,7 +62,7 @@ func (a *App) payOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 
 // route chooses the account that a pending withdrawal goes to; "" where it has to wait, which is
 // written down with the reason.
-func (a *App) route(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, have floats) (pay.PayoutRoute, error) {
+func (a *Payouts) route(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, have floats) (pay.PayoutRoute, error) {
 	now := a.TimeOf(w.Scope)
 	to, until, err := a.choosePayer(wallet, w, have, now)
 	refused, waits := errors.AsType[*pay.Error](err)
@@ -82,7 +86,7 @@ func (a *App) route(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, ha
 
 // forward takes one step with a withdrawal: to the account that was chosen, or to the one that it was
 // sent to, which is asked where it may be. An account "" stands for none.
-func (a *App) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, route pay.PayoutRoute, may bool) error {
+func (a *Payouts) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, route pay.PayoutRoute, may bool) error {
 	if w.Status == pay.WithdrawalPending && wallet.Status == pay.WalletDisabled {
 		_, change := w.Refuse("wallet_disabled", "the wallet was deleted before the withdrawal was sent", a.TimeOf(w.Scope))
 		return a.Commit(ctx, change, view.Cause{})
@@ -113,7 +117,7 @@ func (a *App) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, 
 	asking, call := a.Calling(asking, base.OpQueryPayout, account, request.Reference)
 	o := call.Paid(asking, to.Query(asking, request))
 	cancel()
-	a.withdrawals.Heard(account, o.Kind != pay.PayoutUnknown)
+	a.lanes.Heard(account, o.Kind != pay.PayoutUnknown)
 	o = w.Asked(w.ProvedPayout(o, asked))
 	if o.Kind == pay.PayoutMissing || o.Kind == pay.PayoutUnsent {
 		// It never arrived there, or waits there: it is sent again, under the same reference.
@@ -124,7 +128,7 @@ func (a *App) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, 
 
 // sendPayout writes down that the provider is about to be called, which makes the
 // call this node's, calls it, and commits what it said.
-func (a *App) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.PayoutRoute, to payout.Provider, request payout.Request) error {
+func (a *Payouts) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.PayoutRoute, to payout.Provider, request payout.Request) error {
 	if a.Shut() {
 		return nil
 	}
@@ -154,7 +158,7 @@ func (a *App) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.Payout
 }
 
 // resolvePayout commits what the provider said of the withdrawal as it stood then.
-func (a *App) resolvePayout(ctx context.Context, then pay.Withdrawal, o pay.PayoutOutcome) error {
+func (a *Payouts) resolvePayout(ctx context.Context, then pay.Withdrawal, o pay.PayoutOutcome) error {
 	w := then
 	return base.Again(func() error {
 		now := a.TimeOf(w.Scope)
@@ -189,7 +193,7 @@ func (a *App) resolvePayout(ctx context.Context, then pay.Withdrawal, o pay.Payo
 	})
 }
 
-func (a *App) payoutRequest(w pay.Withdrawal, wallet pay.Wallet) (payout.Request, error) {
+func (a *Payouts) payoutRequest(w pay.Withdrawal, wallet pay.Wallet) (payout.Request, error) {
 	r, err := a.requestTo(wallet)
 	r.Local, r.Amount, r.Net = w.Local, money.New(w.Amount, money.USD), money.New(w.Net(), money.USD)
 	r.Reference, r.ProviderRef, r.Calls, r.Sent, r.Now = w.Reference(), w.ProviderRef, w.Calls, w.SentAt, a.TimeOf(w.Scope)
@@ -197,7 +201,7 @@ func (a *App) payoutRequest(w pay.Withdrawal, wallet pay.Wallet) (payout.Request
 }
 
 // requestTo is a payout to a wallet, of nothing yet.
-func (a *App) requestTo(wallet pay.Wallet) (payout.Request, error) {
+func (a *Payouts) requestTo(wallet pay.Wallet) (payout.Request, error) {
 	account, err := a.Vault.Open(wallet.Secret(), wallet.Sealed)
 	if err != nil {
 		return payout.Request{}, fmt.Errorf("destination of wallet %s: %w", wallet.ID, err)
@@ -207,7 +211,7 @@ func (a *App) requestTo(wallet pay.Wallet) (payout.Request, error) {
 }
 
 // beneficiary is who a wallet belongs to, as far as the merchant told.
-func (a *App) beneficiary(wallet pay.Wallet) (who pay.Beneficiary, err error) {
+func (a *Payouts) beneficiary(wallet pay.Wallet) (who pay.Beneficiary, err error) {
 	if wallet.Holder == nil {
 		return who, nil
 	}
@@ -217,3 +221,38 @@ func (a *App) beneficiary(wallet pay.Wallet) (who pay.Beneficiary, err error) {
 	}
 	return who, json.Unmarshal(text, &who)
 }
+
+// PayoutsConfig is what payouts need to know.
+type PayoutsConfig struct {
+	// Sandbox and Live pay the withdrawals of each environment that no account of the operator's
+	// pays; nil: those are refused.
+	Sandbox, Live payout.Provider
+	// WalletCoolDown is how long a new production wallet cannot be paid to; 0 means
+	// pay.WalletCoolDown.
+	WalletCoolDown time.Duration
+}
+
+// Payouts pay merchants. It is safe for use by many goroutines.
+type Payouts struct {
+	*base.Base
+	rates      *acquiring.Rates
+	providers  *acquiring.Providers
+	mails      *mails.Mails
+	config     PayoutsConfig
+	lanes      *acquiring.Lanes // what payout accounts are asked, with bounds of their own
+	floatsSeen atomic.Pointer[[]FloatStatus]
+}
+
+// NewPayouts returns the payouts of a service.
+func NewPayouts(b *base.Base, rates *acquiring.Rates, providers *acquiring.Providers, letters *mails.Mails, c PayoutsConfig) *Payouts {
+	if c.WalletCoolDown == 0 {
+		c.WalletCoolDown = pay.WalletCoolDown
+	}
+	return &Payouts{Base: b, rates: rates, providers: providers, mails: letters, config: c, lanes: acquiring.NewLanes(b.Now)}
+}
+
+// Drain waits for the questions that are under way.
+func (a *Payouts) Drain() { a.lanes.Drain() }
+
+// Silent counts the payout accounts that do not answer.
+func (a *Payouts) Silent() int { return a.lanes.Silent() }

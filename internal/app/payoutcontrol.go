@@ -17,7 +17,7 @@ import (
 // an environment, and returns it.
 //
 // Errors: invalid_request; that there is no such merchant.
-func (a *App) LimitPayouts(ctx context.Context, by pay.Actor, merchant string, live bool, change func(*pay.PayoutLimits)) (set pay.PayoutControl, err error) {
+func (a *Payouts) LimitPayouts(ctx context.Context, by pay.Actor, merchant string, live bool, change func(*pay.PayoutLimits)) (set pay.PayoutControl, err error) {
 	if merchant != "" {
 		if _, err := a.Store.Merchant(ctx, merchant); err != nil {
 			return set, fmt.Errorf("merchant %s: %w", merchant, err)
@@ -48,7 +48,7 @@ func (a *App) LimitPayouts(ctx context.Context, by pay.Actor, merchant string, l
 }
 
 // payoutControl reads one control; a new one where there is none.
-func (a *App) payoutControl(ctx context.Context, merchant string, live bool) (pay.PayoutControl, error) {
+func (a *Payouts) payoutControl(ctx context.Context, merchant string, live bool) (pay.PayoutControl, error) {
 	id := pay.PayoutControlID(merchant, live)
 	list, err := a.Store.PayoutControls(ctx, merchant, live)
 	for _, c := range list {
@@ -60,13 +60,13 @@ func (a *App) payoutControl(ctx context.Context, merchant string, live bool) (pa
 }
 
 // PayoutControls lists what withdrawals are allowed, for the operator.
-func (a *App) PayoutControls(ctx context.Context) ([]pay.PayoutControl, error) {
+func (a *Payouts) PayoutControls(ctx context.Context) ([]pay.PayoutControl, error) {
 	return a.Store.AllPayoutControls(ctx)
 }
 
 // allowed says whether a withdrawal may be sent now, or why not and when to look again, and what is
 // to be written with its sending.
-func (a *App) allowed(ctx context.Context, w pay.Withdrawal, now time.Time) (counted []pay.PayoutControl, why pay.Unpayable, until time.Time, err error) {
+func (a *Payouts) allowed(ctx context.Context, w pay.Withdrawal, now time.Time) (counted []pay.PayoutControl, why pay.Unpayable, until time.Time, err error) {
 	list, err := a.Store.PayoutControls(ctx, w.Merchant, w.Live)
 	for _, c := range list {
 		at := now
@@ -86,7 +86,7 @@ func (a *App) allowed(ctx context.Context, w pay.Withdrawal, now time.Time) (cou
 // ApproveWithdrawal lets a withdrawal pass the limits.
 //
 // Errors: store.ErrNotFound, conflict_state.
-func (a *App) ApproveWithdrawal(ctx context.Context, by pay.Actor, id, note string) (approved pay.Withdrawal, err error) {
+func (a *Payouts) ApproveWithdrawal(ctx context.Context, by pay.Actor, id, note string) (approved pay.Withdrawal, err error) {
 	err = base.Again(func() error {
 		w, err := a.Store.AnyWithdrawal(ctx, id)
 		if err != nil {
@@ -104,7 +104,7 @@ func (a *App) ApproveWithdrawal(ctx context.Context, by pay.Actor, id, note stri
 }
 
 // WaitingWithdrawals lists withdrawals that are due and not sent, with the reason, the oldest first.
-func (a *App) WaitingWithdrawals(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
+func (a *Payouts) WaitingWithdrawals(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
 	return a.Store.WaitingWithdrawals(ctx, limit)
 }
 
@@ -115,7 +115,7 @@ var errHeld = errors.New("the limits hold the withdrawal")
 // chosen anew.
 //
 // Errors: errHeld.
-func (a *App) lacksFloat(ctx context.Context, w pay.Withdrawal, now time.Time) error {
+func (a *Payouts) lacksFloat(ctx context.Context, w pay.Withdrawal, now time.Time) error {
 	w.Waiting = "" // written also where it waits for that already
 	_, change, _ := w.Wait(string(pay.WaitsFloat), now.Add(time.Second), now)
 	return cmp.Or(a.Store.Commit(ctx, change), errHeld)
@@ -124,7 +124,7 @@ func (a *App) lacksFloat(ctx context.Context, w pay.Withdrawal, now time.Time) e
 // sending notes that a withdrawal is about to be sent.
 //
 // Errors: errHeld where the limits hold it, errOthers where it has moved on.
-func (a *App) sending(ctx context.Context, w pay.Withdrawal, route pay.PayoutRoute, by pay.Caller) (sent pay.Withdrawal, err error) {
+func (a *Payouts) sending(ctx context.Context, w pay.Withdrawal, route pay.PayoutRoute, by pay.Caller) (sent pay.Withdrawal, err error) {
 	now := a.TimeOf(w.Scope)
 	if w.Status != pay.WithdrawalPending { // it was counted when it was sent first
 		sent, change := w.Send(route, by, now)

@@ -13,7 +13,7 @@ import (
 )
 
 // regainNewPayout is a new withdrawal as the one that an account has of the same request.
-func (a *App) regainNewPayout(ctx context.Context, made pay.Withdrawal, change pay.Change, at pay.Found, now time.Time) (pay.Withdrawal, pay.Change, error) {
+func (a *Payouts) regainNewPayout(ctx context.Context, made pay.Withdrawal, change pay.Change, at pay.Found, now time.Time) (pay.Withdrawal, pay.Change, error) {
 	object, round, _ := pay.ParsePayoutReference(at.Reference)
 	switch {
 	case !base.Nearly(made.Local, at.Local()):
@@ -40,7 +40,7 @@ func (a *App) regainNewPayout(ctx context.Context, made pay.Withdrawal, change p
 	return next, change, nil
 }
 
-func (a *App) placePayout(ctx context.Context, f pay.Found) (known, regained bool, err error) {
+func (a *Payouts) placePayout(ctx context.Context, f pay.Found) (known, regained bool, err error) {
 	object, round, _ := pay.ParsePayoutReference(f.Reference)
 	w, err := a.Store.AnyWithdrawal(ctx, object)
 	if errors.Is(err, store.ErrNotFound) {
@@ -80,7 +80,7 @@ func (a *App) placePayout(ctx context.Context, f pay.Found) (known, regained boo
 
 // floatFor is what a payout that was found takes of its account's float, as far as that has it: the
 // operator books the rest.
-func (a *App) floatFor(ctx context.Context, account string, w pay.Withdrawal) (money.Amount, error) {
+func (a *Payouts) floatFor(ctx context.Context, account string, w pay.Withdrawal) (money.Amount, error) {
 	have, err := a.floats(ctx, 1)
 	need, free := have.of(account, w)
 	if need.Minor > free.Minor {

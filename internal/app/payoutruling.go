@@ -13,7 +13,7 @@ import (
 // RuleWithdrawal is RulePayment for a withdrawal.
 //
 // Errors: store.ErrNotFound, conflict_state.
-func (a *App) RuleWithdrawal(ctx context.Context, by pay.Actor, r base.Ruled) (w pay.Withdrawal, said pay.PayoutKind, err error) {
+func (a *Payouts) RuleWithdrawal(ctx context.Context, by pay.Actor, r base.Ruled) (w pay.Withdrawal, said pay.PayoutKind, err error) {
 	if r.Reference != "" && r.Word == pay.WordNotPaid {
 		return w, "", pay.FieldError(pay.CodeInvalidRequest, "reference", "the bank's reference is of a payout that arrived: leave it out for one that did not")
 	}
@@ -71,7 +71,7 @@ func (a *App) RuleWithdrawal(ctx context.Context, by pay.Actor, r base.Ruled) (w
 // would pay it all the same, or has not.
 //
 // Errors: conflict_state.
-func (a *App) filed(ctx context.Context, w pay.Withdrawal, word pay.Word) error {
+func (a *Payouts) filed(ctx context.Context, w pay.Withdrawal, word pay.Word) error {
 	if w.Batch == "" || !w.Open() {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (a *App) filed(ctx context.Context, w pay.Withdrawal, word pay.Word) error 
 
 // askPayout asks the payout provider of a withdrawal that was sent what became of it.
 // Where there is nobody to ask, or nothing to ask with, nobody knows.
-func (a *App) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOutcome {
+func (a *Payouts) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOutcome {
 	unknown := pay.PayoutOutcome{Kind: pay.PayoutUnknown}
 	to, known := a.payer(w.Live, w.Provider)
 	if w.Status != pay.WithdrawalProcessing || !known {
@@ -117,7 +117,7 @@ type ToPay struct {
 // it by hand. The audit log tells that he saw it.
 //
 // Errors: store.ErrNotFound.
-func (a *App) RevealWithdrawal(ctx context.Context, by pay.Actor, id string) (ToPay, error) {
+func (a *Payouts) RevealWithdrawal(ctx context.Context, by pay.Actor, id string) (ToPay, error) {
 	w, err := a.Store.AnyWithdrawal(ctx, id)
 	if err != nil {
 		return ToPay{}, err
@@ -138,6 +138,6 @@ func (a *App) RevealWithdrawal(ctx context.Context, by pay.Actor, id string) (To
 
 // Unpaid lists withdrawals that were sent and whose end is not known, the oldest first,
 // for the operator.
-func (a *App) Unpaid(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
+func (a *Payouts) Unpaid(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
 	return a.Store.SentWithdrawals(ctx, limit)
 }

@@ -20,7 +20,7 @@ type NewVerification struct {
 
 // StartVerification begins to verify a merchant in an environment, or returns
 // the verification that is open; made tells which.
-func (a *App) StartVerification(ctx context.Context, by base.Principal, n NewVerification) (v pay.Verification, made bool, err error) {
+func (a *Payouts) StartVerification(ctx context.Context, by base.Principal, n NewVerification) (v pay.Verification, made bool, err error) {
 	scope := pay.Scope{Merchant: by.Merchant, Live: by.Live}
 	err = base.Again(func() error {
 		open, err := a.Store.OpenVerification(ctx, scope)
@@ -57,7 +57,7 @@ func (a *App) StartVerification(ctx context.Context, by base.Principal, n NewVer
 // Verification reads a verification of the merchant.
 //
 // Errors: not_found, also for another merchant's.
-func (a *App) Verification(ctx context.Context, scope pay.Scope, id string) (pay.Verification, error) {
+func (a *Payouts) Verification(ctx context.Context, scope pay.Scope, id string) (pay.Verification, error) {
 	missing := base.Missing(pay.CodeNotFound, "verification", scope, id)
 	if !base.Storable(id) {
 		return pay.Verification{}, missing
@@ -72,7 +72,7 @@ func (a *App) Verification(ctx context.Context, scope pay.Scope, id string) (pay
 // SimulateVerification moves a sandbox verification on the merchant's demand.
 //
 // Errors: production_key_refused, not_found, conflict_state.
-func (a *App) SimulateVerification(ctx context.Context, by base.Principal, id string, to pay.VerificationStatus) (pay.Verification, error) {
+func (a *Payouts) SimulateVerification(ctx context.Context, by base.Principal, id string, to pay.VerificationStatus) (pay.Verification, error) {
 	if by.Live {
 		return pay.Verification{}, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
@@ -95,7 +95,7 @@ func (a *App) SimulateVerification(ctx context.Context, by base.Principal, id st
 // see it and hand it in.
 //
 // Errors: not_found, also for a wrong token.
-func (a *App) PageVerification(ctx context.Context, id, token string) (pay.Verification, error) {
+func (a *Payouts) PageVerification(ctx context.Context, id, token string) (pay.Verification, error) {
 	missing := pay.NewError(pay.CodeNotFound, "there is no such verification")
 	if !base.Storable(id) || !hmac.Equal([]byte(token), []byte(a.pageToken(id))) {
 		return pay.Verification{}, missing
@@ -110,7 +110,7 @@ func (a *App) PageVerification(ctx context.Context, id, token string) (pay.Verif
 // HandIn notes that the merchant has sent its documents.
 //
 // Errors: as PageVerification; conflict_state.
-func (a *App) HandIn(ctx context.Context, id, token string) (pay.Verification, error) {
+func (a *Payouts) HandIn(ctx context.Context, id, token string) (pay.Verification, error) {
 	var v pay.Verification
 	err := base.Again(func() error {
 		var err error
@@ -124,7 +124,7 @@ func (a *App) HandIn(ctx context.Context, id, token string) (pay.Verification, e
 
 // DecideVerification is the operator's word: verified or rejected, with the
 // reason that the merchant sees.
-func (a *App) DecideVerification(ctx context.Context, id string, to pay.VerificationStatus, code, message string) error {
+func (a *Payouts) DecideVerification(ctx context.Context, id string, to pay.VerificationStatus, code, message string) error {
 	return base.Again(func() error {
 		v, err := a.Store.AnyVerification(ctx, id)
 		if err != nil {
@@ -135,11 +135,11 @@ func (a *App) DecideVerification(ctx context.Context, id string, to pay.Verifica
 }
 
 // Verifications lists the newest of all merchants for the operator.
-func (a *App) Verifications(ctx context.Context, status pay.VerificationStatus, merchant string, limit int) ([]pay.Verification, error) {
+func (a *Payouts) Verifications(ctx context.Context, status pay.VerificationStatus, merchant string, limit int) ([]pay.Verification, error) {
 	return a.Store.Verifications(ctx, status, merchant, limit)
 }
 
-func (a *App) move(ctx context.Context, by pay.Actor, v pay.Verification, to pay.VerificationStatus, code, message string) error {
+func (a *Payouts) move(ctx context.Context, by pay.Actor, v pay.Verification, to pay.VerificationStatus, code, message string) error {
 	_, change, err := v.Move(to, code, message, a.TimeOf(v.Scope))
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (a *App) move(ctx context.Context, by pay.Actor, v pay.Verification, to pay
 
 // ExpireVerifications ends those that nobody handed in. It returns how many it
 // took; doing one twice is harmless.
-func (a *App) ExpireVerifications(ctx context.Context) (int, error) {
+func (a *Payouts) ExpireVerifications(ctx context.Context) (int, error) {
 	now := a.Now()
 	due, err := a.Store.LeaseVerifications(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {
@@ -167,8 +167,8 @@ func (a *App) ExpireVerifications(ctx context.Context) (int, error) {
 
 // VerificationURL is the address of a verification's page. It holds a token,
 // so that nobody can guess it.
-func (a *App) VerificationURL(id string) string {
+func (a *Payouts) VerificationURL(id string) string {
 	return a.CheckoutURL + "/kyc/" + id + "?token=" + a.pageToken(id)
 }
 
-func (a *App) pageToken(id string) string { return a.Vault.Hash("verification page/" + id)[:32] }
+func (a *Payouts) pageToken(id string) string { return a.Vault.Hash("verification page/" + id)[:32] }

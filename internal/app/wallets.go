@@ -25,9 +25,9 @@ type NewWallet struct {
 // AddWallet adds a wallet to a shop. Its merchant is told of one in production by e-mail.
 //
 // Errors: conflict_state when the shop has a wallet with this destination.
-func (a *App) AddWallet(ctx context.Context, by base.Principal, scope pay.Scope, n NewWallet) (pay.Wallet, error) {
+func (a *Payouts) AddWallet(ctx context.Context, by base.Principal, scope pay.Scope, n NewWallet) (pay.Wallet, error) {
 	fingerprint := a.Vault.Hash("wallet/" + n.Network + ":" + n.Currency + ":" + n.Account)
-	coolDown := a.Config.WalletCoolDown
+	coolDown := a.config.WalletCoolDown
 	if !scope.Live && !n.CoolDown {
 		coolDown = 0
 	}
@@ -68,7 +68,7 @@ func (a *App) AddWallet(ctx context.Context, by base.Principal, scope pay.Scope,
 		wallet, change := wallet.Open(coolDown, before, shops, now)
 		change.Audit = a.Audited(by.Actor(), scope, pay.WalletCreated, wallet.ID,
 			map[string]string{"network": n.Network, "currency": n.Currency, "destination": n.Masked})
-		if err := a.TellOfWallet(ctx, &change, wallet, by); err != nil {
+		if err := a.mails.TellOfWallet(ctx, &change, wallet, by); err != nil {
 			return err
 		}
 		added = wallet
@@ -85,7 +85,7 @@ func (a *App) AddWallet(ctx context.Context, by base.Principal, scope pay.Scope,
 }
 
 // defaultWallet reads a shop's default wallet, nil where it has none.
-func (a *App) defaultWallet(ctx context.Context, scope pay.Scope) (*pay.Wallet, error) {
+func (a *Payouts) defaultWallet(ctx context.Context, scope pay.Scope) (*pay.Wallet, error) {
 	w, err := a.Store.DefaultWallet(ctx, scope)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
@@ -96,7 +96,7 @@ func (a *App) defaultWallet(ctx context.Context, scope pay.Scope) (*pay.Wallet, 
 // Wallet reads one wallet of the shop, a disabled one too.
 //
 // Errors: wallet_not_found, also for another shop's.
-func (a *App) Wallet(ctx context.Context, scope pay.Scope, id string) (pay.Wallet, error) {
+func (a *Payouts) Wallet(ctx context.Context, scope pay.Scope, id string) (pay.Wallet, error) {
 	missing := base.Missing(pay.CodeWalletNotFound, "wallet", scope, id)
 	if !base.Storable(id) {
 		return pay.Wallet{}, missing
@@ -111,7 +111,7 @@ func (a *App) Wallet(ctx context.Context, scope pay.Scope, id string) (pay.Walle
 // Wallets lists a shop's wallets, newest first, and counts them.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (a *App) Wallets(ctx context.Context, scope pay.Scope, status pay.WalletStatus, page store.Page) ([]pay.Wallet, int64, error) {
+func (a *Payouts) Wallets(ctx context.Context, scope pay.Scope, status pay.WalletStatus, page store.Page) ([]pay.Wallet, int64, error) {
 	if err := base.Behind(page.After, func() error {
 		_, err := a.Store.Wallet(ctx, scope, page.After)
 		return err
@@ -125,7 +125,7 @@ func (a *App) Wallets(ctx context.Context, scope pay.Scope, status pay.WalletSta
 // they come due; its history stays. Deleting it twice is harmless.
 //
 // Errors: wallet_not_found.
-func (a *App) DeleteWallet(ctx context.Context, by base.Principal, scope pay.Scope, id string) error {
+func (a *Payouts) DeleteWallet(ctx context.Context, by base.Principal, scope pay.Scope, id string) error {
 	return base.Again(func() error {
 		w, err := a.Wallet(ctx, scope, id)
 		if err != nil {
@@ -142,7 +142,7 @@ func (a *App) DeleteWallet(ctx context.Context, by base.Principal, scope pay.Sco
 
 // ActivateWallets ends cool-downs that are over. It returns how many it took;
 // doing one twice is harmless.
-func (a *App) ActivateWallets(ctx context.Context) (int, error) {
+func (a *Payouts) ActivateWallets(ctx context.Context) (int, error) {
 	now := a.Now()
 	due, err := a.Store.LeaseWallets(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {

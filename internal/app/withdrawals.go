@@ -38,7 +38,7 @@ func (n NewWithdrawal) mark(scope pay.Scope) string { return cmp.Or(n.Mark, n.Id
 // wallet is named and none is the default, conflict_state for a wallet that
 // cannot be paid to, service_unavailable when no payout provider is configured,
 // amount_below_minimum, balance_insufficient, idempotency_conflict.
-func (a *App) Withdraw(ctx context.Context, by base.Principal, scope pay.Scope, n NewWithdrawal) (w pay.Withdrawal, replayed bool, err error) {
+func (a *Payouts) Withdraw(ctx context.Context, by base.Principal, scope pay.Scope, n NewWithdrawal) (w pay.Withdrawal, replayed bool, err error) {
 	merchant, _, err := a.Tenant(ctx, by)
 	if err != nil {
 		return w, false, err
@@ -69,7 +69,7 @@ func (a *App) Withdraw(ctx context.Context, by base.Principal, scope pay.Scope, 
 }
 
 // withdraw is Withdraw without a key, for the service itself.
-func (a *App) withdraw(ctx context.Context, by pay.Actor, scope pay.Scope, fee int64, n NewWithdrawal) (w pay.Withdrawal, err error) {
+func (a *Payouts) withdraw(ctx context.Context, by pay.Actor, scope pay.Scope, fee int64, n NewWithdrawal) (w pay.Withdrawal, err error) {
 	err = base.Again(func() error {
 		w, err = a.withdrawOnce(ctx, by, scope, fee, n)
 		return err
@@ -80,7 +80,7 @@ func (a *App) withdraw(ctx context.Context, by pay.Actor, scope pay.Scope, fee i
 // withdrawOnce decides and writes a withdrawal.
 //
 // Errors: as Withdraw; store.ErrStale where the same request was first.
-func (a *App) withdrawOnce(ctx context.Context, by pay.Actor, scope pay.Scope, fee int64, n NewWithdrawal) (pay.Withdrawal, error) {
+func (a *Payouts) withdrawOnce(ctx context.Context, by pay.Actor, scope pay.Scope, fee int64, n NewWithdrawal) (pay.Withdrawal, error) {
 	if err := a.MayMoveMoney(); err != nil {
 		return pay.Withdrawal{}, err
 	}
@@ -114,7 +114,7 @@ func (a *App) withdrawOnce(ctx context.Context, by pay.Actor, scope pay.Scope, f
 }
 
 // decideWithdrawal reads what a withdrawal depends on and decides.
-func (a *App) decideWithdrawal(ctx context.Context, scope pay.Scope, n NewWithdrawal, fee int64, now time.Time) (pay.Withdrawal, pay.Change, error) {
+func (a *Payouts) decideWithdrawal(ctx context.Context, scope pay.Scope, n NewWithdrawal, fee int64, now time.Time) (pay.Withdrawal, pay.Change, error) {
 	wallet, err := a.payee(ctx, scope, n.Wallet)
 	if err != nil {
 		return pay.Withdrawal{}, pay.Change{}, err
@@ -136,7 +136,7 @@ func (a *App) decideWithdrawal(ctx context.Context, scope pay.Scope, n NewWithdr
 // not be made. Nothing is written.
 //
 // Errors: as Withdraw.
-func (a *App) Quote(ctx context.Context, by base.Principal, scope pay.Scope, n NewWithdrawal) (pay.Withdrawal, error) {
+func (a *Payouts) Quote(ctx context.Context, by base.Principal, scope pay.Scope, n NewWithdrawal) (pay.Withdrawal, error) {
 	merchant, _, err := a.Tenant(ctx, by)
 	if err != nil {
 		return pay.Withdrawal{}, err
@@ -146,7 +146,7 @@ func (a *App) Quote(ctx context.Context, by base.Principal, scope pay.Scope, n N
 }
 
 // payee is the wallet that a withdrawal may go to.
-func (a *App) payee(ctx context.Context, scope pay.Scope, id string) (pay.Wallet, error) {
+func (a *Payouts) payee(ctx context.Context, scope pay.Scope, id string) (pay.Wallet, error) {
 	if err := a.requireKYC(ctx, scope, pay.KYCBasic); err != nil {
 		return pay.Wallet{}, err
 	}
@@ -171,7 +171,7 @@ func (a *App) payee(ctx context.Context, scope pay.Scope, id string) (pay.Wallet
 }
 
 // requireKYC refuses production merchants who have not been verified.
-func (a *App) requireKYC(ctx context.Context, scope pay.Scope, need pay.KYCLevel) error {
+func (a *Payouts) requireKYC(ctx context.Context, scope pay.Scope, need pay.KYCLevel) error {
 	if !scope.Live {
 		return nil
 	}
@@ -189,7 +189,7 @@ func (a *App) requireKYC(ctx context.Context, scope pay.Scope, need pay.KYCLevel
 // Withdrawal reads one withdrawal of the shop.
 //
 // Errors: withdrawal_not_found, also for another shop's.
-func (a *App) Withdrawal(ctx context.Context, scope pay.Scope, id string) (pay.Withdrawal, error) {
+func (a *Payouts) Withdrawal(ctx context.Context, scope pay.Scope, id string) (pay.Withdrawal, error) {
 	missing := base.Missing(pay.CodeWithdrawalNotFound, "withdrawal", scope, id)
 	if !base.Storable(id) {
 		return pay.Withdrawal{}, missing
@@ -205,7 +205,7 @@ func (a *App) Withdrawal(ctx context.Context, scope pay.Scope, id string) (pay.W
 // filter selects.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (a *App) Withdrawals(ctx context.Context, scope pay.Scope, f store.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
+func (a *Payouts) Withdrawals(ctx context.Context, scope pay.Scope, f store.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := a.Store.Withdrawal(ctx, scope, f.After)
 		return err
@@ -218,7 +218,7 @@ func (a *App) Withdrawals(ctx context.Context, scope pay.Scope, f store.Withdraw
 // CancelWithdrawal gives back a withdrawal that was not sent yet.
 //
 // Errors: withdrawal_not_found, conflict_state.
-func (a *App) CancelWithdrawal(ctx context.Context, by base.Principal, scope pay.Scope, id string) (pay.Withdrawal, error) {
+func (a *Payouts) CancelWithdrawal(ctx context.Context, by base.Principal, scope pay.Scope, id string) (pay.Withdrawal, error) {
 	return base.Decide(func() (pay.Withdrawal, error) {
 		w, err := a.Withdrawal(ctx, scope, id)
 		if err != nil {
