@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"text/tabwriter"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 )
@@ -47,7 +47,7 @@ func (c *payoutFloatCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 	return err
 }
 
-func printFloats(list []app.FloatStatus) error {
+func printFloats(list []payouts.FloatStatus) error {
 	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ACCOUNT\tENVIRONMENT\tFREE\tCOMMITTED\tPAID\tPUT IN\tTHE PROVIDER HAS\tOFF BY")
 	for _, f := range list {
@@ -74,7 +74,7 @@ type floatJSON struct {
 	Unknown     string          `json:"unknown,omitempty"`
 }
 
-func floatsJSON(list []app.FloatStatus) []floatJSON {
+func floatsJSON(list []payouts.FloatStatus) []floatJSON {
 	told := []floatJSON{}
 	for _, f := range list {
 		in := func(minor int64) json.Number { return json.Number(money.New(minor, f.Currency).Decimal()) }
@@ -121,7 +121,7 @@ func (c *payoutTopUpCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 	}
 	for _, f := range list {
 		if f.Account == c.Account && f.Currency == currency {
-			return printFloats([]app.FloatStatus{f})
+			return printFloats([]payouts.FloatStatus{f})
 		}
 	}
 	return nil

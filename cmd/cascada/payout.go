@@ -13,7 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 )
@@ -197,7 +197,7 @@ func (c *payoutImportCmd) Run(ctx context.Context, log *slog.Logger, adapters re
 		return err
 	}
 	defer from.Close()
-	file, err := io.ReadAll(io.LimitReader(from, app.MostAnswer+1))
+	file, err := io.ReadAll(io.LimitReader(from, payouts.MostAnswer+1))
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -102,7 +102,7 @@ func (a *API) addWallet(ctx context.Context, call Call, in *addWalletIn) (*walle
 	if err != nil {
 		return nil, err
 	}
-	w, err := a.app.AddWallet(ctx, call.Principal, scope, app.NewWallet{
+	w, err := a.app.AddWallet(ctx, call.Principal, scope, payouts.NewWallet{
 		Destination: in.place, Label: in.Body.Label, Default: in.Body.IsDefault, CoolDown: in.Simulate != "",
 		Beneficiary: pay.Beneficiary{
 			Name: strings.TrimSpace(in.Body.HolderName), Document: strings.ToUpper(in.Body.HolderDocument), Email: in.Body.HolderEmail,

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -109,7 +109,7 @@ func (a *API) withdraw(ctx context.Context, call Call, in *withdrawIn) (*withdra
 	if err != nil {
 		return nil, err
 	}
-	n := app.NewWithdrawal{Wallet: in.Body.WalletID, Amount: in.amount, RequestID: call.RequestID}
+	n := payouts.NewWithdrawal{Wallet: in.Body.WalletID, Amount: in.amount, RequestID: call.RequestID}
 	if in.IdempotencyKey != "" {
 		n.Idempotency = base.Idempotency{Route: "POST /withdrawals", Key: in.IdempotencyKey, Hash: bodyHash(in.RawBody, "")}
 	}
@@ -133,7 +133,7 @@ func (a *API) quoteWithdrawal(ctx context.Context, call Call, in *quoteIn) (*quo
 	if code != "" {
 		return nil, pay.FieldError(code, "amount", message)
 	}
-	w, err := a.app.Quote(ctx, call.Principal, scope, app.NewWithdrawal{Wallet: in.WalletID, Amount: amount})
+	w, err := a.app.Quote(ctx, call.Principal, scope, payouts.NewWithdrawal{Wallet: in.WalletID, Amount: amount})
 	if err != nil {
 		return nil, err
 	}

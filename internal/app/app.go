@@ -18,6 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/app/mails"
+	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
@@ -94,7 +95,9 @@ type App struct {
 	*auth.Access
 	*delivery.Webhooks
 	*mails.Mails
-	*Payouts
+	*payouts.Destinations
+	*payouts.Payouts
+	*payouts.BankFiles
 	Config     Config
 	catalog    *acquiring.Catalog
 	counts     *counts
@@ -194,9 +197,9 @@ func (a *App) load(ctx context.Context) error {
 		Simulated: a.Config.Providers, Sandbox: a.Config.Sandbox, Adapters: a.Config.Adapters, Client: a.Config.Client, Routing: a.Config.Routing,
 	}, a.catalog)
 	a.Methods = acquiring.NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
-	a.Payouts = NewPayouts(a.Base, a.Rates, a.Providers, a.Mails, PayoutsConfig{
-		Sandbox: a.Config.SandboxPayout, Live: a.Config.LivePayout, WalletCoolDown: a.Config.WalletCoolDown,
-	})
+	a.Destinations = payouts.NewDestinations(a.Base, a.Mails, a.Config.WalletCoolDown)
+	a.Payouts = payouts.NewPayouts(a.Base, a.Rates, a.Providers, a.Destinations, payouts.PayoutsConfig{Sandbox: a.Config.SandboxPayout, Live: a.Config.LivePayout})
+	a.BankFiles = payouts.NewBankFiles(a.Payouts)
 	if err = a.LoadRates(ctx); err != nil {
 		return err
 	}
@@ -282,7 +285,7 @@ func (a *App) Loops() []work.Loop {
 		a.Swept(base.PaymentsLoop, a.sweep),
 		a.Swept(base.ClaimsLoop, a.sweepClaims),
 		a.Woken(base.WalletsLoop, a.ActivateWallets),
-		a.Swept(base.WithdrawalsLoop, a.payOut),
+		a.Swept(base.WithdrawalsLoop, a.Payouts.HandOut),
 		a.Woken(base.VerificationsLoop, a.ExpireVerifications),
 		a.Woken(base.CheckoutsLoop, a.ExpireSessions),
 		a.Woken(base.ReplaysLoop, a.ReplayEvents),
@@ -304,7 +307,7 @@ func (a *App) Loops() []work.Loop {
 		base.TableByTable(work.Loop{Name: "personal data from before", Every: max(auth.ResealEvery, a.Look), Do: a.SealPersonal}),
 		a.Polled("provider accounts", acquiring.AccountsEvery, a.ReadAccounts),
 		a.Polled("routing rules", acquiring.AccountsEvery, a.ReadRules),
-		base.RowByRow(a.Polled("balances at payout accounts", floatsEvery, a.CompareFloats)),
+		base.RowByRow(a.Polled("balances at payout accounts", payouts.FloatsEvery, a.CompareFloats)),
 		a.Polled("rates", acquiring.RatesEvery, a.ReadRates),
 		base.TableByTable(a.Polled("counters", time.Minute, func(ctx context.Context) error { return a.Store.RollUp(ctx, a.Now()) })),
 		base.RowByRow(a.Polled("tidy", 3*time.Second, a.Store.Tidy)),

@@ -27,7 +27,7 @@ func (a *App) Notify(ctx context.Context, account string, n acquiring.Notificati
 		return err // it comes again
 	}
 	if listener, ok := a.Desks.Load().ByID[account].Payouts.(provider.PayoutListener); ok {
-		return a.notifyPayout(ctx, account, listener, n)
+		return a.Payouts.Notify(ctx, account, listener, n)
 	}
 	_, _, err := a.notify(ctx, account, n, view.Cause{})
 	return err

@@ -38,7 +38,7 @@ func (a *App) Receipts(ctx context.Context) (int, error) {
 
 func (a *App) receipt(ctx context.Context, s pay.Settlement) error {
 	if !s.PDFAt.IsZero() && s.Automatic {
-		return a.payAutomatically(ctx, s)
+		return a.PayAutomatically(ctx, s)
 	}
 	if !s.PDFAt.IsZero() {
 		_, err := a.pay(ctx, s, a.Self())
@@ -52,7 +52,7 @@ func (a *App) receipt(ctx context.Context, s pay.Settlement) error {
 	if err != nil {
 		return err
 	}
-	control, err := a.payoutControl(ctx, s.Merchant, s.Live)
+	control, err := a.Payouts.Control(ctx, s.Merchant, s.Live)
 	if err != nil {
 		return err
 	}

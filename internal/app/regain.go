@@ -269,7 +269,7 @@ func (a *App) place(ctx context.Context, f pay.Found, l reconcile.Line) (known, 
 	case pay.FoundRefund:
 		return a.placeRefund(ctx, f, l)
 	}
-	return a.placePayout(ctx, f)
+	return a.Payouts.Place(ctx, f)
 }
 
 func (a *App) placeCharge(ctx context.Context, f pay.Found) (known, regained bool, err error) {

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -126,7 +126,7 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 		}
 
 		// The bank answers in part, then the rest, then all again, and something that is not ours.
-		answer := func(lines ...string) app.ImportedAnswers {
+		answer := func(lines ...string) payouts.ImportedAnswers {
 			t.Helper()
 			done, err := o.App.ImportAnswers(ctx, carla, "banco", []byte("reference,status,amount,currency,bank_reference\n"+strings.Join(lines, "\n")+"\n"))
 			must(t, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/ledger"
@@ -47,11 +48,11 @@ func (c cashier) withdrawal(t *testing.T, clock *clock, log *faults) (*app.App, 
 	scope, err := a.Narrow(ctx, who, "", "")
 	must(t, err)
 	fund(t, database, a.Vault, scope, clock.now())
-	wallet, err := a.AddWallet(ctx, who, scope, app.NewWallet{Destination: destination.Destination{
+	wallet, err := a.AddWallet(ctx, who, scope, payouts.NewWallet{Destination: destination.Destination{
 		Type: "bank_account", Network: "spei", Currency: "MXN", Account: clabe, Masked: "…9719",
 	}})
 	must(t, err)
-	w, _, err := a.Withdraw(ctx, who, scope, app.NewWithdrawal{Wallet: wallet.ID, Amount: money.New(50_00, money.USD)})
+	w, _, err := a.Withdraw(ctx, who, scope, payouts.NewWithdrawal{Wallet: wallet.ID, Amount: money.New(50_00, money.USD)})
 	must(t, err)
 	clock.advance(time.Minute)
 	return a, w

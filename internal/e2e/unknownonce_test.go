@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/delivery"
+	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/money"
@@ -66,18 +67,18 @@ func newBlind(t *testing.T, database string) *blind {
 }
 
 // funded returns a withdrawal that the merchant has the money for.
-func (b *blind) funded(t *testing.T, n app.NewWallet) app.NewWithdrawal {
+func (b *blind) funded(t *testing.T, n payouts.NewWallet) payouts.NewWithdrawal {
 	t.Helper()
 	fund(t, b.database, b.Vault, b.who.Scope, time.Now())
 	w, err := b.AddWallet(ctx, b.who, b.who.Scope, n)
 	must(t, err)
-	return app.NewWithdrawal{Wallet: w.ID, Amount: money.New(50_00, money.USD)}
+	return payouts.NewWithdrawal{Wallet: w.ID, Amount: money.New(50_00, money.USD)}
 }
 
 // Whatever is asked for, it is decided once where the database does not say what became of it,
 // and whoever asked is told that nobody knows.
 func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
-	wallet := app.NewWallet{Destination: destination.Destination{Type: "bank_account", Network: "spei", Currency: "MXN", Account: clabe, Masked: "…9719"}}
+	wallet := payouts.NewWallet{Destination: destination.Destination{Type: "bank_account", Network: "spei", Currency: "MXN", Account: clabe, Masked: "…9719"}}
 	operator := pay.Actor{Kind: pay.ByOperator, ID: "ana"}
 	subscribe := func(t *testing.T, b *blind) string {
 		sub, _, err := b.Subscribe(ctx, b.who, b.who.Scope, delivery.NewSubscription{URL: "https://shop.example/", Events: []string{pay.AllEvents}})
@@ -225,7 +226,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a verification": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, _, err := b.StartVerification(ctx, b.who, app.NewVerification{Level: pay.KYCBasic, Subject: pay.Company})
+				_, _, err := b.StartVerification(ctx, b.who, payouts.NewVerification{Level: pay.KYCBasic, Subject: pay.Company})
 				return err
 			}
 		},

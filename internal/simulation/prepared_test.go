@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/delivery"
+	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -157,14 +158,14 @@ func (p *prepared) open(w *world, a *app.App, name string, tier pay.Tier) (m mer
 	if m.by, err = a.Authenticate(ctx, o.Live.Secret); err != nil {
 		return m, err
 	}
-	v, _, err := a.StartVerification(ctx, m.by, app.NewVerification{Level: pay.KYCBasic, Subject: pay.Company})
+	v, _, err := a.StartVerification(ctx, m.by, payouts.NewVerification{Level: pay.KYCBasic, Subject: pay.Company})
 	if err == nil {
 		err = a.DecideVerification(ctx, v.ID, pay.KYCVerified, "", "")
 	}
 	if err != nil {
 		return m, err
 	}
-	wallet, err := a.AddWallet(ctx, m.by, m.by.Scope, app.NewWallet{
+	wallet, err := a.AddWallet(ctx, m.by, m.by.Scope, payouts.NewWallet{
 		Destination: destination.Destination{Type: "bank_account", Network: "pix", Currency: "BRL", Account: "a@" + name + ".example", Masked: "a…"},
 		Label:       "main", Default: true,
 	})

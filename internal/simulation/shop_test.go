@@ -16,6 +16,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -328,7 +329,7 @@ func (w *world) takeOut(r *request, chance *rand.Rand) {
 	w.withdrawals++
 	r.amount = 1000 + int64(w.withdrawals) // no two are alike
 	w.made(r, chance, func(ctx context.Context, n *node) (string, pay.Status, error) {
-		made, _, err := n.app.Withdraw(ctx, r.shop.by, r.shop.by.Scope, app.NewWithdrawal{
+		made, _, err := n.app.Withdraw(ctx, r.shop.by, r.shop.by.Scope, payouts.NewWithdrawal{
 			Wallet: r.shop.wallet, Amount: money.New(r.amount, money.USD), Idempotency: r.idempotency("POST /withdrawals", r.amount),
 		})
 		if err != nil {

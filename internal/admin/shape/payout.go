@@ -1,7 +1,7 @@
 package shape
 
 import (
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -30,7 +30,7 @@ type PayoutVerdict struct {
 }
 
 // NewPayoutExplanation shows an explanation.
-func NewPayoutExplanation(e app.PayoutExplanation) PayoutExplanation {
+func NewPayoutExplanation(e payouts.PayoutExplanation) PayoutExplanation {
 	w := e.Withdrawal
 	told := PayoutExplanation{
 		Withdrawal: w.ID, Status: string(w.Status), Rail: e.Rail, Tried: append([]pay.PayoutAttempt{}, w.Tried...), Account: w.Provider,

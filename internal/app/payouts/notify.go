@@ -1,4 +1,4 @@
-package app
+package payouts
 
 import (
 	"bytes"
@@ -13,31 +13,31 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// notifyPayout takes what a provider of payouts tells by itself. What it tells is applied at most
+// Notify takes what a provider of payouts tells by itself. What it tells is applied at most
 // once, by the same code as the answers to questions.
 //
 // Errors: as Notify.
-func (a *Payouts) notifyPayout(ctx context.Context, account string, listener provider.PayoutListener, n acquiring.Notification) error {
-	notices, err := a.providers.PayoutNotices(ctx, account, listener, n)
+func (po *Payouts) Notify(ctx context.Context, account string, listener provider.PayoutListener, n acquiring.Notification) error {
+	notices, err := po.providers.PayoutNotices(ctx, account, listener, n)
 	if err != nil {
-		return a.providers.RefuseNotice(ctx, account, err)
+		return po.providers.RefuseNotice(ctx, account, err)
 	}
 	// One that cannot be applied stands in nobody's way.
 	var failed error
 	for _, notice := range notices {
-		failed = errors.Join(failed, a.takePayout(ctx, account, notice))
+		failed = errors.Join(failed, po.takePayout(ctx, account, notice))
 	}
 	return failed
 }
 
 // takePayout applies one notice.
-func (a *Payouts) takePayout(ctx context.Context, account string, n pay.PayoutNotice) error {
+func (po *Payouts) takePayout(ctx context.Context, account string, n pay.PayoutNotice) error {
 	if !base.Storable(n.ID) || !base.Storable(n.ProviderRef) {
 		return pay.NewError(pay.CodeInvalidRequest, "the notification cannot be understood")
 	}
 	n.Body = bytes.ReplaceAll(bytes.ToValidUTF8(n.Body, []byte("?")), []byte{0}, []byte("?"))
 	return base.Again(func() error {
-		w, n, err := a.toldOf(ctx, account, n)
+		w, n, err := po.toldOf(ctx, account, n)
 		if errors.Is(err, store.ErrNotFound) {
 			return acquiring.NotOurs()
 		}
@@ -45,20 +45,20 @@ func (a *Payouts) takePayout(ctx context.Context, account string, n pay.PayoutNo
 			return err
 		}
 		if !w.GoneTo(n.Reference, account) {
-			a.Log.WarnContext(ctx, "a notification is about another account's payout", "account", account, "withdrawal", w.ID)
+			po.Log.WarnContext(ctx, "a notification is about another account's payout", "account", account, "withdrawal", w.ID)
 			return acquiring.NotOurs()
 		}
-		asked, err := a.AskedAt(ctx)
+		asked, err := po.AskedAt(ctx)
 		if err != nil {
 			return err
 		}
-		_, change, verdict := w.Told(n, account, w.ProvedPayout(n.Outcome, asked), a.TimeOf(w.Scope))
-		err = a.Commit(ctx, change, view.Cause{})
+		_, change, verdict := w.Told(n, account, w.ProvedPayout(n.Outcome, asked), po.TimeOf(w.Scope))
+		err = po.Commit(ctx, change, view.Cause{})
 		if errors.Is(err, store.ErrDuplicate) { // told before
 			return nil
 		}
 		if err == nil && verdict == pay.Mismatched {
-			a.Log.WarnContext(ctx, "what a provider tells needs the operator", "account", account, "withdrawal", w.ID, "verdict", verdict)
+			po.Log.WarnContext(ctx, "what a provider tells needs the operator", "account", account, "withdrawal", w.ID, "verdict", verdict)
 		}
 		return err
 	})
@@ -68,9 +68,9 @@ func (a *Payouts) takePayout(ctx context.Context, account string, n pay.PayoutNo
 // tells that alone, which the notice then gets ours from.
 //
 // Errors: store.ErrNotFound.
-func (a *Payouts) toldOf(ctx context.Context, account string, n pay.PayoutNotice) (pay.Withdrawal, pay.PayoutNotice, error) {
+func (po *Payouts) toldOf(ctx context.Context, account string, n pay.PayoutNotice) (pay.Withdrawal, pay.PayoutNotice, error) {
 	if n.Reference == "" {
-		w, err := a.Store.WithdrawalAt(ctx, account, n.ProviderRef)
+		w, err := po.Store.WithdrawalAt(ctx, account, n.ProviderRef)
 		if err == nil {
 			n.Reference = w.Reference()
 		}
@@ -80,6 +80,6 @@ func (a *Payouts) toldOf(ctx context.Context, account string, n pay.PayoutNotice
 	if !ok || !base.Storable(id) {
 		return pay.Withdrawal{}, n, store.ErrNotFound
 	}
-	w, err := a.Store.AnyWithdrawal(ctx, id)
+	w, err := po.Store.AnyWithdrawal(ctx, id)
 	return w, n, err
 }

@@ -1,4 +1,4 @@
-package app
+package payouts
 
 import (
 	"context"
@@ -32,12 +32,12 @@ type PayoutVerdict struct {
 // which of the operator's accounts would pay it now, where it waits. It asks those that can be asked what they have.
 //
 // Errors: store.ErrNotFound.
-func (a *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanation, error) {
-	w, err := a.Store.AnyWithdrawal(ctx, id)
+func (po *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanation, error) {
+	w, err := po.Store.AnyWithdrawal(ctx, id)
 	if err != nil {
 		return PayoutExplanation{}, fmt.Errorf("%s: %w", id, err)
 	}
-	wallet, err := a.Store.Wallet(ctx, w.Scope, w.Wallet)
+	wallet, err := po.Store.Wallet(ctx, w.Scope, w.Wallet)
 	if err != nil {
 		return PayoutExplanation{}, fmt.Errorf("wallet %s: %w", w.Wallet, err)
 	}
@@ -46,12 +46,12 @@ func (a *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanati
 	if w.Status != pay.WithdrawalPending { // it is with an account, or has ended
 		return e, nil
 	}
-	list, err := a.providers.Accounts(ctx, false)
+	list, err := po.providers.Accounts(ctx, false)
 	if err != nil {
 		return e, err
 	}
-	now := a.TimeOf(w.Scope)
-	have, err := a.floats(ctx, 1)
+	now := po.TimeOf(w.Scope)
+	have, err := po.floats(ctx, 1)
 	if err != nil {
 		return e, err
 	}
@@ -61,7 +61,7 @@ func (a *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanati
 		}
 		account := s.ProviderAccount
 		account.Rails = s.On
-		d := a.providers.OpenDesk(s.ProviderAccount)
+		d := po.providers.OpenDesk(s.ProviderAccount)
 		v := PayoutVerdict{Account: account.ID, Verdict: account.Refuses(w.Scope, rail)}
 		_, passed := pay.Accounts{account}.Taking(rail, net)
 		var lacks []string
@@ -74,8 +74,8 @@ func (a *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanati
 		case v.Verdict != "":
 		case len(lacks) > 0:
 			v.Verdict = "needs to know the holder's " + strings.Join(lacks, ", ")
-		case a.fits(d, wallet) != nil:
-			v.Verdict = "cannot pay to this wallet: " + a.fits(d, wallet).Error()
+		case po.fits(d, wallet) != nil:
+			v.Verdict = "cannot pay to this wallet: " + po.fits(d, wallet).Error()
 		case len(passed) > 0:
 			v.Verdict = "does not pay " + net.String() + ": " + passed[0]
 		case now.Before(rests):
@@ -89,7 +89,7 @@ func (a *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanati
 			v.Verdict = tooLittle(need, free)
 		}
 		if v.Verdict == "" {
-			v.Balance = a.balanceAt(ctx, d)
+			v.Balance = po.balanceAt(ctx, d)
 		}
 		e.Accounts = append(e.Accounts, v)
 	}
@@ -97,7 +97,7 @@ func (a *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanati
 }
 
 // balanceAt asks an account what it has to pay out, in words; "" where it cannot be asked.
-func (a *Payouts) balanceAt(ctx context.Context, d acquiring.Desk) string {
+func (po *Payouts) balanceAt(ctx context.Context, d acquiring.Desk) string {
 	to, ok := d.Payouts.(provider.Balancer)
 	if !ok {
 		return ""

@@ -1,4 +1,4 @@
-package app
+package payouts
 
 import (
 	"cmp"
@@ -19,11 +19,22 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
+// BankFiles are the batches of withdrawals that a bank is told of by file.
+type BankFiles struct {
+	*base.Base
+	payouts *Payouts
+}
+
+// NewBankFiles returns the batches of a service.
+func NewBankFiles(payouts *Payouts) *BankFiles {
+	return &BankFiles{Base: payouts.Base, payouts: payouts}
+}
+
 // filer is the client of an account whose payouts leave in files.
 //
 // Errors: invalid_request for any other account.
-func (a *Payouts) filer(account string) (payout.Filer, bool, error) {
-	d := a.providers.Desks.Load().ByID[account]
+func (bf *BankFiles) filer(account string) (payout.Filer, bool, error) {
+	d := bf.payouts.providers.Desks.Load().ByID[account]
 	to, ok := d.Payouts.(payout.Filer)
 	if !ok {
 		return nil, false, pay.FieldError(pay.CodeInvalidRequest, "account", account+" is no account whose payouts leave in files")
@@ -35,16 +46,16 @@ func (a *Payouts) filer(account string) (payout.Filer, bool, error) {
 // writes their files. Nobody has them yet.
 //
 // Errors: invalid_request for an account whose payouts leave in no files.
-func (a *Payouts) MakeBatches(ctx context.Context, by pay.Actor, account string) (made []pay.Batch, err error) {
-	to, live, err := a.filer(account)
-	if err = cmp.Or(err, a.MayMoveMoney()); err != nil {
+func (bf *BankFiles) MakeBatches(ctx context.Context, by pay.Actor, account string) (made []pay.Batch, err error) {
+	to, live, err := bf.filer(account)
+	if err = cmp.Or(err, bf.MayMoveMoney()); err != nil {
 		return nil, err
 	}
 	type kind struct{ network, currency string }
 	stale := 0
 	for after := ""; ; {
 		from := after
-		waiting, err := a.Store.Batchable(ctx, account, after, pay.MostLines)
+		waiting, err := bf.Store.Batchable(ctx, account, after, pay.MostLines)
 		if err != nil || len(waiting) == 0 {
 			return made, err
 		}
@@ -53,27 +64,27 @@ func (a *Payouts) MakeBatches(ctx context.Context, by pay.Actor, account string)
 		of := map[kind][]pay.Withdrawal{}
 		var order []kind
 		for _, w := range waiting {
-			wallet, err := a.Store.Wallet(ctx, w.Scope, w.Wallet)
+			wallet, err := bf.Store.Wallet(ctx, w.Scope, w.Wallet)
 			if err != nil {
 				return made, fmt.Errorf("wallet of withdrawal %s: %w", w.ID, err)
 			}
 			if wallet.Status == pay.WalletDisabled { // deleted while it waited: nothing has left
-				if err := a.resolvePayout(ctx, w, pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "wallet_disabled", Message: "the wallet was deleted before the withdrawal was sent"}); err != nil {
+				if err := bf.payouts.resolvePayout(ctx, w, pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "wallet_disabled", Message: "the wallet was deleted before the withdrawal was sent"}); err != nil {
 					return made, err
 				}
 				continue
 			}
-			request, err := a.payoutRequest(w, wallet)
+			request, err := bf.payouts.payoutRequest(w, wallet)
 			if err != nil {
 				return made, err
 			}
-			if stopped, err := a.stopped(ctx, w); err != nil {
+			if stopped, err := bf.stopped(ctx, w); err != nil {
 				return made, err
 			} else if stopped {
 				continue
 			}
 			if o := to.Send(ctx, request); o.Kind != pay.PayoutHeld { // the account's settings were changed
-				if err := a.resolvePayout(ctx, w, o); err != nil {
+				if err := bf.payouts.resolvePayout(ctx, w, o); err != nil {
 					return made, err
 				}
 				continue
@@ -85,7 +96,7 @@ func (a *Payouts) MakeBatches(ctx context.Context, by pay.Actor, account string)
 			groups[k], of[k] = append(groups[k], payout.FileLine{Request: request}), append(of[k], w)
 		}
 		for _, k := range order {
-			b, err := a.makeBatch(ctx, by, to, pay.Batch{Account: account, Live: live, Network: k.network}, groups[k], of[k])
+			b, err := bf.makeBatch(ctx, by, to, pay.Batch{Account: account, Live: live, Network: k.network}, groups[k], of[k])
 			if errors.Is(err, store.ErrStale) && stale < 10 { // one of them has moved meanwhile: look at all again
 				stale++
 				after = from
@@ -100,30 +111,30 @@ func (a *Payouts) MakeBatches(ctx context.Context, by pay.Actor, account string)
 }
 
 // makeBatch writes one batch. Two that are made at once have numbers of their own.
-func (a *Payouts) makeBatch(ctx context.Context, by pay.Actor, to payout.Filer, b pay.Batch, lines []payout.FileLine, of []pay.Withdrawal) (pay.Batch, error) {
+func (bf *BankFiles) makeBatch(ctx context.Context, by pay.Actor, to payout.Filer, b pay.Batch, lines []payout.FileLine, of []pay.Withdrawal) (pay.Batch, error) {
 	for range 10 {
-		last, err := a.Store.LastBatch(ctx, b.Account)
+		last, err := bf.Store.LastBatch(ctx, b.Account)
 		if err != nil {
 			return b, err
 		}
-		now := a.Now()
-		b.ID, b.Version, b.Number, b.Status = a.NewID(pay.BatchPrefix, now), 1, last+1, pay.BatchMade
+		now := bf.Now()
+		b.ID, b.Version, b.Number, b.Status = bf.NewID(pay.BatchPrefix, now), 1, last+1, pay.BatchMade
 		b.Layout, b.Lines, b.MadeBy, b.CreatedAt, b.UpdatedAt = to.Layout(), len(lines), by.ID, now, now
 		b.Total = money.New(0, lines[0].Local.Currency)
 		var change pay.Change
 		for i := range lines {
 			lines[i].LineReference, lines[i].Number = b.LineReference(i+1), b.LineNumber(i+1)
 			b.Total = b.Total.Add(lines[i].Local)
-			change.Withdrawals = append(change.Withdrawals, of[i].InBatch(b, lines[i].LineReference, a.TimeOf(of[i].Scope)))
+			change.Withdrawals = append(change.Withdrawals, of[i].InBatch(b, lines[i].LineReference, bf.TimeOf(of[i].Scope)))
 		}
 		file, err := to.Write(b.ID[len(pay.BatchPrefix):], b.Number, now, lines)
 		if err != nil {
 			return b, pay.FieldError(pay.CodeInvalidRequest, "account", err.Error())
 		}
-		b.Checksum, b.File = checksum(file), a.Vault.Seal(b.Secret(), file)
+		b.Checksum, b.File = checksum(file), bf.Vault.Seal(b.Secret(), file)
 		change.Batches = []pay.Batch{b}
-		change.Audit = a.Audited(by, b.Scope(), pay.BatchCreated, b.ID, toldBatch(b))
-		err = a.Store.Commit(ctx, change)
+		change.Audit = bf.Audited(by, b.Scope(), pay.BatchCreated, b.ID, toldBatch(b))
+		err = bf.Store.Commit(ctx, change)
 		if errors.Is(err, store.ErrDuplicate) { // somebody has the number
 			continue
 		}
@@ -143,28 +154,28 @@ func checksum(file []byte) string {
 }
 
 // Batches lists batches of payouts without their files, of one account or of all, the newest first.
-func (a *Payouts) Batches(ctx context.Context, account string, limit int) ([]pay.Batch, error) {
-	return a.Store.Batches(ctx, account, limit)
+func (bf *BankFiles) Batches(ctx context.Context, account string, limit int) ([]pay.Batch, error) {
+	return bf.Store.Batches(ctx, account, limit)
 }
 
 // Batch reads a batch of payouts, and its withdrawals in the order of its lines.
 //
 // Errors: store.ErrNotFound.
-func (a *Payouts) Batch(ctx context.Context, id string) (pay.Batch, []pay.Withdrawal, error) {
-	b, err := a.Store.Batch(ctx, id)
+func (bf *BankFiles) Batch(ctx context.Context, id string) (pay.Batch, []pay.Withdrawal, error) {
+	b, err := bf.Store.Batch(ctx, id)
 	if err != nil {
 		return b, nil, fmt.Errorf("batch %s: %w", id, err)
 	}
-	of, err := a.Store.Batched(ctx, id)
+	of, err := bf.Store.Batched(ctx, id)
 	return b, of, err
 }
 
 // ApproveBatch lets a batch's file leave, by another operator than the one who made it.
 //
 // Errors: store.ErrNotFound, conflict_state.
-func (a *Payouts) ApproveBatch(ctx context.Context, by pay.Actor, id string) (pay.Batch, error) {
-	return a.moveBatch(ctx, by, id, pay.BatchAgreed, func(b pay.Batch, _ []pay.Withdrawal) (pay.Batch, pay.Change, error) {
-		return b.Approve(by.ID, a.Now())
+func (bf *BankFiles) ApproveBatch(ctx context.Context, by pay.Actor, id string) (pay.Batch, error) {
+	return bf.moveBatch(ctx, by, id, pay.BatchAgreed, func(b pay.Batch, _ []pay.Withdrawal) (pay.Batch, pay.Change, error) {
+		return b.Approve(by.ID, bf.Now())
 	})
 }
 
@@ -172,22 +183,22 @@ func (a *Payouts) ApproveBatch(ctx context.Context, by pay.Actor, id string) (pa
 // another one.
 //
 // Errors: store.ErrNotFound, conflict_state.
-func (a *Payouts) DissolveBatch(ctx context.Context, by pay.Actor, id string) (pay.Batch, error) {
-	return a.moveBatch(ctx, by, id, pay.BatchGivenUp, func(b pay.Batch, of []pay.Withdrawal) (pay.Batch, pay.Change, error) {
-		return b.Dissolve(of, a.Now())
+func (bf *BankFiles) DissolveBatch(ctx context.Context, by pay.Actor, id string) (pay.Batch, error) {
+	return bf.moveBatch(ctx, by, id, pay.BatchGivenUp, func(b pay.Batch, of []pay.Withdrawal) (pay.Batch, pay.Change, error) {
+		return b.Dissolve(of, bf.Now())
 	})
 }
 
 // stopped reports whether the operator has stopped a withdrawal's payouts.
-func (a *Payouts) stopped(ctx context.Context, w pay.Withdrawal) (bool, error) {
-	list, err := a.Store.PayoutControls(ctx, w.Merchant, w.Live)
+func (bf *BankFiles) stopped(ctx context.Context, w pay.Withdrawal) (bool, error) {
+	list, err := bf.Store.PayoutControls(ctx, w.Merchant, w.Live)
 	return slices.ContainsFunc(list, func(c pay.PayoutControl) bool { return c.Stopped != "" }), err
 }
 
 // mayLeave refuses a file that has not left yet where something in it is not to be paid any more.
 //
 // Errors: conflict_state.
-func (a *Payouts) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawal) error {
+func (bf *BankFiles) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawal) error {
 	refuse := func(w pay.Withdrawal, why string) error {
 		return &pay.Error{Code: pay.CodeConflictState, Details: pay.Details{From: pay.Status(b.Status), Action: "export", Reason: why},
 			Message: fmt.Sprintf("line %s, withdrawal %s, is not to be paid (%s): dissolve the batch and make another one", w.ProviderRef, w.ID, why)}
@@ -196,14 +207,14 @@ func (a *Payouts) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawal
 		if w.Status != pay.WithdrawalProcessing {
 			return refuse(w, string(w.Status))
 		}
-		wallet, err := a.Store.Wallet(ctx, w.Scope, w.Wallet)
+		wallet, err := bf.Store.Wallet(ctx, w.Scope, w.Wallet)
 		if err != nil {
 			return fmt.Errorf("wallet of withdrawal %s: %w", w.ID, err)
 		}
 		if wallet.Status == pay.WalletDisabled {
 			return refuse(w, "wallet_disabled")
 		}
-		stopped, err := a.stopped(ctx, w)
+		stopped, err := bf.stopped(ctx, w)
 		if err != nil {
 			return err
 		}
@@ -219,21 +230,21 @@ func (a *Payouts) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawal
 //
 // Errors: store.ErrNotFound, conflict_state: nobody approved it; that the file is not the one that
 // was approved.
-func (a *Payouts) ExportBatch(ctx context.Context, by pay.Actor, id string) (file []byte, b pay.Batch, err error) {
-	b, err = a.moveBatch(ctx, by, id, pay.BatchTaken, func(b pay.Batch, of []pay.Withdrawal) (pay.Batch, pay.Change, error) {
+func (bf *BankFiles) ExportBatch(ctx context.Context, by pay.Actor, id string) (file []byte, b pay.Batch, err error) {
+	b, err = bf.moveBatch(ctx, by, id, pay.BatchTaken, func(b pay.Batch, of []pay.Withdrawal) (pay.Batch, pay.Change, error) {
 		if b.Status == pay.BatchApproved {
-			if err := a.mayLeave(ctx, b, of); err != nil {
+			if err := bf.mayLeave(ctx, b, of); err != nil {
 				return b, pay.Change{}, err
 			}
 		}
 		var err error
-		if file, err = a.Vault.Open(b.Secret(), b.File); err != nil {
+		if file, err = bf.Vault.Open(b.Secret(), b.File); err != nil {
 			return b, pay.Change{}, fmt.Errorf("file of batch %s: %w", b.ID, err)
 		}
 		if subtle.ConstantTimeCompare([]byte(checksum(file)), []byte(b.Checksum)) == 0 {
 			return b, pay.Change{}, fmt.Errorf("the file of batch %s is not the one whose checksum was kept: do not use it", b.ID)
 		}
-		return b.Export(a.Now())
+		return b.Export(bf.Now())
 	})
 	if err != nil {
 		return nil, b, err
@@ -241,9 +252,9 @@ func (a *Payouts) ExportBatch(ctx context.Context, by pay.Actor, id string) (fil
 	return file, b, nil
 }
 
-func (a *Payouts) moveBatch(ctx context.Context, by pay.Actor, id string, act pay.Act, move func(pay.Batch, []pay.Withdrawal) (pay.Batch, pay.Change, error)) (moved pay.Batch, err error) {
+func (bf *BankFiles) moveBatch(ctx context.Context, by pay.Actor, id string, act pay.Act, move func(pay.Batch, []pay.Withdrawal) (pay.Batch, pay.Change, error)) (moved pay.Batch, err error) {
 	err = base.Again(func() error {
-		b, of, err := a.Batch(ctx, id)
+		b, of, err := bf.Batch(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -251,8 +262,8 @@ func (a *Payouts) moveBatch(ctx context.Context, by pay.Actor, id string, act pa
 		if err != nil {
 			return err
 		}
-		change.Audit = a.Audited(by, b.Scope(), act, b.ID, toldBatch(next))
-		if err := a.Store.Commit(ctx, change); err != nil {
+		change.Audit = bf.Audited(by, b.Scope(), act, b.ID, toldBatch(next))
+		if err := bf.Store.Commit(ctx, change); err != nil {
 			return err
 		}
 		moved = next
@@ -275,8 +286,8 @@ type ImportedAnswers struct {
 // and one that was read in part, harm nothing.
 //
 // Errors: invalid_request: the account has no files, or the answer cannot be read; then nothing counts.
-func (a *Payouts) ImportAnswers(ctx context.Context, by pay.Actor, account string, file []byte) (done ImportedAnswers, err error) {
-	to, live, err := a.filer(account)
+func (bf *BankFiles) ImportAnswers(ctx context.Context, by pay.Actor, account string, file []byte) (done ImportedAnswers, err error) {
+	to, live, err := bf.filer(account)
 	if err != nil {
 		return done, err
 	}
@@ -291,9 +302,9 @@ func (a *Payouts) ImportAnswers(ctx context.Context, by pay.Actor, account strin
 	}
 	for _, answer := range answers {
 		if answer.Whole {
-			err = a.answerBatch(ctx, account, answer, own, &done)
+			err = bf.answerBatch(ctx, account, answer, own, &done)
 		} else {
-			err = a.answerLine(ctx, account, answer, &done)
+			err = bf.answerLine(ctx, account, answer, &done)
 		}
 		if err != nil { // what was read counts, and is told
 			break
@@ -301,16 +312,16 @@ func (a *Payouts) ImportAnswers(ctx context.Context, by pay.Actor, account strin
 	}
 	details := map[string]string{"checksum": done.Checksum, "paid": strconv.Itoa(done.Paid), "rejected": strconv.Itoa(done.Rejected),
 		"returned": strconv.Itoa(done.Returned), "pending": strconv.Itoa(done.Pending), "known": strconv.Itoa(done.Known), "strange": strconv.Itoa(len(done.Strange))}
-	return done, errors.Join(err, a.Store.Commit(ctx, pay.Change{Audit: a.Audited(by, pay.Scope{Live: live}, pay.AnswersRead, account, details)}))
+	return done, errors.Join(err, bf.Store.Commit(ctx, pay.Change{Audit: bf.Audited(by, pay.Scope{Live: live}, pay.AnswersRead, account, details)}))
 }
 
 // answerBatch applies what a bank says of all lines of a batch.
-func (a *Payouts) answerBatch(ctx context.Context, account string, answer payout.FileAnswer, own map[string]bool, done *ImportedAnswers) error {
+func (bf *BankFiles) answerBatch(ctx context.Context, account string, answer payout.FileAnswer, own map[string]bool, done *ImportedAnswers) error {
 	if answer.Batch == "" || !base.Storable(answer.Batch) {
 		done.strange(answer, "it is about a whole file, and does not say which")
 		return nil
 	}
-	b, err := a.Store.Batch(ctx, pay.BatchPrefix+answer.Batch)
+	b, err := bf.Store.Batch(ctx, pay.BatchPrefix+answer.Batch)
 	if errors.Is(err, store.ErrNotFound) || err == nil && b.Account != account {
 		done.strange(answer, "the account has no batch "+answer.Batch)
 		return nil
@@ -318,7 +329,7 @@ func (a *Payouts) answerBatch(ctx context.Context, account string, answer payout
 	if err != nil {
 		return err
 	}
-	of, err := a.Store.Batched(ctx, b.ID)
+	of, err := bf.Store.Batched(ctx, b.ID)
 	if err != nil {
 		return err
 	}
@@ -328,7 +339,7 @@ func (a *Payouts) answerBatch(ctx context.Context, account string, answer payout
 		}
 		line := answer
 		line.LineReference = w.ProviderRef
-		if err := a.answerLine(ctx, account, line, done); err != nil {
+		if err := bf.answerLine(ctx, account, line, done); err != nil {
 			return err
 		}
 	}
@@ -336,13 +347,13 @@ func (a *Payouts) answerBatch(ctx context.Context, account string, answer payout
 }
 
 // answerLine applies what a bank says of a line.
-func (a *Payouts) answerLine(ctx context.Context, account string, answer payout.FileAnswer, done *ImportedAnswers) error {
+func (bf *BankFiles) answerLine(ctx context.Context, account string, answer payout.FileAnswer, done *ImportedAnswers) error {
 	if answer.LineReference == "" || !base.Storable(answer.LineReference) {
 		done.strange(answer, "it names none of our lines")
 		return nil
 	}
 	return base.Again(func() error {
-		w, err := a.Store.WithdrawalAt(ctx, account, answer.LineReference)
+		w, err := bf.Store.WithdrawalAt(ctx, account, answer.LineReference)
 		if errors.Is(err, store.ErrNotFound) {
 			done.strange(answer, answer.LineReference+" is none of our lines")
 			return nil
@@ -350,7 +361,7 @@ func (a *Payouts) answerLine(ctx context.Context, account string, answer payout.
 		if err != nil {
 			return err
 		}
-		b, err := a.Store.Batch(ctx, w.Batch)
+		b, err := bf.Store.Batch(ctx, w.Batch)
 		if err != nil {
 			return fmt.Errorf("batch of withdrawal %s: %w", w.ID, err)
 		}
@@ -378,8 +389,8 @@ func (a *Payouts) answerLine(ctx context.Context, account string, answer payout.
 			ID: fmt.Sprintf("file/%s %s %s %.80q", answer.LineReference, answer.Outcome.Kind, answer.Outcome.Local, answer.BankReference+answer.Outcome.Code), Reference: w.Reference(), Outcome: answer.Outcome,
 			Body: fmt.Appendf(nil, "line %d of the bank's answer %s: %s %s %s %s", answer.Line, done.Checksum, answer.Outcome.Kind, answer.Outcome.Local, answer.Outcome.Code, answer.Outcome.Message),
 		}
-		_, change, verdict := w.Told(notice, account, answer.Outcome, a.TimeOf(w.Scope))
-		err = a.Commit(ctx, change, view.Cause{})
+		_, change, verdict := w.Told(notice, account, answer.Outcome, bf.TimeOf(w.Scope))
+		err = bf.Commit(ctx, change, view.Cause{})
 		switch {
 		case errors.Is(err, store.ErrDuplicate): // this line was read before
 			done.Known++

@@ -1,4 +1,4 @@
-package app
+package payouts
 
 import (
 	"cmp"
@@ -17,14 +17,14 @@ import (
 // an environment, and returns it.
 //
 // Errors: invalid_request; that there is no such merchant.
-func (a *Payouts) LimitPayouts(ctx context.Context, by pay.Actor, merchant string, live bool, change func(*pay.PayoutLimits)) (set pay.PayoutControl, err error) {
+func (po *Payouts) LimitPayouts(ctx context.Context, by pay.Actor, merchant string, live bool, change func(*pay.PayoutLimits)) (set pay.PayoutControl, err error) {
 	if merchant != "" {
-		if _, err := a.Store.Merchant(ctx, merchant); err != nil {
+		if _, err := po.Store.Merchant(ctx, merchant); err != nil {
 			return set, fmt.Errorf("merchant %s: %w", merchant, err)
 		}
 	}
 	err = base.Again(func() error {
-		present, err := a.payoutControl(ctx, merchant, live)
+		present, err := po.Control(ctx, merchant, live)
 		if err != nil {
 			return err
 		}
@@ -37,20 +37,20 @@ func (a *Payouts) LimitPayouts(ctx context.Context, by pay.Actor, merchant strin
 		if err != nil {
 			return err
 		}
-		written.Audit = a.Audited(by, pay.Scope{Merchant: merchant, Live: live}, pay.PayoutsLimited, next.ID, map[string]string{
+		written.Audit = po.Audited(by, pay.Scope{Merchant: merchant, Live: live}, pay.PayoutsLimited, next.ID, map[string]string{
 			"stopped": limits.Stopped, "approvalAbove": strconv.FormatInt(limits.ApprovalAbove, 10),
 			"hourly": strconv.FormatInt(limits.Hourly, 10), "daily": strconv.FormatInt(limits.Daily, 10),
 			"automatic": strconv.FormatBool(limits.Automatic), "minimum": strconv.FormatInt(limits.Minimum, 10), "days": limits.Days})
 		set = next
-		return a.Store.Commit(ctx, written)
+		return po.Store.Commit(ctx, written)
 	})
 	return set, err
 }
 
-// payoutControl reads one control; a new one where there is none.
-func (a *Payouts) payoutControl(ctx context.Context, merchant string, live bool) (pay.PayoutControl, error) {
+// Control reads one control; a new one where there is none.
+func (po *Payouts) Control(ctx context.Context, merchant string, live bool) (pay.PayoutControl, error) {
 	id := pay.PayoutControlID(merchant, live)
-	list, err := a.Store.PayoutControls(ctx, merchant, live)
+	list, err := po.Store.PayoutControls(ctx, merchant, live)
 	for _, c := range list {
 		if c.ID == id {
 			return c, err
@@ -60,18 +60,18 @@ func (a *Payouts) payoutControl(ctx context.Context, merchant string, live bool)
 }
 
 // PayoutControls lists what withdrawals are allowed, for the operator.
-func (a *Payouts) PayoutControls(ctx context.Context) ([]pay.PayoutControl, error) {
-	return a.Store.AllPayoutControls(ctx)
+func (po *Payouts) PayoutControls(ctx context.Context) ([]pay.PayoutControl, error) {
+	return po.Store.AllPayoutControls(ctx)
 }
 
 // allowed says whether a withdrawal may be sent now, or why not and when to look again, and what is
 // to be written with its sending.
-func (a *Payouts) allowed(ctx context.Context, w pay.Withdrawal, now time.Time) (counted []pay.PayoutControl, why pay.Unpayable, until time.Time, err error) {
-	list, err := a.Store.PayoutControls(ctx, w.Merchant, w.Live)
+func (po *Payouts) allowed(ctx context.Context, w pay.Withdrawal, now time.Time) (counted []pay.PayoutControl, why pay.Unpayable, until time.Time, err error) {
+	list, err := po.Store.PayoutControls(ctx, w.Merchant, w.Live)
 	for _, c := range list {
 		at := now
 		if c.Merchant == "" { // a merchant's test clock is not the clock of all
-			at = a.Now()
+			at = po.Now()
 		}
 		if held, next := c.Holds(w, at); held.Before(why) {
 			why, until = held, now.Add(next.Sub(at))
@@ -86,26 +86,26 @@ func (a *Payouts) allowed(ctx context.Context, w pay.Withdrawal, now time.Time) 
 // ApproveWithdrawal lets a withdrawal pass the limits.
 //
 // Errors: store.ErrNotFound, conflict_state.
-func (a *Payouts) ApproveWithdrawal(ctx context.Context, by pay.Actor, id, note string) (approved pay.Withdrawal, err error) {
+func (po *Payouts) ApproveWithdrawal(ctx context.Context, by pay.Actor, id, note string) (approved pay.Withdrawal, err error) {
 	err = base.Again(func() error {
-		w, err := a.Store.AnyWithdrawal(ctx, id)
+		w, err := po.Store.AnyWithdrawal(ctx, id)
 		if err != nil {
 			return err
 		}
-		next, change, err := w.Approve(by.ID, a.TimeOf(w.Scope))
+		next, change, err := w.Approve(by.ID, po.TimeOf(w.Scope))
 		if err != nil {
 			return err
 		}
-		change.Audit = a.Noted(by, w.Scope, pay.WithdrawalApproved, w.ID, note, map[string]string{"amount": strconv.FormatInt(w.Amount, 10)})
+		change.Audit = po.Noted(by, w.Scope, pay.WithdrawalApproved, w.ID, note, map[string]string{"amount": strconv.FormatInt(w.Amount, 10)})
 		approved = next
-		return a.Store.Commit(ctx, change)
+		return po.Store.Commit(ctx, change)
 	})
 	return approved, err
 }
 
 // WaitingWithdrawals lists withdrawals that are due and not sent, with the reason, the oldest first.
-func (a *Payouts) WaitingWithdrawals(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
-	return a.Store.WaitingWithdrawals(ctx, limit)
+func (po *Payouts) WaitingWithdrawals(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
+	return po.Store.WaitingWithdrawals(ctx, limit)
 }
 
 // errHeld says that the limits hold a withdrawal.
@@ -115,55 +115,55 @@ var errHeld = errors.New("the limits hold the withdrawal")
 // chosen anew.
 //
 // Errors: errHeld.
-func (a *Payouts) lacksFloat(ctx context.Context, w pay.Withdrawal, now time.Time) error {
+func (po *Payouts) lacksFloat(ctx context.Context, w pay.Withdrawal, now time.Time) error {
 	w.Waiting = "" // written also where it waits for that already
 	_, change, _ := w.Wait(string(pay.WaitsFloat), now.Add(time.Second), now)
-	return cmp.Or(a.Store.Commit(ctx, change), errHeld)
+	return cmp.Or(po.Store.Commit(ctx, change), errHeld)
 }
 
 // sending notes that a withdrawal is about to be sent.
 //
 // Errors: errHeld where the limits hold it, errOthers where it has moved on.
-func (a *Payouts) sending(ctx context.Context, w pay.Withdrawal, route pay.PayoutRoute, by pay.Caller) (sent pay.Withdrawal, err error) {
-	now := a.TimeOf(w.Scope)
+func (po *Payouts) sending(ctx context.Context, w pay.Withdrawal, route pay.PayoutRoute, by pay.Caller) (sent pay.Withdrawal, err error) {
+	now := po.TimeOf(w.Scope)
 	if w.Status != pay.WithdrawalPending { // it was counted when it was sent first
 		sent, change := w.Send(route, by, now)
-		return sent, a.Store.Commit(ctx, change)
+		return sent, po.Store.Commit(ctx, change)
 	}
 	err = base.Again(func() error {
-		counted, why, until, err := a.allowed(ctx, w, now)
+		counted, why, until, err := po.allowed(ctx, w, now)
 		if err != nil {
 			return err
 		}
 		if why != pay.Payable {
 			if _, change, fresh := w.Wait(string(why), until, now); fresh {
-				if err := a.Store.Commit(ctx, change); err != nil {
+				if err := po.Store.Commit(ctx, change); err != nil {
 					return err
 				}
 			}
 			return errHeld
 		}
 		// As it is now: the withdrawal may have waited in its account's lane for long.
-		have, err := a.floats(ctx, 1)
+		have, err := po.floats(ctx, 1)
 		if err != nil {
 			return err
 		}
 		need, free := have.of(route.Account, w)
 		if need.Minor > free.Minor {
-			return a.lacksFloat(ctx, w, now)
+			return po.lacksFloat(ctx, w, now)
 		}
 		route.Float = need
 		next, change := w.Send(route, by, now)
 		change.Controls = counted
-		if err = a.Store.Commit(ctx, change); !errors.Is(err, store.ErrStale) && !errors.Is(err, store.ErrInsufficient) {
+		if err = po.Store.Commit(ctx, change); !errors.Is(err, store.ErrStale) && !errors.Is(err, store.ErrInsufficient) {
 			sent = next
 			return err
 		}
 		if errors.Is(err, store.ErrInsufficient) {
-			return a.lacksFloat(ctx, w, now)
+			return po.lacksFloat(ctx, w, now)
 		}
 		// Somebody counts beside us; or the withdrawal has moved on, and is not ours.
-		read, readErr := a.Store.Withdrawal(ctx, w.Scope, w.ID)
+		read, readErr := po.Store.Withdrawal(ctx, w.Scope, w.ID)
 		if readErr != nil {
 			return readErr
 		}

@@ -1,4 +1,4 @@
-package app
+package payouts
 
 import (
 	"context"
@@ -18,8 +18,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// floatsEvery is how often the balances at payout accounts are compared with the ledger.
-const floatsEvery = 5 * time.Minute
+// FloatsEvery is how often the balances at payout accounts are compared with the ledger.
+const FloatsEvery = 5 * time.Minute
 
 // floats is what is free of each float.
 type floats map[floatKey]int64
@@ -31,11 +31,11 @@ type floatKey struct {
 }
 
 // floats reads what is free of each float, for so many withdrawals.
-func (a *Payouts) floats(ctx context.Context, due int) (floats, error) {
+func (po *Payouts) floats(ctx context.Context, due int) (floats, error) {
 	if due == 0 {
 		return nil, nil
 	}
-	list, err := a.Store.Floats(ctx)
+	list, err := po.Store.Floats(ctx)
 	have := make(floats, len(list))
 	for _, f := range list {
 		have[floatKey{f.Account, f.Live, f.Currency}] = f.Free
@@ -74,12 +74,12 @@ func (f FloatStatus) Units(minor int64) float64 {
 }
 
 // Floats lists the floats, and compares each with what its provider says, where it can be asked.
-func (a *Payouts) Floats(ctx context.Context) ([]FloatStatus, error) {
-	list, err := a.Store.Floats(ctx)
+func (po *Payouts) Floats(ctx context.Context) ([]FloatStatus, error) {
+	list, err := po.Store.Floats(ctx)
 	if err != nil {
 		return nil, err
 	}
-	accounts, err := a.Store.Accounts(ctx)
+	accounts, err := po.Store.Accounts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -91,19 +91,19 @@ func (a *Payouts) Floats(ctx context.Context) ([]FloatStatus, error) {
 	var all sync.WaitGroup
 	for i, f := range list {
 		told[i] = FloatStatus{Float: f}
-		all.Go(func() { a.compareFloat(ctx, &told[i], of[f.Account]) })
+		all.Go(func() { po.compareFloat(ctx, &told[i], of[f.Account]) })
 	}
 	all.Wait()
 	return told, nil
 }
 
 // compareFloat asks what an account has.
-func (a *Payouts) compareFloat(ctx context.Context, f *FloatStatus, account pay.ProviderAccount) {
+func (po *Payouts) compareFloat(ctx context.Context, f *FloatStatus, account pay.ProviderAccount) {
 	if account.Status == "" || account.Status == pay.AccountRemoved {
 		f.Unknown = "the account was removed"
 		return
 	}
-	d := a.providers.OpenDesk(account)
+	d := po.providers.OpenDesk(account)
 	to, ok := d.Payouts.(provider.Balancer)
 	switch {
 	case d.Broken != nil:
@@ -128,24 +128,24 @@ func (a *Payouts) compareFloat(ctx context.Context, f *FloatStatus, account pay.
 
 // CompareFloats looks whether the balances at payout accounts are what the ledger has, and keeps it for
 // the metrics.
-func (a *Payouts) CompareFloats(ctx context.Context) error {
-	list, err := a.Floats(ctx)
+func (po *Payouts) CompareFloats(ctx context.Context) error {
+	list, err := po.Floats(ctx)
 	if err != nil {
 		return err
 	}
 	for _, f := range list {
 		if f.Off.Minor != 0 {
-			a.Log.WarnContext(ctx, "the balance at a payout account is not what the ledger has: look at it", "account", f.Account, "environment", pay.EnvironmentOf(f.Live),
+			po.Log.WarnContext(ctx, "the balance at a payout account is not what the ledger has: look at it", "account", f.Account, "environment", pay.EnvironmentOf(f.Live),
 				"balance", f.Balance, "free", money.New(f.Free, f.Currency), "committed", money.New(f.Committed, f.Currency))
 		}
 	}
-	a.floatsSeen.Store(&list)
+	po.floatsSeen.Store(&list)
 	return nil
 }
 
 // FloatsSeen is what CompareFloats found last.
-func (a *Payouts) FloatsSeen() []FloatStatus {
-	if list := a.floatsSeen.Load(); list != nil {
+func (po *Payouts) FloatsSeen() []FloatStatus {
+	if list := po.floatsSeen.Load(); list != nil {
 		return *list
 	}
 	return nil
@@ -157,8 +157,8 @@ func (a *Payouts) FloatsSeen() []FloatStatus {
 //
 // Errors: invalid_request; conflict_state where an entry with the reference is there; that there is no such
 // payout account.
-func (a *Payouts) EnterFloat(ctx context.Context, by pay.Actor, account string, amount money.Amount, reference, note string, force bool) error {
-	s, err := a.providers.ProviderAccount(ctx, account)
+func (po *Payouts) EnterFloat(ctx context.Context, by pay.Actor, account string, amount money.Amount, reference, note string, force bool) error {
+	s, err := po.providers.ProviderAccount(ctx, account)
 	if err != nil {
 		return err
 	}
@@ -172,12 +172,12 @@ func (a *Payouts) EnterFloat(ctx context.Context, by pay.Actor, account string, 
 	if !force && amount.Currency != money.USD && !slices.ContainsFunc(s.On, pays) {
 		return pay.FieldError(pay.CodeInvalidRequest, "currency", fmt.Sprintf("%s pays by %s, and never in %s", account, strings.Join(s.On, ", "), amount.Currency))
 	}
-	t, err := pay.EnterFloat(account, s.Live, amount, reference, a.Now())
+	t, err := pay.EnterFloat(account, s.Live, amount, reference, po.Now())
 	if err != nil {
 		return err
 	}
 	taken := &pay.Error{Code: pay.CodeConflictState, Param: "reference", Message: fmt.Sprintf("an entry with the reference %q is booked already", reference)}
-	known, err := a.Store.HasTransfer(ctx, t.ID)
+	known, err := po.Store.HasTransfer(ctx, t.ID)
 	if err != nil {
 		return err
 	}
@@ -188,12 +188,12 @@ func (a *Payouts) EnterFloat(ctx context.Context, by pay.Actor, account string, 
 	if amount.IsNegative() && !force {
 		floors = []ledger.Floor{{Merchant: t.Merchant, Live: t.Live, Account: ledger.Float}}
 	}
-	err = a.Store.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{t}, Floors: floors, Audit: a.Noted(by, pay.Scope{Live: s.Live}, pay.FloatEntered, account, note,
+	err = po.Store.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{t}, Floors: floors, Audit: po.Noted(by, pay.Scope{Live: s.Live}, pay.FloatEntered, account, note,
 		map[string]string{"amount": amount.String(), "reference": reference, "transfer": t.ID})})
 	if errors.Is(err, store.ErrInsufficient) {
 		return pay.FieldError(pay.CodeBalanceInsufficient, "amount", "that is more than is free there: --force takes it all the same, and nothing is paid out until as much is put in")
 	}
-	if known, readErr := a.Store.HasTransfer(ctx, t.ID); err != nil && known && readErr == nil {
+	if known, readErr := po.Store.HasTransfer(ctx, t.ID); err != nil && known && readErr == nil {
 		return taken // two of us at once
 	}
 	return err

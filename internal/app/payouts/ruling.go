@@ -1,4 +1,4 @@
-package app
+package payouts
 
 import (
 	"context"
@@ -13,22 +13,22 @@ import (
 // RuleWithdrawal is RulePayment for a withdrawal.
 //
 // Errors: store.ErrNotFound, conflict_state.
-func (a *Payouts) RuleWithdrawal(ctx context.Context, by pay.Actor, r base.Ruled) (w pay.Withdrawal, said pay.PayoutKind, err error) {
+func (po *Payouts) RuleWithdrawal(ctx context.Context, by pay.Actor, r base.Ruled) (w pay.Withdrawal, said pay.PayoutKind, err error) {
 	if r.Reference != "" && r.Word == pay.WordNotPaid {
 		return w, "", pay.FieldError(pay.CodeInvalidRequest, "reference", "the bank's reference is of a payout that arrived: leave it out for one that did not")
 	}
-	w, err = a.Store.AnyWithdrawal(ctx, r.ID)
+	w, err = po.Store.AnyWithdrawal(ctx, r.ID)
 	if err != nil {
 		return w, "", err
 	}
-	if err := a.filed(ctx, w, r.Word); err != nil {
+	if err := po.filed(ctx, w, r.Word); err != nil {
 		return w, "", err
 	}
-	clock, err := a.AskedAt(ctx)
+	clock, err := po.AskedAt(ctx)
 	if err != nil {
 		return w, "", err
 	}
-	o := a.askPayout(ctx, w)
+	o := po.askPayout(ctx, w)
 	if o.Kind == pay.PayoutUnknown && w.Accepted && r.Word == pay.WordNotPaid {
 		o.Kind = pay.PayoutAccepted // which its silence does not undo
 	}
@@ -44,7 +44,7 @@ func (a *Payouts) RuleWithdrawal(ctx context.Context, by pay.Actor, r base.Ruled
 		return w, o.Kind, base.CallOnItsWay(pay.Status(w.Status), string(r.Word))
 	}
 	ruled, err := base.Decide(func() (pay.Withdrawal, error) {
-		read, err := a.Store.AnyWithdrawal(ctx, r.ID)
+		read, err := po.Store.AnyWithdrawal(ctx, r.ID)
 		if err != nil {
 			return read, err
 		}
@@ -54,12 +54,12 @@ func (a *Payouts) RuleWithdrawal(ctx context.Context, by pay.Actor, r base.Ruled
 		if r.Reference != "" {
 			read.BankRef = r.Reference
 		}
-		next, change, err := read.Rule(r.Word, o, a.TimeOf(read.Scope))
+		next, change, err := read.Rule(r.Word, o, po.TimeOf(read.Scope))
 		if err != nil {
 			return read, err
 		}
-		change.Audit = a.Noted(by, read.Scope, pay.WithdrawalRuled, read.ID, r.Note, r.ToldOf(string(o.Kind)))
-		return next, a.Commit(ctx, change, view.Cause{RequestID: by.Request})
+		change.Audit = po.Noted(by, read.Scope, pay.WithdrawalRuled, read.ID, r.Note, r.ToldOf(string(o.Kind)))
+		return next, po.Commit(ctx, change, view.Cause{RequestID: by.Request})
 	})
 	if err != nil {
 		return w, o.Kind, err
@@ -71,11 +71,11 @@ func (a *Payouts) RuleWithdrawal(ctx context.Context, by pay.Actor, r base.Ruled
 // would pay it all the same, or has not.
 //
 // Errors: conflict_state.
-func (a *Payouts) filed(ctx context.Context, w pay.Withdrawal, word pay.Word) error {
+func (po *Payouts) filed(ctx context.Context, w pay.Withdrawal, word pay.Word) error {
 	if w.Batch == "" || !w.Open() {
 		return nil
 	}
-	b, err := a.Store.Batch(ctx, w.Batch)
+	b, err := po.Store.Batch(ctx, w.Batch)
 	if err != nil || b.Status == pay.BatchExported {
 		return err
 	}
@@ -85,20 +85,20 @@ func (a *Payouts) filed(ctx context.Context, w pay.Withdrawal, word pay.Word) er
 
 // askPayout asks the payout provider of a withdrawal that was sent what became of it.
 // Where there is nobody to ask, or nothing to ask with, nobody knows.
-func (a *Payouts) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOutcome {
+func (po *Payouts) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOutcome {
 	unknown := pay.PayoutOutcome{Kind: pay.PayoutUnknown}
-	to, known := a.payer(w.Live, w.Provider)
+	to, known := po.payer(w.Live, w.Provider)
 	if w.Status != pay.WithdrawalProcessing || !known {
 		return unknown
 	}
-	wallet, err := a.Store.Wallet(ctx, w.Scope, w.Wallet)
+	wallet, err := po.Store.Wallet(ctx, w.Scope, w.Wallet)
 	if err != nil {
-		a.Log.WarnContext(ctx, "a withdrawal cannot be asked about", "withdrawal", w.ID, "error", err)
+		po.Log.WarnContext(ctx, "a withdrawal cannot be asked about", "withdrawal", w.ID, "error", err)
 		return unknown
 	}
-	request, err := a.payoutRequest(w, wallet)
+	request, err := po.payoutRequest(w, wallet)
 	if err != nil {
-		a.Log.WarnContext(ctx, "a withdrawal cannot be asked about", "withdrawal", w.ID, "error", err)
+		po.Log.WarnContext(ctx, "a withdrawal cannot be asked about", "withdrawal", w.ID, "error", err)
 		return unknown
 	}
 	ctx, cancel := context.WithTimeout(ctx, base.CallTimeout)
@@ -117,20 +117,20 @@ type ToPay struct {
 // it by hand. The audit log tells that he saw it.
 //
 // Errors: store.ErrNotFound.
-func (a *Payouts) RevealWithdrawal(ctx context.Context, by pay.Actor, id string) (ToPay, error) {
-	w, err := a.Store.AnyWithdrawal(ctx, id)
+func (po *Payouts) RevealWithdrawal(ctx context.Context, by pay.Actor, id string) (ToPay, error) {
+	w, err := po.Store.AnyWithdrawal(ctx, id)
 	if err != nil {
 		return ToPay{}, err
 	}
-	wallet, err := a.Store.Wallet(ctx, w.Scope, w.Wallet)
+	wallet, err := po.Store.Wallet(ctx, w.Scope, w.Wallet)
 	if err != nil {
 		return ToPay{}, fmt.Errorf("wallet %s: %w", w.Wallet, err)
 	}
-	account, err := a.Vault.Open(wallet.Secret(), wallet.Sealed)
+	account, err := po.Vault.Open(wallet.Secret(), wallet.Sealed)
 	if err != nil {
 		return ToPay{}, fmt.Errorf("destination of wallet %s: %w", wallet.ID, err)
 	}
-	if err := a.Store.Commit(ctx, pay.Change{Audit: a.Audited(by, w.Scope, pay.WalletRevealed, wallet.ID, map[string]string{"withdrawal": w.ID})}); err != nil {
+	if err := po.Store.Commit(ctx, pay.Change{Audit: po.Audited(by, w.Scope, pay.WalletRevealed, wallet.ID, map[string]string{"withdrawal": w.ID})}); err != nil {
 		return ToPay{}, err
 	}
 	return ToPay{w, wallet, string(account)}, nil
@@ -138,6 +138,6 @@ func (a *Payouts) RevealWithdrawal(ctx context.Context, by pay.Actor, id string)
 
 // Unpaid lists withdrawals that were sent and whose end is not known, the oldest first,
 // for the operator.
-func (a *Payouts) Unpaid(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
-	return a.Store.SentWithdrawals(ctx, limit)
+func (po *Payouts) Unpaid(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
+	return po.Store.SentWithdrawals(ctx, limit)
 }

@@ -1,4 +1,4 @@
-package app
+package payouts
 
 import (
 	"context"
@@ -10,16 +10,16 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// payAutomatically takes a step with the payout of a settlement that follows by itself: it is made in
+// PayAutomatically takes a step with the payout of a settlement that follows by itself: it is made in
 // one commit with what it pays, so that nothing is paid out twice.
-func (a *Payouts) payAutomatically(ctx context.Context, s pay.Settlement) error {
-	now := a.TimeOf(s.Scope)
-	list, err := a.Store.UnpaidSettlements(ctx, s.Scope)
+func (po *Payouts) PayAutomatically(ctx context.Context, s pay.Settlement) error {
+	now := po.TimeOf(s.Scope)
+	list, err := po.Store.UnpaidSettlements(ctx, s.Scope)
 	if err != nil {
 		return err
 	}
 	if s.Payout != "" {
-		w, err := a.Store.AnyWithdrawal(ctx, s.Payout)
+		w, err := po.Store.AnyWithdrawal(ctx, s.Payout)
 		if err != nil {
 			return err
 		}
@@ -29,33 +29,33 @@ func (a *Payouts) payAutomatically(ctx context.Context, s pay.Settlement) error 
 		}
 		for _, paid := range change.Settlements {
 			if paid.Status == pay.BatchPaid {
-				change.Audit = append(change.Audit, a.Audited(a.Self(), paid.Scope, pay.SettlementPaid, paid.ID, map[string]string{"withdrawal": w.ID})...)
+				change.Audit = append(change.Audit, po.Audited(po.Self(), paid.Scope, pay.SettlementPaid, paid.ID, map[string]string{"withdrawal": w.ID})...)
 			}
 		}
-		return a.Commit(ctx, change, view.Cause{})
+		return po.Commit(ctx, change, view.Cause{})
 	}
-	control, err := a.payoutControl(ctx, s.Merchant, s.Live)
+	control, err := po.Control(ctx, s.Merchant, s.Live)
 	if err != nil {
 		return err
 	}
 	owed, of := pay.Owed(list)
-	merchant, err := a.Store.Merchant(ctx, s.Merchant)
+	merchant, err := po.Store.Merchant(ctx, s.Merchant)
 	if err != nil {
 		return err
 	}
 	switch fee := merchant.Terms().WithdrawalFee; {
 	case !control.Automatic:
-		return a.Commit(ctx, s.ByHand(now), view.Cause{})
+		return po.Commit(ctx, s.ByHand(now), view.Cause{})
 	case owed <= fee || owed < control.Minimum:
-		return a.Commit(ctx, s.Unpaid(pay.WaitsMinimum, now), view.Cause{})
+		return po.Commit(ctx, s.Unpaid(pay.WaitsMinimum, now), view.Cause{})
 	case !control.PayoutDay(now):
-		return a.Commit(ctx, s.Unpaid(pay.WaitsDay, now), view.Cause{})
+		return po.Commit(ctx, s.Unpaid(pay.WaitsDay, now), view.Cause{})
 	}
-	shops, err := a.Store.Shops(ctx, s.Merchant)
+	shops, err := po.Store.Shops(ctx, s.Merchant)
 	if err != nil {
 		return err
 	}
-	_, err = a.withdraw(ctx, a.Self(), pay.Scope{Merchant: s.Merchant, Shop: shops[0].ID, Live: s.Live}, merchant.Terms().WithdrawalFee, NewWithdrawal{
+	_, err = po.withdraw(ctx, po.Self(), pay.Scope{Merchant: s.Merchant, Shop: shops[0].ID, Live: s.Live}, merchant.Terms().WithdrawalFee, NewWithdrawal{
 		Amount: money.New(owed, money.USD), Mark: id.Mark("automatic|" + of[0].ID),
 		With: func(w pay.Withdrawal) []pay.Settlement { return pay.PaidBy(of, w.ID, now) },
 	})
@@ -67,8 +67,8 @@ func (a *Payouts) payAutomatically(ctx context.Context, s pay.Settlement) error 
 		if refused.Code == pay.CodeMissingField {
 			why = pay.WaitsWallet
 		}
-		a.WarnSometimes(ctx, "the payout of a settlement waits", s.ID, "settlement", s.ID, "reason", why)
-		return a.Commit(ctx, s.Unpaid(why, now), view.Cause{})
+		po.WarnSometimes(ctx, "the payout of a settlement waits", s.ID, "settlement", s.ID, "reason", why)
+		return po.Commit(ctx, s.Unpaid(why, now), view.Cause{})
 	}
 	return err
 }

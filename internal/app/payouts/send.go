@@ -1,4 +1,4 @@
-package app
+package payouts
 
 import (
 	"cmp"
@@ -8,11 +8,9 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
@@ -24,36 +22,36 @@ import (
 // PayOut looks at withdrawals that are due: it sends pending ones to the payout
 // provider, and asks it what became of the others. It waits for what it has begun, and
 // returns how many it took; doing one twice is harmless.
-func (a *Payouts) PayOut(ctx context.Context) (int, error) { return base.Waiting(ctx, a.payOut) }
+func (po *Payouts) PayOut(ctx context.Context) (int, error) { return base.Waiting(ctx, po.HandOut) }
 
-// payOut hands withdrawals that are due to the lanes of their payout accounts.
-func (a *Payouts) payOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
-	now := a.Now()
-	due, err := a.Store.LeaseWithdrawals(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
+// HandOut hands withdrawals that are due to the lanes of their payout accounts.
+func (po *Payouts) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
+	now := po.Now()
+	due, err := po.Store.LeaseWithdrawals(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
-	have, err := a.floats(ctx, len(due))
+	have, err := po.floats(ctx, len(due))
 	if err != nil {
 		return 0, err
 	}
 	for _, w := range due {
-		wallet, err := a.Store.Wallet(ctx, w.Scope, w.Wallet)
+		wallet, err := po.Store.Wallet(ctx, w.Scope, w.Wallet)
 		if err != nil {
-			a.ComesAgain(ctx, "a due withdrawal has no wallet; it comes again", err, "withdrawal", w.ID)
+			po.ComesAgain(ctx, "a due withdrawal has no wallet; it comes again", err, "withdrawal", w.ID)
 			continue
 		}
 		to := pay.PayoutRoute{Account: w.Provider}
 		if w.Status == pay.WithdrawalPending && wallet.Status != pay.WalletDisabled {
-			if to, err = a.route(ctx, w, wallet, have); err != nil {
-				a.ComesAgain(ctx, "a due withdrawal could not be looked at; it comes again", err, "withdrawal", w.ID)
+			if to, err = po.route(ctx, w, wallet, have); err != nil {
+				po.ComesAgain(ctx, "a due withdrawal could not be looked at; it comes again", err, "withdrawal", w.ID)
 				continue
 			}
 		}
-		a.lanes.Submit(to.Account, w.ID, begun, func(may bool) {
-			err := a.forward(ctx, w, wallet, to, may)
+		po.lanes.Submit(to.Account, w.ID, begun, func(may bool) {
+			err := po.forward(ctx, w, wallet, to, may)
 			if err != nil && !errors.Is(err, store.ErrStale) { // stale: it was cancelled, or another node was faster
-				a.ComesAgain(ctx, "a due withdrawal could not be looked at; it comes again", err, "withdrawal", w.ID)
+				po.ComesAgain(ctx, "a due withdrawal could not be looked at; it comes again", err, "withdrawal", w.ID)
 			}
 		})
 	}
@@ -62,14 +60,14 @@ func (a *Payouts) payOut(ctx context.Context, begun *sync.WaitGroup) (int, error
 
 // route chooses the account that a pending withdrawal goes to; "" where it has to wait, which is
 // written down with the reason.
-func (a *Payouts) route(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, have floats) (pay.PayoutRoute, error) {
-	now := a.TimeOf(w.Scope)
-	to, until, err := a.choosePayer(wallet, w, have, now)
+func (po *Payouts) route(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, have floats) (pay.PayoutRoute, error) {
+	now := po.TimeOf(w.Scope)
+	to, until, err := po.choosePayer(wallet, w, have, now)
 	refused, waits := errors.AsType[*pay.Error](err)
 	if !waits {
 		return to, err
 	}
-	a.WarnSometimes(ctx, "a withdrawal waits for an account that pays it out", wallet.Network+"."+wallet.Currency, "withdrawal", w.ID, "network", wallet.Network, "currency", wallet.Currency, "error", err)
+	po.WarnSometimes(ctx, "a withdrawal waits for an account that pays it out", wallet.Network+"."+wallet.Currency, "withdrawal", w.ID, "network", wallet.Network, "currency", wallet.Currency, "error", err)
 	if until.IsZero() {
 		until = now.Add(base.SweepLease)
 	}
@@ -77,7 +75,7 @@ func (a *Payouts) route(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet
 	if !fresh {
 		return pay.PayoutRoute{}, nil
 	}
-	err = a.Commit(ctx, change, view.Cause{})
+	err = po.Commit(ctx, change, view.Cause{})
 	if errors.Is(err, store.ErrStale) { // it was cancelled meanwhile
 		return pay.PayoutRoute{}, nil
 	}
@@ -86,64 +84,64 @@ func (a *Payouts) route(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet
 
 // forward takes one step with a withdrawal: to the account that was chosen, or to the one that it was
 // sent to, which is asked where it may be. An account "" stands for none.
-func (a *Payouts) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, route pay.PayoutRoute, may bool) error {
+func (po *Payouts) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, route pay.PayoutRoute, may bool) error {
 	if w.Status == pay.WithdrawalPending && wallet.Status == pay.WalletDisabled {
-		_, change := w.Refuse("wallet_disabled", "the wallet was deleted before the withdrawal was sent", a.TimeOf(w.Scope))
-		return a.Commit(ctx, change, view.Cause{})
+		_, change := w.Refuse("wallet_disabled", "the wallet was deleted before the withdrawal was sent", po.TimeOf(w.Scope))
+		return po.Commit(ctx, change, view.Cause{})
 	}
 	account := route.Account
 	if account == "" {
 		return nil
 	}
-	to, known := a.payer(w.Live, account)
+	to, known := po.payer(w.Live, account)
 	if !known {
 		return fmt.Errorf("payout account %q cannot be called", account)
 	}
-	request, err := a.payoutRequest(w, wallet)
+	request, err := po.payoutRequest(w, wallet)
 	if err != nil {
 		return err
 	}
 	if w.Status == pay.WithdrawalPending {
-		return a.sendPayout(ctx, w, route, to, request)
+		return po.sendPayout(ctx, w, route, to, request)
 	}
 	if !may {
-		return a.resolvePayout(ctx, w, pay.PayoutOutcome{Kind: pay.PayoutUnknown})
+		return po.resolvePayout(ctx, w, pay.PayoutOutcome{Kind: pay.PayoutUnknown})
 	}
-	asked, err := a.AskedAt(ctx)
+	asked, err := po.AskedAt(ctx)
 	if err != nil {
 		return err
 	}
 	asking, cancel := context.WithTimeout(ctx, base.CallTimeout)
-	asking, call := a.Calling(asking, base.OpQueryPayout, account, request.Reference)
+	asking, call := po.Calling(asking, base.OpQueryPayout, account, request.Reference)
 	o := call.Paid(asking, to.Query(asking, request))
 	cancel()
-	a.lanes.Heard(account, o.Kind != pay.PayoutUnknown)
+	po.lanes.Heard(account, o.Kind != pay.PayoutUnknown)
 	o = w.Asked(w.ProvedPayout(o, asked))
 	if o.Kind == pay.PayoutMissing || o.Kind == pay.PayoutUnsent {
 		// It never arrived there, or waits there: it is sent again, under the same reference.
-		return a.sendPayout(ctx, w, route, to, request)
+		return po.sendPayout(ctx, w, route, to, request)
 	}
-	return a.resolvePayout(ctx, w, o)
+	return po.resolvePayout(ctx, w, o)
 }
 
 // sendPayout writes down that the provider is about to be called, which makes the
 // call this node's, calls it, and commits what it said.
-func (a *Payouts) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.PayoutRoute, to payout.Provider, request payout.Request) error {
-	if a.Shut() {
+func (po *Payouts) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.PayoutRoute, to payout.Provider, request payout.Request) error {
+	if po.Shut() {
 		return nil
 	}
-	by, err := a.Caller(ctx)
+	by, err := po.Caller(ctx)
 	if err != nil {
 		return err
 	}
-	sent, err := a.sending(ctx, w, route, by)
+	sent, err := po.sending(ctx, w, route, by)
 	if errors.Is(err, errHeld) || errors.Is(err, base.ErrDoneByOthers) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	mayLeave := a.Fence(sent.Flight)
+	mayLeave := po.Fence(sent.Flight)
 	if !mayLeave() {
 		return nil // whoever looks at it next asks first
 	}
@@ -152,22 +150,22 @@ func (a *Payouts) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.Pa
 	request.Sent, request.Calls = sent.SentAt, sent.Calls
 	calling, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), base.CallTimeout)
 	defer cancel()
-	calling, call := a.Calling(calling, base.OpPayout, route.Account, request.Reference)
+	calling, call := po.Calling(calling, base.OpPayout, route.Account, request.Reference)
 	o := call.Paid(calling, to.Send(calling, request))
-	return a.resolvePayout(ctx, sent, o)
+	return po.resolvePayout(ctx, sent, o)
 }
 
 // resolvePayout commits what the provider said of the withdrawal as it stood then.
-func (a *Payouts) resolvePayout(ctx context.Context, then pay.Withdrawal, o pay.PayoutOutcome) error {
+func (po *Payouts) resolvePayout(ctx context.Context, then pay.Withdrawal, o pay.PayoutOutcome) error {
 	w := then
 	return base.Again(func() error {
-		now := a.TimeOf(w.Scope)
+		now := po.TimeOf(w.Scope)
 		if contrary, known := w.Contrary(then, o, now); known {
-			err := a.Store.Commit(ctx, contrary)
+			err := po.Store.Commit(ctx, contrary)
 			if errors.Is(err, store.ErrDuplicate) {
 				err = nil // it said so before
 			} else if err == nil {
-				a.Log.ErrorContext(ctx, "a payout provider says otherwise than what was decided: look at it", "withdrawal", w.ID, "status", w.Status, "reference", then.Reference(), "provider", o.Kind)
+				po.Log.ErrorContext(ctx, "a payout provider says otherwise than what was decided: look at it", "withdrawal", w.ID, "status", w.Status, "reference", then.Reference(), "provider", o.Kind)
 			}
 			if err != nil || w.Status != pay.WithdrawalProcessing {
 				return err
@@ -177,9 +175,9 @@ func (a *Payouts) resolvePayout(ctx context.Context, then pay.Withdrawal, o pay.
 		if !ok {
 			return nil
 		}
-		err := a.Commit(ctx, change, view.Cause{})
+		err := po.Commit(ctx, change, view.Cause{})
 		if errors.Is(err, store.ErrStale) {
-			read, readErr := a.Store.Withdrawal(ctx, w.Scope, w.ID)
+			read, readErr := po.Store.Withdrawal(ctx, w.Scope, w.ID)
 			if readErr != nil {
 				return readErr
 			}
@@ -187,35 +185,35 @@ func (a *Payouts) resolvePayout(ctx context.Context, then pay.Withdrawal, o pay.
 			return err
 		}
 		if err == nil && next.Status == pay.WithdrawalRefused && next.Live {
-			a.Log.WarnContext(ctx, "a withdrawal failed", "withdrawal", w.ID, "code", next.FailureCode)
+			po.Log.WarnContext(ctx, "a withdrawal failed", "withdrawal", w.ID, "code", next.FailureCode)
 		}
 		return err
 	})
 }
 
-func (a *Payouts) payoutRequest(w pay.Withdrawal, wallet pay.Wallet) (payout.Request, error) {
-	r, err := a.requestTo(wallet)
+func (po *Payouts) payoutRequest(w pay.Withdrawal, wallet pay.Wallet) (payout.Request, error) {
+	r, err := po.requestTo(wallet)
 	r.Local, r.Amount, r.Net = w.Local, money.New(w.Amount, money.USD), money.New(w.Net(), money.USD)
-	r.Reference, r.ProviderRef, r.Calls, r.Sent, r.Now = w.Reference(), w.ProviderRef, w.Calls, w.SentAt, a.TimeOf(w.Scope)
+	r.Reference, r.ProviderRef, r.Calls, r.Sent, r.Now = w.Reference(), w.ProviderRef, w.Calls, w.SentAt, po.TimeOf(w.Scope)
 	return r, err
 }
 
 // requestTo is a payout to a wallet, of nothing yet.
-func (a *Payouts) requestTo(wallet pay.Wallet) (payout.Request, error) {
-	account, err := a.Vault.Open(wallet.Secret(), wallet.Sealed)
+func (po *Payouts) requestTo(wallet pay.Wallet) (payout.Request, error) {
+	account, err := po.Vault.Open(wallet.Secret(), wallet.Sealed)
 	if err != nil {
 		return payout.Request{}, fmt.Errorf("destination of wallet %s: %w", wallet.ID, err)
 	}
-	holder, err := a.beneficiary(wallet)
+	holder, err := po.beneficiary(wallet)
 	return payout.Request{Beneficiary: holder, Type: wallet.Type, Network: wallet.Network, Currency: wallet.Currency, Destination: string(account)}, err
 }
 
 // beneficiary is who a wallet belongs to, as far as the merchant told.
-func (a *Payouts) beneficiary(wallet pay.Wallet) (who pay.Beneficiary, err error) {
+func (po *Payouts) beneficiary(wallet pay.Wallet) (who pay.Beneficiary, err error) {
 	if wallet.Holder == nil {
 		return who, nil
 	}
-	text, err := a.Vault.Open(wallet.HolderSecret(), wallet.Holder)
+	text, err := po.Vault.Open(wallet.HolderSecret(), wallet.Holder)
 	if err != nil {
 		return who, fmt.Errorf("holder of wallet %s: %w", wallet.ID, err)
 	}
@@ -227,9 +225,6 @@ type PayoutsConfig struct {
 	// Sandbox and Live pay the withdrawals of each environment that no account of the operator's
 	// pays; nil: those are refused.
 	Sandbox, Live payout.Provider
-	// WalletCoolDown is how long a new production wallet cannot be paid to; 0 means
-	// pay.WalletCoolDown.
-	WalletCoolDown time.Duration
 }
 
 // Payouts pay merchants. It is safe for use by many goroutines.
@@ -237,22 +232,19 @@ type Payouts struct {
 	*base.Base
 	rates      *acquiring.Rates
 	providers  *acquiring.Providers
-	mails      *mails.Mails
+	to         *Destinations
 	config     PayoutsConfig
 	lanes      *acquiring.Lanes // what payout accounts are asked, with bounds of their own
 	floatsSeen atomic.Pointer[[]FloatStatus]
 }
 
 // NewPayouts returns the payouts of a service.
-func NewPayouts(b *base.Base, rates *acquiring.Rates, providers *acquiring.Providers, letters *mails.Mails, c PayoutsConfig) *Payouts {
-	if c.WalletCoolDown == 0 {
-		c.WalletCoolDown = pay.WalletCoolDown
-	}
-	return &Payouts{Base: b, rates: rates, providers: providers, mails: letters, config: c, lanes: acquiring.NewLanes(b.Now)}
+func NewPayouts(b *base.Base, rates *acquiring.Rates, providers *acquiring.Providers, to *Destinations, c PayoutsConfig) *Payouts {
+	return &Payouts{Base: b, rates: rates, providers: providers, to: to, config: c, lanes: acquiring.NewLanes(b.Now)}
 }
 
 // Drain waits for the questions that are under way.
-func (a *Payouts) Drain() { a.lanes.Drain() }
+func (po *Payouts) Drain() { po.lanes.Drain() }
 
 // Silent counts the payout accounts that do not answer.
-func (a *Payouts) Silent() int { return a.lanes.Silent() }
+func (po *Payouts) Silent() int { return po.lanes.Silent() }

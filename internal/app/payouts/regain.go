@@ -1,4 +1,4 @@
-package app
+package payouts
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // regainNewPayout is a new withdrawal as the one that an account has of the same request.
-func (a *Payouts) regainNewPayout(ctx context.Context, made pay.Withdrawal, change pay.Change, at pay.Found, now time.Time) (pay.Withdrawal, pay.Change, error) {
+func (po *Payouts) regainNewPayout(ctx context.Context, made pay.Withdrawal, change pay.Change, at pay.Found, now time.Time) (pay.Withdrawal, pay.Change, error) {
 	object, round, _ := pay.ParsePayoutReference(at.Reference)
 	switch {
 	case !base.Nearly(made.Local, at.Local()):
@@ -21,12 +21,12 @@ func (a *Payouts) regainNewPayout(ctx context.Context, made pay.Withdrawal, chan
 	case at.Object != "":
 		return made, change, base.ErrDealtWith
 	}
-	by, err := a.Caller(ctx)
+	by, err := po.Caller(ctx)
 	if err != nil {
 		return made, change, err
 	}
 	made.Local = at.Local()
-	float, err := a.floatFor(ctx, at.Account, made)
+	float, err := po.floatFor(ctx, at.Account, made)
 	if err != nil {
 		return made, change, err
 	}
@@ -40,48 +40,48 @@ func (a *Payouts) regainNewPayout(ctx context.Context, made pay.Withdrawal, chan
 	return next, change, nil
 }
 
-func (a *Payouts) placePayout(ctx context.Context, f pay.Found) (known, regained bool, err error) {
+func (po *Payouts) Place(ctx context.Context, f pay.Found) (known, regained bool, err error) {
 	object, round, _ := pay.ParsePayoutReference(f.Reference)
-	w, err := a.Store.AnyWithdrawal(ctx, object)
+	w, err := po.Store.AnyWithdrawal(ctx, object)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, false, nil
 	}
 	if err == nil && w.GoneTo(f.Reference, f.Account) && w.Status != pay.WithdrawalPending {
-		if _, change, news := w.Listed(f, a.TimeOf(w.Scope)); news {
-			err = a.Commit(ctx, change, view.Cause{})
+		if _, change, news := w.Listed(f, po.TimeOf(w.Scope)); news {
+			err = po.Commit(ctx, change, view.Cause{})
 		}
 		return err == nil, false, err
 	}
 	if err != nil {
 		return false, false, err
 	}
-	by, err := a.Caller(ctx)
+	by, err := po.Caller(ctx)
 	if err != nil {
 		return false, false, err
 	}
-	float, err := a.floatFor(ctx, f.Account, w)
+	float, err := po.floatFor(ctx, f.Account, w)
 	if err != nil {
 		return false, false, err
 	}
-	sent, change, err := w.Regain(f, round, float, by, a.TimeOf(w.Scope))
+	sent, change, err := w.Regain(f, round, float, by, po.TimeOf(w.Scope))
 	if err != nil {
 		return false, false, err
 	}
 	change.Found = []pay.Found{base.AsTaken(f, object)}
-	if err := a.Commit(ctx, change, view.Cause{}); err != nil {
+	if err := po.Commit(ctx, change, view.Cause{}); err != nil {
 		return false, false, err
 	}
 	// Where a person pays, nobody but the list can tell.
-	if o := a.askPayout(ctx, sent); o.Kind == pay.PayoutHeld {
-		err = a.resolvePayout(ctx, sent, pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: f.ProviderRef, Local: f.Local()})
+	if o := po.askPayout(ctx, sent); o.Kind == pay.PayoutHeld {
+		err = po.resolvePayout(ctx, sent, pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: f.ProviderRef, Local: f.Local()})
 	}
 	return false, err == nil, err
 }
 
 // floatFor is what a payout that was found takes of its account's float, as far as that has it: the
 // operator books the rest.
-func (a *Payouts) floatFor(ctx context.Context, account string, w pay.Withdrawal) (money.Amount, error) {
-	have, err := a.floats(ctx, 1)
+func (po *Payouts) floatFor(ctx context.Context, account string, w pay.Withdrawal) (money.Amount, error) {
+	have, err := po.floats(ctx, 1)
 	need, free := have.of(account, w)
 	if need.Minor > free.Minor {
 		return money.Amount{}, err

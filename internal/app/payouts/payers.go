@@ -1,4 +1,4 @@
-package app
+package payouts
 
 import (
 	"context"
@@ -15,31 +15,31 @@ import (
 )
 
 // payer returns the client of a payout account that a withdrawal was sent to.
-func (a *Payouts) payer(live bool, account string) (payout.Provider, bool) {
+func (po *Payouts) payer(live bool, account string) (payout.Provider, bool) {
 	if account == acquiring.SimulatedPayouts {
-		to := a.standIn(live)
+		to := po.standIn(live)
 		return to, to != nil
 	}
-	to := a.providers.Desks.Load().ByID[account].Payouts
+	to := po.providers.Desks.Load().ByID[account].Payouts
 	return to, to != nil
 }
 
 // standIn pays out where no account does: the simulator, in the sandbox. nil: nothing does.
-func (a *Payouts) standIn(live bool) payout.Provider {
+func (po *Payouts) standIn(live bool) payout.Provider {
 	if live {
-		return a.config.Live
+		return po.config.Live
 	}
-	return a.config.Sandbox
+	return po.config.Sandbox
 }
 
 // paying lists the accounts that pay out to a wallet, and says what the beneficiary lacks for
 // those that would.
-func (a *Payouts) paying(w pay.Wallet) (list pay.Accounts, rail pay.Rail, lacks []pay.HolderField) {
+func (po *Payouts) paying(w pay.Wallet) (list pay.Accounts, rail pay.Rail, lacks []pay.HolderField) {
 	rail = pay.PayoutRail(w.Network, w.Currency)
-	desks := a.providers.Desks.Load()
+	desks := po.providers.Desks.Load()
 	for _, account := range desks.Paying.Serving(w.Scope, rail) {
 		missing := lacking(desks.ByID[account.ID].Needs, rail.Key, w.Known)
-		if len(missing) == 0 && a.fits(desks.ByID[account.ID], w) == nil {
+		if len(missing) == 0 && po.fits(desks.ByID[account.ID], w) == nil {
 			list = append(list, account)
 		}
 		lacks = append(lacks, missing...)
@@ -50,13 +50,13 @@ func (a *Payouts) paying(w pay.Wallet) (list pay.Accounts, rail pay.Rail, lacks 
 
 // fits says why an account cannot pay to a wallet at all, where it can tell. A wallet that cannot be read says
 // nothing of the account: who sends tells of that.
-func (a *Payouts) fits(d acquiring.Desk, w pay.Wallet) error {
+func (po *Payouts) fits(d acquiring.Desk, w pay.Wallet) error {
 	to, choosy := d.Payouts.(payout.Choosy)
 	currency, err := money.ParseCurrency(w.Currency)
 	if !choosy || err != nil {
 		return nil
 	}
-	request, err := a.requestTo(w)
+	request, err := po.requestTo(w)
 	if err != nil {
 		return nil
 	}
@@ -85,14 +85,14 @@ func lacking(needs map[string][]pay.HolderField, rail string, known []string) (m
 // Errors: service_unavailable (no_payout_account, payout_delayed) and conflict_state (beneficiary_incomplete)
 // where none pays out to such a wallet now, amount_above_maximum and amount_below_minimum where none pays
 // out that much or that little. Who has too little float is passed over, as far as have knows.
-func (a *Payouts) choosePayer(wallet pay.Wallet, w pay.Withdrawal, have floats, now time.Time) (route pay.PayoutRoute, until time.Time, err error) {
+func (po *Payouts) choosePayer(wallet pay.Wallet, w pay.Withdrawal, have floats, now time.Time) (route pay.PayoutRoute, until time.Time, err error) {
 	net := money.New(w.Net(), money.USD)
-	serving, rail, lacks := a.paying(wallet)
+	serving, rail, lacks := po.paying(wallet)
 	if len(serving) == 0 {
 		switch {
 		case len(lacks) > 0:
 			return route, until, incomplete(lacks)
-		case a.standIn(wallet.Live) != nil:
+		case po.standIn(wallet.Live) != nil:
 			return pay.PayoutRoute{Account: acquiring.SimulatedPayouts}, until, nil
 		}
 		return route, until, unpayable(pay.UnpayableNoAccount,
@@ -159,12 +159,12 @@ func incomplete(lacks []pay.HolderField) error {
 // kept of.
 //
 // Errors: service_unavailable with the reason no_rate or stale_rate.
-func (a *Payouts) conversion(w pay.Wallet, net money.Amount) (pay.Conversion, error) {
+func (po *Payouts) conversion(w pay.Wallet, net money.Amount) (pay.Conversion, error) {
 	currency := money.Currency(w.Currency)
 	if w.Type == pay.Crypto || !currency.Valid() {
 		return pay.Conversion{}, nil
 	}
-	reading, err := a.rates.Reading(w.Live, currency)
+	reading, err := po.rates.Reading(w.Live, currency)
 	if err != nil {
 		if refused, ok := errors.AsType[*pay.Error](err); ok {
 			refused.Message = fmt.Sprintf("withdrawals in %s are not taken now: %s", w.Currency, acquiring.RateNeeded(currency, refused.Details.Reason))
@@ -175,27 +175,27 @@ func (a *Payouts) conversion(w pay.Wallet, net money.Amount) (pay.Conversion, er
 }
 
 // Payability tells why wallets of a shop cannot be paid to now: pay.Payable where they can.
-func (a *Payouts) Payability(ctx context.Context, scope pay.Scope) (func(pay.Wallet) pay.Unpayable, error) {
-	err := a.requireKYC(ctx, scope, pay.KYCBasic)
+func (po *Payouts) Payability(ctx context.Context, scope pay.Scope) (func(pay.Wallet) pay.Unpayable, error) {
+	err := po.requireKYC(ctx, scope, pay.KYCBasic)
 	refused, unverified := errors.AsType[*pay.Error](err)
 	if unverified = unverified && refused.Code == pay.CodeKYCRequired; err != nil && !unverified {
 		return nil, err
 	}
 	return func(w pay.Wallet) pay.Unpayable {
-		if why := w.Unpayable(a.TimeOf(w.Scope)); why != pay.Payable {
+		if why := w.Unpayable(po.TimeOf(w.Scope)); why != pay.Payable {
 			return why
 		}
 		if unverified {
 			return pay.UnpayableUnverified
 		}
-		serving, _, lacks := a.paying(w)
+		serving, _, lacks := po.paying(w)
 		switch {
 		case len(serving) == 0 && len(lacks) > 0:
 			return pay.UnpayableIncomplete
-		case len(serving) == 0 && a.standIn(w.Live) == nil:
+		case len(serving) == 0 && po.standIn(w.Live) == nil:
 			return pay.UnpayableNoAccount
 		}
-		if _, err := a.conversion(w, money.New(1_00, money.USD)); err != nil {
+		if _, err := po.conversion(w, money.New(1_00, money.USD)); err != nil {
 			return pay.UnpayableNoRate
 		}
 		return pay.Payable

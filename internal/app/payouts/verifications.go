@@ -1,4 +1,4 @@
-package app
+package payouts
 
 import (
 	"context"
@@ -11,6 +11,12 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
+// Identity is what merchants prove of who they are.
+type Identity struct{ *base.Base }
+
+// NewIdentity returns the verifications of a service.
+func NewIdentity(b *base.Base) *Identity { return &Identity{b} }
+
 // NewVerification is what a verification is made from.
 type NewVerification struct {
 	Level     pay.KYCLevel
@@ -20,17 +26,17 @@ type NewVerification struct {
 
 // StartVerification begins to verify a merchant in an environment, or returns
 // the verification that is open; made tells which.
-func (a *Payouts) StartVerification(ctx context.Context, by base.Principal, n NewVerification) (v pay.Verification, made bool, err error) {
+func (po *Identity) StartVerification(ctx context.Context, by base.Principal, n NewVerification) (v pay.Verification, made bool, err error) {
 	scope := pay.Scope{Merchant: by.Merchant, Live: by.Live}
 	err = base.Again(func() error {
-		open, err := a.Store.OpenVerification(ctx, scope)
-		now := a.TimeOf(scope)
+		open, err := po.Store.OpenVerification(ctx, scope)
+		now := po.TimeOf(scope)
 		if err == nil && (open.Status != pay.KYCRequiresInput || now.Before(open.ExpiresAt)) {
 			v, made = open, false
 			return nil
 		}
 		if err == nil { // nobody has written down yet that it has expired
-			if err := a.move(ctx, a.Self(), open, pay.KYCExpired, "", ""); err != nil {
+			if err := po.move(ctx, po.Self(), open, pay.KYCExpired, "", ""); err != nil {
 				return err
 			}
 			return store.ErrStale
@@ -39,13 +45,13 @@ func (a *Payouts) StartVerification(ctx context.Context, by base.Principal, n Ne
 			return err
 		}
 		next := pay.Verification{
-			ID: a.NewID(pay.VerificationPrefix, now), Scope: scope, Level: n.Level, Subject: n.Subject, ReturnURL: n.ReturnURL,
+			ID: po.NewID(pay.VerificationPrefix, now), Scope: scope, Level: n.Level, Subject: n.Subject, ReturnURL: n.ReturnURL,
 		}
 		var change pay.Change
 		v, change = next.Start(now)
-		change.Audit = a.Audited(by.Actor(), scope, pay.VerificationStarted, v.ID, map[string]string{"level": string(n.Level)})
+		change.Audit = po.Audited(by.Actor(), scope, pay.VerificationStarted, v.ID, map[string]string{"level": string(n.Level)})
 		made = true
-		err = a.Store.Commit(ctx, change)
+		err = po.Store.Commit(ctx, change)
 		if errors.Is(err, store.ErrDuplicate) {
 			return store.ErrStale // another request was first: read what it made
 		}
@@ -57,12 +63,12 @@ func (a *Payouts) StartVerification(ctx context.Context, by base.Principal, n Ne
 // Verification reads a verification of the merchant.
 //
 // Errors: not_found, also for another merchant's.
-func (a *Payouts) Verification(ctx context.Context, scope pay.Scope, id string) (pay.Verification, error) {
+func (po *Identity) Verification(ctx context.Context, scope pay.Scope, id string) (pay.Verification, error) {
 	missing := base.Missing(pay.CodeNotFound, "verification", scope, id)
 	if !base.Storable(id) {
 		return pay.Verification{}, missing
 	}
-	v, err := a.Store.Verification(ctx, scope, id)
+	v, err := po.Store.Verification(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return v, missing
 	}
@@ -72,20 +78,20 @@ func (a *Payouts) Verification(ctx context.Context, scope pay.Scope, id string) 
 // SimulateVerification moves a sandbox verification on the merchant's demand.
 //
 // Errors: production_key_refused, not_found, conflict_state.
-func (a *Payouts) SimulateVerification(ctx context.Context, by base.Principal, id string, to pay.VerificationStatus) (pay.Verification, error) {
+func (po *Identity) SimulateVerification(ctx context.Context, by base.Principal, id string, to pay.VerificationStatus) (pay.Verification, error) {
 	if by.Live {
 		return pay.Verification{}, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
 	var v pay.Verification
 	err := base.Again(func() error {
-		read, err := a.Verification(ctx, by.Scope, id)
+		read, err := po.Verification(ctx, by.Scope, id)
 		if err != nil {
 			return err
 		}
-		if err := a.move(ctx, by.Actor(), read, to, "document_unreadable", "simulated: a document cannot be read"); err != nil {
+		if err := po.move(ctx, by.Actor(), read, to, "document_unreadable", "simulated: a document cannot be read"); err != nil {
 			return err
 		}
-		v, err = a.Verification(ctx, by.Scope, id)
+		v, err = po.Verification(ctx, by.Scope, id)
 		return err
 	})
 	return v, err
@@ -95,12 +101,12 @@ func (a *Payouts) SimulateVerification(ctx context.Context, by base.Principal, i
 // see it and hand it in.
 //
 // Errors: not_found, also for a wrong token.
-func (a *Payouts) PageVerification(ctx context.Context, id, token string) (pay.Verification, error) {
+func (po *Identity) PageVerification(ctx context.Context, id, token string) (pay.Verification, error) {
 	missing := pay.NewError(pay.CodeNotFound, "there is no such verification")
-	if !base.Storable(id) || !hmac.Equal([]byte(token), []byte(a.pageToken(id))) {
+	if !base.Storable(id) || !hmac.Equal([]byte(token), []byte(po.pageToken(id))) {
 		return pay.Verification{}, missing
 	}
-	v, err := a.Store.AnyVerification(ctx, id)
+	v, err := po.Store.AnyVerification(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return v, missing
 	}
@@ -110,55 +116,55 @@ func (a *Payouts) PageVerification(ctx context.Context, id, token string) (pay.V
 // HandIn notes that the merchant has sent its documents.
 //
 // Errors: as PageVerification; conflict_state.
-func (a *Payouts) HandIn(ctx context.Context, id, token string) (pay.Verification, error) {
+func (po *Identity) HandIn(ctx context.Context, id, token string) (pay.Verification, error) {
 	var v pay.Verification
 	err := base.Again(func() error {
 		var err error
-		if v, err = a.PageVerification(ctx, id, token); err != nil {
+		if v, err = po.PageVerification(ctx, id, token); err != nil {
 			return err
 		}
-		return a.move(ctx, a.Self(), v, pay.KYCProcessing, "", "")
+		return po.move(ctx, po.Self(), v, pay.KYCProcessing, "", "")
 	})
 	return v, err
 }
 
 // DecideVerification is the operator's word: verified or rejected, with the
 // reason that the merchant sees.
-func (a *Payouts) DecideVerification(ctx context.Context, id string, to pay.VerificationStatus, code, message string) error {
+func (po *Identity) DecideVerification(ctx context.Context, id string, to pay.VerificationStatus, code, message string) error {
 	return base.Again(func() error {
-		v, err := a.Store.AnyVerification(ctx, id)
+		v, err := po.Store.AnyVerification(ctx, id)
 		if err != nil {
 			return fmt.Errorf("verification %s: %w", id, err)
 		}
-		return a.move(ctx, a.Self(), v, to, code, message)
+		return po.move(ctx, po.Self(), v, to, code, message)
 	})
 }
 
 // Verifications lists the newest of all merchants for the operator.
-func (a *Payouts) Verifications(ctx context.Context, status pay.VerificationStatus, merchant string, limit int) ([]pay.Verification, error) {
-	return a.Store.Verifications(ctx, status, merchant, limit)
+func (po *Identity) Verifications(ctx context.Context, status pay.VerificationStatus, merchant string, limit int) ([]pay.Verification, error) {
+	return po.Store.Verifications(ctx, status, merchant, limit)
 }
 
-func (a *Payouts) move(ctx context.Context, by pay.Actor, v pay.Verification, to pay.VerificationStatus, code, message string) error {
-	_, change, err := v.Move(to, code, message, a.TimeOf(v.Scope))
+func (po *Identity) move(ctx context.Context, by pay.Actor, v pay.Verification, to pay.VerificationStatus, code, message string) error {
+	_, change, err := v.Move(to, code, message, po.TimeOf(v.Scope))
 	if err != nil {
 		return err
 	}
-	change.Audit = a.Audited(by, v.Scope, pay.VerificationMoved, v.ID, map[string]string{"from": string(v.Status), "to": string(to)})
-	return a.Store.Commit(ctx, change)
+	change.Audit = po.Audited(by, v.Scope, pay.VerificationMoved, v.ID, map[string]string{"from": string(v.Status), "to": string(to)})
+	return po.Store.Commit(ctx, change)
 }
 
 // ExpireVerifications ends those that nobody handed in. It returns how many it
 // took; doing one twice is harmless.
-func (a *Payouts) ExpireVerifications(ctx context.Context) (int, error) {
-	now := a.Now()
-	due, err := a.Store.LeaseVerifications(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
+func (po *Identity) ExpireVerifications(ctx context.Context) (int, error) {
+	now := po.Now()
+	due, err := po.Store.LeaseVerifications(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
 	for _, v := range due {
 		// Stale: it was handed in meanwhile.
-		if err := a.move(ctx, a.Self(), v, pay.KYCExpired, "", ""); err != nil && !errors.Is(err, store.ErrStale) {
+		if err := po.move(ctx, po.Self(), v, pay.KYCExpired, "", ""); err != nil && !errors.Is(err, store.ErrStale) {
 			return len(due), fmt.Errorf("expire verification %s: %w", v.ID, err)
 		}
 	}
@@ -167,8 +173,8 @@ func (a *Payouts) ExpireVerifications(ctx context.Context) (int, error) {
 
 // VerificationURL is the address of a verification's page. It holds a token,
 // so that nobody can guess it.
-func (a *Payouts) VerificationURL(id string) string {
-	return a.CheckoutURL + "/kyc/" + id + "?token=" + a.pageToken(id)
+func (po *Identity) VerificationURL(id string) string {
+	return po.CheckoutURL + "/kyc/" + id + "?token=" + po.pageToken(id)
 }
 
-func (a *Payouts) pageToken(id string) string { return a.Vault.Hash("verification page/" + id)[:32] }
+func (po *Identity) pageToken(id string) string { return po.Vault.Hash("verification page/" + id)[:32] }

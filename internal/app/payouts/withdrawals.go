@@ -1,4 +1,6 @@
-package app
+// Package payouts pays merchants: their wallets, withdrawals and payouts that follow by themselves,
+// which account sends them, its float, and the files for banks.
+package payouts
 
 import (
 	"cmp"
@@ -38,25 +40,25 @@ func (n NewWithdrawal) mark(scope pay.Scope) string { return cmp.Or(n.Mark, n.Id
 // wallet is named and none is the default, conflict_state for a wallet that
 // cannot be paid to, service_unavailable when no payout provider is configured,
 // amount_below_minimum, balance_insufficient, idempotency_conflict.
-func (a *Payouts) Withdraw(ctx context.Context, by base.Principal, scope pay.Scope, n NewWithdrawal) (w pay.Withdrawal, replayed bool, err error) {
-	merchant, _, err := a.Tenant(ctx, by)
+func (po *Payouts) Withdraw(ctx context.Context, by base.Principal, scope pay.Scope, n NewWithdrawal) (w pay.Withdrawal, replayed bool, err error) {
+	merchant, _, err := po.Tenant(ctx, by)
 	if err != nil {
 		return w, false, err
 	}
 	err = base.Again(func() error {
-		object, found, err := a.Earlier(ctx, scope, n.Idempotency)
+		object, found, err := po.Earlier(ctx, scope, n.Idempotency)
 		if err != nil {
 			return err
 		}
 		if replayed = found; found {
-			made, err := a.Store.Withdrawal(ctx, scope, object)
+			made, err := po.Store.Withdrawal(ctx, scope, object)
 			w = made.Created()
 			return err
 		}
-		made, err := a.withdrawOnce(ctx, by.Actor(), scope, merchant.Terms().WithdrawalFee, n)
+		made, err := po.withdrawOnce(ctx, by.Actor(), scope, merchant.Terms().WithdrawalFee, n)
 		if _, refused := errors.AsType[*pay.Error](err); refused {
 			// The same request may have been first meanwhile, and be the reason.
-			if _, found, other := a.Earlier(ctx, scope, n.Idempotency); found || other != nil {
+			if _, found, other := po.Earlier(ctx, scope, n.Idempotency); found || other != nil {
 				return cmp.Or(other, store.ErrStale)
 			}
 		}
@@ -69,9 +71,9 @@ func (a *Payouts) Withdraw(ctx context.Context, by base.Principal, scope pay.Sco
 }
 
 // withdraw is Withdraw without a key, for the service itself.
-func (a *Payouts) withdraw(ctx context.Context, by pay.Actor, scope pay.Scope, fee int64, n NewWithdrawal) (w pay.Withdrawal, err error) {
+func (po *Payouts) withdraw(ctx context.Context, by pay.Actor, scope pay.Scope, fee int64, n NewWithdrawal) (w pay.Withdrawal, err error) {
 	err = base.Again(func() error {
-		w, err = a.withdrawOnce(ctx, by, scope, fee, n)
+		w, err = po.withdrawOnce(ctx, by, scope, fee, n)
 		return err
 	})
 	return w, err
@@ -80,33 +82,33 @@ func (a *Payouts) withdraw(ctx context.Context, by pay.Actor, scope pay.Scope, f
 // withdrawOnce decides and writes a withdrawal.
 //
 // Errors: as Withdraw; store.ErrStale where the same request was first.
-func (a *Payouts) withdrawOnce(ctx context.Context, by pay.Actor, scope pay.Scope, fee int64, n NewWithdrawal) (pay.Withdrawal, error) {
-	if err := a.MayMoveMoney(); err != nil {
+func (po *Payouts) withdrawOnce(ctx context.Context, by pay.Actor, scope pay.Scope, fee int64, n NewWithdrawal) (pay.Withdrawal, error) {
+	if err := po.MayMoveMoney(); err != nil {
 		return pay.Withdrawal{}, err
 	}
-	now := a.TimeOf(scope)
-	at, _, found, err := a.FoundOf(ctx, n.mark(scope), pay.FoundPayout)
+	now := po.TimeOf(scope)
+	at, _, found, err := po.FoundOf(ctx, n.mark(scope), pay.FoundPayout)
 	if err != nil {
 		return pay.Withdrawal{}, err
 	}
 	if found {
 		n.id, _, _ = pay.ParsePayoutReference(at.Reference)
 	}
-	made, change, err := a.decideWithdrawal(ctx, scope, n, fee, now)
+	made, change, err := po.decideWithdrawal(ctx, scope, n, fee, now)
 	if err != nil {
 		return made, err
 	}
 	if found {
-		if made, change, err = a.regainNewPayout(ctx, made, change, at, now); err != nil {
+		if made, change, err = po.regainNewPayout(ctx, made, change, at, now); err != nil {
 			return made, err
 		}
 	}
-	change.Audit = a.Audited(by, scope, pay.WithdrawalCreated, made.ID, map[string]string{"amount": n.Amount.String(), "wallet": made.Wallet})
+	change.Audit = po.Audited(by, scope, pay.WithdrawalCreated, made.ID, map[string]string{"amount": n.Amount.String(), "wallet": made.Wallet})
 	change.Once = n.Idempotency.Guard(scope, made.ID, now)
 	if n.With != nil {
 		change.Settlements = n.With(made)
 	}
-	err = a.Commit(ctx, change, view.Cause{RequestID: n.RequestID, IdempotencyKey: n.Idempotency.Key})
+	err = po.Commit(ctx, change, view.Cause{RequestID: n.RequestID, IdempotencyKey: n.Idempotency.Key})
 	if errors.Is(err, store.ErrDuplicate) {
 		return made, store.ErrStale // the same request was first: read what it made
 	}
@@ -114,21 +116,21 @@ func (a *Payouts) withdrawOnce(ctx context.Context, by pay.Actor, scope pay.Scop
 }
 
 // decideWithdrawal reads what a withdrawal depends on and decides.
-func (a *Payouts) decideWithdrawal(ctx context.Context, scope pay.Scope, n NewWithdrawal, fee int64, now time.Time) (pay.Withdrawal, pay.Change, error) {
-	wallet, err := a.payee(ctx, scope, n.Wallet)
+func (po *Payouts) decideWithdrawal(ctx context.Context, scope pay.Scope, n NewWithdrawal, fee int64, now time.Time) (pay.Withdrawal, pay.Change, error) {
+	wallet, err := po.payee(ctx, scope, n.Wallet)
 	if err != nil {
 		return pay.Withdrawal{}, pay.Change{}, err
 	}
-	balances, err := a.Store.Balances(ctx, scope)
+	balances, err := po.Store.Balances(ctx, scope)
 	if err != nil {
 		return pay.Withdrawal{}, pay.Change{}, err
 	}
-	into, unknown := a.conversion(wallet, money.New(max(0, n.Amount.Minor-fee), money.USD))
-	w, change, err := wallet.Withdraw(cmp.Or(n.id, a.MarkedID(pay.WithdrawalPrefix, now, n.mark(scope))), n.Amount, fee, into, balances, now)
+	into, unknown := po.conversion(wallet, money.New(max(0, n.Amount.Minor-fee), money.USD))
+	w, change, err := wallet.Withdraw(cmp.Or(n.id, po.MarkedID(pay.WithdrawalPrefix, now, n.mark(scope))), n.Amount, fee, into, balances, now)
 	if err = cmp.Or(err, unknown); err != nil {
 		return w, change, err
 	}
-	_, _, err = a.choosePayer(wallet, w, nil, now)
+	_, _, err = po.choosePayer(wallet, w, nil, now)
 	return w, change, err
 }
 
@@ -136,23 +138,23 @@ func (a *Payouts) decideWithdrawal(ctx context.Context, scope pay.Scope, n NewWi
 // not be made. Nothing is written.
 //
 // Errors: as Withdraw.
-func (a *Payouts) Quote(ctx context.Context, by base.Principal, scope pay.Scope, n NewWithdrawal) (pay.Withdrawal, error) {
-	merchant, _, err := a.Tenant(ctx, by)
+func (po *Payouts) Quote(ctx context.Context, by base.Principal, scope pay.Scope, n NewWithdrawal) (pay.Withdrawal, error) {
+	merchant, _, err := po.Tenant(ctx, by)
 	if err != nil {
 		return pay.Withdrawal{}, err
 	}
-	w, _, err := a.decideWithdrawal(ctx, scope, n, merchant.Terms().WithdrawalFee, a.TimeOf(scope))
+	w, _, err := po.decideWithdrawal(ctx, scope, n, merchant.Terms().WithdrawalFee, po.TimeOf(scope))
 	return w, err
 }
 
 // payee is the wallet that a withdrawal may go to.
-func (a *Payouts) payee(ctx context.Context, scope pay.Scope, id string) (pay.Wallet, error) {
-	if err := a.requireKYC(ctx, scope, pay.KYCBasic); err != nil {
+func (po *Payouts) payee(ctx context.Context, scope pay.Scope, id string) (pay.Wallet, error) {
+	if err := po.requireKYC(ctx, scope, pay.KYCBasic); err != nil {
 		return pay.Wallet{}, err
 	}
 	var wallet pay.Wallet
 	if id == "" {
-		usual, err := a.defaultWallet(ctx, scope)
+		usual, err := po.to.defaultWallet(ctx, scope)
 		if err != nil {
 			return pay.Wallet{}, err
 		}
@@ -163,7 +165,7 @@ func (a *Payouts) payee(ctx context.Context, scope pay.Scope, id string) (pay.Wa
 		wallet = *usual
 	} else {
 		var err error
-		if wallet, err = a.Wallet(ctx, scope, id); err != nil {
+		if wallet, err = po.to.Wallet(ctx, scope, id); err != nil {
 			return wallet, err
 		}
 	}
@@ -171,11 +173,11 @@ func (a *Payouts) payee(ctx context.Context, scope pay.Scope, id string) (pay.Wa
 }
 
 // requireKYC refuses production merchants who have not been verified.
-func (a *Payouts) requireKYC(ctx context.Context, scope pay.Scope, need pay.KYCLevel) error {
+func (po *Payouts) requireKYC(ctx context.Context, scope pay.Scope, need pay.KYCLevel) error {
 	if !scope.Live {
 		return nil
 	}
-	levels, err := a.Store.Levels(ctx, scope)
+	levels, err := po.Store.Levels(ctx, scope)
 	if err != nil {
 		return err
 	}
@@ -183,18 +185,18 @@ func (a *Payouts) requireKYC(ctx context.Context, scope pay.Scope, need pay.KYCL
 		return nil
 	}
 	return &pay.Error{Code: pay.CodeKYCRequired, Message: "withdrawals need a verification of level " + string(need) + ": begin with POST /kyc/init",
-		Details: pay.Details{HelpURL: a.CheckoutURL + "/kyc"}}
+		Details: pay.Details{HelpURL: po.CheckoutURL + "/kyc"}}
 }
 
 // Withdrawal reads one withdrawal of the shop.
 //
 // Errors: withdrawal_not_found, also for another shop's.
-func (a *Payouts) Withdrawal(ctx context.Context, scope pay.Scope, id string) (pay.Withdrawal, error) {
+func (po *Payouts) Withdrawal(ctx context.Context, scope pay.Scope, id string) (pay.Withdrawal, error) {
 	missing := base.Missing(pay.CodeWithdrawalNotFound, "withdrawal", scope, id)
 	if !base.Storable(id) {
 		return pay.Withdrawal{}, missing
 	}
-	w, err := a.Store.Withdrawal(ctx, scope, id)
+	w, err := po.Store.Withdrawal(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return w, missing
 	}
@@ -205,30 +207,30 @@ func (a *Payouts) Withdrawal(ctx context.Context, scope pay.Scope, id string) (p
 // filter selects.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (a *Payouts) Withdrawals(ctx context.Context, scope pay.Scope, f store.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
+func (po *Payouts) Withdrawals(ctx context.Context, scope pay.Scope, f store.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
 	if err := base.Behind(f.After, func() error {
-		_, err := a.Store.Withdrawal(ctx, scope, f.After)
+		_, err := po.Store.Withdrawal(ctx, scope, f.After)
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return a.Store.Withdrawals(ctx, scope, f)
+	return po.Store.Withdrawals(ctx, scope, f)
 }
 
 // CancelWithdrawal gives back a withdrawal that was not sent yet.
 //
 // Errors: withdrawal_not_found, conflict_state.
-func (a *Payouts) CancelWithdrawal(ctx context.Context, by base.Principal, scope pay.Scope, id string) (pay.Withdrawal, error) {
+func (po *Payouts) CancelWithdrawal(ctx context.Context, by base.Principal, scope pay.Scope, id string) (pay.Withdrawal, error) {
 	return base.Decide(func() (pay.Withdrawal, error) {
-		w, err := a.Withdrawal(ctx, scope, id)
+		w, err := po.Withdrawal(ctx, scope, id)
 		if err != nil {
 			return w, err
 		}
-		next, change, err := w.Cancel(a.TimeOf(scope))
+		next, change, err := w.Cancel(po.TimeOf(scope))
 		if err != nil {
 			return w, err
 		}
-		change.Audit = a.Audited(by.Actor(), scope, pay.WithdrawalGivenUp, w.ID, nil)
-		return next, a.Store.Commit(ctx, change)
+		change.Audit = po.Audited(by.Actor(), scope, pay.WithdrawalGivenUp, w.ID, nil)
+		return next, po.Store.Commit(ctx, change)
 	})
 }
