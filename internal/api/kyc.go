@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/cascadapay/cascada/internal/app/payouts"
+	"github.com/cascadapay/cascada/internal/app/verification"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -54,7 +54,7 @@ func (a *API) kycRoutes() {
 // The merchant is verified, whichever of its shops asks: legacy credentials of
 // the whole merchant may.
 func (a *API) startKYC(ctx context.Context, call Call, in *startKYCIn) (*startKYCOut, error) {
-	v, made, err := a.app.StartVerification(ctx, call.Principal, payouts.NewVerification{
+	v, made, err := a.app.StartVerification(ctx, call.Principal, verification.NewVerification{
 		Level: in.Body.Level, Subject: in.Body.SubjectType, ReturnURL: in.Body.ReturnURL,
 	})
 	out := &startKYCOut{http.StatusOK, a.viewKYC(v)}

@@ -19,6 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/app/payouts"
+	"github.com/cascadapay/cascada/internal/app/verification"
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
@@ -95,6 +96,7 @@ type App struct {
 	*auth.Access
 	*delivery.Webhooks
 	*mails.Mails
+	*verification.Identity
 	*payouts.Destinations
 	*payouts.Payouts
 	*payouts.BankFiles
@@ -197,6 +199,7 @@ func (a *App) load(ctx context.Context) error {
 		Simulated: a.Config.Providers, Sandbox: a.Config.Sandbox, Adapters: a.Config.Adapters, Client: a.Config.Client, Routing: a.Config.Routing,
 	}, a.catalog)
 	a.Methods = acquiring.NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
+	a.Identity = verification.NewIdentity(a.Base)
 	a.Destinations = payouts.NewDestinations(a.Base, a.Mails, a.Config.WalletCoolDown)
 	a.Payouts = payouts.NewPayouts(a.Base, a.Rates, a.Providers, a.Destinations, payouts.PayoutsConfig{Sandbox: a.Config.SandboxPayout, Live: a.Config.LivePayout})
 	a.BankFiles = payouts.NewBankFiles(a.Payouts)

@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-func verification(level, status, documents, problem string) string {
+func verificationJSON(level, status, documents, problem string) string {
 	return fmt.Sprintf(`{"verificationId":"<kyc>","level":%q,"status":%q,"url":"<url>","expiresAt":"<time>","requiredDocuments":%s,"lastError":%s,"createdAt":"<time>"}`,
 		level, status, documents, problem)
 }
@@ -34,7 +34,7 @@ func TestMerchantHasOneOpenVerification(t *testing.T) {
 			if r.status == http.StatusCreated {
 				made++
 			}
-			r.is(t, r.status, verification("basic", "requires_input", basicIndividual, "null"))
+			r.is(t, r.status, verificationJSON("basic", "requires_input", basicIndividual, "null"))
 			if got := r.text(t, "verificationId"); id != "" && got != id || r.status > http.StatusCreated {
 				t.Errorf("want %s again: %s", id, r)
 			} else {
@@ -46,7 +46,7 @@ func TestMerchantHasOneOpenVerification(t *testing.T) {
 		}
 		// It is the merchant's, whichever shop or credential asks.
 		for _, who := range []shop{o, o.sibling(t), o.whole(t, false)} {
-			who.get(t, "/kyc/"+id).is(t, http.StatusOK, verification("basic", "requires_input", basicIndividual, "null"))
+			who.get(t, "/kyc/"+id).is(t, http.StatusOK, verificationJSON("basic", "requires_input", basicIndividual, "null"))
 			if got := who.post(t, "/kyc/init", `{"level":"enhanced","subjectType":"company"}`).want(t, http.StatusOK).text(t, "verificationId"); got != id {
 				t.Errorf("while %s is open, %s was begun", id, got)
 			}
@@ -76,7 +76,7 @@ func TestVerificationIsChecked(t *testing.T) {
 		} {
 			o.post(t, "/kyc/init", body).refused(t, want)
 		}
-		o.post(t, "/kyc/init", `{"level":"enhanced","subjectType":"company"}`).is(t, http.StatusCreated, verification("enhanced", "requires_input",
+		o.post(t, "/kyc/init", `{"level":"enhanced","subjectType":"company"}`).is(t, http.StatusCreated, verificationJSON("enhanced", "requires_input",
 			`["registration_certificate","tax_registration","representative_identity_document","beneficial_owners","proof_of_address","source_of_funds"]`, "null"))
 	})
 }
@@ -91,15 +91,15 @@ func TestSandboxVerificationIsPlayed(t *testing.T) {
 			return o.post(t, "/sandbox/kyc/"+id, `{"status":"`+status+`"}`)
 		}
 		rejected := begin()
-		move(rejected, "processing").is(t, http.StatusOK, verification("basic", "processing", basicIndividual, "null"))
+		move(rejected, "processing").is(t, http.StatusOK, verificationJSON("basic", "processing", basicIndividual, "null"))
 		move(rejected, "expired").refused(t, "409 conflict_state conflict_error from=processing action=expired")
-		move(rejected, "rejected").is(t, http.StatusOK, verification("basic", "rejected", basicIndividual, `{"code":"document_unreadable","message":"<text>"}`))
+		move(rejected, "rejected").is(t, http.StatusOK, verificationJSON("basic", "rejected", basicIndividual, `{"code":"document_unreadable","message":"<text>"}`))
 		for _, status := range []string{"processing", "verified", "rejected", "expired"} {
 			move(rejected, status).refused(t, "409 conflict_state conflict_error from=rejected action="+status)
 		}
 		move(rejected, "requires_input").refused(t, "400 invalid_request invalid_request_error param=status issues=status")
 		verified := begin()
-		move(verified, "verified").is(t, http.StatusOK, verification("basic", "verified", basicIndividual, "null"))
+		move(verified, "verified").is(t, http.StatusOK, verificationJSON("basic", "verified", basicIndividual, "null"))
 
 		// By itself it expires, in the merchant's clock.
 		late := begin()
@@ -143,7 +143,7 @@ func TestVerificationPageHandsIn(t *testing.T) {
 		page(http.MethodPost, http.StatusSeeOther, "") // twice is harmless
 		must(t, s.App.DecideVerification(ctx, id, pay.KYCRejected, "name_mismatch", "The names <differ>."))
 		page(http.MethodGet, http.StatusOK, "The names &lt;differ&gt;.")
-		o.get(t, "/kyc/"+id).is(t, http.StatusOK, verification("basic", "rejected", basicIndividual, `{"code":"name_mismatch","message":"The names <differ>."}`))
+		o.get(t, "/kyc/"+id).is(t, http.StatusOK, verificationJSON("basic", "rejected", basicIndividual, `{"code":"name_mismatch","message":"The names <differ>."}`))
 		if err := s.App.DecideVerification(ctx, id, pay.KYCVerified, "", ""); err == nil {
 			t.Error("a rejected verification was approved")
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/app/payouts"
+	"github.com/cascadapay/cascada/internal/app/verification"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/money"
@@ -226,7 +227,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a verification": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, _, err := b.StartVerification(ctx, b.who, payouts.NewVerification{Level: pay.KYCBasic, Subject: pay.Company})
+				_, _, err := b.StartVerification(ctx, b.who, verification.NewVerification{Level: pay.KYCBasic, Subject: pay.Company})
 				return err
 			}
 		},

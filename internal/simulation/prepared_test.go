@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/app/payouts"
+	"github.com/cascadapay/cascada/internal/app/verification"
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -158,7 +159,7 @@ func (p *prepared) open(w *world, a *app.App, name string, tier pay.Tier) (m mer
 	if m.by, err = a.Authenticate(ctx, o.Live.Secret); err != nil {
 		return m, err
 	}
-	v, _, err := a.StartVerification(ctx, m.by, payouts.NewVerification{Level: pay.KYCBasic, Subject: pay.Company})
+	v, _, err := a.StartVerification(ctx, m.by, verification.NewVerification{Level: pay.KYCBasic, Subject: pay.Company})
 	if err == nil {
 		err = a.DecideVerification(ctx, v.ID, pay.KYCVerified, "", "")
 	}

@@ -40,6 +40,8 @@ func (po *Payouts) regainNewPayout(ctx context.Context, made pay.Withdrawal, cha
 	return next, change, nil
 }
 
+// Place gives a payout that was found at a provider after a restore to its withdrawal, where that is there;
+// known says that it had it before.
 func (po *Payouts) Place(ctx context.Context, f pay.Found) (known, regained bool, err error) {
 	object, round, _ := pay.ParsePayoutReference(f.Reference)
 	w, err := po.Store.AnyWithdrawal(ctx, object)

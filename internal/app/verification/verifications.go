@@ -1,4 +1,5 @@
-package payouts
+// Package verification is how a merchant proves who it is.
+package verification
 
 import (
 	"context"

@@ -1,0 +1,94 @@
+package arch
+
+import (
+	"slices"
+	"strings"
+)
+
+// layer says what a package may import of ours, and why no more.
+// "app/..." in it means all packages below app.
+type layer struct{ may, because string }
+
+// allows reports whether the package may import another of ours.
+func (l layer) allows(other string) bool {
+	return slices.ContainsFunc(strings.Fields(l.may), func(name string) bool {
+		below, all := strings.CutSuffix(name, "...")
+		return name == other || all && strings.HasPrefix(other, below)
+	})
+}
+
+// layers is the direction of the architecture: money → ledger → pay → {store,
+// provider, webhook, vault} → view → app → {web, wire, api, admin, checkout} → daemon → cmd. A package
+// may not know what is to the right of it. Change a line only with the design.
+var layers = map[string]layer{
+	"internal/money":                 {"", "amounts are the ground that everything stands on"},
+	"internal/ledger":                {"money", "bookkeeping knows amounts, not what is paid for"},
+	"internal/pay":                   {"money ledger document", "the core decides with values alone, so that every rule is tested as a table"},
+	"internal/geo":                   {"money", "countries are data"},
+	"internal/fx":                    {"money pay", "rates are data in the core's words"},
+	"internal/catalog":               {"money pay", "rails are data in the core's words"},
+	"internal/id":                    {"", "an id means nothing to whoever makes it"},
+	"internal/vault":                 {"", "secrets are bytes to whoever keeps them"},
+	"internal/mail":                  {"", "the sender takes a text to a server and knows no domain"},
+	"internal/letter":                {"pay mail", "a letter is written of the core's values, whoever sends it"},
+	"internal/mailtest":              {"", "a mail server for tests knows no service"},
+	"internal/webhook":               {"", "the sender takes bytes to an address and knows no domain"},
+	"internal/work":                  {"", "a loop knows no domain"},
+	"internal/backup":                {"", "a backup is a file of bytes, whatever is in it"},
+	"internal/seal":                  {"", "a seal is made of names and values, whatever they mean"},
+	"internal/trace":                 {"", "a span knows no domain"},
+	"internal/limit":                 {"", "buckets know no merchants and no HTTP"},
+	"internal/near":                  {"", "a guess knows letters, not what names mean"},
+	"internal/web":                   {"limit", "HTTP plumbing knows nothing of payments"},
+	"internal/wire":                  {"money near pay view web", "an error is told alike by every API, whatever its endpoints are"},
+	"internal/routing":               {"money pay", "an order is decided with values alone, so that it can be made again and explained"},
+	"internal/reconcile":             {"money pay", "a report is compared with values alone, wherever they were read"},
+	"internal/bankfile":              {"money document destination reconcile", "a bank's file is bytes and values, whoever sends it; answers in a table are read as reports are"},
+	"internal/routing/replay":        {"money pay routing", "what would have been is decided with values alone, like what is"},
+	"internal/routing/rulefile":      {"pay routing", "the words of the file are not what they do"},
+	"internal/settingsfile":          {"", "a file of settings is lines, keys and values, whatever they mean"},
+	"internal/provider":              {"money pay payout reconcile", "a provider answers in the core's words and never sees the database"},
+	"internal/provider/dlocal":       {"money pay payout provider", "an adapter speaks to one provider and knows no other"},
+	"internal/provider/ebanx":        {"money pay payout provider", "an adapter speaks to one provider and knows no other"},
+	"internal/provider/sandbox":      {"money pay provider", "a simulated provider knows no more than a real one"},
+	"internal/provider/adapters":     {"provider provider/adyen provider/bankfiles provider/conekta provider/dlocal provider/ebanx provider/manual provider/mercadopago provider/payulatam provider/stripe provider/woovi", "the list names every adapter and knows nothing of them"},
+	"internal/provider/conekta":      {"money pay provider", "an adapter speaks to one provider and knows no other"},
+	"internal/provider/bankfiles":    {"bankfile geo money pay payout provider", "an account's files are written and read with values alone, whoever made the batch"},
+	"internal/provider/manual":       {"pay payout provider", "an adapter speaks to one provider and knows no other"},
+	"internal/provider/mercadopago":  {"money pay payout provider reconcile", "an adapter speaks to one provider and knows no other"},
+	"internal/provider/providertest": {"money pay provider catalog", "the suite sees an adapter as the cascade does, and knows the rails"},
+	"internal/provider/payouttest":   {"money pay payout provider provider/providertest", "the suite sees an adapter as the core does"},
+	"internal/provider/payulatam":    {"money pay provider", "an adapter speaks to one provider and knows no other"},
+	"internal/provider/woovi":        {"money pay payout provider", "an adapter speaks to one provider and knows no other"},
+	"internal/provider/adyen":        {"money pay provider reconcile", "an adapter speaks to one provider and knows no other"},
+	"internal/provider/stripe":       {"money pay payout provider reconcile", "an adapter speaks to one provider and knows no other"},
+	"internal/store":                 {"money ledger pay id seal trace", "the store writes what the core decided, and decides nothing"},
+	"internal/view":                  {"money ledger pay", "the public shape is made of the core's values, not of rows or requests"},
+	"internal/destination":           {"money document", "where money goes is text with check digits, whoever sends it"},
+	"internal/payout":                {"money pay", "a payout provider answers in the core's words and never sees the database"},
+	"internal/payout/simulated":      {"money pay payout", "a simulated payout provider knows no more than a real one"},
+	"internal/app/base":              {"money pay id store trace vault view work", "what every use case stands on knows none of them"},
+	"internal/app/acquiring":         {"app/base catalog fx geo id money near pay payout provider routing routing/replay store", "the providers' side plans a payment's route and knows nothing of what is paid"},
+	"internal/app/auth":              {"app/acquiring app/base id pay store vault", "who may do what is told by keys, whatever is done"},
+	"internal/app/delivery":          {"app/base id near pay store trace webhook work", "an endpoint gets events, whatever they tell"},
+	"internal/app/mails":             {"app/base letter mail pay store work", "an e-mail is a row that is sent, whatever it says"},
+	"internal/app/verification":      {"app/base pay store", "who a merchant is has nothing to do with what it sells"},
+	"internal/app/payouts":           {"app/acquiring app/base app/mails destination id ledger money pay payout provider store view", "a merchant is paid from its balance, whatever filled it"},
+	"internal/app":                   {"app/... money ledger pay id vault mail seal payout provider provider/sandbox reconcile routing store webhook view work statement", "a use case knows nothing of HTTP or of how it is started"},
+	"internal/api":                   {"money ledger pay geo id limit near destination store view app app/... web wire statement", "the API calls use cases; it neither calls providers nor sends webhooks"},
+	"internal/admin":                 {"pay app app/... store web wire admin/shape", "the API for operators calls use cases; merchants' endpoints are none of its business"},
+	"internal/admin/shape":           {"pay provider routing app app/... view", "what an operator is shown is made of what use cases return"},
+	"internal/document":              {"", "a check digit depends on nothing but the number"},
+	"internal/checkout":              {"money pay geo document view app app/... web", "a page shows what use cases return; it decides nothing"},
+	"internal/verify":                {"pay app app/...", "the page shows a verification and hands it in; the use case decides"},
+	"internal/apireference":          {"", "the page shows the published document, and what is not in it is not told"},
+	"internal/daemon":                {"pay fx id limit mail vault payout payout/simulated provider routing provider/adapters provider/sandbox store trace webhook work app app/... web wire api admin checkout verify apireference", "the daemon wires and does nothing else"},
+	"internal/statement":             {"money ledger pay", "a receipt is drawn from the core's values, whoever sends it"},
+	"client":                         {"", "the client speaks HTTP, as a stranger's program does"},
+	"internal/bench":                 {"webhook client", "the measure looks at the service from outside"},
+	"internal/arch":                  {"", "the rules look at the sources alone"},
+	"internal/simulation":            {"", "worlds are tests only"},
+	"internal/e2e":                   {"", "the end-to-end tests are tests only"},
+	"internal/dbtest":                {"", "databases for tests know no schema"},
+	"cmd/cascada":                    {"money pay provider provider/adapters reconcile routing routing/replay routing/rulefile settingsfile app app/... admin/shape backup daemon bench", "the commands parse flags and call use cases"},
+}
