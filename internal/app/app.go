@@ -96,6 +96,7 @@ type App struct {
 	*auth.Access
 	*delivery.Webhooks
 	*mails.Mails
+	*Privacy
 	*verification.Identity
 	*payouts.Destinations
 	*payouts.Payouts
@@ -199,6 +200,7 @@ func (a *App) load(ctx context.Context) error {
 		Simulated: a.Config.Providers, Sandbox: a.Config.Sandbox, Adapters: a.Config.Adapters, Client: a.Config.Client, Routing: a.Config.Routing,
 	}, a.catalog)
 	a.Methods = acquiring.NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
+	a.Privacy = NewPrivacy(a.Base, a.Access, a.Config.Retention)
 	a.Identity = verification.NewIdentity(a.Base)
 	a.Destinations = payouts.NewDestinations(a.Base, a.Mails, a.Config.WalletCoolDown)
 	a.Payouts = payouts.NewPayouts(a.Base, a.Rates, a.Providers, a.Destinations, payouts.PayoutsConfig{Sandbox: a.Config.SandboxPayout, Live: a.Config.LivePayout})

@@ -19,7 +19,7 @@ const (
 // SealPersonal encrypts the evidence and notifications of a database from before they were, and
 // returns how much that was. It begins anew wherever it was ended, and looks once more a day
 // after it was done: nodes of the version before may have written meanwhile.
-func (a *App) SealPersonal(ctx context.Context) (int, error) {
+func (a *Privacy) SealPersonal(ctx context.Context) (int, error) {
 	list, err := a.Store.Secrets(ctx)
 	if err != nil {
 		return 0, err
@@ -35,7 +35,7 @@ func (a *App) SealPersonal(ctx context.Context) (int, error) {
 	if err != nil || n > 0 { // a second look finds what other nodes wrote meanwhile
 		return n, err
 	}
-	next := a.NewSealed(personalID, []byte("done"))
+	next := a.access.NewSealed(personalID, []byte("done"))
 	if looked {
 		next = done.Replace(done.Text)
 	}

@@ -8,10 +8,23 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 )
+
+// Privacy keeps personal data no longer than it may, and gives or erases a shopper's.
+type Privacy struct {
+	*base.Base
+	access    *auth.Access
+	retention Retention
+}
+
+// NewPrivacy returns what looks after personal data, which is kept as long as told.
+func NewPrivacy(b *base.Base, access *auth.Access, keep Retention) *Privacy {
+	return &Privacy{Base: b, access: access, retention: keep}
+}
 
 // ErrUnread says that rows cannot be read, so that nobody knows whether they are the shopper's.
 var ErrUnread = errors.New("rows cannot be read, and nobody knows whose they are")
@@ -85,7 +98,7 @@ func digits(text string) string {
 // checkouts first, for one that becomes a payment meanwhile is found as that.
 //
 // Errors: ErrUnread, with what was found beside.
-func (a *App) shopperOf(ctx context.Context, who Shopper) (payments []string, sessions []pay.Session, err error) {
+func (a *Privacy) shopperOf(ctx context.Context, who Shopper) (payments []string, sessions []pay.Session, err error) {
 	if err := who.check(); err != nil {
 		return nil, nil, err
 	}
@@ -100,7 +113,7 @@ func (a *App) shopperOf(ctx context.Context, who Shopper) (payments []string, se
 		}
 		merchant, payments = p.Merchant, []string{p.ID}
 	}
-	if _, err := a.AnyMerchant(ctx, merchant); err != nil {
+	if _, err := a.access.AnyMerchant(ctx, merchant); err != nil {
 		return nil, nil, err
 	}
 	var open []pay.Session
@@ -141,7 +154,7 @@ func (a *App) shopperOf(ctx context.Context, who Shopper) (payments []string, se
 //
 // Errors: missing_field; store.ErrNotFound for a merchant or payment that does not exist; ErrUnread,
 // with what was found beside.
-func (a *App) ExportShopper(ctx context.Context, by pay.Actor, who Shopper) (ShopperData, error) {
+func (a *Privacy) ExportShopper(ctx context.Context, by pay.Actor, who Shopper) (ShopperData, error) {
 	payments, sessions, err := a.shopperOf(ctx, who)
 	if err != nil && !errors.Is(err, ErrUnread) {
 		return ShopperData{}, err
@@ -173,7 +186,7 @@ func (a *App) ExportShopper(ctx context.Context, by pay.Actor, who Shopper) (Sho
 
 // shopperPayment reads a payment with what was told about it. What cannot be read hides nothing
 // else: it is the error.
-func (a *App) shopperPayment(ctx context.Context, id string) (p ShopperPayment, err error) {
+func (a *Privacy) shopperPayment(ctx context.Context, id string) (p ShopperPayment, err error) {
 	if p.Payment, err = a.Store.AnyPayment(ctx, id); err != nil {
 		return p, err
 	}
@@ -213,7 +226,7 @@ var errNothingLeft = errors.New("nothing is left of its shopper")
 //
 // Errors: missing_field; store.ErrNotFound for a merchant or payment that does not exist. What
 // could be erased is, also with another error.
-func (a *App) EraseShopper(ctx context.Context, by pay.Actor, who Shopper, dry bool) (done Erased, err error) {
+func (a *Privacy) EraseShopper(ctx context.Context, by pay.Actor, who Shopper, dry bool) (done Erased, err error) {
 	done.Kept = map[string]string{}
 	payments, sessions, err := a.shopperOf(ctx, who)
 	if err != nil && !errors.Is(err, ErrUnread) {
@@ -251,7 +264,7 @@ func (a *App) EraseShopper(ctx context.Context, by pay.Actor, who Shopper, dry b
 
 // eraseSession deletes a checkout that came to no payment. Where it came to one meanwhile, that is
 // returned.
-func (a *App) eraseSession(ctx context.Context, by pay.Actor, s pay.Session, dry bool) (payment string, err error) {
+func (a *Privacy) eraseSession(ctx context.Context, by pay.Actor, s pay.Session, dry bool) (payment string, err error) {
 	if !dry {
 		change := pay.Change{Erasure: &pay.Erasure{Sessions: []string{s.ID}}, Audit: a.Audited(by, s.Scope, pay.ShopperErased, s.ID, nil)}
 		if err := a.Store.Commit(ctx, change); err != nil {
@@ -269,7 +282,7 @@ func (a *App) eraseSession(ctx context.Context, by pay.Actor, s pay.Session, dry
 // erased, what came since. by is nil where its time is over: then the payment itself tells.
 //
 // Errors: conflict_state where something about it is not over, errNothingLeft.
-func (a *App) erasePayment(ctx context.Context, by *pay.Actor, id string, dry bool) error {
+func (a *Privacy) erasePayment(ctx context.Context, by *pay.Actor, id string, dry bool) error {
 	return base.Again(func() error {
 		p, err := a.Store.AnyPayment(ctx, id)
 		if err != nil {
@@ -301,7 +314,7 @@ func (a *App) erasePayment(ctx context.Context, by *pay.Actor, id string, dry bo
 // whether there was something.
 //
 // Errors: conflict_state where something is not over.
-func (a *App) eraseTold(ctx context.Context, payment string, change *pay.Change) (found bool, err error) {
+func (a *Privacy) eraseTold(ctx context.Context, payment string, change *pay.Change) (found bool, err error) {
 	receipts, err := a.Store.ReceiptsOf(ctx, payment)
 	if err != nil {
 		return false, err
@@ -329,7 +342,7 @@ func (a *App) eraseTold(ctx context.Context, payment string, change *pay.Change)
 }
 
 // eraseClaim adds to a change what takes persons out of a claim, and returns their words.
-func (a *App) eraseClaim(ctx context.Context, c pay.Claim, change *pay.Change) (words []string, err error) {
+func (a *Privacy) eraseClaim(ctx context.Context, c pay.Claim, change *pay.Change) (words []string, err error) {
 	next, words, err := c.Erase()
 	if err != nil || len(words) == 0 {
 		return nil, err
@@ -342,7 +355,7 @@ func (a *App) eraseClaim(ctx context.Context, c pay.Claim, change *pay.Change) (
 
 // eraseEvents takes words of persons out of what was told of an object, and out of what endpoints
 // said to that.
-func (a *App) eraseEvents(ctx context.Context, object string, change *pay.Change) error {
+func (a *Privacy) eraseEvents(ctx context.Context, object string, change *pay.Change) error {
 	events, err := a.Store.EventsOf(ctx, object)
 	if err != nil {
 		return err

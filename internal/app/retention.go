@@ -31,8 +31,8 @@ const (
 )
 
 // Forget erases what is kept no longer, and returns above zero when there may be more.
-func (a *App) Forget(ctx context.Context) (again int, err error) {
-	now, keep := a.Now(), a.Config.Retention
+func (a *Privacy) Forget(ctx context.Context) (again int, err error) {
+	now, keep := a.Now(), a.retention
 	var failures []error
 	batch := func(n int, err error) (int, bool, error) { return n, n == forgetBatch, err }
 	for _, each := range []struct {
@@ -69,7 +69,7 @@ func (a *App) Forget(ctx context.Context) (again int, err error) {
 
 // round goes on with a round over data of a kind: it erases a page of ids from behind one. It
 // returns how much that was, and whether there may be more.
-func (a *App) round(ctx context.Context, kind string, page func(after string) ([]string, error), erase func(id string) error) (n int, more bool, err error) {
+func (a *Privacy) round(ctx context.Context, kind string, page func(after string) ([]string, error), erase func(id string) error) (n int, more bool, err error) {
 	at, err := a.Store.Retained(ctx, kind)
 	if err != nil {
 		return 0, false, err
@@ -101,13 +101,13 @@ func (a *App) round(ctx context.Context, kind string, page func(after string) ([
 	return n, err == nil && len(list) == forgetBatch, err
 }
 
-func (a *App) forgetShoppers(ctx context.Context, before time.Time) (int, bool, error) {
+func (a *Privacy) forgetShoppers(ctx context.Context, before time.Time) (int, bool, error) {
 	return a.round(ctx, retainShoppers, func(after string) ([]string, error) {
 		return a.Store.OldPayments(ctx, after, id.From(pay.PaymentPrefix, before), forgetBatch)
 	}, func(id string) error { return a.erasePayment(ctx, nil, id, false) })
 }
 
-func (a *App) forgetEvidence(ctx context.Context, before time.Time) (int, bool, error) {
+func (a *Privacy) forgetEvidence(ctx context.Context, before time.Time) (int, bool, error) {
 	return a.round(ctx, retainEvidence, func(after string) ([]string, error) {
 		return a.Store.OldClaims(ctx, after, id.From(pay.ClaimPrefix, before), forgetBatch)
 	}, func(id string) error {
