@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -28,8 +28,8 @@ type shopper struct {
 	Payment  string `placeholder:"ID" help:"Only this payment, TXN-…, in place of all that fit."`
 }
 
-func (s shopper) who() app.Shopper {
-	return app.Shopper{Merchant: s.Merchant, Email: s.Email, Document: s.Document, Phone: s.Phone, Payment: s.Payment}
+func (s shopper) who() privacy.Shopper {
+	return privacy.Shopper{Merchant: s.Merchant, Email: s.Email, Document: s.Document, Phone: s.Phone, Payment: s.Payment}
 }
 
 type privacyExportCmd struct {
@@ -44,7 +44,7 @@ func (c *privacyExportCmd) Run(ctx context.Context, log *slog.Logger) error {
 	}
 	defer a.Close()
 	found, unread := a.ExportShopper(ctx, a.Self(), c.who())
-	if unread != nil && !errors.Is(unread, app.ErrUnread) {
+	if unread != nil && !errors.Is(unread, privacy.ErrUnread) {
 		return unread
 	}
 	out := json.NewEncoder(stdout)
@@ -131,7 +131,7 @@ func newPurchaseJSON(p pay.Purchase) *purchaseJSON {
 	return told
 }
 
-func newShopperJSON(found app.ShopperData) shopperJSON {
+func newShopperJSON(found privacy.ShopperData) shopperJSON {
 	told := shopperJSON{Payments: []shopperPaymentJSON{}, Sessions: []shopperSessionJSON{}}
 	for _, p := range found.Payments {
 		one := shopperPaymentJSON{ID: p.ID, ShopID: p.Shop, Environment: p.Environment(), Status: p.Status, Amount: p.Amount.String(), Paid: p.Local.String(),

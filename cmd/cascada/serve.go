@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/pay"
 	supervisor "github.com/coreos/go-systemd/v22/daemon"
@@ -65,8 +66,8 @@ type retentionFlags struct {
 	Addresses     days `name:"retain-addresses" default:"365" env:"CASCADA_RETAIN_ADDRESSES" placeholder:"DAYS" help:"How many days the audit log and the uses of keys keep IP addresses; 0: for ever (${env}, default ${default})."`
 }
 
-func (f retentionFlags) config() app.Retention {
-	return app.Retention{Shoppers: f.Shoppers.duration(), Evidence: f.Evidence.duration(), Notifications: f.Notifications.duration(), Addresses: f.Addresses.duration()}
+func (f retentionFlags) config() privacy.Retention {
+	return privacy.Retention{Shoppers: f.Shoppers.duration(), Evidence: f.Evidence.duration(), Notifications: f.Notifications.duration(), Addresses: f.Addresses.duration()}
 }
 
 // days is a time that data is kept.

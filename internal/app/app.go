@@ -19,6 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/app/payouts"
+	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/app/verification"
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -64,7 +65,7 @@ type Config struct {
 	Mailer        *mail.Sender // nil: no e-mails are sent
 	FX            acquiring.FX
 	// Retention is how long personal data is kept.
-	Retention Retention
+	Retention privacy.Retention
 	// LeaseClock counts the leases of nodes in place of the database's own clock; for
 	// tests that move it.
 	LeaseClock func() time.Time
@@ -96,7 +97,7 @@ type App struct {
 	*auth.Access
 	*delivery.Webhooks
 	*mails.Mails
-	*Privacy
+	*privacy.Privacy
 	*verification.Identity
 	*payouts.Destinations
 	*payouts.Payouts
@@ -200,7 +201,7 @@ func (a *App) load(ctx context.Context) error {
 		Simulated: a.Config.Providers, Sandbox: a.Config.Sandbox, Adapters: a.Config.Adapters, Client: a.Config.Client, Routing: a.Config.Routing,
 	}, a.catalog)
 	a.Methods = acquiring.NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
-	a.Privacy = NewPrivacy(a.Base, a.Access, a.Config.Retention)
+	a.Privacy = privacy.NewPrivacy(a.Base, a.Access, a.Config.Retention)
 	a.Identity = verification.NewIdentity(a.Base)
 	a.Destinations = payouts.NewDestinations(a.Base, a.Mails, a.Config.WalletCoolDown)
 	a.Payouts = payouts.NewPayouts(a.Base, a.Rates, a.Providers, a.Destinations, payouts.PayoutsConfig{Sandbox: a.Config.SandboxPayout, Live: a.Config.LivePayout})

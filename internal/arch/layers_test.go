@@ -73,6 +73,7 @@ var layers = map[string]layer{
 	"internal/app/delivery":          {"app/base id near pay store trace webhook work", "an endpoint gets events, whatever they tell"},
 	"internal/app/mails":             {"app/base letter mail pay store work", "an e-mail is a row that is sent, whatever it says"},
 	"internal/app/verification":      {"app/base pay store", "who a merchant is has nothing to do with what it sells"},
+	"internal/app/privacy":           {"app/auth app/base id pay store", "what is kept of a person is erased, whatever it was for"},
 	"internal/app/payouts":           {"app/acquiring app/base app/mails destination id ledger money pay payout provider store view", "a merchant is paid from its balance, whatever filled it"},
 	"internal/app":                   {"app/... money ledger pay id vault mail seal payout provider provider/sandbox reconcile routing store webhook view work statement", "a use case knows nothing of HTTP or of how it is started"},
 	"internal/api":                   {"money ledger pay geo id limit near destination store view app app/... web wire statement", "the API calls use cases; it neither calls providers nor sends webhooks"},

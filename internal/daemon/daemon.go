@@ -20,6 +20,7 @@ import (
 	"github.com/cascadapay/cascada/internal/apireference"
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/checkout"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/limit"
@@ -73,7 +74,7 @@ type Config struct {
 	// means a day.
 	WalletCoolDown time.Duration
 	// Retention is how long personal data is kept; zero values: for ever.
-	Retention app.Retention
+	Retention privacy.Retention
 	// Faults makes simulated providers misbehave, by account.
 	Faults map[string]string
 	FX     FX

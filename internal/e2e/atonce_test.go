@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/auth"
+	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -101,7 +101,7 @@ func TestShopperIsFoundWhileHeChooses(t *testing.T) {
 				time.Sleep(time.Duration(i%10) * 300 * time.Microsecond)
 				chosen = shop{service: s}.post(t, "/checkout/sessions/"+token+"/select", `{"paymentMethodId":"sbx_pse"}`).status
 			})
-			who := app.Shopper{Merchant: o.Merchant.ID, Email: mail}
+			who := privacy.Shopper{Merchant: o.Merchant.ID, Email: mail}
 			found, err := s.App.ExportShopper(ctx, pay.Actor{}, who)
 			must(t, err)
 			if len(found.Payments)+len(found.Sessions) == 0 {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -58,7 +58,7 @@ func (s *service) clear(t *testing.T, words ...string) (found map[string]int) {
 func TestRetentionGoesOnBehindWhatIsErased(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Retention = app.Retention{Shoppers: 100 * day} })
+		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Retention = privacy.Retention{Shoppers: 100 * day} })
 		o := s.shop(t)
 		defer s.log.forget()
 		body := `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"ines@mail.example"}`
@@ -103,7 +103,7 @@ func TestErasingLeavesTheFormOfEvents(t *testing.T) {
 		}
 		o.rule(t, d, "won")
 		eventually(t, "all is told", func() bool { return strings.Count(types(in.deliveries()), "claim.resolved") == 2 })
-		_, err := s.App.EraseShopper(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, app.Shopper{Merchant: o.Merchant.ID, Email: "ines@mail.example"}, false)
+		_, err := s.App.EraseShopper(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: o.Merchant.ID, Email: "ines@mail.example"}, false)
 		must(t, err)
 		for _, event := range []string{"payment.refunded", "claim.resolved"} {
 			log := o.get(t, "/webhooks/"+hook+"/deliveries?event="+event).want(t, http.StatusOK)
@@ -131,13 +131,13 @@ func TestWhatComesAfterAnErasureIsErased(t *testing.T) {
 		defer s.log.forget()
 		by := pay.Actor{Kind: pay.ByOperator, ID: "ana"}
 		d := o.create(t, `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"ines@mail.example"}`)
-		_, err := s.App.EraseShopper(ctx, by, app.Shopper{Payment: d}, false)
+		_, err := s.App.EraseShopper(ctx, by, privacy.Shopper{Payment: d}, false)
 		must(t, err)
 		s.notify(t, "sandbox-1", note(d, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4","payer":{"name":"Ines Valadares"}`)).want(t, http.StatusOK)
 		claim := o.get(t, "/claims?transactionId="+d).text(t, "data.0.id")
 		o.post(t, "/claims/"+claim+"/evidence", `{"kind":"note","text":"`+inesWords+`"}`).want(t, http.StatusCreated)
 		o.rule(t, d, "won")
-		done, err := s.App.EraseShopper(ctx, by, app.Shopper{Payment: d}, false)
+		done, err := s.App.EraseShopper(ctx, by, privacy.Shopper{Payment: d}, false)
 		must(t, err)
 		if c := o.get(t, "/claims/"+claim).text(t, "evidence.0.text"); c != "[erased]" {
 			t.Errorf("the command says erased %v, kept %v; the evidence is %q", done.Payments, done.Kept, c)
@@ -174,7 +174,7 @@ func TestNothingOfAShopperIsLeft(t *testing.T) {
 		eventually(t, "delivered", func() bool { return strings.Contains(fmt.Sprint(types(echo.deliveries())), "claim.resolved") })
 		p.simulate(t, p.pending, "expired").want(t, http.StatusOK)
 		s.over(t, p.pending)
-		done, err := s.App.EraseShopper(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, app.Shopper{Merchant: p.Merchant.ID, Email: inesMail}, false)
+		done, err := s.App.EraseShopper(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail}, false)
 		must(t, err)
 		if len(done.Kept) > 0 {
 			t.Errorf("kept: %v", done.Kept)
@@ -205,7 +205,7 @@ func TestDamagedTextDoesNotEndAnErasure(t *testing.T) {
 		exec, closeDB := s.exec(t)
 		defer closeDB()
 		exec("UPDATE events SET payload = 'sealed:1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' WHERE object = $1 AND type = 'claim.resolved'", p.claim)
-		done, err := s.App.EraseShopper(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, app.Shopper{Merchant: p.Merchant.ID, Email: inesMail}, false)
+		done, err := s.App.EraseShopper(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail}, false)
 		if err != nil {
 			t.Errorf("erased %v of 3, then: %v", done.Payments, err)
 		}
@@ -223,7 +223,7 @@ func TestErasuresRaceWithMoney(t *testing.T) {
 			var all sync.WaitGroup
 			for range 3 {
 				all.Go(func() {
-					_, err := s.App.EraseShopper(ctx, by, app.Shopper{Merchant: o.Merchant.ID, Email: inesMail}, false)
+					_, err := s.App.EraseShopper(ctx, by, privacy.Shopper{Merchant: o.Merchant.ID, Email: inesMail}, false)
 					must(t, err)
 				})
 			}
@@ -231,7 +231,7 @@ func TestErasuresRaceWithMoney(t *testing.T) {
 			all.Go(func() { s.notify(t, "sandbox-1", note(p, `"status":"disputed","reason":"fraudulent"`)) })
 			all.Wait()
 			eventually(t, "erased", func() bool {
-				done, err := s.App.EraseShopper(ctx, by, app.Shopper{Payment: p}, false)
+				done, err := s.App.EraseShopper(ctx, by, privacy.Shopper{Payment: p}, false)
 				must(t, err)
 				if len(done.Kept) > 0 {
 					o.rule(t, p, "won")
@@ -257,7 +257,7 @@ func TestWhatIsAskedAgainAfterAnErasure(t *testing.T) {
 		s.rate(t, "MXN 18.35")
 		failing := o.create(t, `{"amount":30,"paymentMethodId":"sbx_cash","hostedCheckout":true,"userEmail":"`+inesMail+`","returnUrl":"https://shop.example/x?who=ines"}`)
 		o.simulate(t, failing, "failed")
-		_, err := s.App.EraseShopper(ctx, by, app.Shopper{Merchant: o.Merchant.ID, Email: inesMail}, false)
+		_, err := s.App.EraseShopper(ctx, by, privacy.Shopper{Merchant: o.Merchant.ID, Email: inesMail}, false)
 		must(t, err)
 		s.notify(t, "sandbox-1", n).want(t, http.StatusOK)
 		list, err := s.App.Notifications(ctx, p, 100)
@@ -296,7 +296,7 @@ func TestTwoNodesForgetAtOnce(t *testing.T) {
 	t.Parallel()
 	database := dbtest.Postgres(t)
 	keep := func(c *daemon.Config) {
-		c.Retention = app.Retention{Notifications: 10 * day, Shoppers: 10 * day, Addresses: 10 * day}
+		c.Retention = privacy.Retention{Notifications: 10 * day, Shoppers: 10 * day, Addresses: 10 * day}
 	}
 	one, two := startWith(t, database, &clock{}, keep), startWith(t, database, &clock{}, keep)
 	exec, closeDB := one.exec(t)
@@ -331,7 +331,7 @@ func TestLateMoneyAfterAnErasure(t *testing.T) {
 		p := o.create(t, `{"amount":30,"paymentMethodId":"sbx_cash","hostedCheckout":true,"userEmail":"`+inesMail+`"}`)
 		o.simulate(t, p, "expired").want(t, http.StatusOK)
 		s.over(t, p)
-		done, err := s.App.EraseShopper(ctx, by, app.Shopper{Payment: p}, false)
+		done, err := s.App.EraseShopper(ctx, by, privacy.Shopper{Payment: p}, false)
 		must(t, err)
 		if len(done.Payments) != 1 {
 			t.Fatalf("%+v", done)
@@ -350,7 +350,7 @@ func TestLateMoneyAfterAnErasure(t *testing.T) {
 func TestUnreadableRowDoesNotEndRetention(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Retention = app.Retention{Shoppers: 100 * day} })
+		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Retention = privacy.Retention{Shoppers: 100 * day} })
 		defer s.log.forget()
 		bad, good := s.shop(t), s.shop(t)
 		p := bad.create(t, `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"x@mail.example"}`)
@@ -370,8 +370,8 @@ func TestUnreadableRowDoesNotEndRetention(t *testing.T) {
 		}
 		// Whose it is nobody knows: whoever asks about a shopper is told so, and gets the rest.
 		again := bad.create(t, `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`"}`)
-		who := app.Shopper{Merchant: bad.Merchant.ID, Email: inesMail}
-		if found, err := s.App.ExportShopper(ctx, pay.Actor{}, who); !errors.Is(err, app.ErrUnread) || !strings.Contains(err.Error(), p) || len(found.Payments) != 1 {
+		who := privacy.Shopper{Merchant: bad.Merchant.ID, Email: inesMail}
+		if found, err := s.App.ExportShopper(ctx, pay.Actor{}, who); !errors.Is(err, privacy.ErrUnread) || !strings.Contains(err.Error(), p) || len(found.Payments) != 1 {
 			t.Errorf("the export has %+v, %v", found.Payments, err)
 		}
 		bad.post(t, "/payments/"+again+"/refund", `{"reason":"x"}`).want(t, http.StatusOK)
@@ -380,11 +380,11 @@ func TestUnreadableRowDoesNotEndRetention(t *testing.T) {
 		closeQuery()
 		exec("UPDATE claims SET doc = '{' WHERE payment = $1", again)
 		found, err := s.App.ExportShopper(ctx, pay.Actor{}, who)
-		if !errors.Is(err, app.ErrUnread) || !strings.Contains(err.Error(), again) || len(found.Payments) != 1 || found.Payments[0].Buyer.Email != inesMail {
+		if !errors.Is(err, privacy.ErrUnread) || !strings.Contains(err.Error(), again) || len(found.Payments) != 1 || found.Payments[0].Buyer.Email != inesMail {
 			t.Errorf("what was told cannot be read, and the export has %+v, %v", found.Payments, err)
 		}
 		exec("UPDATE claims SET doc = $1 WHERE payment = $2", claim, again)
-		if done, err := s.App.EraseShopper(ctx, pay.Actor{}, who, false); !errors.Is(err, app.ErrUnread) || len(done.Payments) != 1 || done.Payments[0] != again {
+		if done, err := s.App.EraseShopper(ctx, pay.Actor{}, who, false); !errors.Is(err, privacy.ErrUnread) || len(done.Payments) != 1 || done.Payments[0] != again {
 			t.Errorf("erased are %v, %v", done.Payments, err)
 		}
 	})
@@ -394,7 +394,7 @@ func TestUnreadableRowDoesNotEndRetention(t *testing.T) {
 func TestNotificationThatWaitsKeepsItsBody(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Retention = app.Retention{Notifications: 10 * day} })
+		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Retention = privacy.Retention{Notifications: 10 * day} })
 		defer s.log.forget()
 		s.rate(t, "MXN 18.35")
 		o := s.shop(t)
@@ -407,7 +407,7 @@ func TestNotificationThatWaitsKeepsItsBody(t *testing.T) {
 		must(t, err)
 		for _, n := range list {
 			if n.Verdict == pay.Mismatched && len(n.Body) == 0 {
-				_, err := s.App.EraseShopper(ctx, pay.Actor{}, app.Shopper{Payment: p}, true)
+				_, err := s.App.EraseShopper(ctx, pay.Actor{}, privacy.Shopper{Payment: p}, true)
 				t.Errorf("notification %s waits for the operator and has no body any more (erase: %v)", n.ID, err)
 			}
 		}
@@ -418,7 +418,7 @@ func TestNotificationThatWaitsKeepsItsBody(t *testing.T) {
 func TestDormantKeyIsToldOf(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Retention = app.Retention{Addresses: 20 * day} })
+		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Retention = privacy.Retention{Addresses: 20 * day} })
 		o := s.shop(t)
 		from := func(address string) {
 			t.Helper()

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -104,9 +104,9 @@ func TestShopperIsExportedAndErased(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		p := sells(t, s)
 		defer s.log.forget() // deliveries that the clock outran
-		who := app.Shopper{Merchant: p.Merchant.ID, Email: " " + inesMail, Document: "52998224725"}
+		who := privacy.Shopper{Merchant: p.Merchant.ID, Email: " " + inesMail, Document: "52998224725"}
 		by := pay.Actor{Kind: pay.ByOperator, ID: "ana"}
-		found, err := s.App.ExportShopper(ctx, by, app.Shopper{Merchant: p.Merchant.ID, Email: inesMail})
+		found, err := s.App.ExportShopper(ctx, by, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail})
 		must(t, err)
 		text, err := json.Marshal(found)
 		must(t, err)
@@ -143,7 +143,7 @@ func TestShopperIsExportedAndErased(t *testing.T) {
 		if fmt.Sprint(done) != fmt.Sprint(dry) || len(done.Kept) != 1 || done.Kept[p.pending] == "" || len(done.Sessions) != 0 {
 			t.Errorf("erased: %+v, said before: %+v; only the pending payment is kept", done, dry)
 		}
-		done, err = s.App.EraseShopper(ctx, by, app.Shopper{Merchant: p.Merchant.ID, Email: inesMail}, false)
+		done, err = s.App.EraseShopper(ctx, by, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail}, false)
 		must(t, err)
 		if len(done.Payments) != 0 || len(done.Sessions) != 1 || len(done.Kept) != 1 {
 			t.Errorf("erased the second time: %+v, want the checkout alone", done)
@@ -162,7 +162,7 @@ func TestShopperIsExportedAndErased(t *testing.T) {
 
 		p.simulate(t, p.pending, "expired").want(t, http.StatusOK)
 		s.over(t, p.pending)
-		done, err = s.App.EraseShopper(ctx, by, app.Shopper{Payment: p.pending}, false)
+		done, err = s.App.EraseShopper(ctx, by, privacy.Shopper{Payment: p.pending}, false)
 		must(t, err)
 		if len(done.Payments) != 1 {
 			t.Errorf("the payment that is over now: %+v", done)
@@ -176,7 +176,7 @@ func TestShopperIsExportedAndErased(t *testing.T) {
 		// Money goes on to move.
 		p.refund(t, p.refunded, `{"amount":5}`).want(t, http.StatusOK)
 		eventually(t, "the second refund is made", func() bool { return p.claims(t, p.refunded) == "approved approved" })
-		found, err = s.App.ExportShopper(ctx, by, app.Shopper{Merchant: p.Merchant.ID, Email: inesMail})
+		found, err = s.App.ExportShopper(ctx, by, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail})
 		must(t, err)
 		if len(found.Payments)+len(found.Sessions) != 0 {
 			t.Errorf("after all was erased the export has %+v", found)
@@ -203,7 +203,7 @@ func (s *service) over(t *testing.T, payment string) {
 	t.Helper()
 	is := func(that func(pay.Payment) bool) func() bool {
 		return func() bool {
-			found, err := s.App.ExportShopper(ctx, pay.Actor{}, app.Shopper{Payment: payment})
+			found, err := s.App.ExportShopper(ctx, pay.Actor{}, privacy.Shopper{Payment: payment})
 			must(t, err)
 			return that(found.Payments[0].Payment)
 		}
@@ -218,7 +218,7 @@ func TestShopperOfNobodyIsNotErased(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		p := sells(t, s)
 		other := s.shop(t)
-		for name, who := range map[string]app.Shopper{
+		for name, who := range map[string]privacy.Shopper{
 			"nobody":                     {Merchant: p.Merchant.ID},
 			"no merchant":                {Email: inesMail},
 			"a blank e-mail":             {Merchant: p.Merchant.ID, Email: "  "},
@@ -231,7 +231,7 @@ func TestShopperOfNobodyIsNotErased(t *testing.T) {
 				t.Errorf("%s: %+v", name, done)
 			}
 		}
-		for name, who := range map[string]app.Shopper{
+		for name, who := range map[string]privacy.Shopper{
 			"another merchant's": {Merchant: other.Merchant.ID, Email: inesMail},
 			"another document":   {Merchant: p.Merchant.ID, Email: inesMail, Document: "11144477735"},
 			"a part of the name": {Merchant: p.Merchant.ID, Email: "ines"},
@@ -250,7 +250,7 @@ func TestPersonalDataEnds(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) {
-			c.Retention = app.Retention{Shoppers: 100 * day, Evidence: 40 * day, Notifications: 10 * day, Addresses: 20 * day}
+			c.Retention = privacy.Retention{Shoppers: 100 * day, Evidence: 40 * day, Notifications: 10 * day, Addresses: 20 * day}
 		})
 		p := sells(t, s)
 		defer s.log.forget() // deliveries that the clock outran
@@ -347,14 +347,14 @@ func TestCheckoutOfTheSecondChoiceIsErased(t *testing.T) {
 		must(t, err)
 		res.Body.Close()
 		s.clock.advance(8 * day)
-		for _, who := range []app.Shopper{{Merchant: o.Merchant.ID, Email: inesMail}, {Payment: id}} {
+		for _, who := range []privacy.Shopper{{Merchant: o.Merchant.ID, Email: inesMail}, {Payment: id}} {
 			found, err := s.App.ExportShopper(ctx, pay.Actor{}, who)
 			must(t, err)
 			if len(found.Sessions) != 1 || found.Sessions[0].IP != "198.51.100.123" {
 				t.Errorf("of %+v the export has the checkouts %+v", who, found.Sessions)
 			}
 		}
-		done, err := s.App.EraseShopper(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, app.Shopper{Payment: id}, false)
+		done, err := s.App.EraseShopper(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, privacy.Shopper{Payment: id}, false)
 		must(t, err)
 		query, end := s.open(t)
 		defer end()

@@ -1,4 +1,4 @@
-package app
+package privacy
 
 import (
 	"context"
@@ -31,8 +31,8 @@ const (
 )
 
 // Forget erases what is kept no longer, and returns above zero when there may be more.
-func (a *Privacy) Forget(ctx context.Context) (again int, err error) {
-	now, keep := a.Now(), a.retention
+func (pv *Privacy) Forget(ctx context.Context) (again int, err error) {
+	now, keep := pv.Now(), pv.retention
 	var failures []error
 	batch := func(n int, err error) (int, bool, error) { return n, n == forgetBatch, err }
 	for _, each := range []struct {
@@ -41,23 +41,23 @@ func (a *Privacy) Forget(ctx context.Context) (again int, err error) {
 		do   func(before time.Time) (n int, more bool, err error)
 	}{
 		{"notifications", keep.Notifications, func(before time.Time) (int, bool, error) {
-			return batch(a.Store.ForgetNotifications(ctx, before, forgetBatch))
+			return batch(pv.Store.ForgetNotifications(ctx, before, forgetBatch))
 		}},
 		{"addresses of the audit log", keep.Addresses, func(before time.Time) (int, bool, error) {
-			return batch(a.Store.ForgetAddresses(ctx, id.From(pay.AuditPrefix, before), forgetBatch))
+			return batch(pv.Store.ForgetAddresses(ctx, id.From(pay.AuditPrefix, before), forgetBatch))
 		}},
 		{"uses of keys", keep.Addresses, func(before time.Time) (int, bool, error) {
-			return batch(a.Store.ForgetKeyUses(ctx, before, forgetBatch))
+			return batch(pv.Store.ForgetKeyUses(ctx, before, forgetBatch))
 		}},
-		{retainShoppers, keep.Shoppers, func(before time.Time) (int, bool, error) { return a.forgetShoppers(ctx, before) }},
-		{retainEvidence, keep.Evidence, func(before time.Time) (int, bool, error) { return a.forgetEvidence(ctx, before) }},
+		{retainShoppers, keep.Shoppers, func(before time.Time) (int, bool, error) { return pv.forgetShoppers(ctx, before) }},
+		{retainEvidence, keep.Evidence, func(before time.Time) (int, bool, error) { return pv.forgetEvidence(ctx, before) }},
 	} {
 		if each.kept <= 0 {
 			continue
 		}
 		n, more, err := each.do(now.Add(-each.kept))
 		if n > 0 {
-			a.Log.InfoContext(ctx, "personal data was kept long enough, and is erased", "of", each.what, "rows", n)
+			pv.Log.InfoContext(ctx, "personal data was kept long enough, and is erased", "of", each.what, "rows", n)
 		}
 		if more {
 			again++
@@ -69,12 +69,12 @@ func (a *Privacy) Forget(ctx context.Context) (again int, err error) {
 
 // round goes on with a round over data of a kind: it erases a page of ids from behind one. It
 // returns how much that was, and whether there may be more.
-func (a *Privacy) round(ctx context.Context, kind string, page func(after string) ([]string, error), erase func(id string) error) (n int, more bool, err error) {
-	at, err := a.Store.Retained(ctx, kind)
+func (pv *Privacy) round(ctx context.Context, kind string, page func(after string) ([]string, error), erase func(id string) error) (n int, more bool, err error) {
+	at, err := pv.Store.Retained(ctx, kind)
 	if err != nil {
 		return 0, false, err
 	}
-	now := a.Now()
+	now := pv.Now()
 	if at.Version == 0 || now.Sub(at.Began) >= retentionRound {
 		at.Began, at.UpTo = now, ""
 	}
@@ -92,42 +92,42 @@ func (a *Privacy) round(ctx context.Context, kind string, page func(after string
 			return n, false, err
 		case errors.Is(err, errNothingLeft), refused && refusal.Code == pay.CodeConflictState: // or not over
 		default: // the next round meets it again
-			a.Log.ErrorContext(ctx, "personal data that is kept no longer could not be erased", "of", id, "error", err)
+			pv.Log.ErrorContext(ctx, "personal data that is kept no longer could not be erased", "of", id, "error", err)
 		}
 	}
 	at.Version++
 	at.UpTo = list[len(list)-1]
-	err = base.UnlessStale(a.Store.Commit(ctx, pay.Change{Retained: []pay.Retained{at}}))
+	err = base.UnlessStale(pv.Store.Commit(ctx, pay.Change{Retained: []pay.Retained{at}}))
 	return n, err == nil && len(list) == forgetBatch, err
 }
 
-func (a *Privacy) forgetShoppers(ctx context.Context, before time.Time) (int, bool, error) {
-	return a.round(ctx, retainShoppers, func(after string) ([]string, error) {
-		return a.Store.OldPayments(ctx, after, id.From(pay.PaymentPrefix, before), forgetBatch)
-	}, func(id string) error { return a.erasePayment(ctx, nil, id, false) })
+func (pv *Privacy) forgetShoppers(ctx context.Context, before time.Time) (int, bool, error) {
+	return pv.round(ctx, retainShoppers, func(after string) ([]string, error) {
+		return pv.Store.OldPayments(ctx, after, id.From(pay.PaymentPrefix, before), forgetBatch)
+	}, func(id string) error { return pv.erasePayment(ctx, nil, id, false) })
 }
 
-func (a *Privacy) forgetEvidence(ctx context.Context, before time.Time) (int, bool, error) {
-	return a.round(ctx, retainEvidence, func(after string) ([]string, error) {
-		return a.Store.OldClaims(ctx, after, id.From(pay.ClaimPrefix, before), forgetBatch)
+func (pv *Privacy) forgetEvidence(ctx context.Context, before time.Time) (int, bool, error) {
+	return pv.round(ctx, retainEvidence, func(after string) ([]string, error) {
+		return pv.Store.OldClaims(ctx, after, id.From(pay.ClaimPrefix, before), forgetBatch)
 	}, func(id string) error {
 		return base.Again(func() error {
-			c, err := a.Store.AnyClaim(ctx, id)
+			c, err := pv.Store.AnyClaim(ctx, id)
 			if err != nil {
 				return err
 			}
 			change := pay.Change{Erasure: &pay.Erasure{}}
-			words, err := a.eraseClaim(ctx, c, &change)
+			words, err := pv.eraseClaim(ctx, c, &change)
 			if err != nil {
 				return err
 			}
 			if len(words) == 0 {
 				return errNothingLeft
 			}
-			if err := a.eraseEvents(ctx, c.Payment, &change); err != nil {
+			if err := pv.eraseEvents(ctx, c.Payment, &change); err != nil {
 				return err
 			}
-			return a.Store.Commit(ctx, change)
+			return pv.Store.Commit(ctx, change)
 		})
 	})
 }

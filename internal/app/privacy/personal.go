@@ -1,4 +1,4 @@
-package app
+package privacy
 
 import (
 	"context"
@@ -19,25 +19,25 @@ const (
 // SealPersonal encrypts the evidence and notifications of a database from before they were, and
 // returns how much that was. It begins anew wherever it was ended, and looks once more a day
 // after it was done: nodes of the version before may have written meanwhile.
-func (a *Privacy) SealPersonal(ctx context.Context) (int, error) {
-	list, err := a.Store.Secrets(ctx)
+func (pv *Privacy) SealPersonal(ctx context.Context) (int, error) {
+	list, err := pv.Store.Secrets(ctx)
 	if err != nil {
 		return 0, err
 	}
 	done, looked := auth.Find(list, personalID)
-	if looked && (done.Version > 1 || a.Now().Before(done.CreatedAt.Add(upgradeTime))) {
+	if looked && (done.Version > 1 || pv.Now().Before(done.CreatedAt.Add(upgradeTime))) {
 		return 0, nil
 	}
-	n, err := a.Store.SealPersonal(ctx)
+	n, err := pv.Store.SealPersonal(ctx)
 	if n > 0 {
-		a.Log.InfoContext(ctx, "personal data was encrypted", "texts", n)
+		pv.Log.InfoContext(ctx, "personal data was encrypted", "texts", n)
 	}
 	if err != nil || n > 0 { // a second look finds what other nodes wrote meanwhile
 		return n, err
 	}
-	next := a.access.NewSealed(personalID, []byte("done"))
+	next := pv.access.NewSealed(personalID, []byte("done"))
 	if looked {
 		next = done.Replace(done.Text)
 	}
-	return 0, base.UnlessStale(a.Store.Commit(ctx, pay.Change{Sealed: []pay.Sealed{next}}))
+	return 0, base.UnlessStale(pv.Store.Commit(ctx, pay.Change{Sealed: []pay.Sealed{next}}))
 }

@@ -1,4 +1,6 @@
-package app
+// Package privacy keeps personal data no longer than it may, and gives or erases what is kept of a
+// shopper; the books stay whole.
+package privacy
 
 import (
 	"context"
@@ -98,13 +100,13 @@ func digits(text string) string {
 // checkouts first, for one that becomes a payment meanwhile is found as that.
 //
 // Errors: ErrUnread, with what was found beside.
-func (a *Privacy) shopperOf(ctx context.Context, who Shopper) (payments []string, sessions []pay.Session, err error) {
+func (pv *Privacy) shopperOf(ctx context.Context, who Shopper) (payments []string, sessions []pay.Session, err error) {
 	if err := who.check(); err != nil {
 		return nil, nil, err
 	}
 	merchant := who.Merchant
 	if who.Payment != "" {
-		p, err := a.Store.AnyPayment(ctx, who.Payment)
+		p, err := pv.Store.AnyPayment(ctx, who.Payment)
 		if err != nil {
 			return nil, nil, fmt.Errorf("payment %s: %w", who.Payment, err)
 		}
@@ -113,11 +115,11 @@ func (a *Privacy) shopperOf(ctx context.Context, who Shopper) (payments []string
 		}
 		merchant, payments = p.Merchant, []string{p.ID}
 	}
-	if _, err := a.access.AnyMerchant(ctx, merchant); err != nil {
+	if _, err := pv.AnyMerchant(ctx, merchant); err != nil {
 		return nil, nil, err
 	}
 	var open []pay.Session
-	unread, err := a.Store.EachSession(ctx, merchant, func(s pay.Session) {
+	unread, err := pv.Store.EachSession(ctx, merchant, func(s pay.Session) {
 		if s.Payment == "" {
 			open = append(open, s)
 		}
@@ -126,7 +128,7 @@ func (a *Privacy) shopperOf(ctx context.Context, who Shopper) (payments []string
 		return nil, nil, err
 	}
 	if who.Payment == "" {
-		some, err := a.Store.EachPayment(ctx, merchant, func(p pay.Payment) {
+		some, err := pv.Store.EachPayment(ctx, merchant, func(p pay.Payment) {
 			if p.Erased.IsZero() && who.fits(p.Buyer.Email, p.Buyer.Document, p.Buyer.Phone) && !slices.Contains(payments, p.ID) {
 				payments = append(payments, p.ID)
 			}
@@ -154,8 +156,8 @@ func (a *Privacy) shopperOf(ctx context.Context, who Shopper) (payments []string
 //
 // Errors: missing_field; store.ErrNotFound for a merchant or payment that does not exist; ErrUnread,
 // with what was found beside.
-func (a *Privacy) ExportShopper(ctx context.Context, by pay.Actor, who Shopper) (ShopperData, error) {
-	payments, sessions, err := a.shopperOf(ctx, who)
+func (pv *Privacy) ExportShopper(ctx context.Context, by pay.Actor, who Shopper) (ShopperData, error) {
+	payments, sessions, err := pv.shopperOf(ctx, who)
 	if err != nil && !errors.Is(err, ErrUnread) {
 		return ShopperData{}, err
 	}
@@ -163,7 +165,7 @@ func (a *Privacy) ExportShopper(ctx context.Context, by pay.Actor, who Shopper) 
 	found := ShopperData{Sessions: sessions}
 	var entries []pay.AuditEntry
 	for _, id := range payments {
-		p, err := a.shopperPayment(ctx, id)
+		p, err := pv.shopperPayment(ctx, id)
 		if err != nil {
 			failures = append(failures, fmt.Errorf("%w: payment %s: %w", ErrUnread, id, err))
 		}
@@ -171,13 +173,13 @@ func (a *Privacy) ExportShopper(ctx context.Context, by pay.Actor, who Shopper) 
 			continue
 		}
 		found.Payments = append(found.Payments, p)
-		entries = append(entries, a.Audited(by, p.Scope, pay.ShopperExported, p.ID, nil)...)
+		entries = append(entries, pv.Audited(by, p.Scope, pay.ShopperExported, p.ID, nil)...)
 	}
 	for _, s := range sessions {
-		entries = append(entries, a.Audited(by, s.Scope, pay.ShopperExported, s.ID, nil)...)
+		entries = append(entries, pv.Audited(by, s.Scope, pay.ShopperExported, s.ID, nil)...)
 	}
 	for some := range slices.Chunk(entries, forgetBatch) {
-		if err := a.Store.Commit(ctx, pay.Change{Audit: some}); err != nil {
+		if err := pv.Store.Commit(ctx, pay.Change{Audit: some}); err != nil {
 			return ShopperData{}, err
 		}
 	}
@@ -186,19 +188,19 @@ func (a *Privacy) ExportShopper(ctx context.Context, by pay.Actor, who Shopper) 
 
 // shopperPayment reads a payment with what was told about it. What cannot be read hides nothing
 // else: it is the error.
-func (a *Privacy) shopperPayment(ctx context.Context, id string) (p ShopperPayment, err error) {
-	if p.Payment, err = a.Store.AnyPayment(ctx, id); err != nil {
+func (pv *Privacy) shopperPayment(ctx context.Context, id string) (p ShopperPayment, err error) {
+	if p.Payment, err = pv.Store.AnyPayment(ctx, id); err != nil {
 		return p, err
 	}
 	var failures []error
-	p.Claims, err = a.Store.ClaimsOf(ctx, []string{id})
+	p.Claims, err = pv.Store.ClaimsOf(ctx, []string{id})
 	failures = append(failures, err)
 	for _, c := range p.Claims {
 		for _, e := range c.Evidence {
 			if e.File == nil {
 				continue
 			}
-			f, err := a.Store.File(ctx, c.Scope, c.ID, e.ID)
+			f, err := pv.Store.File(ctx, c.Scope, c.ID, e.ID)
 			switch {
 			case err == nil:
 				p.Files = append(p.Files, f)
@@ -207,7 +209,7 @@ func (a *Privacy) shopperPayment(ctx context.Context, id string) (p ShopperPayme
 			}
 		}
 	}
-	p.Receipts, err = a.Store.ReceiptsOf(ctx, id)
+	p.Receipts, err = pv.Store.ReceiptsOf(ctx, id)
 	return p, errors.Join(append(failures, err)...)
 }
 
@@ -226,15 +228,15 @@ var errNothingLeft = errors.New("nothing is left of its shopper")
 //
 // Errors: missing_field; store.ErrNotFound for a merchant or payment that does not exist. What
 // could be erased is, also with another error.
-func (a *Privacy) EraseShopper(ctx context.Context, by pay.Actor, who Shopper, dry bool) (done Erased, err error) {
+func (pv *Privacy) EraseShopper(ctx context.Context, by pay.Actor, who Shopper, dry bool) (done Erased, err error) {
 	done.Kept = map[string]string{}
-	payments, sessions, err := a.shopperOf(ctx, who)
+	payments, sessions, err := pv.shopperOf(ctx, who)
 	if err != nil && !errors.Is(err, ErrUnread) {
 		return done, err
 	}
 	failures := []error{err}
 	erase := func(id string) {
-		err := a.erasePayment(ctx, &by, id, dry)
+		err := pv.erasePayment(ctx, &by, id, dry)
 		refusal, refused := errors.AsType[*pay.Error](err)
 		switch {
 		case err == nil:
@@ -249,7 +251,7 @@ func (a *Privacy) EraseShopper(ctx context.Context, by pay.Actor, who Shopper, d
 		erase(id)
 	}
 	for _, s := range sessions {
-		payment, err := a.eraseSession(ctx, by, s, dry)
+		payment, err := pv.eraseSession(ctx, by, s, dry)
 		switch {
 		case err != nil:
 			failures = append(failures, fmt.Errorf("checkout %s: %w", s.ID, err))
@@ -264,14 +266,14 @@ func (a *Privacy) EraseShopper(ctx context.Context, by pay.Actor, who Shopper, d
 
 // eraseSession deletes a checkout that came to no payment. Where it came to one meanwhile, that is
 // returned.
-func (a *Privacy) eraseSession(ctx context.Context, by pay.Actor, s pay.Session, dry bool) (payment string, err error) {
+func (pv *Privacy) eraseSession(ctx context.Context, by pay.Actor, s pay.Session, dry bool) (payment string, err error) {
 	if !dry {
-		change := pay.Change{Erasure: &pay.Erasure{Sessions: []string{s.ID}}, Audit: a.Audited(by, s.Scope, pay.ShopperErased, s.ID, nil)}
-		if err := a.Store.Commit(ctx, change); err != nil {
+		change := pay.Change{Erasure: &pay.Erasure{Sessions: []string{s.ID}}, Audit: pv.Audited(by, s.Scope, pay.ShopperErased, s.ID, nil)}
+		if err := pv.Store.Commit(ctx, change); err != nil {
 			return "", err
 		}
 	}
-	read, err := a.Store.Session(ctx, s.Scope, s.ID)
+	read, err := pv.Store.Session(ctx, s.Scope, s.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return "", nil
 	}
@@ -282,18 +284,18 @@ func (a *Privacy) eraseSession(ctx context.Context, by pay.Actor, s pay.Session,
 // erased, what came since. by is nil where its time is over: then the payment itself tells.
 //
 // Errors: conflict_state where something about it is not over, errNothingLeft.
-func (a *Privacy) erasePayment(ctx context.Context, by *pay.Actor, id string, dry bool) error {
+func (pv *Privacy) erasePayment(ctx context.Context, by *pay.Actor, id string, dry bool) error {
 	return base.Again(func() error {
-		p, err := a.Store.AnyPayment(ctx, id)
+		p, err := pv.Store.AnyPayment(ctx, id)
 		if err != nil {
 			return err
 		}
-		next, err := p.Erase(a.Now())
+		next, err := p.Erase(pv.Now())
 		if err != nil {
 			return err
 		}
 		change := pay.Change{Payments: []pay.Payment{next}, Erasure: &pay.Erasure{Payments: []string{id}, Notes: []string{id}}}
-		words, err := a.eraseTold(ctx, id, &change)
+		words, err := pv.eraseTold(ctx, id, &change)
 		if err != nil {
 			return err
 		}
@@ -301,12 +303,12 @@ func (a *Privacy) erasePayment(ctx context.Context, by *pay.Actor, id string, dr
 			return errNothingLeft
 		}
 		if by != nil {
-			change.Audit = a.Audited(*by, p.Scope, pay.ShopperErased, id, nil)
+			change.Audit = pv.Audited(*by, p.Scope, pay.ShopperErased, id, nil)
 		}
 		if dry {
 			return nil
 		}
-		return a.Store.Commit(ctx, change)
+		return pv.Store.Commit(ctx, change)
 	})
 }
 
@@ -314,8 +316,8 @@ func (a *Privacy) erasePayment(ctx context.Context, by *pay.Actor, id string, dr
 // whether there was something.
 //
 // Errors: conflict_state where something is not over.
-func (a *Privacy) eraseTold(ctx context.Context, payment string, change *pay.Change) (found bool, err error) {
-	receipts, err := a.Store.ReceiptsOf(ctx, payment)
+func (pv *Privacy) eraseTold(ctx context.Context, payment string, change *pay.Change) (found bool, err error) {
+	receipts, err := pv.Store.ReceiptsOf(ctx, payment)
 	if err != nil {
 		return false, err
 	}
@@ -326,23 +328,23 @@ func (a *Privacy) eraseTold(ctx context.Context, payment string, change *pay.Cha
 		found = found || len(n.Body) > 0
 		change.Erasure.Notes = append(change.Erasure.Notes, n.ID)
 	}
-	claims, err := a.Store.ClaimsOf(ctx, []string{payment})
+	claims, err := pv.Store.ClaimsOf(ctx, []string{payment})
 	if err != nil {
 		return false, err
 	}
 	var words []string
 	for _, c := range claims {
-		some, err := a.eraseClaim(ctx, c, change)
+		some, err := pv.eraseClaim(ctx, c, change)
 		if err != nil {
 			return false, err
 		}
 		words = append(words, some...)
 	}
-	return found || len(words) > 0, a.eraseEvents(ctx, payment, change) // they tell of its refunds
+	return found || len(words) > 0, pv.eraseEvents(ctx, payment, change) // they tell of its refunds
 }
 
 // eraseClaim adds to a change what takes persons out of a claim, and returns their words.
-func (a *Privacy) eraseClaim(ctx context.Context, c pay.Claim, change *pay.Change) (words []string, err error) {
+func (pv *Privacy) eraseClaim(ctx context.Context, c pay.Claim, change *pay.Change) (words []string, err error) {
 	next, words, err := c.Erase()
 	if err != nil || len(words) == 0 {
 		return nil, err
@@ -350,13 +352,13 @@ func (a *Privacy) eraseClaim(ctx context.Context, c pay.Claim, change *pay.Chang
 	change.Claims = append(change.Claims, next)
 	change.Erasure.Claims = append(change.Erasure.Claims, c.ID)
 	change.Erasure.Notes = append(change.Erasure.Notes, c.ID)
-	return words, a.eraseEvents(ctx, c.ID, change)
+	return words, pv.eraseEvents(ctx, c.ID, change)
 }
 
 // eraseEvents takes words of persons out of what was told of an object, and out of what endpoints
 // said to that.
-func (a *Privacy) eraseEvents(ctx context.Context, object string, change *pay.Change) error {
-	events, err := a.Store.EventsOf(ctx, object)
+func (pv *Privacy) eraseEvents(ctx context.Context, object string, change *pay.Change) error {
+	events, err := pv.Store.EventsOf(ctx, object)
 	if err != nil {
 		return err
 	}
@@ -373,7 +375,7 @@ func (a *Privacy) eraseEvents(ctx context.Context, object string, change *pay.Ch
 			change.Erasure.Events = append(change.Erasure.Events, e)
 		}
 	}
-	deliveries, err := a.Store.DeliveriesOf(ctx, object)
+	deliveries, err := pv.Store.DeliveriesOf(ctx, object)
 	if err != nil {
 		return err
 	}
