@@ -98,7 +98,7 @@ func (a *API) balance(ctx context.Context, call Call, _ *struct{}) (*balanceOut,
 	if err != nil {
 		return nil, err
 	}
-	account, err := a.app.Account(ctx, call.Scope)
+	account, err := a.app.Balance(ctx, call.Scope)
 	if err != nil {
 		return nil, err
 	}

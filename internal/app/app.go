@@ -102,6 +102,8 @@ type App struct {
 	*payouts.Destinations
 	*payouts.Payouts
 	*payouts.BankFiles
+	*Earnings
+	*Reconciler
 	Config     Config
 	catalog    *acquiring.Catalog
 	counts     *counts
@@ -206,6 +208,8 @@ func (a *App) load(ctx context.Context) error {
 	a.Destinations = payouts.NewDestinations(a.Base, a.Mails, a.Config.WalletCoolDown)
 	a.Payouts = payouts.NewPayouts(a.Base, a.Rates, a.Providers, a.Destinations, payouts.PayoutsConfig{Sandbox: a.Config.SandboxPayout, Live: a.Config.LivePayout})
 	a.BankFiles = payouts.NewBankFiles(a.Payouts)
+	a.Earnings = NewEarnings(a.Base, a.Payouts)
+	a.Reconciler = NewReconciler(a.Base, a.Providers, a.catalog, a.Config.Adapters)
 	if err = a.LoadRates(ctx); err != nil {
 		return err
 	}

@@ -9,10 +9,21 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 )
+
+// Earnings are what merchants have: what is pending, available, in reserve and paid, the movements,
+// and the settlements that make it available.
+type Earnings struct {
+	*base.Base
+	payouts *payouts.Payouts
+}
+
+// NewEarnings returns the earnings of a service.
+func NewEarnings(b *base.Base, po *payouts.Payouts) *Earnings { return &Earnings{b, po} }
 
 const (
 	// movementsShown is how many movements the balance shows, releasesShown how
@@ -25,8 +36,8 @@ const (
 	feePeriod = 90 * 24 * time.Hour
 )
 
-// Account is all that the balance resource shows (BAL-1, BAL-4).
-type Account struct {
+// Balance is all that the balance resource shows (BAL-1, BAL-4).
+type Balance struct {
 	Balances   ledger.Balances
 	Period     ledger.Balances // what the last 90 days added to each account
 	Movements  []pay.Movement
@@ -36,8 +47,8 @@ type Account struct {
 	Now        time.Time     // the merchant's
 }
 
-// Account reads a merchant's account in an environment.
-func (a *App) Account(ctx context.Context, scope pay.Scope) (acc Account, err error) {
+// Balance reads a merchant's account in an environment.
+func (a *Earnings) Balance(ctx context.Context, scope pay.Scope) (acc Balance, err error) {
 	acc.Now = a.TimeOf(scope)
 	if acc.Balances, err = a.Store.Balances(ctx, scope); err != nil {
 		return acc, err
@@ -60,7 +71,7 @@ func (a *App) Account(ctx context.Context, scope pay.Scope) (acc Account, err er
 
 // period is what the last 90 days added to each account: the balances less
 // what the settlements before that time had claimed.
-func (a *App) period(ctx context.Context, scope pay.Scope, have ledger.Balances, now time.Time) (ledger.Balances, error) {
+func (a *Earnings) period(ctx context.Context, scope pay.Scope, have ledger.Balances, now time.Time) (ledger.Balances, error) {
 	period := maps.Clone(have)
 	old, err := a.Store.SettledBefore(ctx, scope, now.Add(-feePeriod))
 	if errors.Is(err, store.ErrNotFound) {
@@ -74,7 +85,7 @@ func (a *App) period(ctx context.Context, scope pay.Scope, have ledger.Balances,
 
 // releases are the next days whose reserve is released, and what is left of
 // each once the refunds that no settlement has claimed are taken off.
-func (a *App) releases(ctx context.Context, scope pay.Scope, reserve int64) ([]pay.Reserve, error) {
+func (a *Earnings) releases(ctx context.Context, scope pay.Scope, reserve int64) ([]pay.Reserve, error) {
 	if reserve == 0 {
 		return nil, nil
 	}
@@ -111,7 +122,7 @@ func (a *App) releases(ctx context.Context, scope pay.Scope, reserve int64) ([]p
 
 // betweenSettlements reads with the open settlement as it is, again where one was closed
 // meanwhile: what that took would be read on both sides of it, or on neither.
-func (a *App) betweenSettlements(ctx context.Context, scope pay.Scope, read func(open pay.Settlement) error) error {
+func (a *Earnings) betweenSettlements(ctx context.Context, scope pay.Scope, read func(open pay.Settlement) error) error {
 	look := func() (pay.Settlement, error) {
 		open, err := a.Store.OpenSettlement(ctx, scope)
 		if errors.Is(err, store.ErrNotFound) {
@@ -134,7 +145,7 @@ func (a *App) betweenSettlements(ctx context.Context, scope pay.Scope, read func
 
 // Movements lists what moved a merchant's balances, newest first, and counts
 // all there is. A shop with siblings sees nothing of theirs.
-func (a *App) Movements(ctx context.Context, scope pay.Scope, page store.Page) (list []pay.Movement, total int64, err error) {
+func (a *Earnings) Movements(ctx context.Context, scope pay.Scope, page store.Page) (list []pay.Movement, total int64, err error) {
 	siblings, err := a.siblings(ctx, scope)
 	if err != nil {
 		return nil, 0, err
@@ -150,7 +161,7 @@ func (a *App) Movements(ctx context.Context, scope pay.Scope, page store.Page) (
 }
 
 // newestMovements are those that the balance shows. Of a shop with siblings they may be fewer.
-func (a *App) newestMovements(ctx context.Context, scope pay.Scope) ([]pay.Movement, error) {
+func (a *Earnings) newestMovements(ctx context.Context, scope pay.Scope) ([]pay.Movement, error) {
 	siblings, err := a.siblings(ctx, scope)
 	if err != nil {
 		return nil, err
@@ -164,10 +175,15 @@ func (a *App) newestMovements(ctx context.Context, scope pay.Scope) ([]pay.Movem
 }
 
 // siblings reports whether a scope is that of a shop, of which its merchant has more.
-func (a *App) siblings(ctx context.Context, scope pay.Scope) (bool, error) {
+func (a *Earnings) siblings(ctx context.Context, scope pay.Scope) (bool, error) {
 	if scope.Shop == "" {
 		return false, nil
 	}
 	shops, err := a.Store.Shops(ctx, scope.Merchant)
 	return len(shops) > 1, err
+}
+
+// Balances reads a merchant's balances in an environment.
+func (a *Earnings) Balances(ctx context.Context, scope pay.Scope) (ledger.Balances, error) {
+	return a.Store.Balances(ctx, scope)
 }

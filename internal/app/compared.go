@@ -14,7 +14,7 @@ import (
 
 // chargesCompared is an account that takes payments.
 type chargesCompared struct {
-	a       *App
+	a       *Reconciler
 	account pay.ProviderAccount
 	m       *reconcile.Matcher
 }
@@ -36,7 +36,7 @@ func (c *chargesCompared) lines(ctx context.Context, list []reconcile.Line) erro
 
 // salesOf reads the payments that lines name, by their own ids or by those of
 // their refunds.
-func (a *App) salesOf(ctx context.Context, lines []reconcile.Line) (reconcile.Sales, error) {
+func (a *Reconciler) salesOf(ctx context.Context, lines []reconcile.Line) (reconcile.Sales, error) {
 	var payments, claims []string
 	for _, l := range lines {
 		p, c := l.Names()
@@ -46,7 +46,7 @@ func (a *App) salesOf(ctx context.Context, lines []reconcile.Line) (reconcile.Sa
 }
 
 // sales reads payments with their claims.
-func (a *App) sales(ctx context.Context, payments, claims []string) (reconcile.Sales, error) {
+func (a *Reconciler) sales(ctx context.Context, payments, claims []string) (reconcile.Sales, error) {
 	on, err := a.Store.ClaimPayments(ctx, unique(claims))
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (c *chargesCompared) bookings(ctx context.Context, from, to time.Time) erro
 
 // payoutsCompared is an account that pays out.
 type payoutsCompared struct {
-	a       *App
+	a       *Reconciler
 	account pay.ProviderAccount
 	m       *reconcile.PayoutMatcher
 }
@@ -178,7 +178,7 @@ func (c *payoutsCompared) bookings(ctx context.Context, from, to time.Time) erro
 
 // eachBooking hands on what was booked of some kinds from a time on and before another, for the merchants
 // of an account.
-func (a *App) eachBooking(ctx context.Context, account pay.ProviderAccount, kinds []ledger.Kind, from, to time.Time, each func(ledger.Kind, []store.Booking) error) error {
+func (a *Reconciler) eachBooking(ctx context.Context, account pay.ProviderAccount, kinds []ledger.Kind, from, to time.Time, each func(ledger.Kind, []store.Booking) error) error {
 	read := func(merchant string) error {
 		for _, kind := range kinds {
 			start := from

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -75,9 +74,4 @@ func (a *App) PaymentsFrom(ctx context.Context, scope pay.Scope, f store.Filter)
 		return nil, err
 	}
 	return list, a.SettledAs(ctx, list)
-}
-
-// Balances reads a merchant's balances in an environment.
-func (a *App) Balances(ctx context.Context, scope pay.Scope) (ledger.Balances, error) {
-	return a.Store.Balances(ctx, scope)
 }

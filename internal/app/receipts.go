@@ -22,7 +22,7 @@ const (
 
 // Receipts does what is due of settlements that are closed: the PDF first; in
 // the sandbox the payout, which in production the operator confirms.
-func (a *App) Receipts(ctx context.Context) (int, error) {
+func (a *Earnings) Receipts(ctx context.Context) (int, error) {
 	now := a.Now()
 	due, err := a.Store.LeaseReceipts(ctx, now, now.Add(settleLease), settleBatch)
 	if err != nil {
@@ -36,9 +36,9 @@ func (a *App) Receipts(ctx context.Context) (int, error) {
 	return len(due), nil
 }
 
-func (a *App) receipt(ctx context.Context, s pay.Settlement) error {
+func (a *Earnings) receipt(ctx context.Context, s pay.Settlement) error {
 	if !s.PDFAt.IsZero() && s.Automatic {
-		return a.PayAutomatically(ctx, s)
+		return a.payouts.PayAutomatically(ctx, s)
 	}
 	if !s.PDFAt.IsZero() {
 		_, err := a.pay(ctx, s, a.Self())
@@ -52,14 +52,14 @@ func (a *App) receipt(ctx context.Context, s pay.Settlement) error {
 	if err != nil {
 		return err
 	}
-	control, err := a.Payouts.Control(ctx, s.Merchant, s.Live)
+	control, err := a.payouts.Control(ctx, s.Merchant, s.Live)
 	if err != nil {
 		return err
 	}
 	return a.Commit(ctx, s.Receipt(pdf, control.Automatic, shops, a.TimeOf(s.Scope)), view.Cause{})
 }
 
-func (a *App) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, error) {
+func (a *Earnings) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, error) {
 	merchant, err := a.Store.Merchant(ctx, s.Merchant)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (a *App) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, error)
 // its shops asks. The page stands behind the settlement of the id after, where it is not empty.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (a *App) Settlements(ctx context.Context, scope pay.Scope, f store.SettlementFilter, after string) ([]pay.Settlement, int64, error) {
+func (a *Earnings) Settlements(ctx context.Context, scope pay.Scope, f store.SettlementFilter, after string) ([]pay.Settlement, int64, error) {
 	if err := base.Behind(after, func() error {
 		s, err := a.Store.Settlement(ctx, scope, after)
 		f.Below = s.Number
@@ -90,7 +90,7 @@ func (a *App) Settlements(ctx context.Context, scope pay.Scope, f store.Settleme
 // Settlement reads one settlement of the merchant.
 //
 // Errors: settlement_not_found, also for another merchant's.
-func (a *App) Settlement(ctx context.Context, scope pay.Scope, id string) (pay.Settlement, error) {
+func (a *Earnings) Settlement(ctx context.Context, scope pay.Scope, id string) (pay.Settlement, error) {
 	if !base.Storable(id) {
 		return pay.Settlement{}, base.Missing(pay.CodeSettlementNotFound, "settlement", scope, id)
 	}
@@ -116,7 +116,7 @@ func orNoSettlement(err error) error {
 // sees nothing of theirs. The lines of a page stand behind the one whose number is page.After.
 //
 // Errors: invalid_request for a page behind a line that is not there.
-func (a *App) SettlementLines(ctx context.Context, scope pay.Scope, s pay.Settlement, page store.Page) ([]pay.SettlementLine, int64, error) {
+func (a *Earnings) SettlementLines(ctx context.Context, scope pay.Scope, s pay.Settlement, page store.Page) ([]pay.SettlementLine, int64, error) {
 	siblings, err := a.siblings(ctx, scope)
 	if err != nil {
 		return nil, 0, err
@@ -143,7 +143,7 @@ func (a *App) SettlementLines(ctx context.Context, scope pay.Scope, s pay.Settle
 }
 
 // EachLine hands all lines of a settlement to each, in order, as SettlementLines lists them.
-func (a *App) EachLine(ctx context.Context, scope pay.Scope, s pay.Settlement, each func(pay.SettlementLine) error) error {
+func (a *Earnings) EachLine(ctx context.Context, scope pay.Scope, s pay.Settlement, each func(pay.SettlementLine) error) error {
 	siblings, err := a.siblings(ctx, scope)
 	if err != nil {
 		return err
@@ -178,7 +178,7 @@ func (a *App) EachLine(ctx context.Context, scope pay.Scope, s pay.Settlement, e
 // ReceiptFor is ReceiptOf for a scope. It lists what all shops of the merchant took.
 //
 // Errors: forbidden for a shop with siblings; conflict_state.
-func (a *App) ReceiptFor(ctx context.Context, scope pay.Scope, s pay.Settlement) ([]byte, error) {
+func (a *Earnings) ReceiptFor(ctx context.Context, scope pay.Scope, s pay.Settlement) ([]byte, error) {
 	siblings, err := a.siblings(ctx, scope)
 	if err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ func (a *App) ReceiptFor(ctx context.Context, scope pay.Scope, s pay.Settlement)
 // kept, or, in the moment before it is, the same drawn now.
 //
 // Errors: conflict_state while the settlement is open.
-func (a *App) ReceiptOf(ctx context.Context, s pay.Settlement) ([]byte, error) {
+func (a *Earnings) ReceiptOf(ctx context.Context, s pay.Settlement) ([]byte, error) {
 	if s.Status == pay.BatchOpen {
 		return nil, &pay.Error{Code: pay.CodeConflictState, Message: "the settlement is open: its receipt is made when it closes",
 			Details: pay.Details{From: pay.Status(s.Status), Action: "report"}}
@@ -206,7 +206,7 @@ func (a *App) ReceiptOf(ctx context.Context, s pay.Settlement) ([]byte, error) {
 }
 
 // Language is what a merchant's reports are written in.
-func (a *App) Language(ctx context.Context, merchant string) (pay.Language, error) {
+func (a *Earnings) Language(ctx context.Context, merchant string) (pay.Language, error) {
 	m, err := a.Store.Merchant(ctx, merchant)
 	return m.Language, err
 }
@@ -215,7 +215,7 @@ func (a *App) Language(ctx context.Context, merchant string) (pay.Language, erro
 //
 // Errors: production_key_refused, settlement_not_found, conflict_state,
 // settlement_already_paid.
-func (a *App) SimulatePayout(ctx context.Context, by base.Principal, id string) (pay.Settlement, error) {
+func (a *Earnings) SimulatePayout(ctx context.Context, by base.Principal, id string) (pay.Settlement, error) {
 	if by.Live {
 		return pay.Settlement{}, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
@@ -230,11 +230,11 @@ func (a *App) SimulatePayout(ctx context.Context, by base.Principal, id string) 
 // confirmed.
 //
 // Errors: settlement_not_found, conflict_state, settlement_already_paid.
-func (a *App) PaySettlement(ctx context.Context, id string) (pay.Settlement, error) {
+func (a *Earnings) PaySettlement(ctx context.Context, id string) (pay.Settlement, error) {
 	return a.paySettlement(ctx, id, a.Self())
 }
 
-func (a *App) paySettlement(ctx context.Context, id string, by pay.Actor) (paid pay.Settlement, err error) {
+func (a *Earnings) paySettlement(ctx context.Context, id string, by pay.Actor) (paid pay.Settlement, err error) {
 	err = base.Again(func() error {
 		s, err := a.Store.AnySettlement(ctx, id)
 		if err != nil {
@@ -246,7 +246,7 @@ func (a *App) paySettlement(ctx context.Context, id string, by pay.Actor) (paid 
 	return paid, err
 }
 
-func (a *App) pay(ctx context.Context, s pay.Settlement, by pay.Actor) (pay.Settlement, error) {
+func (a *Earnings) pay(ctx context.Context, s pay.Settlement, by pay.Actor) (pay.Settlement, error) {
 	next, change, err := s.Pay(a.TimeOf(s.Scope))
 	if err != nil {
 		return s, err
@@ -257,13 +257,13 @@ func (a *App) pay(ctx context.Context, s pay.Settlement, by pay.Actor) (pay.Sett
 
 // AnySettlements lists settlements of every merchant for the operator, newest
 // first.
-func (a *App) AnySettlements(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
+func (a *Earnings) AnySettlements(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
 	return a.Store.AllSettlements(ctx, merchant, status, limit)
 }
 
 // AnySettlement reads a settlement of any merchant, with its first lines, for
 // the operator.
-func (a *App) AnySettlement(ctx context.Context, id string, limit int) (pay.Settlement, []pay.SettlementLine, error) {
+func (a *Earnings) AnySettlement(ctx context.Context, id string, limit int) (pay.Settlement, []pay.SettlementLine, error) {
 	s, err := a.Store.AnySettlement(ctx, id)
 	if err != nil {
 		return s, nil, orNoSettlement(err)

@@ -9,11 +9,26 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
+
+// Reconciler compares what providers report with the books.
+type Reconciler struct {
+	*base.Base
+	providers *acquiring.Providers
+	catalog   *acquiring.Catalog
+	adapters  []provider.Adapter
+}
+
+// NewReconciler returns one for accounts at these adapters.
+func NewReconciler(b *base.Base, providers *acquiring.Providers, catalog *acquiring.Catalog, adapters []provider.Adapter) *Reconciler {
+	return &Reconciler{b, providers, catalog, adapters}
+}
 
 const (
 	// reconcileChunk is how many lines, or bookings, are looked up at a time.
@@ -63,12 +78,12 @@ type Compared struct {
 //
 // Errors: store.ErrNotFound, that the report has no such columns or no line that
 // can be read, that its period is not known.
-func (a *App) Reconcile(ctx context.Context, c Comparison) (done Compared, err error) {
+func (a *Reconciler) Reconcile(ctx context.Context, c Comparison) (done Compared, err error) {
 	account, err := a.Store.Account(ctx, c.Account)
 	if err != nil {
 		return done, fmt.Errorf("provider account %s: %w", c.Account, err)
 	}
-	adapter, err := a.Adapter(account.Adapter)
+	adapter, err := a.providers.Adapter(account.Adapter)
 	if err != nil {
 		return done, err
 	}
@@ -121,12 +136,12 @@ func (a *App) Reconcile(ctx context.Context, c Comparison) (done Compared, err e
 // in the generic columns.
 //
 // Errors: store.ErrNotFound.
-func (a *App) ReportFormat(ctx context.Context, id string) (reconcile.Format, error) {
+func (a *Reconciler) ReportFormat(ctx context.Context, id string) (reconcile.Format, error) {
 	account, err := a.Store.Account(ctx, id)
 	if err != nil {
 		return reconcile.Format{}, fmt.Errorf("provider account %s: %w", id, err)
 	}
-	for _, adapter := range a.Config.Adapters {
+	for _, adapter := range a.adapters {
 		switch {
 		case adapter.Name != account.Adapter:
 		case adapter.Report.Title != "":
@@ -139,7 +154,7 @@ func (a *App) ReportFormat(ctx context.Context, id string) (reconcile.Format, er
 }
 
 // readReport hands a report to what compares it, some lines at a time.
-func (a *App) readReport(ctx context.Context, of comparing, report Report, c Comparison) error {
+func (a *Reconciler) readReport(ctx context.Context, of comparing, report Report, c Comparison) error {
 	lines, err := reconcile.NewReader(filepath.Base(report.Name), report, c.Format)
 	if err != nil {
 		return err
@@ -174,7 +189,7 @@ func (a *App) readReport(ctx context.Context, of comparing, report Report, c Com
 }
 
 // concluded is the comparison as it is kept.
-func (a *App) concluded(account pay.ProviderAccount, from, to time.Time, t reconcile.Totals, c Comparison) pay.Reconciliation {
+func (a *Reconciler) concluded(account pay.ProviderAccount, from, to time.Time, t reconcile.Totals, c Comparison) pay.Reconciliation {
 	r := pay.Reconciliation{
 		Account: account.ID, Live: account.Live, From: from, To: to, By: a.Self().ID, At: a.Now(),
 		Lines: t.Lines, Charges: t.Charges, Refunds: t.Refunds, Charged: t.Charged, Refunded: t.Refunded,
@@ -189,7 +204,7 @@ func (a *App) concluded(account pay.ProviderAccount, from, to time.Time, t recon
 	return r
 }
 
-func (a *App) conclude(ctx context.Context, account pay.ProviderAccount, done Compared) error {
+func (a *Reconciler) conclude(ctx context.Context, account pay.ProviderAccount, done Compared) error {
 	found := map[string]pay.Drift{}
 	for merchant, d := range done.Totals.Merchants {
 		found[merchant] = pay.Drift{Findings: d.Count, USD: d.USD}
@@ -200,7 +215,7 @@ func (a *App) conclude(ctx context.Context, account pay.ProviderAccount, done Co
 			return err
 		}
 		change := done.Conclude(open, found)
-		change.Audit = a.AuditAccount(a.Self(), pay.ProviderReconciled, account, map[string]string{
+		change.Audit = a.providers.AuditAccount(a.Self(), pay.ProviderReconciled, account, map[string]string{
 			"reconciliation": done.ID, "from": done.From.Format(time.RFC3339), "to": done.To.Format(time.RFC3339),
 			"lines": strconv.Itoa(done.Lines), "findings": strconv.Itoa(done.Count),
 		})
@@ -210,6 +225,6 @@ func (a *App) conclude(ctx context.Context, account pay.ProviderAccount, done Co
 
 // Reconciliations lists the newest comparisons with providers' reports, of one
 // account or of all.
-func (a *App) Reconciliations(ctx context.Context, account string, limit int) ([]pay.Reconciliation, error) {
+func (a *Reconciler) Reconciliations(ctx context.Context, account string, limit int) ([]pay.Reconciliation, error) {
 	return a.Store.Reconciliations(ctx, account, limit)
 }

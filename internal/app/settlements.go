@@ -30,7 +30,7 @@ const (
 
 // OpenSettlements opens the first settlement of merchants who have earned
 // something; each later one is opened by the closing of the one before.
-func (a *App) OpenSettlements(ctx context.Context) (int, error) {
+func (a *Earnings) OpenSettlements(ctx context.Context) (int, error) {
 	list, err := a.Store.Unopened(ctx, openBatch)
 	if err != nil {
 		return 0, err
@@ -49,7 +49,7 @@ func (a *App) OpenSettlements(ctx context.Context) (int, error) {
 
 // CloseSettlements looks at open settlements that are due and closes those
 // whose lines are old enough. Doing one twice is harmless.
-func (a *App) CloseSettlements(ctx context.Context) (int, error) {
+func (a *Earnings) CloseSettlements(ctx context.Context) (int, error) {
 	now := a.Now()
 	due, err := a.Store.LeaseSettlements(ctx, now, now.Add(settleLease), settleBatch)
 	if err != nil {
@@ -66,7 +66,7 @@ func (a *App) CloseSettlements(ctx context.Context) (int, error) {
 // closeSettlement looks at an open settlement, and claims what is old enough in
 // as many Changes as it takes. Whoever finds that somebody else has it leaves
 // it to them.
-func (a *App) closeSettlement(ctx context.Context, s pay.Settlement) error {
+func (a *Earnings) closeSettlement(ctx context.Context, s pay.Settlement) error {
 	merchant, err := a.Store.Merchant(ctx, s.Merchant)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (a *App) closeSettlement(ctx context.Context, s pay.Settlement) error {
 
 // lookFrom is the time before which a settlement need not look for transfers
 // that are not claimed.
-func (a *App) lookFrom(s pay.Settlement) time.Time {
+func (a *Earnings) lookFrom(s pay.Settlement) time.Time {
 	jumped := false
 	if clocks := a.Clocks.Load(); clocks != nil && !s.Live {
 		_, jumped = (*clocks)[s.Merchant]
@@ -104,7 +104,7 @@ func (a *App) lookFrom(s pay.Settlement) time.Time {
 
 // claimNext writes the next lines of a settlement that is closing. It reports true
 // when these were the last.
-func (a *App) claimNext(ctx context.Context, s pay.Settlement) (next pay.Settlement, done bool, err error) {
+func (a *Earnings) claimNext(ctx context.Context, s pay.Settlement) (next pay.Settlement, done bool, err error) {
 	list, at, err := a.unsettled(ctx, s)
 	if err != nil {
 		return s, false, err
@@ -134,7 +134,7 @@ func (a *App) claimNext(ctx context.Context, s pay.Settlement) (next pay.Settlem
 }
 
 // gathered decides what becomes of a settlement with the lines it has claimed.
-func (a *App) gathered(ctx context.Context, s pay.Settlement, lines []pay.SettlementLine) (pay.Settlement, pay.Change, error) {
+func (a *Earnings) gathered(ctx context.Context, s pay.Settlement, lines []pay.SettlementLine) (pay.Settlement, pay.Change, error) {
 	held, err := a.reservesOf(ctx, s.Scope, lines)
 	if err != nil {
 		return s, pay.Change{}, err
@@ -161,7 +161,7 @@ func (a *App) gathered(ctx context.Context, s pay.Settlement, lines []pay.Settle
 
 // unsettled reads the next transfers that the settlement claims, over the
 // kinds, and says how far it has come.
-func (a *App) unsettled(ctx context.Context, s pay.Settlement) ([]pay.Unsettled, pay.Cursor, error) {
+func (a *Earnings) unsettled(ctx context.Context, s pay.Settlement) ([]pay.Unsettled, pay.Cursor, error) {
 	at := s.At
 	var list []pay.Unsettled
 	for !at.Done() && len(list) < claimLimit {
@@ -184,7 +184,7 @@ func (a *App) unsettled(ctx context.Context, s pay.Settlement) ([]pay.Unsettled,
 }
 
 // reservesOf reads the reserves of the days that the lines name.
-func (a *App) reservesOf(ctx context.Context, scope pay.Scope, lines []pay.SettlementLine) (map[string]pay.Reserve, error) {
+func (a *Earnings) reservesOf(ctx context.Context, scope pay.Scope, lines []pay.SettlementLine) (map[string]pay.Reserve, error) {
 	var ids []string
 	for _, l := range lines {
 		if l.Day.IsZero() {
@@ -201,7 +201,7 @@ func (a *App) reservesOf(ctx context.Context, scope pay.Scope, lines []pay.Settl
 }
 
 // ReleaseReserves frees the reserves of days that are due.
-func (a *App) ReleaseReserves(ctx context.Context) (int, error) {
+func (a *Earnings) ReleaseReserves(ctx context.Context) (int, error) {
 	now := a.Now()
 	due, err := a.Store.LeaseReserves(ctx, now, now.Add(settleLease), settleBatch)
 	if err != nil {
@@ -217,7 +217,7 @@ func (a *App) ReleaseReserves(ctx context.Context) (int, error) {
 
 // release frees what is left of a day's reserve, in two Changes: what refunds took of
 // it is read once none can take more.
-func (a *App) release(ctx context.Context, v pay.Reserve) error {
+func (a *Earnings) release(ctx context.Context, v pay.Reserve) error {
 	if !v.Closed() {
 		next, change := v.Close(a.TimeOf(v.Scope))
 		if err := a.Store.Commit(ctx, change); err != nil {
