@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/reconcile"
@@ -103,7 +104,7 @@ func newReconciliationJSON(r pay.Reconciliation) reconciliationJSON {
 	}
 }
 
-func newComparedJSON(done app.Compared) reconciliationJSON {
+func newComparedJSON(done reconciliation.Compared) reconciliationJSON {
 	told, t := newReconciliationJSON(done.Reconciliation), done.Totals
 	others := t.Others
 	if others == nil {
@@ -134,7 +135,7 @@ func counted(n int, what string, s reconcile.Sums) string {
 }
 
 // printCompared tells what a comparison came to.
-func printCompared(out io.Writer, done app.Compared) error {
+func printCompared(out io.Writer, done reconciliation.Compared) error {
 	t := done.Totals
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	line := func(name, form string, values ...any) {

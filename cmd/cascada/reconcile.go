@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
@@ -85,7 +86,7 @@ func (c *reconcileCmd) Run(ctx context.Context, log *slog.Logger, adapters regis
 	return nil
 }
 
-func (c *reconcileCmd) compare(ctx context.Context, a *app.App) (done app.Compared, err error) {
+func (c *reconcileCmd) compare(ctx context.Context, a *app.App) (done reconciliation.Compared, err error) {
 	if c.Provider == "" || len(c.Report) == 0 {
 		return done, errors.New("say which account's report to compare, and where it is: --provider ACCOUNT --report FILE")
 	}
@@ -96,7 +97,7 @@ func (c *reconcileCmd) compare(ctx context.Context, a *app.App) (done app.Compar
 	if format, err = c.format(format); err != nil {
 		return done, err
 	}
-	comparison := app.Comparison{Account: c.Provider, Format: format, Shared: c.Shared, DryRun: c.DryRun}
+	comparison := reconciliation.Comparison{Account: c.Provider, Format: format, Shared: c.Shared, DryRun: c.DryRun}
 	if comparison.From, err = instant("--from", c.From, format.Zone); err != nil {
 		return done, err
 	}
@@ -114,7 +115,7 @@ func (c *reconcileCmd) compare(ctx context.Context, a *app.App) (done app.Compar
 			defer file.Close()
 			in, name = file, path
 		}
-		comparison.Reports = append(comparison.Reports, app.Report{Name: name, Reader: in})
+		comparison.Reports = append(comparison.Reports, reconciliation.Report{Name: name, Reader: in})
 	}
 	out := bufio.NewWriter(stdout)
 	var failed error

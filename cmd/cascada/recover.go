@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -136,7 +137,7 @@ func (c *recoverListCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 				defer file.Close()
 				in = file
 			}
-			listing.Reports = append(listing.Reports, app.Report{Name: path, Reader: in})
+			listing.Reports = append(listing.Reports, reconciliation.Report{Name: path, Reader: in})
 		}
 		done, err := a.ReadListing(ctx, listing)
 		if err != nil {

@@ -20,6 +20,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/app/privacy"
+	"github.com/cascadapay/cascada/internal/app/reconciliation"
+	"github.com/cascadapay/cascada/internal/app/settlement"
 	"github.com/cascadapay/cascada/internal/app/verification"
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -102,8 +104,8 @@ type App struct {
 	*payouts.Destinations
 	*payouts.Payouts
 	*payouts.BankFiles
-	*Earnings
-	*Reconciler
+	*settlement.Earnings
+	*reconciliation.Reconciler
 	Config     Config
 	catalog    *acquiring.Catalog
 	counts     *counts
@@ -208,8 +210,8 @@ func (a *App) load(ctx context.Context) error {
 	a.Destinations = payouts.NewDestinations(a.Base, a.Mails, a.Config.WalletCoolDown)
 	a.Payouts = payouts.NewPayouts(a.Base, a.Rates, a.Providers, a.Destinations, payouts.PayoutsConfig{Sandbox: a.Config.SandboxPayout, Live: a.Config.LivePayout})
 	a.BankFiles = payouts.NewBankFiles(a.Payouts)
-	a.Earnings = NewEarnings(a.Base, a.Payouts)
-	a.Reconciler = NewReconciler(a.Base, a.Providers, a.catalog, a.Config.Adapters)
+	a.Earnings = settlement.NewEarnings(a.Base, a.Payouts)
+	a.Reconciler = reconciliation.NewReconciler(a.Base, a.Providers, a.catalog, a.Config.Adapters)
 	if err = a.LoadRates(ctx); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/reconcile"
@@ -118,7 +119,7 @@ func (a *App) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund, at 
 // Listing is a provider's own list of what it did in the window of a recovery.
 type Listing struct {
 	Account string
-	Reports []Report
+	Reports []reconciliation.Report
 	Format  reconcile.Format
 }
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/auth"
+	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
@@ -184,8 +184,8 @@ func TestSandboxReferenceWarnsNobody(t *testing.T) {
 		format, err := o.App.ReportFormat(ctx, "bank-1")
 		must(t, err)
 		now := o.clock.now()
-		done, err := o.App.Reconcile(ctx, app.Comparison{Account: "bank-1", Format: format, From: now.Add(-time.Hour), To: now.Add(time.Hour),
-			Reports: []app.Report{{Name: "bank.csv", Reader: strings.NewReader("reference,type,amount,currency,date\n" + w.Reference() + ",payout,1835,MXN," + now.Format(time.RFC3339) + "\n")}}})
+		done, err := o.App.Reconcile(ctx, reconciliation.Comparison{Account: "bank-1", Format: format, From: now.Add(-time.Hour), To: now.Add(time.Hour),
+			Reports: []reconciliation.Report{{Name: "bank.csv", Reader: strings.NewReader("reference,type,amount,currency,date\n" + w.Reference() + ",payout,1835,MXN," + now.Format(time.RFC3339) + "\n")}}})
 		must(t, err)
 		if done.Totals.Found[reconcile.PayoutMissingHere] != 1 {
 			t.Errorf("it finds %v", done.Totals.Found)

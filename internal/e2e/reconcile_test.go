@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/reconcile"
@@ -17,7 +17,7 @@ import (
 // reconciled compares an upstream's books with ours, as cascada reconcile does
 // with a provider's report, and fails the test unless they agree line by line, but for
 // the differences that the test has brought about and names.
-func (s *service) reconciled(t *testing.T, account string, u *providertest.Upstream, but ...reconcile.Discrepancy) app.Compared {
+func (s *service) reconciled(t *testing.T, account string, u *providertest.Upstream, but ...reconcile.Discrepancy) reconciliation.Compared {
 	t.Helper()
 	done, found := s.compare(t, account, u.Report())
 	for _, f := range found {
@@ -29,11 +29,11 @@ func (s *service) reconciled(t *testing.T, account string, u *providertest.Upstr
 }
 
 // compare compares a report of all times with our books.
-func (s *service) compare(t *testing.T, account, report string) (app.Compared, []reconcile.Finding) {
+func (s *service) compare(t *testing.T, account, report string) (reconciliation.Compared, []reconcile.Finding) {
 	t.Helper()
 	var found []reconcile.Finding
-	done, err := s.App.Reconcile(ctx, app.Comparison{
-		Account: account, Reports: []app.Report{{Name: account + ".csv", Reader: strings.NewReader(report)}}, Format: reconcile.Generic(),
+	done, err := s.App.Reconcile(ctx, reconciliation.Comparison{
+		Account: account, Reports: []reconciliation.Report{{Name: account + ".csv", Reader: strings.NewReader(report)}}, Format: reconcile.Generic(),
 		From: time.Unix(1, 0), To: s.clock.now().Add(time.Hour), Tell: func(f reconcile.Finding) { found = append(found, f) },
 	})
 	must(t, err)

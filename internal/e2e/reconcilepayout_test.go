@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/reconcile"
@@ -42,12 +42,12 @@ func TestPayoutsAreReconciled(t *testing.T) {
 			return fmt.Sprintf("%s,%s,%.2f,MXN,%s\n", ref, kind, float64(w.Local.Minor)/100+more, o.clock.now().Format(time.RFC3339))
 		}
 		from, to := o.clock.now().Add(-time.Hour), o.clock.now().Add(time.Hour)
-		compare := func(dry bool, rows ...string) ([]string, app.Compared) {
+		compare := func(dry bool, rows ...string) ([]string, reconciliation.Compared) {
 			format, err := o.App.ReportFormat(ctx, "bank-1")
 			must(t, err)
 			var told []string
-			done, err := o.App.Reconcile(ctx, app.Comparison{Account: "bank-1", Format: format, DryRun: dry, From: from, To: to,
-				Reports: []app.Report{{Name: "bank.csv", Reader: strings.NewReader("reference,type,amount,currency,date\n" + strings.Join(rows, ""))}},
+			done, err := o.App.Reconcile(ctx, reconciliation.Comparison{Account: "bank-1", Format: format, DryRun: dry, From: from, To: to,
+				Reports: []reconciliation.Report{{Name: "bank.csv", Reader: strings.NewReader("reference,type,amount,currency,date\n" + strings.Join(rows, ""))}},
 				Tell:    func(f reconcile.Finding) { told = append(told, string(f.Discrepancy)+" "+f.Withdrawal) }})
 			must(t, err)
 			slices.Sort(told)
@@ -82,8 +82,8 @@ func TestPayoutsAreReconciled(t *testing.T) {
 		}
 		format, err := o.App.ReportFormat(ctx, "bank-1")
 		must(t, err)
-		if _, err := o.App.Reconcile(ctx, app.Comparison{Account: "bank-1", Format: format, DryRun: true,
-			Reports: []app.Report{{Name: "bank.csv", Reader: strings.NewReader("reference,amount,currency,date\nx,1,MXN,2026-11-20T10:00:00Z\n")}}}); err == nil || !strings.Contains(err.Error(), "which period") {
+		if _, err := o.App.Reconcile(ctx, reconciliation.Comparison{Account: "bank-1", Format: format, DryRun: true,
+			Reports: []reconciliation.Report{{Name: "bank.csv", Reader: strings.NewReader("reference,amount,currency,date\nx,1,MXN,2026-11-20T10:00:00Z\n")}}}); err == nil || !strings.Contains(err.Error(), "which period") {
 			t.Errorf("a report of one moment: %v", err)
 		}
 		list, err := o.App.Reconciliations(ctx, "bank-1", 10)

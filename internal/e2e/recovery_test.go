@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
@@ -81,7 +82,7 @@ func (s *service) lists(t *testing.T, account, lines string) app.Listed {
 	format, err := s.App.ReportFormat(ctx, account)
 	must(t, err)
 	done, err := s.App.ReadListing(ctx, app.Listing{
-		Account: account, Reports: []app.Report{{Name: account + ".csv", Reader: strings.NewReader(listColumns + lines)}}, Format: format,
+		Account: account, Reports: []reconciliation.Report{{Name: account + ".csv", Reader: strings.NewReader(listColumns + lines)}}, Format: format,
 	})
 	must(t, err)
 	return done

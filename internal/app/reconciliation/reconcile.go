@@ -1,4 +1,6 @@
-package app
+// Package reconciliation compares what providers report with the books, and keeps what came of it.
+// It mends nothing: what differs is for people.
+package reconciliation
 
 import (
 	"context"
@@ -78,25 +80,25 @@ type Compared struct {
 //
 // Errors: store.ErrNotFound, that the report has no such columns or no line that
 // can be read, that its period is not known.
-func (a *Reconciler) Reconcile(ctx context.Context, c Comparison) (done Compared, err error) {
-	account, err := a.Store.Account(ctx, c.Account)
+func (rc *Reconciler) Reconcile(ctx context.Context, c Comparison) (done Compared, err error) {
+	account, err := rc.Store.Account(ctx, c.Account)
 	if err != nil {
 		return done, fmt.Errorf("provider account %s: %w", c.Account, err)
 	}
-	adapter, err := a.providers.Adapter(account.Adapter)
+	adapter, err := rc.providers.Adapter(account.Adapter)
 	if err != nil {
 		return done, err
 	}
 	from, to := c.From.Truncate(time.Microsecond), c.To.Truncate(time.Microsecond) // as it is kept
-	var of comparing = &chargesCompared{a, account, &reconcile.Matcher{
+	var of comparing = &chargesCompared{rc, account, &reconcile.Matcher{
 		Account: account.ID, Owner: account.Merchant, Shared: c.Shared, Tell: c.Tell,
-		Cost: func(p pay.Payment) (money.Amount, bool) { return account.Cost(a.catalog.ByID[p.RailID].Key, p.Amount) },
+		Cost: func(p pay.Payment) (money.Amount, bool) { return account.Cost(rc.catalog.ByID[p.RailID].Key, p.Amount) },
 	}}
 	if adapter.OpenPayouts != nil {
-		of = &payoutsCompared{a, account, &reconcile.PayoutMatcher{Account: account.ID, Live: account.Live, Owner: account.Merchant, Shared: c.Shared, Tell: c.Tell}}
+		of = &payoutsCompared{rc, account, &reconcile.PayoutMatcher{Account: account.ID, Live: account.Live, Owner: account.Merchant, Shared: c.Shared, Tell: c.Tell}}
 	}
 	for _, report := range c.Reports {
-		if err := a.readReport(ctx, of, report, c); err != nil {
+		if err := rc.readReport(ctx, of, report, c); err != nil {
 			return done, err
 		}
 	}
@@ -123,25 +125,25 @@ func (a *Reconciler) Reconcile(ctx context.Context, c Comparison) (done Compared
 	}
 	of.end()
 	done.Totals = *totals
-	done.Reconciliation = a.concluded(account, from, to, *totals, c)
+	done.Reconciliation = rc.concluded(account, from, to, *totals, c)
 	done.PaysOut = adapter.OpenPayouts != nil
 	if c.DryRun {
 		return done, nil
 	}
-	done.ID = a.NewID(pay.ReconciliationPrefix, done.At)
-	return done, a.conclude(ctx, account, done)
+	done.ID = rc.NewID(pay.ReconciliationPrefix, done.At)
+	return done, rc.conclude(ctx, account, done)
 }
 
 // ReportFormat is how an account's own report is written: as its adapter says, or
 // in the generic columns.
 //
 // Errors: store.ErrNotFound.
-func (a *Reconciler) ReportFormat(ctx context.Context, id string) (reconcile.Format, error) {
-	account, err := a.Store.Account(ctx, id)
+func (rc *Reconciler) ReportFormat(ctx context.Context, id string) (reconcile.Format, error) {
+	account, err := rc.Store.Account(ctx, id)
 	if err != nil {
 		return reconcile.Format{}, fmt.Errorf("provider account %s: %w", id, err)
 	}
-	for _, adapter := range a.adapters {
+	for _, adapter := range rc.adapters {
 		switch {
 		case adapter.Name != account.Adapter:
 		case adapter.Report.Title != "":
@@ -154,7 +156,7 @@ func (a *Reconciler) ReportFormat(ctx context.Context, id string) (reconcile.For
 }
 
 // readReport hands a report to what compares it, some lines at a time.
-func (a *Reconciler) readReport(ctx context.Context, of comparing, report Report, c Comparison) error {
+func (rc *Reconciler) readReport(ctx context.Context, of comparing, report Report, c Comparison) error {
 	lines, err := reconcile.NewReader(filepath.Base(report.Name), report, c.Format)
 	if err != nil {
 		return err
@@ -189,9 +191,9 @@ func (a *Reconciler) readReport(ctx context.Context, of comparing, report Report
 }
 
 // concluded is the comparison as it is kept.
-func (a *Reconciler) concluded(account pay.ProviderAccount, from, to time.Time, t reconcile.Totals, c Comparison) pay.Reconciliation {
+func (rc *Reconciler) concluded(account pay.ProviderAccount, from, to time.Time, t reconcile.Totals, c Comparison) pay.Reconciliation {
 	r := pay.Reconciliation{
-		Account: account.ID, Live: account.Live, From: from, To: to, By: a.Self().ID, At: a.Now(),
+		Account: account.ID, Live: account.Live, From: from, To: to, By: rc.Self().ID, At: rc.Now(),
 		Lines: t.Lines, Charges: t.Charges, Refunds: t.Refunds, Charged: t.Charged, Refunded: t.Refunded,
 		Findings: map[string]int{}, Count: t.Differences(),
 	}
@@ -204,27 +206,27 @@ func (a *Reconciler) concluded(account pay.ProviderAccount, from, to time.Time, 
 	return r
 }
 
-func (a *Reconciler) conclude(ctx context.Context, account pay.ProviderAccount, done Compared) error {
+func (rc *Reconciler) conclude(ctx context.Context, account pay.ProviderAccount, done Compared) error {
 	found := map[string]pay.Drift{}
 	for merchant, d := range done.Totals.Merchants {
 		found[merchant] = pay.Drift{Findings: d.Count, USD: d.USD}
 	}
 	return base.Again(func() error {
-		open, err := a.Store.OpenDrifts(ctx, account.ID)
+		open, err := rc.Store.OpenDrifts(ctx, account.ID)
 		if err != nil {
 			return err
 		}
 		change := done.Conclude(open, found)
-		change.Audit = a.providers.AuditAccount(a.Self(), pay.ProviderReconciled, account, map[string]string{
+		change.Audit = rc.providers.AuditAccount(rc.Self(), pay.ProviderReconciled, account, map[string]string{
 			"reconciliation": done.ID, "from": done.From.Format(time.RFC3339), "to": done.To.Format(time.RFC3339),
 			"lines": strconv.Itoa(done.Lines), "findings": strconv.Itoa(done.Count),
 		})
-		return a.Store.Commit(ctx, change)
+		return rc.Store.Commit(ctx, change)
 	})
 }
 
 // Reconciliations lists the newest comparisons with providers' reports, of one
 // account or of all.
-func (a *Reconciler) Reconciliations(ctx context.Context, account string, limit int) ([]pay.Reconciliation, error) {
-	return a.Store.Reconciliations(ctx, account, limit)
+func (rc *Reconciler) Reconciliations(ctx context.Context, account string, limit int) ([]pay.Reconciliation, error) {
+	return rc.Store.Reconciliations(ctx, account, limit)
 }

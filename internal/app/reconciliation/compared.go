@@ -1,4 +1,4 @@
-package app
+package reconciliation
 
 import (
 	"context"
@@ -36,22 +36,22 @@ func (c *chargesCompared) lines(ctx context.Context, list []reconcile.Line) erro
 
 // salesOf reads the payments that lines name, by their own ids or by those of
 // their refunds.
-func (a *Reconciler) salesOf(ctx context.Context, lines []reconcile.Line) (reconcile.Sales, error) {
+func (rc *Reconciler) salesOf(ctx context.Context, lines []reconcile.Line) (reconcile.Sales, error) {
 	var payments, claims []string
 	for _, l := range lines {
 		p, c := l.Names()
 		payments, claims = append(payments, p...), append(claims, c...)
 	}
-	return a.sales(ctx, payments, claims)
+	return rc.sales(ctx, payments, claims)
 }
 
 // sales reads payments with their claims.
-func (a *Reconciler) sales(ctx context.Context, payments, claims []string) (reconcile.Sales, error) {
-	on, err := a.Store.ClaimPayments(ctx, unique(claims))
+func (rc *Reconciler) sales(ctx context.Context, payments, claims []string) (reconcile.Sales, error) {
+	on, err := rc.Store.ClaimPayments(ctx, unique(claims))
 	if err != nil {
 		return nil, err
 	}
-	list, err := a.Store.PaymentsByID(ctx, unique(slices.AppendSeq(payments, maps.Values(on))))
+	list, err := rc.Store.PaymentsByID(ctx, unique(slices.AppendSeq(payments, maps.Values(on))))
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (a *Reconciler) sales(ctx context.Context, payments, claims []string) (reco
 		sales[p.ID] = &reconcile.Sale{Payment: p}
 		ids = append(ids, p.ID)
 	}
-	all, err := a.Store.ClaimsOf(ctx, ids)
+	all, err := rc.Store.ClaimsOf(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -178,12 +178,12 @@ func (c *payoutsCompared) bookings(ctx context.Context, from, to time.Time) erro
 
 // eachBooking hands on what was booked of some kinds from a time on and before another, for the merchants
 // of an account.
-func (a *Reconciler) eachBooking(ctx context.Context, account pay.ProviderAccount, kinds []ledger.Kind, from, to time.Time, each func(ledger.Kind, []store.Booking) error) error {
+func (rc *Reconciler) eachBooking(ctx context.Context, account pay.ProviderAccount, kinds []ledger.Kind, from, to time.Time, each func(ledger.Kind, []store.Booking) error) error {
 	read := func(merchant string) error {
 		for _, kind := range kinds {
 			start := from
 			for after, more := "", true; more; {
-				page, err := a.Store.Bookings(ctx, merchant, account.Live, kind, start, to, after, reconcileChunk)
+				page, err := rc.Store.Bookings(ctx, merchant, account.Live, kind, start, to, after, reconcileChunk)
 				if err != nil {
 					return err
 				}
@@ -201,7 +201,7 @@ func (a *Reconciler) eachBooking(ctx context.Context, account pay.ProviderAccoun
 		return read(account.Merchant)
 	}
 	for after := ""; ; {
-		merchants, err := a.Store.Booked(ctx, account.Live, after, reconcileChunk)
+		merchants, err := rc.Store.Booked(ctx, account.Live, after, reconcileChunk)
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package app
+package settlement
 
 import (
 	"context"
@@ -48,32 +48,32 @@ type Balance struct {
 }
 
 // Balance reads a merchant's account in an environment.
-func (a *Earnings) Balance(ctx context.Context, scope pay.Scope) (acc Balance, err error) {
-	acc.Now = a.TimeOf(scope)
-	if acc.Balances, err = a.Store.Balances(ctx, scope); err != nil {
+func (e *Earnings) Balance(ctx context.Context, scope pay.Scope) (acc Balance, err error) {
+	acc.Now = e.TimeOf(scope)
+	if acc.Balances, err = e.Store.Balances(ctx, scope); err != nil {
 		return acc, err
 	}
-	if acc.Period, err = a.period(ctx, scope, acc.Balances, acc.Now); err != nil {
+	if acc.Period, err = e.period(ctx, scope, acc.Balances, acc.Now); err != nil {
 		return acc, err
 	}
-	if acc.Movements, err = a.newestMovements(ctx, scope); err != nil {
+	if acc.Movements, err = e.newestMovements(ctx, scope); err != nil {
 		return acc, err
 	}
-	if acc.Releases, err = a.releases(ctx, scope, acc.Balances[ledger.Reserve]); err != nil {
+	if acc.Releases, err = e.releases(ctx, scope, acc.Balances[ledger.Reserve]); err != nil {
 		return acc, err
 	}
-	if acc.Mismatched, err = a.Store.Mismatched(ctx, scope); err != nil {
+	if acc.Mismatched, err = e.Store.Mismatched(ctx, scope); err != nil {
 		return acc, err
 	}
-	acc.Drift, err = a.Store.Drift(ctx, scope)
+	acc.Drift, err = e.Store.Drift(ctx, scope)
 	return acc, err
 }
 
 // period is what the last 90 days added to each account: the balances less
 // what the settlements before that time had claimed.
-func (a *Earnings) period(ctx context.Context, scope pay.Scope, have ledger.Balances, now time.Time) (ledger.Balances, error) {
+func (e *Earnings) period(ctx context.Context, scope pay.Scope, have ledger.Balances, now time.Time) (ledger.Balances, error) {
 	period := maps.Clone(have)
-	old, err := a.Store.SettledBefore(ctx, scope, now.Add(-feePeriod))
+	old, err := e.Store.SettledBefore(ctx, scope, now.Add(-feePeriod))
 	if errors.Is(err, store.ErrNotFound) {
 		return period, nil
 	}
@@ -85,7 +85,7 @@ func (a *Earnings) period(ctx context.Context, scope pay.Scope, have ledger.Bala
 
 // releases are the next days whose reserve is released, and what is left of
 // each once the refunds that no settlement has claimed are taken off.
-func (a *Earnings) releases(ctx context.Context, scope pay.Scope, reserve int64) ([]pay.Reserve, error) {
+func (e *Earnings) releases(ctx context.Context, scope pay.Scope, reserve int64) ([]pay.Reserve, error) {
 	if reserve == 0 {
 		return nil, nil
 	}
@@ -94,15 +94,15 @@ func (a *Earnings) releases(ctx context.Context, scope pay.Scope, reserve int64)
 	const read = releasesShown + 7
 	var list []pay.Reserve
 	var unsettled map[time.Time]int64
-	err := a.betweenSettlements(ctx, scope, func(open pay.Settlement) (err error) {
-		if list, err = a.Store.NextReserves(ctx, scope, read); err != nil {
+	err := e.betweenSettlements(ctx, scope, func(open pay.Settlement) (err error) {
+		if list, err = e.Store.NextReserves(ctx, scope, read); err != nil {
 			return err
 		}
 		since := time.Time{}
 		if open.Number > 1 {
 			since = open.PeriodStart.Add(-time.Minute)
 		}
-		unsettled, err = a.Store.UnsettledReserve(ctx, scope, since, len(list) < read)
+		unsettled, err = e.Store.UnsettledReserve(ctx, scope, since, len(list) < read)
 		return err
 	})
 	if err != nil {
@@ -122,9 +122,9 @@ func (a *Earnings) releases(ctx context.Context, scope pay.Scope, reserve int64)
 
 // betweenSettlements reads with the open settlement as it is, again where one was closed
 // meanwhile: what that took would be read on both sides of it, or on neither.
-func (a *Earnings) betweenSettlements(ctx context.Context, scope pay.Scope, read func(open pay.Settlement) error) error {
+func (e *Earnings) betweenSettlements(ctx context.Context, scope pay.Scope, read func(open pay.Settlement) error) error {
 	look := func() (pay.Settlement, error) {
-		open, err := a.Store.OpenSettlement(ctx, scope)
+		open, err := e.Store.OpenSettlement(ctx, scope)
 		if errors.Is(err, store.ErrNotFound) {
 			err = nil
 		}
@@ -145,45 +145,45 @@ func (a *Earnings) betweenSettlements(ctx context.Context, scope pay.Scope, read
 
 // Movements lists what moved a merchant's balances, newest first, and counts
 // all there is. A shop with siblings sees nothing of theirs.
-func (a *Earnings) Movements(ctx context.Context, scope pay.Scope, page store.Page) (list []pay.Movement, total int64, err error) {
-	siblings, err := a.siblings(ctx, scope)
+func (e *Earnings) Movements(ctx context.Context, scope pay.Scope, page store.Page) (list []pay.Movement, total int64, err error) {
+	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return nil, 0, err
 	}
 	if !siblings {
-		list, total, err = a.Store.Movements(ctx, scope, page)
+		list, total, err = e.Store.Movements(ctx, scope, page)
 	} else {
 		// All that moved is looked at, for that alone tells which is whose: one at a time.
-		defer a.Turns.Take("movements/" + scope.Merchant)()
-		list, total, err = a.Store.ShopMovements(ctx, scope, page, math.MaxInt32)
+		defer e.Turns.Take("movements/" + scope.Merchant)()
+		list, total, err = e.Store.ShopMovements(ctx, scope, page, math.MaxInt32)
 	}
 	return list, total, base.OrNotBehind(err)
 }
 
 // newestMovements are those that the balance shows. Of a shop with siblings they may be fewer.
-func (a *Earnings) newestMovements(ctx context.Context, scope pay.Scope) ([]pay.Movement, error) {
-	siblings, err := a.siblings(ctx, scope)
+func (e *Earnings) newestMovements(ctx context.Context, scope pay.Scope) ([]pay.Movement, error) {
+	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
 	if siblings {
-		list, _, err := a.Store.ShopMovements(ctx, scope, store.Page{Limit: movementsShown}, movementsLookedAt)
+		list, _, err := e.Store.ShopMovements(ctx, scope, store.Page{Limit: movementsShown}, movementsLookedAt)
 		return list, err
 	}
-	list, _, err := a.Store.Movements(ctx, scope, store.Page{Limit: movementsShown})
+	list, _, err := e.Store.Movements(ctx, scope, store.Page{Limit: movementsShown})
 	return list, err
 }
 
 // siblings reports whether a scope is that of a shop, of which its merchant has more.
-func (a *Earnings) siblings(ctx context.Context, scope pay.Scope) (bool, error) {
+func (e *Earnings) siblings(ctx context.Context, scope pay.Scope) (bool, error) {
 	if scope.Shop == "" {
 		return false, nil
 	}
-	shops, err := a.Store.Shops(ctx, scope.Merchant)
+	shops, err := e.Store.Shops(ctx, scope.Merchant)
 	return len(shops) > 1, err
 }
 
 // Balances reads a merchant's balances in an environment.
-func (a *Earnings) Balances(ctx context.Context, scope pay.Scope) (ledger.Balances, error) {
-	return a.Store.Balances(ctx, scope)
+func (e *Earnings) Balances(ctx context.Context, scope pay.Scope) (ledger.Balances, error) {
+	return e.Store.Balances(ctx, scope)
 }

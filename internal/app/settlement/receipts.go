@@ -1,4 +1,4 @@
-package app
+package settlement
 
 import (
 	"context"
@@ -22,49 +22,49 @@ const (
 
 // Receipts does what is due of settlements that are closed: the PDF first; in
 // the sandbox the payout, which in production the operator confirms.
-func (a *Earnings) Receipts(ctx context.Context) (int, error) {
-	now := a.Now()
-	due, err := a.Store.LeaseReceipts(ctx, now, now.Add(settleLease), settleBatch)
+func (e *Earnings) Receipts(ctx context.Context) (int, error) {
+	now := e.Now()
+	due, err := e.Store.LeaseReceipts(ctx, now, now.Add(settleLease), settleBatch)
 	if err != nil {
 		return 0, err
 	}
 	for _, s := range due {
-		if err := base.UnlessStale(a.receipt(ctx, s)); err != nil && ctx.Err() == nil {
-			a.ComesAgain(ctx, "a settlement's receipt is not made; it comes again", err, "settlement", s.ID)
+		if err := base.UnlessStale(e.receipt(ctx, s)); err != nil && ctx.Err() == nil {
+			e.ComesAgain(ctx, "a settlement's receipt is not made; it comes again", err, "settlement", s.ID)
 		}
 	}
 	return len(due), nil
 }
 
-func (a *Earnings) receipt(ctx context.Context, s pay.Settlement) error {
+func (e *Earnings) receipt(ctx context.Context, s pay.Settlement) error {
 	if !s.PDFAt.IsZero() && s.Automatic {
-		return a.payouts.PayAutomatically(ctx, s)
+		return e.payouts.PayAutomatically(ctx, s)
 	}
 	if !s.PDFAt.IsZero() {
-		_, err := a.pay(ctx, s, a.Self())
+		_, err := e.pay(ctx, s, e.Self())
 		return err
 	}
-	pdf, err := a.drawReceipt(ctx, s)
+	pdf, err := e.drawReceipt(ctx, s)
 	if err != nil {
 		return err
 	}
-	shops, err := a.Store.Shops(ctx, s.Merchant)
+	shops, err := e.Store.Shops(ctx, s.Merchant)
 	if err != nil {
 		return err
 	}
-	control, err := a.payouts.Control(ctx, s.Merchant, s.Live)
+	control, err := e.payouts.Control(ctx, s.Merchant, s.Live)
 	if err != nil {
 		return err
 	}
-	return a.Commit(ctx, s.Receipt(pdf, control.Automatic, shops, a.TimeOf(s.Scope)), view.Cause{})
+	return e.Commit(ctx, s.Receipt(pdf, control.Automatic, shops, e.TimeOf(s.Scope)), view.Cause{})
 }
 
-func (a *Earnings) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, error) {
-	merchant, err := a.Store.Merchant(ctx, s.Merchant)
+func (e *Earnings) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, error) {
+	merchant, err := e.Store.Merchant(ctx, s.Merchant)
 	if err != nil {
 		return nil, err
 	}
-	lines, err := a.Store.SettlementLines(ctx, s.ID, 0, receiptLines)
+	lines, err := e.Store.SettlementLines(ctx, s.ID, 0, receiptLines)
 	if err != nil {
 		return nil, err
 	}
@@ -76,25 +76,25 @@ func (a *Earnings) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, e
 // its shops asks. The page stands behind the settlement of the id after, where it is not empty.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (a *Earnings) Settlements(ctx context.Context, scope pay.Scope, f store.SettlementFilter, after string) ([]pay.Settlement, int64, error) {
+func (e *Earnings) Settlements(ctx context.Context, scope pay.Scope, f store.SettlementFilter, after string) ([]pay.Settlement, int64, error) {
 	if err := base.Behind(after, func() error {
-		s, err := a.Store.Settlement(ctx, scope, after)
+		s, err := e.Store.Settlement(ctx, scope, after)
 		f.Below = s.Number
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return a.Store.Settlements(ctx, scope, f)
+	return e.Store.Settlements(ctx, scope, f)
 }
 
 // Settlement reads one settlement of the merchant.
 //
 // Errors: settlement_not_found, also for another merchant's.
-func (a *Earnings) Settlement(ctx context.Context, scope pay.Scope, id string) (pay.Settlement, error) {
+func (e *Earnings) Settlement(ctx context.Context, scope pay.Scope, id string) (pay.Settlement, error) {
 	if !base.Storable(id) {
 		return pay.Settlement{}, base.Missing(pay.CodeSettlementNotFound, "settlement", scope, id)
 	}
-	s, err := a.Store.Settlement(ctx, scope, id)
+	s, err := e.Store.Settlement(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
 		err = base.Missing(pay.CodeSettlementNotFound, "settlement", scope, id)
 	}
@@ -116,8 +116,8 @@ func orNoSettlement(err error) error {
 // sees nothing of theirs. The lines of a page stand behind the one whose number is page.After.
 //
 // Errors: invalid_request for a page behind a line that is not there.
-func (a *Earnings) SettlementLines(ctx context.Context, scope pay.Scope, s pay.Settlement, page store.Page) ([]pay.SettlementLine, int64, error) {
-	siblings, err := a.siblings(ctx, scope)
+func (e *Earnings) SettlementLines(ctx context.Context, scope pay.Scope, s pay.Settlement, page store.Page) ([]pay.SettlementLine, int64, error) {
+	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -131,28 +131,28 @@ func (a *Earnings) SettlementLines(ctx context.Context, scope pay.Scope, s pay.S
 		return nil, 0, err
 	}
 	if !siblings {
-		list, err := a.Store.SettlementLines(ctx, s.ID, after+int64(page.Offset), page.Limit)
+		list, err := e.Store.SettlementLines(ctx, s.ID, after+int64(page.Offset), page.Limit)
 		return list, s.Lines, err
 	}
-	total, err := a.Store.CountShopLines(ctx, s.ID, scope.Shop)
+	total, err := e.Store.CountShopLines(ctx, s.ID, scope.Shop)
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := a.Store.ShopLines(ctx, s.ID, scope.Shop, after, page.Limit, page.Offset)
+	list, err := e.Store.ShopLines(ctx, s.ID, scope.Shop, after, page.Limit, page.Offset)
 	return list, total, err
 }
 
 // EachLine hands all lines of a settlement to each, in order, as SettlementLines lists them.
-func (a *Earnings) EachLine(ctx context.Context, scope pay.Scope, s pay.Settlement, each func(pay.SettlementLine) error) error {
-	siblings, err := a.siblings(ctx, scope)
+func (e *Earnings) EachLine(ctx context.Context, scope pay.Scope, s pay.Settlement, each func(pay.SettlementLine) error) error {
+	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return err
 	}
 	read := func(after int64) ([]pay.SettlementLine, error) {
 		if siblings {
-			return a.Store.ShopLines(ctx, s.ID, scope.Shop, after, reportPage, 0)
+			return e.Store.ShopLines(ctx, s.ID, scope.Shop, after, reportPage, 0)
 		}
-		return a.Store.SettlementLines(ctx, s.ID, after, reportPage)
+		return e.Store.SettlementLines(ctx, s.ID, after, reportPage)
 	}
 	for after := int64(0); after < s.Lines; {
 		page, err := read(after)
@@ -178,36 +178,36 @@ func (a *Earnings) EachLine(ctx context.Context, scope pay.Scope, s pay.Settleme
 // ReceiptFor is ReceiptOf for a scope. It lists what all shops of the merchant took.
 //
 // Errors: forbidden for a shop with siblings; conflict_state.
-func (a *Earnings) ReceiptFor(ctx context.Context, scope pay.Scope, s pay.Settlement) ([]byte, error) {
-	siblings, err := a.siblings(ctx, scope)
+func (e *Earnings) ReceiptFor(ctx context.Context, scope pay.Scope, s pay.Settlement) ([]byte, error) {
+	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
 	if siblings {
 		return nil, pay.NewError(pay.CodeForbidden, "the receipt lists what all shops of the merchant took: ask with credentials of the whole merchant, or for format=csv or json")
 	}
-	return a.ReceiptOf(ctx, s)
+	return e.ReceiptOf(ctx, s)
 }
 
 // ReceiptOf returns the PDF of a settlement that is closed: the one that is
 // kept, or, in the moment before it is, the same drawn now.
 //
 // Errors: conflict_state while the settlement is open.
-func (a *Earnings) ReceiptOf(ctx context.Context, s pay.Settlement) ([]byte, error) {
+func (e *Earnings) ReceiptOf(ctx context.Context, s pay.Settlement) ([]byte, error) {
 	if s.Status == pay.BatchOpen {
 		return nil, &pay.Error{Code: pay.CodeConflictState, Message: "the settlement is open: its receipt is made when it closes",
 			Details: pay.Details{From: pay.Status(s.Status), Action: "report"}}
 	}
 	if s.PDFAt.IsZero() {
-		return a.drawReceipt(ctx, s)
+		return e.drawReceipt(ctx, s)
 	}
-	d, err := a.Store.Document(ctx, s.Scope, s.ID)
+	d, err := e.Store.Document(ctx, s.Scope, s.ID)
 	return d.Body, err
 }
 
 // Language is what a merchant's reports are written in.
-func (a *Earnings) Language(ctx context.Context, merchant string) (pay.Language, error) {
-	m, err := a.Store.Merchant(ctx, merchant)
+func (e *Earnings) Language(ctx context.Context, merchant string) (pay.Language, error) {
+	m, err := e.Store.Merchant(ctx, merchant)
 	return m.Language, err
 }
 
@@ -215,59 +215,59 @@ func (a *Earnings) Language(ctx context.Context, merchant string) (pay.Language,
 //
 // Errors: production_key_refused, settlement_not_found, conflict_state,
 // settlement_already_paid.
-func (a *Earnings) SimulatePayout(ctx context.Context, by base.Principal, id string) (pay.Settlement, error) {
+func (e *Earnings) SimulatePayout(ctx context.Context, by base.Principal, id string) (pay.Settlement, error) {
 	if by.Live {
 		return pay.Settlement{}, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
-	s, err := a.Settlement(ctx, by.Scope, id)
+	s, err := e.Settlement(ctx, by.Scope, id)
 	if err != nil {
 		return s, err
 	}
-	return a.paySettlement(ctx, s.ID, by.Actor())
+	return e.paySettlement(ctx, s.ID, by.Actor())
 }
 
 // PaySettlement notes for the operator that the payout behind a settlement is
 // confirmed.
 //
 // Errors: settlement_not_found, conflict_state, settlement_already_paid.
-func (a *Earnings) PaySettlement(ctx context.Context, id string) (pay.Settlement, error) {
-	return a.paySettlement(ctx, id, a.Self())
+func (e *Earnings) PaySettlement(ctx context.Context, id string) (pay.Settlement, error) {
+	return e.paySettlement(ctx, id, e.Self())
 }
 
-func (a *Earnings) paySettlement(ctx context.Context, id string, by pay.Actor) (paid pay.Settlement, err error) {
+func (e *Earnings) paySettlement(ctx context.Context, id string, by pay.Actor) (paid pay.Settlement, err error) {
 	err = base.Again(func() error {
-		s, err := a.Store.AnySettlement(ctx, id)
+		s, err := e.Store.AnySettlement(ctx, id)
 		if err != nil {
 			return orNoSettlement(err)
 		}
-		paid, err = a.pay(ctx, s, by)
+		paid, err = e.pay(ctx, s, by)
 		return err
 	})
 	return paid, err
 }
 
-func (a *Earnings) pay(ctx context.Context, s pay.Settlement, by pay.Actor) (pay.Settlement, error) {
-	next, change, err := s.Pay(a.TimeOf(s.Scope))
+func (e *Earnings) pay(ctx context.Context, s pay.Settlement, by pay.Actor) (pay.Settlement, error) {
+	next, change, err := s.Pay(e.TimeOf(s.Scope))
 	if err != nil {
 		return s, err
 	}
-	change.Audit = a.Audited(by, s.Scope, pay.SettlementPaid, s.ID, map[string]string{"netAmount": money.New(s.Net, money.USD).String()})
-	return next, a.Store.Commit(ctx, change)
+	change.Audit = e.Audited(by, s.Scope, pay.SettlementPaid, s.ID, map[string]string{"netAmount": money.New(s.Net, money.USD).String()})
+	return next, e.Store.Commit(ctx, change)
 }
 
 // AnySettlements lists settlements of every merchant for the operator, newest
 // first.
-func (a *Earnings) AnySettlements(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
-	return a.Store.AllSettlements(ctx, merchant, status, limit)
+func (e *Earnings) AnySettlements(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
+	return e.Store.AllSettlements(ctx, merchant, status, limit)
 }
 
 // AnySettlement reads a settlement of any merchant, with its first lines, for
 // the operator.
-func (a *Earnings) AnySettlement(ctx context.Context, id string, limit int) (pay.Settlement, []pay.SettlementLine, error) {
-	s, err := a.Store.AnySettlement(ctx, id)
+func (e *Earnings) AnySettlement(ctx context.Context, id string, limit int) (pay.Settlement, []pay.SettlementLine, error) {
+	s, err := e.Store.AnySettlement(ctx, id)
 	if err != nil {
 		return s, nil, orNoSettlement(err)
 	}
-	lines, err := a.Store.SettlementLines(ctx, id, 0, limit)
+	lines, err := e.Store.SettlementLines(ctx, id, 0, limit)
 	return s, lines, err
 }

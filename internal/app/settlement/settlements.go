@@ -1,4 +1,6 @@
-package app
+// Package settlement is what merchants have earned: their balances and movements, the settlements that
+// make them available, reserves, and receipts of what was settled.
+package settlement
 
 import (
 	"context"
@@ -30,15 +32,15 @@ const (
 
 // OpenSettlements opens the first settlement of merchants who have earned
 // something; each later one is opened by the closing of the one before.
-func (a *Earnings) OpenSettlements(ctx context.Context) (int, error) {
-	list, err := a.Store.Unopened(ctx, openBatch)
+func (e *Earnings) OpenSettlements(ctx context.Context) (int, error) {
+	list, err := e.Store.Unopened(ctx, openBatch)
 	if err != nil {
 		return 0, err
 	}
 	opened := 0
 	for _, m := range list {
 		scope := pay.Scope{Merchant: m.ID, Live: m.Live}
-		err := a.Store.Commit(ctx, pay.OpenSettlement(m.Merchant, m.Live, a.TimeOf(scope)))
+		err := e.Store.Commit(ctx, pay.OpenSettlement(m.Merchant, m.Live, e.TimeOf(scope)))
 		if err != nil && !errors.Is(err, store.ErrDuplicate) {
 			return opened, fmt.Errorf("open a settlement of %s: %w", m.ID, err)
 		}
@@ -49,15 +51,15 @@ func (a *Earnings) OpenSettlements(ctx context.Context) (int, error) {
 
 // CloseSettlements looks at open settlements that are due and closes those
 // whose lines are old enough. Doing one twice is harmless.
-func (a *Earnings) CloseSettlements(ctx context.Context) (int, error) {
-	now := a.Now()
-	due, err := a.Store.LeaseSettlements(ctx, now, now.Add(settleLease), settleBatch)
+func (e *Earnings) CloseSettlements(ctx context.Context) (int, error) {
+	now := e.Now()
+	due, err := e.Store.LeaseSettlements(ctx, now, now.Add(settleLease), settleBatch)
 	if err != nil {
 		return 0, err
 	}
 	for _, s := range due {
-		if err := a.closeSettlement(ctx, s); err != nil && ctx.Err() == nil {
-			a.ComesAgain(ctx, "a settlement is not closed; it comes again", err, "settlement", s.ID)
+		if err := e.closeSettlement(ctx, s); err != nil && ctx.Err() == nil {
+			e.ComesAgain(ctx, "a settlement is not closed; it comes again", err, "settlement", s.ID)
 		}
 	}
 	return len(due), nil
@@ -66,22 +68,22 @@ func (a *Earnings) CloseSettlements(ctx context.Context) (int, error) {
 // closeSettlement looks at an open settlement, and claims what is old enough in
 // as many Changes as it takes. Whoever finds that somebody else has it leaves
 // it to them.
-func (a *Earnings) closeSettlement(ctx context.Context, s pay.Settlement) error {
-	merchant, err := a.Store.Merchant(ctx, s.Merchant)
+func (e *Earnings) closeSettlement(ctx context.Context, s pay.Settlement) error {
+	merchant, err := e.Store.Merchant(ctx, s.Merchant)
 	if err != nil {
 		return err
 	}
-	now := a.TimeOf(s.Scope)
-	first, err := a.Store.FirstUnsettled(ctx, s.Scope, a.lookFrom(s))
+	now := e.TimeOf(s.Scope)
+	first, err := e.Store.FirstUnsettled(ctx, s.Scope, e.lookFrom(s))
 	if err != nil {
 		return err
 	}
 	s, closing := s.Look(first, merchant.Terms().Delay, now)
 	if !closing {
-		return base.UnlessStale(a.Store.Commit(ctx, pay.Change{Settlements: []pay.Settlement{s}}))
+		return base.UnlessStale(e.Store.Commit(ctx, pay.Change{Settlements: []pay.Settlement{s}}))
 	}
 	for {
-		next, done, err := a.claimNext(ctx, s)
+		next, done, err := e.claimNext(ctx, s)
 		if err != nil || done {
 			return base.UnlessStale(err)
 		}
@@ -91,9 +93,9 @@ func (a *Earnings) closeSettlement(ctx context.Context, s pay.Settlement) error 
 
 // lookFrom is the time before which a settlement need not look for transfers
 // that are not claimed.
-func (a *Earnings) lookFrom(s pay.Settlement) time.Time {
+func (e *Earnings) lookFrom(s pay.Settlement) time.Time {
 	jumped := false
-	if clocks := a.Clocks.Load(); clocks != nil && !s.Live {
+	if clocks := e.Clocks.Load(); clocks != nil && !s.Live {
 		_, jumped = (*clocks)[s.Merchant]
 	}
 	if jumped || s.Number == 1 {
@@ -104,24 +106,24 @@ func (a *Earnings) lookFrom(s pay.Settlement) time.Time {
 
 // claimNext writes the next lines of a settlement that is closing. It reports true
 // when these were the last.
-func (a *Earnings) claimNext(ctx context.Context, s pay.Settlement) (next pay.Settlement, done bool, err error) {
-	list, at, err := a.unsettled(ctx, s)
+func (e *Earnings) claimNext(ctx context.Context, s pay.Settlement) (next pay.Settlement, done bool, err error) {
+	list, at, err := e.unsettled(ctx, s)
 	if err != nil {
 		return s, false, err
 	}
 	gathered, lines := s.Gather(list, at)
 	err = base.Again(func() error {
 		change := pay.Change{}
-		if next, change, err = a.gathered(ctx, gathered, lines); err != nil {
+		if next, change, err = e.gathered(ctx, gathered, lines); err != nil {
 			return err
 		}
-		err := a.Commit(ctx, change, view.Cause{})
+		err := e.Commit(ctx, change, view.Cause{})
 		if !errors.Is(err, store.ErrStale) {
 			return err
 		}
 		// A day's reserve was released beside us, or somebody else closes the
 		// settlement.
-		read, readErr := a.Store.AnySettlement(ctx, s.ID)
+		read, readErr := e.Store.AnySettlement(ctx, s.ID)
 		if readErr != nil {
 			return readErr
 		}
@@ -134,12 +136,12 @@ func (a *Earnings) claimNext(ctx context.Context, s pay.Settlement) (next pay.Se
 }
 
 // gathered decides what becomes of a settlement with the lines it has claimed.
-func (a *Earnings) gathered(ctx context.Context, s pay.Settlement, lines []pay.SettlementLine) (pay.Settlement, pay.Change, error) {
-	held, err := a.reservesOf(ctx, s.Scope, lines)
+func (e *Earnings) gathered(ctx context.Context, s pay.Settlement, lines []pay.SettlementLine) (pay.Settlement, pay.Change, error) {
+	held, err := e.reservesOf(ctx, s.Scope, lines)
 	if err != nil {
 		return s, pay.Change{}, err
 	}
-	now := a.TimeOf(s.Scope)
+	now := e.TimeOf(s.Scope)
 	if !s.At.Done() {
 		next, change := s.Continue(lines, held, now.Add(settleLease), now)
 		return next, change, nil
@@ -147,11 +149,11 @@ func (a *Earnings) gathered(ctx context.Context, s pay.Settlement, lines []pay.S
 	if s.Lines == 0 {
 		return s, s.Rest(lines, held, now), nil
 	}
-	shops, err := a.Store.Shops(ctx, s.Merchant)
+	shops, err := e.Store.Shops(ctx, s.Merchant)
 	if err != nil {
 		return s, pay.Change{}, err
 	}
-	have, err := a.Store.Balances(ctx, s.Scope)
+	have, err := e.Store.Balances(ctx, s.Scope)
 	if err != nil {
 		return s, pay.Change{}, err
 	}
@@ -161,15 +163,15 @@ func (a *Earnings) gathered(ctx context.Context, s pay.Settlement, lines []pay.S
 
 // unsettled reads the next transfers that the settlement claims, over the
 // kinds, and says how far it has come.
-func (a *Earnings) unsettled(ctx context.Context, s pay.Settlement) ([]pay.Unsettled, pay.Cursor, error) {
+func (e *Earnings) unsettled(ctx context.Context, s pay.Settlement) ([]pay.Unsettled, pay.Cursor, error) {
 	at := s.At
 	var list []pay.Unsettled
 	for !at.Done() && len(list) < claimLimit {
 		if at.At.IsZero() {
-			at.At = a.lookFrom(s)
+			at.At = e.lookFrom(s)
 		}
 		room := claimLimit - len(list)
-		more, err := a.Store.Unsettled(ctx, s.Scope, at, s.PeriodEnd, room)
+		more, err := e.Store.Unsettled(ctx, s.Scope, at, s.PeriodEnd, room)
 		if err != nil {
 			return nil, at, err
 		}
@@ -184,7 +186,7 @@ func (a *Earnings) unsettled(ctx context.Context, s pay.Settlement) ([]pay.Unset
 }
 
 // reservesOf reads the reserves of the days that the lines name.
-func (a *Earnings) reservesOf(ctx context.Context, scope pay.Scope, lines []pay.SettlementLine) (map[string]pay.Reserve, error) {
+func (e *Earnings) reservesOf(ctx context.Context, scope pay.Scope, lines []pay.SettlementLine) (map[string]pay.Reserve, error) {
 	var ids []string
 	for _, l := range lines {
 		if l.Day.IsZero() {
@@ -197,19 +199,19 @@ func (a *Earnings) reservesOf(ctx context.Context, scope pay.Scope, lines []pay.
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return a.Store.Reserves(ctx, ids)
+	return e.Store.Reserves(ctx, ids)
 }
 
 // ReleaseReserves frees the reserves of days that are due.
-func (a *Earnings) ReleaseReserves(ctx context.Context) (int, error) {
-	now := a.Now()
-	due, err := a.Store.LeaseReserves(ctx, now, now.Add(settleLease), settleBatch)
+func (e *Earnings) ReleaseReserves(ctx context.Context) (int, error) {
+	now := e.Now()
+	due, err := e.Store.LeaseReserves(ctx, now, now.Add(settleLease), settleBatch)
 	if err != nil {
 		return 0, err
 	}
 	for _, v := range due {
-		if err := base.UnlessStale(a.release(ctx, v)); err != nil && ctx.Err() == nil {
-			a.ComesAgain(ctx, "a reserve is not released; it comes again", err, "reserve", v.ID)
+		if err := base.UnlessStale(e.release(ctx, v)); err != nil && ctx.Err() == nil {
+			e.ComesAgain(ctx, "a reserve is not released; it comes again", err, "reserve", v.ID)
 		}
 	}
 	return len(due), nil
@@ -217,21 +219,21 @@ func (a *Earnings) ReleaseReserves(ctx context.Context) (int, error) {
 
 // release frees what is left of a day's reserve, in two Changes: what refunds took of
 // it is read once none can take more.
-func (a *Earnings) release(ctx context.Context, v pay.Reserve) error {
+func (e *Earnings) release(ctx context.Context, v pay.Reserve) error {
 	if !v.Closed() {
-		next, change := v.Close(a.TimeOf(v.Scope))
-		if err := a.Store.Commit(ctx, change); err != nil {
+		next, change := v.Close(e.TimeOf(v.Scope))
+		if err := e.Store.Commit(ctx, change); err != nil {
 			return err
 		}
 		v = next
 	}
-	given, err := a.Store.GivenBack(ctx, v)
+	given, err := e.Store.GivenBack(ctx, v)
 	if err != nil {
 		return err
 	}
-	have, err := a.Store.Balances(ctx, v.Scope)
+	have, err := e.Store.Balances(ctx, v.Scope)
 	if err != nil {
 		return err
 	}
-	return a.Store.Commit(ctx, v.Release(given, have, a.TimeOf(v.Scope)))
+	return e.Store.Commit(ctx, v.Release(given, have, e.TimeOf(v.Scope)))
 }
