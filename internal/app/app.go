@@ -97,6 +97,7 @@ type App struct {
 	*acquiring.Providers
 	*acquiring.Methods
 	*auth.Access
+	*Onboarding
 	*delivery.Webhooks
 	*mails.Mails
 	*privacy.Privacy
@@ -165,6 +166,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 		counts: newCounts(),
 	}
 	a.Access = auth.NewAccess(a.Base, c.AccessTTL)
+	a.Onboarding = NewOnboarding(a.Base, a.Access)
 	a.Webhooks = delivery.NewWebhooks(a.Base, delivery.WebhooksConfig{
 		InboxURL: c.InboxURL, AllowPrivate: c.AllowPrivate, MaxWebhooks: c.MaxWebhooks, ProveWebhooks: c.ProveWebhooks, Sender: c.Sender, Jitter: c.Jitter,
 	})

@@ -8,12 +8,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/mail"
-	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 )
+
+// Onboarding makes merchants and their shops, and changes what they are.
+type Onboarding struct {
+	*base.Base
+	access *auth.Access
+}
+
+// NewOnboarding returns what makes merchants; access makes their keys.
+func NewOnboarding(b *base.Base, access *auth.Access) *Onboarding { return &Onboarding{b, access} }
 
 // NewMerchant is what a merchant is created from.
 type NewMerchant struct {
@@ -43,7 +52,7 @@ type Onboarded struct {
 
 // CreateMerchant makes a merchant with one shop and a key pair for each
 // environment.
-func (a *App) CreateMerchant(ctx context.Context, n NewMerchant) (Onboarded, error) {
+func (a *Onboarding) CreateMerchant(ctx context.Context, n NewMerchant) (Onboarded, error) {
 	o, change, err := a.onboard(n, a.Now())
 	if err != nil {
 		return o, err
@@ -56,7 +65,7 @@ const demoMerchant = "demo merchant"
 
 // CreateDemo makes a merchant on a database that has none, and reports whether
 // it did: of several nodes that start at once one does.
-func (a *App) CreateDemo(ctx context.Context, n NewMerchant) (Onboarded, bool, error) {
+func (a *Onboarding) CreateDemo(ctx context.Context, n NewMerchant) (Onboarded, bool, error) {
 	count, err := a.Store.CountMerchants(ctx)
 	if err != nil || count > 0 {
 		return Onboarded{}, false, err
@@ -74,27 +83,22 @@ func (a *App) CreateDemo(ctx context.Context, n NewMerchant) (Onboarded, bool, e
 	return o, err == nil, err
 }
 
-// DemoCheckout opens a checkout in the demo merchant's sandbox, of 25.50 USD, and returns its token.
+// Demo is the sandbox of the demo merchant's first shop.
 //
 // Errors: store.ErrNotFound where there is no demo merchant.
-func (a *App) DemoCheckout(ctx context.Context) (token string, err error) {
+func (a *Onboarding) Demo(ctx context.Context) (pay.Scope, error) {
 	made, err := a.Store.Once(ctx, demoMerchant)
 	if err != nil {
-		return "", err
+		return pay.Scope{}, err
 	}
 	shops, err := a.Store.Shops(ctx, made.Object)
 	if err != nil {
-		return "", err
+		return pay.Scope{}, err
 	}
 	if len(shops) == 0 {
-		return "", store.ErrNotFound
+		return pay.Scope{}, store.ErrNotFound
 	}
-	scope := pay.Scope{Merchant: made.Object, Shop: shops[0].ID}
-	_, token, _, err = a.CreateSession(ctx, base.Principal{Scope: scope, Kind: pay.Secret}, NewSession{
-		Amount: money.New(25_50, money.USD), OrderID: "demo-1",
-		Customer: pay.Customer{FirstName: "Ana", LastName: "Souza", Email: "ana@example.com", Phone: "+55 11 99999 0000"},
-	})
-	return token, err
+	return pay.Scope{Merchant: made.Object, Shop: shops[0].ID}, nil
 }
 
 // SetRefundFees changes what becomes of the fees when a merchant's payments are
@@ -102,7 +106,7 @@ func (a *App) DemoCheckout(ctx context.Context) (token string, err error) {
 // servers notice within seconds.
 //
 // Errors: store.ErrNotFound, invalid_request.
-func (a *App) SetRefundFees(ctx context.Context, by pay.Actor, id string, term pay.RefundFees) (m pay.Merchant, err error) {
+func (a *Onboarding) SetRefundFees(ctx context.Context, by pay.Actor, id string, term pay.RefundFees) (m pay.Merchant, err error) {
 	err = base.Again(func() error {
 		if m, err = a.AnyMerchant(ctx, id); err != nil || m.RefundFees == term {
 			return err
@@ -152,7 +156,7 @@ func checkEmail(address string) error {
 // SetEmail changes where a merchant is written to.
 //
 // Errors: store.ErrNotFound.
-func (a *App) SetEmail(ctx context.Context, by pay.Actor, id, address string) error {
+func (a *Onboarding) SetEmail(ctx context.Context, by pay.Actor, id, address string) error {
 	if err := checkEmail(address); err != nil {
 		return err
 	}
@@ -168,7 +172,7 @@ func (a *App) SetEmail(ctx context.Context, by pay.Actor, id, address string) er
 }
 
 // Merchants lists merchants with their shops, by id, from behind one, for the operator.
-func (a *App) Merchants(ctx context.Context, after string, limit int) ([]pay.Merchant, map[string][]pay.Shop, error) {
+func (a *Onboarding) Merchants(ctx context.Context, after string, limit int) ([]pay.Merchant, map[string][]pay.Shop, error) {
 	list, err := a.Store.Merchants(ctx, after, limit)
 	if err != nil {
 		return nil, nil, err
@@ -183,7 +187,7 @@ func (a *App) Merchants(ctx context.Context, after string, limit int) ([]pay.Mer
 }
 
 // onboard returns a merchant that is not written yet.
-func (a *App) onboard(n NewMerchant, now time.Time) (Onboarded, pay.Change, error) {
+func (a *Onboarding) onboard(n NewMerchant, now time.Time) (Onboarded, pay.Change, error) {
 	if err := n.Check(); err != nil {
 		return Onboarded{}, pay.Change{}, err
 	}
@@ -209,7 +213,7 @@ func (a *App) onboard(n NewMerchant, now time.Time) (Onboarded, pay.Change, erro
 }
 
 // openShop gives the merchant of o a shop and its keys, the secret ones with more rights.
-func (a *App) openShop(o *Onboarded, name string, now time.Time, rights ...pay.Right) pay.Change {
+func (a *Onboarding) openShop(o *Onboarded, name string, now time.Time, rights ...pay.Right) pay.Change {
 	shopID := a.NewID("shp_", now)
 	shop, change := pay.NewShop(shopID, o.Merchant.ID, name, slug(name)+"-"+strings.ToLower(shopID[len(shopID)-6:]), now)
 	o.Shop = shop
@@ -222,12 +226,12 @@ func (a *App) openShop(o *Onboarded, name string, now time.Time, rights ...pay.R
 			pair = &o.Live
 		}
 		var keys [2]pay.Key
-		pair.Publishable, keys[0] = a.NewKey(scope, pay.Publishable, now)
-		pair.Secret, keys[1] = a.NewKey(scope, pay.Secret, now)
+		pair.Publishable, keys[0] = a.access.NewKey(scope, pay.Publishable, now)
+		pair.Secret, keys[1] = a.access.NewKey(scope, pay.Secret, now)
 		keys[1].Rights = rights
 		change.Keys = append(change.Keys, keys[:]...)
 		for _, key := range keys {
-			change.Audit = append(change.Audit, a.AuditKey(pay.KeyCreated, key)...)
+			change.Audit = append(change.Audit, a.access.AuditKey(pay.KeyCreated, key)...)
 		}
 	}
 	return change

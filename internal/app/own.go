@@ -14,7 +14,7 @@ import (
 // the merchant.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (a *App) ShopsOf(ctx context.Context, scope pay.Scope, page store.Page) ([]pay.Shop, int64, error) {
+func (a *Onboarding) ShopsOf(ctx context.Context, scope pay.Scope, page store.Page) ([]pay.Shop, int64, error) {
 	list, err := a.Store.Shops(ctx, scope.Merchant)
 	if err != nil {
 		return nil, 0, err
@@ -30,8 +30,8 @@ func (a *App) ShopsOf(ctx context.Context, scope pay.Scope, page store.Page) ([]
 // there are: those of its shop, or all of the merchant. status is one of a view.Key, or "" for any.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (a *App) KeysOf(ctx context.Context, scope pay.Scope, status string, page store.Page) ([]pay.Key, map[string]store.KeyUsage, int64, error) {
-	all, uses, err := a.Keys(ctx, scope.Merchant)
+func (a *Onboarding) KeysOf(ctx context.Context, scope pay.Scope, status string, page store.Page) ([]pay.Key, map[string]store.KeyUsage, int64, error) {
+	all, uses, err := a.access.Keys(ctx, scope.Merchant)
 	if err != nil {
 		return nil, nil, 0, err
 	}

@@ -28,7 +28,7 @@ const (
 //
 // Errors: store.ErrNotFound where there is no such merchant, invalid_request for a name
 // that cannot be read.
-func (a *App) CreateShop(ctx context.Context, merchant, name string) (Onboarded, error) {
+func (a *Onboarding) CreateShop(ctx context.Context, merchant, name string) (Onboarded, error) {
 	name = strings.TrimSpace(name)
 	if name == "" {
 		return Onboarded{}, errors.New("a shop needs a name")
@@ -79,7 +79,7 @@ func ReadLogo(body []byte) (pay.Logo, error) {
 // servers notice within seconds.
 //
 // Errors: store.ErrNotFound, invalid_request.
-func (a *App) Rebrand(ctx context.Context, shop string, change func(pay.Brand) pay.Brand, logo *pay.Logo) (pay.Shop, error) {
+func (a *Onboarding) Rebrand(ctx context.Context, shop string, change func(pay.Brand) pay.Brand, logo *pay.Logo) (pay.Shop, error) {
 	done, err := base.Decide(func() (pay.Shop, error) {
 		s, err := a.Store.Shop(ctx, shop)
 		if err != nil {
@@ -104,7 +104,7 @@ func (a *App) Rebrand(ctx context.Context, shop string, change func(pay.Brand) p
 // Logo reads a shop's picture.
 //
 // Errors: not_found.
-func (a *App) Logo(ctx context.Context, id string) (pay.Logo, error) {
+func (a *Onboarding) Logo(ctx context.Context, id string) (pay.Logo, error) {
 	missing := pay.NewError(pay.CodeNotFound, "there is no such picture")
 	if !base.Storable(id) {
 		return pay.Logo{}, missing

@@ -1,0 +1,24 @@
+package app
+
+import (
+	"context"
+
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// DemoCheckout opens a checkout in the demo merchant's sandbox, of 25.50 USD, and returns its token.
+//
+// Errors: store.ErrNotFound where there is no demo merchant.
+func (a *App) DemoCheckout(ctx context.Context) (token string, err error) {
+	scope, err := a.Demo(ctx)
+	if err != nil {
+		return "", err
+	}
+	_, token, _, err = a.CreateSession(ctx, base.Principal{Scope: scope, Kind: pay.Secret}, NewSession{
+		Amount: money.New(25_50, money.USD), OrderID: "demo-1",
+		Customer: pay.Customer{FirstName: "Ana", LastName: "Souza", Email: "ana@example.com", Phone: "+55 11 99999 0000"},
+	})
+	return token, err
+}
