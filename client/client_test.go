@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/client"
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -37,13 +37,13 @@ func demo() (url, publishable, secret string, stop func()) {
 	}
 }
 
-func start(database string, now func() time.Time) (*daemon.Service, app.KeyPair, error) {
+func start(database string, now func() time.Time) (*daemon.Service, onboarding.KeyPair, error) {
 	ctx := context.Background()
 	s, err := daemon.Start(ctx, daemon.Config{Listen: "127.0.0.1:0", Database: database, Now: now, AllowPrivateWebhooks: true})
 	if err != nil {
-		return nil, app.KeyPair{}, err
+		return nil, onboarding.KeyPair{}, err
 	}
-	o, err := s.App.CreateMerchant(ctx, app.NewMerchant{Name: "Shop", Email: "shop@example.com", Tier: pay.Standard})
+	o, err := s.App.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Shop", Email: "shop@example.com", Tier: pay.Standard})
 	if err != nil {
 		s.Shutdown()
 	}
@@ -52,7 +52,7 @@ func start(database string, now func() time.Time) (*daemon.Service, app.KeyPair,
 
 // service starts a service with one merchant; now is its clock, nil for the
 // system's.
-func service(t *testing.T, now func() time.Time) (*daemon.Service, app.KeyPair) {
+func service(t *testing.T, now func() time.Time) (*daemon.Service, onboarding.KeyPair) {
 	t.Helper()
 	s, keys, err := start(dbtest.SQLite(t), now)
 	if err != nil {
@@ -65,7 +65,7 @@ func service(t *testing.T, now func() time.Time) (*daemon.Service, app.KeyPair) 
 // liveKey is the production secret key of a merchant of its own.
 func liveKey(t *testing.T, s *daemon.Service) string {
 	t.Helper()
-	o, err := s.App.CreateMerchant(t.Context(), app.NewMerchant{Name: "Live", Email: "live@example.com", Tier: pay.Standard})
+	o, err := s.App.CreateMerchant(t.Context(), onboarding.NewMerchant{Name: "Live", Email: "live@example.com", Tier: pay.Standard})
 	if err != nil {
 		t.Fatal(err)
 	}

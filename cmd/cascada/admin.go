@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/pay"
 )
@@ -55,13 +56,13 @@ type created struct {
 		Slug string `json:"slug"`
 	} `json:"shop"`
 	Keys struct {
-		Sandbox    app.KeyPair `json:"sandbox"`
-		Production app.KeyPair `json:"production"`
+		Sandbox    onboarding.KeyPair `json:"sandbox"`
+		Production onboarding.KeyPair `json:"production"`
 	} `json:"keys"`
 }
 
 func (c *merchantCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
-	n := app.NewMerchant{Name: c.Name, Email: c.Email, Industry: c.Industry, Tier: c.Tier, Language: c.Language, RefundFees: c.RefundFees}
+	n := onboarding.NewMerchant{Name: c.Name, Email: c.Email, Industry: c.Industry, Tier: c.Tier, Language: c.Language, RefundFees: c.RefundFees}
 	if err := n.Check(); err != nil { // before there is a database that it did not want
 		return err
 	}

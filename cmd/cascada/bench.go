@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/bench"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/jackc/pgx/v5"
@@ -113,7 +113,7 @@ func (c *benchCmd) shops(ctx context.Context, log *slog.Logger) ([]bench.Shop, e
 	defer a.Close()
 	shops := make([]bench.Shop, 0, c.Merchants)
 	for i := range c.Merchants {
-		o, err := a.CreateMerchant(ctx, app.NewMerchant{
+		o, err := a.CreateMerchant(ctx, onboarding.NewMerchant{
 			Name: fmt.Sprintf("Bench %d", i+1), Email: "bench@example.com", Industry: "load test", Tier: pay.Trusted,
 		})
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -170,7 +170,7 @@ func kind(database string) string {
 
 // demo makes a merchant on an empty database and shows how to use it.
 func demo(ctx context.Context, s *daemon.Service, out io.Writer) error {
-	o, made, err := s.App.CreateDemo(ctx, app.NewMerchant{
+	o, made, err := s.App.CreateDemo(ctx, onboarding.NewMerchant{
 		Name: "Demo Shop", Email: "demo@example.com", Industry: "retail", Tier: pay.Standard,
 	})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"os"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -54,7 +54,7 @@ func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
 		if err != nil {
 			return err
 		}
-		read, err := app.ReadLogo(body)
+		read, err := onboarding.ReadLogo(body)
 		if err != nil {
 			return err
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/app/mails"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
@@ -97,7 +98,7 @@ type App struct {
 	*acquiring.Providers
 	*acquiring.Methods
 	*auth.Access
-	*Onboarding
+	*onboarding.Onboarding
 	*delivery.Webhooks
 	*mails.Mails
 	*privacy.Privacy
@@ -166,7 +167,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 		counts: newCounts(),
 	}
 	a.Access = auth.NewAccess(a.Base, c.AccessTTL)
-	a.Onboarding = NewOnboarding(a.Base, a.Access)
+	a.Onboarding = onboarding.NewOnboarding(a.Base, a.Access)
 	a.Webhooks = delivery.NewWebhooks(a.Base, delivery.WebhooksConfig{
 		InboxURL: c.InboxURL, AllowPrivate: c.AllowPrivate, MaxWebhooks: c.MaxWebhooks, ProveWebhooks: c.ProveWebhooks, Sender: c.Sender, Jitter: c.Jitter,
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/vault"
@@ -20,7 +21,7 @@ import (
 )
 
 // shopOf is a service with one merchant, whose sandbox keys are logged in.
-func shopOf(f *testing.F) (*App, Onboarded, auth.Tokens) {
+func shopOf(f *testing.F) (*App, onboarding.Onboarded, auth.Tokens) {
 	f.Helper()
 	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
 	if err != nil {
@@ -38,7 +39,7 @@ func shopOf(f *testing.F) (*App, Onboarded, auth.Tokens) {
 		f.Fatal(err)
 	}
 	f.Cleanup(a.Close)
-	o, err := a.CreateMerchant(ctx, NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
+	o, err := a.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -73,6 +73,7 @@ var layers = map[string]layer{
 	"internal/app/delivery":          {"app/base id near pay store trace webhook work", "an endpoint gets events, whatever they tell"},
 	"internal/app/mails":             {"app/base letter mail pay store work", "an e-mail is a row that is sent, whatever it says"},
 	"internal/app/verification":      {"app/base pay store", "who a merchant is has nothing to do with what it sells"},
+	"internal/app/onboarding":        {"app/auth app/base mail pay store view", "a merchant is made and named, whatever it sells"},
 	"internal/app/privacy":           {"app/auth app/base id pay store", "what is kept of a person is erased, whatever it was for"},
 	"internal/app/payouts":           {"app/acquiring app/base app/mails destination id ledger money pay payout provider store view", "a merchant is paid from its balance, whatever filled it"},
 	"internal/app/settlement":        {"app/base app/payouts ledger money pay statement store view", "what was earned is settled and paid, whoever took the payment"},

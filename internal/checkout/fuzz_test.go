@@ -17,6 +17,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -53,7 +54,7 @@ func pagesOf(f *testing.F, upstream *codes) (*http.ServeMux, *app.App, base.Prin
 		f.Fatal(err)
 	}
 	f.Cleanup(a.Close)
-	o, err := a.CreateMerchant(context.Background(), app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
+	o, err := a.CreateMerchant(context.Background(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
@@ -207,7 +207,7 @@ func TestPagesLookLikeTheShop(t *testing.T) {
 		o, other := s.shop(t), s.shop(t)
 		var picture bytes.Buffer
 		must(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 120, 40))))
-		logo, err := app.ReadLogo(picture.Bytes())
+		logo, err := onboarding.ReadLogo(picture.Bytes())
 		must(t, err)
 		_, err = s.App.Rebrand(ctx, o.Shop.ID, func(pay.Brand) pay.Brand {
 			return pay.Brand{Color: "#FFD700", Frames: []string{"https://shop.example"}}
@@ -249,10 +249,10 @@ func TestPagesLookLikeTheShop(t *testing.T) {
 		}
 		s.visit(t, "/pay/"+other.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)) // proves that nobody may frame another's
 
-		if _, err := app.ReadLogo([]byte("<svg onload=alert(1)>")); err == nil {
+		if _, err := onboarding.ReadLogo([]byte("<svg onload=alert(1)>")); err == nil {
 			t.Error("a drawing with a script is taken as a logo")
 		}
-		if _, err := app.ReadLogo(append(picture.Bytes(), make([]byte, 25<<10)...)); err == nil {
+		if _, err := onboarding.ReadLogo(append(picture.Bytes(), make([]byte, 25<<10)...)); err == nil {
 			t.Error("a heavy logo is taken")
 		}
 	})

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -53,7 +53,7 @@ func TestThreeProvidersOfWhichTwoFail(t *testing.T) {
 		must(t, err)
 	}
 	plainly(t, func(t *testing.T, s *service) {
-		made, err := s.App.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted, RefundFees: pay.FeesReturned})
+		made, err := s.App.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted, RefundFees: pay.FeesReturned})
 		must(t, err)
 		live := shop{Onboarded: made, service: s, credential: made.Sandbox.Secret}.live()
 		upstreams := map[string]*providertest.Upstream{}

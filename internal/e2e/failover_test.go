@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -111,7 +112,7 @@ func TestNodeFinishesWhatTheDatabaseInterrupted(t *testing.T) {
 		return approved(ctx, r)
 	}
 	a := nodeAt(t, dbtest.Address(database), clock, clock.now, p, &faults{}) // its loops do not run
-	o, err := a.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard})
+	o, err := a.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard})
 	must(t, err)
 	who, err := a.Authenticate(ctx, o.Sandbox.Secret)
 	must(t, err)

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
@@ -125,7 +125,7 @@ func drilled(t *testing.T, test func(t *testing.T, d *drill)) {
 func (s *service) drilledBy(t *testing.T) *drill {
 	t.Helper()
 	s.clock.freeze()
-	made, err := s.App.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted, RefundFees: pay.FeesReturned})
+	made, err := s.App.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted, RefundFees: pay.FeesReturned})
 	must(t, err)
 	d := &drill{service: s, live: shop{Onboarded: made, service: s, credential: made.Sandbox.Secret}.live(), lines: map[string]*line{}}
 	for i, id := range []string{"acme-1", "acme-2"} {

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -50,7 +50,7 @@ func twoNodes(t *testing.T, now func(c *clock) time.Time) *nodes {
 	}
 	n.a, n.b = node(func() time.Time { return now(n.clock) }), node(n.clock.now)
 	n.a.rate(t, "BRL 5.4", "MXN 18.35")
-	made, err := n.a.App.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted})
+	made, err := n.a.App.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted})
 	must(t, err)
 	n.live = shop{Onboarded: made, service: n.a, credential: made.Sandbox.Secret}.live()
 	for i, id := range []string{"acme-1", "acme-2"} {

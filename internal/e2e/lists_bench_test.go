@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/id"
@@ -68,7 +68,7 @@ func BenchmarkLists(b *testing.B) {
 	})
 	orEnd(b, err)
 	defer service.Shutdown()
-	o, err := service.App.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted})
+	o, err := service.App.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted})
 	orEnd(b, err)
 	ids := load(b, database, o, now, n)
 	any := func() string { return ids[rand.IntN(len(ids))] }
@@ -150,7 +150,7 @@ const sampleDoc = `{"buyer":{"Email":"ana@example.com","Name":"Ana Souza","IP":"
 
 // load writes n payments over the last year, with their counters, and returns
 // some of their ids.
-func load(b *testing.B, database string, o app.Onboarded, now time.Time, n int) (ids []string) {
+func load(b *testing.B, database string, o onboarding.Onboarded, now time.Time, n int) (ids []string) {
 	b.Helper()
 	var thousand []kind
 	for _, k := range kinds {

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/mails"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/mailtest"
@@ -122,7 +122,7 @@ func TestNewWalletIsToldByEmail(t *testing.T) {
 // merchant makes a merchant with an address.
 func (s *service) merchant(t *testing.T, name, email string, language pay.Language) shop {
 	t.Helper()
-	o, err := s.App.CreateMerchant(ctx, app.NewMerchant{Name: name, Email: email, Industry: "retail", Tier: pay.Standard, Language: language})
+	o, err := s.App.CreateMerchant(ctx, onboarding.NewMerchant{Name: name, Email: email, Industry: "retail", Tier: pay.Standard, Language: language})
 	must(t, err)
 	return shop{Onboarded: o, service: s, credential: o.Sandbox.Secret}
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
@@ -49,7 +49,7 @@ func centlessly(t *testing.T, test func(t *testing.T, s *service, live shop, u *
 		u := providertest.NewUpstream(t, "key-1")
 		u.Next("open")
 		s.account(t, "acme-co", u)
-		made, err := s.App.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted, RefundFees: pay.FeesReturned})
+		made, err := s.App.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted, RefundFees: pay.FeesReturned})
 		must(t, err)
 		test(t, s, shop{Onboarded: made, service: s, credential: made.Sandbox.Secret}.live(), u)
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -110,7 +111,7 @@ func nodeOf(t *testing.T, database string, c *clock, log *faults, configure func
 // acme is a new merchant's sandbox key.
 func acme(t *testing.T, a *app.App) base.Principal {
 	t.Helper()
-	o, err := a.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
+	o, err := a.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
 	must(t, err)
 	who, err := a.Authenticate(ctx, o.Sandbox.Secret)
 	must(t, err)

@@ -5,14 +5,14 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
 // keeper makes a merchant on the default terms: fees are kept.
 func (s *service) keeper(t *testing.T) shop {
 	t.Helper()
-	o, err := s.App.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard})
+	o, err := s.App.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard})
 	must(t, err)
 	return shop{Onboarded: o, service: s, credential: o.Sandbox.Secret}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 )
@@ -26,7 +26,7 @@ func (o shop) file(t *testing.T, path string) (http.Header, []byte) {
 
 func TestSettlementReportsAgree(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
-		merchant, err := s.App.CreateMerchant(ctx, app.NewMerchant{
+		merchant, err := s.App.CreateMerchant(ctx, onboarding.NewMerchant{
 			Name: "Peluquería Ñandú", Email: "hola@nandu.example", Tier: pay.Standard, Language: pay.Spanish, RefundFees: pay.FeesReturned,
 		})
 		must(t, err)

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
@@ -151,7 +151,7 @@ func (s *service) clean(t *testing.T) {
 // follow from, with a shop and keys.
 func (s *service) shop(t *testing.T) shop {
 	t.Helper()
-	o, err := s.App.CreateMerchant(ctx, app.NewMerchant{
+	o, err := s.App.CreateMerchant(ctx, onboarding.NewMerchant{
 		Name: "Acme", Email: "ops@acme.example", Industry: "retail", Tier: pay.Standard, RefundFees: pay.FeesReturned,
 	})
 	must(t, err)

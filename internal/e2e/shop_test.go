@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/auth"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -17,7 +18,7 @@ const apiPath = "/api/v1"
 
 // shop is a merchant's shop and the requests it makes.
 type shop struct {
-	app.Onboarded
+	onboarding.Onboarded
 	*service
 	credential string // sent as the Bearer value
 }

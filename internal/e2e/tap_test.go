@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/catalog"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
@@ -218,7 +218,7 @@ func offered(t *testing.T, test func(t *testing.T, s *service, live shop)) {
 	s.rate(t, "ARS 1435", "BOB 6.9", "BRL 5.4", "CLP 945", "COP 4120.5", "CRC 510", "DOP 60", "GTQ 7.7", "HNL 26", "MXN 18.35", "PEN 3.38", "PYG 7300", "UYU 40")
 	u := providertest.NewUpstream(t, "key-1")
 	s.account(t, "acme", u)
-	made, err := s.App.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted, RefundFees: pay.FeesReturned})
+	made, err := s.App.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted, RefundFees: pay.FeesReturned})
 	must(t, err)
 	test(t, s, shop{Onboarded: made, service: s, credential: made.Sandbox.Secret}.live())
 }

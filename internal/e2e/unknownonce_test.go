@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/delivery"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/app/verification"
 	"github.com/cascadapay/cascada/internal/dbtest"
@@ -29,7 +30,7 @@ import (
 type blind struct {
 	*app.App
 	who     base.Principal
-	shop    app.Onboarded
+	shop    onboarding.Onboarded
 	payment string // paid by card
 
 	database string
@@ -57,7 +58,7 @@ func newBlind(t *testing.T, database string) *blind {
 		}
 	})
 	var err error
-	b.shop, err = b.CreateMerchant(ctx, app.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
+	b.shop, err = b.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
 	must(t, err)
 	b.who, err = b.Authenticate(ctx, b.shop.Sandbox.Secret)
 	must(t, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/delivery"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/app/verification"
 	"github.com/cascadapay/cascada/internal/destination"
@@ -152,7 +153,7 @@ var refundFees = map[pay.Tier]pay.RefundFees{pay.Starter: pay.FeesReturned, pay.
 
 func (p *prepared) open(w *world, a *app.App, name string, tier pay.Tier) (m merchant, err error) {
 	ctx := context.Background()
-	o, err := a.CreateMerchant(ctx, app.NewMerchant{Name: name, Email: "a@" + name + ".example", Industry: "retail", Tier: tier, RefundFees: refundFees[tier]})
+	o, err := a.CreateMerchant(ctx, onboarding.NewMerchant{Name: name, Email: "a@" + name + ".example", Industry: "retail", Tier: tier, RefundFees: refundFees[tier]})
 	if err != nil {
 		return m, err
 	}

@@ -1,4 +1,4 @@
-package app
+package onboarding
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 // the merchant.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (a *Onboarding) ShopsOf(ctx context.Context, scope pay.Scope, page store.Page) ([]pay.Shop, int64, error) {
-	list, err := a.Store.Shops(ctx, scope.Merchant)
+func (ob *Onboarding) ShopsOf(ctx context.Context, scope pay.Scope, page store.Page) ([]pay.Shop, int64, error) {
+	list, err := ob.Store.Shops(ctx, scope.Merchant)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -30,12 +30,12 @@ func (a *Onboarding) ShopsOf(ctx context.Context, scope pay.Scope, page store.Pa
 // there are: those of its shop, or all of the merchant. status is one of a view.Key, or "" for any.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (a *Onboarding) KeysOf(ctx context.Context, scope pay.Scope, status string, page store.Page) ([]pay.Key, map[string]store.KeyUsage, int64, error) {
-	all, uses, err := a.access.Keys(ctx, scope.Merchant)
+func (ob *Onboarding) KeysOf(ctx context.Context, scope pay.Scope, status string, page store.Page) ([]pay.Key, map[string]store.KeyUsage, int64, error) {
+	all, uses, err := ob.access.Keys(ctx, scope.Merchant)
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	now := a.Now()
+	now := ob.Now()
 	list := slices.DeleteFunc(all, func(k pay.Key) bool {
 		over := k.Over(now)
 		return k.Live != scope.Live || scope.Shop != "" && k.Shop != scope.Shop || status == view.KeyActive && over || status == view.KeyEnded && !over

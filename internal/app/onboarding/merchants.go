@@ -1,4 +1,6 @@
-package app
+// Package onboarding makes merchants with their shops and keys, and changes what is agreed with them. What they do is in
+// the other rooms.
+package onboarding
 
 import (
 	"context"
@@ -52,12 +54,12 @@ type Onboarded struct {
 
 // CreateMerchant makes a merchant with one shop and a key pair for each
 // environment.
-func (a *Onboarding) CreateMerchant(ctx context.Context, n NewMerchant) (Onboarded, error) {
-	o, change, err := a.onboard(n, a.Now())
+func (ob *Onboarding) CreateMerchant(ctx context.Context, n NewMerchant) (Onboarded, error) {
+	o, change, err := ob.onboard(n, ob.Now())
 	if err != nil {
 		return o, err
 	}
-	return o, a.Store.Commit(ctx, change)
+	return o, ob.Store.Commit(ctx, change)
 }
 
 // demoMerchant is the once-key that names the demo merchant.
@@ -65,18 +67,18 @@ const demoMerchant = "demo merchant"
 
 // CreateDemo makes a merchant on a database that has none, and reports whether
 // it did: of several nodes that start at once one does.
-func (a *Onboarding) CreateDemo(ctx context.Context, n NewMerchant) (Onboarded, bool, error) {
-	count, err := a.Store.CountMerchants(ctx)
+func (ob *Onboarding) CreateDemo(ctx context.Context, n NewMerchant) (Onboarded, bool, error) {
+	count, err := ob.Store.CountMerchants(ctx)
 	if err != nil || count > 0 {
 		return Onboarded{}, false, err
 	}
-	now := a.Now()
-	o, change, err := a.onboard(n, now)
+	now := ob.Now()
+	o, change, err := ob.onboard(n, now)
 	if err != nil {
 		return o, false, err
 	}
 	change.Once = &pay.Once{Key: demoMerchant, Object: o.Merchant.ID, At: now}
-	err = a.Store.Commit(ctx, change)
+	err = ob.Store.Commit(ctx, change)
 	if errors.Is(err, store.ErrDuplicate) {
 		return Onboarded{}, false, nil
 	}
@@ -86,12 +88,12 @@ func (a *Onboarding) CreateDemo(ctx context.Context, n NewMerchant) (Onboarded, 
 // Demo is the sandbox of the demo merchant's first shop.
 //
 // Errors: store.ErrNotFound where there is no demo merchant.
-func (a *Onboarding) Demo(ctx context.Context) (pay.Scope, error) {
-	made, err := a.Store.Once(ctx, demoMerchant)
+func (ob *Onboarding) Demo(ctx context.Context) (pay.Scope, error) {
+	made, err := ob.Store.Once(ctx, demoMerchant)
 	if err != nil {
 		return pay.Scope{}, err
 	}
-	shops, err := a.Store.Shops(ctx, made.Object)
+	shops, err := ob.Store.Shops(ctx, made.Object)
 	if err != nil {
 		return pay.Scope{}, err
 	}
@@ -106,9 +108,9 @@ func (a *Onboarding) Demo(ctx context.Context) (pay.Scope, error) {
 // servers notice within seconds.
 //
 // Errors: store.ErrNotFound, invalid_request.
-func (a *Onboarding) SetRefundFees(ctx context.Context, by pay.Actor, id string, term pay.RefundFees) (m pay.Merchant, err error) {
+func (ob *Onboarding) SetRefundFees(ctx context.Context, by pay.Actor, id string, term pay.RefundFees) (m pay.Merchant, err error) {
 	err = base.Again(func() error {
-		if m, err = a.AnyMerchant(ctx, id); err != nil || m.RefundFees == term {
+		if m, err = ob.AnyMerchant(ctx, id); err != nil || m.RefundFees == term {
 			return err
 		}
 		before := m.RefundFees
@@ -117,16 +119,16 @@ func (a *Onboarding) SetRefundFees(ctx context.Context, by pay.Actor, id string,
 			return err
 		}
 		m = next
-		change.Audit = a.Audited(by, pay.Scope{Merchant: id, Live: true}, pay.MerchantTermed, id,
+		change.Audit = ob.Audited(by, pay.Scope{Merchant: id, Live: true}, pay.MerchantTermed, id,
 			map[string]string{"refundFees": string(term), "before": string(before)})
-		return a.Store.Commit(ctx, change)
+		return ob.Store.Commit(ctx, change)
 	})
 	if err != nil {
 		return m, err
 	}
-	shops, err := a.Store.Shops(ctx, id)
+	shops, err := ob.Store.Shops(ctx, id)
 	for _, s := range shops {
-		a.Tenants.Forget(id + "/" + s.ID)
+		ob.Tenants.Forget(id + "/" + s.ID)
 	}
 	return m, err
 }
@@ -156,30 +158,30 @@ func checkEmail(address string) error {
 // SetEmail changes where a merchant is written to.
 //
 // Errors: store.ErrNotFound.
-func (a *Onboarding) SetEmail(ctx context.Context, by pay.Actor, id, address string) error {
+func (ob *Onboarding) SetEmail(ctx context.Context, by pay.Actor, id, address string) error {
 	if err := checkEmail(address); err != nil {
 		return err
 	}
 	return base.Again(func() error {
-		m, err := a.AnyMerchant(ctx, id)
+		m, err := ob.AnyMerchant(ctx, id)
 		if err != nil || m.Email == address {
 			return err
 		}
 		_, change := m.Move(address)
-		change.Audit = a.Audited(by, pay.Scope{Merchant: id, Live: true}, pay.MerchantMoved, id, nil)
-		return a.Store.Commit(ctx, change)
+		change.Audit = ob.Audited(by, pay.Scope{Merchant: id, Live: true}, pay.MerchantMoved, id, nil)
+		return ob.Store.Commit(ctx, change)
 	})
 }
 
 // Merchants lists merchants with their shops, by id, from behind one, for the operator.
-func (a *Onboarding) Merchants(ctx context.Context, after string, limit int) ([]pay.Merchant, map[string][]pay.Shop, error) {
-	list, err := a.Store.Merchants(ctx, after, limit)
+func (ob *Onboarding) Merchants(ctx context.Context, after string, limit int) ([]pay.Merchant, map[string][]pay.Shop, error) {
+	list, err := ob.Store.Merchants(ctx, after, limit)
 	if err != nil {
 		return nil, nil, err
 	}
 	shops := map[string][]pay.Shop{}
 	for _, m := range list {
-		if shops[m.ID], err = a.Store.Shops(ctx, m.ID); err != nil {
+		if shops[m.ID], err = ob.Store.Shops(ctx, m.ID); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -187,7 +189,7 @@ func (a *Onboarding) Merchants(ctx context.Context, after string, limit int) ([]
 }
 
 // onboard returns a merchant that is not written yet.
-func (a *Onboarding) onboard(n NewMerchant, now time.Time) (Onboarded, pay.Change, error) {
+func (ob *Onboarding) onboard(n NewMerchant, now time.Time) (Onboarded, pay.Change, error) {
 	if err := n.Check(); err != nil {
 		return Onboarded{}, pay.Change{}, err
 	}
@@ -202,22 +204,22 @@ func (a *Onboarding) onboard(n NewMerchant, now time.Time) (Onboarded, pay.Chang
 		n.RefundFees = pay.FeesKept
 	}
 	o := Onboarded{Merchant: pay.Merchant{
-		ID: a.NewID("mer_", now), Version: 1, Name: name, Email: n.Email, Industry: n.Industry,
+		ID: ob.NewID("mer_", now), Version: 1, Name: name, Email: n.Email, Industry: n.Industry,
 		Tier: n.Tier, TrustScore: pay.TermsOf(n.Tier).TrustScore, Language: n.Language, RefundFees: n.RefundFees, CreatedAt: now,
 	}}
-	change := a.openShop(&o, name, now, pay.RightWithdrawals)
+	change := ob.openShop(&o, name, now, pay.RightWithdrawals)
 	change.Merchants = []pay.Merchant{o.Merchant}
-	change.Audit = append(change.Audit, a.Audited(a.Self(), pay.Scope{Merchant: o.Merchant.ID, Live: true}, pay.MerchantCreated, o.Merchant.ID,
+	change.Audit = append(change.Audit, ob.Audited(ob.Self(), pay.Scope{Merchant: o.Merchant.ID, Live: true}, pay.MerchantCreated, o.Merchant.ID,
 		map[string]string{"name": o.Merchant.Name, "tier": string(o.Merchant.Tier), "refundFees": string(o.Merchant.RefundFees)})...)
 	return o, change, nil
 }
 
 // openShop gives the merchant of o a shop and its keys, the secret ones with more rights.
-func (a *Onboarding) openShop(o *Onboarded, name string, now time.Time, rights ...pay.Right) pay.Change {
-	shopID := a.NewID("shp_", now)
+func (ob *Onboarding) openShop(o *Onboarded, name string, now time.Time, rights ...pay.Right) pay.Change {
+	shopID := ob.NewID("shp_", now)
 	shop, change := pay.NewShop(shopID, o.Merchant.ID, name, slug(name)+"-"+strings.ToLower(shopID[len(shopID)-6:]), now)
 	o.Shop = shop
-	change.Audit = a.Audited(a.Self(), pay.Scope{Merchant: shop.Merchant, Shop: shop.ID, Live: true}, pay.ShopCreated, shop.ID,
+	change.Audit = ob.Audited(ob.Self(), pay.Scope{Merchant: shop.Merchant, Shop: shop.ID, Live: true}, pay.ShopCreated, shop.ID,
 		map[string]string{"name": shop.Name})
 	for _, live := range []bool{false, true} {
 		scope := pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: live}
@@ -226,12 +228,12 @@ func (a *Onboarding) openShop(o *Onboarded, name string, now time.Time, rights .
 			pair = &o.Live
 		}
 		var keys [2]pay.Key
-		pair.Publishable, keys[0] = a.access.NewKey(scope, pay.Publishable, now)
-		pair.Secret, keys[1] = a.access.NewKey(scope, pay.Secret, now)
+		pair.Publishable, keys[0] = ob.access.NewKey(scope, pay.Publishable, now)
+		pair.Secret, keys[1] = ob.access.NewKey(scope, pay.Secret, now)
 		keys[1].Rights = rights
 		change.Keys = append(change.Keys, keys[:]...)
 		for _, key := range keys {
-			change.Audit = append(change.Audit, a.access.AuditKey(pay.KeyCreated, key)...)
+			change.Audit = append(change.Audit, ob.access.AuditKey(pay.KeyCreated, key)...)
 		}
 	}
 	return change

@@ -1,4 +1,4 @@
-package app
+package onboarding
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ const (
 //
 // Errors: store.ErrNotFound where there is no such merchant, invalid_request for a name
 // that cannot be read.
-func (a *Onboarding) CreateShop(ctx context.Context, merchant, name string) (Onboarded, error) {
+func (ob *Onboarding) CreateShop(ctx context.Context, merchant, name string) (Onboarded, error) {
 	name = strings.TrimSpace(name)
 	if name == "" {
 		return Onboarded{}, errors.New("a shop needs a name")
@@ -36,13 +36,13 @@ func (a *Onboarding) CreateShop(ctx context.Context, merchant, name string) (Onb
 	if err := readable("name", name); err != nil {
 		return Onboarded{}, err
 	}
-	m, err := a.Store.Merchant(ctx, merchant)
+	m, err := ob.Store.Merchant(ctx, merchant)
 	if err != nil {
 		return Onboarded{}, fmt.Errorf("merchant %s: %w", merchant, err)
 	}
 	o := Onboarded{Merchant: m}
-	change := a.openShop(&o, name, a.Now())
-	return o, a.Store.Commit(ctx, change)
+	change := ob.openShop(&o, name, ob.Now())
+	return o, ob.Store.Commit(ctx, change)
 }
 
 // readable refuses a name that shoppers would read otherwise than it is written.
@@ -79,9 +79,9 @@ func ReadLogo(body []byte) (pay.Logo, error) {
 // servers notice within seconds.
 //
 // Errors: store.ErrNotFound, invalid_request.
-func (a *Onboarding) Rebrand(ctx context.Context, shop string, change func(pay.Brand) pay.Brand, logo *pay.Logo) (pay.Shop, error) {
+func (ob *Onboarding) Rebrand(ctx context.Context, shop string, change func(pay.Brand) pay.Brand, logo *pay.Logo) (pay.Shop, error) {
 	done, err := base.Decide(func() (pay.Shop, error) {
-		s, err := a.Store.Shop(ctx, shop)
+		s, err := ob.Store.Shop(ctx, shop)
 		if err != nil {
 			return s, fmt.Errorf("shop %s: %w", shop, err)
 		}
@@ -89,14 +89,14 @@ func (a *Onboarding) Rebrand(ctx context.Context, shop string, change func(pay.B
 		if err != nil {
 			return s, err
 		}
-		write.Audit = a.Audited(a.Self(), pay.Scope{Merchant: s.Merchant, Shop: s.ID, Live: true}, pay.ShopRebranded, s.ID, map[string]string{
+		write.Audit = ob.Audited(ob.Self(), pay.Scope{Merchant: s.Merchant, Shop: s.ID, Live: true}, pay.ShopRebranded, s.ID, map[string]string{
 			"color": next.Brand.Color, "logo": next.Brand.Logo, "frames": strings.Join(next.Brand.Frames, " "),
 			"hideFee": strconv.FormatBool(next.Brand.HideFee),
 		})
-		return next, a.Store.Commit(ctx, write)
+		return next, ob.Store.Commit(ctx, write)
 	})
 	if err == nil {
-		a.Tenants.Forget(done.Merchant + "/" + done.ID)
+		ob.Tenants.Forget(done.Merchant + "/" + done.ID)
 	}
 	return done, err
 }
@@ -104,12 +104,12 @@ func (a *Onboarding) Rebrand(ctx context.Context, shop string, change func(pay.B
 // Logo reads a shop's picture.
 //
 // Errors: not_found.
-func (a *Onboarding) Logo(ctx context.Context, id string) (pay.Logo, error) {
+func (ob *Onboarding) Logo(ctx context.Context, id string) (pay.Logo, error) {
 	missing := pay.NewError(pay.CodeNotFound, "there is no such picture")
 	if !base.Storable(id) {
 		return pay.Logo{}, missing
 	}
-	logo, err := a.Store.Logo(ctx, id)
+	logo, err := ob.Store.Logo(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return pay.Logo{}, missing
 	}
