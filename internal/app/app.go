@@ -10,7 +10,6 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
@@ -99,6 +98,7 @@ type App struct {
 	*acquiring.Methods
 	*auth.Access
 	*onboarding.Onboarding
+	*Cascade
 	*delivery.Webhooks
 	*mails.Mails
 	*privacy.Privacy
@@ -108,13 +108,11 @@ type App struct {
 	*payouts.BankFiles
 	*settlement.Earnings
 	*reconciliation.Reconciler
-	Config     Config
-	catalog    *acquiring.Catalog
-	counts     *counts
-	background sync.WaitGroup
-	closing    chan struct{} // closed by Close
+	Config  Config
+	catalog *acquiring.Catalog
+	counts  *counts
 	// What providers are asked about, each kind with bounds of its own.
-	payments, refunds *acquiring.Lanes
+	refunds *acquiring.Lanes
 }
 
 // CheckAddress refuses what is the address of no database.
@@ -162,9 +160,8 @@ func (a *App) Contract(ctx context.Context, patience time.Duration) (waits, err 
 func Open(ctx context.Context, address string, c Config) (*App, error) {
 	a := &App{
 		Base: base.New(c.Config), Config: c,
-		closing:  make(chan struct{}),
-		payments: acquiring.NewLanes(c.Now), refunds: acquiring.NewLanes(c.Now),
-		counts: newCounts(),
+		refunds: acquiring.NewLanes(c.Now),
+		counts:  newCounts(),
 	}
 	a.Access = auth.NewAccess(a.Base, c.AccessTTL)
 	a.Onboarding = onboarding.NewOnboarding(a.Base, a.Access)
@@ -207,6 +204,8 @@ func (a *App) load(ctx context.Context) error {
 	a.Providers = acquiring.NewProviders(a.Base, acquiring.ProvidersConfig{
 		Simulated: a.Config.Providers, Sandbox: a.Config.Sandbox, Adapters: a.Config.Adapters, Client: a.Config.Client, Routing: a.Config.Routing,
 	}, a.catalog)
+	a.Cascade = NewCascade(a.Base, a.Providers, a.catalog)
+	a.Cascade.Play = a.play
 	a.Methods = acquiring.NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
 	a.Privacy = privacy.NewPrivacy(a.Base, a.Access, a.Config.Retention)
 	a.Identity = verification.NewIdentity(a.Base)
@@ -236,11 +235,8 @@ func (a *App) load(ctx context.Context) error {
 // Close writes what is queued and disconnects. Its caller has stopped the
 // requests and the loops.
 func (a *App) Close() {
-	close(a.closing)
-	a.background.Wait()
-	for _, lanes := range []*acquiring.Lanes{a.payments, a.refunds} {
-		lanes.Drain()
-	}
+	a.Cascade.Close()
+	a.refunds.Drain()
 	a.Payouts.Drain()
 	a.Webhooks.Drain()
 	if err := a.WriteKeyUses(context.Background()); err != nil {
@@ -337,3 +333,7 @@ func (a *App) Loops() []work.Loop {
 	}
 	return loops
 }
+
+// Serve makes this process a node that takes payments. A file is served by one process
+// alone.
+func (a *App) Serve(ctx context.Context) error { return a.Store.Serve(ctx) }

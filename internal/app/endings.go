@@ -12,8 +12,8 @@ import (
 
 // ask asks the provider of an attempt what became of it. Where there is nobody to ask, or
 // the account does not answer anybody now, nobody knows.
-func (a *App) ask(ctx context.Context, p pay.Payment, attempt pay.Attempt, may bool) pay.Outcome {
-	upstream, ok := a.Upstream(attempt.Provider)
+func (a *Cascade) ask(ctx context.Context, p pay.Payment, attempt pay.Attempt, may bool) pay.Outcome {
+	upstream, ok := a.providers.Upstream(attempt.Provider)
 	if !ok {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "not_configured"}
 	}
@@ -24,12 +24,12 @@ func (a *App) ask(ctx context.Context, p pay.Payment, attempt pay.Attempt, may b
 	defer cancel()
 	ctx, call := a.Calling(ctx, base.OpQuery, attempt.Provider, p.Reference(attempt.Order))
 	o := call.Heard(ctx, upstream.Query(ctx, a.request(p, attempt)).Asked())
-	a.payments.Heard(attempt.Provider, o.Kind != pay.Unknown)
+	a.lanes.Heard(attempt.Provider, o.Kind != pay.Unknown)
 	return o
 }
 
 // expire commits what follows from the last word on a payment whose window is over.
-func (a *App) expire(ctx context.Context, p pay.Payment, o pay.Outcome) error {
+func (a *Cascade) expire(ctx context.Context, p pay.Payment, o pay.Outcome) error {
 	next, change := p.Expire(o, a.TimeOf(p.Scope))
 	err := a.Commit(ctx, change, view.Cause{})
 	if errors.Is(err, store.ErrStale) { // it moved by itself meanwhile
@@ -42,7 +42,7 @@ func (a *App) expire(ctx context.Context, p pay.Payment, o pay.Outcome) error {
 }
 
 // look commits what a provider says of a payment that ended unpaid.
-func (a *App) look(ctx context.Context, p pay.Payment, o pay.Outcome) error {
+func (a *Cascade) look(ctx context.Context, p pay.Payment, o pay.Outcome) error {
 	now := a.TimeOf(p.Scope)
 	_, change := p.Look(o, a.NewID(pay.ClaimPrefix, now), now)
 	err := a.Commit(ctx, change, view.Cause{})

@@ -9,12 +9,8 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Serve makes this process a node that takes payments. A file is served by one process
-// alone.
-func (a *App) Serve(ctx context.Context) error { return a.Store.Serve(ctx) }
-
 // TakeOver makes due what nodes had in hand that are gone.
-func (a *App) TakeOver(ctx context.Context) error {
+func (a *Cascade) TakeOver(ctx context.Context) error {
 	n, err := a.Store.TakeOver(ctx, a.Now())
 	if n > 0 {
 		a.Log.InfoContext(ctx, "payments of a node that is gone are asked about", "payments", n)
@@ -25,7 +21,7 @@ func (a *App) TakeOver(ctx context.Context) error {
 
 // adopt goes on with a payment whose intent nobody knew to be written when its caller was
 // told so: should it be there, it is this node's to finish.
-func (a *App) adopt(p pay.Payment, routes pay.Cascade, cause view.Cause) {
+func (a *Cascade) adopt(p pay.Payment, routes pay.Cascade, cause view.Cause) {
 	a.afterwards(p, func(ctx context.Context, read pay.Payment) error {
 		if read.Version != p.Version {
 			return nil // somebody else has gone on
@@ -43,7 +39,7 @@ func (a *App) adopt(p pay.Payment, routes pay.Cascade, cause view.Cause) {
 
 // revisit asks what became of a payment whose call was made, and whose outcome could not
 // be written: nobody else does until it is due.
-func (a *App) revisit(p pay.Payment) {
+func (a *Cascade) revisit(p pay.Payment) {
 	a.afterwards(p, func(ctx context.Context, read pay.Payment) error {
 		if read.Answered != "" || read.Owner != p.Owner {
 			return nil
@@ -61,7 +57,7 @@ const (
 )
 
 // afterwards does what is left of a payment, once the database answers again.
-func (a *App) afterwards(p pay.Payment, do func(context.Context, pay.Payment) error) {
+func (a *Cascade) afterwards(p pay.Payment, do func(context.Context, pay.Payment) error) {
 	a.background.Go(func() {
 		ctx := context.Background()
 		var failed error

@@ -7,7 +7,6 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
@@ -18,62 +17,6 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
-
-// regain is a new payment as the one that a provider has of the same request: with its id, its amount
-// and its attempt. tries are those before.
-func (a *App) regain(p pay.Payment, at pay.Found, tries []pay.Found, now time.Time) (pay.Payment, pay.Change, error) {
-	object, order, ok := pay.ParseReference(at.Reference)
-	if !ok {
-		return p, pay.Change{}, fmt.Errorf("found %s: it is no charge of ours", at.ID())
-	}
-	if p.Local.Currency == at.Currency && !base.Nearly(p.Local, at.Local()) {
-		return p, pay.Change{}, base.OtherThanFound(at)
-	}
-	p.ID = object
-	p, err := p.At(at)
-	if err != nil {
-		return p, pay.Change{}, err
-	}
-	p, change, err := p.Regain(at, order, now)
-	if err != nil {
-		return p, change, err
-	}
-	for _, f := range append(tries, at) {
-		if f.Open() {
-			change.Found = append(change.Found, f.Taken(object))
-		}
-	}
-	return p, change, nil
-}
-
-// regainPayment answers a create call that was carried out in the time that the database lost. The
-// provider is asked what became of it, and not called.
-func (a *App) regainPayment(ctx context.Context, p pay.Payment, at pay.Found, tries []pay.Found, i base.Idempotency, cause view.Cause) (pay.Payment, error) {
-	now := a.TimeOf(p.Scope)
-	p, change, err := a.regain(p, at, tries, now)
-	if err != nil {
-		return p, err
-	}
-	change.Once = i.Guard(p.Scope, p.ID, now)
-	err = a.Commit(ctx, change, cause)
-	if errors.Is(err, store.ErrDuplicate) || errors.Is(err, store.ErrStale) { // the same request at the same time
-		return a.replay(ctx, p.Scope, i)
-	}
-	if err != nil {
-		return p, err
-	}
-	a.Log.Info("a payment that the database had lost is there again", "payment", p.ID)
-	p, err = a.asksAfter(context.WithoutCancel(ctx), p)
-	return p, a.unfinished(p, err)
-}
-
-// asksAfter asks what became of a payment that this node has in hand and has not called.
-func (a *App) asksAfter(ctx context.Context, p pay.Payment) (pay.Payment, error) {
-	if err := a.reconcile(ctx, p, true); err != nil {
-		return p, err
-	}
-	return a.Store.AnyPayment(ctx, p.ID)
-}
 
 // regainRefund answers a call for a refund that was made in the time that the database lost.
 func (a *App) regainRefund(ctx context.Context, p pay.Payment, asked pay.NewRefund, at pay.Found, n NewRefund, cause view.Cause) (pay.Refund, error) {

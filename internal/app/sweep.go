@@ -13,10 +13,10 @@ import (
 // Sweep looks at payments that are due: pending ones whose provider may know
 // more, ones whose window has passed, and ones whose outcome is unknown. It waits for
 // what it has begun, and returns how many it took; doing one twice is harmless.
-func (a *App) Sweep(ctx context.Context) (int, error) { return base.Waiting(ctx, a.sweep) }
+func (a *Cascade) Sweep(ctx context.Context) (int, error) { return base.Waiting(ctx, a.sweep) }
 
 // sweep hands payments that are due to the lanes of their accounts.
-func (a *App) sweep(ctx context.Context, begun *sync.WaitGroup) (int, error) {
+func (a *Cascade) sweep(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	now := a.Now()
 	due, err := a.Store.LeasePayments(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {
@@ -24,7 +24,7 @@ func (a *App) sweep(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	}
 	for _, p := range due {
 		attempt, _ := p.Current()
-		a.payments.Submit(attempt.Provider, p.ID, begun, func(may bool) {
+		a.lanes.Submit(attempt.Provider, p.ID, begun, func(may bool) {
 			if err := a.reconcile(ctx, p, may); err != nil {
 				a.ComesAgain(ctx, "a due payment could not be looked at; it comes again", err, "payment", p.ID)
 			}
@@ -34,12 +34,12 @@ func (a *App) sweep(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 }
 
 // reconcile asks the provider, where it may be asked, what became of a payment and decides.
-func (a *App) reconcile(ctx context.Context, p pay.Payment, may bool) error {
+func (a *Cascade) reconcile(ctx context.Context, p pay.Payment, may bool) error {
 	attempt, ok := p.Current()
 	if !ok {
 		return nil
 	}
-	routes := a.Routes(p)
+	routes := a.providers.Routes(p)
 	var asked time.Time // what the provider says is of then, however late it answers
 	if p.Status == pay.Processing || attempt.Calls > 1 {
 		var err error
@@ -82,7 +82,7 @@ func (a *App) reconcile(ctx context.Context, p pay.Payment, may bool) error {
 
 // callAgain makes the call of an attempt whose owner has died or is held up. Should his
 // call be on its way, the provider takes it for this one.
-func (a *App) callAgain(ctx context.Context, p pay.Payment, routes pay.Cascade) error {
+func (a *Cascade) callAgain(ctx context.Context, p pay.Payment, routes pay.Cascade) error {
 	p, mine, err := a.resend(ctx, p)
 	if err != nil || !mine {
 		return err
@@ -94,7 +94,7 @@ func (a *App) callAgain(ctx context.Context, p pay.Payment, routes pay.Cascade) 
 }
 
 // resume ends the create call of a payment whose node died after its provider's answer.
-func (a *App) resume(ctx context.Context, p pay.Payment) error {
+func (a *Cascade) resume(ctx context.Context, p pay.Payment) error {
 	if p.Answered != "" || p.Status != pay.Pending {
 		return nil
 	}

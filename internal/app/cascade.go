@@ -1,0 +1,41 @@
+package app
+
+import (
+	"context"
+	"sync"
+
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// Cascade takes payments through the providers that may take them, and finds out what became of
+// each. It is safe for use by many goroutines.
+type Cascade struct {
+	*base.Base
+	// Play plays what a create call asked for with the header Sandbox-Simulate. It is set before the
+	// first payment.
+	Play func(context.Context, pay.Payment, pay.Action, view.Cause) (pay.Payment, error)
+
+	providers  *acquiring.Providers
+	catalog    *acquiring.Catalog
+	lanes      *acquiring.Lanes // what providers are asked about payments, with bounds of their own
+	background sync.WaitGroup
+	closing    chan struct{} // closed by Close
+}
+
+// NewCascade returns a cascade through accounts at providers.
+func NewCascade(b *base.Base, providers *acquiring.Providers, catalog *acquiring.Catalog) *Cascade {
+	return &Cascade{Base: b, providers: providers, catalog: catalog, lanes: acquiring.NewLanes(b.Now), closing: make(chan struct{})}
+}
+
+// Close ends what goes on in the background, and waits for the questions that are under way.
+func (a *Cascade) Close() {
+	close(a.closing)
+	a.background.Wait()
+	a.lanes.Drain()
+}
+
+// Silent counts the provider accounts that do not answer questions about payments.
+func (a *Cascade) Silent() int { return a.lanes.Silent() }
