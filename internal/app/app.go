@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
@@ -98,7 +99,7 @@ type App struct {
 	*acquiring.Methods
 	*auth.Access
 	*onboarding.Onboarding
-	*Cascade
+	*cascade.Cascade
 	*delivery.Webhooks
 	*mails.Mails
 	*privacy.Privacy
@@ -204,7 +205,7 @@ func (a *App) load(ctx context.Context) error {
 	a.Providers = acquiring.NewProviders(a.Base, acquiring.ProvidersConfig{
 		Simulated: a.Config.Providers, Sandbox: a.Config.Sandbox, Adapters: a.Config.Adapters, Client: a.Config.Client, Routing: a.Config.Routing,
 	}, a.catalog)
-	a.Cascade = NewCascade(a.Base, a.Providers, a.catalog)
+	a.Cascade = cascade.NewCascade(a.Base, a.Providers, a.catalog)
 	a.Cascade.Play = a.play
 	a.Methods = acquiring.NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
 	a.Privacy = privacy.NewPrivacy(a.Base, a.Access, a.Config.Retention)
@@ -293,7 +294,7 @@ func (a *App) Loops() []work.Loop {
 	loops := []work.Loop{
 		a.Webhooks.Loop(),
 		a.Woken(base.FanOutsLoop, a.FanOut),
-		a.Swept(base.PaymentsLoop, a.sweep),
+		a.Swept(base.PaymentsLoop, a.Cascade.HandOut),
 		a.Swept(base.ClaimsLoop, a.sweepClaims),
 		a.Woken(base.WalletsLoop, a.ActivateWallets),
 		a.Swept(base.WithdrawalsLoop, a.Payouts.HandOut),

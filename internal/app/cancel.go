@@ -31,7 +31,7 @@ func (a *App) CancelPayment(ctx context.Context, scope pay.Scope, id string, cau
 	// From here the payment is ours to finish, whether the caller waits or not.
 	ctx = context.WithoutCancel(ctx)
 	attempt, _ := p.Current()
-	p, err = a.cancelBy(ctx, p, attempt, a.endCharge(ctx, p, attempt), cause)
+	p, err = a.CancelBy(ctx, p, attempt, a.EndCharge(ctx, p, attempt), cause)
 	switch {
 	case err != nil:
 		return p, goesOnCanceling(p.ID, err)

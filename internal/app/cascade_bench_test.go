@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/routing"
@@ -59,12 +60,12 @@ func cascades(b *testing.B, order routing.Order) {
 	b.ResetTimer()
 	for range b.N {
 		made.Times.Created = a.Now()
-		cascade := a.Routes(made)
-		p, _ := begin(made, cascade, made.Times.Created)
+		routes := a.Routes(made)
+		p, _ := cascade.Begin(made, routes, made.Times.Created)
 		for _, answer := range answers {
 			attempt, _ := p.Current()
 			o := a.Watched(context.Background(), p, attempt.Provider, func() pay.Outcome { return answer })
-			p, _ = p.Resolve(o, cascade, a.Now())
+			p, _ = p.Resolve(o, routes, a.Now())
 		}
 		if p.Status != pay.Completed || len(p.Attempts) != 2 {
 			b.Fatalf("a cascade ended in %s", p)

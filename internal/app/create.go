@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -55,7 +56,7 @@ func (a *App) CreatePayment(ctx context.Context, by base.Principal, n NewPayment
 		if _, found, other := a.Earlier(ctx, scope, n.Idempotency); other != nil || !found {
 			return pay.Payment{}, false, cmp.Or(other, err)
 		}
-		p, err = a.replay(ctx, scope, n.Idempotency)
+		p, err = a.Repeat(ctx, scope, n.Idempotency)
 		return p, err == nil, err
 	}
 	cause := view.Cause{RequestID: n.RequestID, IdempotencyKey: n.Idempotency.Key}
@@ -67,29 +68,29 @@ func (a *App) CreatePayment(ctx context.Context, by base.Principal, n NewPayment
 		if err != nil {
 			return pay.Payment{}, false, err
 		}
-		p, err = a.regainPayment(ctx, p, at, tries, n.Idempotency, cause)
+		p, err = a.RegainPayment(ctx, p, at, tries, n.Idempotency, cause)
 		return p, err == nil, err
 	}
-	p, change := begin(p, routes, now)
+	p, change := cascade.Begin(p, routes, now)
 	change.Once = n.Idempotency.Guard(scope, p.ID, now)
 	err = a.Commit(ctx, change, cause)
 	if errors.Is(err, store.ErrDuplicate) {
-		p, err = a.replay(ctx, scope, n.Idempotency)
+		p, err = a.Repeat(ctx, scope, n.Idempotency)
 		return p, err == nil, err
 	}
 	if errors.Is(err, store.ErrUnknown) {
-		a.adopt(p, routes, cause)
+		a.Adopt(p, routes, cause)
 	}
 	if err != nil {
 		return pay.Payment{}, false, err
 	}
 	// From here the payment is ours to finish, whether the caller waits or not.
 	ctx = context.WithoutCancel(ctx)
-	if p, err = a.drive(ctx, p, routes, cause); err != nil {
-		return p, false, a.unfinished(p, err)
+	if p, err = a.Drive(ctx, p, routes, cause); err != nil {
+		return p, false, a.Unfinished(p, err)
 	}
-	p, err = a.finish(ctx, p, cause)
-	return p, false, a.unfinished(p, err)
+	p, err = a.Finish(ctx, p, cause)
+	return p, false, a.Unfinished(p, err)
 }
 
 // order resolves what was asked for into a payment that is not written yet.

@@ -59,11 +59,11 @@ func (a *App) prove(ctx context.Context, n pay.Notice, cause view.Cause) error {
 	asking, cancel := context.WithTimeout(ctx, base.CallTimeout)
 	defer cancel()
 	asking, call := a.Calling(asking, base.OpQuery, attempt.Provider, p.Reference(attempt.Order))
-	o := call.Heard(asking, upstream.Query(asking, a.request(p, attempt)).Asked())
+	o := call.Heard(asking, upstream.Query(asking, a.Request(p, attempt)).Asked())
 	if o.Kind != pay.Approved {
 		return nil
 	}
-	_, _, err = a.settle(context.WithoutCancel(ctx), p, attempt, o, time.Time{}, a.Routes(p), cause)
+	_, _, err = a.Settle(context.WithoutCancel(ctx), p, attempt, o, time.Time{}, a.Routes(p), cause)
 	return err
 }
 
@@ -149,7 +149,7 @@ func (a *App) disputeAt(ctx context.Context, p pay.Payment, c pay.Claim) *pay.No
 	ctx, cancel := context.WithTimeout(ctx, base.CallTimeout)
 	defer cancel()
 	ctx, call := a.Calling(ctx, base.OpQueryDispute, attempt.Provider, p.Reference(attempt.Order))
-	n, known := querier.QueryDispute(ctx, provider.DisputeRequest{ID: c.Case.ID, Charge: a.request(p, attempt)})
+	n, known := querier.QueryDispute(ctx, provider.DisputeRequest{ID: c.Case.ID, Charge: a.Request(p, attempt)})
 	call.Ended(ctx, map[bool]string{true: "known", false: string(pay.Unknown)}[known], "")
 	if !known || !n.OfDispute() || n.Reference != p.Reference(attempt.Order) {
 		return nil

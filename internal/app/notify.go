@@ -119,7 +119,7 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 		return p, events, nil
 	}
 	// A soft decline opened the next attempt: make its call.
-	p, err = a.drive(context.WithoutCancel(ctx), p, routes, cause)
+	p, err = a.Drive(context.WithoutCancel(ctx), p, routes, cause)
 	return p, events, err
 }
 

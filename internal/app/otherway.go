@@ -58,7 +58,7 @@ func (a *App) Changeable(ctx context.Context, p pay.Payment) (bool, error) {
 // callOff ends a payment's charge at its provider and commits what follows from that.
 func (a *App) callOff(ctx context.Context, p pay.Payment, cause view.Cause) (pay.Payment, error) {
 	attempt, _ := p.Current()
-	said := a.endCharge(ctx, p, attempt)
+	said := a.EndCharge(ctx, p, attempt)
 	if said.Kind == pay.Missing { // a voucher that the provider cannot find now
 		said = pay.Outcome{Kind: pay.Unknown, Decline: "not_found"}
 	}

@@ -231,7 +231,7 @@ func (a *App) refundAt(ctx context.Context, c pay.Claim) (refundAccount, bool, e
 		return refundAccount{}, false, nil
 	}
 	return refundAccount{attempt.Provider, upstream, provider.RefundRequest{
-		Reference: c.Reference(), RefundRef: c.Call.Ref, Charge: a.request(p, attempt), Local: c.Local, Reason: c.Reason,
+		Reference: c.Reference(), RefundRef: c.Call.Ref, Charge: a.Request(p, attempt), Local: c.Local, Reason: c.Reason,
 		Sent: c.Call.SentAt(),
 	}}, true, nil
 }

@@ -35,10 +35,10 @@ func (a *App) RulePayment(ctx context.Context, by pay.Actor, r base.Ruled) (p pa
 	if r.Word == pay.WordNotCharged {
 		asking = provider.Looking(ctx)
 	}
-	o := a.ask(asking, p, attempt, true)
+	o := a.Ask(asking, p, attempt, true)
 	if o.Kind == pay.Awaiting && r.Word == pay.WordNotCharged {
 		// Nobody is to pay it any more.
-		if ended, can := a.cancel(asking, p, attempt); can && ended.Kind != pay.Unknown {
+		if ended, can := a.Cancel(asking, p, attempt); can && ended.Kind != pay.Unknown {
 			o = ended
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -373,9 +374,9 @@ func (a *App) SelectMethod(ctx context.Context, token string, c Choice) (pay.Ses
 			return err
 		}
 		if regained = found; found {
-			created, change, err = a.regain(created, at, tries, now)
+			created, change, err = a.Regain(created, at, tries, now)
 		} else {
-			created, change = begin(created, routes, now)
+			created, change = cascade.Begin(created, routes, now)
 		}
 		if err != nil {
 			return err
@@ -383,7 +384,7 @@ func (a *App) SelectMethod(ctx context.Context, token string, c Choice) (pay.Ses
 		locked, change := read.Lock(created, change, now)
 		err = a.Commit(ctx, change, cause)
 		if errors.Is(err, store.ErrUnknown) {
-			a.adopt(created, routes, cause)
+			a.Adopt(created, routes, cause)
 		}
 		if err != nil {
 			return err
@@ -396,11 +397,11 @@ func (a *App) SelectMethod(ctx context.Context, token string, c Choice) (pay.Ses
 	}
 	// From here the payment is ours to finish, whether the customer waits or not.
 	if regained {
-		p, err = a.asksAfter(ctx, p)
-		return s, p, a.unfinished(p, err)
+		p, err = a.AskAfter(ctx, p)
+		return s, p, a.Unfinished(p, err)
 	}
-	p, err = a.drive(context.WithoutCancel(ctx), p, routes, cause)
-	return s, p, a.unfinished(p, err)
+	p, err = a.Drive(context.WithoutCancel(ctx), p, routes, cause)
+	return s, p, a.Unfinished(p, err)
 }
 
 // sessionOrder is the order of the method that was chosen.

@@ -1,4 +1,4 @@
-package app
+package cascade
 
 import (
 	"context"
@@ -10,28 +10,28 @@ import (
 )
 
 // TakeOver makes due what nodes had in hand that are gone.
-func (a *Cascade) TakeOver(ctx context.Context) error {
-	n, err := a.Store.TakeOver(ctx, a.Now())
+func (c *Cascade) TakeOver(ctx context.Context) error {
+	n, err := c.Store.TakeOver(ctx, c.Now())
 	if n > 0 {
-		a.Log.InfoContext(ctx, "payments of a node that is gone are asked about", "payments", n)
-		a.Alarms[base.PaymentsLoop].Set(base.AtOnce)
+		c.Log.InfoContext(ctx, "payments of a node that is gone are asked about", "payments", n)
+		c.Alarms[base.PaymentsLoop].Set(base.AtOnce)
 	}
 	return err
 }
 
-// adopt goes on with a payment whose intent nobody knew to be written when its caller was
+// Adopt goes on with a payment whose intent nobody knew to be written when its caller was
 // told so: should it be there, it is this node's to finish.
-func (a *Cascade) adopt(p pay.Payment, routes pay.Cascade, cause view.Cause) {
-	a.afterwards(p, func(ctx context.Context, read pay.Payment) error {
+func (c *Cascade) Adopt(p pay.Payment, routes pay.Cascade, cause view.Cause) {
+	c.afterwards(p, func(ctx context.Context, read pay.Payment) error {
 		if read.Version != p.Version {
 			return nil // somebody else has gone on
 		}
-		read, err := a.drive(ctx, read, routes, cause)
+		read, err := c.Drive(ctx, read, routes, cause)
 		if err == nil {
-			err = a.resume(ctx, read)
+			err = c.resume(ctx, read)
 		}
-		if err = a.unfinished(read, err); err != nil {
-			a.Log.ErrorContext(ctx, "a payment whose intent was in doubt could not be gone on with", "payment", p.ID, "error", err)
+		if err = c.Unfinished(read, err); err != nil {
+			c.Log.ErrorContext(ctx, "a payment whose intent was in doubt could not be gone on with", "payment", p.ID, "error", err)
 		}
 		return nil
 	})
@@ -39,12 +39,12 @@ func (a *Cascade) adopt(p pay.Payment, routes pay.Cascade, cause view.Cause) {
 
 // revisit asks what became of a payment whose call was made, and whose outcome could not
 // be written: nobody else does until it is due.
-func (a *Cascade) revisit(p pay.Payment) {
-	a.afterwards(p, func(ctx context.Context, read pay.Payment) error {
+func (c *Cascade) revisit(p pay.Payment) {
+	c.afterwards(p, func(ctx context.Context, read pay.Payment) error {
 		if read.Answered != "" || read.Owner != p.Owner {
 			return nil
 		}
-		return a.reconcile(ctx, read, true)
+		return c.reconcile(ctx, read, true)
 	})
 }
 
@@ -57,20 +57,20 @@ const (
 )
 
 // afterwards does what is left of a payment, once the database answers again.
-func (a *Cascade) afterwards(p pay.Payment, do func(context.Context, pay.Payment) error) {
-	a.background.Go(func() {
+func (c *Cascade) afterwards(p pay.Payment, do func(context.Context, pay.Payment) error) {
+	c.background.Go(func() {
 		ctx := context.Background()
 		var failed error
 		for pause, spent := firstAfter, time.Duration(0); spent < afterFor; pause = min(2*pause, longestAfter) {
 			over := time.NewTimer(pause)
 			select {
-			case <-a.closing:
+			case <-c.closing:
 				over.Stop()
 				return
 			case <-over.C:
 				spent += pause
 			}
-			read, err := a.Store.AnyPayment(ctx, p.ID)
+			read, err := c.Store.AnyPayment(ctx, p.ID)
 			if err != nil {
 				continue // not there yet, or nobody can say
 			}
@@ -79,7 +79,7 @@ func (a *Cascade) afterwards(p pay.Payment, do func(context.Context, pay.Payment
 			}
 		}
 		if failed != nil {
-			a.Log.ErrorContext(ctx, "a payment that the database failed is left to the sweep", "payment", p.ID, "error", failed)
+			c.Log.ErrorContext(ctx, "a payment that the database failed is left to the sweep", "payment", p.ID, "error", failed)
 		}
 	})
 }

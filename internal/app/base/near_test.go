@@ -1,4 +1,4 @@
-package app
+package base_test
 
 import (
 	"testing"

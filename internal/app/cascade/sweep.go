@@ -1,4 +1,4 @@
-package app
+package cascade
 
 import (
 	"context"
@@ -13,20 +13,20 @@ import (
 // Sweep looks at payments that are due: pending ones whose provider may know
 // more, ones whose window has passed, and ones whose outcome is unknown. It waits for
 // what it has begun, and returns how many it took; doing one twice is harmless.
-func (a *Cascade) Sweep(ctx context.Context) (int, error) { return base.Waiting(ctx, a.sweep) }
+func (c *Cascade) Sweep(ctx context.Context) (int, error) { return base.Waiting(ctx, c.HandOut) }
 
-// sweep hands payments that are due to the lanes of their accounts.
-func (a *Cascade) sweep(ctx context.Context, begun *sync.WaitGroup) (int, error) {
-	now := a.Now()
-	due, err := a.Store.LeasePayments(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
+// HandOut hands payments that are due to the lanes of their accounts.
+func (c *Cascade) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
+	now := c.Now()
+	due, err := c.Store.LeasePayments(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
 	for _, p := range due {
 		attempt, _ := p.Current()
-		a.lanes.Submit(attempt.Provider, p.ID, begun, func(may bool) {
-			if err := a.reconcile(ctx, p, may); err != nil {
-				a.ComesAgain(ctx, "a due payment could not be looked at; it comes again", err, "payment", p.ID)
+		c.lanes.Submit(attempt.Provider, p.ID, begun, func(may bool) {
+			if err := c.reconcile(ctx, p, may); err != nil {
+				c.ComesAgain(ctx, "a due payment could not be looked at; it comes again", err, "payment", p.ID)
 			}
 		})
 	}
@@ -34,70 +34,70 @@ func (a *Cascade) sweep(ctx context.Context, begun *sync.WaitGroup) (int, error)
 }
 
 // reconcile asks the provider, where it may be asked, what became of a payment and decides.
-func (a *Cascade) reconcile(ctx context.Context, p pay.Payment, may bool) error {
+func (c *Cascade) reconcile(ctx context.Context, p pay.Payment, may bool) error {
 	attempt, ok := p.Current()
 	if !ok {
 		return nil
 	}
-	routes := a.providers.Routes(p)
+	routes := c.providers.Routes(p)
 	var asked time.Time // what the provider says is of then, however late it answers
 	if p.Status == pay.Processing || attempt.Calls > 1 {
 		var err error
-		if asked, err = a.AskedAt(ctx); err != nil {
+		if asked, err = c.AskedAt(ctx); err != nil {
 			return err
 		}
 	}
-	o := attempt.Heard(a.ask(ctx, p, attempt, may))
+	o := attempt.Heard(c.Ask(ctx, p, attempt, may))
 	if p.Looking() {
-		return a.look(ctx, p, o)
+		return c.look(ctx, p, o)
 	}
-	expired := p.Overdue(a.TimeOf(p.Scope))
+	expired := p.Overdue(c.TimeOf(p.Scope))
 	if (expired || p.Canceling()) && o.Kind == pay.Awaiting {
 		// Where the window is over, one that nobody ended was not paid a moment ago, and is
 		// asked about on.
-		if said, can := a.cancel(ctx, p, attempt); can && (said.Kind != pay.Unknown || !expired) {
+		if said, can := c.Cancel(ctx, p, attempt); can && (said.Kind != pay.Unknown || !expired) {
 			o = said
 		}
 	}
 	told := o.Kind == pay.Approved || o.Kind == pay.Declined
 	if p.Canceling() && !told && !(expired && o.Kind == pay.Unknown) {
-		_, err := a.cancelBy(ctx, p, attempt, o, view.Cause{})
+		_, err := c.CancelBy(ctx, p, attempt, o, view.Cause{})
 		return err
 	}
 	if expired && !told {
-		return a.expire(ctx, p, o)
+		return c.expire(ctx, p, o)
 	}
 	if o.Kind == pay.Missing && attempt.Status == pay.Sending && attempt.OnItsWay(asked) {
-		return a.callAgain(ctx, p, routes)
+		return c.callAgain(ctx, p, routes)
 	}
-	p, mine, err := a.settle(ctx, p, attempt, o, asked, routes, view.Cause{})
+	p, mine, err := c.Settle(ctx, p, attempt, o, asked, routes, view.Cause{})
 	if err != nil || !mine {
 		return err
 	}
-	if p, err = a.drive(ctx, p, routes, view.Cause{}); err != nil {
+	if p, err = c.Drive(ctx, p, routes, view.Cause{}); err != nil {
 		return err
 	}
-	return a.resume(ctx, p)
+	return c.resume(ctx, p)
 }
 
 // callAgain makes the call of an attempt whose owner has died or is held up. Should his
 // call be on its way, the provider takes it for this one.
-func (a *Cascade) callAgain(ctx context.Context, p pay.Payment, routes pay.Cascade) error {
-	p, mine, err := a.resend(ctx, p)
+func (c *Cascade) callAgain(ctx context.Context, p pay.Payment, routes pay.Cascade) error {
+	p, mine, err := c.resend(ctx, p)
 	if err != nil || !mine {
 		return err
 	}
-	if p, err = a.drive(ctx, p, routes, view.Cause{}); err != nil {
+	if p, err = c.Drive(ctx, p, routes, view.Cause{}); err != nil {
 		return err
 	}
-	return a.resume(ctx, p)
+	return c.resume(ctx, p)
 }
 
 // resume ends the create call of a payment whose node died after its provider's answer.
-func (a *Cascade) resume(ctx context.Context, p pay.Payment) error {
+func (c *Cascade) resume(ctx context.Context, p pay.Payment) error {
 	if p.Answered != "" || p.Status != pay.Pending {
 		return nil
 	}
-	_, err := a.finish(ctx, p, view.Cause{})
+	_, err := c.Finish(ctx, p, view.Cause{})
 	return err
 }

@@ -1,4 +1,4 @@
-package app
+package cascade
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// regain is a new payment as the one that a provider has of the same request: with its id, its amount
+// Regain is a new payment as the one that a provider has of the same request: with its id, its amount
 // and its attempt. tries are those before.
-func (a *Cascade) regain(p pay.Payment, at pay.Found, tries []pay.Found, now time.Time) (pay.Payment, pay.Change, error) {
+func (c *Cascade) Regain(p pay.Payment, at pay.Found, tries []pay.Found, now time.Time) (pay.Payment, pay.Change, error) {
 	object, order, ok := pay.ParseReference(at.Reference)
 	if !ok {
 		return p, pay.Change{}, fmt.Errorf("found %s: it is no charge of ours", at.ID())
@@ -39,31 +39,31 @@ func (a *Cascade) regain(p pay.Payment, at pay.Found, tries []pay.Found, now tim
 	return p, change, nil
 }
 
-// regainPayment answers a create call that was carried out in the time that the database lost. The
+// RegainPayment answers a create call that was carried out in the time that the database lost. The
 // provider is asked what became of it, and not called.
-func (a *Cascade) regainPayment(ctx context.Context, p pay.Payment, at pay.Found, tries []pay.Found, i base.Idempotency, cause view.Cause) (pay.Payment, error) {
-	now := a.TimeOf(p.Scope)
-	p, change, err := a.regain(p, at, tries, now)
+func (c *Cascade) RegainPayment(ctx context.Context, p pay.Payment, at pay.Found, tries []pay.Found, i base.Idempotency, cause view.Cause) (pay.Payment, error) {
+	now := c.TimeOf(p.Scope)
+	p, change, err := c.Regain(p, at, tries, now)
 	if err != nil {
 		return p, err
 	}
 	change.Once = i.Guard(p.Scope, p.ID, now)
-	err = a.Commit(ctx, change, cause)
+	err = c.Commit(ctx, change, cause)
 	if errors.Is(err, store.ErrDuplicate) || errors.Is(err, store.ErrStale) { // the same request at the same time
-		return a.replay(ctx, p.Scope, i)
+		return c.Repeat(ctx, p.Scope, i)
 	}
 	if err != nil {
 		return p, err
 	}
-	a.Log.Info("a payment that the database had lost is there again", "payment", p.ID)
-	p, err = a.asksAfter(context.WithoutCancel(ctx), p)
-	return p, a.unfinished(p, err)
+	c.Log.Info("a payment that the database had lost is there again", "payment", p.ID)
+	p, err = c.AskAfter(context.WithoutCancel(ctx), p)
+	return p, c.Unfinished(p, err)
 }
 
-// asksAfter asks what became of a payment that this node has in hand and has not called.
-func (a *Cascade) asksAfter(ctx context.Context, p pay.Payment) (pay.Payment, error) {
-	if err := a.reconcile(ctx, p, true); err != nil {
+// AskAfter asks what became of a payment that this node has in hand and has not called.
+func (c *Cascade) AskAfter(ctx context.Context, p pay.Payment) (pay.Payment, error) {
+	if err := c.reconcile(ctx, p, true); err != nil {
 		return p, err
 	}
-	return a.Store.AnyPayment(ctx, p.ID)
+	return c.Store.AnyPayment(ctx, p.ID)
 }

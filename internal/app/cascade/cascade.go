@@ -1,4 +1,7 @@
-package app
+// Package cascade takes payments through the providers that may take them, one call at a time, each between two
+// commits; it asks what became of each, and ends those whose time is over. Which providers may is planned by
+// acquiring, and what follows from an answer is decided by pay.
+package cascade
 
 import (
 	"context"
@@ -31,11 +34,11 @@ func NewCascade(b *base.Base, providers *acquiring.Providers, catalog *acquiring
 }
 
 // Close ends what goes on in the background, and waits for the questions that are under way.
-func (a *Cascade) Close() {
-	close(a.closing)
-	a.background.Wait()
-	a.lanes.Drain()
+func (c *Cascade) Close() {
+	close(c.closing)
+	c.background.Wait()
+	c.lanes.Drain()
 }
 
 // Silent counts the provider accounts that do not answer questions about payments.
-func (a *Cascade) Silent() int { return a.lanes.Silent() }
+func (c *Cascade) Silent() int { return c.lanes.Silent() }

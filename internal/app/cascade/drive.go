@@ -1,4 +1,4 @@
-package app
+package cascade
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// unfinished tells that a payment is there whose outcome could not be written: 503 alone
+// Unfinished tells that a payment is there whose outcome could not be written: 503 alone
 // would say that nothing was done. This node goes on with it.
-func (a *Cascade) unfinished(p pay.Payment, err error) error {
+func (c *Cascade) Unfinished(p pay.Payment, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -24,7 +24,7 @@ func (a *Cascade) unfinished(p pay.Payment, err error) error {
 		return err
 	}
 	if shown.Details.TransactionID == "" {
-		a.revisit(p)
+		c.revisit(p)
 		err = goesOn(p.ID, err)
 	}
 	return err
@@ -37,29 +37,29 @@ func goesOn(id string, cause error) error {
 		Message: "the payment was made, and what became of it is not known in time: read it, or repeat the request with the same Idempotency-Key"}
 }
 
-// finish plays what the create call asked for and notes its reply, where this node has
+// Finish plays what the create call asked for and notes its reply, where this node has
 // the payment in hand. Where another one has taken it over, it waits for that one.
-func (a *Cascade) finish(ctx context.Context, p pay.Payment, cause view.Cause) (pay.Payment, error) {
+func (c *Cascade) Finish(ctx context.Context, p pay.Payment, cause view.Cause) (pay.Payment, error) {
 	if p.Answered != "" {
 		return p, nil
 	}
 	if p.Status != pay.Pending || !p.Simulate.Immediate() {
-		answered, err := a.awaitAnswer(ctx, p.Scope, p.ID)
+		answered, err := c.awaitAnswer(ctx, p.Scope, p.ID)
 		if errors.Is(err, errStillRuns) {
 			return p, goesOn(p.ID, err)
 		}
 		return answered, err
 	}
-	p, err := a.Play(ctx, p, p.Simulate, cause)
+	p, err := c.Play(ctx, p, p.Simulate, cause)
 	if err == nil && p.Answered == "" { // a faulty provider played nothing
-		p, err = a.answer(ctx, p)
+		p, err = c.answer(ctx, p)
 	}
 	return p, err
 }
 
-// begin returns the change that makes a payment: with its first attempt, or
+// Begin returns the change that makes a payment: with its first attempt, or
 // failed where no provider serves it.
-func begin(p pay.Payment, routes pay.Cascade, now time.Time) (pay.Payment, pay.Change) {
+func Begin(p pay.Payment, routes pay.Cascade, now time.Time) (pay.Payment, pay.Change) {
 	if first, ok := p.Next(routes.Routes); ok {
 		return p.Try(first, now)
 	}
@@ -67,9 +67,9 @@ func begin(p pay.Payment, routes pay.Cascade, now time.Time) (pay.Payment, pay.C
 }
 
 // answer notes the reply of a create call, which its replays wait for.
-func (a *Cascade) answer(ctx context.Context, p pay.Payment) (pay.Payment, error) {
+func (c *Cascade) answer(ctx context.Context, p pay.Payment) (pay.Payment, error) {
 	err := base.Again(func() error {
-		read, err := a.Store.AnyPayment(ctx, p.ID)
+		read, err := c.Store.AnyPayment(ctx, p.ID)
 		if err != nil {
 			return err
 		}
@@ -77,8 +77,8 @@ func (a *Cascade) answer(ctx context.Context, p pay.Payment) (pay.Payment, error
 		if read.Answered != "" {
 			return nil
 		}
-		next, change := read.Reply(a.TimeOf(read.Scope))
-		if err := a.Commit(ctx, change, view.Cause{}); err != nil {
+		next, change := read.Reply(c.TimeOf(read.Scope))
+		if err := c.Commit(ctx, change, view.Cause{}); err != nil {
 			return err
 		}
 		p = next
@@ -87,21 +87,21 @@ func (a *Cascade) answer(ctx context.Context, p pay.Payment) (pay.Payment, error
 	return p, err
 }
 
-// drive calls providers until the payment waits for somebody else. Each call
+// Drive calls providers until the payment waits for somebody else. Each call
 // stands between two commits, and is made by whoever committed its intent: the
 // payment that he has is the one that he wrote.
-func (a *Cascade) drive(ctx context.Context, p pay.Payment, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
+func (c *Cascade) Drive(ctx context.Context, p pay.Payment, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
 	for range 2 * (len(routes.Routes) + 1) {
 		attempt, ok := p.Current()
-		if p.Status != pay.Processing || !ok || attempt.Status != pay.Sending || a.Shut() {
+		if p.Status != pay.Processing || !ok || attempt.Status != pay.Sending || c.Shut() {
 			return p, nil
 		}
 		var err error
 		mine := false
-		if a.MayCall(ctx, p, attempt) {
-			p, mine, err = a.settle(ctx, p, attempt, a.charge(ctx, p, attempt), time.Time{}, routes, cause)
+		if c.MayCall(ctx, p, attempt) {
+			p, mine, err = c.Settle(ctx, p, attempt, c.charge(ctx, p, attempt), time.Time{}, routes, cause)
 		} else {
-			p, mine, err = a.resend(ctx, p)
+			p, mine, err = c.resend(ctx, p)
 		}
 		if err != nil || !mine {
 			return p, err
@@ -112,13 +112,13 @@ func (a *Cascade) drive(ctx context.Context, p pay.Payment, routes pay.Cascade, 
 
 // resend is the intent to call again with the same reference, by this node. false where
 // somebody else has moved the payment.
-func (a *Cascade) resend(ctx context.Context, p pay.Payment) (pay.Payment, bool, error) {
-	held, err := a.InHand(ctx, p)
+func (c *Cascade) resend(ctx context.Context, p pay.Payment) (pay.Payment, bool, error) {
+	held, err := c.InHand(ctx, p)
 	if err != nil {
 		return p, false, err
 	}
-	next, change := held.Resend(a.TimeOf(p.Scope))
-	err = a.Commit(ctx, change, view.Cause{})
+	next, change := held.Resend(c.TimeOf(p.Scope))
+	err = c.Commit(ctx, change, view.Cause{})
 	if errors.Is(err, store.ErrStale) {
 		return p, false, nil
 	}
@@ -126,39 +126,40 @@ func (a *Cascade) resend(ctx context.Context, p pay.Payment) (pay.Payment, bool,
 }
 
 // charge makes the call of an attempt.
-func (a *Cascade) charge(ctx context.Context, p pay.Payment, attempt pay.Attempt) pay.Outcome {
-	upstream, ok := a.providers.Upstream(attempt.Provider)
+func (c *Cascade) charge(ctx context.Context, p pay.Payment, attempt pay.Attempt) pay.Outcome {
+	upstream, ok := c.providers.Upstream(attempt.Provider)
 	if !ok {
 		return pay.Outcome{Kind: pay.Unavailable, Decline: "not_configured"}
 	}
-	ctx, cancel := context.WithTimeout(provider.Fenced(ctx, a.Fence(attempt.Flight)), base.CallTimeout)
+	ctx, cancel := context.WithTimeout(provider.Fenced(ctx, c.Fence(attempt.Flight)), base.CallTimeout)
 	defer cancel()
-	return a.providers.Watched(ctx, p, attempt.Provider, func() pay.Outcome {
-		ctx, call := a.Calling(ctx, base.OpCharge, attempt.Provider, p.Reference(attempt.Order))
-		return call.Heard(ctx, upstream.Charge(ctx, a.request(p, attempt)))
+	return c.providers.Watched(ctx, p, attempt.Provider, func() pay.Outcome {
+		ctx, call := c.Calling(ctx, base.OpCharge, attempt.Provider, p.Reference(attempt.Order))
+		return call.Heard(ctx, upstream.Charge(ctx, c.Request(p, attempt)))
 	})
 }
 
-func (a *Cascade) request(p pay.Payment, attempt pay.Attempt) provider.Request {
+// Request is what a provider is told of an attempt.
+func (c *Cascade) Request(p pay.Payment, attempt pay.Attempt) provider.Request {
 	return provider.Request{
 		Reference: p.Reference(attempt.Order), ProviderRef: attempt.ProviderRef, Amount: p.Amount, Local: p.Local,
-		Rail: a.catalog.ByID[p.RailID].Key, RailID: p.RailID, Method: p.Method, Country: p.Country, Sync: p.Sync, Buyer: p.Buyer, ReturnURL: p.ReturnURL,
-		PageURL: view.PageURL(a.CheckoutURL, p.ID), Created: p.Times.Created, Sent: time.UnixMicro(attempt.Started), Expires: p.Times.Created.Add(p.Window), Now: a.TimeOf(p.Scope), Simulate: p.Simulate, Redirect: p.Redirect,
+		Rail: c.catalog.ByID[p.RailID].Key, RailID: p.RailID, Method: p.Method, Country: p.Country, Sync: p.Sync, Buyer: p.Buyer, ReturnURL: p.ReturnURL,
+		PageURL: view.PageURL(c.CheckoutURL, p.ID), Created: p.Times.Created, Sent: time.UnixMicro(attempt.Started), Expires: p.Times.Created.Add(p.Window), Now: c.TimeOf(p.Scope), Simulate: p.Simulate, Redirect: p.Redirect,
 	}
 }
 
-// settle commits what came of an attempt. Where a notification came first, the
+// Settle commits what came of an attempt. Where a notification came first, the
 // answer is read as one more notification: nothing that was told is lost. mine says
 // that the payment is as this call wrote it: only then its next call is the caller's.
 // asked is when a question was asked, in the database's clock; zero: it was a call.
-func (a *Cascade) settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, said pay.Outcome, asked time.Time, routes pay.Cascade, cause view.Cause) (_ pay.Payment, mine bool, _ error) {
+func (c *Cascade) Settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, said pay.Outcome, asked time.Time, routes pay.Cascade, cause view.Cause) (_ pay.Payment, mine bool, _ error) {
 	read := p
 	err := base.Again(func() error {
-		held, o, err := a.Proved(ctx, read, said, asked)
+		held, o, err := c.Proved(ctx, read, said, asked)
 		if err != nil {
 			return err
 		}
-		now := a.TimeOf(read.Scope)
+		now := c.TimeOf(read.Scope)
 		var next pay.Payment
 		var change pay.Change
 		current, _ := read.Current()
@@ -170,19 +171,19 @@ func (a *Cascade) settle(ctx context.Context, p pay.Payment, attempt pay.Attempt
 				// Whoever writes it wins the version, so it cannot be known already.
 				ID: fmt.Sprintf("answer/%s v%d", read.Reference(attempt.Order), read.Version), Account: attempt.Provider,
 				Reference: read.Reference(attempt.Order), Outcome: o,
-			}, routes, a.NewID(pay.ClaimPrefix, now), now)
+			}, routes, c.NewID(pay.ClaimPrefix, now), now)
 		default:
 			p = read
-			return a.deny(ctx, read, attempt.Order, said, cause)
+			return c.deny(ctx, read, attempt.Order, said, cause)
 		}
-		err = a.Commit(ctx, change, cause)
+		err = c.Commit(ctx, change, cause)
 		if err == nil {
-			a.FlagReceipts(ctx, change)
+			c.FlagReceipts(ctx, change)
 			p, mine = next, true
 			return nil
 		}
 		if errors.Is(err, store.ErrStale) {
-			if again, readErr := a.Store.AnyPayment(ctx, p.ID); readErr == nil {
+			if again, readErr := c.Store.AnyPayment(ctx, p.ID); readErr == nil {
 				read = again
 			} else {
 				err = readErr
@@ -194,32 +195,32 @@ func (a *Cascade) settle(ctx context.Context, p pay.Payment, attempt pay.Attempt
 }
 
 // deny keeps for the operator what a provider answered against his word.
-func (a *Cascade) deny(ctx context.Context, p pay.Payment, order int, said pay.Outcome, cause view.Cause) error {
-	change, denied := p.Denied(order, said, a.TimeOf(p.Scope))
+func (c *Cascade) deny(ctx context.Context, p pay.Payment, order int, said pay.Outcome, cause view.Cause) error {
+	change, denied := p.Denied(order, said, c.TimeOf(p.Scope))
 	if !denied {
 		return nil
 	}
-	err := a.Commit(ctx, change, cause)
+	err := c.Commit(ctx, change, cause)
 	if errors.Is(err, store.ErrDuplicate) { // he knows
 		return nil
 	}
 	if err == nil {
-		a.FlagReceipts(ctx, change)
+		c.FlagReceipts(ctx, change)
 	}
 	return err
 }
 
-// replay returns what the first request with the key made, waiting for its
+// Repeat returns what the first request with the key made, waiting for its
 // reply.
-func (a *Cascade) replay(ctx context.Context, scope pay.Scope, i base.Idempotency) (pay.Payment, error) {
-	once, err := a.Store.Once(ctx, i.KeyIn(scope))
+func (c *Cascade) Repeat(ctx context.Context, scope pay.Scope, i base.Idempotency) (pay.Payment, error) {
+	once, err := c.Store.Once(ctx, i.KeyIn(scope))
 	if err != nil {
 		return pay.Payment{}, err
 	}
 	if once.Hash != i.Hash {
 		return pay.Payment{}, i.Reused(once.Hash)
 	}
-	return a.awaitAnswer(ctx, scope, once.Object)
+	return c.awaitAnswer(ctx, scope, once.Object)
 }
 
 // errStillRuns: the first request with the key is not answered yet.
@@ -231,13 +232,13 @@ var errStillRuns error = &pay.Error{
 // awaitAnswer waits for the reply of a create call that somebody else makes.
 //
 // Errors: errStillRuns.
-func (a *Cascade) awaitAnswer(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
+func (c *Cascade) awaitAnswer(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
 	ctx, cancel := context.WithTimeout(ctx, replayWait)
 	defer cancel()
 	poll := time.NewTicker(replayPoll)
 	defer poll.Stop()
 	for {
-		p, err := a.Store.Payment(ctx, scope, id)
+		p, err := c.Store.Payment(ctx, scope, id)
 		if err == nil && p.Answered != "" {
 			return p, nil
 		}

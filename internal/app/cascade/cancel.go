@@ -1,0 +1,67 @@
+package cascade
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// EndCharge tells the provider of a payment to end its charge. Where it has no way to, or
+// says that it cannot, it is asked how the charge stands.
+func (c *Cascade) EndCharge(ctx context.Context, p pay.Payment, attempt pay.Attempt) pay.Outcome {
+	if o, can := c.Cancel(ctx, p, attempt); can && o.Kind != pay.Awaiting {
+		return o
+	}
+	return attempt.Heard(c.Ask(ctx, p, attempt, true))
+}
+
+// Cancel tells the provider of an attempt to end its charge, so that nobody pays it any
+// more; false where it has no way to. The shopper may have been faster.
+func (c *Cascade) Cancel(ctx context.Context, p pay.Payment, attempt pay.Attempt) (pay.Outcome, bool) {
+	upstream, _ := c.providers.Upstream(attempt.Provider)
+	canceler, can := upstream.(provider.Canceler)
+	if !can {
+		return pay.Outcome{}, false
+	}
+	ctx, done := context.WithTimeout(ctx, base.CallTimeout)
+	defer done()
+	ctx, call := c.Calling(ctx, base.OpCancel, attempt.Provider, p.Reference(attempt.Order))
+	return call.Heard(ctx, canceler.Cancel(ctx, c.Request(p, attempt)).Asked()), true
+}
+
+// CancelBy commits what follows for a payment that is Canceling from what its provider
+// says, and returns it as it is then: also where somebody else has moved it meanwhile.
+func (c *Cascade) CancelBy(ctx context.Context, p pay.Payment, attempt pay.Attempt, o pay.Outcome, cause view.Cause) (pay.Payment, error) {
+	if o.Kind == pay.Approved || o.Kind == pay.Declined {
+		next, mine, err := c.Settle(ctx, p, attempt, o, time.Time{}, c.providers.Routes(p), cause)
+		if err != nil || mine {
+			return next, err
+		}
+		return c.Store.AnyPayment(ctx, p.ID)
+	}
+	err := base.Again(func() error {
+		if !p.Canceling() {
+			return nil
+		}
+		next, change := p.Cancel(o, c.TimeOf(p.Scope))
+		err := c.Commit(ctx, change, cause)
+		if err == nil {
+			p = next
+			return nil
+		}
+		if errors.Is(err, store.ErrStale) {
+			var other error
+			if p, other = c.Store.AnyPayment(ctx, p.ID); other != nil {
+				return other
+			}
+		}
+		return err
+	})
+	return p, err
+}

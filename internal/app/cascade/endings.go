@@ -1,0 +1,56 @@
+package cascade
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// Ask asks the provider of an attempt what became of it. Where there is nobody to ask, or
+// the account does not answer anybody now, nobody knows.
+func (c *Cascade) Ask(ctx context.Context, p pay.Payment, attempt pay.Attempt, may bool) pay.Outcome {
+	upstream, ok := c.providers.Upstream(attempt.Provider)
+	if !ok {
+		return pay.Outcome{Kind: pay.Unknown, Decline: "not_configured"}
+	}
+	if !may {
+		return pay.Outcome{Kind: pay.Unknown, Decline: "not_asked"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, base.CallTimeout)
+	defer cancel()
+	ctx, call := c.Calling(ctx, base.OpQuery, attempt.Provider, p.Reference(attempt.Order))
+	o := call.Heard(ctx, upstream.Query(ctx, c.Request(p, attempt)).Asked())
+	c.lanes.Heard(attempt.Provider, o.Kind != pay.Unknown)
+	return o
+}
+
+// expire commits what follows from the last word on a payment whose window is over.
+func (c *Cascade) expire(ctx context.Context, p pay.Payment, o pay.Outcome) error {
+	next, change := p.Expire(o, c.TimeOf(p.Scope))
+	err := c.Commit(ctx, change, view.Cause{})
+	if errors.Is(err, store.ErrStale) { // it moved by itself meanwhile
+		return nil
+	}
+	if err == nil && !next.Status.Open() && !next.Unsure.IsZero() {
+		c.Log.WarnContext(ctx, "a payment has ended and nobody knows whether it was paid: it needs the operator", "payment", p.ID)
+	}
+	return err
+}
+
+// look commits what a provider says of a payment that ended unpaid.
+func (c *Cascade) look(ctx context.Context, p pay.Payment, o pay.Outcome) error {
+	now := c.TimeOf(p.Scope)
+	_, change := p.Look(o, c.NewID(pay.ClaimPrefix, now), now)
+	err := c.Commit(ctx, change, view.Cause{})
+	if errors.Is(err, store.ErrStale) { // it was told meanwhile; if not, it comes again with the end of the lease
+		return nil
+	}
+	if err == nil {
+		c.FlagReceipts(ctx, change)
+	}
+	return err
+}
