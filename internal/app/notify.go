@@ -225,45 +225,6 @@ func (a *App) lastOpen(ctx context.Context, r pay.Receipt) (bool, error) {
 	return pay.LastOpen(told, r), err
 }
 
-// takeRefund applies what a provider tells of a refund.
-func (a *App) takeRefund(ctx context.Context, n pay.Notice, cause view.Cause) error {
-	id, _, ok := pay.ParseRefundReference(n.Refund)
-	if !ok || !base.Storable(id) {
-		return acquiring.NotOurs()
-	}
-	return base.Again(func() error {
-		c, err := a.Store.AnyClaim(ctx, id)
-		if err != nil {
-			return base.OrRefuse(err, acquiring.NotOurs())
-		}
-		p, err := a.Store.AnyPayment(ctx, c.Payment)
-		if err != nil {
-			return err
-		}
-		if attempt, ok := p.Taker(c); !ok || attempt.Provider != n.Account {
-			a.Log.WarnContext(ctx, "a notification is about another account's refund", "account", n.Account, "claim", c.ID)
-			return acquiring.NotOurs()
-		}
-		now, err := a.AskedAt(ctx)
-		if err != nil {
-			return err
-		}
-		notice := n
-		if c.Calling() { // else it is compared with what was decided
-			notice.Outcome = c.Call.Told(n.Outcome.Asked(), now)
-		}
-		_, change := c.ConfirmRefund(p, notice, a.TimeOf(c.Scope))
-		err = a.Commit(ctx, change, cause)
-		if errors.Is(err, store.ErrDuplicate) { // told before
-			return nil
-		}
-		if err == nil {
-			a.FlagReceipts(ctx, change)
-		}
-		return err
-	})
-}
-
 // apply decides what a notice does: to a dispute's claims where it is of one, else
 // to the payment.
 func (a *App) apply(ctx context.Context, p pay.Payment, n pay.Notice, routes pay.Cascade, now time.Time) (pay.Payment, pay.Change, error) {

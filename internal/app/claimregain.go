@@ -1,0 +1,102 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/reconcile"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// regainRefund answers a call for a refund that was made in the time that the database lost.
+func (a *App) regainRefund(ctx context.Context, p pay.Payment, asked pay.NewRefund, at pay.Found, n NewRefund, cause view.Cause) (pay.Refund, error) {
+	if at.Object != "" { // the operator's list brought it back: only the key is not known
+		claim, err := a.Store.Claim(ctx, p.Scope, at.Object)
+		if err != nil {
+			return pay.Refund{}, err
+		}
+		err = a.Store.Commit(ctx, pay.Change{Once: n.Idempotency.Guard(p.Scope, claim.ID, a.TimeOf(p.Scope))})
+		if errors.Is(err, store.ErrDuplicate) {
+			err = nil
+		}
+		return claim.Opened(), err
+	}
+	if !asked.Amount.IsZero() && asked.Amount != at.Local() {
+		return pay.Refund{}, base.OtherThanFound(at)
+	}
+	claim, err := a.openFound(ctx, p, asked, at, n.By, n.Idempotency, cause)
+	if errors.Is(err, store.ErrDuplicate) {
+		r, _, err := a.refundBefore(ctx, p.Scope, n.Idempotency)
+		return r, err
+	}
+	return claim.Opened(), err
+}
+
+// openFound opens a refund that a provider has, and asks what became of it.
+func (a *App) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund, at pay.Found, by pay.Actor, i base.Idempotency, cause view.Cause) (pay.Claim, error) {
+	claim, round, ok := pay.ParseRefundReference(at.Reference)
+	if !ok {
+		return pay.Claim{}, fmt.Errorf("found %s: it is no refund of ours", at.ID())
+	}
+	n.ID, n.Round, n.Amount, n.Found = claim, round, at.Local(), []pay.Found{at.Taken(claim)}
+	_, opened, _, err := a.openRefund(ctx, p, n, by, i, cause)
+	if err != nil {
+		return opened, err
+	}
+	if _, err := a.askRefund(context.WithoutCancel(ctx), opened, true); err != nil {
+		a.Log.Error("a refund's outcome is not written; it is asked about again", "claim", opened.ID, "error", err)
+	}
+	return opened, nil
+}
+
+func (a *App) placeRefund(ctx context.Context, f pay.Found, l reconcile.Line) (known, regained bool, err error) {
+	claim, round, _ := pay.ParseRefundReference(f.Reference)
+	if c, err := a.Store.AnyClaim(ctx, claim); err == nil {
+		return a.placeKnownRefund(ctx, c, f, round)
+	} else if !errors.Is(err, store.ErrNotFound) {
+		return false, false, err
+	}
+	payment, _, named := pay.ParseReference(l.Reference)
+	if !named || l.Reference == f.Reference {
+		return false, false, nil
+	}
+	p, err := a.Store.AnyPayment(ctx, payment)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, false, nil
+	}
+	if err != nil {
+		return false, false, err
+	}
+	f.Version-- // it is written as taken at once, see asTaken
+	_, err = a.openFound(ctx, p, pay.NewRefund{Reason: "found at the provider after a restore"}, f, a.Self(), base.Idempotency{}, view.Cause{})
+	return false, err == nil, err
+}
+
+// placeKnownRefund gives a refund to the claim that it is of. Where that was not that far when the copy was
+// made, what became of it is asked.
+func (a *App) placeKnownRefund(ctx context.Context, c pay.Claim, f pay.Found, round int) (known, regained bool, err error) {
+	listed, asks := c, false
+	listed, err = a.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+		by, err := a.Caller(ctx)
+		if err != nil {
+			return c, pay.Change{}, err
+		}
+		known = round <= c.Call.Round
+		next, change, news, err := c.InHandOf(by).Listed(p, f, round, a.TimeOf(c.Scope))
+		if asks = news; news && !known {
+			change.Found = []pay.Found{base.AsTaken(f, c.ID)}
+		}
+		return next, change, err
+	})
+	if err != nil || !asks {
+		return known && err == nil, false, err
+	}
+	if _, err := a.askRefund(ctx, listed, true); err != nil {
+		a.Log.ErrorContext(ctx, "a refund's outcome is not written; it is asked about again", "claim", c.ID, "error", err)
+	}
+	return known, !known, nil
+}
