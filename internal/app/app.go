@@ -100,6 +100,7 @@ type App struct {
 	*auth.Access
 	*onboarding.Onboarding
 	*cascade.Cascade
+	*Refunds
 	*delivery.Webhooks
 	*mails.Mails
 	*privacy.Privacy
@@ -112,8 +113,6 @@ type App struct {
 	Config  Config
 	catalog *acquiring.Catalog
 	counts  *counts
-	// What providers are asked about, each kind with bounds of its own.
-	refunds *acquiring.Lanes
 }
 
 // CheckAddress refuses what is the address of no database.
@@ -161,8 +160,7 @@ func (a *App) Contract(ctx context.Context, patience time.Duration) (waits, err 
 func Open(ctx context.Context, address string, c Config) (*App, error) {
 	a := &App{
 		Base: base.New(c.Config), Config: c,
-		refunds: acquiring.NewLanes(c.Now),
-		counts:  newCounts(),
+		counts: newCounts(),
 	}
 	a.Access = auth.NewAccess(a.Base, c.AccessTTL)
 	a.Onboarding = onboarding.NewOnboarding(a.Base, a.Access)
@@ -207,6 +205,7 @@ func (a *App) load(ctx context.Context) error {
 	}, a.catalog)
 	a.Cascade = cascade.NewCascade(a.Base, a.Providers, a.catalog)
 	a.Cascade.Play = a.play
+	a.Refunds = NewRefunds(a.Base, a.Providers, a.Cascade)
 	a.Methods = acquiring.NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
 	a.Privacy = privacy.NewPrivacy(a.Base, a.Access, a.Config.Retention)
 	a.Identity = verification.NewIdentity(a.Base)
@@ -237,7 +236,7 @@ func (a *App) load(ctx context.Context) error {
 // requests and the loops.
 func (a *App) Close() {
 	a.Cascade.Close()
-	a.refunds.Drain()
+	a.Refunds.Drain()
 	a.Payouts.Drain()
 	a.Webhooks.Drain()
 	if err := a.WriteKeyUses(context.Background()); err != nil {

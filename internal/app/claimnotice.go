@@ -12,7 +12,7 @@ import (
 )
 
 // takeRefund applies what a provider tells of a refund.
-func (a *App) takeRefund(ctx context.Context, n pay.Notice, cause view.Cause) error {
+func (a *Refunds) takeRefund(ctx context.Context, n pay.Notice, cause view.Cause) error {
 	id, _, ok := pay.ParseRefundReference(n.Refund)
 	if !ok || !base.Storable(id) {
 		return acquiring.NotOurs()

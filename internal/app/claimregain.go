@@ -13,7 +13,7 @@ import (
 )
 
 // regainRefund answers a call for a refund that was made in the time that the database lost.
-func (a *App) regainRefund(ctx context.Context, p pay.Payment, asked pay.NewRefund, at pay.Found, n NewRefund, cause view.Cause) (pay.Refund, error) {
+func (a *Refunds) regainRefund(ctx context.Context, p pay.Payment, asked pay.NewRefund, at pay.Found, n NewRefund, cause view.Cause) (pay.Refund, error) {
 	if at.Object != "" { // the operator's list brought it back: only the key is not known
 		claim, err := a.Store.Claim(ctx, p.Scope, at.Object)
 		if err != nil {
@@ -37,7 +37,7 @@ func (a *App) regainRefund(ctx context.Context, p pay.Payment, asked pay.NewRefu
 }
 
 // openFound opens a refund that a provider has, and asks what became of it.
-func (a *App) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund, at pay.Found, by pay.Actor, i base.Idempotency, cause view.Cause) (pay.Claim, error) {
+func (a *Refunds) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund, at pay.Found, by pay.Actor, i base.Idempotency, cause view.Cause) (pay.Claim, error) {
 	claim, round, ok := pay.ParseRefundReference(at.Reference)
 	if !ok {
 		return pay.Claim{}, fmt.Errorf("found %s: it is no refund of ours", at.ID())
@@ -53,7 +53,7 @@ func (a *App) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund, at 
 	return opened, nil
 }
 
-func (a *App) placeRefund(ctx context.Context, f pay.Found, l reconcile.Line) (known, regained bool, err error) {
+func (a *Refunds) placeRefund(ctx context.Context, f pay.Found, l reconcile.Line) (known, regained bool, err error) {
 	claim, round, _ := pay.ParseRefundReference(f.Reference)
 	if c, err := a.Store.AnyClaim(ctx, claim); err == nil {
 		return a.placeKnownRefund(ctx, c, f, round)
@@ -78,7 +78,7 @@ func (a *App) placeRefund(ctx context.Context, f pay.Found, l reconcile.Line) (k
 
 // placeKnownRefund gives a refund to the claim that it is of. Where that was not that far when the copy was
 // made, what became of it is asked.
-func (a *App) placeKnownRefund(ctx context.Context, c pay.Claim, f pay.Found, round int) (known, regained bool, err error) {
+func (a *Refunds) placeKnownRefund(ctx context.Context, c pay.Claim, f pay.Found, round int) (known, regained bool, err error) {
 	listed, asks := c, false
 	listed, err = a.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
 		by, err := a.Caller(ctx)

@@ -15,7 +15,7 @@ import (
 // Claim reads one claim of the shop.
 //
 // Errors: claim_not_found, also for another shop's.
-func (a *App) Claim(ctx context.Context, scope pay.Scope, id string) (pay.Claim, error) {
+func (a *Refunds) Claim(ctx context.Context, scope pay.Scope, id string) (pay.Claim, error) {
 	if !base.Storable(id) {
 		return pay.Claim{}, base.Missing(pay.CodeClaimNotFound, "claim", scope, id)
 	}
@@ -32,7 +32,7 @@ func noClaim() error { return pay.NewError(pay.CodeClaimNotFound, "there is no s
 // selects.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (a *App) Claims(ctx context.Context, scope pay.Scope, f store.ClaimFilter) ([]pay.Claim, int64, error) {
+func (a *Refunds) Claims(ctx context.Context, scope pay.Scope, f store.ClaimFilter) ([]pay.Claim, int64, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := a.Store.Claim(ctx, scope, f.After)
 		return err
@@ -45,7 +45,7 @@ func (a *App) Claims(ctx context.Context, scope pay.Scope, f store.ClaimFilter) 
 // AcceptClaim is the merchant giving in: the shopper is paid.
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state.
-func (a *App) AcceptClaim(ctx context.Context, scope pay.Scope, id string, by pay.Actor) (pay.Claim, error) {
+func (a *Refunds) AcceptClaim(ctx context.Context, scope pay.Scope, id string, by pay.Actor) (pay.Claim, error) {
 	c, err := a.Claim(ctx, scope, id)
 	if err != nil {
 		return c, err
@@ -68,7 +68,7 @@ type NewEvidence struct {
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state,
 // invalid_request.
-func (a *App) SubmitEvidence(ctx context.Context, scope pay.Scope, id string, n NewEvidence) (pay.Claim, error) {
+func (a *Refunds) SubmitEvidence(ctx context.Context, scope pay.Scope, id string, n NewEvidence) (pay.Claim, error) {
 	c, err := a.Claim(ctx, scope, id)
 	if err != nil {
 		return c, err
@@ -85,7 +85,7 @@ func (a *App) SubmitEvidence(ctx context.Context, scope pay.Scope, id string, n 
 // EvidenceFile reads the file of a piece of evidence.
 //
 // Errors: claim_not_found, not_found where the claim has no such file.
-func (a *App) EvidenceFile(ctx context.Context, scope pay.Scope, claim, evidence string) (pay.File, error) {
+func (a *Refunds) EvidenceFile(ctx context.Context, scope pay.Scope, claim, evidence string) (pay.File, error) {
 	if _, err := a.Claim(ctx, scope, claim); err != nil {
 		return pay.File{}, err
 	}
@@ -101,7 +101,7 @@ func (a *App) EvidenceFile(ctx context.Context, scope pay.Scope, claim, evidence
 // AnyClaim reads a claim of any tenant, for the operator.
 //
 // Errors: claim_not_found.
-func (a *App) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
+func (a *Refunds) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
 	c, err := a.Store.AnyClaim(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return c, noClaim()
@@ -111,7 +111,7 @@ func (a *App) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
 
 // AnyClaims lists claims of all tenants, newest first, for the operator. An
 // empty status or kind selects all.
-func (a *App) AnyClaims(ctx context.Context, status pay.ClaimStatus, kind pay.ClaimKind, limit int) ([]pay.Claim, error) {
+func (a *Refunds) AnyClaims(ctx context.Context, status pay.ClaimStatus, kind pay.ClaimKind, limit int) ([]pay.Claim, error) {
 	return a.Store.AnyClaims(ctx, store.ClaimFilter{Status: status, Kind: kind, Limit: limit})
 }
 
@@ -121,7 +121,7 @@ func (a *App) AnyClaims(ctx context.Context, status pay.ClaimStatus, kind pay.Cl
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state, also where the
 // provider says otherwise (details.reason).
-func (a *App) RuleClaim(ctx context.Context, id string, v pay.ClaimVerb, note string) (pay.Claim, error) {
+func (a *Refunds) RuleClaim(ctx context.Context, id string, v pay.ClaimVerb, note string) (pay.Claim, error) {
 	return a.RuleClaimAs(ctx, a.Self(), RuledClaim{ID: id, Word: v, Note: note})
 }
 
@@ -137,7 +137,7 @@ type RuledClaim struct {
 // RuleClaimAs is RuleClaim by an operator with a token.
 //
 // Errors: those of RuleClaim.
-func (a *App) RuleClaimAs(ctx context.Context, by pay.Actor, r RuledClaim) (pay.Claim, error) {
+func (a *Refunds) RuleClaimAs(ctx context.Context, by pay.Actor, r RuledClaim) (pay.Claim, error) {
 	v, note := r.Word, r.Note
 	c, err := a.AnyClaim(ctx, r.ID)
 	if err != nil {
@@ -195,7 +195,7 @@ func (a *App) RuleClaimAs(ctx context.Context, by pay.Actor, r RuledClaim) (pay.
 // resolveClaim decides a claim; said is who said so, where that was a person.
 // Where that is a refund to be made, it makes it: who decided does not wait for
 // the loop.
-func (a *App) resolveClaim(ctx context.Context, c pay.Claim, v pay.ClaimVerb, actor, note string, said []pay.AuditEntry, cause view.Cause) (pay.Claim, error) {
+func (a *Refunds) resolveClaim(ctx context.Context, c pay.Claim, v pay.ClaimVerb, actor, note string, said []pay.AuditEntry, cause view.Cause) (pay.Claim, error) {
 	return a.decideClaim(ctx, c, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
 		next, change, err := c.Resolve(p, v, actor, note, a.TimeOf(c.Scope))
 		change.Audit = said
@@ -205,7 +205,7 @@ func (a *App) resolveClaim(ctx context.Context, c pay.Claim, v pay.ClaimVerb, ac
 
 // decideClaim commits a decision about a claim, in hand of this node, and makes the refund
 // that it is the intent of.
-func (a *App) decideClaim(ctx context.Context, c pay.Claim, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (pay.Claim, error) {
+func (a *Refunds) decideClaim(ctx context.Context, c pay.Claim, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (pay.Claim, error) {
 	c, err := a.onClaim(ctx, c.ID, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
 		by, err := a.Caller(ctx)
 		if err != nil {
@@ -221,7 +221,7 @@ func (a *App) decideClaim(ctx context.Context, c pay.Claim, cause view.Cause, de
 
 // onClaim reads a claim with its payment, lets decide decide, and commits. An
 // empty Change writes nothing.
-func (a *App) onClaim(ctx context.Context, id string, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (c pay.Claim, err error) {
+func (a *Refunds) onClaim(ctx context.Context, id string, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (c pay.Claim, err error) {
 	err = base.Again(func() error {
 		read, err := a.Store.AnyClaim(ctx, id)
 		if err != nil {
@@ -251,10 +251,12 @@ func (a *App) onClaim(ctx context.Context, id string, cause view.Cause, decide f
 // SweepClaims looks at claims that are due: refunds whose outcome is not known,
 // and deadlines that have passed. It waits for what it has begun, and returns how many
 // it took; doing one twice is harmless.
-func (a *App) SweepClaims(ctx context.Context) (int, error) { return base.Waiting(ctx, a.sweepClaims) }
+func (a *Refunds) SweepClaims(ctx context.Context) (int, error) {
+	return base.Waiting(ctx, a.sweepClaims)
+}
 
 // sweepClaims hands claims that are due to the lanes of the accounts that they are about.
-func (a *App) sweepClaims(ctx context.Context, begun *sync.WaitGroup) (int, error) {
+func (a *Refunds) sweepClaims(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	now := a.Now()
 	due, err := a.Store.LeaseClaims(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {
@@ -271,7 +273,7 @@ func (a *App) sweepClaims(ctx context.Context, begun *sync.WaitGroup) (int, erro
 			attempt, _ := p.Taker(c)
 			account = attempt.Provider
 		}
-		a.refunds.Submit(account, c.ID, begun, func(may bool) {
+		a.lanes.Submit(account, c.ID, begun, func(may bool) {
 			if err := a.lookAtClaim(ctx, c, may); err != nil {
 				a.ComesAgain(ctx, "a due claim could not be looked at; it comes again", err, "claim", c.ID)
 			}
@@ -282,7 +284,7 @@ func (a *App) sweepClaims(ctx context.Context, begun *sync.WaitGroup) (int, erro
 
 // lookAtClaim asks the provider about a refund, tells it again where it proved
 // that it had done nothing, or ends a claim whose deadline has passed.
-func (a *App) lookAtClaim(ctx context.Context, c pay.Claim, may bool) (err error) {
+func (a *Refunds) lookAtClaim(ctx context.Context, c pay.Claim, may bool) (err error) {
 	if c.Calling() && c.Unanswered() {
 		if c, err = a.askRefund(ctx, c, may); err != nil {
 			return err

@@ -14,17 +14,17 @@ import (
 
 // OldestDispute returns the earliest deadline of all open disputes in production;
 // zero where there is none.
-func (a *App) OldestDispute(ctx context.Context) (time.Time, error) {
+func (a *Refunds) OldestDispute(ctx context.Context) (time.Time, error) {
 	return a.Store.OldestDispute(ctx)
 }
 
 // contested reads the claims that news of a dispute may be about.
-func (a *App) contested(ctx context.Context, p pay.Payment) ([]pay.Claim, error) {
+func (a *Refunds) contested(ctx context.Context, p pay.Payment) ([]pay.Claim, error) {
 	return a.Store.ClaimsOf(ctx, []string{p.ID})
 }
 
 // claimIDs makes the ids that news of a dispute may need.
-func (a *App) claimIDs(now time.Time) [2]string {
+func (a *Refunds) claimIDs(now time.Time) [2]string {
 	return [2]string{a.NewID(pay.ClaimPrefix, now), a.NewID(pay.ClaimPrefix, now)}
 }
 
@@ -32,7 +32,7 @@ func (a *App) claimIDs(now time.Time) [2]string {
 // charge's money is not in our books and the dispute does not prove that it was paid
 // as asked for. What it says of the charge is committed before the dispute is looked
 // at; where it says nothing, the dispute waits for the money.
-func (a *App) prove(ctx context.Context, n pay.Notice, cause view.Cause) error {
+func (a *Refunds) prove(ctx context.Context, n pay.Notice, cause view.Cause) error {
 	if !n.OfDispute() {
 		return nil
 	}
@@ -52,25 +52,25 @@ func (a *App) prove(ctx context.Context, n pay.Notice, cause view.Cause) error {
 		return err
 	}
 	attempt, unproved := p.Unproved(n, claims)
-	upstream, configured := a.Upstream(attempt.Provider)
+	upstream, configured := a.providers.Upstream(attempt.Provider)
 	if !unproved || !configured {
 		return nil
 	}
 	asking, cancel := context.WithTimeout(ctx, base.CallTimeout)
 	defer cancel()
 	asking, call := a.Calling(asking, base.OpQuery, attempt.Provider, p.Reference(attempt.Order))
-	o := call.Heard(asking, upstream.Query(asking, a.Request(p, attempt)).Asked())
+	o := call.Heard(asking, upstream.Query(asking, a.cascade.Request(p, attempt)).Asked())
 	if o.Kind != pay.Approved {
 		return nil
 	}
-	_, _, err = a.Settle(context.WithoutCancel(ctx), p, attempt, o, time.Time{}, a.Routes(p), cause)
+	_, _, err = a.cascade.Settle(context.WithoutCancel(ctx), p, attempt, o, time.Time{}, a.providers.Routes(p), cause)
 	return err
 }
 
 // lookAtDispute asks the provider how a dispute stands, where it can be asked, and
 // ends the claim of one whose time for evidence is over. The operator is told of one
 // that is open for too long.
-func (a *App) lookAtDispute(ctx context.Context, c pay.Claim) error {
+func (a *Refunds) lookAtDispute(ctx context.Context, c pay.Claim) error {
 	c, err := a.askDispute(ctx, c)
 	if err != nil || c.Status.Terminal() {
 		return err
@@ -98,7 +98,7 @@ func orMoved(err error) error {
 
 // askDispute asks how a dispute stands and commits the answer, also that there is
 // none, which sets the time of the next question.
-func (a *App) askDispute(ctx context.Context, c pay.Claim) (pay.Claim, error) {
+func (a *Refunds) askDispute(ctx context.Context, c pay.Claim) (pay.Claim, error) {
 	p, err := a.Store.AnyPayment(ctx, c.Payment)
 	if err != nil {
 		return c, err
@@ -139,9 +139,9 @@ func (a *App) askDispute(ctx context.Context, c pay.Claim) (pay.Claim, error) {
 
 // disputeAt asks a claim's provider about its dispute; nil where it cannot be asked,
 // or does not answer.
-func (a *App) disputeAt(ctx context.Context, p pay.Payment, c pay.Claim) *pay.Notice {
+func (a *Refunds) disputeAt(ctx context.Context, p pay.Payment, c pay.Claim) *pay.Notice {
 	attempt, ok := p.Taker(c)
-	upstream, configured := a.Upstream(attempt.Provider)
+	upstream, configured := a.providers.Upstream(attempt.Provider)
 	querier, can := upstream.(provider.DisputeQuerier)
 	if !ok || !configured || !can {
 		return nil
@@ -149,7 +149,7 @@ func (a *App) disputeAt(ctx context.Context, p pay.Payment, c pay.Claim) *pay.No
 	ctx, cancel := context.WithTimeout(ctx, base.CallTimeout)
 	defer cancel()
 	ctx, call := a.Calling(ctx, base.OpQueryDispute, attempt.Provider, p.Reference(attempt.Order))
-	n, known := querier.QueryDispute(ctx, provider.DisputeRequest{ID: c.Case.ID, Charge: a.Request(p, attempt)})
+	n, known := querier.QueryDispute(ctx, provider.DisputeRequest{ID: c.Case.ID, Charge: a.cascade.Request(p, attempt)})
 	call.Ended(ctx, map[bool]string{true: "known", false: string(pay.Unknown)}[known], "")
 	if !known || !n.OfDispute() || n.Reference != p.Reference(attempt.Order) {
 		return nil

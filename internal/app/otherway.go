@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -91,11 +92,11 @@ func (a *App) callOff(ctx context.Context, p pay.Payment, cause view.Cause) (pay
 // Errors: transaction_not_found.
 func (a *App) anyPayment(ctx context.Context, id string) (pay.Payment, error) {
 	if !base.Storable(id) {
-		return pay.Payment{}, noTransaction(pay.Scope{}, id)
+		return pay.Payment{}, cascade.NoTransaction(pay.Scope{}, id)
 	}
 	p, err := a.Store.AnyPayment(ctx, id)
 	if err != nil {
-		return p, base.OrRefuse(err, noTransaction(pay.Scope{}, id))
+		return p, base.OrRefuse(err, cascade.NoTransaction(pay.Scope{}, id))
 	}
 	return p, nil
 }

@@ -7,13 +7,35 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
+
+// Refunds give money back: what merchants refund, and what banks take back by a dispute. Each is a
+// claim. It is safe for use by many goroutines.
+type Refunds struct {
+	*base.Base
+	providers *acquiring.Providers
+	cascade   *cascade.Cascade
+	lanes     *acquiring.Lanes // what providers are asked about refunds, with bounds of their own
+}
+
+// NewRefunds returns the refunds and disputes of payments that went through a cascade.
+func NewRefunds(b *base.Base, providers *acquiring.Providers, through *cascade.Cascade) *Refunds {
+	return &Refunds{Base: b, providers: providers, cascade: through, lanes: acquiring.NewLanes(b.Now)}
+}
+
+// Drain waits for the questions that are under way.
+func (a *Refunds) Drain() { a.lanes.Drain() }
+
+// Silent counts the provider accounts that do not answer questions about refunds.
+func (a *Refunds) Silent() int { return a.lanes.Silent() }
 
 // NewRefund is what a refund call asks for (REF-1).
 type NewRefund struct {
@@ -31,11 +53,11 @@ type NewRefund struct {
 //
 // Errors: transaction_not_found, idempotency_conflict, and those of
 // pay.Payment.Refund.
-func (a *App) Refund(ctx context.Context, scope pay.Scope, n NewRefund) (r pay.Refund, replayed bool, err error) {
+func (a *Refunds) Refund(ctx context.Context, scope pay.Scope, n NewRefund) (r pay.Refund, replayed bool, err error) {
 	if r, found, err := a.refundBefore(ctx, scope, n.Idempotency); found || err != nil {
 		return r, found, err
 	}
-	p, err := a.Payment(ctx, scope, n.Payment)
+	p, err := a.cascade.Payment(ctx, scope, n.Payment)
 	if err = cmp.Or(err, a.MayMoveMoney()); err != nil {
 		return r, false, err
 	}
@@ -65,7 +87,7 @@ func (a *App) Refund(ctx context.Context, scope pay.Scope, n NewRefund) (r pay.R
 
 // finishRefund makes a refund whose intent is committed: from there it is ours to finish,
 // whether its caller waits or not, and whether its outcome can be written or not.
-func (a *App) finishRefund(ctx context.Context, c pay.Claim, cause view.Cause) pay.Claim {
+func (a *Refunds) finishRefund(ctx context.Context, c pay.Claim, cause view.Cause) pay.Claim {
 	made, err := a.makeRefund(context.WithoutCancel(ctx), c, cause)
 	if err != nil {
 		a.Log.ErrorContext(ctx, "a refund's outcome is not written; it is asked about again", "claim", c.ID, "error", err)
@@ -75,7 +97,7 @@ func (a *App) finishRefund(ctx context.Context, c pay.Claim, cause view.Cause) p
 }
 
 // refundBefore returns what an earlier request with the key opened.
-func (a *App) refundBefore(ctx context.Context, scope pay.Scope, i base.Idempotency) (r pay.Refund, found bool, err error) {
+func (a *Refunds) refundBefore(ctx context.Context, scope pay.Scope, i base.Idempotency) (r pay.Refund, found bool, err error) {
 	id, found, err := a.Earlier(ctx, scope, i)
 	if err != nil || !found {
 		return r, false, err
@@ -104,7 +126,7 @@ func parseLocal(text string, currency money.Currency) (money.Amount, error) {
 
 // openRefund commits the intent of a refund. Who loses a race for the payment
 // or the balance decides again; ErrDuplicate when the key was taken.
-func (a *App) openRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, by pay.Actor, i base.Idempotency, cause view.Cause) (next pay.Payment, claim pay.Claim, events []pay.Event, err error) {
+func (a *Refunds) openRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, by pay.Actor, i base.Idempotency, cause view.Cause) (next pay.Payment, claim pay.Claim, events []pay.Event, err error) {
 	defer a.Turns.Take(p.ID)()
 	if err := a.MayMoveMoney(); err != nil && n.ID == "" {
 		return next, claim, nil, err
@@ -154,7 +176,7 @@ func (a *App) openRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, by
 
 // released reports whether the release of the reserve that holds a payment's part has
 // begun. A day that no settlement has claimed yet has no row, and is not released.
-func (a *App) released(ctx context.Context, p pay.Payment) (bool, error) {
+func (a *Refunds) released(ctx context.Context, p pay.Payment) (bool, error) {
 	if p.Reserve == 0 {
 		return false, nil
 	}
@@ -166,7 +188,7 @@ func (a *App) released(ctx context.Context, p pay.Payment) (bool, error) {
 // makeRefund tells the provider to make a refund whose intent this call has committed,
 // and commits what came of it. Where that took too long, the refund is left to the sweep,
 // which asks first.
-func (a *App) makeRefund(ctx context.Context, c pay.Claim, cause view.Cause) (pay.Claim, error) {
+func (a *Refunds) makeRefund(ctx context.Context, c pay.Claim, cause view.Cause) (pay.Claim, error) {
 	to, configured, err := a.refundAt(ctx, c)
 	if err != nil {
 		return c, err
@@ -187,7 +209,7 @@ func (a *App) makeRefund(ctx context.Context, c pay.Claim, cause view.Cause) (pa
 
 // askRefund asks the provider, where it may be asked, what became of a refund and commits
 // the answer. Where it may not, nobody knows.
-func (a *App) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Claim, error) {
+func (a *Refunds) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Claim, error) {
 	to, configured, err := a.refundAt(ctx, c)
 	if err != nil {
 		return c, err
@@ -206,7 +228,7 @@ func (a *App) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Claim, 
 		defer cancel()
 		asking, call := a.Calling(asking, base.OpQueryRefund, to.account, to.request.Reference)
 		o = call.Heard(asking, to.upstream.QueryRefund(asking, to.request))
-		a.refunds.Heard(to.account, o.Asked().Kind != pay.Unknown)
+		a.lanes.Heard(to.account, o.Asked().Kind != pay.Unknown)
 	}
 	return a.called(ctx, c, c.Call.Proved(o.Asked(), asked), view.Cause{})
 }
@@ -219,25 +241,25 @@ type refundAccount struct {
 }
 
 // refundAt finds it; false where the account is not configured.
-func (a *App) refundAt(ctx context.Context, c pay.Claim) (refundAccount, bool, error) {
+func (a *Refunds) refundAt(ctx context.Context, c pay.Claim) (refundAccount, bool, error) {
 	p, err := a.Store.AnyPayment(ctx, c.Payment)
 	if err != nil {
 		return refundAccount{}, false, err
 	}
 	attempt, ok := p.Taker(c)
-	upstream, configured := a.Upstream(attempt.Provider)
+	upstream, configured := a.providers.Upstream(attempt.Provider)
 	if !ok || !configured {
 		a.Log.WarnContext(ctx, "a refund waits for a provider that is not configured", "claim", c.ID, "account", attempt.Provider)
 		return refundAccount{}, false, nil
 	}
 	return refundAccount{attempt.Provider, upstream, provider.RefundRequest{
-		Reference: c.Reference(), RefundRef: c.Call.Ref, Charge: a.Request(p, attempt), Local: c.Local, Reason: c.Reason,
+		Reference: c.Reference(), RefundRef: c.Call.Ref, Charge: a.cascade.Request(p, attempt), Local: c.Local, Reason: c.Reason,
 		Sent: c.Call.SentAt(),
 	}}, true, nil
 }
 
 // called commits what came of a refund at the provider, as it stood then.
-func (a *App) called(ctx context.Context, then pay.Claim, o pay.Outcome, cause view.Cause) (pay.Claim, error) {
+func (a *Refunds) called(ctx context.Context, then pay.Claim, o pay.Outcome, cause view.Cause) (pay.Claim, error) {
 	c, err := a.onClaim(ctx, then.ID, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
 		next, change := c.Answered(p, then, o, a.TimeOf(c.Scope))
 		return next, change, nil

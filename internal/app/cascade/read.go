@@ -1,4 +1,4 @@
-package app
+package cascade
 
 import (
 	"context"
@@ -12,22 +12,23 @@ import (
 // Payment reads one payment of the shop.
 //
 // Errors: transaction_not_found, also for another shop's.
-func (a *App) Payment(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
+func (c *Cascade) Payment(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
 	if !base.Storable(id) {
-		return pay.Payment{}, noTransaction(scope, id)
+		return pay.Payment{}, NoTransaction(scope, id)
 	}
-	p, err := a.Store.Payment(ctx, scope, id)
+	p, err := c.Store.Payment(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return p, noTransaction(scope, id)
+		return p, NoTransaction(scope, id)
 	}
 	if err != nil {
 		return p, err
 	}
 	one := []pay.Payment{p}
-	err = a.SettledAs(ctx, one)
+	err = c.SettledAs(ctx, one)
 	return one[0], err
 }
 
-func noTransaction(scope pay.Scope, id string) error {
+// NoTransaction answers that a shop has no such payment: transaction_not_found.
+func NoTransaction(scope pay.Scope, id string) error {
 	return base.Missing(pay.CodeTransactionNotFound, "transaction", scope, id)
 }
