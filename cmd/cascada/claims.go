@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"text/tabwriter"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -73,7 +73,7 @@ type claimAskCmd struct {
 }
 
 func (c *claimAskCmd) Run(ctx context.Context, log *slog.Logger) error {
-	return c.rule(ctx, log, app.RuledClaim{ID: c.Claim, Word: pay.AskEvidence, Note: c.Note})
+	return c.rule(ctx, log, claims.RuledClaim{ID: c.Claim, Word: pay.AskEvidence, Note: c.Note})
 }
 
 type claimResolveCmd struct {
@@ -86,11 +86,11 @@ type claimResolveCmd struct {
 
 func (c *claimResolveCmd) Run(ctx context.Context, log *slog.Logger) error {
 	verbs := map[pay.ClaimStatus]pay.ClaimVerb{pay.ClaimApproved: pay.Approve, pay.ClaimRejected: pay.Reject, pay.ClaimWithdrawn: pay.Withdraw}
-	return c.rule(ctx, log, app.RuledClaim{ID: c.Claim, Word: verbs[c.Outcome], Note: c.Note, Force: c.Force})
+	return c.rule(ctx, log, claims.RuledClaim{ID: c.Claim, Word: verbs[c.Outcome], Note: c.Note, Force: c.Force})
 }
 
 // rule applies the operator's word and shows the claim after it.
-func (d database) rule(ctx context.Context, log *slog.Logger, r app.RuledClaim) error {
+func (d database) rule(ctx context.Context, log *slog.Logger, r claims.RuledClaim) error {
 	a, err := d.existing(ctx, log)
 	if err != nil {
 		return err

@@ -5,8 +5,8 @@ import (
 	"net/http"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -101,7 +101,7 @@ func (a *API) rulePayment(ctx context.Context, by pay.Actor, in *rulePaymentIn) 
 
 func (a *API) ruleClaim(ctx context.Context, by pay.Actor, in *ruleClaimIn) (*ruledClaimOut, error) {
 	verbs := map[pay.ClaimStatus]pay.ClaimVerb{pay.ClaimApproved: pay.Approve, pay.ClaimRejected: pay.Reject, pay.ClaimWithdrawn: pay.Withdraw}
-	c, err := a.App.RuleClaimAs(ctx, by, app.RuledClaim{ID: in.ID, Word: verbs[in.Body.Outcome], Note: in.Body.Note, Force: in.Body.Force})
+	c, err := a.App.RuleClaimAs(ctx, by, claims.RuledClaim{ID: in.ID, Word: verbs[in.Body.Outcome], Note: in.Body.Note, Force: in.Body.Force})
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 	"mime"
 	"net/http"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -101,7 +101,7 @@ func (a *API) submitEvidence(ctx context.Context, call Call, in *evidenceIn) (*c
 	if err != nil {
 		return nil, err
 	}
-	n := app.NewEvidence{Kind: in.Body.Kind, Text: in.Body.Text, By: call.Actor()}
+	n := claims.NewEvidence{Kind: in.Body.Kind, Text: in.Body.Text, By: call.Actor()}
 	if f := in.Body.File; f != nil {
 		n.File, n.Content = f.described(), f.content
 	}

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -77,7 +77,7 @@ func (a *API) refund(ctx context.Context, call Call, in *refundIn) (*refundOut, 
 	if err != nil {
 		return nil, err
 	}
-	n := app.NewRefund{Payment: in.ID, By: call.Actor()}
+	n := claims.NewRefund{Payment: in.ID, By: call.Actor()}
 	if in.Body != nil {
 		n.Amount, n.Reason = string(in.Body.Amount), in.Body.Reason
 	}

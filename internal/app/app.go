@@ -16,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/cascade"
+	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
@@ -100,7 +101,7 @@ type App struct {
 	*auth.Access
 	*onboarding.Onboarding
 	*cascade.Cascade
-	*Refunds
+	*claims.Refunds
 	*delivery.Webhooks
 	*mails.Mails
 	*privacy.Privacy
@@ -205,7 +206,7 @@ func (a *App) load(ctx context.Context) error {
 	}, a.catalog)
 	a.Cascade = cascade.NewCascade(a.Base, a.Providers, a.catalog)
 	a.Cascade.Play = a.play
-	a.Refunds = NewRefunds(a.Base, a.Providers, a.Cascade)
+	a.Refunds = claims.NewRefunds(a.Base, a.Providers, a.Cascade)
 	a.Methods = acquiring.NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
 	a.Privacy = privacy.NewPrivacy(a.Base, a.Access, a.Config.Retention)
 	a.Identity = verification.NewIdentity(a.Base)
@@ -294,7 +295,7 @@ func (a *App) Loops() []work.Loop {
 		a.Webhooks.Loop(),
 		a.Woken(base.FanOutsLoop, a.FanOut),
 		a.Swept(base.PaymentsLoop, a.Cascade.HandOut),
-		a.Swept(base.ClaimsLoop, a.sweepClaims),
+		a.Swept(base.ClaimsLoop, a.Refunds.HandOut),
 		a.Woken(base.WalletsLoop, a.ActivateWallets),
 		a.Swept(base.WithdrawalsLoop, a.Payouts.HandOut),
 		a.Woken(base.VerificationsLoop, a.ExpireVerifications),

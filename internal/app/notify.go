@@ -64,13 +64,13 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 	notice.Body = bytes.ReplaceAll(bytes.ToValidUTF8(notice.Body, []byte("?")), []byte{0}, []byte("?"))
 	notice.Account = account
 	if notice.Refund != "" {
-		return p, nil, a.takeRefund(ctx, notice, cause)
+		return p, nil, a.Refunds.Told(ctx, notice, cause)
 	}
 	id, _, ok := pay.ParseReference(notice.Reference)
 	if !ok || !base.Storable(id) {
 		return p, nil, acquiring.NotOurs()
 	}
-	if err := a.prove(ctx, notice, cause); err != nil {
+	if err := a.Prove(ctx, notice, cause); err != nil {
 		return p, nil, err
 	}
 	var routes pay.Cascade
@@ -232,10 +232,10 @@ func (a *App) apply(ctx context.Context, p pay.Payment, n pay.Notice, routes pay
 		next, change := p.Confirm(n, routes, a.NewID(pay.ClaimPrefix, now), now)
 		return next, change, nil
 	}
-	claims, err := a.contested(ctx, p)
+	claims, err := a.Contested(ctx, p)
 	if err != nil {
 		return p, pay.Change{}, err
 	}
-	next, change := p.Contest(n, claims, a.claimIDs(now), now)
+	next, change := p.Contest(n, claims, a.ClaimIDs(now), now)
 	return next, change, nil
 }

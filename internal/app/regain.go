@@ -170,7 +170,7 @@ func (a *App) place(ctx context.Context, f pay.Found, l reconcile.Line) (known, 
 	case pay.FoundCharge:
 		return a.placeCharge(ctx, f)
 	case pay.FoundRefund:
-		return a.placeRefund(ctx, f, l)
+		return a.PlaceRefund(ctx, f, l)
 	}
 	return a.Payouts.Place(ctx, f)
 }

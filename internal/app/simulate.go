@@ -126,11 +126,11 @@ func (a *App) tell(ctx context.Context, p pay.Payment, n sandbox.Notification, c
 
 // refund gives all that is left back, by the code of a refund call.
 func (a *App) refund(ctx context.Context, p pay.Payment, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
-	next, claim, events, err := a.openRefund(ctx, p, pay.NewRefund{Reason: "requested_by_customer", Simulated: true},
+	next, claim, events, err := a.OpenRefund(ctx, p, pay.NewRefund{Reason: "requested_by_customer", Simulated: true},
 		pay.Actor{}, base.Idempotency{}, cause)
 	if err != nil {
 		return p, nil, err
 	}
-	a.finishRefund(ctx, claim, cause)
+	a.FinishRefund(ctx, claim, cause)
 	return next, events, nil
 }

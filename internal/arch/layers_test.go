@@ -77,6 +77,7 @@ var layers = map[string]layer{
 	"internal/app/privacy":           {"app/auth app/base id pay store", "what is kept of a person is erased, whatever it was for"},
 	"internal/app/payouts":           {"app/acquiring app/base app/mails destination id ledger money pay payout provider store view", "a merchant is paid from its balance, whatever filled it"},
 	"internal/app/cascade":           {"app/acquiring app/base pay provider store view", "a payment goes to providers, whoever asked for it"},
+	"internal/app/claims":            {"app/acquiring app/base app/cascade money pay provider reconcile store view", "money goes back by the providers that took it"},
 	"internal/app/settlement":        {"app/base app/payouts ledger money pay statement store view", "what was earned is settled and paid, whoever took the payment"},
 	"internal/app/reconciliation":    {"app/acquiring app/base ledger money pay provider reconcile store", "a report is compared with the books, and changes neither"},
 	"internal/app":                   {"app/... money pay id vault mail seal payout provider provider/sandbox reconcile routing store webhook view work", "a use case knows nothing of HTTP or of how it is started"},

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/webhook"
@@ -226,7 +226,7 @@ func TestEventLargerThanAnyRequestArrives(t *testing.T) {
 		text := strings.Repeat("\U0001F4DC", 20_000)
 		const pieces = 14 // above 1 MiB
 		for range pieces {
-			_, err := s.App.SubmitEvidence(ctx, o.scope(), claim, app.NewEvidence{Kind: "other", Text: text})
+			_, err := s.App.SubmitEvidence(ctx, o.scope(), claim, claims.NewEvidence{Kind: "other", Text: text})
 			must(t, err)
 		}
 		o.rule(t, payment, "won")

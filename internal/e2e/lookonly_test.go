@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -53,7 +53,7 @@ func TestAskingForTheOperatorMakesNoRefund(t *testing.T) {
 	p := &repeater{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}, lost: true}
 	a := node(t, database, clock, p, log)
 	scope, payment := paidCard(t, a)
-	r, _, err := a.Refund(ctx, scope, app.NewRefund{Payment: payment, Amount: "20"})
+	r, _, err := a.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
 	must(t, err)
 	clock.advance(10 * time.Minute)
 	p.lost, p.mute = false, true // the line is half well

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -172,7 +173,7 @@ func TestRefundOfWhichAnotherAmountWasToldIsNotToldAgain(t *testing.T) {
 	}
 	a := node(t, database, clock, speaks, log)
 	scope, payment := paidCard(t, a)
-	r, _, err := a.Refund(ctx, scope, app.NewRefund{Payment: payment, Amount: "20"})
+	r, _, err := a.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
 	must(t, err)
 	c, err := a.Claim(ctx, scope, r.ID)
 	must(t, err)
@@ -204,7 +205,7 @@ func TestSilenceDoesNotUndoThatARefundWasTaken(t *testing.T) {
 	b.answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Awaiting} }
 	a := node(t, database, clock, b, log)
 	scope, payment := paidCard(t, a)
-	r, _, err := a.Refund(ctx, scope, app.NewRefund{Payment: payment, Amount: "20"})
+	r, _, err := a.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
 	must(t, err)
 	clock.advance(time.Minute)
 	c, err := a.RuleClaim(ctx, r.ID, pay.Reject, "no")

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -120,7 +120,7 @@ func TestOperatorEndsARefundOfAnotherAmount(t *testing.T) {
 				first.fails(tellsOther)
 				claim := d.live.post(t, "/payments/"+d.ids[0]+"/refund", `{}`).want(t, http.StatusOK).text(t, "refundId")
 				d.clock.advance(time.Minute)
-				says := app.RuledClaim{ID: claim, Word: word, Note: "the provider's report of today"}
+				says := claims.RuledClaim{ID: claim, Word: word, Note: "the provider's report of today"}
 				if _, err := d.App.RuleClaimAs(ctx, d.App.Self(), says); err == nil {
 					t.Error("the operator is not told that the provider says otherwise")
 				}
@@ -149,7 +149,7 @@ func TestOperatorRejectsNothingThatWentBackAsAnotherAmount(t *testing.T) {
 	b.answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Unknown} }
 	a := node(t, database, clock, b, log)
 	scope, payment := paidCard(t, a)
-	r, _, err := a.Refund(ctx, scope, app.NewRefund{Payment: payment, Amount: "20"})
+	r, _, err := a.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
 	must(t, err)
 	clock.advance(time.Minute)
 	if c, err := a.RuleClaim(ctx, r.ID, pay.Reject, "not in their books"); err == nil {

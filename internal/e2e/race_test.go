@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -68,7 +69,7 @@ func TestOneKeyOnTwoNodesIsOneRefund(t *testing.T) {
 	scope, payment := paidCard(t, nodes[0])
 	const rounds, each = 10, 8
 	for round := range rounds {
-		asked := app.NewRefund{Payment: payment, Amount: "1", Idempotency: base.Idempotency{Route: "refund", Key: fmt.Sprint("race-", round), Hash: "h"}}
+		asked := claims.NewRefund{Payment: payment, Amount: "1", Idempotency: base.Idempotency{Route: "refund", Key: fmt.Sprint("race-", round), Hash: "h"}}
 		var mu sync.Mutex // owns ids and first
 		ids, first := map[string]bool{}, 0
 		var all sync.WaitGroup

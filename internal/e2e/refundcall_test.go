@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/id"
@@ -163,7 +164,7 @@ func TestShopperIsRefundedOnce(t *testing.T) {
 				}
 				a := node(t, database, clock, b, log)
 				scope, payment := paidCard(t, a)
-				r, _, err := a.Refund(ctx, scope, app.NewRefund{Payment: payment, Amount: "20"})
+				r, _, err := a.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
 				must(t, err)
 				eventually(t, "the refund is approved", func() bool {
 					clock.advance(2 * time.Hour)
@@ -216,7 +217,7 @@ func TestRefundOfADeadNodeIsFinishedByAnother(t *testing.T) {
 			scope, payment := paidCard(t, first)
 			var all sync.WaitGroup
 			all.Go(func() {
-				if _, _, err := first.Refund(ctx, scope, app.NewRefund{Payment: payment}); err != nil {
+				if _, _, err := first.Refund(ctx, scope, claims.NewRefund{Payment: payment}); err != nil {
 					t.Error(err)
 				}
 			})

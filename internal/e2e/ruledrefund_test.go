@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -26,7 +27,7 @@ func TestOperatorApprovesNoRefundThatTheProviderNeverHad(t *testing.T) {
 	b.answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return false, pay.Outcome{Kind: pay.Unknown} }
 	a := node(t, database, clock, b, log)
 	scope, payment := paidCard(t, a)
-	r, _, err := a.Refund(ctx, scope, app.NewRefund{Payment: payment, Amount: "20"})
+	r, _, err := a.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
 	must(t, err)
 	clock.advance(time.Minute)
 	_, err = a.RuleClaim(ctx, r.ID, pay.Approve, "I think I saw it")
@@ -61,7 +62,7 @@ func TestFailureToldAfterTheOperatorsApprovalIsKept(t *testing.T) {
 		}
 		a := node(t, database, clock, b, log)
 		scope, payment := paidCard(t, a)
-		r, _, err := a.Refund(ctx, scope, app.NewRefund{Payment: payment, Amount: "20"})
+		r, _, err := a.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
 		must(t, err)
 		if calls == 2 {
 			clock.advance(time.Minute)
@@ -117,7 +118,7 @@ func TestAnswerOfAnotherAmountAfterTheEndIsKept(t *testing.T) {
 	first, second := node(t, database, clock, b, log), node(t, database, clock, b, log)
 	scope, payment := paidCard(t, first)
 	var all sync.WaitGroup
-	all.Go(func() { _, _, _ = first.Refund(ctx, scope, app.NewRefund{Payment: payment, Amount: "20"}) })
+	all.Go(func() { _, _, _ = first.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"}) })
 	soon(t, "the call that the test holds to begin", called)
 	clock.advance(46 * time.Second)
 	_, err := second.SweepClaims(ctx) // "yes, it was made", without an amount
@@ -153,7 +154,7 @@ func TestRepeatOfARefundThatIsBeingWrittenIsAnsweredAsTheFirst(t *testing.T) {
 		}
 	})
 	scope, payment := paidCard(t, a)
-	n := app.NewRefund{Payment: payment, Idempotency: base.Idempotency{Route: "POST /payments/" + payment + "/refund", Key: "k1", Hash: "h"}}
+	n := claims.NewRefund{Payment: payment, Idempotency: base.Idempotency{Route: "POST /payments/" + payment + "/refund", Key: "k1", Hash: "h"}}
 	armed.Store(true)
 	var all sync.WaitGroup
 	var one, two pay.Refund

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
@@ -201,7 +201,7 @@ func TestOperatorEndsAWithdrawalThatNobodyTellsOf(t *testing.T) {
 }
 
 // ruleClaim is the operator's word, said again where somebody wrote something meanwhile.
-func (d *drill) ruleClaim(says app.RuledClaim) (c pay.Claim, err error) {
+func (d *drill) ruleClaim(says claims.RuledClaim) (c pay.Claim, err error) {
 	for range 5 {
 		c, err = d.App.RuleClaimAs(ctx, d.App.Self(), says)
 		if refused := (*pay.Error)(nil); !errors.As(err, &refused) || refused.Details.Reason != "changed_meanwhile" {
@@ -233,7 +233,7 @@ func TestOperatorEndsARefundOfLateMoneyThatNobodyTellsOf(t *testing.T) {
 				d.clock.advance(time.Minute)
 				_, err = d.App.RemoveAccount(ctx, d.App.Self(), "acme-1", true)
 				must(t, err)
-				if c, err = d.ruleClaim(app.RuledClaim{ID: claim, Word: word, Note: "the provider's dashboard"}); err != nil || !c.Status.Terminal() || c.Status.Pays() != (word == pay.Approve) {
+				if c, err = d.ruleClaim(claims.RuledClaim{ID: claim, Word: word, Note: "the provider's dashboard"}); err != nil || !c.Status.Terminal() || c.Status.Pays() != (word == pay.Approve) {
 					t.Errorf("the operator says %s: %s, %v", word, c, err)
 				}
 				d.clean(t)

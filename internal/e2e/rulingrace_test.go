@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -39,7 +40,7 @@ func TestOperatorRejectsNoRefundThatIsToldAgain(t *testing.T) {
 		return clock.now()
 	}, b, log)
 	scope, payment := paidCard(t, first)
-	r, _, err := first.Refund(ctx, scope, app.NewRefund{Payment: payment, Amount: "20"})
+	r, _, err := first.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
 	must(t, err)
 	clock.advance(2 * time.Minute)
 	armed.Store(true)
@@ -171,7 +172,7 @@ func TestCallsKeepNoQuestionFromBeingAsked(t *testing.T) {
 	a := node(t, database, clock, b, log)
 	scope, payment := paidCard(t, a)
 	refund := func() string {
-		r, _, err := a.Refund(ctx, scope, app.NewRefund{Payment: payment, Amount: "0.01"})
+		r, _, err := a.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "0.01"})
 		must(t, err)
 		return r.ID
 	}
@@ -281,7 +282,7 @@ func TestRefusalAfterTheOperatorsApprovalIsKept(t *testing.T) {
 	a := node(t, database, clock, b, log)
 	scope, payment := paidCard(t, a)
 	var all sync.WaitGroup
-	all.Go(func() { _, _, _ = a.Refund(ctx, scope, app.NewRefund{Payment: payment, Amount: "20"}) })
+	all.Go(func() { _, _, _ = a.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"}) })
 	soon(t, "the call that the test holds to begin", called)
 	list, _, err := a.Claims(ctx, scope, claimsOf(payment))
 	must(t, err)
@@ -308,7 +309,7 @@ func TestOperatorRejectsNothingThatTheProviderHasTaken(t *testing.T) {
 	b.answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Awaiting} }
 	a := node(t, database, clock, b, log)
 	scope, payment := paidCard(t, a)
-	r, _, err := a.Refund(ctx, scope, app.NewRefund{Payment: payment, Amount: "20"})
+	r, _, err := a.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
 	must(t, err)
 	clock.advance(10 * time.Minute)
 	if c, err := a.RuleClaim(ctx, r.ID, pay.Reject, "no"); err == nil {

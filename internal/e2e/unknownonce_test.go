@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/app/payouts"
@@ -101,7 +102,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 	for name, prepare := range map[string]func(t *testing.T, b *blind) (do func() error){
 		"a refund": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, _, err := b.Refund(ctx, b.who.Scope, app.NewRefund{Payment: b.payment, Amount: "1"})
+				_, _, err := b.Refund(ctx, b.who.Scope, claims.NewRefund{Payment: b.payment, Amount: "1"})
 				return err
 			}
 		},
@@ -111,7 +112,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 			list, _, err := b.Claims(ctx, b.who.Scope, store.ClaimFilter{Limit: 10})
 			must(t, err)
 			return func() error {
-				_, err := b.SubmitEvidence(ctx, b.who.Scope, list[0].ID, app.NewEvidence{Kind: "receipt", Text: "here", By: b.who.Actor()})
+				_, err := b.SubmitEvidence(ctx, b.who.Scope, list[0].ID, claims.NewEvidence{Kind: "receipt", Text: "here", By: b.who.Actor()})
 				return err
 			}
 		},

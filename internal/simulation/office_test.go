@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
@@ -210,7 +210,7 @@ func (w *world) ruleRefund(id string) {
 	case !c.Calling() && w.turns.luck("gives back "+id, 2), c.Calling() && made != nil && made.status == "done":
 		word = pay.Approve
 	}
-	_, err = w.office.app.RuleClaimAs(ctx, operator, app.RuledClaim{ID: id, Word: word, Note: "their books"})
+	_, err = w.office.app.RuleClaimAs(ctx, operator, claims.RuledClaim{ID: id, Word: word, Note: "their books"})
 	w.said("refund", c.Payment, err)
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -311,7 +312,7 @@ func (w *world) giveBackSome(r *request, order *request, text string, chance *ra
 	}
 	r.what = "refund"
 	w.made(r, chance, func(ctx context.Context, n *node) (string, pay.Status, error) {
-		refund, _, err := n.app.Refund(ctx, r.shop.by.Scope, app.NewRefund{
+		refund, _, err := n.app.Refund(ctx, r.shop.by.Scope, claims.NewRefund{
 			Payment: order.id, Amount: text, Reason: r.tag, By: pay.Actor{Kind: pay.ByKey, ID: r.shop.by.KeyID},
 			Idempotency: r.idempotency("refund "+order.id, text, r.tag),
 		})

@@ -1,4 +1,4 @@
-package app
+package claims
 
 import (
 	"cmp"
@@ -32,10 +32,10 @@ func NewRefunds(b *base.Base, providers *acquiring.Providers, through *cascade.C
 }
 
 // Drain waits for the questions that are under way.
-func (a *Refunds) Drain() { a.lanes.Drain() }
+func (rf *Refunds) Drain() { rf.lanes.Drain() }
 
 // Silent counts the provider accounts that do not answer questions about refunds.
-func (a *Refunds) Silent() int { return a.lanes.Silent() }
+func (rf *Refunds) Silent() int { return rf.lanes.Silent() }
 
 // NewRefund is what a refund call asks for (REF-1).
 type NewRefund struct {
@@ -53,12 +53,12 @@ type NewRefund struct {
 //
 // Errors: transaction_not_found, idempotency_conflict, and those of
 // pay.Payment.Refund.
-func (a *Refunds) Refund(ctx context.Context, scope pay.Scope, n NewRefund) (r pay.Refund, replayed bool, err error) {
-	if r, found, err := a.refundBefore(ctx, scope, n.Idempotency); found || err != nil {
+func (rf *Refunds) Refund(ctx context.Context, scope pay.Scope, n NewRefund) (r pay.Refund, replayed bool, err error) {
+	if r, found, err := rf.refundBefore(ctx, scope, n.Idempotency); found || err != nil {
 		return r, found, err
 	}
-	p, err := a.cascade.Payment(ctx, scope, n.Payment)
-	if err = cmp.Or(err, a.MayMoveMoney()); err != nil {
+	p, err := rf.cascade.Payment(ctx, scope, n.Payment)
+	if err = cmp.Or(err, rf.MayMoveMoney()); err != nil {
 		return r, false, err
 	}
 	amount, err := parseLocal(n.Amount, p.Local.Currency)
@@ -67,42 +67,42 @@ func (a *Refunds) Refund(ctx context.Context, scope pay.Scope, n NewRefund) (r p
 	}
 	cause := view.Cause{RequestID: n.By.Request, IdempotencyKey: n.Idempotency.Key}
 	asked := pay.NewRefund{Amount: amount, Reason: n.Reason}
-	if at, _, found, err := a.FoundOf(ctx, n.Idempotency.Mark(scope), pay.FoundRefund); err != nil || found {
+	if at, _, found, err := rf.FoundOf(ctx, n.Idempotency.Mark(scope), pay.FoundRefund); err != nil || found {
 		if err != nil {
 			return r, false, err
 		}
-		r, err = a.regainRefund(ctx, p, asked, at, n, cause)
+		r, err = rf.regainRefund(ctx, p, asked, at, n, cause)
 		return r, err == nil, err
 	}
-	_, claim, _, err := a.openRefund(ctx, p, asked, n.By, n.Idempotency, cause)
+	_, claim, _, err := rf.OpenRefund(ctx, p, asked, n.By, n.Idempotency, cause)
 	if errors.Is(err, store.ErrDuplicate) { // by a request at the same time
-		return a.refundBefore(ctx, scope, n.Idempotency)
+		return rf.refundBefore(ctx, scope, n.Idempotency)
 	}
 	if err != nil {
 		return r, false, err
 	}
-	a.finishRefund(ctx, claim, cause)
+	rf.FinishRefund(ctx, claim, cause)
 	return claim.Opened(), false, nil
 }
 
-// finishRefund makes a refund whose intent is committed: from there it is ours to finish,
+// FinishRefund makes a refund whose intent is committed: from there it is ours to finish,
 // whether its caller waits or not, and whether its outcome can be written or not.
-func (a *Refunds) finishRefund(ctx context.Context, c pay.Claim, cause view.Cause) pay.Claim {
-	made, err := a.makeRefund(context.WithoutCancel(ctx), c, cause)
+func (rf *Refunds) FinishRefund(ctx context.Context, c pay.Claim, cause view.Cause) pay.Claim {
+	made, err := rf.makeRefund(context.WithoutCancel(ctx), c, cause)
 	if err != nil {
-		a.Log.ErrorContext(ctx, "a refund's outcome is not written; it is asked about again", "claim", c.ID, "error", err)
+		rf.Log.ErrorContext(ctx, "a refund's outcome is not written; it is asked about again", "claim", c.ID, "error", err)
 		return c
 	}
 	return made
 }
 
 // refundBefore returns what an earlier request with the key opened.
-func (a *Refunds) refundBefore(ctx context.Context, scope pay.Scope, i base.Idempotency) (r pay.Refund, found bool, err error) {
-	id, found, err := a.Earlier(ctx, scope, i)
+func (rf *Refunds) refundBefore(ctx context.Context, scope pay.Scope, i base.Idempotency) (r pay.Refund, found bool, err error) {
+	id, found, err := rf.Earlier(ctx, scope, i)
 	if err != nil || !found {
 		return r, false, err
 	}
-	claim, err := a.Store.Claim(ctx, scope, id)
+	claim, err := rf.Store.Claim(ctx, scope, id)
 	return claim.Opened(), err == nil, err
 }
 
@@ -124,24 +124,24 @@ func parseLocal(text string, currency money.Currency) (money.Amount, error) {
 	return amount, nil
 }
 
-// openRefund commits the intent of a refund. Who loses a race for the payment
+// OpenRefund commits the intent of a refund. Who loses a race for the payment
 // or the balance decides again; ErrDuplicate when the key was taken.
-func (a *Refunds) openRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, by pay.Actor, i base.Idempotency, cause view.Cause) (next pay.Payment, claim pay.Claim, events []pay.Event, err error) {
-	defer a.Turns.Take(p.ID)()
-	if err := a.MayMoveMoney(); err != nil && n.ID == "" {
+func (rf *Refunds) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, by pay.Actor, i base.Idempotency, cause view.Cause) (next pay.Payment, claim pay.Claim, events []pay.Event, err error) {
+	defer rf.Turns.Take(p.ID)()
+	if err := rf.MayMoveMoney(); err != nil && n.ID == "" {
 		return next, claim, nil, err
 	}
 	fixed := n.ID
 	err = base.Again(func() (err error) {
-		if n.Caller, err = a.Caller(ctx); err != nil {
+		if n.Caller, err = rf.Caller(ctx); err != nil {
 			return err
 		}
-		now := a.TimeOf(p.Scope)
-		balances, err := a.Store.Balances(ctx, p.Scope)
+		now := rf.TimeOf(p.Scope)
+		balances, err := rf.Store.Balances(ctx, p.Scope)
 		if err != nil {
 			return err
 		}
-		read, err := a.Store.AnyPayment(ctx, p.ID)
+		read, err := rf.Store.AnyPayment(ctx, p.ID)
 		if err != nil {
 			return err
 		}
@@ -150,71 +150,71 @@ func (a *Refunds) openRefund(ctx context.Context, p pay.Payment, n pay.NewRefund
 				return err
 			}
 		}
-		if n.Released, err = a.released(ctx, read); err != nil {
+		if n.Released, err = rf.released(ctx, read); err != nil {
 			return err
 		}
 		if n.ID = fixed; fixed == "" {
-			n.ID = a.MarkedID(pay.ClaimPrefix, now, i.Mark(p.Scope))
+			n.ID = rf.MarkedID(pay.ClaimPrefix, now, i.Mark(p.Scope))
 		}
 		var change pay.Change
 		if next, claim, change, err = read.Refund(n, balances, now); err != nil {
 			// The same request may have been first meanwhile, and be the reason.
-			if _, found, other := a.Earlier(ctx, p.Scope, i); found || other != nil {
+			if _, found, other := rf.Earlier(ctx, p.Scope, i); found || other != nil {
 				return cmp.Or(other, store.ErrDuplicate)
 			}
 			return err
 		}
 		change.Once = i.Guard(p.Scope, claim.ID, now)
 		if !n.Simulated { // a play, not an act
-			change.Audit = a.Audited(by, p.Scope, pay.RefundOpened, claim.ID, map[string]string{"payment": p.ID, "amount": claim.Local.String()})
+			change.Audit = rf.Audited(by, p.Scope, pay.RefundOpened, claim.ID, map[string]string{"payment": p.ID, "amount": claim.Local.String()})
 		}
 		events = change.Events
-		return a.Commit(ctx, change, cause)
+		return rf.Commit(ctx, change, cause)
 	})
 	return next, claim, events, err
 }
 
 // released reports whether the release of the reserve that holds a payment's part has
 // begun. A day that no settlement has claimed yet has no row, and is not released.
-func (a *Refunds) released(ctx context.Context, p pay.Payment) (bool, error) {
+func (rf *Refunds) released(ctx context.Context, p pay.Payment) (bool, error) {
 	if p.Reserve == 0 {
 		return false, nil
 	}
 	day := p.ReserveDay()
-	found, err := a.Store.Reserves(ctx, []string{day})
+	found, err := rf.Store.Reserves(ctx, []string{day})
 	return found[day].Closed(), err
 }
 
 // makeRefund tells the provider to make a refund whose intent this call has committed,
 // and commits what came of it. Where that took too long, the refund is left to the sweep,
 // which asks first.
-func (a *Refunds) makeRefund(ctx context.Context, c pay.Claim, cause view.Cause) (pay.Claim, error) {
-	to, configured, err := a.refundAt(ctx, c)
+func (rf *Refunds) makeRefund(ctx context.Context, c pay.Claim, cause view.Cause) (pay.Claim, error) {
+	to, configured, err := rf.refundAt(ctx, c)
 	if err != nil {
 		return c, err
 	}
 	o := pay.Outcome{Kind: c.Call.State} // nothing was asked, so nothing is known anew
 	if configured {
-		mayLeave := a.Fence(c.Call.Flight)
-		if !mayLeave() || a.Shut() {
+		mayLeave := rf.Fence(c.Call.Flight)
+		if !mayLeave() || rf.Shut() {
 			return c, nil
 		}
 		ctx, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), base.CallTimeout)
 		defer cancel()
-		ctx, call := a.Calling(ctx, base.OpRefund, to.account, to.request.Reference)
+		ctx, call := rf.Calling(ctx, base.OpRefund, to.account, to.request.Reference)
 		o = call.Heard(ctx, to.upstream.Refund(ctx, to.request))
 	}
-	return a.called(ctx, c, o, cause)
+	return rf.called(ctx, c, o, cause)
 }
 
 // askRefund asks the provider, where it may be asked, what became of a refund and commits
 // the answer. Where it may not, nobody knows.
-func (a *Refunds) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Claim, error) {
-	to, configured, err := a.refundAt(ctx, c)
+func (rf *Refunds) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Claim, error) {
+	to, configured, err := rf.refundAt(ctx, c)
 	if err != nil {
 		return c, err
 	}
-	asked, err := a.AskedAt(ctx)
+	asked, err := rf.AskedAt(ctx)
 	if err != nil {
 		return c, err
 	}
@@ -226,11 +226,11 @@ func (a *Refunds) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Cla
 	default:
 		asking, cancel := context.WithTimeout(ctx, base.CallTimeout)
 		defer cancel()
-		asking, call := a.Calling(asking, base.OpQueryRefund, to.account, to.request.Reference)
+		asking, call := rf.Calling(asking, base.OpQueryRefund, to.account, to.request.Reference)
 		o = call.Heard(asking, to.upstream.QueryRefund(asking, to.request))
-		a.lanes.Heard(to.account, o.Asked().Kind != pay.Unknown)
+		rf.lanes.Heard(to.account, o.Asked().Kind != pay.Unknown)
 	}
-	return a.called(ctx, c, c.Call.Proved(o.Asked(), asked), view.Cause{})
+	return rf.called(ctx, c, c.Call.Proved(o.Asked(), asked), view.Cause{})
 }
 
 // refundAccount is where a claim's refund is made.
@@ -241,27 +241,27 @@ type refundAccount struct {
 }
 
 // refundAt finds it; false where the account is not configured.
-func (a *Refunds) refundAt(ctx context.Context, c pay.Claim) (refundAccount, bool, error) {
-	p, err := a.Store.AnyPayment(ctx, c.Payment)
+func (rf *Refunds) refundAt(ctx context.Context, c pay.Claim) (refundAccount, bool, error) {
+	p, err := rf.Store.AnyPayment(ctx, c.Payment)
 	if err != nil {
 		return refundAccount{}, false, err
 	}
 	attempt, ok := p.Taker(c)
-	upstream, configured := a.providers.Upstream(attempt.Provider)
+	upstream, configured := rf.providers.Upstream(attempt.Provider)
 	if !ok || !configured {
-		a.Log.WarnContext(ctx, "a refund waits for a provider that is not configured", "claim", c.ID, "account", attempt.Provider)
+		rf.Log.WarnContext(ctx, "a refund waits for a provider that is not configured", "claim", c.ID, "account", attempt.Provider)
 		return refundAccount{}, false, nil
 	}
 	return refundAccount{attempt.Provider, upstream, provider.RefundRequest{
-		Reference: c.Reference(), RefundRef: c.Call.Ref, Charge: a.cascade.Request(p, attempt), Local: c.Local, Reason: c.Reason,
+		Reference: c.Reference(), RefundRef: c.Call.Ref, Charge: rf.cascade.Request(p, attempt), Local: c.Local, Reason: c.Reason,
 		Sent: c.Call.SentAt(),
 	}}, true, nil
 }
 
 // called commits what came of a refund at the provider, as it stood then.
-func (a *Refunds) called(ctx context.Context, then pay.Claim, o pay.Outcome, cause view.Cause) (pay.Claim, error) {
-	c, err := a.onClaim(ctx, then.ID, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-		next, change := c.Answered(p, then, o, a.TimeOf(c.Scope))
+func (rf *Refunds) called(ctx context.Context, then pay.Claim, o pay.Outcome, cause view.Cause) (pay.Claim, error) {
+	c, err := rf.onClaim(ctx, then.ID, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+		next, change := c.Answered(p, then, o, rf.TimeOf(c.Scope))
 		return next, change, nil
 	})
 	if errors.Is(err, store.ErrDuplicate) { // the operator knows

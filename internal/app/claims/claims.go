@@ -1,4 +1,6 @@
-package app
+// Package claims gives money back: what merchants refund, and what banks take back by a dispute, with the
+// evidence against it. Each is a claim on a payment.
+package claims
 
 import (
 	"context"
@@ -15,11 +17,11 @@ import (
 // Claim reads one claim of the shop.
 //
 // Errors: claim_not_found, also for another shop's.
-func (a *Refunds) Claim(ctx context.Context, scope pay.Scope, id string) (pay.Claim, error) {
+func (rf *Refunds) Claim(ctx context.Context, scope pay.Scope, id string) (pay.Claim, error) {
 	if !base.Storable(id) {
 		return pay.Claim{}, base.Missing(pay.CodeClaimNotFound, "claim", scope, id)
 	}
-	c, err := a.Store.Claim(ctx, scope, id)
+	c, err := rf.Store.Claim(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return c, base.Missing(pay.CodeClaimNotFound, "claim", scope, id)
 	}
@@ -32,26 +34,26 @@ func noClaim() error { return pay.NewError(pay.CodeClaimNotFound, "there is no s
 // selects.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (a *Refunds) Claims(ctx context.Context, scope pay.Scope, f store.ClaimFilter) ([]pay.Claim, int64, error) {
+func (rf *Refunds) Claims(ctx context.Context, scope pay.Scope, f store.ClaimFilter) ([]pay.Claim, int64, error) {
 	if err := base.Behind(f.After, func() error {
-		_, err := a.Store.Claim(ctx, scope, f.After)
+		_, err := rf.Store.Claim(ctx, scope, f.After)
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return a.Store.Claims(ctx, scope, f)
+	return rf.Store.Claims(ctx, scope, f)
 }
 
 // AcceptClaim is the merchant giving in: the shopper is paid.
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state.
-func (a *Refunds) AcceptClaim(ctx context.Context, scope pay.Scope, id string, by pay.Actor) (pay.Claim, error) {
-	c, err := a.Claim(ctx, scope, id)
+func (rf *Refunds) AcceptClaim(ctx context.Context, scope pay.Scope, id string, by pay.Actor) (pay.Claim, error) {
+	c, err := rf.Claim(ctx, scope, id)
 	if err != nil {
 		return c, err
 	}
-	said := a.Audited(by, c.Scope, pay.ClaimAccepted, c.ID, map[string]string{"payment": c.Payment})
-	return a.resolveClaim(ctx, c, pay.Accept, pay.PartyMerchant, "", said, view.Cause{RequestID: by.Request})
+	said := rf.Audited(by, c.Scope, pay.ClaimAccepted, c.ID, map[string]string{"payment": c.Payment})
+	return rf.resolveClaim(ctx, c, pay.Accept, pay.PartyMerchant, "", said, view.Cause{RequestID: by.Request})
 }
 
 // NewEvidence is what a merchant sends against a claim; File is nil without
@@ -68,16 +70,16 @@ type NewEvidence struct {
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state,
 // invalid_request.
-func (a *Refunds) SubmitEvidence(ctx context.Context, scope pay.Scope, id string, n NewEvidence) (pay.Claim, error) {
-	c, err := a.Claim(ctx, scope, id)
+func (rf *Refunds) SubmitEvidence(ctx context.Context, scope pay.Scope, id string, n NewEvidence) (pay.Claim, error) {
+	c, err := rf.Claim(ctx, scope, id)
 	if err != nil {
 		return c, err
 	}
-	return a.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
-		now := a.TimeOf(c.Scope)
-		e := pay.Evidence{ID: a.NewID(pay.EvidencePrefix, now), Kind: n.Kind, Text: n.Text, File: n.File}
+	return rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
+		now := rf.TimeOf(c.Scope)
+		e := pay.Evidence{ID: rf.NewID(pay.EvidencePrefix, now), Kind: n.Kind, Text: n.Text, File: n.File}
 		next, change, err := c.Submit(e, n.Content, now)
-		change.Audit = a.Audited(n.By, c.Scope, pay.EvidenceSubmitted, c.ID, map[string]string{"evidence": e.ID})
+		change.Audit = rf.Audited(n.By, c.Scope, pay.EvidenceSubmitted, c.ID, map[string]string{"evidence": e.ID})
 		return next, change, err
 	})
 }
@@ -85,12 +87,12 @@ func (a *Refunds) SubmitEvidence(ctx context.Context, scope pay.Scope, id string
 // EvidenceFile reads the file of a piece of evidence.
 //
 // Errors: claim_not_found, not_found where the claim has no such file.
-func (a *Refunds) EvidenceFile(ctx context.Context, scope pay.Scope, claim, evidence string) (pay.File, error) {
-	if _, err := a.Claim(ctx, scope, claim); err != nil {
+func (rf *Refunds) EvidenceFile(ctx context.Context, scope pay.Scope, claim, evidence string) (pay.File, error) {
+	if _, err := rf.Claim(ctx, scope, claim); err != nil {
 		return pay.File{}, err
 	}
 	if base.Storable(evidence) {
-		f, err := a.Store.File(ctx, scope, claim, evidence)
+		f, err := rf.Store.File(ctx, scope, claim, evidence)
 		if !errors.Is(err, store.ErrNotFound) {
 			return f, err
 		}
@@ -101,8 +103,8 @@ func (a *Refunds) EvidenceFile(ctx context.Context, scope pay.Scope, claim, evid
 // AnyClaim reads a claim of any tenant, for the operator.
 //
 // Errors: claim_not_found.
-func (a *Refunds) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
-	c, err := a.Store.AnyClaim(ctx, id)
+func (rf *Refunds) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
+	c, err := rf.Store.AnyClaim(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return c, noClaim()
 	}
@@ -111,8 +113,8 @@ func (a *Refunds) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
 
 // AnyClaims lists claims of all tenants, newest first, for the operator. An
 // empty status or kind selects all.
-func (a *Refunds) AnyClaims(ctx context.Context, status pay.ClaimStatus, kind pay.ClaimKind, limit int) ([]pay.Claim, error) {
-	return a.Store.AnyClaims(ctx, store.ClaimFilter{Status: status, Kind: kind, Limit: limit})
+func (rf *Refunds) AnyClaims(ctx context.Context, status pay.ClaimStatus, kind pay.ClaimKind, limit int) ([]pay.Claim, error) {
+	return rf.Store.AnyClaims(ctx, store.ClaimFilter{Status: status, Kind: kind, Limit: limit})
 }
 
 // RuleClaim is the operator's word on a claim: approve, reject, withdraw, or
@@ -121,8 +123,8 @@ func (a *Refunds) AnyClaims(ctx context.Context, status pay.ClaimStatus, kind pa
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state, also where the
 // provider says otherwise (details.reason).
-func (a *Refunds) RuleClaim(ctx context.Context, id string, v pay.ClaimVerb, note string) (pay.Claim, error) {
-	return a.RuleClaimAs(ctx, a.Self(), RuledClaim{ID: id, Word: v, Note: note})
+func (rf *Refunds) RuleClaim(ctx context.Context, id string, v pay.ClaimVerb, note string) (pay.Claim, error) {
+	return rf.RuleClaimAs(ctx, rf.Self(), RuledClaim{ID: id, Word: v, Note: note})
 }
 
 // RuledClaim is the operator's word on a claim.
@@ -137,9 +139,9 @@ type RuledClaim struct {
 // RuleClaimAs is RuleClaim by an operator with a token.
 //
 // Errors: those of RuleClaim.
-func (a *Refunds) RuleClaimAs(ctx context.Context, by pay.Actor, r RuledClaim) (pay.Claim, error) {
+func (rf *Refunds) RuleClaimAs(ctx context.Context, by pay.Actor, r RuledClaim) (pay.Claim, error) {
 	v, note := r.Word, r.Note
-	c, err := a.AnyClaim(ctx, r.ID)
+	c, err := rf.AnyClaim(ctx, r.ID)
 	if err != nil {
 		return c, err
 	}
@@ -147,16 +149,16 @@ func (a *Refunds) RuleClaimAs(ctx context.Context, by pay.Actor, r RuledClaim) (
 	if r.Force {
 		details["force"] = "true"
 	}
-	said := a.Noted(by, c.Scope, pay.ClaimRuled, c.ID, note, details)
+	said := rf.Noted(by, c.Scope, pay.ClaimRuled, c.ID, note, details)
 	if v == pay.AskEvidence {
-		return a.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
-			next, change, err := c.Ask(note, a.TimeOf(c.Scope))
+		return rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
+			next, change, err := c.Ask(note, rf.TimeOf(c.Scope))
 			change.Audit = said
 			return next, change, err
 		})
 	}
 	if c.Calling() {
-		clock, err := a.AskedAt(ctx)
+		clock, err := rf.AskedAt(ctx)
 		if err != nil {
 			return c, err
 		}
@@ -165,7 +167,7 @@ func (a *Refunds) RuleClaimAs(ctx context.Context, by pay.Actor, r RuledClaim) (
 			if v != pay.Approve {
 				asking = provider.Looking(ctx)
 			}
-			if c, err = a.askRefund(asking, c, true); err != nil {
+			if c, err = rf.askRefund(asking, c, true); err != nil {
 				return c, err
 			}
 		}
@@ -178,11 +180,11 @@ func (a *Refunds) RuleClaimAs(ctx context.Context, by pay.Actor, r RuledClaim) (
 			return c, base.CallOnItsWay(pay.Status(c.Status), string(v))
 		}
 	}
-	return a.decideClaim(ctx, c, view.Cause{}, func(read pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+	return rf.decideClaim(ctx, c, view.Cause{}, func(read pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
 		if read.Version != c.Version && (c.Calling() || read.Calling()) && !read.Status.Terminal() {
 			return read, pay.Change{}, base.ChangedMeanwhile(pay.Status(read.Status), string(v)) // of a refund that he did not look at
 		}
-		now := a.TimeOf(read.Scope)
+		now := rf.TimeOf(read.Scope)
 		next, change, err := read.Resolve(p, v, pay.PartyOperator, note, now)
 		if read.Kind == pay.Inquiry && read.Calling() {
 			next, change, err = read.Ended(p, v, note, now)
@@ -195,9 +197,9 @@ func (a *Refunds) RuleClaimAs(ctx context.Context, by pay.Actor, r RuledClaim) (
 // resolveClaim decides a claim; said is who said so, where that was a person.
 // Where that is a refund to be made, it makes it: who decided does not wait for
 // the loop.
-func (a *Refunds) resolveClaim(ctx context.Context, c pay.Claim, v pay.ClaimVerb, actor, note string, said []pay.AuditEntry, cause view.Cause) (pay.Claim, error) {
-	return a.decideClaim(ctx, c, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-		next, change, err := c.Resolve(p, v, actor, note, a.TimeOf(c.Scope))
+func (rf *Refunds) resolveClaim(ctx context.Context, c pay.Claim, v pay.ClaimVerb, actor, note string, said []pay.AuditEntry, cause view.Cause) (pay.Claim, error) {
+	return rf.decideClaim(ctx, c, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+		next, change, err := c.Resolve(p, v, actor, note, rf.TimeOf(c.Scope))
 		change.Audit = said
 		return next, change, err
 	})
@@ -205,9 +207,9 @@ func (a *Refunds) resolveClaim(ctx context.Context, c pay.Claim, v pay.ClaimVerb
 
 // decideClaim commits a decision about a claim, in hand of this node, and makes the refund
 // that it is the intent of.
-func (a *Refunds) decideClaim(ctx context.Context, c pay.Claim, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (pay.Claim, error) {
-	c, err := a.onClaim(ctx, c.ID, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-		by, err := a.Caller(ctx)
+func (rf *Refunds) decideClaim(ctx context.Context, c pay.Claim, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (pay.Claim, error) {
+	c, err := rf.onClaim(ctx, c.ID, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+		by, err := rf.Caller(ctx)
 		if err != nil {
 			return c, pay.Change{}, err
 		}
@@ -216,18 +218,18 @@ func (a *Refunds) decideClaim(ctx context.Context, c pay.Claim, cause view.Cause
 	if err != nil || !c.Calling() {
 		return c, err
 	}
-	return a.finishRefund(ctx, c, cause), nil
+	return rf.FinishRefund(ctx, c, cause), nil
 }
 
 // onClaim reads a claim with its payment, lets decide decide, and commits. An
 // empty Change writes nothing.
-func (a *Refunds) onClaim(ctx context.Context, id string, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (c pay.Claim, err error) {
+func (rf *Refunds) onClaim(ctx context.Context, id string, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (c pay.Claim, err error) {
 	err = base.Again(func() error {
-		read, err := a.Store.AnyClaim(ctx, id)
+		read, err := rf.Store.AnyClaim(ctx, id)
 		if err != nil {
 			return err
 		}
-		p, err := a.Store.AnyPayment(ctx, read.Payment)
+		p, err := rf.Store.AnyPayment(ctx, read.Payment)
 		if err != nil {
 			return err
 		}
@@ -237,10 +239,10 @@ func (a *Refunds) onClaim(ctx context.Context, id string, cause view.Cause, deci
 			return err
 		}
 		if len(change.Claims)+len(change.Receipts) > 0 {
-			if err := a.Commit(ctx, change, cause); err != nil {
+			if err := rf.Commit(ctx, change, cause); err != nil {
 				return err
 			}
-			a.FlagReceipts(ctx, change)
+			rf.FlagReceipts(ctx, change)
 		}
 		c = next
 		return nil
@@ -251,31 +253,31 @@ func (a *Refunds) onClaim(ctx context.Context, id string, cause view.Cause, deci
 // SweepClaims looks at claims that are due: refunds whose outcome is not known,
 // and deadlines that have passed. It waits for what it has begun, and returns how many
 // it took; doing one twice is harmless.
-func (a *Refunds) SweepClaims(ctx context.Context) (int, error) {
-	return base.Waiting(ctx, a.sweepClaims)
+func (rf *Refunds) SweepClaims(ctx context.Context) (int, error) {
+	return base.Waiting(ctx, rf.HandOut)
 }
 
-// sweepClaims hands claims that are due to the lanes of the accounts that they are about.
-func (a *Refunds) sweepClaims(ctx context.Context, begun *sync.WaitGroup) (int, error) {
-	now := a.Now()
-	due, err := a.Store.LeaseClaims(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
+// HandOut hands claims that are due to the lanes of the accounts that they are about.
+func (rf *Refunds) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
+	now := rf.Now()
+	due, err := rf.Store.LeaseClaims(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
 	for _, c := range due {
 		account := ""
 		if c.Calling() {
-			p, err := a.Store.AnyPayment(ctx, c.Payment)
+			p, err := rf.Store.AnyPayment(ctx, c.Payment)
 			if err != nil {
-				a.ComesAgain(ctx, "the payment of a due claim could not be read; it comes again", err, "claim", c.ID)
+				rf.ComesAgain(ctx, "the payment of a due claim could not be read; it comes again", err, "claim", c.ID)
 				continue
 			}
 			attempt, _ := p.Taker(c)
 			account = attempt.Provider
 		}
-		a.lanes.Submit(account, c.ID, begun, func(may bool) {
-			if err := a.lookAtClaim(ctx, c, may); err != nil {
-				a.ComesAgain(ctx, "a due claim could not be looked at; it comes again", err, "claim", c.ID)
+		rf.lanes.Submit(account, c.ID, begun, func(may bool) {
+			if err := rf.lookAtClaim(ctx, c, may); err != nil {
+				rf.ComesAgain(ctx, "a due claim could not be looked at; it comes again", err, "claim", c.ID)
 			}
 		})
 	}
@@ -284,9 +286,9 @@ func (a *Refunds) sweepClaims(ctx context.Context, begun *sync.WaitGroup) (int, 
 
 // lookAtClaim asks the provider about a refund, tells it again where it proved
 // that it had done nothing, or ends a claim whose deadline has passed.
-func (a *Refunds) lookAtClaim(ctx context.Context, c pay.Claim, may bool) (err error) {
+func (rf *Refunds) lookAtClaim(ctx context.Context, c pay.Claim, may bool) (err error) {
 	if c.Calling() && c.Unanswered() {
-		if c, err = a.askRefund(ctx, c, may); err != nil {
+		if c, err = rf.askRefund(ctx, c, may); err != nil {
 			return err
 		}
 		if c.Calling() && c.Call.State != pay.Missing {
@@ -295,29 +297,29 @@ func (a *Refunds) lookAtClaim(ctx context.Context, c pay.Claim, may bool) (err e
 	}
 	if c.Calling() {
 		mine := false
-		c, err = a.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
+		c, err = rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
 			if mine = c.Calling() && !c.Unanswered(); !mine {
 				return c, pay.Change{}, nil // somebody else was here, and the call is his
 			}
-			by, err := a.Caller(ctx)
+			by, err := rf.Caller(ctx)
 			if err != nil {
 				return c, pay.Change{}, err
 			}
-			next, change := c.InHandOf(by).Resend(a.TimeOf(c.Scope))
+			next, change := c.InHandOf(by).Resend(rf.TimeOf(c.Scope))
 			return next, change, nil
 		})
 		if err != nil || !mine {
 			return err
 		}
-		_, err = a.makeRefund(ctx, c, view.Cause{})
+		_, err = rf.makeRefund(ctx, c, view.Cause{})
 		return err
 	}
 	if c.Kind == pay.ChargebackClaim {
-		return a.lookAtDispute(ctx, c)
+		return rf.lookAtDispute(ctx, c)
 	}
-	if !c.Overdue(a.TimeOf(c.Scope)) {
+	if !c.Overdue(rf.TimeOf(c.Scope)) {
 		return nil
 	}
-	_, err = a.resolveClaim(ctx, c, pay.Lapse, pay.PartySystem, "no evidence came in time", nil, view.Cause{})
+	_, err = rf.resolveClaim(ctx, c, pay.Lapse, pay.PartySystem, "no evidence came in time", nil, view.Cause{})
 	return orMoved(err)
 }

@@ -1,4 +1,4 @@
-package app
+package claims
 
 import (
 	"context"
@@ -14,25 +14,25 @@ import (
 
 // OldestDispute returns the earliest deadline of all open disputes in production;
 // zero where there is none.
-func (a *Refunds) OldestDispute(ctx context.Context) (time.Time, error) {
-	return a.Store.OldestDispute(ctx)
+func (rf *Refunds) OldestDispute(ctx context.Context) (time.Time, error) {
+	return rf.Store.OldestDispute(ctx)
 }
 
-// contested reads the claims that news of a dispute may be about.
-func (a *Refunds) contested(ctx context.Context, p pay.Payment) ([]pay.Claim, error) {
-	return a.Store.ClaimsOf(ctx, []string{p.ID})
+// Contested reads the claims that news of a dispute may be about.
+func (rf *Refunds) Contested(ctx context.Context, p pay.Payment) ([]pay.Claim, error) {
+	return rf.Store.ClaimsOf(ctx, []string{p.ID})
 }
 
-// claimIDs makes the ids that news of a dispute may need.
-func (a *Refunds) claimIDs(now time.Time) [2]string {
-	return [2]string{a.NewID(pay.ClaimPrefix, now), a.NewID(pay.ClaimPrefix, now)}
+// ClaimIDs makes the ids that news of a dispute may need.
+func (rf *Refunds) ClaimIDs(now time.Time) [2]string {
+	return [2]string{rf.NewID(pay.ClaimPrefix, now), rf.NewID(pay.ClaimPrefix, now)}
 }
 
-// prove asks the provider about a charge which it tells a dispute of, where the
+// Prove asks the provider about a charge which it tells a dispute of, where the
 // charge's money is not in our books and the dispute does not prove that it was paid
 // as asked for. What it says of the charge is committed before the dispute is looked
 // at; where it says nothing, the dispute waits for the money.
-func (a *Refunds) prove(ctx context.Context, n pay.Notice, cause view.Cause) error {
+func (rf *Refunds) Prove(ctx context.Context, n pay.Notice, cause view.Cause) error {
 	if !n.OfDispute() {
 		return nil
 	}
@@ -40,50 +40,50 @@ func (a *Refunds) prove(ctx context.Context, n pay.Notice, cause view.Cause) err
 	if !ok || !base.Storable(id) {
 		return nil
 	}
-	p, err := a.Store.AnyPayment(ctx, id)
+	p, err := rf.Store.AnyPayment(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !p.TakenAt(n.Reference, n.Account) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	claims, err := a.contested(ctx, p)
+	claims, err := rf.Contested(ctx, p)
 	if err != nil {
 		return err
 	}
 	attempt, unproved := p.Unproved(n, claims)
-	upstream, configured := a.providers.Upstream(attempt.Provider)
+	upstream, configured := rf.providers.Upstream(attempt.Provider)
 	if !unproved || !configured {
 		return nil
 	}
 	asking, cancel := context.WithTimeout(ctx, base.CallTimeout)
 	defer cancel()
-	asking, call := a.Calling(asking, base.OpQuery, attempt.Provider, p.Reference(attempt.Order))
-	o := call.Heard(asking, upstream.Query(asking, a.cascade.Request(p, attempt)).Asked())
+	asking, call := rf.Calling(asking, base.OpQuery, attempt.Provider, p.Reference(attempt.Order))
+	o := call.Heard(asking, upstream.Query(asking, rf.cascade.Request(p, attempt)).Asked())
 	if o.Kind != pay.Approved {
 		return nil
 	}
-	_, _, err = a.cascade.Settle(context.WithoutCancel(ctx), p, attempt, o, time.Time{}, a.providers.Routes(p), cause)
+	_, _, err = rf.cascade.Settle(context.WithoutCancel(ctx), p, attempt, o, time.Time{}, rf.providers.Routes(p), cause)
 	return err
 }
 
 // lookAtDispute asks the provider how a dispute stands, where it can be asked, and
 // ends the claim of one whose time for evidence is over. The operator is told of one
 // that is open for too long.
-func (a *Refunds) lookAtDispute(ctx context.Context, c pay.Claim) error {
-	c, err := a.askDispute(ctx, c)
+func (rf *Refunds) lookAtDispute(ctx context.Context, c pay.Claim) error {
+	c, err := rf.askDispute(ctx, c)
 	if err != nil || c.Status.Terminal() {
 		return err
 	}
-	now := a.TimeOf(c.Scope)
+	now := rf.TimeOf(c.Scope)
 	if c.Stale(now) {
-		a.Log.WarnContext(ctx, "a dispute is open long after its deadline: ask the provider, and end it with cascada claim resolve",
+		rf.Log.WarnContext(ctx, "a dispute is open long after its deadline: ask the provider, and end it with cascada claim resolve",
 			"claim", c.ID, "payment", c.Payment, "account", c.Case.Account, "dispute", c.Case.ID, "deadline", c.DueBy)
 	}
 	if !c.Overdue(now) {
 		return nil
 	}
-	_, err = a.resolveClaim(ctx, c, pay.Lapse, pay.PartySystem, "no evidence came in time", nil, view.Cause{})
+	_, err = rf.resolveClaim(ctx, c, pay.Lapse, pay.PartySystem, "no evidence came in time", nil, view.Cause{})
 	return orMoved(err)
 }
 
@@ -98,22 +98,22 @@ func orMoved(err error) error {
 
 // askDispute asks how a dispute stands and commits the answer, also that there is
 // none, which sets the time of the next question.
-func (a *Refunds) askDispute(ctx context.Context, c pay.Claim) (pay.Claim, error) {
-	p, err := a.Store.AnyPayment(ctx, c.Payment)
+func (rf *Refunds) askDispute(ctx context.Context, c pay.Claim) (pay.Claim, error) {
+	p, err := rf.Store.AnyPayment(ctx, c.Payment)
 	if err != nil {
 		return c, err
 	}
-	answer := a.disputeAt(ctx, p, c)
+	answer := rf.disputeAt(ctx, p, c)
 	err = base.Again(func() error {
-		p, err := a.Store.AnyPayment(ctx, c.Payment)
+		p, err := rf.Store.AnyPayment(ctx, c.Payment)
 		if err != nil {
 			return err
 		}
-		claims, err := a.contested(ctx, p)
+		claims, err := rf.Contested(ctx, p)
 		if err != nil {
 			return err
 		}
-		now := a.TimeOf(c.Scope)
+		now := rf.TimeOf(c.Scope)
 		for _, read := range claims {
 			if read.ID != c.ID {
 				continue
@@ -121,11 +121,11 @@ func (a *Refunds) askDispute(ctx context.Context, c pay.Claim) (pay.Claim, error
 			if c = read; c.Status.Terminal() {
 				return nil
 			}
-			_, change := c.Heard(p, claims, answer, a.claimIDs(now), now)
-			if err := a.Commit(ctx, change, view.Cause{}); err != nil {
+			_, change := c.Heard(p, claims, answer, rf.ClaimIDs(now), now)
+			if err := rf.Commit(ctx, change, view.Cause{}); err != nil {
 				return err
 			}
-			a.FlagReceipts(ctx, change)
+			rf.FlagReceipts(ctx, change)
 			for _, next := range change.Claims {
 				if next.ID == c.ID {
 					c = next
@@ -139,17 +139,17 @@ func (a *Refunds) askDispute(ctx context.Context, c pay.Claim) (pay.Claim, error
 
 // disputeAt asks a claim's provider about its dispute; nil where it cannot be asked,
 // or does not answer.
-func (a *Refunds) disputeAt(ctx context.Context, p pay.Payment, c pay.Claim) *pay.Notice {
+func (rf *Refunds) disputeAt(ctx context.Context, p pay.Payment, c pay.Claim) *pay.Notice {
 	attempt, ok := p.Taker(c)
-	upstream, configured := a.providers.Upstream(attempt.Provider)
+	upstream, configured := rf.providers.Upstream(attempt.Provider)
 	querier, can := upstream.(provider.DisputeQuerier)
 	if !ok || !configured || !can {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, base.CallTimeout)
 	defer cancel()
-	ctx, call := a.Calling(ctx, base.OpQueryDispute, attempt.Provider, p.Reference(attempt.Order))
-	n, known := querier.QueryDispute(ctx, provider.DisputeRequest{ID: c.Case.ID, Charge: a.cascade.Request(p, attempt)})
+	ctx, call := rf.Calling(ctx, base.OpQueryDispute, attempt.Provider, p.Reference(attempt.Order))
+	n, known := querier.QueryDispute(ctx, provider.DisputeRequest{ID: c.Case.ID, Charge: rf.cascade.Request(p, attempt)})
 	call.Ended(ctx, map[bool]string{true: "known", false: string(pay.Unknown)}[known], "")
 	if !known || !n.OfDispute() || n.Reference != p.Reference(attempt.Order) {
 		return nil

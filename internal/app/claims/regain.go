@@ -1,4 +1,4 @@
-package app
+package claims
 
 import (
 	"context"
@@ -13,13 +13,13 @@ import (
 )
 
 // regainRefund answers a call for a refund that was made in the time that the database lost.
-func (a *Refunds) regainRefund(ctx context.Context, p pay.Payment, asked pay.NewRefund, at pay.Found, n NewRefund, cause view.Cause) (pay.Refund, error) {
+func (rf *Refunds) regainRefund(ctx context.Context, p pay.Payment, asked pay.NewRefund, at pay.Found, n NewRefund, cause view.Cause) (pay.Refund, error) {
 	if at.Object != "" { // the operator's list brought it back: only the key is not known
-		claim, err := a.Store.Claim(ctx, p.Scope, at.Object)
+		claim, err := rf.Store.Claim(ctx, p.Scope, at.Object)
 		if err != nil {
 			return pay.Refund{}, err
 		}
-		err = a.Store.Commit(ctx, pay.Change{Once: n.Idempotency.Guard(p.Scope, claim.ID, a.TimeOf(p.Scope))})
+		err = rf.Store.Commit(ctx, pay.Change{Once: n.Idempotency.Guard(p.Scope, claim.ID, rf.TimeOf(p.Scope))})
 		if errors.Is(err, store.ErrDuplicate) {
 			err = nil
 		}
@@ -28,35 +28,37 @@ func (a *Refunds) regainRefund(ctx context.Context, p pay.Payment, asked pay.New
 	if !asked.Amount.IsZero() && asked.Amount != at.Local() {
 		return pay.Refund{}, base.OtherThanFound(at)
 	}
-	claim, err := a.openFound(ctx, p, asked, at, n.By, n.Idempotency, cause)
+	claim, err := rf.openFound(ctx, p, asked, at, n.By, n.Idempotency, cause)
 	if errors.Is(err, store.ErrDuplicate) {
-		r, _, err := a.refundBefore(ctx, p.Scope, n.Idempotency)
+		r, _, err := rf.refundBefore(ctx, p.Scope, n.Idempotency)
 		return r, err
 	}
 	return claim.Opened(), err
 }
 
 // openFound opens a refund that a provider has, and asks what became of it.
-func (a *Refunds) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund, at pay.Found, by pay.Actor, i base.Idempotency, cause view.Cause) (pay.Claim, error) {
+func (rf *Refunds) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund, at pay.Found, by pay.Actor, i base.Idempotency, cause view.Cause) (pay.Claim, error) {
 	claim, round, ok := pay.ParseRefundReference(at.Reference)
 	if !ok {
 		return pay.Claim{}, fmt.Errorf("found %s: it is no refund of ours", at.ID())
 	}
 	n.ID, n.Round, n.Amount, n.Found = claim, round, at.Local(), []pay.Found{at.Taken(claim)}
-	_, opened, _, err := a.openRefund(ctx, p, n, by, i, cause)
+	_, opened, _, err := rf.OpenRefund(ctx, p, n, by, i, cause)
 	if err != nil {
 		return opened, err
 	}
-	if _, err := a.askRefund(context.WithoutCancel(ctx), opened, true); err != nil {
-		a.Log.Error("a refund's outcome is not written; it is asked about again", "claim", opened.ID, "error", err)
+	if _, err := rf.askRefund(context.WithoutCancel(ctx), opened, true); err != nil {
+		rf.Log.Error("a refund's outcome is not written; it is asked about again", "claim", opened.ID, "error", err)
 	}
 	return opened, nil
 }
 
-func (a *Refunds) placeRefund(ctx context.Context, f pay.Found, l reconcile.Line) (known, regained bool, err error) {
+// PlaceRefund gives a refund that was found at a provider after a restore to its claim, or opens one for it where
+// its payment is there; known says that the claim had it before.
+func (rf *Refunds) PlaceRefund(ctx context.Context, f pay.Found, l reconcile.Line) (known, regained bool, err error) {
 	claim, round, _ := pay.ParseRefundReference(f.Reference)
-	if c, err := a.Store.AnyClaim(ctx, claim); err == nil {
-		return a.placeKnownRefund(ctx, c, f, round)
+	if c, err := rf.Store.AnyClaim(ctx, claim); err == nil {
+		return rf.placeKnownRefund(ctx, c, f, round)
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return false, false, err
 	}
@@ -64,7 +66,7 @@ func (a *Refunds) placeRefund(ctx context.Context, f pay.Found, l reconcile.Line
 	if !named || l.Reference == f.Reference {
 		return false, false, nil
 	}
-	p, err := a.Store.AnyPayment(ctx, payment)
+	p, err := rf.Store.AnyPayment(ctx, payment)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, false, nil
 	}
@@ -72,21 +74,21 @@ func (a *Refunds) placeRefund(ctx context.Context, f pay.Found, l reconcile.Line
 		return false, false, err
 	}
 	f.Version-- // it is written as taken at once, see asTaken
-	_, err = a.openFound(ctx, p, pay.NewRefund{Reason: "found at the provider after a restore"}, f, a.Self(), base.Idempotency{}, view.Cause{})
+	_, err = rf.openFound(ctx, p, pay.NewRefund{Reason: "found at the provider after a restore"}, f, rf.Self(), base.Idempotency{}, view.Cause{})
 	return false, err == nil, err
 }
 
 // placeKnownRefund gives a refund to the claim that it is of. Where that was not that far when the copy was
 // made, what became of it is asked.
-func (a *Refunds) placeKnownRefund(ctx context.Context, c pay.Claim, f pay.Found, round int) (known, regained bool, err error) {
+func (rf *Refunds) placeKnownRefund(ctx context.Context, c pay.Claim, f pay.Found, round int) (known, regained bool, err error) {
 	listed, asks := c, false
-	listed, err = a.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-		by, err := a.Caller(ctx)
+	listed, err = rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+		by, err := rf.Caller(ctx)
 		if err != nil {
 			return c, pay.Change{}, err
 		}
 		known = round <= c.Call.Round
-		next, change, news, err := c.InHandOf(by).Listed(p, f, round, a.TimeOf(c.Scope))
+		next, change, news, err := c.InHandOf(by).Listed(p, f, round, rf.TimeOf(c.Scope))
 		if asks = news; news && !known {
 			change.Found = []pay.Found{base.AsTaken(f, c.ID)}
 		}
@@ -95,8 +97,8 @@ func (a *Refunds) placeKnownRefund(ctx context.Context, c pay.Claim, f pay.Found
 	if err != nil || !asks {
 		return known && err == nil, false, err
 	}
-	if _, err := a.askRefund(ctx, listed, true); err != nil {
-		a.Log.ErrorContext(ctx, "a refund's outcome is not written; it is asked about again", "claim", c.ID, "error", err)
+	if _, err := rf.askRefund(ctx, listed, true); err != nil {
+		rf.Log.ErrorContext(ctx, "a refund's outcome is not written; it is asked about again", "claim", c.ID, "error", err)
 	}
 	return known, !known, nil
 }
