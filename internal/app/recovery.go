@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -182,14 +181,4 @@ func (a *App) EndRecovery(ctx context.Context, waiting bool, note string) (pay.R
 		}
 		return r.End(accounts, open, waiting)
 	})
-}
-
-// chosenMark is the mark of the payment that a session's customer makes, which follows from the
-// session's: the same request for a session leads to the same mark.
-func chosenMark(s pay.Session) string {
-	mark, ok := id.MarkOf(s.ID)
-	if !ok {
-		return ""
-	}
-	return id.Mark("chosen|" + mark)
 }

@@ -470,3 +470,13 @@ const (
 func (a *App) PurgeSessions(ctx context.Context) (int, error) {
 	return a.Store.PurgeSessions(ctx, id.From(pay.SessionPrefix, a.Now().Add(-sessionRetention)), purgeBatch)
 }
+
+// chosenMark is the mark of the payment that a session's customer makes, which follows from the
+// session's: the same request for a session leads to the same mark.
+func chosenMark(s pay.Session) string {
+	mark, ok := id.MarkOf(s.ID)
+	if !ok {
+		return ""
+	}
+	return id.Mark("chosen|" + mark)
+}
