@@ -106,6 +106,9 @@ type App struct {
 	*mails.Mails
 	*privacy.Privacy
 	*verification.Identity
+	*Restore
+	*Listener
+	*Sandbox
 	*payouts.Destinations
 	*payouts.Payouts
 	*payouts.BankFiles
@@ -205,7 +208,6 @@ func (a *App) load(ctx context.Context) error {
 		Simulated: a.Config.Providers, Sandbox: a.Config.Sandbox, Adapters: a.Config.Adapters, Client: a.Config.Client, Routing: a.Config.Routing,
 	}, a.catalog)
 	a.Cascade = cascade.NewCascade(a.Base, a.Providers, a.catalog)
-	a.Cascade.Play = a.play
 	a.Refunds = claims.NewRefunds(a.Base, a.Providers, a.Cascade)
 	a.Methods = acquiring.NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
 	a.Privacy = privacy.NewPrivacy(a.Base, a.Access, a.Config.Retention)
@@ -215,6 +217,10 @@ func (a *App) load(ctx context.Context) error {
 	a.BankFiles = payouts.NewBankFiles(a.Payouts)
 	a.Earnings = settlement.NewEarnings(a.Base, a.Payouts)
 	a.Reconciler = reconciliation.NewReconciler(a.Base, a.Providers, a.catalog, a.Config.Adapters)
+	a.Restore = NewRestore(a.Base, a.Refunds, a.Payouts)
+	a.Listener = NewListener(a.Base, a.Providers, a.Cascade, a.Refunds, a.Payouts)
+	a.Sandbox = NewSandbox(a.Base, a.Cascade, a.Refunds, a.Listener, a.Config.Providers)
+	a.Cascade.Play = a.Sandbox.play
 	if err = a.LoadRates(ctx); err != nil {
 		return err
 	}

@@ -10,11 +10,29 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/cascade"
+	"github.com/cascadapay/cascada/internal/app/claims"
+	"github.com/cascadapay/cascada/internal/app/payouts"
+	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
+
+// Listener takes what providers tell by themselves.
+type Listener struct {
+	*base.Base
+	providers *acquiring.Providers
+	cascade   *cascade.Cascade
+	refunds   *claims.Refunds
+	payouts   *payouts.Payouts
+}
+
+// NewListener returns one that tells the cascade, refunds and payouts.
+func NewListener(b *base.Base, providers *acquiring.Providers, c *cascade.Cascade, refunds *claims.Refunds, po *payouts.Payouts) *Listener {
+	return &Listener{b, providers, c, refunds, po}
+}
 
 // Notify takes a provider's notification. What it tells is applied at most
 // once, and is decided by the same code as the sweep's answers.
@@ -22,25 +40,25 @@ import (
 // Errors: not_found for an account that does not exist, missing_credentials or
 // invalid_token when it is not signed by the provider, invalid_request when it
 // cannot be understood, service_unavailable when it has to come again.
-func (a *App) Notify(ctx context.Context, account string, n acquiring.Notification) error {
+func (a *Listener) Notify(ctx context.Context, account string, n acquiring.Notification) error {
 	if err := a.MayMoveMoney(); err != nil {
 		return err // it comes again
 	}
-	if listener, ok := a.Desks.Load().ByID[account].Payouts.(provider.PayoutListener); ok {
-		return a.Payouts.Notify(ctx, account, listener, n)
+	if listener, ok := a.providers.Desks.Load().ByID[account].Payouts.(provider.PayoutListener); ok {
+		return a.payouts.Told(ctx, account, listener, n)
 	}
 	_, _, err := a.notify(ctx, account, n, view.Cause{})
 	return err
 }
 
-func (a *App) notify(ctx context.Context, account string, n acquiring.Notification, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
-	upstream, ok := a.Upstream(account)
+func (a *Listener) notify(ctx context.Context, account string, n acquiring.Notification, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
+	upstream, ok := a.providers.Upstream(account)
 	if !ok {
 		return p, nil, pay.NewError(pay.CodeNotFound, "there is no such provider account")
 	}
-	notices, err := a.Notices(ctx, account, upstream, n)
+	notices, err := a.providers.Notices(ctx, account, upstream, n)
 	if err != nil {
-		return p, nil, a.RefuseNotice(ctx, account, err)
+		return p, nil, a.providers.RefuseNotice(ctx, account, err)
 	}
 	// One that cannot be applied stands in nobody's way.
 	var failed error
@@ -56,7 +74,7 @@ func (a *App) notify(ctx context.Context, account string, n acquiring.Notificati
 }
 
 // take applies one notice.
-func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
+func (a *Listener) take(ctx context.Context, account string, notice pay.Notice, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
 	if !base.Storable(notice.ID) {
 		return p, nil, pay.NewError(pay.CodeInvalidRequest, "the notification cannot be understood")
 	}
@@ -64,13 +82,13 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 	notice.Body = bytes.ReplaceAll(bytes.ToValidUTF8(notice.Body, []byte("?")), []byte{0}, []byte("?"))
 	notice.Account = account
 	if notice.Refund != "" {
-		return p, nil, a.Refunds.Told(ctx, notice, cause)
+		return p, nil, a.refunds.Told(ctx, notice, cause)
 	}
 	id, _, ok := pay.ParseReference(notice.Reference)
 	if !ok || !base.Storable(id) {
 		return p, nil, acquiring.NotOurs()
 	}
-	if err := a.Prove(ctx, notice, cause); err != nil {
+	if err := a.refunds.Prove(ctx, notice, cause); err != nil {
 		return p, nil, err
 	}
 	var routes pay.Cascade
@@ -95,7 +113,7 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 			return err
 		}
 		now := a.TimeOf(read.Scope)
-		routes = a.Routes(read)
+		routes = a.providers.Routes(read)
 		next, change, err := a.apply(ctx, read, notice, routes, now)
 		if err != nil {
 			return err
@@ -119,12 +137,12 @@ func (a *App) take(ctx context.Context, account string, notice pay.Notice, cause
 		return p, events, nil
 	}
 	// A soft decline opened the next attempt: make its call.
-	p, err = a.Drive(context.WithoutCancel(ctx), p, routes, cause)
+	p, err = a.cascade.Drive(context.WithoutCancel(ctx), p, routes, cause)
 	return p, events, err
 }
 
 // provedNotice is proved for what a provider tells by itself.
-func (a *App) provedNotice(ctx context.Context, p pay.Payment, n pay.Notice) (pay.Payment, pay.Notice, error) {
+func (a *Listener) provedNotice(ctx context.Context, p pay.Payment, n pay.Notice) (pay.Payment, pay.Notice, error) {
 	attempt, ok := p.Current()
 	if !ok || !p.Status.Open() || p.Status == pay.Pending && attempt.Calls <= 1 || n.OfDispute() {
 		return p, n, nil
@@ -145,7 +163,7 @@ func (a *App) provedNotice(ctx context.Context, p pay.Payment, n pay.Notice) (pa
 
 // Notifications lists what providers told of a payment, in the order in which it
 // came; without one, what did not fit and waits for the operator, of all tenants.
-func (a *App) Notifications(ctx context.Context, payment string, limit int) ([]pay.Receipt, error) {
+func (a *Listener) Notifications(ctx context.Context, payment string, limit int) ([]pay.Receipt, error) {
 	if payment != "" {
 		return a.Store.ReceiptsOf(ctx, payment)
 	}
@@ -155,7 +173,7 @@ func (a *App) Notifications(ctx context.Context, payment string, limit int) ([]p
 // Notification reads what a provider told.
 //
 // Errors: store.ErrNotFound.
-func (a *App) Notification(ctx context.Context, id string) (pay.Receipt, error) {
+func (a *Listener) Notification(ctx context.Context, id string) (pay.Receipt, error) {
 	r, err := a.Store.Receipt(ctx, id)
 	if err != nil {
 		return r, fmt.Errorf("notification %s: %w", id, err)
@@ -168,7 +186,7 @@ func (a *App) Notification(ctx context.Context, id string) (pay.Receipt, error) 
 // needs no attention, and the merchant is told.
 //
 // Errors: store.ErrNotFound, that it needs nobody.
-func (a *App) CloseNotification(ctx context.Context, id, note string) error {
+func (a *Listener) CloseNotification(ctx context.Context, id, note string) error {
 	r, err := a.Notification(ctx, id)
 	if err != nil {
 		return err
@@ -201,7 +219,7 @@ func (a *App) CloseNotification(ctx context.Context, id, note string) error {
 }
 
 // closePayoutNotification is CloseNotification for one about a withdrawal.
-func (a *App) closePayoutNotification(ctx context.Context, r pay.Receipt, note string) error {
+func (a *Listener) closePayoutNotification(ctx context.Context, r pay.Receipt, note string) error {
 	w, err := a.Store.AnyWithdrawal(ctx, r.Payment)
 	if err != nil {
 		return err
@@ -220,22 +238,71 @@ func (a *App) closePayoutNotification(ctx context.Context, r pay.Receipt, note s
 
 // lastOpen reports whether no other notification that did not fit its payment waits
 // for the operator.
-func (a *App) lastOpen(ctx context.Context, r pay.Receipt) (bool, error) {
+func (a *Listener) lastOpen(ctx context.Context, r pay.Receipt) (bool, error) {
 	told, err := a.Store.ReceiptsOf(ctx, r.Payment)
 	return pay.LastOpen(told, r), err
 }
 
 // apply decides what a notice does: to a dispute's claims where it is of one, else
 // to the payment.
-func (a *App) apply(ctx context.Context, p pay.Payment, n pay.Notice, routes pay.Cascade, now time.Time) (pay.Payment, pay.Change, error) {
+func (a *Listener) apply(ctx context.Context, p pay.Payment, n pay.Notice, routes pay.Cascade, now time.Time) (pay.Payment, pay.Change, error) {
 	if !n.OfDispute() {
 		next, change := p.Confirm(n, routes, a.NewID(pay.ClaimPrefix, now), now)
 		return next, change, nil
 	}
-	claims, err := a.Contested(ctx, p)
+	claims, err := a.refunds.Contested(ctx, p)
 	if err != nil {
 		return p, pay.Change{}, err
 	}
-	next, change := p.Contest(n, claims, a.ClaimIDs(now), now)
+	next, change := p.Contest(n, claims, a.refunds.ClaimIDs(now), now)
 	return next, change, nil
+}
+
+// toldOfLost keeps what a provider tells of a charge that the database may have lost: its request may yet be repeated,
+// and so the notification has to come again.
+//
+// Errors: transaction_not_found where there was no restore, service_unavailable.
+func (a *Listener) toldOfLost(ctx context.Context, n pay.Notice) error {
+	mark, long := id.MarkOf(n.Reference[:strings.LastIndex(n.Reference, "-")])
+	if !long || !a.RecoveryState.Load().Active(a.Now()) {
+		return acquiring.NotOurs()
+	}
+	local := n.Outcome.Local
+	if local.IsPositive() {
+		found := pay.Found{Version: 1, Account: n.Account, Reference: n.Reference, Mark: mark, Kind: pay.FoundCharge, FoundNotes: pay.FoundNotes{
+			ProviderRef: n.Outcome.ProviderRef, Minor: local.Minor, Currency: local.Currency, At: a.Now().UnixMicro(),
+		}}
+		if err := base.UnlessStale(a.Store.Commit(ctx, pay.Change{Found: []pay.Found{found}})); err != nil { // stale: it is known
+			return err
+		}
+	}
+	a.WarnSometimes(ctx, "a notification is about a charge that the database has lost", n.Account, "account", n.Account, "reference", n.Reference)
+	return &pay.Error{Code: pay.CodeServiceUnavailable, Details: pay.Details{Reason: pay.Recovering}, Message: "the service was put back from a copy and may not know this yet: send it again"}
+}
+
+// played is what somebody plays with a payment that he saw in a version.
+type played struct {
+	action  pay.Action
+	version int64
+}
+
+type playedKey struct{}
+
+// Playing says that what is told with a context is an action that somebody plays, who saw the payment in a version.
+func Playing(ctx context.Context, action pay.Action, version int64) context.Context {
+	return context.WithValue(ctx, playedKey{}, played{action, version})
+}
+
+// NotPlaying says that what is told with a context comes by itself.
+func NotPlaying(ctx context.Context) context.Context { return context.WithValue(ctx, playedKey{}, nil) }
+
+// stillPlays refuses an action on a payment that somebody else has moved since: of two at a
+// time one counts.
+//
+// Errors: conflict_state.
+func stillPlays(ctx context.Context, read pay.Payment) error {
+	if played, ok := ctx.Value(playedKey{}).(played); ok && played.version != read.Version {
+		return read.CheckSimulate(played.action)
+	}
+	return nil
 }

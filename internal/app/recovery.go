@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/claims"
+	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -35,6 +37,19 @@ func MoveAside(path string, at time.Time) (string, error) { return store.MoveAsi
 // Alone makes sure that no process serves a database of one file before release is called.
 func Alone(database string) (release func(), err error) { return store.Alone(database) }
 
+// Restore is what follows when a database was put back from a copy: the service is closed, or open with care,
+// until what the copy lacks is found at the providers.
+type Restore struct {
+	*base.Base
+	refunds *claims.Refunds
+	payouts *payouts.Payouts
+}
+
+// NewRestore returns it for a service.
+func NewRestore(b *base.Base, refunds *claims.Refunds, po *payouts.Payouts) *Restore {
+	return &Restore{b, refunds, po}
+}
+
 const (
 	recoveryEvery = 5 * time.Second
 	mostFound     = 10_000
@@ -42,7 +57,7 @@ const (
 
 // MarkCopy notes in a copy of the database that it is one, with all that was committed before a
 // moment: whoever serves it is closed until what it lacks is found out.
-func (a *App) MarkCopy(ctx context.Context, at time.Time) error {
+func (a *Restore) MarkCopy(ctx context.Context, at time.Time) error {
 	r, err := a.Store.Recovery(ctx)
 	if err != nil || r.State == pay.RecoveryClosed { // a copy of one that is itself not open again
 		return err
@@ -56,7 +71,7 @@ func (a *App) MarkCopy(ctx context.Context, at time.Time) error {
 
 // BeginRecovery closes the service, which was put back to a moment; what it did until the second
 // one is not in its database. The zero time is now.
-func (a *App) BeginRecovery(ctx context.Context, from, to time.Time) (pay.Recovery, error) {
+func (a *Restore) BeginRecovery(ctx context.Context, from, to time.Time) (pay.Recovery, error) {
 	return a.recover(ctx, pay.RecoveryBegun, "", func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
 		return r.BeginRecovery(from.UTC().Truncate(time.Microsecond), to.UTC().Truncate(time.Microsecond), a.Self().ID, a.Now())
 	})
@@ -64,7 +79,7 @@ func (a *App) BeginRecovery(ctx context.Context, from, to time.Time) (pay.Recove
 
 // Restored notes that a copy is the database from now on: what was committed after it was made and
 // until now is lost. false: it is no copy that says of when it is.
-func (a *App) Restored(ctx context.Context) (r pay.Recovery, marked bool, err error) {
+func (a *Restore) Restored(ctx context.Context) (r pay.Recovery, marked bool, err error) {
 	read, err := a.Store.Recovery(ctx)
 	if err != nil || read.State != pay.RecoveryClosed {
 		return read, false, err
@@ -76,7 +91,7 @@ func (a *App) Restored(ctx context.Context) (r pay.Recovery, marked bool, err er
 }
 
 // recover decides about the recovery, and writes who did.
-func (a *App) recover(ctx context.Context, act pay.Act, note string, decide func(pay.Recovery) (pay.Recovery, pay.Change, error)) (pay.Recovery, error) {
+func (a *Restore) recover(ctx context.Context, act pay.Act, note string, decide func(pay.Recovery) (pay.Recovery, pay.Change, error)) (pay.Recovery, error) {
 	next, err := base.Decide(func() (pay.Recovery, error) {
 		read, err := a.Store.Recovery(ctx)
 		if err != nil {
@@ -106,7 +121,7 @@ type RecoveryStatus struct {
 }
 
 // Recovery tells how far a recovery is; its State is empty where there never was one.
-func (a *App) Recovery(ctx context.Context) (s RecoveryStatus, err error) {
+func (a *Restore) Recovery(ctx context.Context) (s RecoveryStatus, err error) {
 	if s.Recovery, err = a.Store.Recovery(ctx); err != nil {
 		return s, err
 	}
@@ -125,7 +140,7 @@ func (a *App) Recovery(ctx context.Context) (s RecoveryStatus, err error) {
 }
 
 // recoveryAccounts are those that may have moved money in the window.
-func (a *App) recoveryAccounts(ctx context.Context) (ids []string, err error) {
+func (a *Restore) recoveryAccounts(ctx context.Context) (ids []string, err error) {
 	list, err := a.Store.Accounts(ctx)
 	for _, account := range list {
 		if account.Live && account.Status != pay.AccountRemoved {
@@ -136,7 +151,7 @@ func (a *App) recoveryAccounts(ctx context.Context) (ids []string, err error) {
 }
 
 // CoverAccount notes how it is known what an account did in the window.
-func (a *App) CoverAccount(ctx context.Context, account, how string) error {
+func (a *Restore) CoverAccount(ctx context.Context, account, how string) error {
 	if how == "" {
 		return errors.New("say how you know what it did in the window")
 	}
@@ -150,7 +165,7 @@ func (a *App) CoverAccount(ctx context.Context, account, how string) error {
 }
 
 // CloseFound notes what the operator did about something that was found.
-func (a *App) CloseFound(ctx context.Context, id, note string) error {
+func (a *Restore) CloseFound(ctx context.Context, id, note string) error {
 	return base.Again(func() error {
 		f, err := a.Store.FoundAt(ctx, id)
 		if err != nil {
@@ -169,7 +184,7 @@ func (a *App) CloseFound(ctx context.Context, id, note string) error {
 // wait until their requests are repeated.
 //
 // Errors: that something is not known yet.
-func (a *App) EndRecovery(ctx context.Context, waiting bool, note string) (pay.Recovery, error) {
+func (a *Restore) EndRecovery(ctx context.Context, waiting bool, note string) (pay.Recovery, error) {
 	return a.recover(ctx, pay.RecoveryEnded, note, func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
 		accounts, err := a.recoveryAccounts(ctx) // anew each time: who reads a list meanwhile finds more
 		if err != nil {

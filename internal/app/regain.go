@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/id"
@@ -38,7 +36,7 @@ type Listed struct {
 // to be repeated, or for the operator.
 //
 // Errors: that no recovery is under way, that a line cannot be read.
-func (a *App) ReadListing(ctx context.Context, l Listing) (done Listed, err error) {
+func (a *Restore) ReadListing(ctx context.Context, l Listing) (done Listed, err error) {
 	if !a.Shut() {
 		return done, errors.New("no recovery is under way: cascada recover begin")
 	}
@@ -79,7 +77,7 @@ func (a *App) ReadListing(ctx context.Context, l Listing) (done Listed, err erro
 }
 
 // listed takes a line.
-func (a *App) listed(ctx context.Context, account pay.ProviderAccount, line reconcile.Line, done *Listed) error {
+func (a *Restore) listed(ctx context.Context, account pay.ProviderAccount, line reconcile.Line, done *Listed) error {
 	f, ok := foundIn(account.ID, line)
 	if !ok {
 		done.Foreign++
@@ -141,41 +139,19 @@ func foundIn(account string, l reconcile.Line) (f pay.Found, ok bool) {
 	return f, ok && long && base.Storable(object)
 }
 
-// toldOfLost keeps what a provider tells of a charge that the database may have lost: its request may yet be repeated,
-// and so the notification has to come again.
-//
-// Errors: transaction_not_found where there was no restore, service_unavailable.
-func (a *App) toldOfLost(ctx context.Context, n pay.Notice) error {
-	mark, long := id.MarkOf(n.Reference[:strings.LastIndex(n.Reference, "-")])
-	if !long || !a.RecoveryState.Load().Active(a.Now()) {
-		return acquiring.NotOurs()
-	}
-	local := n.Outcome.Local
-	if local.IsPositive() {
-		found := pay.Found{Version: 1, Account: n.Account, Reference: n.Reference, Mark: mark, Kind: pay.FoundCharge, FoundNotes: pay.FoundNotes{
-			ProviderRef: n.Outcome.ProviderRef, Minor: local.Minor, Currency: local.Currency, At: a.Now().UnixMicro(),
-		}}
-		if err := base.UnlessStale(a.Store.Commit(ctx, pay.Change{Found: []pay.Found{found}})); err != nil { // stale: it is known
-			return err
-		}
-	}
-	a.WarnSometimes(ctx, "a notification is about a charge that the database has lost", n.Account, "account", n.Account, "reference", n.Reference)
-	return &pay.Error{Code: pay.CodeServiceUnavailable, Details: pay.Details{Reason: pay.Recovering}, Message: "the service was put back from a copy and may not know this yet: send it again"}
-}
-
 // place gives what was found to what it belongs to, where that is there: known says that it had it
 // before.
-func (a *App) place(ctx context.Context, f pay.Found, l reconcile.Line) (known, regained bool, err error) {
+func (a *Restore) place(ctx context.Context, f pay.Found, l reconcile.Line) (known, regained bool, err error) {
 	switch f.Kind {
 	case pay.FoundCharge:
 		return a.placeCharge(ctx, f)
 	case pay.FoundRefund:
-		return a.PlaceRefund(ctx, f, l)
+		return a.refunds.PlaceRefund(ctx, f, l)
 	}
-	return a.Payouts.Place(ctx, f)
+	return a.payouts.Place(ctx, f)
 }
 
-func (a *App) placeCharge(ctx context.Context, f pay.Found) (known, regained bool, err error) {
+func (a *Restore) placeCharge(ctx context.Context, f pay.Found) (known, regained bool, err error) {
 	object, order, _ := pay.ParseReference(f.Reference)
 	err = base.Again(func() error {
 		p, err := a.Store.AnyPayment(ctx, object)

@@ -14,7 +14,7 @@ import (
 // SandboxSettings reads how a merchant's sandbox is set.
 //
 // Errors: production_key_refused.
-func (a *App) SandboxSettings(ctx context.Context, by base.Principal) (pay.Merchant, error) {
+func (a *Sandbox) SandboxSettings(ctx context.Context, by base.Principal) (pay.Merchant, error) {
 	if err := sandboxOnly(by.Scope); err != nil {
 		return pay.Merchant{}, err
 	}
@@ -24,7 +24,7 @@ func (a *App) SandboxSettings(ctx context.Context, by base.Principal) (pay.Merch
 // SetSandbox makes a merchant's sandbox strict, or lenient again.
 //
 // Errors: production_key_refused.
-func (a *App) SetSandbox(ctx context.Context, by base.Principal, strict bool) (pay.Merchant, error) {
+func (a *Sandbox) SetSandbox(ctx context.Context, by base.Principal, strict bool) (pay.Merchant, error) {
 	if err := sandboxOnly(by.Scope); err != nil {
 		return pay.Merchant{}, err
 	}

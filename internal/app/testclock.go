@@ -11,7 +11,7 @@ import (
 )
 
 // Clock reads a merchant's test clock, and the time that it shows.
-func (a *App) Clock(ctx context.Context, scope pay.Scope) (pay.Clock, time.Time, error) {
+func (a *Sandbox) Clock(ctx context.Context, scope pay.Scope) (pay.Clock, time.Time, error) {
 	if err := sandboxOnly(scope); err != nil {
 		return pay.Clock{}, time.Time{}, err
 	}
@@ -19,7 +19,7 @@ func (a *App) Clock(ctx context.Context, scope pay.Scope) (pay.Clock, time.Time,
 	return c, a.Now().Add(c.Advance), err
 }
 
-func (a *App) clock(ctx context.Context, merchant string) (pay.Clock, error) {
+func (a *Sandbox) clock(ctx context.Context, merchant string) (pay.Clock, error) {
 	c, err := a.Store.Clock(ctx, merchant)
 	if errors.Is(err, store.ErrNotFound) {
 		return pay.Clock{Merchant: merchant}, nil
@@ -29,7 +29,7 @@ func (a *App) clock(ctx context.Context, merchant string) (pay.Clock, error) {
 
 // MoveClock puts a merchant's test clock forward. What comes due by it is done
 // by the loops, within moments.
-func (a *App) MoveClock(ctx context.Context, scope pay.Scope, by time.Duration) (pay.Clock, time.Time, error) {
+func (a *Sandbox) MoveClock(ctx context.Context, scope pay.Scope, by time.Duration) (pay.Clock, time.Time, error) {
 	if err := sandboxOnly(scope); err != nil {
 		return pay.Clock{}, time.Time{}, err
 	}

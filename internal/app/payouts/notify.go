@@ -13,11 +13,11 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Notify takes what a provider of payouts tells by itself. What it tells is applied at most
+// Told takes what a provider of payouts tells by itself. What it tells is applied at most
 // once, by the same code as the answers to questions.
 //
-// Errors: as Notify.
-func (po *Payouts) Notify(ctx context.Context, account string, listener provider.PayoutListener, n acquiring.Notification) error {
+// Errors: as acquiring.Providers.RefuseNotice, service_unavailable.
+func (po *Payouts) Told(ctx context.Context, account string, listener provider.PayoutListener, n acquiring.Notification) error {
 	notices, err := po.providers.PayoutNotices(ctx, account, listener, n)
 	if err != nil {
 		return po.providers.RefuseNotice(ctx, account, err)
