@@ -16,6 +16,7 @@ import (
 	"filippo.io/age"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/recovery"
 	"github.com/cascadapay/cascada/internal/backup"
 	"github.com/cascadapay/cascada/internal/daemon"
 )
@@ -34,7 +35,7 @@ var errOneFile = errors.New("this copies an SQLite file; a PostgreSQL is backed 
 func (c *backupCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
 	ctx, stop := unlessEnded(ctx)
 	defer stop()
-	path, oneFile := app.DatabaseFile(c.Database)
+	path, oneFile := recovery.DatabaseFile(c.Database)
 	if !oneFile {
 		return errOneFile
 	}
@@ -86,7 +87,7 @@ func (c *backupCmd) copy(ctx context.Context, log *slog.Logger, adapters registr
 		return 0, at, err
 	}
 	defer drop()
-	if at, err = app.CopyFile(ctx, c.Database, temporary); err != nil {
+	if at, err = recovery.CopyFile(ctx, c.Database, temporary); err != nil {
 		return 0, at, err
 	}
 	err = c.proved(ctx, log, adapters, temporary, !c.Unchecked, func(a *app.App) error { return a.MarkCopy(ctx, at) })
@@ -161,7 +162,7 @@ type restoreCmd struct {
 func (c *restoreCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) (err error) {
 	ctx, stop := unlessEnded(ctx)
 	defer stop()
-	path, oneFile := app.DatabaseFile(c.Database)
+	path, oneFile := recovery.DatabaseFile(c.Database)
 	if !oneFile {
 		return errOneFile
 	}
@@ -169,7 +170,7 @@ func (c *restoreCmd) Run(ctx context.Context, log *slog.Logger, adapters registr
 	if err != nil {
 		return err
 	}
-	release, err := app.Alone(c.Database)
+	release, err := recovery.Alone(c.Database)
 	if err != nil {
 		return err
 	}
@@ -203,7 +204,7 @@ func (c *restoreCmd) Run(ctx context.Context, log *slog.Logger, adapters registr
 	if err := c.copied(ctx, temporary); err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
-	var lost app.RecoveryStatus
+	var lost recovery.RecoveryStatus
 	err = c.proved(ctx, log, adapters, temporary, true, func(a *app.App) error {
 		_, marked, err := a.Restored(ctx)
 		if err == nil && !marked {
@@ -228,7 +229,7 @@ func (c *restoreCmd) Run(ctx context.Context, log *slog.Logger, adapters registr
 
 // copied refuses what is damaged, and what is no database of ours: an empty file would be made one.
 func (c *restoreCmd) copied(ctx context.Context, temporary string) error {
-	if err := app.Sound(ctx, temporary); err != nil {
+	if err := recovery.Sound(ctx, temporary); err != nil {
 		return err
 	}
 	list, err := app.Migrations(ctx, "sqlite:"+temporary, c.migrations)
@@ -240,8 +241,8 @@ func (c *restoreCmd) copied(ctx context.Context, temporary string) error {
 
 // putBack gives the database its place, and what root has made to whoever serves it: key is the master key's file
 // where that was taken too.
-func (c *restoreCmd) putBack(temporary, path, key string, lost app.RecoveryStatus) error {
-	aside, err := app.MoveAside(path, lost.To)
+func (c *restoreCmd) putBack(temporary, path, key string, lost recovery.RecoveryStatus) error {
+	aside, err := recovery.MoveAside(path, lost.To)
 	if err != nil {
 		return err
 	}

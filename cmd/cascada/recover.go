@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
+	"github.com/cascadapay/cascada/internal/app/recovery"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -48,7 +49,7 @@ func (d database) with(ctx context.Context, log *slog.Logger, adapters registry,
 }
 
 // printRecovery says how far a recovery is.
-func printRecovery(s app.RecoveryStatus) {
+func printRecovery(s recovery.RecoveryStatus) {
 	window := fmt.Sprintf("what was done from %s to %s", s.From.Format(time.RFC3339), s.To.Format(time.RFC3339))
 	switch {
 	case s.State == "":
@@ -126,7 +127,7 @@ func (c *recoverListCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 		if format, err = c.format(format); err != nil {
 			return err
 		}
-		listing := app.Listing{Account: c.Provider, Format: format}
+		listing := recovery.Listing{Account: c.Provider, Format: format}
 		for _, path := range c.Report {
 			var in io.Reader = os.Stdin
 			if path != "-" {

@@ -19,10 +19,13 @@ import (
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/app/mails"
+	"github.com/cascadapay/cascada/internal/app/notices"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
+	"github.com/cascadapay/cascada/internal/app/recovery"
+	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/app/settlement"
 	"github.com/cascadapay/cascada/internal/app/verification"
 	"github.com/cascadapay/cascada/internal/mail"
@@ -106,9 +109,9 @@ type App struct {
 	*mails.Mails
 	*privacy.Privacy
 	*verification.Identity
-	*Restore
-	*Listener
-	*Sandbox
+	*recovery.Restore
+	*notices.Listener
+	*sandbox.Sandbox
 	*payouts.Destinations
 	*payouts.Payouts
 	*payouts.BankFiles
@@ -217,10 +220,10 @@ func (a *App) load(ctx context.Context) error {
 	a.BankFiles = payouts.NewBankFiles(a.Payouts)
 	a.Earnings = settlement.NewEarnings(a.Base, a.Payouts)
 	a.Reconciler = reconciliation.NewReconciler(a.Base, a.Providers, a.catalog, a.Config.Adapters)
-	a.Restore = NewRestore(a.Base, a.Refunds, a.Payouts)
-	a.Listener = NewListener(a.Base, a.Providers, a.Cascade, a.Refunds, a.Payouts)
-	a.Sandbox = NewSandbox(a.Base, a.Cascade, a.Refunds, a.Listener, a.Config.Providers)
-	a.Cascade.Play = a.Sandbox.play
+	a.Restore = recovery.NewRestore(a.Base, a.Refunds, a.Payouts)
+	a.Listener = notices.NewListener(a.Base, a.Providers, a.Cascade, a.Refunds, a.Payouts)
+	a.Sandbox = sandbox.NewSandbox(a.Base, a.Cascade, a.Refunds, a.Listener, a.Config.Providers)
+	a.Cascade.Play = a.Sandbox.Play
 	if err = a.LoadRates(ctx); err != nil {
 		return err
 	}
@@ -317,7 +320,7 @@ func (a *App) Loops() []work.Loop {
 		a.Polled("nodes that are gone", 0, a.TakeOver),
 		a.Polled("clocks", 0, a.ReadClocks),
 		a.Polled("revocations", 0, a.ReadRevoked),
-		a.Polled("recovery", recoveryEvery, a.ReadRecovery),
+		a.Polled("recovery", recovery.RecoveryEvery, a.ReadRecovery),
 		a.Polled("secrets", auth.SecretsEvery, a.ReadSecrets),
 		a.Polled("uses of keys", auth.UsesEvery, a.WriteKeyUses),
 		a.Polled("signing keys", time.Hour, a.RotateSigningKey),

@@ -94,16 +94,16 @@ func (a *App) AtBank(ctx context.Context, id string, action BankAction, cause vi
 			return p, err
 		}
 		less := money.New(p.Local.Minor-1, p.Local.Currency)
-		next, _, err := a.tell(ctx, p, sandbox.Notification{Status: "paid", Amount: less.Decimal(), Currency: string(less.Currency)}, cause)
+		next, _, err := a.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: less.Decimal(), Currency: string(less.Currency)}, cause)
 		return next, err
 	}
 	play, known := plays[action]
 	if !known {
 		return p, pay.FieldError(pay.CodeInvalidRequest, "action", "there is no such action")
 	}
-	if p, _, err = a.simulate(ctx, p, play, cause); err != nil || action != BankLate {
+	if p, _, err = a.Move(ctx, p, play, cause); err != nil || action != BankLate {
 		return p, err
 	}
-	p, _, err = a.tell(ctx, p, sandbox.Notification{Status: "paid", Amount: p.Local.Decimal(), Currency: string(p.Local.Currency)}, cause)
+	p, _, err = a.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: p.Local.Decimal(), Currency: string(p.Local.Currency)}, cause)
 	return p, err
 }

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
+	"github.com/cascadapay/cascada/internal/app/recovery"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
@@ -77,11 +77,11 @@ func (s *service) putBack(t *testing.T) {
 const listColumns = "reference,provider_reference,refund_reference,refund_provider_reference,type,amount,currency\n"
 
 // lists reads a provider's list of the lost time.
-func (s *service) lists(t *testing.T, account, lines string) app.Listed {
+func (s *service) lists(t *testing.T, account, lines string) recovery.Listed {
 	t.Helper()
 	format, err := s.App.ReportFormat(ctx, account)
 	must(t, err)
-	done, err := s.App.ReadListing(ctx, app.Listing{
+	done, err := s.App.ReadListing(ctx, recovery.Listing{
 		Account: account, Reports: []reconciliation.Report{{Name: account + ".csv", Reader: strings.NewReader(listColumns + lines)}}, Format: format,
 	})
 	must(t, err)

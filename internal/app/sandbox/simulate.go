@@ -1,4 +1,6 @@
-package app
+// Package sandbox plays what happens outside, for whoever tries the service: what simulated providers and banks
+// tell, and the time of a test clock. Production knows nothing of it.
+package sandbox
 
 import (
 	"cmp"
@@ -9,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/app/claims"
+	"github.com/cascadapay/cascada/internal/app/notices"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
@@ -21,12 +24,12 @@ type Sandbox struct {
 	*base.Base
 	cascade   *cascade.Cascade
 	refunds   *claims.Refunds
-	listener  *Listener
+	listener  *notices.Listener
 	simulated map[string]provider.Provider // by account
 }
 
 // NewSandbox returns the sandbox of a service, with its simulated providers.
-func NewSandbox(b *base.Base, c *cascade.Cascade, refunds *claims.Refunds, listener *Listener, simulated map[string]provider.Provider) *Sandbox {
+func NewSandbox(b *base.Base, c *cascade.Cascade, refunds *claims.Refunds, listener *notices.Listener, simulated map[string]provider.Provider) *Sandbox {
 	return &Sandbox{b, c, refunds, listener, simulated}
 }
 
@@ -35,15 +38,15 @@ func NewSandbox(b *base.Base, c *cascade.Cascade, refunds *claims.Refunds, liste
 //
 // Errors: production_key_refused, transaction_not_found, conflict_state,
 // balance_insufficient.
-func (a *Sandbox) Simulate(ctx context.Context, scope pay.Scope, id string, action pay.Action, cause view.Cause) (pay.Payment, []pay.EventType, error) {
+func (sb *Sandbox) Simulate(ctx context.Context, scope pay.Scope, id string, action pay.Action, cause view.Cause) (pay.Payment, []pay.EventType, error) {
 	if scope.Live {
 		return pay.Payment{}, nil, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
-	before, err := a.cascade.Payment(ctx, scope, id)
-	if err = cmp.Or(err, a.MayMoveMoney()); err != nil {
+	before, err := sb.cascade.Payment(ctx, scope, id)
+	if err = cmp.Or(err, sb.MayMoveMoney()); err != nil {
 		return pay.Payment{}, nil, err
 	}
-	p, events, err := a.simulate(ctx, before, action, cause)
+	p, events, err := sb.Move(ctx, before, action, cause)
 	if err != nil {
 		return p, nil, err
 	}
@@ -54,25 +57,26 @@ func (a *Sandbox) Simulate(ctx context.Context, scope pay.Scope, id string, acti
 	return p, fired, nil
 }
 
-// play is the header Sandbox-Simulate on a payment that was just created.
-func (a *Sandbox) play(ctx context.Context, p pay.Payment, action pay.Action, cause view.Cause) (pay.Payment, error) {
+// Play is the header Sandbox-Simulate on a payment that was just created.
+func (sb *Sandbox) Play(ctx context.Context, p pay.Payment, action pay.Action, cause view.Cause) (pay.Payment, error) {
 	if action == pay.SimulateChargeback {
-		paid, _, err := a.simulate(ctx, p, pay.SimulatePaid, cause)
+		paid, _, err := sb.Move(ctx, p, pay.SimulatePaid, cause)
 		if err != nil || paid.Status != pay.Completed { // a faulty provider confirmed nothing
 			return paid, err
 		}
 		p = paid
 	}
-	next, _, err := a.simulate(ctx, p, action, cause)
+	next, _, err := sb.Move(ctx, p, action, cause)
 	return next, err
 }
 
-func (a *Sandbox) simulate(ctx context.Context, p pay.Payment, action pay.Action, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
+// Move is Simulate for a payment that was read, on anybody's demand; it returns the events themselves.
+func (sb *Sandbox) Move(ctx context.Context, p pay.Payment, action pay.Action, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
 	if err := p.CheckSimulate(action); err != nil {
 		return p, nil, err
 	}
 	if action == pay.SimulateRefunded {
-		return a.refund(ctx, p, cause)
+		return sb.refund(ctx, p, cause)
 	}
 	n := sandbox.Notification{Amount: p.Local.Decimal(), Currency: string(p.Local.Currency)}
 	switch action {
@@ -87,7 +91,7 @@ func (a *Sandbox) simulate(ctx context.Context, p pay.Payment, action pay.Action
 	default:
 		return p, nil, fmt.Errorf("simulate %q: no such action", action)
 	}
-	next, events, err = a.tell(Playing(ctx, action, p.Version), p, n, cause)
+	next, events, err = sb.Tell(notices.Playing(ctx, action, p.Version), p, n, cause)
 	if err == nil && len(events) == 0 {
 		// Somebody else moved the payment between our read and the notice.
 		err = next.CheckSimulate(action)
@@ -95,21 +99,21 @@ func (a *Sandbox) simulate(ctx context.Context, p pay.Payment, action pay.Action
 	return next, events, err
 }
 
-// tell lets the simulated provider of a payment notify us. The confirmation
+// Tell lets the simulated provider of a payment notify us. The confirmation
 // travels as a real one does: signed, and read by the provider's own code.
-func (a *Sandbox) tell(ctx context.Context, p pay.Payment, n sandbox.Notification, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
+func (sb *Sandbox) Tell(ctx context.Context, p pay.Payment, n sandbox.Notification, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
 	attempt, ok := p.Current()
-	upstream, isSandbox := a.simulated[attempt.Provider].(*sandbox.Provider)
+	upstream, isSandbox := sb.simulated[attempt.Provider].(*sandbox.Provider)
 	if !ok || !isSandbox {
 		return p, nil, &pay.Error{
 			Code: pay.CodeConflictState, Message: "this payment is in a provider's own test environment: what becomes of it is played there",
 			Details: pay.Details{From: p.Status},
 		}
 	}
-	n.ID, n.Reference, n.Simulated = a.NewID("ntf_", a.TimeOf(p.Scope)), p.Reference(attempt.Order), true
+	n.ID, n.Reference, n.Simulated = sb.NewID("ntf_", sb.TimeOf(p.Scope)), p.Reference(attempt.Order), true
 	next = p
 	for _, sent := range upstream.Send(n) {
-		read, told, err := a.listener.notify(ctx, attempt.Provider, sent, cause)
+		read, told, err := sb.listener.Hear(ctx, attempt.Provider, sent, cause)
 		var shown *pay.Error
 		if errors.As(err, &shown) && shown.Code == pay.CodeInvalidToken {
 			continue // its fault: the provider was refused, and the payment stays as it is
@@ -118,18 +122,18 @@ func (a *Sandbox) tell(ctx context.Context, p pay.Payment, n sandbox.Notificatio
 			return p, nil, err
 		}
 		next, events = read, append(events, told...)
-		ctx = NotPlaying(ctx) // what its fault sends beside it is told as it comes
+		ctx = notices.NotPlaying(ctx) // what its fault sends beside it is told as it comes
 	}
 	return next, events, nil
 }
 
 // refund gives all that is left back, by the code of a refund call.
-func (a *Sandbox) refund(ctx context.Context, p pay.Payment, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
-	next, claim, events, err := a.refunds.OpenRefund(ctx, p, pay.NewRefund{Reason: "requested_by_customer", Simulated: true},
+func (sb *Sandbox) refund(ctx context.Context, p pay.Payment, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
+	next, claim, events, err := sb.refunds.OpenRefund(ctx, p, pay.NewRefund{Reason: "requested_by_customer", Simulated: true},
 		pay.Actor{}, base.Idempotency{}, cause)
 	if err != nil {
 		return p, nil, err
 	}
-	a.refunds.FinishRefund(ctx, claim, cause)
+	sb.refunds.FinishRefund(ctx, claim, cause)
 	return next, events, nil
 }

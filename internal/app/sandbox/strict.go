@@ -1,4 +1,4 @@
-package app
+package sandbox
 
 import (
 	"context"
@@ -14,29 +14,29 @@ import (
 // SandboxSettings reads how a merchant's sandbox is set.
 //
 // Errors: production_key_refused.
-func (a *Sandbox) SandboxSettings(ctx context.Context, by base.Principal) (pay.Merchant, error) {
+func (sb *Sandbox) SandboxSettings(ctx context.Context, by base.Principal) (pay.Merchant, error) {
 	if err := sandboxOnly(by.Scope); err != nil {
 		return pay.Merchant{}, err
 	}
-	return a.Store.Merchant(ctx, by.Merchant)
+	return sb.Store.Merchant(ctx, by.Merchant)
 }
 
 // SetSandbox makes a merchant's sandbox strict, or lenient again.
 //
 // Errors: production_key_refused.
-func (a *Sandbox) SetSandbox(ctx context.Context, by base.Principal, strict bool) (pay.Merchant, error) {
+func (sb *Sandbox) SetSandbox(ctx context.Context, by base.Principal, strict bool) (pay.Merchant, error) {
 	if err := sandboxOnly(by.Scope); err != nil {
 		return pay.Merchant{}, err
 	}
 	set, err := base.Decide(func() (pay.Merchant, error) {
-		m, err := a.Store.Merchant(ctx, by.Merchant)
+		m, err := sb.Store.Merchant(ctx, by.Merchant)
 		if err != nil || m.Strict == strict {
 			return m, err
 		}
 		next, change := m.Rehearse(strict)
-		change.Audit = a.Audited(by.Actor(), by.Scope, pay.SandboxChanged, m.ID, map[string]string{"strict": fmt.Sprint(strict)})
-		return next, a.Store.Commit(ctx, change)
+		change.Audit = sb.Audited(by.Actor(), by.Scope, pay.SandboxChanged, m.ID, map[string]string{"strict": fmt.Sprint(strict)})
+		return next, sb.Store.Commit(ctx, change)
 	})
-	a.Tenants.Forget(by.Merchant + "/" + by.Shop)
+	sb.Tenants.Forget(by.Merchant + "/" + by.Shop)
 	return set, err
 }

@@ -1,4 +1,6 @@
-package app
+// Package notices takes what providers tell by themselves, once each, and lets the cascade, refunds and payouts
+// decide what follows. What does not fit waits for the operator.
+package notices
 
 import (
 	"bytes"
@@ -40,30 +42,31 @@ func NewListener(b *base.Base, providers *acquiring.Providers, c *cascade.Cascad
 // Errors: not_found for an account that does not exist, missing_credentials or
 // invalid_token when it is not signed by the provider, invalid_request when it
 // cannot be understood, service_unavailable when it has to come again.
-func (a *Listener) Notify(ctx context.Context, account string, n acquiring.Notification) error {
-	if err := a.MayMoveMoney(); err != nil {
+func (l *Listener) Notify(ctx context.Context, account string, n acquiring.Notification) error {
+	if err := l.MayMoveMoney(); err != nil {
 		return err // it comes again
 	}
-	if listener, ok := a.providers.Desks.Load().ByID[account].Payouts.(provider.PayoutListener); ok {
-		return a.payouts.Told(ctx, account, listener, n)
+	if listener, ok := l.providers.Desks.Load().ByID[account].Payouts.(provider.PayoutListener); ok {
+		return l.payouts.Told(ctx, account, listener, n)
 	}
-	_, _, err := a.notify(ctx, account, n, view.Cause{})
+	_, _, err := l.Hear(ctx, account, n, view.Cause{})
 	return err
 }
 
-func (a *Listener) notify(ctx context.Context, account string, n acquiring.Notification, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
-	upstream, ok := a.providers.Upstream(account)
+// Hear is Notify about charges and refunds: it returns the payment that was told of last, and the events of all.
+func (l *Listener) Hear(ctx context.Context, account string, n acquiring.Notification, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
+	upstream, ok := l.providers.Upstream(account)
 	if !ok {
 		return p, nil, pay.NewError(pay.CodeNotFound, "there is no such provider account")
 	}
-	notices, err := a.providers.Notices(ctx, account, upstream, n)
+	notices, err := l.providers.Notices(ctx, account, upstream, n)
 	if err != nil {
-		return p, nil, a.providers.RefuseNotice(ctx, account, err)
+		return p, nil, l.providers.RefuseNotice(ctx, account, err)
 	}
 	// One that cannot be applied stands in nobody's way.
 	var failed error
 	for _, notice := range notices {
-		next, told, err := a.take(ctx, account, notice, cause)
+		next, told, err := l.take(ctx, account, notice, cause)
 		if err != nil {
 			failed = errors.Join(failed, err)
 			continue
@@ -74,7 +77,7 @@ func (a *Listener) notify(ctx context.Context, account string, n acquiring.Notif
 }
 
 // take applies one notice.
-func (a *Listener) take(ctx context.Context, account string, notice pay.Notice, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
+func (l *Listener) take(ctx context.Context, account string, notice pay.Notice, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
 	if !base.Storable(notice.ID) {
 		return p, nil, pay.NewError(pay.CodeInvalidRequest, "the notification cannot be understood")
 	}
@@ -82,21 +85,21 @@ func (a *Listener) take(ctx context.Context, account string, notice pay.Notice, 
 	notice.Body = bytes.ReplaceAll(bytes.ToValidUTF8(notice.Body, []byte("?")), []byte{0}, []byte("?"))
 	notice.Account = account
 	if notice.Refund != "" {
-		return p, nil, a.refunds.Told(ctx, notice, cause)
+		return p, nil, l.refunds.Told(ctx, notice, cause)
 	}
 	id, _, ok := pay.ParseReference(notice.Reference)
 	if !ok || !base.Storable(id) {
 		return p, nil, acquiring.NotOurs()
 	}
-	if err := a.refunds.Prove(ctx, notice, cause); err != nil {
+	if err := l.refunds.Prove(ctx, notice, cause); err != nil {
 		return p, nil, err
 	}
 	var routes pay.Cascade
 	opened := false // the next attempt, by this notice
 	err = base.Again(func() error {
-		read, err := a.Store.AnyPayment(ctx, id)
+		read, err := l.Store.AnyPayment(ctx, id)
 		if errors.Is(err, store.ErrNotFound) {
-			return a.toldOfLost(ctx, notice)
+			return l.toldOfLost(ctx, notice)
 		}
 		if err != nil {
 			return err
@@ -105,20 +108,20 @@ func (a *Listener) take(ctx context.Context, account string, notice pay.Notice, 
 			return err
 		}
 		if !read.TakenAt(notice.Reference, account) {
-			a.Log.WarnContext(ctx, "a notification is about another account's charge", "account", account, "payment", read.ID)
+			l.Log.WarnContext(ctx, "a notification is about another account's charge", "account", account, "payment", read.ID)
 			return acquiring.NotOurs()
 		}
 		notice := notice
-		if read, notice, err = a.provedNotice(ctx, read, notice); err != nil {
+		if read, notice, err = l.provedNotice(ctx, read, notice); err != nil {
 			return err
 		}
-		now := a.TimeOf(read.Scope)
-		routes = a.providers.Routes(read)
-		next, change, err := a.apply(ctx, read, notice, routes, now)
+		now := l.TimeOf(read.Scope)
+		routes = l.providers.Routes(read)
+		next, change, err := l.apply(ctx, read, notice, routes, now)
 		if err != nil {
 			return err
 		}
-		err = a.Commit(ctx, change, cause)
+		err = l.Commit(ctx, change, cause)
 		if errors.Is(err, store.ErrDuplicate) { // told before
 			p = read
 			return nil
@@ -127,7 +130,7 @@ func (a *Listener) take(ctx context.Context, account string, notice pay.Notice, 
 			return err
 		}
 		p, events, opened = next, change.Events, len(next.Attempts) > len(read.Attempts)
-		a.FlagReceipts(ctx, change)
+		l.FlagReceipts(ctx, change)
 		return nil
 	})
 	if err != nil {
@@ -137,17 +140,17 @@ func (a *Listener) take(ctx context.Context, account string, notice pay.Notice, 
 		return p, events, nil
 	}
 	// A soft decline opened the next attempt: make its call.
-	p, err = a.cascade.Drive(context.WithoutCancel(ctx), p, routes, cause)
+	p, err = l.cascade.Drive(context.WithoutCancel(ctx), p, routes, cause)
 	return p, events, err
 }
 
 // provedNotice is proved for what a provider tells by itself.
-func (a *Listener) provedNotice(ctx context.Context, p pay.Payment, n pay.Notice) (pay.Payment, pay.Notice, error) {
+func (l *Listener) provedNotice(ctx context.Context, p pay.Payment, n pay.Notice) (pay.Payment, pay.Notice, error) {
 	attempt, ok := p.Current()
 	if !ok || !p.Status.Open() || p.Status == pay.Pending && attempt.Calls <= 1 || n.OfDispute() {
 		return p, n, nil
 	}
-	now, err := a.AskedAt(ctx)
+	now, err := l.AskedAt(ctx)
 	if err != nil {
 		return p, n, err
 	}
@@ -157,24 +160,24 @@ func (a *Listener) provedNotice(ctx context.Context, p pay.Payment, n pay.Notice
 	if p.Status == pay.Pending {
 		return p, n, nil
 	}
-	held, err := a.InHand(ctx, p)
+	held, err := l.InHand(ctx, p)
 	return held, n, err
 }
 
 // Notifications lists what providers told of a payment, in the order in which it
 // came; without one, what did not fit and waits for the operator, of all tenants.
-func (a *Listener) Notifications(ctx context.Context, payment string, limit int) ([]pay.Receipt, error) {
+func (l *Listener) Notifications(ctx context.Context, payment string, limit int) ([]pay.Receipt, error) {
 	if payment != "" {
-		return a.Store.ReceiptsOf(ctx, payment)
+		return l.Store.ReceiptsOf(ctx, payment)
 	}
-	return a.Store.Unclosed(ctx, limit)
+	return l.Store.Unclosed(ctx, limit)
 }
 
 // Notification reads what a provider told.
 //
 // Errors: store.ErrNotFound.
-func (a *Listener) Notification(ctx context.Context, id string) (pay.Receipt, error) {
-	r, err := a.Store.Receipt(ctx, id)
+func (l *Listener) Notification(ctx context.Context, id string) (pay.Receipt, error) {
+	r, err := l.Store.Receipt(ctx, id)
 	if err != nil {
 		return r, fmt.Errorf("notification %s: %w", id, err)
 	}
@@ -186,31 +189,31 @@ func (a *Listener) Notification(ctx context.Context, id string) (pay.Receipt, er
 // needs no attention, and the merchant is told.
 //
 // Errors: store.ErrNotFound, that it needs nobody.
-func (a *Listener) CloseNotification(ctx context.Context, id, note string) error {
-	r, err := a.Notification(ctx, id)
+func (l *Listener) CloseNotification(ctx context.Context, id, note string) error {
+	r, err := l.Notification(ctx, id)
 	if err != nil {
 		return err
 	}
 	if strings.HasPrefix(r.Payment, pay.WithdrawalPrefix) {
-		return a.closePayoutNotification(ctx, r, note)
+		return l.closePayoutNotification(ctx, r, note)
 	}
 	err = base.Again(func() error {
-		p, err := a.Store.AnyPayment(ctx, r.Payment)
+		p, err := l.Store.AnyPayment(ctx, r.Payment)
 		if err != nil {
 			return err
 		}
-		now := a.TimeOf(p.Scope)
+		now := l.TimeOf(p.Scope)
 		change, err := r.Close(note, now)
 		if err != nil {
 			return err
 		}
-		if last, err := a.lastOpen(ctx, r); err != nil {
+		if last, err := l.lastOpen(ctx, r); err != nil {
 			return err
 		} else if _, dealt, ended := p.Dealt(now); last && ended {
 			change.Payments, change.Events = dealt.Payments, dealt.Events
 		}
-		change.Audit = a.Noted(a.Self(), p.Scope, pay.NotificationClosed, r.ID, note, map[string]string{"payment": p.ID})
-		return a.Commit(ctx, change, view.Cause{})
+		change.Audit = l.Noted(l.Self(), p.Scope, pay.NotificationClosed, r.ID, note, map[string]string{"payment": p.ID})
+		return l.Commit(ctx, change, view.Cause{})
 	})
 	if errors.Is(err, store.ErrDuplicate) {
 		return fmt.Errorf("notification %s was closed before", id)
@@ -219,17 +222,17 @@ func (a *Listener) CloseNotification(ctx context.Context, id, note string) error
 }
 
 // closePayoutNotification is CloseNotification for one about a withdrawal.
-func (a *Listener) closePayoutNotification(ctx context.Context, r pay.Receipt, note string) error {
-	w, err := a.Store.AnyWithdrawal(ctx, r.Payment)
+func (l *Listener) closePayoutNotification(ctx context.Context, r pay.Receipt, note string) error {
+	w, err := l.Store.AnyWithdrawal(ctx, r.Payment)
 	if err != nil {
 		return err
 	}
-	change, err := r.Close(note, a.TimeOf(w.Scope))
+	change, err := r.Close(note, l.TimeOf(w.Scope))
 	if err != nil {
 		return err
 	}
-	change.Audit = a.Noted(a.Self(), w.Scope, pay.NotificationClosed, r.ID, note, map[string]string{"withdrawal": w.ID})
-	err = a.Store.Commit(ctx, change)
+	change.Audit = l.Noted(l.Self(), w.Scope, pay.NotificationClosed, r.ID, note, map[string]string{"withdrawal": w.ID})
+	err = l.Store.Commit(ctx, change)
 	if errors.Is(err, store.ErrDuplicate) {
 		return fmt.Errorf("notification %s was closed before", r.ID)
 	}
@@ -238,23 +241,23 @@ func (a *Listener) closePayoutNotification(ctx context.Context, r pay.Receipt, n
 
 // lastOpen reports whether no other notification that did not fit its payment waits
 // for the operator.
-func (a *Listener) lastOpen(ctx context.Context, r pay.Receipt) (bool, error) {
-	told, err := a.Store.ReceiptsOf(ctx, r.Payment)
+func (l *Listener) lastOpen(ctx context.Context, r pay.Receipt) (bool, error) {
+	told, err := l.Store.ReceiptsOf(ctx, r.Payment)
 	return pay.LastOpen(told, r), err
 }
 
 // apply decides what a notice does: to a dispute's claims where it is of one, else
 // to the payment.
-func (a *Listener) apply(ctx context.Context, p pay.Payment, n pay.Notice, routes pay.Cascade, now time.Time) (pay.Payment, pay.Change, error) {
+func (l *Listener) apply(ctx context.Context, p pay.Payment, n pay.Notice, routes pay.Cascade, now time.Time) (pay.Payment, pay.Change, error) {
 	if !n.OfDispute() {
-		next, change := p.Confirm(n, routes, a.NewID(pay.ClaimPrefix, now), now)
+		next, change := p.Confirm(n, routes, l.NewID(pay.ClaimPrefix, now), now)
 		return next, change, nil
 	}
-	claims, err := a.refunds.Contested(ctx, p)
+	claims, err := l.refunds.Contested(ctx, p)
 	if err != nil {
 		return p, pay.Change{}, err
 	}
-	next, change := p.Contest(n, claims, a.refunds.ClaimIDs(now), now)
+	next, change := p.Contest(n, claims, l.refunds.ClaimIDs(now), now)
 	return next, change, nil
 }
 
@@ -262,21 +265,21 @@ func (a *Listener) apply(ctx context.Context, p pay.Payment, n pay.Notice, route
 // and so the notification has to come again.
 //
 // Errors: transaction_not_found where there was no restore, service_unavailable.
-func (a *Listener) toldOfLost(ctx context.Context, n pay.Notice) error {
+func (l *Listener) toldOfLost(ctx context.Context, n pay.Notice) error {
 	mark, long := id.MarkOf(n.Reference[:strings.LastIndex(n.Reference, "-")])
-	if !long || !a.RecoveryState.Load().Active(a.Now()) {
+	if !long || !l.RecoveryState.Load().Active(l.Now()) {
 		return acquiring.NotOurs()
 	}
 	local := n.Outcome.Local
 	if local.IsPositive() {
 		found := pay.Found{Version: 1, Account: n.Account, Reference: n.Reference, Mark: mark, Kind: pay.FoundCharge, FoundNotes: pay.FoundNotes{
-			ProviderRef: n.Outcome.ProviderRef, Minor: local.Minor, Currency: local.Currency, At: a.Now().UnixMicro(),
+			ProviderRef: n.Outcome.ProviderRef, Minor: local.Minor, Currency: local.Currency, At: l.Now().UnixMicro(),
 		}}
-		if err := base.UnlessStale(a.Store.Commit(ctx, pay.Change{Found: []pay.Found{found}})); err != nil { // stale: it is known
+		if err := base.UnlessStale(l.Store.Commit(ctx, pay.Change{Found: []pay.Found{found}})); err != nil { // stale: it is known
 			return err
 		}
 	}
-	a.WarnSometimes(ctx, "a notification is about a charge that the database has lost", n.Account, "account", n.Account, "reference", n.Reference)
+	l.WarnSometimes(ctx, "a notification is about a charge that the database has lost", n.Account, "account", n.Account, "reference", n.Reference)
 	return &pay.Error{Code: pay.CodeServiceUnavailable, Details: pay.Details{Reason: pay.Recovering}, Message: "the service was put back from a copy and may not know this yet: send it again"}
 }
 

@@ -1,4 +1,4 @@
-package app
+package recovery
 
 import (
 	"context"
@@ -36,11 +36,11 @@ type Listed struct {
 // to be repeated, or for the operator.
 //
 // Errors: that no recovery is under way, that a line cannot be read.
-func (a *Restore) ReadListing(ctx context.Context, l Listing) (done Listed, err error) {
-	if !a.Shut() {
+func (rs *Restore) ReadListing(ctx context.Context, l Listing) (done Listed, err error) {
+	if !rs.Shut() {
 		return done, errors.New("no recovery is under way: cascada recover begin")
 	}
-	account, err := a.Store.Account(ctx, l.Account)
+	account, err := rs.Store.Account(ctx, l.Account)
 	if err != nil {
 		return done, fmt.Errorf("provider account %s: %w", l.Account, err)
 	}
@@ -64,7 +64,7 @@ func (a *Restore) ReadListing(ctx context.Context, l Listing) (done Listed, err 
 				continue
 			}
 			done.Lines++
-			if err := a.listed(ctx, account, line, &done); err != nil {
+			if err := rs.listed(ctx, account, line, &done); err != nil {
 				return done, fmt.Errorf("%s:%d: %w", line.File, line.Number, err)
 			}
 		}
@@ -73,17 +73,17 @@ func (a *Restore) ReadListing(ctx context.Context, l Listing) (done Listed, err 
 		return done, fmt.Errorf("no line of the list is of a charge, a refund or a payout, %d are of other kinds: does its column of kinds use other words? "+
 			"Where the account did nothing in the window, say so: cascada recover cover %s", done.Other, account.ID)
 	}
-	return done, a.CoverAccount(ctx, account.ID, fmt.Sprintf("%d lines of%s", done.Lines, names))
+	return done, rs.CoverAccount(ctx, account.ID, fmt.Sprintf("%d lines of%s", done.Lines, names))
 }
 
 // listed takes a line.
-func (a *Restore) listed(ctx context.Context, account pay.ProviderAccount, line reconcile.Line, done *Listed) error {
+func (rs *Restore) listed(ctx context.Context, account pay.ProviderAccount, line reconcile.Line, done *Listed) error {
 	f, ok := foundIn(account.ID, line)
 	if !ok {
 		done.Foreign++
 		return nil
 	}
-	switch before, err := a.Store.FoundAt(ctx, f.ID()); {
+	switch before, err := rs.Store.FoundAt(ctx, f.ID()); {
 	case err == nil && !before.Open():
 		done.Known++
 		return nil
@@ -92,7 +92,7 @@ func (a *Restore) listed(ctx context.Context, account pay.ProviderAccount, line 
 	case !errors.Is(err, store.ErrNotFound):
 		return err
 	}
-	known, regained, err := a.place(ctx, f, line)
+	known, regained, err := rs.place(ctx, f, line)
 	if refused, ok := errors.AsType[*pay.Error](err); ok {
 		f.Why, err = refused.Message, nil
 	}
@@ -107,7 +107,7 @@ func (a *Restore) listed(ctx context.Context, account pay.ProviderAccount, line 
 		return nil
 	}
 	done.Found = append(done.Found, f)
-	return a.Store.Commit(ctx, pay.Change{Found: []pay.Found{f}})
+	return rs.Store.Commit(ctx, pay.Change{Found: []pay.Found{f}})
 }
 
 // foundIn reads what a line is about by our references; false where it has none.
@@ -141,20 +141,20 @@ func foundIn(account string, l reconcile.Line) (f pay.Found, ok bool) {
 
 // place gives what was found to what it belongs to, where that is there: known says that it had it
 // before.
-func (a *Restore) place(ctx context.Context, f pay.Found, l reconcile.Line) (known, regained bool, err error) {
+func (rs *Restore) place(ctx context.Context, f pay.Found, l reconcile.Line) (known, regained bool, err error) {
 	switch f.Kind {
 	case pay.FoundCharge:
-		return a.placeCharge(ctx, f)
+		return rs.placeCharge(ctx, f)
 	case pay.FoundRefund:
-		return a.refunds.PlaceRefund(ctx, f, l)
+		return rs.refunds.PlaceRefund(ctx, f, l)
 	}
-	return a.payouts.Place(ctx, f)
+	return rs.payouts.Place(ctx, f)
 }
 
-func (a *Restore) placeCharge(ctx context.Context, f pay.Found) (known, regained bool, err error) {
+func (rs *Restore) placeCharge(ctx context.Context, f pay.Found) (known, regained bool, err error) {
 	object, order, _ := pay.ParseReference(f.Reference)
 	err = base.Again(func() error {
-		p, err := a.Store.AnyPayment(ctx, object)
+		p, err := rs.Store.AnyPayment(ctx, object)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
@@ -162,21 +162,21 @@ func (a *Restore) placeCharge(ctx context.Context, f pay.Found) (known, regained
 			return err
 		}
 		if known {
-			if _, change, news := p.Listed(f, order, a.TimeOf(p.Scope)); news {
-				return a.Commit(ctx, change, view.Cause{})
+			if _, change, news := p.Listed(f, order, rs.TimeOf(p.Scope)); news {
+				return rs.Commit(ctx, change, view.Cause{})
 			}
 			return nil
 		}
-		if p, err = a.InHand(ctx, p); err != nil {
+		if p, err = rs.InHand(ctx, p); err != nil {
 			return err
 		}
-		_, change, err := p.Regain(f, order, a.TimeOf(p.Scope))
+		_, change, err := p.Regain(f, order, rs.TimeOf(p.Scope))
 		if err != nil {
 			return err
 		}
 		change.Found = []pay.Found{base.AsTaken(f, object)}
 		regained = true
-		return a.Commit(ctx, change, view.Cause{})
+		return rs.Commit(ctx, change, view.Cause{})
 	})
 	return known, regained && err == nil, err
 }

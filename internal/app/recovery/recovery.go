@@ -1,4 +1,6 @@
-package app
+// Package recovery is what follows when a database was put back from a copy: what the copy lacks is found at the
+// providers before money moves again.
+package recovery
 
 import (
 	"context"
@@ -51,49 +53,50 @@ func NewRestore(b *base.Base, refunds *claims.Refunds, po *payouts.Payouts) *Res
 }
 
 const (
-	recoveryEvery = 5 * time.Second
+	// RecoveryEvery is how soon a node learns that another one began or ended a recovery.
+	RecoveryEvery = 5 * time.Second
 	mostFound     = 10_000
 )
 
 // MarkCopy notes in a copy of the database that it is one, with all that was committed before a
 // moment: whoever serves it is closed until what it lacks is found out.
-func (a *Restore) MarkCopy(ctx context.Context, at time.Time) error {
-	r, err := a.Store.Recovery(ctx)
+func (rs *Restore) MarkCopy(ctx context.Context, at time.Time) error {
+	r, err := rs.Store.Recovery(ctx)
 	if err != nil || r.State == pay.RecoveryClosed { // a copy of one that is itself not open again
 		return err
 	}
-	_, change, err := r.BeginRecovery(at, time.Time{}, a.Self().ID, a.Now())
+	_, change, err := r.BeginRecovery(at, time.Time{}, rs.Self().ID, rs.Now())
 	if err != nil {
 		return err
 	}
-	return a.Store.Commit(ctx, change)
+	return rs.Store.Commit(ctx, change)
 }
 
 // BeginRecovery closes the service, which was put back to a moment; what it did until the second
 // one is not in its database. The zero time is now.
-func (a *Restore) BeginRecovery(ctx context.Context, from, to time.Time) (pay.Recovery, error) {
-	return a.recover(ctx, pay.RecoveryBegun, "", func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
-		return r.BeginRecovery(from.UTC().Truncate(time.Microsecond), to.UTC().Truncate(time.Microsecond), a.Self().ID, a.Now())
+func (rs *Restore) BeginRecovery(ctx context.Context, from, to time.Time) (pay.Recovery, error) {
+	return rs.recover(ctx, pay.RecoveryBegun, "", func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
+		return r.BeginRecovery(from.UTC().Truncate(time.Microsecond), to.UTC().Truncate(time.Microsecond), rs.Self().ID, rs.Now())
 	})
 }
 
 // Restored notes that a copy is the database from now on: what was committed after it was made and
 // until now is lost. false: it is no copy that says of when it is.
-func (a *Restore) Restored(ctx context.Context) (r pay.Recovery, marked bool, err error) {
-	read, err := a.Store.Recovery(ctx)
+func (rs *Restore) Restored(ctx context.Context) (r pay.Recovery, marked bool, err error) {
+	read, err := rs.Store.Recovery(ctx)
 	if err != nil || read.State != pay.RecoveryClosed {
 		return read, false, err
 	}
-	r, err = a.recover(ctx, pay.RecoveryBegun, "", func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
-		return r.Restored(a.Now())
+	r, err = rs.recover(ctx, pay.RecoveryBegun, "", func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
+		return r.Restored(rs.Now())
 	})
 	return r, true, err
 }
 
 // recover decides about the recovery, and writes who did.
-func (a *Restore) recover(ctx context.Context, act pay.Act, note string, decide func(pay.Recovery) (pay.Recovery, pay.Change, error)) (pay.Recovery, error) {
+func (rs *Restore) recover(ctx context.Context, act pay.Act, note string, decide func(pay.Recovery) (pay.Recovery, pay.Change, error)) (pay.Recovery, error) {
 	next, err := base.Decide(func() (pay.Recovery, error) {
-		read, err := a.Store.Recovery(ctx)
+		read, err := rs.Store.Recovery(ctx)
 		if err != nil {
 			return read, err
 		}
@@ -101,13 +104,13 @@ func (a *Restore) recover(ctx context.Context, act pay.Act, note string, decide 
 		if err != nil {
 			return read, err
 		}
-		change.Audit = a.Noted(a.Self(), pay.Scope{Live: true}, act, pay.RecoveryID, note, map[string]string{
+		change.Audit = rs.Noted(rs.Self(), pay.Scope{Live: true}, act, pay.RecoveryID, note, map[string]string{
 			"from": next.From.Format(time.RFC3339), "to": next.To.Format(time.RFC3339),
 		})
-		return next, a.Store.Commit(ctx, change)
+		return next, rs.Store.Commit(ctx, change)
 	})
 	if err == nil {
-		a.RecoveryState.Store(&next)
+		rs.RecoveryState.Store(&next)
 	}
 	return next, err
 }
@@ -121,12 +124,12 @@ type RecoveryStatus struct {
 }
 
 // Recovery tells how far a recovery is; its State is empty where there never was one.
-func (a *Restore) Recovery(ctx context.Context) (s RecoveryStatus, err error) {
-	if s.Recovery, err = a.Store.Recovery(ctx); err != nil {
+func (rs *Restore) Recovery(ctx context.Context) (s RecoveryStatus, err error) {
+	if s.Recovery, err = rs.Store.Recovery(ctx); err != nil {
 		return s, err
 	}
-	s.Guarded = s.State == pay.RecoveryGuarded && s.Active(a.Now())
-	accounts, err := a.recoveryAccounts(ctx)
+	s.Guarded = s.State == pay.RecoveryGuarded && s.Active(rs.Now())
+	accounts, err := rs.recoveryAccounts(ctx)
 	if err != nil {
 		return s, err
 	}
@@ -135,13 +138,13 @@ func (a *Restore) Recovery(ctx context.Context) (s RecoveryStatus, err error) {
 			s.Uncovered = append(s.Uncovered, account)
 		}
 	}
-	s.Open, err = a.Store.FoundList(ctx, false, mostFound)
+	s.Open, err = rs.Store.FoundList(ctx, false, mostFound)
 	return s, err
 }
 
 // recoveryAccounts are those that may have moved money in the window.
-func (a *Restore) recoveryAccounts(ctx context.Context) (ids []string, err error) {
-	list, err := a.Store.Accounts(ctx)
+func (rs *Restore) recoveryAccounts(ctx context.Context) (ids []string, err error) {
+	list, err := rs.Store.Accounts(ctx)
 	for _, account := range list {
 		if account.Live && account.Status != pay.AccountRemoved {
 			ids = append(ids, account.ID)
@@ -151,23 +154,23 @@ func (a *Restore) recoveryAccounts(ctx context.Context) (ids []string, err error
 }
 
 // CoverAccount notes how it is known what an account did in the window.
-func (a *Restore) CoverAccount(ctx context.Context, account, how string) error {
+func (rs *Restore) CoverAccount(ctx context.Context, account, how string) error {
 	if how == "" {
 		return errors.New("say how you know what it did in the window")
 	}
-	if _, err := a.Store.Account(ctx, account); err != nil {
+	if _, err := rs.Store.Account(ctx, account); err != nil {
 		return fmt.Errorf("provider account %s: %w", account, err)
 	}
-	_, err := a.recover(ctx, pay.RecoveryCovered, account+": "+how, func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
+	_, err := rs.recover(ctx, pay.RecoveryCovered, account+": "+how, func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
 		return r.Cover(account, how)
 	})
 	return err
 }
 
 // CloseFound notes what the operator did about something that was found.
-func (a *Restore) CloseFound(ctx context.Context, id, note string) error {
+func (rs *Restore) CloseFound(ctx context.Context, id, note string) error {
 	return base.Again(func() error {
-		f, err := a.Store.FoundAt(ctx, id)
+		f, err := rs.Store.FoundAt(ctx, id)
 		if err != nil {
 			return fmt.Errorf("found %s: %w", id, err)
 		}
@@ -175,8 +178,8 @@ func (a *Restore) CloseFound(ctx context.Context, id, note string) error {
 		if err != nil {
 			return err
 		}
-		change.Audit = a.Noted(a.Self(), pay.Scope{Live: true}, pay.FoundClosed, id, note, nil)
-		return a.Store.Commit(ctx, change)
+		change.Audit = rs.Noted(rs.Self(), pay.Scope{Live: true}, pay.FoundClosed, id, note, nil)
+		return rs.Store.Commit(ctx, change)
 	})
 }
 
@@ -184,13 +187,13 @@ func (a *Restore) CloseFound(ctx context.Context, id, note string) error {
 // wait until their requests are repeated.
 //
 // Errors: that something is not known yet.
-func (a *Restore) EndRecovery(ctx context.Context, waiting bool, note string) (pay.Recovery, error) {
-	return a.recover(ctx, pay.RecoveryEnded, note, func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
-		accounts, err := a.recoveryAccounts(ctx) // anew each time: who reads a list meanwhile finds more
+func (rs *Restore) EndRecovery(ctx context.Context, waiting bool, note string) (pay.Recovery, error) {
+	return rs.recover(ctx, pay.RecoveryEnded, note, func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
+		accounts, err := rs.recoveryAccounts(ctx) // anew each time: who reads a list meanwhile finds more
 		if err != nil {
 			return r, pay.Change{}, err
 		}
-		open, err := a.Store.FoundList(ctx, false, mostFound)
+		open, err := rs.Store.FoundList(ctx, false, mostFound)
 		if err != nil {
 			return r, pay.Change{}, err
 		}

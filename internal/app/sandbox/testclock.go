@@ -1,4 +1,4 @@
-package app
+package sandbox
 
 import (
 	"context"
@@ -11,16 +11,16 @@ import (
 )
 
 // Clock reads a merchant's test clock, and the time that it shows.
-func (a *Sandbox) Clock(ctx context.Context, scope pay.Scope) (pay.Clock, time.Time, error) {
+func (sb *Sandbox) Clock(ctx context.Context, scope pay.Scope) (pay.Clock, time.Time, error) {
 	if err := sandboxOnly(scope); err != nil {
 		return pay.Clock{}, time.Time{}, err
 	}
-	c, err := a.clock(ctx, scope.Merchant)
-	return c, a.Now().Add(c.Advance), err
+	c, err := sb.clock(ctx, scope.Merchant)
+	return c, sb.Now().Add(c.Advance), err
 }
 
-func (a *Sandbox) clock(ctx context.Context, merchant string) (pay.Clock, error) {
-	c, err := a.Store.Clock(ctx, merchant)
+func (sb *Sandbox) clock(ctx context.Context, merchant string) (pay.Clock, error) {
+	c, err := sb.Store.Clock(ctx, merchant)
 	if errors.Is(err, store.ErrNotFound) {
 		return pay.Clock{Merchant: merchant}, nil
 	}
@@ -29,12 +29,12 @@ func (a *Sandbox) clock(ctx context.Context, merchant string) (pay.Clock, error)
 
 // MoveClock puts a merchant's test clock forward. What comes due by it is done
 // by the loops, within moments.
-func (a *Sandbox) MoveClock(ctx context.Context, scope pay.Scope, by time.Duration) (pay.Clock, time.Time, error) {
+func (sb *Sandbox) MoveClock(ctx context.Context, scope pay.Scope, by time.Duration) (pay.Clock, time.Time, error) {
 	if err := sandboxOnly(scope); err != nil {
 		return pay.Clock{}, time.Time{}, err
 	}
 	moved, err := base.Decide(func() (pay.Clock, error) {
-		c, err := a.clock(ctx, scope.Merchant)
+		c, err := sb.clock(ctx, scope.Merchant)
 		if err != nil {
 			return c, err
 		}
@@ -42,13 +42,13 @@ func (a *Sandbox) MoveClock(ctx context.Context, scope pay.Scope, by time.Durati
 		if err != nil {
 			return c, err
 		}
-		return next, a.Store.Commit(ctx, change)
+		return next, sb.Store.Commit(ctx, change)
 	})
 	if err != nil {
 		return pay.Clock{}, time.Time{}, err
 	}
-	a.Reread(ctx, "clocks", a.ReadClocks)
-	return moved, a.Now().Add(moved.Advance), nil
+	sb.Reread(ctx, "clocks", sb.ReadClocks)
+	return moved, sb.Now().Add(moved.Advance), nil
 }
 
 func sandboxOnly(scope pay.Scope) error {
