@@ -222,7 +222,7 @@ func (a *App) load(ctx context.Context) error {
 	a.Reconciler = reconciliation.NewReconciler(a.Base, a.Providers, a.catalog, a.Config.Adapters)
 	a.Restore = recovery.NewRestore(a.Base, a.Refunds, a.Payouts)
 	a.Listener = notices.NewListener(a.Base, a.Providers, a.Cascade, a.Refunds, a.Payouts)
-	a.Sandbox = sandbox.NewSandbox(a.Base, a.Cascade, a.Refunds, a.Listener, a.Config.Providers)
+	a.Sandbox = sandbox.NewSandbox(a.Base, a.Providers, a.Cascade, a.Refunds, a.Listener, a.Config.Providers)
 	a.Cascade.Play = a.Sandbox.Play
 	if err = a.LoadRates(ctx); err != nil {
 		return err

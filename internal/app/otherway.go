@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -24,7 +23,7 @@ func (a *App) ChangeWay(ctx context.Context, id string, cause view.Cause) (p pay
 	if err := a.MayMoveMoney(); err != nil {
 		return p, "", err
 	}
-	if p, err = a.anyPayment(ctx, id); err != nil {
+	if p, err = a.AnyPayment(ctx, id); err != nil {
 		return p, "", err
 	}
 	if !p.WayChanged() { // pressed twice: it is called off
@@ -85,18 +84,4 @@ func (a *App) callOff(ctx context.Context, p pay.Payment, cause view.Cause) (pay
 		return nil
 	})
 	return p, err
-}
-
-// anyPayment reads a payment by its id, whose ever it is.
-//
-// Errors: transaction_not_found.
-func (a *App) anyPayment(ctx context.Context, id string) (pay.Payment, error) {
-	if !base.Storable(id) {
-		return pay.Payment{}, cascade.NoTransaction(pay.Scope{}, id)
-	}
-	p, err := a.Store.AnyPayment(ctx, id)
-	if err != nil {
-		return p, base.OrRefuse(err, cascade.NoTransaction(pay.Scope{}, id))
-	}
-	return p, nil
 }

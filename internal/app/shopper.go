@@ -6,11 +6,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/store"
-	"github.com/cascadapay/cascada/internal/view"
 )
 
 // Shown is a payment as its shopper sees it.
@@ -58,52 +55,4 @@ func (a *App) Shown(ctx context.Context, id string) (Shown, error) {
 // Versions tells how often payments were written: who watches one sees by it that it changed.
 func (a *App) Versions(ctx context.Context, payments []string) (map[string]int64, error) {
 	return a.Store.Versions(ctx, payments)
-}
-
-// BankAction is what a person does on the simulated bank's page.
-type BankAction string
-
-// What can be done there.
-const (
-	BankPay      BankAction = "pay"
-	BankDecline  BankAction = "decline"
-	BankTimeout  BankAction = "timeout"      // the shopper lets the window pass
-	BankLate     BankAction = "late"         // pays when it has passed
-	BankMismatch BankAction = "wrong_amount" // pays a cent less
-)
-
-// AtBank plays an ending of a sandbox payment.
-//
-// Errors: transaction_not_found (also for a payment of a real provider: it has no
-// simulated bank), invalid_request, conflict_state when the payment is not open
-// any more.
-func (a *App) AtBank(ctx context.Context, id string, action BankAction, cause view.Cause) (pay.Payment, error) {
-	shown, err := a.Shown(ctx, id)
-	if err != nil {
-		return pay.Payment{}, err
-	}
-	p := shown.Payment
-	if !shown.Simulated {
-		return p, pay.NewError(pay.CodeTransactionNotFound, "this payment has no simulated bank")
-	}
-	plays := map[BankAction]pay.Action{
-		BankPay: pay.SimulatePaid, BankDecline: pay.SimulateFailed, BankTimeout: pay.SimulateExpired, BankLate: pay.SimulateExpired,
-	}
-	if action == BankMismatch {
-		if err := p.CheckSimulate(pay.SimulatePaid); err != nil {
-			return p, err
-		}
-		less := money.New(p.Local.Minor-1, p.Local.Currency)
-		next, _, err := a.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: less.Decimal(), Currency: string(less.Currency)}, cause)
-		return next, err
-	}
-	play, known := plays[action]
-	if !known {
-		return p, pay.FieldError(pay.CodeInvalidRequest, "action", "there is no such action")
-	}
-	if p, _, err = a.Move(ctx, p, play, cause); err != nil || action != BankLate {
-		return p, err
-	}
-	p, _, err = a.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: p.Local.Decimal(), Currency: string(p.Local.Currency)}, cause)
-	return p, err
 }

@@ -3,7 +3,8 @@ package checkout
 import (
 	"net/http"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/sandbox"
+
 	"github.com/cascadapay/cascada/internal/pay"
 	views "github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/web"
@@ -12,7 +13,7 @@ import (
 // bankView is the page of a simulated bank.
 type bankView struct {
 	paymentView
-	Actions []app.BankAction
+	Actions []sandbox.BankAction
 	PayURL  string
 }
 
@@ -30,7 +31,7 @@ func (p *Pages) bank(w http.ResponseWriter, r *http.Request) error {
 	v.PayURL = p.along(r, "/pay/"+shown.ID)
 	v.Title = v.T("bank_title")
 	if v.Status == pay.Pending {
-		v.Actions = []app.BankAction{app.BankPay, app.BankDecline, app.BankTimeout, app.BankLate, app.BankMismatch}
+		v.Actions = []sandbox.BankAction{sandbox.BankPay, sandbox.BankDecline, sandbox.BankTimeout, sandbox.BankLate, sandbox.BankMismatch}
 	}
 	p.render(w, http.StatusOK, "bank", v)
 	return nil
@@ -44,7 +45,7 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request) error {
 	}
 	id := r.PathValue("id")
 	cause := views.Cause{RequestID: web.RequestID(r.Context())}
-	if _, err := p.app.AtBank(r.Context(), id, app.BankAction(r.PostForm.Get("action")), cause); err != nil && !conflicts(err) {
+	if _, err := p.app.AtBank(r.Context(), id, sandbox.BankAction(r.PostForm.Get("action")), cause); err != nil && !conflicts(err) {
 		return err
 	}
 	p.see(w, r, "/pay/"+id) // its page tells how it stands, also where somebody was faster

@@ -32,3 +32,17 @@ func (c *Cascade) Payment(ctx context.Context, scope pay.Scope, id string) (pay.
 func NoTransaction(scope pay.Scope, id string) error {
 	return base.Missing(pay.CodeTransactionNotFound, "transaction", scope, id)
 }
+
+// AnyPayment reads a payment by its id, whose ever it is.
+//
+// Errors: transaction_not_found.
+func (c *Cascade) AnyPayment(ctx context.Context, id string) (pay.Payment, error) {
+	if !base.Storable(id) {
+		return pay.Payment{}, NoTransaction(pay.Scope{}, id)
+	}
+	p, err := c.Store.AnyPayment(ctx, id)
+	if err != nil {
+		return p, base.OrRefuse(err, NoTransaction(pay.Scope{}, id))
+	}
+	return p, nil
+}

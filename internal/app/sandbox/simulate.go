@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/app/claims"
@@ -22,6 +23,7 @@ import (
 // clock. Nothing of it reaches production.
 type Sandbox struct {
 	*base.Base
+	providers *acquiring.Providers
 	cascade   *cascade.Cascade
 	refunds   *claims.Refunds
 	listener  *notices.Listener
@@ -29,8 +31,8 @@ type Sandbox struct {
 }
 
 // NewSandbox returns the sandbox of a service, with its simulated providers.
-func NewSandbox(b *base.Base, c *cascade.Cascade, refunds *claims.Refunds, listener *notices.Listener, simulated map[string]provider.Provider) *Sandbox {
-	return &Sandbox{b, c, refunds, listener, simulated}
+func NewSandbox(b *base.Base, providers *acquiring.Providers, c *cascade.Cascade, refunds *claims.Refunds, listener *notices.Listener, simulated map[string]provider.Provider) *Sandbox {
+	return &Sandbox{b, providers, c, refunds, listener, simulated}
 }
 
 // Simulate moves a sandbox payment on the merchant's demand (SBX-4)

@@ -1,0 +1,57 @@
+package sandbox
+
+import (
+	"context"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// BankAction is what a person does on the simulated bank's page.
+type BankAction string
+
+// What can be done there.
+const (
+	BankPay      BankAction = "pay"
+	BankDecline  BankAction = "decline"
+	BankTimeout  BankAction = "timeout"      // the shopper lets the window pass
+	BankLate     BankAction = "late"         // pays when it has passed
+	BankMismatch BankAction = "wrong_amount" // pays a cent less
+)
+
+// AtBank plays an ending of a sandbox payment.
+//
+// Errors: transaction_not_found (also for a payment of a real provider: it has no
+// simulated bank), invalid_request, conflict_state when the payment is not open
+// any more.
+func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cause view.Cause) (pay.Payment, error) {
+	p, err := sb.cascade.AnyPayment(ctx, id)
+	if err != nil {
+		return p, err
+	}
+	if !sb.providers.IsSimulated(p) {
+		return p, pay.NewError(pay.CodeTransactionNotFound, "this payment has no simulated bank")
+	}
+	plays := map[BankAction]pay.Action{
+		BankPay: pay.SimulatePaid, BankDecline: pay.SimulateFailed, BankTimeout: pay.SimulateExpired, BankLate: pay.SimulateExpired,
+	}
+	if action == BankMismatch {
+		if err := p.CheckSimulate(pay.SimulatePaid); err != nil {
+			return p, err
+		}
+		less := money.New(p.Local.Minor-1, p.Local.Currency)
+		next, _, err := sb.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: less.Decimal(), Currency: string(less.Currency)}, cause)
+		return next, err
+	}
+	play, known := plays[action]
+	if !known {
+		return p, pay.FieldError(pay.CodeInvalidRequest, "action", "there is no such action")
+	}
+	if p, _, err = sb.Move(ctx, p, play, cause); err != nil || action != BankLate {
+		return p, err
+	}
+	p, _, err = sb.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: p.Local.Decimal(), Currency: string(p.Local.Currency)}, cause)
+	return p, err
+}
