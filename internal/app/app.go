@@ -104,6 +104,8 @@ type App struct {
 	*auth.Access
 	*onboarding.Onboarding
 	*cascade.Cascade
+	*Intake
+	*Sessions
 	*claims.Refunds
 	*delivery.Webhooks
 	*mails.Mails
@@ -213,6 +215,8 @@ func (a *App) load(ctx context.Context) error {
 	a.Cascade = cascade.NewCascade(a.Base, a.Providers, a.catalog)
 	a.Refunds = claims.NewRefunds(a.Base, a.Providers, a.Cascade)
 	a.Methods = acquiring.NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
+	a.Intake = NewIntake(a.Base, a.Rates, a.Providers, a.Methods, a.Cascade)
+	a.Sessions = NewSessions(a.Base, a.Rates, a.Providers, a.Methods, a.Cascade, a.catalog)
 	a.Privacy = privacy.NewPrivacy(a.Base, a.Access, a.Config.Retention)
 	a.Identity = verification.NewIdentity(a.Base)
 	a.Destinations = payouts.NewDestinations(a.Base, a.Mails, a.Config.WalletCoolDown)

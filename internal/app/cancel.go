@@ -19,8 +19,8 @@ import (
 // Errors: transaction_not_found, conflict_state where it is not pending, also because the
 // shopper was faster; service_unavailable with the reason outcome_unknown where the provider
 // does not say in time whether the charge has ended.
-func (a *App) CancelPayment(ctx context.Context, scope pay.Scope, id string, cause view.Cause) (pay.Payment, error) {
-	before, err := a.Payment(ctx, scope, id)
+func (a *Intake) CancelPayment(ctx context.Context, scope pay.Scope, id string, cause view.Cause) (pay.Payment, error) {
+	before, err := a.cascade.Payment(ctx, scope, id)
 	if err = cmp.Or(err, a.MayMoveMoney()); err != nil || before.Canceled() {
 		return before, err
 	}
@@ -31,7 +31,7 @@ func (a *App) CancelPayment(ctx context.Context, scope pay.Scope, id string, cau
 	// From here the payment is ours to finish, whether the caller waits or not.
 	ctx = context.WithoutCancel(ctx)
 	attempt, _ := p.Current()
-	p, err = a.CancelBy(ctx, p, attempt, a.EndCharge(ctx, p, attempt), cause)
+	p, err = a.cascade.CancelBy(ctx, p, attempt, a.cascade.EndCharge(ctx, p, attempt), cause)
 	switch {
 	case err != nil:
 		return p, goesOnCanceling(p.ID, err)
@@ -45,7 +45,7 @@ func (a *App) CancelPayment(ctx context.Context, scope pay.Scope, id string, cau
 // meanwhile is returned as it is.
 //
 // Errors: conflict_state.
-func (a *App) wantCanceled(ctx context.Context, read pay.Payment) (p pay.Payment, err error) {
+func (a *Intake) wantCanceled(ctx context.Context, read pay.Payment) (p pay.Payment, err error) {
 	p = read
 	err = base.Again(func() error {
 		if p.Canceled() {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/money"
@@ -15,6 +16,25 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
+
+// Intake takes payments that merchants ask for, and ends them when they or the operator say so.
+type Intake struct {
+	*base.Base
+	offer
+}
+
+// offer is what a payment is made from.
+type offer struct {
+	rates     *acquiring.Rates
+	providers *acquiring.Providers
+	methods   *acquiring.Methods
+	cascade   *cascade.Cascade
+}
+
+// NewIntake returns what takes the payments of a service.
+func NewIntake(b *base.Base, rates *acquiring.Rates, providers *acquiring.Providers, methods *acquiring.Methods, c *cascade.Cascade) *Intake {
+	return &Intake{b, offer{rates, providers, methods, c}}
+}
 
 // NewPayment is what a create call asks for (PAY-1). Its
 // strings have been checked for length and form.
@@ -42,7 +62,7 @@ type NewPayment struct {
 //
 // The error tells why the shopper cannot go on; the payment may exist all the
 // same (details.transactionId).
-func (a *App) CreatePayment(ctx context.Context, by base.Principal, n NewPayment) (p pay.Payment, replayed bool, err error) {
+func (a *Intake) CreatePayment(ctx context.Context, by base.Principal, n NewPayment) (p pay.Payment, replayed bool, err error) {
 	scope, err := a.Narrow(ctx, by, n.MerchantID, n.ShopID)
 	if err != nil {
 		return pay.Payment{}, false, err
@@ -56,11 +76,11 @@ func (a *App) CreatePayment(ctx context.Context, by base.Principal, n NewPayment
 		if _, found, other := a.Earlier(ctx, scope, n.Idempotency); other != nil || !found {
 			return pay.Payment{}, false, cmp.Or(other, err)
 		}
-		p, err = a.Repeat(ctx, scope, n.Idempotency)
+		p, err = a.cascade.Repeat(ctx, scope, n.Idempotency)
 		return p, err == nil, err
 	}
 	cause := view.Cause{RequestID: n.RequestID, IdempotencyKey: n.Idempotency.Key}
-	routes := a.Routes(p)
+	routes := a.providers.Routes(p)
 	if p, err = a.InHand(ctx, p); err != nil {
 		return pay.Payment{}, false, err
 	}
@@ -68,38 +88,38 @@ func (a *App) CreatePayment(ctx context.Context, by base.Principal, n NewPayment
 		if err != nil {
 			return pay.Payment{}, false, err
 		}
-		p, err = a.RegainPayment(ctx, p, at, tries, n.Idempotency, cause)
+		p, err = a.cascade.RegainPayment(ctx, p, at, tries, n.Idempotency, cause)
 		return p, err == nil, err
 	}
 	p, change := cascade.Begin(p, routes, now)
 	change.Once = n.Idempotency.Guard(scope, p.ID, now)
 	err = a.Commit(ctx, change, cause)
 	if errors.Is(err, store.ErrDuplicate) {
-		p, err = a.Repeat(ctx, scope, n.Idempotency)
+		p, err = a.cascade.Repeat(ctx, scope, n.Idempotency)
 		return p, err == nil, err
 	}
 	if errors.Is(err, store.ErrUnknown) {
-		a.Adopt(p, routes, cause)
+		a.cascade.Adopt(p, routes, cause)
 	}
 	if err != nil {
 		return pay.Payment{}, false, err
 	}
 	// From here the payment is ours to finish, whether the caller waits or not.
 	ctx = context.WithoutCancel(ctx)
-	if p, err = a.Drive(ctx, p, routes, cause); err != nil {
-		return p, false, a.Unfinished(p, err)
+	if p, err = a.cascade.Drive(ctx, p, routes, cause); err != nil {
+		return p, false, a.cascade.Unfinished(p, err)
 	}
-	p, err = a.Finish(ctx, p, cause)
-	return p, false, a.Unfinished(p, err)
+	p, err = a.cascade.Finish(ctx, p, cause)
+	return p, false, a.cascade.Unfinished(p, err)
 }
 
 // order resolves what was asked for into a payment that is not written yet.
-func (a *App) order(ctx context.Context, by base.Principal, scope pay.Scope, n NewPayment, now time.Time) (pay.Payment, error) {
+func (a *Intake) order(ctx context.Context, by base.Principal, scope pay.Scope, n NewPayment, now time.Time) (pay.Payment, error) {
 	asked, err := parseAmount(n.Amount, cmp.Or(n.Currency, money.USD))
 	if err != nil {
 		return pay.Payment{}, err
 	}
-	usd, at, err := a.Worth(scope.Live, asked)
+	usd, at, err := a.rates.Worth(scope.Live, asked)
 	if err != nil {
 		return pay.Payment{}, err
 	}
@@ -107,7 +127,7 @@ func (a *App) order(ctx context.Context, by base.Principal, scope pay.Scope, n N
 	if err != nil {
 		return pay.Payment{}, err
 	}
-	rail, where, err := a.Choose(scope.Live, strict, n.PaymentMethodID, n.PaymentMethod, n.Country)
+	rail, where, err := a.methods.Choose(scope.Live, strict, n.PaymentMethodID, n.PaymentMethod, n.Country)
 	if err != nil {
 		return pay.Payment{}, err
 	}
@@ -118,10 +138,10 @@ func (a *App) order(ctx context.Context, by base.Principal, scope pay.Scope, n N
 	}
 	var serving pay.Accounts
 	if n.Simulate == "" { // a simulated provider takes every amount
-		serving = a.Serving(scope, rail)
+		serving = a.providers.Serving(scope, rail)
 		rail = serving.Narrow(rail)
 	}
-	local, rate, rail, err := a.Local(scope.Live, serving, rail, where, usd, asked, at)
+	local, rate, rail, err := a.methods.Local(scope.Live, serving, rail, where, usd, asked, at)
 	if err != nil {
 		return pay.Payment{}, err
 	}

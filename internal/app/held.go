@@ -12,7 +12,7 @@ const maxTries = 32
 
 // holder looks for money of an order: with the payment that is named, or with one
 // before it that it tries again. false where there is none.
-func (a *App) holder(ctx context.Context, id string) (p pay.Payment, held bool, err error) {
+func (a *Sessions) holder(ctx context.Context, id string) (p pay.Payment, held bool, err error) {
 	for range maxTries {
 		if id == "" {
 			break
@@ -30,7 +30,7 @@ func (a *App) holder(ctx context.Context, id string) (p pay.Payment, held bool, 
 
 // Holder is the payment that holds money of a session's order, "" where none does:
 // one before, of the same order, was paid late, or of another amount, or nobody knows.
-func (a *App) Holder(ctx context.Context, s pay.Session) (string, error) {
+func (a *Sessions) Holder(ctx context.Context, s pay.Session) (string, error) {
 	p, held, err := a.holder(ctx, s.After)
 	if err != nil || !held {
 		return "", err
@@ -41,7 +41,7 @@ func (a *App) Holder(ctx context.Context, s pay.Session) (string, error) {
 // paidFor refuses another payment while money of the order is held.
 //
 // Errors: conflict_state.
-func (a *App) paidFor(ctx context.Context, id string) error {
+func (a *Sessions) paidFor(ctx context.Context, id string) error {
 	p, held, err := a.holder(ctx, id)
 	if err != nil || !held {
 		return err

@@ -19,11 +19,11 @@ import (
 // Errors: transaction_not_found; conflict_state for one that was not chosen in a session,
 // does not wait for its shopper, or of which money has come; service_unavailable with the
 // reason pay.NotEnded where nobody knows whether the charge has ended.
-func (a *App) ChangeWay(ctx context.Context, id string, cause view.Cause) (p pay.Payment, token string, err error) {
+func (a *Sessions) ChangeWay(ctx context.Context, id string, cause view.Cause) (p pay.Payment, token string, err error) {
 	if err := a.MayMoveMoney(); err != nil {
 		return p, "", err
 	}
-	if p, err = a.AnyPayment(ctx, id); err != nil {
+	if p, err = a.cascade.AnyPayment(ctx, id); err != nil {
 		return p, "", err
 	}
 	if !p.WayChanged() { // pressed twice: it is called off
@@ -41,7 +41,7 @@ func (a *App) ChangeWay(ctx context.Context, id string, cause view.Cause) (p pay
 
 // Changeable reports whether a payment's shopper may call it off to choose another way:
 // it was chosen in a session, waits, and nobody has paid for its order.
-func (a *App) Changeable(ctx context.Context, p pay.Payment) (bool, error) {
+func (a *Sessions) Changeable(ctx context.Context, p pay.Payment) (bool, error) {
 	if p.CheckChange() != nil {
 		return false, nil
 	}
@@ -56,14 +56,14 @@ func (a *App) Changeable(ctx context.Context, p pay.Payment) (bool, error) {
 }
 
 // callOff ends a payment's charge at its provider and commits what follows from that.
-func (a *App) callOff(ctx context.Context, p pay.Payment, cause view.Cause) (pay.Payment, error) {
+func (a *Sessions) callOff(ctx context.Context, p pay.Payment, cause view.Cause) (pay.Payment, error) {
 	attempt, _ := p.Current()
-	said := a.EndCharge(ctx, p, attempt)
+	said := a.cascade.EndCharge(ctx, p, attempt)
 	if said.Kind == pay.Missing { // a voucher that the provider cannot find now
 		said = pay.Outcome{Kind: pay.Unknown, Decline: "not_found"}
 	}
 	err := base.Again(func() error {
-		next, change, err := p.ChangeWay(said, a.Routes(p), a.TimeOf(p.Scope))
+		next, change, err := p.ChangeWay(said, a.providers.Routes(p), a.TimeOf(p.Scope))
 		if err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 // selects.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (a *App) Payments(ctx context.Context, scope pay.Scope, f store.Filter) ([]pay.Payment, int64, error) {
+func (a *Intake) Payments(ctx context.Context, scope pay.Scope, f store.Filter) ([]pay.Payment, int64, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := a.Store.Payment(ctx, scope, f.After)
 		return err
@@ -37,7 +37,7 @@ const ExportPage = 500
 // where there are no more.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (a *App) PaymentsFrom(ctx context.Context, scope pay.Scope, f store.Filter) ([]pay.Payment, error) {
+func (a *Intake) PaymentsFrom(ctx context.Context, scope pay.Scope, f store.Filter) ([]pay.Payment, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := a.Store.Payment(ctx, scope, f.After)
 		return err

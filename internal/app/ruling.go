@@ -15,7 +15,7 @@ import (
 //
 // Errors: store.ErrNotFound, conflict_state: its end is known, or the provider says
 // otherwise (details.reason).
-func (a *App) RulePayment(ctx context.Context, by pay.Actor, r base.Ruled) (p pay.Payment, said pay.OutcomeKind, err error) {
+func (a *Intake) RulePayment(ctx context.Context, by pay.Actor, r base.Ruled) (p pay.Payment, said pay.OutcomeKind, err error) {
 	p, err = a.Store.AnyPayment(ctx, r.ID)
 	if err != nil {
 		return p, "", err
@@ -35,10 +35,10 @@ func (a *App) RulePayment(ctx context.Context, by pay.Actor, r base.Ruled) (p pa
 	if r.Word == pay.WordNotCharged {
 		asking = provider.Looking(ctx)
 	}
-	o := a.Ask(asking, p, attempt, true)
+	o := a.cascade.Ask(asking, p, attempt, true)
 	if o.Kind == pay.Awaiting && r.Word == pay.WordNotCharged {
 		// Nobody is to pay it any more.
-		if ended, can := a.Cancel(asking, p, attempt); can && ended.Kind != pay.Unknown {
+		if ended, can := a.cascade.Cancel(asking, p, attempt); can && ended.Kind != pay.Unknown {
 			o = ended
 		}
 	}
@@ -76,6 +76,6 @@ func known(from pay.Status, w pay.Word) error {
 }
 
 // Unsure lists payments whose outcome nobody knows, the oldest first, for the operator.
-func (a *App) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
+func (a *Intake) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
 	return a.Store.Unsure(ctx, limit)
 }

@@ -19,6 +19,18 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
+// Sessions are checkouts: a shopper chooses a way to pay in one, and what is shown to him.
+type Sessions struct {
+	*base.Base
+	offer
+	catalog *acquiring.Catalog
+}
+
+// NewSessions returns the checkouts of a service.
+func NewSessions(b *base.Base, rates *acquiring.Rates, providers *acquiring.Providers, methods *acquiring.Methods, c *cascade.Cascade, catalog *acquiring.Catalog) *Sessions {
+	return &Sessions{b, offer{rates, providers, methods, c}, catalog}
+}
+
 // NewSession is what a checkout session is made from (CHK-4).
 // Its strings have been checked.
 type NewSession struct {
@@ -40,7 +52,7 @@ type NewSession struct {
 // Errors: unsupported_currency where no rate is known, service_unavailable
 // where none can be relied on, amount_invalid, amount_above_maximum; cascade_exhausted
 // and amount_out_of_limits where no shopper could pay it.
-func (a *App) CreateSession(ctx context.Context, by base.Principal, n NewSession) (s pay.Session, token string, replayed bool, err error) {
+func (a *Sessions) CreateSession(ctx context.Context, by base.Principal, n NewSession) (s pay.Session, token string, replayed bool, err error) {
 	scope, err := a.Narrow(ctx, by, n.MerchantID, n.ShopID)
 	if err != nil {
 		return s, "", false, err
@@ -69,8 +81,8 @@ func (a *App) CreateSession(ctx context.Context, by base.Principal, n NewSession
 }
 
 // openSession writes a session with an id, a rate and a token.
-func (a *App) openSession(ctx context.Context, s pay.Session, i base.Idempotency) (pay.Session, string, error) {
-	rate, err := a.AskedRate(s.Live, s.Asked.Currency)
+func (a *Sessions) openSession(ctx context.Context, s pay.Session, i base.Idempotency) (pay.Session, string, error) {
+	rate, err := a.rates.AskedRate(s.Live, s.Asked.Currency)
 	if err != nil {
 		return s, "", err
 	}
@@ -95,7 +107,7 @@ func (a *App) openSession(ctx context.Context, s pay.Session, i base.Idempotency
 //
 // Errors: cascade_exhausted where no method can be charged now, amount_out_of_limits where
 // none takes the amount.
-func (a *App) checkPayable(s pay.Session) error {
+func (a *Sessions) checkPayable(s pay.Session) error {
 	rails := a.SessionMethods(s)
 	if len(rails) == 0 {
 		where := "any country"
@@ -135,7 +147,7 @@ func (a *App) checkPayable(s pay.Session) error {
 //
 // Errors: transaction_not_found, conflict_state where there is nothing to try
 // again, and those of CreateSession.
-func (a *App) RetryPayment(ctx context.Context, id string) (token string, err error) {
+func (a *Sessions) RetryPayment(ctx context.Context, id string) (token string, err error) {
 	if !base.Storable(id) {
 		return "", pay.NewError(pay.CodeTransactionNotFound, "there is no such payment")
 	}
@@ -177,7 +189,7 @@ func (a *App) RetryPayment(ctx context.Context, id string) (token string, err er
 // Follow returns the session in which a customer chooses now, with its token: the one that
 // was opened when the payment of this one was called off to choose another way, and so
 // on; else this one.
-func (a *App) Follow(ctx context.Context, s pay.Session, token string) (pay.Session, string, error) {
+func (a *Sessions) Follow(ctx context.Context, s pay.Session, token string) (pay.Session, string, error) {
 	for range maxTries {
 		if s.Payment == "" {
 			return s, token, nil
@@ -203,7 +215,7 @@ func againOnce(payment string) base.Idempotency {
 
 // EndedSession reads a session whose token does not resolve any more, with its shop, so that
 // its page can lead the customer back there; false where there is none.
-func (a *App) EndedSession(ctx context.Context, token string) (s pay.Session, shop pay.Shop, found bool, err error) {
+func (a *Sessions) EndedSession(ctx context.Context, token string) (s pay.Session, shop pay.Shop, found bool, err error) {
 	if !strings.HasPrefix(token, pay.SessionTokenPrefix) {
 		return s, shop, false, nil
 	}
@@ -219,12 +231,12 @@ func (a *App) EndedSession(ctx context.Context, token string) (s pay.Session, sh
 
 // SealTyped and OpenTyped keep what a customer typed wrongly in the address of the page
 // that says so, where nobody else can read it. about is the session's token.
-func (a *App) SealTyped(about string, typed []byte) string {
+func (a *Sessions) SealTyped(about string, typed []byte) string {
 	return base64.RawURLEncoding.EncodeToString(a.Vault.Seal("typed at "+about, typed))
 }
 
 // OpenTyped returns what SealTyped sealed; false for anything else.
-func (a *App) OpenTyped(about, sealed string) ([]byte, bool) {
+func (a *Sessions) OpenTyped(about, sealed string) ([]byte, bool) {
 	text, err := base64.RawURLEncoding.DecodeString(sealed)
 	if err != nil {
 		return nil, false
@@ -234,7 +246,7 @@ func (a *App) OpenTyped(about, sealed string) ([]byte, bool) {
 }
 
 // earlierSession returns what an earlier request with the same key made.
-func (a *App) earlierSession(ctx context.Context, scope pay.Scope, i base.Idempotency) (s pay.Session, found bool, err error) {
+func (a *Sessions) earlierSession(ctx context.Context, scope pay.Scope, i base.Idempotency) (s pay.Session, found bool, err error) {
 	object, found, err := a.Earlier(ctx, scope, i)
 	if err != nil || !found {
 		return s, false, err
@@ -249,7 +261,7 @@ func (a *App) earlierSession(ctx context.Context, scope pay.Scope, i base.Idempo
 // whose id it is.
 //
 // Errors: checkout_session_not_found.
-func (a *App) session(ctx context.Context, token string) (s pay.Session, err error) {
+func (a *Sessions) session(ctx context.Context, token string) (s pay.Session, err error) {
 	switch {
 	case strings.HasPrefix(token, pay.SessionTokenPrefix):
 		s, err = a.Store.SessionByHash(ctx, a.Vault.Hash(token))
@@ -273,10 +285,10 @@ func (a *App) session(ctx context.Context, token string) (s pay.Session, err err
 // SessionMethods lists what a session's customer may choose from: the routable
 // rails of its country, or of all. In the sandbox every method works in every
 // country, so one without test methods of its own offers all.
-func (a *App) SessionMethods(s pay.Session) []pay.Rail {
-	list, _ := a.RailList(s.Scope, acquiring.MethodFilter{Country: s.Country})
+func (a *Sessions) SessionMethods(s pay.Session) []pay.Rail {
+	list, _ := a.methods.RailList(s.Scope, acquiring.MethodFilter{Country: s.Country})
 	if len(list) == 0 && !s.Live && !s.Strict {
-		list, _ = a.RailList(s.Scope, acquiring.MethodFilter{})
+		list, _ = a.methods.RailList(s.Scope, acquiring.MethodFilter{})
 	}
 	rails := make([]pay.Rail, 0, len(list))
 	for _, r := range list {
@@ -289,7 +301,7 @@ func (a *App) SessionMethods(s pay.Session) []pay.Rail {
 
 // SessionAmount is what a session's customer would pay over a rail, and whether
 // the rail's limits and a provider's own rule allow it.
-func (a *App) SessionAmount(s pay.Session, rail pay.Rail) (local money.Amount, allowed bool) {
+func (a *Sessions) SessionAmount(s pay.Session, rail pay.Rail) (local money.Amount, allowed bool) {
 	q, err := a.quote(s, rail.ID)
 	if err != nil {
 		return q.local, false
@@ -308,19 +320,19 @@ type quote struct {
 }
 
 // quote converts a session's amount.
-func (a *App) quote(s pay.Session, method string) (quote, error) {
-	rail, where, err := a.Choose(s.Live, s.Strict, method, "", s.Country)
+func (a *Sessions) quote(s pay.Session, method string) (quote, error) {
+	rail, where, err := a.methods.Choose(s.Live, s.Strict, method, "", s.Country)
 	if err != nil {
 		return quote{}, err
 	}
-	serving := a.Serving(s.Scope, rail)
+	serving := a.providers.Serving(s.Scope, rail)
 	rail = serving.Narrow(rail)
 	asked := pay.Reading{Currency: s.Asked.Currency, Rate: s.Rate, Source: s.RateSource, At: s.RateAt}
-	local, rate, rail, err := a.Local(s.Live, serving, rail, where, s.Amount, s.Asked, asked)
+	local, rate, rail, err := a.methods.Local(s.Live, serving, rail, where, s.Amount, s.Asked, asked)
 	if err != nil {
 		return quote{}, err
 	}
-	return quote{rail, where.Alpha3, local, rate, a.Takes(serving, rail, local)}, nil
+	return quote{rail, where.Alpha3, local, rate, a.methods.Takes(serving, rail, local)}, nil
 }
 
 // Choice is a customer's choice of a method (CHK-9).
@@ -338,7 +350,7 @@ type Choice struct {
 //
 // Errors: checkout_session_not_found, checkout_session_already_completed, and
 // those of CreatePayment.
-func (a *App) SelectMethod(ctx context.Context, token string, c Choice) (pay.Session, pay.Payment, error) {
+func (a *Sessions) SelectMethod(ctx context.Context, token string, c Choice) (pay.Session, pay.Payment, error) {
 	var s pay.Session
 	var p pay.Payment
 	var routes pay.Cascade
@@ -364,7 +376,7 @@ func (a *App) SelectMethod(ctx context.Context, token string, c Choice) (pay.Ses
 		if err != nil {
 			return err
 		}
-		routes = a.Routes(created)
+		routes = a.providers.Routes(created)
 		if created, err = a.InHand(ctx, created); err != nil {
 			return err
 		}
@@ -374,7 +386,7 @@ func (a *App) SelectMethod(ctx context.Context, token string, c Choice) (pay.Ses
 			return err
 		}
 		if regained = found; found {
-			created, change, err = a.Regain(created, at, tries, now)
+			created, change, err = a.cascade.Regain(created, at, tries, now)
 		} else {
 			created, change = cascade.Begin(created, routes, now)
 		}
@@ -384,7 +396,7 @@ func (a *App) SelectMethod(ctx context.Context, token string, c Choice) (pay.Ses
 		locked, change := read.Lock(created, change, now)
 		err = a.Commit(ctx, change, cause)
 		if errors.Is(err, store.ErrUnknown) {
-			a.Adopt(created, routes, cause)
+			a.cascade.Adopt(created, routes, cause)
 		}
 		if err != nil {
 			return err
@@ -397,15 +409,15 @@ func (a *App) SelectMethod(ctx context.Context, token string, c Choice) (pay.Ses
 	}
 	// From here the payment is ours to finish, whether the customer waits or not.
 	if regained {
-		p, err = a.AskAfter(ctx, p)
-		return s, p, a.Unfinished(p, err)
+		p, err = a.cascade.AskAfter(ctx, p)
+		return s, p, a.cascade.Unfinished(p, err)
 	}
-	p, err = a.Drive(context.WithoutCancel(ctx), p, routes, cause)
-	return s, p, a.Unfinished(p, err)
+	p, err = a.cascade.Drive(context.WithoutCancel(ctx), p, routes, cause)
+	return s, p, a.cascade.Unfinished(p, err)
 }
 
 // sessionOrder is the order of the method that was chosen.
-func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now time.Time) (pay.Order, error) {
+func (a *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, now time.Time) (pay.Order, error) {
 	q, err := a.quote(s, c.PaymentMethodID)
 	if err != nil {
 		return pay.Order{}, err
@@ -443,7 +455,7 @@ func (a *App) sessionOrder(ctx context.Context, s pay.Session, c Choice, now tim
 
 // ExpireSessions tells of checkouts in which nobody chose a method in their time. It returns
 // how many it took; doing one twice is harmless.
-func (a *App) ExpireSessions(ctx context.Context) (int, error) {
+func (a *Sessions) ExpireSessions(ctx context.Context) (int, error) {
 	now := a.Now()
 	due, err := a.Store.LeaseSessions(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {
@@ -467,7 +479,7 @@ const (
 
 // PurgeSessions deletes sessions that are past their retention. What came of
 // them stays in their payments.
-func (a *App) PurgeSessions(ctx context.Context) (int, error) {
+func (a *Sessions) PurgeSessions(ctx context.Context) (int, error) {
 	return a.Store.PurgeSessions(ctx, id.From(pay.SessionPrefix, a.Now().Add(-sessionRetention)), purgeBatch)
 }
 

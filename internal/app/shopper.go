@@ -27,7 +27,7 @@ type Shown struct {
 // so no credentials are asked for.
 //
 // Errors: transaction_not_found.
-func (a *App) Shown(ctx context.Context, id string) (Shown, error) {
+func (a *Sessions) Shown(ctx context.Context, id string) (Shown, error) {
 	unknown := pay.NewError(pay.CodeTransactionNotFound, "there is no such payment")
 	if !base.Storable(id) {
 		return Shown{}, unknown
@@ -43,7 +43,7 @@ func (a *App) Shown(ctx context.Context, id string) (Shown, error) {
 	if err != nil {
 		return Shown{}, err
 	}
-	shown := Shown{Payment: p, Shop: shop, Rail: a.catalog.ByID[p.RailID], Now: a.TimeOf(p.Scope), Simulated: a.IsSimulated(p)}
+	shown := Shown{Payment: p, Shop: shop, Rail: a.catalog.ByID[p.RailID], Now: a.TimeOf(p.Scope), Simulated: a.providers.IsSimulated(p)}
 	if earlier, held, err := a.holder(ctx, p.After); err != nil {
 		return Shown{}, err
 	} else if held {
@@ -53,6 +53,6 @@ func (a *App) Shown(ctx context.Context, id string) (Shown, error) {
 }
 
 // Versions tells how often payments were written: who watches one sees by it that it changed.
-func (a *App) Versions(ctx context.Context, payments []string) (map[string]int64, error) {
+func (a *Sessions) Versions(ctx context.Context, payments []string) (map[string]int64, error) {
 	return a.Store.Versions(ctx, payments)
 }

@@ -13,7 +13,7 @@ import (
 // request came from (CHK-21).
 //
 // Errors: checkout_session_not_found.
-func (a *App) VisitSession(ctx context.Context, token, ip string) (pay.Session, error) {
+func (a *Sessions) VisitSession(ctx context.Context, token, ip string) (pay.Session, error) {
 	read, err := a.session(ctx, token)
 	if err != nil {
 		return read, err
@@ -33,7 +33,7 @@ func (a *App) VisitSession(ctx context.Context, token, ip string) (pay.Session, 
 // chosen yet.
 //
 // Errors: checkout_session_not_found.
-func (a *App) ReadSession(ctx context.Context, token, ip string) (pay.Session, *pay.Payment, error) {
+func (a *Sessions) ReadSession(ctx context.Context, token, ip string) (pay.Session, *pay.Payment, error) {
 	s, err := a.VisitSession(ctx, token, ip)
 	if err != nil || s.Payment == "" {
 		return s, nil, err
