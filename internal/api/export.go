@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/statement"
 	"github.com/cascadapay/cascada/internal/view"
@@ -61,7 +61,7 @@ func (a *API) exportPayments(ctx context.Context, call Call, scope pay.Scope, in
 				}
 			}
 			out.Flush()
-			if err = out.Error(); err != nil || len(page) < app.ExportPage {
+			if err = out.Error(); err != nil || len(page) < payments.ExportPage {
 				break
 			}
 			f.After = page[len(page)-1].ID

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -220,7 +220,7 @@ func (a *API) createSession(ctx context.Context, call Call, in *sessionIn) (*ses
 		return nil, err
 	}
 	country, _ := geo.Parse(b.Country)
-	s, token, replayed, err := a.app.CreateSession(ctx, call.Principal, app.NewSession{
+	s, token, replayed, err := a.app.CreateSession(ctx, call.Principal, payments.NewSession{
 		Amount: b.asked, Country: country.Alpha3, OrderID: b.MerchantOrderID, Purchase: b.purchase(b.asked.Currency), ReturnURL: b.ReturnURL,
 		Customer: pay.Customer{
 			FirstName: b.Customer.FirstName, LastName: b.Customer.LastName, Email: b.Customer.Email,
@@ -244,7 +244,7 @@ func (a *API) readSession(ctx context.Context, call Call, in *TokenPath) (*readS
 
 func (a *API) selectMethod(ctx context.Context, call Call, in *selectIn) (*selectOut, error) {
 	c := in.Body.Customer
-	_, p, err := a.app.SelectMethod(ctx, in.Token, app.Choice{
+	_, p, err := a.app.SelectMethod(ctx, in.Token, payments.Choice{
 		PaymentMethodID: in.Body.PaymentMethodID, RequestID: call.RequestID,
 		Typed: pay.Buyer{Email: c.Email, Name: c.FullName, Document: c.DocumentID, IP: call.ClientIP},
 	})

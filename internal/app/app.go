@@ -1,6 +1,6 @@
-// Package app holds the use cases: each reads, lets the core decide, and
-// commits. The calls to providers and to merchants' endpoints stand here too,
-// between two commits, never inside one.
+// Package app puts the rooms of the use cases together: who is handed what, the loops over due work, and
+// what is about the whole service. Each use case reads, lets the core decide, and commits; calls to others
+// stand between two commits, never inside one.
 //
 // It knows no HTTP of our own API; internal/api translates.
 package app
@@ -21,6 +21,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/app/notices"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
@@ -104,8 +105,8 @@ type App struct {
 	*auth.Access
 	*onboarding.Onboarding
 	*cascade.Cascade
-	*Intake
-	*Sessions
+	*payments.Intake
+	*payments.Sessions
 	*claims.Refunds
 	*delivery.Webhooks
 	*mails.Mails
@@ -215,8 +216,8 @@ func (a *App) load(ctx context.Context) error {
 	a.Cascade = cascade.NewCascade(a.Base, a.Providers, a.catalog)
 	a.Refunds = claims.NewRefunds(a.Base, a.Providers, a.Cascade)
 	a.Methods = acquiring.NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
-	a.Intake = NewIntake(a.Base, a.Rates, a.Providers, a.Methods, a.Cascade)
-	a.Sessions = NewSessions(a.Base, a.Rates, a.Providers, a.Methods, a.Cascade, a.catalog)
+	a.Intake = payments.NewIntake(a.Base, a.Rates, a.Providers, a.Methods, a.Cascade)
+	a.Sessions = payments.NewSessions(a.Base, a.Rates, a.Providers, a.Methods, a.Cascade, a.catalog)
 	a.Privacy = privacy.NewPrivacy(a.Base, a.Access, a.Config.Retention)
 	a.Identity = verification.NewIdentity(a.Base)
 	a.Destinations = payouts.NewDestinations(a.Base, a.Mails, a.Config.WalletCoolDown)

@@ -18,6 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -95,7 +96,7 @@ func FuzzCodes(f *testing.F) {
 	f.Fuzz(func(t *testing.T, code, bars string) {
 		// As adapters let them through, the longest of each.
 		upstream.data = pay.PaymentData{QRCode: provider.Exact(code, 2000), Barcode: provider.Exact(bars, 200)}
-		p, _, err := a.CreatePayment(context.Background(), who, app.NewPayment{
+		p, _, err := a.CreatePayment(context.Background(), who, payments.NewPayment{
 			Amount: "25.5", PaymentMethodID: "sbx_pix", Buyer: pay.Buyer{Document: "52998224725"},
 		})
 		if err != nil {

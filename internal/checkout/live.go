@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -47,7 +47,7 @@ func (p *Pages) watch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	moved := func(to app.Shown) bool { return to.Status != seen || state != "" && standing(to) != state }
+	moved := func(to payments.Shown) bool { return to.Status != seen || state != "" && standing(to) != state }
 	if !moved(shown) && !mayChange(shown) {
 		w.WriteHeader(http.StatusNoContent)
 		return nil

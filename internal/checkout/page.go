@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -264,7 +264,7 @@ func (p *Pages) again(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (p *Pages) paymentView(r *http.Request, s app.Shown) paymentView {
+func (p *Pages) paymentView(r *http.Request, s payments.Shown) paymentView {
 	v := paymentView{
 		view: p.view(r, s.Country, s.Lang), ID: s.ID, Status: s.Status, State: standing(s), Order: s.OrderID,
 		Rail:  s.Rail.Method,

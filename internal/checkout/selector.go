@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/document"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
@@ -226,7 +226,7 @@ func (p *Pages) chosenBefore(w http.ResponseWriter, r *http.Request, payment, ch
 // pick makes the payment. What the shopper can mend comes back as the kind of a mistake;
 // a payment that exists, whoever made it and however it stands, as its id.
 func (p *Pages) pick(r *http.Request, token, chosen string, typed pay.Buyer) (payment, problem string, err error) {
-	_, made, err := p.app.SelectMethod(r.Context(), token, app.Choice{
+	_, made, err := p.app.SelectMethod(r.Context(), token, payments.Choice{
 		PaymentMethodID: chosen, Typed: typed, Lang: asked(r), RequestID: web.RequestID(r.Context()),
 	})
 	if err == nil {

@@ -3,14 +3,14 @@ package checkout
 import (
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
 // standing is what the page tells of a payment: how it stands, or, where money of the
 // order came otherwise than was asked for, what became of that. A shopper must not be
 // told that nothing was charged, nor be asked to pay again, while that money is with us.
-func standing(s app.Shown) string {
+func standing(s payments.Shown) string {
 	switch s.Status {
 	case pay.Refunded:
 		if s.Refunded < s.Local.Minor {
@@ -64,7 +64,7 @@ var watches = map[string]bool{"waiting": true, "processing": true, "late": true,
 const afterEnd = time.Hour
 
 // mayChange says whether what the page tells may change while the shopper looks.
-func mayChange(s app.Shown) bool {
+func mayChange(s payments.Shown) bool {
 	ended := s.Times.Expired
 	if s.Status == pay.Failed {
 		ended = s.Times.Failed

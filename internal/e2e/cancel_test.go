@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -224,7 +225,7 @@ func newEndingTill() *endingTill {
 // voucher makes one.
 func voucher(t *testing.T, a *app.App, who base.Principal) pay.Payment {
 	t.Helper()
-	p, _, err := a.CreatePayment(ctx, who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
+	p, _, err := a.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
 	must(t, err)
 	if p.Status != pay.Pending {
 		t.Fatalf("the voucher is %s", p)

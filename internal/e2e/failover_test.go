@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -117,7 +117,7 @@ func TestNodeFinishesWhatTheDatabaseInterrupted(t *testing.T) {
 	who, err := a.Authenticate(ctx, o.Sandbox.Secret)
 	must(t, err)
 	create := func() (pay.Payment, error) {
-		made, _, err := a.CreatePayment(ctx, who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card",
+		made, _, err := a.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card",
 			Idempotency: base.Idempotency{Route: "POST /payments", Key: "key", Hash: "hash"}})
 		return made, err
 	}

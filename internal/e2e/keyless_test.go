@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -44,7 +45,7 @@ func TestClientWithoutAKeyIsToldOfHisPayment(t *testing.T) {
 	var made pay.Payment
 	var told error
 	all.Go(func() {
-		made, _, told = a.CreatePayment(ctx, who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+		made, _, told = a.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
 	})
 	p1.tells = pay.Notice{ID: "n1", Reference: <-called, Outcome: pay.Outcome{Kind: pay.Declined, Soft: true, Decline: "issuer_unavailable"}, Body: []byte("x")}
 	var other sync.WaitGroup

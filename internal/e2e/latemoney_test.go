@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -43,7 +44,7 @@ func newLateBank() *lateBank {
 func (b *lateBank) late(t *testing.T, a *app.App, c *clock) pay.Claim {
 	t.Helper()
 	b.query = func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Lapsed} }
-	p, _, err := a.CreatePayment(ctx, acme(t, a), app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
+	p, _, err := a.CreatePayment(ctx, acme(t, a), payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
 	must(t, err)
 	c.advance(30 * 24 * time.Hour)
 	_, err = a.Sweep(ctx)

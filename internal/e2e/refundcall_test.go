@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -122,7 +123,7 @@ func acme(t *testing.T, a *app.App) base.Principal {
 // paidCard takes a card payment of 25.50 for a new merchant.
 func paidCard(t *testing.T, a *app.App) (pay.Scope, string) {
 	t.Helper()
-	p, _, err := a.CreatePayment(ctx, acme(t, a), app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+	p, _, err := a.CreatePayment(ctx, acme(t, a), payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
 	must(t, err)
 	return p.Scope, p.ID
 }

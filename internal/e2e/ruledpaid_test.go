@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -33,7 +33,7 @@ func TestDeclineAfterTheOperatorsPaidIsKept(t *testing.T) {
 	who := acme(t, a)
 	var all sync.WaitGroup
 	all.Go(func() {
-		_, _, _ = a.CreatePayment(ctx, who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+		_, _, _ = a.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
 	})
 	soon(t, "the call that the test holds to begin", reached)
 	clock.advance(2 * time.Second)

@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/app/verification"
 	"github.com/cascadapay/cascada/internal/dbtest"
@@ -63,7 +64,7 @@ func newBlind(t *testing.T, database string) *blind {
 	must(t, err)
 	b.who, err = b.Authenticate(ctx, b.shop.Sandbox.Secret)
 	must(t, err)
-	p, _, err := b.CreatePayment(ctx, b.who, app.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+	p, _, err := b.CreatePayment(ctx, b.who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
 	must(t, err)
 	b.payment = p.ID
 	return b
@@ -222,7 +223,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a checkout": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, _, _, err := b.CreateSession(ctx, b.who, app.NewSession{Amount: money.New(25_50, money.USD),
+				_, _, _, err := b.CreateSession(ctx, b.who, payments.NewSession{Amount: money.New(25_50, money.USD),
 					Customer: pay.Customer{FirstName: "Ana", LastName: "Souza", Email: "ana@example.com", Phone: "+5511999990000"}})
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/app/verification"
 	"github.com/cascadapay/cascada/internal/destination"
@@ -135,7 +136,7 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 	}
 	for k, m := range p.shops {
 		for i := range 8 {
-			made, _, err := a.CreatePayment(ctx, m.by, app.NewPayment{
+			made, _, err := a.CreatePayment(ctx, m.by, payments.NewPayment{
 				Amount: "150", PaymentMethodID: p.rails[len(p.rails)-1], OrderID: fmt.Sprint("old", i), RequestID: "req_old",
 				Buyer: pay.Buyer{Document: "52998224725", Name: "Ana", Email: "ana@example.com"},
 			})

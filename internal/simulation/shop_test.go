@@ -14,9 +14,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/claims"
+	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -209,7 +209,7 @@ func (w *world) order(r *request, chance *rand.Rand) {
 	amount := strconv.Itoa(10 + chance.IntN(200))
 	rail := w.rails[chance.IntN(len(w.rails))]
 	w.made(r, chance, func(ctx context.Context, n *node) (string, pay.Status, error) {
-		p, _, err := n.app.CreatePayment(ctx, r.shop.by, app.NewPayment{
+		p, _, err := n.app.CreatePayment(ctx, r.shop.by, payments.NewPayment{
 			Amount: amount, PaymentMethodID: rail, OrderID: r.tag, Buyer: pay.Buyer{Document: "52998224725", Name: "Ana", Email: "ana@example.com"},
 			Idempotency: r.idempotency("POST /payments", amount, rail, r.tag), RequestID: "req_" + r.tag,
 		})

@@ -1,4 +1,4 @@
-package app
+package payments
 
 import (
 	"context"
@@ -13,18 +13,18 @@ import (
 // request came from (CHK-21).
 //
 // Errors: checkout_session_not_found.
-func (a *Sessions) VisitSession(ctx context.Context, token, ip string) (pay.Session, error) {
-	read, err := a.session(ctx, token)
+func (ss *Sessions) VisitSession(ctx context.Context, token, ip string) (pay.Session, error) {
+	read, err := ss.session(ctx, token)
 	if err != nil {
 		return read, err
 	}
-	s, change, news := read.Visit(ip, a.TimeOf(read.Scope))
+	s, change, news := read.Visit(ip, ss.TimeOf(read.Scope))
 	if !news {
 		return s, nil
 	}
-	err = a.Commit(ctx, change, view.Cause{})
+	err = ss.Commit(ctx, change, view.Cause{})
 	if errors.Is(err, store.ErrStale) { // another visit, as recent as this one, or the choice
-		return a.session(ctx, token)
+		return ss.session(ctx, token)
 	}
 	return s, err
 }
@@ -33,11 +33,11 @@ func (a *Sessions) VisitSession(ctx context.Context, token, ip string) (pay.Sess
 // chosen yet.
 //
 // Errors: checkout_session_not_found.
-func (a *Sessions) ReadSession(ctx context.Context, token, ip string) (pay.Session, *pay.Payment, error) {
-	s, err := a.VisitSession(ctx, token, ip)
+func (ss *Sessions) ReadSession(ctx context.Context, token, ip string) (pay.Session, *pay.Payment, error) {
+	s, err := ss.VisitSession(ctx, token, ip)
 	if err != nil || s.Payment == "" {
 		return s, nil, err
 	}
-	p, err := a.Store.AnyPayment(ctx, s.Payment)
+	p, err := ss.Store.AnyPayment(ctx, s.Payment)
 	return s, &p, err
 }

@@ -1,4 +1,4 @@
-package app
+package payments
 
 import (
 	"context"
@@ -12,21 +12,21 @@ import (
 // selects.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (a *Intake) Payments(ctx context.Context, scope pay.Scope, f store.Filter) ([]pay.Payment, int64, error) {
+func (in *Intake) Payments(ctx context.Context, scope pay.Scope, f store.Filter) ([]pay.Payment, int64, error) {
 	if err := base.Behind(f.After, func() error {
-		_, err := a.Store.Payment(ctx, scope, f.After)
+		_, err := in.Store.Payment(ctx, scope, f.After)
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	list, err := a.Store.Payments(ctx, scope, f)
+	list, err := in.Store.Payments(ctx, scope, f)
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := a.SettledAs(ctx, list); err != nil {
+	if err := in.SettledAs(ctx, list); err != nil {
 		return nil, 0, err
 	}
-	total, err := a.Store.CountPayments(ctx, scope, f)
+	total, err := in.Store.CountPayments(ctx, scope, f)
 	return list, total, err
 }
 
@@ -37,17 +37,17 @@ const ExportPage = 500
 // where there are no more.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (a *Intake) PaymentsFrom(ctx context.Context, scope pay.Scope, f store.Filter) ([]pay.Payment, error) {
+func (in *Intake) PaymentsFrom(ctx context.Context, scope pay.Scope, f store.Filter) ([]pay.Payment, error) {
 	if err := base.Behind(f.After, func() error {
-		_, err := a.Store.Payment(ctx, scope, f.After)
+		_, err := in.Store.Payment(ctx, scope, f.After)
 		return err
 	}); err != nil {
 		return nil, err
 	}
 	f.Limit, f.Offset = ExportPage, 0
-	list, err := a.Store.Payments(ctx, scope, f)
+	list, err := in.Store.Payments(ctx, scope, f)
 	if err != nil {
 		return nil, err
 	}
-	return list, a.SettledAs(ctx, list)
+	return list, in.SettledAs(ctx, list)
 }

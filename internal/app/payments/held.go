@@ -1,4 +1,4 @@
-package app
+package payments
 
 import (
 	"context"
@@ -12,12 +12,12 @@ const maxTries = 32
 
 // holder looks for money of an order: with the payment that is named, or with one
 // before it that it tries again. false where there is none.
-func (a *Sessions) holder(ctx context.Context, id string) (p pay.Payment, held bool, err error) {
+func (ss *Sessions) holder(ctx context.Context, id string) (p pay.Payment, held bool, err error) {
 	for range maxTries {
 		if id == "" {
 			break
 		}
-		if p, err = a.Store.AnyPayment(ctx, id); err != nil {
+		if p, err = ss.Store.AnyPayment(ctx, id); err != nil {
 			return p, false, err
 		}
 		if p.Holds() {
@@ -30,8 +30,8 @@ func (a *Sessions) holder(ctx context.Context, id string) (p pay.Payment, held b
 
 // Holder is the payment that holds money of a session's order, "" where none does:
 // one before, of the same order, was paid late, or of another amount, or nobody knows.
-func (a *Sessions) Holder(ctx context.Context, s pay.Session) (string, error) {
-	p, held, err := a.holder(ctx, s.After)
+func (ss *Sessions) Holder(ctx context.Context, s pay.Session) (string, error) {
+	p, held, err := ss.holder(ctx, s.After)
 	if err != nil || !held {
 		return "", err
 	}
@@ -41,8 +41,8 @@ func (a *Sessions) Holder(ctx context.Context, s pay.Session) (string, error) {
 // paidFor refuses another payment while money of the order is held.
 //
 // Errors: conflict_state.
-func (a *Sessions) paidFor(ctx context.Context, id string) error {
-	p, held, err := a.holder(ctx, id)
+func (ss *Sessions) paidFor(ctx context.Context, id string) error {
+	p, held, err := ss.holder(ctx, id)
 	if err != nil || !held {
 		return err
 	}

@@ -1,4 +1,4 @@
-package app
+package payments
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 //
 // Errors: store.ErrNotFound, conflict_state: its end is known, or the provider says
 // otherwise (details.reason).
-func (a *Intake) RulePayment(ctx context.Context, by pay.Actor, r base.Ruled) (p pay.Payment, said pay.OutcomeKind, err error) {
-	p, err = a.Store.AnyPayment(ctx, r.ID)
+func (in *Intake) RulePayment(ctx context.Context, by pay.Actor, r base.Ruled) (p pay.Payment, said pay.OutcomeKind, err error) {
+	p, err = in.Store.AnyPayment(ctx, r.ID)
 	if err != nil {
 		return p, "", err
 	}
@@ -27,7 +27,7 @@ func (a *Intake) RulePayment(ctx context.Context, by pay.Actor, r base.Ruled) (p
 	if !p.Status.Open() && p.Status != pay.Failed && p.Status != pay.Expired {
 		return p, "", known(p.Status, r.Word) // whatever its provider says
 	}
-	clock, err := a.AskedAt(ctx)
+	clock, err := in.AskedAt(ctx)
 	if err != nil {
 		return p, "", err
 	}
@@ -35,10 +35,10 @@ func (a *Intake) RulePayment(ctx context.Context, by pay.Actor, r base.Ruled) (p
 	if r.Word == pay.WordNotCharged {
 		asking = provider.Looking(ctx)
 	}
-	o := a.cascade.Ask(asking, p, attempt, true)
+	o := in.cascade.Ask(asking, p, attempt, true)
 	if o.Kind == pay.Awaiting && r.Word == pay.WordNotCharged {
 		// Nobody is to pay it any more.
-		if ended, can := a.cascade.Cancel(asking, p, attempt); can && ended.Kind != pay.Unknown {
+		if ended, can := in.cascade.Cancel(asking, p, attempt); can && ended.Kind != pay.Unknown {
 			o = ended
 		}
 	}
@@ -49,20 +49,20 @@ func (a *Intake) RulePayment(ctx context.Context, by pay.Actor, r base.Ruled) (p
 		return p, o.Kind, base.CallOnItsWay(p.Status, string(r.Word))
 	}
 	ruled, err := base.Decide(func() (pay.Payment, error) {
-		read, err := a.Store.AnyPayment(ctx, r.ID)
+		read, err := in.Store.AnyPayment(ctx, r.ID)
 		if err != nil {
 			return read, err
 		}
 		if read.Version != p.Version {
 			return read, base.ChangedMeanwhile(read.Status, string(r.Word))
 		}
-		now := a.TimeOf(read.Scope)
-		next, change, err := read.Rule(r.Word, o, a.NewID(pay.ClaimPrefix, now), now)
+		now := in.TimeOf(read.Scope)
+		next, change, err := read.Rule(r.Word, o, in.NewID(pay.ClaimPrefix, now), now)
 		if err != nil {
 			return read, err
 		}
-		change.Audit = a.Noted(by, read.Scope, pay.PaymentRuled, read.ID, r.Note, r.ToldOf(string(o.Kind)))
-		return next, a.Commit(ctx, change, view.Cause{RequestID: by.Request})
+		change.Audit = in.Noted(by, read.Scope, pay.PaymentRuled, read.ID, r.Note, r.ToldOf(string(o.Kind)))
+		return next, in.Commit(ctx, change, view.Cause{RequestID: by.Request})
 	})
 	if err != nil {
 		return p, o.Kind, err
@@ -76,6 +76,6 @@ func known(from pay.Status, w pay.Word) error {
 }
 
 // Unsure lists payments whose outcome nobody knows, the oldest first, for the operator.
-func (a *Intake) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
-	return a.Store.Unsure(ctx, limit)
+func (in *Intake) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
+	return in.Store.Unsure(ctx, limit)
 }

@@ -1,4 +1,4 @@
-package app
+package payments
 
 import (
 	"cmp"
@@ -52,15 +52,15 @@ type NewSession struct {
 // Errors: unsupported_currency where no rate is known, service_unavailable
 // where none can be relied on, amount_invalid, amount_above_maximum; cascade_exhausted
 // and amount_out_of_limits where no shopper could pay it.
-func (a *Sessions) CreateSession(ctx context.Context, by base.Principal, n NewSession) (s pay.Session, token string, replayed bool, err error) {
-	scope, err := a.Narrow(ctx, by, n.MerchantID, n.ShopID)
+func (ss *Sessions) CreateSession(ctx context.Context, by base.Principal, n NewSession) (s pay.Session, token string, replayed bool, err error) {
+	scope, err := ss.Narrow(ctx, by, n.MerchantID, n.ShopID)
 	if err != nil {
 		return s, "", false, err
 	}
-	if s, found, err := a.earlierSession(ctx, scope, n.Idempotency); err != nil || found {
-		return s, a.SessionToken(s.ID), found, err
+	if s, found, err := ss.earlierSession(ctx, scope, n.Idempotency); err != nil || found {
+		return s, ss.SessionToken(s.ID), found, err
 	}
-	strict, err := a.Strict(ctx, scope, n.Strict)
+	strict, err := ss.Strict(ctx, scope, n.Strict)
 	if err != nil {
 		return s, "", false, err
 	}
@@ -70,45 +70,45 @@ func (a *Sessions) CreateSession(ctx context.Context, by base.Principal, n NewSe
 			return s, "", false, err
 		}
 	}
-	s, token, err = a.openSession(ctx, pay.Session{
+	s, token, err = ss.openSession(ctx, pay.Session{
 		Scope: scope, Strict: strict, Asked: n.Amount, Country: n.Country, Customer: n.Customer, OrderID: n.OrderID, Purchase: n.Purchase, ReturnURL: n.ReturnURL,
 	}, n.Idempotency)
 	if errors.Is(err, store.ErrDuplicate) { // the same request at the same time
-		s, found, err := a.earlierSession(ctx, scope, n.Idempotency)
-		return s, a.SessionToken(s.ID), found, err
+		s, found, err := ss.earlierSession(ctx, scope, n.Idempotency)
+		return s, ss.SessionToken(s.ID), found, err
 	}
 	return s, token, false, err
 }
 
 // openSession writes a session with an id, a rate and a token.
-func (a *Sessions) openSession(ctx context.Context, s pay.Session, i base.Idempotency) (pay.Session, string, error) {
-	rate, err := a.rates.AskedRate(s.Live, s.Asked.Currency)
+func (ss *Sessions) openSession(ctx context.Context, s pay.Session, i base.Idempotency) (pay.Session, string, error) {
+	rate, err := ss.rates.AskedRate(s.Live, s.Asked.Currency)
 	if err != nil {
 		return s, "", err
 	}
-	now := a.TimeOf(s.Scope)
-	s.ID, s.Rate, s.RateSource, s.RateAt = a.MarkedID(pay.SessionPrefix, now, i.Mark(s.Scope)), rate.Rate, rate.Source, rate.At
-	token := a.SessionToken(s.ID)
-	s.Hash = a.Vault.Hash(token)
+	now := ss.TimeOf(s.Scope)
+	s.ID, s.Rate, s.RateSource, s.RateAt = ss.MarkedID(pay.SessionPrefix, now, i.Mark(s.Scope)), rate.Rate, rate.Source, rate.At
+	token := ss.SessionToken(s.ID)
+	s.Hash = ss.Vault.Hash(token)
 	s, change, err := s.Open(now)
 	if err != nil {
 		return s, "", err
 	}
 	if s.After == "" { // a shopper who tries again is told on the page
-		if err := a.checkPayable(s); err != nil {
+		if err := ss.checkPayable(s); err != nil {
 			return s, "", err
 		}
 	}
 	change.Once = i.Guard(s.Scope, s.ID, now)
-	return s, token, a.Commit(ctx, change, view.Cause{})
+	return s, token, ss.Commit(ctx, change, view.Cause{})
 }
 
 // checkPayable refuses a session that no shopper could pay.
 //
 // Errors: cascade_exhausted where no method can be charged now, amount_out_of_limits where
 // none takes the amount.
-func (a *Sessions) checkPayable(s pay.Session) error {
-	rails := a.SessionMethods(s)
+func (ss *Sessions) checkPayable(s pay.Session) error {
+	rails := ss.SessionMethods(s)
 	if len(rails) == 0 {
 		where := "any country"
 		if s.Country != "" {
@@ -119,7 +119,7 @@ func (a *Sessions) checkPayable(s pay.Session) error {
 	}
 	var refused error
 	for _, rail := range rails {
-		q, err := a.quote(s, rail.ID)
+		q, err := ss.quote(s, rail.ID)
 		if err != nil {
 			continue
 		}
@@ -147,19 +147,19 @@ func (a *Sessions) checkPayable(s pay.Session) error {
 //
 // Errors: transaction_not_found, conflict_state where there is nothing to try
 // again, and those of CreateSession.
-func (a *Sessions) RetryPayment(ctx context.Context, id string) (token string, err error) {
+func (ss *Sessions) RetryPayment(ctx context.Context, id string) (token string, err error) {
 	if !base.Storable(id) {
 		return "", pay.NewError(pay.CodeTransactionNotFound, "there is no such payment")
 	}
-	p, err := a.Store.AnyPayment(ctx, id)
+	p, err := ss.Store.AnyPayment(ctx, id)
 	if err != nil {
 		return "", base.OrRefuse(err, pay.NewError(pay.CodeTransactionNotFound, "there is no such payment"))
 	}
-	if err := a.paidFor(ctx, p.ID); err != nil {
+	if err := ss.paidFor(ctx, p.ID); err != nil {
 		return "", err
 	}
 	asked, country := p.Requested(), p.Country
-	switch before, err := a.Store.SessionOf(ctx, p.ID); {
+	switch before, err := ss.Store.SessionOf(ctx, p.ID); {
 	case err == nil:
 		asked, country = before.Asked, before.Country
 	case !errors.Is(err, store.ErrNotFound):
@@ -169,16 +169,16 @@ func (a *Sessions) RetryPayment(ctx context.Context, id string) (token string, e
 	if err != nil {
 		return "", err
 	}
-	if next.Strict, err = a.Strict(ctx, p.Scope, nil); err != nil {
+	if next.Strict, err = ss.Strict(ctx, p.Scope, nil); err != nil {
 		return "", err
 	}
 	once := againOnce(p.ID)
 	for range 2 {
-		s, found, err := a.earlierSession(ctx, p.Scope, once)
+		s, found, err := ss.earlierSession(ctx, p.Scope, once)
 		if err != nil || found {
-			return a.SessionToken(s.ID), err
+			return ss.SessionToken(s.ID), err
 		}
-		_, token, err := a.openSession(ctx, next, once)
+		_, token, err := ss.openSession(ctx, next, once)
 		if !errors.Is(err, store.ErrDuplicate) {
 			return token, err
 		}
@@ -189,20 +189,20 @@ func (a *Sessions) RetryPayment(ctx context.Context, id string) (token string, e
 // Follow returns the session in which a customer chooses now, with its token: the one that
 // was opened when the payment of this one was called off to choose another way, and so
 // on; else this one.
-func (a *Sessions) Follow(ctx context.Context, s pay.Session, token string) (pay.Session, string, error) {
+func (ss *Sessions) Follow(ctx context.Context, s pay.Session, token string) (pay.Session, string, error) {
 	for range maxTries {
 		if s.Payment == "" {
 			return s, token, nil
 		}
-		p, err := a.Store.AnyPayment(ctx, s.Payment)
+		p, err := ss.Store.AnyPayment(ctx, s.Payment)
 		if err != nil || !p.WayChanged() {
 			return s, token, err
 		}
-		next, found, err := a.earlierSession(ctx, p.Scope, againOnce(p.ID))
-		if err != nil || !found || next.Resolve(a.TimeOf(next.Scope)) != nil {
+		next, found, err := ss.earlierSession(ctx, p.Scope, againOnce(p.ID))
+		if err != nil || !found || next.Resolve(ss.TimeOf(next.Scope)) != nil {
 			return s, token, err
 		}
-		s, token = next, a.SessionToken(next.ID)
+		s, token = next, ss.SessionToken(next.ID)
 	}
 	return s, token, nil
 }
@@ -215,43 +215,43 @@ func againOnce(payment string) base.Idempotency {
 
 // EndedSession reads a session whose token does not resolve any more, with its shop, so that
 // its page can lead the customer back there; false where there is none.
-func (a *Sessions) EndedSession(ctx context.Context, token string) (s pay.Session, shop pay.Shop, found bool, err error) {
+func (ss *Sessions) EndedSession(ctx context.Context, token string) (s pay.Session, shop pay.Shop, found bool, err error) {
 	if !strings.HasPrefix(token, pay.SessionTokenPrefix) {
 		return s, shop, false, nil
 	}
-	s, err = a.Store.SessionByHash(ctx, a.Vault.Hash(token))
+	s, err = ss.Store.SessionByHash(ctx, ss.Vault.Hash(token))
 	if errors.Is(err, store.ErrNotFound) {
 		return s, shop, false, nil
 	}
 	if err == nil {
-		_, shop, err = a.Tenant(ctx, base.Principal{Scope: s.Scope})
+		_, shop, err = ss.Tenant(ctx, base.Principal{Scope: s.Scope})
 	}
 	return s, shop, err == nil, err
 }
 
 // SealTyped and OpenTyped keep what a customer typed wrongly in the address of the page
 // that says so, where nobody else can read it. about is the session's token.
-func (a *Sessions) SealTyped(about string, typed []byte) string {
-	return base64.RawURLEncoding.EncodeToString(a.Vault.Seal("typed at "+about, typed))
+func (ss *Sessions) SealTyped(about string, typed []byte) string {
+	return base64.RawURLEncoding.EncodeToString(ss.Vault.Seal("typed at "+about, typed))
 }
 
 // OpenTyped returns what SealTyped sealed; false for anything else.
-func (a *Sessions) OpenTyped(about, sealed string) ([]byte, bool) {
+func (ss *Sessions) OpenTyped(about, sealed string) ([]byte, bool) {
 	text, err := base64.RawURLEncoding.DecodeString(sealed)
 	if err != nil {
 		return nil, false
 	}
-	typed, err := a.Vault.Open("typed at "+about, text)
+	typed, err := ss.Vault.Open("typed at "+about, text)
 	return typed, err == nil
 }
 
 // earlierSession returns what an earlier request with the same key made.
-func (a *Sessions) earlierSession(ctx context.Context, scope pay.Scope, i base.Idempotency) (s pay.Session, found bool, err error) {
-	object, found, err := a.Earlier(ctx, scope, i)
+func (ss *Sessions) earlierSession(ctx context.Context, scope pay.Scope, i base.Idempotency) (s pay.Session, found bool, err error) {
+	object, found, err := ss.Earlier(ctx, scope, i)
 	if err != nil || !found {
 		return s, false, err
 	}
-	if s, err = a.Store.Session(ctx, scope, object); err != nil { // past its retention
+	if s, err = ss.Store.Session(ctx, scope, object); err != nil { // past its retention
 		return s, false, base.OrRefuse(err, pay.NoSession())
 	}
 	return s, true, nil
@@ -261,13 +261,13 @@ func (a *Sessions) earlierSession(ctx context.Context, scope pay.Scope, i base.I
 // whose id it is.
 //
 // Errors: checkout_session_not_found.
-func (a *Sessions) session(ctx context.Context, token string) (s pay.Session, err error) {
+func (ss *Sessions) session(ctx context.Context, token string) (s pay.Session, err error) {
 	switch {
 	case strings.HasPrefix(token, pay.SessionTokenPrefix):
-		s, err = a.Store.SessionByHash(ctx, a.Vault.Hash(token))
+		s, err = ss.Store.SessionByHash(ctx, ss.Vault.Hash(token))
 	case strings.HasPrefix(token, pay.PaymentPrefix) && base.Storable(token):
 		var p pay.Payment
-		if p, err = a.Store.AnyPayment(ctx, token); err == nil {
+		if p, err = ss.Store.AnyPayment(ctx, token); err == nil {
 			var hosted bool
 			if s, hosted = p.Session(); !hosted {
 				err = store.ErrNotFound
@@ -279,16 +279,16 @@ func (a *Sessions) session(ctx context.Context, token string) (s pay.Session, er
 	if err != nil {
 		return s, base.OrRefuse(err, pay.NoSession())
 	}
-	return s, s.Resolve(a.TimeOf(s.Scope))
+	return s, s.Resolve(ss.TimeOf(s.Scope))
 }
 
 // SessionMethods lists what a session's customer may choose from: the routable
 // rails of its country, or of all. In the sandbox every method works in every
 // country, so one without test methods of its own offers all.
-func (a *Sessions) SessionMethods(s pay.Session) []pay.Rail {
-	list, _ := a.methods.RailList(s.Scope, acquiring.MethodFilter{Country: s.Country})
+func (ss *Sessions) SessionMethods(s pay.Session) []pay.Rail {
+	list, _ := ss.methods.RailList(s.Scope, acquiring.MethodFilter{Country: s.Country})
 	if len(list) == 0 && !s.Live && !s.Strict {
-		list, _ = a.methods.RailList(s.Scope, acquiring.MethodFilter{})
+		list, _ = ss.methods.RailList(s.Scope, acquiring.MethodFilter{})
 	}
 	rails := make([]pay.Rail, 0, len(list))
 	for _, r := range list {
@@ -301,8 +301,8 @@ func (a *Sessions) SessionMethods(s pay.Session) []pay.Rail {
 
 // SessionAmount is what a session's customer would pay over a rail, and whether
 // the rail's limits and a provider's own rule allow it.
-func (a *Sessions) SessionAmount(s pay.Session, rail pay.Rail) (local money.Amount, allowed bool) {
-	q, err := a.quote(s, rail.ID)
+func (ss *Sessions) SessionAmount(s pay.Session, rail pay.Rail) (local money.Amount, allowed bool) {
+	q, err := ss.quote(s, rail.ID)
 	if err != nil {
 		return q.local, false
 	}
@@ -320,19 +320,19 @@ type quote struct {
 }
 
 // quote converts a session's amount.
-func (a *Sessions) quote(s pay.Session, method string) (quote, error) {
-	rail, where, err := a.methods.Choose(s.Live, s.Strict, method, "", s.Country)
+func (ss *Sessions) quote(s pay.Session, method string) (quote, error) {
+	rail, where, err := ss.methods.Choose(s.Live, s.Strict, method, "", s.Country)
 	if err != nil {
 		return quote{}, err
 	}
-	serving := a.providers.Serving(s.Scope, rail)
+	serving := ss.providers.Serving(s.Scope, rail)
 	rail = serving.Narrow(rail)
 	asked := pay.Reading{Currency: s.Asked.Currency, Rate: s.Rate, Source: s.RateSource, At: s.RateAt}
-	local, rate, rail, err := a.methods.Local(s.Live, serving, rail, where, s.Amount, s.Asked, asked)
+	local, rate, rail, err := ss.methods.Local(s.Live, serving, rail, where, s.Amount, s.Asked, asked)
 	if err != nil {
 		return quote{}, err
 	}
-	return quote{rail, where.Alpha3, local, rate, a.methods.Takes(serving, rail, local)}, nil
+	return quote{rail, where.Alpha3, local, rate, ss.methods.Takes(serving, rail, local)}, nil
 }
 
 // Choice is a customer's choice of a method (CHK-9).
@@ -350,25 +350,25 @@ type Choice struct {
 //
 // Errors: checkout_session_not_found, checkout_session_already_completed, and
 // those of CreatePayment.
-func (a *Sessions) SelectMethod(ctx context.Context, token string, c Choice) (pay.Session, pay.Payment, error) {
+func (ss *Sessions) SelectMethod(ctx context.Context, token string, c Choice) (pay.Session, pay.Payment, error) {
 	var s pay.Session
 	var p pay.Payment
 	var routes pay.Cascade
 	cause := view.Cause{RequestID: c.RequestID}
 	regained := false // the provider has it from before a restore
 	err := base.Again(func() error {
-		read, err := a.session(ctx, token)
+		read, err := ss.session(ctx, token)
 		if err != nil {
 			return err
 		}
-		if err := a.MayMoveMoney(); err != nil {
+		if err := ss.MayMoveMoney(); err != nil {
 			return err
 		}
-		now := a.TimeOf(read.Scope)
+		now := ss.TimeOf(read.Scope)
 		if err := read.Choosable(now); err != nil {
 			return err
 		}
-		order, err := a.sessionOrder(ctx, read, c, now)
+		order, err := ss.sessionOrder(ctx, read, c, now)
 		if err != nil {
 			return err
 		}
@@ -376,17 +376,17 @@ func (a *Sessions) SelectMethod(ctx context.Context, token string, c Choice) (pa
 		if err != nil {
 			return err
 		}
-		routes = a.providers.Routes(created)
-		if created, err = a.InHand(ctx, created); err != nil {
+		routes = ss.providers.Routes(created)
+		if created, err = ss.InHand(ctx, created); err != nil {
 			return err
 		}
 		var change pay.Change
-		at, tries, found, err := a.FoundOf(ctx, chosenMark(read), pay.FoundCharge)
+		at, tries, found, err := ss.FoundOf(ctx, chosenMark(read), pay.FoundCharge)
 		if err != nil {
 			return err
 		}
 		if regained = found; found {
-			created, change, err = a.cascade.Regain(created, at, tries, now)
+			created, change, err = ss.cascade.Regain(created, at, tries, now)
 		} else {
 			created, change = cascade.Begin(created, routes, now)
 		}
@@ -394,9 +394,9 @@ func (a *Sessions) SelectMethod(ctx context.Context, token string, c Choice) (pa
 			return err
 		}
 		locked, change := read.Lock(created, change, now)
-		err = a.Commit(ctx, change, cause)
+		err = ss.Commit(ctx, change, cause)
 		if errors.Is(err, store.ErrUnknown) {
-			a.cascade.Adopt(created, routes, cause)
+			ss.cascade.Adopt(created, routes, cause)
 		}
 		if err != nil {
 			return err
@@ -409,32 +409,32 @@ func (a *Sessions) SelectMethod(ctx context.Context, token string, c Choice) (pa
 	}
 	// From here the payment is ours to finish, whether the customer waits or not.
 	if regained {
-		p, err = a.cascade.AskAfter(ctx, p)
-		return s, p, a.cascade.Unfinished(p, err)
+		p, err = ss.cascade.AskAfter(ctx, p)
+		return s, p, ss.cascade.Unfinished(p, err)
 	}
-	p, err = a.cascade.Drive(context.WithoutCancel(ctx), p, routes, cause)
-	return s, p, a.cascade.Unfinished(p, err)
+	p, err = ss.cascade.Drive(context.WithoutCancel(ctx), p, routes, cause)
+	return s, p, ss.cascade.Unfinished(p, err)
 }
 
 // sessionOrder is the order of the method that was chosen.
-func (a *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, now time.Time) (pay.Order, error) {
-	q, err := a.quote(s, c.PaymentMethodID)
+func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, now time.Time) (pay.Order, error) {
+	q, err := ss.quote(s, c.PaymentMethodID)
 	if err != nil {
 		return pay.Order{}, err
 	}
 	if limit, ok := q.rail.LimitIn(q.local.Currency); ok && limit.Check(q.local) == nil && !q.taken {
 		return pay.Order{}, limit.Untaken(q.local)
 	}
-	merchant, _, err := a.Tenant(ctx, base.Principal{Scope: s.Scope})
+	merchant, _, err := ss.Tenant(ctx, base.Principal{Scope: s.Scope})
 	if err != nil {
 		return pay.Order{}, err
 	}
 	buyer, purchase := s.Buyer(c.Typed), s.Purchase
 	if s.After != "" {
-		if err := a.paidFor(ctx, s.After); err != nil {
+		if err := ss.paidFor(ctx, s.After); err != nil {
 			return pay.Order{}, err
 		}
-		before, err := a.Store.AnyPayment(ctx, s.After)
+		before, err := ss.Store.AnyPayment(ctx, s.After)
 		if err != nil {
 			return pay.Order{}, err
 		}
@@ -446,7 +446,7 @@ func (a *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, no
 		}
 	}
 	return pay.Order{
-		ID: a.MarkedID(pay.PaymentPrefix, now, chosenMark(s)), Strict: s.Strict, Scope: s.Scope, Amount: s.Amount, Asked: s.Asked, Local: q.local, Rail: q.rail,
+		ID: ss.MarkedID(pay.PaymentPrefix, now, chosenMark(s)), Strict: s.Strict, Scope: s.Scope, Amount: s.Amount, Asked: s.Asked, Local: q.local, Rail: q.rail,
 		Rate: q.rate.Rate, RateSource: q.rate.Source, RateAt: q.rate.At,
 		Country: q.country, OrderID: s.OrderID, Buyer: buyer, Purchase: purchase, Hosted: true, ReturnURL: s.ReturnURL, Lang: c.Lang,
 		Terms: merchant.Terms(), After: s.After,
@@ -455,15 +455,15 @@ func (a *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, no
 
 // ExpireSessions tells of checkouts in which nobody chose a method in their time. It returns
 // how many it took; doing one twice is harmless.
-func (a *Sessions) ExpireSessions(ctx context.Context) (int, error) {
-	now := a.Now()
-	due, err := a.Store.LeaseSessions(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
+func (ss *Sessions) ExpireSessions(ctx context.Context) (int, error) {
+	now := ss.Now()
+	due, err := ss.Store.LeaseSessions(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
 	for _, s := range due {
 		// Stale: a method was chosen in the last moment.
-		if err := a.Commit(ctx, s.Expire(a.TimeOf(s.Scope)), view.Cause{}); err != nil && !errors.Is(err, store.ErrStale) {
+		if err := ss.Commit(ctx, s.Expire(ss.TimeOf(s.Scope)), view.Cause{}); err != nil && !errors.Is(err, store.ErrStale) {
 			return len(due), fmt.Errorf("expire checkout session %s: %w", s.ID, err)
 		}
 	}
@@ -479,8 +479,8 @@ const (
 
 // PurgeSessions deletes sessions that are past their retention. What came of
 // them stays in their payments.
-func (a *Sessions) PurgeSessions(ctx context.Context) (int, error) {
-	return a.Store.PurgeSessions(ctx, id.From(pay.SessionPrefix, a.Now().Add(-sessionRetention)), purgeBatch)
+func (ss *Sessions) PurgeSessions(ctx context.Context) (int, error) {
+	return ss.Store.PurgeSessions(ctx, id.From(pay.SessionPrefix, ss.Now().Add(-sessionRetention)), purgeBatch)
 }
 
 // chosenMark is the mark of the payment that a session's customer makes, which follows from the

@@ -1,4 +1,4 @@
-package app
+package payments
 
 import (
 	"cmp"
@@ -19,19 +19,19 @@ import (
 // Errors: transaction_not_found, conflict_state where it is not pending, also because the
 // shopper was faster; service_unavailable with the reason outcome_unknown where the provider
 // does not say in time whether the charge has ended.
-func (a *Intake) CancelPayment(ctx context.Context, scope pay.Scope, id string, cause view.Cause) (pay.Payment, error) {
-	before, err := a.cascade.Payment(ctx, scope, id)
-	if err = cmp.Or(err, a.MayMoveMoney()); err != nil || before.Canceled() {
+func (in *Intake) CancelPayment(ctx context.Context, scope pay.Scope, id string, cause view.Cause) (pay.Payment, error) {
+	before, err := in.cascade.Payment(ctx, scope, id)
+	if err = cmp.Or(err, in.MayMoveMoney()); err != nil || before.Canceled() {
 		return before, err
 	}
-	p, err := a.wantCanceled(ctx, before)
+	p, err := in.wantCanceled(ctx, before)
 	if err != nil || p.Canceled() {
 		return p, err
 	}
 	// From here the payment is ours to finish, whether the caller waits or not.
 	ctx = context.WithoutCancel(ctx)
 	attempt, _ := p.Current()
-	p, err = a.cascade.CancelBy(ctx, p, attempt, a.cascade.EndCharge(ctx, p, attempt), cause)
+	p, err = in.cascade.CancelBy(ctx, p, attempt, in.cascade.EndCharge(ctx, p, attempt), cause)
 	switch {
 	case err != nil:
 		return p, goesOnCanceling(p.ID, err)
@@ -45,7 +45,7 @@ func (a *Intake) CancelPayment(ctx context.Context, scope pay.Scope, id string, 
 // meanwhile is returned as it is.
 //
 // Errors: conflict_state.
-func (a *Intake) wantCanceled(ctx context.Context, read pay.Payment) (p pay.Payment, err error) {
+func (in *Intake) wantCanceled(ctx context.Context, read pay.Payment) (p pay.Payment, err error) {
 	p = read
 	err = base.Again(func() error {
 		if p.Canceled() {
@@ -54,18 +54,18 @@ func (a *Intake) wantCanceled(ctx context.Context, read pay.Payment) (p pay.Paym
 		if err := p.CheckCancel(); err != nil {
 			return err
 		}
-		next, change := p.AskCancel(a.TimeOf(p.Scope))
+		next, change := p.AskCancel(in.TimeOf(p.Scope))
 		if len(change.Payments) == 0 {
 			return nil
 		}
-		err := a.Commit(ctx, change, view.Cause{})
+		err := in.Commit(ctx, change, view.Cause{})
 		if err == nil {
 			p = next
 			return nil
 		}
 		if errors.Is(err, store.ErrStale) {
 			var other error
-			if p, other = a.Store.AnyPayment(ctx, read.ID); other != nil {
+			if p, other = in.Store.AnyPayment(ctx, read.ID); other != nil {
 				return other
 			}
 		}

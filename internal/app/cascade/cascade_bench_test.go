@@ -1,4 +1,4 @@
-package app
+package cascade_test
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 // again, and the approval by the second. CPU is that of the whole process, with its garbage
 // collection.
 //
-//	go test ./internal/app -run '^$' -bench Cascade
+//	go test ./internal/app/cascade -run '^$' -bench Cascade
 func BenchmarkCascade(b *testing.B) {
 	for _, order := range []routing.Order{routing.Priority, routing.SuccessRate} {
 		b.Run(string(order), func(b *testing.B) { cascades(b, order) })
@@ -43,7 +43,7 @@ func cascades(b *testing.B, order routing.Order) {
 		d.Serving = append(d.Serving, account)
 	}
 	ground, rails := base.New(base.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}), &acquiring.Catalog{ByID: map[string]pay.Rail{rail.ID: rail}}
-	a := &App{Base: ground, Providers: acquiring.NewProviders(ground, acquiring.ProvidersConfig{}, rails), catalog: rails}
+	a := acquiring.NewProviders(ground, acquiring.ProvidersConfig{}, rails)
 	a.Desks.Store(d)
 	a.Ruled.Store(&acquiring.Ruling{Rules: routing.Rules{Order: order}})
 	made, err := pay.Create(pay.Order{

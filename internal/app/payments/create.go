@@ -1,4 +1,6 @@
-package app
+// Package payments takes payments: what merchants' servers ask for, and what shoppers choose in a checkout session. The
+// cascade then calls the providers.
+package payments
 
 import (
 	"cmp"
@@ -62,72 +64,72 @@ type NewPayment struct {
 //
 // The error tells why the shopper cannot go on; the payment may exist all the
 // same (details.transactionId).
-func (a *Intake) CreatePayment(ctx context.Context, by base.Principal, n NewPayment) (p pay.Payment, replayed bool, err error) {
-	scope, err := a.Narrow(ctx, by, n.MerchantID, n.ShopID)
+func (in *Intake) CreatePayment(ctx context.Context, by base.Principal, n NewPayment) (p pay.Payment, replayed bool, err error) {
+	scope, err := in.Narrow(ctx, by, n.MerchantID, n.ShopID)
 	if err != nil {
 		return pay.Payment{}, false, err
 	}
-	now := a.TimeOf(scope)
-	if err = a.MayMoveMoney(); err == nil {
-		p, err = a.order(ctx, by, scope, n, now)
+	now := in.TimeOf(scope)
+	if err = in.MayMoveMoney(); err == nil {
+		p, err = in.order(ctx, by, scope, n, now)
 	}
 	if err != nil {
 		// What was taken once is told again, though a rate or a limit has changed.
-		if _, found, other := a.Earlier(ctx, scope, n.Idempotency); other != nil || !found {
+		if _, found, other := in.Earlier(ctx, scope, n.Idempotency); other != nil || !found {
 			return pay.Payment{}, false, cmp.Or(other, err)
 		}
-		p, err = a.cascade.Repeat(ctx, scope, n.Idempotency)
+		p, err = in.cascade.Repeat(ctx, scope, n.Idempotency)
 		return p, err == nil, err
 	}
 	cause := view.Cause{RequestID: n.RequestID, IdempotencyKey: n.Idempotency.Key}
-	routes := a.providers.Routes(p)
-	if p, err = a.InHand(ctx, p); err != nil {
+	routes := in.providers.Routes(p)
+	if p, err = in.InHand(ctx, p); err != nil {
 		return pay.Payment{}, false, err
 	}
-	if at, tries, found, err := a.FoundOf(ctx, n.Idempotency.Mark(scope), pay.FoundCharge); err != nil || found {
+	if at, tries, found, err := in.FoundOf(ctx, n.Idempotency.Mark(scope), pay.FoundCharge); err != nil || found {
 		if err != nil {
 			return pay.Payment{}, false, err
 		}
-		p, err = a.cascade.RegainPayment(ctx, p, at, tries, n.Idempotency, cause)
+		p, err = in.cascade.RegainPayment(ctx, p, at, tries, n.Idempotency, cause)
 		return p, err == nil, err
 	}
 	p, change := cascade.Begin(p, routes, now)
 	change.Once = n.Idempotency.Guard(scope, p.ID, now)
-	err = a.Commit(ctx, change, cause)
+	err = in.Commit(ctx, change, cause)
 	if errors.Is(err, store.ErrDuplicate) {
-		p, err = a.cascade.Repeat(ctx, scope, n.Idempotency)
+		p, err = in.cascade.Repeat(ctx, scope, n.Idempotency)
 		return p, err == nil, err
 	}
 	if errors.Is(err, store.ErrUnknown) {
-		a.cascade.Adopt(p, routes, cause)
+		in.cascade.Adopt(p, routes, cause)
 	}
 	if err != nil {
 		return pay.Payment{}, false, err
 	}
 	// From here the payment is ours to finish, whether the caller waits or not.
 	ctx = context.WithoutCancel(ctx)
-	if p, err = a.cascade.Drive(ctx, p, routes, cause); err != nil {
-		return p, false, a.cascade.Unfinished(p, err)
+	if p, err = in.cascade.Drive(ctx, p, routes, cause); err != nil {
+		return p, false, in.cascade.Unfinished(p, err)
 	}
-	p, err = a.cascade.Finish(ctx, p, cause)
-	return p, false, a.cascade.Unfinished(p, err)
+	p, err = in.cascade.Finish(ctx, p, cause)
+	return p, false, in.cascade.Unfinished(p, err)
 }
 
 // order resolves what was asked for into a payment that is not written yet.
-func (a *Intake) order(ctx context.Context, by base.Principal, scope pay.Scope, n NewPayment, now time.Time) (pay.Payment, error) {
+func (in *Intake) order(ctx context.Context, by base.Principal, scope pay.Scope, n NewPayment, now time.Time) (pay.Payment, error) {
 	asked, err := parseAmount(n.Amount, cmp.Or(n.Currency, money.USD))
 	if err != nil {
 		return pay.Payment{}, err
 	}
-	usd, at, err := a.rates.Worth(scope.Live, asked)
+	usd, at, err := in.rates.Worth(scope.Live, asked)
 	if err != nil {
 		return pay.Payment{}, err
 	}
-	strict, err := a.Strict(ctx, scope, n.Strict)
+	strict, err := in.Strict(ctx, scope, n.Strict)
 	if err != nil {
 		return pay.Payment{}, err
 	}
-	rail, where, err := a.methods.Choose(scope.Live, strict, n.PaymentMethodID, n.PaymentMethod, n.Country)
+	rail, where, err := in.methods.Choose(scope.Live, strict, n.PaymentMethodID, n.PaymentMethod, n.Country)
 	if err != nil {
 		return pay.Payment{}, err
 	}
@@ -138,19 +140,19 @@ func (a *Intake) order(ctx context.Context, by base.Principal, scope pay.Scope, 
 	}
 	var serving pay.Accounts
 	if n.Simulate == "" { // a simulated provider takes every amount
-		serving = a.providers.Serving(scope, rail)
+		serving = in.providers.Serving(scope, rail)
 		rail = serving.Narrow(rail)
 	}
-	local, rate, rail, err := a.methods.Local(scope.Live, serving, rail, where, usd, asked, at)
+	local, rate, rail, err := in.methods.Local(scope.Live, serving, rail, where, usd, asked, at)
 	if err != nil {
 		return pay.Payment{}, err
 	}
-	merchant, _, err := a.Tenant(ctx, by)
+	merchant, _, err := in.Tenant(ctx, by)
 	if err != nil {
 		return pay.Payment{}, err
 	}
 	return pay.Create(pay.Order{
-		ID: a.MarkedID(pay.PaymentPrefix, now, n.Idempotency.Mark(scope)), Scope: scope, Amount: usd, Asked: asked, Local: local, Rate: rate.Rate, RateSource: rate.Source, RateAt: rate.At, Rail: rail,
+		ID: in.MarkedID(pay.PaymentPrefix, now, n.Idempotency.Mark(scope)), Scope: scope, Amount: usd, Asked: asked, Local: local, Rate: rate.Rate, RateSource: rate.Source, RateAt: rate.At, Rail: rail,
 		Country: where.Alpha3, OrderID: n.OrderID, Buyer: n.Buyer, Purchase: n.Purchase, Hosted: n.Hosted, ReturnURL: n.ReturnURL,
 		Terms: merchant.Terms(), Simulate: n.Simulate, Strict: strict,
 	}, now)

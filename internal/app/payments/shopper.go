@@ -1,4 +1,4 @@
-package app
+package payments
 
 import (
 	"context"
@@ -27,24 +27,24 @@ type Shown struct {
 // so no credentials are asked for.
 //
 // Errors: transaction_not_found.
-func (a *Sessions) Shown(ctx context.Context, id string) (Shown, error) {
+func (ss *Sessions) Shown(ctx context.Context, id string) (Shown, error) {
 	unknown := pay.NewError(pay.CodeTransactionNotFound, "there is no such payment")
 	if !base.Storable(id) {
 		return Shown{}, unknown
 	}
-	p, err := a.Store.AnyPayment(ctx, id)
+	p, err := ss.Store.AnyPayment(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return Shown{}, unknown
 	}
 	if err != nil {
 		return Shown{}, err
 	}
-	_, shop, err := a.Tenant(ctx, base.Principal{Scope: p.Scope})
+	_, shop, err := ss.Tenant(ctx, base.Principal{Scope: p.Scope})
 	if err != nil {
 		return Shown{}, err
 	}
-	shown := Shown{Payment: p, Shop: shop, Rail: a.catalog.ByID[p.RailID], Now: a.TimeOf(p.Scope), Simulated: a.providers.IsSimulated(p)}
-	if earlier, held, err := a.holder(ctx, p.After); err != nil {
+	shown := Shown{Payment: p, Shop: shop, Rail: ss.catalog.ByID[p.RailID], Now: ss.TimeOf(p.Scope), Simulated: ss.providers.IsSimulated(p)}
+	if earlier, held, err := ss.holder(ctx, p.After); err != nil {
 		return Shown{}, err
 	} else if held {
 		shown.Earlier = earlier.ID
@@ -53,6 +53,6 @@ func (a *Sessions) Shown(ctx context.Context, id string) (Shown, error) {
 }
 
 // Versions tells how often payments were written: who watches one sees by it that it changed.
-func (a *Sessions) Versions(ctx context.Context, payments []string) (map[string]int64, error) {
-	return a.Store.Versions(ctx, payments)
+func (ss *Sessions) Versions(ctx context.Context, payments []string) (map[string]int64, error) {
+	return ss.Store.Versions(ctx, payments)
 }

@@ -1,4 +1,4 @@
-package app
+package payments
 
 import (
 	"cmp"
@@ -19,36 +19,36 @@ import (
 // Errors: transaction_not_found; conflict_state for one that was not chosen in a session,
 // does not wait for its shopper, or of which money has come; service_unavailable with the
 // reason pay.NotEnded where nobody knows whether the charge has ended.
-func (a *Sessions) ChangeWay(ctx context.Context, id string, cause view.Cause) (p pay.Payment, token string, err error) {
-	if err := a.MayMoveMoney(); err != nil {
+func (ss *Sessions) ChangeWay(ctx context.Context, id string, cause view.Cause) (p pay.Payment, token string, err error) {
+	if err := ss.MayMoveMoney(); err != nil {
 		return p, "", err
 	}
-	if p, err = a.cascade.AnyPayment(ctx, id); err != nil {
+	if p, err = ss.cascade.AnyPayment(ctx, id); err != nil {
 		return p, "", err
 	}
 	if !p.WayChanged() { // pressed twice: it is called off
-		if may, err := a.Changeable(ctx, p); err != nil || !may {
+		if may, err := ss.Changeable(ctx, p); err != nil || !may {
 			return p, "", cmp.Or(err, p.CheckChange(), error(&pay.Error{Code: pay.CodeConflictState,
 				Message: "the payment was not chosen in a session: its shop does the asking", Details: pay.Details{From: p.Status, Action: "cancel"}}))
 		}
-		if p, err = a.callOff(context.WithoutCancel(ctx), p, cause); err != nil || !p.WayChanged() {
+		if p, err = ss.callOff(context.WithoutCancel(ctx), p, cause); err != nil || !p.WayChanged() {
 			return p, "", err
 		}
 	}
-	token, err = a.RetryPayment(ctx, p.ID)
+	token, err = ss.RetryPayment(ctx, p.ID)
 	return p, token, err
 }
 
 // Changeable reports whether a payment's shopper may call it off to choose another way:
 // it was chosen in a session, waits, and nobody has paid for its order.
-func (a *Sessions) Changeable(ctx context.Context, p pay.Payment) (bool, error) {
+func (ss *Sessions) Changeable(ctx context.Context, p pay.Payment) (bool, error) {
 	if p.CheckChange() != nil {
 		return false, nil
 	}
-	if _, held, err := a.holder(ctx, p.After); err != nil || held {
+	if _, held, err := ss.holder(ctx, p.After); err != nil || held {
 		return false, err
 	}
-	_, err := a.Store.SessionOf(ctx, p.ID)
+	_, err := ss.Store.SessionOf(ctx, p.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}
@@ -56,20 +56,20 @@ func (a *Sessions) Changeable(ctx context.Context, p pay.Payment) (bool, error) 
 }
 
 // callOff ends a payment's charge at its provider and commits what follows from that.
-func (a *Sessions) callOff(ctx context.Context, p pay.Payment, cause view.Cause) (pay.Payment, error) {
+func (ss *Sessions) callOff(ctx context.Context, p pay.Payment, cause view.Cause) (pay.Payment, error) {
 	attempt, _ := p.Current()
-	said := a.cascade.EndCharge(ctx, p, attempt)
+	said := ss.cascade.EndCharge(ctx, p, attempt)
 	if said.Kind == pay.Missing { // a voucher that the provider cannot find now
 		said = pay.Outcome{Kind: pay.Unknown, Decline: "not_found"}
 	}
 	err := base.Again(func() error {
-		next, change, err := p.ChangeWay(said, a.providers.Routes(p), a.TimeOf(p.Scope))
+		next, change, err := p.ChangeWay(said, ss.providers.Routes(p), ss.TimeOf(p.Scope))
 		if err != nil {
 			return err
 		}
-		err = a.Commit(ctx, change, cause)
+		err = ss.Commit(ctx, change, cause)
 		if errors.Is(err, store.ErrStale) { // somebody told of it meanwhile
-			if read, readErr := a.Store.AnyPayment(ctx, p.ID); readErr != nil {
+			if read, readErr := ss.Store.AnyPayment(ctx, p.ID); readErr != nil {
 				return readErr
 			} else if p = read; p.CheckChange() != nil { // it is over: as it stands
 				return nil
@@ -79,7 +79,7 @@ func (a *Sessions) callOff(ctx context.Context, p pay.Payment, cause view.Cause)
 		if err != nil {
 			return err
 		}
-		a.FlagReceipts(ctx, change)
+		ss.FlagReceipts(ctx, change)
 		p = next
 		return nil
 	})
