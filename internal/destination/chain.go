@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+
+	"golang.org/x/crypto/sha3"
 )
 
 // ends shows how an address begins and ends, as wallets do.
@@ -38,7 +40,9 @@ func parseEthereum(text string) (normal, masked, wrong string) {
 // eip55 writes 40 lower-case hexadecimal digits with a checksum in their case:
 // a letter is upper-case where the same digit of the hash is 8 or more.
 func eip55(lower string) string {
-	hash := keccak256([]byte(lower))
+	keccak := sha3.NewLegacyKeccak256() // as Ethereum has it: SHA-3 before NIST changed the padding
+	keccak.Write([]byte(lower))
+	hash := keccak.Sum(nil)
 	out := []byte(lower)
 	for i, c := range out {
 		if c >= 'a' && hash[i/2]>>(4*(1-i%2))&15 >= 8 {
