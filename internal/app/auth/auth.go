@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/golang-jwt/jwt/v5"
+	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 // RefreshTTL is a refresh token's life (AUTH-6).
@@ -62,9 +62,7 @@ type tokens struct {
 	parser *jwt.Parser
 	// sealsSince is when this node learned of the master key that seals.
 	sealsSince atomic.Pointer[time.Time]
-	seen       sync.Map // token → seenToken; bounded by count
-	count      int
-	mu         sync.Mutex // owns count
+	seen       *lru.Cache[string, seenToken] // by token
 }
 
 type seenToken struct {
@@ -332,10 +330,8 @@ const maxToken = 4096
 // parse verifies an access token. Tokens that were verified are remembered
 // until they expire.
 func (t *tokens) parse(text string, now time.Time) (claims, error) {
-	if known, ok := t.seen.Load(text); ok {
-		if s := known.(seenToken); now.Before(s.expires) {
-			return s.claims, nil
-		}
+	if s, ok := t.seen.Get(text); ok && now.Before(s.expires) {
+		return s.claims, nil
 	}
 	invalid := pay.NewError(pay.CodeInvalidToken, "the access token is not valid: send it as POST /auth/token gave it, or get a new one there; a secret key works in its place too")
 	if len(text) > maxToken {
@@ -359,18 +355,8 @@ func (t *tokens) parse(text string, now time.Time) (claims, error) {
 	if err != nil || c.Key == "" || past { // what such a key signed is over: this was made by who stole it
 		return claims{}, invalid
 	}
-	t.remember(text, seenToken{c, c.ExpiresAt.Time})
+	t.seen.Add(text, seenToken{c, c.ExpiresAt.Time})
 	return c, nil
-}
-
-func (t *tokens) remember(text string, s seenToken) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.count++; t.count > base.CacheLimit {
-		t.seen.Clear()
-		t.count = 1
-	}
-	t.seen.Store(text, s)
 }
 
 // keyOf finds a raw key by its keyed hash.

@@ -52,7 +52,7 @@ var ErrForeignKey = errors.New("the master key does not fit this database")
 
 // Unlock reads the root and the signing keys, and makes them on the first start.
 func (ac *Access) Unlock(ctx context.Context) error {
-	ac.tokens = &tokens{parser: jwt.NewParser(jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuer(issuer),
+	ac.tokens = &tokens{seen: base.Newest[string, seenToken](base.CacheLimit), parser: jwt.NewParser(jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuer(issuer),
 		jwt.WithExpirationRequired(), jwt.WithTimeFunc(ac.Now), jwt.WithStrictDecoding())}
 	for range 2 { // of two nodes that start at once one makes them, and both read
 		list, err := ac.Store.Secrets(ctx)

@@ -56,7 +56,7 @@ func New(c Config) *Base {
 	return &Base{
 		Config:  c,
 		Turns:   turns{waiting: map[string]*turn{}},
-		Quiet:   quiet{of: map[string]hush{}, most: 1000},
+		Quiet:   quiet{of: Newest[string, hush](quietKinds)},
 		Alarms:  newAlarms(),
 		Tenants: NewCache[Tenancy](c.Now),
 	}

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -15,10 +17,12 @@ const quietly = time.Second
 // quiet bounds what strangers can write to the log: of a kind of warning one line a second,
 // which says how many were left out.
 type quiet struct {
-	mu   sync.Mutex // owns of
-	of   map[string]hush
-	most int // kinds; beyond it all that is known is forgotten
+	mu sync.Mutex // from a look to what follows from it
+	of *lru.Cache[string, hush]
 }
+
+// quietKinds is how many kinds of warnings are known at a time.
+const quietKinds = 1000
 
 type hush struct {
 	at   time.Time
@@ -30,16 +34,13 @@ type hush struct {
 func (q *quiet) Say(kind string, now time.Time, every time.Duration) (left int, may bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	h := q.of[kind]
+	h, _ := q.of.Get(kind)
 	if since := now.Sub(h.at); since >= 0 && since < every {
 		h.left++
-		q.of[kind] = h
+		q.of.Add(kind, h)
 		return 0, false
 	}
-	if len(q.of) >= q.most {
-		clear(q.of)
-	}
-	q.of[kind] = hush{at: now}
+	q.of.Add(kind, hush{at: now})
 	return h.left, true
 }
 
